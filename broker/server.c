@@ -138,6 +138,13 @@ static void on_tty(void *context, const struct ipc_execution_tty *tty, int termi
 	require_asked(server, executions_on_tty(server->host.executions, tty, terminal));
 }
 
+static void on_extended(void *context, const struct ipc_execution_extended *extended)
+{
+	struct server *server = context;
+
+	require_asked(server, executions_on_extended(server->host.executions, extended));
+}
+
 static void on_done(void *context, const struct ipc_execution_done *done)
 {
 	struct server *server = context;
@@ -193,6 +200,7 @@ static const struct supervisor_handlers supervisor_handlers = {
 	.on_refused = on_refused,
 	.on_started = on_started,
 	.on_tty = on_tty,
+	.on_extended = on_extended,
 	.on_done = on_done,
 	.on_posture = on_posture,
 	.on_sandbox = on_sandbox,

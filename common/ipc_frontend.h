@@ -157,6 +157,18 @@ struct ipc_execution_signal {
 	uint32_t signal; /* one of IPC_SIGNALS */
 };
 
+/* Let it run so long from now on, if its time limit comes earlier; at most the maximum of its
+ * profile from its start. Answered by execution_extended, unless it has ended. */
+struct ipc_execution_extend {
+	uint64_t request;
+	uint32_t wall_ms;
+};
+
+struct ipc_execution_extended {
+	uint64_t request;
+	uint64_t wall_ms; /* as in execution_started */
+};
+
 /* A broker's last word: its end is none of a crash. */
 struct ipc_goodbye {
 	uint32_t exit_code;

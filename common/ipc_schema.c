@@ -169,6 +169,8 @@ static const struct ipc_field ipc_code_start_fields[] = {
 };
 TWO_FIELDS(ipc_execution_end, U64, request, U32, reason)
 TWO_FIELDS(ipc_execution_signal, U64, request, U32, signal)
+TWO_FIELDS(ipc_execution_extend, U64, request, U32, wall_ms)
+TWO_FIELDS(ipc_execution_extended, U64, request, U64, wall_ms)
 ONE_FIELD(U32, ipc_goodbye, exit_code)
 static const struct ipc_field ipc_execution_refused_fields[] = {
 	FIELD(U64, ipc_execution_refused, request),

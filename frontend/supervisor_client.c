@@ -180,6 +180,14 @@ int supervisor_execution_signal(struct supervisor_client *client, uint64_t reque
 	return send_request(client, IPC_TYPE_execution_signal, &message, -1);
 }
 
+int supervisor_execution_extend(struct supervisor_client *client, uint64_t request,
+				uint32_t wall_ms)
+{
+	const struct ipc_execution_extend message = { .request = request, .wall_ms = wall_ms };
+
+	return send_request(client, IPC_TYPE_execution_extend, &message, -1);
+}
+
 void supervisor_goodbye(struct supervisor_client *client)
 {
 	const struct ipc_goodbye goodbye = { .exit_code = 0 };
@@ -256,6 +264,12 @@ static void take_tty(struct supervisor_client *client, struct channel_message *m
 	client->handlers->on_tty(client->context, &message->body.execution_tty, terminal);
 }
 
+static void take_extended(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_extended)
+		client->handlers->on_extended(client->context, &message->body.execution_extended);
+}
+
 static void take_done(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_done)
@@ -316,13 +330,21 @@ typedef void take(struct supervisor_client *client, struct channel_message *mess
 
 /* Every message that the table allows from the supervisor to a frontend. */
 static take *const takers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_welcome] = take_welcome,           [IPC_TYPE_execution_refused] = take_refused,
-	[IPC_TYPE_execution_started] = take_started, [IPC_TYPE_execution_tty] = take_tty,
-	[IPC_TYPE_execution_done] = take_done,       [IPC_TYPE_policy_changed] = take_policy,
-	[IPC_TYPE_profile_posture] = take_posture,   [IPC_TYPE_sandbox_info] = take_sandbox,
-	[IPC_TYPE_sandbox_more] = take_more,         [IPC_TYPE_checkpoint_info] = take_checkpoint,
-	[IPC_TYPE_request_done] = take_request_done, [IPC_TYPE_changes_started] = take_changes,
-	[IPC_TYPE_changes_done] = take_changes_done, [IPC_TYPE_client_end] = take_client_end,
+	[IPC_TYPE_welcome] = take_welcome,
+	[IPC_TYPE_execution_refused] = take_refused,
+	[IPC_TYPE_execution_started] = take_started,
+	[IPC_TYPE_execution_tty] = take_tty,
+	[IPC_TYPE_execution_done] = take_done,
+	[IPC_TYPE_policy_changed] = take_policy,
+	[IPC_TYPE_profile_posture] = take_posture,
+	[IPC_TYPE_sandbox_info] = take_sandbox,
+	[IPC_TYPE_sandbox_more] = take_more,
+	[IPC_TYPE_checkpoint_info] = take_checkpoint,
+	[IPC_TYPE_request_done] = take_request_done,
+	[IPC_TYPE_changes_started] = take_changes,
+	[IPC_TYPE_changes_done] = take_changes_done,
+	[IPC_TYPE_client_end] = take_client_end,
+	[IPC_TYPE_execution_extended] = take_extended,
 };
 
 int supervisor_receive(struct supervisor_client *client)

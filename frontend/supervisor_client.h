@@ -34,6 +34,7 @@ struct supervisor_handlers {
 			   const int fds[3]);
 	/* The terminal's master side: the handler owns it. -1 when there is no room for it. */
 	void (*on_tty)(void *context, const struct ipc_execution_tty *tty, int terminal);
+	void (*on_extended)(void *context, const struct ipc_execution_extended *extended);
 	void (*on_done)(void *context, const struct ipc_execution_done *done);
 	/* The posture of a profile, if the welcome had none, comes before the end of the first
 	 * execution in it. */
@@ -109,6 +110,11 @@ int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
  * one that has just ended is left alone. -ENOBUFS as in supervisor_execution_start(). */
 int supervisor_execution_signal(struct supervisor_client *client, uint64_t request,
 				uint32_t signal);
+
+/* Ask for a later deadline; execution_extended answers, unless the execution has just ended.
+ * -ENOBUFS as in supervisor_execution_start(). */
+int supervisor_execution_extend(struct supervisor_client *client, uint64_t request,
+				uint32_t wall_ms);
 
 /* Our clean end, as far as the socket has room for it. */
 void supervisor_goodbye(struct supervisor_client *client);

@@ -106,9 +106,16 @@ static int keep_fd(int *at, struct channel_message *message, unsigned int index)
 	return 0;
 }
 
-static int handle_supervisor_cgroup(void *context, struct channel_message *message)
+/* Take a message that is its descriptor. */
+static int handle_descriptor(void *context, struct channel_message *message)
 {
-	return keep_fd(&start.cgroup, message, 0);
+	static int *const places[IPC_TYPE_COUNT] = {
+		[IPC_TYPE_supervisor_cgroup] = &start.cgroup,
+		[IPC_TYPE_supervisor_opener] = &start.opener,
+		[IPC_TYPE_supervisor_listen] = &start.service.listener,
+	};
+
+	return keep_fd(places[message->type], message, 0);
 }
 
 static int handle_supervisor_bind(void *context, struct channel_message *message)
@@ -121,11 +128,6 @@ static int handle_supervisor_bind(void *context, struct channel_message *message
 	memcpy(binds[bind_count].names.inside_path, from->inside_path, sizeof(from->inside_path));
 	binds[bind_count++].fd = channel_take_fd(message, 0);
 	return 0;
-}
-
-static int handle_supervisor_pin(void *context, struct channel_message *message)
-{
-	return generation_take_pin(message);
 }
 
 static int handle_supervisor_audit(void *context, struct channel_message *message)
@@ -159,21 +161,11 @@ static int handle_supervisor_file(void *context, struct channel_message *message
 	return sealed < 0 ? sealed : 0;
 }
 
-static int handle_supervisor_opener(void *context, struct channel_message *message)
-{
-	return keep_fd(&start.opener, message, 0);
-}
-
 static int handle_supervisor_stateless(void *context, struct channel_message *message)
 {
 	memcpy(supervisor.stateless, message->body.supervisor_stateless.problem,
 	       sizeof(supervisor.stateless));
 	return 0;
-}
-
-static int handle_supervisor_listen(void *context, struct channel_message *message)
-{
-	return keep_fd(&start.service.listener, message, 0);
 }
 
 static int handle_supervisor_notify(void *context, struct channel_message *message)
@@ -195,16 +187,16 @@ static int handle_supervisor_run(void *context, struct channel_message *message)
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_start] = handle_supervisor_start,
-	[IPC_TYPE_supervisor_cgroup] = handle_supervisor_cgroup,
+	[IPC_TYPE_supervisor_cgroup] = handle_descriptor,
 	[IPC_TYPE_supervisor_bind] = handle_supervisor_bind,
-	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
+	[IPC_TYPE_supervisor_pin] = generation_take_pin,
 	[IPC_TYPE_supervisor_audit] = handle_supervisor_audit,
 	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
 	[IPC_TYPE_supervisor_state] = handle_supervisor_state,
 	[IPC_TYPE_supervisor_file] = handle_supervisor_file,
-	[IPC_TYPE_supervisor_opener] = handle_supervisor_opener,
+	[IPC_TYPE_supervisor_opener] = handle_descriptor,
 	[IPC_TYPE_supervisor_stateless] = handle_supervisor_stateless,
-	[IPC_TYPE_supervisor_listen] = handle_supervisor_listen,
+	[IPC_TYPE_supervisor_listen] = handle_descriptor,
 	[IPC_TYPE_supervisor_notify] = handle_supervisor_notify,
 	[IPC_TYPE_supervisor_run] = handle_supervisor_run,
 };

@@ -27,11 +27,13 @@ struct execution {
 	struct execution *previous, *next; /* in the order of their start */
 	struct execution_watches watches;
 	uint64_t request;
-	bool is_abandoned; /* discarded, but the supervisor has not reported its end yet */
-	bool is_draining;  /* ended; its pipes may still hold output */
-	bool is_end_asked; /* the supervisor was asked to end it */
-	bool is_lost;      /* it ran, but the broker had no room for its streams */
-	bool is_removed;   /* out of the table; freed when no notification is in progress */
+	bool is_abandoned;   /* discarded, but the supervisor has not reported its end yet */
+	uint32_t wanted_ms;  /* by the last execution_extend() */
+	uint32_t extensions; /* without an answer */
+	bool is_draining;    /* ended; its pipes may still hold output */
+	bool is_end_asked;   /* the supervisor was asked to end it */
+	bool is_lost;        /* it ran, but the broker had no room for its streams */
+	bool is_removed;     /* out of the table; freed when no notification is in progress */
 	uint32_t notifying;
 	struct stream streams[OUTPUT_STREAMS];
 	int input_fd; /* for a terminal, the descriptor of its stream */
@@ -75,11 +77,16 @@ void execution_remove(struct execution *execution);
 
 void execution_notify(struct execution *execution, enum execution_event event);
 
-/* Ask the supervisor to end an execution, once. */
-void execution_ask_end(struct execution *execution, enum end_reason reason);
+/* Say that messages to the supervisor wait for room, if some do. */
+void executions_tell_queued(struct executions *executions);
 
 /* Check, after a change of its streams, whether the execution is over. */
 void execution_streams_changed(struct execution *execution);
+
+/* --- execution_asks.c --- */
+
+/* Ask the supervisor to end an execution, once. */
+void execution_ask_end(struct execution *execution, enum end_reason reason);
 
 /* --- execution_streams.c --- */
 

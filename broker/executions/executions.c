@@ -19,6 +19,9 @@
 /* Pipes close when the sandbox dies, shortly before or after execution_done. */
 static const struct timeval drain_time = { .tv_usec = 500000 };
 
+/* A deadline that comes so much before the wanted one is the last that the profile allows. */
+#define EXTENDED_LESS_MS 1000
+
 /* Interval between two looks for expired executions. */
 static const struct timeval expiry_time = { .tv_sec = 60 };
 
@@ -268,7 +271,7 @@ static enum execution_start start_error(int error)
 	return error == -EPROTO ? EXECUTION_START_TOO_LONG : EXECUTION_START_LOST;
 }
 
-static void tell_queued(struct executions *executions)
+void executions_tell_queued(struct executions *executions)
 {
 	if (supervisor_has_queued(executions->client))
 		executions->queued(executions->context);
@@ -294,37 +297,8 @@ enum execution_start executions_start(struct executions *executions,
 		return start_error(error);
 	}
 	*ret_execution = execution;
-	tell_queued(executions);
+	executions_tell_queued(executions);
 	return EXECUTION_START_DONE;
-}
-
-void execution_ask_end(struct execution *execution, enum end_reason reason)
-{
-	struct executions *executions = execution->executions;
-
-	if (execution->is_end_asked || execution->is_draining)
-		return;
-	execution->is_end_asked = true;
-	/* if the supervisor is gone, every execution ends with it */
-	(void)supervisor_execution_end(executions->client, execution->request, reason);
-	tell_queued(executions);
-}
-
-void execution_kill(struct execution *execution)
-{
-	if (execution->info.state != EXECUTION_OVER)
-		execution_ask_end(execution, END_CANCELLED);
-}
-
-bool execution_signal(struct execution *execution, uint32_t signal)
-{
-	struct executions *executions = execution->executions;
-
-	if (execution->info.state != EXECUTION_RUNNING || execution->is_draining ||
-	    supervisor_execution_signal(executions->client, execution->request, signal) != 0)
-		return false;
-	tell_queued(executions);
-	return true;
 }
 
 /* --- lookups
@@ -527,6 +501,20 @@ bool executions_on_tty(struct executions *executions, const struct ipc_execution
 	else
 		execution_open_terminal(execution, terminal);
 	execution_notify(execution, EXECUTION_STARTED);
+	return true;
+}
+
+bool executions_on_extended(struct executions *executions,
+			    const struct ipc_execution_extended *extended)
+{
+	struct execution *execution = find_by_request(executions, extended->request);
+
+	if (!execution || execution->extensions == 0 || execution->is_draining)
+		return false;
+	execution->extensions--;
+	execution->info.ends_ms = clock_steady_ms() + (int64_t)extended->wall_ms;
+	execution->info.has_most_time = extended->wall_ms + EXTENDED_LESS_MS < execution->wanted_ms;
+	execution_notify(execution, EXECUTION_EXTENDED);
 	return true;
 }
 

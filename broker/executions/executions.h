@@ -83,7 +83,8 @@ struct execution_info {
 	bool is_log_dropped; /* its output was dropped to make room; `total` of the streams still
 				counts */
 	int64_t started_ms;
-	int64_t ends_ms; /* when its time limit expires; 0: not known */
+	int64_t ends_ms;    /* when its time limit expires; 0: not known */
+	bool has_most_time; /* ... which is the last that the profile allows */
 	int64_t over_ms;
 	struct output_log log; /* output of its streams */
 	const struct ipc_execution_done *done;
@@ -93,10 +94,11 @@ struct execution_info {
 };
 
 enum execution_event {
-	EXECUTION_STARTED, /* the supervisor runs it */
-	EXECUTION_PRINTED, /* its log has grown */
-	EXECUTION_ENDED,   /* it is over */
-	EXECUTION_GONE,    /* the execution is removed; no further event follows */
+	EXECUTION_STARTED,  /* the supervisor runs it */
+	EXECUTION_EXTENDED, /* the supervisor answered execution_extend(): `ends_ms` holds */
+	EXECUTION_PRINTED,  /* its log has grown */
+	EXECUTION_ENDED,    /* it is over */
+	EXECUTION_GONE,     /* the execution is removed; no further event follows */
 };
 
 /* Embedded in the structure of a watcher. `notify` may call every function of this file; a watch
@@ -196,6 +198,10 @@ bool execution_resize(struct execution *execution, uint32_t rows, uint32_t colum
  * is full. */
 bool execution_signal(struct execution *execution, uint32_t signal);
 
+/* Ask the supervisor to let it run at least so long from now; EXECUTION_EXTENDED or its end
+ * follows. False: it does not run, or the queue is full. */
+bool execution_extend(struct execution *execution, uint32_t wall_ms);
+
 /* Have all its processes killed; its end is notified when the supervisor reports it. */
 void execution_kill(struct execution *execution);
 
@@ -216,6 +222,8 @@ bool executions_on_tty(struct executions *executions, const struct ipc_execution
 		       int terminal);
 bool executions_on_refused(struct executions *executions,
 			   const struct ipc_execution_refused *refused);
+bool executions_on_extended(struct executions *executions,
+			    const struct ipc_execution_extended *extended);
 bool executions_on_done(struct executions *executions, const struct ipc_execution_done *done);
 
 /* End every execution with its known state: the supervisor and every workload are gone. */

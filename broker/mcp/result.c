@@ -84,7 +84,7 @@ static void say_longer(const struct execution_info *info, const struct plan *pla
 		put_limit(text, most);
 		buffer_append_text(text, ")");
 	}
-	buffer_append_text(text, "; for longer, pass timeout_ms at the start");
+	buffer_append_text(text, "; for longer, pass timeout_ms at the start, or to read_output");
 }
 
 static void say_memory(struct buffer *text, const struct ipc_execution_done *done)

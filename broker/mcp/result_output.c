@@ -13,6 +13,9 @@
 #include "io/excerpt.h"
 #include "mcp/result.h"
 
+/* With less time left than this, a result says how to have more. */
+#define SOON_MS 30000
+
 const char *result_stream_name(enum output_stream stream)
 {
 	return stream == OUTPUT_OUT ? "stdout" : "stderr";
@@ -142,6 +145,10 @@ static void say_running(const struct execution_info *info, bool is_silent, struc
 	if (info->ends_ms > 0) {
 		buffer_append_text(text, " · will be killed in ");
 		result_put_duration(text, left_ms > 0 ? (uint64_t)left_ms * 1000 : 0);
+		if (info->has_most_time)
+			buffer_append_text(text, ", the most of its profile");
+		else if (left_ms < SOON_MS)
+			buffer_append_text(text, " (timeout_ms gives more)");
 	}
 	buffer_append_text(text, " · read_output(handle, wait_ms) to go on, ");
 	if (info->is_input_open)

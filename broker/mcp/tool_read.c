@@ -16,6 +16,7 @@ enum read_param {
 	READ_WAIT,
 	READ_STREAM,
 	READ_BYTES,
+	READ_TIMEOUT,
 	READ_PARAMS,
 };
 
@@ -38,6 +39,8 @@ static const struct tool_param params[READ_PARAMS] = {
 			  .names = stream_names,
 			  .description = "Omitted: both, or stdout with an offset." },
 	[READ_BYTES] = ROW_LIMIT("max_bytes", READ_BYTES_MAX, RESULT_TEXT_BYTES, NULL),
+	[READ_TIMEOUT] = ROW_TIMEOUT(
+		"Let it run so long from now, within the profile's most from its start.", NULL),
 };
 
 struct reading {
@@ -47,6 +50,7 @@ struct reading {
 	enum output_stream stream;
 	bool has_offset;
 	uint64_t offset;
+	uint32_t wait_ms;
 };
 
 static struct result_part part_of(const struct reading *reading)
@@ -102,6 +106,35 @@ static const struct waiting_rules rules = {
 	.settle_ms = SETTLE_MS,
 };
 
+/* The deadline has moved, or the execution is over: now the output. */
+static void on_extended(struct waiting *waiting, enum waiting_end end)
+{
+	const struct reading *reading = (const struct reading *)waiting;
+
+	waiting->ends_at_start = false;
+	if (end == WAITING_GONE)
+		on_ended(waiting, end);
+	else
+		waiting_begin(waiting, waiting->call, waiting->execution, &rules, reading->wait_ms);
+}
+
+static const struct waiting_rules extension_rules = { .ended = on_extended,
+						      .cancelled = handle_waiting_cancelled };
+
+/* Move the deadline of a running execution first. */
+static void begin_extension(struct call *call, struct execution *execution, uint32_t timeout_ms,
+			    struct reading *reading)
+{
+	if (!execution_extend(execution, timeout_ms)) {
+		free(reading);
+		call_fail_text(call, "The time limit was not moved: the execution is starting or "
+				     "ending. Call again in a moment.");
+		return;
+	}
+	reading->waiting.ends_at_start = true;
+	waiting_begin(&reading->waiting, call, execution, &extension_rules, 0);
+}
+
 static void read_output(struct call *call, const struct json_document *document,
 			struct json_value *const *values)
 {
@@ -118,8 +151,12 @@ static void read_output(struct call *call, const struct json_document *document,
 	reading->offset = (uint64_t)tool_integer(values[READ_OFFSET], 0);
 	reading->is_one = reading->has_offset || stream;
 	reading->stream = stream && json_equals(stream, "stderr") ? OUTPUT_ERR : OUTPUT_OUT;
-	waiting_begin(&reading->waiting, call, execution, &rules,
-		      (uint32_t)tool_integer(values[READ_WAIT], WAIT_MS_DEFAULT));
+	reading->wait_ms = (uint32_t)tool_integer(values[READ_WAIT], WAIT_MS_DEFAULT);
+	if (values[READ_TIMEOUT] && execution_info(execution)->state != EXECUTION_OVER)
+		begin_extension(call, execution, (uint32_t)tool_integer(values[READ_TIMEOUT], 0),
+				reading);
+	else
+		waiting_begin(&reading->waiting, call, execution, &rules, reading->wait_ms);
 }
 
 const struct tool tool_read_output = {

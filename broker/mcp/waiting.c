@@ -120,7 +120,8 @@ static void on_event(struct execution_watch *watch, struct execution *execution,
 		end_waiting(waiting, WAITING_OVER);
 	else if (event == EXECUTION_GONE)
 		end_waiting(waiting, WAITING_GONE);
-	else if (event == EXECUTION_STARTED && waiting->ends_at_start)
+	else if ((event == EXECUTION_STARTED || event == EXECUTION_EXTENDED) &&
+		 waiting->ends_at_start)
 		end_waiting(waiting, WAITING_STARTED);
 	else if (event == EXECUTION_PRINTED)
 		on_output(waiting);

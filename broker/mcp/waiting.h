@@ -13,7 +13,7 @@ struct waiting;
 
 enum waiting_end {
 	WAITING_OVER,    /* the execution is over */
-	WAITING_STARTED, /* it runs */
+	WAITING_STARTED, /* it runs, or has its new deadline */
 	WAITING_PRINTED, /* it printed new output */
 	WAITING_TIME,    /* the time is over */
 	WAITING_GONE,    /* it was discarded; `execution` is invalid */
@@ -34,7 +34,7 @@ struct waiting {
 	struct call *call;
 	struct execution *execution;
 	const struct waiting_rules *rules;
-	bool ends_at_start; /* its start ends the wait */
+	bool ends_at_start; /* its start, or its new deadline, ends the wait */
 	struct execution_watch watch;
 	struct event *limit, *settling, *progress; /* NULL: not set */
 	int64_t began_ms;

@@ -18,7 +18,7 @@ static struct {
 } pins[PINS_MAX];
 static uint32_t pin_count;
 
-int generation_take_pin(struct channel_message *message)
+int generation_take_pin(void *context, struct channel_message *message)
 {
 	const struct ipc_supervisor_pin *from = &message->body.supervisor_pin;
 

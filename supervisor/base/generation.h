@@ -21,9 +21,9 @@ bool generation_is_possible(const struct plan *plan);
  */
 bool generation_open(int fd);
 
-/* A descriptor that belongs to a record of the next plan: taken from the message; how many there
- * are. */
-int generation_take_pin(struct channel_message *message);
+/* A descriptor that belongs to a record of the next plan: taken from the message, as a handler
+ * does; how many there are. */
+int generation_take_pin(void *context, struct channel_message *message);
 uint32_t generation_pins(void);
 
 /* Close those that came. */

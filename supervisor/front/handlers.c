@@ -182,6 +182,18 @@ static int handle_execution_signal(void *context, struct channel_message *messag
 	return 0;
 }
 
+static int handle_execution_extend(void *context, struct channel_message *message)
+{
+	const struct ipc_execution_extend *from = &message->body.execution_extend;
+	struct execution *execution = execution_find(context, from->request);
+	struct ipc_execution_extended answer = { .request = from->request };
+
+	if (!execution) /* it ended while this was on its way */
+		return 0;
+	answer.wall_ms = execution_extend(execution, from->wall_ms);
+	return reply_send(context, IPC_TYPE_execution_extended, &answer);
+}
+
 static int handle_goodbye(void *context, struct channel_message *message)
 {
 	struct frontend *frontend = context;
@@ -246,6 +258,7 @@ static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_changes_start] = handle_changes_start,
 	[IPC_TYPE_execution_end] = handle_execution_end,
 	[IPC_TYPE_execution_signal] = handle_execution_signal,
+	[IPC_TYPE_execution_extend] = handle_execution_extend,
 	[IPC_TYPE_sandbox_new] = handle_sandbox_new,
 	[IPC_TYPE_sandbox_list] = handle_sandbox_list,
 	[IPC_TYPE_sandbox_end] = handle_sandbox_end,

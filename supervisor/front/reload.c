@@ -51,7 +51,7 @@ static int handle_policy_bad(void *context, struct channel_message *message)
 
 static int handle_supervisor_pin(void *context, struct channel_message *message)
 {
-	return is_asked ? generation_take_pin(message) : -EPROTO;
+	return is_asked ? generation_take_pin(context, message) : -EPROTO;
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {

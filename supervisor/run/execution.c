@@ -330,14 +330,6 @@ static int handle_init_failed(void *context, struct channel_message *message)
 	return 0;
 }
 
-/* The time until it is killed; 0 would mean unknown. */
-uint64_t execution_left_ms(const struct execution *execution)
-{
-	const uint64_t now = clock_now_us();
-
-	return execution->deadline_us > now ? (execution->deadline_us - now + 999) / 1000 : 1;
-}
-
 static int handle_spawned_tty(void *context, struct channel_message *message)
 {
 	const struct execution *execution = find_in(context, message->body.spawned_tty.slot);

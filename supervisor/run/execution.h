@@ -28,6 +28,10 @@ uint32_t execution_count(const struct sandbox *sandbox);
 /* Return how long it may still run, in milliseconds; never 0, which means unknown. */
 uint64_t execution_left_ms(const struct execution *execution);
 
+/* Move its deadline to `wall_ms` from now, if that is later and within its profile's maximum; else
+ * to that maximum. Return how long it may still run. */
+uint64_t execution_extend(struct execution *execution, uint32_t wall_ms);
+
 /* Kill its processes; `verdict` is what will be reported. */
 void execution_kill(struct execution *execution, uint32_t verdict);
 

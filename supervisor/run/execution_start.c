@@ -151,6 +151,26 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	return error;
 }
 
+/* The time until it is killed; 0 would mean unknown. */
+uint64_t execution_left_ms(const struct execution *execution)
+{
+	const uint64_t now = clock_now_us();
+
+	return execution->deadline_us > now ? (execution->deadline_us - now + 999) / 1000 : 1;
+}
+
+uint64_t execution_extend(struct execution *execution, uint32_t wall_ms)
+{
+	const uint64_t most_ms = sandbox_profile(execution->sandbox)->wall_max_ms;
+	const uint64_t last_us = execution->started_us + most_ms * 1000;
+	const uint64_t wanted_us = clock_now_us() + (uint64_t)wall_ms * 1000;
+	const uint64_t deadline_us = wanted_us < last_us ? wanted_us : last_us;
+
+	if (execution->state == EXECUTION_LIVE && deadline_us > execution->deadline_us)
+		execution->deadline_us = deadline_us;
+	return execution_left_ms(execution);
+}
+
 static int tell_started(const struct execution *execution, const struct request *request,
 			const struct parts *parts)
 {

@@ -21,7 +21,7 @@ import support  # noqa: E402
 
 USAGE, SOFTWARE, REFUSED = 64, 70, 78
 FRONTEND_ROWS = ("hello", "execution_start", "code_start", "execution_end", "execution_signal",
-                 "goodbye")
+                 "execution_extend", "goodbye")
 EXECUTIONS_MAX = 128  # the budget where the launcher says nothing else
 
 
@@ -74,6 +74,7 @@ class Messages(Hostile):
         "code_start": ipc.code_start(2, "bash", ["x"]),
         "execution_end": ipc.execution_end(3),
         "execution_signal": ipc.execution_signal(4, signal.SIGTERM),
+        "execution_extend": ipc.execution_extend(5, 1000),
     }
 
     def fds_of(self, name):

@@ -44,7 +44,9 @@ def expand(text):
     for name, body in reversed(macros):  # a later one may use an earlier one
         text = re.sub(rf"\b{name}\((ipc_\w+|type), ([\w.]+)\)", lambda found, body=body: re.sub(
             r"\bat\b", found.group(2), re.sub(r"\btype\b", found.group(1), body)), text)
-    return text
+    return re.sub(r"^TWO_FIELDS\((\w+), (\w+), (\w+), (\w+), (\w+)\)$",
+                  r"\1_fields[] = {\n\tFIELD(\2, \1, \3),\n\tFIELD(\4, \1, \5),\n};", text,
+                  flags=re.M)
 
 
 def fields():
@@ -124,6 +126,10 @@ def execution_end(request, reason=1):
 
 def execution_signal(request, number):
     return message("execution_signal", request=request, signal=number)
+
+
+def execution_extend(request, wall_ms):
+    return message("execution_extend", request=request, wall_ms=wall_ms)
 
 
 def parse_done(body):

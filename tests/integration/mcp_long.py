@@ -117,9 +117,10 @@ class Yields(Case):
         """With a moment to fail in it has the profile's most, as without; a plain command has not."""
         def time_of(**arguments):
             result = self.call("run_command", command="sleep 60", **arguments)
-            text = support.text_of(result)
-            self.text("kill_execution", handle=HANDLE.search(text).group())
-            return re.search(r"will be killed in (.*?) · ", text).group(1)
+            handle = HANDLE.search(support.text_of(result)).group()
+            text = self.read_until(handle, "will be killed in ", wait_ms=100)  # it has begun
+            self.text("kill_execution", handle=handle)
+            return re.search(r"will be killed in (.*?)( \(.*?\))? · ", text).group(1)
         for yield_ms in (0, 1, 300):
             self.assertRegex(time_of(yield_ms=yield_ms), r"^(3600|3599(\.\d)?) s$")
         self.assertRegex(time_of(yield_ms=10000), r"^(49|50)(\.\d)? s$")
@@ -158,7 +159,18 @@ class Yields(Case):
         text = self.read_until(handle, "[stopped after")
         self.assertRegex(text, r"will be killed in [01]\.\d+ s")
         self.assertRegex(text, r"\[stopped after \d+\.\d+ s \(most: \d+ h\); for longer, "
-                               r"pass timeout_ms at the start · ")
+                               r"pass timeout_ms at the start, or to read_output · ")
+
+    def test_more_time_for_what_runs(self):
+        """Twice its first limit; test_the_limit_of_time_holds is the control."""
+        handle = self.start("sleep 4; echo done", timeout_ms=2000)
+        text = self.text("read_output", handle=handle, wait_ms=0, timeout_ms=20000)
+        self.assertRegex(text, r"will be killed in (19|20)(\.\d)? s")
+        self.assertIn("[exit 0", self.read_until(handle, "[exit"))
+        handle = self.start("sleep 60", timeout_ms=2000)
+        text = self.text("read_output", handle=handle, wait_ms=0, timeout_ms=4000000000)
+        self.assertRegex(text, r"will be killed in 3[56]\d\d s, the most of its profile")
+        self.text("kill_execution", handle=handle)
 
     def test_input_ends_unless_asked_for(self):
         self.assertIn("[exit 0", self.text("run_command", command="cat"))

@@ -137,7 +137,8 @@ class Tools(unittest.TestCase):
         self.assertRegex(text, r"\Abefore\n\[stopped after \d+\.\d")
         self.assertFalse(result["isError"])
         self.assertEqual(result["_meta"]["msp/execution"]["verdict"], "timeout")
-        self.assertRegex(text, r" s \(most: 1 h\); for longer, pass timeout_ms at the start\]$")
+        self.assertRegex(text, r" s \(most: 1 h\); for longer, pass timeout_ms at the start, "
+                               r"or to read_output\]$")
 
     def test_what_cannot_start(self):
         self.assertIn("ENOENT", self.problem("run_command", argv=["no-such-program"]))

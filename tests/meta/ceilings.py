@@ -4,7 +4,7 @@ says in a decision what for."""
 
 # Lines of C that are neither blank nor comment, of a folder's .c files and of those of other folders
 # that its program is linked with.
-CODE_LINES = {"child-init": 2349, "supervisor": 6897, "audit": 775, "store": 1600, "common": 2415,
+CODE_LINES = {"child-init": 2349, "supervisor": 6892, "audit": 775, "store": 1600, "common": 2370,
               "layers": 6514, "commits": 1402}
 LINKED = {"supervisor": ("store/held.c", "store/meta.c"), "audit": ("steward/steward.c",),
           "store": ("steward/steward.c",)}

@@ -316,6 +316,50 @@ Test(mcp_long, sends_signals)
 	rig_workload_end(&workload);
 }
 
+/* The supervisor's answer to read_output with this time. */
+static void extend(struct rig_workload *workload, uint32_t timeout_ms, uint64_t wall_ms)
+{
+	struct ipc_execution_extended answer = { workload->request, wall_ms };
+	const struct ipc_execution_extend *sent;
+	char arguments[64];
+
+	(void)snprintf(arguments, sizeof(arguments), ",\"wait_ms\":0,\"timeout_ms\":%u",
+		       timeout_ms);
+	say_about("read_output", arguments);
+	sent = &rig_take(&rig, IPC_TYPE_execution_extend)->body.execution_extend;
+	cr_assert_eq(sent->request, workload->request);
+	cr_assert_eq(sent->wall_ms, timeout_ms);
+	rig_hear_nothing(&rig);
+	rig_send(&rig, IPC_TYPE_execution_extended, &answer, NULL);
+}
+
+Test(mcp_long, read_output_gives_more_time)
+{
+	struct rig_workload workload = start("");
+
+	extend(&workload, 600000, 600000);
+	expect_part(rig_hear(&rig), "will be killed in 600 s · read_output");
+	extend(&workload, 600000, 5000);
+	expect_part(rig_hear(&rig), "will be killed in 5.00 s, the most of its profile · ");
+	extend(&workload, 10000, 20000);
+	expect_part(rig_hear(&rig), "will be killed in 20 s (timeout_ms gives more) · ");
+	finish(&workload);
+	say_about("read_output", ",\"timeout_ms\":600000");
+	expect_part(rig_hear_late(&rig), "[exit 0");
+	rig_take_nothing(&rig);
+}
+
+Test(mcp_long, the_end_comes_instead_of_more_time)
+{
+	struct rig_workload workload = start("");
+
+	say_about("read_output", ",\"timeout_ms\":600000");
+	(void)rig_take(&rig, IPC_TYPE_execution_extend);
+	rig_hear_nothing(&rig);
+	finish(&workload);
+	expect_part(rig_hear_late(&rig), "[exit 0");
+}
+
 Test(mcp_long, a_wait_that_is_cancelled_leaves_the_execution)
 {
 	struct rig_workload workload = start("");

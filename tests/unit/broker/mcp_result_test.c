@@ -117,8 +117,8 @@ Test(mcp_result, verdicts)
 		uint32_t verdict;
 		const char *part;
 	} verdicts[] = {
-		{ VERDICT_TIMEOUT,
-		  "[stopped after 60 s; for longer, pass timeout_ms at the start" },
+		{ VERDICT_TIMEOUT, "[stopped after 60 s; for longer, pass timeout_ms at the start, "
+				   "or to read_output" },
 		{ VERDICT_CPU_TIME, "[CPU time limit reached" },
 		{ VERDICT_MEMORY,
 		  "[memory limit reached (peak 512 MiB): every process was killed" },

@@ -225,7 +225,6 @@ static int list_page(int offset, bool ret_seen[LISTED])
 	return count;
 }
 
-/* Clients cut a text of 10,000 characters. */
 Test(mcp_sandboxes, lists_many_in_pages)
 {
 	bool seen[LISTED] = { false };

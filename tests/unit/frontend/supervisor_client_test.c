@@ -194,6 +194,18 @@ Test(supervisor_client, asks_for_a_signal)
 	cr_assert_eq(asked->signal, (uint32_t)SIGTERM);
 }
 
+Test(supervisor_client, asks_for_more_time)
+{
+	const struct ipc_execution_extend *asked;
+
+	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
+	cr_assert_eq(supervisor_execution_extend(&client, 5, 1000), 0);
+	(void)take(IPC_TYPE_hello);
+	asked = &take(IPC_TYPE_execution_extend)->body.execution_extend;
+	cr_assert_eq(asked->request, 5);
+	cr_assert_eq(asked->wall_ms, 1000);
+}
+
 Test(supervisor_client, asks_for_the_rest_of_a_list)
 {
 	const struct ipc_sandbox_more more = {
