@@ -7,9 +7,13 @@
 #include "frontend/json_write.h"
 #include "io/text.h"
 
-/* A line of the question, and of a project's path the end. */
-#define LINE_BYTES 100U
-#define PATH_BYTES 48U
+/* Claude Code cuts each line of a message at 74 columns in a terminal of 80, and a description at
+ * 68. No character takes more columns than bytes. */
+#define LINE_BYTES 72U
+
+/* The end of a project's path: the room in an ordinary first line, and the least. */
+#define PATH_BYTES 40U
+#define PATH_LEAST 16U
 
 /* The member of the user's form. */
 #define ANSWER_KEY "answer"
@@ -22,28 +26,40 @@ static const char *const answers[APPLY_ANSWERS] = {
 
 /* --- the message ---------------------------------------------------------------------------- */
 
-static void put_project(struct buffer *text, const char *path)
+static void put_project(struct buffer *text, const char *path, size_t room)
 {
 	const size_t size = strlen(path);
-	const size_t shown = text_fit_last(path, size, PATH_BYTES, TEXT_JUDGED);
+	const size_t shown = text_fit_last(path, size, room, TEXT_JUDGED);
 
 	if (shown < size)
 		buffer_append_text(text, "...");
 	change_put_path(text, (const uint8_t *)path + size - shown, shown);
 }
 
+/* Return the bytes for the end of the path beside `used` bytes of the first line. */
+static size_t path_room(size_t used)
+{
+	if (used + PATH_BYTES <= LINE_BYTES)
+		return PATH_BYTES;
+	return used + PATH_LEAST <= LINE_BYTES ? LINE_BYTES - used : PATH_LEAST;
+}
+
+/* Put the first words in one line, unless its numbers have many digits. */
 static void put_head(struct buffer *text, const struct apply_view *view,
 		     const struct ipc_sandbox_info *info)
 {
 	const struct change_page *page = &view->page;
 	const uint64_t count = view->total - page->refused;
+	const size_t start = text->size;
+	size_t used;
 
 	buffer_format(text, "Apply %" PRIu64 " change%s (+%" PRIu64 " -%" PRIu64, count,
 		      count == 1 ? "" : "s", page->added, page->removed);
 	if (page->opaque > 0)
 		buffer_format(text, ", %" PRIu64 " binary or large", page->opaque);
 	buffer_append_text(text, ") to ");
-	put_project(text, info->workspace);
+	used = text->size - start + strlen("...?");
+	put_project(text, info->workspace, path_room(used));
 	buffer_append_text(text, "?");
 }
 
@@ -133,26 +149,6 @@ static bool has_all_names(const struct apply_view *view)
 	return true;
 }
 
-/* Put in the last line what it has room for: the meaning of "held", and how to look. */
-static void put_help(struct lines *lines, const struct ipc_sandbox_info *info, bool has_held)
-{
-	static const char meaning[] = "Held: what can run or leads outside. ";
-	static const char command[] = "Review: msp diff ";
-	size_t size;
-
-	if (!lines->is_second)
-		begin_second(lines);
-	size = lines->text->size - lines->start + strlen(". ") + strlen(command) + strlen(info->id);
-	if (size > LINE_BYTES)
-		return;
-	if (lines->is_begun)
-		buffer_append_text(lines->text, ". ");
-	if (has_held && size + strlen(meaning) <= LINE_BYTES)
-		buffer_append_text(lines->text, meaning);
-	buffer_append_text(lines->text, command);
-	buffer_append_text(lines->text, info->id);
-}
-
 /* Return true if the message names each held change. */
 static bool put_message(struct buffer *text, const struct apply_view *view,
 			const struct ipc_sandbox_info *info, uint32_t conflict)
@@ -170,7 +166,6 @@ static bool put_message(struct buffer *text, const struct apply_view *view,
 		lines = (struct lines){ .text = text };
 		put_risks(&lines, view, conflict, false);
 	}
-	put_help(&lines, info, apply_view_held(view) > 0);
 	return is_named;
 }
 
@@ -189,14 +184,31 @@ static unsigned int offers_of(const struct apply_view *view, bool is_named)
 	return offered;
 }
 
-static void put_form(struct json_writer *writer, unsigned int offered)
+/* Put the title with the number of answers, because Claude Code shows only the default at first;
+ * and the meaning of "held" with the way to look, in the columns of a description. */
+static void put_help(struct json_writer *writer, const struct ipc_sandbox_info *info,
+		     unsigned int offered, bool has_held)
+{
+	struct buffer text = { 0 };
+
+	buffer_format(&text, "Choose 1 of %d", __builtin_popcount(offered));
+	json_put_string(writer, "title", text.bytes, text.size);
+	text.size = 0;
+	buffer_format(&text, "%sReview: msp diff %s", has_held ? "Held: runs or leads out. " : "",
+		      info->id);
+	json_put_string(writer, "description", text.bytes, text.size);
+	buffer_done(&text);
+}
+
+static void put_form(struct json_writer *writer, const struct ipc_sandbox_info *info,
+		     unsigned int offered, bool has_held)
 {
 	json_open_object(writer, "requestedSchema");
 	json_put_text(writer, "type", "object");
 	json_open_object(writer, "properties");
 	json_open_object(writer, ANSWER_KEY);
 	json_put_text(writer, "type", "string");
-	json_put_text(writer, "title", "Answer");
+	put_help(writer, info, offered, has_held);
 	json_open_array(writer, "enum");
 	for (unsigned int i = 0; i < APPLY_ANSWERS; i++) {
 		if (offered & APPLY_OFFERS(i))
@@ -222,7 +234,7 @@ unsigned int apply_put_question(const struct apply_view *view, const struct ipc_
 
 	json_open_object(&writer, NULL);
 	json_put_string(&writer, "message", message.bytes, message.size);
-	put_form(&writer, offered);
+	put_form(&writer, info, offered, apply_view_held(view) > 0);
 	json_close_object(&writer);
 	buffer_done(&message);
 	return offered;

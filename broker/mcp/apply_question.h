@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The question of apply_changes to the client's user, and the reading of the answer. Clients show
- * three lines of a message and may cut the rest, so the question has two lines, and each answer is
- * a value with a name. Only an accepted form with a value that was offered applies something.
+ * three lines of a message and cut each at the terminal's width, so the question has two short
+ * lines, and each answer is a value with a name. Only an accepted form with a value that was offered
+ * applies something.
  */
 #ifndef BROKER_MCP_APPLY_QUESTION_H
 #define BROKER_MCP_APPLY_QUESTION_H

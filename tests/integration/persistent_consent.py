@@ -48,11 +48,12 @@ class Asked(Case):
         (question,) = self.server.asked
         lines = question["message"].split("\n")
         self.assertEqual(lines, [f"Apply 3 changes (+2 -1) to {self.project}?",
-                                 f"1 can run by itself: {HOOK}. Review: msp diff {self.box}"])
-        self.assertLessEqual(max(map(len, lines)), 100)
+                                 f"1 can run by itself: {HOOK}"])
+        self.assertLessEqual(max(map(len, lines)), 72)
         self.assertEqual(question["requestedSchema"], {
             "type": "object", "required": ["answer"], "properties": {"answer": {
-                "type": "string", "title": "Answer", "default": "apply nothing",
+                "type": "string", "title": "Choose 1 of 3", "default": "apply nothing",
+                "description": f"Held: runs or leads out. Review: msp diff {self.box}",
                 "enum": ["apply nothing", "apply all but held", "apply everything"]}}})
 
     def test_answers_that_apply_nothing(self):

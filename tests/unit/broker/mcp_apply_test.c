@@ -125,10 +125,12 @@ Test(mcp_apply, held_changes_go_when_the_user_says_so)
 		applying_say("");
 		applying_find();
 		applying_preview(applying_held);
-		expect_part(rig_hear(&applying_rig),
-			    "\"Apply 2 changes (+1 -1) to /home/user/project? 1 can run by itself: "
-			    ".git/hooks/pre-commit\\nHeld: what can run or leads outside. " REVIEW
-			    "\"");
+		expect_part(
+			rig_hear(&applying_rig),
+			"\"Apply 2 changes (+1 -1) to /home/user/project?\\n1 can run by itself: "
+			".git/hooks/pre-commit\"");
+		expect_part(applying_rig.line,
+			    "\"description\":\"Held: runs or leads out. " REVIEW "\"");
 		expect_part(applying_rig.line,
 			    "\"enum\":[\"apply nothing\",\"apply all but held\",\"apply "
 			    "everything\"],\"default\":\"apply nothing\"");
@@ -306,10 +308,8 @@ static const struct found conflict[] = { { "main.c", CHANGE_IS_CONFLICT, NULL },
 
 Test(mcp_apply, conflicts)
 {
-	static const char *const words[] = {
-		"project? 1 keeps the host's newer version\\nReview",
-		"project? 1 REPLACES a newer file of the host\\nReview"
-	};
+	static const char *const words[] = { "project?\\n1 keeps the host's newer version\"",
+					     "project?\\n1 REPLACES a newer file of the host\"" };
 	static const char *const choices[] = { ",\"conflict\":\"theirs\"",
 					       ",\"conflict\":\"ours\"" };
 	static const uint32_t conflicts[] = { CONFLICT_THEIRS, CONFLICT_OURS };

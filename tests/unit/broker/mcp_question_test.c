@@ -11,11 +11,11 @@
 TestSuite(mcp_question, .fini = applying_close);
 
 static const struct found links[] = { { "main.c", 0, "@@ -1 +1 @@\n-a\n+b\n" },
-				      { "logo.png", CHANGE_IS_HELD | CHANGE_LEADS_OUT, NULL },
-				      { ".husky", CHANGE_IS_HELD | CHANGE_IS_DIRECTORY, NULL },
-				      { ".husky/_", CHANGE_IS_HELD | CHANGE_IS_DIRECTORY, NULL },
-				      { ".husky/_/a, b", CHANGE_IS_HELD, NULL },
-				      { ".huskyx", CHANGE_IS_HELD | CHANGE_IS_DIRECTORY, NULL },
+				      { "out", CHANGE_IS_HELD | CHANGE_LEADS_OUT, NULL },
+				      { ".h", CHANGE_IS_HELD | CHANGE_IS_DIRECTORY, NULL },
+				      { ".h/_", CHANGE_IS_HELD | CHANGE_IS_DIRECTORY, NULL },
+				      { ".h/_/a, b", CHANGE_IS_HELD, NULL },
+				      { ".hx", CHANGE_IS_HELD | CHANGE_IS_DIRECTORY, NULL },
 				      { ".envrc", CHANGE_IS_HELD, NULL },
 				      { "fifo", CHANGE_IS_REFUSED | CHANGE_IS_HELD, NULL },
 				      { NULL, 0, NULL } };
@@ -28,9 +28,10 @@ Test(mcp_question, the_user_is_asked)
 	applying_preview(applying_plain);
 	expect_part(rig_hear(&applying_rig),
 		    "\"method\":\"elicitation/create\",\"params\":{\"message\":\"Apply 2 changes "
-		    "(+1 -1, 1 binary or large) to /home/user/project?\\n" REVIEW
+		    "(+1 -1, 1 binary or large) to /home/user/project?"
 		    "\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"answer\":{"
-		    "\"type\":\"string\",\"title\":\"Answer\",\"enum\":[\"apply nothing\","
+		    "\"type\":\"string\",\"title\":\"Choose 1 of 2\",\"description\":\"" REVIEW
+		    "\",\"enum\":[\"apply nothing\","
 		    "\"apply everything\"],\"default\":\"apply nothing\"}},\"required\":["
 		    "\"answer\"]}}");
 	rig_take_nothing(&applying_rig);
@@ -94,7 +95,7 @@ Test(mcp_question, the_question_names_each_risk)
 	applying_preview(links);
 	expect_part(rig_hear(&applying_rig),
 		    "\"Apply 7 changes (+1 -1) to /home/user/project?\\n3 can run by themselves: "
-		    "\\\".husky/_/a, b\\\", .huskyx/, .envrc; 1 leads outside: logo.png\"");
+		    "\\\".h/_/a, b\\\", .hx/, .envrc; 1 leads outside: out\"");
 }
 
 /* A file that runs with its tool comes last; each line is filled. */
@@ -103,7 +104,7 @@ Test(mcp_question, the_question_fills_its_lines)
 	static const struct found tools[] = { { "build.rs", CHANGE_IS_HELD | CHANGE_IS_TOOL, NULL },
 					      { "eslint.config.js", CHANGE_IS_HELD | CHANGE_IS_TOOL,
 						NULL },
-					      { ".envrc", CHANGE_IS_HELD, NULL },
+					      { "out", CHANGE_IS_HELD | CHANGE_LEADS_OUT, NULL },
 					      { NULL, 0, NULL } };
 
 	applying_open(PLAN_APPLY_ASK, CAN_ASK);
@@ -111,8 +112,8 @@ Test(mcp_question, the_question_fills_its_lines)
 	applying_find();
 	applying_preview(tools);
 	expect_part(rig_hear(&applying_rig),
-		    "\"Apply 3 changes (+0 -0) to /home/user/project? 1 can run by itself: "
-		    ".envrc\\n2 run with their tools: build.rs, eslint.config.js. " REVIEW "\"");
+		    "\"Apply 3 changes (+0 -0) to /home/user/project? 1 leads outside: "
+		    "out\\n2 run with their tools: build.rs, eslint.config.js\"");
 	expect_part(applying_rig.line, "\"enum\":[\"apply nothing\",\"apply everything\"],");
 }
 
@@ -136,8 +137,7 @@ Test(mcp_question, held_changes_that_are_not_shown_stay)
 	applying_find();
 	applying_preview(many);
 	expect_part(rig_hear(&applying_rig),
-		    "\"Apply 61 changes (+0 -0) to /home/user/project? 60 can run by themselves\\n"
-		    "Held: ");
+		    "\"Apply 61 changes (+0 -0) to /home/user/project? 60 can run by themselves\"");
 	expect_part(applying_rig.line, "\"enum\":[\"apply nothing\",\"apply all but held\"],");
 	applying_respond(EVERYTHING);
 	applying_find();
@@ -152,7 +152,7 @@ Test(mcp_question, held_changes_that_are_not_shown_stay)
 	expect_part(rig_hear(&applying_rig), "60 host-executed, left out");
 }
 
-/* One line more than a client shows is read by nobody. */
+/* A fourth line, and the columns beyond a terminal's 80, are read by nobody. */
 Test(mcp_question, the_question_has_two_lines)
 {
 	struct ipc_sandbox_info info = persistent_info(BOX_ID, "build");
@@ -173,8 +173,8 @@ Test(mcp_question, the_question_has_two_lines)
 	second = strstr(message, "\\n");
 	cr_assert(second && end && second < end);
 	expect_part(message, "ppp/last?\\n");
-	cr_assert_leq(second - message, 100);
-	cr_assert_leq(end - second, 2 + 100 + 2 /* quotation marks have a backslash each */);
+	cr_assert_leq(second - message, 72);
+	cr_assert_leq(end - second, 2 + 72 + 2 /* quotation marks have a backslash each */);
 	second = strstr(second + 2, "\\n");
 	cr_assert(!second || second > end);
 }
