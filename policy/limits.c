@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-/* The newest ABI whose rights a profile can need. */
-#define LANDLOCK_ABI_MOST 7
-
 #define K NUMBER_K
 #define M NUMBER_M
 #define T NUMBER_T
@@ -41,14 +38,21 @@ _Static_assert(LIMIT_COUNT <= PROFILE_LIMITS_MAX, "raise PROFILE_LIMITS_MAX");
 static int require_landlock(const struct reading *reading, const char *said)
 {
 	static const char key[] = "requirements.landlock";
+	const struct source_requirements *of_all = reading->place.source->config->requirements;
 	struct profile *profile = reading->profile;
 	uint64_t abi;
 
-	if (!units_number(said, &abi) || abi < 1 || abi > LANDLOCK_ABI_MOST)
+	if (!units_number(said, &abi) || abi < LANDLOCK_ABI_LEAST || abi > LANDLOCK_ABI_MOST)
 		return reading_fail(
 			reading, key,
-			"\"%s\" is not an ABI that policy can ask for; expected 1 to %d", said,
-			LANDLOCK_ABI_MOST);
+			"\"%s\" is not an ABI that policy can ask for; expected %d to %d", said,
+			LANDLOCK_ABI_LEAST, LANDLOCK_ABI_MOST);
+	if (of_all != NULL && of_all->landlock != NULL && strcmp(of_all->landlock, said) != 0)
+		return reading_fail(reading, key,
+				    "%s, but line %u requires %.20s of all profiles; expected one "
+				    "of the two",
+				    said, source_origin(reading->place.source, key).line,
+				    of_all->landlock);
 	profile->numbers.landlock_abi_min = (uint32_t)abi;
 	profile->origins.landlock_abi = reading_origin(reading, key);
 	profile->said |= SAID_LANDLOCK;
@@ -87,6 +91,12 @@ static int apply_requirements(const struct reading *reading)
 	if (said->landlock != NULL && require_landlock(reading, said->landlock) != 0)
 		return -1;
 	return said->limits != NULL ? require_limits(reading, said->limits) : 0;
+}
+
+void profile_require_landlock(struct profile *profile, uint32_t abi, const struct origin *origin)
+{
+	profile->numbers.landlock_abi_min = abi;
+	profile->origins.landlock_abi = *origin;
 }
 
 void profile_accept_fallback(struct profile *profile, const struct origin *origin)

@@ -35,6 +35,11 @@ struct number {
 			sizeof(((struct plan_profile *)NULL)->field), unit, least, most            \
 	}
 
+/* The Landlock ABIs that policy can ask for: 1 has no right to move a file to another directory,
+ * which msp's own processes need; 7 is the newest that msp makes use of. */
+#define LANDLOCK_ABI_LEAST 2
+#define LANDLOCK_ABI_MOST 7
+
 #define NUMBER_K (1ULL << 10)
 #define NUMBER_M (1ULL << 20)
 #define NUMBER_G (1ULL << 30)

@@ -257,13 +257,20 @@ static int check_default(const struct adding *adding)
 			   name);
 }
 
-static void accept_fallback(const struct adding *adding)
+/* Give each profile, also those of msp's own processes, what the file requires of the machine. */
+static void apply_requirements(const struct adding *adding)
 {
-	const struct origin origin = source_origin(adding->source, "limits");
+	const struct policy_settings *settings = &adding->policy->settings;
+	const struct origin limits = source_origin(adding->source, "limits");
+	const struct origin landlock = source_origin(adding->source, "requirements.landlock");
 
-	for (uint32_t i = 0; adding->policy->settings.accepts_fallback && i < adding->policy->count;
-	     i++)
-		profile_accept_fallback(adding->policy->profiles[i], &origin);
+	for (uint32_t i = 0; i < adding->policy->count; i++) {
+		if (settings->accepts_fallback)
+			profile_accept_fallback(adding->policy->profiles[i], &limits);
+		if (settings->landlock_abi != 0)
+			profile_require_landlock(adding->policy->profiles[i],
+						 settings->landlock_abi, &landlock);
+	}
 }
 
 static int add_source(struct policy *policy, const struct source *source,
@@ -278,7 +285,7 @@ static int add_source(struct policy *policy, const struct source *source,
 	policy->count += source->config->profiles_count;
 	if (make_all(&adding) != 0 || check_default(&adding) != 0)
 		return -1;
-	accept_fallback(&adding);
+	apply_requirements(&adding);
 	return 0;
 }
 

@@ -21,6 +21,7 @@ struct policy_settings {
 	struct strings workspaces;
 	struct strings protect;
 	struct strings unprotect;
+	uint32_t landlock_abi; /* the least of every profile; 0: each decides */
 	bool accepts_fallback;
 	bool is_audit_optional;
 	uint32_t sandboxes_max; /* from here: limits of all persistent sandboxes; 0: none */

@@ -124,6 +124,9 @@ bool profile_lasts(const struct profile *profile);
 /* Accept limits without cgroups; `origin` is the setting for all profiles that says so. */
 void profile_accept_fallback(struct profile *profile, const struct origin *origin);
 
+/* Require this Landlock ABI; `origin` is the setting for all profiles that says so. */
+void profile_require_landlock(struct profile *profile, uint32_t abi, const struct origin *origin);
+
 /* Free the profile and return NULL. */
 struct profile *profile_free(struct profile *profile);
 

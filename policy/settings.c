@@ -122,6 +122,23 @@ static int read_sandboxes(const struct source *source, struct policy_settings *r
 	return 0;
 }
 
+static const struct number landlock = { .key = "requirements.landlock",
+					.unit = UNIT_NUMBER,
+					.least = LANDLOCK_ABI_LEAST,
+					.most = LANDLOCK_ABI_MOST };
+
+static int read_requirements(const struct source *source, struct policy_settings *ret,
+			     struct policy_error *error)
+{
+	const struct source_requirements *said = source->config->requirements;
+	uint64_t abi = 0;
+
+	if (said != NULL && read_number(source, &landlock, said->landlock, &abi, error) != 0)
+		return -1;
+	ret->landlock_abi = (uint32_t)abi;
+	return 0;
+}
+
 struct policy_settings settings_default(void)
 {
 	return (struct policy_settings){ .default_profile = "default",
@@ -150,7 +167,8 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 	    read_paths(source, "workspaces", &settings.workspaces, error) != 0 ||
 	    read_paths(source, "protect", &settings.protect, error) != 0 ||
 	    read_paths(source, "unprotect", &settings.unprotect, error) != 0 ||
-	    read_sandboxes(source, &settings, error) != 0)
+	    read_sandboxes(source, &settings, error) != 0 ||
+	    read_requirements(source, &settings, error) != 0)
 		return -1;
 	*ret = settings;
 	return 0;

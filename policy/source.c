@@ -121,6 +121,10 @@ static const struct cyaml_schema_value profile_entry = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct source_profile, profile_fields)
 };
 
+static const struct cyaml_schema_field machine_fields[] = {
+	ONE(source_requirements, landlock), CYAML_FIELD_END
+};
+
 static const struct cyaml_schema_field config_fields[] = {
 	ONE(source_config, default_profile),
 	ONE(source_config, run_as),
@@ -130,6 +134,7 @@ static const struct cyaml_schema_field config_fields[] = {
 	MANY(source_config, protect, &string_entry, STRINGS_MAX),
 	MANY(source_config, unprotect, &string_entry, STRINGS_MAX),
 	KEYS(source_config, sandboxes, sandboxes_fields),
+	KEYS(source_config, requirements, machine_fields),
 	MANY(source_config, profiles, &profile_entry, PLAN_PROFILES_MAX),
 	CYAML_FIELD_END
 };
@@ -204,6 +209,8 @@ static const struct cyaml_schema_field *fields_at(const char *path)
 	}
 	if (strcmp(path, "sandboxes") == 0)
 		return sandboxes_fields;
+	if (strcmp(path, "requirements") == 0)
+		return machine_fields;
 	return *path != '\0' ? profile_fields : config_fields;
 }
 

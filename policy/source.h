@@ -82,6 +82,7 @@ struct source_config {
 	char **protect;
 	char **unprotect;
 	struct source_sandboxes *sandboxes;
+	struct source_requirements *requirements; /* `landlock` alone */
 	struct source_profile *profiles;
 	uint32_t workspaces_count, protect_count, unprotect_count, profiles_count;
 };

@@ -344,7 +344,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		launch_explain_cgroup(&unlimited, text);
 		return MSP_EXIT_REFUSED;
 	}
-	if (tells_client(options) && !doctor_explain_kernel(text, LAUNCH_TEXT_MAX))
+	if (tells_client(options) && !doctor_explain_kernel(config, text, LAUNCH_TEXT_MAX))
 		return MSP_EXIT_REFUSED;
 	descriptors_warn(plan, options->default_profile);
 	if (!options->is_service)

@@ -119,12 +119,13 @@ bool doctor_explain(const struct machine *machine, uint32_t limits, char *text, 
 	return text[0] == '\0';
 }
 
-bool doctor_explain_kernel(char *text, size_t room)
+bool doctor_explain_kernel(struct config *config, char *text, size_t room)
 {
 	static const char *const names[] = { "landlock", "user-namespace" };
 	static const struct doctor_verdict nothing_known;
 	static struct machine machine;
 
+	machine.config = config;
 	text[0] = '\0';
 	for (size_t i = 0; i < probe_count; i++) {
 		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {

@@ -39,7 +39,8 @@ const char *doctor_fix(const struct probe *probe, const struct finding *finding)
 bool doctor_explain(const struct machine *machine, uint32_t limits, char *text, size_t room);
 
 /* Run only the probes of Landlock and user namespaces, which a kernel lacks most often and which
- * take less than a millisecond. Returns as doctor_explain(). */
-bool doctor_explain_kernel(char *text, size_t room);
+ * take less than a millisecond, against a configuration that was read. Returns as doctor_explain().
+ */
+bool doctor_explain_kernel(struct config *config, char *text, size_t room);
 
 #endif

@@ -17,7 +17,13 @@
 #include "host/descriptors.h"
 #include "show/format.h"
 
+/* The ABI that the built-in profiles require, and the least that a configuration can ask for. */
 #define LANDLOCK_NEEDED 6
+#define LANDLOCK_LEAST 2
+
+#define FIX_KERNEL                                                                                 \
+	"run a kernel that has it: Linux 6.12 or newer (Debian 12: linux-image-amd64 of "          \
+	"bookworm-backports)"
 
 static void probe_architecture(const struct machine *machine, struct finding *ret)
 {
@@ -40,18 +46,64 @@ static void probe_kernel(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "Linux %s", name.release);
 }
 
+/* Return the highest ABI that a profile of the configuration requires. */
+static int needed_landlock(const struct machine *machine)
+{
+	const struct plan *plan =
+		machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
+	uint32_t needed = 0;
+
+	for (uint32_t i = 0; plan && i < plan_profile_count(plan); i++) {
+		if (plan_profile(plan, i)->landlock_abi_min > needed)
+			needed = plan_profile(plan, i)->landlock_abi_min;
+	}
+	return needed > 0 ? (int)needed : LANDLOCK_NEEDED;
+}
+
+/* Append what a kernel of this ABI does not enforce; other barriers hold around most of it. */
+static void append_landlock_lost(int abi, char *text, size_t room)
+{
+	static const struct {
+		int abi;
+		const char *lost;
+	} losses[] = {
+		{ 3, "truncating files that may only be read" },
+		{ 4, "TCP rules (the network namespace holds)" },
+		{ 5, "ioctl on devices" },
+		{ 6, "signals and abstract sockets between executions of one sandbox" },
+	};
+	bool is_first = true;
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		if (losses[i].abi <= abi)
+			continue;
+		format_append(text, room, "%s%s",
+			      is_first ? "; this kernel does not control: " : ", ", losses[i].lost);
+		is_first = false;
+	}
+}
+
 static void probe_landlock(const struct machine *machine, struct finding *ret)
 {
 	const int abi = landlock_abi();
 	const int error = errno;
+	const int needed = needed_landlock(machine);
 
 	format_text(ret->tried, sizeof(ret->tried), "landlock_create_ruleset(NULL, 0, VERSION)");
-	ret->status = abi >= LANDLOCK_NEEDED ? FINDING_OK : FINDING_MISSING;
+	ret->status = abi >= needed ? FINDING_OK : FINDING_MISSING;
 	if (abi > 0)
 		format_text(ret->happened, sizeof(ret->happened), "ABI %d, needed is %d", abi,
-			    LANDLOCK_NEEDED);
+			    needed);
 	else
 		format_text(ret->happened, sizeof(ret->happened), "%s", errno_text(error));
+	if (abi > 0)
+		append_landlock_lost(abi, ret->happened, sizeof(ret->happened));
+	if (abi >= LANDLOCK_LEAST && abi < needed)
+		format_text(ret->fix, sizeof(ret->fix),
+			    FIX_KERNEL "; or give up what it does not control, with "
+				       "'requirements: {landlock: %d}' in the configuration "
+				       "(docs/policy-posture.md)",
+			    abi);
 	if (abi == 0 && error == EOPNOTSUPP)
 		format_text(
 			ret->fix, sizeof(ret->fix),
@@ -254,7 +306,6 @@ static void probe_descriptors(const struct machine *machine, struct finding *ret
 			    "%" PRIu64 ", at least twice the open_files of every profile", limit);
 }
 
-#define FIX_KERNEL "run a kernel that has it: Linux 6.12 or newer, as distributions build it"
 #define FIX_CONTAINER                                                                              \
 	"inside a container, start the container with this allowed (podman and docker: "           \
 	"--security-opt seccomp=unconfined --security-opt systempaths=unconfined); "               \

@@ -65,8 +65,8 @@ static bool is_profile_possible(const struct plan *plan, const struct plan_profi
 
 	if (supervisor.landlock_abi < (int)profile->landlock_abi_min)
 		log_line("profile %s requires Landlock ABI %u (ABI 6 is Linux 6.12), this kernel "
-			 "has %d: run a newer kernel or lower requirements.landlock in the "
-			 "operator's policy",
+			 "has %d: run a newer kernel, or see 'msp doctor' for what 'requirements: "
+			 "{landlock: N}' in the configuration gives up",
 			 name, profile->landlock_abi_min, supervisor.landlock_abi);
 	else if (supervisor.cgroup < 0 && !supervisor.accepts_fallback &&
 		 !plan_header(plan)->limits_fallback && !profile->limits_fallback)

@@ -20,7 +20,7 @@ EMPTY_PARTS = ("seccomp: {allow: []}", "seccomp:", "seccomp: {allow: }", "seccom
                "landlock: []", "landlock:", "files: []", "files:", "network:", "network: null",
                "network: []", "network: all", "limits:", "limits: {}", "limits: {pids: 0}",
                "limits: {memory: 0}", "requirements:", "requirements: {}",
-               "requirements: {landlock: 0}", "requirements: {limits: none}", "environment: []",
+               "requirements: {landlock: 1}", "requirements: {limits: none}", "environment: []",
                "seccmop: {allow: [basic]}")
 # A profile from nothing, whose one part is left to say.
 WHOLE = """name: whole

@@ -113,8 +113,8 @@ class Server:
     """`msp serve` and a client's end of its session. Use as a context manager."""
 
     def __init__(self, *options, with_limits=True, stderr=subprocess.PIPE, program=None,
-                 **keywords):
-        command = [program or MSP, "serve", *(limits() if with_limits else []), *options]
+                 launcher=(), **keywords):
+        command = [*launcher, program or MSP, "serve", *(limits() if with_limits else []), *options]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=stderr, **keywords)
         self.lines = queue.Queue()

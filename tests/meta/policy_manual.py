@@ -17,6 +17,7 @@ UNKNOWN = "no-such-key"
 PLACES = {
     "%s: 1": ("Top-level keys", 0),
     "sandboxes: {%s: 1}": ("Top-level keys", 1),
+    "requirements: {%s: 1}": ("Top-level keys", 2),
     "profiles: [{%s: 1}]": ("Profiles", 0),
     "profiles: [{files: [{%s: 1}]}]": ("Files", 1),
     "profiles: [{landlock: [{%s: 1}]}]": ("Landlock", 0),

@@ -115,6 +115,25 @@ Test(config, what_is_said_of_all_profiles_is_in_the_plan)
 	unload(&loaded);
 }
 
+Test(config, the_landlock_of_all_profiles_is_that_of_the_own_processes_too)
+{
+	struct loaded loaded =
+		load("requirements: {landlock: 4}\n"
+		     "profiles:\n"
+		     "  - {name: mine, extends: strict}\n"
+		     "  - {name: same, extends: strict, requirements: {landlock: 4}}\n");
+
+	cr_assert_geq(plan_profile_find(&loaded.plan, "_helper"), 0);
+	for (uint32_t i = 0; i < plan_profile_count(&loaded.plan); i++) {
+		const struct plan_profile *profile = plan_profile(&loaded.plan, i);
+
+		cr_expect_eq(profile->landlock_abi_min, 4, "%s", string(&loaded, profile->name));
+		cr_expect_not_null(
+			strstr(string(&loaded, profile->text), "landlock      4 (mine.yaml:1)\n"));
+	}
+	unload(&loaded);
+}
+
 Test(config, nothing_said_is_what_is_built_in)
 {
 	static const char *const texts[] = { "{}", "profiles: []\n",
@@ -191,7 +210,7 @@ static const struct {
 	const char *text;
 	const char *expected;
 } mistakes[] = {
-	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, unprotect, sandboxes, profiles" },
+	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, unprotect, sandboxes, requirements, profiles" },
 	{ "audit: required\naudit: required\n", "mine.yaml:2: audit: given twice" },
 	{ "audit: maybe\n", "mine.yaml:1: audit: \"maybe\" is not known; expected required or optional" },
 	{ "audit:\n", "mine.yaml:1: audit: \"\" is not known" },
@@ -220,6 +239,12 @@ static const struct {
 	{ "profiles:\n  - {name: a, extends: b}\n", "mine.yaml:2: profiles[0].extends: there is no profile \"b\"" },
 	{ "limits: fallback\nprofiles:\n  - {name: a, extends: default, requirements: {limits: required}}\n",
 	  "mine.yaml:3: profiles[0].requirements.limits: required, but line 1 accepts" },
+	{ "requirements: {landlock: 4}\nprofiles:\n  - {name: a, extends: default, requirements: {landlock: 6}}\n",
+	  "mine.yaml:3: profiles[0].requirements.landlock: 6, but line 1 requires 4 of all profiles" },
+	{ "requirements: {landlock: 1}\n", "mine.yaml:1: requirements.landlock: 1 is out of range; expected 2 to 7" },
+	{ "requirements: {landlock: old}\n", "mine.yaml:1: requirements.landlock: \"old\"" },
+	{ "requirements: {limits: fallback}\n", "mine.yaml:1: requirements.limits: unknown key; expected one of: landlock" },
+	{ "requirements: 4\n", "mine.yaml:1: requirements: expected a set of keys, not a value" },
 	{ EXTRA "network: {allow: [example.org]}}]\n", "mine.yaml:1: profiles[0].network: lists of what may be connected to are not in this version; expected none or loopback" },
 	{ EXTRA "network: [example.org]}]\n", "mine.yaml:1: profiles[0].network: lists of what may be connected to are not in this version" },
 	{ EXTRA "network: allow}]\n", "mine.yaml:1: profiles[0].network: \"allow\" is not known; expected none or loopback" },
