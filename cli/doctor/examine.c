@@ -95,11 +95,37 @@ const char *doctor_fix(const struct probe *probe, const struct finding *finding)
 	return finding->fix[0] ? finding->fix : probe->fix;
 }
 
+/* Probes that fail when another one, or with "" any other, does. */
+static const struct {
+	const char *name;
+	const char *cause;
+} consequences[] = {
+	{ "namespaces", "user-namespace " },
+	{ "proc", "user-namespace " },
+	{ "overlay", "user-namespace " },
+	{ "posture", "" },
+};
+
+/* Return true if a failure in `text` explains this probe's, whose own remedy would mislead. */
+static bool is_explained(const struct probe *probe, const char *text)
+{
+	char cause[64];
+
+	for (size_t i = 0; i < sizeof(consequences) / sizeof(consequences[0]); i++) {
+		format_text(cause, sizeof(cause), "Missing: %s", consequences[i].cause);
+		if (strcmp(consequences[i].name, probe->name) == 0 && strstr(text, cause))
+			return true;
+	}
+	return false;
+}
+
 static void explain_probe(const struct doctor_verdict *all, const struct machine *machine,
 			  const struct probe *probe, char *text, size_t room)
 {
 	struct finding finding = { .status = FINDING_MISSING };
 
+	if (is_explained(probe, text))
+		return;
 	probe->run(machine, &finding);
 	if (is_refusal(all, probe, &finding))
 		format_append(text, room, "Missing: %s (%s). %s\nFix: %s\n", probe->name,

@@ -82,8 +82,8 @@ class Refused(unittest.TestCase):
         self.addCleanup(os.unlink, script.name)
         os.chmod(script.name, 0o755)
         server = self.serve(program=script.name)
-        self.assert_told(server, r"Missing: user-namespace ",
-                         r"(?m)^Fix: sysctl -w user.max_user_namespaces=")
+        self.assert_told(server, r"Missing: user-namespace [^\n]*\n"
+                         r"Fix: sysctl -w user.max_user_namespaces=\d+\n\n")  # and no consequence
 
     def test_a_configuration_with_a_mistake(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
