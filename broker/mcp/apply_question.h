@@ -2,8 +2,8 @@
  *
  * The question of apply_changes to the client's user, and the reading of the answer. Clients show
  * three lines of a message and cut each at the terminal's width, so the question has two short
- * lines, and each answer is a value with a name. Only an accepted form with a value that was offered
- * applies something.
+ * lines, and each answer is a value with a name. Only an accepted form with a value that was
+ * offered applies something.
  */
 #ifndef BROKER_MCP_APPLY_QUESTION_H
 #define BROKER_MCP_APPLY_QUESTION_H

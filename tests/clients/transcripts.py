@@ -10,10 +10,12 @@ import re
 import subprocess
 import sys
 import textwrap
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import agents  # noqa: E402
+import screens  # noqa: E402
 import sdk  # noqa: E402
 import support  # noqa: E402
 from http_server import HttpServer  # noqa: E402
@@ -207,6 +209,19 @@ def inspector_http(place, server):
     return fence(f"$ mcp-inspector {asked}\n{result.stdout}{result.stderr}", "console")
 
 
+# --- terminals ------------------------------------------------------------------------------
+
+
+def terminal(session, name):
+    """A screen of a session; the session is held once."""
+    def record(_):
+        if session not in SCREENS:
+            SCREENS[session] = dict(session(unittest.TestCase()))
+        return f"```text\n{SCREENS[session][name]}\n```\n"
+    return record
+
+
+SCREENS = {}
 URL = "--http=http://127.0.0.1:8765/mcp"
 CALL = ("--method", "tools/call", "--tool-name", "run_command", "--tool-arg")
 TRANSCRIPTS = {
@@ -236,6 +251,8 @@ TRANSCRIPTS = {
         ("call", "--stdio", "SERVER", "run_command", "comand=true")),
     "sdk1": sdk_session(1, "legacy"),
     "sdk2": sdk_session(2, "auto"),
+    **{name: terminal(session, name) for session, names in screens.SESSIONS.items()
+       for name in names},
 }
 
 
