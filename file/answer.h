@@ -32,6 +32,7 @@ uint64_t answer_number(const char *text);
 
 /* Run a command. The table in main.c has the arguments. */
 void command_read(char **arguments);
+void command_show(char **arguments);
 void command_write(char **arguments);
 void command_put(char **arguments);
 void command_edit(char **arguments);

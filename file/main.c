@@ -13,6 +13,7 @@ static const struct {
 	void (*run)(char **arguments);
 } commands[] = {
 	{ "read", 3, command_read },   /* PATH OFFSET LENGTH */
+	{ "show", 4, command_show },   /* PATH FIRST COUNT ROOM: lines, or what a binary file is */
 	{ "write", 2, command_write }, /* PATH create|overwrite|append */
 	{ "put", 2, command_put },     /* PATH MODE: overwrite; a new file gets the mode */
 	{ "edit", 2, command_edit },   /* PATH OLD_SIZE; old and new text on the standard input */

@@ -45,7 +45,7 @@ long file_answer_read(const uint8_t *bytes, size_t size, struct file_answer *ret
 	ret->text = (const char *)bytes + sizeof(ret->is);
 	if (ret->is.magic != FILE_MAGIC || ret->is.problem >= FILE_PROBLEM_COUNT ||
 	    ret->is.text_size >= IPC_PATH_MAX || ret->is.error > INT32_MAX ||
-	    ret->is.size > INT64_MAX)
+	    ret->is.size > INT64_MAX || ret->is.form >= FILE_FORM_COUNT)
 		return -EBADMSG;
 	return record_size(sizeof(ret->is), ret->is.text_size, size);
 }
@@ -84,6 +84,18 @@ long file_found_read(const uint8_t *bytes, size_t size, struct file_found *ret)
 	if (taken > 0 && ret->is.path_size > 0 && !is_beneath(ret->path, ret->is.path_size))
 		return -EBADMSG;
 	return taken;
+}
+
+long file_shown_read(const uint8_t *bytes, size_t size, struct file_shown *ret)
+{
+	if (size < sizeof(ret->is))
+		return 0;
+	memcpy(&ret->is, bytes, sizeof(ret->is));
+	if (ret->is.size > INT64_MAX || ret->is.shown > FILE_LINE_MAX ||
+	    ret->is.shown > ret->is.size || ((ret->is.flags & FILE_LINE_LAST) && ret->is.shown > 0))
+		return -EBADMSG;
+	ret->bytes = (const char *)bytes + sizeof(ret->is);
+	return record_size(sizeof(ret->is), ret->is.shown, size);
 }
 
 /* --- problems --------------------------------------------------------------------------------- */

@@ -38,10 +38,17 @@ struct file_found {
 	const char *link; /* `is.link_size` bytes */
 };
 
-/* Read the head (an entry) from `size` bytes. Return how many it takes; 0: it is not complete;
- * -EBADMSG: this is none. */
+/* A line of a file; `is.shown` bytes. */
+struct file_shown {
+	struct file_line is;
+	const char *bytes;
+};
+
+/* Read the head (an entry, a line) from `size` bytes. Return how many it takes; 0: it is not
+ * complete; -EBADMSG: this is none. */
 long file_answer_read(const uint8_t *bytes, size_t size, struct file_answer *ret);
 long file_found_read(const uint8_t *bytes, size_t size, struct file_found *ret);
+long file_shown_read(const uint8_t *bytes, size_t size, struct file_shown *ret);
 
 /* The most that either takes. */
 #define FILE_RECORD_MAX (sizeof(struct file_entry) + 2 * (size_t)IPC_PATH_MAX)

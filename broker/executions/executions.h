@@ -111,7 +111,7 @@ struct execution_watch {
 };
 
 /* The most bytes that an execution of a file tool may answer; its log keeps them in any case. */
-#define FILE_OUTPUT_MAX ((size_t)1 << 20)
+#define FILE_OUTPUT_MAX ((size_t)4 << 20)
 
 /* The execution to start: `command`, `code` with the sealed `code_fd`, or `file`. The request
  * number is filled in. */

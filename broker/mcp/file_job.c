@@ -57,6 +57,29 @@ void file_job_answer(struct file_job *job, const struct buffer *text, bool is_er
 	call_answer_text(call, text, is_error);
 }
 
+void file_job_answer_image(struct file_job *job, const struct buffer *text, const char *mime_type)
+{
+	struct call *call = job->waiting.call;
+	struct answer answer;
+	struct json_writer *writer = &answer.writer;
+
+	call_open_result(call, &answer);
+	json_open_array(writer, "content");
+	json_open_object(writer, NULL);
+	json_put_text(writer, "type", "image");
+	json_put_base64(writer, "data", job->rest, job->rest_size);
+	json_put_text(writer, "mimeType", mime_type);
+	json_close_object(writer);
+	json_open_object(writer, NULL);
+	json_put_text(writer, "type", "text");
+	json_put_string(writer, "text", text->bytes, text->size);
+	json_close_object(writer);
+	json_close_array(writer);
+	json_put_bool(writer, "isError", false);
+	file_job_done(job);
+	call_close_result(call, &answer);
+}
+
 void file_job_fail(struct file_job *job, const char *problem)
 {
 	struct buffer text = { 0 };

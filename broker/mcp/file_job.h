@@ -49,6 +49,14 @@ bool file_job_ask(struct file_job *job, const char *command, const struct json_v
 /* Fail the call with a sentence, before or after the job began; frees the job. */
 void file_job_fail(struct file_job *job, const char *problem);
 
+/* The failure of an answer that is none. */
+#define FILE_JOB_INCOMPLETE                                                                        \
+	"The answer is incomplete: a program in the sandbox interfered, or the file changed "      \
+	"meanwhile. Read it again."
+
+/* Answer with the image that is `rest`, and a line of text; frees the job. */
+void file_job_answer_image(struct file_job *job, const struct buffer *text, const char *mime_type);
+
 /* Answer the call; frees the job. */
 void file_job_answer(struct file_job *job, const struct buffer *text, bool is_error);
 

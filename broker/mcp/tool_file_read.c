@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * read_sandbox_file: a part of a file of a persistent sandbox.
+ * read_sandbox_file: lines of a text file of a persistent sandbox, an image, or bytes as base64.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "frontend/base64.h"
-#include "frontend/utf8.h"
-#include "io/text.h"
 #include "mcp/file_job.h"
+#include "mcp/file_lines.h"
 #include "mcp/params.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_file.h"
@@ -23,52 +22,33 @@ enum read_param {
 	READ_PARAMS,
 };
 
-/* Largest offset that a JSON number holds exactly. */
-
 /* Base64 has a third more characters. */
 #define BASE64_BYTES ((size_t)RESULT_TEXT_BYTES / 4 * 3)
 
-/* The longest character without its last byte, to see whether a character is cut. */
-#define CHARACTER_REST 3
+/* Text of a call that says how many lines it wants. Without, it stays below the size at which
+ * agents cut a result. */
+#define LINES_TEXT_BYTES 50000
 
 static const struct tool_param params[READ_PARAMS] = {
 	[READ_SANDBOX] = ROW_SANDBOX,
 	[READ_PATH] = ROW_PATH(true, PATH_TEXT),
-	[READ_OFFSET] = ROW_OFFSET(OFFSET_OF_BYTES_MAX, "0", "First byte to return."),
-	[READ_LIMIT] =
-		ROW_LIMIT("limit", RESULT_TEXT_BYTES, RESULT_TEXT_BYTES, "Most bytes to return."),
-	[READ_ENCODING] = ROW_ENCODING(
-		"text: bytes outside UTF-8 appear as \\xNN. base64: every byte exactly."),
+	[READ_OFFSET] = ROW_OFFSET(OFFSET_OF_BYTES_MAX, NULL, "First line, from 1."),
+	[READ_LIMIT] = { .name = "limit",
+			 .kind = PARAM_INTEGER,
+			 .minimum = 1,
+			 .maximum = OFFSET_OF_BYTES_MAX,
+			 .description = "Lines, up to 50 kB. Omitted: about 9 kB." },
+	[READ_ENCODING] =
+		ROW_ENCODING("base64: exact bytes; offset (from 0) and limit count them."),
 };
 
 struct file_reading {
 	struct file_job job; /* first */
-	uint64_t offset;
-	size_t limit;
+	uint64_t offset;     /* first line from 1, or first byte from 0 */
+	uint64_t limit;
+	size_t room; /* for the text */
 	bool is_base64;
 };
-
-/* Return how many of the bytes to show: a character cut by the end is left for the next part. */
-static size_t whole_bytes(const char *bytes, size_t size, bool is_end)
-{
-	size_t cut = size > CHARACTER_REST ? size - CHARACTER_REST : 0;
-
-	if (is_end)
-		return size;
-	for (; cut < size; cut++) {
-		const unsigned char lead = (unsigned char)bytes[cut];
-		const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-
-		if (length > size - cut && cut > 0)
-			return cut;
-	}
-	return size;
-}
-
-static bool has_line_ends(const char *bytes, size_t size)
-{
-	return memmem(bytes, size, "\r\n", 2) != NULL;
-}
 
 static void put_range(const struct file_reading *work, struct buffer *text, size_t shown)
 {
@@ -84,47 +64,72 @@ static void put_range(const struct file_reading *work, struct buffer *text, size
 			      end, size);
 	if (end < size)
 		buffer_format(text, " · truncated, more: offset=%" PRIu64, end);
-}
-
-static void put_text(const struct file_reading *work, struct buffer *text)
-{
-	const char *bytes = (const char *)work->job.rest;
-	const size_t there = work->job.rest_size < work->limit ? work->job.rest_size : work->limit;
-	const bool is_end = work->offset + there >= work->job.answer.is.size;
-	const size_t size = text_fit_first(bytes, whole_bytes(bytes, there, is_end),
-					   RESULT_TEXT_BYTES, TEXT_CONTENTS);
-
-	text_append(text, bytes, size, TEXT_CONTENTS);
-	buffer_end_line(text);
-	put_range(work, text, size);
-	if (!utf8_is_valid(bytes, size) || memchr(bytes, '\0', size))
-		buffer_append_text(text, " · not only text: encoding=base64 has the exact bytes");
-	else if (has_line_ends(bytes, size))
-		buffer_append_text(text, " · lines end with \\r\\n, shown as line ends");
-	buffer_append_text(text, "]");
-}
-
-static void put_base64(const struct file_reading *work, struct buffer *text)
-{
-	const size_t size = work->job.rest_size < work->limit ? work->job.rest_size : work->limit;
-
-	base64_append(text, work->job.rest, size);
-	buffer_end_line(text);
-	put_range(work, text, size);
 	buffer_append_text(text, " · base64]");
+}
+
+static void answer_base64(struct file_reading *work)
+{
+	const size_t size =
+		work->job.rest_size < work->limit ? work->job.rest_size : (size_t)work->limit;
+	struct buffer text = { 0 };
+
+	base64_append(&text, work->job.rest, size);
+	buffer_end_line(&text);
+	put_range(work, &text, size);
+	file_job_answer(&work->job, &text, false);
+	buffer_done(&text);
+}
+
+static void answer_lines(struct file_reading *work)
+{
+	struct buffer text = { 0 };
+
+	if (file_lines_put(&work->job, work->offset, work->limit, work->room, &text))
+		file_job_answer(&work->job, &text, false);
+	else
+		file_job_fail(&work->job, FILE_JOB_INCOMPLETE);
+	buffer_done(&text);
+}
+
+static void answer_image(struct file_reading *work)
+{
+	const struct file_job *job = &work->job;
+	const char *type = file_image_type(job->rest, job->rest_size);
+	struct buffer text = { 0 };
+
+	if (!type || job->rest_size != job->answer.is.size || job->rest_size > FILE_IMAGE_MAX) {
+		file_job_fail(&work->job, FILE_JOB_INCOMPLETE);
+		return;
+	}
+	file_job_put_path(job, &text);
+	buffer_format(&text, ": %s, %zu bytes", type, job->rest_size);
+	file_job_answer_image(&work->job, &text, type);
+	buffer_done(&text);
+}
+
+static void answer_digest(struct file_reading *work)
+{
+	struct buffer text = { 0 };
+
+	file_lines_put_binary(&work->job, &text);
+	file_job_answer(&work->job, &text, false);
+	buffer_done(&text);
 }
 
 static void on_answered(struct file_job *job)
 {
-	const struct file_reading *work = (const struct file_reading *)job;
-	struct buffer text = { 0 };
+	static void (*const answers[FILE_FORM_COUNT])(struct file_reading *) = {
+		[FILE_FORM_BYTES] = answer_base64,
+		[FILE_FORM_LINES] = answer_lines,
+		[FILE_FORM_IMAGE] = answer_image,
+		[FILE_FORM_DIGEST] = answer_digest,
+	};
+	struct file_reading *work = (struct file_reading *)job;
 
-	if (work->is_base64)
-		put_base64(work, &text);
+	if ((job->answer.is.form == FILE_FORM_BYTES) == work->is_base64)
+		answers[job->answer.is.form](work);
 	else
-		put_text(work, &text);
-	file_job_answer(job, &text, false);
-	buffer_done(&text);
+		file_job_fail(job, FILE_JOB_INCOMPLETE);
 }
 
 static void free_reading(struct file_job *job)
@@ -134,10 +139,24 @@ static void free_reading(struct file_job *job)
 
 static const struct file_job_rules rules = { .answered = on_answered, .free = free_reading };
 
+/* Set what is read: bytes, or lines. */
+static void take_range(struct file_reading *work, struct json_value *const *values)
+{
+	const int64_t limit = tool_integer(values[READ_LIMIT], OFFSET_OF_BYTES_MAX);
+
+	work->is_base64 = values[READ_ENCODING] && json_equals(values[READ_ENCODING], "base64");
+	work->limit = (uint64_t)limit;
+	work->room = values[READ_LIMIT] ? LINES_TEXT_BYTES : RESULT_TEXT_BYTES;
+	work->offset = (uint64_t)tool_integer(values[READ_OFFSET], 0);
+	if (work->is_base64 && work->limit > BASE64_BYTES)
+		work->limit = BASE64_BYTES;
+	if (!work->is_base64 && work->offset == 0)
+		work->offset = 1;
+}
+
 static void read_sandbox_file(struct call *call, const struct json_document *document,
 			      struct json_value *const *values)
 {
-	struct json_value *encoding = values[READ_ENCODING];
 	char sandbox[IPC_NAME_MAX];
 	struct file_reading *work;
 
@@ -145,24 +164,22 @@ static void read_sandbox_file(struct call *call, const struct json_document *doc
 	if (!sandboxes_take(call, values[READ_SANDBOX], sandbox))
 		return;
 	work = (struct file_reading *)file_job_new(sizeof(*work), &rules, call, sandbox);
-	work->offset = (uint64_t)tool_integer(values[READ_OFFSET], 0);
-	work->limit = (size_t)tool_integer(values[READ_LIMIT], RESULT_TEXT_BYTES);
-	work->is_base64 = encoding && json_equals(encoding, "base64");
-	if (work->is_base64 && work->limit > BASE64_BYTES)
-		work->limit = BASE64_BYTES;
-	if (!file_job_ask(&work->job, "read", values[READ_PATH]))
+	take_range(work, values);
+	if (!file_job_ask(&work->job, work->is_base64 ? "read" : "show", values[READ_PATH]))
 		return;
 	(void)file_ask_number(&work->job.wanted, work->offset);
 	(void)file_ask_number(&work->job.wanted, work->limit);
+	if (!work->is_base64)
+		(void)file_ask_number(&work->job.wanted, work->room);
 	file_job_start(&work->job, NULL);
 }
 
 const struct tool tool_read_sandbox_file = {
 	.name = "read_sandbox_file",
 	.title = "Read a file of a sandbox",
-	.description = "Return a file of a persistent sandbox, or a part of it, as text; the last "
-		       "line has its size and the offset to read on. To search many files, use "
-		       "run_command with grep.",
+	.description = "Return a text file of a persistent sandbox, or a part, each line as "
+		       "NUMBER→TEXT; NUMBER→ is not in the file. Shows images (png, jpeg, gif, "
+		       "webp). To search many files, use run_command with grep.",
 	.params = params,
 	.param_count = READ_PARAMS,
 	.is_read_only = true,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Property: what file_answer_read() and file_found_read() take lies within the input, in any pieces
- * that it comes in; a path that they give stays beneath a directory; a problem is one line.
+ * Property: what file_answer_read(), file_found_read() and file_shown_read() take lies within the
+ * input, in any pieces that it comes in; a path that they give stays beneath a directory; a problem
+ * is one line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -80,6 +81,20 @@ static size_t check_found(const uint8_t *data, size_t size)
 	return (size_t)taken;
 }
 
+static size_t check_shown(const uint8_t *data, size_t size)
+{
+	struct file_shown shown;
+	const long taken = file_shown_read(data, size, &shown);
+
+	must(taken == -EBADMSG || (taken >= 0 && (size_t)taken <= size));
+	if (taken <= 0)
+		return 0;
+	must(shown.bytes == (const char *)data + sizeof(shown.is));
+	must(shown.is.shown <= FILE_LINE_MAX && shown.is.shown <= shown.is.size);
+	must(shown.bytes + shown.is.shown == (const char *)data + taken);
+	return (size_t)taken;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t at = check_head(data, size);
@@ -87,6 +102,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	do {
 		taken = check_found(data + at, size - at);
+		at += taken;
+	} while (taken > 0);
+	at = check_head(data, size);
+	do {
+		taken = check_shown(data + at, size - at);
 		at += taken;
 	} while (taken > 0);
 	return 0;

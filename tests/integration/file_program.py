@@ -3,6 +3,7 @@
 """msp-file by itself, on the files of a folder: what it says of each kind of file, and that a file
 is the old one or the new one."""
 import errno
+import hashlib
 import os
 import random
 import socket
@@ -17,6 +18,9 @@ import support
 PROGRAM = os.path.join(support.BIN, "msp-file")
 HEAD = struct.Struct("=IIIIQQII")
 ENTRY = struct.Struct("=IIQqII")
+LINE = struct.Struct("=QII")
+BYTES, LINES, IMAGE, DIGEST = range(4)
+CRLF, OPEN, LAST, BEYOND = 1, 2, 4, 8
 MAGIC = 0x454c4946
 (DONE, ERROR, NOT_REGULAR, DANGLING, EXISTS, NO_MATCH, AMBIGUOUS, TOO_LARGE, CUT_OFF,
  MISUSED) = range(10)
@@ -31,7 +35,7 @@ def pieces(data, size=65536):
 
 class Answer:
     def __init__(self, data):
-        magic, self.problem, self.error, self.mode, self.size, self.count, length, _ = \
+        magic, self.problem, self.error, self.mode, self.size, self.count, length, self.form = \
             HEAD.unpack_from(data)
         if magic != MAGIC:
             raise AssertionError(data)
@@ -51,6 +55,20 @@ class Answer:
             name = self.rest[place:place + path]
             found.append((os.fsdecode(name), mode, self.rest[place + path:place + path + link]))
             place += path + link
+
+
+    def lines(self):
+        """(bytes, size, flags) of each line, and (lines counted, whether there are more)."""
+        found, place = [], 0
+        while True:
+            size, shown, flags = LINE.unpack_from(self.rest, place)
+            place += LINE.size
+            if flags & LAST:
+                if place != len(self.rest):
+                    raise AssertionError("something behind the last line")
+                return found, (size, bool(flags & BEYOND))
+            found.append((self.rest[place:place + shown], size, flags))
+            place += shown
 
 
 class Files(unittest.TestCase):
@@ -125,6 +143,70 @@ class Read(Files):
         for number in ("-1", "", " 1", "1x", "0x1", "99999999999999999999", "+1"):
             with self.subTest(number=number):
                 self.assertEqual(self.ask("read", self.path("a"), number, 1).problem, MISUSED)
+
+
+class Show(Files):
+    def show(self, first=1, count=1000, room=1000000, name="a"):
+        answer = self.ask("show", self.path(name), first, count, room)
+        self.assertEqual((answer.problem, answer.form), (DONE, LINES))
+        return answer.lines()
+
+    def test_line_ends(self):
+        for data, lines in (
+                (b"", []), (b"\n", [(b"", 0, 0)]), (b"a", [(b"a", 1, OPEN)]),
+                (b"a\r\n\nb\r", [(b"a", 1, CRLF), (b"", 0, 0), (b"b\r", 2, OPEN)]),
+                (b"\r\n\r\r\n", [(b"", 0, CRLF), (b"\r", 1, CRLF)])):
+            with self.subTest(data=data):
+                self.put("a", data)
+                self.assertEqual(self.show(), (lines, (len(lines), False)))
+
+    def test_long_lines(self):
+        """A line is cut at the bound, wherever the blocks that are read end."""
+        for size in (1999, 2000, 2001, 65535, 65536, 65537, 200000):
+            for end, flags in ((b"\n", 0), (b"\r\n", CRLF), (b"", OPEN)):
+                with self.subTest(size=size, end=end):
+                    self.put("a", b"x\n" + b"y" * size + end)
+                    lines, count = self.show()
+                    self.assertEqual(count, (2, False))
+                    self.assertEqual(lines[1], (b"y" * min(size, 2000), size, flags))
+
+    def test_parts(self):
+        whole = [b"line %d" % number for number in range(1, 20001)]
+        self.put("a", b"\n".join(whole) + b"\n")
+        for first, count in ((1, 10), (7, 3), (19999, 10), (20000, 1), (20001, 5), (5, 0)):
+            lines, total = self.show(first, count)
+            self.assertEqual([line for line, _, _ in lines], whole[first - 1:first - 1 + count])
+            self.assertEqual(total, (20000, False))
+        lines, total = self.show(room=100)
+        self.assertEqual((len(lines), total), (16, (20000, False)))
+
+    def test_counting_ends(self):
+        with open(self.path("a"), "wb") as file:
+            file.write(b"x" * 9000 + b"\n")
+            file.truncate((256 << 20) + (1 << 20))
+            file.seek(0, os.SEEK_END)
+            file.write(b"\nend\n")
+        lines, total = self.show(count=1)
+        self.assertEqual((lines[0][1], total), (9000, (1, True)))
+        self.assertEqual(self.show(first=3)[0], [(b"end", 3, 0)])
+
+    def test_what_is_no_text(self):
+        self.put("a", b"x" * 7999 + b"\0")
+        answer = self.ask("show", self.path("a"), 1, 1, 1)
+        self.assertEqual((answer.form, answer.rest), (DIGEST, b"x" * 512))
+        self.assertEqual(answer.text.decode(), hashlib.sha256(self.get("a")).hexdigest())
+        self.put("a", b"x" * 8000 + b"\0")
+        self.assertEqual(self.show()[1], (1, False))
+        self.put("a", b"\x89PNG\r\n\x1a\n" + bytes(3749992))
+        answer = self.ask("show", self.path("a"), 1, 1, 1)
+        self.assertEqual((answer.form, answer.rest), (IMAGE, self.get("a")))
+        with open(self.path("a"), "ab") as file:
+            file.write(b"x")
+        self.assertEqual(self.ask("show", self.path("a"), 1, 1, 1).form, DIGEST)
+        with open(self.path("a"), "wb") as file:
+            file.truncate(1 << 40)
+        answer = self.ask("show", self.path("a"), 1, 1, 1)
+        self.assertEqual((answer.form, answer.text, answer.size), (DIGEST, b"", 1 << 40))
 
 
 class Write(Files):

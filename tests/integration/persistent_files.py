@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of a persistent sandbox: through the tools and the resource, and by `msp cp`."""
 import base64
+import hashlib
 import os
 import re
 import subprocess
@@ -39,7 +40,7 @@ class Tools(PersistentCase):
 
     def test_a_days_work(self):
         self.assertEqual(self.text("read_sandbox_file", path="a.txt"),
-                         "one\ntwo\n[8 bytes, all of it]")
+                         "1→one\n2→two\n[2 lines, all of it]")
         self.assertEqual(self.text("write_sandbox_file", path="src/deep/new.c", content="int x;\n"),
                          "src/deep/new.c: 7 bytes written · 7 bytes now")
         self.text("write_sandbox_file", path="src/deep/new.c", content="int y;\n", mode="append")
@@ -92,17 +93,58 @@ class Tools(PersistentCase):
     def test_a_text_in_parts(self):
         text = "".join(f"line {number} äöü€\n" for number in range(3000))
         self.text("write_sandbox_file", path="t", content=text)
-        got, offset = "", 0
-        while True:
-            answer = self.text("read_sandbox_file", path="t", offset=offset)
-            part, _, last = answer.rpartition("[bytes")
-            more = re.search(r"more: offset=(\d+)", last)
-            offset = int(more.group(1)) if more else 0
-            # a part that does not end with a line has one added
-            got += part if text.startswith(got + part) else part[:-1]
-            if not more:
-                break
-        self.assertEqual(got, text)
+        for limit, size in ({}, 10000), ({"limit": 5000}, 51000):
+            got, offset, calls = "", 1, 0
+            while offset:
+                *lines, last = self.text("read_sandbox_file", path="t", offset=offset,
+                                         **limit).splitlines()
+                self.assertLess(len("\n".join(lines).encode()), size)
+                for number, line in enumerate(lines, offset):
+                    self.assertTrue(line.startswith(f"{number}→"), line)
+                    got += line.partition("→")[2] + "\n"
+                more = re.search(r"^\[lines \d+ to \d+ of 3000 · more: offset=(\d+)\]$", last)
+                offset = int(more.group(1)) if more else 0
+                calls += 1
+            self.assertEqual(got, text)
+            self.assertEqual(calls, 9 if size < 50000 else 2)
+
+    def test_lines_that_are_odd(self):
+        self.run_in(r"printf 'a\r\nb\xff\n%05000d\nend' 7 > odd; : > empty")
+        self.assertEqual(
+            self.text("read_sandbox_file", path="odd"),
+            "1→a\n2→b\\xff\n3→" + 2000 * "0" + " …[3000 more bytes]\n4→end\n[4 lines, all of it"
+            " · 1 of these lines end with \\r\\n · no line end at the end · not only text: "
+            "encoding=base64 has the exact bytes · long lines are cut]")
+        self.assertEqual(self.text("read_sandbox_file", path="empty"), "[empty file]")
+        self.assertEqual(self.text("read_sandbox_file", path="odd", offset=4, limit=7),
+                         "4→end\n[lines 4 to 4 of 4 · no line end at the end]")
+
+    def test_images_and_other_binaries(self):
+        for name, kind, head in (("png", "png", b"\x89PNG\r\n\x1a\n"), ("x", "gif", b"GIF89a"),
+                                 ("jpg", "jpeg", b"\xff\xd8\xff\xe0"),
+                                 ("web", "webp", b"RIFF\0\0\0\0WEBP")):
+            for size in (100, 3750000):
+                data = head + bytes(number % 251 for number in range(size - len(head)))
+                self.put_in(name, data)
+                result = self.server.call("read_sandbox_file", 90, sandbox="box", path=name)
+                self.assertFalse(result["isError"])
+                self.assertNotIn("structuredContent", result)
+                image, text = result["content"]
+                self.assertEqual((image["type"], image["mimeType"]), ("image", "image/" + kind))
+                self.assertEqual(base64.b64decode(image["data"]), data)
+                self.assertEqual(text["text"], f"{name}: image/{kind}, {size} bytes")
+        self.put_in("png", b"\x89PNG\r\n\x1a\n" + bytes(3749993))
+        self.assertRegex(self.text("read_sandbox_file", path="png"),
+                         r"^\[png image, 3750001 bytes: too large to be shown .*, sha256 [0-9a-f]{64}")
+        self.put_in("b", b"%PDF" + bytes(1000))
+        self.assertEqual(
+            self.text("read_sandbox_file", path="b"), "[pdf document, 1004 bytes, sha256 "
+            + hashlib.sha256(b"%PDF" + bytes(1000)).hexdigest()
+            + " · for its bytes: encoding=base64]")
+
+    def put_in(self, name, data):
+        self.text("write_sandbox_file", path=name, content=base64.b64encode(data).decode(),
+                  encoding="base64")
 
     def test_pages_of_a_list(self):
         self.run_in("mkdir many; cd many; for i in $(seq -w 700); do : > file-$i; done")
@@ -120,8 +162,10 @@ class Tools(PersistentCase):
         content = "0123456789abcdef" * (9 << 16)
         self.text("write_sandbox_file", path="big", content=content)
         self.assertIn(f"{len(content)} big", self.run_in("stat -c '%s %n' big"))
-        self.assertTrue(self.text("read_sandbox_file", path="big", offset=len(content) - 3)
-                        .startswith("def\n"))
+        self.assertTrue(self.text("read_sandbox_file", path="big", offset=len(content) - 3,
+                                  encoding="base64").startswith("ZGVm\n"))
+        self.assertIn(f"…[{len(content) - 2000} more bytes]\n[1 line, all of it",
+                      self.text("read_sandbox_file", path="big"))
 
     def test_no_room_changes_nothing(self):
         """/tmp is a file system with a limit."""
@@ -134,7 +178,7 @@ class Tools(PersistentCase):
         self.assertIn("does not fit", self.problem("write_sandbox_file", path="/tmp/new",
                                                    content="x" * 1000000))
         self.assertEqual(self.text("read_sandbox_file", path="/tmp/old"),
-                         "old\n[3 bytes, all of it]")
+                         "1→old\n[1 line, all of it · no line end at the end]")
         self.assertIn("\nfull\nold\n[exit 0", "\n" + self.run_in("ls -A /tmp"))
 
     def test_the_resource(self):

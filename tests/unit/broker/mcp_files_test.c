@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/file_record.h"
 #include "common/names.h"
+#include "file_rig.h"
 #include "persistent.h"
 
 static struct rig rig;
@@ -31,45 +31,14 @@ static void close_rig(void)
 
 TestSuite(mcp_files, .init = open_rig, .fini = close_rig);
 
-/* The request's arguments, with '|' after each. */
-static const char *take_words(uint64_t *ret_request)
-{
-	static char text[sizeof(((struct ipc_file_start *)NULL)->argv) + 1];
-	const struct ipc_file_start *start = &rig_take(&rig, IPC_TYPE_file_start)->body.file_start;
+/* The rig's functions, for the rig of this file. */
+#define begin(...) file_rig_begin(&rig, __VA_ARGS__)
+#define put(...) file_rig_put(&rig, __VA_ARGS__)
+#define put_head(...) file_rig_put_head(&rig, __VA_ARGS__)
+#define end(...) file_rig_end(&rig, __VA_ARGS__)
 
-	memcpy(text, start->argv, start->argv_size);
-	text[start->argv_size] = '\0';
-	for (uint32_t i = 0; i < start->argv_size; i++)
-		text[i] = text[i] ? text[i] : '|';
-	*ret_request = start->request;
-	cr_assert_str_eq(start->sandbox, "build");
-	return text;
-}
-
-static struct rig_workload begin(const char *tool, const char *arguments, const char *words)
-{
-	char all[4096];
-	uint64_t request;
-
-	(void)snprintf(all, sizeof(all), "\"sandbox\":\"build\"%s", arguments);
-	persistent_say(&rig, tool, all);
-	cr_assert_str_eq(take_words(&request), words);
-	return rig_start(&rig, request);
-}
-
-static void put(const struct rig_workload *workload, const void *bytes, size_t size)
-{
-	cr_assert_eq(fd_write_all(workload->out, bytes, size), 0);
-	rig_turn(&rig);
-}
-
-static void put_head(const struct rig_workload *workload, struct file_head head, const char *text)
-{
-	head.magic = FILE_MAGIC;
-	head.text_size = (uint32_t)strlen(text);
-	put(workload, &head, sizeof(head));
-	put(workload, text, head.text_size);
-}
+#define ALL ",\"path\":\"a\""
+#define ALL_WORDS "show|a|1|9007199254740991|9500|"
 
 static void put_entry(const struct rig_workload *workload, struct file_entry entry,
 		      const char *path, const char *link)
@@ -79,73 +48,6 @@ static void put_entry(const struct rig_workload *workload, struct file_entry ent
 	put(workload, &entry, sizeof(entry));
 	put(workload, path, entry.path_size);
 	put(workload, link, entry.link_size);
-}
-
-static const char *end(struct rig_workload *workload)
-{
-	const struct ipc_execution_done done = { .request = workload->request,
-						 .verdict = VERDICT_EXITED };
-
-	rig_workload_end(workload);
-	rig_done(&rig, &done);
-	return rig_hear(&rig);
-}
-
-/* --- reading -------------------------------------------------------------------------------- */
-
-static const char *read_text(const char *content, uint64_t size, const char *arguments,
-			     const char *words)
-{
-	struct rig_workload workload = begin("read_sandbox_file", arguments, words);
-
-	put_head(&workload,
-		 (struct file_head){ .mode = S_IFREG | 0644, .size = size, .count = size }, "");
-	put(&workload, content, strlen(content));
-	return end(&workload);
-}
-
-Test(mcp_files, read_a_text)
-{
-	expect_part(read_text("one\ntwo", 7, ",\"path\":\"src/a b\"", "read|src/a b|0|9500|"),
-		    "\"text\":\"one\\ntwo\\n[7 bytes, all of it]\"");
-	expect_part(rig.line, "\"isError\":false");
-	expect_part(read_text("", 0, ",\"path\":\"a\"", "read|a|0|9500|"),
-		    "\"[0 bytes, all of it]\"");
-	expect_part(read_text("a\r\nb\r\n", 6, ",\"path\":\"a\"", "read|a|0|9500|"),
-		    "lines end with \\\\r\\\\n");
-	expect_part(read_text("x\xff\x1b", 3, ",\"path\":\"a\"", "read|a|0|9500|"),
-		    "x\\\\xff\\\\x1b\\n[3 bytes, all of it \u00b7 not only text: encoding=base64");
-}
-
-Test(mcp_files, read_a_part)
-{
-	expect_part(read_text("cd", 10, ",\"path\":\"a\",\"offset\":2,\"limit\":2", "read|a|2|2|"),
-		    "cd\\n[bytes 2 to 4 of 10 \u00b7 truncated, more: offset=4]");
-	/* a character that the limit cuts is of the next part */
-	expect_part(read_text("ab\xe2\x82", 10, ",\"path\":\"a\",\"limit\":4", "read|a|0|4|"),
-		    "\"ab\\n[bytes 0 to 2 of 10");
-	expect_part(read_text("", 10, ",\"path\":\"a\",\"offset\":99", "read|a|99|9500|"),
-		    "[there are only 10 bytes]");
-	/* more than was asked for is not shown */
-	expect_part(read_text("abcdef", 10, ",\"path\":\"a\",\"limit\":2", "read|a|0|2|"),
-		    "\"ab\\n[bytes 0 to 2 of 10");
-}
-
-Test(mcp_files, read_in_base64)
-{
-	expect_part(
-		read_text("one", 3, ",\"path\":\"a\",\"encoding\":\"base64\"", "read|a|0|7125|"),
-		"\"b25l\\n[3 bytes, all of it \u00b7 base64]\"");
-}
-
-/* What is escaped takes more room: the result stays within it and says where to go on. */
-Test(mcp_files, what_is_shown_has_a_bound)
-{
-	static char content[9501];
-
-	memset(content, '\x01', 9500);
-	expect_part(read_text(content, 9500, ",\"path\":\"a\"", "read|a|0|9500|"),
-		    "[bytes 0 to 2375 of 9500 \u00b7 truncated, more: offset=2375");
 }
 
 Test(mcp_files, problems)
@@ -164,8 +66,7 @@ Test(mcp_files, problems)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct rig_workload workload =
-			begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
+		struct rig_workload workload = begin("read_sandbox_file", ALL, ALL_WORDS);
 
 		put_head(&workload, rows[i].head, rows[i].text);
 		expect_part(end(&workload), rows[i].part);
@@ -180,8 +81,7 @@ Test(mcp_files, answers_that_are_none)
 	static const char junk[sizeof(struct file_head) + 1] = "junk";
 
 	for (size_t size = 0; size < sizeof(junk); size++) {
-		struct rig_workload workload =
-			begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
+		struct rig_workload workload = begin("read_sandbox_file", ALL, ALL_WORDS);
 
 		put(&workload, junk, size);
 		expect_part(end(&workload), "The file operation did not finish");
@@ -189,24 +89,9 @@ Test(mcp_files, answers_that_are_none)
 	}
 }
 
-Test(mcp_files, a_flood_is_bounded)
-{
-	struct rig_workload workload =
-		begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
-	static char much[65536];
-
-	put_head(&workload, (struct file_head){ .size = INT64_MAX, .count = INT64_MAX }, "");
-	memset(much, 'x', sizeof(much));
-	for (int i = 0; i < 64; i++)
-		put(&workload, much, sizeof(much));
-	expect_part(end(&workload), "[bytes 0 to 9500 of 9223372036854775807");
-	cr_assert_lt(strlen(rig.line), 11000);
-}
-
 Test(mcp_files, it_is_ended)
 {
-	struct rig_workload workload =
-		begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
+	struct rig_workload workload = begin("read_sandbox_file", ALL, ALL_WORDS);
 	const struct ipc_execution_done done = { .request = workload.request,
 						 .verdict = VERDICT_TIMEOUT,
 						 .signal = 9 };
@@ -221,7 +106,7 @@ Test(mcp_files, it_is_refused)
 	uint64_t request;
 
 	persistent_say(&rig, "read_sandbox_file", "\"sandbox\":\"build\",\"path\":\"a\"");
-	(void)take_words(&request);
+	(void)file_rig_words(&rig, &request);
 	persistent_refuse(&rig, request, REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"build\\\"");
 	expect_part(rig.line, "Nothing was done.");
@@ -438,8 +323,7 @@ Test(mcp_files, resources_that_cannot_be_read)
 
 Test(mcp_files, no_list_has_it)
 {
-	struct rig_workload workload =
-		begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
+	struct rig_workload workload = begin("read_sandbox_file", ALL, ALL_WORDS);
 
 	expect_part(rig_ask(&rig, "{\"jsonrpc\":\"2.0\",\"id\":50,\"method\":\"resources/list\"}"),
 		    "\"result\"");

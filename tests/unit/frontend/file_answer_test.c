@@ -184,3 +184,32 @@ Test(file_answer, what_is_asked_has_room_or_not)
 	cr_assert_eq(words, (sizeof(ask.argv) - 26) / 1001);
 	cr_assert_leq(ask.argv_size, sizeof(ask.argv));
 }
+
+Test(file_answer, lines_and_what_is_none)
+{
+	static const struct {
+		struct file_line line;
+		size_t size;
+		long taken;
+	} rows[] = {
+		{ { .size = 3, .shown = 3 }, 3, sizeof(struct file_line) + 3 },
+		{ { .size = 9, .shown = 3 }, 3, sizeof(struct file_line) + 3 },
+		{ { .size = 3, .shown = 3 }, 2, 0 },
+		{ { .size = 2, .shown = 3 }, 3, -EBADMSG },
+		{ { .size = UINT64_MAX, .shown = 3 }, 3, -EBADMSG },
+		{ { .size = FILE_LINE_MAX + 1, .shown = FILE_LINE_MAX + 1 }, 0, -EBADMSG },
+		{ { .size = 3, .shown = 3, .flags = FILE_LINE_LAST }, 3, -EBADMSG },
+		{ { .size = 3, .flags = FILE_LINE_LAST }, 0, sizeof(struct file_line) },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t bytes[sizeof(struct file_line) + 3] = { 0 };
+		struct file_shown shown;
+
+		memcpy(bytes, &rows[i].line, sizeof(rows[i].line));
+		cr_assert_eq(
+			file_shown_read(bytes, sizeof(struct file_line) + rows[i].size, &shown),
+			rows[i].taken, "row %zu", i);
+		cr_assert_eq(file_shown_read(bytes, sizeof(struct file_line) - 1, &shown), 0);
+	}
+}
