@@ -203,13 +203,13 @@ Test(file_answer, lines_and_what_is_none)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint8_t bytes[sizeof(struct file_line) + 3] = { 0 };
+		uint8_t record[sizeof(struct file_line) + 3] = { 0 };
 		struct file_shown shown;
 
-		memcpy(bytes, &rows[i].line, sizeof(rows[i].line));
+		memcpy(record, &rows[i].line, sizeof(rows[i].line));
 		cr_assert_eq(
-			file_shown_read(bytes, sizeof(struct file_line) + rows[i].size, &shown),
+			file_shown_read(record, sizeof(struct file_line) + rows[i].size, &shown),
 			rows[i].taken, "row %zu", i);
-		cr_assert_eq(file_shown_read(bytes, sizeof(struct file_line) - 1, &shown), 0);
+		cr_assert_eq(file_shown_read(record, sizeof(struct file_line) - 1, &shown), 0);
 	}
 }
