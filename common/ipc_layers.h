@@ -18,6 +18,7 @@ enum layers_operation {
 	LAYERS_RECOVER, /* finish or undo what a journal says was interrupted */
 	LAYERS_MERGE,   /* several layers into one */
 	LAYERS_REMOVE,  /* a tree */
+	LAYERS_PREPARE, /* foreign files: make them in a new upper with the user's ids */
 	LAYERS_OPERATION_COUNT
 };
 

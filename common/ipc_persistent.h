@@ -95,6 +95,12 @@ enum changes_operation {
 	CHANGES_PREVIEW, /* show the result of an apply */
 	CHANGES_APPLY,
 	CHANGES_UNDO, /* the last apply, where nobody has changed the files since */
+	/* Make changeable in a new sandbox what another owner or group on the host would not let
+	 * overlayfs copy. The records are the paths that stay unchangeable; `total` counts the
+	 * files and directories of others, `conflicts` the directories, `applied` the prepared and
+	 * `held` the unchangeable ones. `step` READ: the search was cut; WRITE: the workspace
+	 * itself is not the user's to write. */
+	CHANGES_PREPARE,
 	CHANGES_OPERATION_COUNT
 };
 

@@ -150,6 +150,7 @@ static bool (*const judges[TOPIC_COUNT])(const struct search *, const struct fin
 	[TOPIC_PROJECT] = hint_judge_project,
 	[TOPIC_FILE] = hint_judge_file,
 	[TOPIC_OPEN] = hint_judge_open,
+	[TOPIC_FOREIGN] = hint_judge_foreign,
 };
 
 /* A program that was stopped did not end by its errors: it may have waited for the network. */

@@ -407,6 +407,31 @@ bool hint_judge_command_socket(const struct search *search)
 	return at && *at == '/' && hint_text_word(at, path) && ask_socket(search, path);
 }
 
+/* Overlayfs cannot copy a file up whose owner or group the sandbox does not map. */
+bool hint_judge_foreign(const struct search *search, const struct finding *finding)
+{
+	char path[HINT_TARGET_MAX], shown[HINT_PATH_MAX];
+	struct denial_view *view;
+
+	if (!hint_text_path(finding->line, path) &&
+	    !hint_text_name(finding->line, finding->words, path))
+		path[0] = '\0';
+	if (!search->source->is_persistent ||
+	    !hint_is_workspace(search, hint_own_mount(search, path[0] == '/' ? path : search->cwd)))
+		return false;
+	view = hint_add_view(search, "mounts", "write", path);
+	if (!view)
+		return true;
+	hint_path(path[0] ? path : "the file", shown);
+	(void)snprintf(view->reason, sizeof(view->reason), "%s", errno_text(EOVERFLOW));
+	(void)snprintf(
+		view->remedy, sizeof(view->remedy),
+		"on the host, chown it and its directories to the user and the user's group");
+	hint_put(view->hint, "%s has another owner or group on the host; ask the user to chown it",
+		 shown);
+	return true;
+}
+
 /* A project's parts were not found where no project is. */
 bool hint_judge_project(const struct search *search, const struct finding *finding)
 {

@@ -24,6 +24,7 @@ enum topic {
 	TOPIC_PROJECT,
 	TOPIC_FILE,
 	TOPIC_OPEN,
+	TOPIC_FOREIGN,
 	TOPIC_COUNT
 };
 
@@ -84,6 +85,7 @@ void hint_describe(const struct search *search, const struct decision *decision,
 bool hint_judge_file(const struct search *search, const struct finding *finding);
 bool hint_judge_socket(const struct search *search, const struct finding *finding);
 bool hint_judge_project(const struct search *search, const struct finding *finding);
+bool hint_judge_foreign(const struct search *search, const struct finding *finding);
 bool hint_judge_open(const struct search *search, const struct finding *finding);
 bool hint_judge_connect(const struct search *search, const struct finding *finding);
 bool hint_judge_network(const struct search *search, const struct finding *finding);

@@ -42,7 +42,7 @@ static int keep_one(void *context, const struct difference *difference)
 	const enum commits_fate fate = commits_judge(difference);
 	struct item *item, *old;
 
-	if (fate == COMMITS_DATA)
+	if (fate == COMMITS_DATA || base_is_untouched(&gathering->job->directories, difference))
 		return 0;
 	item = old = items_add(&gathering->items, difference->path);
 	if (item && difference->kind == CHANGE_RENAMED) {

@@ -247,6 +247,31 @@ enum base_state base_check(const struct job_directories *directories,
 	return ret;
 }
 
+bool base_is_untouched(const struct job_directories *directories,
+		       const struct difference *difference)
+{
+	struct base_record base, now = { .kind = kind_of(difference->now.st_mode) };
+	char target[IPC_PATH_MAX];
+	int file, size;
+
+	if (directories->since_count > 0 || base_check(directories, difference) == BASE_SAME ||
+	    kept.error || difference->old_path[0] || now.kind == BASE_ABSENT ||
+	    !base_table_find(&kept.table, difference->path, strlen(difference->path), &base) ||
+	    (base.flags & BASE_IS_NEW) || base.kind != now.kind ||
+	    base.mode != difference->now.st_mode)
+		return false;
+	if (base.kind == BASE_LINK) {
+		size = tree_link_now(directories, difference, target);
+		sha256(target, size < 0 ? 0 : (size_t)size, now.hash);
+	} else if (base.kind == BASE_FILE) {
+		file = tree_open_now(directories, difference);
+		if (file >= 0 && base.length == (uint64_t)difference->now.st_size)
+			(void)beneath_hash(file, now.hash); /* else it is no file's hash */
+		fd_close(&file);
+	}
+	return base.kind == BASE_DIRECTORY || has_same_content(&base, &now);
+}
+
 /* Is a record what an apply said of what it made? What lies there now may also be another file with
  * the same content: nobody knows, and it stays a conflict. */
 static bool is_of_apply(const struct base_record *record, const struct journal_side *made)

@@ -28,6 +28,11 @@ int base_note(const struct job_directories *directories, uint64_t since_us);
 enum base_state base_check(const struct job_directories *directories,
 			   const struct difference *difference);
 
+/* Is the sandbox's file what its base was? Then only the host has changed it since. A base that an
+ * apply renewed does not count: an interrupted undo leaves it as it was. */
+bool base_is_untouched(const struct job_directories *directories,
+		       const struct difference *difference);
+
 /* A path of the host's that an apply or an undo has changed. */
 struct base_change {
 	const char *path;

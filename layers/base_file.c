@@ -9,6 +9,7 @@
 
 #include "beneath.h"
 #include "common/fd.h"
+#include "files.h"
 #include "heap/grow.h"
 
 #define FIRST_SLOTS 1024
@@ -162,21 +163,6 @@ static int put_all(struct base_table *table, const uint8_t *bytes, size_t size)
 	return 0;
 }
 
-static int read_all(int file, void *bytes, size_t size, off_t at)
-{
-	for (size_t used = 0; used < size;) {
-		const ssize_t got =
-			pread(file, (uint8_t *)bytes + used, size - used, at + (off_t)used);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EBADMSG;
-		used += (size_t)got;
-	}
-	return 0;
-}
-
 /* The head of an open base; an empty file has none yet, and one whose first write ended before the
  * head has zeros. */
 static int read_head(int file, struct base_head *ret)
@@ -190,7 +176,7 @@ static int read_head(int file, struct base_head *ret)
 	if (status.st_size == 0)
 		return 0;
 	error = (size_t)status.st_size < sizeof(*ret) ? -EBADMSG
-						      : read_all(file, ret, sizeof(*ret), 0);
+						      : files_read(file, ret, sizeof(*ret), 0);
 	if (!error && !are_zeros((const uint8_t *)ret, sizeof(*ret)) &&
 	    !base_is_head(ret, (size_t)status.st_size - sizeof(*ret)))
 		error = -EBADMSG;
@@ -209,7 +195,7 @@ static int read_file(struct base_table *table, int file)
 	if (!bytes)
 		return -ENOMEM;
 	table->files[table->file_count++] = bytes;
-	error = read_all(file, bytes, head.used, (off_t)sizeof(head));
+	error = files_read(file, bytes, head.used, (off_t)sizeof(head));
 	return error ? error : put_all(table, bytes, head.used);
 }
 
@@ -326,21 +312,6 @@ int base_table_add(struct base_table *table, struct base_record *record, const c
 	return error ? error : append_to(table, bytes, record->size);
 }
 
-static int write_all(int file, const void *bytes, size_t size, off_t at)
-{
-	for (size_t used = 0; used < size;) {
-		const ssize_t got =
-			pwrite(file, (const uint8_t *)bytes + used, size - used, at + (off_t)used);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		used += (size_t)got;
-	}
-	return 0;
-}
-
 /* The head comes last: until it says so, there is nothing new. */
 static int write_file(int file, const struct base_table *table)
 {
@@ -350,8 +321,8 @@ static int write_file(int file, const struct base_table *table)
 	if (!error && head.used + table->added_size > BASE_BYTES_MAX)
 		error = -EFBIG;
 	if (!error)
-		error = write_all(file, table->added, table->added_size,
-				  (off_t)(sizeof(head) + head.used));
+		error = files_write(file, table->added, table->added_size,
+				    (off_t)(sizeof(head) + head.used));
 	if (!error && fdatasync(file) != 0)
 		error = -errno;
 	if (error)
@@ -359,7 +330,7 @@ static int write_file(int file, const struct base_table *table)
 	head.magic = BASE_MAGIC;
 	head.record_size = sizeof(struct base_record);
 	head.used += table->added_size;
-	error = write_all(file, &head, sizeof(head), 0);
+	error = files_write(file, &head, sizeof(head), 0);
 	return error ? error : fdatasync(file) == 0 ? 0 : -errno;
 }
 

@@ -53,6 +53,7 @@ static const struct rights {
 	[LAYERS_RECOVER] = { WRITE, SCAN_RIGHTS, READ, WRITE, 0, true },
 	[LAYERS_MERGE] = { 0, LINK, LINK, 0, MERGE, true },
 	[LAYERS_REMOVE] = { 0, 0, 0, 0, WRITE, true },
+	[LAYERS_PREPARE] = { READ, WRITE, READ, 0, 0, true },
 };
 
 /* A history of 200,000 objects takes a few seconds. */

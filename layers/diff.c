@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "base.h"
 #include "commits.h"
 #include "common/changes.h"
 #include "digest.h"
@@ -74,7 +75,7 @@ static int tell_one(void *context, const struct difference *difference)
 	bool is_shown;
 	int error;
 
-	if (fate == COMMITS_DATA)
+	if (fate == COMMITS_DATA || base_is_untouched(&job->directories, difference))
 		return 0;
 	if (!job_is_chosen(job, difference->path) &&
 	    !(difference->old_path[0] && job_is_chosen(job, difference->old_path)))

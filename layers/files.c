@@ -90,10 +90,11 @@ static off_t next_data(int fd, off_t at, off_t size)
 	return data - data % (off_t)BLOCK;
 }
 
-static int read_block(int fd, uint8_t *block, size_t size, off_t at)
+int files_read(int fd, void *bytes, size_t size, off_t at)
 {
 	for (size_t have = 0; have < size;) {
-		const ssize_t got = pread(fd, block + have, size - have, at + (off_t)have);
+		const ssize_t got =
+			pread(fd, (uint8_t *)bytes + have, size - have, at + (off_t)have);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -104,11 +105,11 @@ static int read_block(int fd, uint8_t *block, size_t size, off_t at)
 	return 0;
 }
 
-static int write_block(int fd, const uint8_t *block, size_t size, off_t at)
+int files_write(int fd, const void *bytes, size_t size, off_t at)
 {
 	if (lseek(fd, at, SEEK_SET) != at)
 		return -errno;
-	return fd_write_all(fd, block, size);
+	return fd_write_all(fd, bytes, size);
 }
 
 static bool is_zero(const uint8_t *block, size_t size)
@@ -159,12 +160,12 @@ int files_copy(int from, int to, uint8_t ret_hash[SHA256_BYTES])
 		const off_t left = status.st_size - at;
 		const size_t size = left < (off_t)BLOCK ? (size_t)left : BLOCK;
 
-		error = read_block(from, block, size, at);
+		error = files_read(from, block, size, at);
 		if (error || is_zero(block, size))
 			continue;
 		hash_block(&hash, block, size, at);
 		if (to >= 0)
-			error = write_block(to, block, size, at);
+			error = files_write(to, block, size, at);
 	}
 	if (error == 0 && to >= 0 && ftruncate(to, status.st_size) != 0)
 		error = -errno;

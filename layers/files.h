@@ -41,6 +41,10 @@ int files_is_empty(int directory, const char *name);
  */
 int files_copy(int from, int to, uint8_t ret_hash[SHA256_BYTES]);
 
+/* Read exactly these bytes; -ESTALE: the file is shorter. Write them all. 0 or -errno. */
+int files_read(int fd, void *bytes, size_t size, off_t at);
+int files_write(int fd, const void *bytes, size_t size, off_t at);
+
 /* Hash a file of these bytes in the same way. */
 void files_hash(const uint8_t *bytes, size_t size, uint8_t ret[SHA256_BYTES]);
 

@@ -22,6 +22,7 @@ static const struct {
 	[LAYERS_RECOVER] = { job_recover, NEED_HOST | NEED_JOURNAL },
 	[LAYERS_MERGE] = { job_merge, NEED_LAYER | NEED_TARGET },
 	[LAYERS_REMOVE] = { job_remove, NEED_TARGET },
+	[LAYERS_PREPARE] = { job_prepare, NEED_HOST | NEED_LAYER },
 };
 
 #define FLAGS_KNOWN (CHANGES_TEXT | CHANGES_HELD_TOO | CHANGES_FROM_CHECKPOINT | CHANGES_TEXT_HELD)

@@ -68,7 +68,7 @@ static int read_file(int fd, struct journal *ret)
 	struct stat status;
 	uint8_t *bytes;
 	size_t size;
-	int error = -EBADMSG;
+	int error;
 
 	if (fstat(fd, &status) != 0)
 		return -errno;
@@ -78,19 +78,9 @@ static int read_file(int fd, struct journal *ret)
 	bytes = malloc(size);
 	if (!bytes)
 		return -ENOMEM;
-	for (size_t at = 0; at < size;) {
-		const ssize_t got = pread(fd, bytes + at, size - at, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			error = got < 0 ? -errno : -EBADMSG;
-			free(bytes);
-			return error;
-		}
-		at += (size_t)got;
-	}
-	error = journal_parse(bytes, size, ret);
+	error = files_read(fd, bytes, size, 0);
+	if (error == 0)
+		error = journal_parse(bytes, size, ret);
 	free(bytes);
 	return error;
 }

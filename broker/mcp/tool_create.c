@@ -2,12 +2,14 @@
  *
  * create_sandbox. Its result is data, and complete without the text.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "heap/memory.h"
 #include "io/clock.h"
 #include "io/text.h"
+#include "mcp/changes_job.h"
 #include "mcp/errand.h"
 #include "mcp/params.h"
 #include "mcp/sandbox_room.h"
@@ -64,58 +66,166 @@ struct creation {
 	bool makes_room;
 	struct sandbox_room room;
 	struct ipc_execution_refused refused; /* set while room is made */
+	struct ipc_sandbox_info made;
+	uint64_t made_s;
+	bool is_preparing; /* foreign files of the workspace */
+	struct changes_job job;
+	struct buffer left; /* the foreign files that stay unchangeable */
+	uint32_t left_count;
 };
+
+/* So many are named. */
+#define LEFT_NAMED_MAX 10
 
 static const char next_step[] =
 	"Pass `sandbox` to run_command and run_code to run in it; checkpoint saves and rolls back "
 	"its files; diff_changes shows what changed in /workspace; destroy_sandbox removes it.";
 
-static void put_text(struct buffer *text, const struct ipc_sandbox_info *info,
-		     const struct sandbox_room *room)
+static bool is_prepared(const struct creation *creation)
 {
-	const uint64_t now_s = (uint64_t)clock_date_ms() / 1000;
+	return creation->is_preparing && creation->job.done.error == 0 && !creation->job.is_broken;
+}
+
+static void put_foreign(const struct creation *creation, struct buffer *text)
+{
+	const struct ipc_changes_done *done = &creation->job.done;
+
+	if (!creation->is_preparing)
+		return;
+	if (!is_prepared(creation)) {
+		buffer_append_text(text, " Files of other owners or groups may be unchangeable in "
+					 "it.");
+		return;
+	}
+	if (done->step == CHANGES_STEP_WRITE)
+		buffer_append_text(text, " The user may not write to the project: apply_changes "
+					 "would fail. Ask the user to chown it.");
+	if (done->total > 0)
+		buffer_format(
+			text,
+			" %" PRIu64 " files and directories of the project have another owner "
+			"or group: %" PRIu32 " can be changed in the sandbox, %" PRIu32 " cannot%s",
+			done->total, done->applied, done->held, done->held ? ": " : ".");
+	if (creation->left.size > 0)
+		buffer_append(text, creation->left.bytes, creation->left.size);
+	if (creation->left_count > LEFT_NAMED_MAX)
+		buffer_append_text(text, ", and more");
+	if (creation->left_count > 0)
+		buffer_append_text(text, ". Only the user can chown those.");
+	if (done->step == CHANGES_STEP_READ)
+		buffer_append_text(text, " The project is large: only a part was searched for such "
+					 "files.");
+}
+
+static void put_text(struct buffer *text, const struct creation *creation)
+{
+	const struct ipc_sandbox_info *info = &creation->made;
 
 	buffer_append_text(text, "The sandbox \"");
 	text_quote(text, sandbox_handle(info), strlen(sandbox_handle(info)), QUOTE_BYTES);
 	buffer_format(text, "\" (id %s, profile %s) is created. ", info->id, info->profile);
 	sandbox_put_workspace(text, info);
 	buffer_append_text(text, ".");
-	if (info->expires_s > now_s) {
+	if (info->expires_s > creation->made_s) {
 		buffer_append_text(text, " It is removed ");
-		sandbox_put_span(text, info->expires_s - now_s);
+		sandbox_put_span(text, info->expires_s - creation->made_s);
 		buffer_append_text(text, " after its last use.");
 	}
-	sandbox_room_put_removed(room, text);
+	put_foreign(creation, text);
+	sandbox_room_put_removed(&creation->room, text);
 	buffer_append_text(text, "\n[");
 	buffer_append_text(text, next_step);
 	buffer_append_text(text, "]");
 }
 
-static void answer_created(struct errand *errand, const struct ipc_sandbox_info *info)
+static void write_foreign(struct json_writer *writer, const struct creation *creation)
 {
-	const struct sandbox_room room = ((struct creation *)errand)->room;
-	struct call *call = errand->call;
+	const struct ipc_changes_done *done = &creation->job.done;
+
+	if (!is_prepared(creation) || done->total == 0)
+		return;
+	json_open_object(writer, "foreign");
+	json_put_number(writer, "total", done->total);
+	json_put_number(writer, "prepared", done->applied);
+	json_put_number(writer, "unchangeable", done->held);
+	json_close_object(writer);
+}
+
+static void answer_created(struct creation *creation)
+{
+	struct call *call = creation->errand.call;
 	struct buffer text = { 0 };
 	struct answer result;
 
-	sandboxes_learn(call->session->host, call->session->principal, info);
-	put_text(&text, info, &room);
-	call = errand_release(errand);
+	put_text(&text, creation);
 	call_open_result(call, &result);
 	call_put_text(&result, &text, false);
 	json_open_object(&result.writer, "structuredContent");
-	sandbox_put(&result.writer, info);
-	if (room.removed.id[0])
-		json_put_text(&result.writer, "removed", room.removed.id);
+	sandbox_put(&result.writer, &creation->made);
+	write_foreign(&result.writer, creation);
+	if (creation->room.removed.id[0])
+		json_put_text(&result.writer, "removed", creation->room.removed.id);
 	json_put_text(&result.writer, "next", next_step);
 	json_close_object(&result.writer);
+	call = errand_release(&creation->errand);
 	call_close_result(call, &result);
 	buffer_done(&text);
 }
 
+/* --- foreign files of the workspace --------------------------------------------------------- */
+
+static void on_left(void *context, const struct change *change)
+{
+	struct creation *creation = context;
+
+	if (creation->left_count++ >= LEFT_NAMED_MAX)
+		return;
+	if (creation->left_count > 1)
+		buffer_append_text(&creation->left, ", ");
+	text_quote(&creation->left, (const char *)change->path, change->is.path_size, QUOTE_BYTES);
+}
+
+static void on_prepared(void *context)
+{
+	answer_created(context);
+}
+
+static void prepare_foreign(struct creation *creation)
+{
+	static const struct changes_rules changes_rules = { .found = on_left,
+							    .ended = on_prepared };
+	static const struct chosen_paths all;
+	struct ipc_changes_start wanted = { .operation = CHANGES_PREPARE };
+
+	memcpy(wanted.sandbox, creation->made.id, sizeof(creation->made.id));
+	memcpy(wanted.owner, creation->wanted.owner, sizeof(wanted.owner));
+	creation->is_preparing = true;
+	creation->job.rules = &changes_rules;
+	creation->job.errand = &creation->errand;
+	creation->job.work = creation;
+	changes_job_start(&creation->job, &wanted, &all);
+}
+
+static void take_created(struct creation *creation, const struct ipc_sandbox_info *info)
+{
+	const struct session *session = creation->errand.call->session;
+
+	creation->made = *info;
+	creation->made_s = (uint64_t)clock_date_ms() / 1000;
+	sandboxes_learn(session->host, session->principal, info);
+	if (creation->wanted.workspace_mode == WORKSPACE_COPY)
+		prepare_foreign(creation);
+	else
+		answer_created(creation);
+}
+
 static void free_creation(struct errand *errand)
 {
-	free(errand);
+	struct creation *creation = (struct creation *)errand;
+
+	changes_job_stop(&creation->job);
+	buffer_done(&creation->left);
+	free(creation);
 }
 
 /* --- room at the limit ---------------------------------------------------------------------- */
@@ -160,6 +270,11 @@ static bool on_refused(struct errand *errand, const struct ipc_execution_refused
 		go_on(creation, sandbox_room_take(&creation->room, errand, NULL));
 		return true;
 	}
+	if (creation->is_preparing) { /* the sandbox exists all the same */
+		creation->job.is_broken = true;
+		answer_created(creation);
+		return true;
+	}
 	if (refused->reason != REFUSAL_SANDBOXES)
 		return false;
 	creation->refused = *refused;
@@ -178,8 +293,10 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 
 	if (creation->makes_room)
 		go_on(creation, sandbox_room_take(&creation->room, errand, answer));
+	else if (creation->is_preparing)
+		changes_job_take(&creation->job, answer);
 	else
-		answer_created(errand, answer->sandbox);
+		take_created(creation, answer->sandbox);
 }
 
 static const struct errand_rules rules = { .answered = on_answer,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands/foreign.h"
 #include "commands/new_sandbox.h"
 #include "common/log.h"
 #include "options/command.h"
@@ -77,7 +78,8 @@ static const char help[] =
 	"  78       the configuration is wrong, or there is no place to keep files in\n";
 
 /* Print the id in any case: an unknown sandbox would stay until its time is over. */
-static int show_id(const struct create_options *options, const struct ipc_sandbox_info *info)
+static int show_id(const struct create_options *options, const struct ipc_sandbox_info *info,
+		   const struct ipc_changes_done *prepared)
 {
 	static struct json_output json;
 	int error;
@@ -86,6 +88,8 @@ static int show_id(const struct create_options *options, const struct ipc_sandbo
 		json_begin(&json, STDOUT_FILENO);
 		json_open_object(&json.writer, NULL);
 		sandbox_write(&json.writer, info);
+		if (info->workspace_mode == WORKSPACE_COPY)
+			foreign_write(&json.writer, prepared);
 		json_close_object(&json.writer);
 		error = json_finish(&json);
 	} else {
@@ -125,7 +129,7 @@ static int run_create(const struct command *command, int argc, char *argv[])
 	if (!code)
 		code = new_sandbox_ask(&asking, &question, &info);
 	code = ask_end(&asking, code);
-	return code ? code : show_id(&options, &info);
+	return code ? code : show_id(&options, &info, &asking.done);
 }
 
 const struct command command_create = {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands/foreign.h"
 #include "common/log.h"
 #include "show/format.h"
 #include "show/refusal.h"
@@ -78,5 +79,7 @@ int new_sandbox_ask(struct asking *asking, struct question *question, struct ipc
 {
 	static const struct ask_handlers handlers = { .on_sandbox = on_made };
 
-	return ask(asking, question, &handlers, ret);
+	const int code = ask(asking, question, &handlers, ret);
+
+	return code || ret->workspace_mode != WORKSPACE_COPY ? code : foreign_prepare(asking, ret);
 }

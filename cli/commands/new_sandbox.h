@@ -22,7 +22,8 @@ option_set new_sandbox_set_workspace; /* const char *; "." without a value */
  */
 int new_sandbox_fill(const struct new_sandbox *wanted, struct question *question);
 
-/* Ask for it. 0, or the exit code after a line. */
+/* Ask for it, and have foreign files of its workspace prepared. 0, or the exit code after a line.
+ */
 int new_sandbox_ask(struct asking *asking, struct question *question, struct ipc_sandbox_info *ret);
 
 #endif

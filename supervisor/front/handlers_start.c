@@ -208,7 +208,6 @@ static bool may_change_host(const struct ipc_changes_start *from, uint32_t apply
 static enum refusal check_changes(const struct ipc_changes_start *from, const struct target *target,
 				  char detail[IPC_LIST_MAX])
 {
-	const struct plan_profile *profile = plan_profile(&supervisor.plan, target->profile);
 	const uint32_t mode = target->sandbox->persistent.meta->workspace_mode;
 	struct stat done;
 
@@ -219,8 +218,11 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 				    "changes could be shown or applied",
 				    detail);
 	if (changes_host(from->operation) && target->frontend->is_broker &&
-	    !may_change_host(from, profile->apply))
+	    !may_change_host(from, plan_profile(&supervisor.plan, target->profile)->apply))
 		return REFUSAL_APPLY;
+	/* The upper of a mounted overlay must not change from outside. */
+	if (from->operation == CHANGES_PREPARE && !sandbox_stop(target->sandbox))
+		return REFUSAL_DEFERRED;
 	return from->operation == CHANGES_UNDO &&
 			       fstatat(target->sandbox->persistent.directory, "journal/done", &done,
 				       AT_SYMLINK_NOFOLLOW) != 0
@@ -229,10 +231,9 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 }
 
 static const uint32_t operations[CHANGES_OPERATION_COUNT] = {
-	[CHANGES_DIFF] = LAYERS_DIFF,
-	[CHANGES_PREVIEW] = LAYERS_PREVIEW,
-	[CHANGES_APPLY] = LAYERS_APPLY,
-	[CHANGES_UNDO] = LAYERS_UNDO,
+	[CHANGES_DIFF] = LAYERS_DIFF,       [CHANGES_PREVIEW] = LAYERS_PREVIEW,
+	[CHANGES_APPLY] = LAYERS_APPLY,     [CHANGES_UNDO] = LAYERS_UNDO,
+	[CHANGES_PREPARE] = LAYERS_PREPARE,
 };
 
 /* Begin what passed. */
@@ -283,7 +284,7 @@ int handle_changes_start(void *context, struct channel_message *message)
 	if (from->operation == 0 || from->operation >= CHANGES_OPERATION_COUNT ||
 	    from->conflict >= CONFLICT_COUNT)
 		return -EPROTO;
-	refusal = (changes_host(from->operation) ? find_alone : find_target)(&target, detail);
+	refusal = (from->operation >= CHANGES_APPLY ? find_alone : find_target)(&target, detail);
 	if (!refusal)
 		refusal = check_changes(from, &target, detail);
 	if (!refusal)

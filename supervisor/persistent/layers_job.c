@@ -50,7 +50,7 @@ static bool is_reader(uint32_t operation)
 bool layers_job_writes_host(const struct layers_job *job)
 {
 	return job && (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO ||
-		       job->operation == LAYERS_RECOVER);
+		       job->operation == LAYERS_RECOVER || job->operation == LAYERS_PREPARE);
 }
 
 bool layers_job_is_writing_host(void)

@@ -36,7 +36,8 @@ int layers_job_begin_own(struct sandbox *sandbox, uint32_t operation);
 /* Does it change files for as long as that takes? Not NOTE; not NULL. */
 bool layers_job_is_long(const struct layers_job *job);
 
-/* Does it change the host's files? What it reads of the sandbox must stay as it is. NULL: no. */
+/* Does it change the host's files, or the upper of a cold sandbox? No execution may begin
+ * meanwhile. NULL: no. */
 bool layers_job_writes_host(const struct layers_job *job);
 
 /* Return whether any job changes the host's files. */

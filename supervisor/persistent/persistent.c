@@ -165,10 +165,8 @@ static enum refusal find_profile(const struct store_meta *meta, uint32_t *ret,
 	*ret = (uint32_t)index;
 	if (plan_may_work(profile, meta->workspace_mode))
 		return REFUSAL_NONE;
-	return reply_reason(
-		REFUSAL_WORKSPACE,
-		"its profile no longer allows to work on a directory of the host in this way",
-		detail);
+	return reply_reason(REFUSAL_WORKSPACE,
+			    "its profile no longer allows this kind of workspace", detail);
 }
 
 /* Can it have one more execution? */

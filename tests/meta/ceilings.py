@@ -4,8 +4,8 @@ says in a decision what for."""
 
 # Lines of C that are neither blank nor comment, of a folder's .c files and of those of other folders
 # that its program is linked with.
-CODE_LINES = {"child-init": 2349, "supervisor": 6892, "audit": 775, "store": 1600, "common": 2370,
-              "layers": 6514, "commits": 1402}
+CODE_LINES = {"child-init": 2349, "supervisor": 6890, "audit": 775, "store": 1600, "common": 2370,
+              "layers": 6507, "commits": 1402, "foreign": 328}
 LINKED = {"supervisor": ("store/held.c", "store/meta.c"), "audit": ("steward/steward.c",),
           "store": ("steward/steward.c",)}
 

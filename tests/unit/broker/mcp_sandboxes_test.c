@@ -45,10 +45,10 @@ static void create_named(void)
 {
 	const struct ipc_sandbox_info info = named();
 
-	persistent_say(&rig, "create_sandbox",
-		       "\"name\":\"build\",\"workspace\":\"/home/user/project\"");
+	persistent_say(&rig, "create_sandbox", "\"name\":\"build\",\"workspace\":\"/p\"");
 	persistent_answer(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request,
 			  &info);
+	persistent_prepared(&rig);
 	expect_part(rig_hear(&rig), "\"isError\":false");
 }
 

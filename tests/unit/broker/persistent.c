@@ -127,6 +127,16 @@ void persistent_changes_done(struct rig *rig, int records, const struct ipc_chan
 	rig_turn(rig);
 }
 
+void persistent_prepared(struct rig *rig)
+{
+	const struct ipc_changes_start *start =
+		&rig_take(rig, IPC_TYPE_changes_start)->body.changes_start;
+	const struct ipc_changes_done done = { .request = start->request };
+
+	cr_assert_eq(start->operation, CHANGES_PREPARE);
+	persistent_changes_done(rig, persistent_changes(rig, done.request), &done);
+}
+
 const char *persistent_chosen(const struct channel_message *message)
 {
 	static char text[4096];

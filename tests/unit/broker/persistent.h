@@ -37,6 +37,9 @@ void persistent_tell(struct rig *rig, int records, uint32_t kind, uint32_t flags
 /* All of them are told; closes the pipe. */
 void persistent_changes_done(struct rig *rig, int records, const struct ipc_changes_done *done);
 
+/* Take the request about foreign files of a new sandbox's project: it has none. */
+void persistent_prepared(struct rig *rig);
+
 /* The paths that a request is about, with '|' after each; closes nothing of the message. */
 const char *persistent_chosen(const struct channel_message *message);
 

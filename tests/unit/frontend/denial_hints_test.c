@@ -291,6 +291,20 @@ Test(denial_hints, of_the_users_files_and_the_workspace)
 	cr_expect_str_eq(hints_of(home), "[sandbox: /home/user/x is not visible here]\n");
 }
 
+Test(denial_hints, of_files_with_another_owner)
+{
+	static const char line[] = "bash: src/a: Value too large for defined data type";
+
+	cr_expect_str_eq(hints_of(line), "");
+	source.is_persistent = true;
+	cr_expect_str_eq(hints_of(line), "[sandbox: src/a has another owner or group on the host; "
+					 "ask the user to chown it]\n");
+	cr_expect_str_eq(hints_of("Error: EOVERFLOW: open '/workspace/b'"),
+			 "[sandbox: /workspace/b has another owner or group on the host; ask the "
+			 "user to chown it]\n");
+	cr_expect_str_eq(hints_of("stat: '/usr/x': Value too large for defined data type"), "");
+}
+
 Test(denial_hints, none_is_long)
 {
 	char path[200], text[2000];

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A foreign file has an owner or a group that the sandbox's user namespace does not map, so
+ * overlayfs cannot copy it up: each change of it, or beneath it, would fail with EOVERFLOW. Before
+ * the first start this job makes such directories and small files in the upper, with the user's own
+ * ids. The lower directories merge with those, and a prepared copy needs no copy-up.
+ *
+ * The search goes breadth first, so that a limit cuts the deepest directories off. The user's
+ * rights on the host decide: a file that the user may not write there stays unchangeable here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/changes.h"
+#include "common/fd.h"
+#include "layers/base.h"
+#include "layers/beneath.h"
+#include "layers/files.h"
+#include "layers/job.h"
+
+/* A search that finds no foreign file ends here: `create` must not wait for a large project. */
+#define SEARCH_NAMES_MAX 50000U
+#define SEARCH_NS UINT64_C(250000000)
+
+/* A search that has found one has longer, because copies take their time. */
+#define PREPARE_NS UINT64_C(2000000000)
+
+/* A larger file stays unchangeable, as do all behind so many bytes. */
+#define FILE_BYTES_MAX ((off_t)1 << 20)
+#define COPY_BYTES_MAX ((off_t)64 << 20)
+
+/* The copy under work, beside the persistent mounts: a kill leaves no half file in the upper. */
+#define COPY_NAME ".prepared"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define OPEN_MODE 0700U
+#define UPPER_MODE 0755U
+#define MODE_BITS 07777U
+
+struct directory {
+	struct directory *next;
+	struct directory *above; /* NULL: this is the workspace */
+	mode_t mode;             /* on the host */
+	bool is_shut;            /* foreign and unchangeable, or beneath such a directory */
+	bool is_made;            /* in the upper */
+	char path[];
+};
+
+struct preparing {
+	struct job *job;
+	struct directory *first, *last; /* all that were met; the search is at `at` */
+	struct directory *at;
+	int host, upper; /* the present directory's; upper -1: it is not opened */
+	uid_t uid;
+	gid_t gid;
+	uint64_t began_ns;
+	uint32_t names;
+	off_t bytes;
+	bool is_cut;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(clock, &now); /* it cannot fail */
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static bool is_foreign(const struct preparing *preparing, const struct stat *status)
+{
+	return status->st_uid != preparing->uid || status->st_gid != preparing->gid;
+}
+
+/* Ask the kernel directly: C libraries take this call or a newer one. */
+static bool may_use(int directory, const char *name, int rights)
+{
+	return syscall(SYS_faccessat, directory, name, rights) == 0;
+}
+
+static bool is_over(const struct preparing *preparing)
+{
+	const uint64_t most = preparing->job->done.total ? PREPARE_NS : SEARCH_NS;
+
+	return preparing->names >= SEARCH_NAMES_MAX ||
+	       clock_ns(CLOCK_MONOTONIC) - preparing->began_ns > most;
+}
+
+static int add_directory(struct preparing *preparing, const char *path, const struct stat *status,
+			 bool is_shut, bool is_made)
+{
+	const size_t size = strlen(path) + 1;
+	struct directory *directory = malloc(sizeof(*directory) + size);
+
+	if (!directory)
+		return -ENOMEM;
+	*directory = (struct directory){ .above = preparing->at,
+					 .mode = status->st_mode & MODE_BITS,
+					 .is_shut = is_shut,
+					 .is_made = is_made };
+	memcpy(directory->path, path, size);
+	*(preparing->last ? &preparing->last->next : &preparing->first) = directory;
+	preparing->last = directory;
+	return 0;
+}
+
+/* Make a directory that stays open to this job until close_directories(). */
+static int make_directory(int parent, const char *name, mode_t mode)
+{
+	if (mkdirat(parent, name, OPEN_MODE) != 0)
+		return -errno;
+	return files_chmod(parent, name, mode | OPEN_MODE);
+}
+
+/* Make the highest directory that is missing in the upper, on the way to the present one. */
+static int make_missing(const struct preparing *preparing, int workspace)
+{
+	struct directory *missing = preparing->at;
+	const char *name;
+	int parent;
+	int error;
+
+	while (!missing->above->is_made)
+		missing = missing->above;
+	parent = files_parent(workspace, missing->path, &name);
+	error = parent < 0 ? parent : make_directory(parent, name, missing->mode);
+	fd_close(&parent);
+	missing->is_made = error == 0;
+	return error;
+}
+
+static int open_upper(struct preparing *preparing)
+{
+	const int layer = preparing->job->directories.layers[0];
+	int workspace = -1;
+	/* The first start would make it likewise. */
+	int error = mkdirat(layer, WORKSPACE_NAME, UPPER_MODE) == 0 || errno == EEXIST ? 0 : -errno;
+
+	if (!error)
+		workspace = beneath_directory(layer, WORKSPACE_NAME);
+	if (!error && workspace < 0)
+		error = workspace;
+	while (!error && !preparing->at->is_made)
+		error = make_missing(preparing, workspace);
+	if (!error)
+		preparing->upper = beneath_directory(workspace, preparing->at->path);
+	fd_close(&workspace);
+	return error ? error : preparing->upper < 0 ? preparing->upper : 0;
+}
+
+static int ensure_upper(struct preparing *preparing)
+{
+	return preparing->upper >= 0 ? 0 : open_upper(preparing);
+}
+
+/* Copy content, times and permissions to a file without a place yet. -ESTALE: it changed
+ * meanwhile. */
+static int fill_copy(int from, int to, const struct stat *status)
+{
+	const struct timespec times[] = { status->st_atim, status->st_mtim };
+	uint8_t hash[SHA256_BYTES];
+	struct stat after;
+	int error = files_copy(from, to, hash);
+
+	if (!error && (fstat(from, &after) != 0 || after.st_size != status->st_size ||
+		       after.st_ctim.tv_sec != status->st_ctim.tv_sec ||
+		       after.st_ctim.tv_nsec != status->st_ctim.tv_nsec))
+		error = -ESTALE;
+	if (!error && (futimens(to, times) != 0 || fchmod(to, status->st_mode & MODE_BITS) != 0))
+		error = -errno;
+	return error;
+}
+
+static int copy_file(struct preparing *preparing, const char *name)
+{
+	const int layer = preparing->job->directories.layers[0];
+	struct stat status;
+	int from = beneath_file(preparing->host, name, &status);
+	int to = from < 0 ? -1
+			  : openat(layer, COPY_NAME,
+				   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int error = from < 0 ? from : to < 0 ? -errno : fill_copy(from, to, &status);
+
+	fd_close(&from);
+	fd_close(&to);
+	if (!error)
+		error = files_rename(layer, COPY_NAME, preparing->upper, name, RENAME_NOREPLACE);
+	if (error)
+		(void)unlinkat(layer, COPY_NAME, 0); /* or the next copy truncates it */
+	preparing->bytes += error ? 0 : status.st_size;
+	return error;
+}
+
+static int copy_link(const struct preparing *preparing, const char *name)
+{
+	char target[IPC_PATH_MAX];
+	const int size = beneath_link(preparing->host, name, target);
+
+	if (size < 0)
+		return size;
+	return symlinkat(target, preparing->upper, name) == 0 ? 0 : -errno;
+}
+
+/* Return whether the user could change it on the host, and a copy is affordable. */
+static bool is_changeable(const struct preparing *preparing, const char *name,
+			  const struct stat *status)
+{
+	const int rights = S_ISDIR(status->st_mode) ? R_OK | W_OK | X_OK : R_OK | W_OK;
+
+	if (S_ISLNK(status->st_mode))
+		return true;
+	if (!S_ISDIR(status->st_mode) &&
+	    (!S_ISREG(status->st_mode) || (status->st_mode & (S_ISUID | S_ISGID)) ||
+	     status->st_size > FILE_BYTES_MAX ||
+	     preparing->bytes + status->st_size > COPY_BYTES_MAX))
+		return false;
+	return may_use(preparing->host, name, rights);
+}
+
+static int prepare_name(struct preparing *preparing, const char *name, const struct stat *status)
+{
+	const int error = ensure_upper(preparing);
+
+	if (error)
+		return error;
+	if (S_ISDIR(status->st_mode))
+		return make_directory(preparing->upper, name, status->st_mode & MODE_BITS);
+	return S_ISLNK(status->st_mode) ? copy_link(preparing, name) : copy_file(preparing, name);
+}
+
+static int tell_left(struct preparing *preparing, const char *path, const struct stat *status)
+{
+	static struct difference difference;
+
+	difference.kind = CHANGE_MODE;
+	difference.flags =
+		CHANGE_IS_REFUSED | (S_ISDIR(status->st_mode) ? (uint32_t)CHANGE_IS_DIRECTORY : 0);
+	difference.now = difference.old = *status;
+	(void)stpncpy(difference.path, path, sizeof(difference.path) - 1);
+	difference.path[sizeof(difference.path) - 1] = '\0';
+	return job_tell(preparing->job, &difference, NULL, NULL, 0);
+}
+
+/* Prepare a foreign file, or tell that it stays unchangeable; of a directory's content only the
+ * directory is told. */
+static int judge_foreign(struct preparing *preparing, const char *path, const char *name,
+			 const struct stat *status, bool *ret_shut)
+{
+	struct ipc_layers_done *done = &preparing->job->done;
+	int error = -EACCES;
+
+	done->total++;
+	done->conflicts += S_ISDIR(status->st_mode);
+	if (!preparing->at->is_shut && is_changeable(preparing, name, status))
+		error = prepare_name(preparing, name, status);
+	*ret_shut = error != 0;
+	done->applied += error == 0;
+	done->held += error != 0;
+	/* The host's change meanwhile, or a file that cannot be read, leaves one file as it is. */
+	if (error && error != -EACCES && error != -ESTALE && error != -ENOENT && error != -EPERM)
+		return error;
+	return error && !preparing->at->is_shut ? tell_left(preparing, path, status) : 0;
+}
+
+static int visit_name(struct preparing *preparing, const char *name)
+{
+	const struct directory *at = preparing->at;
+	char path[IPC_PATH_MAX];
+	const size_t size = strlen(at->path);
+	bool is_shut = at->is_shut;
+	struct stat status;
+	int error = 0;
+
+	preparing->names++;
+	if (size + 1 + strlen(name) >= sizeof(path) ||
+	    fstatat(preparing->host, name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
+		return 0; /* no path, or gone: nothing can be prepared */
+	memcpy(path, at->path, size);
+	path[size] = '/';
+	memcpy(path + size + (size > 0), name, strlen(name) + 1);
+	if (is_foreign(preparing, &status))
+		error = judge_foreign(preparing, path, name, &status, &is_shut);
+	if (error || !S_ISDIR(status.st_mode))
+		return error;
+	return add_directory(preparing, path, &status, is_shut,
+			     is_foreign(preparing, &status) && !is_shut);
+}
+
+/* A directory that cannot be read, or is another file system's, is left. */
+static int visit_directory(struct preparing *preparing)
+{
+	struct beneath_names names = { 0 };
+	int error = 0;
+
+	preparing->host = beneath_directory(preparing->job->directories.host, preparing->at->path);
+	preparing->upper = -1;
+	if (preparing->host >= 0)
+		error = beneath_names_add(&names, preparing->host);
+	if (!error)
+		error = beneath_names_sort(&names);
+	for (size_t i = 0; i < names.count && !error && !preparing->is_cut; i++) {
+		preparing->is_cut = is_over(preparing);
+		error = preparing->is_cut ? 0 : visit_name(preparing, names.names[i]);
+	}
+	beneath_names_free(&names);
+	fd_close(&preparing->host);
+	fd_close(&preparing->upper);
+	return error;
+}
+
+/* Give the made directories their modes, the deepest first. */
+static int close_directories(struct preparing *preparing, struct directory *directory)
+{
+	int workspace = beneath_directory(preparing->job->directories.layers[0], WORKSPACE_NAME);
+	int error = 0;
+
+	if (workspace < 0) /* nothing was prepared */
+		return workspace == -ENOENT ? 0 : workspace;
+	for (; directory && !error; directory = directory->next) {
+		if (directory->is_made && directory->above &&
+		    (directory->mode & OPEN_MODE) != OPEN_MODE)
+			error = files_chmod(workspace, directory->path, directory->mode);
+	}
+	fd_close(&workspace);
+	return error;
+}
+
+/* Reverse the list: a directory comes behind those that are in it. */
+static struct directory *reverse(struct directory *directory)
+{
+	struct directory *ret = NULL;
+
+	while (directory) {
+		struct directory *next = directory->next;
+
+		directory->next = ret;
+		ret = directory;
+		directory = next;
+	}
+	return ret;
+}
+
+static int search_workspace(struct preparing *preparing)
+{
+	struct stat status;
+	int error = fstat(preparing->job->directories.host, &status) == 0 ? 0 : -errno;
+
+	if (!error)
+		error = add_directory(preparing, "", &status, false, true);
+	for (preparing->at = preparing->first; preparing->at && !error && !preparing->is_cut;
+	     preparing->at = preparing->at->next)
+		error = visit_directory(preparing);
+	preparing->first = reverse(preparing->first);
+	if (!error)
+		error = close_directories(preparing, preparing->first);
+	while (preparing->first) {
+		struct directory *next = preparing->first->next;
+
+		free(preparing->first);
+		preparing->first = next;
+	}
+	return error;
+}
+
+/* Files of the upper may hide the host's or say that one is gone: there must be none yet. */
+static int check_new(const struct job *job)
+{
+	const int empty = job->directories.layer_count == 1
+				  ? files_is_empty(job->directories.layers[0], WORKSPACE_NAME)
+				  : 0;
+
+	return empty == -ENOENT || empty > 0 ? 0 : empty < 0 ? empty : -ENOTEMPTY;
+}
+
+/* Note the bases after the copies are on disk: a base that outlives its copy would call a cut off
+ * copy a change of the sandbox's. */
+static int note_copies(const struct job *job, uint64_t began_us)
+{
+	int layer = beneath_directory(job->directories.layers[0], "");
+	int error = layer < 0 ? layer : syncfs(layer) == 0 ? 0 : -errno;
+
+	fd_close(&layer);
+	return error ? error : base_note(&job->directories, began_us);
+}
+
+int job_prepare(struct job *job)
+{
+	const uint64_t began_us = clock_ns(CLOCK_REALTIME) / 1000;
+	struct preparing preparing = { .job = job,
+				       .uid = getuid(),
+				       .gid = getgid(),
+				       .began_ns = clock_ns(CLOCK_MONOTONIC),
+				       .host = -1,
+				       .upper = -1 };
+	int error = check_new(job);
+
+	if (!error)
+		error = search_workspace(&preparing);
+	if (!error && job->done.applied > 0)
+		error = note_copies(job, began_us);
+	job->done.error = (uint32_t)-error;
+	if (error || !may_use(job->directories.host, ".", W_OK))
+		job->done.step = CHANGES_STEP_WRITE;
+	else if (preparing.is_cut)
+		job->done.step = CHANGES_STEP_READ;
+	return error;
+}
