@@ -89,8 +89,9 @@ class Wrong(unittest.TestCase):
 
 
 class Create(unittest.TestCase):
-    def create(self, *options, answer=None, **keywords):
-        with Scripted(sandbox_new=answer or (lambda fields: [sandbox()])) as service:
+    def create(self, *options, answer=None, prepared=changes(), **keywords):
+        with Scripted(sandbox_new=answer or (lambda fields: [sandbox()]),
+                      changes_start=prepared) as service:
             result = service.msp("create", *options, **keywords)
             return result, service.requests("sandbox_new")
 
@@ -123,6 +124,8 @@ class Create(unittest.TestCase):
         value = json.loads(result.stdout)
         self.assertEqual((value["id"], value["name"], value["mode"], value["expires_s"]),
                          (IDS[0], "fix", "copy-on-write", 9))
+        self.assertEqual(value["foreign"], {"total": 0, "prepared": 0, "unchangeable": 0,
+                                            "complete": True})
 
     def test_an_id_that_cannot_be_printed_is_said(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

@@ -23,7 +23,7 @@ OVERFLOW = "Value too large for defined data type"
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
 class ForeignCase(unittest.TestCase):
     def setUp(self):
-        place = tempfile.TemporaryDirectory(prefix="msp-foreign-", dir="/var/tmp")
+        place = tempfile.TemporaryDirectory(prefix="msp-persistent-", dir="/var/tmp")
         self.addCleanup(place.cleanup)
         os.chmod(place.name, 0o755)
         self.account = pwd.getpwnam(ACCOUNT)
