@@ -88,6 +88,8 @@ int main(int argc, char *argv[])
 	log_set_name("msp");
 	/* The parent may have set SIGCHLD to SIG_IGN; wait() would lose exit statuses. */
 	(void)signal(SIGCHLD, SIG_DFL);
+	/* A write beyond the caller's limit for files is an error like others. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	/* The kernel counts the descriptors that wait in sockets for all processes of a user
 	 * together, and lets nobody send more who allows himself fewer: a workload that keeps a
 	 * thousand of them there would stop every later start. */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/channel.h"
@@ -57,6 +58,9 @@ static const struct {
 	{ "msp-file", offsetof(struct images, file), true }, /* without it no file tools */
 };
 
+/* The largest sealed copy, a plan of many profiles, has 1 MiB at most. */
+#define FILE_BYTES_LEAST (1ULL << 20)
+
 /* The folder that the first of them is in. */
 static int open_folder(const char *own_folder, char *ret_path, size_t room)
 {
@@ -107,11 +111,26 @@ static void explain_image(const char *path, const char *name, char text[LAUNCH_T
 		    name, errno_text(errno));
 }
 
+/* Return whether the caller's limit for files leaves room for the sealed copies of programs and
+ * plans, which are files to the kernel. */
+static bool has_room_for_files(char text[LAUNCH_TEXT_MAX])
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= FILE_BYTES_LEAST)
+		return true;
+	format_text(text, LAUNCH_TEXT_MAX,
+		    "the limit for the size of files is %llu bytes here, and msp needs %llu: raise "
+		    "it (ulimit -f)",
+		    (unsigned long long)limit.rlim_cur, FILE_BYTES_LEAST);
+	return false;
+}
+
 int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
 {
 	struct images images = IMAGES_NONE;
 	char path[PROGRAM_PATH_MAX];
-	int folder = open_programs(path, text);
+	int folder = has_room_for_files(text) ? open_programs(path, text) : -1;
 
 	if (folder < 0)
 		return -1;

@@ -59,6 +59,7 @@ static int become_program(void *context)
 	const struct child *child = context;
 	const int image = child->fd_count - 1; /* the program gets all but its own image */
 
+	(void)signal(SIGXFSZ, SIG_DFL); /* a workload inherits the factory's */
 	if (fd_place(child->fds, places, (size_t)child->fd_count, (1U << image) - 1) == 0)
 		(void)execute_image(image, child->name);
 	return MSP_EXIT_SOFTWARE; /* its peer sees the end */

@@ -89,14 +89,26 @@ class Outputs(Full):
         self.assertIn(NO_SPACE, result.stderr.decode())
 
     def test_run_into_a_file_at_its_limit(self):
-        """SIGXFSZ ends msp like any other program, and its sandbox with it. Its audit log is below
-        that limit: one that is not would be no log."""
+        """A write beyond that limit is an error, and no signal kills msp. Its audit log is below
+        it: one that is not would be no log."""
         with tempfile.TemporaryFile() as file, tempfile.TemporaryDirectory() as state:
             result = self.run_msp(
                 "--", "yes", stdout=file, env={**os.environ, "MSP_STATE_DIR": state},
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
-            self.assertIn(result.returncode, (-25, 125))
+            self.assertEqual(result.returncode, 125)
+            self.assertIn("File too large", result.stderr.decode())
             self.assertEqual(os.fstat(file.fileno()).st_size, 1 << 20)
+
+    def test_run_where_no_file_can_be_written(self):
+        for size in (0, (1 << 20) - 1):
+            result = self.run_msp(
+                "--", "/bin/true",
+                preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                                (size, size)))
+            self.assertIn(result.returncode, (70, 78, 125), result.stderr)
+            self.assertIn(f"the limit for the size of files is {size} bytes here",
+                          result.stderr.decode())
+            self.assertIn("ulimit -f", result.stderr.decode())
 
     def test_log(self):
         """A full log changes nothing."""
