@@ -4,9 +4,12 @@
  * in the place of msp; what is found here is the configuration that a start would use.
  */
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "host/account.h"
+#include "host/pins.h"
 #include "launch/compile.h"
 #include "launch/config.h"
 #include "launch/launch.h"
@@ -59,12 +62,39 @@ static int become_policy(const struct command *command, char *path, char *words[
 	return give_up(command, text, code);
 }
 
+/* Say what prevents a start with this configuration's paths: in a child, which as root becomes the
+ * account that would open them. 0, or the exit code after a message. */
+static int check_paths(const struct command *command, const char *path)
+{
+	struct config config = CONFIG_UNREAD;
+	char text[LAUNCH_TEXT_MAX];
+	int status = 0;
+	int code = 0;
+	const pid_t pid = fork();
+
+	if (pid != 0) {
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+			return give_up(command, "the paths cannot be checked", MSP_EXIT_SOFTWARE);
+		return WEXITSTATUS(status);
+	}
+	config.given = path;
+	config.is_roots = geteuid() == 0;
+	if (config_read(&config, text) != 0)
+		_exit(0); /* msp-policy says it */
+	if (launch_drop_root(NULL, &config, &code, text) != 0)
+		_exit(give_up(command, text, code));
+	if (pins_check(config_plan(&config), text) != 0)
+		_exit(give_up(command, text, MSP_EXIT_REFUSED));
+	_exit(0);
+}
+
 static int run_action(const struct command *command, const struct action *action, const char *given,
 		      char *words[], int count)
 {
 	static char path[IPC_PATH_MAX];
 	const bool is_check = strcmp(action->name, "check") == 0;
 	char text[CONFIG_TEXT_MAX];
+	int code = 0;
 
 	if (is_check && count == 2)
 		given = words[--count];
@@ -73,7 +103,11 @@ static int run_action(const struct command *command, const struct action *action
 	if (strcmp(action->name, "list") == 0 || (is_check && !path[0]))
 		log_line("configuration: %s", path[0] ? path : "built-in");
 	/* The built-in profiles were checked when msp was built. */
-	return is_check && !path[0] ? 0 : become_policy(command, path, words, count);
+	if (is_check && !path[0])
+		return 0;
+	if (is_check)
+		code = check_paths(command, path);
+	return code ? code : become_policy(command, path, words, count);
 }
 
 static int choose_action(const struct command *command, const struct action *actions,

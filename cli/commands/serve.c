@@ -337,8 +337,11 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	if (code)
 		return code;
 	plan = launch_open_plan(config, text);
-	if (!plan || pins_open(plan, &pins, text) != 0)
+	if (!plan || pins_open(plan, options->default_profile ? options->default_profile : "",
+			       &pins, text) != 0)
 		return MSP_EXIT_REFUSED;
+	if (text[0])
+		log_line("a profile cannot be used: %s", text);
 	if (launch_enter_cgroup(images, &options->budget, &home, &unlimited) != 0 &&
 	    config_limits(config, options->limits) != LIMITS_FALLBACK) {
 		launch_explain_cgroup(&unlimited, text);

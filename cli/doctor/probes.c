@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/plan.h"
 #include "host/descriptors.h"
+#include "host/pins.h"
 #include "show/format.h"
 
 /* The ABI that the built-in profiles require, and the least that a configuration can ask for. */
@@ -190,13 +191,18 @@ static void probe_files(const struct machine *machine, struct finding *ret)
 
 static void probe_configuration(const struct machine *machine, struct finding *ret)
 {
-	const struct config *config = machine->config;
+	struct config *config = machine->config;
+	const struct plan *plan = config->is_read ? config_plan(config) : NULL;
+	char text[PINS_TEXT_MAX];
 
 	format_text(ret->tried, sizeof(ret->tried), "reading %.200s",
 		    config->path[0] ? config->path : "the operator's configuration");
 	ret->status = config->is_read ? FINDING_OK : FINDING_MISSING;
 	if (!config->is_read)
 		format_text(ret->happened, sizeof(ret->happened), "%.900s", machine->config_text);
+	else if (plan && pins_check(plan, text) != 0)
+		format_text(ret->happened, sizeof(ret->happened),
+			    "it is in force, but a profile cannot be used: %.700s", text);
 	else if (config->path[0])
 		format_text(ret->happened, sizeof(ret->happened), "nothing is wrong with it");
 	else

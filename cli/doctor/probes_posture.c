@@ -144,7 +144,7 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 			    "not all of msp's files, or no usable configuration, are there");
 		return;
 	}
-	if (pins_open(plan, &pins, text) != 0) {
+	if (pins_open(plan, "", &pins, text) != 0) {
 		format_text(ret->happened, sizeof(ret->happened), "%s", text);
 		return;
 	}

@@ -227,15 +227,47 @@ static int open_profile(struct opening *opening, uint32_t index)
 	return result;
 }
 
+/* Close the pins behind the first `count` ones, unless an earlier pin has the descriptor too. */
+static void close_from(struct pins *pins, uint32_t count)
+{
+	while (pins->count > count) {
+		struct pin *last = &pins->list[--pins->count];
+		bool is_shared = false;
+
+		for (uint32_t i = 0; i < pins->count && !is_shared; i++)
+			is_shared = pins->list[i].fd == last->fd;
+		if (!is_shared)
+			fd_close(&last->fd);
+	}
+}
+
+/* Return the index of the profile that must have its pins, or -1. */
+static int find_needed(const struct plan *plan, const char *needed)
+{
+	if (!needed)
+		return -1;
+	return plan_profile_find(
+		plan, needed[0] ? needed : plan_string(plan, plan_header(plan)->default_profile));
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is written through `opening` */
-int pins_open(const struct plan *plan, struct pins *ret, char text[PINS_TEXT_MAX])
+int pins_open(const struct plan *plan, const char *needed, struct pins *ret,
+	      char text[PINS_TEXT_MAX])
 {
 	struct opening opening = { .plan = plan, .pins = ret, .text = text };
+	const int index = find_needed(plan, needed);
 	int result = 0;
 
 	ret->count = 0;
-	for (uint32_t i = 0; i < plan_profile_count(plan) && result == 0; i++)
-		result = open_profile(&opening, i);
+	text[0] = '\0';
+	for (uint32_t i = 0; i < plan_profile_count(plan) && result == 0; i++) {
+		const uint32_t before = ret->count;
+
+		if (open_profile(&opening, i) == 0)
+			continue;
+		close_from(ret, before);
+		result = (int)i == index ? -1 : 0;
+	}
 	if (opening.is_prepared)
 		mounts_done(&opening.mounts);
 	if (result != 0)
@@ -243,16 +275,16 @@ int pins_open(const struct plan *plan, struct pins *ret, char text[PINS_TEXT_MAX
 	return result;
 }
 
+int pins_check(const struct plan *plan, char text[PINS_TEXT_MAX])
+{
+	static struct pins pins;
+
+	(void)pins_open(plan, NULL, &pins, text); /* no profile is needed: it cannot fail */
+	pins_close(&pins);
+	return text[0] == '\0' ? 0 : -1;
+}
+
 void pins_close(struct pins *pins)
 {
-	for (uint32_t i = 0; i < pins->count; i++) {
-		int fd = pins->list[i].fd;
-
-		for (uint32_t j = i; j < pins->count; j++) {
-			if (pins->list[j].fd == fd)
-				pins->list[j].fd = -1;
-		}
-		fd_close(&fd);
-	}
-	pins->count = 0;
+	close_from(pins, 0);
 }

@@ -26,11 +26,19 @@ struct pins {
 
 /*
  * Open and check (protected_set_of()) the source of every record with PLAN_PINNED. An optional
- * record whose path does not exist has no pin. 0 with the descriptors in *ret; -1 with one line for
- * a person in `text`: where it was said, the path, the rule and what helps; then nothing is left
- * open.
+ * record whose path does not exist has no pin. A profile with a record that fails gets no pin: the
+ * factory then refuses its sandboxes. If that profile is `needed` ("": the plan's default; NULL:
+ * none is), fail.
+ *
+ * 0 with the descriptors in *ret, and in `text` the reason for the last profile without pins, or
+ * "". -1 with one line for a person in `text`: where it was said, the path, the rule and what
+ * helps; then nothing is left open.
  */
-int pins_open(const struct plan *plan, struct pins *ret, char text[PINS_TEXT_MAX]);
+int pins_open(const struct plan *plan, const char *needed, struct pins *ret,
+	      char text[PINS_TEXT_MAX]);
+
+/* Return 0 if each profile's records can be opened, else -1 with the line of pins_open(). */
+int pins_check(const struct plan *plan, char text[PINS_TEXT_MAX]);
 
 void pins_close(struct pins *pins);
 

@@ -45,7 +45,12 @@ static int open_shown(struct attachment *attachment)
 		if (binds_open(attachment->binds, &set, &binds, text) != 0)
 			return refuse_start(text, MSP_EXIT_USAGE);
 	}
-	return pins_open(plan, &pins, text) == 0 ? 0 : refuse_start(text, MSP_EXIT_REFUSED);
+	if (pins_open(plan, attachment->expected_profile, &pins, text) != 0)
+		return refuse_start(text, MSP_EXIT_REFUSED);
+	/* A persistent sandbox has its profile in a file that only the supervisor reads. */
+	if (text[0] && !attachment->expected_profile && !attachment->runs_nothing)
+		log_line("a profile cannot be used: %s", text);
+	return 0;
 }
 
 /* Return whether the service may be used: options of a start cannot be asked of a running one. */

@@ -41,7 +41,11 @@ static int compile_policy(const struct opener *opener, struct config *ret, struc
 	if (config_read_again(opener->config, ret, text) != 0)
 		return -1;
 	plan = launch_open_plan(ret, text);
-	return plan && pins_open(plan, pins, text) == 0 ? 0 : -1;
+	if (!plan || pins_open(plan, "", pins, text) != 0)
+		return -1;
+	if (text[0])
+		log_line("a profile cannot be used: %s", text);
+	return 0;
 }
 
 static int send_new(const struct channel *channel, uint32_t generation, const struct config *config,

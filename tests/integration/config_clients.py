@@ -282,11 +282,40 @@ class Commands(WithFolder):
             self.assertEqual((checked.returncode, checked.stderr),
                              (0, "msp: configuration: built-in\n"))
 
+    def test_a_path_that_a_start_would_refuse(self):
+        """Of a profile that is not used, which stops no other one; and is refused when named."""
+        path = self.write("profiles:\n"
+                          "  - {name: fine, extends: default}\n"
+                          "  - {name: broken, extends: default,\n"
+                          "     files: [{at: /data, kind: bind, from: /no/such/data}]}\n")
+        problem = f"{path}:4: files: '/no/such/data' cannot be opened: No such file"
+        checked = self.command("profile", "check", path)
+        self.assertEqual((checked.returncode, checked.stdout), (78, ""))
+        self.assertIn(problem, checked.stderr)
+        options = (f"--config={path}",)
+        for more in ((), ("--profile=fine",)):
+            self.assertEqual(self.output("echo", "yes", options=options + more), "yes\n")
+        refused = self.run_msp("echo", "yes", options=(*options, "--profile=broken"))
+        self.assertEqual((refused.returncode, refused.stdout), (78, ""))
+        self.assertIn(problem, refused.stderr)
+        server = self.serve(*options)
+        result = server.call("run_command", command="echo yes", profile="broken")
+        self.assertTrue(result["isError"])
+        self.assertIn("Nothing was run", support.text_of(result))
+        self.assertIn("yes\n", support.text_of(server.call("run_command", command="echo yes")))
+        server.close()
+        self.assertIn(f"a profile cannot be used: {problem}", server.error_text.decode())
+        of_default = self.write("default_profile: broken\nprofiles:\n"
+                                "  - {name: broken, extends: default, files: [{at: /data, "
+                                "kind: bind, from: /no/such/data}]}\n", "default.yaml")
+        self.assertEqual(self.run_msp("true", options=(f"--config={of_default}",)).returncode, 78)
+
     def test_the_examples_of_the_documents(self):
         for name, pattern in (("README.md", r"```yaml\n(default_profile.*?)```"),
                               ("docs/man/msp-profile.1", r"(default_profile:.*?)\.Ed")):
             with open(os.path.join(support.ROOT, name), encoding="utf-8") as file:
                 text = re.search(pattern, file.read(), re.S)[1]
+            text = text.replace("/srv/data", "/usr/share")  # a path that is there
             with self.subTest(name):
                 checked = self.command("profile", "check", self.write(text))
                 self.assertEqual(checked.returncode, 0, checked.stderr)
