@@ -55,13 +55,17 @@ static struct process *find_process(pid_t pid)
 	return &processes[process_count++];
 }
 
-/* Return the error of the old kernel for a ruleset of `size` bytes at `at`, or 0. */
+/* Return the error of the old kernel for a ruleset of `size` bytes at `at`, or 0. The memory of a
+ * process that is not dumpable is readable for root alone; for others such a ruleset passes. */
 static long refuse_ruleset(pid_t pid, unsigned long at, unsigned long size)
 {
 	for (unsigned int i = 0; i < FIELDS && (i + 1) * sizeof(uint64_t) <= size; i++) {
-		const uint64_t handled =
-			(uint64_t)ptrace(PTRACE_PEEKDATA, pid, at + i * sizeof(uint64_t), NULL);
+		uint64_t handled;
 
+		errno = 0;
+		handled = (uint64_t)ptrace(PTRACE_PEEKDATA, pid, at + i * sizeof(uint64_t), NULL);
+		if (errno != 0)
+			return 0;
 		if (bits[i][abi] == 0 && handled != 0)
 			return -E2BIG;
 		if (handled >> bits[i][abi] != 0)
