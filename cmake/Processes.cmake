@@ -17,6 +17,30 @@ function(msp_static_program name)
 	msp_link_static_program(${name})
 endfunction()
 
+# msp_sources_that_name(RESULT REGEX SOURCES...): the sources with a line that matches.
+function(msp_sources_that_name result regex)
+	set(found)
+	foreach(source IN LISTS ARGN)
+		file(STRINGS ${source} lines REGEX "${regex}" LIMIT_COUNT 1)
+		if(lines)
+			list(APPEND found ${source})
+		endif()
+	endforeach()
+	set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# msp_objects_without(RESULT TARGET SOURCES...): the objects of TARGET but those of SOURCES, for a
+# program that differs from it in these.
+function(msp_objects_without result target)
+	set(objects "$<TARGET_OBJECTS:${target}>")
+	foreach(source IN LISTS ARGN)
+		get_filename_component(name ${source} NAME)
+		string(REPLACE "." "[.]" name ${name})
+		set(objects "$<FILTER:${objects},EXCLUDE,/${name}[.]o$>")
+	endforeach()
+	set(${result} ${objects} PARENT_SCOPE)
+endfunction()
+
 # msp_seccomp_filter(TARGET LIST [NAME]): build LIST (a .def of SYSCALL lines) into a header that
 # TARGET can include as "NAME.h" ("seccomp_filter.h").
 function(msp_seccomp_filter target list)
