@@ -2,10 +2,10 @@
 """What may not grow: each number is what there is, or less, and only falls. Whoever has to raise one
 says in a decision what for."""
 
-# Lines of C that are neither blank nor comment, of a folder's .c files and of those of other folders
-# that its program is linked with.
-CODE_LINES = {"child-init": 2349, "supervisor": 6890, "audit": 775, "store": 1600, "common": 2370,
-              "layers": 6507, "commits": 1402, "foreign": 328}
+# Lines of C that are neither blank, comment nor an include of a header, of a folder's .c files and of
+# those of other folders that its program is linked with.
+CODE_LINES = {"child-init": 2179, "supervisor": 6524, "audit": 724, "store": 1533, "common": 2261,
+              "layers": 6207, "commits": 1336, "foreign": 315}
 LINKED = {"supervisor": ("store/held.c", "store/meta.c"), "audit": ("steward/steward.c",),
           "store": ("steward/steward.c",)}
 
