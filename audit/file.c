@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_audit.h"
 #include "common/log.h"
 #include "line.h"
 

@@ -13,6 +13,8 @@
 
 #include "common/audit_record.h"
 
+struct ipc_audit_record;
+
 /* Take `directory`, which is ours from now on, and open the log's head in it; `pid` is that of all
  * records. 0 or -errno. */
 int audit_file_open(int directory, uint32_t pid);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_audit.h"
 #include "common/text.h"
 
 /* An overflow is a bug: a full set of longest fields fits. */

@@ -7,6 +7,8 @@
 
 #include "common/audit_record.h"
 
+struct ipc_audit_record;
+
 /* The fields of every record, and the count of records that are missing before it. */
 struct audit_stamp {
 	uint64_t seq;

@@ -17,6 +17,7 @@
 #include <signal.h>
 
 #include "common/confine/landlock.h"
+#include "common/ipc_audit.h"
 #include "common/log.h"
 #include "file.h"
 #include "seccomp_filter.h"
@@ -49,8 +50,8 @@ int main(void)
 	steward_confine(AUDIT_RIGHTS, seccomp_filter,
 			sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
 	steward_hear_start(&channel, IPC_TYPE_audit_start, &start);
-	open_error = audit_file_open(STEWARD_FD_DIRECTORY, start.body.audit_start.pid);
-	error = writer_run(&channel, start.body.audit_start.path, open_error);
+	open_error = audit_file_open(STEWARD_FD_DIRECTORY, ipc_body(&start, audit_start)->pid);
+	error = writer_run(&channel, ipc_body(&start, audit_start)->path, open_error);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "the supervisor broke the protocol: %s",
 			  errno_text(-error));

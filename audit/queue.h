@@ -6,6 +6,7 @@
 #define AUDIT_QUEUE_H
 
 #include "common/audit_record.h"
+#include "common/ipc_audit.h"
 
 /* Bytes of all queued records: some 10,000 of usual size. Only pages that are used take memory. */
 #define QUEUE_BYTES (4 << 20)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/ipc_audit.h"
 #include "common/log.h"
 #include "file.h"
 #include "queue.h"
@@ -100,7 +101,7 @@ static void follow_supervisor(uint32_t cpu)
 
 static int take_record(const struct channel_message *message)
 {
-	const struct ipc_audit_record *record = &message->body.audit_record;
+	const struct ipc_audit_record *record = ipc_body(message, audit_record);
 	uint32_t wait_ms = record->wait_ms;
 
 	if (message->type != IPC_TYPE_audit_record || !audit_record_is_right(record))
@@ -139,7 +140,7 @@ static int receive_records(void)
 		status = channel_receive(writer.channel, &message, flags, &wrong);
 		if (status == 1 && take_record(&message) != 0)
 			return -EPROTO;
-		if (status != 1 || message.body.audit_record.number != 0)
+		if (status != 1 || ipc_body(&message, audit_record)->number != 0)
 			break;
 		flags = MSG_DONTWAIT;
 	}

@@ -5,6 +5,12 @@
 #include <stdlib.h>
 
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_posture.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "executions/executions.h"
 #include "frontend/nonblocking.h"

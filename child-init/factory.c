@@ -13,11 +13,14 @@
 #include "common/confine/identity.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
 #include "common/kernel.h"
 #include "helper.h"
 #include "init.h"
 #include "layers.h"
 #include "memory.h"
+#include "mounts.h"
 #include "probe.h"
 
 /* The namespaces of a sandbox from its first moment on; init.c enters the rest, beside the factory.
@@ -28,6 +31,7 @@
 #define CHILDREN_END_MS 100
 
 static struct factory factory;
+static struct ipc_factory_ready ready = { .stage = STAGE_NAMESPACES }; /* outcome of the set-up */
 
 /* Apart from what changes with each sandbox: all of them share its pages. */
 static MEMORY_APART struct shown shown;
@@ -65,7 +69,7 @@ static int keep_plan(uint32_t slot, int fd)
 
 static int handle_factory_start(void *context, struct channel_message *message)
 {
-	const struct ipc_factory_start *start = &message->body.factory_start;
+	const struct ipc_factory_start *start = ipc_body(message, factory_start);
 
 	if (memcmp(start->schema, ipc_schema_hash, sizeof(start->schema)) != 0)
 		return -EPROTO;
@@ -75,13 +79,13 @@ static int handle_factory_start(void *context, struct channel_message *message)
 
 static int handle_factory_policy(void *context, struct channel_message *message)
 {
-	return keep_plan(message->body.factory_policy.slot, message->fds[0]);
+	return keep_plan(ipc_body(message, factory_policy)->slot, message->fds[0]);
 }
 
 /* Running sandboxes have mounts of their own. */
 static int handle_factory_forget(void *context, struct channel_message *message)
 {
-	const uint32_t slot = message->body.factory_forget.slot;
+	const uint32_t slot = ipc_body(message, factory_forget)->slot;
 
 	if (slot >= GENERATIONS_MAX || slot == factory.newest)
 		return -EPROTO;
@@ -98,7 +102,7 @@ static int handle_factory_forget(void *context, struct channel_message *message)
 
 static int handle_factory_cgroup(void *context, struct channel_message *message)
 {
-	factory.cgroup_slots = message->body.factory_cgroup.slots;
+	factory.cgroup_slots = ipc_body(message, factory_cgroup)->slots;
 	factory.cgroup = channel_take_fd(message, 0);
 	return 0;
 }
@@ -110,14 +114,14 @@ static int handle_factory_bind(void *context, struct channel_message *message)
 	if (shown.bind_count == BINDS_MAX)
 		return -EPROTO;
 	bind = &shown.binds[shown.bind_count++];
-	bind->is = message->body.factory_bind;
+	bind->is = *ipc_body(message, factory_bind);
 	/* Kept open, so that the inode's number is not given to another. */
 	return fstat(channel_take_fd(message, 0), &bind->meant) == 0 ? 0 : -errno;
 }
 
 static int handle_factory_pin(void *context, struct channel_message *message)
 {
-	const struct ipc_factory_pin *from = &message->body.factory_pin;
+	const struct ipc_factory_pin *from = ipc_body(message, factory_pin);
 	struct pin *pin;
 
 	if (from->generation >= GENERATIONS_MAX || shown.pin_counts[from->generation] == PINS_MAX)
@@ -135,25 +139,24 @@ static void get_ready(void)
 {
 	int error = enter_namespaces();
 
-	factory.ready.stage = STAGE_NAMESPACES;
 	if (!error) {
 		STAGE_HOOK(STEP, STAGE_STAGING);
 		factory.host = mounts_stage();
 		error = factory.host < 0 ? factory.host : 0;
-		factory.ready.stage = error ? STAGE_STAGING : STAGE_NONE;
+		ready.stage = error ? STAGE_STAGING : STAGE_NONE;
 	}
-	factory.ready.error = (uint32_t)-error;
+	ready.error = (uint32_t)-error;
 }
 
 static int handle_factory_serve(void *context, struct channel_message *message)
 {
 	int error;
 
-	if (!factory.plans[0].bytes || message->body.factory_serve.binds != shown.bind_count)
+	if (!factory.plans[0].bytes || ipc_body(message, factory_serve)->binds != shown.bind_count)
 		return -EPROTO;
 	factory.channel.phase = IPC_SERVE;
-	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &factory.ready, NULL, 0);
-	return factory.ready.stage == STAGE_NONE ? error : -ECANCELED;
+	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &ready, NULL, 0);
+	return ready.stage == STAGE_NONE ? error : -ECANCELED;
 }
 
 static int handle_sandbox_cgroup(void *context, struct channel_message *message)
@@ -165,7 +168,7 @@ static int handle_sandbox_cgroup(void *context, struct channel_message *message)
 
 static int handle_sandbox_layer(void *context, struct channel_message *message)
 {
-	return places_add(&factory.places, &message->body.sandbox_layer, &message->fds[0]);
+	return places_add(&factory.places, ipc_body(message, sandbox_layer), &message->fds[0]);
 }
 
 /* Returns 0 in the child, the child's pid here, or -errno. */
@@ -249,7 +252,7 @@ static int run_in(uint32_t profile, uint32_t slot, uint32_t type, struct channel
 
 static int handle_sandbox_create(void *context, struct channel_message *message)
 {
-	const struct ipc_sandbox_create *from = &message->body.sandbox_create;
+	const struct ipc_sandbox_create *from = ipc_body(message, sandbox_create);
 
 	if (from->generation >= GENERATIONS_MAX || !factory.plans[from->generation].bytes)
 		return -EPROTO;
@@ -266,7 +269,7 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 
 static int handle_helper_start(void *context, struct channel_message *message)
 {
-	const struct ipc_helper_start *from = &message->body.helper_start;
+	const struct ipc_helper_start *from = ipc_body(message, helper_start);
 	int profile;
 
 	factory.plan = factory.plans[factory.newest];

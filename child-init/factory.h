@@ -8,10 +8,12 @@
 #include <stdbool.h>
 
 #include "common/channel.h"
+#include "common/limits_mode.h"
 #include "common/names.h"
 #include "common/plan.h"
-#include "mounts.h"
 #include "places.h"
+
+struct shown;
 
 /* The channel of each role. */
 #define CHANNEL_FD 3
@@ -34,7 +36,6 @@ struct factory {
 	int next_cgroup; /* for the next sandbox_create, or -1 */
 	int base[2];     /* pipe that tells a child that its base is there; -1: it was before */
 	uint32_t cgroup_slots;
-	struct ipc_factory_ready ready;     /* outcome of the own set-up */
 	struct probe_namespaces namespaces; /* its own: no sandbox may have one of them */
 	bool is_probed;                     /* the next sandbox shall note which it has */
 	bool lasts;                         /* the next sandbox does */

@@ -17,8 +17,11 @@
 #include "common/confine/capabilities.h"
 #include "common/confine/identity.h"
 #include "common/fd.h"
+#include "common/ipc_init.h"
+#include "common/limits_mode.h"
 #include "common/names.h"
 #include "layers.h"
+#include "mounts.h"
 #include "probe.h"
 #include "serve.h"
 

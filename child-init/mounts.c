@@ -8,6 +8,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/layer_role.h"
 #include "common/mount.h"
 #include "common/names.h"
 #include "common/text.h"

@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "common/ipc.h"
+#include "common/ipc_factory.h"
+#include "common/limits.h"
 #include "common/plan.h"
 #include "places.h"
 

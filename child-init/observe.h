@@ -10,6 +10,8 @@
 #include "common/denial.h"
 #include "init.h"
 
+struct ipc_spawn_done;
+
 /* The listener and the denials of one workload. */
 struct observed {
 	int listener; /* -1: there is none */

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 
 #include "common/fd.h"
+#include "common/ipc_factory.h"
 #include "common/kernel.h"
+#include "common/layer_role.h"
 #include "common/mount.h"
 #include "layers.h"
 #include "tree.h"

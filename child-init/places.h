@@ -8,8 +8,10 @@
 
 #include <stdbool.h>
 
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "common/plan.h"
+
+struct ipc_sandbox_layer;
 
 /* Each persistent mount has its lowers, upper and work directory, and one below all. */
 #define PLACES_LAYERS_MAX (PLACES_MAX * (LAYERS_DEEP_MAX + 3))

@@ -11,6 +11,8 @@
 
 #include "init.h"
 
+struct ipc_posture_measured;
+
 /* In each base tree: everybody may read it by its mode, and no rule of Landlock covers it unless
  * one covers the whole tree. */
 #define PROBE_SEALED_FILE "/.sealed"
@@ -30,7 +32,8 @@ int probe_landlock(void);
 int probe_descriptors(void);
 int probe_filter(void);
 
-/* Tell the results. Return whether every barrier that could be tried is closed. */
+/* Copy the results to *ret, unless it is NULL. Return whether every barrier that could be tried is
+ * closed. */
 bool probe_tell(struct ipc_posture_measured *ret);
 
 #endif

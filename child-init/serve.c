@@ -12,6 +12,9 @@
 
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_init.h"
+#include "common/ipc_posture.h"
+#include "common/limits_mode.h"
 #include "common/names.h"
 #include "gate.h"
 #include "memory.h"
@@ -180,7 +183,7 @@ static bool take_waiting(struct execution *execution)
 /* Take a message that comes before a spawn; each begins with the slot. */
 static int handle_attachment(void *context, struct channel_message *message)
 {
-	struct execution *execution = prepare_execution(message->body.spawn_stdio.slot);
+	struct execution *execution = prepare_execution(ipc_slot(message));
 	struct spawn *spawn = execution ? &execution->spawn : NULL;
 	int *into;
 
@@ -191,7 +194,7 @@ static int handle_attachment(void *context, struct channel_message *message)
 	       : message->type == IPC_TYPE_spawn_cgroup ? &spawn->cgroup
 							: &spawn->code;
 	if (into == &spawn->code)
-		memcpy(spawn->code_path, message->body.spawn_code.path, IPC_PATH_MAX);
+		memcpy(spawn->code_path, ipc_body(message, spawn_code)->path, IPC_PATH_MAX);
 	for (unsigned int i = 0; i < message->fd_count; i++) {
 		fd_close(&into[i]);
 		into[i] = channel_take_fd(message, i);
@@ -224,7 +227,7 @@ static int tell_begun(struct execution *execution, uint32_t stage, int error)
 /* The posture is sent with the next message: the supervisor wakes up once, not twice. */
 static int handle_spawn(void *context, struct channel_message *message)
 {
-	struct ipc_spawn *request = &message->body.spawn;
+	struct ipc_spawn *request = ipc_body_mutable(message, spawn);
 	struct execution *execution = prepare_execution(request->slot);
 	uint32_t stage = STAGE_NONE;
 	struct ipc_posture posture = { .slot = request->slot };
@@ -259,7 +262,7 @@ static int handle_spawn_in_it(void *context, struct channel_message *message)
 
 	if (!execution)
 		return -EPROTO;
-	standby_become(&execution->spawn, &message->body.spawn);
+	standby_become(&execution->spawn, ipc_body_mutable(message, spawn));
 }
 
 static const dispatch_handler handlers_standby[IPC_TYPE_COUNT] = {
@@ -271,7 +274,7 @@ static const dispatch_handler handlers_standby[IPC_TYPE_COUNT] = {
 
 static int handle_spawn_standby(void *context, struct channel_message *message)
 {
-	const struct ipc_spawn_waits waits = { message->body.spawn_standby.sandbox };
+	const struct ipc_spawn_waits waits = { ipc_slot(message) };
 	const bool lasts = init->factory->lasts;
 	pid_t pid;
 
@@ -317,20 +320,20 @@ static int hear_standby(void)
  * is of the own sandbox in any case, since no other process has a number in this pid namespace. */
 static int handle_spawn_signal(void *context, struct channel_message *message)
 {
-	const struct execution *execution = find_execution(message->body.spawn_signal.slot, 0);
+	const struct execution *execution = find_execution(ipc_slot(message), 0);
 
 	/* It keeps its number, also of the group, until it is reaped. ESRCH: it left the group. */
 	if (!execution)
-		standby_signal((int)message->body.spawn_signal.signal);
+		standby_signal((int)ipc_body(message, spawn_signal)->signal);
 	else if (execution->workload.pid != 0)
-		(void)kill(-execution->workload.pid, (int)message->body.spawn_signal.signal);
+		(void)kill(-execution->workload.pid, (int)ipc_body(message, spawn_signal)->signal);
 	return 0;
 }
 
 /* With cgroups the supervisor does the same to the leaf. */
 static int handle_spawn_kill(void *context, struct channel_message *message)
 {
-	const struct execution *execution = find_execution(message->body.spawn_kill.slot, 0);
+	const struct execution *execution = find_execution(ipc_slot(message), 0);
 	const pid_t first = execution ? execution->workload.pid : 0;
 
 	if (!execution)

@@ -10,6 +10,8 @@
 #include "init.h"
 #include "observe.h"
 
+struct ipc_spawn;
+
 /* The messages before the spawn message. Descriptors are owned by this struct; -1 when absent. */
 struct spawn {
 	uint32_t slot;

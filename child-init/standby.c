@@ -9,6 +9,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_init.h"
 #include "common/names.h"
 #include "memory.h"
 #include "watch.h"
@@ -68,11 +69,11 @@ void standby_wait(const struct init *init, int from, const dispatch_handler *han
 {
 	const struct channel channel = { from, IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	enum ipc_error wrong;
-	int status = spawn_standby(init, standby.from, standby.told) == 0 ? 1 : -ECANCELED;
 
 	/* The pages in which a request's words will be are its own before one comes. */
-	scratch.request.body.spawn.argv[0] = scratch.request.body.spawn.environment[0] = '\0';
-	while (status == 1)
+	scratch.request.body[offsetof(struct ipc_spawn, argv)] = 0;
+	scratch.request.body[offsetof(struct ipc_spawn, environment)] = 0;
+	for (int status = spawn_standby(init, standby.from, standby.told) == 0; status == 1;)
 		status = dispatch_one(&channel, &scratch.request, 0, handlers, NULL, &wrong);
 	_exit(MSP_EXIT_SANDBOX);
 }

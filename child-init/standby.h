@@ -12,6 +12,8 @@
 #include "common/dispatch.h"
 #include "spawn.h"
 
+struct ipc_spawn;
+
 enum standby_state {
 	STANDBY_NONE,    /* no process waits, and none ever did or its end is known */
 	STANDBY_WAITING, /* or is on its way */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_audit.h"
+
 const char *audit_key_name(enum audit_key key)
 {
 	static const char *const names[AUDIT_KEY_COUNT] = {

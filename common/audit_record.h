@@ -7,7 +7,8 @@
 #define COMMON_AUDIT_RECORD_H
 
 #include "common/audit.h"
-#include "common/ipc.h"
+
+struct ipc_audit_record;
 
 enum audit_key {
 	AUDIT_KEY_NONE,

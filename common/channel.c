@@ -123,7 +123,7 @@ static enum ipc_error check_row(const struct channel *channel, struct channel_me
 
 	if (!is_cut && (header_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		return IPC_ERROR_TRUNCATED;
-	error = ipc_decode(wire, size, &message->body, sizeof(message->body), &message->type);
+	error = ipc_decode(wire, size, message->body, sizeof(message->body), &message->type);
 	if (error)
 		return error;
 	row = ipc_message(message->type);

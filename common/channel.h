@@ -10,6 +10,9 @@
 #ifndef COMMON_CHANNEL_H
 #define COMMON_CHANNEL_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/ipc.h"
 
 struct channel {
@@ -19,13 +22,58 @@ struct channel {
 	enum ipc_phase phase;
 };
 
+/* The alignment that every message's struct may need. */
+#define IPC_BODY_ALIGN 8
+
 /* A received message. The receiver owns the descriptors; channel_take_fd() takes one. */
 struct channel_message {
 	uint32_t type;
 	uint32_t fd_count;
 	int fds[IPC_FDS_MAX];
-	union ipc_any body;
+	_Alignas(IPC_BODY_ALIGN) uint8_t body[IPC_BODY_MAX]; /* the type's struct */
 };
+
+/*
+ * Return the struct of a message of type IPC_TYPE_name: a const struct ipc_name *. Its header is
+ * one of ipc_*.h. A message of another type is an impossible state.
+ */
+#define ipc_body(message, name) ((const struct ipc_##name *)ipc_body_of((message), IPC_TYPE_##name))
+
+/* Return the struct, as ipc_body() does, of a message that may be changed. */
+#define ipc_body_mutable(message, name)                                                            \
+	((struct ipc_##name *)ipc_body_mutable_of((message), IPC_TYPE_##name))
+
+static inline const void *ipc_body_of(const struct channel_message *message, uint32_t type)
+{
+	if (message->type != type)
+		abort();
+	return message->body;
+}
+
+static inline void *ipc_body_mutable_of(struct channel_message *message, uint32_t type)
+{
+	if (message->type != type)
+		abort();
+	return message->body;
+}
+
+/* Return the number of a frontend's request, with which the struct of each begins. */
+static inline uint64_t ipc_request(const struct channel_message *message)
+{
+	uint64_t request;
+
+	memcpy(&request, message->body, sizeof(request));
+	return request;
+}
+
+/* Return the slot with which the struct of a message to an init or about a started child begins. */
+static inline uint32_t ipc_slot(const struct channel_message *message)
+{
+	uint32_t slot;
+
+	memcpy(&slot, message->body, sizeof(slot));
+	return slot;
+}
 
 /* Make a pair with close-on-exec and the largest buffers the system allows; 0 or -errno. */
 int channel_pair(int ret_fds[2]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The messages between our processes as plain structs, and their one encoder and one decoder. The
- * structs stand by subject in the headers below, in which a comment on a struct says first what
- * descriptors go with it.
+ * The messages between our processes: their types, their one encoder and their one decoder. Their
+ * structs stand by subject in ipc_*.h, in which a comment on a struct says first what descriptors
+ * go with it. A file includes the headers of the messages that it handles; ipc_all.h has all.
  *
  * A struct never goes over the wire as memory: ipc_schema.c lists each struct's fields, and the
  * encoder and decoder walk that list. Wire format: u32 type, then the fields in order, native byte
@@ -18,15 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/ipc_audit.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_frontend.h"
-#include "common/ipc_init.h"
-#include "common/ipc_layers.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_posture.h"
-#include "common/ipc_start.h"
-#include "common/ipc_store.h"
 #include "common/limits.h"
 
 enum ipc_role {
@@ -67,13 +58,6 @@ enum ipc_error {
 	IPC_ERROR_PHASE,     /* not now */
 	IPC_ERROR_FDS,       /* too many or too few descriptors, or of the wrong kind */
 	IPC_ERROR_TRUNCATED, /* the kernel cut data or descriptors */
-};
-
-/* Room for any message. */
-union ipc_any {
-#define IPC(name, sender, receiver, phase, fds) struct ipc_##name name;
-#include "common/ipc_messages.def"
-#undef IPC
 };
 
 enum ipc_field_kind {
@@ -124,8 +108,9 @@ void ipc_clear(uint32_t type, void *message);
 
 /*
  * Read one whole message into the struct of its type. `message` must hold
- * ipc_message(type)->struct_size bytes and is cleared first, as by ipc_clear(); pass sizeof of a
- * union of the structs that may come as `room`. On an error the struct's content is not to be used.
+ * ipc_message(type)->struct_size bytes and is cleared first, as by ipc_clear(); pass the bytes that
+ * it has as `room`; IPC_BODY_MAX are enough for any. On an error the struct's content is not to be
+ * used.
  */
 enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, size_t room,
 			  uint32_t *ret_type);

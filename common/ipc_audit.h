@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages between a supervisor and the msp-audit that writes its records. Part of ipc.h.
+ * Messages between a supervisor and the msp-audit that writes its records.
  */
 #ifndef COMMON_IPC_AUDIT_H
 #define COMMON_IPC_AUDIT_H

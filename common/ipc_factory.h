@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages between the supervisor and the factory, which clones for it. Part of ipc.h.
+ * Messages between the supervisor and the factory, which clones for it.
  */
 #ifndef COMMON_IPC_FACTORY_H
 #define COMMON_IPC_FACTORY_H
@@ -56,15 +56,6 @@ struct ipc_factory_ready {
 /* fd: the cgroup that the next sandbox_create shall start its init in */
 struct ipc_sandbox_cgroup {
 	uint32_t slot;
-};
-
-enum layer_role {
-	LAYER_LOWER = 1, /* the highest first */
-	LAYER_UPPER,
-	LAYER_WORK,
-	LAYER_READ,  /* alone: a directory to be bound, read-only */
-	LAYER_WRITE, /* as LAYER_READ, not read-only */
-	LAYER_ROLE_COUNT
 };
 
 /* fd: O_PATH of a directory from which a persistent mount of the next sandbox_create is made */

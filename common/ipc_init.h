@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages between the supervisor and the init of a sandbox. Part of ipc.h.
+ * Messages between the supervisor and the init of a sandbox.
  */
 #ifndef COMMON_IPC_INIT_H
 #define COMMON_IPC_INIT_H
 
 #include <stdint.h>
 
-#include "common/ipc_posture.h"
 #include "common/limits.h"
 
 /* fds: stdin, stdout, stderr of the workload */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A job of msp-layers. Part of ipc.h.
+ * A job of msp-layers.
  */
 #ifndef COMMON_IPC_LAYERS_H
 #define COMMON_IPC_LAYERS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The posture, what is in force around workloads, as processes tell each other. Part of ipc.h.
+ * The posture, what is in force around workloads, as processes tell each other.
  */
 #ifndef COMMON_IPC_POSTURE_H
 #define COMMON_IPC_POSTURE_H
@@ -8,12 +8,6 @@
 #include <stdint.h>
 
 #include "common/limits.h"
-
-/* How limits are enforced: the policy's requirement and the posture use the same words. */
-enum limits_mode {
-	LIMITS_CGROUP = 0,
-	LIMITS_FALLBACK = 1,
-};
 
 /* The part of a profile's posture that a probe measured in a sandbox. */
 struct ipc_posture_measured {

@@ -2,7 +2,7 @@
  *
  * The wire layout: for each message, its struct's fields in order. Data only.
  */
-#include "common/ipc.h"
+#include "common/ipc_all.h"
 
 #define FIELD(kind_, type, member)                                                                 \
 	{                                                                                          \

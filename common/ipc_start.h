@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Messages from the launcher to a starting supervisor, and between the supervisor and the path
- * opener, the part of the launcher that stays. Part of ipc.h.
+ * opener, the part of the launcher that stays.
  */
 #ifndef COMMON_IPC_START_H
 #define COMMON_IPC_START_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Messages between a supervisor and the msp-store that has the files of its persistent sandboxes.
- * Part of ipc.h.
  */
 #ifndef COMMON_IPC_STORE_H
 #define COMMON_IPC_STORE_H

@@ -48,6 +48,12 @@
  */
 #define IPC_MESSAGE_MAX (IPC_ARGV_MAX + IPC_ENVIRONMENT_MAX + 2 * IPC_PATH_MAX + 256)
 
+/* Room for the struct of any message: the largest (code_start), and a little more. ipc_all.h checks
+ * it. */
+#ifndef IPC_BODY_MAX
+#define IPC_BODY_MAX (IPC_ARGV_MAX + IPC_ENVIRONMENT_MAX + IPC_PATH_MAX + 512)
+#endif
+
 /* Most descriptors in one row of ipc_messages.def. */
 #define IPC_FDS_MAX 5
 

@@ -10,8 +10,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "common/ipc.h"
 #include "common/kernel.h"
+#include "common/limits.h"
+#include "common/workspace_mode.h"
 
 _Static_assert(sizeof(struct plan_header) == 96, "no padding");
 _Static_assert(sizeof(struct plan_mount) == 64, "no padding");

@@ -18,6 +18,8 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_layers.h"
 #include "layers/base.h"
 #include "layers/beneath.h"
 #include "layers/files.h"

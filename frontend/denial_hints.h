@@ -12,6 +12,8 @@
 
 #include "frontend/denials.h"
 
+struct ipc_execution_done;
+
 /* The bytes of the end of an output that are searched. */
 #define HINT_BYTES 4096U
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/ipc_execution.h"
+
 #define LINES_MAX 2U
 #define NEVER "no profile can allow it"
 

@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #include "common/denial.h"
-#include "common/ipc.h"
 #include "common/plan.h"
+
+struct ipc_execution_done;
 
 /* Two lines of one sentence each, and their NUL. */
 #define DENIALS_TEXT_MAX 1024

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/ipc_persistent.h"
+
 /* --- asking ----------------------------------------------------------------------------------- */
 
 bool file_ask_word(struct ipc_file_start *ask, const char *word, size_t size)

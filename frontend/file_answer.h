@@ -12,7 +12,9 @@
 #include <stdint.h>
 
 #include "common/file_record.h"
-#include "common/ipc.h"
+#include "common/limits.h"
+
+struct ipc_file_start;
 
 /* --- asking ----------------------------------------------------------------------------------- */
 

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/ipc_execution.h"
+#include "common/refusal.h"
 #include "heap/memory.h"
 
 struct refusal_row {

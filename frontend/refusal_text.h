@@ -5,8 +5,11 @@
 #ifndef FRONTEND_REFUSAL_TEXT_H
 #define FRONTEND_REFUSAL_TEXT_H
 
-#include "common/ipc.h"
+#include <stdint.h>
+
 #include "heap/buffer.h"
+
+struct ipc_execution_refused;
 
 /* Words of the request, any bytes; NULL: it has no such word. */
 struct refusal_words {

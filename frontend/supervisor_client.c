@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_posture.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "heap/memory.h"
@@ -221,27 +227,28 @@ static void take_welcome(struct supervisor_client *client, struct channel_messag
 {
 	client->receiving.phase = IPC_SERVE;
 	if (client->handlers->on_welcome)
-		client->handlers->on_welcome(client->context, &message->body.welcome,
+		client->handlers->on_welcome(client->context, ipc_body(message, welcome),
 					     channel_take_fd(message, 0));
 }
 
 static void take_client_end(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_turned_away)
-		client->handlers->on_turned_away(client->context, message->body.client_end.reason);
+		client->handlers->on_turned_away(client->context,
+						 ipc_body(message, client_end)->reason);
 }
 
 static void take_policy(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_policy)
-		client->handlers->on_policy(client->context, &message->body.policy_changed,
+		client->handlers->on_policy(client->context, ipc_body(message, policy_changed),
 					    channel_take_fd(message, 0));
 }
 
 static void take_refused(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_refused)
-		client->handlers->on_refused(client->context, &message->body.execution_refused);
+		client->handlers->on_refused(client->context, ipc_body(message, execution_refused));
 }
 
 static void take_started(struct supervisor_client *client, struct channel_message *message)
@@ -251,7 +258,7 @@ static void take_started(struct supervisor_client *client, struct channel_messag
 	const int fds[3] = { message->fds[0], message->fds[1], message->fds[2] };
 
 	memset(message->fds, -1, sizeof(message->fds));
-	client->handlers->on_started(client->context, &message->body.execution_started, fds);
+	client->handlers->on_started(client->context, ipc_body(message, execution_started), fds);
 }
 
 static void take_tty(struct supervisor_client *client, struct channel_message *message)
@@ -261,36 +268,37 @@ static void take_tty(struct supervisor_client *client, struct channel_message *m
 	const int terminal = message->fds[0];
 
 	message->fds[0] = -1;
-	client->handlers->on_tty(client->context, &message->body.execution_tty, terminal);
+	client->handlers->on_tty(client->context, ipc_body(message, execution_tty), terminal);
 }
 
 static void take_extended(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_extended)
-		client->handlers->on_extended(client->context, &message->body.execution_extended);
+		client->handlers->on_extended(client->context,
+					      ipc_body(message, execution_extended));
 }
 
 static void take_done(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_done)
-		client->handlers->on_done(client->context, &message->body.execution_done);
+		client->handlers->on_done(client->context, ipc_body(message, execution_done));
 }
 
 static void take_posture(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_posture)
-		client->handlers->on_posture(client->context, &message->body.profile_posture);
+		client->handlers->on_posture(client->context, ipc_body(message, profile_posture));
 }
 
 static void take_sandbox(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_sandbox)
-		client->handlers->on_sandbox(client->context, &message->body.sandbox_info);
+		client->handlers->on_sandbox(client->context, ipc_body(message, sandbox_info));
 }
 
 static void take_more(struct supervisor_client *client, struct channel_message *message)
 {
-	const struct ipc_sandbox_more *more = &message->body.sandbox_more;
+	const struct ipc_sandbox_more *more = ipc_body(message, sandbox_more);
 	struct ipc_sandbox_list next = { .request = more->request,
 					 .is_everybody = more->is_everybody };
 
@@ -303,19 +311,20 @@ static void take_more(struct supervisor_client *client, struct channel_message *
 static void take_checkpoint(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_checkpoint)
-		client->handlers->on_checkpoint(client->context, &message->body.checkpoint_info);
+		client->handlers->on_checkpoint(client->context,
+						ipc_body(message, checkpoint_info));
 }
 
 static void take_request_done(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_request_done)
-		client->handlers->on_request_done(client->context, &message->body.request_done);
+		client->handlers->on_request_done(client->context, ipc_body(message, request_done));
 }
 
 static void take_changes(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_changes)
-		client->handlers->on_changes(client->context, &message->body.changes_started,
+		client->handlers->on_changes(client->context, ipc_body(message, changes_started),
 					     message->fd_count > 0 ? channel_take_fd(message, 0)
 								   : -1);
 }
@@ -323,7 +332,7 @@ static void take_changes(struct supervisor_client *client, struct channel_messag
 static void take_changes_done(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_changes_done)
-		client->handlers->on_changes_done(client->context, &message->body.changes_done);
+		client->handlers->on_changes_done(client->context, ipc_body(message, changes_done));
 }
 
 typedef void take(struct supervisor_client *client, struct channel_message *message);
@@ -360,7 +369,7 @@ int supervisor_receive(struct supervisor_client *client)
 	if (result != 1)
 		return result;
 	if (message.type == IPC_TYPE_welcome &&
-	    memcmp(message.body.welcome.schema, ipc_schema_hash, IPC_SCHEMA_BYTES) != 0) {
+	    memcmp(ipc_body(&message, welcome)->schema, ipc_schema_hash, IPC_SCHEMA_BYTES) != 0) {
 		client->error = IPC_ERROR_TYPE; /* another build's protocol */
 		return -EPROTO;
 	}

@@ -17,6 +17,29 @@
 #include <stdint.h>
 
 #include "common/channel.h"
+#include "common/end_reason.h"
+
+struct ipc_changes_done;
+struct ipc_changes_start;
+struct ipc_changes_started;
+struct ipc_checkpoint_do;
+struct ipc_checkpoint_info;
+struct ipc_code_start;
+struct ipc_execution_done;
+struct ipc_execution_extended;
+struct ipc_execution_refused;
+struct ipc_execution_start;
+struct ipc_execution_started;
+struct ipc_execution_tty;
+struct ipc_file_start;
+struct ipc_policy_changed;
+struct ipc_profile_posture;
+struct ipc_request_done;
+struct ipc_sandbox_end;
+struct ipc_sandbox_info;
+struct ipc_sandbox_list;
+struct ipc_sandbox_new;
+struct ipc_welcome;
 
 /* Called from supervisor_receive(), one call per message. A NULL handler drops the message (and
  * closes its descriptors). The structs are only valid during the call. */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/ipc.h"
+struct ipc_execution_done;
 
 enum timing {
 	TIMING_LAUNCH,  /* msp itself: until it asked; a broker has none */

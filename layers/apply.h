@@ -8,6 +8,7 @@
 #ifndef LAYERS_APPLY_H
 #define LAYERS_APPLY_H
 
+#include "common/ipc_changes.h"
 #include "job.h"
 #include "journal.h"
 

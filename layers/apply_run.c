@@ -13,6 +13,7 @@
 #include "base.h"
 #include "beneath.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
 #include "files.h"
 #include "remove.h"
 

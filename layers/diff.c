@@ -4,6 +4,8 @@
 #include "base.h"
 #include "commits.h"
 #include "common/changes.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_layers.h"
 #include "digest.h"
 #include "files.h"
 #include "job.h"

@@ -2,6 +2,8 @@
 #include "job.h"
 
 #include "common/changes.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_layers.h"
 
 enum need {
 	NEED_HOST = 1,

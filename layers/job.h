@@ -7,7 +7,7 @@
 #ifndef LAYERS_JOB_H
 #define LAYERS_JOB_H
 
-#include "common/ipc.h"
+#include "common/ipc_layers.h"
 #include "layers/tree.h"
 
 #define JOB_BUFFER_BYTES ((size_t)64 << 10)

@@ -20,6 +20,8 @@
 #include "common/changes.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_layers.h"
 #include "common/log.h"
 #include "confine.h"
 #include "gitdiff.h"
@@ -55,7 +57,7 @@ static int handle_directory(void *context, struct channel_message *message)
 	int directory = channel_take_fd(message, 0);
 
 	(void)context;
-	switch (message->body.layers_directory.role) {
+	switch (ipc_body(message, layers_directory)->role) {
 	case LAYERS_HOST:
 		return set_once(&directories->host, directory);
 	case LAYERS_LAYER:
@@ -92,7 +94,7 @@ static int read_list(int file, const char **ret, size_t *ret_size)
 
 static int handle_do(void *context, struct channel_message *message)
 {
-	const struct ipc_layers_do *wanted = &message->body.layers_do;
+	const struct ipc_layers_do *wanted = ipc_body(message, layers_do);
 	int error;
 
 	(void)context;

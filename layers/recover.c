@@ -4,6 +4,7 @@
  */
 #include "apply.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
 
 int job_recover(struct job *job)
 {

@@ -16,6 +16,7 @@
 
 #include "beneath.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
 #include "files.h"
 #include "job.h"
 

@@ -17,6 +17,8 @@
 #include "base.h"
 #include "beneath.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_layers.h"
 #include "descent.h"
 #include "heap/grow.h"
 #include "job.h"

@@ -11,6 +11,7 @@
 #include "beneath.h"
 #include "common/changes.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
 #include "files.h"
 #include "gitpath.h"
 

@@ -5,9 +5,10 @@
  */
 #include "policy/numbers.h"
 
-#include "common/ipc.h"
-
 #include <string.h>
+
+#include "common/limits.h"
+#include "common/workspace_mode.h"
 
 #define M NUMBER_M
 #define G NUMBER_G

@@ -74,7 +74,7 @@ void steward_hear_start(struct channel *channel, uint32_t type, struct channel_m
 	if (status == 0)
 		_exit(0); /* the supervisor has ended before it began */
 	if (status < 0 || ret->type != type ||
-	    memcmp(&ret->body, ipc_schema_hash, sizeof(ipc_schema_hash)) != 0)
+	    memcmp(ret->body, ipc_schema_hash, sizeof(ipc_schema_hash)) != 0)
 		log_fatal(MSP_EXIT_SOFTWARE,
 			  "descriptor %d is not a supervisor of this version (%s): start msp "
 			  "instead",

@@ -3,6 +3,7 @@
  * The owner of a sandbox does this itself, with the sandbox's directory.
  */
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include "inner.h"

@@ -9,6 +9,8 @@
 
 #include "store/store.h"
 
+struct store_census;
+
 /* Directories of the state directory, open for reading; -1 before store_open(). */
 struct store_places {
 	int state;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_store.h"
 #include "inner.h"
 
 #define BASE_NAME "base"    /* layers/base.h */

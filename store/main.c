@@ -14,6 +14,7 @@
  * It ends with its supervisor, and its supervisor with it.
  */
 #include "common/confine/landlock.h"
+#include "common/ipc_store.h"
 #include "common/log.h"
 #include "inner.h"
 #include "seccomp_filter.h"

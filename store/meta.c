@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "common/workspace_mode.h"
 #include "inner.h"
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

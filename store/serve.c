@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/ipc_store.h"
 #include "inner.h"
 
 _Static_assert(sizeof(struct store_meta) == IPC_STORE_META_BYTES &&
@@ -297,7 +298,7 @@ int store_serve(const struct channel *channel)
 		if (message.type == IPC_TYPE_store_sandbox && sandbox < 0)
 			sandbox = channel_take_fd(&message, 0);
 		else if (message.type == IPC_TYPE_store_ask)
-			status = answer_question(channel, &message.body.store_ask);
+			status = answer_question(channel, ipc_body(&message, store_ask));
 		else
 			status = -EPROTO;
 		if (status < 0)

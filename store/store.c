@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_store.h"
 #include "inner.h"
 
 /* A look at a sandbox holds its lock for microseconds; a change of layers holds the lock of the

@@ -27,7 +27,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/ipc.h"
+#include "common/limits.h"
+
+struct store_census;
 
 #define STORE_MAGIC 0x54454d4dU /* "MMET" */
 #define STORE_VERSION 1U

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "common/ipc_store.h"
 #include "inner.h"
 
 /* The beginnings of the layers' ids that some meta names: random bits, which stand for the whole.

@@ -17,7 +17,10 @@
 #include "common/confine/landlock.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_start.h"
 #include "common/kernel.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "persistent/store_client.h"
 #include "run/pool.h"
@@ -82,7 +85,7 @@ static void take_factory(void)
 
 static int handle_supervisor_start(void *context, struct channel_message *message)
 {
-	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
+	const struct ipc_supervisor_start *from = ipc_body(message, supervisor_start);
 
 	if (start.policy >= 0 || from->executions == 0 || from->executions > EXECUTIONS_MAX ||
 	    memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
@@ -120,7 +123,7 @@ static int handle_descriptor(void *context, struct channel_message *message)
 
 static int handle_supervisor_bind(void *context, struct channel_message *message)
 {
-	const struct ipc_supervisor_bind *from = &message->body.supervisor_bind;
+	const struct ipc_supervisor_bind *from = ipc_body(message, supervisor_bind);
 
 	if (bind_count == BINDS_MAX)
 		return -EPROTO;
@@ -132,14 +135,13 @@ static int handle_supervisor_bind(void *context, struct channel_message *message
 
 static int handle_supervisor_audit(void *context, struct channel_message *message)
 {
-	memcpy(start.audit.path, message->body.supervisor_audit.path, sizeof(start.audit.path));
+	memcpy(start.audit.path, ipc_body(message, supervisor_audit)->path, IPC_PATH_MAX);
 	return keep_fd(&start.audit.channel, message, 0);
 }
 
 static int handle_supervisor_unaudited(void *context, struct channel_message *message)
 {
-	memcpy(start.audit.problem, message->body.supervisor_unaudited.problem,
-	       sizeof(start.audit.problem));
+	memcpy(start.audit.problem, ipc_body(message, supervisor_unaudited)->problem, IPC_LIST_MAX);
 	return 0;
 }
 
@@ -163,14 +165,14 @@ static int handle_supervisor_file(void *context, struct channel_message *message
 
 static int handle_supervisor_stateless(void *context, struct channel_message *message)
 {
-	memcpy(supervisor.stateless, message->body.supervisor_stateless.problem,
-	       sizeof(supervisor.stateless));
+	memcpy(supervisor.stateless, ipc_body(message, supervisor_stateless)->problem,
+	       IPC_LIST_MAX);
 	return 0;
 }
 
 static int handle_supervisor_notify(void *context, struct channel_message *message)
 {
-	start.service.watchdog_us = message->body.supervisor_notify.watchdog_us;
+	start.service.watchdog_us = ipc_body(message, supervisor_notify)->watchdog_us;
 	return keep_fd(&start.service.notify, message, 0);
 }
 
@@ -178,9 +180,9 @@ static int handle_supervisor_run(void *context, struct channel_message *message)
 {
 	bool *is_complete = context;
 
-	start.run = message->body.supervisor_run;
-	*is_complete = start.policy >= 0 && message->body.supervisor_run.binds == bind_count &&
-		       message->body.supervisor_run.pins == generation_pins() &&
+	start.run = *ipc_body(message, supervisor_run);
+	*is_complete = start.policy >= 0 && start.run.binds == bind_count &&
+		       start.run.pins == generation_pins() &&
 		       supervisor.is_service == (start.service.listener >= 0);
 	return *is_complete ? 0 : -EPROTO;
 }

@@ -2,6 +2,7 @@
  *
  * Requests about an execution that runs: its end, a signal, a later deadline.
  */
+#include "common/end_reason.h"
 #include "executions/execution_parts.h"
 
 void execution_ask_end(struct execution *execution, enum end_reason reason)

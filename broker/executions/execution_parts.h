@@ -7,6 +7,8 @@
 #ifndef BROKER_EXECUTIONS_EXECUTION_PARTS_H
 #define BROKER_EXECUTIONS_EXECUTION_PARTS_H
 
+#include "common/end_reason.h"
+#include "common/ipc_execution.h"
 #include "executions/executions.h"
 #include "heap/buffer.h"
 

@@ -7,6 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
 #include "executions/execution_parts.h"
 #include "frontend/nonblocking.h"

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "executions/execution_parts.h"

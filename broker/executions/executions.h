@@ -24,6 +24,15 @@
 #include "io/output.h"
 #include "io/random_id.h"
 
+struct ipc_code_start;
+struct ipc_execution_done;
+struct ipc_execution_extended;
+struct ipc_execution_refused;
+struct ipc_execution_start;
+struct ipc_execution_started;
+struct ipc_execution_tty;
+struct ipc_file_start;
+
 /* The most bytes that may wait for the standard inputs of all executions. */
 #define INPUT_BYTES_MAX ((size_t)12 << 20)
 

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
 #include "executions/share.h"
 #include "heap/memory.h"
 

@@ -11,6 +11,18 @@
 
 #include "frontend/supervisor_client.h"
 
+struct ipc_changes_done;
+struct ipc_changes_start;
+struct ipc_changes_started;
+struct ipc_checkpoint_do;
+struct ipc_checkpoint_info;
+struct ipc_execution_refused;
+struct ipc_request_done;
+struct ipc_sandbox_end;
+struct ipc_sandbox_info;
+struct ipc_sandbox_list;
+struct ipc_sandbox_new;
+
 /* Bounds of the requests in progress, and of those whose answer comes through a pipe: reading one
  * change may take CHANGE_STREAM_MAX bytes of memory. */
 #define REQUESTS_MAX 64U

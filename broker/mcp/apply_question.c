@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
 #include "frontend/json_write.h"
 #include "io/text.h"
 

@@ -11,6 +11,8 @@
 #include "mcp/apply_texts.h"
 #include "mcp/ask.h"
 
+struct ipc_sandbox_info;
+
 /* The answers, in the order in which they are offered; the first is the default. */
 enum apply_answer {
 	APPLY_NOTHING,

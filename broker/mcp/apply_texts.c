@@ -5,6 +5,9 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
+#include "common/workspace_mode.h"
 #include "frontend/json_write.h"
 #include "io/text.h"
 #include "mcp/result.h"

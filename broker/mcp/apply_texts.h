@@ -10,6 +10,9 @@
 #include "mcp/change_page.h"
 #include "mcp/sandboxes.h"
 
+struct ipc_changes_done;
+struct ipc_sandbox_info;
+
 /* Reasons for which a change waits for a person, the most dangerous first. */
 enum held_kind {
 	HELD_RUNS,      /* the host executes or obeys it by itself */

@@ -8,6 +8,7 @@
 
 #include <event2/event.h>
 
+#include "common/ipc_changes.h"
 #include "frontend/change_stream.h"
 #include "mcp/chosen_paths.h"
 #include "mcp/errand.h"

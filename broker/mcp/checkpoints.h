@@ -5,7 +5,7 @@
 #ifndef BROKER_MCP_CHECKPOINTS_H
 #define BROKER_MCP_CHECKPOINTS_H
 
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "mcp/call.h"
 
 /* Read a checked value (NULL: not given, and nothing is set): a text of digits is a number, any

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "common/ipc_execution.h"
+
 static void cancel_errand(struct call *call)
 {
 	struct errand *errand = call->work;

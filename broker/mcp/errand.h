@@ -11,6 +11,7 @@
 #include "mcp/refusal.h"
 
 struct errand;
+struct ipc_execution_refused;
 
 struct errand_rules {
 	/* Take an answer that is neither a refusal nor the loss of the supervisor. */

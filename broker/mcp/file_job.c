@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_execution.h"
 #include "common/names.h"
 #include "heap/memory.h"
 #include "mcp/change_page.h"

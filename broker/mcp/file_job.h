@@ -6,10 +6,12 @@
 #ifndef BROKER_MCP_FILE_JOB_H
 #define BROKER_MCP_FILE_JOB_H
 
+#include "common/ipc_persistent.h"
 #include "frontend/file_answer.h"
 #include "mcp/waiting.h"
 
 struct file_job;
+struct ipc_execution_refused;
 
 struct file_job_rules {
 	/* It answered without a problem: `answer` is set, and `rest` has the bytes behind it.

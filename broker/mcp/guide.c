@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/guide.h"
 
+#include "common/limits_mode.h"
 #include "mcp/host.h"
 
 static const char workflow[] = "Runs commands and code in sandboxes on the user's Linux machine. "

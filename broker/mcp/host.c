@@ -2,6 +2,7 @@
 #include "mcp/host.h"
 
 #include "common/fd.h"
+#include "common/ipc_client.h"
 #include "common/log.h"
 #include "mcp/ask.h"
 #include "mcp/resource_policy.h"
@@ -41,5 +42,6 @@ void host_done(struct host *host)
 	tasks_done(host);
 	ask_done(host);
 	sandboxes_forget_all(host);
+	posture_done(&host->posture);
 	host->subscriptions = subscriptions_free(host->subscriptions);
 }

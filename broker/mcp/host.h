@@ -14,6 +14,8 @@
 #include "mcp/posture.h"
 #include "mcp/sealed.h"
 
+struct ipc_policy_changed;
+struct ipc_welcome;
 struct known_sandbox;
 struct prompt;
 struct resource_provider;

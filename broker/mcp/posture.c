@@ -4,11 +4,22 @@
 #include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/confine/landlock.h"
+#include "common/ipc_client.h"
+#include "common/ipc_posture.h"
+#include "common/limits_mode.h"
 #include "common/names.h"
 #include "frontend/posture_text.h"
+#include "heap/memory.h"
+
+/* Measurements of one profile. */
+struct posture_measured {
+	char profile[IPC_NAME_MAX];
+	struct ipc_posture_full is;
+};
 
 /* Return the next name of a list with a NUL after each; NULL at its end. A name without its NUL is
  * invalid. */
@@ -62,6 +73,13 @@ void posture_change_policy(struct posture *posture, const struct ipc_policy_chan
 	memcpy(posture->profile, changed->default_profile, sizeof(posture->profile));
 }
 
+void posture_done(struct posture *posture)
+{
+	free(posture->measured);
+	posture->measured = NULL;
+	posture->measured_count = 0;
+}
+
 static uint32_t find_measured(const struct posture *posture, const char *profile)
 {
 	uint32_t index = 0;
@@ -79,7 +97,8 @@ void posture_learn(struct posture *posture, const char *profile, const struct ip
 	if (index == PLAN_PROFILES_MAX) /* a plan has no more */
 		return;
 	if (index == posture->measured_count)
-		posture->measured_count++;
+		posture->measured = memory_resize_array(
+			posture->measured, ++posture->measured_count, sizeof(*posture->measured));
 	(void)snprintf(posture->measured[index].profile, IPC_NAME_MAX, "%s", profile);
 	posture->measured[index].is = *is;
 }

@@ -5,18 +5,17 @@
 #ifndef BROKER_MCP_POSTURE_H
 #define BROKER_MCP_POSTURE_H
 
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "common/plan.h"
 #include "frontend/json_write.h"
 
+struct ipc_policy_changed;
+struct ipc_posture_full;
+struct ipc_welcome;
+struct posture_measured;
+
 /* Between the names of a list. */
 #define POSTURE_SEPARATOR ", "
-
-/* Measurements of one profile. */
-struct posture_measured {
-	char profile[IPC_NAME_MAX];
-	struct ipc_posture_full is;
-};
 
 struct posture {
 	uint32_t landlock_abi;
@@ -25,13 +24,16 @@ struct posture {
 	char languages[2 * IPC_LIST_MAX]; /* "python, bash"; empty: none */
 	char profile[IPC_NAME_MAX];       /* the default profile */
 	uint32_t measured_count;
-	struct posture_measured measured[PLAN_PROFILES_MAX];
+	struct posture_measured *measured; /* by profile; posture_done() frees them */
 };
 
 void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret);
 
 /* Take the profiles and languages of a changed policy. */
 void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed);
+
+/* Free the measurements. */
+void posture_done(struct posture *posture);
 
 /* Take the measurements of a sandbox of this profile. */
 void posture_learn(struct posture *posture, const char *profile, const struct ipc_posture_full *is);

@@ -7,6 +7,8 @@
 
 #include "frontend/refusal_text.h"
 
+struct ipc_execution_refused;
+
 /* Append one or two sentences, without the result ("Nothing was run."). */
 void refusal_put(struct buffer *text, const struct ipc_execution_refused *refused,
 		 const struct refusal_words *words);

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_changes.h"
+#include "common/ipc_execution.h"
+#include "common/refusal.h"
 #include "heap/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/changes_job.h"

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_execution.h"
+#include "common/refusal.h"
 #include "heap/memory.h"
 #include "mcp/file_job.h"
 #include "mcp/sandboxes.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/ipc_execution.h"
 #include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/sandboxes.h"

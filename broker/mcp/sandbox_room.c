@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/ipc_persistent.h"
 #include "io/clock.h"
 #include "io/text.h"
 #include "mcp/resource_diff.h"

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/ipc_persistent.h"
+#include "common/workspace_mode.h"
 #include "io/clock.h"
 #include "io/text.h"
 

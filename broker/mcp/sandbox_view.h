@@ -5,8 +5,9 @@
 #ifndef BROKER_MCP_SANDBOX_VIEW_H
 #define BROKER_MCP_SANDBOX_VIEW_H
 
-#include "common/ipc.h"
 #include "frontend/json_write.h"
+
+struct ipc_sandbox_info;
 
 /* Return the name of an enum workspace_mode in arguments and results; for NONE, "none". */
 const char *sandbox_mode_name(uint32_t mode);

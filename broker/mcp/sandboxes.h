@@ -8,6 +8,7 @@
 #ifndef BROKER_MCP_SANDBOXES_H
 #define BROKER_MCP_SANDBOXES_H
 
+#include "common/ipc_persistent.h"
 #include "mcp/errand.h"
 #include "mcp/host.h"
 

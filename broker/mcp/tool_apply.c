@@ -11,6 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_changes.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "heap/memory.h"
 #include "mcp/apply_question.h"
 #include "mcp/changes_job.h"

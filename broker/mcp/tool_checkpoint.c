@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_persistent.h"
 #include "heap/memory.h"
 #include "io/clock.h"
 #include "io/text.h"

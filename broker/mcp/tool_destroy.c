@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_persistent.h"
 #include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/errand.h"

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_changes.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
 #include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/change_page.h"

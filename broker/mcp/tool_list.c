@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
 #include "common/names.h"
+#include "common/refusal.h"
 #include "heap/memory.h"
 #include "io/clock.h"
 #include "io/text.h"

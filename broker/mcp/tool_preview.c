@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
 #include "heap/memory.h"
 #include "mcp/apply_texts.h"
 #include "mcp/changes_job.h"

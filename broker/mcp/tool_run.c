@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/ipc_execution.h"
 #include "common/limits.h"
 #include "heap/memory.h"
 #include "io/text.h"

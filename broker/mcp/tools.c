@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "common/workspace_mode.h"
 #include "io/text.h"
 #include "mcp/ask.h"
 #include "mcp/page.h"

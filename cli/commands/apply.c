@@ -10,6 +10,7 @@
 
 #include "commands/chosen.h"
 #include "commands/review.h"
+#include "common/ipc_changes.h"
 #include "common/log.h"
 #include "heap/buffer.h"
 #include "launch/ask.h"

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "launch/ask.h"
 #include "options/command.h"

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc.h"
+#include "common/limits.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "doctor/examine.h"
 #include "host/workspace.h"

@@ -8,7 +8,10 @@
 
 #include "commands/foreign.h"
 #include "commands/new_sandbox.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
 #include "common/log.h"
+#include "common/workspace_mode.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/format.h"

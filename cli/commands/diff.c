@@ -9,6 +9,7 @@
 
 #include "commands/chosen.h"
 #include "commands/review.h"
+#include "common/ipc_changes.h"
 #include "common/log.h"
 #include "launch/ask.h"
 #include "options/command.h"

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "show/change_text.h"
 #include "show/format.h"

@@ -11,6 +11,7 @@
 #include "audit/audit_follow.h"
 #include "audit/audit_read.h"
 #include "audit/sandbox_log.h"
+#include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "launch/ask.h"
 #include "launch/launch.h"

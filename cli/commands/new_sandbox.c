@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "commands/foreign.h"
+#include "common/ipc_persistent.h"
 #include "common/log.h"
+#include "common/workspace_mode.h"
 #include "show/format.h"
 #include "show/refusal.h"
 

@@ -8,6 +8,8 @@
 
 #include "launch/ask.h"
 
+struct ipc_sandbox_info;
+
 struct new_sandbox {
 	const char *name;      /* NULL: none */
 	const char *profile;   /* NULL: the default one */

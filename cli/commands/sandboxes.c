@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "heap/buffer.h"
 #include "host/recent.h"

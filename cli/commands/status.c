@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "host/service.h"
 #include "launch/launch.h"

@@ -8,6 +8,8 @@
 #include "commands/review.h"
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "host/recent.h"
 #include "options/everywhere.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/ipc.h"
+#include "common/limits_mode.h"
 #include "host/state_place.h"
 #include "show/format.h"
 

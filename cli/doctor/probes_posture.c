@@ -9,6 +9,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_posture.h"
+#include "common/ipc_start.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "doctor/probes.h"
 #include "frontend/supervisor_client.h"

@@ -4,6 +4,8 @@
  * the audit log.
  */
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/limits_mode.h"
 #include "doctor/probes.h"
 #include "host/service.h"
 #include "host/state_place.h"

@@ -7,7 +7,7 @@
 #ifndef CLI_HOST_RECENT_H
 #define CLI_HOST_RECENT_H
 
-#include "common/ipc.h"
+#include "common/limits.h"
 
 /* Remember the sandbox of a run. 0 or -errno. */
 int recent_add(const char *id);

@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "show/format.h"
 
@@ -220,9 +223,9 @@ void service_ask(struct service *service, struct ipc_status *ret)
 	if (service_receive(service, &message) != 1)
 		return;
 	if (message.type == IPC_TYPE_status) {
-		*ret = message.body.status;
+		*ret = *ipc_body(&message, status);
 	} else if (message.type == IPC_TYPE_client_end)
-		service_leave_for(service, message.body.client_end.reason);
+		service_leave_for(service, ipc_body(&message, client_end)->reason);
 	else
 		LEAVE(service, SERVICE_OTHER_VERSION, "the service answers what was not asked");
 	channel_message_done(&message);

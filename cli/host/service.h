@@ -11,11 +11,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "host/unix_socket.h"
 #include "options/options.h"
 
 struct channel_message;
+struct ipc_status;
 
 #define SERVICE_TEXT_MAX UNIX_SOCKET_TEXT_MAX
 

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "host/tokens.h"
 #include "options/options.h"
 

@@ -7,8 +7,10 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/refusal.h"
 #include "host/recent.h"
 #include "show/format.h"
 

@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/ipc_changes.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
 #include "frontend/change_stream.h"
 #include "launch/attach.h"
 #include "launch/conversation.h"

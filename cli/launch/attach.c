@@ -7,6 +7,9 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_start.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "host/descriptors.h"
 #include "host/pins.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "host/account.h"
 #include "launch/compile.h"

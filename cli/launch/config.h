@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "common/plan.h"
 
 #define CONFIG_TEXT_MAX 1536

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
 #include "common/log.h"
 #include "host/recent.h"
 #include "launch/conversation.h"

@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 
 /* A service that stops has its brokers say what they still have to, and ends; it gives itself
@@ -87,7 +90,7 @@ static int await_end(struct service *service, int null)
 			       "with it: start this server again",
 			       MSP_EXIT_AGAIN);
 	code = message.type == IPC_TYPE_client_end
-		       ? explain_end(message.body.client_end.reason)
+		       ? explain_end(ipc_body(&message, client_end)->reason)
 		       : give_up("the service says what it must not", MSP_EXIT_SOFTWARE);
 	channel_message_done(&message);
 	if (code == MSP_EXIT_AGAIN)
@@ -185,7 +188,7 @@ int hand_over(struct service *service, struct config *config, uint32_t limits,
 	if (message.type == IPC_TYPE_client_started)
 		return await_end(service, null);
 	if (message.type == IPC_TYPE_client_end) {
-		service_leave_for(service, message.body.client_end.reason);
+		service_leave_for(service, ipc_body(&message, client_end)->reason);
 		return not_fit(service);
 	}
 	channel_message_done(&message);

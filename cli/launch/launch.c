@@ -10,7 +10,9 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_start.h"
 #include "common/kernel.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "host/account.h"
 #include "host/scope.h"

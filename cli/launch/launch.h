@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "common/channel.h"
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "host/bind.h"
 #include "host/budget.h"
 #include "host/cgroup.h"

@@ -18,6 +18,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_start.h"
 #include "common/kernel.h"
 #include "launch/launch.h"
 

@@ -10,6 +10,7 @@
 
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_start.h"
 #include "common/log.h"
 #include "host/git_named.h"
 #include "host/workspace.h"
@@ -76,9 +77,9 @@ static int handle_policy_ask(void *context, struct channel_message *message)
 	char text[CONFIG_TEXT_MAX];
 	int error;
 
-	note_generation(opener, message->body.policy_ask.generation);
+	note_generation(opener, ipc_body(message, policy_ask)->generation);
 	config_close(&opener->newer);
-	opener->asked = message->body.policy_ask.generation;
+	opener->asked = ipc_body(message, policy_ask)->generation;
 	pins.count = 0;
 	if (compile_policy(opener, &opener->newer, &pins, text) == 0) {
 		error = send_new(&opener->channel, opener->asked, &opener->newer, &pins);
@@ -98,7 +99,7 @@ static int handle_workspace_within(void *context, struct channel_message *messag
 
 	if (within->count == CLIENT_WORKSPACES_MAX)
 		return -EPROTO;
-	within->is_start = message->body.workspace_within.is_start != 0;
+	within->is_start = ipc_body(message, workspace_within)->is_start != 0;
 	within->list[within->count++] = channel_take_fd(message, 0);
 	return 0;
 }
@@ -107,7 +108,7 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 {
 	static struct ipc_workspace_open opened;
 	static struct ipc_workspace_bad bad;
-	const struct ipc_workspace_ask *ask = &message->body.workspace_ask;
+	const struct ipc_workspace_ask *ask = ipc_body(message, workspace_ask);
 	struct opener *opener = context;
 	const struct plan *plan;
 	int fds[2] = { -1, -1 };

@@ -13,8 +13,14 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_posture.h"
 #include "common/log.h"
+#include "common/refusal.h"
 #include "frontend/nonblocking.h"
 #include "launch/conversation.h"
 #include "launch/relay.h"

@@ -8,10 +8,12 @@
 
 #include <stdbool.h>
 
-#include "common/ipc.h"
 #include "frontend/supervisor_client.h"
 #include "show/capture.h"
 #include "show/outcome.h"
+
+struct ipc_execution_start;
+struct ipc_welcome;
 
 /* A conversation that has begun already: the session takes part in it, and leaves it open. */
 struct session_joined {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc.h"
+#include "common/limits.h"
+#include "common/limits_mode.h"
 #include "options/options.h"
 #include "options/sandbox_search.h"
 #include "show/format.h"

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
 #include "show/format.h"
 
 bool sandbox_is_recent(const char *word, uint32_t *ret_number)

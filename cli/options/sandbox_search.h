@@ -9,7 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/ipc.h"
+#include "common/limits.h"
+
+struct ipc_execution_refused;
+struct ipc_sandbox_info;
 
 /* Is this word "-1", "-2", ... "-99": a kept run, counted from the newest one? */
 bool sandbox_is_recent(const char *word, uint32_t *ret_number);

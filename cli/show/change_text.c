@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/ipc_changes.h"
 #include "common/log.h"
 #include "frontend/utf8.h"
 #include "show/format.h"

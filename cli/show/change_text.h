@@ -7,9 +7,10 @@
 
 #include <stdbool.h>
 
-#include "common/ipc.h"
 #include "frontend/changes.h"
 #include "show/json.h"
+
+struct ipc_changes_done;
 
 /* The path as git writes it, with a slash behind a directory's. Valid until the next call. */
 const char *change_path(const struct change *change);

@@ -2,6 +2,7 @@
 #include "show/measured.h"
 
 #include "common/confine/landlock.h"
+#include "common/ipc_posture.h"
 #include "common/names.h"
 #include "frontend/posture_text.h"
 #include "show/format.h"

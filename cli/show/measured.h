@@ -7,8 +7,9 @@
 
 #include <stddef.h>
 
-#include "common/ipc.h"
 #include "show/json.h"
+
+struct ipc_posture_full;
 
 /* "14 layers hold; not tried: landlock tcp" and what else is to be said in one paragraph. */
 void measured_describe(const struct ipc_posture_full *posture, char *text, size_t room);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "frontend/denial_hints.h"

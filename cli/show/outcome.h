@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include "common/ipc.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_posture.h"
 #include "frontend/timings.h"
 #include "show/capture.h"
 

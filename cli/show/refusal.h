@@ -7,6 +7,8 @@
 
 #include "frontend/refusal_text.h"
 
+struct ipc_execution_refused;
+
 /* Environment variable that names the default profile, for refusal_words. */
 #define PROFILE_VARIABLE "MSP_DEFAULT_PROFILE"
 

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_persistent.h"
 #include "common/log.h"
+#include "common/workspace_mode.h"
 #include "heap/memory.h"
 #include "show/figures.h"
 #include "show/format.h"

@@ -7,8 +7,10 @@
 
 #include <stdbool.h>
 
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "show/json.h"
+
+struct ipc_sandbox_info;
 
 /* "cold", "live", "running 2", "elsewhere" or "damaged". */
 const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAME_MAX]);

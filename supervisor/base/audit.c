@@ -11,7 +11,14 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_audit.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
+#include "common/ipc_start.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
+#include "common/workspace_mode.h"
 #include "run/sandbox.h"
 
 /* Longest wait for another holder of the log's lock, by a record without which something does not
@@ -87,14 +94,13 @@ static void lose_writer(void)
 static bool take_answer(int flags, uint64_t *ret_number, int *ret_error)
 {
 	static struct channel_message message;
-	const struct ipc_audit_written *from = &message.body.audit_written;
 	enum ipc_error wrong = IPC_OK;
 	const int status = channel_receive(&audit.channel, &message, flags, &wrong);
 
 	if (status == 1 && message.type == IPC_TYPE_audit_written && audit.unanswered > 0) {
 		audit.unanswered--;
-		*ret_number = from->number;
-		*ret_error = -(int)from->error;
+		*ret_number = ipc_body(&message, audit_written)->number;
+		*ret_error = -(int)ipc_body(&message, audit_written)->error;
 		return true;
 	}
 	if (status != -EAGAIN && status != -EINTR)

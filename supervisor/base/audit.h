@@ -13,7 +13,13 @@
 
 #include "base/state.h"
 #include "common/audit_record.h"
+#include "common/refusal.h"
 #include "run/request.h"
+
+struct ipc_changes_done;
+struct ipc_changes_start;
+struct ipc_execution_done;
+struct ipc_spawn_done;
 
 /* The log's directory, from the launcher. */
 struct audit_place {

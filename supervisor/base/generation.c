@@ -9,6 +9,9 @@
 #include "base/audit.h"
 #include "base/state.h"
 #include "common/fd.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_posture.h"
+#include "common/ipc_start.h"
 #include "common/log.h"
 
 /* They wait here for their plan. */
@@ -17,10 +20,11 @@ static struct {
 	struct ipc_factory_pin at;
 } pins[PINS_MAX];
 static uint32_t pin_count;
+static struct ipc_posture_full postures[GENERATIONS_MAX][PLAN_PROFILES_MAX];
 
 int generation_take_pin(void *context, struct channel_message *message)
 {
-	const struct ipc_supervisor_pin *from = &message->body.supervisor_pin;
+	const struct ipc_supervisor_pin *from = ipc_body(message, supervisor_pin);
 
 	if (pin_count == PINS_MAX)
 		return -EPROTO;
@@ -137,7 +141,8 @@ static uint32_t find_unused(void)
 /* Keep it under `slot` and have it hold from now on. */
 static void enforce_plan(uint32_t slot, const struct plan *plan, int fd)
 {
-	supervisor.generations[slot] = (struct generation){ .plan = *plan, .fd = fd };
+	memset(postures[slot], 0, sizeof(postures[slot]));
+	supervisor.generations[slot] = (struct generation){ *plan, fd, 0, postures[slot] };
 	supervisor.generations[slot].plan.slot = slot;
 	supervisor.plan = supervisor.generations[slot].plan;
 	supervisor.plan_fd = fd;

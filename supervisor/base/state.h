@@ -12,9 +12,12 @@
 
 #include "base/loop.h"
 #include "common/channel.h"
+#include "common/limits_mode.h"
 #include "common/names.h"
 #include "common/plan.h"
 #include "run/cgroup.h"
+
+struct ipc_posture_full;
 
 /* Slots of the factory's messages: of ephemeral sandboxes, one for each execution and those that
  * wait for one (pool.h); of those that last; of brokers; of msp-layers. */
@@ -170,10 +173,10 @@ struct execution {
 
 /* A policy that executions run under. */
 struct generation {
-	struct plan plan; /* bytes NULL: the slot is free */
-	int fd;           /* the plan's memfd, sealed */
-	uint32_t users;   /* sandboxes that began under it and are not gone */
-	struct ipc_posture_full postures[PLAN_PROFILES_MAX]; /* by profile */
+	struct plan plan;                  /* bytes NULL: the slot is free */
+	int fd;                            /* the plan's memfd, sealed */
+	uint32_t users;                    /* sandboxes that began under it and are not gone */
+	struct ipc_posture_full *postures; /* PLAN_PROFILES_MAX, by profile */
 };
 
 struct supervisor {

@@ -5,7 +5,10 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_factory.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "persistent/layers_job.h"

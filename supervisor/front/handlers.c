@@ -14,8 +14,15 @@
 #include "base/audit.h"
 #include "base/reply.h"
 #include "common/dispatch.h"
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_posture.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
+#include "common/refusal.h"
 #include "front/handlers_list.h"
 #include "front/handlers_persistent.h"
 #include "front/handlers_start.h"
@@ -85,9 +92,9 @@ static int handle_hello(void *context, struct channel_message *message)
 	const struct ipc_profile_posture *news;
 	int error;
 
-	if (!is_this_version(message->body.hello.schema))
+	if (!is_this_version(ipc_body(message, hello)->schema))
 		return -EPROTO;
-	error = check_limits(frontend, message->body.hello.limits);
+	error = check_limits(frontend, ipc_body(message, hello)->limits);
 	if (error)
 		return error;
 	news = posture_news(frontend, supervisor.plan.slot, supervisor.default_profile);
@@ -107,7 +114,7 @@ static int handle_status_ask(void *context, struct channel_message *message)
 {
 	struct ipc_status status;
 
-	if (!is_this_version(message->body.status_ask.schema))
+	if (!is_this_version(ipc_body(message, status_ask)->schema))
 		return -EPROTO;
 	service_status(&status);
 	return reply_send(context, IPC_TYPE_status, &status);
@@ -119,7 +126,7 @@ static int handle_client_workspace(void *context, struct channel_message *messag
 
 	if (!frontend->is_connection || frontend->workspace_count == CLIENT_WORKSPACES_MAX)
 		return -EPROTO;
-	frontend->is_workspace_start = message->body.client_workspace.is_start != 0;
+	frontend->is_workspace_start = ipc_body(message, client_workspace)->is_start != 0;
 	frontend->workspaces[frontend->workspace_count++] = channel_take_fd(message, 0);
 	return 0;
 }
@@ -127,7 +134,7 @@ static int handle_client_workspace(void *context, struct channel_message *messag
 /* A broker has no client to hand over, and one client per connection is enough. */
 static int handle_client_start(void *context, struct channel_message *message)
 {
-	const struct ipc_client_start *from = &message->body.client_start;
+	const struct ipc_client_start *from = ipc_body(message, client_start);
 	const struct ipc_client_started started = { .limits = supervisor.limits };
 	struct frontend *frontend = context;
 	int error;
@@ -151,7 +158,7 @@ static int handle_execution_end(void *context, struct channel_message *message)
 		[END_OUTPUT] = VERDICT_OUTPUT,
 		[END_CLIENT_GONE] = VERDICT_CLIENT_GONE,
 	};
-	const struct ipc_execution_end *from = &message->body.execution_end;
+	const struct ipc_execution_end *from = ipc_body(message, execution_end);
 	struct execution *execution = execution_find(context, from->request);
 
 	if (from->reason < END_CANCELLED || from->reason > END_CLIENT_GONE)
@@ -172,7 +179,7 @@ static bool is_sendable(uint32_t signal)
 
 static int handle_execution_signal(void *context, struct channel_message *message)
 {
-	const struct ipc_execution_signal *from = &message->body.execution_signal;
+	const struct ipc_execution_signal *from = ipc_body(message, execution_signal);
 	const struct execution *execution = execution_find(context, from->request);
 
 	if (!is_sendable(from->signal))
@@ -184,7 +191,7 @@ static int handle_execution_signal(void *context, struct channel_message *messag
 
 static int handle_execution_extend(void *context, struct channel_message *message)
 {
-	const struct ipc_execution_extend *from = &message->body.execution_extend;
+	const struct ipc_execution_extend *from = ipc_body(message, execution_extend);
 	struct execution *execution = execution_find(context, from->request);
 	struct ipc_execution_extended answer = { .request = from->request };
 
@@ -198,13 +205,13 @@ static int handle_goodbye(void *context, struct channel_message *message)
 {
 	struct frontend *frontend = context;
 
-	frontend->has_said_goodbye = message->body.goodbye.exit_code == 0;
+	frontend->has_said_goodbye = ipc_body(message, goodbye)->exit_code == 0;
 	return 0;
 }
 
 static int handle_factory_ready(void *context, struct channel_message *message)
 {
-	const struct ipc_factory_ready *from = &message->body.factory_ready;
+	const struct ipc_factory_ready *from = ipc_body(message, factory_ready);
 
 	is_factory_ready = from->stage == STAGE_NONE;
 	if (is_factory_ready)
@@ -217,12 +224,12 @@ static int handle_factory_ready(void *context, struct channel_message *message)
 
 static int handle_sandbox_created(void *context, struct channel_message *message)
 {
-	return sandbox_created(message->body.sandbox_created.slot, &message->fds[0]);
+	return sandbox_created(ipc_body(message, sandbox_created)->slot, &message->fds[0]);
 }
 
 static int handle_sandbox_failed(void *context, struct channel_message *message)
 {
-	const struct ipc_sandbox_failed *from = &message->body.sandbox_failed;
+	const struct ipc_sandbox_failed *from = ipc_body(message, sandbox_failed);
 	int error;
 
 	if (from->slot < SANDBOX_SLOTS)
@@ -241,7 +248,7 @@ static int handle_sandbox_failed(void *context, struct channel_message *message)
 
 static int handle_helper_started(void *context, struct channel_message *message)
 {
-	const uint32_t slot = message->body.helper_started.slot;
+	const uint32_t slot = ipc_body(message, helper_started)->slot;
 
 	return slot >= LAYERS_SLOT ? layers_job_started(slot, &message->fds[0])
 				   : frontend_broker_started(slot, &message->fds[0]);
@@ -334,7 +341,7 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 static int take_without_fds(const struct frontend *frontend, const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_code_start || message->type == IPC_TYPE_changes_start)
-		return reply_done(frontend, message->body.request_done.request, -EMFILE);
+		return reply_done(frontend, ipc_request(message), -EMFILE);
 	if (message->type == IPC_TYPE_client_start)
 		frontend_tell_client_end(&frontend->channel, CLIENT_END_FULL);
 	return -EMFILE;
@@ -344,12 +351,11 @@ static int take_without_fds(const struct frontend *frontend, const struct channe
 static int take_without_pidfd(const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_sandbox_created)
-		return sandbox_failed(message->body.sandbox_created.slot, STAGE_CLONE, EMFILE);
+		return sandbox_failed(ipc_slot(message), STAGE_CLONE, EMFILE);
 	if (message->type != IPC_TYPE_helper_started)
 		return -EMFILE;
-	if (message->body.helper_started.slot < LAYERS_SLOT)
-		return frontend_broker_failed(message->body.helper_started.slot);
-	return layers_job_failed(message->body.helper_started.slot, EMFILE);
+	return ipc_slot(message) < LAYERS_SLOT ? frontend_broker_failed(ipc_slot(message))
+					       : layers_job_failed(ipc_slot(message), EMFILE);
 }
 
 void handlers_tick(void)

@@ -11,6 +11,7 @@
 
 #include "base/audit.h"
 #include "base/reply.h"
+#include "common/ipc_persistent.h"
 #include "run/execution.h"
 
 /* So many are looked at for a piece. What is told of them leaves room in the channel for other
@@ -158,7 +159,7 @@ static int tell_called(const struct frontend *frontend, const struct ipc_sandbox
 
 int handle_sandbox_list(void *context, struct channel_message *message)
 {
-	const struct ipc_sandbox_list *from = &message->body.sandbox_list;
+	const struct ipc_sandbox_list *from = ipc_body(message, sandbox_list);
 	struct ipc_sandbox_more more = { .request = from->request,
 					 .is_everybody = from->is_everybody };
 	struct piece piece = { .after = from->after };

@@ -6,6 +6,7 @@
 #define SUPERVISOR_FRONT_HANDLERS_LIST_H
 
 #include "common/dispatch.h"
+#include "common/refusal.h"
 #include "run/sandbox.h"
 #include "store/store.h"
 

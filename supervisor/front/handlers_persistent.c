@@ -9,6 +9,10 @@
 #include "base/audit.h"
 #include "base/reply.h"
 #include "common/fd.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_store.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "front/handlers_list.h"
 #include "persistent/workspace.h"
 #include "run/budget.h"
@@ -174,7 +178,7 @@ static int create_sandbox(const struct frontend *frontend, uint64_t request)
 
 int handle_sandbox_new(void *context, struct channel_message *message)
 {
-	const struct ipc_sandbox_new *from = &message->body.sandbox_new;
+	const struct ipc_sandbox_new *from = ipc_body(message, sandbox_new);
 	enum refusal refusal = REFUSAL_STATE;
 	struct frontend *frontend = context;
 	char detail[IPC_LIST_MAX] = "";
@@ -241,7 +245,7 @@ static enum refusal let_change(struct sandbox *sandbox, struct frontend *fronten
 
 int handle_sandbox_end(void *context, struct channel_message *message)
 {
-	const struct ipc_sandbox_end *from = &message->body.sandbox_end;
+	const struct ipc_sandbox_end *from = ipc_body(message, sandbox_end);
 	const bool is_destroyed = from->how != SANDBOX_END_STOP;
 	const bool is_spared = from->how == SANDBOX_END_EMPTY; /* if it is in use */
 	struct frontend *frontend = context;
@@ -375,7 +379,7 @@ static int act_on(const struct frontend *frontend, const struct ipc_checkpoint_d
 
 int handle_checkpoint_do(void *context, struct channel_message *message)
 {
-	const struct ipc_checkpoint_do *from = &message->body.checkpoint_do;
+	const struct ipc_checkpoint_do *from = ipc_body(message, checkpoint_do);
 	struct frontend *frontend = context;
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal = REFUSAL_SANDBOX_NAME;

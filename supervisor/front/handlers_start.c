@@ -9,6 +9,13 @@
 
 #include "base/audit.h"
 #include "base/reply.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
+#include "common/ipc_layers.h"
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "front/handlers_list.h"
 #include "persistent/layers_job.h"
 #include "persistent/workspace.h"
@@ -102,7 +109,7 @@ static enum refusal enter_sandbox(struct target *target, char profile[IPC_NAME_M
 
 int handle_execution_start(void *context, struct channel_message *message)
 {
-	struct ipc_execution_start *from = &message->body.execution_start;
+	struct ipc_execution_start *from = ipc_body_mutable(message, execution_start);
 	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal = enter_sandbox(&target, from->profile, detail);
@@ -115,7 +122,7 @@ int handle_execution_start(void *context, struct channel_message *message)
 
 int handle_code_start(void *context, struct channel_message *message)
 {
-	struct ipc_code_start *from = &message->body.code_start;
+	struct ipc_code_start *from = ipc_body_mutable(message, code_start);
 	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal = enter_sandbox(&target, from->profile, detail);
@@ -128,7 +135,7 @@ int handle_code_start(void *context, struct channel_message *message)
 
 int handle_file_start(void *context, struct channel_message *message)
 {
-	struct ipc_file_start *from = &message->body.file_start;
+	struct ipc_file_start *from = ipc_body_mutable(message, file_start);
 	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
 	enum refusal refusal = REFUSAL_NONE;
 	char detail[IPC_LIST_MAX] = "";
@@ -276,7 +283,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 
 int handle_changes_start(void *context, struct channel_message *message)
 {
-	const struct ipc_changes_start *from = &message->body.changes_start;
+	const struct ipc_changes_start *from = ipc_body(message, changes_start);
 	struct target target = { context, message, from->owner, from->sandbox, false, NULL, 0 };
 	enum refusal refusal = REFUSAL_NONE;
 	char detail[IPC_LIST_MAX] = "";

@@ -8,6 +8,7 @@
 #include "base/state.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_start.h"
 #include "common/log.h"
 #include "front/handlers.h"
 #include "persistent/workspace.h"
@@ -27,7 +28,7 @@ static void take_answer(void)
 
 static int handle_policy_new(void *context, struct channel_message *message)
 {
-	if (!is_asked || message->body.policy_new.pins != generation_pins())
+	if (!is_asked || ipc_body(message, policy_new)->pins != generation_pins())
 		return -EPROTO;
 	if (generation_replace(&message->fds[0])) {
 		posture_forget_told();
@@ -44,7 +45,7 @@ static int handle_policy_bad(void *context, struct channel_message *message)
 	if (!is_asked)
 		return -EPROTO;
 	generation_drop_pins();
-	generation_stay(message->body.policy_bad.text);
+	generation_stay(ipc_body(message, policy_bad)->text);
 	take_answer();
 	return 0;
 }

@@ -6,8 +6,9 @@
 #ifndef SUPERVISOR_FRONT_SERVICE_H
 #define SUPERVISOR_FRONT_SERVICE_H
 
-#include "common/ipc.h"
 #include "front/frontend.h"
+
+struct ipc_status;
 
 struct service {
 	int listener; /* listening socket, or -1 */

@@ -12,7 +12,11 @@
 #include "base/reply.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_layers.h"
 #include "common/kernel.h"
+#include "common/workspace_mode.h"
 #include "run/sandbox.h"
 #include "store/store.h"
 
@@ -237,7 +241,7 @@ static void fail_job(struct layers_job *job, uint32_t error)
 
 static int handle_done(void *context, struct channel_message *message)
 {
-	finish_job(context, &message->body.layers_done);
+	finish_job(context, ipc_body(message, layers_done));
 	return 0;
 }
 

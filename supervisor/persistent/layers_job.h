@@ -11,6 +11,8 @@
 
 #include "base/state.h"
 
+struct ipc_changes_start;
+
 struct layers_ask {
 	struct sandbox *sandbox;
 	uint32_t operation; /* enum layers_operation; not REMOVE */

@@ -7,6 +7,9 @@
 
 #include "base/events.h"
 #include "common/fd.h"
+#include "common/ipc_factory.h"
+#include "common/layer_role.h"
+#include "common/workspace_mode.h"
 #include "run/sandbox.h"
 #include "store/store.h"
 

@@ -9,7 +9,10 @@
 
 #include "base/reply.h"
 #include "common/fd.h"
+#include "common/ipc_layers.h"
 #include "common/log.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "persistent/layers_job.h"
 #include "run/execution.h"
 

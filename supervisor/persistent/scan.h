@@ -29,6 +29,7 @@
 #ifndef SUPERVISOR_PERSISTENT_SCAN_H
 #define SUPERVISOR_PERSISTENT_SCAN_H
 
+#include "common/refusal.h"
 #include "run/sandbox.h"
 
 /* From the end of an execution to a scan: longer than a client takes for the next call of a series,

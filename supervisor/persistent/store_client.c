@@ -12,6 +12,7 @@
 #include "base/state.h"
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_store.h"
 #include "common/log.h"
 #include "store/store.h"
 
@@ -22,7 +23,8 @@ static struct channel channel = { -1, IPC_SUPERVISOR, IPC_STORE, IPC_SETUP };
 static struct loop_watch watch;
 static struct ipc_store_ask ask;
 static struct channel_message message;
-static const struct ipc_store_answer *const answer = &message.body.store_answer;
+static struct ipc_store_answer no_answer;
+static const struct ipc_store_answer *answer = &no_answer; /* the last one */
 
 static int lose_store(const char *why)
 {
@@ -58,11 +60,11 @@ static int receive_answer(int *ret_fd)
 			 (message.type == IPC_TYPE_store_directory ||
 			  message.type == IPC_TYPE_store_path))
 			*ret_fd = channel_take_fd(&message, 0);
-		else if (status == 1 && message.type == IPC_TYPE_store_answer)
-			return 0;
-		else if (status != -EINTR)
+		else if (status != -EINTR && (status != 1 || message.type != IPC_TYPE_store_answer))
 			return lose_store(wrong ? ipc_error_text(wrong) : "msp-store ended");
-	} while (true);
+	} while (status != 1 || message.type != IPC_TYPE_store_answer);
+	answer = ipc_body(&message, store_answer);
+	return 0;
 }
 
 /* Most of a meta is nothing, and a page of a table that was never written to takes no memory. */

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "common/fd.h"
+#include "common/ipc_start.h"
 #include "run/deferred.h"
 
 static uint32_t last_number;
@@ -81,7 +82,7 @@ const int *workspace_named(void)
 
 int workspace_opened(void *context, struct channel_message *message)
 {
-	const struct ipc_workspace_open *from = &message->body.workspace_open;
+	const struct ipc_workspace_open *from = ipc_body(message, workspace_open);
 	struct question *question = deferred_asked(from->number);
 
 	if (!question)
@@ -95,7 +96,7 @@ int workspace_opened(void *context, struct channel_message *message)
 
 int workspace_refused(void *context, struct channel_message *message)
 {
-	const struct ipc_workspace_bad *from = &message->body.workspace_bad;
+	const struct ipc_workspace_bad *from = ipc_body(message, workspace_bad);
 	struct question *question = deferred_asked(from->number);
 
 	if (question)

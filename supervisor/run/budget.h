@@ -6,8 +6,9 @@
 #ifndef SUPERVISOR_RUN_BUDGET_H
 #define SUPERVISOR_RUN_BUDGET_H
 
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "common/plan.h"
+#include "common/refusal.h"
 
 struct sandbox;
 

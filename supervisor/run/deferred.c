@@ -5,6 +5,7 @@
 
 #include "base/reply.h"
 #include "common/fd.h"
+#include "common/refusal.h"
 #include "run/sandbox.h"
 
 static struct deferred {
@@ -54,7 +55,7 @@ static struct deferred *find_free(const struct frontend *frontend, uint32_t owne
 int deferred_add(struct frontend *frontend, struct channel_message *message, const char *owner,
 		 const struct sandbox *sandbox)
 {
-	const uint64_t request = message->body.request_done.request;
+	const uint64_t request = ipc_request(message);
 	const uint32_t key = state_key(owner);
 	struct deferred *entry = running ? running : find_free(frontend, key);
 
@@ -68,7 +69,7 @@ int deferred_add(struct frontend *frontend, struct channel_message *message, con
 					    .fd = channel_take_fd(message, 0) };
 		entry->question.answer = answers[entry - table];
 		fresh_ticket.state = AUDIT_TICKET_NONE;
-		(void)ipc_encode(message->type, &message->body, messages[entry - table],
+		(void)ipc_encode(message->type, message->body, messages[entry - table],
 				 IPC_MESSAGE_MAX, &entry->size); /* it was decoded here */
 	}
 	if (!entry)
@@ -198,7 +199,7 @@ struct frontend *deferred_begin(struct channel_message *ret)
 	running = find_due();
 	if (!running)
 		return NULL;
-	(void)ipc_decode(messages[running - table], running->size, &ret->body, sizeof(ret->body),
+	(void)ipc_decode(messages[running - table], running->size, ret->body, sizeof(ret->body),
 			 &ret->type); /* it was encoded here */
 	memset(ret->fds, -1, sizeof(ret->fds));
 	ret->fds[0] = fd_take(&running->fd);

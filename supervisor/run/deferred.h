@@ -20,18 +20,6 @@
  */
 #define DEFERRED_MAX 128
 
-/* The number of a request comes first in each message that can be deferred. */
-#define DEFERRED_NUMBER_IS_FIRST(name)                                                             \
-	_Static_assert(offsetof(struct ipc_##name, request) == 0, "read as request_done's")
-DEFERRED_NUMBER_IS_FIRST(request_done);
-DEFERRED_NUMBER_IS_FIRST(execution_start);
-DEFERRED_NUMBER_IS_FIRST(code_start);
-DEFERRED_NUMBER_IS_FIRST(file_start);
-DEFERRED_NUMBER_IS_FIRST(sandbox_new);
-DEFERRED_NUMBER_IS_FIRST(sandbox_end);
-DEFERRED_NUMBER_IS_FIRST(checkpoint_do);
-DEFERRED_NUMBER_IS_FIRST(changes_start);
-
 /* The question about the directory of a request's workspace (workspace.h). */
 struct question {
 	enum { QUESTION_NONE, QUESTION_ASKED, QUESTION_OPENED, QUESTION_REFUSED } state;

@@ -5,6 +5,8 @@
 
 #include "base/audit.h"
 #include "common/denial.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
 #include "run/sandbox.h"
 
 static void add_limit(struct denials *denials, uint32_t layer, uint64_t count)

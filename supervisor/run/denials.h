@@ -9,8 +9,10 @@
 #include <stdbool.h>
 
 #include "base/state.h"
-#include "common/ipc.h"
 #include "run/cgroup.h"
+
+struct ipc_execution_done;
+struct ipc_spawn_done;
 
 /* Put the denials into `done`. False, and nothing is put, if the init's records are malformed. */
 bool denials_put(struct ipc_execution_done *done, const struct ipc_spawn_done *from,

@@ -13,6 +13,9 @@
 #include "common/cgroup.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
+#include "common/ipc_posture.h"
 #include "common/log.h"
 #include "run/cgroup.h"
 #include "run/denials.h"
@@ -259,12 +262,12 @@ static struct execution *find_in(const struct sandbox *sandbox, uint32_t slot)
 
 static int handle_posture(void *context, struct channel_message *message)
 {
-	struct execution *execution = find_in(context, message->body.posture.slot);
+	struct execution *execution = find_in(context, ipc_body(message, posture)->slot);
 	struct ipc_execution_done nothing = { .verdict = VERDICT_INTERNAL, .stage = STAGE_PROBE };
 
 	if (!execution || execution->probe == PROBE_NONE)
 		return -EPROTO;
-	if (!posture_take(execution, &message->body.posture.measured))
+	if (!posture_take(execution, &ipc_body(message, posture)->measured))
 		send_report(execution, &nothing);
 	return 0;
 }
@@ -288,7 +291,7 @@ static int handle_spawn_waits(void *context, struct channel_message *message)
 
 static int handle_spawn_done(void *context, struct channel_message *message)
 {
-	const struct ipc_spawn_done *from = &message->body.spawn_done;
+	const struct ipc_spawn_done *from = ipc_body(message, spawn_done);
 	struct execution *execution = find_in(context, from->slot);
 	const int status = (int)from->status;
 	struct ipc_execution_done done = { .cpu_us = from->cpu_us, .peak_bytes = from->peak_bytes };
@@ -325,14 +328,14 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 
 static int handle_init_failed(void *context, struct channel_message *message)
 {
-	event_sandbox_lost(context, message->body.init_failed.stage,
-			   message->body.init_failed.error);
+	event_sandbox_lost(context, ipc_body(message, init_failed)->stage,
+			   ipc_body(message, init_failed)->error);
 	return 0;
 }
 
 static int handle_spawned_tty(void *context, struct channel_message *message)
 {
-	const struct execution *execution = find_in(context, message->body.spawned_tty.slot);
+	const struct execution *execution = find_in(context, ipc_body(message, spawned_tty)->slot);
 	struct ipc_execution_tty tty;
 
 	if (!execution)

@@ -9,6 +9,8 @@
 
 #include "base/events.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
 #include "run/cgroup.h"
 #include "run/execution.h"
 #include "run/leaf.h"

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "common/fd.h"
+#include "common/ipc_init.h"
 #include "run/posture.h"
 #include "run/sandbox.h"
 

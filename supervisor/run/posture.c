@@ -7,6 +7,9 @@
 
 #include "base/audit.h"
 #include "base/loop.h"
+#include "common/ipc_init.h"
+#include "common/ipc_posture.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "run/cgroup.h"
@@ -125,18 +128,17 @@ const struct ipc_profile_posture *posture_news(struct frontend *frontend, uint32
 {
 	static struct ipc_profile_posture news;
 	const struct plan *plan = &supervisor.plan;
-	const struct ipc_posture_full *posture =
-		&supervisor.generations[plan->slot].postures[profile];
+	const struct ipc_posture_full *full = &supervisor.generations[plan->slot].postures[profile];
 	const uint64_t bit = 1ULL << profile;
 
 	_Static_assert(PLAN_PROFILES_MAX <= 64, "a bit for each");
-	if (!frontend || generation != plan->slot || !posture->is_measured ||
+	if (!frontend || generation != plan->slot || !full->is_measured ||
 	    (frontend->postures_told & bit))
 		return NULL;
 	frontend->postures_told |= bit;
 	strncpy(news.profile, plan_string(plan, plan_profile(plan, profile)->name),
 		sizeof(news.profile) - 1);
-	news.posture = *posture;
+	news.posture = *full;
 	return &news;
 }
 

@@ -10,6 +10,10 @@
 #include "base/state.h"
 #include "front/frontend.h"
 
+struct ipc_posture_full;
+struct ipc_posture_measured;
+struct ipc_profile_posture;
+
 /* Whether an execution of this profile is to try the layers first: enum probe_mode; for nobody
  * (NULL), that is all. Those that are asked for before the answer to the first are all to. */
 uint32_t posture_probe(const struct frontend *frontend, uint32_t profile);

@@ -7,6 +7,10 @@
 #include <unistd.h>
 
 #include "base/state.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
 
 static struct ipc_spawn spawn;
 

@@ -8,8 +8,14 @@
 
 #include <stdbool.h>
 
-#include "common/ipc.h"
+#include "common/limits.h"
 #include "common/plan.h"
+#include "common/refusal.h"
+
+struct ipc_code_start;
+struct ipc_execution_start;
+struct ipc_file_start;
+struct ipc_spawn;
 
 /* A request that passed. The spawn message is in static storage until the next request. */
 struct request {

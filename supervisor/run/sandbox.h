@@ -11,7 +11,10 @@
 
 #include "base/state.h"
 #include "common/log.h" /* errno_text(), for what a refusal says */
+#include "common/refusal.h"
 #include "store/store.h"
+
+struct ipc_layers_done;
 
 /* Until a cgroup that is still occupied by dying processes is removed again. */
 #define SANDBOX_RETRY_US 2000

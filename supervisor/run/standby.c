@@ -8,6 +8,7 @@
 #include "base/audit.h"
 #include "base/events.h"
 #include "common/fd.h"
+#include "common/ipc_init.h"
 #include "run/cgroup.h"
 #include "run/leaf.h"
 #include "run/sandbox.h"

@@ -15,6 +15,8 @@
 #include "base/state.h"
 #include "run/request.h"
 
+struct ipc_spawn_done;
+
 /* Most standby processes at once, in all sandboxes: an interpreter takes 5 to 10 MB, a process 100
  * kB. None is begun while half of the operator's budget of memory is used. */
 #define STANDBY_MAX 32

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "common/ipc_all.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

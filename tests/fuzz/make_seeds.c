@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_all.h"
 #include "plan_blob.h"
 #include "property.h"
 #include "support.h"

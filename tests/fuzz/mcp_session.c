@@ -27,7 +27,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
 #include "common/plan.h"
 #include "dialogue.h"
 #include "property.h"
@@ -101,9 +105,6 @@ static void take_request(struct fake *fake, const struct channel_message *messag
 static void take_asks(struct fake *fake)
 {
 	static struct channel_message message;
-	const struct ipc_execution_start *start = &message.body.execution_start;
-	const struct ipc_code_start *code = &message.body.code_start;
-	const struct ipc_file_start *file = &message.body.file_start;
 	enum ipc_error error = IPC_OK;
 	int result = 1;
 
@@ -113,19 +114,26 @@ static void take_asks(struct fake *fake)
 		if (result != 1)
 			return;
 		if (message.type == IPC_TYPE_execution_start) {
+			const struct ipc_execution_start *start =
+				ipc_body(&message, execution_start);
+
 			must(start->argv_size > 0);
 			take_start(fake, start->request, start->argv, start->argv_size,
 				   start->environment, start->environment_size);
 		} else if (message.type == IPC_TYPE_code_start) {
+			const struct ipc_code_start *code = ipc_body(&message, code_start);
+
 			take_start(fake, code->request, code->argv, code->argv_size,
 				   code->environment, code->environment_size);
 		} else if (message.type == IPC_TYPE_file_start) {
+			const struct ipc_file_start *file = ipc_body(&message, file_start);
+
 			must(file->sandbox[0] != '\0' && file->argv_size > 0);
 			take_start(fake, file->request, file->argv, file->argv_size, NULL, 0);
 		} else if (message.type == IPC_TYPE_execution_signal) {
-			take_signal(fake, &message.body.execution_signal);
+			take_signal(fake, ipc_body(&message, execution_signal));
 		} else if (message.type == IPC_TYPE_execution_end) {
-			take_end(fake, &message.body.execution_end);
+			take_end(fake, ipc_body(&message, execution_end));
 		} else {
 			take_request(fake, &message);
 		}

@@ -20,7 +20,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
+#include "common/ipc_posture.h"
+#include "common/limits_mode.h"
+#include "common/refusal.h"
 #include "front/frontend.h"
 #include "front/handlers.h"
 #include "property.h"
@@ -112,21 +120,21 @@ static int receive(const struct channel *channel)
 
 static void hear_frontend(void)
 {
-	const struct ipc_execution_refused *refused = &message.body.execution_refused;
-
 	while (receive(&play.rig.frontend) == 1) {
-		const uint64_t number = message.body.execution_done.request; /* all begin with it */
+		const uint64_t number = ipc_request(&message);
 
 		if (message.type == IPC_TYPE_execution_started) {
 			must(number < NUMBERS && play.is_live[number]);
 		} else if (message.type == IPC_TYPE_execution_done) {
 			must(number < NUMBERS && play.is_live[number]);
-			must(message.body.execution_done.verdict < VERDICT_COUNT);
+			must(ipc_body(&message, execution_done)->verdict < VERDICT_COUNT);
 			play.is_live[number] = false;
 		} else if (message.type == IPC_TYPE_execution_refused) {
-			must(refused->reason > REFUSAL_NONE && refused->reason < REFUSAL_COUNT);
+			const uint32_t reason = ipc_body(&message, execution_refused)->reason;
+
+			must(reason > REFUSAL_NONE && reason < REFUSAL_COUNT);
 		} else if (message.type == IPC_TYPE_profile_posture) {
-			must(message.body.profile_posture.posture.is_measured == 1);
+			must(ipc_body(&message, profile_posture)->posture.is_measured == 1);
 		} else {
 			must(message.type == IPC_TYPE_execution_tty && play.is_live[number]);
 		}
@@ -149,8 +157,8 @@ static void hear_other(void)
 		if (message.type == IPC_TYPE_welcome)
 			play.other.phase = IPC_SERVE;
 		else if (message.type == IPC_TYPE_client_end)
-			must(message.body.client_end.reason >= CLIENT_END_DONE &&
-			     message.body.client_end.reason <= CLIENT_END_STOPPING);
+			must(ipc_body(&message, client_end)->reason >= CLIENT_END_DONE &&
+			     ipc_body(&message, client_end)->reason <= CLIENT_END_STOPPING);
 		else
 			must(message.type == IPC_TYPE_status ||
 			     message.type == IPC_TYPE_client_started);
@@ -161,14 +169,14 @@ static void hear_other(void)
 static void hear_factory(void)
 {
 	while (receive(&play.rig.factory) == 1) {
-		const uint32_t slot = message.body.sandbox_create.slot;
+		const uint32_t slot = ipc_slot(&message);
 
 		if (message.type == IPC_TYPE_helper_start) {
-			take_broker(message.body.helper_start.slot);
+			take_broker(slot);
 			continue;
 		}
 		must(message.type == IPC_TYPE_sandbox_create && slot < EXECUTIONS_MAX);
-		must(message.body.sandbox_create.profile < SMALL_PROFILES);
+		must(ipc_body(&message, sandbox_create)->profile < SMALL_PROFILES);
 		fd_close(&play.inits[slot].fd);
 		play.inits[slot] = (struct channel){ channel_take_fd(&message, 0), IPC_INIT,
 						     IPC_SUPERVISOR, IPC_SERVE };
@@ -178,17 +186,19 @@ static void hear_factory(void)
 
 static void hear_inits(void)
 {
-	const struct ipc_spawn *spawn = &message.body.spawn;
-	const struct ipc_spawn_signal *sent = &message.body.spawn_signal;
-
 	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++) {
 		while (receive(&play.inits[slot]) == 1) {
 			if (message.type == IPC_TYPE_spawn) {
+				const struct ipc_spawn *spawn = ipc_body(&message, spawn);
+
 				must(spawn->slot == slot && spawn->cwd[0] == '/');
 				must(spawn->argv_size > 0);
 				check_list(spawn->argv, spawn->argv_size);
 				check_list(spawn->environment, spawn->environment_size);
 			} else if (message.type == IPC_TYPE_spawn_signal) {
+				const struct ipc_spawn_signal *sent =
+					ipc_body(&message, spawn_signal);
+
 				must(sent->slot == slot && sent->signal != SIGKILL &&
 				     sent->signal > 0 && sent->signal <= SIGTSTP);
 			}

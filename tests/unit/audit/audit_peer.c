@@ -15,6 +15,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_audit.h"
 #include "common/kernel.h"
 #include "file.h"
 #include "writer.h"
@@ -37,7 +38,7 @@ static int run_writer(int end, const char *folder)
 		return 1;
 	channel.phase = IPC_SERVE;
 	error = audit_file_open(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-				start.body.audit_start.pid);
+				ipc_body(&start, audit_start)->pid);
 	return writer_run(&channel, folder, error) == 0 ? 0 : 1;
 }
 

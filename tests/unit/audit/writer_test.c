@@ -21,6 +21,7 @@
 #include "common/channel.h"
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/ipc_audit.h"
 #include "queue.h"
 
 static char place[] = "/tmp/msp-test-XXXXXX";
@@ -63,8 +64,8 @@ static int answer_to(uint64_t number)
 
 	cr_assert_eq(channel_receive(&channel, &message, 0, &wrong), 1);
 	cr_assert_eq(message.type, (uint32_t)IPC_TYPE_audit_written);
-	cr_assert_eq(message.body.audit_written.number, number);
-	return (int)message.body.audit_written.error;
+	cr_assert_eq(ipc_body(&message, audit_written)->number, number);
+	return (int)ipc_body(&message, audit_written)->error;
 }
 
 static bool has_answer(int wait_ms)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/ipc_persistent.h"
+
 struct rig applying_rig;
 
 const struct found applying_plain[] = { { "main.c", 0, "@@ -1 +1 @@\n-a\n+b\n" },
@@ -58,7 +60,7 @@ void applying_find(void)
 struct ipc_changes_start applying_take(uint32_t operation, const char *chosen)
 {
 	struct channel_message *message = rig_take(&applying_rig, IPC_TYPE_changes_start);
-	const struct ipc_changes_start start = message->body.changes_start;
+	const struct ipc_changes_start start = *ipc_body(message, changes_start);
 
 	cr_assert_eq(start.operation, operation);
 	cr_assert_str_eq(start.sandbox, BOX_ID);

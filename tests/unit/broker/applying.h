@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_BROKER_APPLYING_H
 #define TESTS_UNIT_BROKER_APPLYING_H
 
+#include "common/ipc_changes.h"
 #include "common/plan.h"
 #include "persistent.h"
 

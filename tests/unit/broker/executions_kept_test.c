@@ -10,6 +10,8 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/limits_mode.h"
 #include "common/names.h"
 #include "executions/executions.h"
 #include "frontend/nonblocking.h"

@@ -15,8 +15,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
 #include "common/names.h"
+#include "common/refusal.h"
 #include "rig.h"
 
 static struct rig rig;
@@ -120,8 +123,7 @@ static struct rig_workload run_with_input(size_t size)
 	rig_say_bytes(&rig, input, size);
 	rig_say_bytes(&rig, "\"}}}\n", 5);
 	free(input);
-	return rig_start(&rig,
-			 rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	return rig_start(&rig, rig_body(&rig, execution_start)->request);
 }
 
 Test(executions, feeds_input_as_it_is_read)
@@ -218,15 +220,14 @@ Test(executions, one_without_room_for_its_streams_fails_alone)
 	few = (struct rlimit){ (rlim_t)next, limit.rlim_max };
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{"
 		      "\"name\":\"run_command\",\"arguments\":{\"command\":\"true\"}}}");
-	started.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+	started.request = rig_body(&rig, execution_start)->request;
 	cr_assert_eq(channel_send(&rig.supervisor, IPC_TYPE_execution_started, &started,
 				  (int[]){ other.in, other.out, other.err }, MSG_DONTWAIT),
 		     0);
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
 	rig_turn(&rig);
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	cr_assert_eq(rig_take(&rig, IPC_TYPE_execution_end)->body.execution_end.request,
-		     started.request);
+	cr_assert_eq(rig_body(&rig, execution_end)->request, started.request);
 	rig_hear_nothing(&rig);
 	done.request = started.request;
 	rig_done(&rig, &done);
@@ -245,7 +246,7 @@ Test(executions, cancelling_kills_and_says_nothing)
 	cancel("\"b\"");
 	rig_take_nothing(&rig);
 	cancel("\"\\u0061\"");
-	end = &rig_take(&rig, IPC_TYPE_execution_end)->body.execution_end;
+	end = rig_body(&rig, execution_end);
 	cr_assert_eq(end->request, workload.request);
 	cr_assert_eq(end->reason, END_CANCELLED);
 	cancel("\"a\"");
@@ -312,7 +313,7 @@ Test(executions, refusals_are_answered)
 	rig_say(&rig,
 		"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":{\"name\":"
 		"\"run_command\",\"arguments\":{\"command\":\"true\",\"cwd\":\"relative\"}}}");
-	refused.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+	refused.request = rig_body(&rig, execution_start)->request;
 	rig_send(&rig, IPC_TYPE_execution_refused, &refused, NULL);
 	text = rig_hear(&rig);
 	expect_part(text, "\"isError\":true");

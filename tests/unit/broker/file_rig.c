@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
 #include "common/names.h"
 #include "persistent.h"
 
 const char *file_rig_words(struct rig *rig, uint64_t *ret_request)
 {
 	static char text[sizeof(((struct ipc_file_start *)NULL)->argv) + 1];
-	const struct ipc_file_start *start = &rig_take(rig, IPC_TYPE_file_start)->body.file_start;
+	const struct ipc_file_start *start = rig_body(rig, file_start);
 
 	memcpy(text, start->argv, start->argv_size);
 	text[start->argv_size] = '\0';

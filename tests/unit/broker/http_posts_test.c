@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_execution.h"
 #include "common/names.h"
 #include "http/http.h"
 #include "rig.h"
@@ -162,8 +163,7 @@ static struct rig_workload call(int fd, const char *headers, const char *meta)
 
 	(void)snprintf(body, sizeof(body), CALL, meta);
 	post(fd, headers, body);
-	return rig_start(&rig,
-			 rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	return rig_start(&rig, rig_body(&rig, execution_start)->request);
 }
 
 static void finish(struct rig_workload *workload)
@@ -182,8 +182,7 @@ static void expect_cancelled(struct rig_workload *workload)
 	const struct ipc_execution_done done = { .request = workload->request,
 						 .verdict = VERDICT_CANCELLED };
 
-	cr_assert_eq(rig_take(&rig, IPC_TYPE_execution_end)->body.execution_end.request,
-		     workload->request);
+	cr_assert_eq(rig_body(&rig, execution_end)->request, workload->request);
 	rig_workload_end(workload);
 	rig_done(&rig, &done);
 }

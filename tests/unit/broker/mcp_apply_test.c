@@ -12,6 +12,10 @@
 
 #include "applying.h"
 #include "asking.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 
 TestSuite(mcp_apply, .fini = applying_close);
 
@@ -187,9 +191,9 @@ Test(mcp_apply, an_answer_is_of_its_sandbox)
 	(void)persistent_answer_list(&applying_rig, &other);
 	message =
 		rig_take(&applying_rig, IPC_TYPE_changes_start); /* it is looked at, and no more */
-	done.request = message->body.changes_start.request;
-	cr_assert_eq(message->body.changes_start.operation, CHANGES_PREVIEW);
-	cr_assert_str_eq(message->body.changes_start.sandbox, OTHER_ID);
+	done.request = ipc_body(message, changes_start)->request;
+	cr_assert_eq(ipc_body(message, changes_start)->operation, CHANGES_PREVIEW);
+	cr_assert_str_eq(ipc_body(message, changes_start)->sandbox, OTHER_ID);
 	channel_message_done(message);
 	records = persistent_changes(&applying_rig, done.request);
 	persistent_tell(&applying_rig, records, CHANGE_MODIFIED, 0, "main.c", NULL);

@@ -12,7 +12,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
 #include "common/names.h"
+#include "common/refusal.h"
 #include "executions/requests.h"
 #include "persistent.h"
 
@@ -34,7 +38,7 @@ TestSuite(mcp_changes, .init = open_rig, .fini = close_rig);
 static struct ipc_changes_start take_start(const char *chosen)
 {
 	struct channel_message *message = rig_take(&rig, IPC_TYPE_changes_start);
-	const struct ipc_changes_start start = message->body.changes_start;
+	const struct ipc_changes_start start = *ipc_body(message, changes_start);
 
 	cr_assert_str_eq(persistent_chosen(message), chosen);
 	channel_message_done(message);
@@ -223,7 +227,7 @@ Test(mcp_changes, since_a_name)
 	int records;
 
 	persistent_say(&rig, "diff_changes", "\"sandbox\":\"build\",\"since\":\"before\"");
-	list = rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do;
+	list = *rig_body(&rig, checkpoint_do);
 	cr_assert_eq(list.operation, CHECKPOINT_LIST);
 	cr_assert_str_eq(list.sandbox, "build");
 	persistent_checkpoint(&rig, list.request, 1, "");
@@ -236,7 +240,7 @@ Test(mcp_changes, since_a_name)
 	persistent_changes_done(&rig, records, &done);
 	expect_part(rig_hear(&rig), "[no file differs from checkpoint before]");
 	persistent_say(&rig, "diff_changes", "\"sandbox\":\"build\",\"since\":\"after\"");
-	list = rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do;
+	list = *rig_body(&rig, checkpoint_do);
 	persistent_checkpoint(&rig, list.request, 1, "");
 	persistent_checkpoint(&rig, list.request, 2, "before");
 	persistent_done(&rig, list.request);
@@ -385,8 +389,8 @@ Test(mcp_changes, a_resource_that_is_not_there)
 	expect_part(rig_hear(&rig), "\"code\":-32002,\"message\":\"Resource not found: ");
 	rig_take_nothing(&rig);
 	say_read(DIFF_URI);
-	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
-			  REFUSAL_RESOURCES, "no memory");
+	persistent_refuse(&rig, rig_body(&rig, sandbox_list)->request, REFUSAL_RESOURCES,
+			  "no memory");
 	expect_part(
 		rig_hear(&rig),
 		"\"code\":-32600,\"message\":\"Nothing was done. The machine is out of resources");
@@ -412,8 +416,7 @@ Test(mcp_changes, who_subscribed_is_told)
 	expect_part(rig_ask(&rig, subscribe), "\"result\":{}");
 	persistent_say(&rig, "run_command",
 		       "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
-	workload = rig_start(
-		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	workload = rig_start(&rig, rig_body(&rig, execution_start)->request);
 	expect_part(rig_hear(&rig), "handle");
 	done.request = workload.request;
 	rig_workload_end(&workload);
@@ -421,11 +424,11 @@ Test(mcp_changes, who_subscribed_is_told)
 	expect_update();
 	persistent_say(&rig, "checkpoint",
 		       "\"sandbox\":\"build\",\"action\":\"rollback\",\"checkpoint\":\"1\"");
-	persistent_done(&rig, rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do.request);
+	persistent_done(&rig, rig_body(&rig, checkpoint_do)->request);
 	expect_part(rig_hear(&rig), "restored to checkpoint");
 	expect_update();
 	persistent_say(&rig, "destroy_sandbox", "\"sandbox\":\"" BOX_ID "\"");
-	persistent_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request);
+	persistent_done(&rig, rig_body(&rig, sandbox_end)->request);
 	expect_part(rig_hear(&rig), "is removed");
 	expect_update();
 }

@@ -5,6 +5,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
 #include "persistent.h"
 
 static struct rig rig;
@@ -25,7 +27,7 @@ static const struct ipc_checkpoint_do *ask(const char *arguments)
 {
 	persistent_say(&rig, "checkpoint", arguments);
 	rig_hear_nothing(&rig);
-	return &rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do;
+	return rig_body(&rig, checkpoint_do);
 }
 
 static void expect_problem(const char *arguments, const char *part)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_execution.h"
 #include "common/names.h"
 #include "io/lines.h"
 #include "mcp/id.h"
@@ -350,8 +351,7 @@ Test(mcp_edge, a_batch_is_answered_when_all_of_it_is)
 		"[" PING_1 ",{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":"
 		"{\"name\":\"run_command\",\"arguments\":{\"command\":\"true\"}}}]");
 	rig_hear_nothing(&rig);
-	workload = rig_start(
-		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	workload = rig_start(&rig, rig_body(&rig, execution_start)->request);
 	rig_workload_end(&workload);
 	done.request = workload.request;
 	rig_done(&rig, &done);

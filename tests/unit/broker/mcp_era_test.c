@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_execution.h"
 #include "common/names.h"
 #include "rig.h"
 
@@ -221,7 +222,7 @@ static const char *call(const char *meta)
 		"\"run_command\",\"arguments\":{\"command\":\"true\"}%s}}",
 		meta);
 	rig_say(&rig, line);
-	done.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+	done.request = rig_body(&rig, execution_start)->request;
 	workload = rig_start(&rig, done.request);
 	rig_workload_end(&workload);
 	rig_done(&rig, &done);

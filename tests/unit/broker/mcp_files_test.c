@@ -13,7 +13,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
 #include "common/names.h"
+#include "common/refusal.h"
 #include "file_rig.h"
 #include "persistent.h"
 
@@ -275,7 +278,7 @@ static struct rig_workload begin_read(const char *line, const char *words)
 	const struct ipc_file_start *start;
 
 	rig_say(&rig, line);
-	start = &rig_take(&rig, IPC_TYPE_file_start)->body.file_start;
+	start = rig_body(&rig, file_start);
 	cr_assert_str_eq(start->sandbox, BOX_ID);
 	cr_assert_eq(memcmp(start->argv, words, strlen(words)), 0, "%s", (const char *)start->argv);
 	return rig_start(&rig, start->request);
@@ -309,8 +312,7 @@ Test(mcp_files, resources_that_cannot_be_read)
 	put(&workload, "one", 3);
 	expect_part(end(&workload), "could not be read completely");
 	rig_say(&rig, READ("sandbox://" BOX_ID "/files/x"));
-	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_file_start)->body.file_start.request,
-			  REFUSAL_SANDBOX_UNKNOWN, "");
+	persistent_refuse(&rig, rig_body(&rig, file_start)->request, REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig), "Resource not found: ");
 	rig_say(&rig, READ("sandbox://nobody/files/x"));
 	expect_part(rig_hear(&rig), "Resource not found: ");
@@ -351,8 +353,7 @@ Test(mcp_files, a_client_that_wants_it_no_more)
 			       i);
 		rig_say(&rig, line);
 	}
-	cr_assert_eq(rig_take(&rig, IPC_TYPE_execution_end)->body.execution_end.request,
-		     workload.request);
+	cr_assert_eq(rig_body(&rig, execution_end)->request, workload.request);
 	rig_workload_end(&workload);
 	rig_done(&rig, &done);
 	rig_hear_nothing(&rig);

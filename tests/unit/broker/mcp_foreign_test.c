@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
 #include "persistent.h"
 
 static struct rig rig;
@@ -30,10 +33,10 @@ static uint64_t create_over_project(void)
 
 	persistent_say(&rig, "create_sandbox",
 		       "\"name\":\"build\",\"workspace\":\"/home/user/project\"");
-	persistent_answer(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request,
+	persistent_answer(&rig, rig_body(&rig, sandbox_new)->request,
 			  &info);
 	rig_hear_nothing(&rig);
-	start = &rig_take(&rig, IPC_TYPE_changes_start)->body.changes_start;
+	start = rig_body(&rig, changes_start);
 	cr_assert_eq(start->operation, CHANGES_PREPARE);
 	cr_assert_str_eq(start->sandbox, BOX_ID);
 	return start->request;

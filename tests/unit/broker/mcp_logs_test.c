@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ipc_execution.h"
 #include "common/names.h"
 #include "rig.h"
 
@@ -44,8 +45,7 @@ static void start(void)
 
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\""
 		      ":\"run_command\",\"arguments\":{\"command\":\"make it\",\"yield_ms\":0}}}");
-	workload = rig_start(
-		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	workload = rig_start(&rig, rig_body(&rig, execution_start)->request);
 	handle = strstr(rig_hear(&rig), "\"handle\":\"");
 	cr_assert_not_null(handle, "%s", rig.line);
 	(void)snprintf(base, sizeof(base), "sandbox://%.26s/log/1",
@@ -268,7 +268,7 @@ static void finish_call(const char *meta, uint32_t verdict)
 		":\"run_command\",\"arguments\":{\"command\":\"true\"}%s}}",
 		meta);
 	rig_say(&rig, line);
-	done.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+	done.request = rig_body(&rig, execution_start)->request;
 	workload = rig_start(&rig, done.request);
 	print(workload.out, "secret", 6);
 	rig_workload_end(&workload);

@@ -14,8 +14,11 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
 #include "common/names.h"
+#include "common/refusal.h"
 #include "executions/executions.h"
 #include "frontend/nonblocking.h"
 #include "persistent.h"
@@ -93,8 +96,7 @@ static struct rig_workload start(const char *arguments)
 	(void)snprintf(all, sizeof(all), "\"command\":\"true\",\"yield_ms\":0%s", arguments);
 	say_call("run_command", all);
 	rig_hear_nothing(&rig);
-	workload = rig_start(
-		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	workload = rig_start(&rig, rig_body(&rig, execution_start)->request);
 	expect_part(rig_hear(&rig), "[still running after ");
 	note_handle();
 	return workload;
@@ -112,8 +114,7 @@ Test(mcp_long, yields_with_what_there_is)
 	struct rig_workload workload;
 
 	say_call("run_command", "\"command\":\"true\",\"yield_ms\":30");
-	workload = rig_start(
-		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	workload = rig_start(&rig, rig_body(&rig, execution_start)->request);
 	print(workload.out, "so far\n");
 	expect_part(rig_hear_late(&rig), "\"text\":\"so far\\n[still running after ");
 	expect_part(rig.line, "will be killed in ");
@@ -279,7 +280,7 @@ Test(mcp_long, kills)
 
 	print(workload.out, "last words");
 	say_about("kill_execution", "");
-	end = &rig_take(&rig, IPC_TYPE_execution_end)->body.execution_end;
+	end = rig_body(&rig, execution_end);
 	cr_assert_eq(end->request, workload.request);
 	cr_assert_eq(end->reason, END_CANCELLED);
 	say_about("kill_execution", "");
@@ -308,7 +309,7 @@ Test(mcp_long, sends_signals)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		(void)snprintf(arguments, sizeof(arguments), ",\"signal\":\"%s\"", signals[i].name);
 		say_about("kill_execution", arguments);
-		sent = &rig_take(&rig, IPC_TYPE_execution_signal)->body.execution_signal;
+		sent = rig_body(&rig, execution_signal);
 		cr_assert_eq(sent->request, workload.request);
 		cr_assert_eq(sent->signal, signals[i].number);
 		expect_part(rig_hear(&rig), "was sent to ");
@@ -326,7 +327,7 @@ static void extend(struct rig_workload *workload, uint32_t timeout_ms, uint64_t 
 	(void)snprintf(arguments, sizeof(arguments), ",\"wait_ms\":0,\"timeout_ms\":%u",
 		       timeout_ms);
 	say_about("read_output", arguments);
-	sent = &rig_take(&rig, IPC_TYPE_execution_extend)->body.execution_extend;
+	sent = rig_body(&rig, execution_extend);
 	cr_assert_eq(sent->request, workload->request);
 	cr_assert_eq(sent->wall_ms, timeout_ms);
 	rig_hear_nothing(&rig);
@@ -411,7 +412,7 @@ Test(mcp_long, a_late_refusal)
 	static struct ipc_execution_refused refused = { .reason = REFUSAL_BUSY };
 
 	say_call("run_command", "\"command\":\"true\",\"yield_ms\":1");
-	refused.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+	refused.request = rig_body(&rig, execution_start)->request;
 	expect_part(rig_hear_late(&rig), "[still running");
 	note_handle();
 	rig_send(&rig, IPC_TYPE_execution_refused, &refused, NULL);
@@ -427,7 +428,7 @@ static uint64_t ask_for_terminal(void)
 {
 	say_call("run_command",
 		 "\"command\":\"bash\",\"yield_ms\":0,\"tty\":true,\"stdin\":\"typed\\n\"");
-	return rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+	return rig_body(&rig, execution_start)->request;
 }
 
 static uint64_t start_terminal(int *ret_slave)

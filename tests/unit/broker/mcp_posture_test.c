@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/ipc_client.h"
+#include "common/ipc_posture.h"
+#include "common/limits_mode.h"
 #include "common/names.h"
 
 #define CGROUP_BIT POSTURE_BIT(POSTURE_CGROUP)

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "applying.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
+#include "common/workspace_mode.h"
 
 TestSuite(mcp_preview, .fini = applying_close);
 

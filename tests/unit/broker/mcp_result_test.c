@@ -9,7 +9,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include "common/ipc_execution.h"
 #include "common/names.h"
+#include "common/refusal.h"
 #include "rig.h"
 
 static struct execution_info info;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
 #include "persistent.h"
 
 static struct rig rig;
@@ -41,8 +43,7 @@ static struct ipc_sandbox_info unused(unsigned int number, const char *name, uin
 
 static void refuse_new(void)
 {
-	const struct ipc_sandbox_new *wanted =
-		&rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new;
+	const struct ipc_sandbox_new *wanted = rig_body(&rig, sandbox_new);
 
 	cr_assert_str_eq(wanted->name, "build");
 	persistent_refuse(&rig, wanted->request, REFUSAL_SANDBOXES, "64 of 64 sandboxes");
@@ -51,8 +52,7 @@ static void refuse_new(void)
 /* Answer the list of the client's sandboxes. */
 static void answer_list(const struct ipc_sandbox_info *infos, size_t count)
 {
-	const struct ipc_sandbox_list list =
-		rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list;
+	const struct ipc_sandbox_list list = *rig_body(&rig, sandbox_list);
 
 	cr_assert_eq(list.is_everybody, 0);
 	cr_assert_str_eq(list.called, "");
@@ -64,8 +64,7 @@ static void answer_list(const struct ipc_sandbox_info *infos, size_t count)
 /* Take the attempt to remove this sandbox if it has no files. */
 static uint64_t take_attempt(unsigned int number)
 {
-	const struct ipc_sandbox_end *wanted =
-		&rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end;
+	const struct ipc_sandbox_end *wanted = rig_body(&rig, sandbox_end);
 	char id[IPC_ID_MAX];
 
 	(void)snprintf(id, sizeof(id), "%026u", number);
@@ -93,8 +92,7 @@ Test(mcp_room, the_longest_unused_without_files_goes)
 	answer_list(infos, sizeof(infos) / sizeof(infos[0]));
 	persistent_refuse(&rig, take_attempt(3), REFUSAL_SANDBOX_BUSY, "it has files");
 	persistent_done(&rig, take_attempt(2));
-	persistent_answer(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request,
-			  &made);
+	persistent_answer(&rig, rig_body(&rig, sandbox_new)->request, &made);
 	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" (id " BOX_ID);
 	expect_part(rig.line, "To make room, your sandbox \\\"two\\\" was removed: it had no files "
 			      "and was unused for 2 h.");

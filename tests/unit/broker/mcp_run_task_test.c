@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ipc_execution.h"
 #include "rig.h"
 
 static struct rig rig;
@@ -39,8 +40,7 @@ static struct rig_workload start(const char *arguments)
 			       TASKS) "}}",
 		       arguments);
 	rig_say(&rig, line);
-	return rig_start(&rig,
-			 rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	return rig_start(&rig, rig_body(&rig, execution_start)->request);
 }
 
 static void finish(struct rig_workload *workload)
@@ -122,8 +122,7 @@ Test(mcp_run_task, cancel_kills_it)
 	char line[512];
 
 	expect_part(ask("tasks/cancel", id), "\"resultType\":\"complete\"");
-	cr_assert_eq(rig_take(&rig, IPC_TYPE_execution_end)->body.execution_end.request,
-		     workload.request);
+	cr_assert_eq(rig_body(&rig, execution_end)->request, workload.request);
 	expect_part(ask("tasks/get", id), "\"status\":\"cancelled\"");
 	cr_assert_eq(write(workload.out, "so far\n", 7), 7);
 	finish(&workload);

@@ -10,7 +10,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
 #include "common/names.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "persistent.h"
 
 static struct rig rig;
@@ -46,7 +50,7 @@ static void create_named(void)
 	const struct ipc_sandbox_info info = named();
 
 	persistent_say(&rig, "create_sandbox", "\"name\":\"build\",\"workspace\":\"/p\"");
-	persistent_answer(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request,
+	persistent_answer(&rig, rig_body(&rig, sandbox_new)->request,
 			  &info);
 	persistent_prepared(&rig);
 	expect_part(rig_hear(&rig), "\"isError\":false");
@@ -63,7 +67,7 @@ Test(mcp_sandboxes, creates_what_was_asked_for)
 		       "\"profile\":\"strict\",\"workspace\":\"/home/user/project\","
 		       "\"workspace_mode\":\"read-only\",\"name\":\"build\",\"ttl_s\":3600");
 	rig_hear_nothing(&rig);
-	wanted = &rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new;
+	wanted = rig_body(&rig, sandbox_new);
 	cr_assert_str_eq(wanted->profile, "strict");
 	cr_assert_str_eq(wanted->workspace, "/home/user/project");
 	cr_assert_str_eq(wanted->name, "build");
@@ -89,13 +93,12 @@ Test(mcp_sandboxes, creates_an_empty_one_where_nothing_is_said)
 	const struct ipc_sandbox_new *wanted;
 
 	persistent_say(&rig, "create_sandbox", "");
-	wanted = &rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new;
+	wanted = rig_body(&rig, sandbox_new);
 	cr_assert_eq(wanted->workspace_mode, WORKSPACE_NONE);
 	cr_assert_eq(wanted->ttl_s, 0);
 	cr_assert(!wanted->profile[0] && !wanted->workspace[0] && !wanted->name[0]);
 	persistent_say(&rig, "create_sandbox", "\"workspace\":\"/p\"");
-	cr_assert_eq(rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.workspace_mode,
-		     WORKSPACE_COPY);
+	cr_assert_eq(rig_body(&rig, sandbox_new)->workspace_mode, WORKSPACE_COPY);
 }
 
 Test(mcp_sandboxes, creates_nothing_of_wrong_arguments)
@@ -138,9 +141,8 @@ Test(mcp_sandboxes, refusals_say_what_helps)
 {
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		persistent_say(&rig, "create_sandbox", "\"name\":\"build\"");
-		persistent_refuse(&rig,
-				  rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request,
-				  refusals[i].reason, refusals[i].detail);
+		persistent_refuse(&rig, rig_body(&rig, sandbox_new)->request, refusals[i].reason,
+				  refusals[i].detail);
 		expect_part(rig_hear(&rig), "\"isError\":true");
 		expect_part(rig.line, refusals[i].part);
 	}
@@ -155,8 +157,7 @@ Test(mcp_sandboxes, lists_those_that_last_before_the_others)
 	struct ipc_sandbox_list list;
 
 	persistent_say(&rig, "run_command", "\"command\":\"true\",\"yield_ms\":0");
-	workload = rig_start(
-		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	workload = rig_start(&rig, rig_body(&rig, execution_start)->request);
 	(void)rig_hear(&rig);
 	info.is_live = 1;
 	persistent_say(&rig, "list_sandboxes", "");
@@ -201,7 +202,7 @@ static int list_page(int offset, bool ret_seen[LISTED])
 
 	(void)snprintf(arguments, sizeof(arguments), "\"offset\":%d", offset);
 	persistent_say(&rig, "list_sandboxes", arguments);
-	request = rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request;
+	request = rig_body(&rig, sandbox_list)->request;
 	for (int i = 0; i < LISTED; i++) {
 		struct ipc_sandbox_info info;
 
@@ -269,12 +270,11 @@ Test(mcp_sandboxes, says_whose_they_are)
 Test(mcp_sandboxes, lists_what_runs_where_nothing_can_last)
 {
 	persistent_say(&rig, "list_sandboxes", "");
-	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
-			  REFUSAL_STATE, "no home");
+	persistent_refuse(&rig, rig_body(&rig, sandbox_list)->request, REFUSAL_STATE, "no home");
 	expect_part(rig_hear(&rig), "\"structuredContent\":{\"sandboxes\":[],\"owner\":");
 	persistent_say(&rig, "list_sandboxes", "");
-	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
-			  REFUSAL_RESOURCES, "no memory");
+	persistent_refuse(&rig, rig_body(&rig, sandbox_list)->request, REFUSAL_RESOURCES,
+			  "no memory");
 	expect_part(rig_hear(&rig), "out of resources: no memory.");
 	expect_part(rig.line, "\"isError\":true");
 }
@@ -285,7 +285,7 @@ Test(mcp_sandboxes, destroys_by_name)
 
 	create_named();
 	persistent_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
-	wanted = &rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end;
+	wanted = rig_body(&rig, sandbox_end);
 	cr_assert_str_eq(wanted->sandbox, "build");
 	cr_assert_str_eq(wanted->owner, "");
 	cr_assert_eq(wanted->how, SANDBOX_END_DESTROY);
@@ -294,8 +294,7 @@ Test(mcp_sandboxes, destroys_by_name)
 	(void)rig_ask(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}");
 	cr_assert_null(strstr(rig.line, BOX_ID));
 	persistent_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
-	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request,
-			  REFUSAL_SANDBOX_UNKNOWN, "");
+	persistent_refuse(&rig, rig_body(&rig, sandbox_end)->request, REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig),
 		    "There is no sandbox \\\"build\\\". list_sandboxes shows yours");
 	expect_problem("destroy_sandbox", "", "needs the argument `sandbox`");
@@ -313,7 +312,7 @@ Test(mcp_sandboxes, runs_in_one_that_is_known)
 	create_named();
 	persistent_say(&rig, "run_command",
 		       "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
-	start = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
+	start = *rig_body(&rig, execution_start);
 	cr_assert_str_eq(start.sandbox, BOX_ID);
 	cr_assert_str_eq(start.owner, "");
 	cr_assert_str_eq(start.profile, "default");
@@ -323,7 +322,7 @@ Test(mcp_sandboxes, runs_in_one_that_is_known)
 	persistent_say(&rig, "run_code",
 		       "\"language\":\"python\",\"code\":\"1\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID
 		       "\"");
-	workload = rig_start(&rig, rig_take(&rig, IPC_TYPE_code_start)->body.code_start.request);
+	workload = rig_start(&rig, rig_body(&rig, code_start)->request);
 	expect_part(rig_hear(&rig), "handle " BOX_ID "-2 ");
 	expect_part(rig.line, "\"profile\":\"default\"");
 	rig_workload_end(&workload);
@@ -339,7 +338,7 @@ Test(mcp_sandboxes, runs_in_one_by_its_name)
 		&rig, "run_command",
 		"\"command\":\"cat\",\"stdin\":\"words\",\"yield_ms\":0,\"sandbox\":\"build\"");
 	(void)persistent_answer_list(&rig, &info);
-	start = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
+	start = *rig_body(&rig, execution_start);
 	cr_assert_str_eq(start.sandbox, BOX_ID);
 	cr_assert_str_eq((const char *)start.argv, "cat");
 	struct rig_workload workload = rig_start(&rig, start.request);
@@ -356,7 +355,7 @@ Test(mcp_sandboxes, runs_in_one_by_its_name)
 	(void)persistent_answer_list(&rig, &info);
 	struct channel_message *message = rig_take(&rig, IPC_TYPE_code_start);
 
-	cr_assert_str_eq(message->body.code_start.sandbox, BOX_ID);
+	cr_assert_str_eq(ipc_body(message, code_start)->sandbox, BOX_ID);
 	cr_assert_eq(pread(message->fds[0], bytes, sizeof(bytes) - 1, 0), 8);
 	channel_message_done(message);
 }
@@ -375,7 +374,7 @@ Test(mcp_sandboxes, runs_in_one_by_a_name_that_is_known)
 
 		persistent_say(&rig, "run_command",
 			       "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"build\"");
-		start = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
+		start = *rig_body(&rig, execution_start);
 		cr_assert_str_eq(start.sandbox, "build");
 		cr_assert_str_eq(start.profile, "");
 		workload = rig_start_in(&rig, start.request, ids[i], profiles[i]);
@@ -386,9 +385,8 @@ Test(mcp_sandboxes, runs_in_one_by_a_name_that_is_known)
 		rig_workload_end(&workload);
 	}
 	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"build\"");
-	persistent_refuse(&rig,
-			  rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request,
-			  REFUSAL_SANDBOX_UNKNOWN, "");
+	persistent_refuse(&rig, rig_body(&rig, execution_start)->request, REFUSAL_SANDBOX_UNKNOWN,
+			  "");
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"build\\\".");
 	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"build\"");
 	(void)rig_take(&rig, IPC_TYPE_sandbox_list); /* it is known no longer */
@@ -408,9 +406,7 @@ Test(mcp_sandboxes, asks_for_a_name_with_a_profile_or_a_terminal)
 			       "\"command\":\"true\",\"sandbox\":\"build\",%s", with[i]);
 		persistent_say(&rig, "run_command", arguments);
 		(void)persistent_answer_list(&rig, &info);
-		cr_assert_str_eq(
-			rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.sandbox,
-			BOX_ID);
+		cr_assert_str_eq(rig_body(&rig, execution_start)->sandbox, BOX_ID);
 	}
 }
 
@@ -431,9 +427,8 @@ Test(mcp_sandboxes, runs_in_none_that_is_not_there)
 	/* the same words from the supervisor, who knows of a change before we do */
 	create_named();
 	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" BOX_ID "\"");
-	persistent_refuse(&rig,
-			  rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request,
-			  REFUSAL_SANDBOX_UNKNOWN, "");
+	persistent_refuse(&rig, rig_body(&rig, execution_start)->request, REFUSAL_SANDBOX_UNKNOWN,
+			  "");
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"" BOX_ID "\\\". list_sandboxes shows");
 	expect_part(rig.line, "Nothing was run.");
 	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" BOX_ID "\"");
@@ -493,9 +488,7 @@ Test(mcp_sandboxes, executions_are_listed_with_their_sandbox)
 	for (int i = 0; i < 2; i++) {
 		persistent_say(&rig, "run_command",
 			       "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
-		workload = rig_start(
-			&rig,
-			rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+		workload = rig_start(&rig, rig_body(&rig, execution_start)->request);
 		(void)rig_hear(&rig);
 		finish(&workload);
 	}
@@ -556,7 +549,7 @@ Test(mcp_sandboxes, an_answer_to_nothing)
 Test(mcp_sandboxes, an_answer_to_another_question)
 {
 	persistent_say(&rig, "create_sandbox", "");
-	persistent_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request);
+	persistent_done(&rig, rig_body(&rig, sandbox_new)->request);
 	expect_end();
 }
 
@@ -566,7 +559,7 @@ Test(mcp_sandboxes, an_answer_twice)
 	uint64_t request;
 
 	persistent_say(&rig, "create_sandbox", "");
-	request = rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request;
+	request = rig_body(&rig, sandbox_new)->request;
 	persistent_answer(&rig, request, &info);
 	cr_assert(!server_is_over(rig.server));
 	persistent_answer(&rig, request, &info);
@@ -576,8 +569,7 @@ Test(mcp_sandboxes, an_answer_twice)
 Test(mcp_sandboxes, changes_for_who_wants_none)
 {
 	persistent_say(&rig, "list_sandboxes", "");
-	int records = persistent_changes(
-		&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request);
+	int records = persistent_changes(&rig, rig_body(&rig, sandbox_list)->request);
 
 	expect_end();
 	fd_close(&records);
@@ -591,7 +583,7 @@ Test(mcp_sandboxes, a_cancelled_call_hears_nothing)
 
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":"
 		      "{\"name\":\"create_sandbox\"}}");
-	request = rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request;
+	request = rig_body(&rig, sandbox_new)->request;
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
 		      "{\"requestId\":7}}");
 	persistent_answer(&rig, request, &info);

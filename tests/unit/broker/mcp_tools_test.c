@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/ipc_execution.h"
+#include "common/workspace_mode.h"
 #include "rig.h"
 
 static struct rig rig;
@@ -64,7 +66,7 @@ static void expect_rpc_error(const char *params, const char *part)
 static const struct ipc_execution_start *command(const char *arguments)
 {
 	say_call("run_command", arguments);
-	return &rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
+	return rig_body(&rig, execution_start);
 }
 
 #define expect_bytes(bytes, size, text)                                                            \
@@ -213,7 +215,7 @@ Test(mcp_tools, languages_of_other_names)
 
 	say_call("run_code", "{\"language\":\"py\",\"code\":\"1\"}");
 	message = rig_take(&rig, IPC_TYPE_code_start);
-	cr_assert_str_eq(message->body.code_start.language, "py");
+	cr_assert_str_eq(ipc_body(message, code_start)->language, "py");
 	channel_message_done(message);
 }
 
@@ -366,10 +368,11 @@ Test(mcp_tools, code_as_the_supervisor_sees_it)
 		 "{\"language\":\"python\",\"code\":\"print('\\u00e9')\\n\",\"args\":[\"x\","
 		 "\"y z\"],\"timeout_ms\":7,\"profile\":\"strict\"}");
 	message = rig_take(&rig, IPC_TYPE_code_start);
-	cr_assert_str_eq(message->body.code_start.language, "python");
-	cr_assert_str_eq(message->body.code_start.profile, "strict");
-	cr_assert_eq(message->body.code_start.timeout_ms, 7);
-	expect_bytes(message->body.code_start.argv, message->body.code_start.argv_size, "x\0y z\0");
+	cr_assert_str_eq(ipc_body(message, code_start)->language, "python");
+	cr_assert_str_eq(ipc_body(message, code_start)->profile, "strict");
+	cr_assert_eq(ipc_body(message, code_start)->timeout_ms, 7);
+	expect_bytes(ipc_body(message, code_start)->argv, ipc_body(message, code_start)->argv_size,
+		     "x\0y z\0");
 	cr_assert_eq(pread(message->fds[0], code, sizeof(code), 0), 12);
 	cr_assert_eq(memcmp(code, "print('\xc3\xa9')\n", 12), 0);
 	channel_message_done(message);

@@ -7,6 +7,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 
 void persistent_say(struct rig *rig, const char *tool, const char *arguments)
 {
@@ -54,8 +59,7 @@ void persistent_done(struct rig *rig, uint64_t request)
 
 struct ipc_sandbox_list persistent_answer_list(struct rig *rig, const struct ipc_sandbox_info *info)
 {
-	const struct ipc_sandbox_list list =
-		rig_take(rig, IPC_TYPE_sandbox_list)->body.sandbox_list;
+	const struct ipc_sandbox_list list = *rig_body(rig, sandbox_list);
 
 	cr_assert_eq(list.is_everybody, 0);
 	if (info)
@@ -130,7 +134,7 @@ void persistent_changes_done(struct rig *rig, int records, const struct ipc_chan
 void persistent_prepared(struct rig *rig)
 {
 	const struct ipc_changes_start *start =
-		&rig_take(rig, IPC_TYPE_changes_start)->body.changes_start;
+		rig_body(rig, changes_start);
 	const struct ipc_changes_done done = { .request = start->request };
 
 	cr_assert_eq(start->operation, CHANGES_PREPARE);

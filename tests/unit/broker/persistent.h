@@ -6,8 +6,12 @@
 #ifndef TESTS_UNIT_BROKER_PERSISTENT_H
 #define TESTS_UNIT_BROKER_PERSISTENT_H
 
+#include "common/ipc_persistent.h"
+#include "common/refusal.h"
 #include "frontend/changes.h"
 #include "rig.h"
+
+struct ipc_changes_done;
 
 #define BOX_ID "0123456789abcdefghjkmnpqrs"
 #define OTHER_ID "7zyxwvtsrqpnmkjhgfedcba987"

@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/limits_mode.h"
 #include "plan_blob.h"
 
 #define QUIET_ROUNDS 3
@@ -253,7 +256,8 @@ struct channel_message *rig_take(struct rig *rig, uint32_t type)
 		     ipc_error_text(error));
 	cr_assert_eq(message.type, type);
 	if (type == IPC_TYPE_hello)
-		cr_assert_eq(memcmp(message.body.hello.schema, ipc_schema_hash, IPC_SCHEMA_BYTES),
+		cr_assert_eq(memcmp(ipc_body(&message, hello)->schema, ipc_schema_hash,
+				    IPC_SCHEMA_BYTES),
 			     0);
 	if (rig->supervisor.phase == IPC_SETUP && type != IPC_TYPE_hello)
 		cr_assert_fail("asked before hello");
@@ -321,8 +325,7 @@ struct rig_workload rig_run(struct rig *rig, const char *id)
 		       "{\"name\":\"run_command\",\"arguments\":{\"command\":\"true\"}}}",
 		       id);
 	rig_say(rig, line);
-	return rig_start(rig,
-			 rig_take(rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	return rig_start(rig, rig_body(rig, execution_start)->request);
 }
 
 void expect_part(const char *text, const char *part)

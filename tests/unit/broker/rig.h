@@ -14,6 +14,8 @@
 #include "server.h"
 #include "json/read.h"
 
+struct ipc_execution_done;
+
 #ifndef RIG_LINE_MAX /* the fuzz target has short ones */
 #define RIG_LINE_MAX ((size_t)4 << 20)
 #endif
@@ -79,6 +81,10 @@ const char *rig_ask(struct rig *rig, const char *line);
 
 /* The next message to the supervisor, which must be of this type; static storage. */
 struct channel_message *rig_take(struct rig *rig, uint32_t type);
+
+/* Take the next message, which must be of type IPC_TYPE_name; its struct. */
+#define rig_body(from, name) ipc_body(rig_take(from, IPC_TYPE_##name), name)
+
 void rig_take_nothing(struct rig *rig);
 
 /* The supervisor's answers. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_execution.h"
 #include "frontend/nonblocking.h"
 #include "rig.h"
 

@@ -17,10 +17,14 @@
 
 #include "common/confine/identity.h"
 #include "common/fd.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
+#include "common/limits_mode.h"
 #include "hand_plan.h"
 #include "init.h"
 #include "isolated.h"
 #include "look.h"
+#include "mounts.h"
 #include "supervised.h"
 
 #define BASE PLAN_PHASE_BASE
@@ -61,9 +65,9 @@ Test(factory, a_base_that_cannot_be_built_ends_who_waits_for_it)
 	supervised_begin(LIMITS_CGROUP);
 	init = supervised_ask(SLOT, false);
 	message = supervised_take(supervised_factory(), IPC_TYPE_sandbox_failed);
-	cr_expect_eq(message->body.sandbox_failed.slot, SLOT);
-	cr_expect_eq(message->body.sandbox_failed.stage, STAGE_BASE);
-	cr_expect_eq(message->body.sandbox_failed.error, ENOENT);
+	cr_expect_eq(ipc_body(message, sandbox_failed)->slot, SLOT);
+	cr_expect_eq(ipc_body(message, sandbox_failed)->stage, STAGE_BASE);
+	cr_expect_eq(ipc_body(message, sandbox_failed)->error, ENOENT);
 	cr_expect(supervised_ends(&init));
 
 	cr_assert_eq(mkdir(look_folder("later"), 0700), 0);

@@ -15,6 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "common/ipc_factory.h"
 #include "common/names.h"
 #include "hand_plan.h"
 #include "isolated.h"

@@ -22,6 +22,7 @@
 #include "common/confine/seccomp.h"
 #include "common/denial.h"
 #include "common/fd.h"
+#include "common/ipc_init.h"
 #include "common/names.h"
 #include "hand_plan.h"
 #include "spawn.h"

@@ -20,7 +20,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
 #include "common/kernel.h"
+#include "common/layer_role.h"
+#include "common/limits_mode.h"
 #include "common/names.h"
 #include "hand_plan.h"
 #include "look.h"
@@ -327,7 +331,7 @@ Test(persistent, the_fallbacks_limits_are_the_sandboxs)
 	(void)supervised_spawn(&init, TWO, "exec tail /dev/zero");
 	for (int i = 0; i < 2; i++) {
 		const struct ipc_spawn_done *done =
-			&supervised_take(&init, IPC_TYPE_spawn_done)->body.spawn_done;
+			ipc_body(supervised_take(&init, IPC_TYPE_spawn_done), spawn_done);
 
 		cr_expect_eq(done->over_memory, 1);
 		cr_expect(was_killed(done, SIGKILL));
@@ -405,8 +409,8 @@ Test(persistent, a_program_that_is_handed_in_needs_no_rule)
 	cr_expect_not_null(strstr(supervised_read(&streams.out), "ldconfig"));
 	(void)supervised_spawn(&init, TWO, "exit 0");
 	message = supervised_take(&init, IPC_TYPE_spawn_done);
-	cr_expect_eq(message->body.spawn_done.stage, STAGE_EXEC);
-	cr_expect_eq(message->body.spawn_done.error, EACCES);
+	cr_expect_eq(ipc_body(message, spawn_done)->stage, STAGE_EXEC);
+	cr_expect_eq(ipc_body(message, spawn_done)->error, EACCES);
 }
 
 Test(persistent, a_program_that_could_be_changed_is_none)
@@ -473,8 +477,8 @@ Test(persistent, a_place_that_cannot_be_made_ends_the_start)
 	message = &received;
 	cr_assert_eq(status, 1);
 	cr_assert_eq(message->type, IPC_TYPE_init_failed);
-	cr_expect_eq(message->body.init_failed.stage, STAGE_MOUNTS);
-	cr_expect_eq(message->body.init_failed.error, ESTALE);
+	cr_expect_eq(ipc_body(message, init_failed)->stage, STAGE_MOUNTS);
+	cr_expect_eq(ipc_body(message, init_failed)->error, ESTALE);
 	cr_expect(supervised_ends(&init));
 	init = supervised_create(SLOT, true);
 	(void)supervised_spawn(&init, ONE, "exit 0");

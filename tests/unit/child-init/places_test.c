@@ -20,6 +20,8 @@
 #include "common/confine/identity.h"
 #include "common/confine/landlock.h"
 #include "common/fd.h"
+#include "common/ipc_factory.h"
+#include "common/layer_role.h"
 #include "common/names.h"
 #include "hand_plan.h"
 #include "isolated.h"

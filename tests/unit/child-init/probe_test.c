@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_init.h"
+#include "common/ipc_posture.h"
 #include "hand_plan.h"
 #include "isolated.h"
 #include "spawn.h"

@@ -25,6 +25,7 @@
 
 #include "common/confine/landlock.h"
 #include "common/fd.h"
+#include "common/ipc_init.h"
 #include "common/kernel.h"
 #include "common/names.h"
 #include "hand_plan.h"

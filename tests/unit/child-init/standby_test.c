@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_init.h"
+#include "common/limits_mode.h"
 #include "common/names.h"
 #include "hand_plan.h"
 #include "look.h"
@@ -143,8 +145,9 @@ static struct channel begin_waiting(const struct channel *init, bool lasts)
 	const struct channel channel = ask_standby(init);
 
 	if (lasts)
-		cr_assert_eq(supervised_take(init, IPC_TYPE_spawn_waits)->body.spawn_waits.sandbox,
-			     SLOT);
+		cr_assert_eq(
+			ipc_body(supervised_take(init, IPC_TYPE_spawn_waits), spawn_waits)->sandbox,
+			SLOT);
 	(void)await_waiting();
 	return channel;
 }
@@ -159,7 +162,7 @@ static void kill_slot(const struct channel *init, uint32_t slot)
 /* Said, and reaped: the next one is alone. */
 static void expect_gone(const struct channel *init)
 {
-	cr_expect_eq(supervised_take(init, IPC_TYPE_spawn_done)->body.spawn_done.slot,
+	cr_expect_eq(ipc_body(supervised_take(init, IPC_TYPE_spawn_done), spawn_done)->slot,
 		     STANDBY_SLOT);
 	for (int waited = 0; waited < PATIENCE_US && waiting() > 0; waited += STEP_US)
 		(void)usleep(STEP_US);
@@ -313,7 +316,7 @@ Test(standby, what_fails_in_it_is_told_with_its_stage)
 	const struct ipc_spawn_done *done;
 
 	supervised_run(&standby, EXECUTION, argv, sizeof(argv));
-	done = &supervised_take(&init, IPC_TYPE_spawn_done)->body.spawn_done;
+	done = ipc_body(supervised_take(&init, IPC_TYPE_spawn_done), spawn_done);
 	cr_expect_eq(done->stage, STAGE_EXEC);
 	cr_expect_eq(done->error, ENOENT);
 	cr_expect_str_eq(supervised_read(&streams.out), "");
@@ -387,7 +390,7 @@ Test(standby, a_probe_is_refused_in_it)
 	memcpy(spawn.argv, "/bin/true", sizeof("/bin/true"));
 	spawn.argv_size = sizeof("/bin/true");
 	cr_assert_eq(channel_send(&standby, IPC_TYPE_spawn, &spawn, NULL, 0), 0);
-	done = &supervised_take(&init, IPC_TYPE_spawn_done)->body.spawn_done;
+	done = ipc_body(supervised_take(&init, IPC_TYPE_spawn_done), spawn_done);
 	cr_expect_eq(done->error, EPROTO);
 }
 
@@ -402,6 +405,6 @@ Test(standby, none_waits_beside_an_execution)
 	init = begin(true);
 	(void)supervised_spawn(&init, EXECUTION, "sleep 100");
 	(void)ask_standby(&init);
-	cr_expect_eq(supervised_take(&init, IPC_TYPE_spawn_done)->body.spawn_done.slot,
+	cr_expect_eq(ipc_body(supervised_take(&init, IPC_TYPE_spawn_done), spawn_done)->slot,
 		     STANDBY_SLOT);
 }

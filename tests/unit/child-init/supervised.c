@@ -15,6 +15,8 @@
 
 #include "common/denial.h"
 #include "common/fd.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
 #include "common/kernel.h"
 #include "common/names.h"
 #include "factory.h"
@@ -74,7 +76,7 @@ void supervised_begin(uint32_t limits)
 	fd_close(&plan);
 	tell(&factory, IPC_TYPE_factory_serve, &serve, NULL);
 	factory.phase = IPC_SERVE;
-	ready = &supervised_take(&factory, IPC_TYPE_factory_ready)->body.factory_ready;
+	ready = ipc_body(supervised_take(&factory, IPC_TYPE_factory_ready), factory_ready);
 	if (ready->stage == STAGE_NAMESPACES)
 		skip("no user namespaces here");
 	cr_assert_eq(ready->stage, STAGE_NONE, "%s: %s", stage_text(ready->stage),
@@ -130,7 +132,7 @@ struct channel supervised_create(uint32_t slot, bool lasts)
 	const struct channel init = supervised_ask(slot, lasts);
 	const struct channel_message *message = supervised_take(&factory, IPC_TYPE_sandbox_created);
 
-	cr_assert_eq(message->body.sandbox_created.slot, slot);
+	cr_assert_eq(ipc_body(message, sandbox_created)->slot, slot);
 	return init;
 }
 
@@ -191,8 +193,8 @@ const struct channel_message *supervised_take(const struct channel *channel, uin
 
 	cr_assert_not_null(message, "%s was to come", ipc_message(type)->name);
 	if (message->type == IPC_TYPE_init_failed)
-		cr_assert_fail("%s: %s", stage_text(message->body.init_failed.stage),
-			       strerror((int)message->body.init_failed.error));
+		cr_assert_fail("%s: %s", stage_text(ipc_body(message, init_failed)->stage),
+			       strerror((int)ipc_body(message, init_failed)->error));
 	cr_assert_eq(message->type, type, "%s came", ipc_message(message->type)->name);
 	return message;
 }
@@ -204,11 +206,11 @@ const struct ipc_spawn_done *supervised_await(const struct channel *init, uint32
 	cr_assert_not_null(message, "the init ended");
 	cr_assert_eq(message->type, IPC_TYPE_spawn_done, "%s came",
 		     ipc_message(message->type)->name);
-	cr_assert_eq(message->body.spawn_done.slot, slot);
-	cr_assert_eq(message->body.spawn_done.stage, STAGE_NONE, "%s: %s",
-		     stage_text(message->body.spawn_done.stage),
-		     strerror((int)message->body.spawn_done.error));
-	return &message->body.spawn_done;
+	cr_assert_eq(ipc_body(message, spawn_done)->slot, slot);
+	cr_assert_eq(ipc_body(message, spawn_done)->stage, STAGE_NONE, "%s: %s",
+		     stage_text(ipc_body(message, spawn_done)->stage),
+		     strerror((int)ipc_body(message, spawn_done)->error));
+	return ipc_body(message, spawn_done);
 }
 
 bool supervised_ends(const struct channel *channel)

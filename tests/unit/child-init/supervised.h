@@ -10,6 +10,8 @@
 
 #include "common/channel.h"
 
+struct ipc_spawn_done;
+
 /* An execution's streams, as its frontend has them. */
 struct streams {
 	int in;

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/ipc_factory.h"
+#include "common/layer_role.h"
 #include "common/text.h"
 #include "hand_plan.h"
 #include "isolated.h"

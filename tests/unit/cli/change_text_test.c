@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ipc_changes.h"
 #include "show/patch_text.h"
 #include "show/stat_text.h"
 

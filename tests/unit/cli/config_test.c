@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/limits_mode.h"
 #include "options/options.h"
 #include "show/format.h"
 

@@ -18,6 +18,8 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_start.h"
+#include "common/limits_mode.h"
 #include "show/format.h"
 
 /* No place for an audit log, but where a test says so. */
@@ -156,15 +158,15 @@ Test(launch, says_everything_in_order)
 	supervisor.fd = ends[1];
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
 	receive(&supervisor, IPC_TYPE_supervisor_start);
-	cr_expect_eq(message.body.supervisor_start.frontend, (uint32_t)FRONTEND_BROKER);
-	cr_expect_eq(message.body.supervisor_start.limits, (uint32_t)LIMITS_FALLBACK);
-	cr_expect_eq(message.body.supervisor_start.executions, 7U);
-	cr_expect_eq(message.body.supervisor_start.memory_bytes, 8UL);
-	cr_expect_str_eq(message.body.supervisor_start.default_profile, "strict");
+	cr_expect_eq(ipc_body(&message, supervisor_start)->frontend, (uint32_t)FRONTEND_BROKER);
+	cr_expect_eq(ipc_body(&message, supervisor_start)->limits, (uint32_t)LIMITS_FALLBACK);
+	cr_expect_eq(ipc_body(&message, supervisor_start)->executions, 7U);
+	cr_expect_eq(ipc_body(&message, supervisor_start)->memory_bytes, 8UL);
+	cr_expect_str_eq(ipc_body(&message, supervisor_start)->default_profile, "strict");
 	cr_expect_eq(pread(message.fds[0], policy, sizeof(policy), 0), 6);
 	cr_expect_str_eq(policy, "policy");
 	receive(&supervisor, IPC_TYPE_supervisor_audit);
-	cr_expect_str_eq(message.body.supervisor_audit.path + strlen(root), "/a/b/audit");
+	cr_expect_str_eq(ipc_body(&message, supervisor_audit)->path + strlen(root), "/a/b/audit");
 	receive(&supervisor, IPC_TYPE_supervisor_state);
 	cr_expect_eq(pread(message.fds[1], policy, sizeof(policy), 0), 1);
 	cr_expect_eq(policy[0], 'l');
@@ -172,15 +174,15 @@ Test(launch, says_everything_in_order)
 	cr_expect_eq(pread(message.fds[0], policy, sizeof(policy), 0), 1);
 	cr_expect_eq(policy[0], 'f');
 	receive(&supervisor, IPC_TYPE_supervisor_cgroup);
-	cr_expect_eq(message.body.supervisor_cgroup.has_io, 1U);
+	cr_expect_eq(ipc_body(&message, supervisor_cgroup)->has_io, 1U);
 	receive(&supervisor, IPC_TYPE_supervisor_bind);
-	cr_expect_str_eq(message.body.supervisor_bind.inside_path, "/x");
+	cr_expect_str_eq(ipc_body(&message, supervisor_bind)->inside_path, "/x");
 	receive(&supervisor, IPC_TYPE_supervisor_pin);
-	cr_expect_eq(message.body.supervisor_pin.profile, 2U);
-	cr_expect_eq(message.body.supervisor_pin.mount, 3U);
+	cr_expect_eq(ipc_body(&message, supervisor_pin)->profile, 2U);
+	cr_expect_eq(ipc_body(&message, supervisor_pin)->mount, 3U);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
-	cr_expect_eq(message.body.supervisor_run.binds, 1U);
-	cr_expect_eq(message.body.supervisor_run.pins, 1U);
+	cr_expect_eq(ipc_body(&message, supervisor_run)->binds, 1U);
+	cr_expect_eq(ipc_body(&message, supervisor_run)->pins, 1U);
 	for (size_t size = strlen("/a/b/audit"); size > 0; size -= size > 4 ? 6 : 2) {
 		format_text(place, sizeof(place), "%s%.*s", root, (int)size, "/a/b/audit");
 		cr_expect_eq(rmdir(place), 0);
@@ -233,15 +235,15 @@ Test(launch, one_command_needs_no_cgroup_and_no_state)
 	supervisor.fd = ends[1];
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
 	receive(&supervisor, IPC_TYPE_supervisor_start);
-	cr_expect_str_eq(message.body.supervisor_start.default_profile, "");
-	cr_expect_eq(memcmp(message.body.supervisor_start.schema, ipc_schema_hash,
+	cr_expect_str_eq(ipc_body(&message, supervisor_start)->default_profile, "");
+	cr_expect_eq(memcmp(ipc_body(&message, supervisor_start)->schema, ipc_schema_hash,
 			    sizeof(ipc_schema_hash)),
 		     0);
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
-	cr_expect_eq(message.body.supervisor_run.binds, 0U);
-	cr_expect_eq(message.body.supervisor_run.is_expected, 1U);
-	cr_expect_str_eq(message.body.supervisor_run.profile, "strict");
+	cr_expect_eq(ipc_body(&message, supervisor_run)->binds, 0U);
+	cr_expect_eq(ipc_body(&message, supervisor_run)->is_expected, 1U);
+	cr_expect_str_eq(ipc_body(&message, supervisor_run)->profile, "strict");
 }
 
 Test(launch, a_service_gets_its_sockets)
@@ -267,9 +269,10 @@ Test(launch, a_service_gets_its_sockets)
 	receive(&supervisor, IPC_TYPE_supervisor_start);
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
 	receive(&supervisor, IPC_TYPE_supervisor_stateless);
-	cr_expect(strstr(message.body.supervisor_stateless.problem, "msp-layers is missing"));
+	cr_expect(
+		strstr(ipc_body(&message, supervisor_stateless)->problem, "msp-layers is missing"));
 	receive(&supervisor, IPC_TYPE_supervisor_listen);
-	cr_expect_eq(message.body.supervisor_listen.is_activated, 1U);
+	cr_expect_eq(ipc_body(&message, supervisor_listen)->is_activated, 1U);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	sockets.notify = socket(AF_UNIX, SOCK_DGRAM, 0);
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
@@ -278,7 +281,7 @@ Test(launch, a_service_gets_its_sockets)
 	receive(&supervisor, IPC_TYPE_supervisor_stateless);
 	receive(&supervisor, IPC_TYPE_supervisor_listen);
 	receive(&supervisor, IPC_TYPE_supervisor_notify);
-	cr_expect_eq(message.body.supervisor_notify.watchdog_us, 9UL);
+	cr_expect_eq(ipc_body(&message, supervisor_notify)->watchdog_us, 9UL);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 }
 

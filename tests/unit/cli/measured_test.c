@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ipc_posture.h"
 #include "common/names.h"
 
 static struct ipc_posture_full posture;

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "common/ipc_execution.h"
 #include "common/names.h"
+#include "common/refusal.h"
 
 static int code_of(struct ipc_execution_done done)
 {

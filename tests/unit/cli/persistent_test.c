@@ -9,7 +9,11 @@
 #include <unistd.h>
 
 #include "commands/chosen.h"
-#include "common/ipc.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/limits.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "options/options.h"
 #include "options/sandbox_search.h"
 #include "show/figures.h"

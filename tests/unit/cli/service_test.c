@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/limits_mode.h"
 #include "show/format.h"
 
 static char root[64];

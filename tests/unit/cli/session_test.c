@@ -17,8 +17,12 @@
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
 #include "common/names.h"
+#include "common/refusal.h"
 
 struct rig {
 	pid_t session;
@@ -186,7 +190,7 @@ Test(session, a_signal_ends_the_execution)
 {
 	(void)kill(rig.session, SIGTERM);
 	take(IPC_TYPE_execution_end);
-	cr_expect_eq(rig.message.body.execution_end.reason, (uint32_t)END_CANCELLED);
+	cr_expect_eq(ipc_body(&rig.message, execution_end)->reason, (uint32_t)END_CANCELLED);
 	fd_close_all(rig.workload, 3);
 	done(VERDICT_CANCELLED, 0);
 	cr_expect_eq(end_of_session(), 143);

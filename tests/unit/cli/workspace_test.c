@@ -17,6 +17,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_start.h"
 #include "hand_plan.h"
 #include "launch/opener.h"
 
@@ -389,17 +390,17 @@ static void send_within(const char *path, uint32_t is_start)
 static void expect_answer_open(const char *path)
 {
 	cr_assert_eq(answer(), IPC_TYPE_workspace_open);
-	cr_expect_eq(message.body.workspace_open.number, 7);
-	cr_expect_str_eq(message.body.workspace_open.path, path);
+	cr_expect_eq(ipc_body(&message, workspace_open)->number, 7);
+	cr_expect_str_eq(ipc_body(&message, workspace_open)->path, path);
 	channel_message_done(&message);
 }
 
 static void expect_answer_bad(const char *rule)
 {
 	cr_assert_eq(answer(), IPC_TYPE_workspace_bad);
-	cr_expect_eq(message.body.workspace_bad.number, 7);
-	cr_expect_not_null(strstr(message.body.workspace_bad.text, rule), "%s",
-			   message.body.workspace_bad.text);
+	cr_expect_eq(ipc_body(&message, workspace_bad)->number, 7);
+	cr_expect_not_null(strstr(ipc_body(&message, workspace_bad)->text, rule), "%s",
+			   ipc_body(&message, workspace_bad)->text);
 }
 
 Test(workspace, the_opener_answers)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "common/fd.h"
+#include "common/ipc_all.h"
 #include "support.h"
 
 struct seen {

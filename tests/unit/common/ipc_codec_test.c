@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_all.h"
 #include "support.h"
 
 #define FOR_EACH_TYPE(type) for (uint32_t type = 1; type < IPC_TYPE_COUNT; type++)

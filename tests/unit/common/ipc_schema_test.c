@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/ipc_all.h"
 #include "support.h"
 
 static uint8_t covered[sizeof(union ipc_any)];

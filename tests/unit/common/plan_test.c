@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc.h"
+#include "common/limits.h"
+#include "common/workspace_mode.h"
 #include "plan_blob.h"
 
 static alignas(8) struct blob blob;

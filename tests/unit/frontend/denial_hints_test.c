@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "common/ipc_execution.h"
 #include "common/names.h"
 #include "support.h"
 

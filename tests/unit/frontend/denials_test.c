@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "common/ipc_execution.h"
 #include "support.h"
 
 static struct builtin builtin;

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/ipc_execution.h"
+#include "common/refusal.h"
+
 static void put_retry(struct buffer *text, uint32_t ms)
 {
 	buffer_format(text, "%u ms", ms);

@@ -10,7 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/limits_mode.h"
+#include "common/refusal.h"
 
 static struct supervisor_client client;
 static struct channel supervisor;
@@ -123,7 +129,7 @@ Test(supervisor_client, pipes_requests_behind_hello)
 	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	cr_assert_eq(start(5, 4), 0);
 	(void)take(IPC_TYPE_hello);
-	cr_assert_eq(take(IPC_TYPE_execution_start)->body.execution_start.request, 5);
+	cr_assert_eq(ipc_body(take(IPC_TYPE_execution_start), execution_start)->request, 5);
 	send_welcome(ipc_schema_hash);
 	cr_assert_eq(supervisor_receive(&client), 1);
 	cr_assert_eq(seen.welcomes, 1);
@@ -189,7 +195,7 @@ Test(supervisor_client, asks_for_a_signal)
 	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	cr_assert_eq(supervisor_execution_signal(&client, 5, SIGTERM), 0);
 	(void)take(IPC_TYPE_hello);
-	asked = &take(IPC_TYPE_execution_signal)->body.execution_signal;
+	asked = ipc_body(take(IPC_TYPE_execution_signal), execution_signal);
 	cr_assert_eq(asked->request, 5);
 	cr_assert_eq(asked->signal, (uint32_t)SIGTERM);
 }
@@ -201,7 +207,7 @@ Test(supervisor_client, asks_for_more_time)
 	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	cr_assert_eq(supervisor_execution_extend(&client, 5, 1000), 0);
 	(void)take(IPC_TYPE_hello);
-	asked = &take(IPC_TYPE_execution_extend)->body.execution_extend;
+	asked = ipc_body(take(IPC_TYPE_execution_extend), execution_extend);
 	cr_assert_eq(asked->request, 5);
 	cr_assert_eq(asked->wall_ms, 1000);
 }
@@ -219,7 +225,7 @@ Test(supervisor_client, asks_for_the_rest_of_a_list)
 	cr_assert_eq(channel_send(&supervisor, IPC_TYPE_sandbox_more, &more, NULL, 0), 0);
 	cr_assert_eq(supervisor_receive(&client), 1);
 	cr_assert_eq(supervisor_receive(&client), 1);
-	asked = &take(IPC_TYPE_sandbox_list)->body.sandbox_list;
+	asked = ipc_body(take(IPC_TYPE_sandbox_list), sandbox_list);
 	cr_assert_eq(asked->request, 9);
 	cr_assert_eq(asked->is_everybody, 1);
 	cr_assert_str_eq(asked->owner, "token");
@@ -271,7 +277,8 @@ Test(supervisor_client, queues_what_the_socket_does_not_take)
 	(void)take(IPC_TYPE_hello);
 	while (taken + 1 < asked) {
 		cr_assert_eq(supervisor_flush(&client), 0);
-		cr_assert_eq(take(IPC_TYPE_execution_start)->body.execution_start.request, ++taken);
+		cr_assert_eq(ipc_body(take(IPC_TYPE_execution_start), execution_start)->request,
+			     ++taken);
 	}
 	cr_assert_gt(signals, 0);
 	while (signals-- > 0) {
@@ -279,7 +286,7 @@ Test(supervisor_client, queues_what_the_socket_does_not_take)
 		(void)take(IPC_TYPE_execution_signal);
 	}
 	cr_assert_eq(supervisor_flush(&client), 0);
-	cr_assert_eq(take(IPC_TYPE_execution_end)->body.execution_end.request, 1);
+	cr_assert_eq(ipc_body(take(IPC_TYPE_execution_end), execution_end)->request, 1);
 	cr_assert_not(supervisor_has_queued(&client));
 }
 

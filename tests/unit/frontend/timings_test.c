@@ -6,6 +6,8 @@
 
 #include <criterion/criterion.h>
 
+#include "common/ipc_execution.h"
+
 static const struct ipc_execution_done done = { .wall_us = 1500,
 						.heard_us = 1000300,
 						.prepare_us = 100,

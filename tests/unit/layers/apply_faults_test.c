@@ -18,6 +18,7 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
 #include "fault.h"
 #include "layers/base.h"
 #include "layers/beneath.h"

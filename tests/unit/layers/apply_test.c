@@ -16,6 +16,7 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
 #include "layers/base.h"
 #include "layers/beneath.h"
 #include "rig.h"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_changes.h"
 #include "layers/base.h"
 #include "layers/files.h"
 #include "rig.h"

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/ipc_changes.h"
+
 #define CALLS_MAX 20000
 #define ROWS_MAX 64
 

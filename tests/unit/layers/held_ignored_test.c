@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/changes.h"
+#include "common/ipc_layers.h"
 #include "layers/held.h"
 #include "layers/held_links.h"
 #include "scene.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/changes.h"
+#include "common/ipc_layers.h"
 #include "layers/held_links.h"
 #include "scene.h"
 

@@ -6,6 +6,7 @@
 #ifndef UNIT_LAYERS_RIG_H
 #define UNIT_LAYERS_RIG_H
 
+#include "common/ipc_layers.h"
 #include "layers/job.h"
 #include "scene.h"
 

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_layers.h"
 #include "layers/base.h"
 #include "layers/job.h"
 #include "scene.h"

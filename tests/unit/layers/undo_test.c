@@ -11,6 +11,7 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
 #include "layers/base.h"
 #include "rig.h"
 

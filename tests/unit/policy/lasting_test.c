@@ -2,11 +2,13 @@
  *
  * What a configuration says of persistent sandboxes, and what the plan makes of it.
  */
-#include "common/ipc.h"
 #include "support.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
+
+#include "common/limits.h"
+#include "common/workspace_mode.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define PROFILE "profiles: [{name: mine, extends: default, "

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/ipc_store.h"
 #include "store/inner.h"
 #include "store_place.h"
 #include "support.h"

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_store.h"
+#include "common/workspace_mode.h"
 #include "store/inner.h"
 #include "store_place.h"
 #include "support.h"

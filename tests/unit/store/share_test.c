@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/ipc_store.h"
 #include "store/store.h"
 #include "store_place.h"
 

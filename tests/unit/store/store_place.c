@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_store.h"
 #include "store/inner.h"
 
 #define FILES "0123456789"

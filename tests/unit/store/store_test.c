@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_store.h"
 #include "common/sha256.h"
+#include "common/workspace_mode.h"
 #include "store/inner.h"
 #include "store_place.h"
 #include "support.h"

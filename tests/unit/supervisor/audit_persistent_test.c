@@ -16,6 +16,12 @@
 #include "base/audit.h"
 #include "common/denial.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_init.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_start.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "persistent_rig.h"
 
 static struct rig rig;
@@ -129,8 +135,7 @@ Test(audit_persistent, one_that_is_made)
 	char made[IPC_ID_MAX];
 
 	rig_send(&rig.frontend, IPC_TYPE_sandbox_new, &ask, NULL);
-	memcpy(made, rig_take(&rig.frontend, IPC_TYPE_sandbox_info)->body.sandbox_info.id,
-	       sizeof(made));
+	memcpy(made, rig_body(&rig.frontend, sandbox_info)->id, sizeof(made));
 	cr_expect_not(strstr(expect("sandbox_begin",
 				    ",\"sandbox\":\"%s\",\"frontend\":%llu,\"profile\":\"default\","
 				    "\"workspace\":\"none\"",
@@ -193,8 +198,7 @@ Test(audit_persistent, a_fork_says_what_it_is_of)
 	(void)expect("sandbox_change", "\"save\"");
 	for (unsigned int number = 0; number < 2; number++) {
 		send_checkpoint(CHECKPOINT_FORK, number);
-		memcpy(fork, rig_take(&rig.frontend, IPC_TYPE_sandbox_info)->body.sandbox_info.id,
-		       sizeof(fork));
+		memcpy(fork, rig_body(&rig.frontend, sandbox_info)->id, sizeof(fork));
 		cr_assert_neq(strcmp(fork, id), 0);
 		(void)expect("sandbox_begin", ",\"sandbox\":\"%s\",\"frontend\":", fork);
 	}
@@ -267,7 +271,7 @@ static void open_workspace(void)
 	static struct ipc_workspace_open answer = { .path = "/usr" };
 	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	answer.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	answer.number = rig_body(&launcher, workspace_ask)->number;
 	persistent_open_workspace(&launcher, &answer, fd);
 	fd_close(&fd);
 }

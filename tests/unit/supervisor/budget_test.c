@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/refusal.h"
 #include "fake_cgroup.h"
 #include "rig.h"
 
@@ -43,7 +45,7 @@ static enum refusal check(void)
 
 static const struct ipc_execution_refused *take_refusal(void)
 {
-	return &rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+	return rig_body(&rig.frontend, execution_refused);
 }
 
 Test(budget, what_fits_is_not_refused)

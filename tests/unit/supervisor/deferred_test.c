@@ -11,7 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_start.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "persistent_rig.h"
 #include "support.h"
 
@@ -53,7 +60,7 @@ static uint32_t defer(uint64_t number, const char *owner)
 {
 	send_new(number, owner, WORKSPACE_COPY);
 	rig_take_nothing(&rig.frontend);
-	return rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	return rig_body(&launcher, workspace_ask)->number;
 }
 
 static void answer(uint32_t number)
@@ -68,14 +75,12 @@ static void answer(uint32_t number)
 
 static void take_info(uint64_t number)
 {
-	cr_expect_eq(rig_take(&rig.frontend, IPC_TYPE_sandbox_info)->body.sandbox_info.request,
-		     number);
+	cr_expect_eq(rig_body(&rig.frontend, sandbox_info)->request, number);
 }
 
 static void take_done(uint64_t number)
 {
-	cr_expect_eq(rig_take(&rig.frontend, IPC_TYPE_request_done)->body.request_done.request,
-		     number);
+	cr_expect_eq(rig_body(&rig.frontend, request_done)->request, number);
 }
 
 static void cancel(uint64_t number)
@@ -148,7 +153,7 @@ Test(deferred, what_was_asked_for_a_refused_one_is_nobodys)
 		(void)defer(i, "one");
 	send_new(SHARE, "one", WORKSPACE_COPY);
 	rig_take_refused(&rig, SHARE, REFUSAL_WAITING);
-	question = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	question = rig_body(&launcher, workspace_ask)->number;
 	cancel(0);
 	rig_take_refused(&rig, 0, REFUSAL_CANCELLED);
 	answer(question);
@@ -174,7 +179,7 @@ Test(deferred, a_question_ends_with_its_request)
 	fd_close(&fd);
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "one"), NULL);
 	rig_take_refused(&rig, 1, REFUSAL_REQUEST_IN_USE);
-	first = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	first = rig_body(&launcher, workspace_ask)->number;
 	cr_expect_neq(defer(2, ""), first);
 	answer(first);
 	rig_take_nothing(&rig.frontend);
@@ -233,9 +238,7 @@ Test(deferred, requests_for_a_sandbox_keep_their_order)
 	scan(&rig);
 	rig_turn();
 	take_done(2);
-	cr_expect_eq(
-		rig_take(&rig.frontend, IPC_TYPE_execution_started)->body.execution_started.request,
-		3);
+	cr_expect_eq(rig_body(&rig.frontend, execution_started)->request, 3);
 	rig_take_nothing(&rig.frontend);
 	rig_end(&live);
 }

@@ -11,6 +11,10 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
+#include "common/refusal.h"
 #include "fake_cgroup.h"
 #include "rig.h"
 #include "support.h"
@@ -40,10 +44,10 @@ static struct rig_sandbox begin(uint64_t number)
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(number), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_cgroup);
-	sandbox.slot = message->body.sandbox_cgroup.slot;
+	sandbox.slot = ipc_body(message, sandbox_cgroup)->slot;
 	cr_assert_eq(faccessat(message->fds[0], "e0", F_OK, 0), 0, "the sandbox's, not the leaf");
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
-	cr_assert_eq(message->body.sandbox_create.slot, sandbox.slot);
+	cr_assert_eq(ipc_body(message, sandbox_create)->slot, sandbox.slot);
 	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
 	rig_answer(&rig, &sandbox);
@@ -169,7 +173,7 @@ Test(execution_cgroup, without_its_cgroup_nothing_is_started)
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(1), NULL);
 	cr_assert_eq(fd_count_open(), before);
 	message = rig_take(&rig.frontend, IPC_TYPE_execution_refused);
-	cr_assert_eq(message->body.execution_refused.reason, REFUSAL_RESOURCES);
+	cr_assert_eq(ipc_body(message, execution_refused)->reason, REFUSAL_RESOURCES);
 	rig_take_nothing(&rig.factory);
 	cr_assert_not(fake_cgroup_has("s0"));
 }

@@ -14,7 +14,12 @@
 #include <unistd.h>
 
 #include "base/loop.h"
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
+#include "common/refusal.h"
 #include "rig.h"
 #include "support.h"
 
@@ -70,7 +75,7 @@ Test(execution, the_streams_join_frontend_and_workload)
 	struct rig_sandbox sandbox = rig_begin(&rig, 7);
 	struct channel_message *message = rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
 
-	cr_assert_eq(message->body.spawn_stdio.slot, sandbox.slot);
+	cr_assert_eq(ipc_body(message, spawn_stdio)->slot, sandbox.slot);
 	expect_flow(message->fds[0], sandbox.stdio[0]);
 	expect_flow(sandbox.stdio[1], message->fds[1]);
 	expect_flow(sandbox.stdio[2], message->fds[2]);
@@ -86,7 +91,7 @@ Test(execution, the_spawn_waits_for_the_init)
 	const struct ipc_spawn *spawn;
 
 	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
-	spawn = &rig_take(&sandbox.init, IPC_TYPE_spawn)->body.spawn;
+	spawn = rig_body(&sandbox.init, spawn);
 	cr_assert_eq(spawn->slot, sandbox.slot);
 	cr_assert_str_eq(spawn->cwd, "/workspace");
 	cr_assert_str_eq((const char *)spawn->argv, "true");
@@ -105,7 +110,7 @@ Test(execution, the_frontend_hears_the_output_limits)
 	small_plan.profiles[0].output_bytes = 12345;
 	small_plan.profiles[0].log_bytes = 54321;
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
-	started = &rig_take(&rig.frontend, IPC_TYPE_execution_started)->body.execution_started;
+	started = rig_body(&rig.frontend, execution_started);
 	cr_assert_eq(started->output_bytes, 12345);
 	cr_assert_eq(started->log_bytes, 54321);
 }
@@ -126,13 +131,13 @@ Test(execution, a_signal_goes_to_its_init_behind_the_spawn)
 	rig_answer(&rig, &sandbox);
 	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
 	(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
-	sent = &rig_take(&sandbox.init, IPC_TYPE_spawn_signal)->body.spawn_signal;
+	sent = rig_body(&sandbox.init, spawn_signal);
 	cr_assert_eq(sent->slot, sandbox.slot);
 	cr_assert_eq(sent->signal, (uint32_t)SIGUSR1);
 	send_signal(8, SIGUSR1);
 	rig_take_nothing(&sandbox.init);
 	send_signal(7, SIGSTOP);
-	sent = &rig_take(&sandbox.init, IPC_TYPE_spawn_signal)->body.spawn_signal;
+	sent = rig_body(&sandbox.init, spawn_signal);
 	cr_assert_eq(sent->signal, (uint32_t)SIGSTOP);
 	rig_take_nothing(&rig.frontend);
 	rig_report(&sandbox, 0);
@@ -192,8 +197,7 @@ Test(execution, the_factory_hears_which_profile)
 
 	memcpy(request->profile, "strict", sizeof("strict"));
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
-	cr_assert_eq(rig_take(&rig.factory, IPC_TYPE_sandbox_create)->body.sandbox_create.profile,
-		     1);
+	cr_assert_eq(rig_body(&rig.factory, sandbox_create)->profile, 1);
 }
 
 Test(execution, an_end_is_reported_once)
@@ -410,7 +414,7 @@ Test(execution, over_its_time_it_is_killed)
 	(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
 	rig_take_nothing(&sandbox.init);
 	rig_run_ms(60);
-	cr_assert_eq(rig_take(&sandbox.init, IPC_TYPE_spawn_kill)->body.spawn_kill.slot, 0);
+	cr_assert_eq(rig_body(&sandbox.init, spawn_kill)->slot, 0);
 	rig_take_nothing(&rig.frontend);
 	rig_report(&sandbox, SIGKILL);
 	done = rig_take_done(&rig, 7);
@@ -508,11 +512,11 @@ Test(execution, a_terminal_takes_the_place_of_the_streams)
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
 	init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
-	cr_assert_eq(rig_take(&init, IPC_TYPE_spawn)->body.spawn.use_tty, 1);
+	cr_assert_eq(rig_body(&init, spawn)->use_tty, 1);
 	rig_send(&init, IPC_TYPE_spawned_tty, &(struct ipc_spawned_tty){ 0 }, &terminal);
 	message = rig_take(&rig.frontend, IPC_TYPE_execution_tty);
-	cr_assert_eq(message->body.execution_tty.request, 7);
-	cr_assert_eq(message->body.execution_tty.log_bytes, 54321);
+	cr_assert_eq(ipc_body(message, execution_tty)->request, 7);
+	cr_assert_eq(ipc_body(message, execution_tty)->log_bytes, 54321);
 	fd_close(&terminal);
 	fd_close(&init.fd);
 }
@@ -535,11 +539,11 @@ Test(execution, code_comes_before_the_spawn)
 	message->fds[0] = -1;
 	(void)rig_take(&init, IPC_TYPE_spawn_stdio);
 	message = rig_take(&init, IPC_TYPE_spawn_code);
-	cr_assert_str_eq(message->body.spawn_code.path, "/tmp/code");
+	cr_assert_str_eq(ipc_body(message, spawn_code)->path, "/tmp/code");
 	cr_assert_eq(pread(message->fds[0], content, sizeof(content), 0), 7);
 	cr_assert_str_eq(content, "echo hi");
 	message = rig_take(&init, IPC_TYPE_spawn);
-	cr_assert_str_eq((const char *)message->body.spawn.argv, "bash-first");
+	cr_assert_str_eq((const char *)ipc_body(message, spawn)->argv, "bash-first");
 	fd_close(&init.fd);
 }
 

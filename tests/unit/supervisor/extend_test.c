@@ -7,6 +7,8 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
 #include "rig.h"
 #include "support.h"
 
@@ -30,7 +32,7 @@ static uint64_t extend(uint32_t wall_ms)
 	const struct ipc_execution_extended *answer;
 
 	rig_send(&rig.frontend, IPC_TYPE_execution_extend, &message, NULL);
-	answer = &rig_take(&rig.frontend, IPC_TYPE_execution_extended)->body.execution_extended;
+	answer = rig_body(&rig.frontend, execution_extended);
 	cr_assert_eq(answer->request, 7);
 	return answer->wall_ms;
 }
@@ -69,7 +71,7 @@ Test(extend, an_extended_one_outlives_its_first_limit)
 	rig_run_ms(100);
 	rig_take_nothing(&sandbox.init);
 	rig_run_ms(150);
-	cr_assert_eq(rig_take(&sandbox.init, IPC_TYPE_spawn_kill)->body.spawn_kill.slot, 0);
+	cr_assert_eq(rig_body(&sandbox.init, spawn_kill)->slot, 0);
 	cr_assert_eq(extend(10000) < 10000, true, "one that is being killed gets no more");
 	rig_report(&sandbox, SIGKILL);
 	cr_assert_eq(rig_take_done(&rig, 7)->verdict, VERDICT_TIMEOUT);

@@ -12,7 +12,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_start.h"
+#include "common/limits_mode.h"
 #include "front/handlers.h"
 #include "persistent/workspace.h"
 #include "rig.h"
@@ -177,7 +183,7 @@ struct broker {
 static struct broker take_broker(void)
 {
 	struct channel_message *message = rig_take(&rig.factory, IPC_TYPE_helper_start);
-	struct broker broker = { message->body.helper_start.slot,
+	struct broker broker = { ipc_body(message, helper_start)->slot,
 				 { message->fds[4], IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP } };
 
 	message->fds[4] = -1;
@@ -198,7 +204,7 @@ static void answer_broker(uint32_t slot, struct rig_sandbox *process)
 
 static void take_client_end(enum client_end_reason reason)
 {
-	cr_assert_eq(rig_take(&other, IPC_TYPE_client_end)->body.client_end.reason, reason);
+	cr_assert_eq(rig_body(&other, client_end)->reason, reason);
 	rig_take_end(&other);
 }
 
@@ -209,8 +215,7 @@ static struct broker open_broker(struct rig_sandbox *process)
 	struct broker broker;
 
 	hand_over(LIMITS_FALLBACK);
-	cr_assert_eq(rig_take(&other, IPC_TYPE_client_started)->body.client_started.limits,
-		     LIMITS_FALLBACK);
+	cr_assert_eq(rig_body(&other, client_started)->limits, LIMITS_FALLBACK);
 	broker = take_broker();
 	cr_assert_eq(broker.slot, BROKER_SLOT + 1);
 	answer_broker(broker.slot, process);
@@ -278,9 +283,7 @@ Test(frontend, what_a_client_brings_is_said_to_the_opener_until_it_ends)
 	opener.fd = ends[1];
 	cr_assert_eq(launcher_ask(frontend, IPC_TYPE_workspace_ask, &ask), 0);
 	for (uint32_t i = 0; i < CLIENT_WORKSPACES_MAX; i++)
-		cr_expect_eq(rig_take(&opener, IPC_TYPE_workspace_within)
-				     ->body.workspace_within.is_start,
-			     0);
+		cr_expect_eq(rig_body(&opener, workspace_within)->is_start, 0);
 	(void)rig_take(&opener, IPC_TYPE_workspace_ask);
 	cr_assert_eq(launcher_ask(&supervisor.frontends[0], IPC_TYPE_workspace_ask, &ask), 0);
 	(void)rig_take(&opener, IPC_TYPE_workspace_ask);
@@ -362,8 +365,7 @@ Test(frontend, weaker_limits_than_the_client_accepts_are_said)
 {
 	(void)connect_other();
 	hand_over(LIMITS_CGROUP);
-	cr_assert_eq(rig_take(&other, IPC_TYPE_client_end)->body.client_end.reason,
-		     CLIENT_END_LIMITS);
+	cr_assert_eq(rig_body(&other, client_end)->reason, CLIENT_END_LIMITS);
 	rig_take_nothing(&rig.factory);
 	cr_assert_eq(supervisor.frontends[1].state, FRONTEND_FREE);
 }
@@ -380,8 +382,7 @@ Test(frontend, what_a_hello_asks_for_with_better_limits_is_not_begun)
 	cr_assert_eq(channel_send(&other, IPC_TYPE_execution_start, &start, NULL, 0), 0);
 	other.phase = IPC_SETUP;
 	rig_turn();
-	cr_assert_eq(rig_take(&other, IPC_TYPE_client_end)->body.client_end.reason,
-		     CLIENT_END_LIMITS);
+	cr_assert_eq(rig_body(&other, client_end)->reason, CLIENT_END_LIMITS);
 	rig_take_nothing(&rig.factory);
 	cr_assert_eq(supervisor.executions_started, 0);
 	cr_assert_eq(supervisor.frontends[1].state, FRONTEND_FREE);
@@ -455,8 +456,7 @@ Test(frontend, at_our_end_each_is_told)
 	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_CANCELLED);
 	rig_take_end(&rig.frontend);
 	rig_take_end(&broker.channel);
-	cr_assert_eq(rig_take(&other, IPC_TYPE_client_end)->body.client_end.reason,
-		     CLIENT_END_STOPPING);
+	cr_assert_eq(rig_body(&other, client_end)->reason, CLIENT_END_STOPPING);
 	fd_close(&broker.channel.fd);
 	rig_end(&running);
 }
@@ -483,7 +483,7 @@ Test(frontend, nobody_is_heard_while_the_factory_is_behind)
 		cr_assert(supervisor.is_holding || started == count);
 		/* The factory answers one: that there is no room for it. */
 		message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
-		rig_fail(&rig, message->body.sandbox_create.slot, STAGE_BASE, ENOSPC);
+		rig_fail(&rig, ipc_body(message, sandbox_create)->slot, STAGE_BASE, ENOSPC);
 		answered++;
 		for (;;) {
 			enum ipc_error wrong;

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_start.h"
 #include "front/handlers.h"
 #include "rig.h"
 #include "run/execution.h"
@@ -42,8 +45,7 @@ TestSuite(generation, .init = open_service, .fini = close_service, .timeout = 60
 
 static void expect_question(uint32_t generation)
 {
-	cr_assert_eq(rig_take(&launcher, IPC_TYPE_policy_ask)->body.policy_ask.generation,
-		     generation);
+	cr_assert_eq(rig_body(&launcher, policy_ask)->generation, generation);
 }
 
 static void answer(void)
@@ -58,14 +60,10 @@ static void answer(void)
 
 static uint32_t take_slot(void)
 {
-	const uint32_t cleared =
-		rig_take(&rig.factory, IPC_TYPE_factory_forget)->body.factory_forget.slot;
-	const uint32_t slot =
-		rig_take(&rig.factory, IPC_TYPE_factory_policy)->body.factory_policy.slot;
+	const uint32_t cleared = rig_body(&rig.factory, factory_forget)->slot;
+	const uint32_t slot = rig_body(&rig.factory, factory_policy)->slot;
 
-	cr_assert_eq(
-		rig_take(&rig.frontend, IPC_TYPE_policy_changed)->body.policy_changed.generation,
-		supervisor.generation);
+	cr_assert_eq(rig_body(&rig.frontend, policy_changed)->generation, supervisor.generation);
 	rig_release();
 	cr_assert_eq(cleared, slot);
 	return slot;
@@ -133,7 +131,7 @@ Test(generation, one_that_nothing_uses_is_forgotten)
 	(void)rig_take_done(&rig, 1);
 	cr_assert(rig_is_killed(&sandbox));
 	rig_turn();
-	cr_assert_eq(rig_take(&rig.factory, IPC_TYPE_factory_forget)->body.factory_forget.slot, 1);
+	cr_assert_eq(rig_body(&rig.factory, factory_forget)->slot, 1);
 	cr_assert_null(supervisor.generations[1].plan.bytes);
 	cr_assert_eq(reload(), 1, "the slot is used again");
 	rig_end(&sandbox);
@@ -191,7 +189,7 @@ Test(generation, brings_its_default_profile)
 	answer();
 	(void)rig_take(&rig.factory, IPC_TYPE_factory_forget); /* what may have been in its slot */
 	(void)rig_take(&rig.factory, IPC_TYPE_factory_policy);
-	changed = &rig_take(&rig.frontend, IPC_TYPE_policy_changed)->body.policy_changed;
+	changed = rig_body(&rig.frontend, policy_changed);
 	cr_assert_str_eq(changed->default_profile, "strict");
 	cr_assert_eq(supervisor.default_profile, 1);
 }

@@ -13,6 +13,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_store.h"
+#include "common/refusal.h"
 #include "front/handlers.h"
 #include "persistent_rig.h"
 
@@ -34,8 +39,7 @@ TestSuite(handlers_list, .init = open_rig, .fini = close_rig, .timeout = 60);
 
 static const struct ipc_sandbox_info *take_info(uint64_t number)
 {
-	const struct ipc_sandbox_info *info =
-		&rig_take(&rig.frontend, IPC_TYPE_sandbox_info)->body.sandbox_info;
+	const struct ipc_sandbox_info *info = rig_body(&rig.frontend, sandbox_info);
 
 	cr_assert_eq(info->request, number);
 	return info;
@@ -43,16 +47,14 @@ static const struct ipc_sandbox_info *take_info(uint64_t number)
 
 static void take_done(uint64_t number)
 {
-	cr_assert_eq(rig_take(&rig.frontend, IPC_TYPE_request_done)->body.request_done.request,
-		     number);
+	cr_assert_eq(rig_body(&rig.frontend, request_done)->request, number);
 }
 
 /* The refusal's detail. */
 static const char *take_refused(uint64_t number, enum refusal reason)
 {
 	static char detail[IPC_LIST_MAX];
-	const struct ipc_execution_refused *refused =
-		&rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+	const struct ipc_execution_refused *refused = rig_body(&rig.frontend, execution_refused);
 
 	cr_assert_eq(refused->request, number);
 	cr_assert_eq(refused->reason, reason, "%u: %s", refused->reason, refused->detail);
@@ -256,15 +258,15 @@ Test(handlers_list, a_long_list_is_told_in_pieces)
 		if (message.type == IPC_TYPE_request_done)
 			break;
 		if (message.type == IPC_TYPE_sandbox_info) {
-			cr_expect_str_eq(message.body.sandbox_info.owner, "token");
-			cr_expect_gt(strcmp(message.body.sandbox_info.id, last), 0);
-			memcpy(last, message.body.sandbox_info.id, sizeof(last));
+			cr_expect_str_eq(ipc_body(&message, sandbox_info)->owner, "token");
+			cr_expect_gt(strcmp(ipc_body(&message, sandbox_info)->id, last), 0);
+			memcpy(last, ipc_body(&message, sandbox_info)->id, sizeof(last));
 			told++;
 			continue;
 		}
 		cr_assert_eq(message.type, IPC_TYPE_sandbox_more);
-		cr_expect_str_eq(message.body.sandbox_more.owner, "token");
-		memcpy(ask.after, message.body.sandbox_more.after, sizeof(ask.after));
+		cr_expect_str_eq(ipc_body(&message, sandbox_more)->owner, "token");
+		memcpy(ask.after, ipc_body(&message, sandbox_more)->after, sizeof(ask.after));
 		rig_send(&rig.frontend, IPC_TYPE_sandbox_list, &ask, NULL);
 		pieces++;
 	}

@@ -15,6 +15,12 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_start.h"
+#include "common/workspace_mode.h"
 #include "front/handlers.h"
 #include "front/handlers_list.h"
 #include "persistent_rig.h"
@@ -49,8 +55,7 @@ static struct ipc_sandbox_new *ask_new(uint64_t number, const char *name)
 
 static const struct ipc_sandbox_info *take_info(uint64_t number)
 {
-	const struct ipc_sandbox_info *info =
-		&rig_take(&rig.frontend, IPC_TYPE_sandbox_info)->body.sandbox_info;
+	const struct ipc_sandbox_info *info = rig_body(&rig.frontend, sandbox_info);
 
 	cr_assert_eq(info->request, number);
 	return info;
@@ -58,16 +63,14 @@ static const struct ipc_sandbox_info *take_info(uint64_t number)
 
 static void take_done(uint64_t number)
 {
-	cr_assert_eq(rig_take(&rig.frontend, IPC_TYPE_request_done)->body.request_done.request,
-		     number);
+	cr_assert_eq(rig_body(&rig.frontend, request_done)->request, number);
 }
 
 /* The refusal's detail. */
 static const char *take_refused(uint64_t number, enum refusal reason)
 {
 	static char detail[IPC_LIST_MAX];
-	const struct ipc_execution_refused *refused =
-		&rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+	const struct ipc_execution_refused *refused = rig_body(&rig.frontend, execution_refused);
 
 	cr_assert_eq(refused->request, number);
 	cr_assert_eq(refused->reason, reason, "%u: %s", refused->reason, refused->detail);
@@ -264,7 +267,7 @@ static uint32_t ask_workspace(uint64_t number, uint32_t is_person)
 	memcpy(ask->workspace, "/project/../project", sizeof("/project/../project"));
 	rig_send(&rig.frontend, IPC_TYPE_sandbox_new, ask, NULL);
 	rig_take_nothing(&rig.frontend);
-	question = &rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
+	question = rig_body(&launcher, workspace_ask);
 	cr_assert_str_eq(question->path, "/project/../project");
 	cr_assert_eq(question->is_person, is_person);
 	return question->number;
@@ -428,7 +431,7 @@ Test(handlers_persistent, what_runs_in_it_ends_first)
 
 static const struct ipc_checkpoint_info *take_checkpoint(void)
 {
-	return &rig_take(&rig.frontend, IPC_TYPE_checkpoint_info)->body.checkpoint_info;
+	return rig_body(&rig.frontend, checkpoint_info);
 }
 
 static void write_file(const char *name)

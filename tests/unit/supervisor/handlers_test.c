@@ -11,7 +11,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/limits_mode.h"
+#include "common/refusal.h"
 #include "rig.h"
 #include "small_plan.h"
 #include "support.h"
@@ -59,7 +65,7 @@ Test(handlers, hello_is_answered_with_the_posture)
 	const struct ipc_welcome *welcome;
 
 	say_hello(0);
-	welcome = &rig_take(&rig.frontend, IPC_TYPE_welcome)->body.welcome;
+	welcome = rig_body(&rig.frontend, welcome);
 	cr_assert_eq(memcmp(welcome->schema, ipc_schema_hash, IPC_SCHEMA_BYTES), 0);
 	cr_assert_eq(welcome->landlock_abi, 6);
 	cr_assert_eq(welcome->limits, LIMITS_FALLBACK);
@@ -79,7 +85,7 @@ Test(handlers, the_welcome_is_of_the_default_profile)
 	small_plan.profiles[1].language_count = 0;
 	handlers_prepare();
 	say_hello(0);
-	welcome = &rig_take(&rig.frontend, IPC_TYPE_welcome)->body.welcome;
+	welcome = rig_body(&rig.frontend, welcome);
 	cr_assert_str_eq(welcome->default_profile, "strict");
 	cr_assert_eq(welcome->languages_size, 0U, "the other profile has two");
 }
@@ -234,14 +240,14 @@ Test(handlers, a_refusal_has_its_reason_and_detail)
 	request = rig_request(9);
 	memcpy(request->profile, "_helper", sizeof("_helper"));
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
-	refused = &rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+	refused = rig_body(&rig.frontend, execution_refused);
 	cr_assert_eq(refused->request, 9);
 	cr_assert_eq(refused->reason, REFUSAL_PROFILE_UNKNOWN);
 	cr_assert_str_eq(refused->detail, "default, strict");
 	request = rig_request(10);
 	memcpy(request->cwd, "relative", sizeof("relative"));
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
-	refused = &rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+	refused = rig_body(&rig.frontend, execution_refused);
 	cr_assert_eq(refused->reason, REFUSAL_CWD);
 	cr_assert_str_eq(refused->detail, "", "nothing is left of the last");
 	rig_take_nothing(&rig.factory);
@@ -259,9 +265,7 @@ Test(handlers, refused_code_is_closed)
 	be_welcomed();
 	before = fd_count_open();
 	rig_send(&rig.frontend, IPC_TYPE_code_start, &request, &code);
-	cr_assert_eq(
-		rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused.reason,
-		REFUSAL_LANGUAGE_MISSING);
+	cr_assert_eq(rig_body(&rig.frontend, execution_refused)->reason, REFUSAL_LANGUAGE_MISSING);
 	cr_assert_eq(fd_count_open(), before);
 	fd_close(&code);
 }

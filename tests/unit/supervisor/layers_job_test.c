@@ -14,6 +14,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "common/ipc_layers.h"
+#include "common/ipc_start.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "persistent_rig.h"
 #include "run/sandbox.h"
 #include "store/inner.h"
@@ -51,7 +56,7 @@ static void answer_workspace(void)
 	static struct ipc_workspace_open answer = { .path = "/usr" };
 	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	answer.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	answer.number = rig_body(&launcher, workspace_ask)->number;
 	persistent_open_workspace(&launcher, &answer, fd);
 	fd_close(&fd);
 }
@@ -81,14 +86,13 @@ static int take_records(uint64_t request)
 {
 	struct channel_message *message = rig_take(&rig.frontend, IPC_TYPE_changes_started);
 
-	cr_assert_eq(message->body.changes_started.request, request);
+	cr_assert_eq(ipc_body(message, changes_started)->request, request);
 	return channel_take_fd(message, 0);
 }
 
 static const struct ipc_changes_done *take_done(uint64_t request)
 {
-	const struct ipc_changes_done *done =
-		&rig_take(&rig.frontend, IPC_TYPE_changes_done)->body.changes_done;
+	const struct ipc_changes_done *done = rig_body(&rig.frontend, changes_done);
 
 	cr_assert_eq(done->request, request);
 	return done;

@@ -13,6 +13,11 @@
 
 #include "base/generation.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
+#include "common/ipc_layers.h"
+#include "common/ipc_start.h"
 #include "front/reload.h"
 
 void persistent_open(struct rig *rig, struct channel *launcher)
@@ -80,8 +85,8 @@ struct ipc_execution_start *persistent_request(uint64_t number, const char *name
 void persistent_take_spawn(struct rig_sandbox *sandbox, const struct channel *init)
 {
 	if (init != &sandbox->standby)
-		sandbox->slot = rig_take(init, IPC_TYPE_spawn_stdio)->body.spawn_stdio.slot;
-	const struct ipc_spawn *spawn = &rig_take(init, IPC_TYPE_spawn)->body.spawn;
+		sandbox->slot = rig_body(init, spawn_stdio)->slot;
+	const struct ipc_spawn *spawn = rig_body(init, spawn);
 
 	if (init == &sandbox->standby)
 		sandbox->slot = spawn->slot;
@@ -93,7 +98,7 @@ static struct rig_sandbox take_started(const struct rig *rig, uint64_t number)
 	struct rig_sandbox sandbox = { .request = number, .init.fd = -1 };
 	struct channel_message *message = rig_take(&rig->frontend, IPC_TYPE_execution_started);
 
-	cr_assert_eq(message->body.execution_started.request, number);
+	cr_assert_eq(ipc_body(message, execution_started)->request, number);
 	memcpy(sandbox.stdio, message->fds, sizeof(sandbox.stdio));
 	memset(message->fds, -1, sizeof(message->fds));
 	return sandbox;
@@ -110,9 +115,9 @@ struct rig_sandbox persistent_begin(const struct rig *rig, uint64_t number, cons
 	     i++) /* of each place the lowest, the upper, the work directory */
 		(void)rig_take(&rig->factory, IPC_TYPE_sandbox_layer);
 	message = rig_take(&rig->factory, IPC_TYPE_sandbox_create);
-	cr_assert_eq(message->body.sandbox_create.lasts, 1);
-	sandbox.slot = message->body.sandbox_create.slot;
-	sandbox.generation = message->body.sandbox_create.generation;
+	cr_assert_eq(ipc_body(message, sandbox_create)->lasts, 1);
+	sandbox.slot = ipc_body(message, sandbox_create)->slot;
+	sandbox.generation = ipc_body(message, sandbox_create)->generation;
 	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
 	rig_answer(rig, &sandbox);
@@ -136,8 +141,8 @@ struct rig_helper persistent_take_helper(const struct rig *rig, uint32_t operati
 	struct rig_helper helper = { .slot = 0 };
 	struct channel_message *message = rig_take(&rig->factory, IPC_TYPE_helper_start);
 
-	cr_assert_eq(message->body.helper_start.kind, HELPER_LAYERS);
-	helper.slot = message->body.helper_start.slot;
+	cr_assert_eq(ipc_body(message, helper_start)->kind, HELPER_LAYERS);
+	helper.slot = ipc_body(message, helper_start)->slot;
 	cr_assert_geq(helper.slot, LAYERS_SLOT);
 	helper.output = message->fds[2];
 	helper.channel = (struct channel){ message->fds[4], IPC_LAYERS, IPC_SUPERVISOR, IPC_SERVE };
@@ -148,12 +153,12 @@ struct rig_helper persistent_take_helper(const struct rig *rig, uint32_t operati
 
 		cr_assert_eq(channel_receive(&helper.channel, &told, MSG_DONTWAIT, &wrong), 1);
 		if (told.type == IPC_TYPE_layers_do) {
-			helper.ask = told.body.layers_do;
+			helper.ask = *ipc_body(&told, layers_do);
 			channel_message_done(&told);
 			break;
 		}
 		cr_assert_eq(told.type, IPC_TYPE_layers_directory);
-		helper.roles[told.body.layers_directory.role]++;
+		helper.roles[ipc_body(&told, layers_directory)->role]++;
 		channel_message_done(&told);
 	}
 	cr_assert_eq(helper.ask.operation, operation, "%u", helper.ask.operation);

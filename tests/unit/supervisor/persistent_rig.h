@@ -6,8 +6,12 @@
 #ifndef UNIT_SUPERVISOR_PERSISTENT_RIG_H
 #define UNIT_SUPERVISOR_PERSISTENT_RIG_H
 
+#include "common/ipc_layers.h"
 #include "rig.h"
 #include "store_place.h"
+
+struct ipc_execution_start;
+struct ipc_workspace_open;
 
 /* A helper that was asked for, with what it was told. */
 struct rig_helper {

@@ -14,6 +14,11 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
+#include "common/ipc_posture.h"
+#include "common/refusal.h"
 #include "fake_cgroup.h"
 #include "front/handlers.h"
 #include "rig.h"
@@ -55,11 +60,11 @@ static struct rig_sandbox take_created(uint32_t probe, uint32_t is_last)
 	struct rig_sandbox sandbox = { .stdio = { -1, -1, -1 } };
 	struct channel_message *message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
 
-	sandbox.slot = message->body.sandbox_create.slot;
-	sandbox.generation = message->body.sandbox_create.generation;
-	cr_assert_eq(message->body.sandbox_create.probe, probe);
-	cr_assert_eq(message->body.sandbox_create.lasts, 0);
-	cr_assert_eq(message->body.sandbox_create.is_last, is_last);
+	sandbox.slot = ipc_body(message, sandbox_create)->slot;
+	sandbox.generation = ipc_body(message, sandbox_create)->generation;
+	cr_assert_eq(ipc_body(message, sandbox_create)->probe, probe);
+	cr_assert_eq(ipc_body(message, sandbox_create)->lasts, 0);
+	cr_assert_eq(ipc_body(message, sandbox_create)->is_last, is_last);
 	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
 	return sandbox;
@@ -98,7 +103,7 @@ static uint32_t begin_in(struct rig_sandbox *sandbox, uint64_t number)
 
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(number), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	slot = rig_take(&sandbox->standby, IPC_TYPE_spawn)->body.spawn.slot;
+	slot = rig_body(&sandbox->standby, spawn)->slot;
 	rig_release();
 	return slot;
 }
@@ -238,7 +243,7 @@ Test(pool, one_that_ended_unseen_is_not_noticed_by_who_takes_it)
 	handlers_on_frontend(RIG_FRONTEND); /* before the loop sees the end */
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
-	own.slot = message->body.sandbox_create.slot;
+	own.slot = ipc_body(message, sandbox_create)->slot;
 	own.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
 	rig_answer(&rig, &own);
@@ -403,7 +408,7 @@ Test(pool, the_only_one_is_made_before_the_request_and_runs_it)
 	rig_take_nothing(&rig.factory);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	(void)rig_take(&only.init, IPC_TYPE_spawn_stdio);
-	spawn = &rig_take(&only.init, IPC_TYPE_spawn)->body.spawn;
+	spawn = rig_body(&only.init, spawn);
 	cr_expect_eq(spawn->probe, PROBE_FIRST, "it is proven by what runs in it");
 	cr_expect_eq(supervisor.sandboxes[only.slot].ephemeral.execution,
 		     &supervisor.executions[spawn->slot]);

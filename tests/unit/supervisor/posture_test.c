@@ -11,6 +11,12 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
+#include "common/ipc_posture.h"
+#include "common/limits_mode.h"
 #include "fake_cgroup.h"
 #include "front/handlers.h"
 #include "front/handlers_start.h"
@@ -24,7 +30,8 @@ static struct rig rig;
 
 static void forget(void)
 {
-	memset(supervisor.generations[0].postures, 0, sizeof(supervisor.generations[0].postures));
+	memset(supervisor.generations[0].postures, 0,
+	       PLAN_PROFILES_MAX * sizeof(*supervisor.generations[0].postures));
 }
 
 static void open_rig(void)
@@ -62,7 +69,7 @@ static void say_posture(const struct rig_sandbox *sandbox, uint32_t open)
 static uint32_t asked_of(const struct rig_sandbox *sandbox)
 {
 	(void)rig_take(&sandbox->init, IPC_TYPE_spawn_stdio);
-	return rig_take(&sandbox->init, IPC_TYPE_spawn)->body.spawn.probe;
+	return rig_body(&sandbox->init, spawn)->probe;
 }
 
 Test(posture, the_first_of_a_profile_is_probed)
@@ -77,7 +84,7 @@ Test(posture, the_first_of_a_profile_is_probed)
 	cr_assert_eq(asked_of(&second), PROBE_FIRST, "nothing is proven yet");
 	say_posture(&first, 0);
 	rig_report(&first, 0);
-	told = &rig_take(&rig.frontend, IPC_TYPE_profile_posture)->body.profile_posture;
+	told = rig_body(&rig.frontend, profile_posture);
 	cr_assert_str_eq(told->profile, "default");
 	cr_assert_eq(told->posture.limits, LIMITS_FALLBACK);
 	cr_assert_eq(told->posture.measured.landlock_abi, 7);
@@ -102,7 +109,7 @@ Test(posture, the_factory_is_told_that_it_will_be_probed)
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(1), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
-	cr_assert_eq(message->body.sandbox_create.probe, PROBE_FIRST);
+	cr_assert_eq(ipc_body(message, sandbox_create)->probe, PROBE_FIRST);
 }
 
 Test(posture, each_profile_is_probed_by_itself)
@@ -208,14 +215,14 @@ static void begin_alone(struct rig_sandbox *sandbox)
 	cr_assert_eq(handlers_start_probe(), 0);
 	frontend_regulate();
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
-	cr_assert_eq(message->body.sandbox_create.probe, PROBE_ALONE);
-	*sandbox = (struct rig_sandbox){ .slot = message->body.sandbox_create.slot,
+	cr_assert_eq(ipc_body(message, sandbox_create)->probe, PROBE_ALONE);
+	*sandbox = (struct rig_sandbox){ .slot = ipc_body(message, sandbox_create)->slot,
 					 .stdio = { -1, -1, -1 } };
 	sandbox->init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
 	message = rig_take(&sandbox->init, IPC_TYPE_spawn);
-	cr_assert_eq(message->body.spawn.probe, PROBE_ALONE);
-	cr_assert_eq(message->body.spawn.argv_size, 0);
+	cr_assert_eq(ipc_body(message, spawn)->probe, PROBE_ALONE);
+	cr_assert_eq(ipc_body(message, spawn)->argv_size, 0);
 	rig_answer(&rig, sandbox);
 }
 
@@ -245,7 +252,7 @@ Test(posture, no_client_is_heard_before_the_answer)
 	rig_take_nothing(&rig.frontend);
 	say_posture(&sandbox, 0);
 	rig_turn();
-	welcome = &rig_take(&rig.frontend, IPC_TYPE_welcome)->body.welcome;
+	welcome = rig_body(&rig.frontend, welcome);
 	cr_assert_str_eq(welcome->posture_profile, "default");
 	cr_assert_eq(welcome->posture.is_measured, 1);
 	cr_assert_eq(welcome->posture.measured.layers_untried, TCP_BIT | CGROUP_BIT);
@@ -342,7 +349,7 @@ Test(posture, limits_that_were_written_are_read_back)
 
 	say_posture(&sandbox, 0);
 	rig_report(&sandbox, 0);
-	told = &rig_take(&rig.frontend, IPC_TYPE_profile_posture)->body.profile_posture;
+	told = rig_body(&rig.frontend, profile_posture);
 	cr_assert(told->posture.measured.layers_closed & CGROUP_BIT);
 	cr_assert_eq(told->posture.limits, LIMITS_CGROUP);
 	cr_assert_eq(told->posture.controllers,

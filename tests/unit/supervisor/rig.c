@@ -15,7 +15,14 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
+#include "common/ipc_posture.h"
 #include "common/kernel.h"
+#include "common/limits_mode.h"
+#include "common/refusal.h"
 #include "front/frontend.h"
 #include "front/handlers.h"
 #include "persistent/store_client.h"
@@ -28,6 +35,7 @@
 #define TURNS 8
 
 static struct channel_message taken;
+static struct ipc_posture_full postures[PLAN_PROFILES_MAX];
 
 /* The store is in the test's own process: store_place.h opens it. */
 int store_connect(int socket)
@@ -55,6 +63,7 @@ void rig_open(struct rig *rig)
 	cr_assert_geq(supervisor.broker, 0);
 	small_plan_open(&supervisor.plan);
 	supervisor.generations[0].plan = supervisor.plan;
+	supervisor.generations[0].postures = postures;
 	for (size_t i = 0; i < PLAN_PROFILES_MAX; i++) /* a test of the probe says otherwise */
 		supervisor.generations[0].postures[i].is_measured = 1;
 	supervisor.plan_fd = fd_sealed_from_bytes("plan", RIG_PLAN, sizeof(RIG_PLAN));
@@ -160,8 +169,9 @@ struct channel_message *rig_take(const struct channel *channel, uint32_t type)
 
 	cr_assert_eq(result, 1, "no %s: %d", ipc_message(type)->name, result);
 	cr_assert_eq(taken.type, type, "%s (%s), not %s", ipc_message(taken.type)->name,
-		     taken.type == IPC_TYPE_execution_refused ? taken.body.execution_refused.detail
-							      : "-",
+		     taken.type == IPC_TYPE_execution_refused
+			     ? ipc_body(&taken, execution_refused)->detail
+			     : "-",
 		     ipc_message(type)->name);
 	return &taken;
 }
@@ -181,8 +191,7 @@ void rig_take_end(const struct channel *channel)
 
 const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t request)
 {
-	const struct ipc_execution_done *done =
-		&rig_take(&rig->frontend, IPC_TYPE_execution_done)->body.execution_done;
+	const struct ipc_execution_done *done = rig_body(&rig->frontend, execution_done);
 
 	cr_assert_eq(done->request, request);
 	return done;
@@ -199,8 +208,7 @@ void rig_take_internal(const struct rig *rig, uint64_t request, uint32_t stage, 
 
 void rig_take_refused(const struct rig *rig, uint64_t request, enum refusal reason)
 {
-	const struct ipc_execution_refused *refused =
-		&rig_take(&rig->frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+	const struct ipc_execution_refused *refused = rig_body(&rig->frontend, execution_refused);
 
 	cr_assert_eq(refused->request, request);
 	cr_assert_eq(refused->reason, reason, "%u", refused->reason);
@@ -230,12 +238,12 @@ struct rig_sandbox rig_begin(const struct rig *rig, uint64_t number)
 
 	rig_send(&rig->frontend, IPC_TYPE_execution_start, rig_request(number), NULL);
 	message = rig_take(&rig->frontend, IPC_TYPE_execution_started);
-	cr_assert_eq(message->body.execution_started.request, number);
+	cr_assert_eq(ipc_body(message, execution_started)->request, number);
 	memcpy(sandbox.stdio, message->fds, sizeof(sandbox.stdio));
 	memset(message->fds, -1, sizeof(message->fds));
 	message = rig_take(&rig->factory, IPC_TYPE_sandbox_create);
-	sandbox.slot = message->body.sandbox_create.slot;
-	sandbox.generation = message->body.sandbox_create.generation;
+	sandbox.slot = ipc_body(message, sandbox_create)->slot;
+	sandbox.generation = ipc_body(message, sandbox_create)->generation;
 	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
 	return sandbox;
@@ -328,5 +336,5 @@ void rig_take_standby(struct rig_sandbox *sandbox)
 	message->fds[0] = -1;
 	/* It has its streams before it has a request. */
 	message = rig_take(&sandbox->standby, IPC_TYPE_spawn_stdio);
-	cr_assert_eq(message->body.spawn_stdio.slot, STANDBY_SLOT);
+	cr_assert_eq(ipc_body(message, spawn_stdio)->slot, STANDBY_SLOT);
 }

@@ -11,7 +11,11 @@
 #include "base/state.h"
 #include "common/channel.h"
 #include "common/names.h"
+#include "common/refusal.h"
 #include "small_plan.h"
+
+struct ipc_execution_done;
+struct ipc_execution_start;
 
 /* The ends that the test holds. */
 struct rig {
@@ -57,6 +61,9 @@ void rig_send(const struct channel *channel, uint32_t type, const void *message,
 /* The next message from the supervisor, which must be of this type. Static storage until the next
  * call, which closes descriptors that are still in it. */
 struct channel_message *rig_take(const struct channel *channel, uint32_t type);
+
+/* Take the next message, which must be of type IPC_TYPE_name; its struct. */
+#define rig_body(from, name) ipc_body(rig_take(from, IPC_TYPE_##name), name)
 
 /* The supervisor said nothing. */
 void rig_take_nothing(const struct channel *channel);

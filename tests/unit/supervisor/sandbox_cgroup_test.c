@@ -8,6 +8,9 @@
 #include <criterion/criterion.h>
 
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
 #include "fake_cgroup.h"
 #include "persistent_rig.h"
 #include "run/execution.h"
@@ -43,7 +46,7 @@ static struct rig_sandbox begin_in_cgroup(void)
 		(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
 	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_cgroup);
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
-	sandbox.slot = message->body.sandbox_create.slot;
+	sandbox.slot = ipc_body(message, sandbox_create)->slot;
 	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
 	rig_answer(&rig, &sandbox);
@@ -68,7 +71,7 @@ Test(sandbox_cgroup, each_execution_has_a_leaf_of_its_own)
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	(void)rig_take(&first.init, IPC_TYPE_spawn_stdio);
 	(void)rig_take(&first.init, IPC_TYPE_spawn_cgroup);
-	cr_assert_eq(rig_take(&first.init, IPC_TYPE_spawn)->body.spawn.slot, 1);
+	cr_assert_eq(rig_body(&first.init, spawn)->slot, 1);
 	cr_assert(fake_cgroup_has(CGROUP "/e1"));
 	execution_kill(execution_find(RIG_FRONTEND, 2), VERDICT_CANCELLED);
 	cr_assert_str_eq(fake_cgroup_hear(CGROUP "/e1/cgroup.kill"), "1");

@@ -16,7 +16,15 @@
 #include <unistd.h>
 
 #include "base/loop.h"
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_init.h"
+#include "common/ipc_layers.h"
+#include "common/ipc_persistent.h"
+#include "common/layer_role.h"
+#include "common/refusal.h"
 #include "front/frontend.h"
 #include "persistent_rig.h"
 #include "run/execution.h"
@@ -76,14 +84,14 @@ Test(sandbox, the_first_execution_has_its_places_made)
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	for (uint32_t i = 0; i < 6; i++) {
 		message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
-		cr_assert_eq(message->body.sandbox_layer.number, i);
-		cr_assert_eq(message->body.sandbox_layer.mount, i / 3);
-		cr_assert_eq(message->body.sandbox_layer.role, roles[i % 3]);
+		cr_assert_eq(ipc_body(message, sandbox_layer)->number, i);
+		cr_assert_eq(ipc_body(message, sandbox_layer)->mount, i / 3);
+		cr_assert_eq(ipc_body(message, sandbox_layer)->role, roles[i % 3]);
 	}
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
-	cr_assert_eq(message->body.sandbox_create.slot, EPHEMERAL_MAX);
-	cr_assert_eq(message->body.sandbox_create.profile, 0);
-	cr_assert_eq(message->body.sandbox_create.layers, 6);
+	cr_assert_eq(ipc_body(message, sandbox_create)->slot, EPHEMERAL_MAX);
+	cr_assert_eq(ipc_body(message, sandbox_create)->profile, 0);
+	cr_assert_eq(ipc_body(message, sandbox_create)->layers, 6);
 	cr_assert_not(persistent_is_free("box"));
 }
 
@@ -104,7 +112,7 @@ Test(sandbox, what_lies_below_comes_the_highest_first)
 	for (uint32_t layer = meta.layers[meta.upper].parent; layer != STORE_NO_LAYER;
 	     layer = meta.layers[layer].parent) {
 		message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
-		cr_assert_eq(message->body.sandbox_layer.role, LAYER_LOWER);
+		cr_assert_eq(ipc_body(message, sandbox_layer)->role, LAYER_LOWER);
 		fd = store_layer(&meta, layer, "workspace", false);
 		cr_assert_eq(fstat(fd, &meant), 0);
 		cr_assert_eq(fstat(message->fds[0], &found), 0);
@@ -112,7 +120,8 @@ Test(sandbox, what_lies_below_comes_the_highest_first)
 		fd_close(&fd);
 	}
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
-	cr_assert_eq(message->body.sandbox_layer.role, LAYER_UPPER, "no empty one beside them");
+	cr_assert_eq(ipc_body(message, sandbox_layer)->role, LAYER_UPPER,
+		     "no empty one beside them");
 }
 
 Test(sandbox, executions_run_side_by_side)
@@ -148,7 +157,7 @@ Test(sandbox, an_end_is_for_one_execution)
 	first = persistent_begin(&rig, 1, "box");
 	second = persistent_join(&rig, 2, "box", &first);
 	rig_send(&rig.frontend, IPC_TYPE_execution_end, &end, NULL);
-	cr_assert_eq(rig_take(&first.init, IPC_TYPE_spawn_kill)->body.spawn_kill.slot, second.slot);
+	cr_assert_eq(rig_body(&first.init, spawn_kill)->slot, second.slot);
 	rig_take_nothing(&first.init);
 	rig_send(&first.init, IPC_TYPE_spawn_done,
 		 &(struct ipc_spawn_done){ .slot = second.slot, .status = SIGKILL }, NULL);
@@ -473,7 +482,7 @@ Test(sandbox, who_asks_while_it_stops_waits)
 	cr_assert(rig_is_killed(&only));
 	rig_turn();
 	message = rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	cr_assert_eq(message->body.execution_started.request, next.request);
+	cr_assert_eq(ipc_body(message, execution_started)->request, next.request);
 	cr_assert_eq(the_one()->state, SANDBOX_LIVE);
 	rig_end(&only);
 }
@@ -527,8 +536,7 @@ Test(sandbox, another_policy_holds_for_the_next_execution)
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	for (int i = 0; i < 6; i++)
 		(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
-	cr_assert_eq(
-		rig_take(&rig.factory, IPC_TYPE_sandbox_create)->body.sandbox_create.generation, 1);
+	cr_assert_eq(rig_body(&rig.factory, sandbox_create)->generation, 1);
 	rig_end(&only);
 }
 
@@ -554,8 +562,8 @@ Test(sandbox, files_are_worked_on_by_the_image)
 	(void)rig_take(&init, IPC_TYPE_spawn_stdio);
 	(void)rig_take(&init, IPC_TYPE_spawn_image);
 	message = rig_take(&init, IPC_TYPE_spawn);
-	cr_assert_str_eq((const char *)message->body.spawn.argv, "msp-file");
-	cr_assert_str_eq((const char *)message->body.spawn.argv + sizeof("msp-file"), "read");
+	cr_assert_str_eq((const char *)ipc_body(message, spawn)->argv, "msp-file");
+	cr_assert_str_eq((const char *)ipc_body(message, spawn)->argv + sizeof("msp-file"), "read");
 	fd_close(&init.fd);
 	fd_close(&supervisor.file_image);
 }

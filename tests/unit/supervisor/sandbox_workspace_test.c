@@ -11,7 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_factory.h"
+#include "common/ipc_start.h"
+#include "common/layer_role.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
 #include "front/frontend.h"
 #include "persistent_rig.h"
 #include "support.h"
@@ -55,8 +62,7 @@ static void make_working(uint32_t mode, const char *path)
 static void answer_workspace(const char *path)
 {
 	static struct ipc_workspace_open answer;
-	const struct ipc_workspace_ask *ask =
-		&rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
+	const struct ipc_workspace_ask *ask = rig_body(&launcher, workspace_ask);
 	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	cr_assert_geq(fd, 0);
@@ -80,7 +86,7 @@ Test(sandbox_workspace, its_workspace_is_opened_by_the_launcher)
 	answer_workspace("/usr");
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
-	cr_assert_eq(message->body.sandbox_layer.role, LAYER_LOWER);
+	cr_assert_eq(ipc_body(message, sandbox_layer)->role, LAYER_LOWER);
 	cr_assert_eq(fstat(message->fds[0], &found), 0);
 	cr_assert_eq(stat("/usr", &meant), 0);
 	cr_assert_eq(found.st_ino, meant.st_ino);
@@ -106,7 +112,7 @@ Test(sandbox_workspace, a_model_is_asked_about_as_one)
 		RIG_FRONTEND->is_broker = rows[i].is_broker;
 		rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(i, name),
 			 NULL);
-		ask = &rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
+		ask = rig_body(&launcher, workspace_ask);
 		cr_expect_eq(ask->is_person, rows[i].expected, "%u", i);
 		bad.number = ask->number;
 		rig_send(&launcher, IPC_TYPE_workspace_bad, &bad, NULL);
@@ -117,8 +123,7 @@ Test(sandbox_workspace, a_model_is_asked_about_as_one)
 static uint32_t asked_as(void)
 {
 	static struct ipc_workspace_open answer = { .path = "/usr" };
-	const struct ipc_workspace_ask *ask =
-		&rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
+	const struct ipc_workspace_ask *ask = rig_body(&launcher, workspace_ask);
 	const uint32_t is_person = ask->is_person;
 	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -140,7 +145,7 @@ Test(sandbox_workspace, a_model_that_joins_is_asked_about_too)
 	memset(RIG_FRONTEND->opened, 0, sizeof(RIG_FRONTEND->opened));
 	RIG_FRONTEND->is_broker = true;
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
-	bad.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	bad.number = rig_body(&launcher, workspace_ask)->number;
 	rig_send(&launcher, IPC_TYPE_workspace_bad, &bad, NULL);
 	rig_take_refused(&rig, 2, REFUSAL_WORKSPACE);
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(3, "box"), NULL);
@@ -171,11 +176,11 @@ Test(sandbox_workspace, a_workspace_that_may_not_be_is_refused_in_the_launchers_
 
 	make_working(WORKSPACE_READ, "/usr");
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
-	bad.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	bad.number = rig_body(&launcher, workspace_ask)->number;
 	rig_send(&launcher, IPC_TYPE_workspace_bad, &bad, NULL);
 	message = rig_take(&rig.frontend, IPC_TYPE_execution_refused);
-	cr_assert_eq(message->body.execution_refused.reason, REFUSAL_WORKSPACE);
-	cr_assert_str_eq(message->body.execution_refused.detail, bad.text);
+	cr_assert_eq(ipc_body(message, execution_refused)->reason, REFUSAL_WORKSPACE);
+	cr_assert_str_eq(ipc_body(message, execution_refused)->detail, bad.text);
 }
 
 Test(sandbox_workspace, without_a_launcher_no_workspace_is_opened)

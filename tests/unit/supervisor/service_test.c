@@ -15,7 +15,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_client.h"
+#include "common/ipc_factory.h"
+#include "common/limits_mode.h"
 #include "front/handlers.h"
 #include "rig.h"
 #include "support.h"
@@ -108,7 +112,7 @@ Test(service, it_says_how_it_is)
 	client.fd = connect_once();
 	memcpy(ask.schema, ipc_schema_hash, sizeof(ask.schema));
 	rig_send(&client, IPC_TYPE_status_ask, &ask, NULL);
-	status = &rig_take(&client, IPC_TYPE_status)->body.status;
+	status = rig_body(&client, status);
 	cr_assert_eq(status->clients, 1, "it only asks");
 	cr_assert_eq(status->clients_max, FRONTENDS_MAX);
 	cr_assert_eq(status->executions, 1);
@@ -139,8 +143,7 @@ Test(service, one_client_too_many_is_told)
 	}
 	client.fd = connect_once();
 	rig_turn();
-	cr_assert_eq(rig_take(&client, IPC_TYPE_client_end)->body.client_end.reason,
-		     CLIENT_END_FULL);
+	cr_assert_eq(rig_body(&client, client_end)->reason, CLIENT_END_FULL);
 	rig_take_end(&client);
 	cr_assert_eq(frontend_count(true), FRONTENDS_MAX);
 }

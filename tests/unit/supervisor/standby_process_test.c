@@ -9,6 +9,8 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
 #include "persistent_rig.h"
 #include "run/execution.h"
 #include "run/sandbox.h"
@@ -82,7 +84,7 @@ static void ask(uint64_t number)
 
 static void take_kill(const struct rig_sandbox *box)
 {
-	cr_assert_eq(rig_take(&box->init, IPC_TYPE_spawn_kill)->body.spawn_kill.slot, STANDBY_SLOT);
+	cr_assert_eq(rig_body(&box->init, spawn_kill)->slot, STANDBY_SLOT);
 	rig_take_end(&box->standby);
 }
 
@@ -127,7 +129,7 @@ Test(standby_process, a_terminal_is_asked_of_the_init)
 	request->use_tty = 1;
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
 	take_kill(&box);
-	cr_assert_eq(rig_take(&box.init, IPC_TYPE_spawn)->body.spawn.use_tty, 1);
+	cr_assert_eq(rig_body(&box.init, spawn)->use_tty, 1);
 	rig_end(&box);
 }
 
@@ -138,7 +140,7 @@ Test(standby_process, one_that_ended_unseen_is_not_noticed)
 	say_ready(&box);
 	fd_close(&box.standby.fd);
 	ask(2);
-	cr_assert_eq(rig_take(&box.init, IPC_TYPE_spawn_kill)->body.spawn_kill.slot, STANDBY_SLOT);
+	cr_assert_eq(rig_body(&box.init, spawn_kill)->slot, STANDBY_SLOT);
 	persistent_take_spawn(&box, &box.init);
 	say_gone(&box);
 	finish(&box, box.slot, 2);

@@ -13,6 +13,8 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
 #include "persistent_rig.h"
 #include "run/sandbox.h"
 #include "support.h"
@@ -57,23 +59,23 @@ static struct told take_words(const struct channel *init)
 {
 	struct told told = { .output = -1 };
 	struct channel_message *message = rig_take(init, IPC_TYPE_spawn_code);
-	const uint32_t slot = message->body.spawn_code.slot;
+	const uint32_t slot = ipc_body(message, spawn_code)->slot;
 
-	memcpy(told.path, message->body.spawn_code.path, sizeof(told.path));
+	memcpy(told.path, ipc_body(message, spawn_code)->path, sizeof(told.path));
 	message = rig_take(init, IPC_TYPE_spawn);
-	told.slot = message->body.spawn.slot;
+	told.slot = ipc_body(message, spawn)->slot;
 	cr_assert(slot == told.slot || slot == STANDBY_SLOT);
-	told.feed = message->body.spawn.feed;
-	told.argv_size = message->body.spawn.argv_size;
+	told.feed = ipc_body(message, spawn)->feed;
+	told.argv_size = ipc_body(message, spawn)->argv_size;
 	cr_assert_leq(told.argv_size, sizeof(told.argv));
-	memcpy(told.argv, message->body.spawn.argv, told.argv_size);
+	memcpy(told.argv, ipc_body(message, spawn)->argv, told.argv_size);
 	return told;
 }
 
 static struct told take(const struct channel *init)
 {
 	struct channel_message *message = rig_take(init, IPC_TYPE_spawn_stdio);
-	const uint32_t slot = message->body.spawn_stdio.slot;
+	const uint32_t slot = ipc_body(message, spawn_stdio)->slot;
 	const int output = message->fds[1];
 	struct told told;
 
@@ -120,7 +122,7 @@ static struct told take_waiting(const struct channel *init)
 
 static void take_kill(const struct channel *init, uint32_t slot)
 {
-	cr_assert_eq(rig_take(init, IPC_TYPE_spawn_kill)->body.spawn_kill.slot, slot);
+	cr_assert_eq(rig_body(init, spawn_kill)->slot, slot);
 }
 
 static struct ipc_code_start *code_request(uint64_t number)

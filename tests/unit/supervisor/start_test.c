@@ -19,7 +19,9 @@
 
 #include "audit_peer.h"
 #include "common/fd.h"
+#include "common/ipc_start.h"
 #include "common/kernel.h"
+#include "common/limits_mode.h"
 #include "rig.h"
 #include "support.h"
 

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "common/denial.h"
+#include "common/end_reason.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_init.h"
 #include "rig.h"
 #include "run/execution.h"
 
