@@ -17,6 +17,7 @@
 #include "mcp/changes_job.h"
 #include "mcp/errand.h"
 #include "mcp/params.h"
+#include "mcp/roots.h"
 #include "mcp/sandbox_room.h"
 #include "mcp/sandbox_view.h"
 #include "mcp/sandboxes.h"
@@ -34,6 +35,10 @@ enum create_param {
 /* Ten years; the profile's maximum holds anyway. */
 #define TTL_S_MAX 315360000
 
+/* The workspace that stands for the client's root, and the name of the question for it. */
+#define ROOT_WORD "."
+#define ROOTS_KEY "roots"
+
 /* In the order of enum workspace_mode, from COPY on. */
 static const char *const mode_names[] = { "copy-on-write", "read-only", "read-write", NULL };
 
@@ -46,9 +51,10 @@ static const struct tool_param params[CREATE_PARAMS] = {
 	[CREATE_WORKSPACE] = { .name = "workspace",
 			       .kind = PARAM_TEXT,
 			       .bytes_max = IPC_PATH_MAX - 1,
-			       .description = "The user's project, an absolute path; usually "
-					      "the directory that the client was started in. "
-					      "Omitted: empty." },
+			       .description =
+				       "The user's project, an absolute path; usually "
+				       "the directory that the client was started in. \".\": "
+				       "the client's root. Omitted: empty." },
 	[CREATE_MODE] = { .name = "workspace_mode",
 			  .kind = PARAM_NAME,
 			  .names = mode_names,
@@ -319,7 +325,7 @@ static const char *check_name(const char *name)
 
 static const char *check_workspace(const char *workspace, bool is_given, bool has_mode)
 {
-	if (is_given && workspace[0] != '/')
+	if (is_given && workspace[0] != '/' && strcmp(workspace, ROOT_WORD) != 0)
 		return "The argument `workspace` must be an absolute path of a directory on the "
 		       "user's machine. Leave it out to begin with an empty /workspace.";
 	if (!is_given && has_mode)
@@ -362,6 +368,32 @@ static const char *fill_request(struct json_value *const *values, struct ipc_san
 					 values[CREATE_MODE] != NULL);
 }
 
+/* Put the client's root in the place of its word. Returns false if the call has ended or waits. */
+static bool take_root(struct call *call, struct ipc_sandbox_new *wanted)
+{
+	struct buffer problem = { 0 };
+	const struct ask_input *input;
+	bool is_taken;
+
+	if (strcmp(wanted->workspace, ROOT_WORD) != 0)
+		return true;
+	if (!call_can_ask(call, ASK_ROOTS)) {
+		call_fail_text(call, "This client has no roots, so that `workspace` must be an "
+				     "absolute path of a directory on the user's machine.");
+		return false;
+	}
+	input = call_ask(call, ROOTS_KEY, ASK_ROOTS, NULL);
+	if (!input) {
+		call_await(call);
+		return false;
+	}
+	is_taken = roots_take_only(input, wanted->workspace, sizeof(wanted->workspace), &problem);
+	if (!is_taken)
+		call_fail(call, &problem);
+	buffer_done(&problem);
+	return is_taken;
+}
+
 static void create_sandbox(struct call *call, const struct json_document *document,
 			   struct json_value *const *values)
 {
@@ -371,9 +403,10 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 	const char *problem = fill_request(values, wanted);
 
 	(void)document;
-	if (problem) {
-		free(creation);
+	if (problem)
 		call_fail_text(call, problem);
+	if (problem || !take_root(call, wanted)) {
+		free(creation);
 		return;
 	}
 	(void)strncpy(wanted->owner, sandboxes_owner(session->host, session->principal),
@@ -393,5 +426,6 @@ const struct tool tool_create_sandbox = {
 		       "project; changes stay in the sandbox until apply_changes.",
 	.params = params,
 	.param_count = CREATE_PARAMS,
+	.may_ask = true,
 	.handler = create_sandbox,
 };

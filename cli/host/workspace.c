@@ -22,6 +22,10 @@
 /* As many as a file can name, and the client's own. */
 #define OPEN_MAX 64
 
+/* A path in a command line of a message, and the reason in one. */
+#define WORD_MAX 200
+#define REASON_MAX 320
+
 /* One question. */
 struct question {
 	const char *path;
@@ -179,27 +183,40 @@ static void list_policys(const struct plan *plan, char *ret, size_t room)
 		format_append(ret, room, "%s%.200s", at == path ? "" : ", ", at);
 }
 
+/* Return the word for a command line to open the path: itself if a shell takes it as it is. A model
+ * may have chosen it. */
+static const char *word_of(const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/._-+@";
+	const size_t size = strspn(path, plain);
+
+	return path[size] == '\0' && size <= WORD_MAX ? path : "DIR";
+}
+
 /* Refuse: no directory was named, and the one that msp was started in is none for this. */
 static int refuse_start(const struct question *question)
 {
-	static const char remedy[] =
-		"the operator can open one: 'msp serve --workspace DIR', or 'workspaces' in the "
-		"configuration";
 	const struct workspaces *workspaces = question->workspaces;
+	const char *word = word_of(question->path);
 	char problem[SHOWN_TEXT_MAX];
 	char path[IPC_PATH_MAX];
+	char reason[REASON_MAX] = "";
 
-	if (workspaces->count == 0)
-		return refuse_path(question, "no directory of the host is open to requests; %s",
-				   remedy);
-	name_of(workspaces->list[0], path);
-	if (check_shown(workspaces->list[0], path, question->plan, problem) == 0)
-		return 0;
-	return refuse_path(
-		question,
-		"no directory of the host is open to requests, since none was named and "
-		"'%.200s', where msp was started, is or holds what no sandbox may see; %s",
-		path, remedy);
+	if (workspaces->count > 0) {
+		name_of(workspaces->list[0], path);
+		if (check_shown(workspaces->list[0], path, question->plan, problem) == 0)
+			return 0;
+		format_text(reason, sizeof(reason),
+			    ", since none was named and '%.200s', where msp was started, is or "
+			    "holds what no sandbox may see",
+			    path);
+	}
+	return refuse_path(question,
+			   "no directory of the host is open to requests%s; the operator can open "
+			   "it: 'msp client-config --workspace %s CLIENT', 'msp serve --workspace "
+			   "%s', or 'workspaces' in the configuration",
+			   reason, word, word);
 }
 
 /* `fd` is what the path leads to, or what is nearest above it. */

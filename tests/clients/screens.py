@@ -75,9 +75,9 @@ def page_screen(name):
 # --- the question before an apply -----------------------------------------------------------
 
 
-def apply_script(project):
+def apply_script(workspace):
     """The calls of a model that changes a file and adds one that the host executes."""
-    return [("create_sandbox", {"name": "build", "workspace": project}),
+    return [("create_sandbox", {"name": "build", "workspace": workspace}),
             ("run_command", {"sandbox": "build",
                              "command": f"echo new > README; echo x > {HELD}"}),
             *[("apply_changes", {"sandbox": "build"})] * 4]
@@ -109,7 +109,8 @@ def assert_answered(case, agent, count, reason, expected):
 
 
 def claude_apply(case):
-    with terminal_agents.ClaudeCode(apply_script) as agent:
+    """It has a root, the project."""
+    with terminal_agents.ClaudeCode(lambda _: apply_script(".")) as agent:
         screen = see_question(case, agent, "▸ apply nothing")
         yield "claude-question", cut(screen, agent.home, "^──")
         agent.press("Escape")
@@ -176,8 +177,8 @@ def codex_apply(case):
 
 def gemini_apply(case):
     """It has no question of a server's: it asks before each call, and the user runs `msp apply`. A
-    failed call is not shown, so that the user depends on the model."""
-    with terminal_agents.GeminiCli(lambda project: apply_script(project)[:3],
+    failed call is not shown, so that the user depends on the model. It has a root, the project."""
+    with terminal_agents.GeminiCli(lambda _: apply_script(".")[:3],
                                    closing=tell_failure) as agent:
         agent.see('Allow execution of MCP tool "create_sandbox"', "● 1. Allow once")
         agent.press("Enter")

@@ -219,7 +219,9 @@ class Requests(Asked):
             with self.subTest(cwd=cwd):
                 opener = self.serve(cwd=cwd)
                 self.assert_refused(opener, self.project, "where msp was started, is or holds what")
-                self.assert_refused(opener, cwd, r"msp serve --workspace DIR")
+                self.assert_refused(opener, self.project,
+                                    f"msp client-config --workspace {self.project} CLIENT")
+                self.assert_refused(opener, self.project + " x", r"--workspace DIR CLIENT")
                 self.assert_opened(opener, self.project, self.project, is_person=1)
 
 

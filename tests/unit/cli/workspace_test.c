@@ -256,18 +256,25 @@ Test(workspace, nothing_is_told_of_what_is_outside)
 
 Test(workspace, started_in_what_is_protected)
 {
-	static const char remedy[] = "msp serve --workspace DIR";
+	static const char remedy[] = "'msp serve --workspace DIR'";
+	char named[IPC_PATH_MAX + 64];
 
+	(void)snprintf(named, sizeof(named), "'msp client-config --workspace %s CLIENT'",
+		       in("home/project"));
 	serve_in(in("home"), NULL);
 	expect_refused(in("home/project"), false, "/home', where msp was started, is or holds");
-	cr_expect_not_null(strstr(text, remedy), "%s", text);
+	cr_expect_not_null(strstr(text, named), "%s", text);
 	serve_in("/", NULL);
 	expect_refused(in("home/project"), false, "'/', where msp was started, is or holds");
 	serve_in(in("home/.ssh"), NULL);
 	expect_refused(in("home/.ssh"), false, "where msp was started, is or holds");
 	workspaces_close(&own);
 	expect_refused(in("home/project"), false, "no directory of the host is open to requests;");
-	cr_expect_not_null(strstr(text, remedy), "%s", text);
+	cr_expect_not_null(strstr(text, named), "%s", text);
+	/* A shell would not take these as they are. */
+	expect_refused("/home/a b", false, remedy);
+	expect_refused("/home/$(id)", false, remedy);
+	expect_refused("/home/x;id", false, remedy);
 	expect_open(in("home/project"), true, in("home/project"));
 }
 
