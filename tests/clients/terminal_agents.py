@@ -29,7 +29,7 @@ profiles:
 def make_home():
     """A new home whose path is as long as /home/user, so that screens keep their columns."""
     while True:
-        path = "/tmp/" + "".join(random.choices(string.ascii_lowercase, k=5))
+        path = "/tmp/tmp" + "".join(random.choices(string.ascii_lowercase, k=2))
         try:
             os.mkdir(path, 0o700)
             return path
