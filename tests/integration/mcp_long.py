@@ -73,10 +73,19 @@ class Case(unittest.TestCase):
         text = self.write(handle, data, wait_ms=10000)
         return text if part in text else text + self.read_until(handle, part)
 
-    def listed(self):
-        result = self.call("list_sandboxes")
+    def listed(self, **arguments):
+        result = self.call("list_sandboxes", **arguments)
         self.assertEqual(support.json.loads(support.text_of(result)), result["structuredContent"])
         return result["structuredContent"]
+
+    def all_listed(self):
+        """The sandboxes of all pages."""
+        page = self.listed()
+        found = page["sandboxes"]
+        while "next_offset" in page:
+            page = self.listed(offset=page["next_offset"])
+            found = found + page["sandboxes"]
+        return found
 
     def broker(self):
         found = find(self.server.process.pid, "msp-broker")
@@ -290,7 +299,7 @@ class Handles(Case):
 
     def test_a_hundred_in_the_background(self):
         handles = [self.start(f"sleep 3; echo number-{index}; sleep 0.2") for index in range(100)]
-        self.assertEqual(len(self.listed()["sandboxes"]), 100)
+        self.assertEqual(len(self.all_listed()), 100)
         for index, handle in enumerate(handles):
             self.assertIn(f"number-{index}\n", self.read_until(handle, "[exit 0"))
 
