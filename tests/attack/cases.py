@@ -65,7 +65,7 @@ CASES = {
     "T15": case("empty, broken and half-written policies",
                 FAULT + "hostile_frontend.py: test_a_policy_with_changed_bytes",
                 INTEGRATION + "service_reload.py: test_what_runs_is_left_alone",
-                INTEGRATION + "service_reload.py: test_without_the_launcher_it_stays_as_it_is",
+                INTEGRATION + "service_reload.py: test_without_the_launcher_it_ends",
                 absent="a proxy that could be killed"),
     "T16": case("host names that are read in two ways", absent="an allow-list of hosts"),
     "T17": case("ways to the network around what the environment says",

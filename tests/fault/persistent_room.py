@@ -412,7 +412,8 @@ class Slow(Case):
                 break
         else:
             self.fail("msp-layers was never seen")
-        self.assertEqual(sorted(os.listdir(self.place.path("sandboxes", made))), ["count", "meta"])
+        self.assertEqual(sorted(os.listdir(self.place.path("sandboxes", made))),
+                         ["count", "journal", "meta"])
         self.assert_all_well()
 
 

@@ -33,7 +33,7 @@ def read_enum(text, name):
 IPC_LAYERS = ipc.read_common("ipc_layers.h")
 OPERATIONS = read_enum(IPC_LAYERS, "layers_operation")
 ROLES = read_enum(IPC_LAYERS, "layers_role")
-STEPS = read_enum(ipc.read_common("ipc_persistent.h"), "changes_step")
+STEPS = read_enum(ipc.read_common("ipc_changes.h"), "changes_step")
 KINDS = ["none"] + re.findall(r'^CHANGE\(\w+, "(\w+)"', ipc.read_common("changes.def"), re.M)
 FLAGS = read_enum(ipc.read_common("changes.h"), "change_flag")
 TEXT, HELD_TOO, FROM_CHECKPOINT = 1, 2, 4
