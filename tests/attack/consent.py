@@ -5,6 +5,7 @@ sees or that turn the text around, in contents, names and link targets; links wh
 does not show. The controls: the same bytes are really there, reach `git apply` and
 `read_sandbox_file`
 unchanged, and letters of scripts from right to left stay as they are."""
+import json
 import os
 import pty
 import select
@@ -201,8 +202,10 @@ class ToAnAgent(persistent_mcp.Case):
         self.problem("apply_changes", sandbox=self.box)
         message = self.server.asked[0]["message"]
         self.assertEqual(found_hidden(message), [])
-        self.assertIn(r'.bashrc -> "/home/user/.ssh/\342\200\256id\342\200\213"', message)
-        self.assertRegex(message, r"^[^\n]{1,100}\n[^\n]{1,110}$")
+        self.assertRegex(message, r"^[^\n]{1,100}\n1 can run by itself; 2 lead outside$")
+        # What the two lines cannot name, no answer applies.
+        self.assertNotIn("apply everything", json.dumps(self.server.asked[0]))
+        self.assertIn("apply all but held", json.dumps(self.server.asked[0]))
 
     def test_the_resource(self):
         content = self.server.request("resources/read", {"uri": f"sandbox://{self.box}/diff"})

@@ -24,8 +24,17 @@
 static char place[] = "/tmp/msp-test-XXXXXX";
 static char text[AUDIT_FILE_BYTES + 1];
 
+static void on_alarm(int number)
+{
+	(void)number;
+}
+
+/* As in main.c: a writer that waits for the lock is interrupted. */
 static void make_place(void)
 {
+	const struct sigaction alarm = { .sa_handler = on_alarm };
+
+	cr_assert_eq(sigaction(SIGALRM, &alarm, NULL), 0);
 	cr_assert(mkdtemp(place));
 }
 
@@ -197,18 +206,11 @@ Test(audit_file, killed_writers)
 	cr_expect_gt(link.seq, torn);
 }
 
-static void on_alarm(int number)
-{
-	(void)number;
-}
-
 Test(audit_file, a_lock_that_is_kept)
 {
-	const struct sigaction alarm = { .sa_handler = on_alarm };
 	int head = file_of(AUDIT_HEAD, O_RDWR | O_CREAT);
 	uint64_t before;
 
-	cr_assert_eq(sigaction(SIGALRM, &alarm, NULL), 0);
 	open_log();
 	cr_assert_eq(flock(head, LOCK_EX), 0);
 	before = clock_now_us();
