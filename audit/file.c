@@ -24,6 +24,7 @@
 /* How the end of the log was found. */
 enum found {
 	FOUND_WHOLE,
+	FOUND_NEXT, /* the head is one record behind */
 	FOUND_OPEN, /* only the last newline is missing */
 	FOUND_TORN,
 	FOUND_EDITED,  /* the last record is not the one that was written */
@@ -167,38 +168,50 @@ static bool is_rotated(const struct audit_head *head)
 	return is_end;
 }
 
-/* Is a whole line in the buffer the record that follows the head's? Then the head becomes its. */
-static bool take_next(struct audit_head *head, size_t line_size)
+/* Is a whole line the record that follows the head's? Then the head becomes its. */
+static bool take_next(struct audit_head *head, const char *bytes, size_t line_size)
 {
 	struct audit_link next;
 
-	if (!audit_link_read(buffer, line_size, &next) || !next.is_intact ||
+	if (!audit_link_read(bytes, line_size, &next) || !next.is_intact ||
 	    next.seq != head->seq + 1 || strcmp(next.previous, head->hash) != 0 ||
-	    memchr(buffer, '\n', line_size) != buffer + line_size - 1)
+	    memchr(bytes, '\n', line_size) != bytes + line_size - 1)
 		return false;
 	head->seq = next.seq;
 	memcpy(head->hash, next.hash, sizeof(head->hash));
 	return true;
 }
 
-/* Examine the bytes between `from`, the end that the head knows, and the end of the file. */
+/* Examine the bytes between `from`, the end that the head knows, and the end of the file: the next
+ * record, or a torn one, which may have its newline and the record about it already. */
 static enum found examine_rest(struct audit_head *head, uint64_t from, uint64_t size)
 {
 	const size_t rest = (size_t)(size - from);
+	const char *end;
+	size_t line_size;
+	bool is_next;
 
 	head->size = from;
 	if (rest == 0)
 		return FOUND_WHOLE;
 	if (size - from >= sizeof(buffer) || !read_at(file.log, from, rest))
 		return FOUND_LONG;
-	if (take_next(head, rest)) {
+	end = memchr(buffer, '\n', rest);
+	line_size = end ? (size_t)(end - buffer) + 1 : rest;
+	if (end && line_size < rest && audit_is_torn(buffer, line_size - 1, head->seq + 1))
+		is_next = take_next(head, end + 1, rest - line_size);
+	else
+		is_next = take_next(head, buffer, rest);
+	if (is_next) {
 		head->size = size;
-		return FOUND_WHOLE;
+		return FOUND_NEXT;
 	}
-	if (!audit_is_torn(buffer, rest, head->seq + 1))
+	if (line_size < rest || !audit_is_torn(buffer, end ? line_size - 1 : rest, head->seq + 1))
 		return FOUND_LONG;
+	if (end)
+		return FOUND_TORN;
 	buffer[rest] = '\n';
-	return take_next(head, rest + 1) ? FOUND_OPEN : FOUND_TORN;
+	return take_next(head, buffer, rest + 1) ? FOUND_OPEN : FOUND_TORN;
 }
 
 /* Without a head there is nothing yet, or at most a first record whose writer was killed. */
@@ -251,13 +264,20 @@ static int write_at(int fd, uint64_t at, const char *bytes, size_t size)
 	return 0;
 }
 
+static int save_head(const struct audit_head *head)
+{
+	char text[AUDIT_HEAD_BYTES];
+
+	audit_head_write(head, text);
+	return write_at(file.head, 0, text, sizeof(text));
+}
+
 /* A record at the end that `head` says; moves it. After an error the log ends where it did. */
 static int put_line(struct audit_head *head, const struct ipc_audit_record *record)
 {
 	struct timespec now;
 	struct audit_head next = { .seq = head->seq + 1 };
 	struct audit_stamp stamp = { .seq = next.seq, .pid = file.pid, .lost = file.lost };
-	char text[AUDIT_HEAD_BYTES];
 	int error;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
@@ -265,10 +285,8 @@ static int put_line(struct audit_head *head, const struct ipc_audit_record *reco
 	audit_line_write(&line, &stamp, record, head->hash, next.hash);
 	next.size = head->size + line.used;
 	error = write_at(file.log, head->size, line.bytes, line.used);
-	if (!error) {
-		audit_head_write(&next, text);
-		error = write_at(file.head, 0, text, sizeof(text));
-	}
+	if (!error)
+		error = save_head(&next);
 	if (error) {
 		(void)ftruncate(file.log, (off_t)head->size); /* else it is found torn */
 		return error;
@@ -298,12 +316,16 @@ static int end_line(struct audit_head *head, uint64_t size)
 
 static int close_off(struct audit_head *head, uint64_t size)
 {
-	const size_t torn = (size_t)(size - head->size);
+	size_t torn = (size_t)(size - head->size); /* examine_rest() left it in the buffer */
+	const bool is_ended = buffer[torn - 1] == '\n';
 	uint8_t hash[SHA256_BYTES];
-	int error;
+	int error = 0;
 
-	sha256(buffer, torn, hash); /* examine_rest() left it there */
-	error = end_line(head, size);
+	torn -= is_ended;
+	sha256(buffer, torn, hash);
+	head->size = size;
+	if (!is_ended)
+		error = end_line(head, size);
 	return error ? error
 		     : put_own(head, AUDIT_TORN,
 			       (struct audit_field[]){ AUDIT_NUMBER(bytes, torn),
@@ -381,8 +403,11 @@ int audit_file_add(const struct ipc_audit_record *record)
 		error = end_line(&head, size);
 	else if (found == FOUND_TORN)
 		error = close_off(&head, size);
-	else if (found != FOUND_WHOLE)
+	else if (found != FOUND_WHOLE && found != FOUND_NEXT)
 		error = tell_broken(&head, found, size);
+	/* Before the next record: else two kills in a row leave the head two records behind. */
+	if (!error && (found == FOUND_NEXT || found == FOUND_OPEN))
+		error = save_head(&head);
 	if (!error && head.size > AUDIT_FILE_BYTES - AUDIT_LINE_MAX)
 		error = rotate_log(&head);
 	if (!error)

@@ -206,6 +206,54 @@ Test(audit_file, killed_writers)
 	cr_expect_gt(link.seq, torn);
 }
 
+static void put_file(const char *name, const char *bytes, size_t size)
+{
+	int fd = file_of(name, O_WRONLY | O_CREAT | O_TRUNC);
+
+	cr_assert_eq(fd_write_all(fd, bytes, size), 0);
+	fd_close(&fd);
+}
+
+/* Add a record to this log, whose head knows less of it: a writer was killed. */
+static void go_on(const char *head, const char *log, size_t log_size, bool is_torn)
+{
+	size_t size;
+
+	put_file(AUDIT_HEAD, head, AUDIT_HEAD_BYTES);
+	put_file("audit.jsonl", log, log_size);
+	open_log();
+	cr_assert_eq(add_one(), 0);
+	size = read_file("audit.jsonl");
+	cr_expect_not(memmem(text, size, "\"chain_broken\"", 14), "%.*s", (int)size, text);
+	cr_expect_eq(memmem(text, size, "\"event\":\"torn\"", 14) != NULL, is_torn);
+}
+
+Test(audit_file, a_recovery_is_killed_too)
+{
+	static const char torn[] = "{\"seq\":4,\"time_us\":12\n";
+	static char log[8192];
+	char heads[4][AUDIT_HEAD_BYTES];
+	size_t sizes[4];
+
+	open_log();
+	for (int i = 0; i < 4; i++) {
+		cr_assert_eq(add_one(), 0);
+		sizes[i] = read_file("audit.jsonl");
+		memcpy(log, text, sizes[i]);
+		cr_assert_eq(read_file(AUDIT_HEAD), (size_t)AUDIT_HEAD_BYTES);
+		memcpy(heads[i], text, AUDIT_HEAD_BYTES);
+	}
+	go_on(heads[2], log, sizes[3], false); /* behind a record */
+	go_on(heads[2], log, sizes[3] - 1, false);
+	memcpy(log + sizes[2], torn, sizeof(torn));
+	go_on(heads[2], log, sizes[2] + sizeof(torn) - 2, true);
+	go_on(heads[2], log, sizes[2] + sizeof(torn) - 1, true); /* behind its newline */
+	sizes[3] = read_file("audit.jsonl");
+	memcpy(log, text, sizes[3]);
+	sizes[3] = (size_t)((char *)memrchr(log, '\n', sizes[3] - 1) - log) + 1;
+	go_on(heads[2], log, sizes[3], true); /* behind the record about it */
+}
+
 Test(audit_file, a_lock_that_is_kept)
 {
 	int head = file_of(AUDIT_HEAD, O_RDWR | O_CREAT);
