@@ -163,6 +163,11 @@ class Walk(unittest.TestCase):
         else:
             self.assertTrue(self.is_whole(result), result)
 
+    def is_too_early(self, result):
+        """Whether no workload may have run: its request was not sent. An init that the factory has
+        cloned needs it no more, and can end its work before the supervisor sees the death."""
+        return result.boundary in self.early and result.victim != "factory"
+
     def tearDown(self):
         self.doCleanups()
         self.assertEqual(shared["bystander"].wait_others_gone(), [])
@@ -197,7 +202,7 @@ class Run(Walk):
                                     *([KILLED] if result.victim == "workload" else [])), result)
         if result.code == REFUSED_START:
             self.assertRegex(result.errors, r"(?m)^msp: run: .", result)
-        if result.boundary in self.early:
+        if self.is_too_early(result):
             self.assertEqual((result.code, result.output), (REFUSED_START, ""), result)
         if result.code == 7:
             self.assertEqual(result.output, "up\n", result)
@@ -255,7 +260,7 @@ class Serve(Walk):
         for number, word in enumerate(("one", "two"), 1):
             if number in result.output and not self.is_answer(result.output, number, word):
                 self.assertTrue(result.output[number]["result"]["isError"], result)
-        if result.boundary in self.early:
+        if self.is_too_early(result):
             self.assertFalse(self.is_answer(result.output, 1, "one"), result)
         if result.boundary.name == "supervisor ends":
             return  # it has said how
