@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/ipc_all.h"
-
 /* A finding when `claim` is false: its line says more than a stack without one. */
 #define must(claim) property_must((claim), __FILE__, __LINE__, #claim)
 void property_must(bool claim, const char *file, int line, const char *text);
