@@ -134,11 +134,12 @@ static void put_sets(struct json_writer *writer, const struct ipc_posture_full *
 void posture_put(struct json_writer *writer, const struct posture *posture, const char *profile)
 {
 	const uint32_t index = find_measured(posture, profile);
-	const struct ipc_posture_full *is = &posture->measured[index].is;
+	const struct ipc_posture_full *is;
 	char hash[2 * IPC_SCHEMA_BYTES + 1];
 
 	if (index == posture->measured_count)
 		return;
+	is = &posture->measured[index].is;
 	(void)sodium_bin2hex(hash, sizeof(hash), is->filter_hash, IPC_SCHEMA_BYTES);
 	json_open_object(writer, "posture");
 	json_put_number(writer, "layers", (uint64_t)__builtin_popcount(is->measured.layers_closed));

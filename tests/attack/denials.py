@@ -257,6 +257,7 @@ for _ in range({FLOOD}):
                 stop.set()
                 thread.join()
             result = server.answer(call, 600)
+            self.assertIn("denials", result["_meta"]["msp/execution"], result)
             denial, = result["_meta"]["msp/execution"]["denials"]
             self.assertEqual((denial["operation"], denial["count"]), ("mount", FLOOD), result)
             self.assertLess(most - least, 256, "KiB more of the init's memory")

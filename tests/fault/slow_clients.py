@@ -80,9 +80,13 @@ class Slow(unittest.TestCase):
 
     def chain(self, process):
         """Its broker, once it is there."""
-        self.assertTrue(support.wait_until(
-            lambda: len(support.descendants(process.pid)) >= 2))
-        return support.descendants(process.pid)[1]
+        found = []
+
+        def is_there():
+            found[:] = support.descendants(process.pid)
+            return len(found) >= 2
+        self.assertTrue(support.wait_until(is_there))
+        return found[1]
 
     def assert_ends(self, process, limit=END_S):
         start = time.monotonic()
@@ -140,7 +144,7 @@ class Slow(unittest.TestCase):
         process = self.start()
         broker = self.chain(process)
         count = 1000
-        lines = b"".join(faults.call_line(number, command=f"echo {number}")
+        lines = b"".join(faults.call_line(number, command=f"echo {number}", yield_ms=support.YIELD_MS)
                          for number in range(count))
         writer = threading.Thread(target=lambda: (process.stdin.write(lines),
                                                   process.stdin.flush()))
@@ -157,7 +161,8 @@ class Slow(unittest.TestCase):
             if result["isError"]:
                 self.assertRegex(support.text_of(result), "[Cc]all again")
             else:
-                self.assertTrue(support.text_of(result).startswith(f"{number}\n[exit 0"))
+                text = support.text_of(result)
+                self.assertTrue(text.startswith(f"{number}\n[exit 0"), (number, text))
                 executed += 1
         self.assertGreaterEqual(executed, 128)
         self.assertLess(peak_kib(broker), MEMORY_KIB)

@@ -43,7 +43,7 @@ static void close_writer(void)
 	audit_peer_clear(place);
 }
 
-TestSuite(writer, .init = open_writer, .fini = close_writer, .timeout = 60);
+TestSuite(writer, .init = open_writer, .fini = close_writer);
 
 static int send_record(uint64_t number, uint32_t wait_ms)
 {
@@ -257,7 +257,7 @@ Test(writer, a_disk_that_stays_full_does_not_keep_it)
 
 /* --- many writers ----------------------------------------------------------------------------- */
 
-Test(writer, two_hundred_at_once_lose_nothing, .timeout = 300)
+Test(writer, two_hundred_at_once_lose_nothing)
 {
 	static struct audit_peer peers[200];
 	size_t refused = 0;
