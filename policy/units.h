@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values with units, as a policy file writes them. Each function refuses signs, blanks, fractions,
- * overflow, and text behind the unit.
+ * Values with units, as policy files and options write them. Each function refuses signs, blanks,
+ * overflow, and text behind the unit; all but units_time() refuse fractions.
  */
 #ifndef POLICY_UNITS_H
 #define POLICY_UNITS_H
@@ -14,6 +14,10 @@ bool units_size(const char *text, uint64_t *ret_bytes);
 
 /* Parse a duration into milliseconds: "500ms", "60s", "10m", "1h", "7d". */
 bool units_duration(const char *text, uint64_t *ret_ms);
+
+/* Parse a time of an option into milliseconds, rounded up: a duration, which may have a fraction, or
+ * seconds without a unit: "1.5s", ".5m", "10". */
+bool units_time(const char *text, uint64_t *ret_ms);
 
 /* Parse a number, such as "250". */
 bool units_number(const char *text, uint64_t *ret);

@@ -9,6 +9,7 @@
 #include "common/limits_mode.h"
 #include "options/options.h"
 #include "options/sandbox_search.h"
+#include "policy/units.h"
 #include "show/format.h"
 #include "show/refusal.h"
 
@@ -40,80 +41,11 @@ const char *option_set_limits(void *member, const char *value)
 	"(or "                                                                                     \
 	"0) for no bound"
 
-/* Digits at *text, which is moved behind them. */
-static bool parse_number(const char **text, uint64_t *ret)
-{
-	const char *c = *text;
-	uint64_t number = 0;
-
-	for (; *c >= '0' && *c <= '9'; c++) {
-		if (number > MEMORY_MAX)
-			return false;
-		number = number * 10 + (uint64_t)(*c - '0');
-	}
-	if (c == *text)
-		return false;
-	*text = c;
-	*ret = number;
-	return true;
-}
-
-/* The digits behind a point at *text, which is moved behind them, in 1e-9; rounded up. */
-static uint64_t parse_fraction(const char **text)
-{
-	const char *c = *text;
-	uint64_t unit = 1000000000;
-	uint64_t billionths = 0;
-	bool has_rest = false;
-
-	for (; *c >= '0' && *c <= '9'; c++) {
-		unit /= 10;
-		billionths += unit * (uint64_t)(*c - '0');
-		has_rest = has_rest || (unit == 0 && *c != '0');
-	}
-	*text = c;
-	return billionths + (has_rest ? 1 : 0);
-}
-
-/* Parse a time: a number, which may have a fraction, and a unit or none. Milliseconds, rounded up.
- */
-static bool parse_time(const char *value, uint64_t *ret_ms)
-{
-	static const struct {
-		const char *word;
-		uint64_t ms;
-	} units[] = { { "", 1000 },   { "s", 1000 },    { "ms", 1 },
-		      { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 } };
-	const char *c = value;
-	uint64_t number = 0;
-	uint64_t fraction = 0;
-	const bool has_whole = parse_number(&c, &number);
-
-	if (*c == '.') {
-		const char *point = c++;
-
-		fraction = parse_fraction(&c);
-		if (!has_whole && c == point + 1)
-			return false;
-	} else if (!has_whole) {
-		return false;
-	}
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(c, units[i].word) != 0)
-			continue;
-		if (number > UINT32_MAX)
-			return false;
-		*ret_ms = number * units[i].ms + (fraction * units[i].ms + 999999999) / 1000000000;
-		return true;
-	}
-	return false;
-}
-
 const char *option_set_time(void *member, const char *value)
 {
 	uint64_t ms;
 
-	if (!parse_time(value, &ms) || ms == 0 || ms > UINT32_MAX)
+	if (!units_time(value, &ms) || ms == 0 || ms > UINT32_MAX)
 		return "a time such as 10s, 500ms, 5m or 1h (without a unit: seconds), above 0 and "
 		       "at most 49 days";
 	*(uint32_t *)member = (uint32_t)ms;
@@ -211,7 +143,7 @@ const char *option_set_long_time(void *member, const char *value)
 {
 	uint64_t ms;
 
-	if (!parse_time(value, &ms) || ms < 1000 || ms / 1000 > UINT32_MAX)
+	if (!units_time(value, &ms) || ms < 1000 || ms / 1000 > UINT32_MAX)
 		return "a time such as 30m, 12h or 7d (without a unit: seconds), at least 1s and "
 		       "at "
 		       "most 49710d";
@@ -306,8 +238,7 @@ const char *option_set_executions(void *member, const char *value)
 {
 	uint64_t number;
 
-	if (!parse_number(&value, &number) || *value != '\0' || number == 0 ||
-	    number > EXECUTIONS_MAX)
+	if (!units_number(value, &number) || number == 0 || number > EXECUTIONS_MAX)
 		return "a number of executions, at least 1 and at most 1024";
 	*(uint32_t *)member = (uint32_t)number;
 	return NULL;
@@ -315,26 +246,13 @@ const char *option_set_executions(void *member, const char *value)
 
 const char *option_set_memory(void *member, const char *value)
 {
-	static const char units[] = "KMGT";
-	const char *unit;
-	uint64_t number = 0;
-	unsigned int shift = 0;
+	uint64_t bytes = 0;
 
-	if (strcmp(value, "none") == 0) {
-		*(uint64_t *)member = 0;
-		return NULL;
-	}
-	if (!parse_number(&value, &number))
+	if (strcmp(value, "none") != 0 && !units_size(value, &bytes))
 		return MEMORY_RULE;
-	unit = *value != '\0' ? strchr(units, *value) : NULL;
-	if (unit) {
-		shift = 10 * (unsigned int)(unit - units + 1);
-		value++;
-	}
-	if (*value != '\0' || number > (MEMORY_MAX >> shift) ||
-	    (number > 0 && number << shift < MEMORY_MIN))
+	if (bytes > MEMORY_MAX || (bytes > 0 && bytes < MEMORY_MIN))
 		return MEMORY_RULE;
-	*(uint64_t *)member = number << shift;
+	*(uint64_t *)member = bytes;
 	return NULL;
 }
 

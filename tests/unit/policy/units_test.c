@@ -90,3 +90,35 @@ Test(units, what_is_printed_reads_back)
 	units_print_duration(60000, text);
 	cr_expect_str_eq(text, "1m");
 }
+
+Test(units, times)
+{
+	static const struct {
+		const char *text;
+		uint64_t ms;
+	} right[] = { { "10", 10000 },     { "10s", 10000 },         { "1.5s", 1500 },
+		      { ".5m", 30000 },    { "1.", 1000 },           { "0", 0 },
+		      { "500ms", 500 },    { "0.0001ms", 1 },        { "1.0005", 1001 },
+		      { "7d", 604800000 }, { "0.0000000000001s", 1 } };
+	static const char *const wrong[] = { "",
+					     ".",
+					     ".s",
+					     "s",
+					     "-1",
+					     "+1s",
+					     " 1",
+					     "1 s",
+					     "1.5.5s",
+					     "1M",
+					     "1e3",
+					     "1S",
+					     "18446744073709551615s" };
+	uint64_t ms;
+
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		cr_expect(units_time(right[i].text, &ms), "%s", right[i].text);
+		cr_expect_eq(ms, right[i].ms, "%s", right[i].text);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		cr_expect_not(units_time(wrong[i], &ms), "'%s'", wrong[i]);
+}
