@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 5U
+#define PLAN_VERSION 6U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -237,7 +237,7 @@ struct plan_profile {
 				   * plan_may_work() */
 	uint32_t apply;           /* enum plan_apply */
 	uint32_t held, held_size; /* patterns of what the host executes, beyond the usual */
-	uint32_t reserved_persistent;
+	uint32_t wall_persistent_ms; /* wall_default_ms of executions in one */
 };
 
 struct plan {

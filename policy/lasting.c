@@ -22,6 +22,7 @@ static const struct number numbers[] = {
 	NUMBER(lasting, idle,     idle_s,        UNIT_SPAN,   1,   DAY),
 	NUMBER(lasting, ttl,      ttl_default_s, UNIT_SPAN,   1,   365 * DAY),
 	NUMBER(lasting, ttl_most, ttl_max_s,     UNIT_SPAN,   1,   365 * DAY),
+	NUMBER(lasting, wall_default, wall_persistent_ms, UNIT_DURATION, 100, DAY * 1000),
 };
 /* clang-format on */
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
@@ -41,6 +42,7 @@ _Static_assert(sizeof(apply_words) / sizeof(apply_words[0]) == WORD_COUNT &&
 	       "a word for each");
 
 enum said {
+	SAID_WALL = 1 << (NUMBER_COUNT - 1),
 	SAID_WORKSPACE = 1 << NUMBER_COUNT,
 	SAID_APPLY = 1 << (NUMBER_COUNT + 1),
 };
@@ -197,10 +199,24 @@ static int check_places(const struct reading *reading)
 	return 0;
 }
 
+/* Without the key, or above the most, executions in a sandbox have the time of all others. */
+static void settle_wall(struct profile *profile)
+{
+	struct plan_profile *is = &profile->numbers;
+
+	if ((profile->said_lasting & SAID_WALL) == 0 || !profile_lasts(profile))
+		is->wall_persistent_ms = is->wall_default_ms;
+	if (is->wall_persistent_ms < is->wall_default_ms)
+		is->wall_persistent_ms = is->wall_default_ms;
+	if (is->wall_persistent_ms > is->wall_max_ms)
+		is->wall_persistent_ms = is->wall_max_ms;
+}
+
 int lasting_check(const struct reading *reading)
 {
-	const struct profile *profile = reading->profile;
+	struct profile *profile = reading->profile;
 
+	settle_wall(profile);
 	if (profile->numbers.ttl_default_s > profile->numbers.ttl_max_s &&
 	    profile->numbers.ttl_max_s > 0)
 		return reading_fail(reading, "lasting.ttl",
@@ -211,7 +227,7 @@ int lasting_check(const struct reading *reading)
 			       : reading_fail(reading, "lasting",
 					      "this profile keeps no files; expected an entry of "
 					      "files with a place, or no such key");
-	if (numbers_check(reading, numbers, NUMBER_COUNT, profile->said_lasting) != 0)
+	if (numbers_check(reading, numbers, NUMBER_COUNT, profile->said_lasting | SAID_WALL) != 0)
 		return -1;
 	if ((profile->said_lasting & SAID_WORKSPACE) == 0)
 		return reading_fail(reading, "lasting.workspace",

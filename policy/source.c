@@ -90,6 +90,7 @@ static const struct cyaml_schema_field requirements_fields[] = {
 static const struct cyaml_schema_field lasting_fields[] = {
 	ONE(source_lasting, disk),     ONE(source_lasting, inodes),    ONE(source_lasting, idle),
 	ONE(source_lasting, ttl),      ONE(source_lasting, ttl_most),
+	ONE(source_lasting, wall_default),
 	ONE(source_lasting, workspace), ONE(source_lasting, apply),
 	MANY(source_lasting, hold, &string_entry, STRINGS_MAX),
 	CYAML_FIELD_END

@@ -52,7 +52,7 @@ struct source_requirements {
 
 /* A profile's settings of persistent sandboxes. */
 struct source_lasting {
-	char *disk, *inodes, *idle, *ttl, *ttl_most, *workspace, *apply;
+	char *disk, *inodes, *idle, *ttl, *ttl_most, *wall_default, *workspace, *apply;
 	char **hold;
 	uint32_t hold_count;
 };

@@ -44,8 +44,10 @@ void params_describe_timeout(struct buffer *text, const struct host *host)
 
 	if (profile)
 		buffer_format(text,
-			      ": %" PRIu32 " unless given, at most %" PRIu32
+			      ": %" PRIu32 " unless given (in a sandbox %" PRIu32
+			      "), at most %" PRIu32
 			      " (the most also with `tty`, `interactive` or `yield_ms` below %d)",
-			      profile->wall_default_ms, profile->wall_max_ms, WAIT_MS_DEFAULT);
+			      profile->wall_default_ms, profile->wall_persistent_ms,
+			      profile->wall_max_ms, WAIT_MS_DEFAULT);
 	buffer_append_text(text, ".");
 }

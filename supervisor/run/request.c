@@ -167,16 +167,18 @@ static enum refusal compose_cwd(const struct plan_profile *profile, const char *
 	return REFUSAL_NONE;
 }
 
-static uint32_t narrow_timeout(const struct plan_profile *profile, uint32_t wanted)
+static uint32_t narrow_timeout(const struct plan_profile *profile, uint32_t wanted,
+			       bool is_persistent)
 {
-	return wanted == 0                     ? profile->wall_default_ms
-	       : wanted < profile->wall_max_ms ? wanted
-					       : profile->wall_max_ms;
+	if (wanted == 0)
+		return is_persistent ? profile->wall_persistent_ms : profile->wall_default_ms;
+	return wanted < profile->wall_max_ms ? wanted : profile->wall_max_ms;
 }
 
 /* Fill in the fields that all requests have. */
 static enum refusal fill_spawn(uint64_t number, const char *name, uint32_t timeout_ms,
-			       const char *cwd, struct request *ret, char detail[IPC_LIST_MAX])
+			       const char *sandbox, const char *cwd, struct request *ret,
+			       char detail[IPC_LIST_MAX])
 {
 	const struct plan_profile *profile;
 	enum refusal refusal;
@@ -187,7 +189,7 @@ static enum refusal fill_spawn(uint64_t number, const char *name, uint32_t timeo
 	if (refusal)
 		return refusal;
 	profile = plan_profile(&supervisor.plan, ret->profile);
-	ret->timeout_ms = narrow_timeout(profile, timeout_ms);
+	ret->timeout_ms = narrow_timeout(profile, timeout_ms, sandbox[0] != '\0');
 	return compose_cwd(profile, cwd);
 }
 
@@ -195,8 +197,8 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 			     char detail[IPC_LIST_MAX])
 {
 	const struct plan_profile *profile;
-	enum refusal refusal =
-		fill_spawn(from->request, from->profile, from->timeout_ms, from->cwd, ret, detail);
+	enum refusal refusal = fill_spawn(from->request, from->profile, from->timeout_ms,
+					  from->sandbox, from->cwd, ret, detail);
 
 	if (refusal)
 		return refusal;
@@ -278,8 +280,8 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 {
 	const struct plan_language *language;
 	const struct plan_profile *profile;
-	enum refusal refusal =
-		fill_spawn(from->request, from->profile, from->timeout_ms, from->cwd, ret, detail);
+	enum refusal refusal = fill_spawn(from->request, from->profile, from->timeout_ms,
+					  from->sandbox, from->cwd, ret, detail);
 
 	if (refusal)
 		return refusal;
@@ -302,7 +304,7 @@ enum refusal request_file(const struct ipc_file_start *from, const char *name, s
 			  char detail[IPC_LIST_MAX])
 {
 	static const uint8_t program[] = "msp-file";
-	enum refusal refusal = fill_spawn(from->request, name, 0, "", ret, detail);
+	enum refusal refusal = fill_spawn(from->request, name, 0, "", "", ret, detail);
 
 	if (refusal)
 		return refusal;

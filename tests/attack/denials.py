@@ -194,13 +194,14 @@ for _ in range(4):
     threading.Thread(target=lambda: [mount() for _ in iter(int, 1)], daemon=True).start()
 time.sleep(0.2)
 """
-        for ending, expected in (("time.sleep(60)", ("timeout", 124)),
-                                 ("os._exit(3)", ("exited", 3)),
-                                 ("os.kill(-1, 9); os._exit(4)", ("exited", 4)),
-                                 ("os.kill(0, 9)", ("signalled", 137))):
+        for ending, seconds, expected in (
+                ("time.sleep(60)", 1, ("timeout", 124)),
+                ("os._exit(3)", 40, ("exited", 3)),
+                ("os.kill(-1, 9); os._exit(4)", 40, ("exited", 4)),
+                ("os.kill(0, 9)", 40, ("signalled", 137))):
             with self.subTest(ending=ending):
                 start = time.monotonic()
-                told = run_json(flood + ending, "--timeout=1")
+                told = run_json(flood + ending, f"--timeout={seconds}")
                 self.assertEqual((told["verdict"], told["exit_code"]), expected, told)
                 self.assertGreater(count_of(told), 100)
                 self.assertLess(time.monotonic() - start, 20)

@@ -40,7 +40,7 @@ class Page(unittest.TestCase):
     def test_every_profile_has_a_row_with_its_limits(self):
         for profile in profiles():
             shown = policy("show", profile)
-            said = dict(re.findall(r"^  (\w+) +(\w+)(?: \(.*\))?$", shown[shown.index("\nlimits:"):], re.M))
+            said = dict(re.findall(r"^  (\w+) +(\w+)(?: \(.*\))?$", shown[shown.index("\nlimits:"):shown.index("\nrequirements:")], re.M))
             _, memory, pids, files, times, _ = row(profile)
             with self.subTest(profile=profile):
                 self.assertEqual(size(memory), size(said["memory"]))

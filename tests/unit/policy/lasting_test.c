@@ -74,6 +74,8 @@ Test(lasting, shipped_profiles_that_last)
 		cr_expect_eq(profile->idle_s, 600);
 		cr_expect_eq(profile->ttl_default_s, 7 * 86400);
 		cr_expect_eq(profile->ttl_max_s, 30 * 86400);
+		cr_expect_eq(profile->wall_persistent_ms,
+			     strcmp(names[i], "rust-dev") == 0 ? 1200000 : 600000);
 		cr_expect_eq(profile->workspace_mode, WORKSPACE_COPY);
 		cr_expect_eq(profile->apply, PLAN_APPLY_ASK);
 		cr_expect_eq(profile->held_size, 0);
@@ -87,6 +89,7 @@ Test(lasting, shipped_profiles_that_do_not)
 	load("{}");
 	for (size_t i = 0; i < COUNT(names); i++) {
 		cr_expect_not(plan_lasts(&plan, find(names[i])), "%s", names[i]);
+		cr_expect_eq(find(names[i])->wall_persistent_ms, find(names[i])->wall_default_ms);
 		cr_expect_null(strstr(plan_string(&plan, find(names[i])->text), "\nlasting:"));
 	}
 	cr_expect_eq(plan_header(&plan)->sandboxes_max, 64);
@@ -107,7 +110,8 @@ Test(lasting, everything_said_is_in_the_plan)
 
 	load("sandboxes: {most: 1024, disk: 1024T}\n" PROFILE
 	     "lasting: {disk: 1M, inodes: 100, idle: 1s, ttl: 365d, ttl_most: 365d, "
-	     "workspace: read-write, apply: agent, hold: ['*.mk', scripts/*.sh, deploy/]}}]\n");
+	     "wall_default: 90s, workspace: read-write, apply: agent, hold: ['*.mk', scripts/*.sh, "
+	     "deploy/]}}]\n");
 	mine = find("mine");
 	cr_expect_eq(plan_header(&plan)->sandboxes_max, 1024);
 	cr_expect_eq(plan_header(&plan)->sandboxes_bytes, 1ULL << 50);
@@ -116,6 +120,7 @@ Test(lasting, everything_said_is_in_the_plan)
 	cr_expect_eq(mine->idle_s, 1);
 	cr_expect_eq(mine->ttl_default_s, 365 * 86400);
 	cr_expect_eq(mine->ttl_max_s, 365 * 86400);
+	cr_expect_eq(mine->wall_persistent_ms, 90000);
 	cr_expect_eq(mine->workspace_mode, WORKSPACE_WRITE);
 	cr_expect_eq(mine->apply, PLAN_APPLY_AGENT);
 	cr_assert_eq(mine->held_size, sizeof(held));
@@ -184,7 +189,7 @@ static const struct {
 	{ "sandboxes:\n  disk: 20\n  most: -1\n", "mine.yaml:3: sandboxes.most: \"-1\" is not understood" },
 	{ "sandboxes: {disk: 1025T}\n", "mine.yaml:1: sandboxes.disk: 1025T is out of range; expected 0 to 1024T" },
 	{ "sandboxes: {disk: lots}\n", "mine.yaml:1: sandboxes.disk: \"lots\" is not understood; expected a size" },
-	{ PROFILE "lasting: {size: 1G}}]", "mine.yaml:1: profiles[0].lasting.size: unknown key; expected one of: disk, inodes, idle, ttl, ttl_most, workspace, apply, hold" },
+	{ PROFILE "lasting: {size: 1G}}]", "mine.yaml:1: profiles[0].lasting.size: unknown key; expected one of: disk, inodes, idle, ttl, ttl_most, wall_default, workspace, apply, hold" },
 	{ PROFILE "lasting: 7d}]", "mine.yaml:1: profiles[0].lasting: expected a set of keys, not a value" },
 	{ PROFILE "\n  lasting: {\n  disk: 1K}}]", "mine.yaml:3: profiles[0].lasting.disk: 1K is out of range; expected 1M to 1T" },
 	{ PROFILE "lasting: {inodes: 99}}]", "profiles[0].lasting.inodes: 99 is out of range; expected 100 to 1G" },

@@ -140,6 +140,17 @@ Test(request, the_time_can_only_be_narrowed)
 	}
 }
 
+Test(request, more_time_in_a_sandbox)
+{
+	command.timeout_ms = 0;
+	(void)strcpy(command.sandbox, "box");
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	cr_expect_eq(request.timeout_ms, 40000U);
+	command.timeout_ms = 60001;
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	cr_expect_eq(request.timeout_ms, 60000U);
+}
+
 Test(request, the_directory_must_be_absolute)
 {
 	static const char *const bad[] = { "src", ".", "./", "../x", " /" };

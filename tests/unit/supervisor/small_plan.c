@@ -87,6 +87,7 @@ static void make_persistent(struct plan_profile *profile)
 	profile->idle_s = 600;
 	profile->ttl_default_s = 3600;
 	profile->ttl_max_s = 3600;
+	profile->wall_persistent_ms = 40000;
 	profile->workspace_mode = WORKSPACE_COPY;
 }
 
