@@ -315,7 +315,7 @@ int main(void)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", errno_text(-error));
 	/* The factory makes itself ready meanwhile, and msp-audit has made itself ready. */
 	if (audit_policy(&supervisor.plan, 1, detail) != 0)
-		log_fatal(MSP_EXIT_REFUSED, "nothing could be audited: %s", detail);
+		log_fatal(MSP_EXIT_REFUSED, AUDIT_NO_LOG, detail);
 	audit_on_answer(deferred_audited);
 	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);
 	serve_loop();

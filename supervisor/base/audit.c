@@ -240,11 +240,7 @@ static int require_begin(enum audit_event event, const struct audit_field *field
 static void go_without(const char *problem)
 {
 	if (!audit.is_optional)
-		log_fatal(MSP_EXIT_REFUSED,
-			  "nothing could be audited: %s. MSP_STATE_DIR=DIR names another place "
-			  "(msp(1)), and 'audit: optional' in the operator's configuration does "
-			  "without",
-			  problem);
+		log_fatal(MSP_EXIT_REFUSED, AUDIT_NO_LOG, problem);
 	log_line("nothing is audited: %s", problem);
 	audit.is_on = false;
 }

@@ -58,6 +58,11 @@ void audit_drop(struct audit_ticket *ticket);
  * or -errno: it could not be recorded, and must be; `detail` says why. */
 int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX]);
 
+/* The last line of a supervisor that may not start without a log: a problem and its remedies. */
+#define AUDIT_NO_LOG                                                                               \
+	"nothing could be audited: %s. MSP_STATE_DIR=DIR names another place (msp(1)), and "       \
+	"'audit: optional' in the operator's configuration does without"
+
 /* Record what has happened anyway. At most IPC_AUDIT_FIELDS_MAX fields. */
 void audit_note(enum audit_event event, const struct audit_field *fields, size_t count);
 

@@ -103,13 +103,12 @@ class Records(audit_log.Place):
         self.assertNotIn("none-such", self.log.read().decode())
 
     def test_a_frontend_that_goes_away(self):
-        process = subprocess.Popen([MSP, *command("sleep", "60")], env=self.log.environment(),
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        self.assertTrue(support.wait_until(
-            lambda: os.path.exists(self.log.path()) and self.log.records("execution_begin"), 20))
+        process = subprocess.Popen([MSP, *command("sh", "-c", "echo up; exec sleep 60")],
+                                   env=self.log.environment(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.assertEqual(process.stdout.readline(), b"up\n")
         process.kill()
-        process.wait()
+        process.communicate()
         self.assertTrue(support.wait_until(lambda: self.log.records("stop"), 20))
         end, = self.log.records("execution_end")
         self.assertEqual(end["verdict"], "client_gone")

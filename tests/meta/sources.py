@@ -48,7 +48,8 @@ def code_lines(text):
 # Of the folders that are a library for some processes: (header, process).
 # Trusted processes have no heap.
 HEAP_FOLDERS = ("frontend", "cli", "broker", "policy", "layers", "heap")
-SHARED_HEADERS = {("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
+SHARED_HEADERS = {("policy/units.h", "cli"),
+                  ("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store")}
 
 
