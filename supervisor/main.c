@@ -280,7 +280,6 @@ static void keep_tables_small(void)
 
 int main(void)
 {
-	char detail[IPC_LIST_MAX];
 	struct start start;
 	int error;
 
@@ -314,9 +313,7 @@ int main(void)
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", errno_text(-error));
 	/* The factory makes itself ready meanwhile, and msp-audit has made itself ready. */
-	if (audit_policy(&supervisor.plan, 1, detail) != 0)
-		log_fatal(MSP_EXIT_REFUSED, AUDIT_NO_LOG, detail);
-	audit_on_answer(deferred_audited);
+	audit_await_start(deferred_audited);
 	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);
 	serve_loop();
 	STAGE_HOOK(POINT, STAGE_POINT_ENDING);

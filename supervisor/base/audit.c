@@ -26,8 +26,9 @@
  * meanwhile. */
 #define MUST_WAIT_MS 5000
 
-/* Longest wait of the record of a new policy, during which the event loop waits too. */
+/* Longest wait of the record of a start or a new policy, during which the event loop waits too. */
 #define POLICY_WAIT_MS 2000
+#define POLICY_ANSWER_US ((POLICY_WAIT_MS + 1000) * 1000)
 
 /* An answer usually takes 50 us. The event loop waits this long for one before it defers the
  * request; and a start or an end, in which there is nothing else to do, several times. */
@@ -50,10 +51,11 @@ static struct {
 	uint64_t asked;      /* number of the last record that wants an answer */
 	uint32_t unanswered; /* how many of those have none yet */
 	uint64_t executions;
+	uint32_t frontend; /* kind of it, as the start record says */
+	bool is_start_due; /* not recorded yet: the first other record brings it */
 	const char *path;
 	struct channel channel; /* to msp-audit */
 	struct loop_watch watch;
-	int start_error; /* the start record's */
 	void (*on_answer)(uint64_t number, int error);
 } audit = { .channel.fd = -1 };
 
@@ -108,15 +110,6 @@ static bool take_answer(int flags, uint64_t *ret_number, int *ret_error)
 	return false;
 }
 
-/* Hand on an answer that nobody waits for here. Before anybody can take one it is to the start. */
-static void tell_answer(uint64_t number, int error)
-{
-	if (audit.on_answer)
-		audit.on_answer(number, error);
-	else
-		audit.start_error = error;
-}
-
 static void on_ready(void *context)
 {
 	uint64_t number;
@@ -124,18 +117,21 @@ static void on_ready(void *context)
 
 	(void)context;
 	while (audit.is_on && take_answer(MSG_DONTWAIT, &number, &error))
-		tell_answer(number, error);
+		audit.on_answer(number, error);
 }
 
-/* Send a record to be written: 0 or -errno. `number`: of the answer, 0: none. */
+static int record_start(uint64_t number);
+
+/* Send a record to be written, after that of the start: 0 or -errno. `number`: of the answer, 0:
+ * none. */
 static int send_record(enum audit_event event, const struct audit_field *fields, size_t count,
 		       uint64_t number, uint32_t wait_ms)
 {
 	static struct ipc_audit_record record;
-	int error;
+	int error = audit.is_start_due ? record_start(0) : 0;
 
-	if (audit.channel.fd < 0)
-		return -EPIPE;
+	if (error || audit.channel.fd < 0)
+		return error ? error : -EPIPE;
 	audit_record_make(&record, event, fields, count);
 	record.number = number;
 	record.wait_ms = wait_ms;
@@ -149,6 +145,38 @@ static int send_record(enum audit_event event, const struct audit_field *fields,
 		audit.lost = 0;
 		audit.is_told = false;
 	}
+	return error;
+}
+
+/* The fields that name a plan. */
+#define PLAN_FIELDS(plan, hash)                                                                    \
+	AUDIT_TEXT(file, plan_header(plan)->file ? plan_string((plan), plan_header(plan)->file)    \
+						 : "builtin"),                                     \
+		AUDIT_NUMBER(bytes, (plan)->size), AUDIT_SHA256(sha256, (hash))
+
+/* Record the start and the first policy. `number`: of the answer, 0: none. */
+static int record_start(uint64_t number)
+{
+	const uint32_t frontend = audit.frontend;
+	uint8_t hash[SHA256_BYTES];
+	const struct audit_field fields[] = {
+		AUDIT_TEXT(version, MSP_VERSION),
+		AUDIT_NUMBER(uid, supervisor.uid),
+		AUDIT_TEXT(frontend, frontend == FRONTEND_LAUNCHER ? "launcher"
+				     : frontend == FRONTEND_BROKER ? "broker"
+								   : "service"),
+		AUDIT_TEXT(limits, supervisor.limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
+		AUDIT_NUMBER(landlock_abi, (uint64_t)supervisor.landlock_abi),
+		AUDIT_NUMBER(executions_max, supervisor.executions_max),
+		AUDIT_NUMBER(memory_max, supervisor.memory_bytes),
+		PLAN_FIELDS(&supervisor.plan, hash),
+	};
+	int error;
+
+	sha256(supervisor.plan.bytes, supervisor.plan.size, hash);
+	audit.is_start_due = false;
+	error = send_record(AUDIT_START, fields, COUNT(fields), number, POLICY_WAIT_MS);
+	audit.is_start_due = error != 0;
 	return error;
 }
 
@@ -175,8 +203,8 @@ static int await_answer(uint64_t number, uint64_t deadline_us)
 
 	while (audit.is_on && answered != number) {
 		if (take_answer(0, &answered, &error)) {
-			if (answered != number)
-				tell_answer(answered, error);
+			if (answered != number && audit.on_answer) /* else it ends */
+				audit.on_answer(answered, error);
 		} else if (clock_now_us() >= deadline_us) {
 			return -EINPROGRESS;
 		}
@@ -245,28 +273,6 @@ static void go_without(const char *problem)
 	audit.is_on = false;
 }
 
-static int record_start(uint32_t frontend)
-{
-	static const char *const frontends[] = {
-		[FRONTEND_BROKER] = "broker",
-		[FRONTEND_LAUNCHER] = "launcher",
-		[FRONTEND_SERVICE] = "service",
-	};
-	const bool is_known = frontend < COUNT(frontends) && frontends[frontend];
-	struct audit_ticket ticket;
-	const struct audit_field fields[] = {
-		AUDIT_TEXT(version, MSP_VERSION),
-		AUDIT_NUMBER(uid, supervisor.uid),
-		AUDIT_TEXT(frontend, is_known ? frontends[frontend] : "unknown"),
-		AUDIT_TEXT(limits, supervisor.limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
-		AUDIT_NUMBER(landlock_abi, (uint64_t)supervisor.landlock_abi),
-		AUDIT_NUMBER(executions_max, supervisor.executions_max),
-		AUDIT_NUMBER(memory_max, supervisor.memory_bytes),
-	};
-
-	return require_record(AUDIT_START, fields, COUNT(fields), MUST_WAIT_MS, 0, &ticket);
-}
-
 static int send_start(void)
 {
 	static struct ipc_audit_start start;
@@ -288,12 +294,13 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 	int error;
 
 	audit.path = place->path;
+	audit.frontend = frontend;
 	audit.is_optional = plan_header(&supervisor.plan)->audit_optional != 0;
 	if (place->channel < 0) {
 		go_without(place->problem);
 		return;
 	}
-	audit.is_on = true;
+	audit.is_on = audit.is_start_due = true;
 	audit.channel =
 		(struct channel){ fd_take(&place->channel), IPC_SUPERVISOR, IPC_AUDIT, IPC_SETUP };
 	if (setsockopt(audit.channel.fd, SOL_SOCKET, SO_RCVTIMEO, &answer, sizeof(answer)) != 0 ||
@@ -301,9 +308,27 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 		error = -errno;
 	else
 		error = send_start();
+	if (!error && (frontend != FRONTEND_LAUNCHER || supervisor.is_for_one)) {
+		audit.asked = !audit.is_optional;
+		error = record_start(audit.asked);
+	}
 	if (!error)
-		error = record_start(frontend);
-	if (!error || error == -EINPROGRESS) /* audit_policy() has to come, and waits for both */
+		return;
+	explain_error(error, problem);
+	go_without(problem);
+}
+
+void audit_await_start(void (*on_answer)(uint64_t number, int error))
+{
+	char problem[IPC_LIST_MAX];
+	int error = 0;
+
+	audit.on_answer = on_answer;
+	if (!audit.is_on)
+		return;
+	if (audit.unanswered > 0)
+		error = await_answer(audit.asked, clock_now_us() + POLICY_ANSWER_US);
+	if (!error)
 		error = loop_add(&audit.watch, audit.channel.fd, on_ready, NULL);
 	if (!error)
 		return;
@@ -311,31 +336,21 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 	go_without(problem);
 }
 
-void audit_on_answer(void (*on_answer)(uint64_t number, int error))
-{
-	audit.on_answer = on_answer;
-}
-
 int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX])
 {
-	const struct plan_header *header = plan_header(plan);
 	struct audit_ticket ticket;
 	uint8_t hash[SHA256_BYTES];
 	int error;
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(generation, number),
-		AUDIT_TEXT(file, header->file ? plan_string(plan, header->file) : "builtin"),
-		AUDIT_NUMBER(bytes, plan->size),
-		AUDIT_SHA256(sha256, hash),
+		PLAN_FIELDS(plan, hash),
 	};
 
 	sha256(plan->bytes, plan->size, hash);
 	if (!audit.is_on)
 		return 0;
 	error = require_record(AUDIT_POLICY, fields, COUNT(fields), POLICY_WAIT_MS,
-			       (POLICY_WAIT_MS + 1000) * 1000, &ticket);
-	if (!error)
-		error = audit.start_error;
+			       POLICY_ANSWER_US, &ticket);
 	if (error)
 		explain_error(error, detail);
 	return error;
@@ -445,12 +460,8 @@ void audit_denial(const struct execution *execution, const char *layer, const ch
 void audit_sandbox_begin(const struct frontend *frontend, const char *id,
 			 const struct store_meta *meta, const char *origin, uint32_t checkpoint)
 {
-	static const char *const modes[WORKSPACE_MODE_COUNT] = {
-		[WORKSPACE_NONE] = "none",
-		[WORKSPACE_COPY] = "copy-on-write",
-		[WORKSPACE_READ] = "read-only",
-		[WORKSPACE_WRITE] = "read-write",
-	};
+	static const char *const modes[WORKSPACE_MODE_COUNT] = { "none", "copy-on-write",
+								 "read-only", "read-write" };
 	static const struct audit_field none;
 
 	AUDIT_NOTE(AUDIT_SANDBOX_BEGIN, AUDIT_TEXT(sandbox, id),
@@ -483,11 +494,7 @@ int audit_apply_begin(const struct frontend *frontend, const char *id,
 		      const struct ipc_changes_start *from, struct audit_ticket *ticket,
 		      char detail[IPC_LIST_MAX])
 {
-	static const char *const conflicts[CONFLICT_COUNT] = {
-		[CONFLICT_REFUSE] = "refuse",
-		[CONFLICT_OURS] = "ours",
-		[CONFLICT_THEIRS] = "theirs",
-	};
+	static const char *const conflicts[CONFLICT_COUNT] = { "refuse", "ours", "theirs" };
 	const struct audit_field fields[] = {
 		AUDIT_TEXT(sandbox, id),
 		AUDIT_NUMBER(frontend, frontend->number),
@@ -557,7 +564,7 @@ void audit_stop(void)
 	if (supervisor.is_service && audit.is_on) /* msp-audit says what it cannot write */
 		(void)require_record(AUDIT_STOP, fields, COUNT(fields), STOP_WAIT_MS,
 				     STOP_WAIT_MS * 1000, &ticket);
-	else
+	else if (audit.frontend != FRONTEND_LAUNCHER)
 		audit_note(AUDIT_STOP, fields, COUNT(fields));
 	audit.is_on = false;
 	fd_close(&audit.channel.fd);

@@ -28,13 +28,15 @@ struct audit_place {
 	char problem[IPC_LIST_MAX]; /* why there is none */
 };
 
-/* Take the place and record the start. Where that cannot be, ends the process with exit code 78,
- * or, where the plan accepts it, says that nothing is audited. After the plan is known, before
- * anything is forked. */
+/* Take the place and ask for the record of the start; a launcher that may only list things gets it
+ * with its first other record. Where that cannot be, ends the process with exit code 78, or, where
+ * the plan accepts it, says that nothing is audited. After the plan is known, before anything is
+ * forked. */
 void audit_open(struct audit_place *place, uint32_t frontend);
 
-/* Call back with each answer to a ticket that is not taken at once. */
-void audit_on_answer(void (*on_answer)(uint64_t number, int error));
+/* Wait for the record of the start. In the event loop, call back with each answer to a ticket from
+ * then on. A record that cannot be written has the effect that audit_open() has without a place. */
+void audit_await_start(void (*on_answer)(uint64_t number, int error));
 
 /* The record that a request needs before it is carried out. Zeroed: none was asked for. */
 struct audit_ticket {
@@ -54,8 +56,9 @@ struct audit_ticket {
 /* Record the end of a request that is given up although its begin was or will be recorded. */
 void audit_drop(struct audit_ticket *ticket);
 
-/* The plan that requests are judged by from now on, the generation `number` of this supervisor. 0,
- * or -errno: it could not be recorded, and must be; `detail` says why. */
+/* Record that a new plan judges requests from now on, the generation `number` of this supervisor.
+ * 0, or
+ * -errno: it could not be recorded, and must be; `detail` says why. */
 int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX]);
 
 /* The last line of a supervisor that may not start without a log: a problem and its remedies. */

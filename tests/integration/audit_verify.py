@@ -15,8 +15,8 @@ def setUpModule():
     leftovers.become_reaper()
 
 
-# Of three times `msp run`: start, policy, execution_begin, posture, execution_end, stop.
-LAST = 3 * 6
+# Of five times `msp run`: start, execution_begin, posture, execution_end.
+LAST = 5 * 4
 
 
 class Edits(audit_log.Place):
@@ -26,7 +26,7 @@ class Edits(audit_log.Place):
     def setUpClass(cls):
         cls.written = audit_log.Log(audit_log.tempfile.mkdtemp(prefix="msp-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.written.state, ignore_errors=True)
-        for _ in range(3):
+        for _ in range(5):
             cls.written.run("true")
 
     def copy(self):
@@ -51,11 +51,11 @@ class Edits(audit_log.Place):
         """Whoever can compute a hash must compute all that follow."""
         log = self.copy()
         lines = log.lines()
-        text = lines[4].rpartition(b',"hash":')[0].replace(b'"exit_code":0', b'"exit_code":1')
+        text = lines[3].rpartition(b',"hash":')[0].replace(b'"exit_code":0', b'"exit_code":1')
         digest = audit_log.hashlib.sha256(text).hexdigest().encode()
-        lines[4] = text + b',"hash":"' + digest + b'"}\n'
+        lines[3] = text + b',"hash":"' + digest + b'"}\n'
         log.write(b"".join(lines))
-        self.assert_found(log, r"audit\.jsonl:6: record 6 does not follow the one before it")
+        self.assert_found(log, r"audit\.jsonl:5: record 5 does not follow the one before it")
 
     def test_a_removed_line(self):
         for number in (1, 7, 13):
@@ -163,7 +163,7 @@ class GoingOn(audit_log.Place):
 
     def setUp(self):
         super().setUp()
-        for _ in range(2):
+        for _ in range(3):
             self.log.run("true")
 
     def next_line(self):
@@ -213,7 +213,7 @@ class GoingOn(audit_log.Place):
         with open(self.log.path(), "ab") as file:
             file.write(self.next_line()[:-1])
         self.go_on()
-        self.assertEqual(self.assert_whole(), 19)
+        self.assertEqual(self.assert_whole(), 17)
 
     def edit_torn(self, log, torn):
         """A torn line can be told from one that was changed later."""
@@ -263,7 +263,7 @@ class GoingOn(audit_log.Place):
         self.broken("short", 12, 0)
 
     def test_an_edited_last_record(self):
-        self.log.write(self.log.read().replace(b'"executions":1,', b'"executions":2,'))
+        self.log.write(self.log.read().replace(b'"exit_code":0,', b'"exit_code":1,'))
         self.broken("edited", 12, 12)
 
     def test_what_is_no_record_at_the_end(self):

@@ -66,7 +66,7 @@ class Starts(units.ServiceCase):
         records = [json.loads(line) for line in shown.stdout.splitlines()]
         own = units.main_pid()
         self.assertEqual([record["event"] for record in records if record["pid"] == own],
-                         ["start", "policy", "posture", "client", "execution_begin",
+                         ["start", "posture", "client", "execution_begin",
                           "execution_end"])
         result = units.msp("audit", "verify", env=place)
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
