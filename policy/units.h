@@ -15,8 +15,8 @@ bool units_size(const char *text, uint64_t *ret_bytes);
 /* Parse a duration into milliseconds: "500ms", "60s", "10m", "1h", "7d". */
 bool units_duration(const char *text, uint64_t *ret_ms);
 
-/* Parse a time of an option into milliseconds, rounded up: a duration, which may have a fraction, or
- * seconds without a unit: "1.5s", ".5m", "10". */
+/* Parse a time of an option into milliseconds, rounded up: a duration, which may have a fraction,
+ * or seconds without a unit: "1.5s", ".5m", "10". */
 bool units_time(const char *text, uint64_t *ret_ms);
 
 /* Parse a number, such as "250". */

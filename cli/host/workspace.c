@@ -191,7 +191,7 @@ static const char *word_of(const char *path)
 				    "0123456789/._-+@";
 	const size_t size = strspn(path, plain);
 
-	return path[size] == '\0' && size <= WORD_MAX ? path : "DIR";
+	return size <= WORD_MAX && path[size] == '\0' ? path : "DIR";
 }
 
 /* Refuse: no directory was named, and the one that msp was started in is none for this. */

@@ -33,8 +33,7 @@ static uint64_t create_over_project(void)
 
 	persistent_say(&rig, "create_sandbox",
 		       "\"name\":\"build\",\"workspace\":\"/home/user/project\"");
-	persistent_answer(&rig, rig_body(&rig, sandbox_new)->request,
-			  &info);
+	persistent_answer(&rig, rig_body(&rig, sandbox_new)->request, &info);
 	rig_hear_nothing(&rig);
 	start = rig_body(&rig, changes_start);
 	cr_assert_eq(start->operation, CHANGES_PREPARE);

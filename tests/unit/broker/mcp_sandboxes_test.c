@@ -50,8 +50,7 @@ static void create_named(void)
 	const struct ipc_sandbox_info info = named();
 
 	persistent_say(&rig, "create_sandbox", "\"name\":\"build\",\"workspace\":\"/p\"");
-	persistent_answer(&rig, rig_body(&rig, sandbox_new)->request,
-			  &info);
+	persistent_answer(&rig, rig_body(&rig, sandbox_new)->request, &info);
 	persistent_prepared(&rig);
 	expect_part(rig_hear(&rig), "\"isError\":false");
 }

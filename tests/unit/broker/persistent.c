@@ -133,8 +133,7 @@ void persistent_changes_done(struct rig *rig, int records, const struct ipc_chan
 
 void persistent_prepared(struct rig *rig)
 {
-	const struct ipc_changes_start *start =
-		rig_body(rig, changes_start);
+	const struct ipc_changes_start *start = rig_body(rig, changes_start);
 	const struct ipc_changes_done done = { .request = start->request };
 
 	cr_assert_eq(start->operation, CHANGES_PREPARE);
