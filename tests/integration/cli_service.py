@@ -376,7 +376,8 @@ class Budget(Folder):
         service = self.service("--max-memory=32M")
         if service.status()["posture"]["limits"] != "fallback":
             self.skipTest("the service has cgroups here: memory is what is really used")
-        self.assertEqual(service.status()["memory"], {"bytes": 0, "max_bytes": 32 << 20})
+        self.assertTrue(support.wait_until(  # the probe of a start takes some
+            lambda: service.status()["memory"] == {"bytes": 0, "max_bytes": 32 << 20}, SECONDS))
         result = self.run_msp("true")
         self.assertEqual(result.returncode, 75, result.stderr)
         self.assertRegex(result.stderr, r"^msp: run: 0 of 32 MiB ")
