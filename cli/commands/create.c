@@ -117,11 +117,18 @@ static int run_create(const struct command *command, int argc, char *argv[])
 	static struct question question;
 	static struct ipc_sandbox_info info;
 	static struct asking asking;
+	char text[OPTIONS_TEXT_MAX];
 	int rest;
 	int code;
 
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
+	if (rest < argc) {
+		format_text(text, sizeof(text),
+			    "'%.200s' is one word too many; a name is given as --name=NAME",
+			    argv[rest]);
+		return command_usage_error(command, text);
+	}
 	if (options.wanted.mode && !options.wanted.workspace)
 		return command_usage_error(command, "--mode is for --workspace");
 	command_name_lines(command);
@@ -140,6 +147,6 @@ const struct command command_create = {
 	.operands = "",
 	.summary = "make a sandbox that keeps its files",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
 	.run = run_create,
 };

@@ -41,6 +41,7 @@ class Wrong(unittest.TestCase):
         self.wrong("run", "--profile", says=r"--profile needs a value")
         self.wrong("doctor", "--jsn", says=r"did you mean '--json'")
         self.wrong("serve", "now", says=r"'now' is one word too many")
+        self.wrong("create", "x", says=r"'x' is one word too many; a name is given as --name=NAME")
         self.wrong("version", "1", says=r"'1' is one word too many")
 
     def test_options_of_every_command(self):
