@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -251,6 +252,8 @@ Test(scan, what_is_moved_meanwhile_ends)
 	put_chain(scene.uppers[0], 200, "d");
 	put_folder(scene.uppers[0], "d/d/d/d/other");
 	mover = fork();
+	if (mover == 0)
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* also if a claim fails */
 	for (int i = 0; mover == 0; i++)
 		(void)renameat(scene.uppers[0], i % 2 ? "d/d/d/d/other/x" : "d/d/d/d/d",
 			       scene.uppers[0], i % 2 ? "d/d/d/d/d" : "d/d/d/d/other/x");
