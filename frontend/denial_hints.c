@@ -23,10 +23,12 @@ static const struct phrase phrases[] = {
 static const struct silent {
 	const char *program;
 	uint32_t exit_code; /* 0: they try until their time is over */
-} silents[] = { { "curl", 6 },        { "curl", 7 },     { "wget", 4 },       { "nc", 1 },
-		{ "npm install", 0 }, { "npm ci", 0 },   { "npm i ", 0 },     { "npm audit", 0 },
-		{ "npm update", 0 },  { "npm view", 0 }, { "npm search", 0 }, { "npm outdated", 0 },
-		{ "npx --yes", 0 },   { "npx -y", 0 },   { "npm create", 0 } };
+} silents[] = { { "curl", 6 },       { "curl", 7 },        { "wget", 4 },
+		{ "nc", 1 },         { "npm install", 0 }, { "npm ci", 0 },
+		{ "npm i ", 0 },     { "npm audit", 0 },   { "npm update", 0 },
+		{ "npm view", 0 },   { "npm search", 0 },  { "npm outdated", 0 },
+		{ "npx --yes", 0 },  { "npx -y", 0 },      { "npx create-", 0 },
+		{ "npm create", 0 }, { "npm exec", 0 },    { "npm init ", 0 } };
 
 bool denial_hints_apply(const struct ipc_execution_done *done)
 {
@@ -169,9 +171,22 @@ static bool is_beside(const struct search *search, const char *line, const struc
 	       (phrase->topic == TOPIC_BIND && hint_text_has(search->text, phrase->beside));
 }
 
+/* Return whether a test failed by an assertion, of which the text shows both sides. */
+static bool shows_assertion(const char *text)
+{
+	return hint_text_has(text, "assertionerror|err_assertion|assertion failed|assertion `");
+}
+
+/* Return whether the line shows one side of a comparison. */
+static bool is_compared(const char *line)
+{
+	return hint_text_find_word(line, "got: |want: |expected: |actual: |received: ") != NULL;
+}
+
 /* Return whether the words are quoted in a sentence, as a test shows what it compares. The quotes
- * of a field ("message": "...") are of the message itself. */
-static bool is_quoted(enum topic topic, const char *line, const char *words)
+ * of a field ("message": "...") are of the message itself, but for those of an assertion. */
+static bool is_quoted(const struct search *search, enum topic topic, const char *line,
+		      const char *words)
 {
 	const char *at = words - 1;
 
@@ -179,7 +194,7 @@ static bool is_quoted(enum topic topic, const char *line, const char *words)
 		return false;
 	while (at > line && at[-1] == ' ')
 		at--;
-	return at > line && at[-1] != ':';
+	return at > line && (at[-1] != ':' || shows_assertion(search->text));
 }
 
 static void judge_line(const struct search *search, const char *line)
@@ -188,7 +203,7 @@ static void judge_line(const struct search *search, const char *line)
 		const struct finding finding = { &phrases[i], line,
 						 hint_text_find_word(line, phrases[i].words) };
 
-		if (finding.words && !is_quoted(phrases[i].topic, line, finding.words) &&
+		if (finding.words && !is_quoted(search, phrases[i].topic, line, finding.words) &&
 		    is_beside(search, line, &phrases[i]) &&
 		    (!is_ending(search, phrases[i].topic) ||
 		     judges[phrases[i].topic](search, &finding)))
@@ -207,6 +222,13 @@ static const char *find_program(const char *command, const char *program)
 	return at;
 }
 
+/* The sandbox or the command itself, by timeout(1), stopped the program. */
+static bool is_too_late(const struct search *search)
+{
+	return search->source->is_timeout ||
+	       (search->source->exit_code == 124 && find_program(search->command, "timeout "));
+}
+
 /* A program that was told to be quiet says nothing but its exit code, or runs out of time. */
 static void judge_silence(const struct search *search)
 {
@@ -220,7 +242,7 @@ static void judge_silence(const struct search *search)
 
 		if (!at)
 			continue;
-		if (search->source->is_timeout) {
+		if (is_too_late(search)) {
 			if (silents[i].exit_code == 0)
 				(void)hint_judge_network(search, &finding);
 		} else if (silents[i].exit_code == search->source->exit_code &&
@@ -267,10 +289,12 @@ static void choose_calls(const struct search *search, const char *text, bool is_
 	}
 }
 
-/* Return whether the line is one of a comparison: it shows files. */
-static bool is_of_diff(const char *line)
+/* Return whether the line is one of a comparison, of files or of an assertion's two sides. */
+static bool is_of_diff(const char *line, bool is_output, bool has_assertion)
 {
-	return line[0] && strchr("+-<>", line[0]);
+	if (has_assertion)
+		line += strspn(line, " ");
+	return (is_output || has_assertion) && *line && strchr("+-<>", *line);
 }
 
 /* Judge each whole line of a text, the end of which was taken. */
@@ -278,6 +302,7 @@ static void judge_text(struct search *search, const char *bytes, size_t size, bo
 {
 	static char whole[HINT_BYTES + 1];
 	char text[HINT_BYTES + 1], *rest = text;
+	bool has_assertion;
 
 	if (size > HINT_BYTES)
 		return;
@@ -285,12 +310,13 @@ static void judge_text(struct search *search, const char *bytes, size_t size, bo
 	hint_text_clean(text, size);
 	memcpy(whole, text, sizeof(text));
 	search->text = whole;
+	has_assertion = shows_assertion(whole);
 	if (size == HINT_BYTES && strpbrk(text, "\r\n"))
 		rest = strpbrk(text, "\r\n");
 	while (rest) {
 		const char *line = strsep(&rest, "\r\n");
 
-		if (!is_output || !is_of_diff(line))
+		if (!is_compared(line) && !is_of_diff(line, is_output, has_assertion))
 			judge_line(search, line);
 	}
 }

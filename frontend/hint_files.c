@@ -123,6 +123,12 @@ static void say_other(const struct search *search, const struct phrase *phrase, 
 			 "not the sandbox: its policy allows %s; look at the file's mode", shown);
 }
 
+/* Return whether the name is of a program that was looked for in PATH, as Python words it. */
+static bool is_program(const struct search *search, const char *name)
+{
+	return !strchr(name, '/') && hint_text_has(search->text, "_execute_child");
+}
+
 /* The workload may have changed its directory: a relative path counts only if it does not exist,
  * and is assumed to be in a directory of the workload's own. */
 static bool find_path(const struct search *search, const struct finding *finding,
@@ -139,7 +145,7 @@ static bool find_path(const struct search *search, const struct finding *finding
 		return true;
 	if (finding->phrase->error != ENOENT ||
 	    !hint_text_name(finding->line, finding->words, name) || name[0] == '/' ||
-	    name[0] == '~' || strstr(name, ".."))
+	    name[0] == '~' || strstr(name, "..") || is_program(search, name))
 		return false;
 	while (strncmp(name, "./", 2) == 0)
 		memmove(name, name + 2, strlen(name) - 1);

@@ -197,9 +197,53 @@ Test(denial_hints, of_what_ran_out_of_time_only_the_network_is_said)
 			 "[sandbox: no network; only the sandbox's own loopback can be reached]\n");
 	cr_expect_str_eq(hints_of("cat: /etc/shadow: No such file or directory\n"), "");
 	cr_expect_str_eq(hints_of(""), "");
-	source.command = "npx --yes cowsay hi";
+	source.command = "timeout 8 npx --yes cowsay hi";
 	cr_expect_str_eq(hints_of(""),
 			 "[sandbox: no network; packages cannot be downloaded here]\n");
+	source.is_timeout = false;
+	cr_expect_str_eq(hints_of(""), "");
+	source.exit_code = 124; /* timeout(1) stopped it */
+	cr_expect_str_eq(hints_of(""),
+			 "[sandbox: no network; packages cannot be downloaded here]\n");
+}
+
+/* A test that failed shows the words that it compares; without a comparison they are an error. */
+Test(denial_hints, words_that_a_test_compares_are_no_error)
+{
+	cr_expect_str_neq(hints_of("x: Operation not permitted"), "");
+	expect_nothing("AssertionError: 'Operation not permitted' not found in 'ok'");
+	expect_nothing("    a_test.go:3: got: operation not permitted");
+	cr_expect_str_neq(hints_of("- Network is unreachable"), "");
+	expect_nothing("AssertionError: 'a' != 'b'\n- Network is unreachable\n+ No route to host");
+	expect_nothing("code: 'ERR_ASSERTION'\n  + 'connect ENETUNREACH'");
+	cr_expect_str_eq(hints_of("    a_test.go:3: dial tcp 192.0.2.1:80: network is unreachable"),
+			 "[sandbox: no network; 192.0.2.1 cannot be reached]\n");
+}
+
+Test(denial_hints, the_package_database_and_accounts_are_not_here)
+{
+	static const char database[] = "[sandbox: /var/lib/dpkg/status is not visible here]\n";
+
+	cr_expect_str_eq(hints_of("dpkg-query: package 'bash' is not installed"), database);
+	cr_expect_str_eq(hints_of("x: error: no alternatives for editor"), database);
+	cr_expect_str_eq(hints_of("KeyError: \"getpwnam(): name not found: 'db'\""),
+			 "[sandbox: one user only; the host's accounts are not here]\n");
+	cr_expect_str_eq(hints_of("id: 'postgres': no such user"),
+			 "[sandbox: one user only; the host's accounts are not here]\n");
+	cr_expect_str_eq(hints_of("seteuid: Invalid argument"),
+			 "[sandbox: no root rights here, and none can be had]\n");
+	expect_nothing("login failed: 'postgres': no such user");
+	expect_nothing("package 'left-pad' is not installed");
+}
+
+Test(denial_hints, a_missing_program_is_no_missing_file)
+{
+	source.is_tool = true;
+	cr_expect_str_neq(hints_of("FileNotFoundError: [Errno 2] No such file or directory: 'x'"),
+			  "");
+	cr_expect_str_eq(hints_of("  File \"subprocess.py\", line 1955, in _execute_child\n"
+				  "FileNotFoundError: [Errno 2] No such file or directory: 'x'"),
+			 "");
 }
 
 Test(denial_hints, of_services_and_ports)
