@@ -319,6 +319,36 @@ class Changes(Persistent):
         self.assertEqual(names, set(expected.splitlines()))
         self.assertEqual(self.status(), "", "the host is as it was")
 
+    def test_a_first_status_leaves_the_index(self):
+        """Git knows the files by what the overlay keeps; without the system's configuration it does
+        not, and writes the index again."""
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                if ".git" not in folder.split("/"):
+                    os.utime(os.path.join(folder, name), (1e9, 1e9))
+        self.git("add", "-A")
+        self.git("update-index", "--refresh")
+        index = "stat -c %i .git/index"
+        same = {}
+        for environment in ("GIT_CONFIG_NOSYSTEM=0", "GIT_CONFIG_NOSYSTEM=1"):
+            sandbox = self.create("--workspace", self.folder)
+            before, *shown, after = self.exec(sandbox, f"{index}; {environment} git status --short; "
+                                                       f"{index}").splitlines()
+            self.assertEqual(shown, [])
+            same[environment] = before == after
+        self.assertEqual(same, {"GIT_CONFIG_NOSYSTEM=0": True, "GIT_CONFIG_NOSYSTEM=1": False})
+
+    def test_a_commit_needs_no_name(self):
+        author = "git log -1 --format='%an <%ae>'"
+        self.assertEqual(self.exec(self.sandbox, f"echo x >> a.txt; git commit -qam x; {author}"),
+                         "msp sandbox <sandbox@localhost>\n")
+        self.exec(self.sandbox, "echo y >> a.txt; GIT_CONFIG_NOSYSTEM=1 git commit -qam y", code=128)
+        self.git("config", "user.name", "Own")
+        self.git("config", "user.email", "own@example.org")
+        sandbox = self.create("--workspace", self.folder)
+        self.assertEqual(self.exec(sandbox, f"echo x >> a.txt; git commit -qam x; {author}"),
+                         "Own <own@example.org>\n")
+
     @unittest.skipUnless(has_patches(), "another libgit2")
     def test_git_apply_takes_the_patch(self):
         self.exec(self.sandbox, self.SCRIPT.replace("printf 'a\\0b' > blob; ", ""))
