@@ -258,6 +258,9 @@ for _ in range({FLOOD}):
                 stop.set()
                 thread.join()
             result = server.answer(call, 600)
+            while result["_meta"]["msp/execution"].get("state") == "running":
+                result = server.call("read_output", wait_ms=support.YIELD_MS,
+                                     handle=result["_meta"]["msp/execution"]["handle"])
             self.assertIn("denials", result["_meta"]["msp/execution"], result)
             denial, = result["_meta"]["msp/execution"]["denials"]
             self.assertEqual((denial["operation"], denial["count"]), ("mount", FLOOD), result)
