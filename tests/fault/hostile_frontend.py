@@ -376,12 +376,15 @@ class Launchers(Hostile):
         self.start([self.START, self.RUN], [fds, ()], (REFUSED,))
         self.start([self.START, ipc.message("supervisor_unaudited", problem="x"), self.RUN],
                    [fds, (), ()], (REFUSED,))
+        # What may only list things has no record at its start.
+        server = ipc.message("supervisor_start", schema=ipc.SCHEMA, frontend=ipc.FRONTEND_BROKER,
+                             limits=ipc.LIMITS_FALLBACK, executions=128)
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(os.path.join(folder, "audit.jsonl"))
             for path in ("/", "/proc/self", "/usr", folder):
                 with self.subTest(path=path):
                     message, directory = self.audit(path)
-                    self.start([self.START, message, self.RUN], [fds, directory, ()], (REFUSED,))
+                    self.start([server, message, self.RUN], [fds, directory, ()], (REFUSED,))
         self.start([self.START, message, self.RUN], [fds, [fds[0]], ()])
 
     def test_order(self):
