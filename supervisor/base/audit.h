@@ -57,8 +57,7 @@ struct audit_ticket {
 void audit_drop(struct audit_ticket *ticket);
 
 /* Record that a new plan judges requests from now on, the generation `number` of this supervisor.
- * 0, or
- * -errno: it could not be recorded, and must be; `detail` says why. */
+ * 0, or -errno: it could not be recorded, and must be; `detail` says why. */
 int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX]);
 
 /* The last line of a supervisor that may not start without a log: a problem and its remedies. */
