@@ -13,8 +13,8 @@ import support
 
 setUpModule = probes.needs_ordinary_user
 
-SHORT_MS = 1500
-SOON_S = 1.0
+SHORT_MS = 8000
+SOON_S = 6.0
 
 # Leases the program /workspace/leased, if it can, and stays; then "planted" is there.
 PLANT = r"""

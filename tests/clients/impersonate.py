@@ -16,7 +16,7 @@ import support  # noqa: E402
 from workload import Workload, is_running  # noqa: E402
 
 # From the agent's first step until nothing is left; the agents themselves wait less, or for ever.
-GONE_SECONDS = 2.0
+GONE_SECONDS = 15
 STUBBORN = ("trap '' TERM INT HUP PIPE; "
             "(setsid sh -c 'trap \"\" TERM INT HUP; while :; do sleep 0.1; done' &) ; echo started")
 

@@ -64,7 +64,7 @@ class Bystander:
         return {self.server.process.pid, *support.descendants(self.server.process.pid)}
 
     def is_well(self):
-        result = self.server.call("run_command", command="echo bystander", timeout=10)
+        result = self.server.call("run_command", command="echo bystander", timeout=30)
         return support.text_of(result).startswith("bystander\n[exit 0") and \
             self.pids <= self.processes()
 
@@ -72,7 +72,7 @@ class Bystander:
         """What lives below this test and is not the bystander's."""
         return [pid for pid in leftovers.living() if pid not in self.processes()]
 
-    def wait_others_gone(self, limit=1.0):
+    def wait_others_gone(self, limit=15):
         """What is left of everything else then, described."""
         support.wait_until(lambda: not self.others(), limit)
         return leftovers.describe(self.others())

@@ -79,7 +79,7 @@ class Outputs(Full):
                 start = time.monotonic()
                 result = self.run_msp("--", "/bin/sh", "-c", words, **{stream: self.full()})
                 self.assertEqual(result.returncode, 125)
-                self.assertLess(time.monotonic() - start, 2)
+                self.assertLess(time.monotonic() - start, 20)
                 if stream == "stdout":
                     self.assertIn(f"writing standard output: {NO_SPACE}", result.stderr.decode())
 

@@ -17,8 +17,9 @@ import leftovers
 import support
 
 MEMORY_KIB = (64 + 32) * 1024  # what is kept of all outputs, and everything else
-OTHERS_S = 2.0  # another client's `true` takes at most this long
-END_S = 1.0
+# Far above what a busy machine takes, far below what a wait for the other side would take.
+OTHERS_S = 20  # another client's `true` takes at most this long
+END_S = 20
 FLOOD_BYTES = 10_000_000
 REQUESTS = 10_000
 shared = {}
@@ -76,7 +77,7 @@ class Slow(unittest.TestCase):
             if stream and not stream.closed:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
-        process.wait(5)
+        process.wait(END_S)
 
     def chain(self, process):
         """Its broker, once it is there."""
@@ -118,7 +119,7 @@ class Slow(unittest.TestCase):
             self.assertIn(f"{number}\n", support.text_of(result))
         process.stdin.close()
         self.assertEqual(process.stdout.read(), b"")
-        self.assertEqual(process.wait(5), 0)
+        self.assertEqual(process.wait(END_S), 0)
 
     def test_requests_without_reading(self):
         """All are answered, in order, once somebody reads."""
@@ -137,7 +138,7 @@ class Slow(unittest.TestCase):
         writer.join()
         self.assertLess(peak_kib(broker), MEMORY_KIB)
         process.stdin.close()
-        self.assertEqual(process.wait(5), 0)
+        self.assertEqual(process.wait(END_S), 0)
 
     def test_executions_without_reading(self):
         """More than run at once: each is executed or refused, none is lost."""
@@ -167,7 +168,7 @@ class Slow(unittest.TestCase):
         self.assertGreaterEqual(executed, 128)
         self.assertLess(peak_kib(broker), MEMORY_KIB)
         process.stdin.close()
-        self.assertEqual(process.wait(5), 0)
+        self.assertEqual(process.wait(END_S), 0)
 
     def test_one_byte_a_second(self):
         process = self.start()
@@ -204,7 +205,7 @@ class Slow(unittest.TestCase):
         self.chain(process)
         process.stdout.close()
         time.sleep(0.3)
-        self.assert_ends(process, END_S + 0.5)
+        self.assert_ends(process)
 
     def test_half_open_sockets(self):
         for how in (socket.SHUT_WR, socket.SHUT_RD, socket.SHUT_RDWR):
@@ -233,7 +234,7 @@ class Slow(unittest.TestCase):
             with contextlib.suppress(BlockingIOError):
                 os.write(process.stdin.fileno(), line)
         process.stdin.close()
-        self.assert_ends(process, 3)
+        self.assert_ends(process)
 
     def test_run_into_a_closed_pipe(self):
         process = subprocess.Popen([support.MSP, "run", *support.limits(), "--", "yes"],
@@ -241,7 +242,7 @@ class Slow(unittest.TestCase):
                                    stderr=subprocess.PIPE)
         process.stdout.readline()
         process.stdout.close()
-        self.assertEqual(process.wait(2), 128 + 13)
+        self.assertEqual(process.wait(END_S), 128 + 13)
         process.stderr.close()
 
     def test_run_whose_output_nobody_reads(self):
@@ -254,7 +255,7 @@ class Slow(unittest.TestCase):
         self.assertEqual([name for _, name, _ in leftovers.describe(
             support.descendants(process.pid)) if name == "yes"], [], "the timeout did not count")
         self.assertTrue(process.stdout.read().startswith(b"y\n"))
-        self.assertEqual(process.wait(2), 124)
+        self.assertEqual(process.wait(END_S), 124)
         self.assertIn(b"timeout", process.stderr.read())
         process.stdout.close()
         process.stderr.close()

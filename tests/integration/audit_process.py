@@ -150,13 +150,13 @@ class Contended(Served):
             start = time.monotonic()
             waiting = [self.post("echo late") for _ in range(3)]
             self.assertIn("6\n", support.text_of(self.server.answer(running)))
-            self.assertLess(time.monotonic() - start, 3)
+            self.assertLess(time.monotonic() - start, 15)
             times = []
             for _ in range(20):
                 start = time.monotonic()
                 self.server.call("list_sandboxes")
                 times.append(time.monotonic() - start)
-            self.assertLess(statistics.median(times), 0.2)
+            self.assertLess(statistics.median(times), 1)
         for number in waiting:
             self.assertIn("late\n", support.text_of(self.server.answer(number)))
         self.server.close()

@@ -11,7 +11,7 @@ import support
 from cli_support import (MSP, SECONDS, adopt_orphans, children, command, name_of, run, start,
                          wait_until_alone)
 
-GONE = 1.0  # seconds; 0.2 is the aim, and the machine may be busy
+GONE = 15  # seconds; 0.2 is the aim, and the machine may be busy
 
 
 class Signals(unittest.TestCase):

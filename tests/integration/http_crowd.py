@@ -18,7 +18,7 @@ SHARE = 300
 # What the server gives a connection without a whole head and its token, and something for a loaded
 # machine.
 UNKNOWN_SECONDS = 5 + 5
-ANSWER_SECONDS = 1
+ANSWER_SECONDS = 4  # less than a connection may wait without a word
 
 
 def enough_descriptors():

@@ -137,9 +137,9 @@ class Ready(Folder):
         service = self.service()
         client = self.client()
         self.wait_ready(service)
-        support.time.sleep(0.5)
+        support.time.sleep(4)
         result = client.call("run_command", command="true")
-        self.assertLess(result["_meta"]["msp/execution"]["wall_ms"], 500)
+        self.assertLess(result["_meta"]["msp/execution"]["wall_ms"], 4000)
 
     def test_they_end_with_a_service_that_was_killed(self):
         service = self.service()

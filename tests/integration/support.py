@@ -337,7 +337,7 @@ def remove_folder(path):
     shutil.rmtree(path, ignore_errors=True)
 
 
-def wait_until(condition, timeout=5.0, step=0.005):
+def wait_until(condition, timeout=20.0, step=0.005):
     """Poll until `condition()` holds; returns whether it did."""
     end = time.monotonic() + timeout
     while not condition():
