@@ -25,6 +25,8 @@ enum file_problem {
 	FILE_TOO_LARGE,   /* edit: beyond FILE_EDIT_MAX; `size` says how large */
 	FILE_CUT_OFF,     /* the content to be written is incomplete; nothing is changed */
 	FILE_MISUSED,     /* msp-file does not know such arguments */
+	FILE_UNFIT,       /* patch: it does not fit; a text behind the head says where and why */
+	FILE_TORN,        /* patch: an error came, and the changes could not be taken back */
 	FILE_PROBLEM_COUNT
 };
 

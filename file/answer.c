@@ -21,11 +21,26 @@ void answer_begin(struct file_head head)
 	answer_bytes(&head, sizeof(head));
 }
 
+static struct {
+	const char *path;
+	bool (*undo)(void);
+} guard;
+
+void answer_guard(const char *path, bool (*undo)(void))
+{
+	guard.path = path;
+	guard.undo = undo;
+}
+
 void answer_end(struct file_head head, const char *text)
 {
+	if (head.problem != FILE_DONE && guard.undo && !guard.undo())
+		head.problem = FILE_TORN;
 	head.text_size = (uint32_t)strlen(text);
 	answer_begin(head);
 	answer_bytes(text, head.text_size);
+	if (head.problem != FILE_DONE && guard.path)
+		answer_bytes(guard.path, strlen(guard.path));
 	_exit(0);
 }
 

@@ -12,6 +12,10 @@
 
 #include "common/file_record.h"
 
+/* Set an undo for an answer of a problem, and the path that stands behind the answer; either may be
+ * NULL. If the undo returns false, the problem is FILE_TORN. */
+void answer_guard(const char *path, bool (*undo)(void));
+
 /* Write the head with a text and exit: with 0, or 1 if the reader is gone. */
 void answer_end(struct file_head head, const char *text) __attribute__((noreturn));
 
@@ -38,6 +42,7 @@ void command_put(char **arguments);
 void command_edit(char **arguments);
 void command_mkdir(char **arguments);
 void command_list(char **arguments);
+void command_patch(char **arguments);
 
 /*
  * Open a regular file for reading; for any other file answer its type and exit. It never blocks.

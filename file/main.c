@@ -18,6 +18,7 @@ static const struct {
 	{ "put", 2, command_put },     /* PATH MODE: overwrite; a new file gets the mode */
 	{ "edit", 2, command_edit },   /* PATH OLD_SIZE; old and new text on the standard input */
 	{ "mkdir", 1, command_mkdir }, /* PATH, with its parents; it may exist */
+	{ "patch", 0, command_patch }, /* a patch on the standard input, of files below "." */
 	{ "list", 5, command_list },   /* PATH DEPTH SKIP MOST PATTERN */
 };
 

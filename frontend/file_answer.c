@@ -227,6 +227,13 @@ void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_T
 			       (unsigned long long)is->size, FILE_EDIT_MAX);
 		text = room;
 		break;
+	case FILE_UNFIT:
+		text = "does not fit the patch: read the file and make the patch again";
+		break;
+	case FILE_TORN:
+		text = "could not be written, and some files are changed already: the old content "
+		       "is in files .msp-* beside them";
+		break;
 	case FILE_CUT_OFF:
 		text = "is as it was: what was to be written did not come to its end";
 		break;

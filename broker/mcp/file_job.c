@@ -123,7 +123,7 @@ static void fail_ended(struct file_job *job, const struct execution_info *info)
 			": a program in the sandbox interfered, or the file changed meanwhile.");
 	}
 	buffer_append_text(&text,
-			   " The file is either unchanged or complete. Check it, and call again.");
+			   " Each file is either unchanged or complete. Check, and call again.");
 	file_job_answer(job, &text, true);
 	buffer_done(&text);
 }
@@ -165,8 +165,9 @@ static void on_ended(struct waiting *waiting, enum waiting_end end)
 	long head;
 
 	if (!info) {
-		file_job_fail(job, "The file operation was cancelled. The file is either unchanged "
-				   "or complete. Check it, and call again.");
+		file_job_fail(job,
+			      "The file operation was cancelled. Each file is either unchanged "
+			      "or complete. Check, and call again.");
 		return;
 	}
 	take_output(job, info);
@@ -175,12 +176,15 @@ static void on_ended(struct waiting *waiting, enum waiting_end end)
 		fail_refused(job, info->refused);
 	} else if (head <= 0) {
 		fail_ended(job, info);
-	} else if (job->answer.is.problem != FILE_DONE) {
-		fail_problem(job);
 	} else {
 		job->rest = (const uint8_t *)job->output.bytes + head;
 		job->rest_size = job->output.size - (size_t)head;
-		job->rules->answered(job);
+		if (job->answer.is.problem == FILE_DONE)
+			job->rules->answered(job);
+		else if (job->rules->failed)
+			job->rules->failed(job);
+		else
+			fail_problem(job);
 	}
 	execution_discard(execution);
 }

@@ -20,6 +20,9 @@ struct file_job_rules {
 	/* Handle a refusal. True: handled, the call is over. NULL or false: the call fails with the
 	 * refusal's text. */
 	bool (*refused)(struct file_job *job, const struct ipc_execution_refused *refused);
+	/* Handle a problem; `rest` has the bytes behind the answer. Answers the call. NULL: the
+	 * call fails with the path and the problem's text. */
+	void (*failed)(struct file_job *job);
 	/* Free the structure around the job; the call is over. */
 	void (*free)(struct file_job *job);
 };

@@ -9,6 +9,7 @@
 
 extern const struct tool tool_read_sandbox_file;
 extern const struct tool tool_write_sandbox_file;
+extern const struct tool tool_patch_sandbox_files;
 extern const struct tool tool_list_sandbox_files;
 
 #endif

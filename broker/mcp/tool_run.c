@@ -12,7 +12,6 @@
 #include "mcp/call.h"
 #include "mcp/params.h"
 #include "mcp/run_sandbox.h"
-#include "mcp/sandboxes.h"
 #include "mcp/tasks.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"

@@ -378,7 +378,8 @@ def add_sandboxes(book):
     about = {"destroy_sandbox": "", "checkpoint": ',"action":"list"', "diff_changes": "",
              "preview_changes": "", "apply_changes": "", "run_command": ',"command":"true"',
              "run_code": ',"language":"bash","code":"true"', "read_sandbox_file": ',"path":"a"',
-             "write_sandbox_file": ',"path":"a","content":"x"', "list_sandbox_files": ""}
+             "write_sandbox_file": ',"path":"a","content":"x"', "list_sandbox_files": "",
+             "patch_sandbox_files": ',"patch":"*** Begin Patch"'}
     for tool, rest in about.items():
         if "sandbox" not in book.surface.tools.get(tool, {}).get("properties", {}):
             continue

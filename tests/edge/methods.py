@@ -201,7 +201,8 @@ def add_cancelling(book):
 # A call of each tool that would be fine; a value that no check lets pass is put into it.
 SAMPLES = {"run_command": {"command": "true"}, "run_code": {"language": "bash", "code": "true"},
            "checkpoint": {"sandbox": "x", "action": "list"},
-           "write_sandbox_file": {"sandbox": "x", "path": "a", "content": "x"}}
+           "write_sandbox_file": {"sandbox": "x", "path": "a", "content": "x"},
+           "patch_sandbox_files": {"sandbox": "x", "patch": "--- a\n+++ a\n@@\n-x\n"}}
 
 TYPED = {"string": ("7", "1.5", "true", "[]", "{}", '["a"]'),
          "array": ("7", "true", '"a"', "{}", "[1]", "[null]", '["a",[]]', '["a",{}]',

@@ -177,9 +177,20 @@ class Tools(PersistentCase):
                                                        **more))
         self.assertIn("does not fit", self.problem("write_sandbox_file", path="/tmp/new",
                                                    content="x" * 1000000))
+        patch = ("*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Add File: first/new\n+x\n"
+                 "*** Delete File: run.sh\n*** {} File: /tmp/{}\n{}" + 1000000 * "x"
+                 + "\n*** End Patch\n")
+        for words in ("Update", "old", "@@\n-old\n+"), ("Add", "new", "+"):
+            self.assertEqual(self.problem("patch_sandbox_files", patch=patch.format(*words)),
+                             f"/tmp/{words[1]} does not fit: the sandbox's disk space is used up, "
+                             "and nothing was changed. Remove files that are not needed.")
         self.assertEqual(self.text("read_sandbox_file", path="/tmp/old"),
                          "1→old\n[1 line, all of it · no line end at the end]")
-        self.assertIn("\nfull\nold\n[exit 0", "\n" + self.run_in("ls -A /tmp"))
+        self.assertIn("\nfull\nold\na.txt\nrun.sh\n[exit 0",
+                      "\n" + self.run_in("ls -A /tmp; ls -A"))
+        self.assertTrue(self.run_in("rm /tmp/full; cat a.txt").startswith("one\n"))
+        self.assertIn("[4 files changed]",
+                      self.text("patch_sandbox_files", patch=patch.format(*words)), "the control")
 
     def test_the_resource(self):
         uri = f"sandbox://{self.id}/files/a.txt"
@@ -221,6 +232,37 @@ class Tools(PersistentCase):
         self.assertIn("two\n", self.text("read_sandbox_file", path="a.txt"))
         self.text("write_sandbox_file", path="b", content="beside")
         self.assertIn("beside", self.run_in("cat b"))
+
+    def test_a_patch(self):
+        patch = ("*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n"
+                 "*** Add File: src/new\n+fresh\n*** Update File: run.sh\n*** Move to: bin/run\n"
+                 "@@\n-echo hi\n+echo moved\n*** End Patch\n")
+        self.assertEqual(self.text("patch_sandbox_files", patch=patch),
+                         "M a.txt +1 -1\nA src/new +1 -0\nR run.sh -> bin/run +1 -1\n"
+                         "[3 files changed]")
+        self.assertIn("one\n2\nfresh\nmoved\n[exit 0",
+                      self.run_in("cat a.txt src/new; bin/run; ls -A | grep -F .msp-; true"))
+        self.assertEqual(self.get("a.txt"), b"one\ntwo\n", "the project is as it was")
+        self.assertIn("bin/run", self.text("diff_changes"))
+        self.assertEqual(
+            self.text("patch_sandbox_files",
+                      patch="--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n 2\n"),
+            "M a.txt +1 -1\n[1 file changed]")
+
+    def test_a_patch_that_does_not_fit_changes_nothing(self):
+        patch = ("*** Begin Patch\n*** Add File: new\n+x\n*** Delete File: run.sh\n"
+                 "*** Update File: a.txt\n@@\n one\n-too\n+2\n*** End Patch\n")
+        result = self.server.call("patch_sandbox_files", 90, sandbox="box", patch=patch)
+        self.assertEqual((result["isError"], support.text_of(result)),
+                         (True, "Nothing was changed. a.txt: hunk 1 (line 6 of the patch) does not "
+                                "fit.\nlooked for: too\nnearest:    line 2 (1 line of the hunk "
+                                "fits there): two"))
+        self.assertIn("a.txt\nrun.sh\n[exit 0", self.run_in("ls -A"))
+        self.assertEqual(
+            self.problem("patch_sandbox_files", patch=patch.replace("run.sh", "/etc/shadow")),
+            "Nothing was changed. /etc/shadow does not exist: list its directory to see what there "
+            "is.")
+        self.assertIn("this is no patch", self.problem("patch_sandbox_files", patch="hello"))
 
 
 class Copies(PersistentCase):

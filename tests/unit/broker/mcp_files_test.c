@@ -205,6 +205,60 @@ Test(mcp_files, problems_of_writing)
 	expect_part(end(&workload), "a holds the old text 3 times");
 }
 
+/* --- patches -------------------------------------------------------------------------------- */
+
+static struct rig_workload begin_patch(void)
+{
+	struct rig_workload workload =
+		begin("patch_sandbox_files", ",\"patch\":\"--- a\\n\"", "patch|");
+
+	expect_pieces(&workload, "--- a\n");
+	return workload;
+}
+
+Test(mcp_files, a_patch)
+{
+	struct rig_workload workload = begin_patch();
+
+	put_head(&workload, (struct file_head){ .count = 2 }, "");
+	put(&workload, "M a +1 -1\nD \x1b[2Jb\n", 18);
+	expect_part(end(&workload),
+		    "\"M a +1 -1\\nD \\\\x1b[2Jb\\n[2 files changed]\"}],\"isError\":false");
+}
+
+Test(mcp_files, a_patch_that_does_not_fit)
+{
+	struct rig_workload workload = begin_patch();
+	static char much[20000];
+
+	put_head(&workload, (struct file_head){ .problem = FILE_UNFIT }, "");
+	put(&workload, "a: hunk 1 does not fit.", 23);
+	expect_part(end(&workload), "\"Nothing was changed. a: hunk 1 does not fit.\"}],"
+				    "\"isError\":true");
+	workload = begin_patch();
+	put_head(&workload, (struct file_head){ .problem = FILE_UNFIT }, "");
+	memset(much, 'x', sizeof(much));
+	put(&workload, much, sizeof(much));
+	expect_part(end(&workload), "xxx\\n...\"");
+	cr_assert_lt(strlen(rig.line), 10000);
+}
+
+Test(mcp_files, a_patch_that_fails)
+{
+	struct rig_workload workload = begin_patch();
+
+	put_head(&workload, (struct file_head){ .problem = FILE_ERROR, .error = ENOENT }, "");
+	put(&workload, "src/\ta", 6);
+	expect_part(end(&workload), "\"Nothing was changed. \\\"src/\\\\ta\\\" does not exist:");
+	workload = begin_patch();
+	put_head(&workload, (struct file_head){ .problem = FILE_TORN, .error = EIO }, "");
+	put(&workload, "a", 1);
+	expect_part(end(&workload), "\"a could not be written, and some files are changed already");
+	workload = begin_patch();
+	put_head(&workload, (struct file_head){ .problem = FILE_CUT_OFF }, "");
+	expect_part(end(&workload), "\"Nothing was changed. The patch is as it was");
+}
+
 /* --- listing -------------------------------------------------------------------------------- */
 
 static const struct file_entry last, more = { .flags = FILE_ENTRY_MORE };

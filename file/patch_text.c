@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The text of a file after a patch.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer.h"
+#include "patch.h"
+
+static void append_bytes(struct patch_text *text, size_t *room, const char *bytes, size_t size)
+{
+	while (*room < text->size + size) {
+		*room = *room ? 2 * *room : 4096;
+		text->bytes = realloc(text->bytes, *room);
+		if (!text->bytes)
+			answer_problem(FILE_ERROR);
+	}
+	if (size > 0)
+		memcpy(text->bytes + text->size, bytes, size);
+	text->size += size;
+}
+
+struct making {
+	struct patch_text *text;
+	size_t room;
+	enum line_end end; /* line end of new lines */
+	bool is_open;      /* the last line made has no line end */
+};
+
+static void append_end(struct making *making, enum line_end end)
+{
+	if (end == END_CRLF)
+		append_bytes(making->text, &making->room, "\r\n", 2);
+	else if (end == END_LF)
+		append_bytes(making->text, &making->room, "\n", 1);
+	making->is_open = end == END_NONE;
+}
+
+static void append_line(struct making *making, const char *bytes, size_t size, enum line_end end)
+{
+	if (making->is_open)
+		append_end(making, making->end); /* it is not the last line any more */
+	append_bytes(making->text, &making->room, bytes, size);
+	append_end(making, end);
+}
+
+static void append_kept(struct making *making, const struct document *document, size_t from,
+			size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		append_line(making, document->lines[i].text, document->lines[i].size,
+			    document->lines[i].end);
+}
+
+/* Return whether a new last line has no line end, like the old last line that it replaces. */
+static bool stays_open(const struct patch *patch, const struct document *document,
+		       const struct place *place)
+{
+	const struct patch_line *last =
+		place->count > 0 ? patch_old_line(patch, place->hunk, place->count - 1) : NULL;
+
+	return last && last->sign == PATCH_DROP && !last->is_open &&
+	       place->at + place->count == document->count &&
+	       document->lines[document->count - 1].end == END_NONE;
+}
+
+static void append_hunk(struct making *making, const struct patch *patch,
+			const struct document *document, const struct place *place)
+{
+	const struct patch_hunk *hunk = place->hunk;
+	size_t at = place->at;
+
+	for (size_t i = 0; i < hunk->count; i++) {
+		const struct patch_line *line = &patch->lines[hunk->first + i];
+		/* without its line end, an empty line would be none */
+		const bool is_open = line->size > 0 &&
+				     (line->is_open ||
+				      (i + 1 == hunk->count && stays_open(patch, document, place)));
+
+		if (line->sign == PATCH_INSERT) {
+			append_line(making, line->text, line->size,
+				    is_open ? END_NONE : making->end);
+			making->text->added++;
+		} else if (line->sign == PATCH_KEEP) {
+			append_kept(making, document, at, at + 1);
+			at++;
+		} else if (line->sign == PATCH_DROP) {
+			making->text->removed++;
+			at++;
+		}
+	}
+}
+
+void patch_make_text(const struct patch *patch, const struct document *document,
+		     const struct place *places, size_t count, struct patch_text *ret)
+{
+	struct making making = { .text = ret, .end = document->end };
+	size_t at = 0;
+
+	*ret = (struct patch_text){ 0 };
+	for (size_t i = 0; i < count; i++) {
+		append_kept(&making, document, at, places[i].at);
+		append_hunk(&making, patch, document, &places[i]);
+		at = places[i].at + places[i].count;
+	}
+	append_kept(&making, document, at, document->count);
+}
