@@ -147,6 +147,47 @@ class Views(Case):
         self.assertRegex(text, r" s -> " + self.secret)
         self.assertNotIn("root/", text, "links are not followed")
 
+    def patch(self, path, kind="Update"):
+        """Whether a patch of `plain` and that file fails, and its text."""
+        lines = {"Update": "@@\n-old\n+evil\n", "Add": "+evil\n", "Delete": ""}[kind]
+        return self.call("patch_sandbox_files", patch=(
+            "*** Begin Patch\n*** Update File: plain\n@@\n-plain\n+changed\n*** Add File: beside\n"
+            f"+x\n*** {kind} File: {path}\n{lines}*** End Patch\n"))
+
+    def test_patches_that_lead_out(self):
+        """M3: links as the last part of a path and as a parent; nothing of the patch is done."""
+        folder = os.path.dirname(self.secret)
+        with open(self.secret, "w", encoding="ascii") as file:
+            file.write("old\n")
+        self.serve()
+        self.call("run_command", command=f"ln -s {self.secret} s; ln -s / root; ln -s loop loop; "
+                  f"ln -s /etc/passwd passwd; ln -s /etc etc; ln -s {folder} out; "
+                  "ln -s fine good; ln -s . here; echo old > fine")
+        for path, kind in (("s", "Update"), ("s", "Add"), ("root" + self.secret, "Update"),
+                           (self.secret, "Update"), ("../" * 20 + self.secret[1:], "Delete"),
+                           ("out/secret", "Update"), ("loop", "Update"), ("loop/new", "Add"),
+                           ("etc/new", "Add"), ("etc/passwd", "Delete"), ("passwd", "Add"),
+                           ("/proc/self/root" + self.secret, "Update"), ("/evil", "Add"),
+                           ("/proc/self/cwd/../.." + self.secret, "Delete"),
+                           ("/usr/bin/evil", "Add"), ("/proc/sys/kernel/core_pattern", "Add")):
+            with self.subTest(path=path, kind=kind):
+                failed, text = self.patch(path, kind)
+                self.assertTrue(failed, text)
+                self.assertRegex(text, "^Nothing was changed.*(does not exist|circle|refused|"
+                                 "exists already|read-only|cannot be used)")
+                self.assert_reads("plain", "plain\n")
+                self.assert_fails("does not exist", path="beside")
+        failed, text = self.call("run_command", command="ls -A; cat /etc/passwd")
+        self.assertNotRegex(text, r"evil|\.msp-")
+        with open(self.secret, encoding="ascii") as file:
+            self.assertEqual(file.read(), "old\n")
+        self.assertEqual(sorted(os.listdir(self.project)), ["plain"])
+        for path in ("good", "here/fine"):  # the controls
+            self.assertFalse(self.patch(path)[0], path)
+            self.assert_reads("fine", "evil\n")
+            self.assertFalse(self.call("run_command", command=(
+                "test -L good; echo old > fine; echo plain > plain; rm beside"))[0])
+
     def test_other_processes(self):
         for path in ("/proc/1/environ", "/proc/1/mem", "/proc/1/root/etc/passwd", "/proc/1/exe",
                      "/proc/1/maps", "/proc/1/fd/0", "/proc/kcore", "/proc/kmsg",
@@ -256,6 +297,34 @@ class Results(Case):
             failed, text = self.call("list_sandbox_files", depth=4, path="a")
             self.assertNotIn(SECRET, text)
         self.assertGreater(read, 0, "the control: sometimes it is the file")
+
+
+    def test_swapped_while_it_is_patched(self):
+        """The folder of the patched files, and one of them, are links to the host's or to /etc by
+        turns. They are changed in the sandbox or not at all, and no other file is."""
+        self.serve()
+        folder = os.path.dirname(self.secret)
+        failed, text = self.call("run_command", yield_ms=0, command=(
+            "mkdir a; echo 0 > a/secret; cp a/secret a/passwd; while :; do "
+            f"for other in {folder} /etc; do mv a b; ln -s $other a; rm a; mv b a; "
+            "mv a/passwd b; ln -s $other/passwd a/passwd; rm a/passwd; mv b a/passwd; done; done"))
+        self.assertFalse(failed, text)
+        done = refused = 0
+        end = time.monotonic() + 60
+        while time.monotonic() < end and (done < 5 or refused < 5 or done + refused < 60):
+            failed, text = self.call("patch_sandbox_files", patch=(
+                "*** Begin Patch\n*** Update File: a/secret\n@@\n-0\n+0\n"
+                "*** Update File: a/passwd\n@@\n-0\n+0\n*** End Patch\n"))
+            self.assertNotIn(SECRET, text)
+            self.assertRegex(text, "^(Nothing was changed|a/)" if failed else "2 files changed")
+            done += not failed
+            refused += failed
+        self.assertGreater(done, 0, "the control: sometimes it is the folder and the file")
+        self.assertGreater(refused, 0, "the control: sometimes they are not")
+        with open(self.secret, encoding="ascii") as file:
+            self.assertEqual(file.read(), SECRET)
+        self.assertEqual(sorted(os.listdir(self.project)), ["plain"])
+        self.assertEqual([name for name in os.listdir(folder) if name.startswith(".msp-")], [])
 
 
 class Meddlers(Case):
