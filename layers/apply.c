@@ -41,8 +41,12 @@ static int keep_one(void *context, const struct difference *difference)
 	struct gathering *gathering = context;
 	const enum commits_fate fate = commits_judge(difference);
 	struct item *item, *old;
+	enum base_state base;
 
-	if (fate == COMMITS_DATA || base_is_untouched(&gathering->job->directories, difference))
+	if (fate == COMMITS_DATA)
+		return 0;
+	base = base_check(&gathering->job->directories, difference);
+	if (base == BASE_UNTOUCHED)
 		return 0;
 	item = old = items_add(&gathering->items, difference->path);
 	if (item && difference->kind == CHANGE_RENAMED) {
@@ -55,6 +59,7 @@ static int keep_one(void *context, const struct difference *difference)
 		return -EBADMSG;
 	item->kind = difference->kind;
 	item->flags = difference->flags | (fate == COMMITS_STAYS ? CHANGE_IS_GITS : 0);
+	item->base = base;
 	item->layer = (int16_t)difference->layer;
 	item->now = difference->now;
 	old->old_layer = (int16_t)difference->old_layer;
@@ -107,7 +112,7 @@ static uint32_t reason_of(const struct gathering *gathering, const struct item *
 	items_show(item, &difference);
 	if (held_is(job, &difference) && !(job->ask->flags & CHANGES_HELD_TOO))
 		return CHANGE_IS_HELD;
-	return base_check(&job->directories, &difference) == BASE_SAME ? 0 : CHANGE_IS_CONFLICT;
+	return item->base == BASE_SAME ? 0 : CHANGE_IS_CONFLICT;
 }
 
 /* A conflict that the sandbox's side wins is taken, and called one all the same. */
@@ -394,7 +399,7 @@ static int source_open(const void *context, const struct journal_entry *entry)
 		return commits_open_object(entry->change - number_of_object(gathering, 0));
 	if (entry->change >= number_of_ref(gathering, 0))
 		return commits_open_ref(entry->change - number_of_ref(gathering, 0));
-	return tree_open_now(&gathering->job->directories, show_entry(context, entry));
+	return tree_open(&gathering->job->directories, show_entry(context, entry), false);
 }
 
 static int source_link(const void *context, const struct journal_entry *entry,
@@ -402,7 +407,7 @@ static int source_link(const void *context, const struct journal_entry *entry,
 {
 	const struct gathering *gathering = context;
 
-	return tree_link_now(&gathering->job->directories, show_entry(context, entry), ret);
+	return tree_link(&gathering->job->directories, show_entry(context, entry), false, ret);
 }
 
 /* The flags of the item or ref that an entry is of; NULL: of an object or a directory for one. */
@@ -462,7 +467,7 @@ static int tell_items(struct gathering *gathering)
 		gathering->job->done.total++;
 		items_show(gathering->items.all[i], &difference);
 		if (S_ISLNK(difference.now.st_mode) &&
-		    tree_link_now(&gathering->job->directories, &difference, link) < 0)
+		    tree_link(&gathering->job->directories, &difference, false, link) < 0)
 			link[0] = '\0';
 		error = job_tell(gathering->job, &difference, link, NULL, 0);
 	}

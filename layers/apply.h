@@ -25,10 +25,11 @@ struct apply_run {
 	const struct job_directories *directories;
 	const struct apply_source *source; /* for the staging */
 	struct journal journal;            /* the run's own */
-	bool keeps_last;        /* UNDO: some of the last apply is still to be taken back */
-	int state;              /* directory of its state, whatever it is called now */
-	int keep;               /* the directory on the host */
-	enum changes_step step; /* the step that failed */
+	bool keeps_last;             /* UNDO: some of the last apply is still to be taken back */
+	int state;                   /* directory of its state, whatever it is called now */
+	int keep;                    /* the directory on the host */
+	char name[JOURNAL_KEEP_MAX]; /* its name there */
+	enum changes_step step;      /* the step that failed */
 	const struct journal_entry *failed;
 	uint32_t conflicts; /* found while going back: left as the host has them */
 };

@@ -19,30 +19,43 @@
 
 static int keep_open(struct apply_run *run)
 {
-	char name[JOURNAL_KEEP_MAX];
-
-	journal_keep_name(&run->journal, name);
-	run->keep = beneath_directory(run->directories->host, name);
+	run->keep = beneath_directory(run->directories->host, run->name);
 	return run->keep < 0 ? run->keep : 0;
 }
 
 static int keep_make(struct apply_run *run)
 {
-	char name[JOURNAL_KEEP_MAX];
-
-	journal_keep_name(&run->journal, name);
-	if (mkdirat(run->directories->host, name, 0700) != 0)
+	if (mkdirat(run->directories->host, run->name, 0700) != 0)
 		return -errno;
+	/* An apply whose old files can move into the journal need not copy them. */
+	if (run->journal.kind == JOURNAL_APPLY &&
+	    files_rename(run->directories->host, run->name, run->state, JOURNAL_KEPT_NAME,
+			 RENAME_NOREPLACE) == 0) {
+		const int error = files_rename(run->state, JOURNAL_KEPT_NAME,
+					       run->directories->host, run->name, RENAME_NOREPLACE);
+
+		if (error)
+			return error;
+		run->journal.kind = JOURNAL_KEPT;
+	}
 	return keep_open(run);
+}
+
+/* Move the old files into the journal, for good. Nothing to move: that was done before. */
+static int keep_move(const struct apply_run *run)
+{
+	int error = files_rename(run->directories->host, run->name, run->state, JOURNAL_KEPT_NAME,
+				 RENAME_NOREPLACE);
+
+	if (error == 0 || error == -ENOENT)
+		error = journal_sync(run->directories->host);
+	return error ? error : journal_sync(run->state);
 }
 
 static int keep_remove(struct apply_run *run)
 {
-	char name[JOURNAL_KEEP_MAX];
-
 	fd_close(&run->keep);
-	journal_keep_name(&run->journal, name);
-	return remove_tree(run->directories->host, name);
+	return remove_tree(run->directories->host, run->name);
 }
 
 static int stage_entries(struct apply_run *run)
@@ -101,7 +114,7 @@ static int renew_bases(const struct apply_run *run)
 static int finish_run(struct apply_run *run)
 {
 	const int journal = run->directories->journal;
-	int error = keep_remove(run);
+	int error = run->journal.kind == JOURNAL_KEPT ? keep_move(run) : keep_remove(run);
 
 	if (error == 0) {
 		/* Without it, what the sandbox changes again is a conflict. */
@@ -110,9 +123,9 @@ static int finish_run(struct apply_run *run)
 	}
 	if (error)
 		return error;
-	if (run->journal.kind == JOURNAL_APPLY)
-		return journal_move(journal, JOURNAL_COMMITTED, JOURNAL_DONE);
-	return journal_drop(journal, JOURNAL_COMMITTED);
+	if (run->journal.kind == JOURNAL_UNDO)
+		return journal_drop(journal, JOURNAL_COMMITTED);
+	return journal_move(journal, JOURNAL_COMMITTED, JOURNAL_DONE);
 }
 
 /* For as long as a file is neither old nor new, what was before can be had by an undo. */
@@ -130,7 +143,7 @@ static int take_back(struct apply_run *run)
 		if (syncfs(run->keep) != 0)
 			return -errno;
 	}
-	if (run->conflicts && run->journal.kind == JOURNAL_APPLY) {
+	if (run->conflicts && run->journal.kind != JOURNAL_UNDO) {
 		error = journal_move(journal, JOURNAL_SWAPPING, JOURNAL_COMMITTED);
 		return error ? error : finish_run(run);
 	}
@@ -157,6 +170,7 @@ int apply_run(struct apply_run *run)
 	run->state = journal_begin(run->directories->journal, &run->journal);
 	if (run->state < 0)
 		return run->state;
+	journal_keep_name(&run->journal, run->name);
 	run->step = CHANGES_STEP_WRITE;
 	error = stage_entries(run);
 	if (error) {
@@ -195,6 +209,7 @@ static int go_on(struct apply_run *run, const char *state, int (*step)(struct ap
 
 	if (error)
 		return error == -ENOENT ? 0 : error;
+	journal_keep_name(&run->journal, run->name);
 	error = keep_open(run);
 	if (error == 0 || error == -ENOENT)
 		error = step(run);

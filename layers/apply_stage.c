@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The new file of an entry is made in the directory beside, under its number; the old one is copied
- * into the journal. Both are read to their end here, and nothing of the host has changed.
+ * into the journal, unless it moves there in the end. Both are read to their end here, and nothing
+ * of the host has changed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +55,8 @@ bool apply_is_as_compared(const struct journal_entry *entry, const struct stat *
 
 static int save_file(const struct apply_run *run, struct journal_entry *entry, const char *number)
 {
+	/* Somebody may go on writing to a file by another of its names. */
+	const bool is_copied = run->journal.kind == JOURNAL_APPLY || entry->is_linked;
 	struct stat status;
 	int from = beneath_file(run->directories->host, entry->path, &status);
 	int to = -1;
@@ -61,10 +64,12 @@ static int save_file(const struct apply_run *run, struct journal_entry *entry, c
 
 	if (error == 0 && !apply_is_as_compared(entry, &status))
 		error = -ESTALE;
-	if (error == 0) {
+	if (error == 0 && is_copied) {
 		to = openat(run->state, number, NEW_FILE, 0600);
-		error = to < 0 ? -errno : files_copy(from, to, entry->from.hash);
+		error = to < 0 ? -errno : 0;
 	}
+	if (error == 0)
+		error = files_copy(from, to, entry->from.hash);
 	if (error == 0 && fstat(from, &status) != 0)
 		error = -errno;
 	if (error == 0 && !apply_is_as_compared(entry, &status))
@@ -82,12 +87,14 @@ static int save_link(const struct apply_run *run, struct journal_entry *entry, c
 	if (size < 0)
 		return size;
 	sha256(text, (size_t)size, entry->from.hash);
-	return symlinkat(text, run->state, number) == 0 ? 0 : -errno;
+	return run->journal.kind == JOURNAL_KEPT || symlinkat(text, run->state, number) == 0
+		       ? 0
+		       : -errno;
 }
 
 static int save_old(const struct apply_run *run, struct journal_entry *entry, const char *number)
 {
-	if (run->journal.kind != JOURNAL_APPLY)
+	if (run->journal.kind == JOURNAL_UNDO)
 		return 0; /* the apply's own journal has what was before */
 	wait_for_tick(&entry->changed);
 	if (S_ISREG(entry->from.mode))

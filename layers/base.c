@@ -68,21 +68,30 @@ static int hash_link(int host, const char *path, uint8_t ret[SHA256_BYTES])
 	return 0;
 }
 
+/* Hash what a path is; unknown where that fails. */
+static void add_hash(int host, const char *path, struct stat *status, struct base_record *record)
+{
+	int error = 0;
+
+	if (record->kind == BASE_FILE)
+		error = hash_content(host, path, status, record->hash);
+	else if (record->kind == BASE_LINK)
+		error = hash_link(host, path, record->hash);
+	if (error)
+		record->kind = BASE_UNKNOWN;
+}
+
 /* Look at the host's file; `is_hashed`: with its content. */
 static void look_at_host(int host, const char *path, bool is_hashed, struct base_record *ret)
 {
 	struct stat status;
-	int error = beneath_look(host, path, &status);
+	const int error = beneath_look(host, path, &status);
 
 	memset(ret, 0, sizeof(*ret));
 	ret->noted_ns = clock_ns(CLOCK_REALTIME);
 	ret->kind = error ? BASE_UNKNOWN : kind_of(status.st_mode);
-	if (is_hashed && ret->kind == BASE_FILE)
-		error = hash_content(host, path, &status, ret->hash);
-	else if (is_hashed && ret->kind == BASE_LINK)
-		error = hash_link(host, path, ret->hash);
-	if (error)
-		ret->kind = BASE_UNKNOWN;
+	if (is_hashed)
+		add_hash(host, path, &status, ret);
 	if (ret->kind == BASE_UNKNOWN || ret->kind == BASE_ABSENT)
 		return;
 	ret->mode = status.st_mode;
@@ -126,7 +135,7 @@ static bool is_copy(const struct note *note, const struct difference *difference
 
 	if (!S_ISREG(difference->now.st_mode))
 		return false;
-	file = tree_open_now(note->directories, difference);
+	file = tree_open(note->directories, difference, false);
 	ret = file >= 0 && fgetxattr(file, "user.overlay.origin", NULL, 0) >= 0;
 	fd_close(&file);
 	return ret;
@@ -201,6 +210,7 @@ static bool has_same_content(const struct base_record *one, const struct base_re
 static bool is_same(int host, const char *path, const struct base_record *base)
 {
 	struct base_record now;
+	struct stat status;
 
 	look_at_host(host, path, false, &now);
 	if (base->kind == BASE_UNKNOWN || now.kind != base->kind)
@@ -214,7 +224,7 @@ static bool is_same(int host, const char *path, const struct base_record *base)
 	if (now.inode == base->inode && now.device == base->device &&
 	    now.changed_ns == base->changed_ns && base->changed_ns + TICK_NS < base->noted_ns)
 		return true;
-	look_at_host(host, path, true, &now);
+	add_hash(host, path, &status, &now);
 	return has_same_content(&now, base);
 }
 
@@ -230,12 +240,37 @@ static enum base_state check_path(int host, const char *path)
 									     : BASE_CHANGED;
 }
 
+/* Return whether the sandbox's file is what its base was. */
+static bool is_untouched(const struct job_directories *directories,
+			 const struct difference *difference)
+{
+	struct base_record base, now = { .kind = kind_of(difference->now.st_mode) };
+	char target[IPC_PATH_MAX];
+	int file, size;
+
+	if (kept.error || difference->old_path[0] || now.kind == BASE_ABSENT ||
+	    !base_table_find(&kept.table, difference->path, strlen(difference->path), &base) ||
+	    (base.flags & BASE_IS_NEW) || base.kind != now.kind ||
+	    base.mode != difference->now.st_mode)
+		return false;
+	if (base.kind == BASE_LINK) {
+		size = tree_link(directories, difference, false, target);
+		sha256(target, size < 0 ? 0 : (size_t)size, now.hash);
+	} else if (base.kind == BASE_FILE) {
+		file = tree_open(directories, difference, false);
+		if (file >= 0 && base.length == (uint64_t)difference->now.st_size)
+			(void)beneath_hash(file, now.hash); /* else it is no file's hash */
+		fd_close(&file);
+	}
+	return base.kind == BASE_DIRECTORY || has_same_content(&base, &now);
+}
+
 enum base_state base_check(const struct job_directories *directories,
 			   const struct difference *difference)
 {
 	enum base_state ret = BASE_SAME;
 
-	if (directories->host < 0)
+	if (directories->host < 0 || directories->since_count > 0)
 		return BASE_SAME;
 	if (!kept.is_read) {
 		kept.error = base_table_read(&kept.table, directories);
@@ -244,32 +279,7 @@ enum base_state base_check(const struct job_directories *directories,
 	ret = check_path(directories->host, difference->path);
 	if (ret == BASE_SAME && difference->old_path[0])
 		ret = check_path(directories->host, difference->old_path);
-	return ret;
-}
-
-bool base_is_untouched(const struct job_directories *directories,
-		       const struct difference *difference)
-{
-	struct base_record base, now = { .kind = kind_of(difference->now.st_mode) };
-	char target[IPC_PATH_MAX];
-	int file, size;
-
-	if (directories->since_count > 0 || base_check(directories, difference) == BASE_SAME ||
-	    kept.error || difference->old_path[0] || now.kind == BASE_ABSENT ||
-	    !base_table_find(&kept.table, difference->path, strlen(difference->path), &base) ||
-	    (base.flags & BASE_IS_NEW) || base.kind != now.kind ||
-	    base.mode != difference->now.st_mode)
-		return false;
-	if (base.kind == BASE_LINK) {
-		size = tree_link_now(directories, difference, target);
-		sha256(target, size < 0 ? 0 : (size_t)size, now.hash);
-	} else if (base.kind == BASE_FILE) {
-		file = tree_open_now(directories, difference);
-		if (file >= 0 && base.length == (uint64_t)difference->now.st_size)
-			(void)beneath_hash(file, now.hash); /* else it is no file's hash */
-		fd_close(&file);
-	}
-	return base.kind == BASE_DIRECTORY || has_same_content(&base, &now);
+	return ret == BASE_CHANGED && is_untouched(directories, difference) ? BASE_UNTOUCHED : ret;
 }
 
 /* Is a record what an apply said of what it made? What lies there now may also be another file with

@@ -17,6 +17,9 @@
 enum base_state {
 	BASE_SAME,    /* the host's file is what the sandbox's was made from */
 	BASE_CHANGED, /* it is not, or nobody knows */
+	/* The sandbox's file is what its base was: only the host has changed it since. A base that
+	 * an apply renewed does not count: an interrupted undo leaves it as it was. */
+	BASE_UNTOUCHED,
 };
 
 /* Note what is new in the highest layer. `since_us`: when the first execution began that may have
@@ -24,14 +27,10 @@ enum base_state {
  * one job at a time may note in a layer. */
 int base_note(const struct job_directories *directories, uint64_t since_us);
 
-/* Is the host's side of a difference as it was? Of a renamed one, both its names. */
+/* Compare both sides of a difference with its base; of a renamed one, both names of the host's
+ * side. BASE_SAME where an earlier state is compared, which is nobody's to be in conflict with. */
 enum base_state base_check(const struct job_directories *directories,
 			   const struct difference *difference);
-
-/* Is the sandbox's file what its base was? Then only the host has changed it since. A base that an
- * apply renewed does not count: an interrupted undo leaves it as it was. */
-bool base_is_untouched(const struct job_directories *directories,
-		       const struct difference *difference);
 
 /* A path of the host's that an apply or an undo has changed. */
 struct base_change {

@@ -85,14 +85,13 @@ int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX])
 	return (int)size;
 }
 
-/* As many bytes as there are, up to a block, in spite of short reads; or -errno. */
-static ssize_t read_block(int file, uint8_t *block, off_t at)
+ssize_t beneath_read(int file, void *bytes, size_t most, off_t at)
 {
 	size_t used = 0;
 
-	while (used < BLOCK_BYTES) {
+	while (used < most) {
 		const ssize_t size =
-			pread(file, block + used, BLOCK_BYTES - used, at + (off_t)used);
+			pread(file, (uint8_t *)bytes + used, most - used, at + (off_t)used);
 
 		if (size < 0 && errno == EINTR)
 			continue;
@@ -110,8 +109,8 @@ int beneath_same(int left, int right)
 	static uint8_t blocks[2][BLOCK_BYTES];
 
 	for (off_t at = 0; at < BENEATH_CONTENT_MAX; at += (off_t)BLOCK_BYTES) {
-		const ssize_t size = read_block(left, blocks[0], at);
-		const ssize_t other = read_block(right, blocks[1], at);
+		const ssize_t size = beneath_read(left, blocks[0], BLOCK_BYTES, at);
+		const ssize_t other = beneath_read(right, blocks[1], BLOCK_BYTES, at);
 
 		if (size < 0 || other < 0)
 			return (int)(size < 0 ? size : other);
@@ -130,7 +129,7 @@ int beneath_hash(int file, uint8_t ret[SHA256_BYTES])
 
 	sha256_begin(&state);
 	for (off_t at = 0; at < BENEATH_CONTENT_MAX; at += (off_t)BLOCK_BYTES) {
-		const ssize_t size = read_block(file, block, at);
+		const ssize_t size = beneath_read(file, block, BLOCK_BYTES, at);
 
 		if (size < 0)
 			return (int)size;
@@ -158,20 +157,9 @@ static int add_name(struct beneath_names *names, const char *name)
 	return 0;
 }
 
-static bool is_any(unsigned char type)
-{
-	(void)type;
-	return true;
-}
+#define LEADING ((1U << DT_DIR) | (1U << DT_LNK) | (1U << DT_UNKNOWN)) /* it need not be told */
 
-/* A file system need not tell a type. */
-static bool is_leading(unsigned char type)
-{
-	return type == DT_DIR || type == DT_LNK || type == DT_UNKNOWN;
-}
-
-static int add_names(struct beneath_names *names, int directory,
-		     bool (*is_wanted)(unsigned char type))
+static int add_names(struct beneath_names *names, int directory, bool is_all)
 {
 	static _Alignas(struct dirent64) char buffer[BLOCK_BYTES];
 
@@ -187,7 +175,7 @@ static int add_names(struct beneath_names *names, int directory,
 			int error = 0;
 
 			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-			    is_wanted(entry->d_type))
+			    (is_all || (LEADING & (1U << entry->d_type))))
 				error = add_name(names, entry->d_name);
 			if (error)
 				return error;
@@ -198,12 +186,12 @@ static int add_names(struct beneath_names *names, int directory,
 
 int beneath_names_add(struct beneath_names *names, int directory)
 {
-	return add_names(names, directory, is_any);
+	return add_names(names, directory, true);
 }
 
 int beneath_names_add_leading(struct beneath_names *names, int directory)
 {
-	return add_names(names, directory, is_leading);
+	return add_names(names, directory, false);
 }
 
 static int compare_names(const void *left, const void *right)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include "common/limits.h"
 #include "common/sha256.h"
@@ -32,6 +33,9 @@ int beneath_look(int root, const char *path, struct stat *ret);
 
 /* Read a symbolic link's target, terminated. Its length or -errno. */
 int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX]);
+
+/* Read as many bytes as there are, up to `most`, in spite of short reads; or -errno. */
+ssize_t beneath_read(int file, void *bytes, size_t most, off_t at);
 
 /* Have two files the same content? 1, 0, or -errno. */
 int beneath_same(int left, int right);

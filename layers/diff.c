@@ -48,7 +48,7 @@ static int look_closer(struct telling *telling, const struct difference *differe
 	patch->size = 0;
 	patch->has_hash = false;
 	if (S_ISLNK(difference->now.st_mode)) {
-		size = tree_link_now(&job->directories, difference, link);
+		size = tree_link(&job->directories, difference, false, link);
 		if (size < 0)
 			shown->flags |= CHANGE_IS_UNREADABLE;
 		else
@@ -77,13 +77,16 @@ static int tell_one(void *context, const struct difference *difference)
 	bool is_shown;
 	int error;
 
-	if (fate == COMMITS_DATA || base_is_untouched(&job->directories, difference))
-		return 0;
 	if (!job_is_chosen(job, difference->path) &&
 	    !(difference->old_path[0] && job_is_chosen(job, difference->old_path)))
 		return 0;
+	if (fate == COMMITS_DATA)
+		return 0;
 	shown = *difference;
-	shown.flags |= fate == COMMITS_STAYS ? CHANGE_IS_GITS : more_flags(job, difference);
+	shown.base = base_check(&job->directories, difference);
+	if (shown.base == BASE_UNTOUCHED)
+		return 0;
+	shown.flags |= fate == COMMITS_STAYS ? CHANGE_IS_GITS : more_flags(job, &shown);
 	flags = shown.flags;
 	job->done.total++;
 	is_shown = is_on_page(job);

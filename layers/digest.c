@@ -20,9 +20,7 @@ uint32_t digest_flags(const struct job *job, const struct difference *difference
 {
 	uint32_t flags = held_flags(job, difference);
 
-	/* An earlier state is nobody's to be in conflict with. */
-	if (job->directories.since_count == 0 &&
-	    base_check(&job->directories, difference) == BASE_CHANGED)
+	if (difference->base == BASE_CHANGED)
 		flags |= CHANGE_IS_CONFLICT;
 	return flags;
 }
@@ -51,14 +49,12 @@ static int hash_of(const struct job_directories *directories, const struct diffe
 	int file;
 
 	if (S_ISLNK(mode)) {
-		error = is_old ? tree_link_old(directories, difference, link)
-			       : tree_link_now(directories, difference, link);
+		error = tree_link(directories, difference, is_old, link);
 		if (error > 0)
 			files_hash((const uint8_t *)link, (size_t)error, ret);
 		return error < 0 ? error : 0;
 	}
-	file = is_old ? tree_open_old(directories, difference)
-		      : tree_open_now(directories, difference);
+	file = tree_open(directories, difference, is_old);
 	error = file < 0 ? file : files_copy(file, -1, ret);
 	fd_close(&file);
 	return error;

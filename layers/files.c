@@ -83,7 +83,7 @@ int files_is_empty(int directory, const char *name)
 /* The next place with data at or behind `at`, at a block's beginning; `size`: none. */
 static off_t next_data(int fd, off_t at, off_t size)
 {
-	const off_t data = lseek(fd, at, SEEK_DATA);
+	const off_t data = size - at <= (off_t)BLOCK ? at : lseek(fd, at, SEEK_DATA);
 
 	if (data < 0)
 		return errno == ENXIO ? size : at; /* or it cannot tell */
@@ -92,17 +92,9 @@ static off_t next_data(int fd, off_t at, off_t size)
 
 int files_read(int fd, void *bytes, size_t size, off_t at)
 {
-	for (size_t have = 0; have < size;) {
-		const ssize_t got =
-			pread(fd, (uint8_t *)bytes + have, size - have, at + (off_t)have);
+	const ssize_t got = beneath_read(fd, bytes, size, at);
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -ESTALE;
-		have += (size_t)got;
-	}
-	return 0;
+	return got < 0 ? (int)got : (size_t)got < size ? -ESTALE : 0;
 }
 
 int files_write(int fd, const void *bytes, size_t size, off_t at)
@@ -148,6 +140,7 @@ int files_copy(int from, int to, uint8_t ret_hash[SHA256_BYTES])
 	static uint8_t block[BLOCK];
 	struct sha256 hash;
 	struct stat status;
+	off_t written = 0; /* all behind it is a hole */
 	int error = 0;
 
 	if (fstat(from, &status) != 0)
@@ -166,8 +159,9 @@ int files_copy(int from, int to, uint8_t ret_hash[SHA256_BYTES])
 		hash_block(&hash, block, size, at);
 		if (to >= 0)
 			error = files_write(to, block, size, at);
+		written = at + (off_t)size;
 	}
-	if (error == 0 && to >= 0 && ftruncate(to, status.st_size) != 0)
+	if (error == 0 && to >= 0 && written < status.st_size && ftruncate(to, status.st_size) != 0)
 		error = -errno;
 	if (error == 0)
 		hash_end(&hash, status.st_size, ret_hash);

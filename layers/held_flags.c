@@ -149,7 +149,7 @@ uint32_t held_flags(const struct job *job, const struct difference *difference)
 	if (difference->old_path[0])
 		found |= judge_path(job, difference->old_path);
 	if (S_ISLNK(difference->now.st_mode))
-		found |= tree_link_now(&job->directories, difference, target) < 0
+		found |= tree_link(&job->directories, difference, false, target) < 0
 				 ? WAY_OUT
 				 : judge_link(job, difference->path, target);
 	return flags_of(job, found);

@@ -58,6 +58,7 @@ void items_show(const struct item *item, struct difference *ret)
 	ret->flags = item->flags;
 	ret->layer = item->layer;
 	ret->old_layer = item->from ? item->from->old_layer : item->old_layer;
+	ret->base = item->base;
 	ret->now = item->now;
 	ret->old = item->from ? item->from->old : item->old;
 	(void)stpncpy(ret->path, item->path, sizeof(ret->path) - 1);
@@ -67,15 +68,9 @@ void items_show(const struct item *item, struct difference *ret)
 }
 
 /* A file of a repository and one outside are never one file: neither is the other's to apply. */
-static bool is_gone(const struct item *item)
+static bool may_move(const struct item *item, uint32_t kind, const struct stat *side)
 {
-	return item->kind == CHANGE_DELETED && S_ISREG(item->old.st_mode) &&
-	       !(item->flags & CHANGE_IS_UNREADABLE) && gitpath_repository(item->path) == 0;
-}
-
-static bool is_new(const struct item *item)
-{
-	return item->kind == CHANGE_ADDED && S_ISREG(item->now.st_mode) &&
+	return item->kind == kind && S_ISREG(side->st_mode) &&
 	       !(item->flags & CHANGE_IS_UNREADABLE) && gitpath_repository(item->path) == 0;
 }
 
@@ -98,8 +93,7 @@ static bool hash_item(struct item *item, const struct job_directories *directori
 		return item->is_hashed;
 	item->is_hashing_tried = true;
 	items_show(item, &difference);
-	file = item->kind == CHANGE_DELETED ? tree_open_old(directories, &difference)
-					    : tree_open_now(directories, &difference);
+	file = tree_open(directories, &difference, item->kind == CHANGE_DELETED);
 	item->is_hashed = file >= 0 && beneath_hash(file, item->hash) == 0;
 	fd_close(&file);
 	return item->is_hashed;
@@ -161,14 +155,15 @@ int items_pair(struct items *items, const struct job_directories *directories)
 	if (!gone)
 		return -ENOMEM;
 	for (size_t i = 0; i < items->count; i++) {
-		if (is_gone(items->all[i]))
+		if (may_move(items->all[i], CHANGE_DELETED, &items->all[i]->old))
 			gone[count++] = items->all[i];
 	}
 	qsort(gone, count, sizeof(struct item *), compare_sizes);
 	for (size_t i = 0; i < items->count && count > 0; i++) {
 		struct item *item = items->all[i];
-		struct item *origin =
-			is_new(item) ? find_origin(item, gone, count, directories) : NULL;
+		struct item *origin = may_move(item, CHANGE_ADDED, &item->now)
+					      ? find_origin(item, gone, count, directories)
+					      : NULL;
 
 		if (!origin)
 			continue;

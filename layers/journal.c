@@ -168,18 +168,11 @@ int journal_parse(const uint8_t *bytes, size_t size, struct journal *ret)
 	return 0;
 }
 
-static void put_field(uint8_t *bytes, size_t *at, const void *data, size_t size)
-{
-	memcpy(bytes + *at, data, size);
-	*at += size;
-}
-
 int journal_format(const struct journal *journal, uint8_t **ret, size_t *ret_size)
 {
 	struct head head = { MAGIC, VERSION, journal->kind, (uint32_t)journal->count, { 0 } };
 	size_t size = sizeof(head) + SHA256_BYTES;
-	size_t at = 0;
-	uint8_t *bytes;
+	uint8_t *bytes, *end;
 
 	for (size_t i = 0; i < journal->count; i++)
 		size += sizeof(struct record) + strlen(journal->entries[i].path);
@@ -189,16 +182,16 @@ int journal_format(const struct journal *journal, uint8_t **ret, size_t *ret_siz
 	if (!bytes)
 		return -ENOMEM;
 	memcpy(head.token, journal->token, sizeof(head.token));
-	put_field(bytes, &at, &head, sizeof(head));
+	end = mempcpy(bytes, &head, sizeof(head));
 	for (size_t i = 0; i < journal->count; i++) {
 		const struct journal_entry *entry = &journal->entries[i];
 		const struct record record = { entry->from, entry->to,
 					       (uint32_t)strlen(entry->path), 0 };
 
-		put_field(bytes, &at, &record, sizeof(record));
-		put_field(bytes, &at, entry->path, record.path_size);
+		end = mempcpy(end, &record, sizeof(record));
+		end = mempcpy(end, entry->path, record.path_size);
 	}
-	sha256(bytes, at, bytes + at);
+	sha256(bytes, (size_t)(end - bytes), end);
 	*ret = bytes;
 	*ret_size = size;
 	return 0;

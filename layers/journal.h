@@ -34,7 +34,12 @@
 /* The directory on the host where the new files wait and the old ones stay until the end. */
 #define JOURNAL_KEEP_MAX 48
 
-enum journal_kind { JOURNAL_APPLY = 1, JOURNAL_UNDO, JOURNAL_KIND_COUNT };
+/* In the state of a JOURNAL_KEPT: the directory that was on the host, with the old files. */
+#define JOURNAL_KEPT_NAME "kept"
+#define JOURNAL_SAVED_MAX (sizeof(JOURNAL_KEPT_NAME "/") + JOURNAL_NUMBER_MAX)
+
+/* An undo finds the old files of an APPLY as copies in the journal, those of a KEPT themselves. */
+enum journal_kind { JOURNAL_APPLY = 1, JOURNAL_UNDO, JOURNAL_KEPT, JOURNAL_KIND_COUNT };
 
 /* One side of a change: what a path is. */
 struct journal_side {

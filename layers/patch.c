@@ -220,8 +220,7 @@ static int read_link(const struct job_directories *directories, const struct dif
 		     bool is_old, struct blob *ret)
 {
 	char target[IPC_PATH_MAX];
-	const int size = is_old ? tree_link_old(directories, difference, target)
-				: tree_link_now(directories, difference, target);
+	const int size = tree_link(directories, difference, is_old, target);
 
 	if (size < 0)
 		return size;
@@ -244,8 +243,7 @@ static int read_blob(const struct job_directories *directories, const struct dif
 	if (ret->mode == FILE_MODE_LINK) {
 		error = read_link(directories, difference, is_old, ret);
 	} else {
-		file = is_old ? tree_open_old(directories, difference)
-			      : tree_open_now(directories, difference);
+		file = tree_open(directories, difference, is_old);
 		error = file < 0 ? file : read_file(file, ret);
 		fd_close(&file);
 	}

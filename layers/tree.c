@@ -340,68 +340,42 @@ int tree_walk(const struct job_directories *directories, tree_found found, void 
 	return run_walk(directories, true, found, context);
 }
 
-/* The directory that has the thing, to be closed by the caller where it was opened for this. */
-static int open_root(const struct job_directories *directories, const int *layers, uint32_t count,
-		     int layer)
+/* The directory that has one side, to be closed by the caller. */
+static int open_root(const struct job_directories *directories, const struct difference *difference,
+		     bool is_old)
 {
+	const uint32_t count = is_old ? directories->since_count : directories->layer_count;
+	const int *layers = is_old ? directories->since : directories->layers;
+	const int layer = is_old ? difference->old_layer : difference->layer;
+
 	if (layer < 0)
 		return -ENOENT;
-	return beneath_directory((uint32_t)layer < count ? layers[layer] : directories->host,
-				 (uint32_t)layer < count ? WORKSPACE_NAME : "");
+	return (uint32_t)layer < count ? beneath_directory(layers[layer], WORKSPACE_NAME)
+				       : beneath_directory(directories->host, "");
 }
 
-static int root_now(const struct job_directories *directories, const struct difference *difference)
+static const char *path_of(const struct difference *difference, bool is_old)
 {
-	return open_root(directories, directories->layers, directories->layer_count,
-			 difference->layer);
+	return is_old && difference->old_path[0] ? difference->old_path : difference->path;
 }
 
-static int root_old(const struct job_directories *directories, const struct difference *difference)
-{
-	return open_root(directories, directories->since, directories->since_count,
-			 difference->old_layer);
-}
-
-static const char *path_old(const struct difference *difference)
-{
-	return difference->old_path[0] ? difference->old_path : difference->path;
-}
-
-static int open_file(int root, const char *path)
+int tree_open(const struct job_directories *directories, const struct difference *difference,
+	      bool is_old)
 {
 	struct stat status;
-	const int file = root < 0 ? root : beneath_file(root, path, &status);
+	int root = open_root(directories, difference, is_old);
+	const int file = root < 0 ? root : beneath_file(root, path_of(difference, is_old), &status);
 
 	fd_close(&root);
 	return file;
 }
 
-int tree_open_now(const struct job_directories *directories, const struct difference *difference)
+int tree_link(const struct job_directories *directories, const struct difference *difference,
+	      bool is_old, char ret[IPC_PATH_MAX])
 {
-	return open_file(root_now(directories, difference), difference->path);
-}
-
-int tree_open_old(const struct job_directories *directories, const struct difference *difference)
-{
-	return open_file(root_old(directories, difference), path_old(difference));
-}
-
-static int read_link(int root, const char *path, char ret[IPC_PATH_MAX])
-{
-	const int size = root < 0 ? root : beneath_link(root, path, ret);
+	int root = open_root(directories, difference, is_old);
+	const int size = root < 0 ? root : beneath_link(root, path_of(difference, is_old), ret);
 
 	fd_close(&root);
 	return size;
-}
-
-int tree_link_now(const struct job_directories *directories, const struct difference *difference,
-		  char ret[IPC_PATH_MAX])
-{
-	return read_link(root_now(directories, difference), difference->path, ret);
-}
-
-int tree_link_old(const struct job_directories *directories, const struct difference *difference,
-		  char ret[IPC_PATH_MAX])
-{
-	return read_link(root_old(directories, difference), path_old(difference), ret);
 }

@@ -42,6 +42,7 @@ struct difference {
 	struct stat old, now;        /* st_mode 0: there is none */
 	int layer;     /* index in `layers` of what has it; layer_count: the host; -1: deleted */
 	int old_layer; /* index in `since`, since_count: the host; -1: there was none */
+	uint32_t base; /* enum base_state, base.h, where somebody has looked */
 };
 
 typedef int (*tree_found)(void *context, const struct difference *difference);
@@ -61,13 +62,11 @@ int tree_walk(const struct job_directories *directories, tree_found found, void 
 
 /* Open a file of either side for reading: a regular file, which cannot block. A descriptor or
  * -errno; -ESTALE: it is no regular file any more. */
-int tree_open_now(const struct job_directories *directories, const struct difference *difference);
-int tree_open_old(const struct job_directories *directories, const struct difference *difference);
+int tree_open(const struct job_directories *directories, const struct difference *difference,
+	      bool is_old);
 
 /* Read the target of a symbolic link of either side, terminated. Its length or -errno. */
-int tree_link_now(const struct job_directories *directories, const struct difference *difference,
-		  char ret[IPC_PATH_MAX]);
-int tree_link_old(const struct job_directories *directories, const struct difference *difference,
-		  char ret[IPC_PATH_MAX]);
+int tree_link(const struct job_directories *directories, const struct difference *difference,
+	      bool is_old, char ret[IPC_PATH_MAX]);
 
 #endif

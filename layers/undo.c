@@ -4,6 +4,7 @@
  * the apply made of it is still there.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,25 @@ static bool is_side(const struct job_directories *directories, const struct jour
 					: has_content(directories, entry->path, side);
 }
 
+/* Name the old file of an entry in the journal: a copy or, kept, the file itself. False: it is in
+ * neither place, because an interrupted apply was taken back and left changes of the host; or a
+ * program had it open and has written to it. */
+static bool name_saved(const struct undoing *undoing, const struct journal_entry *was,
+		       char ret[JOURNAL_SAVED_MAX])
+{
+	const size_t number = (size_t)(was - undoing->done.entries);
+	struct stat status;
+
+	journal_number(number, ret);
+	if (undoing->done.kind != JOURNAL_KEPT || apply_is_in_place(was) ||
+	    !(S_ISREG(was->from.mode) || S_ISLNK(was->from.mode)) ||
+	    fstatat(undoing->saved, ret, &status, AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	journal_number(number, stpcpy(ret, JOURNAL_KEPT_NAME "/"));
+	return fstatat(undoing->saved, ret, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       files_is(&was->from, &status);
+}
+
 static int enter_entry(struct undoing *undoing, const struct journal_entry *was,
 		       const struct stat *status)
 {
@@ -96,13 +116,15 @@ static int look_at(struct undoing *undoing, size_t number)
 {
 	const struct job_directories *directories = &undoing->job->directories;
 	const struct journal_entry *was = &undoing->done.entries[number];
+	char name[JOURNAL_SAVED_MAX];
 	struct stat status;
 	const int error = beneath_look(directories->host, was->path, &status);
 	const bool is_elsewhere = error == -ELOOP || error == -EXDEV;
+	const bool is_stuck = is_elsewhere || !name_saved(undoing, was, name);
 
 	if (error && !is_elsewhere)
 		return error;
-	if (!is_elsewhere && is_side(directories, was, &was->to, &status)) {
+	if (!is_stuck && is_side(directories, was, &was->to, &status)) {
 		undoing->flags[number] = CHANGE_IS_UNDONE;
 		return enter_entry(undoing, was, &status);
 	}
@@ -110,7 +132,7 @@ static int look_at(struct undoing *undoing, size_t number)
 		return 0;
 	undoing->flags[number] = CHANGE_IS_CONFLICT;
 	undoing->job->done.conflicts++;
-	if (undoing->job->ask->conflict != CONFLICT_OURS || apply_is_in_place(was) || is_elsewhere)
+	if (undoing->job->ask->conflict != CONFLICT_OURS || apply_is_in_place(was) || is_stuck)
 		return 0;
 	undoing->flags[number] |= CHANGE_IS_UNDONE;
 	return enter_entry(undoing, was, &status);
@@ -159,21 +181,23 @@ static void keep_repositories(struct undoing *undoing)
 static int source_open(const void *context, const struct journal_entry *entry)
 {
 	const struct undoing *undoing = context;
-	char number[JOURNAL_NUMBER_MAX];
+	char name[JOURNAL_SAVED_MAX];
 	struct stat status;
 
-	journal_number(entry->change, number);
-	return beneath_file(undoing->saved, number, &status);
+	(void)name_saved(undoing, &undoing->done.entries[entry->change],
+			 name); /* else it cannot be opened */
+	return beneath_file(undoing->saved, name, &status);
 }
 
 static int source_link(const void *context, const struct journal_entry *entry,
 		       char ret[IPC_PATH_MAX])
 {
 	const struct undoing *undoing = context;
-	char number[JOURNAL_NUMBER_MAX];
+	char name[JOURNAL_SAVED_MAX];
 
-	journal_number(entry->change, number);
-	return beneath_link(undoing->saved, number, ret);
+	(void)name_saved(undoing, &undoing->done.entries[entry->change],
+			 name); /* else it cannot be read */
+	return beneath_link(undoing->saved, name, ret);
 }
 
 /* Is there something that stays as it is now? What was before it is in the last apply's journal,

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <unistd.h>
 
@@ -119,7 +118,7 @@ static void recover(unsigned int at)
 	cr_assert_eq(rig.job.done.conflicts, 0, "call %u", at);
 }
 
-Test(apply_faults, an_apply_is_killed_before_each_call)
+static void kill_apply_at_each(void)
 {
 	unsigned int news = 0, olds = 0;
 
@@ -143,6 +142,17 @@ Test(apply_faults, an_apply_is_killed_before_each_call)
 	}
 	rig_end(&rig);
 	cr_assert(news > 10 && olds > 100, "%u %u", news, olds);
+}
+
+Test(apply_faults, an_apply_is_killed_before_each_call)
+{
+	kill_apply_at_each();
+}
+
+Test(apply_faults, an_apply_that_copies_is_killed_before_each_call)
+{
+	rig_is_apart = true;
+	kill_apply_at_each();
 }
 
 static bool has_keep(void)
@@ -265,7 +275,7 @@ Test(apply_faults, a_full_disk_leaves_the_old_at_once)
 	cr_assert_gt(fulls, 30);
 }
 
-Test(apply_faults, an_undo_is_killed_before_each_call)
+static void kill_undo_at_each(void)
 {
 	unsigned int news = 0, olds = 0;
 
@@ -290,6 +300,17 @@ Test(apply_faults, an_undo_is_killed_before_each_call)
 	}
 	rig_end(&rig);
 	cr_assert(news > 100 && olds > 10, "%u %u", news, olds);
+}
+
+Test(apply_faults, an_undo_is_killed_before_each_call)
+{
+	kill_undo_at_each();
+}
+
+Test(apply_faults, an_undo_of_copies_is_killed_before_each_call)
+{
+	rig_is_apart = true;
+	kill_undo_at_each();
 }
 
 /* Kills an apply at `first`; false: it has no so many calls. */
@@ -510,77 +531,4 @@ Test(apply_faults, a_recovery_leaves_the_hosts_later_change)
 		}
 		rig_end(&rig);
 	}
-}
-
-/* --- a loss of power ---------------------------------------------------------------------------
- */
-
-/* What is not synced may be lost, in any order: so each of the two moves that others rely on comes
- * after a sync of all that was done before it, and nothing of the host's changes before the first.
- */
-static struct {
-	bool is_unsynced_host, is_unsynced_journal;
-	unsigned int swaps_before, moves;
-} power;
-
-static void read_text(pid_t pid, unsigned long long address, char *ret, size_t size)
-{
-	const struct iovec to = { ret, size - 1 };
-	const struct iovec from = { (void *)(uintptr_t)address, size - 1 }; // NOLINT
-
-	memset(ret, 0, size);
-	(void)process_vm_readv(pid, &to, 1, &from, 1, 0); /* up to the end of the page */
-}
-
-static void watch_rename(pid_t pid, const struct user_regs_struct *registers)
-{
-	char from[16], to[16];
-
-	read_text(pid, registers->rsi, from, sizeof(from));
-	read_text(pid, registers->r10, to, sizeof(to));
-	if (strcmp(to, JOURNAL_SWAPPING) == 0 || strcmp(to, JOURNAL_COMMITTED) == 0) {
-		cr_assert(!power.is_unsynced_host, "before '%s'", to);
-		cr_assert(!power.is_unsynced_journal, "before '%s'", to);
-		power.moves++;
-		power.is_unsynced_journal = true; /* the move itself */
-	} else if ((int)registers->rdi != JOURNAL && (int)registers->rdx != JOURNAL) {
-		power.swaps_before += power.moves == 0;
-		cr_assert(power.moves != 1 || !power.is_unsynced_journal,
-			  "the move is on disk before the first swap");
-		power.is_unsynced_host = true;
-	}
-}
-
-static void watch(pid_t pid, const struct user_regs_struct *registers, bool does_fit)
-{
-	(void)does_fit;
-	switch (registers->orig_rax) {
-	case SYS_write:
-	case SYS_ftruncate:
-	case SYS_symlinkat:
-	case SYS_mkdirat:
-		power.is_unsynced_host = power.is_unsynced_journal = true;
-		break;
-	case SYS_renameat2:
-		watch_rename(pid, registers);
-		break;
-	case SYS_syncfs: /* both lie on one file system here; the calls are for each */
-		power.is_unsynced_host = power.is_unsynced_journal = false;
-		break;
-	case SYS_fsync:
-		power.is_unsynced_journal = false;
-		break;
-	default:
-		break;
-	}
-}
-
-Test(apply_faults, what_others_rely_on_is_synced_before)
-{
-	begin();
-	memset(&power, 0, sizeof(power));
-	cr_assert_eq(run(job_apply, &(struct fault){ .look = watch }).code, 0);
-	cr_assert_eq(power.moves, 2);
-	cr_assert_eq(power.swaps_before, 0);
-	rig_end(&rig);
 }

@@ -45,7 +45,7 @@ static const char *names_in(int directory)
 	return text;
 }
 
-Test(apply, brings_each_kind_of_change_and_takes_it_back)
+static void bring_each_kind_and_take_it_back(void)
 {
 	rig_begin(&rig, 1);
 	rig_fill(&rig);
@@ -85,6 +85,17 @@ Test(apply, brings_each_kind_of_change_and_takes_it_back)
 	cr_assert_eq(rig_do(&rig, job_undo, NULL), -ENOENT);
 	cr_assert_eq(rig.job.done.error, ENOENT);
 	rig_end(&rig);
+}
+
+Test(apply, brings_each_kind_of_change_and_takes_it_back)
+{
+	bring_each_kind_and_take_it_back();
+}
+
+Test(apply, copies_old_files_to_another_file_system)
+{
+	rig_is_apart = true;
+	bring_each_kind_and_take_it_back();
 }
 
 Test(apply, takes_what_is_chosen_with_the_new_directories_it_is_in)
@@ -483,6 +494,44 @@ Test(undo, trusts_no_saved_content)
 	(void)close(done);
 	rig_undo_all(&rig);
 	host_is("file 100644 old\n");
+	rig_end(&rig);
+}
+
+/* The old file itself is kept: it comes back as it was, or not at all. */
+Test(undo, leaves_a_file_that_a_program_went_on_writing_to)
+{
+	int file;
+
+	rig_begin(&rig, 1);
+	put_file(HOST, "file", "old");
+	put_file(HOST, "other", "old");
+	put_file(UPPER, "file", "new");
+	put_file(UPPER, "other", "new");
+	rig_note(&rig);
+	file = openat(HOST, "file", O_WRONLY | O_CLOEXEC);
+	rig_apply_all(&rig);
+	cr_assert_eq(write(file, "more than", 9), 9);
+	fd_close(&file);
+	rig.ask.conflict = CONFLICT_OURS;
+	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
+	told_is("modified file conflict\nmodified other undone\n");
+	host_is("file 100644 new\nother 100644 old\n");
+	journal_is("done ");
+	rig_end(&rig);
+}
+
+/* Another name of an old file is no way to what an undo brings back. */
+Test(undo, brings_back_a_file_with_two_names_as_it_was)
+{
+	rig_begin(&rig, 1);
+	put_file(HOST, "file", "old");
+	cr_assert_eq(linkat(HOST, "file", HOST, "second", 0), 0);
+	put_file(UPPER, "file", "new");
+	rig_note(&rig);
+	rig_apply_all(&rig);
+	rig_touch_host(&rig, "second", "host's");
+	rig_undo_all(&rig);
+	host_is("file 100644 old\nsecond 100644 host's\n");
 	rig_end(&rig);
 }
 

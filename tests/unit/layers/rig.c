@@ -27,6 +27,24 @@ static int open_folder(const char *root, const char *name)
 	return fd;
 }
 
+bool rig_is_apart;
+
+/* The journal lies on another file system than the host's files. */
+static int open_apart(struct rig *rig)
+{
+	struct stat here, there;
+	int fd;
+
+	(void)stpcpy(rig->apart, "/tmp/msp-journal-XXXXXX");
+	cr_assert_not_null(mkdtemp(rig->apart));
+	fd = open_folder(rig->apart, "journal");
+	cr_assert_eq(fstat(fd, &there), 0);
+	cr_assert_eq(fstat(rig->scene.directories.host, &here), 0);
+	if (here.st_dev == there.st_dev)
+		cr_skip("/dev/shm and /tmp are one file system");
+	return fd;
+}
+
 void rig_begin(struct rig *rig, uint32_t layers)
 {
 	struct job_directories *directories = &rig->scene.directories;
@@ -37,7 +55,8 @@ void rig_begin(struct rig *rig, uint32_t layers)
 		       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	cr_assert_not_null(mkdtemp(rig->scene.root));
 	directories->host = open_folder(rig->scene.root, "host");
-	directories->journal = open_folder(rig->scene.root, "journal");
+	directories->journal =
+		rig_is_apart ? open_apart(rig) : open_folder(rig->scene.root, "journal");
 	directories->target = open_folder(rig->scene.root, "target");
 	directories->layer_count = layers;
 	for (uint32_t i = 0; i < layers; i++) {
@@ -57,6 +76,12 @@ void rig_end(struct rig *rig)
 	fd_close(&rig->scene.directories.journal);
 	fd_close(&rig->scene.directories.target);
 	scene_end(&rig->scene);
+	if (rig->apart[0]) {
+		struct scene apart = { .directories.host = -1 };
+
+		(void)stpcpy(apart.root, rig->apart);
+		scene_end(&apart);
+	}
 }
 
 static void note_flags(uint32_t flags, char **text, const char *end)

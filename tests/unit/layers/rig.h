@@ -14,12 +14,17 @@
 
 struct rig {
 	struct scene scene;
+	char apart[64]; /* where the journal lies, if not in the scene */
 	struct ipc_layers_do ask;
 	struct job job;
 	char told[RIG_TEXT_MAX];
 	char shown[RIG_TEXT_MAX];
 	char before[RIG_TEXT_MAX]; /* what rig_remember() saw */
 };
+
+/* Put the journal of the next ones on another file system than the host's files; a test that says
+ * so is skipped where there is none. */
+extern bool rig_is_apart;
 
 /* Make one with so many layers, and with directories for the journal and a target. */
 void rig_begin(struct rig *rig, uint32_t layers);

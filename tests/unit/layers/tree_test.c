@@ -237,8 +237,8 @@ Test(tree, since_a_state_on_another_branch)
 static int open_each(void *context, const struct difference *difference)
 {
 	char *text = context;
-	int old = tree_open_old(&scene.directories, difference);
-	int now = tree_open_now(&scene.directories, difference);
+	int old = tree_open(&scene.directories, difference, true);
+	int now = tree_open(&scene.directories, difference, false);
 	const size_t size = strlen(text);
 	ssize_t got = 0;
 
@@ -422,13 +422,13 @@ Test(tree, a_file_that_becomes_a_fifo_is_an_error_of_that_file)
 
 	scene_begin(&scene, 1);
 	put_fifo(UPPER, "x");
-	cr_assert_eq(tree_open_now(&scene.directories, &difference), -ESTALE);
+	cr_assert_eq(tree_open(&scene.directories, &difference, false), -ESTALE);
 	cr_assert_eq(unlinkat(UPPER, "x", 0), 0);
 	put_link(UPPER, "x", "/etc/passwd");
-	cr_assert_eq(tree_open_now(&scene.directories, &difference), -ESTALE);
+	cr_assert_eq(tree_open(&scene.directories, &difference, false), -ESTALE);
 	cr_assert_eq(unlinkat(UPPER, "x", 0), 0);
 	put_folder(UPPER, "x");
-	cr_assert_eq(tree_open_now(&scene.directories, &difference), -ESTALE);
+	cr_assert_eq(tree_open(&scene.directories, &difference, false), -ESTALE);
 	scene_end(&scene);
 }
 
@@ -439,11 +439,11 @@ Test(tree, no_link_is_followed_on_the_way)
 
 	scene_begin(&scene, 1);
 	put_link(UPPER, "link", "/etc");
-	file = tree_open_now(&scene.directories, &difference);
+	file = tree_open(&scene.directories, &difference, false);
 	cr_assert(file < 0);
 	(void)snprintf(difference.path, sizeof(difference.path), "../base");
 	put_file(scene.directories.layers[0], "base", "x");
-	file = tree_open_now(&scene.directories, &difference);
+	file = tree_open(&scene.directories, &difference, false);
 	cr_assert(file < 0);
 	scene_end(&scene);
 }
