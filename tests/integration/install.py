@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What `cmake --install` puts somewhere works from there: bin/msp finds the others in libexec."""
+import glob
 import os
 import subprocess
 import tempfile
@@ -26,9 +27,6 @@ class Install(unittest.TestCase):
     def test_the_places(self):
         self.assertEqual(os.listdir(os.path.join(self.prefix.name, "bin")), ["msp"])
         self.assertEqual(set(os.listdir(os.path.join(self.prefix.name, "libexec", "msp"))), LIBEXEC)
-        for page in ("man1/msp.1", "man1/msp-profile.1", "man5/msp-policy.5"):
-            self.assertTrue(os.path.exists(os.path.join(self.prefix.name, "share/man", page)), page)
-
         for shell, place in (("bash", "bash-completion/completions/msp"),
                              ("zsh", "zsh/vendor-completions/_msp"),
                              ("fish", "fish/vendor_completions.d/msp.fish")):
@@ -36,6 +34,23 @@ class Install(unittest.TestCase):
                 self.assertEqual(file.read(), subprocess.run(
                     [support.MSP, "completion", shell], capture_output=True, text=True,
                     check=True).stdout)
+
+    def test_the_pages(self):
+        self.assertEqual(self.below("share/man"), {
+            f"man{page[-1]}/{os.path.basename(page)}"
+            for page in glob.glob(os.path.join(support.ROOT, "docs/man/*.[1-8]"))})
+        docs = {os.path.relpath(page, support.ROOT) for ending in ("md", "svg")
+                for page in glob.glob(os.path.join(support.ROOT, f"docs/**/*.{ending}"),
+                                      recursive=True)}
+        self.assertIn("docs/policy.md", docs)
+        self.assertEqual(self.below("share/doc/msp"), docs | {
+            "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"})
+
+    def below(self, folder):
+        """The files in a folder of the installation."""
+        top = os.path.join(self.prefix.name, folder)
+        return {os.path.relpath(os.path.join(place, name), top)
+                for place, _, names in os.walk(top) for name in names}
 
     def test_the_service_starts_what_was_installed(self):
         units = os.path.join(self.prefix.name, "lib", "systemd", "user")
