@@ -18,7 +18,7 @@ sources() { # SUFFIX... -> files of ours, NUL after each
 }
 
 lint_shell() {
-	find dev .ci tests broker docs -type f -print0 | xargs -0 grep -lZE -m1 '^#!.*\b(ba)?sh$' |
+	find dev .ci tests broker docs packaging -type f -print0 | xargs -0 grep -lZE -m1 '^#!.*\b(ba)?sh$' |
 		xargs -0 shellcheck
 }
 

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Debian package: equal bytes from different folders, no complaint of lintian, and a life in
+a fresh root of this machine's Debian: install, use, upgrade under a running session, remove, purge.
+
+`./dev package --test` starts it as root. Nothing is installed on this machine: roots.py has the
+root, whose tar file stays in build/package-roots. MSP_PACKAGE names a package that is built already
+(then no two builds are compared)."""
+import glob
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+import roots
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+CACHE = os.path.join(ROOT, "build", "package-roots")
+SUITE = platform.freedesktop_os_release().get("VERSION_CODENAME")
+USERS_PACKAGES = ("python3", "apparmor", "systemd")
+GIVEN = os.environ.get("MSP_PACKAGE")
+GIT = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "meta"))
+import tree  # noqa: E402  the lists of what the project has
+
+
+def expected_files():
+    """Each file of the package, without the ending .gz."""
+    committed = run("git", "-C", ROOT, "ls-tree", "-r", "--name-only", "HEAD", "docs",
+                    env={**os.environ, **GIT}, capture_output=True, text=True).stdout.splitlines()
+    pages = [path for path in committed if path.endswith((".md", ".svg"))]
+    manual = [path for path in committed if re.match(r"docs/man/[^/]+\.[1-8]$", path)]
+    return ({"usr/bin/msp", "usr/libexec/msp/builtin.policy"}
+            | {f"usr/libexec/msp/{name}" for name in tree.PROGRAMS if name != "msp"}
+            | {f"usr/lib/systemd/user/{name}"
+               for name in ("msp.service", "msp.socket", "msp-http.service")}
+            | {f"usr/share/man/man{path[-1]}/{os.path.basename(path)}" for path in manual}
+            | {f"usr/share/doc/msp/{name}" for name in (
+                "README.md", "SECURITY.md", "copyright", "changelog", "changelog.Debian", *pages)}
+            | {"usr/lib/sysusers.d/msp.conf", "usr/share/msp/apparmor",
+               "usr/share/msp/delegate.conf", "usr/share/lintian/overrides/msp",
+               "usr/share/bash-completion/completions/msp",
+               "usr/share/zsh/vendor-completions/_msp",
+               "usr/share/fish/vendor_completions.d/msp.fish"})
+
+
+def run(*words, **keywords):
+    return subprocess.run(words, check=True, stdin=subprocess.DEVNULL, **keywords)
+
+
+def clone(place):
+    run("git", "clone", "-q", "--no-local", ROOT, place, env={**os.environ, **GIT})
+    return place
+
+
+def build(place, checkout, **changed):
+    """The package, built from a clone at `checkout` in folders below `place`."""
+    os.makedirs(place)
+    environment = {**os.environ, "TMPDIR": place, **changed}
+    # A compiler's cache would give both builds the same object files.
+    environment = {name: value for name, value in environment.items()
+                   if not name.endswith("_COMPILER_LAUNCHER")}
+    begin = time.monotonic()
+    run(os.path.join(checkout, "packaging", "package"), os.path.join(place, "out"),
+        env=environment, stdout=subprocess.DEVNULL)
+    deb, = glob.glob(os.path.join(place, "out", "msp_*.deb"))
+    print(f"packages: built in {time.monotonic() - begin:.0f} s, {os.path.getsize(deb)} bytes",
+          flush=True)
+    return deb
+
+
+def make_next(deb, folder):
+    """The same package as a later version."""
+    unpacked = os.path.join(folder, "next")
+    run("dpkg-deb", "-R", deb, unpacked)
+    control = os.path.join(unpacked, "DEBIAN", "control")
+    with open(control, encoding="utf-8") as file:
+        text = file.read()
+    with open(control, "w", encoding="utf-8") as file:
+        file.write(re.sub(r"(?m)^(Version: .+)$", r"\1+next", text))
+    path = os.path.join(folder, "next.deb")
+    run("dpkg-deb", "--root-owner-group", "-b", unpacked, path, stdout=subprocess.DEVNULL)
+    return path
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = roots.make_folder()
+        cls.addClassCleanup(roots.remove_folder, cls.folder)
+        cls.deb = GIVEN or build(os.path.join(cls.folder, "first"),
+                                 clone(os.path.join(cls.folder, "checkout")))
+
+    @unittest.skipIf(GIVEN, "a package was given")
+    def test_folder_time_and_stray_files_make_no_difference(self):
+        other = clone(os.path.join(self.folder, "another", "longer", "name"))
+        for stray in ("docs/stray.md", "common/stray.h"):
+            with open(os.path.join(other, stray), "w", encoding="utf-8") as file:
+                file.write("# Stray\n")
+        old = os.umask(0o077)
+        try:
+            again = build(os.path.join(self.folder, "second"), other, TZ="Pacific/Apia",
+                          HOME=self.folder, LC_ALL="C.UTF-8")
+        finally:
+            os.umask(old)
+        self.assertEqual(content(self.deb), content(again))
+
+    def test_another_version_differs(self):
+        folder = os.path.join(self.folder, "version")
+        os.mkdir(folder)
+        self.assertNotEqual(content(self.deb), content(make_next(self.deb, folder)))
+
+    def test_lintian_has_nothing_to_say(self):
+        result = subprocess.run(["lintian", "--fail-on=error,warning", "--allow-root", self.deb],
+                                capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+
+    def test_its_files(self):
+        listed = run("dpkg-deb", "-c", self.deb, capture_output=True, text=True).stdout
+        entries = {line.split()[5][2:]: line.split()[:2] for line in listed.splitlines()}
+        files = {path.removesuffix(".gz") for path in entries if not path.endswith("/") and path}
+        self.assertEqual(files, expected_files())
+        for path, (mode, owner) in entries.items():
+            self.assertNotIn("s", mode[1:], path)
+            self.assertEqual((owner, mode[8]), ("root/root", "-"), path)
+
+    def test_its_life(self):
+        place = os.path.join(self.folder, "life")
+        files = os.path.join(place, "files")
+        os.makedirs(files)
+        for path, name in ((self.deb, "first.deb"), (make_next(self.deb, place), "next.deb"),
+                           (os.path.join(HERE, "life.py"), "life.py")):
+            run("cp", path, os.path.join(files, name))
+        roots.run_in(roots.make_tar(SUITE, USERS_PACKAGES, CACHE), files, "python3", "-B",
+                     "/tmp/life.py")
+
+
+class Folder(unittest.TestCase):
+    """The cleanup deletes its folder alone."""
+
+    def test_a_mount_below_is_refused(self):
+        folder = roots.make_folder()
+        inner = os.path.join(folder, "inner")
+        os.mkdir(inner)
+        run("mount", "-t", "tmpfs", "none", inner)
+        self.assertRaises(ValueError, roots.remove_folder, folder)
+        self.assertTrue(os.path.isdir(inner))
+        run("umount", inner)
+        roots.remove_folder(folder)
+        self.assertFalse(os.path.exists(folder))
+
+    def test_other_folders_are_refused(self):
+        for other in ("/", "/var/tmp", ROOT, roots.PREFIX + "x/../../../home"):
+            self.assertRaises(ValueError, roots.remove_folder, other)
+
+    def test_the_namespace_is_private(self):
+        with open("/proc/self/mountinfo", encoding="utf-8") as file:
+            shared = [line for line in file if " shared:" in line or " master:" in line]
+        self.assertEqual(shared, [])
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        sys.exit("packages: only root can make and enter the roots")
+    roots.enter_namespaces()
+    unittest.main()
