@@ -13,6 +13,7 @@ import tempfile
 import time
 
 import account
+import changes
 import context
 import facts
 import filters
@@ -35,7 +36,8 @@ sys.path.insert(0, os.path.join(context.ROOT, "tests", "integration"))
 JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "node": launch.node, "stages": stages.stages, "protocol": protocol.protocol,
         "stream": streams.streams, "rates": rates.rates, "scale": scale.scale,
-        "persistent": persistent.persistent, "filters": filters.filters}
+        "persistent": persistent.persistent, "filters": filters.filters,
+        "changes": changes.changes}
 # What the gate looks at: launches, calls and streams, and what explains them.
 GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent")
 REFERENCE = os.path.join(context.HERE, "reference.json")

@@ -2,6 +2,7 @@
 """What the project promises, and whether a run kept it."""
 import dataclasses
 
+import changes
 import floors
 import launch
 import stats
@@ -50,6 +51,10 @@ TARGETS = (
     Target("a rollback, in memory, us", "persistent-memory", "rollback", "", 1000),
     Target("a fork to its first execution, by a fresh sandbox's", "persistent-memory",
            "fork and its first execution", "create and its first execution", 2.0),
+    Target("an apply of 5,000 files, by `git checkout` of the same", "changes-5000", changes.APPLY,
+           changes.CHECKOUT, 1.5),
+    Target("an apply of 5,000 files, for each, by that of 1,000", "changes-per-file", changes.MANY,
+           changes.FEW, 1.5),
     Target("100 forks, in memory, us", "forks-memory", "all", "", 500000),
 )
 

@@ -35,7 +35,7 @@ static int open_apart(struct rig *rig)
 	struct stat here, there;
 	int fd;
 
-	(void)stpcpy(rig->apart, "/tmp/msp-journal-XXXXXX");
+	(void)stpcpy(rig->apart, "/tmp/msp-layers-XXXXXX");
 	cr_assert_not_null(mkdtemp(rig->apart));
 	fd = open_folder(rig->apart, "journal");
 	cr_assert_eq(fstat(fd, &there), 0);
