@@ -222,8 +222,9 @@ static bool go_before_anchor(struct search *search, size_t index)
 {
 	const struct patch_line *anchor = &search->patch->lines[search->hunk->first + index];
 	const bool is_last = index + 1 == search->anchors;
-	/* The hunk may begin with the line of its anchor; lines to insert go behind it. */
-	const size_t behind = is_last && search->old > 0 ? 0 : 1;
+	/* The hunk may begin with the line of its anchor; lines to insert go right behind it. */
+	const bool is_inserted = is_last && search->old == 0;
+	const size_t behind = is_last && !is_inserted ? 0 : 1;
 	const struct document *document = search->document;
 	enum likeness likeness;
 
@@ -233,7 +234,10 @@ static bool go_before_anchor(struct search *search, size_t index)
 		const bool is_anchor = at < document->count &&
 				       is_like_anchor(anchor, &document->lines[at], likeness);
 
-		search->next[at] = is_anchor ? search->next[at + behind] : NOWHERE;
+		if (!is_anchor || (is_inserted && at + 1 < search->from))
+			search->next[at] = NOWHERE;
+		else
+			search->next[at] = search->next[at + behind];
 	}
 	if (index == 0)
 		return true; /* one place, or none, for each line that is the first anchor */
@@ -357,6 +361,8 @@ static int compare_places(const void *a, const void *b)
 
 	if (one->at != other->at)
 		return one->at < other->at ? -1 : 1;
+	if ((one->count == 0) != (other->count == 0))
+		return one->count == 0 ? -1 : 1; /* new lines go before the line that they name */
 	return one->hunk->number < other->hunk->number ? -1
 						       : one->hunk->number > other->hunk->number;
 }

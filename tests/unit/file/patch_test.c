@@ -241,6 +241,7 @@ Test(patch_text, new_texts)
 		{ "@@\n a\n+c\n", "a\r\nb\r\n", "a\r\nc\r\nb\r\n" },
 		{ "@@\n-a\n-b\n", "a\nb\n", "" },
 		{ "@@\n-a\n+x\n@@\n-c\n+z\n", "a\nb\nc\n", "x\nb\nz\n" },
+		{ "@@\n-b\n+x\n@@ a\n+n\n", "a\nb\nc\n", "a\nn\nx\nc\n" },
 		{ "@@ -1 +1 @@\n-a\n+x\n\\ No newline at end of file\n", "a\n", "x" },
 	};
 
