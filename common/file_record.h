@@ -27,6 +27,8 @@ enum file_problem {
 	FILE_MISUSED,     /* msp-file does not know such arguments */
 	FILE_UNFIT,       /* patch: it does not fit; a text behind the head says where and why */
 	FILE_TORN,        /* patch: an error came, and the changes could not be taken back */
+	FILE_NO_FOLDER,   /* no directory for it; the text is the last one above it that exists;
+			     `error` says why the next could not be made, 0: none was to be */
 	FILE_PROBLEM_COUNT
 };
 

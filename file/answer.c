@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,6 +111,39 @@ uint64_t answer_number(const char *text)
 	return number;
 }
 
+/* Find the last directory above a path that exists. False: it is the path's own, or none does. */
+static bool find_above(const char *path, char ret[PATH_MAX])
+{
+	char above[PATH_MAX];
+
+	if (strlen(path) >= sizeof(above))
+		return false;
+	memcpy(above, path, strlen(path) + 1);
+	for (bool is_own = true;; is_own = false) {
+		char *slash = strrchr(above, '/');
+		const bool is_last = !slash || slash == above;
+
+		if (slash)
+			slash[is_last] = '\0';
+		if (realpath(slash ? above : ".", ret))
+			return !is_own;
+		if (is_last)
+			return false;
+	}
+}
+
+void answer_missing(const char *path, int error)
+{
+	char above[PATH_MAX];
+
+	if (find_above(path, above))
+		answer_end(
+			(struct file_head){ .problem = FILE_NO_FOLDER, .error = (uint32_t)error },
+			above);
+	errno = error ? EPERM : ENOENT; /* in its own directory no file can be made */
+	answer_problem(FILE_ERROR);
+}
+
 /* Answer why a path leads to nothing, and end. */
 static void explain_missing(const char *path) __attribute__((noreturn));
 static void explain_missing(const char *path)
@@ -121,10 +155,8 @@ static void explain_missing(const char *path)
 	if (errno != ENOENT)
 		answer_problem(FILE_ERROR);
 	size = readlink(path, target, sizeof(target) - 1);
-	if (size < 0) {
-		errno = ENOENT;
-		answer_problem(FILE_ERROR);
-	}
+	if (size < 0)
+		answer_missing(path, 0);
 	target[size] = '\0';
 	answer_end(head, target);
 }

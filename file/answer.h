@@ -44,6 +44,10 @@ void command_mkdir(char **arguments);
 void command_list(char **arguments);
 void command_patch(char **arguments);
 
+/* Answer that a path leads to nothing, and end. `error` says why directories above it could not be
+ * made; 0: none were to be. */
+void answer_missing(const char *path, int error) __attribute__((noreturn));
+
 /*
  * Open a regular file for reading; for any other file answer its type and exit. It never blocks.
  * It checks the type before open(), because opening a device can have effects.

@@ -192,6 +192,8 @@ void command_list(char **arguments)
 	if (list.depth == 0 || list.depth > FILE_DEPTH_MAX)
 		answer_problem(FILE_MISUSED);
 	folder = open(arguments[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0 && errno == ENOENT)
+		answer_missing(arguments[0], 0);
 	if (folder < 0 || fstat(folder, &status) != 0)
 		answer_problem(FILE_ERROR);
 	head.mode = status.st_mode;

@@ -102,9 +102,9 @@ bool patch_parse(const char *text, size_t size, struct patch *ret, struct patch_
 					   "may have been cut"
 					 : "the patch changes no file");
 	if (is_fine && ret->file_count == 0)
-		is_fine = reader_set_fault(&reader,
-					   "this is no patch: begin with *** Begin Patch, or with "
-					   "the --- and +++ lines of a diff");
+		is_fine = reader_set_fault(
+			&reader, "this is no patch: one begins with *** Begin Patch, or with "
+				 "the --- and +++ lines of a diff");
 	free(reader.lines);
 	return is_fine;
 }

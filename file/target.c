@@ -24,7 +24,15 @@
 static struct {
 	char **list;
 	size_t count;
+	int error; /* why one could not be made; 0: all could */
 } made;
+
+void target_answer_missing(const char *path)
+{
+	if (errno != ENOENT)
+		answer_problem(FILE_ERROR);
+	answer_missing(path, made.error ? made.error : ENOENT);
+}
 
 static void note_directory(const char *path)
 {
@@ -52,9 +60,11 @@ void target_make_parents(char *path)
 		*slash = '\0';
 		if (mkdir(path, 0777) == 0)
 			note_directory(path);
-		else if (errno != EEXIST && errno != EROFS && errno != EACCES)
-			answer_problem(FILE_ERROR);
-		*slash = '/'; /* if a directory is still missing, open() of the file reports it */
+		else if (errno == EROFS || errno == EACCES)
+			made.error = errno; /* if it is missing, the next call reports it */
+		else if (errno != EEXIST)
+			target_answer_missing(path);
+		*slash = '/';
 	}
 }
 
@@ -96,6 +106,8 @@ void target_find(struct target *target, const char *path)
 				   "");
 		return;
 	}
+	if (errno == ENOENT && path[0] && path[strlen(path) - 1] == '/')
+		errno = EISDIR;
 	if (errno != ENOENT)
 		answer_problem(FILE_ERROR);
 	(void)snprintf(target->path, sizeof(target->path), "%s", path);
@@ -149,7 +161,7 @@ void target_open(struct target *target)
 				    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, NEW_MODE);
 	if (target->file < 0) {
 		target->is_named = false;
-		answer_problem(FILE_ERROR);
+		target_answer_missing(target->path);
 	}
 }
 

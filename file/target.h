@@ -23,13 +23,17 @@ struct target {
 	int file;      /* the new content; -1: none */
 };
 
+/* Answer why a file or directory to be written is not there, as errno says, and end. */
+void target_answer_missing(const char *path) __attribute__((noreturn));
+
 /* Find a regular file, or make the directories of a new one. */
 void target_find(struct target *target, const char *path);
 
 /* Find a regular file or a link that is to be removed. */
 void target_find_link(struct target *target, const char *path);
 
-/* Make the directories above a path; remove those that this program made, if they are empty. */
+/* Make the directories above a path, where that is allowed; remove those that this program made, if
+ * they are empty. */
 void target_make_parents(char *path);
 void target_remove_directories(void);
 

@@ -19,6 +19,7 @@ static struct target target;
 static bool undo_write(void)
 {
 	target_drop(&target);
+	target_remove_directories();
 	return true;
 }
 
@@ -117,7 +118,7 @@ void command_mkdir(char **arguments)
 	(void)snprintf(target.path, sizeof(target.path), "%s", arguments[0]);
 	target_make_parents(target.path);
 	if (mkdir(target.path, 0777) != 0 && errno != EEXIST)
-		answer_problem(FILE_ERROR);
+		target_answer_missing(target.path);
 	if (stat(target.path, &status) != 0)
 		answer_problem(FILE_ERROR);
 	if (!S_ISDIR(status.st_mode)) {

@@ -134,7 +134,7 @@ static const struct {
 	{ EACCES, "is refused by the sandbox's policy, or by the file's own mode: work in "
 		  "/workspace, or change the mode of a file of the sandbox with chmod" },
 	{ EPERM, "is refused by the sandbox's policy: work in /workspace" },
-	{ EROFS, "is in a part of the sandbox that is read-only: write to /workspace" },
+	{ EROFS, "is in a part of the sandbox that is read-only: write to /workspace or /tmp" },
 	{ ENOSPC, "does not fit: the sandbox's disk space is used up, and nothing was changed. "
 		  "Remove files that are not needed" },
 	{ EDQUOT, "does not fit: the disk quota is used up, and nothing was changed. Remove files "
@@ -174,17 +174,31 @@ static void append_shown(char *ret, size_t room, const char *bytes, size_t size)
 /* Bytes of a target that are shown, each as four characters at most. */
 #define TARGET_SHOWN 100U
 
-static void dangling_text(const struct file_answer *answer, char ret[FILE_PROBLEM_TEXT_MAX])
+/* Put the answer's path between two texts. */
+static void put_target(const struct file_answer *answer, const char *before, const char *after,
+		       char ret[FILE_PROBLEM_TEXT_MAX])
 {
 	const bool is_cut = answer->is.text_size > TARGET_SHOWN;
 	size_t used;
 
-	(void)snprintf(ret, FILE_PROBLEM_TEXT_MAX, "is a symbolic link to \"");
+	(void)snprintf(ret, FILE_PROBLEM_TEXT_MAX, "%s \"", before);
 	append_shown(ret, FILE_PROBLEM_TEXT_MAX, answer->text,
 		     is_cut ? TARGET_SHOWN : answer->is.text_size);
 	used = strlen(ret);
-	(void)snprintf(ret + used, FILE_PROBLEM_TEXT_MAX - used,
-		       "%s\", which does not exist: name the file itself", is_cut ? "..." : "");
+	(void)snprintf(ret + used, FILE_PROBLEM_TEXT_MAX - used, "%s\"%s", is_cut ? "..." : "",
+		       after);
+}
+
+static void no_folder_text(const struct file_answer *answer, char ret[FILE_PROBLEM_TEXT_MAX])
+{
+	if (answer->is.error != 0)
+		put_target(answer,
+			   "cannot be written: its directory does not exist, and cannot be made in",
+			   ". Write to /workspace or /tmp", ret);
+	else
+		put_target(answer,
+			   "does not exist, nor does its directory: the last one above it is",
+			   ". List that, or look in /workspace", ret);
 }
 
 void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_TEXT_MAX])
@@ -204,10 +218,14 @@ void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_T
 		text = room;
 		break;
 	case FILE_DANGLING:
-		dangling_text(answer, ret);
+		put_target(answer, "is a symbolic link to",
+			   ", which does not exist: name the file itself", ret);
+		return;
+	case FILE_NO_FOLDER:
+		no_folder_text(answer, ret);
 		return;
 	case FILE_EXISTS:
-		text = "exists already: overwrite it, or choose another name";
+		text = "exists already: change that file, or choose another name";
 		break;
 	case FILE_NO_MATCH:
 		text = "does not hold the old text: read the file, and give the text exactly as it "

@@ -24,6 +24,7 @@ CRLF, OPEN, LAST, BEYOND = 1, 2, 4, 8
 MAGIC = 0x454c4946
 (DONE, ERROR, NOT_REGULAR, DANGLING, EXISTS, NO_MATCH, AMBIGUOUS, TOO_LARGE, CUT_OFF,
  MISUSED) = range(10)
+NO_FOLDER = 12
 MORE = 2
 
 
@@ -137,6 +138,12 @@ class Read(Files):
                             ("n" * 300, errno.ENAMETOOLONG)):
             answer = self.ask("read", self.path(name), 0, 1)
             self.assertEqual((answer.problem, answer.error), (ERROR, error), name)
+        for name, above in (("none/a", self.folder), ("none/a/b", self.folder), ("dangling/a/b",
+                            self.folder), ("/none/a", "/")):
+            for words in (("read", 0, 1), ("list", 1, 0, 1, "")):
+                answer = self.ask(words[0], self.path(name), *words[1:])
+                self.assertEqual((answer.problem, answer.error, answer.text.decode()),
+                                 (NO_FOLDER, 0, os.path.realpath(above)), name)
 
     def test_wrong_numbers(self):
         self.put("a", b"x")
@@ -246,6 +253,38 @@ class Write(Files):
         self.assertEqual(self.get("a/b/c"), b"deep")
         answer = self.ask("write", self.path("a/b/c/d"), "create", data=b"x")
         self.assertEqual((answer.problem, answer.error), (ERROR, errno.ENOTDIR))
+
+    def test_folders_that_were_made_for_nothing(self):
+        for way in (["write", self.path("a/b/c"), "create"], ["put", self.path("a/b/c"), "0"]):
+            done = subprocess.run([PROGRAM, *way], input=b"", check=True, capture_output=True)
+            self.assertEqual(Answer(done.stdout).problem, CUT_OFF)
+            self.assert_no_more_than()
+        for name in ("a/", "a/b/"):
+            answer = self.ask("write", self.path(name), "create", data=b"x")
+            self.assertEqual((answer.problem, answer.error), (ERROR, errno.EISDIR))
+            self.assert_no_more_than()
+        self.ask("mkdir", self.path("a"))
+        done = subprocess.run([PROGRAM, "write", self.path("a/b/c"), "create"], input=b"",
+                              check=True, capture_output=True)
+        self.assertEqual(Answer(done.stdout).problem, CUT_OFF)
+        self.assertEqual(os.listdir(self.path("a")), [], "it was there before")
+
+    def test_folders_that_cannot_be_made(self):
+        """The last directory that exists is in the answer."""
+        os.makedirs(self.path("closed/in"))
+        os.chmod(self.path("closed"), 0o555)
+        self.addCleanup(os.chmod, self.path("closed"), 0o755)
+        for name, way in (("closed/a/b", ("write", "create")), ("closed/a/b/c", ("write", "create")),
+                          ("closed/a/b", ("put", "0"))):
+            answer = self.ask(way[0], self.path(name), way[1], data=b"x")
+            self.assertEqual((answer.problem, answer.error, answer.text.decode()),
+                             (NO_FOLDER, errno.EACCES, self.path("closed")), name)
+        answer = self.ask("mkdir", self.path("closed/a/b"))
+        self.assertEqual((answer.problem, answer.text.decode()), (NO_FOLDER, self.path("closed")))
+        answer = self.ask("write", self.path("closed/a"), "create", data=b"x")
+        self.assertEqual((answer.problem, answer.error), (ERROR, errno.EACCES))
+        self.ask("write", self.path("closed/in/a/b"), "create", data=b"the control")
+        self.assertEqual(self.get("closed/in/a/b"), b"the control")
 
     def test_what_is_no_file(self):
         os.mkfifo(self.path("fifo"))

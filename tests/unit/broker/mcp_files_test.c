@@ -65,6 +65,12 @@ Test(mcp_files, problems)
 		{ { .problem = FILE_ERROR, .error = EIO }, "", "a cannot be used: Input/output" },
 		{ { .problem = FILE_NOT_REGULAR, .mode = S_IFIFO }, "", "a is a FIFO, and only" },
 		{ { .problem = FILE_DANGLING }, "../x", "a is a symbolic link to \\\"../x\\\"," },
+		{ { .problem = FILE_NO_FOLDER },
+		  "/home",
+		  "the last one above it is \\\"/home\\\"." },
+		{ { .problem = FILE_NO_FOLDER, .error = EROFS },
+		  "/home",
+		  "cannot be made in \\\"/home\\\". Write to /workspace or /tmp." },
 		{ { .problem = FILE_MISUSED }, "", "install all of msp's programs together" },
 	};
 
