@@ -54,7 +54,7 @@ static int check_path(const char *path, char problem[OPERATION_PROBLEM_MAX])
 		return fail_text(problem,
 				 "a path is needed that begins with /, such as /workspace/x");
 	if (path[1] != '\0' && path[strlen(path) - 1] == '/')
-		return fail_text(problem, "write the path without a slash at its end");
+		return fail_text(problem, "a path has no slash at its end");
 	for (const char *name = path; *name != '\0'; name += strcspn(name, "/")) {
 		name += strspn(name, "/");
 		if (strcspn(name, "/") > NAME_BYTES_MAX)

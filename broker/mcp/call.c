@@ -8,6 +8,7 @@
 #include "executions/share.h"
 #include "heap/memory.h"
 #include "io/clock.h"
+#include "io/text.h"
 #include "mcp/ask.h"
 #include "mcp/events.h"
 #include "mcp/tasks.h"
@@ -226,6 +227,18 @@ void call_fail_text(struct call *call, const char *problem)
 	struct buffer text = { 0 };
 
 	buffer_append_text(&text, problem);
+	call_fail(call, &text);
+	buffer_done(&text);
+}
+
+void call_fail_value(struct call *call, const char *argument, const char *value, size_t size,
+		     const char *rest)
+{
+	struct buffer text = { 0 };
+
+	buffer_format(&text, "The argument `%s` is \"", argument);
+	text_quote(&text, value, size, QUOTE_BYTES);
+	buffer_format(&text, "\", %s", rest);
 	call_fail(call, &text);
 	buffer_done(&text);
 }

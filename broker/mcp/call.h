@@ -83,6 +83,10 @@ void call_answer_text(struct call *call, const struct buffer *text, bool is_erro
 void call_fail(struct call *call, const struct buffer *problem);
 void call_fail_text(struct call *call, const char *problem);
 
+/* Answer that an argument is "VALUE", and the rest of the sentence; ends the call. */
+void call_fail_value(struct call *call, const char *argument, const char *value, size_t size,
+		     const char *rest);
+
 /* Answer with an error of the protocol; `data` is JSON or NULL; ends the call. */
 void call_refuse(struct call *call, enum rpc_code code, const char *text,
 		 const struct buffer *data);

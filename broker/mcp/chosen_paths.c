@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "heap/memory.h"
 #include "io/text.h"
+#include "mcp/call.h"
 #include "mcp/request.h"
 
 /* The path of the workspace for programs in the sandbox. */
@@ -61,18 +62,32 @@ static bool is_beneath(const struct chosen_path *path)
 	return true;
 }
 
-const char *chosen_paths_check(const struct json_document *document, const struct json_value *paths)
+bool chosen_paths_check(struct call *call, const struct json_document *document,
+			const struct json_value *paths)
 {
-	if (paths && paths->count == 0)
-		return "The argument `paths` is empty. Leave it out to mean all changes.";
-	for (struct json_value *v = json_first(document, paths); v; v = json_next(document, v)) {
+	struct json_value *v = json_first(document, paths);
+	struct buffer text = { 0 };
+
+	if (paths && paths->count == 0) {
+		call_fail_text(call,
+			       "The argument `paths` is empty. Leave it out to mean all changes.");
+		return false;
+	}
+	for (; v; v = json_next(document, v)) {
 		const struct chosen_path path = path_beneath(v);
 
 		if (!is_beneath(&path))
-			return "Each of `paths` must be inside the workspace and relative to it, "
-			       "such as \"src/main.c\", without \"..\".";
+			break;
 	}
-	return NULL;
+	if (!v)
+		return true;
+	buffer_append_text(&text, "The argument `paths` contains \"");
+	text_quote(&text, v->text, v->size, QUOTE_BYTES);
+	buffer_append_text(&text, "\", but each path must be inside the workspace and relative to "
+				  "it, such as \"src/main.c\", without \"..\".");
+	call_fail(call, &text);
+	buffer_done(&text);
+	return false;
 }
 
 void chosen_paths_take(struct chosen_paths *ret, const struct json_document *document,

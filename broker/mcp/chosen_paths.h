@@ -8,6 +8,7 @@
 #include "frontend/changes.h"
 #include "json/copy.h"
 
+struct call;
 struct chosen_path;
 
 /* The argument `paths` of a call: relative, inside the workspace. An all-zero struct chooses all
@@ -19,9 +20,9 @@ struct chosen_paths {
 	size_t unmet_count;
 };
 
-/* Check an argument `paths`. NULL: all are valid; otherwise the problem. */
-const char *chosen_paths_check(const struct json_document *document,
-			       const struct json_value *paths);
+/* Check an argument `paths` (NULL: none). False: the call has failed. */
+bool chosen_paths_check(struct call *call, const struct json_document *document,
+			const struct json_value *paths);
 
 /* Copy a checked argument (NULL: none). */
 void chosen_paths_take(struct chosen_paths *ret, const struct json_document *document,

@@ -38,10 +38,10 @@ bool sandboxes_is_id(const char *text)
 const char *sandboxes_check_name(const char *name, bool is_sandbox)
 {
 	if (!name[0] || name[strspn(name, NAME_BYTES)] || name[0] == '.' || name[0] == '-')
-		return "The argument `name` may have letters, digits, '.', '_' and '-', and begins "
-		       "with a letter, a digit or '_'. Choose another.";
+		return "but may have letters, digits, '.', '_' and '-' only, and begins with a "
+		       "letter, a digit or '_'. Choose another.";
 	if (is_sandbox && sandboxes_is_id(name))
-		return "The argument `name` looks like an id. Choose another name.";
+		return "which looks like an id. Choose another name.";
 	return NULL;
 }
 

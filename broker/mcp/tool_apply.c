@@ -354,15 +354,11 @@ static uint32_t conflict_of(struct json_value *value)
 static void apply_changes(struct call *call, const struct json_document *document,
 			  struct json_value *const *values)
 {
-	const char *problem = chosen_paths_check(document, values[APPLY_PATHS]);
 	char wanted[IPC_NAME_MAX];
 	struct applying *work;
 
-	if (problem) {
-		call_fail_text(call, problem);
-		return;
-	}
-	if (!sandboxes_take(call, values[APPLY_SANDBOX], wanted))
+	if (!chosen_paths_check(call, document, values[APPLY_PATHS]) ||
+	    !sandboxes_take(call, values[APPLY_SANDBOX], wanted))
 		return;
 	work = memory_get_zeroed(1, sizeof(*work));
 	chosen_paths_take(&work->paths, document, values[APPLY_PATHS]);

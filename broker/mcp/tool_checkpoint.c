@@ -79,19 +79,19 @@ bool checkpoints_take(struct call *call, const struct json_value *value, uint32_
 	}
 	if (value->size > 0 && number > 0 && number <= UINT32_MAX)
 		return true;
-	call_fail_text(call, "The argument `checkpoint` must be the number or name of a "
-			     "checkpoint. checkpoint(sandbox, action: \"list\") shows them.");
+	call_fail_value(call, "checkpoint", value->text, value->size,
+			"but must be the number or name of a checkpoint. "
+			"checkpoint(sandbox, action: \"list\") shows them.");
 	return false;
 }
 
 static const char *check_name(const char *name, uint32_t operation)
 {
 	if (operation != CHECKPOINT_SAVE && operation != CHECKPOINT_FORK)
-		return "The argument `name` is for save and fork. To mean a checkpoint, pass its "
-		       "number or name as `checkpoint`.";
+		return "but is for save and fork. To mean a checkpoint, pass its number or name as "
+		       "`checkpoint`.";
 	if (operation == CHECKPOINT_SAVE && is_number(name))
-		return "The argument `name` looks like the number of a checkpoint. Choose another "
-		       "name.";
+		return "which looks like the number of a checkpoint. Choose another name.";
 	return sandboxes_check_name(name, operation == CHECKPOINT_FORK);
 }
 
@@ -108,7 +108,7 @@ static const char *check_arguments(struct json_value *const *values,
 	    (wanted->operation == CHECKPOINT_SAVE || wanted->operation == CHECKPOINT_LIST))
 		return "The argument `checkpoint` is for rollback, fork and delete. With save, use "
 		       "`name` to name the new one.";
-	return values[CHECKPOINT_PARAM_NAME] ? check_name(wanted->name, wanted->operation) : NULL;
+	return NULL;
 }
 
 static uint32_t operation_of(struct json_value *value)
@@ -272,7 +272,7 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 	const struct json_value *name = values[CHECKPOINT_PARAM_NAME];
 	struct ipc_checkpoint_do wanted = { .operation =
 						    operation_of(values[CHECKPOINT_PARAM_ACTION]) };
-	const char *problem;
+	const char *problem, *rest;
 
 	(void)document;
 	if (!sandboxes_take(call, values[CHECKPOINT_PARAM_SANDBOX], wanted.sandbox) ||
@@ -281,10 +281,13 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 	if (name)
 		memcpy(wanted.name, name->text, name->size);
 	problem = check_arguments(values, &wanted);
-	if (problem) {
+	rest = name ? check_name(wanted.name, wanted.operation) : NULL;
+	if (problem)
 		call_fail_text(call, problem);
+	else if (rest)
+		call_fail_value(call, "name", name->text, name->size, rest);
+	if (problem || rest)
 		return;
-	}
 	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
 		      sizeof(wanted.owner) - 1);
 	start_operation(call, &wanted, values[CHECKPOINT_PARAM_WHICH]);

@@ -316,22 +316,32 @@ static const struct errand_rules rules = { .answered = on_answer,
 
 /* --- the request ---------------------------------------------------------------------------- */
 
-static const char *check_name(const char *name)
+/* Check the arguments. False: the call has failed. */
+static bool check_request(struct call *call, struct json_value *const *values,
+			  const struct ipc_sandbox_new *wanted)
 {
-	if (!name[0])
-		return "The argument `name` is empty. Leave it out for a sandbox without a name.";
-	return sandboxes_check_name(name, true);
-}
+	const struct json_value *name = values[CREATE_NAME];
+	const struct json_value *workspace = values[CREATE_WORKSPACE];
+	const char *rest = name ? sandboxes_check_name(wanted->name, true) : NULL;
 
-static const char *check_workspace(const char *workspace, bool is_given, bool has_mode)
-{
-	if (is_given && workspace[0] != '/' && strcmp(workspace, ROOT_WORD) != 0)
-		return "The argument `workspace` must be an absolute path of a directory on the "
-		       "user's machine. Leave it out to begin with an empty /workspace.";
-	if (!is_given && has_mode)
-		return "The argument `workspace_mode` needs a `workspace`, which is missing. Give "
-		       "the directory, or leave both out.";
-	return NULL;
+	if (name && name->size == 0)
+		rest = "and so is no name. Leave it out for a sandbox without one.";
+	if (rest) {
+		call_fail_value(call, "name", name->text, name->size, rest);
+		return false;
+	}
+	if (workspace && wanted->workspace[0] != '/' && strcmp(wanted->workspace, ROOT_WORD) != 0) {
+		call_fail_value(call, "workspace", workspace->text, workspace->size,
+				"but must be an absolute path of a directory on the user's "
+				"machine. Leave it out to begin with an empty /workspace.");
+		return false;
+	}
+	if (!workspace && values[CREATE_MODE]) {
+		call_fail_text(call, "The argument `workspace_mode` needs a `workspace`, which is "
+				     "missing. Give the directory, or leave both out.");
+		return false;
+	}
+	return true;
 }
 
 static void copy_text(const struct json_value *value, char *room, size_t size)
@@ -351,21 +361,14 @@ static uint32_t mode_of(struct json_value *value)
 	return WORKSPACE_COPY + index;
 }
 
-static const char *fill_request(struct json_value *const *values, struct ipc_sandbox_new *ret)
+static void fill_request(struct json_value *const *values, struct ipc_sandbox_new *ret)
 {
-	const char *problem = NULL;
-
 	copy_text(values[CREATE_PROFILE], ret->profile, sizeof(ret->profile));
 	copy_text(values[CREATE_WORKSPACE], ret->workspace, sizeof(ret->workspace));
 	copy_text(values[CREATE_NAME], ret->name, sizeof(ret->name));
 	ret->ttl_s = (uint32_t)tool_integer(values[CREATE_TTL], 0);
 	if (values[CREATE_WORKSPACE])
 		ret->workspace_mode = mode_of(values[CREATE_MODE]);
-	if (values[CREATE_NAME])
-		problem = check_name(ret->name);
-	return problem ? problem
-		       : check_workspace(ret->workspace, values[CREATE_WORKSPACE] != NULL,
-					 values[CREATE_MODE] != NULL);
 }
 
 /* Put the client's root in the place of its word. Returns false if the call has ended or waits. */
@@ -400,12 +403,10 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 	const struct session *session = call->session;
 	struct creation *creation = memory_get_zeroed(1, sizeof(*creation));
 	struct ipc_sandbox_new *wanted = &creation->wanted;
-	const char *problem = fill_request(values, wanted);
 
 	(void)document;
-	if (problem)
-		call_fail_text(call, problem);
-	if (problem || !take_root(call, wanted)) {
+	fill_request(values, wanted);
+	if (!check_request(call, values, wanted) || !take_root(call, wanted)) {
 		free(creation);
 		return;
 	}

@@ -221,16 +221,12 @@ static void diff_changes(struct call *call, const struct json_document *document
 			 struct json_value *const *values)
 {
 	const struct session *session = call->session;
-	const char *problem = chosen_paths_check(document, values[DIFF_PATHS]);
 	const bool has_text = !values[DIFF_TEXT] || tool_boolean(values[DIFF_TEXT]);
 	struct ipc_changes_start wanted = { .operation = CHANGES_DIFF };
 	char since[IPC_NAME_MAX] = "";
 
-	if (problem) {
-		call_fail_text(call, problem);
-		return;
-	}
-	if (!sandboxes_take(call, values[DIFF_SANDBOX], wanted.sandbox) ||
+	if (!chosen_paths_check(call, document, values[DIFF_PATHS]) ||
+	    !sandboxes_take(call, values[DIFF_SANDBOX], wanted.sandbox) ||
 	    !checkpoints_take(call, values[DIFF_SINCE], &wanted.number, since))
 		return;
 	if (values[DIFF_SINCE]) {

@@ -92,6 +92,14 @@ static void copy_text(const struct json_value *value, char *to, size_t room)
 	to[value->size] = '\0';
 }
 
+static void fail_operation(struct call *call, const char *operation, const char *problem)
+{
+	char rest[OPERATION_PROBLEM_MAX + 8];
+
+	(void)snprintf(rest, sizeof(rest), "but %s.", problem);
+	call_fail_value(call, "operation", operation, strlen(operation), rest);
+}
+
 static void explain_policy(struct call *call, const struct json_document *document,
 			   struct json_value *const *values)
 {
@@ -111,7 +119,7 @@ static void explain_policy(struct call *call, const struct json_document *docume
 	if (!profile)
 		call_fail_text(call, "This profile has no policy to explain.");
 	else if (operation_parse(text, &operation, problem) != 0)
-		call_fail_text(call, problem);
+		fail_operation(call, text, problem);
 	else if (decide(&host->plan, profile, &operation, &decision) != 0)
 		bug("an operation of a kind that is not known");
 	else

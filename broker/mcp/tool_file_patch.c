@@ -93,6 +93,11 @@ static void patch_sandbox_files(struct call *call, const struct json_document *d
 	struct file_job *job;
 
 	(void)document;
+	if (input.size == 0) {
+		call_fail_text(call, "The argument `patch` is empty. Begin it with *** Begin "
+				     "Patch, or give a unified diff.");
+		return;
+	}
 	if (!sandboxes_take(call, values[PATCH_SANDBOX], sandbox))
 		return;
 	job = file_job_new(sizeof(*job), &rules, call, sandbox);

@@ -108,15 +108,11 @@ static const struct errand_rules rules = { .answered = on_answer, .free = free_p
 static void preview_changes(struct call *call, const struct json_document *document,
 			    struct json_value *const *values)
 {
-	const char *problem = chosen_paths_check(document, values[PREVIEW_PATHS]);
 	char wanted[IPC_NAME_MAX];
 	struct previewing *work;
 
-	if (problem) {
-		call_fail_text(call, problem);
-		return;
-	}
-	if (!sandboxes_take(call, values[PREVIEW_SANDBOX], wanted))
+	if (!chosen_paths_check(call, document, values[PREVIEW_PATHS]) ||
+	    !sandboxes_take(call, values[PREVIEW_SANDBOX], wanted))
 		return;
 	work = memory_get_zeroed(1, sizeof(*work));
 	chosen_paths_take(&work->paths, document, values[PREVIEW_PATHS]);

@@ -4,9 +4,11 @@
 each the connection lives."""
 import contextlib
 import json
+import re
 import unittest
 
 import support
+from persistent_support import PersistentCase
 
 PING = {"jsonrpc": "2.0", "method": "ping"}
 CANCEL = b'{"jsonrpc":"2.0","method":"notifications/cancelled"'
@@ -185,6 +187,261 @@ class TenBrokenLines(unittest.TestCase):
             self.assertEqual(codes, [-32700, -32700, -32600, -32600, -32600, -32600, -32700, -32600,
                                      -32600, -32601])
             self.assertEqual(server.receive()["id"], 4)
+
+
+# Of each tool: a call that would be done, and arguments that are added to it, or replace its own,
+# with the error: the value, the rule, the remedy. Calls of BOX, HANDLE and PROJECT are of what is
+# there; None leaves an argument out.
+BOX, LONG = "box", "l" * 6000
+UNKNOWN = "00000000000000000000000000"
+INTEGER = r"The argument `{}` is {}, but must be an integer from \d+ to \d+. Leave it out"
+NAMED = r"The argument `{}` is \"{}\", but must be one of: "
+NEEDED = r"needs the argument `{}`, which is missing"
+PATH = (r"contains \"{}\", but each path must be inside the workspace and relative to it, such as "
+        r"\"src/main.c\"")
+ADDS = "--- /dev/null\n+++ {}\n@@ -0,0 +1 @@\n+x\n"
+HOLDS = "write_sandbox_file takes `content`, or `old_text` and `new_text`, not both. Give one"
+WRONG = {
+    "run_command": ({"command": "touch made; sleep 0.1", "sandbox": BOX}, (
+        ({"command": None}, "needs `command` .* or `argv` .*; neither was given"),
+        ({"argv": ["touch", "made"]}, "takes `command` or `argv`, not both. Give one"),
+        ({"command": None, "argv": []}, "`argv` is empty, but must begin with the program"),
+        ({"cwd": "here"}, '"here" is not an absolute path inside the sandbox. Use one such as'),
+        ({"cwd": "/no/such"}, '"/no/such" .* could not be entered: .*Use an existing directory'),
+        ({"timeout_ms": -1}, INTEGER.format("timeout_ms", "-1")),
+        ({"yield_ms": 10 ** 18}, INTEGER.format("yield_ms", 10 ** 18)),
+        ({"env": {"A=B": "x"}}, 'variable named "A=B", but a name must not .*Rename it'),
+        ({"tty_rows": 9}, "`tty_rows` and `tty_columns` are the size .* Set `tty` to true"),
+        ({"profile": "strict"}, '"default", and the argument `profile` is "strict". Leave'))),
+    "run_code": ({"language": "bash", "code": "touch made", "sandbox": BOX}, (
+        ({"language": "cobol"}, 'has no language "cobol". Its languages are: .*Use one of these'),
+        ({"language": ""}, NAMED.format("language", "")),
+        ({"code": None}, NEEDED.format("code")),
+        ({"args": "a"}, "`args` is a string, but must be an array of strings"),
+        ({"args": [["a"]]}, "`args` contains an array, but must be made of strings only"),
+        ({"timeout_ms": 0}, INTEGER.format("timeout_ms", "0")),
+        ({"yield_ms": -10 ** 15}, INTEGER.format("yield_ms", -10 ** 15)),
+        ({"interactive": "no"}, "`interactive` is a string, but must be true or false"))),
+    "read_output": ({"handle": "HANDLE", "wait_ms": 0}, (
+        ({"handle": UNKNOWN + "-1"}, f'"{UNKNOWN}-1". Handles work until .* shows the valid ones'),
+        ({"handle": ""}, 'no execution with the handle "". .* list_sandboxes shows'),
+        ({"offset": -1}, INTEGER.format("offset", "-1")),
+        ({"max_bytes": 0}, INTEGER.format("max_bytes", "0")),
+        ({"wait_ms": 1.5}, "`wait_ms` is 1.5, but must be an integer"),
+        ({"stream": "both"}, NAMED.format("stream", "both") + "stdout, stderr"))),
+    "send_input": ({"handle": "HANDLE", "data": "x", "wait_ms": 0}, (
+        ({"handle": "x"}, 'no execution with the handle "x". .* list_sandboxes shows'),
+        ({"eof": "yes"}, "`eof` is a string, but must be true or false"),
+        ({"data": []}, "`data` is an array, but must be a string"),
+        ({"tty_rows": 0}, INTEGER.format("tty_rows", "0")),
+        ({"tty_columns": 10 ** 12}, INTEGER.format("tty_columns", 10 ** 12)),
+        ({"wait_ms": -7}, INTEGER.format("wait_ms", "-7")))),
+    "kill_execution": ({"handle": "HANDLE"}, (
+        ({"handle": None}, NEEDED.format("handle")),
+        ({"handle": BOX}, 'no execution with the handle "box". .* list_sandboxes shows'),
+        ({"signal": "9"}, NAMED.format("signal", "9")),
+        ({"signal": "SIGKILL"}, NAMED.format("signal", "SIGKILL")))),
+    "list_sandboxes": ({"offset": 0}, (
+        ({"offset": -1}, INTEGER.format("offset", "-1")),
+        ({"offset": 10 ** 18}, INTEGER.format("offset", 10 ** 18)),
+        ({"offset": 0.5}, "`offset` is 0.5, but must be an integer"),
+        ({"offset": True}, "`offset` is true, but must be an integer"),
+        ({"offset": "0"}, "`offset` is a string, but must be an integer"),
+        ({"offset": []}, "`offset` is an array, but must be an integer"),
+        ({"offset": {}}, "`offset` is an object, but must be an integer"))),
+    "create_sandbox": ({"name": "second"}, (
+        ({"name": ""}, 'is "", and so is no name. Leave it out for'),
+        ({"name": "-rf"}, 'is "-rf", but may have letters, .*Choose another'),
+        ({"name": UNKNOWN}, f'is "{UNKNOWN}", which looks like an id. Choose another'),
+        ({"name": BOX}, '"box" exists already, with the id .*Use it, or choose another'),
+        ({"workspace": "src"}, 'is "src", but must be an absolute path .*Leave it out'),
+        ({"workspace": "/etc"}, "'/etc' is refused: it lies in none .*: name a directory in one"),
+        ({"workspace_mode": "read-only"}, "needs a `workspace`, which is missing. Give"),
+        ({"workspace": "PROJECT", "workspace_mode": "rw"}, NAMED.format("workspace_mode", "rw")),
+        ({"profile": "strict"}, "allows no persistent sandbox: strict. Use another profile"),
+        ({"ttl_s": -3600}, INTEGER.format("ttl_s", "-3600")))),
+    "destroy_sandbox": ({"sandbox": BOX}, (
+        ({"sandbox": None}, NEEDED.format("sandbox")),
+        ({"sandbox": ""}, "`sandbox` is empty, but must be .* list_sandboxes shows them"),
+        ({"sandbox": "*"}, r'no sandbox "\*". list_sandboxes shows yours'),
+        ({"sandbox": "../box"}, 'no sandbox "../box". list_sandboxes shows yours'))),
+    "checkpoint": ({"sandbox": BOX, "action": "save"}, (
+        ({"action": "create"}, NAMED.format("action", "create")),
+        ({"name": "a/b"}, 'is "a/b", but may have letters, .*Choose another'),
+        ({"name": "12"}, 'is "12", which looks like the number .*Choose another'),
+        ({"checkpoint": "1"}, "is for rollback, fork and delete. With save, use `name`"),
+        ({"action": "rollback"}, "needs the argument `checkpoint`, .*shows them"),
+        ({"action": "delete", "checkpoint": "none"}, 'no checkpoint "none" .*save"\\) makes one'),
+        ({"action": "rollback", "checkpoint": "-1"}, 'no checkpoint "-1" of this sandbox'),
+        ({"action": "rollback", "checkpoint": "9" * 20}, 'is "9{20}", but must be the number or'),
+        ({"action": "fork", "name": BOX}, '"box" exists already, .*choose another name'))),
+    "diff_changes": ({"sandbox": BOX}, (
+        ({"paths": "a"}, "`paths` is a string, but must be an array of strings"),
+        ({"paths": []}, "`paths` is empty. Leave it out"),
+        ({"paths": ["../x"]}, PATH.format(r"\.\./x")), ({"paths": [""]}, PATH.format("")),
+        ({"since": "none"}, 'no checkpoint "none" of this sandbox'),
+        ({"limit": 0}, INTEGER.format("limit", "0")),
+        ({"offset": -1}, INTEGER.format("offset", "-1")))),
+    "preview_changes": ({"sandbox": BOX}, (
+        ({"paths": [7]}, "`paths` contains a number, but must be made of strings only"),
+        ({"paths": ["/etc"]}, PATH.format("/etc")),
+        ({"paths": ["a\0"]}, "element of the argument `paths` contains a NUL .*Remove it"),
+        ({"paths": ["none"]}, 'no change at "none": mistyped, or unchanged. diff_changes'))),
+    "apply_changes": ({"sandbox": BOX}, (
+        ({"paths": {}}, "`paths` is an object, but must be an array of strings"),
+        ({"paths": ["a/../../x"]}, PATH.format(r"a/\.\./\.\./x")),
+        ({"paths": ["a.txt", LONG]}, PATH.format("l+\\.\\.\\.")),
+        ({"conflict": "mine"}, NAMED.format("conflict", "mine") + "refuse, ours, theirs"))),
+    "read_sandbox_file": ({"sandbox": BOX, "path": "a.txt"}, (
+        ({"path": ""}, "`path` is empty. Give a path such as"),
+        ({"path": "none"}, "none does not exist: list its directory"),
+        ({"path": "/home/user/x"}, 'nor does its directory: .* is "/home". List that, or'),
+        ({"path": "~/x"}, "begins with ~, which .* The home directory is /home/agent"),
+        ({"path": "."}, "is a directory, and only regular files"),
+        ({"offset": -1}, INTEGER.format("offset", "-1")),
+        ({"limit": 0}, INTEGER.format("limit", "0")),
+        ({"encoding": "utf8"}, NAMED.format("encoding", "utf8") + "text, base64"))),
+    "write_sandbox_file": ({"sandbox": BOX, "path": "made/too", "content": "x"}, (
+        ({"content": None}, "needs `content`, or `old_text` and `new_text` to edit; neither"),
+        ({"old_text": "a", "new_text": "b"}, HOLDS),
+        ({"path": "/home/user/x"}, 'cannot be made in "/home". Write to /workspace or /tmp'),
+        ({"path": "/etc/x"}, "/etc/x is in a part .* read-only: write to /workspace or /tmp"),
+        ({"path": "made/"}, "made/ is a directory: name a file in it"),
+        ({"path": "a.txt/below"}, "a.txt/below is no directory, or leads through"),
+        ({"path": "a.txt", "mode": "create"}, "a.txt exists already: change that file, or"),
+        ({"mode": "w"}, NAMED.format("mode", "w")),
+        ({"encoding": "base64"}, "is not base64 with padding. Encode it again"),
+        ({"path": "made/" + 300 * "l"}, "is too long for a path: use a shorter one"))),
+    "patch_sandbox_files": ({"sandbox": BOX, "patch": ADDS.format("made/too")}, (
+        ({"patch": ""}, "`patch` is empty. Begin it with"),
+        ({"patch": "hello"}, "line 1 of the patch: this is no patch: one begins with"),
+        ({"patch": "*** Begin Patch\n*** Add File: made/x\n+x\n"}, "line 3 .* may have been cut"),
+        ({"patch": "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-onE\n+1\n"},
+         "a.txt: hunk 1 .line 3 of the patch. does not fit"),
+        ({"patch": ADDS.format("a.txt")}, "a.txt exists already: change that file, or"),
+        ({"patch": ADDS.format("/home/user/x")}, 'cannot be made in "/home". Write to'))),
+    "list_sandbox_files": ({"sandbox": BOX}, (
+        ({"path": "none"}, "none does not exist: list its directory"),
+        ({"path": "none/none"}, 'nor does its directory: .* is "/workspace". List that'),
+        ({"path": "a.txt"}, "is no directory, or leads through what is none: list"),
+        ({"depth": 0}, INTEGER.format("depth", "0")),
+        ({"depth": 10 ** 6}, INTEGER.format("depth", 10 ** 6)),
+        ({"limit": -1}, INTEGER.format("limit", "-1")))),
+    "explain_policy": ({"operation": "read /etc/passwd"}, (
+        ({"operation": None}, NEEDED.format("operation")),
+        ({"operation": ""}, 'is "", but an operation is one of: read PATH'),
+        ({"operation": "fly /etc"}, 'is "fly /etc", but an operation is one of: read PATH'),
+        ({"operation": "read etc"}, 'is "read etc", but a path is needed that begins with /'),
+        ({"operation": "connect a:99999"}, 'is "connect a:99999", but a port is a number from 1'))),
+}
+# Of each tool's text arguments, without those that any text is fine for.
+TEXTS = ("command", "code", "handle", "name", "sandbox", "path", "patch", "operation", "profile")
+ANY_LENGTH = ("command", "code", "patch")
+
+
+class WrongInputs(PersistentCase):
+    """At least ten of each tool: each error has the value, the rule and the remedy, and nothing is
+    done."""
+
+    def setUp(self):
+        super().setUp()
+        self.put("a.txt", "one\n")
+        self.server = support.Server("--standalone", "--workspace", self.project)
+        self.addCleanup(self.server.close)
+        self.server.initialize()
+        self.server.call("create_sandbox", 60, workspace=self.project, name=BOX)
+        result = self.server.call("run_command", 60, yield_ms=0, interactive=True,
+                                  command="read line; echo $line")
+        self.words = {"HANDLE": result["_meta"]["msp/execution"]["handle"],
+                      "PROJECT": self.project}
+
+    def answer(self, line):
+        """The whole answer to a line of bytes."""
+        self.server.send_bytes(line + b"\n")
+        while True:
+            message = self.server.receive(60)
+            if "method" not in message:
+                return message
+
+    def line_of(self, tool, arguments):
+        return json.dumps(dict(PING, id=1, method="tools/call",
+                               params={"name": tool, "arguments": arguments})).encode()
+
+    def say(self, tool, arguments):
+        return self.answer(self.line_of(tool, arguments))
+
+    def look(self):
+        """All that a tool could have changed."""
+        listed = self.server.call("list_sandboxes", 60)["structuredContent"]
+        running = self.server.call("read_output", 60, handle=self.words["HANDLE"], wait_ms=0)
+        files = self.server.call("run_command", 60, sandbox=BOX, command=(
+            "find /workspace /home/agent /tmp -printf '%p %s %m\\n' | sort"))
+        saved = self.server.call("checkpoint", 60, sandbox=BOX, action="list")
+        return ([entry["id"] for entry in listed["sandboxes"] if entry["kind"] == "persistent"],
+                re.sub(r"\d+(\.\d+)? s\b", "", support.text_of(running)),
+                support.text_of(files).rpartition("[exit")[0], support.text_of(saved), self.tree())
+
+    def test_each_tool(self):
+        tools = {tool["name"]: tool["inputSchema"]
+                 for tool in self.server.request("tools/list")["tools"]}
+        self.assertEqual(set(tools), set(WRONG))
+        before = self.look()
+        self.assertIn("a.txt", before[2])
+        for tool, (fine, rows) in WRONG.items():
+            fine = self.put_words(fine)
+            count = self.check_texts(tool, fine, tools[tool]) + self.check_forms(tool, fine)
+            for wrong, says in rows:
+                with self.subTest(tool=tool, wrong=str(wrong)[:100]):
+                    wanted = {**fine, **self.put_words(wrong)}
+                    self.expect(self.say(tool, {name: value for name, value in wanted.items()
+                                                if value is not None}), says)
+                    count += 1
+            self.assertGreaterEqual(count, 10, tool)
+            self.assertEqual(self.look(), before, tool)
+        for tool in ("write_sandbox_file", "kill_execution"):  # the controls
+            self.assertFalse(self.say(tool, self.put_words(WRONG[tool][0]))["result"]["isError"])
+        self.assertNotEqual(self.look()[1], before[1])
+        self.assertIn("made/too", self.look()[2])
+
+    def put_words(self, arguments):
+        return {name: self.words.get(value, value) if isinstance(value, str) else value
+                for name, value in arguments.items()}
+
+    def expect(self, answer, says):
+        text = support.text_of(answer["result"])
+        self.assertTrue(answer["result"]["isError"], text)
+        self.assertRegex(text, "(?s)" + says)
+
+    def check_texts(self, tool, fine, schema):
+        """What no text argument can be; the number of inputs."""
+        count = 0
+        for name in set(TEXTS) & set(schema["properties"]):
+            for value, says in ((7, f"`{name}` is a number, but must be a string"),
+                                ("a\0b", f"`{name}` contains a NUL .*Remove it"),
+                                ("a\ud800", f"`{name}` contains an unpaired surrogate .*Remove it"),
+                                (LONG, f"`{name}` is (6000 bytes long, but at most \\d+ are "
+                                 "possible. Use a shorter one|\"l+...\", but must be one of: )"),
+                                ("no-such", 'no sandbox "no-such". list_sandboxes shows')):
+                if (value == LONG and name in ANY_LENGTH) or (
+                        value == "no-such" and name != "sandbox") or (
+                            value == "a\0b" and name == "patch"):
+                    continue
+                with self.subTest(tool=tool, name=name, value=str(value)[:20]):
+                    self.expect(self.say(tool, {**fine, name: value}), says)
+                    count += 1
+        return count
+
+    def check_forms(self, tool, fine):
+        """An unknown member, no object, and bytes that are no text; the number of inputs."""
+        with self.subTest(tool=tool):
+            self.expect(self.say(tool, {**fine, "no_such": 1}),
+                        f"{tool} has no argument `no_such`. Its arguments are: ")
+            self.assertEqual(self.say(tool, list(fine))["error"]["code"], -32602)
+            line = self.line_of(tool, {**fine, "note": "?"})
+            answer = self.answer(line.replace(b"?", b"\xff"))
+            self.assertEqual((answer["id"], answer["error"]["code"]), (None, -32700))
+            self.assertIn("UTF-8", answer["error"]["message"])
+        return 3
 
 
 if __name__ == "__main__":

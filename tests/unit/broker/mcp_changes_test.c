@@ -259,7 +259,7 @@ Test(mcp_changes, wrong_arguments)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		(void)snprintf(arguments, sizeof(arguments),
 			       "\"sandbox\":\"b\",\"paths\":[\"a\",\"%s\"]", paths[i]);
-		expect_problem(arguments, "Each of `paths`");
+		expect_problem(arguments, "but each path must be");
 	}
 	expect_problem("\"sandbox\":\"b\",\"paths\":[]", "`paths` is empty");
 	expect_problem("\"sandbox\":\"b\",\"paths\":[\"a\\u0000\"]", "NUL");

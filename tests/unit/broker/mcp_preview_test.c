@@ -48,9 +48,9 @@ Test(mcp_preview, paths_and_nothing)
 	expect_part(rig_hear(&applying_rig), "project but for changes that are never applied]");
 	rig_take_nothing(&applying_rig);
 	applying_say(",\"paths\":[\"../x\"]");
-	expect_part(rig_hear(&applying_rig), "Each of `paths`");
+	expect_part(rig_hear(&applying_rig), "but each path must be");
 	applying_say_preview(",\"paths\":[\"../x\"]");
-	expect_part(rig_hear(&applying_rig), "Each of `paths`");
+	expect_part(rig_hear(&applying_rig), "but each path must be");
 }
 
 /* A path at which nothing changed is named, by a preview and by an apply. */

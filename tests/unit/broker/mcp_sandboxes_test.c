@@ -102,7 +102,7 @@ Test(mcp_sandboxes, creates_an_empty_one_where_nothing_is_said)
 
 Test(mcp_sandboxes, creates_nothing_of_wrong_arguments)
 {
-	expect_problem("create_sandbox", "\"name\":\"\"", "`name` is empty");
+	expect_problem("create_sandbox", "\"name\":\"\"", "is no name");
 	expect_problem("create_sandbox", "\"name\":\"a b\"", "letters, digits");
 	expect_problem("create_sandbox", "\"name\":\"-rf\"", "begins with a letter");
 	expect_problem("create_sandbox", "\"name\":\"../x\"", "letters, digits");

@@ -98,8 +98,8 @@ Test(operation, wrong_targets)
 {
 	expect_problem("read etc/passwd", "begins with /");
 	expect_problem("read ~/x", "begins with /");
-	expect_problem("list /tmp/", "without a slash");
-	expect_problem("list //", "without a slash");
+	expect_problem("list /tmp/", "has no slash");
+	expect_problem("list //", "has no slash");
 	expect_problem("connect localhost", "expected HOST:PORT");
 	expect_problem("connect :80", "expected HOST:PORT");
 	expect_problem("connect localhost:", "a port is a number from 1");
