@@ -68,11 +68,6 @@ void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX])
 	audit_hash_text(hash, ret);
 }
 
-static bool is_hash(const char *text)
-{
-	return strspn(text, "0123456789abcdef") >= HASH_TEXT;
-}
-
 /* At `*at`, which is moved behind it. */
 static char *put_str(char *at, const char *text, size_t size)
 {
@@ -124,6 +119,15 @@ static bool take_str(const char **at, const char *end, const char *text)
 	return true;
 }
 
+/* At `*at` there are HASH_TEXT bytes, or more; it is moved behind them. */
+static bool take_hash(const char **at, char ret[AUDIT_HASH_MAX])
+{
+	memcpy(ret, *at, HASH_TEXT);
+	ret[HASH_TEXT] = '\0';
+	*at += HASH_TEXT;
+	return strspn(ret, "0123456789abcdef") == HASH_TEXT;
+}
+
 static void skip_spaces(const char **at, const char *end)
 {
 	while (*at < end && **at == ' ')
@@ -145,10 +149,7 @@ bool audit_head_read(const char text[AUDIT_HEAD_BYTES], struct audit_head *ret)
 	if (!take_number(&at, end, &ret->size) || !take_str(&at, end, AUDIT_HASH) ||
 	    (size_t)(end - at) != HASH_TEXT + END_SIZE)
 		return false;
-	memcpy(ret->hash, at, HASH_TEXT);
-	ret->hash[HASH_TEXT] = '\0';
-	at += HASH_TEXT;
-	return is_hash(ret->hash) && take_str(&at, end, AUDIT_END);
+	return take_hash(&at, ret->hash) && take_str(&at, end, AUDIT_END);
 }
 
 bool audit_link_read(const char *line, size_t size, struct audit_link *ret)
@@ -162,17 +163,9 @@ bool audit_link_read(const char *line, size_t size, struct audit_link *ret)
 	    (size_t)(end - at) < TAIL_SIZE)
 		return false;
 	at = end - TAIL_SIZE;
-	if (!take_str(&at, end, AUDIT_PREVIOUS))
-		return false;
-	memcpy(ret->previous, at, HASH_TEXT);
-	ret->previous[HASH_TEXT] = '\0';
-	at += HASH_TEXT;
-	if (!take_str(&at, end, "\"") || !take_str(&at, end, AUDIT_HASH))
-		return false;
-	memcpy(ret->hash, at, HASH_TEXT);
-	ret->hash[HASH_TEXT] = '\0';
-	at += HASH_TEXT;
-	if (!take_str(&at, end, AUDIT_END) || !is_hash(ret->previous) || !is_hash(ret->hash))
+	if (!take_str(&at, end, AUDIT_PREVIOUS) || !take_hash(&at, ret->previous) ||
+	    !take_str(&at, end, "\"") || !take_str(&at, end, AUDIT_HASH) ||
+	    !take_hash(&at, ret->hash) || !take_str(&at, end, AUDIT_END))
 		return false;
 	/* The quote in front of `,"hash":` closes `previous` and is hashed. */
 	audit_hash(line, size - END_SIZE - HASH_TEXT - MIDDLE_SIZE, hash);
