@@ -70,6 +70,7 @@ static const struct ipc_field ipc_audit_record_fields[] = {
 TWO_FIELDS(ipc_audit_written, U64, number, U32, error)
 ONE_FIELD(RAW, ipc_store_start, schema)
 ONE_FIELD(U32, ipc_store_sandbox, reserved)
+ONE_FIELD(RAW, ipc_store_note, note)
 static const struct ipc_field ipc_store_ask_fields[] = {
 	FIELD(U32, ipc_store_ask, operation),
 	FIELD(U32, ipc_store_ask, number),

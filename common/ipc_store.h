@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "common/history.h"
 #include "common/limits.h"
 
 /* Each is a function of store/store.h. */
@@ -66,6 +67,12 @@ struct ipc_store_start {
 /* fd: the directory of the sandbox that the next store_ask is about */
 struct ipc_store_sandbox {
 	uint32_t reserved;
+};
+
+/* An execution for the history of a sandbox. No request waits for it: it has no answer. fd: the
+ * sandbox's directory */
+struct ipc_store_note {
+	struct history_note note;
 };
 
 struct ipc_store_ask {

@@ -40,15 +40,15 @@ static int put_id(void *context, const char id[IPC_ID_MAX])
 	return 0;
 }
 
-static int do_each(const struct ipc_store_ask *ask)
-{
-	return store_each(put_id, NULL);
-}
+/* An operation that is one call. */
+#define OPERATION(name, call)                                                                      \
+	static int do_##name(const struct ipc_store_ask *ask)                                      \
+	{                                                                                          \
+		return call;                                                                       \
+	}
 
-static int do_find(const struct ipc_store_ask *ask)
-{
-	return store_find(ask->owner, ask->name, answer.census.id);
-}
+OPERATION(each, store_each(put_id, NULL))
+OPERATION(find, store_find(ask->owner, ask->name, answer.census.id))
 
 static int do_look(const struct ipc_store_ask *ask)
 {
@@ -59,15 +59,8 @@ static int do_look(const struct ipc_store_ask *ask)
 	return error;
 }
 
-static int do_take(const struct ipc_store_ask *ask)
-{
-	return store_take(ask->name, &meta);
-}
-
-static int do_create(const struct ipc_store_ask *ask)
-{
-	return store_create(&meta, &answer.census);
-}
+OPERATION(take, store_take(ask->name, &meta))
+OPERATION(create, store_create(&meta, &answer.census))
 
 static int do_count(const struct ipc_store_ask *ask)
 {
@@ -75,27 +68,10 @@ static int do_count(const struct ipc_store_ask *ask)
 	return 0;
 }
 
-static int do_mark(const struct ipc_store_ask *ask)
-{
-	store_mark(sandbox);
-	return 0;
-}
-
-static int do_unmark(const struct ipc_store_ask *ask)
-{
-	store_unmark(sandbox);
-	return 0;
-}
-
-static int do_destroy(const struct ipc_store_ask *ask)
-{
-	return store_id_bytes(ask->name, meta.id) ? store_destroy(&meta) : -EINVAL;
-}
-
-static int do_discard(const struct ipc_store_ask *ask)
-{
-	return store_discard(ask->name);
-}
+OPERATION(mark, store_mark(sandbox))
+OPERATION(unmark, store_unmark(sandbox))
+OPERATION(destroy, store_id_bytes(ask->name, meta.id) ? store_destroy(&meta) : -EINVAL)
+OPERATION(discard, store_discard(ask->name))
 
 static int do_checkpoint(const struct ipc_store_ask *ask)
 {
@@ -104,15 +80,8 @@ static int do_checkpoint(const struct ipc_store_ask *ask)
 	return store_checkpoint(sandbox, &meta, ask->name, &unused);
 }
 
-static int do_rollback(const struct ipc_store_ask *ask)
-{
-	return store_rollback(sandbox, &meta, ask->number);
-}
-
-static int do_forget(const struct ipc_store_ask *ask)
-{
-	return store_forget(sandbox, &meta, ask->number);
-}
+OPERATION(rollback, store_rollback(sandbox, &meta, ask->number))
+OPERATION(forget, store_forget(sandbox, &meta, ask->number))
 
 static int do_fork(const struct ipc_store_ask *ask)
 {
@@ -125,10 +94,7 @@ static int do_fork(const struct ipc_store_ask *ask)
 	return fd;
 }
 
-static int do_merge_target(const struct ipc_store_ask *ask)
-{
-	return store_merge_target(sandbox);
-}
+OPERATION(merge_target, store_merge_target(sandbox))
 
 static int do_merge_done(const struct ipc_store_ask *ask)
 {
@@ -166,35 +132,12 @@ static int do_work(const struct ipc_store_ask *ask)
 	return error ? error : store_work(&meta, ask->name);
 }
 
-static int do_journal(const struct ipc_store_ask *ask)
-{
-	return store_journal(sandbox);
-}
-
-static int do_empty(const struct ipc_store_ask *ask)
-{
-	return store_empty();
-}
-
-static int do_interrupted(const struct ipc_store_ask *ask)
-{
-	return store_is_interrupted(sandbox);
-}
-
-static int do_sweep(const struct ipc_store_ask *ask)
-{
-	return store_sweep(put_id, NULL);
-}
-
-static int do_is_empty(const struct ipc_store_ask *ask)
-{
-	return store_is_empty(&meta);
-}
-
-static int do_trash(const struct ipc_store_ask *ask)
-{
-	return store_trash();
-}
+OPERATION(journal, store_journal(sandbox))
+OPERATION(empty, store_empty())
+OPERATION(interrupted, store_is_interrupted(sandbox))
+OPERATION(sweep, store_sweep(put_id, NULL))
+OPERATION(is_empty, store_is_empty(&meta))
+OPERATION(trash, store_trash())
 
 static const struct operation {
 	int (*run)(const struct ipc_store_ask *ask);
@@ -288,6 +231,16 @@ static int answer_question(const struct channel *channel, const struct ipc_store
 	return error;
 }
 
+/* A note is lost where it cannot be written: no request depends on it. */
+static void take_note(struct channel_message *message)
+{
+	const struct ipc_store_note *from = ipc_body(message, store_note);
+	int fd = channel_take_fd(message, 0);
+
+	(void)store_note(fd, &from->note);
+	fd_close(&fd);
+}
+
 int store_serve(const struct channel *channel)
 {
 	static struct channel_message message;
@@ -297,6 +250,8 @@ int store_serve(const struct channel *channel)
 	while ((status = channel_receive(channel, &message, 0, &wrong)) == 1) {
 		if (message.type == IPC_TYPE_store_sandbox && sandbox < 0)
 			sandbox = channel_take_fd(&message, 0);
+		else if (message.type == IPC_TYPE_store_note)
+			take_note(&message);
 		else if (message.type == IPC_TYPE_store_ask)
 			status = answer_question(channel, ipc_body(&message, store_ask));
 		else

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/history.h"
 #include "common/ipc_store.h"
 #include "inner.h"
 
@@ -504,14 +505,53 @@ int store_trash(void)
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-void store_mark(int sandbox)
+int store_mark(int sandbox)
 {
 	int fd = openat(sandbox, STORE_MARK, O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	const int error = fd < 0 ? -errno : 0;
 
-	fd_close(&fd); /* without it a crash would let too much count as known */
+	fd_close(&fd);
+	return error;
 }
 
-void store_unmark(int sandbox)
+int store_unmark(int sandbox)
 {
-	(void)unlinkat(sandbox, STORE_MARK, 0); /* a mark more is no fault */
+	return unlinkat(sandbox, STORE_MARK, 0) == 0 ? 0 : -errno;
+}
+
+/* --- history ---------------------------------------------------------------------------------- */
+
+/* Open the newer notes; *ret_end is where the next one begins: in place of a part of one. */
+static int open_history(int sandbox, off_t *ret_end)
+{
+	const int fd = openat(sandbox, HISTORY_FILE, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			      S_IRUSR | S_IWUSR);
+	struct stat status = { .st_size = 0 };
+
+	if (fd >= 0)
+		(void)fstat(fd, &status); /* cannot fail */
+	*ret_end = status.st_size - status.st_size % (off_t)sizeof(struct history_note);
+	return fd;
+}
+
+int store_note(int sandbox, const struct history_note *note)
+{
+	struct history_note dated = *note;
+	struct timespec now = { 0 };
+	off_t end;
+	int fd = open_history(sandbox, &end);
+	ssize_t written;
+
+	if (fd >= 0 && end >= HISTORY_BYTES) {
+		fd_close(&fd);
+		(void)renameat(sandbox, HISTORY_FILE, sandbox, HISTORY_FILE_OLD);
+		fd = open_history(sandbox, &end);
+	}
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
+	dated.time_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	written = fd < 0 ? -1 : pwrite(fd, &dated, sizeof(dated), end);
+	fd_close(&fd); /* keeps errno */
+	if (written < 0)
+		return -errno;
+	return written == (ssize_t)sizeof(dated) ? 0 : -ENOSPC;
 }

@@ -29,6 +29,7 @@
 
 #include "common/limits.h"
 
+struct history_note;
 struct store_census;
 
 #define STORE_MAGIC 0x54454d4dU /* "MMET" */
@@ -123,10 +124,14 @@ int store_save(int sandbox, struct store_meta *meta);
 void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t inodes);
 
 /* Note in the sandbox's directory, by a file, that something has run whose files are not counted
- * yet, for a next owner after a crash; and that all are counted. */
+ * yet, for a next owner after a crash; and that all are counted. 0 or -errno. */
 #define STORE_MARK "unnoted"
-void store_mark(int sandbox);
-void store_unmark(int sandbox);
+int store_mark(int sandbox);
+int store_unmark(int sandbox);
+
+/* Add a note, with the time, to the sandbox's history (common/history.h), which has its newest
+ * notes only. 0 or -errno; no execution depends on it. */
+int store_note(int sandbox, const struct history_note *note);
 
 /* Note that the sandbox was used now. */
 void store_touch(int sandbox);

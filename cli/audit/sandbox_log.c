@@ -2,10 +2,13 @@
 #include "audit/sandbox_log.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "audit/sandbox_history.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "heap/buffer.h"
 #include "show/figures.h"
 #include "show/format.h"
 
@@ -58,15 +61,26 @@ static bool is_shown(struct sandbox_log *log)
 	return log->lines++ >= log->skip;
 }
 
-static void print_row(struct sandbox_log *log, uint64_t time_us, uint64_t seq, const char *event,
-		      const char *detail)
+static void print_command_row(struct sandbox_log *log, uint64_t time_us, uint64_t seq,
+			      const char *event, const char *detail,
+			      const struct history_note *command)
 {
 	char time[AUDIT_TIME_MAX];
 
-	if (is_shown(log))
-		(void)printf("%s  %6llu  %-*s%s%s\n", audit_time(time_us, 3, time),
-			     (unsigned long long)seq, detail[0] ? EVENT_COLUMN : 0, event,
-			     detail[0] ? "  " : "", detail);
+	if (!is_shown(log))
+		return;
+	(void)printf("%s  %6llu  %-*s%s%s%s", audit_time(time_us, 3, time), (unsigned long long)seq,
+		     detail[0] ? EVENT_COLUMN : 0, event, detail[0] ? "  " : "", detail,
+		     command ? "; " : "");
+	if (command)
+		sandbox_history_print(command);
+	(void)putchar('\n');
+}
+
+static void print_row(struct sandbox_log *log, uint64_t time_us, uint64_t seq, const char *event,
+		      const char *detail)
+{
+	print_command_row(log, time_us, seq, event, detail, NULL);
 }
 
 static void print_record(struct sandbox_log *log, const struct record *record, const char *event,
@@ -106,14 +120,22 @@ static struct sandbox_log_open *find_open(struct sandbox_log *log, const struct 
 	return NULL;
 }
 
+/* Find the command of an execution; NULL: its size and hash are all that is known. */
+static const struct history_note *find_command(const struct sandbox_log_open *open)
+{
+	return open->is_apply ? NULL : sandbox_history_find(open->pid, open->number, open->time_us);
+}
+
 static void lose_open(struct sandbox_log *log, struct sandbox_log_open *open, const char *why)
 {
+	const struct history_note *command = open->pid > 0 ? find_command(open) : NULL;
 	char detail[DETAIL_MAX];
 
 	if (open->pid == 0)
 		return;
-	format_text(detail, sizeof(detail), "%s%s%s", why, open->text[0] ? "; " : "", open->text);
-	print_row(log, open->time_us, open->seq, open->event, detail);
+	format_text(detail, sizeof(detail), "%s%s%s", why, open->text[0] && !command ? "; " : "",
+		    command ? "" : open->text);
+	print_command_row(log, open->time_us, open->seq, open->event, detail, command);
 	open->pid = 0;
 }
 
@@ -191,6 +213,7 @@ static void take_execution_end(struct sandbox_log *log, const struct record *rec
 {
 	struct sandbox_log_open *open =
 		find_open(log, record, false, number_of(record, "execution"));
+	const struct history_note *command = open ? find_command(open) : NULL;
 	const uint64_t peak = number_of(record, "peak_bytes");
 	char figure[FIGURES_TEXT_MAX];
 	char detail[DETAIL_MAX];
@@ -202,10 +225,10 @@ static void take_execution_end(struct sandbox_log *log, const struct record *rec
 	add_duration(detail, number_of(record, "cpu_us"));
 	if (peak > 0)
 		format_append(detail, sizeof(detail), ", memory %s", figures_bytes(peak, figure));
-	if (open)
+	if (open && !command)
 		format_append(detail, sizeof(detail), "; %s", open->text);
-	print_row(log, record->time_us, open ? open->seq : record->seq, open ? open->event : "exec",
-		  detail);
+	print_command_row(log, record->time_us, open ? open->seq : record->seq,
+			  open ? open->event : "exec", detail, command);
 	if (open)
 		open->pid = 0;
 }
@@ -356,6 +379,31 @@ static void take_record(struct sandbox_log *log, const struct record *record)
 	}
 }
 
+/* Print a record as the log has it; with the command where the history has that. */
+static void print_json(const struct record *record)
+{
+	static const char end[] = "}\n";
+	const size_t end_size = sizeof(end) - 1;
+	const bool is_begin = has_text(record, "event", audit_event_name(AUDIT_EXECUTION_BEGIN));
+	const struct history_note *command =
+		is_begin ? sandbox_history_find(record->pid, number_of(record, "execution"),
+						record->time_us)
+			 : NULL;
+	struct buffer members = { 0 };
+
+	if (!command || record->size < end_size ||
+	    memcmp(record->line + record->size - end_size, end, end_size) != 0) {
+		(void)fwrite(record->line, 1, record->size, stdout);
+		return;
+	}
+	sandbox_history_put(command, &members);
+	(void)fwrite(record->line, 1, record->size - end_size, stdout);
+	(void)putchar(',');
+	(void)fwrite(members.bytes, 1, members.size, stdout);
+	(void)fputs(end, stdout);
+	buffer_done(&members);
+}
+
 bool sandbox_log_take(void *context, const char *line, size_t size)
 {
 	struct sandbox_log *log = context;
@@ -368,7 +416,7 @@ bool sandbox_log_take(void *context, const char *line, size_t size)
 	is_ours = has_text(&record, "sandbox", log->id) || has_text(&record, "origin", log->id);
 	log->records += is_ours;
 	if (is_ours && log->is_json && is_shown(log))
-		(void)fwrite(line, 1, size, stdout);
+		print_json(&record);
 	if (is_ours && !log->is_json)
 		take_record(log, &record);
 	else if (is_ours)

@@ -10,6 +10,7 @@
 
 #include "audit/audit_follow.h"
 #include "audit/audit_read.h"
+#include "audit/sandbox_history.h"
 #include "audit/sandbox_log.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
@@ -50,8 +51,10 @@ static const struct option_row rows[] = {
 static const char help[] =
 	"Show what happened in SANDBOX, a line for each thing: how it was made, what was\n"
 	"executed in it and how that ended, what was refused to it, checkpoints,\n"
-	"rollbacks, forks, applies, and its end. It comes from the audit log, which has\n"
-	"sizes and hashes of commands and never their words, and no output of theirs.\n"
+	"rollbacks, forks, applies, and its end. It comes from the audit log, and the\n"
+	"commands come from the sandbox's own history, which has the newest 1,024 or\n"
+	"more and is removed with the sandbox. For others there are sizes and hashes. No\n"
+	"environment and no output is kept.\n"
 	"\n"
 	"The second column is the number of the record in the log, for what has a begin\n"
 	"and an end that of the begin: 'msp audit show -n 0' has all of it. sha256 is\n"
@@ -185,6 +188,7 @@ static int show_log(const struct logs_options *options, const struct audit_log *
 	uint64_t bad = 0;
 	int error = 0;
 
+	sandbox_history_open(log->directory, search->id);
 	history = (struct sandbox_log){ .id = search->id, .is_json = options->is_json };
 	if (options->last != UINT64_MAX) {
 		history.skip = UINT64_MAX;

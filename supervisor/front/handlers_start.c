@@ -17,6 +17,7 @@
 #include "common/refusal.h"
 #include "common/workspace_mode.h"
 #include "front/handlers_list.h"
+#include "persistent/history.h"
 #include "persistent/layers_job.h"
 #include "persistent/workspace.h"
 #include "run/budget.h"
@@ -75,6 +76,7 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 	if (refusal)
 		return put_off(target, number, refusal, detail, retry_ms);
 	error = execution_begin(frontend, request, code);
+	history_add(request, code);
 	if (!error || supervisor.is_ending) /* then it has been said why */
 		return 0;
 	done.error = (uint32_t)-error;

@@ -41,7 +41,7 @@
 
 static void make_mark(struct persistent *own)
 {
-	store_mark(own->directory);
+	(void)store_mark(own->directory); /* without it a crash would let too much count as known */
 	store_touch(own->directory);
 }
 
@@ -54,7 +54,7 @@ static void keep_mark(struct persistent *own)
 
 static void remove_mark(struct persistent *own)
 {
-	store_unmark(own->directory);
+	(void)store_unmark(own->directory); /* a mark more is no fault */
 }
 
 /* Let waiting requests go on without the scan. */

@@ -156,6 +156,13 @@ int store_connect(int socket)
 
 /* --- questions, as store/store.h has them ----------------------------------------------------- */
 
+/* A question that is one call. */
+#define QUESTION(type, name, parameters, call)                                                     \
+	type name parameters                                                                       \
+	{                                                                                          \
+		return call;                                                                       \
+	}
+
 /* The ids of the answer are copied, since `each` asks questions too. */
 static int ask_ids(uint32_t operation, int (*each)(void *context, const char id[IPC_ID_MAX]),
 		   void *context)
@@ -178,15 +185,11 @@ static int ask_ids(uint32_t operation, int (*each)(void *context, const char id[
 	return result;
 }
 
-int store_each(int (*each)(void *context, const char id[IPC_ID_MAX]), void *context)
-{
-	return ask_ids(STORE_DO_EACH, each, context);
-}
-
-int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void *context)
-{
-	return ask_ids(STORE_DO_SWEEP, destroyed, context);
-}
+QUESTION(int, store_each, (int (*each)(void *context, const char id[IPC_ID_MAX]), void *context),
+	 ask_ids(STORE_DO_EACH, each, context))
+QUESTION(int, store_sweep,
+	 (int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void *context),
+	 ask_ids(STORE_DO_SWEEP, destroyed, context))
 
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
 {
@@ -216,10 +219,8 @@ int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, boo
 	return error;
 }
 
-int store_take(const char *id, struct store_meta *ret)
-{
-	return ask_named(STORE_DO_TAKE, id, ret);
-}
+QUESTION(int, store_take, (const char *id, struct store_meta *ret),
+	 ask_named(STORE_DO_TAKE, id, ret))
 
 static int ask_census(int sandbox, struct store_meta *meta, struct store_meta *made,
 		      struct store_census *census)
@@ -262,15 +263,8 @@ static int ask_about(uint32_t operation, const struct store_meta *meta, int sand
 	return ask_store(sandbox, NULL, NULL);
 }
 
-void store_mark(int sandbox)
-{
-	(void)ask_about(STORE_DO_MARK, NULL, sandbox);
-}
-
-void store_unmark(int sandbox)
-{
-	(void)ask_about(STORE_DO_UNMARK, NULL, sandbox);
-}
+QUESTION(int, store_mark, (int sandbox), ask_about(STORE_DO_MARK, NULL, sandbox))
+QUESTION(int, store_unmark, (int sandbox), ask_about(STORE_DO_UNMARK, NULL, sandbox))
 
 int store_destroy(const struct store_meta *meta)
 {
@@ -280,9 +274,16 @@ int store_destroy(const struct store_meta *meta)
 	return ask_named(STORE_DO_DESTROY, id, NULL);
 }
 
-int store_discard(const char *id)
+QUESTION(int, store_discard, (const char *id), ask_named(STORE_DO_DISCARD, id, NULL))
+
+int store_note(int sandbox, const struct history_note *note)
 {
-	return ask_named(STORE_DO_DISCARD, id, NULL);
+	const struct ipc_store_note asked = { .note = *note };
+	const int error =
+		channel.fd < 0 ? -EPIPE
+			       : channel_send(&channel, IPC_TYPE_store_note, &asked, &sandbox, 0);
+
+	return error ? lose_store(errno_text(-error)) : 0;
 }
 
 static int change_meta(uint32_t operation, int sandbox, struct store_meta *meta, uint32_t number,
@@ -304,20 +305,11 @@ int store_checkpoint(int sandbox, struct store_meta *meta, const char *name,
 	return error;
 }
 
-int store_rollback(int sandbox, struct store_meta *meta, uint32_t number)
-{
-	return change_meta(STORE_DO_ROLLBACK, sandbox, meta, number, "");
-}
-
-int store_forget(int sandbox, struct store_meta *meta, uint32_t number)
-{
-	return change_meta(STORE_DO_FORGET, sandbox, meta, number, "");
-}
-
-int store_merge_target(int sandbox)
-{
-	return ask_about(STORE_DO_MERGE_TARGET, NULL, sandbox);
-}
+QUESTION(int, store_rollback, (int sandbox, struct store_meta *meta, uint32_t number),
+	 change_meta(STORE_DO_ROLLBACK, sandbox, meta, number, ""))
+QUESTION(int, store_forget, (int sandbox, struct store_meta *meta, uint32_t number),
+	 change_meta(STORE_DO_FORGET, sandbox, meta, number, ""))
+QUESTION(int, store_merge_target, (int sandbox), ask_about(STORE_DO_MERGE_TARGET, NULL, sandbox))
 
 int store_merge_done(int sandbox, struct store_meta *meta, const struct store_merge *merge,
 		     uint64_t bytes, uint64_t inodes)
@@ -343,38 +335,17 @@ static int open_layer(uint32_t operation, const struct store_meta *meta, uint32_
 	return ask_store(-1, NULL, NULL);
 }
 
-int store_layer(const struct store_meta *meta, uint32_t layer, const char *place, bool is_made)
-{
-	return open_layer(STORE_DO_LAYER, meta, layer, place, is_made);
-}
-
-int store_work(const struct store_meta *meta, const char *place)
-{
-	return open_layer(STORE_DO_WORK, meta, meta->upper, place, true);
-}
-
-int store_journal(int sandbox)
-{
-	return ask_about(STORE_DO_JOURNAL, NULL, sandbox);
-}
-
-bool store_is_empty(const struct store_meta *meta)
-{
-	return ask_about(STORE_DO_IS_EMPTY, meta, -1) == 1;
-}
-
-int store_empty(void)
-{
-	return ask_about(STORE_DO_EMPTY, NULL, -1);
-}
+QUESTION(int, store_layer,
+	 (const struct store_meta *meta, uint32_t layer, const char *place, bool is_made),
+	 open_layer(STORE_DO_LAYER, meta, layer, place, is_made))
+QUESTION(int, store_work, (const struct store_meta *meta, const char *place),
+	 open_layer(STORE_DO_WORK, meta, meta->upper, place, true))
+QUESTION(int, store_journal, (int sandbox), ask_about(STORE_DO_JOURNAL, NULL, sandbox))
+QUESTION(bool, store_is_empty, (const struct store_meta *meta),
+	 ask_about(STORE_DO_IS_EMPTY, meta, -1) == 1)
+QUESTION(int, store_empty, (void), ask_about(STORE_DO_EMPTY, NULL, -1))
 
 /* If it cannot be found out, an apply may have been. */
-bool store_is_interrupted(int sandbox)
-{
-	return ask_about(STORE_DO_INTERRUPTED, NULL, sandbox) != 0;
-}
-
-int store_trash(void)
-{
-	return ask_about(STORE_DO_TRASH, NULL, -1);
-}
+QUESTION(bool, store_is_interrupted, (int sandbox),
+	 ask_about(STORE_DO_INTERRUPTED, NULL, sandbox) != 0)
+QUESTION(int, store_trash, (void), ask_about(STORE_DO_TRASH, NULL, -1))

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -72,6 +73,38 @@ kill $!
         looks = [line.split() for line in seen.splitlines() if re.match(r"\d+ \S+ [01]$", line)]
         self.assertIn(["sleep", "1"], [look[1:] for look in looks], seen)
         self.assertFalse([look for look in looks if re.search("child|init|memfd", look[1])], seen)
+
+
+class History(Case):
+    """A workload can neither read nor change the commands that its sandbox remembers."""
+
+    # 0: found by its path, by its name or by a word of an older command, and then changed.
+    LOOK = """
+grep -q foreseen-word "$1" 2>/dev/null && echo x >> "$1" && exit 0
+find / -xdev -name history -o -name history.old 2>/dev/null | grep . && exit 0
+for file in . .. ../.. /proc/self/cwd/.. /proc/1/cwd/..; do
+  [ -e "$file/history" ] && exit 0
+done
+exit 9
+"""
+
+    def test_nobody_inside_reaches_it(self):
+        """The control: the same script finds and changes it on the host."""
+        path = os.path.join(self.state, "sandboxes", self.id, "history")
+        msp("exec", self.id, "--", "true", "foreseen-word")
+        self.assertTrue(support.wait_until(lambda: os.path.exists(path), 60))
+        with open(path, "rb") as file:
+            before = file.read()
+        self.assertIn(b"foreseen-word", before)
+        msp("exec", self.id, "--", "sh", "-c", self.LOOK, "sh", path, code=9)
+        self.assertTrue(support.wait_until(lambda: os.stat(path).st_size > len(before), 60))
+        with open(path, "rb") as file:
+            after = file.read()
+        self.assertTrue(after.startswith(before))
+        self.assertEqual(len(after), 2 * len(before), "a note for its own command, no more")
+        control = subprocess.run(["sh", "-c", self.LOOK, "sh", path], check=False)
+        self.assertEqual(control.returncode, 0)
+        self.assertEqual(os.stat(path).st_size, len(after) + len("x\n"))
 
 
 class Held(Case):

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/history.h"
 #include "common/ipc_all.h"
 #include "plan_blob.h"
 #include "property.h"
@@ -78,6 +79,24 @@ static void write_messages(void)
 	}
 }
 
+/* A command with a code, and one that is cut off and would harm a terminal. */
+static void write_history(void)
+{
+	static const char command[] = "python3\0-c\0it's\0";
+	static const char harm[] = "\x1b]0;\x07\n\xc2\x9b\xff";
+	static struct history_note notes[2] = { { .time_us = 1, .execution = 1, .pid = 1 },
+						{ .time_us = 2, .execution = 2, .pid = 1 } };
+
+	notes[0].argv_size = sizeof(command) - 1;
+	notes[0].code_size = sizeof(harm);
+	memcpy(notes[0].text, command, sizeof(command));
+	memcpy(notes[0].text + sizeof(command) - 1, harm, sizeof(harm));
+	notes[1].argv_size = HISTORY_TEXT_MAX;
+	for (size_t i = 0; i < HISTORY_TEXT_MAX; i++)
+		notes[1].text[i] = (uint8_t)harm[i % (sizeof(harm) - 1)];
+	write_seed("sandbox_history", "two", notes, sizeof(notes));
+}
+
 int main(int argc, char **argv)
 {
 	static alignas(8) struct blob blob;
@@ -87,6 +106,7 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	write_messages();
+	write_history();
 	(void)blob_make(&blob);
 	write_seed("plan_open", "minimal", &blob, sizeof(blob));
 	return 0;

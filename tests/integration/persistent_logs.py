@@ -46,6 +46,15 @@ class Logs(PersistentCase):
     def exec(self, sandbox, *words, code=0, options=()):
         msp("exec", *options, sandbox, "--", *words, code=code)
 
+    def path(self, made, name="history"):
+        return os.path.join(self.state, "sandboxes", made, name)
+
+    def wait_for_notes(self, made, count):
+        """No execution waits for its note."""
+        self.assertTrue(support.wait_until(
+            lambda: os.path.exists(self.path(made)) and
+            os.stat(self.path(made)).st_size == count * 512, 60))
+
 
 class Life(Logs):
     def test_all_of_it(self):
@@ -68,16 +77,16 @@ class Life(Logs):
             "stop", "forget"])
         told = {event: detail for _, event, detail in reversed(lines)}
         self.assertEqual(told["created"], "profile default, workspace copy-on-write")
-        self.assertRegex(told["exec"], r"^exit 3 after \d+(\.\d)? m?s, CPU .*; 3 words of "
-                         rf"{len(script) + 7} B, sha256 {sha256('sh', '-c', script)[:12]}$")
+        self.assertRegex(told["exec"], r"^exit 3 after \d+(\.\d)? m?s, CPU .*; "
+                         rf"sh -c '{script}'$")
         self.assertEqual(told["checkpoint"], "checkpoint 1")
         self.assertEqual(told["rollback"], "checkpoint 1")
         self.assertEqual(told["forget"], "checkpoint 1")
         self.assertEqual(told["fork"], fork + ", of checkpoint 1")
         self.assertEqual((told["apply"], told["undo"]), ("1 of 1 change", "1 of 1 change"))
         self.assertRegex(told["file"], r"^exit 0 after ")
-        self.assertNotRegex(msp("logs", "fix").stdout + msp("logs", "fix", "--json").stdout,
-                            "secret-word|b.txt|named|fix", "no word of anybody's")
+        self.assertNotRegex(json.dumps(self.log().records()), "secret-word|b.txt|named|fix",
+                            "no word of anybody's is in the audit log")
         records = {record["seq"]: record for record in self.log().records()}
         for number, event, _ in lines:
             self.assertEqual(records[number]["sandbox"], fork if event == "fork" else made)
@@ -85,7 +94,10 @@ class Life(Logs):
         self.assertEqual((event, detail), ("forked", f"of {made}, checkpoint 1; profile default, "
                                            "workspace copy-on-write"))
         msp("destroy", "fix", fork)
-        self.assertEqual(self.logs(made)[:-1], lines)
+        gone = self.logs(made)[:-1]
+        self.assertEqual([line[:2] for line in gone], [line[:2] for line in lines])
+        self.assertRegex(gone[1][2], rf"; 3 words of {len(script) + 7} B, "
+                         rf"sha256 {sha256('sh', '-c', script)[:12]}$")
         self.assertEqual(self.logs(made, "-n", "1")[0][1:],
                          ("destroyed", "with its files and checkpoints"))
         self.assertEqual(self.logs(made[:8]), self.logs(made))
@@ -116,7 +128,8 @@ class Life(Logs):
                                "sh", "-c", "echo up; sleep 1000"],
                               stdout=subprocess.PIPE) as process:
             process.stdout.readline()
-            self.assertRegex(self.logs(made)[-1][2], "^has not ended; 3 words of ")
+            self.wait_for_notes(made, 1)
+            self.assertRegex(self.logs(made)[-1][2], "^has not ended; sh -c 'echo up; sleep 1000'$")
             pid = self.log().records("execution_begin")[-1]["pid"]
             os.kill(pid, signal.SIGKILL)
         self.assertTrue(support.wait_until(
@@ -124,7 +137,99 @@ class Life(Logs):
         lines = self.logs(made)
         self.assertEqual([detail.split(" ", 1)[0] for _, event, detail in lines
                           if event == "exec"], ["no", "exit"])
-        self.assertRegex(lines[1][2], "^no end was recorded; 3 words of ")
+        self.assertRegex(lines[1][2], "^no end was recorded; sh -c ")
+
+
+class History(Logs):
+    """The commands of a sandbox, in its folder on the host."""
+
+    def shown(self, made):
+        return [detail.rpartition("; ")[2] for _, event, detail in self.logs(made)
+                if event == "exec"]
+
+    def test_it_goes_with_the_sandbox(self):
+        made = self.create(workspace=False)
+        self.exec(made, "true", options=["--env=A=hidden-word"])
+        self.wait_for_notes(made, 1)
+        self.assertEqual(os.stat(self.path(made)).st_mode & 0o777, 0o600)
+        with open(self.path(made), "rb") as file:
+            self.assertNotIn(b"hidden-word", file.read(), "no variable is kept")
+        msp("destroy", made)
+        self.assertFalse(os.path.exists(self.path(made)))
+        self.assertRegex(self.logs(made)[1][2], "; 1 word of 5 B, sha256 ")
+
+    def test_it_stays_with_the_sandbox(self):
+        """A rollback is no way to hide a command, and a fork begins with no history."""
+        made = self.create(workspace=False)
+        msp("checkpoint", made, "before")
+        self.exec(made, "echo", "one")
+        self.wait_for_notes(made, 1)
+        msp("rollback", made, "before")
+        fork = msp("fork", made, "before").stdout.strip()
+        self.assertEqual(self.shown(made), ["echo one"])
+        self.assertEqual(self.shown(fork), [])
+        self.assertFalse(os.path.exists(self.path(fork)))
+        msp("destroy", fork)
+
+    def test_a_hostile_command(self):
+        """A terminal obeys nothing of it, and a newline makes no line."""
+        made = self.create(workspace=False)
+        words = ["true", "\x1b]0;x\x07", "a\n2026-01-01T00:00:00.000Z       9  exec", "it's"]
+        self.exec(made, *words)
+        self.wait_for_notes(made, 1)
+        _, _, detail = self.logs(made)[1]
+        self.assertTrue(detail.endswith("; true '^[]0;x^G' 'a^J2026-01-01T00:00:00.000Z       9  "
+                                        "exec' 'it'\\''s'"), detail)
+        lines = msp("logs", made, "--json").stdout.split("\n")
+        self.assertFalse([line for line in lines if re.search(r"[\x00-\x1f\x7f]", line)])
+        begun = json.loads(lines[1])
+        self.assertEqual((begun["event"], begun["argv"]), ("execution_begin", words))
+        self.assertNotIn("code", begun)
+
+    def test_a_code(self):
+        made = self.create(workspace=False)
+        code = "import sys\nprint(sys.argv)\n" + "#" * 1000
+        with support.Server(env=dict(os.environ)) as server:
+            server.initialize()
+            result = server.call("run_code", sandbox=made, language="python", code=code)
+            self.assertFalse(result["isError"], result)
+            self.wait_for_notes(made, 1)
+        self.assertEqual(self.shown(made), ["code: import sys ..."])
+        begun = json.loads(msp("logs", made, "--json").stdout.split("\n")[1])
+        self.assertTrue(code.startswith(begun["code"]))
+        self.assertGreater(len(begun["code"]), 300)
+        self.assertGreater(begun["code_bytes"], len(begun["code"]), "it was cut off")
+
+    def test_what_a_crash_left(self):
+        """A part of a note and a hole are no commands, and hide none."""
+        made = self.create(workspace=False)
+        self.exec(made, "echo", "one")
+        self.wait_for_notes(made, 1)
+        with open(self.path(made), "ab") as file:
+            file.write(bytes(512 + 100))
+        self.exec(made, "echo", "two")
+        self.wait_for_notes(made, 3)
+        self.assertEqual(self.shown(made), ["echo one", "echo two"])
+
+    def test_a_history_that_cannot_be_written(self):
+        """The command runs, and the log has its hash."""
+        made = self.create(workspace=False)
+        os.mkdir(self.path(made))
+        self.exec(made, "echo", "one")
+        self.assertRegex(self.logs(made)[1][2], "; 2 words of 9 B, sha256 ")
+        os.rmdir(self.path(made))
+
+    def test_oldest_go_first(self):
+        made = self.create(workspace=False)
+        for number, word in enumerate(("one", "two", "three")):
+            self.exec(made, "echo", word)
+            self.wait_for_notes(made, 1)
+            if number < 2:
+                os.truncate(self.path(made), 512 * 1024)
+        self.assertEqual(os.stat(self.path(made, "history.old")).st_size, 512 * 1024)
+        first, *others = self.shown(made)
+        self.assertRegex(first, "2 words of 9 B, sha256 ")
+        self.assertEqual(others, ["echo two", "echo three"])
 
 
 class Shown(Logs):

@@ -7,9 +7,13 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/fd.h"
+#include "common/history.h"
 #include "common/ipc_store.h"
 #include "store/inner.h"
 #include "store_place.h"
@@ -247,4 +251,89 @@ Test(store_faults, each_call_fails_once)
 		}
 		cr_expect_gt(fault_calls, 8, "%s makes calls", act.name);
 	}
+}
+
+/* --- the history ------------------------------------------------------------------------------ */
+
+/* Sizes of both files of a history that the next note makes the older one. */
+#define NOTE_BYTES ((off_t)sizeof(struct history_note))
+#define TORN_BYTES 3
+
+static off_t size_of(int a, const char *name)
+{
+	struct stat status = { .st_size = 0 };
+
+	return fstatat(a, name, &status, 0) == 0 ? status.st_size : 0;
+}
+
+static int prepare_full_history(void)
+{
+	int a, file;
+
+	place_make();
+	a = place_create("a", &meta);
+	file = openat(a, HISTORY_FILE, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	cr_assert_eq(ftruncate(file, HISTORY_BYTES + TORN_BYTES), 0);
+	fd_close(&file);
+	return a;
+}
+
+static int note_in(void *argument)
+{
+	const struct history_note note = { .execution = 1 };
+
+	if (fault_error)
+		fault_fail(fault_calls, fault_error);
+	else
+		fault_die(fault_calls);
+	(void)store_note(*(const int *)argument, &note);
+	return fault_is_over() ? 0 : 1;
+}
+
+/* Whatever is left, the next note is whole, at the end of the newer file, and no older one is lost.
+ */
+static void expect_next_note(int a, int call)
+{
+	const struct history_note next = { .execution = 2 };
+	struct history_note found = { .execution = 0 };
+	int file;
+	off_t size;
+
+	cr_assert_eq(store_note(a, &next), 0, "call %d", call);
+	size = size_of(a, HISTORY_FILE);
+	file = openat(a, HISTORY_FILE, O_RDONLY | O_CLOEXEC);
+	cr_assert(size == NOTE_BYTES || size == 2 * NOTE_BYTES, "call %d: %ld", call, (long)size);
+	cr_assert_eq(pread(file, &found, sizeof(found), size - NOTE_BYTES), NOTE_BYTES);
+	cr_expect_eq(found.execution, 2, "call %d", call);
+	cr_expect_gt(found.time_us, 0);
+	cr_expect_geq(size_of(a, HISTORY_FILE_OLD), HISTORY_BYTES, "call %d", call);
+	fd_close(&file);
+}
+
+static void break_notes(int error)
+{
+	int status = 0;
+
+	fault_error = error;
+	for (fault_calls = 1; status == 0 || status == FAULT_DIED; fault_calls++) {
+		int a = prepare_full_history();
+
+		status = run_forked(note_in, &a) >> 8;
+		expect_next_note(a, fault_calls);
+		fd_close(&a);
+		place_remove();
+		memset(place_path + strlen(place_path) - 6, 'X', 6);
+	}
+	cr_expect_gt(fault_calls, 4, "a note makes calls");
+}
+
+Test(store_faults, a_note_is_killed_after_each_call)
+{
+	break_notes(0);
+}
+
+Test(store_faults, each_call_of_a_note_fails_once)
+{
+	break_notes(ENOSPC);
+	break_notes(EIO);
 }
