@@ -103,7 +103,7 @@ CASES = {
                 LAYERS + "apply_faults_test.c: a_recovery_is_killed_before_each_call",
                 LAYERS + "apply_faults_test.c: a_full_disk_leaves_the_old_at_once",
                 LAYERS + "apply_faults_test.c: what_the_host_writes_meanwhile_is_not_lost",
-                LAYERS + "apply_faults_test.c: what_others_rely_on_is_synced_before",
+                LAYERS + "apply_syncs_test.c: what_others_rely_on_is_synced_before",
                 INTEGRATION + "layers_apply.py: test_an_apply_is_killed_at_any_time",
                 FAULT + "persistent.py: Apply", FAULT + "persistent.py: Undo",
                 FAULT + "persistent_room.py: test_project"),
