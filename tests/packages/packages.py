@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The Debian package: equal bytes from different folders, no complaint of lintian, and a life in
-a fresh root of this machine's Debian: install, use, upgrade under a running session, remove, purge.
+fresh roots of Debian 12 and 13: install, use, upgrade under a running session, remove, purge.
 
 `./dev package --test` starts it as root. Nothing is installed on this machine: roots.py has the
-root, whose tar file stays in build/package-roots. MSP_PACKAGE names a package that is built already
-(then no two builds are compared)."""
+roots, whose tar files stay in build/package-roots. This machine builds the package of its own
+release, and a root that of another. MSP_SUITES names other suites of Debian, MSP_PACKAGE a package of
+this release that is built already (then no two builds are compared)."""
 import glob
 import os
 import platform
@@ -20,7 +21,8 @@ import roots
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 CACHE = os.path.join(ROOT, "build", "package-roots")
-SUITE = platform.freedesktop_os_release().get("VERSION_CODENAME")
+SUITES = os.environ.get("MSP_SUITES", "bookworm trixie").split()
+OWN_SUITE = platform.freedesktop_os_release().get("VERSION_CODENAME")
 USERS_PACKAGES = ("python3", "apparmor", "systemd")
 GIVEN = os.environ.get("MSP_PACKAGE")
 GIT = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
@@ -72,6 +74,31 @@ def build(place, checkout, **changed):
     print(f"packages: built in {time.monotonic() - begin:.0f} s, {os.path.getsize(deb)} bytes",
           flush=True)
     return deb
+
+
+def build_packages():
+    """The packages that a root needs to build the package in it."""
+    control = tree.read("packaging/debian/control")
+    needed = re.search(r"^Build-Depends:\n((?: .+\n)+)", control, re.M)[1]
+    names = [re.match(r" ([^ ,]+)", line)[1] for line in needed.splitlines()]
+    return ("build-essential", "debhelper", "git",
+            *(name for name in names if not name.startswith(("debhelper-compat", "dh-sequence-"))))
+
+
+def build_in(suite, place):
+    """The package of another suite, built in a root of it from the last commit."""
+    files = os.path.join(place, "files")
+    os.makedirs(files)
+    run("git", "-C", ROOT, "bundle", "create", "-q", os.path.join(files, "commit"), "HEAD",
+        env={**os.environ, **GIT})
+    path = os.path.join(place, "first.deb")
+    with open(path, "wb") as file:
+        roots.run_in(roots.make_tar(suite, build_packages(), CACHE), files, "sh", "-euc",
+                     "git -c advice.detachedHead=false -c init.defaultBranch=main clone -q "
+                     "/tmp/commit /tmp/msp; "
+                     "/tmp/msp/packaging/package /tmp/out >&2; "
+                     "cat /tmp/out/msp_*.deb", output=file)
+    return path
 
 
 def make_next(deb, folder):
@@ -135,14 +162,17 @@ class Package(unittest.TestCase):
             self.assertEqual((owner, mode[8]), ("root/root", "-"), path)
 
     def test_its_life(self):
-        place = os.path.join(self.folder, "life")
-        files = os.path.join(place, "files")
-        os.makedirs(files)
-        for path, name in ((self.deb, "first.deb"), (make_next(self.deb, place), "next.deb"),
-                           (os.path.join(HERE, "life.py"), "life.py")):
-            run("cp", path, os.path.join(files, name))
-        roots.run_in(roots.make_tar(SUITE, USERS_PACKAGES, CACHE), files, "python3", "-B",
-                     "/tmp/life.py")
+        for suite in SUITES:
+            with self.subTest(suite=suite):
+                place = os.path.join(self.folder, "life", suite)
+                files = os.path.join(place, "life")
+                os.makedirs(files)
+                deb = self.deb if suite == OWN_SUITE else build_in(suite, place)
+                for path, name in ((deb, "first.deb"), (make_next(deb, place), "next.deb"),
+                                   (os.path.join(HERE, "life.py"), "life.py")):
+                    run("cp", path, os.path.join(files, name))
+                roots.run_in(roots.make_tar(suite, USERS_PACKAGES, CACHE), files, "python3", "-B",
+                             "/tmp/life.py")
 
 
 class Folder(unittest.TestCase):

@@ -88,8 +88,8 @@ def make_tar(suite, packages, cache):
     return path
 
 
-def run_in(tar, files, *command):
+def run_in(tar, files, *command, output=None):
     """Run a command as root of a fresh root that has the files of the folder `files` in /tmp."""
     subprocess.run(["unshare", "--mount", "--propagation", "private", "--pid", "--fork",
                     "--kill-child", "env", f"MARK={MARK}", "sh", "-euc", ENTER, "sh", tar, files,
-                    *command], stdin=subprocess.DEVNULL, check=True)
+                    *command], stdin=subprocess.DEVNULL, stdout=output, check=True)
