@@ -76,11 +76,13 @@ static void run_child(struct rig *rig, job_function *job, const struct sock_fpro
 static void on_call(pid_t pid, const struct fault *fault, unsigned int *number,
 		    struct outcome *outcome)
 {
+	const bool is_counted_only = !fault->fits && !fault->look && *number + 1 < fault->at;
 	struct user_regs_struct registers;
 	bool does_fit;
 
-	if (ptrace(PTRACE_GETREGS, pid, NULL, &registers) != 0)
-		return; /* killed meanwhile */
+	*number += is_counted_only;
+	if (is_counted_only || ptrace(PTRACE_GETREGS, pid, NULL, &registers) != 0)
+		return; /* or it was killed meanwhile */
 	does_fit = !fault->fits || fault->fits(&registers);
 	if (fault->look)
 		fault->look(pid, &registers, does_fit);

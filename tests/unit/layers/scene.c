@@ -55,16 +55,25 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 	return remove(path);
 }
 
+static unsigned int opened; /* directories, in one walk */
+
 static int open_up(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
 	(void)ftw;
-	return type == FTW_DNR || type == FTW_D ? chmod(path, status->st_mode | 0700) : 0;
+	if ((type != FTW_DNR && type != FTW_D) || (status->st_mode & 0700) == 0700)
+		return 0;
+	if (chmod(path, status->st_mode | 0700) != 0)
+		return -1;
+	opened++;
+	return 0;
 }
 
 void scene_end(struct scene *scene)
 {
-	for (int i = 0; i < 4; i++) /* what could not be read may hold such again */
+	do { /* a directory that could not be read may hold such again */
+		opened = 0;
 		(void)nftw(scene->root, open_up, 16, FTW_PHYS);
+	} while (opened > 0);
 	cr_assert(nftw(scene->root, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0, "%m");
 	fd_close(&scene->directories.host);
 	fd_close_all(scene->directories.layers, scene->directories.layer_count);
