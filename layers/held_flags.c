@@ -2,14 +2,14 @@
  *
  * The classes of a change in the order of its danger: obeyed by the host by itself, a way out of
  * the project, executed by a tool that somebody starts. Ignored files are not asked about, with the
- * exceptions of held_ignored.h; files that the operator or the host names always are.
+ * exceptions of ignored.h; files that the operator or the host names always are.
  */
 #include "held.h"
 
 #include <string.h>
 
 #include "common/changes.h"
-#include "held_ignored.h"
+#include "ignored.h"
 #include "held_links.h"
 
 /* The operator's word for all of held_tools.def, among his patterns. */
@@ -56,7 +56,7 @@ static bool is_tool(const char *path, bool is_below)
 /* In a tree that is ignored, and no name above or at that tree is held itself. */
 static bool is_lifted(const struct job *job, const char *path)
 {
-	const size_t size = held_ignored_tree(job, path);
+	const size_t size = ignored_tree(job, path);
 	char tree[IPC_PATH_MAX];
 
 	memcpy(tree, path, size);
@@ -80,7 +80,7 @@ static unsigned judge_path(const struct job *job, const char *path)
 	    held_is_operators(path, patterns_of(job), job->ask->held_size) ||
 	    (held_is_path(path, "", 0) && !is_lifted(job, path)))
 		return BY_ITSELF;
-	return is_tool(path, false) && !held_ignored(job, path) ? BY_TOOL : 0;
+	return is_tool(path, false) && !ignored_is(job, path) ? BY_TOOL : 0;
 }
 
 /* To write to a link is to write to where it leads, and to read it is to read from there. Names on
@@ -108,7 +108,7 @@ static unsigned judge_above(const struct job *job, const char *path)
 	if (held_links_lead_below(job, path) ||
 	    held_is_above(path, patterns_of(job), job->ask->held_size))
 		return BY_ITSELF;
-	return is_tool(path, true) && !held_ignored(job, path) ? BY_TOOL : 0;
+	return is_tool(path, true) && !ignored_is(job, path) ? BY_TOOL : 0;
 }
 
 /* Links in an ignored tree may lead out unasked, so one that leads there from elsewhere may, too.

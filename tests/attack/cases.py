@@ -166,7 +166,7 @@ CASES = {
     "T33": case("consent made unreadable: long lists, hidden characters, links without a target",
                 CONSENT + "test_the_question", CONSENT + "test_in_the_question",
                 CONSENT + "test_in_lists", HELD + "test_tools_are_marked",
-                LAYERS + "held_ignored_test.c: what_it_lifts_and_what_not"),
+                LAYERS + "ignored_test.c: what_it_lifts_and_what_not"),
     # Faults of earlier systems of this design.
     "F1": case("Landlock as far as it goes, which may be nowhere",
                FAULT + "setup_faults.py: test_a_kernel_without_landlock",

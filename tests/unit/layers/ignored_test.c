@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/held_ignored.h"
+#include "layers/ignored.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "layers/held_links.h"
 #include "scene.h"
 
-Test(held_ignored, patterns_as_git_reads_them)
+Test(ignored, patterns_as_git_reads_them)
 {
 	static const struct {
 		const char *pattern, *path;
@@ -29,13 +29,13 @@ Test(held_ignored, patterns_as_git_reads_them)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		cr_expect_eq(held_ignored_match(rows[i].pattern, rows[i].path), rows[i].matches,
+		cr_expect_eq(ignored_match(rows[i].pattern, rows[i].path), rows[i].matches,
 			     "%s %s", rows[i].pattern, rows[i].path);
 }
 
-Test(held_ignored, no_pattern_takes_for_ever)
+Test(ignored, no_pattern_takes_for_ever)
 {
-	cr_expect_not(held_ignored_match("**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/b",
+	cr_expect_not(ignored_match("**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/b",
 					 "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a"));
 }
 
@@ -52,34 +52,34 @@ static void begin(const char *rules, const char *hold, size_t size)
 	ask.held_size = (uint32_t)size;
 }
 
-TestSuite(held_ignored, .timeout = 60);
+TestSuite(ignored, .timeout = 60);
 
 static uint32_t flags(const char *path)
 {
 	return held_entry_flags(&job, path, NULL);
 }
 
-Test(held_ignored, rules_are_the_last_that_match)
+Test(ignored, rules_are_the_last_that_match)
 {
 	begin("# x\n\n*.log\n!keep.log\nout/\n/top\ntrailing \n!out/kept\n", "", 0);
 	put_file(scene.directories.host, "sub/.gitignore", "!deep.log\nlocal\n");
 	put_file(scene.directories.host, ".git/info/exclude", "mine\n");
-	cr_expect(held_ignored(&job, "a.log"));
-	cr_expect(held_ignored(&job, "x/a.log"));
-	cr_expect_not(held_ignored(&job, "keep.log"));
-	cr_expect_not(held_ignored(&job, "sub/deep.log"));
-	cr_expect(held_ignored(&job, "sub/x/local"));
-	cr_expect_not(held_ignored(&job, "local"));
-	cr_expect(held_ignored(&job, "out/kept"), "beneath what is ignored");
-	cr_expect_not(held_ignored(&job, "out"), "a file");
-	cr_expect(held_ignored(&job, "top"));
-	cr_expect_not(held_ignored(&job, "x/top"));
-	cr_expect(held_ignored(&job, "trailing"));
-	cr_expect(held_ignored(&job, "mine"));
+	cr_expect(ignored_is(&job, "a.log"));
+	cr_expect(ignored_is(&job, "x/a.log"));
+	cr_expect_not(ignored_is(&job, "keep.log"));
+	cr_expect_not(ignored_is(&job, "sub/deep.log"));
+	cr_expect(ignored_is(&job, "sub/x/local"));
+	cr_expect_not(ignored_is(&job, "local"));
+	cr_expect(ignored_is(&job, "out/kept"), "beneath what is ignored");
+	cr_expect_not(ignored_is(&job, "out"), "a file");
+	cr_expect(ignored_is(&job, "top"));
+	cr_expect_not(ignored_is(&job, "x/top"));
+	cr_expect(ignored_is(&job, "trailing"));
+	cr_expect(ignored_is(&job, "mine"));
 	scene_end(&scene);
 }
 
-Test(held_ignored, what_it_lifts_and_what_not)
+Test(ignored, what_it_lifts_and_what_not)
 {
 	begin("node_modules/\n.envrc\n.vscode/\nsrc/\neslint.config.js\n.env\n", "@tools", 7);
 	cr_expect_eq(flags("node_modules/x/.vscode/tasks.json"), 0);
@@ -107,7 +107,7 @@ Test(held_ignored, what_it_lifts_and_what_not)
 	scene_end(&scene);
 }
 
-Test(held_ignored, tools_are_marked_and_wait_where_the_operator_says_so)
+Test(ignored, tools_are_marked_and_wait_where_the_operator_says_so)
 {
 	begin("", "", 0);
 	cr_expect_eq(flags("build.rs"), CHANGE_IS_TOOL);
@@ -123,7 +123,7 @@ Test(held_ignored, tools_are_marked_and_wait_where_the_operator_says_so)
 	scene_end(&scene);
 }
 
-Test(held_ignored, links_that_lead_out_are_marked)
+Test(ignored, links_that_lead_out_are_marked)
 {
 	static const char *const out[] = { "/etc/passwd", "..",        "../x",         "a/../b",
 					   "x/../../y",   "../../p/x", "/workspace2/x" };
@@ -141,7 +141,7 @@ Test(held_ignored, links_that_lead_out_are_marked)
 	scene_end(&scene);
 }
 
-Test(held_ignored, links_that_lead_into_a_tree_where_links_are_free)
+Test(ignored, links_that_lead_into_a_tree_where_links_are_free)
 {
 	begin("node_modules/\n", "", 0);
 	cr_expect_eq(held_entry_flags(&job, "node_modules/a", "/etc"), 0);
@@ -153,7 +153,7 @@ Test(held_ignored, links_that_lead_into_a_tree_where_links_are_free)
 }
 
 /* The directories above one path are remembered for the next. */
-Test(held_ignored, paths_in_any_order)
+Test(ignored, paths_in_any_order)
 {
 	static const struct {
 		const char *path;
@@ -192,7 +192,7 @@ static const char *put_deep(char *path, const char *start, unsigned depth)
 	return path;
 }
 
-Test(held_ignored, deep_paths_take_no_time, .timeout = 20)
+Test(ignored, deep_paths_take_no_time, .timeout = 20)
 {
 	char path[4096], target[4096];
 

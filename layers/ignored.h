@@ -3,25 +3,25 @@
  * Files that the project's rules ignore: they are made anew from others, by tools whose code the
  * host executes anyway. The rules are the host's, never those that a sandbox has changed.
  */
-#ifndef LAYERS_HELD_IGNORED_H
-#define LAYERS_HELD_IGNORED_H
+#ifndef LAYERS_IGNORED_H
+#define LAYERS_IGNORED_H
 
 #include "job.h"
 
 /* Does .gitignore or .git/info/exclude of the host ignore this path, or a directory above it? False
  * where the rules cannot be read. */
-bool held_ignored(const struct job *job, const char *path);
+bool ignored_is(const struct job *job, const char *path);
 
 /* Return how many bytes of the path are a tree of dependencies or of what is built, such as
  * node_modules, that the rules ignore, in which it lies, and from which on it has no name that is
  * obeyed on entering a directory; 0: it is not so. */
-size_t held_ignored_tree(const struct job *job, const char *path);
+size_t ignored_tree(const struct job *job, const char *path);
 
 /* Is one of gitignore(5)'s patterns, without its "!" and its "/" at the end, about this path? Both
  * relative to the file's directory. */
-bool held_ignored_match(const char *pattern, const char *path);
+bool ignored_match(const char *pattern, const char *path);
 
 /* Forget what was read. */
-void held_ignored_forget(void);
+void ignored_forget(void);
 
 #endif

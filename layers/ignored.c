@@ -6,7 +6,7 @@
  * about, is why an ignored name alone lifts nothing that is obeyed by itself: the directory's name
  * must be one of `trees`, too.
  */
-#include "held_ignored.h"
+#include "ignored.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static bool match_names(const char *pattern, const char *path, unsigned *budget)
 	return false;
 }
 
-bool held_ignored_match(const char *pattern, const char *path)
+bool ignored_match(const char *pattern, const char *path)
 {
 	const char *name = strrchr(path, '/');
 	unsigned budget = 1000;
@@ -168,7 +168,7 @@ static void try_line(const char *line, size_t size, const char *path, bool is_di
 		return;
 	memcpy(pattern, line, size);
 	pattern[size] = '\0';
-	if (held_ignored_match(pattern, path))
+	if (ignored_match(pattern, path))
 		*ret_ignored = !is_negative;
 }
 
@@ -242,7 +242,7 @@ static size_t find_directory(const struct job *job, const char *path)
 	return 0;
 }
 
-bool held_ignored(const struct job *job, const char *path)
+bool ignored_is(const struct job *job, const char *path)
 {
 	return job->directories.host >= 0 &&
 	       (find_directory(job, path) > 0 || is_ignored_itself(job, path, false));
@@ -257,7 +257,7 @@ static bool is_any_of(const char *const *names, size_t count, const char *name, 
 	return false;
 }
 
-size_t held_ignored_tree(const struct job *job, const char *path)
+size_t ignored_tree(const struct job *job, const char *path)
 {
 	char folded[IPC_PATH_MAX];
 	const char *name;
@@ -279,7 +279,7 @@ size_t held_ignored_tree(const struct job *job, const char *path)
 	return is_tree ? size : 0;
 }
 
-void held_ignored_forget(void)
+void ignored_forget(void)
 {
 	for (size_t i = 0; i < rules.count; i++) {
 		free(rules.files[i].path);
