@@ -35,7 +35,12 @@ enum changes_flag {
 	CHANGES_HELD_TOO = 2,        /* host-executed files are confirmed: apply them too */
 	CHANGES_FROM_CHECKPOINT = 4, /* DIFF: since the checkpoint `number`, not against the host */
 	CHANGES_TEXT_HELD = 8,       /* as TEXT, only of what is held back */
+	CHANGES_IGNORED_TOO = 16,    /* ignored files that git does not track, too */
 };
+
+/* A chosen path that begins so is none: a pattern of gitignore(5) follows, and what it matches is
+ * not chosen. */
+#define CHANGES_EXCLUDED ":!"
 
 /* fd: the chosen paths, relative to the workspace, NUL after each, sealed; empty: all.
  * changes_started and changes_done answer, or execution_refused. */
@@ -66,8 +71,8 @@ struct ipc_changes_done {
 	uint32_t conflicts; /* how many changes are in conflict */
 	uint32_t held;
 	uint32_t applied;
-	uint32_t told;
 	uint64_t total;                   /* changes that there are */
+	uint64_t ignored;                 /* changed files that are left out, in no other count */
 	uint8_t digest[IPC_DIGEST_BYTES]; /* PREVIEW: SHA-256 of all of them, told or not, and of
 					   * the contents of the new files; else zero */
 };

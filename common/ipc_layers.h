@@ -67,8 +67,8 @@ struct ipc_layers_done {
 	uint32_t conflicts;
 	uint32_t held;
 	uint32_t applied;
-	uint32_t told;
 	uint64_t total;
+	uint64_t ignored;
 	uint64_t bytes; /* NOTE, MERGE: of the layers, in blocks */
 	uint64_t inodes;
 	uint8_t digest[IPC_DIGEST_BYTES]; /* as in changes_done */

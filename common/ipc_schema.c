@@ -395,8 +395,8 @@ static const struct ipc_field ipc_changes_done_fields[] = {
 	FIELD(U32, ipc_changes_done, conflicts),
 	FIELD(U32, ipc_changes_done, held),
 	FIELD(U32, ipc_changes_done, applied),
-	FIELD(U32, ipc_changes_done, told),
 	FIELD(U64, ipc_changes_done, total),
+	FIELD(U64, ipc_changes_done, ignored),
 	FIELD(RAW, ipc_changes_done, digest),
 };
 ONE_FIELD(U64, ipc_request_done, request)
@@ -426,8 +426,8 @@ static const struct ipc_field ipc_layers_done_fields[] = {
 	FIELD(U32, ipc_layers_done, conflicts),
 	FIELD(U32, ipc_layers_done, held),
 	FIELD(U32, ipc_layers_done, applied),
-	FIELD(U32, ipc_layers_done, told),
 	FIELD(U64, ipc_layers_done, total),
+	FIELD(U64, ipc_layers_done, ignored),
 	FIELD(U64, ipc_layers_done, bytes),
 	FIELD(U64, ipc_layers_done, inodes),
 	FIELD(RAW, ipc_layers_done, digest),

@@ -18,6 +18,7 @@
 #include "digest.h"
 #include "files.h"
 #include "held.h"
+#include "ignored/left_out.h"
 #include "items.h"
 
 enum fate {
@@ -46,7 +47,7 @@ static int keep_one(void *context, const struct difference *difference)
 	if (fate == COMMITS_DATA)
 		return 0;
 	base = base_check(&gathering->job->directories, difference);
-	if (base == BASE_UNTOUCHED)
+	if (base == BASE_UNTOUCHED || left_out(gathering->job, difference))
 		return 0;
 	item = old = items_add(&gathering->items, difference->path);
 	if (item && difference->kind == CHANGE_RENAMED) {

@@ -8,6 +8,7 @@
 #include "common/ipc_layers.h"
 #include "digest.h"
 #include "files.h"
+#include "ignored/left_out.h"
 #include "job.h"
 #include "patch.h"
 
@@ -84,7 +85,7 @@ static int tell_one(void *context, const struct difference *difference)
 		return 0;
 	shown = *difference;
 	shown.base = base_check(&job->directories, difference);
-	if (shown.base == BASE_UNTOUCHED)
+	if (shown.base == BASE_UNTOUCHED || left_out(job, difference))
 		return 0;
 	shown.flags |= fate == COMMITS_STAYS ? CHANGE_IS_GITS : more_flags(job, &shown);
 	flags = shown.flags;

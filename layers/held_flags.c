@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/changes.h"
-#include "ignored.h"
 #include "held_links.h"
+#include "ignored/ignored.h"
 
 /* The operator's word for all of held_tools.def, among his patterns. */
 #define TOOLS_WORD "@tools"
@@ -80,7 +80,7 @@ static unsigned judge_path(const struct job *job, const char *path)
 	    held_is_operators(path, patterns_of(job), job->ask->held_size) ||
 	    (held_is_path(path, "", 0) && !is_lifted(job, path)))
 		return BY_ITSELF;
-	return is_tool(path, false) && !ignored_is(job, path) ? BY_TOOL : 0;
+	return is_tool(path, false) && !ignored_is(job, path, false) ? BY_TOOL : 0;
 }
 
 /* To write to a link is to write to where it leads, and to read it is to read from there. Names on
@@ -108,7 +108,7 @@ static unsigned judge_above(const struct job *job, const char *path)
 	if (held_links_lead_below(job, path) ||
 	    held_is_above(path, patterns_of(job), job->ask->held_size))
 		return BY_ITSELF;
-	return is_tool(path, true) && !ignored_is(job, path) ? BY_TOOL : 0;
+	return is_tool(path, true) && !ignored_is(job, path, false) ? BY_TOOL : 0;
 }
 
 /* Links in an ignored tree may lead out unasked, so one that leads there from elsewhere may, too.

@@ -27,7 +27,9 @@ static const struct {
 	[LAYERS_PREPARE] = { job_prepare, NEED_HOST | NEED_LAYER },
 };
 
-#define FLAGS_KNOWN (CHANGES_TEXT | CHANGES_HELD_TOO | CHANGES_FROM_CHECKPOINT | CHANGES_TEXT_HELD)
+#define FLAGS_KNOWN                                                                                \
+	(CHANGES_TEXT | CHANGES_HELD_TOO | CHANGES_FROM_CHECKPOINT | CHANGES_TEXT_HELD |           \
+	 CHANGES_IGNORED_TOO)
 
 /* Paths or patterns with a NUL after each, none empty. */
 static bool is_list(const char *bytes, size_t size)

@@ -55,7 +55,15 @@ struct difference;
 int job_tell(struct job *job, const struct difference *difference, const char *link,
 	     const uint8_t *patch, size_t patch_size);
 
-/* Is this path among the chosen ones, or beneath one? Of a renamed file either name counts. */
+/* Is this path among the chosen ones, or beneath one, and not excluded? Of a renamed file either
+ * name counts. */
 bool job_is_chosen(const struct job *job, const char *path);
+
+/* Return the next chosen path at *at, which begins with 0 and is moved on; NULL: there is no more.
+ * Exclusions are passed over. */
+const char *job_next_chosen(const struct job *job, size_t *at);
+
+/* Is this path the chosen one, or beneath it? */
+bool job_is_in(const char *path, const char *chosen);
 
 #endif

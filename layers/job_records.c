@@ -3,6 +3,8 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "ignored/ignored.h"
 #include "layers/job.h"
 
 int job_flush(struct job *job)
@@ -13,23 +15,76 @@ int job_flush(struct job *job)
 	return size > 0 ? fd_write_all(job->output, job->buffer, size) : 0;
 }
 
-bool job_is_chosen(const struct job *job, const char *path)
+static bool is_exclusion(const char *entry)
 {
-	if (job->chosen_size == 0)
-		return true;
-	for (size_t at = 0; at < job->chosen_size;) {
-		const char *chosen = job->chosen + at;
-		const size_t whole = strlen(chosen);
-		size_t size = whole;
+	return strncmp(entry, CHANGES_EXCLUDED, strlen(CHANGES_EXCLUDED)) == 0;
+}
 
-		while (size > 0 && chosen[size - 1] == '/')
-			size--;
-		if ((size == 1 && chosen[0] == '.') ||
-		    (strncmp(path, chosen, size) == 0 && (path[size] == '\0' || path[size] == '/')))
+/* Does the pattern match the path or a directory above it? */
+static bool is_matched(const char *pattern, const char *path)
+{
+	char names[IPC_PATH_MAX], part[IPC_PATH_MAX];
+	size_t size = strnlen(pattern, sizeof(names) - 1);
+
+	while (size > 1 && pattern[size - 1] == '/')
+		size--;
+	memcpy(names, pattern, size);
+	names[size] = '\0';
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		memcpy(part, path, (size_t)(slash - path));
+		part[slash - path] = '\0';
+		if (ignored_match(names, part))
 			return true;
-		at += whole + 1;
+	}
+	return ignored_match(names, path);
+}
+
+const char *job_next_chosen(const struct job *job, size_t *at)
+{
+	while (*at < job->chosen_size) {
+		const char *entry = job->chosen + *at;
+
+		*at += strlen(entry) + 1;
+		if (!is_exclusion(entry))
+			return entry;
+	}
+	return NULL;
+}
+
+bool job_is_in(const char *path, const char *chosen)
+{
+	size_t size = strlen(chosen);
+
+	while (size > 0 && chosen[size - 1] == '/')
+		size--;
+	return (size == 1 && chosen[0] == '.') ||
+	       (strncmp(path, chosen, size) == 0 && (path[size] == '\0' || path[size] == '/'));
+}
+
+static bool is_excluded(const struct job *job, const char *path)
+{
+	for (size_t at = 0; at < job->chosen_size;) {
+		const char *entry = job->chosen + at;
+
+		if (is_exclusion(entry) && is_matched(entry + strlen(CHANGES_EXCLUDED), path))
+			return true;
+		at += strlen(entry) + 1;
 	}
 	return false;
+}
+
+bool job_is_chosen(const struct job *job, const char *path)
+{
+	const char *chosen;
+	size_t at = 0;
+	bool is_all = true;
+
+	while ((chosen = job_next_chosen(job, &at))) {
+		is_all = false;
+		if (job_is_in(path, chosen))
+			return !is_excluded(job, path);
+	}
+	return is_all && !is_excluded(job, path);
 }
 
 static uint64_t size_of(const struct stat *status)
@@ -71,7 +126,6 @@ int job_tell(struct job *job, const struct difference *difference, const char *l
 	size_t used = sizeof(record);
 	int error;
 
-	job->done.told++;
 	if (job->output < 0)
 		return 0;
 	memcpy(bytes, &record, sizeof(record));

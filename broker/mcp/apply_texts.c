@@ -10,6 +10,7 @@
 #include "common/workspace_mode.h"
 #include "frontend/json_write.h"
 #include "io/text.h"
+#include "mcp/changes_job.h"
 #include "mcp/result.h"
 
 /* Room for names of one kind; a question has less. */
@@ -152,12 +153,12 @@ void apply_put_failure(struct buffer *text, const char *problem,
 void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_info *info,
 		       const struct ipc_changes_done *done, struct buffer *text)
 {
-	(void)done;
 	put_list(view, text);
 	buffer_append_text(text, "[nothing to apply: no file differs from ");
 	put_project(text, info);
 	if (view->total > 0)
 		buffer_append_text(text, " but for changes that are never applied");
+	changes_job_put_ignored(done, text);
 	buffer_append_text(text, "]");
 }
 
@@ -192,6 +193,7 @@ void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_i
 	buffer_append_text(text, " for ");
 	put_project(text, info);
 	put_fates(view, text);
+	changes_job_put_ignored(done, text);
 	buffer_format(text, " · digest %s · nothing was applied", digest);
 	if (policy == PLAN_APPLY_PERSON)
 		buffer_format(text, " · only the user can apply: `msp apply %s`", info->id);

@@ -2,6 +2,7 @@
 #include "mcp/changes_job.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/fd.h"
@@ -99,6 +100,14 @@ static const char *const step_texts[CHANGES_STEP_COUNT] = {
 	[CHANGES_STEP_CONFIRMED] = "comparing the changes with the preview",
 	[CHANGES_STEP_HELPER] = "msp-layers, which ended early",
 };
+
+void changes_job_put_ignored(const struct ipc_changes_done *done, struct buffer *text)
+{
+	if (done->ignored > 0)
+		buffer_format(text, " · %" PRIu64 " ignored file%s left out: `paths` can name %s",
+			      done->ignored, done->ignored == 1 ? "" : "s",
+			      done->ignored == 1 ? "it" : "them");
+}
 
 void changes_job_put_problem(const struct changes_job *job, struct buffer *text)
 {

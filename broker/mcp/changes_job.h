@@ -42,6 +42,9 @@ void changes_job_take(struct changes_job *job, const struct supervisor_answer *a
 /* Stop the job, in the `free` of the tool's errand. */
 void changes_job_stop(struct changes_job *job);
 
+/* Append how many ignored files are left out, as a part of a last line; nothing for none. */
+void changes_job_put_ignored(const struct ipc_changes_done *done, struct buffer *text);
+
 /* Append the problem as a sentence; append no text after a success. */
 void changes_job_put_problem(const struct changes_job *job, struct buffer *text);
 

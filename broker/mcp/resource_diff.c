@@ -81,14 +81,16 @@ static void put_last_line(const struct reading *work, struct buffer *text)
 
 	buffer_end_line(text);
 	if (total == 0)
-		buffer_append_text(text, "[no file differs from the project on the host]\n");
+		buffer_append_text(text, "[no file differs from the project on the host");
 	else if (work->page.count < total)
 		buffer_format(text,
 			      "[%" PRIu64 " of %" PRIu64
-			      " changes; diff_changes shows the others with offset]\n",
+			      " changes; diff_changes shows the others with offset",
 			      work->page.count, total);
 	else
-		buffer_format(text, "[%" PRIu64 " change%s]\n", total, total == 1 ? "" : "s");
+		buffer_format(text, "[%" PRIu64 " change%s", total, total == 1 ? "" : "s");
+	changes_job_put_ignored(&work->job.done, text);
+	buffer_append_text(text, "]\n");
 }
 
 static void on_ended(void *context)

@@ -88,6 +88,7 @@ static void put_last_line(const struct diffing *work, struct buffer *text)
 		buffer_format(text, "changes %" PRIu64 " to %" PRIu64 " of %" PRIu64 " against ",
 			      first + 1, end, total);
 	put_compared(work, text);
+	changes_job_put_ignored(&work->job.done, text);
 	if (end < total && work->page.count > 0)
 		buffer_format(text, " · more: offset=%" PRIu64, end);
 	if (end < total && work->page.count > 0 && (work->wanted.flags & CHANGES_TEXT) != 0)

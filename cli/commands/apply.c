@@ -34,6 +34,8 @@ struct apply_options {
 	bool is_preview;
 	bool is_held;
 	bool is_json;
+	bool is_ignored;
+	struct excluded_words excluded;
 };
 
 static const char *set_conflict(void *member, const char *value)
@@ -66,6 +68,8 @@ static const struct option_row apply_rows[] = {
 	    "'ours': the sandbox's wins; 'theirs': this machine's stays, and the rest is applied"),
 	ROW("held", NULL, option_set_flag, is_held, "apply what is held back too, and do not ask"),
 	ROW("json", NULL, option_set_flag, is_json, "print one JSON object, and do not ask"),
+	ROW("ignored", NULL, option_set_flag, is_ignored, CHOSEN_IGNORED_HELP),
+	ROW("exclude", "GLOB", chosen_set_excluded, excluded, CHOSEN_EXCLUDE_HELP),
 	ATTACH_ROWS(struct apply_options, attach),
 };
 
@@ -85,14 +89,18 @@ static const char apply_help[] =
 	"policy adds; and links that lead out of the project. In a terminal it is\n"
 	"shown, and applied if you say so; else it is left out and named. Set-ID bits\n"
 	"and capabilities never go along; devices, sockets and FIFOs are never applied.\n"
-	"Commits arrive as refs/msp/SANDBOX/BRANCH; nothing else of a .git does.\n"
+	"Commits arrive as refs/msp/SANDBOX/BRANCH; nothing else of a .git does. Files\n"
+	"that the directory's .gitignore and .mspignore ignore and git does not track\n"
+	"stay in the sandbox, unless --ignored or a PATH in what is ignored asks for\n"
+	"them.\n"
 	"\n"
 	"A file is in conflict when this machine's is no longer what the sandbox's was\n"
 	"made from. SANDBOX is the name, the id, or the first four or more characters of\n"
 	"the id. The exit code is\n"
 	"  0   all of it was applied, or with --preview would be\n"
 	"  1   something was left out: held back, in conflict, or of a kind that is never\n"
-	"      applied; with conflicts and --conflict=refuse, everything\n"
+	"      applied; with conflicts and --conflict=refuse, everything; or nothing has\n"
+	"      changed in one of the PATHs\n"
 	"  64  the command line is wrong, there is no such sandbox, or its directory is\n"
 	"      not the one it was\n"
 	"  70  it failed, and this machine's files are as they were\n"
@@ -140,6 +148,7 @@ struct work {
 	struct held held[HELD_KIND_COUNT];
 	struct json_output json;
 	bool is_bound; /* the question says what is expected */
+	bool is_unmet; /* one of the paths has no change */
 };
 
 /* The use of one answer's records. */
@@ -223,9 +232,10 @@ static int ask_changes(struct work *work, uint32_t operation, uint32_t flags,
 	return code ? code : change_explain_error(&work->asking->done);
 }
 
-static uint32_t held_flag(const struct work *work)
+static uint32_t wanted_flags(const struct work *work)
 {
-	return work->options.is_held ? CHANGES_HELD_TOO : 0;
+	return (work->options.is_held ? CHANGES_HELD_TOO : 0) |
+	       (work->options.is_ignored ? CHANGES_IGNORED_TOO : 0);
 }
 
 /* Does a preview say that nothing is left out? */
@@ -250,16 +260,17 @@ static int run_json(struct work *work, uint32_t operation)
 	json_begin(&work->json, STDOUT_FILENO);
 	json_open_object(&work->json.writer, NULL);
 	json_open_array(&work->json.writer, "changes");
-	code = ask_changes(work, operation, held_flag(work), &telling);
+	code = ask_changes(work, operation, wanted_flags(work), &telling);
 	if (code && work->asking->talk.outcome.is_refused)
 		return code; /* no record came */
 	if (!code)
-		chosen_explain_unmet(&work->chosen, work->question.words.sandbox);
+		work->is_unmet = chosen_explain_unmet(&work->chosen, work->question.words.sandbox);
 	json_close_array(&work->json.writer);
 	json_put_number(&work->json.writer, "total", done->total);
 	json_put_number(&work->json.writer, "held", done->held);
 	json_put_number(&work->json.writer, "conflicts", done->conflicts);
 	json_put_number(&work->json.writer, "done", telling.done);
+	json_put_number(&work->json.writer, "ignored", done->ignored);
 	json_put_bool(&work->json.writer, "complete", code == 0);
 	json_close_object(&work->json.writer);
 	error = json_finish(&work->json);
@@ -269,7 +280,9 @@ static int run_json(struct work *work, uint32_t operation)
 	}
 	if (code)
 		return code;
-	return (is_preview ? is_whole(work, &telling) : telling.left_out == 0) ? 0 : EXIT_PARTLY;
+	if (is_preview ? !is_whole(work, &telling) : telling.left_out > 0)
+		return EXIT_PARTLY;
+	return work->is_unmet ? EXIT_PARTLY : 0;
 }
 
 /* The exit code of what was done, unless it could not be said. */
@@ -325,7 +338,8 @@ static int ask_about_held(struct work *work, uint32_t *ret_flags)
 	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
 		print_held(&work->held[kind], held_heads[kind]);
 	(void)putchar('\n');
-	code = ask_changes(work, CHANGES_PREVIEW, CHANGES_TEXT_HELD, &contents);
+	code = ask_changes(work, CHANGES_PREVIEW, wanted_flags(work) | CHANGES_TEXT_HELD,
+			   &contents);
 	if (!code)
 		code = expect_shown(work);
 	if (!code)
@@ -335,13 +349,13 @@ static int ask_about_held(struct work *work, uint32_t *ret_flags)
 	return code;
 }
 
-static int finish_work(const struct telling *telling, const char *what)
+static int finish_work(const struct work *work, const struct telling *telling, const char *what)
 {
 	(void)printf("%llu %s", (unsigned long long)telling->done, what);
 	if (telling->left_out > 0)
 		(void)printf(", %llu left out", (unsigned long long)telling->left_out);
 	(void)putchar('\n');
-	return check_output(telling->left_out > 0 ? EXIT_PARTLY : 0);
+	return check_output(telling->left_out > 0 || work->is_unmet ? EXIT_PARTLY : 0);
 }
 
 static int apply_shown(struct work *work)
@@ -349,7 +363,7 @@ static int apply_shown(struct work *work)
 	const bool can_ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	const uint32_t conflicts = work->asking->done.conflicts;
 	struct telling telling = { .says_rest = true };
-	uint32_t flags = held_flag(work);
+	uint32_t flags = wanted_flags(work);
 	int code = expect_shown(work);
 
 	if (code)
@@ -364,7 +378,7 @@ static int apply_shown(struct work *work)
 		code = ask_about_held(work, &flags);
 	if (!code)
 		code = ask_changes(work, CHANGES_APPLY, flags, &telling);
-	return code ? code : finish_work(&telling, "applied");
+	return code ? code : finish_work(work, &telling, "applied");
 }
 
 static int run_apply(struct work *work)
@@ -374,18 +388,19 @@ static int run_apply(struct work *work)
 
 	if (work->options.is_json)
 		return run_json(work, work->options.is_preview ? CHANGES_PREVIEW : CHANGES_APPLY);
-	code = ask_changes(work, CHANGES_PREVIEW, held_flag(work), &preview);
+	code = ask_changes(work, CHANGES_PREVIEW, wanted_flags(work), &preview);
 	if (code)
 		return code;
 	(void)fflush(stdout); /* the list comes before what is said of it */
-	chosen_explain_unmet(&work->chosen, work->question.words.sandbox);
+	chosen_note_ignored(&work->asking->done, "applied");
+	work->is_unmet = chosen_explain_unmet(&work->chosen, work->question.words.sandbox);
 	if (preview.count == 0) {
 		everywhere_note("there is nothing to apply");
-		return 0;
+		return work->is_unmet ? EXIT_PARTLY : 0;
 	}
 	if (!work->options.is_preview)
 		return apply_shown(work);
-	return check_output(is_whole(work, &preview) ? 0 : EXIT_PARTLY);
+	return check_output(is_whole(work, &preview) && !work->is_unmet ? 0 : EXIT_PARTLY);
 }
 
 static int run_undo(struct work *work)
@@ -399,7 +414,7 @@ static int run_undo(struct work *work)
 	code = ask_changes(work, CHANGES_UNDO, 0, &telling);
 	if (code)
 		return code;
-	code = finish_work(&telling, "taken back");
+	code = finish_work(work, &telling, "taken back");
 	if (telling.left_out > 0)
 		log_line("what was left out was changed since then, or is in one '.git' with "
 			 "what was. Where this machine has again "
@@ -446,7 +461,7 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 		return command_usage_error(command, text);
 	}
 	if (!command_check_sandbox(command, work.words.list[0], &code) ||
-	    !chosen_add_words(&work.chosen, command, &work.words, &code))
+	    !chosen_add_words(&work.chosen, command, &work.words, &work.options.excluded, &code))
 		return code;
 	command_name_lines(command);
 	work.asking = &asking;

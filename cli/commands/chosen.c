@@ -3,13 +3,15 @@
 
 #include <string.h>
 
+#include "common/ipc_changes.h"
 #include "common/log.h"
+#include "options/everywhere.h"
 #include "show/format.h"
 #include "show/quote.h"
 
 #define RULE                                                                                       \
 	"a path relative to the workspace, such as src/main.c, or one below /workspace, without "  \
-	"'..'"
+	"'..' and without '" CHANGES_EXCLUDED "' at its beginning (--exclude takes patterns)"
 
 #define INSIDE "/workspace"
 
@@ -39,11 +41,12 @@ static bool append_path(struct chosen *chosen, const char *path)
 		}
 		at += size;
 	}
-	if (chosen->size == begin)
+	if (chosen->size == begin) {
 		chosen->is_all = true;
-	else
-		chosen->bytes[chosen->size++] = '\0';
-	return true;
+		return true;
+	}
+	chosen->bytes[chosen->size++] = '\0';
+	return strncmp(chosen->bytes + begin, CHANGES_EXCLUDED, strlen(CHANGES_EXCLUDED)) != 0;
 }
 
 const char *chosen_add(struct chosen *chosen, const char *path)
@@ -59,8 +62,33 @@ const char *chosen_add(struct chosen *chosen, const char *path)
 	return append_path(chosen, path) ? NULL : RULE;
 }
 
+const char *chosen_set_excluded(void *member, const char *value)
+{
+	struct excluded_words *excluded = member;
+
+	if (value[0] == '\0' || value[0] == '!' || strlen(value) >= IPC_PATH_MAX - 2)
+		return "a pattern of a .gitignore that does not begin with '!', such as '*.log'";
+	if (excluded->count == EXCLUDED_MAX)
+		return "given 32 times at most: write such patterns into .mspignore";
+	excluded->words[excluded->count++] = value;
+	return NULL;
+}
+
+static void add_excluded(struct chosen *chosen, const struct excluded_words *excluded)
+{
+	chosen->paths_size = chosen->size;
+	for (uint32_t i = 0; i < excluded->count; i++) {
+		char *entry = chosen->bytes + chosen->size;
+
+		format_text(entry, sizeof(chosen->bytes) - chosen->size, CHANGES_EXCLUDED "%s",
+			    excluded->words[i]);
+		chosen->size += strlen(entry) + 1;
+	}
+}
+
 bool chosen_add_words(struct chosen *chosen, const struct command *command,
-		      const struct command_words *words, int *ret_exit)
+		      const struct command_words *words, const struct excluded_words *excluded,
+		      int *ret_exit)
 {
 	char text[OPTIONS_TEXT_MAX];
 
@@ -76,6 +104,7 @@ bool chosen_add_words(struct chosen *chosen, const struct command *command,
 	}
 	if (chosen->is_all)
 		chosen->size = 0;
+	add_excluded(chosen, excluded);
 	return true;
 }
 
@@ -91,23 +120,35 @@ void chosen_meet(struct chosen *chosen, const struct change *change)
 {
 	size_t number = 0;
 
-	for (size_t at = 0; at < chosen->size; at += strlen(chosen->bytes + at) + 1, number++)
+	for (size_t at = 0; at < chosen->paths_size; at += strlen(chosen->bytes + at) + 1, number++)
 		chosen->is_met[number] |=
 			is_in(chosen->bytes + at, change->path, change->is.path_size) ||
 			is_in(chosen->bytes + at, change->old_path, change->is.old_path_size);
 }
 
-void chosen_explain_unmet(const struct chosen *chosen, const char *sandbox)
+bool chosen_explain_unmet(const struct chosen *chosen, const char *sandbox)
 {
 	static char text[QUOTE_MAX(IPC_PATH_MAX)];
 	size_t number = 0;
+	bool ret = false;
 
-	for (size_t at = 0; at < chosen->size; at += strlen(chosen->bytes + at) + 1, number++) {
+	for (size_t at = 0; at < chosen->paths_size;
+	     at += strlen(chosen->bytes + at) + 1, number++) {
 		if (chosen->is_met[number])
 			continue;
+		ret = true;
 		(void)quote_path("", chosen->bytes + at, strlen(chosen->bytes + at), text,
 				 sizeof(text));
 		log_line("%s: nothing has changed there; 'msp diff --name-only %s' shows what has",
 			 text, sandbox);
 	}
+	return ret;
+}
+
+void chosen_note_ignored(const struct ipc_changes_done *done, const char *action)
+{
+	if (done->ignored > 0)
+		everywhere_note("%llu ignored file%s not %s (--ignored)",
+				(unsigned long long)done->ignored, done->ignored == 1 ? "" : "s",
+				action);
 }

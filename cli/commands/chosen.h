@@ -12,25 +12,49 @@
 #include "frontend/changes.h"
 #include "options/command.h"
 
+#define EXCLUDED_MAX 32
+
+/* The --exclude values as they were given. */
+struct excluded_words {
+	uint32_t count;
+	const char *words[EXCLUDED_MAX];
+};
+
 struct chosen {
 	bool is_all;                    /* one of them is the workspace itself */
 	bool is_met[COMMAND_WORDS_MAX]; /* something that changed is in it; in the order of bytes */
+	size_t paths_size;              /* bytes of paths; exclusions follow them */
 	size_t size;
-	char bytes[COMMAND_WORDS_MAX * IPC_PATH_MAX]; /* each with a NUL behind it */
+	char bytes[(COMMAND_WORDS_MAX + EXCLUDED_MAX) * IPC_PATH_MAX]; /* NUL after each */
 };
 
 /* Add what a person names: relative to the workspace, or as the sandbox sees it, below /workspace.
  * NULL, or the rule that it breaks. */
 const char *chosen_add(struct chosen *chosen, const char *path);
 
-/* Add all but the first word. False: a usage error was explained, *ret_exit. */
+/* Add all but the first word, and the exclusions. False: a usage error was explained, *ret_exit. */
 bool chosen_add_words(struct chosen *chosen, const struct command *command,
-		      const struct command_words *words, int *ret_exit);
+		      const struct command_words *words, const struct excluded_words *excluded,
+		      int *ret_exit);
+
+option_set chosen_set_excluded; /* struct excluded_words, appended */
+
+/* Help texts of --ignored and --exclude. */
+#define CHOSEN_IGNORED_HELP "also the files that the project's ignore rules leave out"
+#define CHOSEN_EXCLUDE_HELP                                                                        \
+	"leave out what this pattern of a .gitignore matches, such as '*.log' or 'docs/'; may "    \
+	"be given several times"
 
 /* A change that was told of. */
 void chosen_meet(struct chosen *chosen, const struct change *change);
 
-/* Name those in which nothing has changed: perhaps they were mistyped. */
-void chosen_explain_unmet(const struct chosen *chosen, const char *sandbox);
+/* Name those in which nothing has changed: perhaps they were mistyped. Returns whether there is
+ * one. */
+bool chosen_explain_unmet(const struct chosen *chosen, const char *sandbox);
+
+/* Say on stderr how many ignored files were left out, if any. `action`: what was not done with
+ * them, such as "shown". */
+struct ipc_changes_done;
+void chosen_note_ignored(const struct ipc_changes_done *done, const char *action);
 
 #endif

@@ -29,6 +29,8 @@ struct diff_options {
 	bool is_names;
 	bool is_patch;
 	bool is_json;
+	bool is_ignored;
+	struct excluded_words excluded;
 };
 
 #define ROW(option, value, setter, member, text)                                                   \
@@ -48,6 +50,8 @@ static const struct option_row rows[] = {
 	    "compare with this checkpoint, by number or name, in place of this machine's files"),
 	ROW("color", "WHEN", patch_set_color, color,
 	    "'auto' (the default): colors in a terminal; 'always'; 'never'"),
+	ROW("ignored", NULL, option_set_flag, is_ignored, CHOSEN_IGNORED_HELP),
+	ROW("exclude", "GLOB", chosen_set_excluded, excluded, CHOSEN_EXCLUDE_HELP),
 	ATTACH_ROWS(struct diff_options, attach),
 };
 
@@ -64,10 +68,15 @@ static const char help[] =
 	"characters beyond ASCII are quoted as git does. As in git, folders alone are\n"
 	"not shown but by --name-only and --json.\n"
 	"\n"
+	"Left out are files that the directory's .gitignore and .mspignore (of the same\n"
+	"form) ignore and git does not track, unless --ignored or a PATH in what is\n"
+	"ignored asks for them. How many that are is said on stderr.\n"
+	"\n"
 	"SANDBOX is the name, the id, or the first four or more characters of the id.\n"
 	"The exit code is\n"
 	"  0   all of it was shown, also when there is nothing to show\n"
-	"  1   --patch: some of it is no text and was left out\n"
+	"  1   --patch: some of it is no text and was left out; or nothing has changed in\n"
+	"      one of the PATHs\n"
 	"  64  the command line is wrong, there is no such sandbox or checkpoint, or its\n"
 	"      directory is not the one it was\n"
 	"  70  the files cannot be read\n"
@@ -85,6 +94,9 @@ enum view {
 };
 
 #define OMITTED_NAMED 20
+
+/* Something of what was asked for was not shown. */
+#define EXIT_PARTLY 1
 
 struct showing {
 	enum view view;
@@ -179,6 +191,7 @@ static int finish_showing(struct showing *showing, const struct ipc_changes_done
 	if (showing->view == VIEW_JSON) {
 		json_close_array(&showing->json.writer);
 		json_put_number(&showing->json.writer, "total", done->total);
+		json_put_number(&showing->json.writer, "ignored", done->ignored);
 		json_put_bool(&showing->json.writer, "complete", code == 0);
 		json_close_object(&showing->json.writer);
 		error = json_finish(&showing->json);
@@ -192,7 +205,7 @@ static int finish_showing(struct showing *showing, const struct ipc_changes_done
 	}
 	if (showing->omitted > OMITTED_NAMED)
 		log_line("%llu files in all were left out", (unsigned long long)showing->omitted);
-	return code ? code : showing->omitted > 0;
+	return code ? code : showing->omitted > 0 ? EXIT_PARTLY : 0;
 }
 
 static int diff_with(const struct diff_options *options, const char *sandbox, struct chosen *chosen,
@@ -214,6 +227,8 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	if (showing.view == VIEW_READ || showing.view == VIEW_PATCH || showing.view == VIEW_STAT ||
 	    showing.has_patch)
 		wanted->flags |= CHANGES_TEXT;
+	if (options->is_ignored)
+		wanted->flags |= CHANGES_IGNORED_TOO;
 	if (options->since) {
 		wanted->flags |= CHANGES_FROM_CHECKPOINT;
 		code = ask_for_checkpoint(asking, sandbox, options->since, &wanted->number);
@@ -223,8 +238,9 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	if (code)
 		return code;
 	code = finish_showing(&showing, &asking->done);
-	if (!code)
-		chosen_explain_unmet(chosen, sandbox);
+	chosen_note_ignored(&asking->done, "shown");
+	if (!code && chosen_explain_unmet(chosen, sandbox))
+		code = EXIT_PARTLY;
 	return code;
 }
 
@@ -253,7 +269,7 @@ static int run_diff(const struct command *command, int argc, char *argv[])
 	if (conflict)
 		return command_usage_error(command, conflict);
 	if (!command_check_sandbox(command, words.list[0], &code) ||
-	    !chosen_add_words(&chosen, command, &words, &code))
+	    !chosen_add_words(&chosen, command, &words, &options.excluded, &code))
 		return code;
 	command_name_lines(command);
 	code = ask_begin(&asking, &options.attach);

@@ -116,18 +116,25 @@ static void settle_changes(struct trial *trial)
 		count_changes(trial);
 	if (ask_is_over(&trial->asking))
 		return;
-	if (trial->options->is_discarded || (trial->is_counted && trial->changes == 0))
+	if (trial->options->is_discarded ||
+	    (trial->is_counted && trial->changes == 0 && trial->asking.done.ignored == 0))
 		remove_sandbox(trial);
 }
 
 static void say_kept(const struct trial *trial)
 {
 	char count[64] = "the changes are kept for an hour";
+	const char *option = "";
 
-	if (trial->is_counted)
+	if (trial->is_counted && trial->changes == 0) {
+		format_text(count, sizeof(count), "only ignored files changed, kept for an hour");
+		option = "--ignored ";
+	} else if (trial->is_counted) {
 		format_text(count, sizeof(count), "%llu file%s changed, kept for an hour",
 			    (unsigned long long)trial->changes, trial->changes == 1 ? "" : "s");
-	everywhere_note("%s: 'msp diff -1' shows them, 'msp apply -1' takes them over", count);
+	}
+	everywhere_note("%s: 'msp diff %s-1' shows them, 'msp apply %s-1' takes them over", count,
+			option, option);
 }
 
 /* Show the changes and ask. True: they were applied, or it was tried. */

@@ -182,8 +182,8 @@ static void tell_frontend(const struct layers_job *job, const struct ipc_layers_
 					 .conflicts = from->conflicts,
 					 .held = from->held,
 					 .applied = from->applied,
-					 .told = from->told,
-					 .total = from->total };
+					 .total = from->total,
+					 .ignored = from->ignored };
 
 	memcpy(done.digest, from->digest, sizeof(done.digest));
 	if (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO)

@@ -18,6 +18,7 @@ EVIL = "#!/bin/sh\necho evil > ran\n"
 
 class Case(PersistentCase):
     profile = ()
+    ignored = ()  # the option that brings ignored files
 
     def setUp(self):
         super().setUp()
@@ -49,7 +50,7 @@ class Case(PersistentCase):
             f"mkdir -p $(dirname {name}); rm -f {name}; "
             f"printf '#!/bin/sh\\necho evil > ran\\n' > {name}; chmod 755 {name}"
             for name in names) + script)
-        return sandbox, msp("apply", sandbox, code=None)
+        return sandbox, msp("apply", sandbox, *self.ignored, code=None)
 
     def assert_held(self, *names, script=""):
         before = {name: self.get(name) if os.path.isfile(os.path.join(self.project, name))
@@ -61,7 +62,7 @@ class Case(PersistentCase):
             with self.subTest(name=name):
                 self.assertEqual(self.get(name) if os.path.isfile(path) else None, before[name])
                 self.assertIn(name, result.stdout + result.stderr)
-        msp("apply", sandbox, "--held")
+        msp("apply", sandbox, "--held", *self.ignored)
         for name in names:
             self.assertEqual(self.get(name), EVIL.encode(), "the word of a person brings it")
 
@@ -139,7 +140,7 @@ class HostLinks(Case):
         sandbox = self.create()
         self.sh(sandbox, "cd /workspace; mkdir node_modules; ln -s /etc node_modules/a; "
                          "ln -s node_modules/a docs; ln -s scripts control2")
-        msp("apply", sandbox, code=1)
+        msp("apply", sandbox, "--ignored", code=1)
         self.assertEqual([os.path.lexists(os.path.join(self.project, name))
                           for name in ("docs", "control2", "node_modules/a")],
                          [False, True, True])
@@ -336,11 +337,13 @@ class Ranks(Case):
 
     def test_trees_that_are_ignored(self):
         self.put(".gitignore", "node_modules/\n.envrc\n.vscode/\n")
+        self.ignored = ("--ignored",)
         self.assert_applied("node_modules/x/.vscode/tasks.json", "node_modules/x/CLAUDE.md",
                             "node_modules/x/.github/workflows/ci.yml")
 
     def test_names_that_are_ignored(self):
         self.put(".gitignore", "node_modules/\n.envrc\n.vscode/\n")
+        self.ignored = ("--ignored",)
         self.assert_held(".envrc", ".vscode/tasks.json", "node_modules/.envrc")
 
     def test_in_two_steps(self):
@@ -348,6 +351,7 @@ class Ranks(Case):
         sandbox = self.create()
         self.sh(sandbox, "cd /workspace; echo 'src/' > .gitignore")
         msp("apply", sandbox)
+        self.ignored = ("--ignored",)
         self.assert_held("src/.vscode/tasks.json", "src/.envrc")
 
 

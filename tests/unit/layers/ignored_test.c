@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/ignored.h"
+#include "ignored/ignored.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -29,14 +29,14 @@ Test(ignored, patterns_as_git_reads_them)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		cr_expect_eq(ignored_match(rows[i].pattern, rows[i].path), rows[i].matches,
-			     "%s %s", rows[i].pattern, rows[i].path);
+		cr_expect_eq(ignored_match(rows[i].pattern, rows[i].path), rows[i].matches, "%s %s",
+			     rows[i].pattern, rows[i].path);
 }
 
 Test(ignored, no_pattern_takes_for_ever)
 {
 	cr_expect_not(ignored_match("**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/b",
-					 "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a"));
+				    "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a"));
 }
 
 static struct scene scene;
@@ -64,18 +64,18 @@ Test(ignored, rules_are_the_last_that_match)
 	begin("# x\n\n*.log\n!keep.log\nout/\n/top\ntrailing \n!out/kept\n", "", 0);
 	put_file(scene.directories.host, "sub/.gitignore", "!deep.log\nlocal\n");
 	put_file(scene.directories.host, ".git/info/exclude", "mine\n");
-	cr_expect(ignored_is(&job, "a.log"));
-	cr_expect(ignored_is(&job, "x/a.log"));
-	cr_expect_not(ignored_is(&job, "keep.log"));
-	cr_expect_not(ignored_is(&job, "sub/deep.log"));
-	cr_expect(ignored_is(&job, "sub/x/local"));
-	cr_expect_not(ignored_is(&job, "local"));
-	cr_expect(ignored_is(&job, "out/kept"), "beneath what is ignored");
-	cr_expect_not(ignored_is(&job, "out"), "a file");
-	cr_expect(ignored_is(&job, "top"));
-	cr_expect_not(ignored_is(&job, "x/top"));
-	cr_expect(ignored_is(&job, "trailing"));
-	cr_expect(ignored_is(&job, "mine"));
+	cr_expect(ignored_is(&job, "a.log", false));
+	cr_expect(ignored_is(&job, "x/a.log", false));
+	cr_expect_not(ignored_is(&job, "keep.log", false));
+	cr_expect_not(ignored_is(&job, "sub/deep.log", false));
+	cr_expect(ignored_is(&job, "sub/x/local", false));
+	cr_expect_not(ignored_is(&job, "local", false));
+	cr_expect(ignored_is(&job, "out/kept", false), "beneath what is ignored");
+	cr_expect_not(ignored_is(&job, "out", false), "a file");
+	cr_expect(ignored_is(&job, "top", false));
+	cr_expect_not(ignored_is(&job, "x/top", false));
+	cr_expect(ignored_is(&job, "trailing", false));
+	cr_expect(ignored_is(&job, "mine", false));
 	scene_end(&scene);
 }
 

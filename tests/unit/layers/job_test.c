@@ -80,7 +80,7 @@ Test(job, nonsense_is_refused)
 	ask.conflict = CONFLICT_COUNT;
 	cr_assert_not(is_right(LAYERS_DIFF));
 	ask.conflict = 0;
-	ask.flags = 16;
+	ask.flags = 32;
 	cr_assert_not(is_right(LAYERS_DIFF));
 	ask.flags = 0;
 	choose("a\0\0b", 5);
@@ -132,7 +132,6 @@ Test(job, records_can_be_read_back)
 		cr_assert_eq(
 			job_tell(&job, &difference, "target", large, i == 1 ? sizeof(large) : 0),
 			0);
-	cr_assert_eq(job.done.told, 4);
 	cr_assert_eq(read_back(job.output, changes, 8), 3, "the last one waits");
 	cr_assert_eq(changes[0].is.kind, CHANGE_RENAMED);
 	cr_assert_eq(changes[0].is.old_mode, S_IFREG | 0644);
@@ -180,7 +179,6 @@ Test(job, a_page_of_the_changes)
 	cr_assert_eq(changes[0].path[0], 'a');
 	cr_assert_eq(changes[1].path[0], 'b');
 	cr_assert_eq(job.done.total, 4);
-	cr_assert_eq(job.done.told, 2);
 	cr_assert_eq(job.done.held, 1, "also of what is not on the page");
 	ask.skip = 4;
 	cr_assert_eq(do_diff(changes, 8, &count), 0);

@@ -189,3 +189,44 @@ const char *scene_walk(struct scene *scene)
 	cr_assert_eq(tree_walk(&scene->directories, tell, scene), 0);
 	return scene->text;
 }
+
+/* Version 4: all of the last name is taken off, or what the two do not have in common. */
+static uint8_t *put_name(uint8_t *at, uint32_t version, const char *last, const char *name)
+{
+	size_t common = 0;
+
+	if (version == 4) {
+		while (last[common] && last[common] == name[common])
+			common++;
+		*at++ = (uint8_t)(strlen(last) - common);
+	}
+	return (uint8_t *)stpcpy((char *)at, name + common) + 1;
+}
+
+size_t scene_index(uint8_t *ret, uint32_t version, size_t id_bytes, const char *const *names)
+{
+	const char *last = "";
+	uint8_t *at = ret + 12;
+	uint8_t count = 0;
+
+	memcpy(ret, "DIRC\0\0\0\0\0\0\0", 12);
+	for (; names[count]; last = names[count++]) {
+		uint8_t *begin = at;
+
+		memset(at, 0x11, 40 + id_bytes);
+		at += 40 + id_bytes;
+		*at++ = version > 2 ? 0x40 : 0; /* two more bytes of flags */
+		*at++ = (uint8_t)strlen(names[count]);
+		if (version > 2) {
+			memset(at, 0, 2);
+			at += 2;
+		}
+		at = put_name(at, version, last, names[count]);
+		for (; version < 4 && (at - begin) % 8 != 0; at++)
+			*at = 0;
+	}
+	ret[7] = (uint8_t)version;
+	ret[11] = count;
+	memset(at, 0x22, id_bytes);
+	return (size_t)(at - ret) + id_bytes;
+}

@@ -34,6 +34,10 @@ void put_whiteout(int directory, const char *path);
 void put_mark(int directory, const char *path, const char *name, const char *value);
 void put_mode(int directory, const char *path, mode_t mode);
 
+/* Write a git index of this version, with ids of so many bytes, that names these files; NULL behind
+ * the last. Returns its size. */
+size_t scene_index(uint8_t *ret, uint32_t version, size_t id_bytes, const char *const *names);
+
 /* What a comparison tells: a line each, "kind path", "/" behind a directory, then "<- old path",
  * and the names of flags. */
 const char *scene_compare(struct scene *scene);

@@ -3,14 +3,14 @@
  * Files that the project's rules ignore: they are made anew from others, by tools whose code the
  * host executes anyway. The rules are the host's, never those that a sandbox has changed.
  */
-#ifndef LAYERS_IGNORED_H
-#define LAYERS_IGNORED_H
+#ifndef IGNORED_IGNORED_H
+#define IGNORED_IGNORED_H
 
-#include "job.h"
+#include "layers/job.h"
 
-/* Does .gitignore or .git/info/exclude of the host ignore this path, or a directory above it? False
- * where the rules cannot be read. */
-bool ignored_is(const struct job *job, const char *path);
+/* Does .gitignore, .mspignore or .git/info/exclude of the host ignore this path, or a directory
+ * above it? False where the rules cannot be read. */
+bool ignored_is(const struct job *job, const char *path, bool is_directory);
 
 /* Return how many bytes of the path are a tree of dependencies or of what is built, such as
  * node_modules, that the rules ignore, in which it lies, and from which on it has no name that is

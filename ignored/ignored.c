@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "beneath.h"
 #include "common/fd.h"
-#include "held.h"
+#include "layers/beneath.h"
+#include "layers/held.h"
 
 /* A file of rules, and files that are remembered; behind them none is read, so nothing ignored. */
 #define RULES_BYTES_MAX (1 << 20)
@@ -193,25 +193,38 @@ static bool is_hosts_directory(const struct job *job, const char *path)
 	return ret;
 }
 
+/* The files of rules in one directory, named by the first `size` bytes of the path; the rest is the
+ * path in there. */
+static void try_directory(const struct job *job, const char *path, size_t size, bool is_directory,
+			  bool *ret_ignored)
+{
+	/* The last one decides: a project may hide from msp files that git keeps. */
+	static const char *const names[] = { ".gitignore", ".mspignore" };
+	char file[IPC_PATH_MAX + 16];
+
+	memcpy(file, path, size);
+	for (size_t i = 0; i < COUNT(names); i++) {
+		memcpy(file + size, names[i], strlen(names[i]) + 1);
+		try_file(rules_of(job, file), path + size, is_directory, ret_ignored);
+	}
+}
+
 /* One path, when nothing above it is ignored. */
 static bool is_ignored_itself(const struct job *job, const char *path, bool is_directory)
 {
-	char file[IPC_PATH_MAX];
+	char directory[IPC_PATH_MAX];
 	bool is_ignored = false;
 
 	try_file(rules_of(job, ".git/info/exclude"), path, is_directory, &is_ignored);
-	try_file(rules_of(job, ".gitignore"), path, is_directory, &is_ignored);
+	try_directory(job, path, 0, is_directory, &is_ignored);
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		const size_t size = (size_t)(slash + 1 - path);
 
-		if (size + sizeof(".gitignore") > sizeof(file))
-			return false;
-		memcpy(file, path, size);
-		file[size - 1] = '\0';
-		if (!is_hosts_directory(job, file))
+		memcpy(directory, path, size - 1);
+		directory[size - 1] = '\0';
+		if (!is_hosts_directory(job, directory))
 			return is_ignored; /* nor is any below it */
-		memcpy(file + size - 1, "/.gitignore", sizeof("/.gitignore"));
-		try_file(rules_of(job, file), slash + 1, is_directory, &is_ignored);
+		try_directory(job, path, size, is_directory, &is_ignored);
 	}
 	return is_ignored;
 }
@@ -242,10 +255,10 @@ static size_t find_directory(const struct job *job, const char *path)
 	return 0;
 }
 
-bool ignored_is(const struct job *job, const char *path)
+bool ignored_is(const struct job *job, const char *path, bool is_directory)
 {
 	return job->directories.host >= 0 &&
-	       (find_directory(job, path) > 0 || is_ignored_itself(job, path, false));
+	       (find_directory(job, path) > 0 || is_ignored_itself(job, path, is_directory));
 }
 
 static bool is_any_of(const char *const *names, size_t count, const char *name, size_t size)

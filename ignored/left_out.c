@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "left_out.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/changes.h"
+#include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "git_index.h"
+#include "ignored.h"
+#include "layers/beneath.h"
+
+/* An index of more is not read: 200,000 files have some 25 MB. */
+#define INDEX_BYTES_MAX ((off_t)256 << 20)
+
+static struct {
+	struct git_index index;
+	bool is_tried, is_known;
+} tracked;
+
+static void read_index(const struct job *job)
+{
+	struct stat status;
+	int file = beneath_file(job->directories.host, ".git/index", &status);
+	uint8_t *bytes = NULL;
+
+	tracked.is_tried = true;
+	if (file >= 0 && status.st_size <= INDEX_BYTES_MAX)
+		bytes = malloc((size_t)status.st_size + 1);
+	if (bytes && pread(file, bytes, (size_t)status.st_size, 0) == (ssize_t)status.st_size)
+		tracked.is_known =
+			git_index_read(&tracked.index, bytes, (size_t)status.st_size) == 0;
+	free(bytes);
+	fd_close(&file);
+}
+
+/* Without an index that can be read, each file that the host has may be tracked. */
+static bool may_be_tracked(const struct job *job, const char *path)
+{
+	if (!tracked.is_tried)
+		read_index(job);
+	return !tracked.is_known || git_index_has(&tracked.index, path);
+}
+
+/* Would git not show this path, with these files there? */
+static bool is_hidden(const struct job *job, const char *path, const struct stat *now,
+		      const struct stat *old)
+{
+	if (!ignored_is(job, path, S_ISDIR(now->st_mode) || S_ISDIR(old->st_mode)))
+		return false;
+	return old->st_mode == 0 || !may_be_tracked(job, path);
+}
+
+static bool is_chosen_by_name(const struct job *job, const char *path)
+{
+	const char *chosen;
+
+	for (size_t at = 0; (chosen = job_next_chosen(job, &at));) {
+		char name[IPC_PATH_MAX];
+		size_t size = strnlen(chosen, sizeof(name) - 1);
+
+		while (size > 0 && chosen[size - 1] == '/')
+			size--;
+		memcpy(name, chosen, size);
+		name[size] = '\0';
+		if (job_is_in(path, name) && ignored_is(job, name, true))
+			return true;
+	}
+	return false;
+}
+
+bool left_out(struct job *job, const struct difference *difference)
+{
+	static const struct stat none;
+	const bool is_moved = difference->old_path[0] != '\0';
+	const struct stat *old = is_moved ? &none : &difference->old;
+
+	if ((job->ask->flags & CHANGES_IGNORED_TOO) || !job_is_chosen(job, difference->path) ||
+	    !is_hidden(job, difference->path, &difference->now, old) ||
+	    (is_moved && !is_hidden(job, difference->old_path, &none, &difference->old)) ||
+	    is_chosen_by_name(job, difference->path))
+		return false;
+	job->done.ignored += !S_ISDIR(difference->now.st_mode ? difference->now.st_mode
+							      : difference->old.st_mode);
+	return true;
+}
+
+void left_out_forget(void)
+{
+	git_index_free(&tracked.index);
+	tracked.is_tried = tracked.is_known = false;
+}
