@@ -413,7 +413,7 @@ class Slow(Case):
         else:
             self.fail("msp-layers was never seen")
         self.assertEqual(sorted(os.listdir(self.place.path("sandboxes", made))),
-                         ["count", "journal", "meta"])
+                         ["count", "history", "journal", "meta"])
         self.assert_all_well()
 
 

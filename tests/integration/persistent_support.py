@@ -76,8 +76,10 @@ class PersistentCase(unittest.TestCase):
             return file.read()
 
     def changes(self, sandbox, *arguments):
-        """{path: kind} as msp diff has them."""
-        found = json.loads(msp("diff", sandbox, "--json", *arguments).stdout)
+        """{path: kind} as msp diff has them; it ends with 1 if a path has none."""
+        result = msp("diff", sandbox, "--json", *arguments, code=None)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        found = json.loads(result.stdout)
         return {entry["path"]: entry["kind"] for entry in found["changes"]}
 
     def tree(self, folder=None):

@@ -144,7 +144,8 @@ class Outliving(Limits):
         self.assertEqual((result.returncode, alive), (0, 2))
 
     def test_what_a_first_process_leaves_is_counted(self):
-        told = GROUND.run("small", "/bin/sh", "-c", "/hog/hog spin & sleep 0.5")
+        told = GROUND.run("small", "/bin/sh", "-c", "/hog/hog spin & until [ \"$(cut -d' ' -f14 "
+                          "/proc/$!/stat)\" -ge 20 ]; do sleep 0.1; done")  # of 10 ms each
         self.assertEqual(told["verdict"], "exited")
         self.assertGreater(told["cpu_ms"], 100)
 
