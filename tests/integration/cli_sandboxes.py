@@ -482,7 +482,7 @@ class Apply(unittest.TestCase):
         with self.serve(held=False) as service:
             for words in (["apply", "fix"], ["apply", "--json", "fix"], ["diff", "fix"]):
                 result = service.msp(*words, "src", "sr", "no\nne")
-                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(result.returncode, 1, result.stderr)
                 self.assertEqual([line.split(": ", 2)[2].split(":")[0]
                                   for line in result.stderr.splitlines()], ["sr", '"no\\nne"'])
 
