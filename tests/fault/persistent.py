@@ -164,7 +164,7 @@ class Exec(Verb):
 
     def words(self, place):
         return ["exec", *support.limits(), "box", "--", "sh", "-c",
-                "echo new > x; mv x a; rm b; echo up; exit 7"]
+                "echo new > x && mv x a && rm b && echo up && exit 7"]
 
     def assert_settled(self, place, result, found):
         self.assertEqual(set(found), {"box"})
