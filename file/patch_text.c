@@ -10,11 +10,14 @@
 
 static void append_bytes(struct patch_text *text, size_t *room, const char *bytes, size_t size)
 {
-	while (*room < text->size + size) {
-		*room = *room ? 2 * *room : 4096;
-		text->bytes = realloc(text->bytes, *room);
-		if (!text->bytes)
+	while (!text->bytes || *room < text->size + size) {
+		const size_t more = *room ? 2 * *room : 4096;
+		char *larger = realloc(text->bytes, more);
+
+		if (!larger)
 			answer_problem(FILE_ERROR);
+		text->bytes = larger;
+		*room = more;
 	}
 	if (size > 0)
 		memcpy(text->bytes + text->size, bytes, size);
