@@ -149,33 +149,32 @@ int git_index_read(struct git_index *index, const uint8_t *bytes, size_t size)
 	return error == -EBADMSG ? read_with(index, bytes, size, SHA256_ID_BYTES) : error;
 }
 
-bool git_index_has(const struct git_index *index, const char *path)
+/* Return whether a name begins with the path and has `end` behind it. */
+static bool has_with(const struct git_index *index, const char *path, char end)
 {
 	const size_t size = strlen(path);
 	size_t low = 0;
 
-	/* The first name that is this one or has it as a directory: "a-b" lies before "a/b". */
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t high = index->count; low < high;) {
-			const size_t middle = low + (high - low) / 2;
-			const char *name = index->names + index->starts[middle];
-			const int order = strncmp(name, path, size);
+	for (size_t high = index->count; low < high;) {
+		const size_t middle = low + (high - low) / 2;
+		const char *name = index->names + index->starts[middle];
+		int order = strncmp(name, path, size);
 
-			if (order < 0 || (order == 0 && pass == 1 &&
-					  (unsigned char)name[size] < (unsigned char)'/'))
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		if (low < index->count) {
-			const char *name = index->names + index->starts[low];
-
-			if (strncmp(name, path, size) == 0 &&
-			    (name[size] == '\0' || name[size] == '/'))
-				return true;
-		}
+		if (order == 0)
+			order = (unsigned char)name[size] - (unsigned char)end;
+		if (order == 0)
+			return true;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
 	return false;
+}
+
+bool git_index_has(const struct git_index *index, const char *path)
+{
+	return has_with(index, path, '\0') || has_with(index, path, '/');
 }
 
 void git_index_free(struct git_index *index)

@@ -11,7 +11,6 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/fd.h"
 #include "layers/beneath.h"
@@ -105,24 +104,36 @@ bool ignored_match(const char *pattern, const char *path)
 
 /* --- files of rules --------------------------------------------------------------------------- */
 
-static char *read_rules(const struct job *job, const char *path)
+char *ignored_read(const struct job *job, const char *path, off_t most, size_t *ret_size)
 {
 	struct stat status;
 	int file = beneath_file(job->directories.host, path, &status);
-	char *text = NULL;
+	char *bytes = NULL;
 	ssize_t size = -1;
 
-	if (file >= 0 && status.st_size <= RULES_BYTES_MAX)
-		text = malloc((size_t)status.st_size + 1);
-	if (text)
-		size = pread(file, text, (size_t)status.st_size, 0);
+	if (file >= 0 && status.st_size <= most)
+		bytes = malloc((size_t)status.st_size + 1);
+	if (bytes)
+		size = beneath_read(file, bytes, (size_t)status.st_size, 0);
 	fd_close(&file);
-	if (size < 0 || memchr(text, '\0', (size_t)size)) {
-		free(text);
+	if (size < 0) {
+		free(bytes);
 		return NULL;
 	}
-	text[size] = '\0';
-	return text;
+	bytes[size] = '\0';
+	*ret_size = (size_t)size;
+	return bytes;
+}
+
+static char *read_rules(const struct job *job, const char *path)
+{
+	size_t size = 0;
+	char *text = ignored_read(job, path, RULES_BYTES_MAX, &size);
+
+	if (!text || !memchr(text, '\0', size))
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* Its text, remembered; NULL: none. */

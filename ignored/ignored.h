@@ -21,6 +21,10 @@ size_t ignored_tree(const struct job *job, const char *path);
  * relative to the file's directory. */
 bool ignored_match(const char *pattern, const char *path);
 
+/* Read a file of the host: its bytes with a NUL behind them, for the caller to free. NULL: it is
+ * not there, or has more than `most`. */
+char *ignored_read(const struct job *job, const char *path, off_t most, size_t *ret_size);
+
 /* Forget what was read. */
 void ignored_forget(void);
 
