@@ -38,9 +38,9 @@ enum changes_flag {
 	CHANGES_IGNORED_TOO = 16,    /* ignored files that git does not track, too */
 };
 
-/* A chosen path that begins so is none: a pattern of gitignore(5) follows, and what it matches is
- * not chosen. */
-#define CHANGES_EXCLUDED ":!"
+/* A pattern of gitignore(5) among the chosen paths begins so, which no path does: they are
+ * relative. What it matches is not chosen. */
+#define CHANGES_EXCLUDED '/'
 
 /* fd: the chosen paths, relative to the workspace, NUL after each, sealed; empty: all.
  * changes_started and changes_done answer, or execution_refused. */

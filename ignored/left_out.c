@@ -3,14 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/changes.h"
-#include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "git_index.h"
 #include "ignored.h"
-#include "layers/beneath.h"
 
 /* An index of more is not read: 200,000 files have some 25 MB. */
 #define INDEX_BYTES_MAX ((off_t)256 << 20)
@@ -22,18 +19,13 @@ static struct {
 
 static void read_index(const struct job *job)
 {
-	struct stat status;
-	int file = beneath_file(job->directories.host, ".git/index", &status);
-	uint8_t *bytes = NULL;
+	size_t size = 0;
+	char *bytes = ignored_read(job, ".git/index", INDEX_BYTES_MAX, &size);
 
 	tracked.is_tried = true;
-	if (file >= 0 && status.st_size <= INDEX_BYTES_MAX)
-		bytes = malloc((size_t)status.st_size + 1);
-	if (bytes && pread(file, bytes, (size_t)status.st_size, 0) == (ssize_t)status.st_size)
-		tracked.is_known =
-			git_index_read(&tracked.index, bytes, (size_t)status.st_size) == 0;
+	tracked.is_known =
+		bytes && git_index_read(&tracked.index, (const uint8_t *)bytes, size) == 0;
 	free(bytes);
-	fd_close(&file);
 }
 
 /* Without an index that can be read, each file that the host has may be tracked. */
@@ -53,19 +45,13 @@ static bool is_hidden(const struct job *job, const char *path, const struct stat
 	return old->st_mode == 0 || !may_be_tracked(job, path);
 }
 
+/* An exclusion is above no path, and so chooses none. */
 static bool is_chosen_by_name(const struct job *job, const char *path)
 {
-	const char *chosen;
+	for (size_t at = 0; at < job->chosen_size; at += strlen(job->chosen + at) + 1) {
+		const char *chosen = job->chosen + at;
 
-	for (size_t at = 0; (chosen = job_next_chosen(job, &at));) {
-		char name[IPC_PATH_MAX];
-		size_t size = strnlen(chosen, sizeof(name) - 1);
-
-		while (size > 0 && chosen[size - 1] == '/')
-			size--;
-		memcpy(name, chosen, size);
-		name[size] = '\0';
-		if (job_is_in(path, name) && ignored_is(job, name, true))
+		if (job_is_in(path, chosen) && ignored_is(job, chosen, true))
 			return true;
 	}
 	return false;

@@ -59,10 +59,6 @@ int job_tell(struct job *job, const struct difference *difference, const char *l
  * name counts. */
 bool job_is_chosen(const struct job *job, const char *path);
 
-/* Return the next chosen path at *at, which begins with 0 and is moved on; NULL: there is no more.
- * Exclusions are passed over. */
-const char *job_next_chosen(const struct job *job, size_t *at);
-
 /* Is this path the chosen one, or beneath it? */
 bool job_is_in(const char *path, const char *chosen);
 

@@ -15,11 +15,6 @@ int job_flush(struct job *job)
 	return size > 0 ? fd_write_all(job->output, job->buffer, size) : 0;
 }
 
-static bool is_exclusion(const char *entry)
-{
-	return strncmp(entry, CHANGES_EXCLUDED, strlen(CHANGES_EXCLUDED)) == 0;
-}
-
 /* Does the pattern match the path or a directory above it? */
 static bool is_matched(const char *pattern, const char *path)
 {
@@ -39,18 +34,6 @@ static bool is_matched(const char *pattern, const char *path)
 	return ignored_match(names, path);
 }
 
-const char *job_next_chosen(const struct job *job, size_t *at)
-{
-	while (*at < job->chosen_size) {
-		const char *entry = job->chosen + *at;
-
-		*at += strlen(entry) + 1;
-		if (!is_exclusion(entry))
-			return entry;
-	}
-	return NULL;
-}
-
 bool job_is_in(const char *path, const char *chosen)
 {
 	size_t size = strlen(chosen);
@@ -61,30 +44,21 @@ bool job_is_in(const char *path, const char *chosen)
 	       (strncmp(path, chosen, size) == 0 && (path[size] == '\0' || path[size] == '/'));
 }
 
-static bool is_excluded(const struct job *job, const char *path)
-{
-	for (size_t at = 0; at < job->chosen_size;) {
-		const char *entry = job->chosen + at;
-
-		if (is_exclusion(entry) && is_matched(entry + strlen(CHANGES_EXCLUDED), path))
-			return true;
-		at += strlen(entry) + 1;
-	}
-	return false;
-}
-
 bool job_is_chosen(const struct job *job, const char *path)
 {
-	const char *chosen;
-	size_t at = 0;
-	bool is_all = true;
+	bool is_all = true, is_in = false;
 
-	while ((chosen = job_next_chosen(job, &at))) {
-		is_all = false;
-		if (job_is_in(path, chosen))
-			return !is_excluded(job, path);
+	for (size_t at = 0; at < job->chosen_size; at += strlen(job->chosen + at) + 1) {
+		const char *entry = job->chosen + at;
+
+		if (*entry != CHANGES_EXCLUDED) {
+			is_all = false;
+			is_in = is_in || job_is_in(path, entry);
+		} else if (is_matched(entry + 1, path)) {
+			return false;
+		}
 	}
-	return is_all && !is_excluded(job, path);
+	return is_all || is_in;
 }
 
 static uint64_t size_of(const struct stat *status)

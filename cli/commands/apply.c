@@ -21,9 +21,6 @@
 #include "show/json.h"
 #include "show/patch_text.h"
 
-/* Something of what was asked for was left out. */
-#define EXIT_PARTLY 1
-
 /* Paths that are named one by one; the rest is counted. */
 #define HELD_SHOWN 50
 #define REST_NAMED 50
@@ -34,8 +31,7 @@ struct apply_options {
 	bool is_preview;
 	bool is_held;
 	bool is_json;
-	bool is_ignored;
-	struct excluded_words excluded;
+	struct chosen_options chosen;
 };
 
 static const char *set_conflict(void *member, const char *value)
@@ -68,8 +64,7 @@ static const struct option_row apply_rows[] = {
 	    "'ours': the sandbox's wins; 'theirs': this machine's stays, and the rest is applied"),
 	ROW("held", NULL, option_set_flag, is_held, "apply what is held back too, and do not ask"),
 	ROW("json", NULL, option_set_flag, is_json, "print one JSON object, and do not ask"),
-	ROW("ignored", NULL, option_set_flag, is_ignored, CHOSEN_IGNORED_HELP),
-	ROW("exclude", "GLOB", chosen_set_excluded, excluded, CHOSEN_EXCLUDE_HELP),
+	CHOSEN_ROWS(struct apply_options, chosen),
 	ATTACH_ROWS(struct apply_options, attach),
 };
 
@@ -235,7 +230,7 @@ static int ask_changes(struct work *work, uint32_t operation, uint32_t flags,
 static uint32_t wanted_flags(const struct work *work)
 {
 	return (work->options.is_held ? CHANGES_HELD_TOO : 0) |
-	       (work->options.is_ignored ? CHANGES_IGNORED_TOO : 0);
+	       (work->options.chosen.is_ignored ? CHANGES_IGNORED_TOO : 0);
 }
 
 /* Does a preview say that nothing is left out? */
@@ -281,8 +276,8 @@ static int run_json(struct work *work, uint32_t operation)
 	if (code)
 		return code;
 	if (is_preview ? !is_whole(work, &telling) : telling.left_out > 0)
-		return EXIT_PARTLY;
-	return work->is_unmet ? EXIT_PARTLY : 0;
+		return CHOSEN_EXIT_PARTLY;
+	return work->is_unmet ? CHOSEN_EXIT_PARTLY : 0;
 }
 
 /* The exit code of what was done, unless it could not be said. */
@@ -355,7 +350,7 @@ static int finish_work(const struct work *work, const struct telling *telling, c
 	if (telling->left_out > 0)
 		(void)printf(", %llu left out", (unsigned long long)telling->left_out);
 	(void)putchar('\n');
-	return check_output(telling->left_out > 0 || work->is_unmet ? EXIT_PARTLY : 0);
+	return check_output(telling->left_out > 0 || work->is_unmet ? CHOSEN_EXIT_PARTLY : 0);
 }
 
 static int apply_shown(struct work *work)
@@ -372,7 +367,7 @@ static int apply_shown(struct work *work)
 		log_line("nothing was applied: this machine's side of %u change%s is not what the "
 			 "sandbox began with. Choose PATHs, or --conflict=ours or theirs",
 			 conflicts, conflicts == 1 ? "" : "s");
-		return EXIT_PARTLY;
+		return CHOSEN_EXIT_PARTLY;
 	}
 	if (work->asking->done.held > 0 && can_ask && !work->options.is_held)
 		code = ask_about_held(work, &flags);
@@ -396,11 +391,11 @@ static int run_apply(struct work *work)
 	work->is_unmet = chosen_explain_unmet(&work->chosen, work->question.words.sandbox);
 	if (preview.count == 0) {
 		everywhere_note("there is nothing to apply");
-		return work->is_unmet ? EXIT_PARTLY : 0;
+		return work->is_unmet ? CHOSEN_EXIT_PARTLY : 0;
 	}
 	if (!work->options.is_preview)
 		return apply_shown(work);
-	return check_output(is_whole(work, &preview) && !work->is_unmet ? 0 : EXIT_PARTLY);
+	return check_output(is_whole(work, &preview) && !work->is_unmet ? 0 : CHOSEN_EXIT_PARTLY);
 }
 
 static int run_undo(struct work *work)
@@ -461,7 +456,7 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 		return command_usage_error(command, text);
 	}
 	if (!command_check_sandbox(command, work.words.list[0], &code) ||
-	    !chosen_add_words(&work.chosen, command, &work.words, &work.options.excluded, &code))
+	    !chosen_add_words(&work.chosen, command, &work.words, &work.options.chosen, &code))
 		return code;
 	command_name_lines(command);
 	work.asking = &asking;

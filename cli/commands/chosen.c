@@ -11,7 +11,7 @@
 
 #define RULE                                                                                       \
 	"a path relative to the workspace, such as src/main.c, or one below /workspace, without "  \
-	"'..' and without '" CHANGES_EXCLUDED "' at its beginning (--exclude takes patterns)"
+	"'..'"
 
 #define INSIDE "/workspace"
 
@@ -41,12 +41,11 @@ static bool append_path(struct chosen *chosen, const char *path)
 		}
 		at += size;
 	}
-	if (chosen->size == begin) {
+	if (chosen->size == begin)
 		chosen->is_all = true;
-		return true;
-	}
-	chosen->bytes[chosen->size++] = '\0';
-	return strncmp(chosen->bytes + begin, CHANGES_EXCLUDED, strlen(CHANGES_EXCLUDED)) != 0;
+	else
+		chosen->bytes[chosen->size++] = '\0';
+	return true;
 }
 
 const char *chosen_add(struct chosen *chosen, const char *path)
@@ -80,14 +79,14 @@ static void add_excluded(struct chosen *chosen, const struct excluded_words *exc
 	for (uint32_t i = 0; i < excluded->count; i++) {
 		char *entry = chosen->bytes + chosen->size;
 
-		format_text(entry, sizeof(chosen->bytes) - chosen->size, CHANGES_EXCLUDED "%s",
+		format_text(entry, sizeof(chosen->bytes) - chosen->size, "%c%s", CHANGES_EXCLUDED,
 			    excluded->words[i]);
 		chosen->size += strlen(entry) + 1;
 	}
 }
 
 bool chosen_add_words(struct chosen *chosen, const struct command *command,
-		      const struct command_words *words, const struct excluded_words *excluded,
+		      const struct command_words *words, const struct chosen_options *options,
 		      int *ret_exit)
 {
 	char text[OPTIONS_TEXT_MAX];
@@ -104,7 +103,7 @@ bool chosen_add_words(struct chosen *chosen, const struct command *command,
 	}
 	if (chosen->is_all)
 		chosen->size = 0;
-	add_excluded(chosen, excluded);
+	add_excluded(chosen, &options->excluded);
 	return true;
 }
 

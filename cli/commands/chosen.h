@@ -14,11 +14,31 @@
 
 #define EXCLUDED_MAX 32
 
-/* The --exclude values as they were given. */
-struct excluded_words {
-	uint32_t count;
-	const char *words[EXCLUDED_MAX];
+/* Options of the commands that show or take changes. */
+struct chosen_options {
+	bool is_ignored;
+	struct excluded_words {
+		uint32_t count;
+		const char *words[EXCLUDED_MAX];
+	} excluded; /* the values as they were given */
 };
+
+#define CHOSEN_ROWS(type, member)                                                                  \
+	{ .name = "ignored",                                                                       \
+	  .set = option_set_flag,                                                                  \
+	  .offset = offsetof(type, member.is_ignored),                                             \
+	  .help = "also the files that the project's ignore rules leave out" },                    \
+	{                                                                                          \
+		.name = "exclude", .argument = "GLOB", .set = chosen_set_excluded,                 \
+		.offset = offsetof(type, member.excluded),                                         \
+		.help = "leave out what this pattern of a .gitignore matches, such as '*.log' or " \
+			"'docs/'; may be given several times"                                      \
+	}
+
+/* The exit code where something of what was asked for was left out. */
+#define CHOSEN_EXIT_PARTLY 1
+
+struct ipc_changes_done;
 
 struct chosen {
 	bool is_all;                    /* one of them is the workspace itself */
@@ -34,16 +54,10 @@ const char *chosen_add(struct chosen *chosen, const char *path);
 
 /* Add all but the first word, and the exclusions. False: a usage error was explained, *ret_exit. */
 bool chosen_add_words(struct chosen *chosen, const struct command *command,
-		      const struct command_words *words, const struct excluded_words *excluded,
+		      const struct command_words *words, const struct chosen_options *options,
 		      int *ret_exit);
 
 option_set chosen_set_excluded; /* struct excluded_words, appended */
-
-/* Help texts of --ignored and --exclude. */
-#define CHOSEN_IGNORED_HELP "also the files that the project's ignore rules leave out"
-#define CHOSEN_EXCLUDE_HELP                                                                        \
-	"leave out what this pattern of a .gitignore matches, such as '*.log' or 'docs/'; may "    \
-	"be given several times"
 
 /* A change that was told of. */
 void chosen_meet(struct chosen *chosen, const struct change *change);
@@ -54,7 +68,6 @@ bool chosen_explain_unmet(const struct chosen *chosen, const char *sandbox);
 
 /* Say on stderr how many ignored files were left out, if any. `action`: what was not done with
  * them, such as "shown". */
-struct ipc_changes_done;
 void chosen_note_ignored(const struct ipc_changes_done *done, const char *action);
 
 #endif

@@ -29,8 +29,7 @@ struct diff_options {
 	bool is_names;
 	bool is_patch;
 	bool is_json;
-	bool is_ignored;
-	struct excluded_words excluded;
+	struct chosen_options chosen;
 };
 
 #define ROW(option, value, setter, member, text)                                                   \
@@ -50,8 +49,7 @@ static const struct option_row rows[] = {
 	    "compare with this checkpoint, by number or name, in place of this machine's files"),
 	ROW("color", "WHEN", patch_set_color, color,
 	    "'auto' (the default): colors in a terminal; 'always'; 'never'"),
-	ROW("ignored", NULL, option_set_flag, is_ignored, CHOSEN_IGNORED_HELP),
-	ROW("exclude", "GLOB", chosen_set_excluded, excluded, CHOSEN_EXCLUDE_HELP),
+	CHOSEN_ROWS(struct diff_options, chosen),
 	ATTACH_ROWS(struct diff_options, attach),
 };
 
@@ -94,9 +92,6 @@ enum view {
 };
 
 #define OMITTED_NAMED 20
-
-/* Something of what was asked for was not shown. */
-#define EXIT_PARTLY 1
 
 struct showing {
 	enum view view;
@@ -205,7 +200,7 @@ static int finish_showing(struct showing *showing, const struct ipc_changes_done
 	}
 	if (showing->omitted > OMITTED_NAMED)
 		log_line("%llu files in all were left out", (unsigned long long)showing->omitted);
-	return code ? code : showing->omitted > 0 ? EXIT_PARTLY : 0;
+	return code ? code : showing->omitted > 0 ? CHOSEN_EXIT_PARTLY : 0;
 }
 
 static int diff_with(const struct diff_options *options, const char *sandbox, struct chosen *chosen,
@@ -227,7 +222,7 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	if (showing.view == VIEW_READ || showing.view == VIEW_PATCH || showing.view == VIEW_STAT ||
 	    showing.has_patch)
 		wanted->flags |= CHANGES_TEXT;
-	if (options->is_ignored)
+	if (options->chosen.is_ignored)
 		wanted->flags |= CHANGES_IGNORED_TOO;
 	if (options->since) {
 		wanted->flags |= CHANGES_FROM_CHECKPOINT;
@@ -240,7 +235,7 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	code = finish_showing(&showing, &asking->done);
 	chosen_note_ignored(&asking->done, "shown");
 	if (!code && chosen_explain_unmet(chosen, sandbox))
-		code = EXIT_PARTLY;
+		code = CHOSEN_EXIT_PARTLY;
 	return code;
 }
 
@@ -269,7 +264,7 @@ static int run_diff(const struct command *command, int argc, char *argv[])
 	if (conflict)
 		return command_usage_error(command, conflict);
 	if (!command_check_sandbox(command, words.list[0], &code) ||
-	    !chosen_add_words(&chosen, command, &words, &options.excluded, &code))
+	    !chosen_add_words(&chosen, command, &words, &options.chosen, &code))
 		return code;
 	command_name_lines(command);
 	code = ask_begin(&asking, &options.attach);

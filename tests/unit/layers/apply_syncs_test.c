@@ -14,8 +14,8 @@
 
 static struct rig rig;
 
-/* What is not synced may be lost, in any order: so each of the two moves that others rely on comes
- * after a sync of all that was done before it, and nothing of the host's changes before the first.
+/* A crash may lose each change that is not synced, in any order. So both moves that others rely on
+ * come after a sync of all changes before them, and nothing of the host changes before the first.
  */
 static struct {
 	bool is_unsynced_host, is_unsynced_journal;
