@@ -195,7 +195,7 @@ for _ in range(4):
 time.sleep(0.2)
 """
         for ending, seconds, expected in (
-                ("time.sleep(60)", 1, ("timeout", 124)),
+                ("time.sleep(60)", 6, ("timeout", 124)),
                 ("os._exit(3)", 40, ("exited", 3)),
                 ("os.kill(-1, 9); os._exit(4)", 40, ("exited", 4)),
                 ("os.kill(0, 9)", 40, ("signalled", 137))):
@@ -204,7 +204,7 @@ time.sleep(0.2)
                 told = run_json(flood + ending, f"--timeout={seconds}")
                 self.assertEqual((told["verdict"], told["exit_code"]), expected, told)
                 self.assertGreater(count_of(told), 100)
-                self.assertLess(time.monotonic() - start, 20)
+                self.assertLess(time.monotonic() - start, 55)
 
     def test_without_its_init_nothing_goes_on(self):
         process = subprocess.Popen(

@@ -48,7 +48,7 @@ def tearDownModule():
         HTTP.__exit__()
     PLACE.remove()
     leftovers.reap_orphans()
-    if leftovers.wait_gone(time.monotonic(), limit=5) is None:
+    if leftovers.wait_gone(time.monotonic()) is None:
         raise AssertionError(f"left over: {leftovers.describe(leftovers.living())}")
 
 

@@ -184,7 +184,7 @@ def replay(kind):
             agent.call("run_code", language="python", code="print(6 * 7)")
             agent.start_call("run_command", command="sleep 600")
             agent.leave()
-            ended = agent.server.process.wait(5)
+            ended = agent.server.process.wait(60)
             shown.append(f"* {agent.ending}")
             how = "killed" if ended == -9 else f"exit code {ended}" if ended >= 0 else \
                 f"signal {-ended}"

@@ -74,7 +74,7 @@ class Jumps(Clocked):
             process.stdout.close()
             process.stderr.close()
             self.assertEqual(errors, b"", rest)
-            code = process.wait(5)
+            code = process.wait(60)
             return answers, report.read(), code
 
     def session(self, role=0, clock="access", number=0, longer=()):
@@ -92,8 +92,8 @@ class Jumps(Clocked):
             self.assertTrue(support.text_of(answers[number][0]).startswith(text), answers)
         self.assertEqual(answers[2][0]["_meta"]["msp/execution"].get("verdict"), "timeout")
         self.assertGreater(answers[2][1], 0.6)
-        self.assertLess(answers[2][1], 3)
-        self.assertLess(answers[4][1], 3)
+        self.assertLess(answers[2][1], 20)
+        self.assertLess(answers[4][1], 20)
 
     @staticmethod
     def looks(report, roles):

@@ -47,7 +47,7 @@ class Case(unittest.TestCase):
 
     def tearDown(self):
         self.doCleanups()
-        self.assertIsNotNone(leftovers.wait_gone(time.monotonic(), limit=5),
+        self.assertIsNotNone(leftovers.wait_gone(time.monotonic()),
                              leftovers.describe(leftovers.living()))
         if not SMALL:
             self.assertEqual(shared["before"].left(), {})

@@ -146,6 +146,8 @@ class Records(audit_log.Place):
             os.close(peer.greet().fds[0])
             peer.send(b"\xff\xff\xff\xff")
             peer.end()
+        # The log is written by a process that the supervisor does not wait for.
+        self.assertTrue(support.wait_until(lambda: len(self.log.records("violation")) == 2))
         self.assertEqual([(record["peer"], record["number"])
                           for record in self.log.records("violation")], [("frontend", 1)] * 2)
 

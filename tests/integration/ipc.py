@@ -19,6 +19,7 @@ import support
 
 FRONTEND_BROKER, FRONTEND_LAUNCHER = 1, 2
 LIMITS_FALLBACK = 1
+PATIENCE = 60  # seconds: it ends what hangs
 CHANNEL_FD, FACTORY_FD, FACTORY_PIDFD = 3, 4, 5
 F_ADD_SEALS, ALL_SEALS = 1033, 15
 
@@ -197,7 +198,7 @@ class Peer:
     def __exit__(self, *_):
         self.channel.close()
         try:
-            self.process.wait(5)
+            self.process.wait(PATIENCE)
         finally:
             if self.process.stderr:
                 self.process.stderr.close()
@@ -206,7 +207,7 @@ class Peer:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         self.channel.sendmsg([data], rights)
 
-    def receive(self, timeout=5):
+    def receive(self, timeout=PATIENCE):
         """The next Message; None at the end of the channel. Raises TimeoutError. What is said of
         postures is kept aside."""
         told = self.receive_any(timeout)
@@ -215,7 +216,7 @@ class Peer:
             told = self.receive_any(timeout)
         return told
 
-    def receive_any(self, timeout=5):
+    def receive_any(self, timeout=PATIENCE):
         if not select.select([self.channel], [], [], timeout)[0]:
             raise TimeoutError(f"the supervisor said nothing for {timeout} s")
         try:
@@ -275,7 +276,7 @@ class Peer:
                 output += stream.read()
         return output, parse_done(self.receive().body)
 
-    def end(self, timeout=5):
+    def end(self, timeout=PATIENCE):
         """Wait for the supervisor's own end; its exit code and what it wrote to stderr."""
         _, error = self.process.communicate(timeout=timeout)
         return self.process.returncode, (error or b"").decode(errors="replace")

@@ -40,7 +40,7 @@ def reap_orphans(keep=()):
                 pass  # its parent is another
 
 
-def wait_gone(since, known=(), limit=2.0):
+def wait_gone(since, known=(), limit=30.0):
     """Seconds from `since` (time.monotonic) until nothing of ours lives, or None after `limit`."""
     while True:
         alive = living(known)
@@ -184,7 +184,7 @@ class Snapshot:
     def __init__(self):
         self.before = {name: look() for name, look in self.KINDS.items()}
 
-    def left(self, limit=1.0):
+    def left(self, limit=30.0):
         """What there is now and was not then, by kind; {} when nothing stays for `limit` s."""
         end = time.monotonic() + limit
         while True:

@@ -65,7 +65,7 @@ class Confined(unittest.TestCase):
             self.check_descriptors(process.pid)
         finally:
             ours.close()
-            self.assertEqual(process.wait(5), SOFTWARE)
+            self.assertEqual(process.wait(60), SOFTWARE)
             self.assertIn(b"supervisor is gone", process.stderr.read())
             process.stdout.close()
             process.stderr.close()
@@ -93,7 +93,7 @@ class Confined(unittest.TestCase):
 
     def expect_refusal(self, process, part):
         text = process.stderr.read()
-        self.assertEqual(process.wait(5), SOFTWARE)
+        self.assertEqual(process.wait(60), SOFTWARE)
         self.assertIn(part, text)
         process.stderr.close()
 

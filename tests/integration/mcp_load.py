@@ -145,7 +145,7 @@ class Load(unittest.TestCase):
             self.assertEqual(self.server.receive()["id"], f"f{index}")
         with self.assertRaises(support.Gone):
             self.server.receive()
-        self.assertEqual(self.server.process.wait(5), 0)
+        self.assertEqual(self.server.process.wait(60), 0)
 
 
 class SilentClients(unittest.TestCase):
@@ -175,7 +175,7 @@ class SilentClients(unittest.TestCase):
         self.process.stdout.close()
         self.process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
         self.process.stdin.flush()
-        self.assertIsNotNone(self.process.wait(5))
+        self.assertIsNotNone(self.process.wait(60))
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
         self.process.stdout = self.process.stdin = None

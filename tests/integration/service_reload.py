@@ -32,6 +32,17 @@ def size(pid):
     return re.search(r"^VmSize:\s*(\d+)", read(f"/proc/{pid}/status"), re.M).group(1)
 
 
+def openers_of(service):
+    found = []
+    for pid in support.descendants(service.process.pid, with_opener=True):
+        try:
+            if read(f"/proc/{pid}/comm") == "msp-opener\n":
+                found.append(pid)
+        except OSError:  # it ended meanwhile
+            pass
+    return found
+
+
 class Reload(Folder):
     def reload(self, service, generation):
         """Tell it, and wait for what it makes of it."""
@@ -60,6 +71,8 @@ class Reload(Folder):
             resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS)))
         client = self.client()
         client.call("run_command", command="true")
+        # Without the init of what ended just now.
+        self.assertTrue(support.wait_until(lambda: len(service.find("msp-child-init")) == 1))
         pids = [service.process.pid, *service.find("msp-child-init")]
         sizes = []
         for generation in range(2, DESCRIPTORS + 10):
@@ -72,16 +85,14 @@ class Reload(Folder):
     def test_without_the_launcher_it_ends(self):
         """Its unit starts it again; a service that could never reload would be left otherwise."""
         service = self.service()
-        openers = [pid for pid in support.descendants(service.process.pid, with_opener=True)
-                   if read(f"/proc/{pid}/comm") == "msp-opener\n"]
+        openers = openers_of(service)
         self.assertEqual(len(openers), 1)
         os.kill(openers[0], signal.SIGKILL)
         self.assertEqual(service.process.wait(SECONDS), 70)
 
     def test_the_launcher_ends_with_it(self):
         service = self.service()
-        openers = [pid for pid in support.descendants(service.process.pid, with_opener=True)
-                   if read(f"/proc/{pid}/comm") == "msp-opener\n"]
+        openers = openers_of(service)
         service.process.kill()
         service.process.wait(SECONDS)
         self.assertTrue(support.wait_until(

@@ -77,7 +77,7 @@ class SharedServer:
 
 class Stress(unittest.TestCase):
     def tearDown(self):
-        gone = leftovers.wait_gone(time.monotonic(), limit=1)
+        gone = leftovers.wait_gone(time.monotonic())
         self.assertIsNotNone(gone, leftovers.describe(leftovers.living()))
         self.assertEqual(leftovers.mounts(), before["mounts"])
         # systemd removes a scope some moments after its last process.

@@ -212,7 +212,7 @@ class Server:
             arguments.setdefault("yield_ms", YIELD_MS)
         return self.request("tools/call", {"name": tool, "arguments": arguments}, timeout)
 
-    def close(self, timeout=5):
+    def close(self, timeout=60):
         """End of input; returns the exit code."""
         if not self.process.stdin.closed:
             try:

@@ -122,7 +122,7 @@ class Case(unittest.TestCase):
 
     def tearDown(self):
         self.doCleanups()
-        gone = leftovers.wait_gone(time.monotonic(), limit=5)
+        gone = leftovers.wait_gone(time.monotonic())
         self.assertIsNotNone(gone, leftovers.describe(leftovers.living()))
 
     def create(self, name):

@@ -107,7 +107,7 @@ add_tests()
 
 def tearDownModule():
     if GROUND:
-        gone = leftovers.wait_gone(time.monotonic(), limit=5)
+        gone = leftovers.wait_gone(time.monotonic())
         assert gone is not None, leftovers.describe(leftovers.living())
 
 

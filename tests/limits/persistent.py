@@ -71,7 +71,7 @@ class Persistent(unittest.TestCase):
 
     def tearDown(self):
         self.doCleanups()
-        gone = leftovers.wait_gone(time.monotonic(), limit=5)
+        gone = leftovers.wait_gone(time.monotonic())
         self.assertIsNotNone(gone, leftovers.describe(leftovers.living()))
 
     def begin(self, sandbox, command):

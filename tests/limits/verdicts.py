@@ -42,7 +42,7 @@ class Limits(unittest.TestCase):
 
     def tearDown(self):
         # A mount of ours is in a namespace of one of ours, and gone with the last of them.
-        gone = leftovers.wait_gone(time.monotonic(), limit=5)
+        gone = leftovers.wait_gone(time.monotonic())
         self.assertIsNotNone(gone, leftovers.describe(leftovers.living()))
         self.assertEqual(GROUND.cgroups(), self.cgroups)
         self.assertEqual(len(os.listdir("/proc/self/fd")), self.files)

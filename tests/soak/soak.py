@@ -214,7 +214,7 @@ def main():
     print(f"{options.executions} executions, seed {options.seed}", flush=True)
     figures, wrong = soak_server(options.executions, options.seed)
     more, wrong_runs = soak_runs(options.runs or max(1, options.executions // 20))
-    gone = leftovers.wait_gone(time.monotonic(), limit=1)
+    gone = leftovers.wait_gone(time.monotonic())
     leaks = before.left()
     if gone is None:
         leaks["processes"] = leftovers.describe(leftovers.living())

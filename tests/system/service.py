@@ -209,7 +209,7 @@ class Ends(units.ServiceCase):
         self.assertEqual(late, {})
         self.assertEqual(len(ends), CLIENTS + 1)
         for client in clients:
-            self.assertEqual(client.process.wait(1), units.STOPPED)
+            self.assertEqual(client.process.wait(60), units.STOPPED)
             client.readers[1].join(5)
             self.assertIn(b"the service stops", client.error_text)
         self.assert_only_the_new_one(old)
@@ -223,7 +223,7 @@ class Ends(units.ServiceCase):
         ends = watcher.result()
         self.assertLess(max(ends.values()) - ends[old], 1)
         for client in clients:
-            self.assertEqual(client.process.wait(1), units.STOPPED)
+            self.assertEqual(client.process.wait(60), units.STOPPED)
         self.assertTrue(support.wait_until(lambda: units.main_pid() not in (0, old), 20))
         self.assertEqual(units.status()["state"], "running")
         self.assert_only_the_new_one(old)
@@ -259,7 +259,7 @@ class Ends(units.ServiceCase):
         self.assertEqual(units.properties("ActiveState", "Result"),
                          {"ActiveState": "inactive", "Result": "success"})
         for client in clients:
-            self.assertEqual(client.process.wait(5), units.STOPPED)
+            self.assertEqual(client.process.wait(60), units.STOPPED)
         self.assert_nothing_left()
         self.assertEqual(units.sleepers(), [])
         self.assertFalse(os.path.exists(group))

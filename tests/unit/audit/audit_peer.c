@@ -95,7 +95,7 @@ void audit_peer_settle(const struct audit_peer *peer)
 {
 	int waiting = 1;
 
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < 100000; i++) {
 		cr_assert_eq(ioctl(peer->channel, SIOCOUTQ, &waiting), 0);
 		if (waiting == 0 && is_asleep(peer->pid))
 			return;
