@@ -159,6 +159,10 @@ static struct execution *create_execution(struct executions *executions,
 	execution->info.label = *order->label;
 	execution->asked_us = order->asked_us;
 	execution->info.started_ms = execution->used_ms = clock_steady_ms();
+	if (order->command)
+		execution->info.limit_ms = order->command->timeout_ms;
+	else if (order->code)
+		execution->info.limit_ms = order->code->timeout_ms;
 	name_execution(executions, order, &execution->info);
 	execution_streams_init(execution, order);
 	execution->previous = executions->last;
@@ -511,11 +515,14 @@ bool executions_on_extended(struct executions *executions,
 			    const struct ipc_execution_extended *extended)
 {
 	struct execution *execution = find_by_request(executions, extended->request);
+	const int64_t ends_ms = clock_steady_ms() + (int64_t)extended->wall_ms;
 
 	if (!execution || execution->extensions == 0 || execution->is_draining)
 		return false;
 	execution->extensions--;
-	execution->info.ends_ms = clock_steady_ms() + (int64_t)extended->wall_ms;
+	if (ends_ms > execution->info.ends_ms)
+		execution->info.limit_ms = (uint64_t)(ends_ms - execution->info.started_ms);
+	execution->info.ends_ms = ends_ms;
 	execution->info.has_most_time = extended->wall_ms + EXTENDED_LESS_MS < execution->wanted_ms;
 	execution_notify(execution, EXECUTION_EXTENDED);
 	return true;

@@ -92,6 +92,7 @@ struct execution_info {
 	bool is_log_dropped; /* its output was dropped to make room; `total` of the streams still
 				counts */
 	int64_t started_ms;
+	uint64_t limit_ms;  /* its time limit as asked for, or as moved; 0: the profile's default */
 	int64_t ends_ms;    /* when its time limit expires; 0: not known */
 	bool has_most_time; /* ... which is the last that the profile allows */
 	int64_t over_ms;

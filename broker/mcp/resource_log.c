@@ -193,11 +193,12 @@ static size_t room_of(const struct execution_info *info, enum output_stream stre
 	return other < half / 4 ? TEXT_BYTES - (size_t)other * 4 : half;
 }
 
-static void put_state(const struct execution_info *info, struct buffer *text)
+static void put_state(const struct execution_info *info, const struct plan *plan,
+		      struct buffer *text)
 {
 	buffer_append_text(text, "[");
 	if (info->state == EXECUTION_OVER)
-		result_put_verdict(info, NULL, text);
+		result_put_verdict(info, plan, text);
 	else
 		buffer_append_text(text, "still running");
 	buffer_append_text(text, "]\n");
@@ -216,7 +217,7 @@ static void read_log(struct call *call, const struct resource *resource)
 		put_stream(info, OUTPUT_ERR, room_of(info, OUTPUT_ERR), &text);
 		buffer_end_line(&text);
 	}
-	put_state(info, &text);
+	put_state(info, &call->session->host->plan, &text);
 	resources_answer(call, resource, NULL, &text);
 	buffer_done(&text);
 }

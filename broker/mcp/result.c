@@ -52,40 +52,48 @@ static void say_signalled(struct buffer *text, const struct ipc_execution_done *
 	result_put_duration(text, done->wall_us);
 }
 
-static void say_timeout(struct buffer *text, const struct ipc_execution_done *done)
-{
-	buffer_append_text(text, "stopped after ");
-	result_put_duration(text, done->wall_us);
-}
-
-/* A limit of a profile is a whole number of one of these. */
-static void put_limit(struct buffer *text, uint32_t ms)
+/* Put a limit in its largest whole unit; one minute is 60 s. */
+static void put_limit(struct buffer *text, uint64_t ms)
 {
 	if (ms % 3600000 == 0)
-		buffer_format(text, "%" PRIu32 " h", ms / 3600000);
-	else if (ms % 60000 == 0)
-		buffer_format(text, "%" PRIu32 " min", ms / 60000);
+		buffer_format(text, "%" PRIu64 " h", ms / 3600000);
+	else if (ms % 60000 == 0 && ms > 60000)
+		buffer_format(text, "%" PRIu64 " min", ms / 60000);
+	else if (ms % 1000 == 0)
+		buffer_format(text, "%" PRIu64 " s", ms / 1000);
 	else
-		result_put_duration(text, (uint64_t)ms * 1000);
+		result_put_duration(text, ms * 1000);
 }
 
-/* Say how to have more time, or that there is no more. */
-static void say_longer(const struct execution_info *info, const struct plan *plan,
-		       struct buffer *text)
+/* Return the time limit of an ended execution. The profile is NULL if it is not known. */
+static uint64_t time_limit_of(const struct execution_info *info, const struct plan_profile *profile)
+{
+	if (!profile)
+		return (info->done->wall_us + 500) / 1000;
+	if (info->limit_ms > 0)
+		return info->limit_ms < profile->wall_max_ms ? info->limit_ms
+							     : profile->wall_max_ms;
+	return info->is_persistent ? profile->wall_persistent_ms : profile->wall_default_ms;
+}
+
+/* Say the time limit, and how to have more time or that there is no more. */
+static void say_timeout(const struct execution_info *info, const struct plan *plan,
+			struct buffer *text)
 {
 	const int index = plan && plan->bytes ? plan_profile_find(plan, info->label.profile) : -1;
-	const uint32_t most = index < 0 ? 0 : plan_profile(plan, (uint32_t)index)->wall_max_ms;
+	const struct plan_profile *profile = index < 0 ? NULL : plan_profile(plan, (uint32_t)index);
+	const uint64_t limit_ms = time_limit_of(info, profile);
 
-	if (most > 0 && info->done->wall_us / 1000 >= most) {
+	buffer_append_text(text, "stopped at its time limit of ");
+	put_limit(text, limit_ms);
+	if (!profile)
+		return;
+	if (limit_ms >= profile->wall_max_ms) {
 		buffer_append_text(text, ", the most of this profile; do less at once");
 		return;
 	}
-	if (most > 0) {
-		buffer_append_text(text, " (most: ");
-		put_limit(text, most);
-		buffer_append_text(text, ")");
-	}
-	buffer_append_text(text, "; for longer, pass timeout_ms at the start, or to read_output");
+	buffer_append_text(text, "; next time pass timeout_ms, at most ");
+	put_limit(text, profile->wall_max_ms);
 }
 
 static void say_memory(struct buffer *text, const struct ipc_execution_done *done)
@@ -104,7 +112,6 @@ struct verdict_text {
 static const struct verdict_text verdicts[VERDICT_COUNT] = {
 	[VERDICT_EXITED] = { say_exited, NULL },
 	[VERDICT_SIGNALLED] = { say_signalled, NULL },
-	[VERDICT_TIMEOUT] = { say_timeout, NULL },
 	[VERDICT_CPU_TIME] = { NULL, "CPU time limit reached: every process was killed; do less at "
 				     "once" },
 	[VERDICT_MEMORY] = { say_memory, NULL },
@@ -182,12 +189,12 @@ void result_put_verdict(const struct execution_info *info, const struct plan *pl
 	const struct ipc_execution_done *done = info->done;
 	const uint32_t verdict = done->verdict < VERDICT_COUNT ? done->verdict : VERDICT_INTERNAL;
 
-	if (verdicts[verdict].say)
+	if (verdict == VERDICT_TIMEOUT)
+		say_timeout(info, plan, text);
+	else if (verdicts[verdict].say)
 		verdicts[verdict].say(text, done);
 	else
 		buffer_append_text(text, verdicts[verdict].plain);
-	if (verdict == VERDICT_TIMEOUT)
-		say_longer(info, plan, text);
 }
 
 static void say_refused(const struct execution_label *label,

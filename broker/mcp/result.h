@@ -54,7 +54,8 @@ void result_put_meta(struct json_writer *writer, const struct result *result,
 		     bool is_kept);
 
 /* Parts in result.c: put the last line of an ended execution (within brackets, without them), with
- * the profile's limit if the plan is not NULL; put the text of an execution that did not run. */
+ * a remedy for its time limit if the plan is not NULL; put the text of an execution that did not
+ * run. */
 void result_put_verdict(const struct execution_info *info, const struct plan *plan,
 			struct buffer *text);
 void result_put_failure(const struct execution_info *info, struct buffer *text);

@@ -28,7 +28,7 @@ ALL = os.environ.get("MSP_HINTS") == "all"
 SAMPLE = 3  # of so many rows one runs
 HINT_MAX = 130  # characters, some 35 tokens
 LEAST = {"sandbox": 60, "note": 12, "program": 40}  # that run on any machine of ours
-VERDICT = re.compile(r"\[(?:exit \d+|killed by|(?:disk|memory|process|output) limit|stopped after)")
+VERDICT = re.compile(r"\[(?:exit \d+|killed by|(?:disk|memory|process|output) limit|stopped at its)")
 
 
 def is_installed(program):

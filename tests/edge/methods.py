@@ -360,7 +360,7 @@ RUN = {  # what really runs, and a part of the answer
                                                                 "exit 0"),
         ('{"command":"true","env":null,"argv":null,"cwd":null,"stdin":null,"timeout_ms":null}',
          "exit 0"),
-        ('{"command":"sleep 60","timeout_ms":50}', "stopped after"), ('{"argv":["true"]}',
+        ('{"command":"sleep 60","timeout_ms":50}', "stopped at its time limit"), ('{"argv":["true"]}',
                                                                       "exit 0"),
         ('{"command":"yes | head -c 100000"}', "[output cut: stdout has 100000 bytes"),
         ('{"command":"head -c 30000 /dev/zero"}', "\\\\x00"), ('{"command":"echo $#"}', "0\\n"),

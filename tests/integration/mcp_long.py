@@ -166,10 +166,10 @@ class Yields(Case):
 
     def test_the_limit_of_time_holds(self):
         handle = self.start("echo begun; sleep 60", timeout_ms=1500)
-        text = self.read_until(handle, "[stopped after")
+        text = self.read_until(handle, "[stopped at")
         self.assertRegex(text, r"will be killed in [01]\.\d+ s")
-        self.assertRegex(text, r"\[stopped after \d+\.\d+ s \(most: \d+ h\); for longer, "
-                               r"pass timeout_ms at the start, or to read_output · ")
+        self.assertRegex(text, r"\[stopped at its time limit of 1\.50 s; next time pass "
+                               r"timeout_ms, at most \d+ h · ")
 
     def test_more_time_for_what_runs(self):
         """Twice its first limit; test_the_limit_of_time_holds is the control."""
@@ -181,6 +181,10 @@ class Yields(Case):
         text = self.text("read_output", handle=handle, wait_ms=0, timeout_ms=4000000000)
         self.assertRegex(text, r"will be killed in 3[56]\d\d s, the most of its profile")
         self.text("kill_execution", handle=handle)
+        handle = self.start("sleep 60", timeout_ms=2000)
+        self.text("read_output", handle=handle, wait_ms=0, timeout_ms=3000)
+        self.assertRegex(self.read_until(handle, "[stopped at"),
+                         r"\[stopped at its time limit of [3-9]\.\d+ s; next time pass timeout_ms, ")
 
     def test_input_ends_unless_asked_for(self):
         self.assertIn("[exit 0", self.text("run_command", command="cat"))

@@ -350,6 +350,49 @@ Test(mcp_long, read_output_gives_more_time)
 	rig_take_nothing(&rig);
 }
 
+/* Expect the last line of an execution that its time limit ended. */
+static void expect_timeout(struct rig_workload *workload, const char *line)
+{
+	const struct ipc_execution_done done = { .request = workload->request,
+						 .verdict = VERDICT_TIMEOUT,
+						 .wall_us = 9000000000 };
+
+	rig_workload_end(workload);
+	rig_done(&rig, &done);
+	say_about("read_output", "");
+	expect_part(rig_hear_late(&rig), line);
+}
+
+Test(mcp_long, a_timeout_has_the_limit_that_held)
+{
+	static const struct {
+		const char *timeout;
+		const char *line;
+	} rows[] = {
+		{ "1500", "[stopped at its time limit of 1.50 s; next time pass timeout_ms, at "
+			  "most 1 h · no output]" },
+		{ "60000", "[stopped at its time limit of 60 s; next time" },
+		{ "120000", "[stopped at its time limit of 2 min; next time" },
+		{ "3600000", "[stopped at its time limit of 1 h, the most of this profile; do "
+			     "less at once · no output]" },
+		{ "3600001", "[stopped at its time limit of 1 h, the most of this profile; do" },
+	};
+	struct rig_workload workload;
+	char arguments[64];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		(void)snprintf(arguments, sizeof(arguments), ",\"timeout_ms\":%s", rows[i].timeout);
+		workload = start(arguments);
+		expect_timeout(&workload, rows[i].line);
+	}
+	workload = start(""); /* it returns early, so it has the most */
+	expect_timeout(&workload, "[stopped at its time limit of 1 h, the most of this profile");
+	workload = start(",\"timeout_ms\":60000");
+	extend(&workload, 70500, 70500);
+	(void)rig_hear(&rig);
+	expect_timeout(&workload, "[stopped at its time limit of 7");
+}
+
 Test(mcp_long, the_end_comes_instead_of_more_time)
 {
 	struct rig_workload workload = start("");

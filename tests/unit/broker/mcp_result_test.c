@@ -119,8 +119,7 @@ Test(mcp_result, verdicts)
 		uint32_t verdict;
 		const char *part;
 	} verdicts[] = {
-		{ VERDICT_TIMEOUT, "[stopped after 60 s; for longer, pass timeout_ms at the start, "
-				   "or to read_output" },
+		{ VERDICT_TIMEOUT, "[stopped at its time limit of 60 s]" },
 		{ VERDICT_CPU_TIME, "[CPU time limit reached" },
 		{ VERDICT_MEMORY,
 		  "[memory limit reached (peak 512 MiB): every process was killed" },

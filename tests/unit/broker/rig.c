@@ -43,6 +43,9 @@ static int make_plan(const struct rig *rig)
 		memcpy(blob.text + (blob.profile.name - offsetof(struct blob, text)),
 		       rig->profile_name, strlen(rig->profile_name) + 1);
 	blob.profile.apply = rig->apply;
+	blob.profile.wall_default_ms = 60000;
+	blob.profile.wall_persistent_ms = 600000;
+	blob.profile.wall_max_ms = 3600000;
 	if (rig->workspace_mode)
 		blob.profile.workspace_mode = rig->workspace_mode;
 	plan = fd_sealed_from_bytes("plan", &blob, sizeof(blob));
