@@ -25,8 +25,8 @@ enum changes_operation {
 
 enum changes_conflict {
 	CONFLICT_REFUSE = 0, /* apply nothing while there is one */
-	CONFLICT_OURS,       /* the sandbox's wins */
-	CONFLICT_THEIRS,     /* the host's stays, and the rest is applied */
+	CONFLICT_SANDBOX,    /* the sandbox's wins */
+	CONFLICT_HOST,       /* the host's stays, and the rest is applied */
 	CONFLICT_COUNT
 };
 

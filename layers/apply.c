@@ -126,10 +126,10 @@ static void decide_fate(struct gathering *gathering, size_t number)
 	item->flags |= reason;
 	job->done.held += reason == CHANGE_IS_HELD;
 	job->done.conflicts += reason == CHANGE_IS_CONFLICT;
-	gathering->fates[number] =
-		reason == 0 || (reason == CHANGE_IS_CONFLICT && job->ask->conflict == CONFLICT_OURS)
-			? FATE_TAKEN
-			: FATE_LEFT;
+	gathering->fates[number] = reason == 0 || (reason == CHANGE_IS_CONFLICT &&
+						   job->ask->conflict == CONFLICT_SANDBOX)
+					   ? FATE_TAKEN
+					   : FATE_LEFT;
 }
 
 /* A chosen difference, after the new directories that it is in. */

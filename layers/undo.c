@@ -132,7 +132,7 @@ static int look_at(struct undoing *undoing, size_t number)
 		return 0;
 	undoing->flags[number] = CHANGE_IS_CONFLICT;
 	undoing->job->done.conflicts++;
-	if (undoing->job->ask->conflict != CONFLICT_OURS || apply_is_in_place(was) || is_stuck)
+	if (undoing->job->ask->conflict != CONFLICT_SANDBOX || apply_is_in_place(was) || is_stuck)
 		return 0;
 	undoing->flags[number] |= CHANGE_IS_UNDONE;
 	return enter_entry(undoing, was, &status);

@@ -118,7 +118,7 @@ static void put_risk(struct lines *lines, uint64_t count, const char *words,
 
 static const char *conflict_words(uint32_t conflict, bool is_one)
 {
-	if (conflict == CONFLICT_OURS)
+	if (conflict == CONFLICT_SANDBOX)
 		return is_one ? "REPLACES a newer file of the host"
 			      : "REPLACE newer files of the host";
 	return is_one ? "keeps the host's newer version" : "keep the host's newer versions";

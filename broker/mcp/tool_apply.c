@@ -32,7 +32,7 @@ enum apply_param {
 };
 
 /* In the order of enum changes_conflict. */
-static const char *const conflict_names[] = { "refuse", "ours", "theirs", NULL };
+static const char *const conflict_names[] = { "refuse", "sandbox", "host", NULL };
 
 static const struct tool_param params[APPLY_PARAMS] = {
 	[APPLY_SANDBOX] = ROW_SANDBOX,
@@ -46,7 +46,7 @@ static const struct tool_param params[APPLY_PARAMS] = {
 			     .names = conflict_names,
 			     .standard = "\"refuse\"",
 			     .description = "If the host changed a file too: apply nothing, take "
-					    "the sandbox's (ours), keep the host's (theirs)." },
+					    "the sandbox's, keep the host's." },
 };
 
 /* The question's name. */

@@ -36,9 +36,9 @@ struct apply_options {
 
 static const char *set_conflict(void *member, const char *value)
 {
-	static const char *const names[CONFLICT_COUNT] = {
-		[CONFLICT_REFUSE] = "refuse", [CONFLICT_OURS] = "ours", [CONFLICT_THEIRS] = "theirs"
-	};
+	static const char *const names[CONFLICT_COUNT] = { [CONFLICT_REFUSE] = "refuse",
+							   [CONFLICT_SANDBOX] = "sandbox",
+							   [CONFLICT_HOST] = "host" };
 
 	for (uint32_t i = 0; i < CONFLICT_COUNT; i++) {
 		if (strcmp(value, names[i]) != 0)
@@ -46,8 +46,8 @@ static const char *set_conflict(void *member, const char *value)
 		*(uint32_t *)member = i;
 		return NULL;
 	}
-	return "'refuse' (nothing is applied while there is one), 'ours' (the sandbox's wins) or "
-	       "'theirs' (this machine's stays, and the rest is applied)";
+	return "'refuse' (nothing is applied while there is one), 'sandbox' (the sandbox's wins) "
+	       "or 'host' (this machine's stays, and the rest is applied)";
 }
 
 #define ROW(option, value, setter, member, text)                                                   \
@@ -59,9 +59,9 @@ static const char *set_conflict(void *member, const char *value)
 static const struct option_row apply_rows[] = {
 	ROW("preview", NULL, option_set_flag, is_preview,
 	    "show what would be done, and do nothing"),
-	ROW("conflict", "refuse|ours|theirs", set_conflict, conflict,
+	ROW("conflict", "refuse|sandbox|host", set_conflict, conflict,
 	    "where this machine's file has changed too: 'refuse' (the default): apply nothing; "
-	    "'ours': the sandbox's wins; 'theirs': this machine's stays, and the rest is applied"),
+	    "'sandbox': the sandbox's wins; 'host': this machine's stays, and the rest is applied"),
 	ROW("held", NULL, option_set_flag, is_held, "apply what is held back too, and do not ask"),
 	ROW("json", NULL, option_set_flag, is_json, "print one JSON object, and do not ask"),
 	CHOSEN_ROWS(struct apply_options, chosen),
@@ -239,7 +239,7 @@ static bool is_whole(const struct work *work, const struct telling *preview)
 	const struct ipc_changes_done *done = &work->asking->done;
 
 	return (done->held == 0 || work->options.is_held) && preview->never == 0 &&
-	       (done->conflicts == 0 || work->options.conflict == CONFLICT_OURS);
+	       (done->conflicts == 0 || work->options.conflict == CONFLICT_SANDBOX);
 }
 
 /* --- as JSON -------------------------------------------------------------------------------- */
@@ -365,7 +365,7 @@ static int apply_shown(struct work *work)
 		return code;
 	if (conflicts > 0 && work->options.conflict == CONFLICT_REFUSE) {
 		log_line("nothing was applied: this machine's side of %u change%s is not what the "
-			 "sandbox began with. Choose PATHs, or --conflict=ours or theirs",
+			 "sandbox began with. Choose PATHs, or --conflict=sandbox or host",
 			 conflicts, conflicts == 1 ? "" : "s");
 		return CHOSEN_EXIT_PARTLY;
 	}
@@ -403,7 +403,7 @@ static int run_undo(struct work *work)
 	struct telling telling = { .is_shown = true };
 	int code;
 
-	work->question.is.changes.conflict = CONFLICT_THEIRS; /* later changes stay */
+	work->question.is.changes.conflict = CONFLICT_HOST; /* later changes stay */
 	if (work->options.is_json)
 		return run_json(work, CHANGES_UNDO);
 	code = ask_changes(work, CHANGES_UNDO, 0, &telling);

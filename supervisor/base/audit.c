@@ -494,7 +494,7 @@ int audit_apply_begin(const struct frontend *frontend, const char *id,
 		      const struct ipc_changes_start *from, struct audit_ticket *ticket,
 		      char detail[IPC_LIST_MAX])
 {
-	static const char *const conflicts[CONFLICT_COUNT] = { "refuse", "ours", "theirs" };
+	static const char *const conflicts[CONFLICT_COUNT] = { "refuse", "sandbox", "host" };
 	const struct audit_field fields[] = {
 		AUDIT_TEXT(sandbox, id),
 		AUDIT_NUMBER(frontend, frontend->number),

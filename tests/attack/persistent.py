@@ -226,7 +226,7 @@ class Links(Case):
         self.sh(self.id, "cd /workspace; echo new > folder/file; echo new > folder/added")
         shutil.rmtree(os.path.join(self.project, "folder"))
         os.symlink(self.victim, os.path.join(self.project, "folder"))
-        self.apply("--conflict=ours", code=None)
+        self.apply("--conflict=sandbox", code=None)
         self.assert_untouched()
 
     def test_a_parent_becomes_a_link_in_the_sandbox(self):
@@ -263,7 +263,7 @@ class Links(Case):
         swapper.start()
         try:
             for _ in range(5):
-                self.apply("--conflict=ours", code=None)
+                self.apply("--conflict=sandbox", code=None)
         finally:
             stop.set()
             swapper.join()

@@ -58,7 +58,7 @@ WRONG = {
               ["fix", "--conflict"], ["fix", "--held=1"], ["fix", "--yes"], ["fix", ""],
               ["fix", "--previw"]),
     "undo": ([], ["a/b"], ["fix", "x"], [""], [LONG], ["fix", "--all"], ["fix", "--json=1"],
-             ["fix", "--held"], ["fix", "--conflict=ours"], ["fix", "-y"]),
+             ["fix", "--held"], ["fix", "--conflict=sandbox"], ["fix", "-y"]),
 }
 
 
@@ -504,9 +504,9 @@ class Apply(unittest.TestCase):
         with self.serve(held=False, conflicts=1) as service:
             result = service.msp("apply", "fix")
             self.assertEqual(result.returncode, 1)
-            self.assertIn("--conflict=ours or theirs", result.stderr)
+            self.assertIn("--conflict=sandbox or host", result.stderr)
             self.assertEqual(self.asked(service), [(self.PREVIEW, 0)])
-            self.assertEqual(service.msp("apply", "fix", "--conflict=ours").returncode, 0)
+            self.assertEqual(service.msp("apply", "fix", "--conflict=sandbox").returncode, 0)
             self.assertEqual(service.requests("changes_start")[-1]["conflict"], 1)
 
     def test_json(self):

@@ -86,7 +86,7 @@ class AfterAnUndo(ApplyCase):
         """What came back is this machine's edit, and not what the sandbox's was made from."""
         self.change("one")
         self.put("f1", "theirs\n")
-        msp("apply", self.box, "--conflict=ours")
+        msp("apply", self.box, "--conflict=sandbox")
         msp("undo", self.box)
         self.assertEqual(self.get("f1"), b"theirs\n")
         self.assertEqual(self.conflicts(), 1)

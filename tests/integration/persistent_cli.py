@@ -430,9 +430,9 @@ class Changes(Persistent):
         result = msp("apply", self.sandbox)
         self.assertEqual((result.returncode, self.read("a.txt")), (1, "theirs\n"))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "fine.txt")))
-        self.good("apply", self.sandbox, "--conflict=theirs", code=1)
+        self.good("apply", self.sandbox, "--conflict=host", code=1)
         self.assertEqual((self.read("a.txt"), self.read("fine.txt")), ("theirs\n", "new\n"))
-        self.good("apply", self.sandbox, "--conflict=ours")
+        self.good("apply", self.sandbox, "--conflict=sandbox")
         self.assertEqual(self.read("a.txt"), "mine\n")
 
     def test_undo_leaves_what_was_changed_since(self):

@@ -314,9 +314,9 @@ Test(mcp_apply, conflicts)
 {
 	static const char *const words[] = { "project?\\n1 keeps the host's newer version\"",
 					     "project?\\n1 REPLACES a newer file of the host\"" };
-	static const char *const choices[] = { ",\"conflict\":\"theirs\"",
-					       ",\"conflict\":\"ours\"" };
-	static const uint32_t conflicts[] = { CONFLICT_THEIRS, CONFLICT_OURS };
+	static const char *const choices[] = { ",\"conflict\":\"host\"",
+					       ",\"conflict\":\"sandbox\"" };
+	static const uint32_t conflicts[] = { CONFLICT_HOST, CONFLICT_SANDBOX };
 
 	applying_open(PLAN_APPLY_ASK, CAN_ASK);
 	applying_say("");
@@ -324,7 +324,7 @@ Test(mcp_apply, conflicts)
 	applying_preview(conflict);
 	expect_part(rig_hear(&applying_rig),
 		    "[nothing was applied: 1 change in conflict with newer changes in "
-		    "/home/user/project · ask the user: conflict=\\\"theirs\\\"");
+		    "/home/user/project · ask the user: conflict=\\\"host\\\"");
 	expect_part(applying_rig.line, "\"isError\":true");
 	rig_take_nothing(&applying_rig);
 	for (size_t i = 0; i < 2; i++) {

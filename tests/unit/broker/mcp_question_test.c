@@ -163,7 +163,7 @@ Test(mcp_question, the_question_has_two_lines)
 	memset(info.workspace, 'p', 900);
 	memcpy(info.workspace, "/home/", 6);
 	memcpy(info.workspace + 895, "/last", 6);
-	applying_say(",\"conflict\":\"ours\"");
+	applying_say(",\"conflict\":\"sandbox\"");
 	(void)persistent_answer_list(&applying_rig, &info);
 	applying_preview(links);
 	message =

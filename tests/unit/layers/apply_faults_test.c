@@ -100,7 +100,7 @@ static void check_both_ways(unsigned int at, bool is_new)
 {
 	if (at % WAYS_STEP != 0)
 		return;
-	rig.ask.conflict = CONFLICT_OURS; /* the bases may not have been written */
+	rig.ask.conflict = CONFLICT_SANDBOX; /* the bases may not have been written */
 	if (!is_new) {
 		cr_assert_eq(rig_do(&rig, job_apply, NULL), 0, "call %u: %s", at,
 			     strerror((int)rig.job.done.error));
@@ -523,7 +523,7 @@ Test(apply_faults, a_recovery_leaves_the_hosts_later_change)
 			cr_assert(is_mine());
 			conflicts += rig.job.done.conflicts;
 			if (rig.job.done.conflicts) {
-				rig.ask.conflict = CONFLICT_OURS;
+				rig.ask.conflict = CONFLICT_SANDBOX;
 				cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
 				cr_assert(is_host(old_host), "call %u: %s", at, rig.shown);
 			}

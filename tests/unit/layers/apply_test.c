@@ -131,7 +131,7 @@ Test(apply, refuses_all_with_a_conflict)
 
 Test(apply, theirs_leaves_the_host_what_it_changed)
 {
-	rig_begin_conflict(&rig, CONFLICT_THEIRS);
+	rig_begin_conflict(&rig, CONFLICT_HOST);
 	host_is("both 100644 host's\ngone 100644 host's\nmine 100644 new\n"
 		"same-name 100644 host's\n");
 	cr_assert_eq(rig.job.done.applied, 1);
@@ -142,7 +142,7 @@ Test(apply, theirs_leaves_the_host_what_it_changed)
 
 Test(apply, ours_wins_and_the_hosts_comes_back_by_an_undo)
 {
-	rig_begin_conflict(&rig, CONFLICT_OURS);
+	rig_begin_conflict(&rig, CONFLICT_SANDBOX);
 	host_is("both 100644 sandbox's\nmine 100644 new\nsame-name 40755\n"
 		"same-name/in 100644 sandbox's\n");
 	rig_undo_all(&rig);
@@ -358,7 +358,7 @@ Test(apply, never_goes_through_a_link_of_the_host)
 		put_file(UPPER, "a/b/c/file", "file");
 		put_file(UPPER, "a/b/c/d/e/f", "file");
 		rig_note(&rig);
-		rig.ask.conflict = CONFLICT_OURS;
+		rig.ask.conflict = CONFLICT_SANDBOX;
 		cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
 		cr_assert_str_eq(rig_show(&rig, outside), rig.before);
 		host_is("a 40755\na/b 40755\na/b/c 40755\na/b/c/d 40755\na/b/c/d/e 40755\n"
@@ -393,7 +393,7 @@ Test(apply, keeps_a_directory_in_which_the_host_has_something)
 	put_whiteout(UPPER, "folder");
 	rig_note(&rig);
 	put_file(HOST, "folder/.ignored", "new");
-	rig.ask.conflict = CONFLICT_THEIRS;
+	rig.ask.conflict = CONFLICT_HOST;
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
 	cr_assert_not_null(strstr(rig_show(&rig, HOST), "folder/.ignored 100644 new\n"));
 	rig_undo_all(&rig);
@@ -441,7 +441,7 @@ Test(undo, refuses_with_what_was_changed_since)
 
 Test(undo, theirs_takes_back_the_rest)
 {
-	begin_undo(CONFLICT_THEIRS);
+	begin_undo(CONFLICT_HOST);
 	host_is("changed 100644 host's\nfolder 40755\nfolder/mine 100644 host's\n"
 		"gone 100644 host's\nother 100644 old\n");
 	/* What was before is kept until it is there again. */
@@ -461,7 +461,7 @@ Test(undo, theirs_takes_back_the_rest)
 
 Test(undo, ours_brings_back_what_was)
 {
-	begin_undo(CONFLICT_OURS);
+	begin_undo(CONFLICT_SANDBOX);
 	host_is("changed 100644 old\nfolder 40755\nfolder/mine 100644 host's\ngone 100644 old\n"
 		"other 100644 old\n");
 	rig_end(&rig);
@@ -512,7 +512,7 @@ Test(undo, leaves_a_file_that_a_program_went_on_writing_to)
 	rig_apply_all(&rig);
 	cr_assert_eq(write(file, "more than", 9), 9);
 	fd_close(&file);
-	rig.ask.conflict = CONFLICT_OURS;
+	rig.ask.conflict = CONFLICT_SANDBOX;
 	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
 	told_is("modified file conflict\nmodified other undone\n");
 	host_is("file 100644 new\nother 100644 old\n");
@@ -579,7 +579,7 @@ Test(apply, replaces_no_directory_in_which_the_host_has_something)
 	put_folder(HOST, "folder/empty");
 	cr_assert_eq(unlinkat(HOST, "folder/empty", AT_REMOVEDIR), 0);
 	put_file(HOST, "folder/known", "changed");
-	rig.ask.conflict = CONFLICT_THEIRS;
+	rig.ask.conflict = CONFLICT_HOST;
 	rig_remember(&rig, HOST);
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), -ESTALE);
 	cr_assert_str_eq(rig_show(&rig, HOST), rig.before);

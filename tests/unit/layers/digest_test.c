@@ -155,7 +155,7 @@ Test(digest, of_a_conflict_it_is_both_sides)
 	put_file(HOST, "a/changed", "by thE host");
 	expect_refused(NULL);
 	preview(0, NULL);
-	rig.ask.conflict = CONFLICT_OURS;
+	rig.ask.conflict = CONFLICT_SANDBOX;
 	memcpy(rig.ask.expected, found, sizeof(found));
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
 	rig_end(&rig);

@@ -23,7 +23,7 @@ static struct rig rig;
 /* What the host changed by itself is no base by having come back. */
 Test(undo, leaves_a_conflict_what_it_was)
 {
-	rig_begin_conflict(&rig, CONFLICT_OURS);
+	rig_begin_conflict(&rig, CONFLICT_SANDBOX);
 	rig_undo_all(&rig);
 	rig.ask.conflict = CONFLICT_REFUSE;
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
@@ -31,10 +31,10 @@ Test(undo, leaves_a_conflict_what_it_was)
 		"type same-name conflict\nadded same-name/in conflict\n");
 	cr_assert_str_eq(rig_show(&rig, HOST), rig.before);
 	/* Nor by having come back twice. */
-	rig.ask.conflict = CONFLICT_OURS;
+	rig.ask.conflict = CONFLICT_SANDBOX;
 	rig_apply_all(&rig);
 	rig_undo_all(&rig);
-	rig.ask.conflict = CONFLICT_THEIRS;
+	rig.ask.conflict = CONFLICT_HOST;
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
 	host_is("both 100644 host's\ngone 100644 host's\nmine 100644 new\n"
 		"same-name 100644 host's\n");
@@ -50,7 +50,7 @@ Test(undo, leaves_permissions_in_conflict_what_they_were)
 	put_mode(UPPER, "file", 0755);
 	rig_note(&rig);
 	put_mode(HOST, "file", 0600);
-	rig.ask.conflict = CONFLICT_OURS;
+	rig.ask.conflict = CONFLICT_SANDBOX;
 	rig_apply_all(&rig);
 	rig_undo_all(&rig);
 	host_is("file 100600 same\n");

@@ -69,7 +69,7 @@ static void ask(uint64_t request, uint32_t operation, uint32_t flags, uint32_t n
 {
 	struct ipc_changes_start start = { .request = request,
 					   .operation = operation,
-					   .conflict = CONFLICT_THEIRS,
+					   .conflict = CONFLICT_HOST,
 					   .flags = flags,
 					   .number = number,
 					   .skip = 3,
@@ -116,7 +116,7 @@ Test(layers_job, a_diff_is_handed_the_host_and_the_layers)
 	cr_assert_eq(helper.roles[LAYERS_HOST], 1);
 	cr_assert_eq(helper.roles[LAYERS_LAYER], 1);
 	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 0);
-	cr_assert_eq(helper.ask.conflict, CONFLICT_THEIRS);
+	cr_assert_eq(helper.ask.conflict, CONFLICT_HOST);
 	cr_assert_eq(helper.ask.flags, CHANGES_TEXT);
 	cr_assert_eq(helper.ask.skip, 3);
 	cr_assert_eq(helper.ask.most, 4);
