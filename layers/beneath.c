@@ -13,14 +13,18 @@
 
 #define RESOLVE_ALL                                                                                \
 	(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
+#define MOVED_TRIES 16 /* an entry can move while it is opened; a mount stays */
 #define BLOCK_BYTES ((size_t)64 << 10)
 
 int beneath_open(int root, const char *path, uint64_t flags)
 {
-	const int fd =
-		kernel_openat2(root, path[0] ? path : ".",
-			       flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, RESOLVE_ALL);
+	int fd, tries = 0;
 
+	do {
+		fd = kernel_openat2(root, path[0] ? path : ".",
+				    flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+				    RESOLVE_ALL);
+	} while (fd < 0 && errno == EXDEV && ++tries < MOVED_TRIES);
 	return fd < 0 ? -errno : fd;
 }
 

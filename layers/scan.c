@@ -219,22 +219,17 @@ static int walk_tree(struct counting *counting)
 {
 	while (counting->descent.depth > 0) {
 		struct level *level = &counting->levels[counting->descent.depth - 1];
-		int status = 1;
+		const char *name = level->next < level->used ? level->names + level->next : NULL;
+		int status;
 
-		if (level->next < level->used) {
-			const char *name = level->names + level->next;
-
+		if (name)
 			level->next += (uint32_t)strlen(name) + 1;
-			status = enter_directory(counting, name);
-			counting->error = counting->error ? counting->error : status;
-			if (status == -ENOMEM || status == -EFBIG)
-				return status;
-			continue;
-		}
-		status = read_names(counting, level);
+		status = name ? enter_directory(counting, name) : read_names(counting, level);
 		if (status < 0)
 			counting->error = counting->error ? counting->error : status;
-		if (status <= 0 && (status = descent_leave(&counting->descent)) != 0)
+		if (name && (status == -ENOMEM || status == -EFBIG))
+			return status;
+		if (!name && status <= 0 && (status = descent_leave(&counting->descent)) != 0)
 			return status;
 	}
 	return 0;
