@@ -154,6 +154,8 @@ static bool (*const judges[TOPIC_COUNT])(const struct search *, const struct fin
 	[TOPIC_FILE] = hint_judge_file,
 	[TOPIC_OPEN] = hint_judge_open,
 	[TOPIC_FOREIGN] = hint_judge_foreign,
+	[TOPIC_FETCH] = hint_judge_fetch,
+	[TOPIC_PROCESS] = hint_judge_process,
 };
 
 /* A program that was stopped did not end by its errors: it may have waited for the network. */

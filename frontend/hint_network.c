@@ -136,6 +136,26 @@ bool hint_judge_connect(const struct search *search, const struct finding *findi
 	       !hint_text_has(finding->line, answers) && hint_judge_refused(search, finding);
 }
 
+/* A test runner shows neither the host nor the cause, which may be a server of the sandbox that is
+ * not there: without a host in the command, say only that the network is not. */
+bool hint_judge_fetch(const struct search *search, const struct finding *finding)
+{
+	struct denial_views *views = search->views;
+	char host[HINT_TARGET_MAX];
+	struct decision decision;
+	uint16_t port = 0;
+
+	if (hint_text_has(search->text, "cause"))
+		return false;
+	if (hint_text_command_host(search->command, host, &port))
+		return hint_judge_refused(search, finding);
+	if (ask_connect(search, "example.org", 443, &decision) &&
+	    decision.answer == DECISION_REFUSED && !views->note[0] && search->is_clear)
+		hint_put(views->note,
+			 "this run has no network; only servers in the sandbox can be reached");
+	return true;
+}
+
 /* Return whether a number below 1024 stands by itself, as a port does. */
 static bool has_low_port(const char *text)
 {

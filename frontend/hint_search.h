@@ -25,6 +25,8 @@ enum topic {
 	TOPIC_FILE,
 	TOPIC_OPEN,
 	TOPIC_FOREIGN,
+	TOPIC_FETCH,
+	TOPIC_PROCESS,
 	TOPIC_COUNT
 };
 
@@ -91,6 +93,8 @@ bool hint_judge_connect(const struct search *search, const struct finding *findi
 bool hint_judge_network(const struct search *search, const struct finding *finding);
 bool hint_judge_refused(const struct search *search, const struct finding *finding);
 bool hint_judge_bind(const struct search *search, const struct finding *finding);
+bool hint_judge_fetch(const struct search *search, const struct finding *finding);
+bool hint_judge_process(const struct search *search, const struct finding *finding);
 
 /* Ask the policy about a socket that the command names. False: it names none. */
 bool hint_judge_command_socket(const struct search *search);

@@ -204,7 +204,7 @@ static bool find_before(const char *line, const char *words, char ret[HINT_TARGE
 	return begin - line >= 2 && copy_plain(begin, (size_t)(words - 2 - begin), ret) &&
 	       !strpbrk(ret, "(){}") &&
 	       (begin[-2] == ':' || is_behind(line, begin, "read ") ||
-		is_behind(line, begin, "file "));
+		is_behind(line, begin, "open ") || is_behind(line, begin, "file "));
 }
 
 bool hint_text_name(const char *line, const char *words, char ret[HINT_TARGET_MAX])

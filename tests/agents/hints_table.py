@@ -25,8 +25,8 @@ most 130 characters:
   program named, and the line says only the policy's answer. A place to write to, a profile or a tool
   is named only where the policy allows it. Rules and the operator's remedies are in `_meta`, not in
   the line ([policy-denials.md](policy-denials.md)).
-- `[PATH does not exist; ...]`, `[nothing in this sandbox listens on ...]`: the host may have it, and
-  the sandbox has not.
+- `[PATH does not exist; ...]`, `[nothing in this sandbox listens on ...]`, `[nothing in this sandbox has
+  process ID ...]`: the host may have it, and the sandbox has not.
 - `[not the sandbox: ...]`: the policy allows it.
 
 Hints are looked for in the error output; in the output, if the errors tell nothing; and in the command.

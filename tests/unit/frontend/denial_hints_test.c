@@ -225,7 +225,8 @@ Test(denial_hints, the_package_database_and_accounts_are_not_here)
 	static const char database[] = "[sandbox: /var/lib/dpkg/status is not visible here]\n";
 
 	cr_expect_str_eq(hints_of("dpkg-query: package 'bash' is not installed"), database);
-	cr_expect_str_eq(hints_of("x: error: no alternatives for editor"), database);
+	cr_expect_str_eq(hints_of("x: error: no alternatives for editor"),
+			 "[sandbox: /var/lib/dpkg/alternatives is not visible here]\n");
 	cr_expect_str_eq(hints_of("KeyError: \"getpwnam(): name not found: 'db'\""),
 			 "[sandbox: one user only; the host's accounts are not here]\n");
 	cr_expect_str_eq(hints_of("id: 'postgres': no such user"),

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "common/ipc_execution.h"
+#include "frontend/denial_hints.h"
 #include "support.h"
 
 static struct builtin builtin;
@@ -142,4 +143,78 @@ Test(denials, records_that_cannot_be_are_left_out)
 	refuse(DENIAL_SECCOMP, SYS_mount, 0, 1);
 	done.denials_size--;
 	cr_expect_str_eq(lines_under("default"), "");
+}
+
+/* The run whose output is judged; a test sets its command. */
+static struct hint_source source;
+
+/* Return the lines that a model reads. */
+static const char *hints_of(const char *text)
+{
+	static char lines[DENIALS_TEXT_MAX];
+
+	source.plan = &builtin.plan;
+	source.profile = source.profile ? source.profile : "default";
+	source.exit_code = 1;
+	source.tail = text;
+	source.size = strlen(text);
+	denials_describe(&builtin.plan, source.profile, &done, &views);
+	denial_hints_add(&source, &views);
+	denials_put_hints(&views, lines);
+	return lines;
+}
+
+/* A number that the command has not is of a process that it started. */
+Test(denials, a_process_of_the_host_is_named)
+{
+	static const char missing[] = "[nothing in this sandbox has process ID 1234; processes "
+				      "outside of it cannot be seen]\n";
+
+	source.command = "sleep 1; kill -9 1234";
+	cr_expect_str_eq(hints_of("bash: line 1: kill: (1234) - No such process"), missing);
+	cr_expect_str_eq(hints_of("bash: line 1: kill: (123) - No such process"), "");
+	cr_expect_str_eq(hints_of("bash: line 1: kill: (34) - No such process"), "");
+	source.command = "sleep 3; python3 -c 'import os; os.kill(1234, 9)'";
+	cr_expect_str_eq(hints_of("ProcessLookupError: [Errno 3] No such process"), missing);
+	source.command = "node -e 'process.kill(1234)'";
+	cr_expect_str_eq(hints_of("Error: kill ESRCH\n    at process.kill (node:a:225:13)"),
+			 missing);
+	source.command = "gdb -batch -p 1234";
+	cr_expect_str_eq(hints_of("ptrace: No such process."), missing);
+	source.command = "kill $server";
+	cr_expect_str_eq(hints_of("bash: line 1: kill: (7) - No such process"), "");
+}
+
+Test(denials, the_init_is_not_traced_under_any_profile)
+{
+	static const char init[] =
+		"[sandbox: process 1 is the sandbox's own and cannot be traced]\n";
+
+	source.profile = "python-dev";
+	source.command = "strace -p 1";
+	cr_expect_str_eq(
+		hints_of("strace: attach: ptrace(PTRACE_SEIZE, 1): Operation not permitted"), init);
+	source.profile = "default";
+	refuse(DENIAL_SECCOMP, SYS_ptrace, 0, 1);
+	source.command = "gdb -p 1 -batch";
+	cr_expect_str_eq(hints_of("ptrace: Operation not permitted."), init);
+	source.command = "gdb -p 12 -batch";
+	cr_expect_str_eq(hints_of("ptrace: Operation not permitted."),
+			 "[sandbox: ptrace is refused by this profile; python-dev allows it]\n");
+}
+
+Test(denials, a_failed_fetch_has_the_host_of_the_command)
+{
+	static const char failed[] = "not ok 1 - a\n  error: 'fetch failed'\n  name: 'TypeError'";
+
+	cr_expect_str_eq(hints_of(failed),
+			 "[this run has no network; only servers in the sandbox can be reached]\n");
+	source.command = "echo 'fetch(\"https://example.org/\")' >a.test.js; node --test";
+	cr_expect_str_eq(hints_of(failed),
+			 "[sandbox: no network; example.org cannot be reached]\n");
+	source.command = "echo 'fetch(\"http://localhost:81/\")' >a.js; node a.js";
+	cr_expect_str_eq(hints_of(failed), "[nothing in this sandbox listens on localhost:81; "
+					   "services of the host cannot be reached]\n");
+	cr_expect_str_eq(hints_of("TypeError: fetch failed\n  [cause]: Error: other side closed"),
+			 "");
 }
