@@ -85,6 +85,28 @@ static bool take_next(struct reader *reader)
 	return true;
 }
 
+/* Return whether a shell would have put the home directory into the name; no sandbox does. */
+static bool is_of_home(const char *name)
+{
+	return name && name[0] == '~' && (name[1] == '/' || name[1] == '\0');
+}
+
+/* Take the next part of the patch; a name of a home would become a directory "~". */
+static bool take_named(struct reader *reader)
+{
+	const size_t begin = reader->at, count = reader->patch->file_count;
+
+	if (!take_next(reader))
+		return false;
+	if (reader->patch->file_count == count || (!is_of_home(reader_last_file(reader)->path) &&
+						   !is_of_home(reader_last_file(reader)->move)))
+		return true;
+	reader->at = begin;
+	return reader_set_fault(reader,
+				"the name begins with ~, which has a meaning in a shell only: the "
+				"home directory is /home/agent, and a file of that name is ./~");
+}
+
 bool patch_parse(const char *text, size_t size, struct patch *ret, struct patch_fault *ret_fault)
 {
 	struct reader reader = { .patch = ret, .fault = ret_fault };
@@ -94,7 +116,7 @@ bool patch_parse(const char *text, size_t size, struct patch *ret, struct patch_
 	*ret_fault = (struct patch_fault){ 0 };
 	reader_split(&reader, text, size);
 	while (is_fine && !reader.is_over && reader.at < reader.count)
-		is_fine = take_next(&reader);
+		is_fine = take_named(&reader);
 	if (is_fine && reader.is_wrapped && !reader.is_over)
 		is_fine = reader_set_fault(
 			&reader, ret->file_count > 0

@@ -262,3 +262,8 @@ void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_T
 	}
 	(void)snprintf(ret, FILE_PROBLEM_TEXT_MAX, "%s", text);
 }
+
+bool file_path_is_of_home(const char *path)
+{
+	return path[0] == '~' && (path[1] == '/' || path[1] == '\0');
+}

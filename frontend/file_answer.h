@@ -64,4 +64,13 @@ void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_T
 /* "directory", "symbolic link", ... */
 const char *file_kind_name(uint32_t mode);
 
+/* Return whether a shell would have put the home directory into the path, and why it is refused: a
+ * directory "~" is not meant. */
+bool file_path_is_of_home(const char *path);
+
+#define FILE_PATH_OF_HOME                                                                          \
+	"begins with ~, which has a meaning in a shell only. The home directory is /home/agent; "  \
+	"a "                                                                                       \
+	"file of that name is ./~."
+
 #endif

@@ -205,10 +205,8 @@ bool file_job_ask(struct file_job *job, const char *command, const struct json_v
 	const size_t size = path ? path->size : 1;
 
 	buffer_append(&job->path, text, size);
-	if (size > 0 && text[0] == '~' && (size == 1 || text[1] == '/')) {
-		file_job_fail(job, "The argument `path` begins with ~, which has a meaning in a "
-				   "shell only. The home directory is /home/agent; a file of that "
-				   "name is ./~.");
+	if (size > 0 && file_path_is_of_home(text)) {
+		file_job_fail(job, "The argument `path` " FILE_PATH_OF_HOME);
 		return false;
 	}
 	if (size > 0 && file_ask_word(&job->wanted, command, strlen(command)) &&

@@ -7,6 +7,7 @@
 
 #include "commands/copy_ask.h"
 #include "common/log.h"
+#include "frontend/file_answer.h"
 #include "options/command.h"
 #include "show/format.h"
 
@@ -87,6 +88,11 @@ static bool choose_way(const struct command *command, struct command_words *word
 	}
 	if (copy->remote[0] == '\0')
 		copy->remote = ".";
+	if (file_path_is_of_home(copy->remote)) {
+		*ret_code =
+			command_usage_error(command, "the path in the sandbox " FILE_PATH_OF_HOME);
+		return false;
+	}
 	if (copy->local[0] != '\0' && !(copy->is_recursive && strcmp(copy->local, "-") == 0))
 		return true;
 	*ret_code = command_usage_error(command, copy->local[0] == '\0'

@@ -80,6 +80,8 @@ class Wrong(unittest.TestCase):
                             (["exec", "fix"], "msp exec SANDBOX -- CMD"),
                             (["create", "--name=" + IDS[0]], "the form of an id"),
                             (["cp", "fix:", "."], "copy it with -r"),
+                            (["cp", "fix:~/a", "."], "begins with ~"),
+                            (["cp", "a", "fix:~"], "The home directory is /home/agent"),
                             (["create", "--ttl=1w"], "such as 30m, 12h or 7d"),
                             (["checkpoint", "fix", "12"], "no number"),
                             (["diff", "fix", "/etc"], "relative to the workspace"),

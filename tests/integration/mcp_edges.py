@@ -319,6 +319,7 @@ WRONG = {
         ({"patch": "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-onE\n+1\n"},
          "a.txt: hunk 1 .line 3 of the patch. does not fit"),
         ({"patch": ADDS.format("a.txt")}, "a.txt exists already: change that file, or"),
+        ({"patch": ADDS.format("~/x")}, "line 1 .* begins with ~, which .* is /home/agent"),
         ({"patch": ADDS.format("/home/user/x")}, 'cannot be made in "/home". Write to'))),
     "list_sandbox_files": ({"sandbox": BOX}, (
         ({"path": "none"}, "none does not exist: list its directory"),

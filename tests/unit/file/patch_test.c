@@ -102,6 +102,8 @@ Test(patch_parse, faults_have_their_line)
 		{ "*** Begin Patch\n\n*** Other File: a\n", 3 },
 		{ "--- \"a\\9\"\n+++ b\n@@ -1 +1 @@\n", 1 },
 		{ "diff --git \"a/x\" \"b/y\"\nold mode 100644\nnew mode 100755\n", 3 },
+		{ "--- /dev/null\n+++ b/~/x\n@@ -0,0 +1 @@\n+x\n", 1 },
+		{ "*** Begin Patch\n*** Update File: a\n*** Move to: ~/a\n@@\n-x\n+y\n", 2 },
 		{ "--- a\n+++ a\n@@ -99999999999999999999 +1 @@\n-a\n", 3 },
 	};
 
