@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -140,8 +141,8 @@ static int ask_for(const struct layers_job *job, const struct layers_ask *ask)
 	if (job->sandbox) {
 		const struct persistent *own = &job->sandbox->persistent;
 
-		strncpy(message.name, own->meta->name[0] ? own->meta->name : own->id,
-			sizeof(message.name) - 1);
+		(void)snprintf(message.name, sizeof(message.name), "%s",
+			       own->meta->name[0] ? own->meta->name : own->id);
 		memcpy(message.workspace, own->meta->workspace, sizeof(message.workspace));
 	}
 	if (changes) {
