@@ -12,6 +12,7 @@
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/workspace_mode.h"
+#include "launch/ask.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/format.h"

@@ -9,6 +9,7 @@
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/workspace_mode.h"
+#include "launch/ask.h"
 #include "show/format.h"
 #include "show/refusal.h"
 

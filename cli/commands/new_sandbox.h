@@ -6,7 +6,11 @@
 #ifndef CLI_COMMANDS_NEW_SANDBOX_H
 #define CLI_COMMANDS_NEW_SANDBOX_H
 
-#include "launch/ask.h"
+#include "options/options.h"
+
+struct asking;
+struct ipc_sandbox_info;
+struct question;
 
 struct ipc_sandbox_info;
 

@@ -12,6 +12,7 @@
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "host/recent.h"
+#include "launch/ask.h"
 #include "options/everywhere.h"
 #include "show/format.h"
 

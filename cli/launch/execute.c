@@ -12,12 +12,22 @@
 #include "common/ipc_execution.h"
 #include "common/log.h"
 #include "host/recent.h"
+#include "launch/ask.h"
 #include "launch/conversation.h"
 #include "launch/session.h"
 #include "show/format.h"
 
 static struct ipc_execution_start start;
 static struct capture captures[2]; /* stdout and stderr, with --json */
+
+static void add_captured(void *context, bool is_stderr, const uint8_t *bytes, size_t size)
+{
+	struct capture *list = context;
+
+	capture_add(&list[is_stderr], bytes, size);
+}
+
+static const struct session_taker capture_taker = { .context = captures, .output = add_captured };
 
 static struct outcome_request describe_request(const struct execute *what)
 {
@@ -144,12 +154,13 @@ static struct session_options session_options(const struct execute *what, uint64
 {
 	struct session_options options = { .use_tty = execute_uses_tty(what),
 					   .launched_us = launched_us,
-					   .is_verbose = what->options->is_verbose };
+					   .is_verbose = what->options->is_verbose,
+					   .taker = what->keeper ? &what->keeper->taker : NULL };
 
 	if (what->options->is_json) {
 		capture_init(&captures[0]);
 		capture_init(&captures[1]);
-		options.captures = captures;
+		options.taker = &capture_taker;
 	}
 	return options;
 }
@@ -171,6 +182,8 @@ static int follow_command(const struct execute *what, struct attachment *attachm
 		return code;
 	outcome.supervisor_status = attach_close(attachment);
 	code = execute_finish(what, &outcome);
+	if (what->keeper)
+		what->keeper->ended(what->keeper->taker.context, &outcome, code);
 	fd_close(&outcome.plan);
 	return code;
 }

@@ -6,9 +6,12 @@
 #ifndef CLI_LAUNCH_EXECUTE_H
 #define CLI_LAUNCH_EXECUTE_H
 
-#include "launch/ask.h"
 #include "launch/attach.h"
+#include "launch/taker.h"
 #include "options/options.h"
+
+struct asking;
+struct outcome;
 
 struct execute_options {
 	struct attach_options attach;
@@ -60,13 +63,21 @@ struct execute_options {
 	}
 /* NOLINTEND(bugprone-macro-parentheses) */
 
+/* Takes the output and the end of a command, in place of the caller. */
+struct execute_keeper {
+	struct session_taker taker;
+	/* Called with the end of a command, which was explained on stderr, and msp's exit code. */
+	void (*ended)(void *context, const struct outcome *outcome, int code);
+};
+
 struct execute {
 	struct execute_options *options;
-	const struct bind_words *binds; /* NULL: none */
-	const char *profile;            /* empty: the default one, or the sandbox's */
-	bool is_variable;               /* MSP_DEFAULT_PROFILE named it */
-	const char *sandbox;            /* persistent; NULL: a new one */
-	char *const *words;             /* the command, with NULL behind it */
+	const struct bind_words *binds;      /* NULL: none */
+	const char *profile;                 /* empty: the default one, or the sandbox's */
+	bool is_variable;                    /* MSP_DEFAULT_PROFILE named it */
+	const char *sandbox;                 /* persistent; NULL: a new one */
+	char *const *words;                  /* the command, with NULL behind it */
+	const struct execute_keeper *keeper; /* NULL: the caller's streams */
 };
 
 /* Do it, with the caller's streams; the exit code of msp. */

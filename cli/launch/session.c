@@ -58,7 +58,7 @@ struct session {
 	int fds[STREAM_COUNT]; /* the workload's ends that we hold, or -1 */
 	int own[STREAM_COUNT]; /* own openings of the caller's terminal, or -1 */
 	struct relay relays[STREAM_COUNT];
-	uint64_t captured_bytes;
+	uint64_t taken_bytes;
 	uint64_t output_bytes; /* the profile's limit, 0: none */
 	bool is_ending;
 	uint64_t deadline_ms; /* for the end, or before it for the welcome */
@@ -256,9 +256,22 @@ static void lose_streams(struct session *session)
 	begin_end(session);
 }
 
+static void tell_taker(struct session *session, const struct session_taker *taker,
+		       const struct ipc_execution_started *started)
+{
+	const int error = taker->started ? taker->started(taker->context, started) : 0;
+
+	if (!error)
+		return;
+	session->talk.outcome.relay_name = "keeping the command's output";
+	session->talk.outcome.relay_error = -error;
+	begin_end(session);
+}
+
 static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
 {
 	struct session *session = context;
+	const struct session_taker *taker = session->options->taker;
 
 	if (fds[0] < 0) {
 		lose_streams(session);
@@ -266,11 +279,12 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 	}
 	session->output_bytes = started->output_bytes;
 	attach_input(session, fds[0]);
-	if (session->options->captures) {
+	if (taker) {
 		session->fds[STREAM_STDOUT] = fds[1];
 		session->fds[STREAM_STDERR] = fds[2];
 		(void)fd_set_nonblocking(fds[1], true); /* pipes of ours */
 		(void)fd_set_nonblocking(fds[2], true);
+		tell_taker(session, taker, started);
 		return;
 	}
 	attach_output(session, STREAM_STDOUT, fds[1], STDOUT_FILENO);
@@ -301,7 +315,7 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 	session->talk.outcome.is_done = true;
 	session->talk.outcome.done = *done;
 	if (has_sandbox(session) && !session->talk.outcome.profile[0] &&
-	    (done->denials_size > 0 || session->options->is_verbose || session->options->captures))
+	    (done->denials_size > 0 || session->options->is_verbose || session->options->taker))
 		(void)ask_for_sandboxes(session, LISTING_PROFILE, false);
 }
 
@@ -399,17 +413,18 @@ static void step_output(struct session *session, enum stream stream, const struc
 	}
 }
 
-static void step_capture(struct session *session, enum stream stream, const struct pollfd *entry)
+static void step_taken(struct session *session, enum stream stream, const struct pollfd *entry)
 {
+	const struct session_taker *taker = session->options->taker;
 	ssize_t size;
 
 	if (entry->revents == 0)
 		return;
 	size = read(session->fds[stream], buffers[stream], RELAY_BUFFER_BYTES);
 	if (size > 0) {
-		capture_add(&session->options->captures[stream - STREAM_STDOUT], buffers[stream],
-			    (size_t)size);
-		session->captured_bytes += (uint64_t)size;
+		taker->output(taker->context, stream == STREAM_STDERR, buffers[stream],
+			      (size_t)size);
+		session->taken_bytes += (uint64_t)size;
 	} else if (size == 0 || (errno != EAGAIN && errno != EINTR))
 		close_stream(session, stream);
 }
@@ -420,7 +435,7 @@ static void fill_stream(const struct session *session, enum stream stream, struc
 	entries[1] = (struct pollfd){ .fd = -1 };
 	if (session->fds[stream] < 0)
 		return;
-	if (session->options->captures && stream != STREAM_STDIN)
+	if (session->options->taker && stream != STREAM_STDIN)
 		entries[0] = (struct pollfd){ .fd = session->fds[stream], .events = POLLIN };
 	else
 		relay_poll(&session->relays[stream],
@@ -433,15 +448,15 @@ static void step_stream(struct session *session, enum stream stream, const struc
 		return;
 	if (stream == STREAM_STDIN)
 		step_stdin(session, entries);
-	else if (session->options->captures)
-		step_capture(session, stream, &entries[0]);
+	else if (session->options->taker)
+		step_taken(session, stream, &entries[0]);
 	else
 		step_output(session, stream, entries);
 }
 
 static void check_output(struct session *session)
 {
-	const uint64_t taken = session->captured_bytes + session->relays[STREAM_STDOUT].taken +
+	const uint64_t taken = session->taken_bytes + session->relays[STREAM_STDOUT].taken +
 			       session->relays[STREAM_STDERR].taken;
 
 	if (session->output_bytes == 0 || taken <= session->output_bytes)

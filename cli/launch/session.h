@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "frontend/supervisor_client.h"
-#include "show/capture.h"
+#include "launch/taker.h"
 #include "show/outcome.h"
 
 struct ipc_execution_start;
@@ -29,7 +29,7 @@ struct session_options {
 	bool is_verbose;
 	uint64_t launched_us;                /* when msp began with it, by clock_now_us() */
 	const struct session_joined *joined; /* NULL: the session says hello */
-	struct capture *captures; /* two, stdout and stderr; NULL: they go to the caller */
+	const struct session_taker *taker;   /* NULL: the output goes to the caller */
 };
 
 /*
