@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * `msp completion`: what a shell needs to complete the words of msp, from the option tables. The
- * names of sandboxes are asked for when they are completed: 'msp list -q'.
+ * names of sandboxes and the ids of commands are asked for when they are completed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +15,34 @@
 
 /* --- what the tables say -------------------------------------------------------------------- */
 
-static bool takes_sandbox(const struct command *command)
-{
-	const char *operands = command->operands;
+/* Operands that msp itself lists. */
+struct listed {
+	const char *operand;
+	const char *kind;
+	const char *verb; /* the command of msp whose option -q prints one in a line */
+};
 
-	return strncmp(operands + (operands[0] == '['), "SANDBOX", strlen("SANDBOX")) == 0;
+static const struct listed listed[] = {
+	{ "SANDBOX", "sandbox", "list" },
+	{ "ID", "id", "ps" },
+};
+
+/* Find what the first operand of a command is of these; NULL: nothing. */
+static const struct listed *find_listed(const struct command *command)
+{
+	const char *operands = command->operands + (command->operands[0] == '[');
+
+	for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++) {
+		if (strncmp(operands, listed[i].operand, strlen(listed[i].operand)) == 0)
+			return &listed[i];
+	}
+	return NULL;
+}
+
+static bool takes_several(const struct command *command)
+{
+	return find_listed(command) && strstr(command->operands, "...") &&
+	       !strstr(command->operands, "CMD");
 }
 
 static bool takes_program(const struct command *command)
@@ -141,14 +164,15 @@ static void print_bash_option(const struct command *command, const struct option
 
 static void print_bash_words(const struct command *command)
 {
+	const struct listed *of = find_listed(command);
 	char words[WORDS_MAX];
 
 	(void)printf("\t%s)\n\t\toptions='", command->name);
 	each_option(command, print_bash_option);
 	(void)printf("--help'\n");
 	find_alternatives(command->operands, words);
-	if (takes_sandbox(command))
-		(void)fputs("\t\twords=$(msp list -q 2>/dev/null)\n", stdout);
+	if (of)
+		(void)printf("\t\twords=$(msp %s -q 2>/dev/null)\n", of->verb);
 	else if (words[0])
 		(void)printf("\t\twords='%s'\n", words);
 	if (takes_program(command))
@@ -179,9 +203,9 @@ static void print_bash(void)
 static const char zsh_head[] =
 	"#compdef msp\n"
 	"# zsh completion for msp: 'msp completion zsh' prints it.\n"
-	"_msp_sandboxes() {\n"
+	"_msp_listed() {\n"
 	"\tlocal -a names\n"
-	"\tnames=(${(f)\"$(msp list -q 2>/dev/null)\"})\n"
+	"\tnames=(${(f)\"$(msp $1 -q 2>/dev/null)\"})\n"
 	"\t(( $#names )) && compadd -a names\n"
 	"}\n"
 	"_msp() {\n"
@@ -223,20 +247,21 @@ static void print_zsh_option(const struct command *command, const struct option_
 
 static void print_zsh_words(const struct command *command)
 {
+	const struct listed *of = find_listed(command);
 	char words[WORDS_MAX];
 
 	(void)printf("\t\t%s)\n\t\t\t_arguments \\\n", command->name);
 	each_option(command, print_zsh_option);
 	find_alternatives(command->operands, words);
 	(void)fputs("\t\t\t'--help'", stdout);
-	if (takes_sandbox(command))
-		(void)printf(" '%s:sandbox:_msp_sandboxes'",
-			     strstr(command->operands, "SANDBOX...") ? "*" : "1");
+	if (of)
+		(void)printf(" '%s:%s: _msp_listed %s'", takes_several(command) ? "*" : "1",
+			     of->kind, of->verb);
 	else if (words[0])
 		(void)printf(" '1:word:(%s)'", words);
 	if (takes_program(command))
 		(void)fputs(" '*::program:_normal'", stdout);
-	else if (!strstr(command->operands, "SANDBOX..."))
+	else if (!takes_several(command))
 		(void)fputs(" '*:file:_files'", stdout);
 	(void)fputs(" ;;\n", stdout);
 }
@@ -288,14 +313,16 @@ static void print_fish_option(const struct command *command, const struct option
 
 static void print_fish_words(const struct command *command)
 {
+	const struct listed *of = find_listed(command);
 	char words[WORDS_MAX];
 
 	find_alternatives(command->operands, words);
-	if (!takes_sandbox(command) && !words[0])
+	if (of)
+		format_text(words, sizeof(words), "(msp %s -q 2>/dev/null)", of->verb);
+	if (!words[0])
 		return;
 	(void)printf("complete -c msp -n '__fish_seen_subcommand_from %s' -a '%s' -d '%s'\n",
-		     command->name, takes_sandbox(command) ? "(msp list -q 2>/dev/null)" : words,
-		     takes_sandbox(command) ? "sandbox" : "");
+		     command->name, words, of ? of->kind : "");
 }
 
 static void print_fish(void)

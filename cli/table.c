@@ -6,7 +6,8 @@
 #include "options/suggest.h"
 
 const struct command *const commands[] = {
-	&command_run,     &command_shell,      &command_exec,          &command_cp,
+	&command_run,     &command_shell,      &command_exec,          &command_ps,
+	&command_attach,  &command_wait,       &command_kill,          &command_cp,
 	&command_create,  &command_list,       &command_logs,          &command_stop,
 	&command_destroy, &command_checkpoint, &command_checkpoints,   &command_rollback,
 	&command_fork,    &command_forget,     &command_diff,          &command_apply,

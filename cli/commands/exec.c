@@ -2,14 +2,31 @@
  *
  * `msp exec`: one command in a persistent sandbox, otherwise as `msp run`.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "background/keep.h"
+#include "common/log.h"
 #include "launch/execute.h"
 #include "options/command.h"
+#include "options/everywhere.h"
+#include "show/figures.h"
+#include "show/format.h"
+#include "show/json.h"
 
 struct exec_options {
 	struct execute_options execute;
+	bool is_detached;
 };
 
 static const struct option_row rows[] = {
+	{ .name = "detach",
+	  .letter = 'd',
+	  .set = option_set_flag,
+	  .offset = offsetof(struct exec_options, is_detached),
+	  .help = "run CMD in the background, and print its id for 'msp ps', 'attach', 'wait' and "
+		  "'kill'" },
 	EXECUTE_ROWS(struct exec_options, execute),
 };
 
@@ -24,6 +41,12 @@ static const char help[] =
 	"without it each msp has the sandbox for itself. What CMD leaves running ends\n"
 	"with it.\n"
 	"\n"
+	"With -d CMD runs in the background, without input; its id is printed once it\n"
+	"has started. It goes on when you log out, as far as the system lets processes\n"
+	"and the service run on then, and ends at the profile's time limit, with the\n"
+	"service, and with the sandbox. The newest 3 to 4 MiB of its output and its exit\n"
+	"code stay until the sandbox is gone, or 32 newer commands are there.\n"
+	"\n"
 	"Options may stand before and behind SANDBOX. They end at '--' or at the first\n"
 	"word that is none. The exit code is CMD's own, or\n"
 	"  124      it was ended by the timeout\n"
@@ -35,6 +58,46 @@ static const char help[] =
 	"           space is used up, or the service stopped; later it may work\n"
 	"  78       this machine does not fulfil the policy, or the configuration is\n"
 	"           wrong; 'msp doctor' says why\n";
+
+static int print_json(const struct background_start *start)
+{
+	static struct json_output json;
+
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_put_text(&json.writer, "id", start->id);
+	json_put_text(&json.writer, "sandbox", start->sandbox);
+	json_put_number(&json.writer, "wall_ms", start->wall_ms);
+	json_close_object(&json.writer);
+	return json_finish(&json);
+}
+
+/* Start the command in the background and print its id. */
+static int detach_command(const struct execute *what)
+{
+	struct background_start start;
+	char span[FIGURES_TEXT_MAX];
+	const bool is_json = what->options->is_json;
+	int error;
+	int code;
+
+	what->options->is_json = false; /* no output is captured */
+	code = background_start(what, &start);
+	if (code)
+		return code;
+	error = is_json ? print_json(&start) : 0;
+	if (!is_json) {
+		(void)puts(start.id);
+		error = format_flush();
+	}
+	everywhere_note("it ends after %s at the latest: 'msp attach %s' shows its output, 'msp "
+			"wait %s' its end",
+			figures_span((start.wall_ms + 999) / 1000, span), start.id, start.id);
+	if (!error)
+		return 0;
+	log_line("standard output: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
 
 static int run_exec(const struct command *command, int argc, char *argv[])
 {
@@ -59,7 +122,7 @@ static int run_exec(const struct command *command, int argc, char *argv[])
 			command, "a command is missing: msp exec SANDBOX -- CMD [ARG]...");
 	command_name_lines(command);
 	what.words = argv + rest;
-	return execute(&what);
+	return options.is_detached ? detach_command(&what) : execute(&what);
 }
 
 const struct command command_exec = {

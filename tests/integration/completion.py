@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cli_support import MSP, msp
+from cli_support import LIMITS, MSP, msp
 
 SHELLS = ("bash", "zsh", "fish")
 NAME = "completion-test"
@@ -118,6 +118,16 @@ class Completion(unittest.TestCase):
         self.assertIn(NAME, self.fish("msp diff "))
         self.assertNotIn(NAME, self.fish("msp create "))
         self.assertIn(f"diff {NAME}", self.zsh("msp diff compl"))
+
+    def test_ids_of_commands(self):
+        if self.made.returncode != 0:
+            self.skipTest(self.made.stderr.strip())
+        started = msp("exec", *LIMITS, "-d", NAME, "--", "sleep", "1000", env=self.environment)
+        one = started.stdout.strip()
+        self.addCleanup(msp, "kill", one, env=self.environment)
+        self.assertEqual(self.bash("msp", "attach", one[:2]), [one])
+        self.assertIn(one, self.fish("msp wait "))
+        self.assertIn(f"kill {one}", self.zsh(f"msp kill {one[:2]}"))
 
     def test_wrong_words(self):
         for words in ((), ("tcsh",), ("bash", "zsh")):

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp attach`, `msp wait` and `msp kill`: one background command, by its id. They read what its
+ * keeper has written, and need no supervisor.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "background/note.h"
+#include "background/output.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "host/state_place.h"
+#include "launch/launch.h"
+#include "options/command.h"
+#include "options/everywhere.h"
+#include "show/figures.h"
+#include "show/format.h"
+
+#define EXIT_ENDED 1 /* there is nothing to end */
+#define STEP_MS 100  /* soon enough for somebody who looks on; costs nothing */
+
+struct one_options {
+	const char *config;
+	const char *run_as;
+	uint64_t last;
+};
+
+/* The options with which a start by root finds the account whose commands are meant. */
+#define ACCOUNT_ROWS                                                                               \
+	OPTION_CONFIG(struct one_options, config),                                                 \
+	{                                                                                          \
+		.name = "run-as", .argument = "USER", .set = option_set_account,                   \
+		.offset = offsetof(struct one_options, run_as), .is_common = true,                 \
+		.help = "when root starts msp: the account to become (the default: MSP_RUN_AS, "   \
+			"else what the configuration says, else 'msp')"                            \
+	}
+
+static const struct option_row rows[] = { ACCOUNT_ROWS };
+
+static const struct option_row attach_rows[] = {
+	{ .name = "tail",
+	  .argument = "N",
+	  .set = option_set_last,
+	  .offset = offsetof(struct one_options, last),
+	  .help = "begin with the last N lines, 0 for all (the default); -n N is the same",
+	  .letter = 'n' },
+	ACCOUNT_ROWS,
+};
+
+static const char attach_help[] =
+	"Show what the background command ID has written, from the beginning or its last\n"
+	"lines, on standard output and standard error, and go on until it ends. Ctrl-C\n"
+	"ends this only: the command goes on. Where its output was dropped, because only\n"
+	"the newest 3 to 4 MiB are kept or the disk was full, a line on standard error\n"
+	"says how much.\n"
+	"\n"
+	"ID is what 'msp exec -d' printed, or its first three or more characters. The\n"
+	"exit code is that of the command, as with 'msp exec', or\n"
+	"  64   there is no such command\n"
+	"  125  it was lost: the process of msp that kept it was killed, and the command\n"
+	"       with it\n";
+
+static const char wait_help[] =
+	"Wait until the background command ID has ended, say what 'msp exec' would say of\n"
+	"the end, and exit with its code; at once if it has ended already. Ctrl-C ends\n"
+	"this only: the command goes on.\n"
+	"\n"
+	"ID is what 'msp exec -d' printed, or its first three or more characters. The\n"
+	"exit code is that of the command, as with 'msp exec', or\n"
+	"  64   there is no such command\n"
+	"  125  it was lost: the process of msp that kept it was killed, and the command\n"
+	"       with it\n";
+
+static const char kill_help[] =
+	"End each background command ID with all of its processes, and wait for that.\n"
+	"Its output stays for 'msp attach', and 'msp wait' gives the exit code 143.\n"
+	"\n"
+	"ID is what 'msp exec -d' printed, or its first three or more characters. The\n"
+	"exit code is 0; 1 where it had ended already; 64 where there is no such command.\n"
+	"With several, each is tried, and the exit code is that of the first failure.\n";
+
+/* --- which one ----------------------------------------------------------------------------------
+ */
+
+static int refuse_word(const char *word, uint32_t found)
+{
+	if (found > 1)
+		log_line("'%s' is no command: %u ids begin with it: type more of the one that is "
+			 "meant",
+			 word, found);
+	else
+		log_line("there is no background command '%s': 'msp ps --ended' shows those that "
+			 "there are; one is gone with its sandbox",
+			 word);
+	return MSP_EXIT_USAGE;
+}
+
+/* Find the command. 0, or the exit code after a line. */
+static int find_command(const char *word, struct background *ret)
+{
+	char text[STATE_PLACE_TEXT_MAX];
+	int sandboxes = background_open_sandboxes(text);
+	uint32_t found = 0;
+
+	if (sandboxes < 0 && sandboxes != -ENOENT) {
+		log_line("background commands are not known: %s", text);
+		return MSP_EXIT_REFUSED;
+	}
+	if (sandboxes >= 0)
+		found = background_find(sandboxes, word, ret);
+	fd_close(&sandboxes);
+	return found == 1 ? 0 : refuse_word(word, found);
+}
+
+/* Become the account whose commands are meant. 0, or the exit code after a line. */
+static int become_account(const struct one_options *options)
+{
+	struct config config = CONFIG_UNREAD;
+	char text[LAUNCH_TEXT_MAX];
+	int code;
+
+	config.given = options->config;
+	if (launch_standard_fds() < 0) {
+		log_line("/dev/null cannot be opened");
+		return MSP_EXIT_SOFTWARE;
+	}
+	if (launch_drop_root(options->run_as, &config, &code, text) == 0)
+		return 0;
+	log_line("%s", text);
+	return code;
+}
+
+/* Parse the words, and become the account. True: the words are ids, at least one. */
+static bool begin_command(const struct command *command, int argc, char *argv[],
+			  struct one_options *options, struct command_words *words, int *ret_exit)
+{
+	if (!command_parse_words(command, argc, argv, options, words, ret_exit))
+		return false;
+	if (words->count == 0) {
+		*ret_exit = command_usage_error(
+			command, "an id is missing: 'msp ps' shows those of what runs");
+		return false;
+	}
+	command_name_lines(command);
+	*ret_exit = become_account(options);
+	return *ret_exit == 0;
+}
+
+/* Say what msp said of the end. The exit code. */
+static int explain_end(const struct background *command)
+{
+	const struct background_note *note = &command->note;
+
+	if (command->state == BACKGROUND_LOST) {
+		log_line("%s was lost: the process of msp that kept it was killed, and the "
+			 "command with it",
+			 command->id);
+		return MSP_EXIT_SANDBOX;
+	}
+	(void)fd_write_all(STDERR_FILENO, note->lines, note->lines_size);
+	return (int)note->exit_code;
+}
+
+/* --- wait ---------------------------------------------------------------------------------------
+ */
+
+static int run_wait(const struct command *command, int argc, char *argv[])
+{
+	static struct one_options options;
+	static struct command_words words = { .most = 1 };
+	static struct background found;
+	int error;
+	int code;
+
+	if (!begin_command(command, argc, argv, &options, &words, &code))
+		return code;
+	code = find_command(words.list[0], &found);
+	if (code)
+		return code;
+	error = background_await(&found);
+	if (error) {
+		log_line("%s cannot be waited for: %s", found.id, errno_text(-error));
+		return MSP_EXIT_SOFTWARE;
+	}
+	return explain_end(&found);
+}
+
+/* --- attach -------------------------------------------------------------------------------------
+ */
+
+struct showing {
+	uint64_t last;    /* lines to show; UINT64_MAX: all */
+	uint64_t lines;   /* newlines that were seen */
+	uint64_t skip;    /* newlines before the first byte that is shown */
+	bool is_counting; /* the pieces are counted, not shown */
+	bool is_open;     /* the last byte was no newline */
+	struct output_reader reader;
+	struct output_piece piece;
+};
+
+static void say_dropped(uint64_t bytes)
+{
+	char figure[FIGURES_TEXT_MAX];
+
+	log_line("%s of the output were dropped here", figures_bytes(bytes, figure));
+}
+
+/* Return where what is shown of the piece begins. */
+static size_t skip_lines(struct showing *showing)
+{
+	const struct output_piece *piece = &showing->piece;
+	size_t at = 0;
+
+	while (at < piece->size && showing->lines < showing->skip)
+		showing->lines += piece->bytes[at++] == '\n';
+	return at;
+}
+
+static void count_lines(struct showing *showing)
+{
+	const struct output_piece *piece = &showing->piece;
+
+	for (size_t i = 0; i < piece->size; i++)
+		showing->lines += piece->bytes[i] == '\n';
+	if (piece->size > 0)
+		showing->is_open = piece->bytes[piece->size - 1] != '\n';
+}
+
+/* Take what there is now. 0 or -errno of a stream. */
+static int show_pieces(struct showing *showing)
+{
+	struct output_piece *piece = &showing->piece;
+	bool is_one = true;
+	int error = 0;
+
+	while (is_one && !error) {
+		size_t at = 0;
+
+		is_one = output_next(&showing->reader, piece);
+		if (piece->dropped > 0 && !showing->is_counting && showing->skip == 0)
+			say_dropped(piece->dropped);
+		if (!is_one)
+			break;
+		if (showing->is_counting) {
+			count_lines(showing);
+			continue;
+		}
+		at = skip_lines(showing);
+		error = fd_write_all(piece->is_stderr ? STDERR_FILENO : STDOUT_FILENO,
+				     piece->bytes + at, piece->size - at);
+	}
+	return error;
+}
+
+/* Count the lines that there are, to know how many to skip. */
+static void count_output(struct showing *showing, int directory)
+{
+	if (showing->last == UINT64_MAX)
+		return;
+	showing->is_counting = true;
+	output_open(&showing->reader, directory);
+	(void)show_pieces(showing);
+	output_close(&showing->reader);
+	showing->lines += showing->is_open;
+	showing->skip = showing->lines > showing->last ? showing->lines - showing->last : 0;
+	showing->lines = 0;
+	showing->is_counting = false;
+}
+
+static bool is_reader_gone(void)
+{
+	struct pollfd entry = { .fd = STDOUT_FILENO };
+
+	return poll(&entry, 1, STEP_MS) > 0 && (entry.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+/* Show the output until the command has ended. 0 or -errno of a stream. */
+static int follow_output(struct showing *showing, struct background *found)
+{
+	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
+	enum background_state state;
+	int error;
+
+	output_open(&showing->reader, found->directory);
+	do {
+		background_look(found);
+		state = found->state; /* before the output: an ended command writes no more */
+		error = show_pieces(showing);
+		if (!error && state == BACKGROUND_RUNNING) {
+			if (is_reader_gone())
+				error = -EPIPE;
+			else
+				(void)nanosleep(&step, NULL); /* a shorter pause is as good */
+		}
+	} while (!error && state == BACKGROUND_RUNNING);
+	if (!error && state == BACKGROUND_ENDED && found->note.output_bytes > showing->reader.seen)
+		say_dropped(found->note.output_bytes - showing->reader.seen);
+	output_close(&showing->reader);
+	return error;
+}
+
+static int run_attach(const struct command *command, int argc, char *argv[])
+{
+	static struct one_options options = { .last = UINT64_MAX };
+	static struct command_words words = { .most = 1 };
+	static struct background found;
+	static struct showing showing;
+	int error;
+	int code;
+
+	if (!begin_command(command, argc, argv, &options, &words, &code))
+		return code;
+	code = find_command(words.list[0], &found);
+	if (code)
+		return code;
+	(void)signal(SIGPIPE, SIG_IGN); /* a write without a reader is an error like others */
+	showing.last = options.last;
+	count_output(&showing, found.directory);
+	error = follow_output(&showing, &found);
+	if (!error)
+		return explain_end(&found);
+	if (error == -EPIPE)
+		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
+	log_line("the output cannot be written: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
+/* --- kill ---------------------------------------------------------------------------------------
+ */
+
+/* Send the signal to the keeper, of which the lock is the proof: the second look shows that the
+ * descriptor is of the process that held it at the first. 0 or -errno; -ESRCH: it has ended. */
+static int signal_keeper(const struct background *found)
+{
+	const pid_t pid = background_keeper(found->file);
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	int error = fd < 0 ? -ESRCH : 0;
+
+	if (!error && background_keeper(found->file) != pid)
+		error = -ESRCH;
+	if (!error && syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) != 0)
+		error = -errno;
+	if (!error) /* a stopped one, too */
+		(void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
+	fd_close(&fd);
+	return error;
+}
+
+static int kill_one(const char *word)
+{
+	static struct background found;
+	int code = find_command(word, &found);
+	int error;
+
+	if (code)
+		return code;
+	error = found.state == BACKGROUND_RUNNING ? signal_keeper(&found) : -ESRCH;
+	if (!error)
+		error = background_await(&found);
+	if (error == -ESRCH)
+		background_look(&found);
+	if (error == -ESRCH && found.state == BACKGROUND_RUNNING) {
+		log_line("%s cannot be ended from here, because another PID namespace has its "
+			 "process: 'msp stop %s' ends all that runs in its sandbox",
+			 found.id, found.sandbox);
+		code = MSP_EXIT_SOFTWARE;
+	} else if (error == -ESRCH) {
+		log_line("%s has ended already: 'msp wait %s' gives its exit code", found.id,
+			 found.id);
+		code = EXIT_ENDED;
+	} else if (error) {
+		log_line("%s cannot be ended: %s", found.id, errno_text(-error));
+		code = MSP_EXIT_SOFTWARE;
+	}
+	background_close(&found);
+	return code;
+}
+
+static int run_kill(const struct command *command, int argc, char *argv[])
+{
+	static struct one_options options;
+	static struct command_words words = { .most = COMMAND_WORDS_MAX };
+	int first = 0;
+	int code;
+
+	if (!begin_command(command, argc, argv, &options, &words, &code))
+		return code;
+	for (int i = 0; i < words.count; i++) {
+		code = kill_one(words.list[i]);
+		if (!first)
+			first = code;
+	}
+	return first;
+}
+
+/* --- the commands -------------------------------------------------------------------------------
+ */
+
+const struct command command_attach = {
+	.name = "attach",
+	.operands = "ID",
+	.summary = "show the output of a background command",
+	.help = attach_help,
+	.options = { .rows = attach_rows,
+		     .count = sizeof(attach_rows) / sizeof(attach_rows[0]),
+		     .has_operands = true },
+	.run = run_attach,
+};
+
+const struct command command_wait = {
+	.name = "wait",
+	.operands = "ID",
+	.summary = "wait for the end of a background command",
+	.help = wait_help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.run = run_wait,
+};
+
+const struct command command_kill = {
+	.name = "kill",
+	.operands = "ID...",
+	.summary = "end background commands",
+	.help = kill_help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.run = run_kill,
+};

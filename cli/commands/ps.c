@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp ps`: the commands that run in persistent sandboxes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "audit/sandbox_history.h"
+#include "background/note.h"
+#include "common/fd.h"
+#include "common/ipc_persistent.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "heap/memory.h"
+#include "host/recent.h"
+#include "host/state_place.h"
+#include "launch/ask.h"
+#include "options/command.h"
+#include "options/everywhere.h"
+#include "show/figures.h"
+#include "show/format.h"
+#include "show/json.h"
+
+struct ps_options {
+	struct attach_options attach;
+	bool has_ended;
+	bool is_json;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "ended",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct ps_options, has_ended),
+	  .help = "those too that have ended, and whose output is still there" },
+	{ .name = "json",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct ps_options, is_json),
+	  .help = "print one JSON object" },
+	ATTACH_ROWS(struct ps_options, attach),
+};
+
+static const char help[] =
+	"Show the background commands of your sandboxes ('msp exec -d'), or of SANDBOX\n"
+	"only, the newest first. STATE is\n"
+	"  running  it runs\n"
+	"  exit N   it has ended with this code\n"
+	"  timeout, memory, ...  the limit that ended it; 'stopped' with its sandbox,\n"
+	"           'cancelled' by 'msp kill', a signal or the service's end\n"
+	"  failed   it could not be started, or its supervisor ended\n"
+	"  lost     the process of msp that kept it was killed, and the command with it\n"
+	"\n"
+	"'msp ps -q' prints the ids only. --json has times in seconds since 1970, and\n"
+	"the arguments as far as they are kept: their first 480 bytes.\n";
+
+#define STATE_MAX 32
+
+struct listing {
+	const struct ps_options *options;
+	const char *sandbox; /* id of the one that is meant; NULL: all */
+	struct sandbox_search search;
+	bool is_beginning; /* the word may be the beginning of an id */
+	size_t sandbox_count, sandbox_room;
+	struct ipc_sandbox_info *infos;
+	size_t count, room;
+	struct background *commands; /* without descriptors */
+};
+
+/* --- what there is ---------------------------------------------------------------------------- */
+
+static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
+{
+	struct listing *listing = context;
+
+	if (listing->sandbox_count == listing->sandbox_room) {
+		listing->sandbox_room = listing->sandbox_room ? 2 * listing->sandbox_room : 16;
+		listing->infos =
+			memory_resize_array(listing->infos, listing->sandbox_room, sizeof(*info));
+	}
+	listing->infos[listing->sandbox_count++] = *info;
+	if (listing->is_beginning)
+		sandbox_search_add(&listing->search, info);
+}
+
+/* Replace the word by the id of the sandbox that it means. 0, or the exit code after a line. */
+static int resolve_word(struct listing *listing, char word[IPC_NAME_MAX])
+{
+	for (size_t i = 0; i < listing->sandbox_count; i++) {
+		const struct ipc_sandbox_info *info = &listing->infos[i];
+
+		if (strcmp(info->id, word) == 0 ||
+		    (info->owner[0] == '\0' && strcmp(info->name, word) == 0)) {
+			format_text(word, IPC_NAME_MAX, "%s", info->id);
+			return 0;
+		}
+	}
+	if (listing->is_beginning && listing->search.found == 1) {
+		format_text(word, IPC_NAME_MAX, "%s", listing->search.id);
+		return 0;
+	}
+	log_line("there is no sandbox '%s'%s: 'msp list' shows those that there are", word,
+		 listing->search.found > 1 ? ", several ids begin so" : "");
+	return MSP_EXIT_USAGE;
+}
+
+static void take_command(void *context, const struct background *command)
+{
+	struct listing *listing = context;
+
+	if ((command->state != BACKGROUND_RUNNING && !listing->options->has_ended) ||
+	    (listing->sandbox && strcmp(command->sandbox, listing->sandbox) != 0))
+		return;
+	if (listing->count == listing->room) {
+		listing->room = listing->room ? 2 * listing->room : 16;
+		listing->commands =
+			memory_resize_array(listing->commands, listing->room, sizeof(*command));
+	}
+	listing->commands[listing->count++] = *command;
+}
+
+static int compare_begin(const void *one, const void *other)
+{
+	const struct background *a = one;
+	const struct background *b = other;
+
+	if (a->note.begun_us != b->note.begun_us)
+		return a->note.begun_us < b->note.begun_us ? 1 : -1;
+	return strcmp(a->id, b->id);
+}
+
+static void find_commands(struct listing *listing)
+{
+	char text[STATE_PLACE_TEXT_MAX];
+	int sandboxes = background_open_sandboxes(text); /* else nothing was ever kept */
+
+	if (sandboxes >= 0)
+		background_each(sandboxes, take_command, listing);
+	fd_close(&sandboxes);
+	if (listing->count > 0)
+		qsort(listing->commands, listing->count, sizeof(listing->commands[0]),
+		      compare_begin);
+}
+
+/* --- what is shown of it ---------------------------------------------------------------------- */
+
+static const char *sandbox_name(const struct listing *listing, const char *id)
+{
+	for (size_t i = 0; i < listing->sandbox_count; i++) {
+		if (strcmp(listing->infos[i].id, id) == 0)
+			return listing->infos[i].name;
+	}
+	return "";
+}
+
+static void describe_state(const struct background *command, char text[STATE_MAX])
+{
+	const struct background_note *note = &command->note;
+
+	if (command->state == BACKGROUND_RUNNING)
+		format_text(text, STATE_MAX, "running");
+	else if (command->state == BACKGROUND_LOST)
+		format_text(text, STATE_MAX, "lost");
+	else if (note->verdict == VERDICT_EXITED)
+		format_text(text, STATE_MAX, "exit %u", note->exit_code);
+	else if (note->verdict == VERDICT_INTERNAL || note->verdict >= VERDICT_COUNT)
+		format_text(text, STATE_MAX, "failed");
+	else
+		format_text(text, STATE_MAX, "%s", verdict_name(note->verdict));
+}
+
+static void print_row(const struct listing *listing, const struct background *command, int width,
+		      uint64_t now_s)
+{
+	const char *name = sandbox_name(listing, command->sandbox);
+	char state[STATE_MAX];
+	char figure[FIGURES_TEXT_MAX];
+
+	describe_state(command, state);
+	(void)printf("%-6s  %-*s  %-9s  %-10s  ", command->id, width,
+		     name[0] ? name : command->sandbox, state,
+		     figures_moment(command->note.begun_us / 1000000, now_s, figure));
+	sandbox_history_print(&command->note.command);
+	(void)putchar('\n');
+}
+
+static void print_table(const struct listing *listing)
+{
+	const uint64_t now_s = (uint64_t)time(NULL);
+	size_t width = strlen("SANDBOX");
+
+	for (size_t i = 0; i < listing->count; i++) {
+		const char *id = listing->commands[i].sandbox;
+		const char *name = sandbox_name(listing, id);
+		const size_t size = strlen(name[0] ? name : id);
+
+		width = size > width ? size : width;
+	}
+	(void)printf("%-6s  %-*s  %-9s  %-10s  %s\n", "ID", (int)width, "SANDBOX", "STATE", "SINCE",
+		     "COMMAND");
+	for (size_t i = 0; i < listing->count; i++)
+		print_row(listing, &listing->commands[i], (int)width, now_s);
+}
+
+static void write_arguments(struct json_writer *json, const struct history_note *command)
+{
+	const char *text = (const char *)command->text;
+	size_t size;
+
+	json_open_array(json, "argv");
+	for (size_t at = 0; at < command->argv_size; at += size + 1) {
+		size = strnlen(text + at, command->argv_size - at);
+		json_put_string(json, NULL, text + at, size);
+	}
+	json_close_array(json);
+	json_put_bool(json, "is_cut", text[command->argv_size - 1] != '\0');
+}
+
+static void write_command(struct json_writer *json, const struct listing *listing,
+			  const struct background *command)
+{
+	static const char *const states[] = { [BACKGROUND_RUNNING] = "running",
+					      [BACKGROUND_ENDED] = "ended",
+					      [BACKGROUND_LOST] = "lost" };
+	const struct background_note *note = &command->note;
+
+	json_open_object(json, NULL);
+	json_put_text(json, "id", command->id);
+	json_put_text(json, "sandbox", command->sandbox);
+	json_put_text(json, "name", sandbox_name(listing, command->sandbox));
+	json_put_text(json, "state", states[command->state]);
+	write_arguments(json, &note->command);
+	json_put_number(json, "begun_s", note->begun_us / 1000000);
+	json_put_number(json, "wall_ms", note->wall_ms);
+	if (command->state == BACKGROUND_ENDED) {
+		json_put_number(json, "ended_s", note->ended_us / 1000000);
+		json_put_number(json, "exit_code", note->exit_code);
+		json_put_text(json, "verdict",
+			      note->verdict < VERDICT_COUNT ? verdict_name(note->verdict)
+							    : "internal");
+		json_put_number(json, "output_bytes", note->output_bytes);
+		json_put_number(json, "lost_bytes", note->lost_bytes);
+	}
+	json_close_object(json);
+}
+
+static int print_json(const struct listing *listing)
+{
+	static struct json_output json;
+
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_open_array(&json.writer, "commands");
+	for (size_t i = 0; i < listing->count; i++)
+		write_command(&json.writer, listing, &listing->commands[i]);
+	json_close_array(&json.writer);
+	json_close_object(&json.writer);
+	return json_finish(&json);
+}
+
+static int show_listing(const struct listing *listing)
+{
+	int error = 0;
+
+	if (listing->options->is_json)
+		error = print_json(listing);
+	else if (everywhere.is_quiet) {
+		for (size_t i = 0; i < listing->count; i++)
+			(void)puts(listing->commands[i].id);
+		error = format_flush();
+	} else if (listing->count == 0)
+		everywhere_note("there is none: 'msp exec -d SANDBOX -- CMD' starts one");
+	else {
+		print_table(listing);
+		error = format_flush();
+	}
+	if (!error)
+		return 0;
+	log_line("standard output: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int run_ps(const struct command *command, int argc, char *argv[])
+{
+	static const struct ask_handlers handlers = { .on_sandbox = on_sandbox };
+	static struct ps_options options = { .attach.limits = LIMITS_UNSAID };
+	static struct question question = { .kind = ASK_LIST, .is.list.is_everybody = 1 };
+	static struct command_words words = { .most = 1 };
+	static struct listing listing;
+	static struct asking asking;
+	char word[IPC_NAME_MAX] = "";
+	int shown;
+	int code;
+
+	if (!command_parse_words(command, argc, argv, &options, &words, &code) ||
+	    (words.count > 0 && !command_check_sandbox(command, words.list[0], &code)))
+		return code;
+	command_name_lines(command);
+	listing.options = &options;
+	code = ask_begin(&asking, &options.attach);
+	if (!code && words.count > 0) {
+		format_text(word, sizeof(word), "%s", words.list[0]);
+		code = recent_resolve(word);
+		listing.is_beginning = sandbox_search_begin(&listing.search, word);
+	}
+	if (!code)
+		code = ask(&asking, &question, &handlers, &listing);
+	code = ask_end(&asking, code);
+	if (!code && words.count > 0)
+		code = resolve_word(&listing, word);
+	if (code && words.count > 0)
+		return code;
+	/* Without an answer only the names of sandboxes are missing. */
+	listing.sandbox = words.count > 0 ? word : NULL;
+	find_commands(&listing);
+	shown = show_listing(&listing);
+	return code ? code : shown;
+}
+
+const struct command command_ps = {
+	.name = "ps",
+	.operands = "[SANDBOX]",
+	.summary = "show the commands that run in sandboxes",
+	.help = help,
+	.options = { .rows = rows,
+		     .count = sizeof(rows) / sizeof(rows[0]),
+		     .has_operands = true,
+		     .has_recent = true },
+	.run = run_ps,
+};

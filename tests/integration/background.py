@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Background commands: `msp exec -d`, `ps`, `attach`, `wait` and `kill`; with a supervisor of their
+own and through a service, and the end of each process that has a part in them."""
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import unittest
+
+import support
+from persistent_support import PersistentCase, msp
+from service import Service
+
+SECONDS = 60
+ID = r"[0-9a-hjkmnp-tv-z]{6}"
+
+
+def setUpModule():
+    if not os.path.exists(os.path.join(support.BIN, "msp-layers")):
+        raise unittest.SkipTest("msp-layers is not built")
+
+
+def find_keeper(word):
+    """The process of msp whose command line has this word, and whose parent's has not."""
+    found = set()
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if word.encode() in words and os.path.basename(words[0]) == b"msp":
+            found.add(int(entry))
+    for pid in set(found):
+        found -= set(support.descendants(pid, with_opener=True))
+    (keeper,) = found
+    return keeper
+
+
+def is_waiting(path, pid):
+    """Does the process wait for the lock of this file before long?"""
+    inode = os.stat(path).st_ino
+
+    def is_there():
+        with open("/proc/locks", encoding="ascii") as file:
+            return re.search(rf"(?m)^\d+: -> POSIX .* {pid} [\da-f]+:[\da-f]+:{inode} ",
+                             file.read())
+    return support.wait_until(is_there, SECONDS)
+
+
+class Case(PersistentCase):
+    OPTIONS = ()  # of each command
+
+    def msp(self, verb, *words, **keywords):
+        return msp(verb, *self.OPTIONS, *words, **keywords)
+
+    def sandbox(self, *options):
+        found = self.msp("create", *options).stdout.strip()
+        self.addCleanup(self.msp, "destroy", found, code=None)
+        return found
+
+    def start(self, sandbox, script, *words, options=()):
+        """Start a script in the background; its id."""
+        result = self.msp("exec", "-d", *options, sandbox, "--", "sh", "-c", script, *words)
+        self.assertRegex(result.stdout, rf"\A{ID}\n\Z")
+        return result.stdout.strip()
+
+    def wait(self, one, code=0):
+        return msp("wait", one, code=code, timeout=SECONDS)
+
+    def open(self, verb, *words, **keywords):
+        """Start `msp VERB WORDS` without waiting for it."""
+        process = subprocess.Popen([support.MSP, verb, *words], stdin=subprocess.DEVNULL, text=True,
+                                   **keywords)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def listed(self, *words):
+        commands = json.loads(self.msp("ps", "--json", *words).stdout)["commands"]
+        return {one["id"]: one for one in commands}
+
+    def folder(self, sandbox, *names):
+        return os.path.join(self.state, "sandboxes", sandbox, "commands", *names)
+
+    def is_in(self, text, one):
+        """Has the command written this by now?"""
+        found = b""
+        for name in sorted(os.listdir(one)):
+            if name.startswith("output."):
+                with open(os.path.join(one, name), "rb") as file:
+                    found += file.read()
+        return text.encode() in found
+
+
+class Life(Case):
+    def test_all_of_it(self):
+        made = self.sandbox("--name=box")
+        result = self.msp("exec", "-d", "box", "--", "sh", "-c",
+                          "echo out; echo err >&2; sleep 2; echo last; exit 3")
+        one = result.stdout.strip()
+        self.assertRegex(result.stderr, rf"\Amsp: exec: it ends after 10 min at the latest: "
+                         rf"'msp attach {one}' shows its output, 'msp wait {one}' its end\n\Z")
+        self.assertRegex(self.msp("ps").stdout, rf"\AID +SANDBOX +STATE +SINCE +COMMAND\n"
+                         rf"{one}  box +running +[^\n]*  sh -c 'echo out;[^\n]* exit 3'\n\Z")
+        self.assertEqual(self.msp("ps", "-q", "box").stdout, one + "\n")
+        shown = msp("attach", one, code=3)
+        self.assertEqual((shown.stdout, shown.stderr), ("out\nlast\n", "err\n"))
+        self.assertEqual((self.wait(one, 3).stdout, self.wait(one[:4], 3).stderr), ("", ""))
+        self.assertEqual(msp("attach", one, "-n", "1", code=3).stdout, "last\n")
+        self.assertEqual(msp("attach", "--tail=2", one, code=3).stderr, "err\n")
+        self.assertEqual(self.listed(), {})
+        self.assertIn("there is none", self.msp("ps").stderr)
+        ended = self.listed("--ended")[one]
+        self.assertEqual((ended["state"], ended["exit_code"], ended["verdict"], ended["name"],
+                          ended["sandbox"], ended["output_bytes"], ended["lost_bytes"]),
+                         ("ended", 3, "exited", "box", made, 13, 0))
+        self.assertEqual(ended["argv"][:2], ["sh", "-c"])
+        self.assertRegex(self.msp("ps", "--ended", made[:6]).stdout, rf"{one}  box +exit 3 ")
+        for path, mode in ((self.folder(made), 0o700), (self.folder(made, one), 0o700),
+                           (self.folder(made, one, "note"), 0o600),
+                           (self.folder(made, one, "output.0"), 0o600)):
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), mode, path)
+        self.msp("destroy", "box")
+        self.assertFalse(os.path.exists(self.folder(made)))
+        self.assertRegex(self.wait(one, 64).stderr, rf"no background command '{one}'.*gone with")
+
+    def test_a_start_that_fails(self):
+        made = self.sandbox("--name=box")
+        for words, code, says in ((["box", "--", "no-such-program"], 127, "not found"),
+                                  (["box", "--", "/etc/passwd"], 126, "cannot be executed"),
+                                  (["--cwd=/none", "box", "--", "true"], 125, "--cwd"),
+                                  (["nobody", "--", "true"], 64, "no sandbox 'nobody'"),
+                                  (["box"], 64, "a command is missing")):
+            with self.subTest(words=words):
+                result = self.msp("exec", "-d", *words, code=code)
+                self.assertEqual(result.stdout, "")
+                self.assertRegex(result.stderr, rf"\Amsp: exec: [^\n]*{says}")
+        self.assertEqual(self.listed("--ended"), {})
+        self.assertEqual(os.listdir(self.folder(made)), [])
+
+    def test_the_end_is_explained_as_at_once(self):
+        self.sandbox("--name=box")
+        one = self.start("box", "exec sleep 100", options=["--timeout=1"])
+        self.assertRegex(self.wait(one, 124).stderr, r"\Amsp: exec: timeout: stopped after")
+        self.assertRegex(msp("attach", one, code=124).stderr, r"\Amsp: exec: timeout")
+        result = self.msp("exec", "-d", "--json", "-q", "box", "--", "sh", "-c", "kill -9 $$")
+        told = json.loads(result.stdout)
+        self.assertEqual((sorted(told), result.stderr), (["id", "sandbox", "wall_ms"], ""))
+        self.wait(told["id"], 137)
+        self.assertEqual([one["verdict"] for one in self.listed("--ended").values()],
+                         ["signalled", "timeout"])
+
+    def test_wrong_ids(self):
+        made = self.sandbox("--name=box")
+        one = self.start("box", "true")
+        self.wait(one)
+        shutil.copytree(self.folder(made, one), self.folder(made, one[:5] + "0"))
+        for verb in ("attach", "wait", "kill"):
+            for word, says in (("zzzzzz", "no background command 'zzzzzz'"), ("", "command ''"),
+                               (one[:2], f"'{one[:2]}'.*msp ps --ended"), ("../x", "'../x'"),
+                               (one[:4], f"'{one[:4]}' is no command: 2 ids"),
+                               ("\x1b[31m", "[^\x1b]*")):
+                with self.subTest(verb=verb, word=word):
+                    result = msp(verb, word, code=64)
+                    self.assertEqual(result.stdout, "")
+                    self.assertRegex(result.stderr, rf"\Amsp: {verb}: [^\n]*{says}[^\n]*\n\Z")
+        self.assertRegex(msp("kill", one, code=1).stderr, rf"{one} has ended already")
+        self.assertRegex(self.msp("ps", "none", code=64).stderr, "no sandbox 'none'")
+
+    def test_a_terminal_obeys_nothing_of_a_command(self):
+        self.sandbox("--name=box")
+        self.start("box", "sleep 100", "\x1b]0;title\x07\u202e\r\x9b")
+        shown = self.msp("ps").stdout
+        self.assertIn("^[]0;title^G", shown)
+        self.assertNotRegex(shown, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
+        self.assertIn("title", next(iter(self.listed().values()))["argv"][3])
+
+    def test_huge_output_that_nobody_reads(self):
+        made = self.sandbox("--name=box")
+        one = self.start("box", "i=0; while [ $i -lt 40 ]; do head -c 524288 /dev/zero; echo $i; "
+                         "i=$((i+1)); done; echo last >&2")
+        self.wait(one)
+        size = sum(os.stat(self.folder(made, one, name)).st_size
+                   for name in os.listdir(self.folder(made, one)))
+        self.assertLess(size, (4 << 20) + 8192)
+        self.assertGreater(size, 3 << 20)
+        result = subprocess.run([support.MSP, "attach", one], stdin=subprocess.DEVNULL,
+                                capture_output=True, timeout=SECONDS, check=False)
+        self.assertTrue(result.stdout.endswith(b"39\n"))
+        self.assertRegex(result.stderr, rb"\Amsp: attach: 1[67] MiB of the output were dropped "
+                         rb"here\nlast\n\Z")
+        self.assertEqual(self.listed("--ended")[one]["output_bytes"], 40 * 524288 + 110 + 5)
+        self.assertEqual(msp("attach", one, "-n", "2").stderr, "last\n")
+
+
+class Ends(Case):
+    """Each process that has a part in it is killed, and its terminal goes."""
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.sandbox("--name=box")
+        self.mark = f"mark-{os.getpid()}-{self.id()}"
+        self.one = self.start("box", "echo begun; echo $$; exec sleep 1000", self.mark)
+        self.assertTrue(support.wait_until(
+            lambda: self.is_in("begun", self.folder(self.made, self.one)), SECONDS))
+        self.keeper = find_keeper(self.mark)
+        self.below = support.descendants(self.keeper, with_opener=True, with_ready=True)
+        self.assertTrue(self.below)
+
+    def assert_nothing_runs(self):
+        self.assertTrue(support.wait_until(
+            lambda: not any(map(support.is_alive, [self.keeper, *self.below])), SECONDS))
+
+    def test_the_keeper(self):
+        waiting = self.open("wait", self.one, stderr=subprocess.PIPE)
+        os.kill(self.keeper, signal.SIGKILL)
+        self.assertRegex(waiting.communicate(timeout=SECONDS)[1], "was lost")
+        self.assertEqual(waiting.returncode, 125)
+        self.assert_nothing_runs()
+        self.assertEqual(self.listed(), {})
+        self.assertEqual(self.listed("--ended")[self.one]["state"], "lost")
+        self.assertRegex(self.msp("ps", "--ended").stdout, rf"{self.one}  box +lost ")
+        shown = msp("attach", self.one, code=125)
+        self.assertRegex(shown.stdout, r"\Abegun\n\d+\n\Z")
+        self.assertRegex(shown.stderr, "was lost")
+        self.assertRegex(msp("kill", self.one, code=1).stderr, "has ended already")
+        self.assertEqual(self.msp("exec", "box", "--", "echo", "well").stdout, "well\n")
+
+    def test_its_supervisor(self):
+        (supervisor,) = [pid for pid in self.below if self.name_of(pid) == "msp-supervisor"]
+        os.kill(supervisor, signal.SIGKILL)
+        self.assertRegex(self.wait(self.one, 125).stderr, "supervisor was killed by signal 9")
+        self.assert_nothing_runs()
+        self.assertRegex(self.msp("ps", "--ended").stdout, rf"{self.one}  box +failed ")
+
+    def name_of(self, pid):
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return os.path.basename(file.read().split(b"\0")[0].decode())
+
+    def test_a_signal_to_the_keeper(self):
+        os.kill(self.keeper, signal.SIGTERM)
+        self.wait(self.one, 143)
+        self.assert_nothing_runs()
+
+    def test_kill(self):
+        attached = self.open("attach", self.one, stdout=subprocess.PIPE)
+        waiting = self.open("wait", self.one)
+        self.assertEqual(attached.stdout.readline(), "begun\n")
+        self.assertTrue(is_waiting(self.folder(self.made, self.one, "note"), waiting.pid))
+        self.assertEqual(msp("kill", self.one, "zzz", code=64).stdout, "")
+        self.assertEqual((attached.wait(SECONDS), waiting.wait(SECONDS)), (143, 143))
+        self.assert_nothing_runs()
+        self.assertEqual(self.listed("--ended")[self.one]["verdict"], "cancelled")
+
+    def test_a_reader_that_leaves(self):
+        for leave in (lambda one: one.send_signal(signal.SIGINT), lambda one: one.stdout.close()):
+            attached = self.open("attach", self.one, stdout=subprocess.PIPE)
+            self.assertEqual(attached.stdout.readline(), "begun\n")
+            leave(attached)
+            self.assertIn(attached.wait(SECONDS), (-signal.SIGINT, 128 + signal.SIGPIPE))
+            self.assertIn(self.one, self.listed())
+        msp("kill", self.one)
+
+    def test_destroy(self):
+        self.assertRegex(self.msp("destroy", "box", code=75).stderr, "another msp")
+        self.assertIn(self.one, self.listed())
+        msp("kill", self.one)
+        self.msp("destroy", "box")
+
+
+class Logout(Case):
+    def test_the_terminal_goes(self):
+        self.sandbox("--name=box")
+        parent, child = pty.openpty()
+        mark = f"mark-{os.getpid()}-{self.id()}"
+        words = [support.MSP, "exec", *support.limits(), "-d", "box", "--", "sleep", "1000"]
+        shell = subprocess.Popen(
+            ["setsid", "--ctty", "sh", "-c", '"$@"; read x', "sh", *words], stdin=child,
+            stdout=child, stderr=child, env={**os.environ, "MARK": mark})
+        os.close(child)
+        shown = b""
+        while b"msp wait" not in shown:
+            shown += os.read(parent, 4096)
+        one = re.search(rf"(?m)^({ID})\r?$", shown.decode()).group(1)
+        os.close(parent)  # hangs up
+        shell.wait(SECONDS)
+        self.assertIn(one, self.listed())
+        msp("kill", one)
+
+
+class Through(Case):
+    """Through a service, in which several run in one sandbox."""
+
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.mkdtemp()
+        self.addCleanup(support.remove_folder, folder)
+        socket = os.path.join(folder, "s.sock")
+        self.service = Service(socket)
+        self.addCleanup(self.service.end)
+        self.OPTIONS = ("--socket=" + socket,)
+
+    def test_several_in_one_sandbox(self):
+        self.sandbox("--name=box")
+        ids = [self.start("box", f"echo {i}; sleep {i % 2}; exit {i}") for i in range(6)]
+        self.assertEqual(len(set(ids)), 6)
+        for i, one in enumerate(ids):
+            self.assertEqual(msp("attach", one, code=i).stdout, f"{i}\n")
+
+    def test_the_service_stops(self):
+        self.sandbox("--name=box")
+        one = self.start("box", "echo begun; exec sleep 1000")
+        self.service.end()
+        self.assertRegex(self.wait(one, 75).stderr, r"\Amsp: exec: the service stops, and the "
+                         r"command was ended with it: try again\n\Z")
+        self.assertEqual(msp("attach", one, code=75).stdout, "begun\n")
+
+    def test_the_service_is_killed(self):
+        self.sandbox("--name=box")
+        one = self.start("box", "echo begun; exec sleep 1000")
+        self.service.process.kill()
+        self.assertRegex(self.wait(one, 75).stderr, "the service ended before the command did")
+
+    def test_the_sandbox_is_destroyed(self):
+        made = self.sandbox("--name=box")
+        one = self.start("box", "echo begun; exec sleep 1000")
+        waiting = self.open("wait", one, stderr=subprocess.PIPE)
+        self.assertTrue(is_waiting(self.folder(made, one, "note"), waiting.pid))
+        self.msp("destroy", "box")
+        self.assertRegex(waiting.communicate(timeout=SECONDS)[1], "was stopped or destroyed")
+        self.assertEqual(waiting.returncode, 137)
+        self.assertTrue(support.wait_until(lambda: not os.path.exists(
+            os.path.join(self.state, "trash", made)), SECONDS))
+        self.wait(one, 64)
+
+    def test_stop(self):
+        self.sandbox("--name=box")
+        one = self.start("box", "exec sleep 1000")
+        self.msp("stop", "box")
+        self.wait(one, 137)
+        self.assertEqual(self.listed("--ended")[one]["verdict"], "stopped")
+
+    def test_a_hundred_at_once(self):
+        names = [f"box{i}" for i in range(7)]
+        for name in names:
+            self.sandbox("--name=" + name)
+        started = [self.open("exec", *support.limits(), *self.OPTIONS, "-d", "-q", names[i % 7],
+                             "--", "sh", "-c", f"echo {i}; exec sleep 1000",
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(100)]
+        told = [one.communicate(timeout=SECONDS * 2) for one in started]
+        self.assertEqual({one.returncode for one in started}, {0, 75})
+        ids = {text.strip(): i for i, (text, _) in enumerate(told) if text}
+        for text, error in told:
+            self.assertTrue(text or "already serves 64 clients" in error, error)
+        self.assertIn(len(ids), range(32, 65))
+        running = self.msp("ps", "-q", code=None)  # names are not to be had while it is full
+        self.assertEqual(set(running.stdout.split()), set(ids))
+        msp("kill", *ids, timeout=SECONDS * 2)
+        self.assertEqual(self.listed(), {})
+        self.assertEqual(set(self.listed("--ended", "box1")),
+                         {one for one, i in ids.items() if i % 7 == 1})
+        for one, i in list(ids.items())[::10]:
+            self.assertEqual(msp("attach", one, code=143).stdout, f"{i}\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
