@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "branches/history.h"
 #include "common/fd.h"
 #include "open.h"
 #include "refs.h"
@@ -187,6 +188,21 @@ static int tell_path(void *context, const char *path, const char *target)
 	return send_tell(reader, &told, text);
 }
 
+static int tell_file(void *context, const struct history_file *file, const char *path)
+{
+	struct reader *reader = context;
+	static uint8_t text[sizeof(*file) + IPC_PATH_MAX];
+	const size_t size = strlen(path); /* shorter than IPC_PATH_MAX */
+	const struct reader_tell told = { .kind = READER_FILE,
+					  .size = (uint32_t)(sizeof(*file) + size) };
+
+	reader->paths_bytes += size;
+	if (reader->paths_bytes > READER_PATHS_BYTES_MAX)
+		return -E2BIG;
+	memcpy(mempcpy(text, file, sizeof(*file)), path, size);
+	return send_tell(reader, &told, text);
+}
+
 static int open_objects(struct reader *reader)
 {
 	if (reader->has_objects)
@@ -207,6 +223,10 @@ static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint
 	static struct walk walk;
 	int error = open_objects(reader);
 
+	if (!error && ask->kind == READER_CHAIN)
+		return history_chain(&reader->objects, ask->old, ask->id, tell_object, reader);
+	if (!error && ask->kind == READER_FILES)
+		return history_files(&reader->objects, ask->old, ask->id, tell_file, reader);
 	walk = (struct walk){ .objects = &reader->objects,
 			      .context = reader,
 			      .found = ask->kind == READER_BRING ? tell_object : NULL,

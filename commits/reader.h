@@ -18,13 +18,16 @@ enum reader_ask_kind {
 	READER_PACKED,  /* packed-refs in `source` without the host's own; READER_NAMED */
 	READER_WALK,    /* the paths that a commit would bring; READER_PATH */
 	READER_BRING,   /* the objects that a commit would bring; READER_OBJECT */
+	READER_CHAIN, /* the commits behind `old` up to `id`; READER_OBJECT (branches/history.h) */
+	READER_FILES, /* the files that differ between them; READER_FILE */
 };
 
 struct reader_ask {
 	uint32_t kind; /* enum reader_ask_kind */
 	uint32_t source;
-	uint8_t id[OBJECT_ID_BYTES]; /* WALK, BRING */
-	char path[IPC_PATH_MAX];     /* REF: in .git */
+	uint8_t id[OBJECT_ID_BYTES];  /* all but REF, PACKED */
+	uint8_t old[OBJECT_ID_BYTES]; /* CHAIN, FILES */
+	char path[IPC_PATH_MAX];      /* REF: in .git */
 };
 
 /* The answer to a request is any number of messages, the last one READER_END. */
@@ -34,6 +37,7 @@ enum reader_tell_kind {
 	READER_NAMED,   /* a ref of PACKED: the name follows */
 	READER_PATH,    /* a changed path follows; behind it a NUL and a link's target may */
 	READER_OBJECT,  /* its bytes follow */
+	READER_FILE,    /* struct history_file and a path follow */
 };
 
 struct reader_tell {

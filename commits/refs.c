@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define HEX_BYTES ((size_t)2 * OBJECT_ID_BYTES)
-
 static int parse_digit(char digit)
 {
 	if (digit >= '0' && digit <= '9')
@@ -13,12 +11,13 @@ static int parse_digit(char digit)
 	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-static bool parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES])
+bool refs_parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES])
 {
 	for (size_t i = 0; i < OBJECT_ID_BYTES; i++) {
-		const int high = parse_digit(text[2 * i]), low = parse_digit(text[2 * i + 1]);
+		const int high = parse_digit(text[2 * i]);
+		const int low = high < 0 ? -1 : parse_digit(text[2 * i + 1]);
 
-		if (high < 0 || low < 0)
+		if (low < 0)
 			return false;
 		ret[i] = (uint8_t)(16 * high + low);
 	}
@@ -65,7 +64,7 @@ int refs_parse(const char *text, size_t size, uint8_t ret[OBJECT_ID_BYTES])
 		size--;
 	if (size == (size_t)64) /* SHA-256 */
 		return -ENOTSUP;
-	return size == HEX_BYTES && parse_id(text, ret) ? 0 : -EBADMSG;
+	return size == HEX_BYTES && refs_parse_id(text, ret) ? 0 : -EBADMSG;
 }
 
 bool refs_next(char **at, char *end, const char **ret_name, uint8_t ret_id[OBJECT_ID_BYTES])
@@ -79,7 +78,7 @@ bool refs_next(char **at, char *end, const char **ret_name, uint8_t ret_id[OBJEC
 		*newline = '\0';
 		*at = newline + 1;
 		if ((size_t)(newline - line) <= HEX_BYTES + 1 || line[HEX_BYTES] != ' ' ||
-		    !parse_id(line, ret_id) || !refs_is_name(line + HEX_BYTES + 1))
+		    !refs_parse_id(line, ret_id) || !refs_is_name(line + HEX_BYTES + 1))
 			continue;
 		*ret_name = line + HEX_BYTES + 1;
 		return true;

@@ -11,12 +11,18 @@
 
 #include "library.h"
 
+/* The digits of an id. */
+#define HEX_BYTES ((size_t)2 * OBJECT_ID_BYTES)
+
 /* A larger packed-refs is refused. */
 #define REFS_PACKED_MAX ((size_t)64 << 20)
 
 /* Return whether git accepts the text as a ref's name, as git-check-ref-format(1) says, and it is a
  * branch or a tag. */
 bool refs_is_name(const char *name);
+
+/* Parse the digits that a text begins with. It ends with a NUL, or has as many bytes. */
+bool refs_parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES]);
 
 /* Parse the content of a loose ref or of HEAD. 0; -ENOTSUP: it names another ref, or its id is not
  * a SHA-1; -EBADMSG. */

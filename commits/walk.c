@@ -12,19 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "refs.h"
 #include "tree_names.h"
-
-/* People make no merge of more parents. */
-#define PARENTS_MAX 64
 
 /* Nested directories; each takes a stack frame. */
 #define DEPTH_MAX 512
-
-struct commit {
-	uint8_t tree[OBJECT_ID_BYTES];
-	uint8_t parents[PARENTS_MAX][OBJECT_ID_BYTES];
-	size_t parent_count;
-};
 
 /* --- sets of ids ------------------------------------------------------------------------------ */
 
@@ -113,13 +105,6 @@ static int bring_object(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
 
 /* --- what a commit says ----------------------------------------------------------------------- */
 
-static int parse_digit(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
 /* Parse "WORD ID" and a newline at *at, and move on. */
 static bool parse_line(const char **at, const char *word, uint8_t ret[OBJECT_ID_BYTES])
 {
@@ -129,17 +114,9 @@ static bool parse_line(const char **at, const char *word, uint8_t ret[OBJECT_ID_
 	if (strncmp(text, word, size) != 0 || text[size] != ' ')
 		return false;
 	text += size + 1;
-	for (size_t i = 0; i < OBJECT_ID_BYTES; i++, text += 2) {
-		const int high = parse_digit(text[0]);
-		const int low = high < 0 ? -1 : parse_digit(text[1]);
-
-		if (low < 0)
-			return false;
-		ret[i] = (uint8_t)(16 * high + low);
-	}
-	if (*text != '\n')
+	if (!refs_parse_id(text, ret) || text[HEX_BYTES] != '\n')
 		return false;
-	*at = text + 1;
+	*at = text + HEX_BYTES + 1;
 	return true;
 }
 
@@ -159,10 +136,10 @@ static int parse_commit(const struct object *object, struct commit *ret)
 	return strncmp(at, "author ", 7) == 0 ? 0 : -EBADMSG;
 }
 
-static int read_commit(const struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
-		       struct object *ret_object, struct commit *ret)
+int walk_read_commit(const struct objects *objects, const uint8_t id[OBJECT_ID_BYTES],
+		     struct object *ret_object, struct commit *ret)
 {
-	int error = objects_read(walk->objects, id, ret_object);
+	int error = objects_read(objects, id, ret_object);
 
 	if (error)
 		return error;
@@ -368,7 +345,8 @@ static int compare_commit(struct walk *walk, const struct commit *commit)
 
 	for (size_t i = 0; i < commit->parent_count; i++) {
 		struct object object;
-		const int error = read_commit(walk, commit->parents[i], &object, &parents[i]);
+		const int error =
+			walk_read_commit(walk->objects, commit->parents[i], &object, &parents[i]);
 
 		if (error)
 			return error;
@@ -385,7 +363,7 @@ static int look_at_commit(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 {
 	static struct commit commit;
 	struct object object;
-	int error = read_commit(walk, id, &object, &commit);
+	int error = walk_read_commit(walk->objects, id, &object, &commit);
 
 	if (error)
 		return error;

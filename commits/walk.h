@@ -16,6 +16,15 @@
  * sandbox's repository does not bound them. */
 #define WALK_BYTES_MAX ((uint64_t)512 << 20)
 
+/* People make no merge of more parents. */
+#define PARENTS_MAX 64
+
+struct commit {
+	uint8_t tree[OBJECT_ID_BYTES];
+	uint8_t parents[PARENTS_MAX][OBJECT_ID_BYTES];
+	size_t parent_count;
+};
+
 struct walk {
 	const struct objects *objects;
 	void *context;
@@ -40,5 +49,9 @@ struct walk {
  * damaged, or git would refuse it; -E2BIG, -EFBIG: there is too much of it; -ENOTSUP: the ref names
  * no commit; -ENAMETOOLONG; -ENOMEM; another -errno. */
 int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES]);
+
+/* Read a commit and its object, which the caller frees. 0 or -errno, as of walk_run(). */
+int walk_read_commit(const struct objects *objects, const uint8_t id[OBJECT_ID_BYTES],
+		     struct object *ret_object, struct commit *ret);
 
 #endif

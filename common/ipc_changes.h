@@ -36,6 +36,9 @@ enum changes_flag {
 	CHANGES_FROM_CHECKPOINT = 4, /* DIFF: since the checkpoint `number`, not against the host */
 	CHANGES_TEXT_HELD = 8,       /* as TEXT, only of what is held back */
 	CHANGES_IGNORED_TOO = 16,    /* ignored files that git does not track, too */
+	CHANGES_BRANCHES = 32,       /* commits move the host's branches (branches/branches.h) */
+	/* A broker needs the digest of a preview for them. */
+	CHANGES_CONSENTED = CHANGES_HELD_TOO | CHANGES_BRANCHES,
 };
 
 /* A pattern of gitignore(5) among the chosen paths begins so, which no path does: they are

@@ -12,6 +12,7 @@
 
 #include "base.h"
 #include "beneath.h"
+#include "branches/branches.h"
 #include "commits.h"
 #include "common/changes.h"
 #include "common/fd.h"
@@ -47,8 +48,12 @@ static int keep_one(void *context, const struct difference *difference)
 	if (fate == COMMITS_DATA)
 		return 0;
 	base = base_check(&gathering->job->directories, difference);
-	if (base == BASE_UNTOUCHED || left_out(gathering->job, difference))
+	if (base == BASE_UNTOUCHED)
 		return 0;
+	if (left_out(gathering->job, difference)) {
+		branches_note_left(gathering->job, difference->path);
+		return 0;
+	}
 	item = old = items_add(&gathering->items, difference->path);
 	if (item && difference->kind == CHANGE_RENAMED) {
 		old = items_add(&gathering->olds, difference->old_path);
@@ -197,6 +202,14 @@ static int enter_taken(struct gathering *gathering)
 
 /* --- commits ---------------------------------------------------------------------------------- */
 
+static bool item_stays(void *context, const char *path)
+{
+	const struct gathering *gathering = context;
+	const size_t number = find_item(gathering, path, strlen(path));
+
+	return number < gathering->items.count && gathering->fates[number] != FATE_TAKEN;
+}
+
 /* Decide on every ref, and fetch what the taken ones need. */
 static int choose_refs(struct gathering *gathering)
 {
@@ -206,11 +219,13 @@ static int choose_refs(struct gathering *gathering)
 	int error = 0;
 
 	for (size_t i = 0; i < commits_count() && !error; i++) {
+		branches_follow(i, item_stays, gathering);
 		commits_show(i, &difference, text);
 		gathering->ref_flags[i] = difference.flags;
 		job->done.held += (difference.flags & CHANGE_IS_HELD) != 0;
+		job->done.conflicts += (difference.flags & CHANGE_IS_CONFLICT) != 0;
 		gathering->ref_fates[i] = FATE_LEFT;
-		if ((difference.flags & CHANGE_IS_GITS) ||
+		if ((difference.flags & (CHANGE_IS_GITS | CHANGE_IS_CONFLICT)) ||
 		    ((difference.flags & CHANGE_IS_HELD) && !(job->ask->flags & CHANGES_HELD_TOO)))
 			continue;
 		gathering->ref_fates[i] = FATE_TAKEN;
@@ -219,7 +234,8 @@ static int choose_refs(struct gathering *gathering)
 	return error;
 }
 
-/* Numbers of entries that are no item's: the refs', then the objects', then directories. */
+/* Numbers of entries that are no item's: the refs', then the objects', then those of the files that
+ * go along with branches, then directories. */
 static size_t number_of_ref(const struct gathering *gathering, size_t ref)
 {
 	return gathering->items.count + ref;
@@ -280,7 +296,7 @@ static int enter_file(struct gathering *gathering, const char *path, const struc
 	if (!entry)
 		return -ENOMEM;
 	files_side(old, &entry->from);
-	entry->to.mode = S_IFREG | mode;
+	entry->to.mode = S_IFREG | (old->st_mode ? old->st_mode & 0777 : mode);
 	entry->changed = old->st_ctim;
 	entry->is_linked = old->st_nlink > 1;
 	entry->change = number;
@@ -318,6 +334,13 @@ static int enter_commits(struct gathering *gathering)
 		commits_show(i, &difference, text);
 		error = enter_file(gathering, difference.path, &difference.old, 0644,
 				   number_of_ref(gathering, i));
+	}
+	for (size_t i = 0; i < branches_file_count() && !error; i++) {
+		const struct branches_file *file = branches_file(i);
+
+		if (gathering->ref_fates[file->ref] == FATE_TAKEN)
+			error = enter_file(gathering, file->path, &file->old, 0644,
+					   number_of_object(gathering, commits_object_count() + i));
 	}
 	return error;
 }
@@ -396,6 +419,12 @@ static int source_open(const void *context, const struct journal_entry *entry)
 {
 	const struct gathering *gathering = context;
 
+	if (entry->change >= number_of_object(gathering, commits_object_count())) {
+		const struct branches_file *file = branches_file(
+			entry->change - number_of_object(gathering, commits_object_count()));
+
+		return commits_open_bytes(file->bytes, file->size);
+	}
 	if (entry->change >= number_of_object(gathering, 0))
 		return commits_open_object(entry->change - number_of_object(gathering, 0));
 	if (entry->change >= number_of_ref(gathering, 0))
@@ -409,6 +438,17 @@ static int source_link(const void *context, const struct journal_entry *entry,
 	const struct gathering *gathering = context;
 
 	return tree_link(&gathering->job->directories, show_entry(context, entry), false, ret);
+}
+
+static int settle_refs(const void *context)
+{
+	const struct gathering *gathering = context;
+	int error = 0;
+
+	for (size_t i = 0; i < commits_count() && !error; i++)
+		error = gathering->ref_fates[i] == FATE_TAKEN ? branches_settle(gathering->job, i)
+							      : 0;
+	return error;
 }
 
 /* The flags of the item or ref that an entry is of; NULL: of an object or a directory for one. */
@@ -478,7 +518,7 @@ static int tell_items(struct gathering *gathering)
 static int run_apply(struct gathering *gathering)
 {
 	struct job *job = gathering->job;
-	const struct apply_source source = { gathering, source_open, source_link };
+	const struct apply_source source = { gathering, source_open, source_link, settle_refs };
 	struct apply_run run = {
 		.directories = &job->directories,
 		.source = &source,

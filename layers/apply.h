@@ -19,6 +19,8 @@ struct apply_source {
 	int (*open)(const void *context, const struct journal_entry *entry);
 	/* Read a link's target, terminated. Its length or -errno. */
 	int (*link)(const void *context, const struct journal_entry *entry, char ret[IPC_PATH_MAX]);
+	/* Check what the swapped files may not contradict. 0 or -errno, and all goes back. */
+	int (*settle)(const void *context);
 };
 
 struct apply_run {

@@ -182,6 +182,8 @@ int apply_run(struct apply_run *run)
 		run->step = CHANGES_STEP_WRITE;
 		error = apply_swap(run);
 	}
+	if (error == 0 && run->source->settle)
+		error = run->source->settle(run->source->context);
 	if (error == 0)
 		error = commit_run(run);
 	if (error) {

@@ -13,6 +13,7 @@
 #include "apply.h"
 #include "common/fd.h"
 #include "files.h"
+#include "gitpath.h"
 
 /* The places of an entry's two files. */
 struct place {
@@ -320,7 +321,10 @@ int apply_back(struct apply_run *run)
 {
 	reopen_directories(run);
 	for (size_t i = run->journal.count; i-- > 0;) {
-		const int error = back_entry(run, &run->journal.entries[i]);
+		/* The host has gone on from a ref that stays: its objects stay too. */
+		const int error = run->conflicts && gitpath_is_object(run->journal.entries[i].path)
+					  ? 0
+					  : back_entry(run, &run->journal.entries[i]);
 
 		if (error && error != -ESTALE)
 			return error;

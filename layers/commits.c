@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "beneath.h"
+#include "branches/branches.h"
 #include "commits/library.h"
 #include "commits/reader.h"
 #include "commits/refs.h"
@@ -25,9 +26,6 @@
 #define GIT ".git/"
 #define GIT_SIZE (sizeof(GIT) - 1)
 #define REFS GIT "refs/"
-#define OURS GIT "refs/msp/"
-
-#define MODE_REF (S_IFREG | 0644U)
 
 static struct commits state = { .requests = -1, .answers = -1, .spool = -1 };
 
@@ -209,17 +207,6 @@ static int read_ref(const char *path, uint32_t source, uint8_t ret[OBJECT_ID_BYT
 	return commits_ask(&ask, keep_id, ret, NULL);
 }
 
-/* Write the name that a ref gets: its branch, tag or HEAD. False: the path would be too long. */
-static bool place_ref(const struct job *job, const char *name, char ret[IPC_PATH_MAX])
-{
-	const char *shown = strncmp(name, "refs/heads/", 11) == 0 ? name + 11
-			    : strncmp(name, "refs/", 5) == 0      ? name + 5
-								  : name;
-	const int size = snprintf(ret, IPC_PATH_MAX, OURS "%s/%s", job->ask->name, shown);
-
-	return size > 0 && size < IPC_PATH_MAX;
-}
-
 static bool is_hosts_already(const struct job *job, const char *path,
 			     const uint8_t id[OBJECT_ID_BYTES], struct stat *ret_old)
 {
@@ -237,8 +224,8 @@ static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJ
 	struct commits_ref *ref;
 	struct stat old = { 0 };
 
-	if (!place_ref(job, name, path) || !job_is_chosen(job, path) ||
-	    is_hosts_already(job, path, id, &old))
+	if (!branches_place(job, name, path) || !job_is_chosen(job, path) ||
+	    branches_has(job, name, id) || is_hosts_already(job, path, id, &old))
 		return 0;
 	if (state.ref_count == COMMITS_REFS_MAX)
 		return -E2BIG;
@@ -380,8 +367,11 @@ int commits_find(struct job *job)
 		error = add_changed(job, &state.changes[i]);
 	if (state.ref_count > 0)
 		qsort(state.refs, state.ref_count, sizeof(*state.refs), compare_refs);
-	for (size_t i = 0; i < state.ref_count && !error; i++)
+	for (size_t i = 0; i < state.ref_count && !error; i++) {
 		error = look_into(job, &state.refs[i]);
+		if (!error)
+			error = branches_judge(job, i);
+	}
 	return error;
 }
 
@@ -400,5 +390,6 @@ void commits_end(void)
 	free(state.packed);
 	free(state.refs);
 	free(state.objects);
+	branches_end();
 	state = (struct commits){ .requests = -1, .answers = -1, .spool = -1 };
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Commits of the sandbox's repository, on their way to the host's. A ref of the sandbox becomes
- * `.git/refs/msp/SANDBOX/NAME`, and every object that it needs and the host lacks becomes a loose
- * object there. The host's own refs, its index and its configuration stay as they are.
+ * `.git/refs/msp/SANDBOX/NAME`, or a branch of the host (branches/branches.h), and every object
+ * that it needs and the host lacks becomes a loose object there. The configuration stays as it is.
  * docs/decisions/0046-consent.md
  */
 #ifndef LAYERS_COMMITS_H
@@ -33,8 +33,8 @@ int commits_find(struct job *job);
 /* Return how many refs there are, in the order of their paths. */
 size_t commits_count(void);
 
-/* Show a ref as a difference: CHANGE_IS_COMMITS and, where it is so, HELD or GITS. `ret_text`:
- * what it brings, for people. */
+/* Show a ref as a difference: CHANGE_IS_COMMITS and, where it is so, HELD, GITS or CONFLICT.
+ * `ret_text`: what it brings, for people. */
 void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_MAX]);
 
 /* Add the refs to what somebody agrees to. */
@@ -50,7 +50,8 @@ void commits_object_path(size_t number, char ret[IPC_PATH_MAX]);
 /* Return the permissions of a new directory in the host's .git: those that .git itself has. */
 uint32_t commits_directory_mode(void);
 
-/* Open the content of a fetched object, or of a ref: a memfd, or -errno. */
+/* Open the content of a file, a fetched object, or of a ref: a memfd, or -errno. */
+int commits_open_bytes(const void *bytes, size_t size);
 int commits_open_object(size_t number);
 int commits_open_ref(size_t number);
 

@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "branches/branches.h"
 #include "commits/library.h"
+#include "commits/refs.h"
 #include "commits/walk.h"
 #include "commits_state.h"
 #include "common/changes.h"
@@ -18,8 +20,6 @@
 #include "heap/grow.h"
 
 #define MODE_REF (S_IFREG | 0644U)
-#define HEX_BYTES ((size_t)2 * OBJECT_ID_BYTES)
-#define SHORT_DIGITS 12
 
 /* "commit 134217728" and a NUL. */
 #define HEAD_MAX 32
@@ -30,57 +30,9 @@
 /* All objects of one apply, compressed; they are in memory. */
 #define SPOOL_MAX ((off_t)WALK_BYTES_MAX)
 
-static void write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1])
-{
-	for (size_t i = 0; i < OBJECT_ID_BYTES; i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", id[i]);
-}
-
 size_t commits_count(void)
 {
 	return commits_state()->ref_count;
-}
-
-static const char *refusal_of(int error)
-{
-	switch (error) {
-	case -ENOENT:
-		return "an object is missing";
-	case -EBADMSG:
-		return "an object is damaged, or git would refuse it";
-	case -E2BIG:
-		return "more than 512 MiB, 200,000 objects or 32 MiB of changed paths";
-	case -EFBIG:
-	case -ENAMETOOLONG:
-		return "an object or a path is too large";
-	case -ENOTSUP:
-		return "it names no commit";
-	default:
-		return "they cannot be read";
-	}
-}
-
-static void describe_ref(const struct commits_ref *ref, char ret[IPC_PATH_MAX])
-{
-	char id[HEX_BYTES + 1];
-	int used;
-
-	write_id(ref->id, id);
-	used = snprintf(ret, IPC_PATH_MAX, "%.*s", SHORT_DIGITS, id);
-	if (ref->error) {
-		(void)snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ": %s",
-			       refusal_of(ref->error));
-		return;
-	}
-	used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ", %u new commit%s", ref->commits,
-			 ref->commits == 1 ? "" : "s");
-	if (ref->held == 0)
-		return;
-	used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ", which change %s",
-			 ref->named_size ? ref->named : "files");
-	if (ref->unnamed > 0)
-		(void)snprintf(ret + used, IPC_PATH_MAX - (size_t)used, " and %u more",
-			       ref->unnamed);
 }
 
 void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_MAX])
@@ -90,13 +42,13 @@ void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_
 	memset(ret, 0, sizeof(*ret));
 	ret->kind = ref->old.st_mode ? CHANGE_MODIFIED : CHANGE_ADDED;
 	ret->flags = CHANGE_IS_COMMITS | (ref->error ? CHANGE_IS_GITS : 0) |
-		     (ref->held > 0 ? CHANGE_IS_HELD : 0);
+		     (ref->refusal ? CHANGE_IS_CONFLICT : 0) | (ref->held > 0 ? CHANGE_IS_HELD : 0);
 	(void)snprintf(ret->path, sizeof(ret->path), "%s", ref->path);
 	ret->old = ref->old;
 	ret->now.st_mode = MODE_REF;
 	ret->now.st_size = HEX_BYTES + 1;
 	ret->layer = ret->old_layer = -1;
-	describe_ref(ref, ret_text);
+	branches_describe(ref, ret_text);
 }
 
 void commits_add_to_digest(const struct job_directories *directories, struct digest *digest)
@@ -237,7 +189,7 @@ void commits_object_path(size_t number, char ret[IPC_PATH_MAX])
 {
 	char id[HEX_BYTES + 1];
 
-	write_id(commits_state()->objects[number].id, id);
+	branches_write_id(commits_state()->objects[number].id, id);
 	(void)snprintf(ret, IPC_PATH_MAX, ".git/objects/%.2s/%s", id, id + 2);
 }
 
@@ -248,7 +200,7 @@ uint32_t commits_directory_mode(void)
 
 /* --- their content ---------------------------------------------------------------------------- */
 
-static int open_bytes(const void *bytes, size_t size)
+int commits_open_bytes(const void *bytes, size_t size)
 {
 	int file = memfd_create("content", MFD_CLOEXEC);
 	int error = file < 0 ? -errno : fd_write_all(file, bytes, size);
@@ -267,7 +219,7 @@ int commits_open_object(size_t number)
 	if (!bytes)
 		return -ENOMEM;
 	if (pread(commits_state()->spool, bytes, object->size, object->at) == (ssize_t)object->size)
-		file = open_bytes(bytes, object->size);
+		file = commits_open_bytes(bytes, object->size);
 	free(bytes);
 	return file;
 }
@@ -276,7 +228,7 @@ int commits_open_ref(size_t number)
 {
 	char text[HEX_BYTES + 2];
 
-	write_id(commits_state()->refs[number].id, text);
+	branches_write_id(commits_state()->refs[number].id, text);
 	text[HEX_BYTES] = '\n';
-	return open_bytes(text, HEX_BYTES + 1);
+	return commits_open_bytes(text, HEX_BYTES + 1);
 }

@@ -28,8 +28,10 @@ struct commits_packed {
 struct commits_ref {
 	char *path; /* on the host, relative to the workspace */
 	uint8_t id[OBJECT_ID_BYTES];
-	struct stat old; /* st_mode 0: there is none */
-	int error;       /* -errno: it cannot be taken over */
+	struct stat old;     /* st_mode 0: there is none */
+	int error;           /* -errno: it cannot be taken over */
+	const char *refusal; /* the reason why a branch cannot move; else NULL */
+	bool is_checked_out; /* the branch, on the host */
 	uint32_t commits;
 	uint32_t held; /* host-executed files that its commits change */
 	uint32_t unnamed;

@@ -115,6 +115,7 @@ static int tell_refs(struct telling *telling)
 	for (size_t i = 0; i < commits_count() && !error; i++) {
 		commits_show(i, &difference, text);
 		job->done.held += (difference.flags & CHANGE_IS_HELD) != 0;
+		job->done.conflicts += (difference.flags & CHANGE_IS_CONFLICT) != 0;
 		job->done.total++;
 		if (!is_on_page(job))
 			continue;

@@ -36,3 +36,14 @@ bool gitpath_is_data(const char *path)
 	}
 	return false;
 }
+
+bool gitpath_is_object(const char *path)
+{
+	return strncmp(path, ".git/objects/", 13) == 0;
+}
+
+bool gitpath_is_last(const char *path)
+{
+	return strcmp(path, ".git/index") == 0 || strncmp(path, ".git/logs/", 10) == 0 ||
+	       strncmp(path, ".git/refs/heads/", 16) == 0;
+}

@@ -17,4 +17,10 @@ size_t gitpath_repository(const char *path);
  * commits say what of it matters. */
 bool gitpath_is_data(const char *path);
 
+/* Is this path one of an object of the workspace's repository? */
+bool gitpath_is_object(const char *path);
+
+/* Is this path one of those that name objects, and so are swapped behind all others? */
+bool gitpath_is_last(const char *path);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "journal.h"
+#include "gitpath.h"
 #include "heap/grow.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ static int order_of(const struct journal_entry *entry)
 {
 	if (S_ISDIR(entry->from.mode) && S_ISDIR(entry->to.mode))
 		return 0;
-	return entry->to.mode == 0 ? 1 : 2;
+	return entry->to.mode == 0 ? 1 : gitpath_is_last(entry->path) ? 3 : 2;
 }
 
 /* The bytes of a directory's path are the beginning of those of what is in it. */

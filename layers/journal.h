@@ -76,7 +76,7 @@ int journal_check_path(const char *path);
 struct journal_entry *journal_add(struct journal *journal, const char *path);
 
 /* Directories that stay first; then what goes, contents before directories; then what comes,
- * directories before contents. */
+ * directories before contents; and what names git's objects last. */
 void journal_sort(struct journal *journal);
 
 /* The entries go; the rest is as it was. */

@@ -10,6 +10,7 @@
 
 #include "apply.h"
 #include "beneath.h"
+#include "branches/branches.h"
 #include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
@@ -40,7 +41,8 @@ static bool has_content(const struct job_directories *directories, const char *p
 		fd >= 0 && (uint64_t)status.st_size == side->size && files_copy(fd, -1, hash) == 0;
 
 	fd_close(&fd);
-	return is_read && memcmp(hash, side->hash, sizeof(hash)) == 0;
+	return (is_read && memcmp(hash, side->hash, sizeof(hash)) == 0) ||
+	       (strcmp(path, ".git/index") == 0 && branches_has_index(directories, side));
 }
 
 static bool has_text(const struct job_directories *directories, const char *path,
@@ -214,7 +216,7 @@ static bool has_rest(const struct undoing *undoing)
 static int run_undo(struct undoing *undoing)
 {
 	struct job *job = undoing->job;
-	const struct apply_source source = { undoing, source_open, source_link };
+	const struct apply_source source = { undoing, source_open, source_link, NULL };
 	struct apply_run run = {
 		.directories = &job->directories,
 		.source = &source,

@@ -30,6 +30,7 @@ struct apply_options {
 	uint32_t conflict; /* enum changes_conflict */
 	bool is_preview;
 	bool is_held;
+	bool is_branch; /* commits move branches */
 	bool is_json;
 	struct chosen_options chosen;
 };
@@ -50,6 +51,15 @@ static const char *set_conflict(void *member, const char *value)
 	       "or 'host' (this machine's stays, and the rest is applied)";
 }
 
+static const char *set_commits(void *member, const char *value)
+{
+	*(bool *)member = strcmp(value, "branch") == 0;
+	if (*(bool *)member || strcmp(value, "refs") == 0)
+		return NULL;
+	return "'refs' (they arrive as refs/msp/SANDBOX/BRANCH) or 'branch' (this machine's "
+	       "branches move to them)";
+}
+
 #define ROW(option, value, setter, member, text)                                                   \
 	{                                                                                          \
 		.name = (option), .argument = (value), .set = (setter),                            \
@@ -62,6 +72,9 @@ static const struct option_row apply_rows[] = {
 	ROW("conflict", "refuse|sandbox|host", set_conflict, conflict,
 	    "where this machine's file has changed too: 'refuse' (the default): apply nothing; "
 	    "'sandbox': the sandbox's wins; 'host': this machine's stays, and the rest is applied"),
+	ROW("commits", "refs|branch", set_commits, is_branch,
+	    "'refs' (the default): commits arrive as refs/msp/SANDBOX/BRANCH; 'branch': this "
+	    "machine's branches move to them, by a fast-forward or not at all"),
 	ROW("held", NULL, option_set_flag, is_held, "apply what is held back too, and do not ask"),
 	ROW("json", NULL, option_set_flag, is_json, "print one JSON object, and do not ask"),
 	CHOSEN_ROWS(struct apply_options, chosen),
@@ -84,10 +97,11 @@ static const char apply_help[] =
 	"policy adds; and links that lead out of the project. In a terminal it is\n"
 	"shown, and applied if you say so; else it is left out and named. Set-ID bits\n"
 	"and capabilities never go along; devices, sockets and FIFOs are never applied.\n"
-	"Commits arrive as refs/msp/SANDBOX/BRANCH; nothing else of a .git does. Files\n"
-	"that the directory's .gitignore and .mspignore ignore and git does not track\n"
-	"stay in the sandbox, unless --ignored or a PATH in what is ignored asks for\n"
-	"them.\n"
+	"Commits arrive as refs/msp/SANDBOX/BRANCH, or with --commits=branch on this\n"
+	"machine's branches; a branch that is checked out takes index and files along.\n"
+	"Nothing else of a .git arrives, and no hook is run. Files that the directory's \n"
+	".gitignore and .mspignore ignore and git does not track stay in the sandbox,\n"
+	"unless --ignored or a PATH in what is ignored asks for them.\n"
 	"\n"
 	"A file is in conflict when this machine's is no longer what the sandbox's was\n"
 	"made from. SANDBOX is the name, the id, or the first four or more characters of\n"
@@ -142,8 +156,9 @@ struct work {
 	struct question question;
 	struct held held[HELD_KIND_COUNT];
 	struct json_output json;
-	bool is_bound; /* the question says what is expected */
-	bool is_unmet; /* one of the paths has no change */
+	bool is_bound;  /* the question says what is expected */
+	bool is_unmet;  /* one of the paths has no change */
+	uint32_t stuck; /* branches that cannot move */
 };
 
 /* The use of one answer's records. */
@@ -187,6 +202,12 @@ static void say_rest(const struct telling *telling, const struct change *change)
 						: "");
 }
 
+/* Is it a branch that cannot move? */
+static bool is_stuck(uint32_t flags)
+{
+	return (flags & CHANGE_IS_COMMITS) && (flags & CHANGE_IS_CONFLICT);
+}
+
 static void on_change(void *context, const struct change *change)
 {
 	struct telling *telling = context;
@@ -207,6 +228,7 @@ static void on_change(void *context, const struct change *change)
 		return;
 	}
 	telling->left_out++;
+	telling->work->stuck += is_stuck(flags);
 	telling->never +=
 		(flags & (CHANGE_IS_REFUSED | CHANGE_IS_UNREADABLE | CHANGE_IS_GITS)) != 0;
 	if (telling->says_rest)
@@ -230,6 +252,7 @@ static int ask_changes(struct work *work, uint32_t operation, uint32_t flags,
 static uint32_t wanted_flags(const struct work *work)
 {
 	return (work->options.is_held ? CHANGES_HELD_TOO : 0) |
+	       (work->options.is_branch ? CHANGES_BRANCHES : 0) |
 	       (work->options.chosen.is_ignored ? CHANGES_IGNORED_TOO : 0);
 }
 
@@ -353,6 +376,16 @@ static int finish_work(const struct work *work, const struct telling *telling, c
 	return check_output(telling->left_out > 0 || work->is_unmet ? CHOSEN_EXIT_PARTLY : 0);
 }
 
+static int explain_stuck(const struct work *work)
+{
+	const char *sandbox = work->question.words.sandbox;
+
+	log_line("nothing was applied: a branch cannot move, as its line says. 'msp apply %s .git' "
+		 "brings its commits alone, and 'git merge refs/msp/%s/BRANCH' takes them over",
+		 sandbox, sandbox);
+	return CHOSEN_EXIT_PARTLY;
+}
+
 static int apply_shown(struct work *work)
 {
 	const bool can_ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
@@ -363,6 +396,8 @@ static int apply_shown(struct work *work)
 
 	if (code)
 		return code;
+	if (work->stuck > 0 && work->options.conflict == CONFLICT_REFUSE)
+		return explain_stuck(work);
 	if (conflicts > 0 && work->options.conflict == CONFLICT_REFUSE) {
 		log_line("nothing was applied: this machine's side of %u change%s is not what the "
 			 "sandbox began with. Choose PATHs, or --conflict=sandbox or host",
@@ -373,6 +408,8 @@ static int apply_shown(struct work *work)
 		code = ask_about_held(work, &flags);
 	if (!code)
 		code = ask_changes(work, CHANGES_APPLY, flags, &telling);
+	if (!code && work->stuck > 0 && telling.done == 0)
+		return explain_stuck(work); /* its files would not all be there */
 	return code ? code : finish_work(work, &telling, "applied");
 }
 

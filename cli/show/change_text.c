@@ -66,6 +66,8 @@ void change_print_line(const struct change *change)
 
 	if (said & (CHANGE_LEADS_OUT | CHANGE_IS_TOOL))
 		said &= ~(uint32_t)CHANGE_IS_HELD; /* for another reason */
+	if (said & CHANGE_IS_COMMITS)
+		said &= ~(uint32_t)CHANGE_IS_CONFLICT; /* its text says more */
 	(void)printf("%c  ", change_kind_letter(change->is.kind));
 	if (change->is.kind == CHANGE_RENAMED) {
 		quote_print(change->old_path, change->is.old_path_size);

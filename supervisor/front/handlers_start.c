@@ -207,7 +207,7 @@ static enum refusal find_alone(struct target *target, char detail[IPC_LIST_MAX])
 static bool may_change_host(const struct ipc_changes_start *from, uint32_t apply)
 {
 	static const uint8_t none[IPC_DIGEST_BYTES];
-	const bool needs_word = apply == PLAN_APPLY_ASK || (from->flags & CHANGES_HELD_TOO);
+	const bool needs_word = apply == PLAN_APPLY_ASK || (from->flags & CHANGES_CONSENTED);
 
 	return apply != PLAN_APPLY_PERSON && from->operation == CHANGES_APPLY &&
 	       (!needs_word || memcmp(from->expected, none, sizeof(none)) != 0);

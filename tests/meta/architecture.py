@@ -16,7 +16,7 @@ LINES_REVIEWED = 300
 PARTS = {  # the folders of a row
     "msp-child-init": ("child-init",), "msp-supervisor": ("supervisor",), "msp-audit": ("audit",),
     "msp-store": ("store",), "both stewards": ("steward",), "msp-layers": ("layers",),
-    "the reader of repositories": ("commits",),
+    "the reader of repositories": ("commits",), "the branches that follow commits": ("branches",),
     "the preparer of foreign files": ("foreign",), "the rules of ignored files": ("ignored",), "msp-file": ("file",), "msp-scope": ("scope",),
     "msp-broker": ("broker",), "msp-policy": ("policy",), "msp, path opener": ("cli",),
     "shared by all": ("common",), "shared by frontends": ("frontend",),
@@ -98,7 +98,7 @@ class Reading(unittest.TestCase):
 
     def test_every_folder_has_a_row(self):
         self.assertEqual(set(self.rows), set(PARTS))
-        self.assertEqual(set(FOLDERS), {"common", "frontend", "commits", "foreign", "ignored", *tree.PROCESS_FOLDERS})
+        self.assertEqual(set(FOLDERS), {"common", "frontend", "branches", "commits", "foreign", "ignored", *tree.PROCESS_FOLDERS})
 
     def test_the_figures_are_those_of_the_tree(self):
         for name, (lines, read, reviewed, _) in self.rows.items():

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The refs of the host that a sandbox's commits become: `refs/msp/SANDBOX/NAME`, or, asked for with
+ * CHANGES_BRANCHES, the host's own branches. A branch moves by a fast-forward only. If it is
+ * checked out, the index follows it, and the work tree must. docs/decisions/0046-consent.md
+ */
+#ifndef BRANCHES_BRANCHES_H
+#define BRANCHES_BRANCHES_H
+
+#include "commits/refs.h"
+#include "layers/commits_state.h"
+#include "layers/journal.h"
+
+/* Write the host's name, in the workspace, of a ref of the sandbox. False: it would be too long. */
+bool branches_place(const struct job *job, const char *name, char ret[IPC_PATH_MAX]);
+
+/* Read a branch of the host, `name` as in refs/heads/main. 0, -ENOENT or another -errno. */
+int branches_read(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES]);
+
+/* Return whether the host's branch or tag of that name has this commit already. */
+bool branches_has(const struct job *job, const char *name, const uint8_t id[OBJECT_ID_BYTES]);
+
+/* Judge a found ref: set its `refusal` if it is a branch that cannot move, and else prepare the
+ * files that go along. 0 or -errno, if no other ref can be judged either. */
+int branches_judge(const struct job *job, size_t number);
+
+/* Remember a changed path that is left out of the apply without being an item of it. */
+void branches_note_left(const struct job *job, const char *path);
+
+/* Refuse a checked-out branch if the work tree would not follow it: `stays` returns whether a
+ * changed path is not applied. */
+void branches_follow(size_t number, bool (*stays)(void *context, const char *path), void *context);
+
+/* A file that goes along with a branch: the index, or a log of the branch's values. */
+struct branches_file {
+	size_t ref;
+	char *path; /* in the workspace */
+	struct stat old;
+	uint8_t *bytes;
+	size_t size;
+};
+
+size_t branches_file_count(void);
+const struct branches_file *branches_file(size_t number);
+
+/* Check a ref whose files have been swapped in: 0; -ESTALE: git works on the branch, or the host
+ * has checked out another one. */
+int branches_settle(const struct job *job, size_t number);
+
+/* Return whether the host's index has the entries of an index that msp wrote. git may have noted
+ * the times of files in it since. */
+bool branches_has_index(const struct job_directories *directories, const struct journal_side *side);
+
+/* Write the digits of an id, terminated. */
+void branches_write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1]);
+
+/* Say for people what a ref brings, or why it brings nothing. */
+void branches_describe(const struct commits_ref *ref, char ret[IPC_PATH_MAX]);
+
+void branches_end(void);
+
+#endif
