@@ -119,24 +119,6 @@ static int find_command(const char *word, struct background *ret)
 	return found == 1 ? 0 : refuse_word(word, found);
 }
 
-/* Become the account whose commands are meant. 0, or the exit code after a line. */
-static int become_account(const struct one_options *options)
-{
-	struct config config = CONFIG_UNREAD;
-	char text[LAUNCH_TEXT_MAX];
-	int code;
-
-	config.given = options->config;
-	if (launch_standard_fds() < 0) {
-		log_line("/dev/null cannot be opened");
-		return MSP_EXIT_SOFTWARE;
-	}
-	if (launch_drop_root(options->run_as, &config, &code, text) == 0)
-		return 0;
-	log_line("%s", text);
-	return code;
-}
-
 /* Parse the words, and become the account. True: the words are ids, at least one. */
 static bool begin_command(const struct command *command, int argc, char *argv[],
 			  struct one_options *options, struct command_words *words, int *ret_exit)
@@ -149,7 +131,7 @@ static bool begin_command(const struct command *command, int argc, char *argv[],
 		return false;
 	}
 	command_name_lines(command);
-	*ret_exit = become_account(options);
+	*ret_exit = launch_become_account(options->config, options->run_as);
 	return *ret_exit == 0;
 }
 

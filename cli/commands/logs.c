@@ -250,8 +250,6 @@ static int run_logs(const struct command *command, int argc, char *argv[])
 {
 	static struct logs_options options = { .attach.limits = LIMITS_UNSAID, .last = UINT64_MAX };
 	static struct command_words words = { .most = 1 };
-	struct config config = CONFIG_UNREAD;
-	char text[LAUNCH_TEXT_MAX];
 	int code;
 
 	if (!command_parse_words(command, argc, argv, &options, &words, &code))
@@ -261,15 +259,9 @@ static int run_logs(const struct command *command, int argc, char *argv[])
 	if (!command_check_sandbox(command, words.list[0], &code))
 		return code;
 	command_name_lines(command);
-	config.given = options.attach.config;
-	if (launch_standard_fds() < 0) {
-		log_line("/dev/null cannot be opened");
-		return MSP_EXIT_SOFTWARE;
-	}
-	if (launch_drop_root(options.attach.run_as, &config, &code, text) != 0) {
-		log_line("%s", text);
+	code = launch_become_account(options.attach.config, options.attach.run_as);
+	if (code)
 		return code;
-	}
 	options.attach.run_as = NULL; /* that account it is now */
 	return run_search(&options, words.list[0]);
 }

@@ -11,6 +11,7 @@
 
 #include "audit/sandbox_history.h"
 #include "background/note.h"
+#include "commands/ps_others.h"
 #include "common/fd.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
@@ -19,6 +20,7 @@
 #include "host/recent.h"
 #include "host/state_place.h"
 #include "launch/ask.h"
+#include "launch/launch.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
@@ -44,8 +46,10 @@ static const struct option_row rows[] = {
 };
 
 static const char help[] =
-	"Show the background commands of your sandboxes ('msp exec -d'), or of SANDBOX\n"
-	"only, the newest first. STATE is\n"
+	"Show the commands that run in persistent sandboxes, or in SANDBOX only, the\n"
+	"newest first: those of 'msp exec -d', which have an ID, and those of people and\n"
+	"MCP clients, as far as the audit log and the sandbox's history have them. STATE\n"
+	"is\n"
 	"  running  it runs\n"
 	"  exit N   it has ended with this code\n"
 	"  timeout, memory, ...  the limit that ended it; 'stopped' with its sandbox,\n"
@@ -106,6 +110,16 @@ static int resolve_word(struct listing *listing, char word[IPC_NAME_MAX])
 	return MSP_EXIT_USAGE;
 }
 
+static void add_command(struct listing *listing, const struct background *command)
+{
+	if (listing->count == listing->room) {
+		listing->room = listing->room ? 2 * listing->room : 16;
+		listing->commands =
+			memory_resize_array(listing->commands, listing->room, sizeof(*command));
+	}
+	listing->commands[listing->count++] = *command;
+}
+
 static void take_command(void *context, const struct background *command)
 {
 	struct listing *listing = context;
@@ -113,12 +127,15 @@ static void take_command(void *context, const struct background *command)
 	if ((command->state != BACKGROUND_RUNNING && !listing->options->has_ended) ||
 	    (listing->sandbox && strcmp(command->sandbox, listing->sandbox) != 0))
 		return;
-	if (listing->count == listing->room) {
-		listing->room = listing->room ? 2 * listing->room : 16;
-		listing->commands =
-			memory_resize_array(listing->commands, listing->room, sizeof(*command));
-	}
-	listing->commands[listing->count++] = *command;
+	add_command(listing, command);
+}
+
+static void take_other(void *context, const struct background *command)
+{
+	struct listing *listing = context;
+
+	if (!listing->sandbox || strcmp(command->sandbox, listing->sandbox) == 0)
+		add_command(listing, command);
 }
 
 static int compare_begin(const void *one, const void *other)
@@ -131,6 +148,22 @@ static int compare_begin(const void *one, const void *other)
 	return strcmp(a->id, b->id);
 }
 
+/* Find what runs without a keeper; it has no id, which is all that -q prints. */
+static void find_others(struct listing *listing)
+{
+	struct listing known = *listing;
+
+	if (everywhere.is_quiet)
+		return;
+	listing->commands = NULL;
+	listing->count = listing->room = 0;
+	for (size_t i = 0; i < known.count; i++)
+		add_command(listing, &known.commands[i]);
+	ps_find_others(listing->infos, listing->sandbox_count, known.commands, known.count,
+		       take_other, listing);
+	free(known.commands);
+}
+
 static void find_commands(struct listing *listing)
 {
 	char text[STATE_PLACE_TEXT_MAX];
@@ -139,6 +172,7 @@ static void find_commands(struct listing *listing)
 	if (sandboxes >= 0)
 		background_each(sandboxes, take_command, listing);
 	fd_close(&sandboxes);
+	find_others(listing);
 	if (listing->count > 0)
 		qsort(listing->commands, listing->count, sizeof(listing->commands[0]),
 		      compare_begin);
@@ -179,10 +213,15 @@ static void print_row(const struct listing *listing, const struct background *co
 	char figure[FIGURES_TEXT_MAX];
 
 	describe_state(command, state);
-	(void)printf("%-6s  %-*s  %-9s  %-10s  ", command->id, width,
+	(void)printf("%-6s  %-*s  %-9s  %-10s  ", command->id[0] ? command->id : "-", width,
 		     name[0] ? name : command->sandbox, state,
-		     figures_moment(command->note.begun_us / 1000000, now_s, figure));
-	sandbox_history_print(&command->note.command);
+		     command->note.begun_us > 0
+			     ? figures_moment(command->note.begun_us / 1000000, now_s, figure)
+			     : "?");
+	if (command->note.command.argv_size > 0)
+		sandbox_history_print(&command->note.command);
+	else
+		(void)putchar('?');
 	(void)putchar('\n');
 }
 
@@ -209,6 +248,10 @@ static void write_arguments(struct json_writer *json, const struct history_note 
 	const char *text = (const char *)command->text;
 	size_t size;
 
+	if (command->argv_size == 0) {
+		json_put_null(json, "argv");
+		return;
+	}
 	json_open_array(json, "argv");
 	for (size_t at = 0; at < command->argv_size; at += size + 1) {
 		size = strnlen(text + at, command->argv_size - at);
@@ -216,6 +259,8 @@ static void write_arguments(struct json_writer *json, const struct history_note 
 	}
 	json_close_array(json);
 	json_put_bool(json, "is_cut", text[command->argv_size - 1] != '\0');
+	if (command->code_size > 0)
+		json_put_string(json, "code", text + command->argv_size, command->code_size);
 }
 
 static void write_command(struct json_writer *json, const struct listing *listing,
@@ -227,13 +272,18 @@ static void write_command(struct json_writer *json, const struct listing *listin
 	const struct background_note *note = &command->note;
 
 	json_open_object(json, NULL);
-	json_put_text(json, "id", command->id);
+	if (command->id[0])
+		json_put_text(json, "id", command->id);
+	else
+		json_put_null(json, "id");
 	json_put_text(json, "sandbox", command->sandbox);
 	json_put_text(json, "name", sandbox_name(listing, command->sandbox));
 	json_put_text(json, "state", states[command->state]);
 	write_arguments(json, &note->command);
-	json_put_number(json, "begun_s", note->begun_us / 1000000);
-	json_put_number(json, "wall_ms", note->wall_ms);
+	if (note->begun_us > 0)
+		json_put_number(json, "begun_s", note->begun_us / 1000000);
+	if (note->wall_ms > 0)
+		json_put_number(json, "wall_ms", note->wall_ms);
 	if (command->state == BACKGROUND_ENDED) {
 		json_put_number(json, "ended_s", note->ended_us / 1000000);
 		json_put_number(json, "exit_code", note->exit_code);
@@ -284,14 +334,29 @@ static int show_listing(const struct listing *listing)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int run_ps(const struct command *command, int argc, char *argv[])
+/* Ask for the sandboxes; `word` becomes the id of the one that is meant, if it is not empty. 0, or
+ * the exit code after a line. */
+static int ask_sandboxes(struct listing *listing, char word[IPC_NAME_MAX])
 {
 	static const struct ask_handlers handlers = { .on_sandbox = on_sandbox };
-	static struct ps_options options = { .attach.limits = LIMITS_UNSAID };
 	static struct question question = { .kind = ASK_LIST, .is.list.is_everybody = 1 };
-	static struct command_words words = { .most = 1 };
-	static struct listing listing;
 	static struct asking asking;
+	int code = ask_begin(&asking, &listing->options->attach);
+
+	if (!code)
+		code = recent_resolve(word);
+	listing->is_beginning = sandbox_search_begin(&listing->search, word);
+	if (!code)
+		code = ask(&asking, &question, &handlers, listing);
+	code = ask_end(&asking, code);
+	return !code && word[0] ? resolve_word(listing, word) : code;
+}
+
+static int run_ps(const struct command *command, int argc, char *argv[])
+{
+	static struct ps_options options = { .attach.limits = LIMITS_UNSAID };
+	static struct command_words words = { .most = 1 };
+	static struct listing listing = { .options = &options };
 	char word[IPC_NAME_MAX] = "";
 	int shown;
 	int code;
@@ -300,22 +365,16 @@ static int run_ps(const struct command *command, int argc, char *argv[])
 	    (words.count > 0 && !command_check_sandbox(command, words.list[0], &code)))
 		return code;
 	command_name_lines(command);
-	listing.options = &options;
-	code = ask_begin(&asking, &options.attach);
-	if (!code && words.count > 0) {
+	if (words.count > 0)
 		format_text(word, sizeof(word), "%s", words.list[0]);
-		code = recent_resolve(word);
-		listing.is_beginning = sandbox_search_begin(&listing.search, word);
-	}
-	if (!code)
-		code = ask(&asking, &question, &handlers, &listing);
-	code = ask_end(&asking, code);
-	if (!code && words.count > 0)
-		code = resolve_word(&listing, word);
-	if (code && words.count > 0)
+	/* Ids alone are in the files, also while the service is full. */
+	code = everywhere.is_quiet && !options.is_json && !word[0]
+		       ? launch_become_account(options.attach.config, options.attach.run_as)
+		       : ask_sandboxes(&listing, word);
+	if (code && word[0])
 		return code;
 	/* Without an answer only the names of sandboxes are missing. */
-	listing.sandbox = words.count > 0 ? word : NULL;
+	listing.sandbox = word[0] ? word : NULL;
 	find_commands(&listing);
 	shown = show_listing(&listing);
 	return code ? code : shown;

@@ -228,6 +228,23 @@ int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
 	return -1;
 }
 
+int launch_become_account(const char *given, const char *run_as)
+{
+	struct config config = CONFIG_UNREAD;
+	char text[LAUNCH_TEXT_MAX];
+	int code;
+
+	config.given = given;
+	if (launch_standard_fds() < 0) {
+		log_line("/dev/null cannot be opened");
+		return MSP_EXIT_SOFTWARE;
+	}
+	if (launch_drop_root(run_as, &config, &code, text) == 0)
+		return 0;
+	log_line("%s", text);
+	return code;
+}
+
 void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MAX])
 {
 	char what[CGROUP_TEXT_MAX];

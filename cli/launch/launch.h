@@ -74,6 +74,10 @@ const char *launch_choose_account(const char *run_as, struct config *config);
 int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
 		     char text[LAUNCH_TEXT_MAX]);
 
+/* Do that for a command that needs no supervisor; `given` is --config or NULL. 0, or the exit code
+ * after a line. */
+int launch_become_account(const char *given, const char *run_as);
+
 /* Why there is none, and what was tried. */
 struct no_cgroup {
 	struct cgroup_state state;

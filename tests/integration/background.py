@@ -275,6 +275,53 @@ class Ends(Case):
         self.msp("destroy", "box")
 
 
+class Others(Case):
+    """Commands without a keeper."""
+
+    def others(self, *words):
+        return [one for one in json.loads(self.msp("ps", "--json", *words).stdout)["commands"]
+                if one["id"] is None]
+
+    def foreground(self, sandbox, *words):
+        process = self.open("exec", *support.limits(), *self.OPTIONS, sandbox, "--", *words)
+        self.assertTrue(support.wait_until(lambda: any(
+            one["argv"] == list(words) for one in self.others()), SECONDS))
+        return process
+
+    def test_a_foreground_command(self):
+        made = self.sandbox("--name=box")
+        process = self.foreground("box", "sleep", "1000")
+        (one,) = self.others("box")
+        self.assertEqual((one["sandbox"], one["name"], one["state"]), (made, "box", "running"))
+        self.assertRegex(self.msp("ps").stdout, r"\n-       box +running +[^\n]*  sleep 1000\n")
+        self.assertEqual(self.msp("ps", "-q").stdout, "")
+        process.send_signal(signal.SIGTERM)
+        process.wait(SECONDS)
+        self.assertEqual(self.others(), [])
+
+    def test_a_killed_one(self):
+        self.sandbox("--name=box")
+        process = self.foreground("box", "sleep", "1000")
+        process.kill()
+        process.wait(SECONDS)
+        self.assertTrue(support.wait_until(lambda: self.others() == [], SECONDS))
+
+    def test_one_of_an_agent(self):
+        with support.Server() as agent:
+            agent.initialize()
+            agent.call("create_sandbox", name="box")
+            agent.call("run_command", sandbox="box", command="sleep 1000", yield_ms=0)
+            agent.call("run_code", sandbox="box", language="python", yield_ms=0,
+                       code="import time\n\ntime.sleep(1000)\n")
+            self.assertTrue(support.wait_until(lambda: all(
+                one["argv"] for one in self.others()), SECONDS))
+            self.assertRegex(self.msp("ps").stdout, r"box +running +[^\n]*sleep 1000")
+            self.assertRegex(self.msp("ps").stdout, r"box +running +[^\n]*code: import time")
+            self.assertEqual([one.get("code") for one in self.others()],
+                             ["import time\n\ntime.sleep(1000)\n", None])
+        self.msp("destroy", "box")
+
+
 class Logout(Case):
     def test_the_terminal_goes(self):
         self.sandbox("--name=box")
@@ -313,6 +360,26 @@ class Through(Case):
         self.assertEqual(len(set(ids)), 6)
         for i, one in enumerate(ids):
             self.assertEqual(msp("attach", one, code=i).stdout, f"{i}\n")
+
+    def test_beside_a_command_that_waits(self):
+        self.sandbox("--name=box")
+        one = self.start("box", "exec sleep 1000")
+        words = ("sh", "-c", "exec sleep 1000")
+        process = Others.foreground(self, "box", *words)
+        found = json.loads(self.msp("ps", "--json").stdout)["commands"]
+        self.assertEqual([(each["id"], each["argv"]) for each in found],
+                         [(None, list(words)), (one, list(words))])
+        os.rename(os.path.join(self.state, "audit"), os.path.join(self.state, "moved"))
+        found = json.loads(self.msp("ps", "--json").stdout)["commands"]
+        self.assertEqual([(each["id"], each["argv"]) for each in found],
+                         [(one, list(words)), (None, None)])
+        self.assertRegex(self.msp("ps").stdout, r"\n-       box +running +\? +\?\n")
+        os.rename(os.path.join(self.state, "moved"), os.path.join(self.state, "audit"))
+        process.terminate()
+        process.wait(SECONDS)
+        self.assertEqual(list(self.listed()), [one])
+
+    others = Others.others
 
     def test_the_service_stops(self):
         self.sandbox("--name=box")
@@ -360,8 +427,7 @@ class Through(Case):
         for text, error in told:
             self.assertTrue(text or "already serves 64 clients" in error, error)
         self.assertIn(len(ids), range(32, 65))
-        running = self.msp("ps", "-q", code=None)  # names are not to be had while it is full
-        self.assertEqual(set(running.stdout.split()), set(ids))
+        self.assertEqual(set(self.msp("ps", "-q").stdout.split()), set(ids))
         msp("kill", *ids, timeout=SECONDS * 2)
         self.assertEqual(self.listed(), {})
         self.assertEqual(set(self.listed("--ended", "box1")),
