@@ -138,6 +138,25 @@ if SMALL:
                 place.good("exec", "box", "--", "rm", "big")
             self.assert_all_well()
 
+        def test_a_background_command_fills_it(self):
+            """Its output gives way, its result stays, and the sandbox goes on."""
+            place = self.place
+            place.create()
+            place.sh("echo 1 > a")
+            one = place.good("exec", "-d", "-q", "box", "--", "sh", "-c",
+                             "head -c 3000000 /dev/zero; echo; echo last >&2; exit 3").strip()
+            self.assertEqual(place.msp("wait", one).returncode, 3)
+            shown = place.msp("attach", one)
+            self.assertEqual(shown.returncode, 3)
+            self.assertRegex(shown.stderr, "of the output were dropped here\n(last\n)?")
+            with self.config("audit: optional\n"):
+                self.fill()
+                self.fails("exec", "-d", "box", "--", "true", says=NO_SPACE)
+                os.unlink(os.path.join(SMALL, "fill"))
+            ended = json.loads(place.good("ps", "--json", "--ended"))["commands"]
+            self.assertEqual([each["id"] for each in ended], [one])
+            self.assert_all_well()
+
     class Project(Inside):
         def make_place(self):
             return Place(project=os.path.join(SMALL, "project"))
@@ -178,6 +197,9 @@ class Room(unittest.TestCase):
 
     def test_state_that_a_workload_fills(self):
         self.inside("State.test_a_workload_fills_it")
+
+    def test_state_that_a_background_command_fills(self):
+        self.inside("State.test_a_background_command_fills_it")
 
     def test_project(self):
         self.inside("Project.test_full")
