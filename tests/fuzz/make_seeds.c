@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "background/note.h"
 #include "common/fd.h"
 #include "common/history.h"
 #include "common/ipc_all.h"
@@ -79,6 +80,20 @@ static void write_messages(void)
 	}
 }
 
+/* A background command that has ended, with words that would harm a terminal. */
+static void write_background(const struct history_note *command)
+{
+	static struct background_note note = { .magic = BACKGROUND_MAGIC,
+					       .version = BACKGROUND_VERSION,
+					       .has_ended = 1,
+					       .exit_code = 3,
+					       .lines_size = 4,
+					       .lines = "end\n" };
+
+	note.command = *command;
+	write_seed("background", "ended", &note, sizeof(note));
+}
+
 /* A command with a code, and one that is cut off and would harm a terminal. */
 static void write_history(void)
 {
@@ -95,6 +110,7 @@ static void write_history(void)
 	for (size_t i = 0; i < HISTORY_TEXT_MAX; i++)
 		notes[1].text[i] = (uint8_t)harm[i % (sizeof(harm) - 1)];
 	write_seed("sandbox_history", "two", notes, sizeof(notes));
+	write_background(&notes[1]);
 }
 
 int main(int argc, char **argv)
