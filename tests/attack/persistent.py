@@ -106,6 +106,23 @@ exit 9
         self.assertEqual(control.returncode, 0)
         self.assertEqual(os.stat(path).st_size, len(after) + len("x\n"))
 
+    def test_nobody_inside_reaches_a_background_command(self):
+        """Nor what it has written, nor how it ended. The control is the one above."""
+        one = msp("exec", "-d", self.id, "--", "echo", "foreseen-word").stdout.strip()
+        msp("wait", one)
+        folder = os.path.join(self.state, "sandboxes", self.id, "commands", one)
+        for name in ("note", "output.0"):
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                before = file.read()
+            self.assertIn(b"foreseen-word", before)
+            look = self.LOOK.replace("history.old", one).replace("history", name)
+            msp("exec", self.id, "--", "sh", "-c", look, "sh", path, code=9)
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), before)
+            control = subprocess.run(["sh", "-c", look, "sh", path], check=False)
+            self.assertEqual(control.returncode, 0)
+
 
 class Held(Case):
     """T18: names that the host executes by itself, by every way to make one."""
