@@ -78,6 +78,8 @@ class Case(PersistentCase):
         """Start `msp VERB WORDS` without waiting for it."""
         process = subprocess.Popen([support.MSP, verb, *words], stdin=subprocess.DEVNULL, text=True,
                                    **keywords)
+        for stream in filter(None, (process.stdout, process.stderr)):
+            self.addCleanup(stream.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
@@ -246,6 +248,13 @@ class Ends(Case):
 
     def test_a_signal_to_the_keeper(self):
         os.kill(self.keeper, signal.SIGTERM)
+        self.wait(self.one, 143)
+        self.assert_nothing_runs()
+
+    def test_kill_of_one_that_is_stopped(self):
+        os.kill(self.keeper, signal.SIGSTOP)
+        self.assertIn(self.one, self.listed())
+        msp("kill", self.one, timeout=SECONDS)
         self.wait(self.one, 143)
         self.assert_nothing_runs()
 
