@@ -116,4 +116,11 @@ enum msp_exit {
 	MSP_EXIT_SIGNAL_BASE = 128,
 };
 
+/* The user's name and email for commits, each in a record that begins with its mark, where the
+ * paths are that git names (workspace_open). No path of a workspace begins so. */
+#define GIT_USER_MAX 256
+#define GIT_USER_NAME_MARK "/\nname="
+#define GIT_USER_EMAIL_MARK "/\nemail="
+#define GIT_USER_RECORD_MAX (GIT_USER_MAX + 16)
+
 #endif

@@ -20,6 +20,7 @@
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
+#include "identity.h"
 #include "layers/base.h"
 #include "layers/beneath.h"
 #include "layers/files.h"
@@ -405,6 +406,8 @@ int job_prepare(struct job *job)
 		error = search_workspace(&preparing);
 	if (!error && job->done.applied > 0)
 		error = note_copies(job, began_us);
+	if (!error)
+		error = identity_write(job);
 	job->done.error = (uint32_t)-error;
 	if (error || !may_use(job->directories.host, ".", W_OK))
 		job->done.step = CHANGES_STEP_WRITE;

@@ -13,7 +13,8 @@ struct reader {
 	const char *at, *end;
 	char section[NAME_MAX_BYTES]; /* without its subsection */
 	char key[NAME_MAX_BYTES];
-	char *value; /* room for the whole text */
+	char *subsection; /* room for the whole text */
+	char *value;      /* room for the whole text */
 };
 
 /* Keys of any section (git-config(1), and those of hooks, filters and tools). */
@@ -76,6 +77,10 @@ static const struct {
 
 static enum git_key kind_of(const char *section, const char *key)
 {
+	if (strcmp(section, "user") == 0 && strcmp(key, "name") == 0)
+		return GIT_KEY_NAME;
+	if (strcmp(section, "user") == 0 && strcmp(key, "email") == 0)
+		return GIT_KEY_EMAIL;
 	if ((strcmp(section, "include") == 0 || strcmp(section, "includeif") == 0) &&
 	    strcmp(key, "path") == 0)
 		return GIT_KEY_INCLUDE;
@@ -127,16 +132,22 @@ static void read_name(struct reader *reader, char ret[NAME_MAX_BYTES])
 static void read_section(struct reader *reader)
 {
 	bool is_quoted = false;
+	size_t used = 0;
 
 	read_name(reader, reader->section);
 	for (; reader->at < reader->end && *reader->at != '\n'; reader->at++) {
-		if (*reader->at == '"')
+		if (*reader->at == '"') {
 			is_quoted = !is_quoted;
-		else if (*reader->at == '\\' && reader->at + 1 < reader->end)
+			continue;
+		}
+		if (*reader->at == '\\' && reader->at + 1 < reader->end)
 			reader->at++;
 		else if (*reader->at == ']' && !is_quoted)
 			break;
+		if (is_quoted && *reader->at != '\0')
+			reader->subsection[used++] = *reader->at;
 	}
+	reader->subsection[used] = '\0';
 	if (is_at(reader, ']'))
 		reader->at++;
 }
@@ -195,10 +206,16 @@ static void read_value(struct reader *reader)
 
 bool git_config_read(const char *text, size_t size, git_config_found found, void *context)
 {
-	struct reader reader = { .at = text, .end = text + size, .value = malloc(size + 1) };
+	struct reader reader = { .at = text,
+				 .end = text + size,
+				 .subsection = calloc(size + 1, 1),
+				 .value = malloc(size + 1) };
 
-	if (!reader.value)
+	if (!reader.value || !reader.subsection) {
+		free(reader.subsection);
+		free(reader.value);
 		return false;
+	}
 	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
 		reader.at += 3;
 	for (skip_space(&reader); reader.at < reader.end; skip_space(&reader)) {
@@ -213,11 +230,13 @@ bool git_config_read(const char *text, size_t size, git_config_found found, void
 		if (reader.key[0] && is_at(&reader, '=')) {
 			reader.at++;
 			read_value(&reader);
-			found(context, kind_of(reader.section, reader.key), reader.value);
+			found(context, kind_of(reader.section, reader.key), reader.subsection,
+			      reader.value);
 		} else {
 			skip_line(&reader);
 		}
 	}
+	free(reader.subsection);
 	free(reader.value);
 	return true;
 }
@@ -267,7 +286,7 @@ bool git_config_paths(enum git_key kind, const char *value, git_config_path foun
 	char *copy, *rest;
 	bool is_first = true;
 
-	if (kind == GIT_KEY_DATA || kind == GIT_KEY_WORKTREE)
+	if (kind == GIT_KEY_DATA || kind >= GIT_KEY_WORKTREE)
 		return true;
 	find_whole(kind, value, found, context);
 	if (!is_command(kind) && kind != GIT_KEY_OTHER)

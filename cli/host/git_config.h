@@ -18,11 +18,15 @@ enum git_key {
 	GIT_KEY_HOOKS,      /* a directory of hooks */
 	GIT_KEY_ATTRIBUTES, /* a file that says which filters run */
 	GIT_KEY_INCLUDE,    /* another configuration file */
-	GIT_KEY_WORKTREE    /* the folder of a submodule's files */
+	GIT_KEY_WORKTREE,   /* the folder of a submodule's files */
+	GIT_KEY_NAME,       /* the user's, for commits */
+	GIT_KEY_EMAIL       /* likewise */
 };
 
-/* `value` is without quotes and escapes. All texts are valid during the call alone. */
-typedef void (*git_config_found)(void *context, enum git_key kind, const char *value);
+/* `value` is without quotes and escapes, and so is `subsection`: the condition of an include, or
+ * empty. All texts are valid during the call alone. */
+typedef void (*git_config_found)(void *context, enum git_key kind, const char *subsection,
+				 const char *value);
 
 /* Read a file's text. A line that git would refuse is left out, and the next one read. False: for
  * want of memory nothing was. */

@@ -21,6 +21,7 @@
 #include "common/fd.h"
 #include "common/limits.h"
 #include "host/git_config.h"
+#include "host/git_user.h"
 #include "show/format.h"
 
 /* Bytes of a file, and of a list. A repository with 200 submodules has 400 names of files, 30 kB,
@@ -311,17 +312,21 @@ static void include_file(struct named *named, const char *value)
 		add_to(named, &named->files, whole);
 }
 
-static void find_include(void *context, enum git_key kind, const char *value)
+static void find_include(void *context, enum git_key kind, const char *subsection,
+			 const char *value)
 {
+	(void)subsection; /* each condition counts as true */
 	if (kind == GIT_KEY_INCLUDE)
 		include_file(context, value);
 }
 
-static void find_worktree(void *context, enum git_key kind, const char *value)
+static void find_worktree(void *context, enum git_key kind, const char *subsection,
+			  const char *value)
 {
 	struct named *named = context;
 	char own[PATH_MAX], whole[PATH_MAX];
 
+	(void)subsection;
 	directory_of(named->file, own);
 	if (kind != GIT_KEY_WORKTREE || !join_paths(whole, own, value))
 		return;
@@ -331,10 +336,11 @@ static void find_worktree(void *context, enum git_key kind, const char *value)
 		named->own[0] = '\0';
 }
 
-static void find_paths(void *context, enum git_key kind, const char *value)
+static void find_paths(void *context, enum git_key kind, const char *subsection, const char *value)
 {
 	struct named *named = context;
 
+	(void)subsection;
 	named->kind = kind;
 	named->is_lost |= !git_config_paths(kind, value, try_path, named);
 }
@@ -509,6 +515,17 @@ static void find_users(struct named *named)
 		add_file(named, files[i] ? "/" : NULL, files[i] ? files[i] : "");
 }
 
+/* The user's name and email follow the paths: see git_user.h. */
+static void add_user(struct named *named)
+{
+	char record[GIT_USER_RECORD_MAX];
+
+	for (int i = 0; i < GIT_USER_COUNT; i++) {
+		if (git_user_record(named->workspace, i, record))
+			add_to(named, &named->paths, record);
+	}
+}
+
 int git_named_open(const char *workspace)
 {
 	struct named named = { .workspace = workspace };
@@ -524,6 +541,7 @@ int git_named_open(const char *workspace)
 		named.is_lost = false;
 		add_to(&named, &named.paths, workspace);
 	}
+	add_user(&named);
 	fd = named.is_lost ? -ENOMEM
 			   : fd_sealed_from_bytes("named", named.paths.bytes, named.paths.size);
 	free(named.paths.bytes);

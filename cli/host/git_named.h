@@ -12,6 +12,7 @@
  * sealed file with absolute paths that may lead into the workspace, a NUL after each, as the
  * configuration has them: links in them are not followed, files need not exist. The workspace
  * itself stands for all of it: where there is too much to read, and where hooks lie in its root.
+ * Behind them are the records of git_user.h.
  * A descriptor or -errno.
  */
 int git_named_open(const char *workspace);

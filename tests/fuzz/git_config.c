@@ -20,10 +20,10 @@ static void check_path(void *context, const char *path)
 	must(strcmp(path, current) == 0 || strpbrk(path, " \t\r\n'\"`;|&()<>{}=:,") == NULL);
 }
 
-static void check_value(void *context, enum git_key kind, const char *value)
+static void check_value(void *context, enum git_key kind, const char *subsection, const char *value)
 {
 	(void)context;
-	must(strlen(value) <= whole);
+	must(strlen(value) <= whole && strlen(subsection) <= whole);
 	current = value;
 	must(git_config_paths(kind, value, check_path, NULL));
 }

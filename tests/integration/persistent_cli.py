@@ -58,8 +58,8 @@ class Persistent(unittest.TestCase):
         self.assertRegex(result.stderr, rf"\Amsp: {words[0]}: [^\n]+\n\Z")
         self.assertRegex(result.stderr, says)
 
-    def create(self, *options):
-        made = self.good("create", *options).rstrip("\n")
+    def create(self, *options, **keywords):
+        made = self.good("create", *options, **keywords).rstrip("\n")
         self.made.append(made)
         return made
 
@@ -298,7 +298,8 @@ class Changes(Persistent):
         self.git("init", "-q")
         self.git("add", "-A")
         self.git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "first")
-        self.sandbox = self.create("--workspace", self.folder)
+        nobody = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+        self.sandbox = self.create("--workspace", self.folder, env=nobody)
 
     def git(self, *words, folder=None, **keywords):
         return subprocess.run(["git", *words], cwd=folder or self.folder, check=True,
@@ -348,6 +349,43 @@ class Changes(Persistent):
         sandbox = self.create("--workspace", self.folder)
         self.assertEqual(self.exec(sandbox, f"echo x >> a.txt; git commit -qam x; {author}"),
                          "Own <own@example.org>\n")
+
+    def test_a_commit_has_the_users_name(self):
+        """The user's own, as git has it for this project; whatever the sandbox sets goes before."""
+        author = "git log -1 --format='%an <%ae>'"
+        home = tempfile.mkdtemp()
+        self.addCleanup(remove_folder, home)
+        texts = {
+            ".gitconfig": '[user]\n\tname = "Jane \\"J\\" Doe"\n[include]\n\tpath = more\n'
+                          f'[includeIf "gitdir:{self.folder}/"]\n\tpath = here\n'
+                          '[includeIf "gitdir:/elsewhere/"]\n\tpath = elsewhere\n',
+            "more": "[user]\n\temail = jane@example.org\n[core]\n\thooksPath = /x\n",
+            "here": "[user]\n\temail = jane@work.example\n",
+            "elsewhere": "[user]\n\tname = Other\n"}
+        for name, text in texts.items():
+            with open(os.path.join(home, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        environment = {**os.environ, "HOME": home}
+        expected = [self.git("config", f"user.{key}", env=environment).strip()
+                    for key in ("name", "email")]
+        self.assertEqual(expected, ['Jane "J" Doe', "jane@work.example"])
+        sandbox = self.create("--workspace", self.folder, env=environment)
+        self.assertEqual(self.exec(sandbox, f"echo x >> a.txt; git commit -qam x; {author}; "
+                                            "git config core.hooksPath", code=1),
+                         "{} <{}>\n".format(*expected))
+        self.assertEqual(self.exec(sandbox, "git config --global user.name Agent; "
+                                            f"git commit -q --allow-empty -m y; {author}"),
+                         "Agent <jane@work.example>\n")
+        self.assertEqual(self.good("diff", sandbox, "--name-only").split("\n")[0], "a.txt")
+        # A value that would be more than one line, and a condition that git alone can tell.
+        for text, shown in ((".gitconfig", '[user]\nname = "a\\nb"\nemail = e@x\n'),
+                            (".gitconfig", '[user]\nname = n\nemail = e@x\n'
+                                           '[includeIf "onbranch:x"]\npath = elsewhere\n')):
+            with open(os.path.join(home, text), "w", encoding="utf-8") as file:
+                file.write(shown)
+            sandbox = self.create("--workspace", self.folder, env=environment)
+            self.assertEqual(self.exec(sandbox, f"git commit -q --allow-empty -m z; {author}"),
+                             "msp sandbox <e@x>\n")
 
     @unittest.skipUnless(has_patches(), "another libgit2")
     def test_git_apply_takes_the_patch(self):

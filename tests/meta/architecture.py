@@ -17,7 +17,7 @@ PARTS = {  # the folders of a row
     "msp-child-init": ("child-init",), "msp-supervisor": ("supervisor",), "msp-audit": ("audit",),
     "msp-store": ("store",), "both stewards": ("steward",), "msp-layers": ("layers",),
     "the reader of repositories": ("commits",), "the branches that follow commits": ("branches",),
-    "the preparer of foreign files": ("foreign",), "the rules of ignored files": ("ignored",), "msp-file": ("file",), "msp-scope": ("scope",),
+    "the preparer of new sandboxes": ("foreign",), "the rules of ignored files": ("ignored",), "msp-file": ("file",), "msp-scope": ("scope",),
     "msp-broker": ("broker",), "msp-policy": ("policy",), "msp, path opener": ("cli",),
     "shared by all": ("common",), "shared by frontends": ("frontend",),
 }

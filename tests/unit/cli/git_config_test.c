@@ -7,11 +7,12 @@
 
 static char told[4096];
 
-static void note_value(void *context, enum git_key kind, const char *value)
+static void note_value(void *context, enum git_key kind, const char *subsection, const char *value)
 {
 	const size_t used = strlen(told);
 
 	(void)context;
+	(void)subsection;
 	(void)snprintf(told + used, sizeof(told) - used, "%d<%s>", (int)kind, value);
 }
 
