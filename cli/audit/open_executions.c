@@ -65,7 +65,7 @@ static void drop_ended(struct open_executions *open, const struct said *said)
 bool open_executions_take(void *context, const char *line, size_t size)
 {
 	struct open_executions *open = context;
-	struct said said;
+	struct said said = { .one = { .pid = 0 } };
 
 	if (!audit_value_find(line, size, "event", &said.event))
 		return true;
