@@ -46,6 +46,10 @@ void file_job_answer(struct file_job *job, const struct buffer *text, bool is_er
 	struct call *call = job->waiting.call;
 	struct buffer ended = { 0 };
 
+	if (is_error && job->rules->failed_text) {
+		job->rules->failed_text(job, text);
+		return;
+	}
 	if (is_error && job->is_read) {
 		buffer_append(&ended, text->bytes, text->size);
 		buffer_append(&ended, "", 1);

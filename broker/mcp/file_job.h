@@ -23,6 +23,9 @@ struct file_job_rules {
 	/* Handle a problem; `rest` has the bytes behind the answer. Answers the call. NULL: the
 	 * call fails with the path and the problem's text. */
 	void (*failed)(struct file_job *job);
+	/* Take every failure that is left, as the text for the call, which goes on. NULL: the call
+	 * fails with it. */
+	void (*failed_text)(struct file_job *job, const struct buffer *text);
 	/* Free the structure around the job; the call is over. */
 	void (*free)(struct file_job *job);
 };

@@ -13,6 +13,7 @@
 #include "heap/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/changes_job.h"
+#include "mcp/sandbox_search.h"
 #include "mcp/sandboxes.h"
 #include "mcp/subscriptions.h"
 

@@ -8,6 +8,7 @@
 #include "common/ipc_execution.h"
 #include "heap/memory.h"
 #include "io/text.h"
+#include "mcp/sandbox_search.h"
 #include "mcp/sandboxes.h"
 
 /* An order that waits while the supervisor looks up its sandbox. */

@@ -10,6 +10,7 @@
 #include "executions/share.h"
 #include "heap/memory.h"
 #include "io/text.h"
+#include "mcp/sandbox_search.h"
 
 /* Bytes of a name. */
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"

@@ -8,7 +8,7 @@
 #ifndef BROKER_MCP_SANDBOXES_H
 #define BROKER_MCP_SANDBOXES_H
 
-#include "common/ipc_persistent.h"
+#include "common/limits.h"
 #include "mcp/errand.h"
 #include "mcp/host.h"
 
@@ -18,6 +18,8 @@ _Static_assert(IPC_ID_MAX == SANDBOX_ID_CHARS + 1, "one form of an id");
 /* Bound of the sandboxes known for all principals, who share it (share.h): beyond its share, a
  * principal's least recently described ones are forgotten. */
 #define SANDBOXES_KNOWN_MAX 1024U
+
+struct ipc_sandbox_info;
 
 struct known_sandbox {
 	struct known_sandbox *next; /* the one described before it */
@@ -57,24 +59,5 @@ const struct known_sandbox *sandboxes_next(const struct host *host, uint32_t pri
 
 /* Take the checked value of `sandbox`, which is never empty. False: the call has failed. */
 bool sandboxes_take(struct call *call, const struct json_value *value, char ret[IPC_NAME_MAX]);
-
-/* --- lookup ----------------------------------------------------------------------------------- */
-
-/* A call that asks the supervisor for a sandbox by id or name. Embedded in the tool's state of the
- * call. */
-struct sandbox_search {
-	struct errand errand; /* first; free for the next request after the lookup */
-	void (*found)(struct sandbox_search *search);
-	char wanted[IPC_NAME_MAX];
-	bool is_found;
-	struct ipc_sandbox_info info; /* the sandbox that was found */
-};
-
-/* Look up `search->wanted`, then call `search->found`; the caller sets both. If there is no such
- * sandbox, the call fails with the supervisor's text for an unknown one. `rules` as for
- * errand_begin(); during the lookup their `answered` is sandbox_search_take(). */
-void sandbox_search_begin(struct sandbox_search *search, struct call *call,
-			  const struct errand_rules *rules);
-void sandbox_search_take(struct errand *errand, const struct supervisor_answer *answer);
 
 #endif

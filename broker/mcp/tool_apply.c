@@ -21,6 +21,7 @@
 #include "mcp/changes_job.h"
 #include "mcp/params.h"
 #include "mcp/resource_diff.h"
+#include "mcp/sandbox_search.h"
 #include "mcp/tool_sandbox.h"
 
 enum apply_param {

@@ -11,5 +11,6 @@ extern const struct tool tool_read_sandbox_file;
 extern const struct tool tool_write_sandbox_file;
 extern const struct tool tool_patch_sandbox_files;
 extern const struct tool tool_list_sandbox_files;
+extern const struct tool tool_import_files;
 
 #endif

@@ -12,6 +12,7 @@
 #include "mcp/apply_texts.h"
 #include "mcp/changes_job.h"
 #include "mcp/params.h"
+#include "mcp/sandbox_search.h"
 #include "mcp/tool_sandbox.h"
 
 enum preview_param {

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import sys
+import threading
 import time
 import unittest
 
@@ -97,6 +98,68 @@ class Case(PersistentCase):
 
     def cp(self, *words, code=0, **keywords):
         return msp("cp", *words, code=code, **keywords)
+
+
+class Imports(Case):
+    """T23: an import brings files of the directory that was named, whatever its links become."""
+
+    def setUp(self):
+        super().setUp()
+        self.data = os.path.join(self.project, "data")
+        os.mkdir(self.data)
+        self.put("data/plain", "plain\n")
+
+    def bring(self, **arguments):
+        """What an import of `data` leaves in the sandbox."""
+        failed, text = self.call("import_files", **{"from": self.data, "to": "/tmp/in", **arguments})
+        self.assertFalse(failed, text)
+        return text, self.call("run_command", command="grep -r . /tmp/in; rm -r /tmp/in")[1]
+
+    def test_links_that_lead_out(self):
+        links = {"file": self.secret, "folder": os.path.dirname(self.secret),
+                 "up": "../../secret", "root": "/"}
+        for name, target in links.items():
+            os.symlink(target, os.path.join(self.data, name))
+        with open(os.path.join(self.data, "file"), encoding="ascii") as file:
+            self.assertEqual(file.read(), SECRET, "the control: the host's own eye follows")
+        for paths in ([], ["file"], ["folder/secret"], ["up"], ["root" + self.secret],
+                      ["plain", "file", "folder", "up"]):
+            text, found = self.bring(**({"paths": paths} if paths else {}))
+            self.assertNotIn(SECRET, text + found)
+            self.assertEqual("plain:plain" in found, not paths or "plain" in paths, found)
+
+    def test_a_file_that_becomes_a_link(self):
+        """It is a file for the list and, half of the time, a link for the reader."""
+        ended = threading.Event()
+        name = os.path.join(self.data, "swapped")
+        os.symlink(self.secret, name + ".link")
+
+        def swap():
+            while not ended.is_set():
+                with open(name + ".new", "w", encoding="ascii") as file:
+                    file.write("swapped\n")
+                os.rename(name + ".new", name)
+                os.symlink(self.secret, name + ".new")
+                os.rename(name + ".new", name)
+
+        swapper = threading.Thread(target=swap)
+        swapper.start()
+        try:
+            for _ in range(8):
+                text, found = self.bring(paths=["plain", "swapped"])
+                self.assertNotIn(SECRET, text + found)
+                self.assertIn("plain:plain", found)
+        finally:
+            ended.set()
+            swapper.join()
+
+    def test_directories_that_were_not_opened(self):
+        link = os.path.join(self.project, "out")
+        os.symlink(os.path.dirname(self.secret), link)
+        for source in (link, os.path.dirname(self.secret), self.state, self.data + "/../.."):
+            failed, text = self.call("import_files", **{"from": source})
+            self.assertTrue(failed, text)
+            self.assertRegex(text, "is refused: (it lies in none of|'..' is a part of it)")
 
 
 class Views(Case):

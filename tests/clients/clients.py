@@ -23,7 +23,7 @@ LEGACY, MODERN = "2025-11-25", "2026-07-28"
 TOOLS = {"run_command", "run_code", "read_output", "send_input", "kill_execution",
          "list_sandboxes", "create_sandbox", "destroy_sandbox", "checkpoint", "diff_changes",
          "preview_changes", "apply_changes", "read_sandbox_file", "write_sandbox_file",
-         "patch_sandbox_files", "list_sandbox_files", "explain_policy"}
+         "patch_sandbox_files", "list_sandbox_files", "import_files", "explain_policy"}
 HINTS = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 HANDLE = re.compile(r"\b([0-9abcdefghjkmnpqrstvwxyz]{26})-(\d+)\b")
 # The last line of a text says how an execution ended, or that it runs.

@@ -202,6 +202,7 @@ def add_cancelling(book):
 SAMPLES = {"run_command": {"command": "true"}, "run_code": {"language": "bash", "code": "true"},
            "checkpoint": {"sandbox": "x", "action": "list"},
            "write_sandbox_file": {"sandbox": "x", "path": "a", "content": "x"},
+           "import_files": {"sandbox": "x", "from": "/nosuch"},
            "patch_sandbox_files": {"sandbox": "x", "patch": "--- a\n+++ a\n@@\n-x\n"}}
 
 TYPED = {"string": ("7", "1.5", "true", "[]", "{}", '["a"]'),

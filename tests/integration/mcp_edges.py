@@ -328,6 +328,11 @@ WRONG = {
         ({"depth": 0}, INTEGER.format("depth", "0")),
         ({"depth": 10 ** 6}, INTEGER.format("depth", 10 ** 6)),
         ({"limit": -1}, INTEGER.format("limit", "-1")))),
+    "import_files": ({"sandbox": BOX, "from": "PROJECT"}, (
+        ({"from": "src"}, 'is "src", but must be an absolute path .* give its name in `paths`'),
+        ({"from": "/etc"}, "'/etc' is refused: it lies in none .*: name a directory in one"),
+        ({"paths": ["../x"]}, PATH.format(r"\.\./x")), ({"to": ""}, 'is "", but must be a directory'),
+        ({"to": "/etc/x"}, 'cannot be made in "/etc". Write to /workspace or /tmp'))),
     "explain_policy": ({"operation": "read /etc/passwd"}, (
         ({"operation": None}, NEEDED.format("operation")),
         ({"operation": ""}, 'is "", but an operation is one of: read PATH'),

@@ -24,7 +24,7 @@ TOOLS = {"run_command": (False, False), "run_code": (False, False), "read_output
          "apply_changes": (False, False),
          "read_sandbox_file": (True, True), "write_sandbox_file": (False, False),
          "patch_sandbox_files": (False, False), "list_sandbox_files": (True, True),
-         "explain_policy": (True, True)}
+         "import_files": (False, False), "explain_policy": (True, True)}
 DESTRUCTIVE = ("destroy_sandbox", "apply_changes")
 # Parameters that no text explains where the name, or run_command's row, says it.
 PLAIN = {"handle", "env", "args", "language", "stdin", "interactive", "yield_ms", "timeout_ms",
