@@ -296,10 +296,11 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 };
 
 /* Inits and helpers see the end of their channels too; none shall outlive its parent as a zombie
- * that somebody else would have to reap. Our own end kills what does not go by itself. */
+ * that somebody else would have to reap. Our own end kills what does not go by itself. The remover
+ * goes on without us: it has left our process group. */
 static void await_children(void)
 {
-	for (int i = 0; i < CHILDREN_END_MS && waitpid(-1, NULL, WNOHANG) >= 0; i++)
+	for (int i = 0; i < CHILDREN_END_MS && waitpid(0, NULL, WNOHANG) >= 0; i++)
 		(void)poll(NULL, 0, 1);
 }
 

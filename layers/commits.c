@@ -262,7 +262,6 @@ static int hear_packed(void *context, const struct reader_tell *tell, const uint
 		return 0;
 	if (state.packed_count == COMMITS_REFS_MAX)
 		return -E2BIG;
-	(void)context;
 	if (!state.packed)
 		state.packed = calloc(COMMITS_REFS_MAX, sizeof(*state.packed));
 	if (!state.packed || !(state.packed[state.packed_count].name = strdup((const char *)bytes)))

@@ -144,7 +144,6 @@ static int hear_object(void *context, const struct reader_tell *tell, const uint
 	uint8_t id[OBJECT_ID_BYTES];
 	int error;
 
-	(void)context;
 	if (tell->kind != READER_OBJECT || tell->count == 0 || tell->count >= OBJECT_TYPE_COUNT)
 		return -EPROTO;
 	error = library_hash(tell->count, bytes, tell->size, id);

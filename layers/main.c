@@ -26,6 +26,7 @@
 #include "confine.h"
 #include "gitdiff.h"
 #include "job.h"
+#include "remove.h"
 
 /* Most bytes of a list of paths. */
 #define LIST_BYTES_MAX (16 << 20)
@@ -56,7 +57,6 @@ static int handle_directory(void *context, struct channel_message *message)
 	struct job_directories *directories = &job.directories;
 	int directory = channel_take_fd(message, 0);
 
-	(void)context;
 	switch (ipc_body(message, layers_directory)->role) {
 	case LAYERS_HOST:
 		return set_once(&directories->host, directory);
@@ -97,7 +97,6 @@ static int handle_do(void *context, struct channel_message *message)
 	const struct ipc_layers_do *wanted = ipc_body(message, layers_do);
 	int error;
 
-	(void)context;
 	if (memcmp(wanted->schema, ipc_schema_hash, sizeof(ipc_schema_hash)) != 0) {
 		log_line("the supervisor is of another version");
 		return -EPROTO;
@@ -154,10 +153,14 @@ int main(void)
 	if (ask.flags & (CHANGES_TEXT | CHANGES_TEXT_HELD))
 		error = gitdiff_load();
 	job.confine_reader = confine_reader;
+	if (ask.operation == LAYERS_REMOVE)
+		error = remove_detach();
 	if (!error && (ask.operation == LAYERS_DIFF || ask.operation == LAYERS_PREVIEW ||
 		       ask.operation == LAYERS_APPLY))
 		error = commits_begin(&job);
 	confine_job(&job);
+	if (!error && ask.operation == LAYERS_REMOVE)
+		send_answer(&channel); /* the supervisor need not wait */
 	if (error) {
 		job.done.error = (uint32_t)-error;
 		job.done.step = CHANGES_STEP_OUTPUT;

@@ -7,18 +7,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "beneath.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
 #include "files.h"
 #include "job.h"
+
+/* The kernel's numbers, which the C library does not have: IOPRIO_WHO_PROCESS, and
+ * IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0). */
+#define IOPRIO_OF_PROCESS 1
+#define IOPRIO_IDLE (3 << 13)
 
 /* An action on a directory that was found in another. */
 typedef int (*directory_action)(int top, int directory, const char *name);
@@ -85,62 +94,65 @@ static int lift_up(int top, int directory, const char *name)
 	return error;
 }
 
-static int take_apart(int top, int directory, const char *name)
+/* Remove a directory; `action` takes those in it, and `top` is the way up for them. -1: itself. */
+static int remove_directory(int top, int parent, const char *name, directory_action action)
 {
 	int error;
 	int fd;
 
-	if (unlinkat(directory, name, AT_REMOVEDIR) == 0)
+	if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
 		return 0;
-	error = files_chmod(directory, name, 0700);
-	fd = error ? error : beneath_directory(directory, name);
+	error = files_chmod(parent, name, 0700);
+	fd = error ? error : beneath_directory(parent, name);
 	if (fd < 0)
 		return fd;
-	error = pass_again(top, fd, lift_up);
+	error = pass_again(top < 0 ? fd : top, fd, action);
 	fd_close(&fd);
-	if (error == 0 && unlinkat(directory, name, AT_REMOVEDIR) != 0)
-		error = -errno;
-	return error;
+	return error || unlinkat(parent, name, AT_REMOVEDIR) == 0 ? error : -errno;
 }
 
-int remove_contents(int directory)
+static int take_apart(int top, int directory, const char *name)
 {
-	int fd = beneath_directory(directory, "");
-	int error;
-
-	if (fd < 0)
-		return fd;
-	error = pass_again(fd, fd, take_apart);
-	fd_close(&fd);
-	return error;
+	return remove_directory(top, directory, name, lift_up);
 }
 
 int remove_tree(int parent, const char *name)
 {
-	int error;
-	int fd;
-
 	if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
 		return 0;
-	error = -errno;
-	if (!is_directory(parent, name))
-		return error;
-	error = files_chmod(parent, name, 0700);
-	fd = error ? error : files_open(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-	if (fd < 0)
-		return fd;
-	error = remove_contents(fd);
-	fd_close(&fd);
-	if (error == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0)
-		error = -errno;
-	return error;
+	return is_directory(parent, name) ? remove_directory(-1, parent, name, take_apart) : -errno;
+}
+
+static void end_at_once(int signal)
+{
+	_exit(0);
+}
+
+int remove_detach(void)
+{
+	/* Best effort: the machine has other work. */
+	(void)setpriority(PRIO_PROCESS, 0, PRIO_MAX);
+	(void)syscall(SYS_ioprio_set, IOPRIO_OF_PROCESS, 0, IOPRIO_IDLE);
+	/* The kernel keeps a signal without a handler from PID 1 of a namespace; the machine's
+	 * shutdown shall not wait for us. */
+	return setsid() >= 0 && prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0) == 0 &&
+			       signal(SIGTERM, end_at_once) != SIG_ERR
+		       ? 0
+		       : -errno;
 }
 
 int job_remove(struct job *job)
 {
-	const int error = remove_contents(job->directories.target);
+	int top = beneath_directory(job->directories.target, "");
+	int error = top < 0 ? top : 0;
 
+	if (!error && flock(top, LOCK_EX | LOCK_NB) == 0) {
+		error = pass_again(top, top, take_apart);
+		(void)flock(top, LOCK_UN); /* cannot fail: the lock is held */
+		/* A remover that met the lock after our last look has left its work to us. */
+		error = error ? error : pass_again(top, top, take_apart);
+	}
+	fd_close(&top);
 	job->done.error = (uint32_t)-error;
-	job->done.step = error ? CHANGES_STEP_WRITE : CHANGES_STEP_NONE;
 	return error;
 }

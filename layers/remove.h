@@ -9,7 +9,8 @@
  * nothing, or -errno with a part of it gone. */
 int remove_tree(int parent, const char *name);
 
-/* Empty a directory. 0 or -errno. */
-int remove_contents(int directory);
+/* Go on after the end of the factory and of its process group, when nothing else has work. Before
+ * the confinement, which allows none of it. 0 or -errno. */
+int remove_detach(void);
 
 #endif

@@ -175,13 +175,7 @@ static void serve_loop(void)
 
 static void on_factory_end(void *context)
 {
-	(void)context; /* end_all() collects it */
-}
-
-/* A person who had something removed waits for that; a client does not. */
-static bool is_removing(void)
-{
-	return supervisor.is_persons && layers_job_is_removing();
+	/* end_all() collects it */
 }
 
 static bool end_sandboxes(void)
@@ -189,13 +183,14 @@ static bool end_sandboxes(void)
 	const bool are_executions_over = execution_end_all();
 	const bool is_pool_over = pool_end_all();
 
-	return sandbox_end_all() && are_executions_over && is_pool_over && !is_removing();
+	return sandbox_end_all() && are_executions_over && is_pool_over &&
+	       !layers_job_is_removing();
 }
 
 /* How long sandboxes are waited for at the end, by what is being done now. */
 static uint64_t wait_us(void)
 {
-	if (!sandbox_is_working() && !is_removing())
+	if (!sandbox_is_working() && !layers_job_is_removing())
 		return supervisor.is_service ? SERVICE_END_US : END_US;
 	return supervisor.is_persons && supervisor.exit_status == 0 ? PERSONS_WORK_END_US
 								    : WORK_END_US;
@@ -245,6 +240,7 @@ static void end_all(void)
 		(void)end_sandboxes();
 		return;
 	}
+	layers_job_empty_trash(); /* also of what a crash has left in it */
 	deadline = wait_for_sandboxes();
 	/* It ends with its channel, unless it was stopped. */
 	fd_close(&supervisor.factory.fd);

@@ -178,7 +178,7 @@ static const char destroy_help[] =
 	"End what runs in each SANDBOX and remove it with its files and checkpoints.\n"
 	"What was not taken over with 'msp apply' is gone; only --all asks before. The\n"
 	"directory that it showed is not touched, and sandboxes that were forked from it\n"
-	"stay.\n"
+	"stay. The files are removed in the background, and nobody waits for that.\n"
 	"\n"
 	"SANDBOX is the name, the id, or the first four or more characters of the id.\n"
 	"The exit code is 0; 64 where there is no such sandbox; 75 where another msp has\n"

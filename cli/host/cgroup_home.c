@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -260,6 +262,26 @@ static bool go_back(const struct cgroup_home *home)
 	return move_self(home->parent, "cgroup.procs") == 0;
 }
 
+/* Take the process that removes the files of destroyed sandboxes along to the parent. It leads a
+ * session; the others of our processes that do have ended. One that stays is killed, and the next
+ * supervisor starts another. */
+static void take_remover(const struct cgroup_home *home)
+{
+	const int list = openat(home->own, SUPERVISOR "/cgroup.procs", O_RDONLY | O_CLOEXEC);
+	FILE *lines = list < 0 ? NULL : fdopen(list, "r");
+	char line[32];
+
+	while (lines && fgets(line, sizeof(line), lines)) {
+		const pid_t pid = (pid_t)strtol(line, NULL, 10);
+
+		line[strcspn(line, "\n")] = '\0';
+		if (pid > 0 && getsid(pid) == pid)
+			(void)text_write_file(home->parent, "cgroup.procs", line);
+	}
+	if (lines)
+		(void)fclose(lines);
+}
+
 void cgroup_leave(struct cgroup_home *home)
 {
 	const struct timespec wait = { .tv_nsec = WAIT_NS };
@@ -271,8 +293,10 @@ void cgroup_leave(struct cgroup_home *home)
 		if (!is_back)
 			(void)nanosleep(&wait, NULL); /* a signal only makes it shorter */
 	}
-	if (is_back)
+	if (is_back) {
+		take_remover(home);
 		(void)remove_tree(home->parent, home->name, home->own); /* or the next start */
+	}
 	fd_close(&home->directory);
 	fd_close(&home->own);
 	fd_close(&home->parent);

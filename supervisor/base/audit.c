@@ -115,7 +115,6 @@ static void on_ready(void *context)
 	uint64_t number;
 	int error;
 
-	(void)context;
 	while (audit.is_on && take_answer(MSG_DONTWAIT, &number, &error))
 		audit.on_answer(number, error);
 }

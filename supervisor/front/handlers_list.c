@@ -12,6 +12,7 @@
 #include "base/audit.h"
 #include "base/reply.h"
 #include "common/ipc_persistent.h"
+#include "persistent/layers_job.h"
 #include "run/execution.h"
 
 /* So many are looked at for a piece. What is told of them leaves room in the channel for other
@@ -196,6 +197,7 @@ void handlers_list_tick(void)
 	if (sweep_us > now || supervisor.stateless[0])
 		return;
 	(void)sweep_scanned(); /* or the next one does */
+	layers_job_empty_trash();
 	sweep_us = now + SWEEP_US;
 }
 

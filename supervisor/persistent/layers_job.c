@@ -44,8 +44,8 @@ struct layers_job {
 };
 
 static struct layers_job jobs[LAYERS_JOBS_MAX];
-static struct layers_job *remover;
-static bool is_more; /* to be removed, that came meanwhile */
+static struct layers_job *remover; /* until its process has ended: it answers before it removes */
+static bool is_more;               /* to be removed, that came meanwhile */
 
 static bool is_reader(uint32_t operation)
 {
@@ -164,9 +164,15 @@ static int ask_for(const struct layers_job *job, const struct layers_ask *ask)
 
 static void try_free(struct layers_job *job)
 {
-	if (job->state == JOB_OVER && job->pidfd < 0 &&
-	    (job->has_answer || supervisor.factory.fd < 0))
-		job->state = JOB_FREE;
+	if (job->state != JOB_OVER || job->pidfd >= 0 ||
+	    (!job->has_answer && supervisor.factory.fd >= 0))
+		return;
+	job->state = JOB_FREE;
+	if (job != remover)
+		return;
+	remover = NULL;
+	if (is_more)
+		layers_job_empty_trash();
 }
 
 static void kill_process(const struct layers_job *job)
@@ -224,10 +230,6 @@ static void finish_job(struct layers_job *job, const struct ipc_layers_done *don
 	if (job->sandbox) {
 		tell_frontend(job, done);
 		end_work(job, done);
-	} else {
-		remover = NULL;
-		if (!done->error && is_more)
-			layers_job_empty_trash();
 	}
 	try_free(job);
 }
@@ -321,7 +323,7 @@ void layers_job_abandon(const struct frontend *frontend)
 
 bool layers_job_is_removing(void)
 {
-	return remover != NULL;
+	return remover && remover->state == JOB_LIVE;
 }
 
 /* --- how it begins ---------------------------------------------------------------------------- */
@@ -350,7 +352,9 @@ static struct layers_job *find_free(const struct layers_ask *ask)
 static int launch_job(struct layers_job *job, int helper_end, int output)
 {
 	const struct ipc_helper_start message = { .slot = job->slot, .kind = HELPER_LAYERS };
-	const int fds[] = { supervisor.layers, supervisor.null, output, STDERR_FILENO, helper_end };
+	/* Without a sandbox it outlives us, and nobody shall wait for the end of its stderr. */
+	const int errors = job->sandbox ? STDERR_FILENO : supervisor.null;
+	const int fds[] = { supervisor.layers, supervisor.null, output, errors, helper_end };
 	int error = loop_add(&job->watch, job->channel.fd, on_channel, job);
 
 	if (!error)

@@ -52,8 +52,10 @@ int layers_job_failed(uint32_t slot, uint32_t error);
 /* The frontend is gone: what it only wanted to look at ends. What changes files does not. */
 void layers_job_abandon(const struct frontend *frontend);
 
-/* Have the contents of the trash removed. */
+/* Have the contents of the trash removed by a process that outlives the supervisor. */
 void layers_job_empty_trash(void);
+
+/* Return whether that process still needs the supervisor, and the factory, to begin. */
 bool layers_job_is_removing(void);
 
 #endif

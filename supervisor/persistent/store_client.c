@@ -41,7 +41,6 @@ static int lose_store(const char *why)
 /* msp-store sends nothing without a question. */
 static void on_ready(void *context)
 {
-	(void)context;
 	(void)lose_store("msp-store ended");
 }
 

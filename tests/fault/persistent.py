@@ -5,6 +5,7 @@ afterwards it is as before or as it was to be, the next msp works with it, and n
 killed one: no process, mount, cgroup, lock, layer, and no file beside the host's."""
 import concurrent.futures
 import contextlib
+import fcntl
 import os
 import random
 import signal
@@ -101,7 +102,8 @@ class Verb(unittest.TestCase):
     def assert_no_rest(self, place, found, result):
         for name in found:
             place.good("destroy", name)
-        self.assertEqual(place.rest(with_trash=bool(found)), {}, result)
+        support.wait_until(lambda: not place.rest(), LIMIT_S)
+        self.assertEqual(place.rest(), {}, result)
 
     def walk(self):
         if not support.limits():
@@ -359,6 +361,64 @@ class Undo(Apply):
         self.assert_host(place)
         place.good("apply", "box")
         self.assertEqual(place.host(), self.after)
+
+
+class Removal(unittest.TestCase):
+    """What is destroyed is out of sight at once. Nobody waits for the removal of its files, and the
+    next msp goes on with one that was killed."""
+
+    def fill(self, place, folders):
+        """A hundred files in each, as a workload would make them."""
+        layer, = place.entries("layers")
+        for number in range(folders):
+            folder = place.path("layers", layer, f"many-{number}")
+            os.mkdir(folder)
+            for name in range(100):
+                with open(os.path.join(folder, str(name)), "wb"):
+                    pass
+
+    def assert_out_of_sight(self, place):
+        self.assertEqual((place.entries("sandboxes"), place.entries("layers")), ([], []))
+        self.assertEqual(place.list(), {})
+        place.create()
+        self.assertEqual(place.sh("cat a; ls"), "old\na\nb\nc\n")
+
+    def assert_gone(self, place):
+        place.good("destroy", "box")
+        support.wait_until(lambda: not place.rest(), 60, 0.05)
+        self.assertEqual(place.rest(), {})
+        self.assertEqual(shared["bystander"].wait_others_gone(60), [])
+
+    def test_nobody_waits(self):
+        """Another remover, which is this test, has the trash and does nothing."""
+        with contextlib.closing(Place()) as place:
+            place.create()
+            self.fill(place, 1)
+            trash = os.open(place.path("trash"), os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(trash, fcntl.LOCK_EX)
+            place.good("destroy", "box")
+            self.assert_out_of_sight(place)
+            self.assertEqual(len(place.entries("trash")), 2, "the sandbox and its layer")
+            os.close(trash)
+            self.assert_gone(place)
+
+    def kill_remover(self, place, folders):
+        """Whether it was killed in the middle."""
+        place.create()
+        self.fill(place, folders)
+        place.good("destroy", "box")
+        for pid, _, command in leftovers.describe(shared["bystander"].others()):
+            if b"msp-layers" in command:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        self.assertEqual(shared["bystander"].wait_others_gone(60), [])
+        return bool(place.entries("trash"))
+
+    def test_killed(self):
+        with contextlib.closing(Place()) as place:
+            self.assertTrue(any(self.kill_remover(place, folders) for folders in (10, 40, 160)))
+            self.assert_out_of_sight(place)
+            self.assert_gone(place)
 
 
 del Verb  # a frame of tests, not one

@@ -74,9 +74,9 @@ class Place:
             if not os.path.exists(meta) or os.path.getsize(meta) == 0:
                 os.utime(self.path("sandboxes", name), (1, 1))
 
-    def rest(self, with_trash=True):
+    def rest(self):
         """What is left of sandboxes that are destroyed, by folder."""
-        names = ("sandboxes", "layers", *(["trash"] if with_trash else []))
+        names = ("sandboxes", "layers", "trash")
         return {name: self.entries(name) for name in names if self.entries(name)}
 
     def close(self):

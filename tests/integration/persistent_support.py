@@ -41,6 +41,7 @@ class PersistentCase(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory(prefix="msp-persistent-", dir="/var/tmp")
         self.addCleanup(place.cleanup)
+        self.addCleanup(self.await_removal)
         self.state = os.path.join(place.name, "state")
         self.project = os.path.join(place.name, "project")
         os.mkdir(self.state, 0o700)
@@ -49,6 +50,11 @@ class PersistentCase(unittest.TestCase):
         os.environ["MSP_STATE_DIR"] = self.state
         self.addCleanup(lambda: os.environ.update(MSP_STATE_DIR=before) if before
                         else os.environ.pop("MSP_STATE_DIR"))
+
+    def await_removal(self):
+        """Nothing waits for the removal of a destroyed sandbox's files, which goes on for a while."""
+        trash = os.path.join(self.state, "trash")
+        support.wait_until(lambda: not os.path.exists(trash) or not os.listdir(trash))
 
     def create(self, *options, workspace=True):
         """A new sandbox's id."""

@@ -329,12 +329,17 @@ def is_alive(pid):
 
 
 def remove_folder(path):
-    """With what overlayfs made for itself in a layer, which not even its owner may enter."""
-    for folder, below, _ in os.walk(path):
-        for name in below:
-            if not os.path.islink(os.path.join(folder, name)):
-                os.chmod(os.path.join(folder, name), 0o700)
-    shutil.rmtree(path, ignore_errors=True)
+    """With what overlayfs made for itself in a layer, which not even its owner may enter; also while
+    msp removes a part of it."""
+    end = time.monotonic() + 20
+    while os.path.lexists(path) and time.monotonic() < end:
+        for folder, below, _ in os.walk(path):
+            for name in below:
+                with contextlib.suppress(FileNotFoundError):
+                    if not os.path.islink(os.path.join(folder, name)):
+                        os.chmod(os.path.join(folder, name), 0o700)
+        shutil.rmtree(path, ignore_errors=True)
+        time.sleep(0.001)
 
 
 def wait_until(condition, timeout=20.0, step=0.005):

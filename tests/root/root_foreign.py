@@ -25,6 +25,7 @@ class ForeignCase(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory(prefix="msp-persistent-", dir="/var/tmp")
         self.addCleanup(place.cleanup)
+        self.addCleanup(support.remove_folder, place.name)
         os.chmod(place.name, 0o755)
         self.account = pwd.getpwnam(ACCOUNT)
         self.state = os.path.join(place.name, "state")

@@ -2,7 +2,13 @@
 #include "host/cgroup.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char path[64];
@@ -90,4 +96,71 @@ Test(cgroup, examining_changes_nothing_and_leaks_nothing)
 	cr_expect_leq(state.problem, CGROUP_SHARED);
 	if (state.directory >= 0)
 		cr_expect_eq(close(state.directory), 0);
+}
+
+static pid_t start_child(bool is_leader)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	cr_assert_eq(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (is_leader)
+			(void)setsid();
+		(void)close(ends[1]);
+		(void)close(ends[0]);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(ends[1]);
+	cr_assert_eq(read(ends[0], &byte, 1), 0);
+	(void)close(ends[0]);
+	return pid;
+}
+
+static void write_text(int dir, const char *name, const char *text)
+{
+	const int fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	cr_assert_eq(close(fd), 0);
+}
+
+/* Plain directories and files: the kernel's do the same to whoever may write to them. */
+Test(cgroup, the_remover_stays_and_nobody_else)
+{
+	const pid_t remover = start_child(true);
+	const pid_t other = start_child(false);
+	struct cgroup_home home = { .name = "msp.1", .directory = -1 };
+	char place[] = "/tmp/msp-cgroup-XXXXXX";
+	char text[64], found[64] = "";
+	int parent;
+
+	cr_assert_not_null(mkdtemp(place));
+	parent = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	home.parent = dup(parent);
+	cr_assert_eq(mkdirat(parent, "msp.1", 0700), 0);
+	home.own = openat(parent, "msp.1", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert_eq(mkdirat(home.own, "supervisor", 0700), 0);
+	(void)snprintf(text, sizeof(text), "%d\n%d\n", (int)remover, (int)other);
+	write_text(home.own, "supervisor/cgroup.procs", text);
+	write_text(parent, "cgroup.procs", "");
+	cgroup_leave(&home);
+	(void)snprintf(text, sizeof(text), "%d", (int)remover);
+	home.own = openat(parent, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	cr_expect_gt(read(home.own, found, sizeof(found) - 1), 0);
+	cr_expect_str_eq(found, text);
+	cr_assert_eq(close(home.own), 0);
+	(void)kill(remover, SIGKILL);
+	(void)kill(other, SIGKILL);
+	cr_expect_eq(waitpid(remover, NULL, 0), remover);
+	cr_expect_eq(waitpid(other, NULL, 0), other);
+	cr_expect_eq(unlinkat(parent, "msp.1/supervisor/cgroup.procs", 0), 0);
+	cr_expect_eq(unlinkat(parent, "msp.1/supervisor", AT_REMOVEDIR), 0);
+	cr_expect_eq(unlinkat(parent, "msp.1", AT_REMOVEDIR), 0);
+	cr_expect_eq(unlinkat(parent, "cgroup.procs", 0), 0);
+	cr_expect_eq(rmdir(place), 0);
+	cr_expect_eq(close(parent), 0);
 }

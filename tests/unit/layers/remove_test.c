@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -67,6 +70,39 @@ Test(remove, opens_directories_without_permissions)
 }
 
 /* What a link in the tree points to stays. */
+Test(remove, leaves_the_work_to_a_remover_that_is_there)
+{
+	int other;
+
+	rig_begin(&rig, 0);
+	put_file(TARGET, "a/file", "x");
+	other = openat(TARGET, ".", O_RDONLY | O_DIRECTORY);
+	cr_assert_eq(flock(other, LOCK_EX), 0);
+	cr_assert_eq(rig_do(&rig, job_remove, NULL), 0);
+	cr_assert_not(is_empty());
+	cr_assert_eq(close(other), 0);
+	cr_assert_eq(rig_do(&rig, job_remove, NULL), 0);
+	cr_assert(is_empty());
+	rig_end(&rig);
+}
+
+Test(remove, goes_on_without_the_group_and_the_parent)
+{
+	const pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		int signal = -1;
+
+		_exit(prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || remove_detach() != 0 ||
+		      getsid(0) != getpid() || prctl(PR_GET_PDEATHSIG, &signal) != 0 ||
+		      signal != 0 || getpriority(PRIO_PROCESS, 0) != PRIO_MAX - 1 ||
+		      raise(SIGTERM) != 0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(status, 0);
+}
+
 Test(remove, follows_no_link)
 {
 	rig_begin(&rig, 0);
