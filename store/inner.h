@@ -18,7 +18,7 @@ struct store_places {
 	int sandboxes;
 	int layers;
 	int trash;
-	int stamp; /* a file: random bits of the last holder of the lock; or -1 */
+	int stamp; /* a file: the index of survey.c; or -1 */
 };
 
 extern struct store_places store_places;
@@ -74,14 +74,17 @@ int store_settle(int sandbox);
 
 int store_random(uint8_t ret[STORE_ID_BYTES]);
 
-/* Find out what store_create() does, under the lock: 0 or its errors. What was found last is known
- * for a while, if only we had the lock since: call these when it was got, when a sandbox was made,
- * before one goes, and when what a layer takes was counted. */
+/* Find out what store_create() does, under the lock: 0 or its errors. */
 int store_survey(struct store_census *census, const char *owner, const char *name);
+
+/* The index of all sandboxes that makes this cheap: call these when the lock was got and before it
+ * is given back, under it when a sandbox was made, before one goes, and when layers other than the
+ * upper have changed; and without it when what the upper takes was counted. */
 void store_survey_begin(void);
-void store_survey_add(const struct store_meta *meta);
+void store_survey_end(void);
+void store_survey_add(const struct store_meta *meta, uint64_t bytes);
 void store_survey_forget(void);
-void store_survey_count(uint64_t before, uint64_t bytes);
+void store_survey_count(const uint8_t id[STORE_ID_BYTES], uint64_t more);
 
 /* Make it on disk, on the layers that `meta` has, the highest of them `base`: its directory,
  * locked, or -errno. Under the lock. */

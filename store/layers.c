@@ -139,6 +139,8 @@ static int commit_meta(int sandbox, struct store_meta *meta, bool has_new_upper)
 	store_sum_all(&next);
 	error = store_save(sandbox, &next);
 	if (!error) {
+		if (next.disk_bytes != meta->disk_bytes)
+			store_survey_forget();
 		*meta = next;
 		store_write_count(sandbox, meta);
 	} else if (has_new_upper) {
@@ -168,11 +170,8 @@ static int checkpoint_upper(int sandbox, struct store_meta *meta, const char *na
 int store_checkpoint(int sandbox, struct store_meta *meta, const char *name,
 		     struct store_checkpoint *ret)
 {
-	int error;
+	int error = meta->checkpoint_count == CHECKPOINTS_MAX ? -E2BIG : store_lock();
 
-	if (meta->checkpoint_count == CHECKPOINTS_MAX)
-		return -E2BIG;
-	error = store_lock();
 	if (error)
 		return error;
 	error = checkpoint_upper(sandbox, meta, name);
@@ -393,8 +392,7 @@ int store_merge_done(int sandbox, struct store_meta *meta, const struct store_me
 		(void)drop_merge(sandbox); /* or the next plan does */
 		return -ESTALE;
 	}
-	if (!error)
-		error = store_lock();
+	error = error ? error : store_lock();
 	if (error)
 		return error;
 	error = put_top(sandbox, meta, top, &merged);

@@ -199,8 +199,8 @@ void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t 
 	upper->bytes = bytes;
 	upper->inodes = inodes;
 	store_sum_all(meta);
-	store_survey_count(before, upper->bytes);
 	store_write_count(sandbox, meta);
+	store_survey_count(meta->id, upper->bytes - before);
 }
 
 static bool is_needed(const struct store_meta *meta, uint32_t layer)

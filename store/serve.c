@@ -73,13 +73,7 @@ OPERATION(unmark, store_unmark(sandbox))
 OPERATION(destroy, store_id_bytes(ask->name, meta.id) ? store_destroy(&meta) : -EINVAL)
 OPERATION(discard, store_discard(ask->name))
 
-static int do_checkpoint(const struct ipc_store_ask *ask)
-{
-	struct store_checkpoint unused;
-
-	return store_checkpoint(sandbox, &meta, ask->name, &unused);
-}
-
+OPERATION(checkpoint, store_checkpoint(sandbox, &meta, ask->name, &(struct store_checkpoint){ 0 }))
 OPERATION(rollback, store_rollback(sandbox, &meta, ask->number))
 OPERATION(forget, store_forget(sandbox, &meta, ask->number))
 
@@ -107,31 +101,20 @@ static int do_merge_done(const struct ipc_store_ask *ask)
 }
 
 /* A question about one layer has its id in place of the meta. */
-static int take_layer(const struct ipc_store_ask *ask)
+static bool take_layer(const struct ipc_store_ask *ask)
 {
 	if (ask->ids_size != STORE_ID_BYTES)
-		return -EINVAL;
+		return false;
 	meta.layer_count = 1;
 	meta.upper = 0;
 	memcpy(meta.layers[0].id, ask->ids, STORE_ID_BYTES);
-	return 0;
+	return true;
 }
 
-static int do_layer(const struct ipc_store_ask *ask)
-{
-	const int error = take_layer(ask);
-
-	return error ? error
-		     : store_layer(&meta, 0, ask->name[0] ? ask->name : NULL, ask->number != 0);
-}
-
-static int do_work(const struct ipc_store_ask *ask)
-{
-	const int error = take_layer(ask);
-
-	return error ? error : store_work(&meta, ask->name);
-}
-
+OPERATION(layer, take_layer(ask)
+			 ? store_layer(&meta, 0, ask->name[0] ? ask->name : NULL, ask->number != 0)
+			 : -EINVAL)
+OPERATION(work, take_layer(ask) ? store_work(&meta, ask->name) : -EINVAL)
 OPERATION(journal, store_journal(sandbox))
 OPERATION(empty, store_empty())
 OPERATION(interrupted, store_is_interrupted(sandbox))

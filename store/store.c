@@ -75,6 +75,7 @@ int store_lock(void)
 
 void store_unlock(void)
 {
+	store_survey_end();
 	(void)flock(store_places.lock, LOCK_UN); /* cannot fail: the lock is held */
 }
 
@@ -113,7 +114,7 @@ int store_open(int directory)
 		error = *fds[i] < 0 ? *fds[i] : 0;
 	}
 	if (!error) {
-		/* Without it nothing is taken for known. */
+		/* Without it there is no index. */
 		places.stamp = openat(directory, "stamp", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 				      S_IRUSR | S_IWUSR);
 		store_places = places;
@@ -359,7 +360,7 @@ int store_plant(struct store_meta *meta, uint32_t base)
 		store_remove_layer(meta->layers[meta->upper].id);
 		return error;
 	}
-	store_survey_add(meta);
+	store_survey_add(meta, 0); /* its own are none yet */
 	return fd;
 }
 

@@ -2,11 +2,18 @@
  *
  * A survey of all sandboxes: their number, the bytes they take, and the layers that metas name, so
  * that the others can go.
+ *
+ * The file `stamp` keeps its result as an index, so that a request need not read all metas. Whoever
+ * gets the lock of the state directory spoils the file and writes it back when he lets go: after a
+ * crash in between it counts for nothing, nor does one that an older msp has stamped, one of which
+ * a part was lost, or one from before sandboxes/ changed. A refusal is never given by the index
+ * alone, and a layer never dropped.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/ipc_store.h"
@@ -23,21 +30,16 @@ static struct {
 
 static struct store_meta other; /* scratch: of the sandbox that is looked at */
 
-/* The place of the key, or where it belongs. */
-static uint64_t *find_key(uint64_t *keys, size_t room, uint64_t key)
-{
-	size_t at = key % room;
-
-	while (keys[at] && keys[at] != key)
-		at = (at + 1) % room;
-	return &keys[at];
-}
-
 static uint64_t *find_named(const uint8_t id[STORE_ID_BYTES], uint64_t *ret_key)
 {
+	size_t at;
+
 	memcpy(ret_key, id, sizeof(*ret_key));
 	*ret_key += *ret_key == 0;
-	return find_key(named.keys, NAMED_ROOM, *ret_key);
+	at = *ret_key % NAMED_ROOM;
+	while (named.keys[at] && named.keys[at] != *ret_key)
+		at = (at + 1) % NAMED_ROOM;
+	return &named.keys[at];
 }
 
 /* True when it was not there before; it may not be now: when there are NAMED_MOST. */
@@ -45,126 +47,138 @@ static bool remember_layer(const uint8_t id[STORE_ID_BYTES])
 {
 	uint64_t key;
 	uint64_t *at = find_named(id, &key);
-	const bool is_new = *at == 0;
 
-	if (is_new && named.count < NAMED_MOST) {
-		*at = key;
-		named.count++;
-	}
-	return is_new;
+	if (*at || named.count == NAMED_MOST)
+		return *at == 0;
+	*at = key;
+	named.count++;
+	return true;
 }
 
-/* --- what is known of the last survey --------------------------------------------------------- */
+/* --- the index -------------------------------------------------------------------------------- */
 
-/* How long: what sandboxes take others may count meanwhile, as often as that. */
-#define KNOWN_S 2
-
-#define NAMES_ROOM ((size_t)2 * SANDBOXES_MAX)
-static struct {
-	bool is_valid;
-	uint64_t stamp; /* that we left with the lock */
-	uint64_t since_s;
-	uint32_t sandboxes;
-	uint64_t bytes;
-	uint64_t names[NAMES_ROOM]; /* hashes of owner and name; 0: free. An open hash */
+static struct known {
+	uint64_t sum;            /* hash: all behind it */
+	struct timespec changed; /* sandboxes/, when this was written */
+	uint64_t count;          /* may be beyond the room, and then it is not kept */
+	struct entry {
+		uint8_t id[STORE_ID_BYTES];
+		char owner[IPC_NAME_MAX], name[IPC_NAME_MAX];
+		uint64_t bytes;       /* layers that no entry before it has */
+	} entries[SANDBOXES_MAX + 1]; /* the last one is scratch */
 } known;
 
-void store_survey_forget(void)
+static bool is_known; /* all of it, since the lock was got */
+
+/* FNV-1a, of what is in use: a machine's crash loses parts of a file. */
+static uint64_t sum_known(void)
 {
-	known.is_valid = false;
+	const uint8_t *end = (const uint8_t *)&known.entries[known.count];
+	uint64_t sum = 14695981039346656037U;
+
+	for (const uint8_t *at = (const uint8_t *)&known.changed; at < end; at++)
+		sum = (sum ^ *at) * 1099511628211U;
+	return sum;
+}
+
+static bool load_known(void)
+{
+	const ssize_t size = pread(store_places.stamp, &known, sizeof(known), 0);
+	struct stat status;
+
+	return size >= (ssize_t)offsetof(struct known, entries) && known.count <= SANDBOXES_MAX &&
+	       known.sum == sum_known() && fstat(store_places.sandboxes, &status) == 0 &&
+	       memcmp(&status.st_mtim, &known.changed, sizeof(known.changed)) == 0;
+}
+
+static void spoil_known(void)
+{
+	static const uint64_t nothing;
+
+	(void)pwrite(store_places.stamp, &nothing, sizeof(nothing), 0); /* it could be written */
 }
 
 void store_survey_begin(void)
 {
-	uint64_t found;
-	uint64_t next = 0;
-
-	if (pread(store_places.stamp, &found, sizeof(found), 0) != sizeof(found) ||
-	    found != known.stamp || store_now_s() - known.since_s >= KNOWN_S)
-		known.is_valid = false;
-	if (getrandom(&next, sizeof(next), 0) != sizeof(next) ||
-	    pwrite(store_places.stamp, &next, sizeof(next), 0) != sizeof(next))
-		known.is_valid = false;
-	known.stamp = next;
+	is_known = load_known();
+	spoil_known();
 }
 
-/* There are fewer names than places. */
-static uint64_t *find_name(const char *owner, const char *name, uint64_t *ret_key)
+void store_survey_end(void)
 {
-	const char *const texts[] = { owner, name };
-	uint64_t key = 14695981039346656037U; /* FNV-1a; two alike cost a survey */
+	struct stat status;
 
-	for (size_t i = 0; i < 2; i++) {
-		const char *text = texts[i];
+	if (!is_known || known.count > SANDBOXES_MAX || fstat(store_places.sandboxes, &status) != 0)
+		return;
+	known.changed = status.st_mtim;
+	known.sum = sum_known();
+	/* If it fails, all are looked at the next time. */
+	(void)pwrite(store_places.stamp, &known,
+		     offsetof(struct known, entries) + known.count * sizeof(struct entry), 0);
+}
 
-		do
-			key = (key ^ (uint8_t)*text) * 1099511628211U;
-		while (*text++);
+void store_survey_forget(void)
+{
+	is_known = false;
+}
+
+void store_survey_add(const struct store_meta *meta, uint64_t bytes)
+{
+	struct entry *entry =
+		&known.entries[known.count < SANDBOXES_MAX ? known.count : SANDBOXES_MAX];
+
+	known.count++;
+	memcpy(entry->id, meta->id, sizeof(entry->id));
+	memcpy(entry->owner, meta->owner, sizeof(entry->owner));
+	memcpy(entry->name, meta->name, sizeof(entry->name));
+	entry->bytes = bytes;
+}
+
+void store_survey_count(const uint8_t id[STORE_ID_BYTES], uint64_t more)
+{
+	if (more == 0)
+		return;
+	if (store_lock() != 0) {
+		spoil_known();
+		return;
 	}
-	*ret_key = key + (key == 0);
-	return find_key(known.names, NAMES_ROOM, *ret_key);
-}
-
-void store_survey_add(const struct store_meta *meta)
-{
-	uint64_t key;
-	uint64_t *at = find_name(meta->owner, meta->name, &key);
-
-	if (++known.sandboxes >= SANDBOXES_MAX)
-		known.is_valid = false;
-	else if (meta->name[0])
-		*at = key;
-}
-
-void store_survey_count(uint64_t before, uint64_t bytes)
-{
-	known.bytes += bytes - before;
+	for (size_t i = 0; i < known.count && i < SANDBOXES_MAX; i++)
+		known.entries[i].bytes +=
+			memcmp(known.entries[i].id, id, STORE_ID_BYTES) == 0 ? more : 0;
+	store_unlock();
 }
 
 /* --- what it finds ---------------------------------------------------------------------------- */
 
-struct survey {
-	struct store_census *census;
-	const char *owner, *name;
-};
+static int unknown; /* why not all layers are known that metas name */
 
 static int survey_one(void *context, const char id[IPC_ID_MAX])
 {
-	const struct survey *survey = context;
-	struct store_census *census = survey->census;
-	const int error = store_peek(id, false, &other);
-	const uint64_t before = census->bytes;
+	const int error = store_peek(id, true, &other);
+	uint64_t bytes = 0;
 
-	census->sandboxes++;
 	if (error)
-		return 0;
-	store_survey_add(&other);
+		memset(&other, 0, sizeof(other));
+	(void)store_id_bytes(id, other.id); /* it is an id */
 	for (uint32_t i = 0; i < other.layer_count; i++)
-		census->bytes += remember_layer(other.layers[i].id) ? other.layers[i].bytes : 0;
-	if (strcmp(other.owner, survey->owner) != 0)
-		return 0;
-	census->owned++;
-	census->owned_bytes += census->bytes - before;
-	if (survey->name[0] && strcmp(other.name, survey->name) == 0)
-		memcpy(census->id, id, IPC_ID_MAX);
+		bytes += remember_layer(other.layers[i].id) ? other.layers[i].bytes : 0;
+	store_survey_add(&other, bytes);
+	if (error && error != -ENOENT) /* one without a meta names nothing */
+		unknown = error;
+	else if (named.count >= NAMED_MOST)
+		unknown = -E2BIG;
 	return 0;
 }
 
-static int survey_all(struct store_census *census, const char *owner, const char *name)
+static int survey_all(void)
 {
 	int error;
 
 	memset(&named, 0, sizeof(named));
-	memset(&known.names, 0, sizeof(known.names));
-	known.sandboxes = 0;
-	known.is_valid = true;
-	*census = (struct store_census){ .sandboxes_max = census->sandboxes_max,
-					 .bytes_max = census->bytes_max };
-	error = store_each(survey_one, &(struct survey){ census, owner, name });
-	known.is_valid = known.is_valid && !error;
-	known.since_s = store_now_s();
-	known.sandboxes = census->sandboxes;
-	known.bytes = census->bytes;
+	known.count = 0;
+	unknown = 0;
+	error = store_each(survey_one, NULL);
+	is_known = !error;
 	return error;
 }
 
@@ -174,32 +188,36 @@ static bool is_full(const char *owner, uint64_t owned, uint64_t used, uint64_t m
 	return used >= max || (owner[0] && owned / 3 >= max - used);
 }
 
-int store_survey(struct store_census *census, const char *owner, const char *name)
+static int judge_census(struct store_census *census, const char *owner, const char *name)
 {
-	uint64_t key;
-	int error = 0;
+	*census = (struct store_census){ .sandboxes_max = census->sandboxes_max,
+					 .sandboxes = (uint32_t)known.count,
+					 .bytes_max = census->bytes_max };
+	for (size_t i = 0; i < known.count && i < SANDBOXES_MAX; i++) {
+		const struct entry *entry = &known.entries[i];
+		const bool is_owned = strncmp(entry->owner, owner, sizeof(entry->owner)) == 0;
 
-	census->id[0] = '\0';
-	if (owner[0] || !known.is_valid || (name[0] && *find_name(owner, name, &key) != 0))
-		error = survey_all(census, owner, name);
-	if (error || census->id[0])
-		return error ? error : -EEXIST;
-	census->sandboxes = known.sandboxes;
-	census->bytes = known.bytes;
+		census->bytes += entry->bytes;
+		census->owned += is_owned;
+		census->owned_bytes += is_owned ? entry->bytes : 0;
+		if (is_owned && name[0] && strncmp(entry->name, name, sizeof(entry->name)) == 0)
+			store_id_text(entry->id, census->id);
+	}
+	if (census->id[0])
+		return -EEXIST;
 	if (is_full(owner, census->owned, census->sandboxes, census->sandboxes_max))
 		return -EUSERS;
 	return is_full(owner, census->owned_bytes, census->bytes, census->bytes_max) ? -EDQUOT : 0;
 }
 
-static int name_layers(void *context, const char id[IPC_ID_MAX])
+int store_survey(struct store_census *census, const char *owner, const char *name)
 {
-	const int error = store_peek(id, true, &other);
+	int error = is_known ? judge_census(census, owner, name) : -EAGAIN;
 
-	if (error) /* one without a meta names nothing */
-		return error == -ENOENT ? 0 : error;
-	for (uint32_t i = 0; i < other.layer_count; i++)
-		(void)remember_layer(other.layers[i].id); /* it may be there already */
-	return named.count < NAMED_MOST ? 0 : -E2BIG;
+	if (!error)
+		return 0;
+	error = survey_all();
+	return error ? error : judge_census(census, owner, name);
 }
 
 static int drop_unnamed(void *context, const char *name)
@@ -214,9 +232,9 @@ static int drop_unnamed(void *context, const char *name)
 
 int store_collect(void)
 {
-	int error;
+	const int error = survey_all();
 
-	memset(&named, 0, sizeof(named));
-	error = store_each(name_layers, NULL);
-	return error ? error : store_each_name(store_places.layers, ".", drop_unnamed, NULL);
+	if (error || unknown)
+		return error ? error : unknown;
+	return store_each_name(store_places.layers, ".", drop_unnamed, NULL);
 }

@@ -253,6 +253,36 @@ Test(store_faults, each_call_fails_once)
 	}
 }
 
+/* --- the index -------------------------------------------------------------------------------- */
+
+static int create_unnamed(void)
+{
+	memset(&made, 0, sizeof(made));
+	memcpy(made.profile, "default", sizeof("default"));
+	return finish(store_create(&made, &census));
+}
+
+/* Whether a create makes so many calls. */
+static int calls_in(void *number)
+{
+	fault_fail(*(const int *)number, EINTR);
+	(void)create_unnamed();
+	return fault_is_over();
+}
+
+Test(store_faults, a_new_one_reads_no_other)
+{
+	int few = 60, many = 300;
+
+	place_make();
+	for (int i = 0; i < 100; i++)
+		cr_assert_eq(create_unnamed(), 0);
+	cr_expect_eq(run_forked(calls_in, &few), 0);
+	cr_assert_eq(ftruncate(store_places.stamp, 0), 0);
+	cr_expect_neq(run_forked(calls_in, &many), 0, "the control");
+	place_remove();
+}
+
 /* --- the history ------------------------------------------------------------------------------ */
 
 /* Sizes of both files of a history that the next note makes the older one. */

@@ -60,8 +60,7 @@ Test(store_share, disk)
 
 	cr_assert_geq(fd, 0);
 	cr_assert_gt(meta.layer_count, 0);
-	meta.layers[0].bytes = 760;
-	cr_assert_eq(store_save(fd, &meta), 0);
+	store_count(fd, &meta, 760, 1);
 	fd_close(&fd);
 	cr_expect_eq(try_create("alice", 1000), -EDQUOT);
 	fd = try_create("bob", 1000);

@@ -469,32 +469,6 @@ Test(store, as_much_as_is_allowed)
 	fd_close(&fd);
 }
 
-/* What one found is known only while nobody else has had the store's lock. */
-Test(store, what_others_made_counts)
-{
-	struct store_census census = { .sandboxes_max = 3, .bytes_max = UINT64_MAX };
-	int fd = place_create("one", &meta);
-	pid_t other;
-	int status;
-
-	second = meta;
-	(void)snprintf(second.name, sizeof(second.name), "two");
-	cr_expect_geq(store_create(&second, &census), 0);
-	other = fork();
-	if (other == 0) {
-		(void)snprintf(second.name, sizeof(second.name), "three");
-		_exit(store_create(&second, &census) < 0);
-	}
-	cr_assert_eq(waitpid(other, &status, 0), other);
-	cr_assert_eq(status, 0);
-	(void)snprintf(second.name, sizeof(second.name), "three");
-	cr_expect_eq(store_create(&second, &census), -EEXIST);
-	(void)snprintf(second.name, sizeof(second.name), "four");
-	cr_expect_eq(store_create(&second, &census), -EUSERS);
-	cr_expect_eq(census.sandboxes, 3);
-	fd_close(&fd);
-}
-
 Test(store, without_descriptors_one_request_fails)
 {
 	struct store_census census = PLACE_NO_LIMITS;
