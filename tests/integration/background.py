@@ -209,6 +209,9 @@ class Ends(Case):
         super().setUp()
         self.made = self.sandbox("--name=box")
         self.mark = f"mark-{os.getpid()}-{self.id()}"
+        self.begin()
+
+    def begin(self):
         self.one = self.start("box", "echo begun; echo $$; exec sleep 1000", self.mark)
         self.assertTrue(support.wait_until(
             lambda: self.is_in("begun", self.folder(self.made, self.one)), SECONDS))
@@ -241,6 +244,20 @@ class Ends(Case):
         self.assertRegex(self.wait(self.one, 125).stderr, "supervisor was killed by signal 9")
         self.assert_nothing_runs()
         self.assertRegex(self.msp("ps", "--ended").stdout, rf"{self.one}  box +failed ")
+
+    def test_each_other_process(self):
+        """An end is told whoever dies, and nothing runs on."""
+        for name in ("msp-child-init", "msp-audit", "msp-store", "sleep"):
+            with self.subTest(process=name):
+                if not support.is_alive(self.keeper):
+                    self.mark += "+"
+                    self.begin()
+                victim = next(pid for pid in self.below if self.name_of(pid) == name)
+                os.kill(victim, signal.SIGKILL)
+                self.assertIn(msp("wait", self.one, code=None, timeout=SECONDS).returncode,
+                              (125, 137))
+                self.assert_nothing_runs()
+                self.assertEqual(self.listed("--ended")[self.one]["state"], "ended")
 
     def name_of(self, pid):
         with open(f"/proc/{pid}/cmdline", "rb") as file:
