@@ -69,8 +69,7 @@ const char *file_kind_name(uint32_t mode);
 bool file_path_is_of_home(const char *path);
 
 #define FILE_PATH_OF_HOME                                                                          \
-	"begins with ~, which has a meaning in a shell only. The home directory is /home/agent; "  \
-	"a "                                                                                       \
-	"file of that name is ./~."
+	"begins with ~, which has a meaning in a shell only. The home directory is "               \
+	"/home/agent; a file of that name is ./~."
 
 #endif
