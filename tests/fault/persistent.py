@@ -102,8 +102,7 @@ class Verb(unittest.TestCase):
     def assert_no_rest(self, place, found, result):
         for name in found:
             place.good("destroy", name)
-        support.wait_until(lambda: not place.rest(), LIMIT_S)
-        self.assertEqual(place.rest(), {}, result)
+        self.assertEqual(place.wait_rest(), {}, result)
 
     def walk(self):
         if not support.limits():
@@ -385,8 +384,7 @@ class Removal(unittest.TestCase):
 
     def assert_gone(self, place):
         place.good("destroy", "box")
-        support.wait_until(lambda: not place.rest(), 60, 0.05)
-        self.assertEqual(place.rest(), {})
+        self.assertEqual(place.wait_rest(), {})
         self.assertEqual(shared["bystander"].wait_others_gone(60), [])
 
     def test_nobody_waits(self):

@@ -79,6 +79,11 @@ class Place:
         names = ("sandboxes", "layers", "trash")
         return {name: self.entries(name) for name in names if self.entries(name)}
 
+    def wait_rest(self, limit=60):
+        """The same, once nothing of it is still being removed."""
+        support.wait_until(lambda: not self.rest(), limit, 0.02)
+        return self.rest()
+
     def close(self):
         """Also while somebody works in there."""
         while os.path.lexists(self.folder):

@@ -81,7 +81,7 @@ class Case(unittest.TestCase):
         place.good("fork", "box", "--name=twin")
         self.assertEqual(place.sh("cat a", "twin"), content + "\n")
         place.good("destroy", "box", "twin")
-        self.assertEqual(place.rest(), {})
+        self.assertEqual(place.wait_rest(), {})
 
 
 if SMALL:
@@ -514,7 +514,7 @@ class Many(Case):
               f"{swept_s * 1000:.0f} ms", file=sys.stderr)
         self.assertLess(max(listed_s, swept_s), LIST_S)
         self.place.good("destroy", "box")
-        self.assertEqual(self.place.rest(), {})
+        self.assertEqual(self.place.wait_rest(), {})
 
 
 del Case  # a frame of tests, not one
