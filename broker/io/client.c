@@ -19,10 +19,8 @@
 #define QUEUE_HIGH_BYTES ((size_t)1 << 20)
 #define QUEUE_LOW_BYTES ((size_t)256 << 10)
 
-/* How long answers may take to be written after the client's last byte. */
-static const struct timeval flush_time = { .tv_usec = 100000 };
-
-/* While reading is stopped, an end of input goes unnoticed: check at this interval. */
+/* While reading is stopped, an end of input goes unnoticed: check at this interval. After the end
+ * of input, a client that takes no byte for as long gets no more. */
 static const struct timeval stall_time = { .tv_sec = 1 };
 
 static const struct timeval no_time = { 0 };
@@ -217,8 +215,9 @@ static void end_of_input(struct client *client)
 {
 	(void)event_del(client->readable);
 	client->state = CLIENT_FLUSHING;
+	client->is_stuck = true;
 	if (pending_bytes(client) > 0)
-		set_timer(client, &flush_time);
+		set_timer(client, &stall_time);
 	else
 		end_client(client);
 }
@@ -279,10 +278,8 @@ static void on_timer(evutil_socket_t fd, short what, void *argument)
 
 	(void)fd;
 	(void)what;
-	if (client->state == CLIENT_FLUSHING) {
-		end_client(client);
-	} else if (client->state == CLIENT_STALLED) {
-		if (client->is_stuck && has_hung_up(client)) {
+	if (client->state == CLIENT_FLUSHING || client->state == CLIENT_STALLED) {
+		if (client->is_stuck && (client->state == CLIENT_FLUSHING || has_hung_up(client))) {
 			end_client(client);
 			return;
 		}
