@@ -265,8 +265,9 @@ static int run_checkpoints(const struct command *command, int argc, char *argv[]
 		return code;
 	if (!work.options.is_json) {
 		if (work.count == 0)
-			everywhere_note("there is none: 'msp checkpoint %s' makes one",
-					work.words.list[0]);
+			everywhere_note(
+				"the sandbox has no checkpoint: 'msp checkpoint %s' makes one",
+				work.words.list[0]);
 		return check_output(format_flush());
 	}
 	json_close_array(&work.json.writer);

@@ -90,9 +90,10 @@ static int detach_command(const struct execute *what)
 		(void)puts(start.id);
 		error = format_flush();
 	}
-	everywhere_note("it ends after %s at the latest: 'msp attach %s' shows its output, 'msp "
-			"wait %s' its end",
-			figures_span((start.wall_ms + 999) / 1000, span), start.id, start.id);
+	everywhere_note(
+		"the command ends after %s at the latest: 'msp attach %s' shows its output, 'msp "
+		"wait %s' its end",
+		figures_span((start.wall_ms + 999) / 1000, span), start.id, start.id);
 	if (!error)
 		return 0;
 	log_line("standard output: %s", errno_text(-error));

@@ -321,7 +321,7 @@ static int show_listing(const struct listing *listing)
 			(void)puts(listing->commands[i].id);
 		error = format_flush();
 	} else if (listing->count == 0)
-		everywhere_note("there is none: 'msp exec -d SANDBOX -- CMD' starts one");
+		everywhere_note("no command to show: 'msp exec -d SANDBOX -- CMD' starts one");
 	else {
 		print_table(listing);
 		error = format_flush();

@@ -90,7 +90,7 @@ static int show_list(struct listing *listing)
 		json_close_object(&listing->json.writer);
 		error = json_finish(&listing->json);
 	} else if (listing->count == 0) {
-		everywhere_note("there is none: 'msp create' makes one");
+		everywhere_note("there is no sandbox: 'msp create' makes one");
 		return 0;
 	} else {
 		sandbox_table_print(listing->table, (uint64_t)time(NULL));

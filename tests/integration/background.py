@@ -105,9 +105,10 @@ class Life(Case):
     def test_all_of_it(self):
         made = self.sandbox("--name=box")
         result = self.msp("exec", "-d", "box", "--", "sh", "-c",
-                          "echo out; echo err >&2; sleep 2; echo last; exit 3")
+                          "echo out; echo err >&2; sleep 6; echo last; exit 3")
         one = result.stdout.strip()
-        self.assertRegex(result.stderr, rf"\Amsp: exec: it ends after 10 min at the latest: "
+        self.assertRegex(result.stderr,
+                         r"\Amsp: exec: the command ends after 10 min at the latest: "
                          rf"'msp attach {one}' shows its output, 'msp wait {one}' its end\n\Z")
         self.assertRegex(self.msp("ps").stdout, rf"\AID +SANDBOX +STATE +SINCE +COMMAND\n"
                          rf"{one}  box +running +[^\n]*  sh -c 'echo out;[^\n]* exit 3'\n\Z")
@@ -118,7 +119,7 @@ class Life(Case):
         self.assertEqual(msp("attach", one, "-n", "1", code=3).stdout, "last\n")
         self.assertEqual(msp("attach", "--tail=2", one, code=3).stderr, "err\n")
         self.assertEqual(self.listed(), {})
-        self.assertIn("there is none", self.msp("ps").stderr)
+        self.assertIn("no command to show", self.msp("ps").stderr)
         ended = self.listed("--ended")[one]
         self.assertEqual((ended["state"], ended["exit_code"], ended["verdict"], ended["name"],
                           ended["sandbox"], ended["output_bytes"], ended["lost_bytes"]),
