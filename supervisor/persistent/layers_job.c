@@ -34,7 +34,7 @@ struct layers_job {
 	struct sandbox *sandbox; /* NULL: of none */
 	struct frontend *frontend;
 	uint64_t request;
-	uint64_t began_us; /* real clock */
+	uint64_t began_us; /* a scan: real clock */
 	struct channel channel;
 	int pidfd; /* -1 until the factory answered */
 	bool has_answer;
@@ -341,7 +341,7 @@ static struct layers_job *find_free(const struct layers_ask *ask)
 					       .sandbox = ask->sandbox,
 					       .frontend = ask->frontend,
 					       .request = ask->request,
-					       .began_us = sandbox_real_us(),
+					       .began_us = is_note ? sandbox_real_us() : 0,
 					       .channel.fd = -1,
 					       .pidfd = -1 };
 		return &jobs[i];
