@@ -170,7 +170,8 @@ class Seeing(probes.Attack):
         names = {line.partition("=")[0] for line in support.run("env", "-0").stdout.split("\0")}
         self.assertEqual(names - {""}, {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM",
                                         "TMPDIR", "PYTHONDONTWRITEBYTECODE", "ASAN_OPTIONS",
-                                        "LSAN_OPTIONS"})
+                                        "LSAN_OPTIONS", "npm_config_fetch_retries",
+                                        "PIP_RETRIES"})
 
     @evidence.attack("F7", "a command of the caller's PATH", "root")
     def test_commands_are_not_the_hosts(self):
