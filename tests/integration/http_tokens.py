@@ -92,6 +92,21 @@ class Tokens(unittest.TestCase):
         bob = {"Authorization": f"Bearer {self.server.tokens['bob']}"}
         self.assertEqual(client.post(ping, bob).status, 404)
 
+    def test_a_list_says_whose_it_is_and_who_sees_it(self):
+        clients = {name: self.client(name) for name in ("alice", "bob")}
+
+        def call(name, tool, **arguments):
+            answer = clients[name].post(clients[name].call(tool, **arguments))
+            return answer.messages()[-1]["result"]
+
+        made = call("alice", "create_sandbox")["structuredContent"]["id"]
+        for name in clients:
+            listed = call(name, "list_sandboxes")["structuredContent"]
+            self.assertEqual(made in [one["id"] for one in listed["sandboxes"]], name == "alice")
+            self.assertEqual((listed["owner"], listed["shared_with"]),
+                             (name, "every client with this name's token"))
+        self.assertFalse(call("alice", "destroy_sandbox", sandbox=made)["isError"])
+
     def test_lines_that_are_no_rows_admit_nobody(self):
         token = new_token()
         row = token_row("carol", token)
