@@ -21,7 +21,7 @@ import stages
 import support
 from persistent_mount import Place
 
-LIMIT_S = 15
+LIMIT_S = 30
 SAMPLE = 24
 THREADS = 2 * (os.cpu_count() or 1)  # each waits for others most of the time
 RANDOM_KILLS = 12 if os.environ.get("MSP_VM") else 24

@@ -20,7 +20,7 @@ import figures
 import leftovers
 import support
 
-LIMIT_S = 8
+LIMIT_S = 30
 HANG_S = 10
 STAGES = faults.tool("stages")
 MSP = os.path.join(faults.HOOKED, "msp")
