@@ -50,22 +50,17 @@ int branches_read_file(const struct job_directories *directories, const char *pa
 		       char **ret, size_t *ret_size, struct stat *ret_status)
 {
 	int file = beneath_file(directories->host, path, ret_status);
-	char *bytes = NULL;
-	ssize_t size = 0;
-	int error = file < 0 ? file : 0;
+	const bool fits = file >= 0 && (uint64_t)ret_status->st_size <= most;
+	char *bytes = fits ? malloc((size_t)ret_status->st_size + 1) : NULL;
+	const ssize_t size =
+		bytes ? beneath_read(file, bytes, (size_t)ret_status->st_size, 0) : -ENOMEM;
 
-	if (!error && (uint64_t)ret_status->st_size > most)
-		error = -EFBIG;
-	if (!error && !(bytes = malloc((size_t)ret_status->st_size + 1)))
-		error = -ENOMEM;
-	if (!error) {
-		size = beneath_read(file, bytes, (size_t)ret_status->st_size, 0);
-		error = size < 0 ? (int)size : 0;
-	}
+	if (file < 0)
+		return file;
 	fd_close(&file);
-	if (error) {
+	if (!bytes || size < 0) {
 		free(bytes);
-		return error;
+		return !fits ? -EFBIG : !bytes ? -ENOMEM : -EIO;
 	}
 	bytes[size] = '\0';
 	*ret = bytes;

@@ -181,18 +181,18 @@ static int add_file(size_t ref, const char *path, const struct stat *old, uint8_
 		    size_t size)
 {
 	struct branches *state = branches_state();
-	char *copy = strdup(path);
 	struct branches_file *files =
 		grow_list(state->files, &state->file_room, state->file_count + 1, sizeof(*files));
+	struct branches_file *file = files ? &files[state->file_count] : NULL;
 
 	if (files)
 		state->files = files;
-	if (!files || !copy) {
-		free(copy);
+	if (!file || !(file->path = strdup(path))) {
 		free(bytes);
 		return -ENOMEM;
 	}
-	files[state->file_count++] = (struct branches_file){ ref, copy, *old, bytes, size };
+	*file = (struct branches_file){ ref, file->path, *old, bytes, size };
+	state->file_count++;
 	return 0;
 }
 

@@ -70,14 +70,15 @@ static struct known {
 
 static bool is_known; /* all of it, since the lock was got */
 
+#define KNOWN_BYTES (offsetof(struct known, entries) + known.count * sizeof(struct entry))
+
 /* FNV-1a, of what is in use: a machine's crash loses parts of a file. */
 static uint64_t sum_known(void)
 {
-	const uint8_t *end = (const uint8_t *)&known.entries[known.count];
 	uint64_t sum = 14695981039346656037U;
 
-	for (const uint8_t *at = (const uint8_t *)&known.changed; at < end; at++)
-		sum = (sum ^ *at) * 1099511628211U;
+	for (size_t at = offsetof(struct known, changed); at < KNOWN_BYTES; at++)
+		sum = (sum ^ ((const uint8_t *)&known)[at]) * 1099511628211U;
 	return sum;
 }
 
@@ -113,8 +114,7 @@ void store_survey_end(void)
 	known.changed = status.st_mtim;
 	known.sum = sum_known();
 	/* If it fails, all are looked at the next time. */
-	(void)pwrite(store_places.stamp, &known,
-		     offsetof(struct known, entries) + known.count * sizeof(struct entry), 0);
+	(void)pwrite(store_places.stamp, &known, KNOWN_BYTES, 0);
 }
 
 void store_survey_forget(void)
