@@ -36,6 +36,7 @@ struct edit {
 	uint32_t version;
 	uint32_t left; /* entries that are not read yet */
 	bool has_entry;
+	bool is_stale; /* a change fits no entry: told unless a split index is the reason */
 	struct entry entry;
 	uint8_t *bytes; /* the new index */
 	size_t size, room;
@@ -235,8 +236,7 @@ static int put_change(struct edit *edit, const struct index_change *change,
 	const bool is_old =
 		file->old_mode == 0 ? !entry : is_entry(entry, file->old_mode, file->old_id);
 
-	if (!is_new && !is_old)
-		return -ESTALE;
+	edit->is_stale |= !is_new && !is_old;
 	return file->new_mode == 0
 		       ? 0
 		       : put_entry(edit, index_mode(file->new_mode), file->new_id, change->path);
@@ -284,7 +284,7 @@ int index_edit(const uint8_t *bytes, size_t size, const struct index_change *cha
 	if (!error)
 		error = check_extensions(&edit);
 	if (!error)
-		error = put_ends(&edit);
+		error = edit.is_stale ? -ESTALE : put_ends(&edit);
 	if (error) {
 		free(edit.bytes);
 		return error;
