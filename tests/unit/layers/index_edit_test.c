@@ -133,6 +133,7 @@ Test(index_edit, what_it_does_not_understand_it_refuses)
 	static const uint8_t flags[][3] = {
 		{ 0x80, 0, 0 }, { 0x20, 0, 0 }, { 0x10, 0, 0 }, { 0x40, 0, 0x40 }, { 0x40, 0, 0x20 }
 	};
+	const struct index_change lacking = change_of(b, TREE_FILE, 1, TREE_FILE, 2);
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		size = scene_index(bytes, 3, 20, names);
@@ -148,6 +149,8 @@ Test(index_edit, what_it_does_not_understand_it_refuses)
 	memcpy(bytes + size - 20, "link\0\0\0", 8);
 	size += 8;
 	cr_expect_eq(edit(NULL, 0), -ENOTSUP);
+	/* Its other part has the entry, and not this one. */
+	cr_expect_eq(edit(&lacking, 1), -ENOTSUP);
 	memcpy(bytes + size - 28, "TREE", 4);
 	cr_expect_eq(edit(NULL, 0), 0);
 	bytes[7] = 5;
