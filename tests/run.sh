@@ -182,6 +182,8 @@ gather() { # K
 		[ ! -e "$file" ] || cat "$file" >>"$RESULTS/system/${file##*/}"
 	done
 	mv "$folder/system.xml" "$RESULTS/system-$1.xml"
+	[ ! -e "$folder/system-alone.xml" ] ||
+		mv "$folder/system-alone.xml" "$RESULTS/system-$1-alone.xml"
 	mv "$folder"/*.log "$RESULTS"
 	rm -r "$folder"
 }

@@ -35,8 +35,8 @@ MODES = (
     same("threads", 100, "pids", "pids", "refused EAGAIN"),
     same("zombies", 100, "pids", "pids", "refused EAGAIN"),
 
-    same("spin", 5000, "cpu_seconds", "cpu_time"),
-    same("spin-threads", 5000, "cpu_seconds", "cpu_time"),
+    same("spin", 20000, "cpu_seconds", "cpu_time"),
+    same("spin-threads", 20000, "cpu_seconds", "cpu_time"),
 
     same("fill-tmp", 16, "files", "disk", "refused ENOSPC"),
     same("fill-shm", 16, "files", "disk", "refused ENOSPC"),
