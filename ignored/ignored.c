@@ -8,17 +8,20 @@
  */
 #include "ignored.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/fd.h"
+#include "heap/path_match.h"
 #include "layers/beneath.h"
 #include "layers/held.h"
 
 /* A file of rules, and files that are remembered; behind them none is read, so nothing ignored. */
 #define RULES_BYTES_MAX (1 << 20)
 #define FILES_MAX 512
+
+/* A pattern of many stars; behind them it matches nothing. */
+#define LOOKS_MAX 1000
 
 static const char *const trees[] = {
 	".gradle", ".next", ".nox",           ".nuxt",        ".terraform",
@@ -50,56 +53,13 @@ static struct {
 
 /* --- one pattern ------------------------------------------------------------------------------ */
 
-static bool match_name(const char *pattern, size_t size, const char *name, size_t length)
-{
-	char left[256], right[256];
-
-	if (size >= sizeof(left) || length >= sizeof(right))
-		return false;
-	memcpy(left, pattern, size);
-	left[size] = '\0';
-	memcpy(right, name, length);
-	right[length] = '\0';
-	return fnmatch(left, right, 0) == 0;
-}
-
-/* Name by name; two stars are any number of names. `budget`: looks that are left. */
-static bool match_names(const char *pattern, const char *path, unsigned *budget)
-{
-	while (*budget > 0) {
-		const size_t size = strcspn(pattern, "/");
-		const size_t length = strcspn(path, "/");
-
-		--*budget;
-		if (size == 2 && strncmp(pattern, "**", 2) == 0) {
-			if (pattern[size] == '\0')
-				return *path != '\0';
-			if (match_names(pattern + 3, path, budget))
-				return true;
-			if (path[length] == '\0')
-				return false;
-			path += length + 1;
-			continue;
-		}
-		if (!match_name(pattern, size, path, length))
-			return false;
-		if (pattern[size] == '\0' || path[length] == '\0')
-			return pattern[size] == path[length];
-		pattern += size + 1;
-		path += length + 1;
-	}
-	return false;
-}
-
 bool ignored_match(const char *pattern, const char *path)
 {
 	const char *name = strrchr(path, '/');
-	unsigned budget = 1000;
 
 	if (!strchr(pattern, '/'))
-		return match_name(pattern, strlen(pattern), name ? name + 1 : path,
-				  strlen(name ? name + 1 : path));
-	return match_names(pattern + (*pattern == '/'), path, &budget);
+		return path_match(pattern, name ? name + 1 : path, 0, LOOKS_MAX);
+	return path_match(pattern + (*pattern == '/'), path, 0, LOOKS_MAX);
 }
 
 /* --- files of rules --------------------------------------------------------------------------- */
@@ -275,7 +235,7 @@ bool ignored_is(const struct job *job, const char *path, bool is_directory)
 static bool is_any_of(const char *const *names, size_t count, const char *name, size_t size)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (match_name(names[i], strlen(names[i]), name, size))
+		if (path_match_name(names[i], strlen(names[i]), name, size, 0))
 			return true;
 	}
 	return false;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "heap/path_match.h"
 #include "host/git_config.h"
 #include "show/format.h"
 
@@ -22,6 +23,9 @@
 
 /* As in git. */
 #define INCLUDES_DEEP_MAX 10
+
+/* Names compared for one condition. */
+#define LOOKS_MAX 10000
 
 struct finding {
 	enum git_key kind;
@@ -63,41 +67,9 @@ static bool join_beside(char ret[PATH_MAX], const char *file, const char *path)
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-/* Match name by name; two stars are any number of names. `budget`: looks that are left. */
-static bool match_names(const char *pattern, const char *path, int flags, unsigned int *budget)
-{
-	char left[NAME_MAX + 1], right[NAME_MAX + 1];
-
-	while (*budget > 0) {
-		const size_t size = strcspn(pattern, "/"), length = strcspn(path, "/");
-
-		--*budget;
-		if (size >= sizeof(left) || length >= sizeof(right))
-			return false;
-		if (size == 2 && strncmp(pattern, "**", 2) == 0) {
-			if (pattern[size] == '\0' || match_names(pattern + 3, path, flags, budget))
-				return true;
-			if (path[length] == '\0')
-				return false;
-			path += length + 1;
-			continue;
-		}
-		format_text(left, sizeof(left), "%.*s", (int)size, pattern);
-		format_text(right, sizeof(right), "%.*s", (int)length, path);
-		if (fnmatch(left, right, flags) != 0)
-			return false;
-		if (pattern[size] == '\0' || path[length] == '\0')
-			return pattern[size] == path[length];
-		pattern += size + 1;
-		path += length + 1;
-	}
-	return false;
-}
-
 static int match_directory(const char *pattern, const char *file, const char *repository, int flags)
 {
 	char whole[PATH_MAX], ended[PATH_MAX];
-	unsigned int budget = 10000;
 	bool is_whole;
 
 	if (strncmp(pattern, "~/", 2) == 0)
@@ -112,7 +84,7 @@ static int match_directory(const char *pattern, const char *file, const char *re
 		return -1;
 	format_text(ended, sizeof(ended), "%s%s", whole,
 		    whole[strlen(whole) - 1] == '/' ? "**" : "");
-	return repository[0] && match_names(ended, repository, flags, &budget);
+	return repository[0] && path_match(ended, repository, flags, LOOKS_MAX);
 }
 
 int git_user_condition(const char *condition, const char *file, const char *repository)
