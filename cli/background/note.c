@@ -56,27 +56,38 @@ static bool is_sound(const struct background_note *note)
 	       note->exit_code <= 255;
 }
 
-/* A waiting reader may hold a read lock, with which this one goes together. */
-pid_t background_keeper(int file)
+/* Return whether a keeper holds the lock of a note; *ret: its process, 0 in another PID namespace.
+ * A waiting reader may hold a read lock, with which this one goes together. */
+static bool is_held(int file, pid_t *ret)
 {
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	const bool found = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 
-	return fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_pid : 0;
+	*ret = found ? lock.l_pid : 0;
+	return found;
+}
+
+pid_t background_keeper(int file)
+{
+	pid_t keeper;
+
+	(void)is_held(file, &keeper);
+	return keeper;
 }
 
 /* Read the note of a command. False: it is none, or not complete yet. The lock is looked at before:
  * a keeper writes the end before it ends. */
 static bool read_note(struct background *command)
 {
-	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
-	const bool is_held = fcntl(command->file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	pid_t keeper;
+	const bool has_keeper = is_held(command->file, &keeper);
 
 	if (pread(command->file, &command->note, sizeof(command->note), 0) !=
 		    (ssize_t)sizeof(command->note) ||
 	    !is_sound(&command->note))
 		return false;
 	command->state = command->note.has_ended ? BACKGROUND_ENDED
-			 : is_held               ? BACKGROUND_RUNNING
+			 : has_keeper            ? BACKGROUND_RUNNING
 						 : BACKGROUND_LOST;
 	return true;
 }

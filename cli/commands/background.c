@@ -260,7 +260,7 @@ static bool is_reader_gone(void)
 {
 	struct pollfd entry = { .fd = STDOUT_FILENO };
 
-	return poll(&entry, 1, STEP_MS) > 0 && (entry.revents & (POLLERR | POLLHUP)) != 0;
+	return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 /* Show the output until the command has ended. 0 or -errno of a stream. */
