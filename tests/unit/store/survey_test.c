@@ -20,7 +20,7 @@ TestSuite(store_survey, .init = place_make, .fini = place_remove, .timeout = 120
 
 static struct store_meta meta, second;
 
-/* What the next one finds that is made: the census of those that there are. */
+/* Return the census that a new sandbox begins with; the sandbox is removed again. */
 static struct store_census count_all(void)
 {
 	struct store_census census = PLACE_NO_LIMITS;
