@@ -108,41 +108,6 @@ struct comparison {
 	char path[IPC_PATH_MAX];
 };
 
-/* One side of a directory, and its next entry. */
-struct side {
-	struct object object;
-	const uint8_t *at;
-	struct tree_entry entry;
-	bool has_entry;
-};
-
-static int next_entry(struct comparison *comparison, struct side *side)
-{
-	const int status =
-		tree_entry_read(&side->at, side->object.bytes + side->object.size, &side->entry);
-
-	side->has_entry = status == 1;
-	if (status < 0)
-		return status;
-	return ++comparison->entries > WALK_ENTRIES_MAX ? -E2BIG : 0;
-}
-
-static int open_side(struct comparison *comparison, const uint8_t *id, struct side *ret)
-{
-	int error;
-
-	memset(ret, 0, sizeof(*ret));
-	if (!id)
-		return 0;
-	error = objects_read(comparison->objects, id, &ret->object);
-	if (error)
-		return error;
-	if (ret->object.type != OBJECT_TREE)
-		return -EBADMSG;
-	ret->at = ret->object.bytes;
-	return next_entry(comparison, ret);
-}
-
 static int compare_trees(struct comparison *comparison, const uint8_t *old, const uint8_t *now,
 			 size_t length, unsigned int depth);
 
@@ -173,8 +138,8 @@ static int compare_entries(struct comparison *comparison, const struct tree_entr
 	return comparison->found(comparison->context, &file, comparison->path);
 }
 
-static int compare_sides(struct comparison *comparison, struct side *old, struct side *now,
-			 size_t length, unsigned int depth)
+static int compare_sides(struct comparison *comparison, struct walk_side *old,
+			 struct walk_side *now, size_t length, unsigned int depth)
 {
 	int error = 0;
 
@@ -186,9 +151,9 @@ static int compare_sides(struct comparison *comparison, struct side *old, struct
 		error = compare_entries(comparison, order <= 0 ? &old->entry : NULL,
 					order >= 0 ? &now->entry : NULL, length, depth);
 		if (!error && order <= 0)
-			error = next_entry(comparison, old);
+			error = walk_next_entry(old, &comparison->entries);
 		if (!error && order >= 0)
-			error = next_entry(comparison, now);
+			error = walk_next_entry(now, &comparison->entries);
 	}
 	return error;
 }
@@ -196,11 +161,13 @@ static int compare_sides(struct comparison *comparison, struct side *old, struct
 static int compare_trees(struct comparison *comparison, const uint8_t *old, const uint8_t *now,
 			 size_t length, unsigned int depth)
 {
-	struct side sides[2] = { { .has_entry = false }, { .has_entry = false } };
-	int error = depth < DEPTH_MAX ? open_side(comparison, old, &sides[0]) : -ENAMETOOLONG;
+	struct walk_side sides[2] = { { .has_entry = false }, { .has_entry = false } };
+	int error = depth < DEPTH_MAX ? walk_open_side(comparison->objects, old,
+						       &comparison->entries, &sides[0])
+				      : -ENAMETOOLONG;
 
 	if (!error)
-		error = open_side(comparison, now, &sides[1]);
+		error = walk_open_side(comparison->objects, now, &comparison->entries, &sides[1]);
 	if (!error)
 		error = compare_sides(comparison, &sides[0], &sides[1], length, depth);
 	object_free(&sides[0].object);

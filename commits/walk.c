@@ -151,14 +151,6 @@ int walk_read_commit(const struct objects *objects, const uint8_t id[OBJECT_ID_B
 
 /* --- trees ------------------------------------------------------------------------------------ */
 
-/* A tree of one side, and its next entry. */
-struct side {
-	struct object object;
-	const uint8_t *at;
-	struct tree_entry entry;
-	bool has_entry;
-};
-
 /* The current directory on all sides. An id is NULL if that side has no such directory. */
 struct directory {
 	const uint8_t *now;
@@ -166,7 +158,7 @@ struct directory {
 	size_t old_count;
 };
 
-static int next_entry(struct walk *walk, struct side *side)
+int walk_next_entry(struct walk_side *side, uint32_t *entries)
 {
 	const struct tree_entry before = side->entry;
 	const bool had_entry = side->has_entry;
@@ -176,26 +168,27 @@ static int next_entry(struct walk *walk, struct side *side)
 	side->has_entry = status == 1;
 	if (status < 0)
 		return status;
-	if (++walk->entries > WALK_ENTRIES_MAX)
+	if (++*entries > WALK_ENTRIES_MAX)
 		return -E2BIG;
 	return status == 1 && had_entry && tree_entry_compare(&before, &side->entry) >= 0 ? -EBADMSG
 											  : 0;
 }
 
-static int open_side(struct walk *walk, const uint8_t *id, struct side *ret)
+int walk_open_side(const struct objects *objects, const uint8_t *id, uint32_t *entries,
+		   struct walk_side *ret)
 {
 	int error;
 
 	memset(ret, 0, sizeof(*ret));
 	if (!id)
 		return 0;
-	error = objects_read(walk->objects, id, &ret->object);
+	error = objects_read(objects, id, &ret->object);
 	if (error)
 		return error;
 	if (ret->object.type != OBJECT_TREE)
 		return -EBADMSG;
 	ret->at = ret->object.bytes;
-	return next_entry(walk, ret);
+	return walk_next_entry(ret, entries);
 }
 
 static int compare_directory(struct walk *walk, const struct directory *directory, size_t length,
@@ -278,7 +271,7 @@ static int compare_name(struct walk *walk, const struct tree_entry *now,
 }
 
 /* Find the entry with the first name in order; NULL: no side has more. */
-static const struct tree_entry *find_first(const struct side *sides, size_t count)
+static const struct tree_entry *find_first(const struct walk_side *sides, size_t count)
 {
 	const struct tree_entry *first = NULL;
 
@@ -291,7 +284,7 @@ static const struct tree_entry *find_first(const struct side *sides, size_t coun
 }
 
 /* Compare the first name and move on. sides[0] is the commit's, the others are the parents'. */
-static int compare_first(struct walk *walk, struct side *sides, size_t count, size_t length,
+static int compare_first(struct walk *walk, struct walk_side *sides, size_t count, size_t length,
 			 unsigned int depth)
 {
 	const struct tree_entry *old[PARENTS_MAX];
@@ -311,7 +304,7 @@ static int compare_first(struct walk *walk, struct side *sides, size_t count, si
 				     length, depth);
 	walk->path[length] = '\0';
 	for (size_t i = 0; i < count && !error; i++)
-		error = has_it[i] ? next_entry(walk, &sides[i]) : 0;
+		error = has_it[i] ? walk_next_entry(&sides[i], &walk->entries) : 0;
 	return error;
 }
 
@@ -319,13 +312,14 @@ static int compare_directory(struct walk *walk, const struct directory *director
 			     unsigned int depth)
 {
 	const size_t count = directory->old_count + 1;
-	struct side *sides = depth < DEPTH_MAX ? calloc(count, sizeof(*sides)) : NULL;
+	struct walk_side *sides = depth < DEPTH_MAX ? calloc(count, sizeof(*sides)) : NULL;
 	int error = depth < DEPTH_MAX ? 0 : -ENAMETOOLONG;
 
 	if (!sides)
 		return error ? error : -ENOMEM;
 	for (size_t i = 0; i < count && !error; i++)
-		error = open_side(walk, i ? directory->old[i - 1] : directory->now, &sides[i]);
+		error = walk_open_side(walk->objects, i ? directory->old[i - 1] : directory->now,
+				       &walk->entries, &sides[i]);
 	while (!error && find_first(sides, count))
 		error = compare_first(walk, sides, count, length, depth);
 	if (!error && directory->now)

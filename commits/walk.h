@@ -6,7 +6,10 @@
 #ifndef COMMITS_WALK_H
 #define COMMITS_WALK_H
 
+#include <stdbool.h>
+
 #include "objects.h"
+#include "tree_names.h"
 
 /* Bounds of one walk; beyond them it ends with -E2BIG. */
 #define WALK_OBJECTS_MAX 200000U
@@ -44,6 +47,22 @@ struct walk {
 	uint64_t bytes;
 	char path[IPC_PATH_MAX];
 };
+
+/* A tree that is compared with others, and its next entry. */
+struct walk_side {
+	struct object object; /* the caller frees it */
+	const uint8_t *at;
+	struct tree_entry entry;
+	bool has_entry;
+};
+
+/* Open a tree before its first entry; `id` NULL: it is empty. `*entries` counts those of all trees.
+ * 0 or -errno, as of walk_run(). */
+int walk_open_side(const struct objects *objects, const uint8_t *id, uint32_t *entries,
+		   struct walk_side *ret);
+
+/* Take the next entry. 0; -EBADMSG also if it is out of order; or another -errno. */
+int walk_next_entry(struct walk_side *side, uint32_t *entries);
 
 /* Walk from the object that a ref names. 0; -ENOENT: an object is missing; -EBADMSG: one is
  * damaged, or git would refuse it; -E2BIG, -EFBIG: there is too much of it; -ENOTSUP: the ref names
