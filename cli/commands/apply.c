@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "heap/buffer.h"
 #include "launch/ask.h"
+#include "launch/progress.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/change_text.h"
@@ -194,6 +195,7 @@ static void say_rest(const struct telling *telling, const struct change *change)
 
 	if (telling->left_out > REST_NAMED)
 		return;
+	progress_hide();
 	log_line("left out: %s%s", change_name(change),
 		 (flags & CHANGE_IS_HELD)       ? " (held back: --held applies it)"
 		 : (flags & CHANGE_IS_CONFLICT) ? " (in conflict)"
@@ -217,6 +219,8 @@ static void on_change(void *context, const struct change *change)
 	chosen_meet(&telling->work->chosen, change);
 	if (telling->keeps_held && (flags & CHANGE_IS_HELD))
 		keep_held(&telling->work->held[held_kind(change)], change);
+	if (telling->is_shown || telling->style)
+		progress_yield();
 	if (telling->is_json)
 		change_write(&telling->work->json.writer, change, false);
 	else if (telling->style && (flags & CHANGE_IS_HELD))
@@ -244,6 +248,7 @@ static int ask_changes(struct work *work, uint32_t operation, uint32_t flags,
 
 	work->question.is.changes.operation = operation;
 	work->question.is.changes.flags = flags;
+	work->question.act = telling->is_json ? NULL : "comparing files";
 	telling->work = work;
 	code = ask(work->asking, &work->question, &handlers, telling);
 	return code ? code : change_explain_error(&work->asking->done);

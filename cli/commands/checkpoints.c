@@ -66,6 +66,7 @@ struct shape {
 	uint32_t operation; /* enum checkpoint_operation */
 	int least, most;
 	const char *missing;
+	const char *act; /* as in struct question */
 };
 
 /* Up to a question that can be asked. True: go on; false: *ret_exit. */
@@ -86,6 +87,7 @@ static bool prepare_work(const struct command *command, int argc, char *argv[],
 		return false;
 	work->question.kind = ASK_CHECKPOINT;
 	work->question.words.sandbox = work->words.list[0];
+	work->question.act = work->options.is_json ? NULL : shape->act;
 	wanted->operation = shape->operation;
 	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", work->words.list[0]);
 	return true;
@@ -177,7 +179,8 @@ static int run_checkpoint(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_checkpoint = on_saved };
 	static const struct shape shape = { CHECKPOINT_SAVE, 1, 2,
-					    "a sandbox is missing: msp checkpoint SANDBOX [NAME]" };
+					    "a sandbox is missing: msp checkpoint SANDBOX [NAME]",
+					    "saving the checkpoint" };
 	static struct work work;
 	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
 	char text[OPTIONS_TEXT_MAX];
@@ -249,7 +252,7 @@ static int run_checkpoints(const struct command *command, int argc, char *argv[]
 {
 	static const struct ask_handlers handlers = { .on_checkpoint = on_listed };
 	static const struct shape shape = { CHECKPOINT_LIST, 1, 1,
-					    "a sandbox is missing: msp checkpoints SANDBOX" };
+					    "a sandbox is missing: msp checkpoints SANDBOX", NULL };
 	static struct work work;
 	int code;
 
@@ -306,11 +309,12 @@ static const char forget_help[] =
 	"The exit code is 0; 64 where there is no such sandbox or checkpoint; 75 while\n"
 	"something runs in the sandbox or another msp has it.\n";
 
-static int change_one(const struct command *command, int argc, char *argv[], uint32_t operation)
+static int change_one(const struct command *command, int argc, char *argv[], uint32_t operation,
+		      const char *act)
 {
 	static struct work work;
 	char text[OPTIONS_TEXT_MAX];
-	const struct shape shape = { operation, 2, 2, text };
+	const struct shape shape = { operation, 2, 2, text, act };
 	int code;
 
 	format_text(text, sizeof(text), "a sandbox and a checkpoint must be named: msp %s %s",
@@ -323,12 +327,12 @@ static int change_one(const struct command *command, int argc, char *argv[], uin
 
 static int run_rollback(const struct command *command, int argc, char *argv[])
 {
-	return change_one(command, argc, argv, CHECKPOINT_ROLLBACK);
+	return change_one(command, argc, argv, CHECKPOINT_ROLLBACK, "rolling back");
 }
 
 static int run_forget(const struct command *command, int argc, char *argv[])
 {
-	return change_one(command, argc, argv, CHECKPOINT_DELETE);
+	return change_one(command, argc, argv, CHECKPOINT_DELETE, "forgetting the checkpoint");
 }
 
 const struct command command_rollback = {
@@ -388,7 +392,8 @@ static int fork_sandbox(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_sandbox = on_forked };
 	static const struct shape shape = { CHECKPOINT_FORK, 1, 2,
-					    "a sandbox is missing: msp fork SANDBOX [CHECKPOINT]" };
+					    "a sandbox is missing: msp fork SANDBOX [CHECKPOINT]",
+					    "making the sandbox" };
 	static struct work work;
 	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
 	int code;

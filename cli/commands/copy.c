@@ -8,6 +8,7 @@
 #include "commands/copy_ask.h"
 #include "common/log.h"
 #include "frontend/file_answer.h"
+#include "launch/progress.h"
 #include "options/command.h"
 #include "show/format.h"
 
@@ -117,8 +118,11 @@ static int run_cp(const struct command *command, int argc, char *argv[])
 		return code;
 	command_name_lines(command);
 	code = ask_begin_files(&copy.asking, &options.attach);
+	if (strcmp(copy.local, "-") != 0)
+		progress_begin(COPY_ACT);
 	if (!code)
 		code = is_in ? copy_in(&copy) : copy_out(&copy);
+	progress_end();
 	code = ask_end(&copy.asking, code);
 	return code ? code : copy.left_out > 0 ? COPY_FAILED : 0;
 }

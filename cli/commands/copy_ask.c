@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "heap/memory.h"
+#include "launch/progress.h"
 #include "show/format.h"
 #include "show/quote.h"
 
@@ -79,6 +80,7 @@ static int explain_ended(const struct copy *copy, const char *path)
 	const struct ipc_execution_done *ended = &copy->asking.ended;
 	const struct file_pipes *pipes = &copy->asking.pipes;
 
+	progress_hide();
 	if (pipes->error && pipes->error != -EBADMSG)
 		log_line("%s: %s", pipes->is_source ? "what is to be copied" : copy->local,
 			 errno_text(-pipes->error));
@@ -120,6 +122,7 @@ int copy_explain(struct copy *copy, const char *path)
 	char problem[FILE_PROBLEM_TEXT_MAX];
 
 	file_problem_text(&copy->answer, problem);
+	progress_hide();
 	log_line("%s:%s %s", copy->sandbox, copy_shown(path), problem);
 	return COPY_FAILED;
 }
@@ -127,6 +130,7 @@ int copy_explain(struct copy *copy, const char *path)
 void copy_leave_out(struct copy *copy, const char *where, const char *path, const char *why)
 {
 	copy->left_out++;
+	progress_hide();
 	log_line("left out: %s%s: %s", where, copy_shown(path), why);
 }
 

@@ -25,6 +25,9 @@ struct copy {
 	void *context;
 };
 
+/* The act in the line of progress. */
+#define COPY_ACT "copying files"
+
 /* The exit code when a file could not be copied. */
 #define COPY_FAILED 1
 

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "heap/memory.h"
+#include "launch/progress.h"
 
 /* Directories that are open at once. */
 #define FOLDERS_OPEN 32
@@ -68,6 +69,7 @@ static struct {
 	size_t prefix; /* the local paths' */
 	const char *to;
 	int code;
+	uint64_t done, total; /* files and directories; 0: not counted */
 } walk;
 
 static int walk_folder(const char *path)
@@ -110,6 +112,7 @@ static int on_found(const char *local, const struct stat *status, int kind, stru
 	int code = 0;
 
 	(void)place;
+	progress_note(COPY_ACT, walk.done++, walk.total);
 	while (*below == '/')
 		below++;
 	path = *below ? copy_join(walk.to, below) : memory_text(walk.to, strlen(walk.to));
@@ -125,6 +128,16 @@ static int on_found(const char *local, const struct stat *status, int kind, stru
 		code = walk_file(local, path);
 	free(path);
 	return code;
+}
+
+static int count_found(const char *local, const struct stat *status, int kind, struct FTW *place)
+{
+	(void)local;
+	(void)status;
+	(void)kind;
+	(void)place;
+	walk.total++;
+	return 0;
 }
 
 /* Into the directory of this name, if there is one; else it is made. */
@@ -154,7 +167,10 @@ static int put_folder(struct copy *copy)
 	walk.copy = copy;
 	walk.prefix = strlen(copy->local);
 	walk.to = to;
+	if (!code && progress_wait_ms() >= 0) /* a line will need the number */
+		(void)nftw(copy->local, count_found, FOLDERS_OPEN, FTW_PHYS);
 	if (!code && nftw(copy->local, on_found, FOLDERS_OPEN, FTW_PHYS) != 0 && !walk.code) {
+		progress_hide();
 		log_line("%s: %s", copy->local, errno_text(errno));
 		walk.code = COPY_FAILED;
 	}

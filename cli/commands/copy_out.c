@@ -19,6 +19,7 @@
 #include "common/kernel.h"
 #include "common/log.h"
 #include "heap/memory.h"
+#include "launch/progress.h"
 #include "show/format.h"
 
 /* A list that is longer is no list of files that somebody wants. */
@@ -85,12 +86,14 @@ static int read_remote(struct copy *copy, const char *path, struct incoming *inc
 	copy_number(copy, INT64_MAX);
 	code = copy_ask(copy, path, -1, on_bytes, incoming);
 	if (!code && copy->answer.is.problem == FILE_NOT_REGULAR && S_ISDIR(copy->answer.is.mode)) {
+		progress_hide();
 		log_line("%s:%s is a directory: copy it with -r", copy->sandbox, copy_shown(path));
 		code = COPY_FAILED;
 	}
 	if (!code && copy->answer.is.problem != FILE_DONE)
 		code = copy_explain(copy, path);
 	if (!code && incoming->written != copy->answer.is.count) {
+		progress_hide();
 		log_line("%s:%s changed while it was read: copy it again", copy->sandbox,
 			 copy_shown(path));
 		code = COPY_FAILED;
@@ -107,12 +110,14 @@ static int get_file(struct copy *copy, const char *path, int folder, const char 
 	int code;
 
 	if (error) {
+		progress_hide();
 		log_line("%s: %s", copy_shown(local), errno_text(-error));
 		return COPY_FAILED;
 	}
 	code = read_remote(copy, path, &incoming);
 	if (!code && (fchmod(incoming.file, copy->answer.is.mode & 0777 & ~umask_now()) != 0 ||
 		      renameat(folder, incoming.beside, folder, name) != 0)) {
+		progress_hide();
 		log_line("%s: %s", copy_shown(local), errno_text(errno));
 		code = COPY_FAILED;
 	}
@@ -312,11 +317,14 @@ static int get_entries(struct copy *copy, const struct listing *listing)
 	int code = 0;
 
 	if (root < 0) {
+		progress_hide();
 		log_line("%s: %s", copy->local, errno_text(error ? -error : errno));
 		code = COPY_FAILED;
 	}
-	for (size_t i = 0; !code && i < listing->count; i++)
+	for (size_t i = 0; !code && i < listing->count; i++) {
+		progress_note(COPY_ACT, i, listing->count);
 		code = get_entry(copy, &listing->entries[i], root);
+	}
 	fd_close(&root);
 	fd_close(&folder);
 	free(name);
@@ -364,6 +372,7 @@ static int get_recursive(struct copy *copy)
 	else if (!code && copy->answer.is.problem != FILE_DONE)
 		code = copy_explain(copy, copy->remote);
 	else if (!code && !listing.is_whole) {
+		progress_hide();
 		log_line("%s:%s: the list of its files did not come to its end", copy->sandbox,
 			 copy->remote);
 		code = COPY_FAILED;

@@ -137,6 +137,7 @@ static int run_create(const struct command *command, int argc, char *argv[])
 	if (code)
 		return code;
 	code = ask_begin(&asking, &options.attach);
+	question.act = options.is_json ? NULL : "making the sandbox";
 	if (!code)
 		code = new_sandbox_ask(&asking, &question, &info);
 	code = ask_end(&asking, code);

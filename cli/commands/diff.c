@@ -12,6 +12,7 @@
 #include "common/ipc_changes.h"
 #include "common/log.h"
 #include "launch/ask.h"
+#include "launch/progress.h"
 #include "options/command.h"
 #include "show/change_text.h"
 #include "show/format.h"
@@ -125,6 +126,7 @@ static enum view choose_view(const struct diff_options *options)
 
 static void leave_out(struct showing *showing, const struct change *change)
 {
+	progress_hide();
 	if (showing->omitted++ < OMITTED_NAMED)
 		log_line("left out, it is no text or too large: %s", change_path(change));
 }
@@ -134,6 +136,7 @@ static void on_change(void *context, const struct change *change)
 	struct showing *showing = context;
 
 	chosen_meet(showing->chosen, change);
+	progress_yield();
 	switch (showing->view) {
 	case VIEW_READ:
 	case VIEW_PATCH:
@@ -203,8 +206,9 @@ static int finish_showing(struct showing *showing, const struct ipc_changes_done
 	return code ? code : showing->omitted > 0 ? CHOSEN_EXIT_PARTLY : 0;
 }
 
+/* `act`: as in struct question. */
 static int diff_with(const struct diff_options *options, const char *sandbox, struct chosen *chosen,
-		     struct asking *asking)
+		     const char *act, struct asking *asking)
 {
 	static const struct ask_handlers handlers = { .on_change = on_change };
 	static struct question question = { .kind = ASK_CHANGES };
@@ -217,6 +221,7 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	question.paths_size = chosen->size;
 	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", sandbox);
 	wanted->operation = CHANGES_DIFF;
+	question.act = act;
 	begin_showing(options, &showing);
 	showing.chosen = chosen;
 	if (showing.view == VIEW_READ || showing.view == VIEW_PATCH || showing.view == VIEW_STAT ||
@@ -244,7 +249,7 @@ int review_diff(struct asking *asking, const char *sandbox)
 	static const struct diff_options options = { .color = PATCH_COLOR_ALWAYS };
 	static struct chosen chosen;
 
-	return diff_with(&options, sandbox, &chosen, asking);
+	return diff_with(&options, sandbox, &chosen, NULL, asking);
 }
 
 static int run_diff(const struct command *command, int argc, char *argv[])
@@ -269,7 +274,8 @@ static int run_diff(const struct command *command, int argc, char *argv[])
 	command_name_lines(command);
 	code = ask_begin(&asking, &options.attach);
 	if (!code)
-		code = diff_with(&options, words.list[0], &chosen, &asking);
+		code = diff_with(&options, words.list[0], &chosen,
+				 options.is_json ? NULL : "comparing files", &asking);
 	return ask_end(&asking, code);
 }
 

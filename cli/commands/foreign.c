@@ -47,7 +47,7 @@ static void print_counts(const struct ipc_changes_done *done)
 		 done->held, done->held ? "; to change those too, chown them to yourself" : "");
 }
 
-int foreign_prepare(struct asking *asking, const struct ipc_sandbox_info *info)
+int foreign_prepare(struct asking *asking, const struct ipc_sandbox_info *info, const char *act)
 {
 	static const struct ask_handlers handlers = { .on_change = on_change };
 	static struct question question = { .kind = ASK_CHANGES };
@@ -59,6 +59,7 @@ int foreign_prepare(struct asking *asking, const struct ipc_sandbox_info *info)
 	question.words = (struct refusal_words){ .sandbox = info->id };
 	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", info->id);
 	wanted->operation = CHANGES_PREPARE;
+	question.act = act;
 	code = ask(asking, &question, &handlers, &unchangeable);
 	if (code)
 		return code;

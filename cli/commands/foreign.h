@@ -9,8 +9,9 @@
 #include "show/json.h"
 
 /* Have them prepared, and print lines about those that stay unchangeable. A failure leaves the
- * sandbox usable: it is only printed. Returns 0, or the exit code when the supervisor has gone. */
-int foreign_prepare(struct asking *asking, const struct ipc_sandbox_info *info);
+ * sandbox usable: it is only printed. `act`: as in struct question. Returns 0, or the exit code
+ * when the supervisor has gone. */
+int foreign_prepare(struct asking *asking, const struct ipc_sandbox_info *info, const char *act);
 
 /* Write what foreign_prepare() found as the member "foreign". */
 void foreign_write(struct json_writer *writer, const struct ipc_changes_done *done);

@@ -84,5 +84,7 @@ int new_sandbox_ask(struct asking *asking, struct question *question, struct ipc
 
 	const int code = ask(asking, question, &handlers, ret);
 
-	return code || ret->workspace_mode != WORKSPACE_COPY ? code : foreign_prepare(asking, ret);
+	return code || ret->workspace_mode != WORKSPACE_COPY
+		       ? code
+		       : foreign_prepare(asking, ret, question->act);
 }

@@ -194,6 +194,7 @@ static int end_one(struct asking *asking, const char *word, const char *sandbox,
 	question.kind = ASK_END;
 	question.words.sandbox = word;
 	question.is.end.how = how;
+	question.act = "ending what runs in the sandbox";
 	format_text(question.is.end.sandbox, sizeof(question.is.end.sandbox), "%s", sandbox);
 	code = ask(asking, &question, NULL, NULL);
 	/* A line that stays names a sandbox that is gone, and says so when it is used. */

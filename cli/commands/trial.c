@@ -55,6 +55,7 @@ static int make_sandbox(struct trial *trial)
 	int code = new_sandbox_fill(&wanted, &question);
 	int error;
 
+	question.act = trial->what.options->is_json ? NULL : "making the sandbox";
 	if (!code)
 		code = ask_begin_execution(&trial->asking, &trial->what.options->attach,
 					   execute_uses_tty(&trial->what));
@@ -90,6 +91,7 @@ static void count_changes(struct trial *trial)
 	format_text(question.is.changes.sandbox, sizeof(question.is.changes.sandbox), "%s",
 		    trial->sandbox.id);
 	question.paths = "";
+	question.act = trial->what.options->is_json ? NULL : "comparing files";
 	trial->is_counted = ask(&trial->asking, &question, &handlers, trial) == 0 &&
 			    trial->asking.done.error == 0;
 }

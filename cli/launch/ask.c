@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/refusal.h"
 #include "host/recent.h"
+#include "launch/progress.h"
 #include "show/format.h"
 
 enum slot { SLOT_RECORDS, SLOT_PIPES, SLOT_COUNT = SLOT_PIPES + FILE_PIPES_SLOTS };
@@ -166,6 +167,12 @@ static void step_sources(struct conversation *talk, const struct pollfd *entries
 		read_records(asking);
 	file_pipes_turn(&asking->pipes, entries + SLOT_PIPES);
 	give_up_file(asking);
+	progress_draw();
+}
+
+static int wait_for_progress(const struct conversation *talk)
+{
+	return progress_wait_ms();
 }
 
 static void take_signal(struct conversation *talk, int signal)
@@ -189,6 +196,7 @@ static const struct conversation_rules question_rules = {
 	.step = step_sources,
 	.take_signal = take_signal,
 	.is_over = is_over,
+	.wait_ms = wait_for_progress,
 };
 
 /* --- questions ------------------------------------------------------------------------------ */
@@ -259,7 +267,11 @@ static void exchange_question(struct asking *asking, struct question *question)
 	if (asking->talk.outcome.signal || asking->talk.outcome.is_supervisor_gone ||
 	    !conversation_is_sent(&asking->talk, send_question(asking, question)))
 		return;
+	if (question->act)
+		progress_begin(question->act);
 	conversation_run(&asking->talk, &question_rules);
+	if (question->act)
+		progress_end();
 	change_stream_done(&asking->records);
 	file_pipes_done(&asking->pipes);
 }
@@ -320,6 +332,7 @@ static int judge_conversation(struct asking *asking)
 
 	if (!outcome->signal && !outcome->relay_name && !outcome->is_supervisor_gone)
 		return 0;
+	progress_end();
 	outcome->is_refused = false;
 	outcome->is_service = attach_is_service(&asking->attachment);
 	outcome->supervisor_status = attach_close(&asking->attachment);
@@ -336,6 +349,7 @@ static int judge_answer(struct asking *asking, const struct question *question)
 	if (code)
 		return code;
 	if (outcome->is_refused) {
+		progress_end();
 		refusal_explain(&outcome->refused, &question->words);
 		return refusal_exit_code(outcome->refused.reason);
 	}

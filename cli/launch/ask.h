@@ -51,6 +51,7 @@ struct question {
 	size_t paths_size;
 	struct file_stream file;    /* FILE: what it is told and says */
 	struct refusal_words words; /* for the line that explains a refusal */
+	const char *act;            /* for the line of progress, a literal; NULL: show none */
 };
 
 struct asking {
