@@ -4,6 +4,9 @@
  * reader in the frontends takes them. A record is this head and then its texts, without
  * terminators: path, old path, link, patch. Paths are relative to the workspace and any bytes but
  * NUL; a program that shows one escapes it.
+ *
+ * A record of the kind NONE tells of the progress of the work: `flags` is the stage, `old_size` the
+ * number of files that it has done, `new_size` of those that there are; 0: unknown.
  */
 #ifndef COMMON_CHANGES_H
 #define COMMON_CHANGES_H
@@ -36,6 +39,15 @@ enum change_flag {
 	CHANGE_IS_TOOL = 4096,   /* a tool executes it when somebody starts that, and no sooner */
 	CHANGE_LEADS_OUT = 8192, /* a link out of the project, or nobody can tell: it is HELD */
 	CHANGE_FLAGS = 16383,
+};
+
+enum change_stage {
+	CHANGE_STAGE_NONE,
+	CHANGE_STAGE_COMPARE,
+	CHANGE_STAGE_READ, /* the contents of changes */
+	CHANGE_STAGE_PREPARE,
+	CHANGE_STAGE_REPLACE,
+	CHANGE_STAGE_COUNT
 };
 
 /* A file of which a patch is made, and a patch, at most. */

@@ -58,7 +58,12 @@ static int tell_record(struct change_stream *stream, change_stream_found *found,
 				    &change);
 		if (size <= 0)
 			return (int)size;
-		found(context, &change);
+		if (changes_is_progress(&change.is))
+			stream->progress =
+				(struct change_progress){ change.is.flags, change.is.old_size,
+							  change.is.new_size };
+		else
+			found(context, &change);
 		stream->begin += (size_t)size;
 	}
 }

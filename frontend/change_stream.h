@@ -18,11 +18,19 @@
 #define CHANGE_STREAM_MAX                                                                          \
 	(sizeof(struct change_record) + 3 * (size_t)(IPC_PATH_MAX - 1) + CHANGE_TEXT_MAX)
 
+/* The stage of the work behind the records, and how many files it has done of `total`, 0: unknown.
+ */
+struct change_progress {
+	uint32_t stage; /* enum change_stage; NONE: nothing was told yet */
+	uint64_t done, total;
+};
+
 struct change_stream {
 	int fd; /* to wait for; -1: there is nothing more to come */
 	uint8_t *bytes;
 	size_t room;
-	size_t begin, end; /* bytes that were read and not told yet */
+	size_t begin, end;               /* bytes that were read and not told yet */
+	struct change_progress progress; /* as last told */
 };
 
 /* Called for each record. The change and its texts are only valid during the call, in which the

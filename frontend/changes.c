@@ -25,6 +25,30 @@ char change_kind_letter(uint32_t kind)
 	return kinds[kind < CHANGE_KIND_COUNT ? kind : CHANGE_NONE].letter;
 }
 
+static const char *const stages[CHANGE_STAGE_COUNT] = {
+	[CHANGE_STAGE_NONE] = "working",
+	[CHANGE_STAGE_COMPARE] = "comparing files",
+	[CHANGE_STAGE_READ] = "reading changes",
+	[CHANGE_STAGE_PREPARE] = "preparing files",
+	[CHANGE_STAGE_REPLACE] = "replacing files",
+};
+
+const char *changes_stage_text(uint32_t stage)
+{
+	return stages[stage < CHANGE_STAGE_COUNT ? stage : CHANGE_STAGE_NONE];
+}
+
+bool changes_is_progress(const struct change_record *record)
+{
+	const struct change_record progress = { .flags = record->flags,
+						.old_size = record->old_size,
+						.new_size = record->new_size };
+
+	return record->flags != CHANGE_STAGE_NONE && record->flags < CHANGE_STAGE_COUNT &&
+	       (record->new_size == 0 || record->old_size <= record->new_size) &&
+	       memcmp(record, &progress, sizeof(progress)) == 0;
+}
+
 static bool is_record(const struct change_record *record)
 {
 	return record->kind != CHANGE_NONE && record->kind < CHANGE_KIND_COUNT &&
@@ -48,7 +72,7 @@ long changes_read(const uint8_t *bytes, size_t size, struct change *ret)
 	if (size < whole)
 		return 0;
 	memcpy(&change.is, bytes, sizeof(change.is));
-	if (!is_record(&change.is))
+	if (!changes_is_progress(&change.is) && !is_record(&change.is))
 		return -EBADMSG;
 	change.path = bytes + whole;
 	change.old_path = change.path + change.is.path_size;

@@ -5,6 +5,7 @@
 #ifndef FRONTEND_CHANGES_H
 #define FRONTEND_CHANGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/changes.h"
@@ -20,6 +21,12 @@ struct change {
  * -EBADMSG: it is none, and nothing behind it can be read.
  */
 long changes_read(const uint8_t *bytes, size_t size, struct change *ret);
+
+/* Is it a record of progress, whose texts are empty? */
+bool changes_is_progress(const struct change_record *record);
+
+/* Return the act of a stage of progress, such as "comparing files". Static storage. */
+const char *changes_stage_text(uint32_t stage);
 
 /* The name of a kind, and its letter. Static storage. */
 const char *change_kind_name(uint32_t kind);

@@ -21,6 +21,7 @@
 #include "held.h"
 #include "ignored/left_out.h"
 #include "items.h"
+#include "progress.h"
 
 enum fate {
 	FATE_OUT, /* not chosen */
@@ -360,6 +361,7 @@ static bool is_expected(const struct gathering *gathering)
 	for (size_t i = 0; i < gathering->items.count; i++) {
 		static struct difference difference;
 
+		progress_note(CHANGE_STAGE_READ, i, gathering->items.count);
 		if (!is_chosen(gathering, gathering->items.all[i]))
 			continue;
 		items_show(gathering->items.all[i], &difference);

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "files.h"
+#include "progress.h"
 #include "remove.h"
 
 static int keep_open(struct apply_run *run)
@@ -65,6 +66,7 @@ static int stage_entries(struct apply_run *run)
 	for (size_t i = 0; i < run->journal.count && error == 0; i++) {
 		run->failed = &run->journal.entries[i];
 		error = apply_stage(run, i);
+		progress_note(CHANGE_STAGE_PREPARE, i + 1, run->journal.count);
 	}
 	run->step = CHANGES_STEP_JOURNAL;
 	if (error == 0)

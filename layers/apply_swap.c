@@ -14,6 +14,7 @@
 #include "common/fd.h"
 #include "files.h"
 #include "gitpath.h"
+#include "progress.h"
 
 /* The places of an entry's two files. */
 struct place {
@@ -195,6 +196,7 @@ int apply_swap(struct apply_run *run)
 	for (size_t i = 0; i < run->journal.count && error == 0; i++) {
 		run->failed = &run->journal.entries[i];
 		error = swap_entry(run, &run->journal.entries[i]);
+		progress_note(CHANGE_STAGE_REPLACE, i + 1, run->journal.count);
 	}
 	if (error == 0)
 		error = close_directories(run);

@@ -36,15 +36,6 @@ static size_t whole_size(uint32_t path_size)
 	return (sizeof(struct base_record) + path_size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-static bool are_zeros(const uint8_t *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++) {
-		if (bytes[i] != 0)
-			return false;
-	}
-	return true;
-}
-
 long base_parse(const uint8_t *bytes, size_t size, struct base_record *ret, const char **ret_path)
 {
 	struct base_record record;
@@ -57,8 +48,8 @@ long base_parse(const uint8_t *bytes, size_t size, struct base_record *ret, cons
 	    record.size != whole_size(record.path_size) || record.size > size || record.kind == 0 ||
 	    record.kind >= BASE_KIND_COUNT || (record.flags & ~BASE_IS_NEW) != 0 ||
 	    memchr(path, 0, record.path_size) || record.check != check_of(&record, path) ||
-	    !are_zeros(bytes + sizeof(record) + record.path_size,
-		       record.size - sizeof(record) - record.path_size))
+	    !files_is_zero(bytes + sizeof(record) + record.path_size,
+			   record.size - sizeof(record) - record.path_size))
 		return -EBADMSG;
 	*ret = record;
 	*ret_path = path;
@@ -177,7 +168,7 @@ static int read_head(int file, struct base_head *ret)
 		return 0;
 	error = (size_t)status.st_size < sizeof(*ret) ? -EBADMSG
 						      : files_read(file, ret, sizeof(*ret), 0);
-	if (!error && !are_zeros((const uint8_t *)ret, sizeof(*ret)) &&
+	if (!error && !files_is_zero((const uint8_t *)ret, sizeof(*ret)) &&
 	    !base_is_head(ret, (size_t)status.st_size - sizeof(*ret)))
 		error = -EBADMSG;
 	return error ? error : ret->used > BASE_BYTES_MAX ? -EFBIG : 0;

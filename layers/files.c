@@ -104,9 +104,11 @@ int files_write(int fd, const void *bytes, size_t size, off_t at)
 	return fd_write_all(fd, bytes, size);
 }
 
-static bool is_zero(const uint8_t *block, size_t size)
+bool files_is_zero(const void *bytes, size_t size)
 {
-	return block[0] == 0 && memcmp(block, block + 1, size - 1) == 0;
+	const uint8_t *block = bytes;
+
+	return size == 0 || (block[0] == 0 && memcmp(block, block + 1, size - 1) == 0);
 }
 
 static void hash_block(struct sha256 *hash, const uint8_t *block, size_t size, off_t at)
@@ -129,7 +131,7 @@ void files_hash(const uint8_t *bytes, size_t size, uint8_t ret[SHA256_BYTES])
 	for (size_t at = 0; at < size; at += BLOCK) {
 		const size_t block = size - at < BLOCK ? size - at : BLOCK;
 
-		if (!is_zero(bytes + at, block))
+		if (!files_is_zero(bytes + at, block))
 			hash_block(&hash, bytes + at, block, (off_t)at);
 	}
 	hash_end(&hash, (off_t)size, ret);
@@ -154,7 +156,7 @@ int files_copy(int from, int to, uint8_t ret_hash[SHA256_BYTES])
 		const size_t size = left < (off_t)BLOCK ? (size_t)left : BLOCK;
 
 		error = files_read(from, block, size, at);
-		if (error || is_zero(block, size))
+		if (error || files_is_zero(block, size))
 			continue;
 		hash_block(&hash, block, size, at);
 		if (to >= 0)

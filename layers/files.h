@@ -52,4 +52,7 @@ void files_hash(const uint8_t *bytes, size_t size, uint8_t ret[SHA256_BYTES]);
 void files_side(const struct stat *status, struct journal_side *ret);
 bool files_is(const struct journal_side *side, const struct stat *status);
 
+/* Are all of these bytes zero? */
+bool files_is_zero(const void *bytes, size_t size);
+
 #endif

@@ -150,26 +150,6 @@ static bool matches_pattern(const char *pattern, const char *path, bool is_below
 	return is_below ? is_above(pattern, path) : match_beginning(pattern, path) != NULL;
 }
 
-/* From a name on that begins at `path`. */
-static bool is_held_from(const char *path)
-{
-	for (size_t i = 0; i < COUNT(patterns); i++) {
-		if (match_beginning(patterns[i], path))
-			return true;
-	}
-	return false;
-}
-
-static bool is_in_table(const char *path)
-{
-	for (const char *name = path; name; name = strchr(name, '/')) {
-		name += *name == '/';
-		if (is_held_from(name))
-			return true;
-	}
-	return false;
-}
-
 /* The operator's: with a "/" it is about the whole path, or after two stars about its end; without,
  * about each name. `is_below`: is it about something below the path? */
 static bool is_pattern_of(const char *pattern, const char *path, bool is_below)
@@ -254,5 +234,6 @@ bool held_is_path(const char *path, const char *operators, size_t size)
 	char folded[IPC_PATH_MAX];
 
 	held_fold(path, folded);
-	return is_in_table(folded) || held_is_operators(path, operators, size);
+	return held_matches_any(patterns, COUNT(patterns), folded, false) ||
+	       held_is_operators(path, operators, size);
 }

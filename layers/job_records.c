@@ -109,7 +109,10 @@ int job_tell(struct job *job, const struct difference *difference, const char *l
 		memcpy(bytes + used, texts[i], size);
 		used += size;
 	}
-	error = put_bytes(job, bytes, used);
+	/* End each write with a whole record, because progress goes between two. */
+	error = job->buffered + used + patch_size > JOB_BUFFER_BYTES ? job_flush(job) : 0;
+	if (!error)
+		error = put_bytes(job, bytes, used);
 	if (!error && patch_size > 0)
 		error = put_bytes(job, patch, patch_size);
 	return error;

@@ -26,6 +26,7 @@
 #include "confine.h"
 #include "gitdiff.h"
 #include "job.h"
+#include "progress.h"
 #include "remove.h"
 
 /* Most bytes of a list of paths. */
@@ -150,6 +151,7 @@ int main(void)
 	receive_job(&channel);
 	if (fd_is_kind(STDOUT_FILENO, 'p'))
 		job.output = STDOUT_FILENO;
+	progress_begin(job.output);
 	if (ask.flags & (CHANGES_TEXT | CHANGES_TEXT_HELD))
 		error = gitdiff_load();
 	job.confine_reader = confine_reader;

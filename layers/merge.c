@@ -20,6 +20,7 @@
 #include "descent.h"
 #include "files.h"
 #include "job.h"
+#include "stack.h"
 
 #define OPAQUE "user.overlay.opaque"
 #define ORIGIN "user.overlay.origin"
@@ -71,23 +72,13 @@ static bool is_whiteout(const struct stat *status)
 	return S_ISCHR(status->st_mode) && status->st_rdev == 0;
 }
 
-/* 1: the directory hides what lies below; 0; -ENOTSUP: its whiteouts are of the kind that only
- * tools make. */
-static int is_opaque(int directory)
-{
-	char value = '\0';
-
-	if (fgetxattr(directory, OPAQUE, &value, 1) != 1)
-		return 0;
-	return value == 'x' ? -ENOTSUP : value == 'y';
-}
-
-/* Enter the directory in a layer, which may have none. */
+/* Enter the directory in a layer, which may have none. -ENOTSUP: its whiteouts are of the kind that
+ * only tools make. */
 static int enter_layer(struct merging *merging, struct part *part, uint32_t layer)
 {
 	struct descent *descent = &merging->layers[layer];
 	struct stat status;
-	int opaque;
+	char mark;
 	int error;
 
 	if (fstatat(descent_here(descent), part->name, &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -100,9 +91,9 @@ static int enter_layer(struct merging *merging, struct part *part, uint32_t laye
 	if (error)
 		return error;
 	part->layers[layer] = true;
-	opaque = is_opaque(descent_here(descent));
-	part->is_opaque = opaque == 1;
-	return opaque < 0 ? opaque : 0;
+	mark = stack_opaque_mark(descent_here(descent));
+	part->is_opaque = mark == 'y';
+	return mark == 'x' ? -ENOTSUP : 0;
 }
 
 /* Enter a directory in the target and in all layers that have a part in it. */

@@ -108,8 +108,7 @@ void stack_close(struct stack *stack)
 	stack->count = 0;
 }
 
-/* overlayfs: "y" hides what lies below, "x" says that whiteouts in it may be marked files. */
-static char opaque_mark(int directory)
+char stack_opaque_mark(int directory)
 {
 	char value = '\0';
 
@@ -132,7 +131,7 @@ int stack_enter(struct stack *stack, const char *path, const struct stack_set *n
 			return directory;
 		}
 		stack->entered[i] = directory;
-		stack->has_marked_files[i] = opaque_mark(directory) == 'x';
+		stack->has_marked_files[i] = stack_opaque_mark(directory) == 'x';
 	}
 	return 0;
 }
@@ -211,7 +210,7 @@ static int hides_below(int parent, const char *name, bool *ret)
 
 	if (directory < 0)
 		return directory;
-	*ret = opaque_mark(directory) == 'y';
+	*ret = stack_opaque_mark(directory) == 'y';
 	fd_close(&directory);
 	return 0;
 }

@@ -64,4 +64,7 @@ int stack_names(const struct stack *stack, const struct stack_set *now, const st
 int stack_find(const struct stack *stack, const struct stack_side *side,
 	       const struct stack_set *set, const char *name, struct stack_entry *ret);
 
+/* overlayfs: "y" hides what lies below, "x" says that whiteouts in it may be marked files. */
+char stack_opaque_mark(int directory);
+
 #endif

@@ -14,6 +14,7 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "items.h"
+#include "progress.h"
 #include "stack.h"
 
 struct pending {
@@ -28,6 +29,7 @@ struct walk {
 	struct items items;
 	struct pending *pending;
 	bool is_all;
+	uint64_t compared;
 	char path[IPC_PATH_MAX]; /* the current entry's */
 };
 
@@ -48,11 +50,6 @@ static int add_pending(struct walk *walk, struct item *item, const struct stack_
 	return 0;
 }
 
-static bool is_same_inode(const struct stat *left, const struct stat *right)
-{
-	return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
-}
-
 /* 1, 0, or -errno: the content cannot be told. */
 static int is_same_file(const struct walk *walk, const struct stack_entry *old,
 			const struct stack_entry *now)
@@ -60,7 +57,7 @@ static int is_same_file(const struct walk *walk, const struct stack_entry *old,
 	struct stat status;
 	int left, right, ret;
 
-	if (is_same_inode(&old->status, &now->status))
+	if (old->status.st_dev == now->status.st_dev && old->status.st_ino == now->status.st_ino)
 		return 1;
 	if (old->status.st_size != now->status.st_size)
 		return 0;
@@ -237,6 +234,7 @@ static int compare_entered(struct walk *walk, const struct pending *directory)
 	for (size_t i = 0; i < names.count && !error; i++) {
 		memcpy(walk->path + start, names.names[i], strlen(names.names[i]) + 1);
 		error = compare_name(walk, directory, names.names[i]);
+		progress_note(CHANGE_STAGE_COMPARE, ++walk->compared, 0);
 	}
 	beneath_names_free(&names);
 	return error;
@@ -303,6 +301,7 @@ static int tell_difference(const struct walk *walk, tree_found found, void *cont
 	for (size_t i = 0; i < walk->items.count; i++) {
 		int status;
 
+		progress_note(CHANGE_STAGE_READ, i, walk->items.count);
 		if (walk->items.all[i]->kind == CHANGE_NONE && !walk->is_all)
 			continue;
 		items_show(walk->items.all[i], &difference);

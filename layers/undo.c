@@ -16,6 +16,7 @@
 #include "common/ipc_changes.h"
 #include "files.h"
 #include "gitpath.h"
+#include "progress.h"
 
 enum now {
 	NOW_NEW, /* as the apply left it */
@@ -310,8 +311,10 @@ static int undo_job(struct undoing *undoing)
 	if (!undoing->flags)
 		return -ENOMEM;
 	job->done.step = CHANGES_STEP_READ;
-	for (size_t i = 0; i < undoing->done.count && error == 0; i++)
+	for (size_t i = 0; i < undoing->done.count && error == 0; i++) {
 		error = look_at(undoing, i);
+		progress_note(CHANGE_STAGE_COMPARE, i + 1, undoing->done.count);
+	}
 	if (error)
 		return error;
 	job->done.step = CHANGES_STEP_NONE;

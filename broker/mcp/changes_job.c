@@ -8,8 +8,15 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "heap/memory.h"
+#include "io/clock.h"
 #include "io/text.h"
 #include "mcp/events.h"
+
+/* Milliseconds from which on an act is long enough for reports. */
+#define PROGRESS_FROM_MS 1000
+
+/* The last part of a stage that is not reported: one in so many. */
+#define PROGRESS_QUIET_PART 8U
 
 static void stop_reading(struct changes_job *job)
 {
@@ -38,6 +45,30 @@ static void on_found(void *context, const struct change *change)
 	job->rules->found(job->work, change);
 }
 
+/* Report the progress of the stages as one number that only rises. */
+static void say_progress(struct changes_job *job)
+{
+	const struct change_progress *now = &job->stream.progress;
+	struct buffer text = { 0 };
+
+	if (now->stage == CHANGE_STAGE_NONE || clock_steady_ms() - job->began_ms < PROGRESS_FROM_MS)
+		return;
+	/* If progress arrives right before the answer, some clients report an unknown call. */
+	if (now->total > 0 && now->total - now->done <= now->total / PROGRESS_QUIET_PART)
+		return;
+	if (now->stage != job->stage || now->done < job->last)
+		job->before += job->last;
+	job->stage = now->stage;
+	job->last = now->done;
+	buffer_format(&text, "%s: %" PRIu64, changes_stage_text(now->stage), now->done);
+	if (now->total > 0)
+		buffer_format(&text, " of %" PRIu64, now->total);
+	buffer_append(&text, "", 1);
+	call_say_progress(job->errand->call, (double)(job->before + now->done),
+			  now->total > 0 ? (double)(job->before + now->total) : 0, text.bytes);
+	buffer_done(&text);
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *argument)
 {
 	struct changes_job *job = argument;
@@ -45,8 +76,10 @@ static void on_readable(evutil_socket_t fd, short what, void *argument)
 
 	(void)fd;
 	(void)what;
-	if (result == 1)
+	if (result == 1) {
+		say_progress(job);
 		return;
+	}
 	job->is_broken |= result < 0;
 	stop_reading(job);
 	finish_if_over(job);
@@ -83,6 +116,8 @@ void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted
 	const int chosen = chosen_paths_seal(paths);
 
 	job->is_done = job->is_broken = false;
+	if (job->began_ms == 0)
+		job->began_ms = clock_steady_ms();
 	if (chosen < 0)
 		errand_fail_text(job->errand, "Nothing was done: there is no memory for the paths. "
 					      "Call again in a moment.");

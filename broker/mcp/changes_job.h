@@ -29,6 +29,10 @@ struct changes_job {
 	struct change_stream stream;
 	struct event *event; /* NULL: nothing is read */
 	bool is_done;        /* the supervisor has reported the end */
+	int64_t began_ms;    /* when the first question was asked */
+	uint32_t stage;      /* enum change_stage, of the last report of progress */
+	uint64_t before;     /* files of earlier stages */
+	uint64_t last;       /* files of this one */
 	bool is_broken;      /* the records could not be read to their end */
 	struct ipc_changes_done done;
 };

@@ -420,14 +420,26 @@ static void list_folder(struct import *import, struct call *call)
 	file_job_start(&work->job, NULL);
 }
 
+static void say_progress(const struct import *import, struct call *call)
+{
+	struct buffer text = { 0 };
+
+	buffer_format(&text, "importing files: %" PRIu64 " of %u", import->done,
+		      import->files.count);
+	buffer_append(&text, "", 1);
+	call_say_progress(call, (double)import->done, (double)import->files.count, text.bytes);
+	buffer_done(&text);
+}
+
 /* Do the next step: list what was asked for, then copy file after file, then destroy the source. */
 static void go_on(struct import *import, struct call *call)
 {
 	if (import->problem.size == 0 && (import->name = next_name(&import->asked)))
 		list_folder(import, call);
-	else if (import->problem.size == 0 && (import->name = next_name(&import->files)))
+	else if (import->problem.size == 0 && (import->name = next_name(&import->files))) {
+		say_progress(import, call);
 		read_file(import, call);
-	else
+	} else
 		destroy_source(import, call);
 }
 

@@ -137,9 +137,12 @@ static void on_record(void *context, const struct change *change)
 static void read_records(struct asking *asking)
 {
 	const int result = change_stream_read(&asking->records, on_record, asking);
+	const struct change_progress *progress = &asking->records.progress;
 
 	if (result < 0)
 		asking->records_error = result;
+	if (progress->stage)
+		progress_note(changes_stage_text(progress->stage), progress->done, progress->total);
 }
 
 /* End a file question whose output has no taker, once. */

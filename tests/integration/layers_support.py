@@ -35,6 +35,7 @@ OPERATIONS = read_enum(IPC_LAYERS, "layers_operation")
 ROLES = read_enum(IPC_LAYERS, "layers_role")
 STEPS = read_enum(ipc.read_common("ipc_changes.h"), "changes_step")
 KINDS = ["none"] + re.findall(r'^CHANGE\(\w+, "(\w+)"', ipc.read_common("changes.def"), re.M)
+STAGES = range(1, len(read_enum(ipc.read_common("changes.h"), "change_stage")))
 FLAGS = read_enum(ipc.read_common("changes.h"), "change_flag")
 TEXT, HELD_TOO, FROM_CHECKPOINT = 1, 2, 4
 
@@ -53,6 +54,10 @@ def parse_changes(data):
             at += size
         if len(data) < at:
             raise AssertionError("the last record is not whole")
+        if KINDS[kind] == "none":  # of progress, which depends on the time
+            if flags not in STAGES or any(texts) or new_size and old_size > new_size:
+                raise AssertionError(f"a wrong record of progress: {flags} {old_size} {new_size}")
+            continue
         names = {name[len("CHANGE_IS_"):].lower() for name, bit in FLAGS.items()
                  if name.startswith("CHANGE_IS_") and flags & bit}
         found.append(Change(KINDS[kind], names, old_mode, new_mode, old_size, new_size, *texts))

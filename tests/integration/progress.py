@@ -4,6 +4,7 @@
 afterwards; never in a pipe, in JSON, with -q or on a terminal that cannot remove it."""
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -24,6 +25,10 @@ def setUpModule():
     leftovers.become_reaper()
 
 
+def layers_at_work():
+    return [pid for pid, name, _ in leftovers.describe(leftovers.living()) if name == "msp-layers"]
+
+
 def shown(data):
     """The lines that a terminal shows in the end."""
     lines = [""]
@@ -42,8 +47,13 @@ class Line(PersistentCase):
         self.box = self.create()
         self.sh(self.box, f"for i in $(seq {FILES}); do echo $i > f$i; done")
 
+    def is_preparing(self):
+        """Does an apply's journal say that its files are prepared?"""
+        journal = os.path.join(self.state, "sandboxes", self.box, "journal")
+        return os.path.exists(os.path.join(journal, "staging"))
+
     @contextlib.contextmanager
-    def stopped(self, start):
+    def stopped(self, start, when=lambda: True):
         """A command whose msp-layers is stopped; begun again until that is in time."""
         for _ in range(ATTEMPTS):
             started = start()
@@ -51,8 +61,7 @@ class Line(PersistentCase):
             found = None
             while not found and process.poll() is None:
                 self.drain(started)
-                found = next((pid for pid, name, _ in leftovers.describe(leftovers.living())
-                              if name == "msp-layers"), None)
+                found = when() and next(iter(layers_at_work()), None)
             if found and self.stop(found) and process.poll() is None:
                 break
             while process.poll() is None:
@@ -108,6 +117,24 @@ class Line(PersistentCase):
         self.assertEqual([line for line in lines if "comparing" in line], [])
         self.assertEqual([line.count("files changed") for line in lines].count(1), 1)
 
+    def test_it_counts_files(self):
+        """msp-layers goes on for a moment, whose first report is due."""
+        count = re.compile(rb"\r\033\[Kmsp: preparing files: (\d+) of (\d+)")
+        with self.stopped(self.in_terminal("apply", self.box), self.is_preparing) as terminal:
+            terminal.read_until(LINE, 60)
+            while not count.search(terminal.seen) and terminal.process.poll() is None:
+                for pid in layers_at_work():
+                    os.kill(pid, signal.SIGCONT)
+                    time.sleep(0.002)
+                    self.stop(pid)
+                self.drain(terminal, 0.5)
+        seen = count.search(terminal.seen)
+        self.assertIsNotNone(seen, "it was over before it was counted")
+        self.assertEqual(int(seen.group(2)), FILES)
+        self.assertLessEqual(int(seen.group(1)), FILES)
+        self.assertEqual([line for line in shown(self.finish(terminal)) if "preparing" in line], [])
+        self.assertEqual(len(os.listdir(self.project)), FILES)
+
     def test_where_it_does_not_come(self):
         self.check_terminals()
         self.check_pipe()
@@ -129,6 +156,45 @@ class Line(PersistentCase):
         with self.stopped(start) as process:
             time.sleep(1.5)
         self.assertEqual(process.communicate(timeout=60)[1], b"")
+
+    def ask_over_mcp(self, server, **meta):
+        """Call diff_changes while msp-layers takes long; the notifications until its answer."""
+        for _ in range(ATTEMPTS):
+            del server.other[:]
+            number = server.post("tools/call", {"name": "diff_changes", "_meta": meta,
+                                                "arguments": {"sandbox": self.box}})
+            support.wait_until(layers_at_work, 1, 0)
+            found = next(iter(layers_at_work()), None)
+            if found and self.stop(found):
+                break
+            server.answer(number, 60)
+        else:
+            self.fail("msp-layers was always over before it could be stopped")
+        time.sleep(1.5)
+        for _ in range(3):  # one of them is behind the first second, and before the last files
+            os.kill(found, signal.SIGCONT)
+            time.sleep(0.002)
+            if not self.stop(found):
+                break
+            time.sleep(0.6)
+        for pid in layers_at_work():
+            os.kill(pid, signal.SIGCONT)
+        self.assertIn("f1", support.text_of(server.answer(number, 60)))
+        return [message["params"] for message in server.other
+                if message["method"] == "notifications/progress"]
+
+    def test_over_mcp(self):
+        with support.Server("--standalone") as server:
+            server.initialize()
+            said = self.ask_over_mcp(server, progressToken="p")
+            self.assertGreaterEqual(len(said), 1)
+            values = [params["progress"] for params in said]
+            self.assertEqual(values, sorted(set(values)))
+            for params in said:
+                self.assertEqual(params["progressToken"], "p")
+                self.assertRegex(params["message"],
+                                 r"^(comparing files|reading changes): \d+( of \d+)?$")
+            self.assertEqual(self.ask_over_mcp(server), [])
 
 
 if __name__ == "__main__":

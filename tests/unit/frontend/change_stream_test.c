@@ -183,3 +183,44 @@ Test(change_stream, the_writer_hears_of_our_end)
 	cr_expect_eq(write(pipe_end, "x", 1), -1);
 	cr_expect_eq(errno, EPIPE);
 }
+
+static void put_progress(uint32_t stage, uint64_t done, uint64_t total)
+{
+	const struct change_record record = { .flags = stage, .old_size = done, .new_size = total };
+
+	put(&record, sizeof(record));
+}
+
+Test(change_stream, progress_is_no_change)
+{
+	cr_expect_eq(stream.progress.stage, CHANGE_STAGE_NONE);
+	put_record(CHANGE_ADDED, "a", "");
+	put_progress(CHANGE_STAGE_COMPARE, 7, 0);
+	put_progress(CHANGE_STAGE_REPLACE, 3, 5);
+	put_record(CHANGE_ADDED, "b", "");
+	cr_expect_eq(step(), 1);
+	cr_expect_eq(count, 2U);
+	cr_expect_str_eq(path, "b");
+	cr_expect_eq(stream.progress.stage, CHANGE_STAGE_REPLACE);
+	cr_expect_eq(stream.progress.done, 3U);
+	cr_expect_eq(stream.progress.total, 5U);
+}
+
+Test(change_stream, what_is_no_progress)
+{
+	static const struct change_record wrong[] = {
+		{ .flags = CHANGE_STAGE_NONE },
+		{ .flags = CHANGE_STAGE_COUNT },
+		{ .flags = CHANGE_STAGE_REPLACE, .old_size = 6, .new_size = 5 },
+		{ .flags = CHANGE_STAGE_COMPARE, .path_size = 1 },
+		{ .flags = CHANGE_STAGE_COMPARE, .new_mode = 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		put(&wrong[i], sizeof(wrong[i]));
+		put("x", 1);
+		cr_expect_eq(step(), -EBADMSG, "record %zu", i);
+		finish();
+		begin();
+	}
+}
