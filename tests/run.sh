@@ -6,7 +6,7 @@
 # beside others: each has a file of steps of its own.
 #
 #   tests/run.sh --build         the dev build
-#   tests/run.sh --tests         its tests
+#   tests/run.sh --tests         its tests but the unit tests
 #   tests/run.sh --idle          fuzz targets, other builds, lint: it may have the rest of the time
 #   tests/run.sh --checks        the unit tests with sanitizers
 #   tests/run.sh --only REGEX    the tests of the dev build whose name matches
@@ -28,12 +28,13 @@ RESULTS=$PWD/build/results
 export MSP_RESULTS=$RESULTS # where tests leave figures for docs/reliability.md
 SLOTS=$((3 * $(nproc))) # tests/CMakeLists.txt says how many a test takes
 STEPS=$RESULTS/steps-$(tr -c 'a-z0-9\n' - <<<"${1:-}" | sed 's/^-*//').tsv
-FUZZ_SECONDS=${FUZZ_SECONDS:-10}
+FUZZ_SECONDS=${FUZZ_SECONDS:-5}
 VM_SECONDS=1800
 MACHINES=$(($(nproc) > 1 ? 2 : 1)) # a test machine has one processor
 BEGAN=${MSP_TEST_BEGAN:-$EPOCHSECONDS}
 UNSTEADY_MOST=12
 FAILED=0
+ALL=${MSP_TEST_ALL:-OFF}
 
 # Say how a stage went, and how long it took.
 progress() { # NAME STATUS BEGIN
@@ -63,7 +64,7 @@ skip() { # NAME COMMAND THAT SAYS WHAT...
 }
 
 build() { # PRESET [TARGET]
-	cmake --preset "$1" -DMSP_TEST_ALL="${MSP_TEST_ALL:-OFF}" >"build/$1.log" 2>&1 || {
+	cmake --preset "$1" -DMSP_TEST_ALL="$ALL" >"build/$1.log" 2>&1 || {
 		cat "build/$1.log"
 		return 1
 	}
@@ -145,13 +146,25 @@ run_idle() {
 	step 'lint: man pages' tests/lint.sh man
 	step 'lint: format' tests/lint.sh format
 	step 'lint: cppcheck' tests/lint.sh cppcheck
-	[ "${MSP_TEST_ALL:-OFF}" = OFF ] || step 'lint: tidy' tests/lint.sh tidy
+	[ "$ALL" = OFF ] || step 'lint: tidy' tests/lint.sh tidy
 	step 'build: release' build release
 }
 
-# A build that failed was a failed step.
+# The tests of the dev build but the unit tests, which tell most with sanitizers: --all runs these in
+# both builds.
+run_tests() {
+	if [ "$ALL" = ON ]; then
+		run_suite dev
+	else
+		run_suite dev -LE '^unit$'
+	fi
+}
+
+# A build that failed was a failed step. The search for leaks at each case's end takes as long as all
+# the rest of it.
 run_checks() {
-	build asan unit-tests >/dev/null && run_suite asan -L unit
+	[ "$ALL" = ON ] || export ASAN_OPTIONS=detect_leaks=0
+	build asan unit-tests >/dev/null && run_suite asan -L '^unit$'
 }
 
 run_root_start() {
@@ -165,11 +178,12 @@ run_root_start() {
 
 # The machine's own limit is a little longer: what was found until then shall come back.
 in_machine() { # K/N BUILD TEST...
-	local share=$1 build=$2
+	local share=$1 build=$2 every=()
 	shift 2
+	[ "$ALL" = OFF ] || every=(--all)
 	tests/system/vm/start "$build" --out "$RESULTS/machine-${share%/*}" \
 		--seconds $((VM_SECONDS + 60)) -- tests/system/guest.py --vm --seconds "$VM_SECONDS" \
-		--share "$share" --build build --out out "$@" 2>&1 | sed -u "s/^/${share%/*}: /"
+		--share "$share" --build build --out out ${every[@]+"${every[@]}"} "$@" 2>&1 | sed -u "s/^/${share%/*}: /"
 }
 
 # What a machine left, among what the others did.
@@ -259,7 +273,7 @@ case ${1:-} in
 	step 'soak' env MSP_BIN="$PWD/build/release/bin" python3 -B tests/soak/soak.py --executions "${2:?a number}" ;;
 --system) run_system "${@:2}" ;;
 --build) step 'build: dev' build dev ;;
---tests) run_suite dev ;;
+--tests) run_tests ;;
 --idle) in_idle_session --idle-steps || FAILED=1 ;;
 --idle-steps) run_idle ;;
 --checks) run_checks ;;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hint of the programs in programs.txt, as a model reads it.
 
-hints.py            compare the hints with the table, for a third of its rows; MSP_HINTS=all: for all,
+hints.py            compare the hints with the table, for some of its rows; MSP_HINTS=all: for all,
                     and run each program outside of a sandbox as well
 hints.py --record   write the table with the hints that there are
 """
@@ -25,9 +25,9 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 SHELL_WORDS = ("bash", "exec", "test", "kill", "false")  # in every shell
 AT_ONCE = 4
 ALL = os.environ.get("MSP_HINTS") == "all"
-SAMPLE = 3  # of so many rows one runs
+SAMPLE = 8  # of so many rows one runs
 HINT_MAX = 130  # characters, some 35 tokens
-LEAST = {"sandbox": 60, "note": 12, "program": 40}  # that run on any machine of ours
+LEAST = {"sandbox": 25, "note": 4, "program": 15}  # that run on any machine of ours
 VERDICT = re.compile(r"\[(?:exit \d+|killed by|(?:disk|memory|process|output) limit|stopped at its)")
 
 

@@ -29,6 +29,9 @@ HANDLE = re.compile(r"\b([0-9abcdefghjkmnpqrstvwxyz]{26})-(\d+)\b")
 # The last line of a text says how an execution ended, or that it runs.
 RUNS = re.compile(r"\[still running [^\]]*\]\s*$")
 
+# An ordinary run has each SDK and each era once over each transport.
+EVERY_MODE = unittest.skipUnless(os.environ.get("MSP_CLIENTS") == "all", "MSP_CLIENTS=all")
+
 PLACE = None
 HTTP = None
 
@@ -301,10 +304,12 @@ class Sdk1Stdio(Sdk, unittest.TestCase):
     sdk, mode, version = 1, "legacy", LEGACY
 
 
+@EVERY_MODE
 class Sdk2LegacyStdio(Sdk, unittest.TestCase):
     sdk, mode, version = 2, "legacy", LEGACY
 
 
+@EVERY_MODE
 class Sdk2AutoStdio(Sdk, unittest.TestCase):
     sdk, mode, version = 2, "auto", MODERN
 
@@ -342,10 +347,12 @@ class Sdk1Http(OverHttp, unittest.TestCase):
     sdk, mode, version = 1, "legacy", LEGACY
 
 
+@EVERY_MODE
 class Sdk2LegacyHttp(OverHttp, unittest.TestCase):
     sdk, mode, version = 2, "legacy", LEGACY
 
 
+@EVERY_MODE
 class Sdk2AutoHttp(OverHttp, unittest.TestCase):
     sdk, mode, version = 2, "auto", MODERN
 

@@ -25,7 +25,7 @@ INJECT = faults.tool("inject")
 BROKER = 4  # the fourth process of `msp serve` to come
 SOFTWARE = 70
 HANG_S = 10
-MOST = 60  # allocations of a kind of request in an ordinary run
+MOST = 20  # allocations of a kind of request in an ordinary run
 shared = {}
 
 

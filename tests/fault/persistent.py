@@ -22,9 +22,9 @@ import support
 from persistent_mount import Place
 
 LIMIT_S = 30
-SAMPLE = 24
+SAMPLE = 8
 THREADS = 2 * (os.cpu_count() or 1)  # each waits for others most of the time
-RANDOM_KILLS = 12 if os.environ.get("MSP_VM") else 24
+RANDOM_KILLS = 12
 HOOKED = os.path.join(faults.HOOKED, "msp")
 ROLES = ("launcher", "opener", "supervisor", "factory", "init", "layers", "workload")
 SYSEXITS = (0, 64, 70, 75, 125)

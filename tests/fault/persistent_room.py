@@ -231,7 +231,7 @@ class Refused(Case):
                  for words in (["checkpoint", "box"], ["fork", "box"], ["create"],
                                ["exec", *support.limits(), "box", "--", "true"])]
         hits = 0
-        for call, number, error, words in faults.sample(cases, 40):
+        for call, number, error, words in faults.sample(cases, 15):
             with self.subTest(call=call, number=number, error=error, verb=words[0]):
                 result, report = self.injected(call, number, error, *words)
                 hits += report.startswith("hit")

@@ -6,6 +6,7 @@ import collections
 import concurrent.futures
 import errno
 import os
+import random
 import re
 import resource
 import signal
@@ -17,6 +18,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "integration"), os.path.join(HERE, "..", "attack")]
+import faults  # noqa: E402
 import figures  # noqa: E402  (their folders are known from here on)
 import leftovers  # noqa: E402
 import plans  # noqa: E402
@@ -53,6 +55,15 @@ OTHER_ERRORS = {"clone3": "EAGAIN", "landlock_create_ruleset": "ENOSYS", "seccom
                 "landlock_restrict_self": "E2BIG", "unshare": "ENOSPC", "mount_setattr": "EINVAL",
                 "openat2": "ENOSYS", "pipe2": "EMFILE", "fsopen": "ENODEV", "socketpair": "EMFILE",
                 "pivot_root": "EINVAL", "capset": "EINVAL", "prctl": "EINVAL"}
+
+
+def errors_of(role, call, number):
+    """The names of the errors to try there: an ordinary run takes one, which MSP_SEED chooses."""
+    errors = sorted({*ERRORS, OTHER_ERRORS.get(call, "EPERM")})
+    return errors if faults.IS_ALL else [
+        random.Random(f"{faults.SEED} {role} {call} {number}").choice(errors)]
+
+
 # Where a failure is also survived, and why that is no less confinement.
 TOLERATED = {
     ("supervisor", "mmap"): "its C library's start asks for more than it needs",
@@ -148,7 +159,7 @@ class Injecting(unittest.TestCase):
             count = self.counts.get((role, call), 0)
             numbers = sorted({1, count, *(1 + i * count // POSITIONS for i in range(POSITIONS))})
             for number in numbers if count else ():
-                for error in {*ERRORS, OTHER_ERRORS.get(call, "EPERM")}:
+                for error in errors_of(role, call, number):
                     yield role, call, number, error
 
     def check(self, result):

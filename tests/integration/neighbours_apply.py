@@ -18,7 +18,7 @@ from http_support import HttpServer, ModernClient
 from persistent_mcp import Client, setUpModule  # noqa: F401  (unittest calls it)
 
 FILES = 2000 if os.environ.get("MSP_VM") else 3000  # of a round
-ROUNDS = 3
+ROUNDS = 2
 ALONE = 40  # calls
 TIMES = 2.0
 # Below this a ratio is one of the scheduler's: msp-layers and the neighbour share two processors.

@@ -15,8 +15,8 @@ import leftovers
 import support
 
 THREADS = 32
-CALLS = 50
-RUNS = 20
+CALLS = 20
+RUNS = 8
 GROWTH_KIB = 1024
 # A table of descriptors only ever grows, to the next power of two of the most that were open at
 # once: THREADS executions begun at one moment need at most this, one kept of every third would
