@@ -20,12 +20,18 @@
  */
 #define LEAF 0
 
-struct words;
+/* Those of each place. They are large, and all places are looked at in each turn of the loop. */
+static struct words {
+	struct ipc_spawn_code code;
+	struct ipc_spawn spawn;
+} words[STANDBY_MAX];
 
 static struct standby {
-	struct sandbox *sandbox; /* NULL: the place is free */
+	struct sandbox *sandbox; /* NULL: the place is free; if nothing more is set, it can be */
 	bool is_noted;           /* the next standby process is known: */
 	bool is_bare;            /* a process for any execution; else `words`, with another path */
+	bool was_code;           /* the last execution */
+	bool other_follows[2];   /* code followed the last command, a command the last code */
 	bool is_waiting;         /* it does */
 	bool is_ready;           /* that process is there, as the init said */
 	bool is_dropped;         /* it did, and its leaf is not gone */
@@ -34,14 +40,8 @@ static struct standby {
 	uint64_t due_us;         /* it begins, is dropped, or is looked for */
 	uint64_t dropped_us;
 	struct standby_parts parts;
-	struct words *words;
+	struct words *words; /* NULL: no code has run */
 } all[STANDBY_MAX];
-
-/* They are large, and all of those are looked at in each turn of the loop. */
-static struct words {
-	struct ipc_spawn_code code;
-	struct ipc_spawn spawn;
-} words[STANDBY_MAX];
 
 static const struct standby_parts no_parts = STANDBY_PARTS_NONE;
 
@@ -54,17 +54,25 @@ static struct standby *find_standby(const struct sandbox *sandbox)
 	return NULL;
 }
 
+/* The sandbox's place, or one that is free or only remembers what another sandbox ran. */
+static struct standby *find_place(struct sandbox *sandbox, bool is_code)
+{
+	struct standby *place = find_standby(sandbox);
+
+	for (uint32_t i = 0; i < STANDBY_MAX && !place; i++) {
+		if (!all[i].is_noted && !all[i].is_waiting && !all[i].is_dropped)
+			place = &all[i];
+	}
+	if (place && place->sandbox != sandbox)
+		*place = (struct standby){ sandbox, .was_code = is_code, .parts = no_parts };
+	return place;
+}
+
 static void close_parts(struct standby_parts *parts)
 {
 	fd_close_all(parts->stdio_ours, 3);
 	fd_close_all(parts->stdio_workload, 3);
 	fd_close(&parts->leaf);
-}
-
-static void release_parts(struct standby *standby)
-{
-	if (!standby->is_noted && !standby->is_waiting && !standby->is_dropped)
-		standby->sandbox = NULL;
 }
 
 static void drop_standby(struct standby *standby)
@@ -88,7 +96,6 @@ static void forget_standby(struct standby *standby)
 {
 	standby->is_noted = false;
 	drop_standby(standby);
-	release_parts(standby);
 }
 
 /* --- what it is ------------------------------------------------------------------------------- */
@@ -115,9 +122,7 @@ static bool are_same_words(const struct standby *standby, const struct request *
 {
 	const struct ipc_spawn *one = &standby->words->spawn;
 	const struct ipc_spawn *other = request->spawn;
-	uint32_t one_at = 0;
-	uint32_t other_at = 0;
-	uint32_t paths = 0;
+	uint32_t one_at = 0, other_at = 0, paths = 0;
 
 	for (;;) {
 		const char *a = next_word(one->argv, one->argv_size, &one_at);
@@ -157,11 +162,9 @@ static bool note_code(struct standby *standby, const struct request *request)
 	struct ipc_spawn *spawn = &words[standby - all].spawn;
 	struct ipc_spawn_code *code = &words[standby - all].code;
 	const struct ipc_spawn *from = request->spawn;
-	const char *path;
-	const char *word;
+	const char *path, *word;
 	uint32_t at = 0;
 
-	standby->words = &words[standby - all];
 	spawn->slot = code->slot = STANDBY_SLOT;
 	spawn->feed = FEED_WAIT;
 	memcpy(spawn->cwd, from->cwd, sizeof(from->cwd));
@@ -186,15 +189,17 @@ static bool note_code(struct standby *standby, const struct request *request)
 
 void standby_note(const struct request *request)
 {
-	struct standby *standby = find_standby(request->sandbox);
+	const bool is_code = request->standby_file && !request->spawn->use_tty;
+	struct standby *standby = find_place(request->sandbox, is_code);
 
 	if (!standby)
-		standby = find_standby(NULL);
-	if (!standby)
 		return;
-	standby->sandbox = request->sandbox;
-	standby->is_bare = !request->standby_file || request->spawn->use_tty;
-	standby->is_noted = standby->is_bare || note_code(standby, request);
+	standby->other_follows[standby->was_code] = is_code != standby->was_code;
+	standby->was_code = is_code;
+	if (is_code)
+		standby->words = note_code(standby, request) ? &words[standby - all] : NULL;
+	standby->is_bare = !standby->words || is_code == standby->other_follows[is_code];
+	standby->is_noted = true;
 	standby->left = STANDBY_AGAIN;
 	standby->due_us = standby->is_dropped ? standby->due_us : UINT64_MAX;
 }
@@ -260,9 +265,10 @@ static bool may_wait(const struct standby *standby)
 {
 	const struct sandbox *sandbox = standby->sandbox;
 
-	return sandbox->state == SANDBOX_LIVE && sandbox->has_answer && sandbox->init.fd >= 0 &&
-	       sandbox->persistent.leaves == 0 && !sandbox->persistent.is_stopping &&
-	       sandbox->generation == supervisor.plan.slot && !supervisor.is_ending &&
+	return standby->is_noted && sandbox->state == SANDBOX_LIVE && sandbox->has_answer &&
+	       sandbox->init.fd >= 0 && sandbox->persistent.leaves == 0 &&
+	       !sandbox->persistent.is_stopping && sandbox->generation == supervisor.plan.slot &&
+	       !supervisor.is_ending &&
 	       (supervisor.memory_bytes == 0 ||
 		sandbox_memory_used() <= supervisor.memory_bytes / 2) &&
 	       has_room(standby);
@@ -270,9 +276,8 @@ static bool may_wait(const struct standby *standby)
 
 static void begin_standby(struct standby *standby)
 {
-	standby->parts = no_parts;
 	standby->due_us = UINT64_MAX;
-	if (standby->left-- > 0 && may_wait(standby) && make_standby(standby) == 0) {
+	if (may_wait(standby) && standby->left-- > 0 && make_standby(standby) == 0) {
 		standby->is_waiting = true;
 		standby->is_ready = false;
 		standby->sandbox->persistent.leaves |= 1U << LEAF;
@@ -282,7 +287,6 @@ static void begin_standby(struct standby *standby)
 	}
 	close_parts(&standby->parts);
 	standby->is_noted = false;
-	release_parts(standby);
 }
 
 static void look_for(struct standby *standby, uint64_t now)
@@ -296,7 +300,6 @@ static void look_for(struct standby *standby, uint64_t now)
 		own->leaves &= ~(1U << LEAF);
 		own->is_changed = true;
 		sandbox_stir(sandbox);
-		release_parts(standby);
 	} else if (standby->dropped_us + GRACE_US <= now) {
 		event_sandbox_lost(sandbox, STAGE_CHANNEL, ETIMEDOUT);
 	} else {
@@ -389,10 +392,9 @@ void event_standby_lost(struct sandbox *sandbox)
 		(void)leaf_clear(sandbox, LEAF); /* else its cgroup is removed with it */
 		sandbox->persistent.leaves &= ~(1U << LEAF);
 	}
-	if (standby->is_waiting)
-		close_parts(&standby->parts);
+	close_parts(&standby->parts);
+	standby->sandbox = NULL;
 	standby->is_noted = standby->is_waiting = standby->is_dropped = false;
-	release_parts(standby);
 }
 
 bool standby_is_clear(const struct sandbox *sandbox)
@@ -406,10 +408,8 @@ bool standby_is_clear(const struct sandbox *sandbox)
 
 void standby_drop_all(void)
 {
-	for (uint32_t i = 0; i < STANDBY_MAX; i++) {
-		if (all[i].sandbox)
-			forget_standby(&all[i]);
-	}
+	for (uint32_t i = 0; i < STANDBY_MAX; i++)
+		forget_standby(&all[i]);
 }
 
 void standby_tick(void)

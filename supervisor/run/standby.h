@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The standby process of a live persistent sandbox, begun as soon as nothing runs there. If code
- * ran last, it is that code's interpreter, started again as far as nothing in it depends on files
- * that a workload left (child-init/gate.h). The next request for the same with other code takes it.
- * Else it is a process that has executed nothing, which any request without a terminal takes. Any
- * other request for the sandbox kills it first. A standby process is not an execution: it is not
- * counted or listed, and audited only if an interpreter ends before its request.
+ * The standby process of a live persistent sandbox, begun as soon as nothing runs there. If code is
+ * expected, it is the last code's interpreter, started again as far as nothing in it depends on
+ * files that a workload left (child-init/gate.h). The next request for the same with other code
+ * takes it. Else it is a process that has executed nothing, which any request without a terminal
+ * takes. Any other request for the sandbox kills it first. A standby process is not an execution:
+ * it is not counted or listed, and audited only if an interpreter ends before its request.
  */
 #ifndef SUPERVISOR_RUN_STANDBY_H
 #define SUPERVISOR_RUN_STANDBY_H
@@ -64,7 +64,8 @@ void standby_align(struct request *request);
 bool standby_take(const struct request *request, uint32_t probe, struct standby_parts *ret);
 void standby_taken(const struct request *request, bool is_asked);
 
-/* Note the request whose execution began: it decides which standby process may follow. */
+/* Note the request whose execution began. The standby process that follows is for what came after
+ * the last execution of this kind, a command or code: a session mostly repeats its turns. */
 void standby_note(const struct request *request);
 
 /* Plan a standby process after an execution left the sandbox, if nothing else runs there. */

@@ -131,7 +131,8 @@ class Waiting(standby_support.Case):
         look = ("p=2; while [ $p -lt 400 ]; do if kill -0 $p 2>/dev/null; then "
                 "[ $p = $$ ] && echo self || echo other; fi; p=$((p+1)); done")
         for _ in range(TRIES):
-            self.run_code(self.box, "pass")
+            for _ in range(2):  # code comes after code
+                self.run_code(self.box, "pass")
             self.waiting()
             self.assertEqual(self.run_in(self.box, look), "self\n")
 

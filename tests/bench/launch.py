@@ -23,6 +23,7 @@ SLOW_EVERY = 8
 UNOBSERVED = "msp run, not observed"
 READY = 0.04  # from the end of code until the next interpreter waits for some
 WAITING = "MCP run_code, waiting interpreter"
+TURNS = "MCP run_code, in turns with run_command"
 NEVER_STANDBY = """profiles:
   - name: never-ahead
     description: no interpreter waits
@@ -115,7 +116,7 @@ def python(context):
         ours = {"msp run, alone": msp.cold(command), "msp run, service": msp.served(command),
                 "MCP run_command": msp.call(argv=command), "MCP run_code": msp.call(**code),
                 "MCP run_code, live sandbox": never_ahead(context, stack, code),
-                WAITING: waiting(msp, code)}
+                WAITING: waiting(msp, code), TURNS: waiting(msp, code, before={"argv": TRUE})}
         leased = stack.enter_context(contextlib.closing(floors.Leased(context, PYTHON, CODE, READY)))
         ways = {"bare": lambda: programs.spawn(command), **ours, floors.LEASE: leased.way,
                 **others.ways(command)}
@@ -131,18 +132,23 @@ def never_ahead(context, stack, code):
     return lambda: store.server.run(sandbox=sandbox, **code)
 
 
-def waiting(msp, code):
+def waiting(msp, code, before=None):
     """In a live sandbox in which nothing else runs, so that an interpreter waits for each but the
-    first, which take_turns() does not count."""
+    first, which take_turns() does not count. `before`: what runs there before each code."""
     sandbox, last = msp.store.create()[0], time.monotonic()
 
-    def way():
+    def run(arguments):
         nonlocal last
         time.sleep(max(0.0, last + READY - time.monotonic()))
         try:
-            return msp.store.server.run(sandbox=sandbox, **code)
+            return msp.store.server.run(sandbox=sandbox, **arguments)
         finally:
             last = time.monotonic()
+
+    def way():
+        if before:
+            run(before)
+        return run(code)
     return way
 
 

@@ -35,6 +35,8 @@ TARGETS = (
     Target("`run_code` python, by bare `python3 -c`", "python", "MCP run_code", "bare", 1.10),
     Target("`run_code` python with a waiting interpreter, by bare", "python",
            launch.WAITING, "bare", 0.20, floor=floors.LEASE),
+    Target("`run_code` python in turns with `run_command`, by bare", "python",
+           launch.TURNS, "bare", 0.40, floor=floors.LEASE),
     Target("launches per second of 2 clients, by bwrap's", "rates-2",
            "MCP run_command, a session each", SECCOMP, 4, least=True, floor=floors.NAMESPACES),
     Target("p50 with 1,000 sandboxes alive, by that with none", "alive",

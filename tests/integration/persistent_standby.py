@@ -167,10 +167,22 @@ class Ahead(Case):
     def test_an_interpreter_waits_in_its_place(self):
         pid = self.await_waiting()
         self.text("run_code", sandbox=self.box, language="python", code="print(1)")
-        self.assertTrue(support.wait_until(
-            lambda: children(self.init) and not waiting(self.init), SECONDS))
+        self.await_interpreter()
         self.assertFalse(support.is_alive(pid))
         self.assertIn("here", self.sh("echo here"))
+        self.assertIn("here", self.sh("echo here"))  # so code comes after no command
+        self.await_waiting()
+
+    def await_interpreter(self):
+        self.assertTrue(support.wait_until(
+            lambda: children(self.init) and not waiting(self.init), SECONDS))
+
+    def test_a_session_that_takes_turns(self):
+        for _ in range(3):
+            self.text("run_code", sandbox=self.box, language="python", code="print(1)")
+            self.assertIn("here", self.sh("echo here"))
+        self.await_interpreter()
+        self.text("run_code", sandbox=self.box, language="python", code="print(1)")
         self.await_waiting()
 
 

@@ -237,7 +237,8 @@ Test(standby, nothing_is_begun_while_something_runs)
 }
 
 /* This request has it killed, and is asked for as if none had waited. */
-static void expect_killed_by(struct rig_sandbox *box, const struct ipc_code_start *request)
+/* Return the size of the words of the process that runs the code instead. */
+static uint32_t kill_by(struct rig_sandbox *box, const struct ipc_code_start *request)
 {
 	int code = fd_sealed_from_bytes("code", "echo hi", 7);
 	struct told told;
@@ -249,9 +250,16 @@ static void expect_killed_by(struct rig_sandbox *box, const struct ipc_code_star
 	cr_assert_eq(told.feed, FEED_NONE);
 	say_gone(&box->init);
 	finish(&box->init, told.slot, request->request);
-	cr_assert_eq(take_waiting(&box->init).argv_size, told.argv_size, "the next is as this one");
 	fd_close(&told.output);
 	fd_close(&code);
+	return told.argv_size;
+}
+
+static void expect_killed_by(struct rig_sandbox *box, const struct ipc_code_start *request)
+{
+	const uint32_t size = kill_by(box, request);
+
+	cr_assert_eq(take_waiting(&box->init).argv_size, size, "the next is as this one");
 	rig_end(box);
 }
 
@@ -298,26 +306,53 @@ Test(standby, a_language_that_does_not_say_so)
 	rig_end(&box);
 }
 
-/* The interpreter goes for a command, and a process that has executed nothing is asked for. */
-static struct rig_sandbox live_after_command(void)
+/* A command, for which the interpreter that waits goes. */
+static void run_command(const struct rig_sandbox *box, uint64_t number)
 {
-	struct rig_sandbox box = live(), command;
+	struct rig_sandbox command;
 
-	(void)take_waiting(&box.init);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(3, "box"), NULL);
+	(void)take_waiting(&box->init);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(number, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	take_kill(&box.init, STANDBY_SLOT);
-	persistent_take_spawn(&command, &box.init);
-	say_gone(&box.init);
-	finish(&box.init, command.slot, 3);
-	cr_assert(is_asked_within(&box.init, AWAIT_MS));
+	take_kill(&box->init, STANDBY_SLOT);
+	persistent_take_spawn(&command, &box->init);
+	say_gone(&box->init);
+	finish(&box->init, command.slot, number);
+	cr_assert(is_asked_within(&box->init, AWAIT_MS));
+}
+
+/* After one command code came, so that its interpreter waited; after this one a command came. */
+static struct rig_sandbox live_after_commands(void)
+{
+	struct rig_sandbox box = live();
+
+	run_command(&box, 3);
+	run_command(&box, 5);
 	rig_take_standby(&box);
 	return box;
 }
 
-Test(standby, after_a_command_a_process_waits)
+Test(standby, a_session_that_takes_turns)
 {
-	struct rig_sandbox box = live_after_command();
+	struct rig_sandbox box = live();
+	struct told told;
+	int output;
+
+	run_command(&box, 3); /* code came after the first command: */
+	(void)take_waiting(&box.init);
+	told = ask(&box.init, code_request(4), &output);
+	cr_assert_eq(told.feed, FEED_TAKE);
+	finish(&box.init, told.slot, 4);
+	cr_assert(is_asked_within(&box.init, AWAIT_MS));
+	rig_take_standby(&box); /* a command came after the last code */
+	fd_close(&told.output);
+	fd_close(&output);
+	rig_end(&box);
+}
+
+Test(standby, after_commands_a_process_waits)
+{
+	struct rig_sandbox box = live_after_commands();
 	const struct ipc_spawn_waits waits = { 0 };
 	struct told told;
 	int output;
@@ -327,16 +362,18 @@ Test(standby, after_a_command_a_process_waits)
 	told = take_words(&box.standby);
 	cr_assert_eq(told.feed, FEED_NONE);
 	finish(&box.init, told.slot, 4);
-	(void)take_waiting(&box.init);
+	cr_assert(is_asked_within(&box.init, AWAIT_MS));
+	rig_take_standby(&box); /* a command came after the last code */
 	fd_close(&output);
 	rig_end(&box);
 }
 
 Test(standby, a_process_that_was_not_told_of_is_asked_nothing)
 {
-	struct rig_sandbox box = live_after_command();
+	struct rig_sandbox box = live_after_commands();
 
-	expect_killed_by(&box, code_request(4));
+	(void)kill_by(&box, code_request(4));
+	rig_end(&box);
 }
 
 Test(standby, one_that_cannot_be_yet_is_begun_so_often)
