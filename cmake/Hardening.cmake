@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Warnings and hardening for every target. Each flag is probed: gcc 12 and clang 14 differ.
+# Warnings and hardening for every target. Flags are probed: gcc 12 and clang 14 differ.
 # A handler in a table has the parameters of its table, used or not.
 include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
@@ -9,19 +9,29 @@ set(MSP_WARNINGS
 	-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes
 	-Wmissing-prototypes -Wundef -Wcast-qual -Wcast-align -Wpointer-arith -Wwrite-strings -Wvla
 	-Wformat=2 -Wimplicit-fallthrough -Wnull-dereference -Wdouble-promotion
-	-Wno-unused-parameter -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wtrampolines -Wbidi-chars=any)
+	-Wno-unused-parameter)
+set(MSP_WARNINGS_OF_GCC
+	-Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wtrampolines -Wbidi-chars=any)
 set(MSP_HARDENING
 	-fstack-protector-strong -fstack-clash-protection -fcf-protection=full
 	-ftrivial-auto-var-init=zero -fno-delete-null-pointer-checks -fno-strict-overflow
 	-fno-strict-aliasing -fvisibility=hidden -fPIE -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 
 add_library(msp_flags INTERFACE)
-foreach(flag IN LISTS MSP_WARNINGS MSP_HARDENING)
-	string(MAKE_C_IDENTIFIER "HAVE${flag}" variable)
-	check_c_compiler_flag(${flag} ${variable})
-	if(${variable})
-		target_compile_options(msp_flags INTERFACE ${flag})
-	endif()
+foreach(flags IN ITEMS MSP_WARNINGS MSP_WARNINGS_OF_GCC MSP_HARDENING)
+	# All at once, as a probe takes most of a second; each by itself if the compiler lacks one.
+	string(JOIN " " all ${${flags}})
+	check_c_compiler_flag("${all}" HAVE_${flags})
+	foreach(flag IN LISTS ${flags})
+		set(variable HAVE_${flags})
+		if(NOT HAVE_${flags})
+			string(MAKE_C_IDENTIFIER "HAVE${flag}" variable)
+			check_c_compiler_flag(${flag} ${variable})
+		endif()
+		if(${variable})
+			target_compile_options(msp_flags INTERFACE ${flag})
+		endif()
+	endforeach()
 endforeach()
 if(MSP_WERROR)
 	target_compile_options(msp_flags INTERFACE -Werror)
