@@ -20,7 +20,7 @@
  */
 #define LEAF 0
 
-/* Those of each place. They are large, and all places are looked at in each turn of the loop. */
+/* The words of each place are large, and all places are looked at in each turn of the loop. */
 static struct words {
 	struct ipc_spawn_code code;
 	struct ipc_spawn spawn;
