@@ -400,15 +400,22 @@ class Removal(unittest.TestCase):
             os.close(trash)
             self.assert_gone(place)
 
+    def kill_removers(self):
+        """The number of them; one that has just begun has another name."""
+        killed = 0
+        for pid, _, command in leftovers.describe(shared["bystander"].others()):
+            if b"msp-layers" in command:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    killed += 1
+        return killed
+
     def kill_remover(self, place, folders):
         """Whether it was killed in the middle."""
         place.create()
         self.fill(place, folders)
         place.good("destroy", "box")
-        for pid, _, command in leftovers.describe(shared["bystander"].others()):
-            if b"msp-layers" in command:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        support.wait_until(lambda: self.kill_removers() or not place.entries("trash"), 60)
         self.assertEqual(shared["bystander"].wait_others_gone(60), [])
         return bool(place.entries("trash"))
 
