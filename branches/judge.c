@@ -75,7 +75,7 @@ static bool is_in_other_tree(const struct job *job, const char *name)
 	struct beneath_names trees = { 0 };
 	int directory = beneath_directory(job->directories.host, GIT "worktrees");
 	bool is_named = directory < 0 && directory != -ENOENT;
-	int error = directory < 0 ? 0 : beneath_names_add(&trees, directory);
+	int error = directory < 0 ? 0 : beneath_names_add(&trees, directory, true);
 
 	if (!error)
 		error = beneath_names_sort(&trees);

@@ -303,7 +303,7 @@ static int visit_directory(struct preparing *preparing)
 	preparing->host = beneath_directory(preparing->job->directories.host, preparing->at->path);
 	preparing->upper = -1;
 	if (preparing->host >= 0)
-		error = beneath_names_add(&names, preparing->host);
+		error = beneath_names_add(&names, preparing->host, true);
 	if (!error)
 		error = beneath_names_sort(&names);
 	for (size_t i = 0; i < names.count && !error && !preparing->is_cut; i++) {

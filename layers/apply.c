@@ -520,7 +520,8 @@ static int tell_items(struct gathering *gathering)
 static int run_apply(struct gathering *gathering)
 {
 	struct job *job = gathering->job;
-	const struct apply_source source = { gathering, source_open, source_link, settle_refs };
+	const struct apply_source source = { gathering, source_open, source_link, settle_refs,
+					     NULL };
 	struct apply_run run = {
 		.directories = &job->directories,
 		.source = &source,

@@ -21,6 +21,10 @@ struct apply_source {
 	int (*link)(const void *context, const struct journal_entry *entry, char ret[IPC_PATH_MAX]);
 	/* Check what the swapped files may not contradict. 0 or -errno, and all goes back. */
 	int (*settle)(const void *context);
+	/* Put the file that has the content, with all that it had on the host, into a directory
+	 * under this name too. False: it must be copied. NULL: all are. */
+	bool (*adopt)(const void *context, const struct journal_entry *entry, int directory,
+		      const char *name);
 };
 
 struct apply_run {

@@ -104,13 +104,16 @@ static int save_old(const struct apply_run *run, struct journal_entry *entry, co
 
 static int make_file(const struct apply_run *run, struct journal_entry *entry, const char *number)
 {
-	int from = run->source->open(run->source->context, entry);
-	int to = from < 0 ? -1 : openat(run->keep, number, NEW_FILE, 0600);
-	int error = from < 0 ? from : to < 0 ? -errno : 0;
+	const struct apply_source *source = run->source;
+	int from = source->open(source->context, entry);
+	const bool is_adopted = from >= 0 && source->adopt &&
+				source->adopt(source->context, entry, run->keep, number);
+	int to = from < 0 || is_adopted ? -1 : openat(run->keep, number, NEW_FILE, 0600);
+	int error = from < 0 ? from : to < 0 && !is_adopted ? -errno : 0;
 
 	if (error == 0)
 		error = files_copy(from, to, entry->to.hash);
-	if (error == 0 && fchmod(to, entry->to.mode & 0777) != 0)
+	if (error == 0 && to >= 0 && fchmod(to, entry->to.mode & 0777) != 0)
 		error = -errno;
 	fd_close(&from);
 	fd_close(&to);

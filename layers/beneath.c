@@ -163,7 +163,7 @@ static int add_name(struct beneath_names *names, const char *name)
 
 #define LEADING ((1U << DT_DIR) | (1U << DT_LNK) | (1U << DT_UNKNOWN)) /* it need not be told */
 
-static int add_names(struct beneath_names *names, int directory, bool is_all)
+int beneath_names_add(struct beneath_names *names, int directory, bool is_all)
 {
 	static _Alignas(struct dirent64) char buffer[BLOCK_BYTES];
 
@@ -186,16 +186,6 @@ static int add_names(struct beneath_names *names, int directory, bool is_all)
 			at += entry->d_reclen;
 		}
 	}
-}
-
-int beneath_names_add(struct beneath_names *names, int directory)
-{
-	return add_names(names, directory, true);
-}
-
-int beneath_names_add_leading(struct beneath_names *names, int directory)
-{
-	return add_names(names, directory, false);
 }
 
 static int compare_names(const void *left, const void *right)

@@ -6,6 +6,7 @@
 #ifndef LAYERS_BENEATH_H
 #define LAYERS_BENEATH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -51,11 +52,9 @@ struct beneath_names {
 	size_t count;
 };
 
-/* Add those of an open directory. 0 or -errno. */
-int beneath_names_add(struct beneath_names *names, int directory);
-
-/* Add those that are or may be directories and symbolic links. 0 or -errno. */
-int beneath_names_add_leading(struct beneath_names *names, int directory);
+/* Add those of an open directory: all, or those that are or may be directories and symbolic links.
+ * 0 or -errno. */
+int beneath_names_add(struct beneath_names *names, int directory, bool is_all);
 
 int beneath_names_sort(struct beneath_names *names);
 void beneath_names_free(struct beneath_names *names);

@@ -34,11 +34,6 @@ static void add_bytes(struct digest *digest, const void *bytes, size_t size)
 	sha256_add(&digest->state, bytes, size);
 }
 
-static void add_text(struct digest *digest, const char *text)
-{
-	add_bytes(digest, text, strlen(text));
-}
-
 /* Hash a regular file or a link of one side; -errno stands for one that cannot be read. */
 static int hash_of(const struct job_directories *directories, const struct difference *difference,
 		   bool is_old, uint8_t ret[SHA256_BYTES])
@@ -88,8 +83,8 @@ void digest_add(struct digest *digest, const struct job_directories *directories
 	const uint32_t head[] = { difference->kind, flags };
 
 	add_bytes(digest, head, sizeof(head));
-	add_text(digest, difference->path);
-	add_text(digest, difference->old_path);
+	add_bytes(digest, difference->path, strlen(difference->path));
+	add_bytes(digest, difference->old_path, strlen(difference->old_path));
 	add_side(digest, &difference->old);
 	add_side(digest, &difference->now);
 	add_content(digest, directories, difference, false, shown);

@@ -72,7 +72,7 @@ int files_is_empty(int directory, const char *name)
 {
 	struct beneath_names names = { 0 };
 	int fd = beneath_directory(directory, name);
-	int error = fd < 0 ? fd : beneath_names_add(&names, fd);
+	int error = fd < 0 ? fd : beneath_names_add(&names, fd, true);
 	const int is_empty = names.count == 0;
 
 	beneath_names_free(&names);

@@ -277,7 +277,7 @@ static void search_directory(const struct job *job, const char *path)
 	struct beneath_names names = { 0 };
 	int directory = beneath_directory(job->directories.host, path);
 
-	if (directory >= 0 && beneath_names_add_leading(&names, directory) == 0 &&
+	if (directory >= 0 && beneath_names_add(&names, directory, false) == 0 &&
 	    beneath_names_sort(&names) == 0) {
 		for (size_t i = 0; i < names.count && !links.is_lost; i++)
 			search_name(job, path, names.names[i]);

@@ -172,7 +172,7 @@ static bool is_own(const struct part *part, const char *name)
 static int bring_all(struct merging *merging, struct part *part, uint32_t layer)
 {
 	struct beneath_names names = { 0 };
-	int error = beneath_names_add(&names, descent_here(&merging->layers[layer]));
+	int error = beneath_names_add(&names, descent_here(&merging->layers[layer]), true);
 
 	if (error == 0)
 		error = beneath_names_sort(&names);

@@ -46,8 +46,8 @@ static int pass_once(int top, int directory, directory_action action)
 {
 	struct beneath_names names = { 0 };
 	bool is_better = false;
-	int error =
-		lseek(directory, 0, SEEK_SET) == 0 ? beneath_names_add(&names, directory) : -errno;
+	int error = lseek(directory, 0, SEEK_SET) == 0 ? beneath_names_add(&names, directory, true)
+						       : -errno;
 
 	if (error == 0)
 		error = beneath_names_sort(&names);

@@ -176,7 +176,7 @@ int stack_names(const struct stack *stack, const struct stack_set *now, const st
 			if (directory >= 0 && lseek(directory, 0, SEEK_SET) != 0)
 				error = -errno;
 			else if (directory >= 0)
-				error = beneath_names_add(ret, directory);
+				error = beneath_names_add(ret, directory, true);
 		}
 	}
 	return error ? error : beneath_names_sort(ret);

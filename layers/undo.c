@@ -203,6 +203,20 @@ static int source_link(const void *context, const struct journal_entry *entry,
 	return beneath_link(undoing->saved, name, ret);
 }
 
+/* Adopt the host's own file, unless it has another name by which it could be written to. */
+static bool source_adopt(const void *context, const struct journal_entry *entry, int directory,
+			 const char *name)
+{
+	const struct undoing *undoing = context;
+	char saved[JOURNAL_SAVED_MAX];
+	struct stat status;
+
+	return name_saved(undoing, &undoing->done.entries[entry->change], saved) &&
+	       fstatat(undoing->saved, saved, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       status.st_nlink == 1 && (status.st_mode & 0777) == (entry->to.mode & 0777) &&
+	       linkat(undoing->saved, saved, directory, name, 0) == 0;
+}
+
 /* Is there something that stays as it is now? What was before it is in the last apply's journal,
  * and nowhere else. */
 static bool has_rest(const struct undoing *undoing)
@@ -217,13 +231,14 @@ static bool has_rest(const struct undoing *undoing)
 static int run_undo(struct undoing *undoing)
 {
 	struct job *job = undoing->job;
-	const struct apply_source source = { undoing, source_open, source_link, NULL };
-	struct apply_run run = {
-		.directories = &job->directories,
-		.source = &source,
-		.journal = undoing->journal,
-		.keeps_last = has_rest(undoing),
-	};
+	const bool keeps_last = has_rest(undoing);
+	/* A journal that stays needs its files for itself. */
+	const struct apply_source source = { undoing, source_open, source_link, NULL,
+					     keeps_last ? NULL : source_adopt };
+	struct apply_run run = { .directories = &job->directories,
+				 .source = &source,
+				 .journal = undoing->journal,
+				 .keeps_last = keeps_last };
 	int error;
 
 	run.journal.kind = JOURNAL_UNDO;

@@ -34,7 +34,7 @@ static const char *names_in(int directory)
 	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	text[0] = '\0';
-	cr_assert_eq(beneath_names_add(&names, fd), 0);
+	cr_assert_eq(beneath_names_add(&names, fd, true), 0);
 	cr_assert_eq(beneath_names_sort(&names), 0);
 	for (size_t i = 0; i < names.count; i++) {
 		(void)strncat(text, names.names[i], sizeof(text) - strlen(text) - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an undo leaves behind: what is in conflict after it, and whole repositories.
+ * The results of an undo: conflicts after it, whole repositories, and the files themselves.
  */
 #include "layers/apply.h"
 
@@ -58,5 +58,33 @@ Test(undo, leaves_permissions_in_conflict_what_they_were)
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
 	told_is("mode file conflict\n");
 	host_is("file 100600 same\n");
+	rig_end(&rig);
+}
+
+/* The files of the host come back themselves, with their times and set-ID bits, which a copy loses,
+ * so that nothing is a conflict afterwards. */
+Test(undo, brings_back_the_same_files)
+{
+	struct stat before, after;
+
+	rig_begin(&rig, 1);
+	put_file(HOST, "file", "old");
+	put_file(HOST, "set-id", "old");
+	cr_assert_eq(fchmodat(HOST, "set-id", 04755, 0), 0);
+	put_file(UPPER, "file", "new");
+	put_file(UPPER, "set-id", "new");
+	rig_note(&rig);
+	cr_assert_eq(fstatat(HOST, "file", &before, 0), 0);
+	rig_apply_all(&rig);
+	rig_undo_all(&rig);
+	cr_assert_eq(fstatat(HOST, "file", &after, 0), 0);
+	cr_expect_eq(after.st_ino, before.st_ino);
+	cr_expect_eq(after.st_mtim.tv_sec, before.st_mtim.tv_sec);
+	cr_expect_eq(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+	cr_expect_eq(after.st_nlink, 1U);
+	cr_assert_eq(fstatat(HOST, "set-id", &after, 0), 0);
+	cr_expect_eq(after.st_mode & 07777, 04755U);
+	rig_apply_all(&rig);
+	host_is("file 100644 new\nset-id 100644 new\n");
 	rig_end(&rig);
 }
