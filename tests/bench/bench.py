@@ -26,6 +26,7 @@ import programs
 import protocol
 import rates
 import report
+import repository
 import scale
 import stages
 import streams
@@ -37,7 +38,8 @@ JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "node": launch.node, "stages": stages.stages, "protocol": protocol.protocol,
         "stream": streams.streams, "rates": rates.rates, "scale": scale.scale,
         "persistent": persistent.persistent, "filters": filters.filters,
-        "changes": changes.changes}
+        "changes": changes.changes, "configuration": launch.configuration,
+        "repository": repository.repository}
 # What the gate looks at: launches, calls and streams, and what explains them.
 GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent")
 REFERENCE = os.path.join(context.HERE, "reference.json")

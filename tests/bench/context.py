@@ -129,13 +129,13 @@ class Context:
                                  "default"], capture_output=True, text=True, check=True)
         return allowed_in(result.stdout)
 
-    def start_service(self, stack):
+    def start_service(self, stack, **keywords):
         """A service that ends with `stack`; its socket."""
         import service  # of the integration tests, which must know where the programs are
 
         self.services += 1
         path = os.path.join(self.place, f"service-{self.services}")
-        stack.callback(service.Service(path).end)
+        stack.callback(service.Service(path, **keywords).end)
         return path
 
 

@@ -5,6 +5,7 @@ pools fill again and what was ended is cleaned up."""
 import contextlib
 import os
 import shutil
+import tempfile
 import time
 
 import floors
@@ -20,10 +21,17 @@ PAUSE = 0.004
 BURST = 10
 SLOW_US = 30000  # peers slower than that and bare have a turn in each SLOW_EVERY-th round
 SLOW_EVERY = 8
+ALONE, SERVED = "msp run, alone", "msp run, service"
 UNOBSERVED = "msp run, not observed"
 READY = 0.04  # from the end of code until the next interpreter waits for some
 WAITING = "MCP run_code, waiting interpreter"
 TURNS = "MCP run_code, in turns with run_command"
+CONFIGURED = ", with a configuration"
+PROFILE = """profiles:
+  - name: mine
+    description: of the operator's
+    extends: default
+"""
 NEVER_STANDBY = """profiles:
   - name: never-ahead
     description: no interpreter waits
@@ -49,13 +57,14 @@ class Msp:
             programs.Store(support, context.memory)))
         self.sandbox = self.store.create()[0]
 
-    def cold(self, command, folder=None, options=("--standalone",)):
+    def cold(self, command, folder=None, options=("--standalone",), environment=None):
         msp = os.path.join(folder or self.context.support.BIN, "msp")
         argv = [msp, "run", *self.limits, *options, "--", *command]
-        return lambda: programs.spawn(argv)
+        return lambda: programs.spawn(argv, environment)
 
-    def served(self, command):
-        return self.cold(command, options=("--socket=" + self.socket,))
+    def served(self, command, socket=None, environment=None):
+        return self.cold(command, options=("--socket=" + (socket or self.socket),),
+                         environment=environment)
 
     def call(self, **arguments):
         return lambda: self.server.run(**arguments)
@@ -82,7 +91,7 @@ def measure(context, name, title, ways, rounds, left_out=None, **more):
 def true(context):
     with contextlib.ExitStack() as stack:
         msp, others = Msp(context, stack), context.others()
-        ours = {"msp run, alone": msp.cold(TRUE), "msp run, service": msp.served(TRUE),
+        ours = {ALONE: msp.cold(TRUE), SERVED: msp.served(TRUE),
                 "MCP run_command": msp.call(argv=TRUE),
                 "MCP run_command, live sandbox": msp.live(argv=TRUE)}
         relay = stack.enter_context(contextlib.closing(floors.Relay(context, TRUE)))
@@ -93,6 +102,29 @@ def true(context):
                         others.left_out, ours=list(ours))]
 
 
+def configuration(context):
+    """A user's own, in the usual place, beside a user's who has none. It is compiled once, and by the
+    service alone if there is one."""
+    with contextlib.ExitStack() as stack:
+        msp, ways = Msp(context, stack), {}
+        for suffix, text in (("", ""), (CONFIGURED, PROFILE)):
+            home = stack.enter_context(tempfile.TemporaryDirectory(prefix="msp-bench-",
+                                                                   dir=context.memory))
+            if text:
+                os.makedirs(os.path.join(home, ".config", "msp"), 0o700)
+                with open(os.path.join(home, ".config", "msp", "config.yaml"), "w",
+                          encoding="ascii") as file:
+                    file.write(text)
+            environment = {**programs.ENVIRONMENT, "HOME": home}
+            socket = context.start_service(stack, env=environment)
+            ways[ALONE + suffix] = msp.cold(TRUE, environment=environment)
+            ways[SERVED + suffix] = msp.served(TRUE, socket, environment)
+        series = groups.take_turns(ways, context.rounds(200, 60), pause=PAUSE)
+        return [groups.Group("configuration", "Launch with a configuration of the operator's", "us",
+                             series, base=ALONE, bases={SERVED + CONFIGURED: SERVED},
+                             ours=[ALONE + CONFIGURED, SERVED + CONFIGURED])]
+
+
 def burst(context):
     """Microseconds per launch of BURST without a pause between: what a pool cannot hide."""
     def together(way):
@@ -100,7 +132,7 @@ def burst(context):
 
     with contextlib.ExitStack() as stack:
         msp, others = Msp(context, stack), peers.Peers(context, ("bwrap", "bwrap, seccomp"))
-        ours = {"msp run, service": msp.served(TRUE), "MCP run_command": msp.call(argv=TRUE),
+        ours = {SERVED: msp.served(TRUE), "MCP run_command": msp.call(argv=TRUE),
                 "MCP run_command, live sandbox": msp.live(argv=TRUE)}
         ways = {"bare": lambda: programs.spawn(TRUE), **ours, **others.ways(TRUE)}
         ways = {name: together(way) for name, way in ways.items()}
@@ -113,7 +145,7 @@ def python(context):
     with contextlib.ExitStack() as stack:
         msp, others = Msp(context, stack), context.others()
         code = {"tool": "run_code", "language": "python", "code": CODE}
-        ours = {"msp run, alone": msp.cold(command), "msp run, service": msp.served(command),
+        ours = {ALONE: msp.cold(command), SERVED: msp.served(command),
                 "MCP run_command": msp.call(argv=command), "MCP run_code": msp.call(**code),
                 "MCP run_code, live sandbox": never_ahead(context, stack, code),
                 WAITING: waiting(msp, code), TURNS: waiting(msp, code, before={"argv": TRUE})}
@@ -160,7 +192,7 @@ def node(context):
     with contextlib.ExitStack() as stack:
         msp, others = Msp(context, stack), peers.Peers(context, ("bwrap", "bwrap, seccomp"))
         code = {"tool": "run_code", "language": "javascript", "code": SCRIPT}
-        ours = {"msp run, alone": msp.cold(command), "MCP run_command": msp.call(argv=command),
+        ours = {ALONE: msp.cold(command), "MCP run_command": msp.call(argv=command),
                 "MCP run_code": msp.call(**code), "MCP run_code, live sandbox": msp.live(**code)}
         ways = {"bare": lambda: programs.spawn(command), **ours, **others.ways(command)}
         return [measure(context, "node", f"`{SCRIPT}` in node", ways, context.rounds(40, 8),

@@ -71,7 +71,7 @@ def group_lines(group):
     head += [f"by {group.base}"] if group.base else []
     head += [f"by {base}" for base in more]
     if group.bases:
-        head[5] = "by that with none alive"
+        head[5] = "by its counterpart"
     names = [name for name in group.series if group.values(name)]
     if not group.stages:
         names.sort(key=lambda name: stats.median(group.values(name)), reverse=group.rate)

@@ -5,10 +5,11 @@ import dataclasses
 import changes
 import floors
 import launch
+import repository
 import stats
 
 SECCOMP = "bwrap, seccomp"
-MCP, ALONE, SERVED = "MCP run_command", "msp run, alone", "msp run, service"
+MCP, ALONE, SERVED = "MCP run_command", launch.ALONE, launch.SERVED
 LIVE = "MCP run_command, live sandbox"
 
 
@@ -48,6 +49,11 @@ TARGETS = (
            least=True),
     Target("output through MCP, read and cut, MB/s", "stream-mcp", MCP, "", 150, least=True),
     Target("observing what is refused, where nothing is", "true", ALONE, launch.UNOBSERVED, 1.02),
+    Target("`msp run` with a configuration, by that with none", "configuration",
+           ALONE + launch.CONFIGURED, ALONE, 1.03),
+    Target("the same with the service", "configuration", SERVED + launch.CONFIGURED, SERVED, 1.03),
+    Target("first `git status` of 10,000 files, by that without our git configuration",
+           "repository", repository.WITH, repository.WITHOUT, 0.6),
     Target("a call that starts nothing, us", "protocol-list_sandboxes", "stdio", "", 300),
     Target("a checkpoint, in memory, us", "persistent-memory", "save", "", 1000),
     Target("a rollback, in memory, us", "persistent-memory", "rollback", "", 1000),
