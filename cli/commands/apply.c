@@ -18,6 +18,7 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/change_text.h"
+#include "show/confirm.h"
 #include "show/format.h"
 #include "show/json.h"
 #include "show/patch_text.h"
@@ -393,7 +394,7 @@ static int explain_stuck(const struct work *work)
 
 static int apply_shown(struct work *work)
 {
-	const bool can_ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	const bool can_ask = confirm_is_possible();
 	const uint32_t conflicts = work->asking->done.conflicts;
 	struct telling telling = { .says_rest = true };
 	uint32_t flags = wanted_flags(work);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp client-config`: what an MCP client must be told, in that client's own format. Only the
- * configuration goes to standard output; where it belongs is said on standard error.
+ * `msp client-config`: prints what an MCP client must be told, in that client's own format, or adds
+ * it to the client's own file. Only the configuration, or its change, goes to standard output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,37 +9,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "client/client.h"
+#include "client/client_edit.h"
+#include "client/client_file.h"
 #include "common/fd.h"
 #include "common/limits.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
 #include "doctor/examine.h"
-#include "host/workspace.h"
 #include "launch/launch.h"
 #include "options/command.h"
 #include "options/suggest.h"
+#include "show/confirm.h"
 #include "show/format.h"
-#include "show/json.h"
+#include "show/line_diff.h"
 
 struct config_options {
-	uint32_t limits;
-	const char *url;
-	const char *token_env;
-	struct workspace_words workspaces;
+	struct client_wish wish;
+	bool is_written;
+	const char *file;
+	bool is_agreed;
 };
 
 #define URL_MAX 1024
 #define VARIABLE_MAX 128
-#define TOKEN_ENV "MSP_TOKEN"
-#define HEADER_MAX (VARIABLE_MAX + 32)
-
-/* The id under which VS Code keeps what it asked its user for. */
-#define TOKEN_INPUT "msp-token"
-
-#define UNIX_SCHEME "unix:///"
-
 static bool begins_with(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -48,7 +44,7 @@ static bool begins_with(const char *text, const char *with)
 static const char *set_url(void *member, const char *value)
 {
 	const bool is_known = begins_with(value, "http://") || begins_with(value, "https://") ||
-			      begins_with(value, UNIX_SCHEME);
+			      begins_with(value, CLIENT_UNIX_SCHEME);
 	const size_t size = strlen(value);
 
 	for (size_t i = 0; i < size; i++) {
@@ -91,225 +87,95 @@ static const char *set_workspace(void *member, const char *value)
 	return workspace_set_word(member, path);
 }
 
+static const char *set_written(void *member, const char *value)
+{
+	struct config_options *options = member;
+
+	if (value && (value[0] == '\0' || strlen(value) >= IPC_PATH_MAX - NAME_MAX))
+		return "the path of the client's configuration file";
+	options->is_written = true;
+	options->file = value;
+	return NULL;
+}
+
 static const struct option_row rows[] = {
 	{ .name = "limits",
 	  .argument = "required|fallback",
 	  .set = option_set_limits,
-	  .offset = offsetof(struct config_options, limits),
+	  .offset = offsetof(struct config_options, wish.limits),
 	  .help = "put this --limits into the configuration; 'fallback' where 'msp doctor' misses "
 		  "nothing but cgroup v2" },
 	{ .name = "workspace",
 	  .argument = "DIR",
 	  .set = set_workspace,
-	  .offset = offsetof(struct config_options, workspaces),
+	  .offset = offsetof(struct config_options, wish.workspaces),
 	  .help = "let the client's requests have sandboxes work on DIR; may be given up to 8 "
 		  "times. "
 		  "Needed for desktop clients, which start msp in the home directory or in /" },
 	{ .name = "http",
 	  .argument = "URL",
 	  .set = set_url,
-	  .offset = offsetof(struct config_options, url),
+	  .offset = offsetof(struct config_options, wish.url),
 	  .help = "for a server that runs, 'msp serve --http': connect to it in place of starting "
 		  "one" },
 	{ .name = "token-env",
 	  .argument = "NAME",
 	  .set = set_variable,
-	  .offset = offsetof(struct config_options, token_env),
+	  .offset = offsetof(struct config_options, wish.token_env),
 	  .help = "with --http: the variable of the client's environment that holds its token (the "
-		  "default: " TOKEN_ENV "). vscode asks for the token, once" },
+		  "default: " CLIENT_TOKEN_ENV "). vscode asks for the token, once" },
+	{ .name = "write",
+	  .argument = "FILE",
+	  .set = set_written,
+	  .help = "add the server to the client's own configuration, or to FILE: show the change, "
+		  "ask, and write it",
+	  .is_optional = true },
+	{ .name = "yes",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct config_options, is_agreed),
+	  .help = "with --write: do not ask" },
 };
-
-struct client {
-	const char *name;
-	const char *servers; /* the member that holds the servers; NULL: TOML */
-	const char *place;
-	const char *http_place; /* NULL: the same */
-	bool has_type;          /* each server says "type": "stdio" */
-	const char *type;       /* an HTTP server's, or NULL */
-	const char *url;        /* the member that holds the URL */
-	/* How a member names a variable of the environment. */
-	const char *before;
-	const char *after;
-};
-
-/* clang-format off */
-static const struct client clients[] = {
-	{ "claude", "mcpServers",
-	  ".mcp.json of a project (Claude Code), or claude_desktop_config.json (Claude Desktop)",
-	  ".mcp.json of a project", false, "http", "url", "${", "}" },
-	{ "codex", NULL, "~/.codex/config.toml", NULL, false, NULL, "url", NULL, NULL },
-	{ "cursor", "mcpServers", "~/.cursor/mcp.json, or .cursor/mcp.json of a project",
-	  NULL, false, NULL, "url", "${env:", "}" },
-	{ "vscode", "servers", ".vscode/mcp.json of a project",
-	  NULL, true, "http", "url", "${input:", "}" },
-	{ "gemini", "mcpServers", "~/.gemini/settings.json, or .gemini/settings.json of a project",
-	  NULL, false, NULL, "httpUrl", "${", "}" },
-};
-/* clang-format on */
-
-#define CLIENT_COUNT (sizeof(clients) / sizeof(clients[0]))
-
-static void write_stdio(struct json_writer *json, const struct client *client, const char *path,
-			const struct config_options *options)
-{
-	char word[PATH_MAX + 16];
-
-	if (client->has_type)
-		json_put_text(json, "type", "stdio");
-	json_put_text(json, "command", path);
-	json_open_array(json, "args");
-	json_put_text(json, NULL, "serve");
-	if (options->limits == LIMITS_FALLBACK)
-		json_put_text(json, NULL, "--limits=fallback");
-	for (uint32_t i = 0; i < options->workspaces.count; i++) {
-		format_text(word, sizeof(word), "--workspace=%s", options->workspaces.words[i]);
-		json_put_text(json, NULL, word);
-	}
-	json_close_array(json);
-}
-
-static void write_http(struct json_writer *json, const struct client *client, const char *url,
-		       const char *token)
-{
-	char header[HEADER_MAX];
-
-	if (client->type)
-		json_put_text(json, "type", client->type);
-	json_put_text(json, client->url, url);
-	if (!token)
-		return;
-	format_text(header, sizeof(header), "Bearer %s%s%s", client->before, token, client->after);
-	json_open_object(json, "headers");
-	json_put_text(json, "Authorization", header);
-	json_close_object(json);
-}
-
-/* Write the inputs that VS Code asks its user for, without showing them. */
-static void write_inputs(struct json_writer *json)
-{
-	json_open_array(json, "inputs");
-	json_open_object(json, NULL);
-	json_put_text(json, "type", "promptString");
-	json_put_text(json, "id", TOKEN_INPUT);
-	json_put_text(json, "description", "The token that 'msp token create' showed");
-	json_put_bool(json, "password", true);
-	json_close_object(json);
-	json_close_array(json);
-}
-
-static int print_json(const struct client *client, const char *path,
-		      const struct config_options *options)
-{
-	const bool is_asked = client->type && client->has_type; /* VS Code */
-	const char *token = is_asked ? TOKEN_INPUT : options->token_env;
-	static struct json_output json;
-
-	if (options->url && begins_with(options->url, UNIX_SCHEME) && !options->token_env)
-		token = NULL;
-	else if (!token)
-		token = TOKEN_ENV;
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	json_open_object(&json.writer, client->servers);
-	json_open_object(&json.writer, "msp");
-	if (options->url)
-		write_http(&json.writer, client, options->url, token);
-	else
-		write_stdio(&json.writer, client, path, options);
-	json_close_object(&json.writer);
-	json_close_object(&json.writer);
-	if (options->url && is_asked && token)
-		write_inputs(&json.writer);
-	json_close_object(&json.writer);
-	return json_finish(&json);
-}
-
-static void format_arguments(const struct config_options *options, char *text, size_t room)
-{
-	format_text(text, room, "args = [\"serve\"%s",
-		    options->limits == LIMITS_FALLBACK ? ", \"--limits=fallback\"" : "");
-	for (uint32_t i = 0; i < options->workspaces.count; i++)
-		format_append(text, room, ", \"--workspace=%s\"", options->workspaces.words[i]);
-	format_append(text, room, "]\n");
-}
-
-/* A TOML basic string has JSON's escapes, so the JSON writer's strings serve. */
-static int print_toml(const char *path, const struct config_options *options)
-{
-	static char rest[HEADER_MAX + CLIENT_WORKSPACES_MAX * (PATH_MAX + 20)];
-	static struct json_output json;
-	char heading[64];
-	int error;
-
-	format_text(heading, sizeof(heading),
-		    "[mcp_servers.msp]\n%s = ", options->url ? "url" : "command");
-	if (options->url)
-		format_text(rest, sizeof(rest), "bearer_token_env_var = \"%s\"\n",
-			    options->token_env ? options->token_env : TOKEN_ENV);
-	else
-		format_arguments(options, rest, sizeof(rest));
-	error = fd_write_all(STDOUT_FILENO, heading, strlen(heading));
-	json_begin(&json, STDOUT_FILENO);
-	json_put_text(&json.writer, NULL, options->url ? options->url : path);
-	if (!error)
-		error = json_finish(&json);
-	return error ? error : fd_write_all(STDOUT_FILENO, rest, strlen(rest));
-}
-
-static void list_clients(char *text, size_t room)
-{
-	for (size_t i = 0; i < CLIENT_COUNT; i++)
-		format_append(text, room, "%s%s", i > 0 ? ", " : "", clients[i].name);
-}
 
 static int refuse_client(const struct command *command, const char *word)
 {
-	const char *names[CLIENT_COUNT];
-	const char *near;
+	const char *names[CLIENT_NAMES_MAX];
+	const size_t count = client_names(names);
+	const char *near = suggest_nearest(word, names, count);
 	char text[OPTIONS_TEXT_MAX];
 
-	for (size_t i = 0; i < CLIENT_COUNT; i++)
-		names[i] = clients[i].name;
-	near = suggest_nearest(word, names, CLIENT_COUNT);
 	format_text(text, sizeof(text), "no client '%s' is known", word);
 	if (near)
 		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
 	format_append(text, sizeof(text), "; known are ");
-	list_clients(text, sizeof(text));
+	for (size_t i = 0; i < count; i++)
+		format_append(text, sizeof(text), "%s%s", i > 0 ? ", " : "", names[i]);
 	return command_usage_error(command, text);
-}
-
-static const struct client *find_client(const char *name)
-{
-	for (size_t i = 0; i < CLIENT_COUNT; i++) {
-		if (strcmp(clients[i].name, name) == 0)
-			return &clients[i];
-	}
-	return NULL;
 }
 
 static const char *find_conflict(const struct client *client, const struct config_options *options)
 {
-	if (options->url && options->limits == LIMITS_FALLBACK)
+	const struct client_wish *wish = &options->wish;
+
+	if (wish->url && wish->limits == LIMITS_FALLBACK)
 		return "--limits belongs to 'msp serve --http', which starts the sandboxes";
-	if (options->url && options->workspaces.count > 0)
+	if (wish->url && wish->workspaces.count > 0)
 		return "--workspace belongs to 'msp serve --http', which starts the sandboxes";
-	if (options->token_env && !options->url)
+	if (wish->token_env && !wish->url)
 		return "--token-env is for --http";
-	if (options->url && begins_with(options->url, UNIX_SCHEME) &&
+	if (options->is_agreed && !options->is_written)
+		return "--yes is for --write";
+	if (wish->url && begins_with(wish->url, CLIENT_UNIX_SCHEME) &&
 	    strcmp(client->name, "vscode") != 0)
 		return "only vscode connects to a unix socket";
 	return NULL;
 }
 
-/* Name the file that it belongs in. */
-static void say_place(const struct client *client, const struct config_options *options)
+/* Say how the client gets the token of a running server. */
+static void say_token(const struct client *client, const struct client_wish *wish)
 {
-	const char *variable = options->token_env ? options->token_env : TOKEN_ENV;
+	const char *variable = wish->token_env ? wish->token_env : CLIENT_TOKEN_ENV;
 
-	log_line("client-config: this belongs into %s",
-		 options->url && client->http_place ? client->http_place : client->place);
-	if (!options->url || client->has_type)
+	if (!wish->url || client->has_type)
 		return;
 	log_line("client-config: the client must be started with its token, which 'msp token "
 		 "create' shows, in the variable %s",
@@ -317,31 +183,155 @@ static void say_place(const struct client *client, const struct config_options *
 	if (strcmp(client->name, "claude") == 0)
 		log_line("client-config: the same by a command: claude mcp add --scope project "
 			 "--transport http msp '%s' --header 'Authorization: Bearer ${%s}'",
-			 options->url, variable);
+			 wish->url, variable);
 }
 
-/* Warn of a machine on which the client would only get the tool msp_status. */
-static void warn_refusal(const struct config_options *options)
+static void explain_refusal(const struct client_wish *wish)
 {
 	static struct machine machine;
 	static char missing[DOCTOR_TEXT_MAX];
 	char *rest = missing;
 
 	if (doctor_examine(NULL, NULL, &machine) != 0 ||
-	    doctor_explain(&machine, options->limits, missing, sizeof(missing)))
+	    doctor_explain(&machine, wish->limits, missing, sizeof(missing)))
 		return;
 	log_line("client-config: warning: msp will refuse to run anything on this machine");
 	while (rest && *rest)
 		log_line("client-config: %s", strsep(&rest, "\n"));
 }
 
+/* Warn of a machine on which the client would only get the tool msp_status. A child examines it,
+ * because as root it becomes the account, which cannot write root's files. */
+static void warn_refusal(const struct client_wish *wish)
+{
+	pid_t child;
+
+	if (wish->url)
+		return;
+	child = fork();
+	if (child == 0) {
+		explain_refusal(wish);
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int print_alone(const struct client *client, const struct client_wish *wish)
+{
+	struct buffer text = { 0 };
+	int error;
+
+	client_append_alone(&text, client, wish);
+	error = fd_write_all(STDOUT_FILENO, text.bytes, text.size);
+	buffer_done(&text);
+	if (error)
+		log_line("client-config: standard output: %s", errno_text(-error));
+	return error ? MSP_EXIT_SOFTWARE : 0;
+}
+
+/* --- the client's own file -------------------------------------------------------------------- */
+
+/* Texts of the file, from the one that was read to the one that is wanted. */
+struct change {
+	struct client_file file;
+	struct buffer steps[CLIENT_EDIT_STEPS];
+	size_t count;
+};
+
+static int refuse_write(const struct client *client, const struct client_wish *wish,
+			const char *path, const char *why)
+{
+	log_line("client-config: nothing was written: %s%s%s. This belongs into it", path,
+		 path[0] ? ": " : "", why);
+	return print_alone(client, wish) ? MSP_EXIT_SOFTWARE : MSP_EXIT_REFUSED;
+}
+
+/* Show the change and get the person's consent. 0, or the exit code. */
+static int agree_change(const struct change *change, bool is_agreed)
+{
+	const struct buffer *before = &change->file.text;
+	char text[IPC_PATH_MAX + 32];
+
+	(void)printf("--- %s\n+++ %s\n", change->file.is_there ? change->file.path : "/dev/null",
+		     change->file.path);
+	for (size_t i = 0; i < change->count; before = &change->steps[i++])
+		line_diff_print(before, &change->steps[i]);
+	if (format_flush() != 0)
+		return MSP_EXIT_SOFTWARE;
+	if (is_agreed)
+		return 0;
+	if (!confirm_is_possible()) {
+		log_line("client-config: nothing was written: there is no terminal to ask on. With "
+			 "--yes the change is written without a question");
+		return MSP_EXIT_USAGE;
+	}
+	format_text(text, sizeof(text), "Write this to %s?", change->file.path);
+	if (confirm(text))
+		return 0;
+	log_line("client-config: nothing was written");
+	return 1;
+}
+
+static int write_change(const struct client *client, const struct config_options *options,
+			const struct change *change)
+{
+	char text[CLIENT_FILE_TEXT_MAX];
+	int code = agree_change(change, options->is_agreed);
+	int error;
+
+	if (code)
+		return code;
+	error = client_file_replace(&change->file, &change->steps[change->count - 1], text);
+	if (error) {
+		log_line("client-config: nothing was written: %s", text);
+		return error == -EAGAIN ? MSP_EXIT_AGAIN : MSP_EXIT_SOFTWARE;
+	}
+	log_line("client-config: %s has the server msp now", change->file.path);
+	say_token(client, &options->wish);
+	return 0;
+}
+
+static int write_file(const struct client *client, const struct config_options *options)
+{
+	static struct change change;
+	char text[CLIENT_FILE_TEXT_MAX];
+	char path[IPC_PATH_MAX];
+	int code;
+
+	if (options->file)
+		format_text(path, sizeof(path), "%s", options->file);
+	else if (!client_file_place(client, path, text))
+		return refuse_write(client, &options->wish, "", text);
+	warn_refusal(&options->wish);
+	if (!client_file_read(path, !options->file && !client->home, &change.file, text))
+		return refuse_write(client, &options->wish, "", text);
+	switch (client_edit(client, &options->wish, &change.file.text, change.steps, &change.count,
+			    text)) {
+	case CLIENT_EDIT_SAME:
+		log_line("client-config: %s has the server msp already", change.file.path);
+		code = 0;
+		break;
+	case CLIENT_EDIT_CHANGED:
+		code = write_change(client, options, &change);
+		break;
+	case CLIENT_EDIT_REFUSED:
+	default:
+		code = refuse_write(client, &options->wish, change.file.path, text);
+		break;
+	}
+	for (size_t i = 0; i < CLIENT_EDIT_STEPS; i++)
+		buffer_done(&change.steps[i]);
+	buffer_done(&change.file.text);
+	return code;
+}
+
 static int client_config(const struct command *command, int argc, char *argv[])
 {
-	struct config_options options = { .limits = LIMITS_UNSAID };
+	struct config_options options = { .wish = { .limits = LIMITS_UNSAID } };
 	char path[IPC_PATH_MAX];
 	const struct client *client;
 	const char *conflict;
-	int error;
 	int rest;
 	int code;
 
@@ -350,7 +340,7 @@ static int client_config(const struct command *command, int argc, char *argv[])
 	if (rest + 1 != argc)
 		return command_usage_error(command, "exactly one client is needed: claude, codex, "
 						    "cursor, vscode or gemini");
-	client = find_client(argv[rest]);
+	client = client_find(argv[rest]);
 	if (!client)
 		return refuse_client(command, argv[rest]);
 	conflict = find_conflict(client, &options);
@@ -362,24 +352,30 @@ static int client_config(const struct command *command, int argc, char *argv[])
 			 errno_text(errno));
 		return MSP_EXIT_SOFTWARE;
 	}
-	error = client->servers ? print_json(client, path, &options) : print_toml(path, &options);
-	if (error) {
-		log_line("client-config: standard output: %s", errno_text(-error));
-		return MSP_EXIT_SOFTWARE;
-	}
-	say_place(client, &options);
-	if (!options.url)
-		warn_refusal(&options);
+	options.wish.path = path;
+	if (options.is_written)
+		return write_file(client, &options);
+	code = print_alone(client, &options.wish);
+	if (code)
+		return code;
+	log_line("client-config: this belongs into %s",
+		 options.wish.url && client->http_place ? client->http_place : client->place);
+	say_token(client, &options.wish);
+	warn_refusal(&options.wish);
 	return 0;
 }
 
 const struct command command_client_config = {
 	.name = "client-config",
 	.operands = "claude|codex|cursor|vscode|gemini",
-	.summary = "print the configuration for an MCP client",
+	.summary = "print or install the configuration for an MCP client",
 	.help = "Print what makes an MCP client start this msp, in the client's own format\n"
 		"and with the path of this program. Where it belongs is said on standard\n"
 		"error. It is the same with the user's service and without.\n"
+		"\n"
+		"With --write it is added to the client's own file: the change is shown, and\n"
+		"written after a yes. All else in the file stays as it is. claude and vscode\n"
+		"have a file in each project, here that of the working directory.\n"
 		"\n"
 		"With --http it makes the client connect to a server that runs. The token is not\n"
 		"in it: the client reads it from its environment.\n",

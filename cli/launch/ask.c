@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "common/end_reason.h"
@@ -13,6 +12,7 @@
 #include "common/refusal.h"
 #include "host/recent.h"
 #include "launch/progress.h"
+#include "show/confirm.h"
 #include "show/format.h"
 
 enum slot { SLOT_RECORDS, SLOT_PIPES, SLOT_COUNT = SLOT_PIPES + FILE_PIPES_SLOTS };
@@ -421,8 +421,7 @@ int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
 		(void)fputc('\n', stderr);
 		return judge_conversation(asking);
 	}
-	asking->line[strcspn(asking->line, "\r\n")] = '\0';
-	*ret_is_yes = strcasecmp(asking->line, "y") == 0 || strcasecmp(asking->line, "yes") == 0;
+	*ret_is_yes = confirm_is_yes(asking->line);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "launch/ask.h"
 #include "launch/conversation.h"
 #include "launch/session.h"
+#include "show/confirm.h"
 #include "show/format.h"
 
 static struct ipc_execution_start start;
@@ -190,7 +191,7 @@ static int follow_command(const struct execute *what, struct attachment *attachm
 
 bool execute_uses_tty(const struct execute *what)
 {
-	return !what->options->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	return !what->options->is_json && confirm_is_possible();
 }
 
 int execute_prepare(const struct execute *what)
