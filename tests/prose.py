@@ -22,7 +22,7 @@ FUNCTION = re.compile(r"^static [^\n;={}]*?\*?\b([a-z0-9_]+)\([^;{]*?\)\n\{", re
 SENTENCE_WORDS_MAX = 40
 INTERNAL = re.compile(r"\b(?:leaf|frontends?|keeper|lasting|noted|the note)\b", re.I)
 USER_PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md",
-              "docs/http.md", "docs/profiles.md", "docs/policy-files.md", "docs/policy.md",
+              "docs/cookbook.md", "docs/http.md", "docs/profiles.md", "docs/policy-files.md", "docs/policy.md",
               "docs/policy-denials.md")
 FOLDERS = ("cli", "frontend", "heap", "broker", "supervisor", "child-init", "policy", "layers",
            "branches", "commits", "file", "scope", "common", "audit", "store", "steward")

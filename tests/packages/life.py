@@ -2,19 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """In a fresh Debian, as its root: the package's life, from its installation to its purge.
 
-/tmp/first.deb is installed, /tmp/next.deb is its upgrade. tests/packages/roots.py makes the root and
-its mark, without which nothing is done."""
+/tmp/first.deb is installed, /tmp/next.deb is its upgrade, both with the commands of /tmp/cookbook.md,
+whose outputs are compared. tests/packages/roots.py makes the root and its mark, without which nothing
+is done."""
 import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
 import time
 
+import sessions
+
 LIMITS = "--limits=fallback"
 PROJECT = "/srv/project"
+PAGE = "/tmp/cookbook.md"
+CHECKOUT = "/tmp/checkout"
+# The root has no sudo, and nobody answers apt's question.
+AS_ROOT = """#!/bin/sh
+exec env APT_CONFIG=/tmp/apt.conf "$@"
+"""
+APT = 'APT::Get::Assume-Yes "true"; APT::Install-Recommends "false";\n'
 MARK = os.environ.get("MARK", "")
 # Not the package's: the kernel's, temporary files, and the books of dpkg and apt.
 OTHERS = ("/proc", "/dev", "/sys", "/run", "/tmp", "/var/log", "/var/cache", "/var/lib/dpkg",
@@ -88,6 +99,28 @@ def differences(before, after):
                   if before.get(path) != after.get(path))
 
 
+def write(path, text, mode=0o644):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+def follow_page(title, deb=None):
+    """Run the commands of a section of the cookbook, in a checkout whose ./dev package built `deb`."""
+    package = os.path.join(CHECKOUT, "build", "package", "msp_0_amd64.deb")
+    write("/tmp/bin/sudo", AS_ROOT, 0o755)
+    write("/tmp/apt.conf", APT)
+    os.makedirs(os.path.dirname(package), exist_ok=True)
+    if deb:
+        shutil.copy(deb, package)
+    with open(PAGE, encoding="utf-8") as file:
+        session = sessions.sections(file.read())[title]
+    faults = sessions.faults(session, CHECKOUT, {
+        **os.environ, "PATH": "/tmp/bin:" + os.environ["PATH"], "DEBIAN_FRONTEND": "noninteractive"})
+    check(session and not faults, "\n".join([f"the cookbook's {title}:", *faults]))
+
+
 def install_dependencies():
     """Install what the package depends on, so that the tree has the package alone to gain."""
     planned = run("apt-get", "-s", "install", "--no-install-recommends", "/tmp/first.deb")
@@ -117,7 +150,7 @@ def upgrade():
     first = run("dpkg-query", "-W", "-f", "${Version}", "msp")
     session = Session()
     session.echo("before")
-    run("dpkg", "-i", "/tmp/next.deb")
+    follow_page("Upgrade", "/tmp/next.deb")
     session.echo("after")
     session.close()
     check(run("dpkg-query", "-W", "-f", "${Version}", "msp") == first + "+next", "the version")
@@ -131,7 +164,7 @@ def upgrade():
 def leave(before):
     installed = [path for path in run("dpkg", "-L", "msp").splitlines() if os.path.isfile(path)]
     check(len(installed) > 30, "its files")
-    run("apt-get", "remove", "-qy", "msp")
+    follow_page("Remove")
     check(not [path for path in installed if os.path.exists(path)], "files after the removal")
     check(os.path.isdir("/var/lib/msp"), "the state after the removal")
     check(not os.path.exists("/etc/apparmor.d/msp"), "the AppArmor profile")
@@ -147,7 +180,7 @@ def main():
     install_dependencies()
     before = tree()
     begin = time.monotonic()
-    run("apt-get", "install", "-qy", "--no-install-recommends", "/tmp/first.deb")
+    follow_page("Install", "/tmp/first.deb")
     seconds = time.monotonic() - begin
     check("/usr/bin/msp" in differences(before, tree()), "the comparison finds no file")
     use()

@@ -169,7 +169,9 @@ class Package(unittest.TestCase):
                 os.makedirs(files)
                 deb = self.deb if suite == OWN_SUITE else build_in(suite, place)
                 for path, name in ((deb, "first.deb"), (make_next(deb, place), "next.deb"),
-                                   (os.path.join(HERE, "life.py"), "life.py")):
+                                   (os.path.join(HERE, "life.py"), "life.py"),
+                                   (os.path.join(ROOT, "tests", "sessions.py"), "sessions.py"),
+                                   (os.path.join(ROOT, "docs", "cookbook.md"), "cookbook.md")):
                     run("cp", path, os.path.join(files, name))
                 roots.run_in(roots.make_tar(suite, USERS_PACKAGES, CACHE), files, "python3", "-B",
                              "/tmp/life.py")
