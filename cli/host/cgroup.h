@@ -96,6 +96,11 @@ void cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT
  * outside of our cgroup namespace. */
 bool cgroup_parse_own(const char *text, char *ret, size_t room);
 
+/* Have a cgroup hand on the required controllers, and io. A process that has ended, such as
+ * msp-scope, can be in its cgroup for a moment after its parent has waited for it; the kernel
+ * answers EBUSY until then, which is waited for at most a second. 0 or -errno. */
+int cgroup_enable(int directory, uint32_t has_io);
+
 /* Which of our controllers a cgroup.controllers text names, as bits. */
 uint32_t cgroup_parse_controllers(const char *text);
 

@@ -27,6 +27,9 @@
 #define WAITS_MAX 50
 #define WAIT_NS 2000000
 
+/* Waits of WAIT_NS for a cgroup without processes, a second altogether. */
+#define BUSY_MAX 500
+
 /* Folders below one that is removed: sandboxes/, and sandboxes have two levels. */
 #define REMOVE_DEPTH 4
 
@@ -168,10 +171,17 @@ static int make_home(struct cgroup_home *home)
 	return error;
 }
 
-static int enable_controllers(int directory, uint32_t has_io)
+int cgroup_enable(int directory, uint32_t has_io)
 {
-	return text_write_file(directory, "cgroup.subtree_control",
-			       has_io ? "+cpu +memory +pids +io" : "+cpu +memory +pids");
+	const char *controllers = has_io ? "+cpu +memory +pids +io" : "+cpu +memory +pids";
+	const struct timespec wait = { .tv_nsec = WAIT_NS };
+	int error = text_write_file(directory, "cgroup.subtree_control", controllers);
+
+	for (int i = 0; error == -EBUSY && i < BUSY_MAX; i++) {
+		(void)nanosleep(&wait, NULL); /* a signal only makes it shorter */
+		error = text_write_file(directory, "cgroup.subtree_control", controllers);
+	}
+	return error;
 }
 
 static void disable_controllers(int directory)
@@ -217,11 +227,11 @@ static int fill_home(const struct cgroup_home *home, uint64_t memory_bytes)
 	int error = move_self(home->own, SUPERVISOR "/cgroup.procs");
 
 	if (!error)
-		error = enable_controllers(home->parent, home->has_io);
+		error = cgroup_enable(home->parent, home->has_io);
 	if (!error)
-		error = enable_controllers(home->own, home->has_io);
+		error = cgroup_enable(home->own, home->has_io);
 	if (!error)
-		error = enable_controllers(home->directory, home->has_io);
+		error = cgroup_enable(home->directory, home->has_io);
 	return error ? error : set_limits(home, memory_bytes);
 }
 
