@@ -15,7 +15,7 @@ def case(title, *elsewhere, absent=None):
 
 FAULT, INTEGRATION, UNIT = "tests/fault/", "tests/integration/", "tests/unit/"
 LASTING, TOOLS = "tests/attack/persistent.py: ", "tests/attack/file_tools.py: "
-COMMITS = "tests/attack/commits.py: "
+COMMITS, BRANCHES = "tests/attack/commits.py: ", "tests/attack/branches.py: "
 STANDBY, HELD = "tests/attack/standby.py: ", "tests/attack/held_paths.py: "
 CONSENT = "tests/attack/consent.py: "
 COUNTS, COUNTERS = "tests/limits/counts.py: ", "tests/limits/user_counters.py: "
@@ -167,6 +167,13 @@ CASES = {
                 CONSENT + "test_the_question", CONSENT + "test_in_the_question",
                 CONSENT + "test_in_lists", HELD + "test_tools_are_marked",
                 LAYERS + "ignored_test.c: what_it_lifts_and_what_not"),
+    "T34": case("a branch of the host that an apply moves",
+                BRANCHES + "test_a_history_that_is_another", BRANCHES + "test_commits_of_the_host",
+                BRANCHES + "test_what_git_is_at", BRANCHES + "test_another_work_tree",
+                BRANCHES + "test_staged_changes_of_its_files",
+                BRANCHES + "test_an_index_that_is_not_understood",
+                BRANCHES + "test_files_that_would_not_follow", BRANCHES + "test_hooks_are_not_run",
+                BRANCHES + "test_names_that_are_directories_of_others"),
     # Faults of earlier systems of this design.
     "F1": case("Landlock as far as it goes, which may be nowhere",
                FAULT + "setup_faults.py: test_a_kernel_without_landlock",
