@@ -5,7 +5,9 @@
 #include "doctor/probes.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -298,6 +300,34 @@ static void probe_languages(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "none is installed");
 }
 
+/* Sandboxes keep the groups of msp's process: the kernel lets no user without privileges drop them
+ * in a user namespace. */
+static void probe_groups(const struct machine *machine, struct finding *ret)
+{
+	static gid_t groups[NGROUPS_MAX];
+	const int count = getgroups(NGROUPS_MAX, groups);
+	bool is_first = true;
+
+	ret->status = FINDING_NOTE;
+	format_text(ret->tried, sizeof(ret->tried), "supplementary groups of a workload");
+	for (int i = 0; i < count; i++) {
+		const struct group *group = getgrgid(groups[i]);
+
+		if (groups[i] == getegid())
+			continue;
+		format_append(ret->happened, sizeof(ret->happened), "%s%u%s%.32s%s",
+			      is_first ? "it keeps those of msp's user, which cannot be dropped "
+					 "without privileges, and may use what these may in a "
+					 "directory that it is shown: "
+				       : ", ",
+			      groups[i], group ? " (" : "", group ? group->gr_name : "",
+			      group ? ")" : "");
+		is_first = false;
+	}
+	if (is_first)
+		format_text(ret->happened, sizeof(ret->happened), "none");
+}
+
 static void probe_descriptors(const struct machine *machine, struct finding *ret)
 {
 	const struct plan *plan = config_plan(machine->config);
@@ -371,6 +401,7 @@ const struct probe probes[] = {
 	{ "posture", PROBE_REQUIRED, probe_posture, "nothing is run where a layer does not hold",
 	  "a layer that is open on a machine that has everything else is a fault of msp: report "
 	  "it" },
+	{ "groups", PROBE_INFORMATION, probe_groups, "for information: files of a group", "" },
 	{ "languages", PROBE_INFORMATION, probe_languages, "what run_code can run",
 	  "install what is wanted, for example: apt install python3 nodejs gcc" },
 };

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """msp started by root becomes an ordinary account, or does not start. Needs root."""
+import json
 import os
 import pwd
+import re
 import shutil
 import tempfile
 import unittest
@@ -24,6 +26,15 @@ class Ordinary(unittest.TestCase):
         result = run("true", options=["--run-as=nobody"])
         self.assertEqual(result.returncode, 64)
         self.assertIn("only root can become another account", result.stderr)
+
+    def test_a_workload_keeps_the_groups(self):
+        kept = set(os.getgroups()) - {os.getegid()}
+        result = run("/bin/grep", "^Groups:", "/proc/self/status")
+        self.assertEqual(len([word for word in result.stdout.split()[1:] if word == "65534"]),
+                         len(kept), result)
+        doctor = json.loads(msp("doctor", "--json").stdout)
+        row = next(row for row in doctor["probes"] if row["name"] == "groups")
+        self.assertEqual(set(re.findall(r"[:,] (\d+)", row["happened"])), set(map(str, kept)))
 
     def test_the_environment_is_not_asked(self):
         result = run("true", env={**os.environ, "MSP_RUN_AS": MISSING})
