@@ -30,7 +30,7 @@ static struct style find_style(const struct buffer *text)
 	const char *line = text->bytes ? strchr(text->bytes, '\n') : NULL;
 	size_t size = line ? strspn(line + 1, " \t") : 0;
 
-	if (line > text->bytes && line[-1] == '\r')
+	if (line && line > text->bytes && line[-1] == '\r')
 		style.line_end = "\r\n";
 	if (size > 0 && size <= INDENT_MAX && line[1 + size] == '"')
 		format_text(style.indent, sizeof(style.indent), "%.*s", (int)size, line + 1);
