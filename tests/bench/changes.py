@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of many files on a disk: an apply and its undo beside `git checkout` of the same files, in
-two copies of one project. msp syncs what it writes, git does not."""
+two copies of one project, and a list of them beside git's. msp syncs what it writes, git does not."""
 import os
 import shutil
 import subprocess
@@ -10,10 +10,14 @@ import programs
 
 FEW, MANY = "1,000 files", "5,000 files"
 SIZES = {FEW: 1000, MANY: 5000}
+# Those of the job that a quick run leaves out, with its rounds. Making the files takes minutes.
+LARGE, LARGEST = "50,000 files", "200,000 files"
+LARGE_SIZES = {MANY: (5000, 2), LARGE: (50000, 2), LARGEST: (200000, 1)}
 PER_FOLDER = 100
 LINES = 40
 CHECKOUT, BACK = "git checkout", "git checkout, back"
 LIST, APPLY, UNDO = "msp diff --stat", "msp apply", "msp undo"
+GIT_LIST = "git diff --stat"
 # What a sandbox does to its files: the words of fill() for "after".
 CHANGE = """
 import os
@@ -65,9 +69,8 @@ def measure(context, files, rounds):
         os.sync()
         return call(*words)
 
-    def checkout(branch):
-        return timed(programs.spawn, ["/usr/bin/git", "-C", other, "checkout", "-q", branch],
-                     environment)
+    def in_git(*words):
+        return timed(programs.spawn, ["/usr/bin/git", "-C", other, *words], environment)
 
     os.mkdir(place)
     try:
@@ -76,10 +79,11 @@ def measure(context, files, rounds):
         git(other, "status")  # the copies' times go to its index
         msp("create", "--name=bench", f"--workspace={project}")
         msp("exec", *support.limits(), "bench", "--", "/usr/bin/python3", "-c", CHANGE)
-        series = {name: [] for name in (CHECKOUT, BACK, LIST, APPLY, UNDO)}
+        series = {name: [] for name in (CHECKOUT, BACK, GIT_LIST, LIST, APPLY, UNDO)}
         for _ in range(rounds):
-            series[CHECKOUT].append(checkout("after"))
-            series[BACK].append(checkout("before"))
+            series[CHECKOUT].append(in_git("checkout", "-q", "after"))
+            series[BACK].append(in_git("checkout", "-q", "before"))
+            series[GIT_LIST].append(in_git("diff", "--stat", "before", "after"))
             series[LIST].append(timed(msp, "diff", "bench", "--stat"))
             series[APPLY].append(timed(msp, "apply", "bench"))
             series[UNDO].append(timed(msp, "undo", "bench"))
@@ -89,12 +93,24 @@ def measure(context, files, rounds):
         shutil.rmtree(place, ignore_errors=True)
 
 
-def changes(context):
+def measure_sizes(context, sizes, prefix=""):
+    """The groups of {name: (files, rounds)}, whose first size the others are compared with."""
     found, per_file = [], {}
-    for name, files in SIZES.items():
-        series = measure(context, files, context.rounds(5, 2))
-        found.append(groups.Group(f"changes-{files}", f"Changes of {name}, on disk", "us",
-                                  series, base=CHECKOUT, bases={UNDO: BACK}, ours=[APPLY, UNDO]))
+    for name, (files, rounds) in sizes.items():
+        series = measure(context, files, rounds)
+        found.append(groups.Group(f"{prefix}changes-{files}", f"Changes of {name}, on disk", "us",
+                                  series, base=CHECKOUT, bases={UNDO: BACK, LIST: GIT_LIST},
+                                  ours=[APPLY, UNDO]))
         per_file[name] = [value / files for value in series[APPLY]]
-    return [*found, groups.Group("changes-per-file", "An apply, for each file", "us", per_file,
-                                 base=FEW, ours=[MANY])]
+    first, *others = sizes
+    return [*found, groups.Group(f"{prefix}changes-per-file", "An apply, for each file", "us",
+                                 per_file, base=first, ours=others)]
+
+
+def changes(context):
+    rounds = context.rounds(5, 2)
+    return measure_sizes(context, {name: (files, rounds) for name, files in SIZES.items()})
+
+
+def large(context):
+    return [] if context.quick else measure_sizes(context, LARGE_SIZES, "large-")

@@ -5,6 +5,7 @@ import dataclasses
 import changes
 import floors
 import launch
+import many
 import repository
 import stats
 
@@ -63,6 +64,18 @@ TARGETS = (
            changes.CHECKOUT, 1.5),
     Target("an apply of 5,000 files, for each, by that of 1,000", "changes-per-file", changes.MANY,
            changes.FEW, 1.5),
+    Target("an undo of 5,000 files, by `git checkout` back", "changes-5000", changes.UNDO,
+           changes.BACK, 2.0),
+    Target("an apply of 50,000 files, by `git checkout` of the same", "large-changes-50000",
+           changes.APPLY, changes.CHECKOUT, 1.5),
+    Target("an apply of 200,000 files, for each, by that of 5,000", "large-changes-per-file",
+           changes.LARGEST, changes.MANY, 1.5),
+    Target("`msp diff --stat` of 50,000 files, by git's", "large-changes-50000", changes.LIST,
+           changes.GIT_LIST, 2.0),
+    Target("`msp destroy` of 20,000 files, by that of none", "destroy", many.FILLED, many.EMPTY,
+           1.5),
+    Target("`msp create` beside 600 sandboxes, by that beside none", "create", many.BESIDE,
+           many.NONE, 1.3),
     Target("100 forks, in memory, us", "forks-memory", "all", "", 500000),
 )
 
