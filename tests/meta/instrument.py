@@ -18,6 +18,7 @@ import bench  # noqa: E402
 import context  # noqa: E402
 import gate  # noqa: E402
 import groups  # noqa: E402
+import launch  # noqa: E402
 import plot  # noqa: E402
 import report  # noqa: E402
 import stats  # noqa: E402
@@ -223,7 +224,8 @@ class Figures(unittest.TestCase):
         text = "".join(tree.read(f"tests/bench/{name}") for name in os.listdir(BENCH)
                        if name.endswith(".py") and name != "targets.py")
         for target in targets.TARGETS:
-            for name in filter(None, (target.series.rpartition(", 1000")[0] or target.series,
+            series = target.series.removesuffix(launch.CONFIGURED)
+            for name in filter(None, (series.rpartition(", 1000")[0] or series,
                                       target.base.rpartition(", none")[0] or target.base,
                                       target.floor)):
                 self.assertIn(f'"{name}', text, target)
