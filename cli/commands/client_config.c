@@ -329,20 +329,20 @@ static int write_file(const struct client *client, const struct config_options *
 static int client_config(const struct command *command, int argc, char *argv[])
 {
 	struct config_options options = { .wish = { .limits = LIMITS_UNSAID } };
+	struct command_words words = { .most = 1 };
 	char path[IPC_PATH_MAX];
 	const struct client *client;
 	const char *conflict;
-	int rest;
 	int code;
 
-	if (!command_parse(command, argc, argv, &options, &rest, &code))
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
-	if (rest + 1 != argc)
-		return command_usage_error(command, "exactly one client is needed: claude, codex, "
-						    "cursor, vscode or gemini");
-	client = client_find(argv[rest]);
+	if (words.count == 0)
+		return command_usage_error(command, "a client is needed: claude, codex, cursor, "
+						    "vscode or gemini");
+	client = client_find(words.list[0]);
 	if (!client)
-		return refuse_client(command, argv[rest]);
+		return refuse_client(command, words.list[0]);
 	conflict = find_conflict(client, &options);
 	if (conflict)
 		return command_usage_error(command, conflict);

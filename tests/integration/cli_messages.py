@@ -277,16 +277,16 @@ class ClientConfig(unittest.TestCase):
                          'args = ["serve"]\n')
 
     def test_limits(self):
-        result = msp("client-config", "claude", "--limits=fallback")
-        self.assertEqual(result.returncode, 64, "options come before the client")
-        result = msp("client-config", "--limits=fallback", "claude")
-        self.assertEqual(json.loads(result.stdout)["mcpServers"]["msp"]["args"],
-                         ["serve", "--limits=fallback"])
+        for words in (("claude", "--limits=fallback"), ("--limits=fallback", "claude")):
+            result = msp("client-config", *words)
+            self.assertEqual(json.loads(result.stdout)["mcpServers"]["msp"]["args"],
+                             ["serve", "--limits=fallback"])
 
     def test_unknown(self):
         self.assertRegex(msp("client-config", "cursr").stderr, r"did you mean 'cursor'")
         self.assertRegex(msp("client-config", "emacs").stderr, r"known are claude, codex, cursor")
         self.assertEqual(msp("client-config").returncode, 64)
+        self.assertRegex(msp("client-config", "codex", "claude").stderr, "'claude' is one word too many")
 
 
 class Serve(unittest.TestCase):
