@@ -12,6 +12,7 @@
 #   tests/run.sh --only REGEX    the tests of the dev build whose name matches
 #   tests/run.sh --root-start    what can be shown as root alone
 #   tests/run.sh --conformance   the conformance suite of MCP; arguments go to it
+#   tests/run.sh --projects      test suites of real projects; arguments are names of projects
 #   tests/run.sh --coverage      line coverage over the suites
 #   tests/run.sh --soak N        N executions through one server
 #   tests/run.sh --system PLACE BUILD [TEST...]
@@ -274,6 +275,11 @@ case ${1:-} in
 --conformance)
 	build dev || exit 1
 	MSP_BUILD=$PWD/build/dev python3 -B tests/conformance/conformance.py "${@:2}"
+	exit
+	;;
+--projects)
+	build dev || exit 1
+	MSP_BIN=$PWD/build/dev/bin python3 -B tests/projects/projects.py "${@:2}"
 	exit
 	;;
 --coverage) step 'coverage' tests/coverage/run.py ;;
