@@ -8,7 +8,7 @@
 #include <string.h>
 
 static struct {
-	bool is_loaded;
+	void *git; /* NULL: not loaded */
 	struct library_zlib zlib;
 	int (*init)(void);
 	int (*odb_hash)(git_oid *out, const void *data, size_t size, git_object_t type);
@@ -21,6 +21,11 @@ static bool find_function(void *handle, const char *name, void *ret)
 
 	memcpy(ret, &address, sizeof(address));
 	return address != NULL;
+}
+
+bool library_find(const char *name, void *ret)
+{
+	return find_function(library.git, name, ret);
 }
 
 static bool find_all(void *zlib, void *git)
@@ -38,13 +43,13 @@ int library_load(void)
 {
 	void *zlib, *git;
 
-	if (library.is_loaded)
+	if (library.git)
 		return 0;
 	zlib = dlopen(COMMITS_ZLIB, RTLD_NOW | RTLD_LOCAL);
 	git = dlopen(COMMITS_LIBGIT2, RTLD_NOW | RTLD_LOCAL);
 	if (!zlib || !git || !find_all(zlib, git) || library.init() <= 0)
 		return -ELIBACC;
-	library.is_loaded = true;
+	library.git = git;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #ifndef COMMITS_LIBRARY_H
 #define COMMITS_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <zlib.h>
@@ -31,6 +32,9 @@ int library_load(void);
 
 /* Return zlib's functions; only after library_load(). */
 const struct library_zlib *library_zlib(void);
+
+/* Find one of libgit2's functions, only after library_load(). */
+bool library_find(const char *name, void *ret);
 
 /* Compute an object's id. 0, or -EBADMSG: libgit2 refuses the bytes, as it does a collision. */
 int library_hash(uint32_t type, const uint8_t *bytes, size_t size, uint8_t ret[OBJECT_ID_BYTES]);

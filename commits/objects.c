@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "branches/branches.h"
 #include "common/fd.h"
 #include "inflate.h"
 #include "open.h"
@@ -24,10 +25,10 @@ static const char *const type_names[OBJECT_TYPE_COUNT] = {
 
 static void write_loose_path(const uint8_t id[OBJECT_ID_BYTES], char ret[LOOSE_PATH_MAX])
 {
-	int used = snprintf(ret, LOOSE_PATH_MAX, "%02x/", id[0]);
+	char text[HEX_BYTES + 1];
 
-	for (size_t i = 1; i < OBJECT_ID_BYTES; i++)
-		used += snprintf(ret + used, LOOSE_PATH_MAX - (size_t)used, "%02x", id[i]);
+	branches_write_id(id, text);
+	(void)snprintf(ret, LOOSE_PATH_MAX, "%.2s/%s", text, text + 2);
 }
 
 int objects_add(struct objects *objects, int directory)

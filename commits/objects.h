@@ -29,8 +29,8 @@ struct objects {
 	size_t count;
 };
 
-/* Take over a directory `.git/objects` (-1: none); the last one is the host's. 0 or -errno; -E2BIG:
- * it has more than PACKS_MAX packs. */
+/* Take over a directory `.git/objects` (negative: there is none); the last one is the host's. 0 or
+ * -errno; -E2BIG: it has more than PACKS_MAX packs. */
 int objects_add(struct objects *objects, int directory);
 
 /* Return whether the host has the object: 1, 0 or -errno. Its content is not looked at. */

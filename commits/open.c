@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/fd.h"
 #include "common/kernel.h"
@@ -34,4 +36,31 @@ int open_beneath(int directory, const char *path)
 int open_directory(int directory, const char *path)
 {
 	return open_as(directory, path, O_DIRECTORY);
+}
+
+int open_text(int directory, const char *path, size_t most, char **ret, size_t *ret_size)
+{
+	int file = directory < 0 ? -ENOENT : open_beneath(directory, path);
+	struct stat status;
+	char *text = NULL;
+	ssize_t size = -1;
+	int error = file < 0 ? file : fstat(file, &status) != 0 ? -errno : 0;
+
+	if (!error && (uint64_t)status.st_size > most)
+		error = -EFBIG;
+	if (!error && !(text = malloc((size_t)status.st_size + 1)))
+		error = -ENOMEM;
+	if (!error) {
+		size = pread(file, text, (size_t)status.st_size, 0);
+		error = size < 0 ? -errno : 0;
+	}
+	fd_close(&file);
+	if (error) {
+		free(text);
+		return error;
+	}
+	text[size] = '\0';
+	*ret = text;
+	*ret_size = (size_t)size;
+	return 0;
 }

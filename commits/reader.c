@@ -13,13 +13,14 @@
 #include "common/fd.h"
 #include "open.h"
 #include "refs.h"
+#include "threeway/answer.h"
 #include "walk.h"
 
 /* A loose ref has 41 bytes; git reads no more than 256. */
 #define REF_BYTES_MAX 256
 
 struct reader {
-	int answers;
+	int requests, answers;
 	int gits[OBJECTS_SOURCES_MAX];
 	size_t count;
 	bool has_objects; /* `objects` was opened, with `error`: */
@@ -28,47 +29,20 @@ struct reader {
 	uint64_t paths_bytes; /* told so far */
 };
 
-static int send_tell(const struct reader *reader, const struct reader_tell *what, const void *bytes)
+static int send_tell(void *context, const struct reader_tell *what, const void *bytes)
 {
+	const struct reader *reader = context;
 	int error = fd_write_all(reader->answers, what, sizeof(*what));
 
 	return error || what->size == 0 ? error : fd_write_all(reader->answers, bytes, what->size);
 }
 
-/* Read a whole file. The text is malloc()ed. */
-static int read_text(int git, const char *path, size_t most, char **ret, size_t *ret_size)
-{
-	int file = git < 0 ? -ENOENT : open_beneath(git, path);
-	struct stat status;
-	char *text = NULL;
-	ssize_t size = -1;
-	int error = file < 0 ? file : fstat(file, &status) != 0 ? -errno : 0;
-
-	if (!error && (uint64_t)status.st_size > most)
-		error = -EFBIG;
-	if (!error && !(text = malloc((size_t)status.st_size + 1)))
-		error = -ENOMEM;
-	if (!error) {
-		size = pread(file, text, (size_t)status.st_size, 0);
-		error = size < 0 ? -errno : 0;
-	}
-	fd_close(&file);
-	if (error) {
-		free(text);
-		return error;
-	}
-	text[size] = '\0';
-	*ret = text;
-	*ret_size = (size_t)size;
-	return 0;
-}
-
-static int answer_ref(const struct reader *reader, const struct reader_ask *ask)
+static int answer_ref(struct reader *reader, const struct reader_ask *ask)
 {
 	struct reader_tell found = { .kind = READER_FOUND };
 	char *text;
 	size_t size;
-	int error = read_text(reader->gits[ask->source], ask->path, REF_BYTES_MAX, &text, &size);
+	int error = open_text(reader->gits[ask->source], ask->path, REF_BYTES_MAX, &text, &size);
 
 	if (error)
 		return error;
@@ -106,7 +80,7 @@ static int read_packed(int git, struct packed *ret)
 	size_t size, room = 0;
 	char *at;
 	struct named next;
-	int error = read_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size);
+	int error = open_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size);
 
 	if (error)
 		return error == -ENOENT ? 0 : error;
@@ -134,7 +108,7 @@ static bool has_same(const struct packed *packed, const struct named *named)
 	return found && memcmp(found->id, named->id, sizeof(named->id)) == 0;
 }
 
-static int answer_packed(const struct reader *reader, const struct reader_ask *ask)
+static int answer_packed(struct reader *reader, const struct reader_ask *ask)
 {
 	struct packed now = { 0 }, host = { 0 };
 	int error = read_packed(reader->gits[ask->source], &now);
@@ -175,16 +149,14 @@ static int tell_path(void *context, const char *path, const char *target)
 	const size_t size = strlen(path), more = target ? strlen(target) + 1 : 0;
 	const struct reader_tell told = { .kind = READER_PATH, .size = (uint32_t)(size + more) };
 
-	if (size + more > sizeof(text))
+	if (size + more >= sizeof(text))
 		return -ENAMETOOLONG;
 	reader->paths_bytes += size + more;
 	if (reader->paths_bytes > READER_PATHS_BYTES_MAX)
 		return -E2BIG;
-	memcpy(text, path, size);
-	if (target) {
-		text[size] = '\0';
+	memcpy(text, path, size + 1);
+	if (target)
 		memcpy(text + size + 1, target, more - 1);
-	}
 	return send_tell(reader, &told, text);
 }
 
@@ -208,13 +180,9 @@ static int open_objects(struct reader *reader)
 	if (reader->has_objects)
 		return reader->objects_error;
 	reader->has_objects = true;
-	for (size_t i = 0; i < reader->count && !reader->objects_error; i++) {
-		const int directory =
-			reader->gits[i] < 0 ? -1 : open_directory(reader->gits[i], "objects");
-
+	for (size_t i = 0; i < reader->count && !reader->objects_error; i++)
 		reader->objects_error =
-			objects_add(&reader->objects, directory < 0 ? -1 : directory);
-	}
+			objects_add(&reader->objects, open_directory(reader->gits[i], "objects"));
 	return reader->objects_error;
 }
 
@@ -223,6 +191,9 @@ static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint
 	static struct walk walk;
 	int error = open_objects(reader);
 
+	if (ask->kind == READER_MERGE) /* an opened source may have the base */
+		return answer_merge(reader->requests, reader->gits, &reader->objects, ask,
+				    send_tell, reader);
 	if (!error && ask->kind == READER_CHAIN)
 		return history_chain(&reader->objects, ask->old, ask->id, tell_object, reader);
 	if (!error && ask->kind == READER_FILES)
@@ -239,31 +210,25 @@ static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint
 
 static int answer_ask(struct reader *reader, const struct reader_ask *ask, uint32_t *ret_count)
 {
-	switch (ask->kind) {
-	case READER_REF:
+	if (ask->kind == READER_REF)
 		return answer_ref(reader, ask);
-	case READER_PACKED:
+	if (ask->kind == READER_PACKED)
 		return answer_packed(reader, ask);
-	default:
-		return answer_walk(reader, ask, ret_count);
-	}
+	return answer_walk(reader, ask, ret_count);
 }
 
-/* Receive a whole request. False: the pipe ended. */
-static bool receive_ask(int requests, struct reader_ask *ret)
+int reader_read(int pipe, void *ret, size_t size)
 {
-	size_t used = 0;
+	for (size_t used = 0; used < size;) {
+		const ssize_t more = read(pipe, (uint8_t *)ret + used, size - used);
 
-	while (used < sizeof(*ret)) {
-		const ssize_t size = read(requests, (uint8_t *)ret + used, sizeof(*ret) - used);
-
-		if (size < 0 && errno == EINTR)
+		if (more < 0 && errno == EINTR)
 			continue;
-		if (size <= 0)
-			return false;
-		used += (size_t)size;
+		if (more <= 0)
+			return more < 0 ? -errno : -EPIPE;
+		used += (size_t)more;
 	}
-	return true;
+	return 0;
 }
 
 void reader_serve(int requests, int answers, const int *gits, size_t count)
@@ -271,10 +236,11 @@ void reader_serve(int requests, int answers, const int *gits, size_t count)
 	static struct reader reader;
 	static struct reader_ask ask;
 
+	reader.requests = requests;
 	reader.answers = answers;
 	reader.count = count;
 	memcpy(reader.gits, gits, count * sizeof(*gits));
-	while (receive_ask(requests, &ask)) {
+	while (reader_read(requests, &ask, sizeof(ask)) == 0) {
 		struct reader_tell end = { .kind = READER_END };
 
 		end.error = answer_ask(&reader, &ask, &end.count);

@@ -7,11 +7,16 @@
 #ifndef COMMITS_READER_H
 #define COMMITS_READER_H
 
+#include "common/changes.h"
+#include "common/sha256.h"
 #include "objects.h"
 
 /* The bytes of paths in all answers together; beyond them a walk ends with -E2BIG. A few nested
  * trees can have any number of paths, and the job judges each of them. */
 #define READER_PATHS_BYTES_MAX ((uint64_t)32 << 20)
+
+/* The two sides of a merge. */
+#define READER_BODY_MAX (2U * CHANGE_TEXT_MAX)
 
 enum reader_ask_kind {
 	READER_REF = 1, /* the id in `path`; READER_FOUND */
@@ -20,6 +25,7 @@ enum reader_ask_kind {
 	READER_BRING,   /* the objects that a commit would bring; READER_OBJECT */
 	READER_CHAIN, /* the commits behind `old` up to `id`; READER_OBJECT (branches/history.h) */
 	READER_FILES, /* the files that differ between them; READER_FILE */
+	READER_MERGE, /* the sides of `path` that follow, since a base; READER_MERGED */
 };
 
 struct reader_ask {
@@ -27,7 +33,11 @@ struct reader_ask {
 	uint32_t source;
 	uint8_t id[OBJECT_ID_BYTES];  /* all but REF, PACKED */
 	uint8_t old[OBJECT_ID_BYTES]; /* CHAIN, FILES */
-	char path[IPC_PATH_MAX];      /* REF: in .git */
+	uint8_t base[SHA256_BYTES];   /* MERGE: of the content of the base */
+	uint64_t base_size;           /* MERGE */
+	uint32_t host_size;           /* MERGE: the host's side comes first */
+	uint32_t body_size;           /* bytes that follow the request, at most READER_BODY_MAX */
+	char path[IPC_PATH_MAX];      /* REF: in .git; MERGE: in the work tree */
 };
 
 /* The answer to a request is any number of messages, the last one READER_END. */
@@ -38,15 +48,19 @@ enum reader_tell_kind {
 	READER_PATH,    /* a changed path follows; behind it a NUL and a link's target may */
 	READER_OBJECT,  /* its bytes follow */
 	READER_FILE,    /* struct history_file and a path follow */
+	READER_MERGED,  /* the merged content follows */
 };
 
 struct reader_tell {
 	uint32_t kind;  /* enum reader_tell_kind */
 	int32_t error;  /* END: 0 or -errno, as of walk_run() */
-	uint32_t count; /* END: commits; OBJECT: enum object_type */
+	uint32_t count; /* END: commits; OBJECT: enum object_type; MERGED: 1 if it has markers */
 	uint32_t size;  /* bytes that follow, at most OBJECT_BYTES_MAX */
 	uint8_t id[OBJECT_ID_BYTES];
 };
+
+/* Read exactly so many bytes of a pipe. 0; -EPIPE: it ended; another -errno. */
+int reader_read(int pipe, void *ret, size_t size);
 
 /* Serve until `requests` ends. `gits`: the directories .git of each source (-1: there is none), the
  * host's last; the reader owns them. */

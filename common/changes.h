@@ -38,7 +38,10 @@ enum change_flag {
 	CHANGE_IS_COMMITS = 2048,   /* a ref with its commits; `link` says what it brings */
 	CHANGE_IS_TOOL = 4096,   /* a tool executes it when somebody starts that, and no sooner */
 	CHANGE_LEADS_OUT = 8192, /* a link out of the project, or nobody can tell: it is HELD */
-	CHANGE_FLAGS = 16383,
+	CHANGE_IS_MERGED =
+		16384, /* a conflict, where host and sandbox are merged into the new content */
+	CHANGE_HAS_MARKERS = 32768, /* MERGED: lines that both changed stand between markers */
+	CHANGE_FLAGS = 65535,
 };
 
 enum change_stage {
@@ -50,7 +53,16 @@ enum change_stage {
 	CHANGE_STAGE_COUNT
 };
 
-/* A file of which a patch is made, and a patch, at most. */
+/* The reason why a conflict is not merged. */
+enum change_unmerged {
+	UNMERGED_NONE,
+#define UNMERGED(name, word, text) UNMERGED_##name,
+#include "common/unmerged.def"
+#undef UNMERGED
+	UNMERGED_COUNT
+};
+
+/* A file of which a patch is made, or that is merged, and a patch, at most. */
 #define CHANGE_TEXT_MAX (4U << 20)
 
 struct change_record {
@@ -62,6 +74,8 @@ struct change_record {
 	uint32_t old_path_size; /* RENAMED: where it was; else 0 */
 	uint32_t link_size;     /* a symbolic link's target */
 	uint32_t patch_size;    /* unified, as git diff prints it with its head; 0: none */
+	uint32_t unmerged;      /* enum change_unmerged, of a conflict */
+	uint32_t unused;        /* 0 */
 };
 
 #endif

@@ -27,6 +27,9 @@ enum changes_conflict {
 	CONFLICT_REFUSE = 0, /* apply nothing while there is one */
 	CONFLICT_SANDBOX,    /* the sandbox's wins */
 	CONFLICT_HOST,       /* the host's stays, and the rest is applied */
+	/* Both sides' changes are merged, of text files whose base git has; nothing is applied
+	 * while there is a conflict that is not merged. */
+	CONFLICT_MERGE,
 	CONFLICT_COUNT
 };
 
@@ -37,6 +40,7 @@ enum changes_flag {
 	CHANGES_TEXT_HELD = 8,       /* as TEXT, only of what is held back */
 	CHANGES_IGNORED_TOO = 16,    /* ignored files that git does not track, too */
 	CHANGES_BRANCHES = 32,       /* commits move the host's branches (branches/branches.h) */
+	CHANGES_MARKERS = 64, /* CONFLICT_MERGE: lines in conflict are applied between markers */
 	/* A broker needs the digest of a preview for them. */
 	CHANGES_CONSENTED = CHANGES_HELD_TOO | CHANGES_BRANCHES,
 };

@@ -55,6 +55,7 @@ static bool is_record(const struct change_record *record)
 	       (record->flags & ~(uint32_t)CHANGE_FLAGS) == 0 && record->path_size > 0 &&
 	       record->path_size < IPC_PATH_MAX && record->old_path_size < IPC_PATH_MAX &&
 	       record->link_size < IPC_PATH_MAX && record->patch_size <= CHANGE_TEXT_MAX &&
+	       record->unmerged < UNMERGED_COUNT && record->unused == 0 &&
 	       (record->kind == CHANGE_RENAMED) == (record->old_path_size > 0);
 }
 

@@ -22,6 +22,7 @@
 #include "ignored/left_out.h"
 #include "items.h"
 #include "progress.h"
+#include "threeway/threeway.h"
 
 enum fate {
 	FATE_OUT, /* not chosen */
@@ -105,8 +106,8 @@ static bool is_chosen(const struct gathering *gathering, const struct item *item
 	       (item->from && job_is_chosen(gathering->job, item->from->path));
 }
 
-/* Why a difference stays out, as a flag; 0: it is taken. */
-static uint32_t reason_of(const struct gathering *gathering, const struct item *item)
+/* Why a difference stays out, as a flag; 0: it is taken, as it is also if it is merged. */
+static uint32_t reason_of(const struct gathering *gathering, struct item *item)
 {
 	static struct difference difference;
 	const struct job *job = gathering->job;
@@ -119,7 +120,7 @@ static uint32_t reason_of(const struct gathering *gathering, const struct item *
 	items_show(item, &difference);
 	if (held_is(job, &difference) && !(job->ask->flags & CHANGES_HELD_TOO))
 		return CHANGE_IS_HELD;
-	return item->base == BASE_SAME ? 0 : CHANGE_IS_CONFLICT;
+	return item->base == BASE_SAME ? 0 : threeway_judge(job, &difference, &item->unmerged);
 }
 
 /* A conflict that the sandbox's side wins is taken, and called one all the same. */
@@ -132,8 +133,9 @@ static void decide_fate(struct gathering *gathering, size_t number)
 	item->flags |= reason;
 	job->done.held += reason == CHANGE_IS_HELD;
 	job->done.conflicts += reason == CHANGE_IS_CONFLICT;
-	gathering->fates[number] = reason == 0 || (reason == CHANGE_IS_CONFLICT &&
-						   job->ask->conflict == CONFLICT_SANDBOX)
+	gathering->fates[number] = reason == 0 || (reason & CHANGE_IS_MERGED) ||
+						   (reason == CHANGE_IS_CONFLICT &&
+						    job->ask->conflict == CONFLICT_SANDBOX)
 					   ? FATE_TAKEN
 					   : FATE_LEFT;
 }
@@ -174,6 +176,7 @@ static int add_item(struct gathering *gathering, size_t number, const char *path
 	entry->changed = from->st_ctim;
 	entry->is_linked = from->st_nlink > 1;
 	entry->change = number;
+	entry->is_merged = (gathering->items.all[number]->flags & CHANGE_IS_MERGED) != 0;
 	if (gathering->items.all[number]->kind == CHANGE_MODE) {
 		entry->to = entry->from; /* it stays in its place */
 		entry->to.mode = to->st_mode & (S_IFMT | 0777U);
@@ -420,6 +423,7 @@ static const struct difference *show_entry(const void *context, const struct jou
 static int source_open(const void *context, const struct journal_entry *entry)
 {
 	const struct gathering *gathering = context;
+	const struct difference *shown;
 
 	if (entry->change >= number_of_object(gathering, commits_object_count())) {
 		const struct branches_file *file = branches_file(
@@ -431,7 +435,9 @@ static int source_open(const void *context, const struct journal_entry *entry)
 		return commits_open_object(entry->change - number_of_object(gathering, 0));
 	if (entry->change >= number_of_ref(gathering, 0))
 		return commits_open_ref(entry->change - number_of_ref(gathering, 0));
-	return tree_open(&gathering->job->directories, show_entry(context, entry), false);
+	shown = show_entry(context, entry);
+	return entry->is_merged ? threeway_open(gathering->job, shown, entry->from.hash)
+				: tree_open(&gathering->job->directories, shown, false);
 }
 
 static int source_link(const void *context, const struct journal_entry *entry,
@@ -544,7 +550,8 @@ static bool is_to_run(const struct gathering *gathering)
 	const struct job *job = gathering->job;
 
 	return gathering->journal.count > 0 &&
-	       (job->done.conflicts == 0 || job->ask->conflict != CONFLICT_REFUSE);
+	       (job->done.conflicts == 0 || job->ask->conflict == CONFLICT_SANDBOX ||
+		job->ask->conflict == CONFLICT_HOST);
 }
 
 static int apply_job(struct job *job)

@@ -104,7 +104,8 @@ static int renew_bases(const struct apply_run *run)
 		if (beneath_look(run->directories->host, entry->path, &status) == 0 &&
 		    (entry->to.mode == 0 ? status.st_mode == 0 : files_is(&entry->to, &status)))
 			changes[count++] = (struct base_change){
-				entry->path, journal->kind == JOURNAL_UNDO ? &entry->from : NULL
+				entry->path, journal->kind == JOURNAL_UNDO ? &entry->from : NULL,
+				entry->is_merged
 			};
 	}
 	error = base_renew(run->directories, changes, count);

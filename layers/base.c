@@ -10,6 +10,7 @@
 #include "beneath.h"
 #include "common/changes.h"
 #include "common/fd.h"
+#include "threeway/renewed.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -228,16 +229,34 @@ static bool is_same(int host, const char *path, const struct base_record *base)
 	return has_same_content(&now, base);
 }
 
-static enum base_state check_path(int host, const char *path)
+bool base_find(const struct job_directories *directories, const char *path, struct base_record *ret)
 {
+	if (!kept.is_read) {
+		kept.error = base_table_read(&kept.table, directories);
+		kept.is_read = true;
+	}
+	return !kept.error && base_table_find(&kept.table, path, strlen(path), ret);
+}
+
+static enum base_state check_path(const struct job_directories *directories, const char *path)
+{
+	const int host = directories->host;
 	struct base_record base;
 	struct stat status;
 
-	if (!kept.error && base_table_find(&kept.table, path, strlen(path), &base))
+	if (base_find(directories, path, &base))
 		return is_same(host, path, &base) ? BASE_SAME : BASE_CHANGED;
 	/* Without a file nothing can be lost. */
 	return beneath_look(host, path, &status) == 0 && status.st_mode == 0 ? BASE_SAME
 									     : BASE_CHANGED;
+}
+
+/* Return whether the host has the merged file, and not the one before it, because of an interrupted
+ * undo. */
+static bool is_merged_still(const struct base_record *base, const struct stat *host)
+{
+	return (base->flags & BASE_IS_MERGED) && base->inode == host->st_ino &&
+	       base->device == host->st_dev;
 }
 
 /* Return whether the sandbox's file is what its base was. */
@@ -248,10 +267,10 @@ static bool is_untouched(const struct job_directories *directories,
 	char target[IPC_PATH_MAX];
 	int file, size;
 
-	if (kept.error || difference->old_path[0] || now.kind == BASE_ABSENT ||
-	    !base_table_find(&kept.table, difference->path, strlen(difference->path), &base) ||
-	    (base.flags & BASE_IS_NEW) || base.kind != now.kind ||
-	    base.mode != difference->now.st_mode)
+	if (difference->old_path[0] || now.kind == BASE_ABSENT ||
+	    !base_find(directories, difference->path, &base) ||
+	    ((base.flags & BASE_IS_NEW) && !is_merged_still(&base, &difference->old)) ||
+	    base.kind != now.kind || base.mode != difference->now.st_mode)
 		return false;
 	if (base.kind == BASE_LINK) {
 		size = tree_link(directories, difference, false, target);
@@ -272,13 +291,9 @@ enum base_state base_check(const struct job_directories *directories,
 
 	if (directories->host < 0 || directories->since_count > 0)
 		return BASE_SAME;
-	if (!kept.is_read) {
-		kept.error = base_table_read(&kept.table, directories);
-		kept.is_read = true;
-	}
-	ret = check_path(directories->host, difference->path);
+	ret = check_path(directories, difference->path);
 	if (ret == BASE_SAME && difference->old_path[0])
-		ret = check_path(directories->host, difference->old_path);
+		ret = check_path(directories, difference->old_path);
 	return ret == BASE_CHANGED && is_untouched(directories, difference) ? BASE_UNTOUCHED : ret;
 }
 
@@ -300,13 +315,16 @@ static bool is_said(const struct base_record *said, const struct base_record *no
 }
 
 /* Find the new base of a path; false: it stays as it is. */
-static bool find_new(const struct base_table *table, int host, const struct base_change *change,
-		     struct base_record *ret)
+static bool find_new(const struct base_table *table, const struct job_directories *directories,
+		     const struct base_change *change, struct base_record *ret)
 {
+	const int host = directories->host;
 	struct base_record said, now;
 	const bool is_known = base_table_history(table, change->path, &said, ret);
 
 	look_at_host(host, change->path, true, &now);
+	if (change->is_merged)
+		renewed_base(directories, change->path, &now);
 	if (!change->was) {
 		*ret = now;
 		return !is_known || !is_said(&said, &now);
@@ -336,9 +354,9 @@ int base_renew(const struct job_directories *directories, const struct base_chan
 	for (size_t i = 0; i < count && !error; i++) {
 		struct base_record record;
 
-		if (!find_new(&table, directories->host, &changes[i], &record))
+		if (!find_new(&table, directories, &changes[i], &record))
 			continue;
-		record.flags = BASE_IS_NEW;
+		record.flags = BASE_IS_NEW | (changes[i].is_merged ? BASE_IS_MERGED : 0);
 		error = base_table_add(&table, &record, changes[i].path);
 	}
 	if (!error)

@@ -36,11 +36,12 @@ enum base_state base_check(const struct job_directories *directories,
 struct base_change {
 	const char *path;
 	const struct journal_side *was; /* UNDO: what the apply had made of it; else NULL */
+	bool is_merged;                 /* it has the changes of both sides */
 };
 
 /* Renew bases in the highest layer: a file that an apply has put on the host is the base of the
  * sandbox's from now on. A file that an undo has put there is not: the sandbox's file and its base
- * are as they were. 0 or -errno. */
+ * are as they were. After a merge the base is what the sandbox had. 0 or -errno. */
 int base_renew(const struct job_directories *directories, const struct base_change *changes,
 	       size_t count);
 
@@ -69,6 +70,9 @@ enum base_kind {
 
 #define BASE_IS_NEW 1U /* replaces what was said before */
 
+/* The content is the sandbox's side of a merge, the rest is the merged file of the host. */
+#define BASE_IS_MERGED 2U
+
 /* Followed by the path without a NUL, and zeros to a multiple of 8. */
 struct base_record {
 	uint32_t size; /* with path and zeros */
@@ -81,6 +85,10 @@ struct base_record {
 	uint64_t changed_ns, noted_ns; /* ctime, and the clock when it was noted */
 	uint8_t hash[SHA256_BYTES];    /* the content's, or that of a link's target */
 };
+
+/* Find the base of a path, or of an absent directory above it; false: it is unknown. */
+bool base_find(const struct job_directories *directories, const char *path,
+	       struct base_record *ret);
 
 /* The record at the beginning of `size` bytes; *ret_path is behind it in there. Returns how many it
  * takes, or -EBADMSG. */

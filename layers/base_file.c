@@ -46,7 +46,8 @@ long base_parse(const uint8_t *bytes, size_t size, struct base_record *ret, cons
 	memcpy(&record, bytes, sizeof(record));
 	if (record.path_size == 0 || record.path_size >= IPC_PATH_MAX ||
 	    record.size != whole_size(record.path_size) || record.size > size || record.kind == 0 ||
-	    record.kind >= BASE_KIND_COUNT || (record.flags & ~BASE_IS_NEW) != 0 ||
+	    record.kind >= BASE_KIND_COUNT ||
+	    (record.flags & ~(BASE_IS_NEW | BASE_IS_MERGED)) != 0 ||
 	    memchr(path, 0, record.path_size) || record.check != check_of(&record, path) ||
 	    !files_is_zero(bytes + sizeof(record) + record.path_size,
 			   record.size - sizeof(record) - record.path_size))

@@ -91,31 +91,25 @@ int commits_begin(struct job *job)
 	return error;
 }
 
-static int read_answer(void *ret, size_t size)
-{
-	for (size_t used = 0; used < size;) {
-		const ssize_t more = read(state.answers, (uint8_t *)ret + used, size - used);
-
-		if (more < 0 && errno == EINTR)
-			continue;
-		if (more <= 0)
-			return more < 0 ? -errno : -EPIPE;
-		used += (size_t)more;
-	}
-	return 0;
-}
-
 int commits_ask(const struct reader_ask *ask, commits_heard heard, void *context,
 		uint32_t *ret_count)
+{
+	return commits_ask_with(ask, NULL, heard, context, ret_count);
+}
+
+int commits_ask_with(const struct reader_ask *ask, const uint8_t *body, commits_heard heard,
+		     void *context, uint32_t *ret_count)
 {
 	struct reader_tell tell;
 	int error = fd_write_all(state.requests, ask, sizeof(*ask));
 	int wrong = 0;
 
+	if (!error && body)
+		error = fd_write_all(state.requests, body, ask->body_size);
 	while (!error) {
 		uint8_t *bytes;
 
-		error = read_answer(&tell, sizeof(tell));
+		error = reader_read(state.answers, &tell, sizeof(tell));
 		if (!error && tell.kind == READER_END)
 			break;
 		if (!error && tell.size > OBJECT_BYTES_MAX)
@@ -124,7 +118,7 @@ int commits_ask(const struct reader_ask *ask, commits_heard heard, void *context
 		if (!error && !bytes)
 			error = -ENOMEM;
 		if (!error)
-			error = read_answer(bytes, tell.size);
+			error = reader_read(state.answers, bytes, tell.size);
 		if (!error) {
 			bytes[tell.size] = '\0';
 			wrong = wrong ? wrong : heard(context, &tell, bytes);

@@ -75,4 +75,8 @@ typedef int (*commits_heard)(void *context, const struct reader_tell *tell, cons
 int commits_ask(const struct reader_ask *ask, commits_heard heard, void *context,
 		uint32_t *ret_count);
 
+/* Ask with a body of `ask->body_size` bytes. */
+int commits_ask_with(const struct reader_ask *ask, const uint8_t *body, commits_heard heard,
+		     void *context, uint32_t *ret_count);
+
 #endif

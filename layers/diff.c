@@ -11,6 +11,7 @@
 #include "ignored/left_out.h"
 #include "job.h"
 #include "patch.h"
+#include "threeway/threeway.h"
 
 struct telling {
 	struct job *job;
@@ -89,6 +90,7 @@ static int tell_one(void *context, const struct difference *difference)
 		return 0;
 	shown.flags |= fate == COMMITS_STAYS ? CHANGE_IS_GITS : more_flags(job, &shown);
 	flags = shown.flags;
+	threeway_preview(job, &shown);
 	job->done.total++;
 	is_shown = is_on_page(job);
 	error = is_shown ? look_closer(telling, difference, &shown, link) : 0;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gitdiff.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <git2.h>
-#include <string.h>
+
+#include "commits/library.h"
 
 /* Lines of context around a change, as git has them by default. */
 #define CONTEXT_LINES 3
 
 static struct {
-	int (*init)(void);
-	int (*odb_hash)(git_oid *out, const void *data, size_t size, git_object_t type);
 	int (*patch_from_buffers)(git_patch **out, const void *old_buffer, size_t old_size,
 				  const char *old_path, const void *new_buffer, size_t new_size,
 				  const char *new_path, const git_diff_options *options);
@@ -20,37 +18,16 @@ static struct {
 	int (*diff_options_init)(git_diff_options *options, unsigned int version);
 } git;
 
-/* A function's address comes as that of data: POSIX says that this is how it is used. */
-static bool find_symbol(void *library, const char *name, void *ret)
-{
-	void *address = dlsym(library, name);
-
-	memcpy(ret, &address, sizeof(address));
-	return address != NULL;
-}
-
 int gitdiff_load(void)
 {
-	void *library = dlopen(GITDIFF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	const int error = library_load();
 
-	if (!library || !find_symbol(library, "git_libgit2_init", &git.init) ||
-	    !find_symbol(library, "git_odb_hash", &git.odb_hash) ||
-	    !find_symbol(library, "git_patch_from_buffers", &git.patch_from_buffers) ||
-	    !find_symbol(library, "git_patch_print", &git.patch_print) ||
-	    !find_symbol(library, "git_patch_free", &git.patch_free) ||
-	    !find_symbol(library, "git_diff_options_init", &git.diff_options_init))
-		return -ELIBACC;
-	return git.init() > 0 ? 0 : -ELIBBAD;
-}
-
-int gitdiff_id(const uint8_t *bytes, size_t size, uint8_t ret[GITDIFF_ID_BYTES])
-{
-	git_oid id;
-
-	if (git.odb_hash(&id, bytes, size, GIT_OBJECT_BLOB) != 0)
-		return -ENOMEM;
-	memcpy(ret, id.id, GITDIFF_ID_BYTES);
-	return 0;
+	if (error || (library_find("git_patch_from_buffers", &git.patch_from_buffers) &&
+		      library_find("git_patch_print", &git.patch_print) &&
+		      library_find("git_patch_free", &git.patch_free) &&
+		      library_find("git_diff_options_init", &git.diff_options_init)))
+		return error;
+	return -ELIBACC;
 }
 
 struct hunks {

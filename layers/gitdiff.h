@@ -11,13 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GITDIFF_ID_BYTES 20
-
 /* Load and start it; before the confinement. 0 or -errno. */
 int gitdiff_load(void);
-
-/* The id of a blob. 0 or -errno. */
-int gitdiff_id(const uint8_t *bytes, size_t size, uint8_t ret[GITDIFF_ID_BYTES]);
 
 /* Hand the hunks on in pieces until `put` returns other than 0, which is returned; 0 or -errno. */
 int gitdiff_hunks(const uint8_t *old, size_t old_size, const uint8_t *now, size_t now_size,

@@ -59,6 +59,7 @@ void items_show(const struct item *item, struct difference *ret)
 	ret->layer = item->layer;
 	ret->old_layer = item->from ? item->from->old_layer : item->old_layer;
 	ret->base = item->base;
+	ret->unmerged = item->unmerged;
 	ret->now = item->now;
 	ret->old = item->from ? item->from->old : item->old;
 	(void)stpncpy(ret->path, item->path, sizeof(ret->path) - 1);

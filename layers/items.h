@@ -13,6 +13,7 @@ struct item {
 	uint32_t kind, flags; /* kind CHANGE_NONE after items_pair(): told of by another */
 	int16_t layer, old_layer;
 	uint32_t base; /* enum base_state */
+	uint32_t unmerged;
 	bool is_hashed, is_hashing_tried;
 	uint8_t hash[SHA256_BYTES];
 	const struct item *from; /* RENAMED */

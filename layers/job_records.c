@@ -88,6 +88,7 @@ int job_tell(struct job *job, const struct difference *difference, const char *l
 	const struct change_record record = {
 		.kind = difference->kind,
 		.flags = difference->flags,
+		.unmerged = difference->unmerged,
 		.old_mode = difference->old.st_mode,
 		.new_mode = difference->now.st_mode,
 		.old_size = size_of(&difference->old),

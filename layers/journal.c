@@ -23,7 +23,7 @@ struct head {
 struct record {
 	struct journal_side from, to;
 	uint32_t path_size;
-	uint32_t reserved;
+	uint32_t is_merged;
 };
 
 _Static_assert(sizeof(struct journal_side) == 32 + SHA256_BYTES, "no padding");
@@ -120,7 +120,7 @@ static int parse_entry(const uint8_t *bytes, size_t size, size_t *at, struct jou
 	memcpy(&record, bytes + *at, sizeof(record));
 	*at += sizeof(record);
 	if (record.path_size >= sizeof(path) || record.path_size > size - *at ||
-	    record.reserved != 0 || !is_side(&record.from) || !is_side(&record.to))
+	    record.is_merged > 1 || !is_side(&record.from) || !is_side(&record.to))
 		return -EBADMSG;
 	memcpy(path, bytes + *at, record.path_size);
 	path[record.path_size] = '\0';
@@ -132,6 +132,7 @@ static int parse_entry(const uint8_t *bytes, size_t size, size_t *at, struct jou
 		return -ENOMEM;
 	entry->from = record.from;
 	entry->to = record.to;
+	entry->is_merged = record.is_merged;
 	/* The way back goes through them in this order; another one would leave things behind. */
 	if (journal->count > 1 && compare_entries(entry - 1, entry) >= 0)
 		return -EBADMSG;
@@ -187,7 +188,7 @@ int journal_format(const struct journal *journal, uint8_t **ret, size_t *ret_siz
 	for (size_t i = 0; i < journal->count; i++) {
 		const struct journal_entry *entry = &journal->entries[i];
 		const struct record record = { entry->from, entry->to,
-					       (uint32_t)strlen(entry->path), 0 };
+					       (uint32_t)strlen(entry->path), entry->is_merged };
 
 		end = mempcpy(end, &record, sizeof(record));
 		end = mempcpy(end, entry->path, record.path_size);

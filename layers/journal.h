@@ -54,6 +54,7 @@ struct journal_side {
 struct journal_entry {
 	char *path; /* relative, without "." and ".."; the journal's */
 	struct journal_side from, to;
+	bool is_merged; /* `to` has the changes of both sides: base_renew() */
 	/* Not kept on disk: */
 	struct timespec changed; /* ctime of `from` as compared */
 	bool is_linked;          /* `from` has several links */

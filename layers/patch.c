@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "branches/branches.h"
 #include "common/changes.h"
 #include "common/fd.h"
 #include "files.h"
@@ -32,7 +33,7 @@ struct blob {
 	const char *path;
 	uint8_t *bytes;
 	size_t size;
-	uint8_t id[GITDIFF_ID_BYTES];
+	uint8_t id[OBJECT_ID_BYTES];
 };
 
 static int put_raw(void *context, const char *bytes, size_t size)
@@ -105,10 +106,9 @@ __attribute__((format(printf, 2, 3))) static int put_format(struct patch *patch,
 
 static int put_id(struct patch *patch, const struct blob *blob)
 {
-	char text[2 * GITDIFF_ID_BYTES + 1];
+	char text[HEX_BYTES + 1];
 
-	for (size_t i = 0; i < GITDIFF_ID_BYTES; i++)
-		(void)snprintf(text + 2 * i, 3, "%02x", blob->id[i]);
+	branches_write_id(blob->id, text);
 	return put_raw(patch, text, ID_DIGITS);
 }
 
@@ -191,8 +191,7 @@ static uint32_t git_mode(const struct stat *status)
 	return status->st_mode & S_IXUSR ? FILE_MODE_PROGRAM : FILE_MODE_PLAIN;
 }
 
-/* Up to the size that it has now, and a byte more than what is taken, to be known as too large. */
-static int read_file(int file, struct blob *ret)
+int patch_read(int file, uint8_t **ret, size_t *ret_size)
 {
 	struct stat status;
 	size_t room = CHANGE_TEXT_MAX + 1;
@@ -201,17 +200,17 @@ static int read_file(int file, struct blob *ret)
 		return -errno;
 	if (status.st_size < (off_t)room)
 		room = (size_t)status.st_size;
-	ret->bytes = malloc(room + 1);
-	if (!ret->bytes)
+	*ret = malloc(room + 1);
+	if (!*ret)
 		return -ENOMEM;
-	while (ret->size < room) {
-		const ssize_t size = read(file, ret->bytes + ret->size, room - ret->size);
+	while (*ret_size < room) {
+		const ssize_t size = read(file, *ret + *ret_size, room - *ret_size);
 
 		if (size < 0 && errno == EINTR)
 			continue;
 		if (size <= 0)
 			return size < 0 ? -errno : 0;
-		ret->size += (size_t)size;
+		*ret_size += (size_t)size;
 	}
 	return 0;
 }
@@ -235,7 +234,6 @@ static int read_link(const struct job_directories *directories, const struct dif
 static int read_blob(const struct job_directories *directories, const struct difference *difference,
 		     bool is_old, struct blob *ret)
 {
-	uint8_t id[GITDIFF_ID_BYTES];
 	int file, error;
 
 	if (ret->mode == 0)
@@ -244,26 +242,23 @@ static int read_blob(const struct job_directories *directories, const struct dif
 		error = read_link(directories, difference, is_old, ret);
 	} else {
 		file = tree_open(directories, difference, is_old);
-		error = file < 0 ? file : read_file(file, ret);
+		error = file < 0 ? file : patch_read(file, &ret->bytes, &ret->size);
 		fd_close(&file);
 	}
 	if (!error)
-		error = gitdiff_id(ret->bytes, ret->size, id);
-	if (!error)
-		memcpy(ret->id, id, sizeof(ret->id));
+		error = library_hash(OBJECT_BLOB, ret->bytes, ret->size, ret->id) ? -ENOMEM : 0;
 	return error;
 }
 
-static uint32_t judge_blob(const struct blob *blob)
+uint32_t patch_judge(const uint8_t *bytes, size_t size)
 {
 	size_t lines = 0;
 
-	if (blob->size > 0 &&
-	    memchr(blob->bytes, 0, blob->size < BINARY_LOOK_BYTES ? blob->size : BINARY_LOOK_BYTES))
+	if (size > 0 && memchr(bytes, 0, size < BINARY_LOOK_BYTES ? size : BINARY_LOOK_BYTES))
 		return CHANGE_IS_BINARY;
-	for (size_t i = 0; i < blob->size; i++)
-		lines += blob->bytes[i] == '\n';
-	return blob->size > CHANGE_TEXT_MAX || lines > LINES_MAX ? CHANGE_IS_LARGE : 0;
+	for (size_t i = 0; i < size; i++)
+		lines += bytes[i] == '\n';
+	return size > CHANGE_TEXT_MAX || lines > LINES_MAX ? CHANGE_IS_LARGE : 0;
 }
 
 /* For git a thing that becomes one of another type goes, and another one comes. */
@@ -297,7 +292,8 @@ static int put_all(const struct job_directories *directories, const struct diffe
 		patch->has_hash = now->mode && now->size <= CHANGE_TEXT_MAX;
 		if (patch->has_hash)
 			files_hash(now->bytes, now->size, patch->hash);
-		patch->flags |= judge_blob(old) | judge_blob(now);
+		patch->flags |=
+			patch_judge(old->bytes, old->size) | patch_judge(now->bytes, now->size);
 	}
 	return patch->flags ? 0 : put_sections(patch, old, now);
 }

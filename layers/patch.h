@@ -19,6 +19,14 @@ struct patch {
 /* Make that of a difference. 0 or -errno. */
 int patch_make(const struct job_directories *directories, const struct difference *difference,
 	       struct patch *ret);
+
+/* Read an open file up to the size that it has now, and a byte more than CHANGE_TEXT_MAX, to be
+ * known as too large; *ret_size begins with 0. 0 or -errno; the bytes are the caller's in any case.
+ */
+int patch_read(int file, uint8_t **ret, size_t *ret_size);
+
+/* Return CHANGE_IS_BINARY or LARGE of a content that is compared with no other; 0: it is a text. */
+uint32_t patch_judge(const uint8_t *bytes, size_t size);
 void patch_free(struct patch *patch);
 
 #endif

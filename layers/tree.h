@@ -43,6 +43,7 @@ struct difference {
 	int layer;     /* index in `layers` of what has it; layer_count: the host; -1: deleted */
 	int old_layer; /* index in `since`, since_count: the host; -1: there was none */
 	uint32_t base; /* enum base_state, base.h, where somebody has looked */
+	uint32_t unmerged; /* enum change_unmerged */
 };
 
 typedef int (*tree_found)(void *context, const struct difference *difference);

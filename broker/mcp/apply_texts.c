@@ -211,8 +211,9 @@ void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox
 	put_count(text, view->page.conflicts);
 	buffer_append_text(text, " in conflict with newer changes in ");
 	put_project(text, info);
-	buffer_append_text(text, " · ask the user: conflict=\"host\" keeps the host's files and "
-				 "applies the rest, conflict=\"sandbox\" replaces them]");
+	buffer_append_text(text, " · ask the user: conflict=\"merge\" merges the changes of both, "
+				 "conflict=\"host\" keeps the host's files and applies the rest, "
+				 "conflict=\"sandbox\" replaces them]");
 }
 
 void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_info *info,

@@ -127,6 +127,8 @@ static const struct {
 	{ CHANGE_IS_STRIPPED, "stripped", "set-ID bits and capabilities are not applied" },
 	{ CHANGE_IS_REFUSED, "refused", "a device, socket or FIFO; never applied" },
 	{ CHANGE_IS_GITS, "repository", "part of the sandbox's repository; never applied" },
+	{ CHANGE_IS_MERGED, "merged",
+	  "the host's changes of the file stay, and the sandbox's are added" },
 	{ CHANGE_IS_APPLIED, "applied", NULL },
 	{ CHANGE_IS_UNDONE, "undone", NULL },
 };
@@ -184,12 +186,23 @@ static void put_extent(struct buffer *text, const struct change *change)
 	put_sizes(text, is);
 }
 
-static void put_marks(struct buffer *text, unsigned int flags)
+/* Reasons against a merge, without the options of a command. */
+static const char *const unmerged[UNMERGED_COUNT] = {
+#define UNMERGED(name, word, text) [UNMERGED_##name] = word,
+#include "common/unmerged.def"
+#undef UNMERGED
+};
+
+static void put_marks(struct buffer *text, const struct change_record *is)
 {
+	const unsigned int flags = is->flags;
+
 	for (size_t i = 0; i < MARK_COUNT; i++) {
 		if ((flags & (unsigned int)marks[i].flag) != 0)
 			buffer_format(text, " [%s]", marks[i].mark);
 	}
+	if (is->unmerged)
+		buffer_format(text, " [not merged: %s]", unmerged[is->unmerged]);
 }
 
 static void put_line(struct buffer *text, const struct change *change)
@@ -206,7 +219,7 @@ static void put_line(struct buffer *text, const struct change *change)
 		buffer_format(text, " (%s %" PRIo32 " -> %" PRIo32 ")", change_kind_name(is->kind),
 			      is->old_mode, is->new_mode);
 	put_extent(text, change);
-	put_marks(text, is->flags);
+	put_marks(text, is);
 	buffer_append_text(text, "\n");
 }
 

@@ -33,7 +33,7 @@ enum apply_param {
 };
 
 /* In the order of enum changes_conflict. */
-static const char *const conflict_names[] = { "refuse", "sandbox", "host", NULL };
+static const char *const conflict_names[] = { "refuse", "sandbox", "host", "merge", NULL };
 
 static const struct tool_param params[APPLY_PARAMS] = {
 	[APPLY_SANDBOX] = ROW_SANDBOX,
@@ -46,8 +46,9 @@ static const struct tool_param params[APPLY_PARAMS] = {
 			     .kind = PARAM_NAME,
 			     .names = conflict_names,
 			     .standard = "\"refuse\"",
-			     .description = "If the host changed a file too: apply nothing, take "
-					    "the sandbox's, keep the host's." },
+			     .description =
+				     "If the host changed a file too: apply nothing, take "
+				     "the sandbox's, keep the host's, merge both or nothing." },
 };
 
 /* The question's name. */
@@ -243,7 +244,8 @@ static void on_previewed(struct applying *work)
 				 "preview_changes again.");
 	} else if (work->view.total == page->refused) {
 		answer_apply(work, apply_put_nothing, false);
-	} else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_REFUSE) {
+	} else if (page->conflicts > 0 && (work->wanted.conflict == CONFLICT_REFUSE ||
+					   work->wanted.conflict == CONFLICT_MERGE)) {
 		answer_apply(work, apply_put_conflicts, true);
 	} else {
 		ask_or_apply(work);

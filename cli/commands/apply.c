@@ -33,6 +33,7 @@ struct apply_options {
 	bool is_preview;
 	bool is_held;
 	bool is_branch; /* commits move branches */
+	bool is_marked; /* conflict markers may be written */
 	bool is_json;
 	struct chosen_options chosen;
 };
@@ -41,7 +42,8 @@ static const char *set_conflict(void *member, const char *value)
 {
 	static const char *const names[CONFLICT_COUNT] = { [CONFLICT_REFUSE] = "refuse",
 							   [CONFLICT_SANDBOX] = "sandbox",
-							   [CONFLICT_HOST] = "host" };
+							   [CONFLICT_HOST] = "host",
+							   [CONFLICT_MERGE] = "merge" };
 
 	for (uint32_t i = 0; i < CONFLICT_COUNT; i++) {
 		if (strcmp(value, names[i]) != 0)
@@ -49,8 +51,9 @@ static const char *set_conflict(void *member, const char *value)
 		*(uint32_t *)member = i;
 		return NULL;
 	}
-	return "'refuse' (nothing is applied while there is one), 'sandbox' (the sandbox's wins) "
-	       "or 'host' (this machine's stays, and the rest is applied)";
+	return "'refuse' (nothing is applied while there is one), 'sandbox' (the sandbox's wins), "
+	       "'host' (this machine's stays, and the rest is applied) or 'merge' (the changes of "
+	       "both are merged, or nothing is applied)";
 }
 
 static const char *set_commits(void *member, const char *value)
@@ -71,9 +74,12 @@ static const char *set_commits(void *member, const char *value)
 static const struct option_row apply_rows[] = {
 	ROW("preview", NULL, option_set_flag, is_preview,
 	    "show what would be done, and do nothing"),
-	ROW("conflict", "refuse|sandbox|host", set_conflict, conflict,
+	ROW("conflict", "refuse|sandbox|host|merge", set_conflict, conflict,
 	    "where this machine's file has changed too: 'refuse' (the default): apply nothing; "
-	    "'sandbox': the sandbox's wins; 'host': this machine's stays, and the rest is applied"),
+	    "'sandbox': the sandbox's wins; 'host': this machine's stays, and the rest is applied; "
+	    "'merge': merge the changes of both, or apply nothing"),
+	ROW("markers", NULL, option_set_flag, is_marked,
+	    "with --conflict=merge: apply lines that both changed too, between conflict markers"),
 	ROW("commits", "refs|branch", set_commits, is_branch,
 	    "'refs' (the default): commits arrive as refs/msp/SANDBOX/BRANCH; 'branch': this "
 	    "machine's branches move to them, by a fast-forward or not at all"),
@@ -106,12 +112,15 @@ static const char apply_help[] =
 	"unless --ignored or a PATH in what is ignored asks for them.\n"
 	"\n"
 	"A file is in conflict when this machine's is no longer what the sandbox's was\n"
-	"made from. SANDBOX is the name, the id, or the first four or more characters of\n"
-	"the id. The exit code is\n"
+	"made from. --conflict=merge merges the changes of both, if a commit of the\n"
+	"directory's git has the version that both were made from. Text files of up to\n"
+	"4 MiB and 200,000 lines are merged, and none that is held back. Lines that both\n"
+	"changed need --markers, and then your edit. SANDBOX is the name, the id, or the\n"
+	"first four or more characters of the id. The exit code is\n"
 	"  0   all of it was applied, or with --preview would be\n"
 	"  1   something was left out: held back, in conflict, or of a kind that is never\n"
-	"      applied; with conflicts and --conflict=refuse, everything; or nothing has\n"
-	"      changed in one of the PATHs\n"
+	"      applied; with conflicts and --conflict=refuse or merge, everything; or\n"
+	"      conflict markers were written; or nothing has changed in one of the PATHs\n"
 	"  64  the command line is wrong, there is no such sandbox, or its directory is\n"
 	"      not the one it was\n"
 	"  70  it failed, and this machine's files are as they were\n"
@@ -171,7 +180,7 @@ struct telling {
 	bool keeps_held;                 /* held paths are collected */
 	bool says_rest;                  /* changes that were left out are named on stderr */
 	const struct patch_style *style; /* contents of what is held back; NULL: none */
-	uint64_t count, done, left_out;
+	uint64_t count, done, left_out, merged, marked;
 	uint64_t never; /* left out since their kind is never applied */
 };
 
@@ -211,12 +220,22 @@ static bool is_stuck(uint32_t flags)
 	return (flags & CHANGE_IS_COMMITS) && (flags & CHANGE_IS_CONFLICT);
 }
 
+static void count_merged(struct telling *telling, const struct change *change)
+{
+	telling->merged += (change->is.flags & CHANGE_IS_MERGED) != 0;
+	if (!(change->is.flags & CHANGE_HAS_MARKERS))
+		return;
+	if (telling->marked++ < REST_NAMED && telling->says_rest)
+		log_line("conflict markers: %s (search it for '<<<<<<<')", change_name(change));
+}
+
 static void on_change(void *context, const struct change *change)
 {
 	struct telling *telling = context;
 	const uint32_t flags = change->is.flags;
 
 	telling->count++;
+	count_merged(telling, change);
 	chosen_meet(&telling->work->chosen, change);
 	if (telling->keeps_held && (flags & CHANGE_IS_HELD))
 		keep_held(&telling->work->held[held_kind(change)], change);
@@ -259,6 +278,7 @@ static uint32_t wanted_flags(const struct work *work)
 {
 	return (work->options.is_held ? CHANGES_HELD_TOO : 0) |
 	       (work->options.is_branch ? CHANGES_BRANCHES : 0) |
+	       (work->options.is_marked ? CHANGES_MARKERS : 0) |
 	       (work->options.chosen.is_ignored ? CHANGES_IGNORED_TOO : 0);
 }
 
@@ -268,6 +288,7 @@ static bool is_whole(const struct work *work, const struct telling *preview)
 	const struct ipc_changes_done *done = &work->asking->done;
 
 	return (done->held == 0 || work->options.is_held) && preview->never == 0 &&
+	       preview->marked == 0 &&
 	       (done->conflicts == 0 || work->options.conflict == CONFLICT_SANDBOX);
 }
 
@@ -304,7 +325,7 @@ static int run_json(struct work *work, uint32_t operation)
 	}
 	if (code)
 		return code;
-	if (is_preview ? !is_whole(work, &telling) : telling.left_out > 0)
+	if (is_preview ? !is_whole(work, &telling) : telling.left_out + telling.marked > 0)
 		return CHOSEN_EXIT_PARTLY;
 	return work->is_unmet ? CHOSEN_EXIT_PARTLY : 0;
 }
@@ -376,10 +397,15 @@ static int ask_about_held(struct work *work, uint32_t *ret_flags)
 static int finish_work(const struct work *work, const struct telling *telling, const char *what)
 {
 	(void)printf("%llu %s", (unsigned long long)telling->done, what);
+	if (telling->merged > 0)
+		(void)printf(", %llu of them merged", (unsigned long long)telling->merged);
+	if (telling->marked > 0)
+		(void)printf(", %llu with conflict markers", (unsigned long long)telling->marked);
 	if (telling->left_out > 0)
 		(void)printf(", %llu left out", (unsigned long long)telling->left_out);
 	(void)putchar('\n');
-	return check_output(telling->left_out > 0 || work->is_unmet ? CHOSEN_EXIT_PARTLY : 0);
+	return check_output(
+		telling->left_out + telling->marked > 0 || work->is_unmet ? CHOSEN_EXIT_PARTLY : 0);
 }
 
 static int explain_stuck(const struct work *work)
@@ -392,24 +418,38 @@ static int explain_stuck(const struct work *work)
 	return CHOSEN_EXIT_PARTLY;
 }
 
+static int explain_conflicts(const struct work *work, uint32_t conflicts)
+{
+	const char *more = conflicts == 1 ? "" : "s";
+
+	if (work->options.conflict == CONFLICT_MERGE)
+		log_line("nothing was applied: %u change%s cannot be merged (reasons: above). "
+			 "Choose "
+			 "a side for it: 'msp apply %s --conflict=sandbox PATH', or =host",
+			 conflicts, more, work->question.words.sandbox);
+	else
+		log_line("nothing was applied: this machine's side of %u change%s is not what the "
+			 "sandbox began with. Choose PATHs, or --conflict=merge, sandbox or host",
+			 conflicts, more);
+	return CHOSEN_EXIT_PARTLY;
+}
+
 static int apply_shown(struct work *work)
 {
 	const bool can_ask = confirm_is_possible();
 	const uint32_t conflicts = work->asking->done.conflicts;
+	const bool is_all_or_nothing = work->options.conflict == CONFLICT_REFUSE ||
+				       work->options.conflict == CONFLICT_MERGE;
 	struct telling telling = { .says_rest = true };
 	uint32_t flags = wanted_flags(work);
 	int code = expect_shown(work);
 
 	if (code)
 		return code;
-	if (work->stuck > 0 && work->options.conflict == CONFLICT_REFUSE)
+	if (work->stuck > 0 && is_all_or_nothing)
 		return explain_stuck(work);
-	if (conflicts > 0 && work->options.conflict == CONFLICT_REFUSE) {
-		log_line("nothing was applied: this machine's side of %u change%s is not what the "
-			 "sandbox began with. Choose PATHs, or --conflict=sandbox or host",
-			 conflicts, conflicts == 1 ? "" : "s");
-		return CHOSEN_EXIT_PARTLY;
-	}
+	if (conflicts > 0 && is_all_or_nothing)
+		return explain_conflicts(work, conflicts);
 	if (work->asking->done.held > 0 && can_ask && !work->options.is_held)
 		code = ask_about_held(work, &flags);
 	if (!code)
@@ -501,6 +541,8 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 	if (!command_check_sandbox(command, work.words.list[0], &code) ||
 	    !chosen_add_words(&work.chosen, command, &work.words, &work.options.chosen, &code))
 		return code;
+	if (work.options.is_marked && work.options.conflict != CONFLICT_MERGE)
+		return command_usage_error(command, "--markers needs --conflict=merge");
 	command_name_lines(command);
 	work.asking = &asking;
 	fill_work(&work, work.words.list[0]);

@@ -23,6 +23,8 @@ static const struct {
 	{ CHANGE_IS_HELD, "held", "this machine may execute it by itself" },
 	{ CHANGE_LEADS_OUT, "leads_out", "it leads out of the project" },
 	{ CHANGE_IS_TOOL, "tool", "executed when its tool is started" },
+	{ CHANGE_IS_MERGED, "merged", "merged with this machine's changes" },
+	{ CHANGE_HAS_MARKERS, "markers", "with conflict markers" },
 	{ CHANGE_IS_STRIPPED, "stripped", "without set-ID bits and capabilities" },
 	{ CHANGE_IS_REFUSED, "refused", "never applied: a device, socket or FIFO" },
 	{ CHANGE_IS_UNREADABLE, "unreadable", "never applied: it cannot be read" },
@@ -30,6 +32,15 @@ static const struct {
 	{ CHANGE_IS_COMMITS, "commits", NULL },
 	{ CHANGE_IS_APPLIED, "applied", NULL },
 	{ CHANGE_IS_UNDONE, "undone", NULL },
+};
+
+/* Reasons why a conflict is not merged, in JSON and for people. */
+static const struct {
+	const char *word, *text;
+} unmerged[UNMERGED_COUNT] = {
+#define UNMERGED(name, word_, text_) [UNMERGED_##name] = { word_, text_ },
+#include "common/unmerged.def"
+#undef UNMERGED
 };
 
 const char *change_path(const struct change *change)
@@ -85,7 +96,10 @@ void change_print_line(const struct change *change)
 		(void)printf("%s%s", is_first ? "  (" : "; ", flags[i].text);
 		is_first = false;
 	}
-	(void)puts(is_first ? "" : ")");
+	if (change->is.unmerged)
+		(void)printf("%snot merged: %s", is_first ? "  (" : "; ",
+			     unmerged[change->is.unmerged].text);
+	(void)puts(is_first && !change->is.unmerged ? "" : ")");
 }
 
 /* Bytes of any kind: as text where they are text, else with all of them beside it. */
@@ -131,6 +145,8 @@ void change_write(struct json_writer *json, const struct change *change, bool ha
 		if (is->flags & flags[i].flag)
 			json_put_bool(json, flags[i].name, true);
 	}
+	if (is->unmerged)
+		json_put_text(json, "unmerged", unmerged[is->unmerged].word);
 	if (has_patch && is->patch_size > 0)
 		write_bytes(json, "patch", change->patch, is->patch_size);
 	json_close_object(json);

@@ -493,7 +493,7 @@ int audit_apply_begin(const struct frontend *frontend, const char *id,
 		      const struct ipc_changes_start *from, struct audit_ticket *ticket,
 		      char detail[IPC_LIST_MAX])
 {
-	static const char *const conflicts[CONFLICT_COUNT] = { "refuse", "sandbox", "host" };
+	static const char *const conflicts[] = { "refuse", "sandbox", "host", "merge" };
 	const struct audit_field fields[] = {
 		AUDIT_TEXT(sandbox, id),
 		AUDIT_NUMBER(frontend, frontend->number),

@@ -512,7 +512,7 @@ class Apply(unittest.TestCase):
         with self.serve(held=False, conflicts=1) as service:
             result = service.msp("apply", "fix")
             self.assertEqual(result.returncode, 1)
-            self.assertIn("--conflict=sandbox or host", result.stderr)
+            self.assertIn("--conflict=merge, sandbox or host", result.stderr)
             self.assertEqual(self.asked(service), [(self.PREVIEW, 0)])
             self.assertEqual(service.msp("apply", "fix", "--conflict=sandbox").returncode, 0)
             self.assertEqual(service.requests("changes_start")[-1]["conflict"], 1)

@@ -15,7 +15,7 @@ import types
 import ipc
 import support
 
-RECORD = struct.Struct("=IIIIQQIIII")
+RECORD = struct.Struct("=IIIIQQIIIIII")
 LIMIT_S = 60
 
 
@@ -46,7 +46,7 @@ Change = collections.namedtuple(
 def parse_changes(data):
     found, at = [], 0
     while at < len(data):
-        kind, flags, old_mode, new_mode, old_size, new_size, *sizes = RECORD.unpack_from(data, at)
+        kind, flags, old_mode, new_mode, old_size, new_size, *sizes, _, _ = RECORD.unpack_from(data, at)
         at += RECORD.size
         texts = []
         for size in sizes:

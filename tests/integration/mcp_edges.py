@@ -291,7 +291,7 @@ WRONG = {
         ({"paths": {}}, "`paths` is an object, but must be an array of strings"),
         ({"paths": ["a/../../x"]}, PATH.format(r"a/\.\./\.\./x")),
         ({"paths": ["a.txt", LONG]}, PATH.format("l+\\.\\.\\.")),
-        ({"conflict": "mine"}, NAMED.format("conflict", "mine") + "refuse, sandbox, host"))),
+        ({"conflict": "mine"}, NAMED.format("conflict", "mine") + "refuse, sandbox, host, merge"))),
     "read_sandbox_file": ({"sandbox": BOX, "path": "a.txt"}, (
         ({"path": ""}, "`path` is empty. Give a path such as"),
         ({"path": "none"}, "none does not exist: list its directory"),

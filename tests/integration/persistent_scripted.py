@@ -45,8 +45,8 @@ def record(kind, path, flags=(), old_path=b"", link=b"", patch=b"", modes=(0o100
     bits = sum(FLAGS[flag] for flag in flags)
     path = path.encode() if isinstance(path, str) else path
     patch = patch.encode() if isinstance(patch, str) else patch
-    return struct.pack("=IIIIQQIIII", KINDS.index(kind), bits, *modes, *sizes, len(path),
-                       len(old_path), len(link), len(patch)) + path + old_path + link + patch
+    return struct.pack("=IIIIQQIIIIII", KINDS.index(kind), bits, *modes, *sizes, len(path),
+                       len(old_path), len(link), len(patch), 0, 0) + path + old_path + link + patch
 
 
 class Scripted:

@@ -324,7 +324,7 @@ Test(mcp_apply, conflicts)
 	applying_preview(conflict);
 	expect_part(rig_hear(&applying_rig),
 		    "[nothing was applied: 1 change in conflict with newer changes in "
-		    "/home/user/project · ask the user: conflict=\\\"host\\\"");
+		    "/home/user/project · ask the user: conflict=\\\"merge\\\"");
 	expect_part(applying_rig.line, "\"isError\":true");
 	rig_take_nothing(&applying_rig);
 	for (size_t i = 0; i < 2; i++) {

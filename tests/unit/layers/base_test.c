@@ -278,7 +278,7 @@ static uint64_t begin_changes(void)
 Test(base, an_apply_makes_a_new_one)
 {
 	const struct base_change changes[] = {
-		{ "a", NULL }, { "gone", NULL }, { "new/file", NULL }, { "new", NULL }
+		{ .path = "a" }, { .path = "gone" }, { .path = "new/file" }, { .path = "new" }
 	};
 	const uint64_t since = begin_changes();
 
@@ -307,9 +307,10 @@ static void replace_file(int folder, const char *name, const char *text)
 
 Test(base, an_apply_that_was_killed_and_finished_is_undone)
 {
-	const struct base_change applied[] = { { "a", NULL }, { "gone", NULL } };
+	const struct base_change applied[] = { { .path = "a" }, { .path = "gone" } };
 	struct journal_side made = { .mode = 0 }, none = { .mode = 0 };
-	const struct base_change undone[] = { { "a", &made }, { "gone", &none } };
+	const struct base_change undone[] = { { .path = "a", .was = &made },
+					      { .path = "gone", .was = &none } };
 	const uint64_t since = begin_changes();
 	struct stat status;
 
@@ -331,9 +332,9 @@ Test(base, an_apply_that_was_killed_and_finished_is_undone)
 
 Test(base, an_undo_that_was_killed_and_finished_of_a_file_with_the_same_number)
 {
-	const struct base_change applied = { "a", NULL };
+	const struct base_change applied = { .path = "a" };
 	struct journal_side made = { .mode = 0 };
-	const struct base_change undone = { "a", &made };
+	const struct base_change undone = { .path = "a", .was = &made };
 	const uint64_t since = begin_changes();
 	struct stat before, status;
 

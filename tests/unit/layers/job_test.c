@@ -80,7 +80,7 @@ Test(job, nonsense_is_refused)
 	ask.conflict = CONFLICT_COUNT;
 	cr_assert_not(is_right(LAYERS_DIFF));
 	ask.conflict = 0;
-	ask.flags = 64;
+	ask.flags = 2 * CHANGES_MARKERS;
 	cr_assert_not(is_right(LAYERS_DIFF));
 	ask.flags = 0;
 	choose("a\0\0b", 5);
