@@ -202,18 +202,32 @@ void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_i
 	buffer_append_text(text, "]");
 }
 
-void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
-			 const struct ipc_changes_done *done, struct buffer *text)
+static void put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			  const char *more, struct buffer *text)
 {
-	(void)done;
 	put_list(view, text);
 	buffer_append_text(text, "[nothing was applied: ");
 	put_count(text, view->page.conflicts);
 	buffer_append_text(text, " in conflict with newer changes in ");
 	put_project(text, info);
-	buffer_append_text(text, " · ask the user: conflict=\"merge\" merges the changes of both, "
-				 "conflict=\"host\" keeps the host's files and applies the rest, "
+	buffer_append_text(text, more);
+	buffer_append_text(text, "conflict=\"host\" keeps the host's files and applies the rest, "
 				 "conflict=\"sandbox\" replaces them]");
+}
+
+void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			 const struct ipc_changes_done *done, struct buffer *text)
+{
+	(void)done;
+	put_conflicts(view, info,
+		      " · ask the user: conflict=\"merge\" merges the changes of both, ", text);
+}
+
+void apply_put_unmerged(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			const struct ipc_changes_done *done, struct buffer *text)
+{
+	(void)done;
+	put_conflicts(view, info, " and cannot be merged · ask the user: ", text);
 }
 
 void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_info *info,

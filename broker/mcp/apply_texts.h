@@ -59,6 +59,8 @@ void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_i
 		       const struct ipc_changes_done *done, struct buffer *text);
 void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
 			 const struct ipc_changes_done *done, struct buffer *text);
+void apply_put_unmerged(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			const struct ipc_changes_done *done, struct buffer *text);
 void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_info *info,
 		       const struct ipc_changes_done *done, struct buffer *text);
 

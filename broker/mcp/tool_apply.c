@@ -244,9 +244,10 @@ static void on_previewed(struct applying *work)
 				 "preview_changes again.");
 	} else if (work->view.total == page->refused) {
 		answer_apply(work, apply_put_nothing, false);
-	} else if (page->conflicts > 0 && (work->wanted.conflict == CONFLICT_REFUSE ||
-					   work->wanted.conflict == CONFLICT_MERGE)) {
+	} else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_REFUSE) {
 		answer_apply(work, apply_put_conflicts, true);
+	} else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_MERGE) {
+		answer_apply(work, apply_put_unmerged, true);
 	} else {
 		ask_or_apply(work);
 	}

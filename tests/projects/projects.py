@@ -251,7 +251,7 @@ def main():
         print(" ".join(sorted(needed | {"dpkg-dev", "debian-archive-keyring"})))
         return 0
     projects = choose(names)
-    with tempfile.TemporaryDirectory(prefix="msp-projects-", dir="/var/tmp") as place:
+    with tempfile.TemporaryDirectory(prefix="msp-test-", dir="/var/tmp") as place:
         debian = Debian(os.path.join(place, "apt"))
         words = {try_project(project, place, debian) for project in projects}
     return 1 if "FAILED" in words else 0 if "same" in words else SKIPPED

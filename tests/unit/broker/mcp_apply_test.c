@@ -327,6 +327,13 @@ Test(mcp_apply, conflicts)
 		    "/home/user/project · ask the user: conflict=\\\"merge\\\"");
 	expect_part(applying_rig.line, "\"isError\":true");
 	rig_take_nothing(&applying_rig);
+	applying_say(",\"conflict\":\"merge\"");
+	applying_find();
+	applying_preview(conflict);
+	expect_part(rig_hear(&applying_rig),
+		    "in /home/user/project and cannot be merged · ask the user: "
+		    "conflict=\\\"host\\\"");
+	rig_take_nothing(&applying_rig);
 	for (size_t i = 0; i < 2; i++) {
 		applying_say(choices[i]);
 		applying_find();
