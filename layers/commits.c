@@ -212,6 +212,11 @@ static bool is_hosts_already(const struct job *job, const char *path,
 	       memcmp(found, id, sizeof(found)) == 0;
 }
 
+/* gcc 12's analyzer loses sight of the copy of a path that state.refs has. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJECT_ID_BYTES])
 {
 	char path[IPC_PATH_MAX];
