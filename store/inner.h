@@ -44,8 +44,8 @@ void store_unlock(void);
 int store_each_name(int dir, const char *name, int (*each)(void *context, const char *name),
 		    void *context);
 
-/* Return whether a directory has an entry: 1, 0, or -errno. */
-int store_has_any(int dir, const char *name);
+/* Return whether a directory has an entry, other than `but` (NULL: any): 1, 0, or -errno. */
+int store_has_any(int dir, const char *name, const char *but);
 
 /* Open a sandbox's directory for reading: it or -errno. */
 int store_open_sandbox(const char *id);

@@ -20,16 +20,6 @@
 
 static struct store_meta next; /* the meta to be */
 
-static int open_layer(const uint8_t id[STORE_ID_BYTES], int flags)
-{
-	char text[IPC_ID_MAX];
-	int fd;
-
-	store_id_text(id, text);
-	fd = openat(store_places.layers, text, flags);
-	return fd < 0 ? -errno : fd;
-}
-
 static bool is_place(const char *name)
 {
 	return name[0] != '\0' && name[0] != '.' && strcmp(name, BASE_NAME) != 0 &&
@@ -47,11 +37,18 @@ static int open_made(int dir, const char *name, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
+static int open_layer(const uint8_t id[STORE_ID_BYTES])
+{
+	char text[IPC_ID_MAX];
+
+	store_id_text(id, text);
+	return open_made(store_places.layers, text, 0);
+}
+
 static int open_in_layer(const struct store_meta *meta, uint32_t layer, const char *name,
 			 mode_t mode)
 {
-	int dir = layer < meta->layer_count ? open_layer(meta->layers[layer].id, STORE_PATH)
-					    : -ENOENT;
+	int dir = layer < meta->layer_count ? open_layer(meta->layers[layer].id) : -ENOENT;
 	int fd;
 
 	if (dir < 0 || !name)
@@ -93,19 +90,34 @@ int store_empty(void)
 /* --- what becomes a layer --------------------------------------------------------------------- */
 
 /* An unreadable directory was closed by a workload; a name that is no directory is no place. */
-static int found_in_place(void *context, const char *name)
+static bool has_other(const int *layer, const char *directory, const char *but)
 {
-	const int *layer = context;
-	const int result = is_place(name) ? store_has_any(*layer, name) : 0;
+	const int result = store_has_any(*layer, directory, but);
 
-	return result != 0 && result != -ENOTDIR;
+	return result != 0 && result != -ENOENT && (but || result != -ENOTDIR);
 }
 
-static bool is_upper_empty(const struct store_meta *meta)
+static int found_in_place(void *context, const char *name)
 {
-	int layer = open_layer(meta->layers[meta->upper].id, STORE_DIRECTORY);
-	const bool is_empty =
-		layer >= 0 && store_each_name(layer, ".", found_in_place, &layer) == 0;
+	return is_place(name) && has_other(context, name, NULL);
+}
+
+/* The same, but for the user's name for git (foreign/identity.h). */
+static int found_in_used(void *context, const char *name)
+{
+	return strcmp(name, "home") != 0
+		       ? found_in_place(context, name)
+		       : has_other(context, "home", ".config") ||
+				 has_other(context, "home/.config", "git") ||
+				 has_other(context, "home/.config/git", "config") ||
+				 has_other(context, "home/.config/git/config", NULL);
+}
+
+static bool is_upper_without(const struct store_meta *meta,
+			     int (*found)(void *context, const char *name))
+{
+	int layer = open_layer(meta->layers[meta->upper].id);
+	const bool is_empty = layer >= 0 && store_each_name(layer, ".", found, &layer) == 0;
 
 	fd_close(&layer);
 	return is_empty;
@@ -113,7 +125,15 @@ static bool is_upper_empty(const struct store_meta *meta)
 
 bool store_is_empty(const struct store_meta *meta)
 {
-	return meta->layer_count == 1 && meta->checkpoint_count == 0 && is_upper_empty(meta);
+	return meta->layer_count == 1 && meta->checkpoint_count == 0 &&
+	       is_upper_without(meta, found_in_used);
+}
+
+int store_trash(void)
+{
+	const int result = store_has_any(store_places.trash, ".", NULL);
+
+	return result == 1 ? open_made(store_places.trash, ".", 0) : result ? result : -ENOENT;
 }
 
 /* Make the upper a read-only layer and put a new upper on top of it; an empty upper stays as it
@@ -122,7 +142,7 @@ static int freeze_upper(struct store_meta *meta)
 {
 	int error;
 
-	if (is_upper_empty(meta))
+	if (is_upper_without(meta, found_in_place))
 		return 0;
 	error = store_add_layer(meta, meta->upper);
 	if (error)
@@ -199,7 +219,7 @@ static int roll_back_to(int sandbox, struct store_meta *meta, uint32_t layer)
 	int error;
 
 	next = *meta;
-	if (old.parent == layer && is_upper_empty(&next))
+	if (old.parent == layer && is_upper_without(&next, found_in_place))
 		return 0;
 	next.upper = STORE_NO_LAYER;
 	pruned = store_prune(&next);
@@ -233,7 +253,6 @@ int store_forget(int sandbox, struct store_meta *meta, uint32_t number)
 {
 	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
 	struct store_checkpoint *to;
-	size_t rest;
 	uint32_t pruned;
 	int error = at ? store_lock() : -ENOENT;
 
@@ -241,10 +260,9 @@ int store_forget(int sandbox, struct store_meta *meta, uint32_t number)
 		return error;
 	next = *meta;
 	to = &next.checkpoints[at - meta->checkpoints];
-	rest = (size_t)(next.checkpoints + next.checkpoint_count - to - 1);
-	memmove(to, to + 1, rest * sizeof(*to));
-	memset(to + rest, 0, sizeof(*to));
-	next.checkpoint_count--;
+	memmove(to, to + 1,
+		sizeof(*to) * (size_t)(next.checkpoints + --next.checkpoint_count - to));
+	memset(&next.checkpoints[next.checkpoint_count], 0, sizeof(*to));
 	pruned = store_prune(&next);
 	error = commit_meta(sandbox, meta, false);
 	if (!error && pruned > 0)
@@ -289,14 +307,11 @@ static int fork_at(const struct store_meta *meta, uint32_t layer, const char *na
  * fails. */
 static int freeze_present(int sandbox, struct store_meta *meta, uint32_t *ret_layer)
 {
-	int made;
-	int error = 0;
+	int error;
 
 	next = *meta;
-	made = freeze_upper(&next);
-	if (made < 0)
-		return made;
-	if (made == 1)
+	error = freeze_upper(&next);
+	if (error == 1)
 		error = commit_meta(sandbox, meta, true);
 	*ret_layer = meta->layers[meta->upper].parent;
 	return error;

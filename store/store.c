@@ -163,12 +163,14 @@ int store_each_name(int dir, const char *name, int (*each)(void *context, const 
 
 static int found_name(void *context, const char *name)
 {
-	return 1;
+	const char *const *but = context;
+
+	return !*but || strcmp(*but, name) != 0;
 }
 
-int store_has_any(int dir, const char *name)
+int store_has_any(int dir, const char *name, const char *but)
 {
-	return store_each_name(dir, name, found_name, NULL);
+	return store_each_name(dir, name, found_name, &but);
 }
 
 struct each {
@@ -297,10 +299,8 @@ bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
 		(void)is_wanted(&wanted, name);
 	else if (store_is_name(name))
 		(void)store_each(is_wanted, &wanted);
-	if (!wanted.id[0])
-		return false;
 	memcpy(ret, wanted.id, sizeof(wanted.id));
-	return true;
+	return wanted.id[0] != '\0';
 }
 
 /* --- how one comes to be and goes ------------------------------------------------------------- */
@@ -492,16 +492,6 @@ int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void
 	is_swept = true;
 	store_unlock();
 	return error ? error : sweep.count;
-}
-
-int store_trash(void)
-{
-	const int result = store_has_any(store_places.trash, ".");
-	const int fd = result == 1 ? openat(store_places.trash, ".", STORE_PATH) : -1;
-
-	if (result != 1)
-		return result ? result : -ENOENT;
-	return fd < 0 ? -errno : fd;
 }
 
 /* --- marks ------------------------------------------------------------------------------------ */

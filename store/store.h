@@ -103,8 +103,8 @@ int store_take(const char *id, struct store_meta *ret);
  * owns it. 0 or an error as above; with -EBADMSG the latter two are set. */
 int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, bool *ret_is_taken);
 
-/* The id of the owner's sandbox with this id or name; false: there is none. A damaged one, which
- * does not say whose it is, is the user's own. */
+/* The id of the owner's sandbox with this id or name; false, and no id: there is none. A damaged
+ * one, which does not say whose it is, is the user's own. */
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX]);
 
 /*
@@ -113,7 +113,8 @@ bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX]);
  */
 int store_create(struct store_meta *meta, struct store_census *census);
 
-/* Return true if the sandbox has no file of its own, and shares none. */
+/* Return true if the sandbox has no file of its own but the user's name for git, and shares none.
+ */
 bool store_is_empty(const struct store_meta *meta);
 
 /* Replace the meta. 0 or -errno, with the old one in place. Costs three syncs of the disk. */

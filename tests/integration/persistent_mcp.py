@@ -404,6 +404,11 @@ class Limit(Case):
         self.server.close()
         with open(self.environment["MSP_CONFIG"], "a", encoding="utf-8") as file:
             file.write("sandboxes: {most: 3}\n")
+        home = os.path.join(os.path.dirname(self.environment["MSP_CONFIG"]), "home")
+        os.mkdir(home)
+        with open(os.path.join(home, ".gitconfig"), "w", encoding="utf-8") as file:
+            file.write("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+        self.environment["HOME"] = home  # each sandbox has that name for git, which is no file of it
         self.server = self.start()
         self.boxes = [self.create(name=name) for name in ("files", "home", "empty")]
 

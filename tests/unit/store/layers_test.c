@@ -64,6 +64,39 @@ Test(store_layers, empty_is_without_any_file)
 	fd_close(&fd);
 }
 
+static bool is_empty_with(int home, const char *name)
+{
+	const int file = openat(home, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	const bool is_empty = store_is_empty(&meta);
+
+	cr_assert_geq(file, 0, "%s", name);
+	cr_assert_eq(close(file), 0);
+	cr_assert_eq(unlinkat(home, name, 0), 0);
+	return is_empty;
+}
+
+Test(store_layers, the_users_name_for_git_is_no_file_of_a_sandbox)
+{
+	int fd = place_create("one", &meta);
+	int home = store_layer(&meta, meta.upper, "home", true);
+	int readable = openat(home, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	cr_assert_geq(readable, 0);
+	cr_expect_not(is_empty_with(readable, ".config"), "a file is none of ours");
+	cr_assert_eq(mkdirat(readable, ".config", 0700), 0);
+	cr_expect_not(is_empty_with(readable, ".config/git"));
+	cr_assert_eq(mkdirat(readable, ".config/git", 0700), 0);
+	cr_expect(is_empty_with(readable, ".config/git/config"));
+	cr_expect_not(is_empty_with(readable, ".config/git/ignore"));
+	cr_expect_not(is_empty_with(readable, ".config/other"));
+	cr_expect_not(is_empty_with(readable, ".profile"));
+	cr_assert_eq(mkdirat(readable, ".config/git/config", 0700), 0);
+	cr_expect_not(is_empty_with(readable, ".config/git/config/file"));
+	fd_close(&readable);
+	fd_close(&home);
+	fd_close(&fd);
+}
+
 Test(store_layers, back_and_forth)
 {
 	struct store_checkpoint made;

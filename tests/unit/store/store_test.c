@@ -113,6 +113,7 @@ Test(store, an_owner_finds_only_its_own)
 {
 	struct store_census census = PLACE_NO_LIMITS;
 	int fd = place_create("one", &meta);
+	char found[IPC_ID_MAX];
 	int other;
 
 	second = meta;
@@ -120,10 +121,12 @@ Test(store, an_owner_finds_only_its_own)
 	other = store_create(&second, &census);
 	cr_assert_geq(other, 0, "each owner has names of its own");
 	store_id_text(second.id, id);
-	cr_expect_not(store_find("", id, id));
-	cr_expect(store_find("token", id, id));
-	cr_expect(store_find("token", "one", id));
-	cr_expect_not(store_find("tok", "one", id));
+	cr_expect_not(store_find("", id, found));
+	cr_expect_str_empty(found);
+	cr_expect(store_find("token", id, found));
+	cr_expect_str_eq(found, id);
+	cr_expect(store_find("token", "one", found));
+	cr_expect_not(store_find("tok", "one", found));
 	fd_close(&fd);
 	fd_close(&other);
 }
