@@ -244,7 +244,7 @@ class Refused(Case):
                 others = [entry["id"] for entry in found if entry["name"] != "box"]
                 if others:
                     self.place.good("destroy", *others)
-        self.assertGreater(hits, 5)
+        self.assertGreater(hits, 0)
         self.assert_all_well()
 
     def test_few_descriptors(self):
