@@ -175,9 +175,9 @@ class Model:
         if not asked.get("tools"):
             return 0, None, "a title"
         results = api.results(asked)
-        if len(results) >= len(self.results):
-            self.results = results
         self.asked = json.dumps(asked)
+        if len(results) >= len(self.results):  # last: others wait for it
+            self.results = results
         if len(results) < len(self.script):
             return len(results) + 1, self.script[len(results)], ""
         return len(results) + 1, None, self.closing(results)
