@@ -44,7 +44,7 @@ class Package(unittest.TestCase):
         self.assertIn("${msp:Loaded}", tree.read(DEBIAN + "control"))
         sources = [path for path in tree.sources() if not path.startswith("tests/")]
         self.assertEqual([path for path in sources if "dlopen(" in tree.read(path)],
-                         ["commits/library.c", "layers/gitdiff.c"])
+                         ["commits/library.c"])
 
     def test_the_overrides_name_programs_of_ours(self):
         overrides = re.findall(r"^msp: \S+ \[usr/(?:bin|libexec/msp)/(.+)\]$",
