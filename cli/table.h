@@ -35,6 +35,7 @@ extern const struct command command_policy;
 extern const struct command command_status;
 extern const struct command command_audit;
 extern const struct command command_doctor;
+extern const struct command command_setup;
 extern const struct command command_client_config;
 extern const struct command command_completion;
 extern const struct command command_version;

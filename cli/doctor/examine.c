@@ -106,8 +106,7 @@ static const struct {
 	{ "posture", "" },
 };
 
-/* Return true if a failure in `text` explains this probe's, whose own remedy would mislead. */
-static bool is_explained(const struct probe *probe, const char *text)
+bool doctor_is_explained(const struct probe *probe, const char *text)
 {
 	char cause[64];
 
@@ -124,7 +123,7 @@ static void explain_probe(const struct doctor_verdict *all, const struct machine
 {
 	struct finding finding = { .status = FINDING_MISSING };
 
-	if (is_explained(probe, text))
+	if (doctor_is_explained(probe, text))
 		return;
 	probe->run(machine, &finding);
 	if (is_refusal(all, probe, &finding))

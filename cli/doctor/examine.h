@@ -34,6 +34,10 @@ void doctor_note(struct doctor_verdict *all, const struct probe *probe,
 /* Return the remedy of a finding. */
 const char *doctor_fix(const struct probe *probe, const struct finding *finding);
 
+/* Return true if a failure in `text`, which has "Missing: NAME " for each, explains this probe's,
+ * whose own remedy would mislead. */
+bool doctor_is_explained(const struct probe *probe, const char *text);
+
 /* Run the probes that are required and write two lines about each failure, cut at `room` bytes:
  * the reason and its remedy. Returns true if none failed. */
 bool doctor_explain(const struct machine *machine, uint32_t limits, char *text, size_t room);

@@ -142,8 +142,14 @@ static void probe_cgroup(const struct machine *machine, struct finding *ret)
 		format_append(ret->happened, sizeof(ret->happened),
 			      "; the user's systemd cannot give it a scope: %s",
 			      machine->scope_text);
-	if (ret->status == FINDING_MISSING)
-		cgroup_describe_fix(&machine->cgroup, ret->fix);
+	if (ret->status != FINDING_MISSING)
+		return;
+	if (!cgroup_describe_fix(&machine->cgroup, ret->fix))
+		return;
+	if (machine->has_scope)
+		ret->cause = CAUSE_CONTROLLERS;
+	else if (scope_can_help(machine->cgroup.problem))
+		ret->cause = CAUSE_MANAGER;
 }
 
 static void probe_delegation(const struct machine *machine, struct finding *ret)
@@ -162,8 +168,10 @@ static void probe_delegation(const struct machine *machine, struct finding *ret)
 				missing, sizeof(missing));
 	ret->status = missing[0] ? FINDING_MISSING : FINDING_OK;
 	format_text(ret->happened, sizeof(ret->happened), "both are there");
-	if (missing[0])
-		format_text(ret->happened, sizeof(ret->happened), "not there: %s", missing);
+	if (!missing[0])
+		return;
+	ret->cause = CAUSE_CONTROLLERS;
+	format_text(ret->happened, sizeof(ret->happened), "not there: %s", missing);
 }
 
 static void probe_files(const struct machine *machine, struct finding *ret)
@@ -271,6 +279,8 @@ static void probe_account(const struct machine *machine, struct finding *ret)
 	format_text(ret->happened, sizeof(ret->happened),
 		    "there is no such account, or it is root's; the other probes ran as uid %u",
 		    machine->account.uid);
+	if (strcmp(machine->account.name, ACCOUNT_DEFAULT) == 0)
+		ret->cause = CAUSE_ABSENT;
 	account_format_useradd(machine->account.name, ret->fix, sizeof(ret->fix));
 }
 

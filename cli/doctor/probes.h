@@ -22,8 +22,18 @@ enum finding_status {
 	FINDING_SKIPPED, /* cannot be tried here */
 };
 
+/* A cause that `msp setup` may have an act against (cli/setup/acts.c). */
+enum finding_cause {
+	CAUSE_OTHER,
+	CAUSE_ABSENT,      /* there is no account, or no service */
+	CAUSE_APPARMOR,    /* AppArmor refuses user namespaces */
+	CAUSE_MANAGER,     /* no systemd of the user's runs */
+	CAUSE_CONTROLLERS, /* systemd does not hand users all controllers */
+};
+
 struct finding {
 	enum finding_status status;
+	enum finding_cause cause;
 	char tried[256];
 	char happened[CGROUP_TEXT_MAX];
 	char fix[CGROUP_TEXT_MAX]; /* empty: the probe's own */

@@ -142,6 +142,8 @@ static void fix_user_namespace(const struct machine *machine, struct finding *re
 		format_text(ret->fix, sizeof(ret->fix),
 			    "sysctl -w kernel.unprivileged_userns_clone=1");
 	else if (reads_as("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
+		ret->cause = CAUSE_APPARMOR;
+	if (ret->cause == CAUSE_APPARMOR)
 		format_text(ret->fix, sizeof(ret->fix),
 			    "allow it for msp: put 'abi <abi/4.0>, profile msp "
 			    "%.300s/msp flags=(unconfined) { userns, }' into "

@@ -27,6 +27,7 @@ void probe_service(const struct machine *machine, struct finding *ret)
 			    status.pid, status.limits == LIMITS_CGROUP ? "cgroup" : "fallback",
 			    status.landlock_abi);
 	} else if (service.state == SERVICE_ABSENT) {
+		ret->cause = CAUSE_ABSENT;
 		format_text(ret->happened, sizeof(ret->happened),
 			    "it is not running: each client gets a supervisor of its own. "
 			    "'systemctl --user enable --now msp.socket' has one serve all");

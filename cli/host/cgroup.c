@@ -254,7 +254,7 @@ void cgroup_describe(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX
 	"have a systemd of your own running ('loginctl enable-linger' starts one), which gives "   \
 	"msp a scope"
 
-void cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX])
+bool cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX])
 {
 	const bool is_on_v1 = state->problem <= CGROUP_CONTROLLERS &&
 			      (controllers_on_v1() & CGROUP_REQUIRED) != 0;
@@ -271,4 +271,5 @@ void cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT
 	else
 		format_text(text, CGROUP_TEXT_MAX,
 			    FIX_SCOPE "; or accept weaker limits with --limits=fallback");
+	return !is_on_v1;
 }

@@ -69,10 +69,11 @@ bool cgroup_read_controllers(const char *own, char *ret, size_t room);
 void cgroup_list_controllers(uint32_t bits, char *ret, size_t room);
 
 /* The file that root writes to have systemd hand all controllers to users. */
+#define CGROUP_DROP_IN_PATH "/etc/systemd/system/user@.service.d/delegate.conf"
+#define CGROUP_DROP_IN_KEY "Delegate=cpu cpuset io memory pids"
 #define CGROUP_DROP_IN                                                                             \
-	"put '[Service]' and 'Delegate=cpu cpuset io memory pids' into "                           \
-	"/etc/systemd/system/user@.service.d/delegate.conf, run 'systemctl daemon-reload' and "    \
-	"log in again"
+	"put '[Service]' and '" CGROUP_DROP_IN_KEY "' into " CGROUP_DROP_IN_PATH                   \
+	", run 'systemctl daemon-reload' and log in again"
 
 /*
  * Remove what dead starts left, make msp.<pid>, move this process into its supervisor/ and enable
@@ -87,8 +88,9 @@ void cgroup_leave(struct cgroup_home *home);
 /* One line: what is there and what is missing. */
 void cgroup_describe(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX]);
 
-/* One line: how to get what is missing. */
-void cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX]);
+/* One line: how to get what is missing. Returns true if the user's systemd could give it, and false
+ * if the machine has to boot in another way. */
+bool cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX]);
 
 /* The pieces, for the tests. */
 

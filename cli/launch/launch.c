@@ -251,7 +251,7 @@ void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MA
 	char fix[CGROUP_TEXT_MAX];
 
 	cgroup_describe(&why->state, what);
-	cgroup_describe_fix(&why->state, fix);
+	(void)cgroup_describe_fix(&why->state, fix); /* only the text is shown */
 	format_text(text, LAUNCH_TEXT_MAX,
 		    "the policy requires cgroup v2 with cpu, memory and pids: %.400s. ", what);
 	if (why->scope[0])

@@ -13,7 +13,7 @@ from cli_support import LIMITS, MSP, SECONDS, msp
 
 COMMANDS = ("shell", "completion", "cp", "token", "profile", "policy", "audit", "run", "create", "exec", "ps", "attach", "wait", "kill", "list", "logs", "stop", "destroy", "checkpoint", "checkpoints",
             "rollback", "fork", "forget", "diff", "apply", "undo", "serve", "status", "doctor",
-            "client-config", "version", "help")
+            "setup", "client-config", "version", "help")
 CONTROLLERS = ("cpu", "memory", "pids")
 # What is missing there keeps nothing from running.
 INFORMATION = ("delegation", "descriptors", "service", "persistent")

@@ -43,6 +43,14 @@ class Ordinary(unittest.TestCase):
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
 class Root(unittest.TestCase):
+    def test_setup_without_an_account_tells_only_that(self):
+        result = msp("setup", "--dry-run", env={**os.environ, "MSP_RUN_AS": MISSING})
+        self.assertEqual(result.returncode, 78, result.stderr)
+        self.assertTrue(result.stdout.startswith("account\n"), result.stdout)
+        self.assertIn(f"/usr/sbin/nologin {MISSING}", result.stdout)
+        self.assertIn("The rest can be examined when there is such an account", result.stdout)
+        self.assertNotIn("\ncgroup\n", result.stdout)
+
     def refused(self, result, *parts):
         self.assertEqual(result.returncode, 78, result.stderr)
         self.assertEqual(result.stdout, "")

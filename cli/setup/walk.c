@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "setup/walk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "setup/perform.h"
+#include "show/confirm.h"
+#include "show/format.h"
+
+#define COLUMNS 100
+#define INDENT 4
+
+static void print_labelled(const char *label, const char *text)
+{
+	const int column = INDENT + (int)strlen(label) + 2;
+
+	(void)printf("%*s%s: ", INDENT, "", label);
+	format_print(text, column, COLUMNS);
+}
+
+static void print_finding(struct setup_walk *walk, const struct probe *probe,
+			  const struct finding *finding)
+{
+	(void)printf("%s%s\n%*s", walk->has_shown ? "\n" : "", probe->name, INDENT, "");
+	format_print(finding->happened, INDENT, COLUMNS);
+	print_labelled("why", probe->why);
+	walk->has_shown = true;
+}
+
+/* Show the file that an act makes, with its text. */
+static void print_file(const char *path, const char *text)
+{
+	(void)printf("%*swrites %s:\n", INDENT, "", path);
+	while (*text) {
+		const size_t size = strcspn(text, "\n");
+
+		(void)printf("%*s| %.*s\n", INDENT, "", (int)size, text);
+		text += size + (text[size] == '\n');
+	}
+}
+
+static void print_act(const struct setup_act *act, const struct setup_facts *facts)
+{
+	const char *name = act->command[0];
+	char text[SETUP_TEXT_MAX];
+	char line[SETUP_TEXT_MAX];
+
+	setup_expand(facts, act->what, text); /* all texts were tried by setup_act_applies() */
+	print_labelled("act", text);
+	if (act->actor == SETUP_ROOT && !facts->is_root) {
+		setup_format_sudo(act, facts, text);
+		(void)printf("%*sroot may do it: %s\n", INDENT, "", text);
+		return;
+	}
+	if (act->text) {
+		setup_expand(facts, act->text, text);
+		print_file(act->makes, text);
+	}
+	if (!perform_find(name, text, sizeof(text)))
+		format_text(text, sizeof(text), "%s", name);
+	line[0] = '\0';
+	setup_append_command(act, facts, line, sizeof(line));
+	(void)printf("%*sruns %s%s\n", INDENT, "", text, line + strlen(name));
+}
+
+/* Run the command of an act. 0, or -1 after a line. */
+static int run_command(const struct setup_act *act, const struct setup_facts *facts)
+{
+	static char expanded[SETUP_WORDS_MAX][SETUP_TEXT_MAX];
+	char *words[SETUP_WORDS_MAX] = { NULL };
+	char line[SETUP_TEXT_MAX] = "";
+	char made[SETUP_TEXT_MAX];
+	char text[PERFORM_TEXT_MAX];
+
+	for (size_t i = 0; act->command[i]; i++) {
+		setup_expand(facts, act->command[i], expanded[i]);
+		words[i] = expanded[i];
+	}
+	setup_append_command(act, facts, line, sizeof(line));
+	if (perform_run(words, facts->is_root ? 0 : facts->uid, text) != 0) {
+		log_line("setup: '%s' failed: %s", line, text);
+		return -1;
+	}
+	if (!act->makes)
+		return 0;
+	setup_expand(facts, act->makes, made);
+	if (perform_await(made))
+		return 0;
+	log_line("setup: '%s' was run, but after ten seconds there is no %s", line, made);
+	return -1;
+}
+
+/* Do an act wholly; after a failure no file of it is left. 0, or -1 after a line. */
+static int perform_act(const struct setup_act *act, const struct setup_facts *facts)
+{
+	char content[SETUP_TEXT_MAX];
+	char text[PERFORM_TEXT_MAX];
+
+	if (act->text) {
+		setup_expand(facts, act->text, content);
+		if (perform_write(act->makes, content, text) != 0) {
+			log_line("setup: nothing was written: %s", text);
+			return -1;
+		}
+	}
+	if (run_command(act, facts) == 0)
+		return 0;
+	if (act->text && unlink(act->makes) != 0)
+		log_line("setup: %s cannot be removed again: %s", act->makes, errno_text(errno));
+	return -1;
+}
+
+static void offer_act(struct setup_walk *walk, const struct setup_act *act,
+		      const struct setup_facts *facts)
+{
+	print_act(act, facts);
+	if (walk->is_dry || (act->actor == SETUP_ROOT && !facts->is_root))
+		return;
+	if (!walk->is_agreed && !confirm("    Do this?")) {
+		print_labelled("result", "left as it is");
+		return;
+	}
+	(void)fflush(stdout); /* before lines on standard error; the last flush tells */
+	if (perform_act(act, facts) != 0) {
+		walk->has_failed = true;
+		print_labelled("result", "failed");
+		return;
+	}
+	walk->has_changed = true;
+	print_labelled("result", "done");
+	if (act->then)
+		print_labelled("then", act->then);
+}
+
+/* Offer the acts against a finding. Returns true if one applies, or was offered before. */
+static bool offer_acts(struct setup_walk *walk, const struct probe *probe,
+		       const struct finding *finding, const struct setup_facts *facts)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < setup_act_count && !is_found; i++) {
+		if (!setup_act_applies(&setup_acts[i], probe->name, finding, facts))
+			continue;
+		is_found = true;
+		if (walk->is_offered[i])
+			continue;
+		walk->is_offered[i] = true;
+		print_finding(walk, probe, finding);
+		offer_act(walk, &setup_acts[i], facts);
+	}
+	return is_found;
+}
+
+bool setup_walk(struct setup_walk *walk, const struct examination *found)
+{
+	struct setup_facts facts = { .is_root = geteuid() == 0, .uid = found->uid };
+	const bool is_nobody = facts.is_root && !found->has_account;
+	char missing[1024] = "";
+
+	format_text(facts.user, sizeof(facts.user), "%s", found->user);
+	format_text(facts.program, sizeof(facts.program), "%s", walk->program);
+	for (size_t i = 0; i < probe_count; i++) {
+		const struct finding *finding = &found->findings[i];
+		const char *name = probes[i].name;
+
+		if ((is_nobody && strcmp(name, "account") != 0) ||
+		    doctor_is_explained(&probes[i], missing))
+			continue;
+		if (finding->status == FINDING_MISSING)
+			format_append(missing, sizeof(missing), "Missing: %s \n", name);
+		if (offer_acts(walk, &probes[i], finding, &facts) ||
+		    finding->status != FINDING_MISSING)
+			continue;
+		print_finding(walk, &probes[i], finding);
+		print_labelled("remedy", doctor_fix(&probes[i], finding));
+	}
+	if (is_nobody && !walk->has_changed)
+		(void)puts("\nThe rest can be examined when there is such an account.");
+	return !is_nobody;
+}
