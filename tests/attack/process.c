@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PID_END 131072
@@ -76,6 +77,9 @@ static int act_reach_others(char **arguments)
 	return ESRCH;
 }
 
+/* How often, at most, a program is looked at that executes. */
+#define LOOKS_MAX 500
+
 /* A line of a process's status, "" when there is none. */
 static void read_status(pid_t pid, const char *key, char *value, size_t room)
 {
@@ -128,6 +132,22 @@ static int act_new_privileges(char **arguments)
 	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? EPERM : SUCCEEDED;
 }
 
+/* Look whose a program is that executes. Its file descriptors are closed before it gets the ids of
+ * its file: only when it waits, or has ended, it has them. */
+static void read_ids(pid_t pid, char *value, size_t room)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	char state[64];
+
+	for (int i = 0; i < LOOKS_MAX; i++) {
+		read_status(pid, "State:\t", state, sizeof(state));
+		read_status(pid, "Uid:\t", value, room);
+		if (state[0] == 'S' || state[0] == 'Z')
+			return;
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
 /* Start a set-user-ID program that waits for input, and look whose it is. */
 static int act_setuid_program(char **arguments)
 {
@@ -153,7 +173,7 @@ static int act_setuid_program(char **arguments)
 	(void)close(started[1]);
 	if (pid < 0 || read(started[0], &byte, 1) != 0)
 		return UNPREPARED;
-	read_status(pid, "Uid:\t", value, sizeof(value));
+	read_ids(pid, value, sizeof(value));
 	(void)kill(pid, SIGKILL);
 	(void)close(input[1]);
 	(void)waitpid(pid, NULL, 0);
