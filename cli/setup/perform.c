@@ -63,7 +63,7 @@ static int start_program(const char *path, char *const words[], uid_t uid, pid_t
 int perform_run(char *const words[], uid_t uid, char text[PERFORM_TEXT_MAX])
 {
 	char path[IPC_PATH_MAX];
-	pid_t child;
+	pid_t child = 0;
 	int status = 0;
 	int error;
 
