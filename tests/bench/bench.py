@@ -39,7 +39,7 @@ JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "node": launch.node, "stages": stages.stages, "protocol": protocol.protocol,
         "stream": streams.streams, "rates": rates.rates, "scale": scale.scale,
         "persistent": persistent.persistent, "filters": filters.filters,
-        "changes": changes.changes, "configuration": launch.configuration,
+        "changes": changes.changes, "configuration": launch.configuration, "turns": launch.turns,
         "repository": repository.repository, "large": changes.large, "many": many.many}
 # What the gate looks at: launches, calls and streams, and what explains them.
 GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent")

@@ -148,12 +148,23 @@ def python(context):
         ours = {ALONE: msp.cold(command), SERVED: msp.served(command),
                 "MCP run_command": msp.call(argv=command), "MCP run_code": msp.call(**code),
                 "MCP run_code, live sandbox": never_ahead(context, stack, code),
-                WAITING: waiting(msp, code), TURNS: waiting(msp, code, before={"argv": TRUE})}
+                WAITING: waiting(msp, code)}
         leased = stack.enter_context(contextlib.closing(floors.Leased(context, PYTHON, CODE, READY)))
         ways = {"bare": lambda: programs.spawn(command), **ours, floors.LEASE: leased.way,
                 **others.ways(command)}
         return [measure(context, "python", f"`{CODE}` in python", ways, context.rounds(100, 24),
                         others.left_out, ours=list(ours))]
+
+
+def turns(context):
+    """Code and commands by turns in one live sandbox, as agents work."""
+    with contextlib.ExitStack() as stack:
+        msp = Msp(context, stack)
+        code = {"tool": "run_code", "language": "python", "code": CODE}
+        ways = {"bare": lambda: programs.spawn([PYTHON, "-c", CODE]),
+                TURNS: waiting(msp, code, before={"argv": TRUE})}
+        return [measure(context, "turns", f"`{CODE}` in python, in turns with a command", ways,
+                        context.rounds(60, 20), ours=[TURNS])]
 
 
 def never_ahead(context, stack, code):
