@@ -2,7 +2,6 @@
 #include "commands/trial.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "commands/pager.h"
 #include "commands/review.h"
@@ -14,6 +13,7 @@
 #include "host/recent.h"
 #include "launch/ask.h"
 #include "options/everywhere.h"
+#include "show/confirm.h"
 #include "show/format.h"
 
 #define KEPT_S 3600
@@ -40,7 +40,7 @@ const char *trial_find_conflict(const struct trial_options *options, bool is_jso
 		return "--discard and --review exclude each other";
 	if (options->is_reviewed && is_json)
 		return "--review asks a person, and --json prints for a program: leave one out";
-	if (options->is_reviewed && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
+	if (options->is_reviewed && !confirm_is_possible())
 		return "--review needs a terminal: without it, 'msp diff -1' shows the changes";
 	return NULL;
 }

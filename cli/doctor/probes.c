@@ -321,10 +321,11 @@ static void probe_groups(const struct machine *machine, struct finding *ret)
 	ret->status = FINDING_NOTE;
 	format_text(ret->tried, sizeof(ret->tried), "supplementary groups of a workload");
 	for (int i = 0; i < count; i++) {
-		const struct group *group = getgrgid(groups[i]);
+		const struct group *group;
 
 		if (groups[i] == getegid())
 			continue;
+		group = getgrgid(groups[i]);
 		format_append(ret->happened, sizeof(ret->happened), "%s%u%s%.32s%s",
 			      is_first ? "it keeps those of msp's user, which cannot be dropped "
 					 "without privileges, and may use what these may in a "
