@@ -63,7 +63,6 @@ static void say_progress(struct changes_job *job)
 	buffer_format(&text, "%s: %" PRIu64, changes_stage_text(now->stage), now->done);
 	if (now->total > 0)
 		buffer_format(&text, " of %" PRIu64, now->total);
-	buffer_append(&text, "", 1);
 	call_say_progress(job->errand->call, (double)(job->before + now->done),
 			  now->total > 0 ? (double)(job->before + now->total) : 0, text.bytes);
 	buffer_done(&text);

@@ -426,7 +426,6 @@ static void say_progress(const struct import *import, struct call *call)
 
 	buffer_format(&text, "importing files: %" PRIu64 " of %u", import->done,
 		      import->files.count);
-	buffer_append(&text, "", 1);
 	call_say_progress(call, (double)import->done, (double)import->files.count, text.bytes);
 	buffer_done(&text);
 }
