@@ -53,8 +53,7 @@ class PersistentCase(unittest.TestCase):
 
     def await_removal(self):
         """Nothing waits for the removal of a destroyed sandbox's files, which goes on for a while."""
-        trash = os.path.join(self.state, "trash")
-        support.wait_until(lambda: not os.path.exists(trash) or not os.listdir(trash))
+        support.await_removal(self.state)
 
     def create(self, *options, workspace=True):
         """A new sandbox's id."""

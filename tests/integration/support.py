@@ -350,3 +350,9 @@ def wait_until(condition, timeout=20.0, step=0.005):
             return False
         time.sleep(step)
     return True
+
+
+def await_removal(state):
+    """What was destroyed is removed in the background; returns whether nothing of it is left."""
+    trash = os.path.join(state, "trash")
+    return wait_until(lambda: not os.path.exists(trash) or not os.listdir(trash))

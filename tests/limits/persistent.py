@@ -57,8 +57,7 @@ class Persistent(unittest.TestCase):
     def setUp(self):
         state = tempfile.TemporaryDirectory(prefix="msp-limits-", dir="/var/tmp")
         self.addCleanup(state.cleanup)
-        trash = os.path.join(state.name, "trash")  # which is emptied in the background
-        self.addCleanup(support.wait_until, lambda: not os.path.exists(trash) or not os.listdir(trash))
+        self.addCleanup(support.await_removal, state.name)
         os.chmod(state.name, 0o700)
         before = os.environ["MSP_STATE_DIR"]
         os.environ["MSP_STATE_DIR"] = state.name
