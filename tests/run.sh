@@ -64,20 +64,12 @@ skip() { # NAME COMMAND THAT SAYS WHAT...
 	printf 'skipped\t%s\n' "$1" >>"$STEPS"
 }
 
-configure() { # PRESET [OPTION...]
-	cmake --preset "$1" -DMSP_TEST_ALL="$ALL" "${@:2}" >"build/$1.log" 2>&1 || {
+build() { # PRESET [TARGET [OPTION...]]
+	cmake --preset "$1" -DMSP_TEST_ALL="$ALL" "${@:3}" >"build/$1.log" 2>&1 || {
 		cat "build/$1.log"
 		return 1
 	}
-}
-
-build() { # PRESET [TARGET]
-	configure "$1" && cmake --build "build/$1" ${2:+--target "$2"} -- --quiet
-}
-
-# What --tests needs.
-build_dev() {
-	configure dev -DMSP_UNIT_TESTS="$ALL" && cmake --build build/dev -- --quiet
+	cmake --build "build/$1" ${2:+--target "$2"} -- --quiet
 }
 
 run_ctest() { # PRESET FILE ARGUMENTS...
@@ -286,7 +278,7 @@ case ${1:-} in
 --soak) step 'build: release' build release &&
 	step 'soak' env MSP_BIN="$PWD/build/release/bin" python3 -B tests/soak/soak.py --executions "${2:?a number}" ;;
 --system) run_system "${@:2}" ;;
---build) step 'build: dev' build_dev ;;
+--build) step 'build: dev' build dev all -DMSP_UNIT_TESTS="$ALL" ;; # as --tests needs it
 --tests) run_tests ;;
 --idle) in_idle_session --idle-steps || FAILED=1 ;;
 --idle-steps) run_idle ;;
