@@ -62,8 +62,7 @@ def measure(context, files, rounds):
     environment = {**programs.ENVIRONMENT, "HOME": place,
                    "MSP_STATE_DIR": os.path.join(place, "state")}
 
-    def msp(command, *words):
-        return programs.spawn([support.MSP, command, "--standalone", *words], environment)
+    msp = programs.commands(support, environment)
 
     def timed(call, *words):
         os.sync()

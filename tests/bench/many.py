@@ -21,10 +21,6 @@ for number in range({FILES}):
 """
 
 
-def environment_of(store):
-    return {**programs.ENVIRONMENT, "MSP_STATE_DIR": store.state, "MSP_CONFIG": store.config}
-
-
 def await_removal(store):
     """What is destroyed is removed in the background, beside which nothing else is measured."""
     trash = os.path.join(store.state, "trash")
@@ -35,10 +31,9 @@ def await_removal(store):
         time.sleep(0.05)
 
 
-def msp(context, store, command, *words):
-    """Microseconds of a command with a supervisor of its own."""
-    return programs.spawn([context.support.MSP, command, "--standalone", *words],
-                          environment_of(store))
+def commands(context, store):
+    return programs.commands(context.support, {**programs.ENVIRONMENT, "MSP_STATE_DIR": store.state,
+                                               "MSP_CONFIG": store.config})
 
 
 def closed(context, count):
@@ -52,15 +47,16 @@ def closed(context, count):
 
 def measure_destroy(context, rounds):
     store = closed(context, 0)
+    msp = commands(context, store)
     series = {EMPTY: [], FILLED: []}
     for _ in range(rounds):
         for name in ("empty", "filled"):
-            msp(context, store, "create", f"--name={name}")
-            msp(context, store, "exec", *context.support.limits(), name, "--", "/usr/bin/python3",
-                "-c", FILL if name == "filled" else "")
+            msp("create", f"--name={name}")
+            msp("exec", *context.support.limits(), name, "--", "/usr/bin/python3", "-c",
+                FILL if name == "filled" else "")
         for row, name in ((EMPTY, "empty"), (FILLED, "filled")):
             os.sync()
-            series[row].append(msp(context, store, "destroy", name))
+            series[row].append(msp("destroy", name))
             await_removal(store)
     store.close()
     return series
@@ -70,8 +66,9 @@ def measure_create(context, rounds):
     stores = {NONE: closed(context, 0), BESIDE: closed(context, SANDBOXES)}
 
     def create(store):
-        elapsed = msp(context, store, "create", "--name=one")
-        msp(context, store, "destroy", "one")
+        msp = commands(context, store)
+        elapsed = msp("create", "--name=one")
+        msp("destroy", "one")
         await_removal(store)
         return elapsed
 

@@ -227,6 +227,11 @@ def serve(support, *options):
     return server
 
 
+def commands(support, environment):
+    """A function: microseconds of a command of msp's with a supervisor of its own."""
+    return lambda name, *words: spawn([support.MSP, name, "--standalone", *words], environment)
+
+
 class Store:
     """A session whose sandboxes lie in a state directory of their own, below `place`. `profile` is
     the text of one more profile, which its clients then have."""

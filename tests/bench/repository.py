@@ -22,8 +22,7 @@ def repository(context):
     environment = {**programs.ENVIRONMENT, "HOME": place,
                    "MSP_STATE_DIR": os.path.join(place, "state")}
 
-    def msp(command, *words):
-        return programs.spawn([support.MSP, command, "--standalone", *words], environment)
+    msp = programs.commands(support, environment)
 
     def first(*words):
         """Microseconds; the sandbox is new."""
