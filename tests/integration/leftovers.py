@@ -49,7 +49,7 @@ def wait_gone(since, known=(), limit=30.0):
             return now
         if now > limit:
             return None
-        time.sleep(0.001)
+        time.sleep(0.005)
 
 
 def describe(pids):

@@ -22,25 +22,9 @@ CONFIG = """profiles:
 """
 
 
-def parents():
-    found = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
-                found[int(name)] = int(file.read().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            pass
-    return found
-
-
 def below(process):
-    """The descendants of a process."""
-    all_of, found = parents(), {process}
-    while True:
-        more = {pid for pid, parent in all_of.items() if parent in found} - found
-        if not more:
-            return found - {process}
-        found |= more
+    """The descendants of a process, also what waits in sandboxes that are ready."""
+    return support.descendants(process, with_opener=True, with_ready=True)
 
 
 def interpreters(process):

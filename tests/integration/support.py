@@ -17,6 +17,8 @@ import threading
 import time
 
 os.umask(0o022)  # a configuration that others can write is refused
+if not os.path.exists("/proc/thread-self/children"):
+    raise RuntimeError("this kernel does not list children: it lacks CONFIG_PROC_CHILDREN")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.environ.get("MSP_BIN") or os.path.join(ROOT, "build", "release", "bin")
 MSP = os.path.join(BIN, "msp")
@@ -260,36 +262,50 @@ def _is_first(pid):
         return False
 
 
-def _children(with_opener):
-    """Every process's, by the parents that /proc tells."""
-    children = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
-                    before, _, after = file.read().rpartition(")")
-                parent = int(after.split()[1])
-            except (OSError, IndexError, ValueError):
-                continue
-            if with_opener or not before.endswith(tuple("(" + name for name in (OPENER, *STEWARDS))):
-                children.setdefault(parent, []).append(int(entry))
-    return children
+def _name(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return None
 
 
-def _below(pid, children, is_left_out):
+def _listed(pid):
+    """What the kernel lists for each of the process's threads, by pid."""
+    found = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), \
+                    open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+                found += map(int, file.read().split())
+    return sorted(found)
+
+
+def _children(pid, with_opener):
+    """A child that ends while the kernel lists them can hide the next, so two lists are alike. To look
+    through all of /proc instead takes milliseconds, and tests look often."""
+    found, before = _listed(pid), None
+    while found != before:
+        found, before = _listed(pid), found
+    return [child for child in found if with_opener or
+            _name(child) not in (None, OPENER, *STEWARDS)]
+
+
+def _below(pid, with_opener, is_left_out):
     found, waiting = [], [pid]
     while waiting:
         parent = waiting.pop()
-        below = [child for child in children.get(parent, []) if not is_left_out(parent, child)]
+        below = [child for child in _children(parent, with_opener)
+                 if not is_left_out(parent, child)]
         found += below
         waiting += below
     return found
 
 
-def _is_ready(pid, children):
+def _is_ready(pid):
     """Is it an init in whose sandbox nothing runs? Factories have them made ahead."""
     return (_is_child_init(pid) and _is_first(pid)
-            and all(map(_is_child_init, children.get(pid, []))))
+            and all(map(_is_child_init, _children(pid, False))))
 
 
 def named(pid, name):
@@ -305,18 +321,15 @@ def named(pid, name):
 
 def ready(pid):
     """The inits below `pid` in whose sandboxes nothing runs."""
-    children = _children(False)
-    return [child for child in _below(pid, children, lambda parent, child: False)
-            if _is_ready(child, children)]
+    return list(filter(_is_ready, _below(pid, False, lambda parent, child: False)))
 
 
 def descendants(pid, with_opener=False, with_ready=False):
     """Every process below `pid`; without the part of the launcher that stays and the writer of the
     audit log, and without inits that a factory has ready, with the processes that wait in them: all these have nothing to do
     with what is asked of the others."""
-    children = _children(with_opener)
-    return _below(pid, children, lambda parent, child: not with_ready and _is_child_init(parent)
-                  and _is_ready(child, children))
+    return _below(pid, with_opener, lambda parent, child: not with_ready and
+                  _is_child_init(parent) and _is_ready(child))
 
 
 def is_alive(pid):
