@@ -85,11 +85,19 @@ class Messages(Hostile):
         self.addCleanup(os.close, fd)
         return [fd]
 
+    # Each case takes a supervisor of its own. The decoder has every truncation of every message in
+    # tests/unit/common/ipc_codec_test.c: here is a sample of each part of each message.
+
+    def parts(self, of_type, of_body):
+        """(message, position) with so many positions of its type and of what follows."""
+        for name, data in self.VALID.items():
+            yield from ((name, at) for at in faults.sample(range(4), of_type))
+            yield from ((name, at) for at in faults.sample(range(4, len(data)), of_body))
+
     def test_every_truncation(self):
         fds = {name: self.fds_of(name) for name in self.VALID}
-        cases = [(name, size) for name, data in self.VALID.items()
-                 for size in (*range(1, min(len(data), 64)), len(data) - 1)]
-        for name, size in faults.sample(cases, 90):
+        cases = {*self.parts(2, 2), *((name, len(data) - 1) for name, data in self.VALID.items())}
+        for name, size in sorted(case for case in cases if case[1]):
             with self.subTest(message=name, size=size):
                 self.breach(self.VALID[name][:size], fds[name], serve=name != "hello")
 
@@ -113,8 +121,7 @@ class Messages(Hostile):
         numbers = random.Random(1)
         counts = {"ended": 0, "answered": 0}
         fds = {name: self.fds_of(name) for name in self.VALID}
-        cases = [(name, at) for name, data in self.VALID.items() for at in range(len(data))]
-        for name, at in faults.sample(cases, 120):
+        for name, at in self.parts(2, 6):
             flipped = bytearray(self.VALID[name])
             flipped[at] ^= 1 << numbers.randrange(8)
             with self.subTest(message=name, byte=at), ipc.Peer() as peer:
@@ -127,8 +134,8 @@ class Messages(Hostile):
                 else:
                     counts["ended"] += 1
                     self.assert_ended(peer, SOFTWARE)
-        self.assertGreater(counts["ended"], 15)
-        self.assertGreater(counts["answered"], 5, "some bits are content")
+        self.assertGreater(counts["ended"], 12)
+        self.assertGreater(counts["answered"], 8, "some bits are content")
 
     def drain_one(self, peer):
         """Did it answer, or at least stay? False: it ended."""
@@ -143,7 +150,7 @@ class Messages(Hostile):
     def test_random_packets(self):
         numbers = random.Random(2)
         for size in (1, 3, 4, 5, 64, 1000, 65536, 130000, 200000):
-            for _ in range(5):
+            for _ in range(5 if faults.IS_ALL else 1):
                 with self.subTest(size=size):
                     self.breach(numbers.randbytes(size))
 
@@ -153,10 +160,11 @@ class Messages(Hostile):
                 self.breach(struct.pack("I", number) + b"\0" * 16)
 
     def test_messages_of_others(self):
-        """Rows that the frontend may not send, with bodies of a plausible size."""
+        """Rows that the frontend may not send, with bodies of a plausible size. Who may send which is
+        one table, which tests/unit/common/channel_test.c tries row by row."""
         cases = [(name, size) for name in ipc.NAMES[1:] if name not in FRONTEND_ROWS
                  for size in (0, 4, 8, 12, 36, 48, 56)]
-        for name, size in faults.sample(cases, 100):
+        for name, size in faults.sample(cases, 24):
             with self.subTest(message=name, size=size):
                 self.breach(ipc.raw_message(name, b"\0" * size))
 
@@ -201,7 +209,6 @@ class Messages(Hostile):
             with self.subTest(reason=reason):
                 self.breach(ipc.execution_end(1, reason))
 
-
     def test_signals_outside_the_set(self):
         """KILL goes another way, and SYS, XCPU, XFSZ or SEGV would lie about the cause of an end."""
         for number in (0, signal.SIGKILL, signal.SIGSYS, signal.SIGXCPU, signal.SIGXFSZ,
@@ -237,10 +244,10 @@ class Descriptors(Hostile):
     def test_wrong_numbers(self):
         fd = ipc.sealed(b"true")
         self.addCleanup(os.close, fd)
-        for count in (0, 2, 3, 4, 5, 6, 64, 253):
+        for count in (0, 2, 6, 253):
             with self.subTest(message="code_start", fds=count):
                 self.breach(ipc.code_start(1, "bash"), [fd] * count)
-        for count in (1, 2, 253):
+        for count in (1, 253):
             with self.subTest(message="execution_start", fds=count):
                 self.breach(ipc.execution_start(1, ["true"]), [fd] * count)
             with self.subTest(message="hello", fds=count):
@@ -298,7 +305,7 @@ class Floods(Hostile):
     def test_endless_starts_and_ends(self):
         with ipc.Peer() as peer:
             peer.serve()
-            for number in range(300):
+            for number in range(EXECUTIONS_MAX + 10):  # more than there is room for at once
                 peer.send(ipc.execution_start(number, ["sleep", "30"]))
                 peer.send(ipc.execution_end(number))
                 while True:
@@ -418,7 +425,7 @@ class Launchers(Hostile):
     def test_a_policy_with_changed_bytes(self):
         """Refused, or a policy like another: it may serve, and ends with its frontend."""
         numbers = random.Random(3)
-        for _ in faults.sample(range(150), 40):
+        for _ in faults.sample(range(150), 12):
             def change(data):
                 for _ in range(4):
                     data[numbers.randrange(min(len(data), 4096))] = numbers.randrange(256)
