@@ -1,64 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "line.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/ipc_audit.h"
-#include "common/text.h"
 
 /* An overflow is a bug: a full set of longest fields fits. */
-static void add_bytes(struct audit_line *line, const char *bytes, size_t size)
+__attribute__((format(printf, 2, 3))) static void add_format(struct audit_line *line,
+							     const char *format, ...)
 {
-	if (size > sizeof(line->bytes) - line->used)
+	const size_t room = sizeof(line->bytes) - line->used;
+	va_list arguments;
+	int size;
+
+	va_start(arguments, format);
+	size = vsnprintf(line->bytes + line->used, room, format, arguments);
+	va_end(arguments);
+	if (size < 0 || (size_t)size >= room)
 		abort();
-	memcpy(line->bytes + line->used, bytes, size);
-	line->used += size;
+	line->used += (size_t)size;
 }
 
-static void add_string(struct audit_line *line, const char *string)
+static bool is_plain(uint8_t byte)
 {
-	add_bytes(line, string, strlen(string));
-}
-
-static void add_number(struct audit_line *line, uint64_t number)
-{
-	struct text text = { .used = 0 };
-
-	text_add_number(&text, number);
-	add_bytes(line, text.bytes, text.used);
+	return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
 /* A reader need not know of escapes: a byte that would need one becomes a '?'. */
-static void add_text(struct audit_line *line, const uint8_t *text, size_t size)
+static void add_text(struct audit_line *line, const char *key, const uint8_t *bytes, size_t size)
 {
-	for (size_t i = 0; i < size; i++) {
-		const char byte = (char)text[i];
-		const bool is_plain = byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+	char text[IPC_AUDIT_TEXT_MAX + 1];
 
-		add_bytes(line, is_plain ? &byte : "?", 1);
-	}
+	for (size_t i = 0; i < size; i++)
+		text[i] = is_plain(bytes[i]) ? (char)bytes[i] : '?';
+	text[size] = '\0';
+	add_format(line, ",\"%s\":\"%s\"", key, text);
 }
 
-static void add_hash(struct audit_line *line, const uint8_t *hash)
+static void add_hash(struct audit_line *line, const char *key, const uint8_t *hash)
 {
 	char text[AUDIT_HASH_MAX];
 
 	audit_hash_text(hash, text);
-	add_string(line, text);
-}
-
-static void add_key(struct audit_line *line, const char *key)
-{
-	add_string(line, ",\"");
-	add_string(line, key);
-	add_string(line, "\":");
-}
-
-static void add_number_field(struct audit_line *line, const char *key, uint64_t number)
-{
-	add_key(line, key);
-	add_number(line, number);
+	add_format(line, ",\"%s\":\"%s\"", key, text);
 }
 
 /* Return the size of the field's text. */
@@ -68,16 +56,13 @@ static size_t add_field(struct audit_line *line, const struct ipc_audit_field *f
 	const char *key = audit_key_name(field->key);
 
 	if (field->kind == AUDIT_KIND_NUMBER) {
-		add_number_field(line, key, field->value);
+		add_format(line, ",\"%s\":%" PRIu64, key, field->value);
 		return 0;
 	}
-	add_key(line, key);
-	add_string(line, "\"");
 	if (field->kind == AUDIT_KIND_SHA256)
-		add_hash(line, text);
+		add_hash(line, key, text);
 	else
-		add_text(line, text, field->value);
-	add_string(line, "\"");
+		add_text(line, key, text, field->value);
 	return field->value;
 }
 
@@ -88,23 +73,16 @@ void audit_line_write(struct audit_line *line, const struct audit_stamp *stamp,
 	const uint8_t *text = record->texts;
 
 	line->used = 0;
-	add_string(line, "{\"seq\":");
-	add_number(line, stamp->seq);
-	add_number_field(line, "time_us", stamp->time_us);
-	add_number_field(line, "pid", stamp->pid);
-	add_key(line, "event");
-	add_string(line, "\"");
-	add_string(line, audit_event_name(record->event));
-	add_string(line, "\"");
+	add_format(line,
+		   "{\"seq\":%" PRIu64 ",\"time_us\":%" PRIu64 ",\"pid\":%" PRIu32
+		   ",\"event\":\"%s\"",
+		   stamp->seq, stamp->time_us, stamp->pid, audit_event_name(record->event));
 	for (uint32_t i = 0; i < record->field_count; i++)
 		text += add_field(line, &record->fields[i], text);
 	if (stamp->lost > 0)
-		add_number_field(line, audit_key_name(AUDIT_KEY_lost), stamp->lost);
-	add_string(line, AUDIT_PREVIOUS);
-	add_string(line, previous);
-	add_string(line, "\""); /* the last byte that is hashed */
+		add_format(line, ",\"%s\":%" PRIu64, audit_key_name(AUDIT_KEY_lost), stamp->lost);
+	/* The last quote is the last byte that is hashed. */
+	add_format(line, AUDIT_PREVIOUS "%s\"", previous);
 	audit_hash(line->bytes, line->used, ret_hash);
-	add_string(line, AUDIT_HASH);
-	add_string(line, ret_hash);
-	add_string(line, AUDIT_END);
+	add_format(line, AUDIT_HASH "%s" AUDIT_END, ret_hash);
 }
