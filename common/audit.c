@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/audit.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/text.h"
@@ -68,33 +70,15 @@ void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX])
 	audit_hash_text(hash, ret);
 }
 
-/* At `*at`, which is moved behind it. */
-static char *put_str(char *at, const char *text, size_t size)
-{
-	memcpy(at, text, size);
-	return at + size;
-}
-
 /* Spaces in front of a number are JSON too, and keep all in its place. */
-static char *put_number(char *at, uint64_t number)
-{
-	struct text text = { .used = 0 };
-
-	text_add_number(&text, number);
-	memset(at, ' ', NUMBER_WIDTH - text.used);
-	return put_str(at + NUMBER_WIDTH - text.used, text.bytes, text.used);
-}
-
 void audit_head_write(const struct audit_head *head, char ret[AUDIT_HEAD_BYTES])
 {
-	char *at = put_str(ret, seq_key, sizeof(seq_key) - 1);
+	char text[AUDIT_HEAD_BYTES + 1];
 
-	at = put_number(at, head->seq);
-	at = put_str(at, size_key, sizeof(size_key) - 1);
-	at = put_number(at, head->size);
-	at = put_str(at, AUDIT_HASH, MIDDLE_SIZE);
-	at = put_str(at, head->hash, HASH_TEXT);
-	(void)put_str(at, AUDIT_END, END_SIZE);
+	(void)snprintf(text, sizeof(text), "%s%*" PRIu64 "%s%*" PRIu64 AUDIT_HASH "%s" AUDIT_END,
+		       seq_key, NUMBER_WIDTH, head->seq, size_key, NUMBER_WIDTH, head->size,
+		       head->hash);
+	memcpy(ret, text, AUDIT_HEAD_BYTES);
 }
 
 /* Digits, at least one; *at is moved behind them. */
