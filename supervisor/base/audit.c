@@ -213,10 +213,14 @@ static int await_answer(uint64_t number, uint64_t deadline_us)
 	return answered == number ? error : 0;
 }
 
-static void explain_error(int error, char detail[IPC_LIST_MAX])
+/* Return the error; if it is one, `detail` says why nothing could be recorded. */
+static int explain_error(int error, char detail[IPC_LIST_MAX])
 {
-	(void)snprintf(detail, IPC_LIST_MAX, "the audit log in %.600s cannot be written: %s",
-		       audit.path, why_lost(error));
+	if (error)
+		(void)snprintf(detail, IPC_LIST_MAX,
+			       "the audit log in %.600s cannot be written: %s", audit.path,
+			       why_lost(error));
+	return error;
 }
 
 /* Record what must not happen without a record; the operator can say otherwise. Ask once, and take
@@ -255,10 +259,7 @@ static int require_begin(enum audit_event event, const struct audit_field *field
 	}
 	if (ticket->state == AUDIT_TICKET_ASKED)
 		return -EINPROGRESS;
-	if (ticket->state == AUDIT_TICKET_REFUSED)
-		explain_error(error, detail);
-	else
-		error = 0;
+	error = ticket->state == AUDIT_TICKET_REFUSED ? explain_error(error, detail) : 0;
 	ticket->state = AUDIT_TICKET_NONE; /* the caller knows */
 	return error;
 }
@@ -311,10 +312,8 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 		audit.asked = !audit.is_optional;
 		error = record_start(audit.asked);
 	}
-	if (!error)
-		return;
-	explain_error(error, problem);
-	go_without(problem);
+	if (explain_error(error, problem))
+		go_without(problem);
 }
 
 void audit_await_start(void (*on_answer)(uint64_t number, int error))
@@ -329,17 +328,14 @@ void audit_await_start(void (*on_answer)(uint64_t number, int error))
 		error = await_answer(audit.asked, clock_now_us() + POLICY_ANSWER_US);
 	if (!error)
 		error = loop_add(&audit.watch, audit.channel.fd, on_ready, NULL);
-	if (!error)
-		return;
-	explain_error(error, problem);
-	go_without(problem);
+	if (explain_error(error, problem))
+		go_without(problem);
 }
 
 int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX])
 {
 	struct audit_ticket ticket;
 	uint8_t hash[SHA256_BYTES];
-	int error;
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(generation, number),
 		PLAN_FIELDS(plan, hash),
@@ -348,11 +344,9 @@ int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_
 	sha256(plan->bytes, plan->size, hash);
 	if (!audit.is_on)
 		return 0;
-	error = require_record(AUDIT_POLICY, fields, COUNT(fields), POLICY_WAIT_MS,
-			       POLICY_ANSWER_US, &ticket);
-	if (error)
-		explain_error(error, detail);
-	return error;
+	return explain_error(require_record(AUDIT_POLICY, fields, COUNT(fields), POLICY_WAIT_MS,
+					    POLICY_ANSWER_US, &ticket),
+			     detail);
 }
 
 void audit_client(const struct frontend *frontend)
