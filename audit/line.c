@@ -49,6 +49,22 @@ static void add_hash(struct audit_line *line, const char *key, const uint8_t *ha
 	add_format(line, ",\"%s\":\"%s\"", key, text);
 }
 
+/* Add the arguments as a list of strings. A byte that is not plain becomes \u00 and two digits: no
+ * byte is lost, and none is more than a part of its argument. */
+static void add_command(struct audit_line *line, const char *key, const uint8_t *argv, size_t size)
+{
+	add_format(line, ",\"%s\":[\"", key);
+	for (size_t i = 0; i < size; i++) {
+		if (is_plain(argv[i]))
+			add_format(line, "%c", argv[i]);
+		else if (argv[i] != '\0')
+			add_format(line, "\\u%04x", argv[i]);
+		else if (i + 1 < size)
+			add_format(line, "\",\"");
+	}
+	add_format(line, "\"]");
+}
+
 /* Return the size of the field's text. */
 static size_t add_field(struct audit_line *line, const struct ipc_audit_field *field,
 			const uint8_t *text)
@@ -61,6 +77,8 @@ static size_t add_field(struct audit_line *line, const struct ipc_audit_field *f
 	}
 	if (field->kind == AUDIT_KIND_SHA256)
 		add_hash(line, key, text);
+	else if (field->kind == AUDIT_KIND_COMMAND)
+		add_command(line, key, text, field->value);
 	else
 		add_text(line, key, text, field->value);
 	return field->value;

@@ -18,9 +18,17 @@ const char *audit_key_name(enum audit_key key)
 }
 
 static void add_bytes(struct ipc_audit_record *record, struct ipc_audit_field *field,
-		      const void *bytes, size_t size)
+		      const struct audit_field *from)
 {
-	memcpy(record->texts + record->texts_size, bytes, size);
+	size_t size = from->number;
+
+	if (from->kind == AUDIT_KIND_TEXT)
+		size = strnlen(from->bytes, IPC_AUDIT_TEXT_MAX);
+	else if (size > IPC_AUDIT_COMMAND_MAX)
+		size = IPC_AUDIT_COMMAND_MAX;
+	if (size > sizeof(record->texts) - record->texts_size)
+		abort();
+	memcpy(record->texts + record->texts_size, from->bytes, size);
 	record->texts_size += (uint32_t)size;
 	field->value = size;
 }
@@ -41,11 +49,8 @@ void audit_record_make(struct ipc_audit_record *ret, enum audit_event event,
 		if (ret->field_count++ == IPC_AUDIT_FIELDS_MAX)
 			abort();
 		*field = (struct ipc_audit_field){ from->key, from->kind, from->number };
-		if (from->kind == AUDIT_KIND_TEXT)
-			add_bytes(ret, field, from->bytes,
-				  strnlen(from->bytes, IPC_AUDIT_TEXT_MAX));
-		else if (from->kind == AUDIT_KIND_SHA256)
-			add_bytes(ret, field, from->bytes, SHA256_BYTES);
+		if (from->kind != AUDIT_KIND_NUMBER)
+			add_bytes(ret, field, from);
 	}
 }
 
@@ -54,19 +59,24 @@ static bool is_field_right(const struct ipc_audit_field *field)
 	return field->key > AUDIT_KEY_NONE && field->key < AUDIT_KEY_COUNT &&
 	       field->kind >= AUDIT_KIND_NUMBER && field->kind < AUDIT_KIND_COUNT &&
 	       (field->kind != AUDIT_KIND_TEXT || field->value <= IPC_AUDIT_TEXT_MAX) &&
+	       (field->kind != AUDIT_KIND_COMMAND || field->value <= IPC_AUDIT_COMMAND_MAX) &&
 	       (field->kind != AUDIT_KIND_SHA256 || field->value == SHA256_BYTES);
 }
 
 bool audit_record_is_right(const struct ipc_audit_record *record)
 {
-	uint64_t size = 0;
+	uint64_t size = 0, written = 0;
 
 	if (record->event >= AUDIT_EVENT_COUNT || record->field_count > IPC_AUDIT_FIELDS_MAX)
 		return false;
 	for (uint32_t i = 0; i < record->field_count; i++) {
-		if (!is_field_right(&record->fields[i]))
+		const struct ipc_audit_field *field = &record->fields[i];
+		const uint64_t bytes = field->kind == AUDIT_KIND_NUMBER ? 0 : field->value;
+
+		if (!is_field_right(field))
 			return false;
-		size += record->fields[i].kind == AUDIT_KIND_NUMBER ? 0 : record->fields[i].value;
+		size += bytes;
+		written += field->kind == AUDIT_KIND_COMMAND ? IPC_AUDIT_ESCAPE_MAX * bytes : bytes;
 	}
-	return size == record->texts_size;
+	return size == record->texts_size && written <= IPC_AUDIT_TEXTS_MAX;
 }

@@ -3,7 +3,8 @@
  * The history of a persistent sandbox, for its user: a note for each execution that began, in two
  * files of the sandbox's directory on the host, where no workload can reach them. msp-store writes
  * them, `msp logs` reads them, and they go with the sandbox. A note has the words of the command,
- * which the audit log never has, and no environment; how an execution ended is in the audit log.
+ * which the audit log has only where the operator wants it, and no environment; how an execution
+ * ended is in the audit log.
  */
 #ifndef COMMON_HISTORY_H
 #define COMMON_HISTORY_H

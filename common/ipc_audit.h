@@ -16,13 +16,18 @@ struct ipc_audit_start {
 	char path[IPC_PATH_MAX]; /* the directory's, for messages */
 };
 
-/* One field: a number, or a text or SHA-256 of `value` bytes, which lies in the record's texts
- * behind those of the fields before it. */
+/* One field: a number, or a text, SHA-256 or command of `value` bytes, which lies in the record's
+ * texts behind those of the fields before it. */
 struct ipc_audit_field {
 	uint32_t key;  /* enum audit_key */
 	uint32_t kind; /* enum audit_kind */
 	uint64_t value;
 };
+
+/* Longest command: as much as the history of a sandbox keeps. In the line of its record a byte of
+ * it has up to IPC_AUDIT_ESCAPE_MAX. */
+#define IPC_AUDIT_COMMAND_MAX 480
+#define IPC_AUDIT_ESCAPE_MAX 6
 
 #define IPC_AUDIT_ANY_CPU UINT32_MAX
 

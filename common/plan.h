@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 6U
+#define PLAN_VERSION 7U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -50,7 +50,7 @@ struct plan_header {
 	uint32_t limits_fallback;             /* 1: LIMITS_FALLBACK is accepted */
 	uint32_t audit_optional;              /* 1: what cannot be audited may run */
 	uint32_t sandboxes_max;               /* that last, of the user; at most SANDBOXES_MAX */
-	uint32_t reserved;
+	uint32_t audit_text;                  /* 1: the audit log has the words of commands */
 	uint64_t sandboxes_bytes; /* that all of them may take on disk; of both, 0 is none */
 };
 

@@ -414,6 +414,7 @@ static void put_settings(struct writer *writer, const struct policy_settings *se
 	header->unprotect = put_list(writer, &settings->unprotect, NULL, &header->unprotect_size);
 	header->limits_fallback = settings->accepts_fallback ? 1 : 0;
 	header->audit_optional = settings->is_audit_optional ? 1 : 0;
+	header->audit_text = settings->has_audit_text ? 1 : 0;
 	header->sandboxes_max = settings->sandboxes_max;
 	header->sandboxes_bytes = settings->sandboxes_bytes;
 }

@@ -228,6 +228,18 @@ bool places_have(const struct places *places, const char *path)
 	return find_place(places, path) != NULL;
 }
 
+bool places_have_keys(const struct places *places, const char *path)
+{
+	const size_t length = strlen(path);
+
+	for (uint32_t i = 0; i < places->count; i++) {
+		if (strncmp(places->items[i].path, path, length) == 0 &&
+		    places->items[i].path[length] == '.')
+			return true;
+	}
+	return false;
+}
+
 uint32_t places_line(const struct places *places, const char *path)
 {
 	char *outer = memory_text(path, strlen(path));

@@ -41,6 +41,9 @@ int places_read(const char *file, const char *text, size_t size, struct places *
 /* Return whether the text has the path. */
 bool places_have(const struct places *places, const char *path);
 
+/* Return whether the path has keys of its own. */
+bool places_have_keys(const struct places *places, const char *path);
+
 /* Return the line of a path, or of the nearest enclosing path; 1 for the whole file. */
 uint32_t places_line(const struct places *places, const char *path);
 

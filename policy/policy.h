@@ -24,6 +24,7 @@ struct policy_settings {
 	uint32_t landlock_abi; /* the least of every profile; 0: each decides */
 	bool accepts_fallback;
 	bool is_audit_optional;
+	bool has_audit_text;    /* the audit log has the words of commands */
 	uint32_t sandboxes_max; /* from here: limits of all persistent sandboxes; 0: none */
 	uint64_t sandboxes_bytes;
 };

@@ -46,23 +46,32 @@ static int read_word(const struct source *source, const char *key, const char *s
 			   words[0], words[1]);
 }
 
-static int read_words(const struct source *source, struct policy_settings *ret,
-		      struct policy_error *error)
+static int read_limits(const struct source *source, struct policy_settings *ret,
+		       struct policy_error *error)
 {
 	static const char *const limits[2] = { "required", "fallback" };
-	static const char *const audit[2] = { "required", "optional" };
-	const struct source_config *said = source->config;
-	const int fallback = read_word(source, "limits", said->limits, limits, error);
-	int optional;
+	const int fallback = read_word(source, "limits", source->config->limits, limits, error);
 
-	if (fallback < 0)
-		return -1;
-	optional = read_word(source, "audit", said->audit, audit, error);
-	if (optional < 0)
-		return -1;
 	ret->accepts_fallback = fallback == 1;
+	return fallback < 0 ? -1 : 0;
+}
+
+static int read_audit(const struct source *source, struct policy_settings *ret,
+		      struct policy_error *error)
+{
+	static const char *const records[2] = { "required", "optional" };
+	static const char *const commands[2] = { "digest", "text" };
+	const struct source_audit *keys = source->config->audit_keys;
+	const int optional =
+		keys != NULL ? read_word(source, "audit.records", keys->records, records, error)
+			     : read_word(source, "audit", source->config->audit, records, error);
+	const int text = optional >= 0 && keys != NULL ? read_word(source, "audit.commands",
+								   keys->commands, commands, error)
+						       : 0;
+
 	ret->is_audit_optional = optional == 1;
-	return 0;
+	ret->has_audit_text = text == 1;
+	return optional < 0 || text < 0 ? -1 : 0;
 }
 
 /* Read a list of paths. An empty list would mean "none", which the plan cannot express. */
@@ -163,7 +172,8 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 	};
 
 	if (read_account(source, &settings, error) != 0 ||
-	    read_words(source, &settings, error) != 0 ||
+	    read_limits(source, &settings, error) != 0 ||
+	    read_audit(source, &settings, error) != 0 ||
 	    read_paths(source, "workspaces", &settings.workspaces, error) != 0 ||
 	    read_paths(source, "protect", &settings.protect, error) != 0 ||
 	    read_paths(source, "unprotect", &settings.unprotect, error) != 0 ||

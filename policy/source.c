@@ -126,24 +126,42 @@ static const struct cyaml_schema_field machine_fields[] = {
 	ONE(source_requirements, landlock), CYAML_FIELD_END
 };
 
-static const struct cyaml_schema_field config_fields[] = {
-	ONE(source_config, default_profile),
-	ONE(source_config, run_as),
-	ONE(source_config, limits),
-	ONE(source_config, audit),
-	MANY(source_config, workspaces, &string_entry, STRINGS_MAX),
-	MANY(source_config, protect, &string_entry, STRINGS_MAX),
-	MANY(source_config, unprotect, &string_entry, STRINGS_MAX),
-	KEYS(source_config, sandboxes, sandboxes_fields),
-	KEYS(source_config, requirements, machine_fields),
-	MANY(source_config, profiles, &profile_entry, PLAN_PROFILES_MAX),
-	CYAML_FIELD_END
+static const struct cyaml_schema_field audit_fields[] = {
+	ONE(source_audit, records), ONE(source_audit, commands), CYAML_FIELD_END
 };
-static const struct cyaml_schema_value config_schema = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct source_config, config_fields)
+
+/* `audit` has one value or keys of its own, and a schema has one shape for a key. */
+#define CONFIG_FIELDS(audit_field)                                                                 \
+	ONE(source_config, default_profile),                                                       \
+	ONE(source_config, run_as),                                                                \
+	ONE(source_config, limits),                                                                \
+	audit_field,                                                                               \
+	MANY(source_config, workspaces, &string_entry, STRINGS_MAX),                               \
+	MANY(source_config, protect, &string_entry, STRINGS_MAX),                                  \
+	MANY(source_config, unprotect, &string_entry, STRINGS_MAX),                                \
+	KEYS(source_config, sandboxes, sandboxes_fields),                                          \
+	KEYS(source_config, requirements, machine_fields),                                         \
+	MANY(source_config, profiles, &profile_entry, PLAN_PROFILES_MAX),                          \
+	CYAML_FIELD_END
+
+static const struct cyaml_schema_field config_fields[] = {
+	CONFIG_FIELDS(ONE(source_config, audit))
+};
+static const struct cyaml_schema_field config_fields_with_keys[] = {
+	CONFIG_FIELDS(CYAML_FIELD_MAPPING_PTR("audit", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+					      struct source_config, audit_keys, audit_fields))
+};
+static const struct cyaml_schema_value config_schemas[] = {
+	{ CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct source_config, config_fields) },
+	{ CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct source_config, config_fields_with_keys) },
 };
 
 /* clang-format on */
+
+static const struct cyaml_schema_value *schema_of(const struct source *source)
+{
+	return &config_schemas[source->has_audit_keys];
+}
 
 /* The log of libcyaml for one mistake: its text, then the path to it from the inside out. */
 struct complaint {
@@ -210,6 +228,8 @@ static const struct cyaml_schema_field *fields_at(const char *path)
 	}
 	if (strcmp(path, "sandboxes") == 0)
 		return sandboxes_fields;
+	if (strcmp(path, "audit") == 0)
+		return audit_fields;
 	if (strcmp(path, "requirements") == 0)
 		return machine_fields;
 	return *path != '\0' ? profile_fields : config_fields;
@@ -307,7 +327,8 @@ static int load_config(struct source *source, const char *text, size_t size,
 	cyaml_data_t *data = NULL;
 	int result = 0;
 
-	if (cyaml_load_data((const uint8_t *)text, size, &config, &config_schema, &data, NULL) !=
+	source->has_audit_keys = places_have_keys(&source->places, "audit");
+	if (cyaml_load_data((const uint8_t *)text, size, &config, schema_of(source), &data, NULL) !=
 	    CYAML_OK)
 		result = fail_as_told(source, error, &complaint);
 	buffer_done(&complaint.path);
@@ -375,7 +396,7 @@ struct source *source_free(struct source *source)
 
 	if (source == NULL)
 		return NULL;
-	(void)cyaml_free(&config, &config_schema, source->config, 0);
+	(void)cyaml_free(&config, schema_of(source), source->config, 0);
 	places_done(&source->places);
 	free(source->file);
 	free(source);

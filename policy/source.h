@@ -62,6 +62,11 @@ struct source_sandboxes {
 	char *most, *disk;
 };
 
+/* The audit log's settings, where they are more than one word. */
+struct source_audit {
+	char *records, *commands;
+};
+
 struct source_profile {
 	char *name, *extends, *description, *hostname, *cwd, *network;
 	char **shell;
@@ -77,7 +82,9 @@ struct source_profile {
 };
 
 struct source_config {
-	char *default_profile, *run_as, *limits, *audit;
+	char *default_profile, *run_as, *limits;
+	char *audit; /* one word, or else NULL, and the keys in `audit_keys` */
+	struct source_audit *audit_keys;
 	char **workspaces;
 	char **protect;
 	char **unprotect;
@@ -96,6 +103,7 @@ struct origin {
 struct source {
 	char *file; /* its name, for messages */
 	struct places places;
+	bool has_audit_keys;
 	struct source_config *config;
 };
 

@@ -13,8 +13,13 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "show/format.h"
+#include "show/words.h"
 
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+/* The beginning of a byte's escape in a list, and the size of all of it. */
+#define ESCAPE "\\u00"
+#define ESCAPE_SIZE 6
 
 /* Writers need the lock for microseconds. One that keeps it does not stop who only reads. */
 #define LOCK_STEP_NS 1000000
@@ -212,6 +217,61 @@ static bool take_number(const char *line, size_t size, size_t *at, const char **
 	return *ret_size > 0 && *ret_size <= 20;
 }
 
+/* Return the value of a hexadecimal digit as the writer puts it, or -1. */
+static int digit_of(char digit)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = digit ? strchr(digits, digit) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* Read the byte of an escape, \u00XX, at the beginning of `size` bytes; -1: there is none. */
+static int read_escape(const char *text, size_t size)
+{
+	if (size < ESCAPE_SIZE || memcmp(text, ESCAPE, sizeof(ESCAPE) - 1) != 0 ||
+	    digit_of(text[4]) < 0 || digit_of(text[5]) < 0)
+		return -1;
+	return 16 * digit_of(text[4]) + digit_of(text[5]);
+}
+
+/* A string with escapes at *at, which is moved behind it. No byte of it is NUL. */
+static bool skip_escaped(const char *line, size_t size, size_t *at)
+{
+	size_t end = *at + 1;
+
+	if (*at >= size || line[*at] != '"')
+		return false;
+	while (end < size && line[end] != '"') {
+		const bool is_escape = line[end] == '\\';
+
+		if (is_escape ? read_escape(line + end, size - end) <= 0
+			      : line[end] < ' ' || line[end] > '~')
+			return false;
+		end += is_escape ? ESCAPE_SIZE : 1;
+	}
+	*at = end + 1;
+	return end < size;
+}
+
+/* A list of strings without its brackets at *at, which is moved behind it. */
+static bool take_list(const char *line, size_t size, size_t *at, const char **ret, size_t *ret_size)
+{
+	size_t end = *at;
+
+	do {
+		end++;
+		if (!skip_escaped(line, size, &end))
+			return false;
+	} while (end < size && line[end] == ',');
+	if (end >= size || line[end] != ']')
+		return false;
+	*ret = line + *at + 1;
+	*ret_size = end - *at - 1;
+	*at = end + 1;
+	return true;
+}
+
 int audit_value_next(const char *line, size_t size, size_t *at, struct audit_value *ret)
 {
 	static const char end[] = "}\n";
@@ -225,8 +285,11 @@ int audit_value_next(const char *line, size_t size, size_t *at, struct audit_val
 	    line[*at] != ':')
 		return -1;
 	*at += 1;
-	ret->is_text = *at < size && line[*at] == '"';
-	return (ret->is_text ? take_string : take_number)(line, size, at, &ret->value, &ret->size)
+	ret->is_list = *at < size && line[*at] == '[';
+	ret->is_text = ret->is_list || (*at < size && line[*at] == '"');
+	return (ret->is_list   ? take_list
+		: ret->is_text ? take_string
+			       : take_number)(line, size, at, &ret->value, &ret->size)
 		       ? 1
 		       : -1;
 }
@@ -257,6 +320,26 @@ bool audit_value_is(const struct audit_value *value, const char *text)
 	       memcmp(value->value, text, value->size) == 0;
 }
 
+size_t audit_value_words(const struct audit_value *value, char ret[AUDIT_LINE_MAX])
+{
+	bool is_inside = false;
+	size_t used = 0;
+
+	for (size_t at = 0; at < value->size; at++) {
+		const int byte = read_escape(value->value + at, value->size - at);
+
+		if (value->value[at] == '"') {
+			if (is_inside)
+				ret[used++] = '\0';
+			is_inside = !is_inside;
+		} else if (is_inside) {
+			ret[used++] = byte >= 0 ? (char)byte : value->value[at];
+			at += byte >= 0 ? ESCAPE_SIZE - 1 : 0;
+		}
+	}
+	return used;
+}
+
 bool audit_is_record(const char *line, size_t size)
 {
 	/* The first fields of every record, by position. */
@@ -270,7 +353,8 @@ bool audit_is_record(const char *line, size_t size)
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
 		if (audit_value_next(line, size, &at, &value) != 1 ||
-		    value.is_text != first[i].is_text || value.key_size != strlen(first[i].key) ||
+		    value.is_text != first[i].is_text || value.is_list ||
+		    value.key_size != strlen(first[i].key) ||
 		    memcmp(value.key, first[i].key, value.key_size) != 0)
 			return false;
 	}
@@ -298,8 +382,15 @@ const char *audit_time(uint64_t time_us, unsigned int digits, char text[AUDIT_TI
 
 static void print_value(const struct audit_value *value)
 {
+	static char words[AUDIT_LINE_MAX];
 	const bool has_space = memchr(value->value, ' ', value->size) || value->size == 0;
 
+	if (value->is_list) {
+		(void)printf(" %.*s=[", (int)value->key_size, value->key);
+		words_print(words, audit_value_words(value, words));
+		(void)putchar(']');
+		return;
+	}
 	(void)printf(has_space ? " %.*s=\"%.*s\"" : " %.*s=%.*s", (int)value->key_size, value->key,
 		     (int)value->size, value->value);
 }

@@ -55,13 +55,15 @@ void audit_reader_init(struct audit_reader *reader, int fd, uint64_t left);
  * record in pieces. 1; 0 at the end; -errno. */
 int audit_reader_next(struct audit_reader *reader, const char **ret_line, size_t *ret_size);
 
-/* A field of a record: no text in it needs to be unescaped, or could harm a terminal. */
+/* A field of a record: no text in it needs to be unescaped, or could harm a terminal. The strings
+ * of a list are escaped. */
 struct audit_value {
 	const char *key;
 	size_t key_size;
 	const char *value;
 	size_t size;
-	bool is_text;
+	bool is_text; /* also of a list */
+	bool is_list; /* strings in their quotes, with commas in between */
 };
 
 /* The next field of a line, *at being 0 at first. 1; 0 behind the last one; -1: not our form. */
@@ -71,6 +73,9 @@ int audit_value_next(const char *line, size_t size, size_t *at, struct audit_val
 bool audit_value_find(const char *line, size_t size, const char *key, struct audit_value *ret);
 uint64_t audit_value_number(const struct audit_value *value);
 bool audit_value_is(const struct audit_value *value, const char *text);
+
+/* Take the strings of a list out of their quotes, with a NUL after each, and return their size. */
+size_t audit_value_words(const struct audit_value *value, char ret[AUDIT_LINE_MAX]);
 
 /* Is the line of the form of a record, all of it? */
 bool audit_is_record(const char *line, size_t size);

@@ -12,6 +12,7 @@
 #include "frontend/json_write.h"
 #include "show/format.h"
 #include "show/quote.h"
+#include "show/words.h"
 
 /* Notes of both files: writers may exceed the limit by one each. */
 #define NOTES_MAX (2 * (HISTORY_BYTES / sizeof(struct history_note) + SANDBOX_EXECUTIONS_MAX))
@@ -105,31 +106,6 @@ const struct history_note *sandbox_history_find(uint64_t pid, uint64_t execution
 	return find_note(pid, execution, time_us);
 }
 
-/* Print a word as a shell would take it: in single quotes where it needs them. */
-static void print_word(const char *word, size_t size)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_-+=./:,@%";
-	bool is_plain = size > 0;
-
-	for (size_t i = 0; i < size; i++)
-		is_plain = is_plain && memchr(plain, word[i], sizeof(plain) - 1);
-	if (!is_plain)
-		(void)putchar('\'');
-	for (size_t at = 0, end; at < size; at = end) {
-		const char *quote = memchr(word + at, '\'', size - at);
-
-		end = quote ? (size_t)(quote - word) : size;
-		quote_print_text(word + at, end - at, true);
-		if (quote) {
-			(void)fputs("'\\''", stdout);
-			end++;
-		}
-	}
-	if (!is_plain)
-		(void)putchar('\'');
-}
-
 static void print_code(const char *code, size_t size)
 {
 	const char *end = memchr(code, '\n', size);
@@ -150,20 +126,11 @@ static size_t step_argument(const struct history_note *note, size_t at, size_t *
 void sandbox_history_print(const struct history_note *note)
 {
 	const char *text = (const char *)note->text;
-	size_t size;
 
-	if (note->code_size > 0) {
+	if (note->code_size > 0)
 		print_code(text + note->argv_size, note->code_size);
-		return;
-	}
-	for (size_t at = 0, next; at < note->argv_size; at = next) {
-		next = step_argument(note, at, &size);
-		if (at > 0)
-			(void)putchar(' ');
-		print_word(text + at, size);
-	}
-	if (text[note->argv_size - 1] != '\0')
-		(void)fputs(" ...", stdout);
+	else
+		words_print(text, note->argv_size);
 }
 
 static void put_string(struct buffer *out, const void *text, size_t size)

@@ -47,7 +47,8 @@ static const struct option_row rows[] = {
 
 static const char help[] =
 	"The supervisor records what it starts, refuses and ends, in files of the user\n"
-	"alone: sizes and hashes of what was asked for, never its text.\n"
+	"alone: sizes and hashes of what was asked for, and the words of commands only\n"
+	"where the operator's configuration says 'audit: {commands: text}'.\n"
 	"\n"
 	"  show    print the last records\n"
 	"  verify  check that no record was changed, removed, moved or put in; the exit\n"

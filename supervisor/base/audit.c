@@ -416,12 +416,18 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 	fields[count++] = AUDIT_NUMBER(timeout_ms, request->timeout_ms);
 	fields[count++] = AUDIT_NUMBER(tty, spawn->use_tty);
 	fields[count++] = sandbox_field(request->sandbox);
-	if (fields[count - 1].key)
+	if (fields[count - 1].key && code < 0)
 		fields[count++] = AUDIT_NUMBER(file_tool, request->is_file);
 	if (code >= 0) {
 		hash_code(code, &code_size, code_hash);
 		fields[count++] = AUDIT_NUMBER(code_bytes, code_size);
 		fields[count++] = AUDIT_SHA256(code_sha256, code_hash);
+	}
+	if (plan_header(&supervisor.plan)->audit_text) {
+		fields[count++] = AUDIT_COMMAND(command, spawn->argv, spawn->argv_size);
+		if (spawn->argv_size > IPC_AUDIT_COMMAND_MAX)
+			fields[count++] = AUDIT_NUMBER(command_missing,
+						       spawn->argv_size - IPC_AUDIT_COMMAND_MAX);
 	}
 	return require_begin(AUDIT_EXECUTION_BEGIN, fields, count, ticket, detail);
 }

@@ -3,10 +3,11 @@
  * The audit log: what happened here, in records that cannot be changed one by one without being
  * seen (common/audit.h). msp-audit writes them; this file says what is in each.
  *
- * What a record holds of a request are sizes and hashes: no argument, variable, code or output is
- * in it. An execution whose begin cannot be recorded does not begin, unless the operator's plan
- * says that it may: its request is deferred until msp-audit has answered. A record of what has
- * happened wants no answer: msp-audit keeps it until it can be written.
+ * What a record holds of a request are sizes and hashes: no variable, code or output is in it, and
+ * an argument only where the operator's plan wants the words of commands. An execution whose begin
+ * cannot be recorded does not begin, unless the operator's plan says that it may: its request is
+ * deferred until msp-audit has answered. A record of what has happened wants no answer: msp-audit
+ * keeps it until it can be written.
  */
 #ifndef SUPERVISOR_BASE_AUDIT_H
 #define SUPERVISOR_BASE_AUDIT_H

@@ -161,6 +161,93 @@ class Records(audit_log.Place):
                          (len(code), hashlib.sha256(code.encode()).hexdigest()))
 
 
+class Commands(audit_log.Place):
+    """`audit: {commands: text}`: the record of a begin has the command, and nothing else that was
+    said; `digest`, the default, has sizes and hashes."""
+
+    def configured(self, text):
+        path = os.path.join(self.place(), "config.yaml")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+            file.write(text)
+        return f"--config={path}"
+
+    def run_with(self, text, *words, options=()):
+        result = self.log.run(*words, options=[self.configured(text), *options])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.log.records("execution_begin")[-1]
+
+    def test_words_of_a_run(self):
+        words = ["sh", "-c", ": \"$1\"", "", f"say '{SECRET}'"]
+        begin = self.run_with("audit: {commands: digest}\n", *words)
+        self.assertNotIn("command", begin)
+        self.assertNotIn(SECRET.encode(), self.log.read())
+        begin = self.run_with("audit: {commands: text}\n", *words)
+        self.assertEqual(begin["command"], words)
+        self.assertNotIn("command_missing", begin)
+        self.assertEqual(begin["argv_sha256"],
+                         hashlib.sha256(("\0".join(words) + "\0").encode()).hexdigest())
+        self.assert_whole()
+        shown = self.log.audit("show").stdout
+        self.assertIn(" command=[sh -c ': \"$1\"' '' 'say '\\''" + SECRET + "'\\''']\n", shown)
+
+    def test_a_long_command_is_cut(self):
+        """So that its record fits into a line, whatever its bytes are."""
+        for byte in ("x", "\n", "\u00e4"):
+            with self.subTest(byte=byte):
+                last = byte * 40000
+                begin = self.run_with("audit: {commands: text}\n", "true", last)
+                kept = "\0".join(begin["command"]).encode("latin-1")
+                self.assertEqual(len(kept) + begin["command_missing"], begin["argv_bytes"])
+                self.assertEqual(kept, f"true\0{last}\0".encode()[:480])
+        self.assertLess(max(len(line) for line in self.log.lines()), 4096)
+        self.assertIn(b"\\u000a\\u000a", self.log.read())
+        self.assert_whole()
+
+    def test_any_byte_of_an_argument(self):
+        """Each but NUL comes back, and none of them is another field, line or escape."""
+        every = bytes(range(1, 256))
+        told = b'","sandbox":"other"],"execution":77,"x":["\n{"seq":1}'
+        begin = self.run_with("audit: {commands: text}\n", "true", every, told)
+        self.assertEqual([word.encode("latin-1") for word in begin["command"]],
+                         [b"true", every, told])
+        self.assertEqual((begin["execution"], begin.get("sandbox")), (1, None))
+        for line in self.log.lines():
+            self.assertRegex(line, rb"\A[ -~]+\n\Z")
+        self.assert_whole()
+        shown = self.log.audit("show").stdout
+        self.assertNotRegex(shown, "[\x00-\x08\x0b-\x1f\x7f]")
+
+    def test_what_else_was_said_is_not_in_it(self):
+        """Neither a variable nor code, nor input or output."""
+        option = self.configured("audit: {commands: text}\n")
+        result = self.log.run("sh", "-c", "cat; echo $A", options=[option, f"--env=A={SECRET}"],
+                              input=SECRET)
+        self.assertIn(SECRET, result.stdout)
+        with support.Server(option, env=self.log.environment()) as server:
+            server.initialize()
+            code = f"print('{SECRET}')"
+            self.assertIn(SECRET, support.text_of(server.call("run_code", language="python",
+                                                              code=code)))
+            server.call("run_command", command="echo $B", env={"B": SECRET})
+        run, code_run, called = self.log.records("execution_begin")
+        self.assertEqual(run["command"], ["sh", "-c", "cat; echo $A"])
+        self.assertIn("python", code_run["command"][0])
+        self.assertEqual(code_run["code_bytes"], len(code))
+        self.assertEqual(called["command"][-1], "echo $B")
+        self.assertNotIn(SECRET.encode(), self.log.read())
+        self.assert_whole()
+
+    def test_in_a_persistent_sandbox(self):
+        option = self.configured("audit: {commands: text}\n")
+        self.assertEqual(self.log.msp("create", "--name=one", option).returncode, 0)
+        result = self.log.msp("exec", *LIMITS, option, "one", "--", "echo", "a b")
+        self.assertEqual((result.returncode, result.stdout), (0, "a b\n"), result.stderr)
+        begin, = self.log.records("execution_begin")
+        self.assertEqual((begin["command"], begin["file_tool"]), (["echo", "a b"], 0))
+        self.assertIn("echo 'a b'", self.log.msp("logs", "one").stdout)
+        self.assert_whole()
+
+
 class Service(service.Folder):
     def test_its_clients(self):
         log = audit_log.Log(self.folder)

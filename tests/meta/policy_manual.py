@@ -16,8 +16,9 @@ UNKNOWN = "no-such-key"
 # Where a key that does not exist is put, and what the page calls the place: section, list in it.
 PLACES = {
     "%s: 1": ("Top-level keys", 0),
-    "sandboxes: {%s: 1}": ("Top-level keys", 1),
-    "requirements: {%s: 1}": ("Top-level keys", 2),
+    "audit: {%s: 1}": ("Top-level keys", 1),
+    "sandboxes: {%s: 1}": ("Top-level keys", 2),
+    "requirements: {%s: 1}": ("Top-level keys", 3),
     "profiles: [{%s: 1}]": ("Profiles", 0),
     "profiles: [{files: [{%s: 1}]}]": ("Files", 1),
     "profiles: [{landlock: [{%s: 1}]}]": ("Landlock", 0),
@@ -30,7 +31,9 @@ PLACES = {
 # Keys whose values are words of a list, with one that is not among them.
 WORDS = {
     "limits: x": ("Top-level keys", 0, "limits"),
-    "audit: x": ("Top-level keys", 0, "audit"),
+    "audit: x": ("Top-level keys", 1, "records"),
+    "audit: {records: x}": ("Top-level keys", 1, "records"),
+    "audit: {commands: x}": ("Top-level keys", 1, "commands"),
     "profiles: [{name: a, extends: default, network: x}]": ("Profiles", 0, "network"),
     "profiles: [{name: a, extends: default, files: [{at: /a, kind: bind, access: x}]}]":
         ("Files", 1, "access"),
@@ -45,7 +48,7 @@ WORDS = {
 NUMBERS = {
     "profiles: [{name: a, extends: default, limits: {%s: %s}}]": ("Limits", 0),
     "profiles: [{name: a, extends: default, lasting: {%s: %s}}]": ("Persistent sandboxes", 0),
-    "sandboxes: {%s: %s}": ("Top-level keys", 1),
+    "sandboxes: {%s: %s}": ("Top-level keys", 2),
 }
 UNITS = {"a size": "Size", "a time": "Time", "whole seconds": "Whole seconds",
          "a whole number": "Number", "a span": "Span", "an amount": "Amount"}

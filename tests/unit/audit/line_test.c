@@ -66,6 +66,61 @@ Test(audit, the_longest_line_fits)
 	cr_expect_leq(line.used, sizeof(line.bytes));
 }
 
+Test(audit, a_command_is_a_list_of_its_arguments)
+{
+	static const char argv[] = "sh\0-c\0echo \"a\\\",\"b\n\x1b\xc3\xa4\x7f\0";
+	const struct audit_field field = AUDIT_COMMAND(command, argv, sizeof(argv));
+
+	write_line(&field, 1);
+	cr_expect(strstr(line.bytes, "\"command\":[\"sh\",\"-c\",\"echo \\u0022a\\u005c\\u0022,"
+				     "\\u0022b\\u000a\\u001b\\u00c3\\u00a4\\u007f\",\"\"],"),
+		  "%.200s", line.bytes);
+}
+
+Test(audit, a_long_command_is_cut)
+{
+	static char argv[IPC_AUDIT_COMMAND_MAX + 100] = "x";
+	const struct audit_field field = AUDIT_COMMAND(command, argv, sizeof(argv));
+
+	memset(argv + 2, 'y', sizeof(argv) - 3);
+	write_line(&field, 1);
+	cr_expect(strstr(line.bytes, "\"command\":[\"x\",\"yyyy"), "%.200s", line.bytes);
+	cr_expect_eq(strspn(strchr(line.bytes, 'y'), "y"), IPC_AUDIT_COMMAND_MAX - 2UL);
+}
+
+/* Each field of the begin of an execution that can be beside a command, at its longest. */
+Test(audit, the_longest_command_fits)
+{
+	static char argv[IPC_AUDIT_COMMAND_MAX], name[IPC_NAME_MAX];
+	const uint8_t bytes[SHA256_BYTES] = { 1 };
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER(execution, UINT64_MAX),
+		AUDIT_NUMBER(frontend, UINT64_MAX),
+		AUDIT_NUMBER(request, UINT64_MAX),
+		AUDIT_TEXT(profile, name),
+		AUDIT_NUMBER(argv_count, UINT64_MAX),
+		AUDIT_NUMBER(argv_bytes, UINT64_MAX),
+		AUDIT_SHA256(argv_sha256, bytes),
+		AUDIT_NUMBER(environment_count, UINT64_MAX),
+		AUDIT_NUMBER(environment_bytes, UINT64_MAX),
+		AUDIT_NUMBER(timeout_ms, UINT64_MAX),
+		AUDIT_NUMBER(tty, UINT64_MAX),
+		AUDIT_TEXT(sandbox, "01234567890123456789012345"),
+		AUDIT_NUMBER(code_bytes, UINT64_MAX),
+		AUDIT_SHA256(code_sha256, bytes),
+		AUDIT_COMMAND(command, argv, sizeof(argv)),
+		AUDIT_NUMBER(command_missing, UINT64_MAX),
+	};
+	struct audit_link link;
+
+	memset(name, 'x', sizeof(name) - 1);
+	memset(argv, 0xff, sizeof(argv));
+	lost = UINT64_MAX;
+	write_line(fields, sizeof(fields) / sizeof(fields[0]));
+	cr_assert(audit_link_read(line.bytes, line.used, &link));
+	cr_expect(link.is_intact);
+}
+
 Test(audit, every_change_of_a_line_is_seen)
 {
 	const struct audit_field field = AUDIT_TEXT(reason, "text");
@@ -147,6 +202,23 @@ Test(audit, a_record_of_another_form_is_not_right)
 	record = good();
 	record.fields[1].value--;
 	record.texts_size--;
+	cr_expect_not(audit_record_is_right(&record));
+}
+
+Test(audit, a_command_that_leaves_no_room_is_not_right)
+{
+	static char argv[IPC_AUDIT_COMMAND_MAX], longest[IPC_AUDIT_TEXT_MAX + 1];
+	struct audit_field fields[] = { AUDIT_COMMAND(command, argv, sizeof(argv)),
+					AUDIT_TEXT(reason, longest), AUDIT_TEXT(reason, longest) };
+	static struct ipc_audit_record record;
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	audit_record_make(&record, AUDIT_LIMIT, fields, 2);
+	cr_expect(audit_record_is_right(&record));
+	record.fields[0].value++;
+	record.texts_size++;
+	cr_expect_not(audit_record_is_right(&record));
+	audit_record_make(&record, AUDIT_LIMIT, fields, 3);
 	cr_expect_not(audit_record_is_right(&record));
 }
 

@@ -54,6 +54,7 @@ Test(audit, records)
 {
 	cr_expect(is_record(HEAD TAIL));
 	cr_expect(is_record(HEAD ",\"n\":18446744073709551615,\"t\":\"\",\"u\":\"a b\"" TAIL));
+	cr_expect(is_record(HEAD ",\"c\":[\"\"],\"d\":[\"a\",\"\",\"],[\\u0022\\u00ff\"]" TAIL));
 }
 
 Test(audit, what_is_no_record)
@@ -68,6 +69,23 @@ Test(audit, what_is_no_record)
 		HEAD ",\"n\":" TAIL,
 		HEAD ",\"n\":123456789012345678901" TAIL,
 		HEAD ",\"n\":[1]" TAIL,
+		HEAD ",\"n\":[]" TAIL,
+		HEAD ",\"n\":[\"a\"" TAIL,
+		HEAD ",\"n\":[\"a\",]" TAIL,
+		HEAD ",\"n\":[\"a\" \"b\"]" TAIL,
+		HEAD ",\"n\":[\"a\",1]" TAIL,
+		HEAD ",\"n\":[[\"a\"]]" TAIL,
+		HEAD ",\"n\":[\"a]" TAIL,
+		HEAD ",\"n\":[\"\\\"\"]" TAIL,
+		HEAD ",\"n\":[\"\\u0000\"]" TAIL,
+		HEAD ",\"n\":[\"\\u00\"]" TAIL,
+		HEAD ",\"n\":[\"\\u01ff\"]" TAIL,
+		HEAD ",\"n\":[\"\\u00FF\"]" TAIL,
+		HEAD ",\"n\":[\"a\x1b\"]" TAIL,
+		HEAD ",\"n\":[\"\xc3\xa4\"]" TAIL,
+		HEAD ",\"n\":[\"",
+		HEAD ",\"n\":[",
+		HEAD ",\"n\":[\"\\u00",
 		HEAD ",\"n\":{\"a\":1}" TAIL,
 		HEAD ",\"n\":null" TAIL,
 		HEAD ",\"t\":\"a\\\"b\"" TAIL,
@@ -80,6 +98,7 @@ Test(audit, what_is_no_record)
 		" " HEAD TAIL,
 		"{\"seq\":1,\"pid\":2,\"time_us\":3,\"event\":\"stop\"" TAIL,
 		"{\"seq\":1,\"time_us\":2,\"pid\":3,\"event\":4" TAIL,
+		"{\"seq\":1,\"time_us\":2,\"pid\":3,\"event\":[\"stop\"]" TAIL,
 		"{\"seq\":\"1\",\"time_us\":2,\"pid\":3,\"event\":\"stop\"" TAIL,
 		HEAD ",\"hash\":\"" HASH_TEXT "\"" AUDIT_HASH HASH_TEXT AUDIT_END,
 		HEAD AUDIT_PREVIOUS
@@ -103,6 +122,23 @@ Test(audit, fields_by_key)
 	cr_expect(audit_value_is(&value, "pid"));
 	cr_expect_not(audit_value_is(&value, "pi"));
 	cr_expect_not(audit_value_find(line, strlen(line), "tt", &value));
+}
+
+Test(audit, words_of_a_command)
+{
+	static const char line[] =
+		HEAD ",\"c\":[\",a\",\"\",\"\\u0022,\\u0022\",\"\\u00e4\\u000ab\"]"
+		     ",\"n\":7" TAIL;
+	static const char expected[] = ",a\0\0\",\"\0\xe4\nb";
+	static char words[AUDIT_LINE_MAX];
+	struct audit_value value;
+
+	cr_assert(audit_value_find(line, strlen(line), "c", &value));
+	cr_expect(value.is_list && value.is_text);
+	cr_assert_eq(audit_value_words(&value, words), sizeof(expected));
+	cr_expect_eq(memcmp(words, expected, sizeof(expected)), 0);
+	cr_assert(audit_value_find(line, strlen(line), "n", &value));
+	cr_expect_not(value.is_list || value.is_text);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */

@@ -115,6 +115,31 @@ Test(config, what_is_said_of_all_profiles_is_in_the_plan)
 	unload(&loaded);
 }
 
+Test(config, the_audit_log_has_the_words_of_commands_where_the_file_says_so)
+{
+	static const struct {
+		const char *text;
+		uint32_t optional, words;
+	} cases[] = {
+		{ "audit: {commands: text}\n", 0, 1 },
+		{ "audit: {commands: digest}\n", 0, 0 },
+		{ "audit:\n  records: optional\n  commands: text\n", 1, 1 },
+		{ "audit: {records: optional}\n", 1, 0 },
+		{ "audit: {records: required}\n", 0, 0 },
+		{ "audit: optional\n", 1, 0 },
+		{ "limits: required\n", 0, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct loaded loaded = load(cases[i].text);
+		const struct plan_header *header = plan_header(&loaded.plan);
+
+		cr_expect_eq(header->audit_optional, cases[i].optional, "%s", cases[i].text);
+		cr_expect_eq(header->audit_text, cases[i].words, "%s", cases[i].text);
+		unload(&loaded);
+	}
+}
+
 Test(config, the_landlock_of_all_profiles_is_that_of_the_own_processes_too)
 {
 	struct loaded loaded =
@@ -214,6 +239,14 @@ static const struct {
 	{ "audit: required\naudit: required\n", "mine.yaml:2: audit: given twice" },
 	{ "audit: maybe\n", "mine.yaml:1: audit: \"maybe\" is not known; expected required or optional" },
 	{ "audit:\n", "mine.yaml:1: audit: \"\" is not known" },
+	{ "audit: []\n", "mine.yaml:1: audit: expected a value, not a list" },
+	{ "audit:\n  records: required\n  commands: full\n", "mine.yaml:3: audit.commands: \"full\" is not known; expected digest or text" },
+	{ "audit: {commands: [text]}\n", "mine.yaml:1: audit.commands: expected a value, not a list" },
+	{ "audit:\n  records: maybe\n", "mine.yaml:2: audit.records: \"maybe\" is not known; expected required or optional" },
+	{ "audit:\n  commands: text\n  output: text\n", "mine.yaml:3: audit.output: unknown key; expected one of: records, commands" },
+	{ "audit: {commands: text, commands: text}\n", "mine.yaml:1: audit.commands: given twice" },
+	{ "audit.commands: text\n", "mine.yaml:1: audit.commands: unknown key; expected one of: default_profile" },
+	{ EXTRA "audit: {commands: text}}]\n", "mine.yaml:1: profiles[0].audit: unknown key; expected one of: name" },
 	{ "limits: cgroup\n", "mine.yaml:1: limits: \"cgroup\" is not known; expected required or fallback" },
 	{ "limits: {memory: 1G}\n", "mine.yaml:1: limits: expected a value, not a set of keys" },
 	{ "run_as: root\n", "mine.yaml:1: run_as: \"root\" is no account" },

@@ -242,6 +242,27 @@ Test(audit_persistent, every_record_of_its_executions_names_it)
 	rig_end(&live);
 }
 
+/* The plan of a request says what its record has of the words. */
+Test(audit_persistent, a_plan_can_ask_for_the_words_of_commands)
+{
+	struct ipc_spawn_done done = { .status = 0 };
+	struct rig_sandbox live;
+	const char *record;
+
+	small_plan.header.audit_text = 1;
+	live = persistent_begin(&rig, 1, "one");
+	record = expect("execution_begin", "\"file_tool\":0,\"command\":[\"");
+	cr_expect_not(strstr(record, "command_missing"), "%s", record);
+	done.slot = live.slot;
+	finish(&live, &done);
+	(void)expect("execution_end", "\"verdict\":\"exited\"");
+	small_plan.header.audit_text = 0;
+	live = persistent_join(&rig, 2, "one", &live);
+	record = expect("execution_begin", "\"file_tool\":0");
+	cr_expect_not(strstr(record, "command"), "%s", record);
+	rig_end(&live);
+}
+
 static void send_changes(uint64_t request, uint32_t operation)
 {
 	const struct ipc_changes_start start = { .request = request,
