@@ -160,8 +160,8 @@ class Messages(Hostile):
                 self.breach(struct.pack("I", number) + b"\0" * 16)
 
     def test_messages_of_others(self):
-        """Rows that the frontend may not send, with bodies of a plausible size. Who may send which is
-        one table, which tests/unit/common/channel_test.c tries row by row."""
+        """Rows that the frontend may not send, with bodies of a plausible size. Who may send what
+        is one table, which tests/unit/common/channel_test.c tries row by row."""
         cases = [(name, size) for name in ipc.NAMES[1:] if name not in FRONTEND_ROWS
                  for size in (0, 4, 8, 12, 36, 48, 56)]
         for name, size in faults.sample(cases, 24):

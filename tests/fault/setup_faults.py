@@ -60,7 +60,7 @@ OTHER_ERRORS = {"clone3": "EAGAIN", "landlock_create_ruleset": "ENOSYS", "seccom
 
 
 def tried(errors, *case):
-    """The errors that such a case is tried with: an ordinary run takes one, which MSP_SEED chooses."""
+    """The errors that a case is tried with: an ordinary run takes one, which MSP_SEED chooses."""
     return errors if faults.IS_ALL else [random.Random(f"{faults.SEED} {case}").choice(errors)]
 
 

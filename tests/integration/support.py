@@ -282,8 +282,8 @@ def _listed(pid):
 
 
 def _children(pid, with_opener):
-    """A child that ends while the kernel lists them can hide the next, so two lists are alike. To look
-    through all of /proc instead takes milliseconds, and tests look often."""
+    """A child that ends while the kernel lists them can hide the next, so two lists are alike. To
+    look through all of /proc instead takes milliseconds, and tests look often."""
     found, before = _listed(pid), None
     while found != before:
         found, before = _listed(pid), found
@@ -326,8 +326,8 @@ def ready(pid):
 
 def descendants(pid, with_opener=False, with_ready=False):
     """Every process below `pid`; without the part of the launcher that stays and the writer of the
-    audit log, and without inits that a factory has ready, with the processes that wait in them: all these have nothing to do
-    with what is asked of the others."""
+    audit log, and without inits that a factory has ready, with the processes that wait in them: all
+    these have nothing to do with what is asked of the others."""
     return _below(pid, with_opener, lambda parent, child: not with_ready and
                   _is_child_init(parent) and _is_ready(child))
 
