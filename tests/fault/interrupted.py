@@ -23,7 +23,7 @@ import support
 
 INJECT = faults.tool("inject")
 HANG_S = 8
-MOST = 150  # cases of a kind in an ordinary run
+MOST = 60  # cases of a kind in an ordinary run
 FAILED = (64, 70, 78, 125)
 WORKLOAD = "workload"  # its own calls are its own affair; those before its exec are in setup_faults
 
