@@ -21,7 +21,7 @@ MEMORY_KIB = (64 + 32) * 1024  # what is kept of all outputs, and everything els
 OTHERS_S = 20  # another client's `true` takes at most this long
 END_S = 20
 FLOOD_BYTES = 10_000_000
-REQUESTS = 10_000
+REQUESTS = 4_000  # more than fits into pipes
 shared = {}
 
 
@@ -55,7 +55,7 @@ class Slow(unittest.TestCase):
             if not shared["bystander"].is_well():
                 self.wrong.append(start)
             self.longest = max(self.longest, time.monotonic() - start)
-            time.sleep(0.05)
+            time.sleep(0.2)
 
     def tearDown(self):
         self.watching = False
@@ -144,7 +144,7 @@ class Slow(unittest.TestCase):
         """More than run at once: each is executed or refused, none is lost."""
         process = self.start()
         broker = self.chain(process)
-        count = 1000
+        count = 300
         lines = b"".join(faults.call_line(number, command=f"echo {number}", yield_ms=support.YIELD_MS)
                          for number in range(count))
         writer = threading.Thread(target=lambda: (process.stdin.write(lines),
