@@ -18,7 +18,7 @@ import leftovers  # noqa: E402
 import support  # noqa: E402
 from cli_support import name_of  # noqa: E402
 
-KILLS = int(os.environ.get("MSP_KILLS", "240"))
+KILLS = int(os.environ.get("MSP_KILLS", "96"))
 # The promise is 0.2; a shared machine may be busy elsewhere, an emulated one is slow.
 LIMIT_S = 30
 # EMPTY_S of scope/main.c, and a little more.
