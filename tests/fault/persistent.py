@@ -22,9 +22,9 @@ import support
 from persistent_mount import Place
 
 LIMIT_S = 30
-SAMPLE = 8
+SAMPLE = 4  # pairs of boundary and victim in an ordinary run: each takes some ten starts of msp
 THREADS = 2 * (os.cpu_count() or 1)  # each waits for others most of the time
-RANDOM_KILLS = 12
+RANDOM_KILLS = 24 if faults.IS_ALL else 6
 HOOKED = os.path.join(faults.HOOKED, "msp")
 ROLES = ("launcher", "opener", "supervisor", "factory", "init", "layers", "workload")
 SYSEXITS = (0, 64, 70, 75, 125)
