@@ -25,7 +25,7 @@ from service import Service
 DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 SMALL = os.environ.get("MSP_TEST_SMALL")  # where this process has a small file system mounted
 MANY = 1000
-THREADS = 32
+THREADS = 8  # that want one sandbox
 ERRORS = (64, 70, 75, 78, 125)
 NO_SPACE = "No space left on device"
 LIST_S = 60  # of a thousand sandboxes
@@ -231,7 +231,7 @@ class Refused(Case):
                  for words in (["checkpoint", "box"], ["fork", "box"], ["create"],
                                ["exec", *support.limits(), "box", "--", "true"])]
         hits = 0
-        for call, number, error, words in faults.sample(cases, 15):
+        for call, number, error, words in faults.sample(cases, 8):
             with self.subTest(call=call, number=number, error=error, verb=words[0]):
                 result, report = self.injected(call, number, error, *words)
                 hits += report.startswith("hit")
@@ -249,7 +249,7 @@ class Refused(Case):
 
     def test_few_descriptors(self):
         errors = 0
-        for count in (*range(4, 40, 3), 64):
+        for count in (*range(4, 40, 5), 64):
             for words in (["exec", "box", "--", "true"], ["checkpoint", "box"]):
                 with self.subTest(count=count, verb=words[0]):
                     result = self.place.msp(*words, preexec_fn=lambda: resource.setrlimit(
