@@ -10,7 +10,7 @@
 
 /* Read the two sides that follow a request, merge them since the base that it names, and tell of
  * the result. `gits`: as many as there are sources of objects. 0; -EPROTO: the sides are not read;
- * another -errno, as of ancestor_find(). */
+ * another -errno, as of ancestor_find() or text_merge(). */
 int answer_merge(int requests, const int *gits, const struct objects *objects,
 		 const struct reader_ask *ask,
 		 int (*tell)(void *context, const struct reader_tell *what, const void *bytes),

@@ -19,12 +19,6 @@ static struct {
 	void (*result_free)(git_merge_file_result *result);
 } git;
 
-static bool find_functions(void)
-{
-	return git.result_free || (library_find("git_merge_file", &git.merge_file) &&
-				   library_find("git_merge_file_result_free", &git.result_free));
-}
-
 static git_merge_file_input input_of(const struct text *text)
 {
 	return (git_merge_file_input){ .version = GIT_MERGE_FILE_INPUT_VERSION,
@@ -44,10 +38,13 @@ int text_merge(const struct text *base, const struct text *host, const struct te
 							  GIT_MERGE_FILE_SIMPLIFY_ALNUM };
 	git_merge_file_result result = { 0 };
 
-	if (!find_functions())
+	if (!git.result_free && !(library_find("git_merge_file", &git.merge_file) &&
+				  library_find("git_merge_file_result_free", &git.result_free)))
 		return -ELIBBAD;
 	if (git.merge_file(&result, &ancestor, &ours, &theirs, &options) != 0)
 		return -ENOMEM;
+	if (!result.automergeable && result.len == 0) /* a conflict of texts has markers */
+		return -EBADMSG;
 	ret->bytes = malloc(result.len + 1);
 	ret->size = result.len;
 	ret->has_markers = !result.automergeable;

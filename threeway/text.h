@@ -21,8 +21,8 @@ struct text_merged {
 	bool has_markers; /* both sides changed the same lines, which stand between markers */
 };
 
-/* Merge the changes of both sides since their base. 0, -ENOMEM or -ELIBBAD; only after
- * library_load(). */
+/* Merge the changes of both sides since their base. 0; -EBADMSG: one of the three is binary for
+ * git, which merges none; -ENOMEM; -ELIBBAD. Only after library_load(). */
 int text_merge(const struct text *base, const struct text *host, const struct text *sandbox,
 	       struct text_merged *ret);
 

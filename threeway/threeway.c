@@ -99,6 +99,8 @@ static uint32_t ask_reader(const struct job *job, const struct difference *diffe
 	error = commits_ask_with(&ask, merge->sides, hear_merged, merge, NULL);
 	/* Without its reader the job does not see commits: commits_find() fails. */
 	commits_state()->is_lost |= commits_state()->requests < 0;
+	if (error == -EBADMSG)
+		return UNMERGED_BINARY;
 	return error || !merge->bytes ? UNMERGED_BASE : 0;
 }
 

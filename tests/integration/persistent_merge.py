@@ -196,12 +196,14 @@ class Refused(Case):
     def test_each_kind(self):
         large = "x" * (4 << 20) + "\n"
         files = {"binary": b"a\0b\n", "large": large, "deleted": LINES, "gone": LINES, "mode": LINES,
-                 "link": LINES, "Makefile": LINES, ".bashrc": LINES, "good": LINES}
+                 "link": LINES, "Makefile": LINES, ".bashrc": LINES, "good": LINES,
+                 "was-binary": b"a\0b\n"}
         self.begin(files)
         self.sh(self.box, "for name in large mode Makefile .bashrc good; do echo box >> $name; done;"
                 "printf 'a\\0b\\nbox\\n' > binary; rm deleted; echo box >> gone; chmod +x mode;"
-                "ln -sf good link; echo box > new")
+                "ln -sf good link; echo box > new; echo box > was-binary")
         self.put("binary", b"host\na\0b\n")
+        self.put("was-binary", "host\n")
         self.put("large", "host\n" + large)
         for name in ("deleted", "mode", "link", ".bashrc", "good"):
             self.put(name, "host\n" + LINES)
@@ -210,14 +212,14 @@ class Refused(Case):
         before = self.tree()
         done = msp("apply", self.box, "--conflict=merge", "--markers", "--held", code=1)
         self.assertEqual(self.tree(), before)
-        self.assertIn("8 changes cannot be merged", done.stderr)
+        self.assertIn("9 changes cannot be merged", done.stderr)
         self.assertIn("M  good  (merged with this machine's changes)", done.stdout)
         self.assertIn("4 MiB", done.stdout)
         self.assertEqual({path: record.get("unmerged") for path, record in
                           self.preview("--held").items()},
-                         {"binary": "binary", "large": "large", "deleted": "kind", "gone": "kind",
-                          "mode": "permissions", "link": "kind", ".bashrc": "held", "new": "no base",
-                          "good": None, "Makefile": None})
+                         {"binary": "binary", "was-binary": "binary", "large": "large",
+                          "deleted": "kind", "gone": "kind", "mode": "permissions", "link": "kind",
+                          ".bashrc": "held", "new": "no base", "good": None, "Makefile": None})
 
     def test_markers_alone(self):
         self.begin({"file": LINES})

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,4 +42,22 @@ Test(threeway_text, the_same_lines_are_between_markers)
 {
 	check("a\nb\n", "x\nb\n", "y\nb\n",
 	      "<<<<<<< this machine\nx\n=======\ny\n>>>>>>> sandbox\nb\n", true);
+}
+
+Test(threeway_text, a_binary_version_is_not_merged)
+{
+	static const struct text binary = { (const uint8_t *)"a\0b\n", 4 };
+	static const struct text texts[] = { { (const uint8_t *)"a\n", 2 },
+					     { (const uint8_t *)"", 0 } };
+	struct text_merged merged = { 0 };
+
+	cr_assert_eq(library_load(), 0);
+	for (size_t i = 0; i < 2; i++) {
+		const struct text *text = &texts[i];
+
+		cr_expect_eq(text_merge(&binary, text, text, &merged), -EBADMSG);
+		cr_expect_eq(text_merge(text, &binary, text, &merged), -EBADMSG);
+		cr_expect_eq(text_merge(text, text, &binary, &merged), -EBADMSG);
+	}
+	cr_expect_null(merged.bytes);
 }
