@@ -5,13 +5,15 @@
  * Runs COMMAND, traces it and everything it starts, and makes one system call fail: the
  * OCCURRENCE-th CALL (0: each) of process number ROLE, in the order in which they come to be. A
  * process that was made by the fifth or a later one, or that has executed something as the fifth,
- * is a workload and left alone. ROLE 0 only counts.
+ * is a workload and left alone. ROLE 0 only counts. ERRNO 0: the process is killed (SIGKILL) before
+ * the call does anything.
  *
  * REPORT is a file: "hit STATUS" when the call was made to fail, with how that process ended as
  * wait(2) gives it; or "ROLE CALL COUNT" lines. "allocation" is one of the hooked broker;
  * "real-time" and "monotonic" are looks at a clock, which do not fail: the other clock answers. The
  * exit code is COMMAND's. strace(1) can do the same for a call, but not for one process of a chain.
  */
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +28,8 @@
 #include "common/stage_hook.h"
 #include "tracer.h"
 
-#define ROLES 8
+#define ROLES 10
+#define SERVE_ROLES 8
 #define RUN_ROLES 5
 #define CALLS_END 512
 
@@ -174,6 +177,10 @@ static void on_entry(struct process *process, struct user_regs_struct *registers
 		jump(process, registers);
 		return;
 	}
+	if (wish.error == 0) {
+		was_hit = kill(process->pid, SIGKILL) == 0;
+		return;
+	}
 	/* A call that does nothing, and that every filter of ours lets through. */
 	registers->orig_rax = SYS_clock_gettime;
 	registers->rdi = NO_CLOCK;
@@ -246,7 +253,7 @@ int main(int argc, char **argv)
 		role_count = ROLES;
 	for (int i = 6; i < argc; i++) {
 		if (strcmp(argv[i], "serve") == 0)
-			role_count = ROLES;
+			role_count = SERVE_ROLES;
 	}
 	wish = (struct wish){ .role = strtol(argv[2], NULL, 10),
 			      .call = call_number(argv[3]),

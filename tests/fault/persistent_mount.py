@@ -53,9 +53,9 @@ class Place:
         return [entry["name"] for entry in found]
 
     def host(self):
-        """What the project has now."""
+        """What the project has now, a repository left out."""
         found = {}
-        for name in os.listdir(self.project):
+        for name in set(os.listdir(self.project)) - {".git"}:
             with open(os.path.join(self.project, name), encoding="ascii") as file:
                 found[name] = file.read().strip()
         return found
