@@ -3,6 +3,7 @@
 """Executions that outlive the call that started them, through the real server: what a client does
 with a handle, and what becomes of programs that one talks to."""
 import contextlib
+import os
 import re
 import time
 import unittest
@@ -10,6 +11,7 @@ import unittest
 import support
 
 MEMORY_KIB = 160 * 1024
+FLOOD_BYTES = 400_000_000  # more than twice as much
 HANDLE = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}-\d+\b")
 
 
@@ -302,9 +304,10 @@ class Handles(Case):
         self.read_until(handle, "got-USR1")
         self.assertIn("[cancelled", self.text("kill_execution", handle=handle, signal="KILL"))
 
-    def test_a_hundred_in_the_background(self):
-        handles = [self.start(f"sleep 3; echo number-{index}; sleep 0.2") for index in range(100)]
-        self.assertEqual(len(self.all_listed()), 100)
+    def test_many_in_the_background(self):
+        handles = [self.start(f"sleep 3; echo number-{index}; sleep 0.2") for index in range(60)]
+        self.assertIn("next_offset", self.listed(), "more than a page")
+        self.assertEqual(len(self.all_listed()), 60)
         for index, handle in enumerate(handles):
             self.assertIn(f"number-{index}\n", self.read_until(handle, "[exit 0"))
 
@@ -459,10 +462,10 @@ class Logs(Case):
         self.assertTrue("".join(pieces) == whole)
 
     def test_the_middle_of_too_much_is_gone(self):
-        result = self.call("run_command", command="seq 1 3000000", yield_ms=50000)
+        result = self.call("run_command", command="seq 1 2000000", yield_ms=50000)
         handle = result["_meta"]["msp/execution"]["handle"]
         total = result["_meta"]["msp/execution"]["stdout_bytes"]
-        whole = self.original(3000000)
+        whole = self.original(2000000)
         self.assertEqual(total, len(whole))
         text = self.text("read_output", handle=handle, offset=total // 2, wait_ms=0)
         match = re.match(r"\[bytes (\d+) to (\d+) of stdout are not kept: [^\]]*\]\n", text)
@@ -487,14 +490,14 @@ class Logs(Case):
         self.assertTrue(text.startswith("6789\n[stdout from 5 to before 9 of 9 bytes"), text)
 
     def test_a_flood_that_nobody_reads(self):
-        handle = self.start("yes | head -c 2000000000; echo; echo the-end; sleep 30")
+        handle = self.start(f"yes | head -c {FLOOD_BYTES}; echo; echo the-end; sleep 30")
         end = time.monotonic() + 120
         while "the-end" not in (text := self.text("read_output", handle=handle, wait_ms=50000)):
             self.assertLess(time.monotonic(), end)
             self.assertLess(len(text), 10500)
         self.assertLess(len(text), 10500)
         meta = self.call("read_output", handle=handle, wait_ms=0)["_meta"]["msp/execution"]
-        self.assertEqual(meta["stdout_bytes"], 2000000009)
+        self.assertEqual(meta["stdout_bytes"], FLOOD_BYTES + 9)
         self.assertLess(self.peak_kib(), MEMORY_KIB)
 
     def test_the_limit_of_output(self):
@@ -515,6 +518,8 @@ class Logs(Case):
         self.assertTrue(text.startswith("11\n"), text)
         self.assertLess(self.peak_kib(), MEMORY_KIB)
 
+    @unittest.skipUnless(float(os.environ.get("MSP_SPAN", "1")) > 1,
+                         "tests/unit/broker/executions_kept_test.c has the number")
     def test_only_so_many_are_kept(self):
         first = self.start("true; sleep 0.05")
         self.read_until(first, "[exit 0")
