@@ -6,11 +6,13 @@ says refused or absent has to fail, with the errno that it names."""
 import functools
 import json
 import os
+import random
 import re
 import shlex
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -20,6 +22,9 @@ import support
 POLICY = os.path.join(support.BIN, "msp-policy")
 ACTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "explain_acts.py")
 LEAST = 60
+IS_LONG = float(os.environ.get("MSP_SPAN", "1")) > 1
+SEED = int(os.environ.get("MSP_SEED") or random.randrange(1 << 32))
+PART = 3
 
 # (operation, does its condition hold; arguments of a system call). Not said: it holds. What a
 # condition is about, explain_acts.prepare() makes, or every host has, or has not.
@@ -150,6 +155,12 @@ def profiles():
     return [line.split()[0] for line in result.stdout.splitlines()]
 
 
+def is_whole(profile):
+    """Is each operation done in this one? Those for languages are the default with a few more
+    rights: an ordinary run does a part of them in each, which MSP_SEED chooses."""
+    return IS_LONG or not profile.endswith("-dev")
+
+
 def explain(profile, operations):
     """The two lines of each."""
     result = subprocess.run([POLICY, "explain", profile, *operations], capture_output=True,
@@ -194,6 +205,8 @@ def contradiction(text, outcome, holds):
 class Reality(unittest.TestCase):
     def check(self, profile):
         rows = list(cases())
+        if not is_whole(profile):
+            rows = random.Random(f"{SEED} {profile}").sample(rows, len(rows) // PART)
         texts = explain(profile, [row[0] for row in rows])
         outcomes = done(profile, [(row[0], row[2]) for row in rows])
         self.assertEqual((len(texts), len(outcomes)), (len(rows), len(rows)))
@@ -205,13 +218,15 @@ class Reality(unittest.TestCase):
         return texts
 
     def test_each_profile(self):
+        print(f"MSP_SEED={SEED}", file=sys.stderr)
         for profile in profiles():
             with self.subTest(profile=profile):
                 texts = self.check(profile)
                 answers = {first_line(text)[:2] for text in texts}
-                self.assertEqual(answers, {("allowed", False), ("allowed", True),
-                                           ("refused", False), ("refused", True),
-                                           ("absent", False)})
+                if is_whole(profile):
+                    self.assertEqual(answers, {("allowed", False), ("allowed", True),
+                                               ("refused", False), ("refused", True),
+                                               ("absent", False)})
 
     def test_a_wrong_answer_is_found(self):
         wrong = (("allowed: x\nrule: y", "EROFS", True), ("refused: x\nrule: y", "ok", True),

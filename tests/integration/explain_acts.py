@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What explain.py runs in a sandbox: operations as decide.h defines them, each done in a process of
-its own. Reads a list of [operation, arguments] as JSON from its standard input and prints what came
-of each: "ok", an errno's name, "signal N", or "" for an error without one. Not a test."""
+"""What explain.py runs in a sandbox: operations as decide.h defines them, each of which may wait or
+change the process that does it in one of its own. Reads a list of [operation, arguments] as JSON
+from its standard input and prints what came of each: "ok", an errno's name, "signal N", or "" for an
+error without one. Not a test."""
+import contextlib
 import ctypes
 import errno
 import json
@@ -39,20 +41,41 @@ def syscall(name, arguments):
             raise OSError(error, name)
 
 
-def read(path):
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+@contextlib.contextmanager
+def opened(path, flags):
+    fd = os.open(path, flags, 0o644)
     try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def read(path):
+    with opened(path, os.O_RDONLY | os.O_NONBLOCK) as fd, contextlib.suppress(BlockingIOError):
         os.read(fd, 1)
-    except BlockingIOError:
+
+
+def write(path):
+    with opened(path, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK | os.O_NOCTTY):
         pass
 
 
+def create(path):
+    with opened(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY):
+        pass
+
+
+def list_names(path):
+    with opened(path, os.O_RDONLY | os.O_DIRECTORY) as fd:
+        os.listdir(fd)
+
+
 def delete(path):
-    root = os.open("/", os.O_PATH)  # with it, Python makes the call unlinkat
-    try:
-        os.unlink(path, dir_fd=root)
-    except IsADirectoryError:
-        os.rmdir(path, dir_fd=root)
+    with opened("/", os.O_PATH) as root:  # with it, Python makes the call unlinkat
+        try:
+            os.unlink(path, dir_fd=root)
+        except IsADirectoryError:
+            os.rmdir(path, dir_fd=root)
 
 
 def connect(target):
@@ -85,14 +108,18 @@ def bind(target):
 
 ACTS = {
     "read": read,
-    "write": lambda path: os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK | os.O_NOCTTY),
-    "create": lambda path: os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644),
+    "write": write,
+    "create": create,
     "delete": delete,
-    "list": lambda path: os.listdir(os.open(path, os.O_RDONLY | os.O_DIRECTORY)),
+    "list": list_names,
     "exec": lambda path: os.execve(path, [path], {}),
     "connect": connect,
     "bind": bind,
 }
+
+
+# They neither wait nor leave anything but files, and a process for each takes twenty times as long.
+AT_ONCE = ("read", "write", "create", "delete", "list")
 
 
 def do(operation, arguments):
@@ -120,6 +147,12 @@ def child(operation, arguments, report):
 
 
 def outcome(operation, arguments):
+    if operation.partition(" ")[0] in AT_ONCE:
+        try:
+            do(operation, arguments)
+        except OSError as error:
+            return errno.errorcode.get(error.errno, "?")
+        return "ok"
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
