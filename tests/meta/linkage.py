@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What each built program is linked with, what it may call, and how it is hardened."""
+import collections
+import functools
 import os
 import re
 import socket
@@ -57,17 +59,29 @@ def imports(name):
             row.split()[-2].split("@")[0] for row in rows if " UND " in row and len(row.split()) > 7}
 
 
+@functools.cache
+def object_folders():
+    """{target: the folders with its objects}."""
+    found = collections.defaultdict(list)
+    for folder, _, _ in os.walk(tree.BUILD):
+        target = re.search(r"CMakeFiles/([^/]+)\.dir(?:/|$)", folder)
+        if target:
+            found[target[1]].append(folder)
+    return found
+
+
+@functools.cache
 def object_imports(name):
     """The names that the program's own objects take from elsewhere, by object."""
-    found = {}
-    for folder, _, names in os.walk(tree.BUILD):
-        if f"CMakeFiles/{name}.dir" not in folder:
-            continue
-        for entry in names:
-            if entry.endswith(".o"):
-                text = subprocess.run(["nm", "-u", os.path.join(folder, entry)], check=True,
-                                      capture_output=True, text=True).stdout
-                found[entry] = {line.split()[-1] for line in text.splitlines()}
+    paths = [os.path.join(folder, entry) for folder in object_folders()[name]
+             for entry in os.listdir(folder) if entry.endswith(".o")]
+    found = {os.path.basename(path): set() for path in paths}
+    if paths:
+        text = subprocess.run(["nm", "-A", "-u", *paths], check=True, capture_output=True,
+                              text=True).stdout
+        for line in text.splitlines():
+            path, _, rest = line.partition(": ")
+            found[os.path.basename(path)].add(rest.split()[-1])
     return found
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checkout's files and the built programs, for the tests in this folder."""
+import functools
 import os
 import subprocess
 
@@ -54,6 +55,7 @@ def program(name):
     return os.path.join(BIN, name)
 
 
+@functools.cache
 def readelf(*arguments):
     return subprocess.run(["readelf", "-W", *arguments], capture_output=True, check=True,
                           text=True).stdout
