@@ -70,20 +70,16 @@ class Writing(probes.Attack):
             self.assertIn(f"directory {path}\n", outcome.text)
 
     def test_system_settings(self):
-        for name in ("kernel/ns_last_pid", "kernel/hostname", "kernel/core_pattern",
-                     "vm/swappiness", "net/ipv4/ip_forward", "user/max_user_namespaces",
-                     "kernel/sem"):
-            with self.subTest(name=name):
-                outcome = probes.in_sandbox("write", "/proc/sys/" + name, "1")
-                self.assert_refused(outcome, "EACCES", "EPERM", "ENOENT", "EROFS")
+        names = ("kernel/ns_last_pid", "kernel/hostname", "kernel/core_pattern", "vm/swappiness",
+                 "net/ipv4/ip_forward", "user/max_user_namespaces", "kernel/sem")
+        self.assert_each_refused([("write", "/proc/sys/" + name, "1") for name in names], "EACCES",
+                                 "EPERM", "ENOENT", "EROFS")
         self.assert_refused(probes.in_sandbox("write", "/proc/sysrq-trigger", "h"), "EACCES",
                             "EROFS", "ENOENT")
 
     def test_own_maps_cannot_be_written_again(self):
-        for name, text in (("uid_map", "0 0 1"), ("gid_map", "0 0 1"), ("setgroups", "allow")):
-            with self.subTest(name=name):
-                self.assert_refused(probes.in_sandbox("write", "/proc/self/" + name, text),
-                                    "EPERM", "EACCES")
+        self.assert_each_refused([("write", "/proc/self/" + name, text) for name, text in (
+            ("uid_map", "0 0 1"), ("gid_map", "0 0 1"), ("setgroups", "allow"))], "EPERM", "EACCES")
 
 
 class Seeing(probes.Attack):
@@ -91,7 +87,7 @@ class Seeing(probes.Attack):
     def test_no_file_of_the_caller(self):
         name = "msp-secret-" + uuid.uuid4().hex
         places = [probes.scratch(), "/var/tmp", "/dev/shm", "/tmp", os.path.expanduser("~")]
-        placed = 0
+        placed = []
         for place in places:
             path = os.path.join(place, name)
             try:
@@ -100,9 +96,12 @@ class Seeing(probes.Attack):
             except OSError:
                 continue
             self.addCleanup(os.unlink, path)
-            self.prove("find-name", "/", name, errors=("ENOENT",), host=(place, name))
-            placed += 1
-        self.assertGreater(placed, 2)
+            placed.append(place)
+        self.assertGreater(len(placed), 2)
+        found = probes.in_sandbox("find-name", "/", name)  # a walk through all that it sees
+        for place in placed:
+            self.prove_by(lambda _: found, ("ENOENT",),
+                          lambda place=place: probes.on_host("find-name", place, name))
 
     @evidence.attack("P2", "reading a file of the caller's by its name", "root", "landlock")
     def test_no_name_leads_to_the_host(self):
@@ -115,10 +114,9 @@ class Seeing(probes.Attack):
     def test_no_home_but_its_own(self):
         self.assertEqual(support.run("ls", "-A", "/home", "/home/agent").stdout,
                          "/home:\nagent\n\n/home/agent:\n")
-        for path in ("/root", os.path.expanduser("~"), "/sys", "/boot", "/media", "/mnt", "/srv",
-                     "/var/lib", "/var/log", "/var/spool", "/host", "/base", "/.dockerenv"):
-            with self.subTest(path=path):
-                self.assert_refused(probes.in_sandbox("stat", path), "ENOENT")
+        paths = ("/root", os.path.expanduser("~"), "/sys", "/boot", "/media", "/mnt", "/srv",
+                 "/var/lib", "/var/log", "/var/spool", "/host", "/base", "/.dockerenv")
+        self.assert_each_refused([("stat", path) for path in paths], "ENOENT")
 
     @evidence.attack("F11", "the host's own /etc", "root")
     def test_etc_is_our_own(self):
@@ -126,9 +124,7 @@ class Seeing(probes.Attack):
         extra = {name for name in entries - ETC_OWN - ETC_BOUND if not name.startswith("java-")}
         self.assertEqual(extra, set())
         self.assertLessEqual({"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"}, entries)
-        for name in ETC_NEVER:
-            with self.subTest(name=name):
-                self.assert_refused(probes.in_sandbox("stat", "/etc/" + name), "ENOENT")
+        self.assert_each_refused([("stat", "/etc/" + name) for name in ETC_NEVER], "ENOENT")
         self.prove("stat", "/etc/shadow", errors=("ENOENT",), prefix=())
 
     def test_no_account_of_the_host(self):
@@ -252,12 +248,15 @@ class WorkingDirectory(probes.Attack):
         self.prove_by(outcome, ("ENOENT",))
 
     def test_none_of_1024(self):
-        for start in range(0, 1024, 32):
-            with self.subTest(start=start), support.Server() as server:
+        """A kernel gives the lowest number that is free, and ours has less than a hundred: of those
+        above it some are tried, for descriptors that are put there."""
+        tried = [*range(128), *range(128, 1024, 37), 1023]
+        for start in range(0, len(tried), 32):
+            with self.subTest(start=tried[start]), support.Server() as server:
                 server.initialize()
                 numbers = [server.post("tools/call", {"name": "run_command", "arguments": {
                     "command": "pwd -P", "cwd": f"/proc/self/fd/{fd}"}})
-                    for fd in range(start, start + 32)]
+                    for fd in tried[start:start + 32]]
                 self.assertTrue(all(server.answer(number, 60).get("isError")
                                     for number in numbers))
 

@@ -6,6 +6,8 @@ import collections
 import functools
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +21,9 @@ PROBE_FOLDER = os.path.join(BUILD, "probe")
 CONTROLS = os.path.join(BUILD, "controls")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-layers",
             "msp-audit", "msp-policy", "msp-store", "builtin.policy")
+
+# Between the acts of one sandbox.
+MARK = "----msp-attack----"
 
 # How an act went. word: "succeeded", "refused", "unprepared", "killed"; error: the errno's name or
 # the signal's number; text: what it printed; verdict: the sandbox's, None on the host.
@@ -99,6 +104,18 @@ def in_sandbox(act, *arguments, without=None, options=(), **keywords):
     if told is None:
         raise AssertionError(f"msp run said nothing: {result.returncode} {result.stderr}")
     return parse(result.returncode, told["stdout"], told["verdict"])
+
+
+def in_one_sandbox(acts, without=None, **keywords):
+    """The outcomes of several acts, each a process of its own, one after the other in one sandbox."""
+    script = "".join(f"/probe/probe {shlex.join(map(str, act))}; code=$?; echo; echo {MARK} $code\n"
+                     for act in acts)
+    result, told = msp_run("/bin/sh", "-c", script, without=without,
+                           options=("--ro", PROBE_FOLDER + ":/probe"), **keywords)
+    found = re.findall(rf"(.*?)\n{MARK} (\d+)\n", told["stdout"] if told else "", re.S)
+    if len(found) != len(acts):
+        raise AssertionError(f"{len(found)} of {len(acts)} acts: {result.stderr} {told}")
+    return [parse(int(code), text, told["verdict"]) for text, code in found]
 
 
 def on_host(act, *arguments, prefix=(), **keywords):
@@ -210,3 +227,22 @@ class Attack(unittest.TestCase):
                 return on_host(act, *(arguments if host is None else host), prefix=prefix or ())
         self.prove_by(lambda without: in_sandbox(act, *arguments, without=without, **keywords),
                       errors, bare, reached, alone)
+
+    def prove_each(self, acts, errors=("EPERM",), reached=False):
+        """The same for several acts of the probe, {name: (act, argument...)}, which leave nothing that
+        another one finds: one sandbox for all of them in place of one for each."""
+        @functools.cache
+        def outcomes(without):
+            return dict(zip(acts, in_one_sandbox(acts.values(), without)))
+
+        for name in acts:
+            with self.subTest(name=name):
+                self.prove_by(lambda without, name=name: outcomes(without)[name], errors,
+                              reached=reached)
+
+    def assert_each_refused(self, acts, *errors, **keywords):
+        """Each of several acts in one sandbox is refused with one of these errors."""
+        acts = list(acts)
+        for act, outcome in zip(acts, in_one_sandbox(acts, **keywords)):
+            with self.subTest(act=act):
+                self.assert_refused(outcome, *errors)
