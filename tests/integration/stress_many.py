@@ -16,7 +16,8 @@ import support
 
 THREADS = 32
 CALLS = 20
-RUNS = 8
+RUNS = 4
+KINDS_EACH = 2  # of the ends of a run, by each thread: THREADS times as many in all
 GROWTH_KIB = 1024
 # A table of descriptors only ever grows, to the next power of two of the most that were open at
 # once: THREADS executions begun at one moment need at most this, one kept of every third would
@@ -152,7 +153,7 @@ class Stress(unittest.TestCase):
             right = result.returncode == codes[index]
             return None if right else (commands[index], result.returncode, result.stderr)
 
-        self.assertEqual(self.side_by_side(work, 6), [])
+        self.assertEqual(self.side_by_side(work, KINDS_EACH), [])
 
 
 if __name__ == "__main__":
