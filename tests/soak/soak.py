@@ -28,7 +28,7 @@ AT_ONCE = 8
 SAMPLES = 40  # in all; for each of them the server is idle for a moment
 WARM_UP = 0.2  # of the executions
 GROWTH = 1.01
-KEPT = 320  # more than a server keeps, in number and in bytes, of outputs that were cut
+KEPT = 264  # more than a server keeps, in number and in bytes, of outputs that were cut
 # The kernel counts resident pages per CPU, in batches of 32 pages.
 COUNTING_KIB = 32 * os.cpu_count() * os.sysconf("SC_PAGE_SIZE") // 1024
 ANSWER_S = 60
