@@ -22,7 +22,8 @@ class Service:
             [MSP, "serve", "--service", LIMITS, "--socket=" + path, *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             text=True, **keywords)
-        if not support.wait_until(lambda: self.status()["state"] == "running", SECONDS):
+        if not support.wait_until(lambda: os.path.exists(path) and
+                                  self.status()["state"] == "running", SECONDS):
             self.process.kill()
             raise AssertionError(self.process.communicate()[1])
 
