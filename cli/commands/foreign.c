@@ -39,12 +39,15 @@ static void print_unchangeable(const struct unchangeable *unchangeable)
 
 static void print_counts(const struct ipc_changes_done *done)
 {
+	const uint64_t files = done->total - done->conflicts;
+
 	if (done->total == 0)
 		return;
-	log_line("%llu files and %u directories of the workspace have another owner or group: %u "
+	log_line("%llu file%s and %u director%s of the workspace have another owner or group: %u "
 		 "can be changed in the sandbox, %u cannot%s",
-		 (unsigned long long)done->total - done->conflicts, done->conflicts, done->applied,
-		 done->held, done->held ? "; to change those too, chown them to yourself" : "");
+		 (unsigned long long)files, files == 1 ? "" : "s", done->conflicts,
+		 done->conflicts == 1 ? "y" : "ies", done->applied, done->held,
+		 done->held ? "; to change those too, chown them to yourself" : "");
 }
 
 int foreign_prepare(struct asking *asking, const struct ipc_sandbox_info *info, const char *act)
