@@ -494,9 +494,9 @@ static int run_undo(struct work *work)
 		return code;
 	code = finish_work(work, &telling, "taken back");
 	if (telling.left_out > 0)
-		log_line("what was left out was changed since then, or is in one '.git' with "
-			 "what was. Where this machine has again "
-			 "what was applied ('msp cp' brings it), 'msp undo' takes it back");
+		log_line("files that have changed since the apply were left out, a '.git' as a "
+			 "whole. Copy the applied one here with 'msp cp', and 'msp undo' takes it "
+			 "back");
 	return code;
 }
 

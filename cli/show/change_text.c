@@ -19,7 +19,7 @@ static const struct {
 	{ CHANGE_IS_DIRECTORY, "directory", NULL },
 	{ CHANGE_IS_BINARY, "binary", NULL },
 	{ CHANGE_IS_LARGE, "large", NULL },
-	{ CHANGE_IS_CONFLICT, "conflict", "conflict: the host's has changed too" },
+	{ CHANGE_IS_CONFLICT, "conflict", "conflict: changed on this machine meanwhile" },
 	{ CHANGE_IS_HELD, "held", "this machine may execute it by itself" },
 	{ CHANGE_LEADS_OUT, "leads_out", "it leads out of the project" },
 	{ CHANGE_IS_TOOL, "tool", "executed when its tool is started" },

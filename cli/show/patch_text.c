@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "show/change_text.h"
 #include "show/quote.h"
 
 /* git's own. */
@@ -181,6 +182,13 @@ static void put_untold(const struct patch_style *style, const struct change *cha
 	print_line(style, "", (const uint8_t *)line, strlen(line));
 }
 
+/* A ref of the sandbox, and how many commits it brings. */
+static void put_commits(const struct patch_style *style, const struct change *change)
+{
+	(void)snprintf(line, sizeof(line), "Commits: %s", change_name(change));
+	put_head_line(style, line);
+}
+
 /* A head says all of it. */
 static bool is_all_head(const struct change_record *is)
 {
@@ -195,11 +203,16 @@ static bool is_all_head(const struct change_record *is)
 
 bool patch_print(const struct patch_style *style, const struct change *change)
 {
+	const bool has_commits = (change->is.flags & CHANGE_IS_COMMITS) != 0;
+
 	/* git knows no directories: those that are new come with what is in them. Of a repository a
 	 * patch brings nothing. */
-	if (change->is.flags & (CHANGE_IS_DIRECTORY | CHANGE_IS_GITS | CHANGE_IS_COMMITS))
+	if ((change->is.flags & (CHANGE_IS_DIRECTORY | CHANGE_IS_GITS)) ||
+	    (has_commits && !style->is_shown))
 		return true;
-	if (change->is.patch_size > 0)
+	if (has_commits)
+		put_commits(style, change);
+	else if (change->is.patch_size > 0)
 		print_patch(style, change);
 	else if (is_all_head(&change->is))
 		put_head(style, change);

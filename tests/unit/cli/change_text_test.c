@@ -88,6 +88,20 @@ Test(patch_text, hidden_characters_stay_for_git, .init = cr_redirect_stdout)
 	expect_output(TURNED);
 }
 
+Test(patch_text, commits_are_named_to_a_person_alone, .init = cr_redirect_stdout)
+{
+	static const char link[] = "0123456789ab, 2 new commits";
+	const struct patch_style shown = { .is_shown = true }, for_git = { .is_shown = false };
+	struct change made = change(CHANGE_ADDED, ".git/refs/msp/box/main", "");
+
+	made.is.flags = CHANGE_IS_COMMITS;
+	made.link = (const uint8_t *)link;
+	made.is.link_size = sizeof(link) - 1;
+	cr_expect(patch_print(&for_git, &made));
+	cr_expect(patch_print(&shown, &made));
+	expect_output("Commits: .git/refs/msp/box/main -> 0123456789ab, 2 new commits\n");
+}
+
 Test(patch_text, colors, .init = cr_redirect_stdout)
 {
 	const struct patch_style style = { .has_color = true,
@@ -201,8 +215,8 @@ Test(change_text, lines, .init = cr_redirect_stdout)
 	made.is.new_mode = 0100755;
 	change_print_line(&made);
 	expect_output("M  src/x.c\n"
-		      "M  src/x.c  (conflict: the host's has changed too; this machine may "
-		      "execute it by itself)\n"
+		      "M  src/x.c  (conflict: changed on this machine meanwhile; this machine "
+		      "may execute it by itself)\n"
 		      "R  \"\\377\" => new\n"
 		      "A  folder/\n"
 		      "M  run.sh  (mode 644 -> 755)\n");
