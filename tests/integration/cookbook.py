@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/cookbook.md: each wish is one command, and each command has the output that the page shows.
-tests/packages/life.py runs the commands that need root."""
+"""docs/cookbook.md: each wish is one command, and each command has the output that the page shows; so has
+each of a section of docs/sandboxes.md. tests/packages/life.py runs the commands that need root."""
 import os
 import re
 import sys
@@ -17,8 +17,8 @@ WISH = re.compile(r"^\| \[([^]]+)\]\(#([^)]+)\) \| `([^`]+)` \|$", re.M)
 AS_ROOT = ["Install", "Upgrade", "Remove"]
 
 
-def page():
-    with open(os.path.join(support.ROOT, "docs", "cookbook.md"), encoding="utf-8") as file:
+def page(name="cookbook.md"):
+    with open(os.path.join(support.ROOT, "docs", name), encoding="utf-8") as file:
         return file.read()
 
 
@@ -45,6 +45,11 @@ class Cookbook(PersistentCase):
     def test_each_command_has_the_output_of_the_page(self):
         session = [command for title, commands in sessions.sections(page()).items()
                    for command in commands if title not in AS_ROOT]
+        self.assertGreater(len(session), 20)
+        self.assertEqual(sessions.faults(session, self.project, self.environment), [])
+
+    def test_conflicts_and_commits(self):
+        session = sessions.sections(page("sandboxes.md"))["Conflicts and commits"]
         self.assertGreater(len(session), 20)
         self.assertEqual(sessions.faults(session, self.project, self.environment), [])
 
