@@ -14,11 +14,12 @@ from cli_support import LIMITS, MSP, msp
 SHELLS = ("bash", "zsh", "fish")
 NAME = "completion-test"
 
-# Complete "$1" in an interactive zsh, as a person would by pressing tab.
+# Complete "$1" in an interactive zsh, as a person would by pressing tab; "$3" keeps what zsh itself
+# can complete, for the next.
 ZSH = r"""
 zmodload zsh/zpty
 zpty inner 'PS1=; zsh -f -i'
-zpty -w inner "PS1=; autoload -U compinit; compinit -u -D; . $2; unsetopt zle_bracketed_paste"
+zpty -w inner "PS1=; autoload -U compinit; compinit -u -d $3; . $2; unsetopt zle_bracketed_paste"
 zpty -w inner 'zstyle ":completion:*" list-prompt ""; bindkey "^I" complete-word; echo READY'
 while zpty -r inner line; do [[ $line == *READY* && $line != *echo* ]] && break; done
 zpty -w -n inner "$1"$'\t'
@@ -70,7 +71,8 @@ class Completion(unittest.TestCase):
         return [word.split("\t")[0] for word in text.splitlines()]
 
     def zsh(self, line):
-        return self.shell("zsh", "-f", "-c", ZSH, "zsh", line, self.files["zsh"])
+        return self.shell("zsh", "-f", "-c", ZSH, "zsh", line, self.files["zsh"],
+                          os.path.join(self.folder, "zcompdump"))
 
     def test_each_file_parses(self):
         for shell in SHELLS:
