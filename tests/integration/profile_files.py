@@ -309,12 +309,12 @@ class CopyOnWrite(Case):
         thread = threading.Thread(target=disturb)
         thread.start()
         try:
-            result = plans.run(msp, "sh", "-c", "for i in $(seq 200); do ls /cow >/dev/null; "
+            result = plans.run(msp, "sh", "-c", "for i in $(seq 60); do ls /cow >/dev/null; "
                                "echo $i >/cow/own; mv /cow/own /cow/own2; done; cat /cow/own2")
         finally:
             stop.set()
             thread.join()
-        self.assertEqual(result.stdout, "200\n", result.stderr)
+        self.assertEqual(result.stdout, "60\n", result.stderr)
 
 
 class Starts(Case):
