@@ -123,7 +123,7 @@ class Tools(PersistentCase):
         for name, kind, head in (("png", "png", b"\x89PNG\r\n\x1a\n"), ("x", "gif", b"GIF89a"),
                                  ("jpg", "jpeg", b"\xff\xd8\xff\xe0"),
                                  ("web", "webp", b"RIFF\0\0\0\0WEBP")):
-            for size in (100, 3750000):
+            for size in (100, 3750000) if kind == "png" else (100,):  # the most is one for all
                 data = head + bytes(number % 251 for number in range(size - len(head)))
                 self.put_in(name, data)
                 result = self.server.call("read_sandbox_file", 90, sandbox="box", path=name)
@@ -217,12 +217,12 @@ class Tools(PersistentCase):
         """The file is the old one or the new one, whenever the client loses interest."""
         contents = {"x" * 2000000, "y" * 3000000}
         self.text("write_sandbox_file", path="w", content="x" * 2000000)
-        for turn in range(20):
+        for turn in range(10):
             number = self.server.post("tools/call", {
                 "name": "write_sandbox_file", "arguments": {
                     "sandbox": "box", "path": "w",
                     "content": ("x" * 2000000, "y" * 3000000)[turn % 2]}})
-            time.sleep(turn * 0.002)
+            time.sleep(turn * 0.004)
             self.server.notify("notifications/cancelled", {"requestId": number})
             size = int(re.search(r"\d+", self.run_in("stat -c %s w")).group())
             self.assertIn(size, {len(content) for content in contents})
