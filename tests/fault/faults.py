@@ -17,8 +17,8 @@ import support  # noqa: E402
 
 BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
 HOOKED = os.path.join(BUILD, "hooked")  # programs that name their stages
-IS_ALL = os.environ.get("MSP_FAULTS") == "all"
-SEED = int(os.environ.get("MSP_SEED") or random.randrange(1 << 32))
+IS_ALL = support.IS_ALL
+SEED = support.SEED
 
 
 def tool(name):

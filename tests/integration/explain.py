@@ -22,8 +22,6 @@ import support
 POLICY = os.path.join(support.BIN, "msp-policy")
 ACTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "explain_acts.py")
 LEAST = 60
-IS_LONG = float(os.environ.get("MSP_SPAN", "1")) > 1
-SEED = int(os.environ.get("MSP_SEED") or random.randrange(1 << 32))
 PART = 3
 
 # (operation, does its condition hold; arguments of a system call). Not said: it holds. What a
@@ -158,7 +156,7 @@ def profiles():
 def is_whole(profile):
     """Is each operation done in this one? Those for languages are the default with a few more
     rights: an ordinary run does a part of them in each, which MSP_SEED chooses."""
-    return IS_LONG or not profile.endswith("-dev")
+    return support.IS_ALL or not profile.endswith("-dev")
 
 
 def explain(profile, operations):
@@ -206,7 +204,7 @@ class Reality(unittest.TestCase):
     def check(self, profile):
         rows = list(cases())
         if not is_whole(profile):
-            rows = random.Random(f"{SEED} {profile}").sample(rows, len(rows) // PART)
+            rows = random.Random(f"{support.SEED} {profile}").sample(rows, len(rows) // PART)
         texts = explain(profile, [row[0] for row in rows])
         outcomes = done(profile, [(row[0], row[2]) for row in rows])
         self.assertEqual((len(texts), len(outcomes)), (len(rows), len(rows)))
@@ -218,7 +216,7 @@ class Reality(unittest.TestCase):
         return texts
 
     def test_each_profile(self):
-        print(f"MSP_SEED={SEED}", file=sys.stderr)
+        print(f"MSP_SEED={support.SEED}", file=sys.stderr)
         for profile in profiles():
             with self.subTest(profile=profile):
                 texts = self.check(profile)

@@ -3,7 +3,6 @@
 """Executions that outlive the call that started them, through the real server: what a client does
 with a handle, and what becomes of programs that one talks to."""
 import contextlib
-import os
 import re
 import time
 import unittest
@@ -518,7 +517,7 @@ class Logs(Case):
         self.assertTrue(text.startswith("11\n"), text)
         self.assertLess(self.peak_kib(), MEMORY_KIB)
 
-    @unittest.skipUnless(float(os.environ.get("MSP_SPAN", "1")) > 1,
+    @unittest.skipUnless(support.IS_ALL,
                          "tests/unit/broker/executions_kept_test.c has the number")
     def test_only_so_many_are_kept(self):
         first = self.start("true; sleep 0.05")

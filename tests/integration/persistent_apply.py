@@ -18,7 +18,7 @@ from persistent_support import PersistentCase, msp
 
 FILES = 60
 # Each step of an apply and an undo is interrupted in tests/unit/layers.
-ROUNDS = int(5 * float(os.environ.get("MSP_SPAN", "1")))
+ROUNDS = 15 if support.IS_ALL else 5
 MINE = "for i in $(seq {}); do echo {} > f$i; done; rm -f gone; echo {} > new"
 
 

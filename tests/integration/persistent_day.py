@@ -12,7 +12,7 @@ import support
 from persistent_support import PersistentCase, git, msp
 
 # What is done takes its time with each of them, and is done in the same way.
-PER_FOLDER = 200 if float(os.environ.get("MSP_SPAN", "1")) > 1 else 40
+PER_FOLDER = 200 if support.IS_ALL else 40
 FILES = 100 * PER_FOLDER
 EXECUTIONS = 50
 

@@ -23,17 +23,15 @@ import figures
 import support
 
 DAYS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "days")
-IS_LONG = float(os.environ.get("MSP_SPAN", "1")) > 1
-SEED = int(os.environ.get("MSP_SEED") or random.randrange(1 << 32))
 COMPILED = ("go", "rust", "java")
-CHOSEN = COMPILED if IS_LONG else (random.Random(SEED).choice(COMPILED),)
+CHOSEN = COMPILED if support.IS_ALL else (random.Random(support.SEED).choice(COMPILED),)
 DONE = re.compile(r"^done: (.*)$", re.M)
 
 
 def setUpModule():
     if os.geteuid() == 0:
         raise unittest.SkipTest("needs an ordinary user")
-    print(f"MSP_SEED={SEED}", file=sys.stderr)
+    print(f"MSP_SEED={support.SEED}", file=sys.stderr)
 
 
 def read_bytes(path):

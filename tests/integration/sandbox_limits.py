@@ -16,9 +16,8 @@ import support
 
 # A small limit is enforced as a large one is, and is reached in a part of the time: the default's
 # memory takes up to twenty seconds. ./dev test --all has the default's.
-IS_LONG = float(os.environ.get("MSP_SPAN", "1")) > 1
-MEMORY_MIB = 2048 if IS_LONG else 128
-PIDS = 256 if IS_LONG else 64
+MEMORY_MIB = 2048 if support.IS_ALL else 128
+PIDS = 256 if support.IS_ALL else 64
 CONFIG = f"""profiles:
   - name: small
     description: the default with other limits

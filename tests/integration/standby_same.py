@@ -18,8 +18,6 @@ NUMBER = re.compile(r"/tmp/msp-code/\d+")
 HANDLE = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}-\d+\b")
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 TIME = re.compile(r" · [0-9.]+ s")
-IS_LONG = float(os.environ.get("MSP_SPAN", "1")) > 1
-SEED = int(os.environ.get("MSP_SEED") or random.randrange(1 << 32))
 SAMPLE = 36  # programs of an ordinary run
 WHERE = 'import os; print(__file__, os.getpid(), end="")\n'
 
@@ -44,8 +42,10 @@ class Same(standby_support.Case):
         """Each program looks at one thing by itself: which ones an ordinary run takes, MSP_SEED
         chooses."""
         self.assertGreaterEqual(len(PROGRAMS), 100)
-        programs = PROGRAMS if IS_LONG else random.Random(SEED).sample(PROGRAMS, SAMPLE)
-        print(f"{len(programs)} of {len(PROGRAMS)} programs, MSP_SEED={SEED}", file=sys.stderr)
+        programs = PROGRAMS if support.IS_ALL else \
+            random.Random(support.SEED).sample(PROGRAMS, SAMPLE)
+        print(f"{len(programs)} of {len(PROGRAMS)} programs, MSP_SEED={support.SEED}",
+              file=sys.stderr)
         cold, warm = self.create(profile="cold"), self.create()
         self.run_code(cold, "pass")
         self.run_code(warm, "pass")

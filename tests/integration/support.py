@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import queue
+import random
 import re
 import shutil
 import subprocess
@@ -25,6 +26,9 @@ MSP = os.path.join(BIN, "msp")
 REFUSED = 78
 PROTOCOL = "2025-11-25"
 YIELD_MS = 55000  # the longest
+# Every case, as ./dev test --all has it, or a sample that the seed chooses.
+IS_ALL = os.environ.get("MSP_FAULTS") == "all"
+SEED = int(os.environ.get("MSP_SEED") or random.randrange(1 << 32))
 # What ships, in the order in which it is listed.
 PROFILES = ("default", "strict", "minimal", "python-dev", "node-dev", "go-dev", "rust-dev",
             "java-dev")
