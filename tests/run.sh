@@ -140,7 +140,7 @@ run_fuzz() {
 
 run_idle() {
 	count_least
-	step 'build: fuzz' build fuzz fuzz-all && run_fuzz
+	step 'build: fuzz' build asan fuzz-all && run_fuzz
 	step 'build: asan' build asan unit-tests
 	step 'lint: shell' tests/lint.sh shell
 	step 'lint: man pages' tests/lint.sh man

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs every fuzz target of the fuzz preset for a while each, as many at once as there are
+# Runs every fuzz target of the asan preset for a while each, as many at once as there are
 # processors, from the kept inputs in corpus/, the seeds that the build writes, and what earlier runs
 # found in build/fuzz/corpus/. A finding is left in build/fuzz/findings/; what ran is written to
 # build/results/fuzz.json.
@@ -44,11 +44,11 @@ longest() { # TARGET
 
 run_target() { # TARGET
 	local found=build/fuzz/corpus/$1 findings=build/fuzz/findings/$1
-	local kept=tests/fuzz/corpus/$1 seeds=build/fuzz/seeds/$1 options=()
+	local kept=tests/fuzz/corpus/$1 seeds=build/asan/seeds/$1 options=()
 
 	mkdir -p "$found" "$findings" "$kept" "$seeds"
 	[ ! -f "tests/fuzz/dict/$1.dict" ] || options+=("-dict=tests/fuzz/dict/$1.dict")
-	"build/fuzz/bin/fuzz-$1" -max_total_time="$SECONDS_EACH" -timeout=20 -rss_limit_mb=1024 \
+	"build/asan/bin/fuzz-$1" -max_total_time="$SECONDS_EACH" -timeout=20 -rss_limit_mb=1024 \
 		-print_final_stats=1 -max_len="$(longest "$1")" -artifact_prefix="$findings/" \
 		"${options[@]}" "$found" "$kept" "$seeds" >"build/fuzz/$1.log" 2>&1
 	echo $? >"build/fuzz/$1.status"
@@ -80,7 +80,7 @@ report_target() { # TARGET
 		printf 'failed\tfuzz: %s\n' "$1" >>"$STEPS"
 		tail -n 60 "build/fuzz/$1.log"
 		finding=$(grep -ao 'Test unit written to .*' "build/fuzz/$1.log" | cut -d' ' -f5)
-		printf 'fuzz: %s FOUND something; again: build/fuzz/bin/fuzz-%s %s\n' "$1" "$1" \
+		printf 'fuzz: %s FOUND something; again: build/asan/bin/fuzz-%s %s\n' "$1" "$1" \
 			"${finding:-(no input was left: see build/fuzz/$1.log)}"
 	fi
 	printf 'fuzz: %-16s %10s inputs in %4s s, %7s/s, %5s of %5s edges, %5s kept\n' \
@@ -95,11 +95,11 @@ merge_target() { # TARGET
 	local kept=tests/fuzz/corpus/$1 merged=build/fuzz/merged/$1 seed
 
 	rm -rf "$merged"
-	mkdir -p "$merged" "$kept" "build/fuzz/corpus/$1" "build/fuzz/seeds/$1"
-	for seed in "build/fuzz/seeds/$1"/*; do
+	mkdir -p "$merged" "$kept" "build/fuzz/corpus/$1" "build/asan/seeds/$1"
+	for seed in "build/asan/seeds/$1"/*; do
 		[ ! -f "$seed" ] || cp "$seed" "$merged/seed-${seed##*/}"
 	done
-	"build/fuzz/bin/fuzz-$1" -merge=1 -use_counters=0 -max_len="$(longest "$1")" "$merged" \
+	"build/asan/bin/fuzz-$1" -merge=1 -use_counters=0 -max_len="$(longest "$1")" "$merged" \
 		"$kept" "build/fuzz/corpus/$1" >"build/fuzz/$1.merge.log" 2>&1 || {
 		tail -n 20 "build/fuzz/$1.merge.log"
 		return 1
@@ -111,16 +111,16 @@ merge_target() { # TARGET
 
 mkdir -p build/results
 if [ "$BUILT" -eq 0 ]; then
-	cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log && exit 1; }
-	cmake --build build/fuzz --target fuzz-all -- --quiet || exit 1
+	cmake --preset asan >build/asan.log 2>&1 || { cat build/asan.log && exit 1; }
+	cmake --build build/asan --target fuzz-all -- --quiet || exit 1
 fi
 if [ ${#TARGETS[@]} -eq 0 ]; then
-	for program in build/fuzz/bin/fuzz-*; do
+	for program in build/asan/bin/fuzz-*; do
 		TARGETS+=("${program##*/fuzz-}")
 	done
 fi
 for target in "${TARGETS[@]}"; do
-	[ -x "build/fuzz/bin/fuzz-$target" ] || { echo "fuzz: no target '$target'" >&2 && exit 64; }
+	[ -x "build/asan/bin/fuzz-$target" ] || { echo "fuzz: no target '$target'" >&2 && exit 64; }
 done
 FAILED=0
 JSON=
