@@ -3,6 +3,7 @@
 """Which file calls which, by the symbols of the linked objects: includes do not show it. Files call
 downward. A circle of files can only be read as a whole."""
 import collections
+import functools
 import os
 import subprocess
 import unittest
@@ -59,6 +60,12 @@ def calls(found):
             for name, used in uses.items()}
 
 
+@functools.cache
+def calls_of(part):
+    """Of the files of a part."""
+    return calls(objects(part, TARGETS[part]))
+
+
 def rooms(graph):
     """Folder to the folders that its files call."""
     result = collections.defaultdict(set)
@@ -93,18 +100,16 @@ class Graph(unittest.TestCase):
         self.assertEqual(circles(rooms(graph)), {frozenset("xy")})
 
     def test_files_call_downward(self):
-        for part, targets in TARGETS.items():
-            found = objects(part, targets)
+        for part in TARGETS:
             with self.subTest(part=part):
-                self.assertTrue(found, "nothing is built of it")
-                largest = max(map(len, circles(calls(found))), default=1)
+                self.assertTrue(calls_of(part), "nothing is built of it")
+                largest = max(map(len, circles(calls_of(part))), default=1)
                 self.assertLessEqual(largest, ceilings.CIRCLE_MAX)
 
     def test_rooms_call_one_way(self):
-        for part, targets in TARGETS.items():
+        for part in TARGETS:
             with self.subTest(part=part):
-                self.assertEqual([sorted(circle) for circle in
-                                  circles(rooms(calls(objects(part, targets))))], [])
+                self.assertEqual([sorted(circle) for circle in circles(rooms(calls_of(part)))], [])
 
 
 if __name__ == "__main__":

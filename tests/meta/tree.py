@@ -20,6 +20,7 @@ STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init", "msp-file", "msp-a
 DYNAMIC_PROGRAMS = tuple(name for name in PROGRAMS if name not in STATIC_PROGRAMS)
 
 
+@functools.cache
 def files():
     """Paths of the project's files, relative to ROOT: what git knows or would add, or, in a copy
     without git, everything but build/."""
@@ -46,6 +47,7 @@ def sources(*folders):
             and (not folders or path.split("/")[0] in folders)]
 
 
+@functools.cache
 def read(path):
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         return file.read()
