@@ -25,7 +25,10 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 SHELL_WORDS = ("bash", "exec", "test", "kill", "false")  # in every shell
 AT_ONCE = 4
 ALL = os.environ.get("MSP_HINTS") == "all"
-SAMPLE = 8  # of so many rows one runs
+SAMPLE = {"sandbox": 12, "note": 6, "program": 12}  # of so many rows of a fault one runs
+# Their runs take seconds of a processor: of those in the sample a part runs.
+DEAR = {"go", "java", "javac", "mvn", "gradle", "cargo", "npm"}
+DEAR_SAMPLE = 3
 HINT_MAX = 130  # characters, some 35 tokens
 LEAST = {"sandbox": 25, "note": 4, "program": 15}  # that run on any machine of ours
 VERDICT = re.compile(r"\[(?:exit \d+|killed by|(?:disk|memory|process|output) limit|stopped at its)")
@@ -94,7 +97,12 @@ class Runs:
 def rows_here(every):
     """The rows whose programs are installed: all, or a sample."""
     rows = [row for row in hints_table.read_table() if is_installed(row[3])]
-    return rows if every else rows[::SAMPLE]
+    if every:
+        return rows
+    sample = [row for fault, step in SAMPLE.items()
+              for row in [row for row in rows if row[1] == fault][::step]]
+    dear = [row for row in sample if row[3] in DEAR]
+    return [row for row in sample if row[3] not in DEAR] + dear[::DEAR_SAMPLE]
 
 
 def run_all(every):

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -45,8 +46,9 @@ def mounts():
 setUpModule = probes.needs_ordinary_user
 
 
-def run_json(code, *options):
-    result = support.run("python3", "-c", CALLS + code, options=["--json", *options], timeout=120)
+def run_json(code, *options, **keywords):
+    result = support.run("python3", "-c", CALLS + code, options=["--json", *options], timeout=120,
+                         **keywords)
     return json.loads(result.stdout)
 
 
@@ -292,13 +294,18 @@ while True: mount()
 
     def test_limits_are_watched_meanwhile(self):
         """Refused calls do not put off the look at memory, where a look it is."""
+        config = tempfile.NamedTemporaryFile("w", suffix=".yaml")
+        self.addCleanup(config.close)
+        config.write(support.config_of("name: little\nextends: strict\ndescription: a test\n"
+                                       "limits: {memory: 96M}"))
+        config.flush()
         told = run_json("""
 if os.fork() == 0:
     while True: mount()
 kept = []
 while True:
     kept.append(bytearray(os.urandom(1 << 16)) * 16)
-""", "--profile", "strict", "--timeout=50")
+""", "--profile", "little", "--timeout=50", env={**os.environ, "MSP_CONFIG": config.name})
         self.assertEqual(told["verdict"], "memory", told)
 
 
