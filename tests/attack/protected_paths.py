@@ -80,10 +80,18 @@ class Case(PersistentCase):
 
 class Workspaces(Case):
     def test_hidden_directories(self):
+        """All of them through one server, some through the command line, which has the same rules."""
         accepted = []
         for name in HIDDEN:
             self.make(name)
-        for name in HIDDEN:
+        self.write(f"workspaces: [{self.home}]\n")
+        with support.Server("--standalone", env=self.environment) as server:
+            server.initialize()
+            for name in HIDDEN:
+                result = server.call("create_sandbox", workspace=os.path.join(self.home, name))
+                if not result["isError"] or "is refused: it " not in support.text_of(result):
+                    accepted.append(name)
+        for name in HIDDEN[::8]:
             if self.create(os.path.join(self.home, name))[0] != 64:
                 accepted.append(name)
         self.assertEqual(accepted, [], f"{len(accepted)} of {len(HIDDEN)}")
