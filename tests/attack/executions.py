@@ -13,7 +13,7 @@ import support
 
 setUpModule = probes.needs_ordinary_user
 
-TIMES = int(os.environ.get("MSP_EXECUTIONS", "30"))
+TIMES = int(os.environ.get("MSP_EXECUTIONS", "12"))
 STATUS = re.compile(
     r"^(NoNewPrivs|Seccomp|Seccomp_filters|Cap\w+|Uid|Gid|Groups|Umask):\s*(.*)$", re.M)
 KINDS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
