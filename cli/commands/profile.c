@@ -171,7 +171,7 @@ const struct command command_profile = {
 	.summary = "show and check the profiles of the configuration",
 	.help = "What sandboxes are: a profile says what one may see, do and use. The built-in\n"
 		"profiles are there always; the operator's configuration has others, and says\n"
-		"which one is meant by who names none.\n"
+		"which one is used where none is named.\n"
 		"\n"
 		"  list             the profiles, and on standard error which file is in force\n"
 		"  show NAME        what a profile amounts to, with all that it inherits\n"

@@ -243,7 +243,7 @@ static void probe_profile(const struct machine *machine, struct finding *ret)
 	const struct plan *plan = config_plan(machine->config);
 	char text[OPTIONS_TEXT_MAX];
 
-	format_text(ret->tried, sizeof(ret->tried), "the profile of who names none");
+	format_text(ret->tried, sizeof(ret->tried), "the profile where none is named");
 	ret->status = FINDING_SKIPPED;
 	format_text(ret->happened, sizeof(ret->happened), "no configuration could be read");
 	if (!plan)
