@@ -79,15 +79,10 @@ class Slow(unittest.TestCase):
                     stream.close()
         process.wait(END_S)
 
-    def chain(self, process):
+    def broker(self, process):
         """Its broker, once it is there."""
-        found = []
-
-        def is_there():
-            found[:] = support.descendants(process.pid)
-            return len(found) >= 2
-        self.assertTrue(support.wait_until(is_there))
-        return found[1]
+        self.assertTrue(support.wait_until(lambda: support.named(process.pid, "msp-broker")))
+        return support.named(process.pid, "msp-broker")[0]
 
     def assert_ends(self, process, limit=END_S):
         start = time.monotonic()
@@ -101,7 +96,7 @@ class Slow(unittest.TestCase):
             process.stdin.write(faults.call_line(
                 number, command=f"head -c {FLOOD_BYTES} /dev/zero; echo {number} >&2"))
         process.stdin.flush()
-        broker = self.chain(process)
+        broker = self.broker(process)
         # Every execution gets its end although no answer is taken.
         self.assertTrue(support.wait_until(lambda: len(support.descendants(process.pid)) > 2))
         self.assertTrue(support.wait_until(
@@ -124,7 +119,7 @@ class Slow(unittest.TestCase):
     def test_requests_without_reading(self):
         """All are answered, in order, once somebody reads."""
         process = self.start()
-        broker = self.chain(process)
+        broker = self.broker(process)
         lines = b"".join(json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/list"}
                                     ).encode() + b"\n" for number in range(REQUESTS))
         writer = threading.Thread(target=lambda: (process.stdin.write(lines),
@@ -143,7 +138,7 @@ class Slow(unittest.TestCase):
     def test_executions_without_reading(self):
         """More than run at once: each is executed or refused, none is lost."""
         process = self.start()
-        broker = self.chain(process)
+        broker = self.broker(process)
         count = 300
         lines = b"".join(faults.call_line(number, command=f"echo {number}", yield_ms=support.YIELD_MS)
                          for number in range(count))
@@ -202,7 +197,7 @@ class Slow(unittest.TestCase):
         process.stdin.write(faults.call_line(1, command="sleep 60") +
                             faults.call_line(2, command="sleep 0.3; echo answer"))
         process.stdin.flush()
-        self.chain(process)
+        self.broker(process)
         process.stdout.close()
         time.sleep(0.3)
         self.assert_ends(process)

@@ -439,7 +439,7 @@ class Standalone(Tokens):
         process = self.start("--standalone")
         port = port_of(ready_line(process))
         self.assertTrue(support.wait_until(
-            lambda: len(support.descendants(process.pid)) >= 2, SECONDS))
+            lambda: support.named(process.pid, "msp-broker"), SECONDS))
         self.assertTrue(is_open(port))
         return process, port
 
