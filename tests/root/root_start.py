@@ -69,7 +69,7 @@ class RootStart(unittest.TestCase):
             server.initialize()
             number = server.post("tools/call", {
                 "name": "run_command", "arguments": {"command": "sleep 5"}})
-            support.wait_until(lambda: len(support.descendants(server.process.pid)) >= 3)
+            self.assertTrue(support.wait_until(lambda: support.named(server.process.pid, "sleep")))
             chain = [server.process.pid, *support.descendants(server.process.pid)]
             self.assertGreater(len(chain), 2)
             for pid in chain:
@@ -95,7 +95,7 @@ class RootStart(unittest.TestCase):
                 [support.MSP, "run", *support.limits(), "--", "sleep", "20"],
                 stdin=subprocess.DEVNULL, pass_fds=(secret.fileno(), theirs.fileno()))
             try:
-                support.wait_until(lambda: len(support.descendants(process.pid)) >= 3)
+                self.assertTrue(support.wait_until(lambda: support.named(process.pid, "sleep")))
                 self.assert_none_has(process.pid, inherited)
                 # The control: a program that root starts the same way has them.
                 with subprocess.Popen(["sleep", "20"], stdin=subprocess.DEVNULL,
