@@ -172,6 +172,9 @@ class Runs(Project):
         self.refused("run", "-w", "--json", "--review", "--", "true", says="leave one out")
         self.refused("run", *LIMITS, "-w=" + self.project + "/no", "--", "true",
                      says="no such directory")
+        self.refused("run", "-w", self.project, "--", "true",
+                     says=f"'{self.project}' is a directory, not a command. .* an equals sign: "
+                          f"--workspace={self.project}")
         self.refused("run", *LIMITS, "-w", "--profile=strict", "--", "true", says="'strict'")
         self.refused("run", "-w", "--", *["x" * 100000] * 2, says="command line is longer")
         self.refused("diff", "-0", says="no option '-0'")
