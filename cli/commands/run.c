@@ -88,10 +88,11 @@ static int run_run(const struct command *command, int argc, char *argv[])
 	if (conflict)
 		return command_usage_error(command, conflict);
 	if (options.trial.workspace && names_directory(argv[rest])) {
-		format_text(text, sizeof(text),
-			    "'%s' is a directory, not a command. A directory for --workspace follows "
-			    "an equals sign: --workspace=%s",
-			    argv[rest], argv[rest]);
+		format_text(
+			text, sizeof(text),
+			"'%s' is a directory, not a command. A directory for --workspace follows "
+			"an equals sign: --workspace=%s",
+			argv[rest], argv[rest]);
 		return command_usage_error(command, text);
 	}
 	command_name_lines(command);
