@@ -33,6 +33,12 @@ static char records[65536];
 static size_t seen; /* of them */
 static struct audit_peer peer;
 
+/* The supervisor waits a moment only for an answer, and a start then comes later. */
+static void settle(void)
+{
+	audit_peer_settle(&peer);
+}
+
 static void open_rig(void)
 {
 	static struct audit_place place = { .channel = -1 };
@@ -45,6 +51,7 @@ static void open_rig(void)
 	place.channel = peer.channel;
 	memcpy(place.path, path, sizeof(path));
 	audit_open(&place, FRONTEND_LAUNCHER);
+	rig_others_settle = settle;
 	persistent_make("one", &meta);
 	store_id_text(meta.id, id);
 }

@@ -112,9 +112,13 @@ void rig_close(struct rig *rig)
 	fd_close(&supervisor.factory.fd);
 }
 
+void (*rig_others_settle)(void);
+
 void rig_turn(void)
 {
 	for (int i = 0; i < TURNS; i++) {
+		if (i == TURNS / 2 && rig_others_settle)
+			rig_others_settle();
 		cr_assert_eq(loop_turn(0), 0);
 		execution_expire();
 		handlers_tick();

@@ -49,8 +49,10 @@ void rig_open_welcomed(struct rig *rig);
 /* Close the test's ends and the supervisor's. */
 void rig_close(struct rig *rig);
 
-/* Let the supervisor do what there is to do now. */
+/* Let the supervisor do what there is to do now. If a test has real processes that answer, such as
+ * msp-audit, the function waits until they have. */
 void rig_turn(void);
+extern void (*rig_others_settle)(void);
 
 /* Let it run for this long, as its main loop does. */
 void rig_run_ms(uint64_t ms);
