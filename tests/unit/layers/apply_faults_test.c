@@ -209,7 +209,7 @@ static void fail_each(job_function *job, struct fault fault, bool is_undo)
 		rig_end(&rig);
 	}
 	/* What a clock's tick decides makes some calls more or less. */
-	cr_assert(reached > 15 && reached * 4 > tried * 3, "%u of %u", reached, tried);
+	cr_assert(reached > 20 && reached * 4 > tried * 3, "%u of %u", reached, tried);
 }
 
 Test(apply_faults, each_call_of_an_apply_fails_once)

@@ -165,5 +165,6 @@ bool fault_is_chosen(unsigned int at)
 		before += i < at && calls.kinds[i] == calls.kinds[at];
 		behind += i > at && calls.kinds[i] == calls.kinds[at];
 	}
-	return before == 0 || behind == 0 || (which && strcmp(which, "all") == 0);
+	return before == 0 || behind == 0 || before == behind || before == behind + 1 ||
+	       (which && strcmp(which, "all") == 0);
 }

@@ -40,8 +40,8 @@ typedef int job_function(struct job *job);
 struct outcome fault_run(struct rig *rig, job_function *job, const struct fault *fault);
 
 /* How many calls of a job that has no fault fit, after running it; and which of them are to be
- * tried. Most come again for each file: of all that come behind the same two calls it is the first
- * and the last; with MSP_FAULTS=all each one. */
+ * tried. Most come again for each file: of all that come behind the same two calls it is the first,
+ * the middle one and the last; with MSP_FAULTS=all each one. */
 unsigned int fault_choose(struct rig *rig, job_function *job,
 			  bool (*fits)(const struct user_regs_struct *registers));
 bool fault_is_chosen(unsigned int at);
