@@ -116,13 +116,6 @@ static void print_code(const char *code, size_t size)
 		(void)fputs(" ...", stdout);
 }
 
-/* Return where the argument after the one at `at` begins; *ret_size is the size of that at `at`. */
-static size_t step_argument(const struct history_note *note, size_t at, size_t *ret_size)
-{
-	*ret_size = strnlen((const char *)note->text + at, note->argv_size - at);
-	return at + *ret_size + 1;
-}
-
 void sandbox_history_print(const struct history_note *note)
 {
 	const char *text = (const char *)note->text;
@@ -142,11 +135,9 @@ static void put_string(struct buffer *out, const void *text, size_t size)
 
 void sandbox_history_put(const struct history_note *note, struct buffer *out)
 {
-	size_t size;
-
 	buffer_append_text(out, "\"argv\":[");
-	for (size_t at = 0, next; at < note->argv_size; at = next) {
-		next = step_argument(note, at, &size);
+	for (size_t at = 0, size; at < note->argv_size; at += size + 1) {
+		size = strnlen((const char *)note->text + at, note->argv_size - at);
 		if (at > 0)
 			buffer_append_text(out, ",");
 		put_string(out, note->text + at, size);
