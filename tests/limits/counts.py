@@ -13,17 +13,17 @@ import unittest
 
 import ground
 import leftovers
+import modes
 import support
 
 MIB = 1 << 20
 SMALL = os.environ.get("MSP_TEST_SMALL")  # where this process has a small file system mounted
 SMALL_MIB = 128
-EVERY_MODE = os.environ.get("MSP_LIMITS") == "all"
 
 # More than a count holds open at once, a process may have open, or a path has room for. Making and
 # removing them takes the time.
-LEVELS = 4000 if EVERY_MODE else 2100
-SHUT = 3000 if EVERY_MODE else 1200
+LEVELS = 4000 if modes.EVERY_MODE else 2100
+SHUT = 3000 if modes.EVERY_MODE else 1200
 
 DISK_MIB = 16
 MUCH_MIB = 96
