@@ -10,9 +10,10 @@ import context
 
 
 def run_as(entry, place, work):
-    """What `work` returns in a child that is this account, for whom `place` is. It is given a
-    function that reads the memory of processes."""
-    give_to(entry, place)
+    """What `work` returns in a child that is this account, or its parent's for None. `place` becomes
+    the account's. `work` is given a function that reads the memory of processes."""
+    if entry:
+        give_to(entry, place)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     out = os.path.join(place, "result.json")
     pid = os.fork()
@@ -29,7 +30,8 @@ def run_as(entry, place, work):
 
 def run_child(entry, place, out, work):
     try:
-        become(entry, place)
+        if entry:
+            become(entry, place)
         result = work()
         with open(out, "w", encoding="ascii") as file:
             json.dump(result, file)

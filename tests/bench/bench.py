@@ -26,6 +26,7 @@ import plot
 import programs
 import protocol
 import rates
+import reference
 import report
 import repository
 import scale
@@ -43,8 +44,6 @@ JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "repository": repository.repository, "large": changes.large, "many": many.many}
 # What the gate looks at: launches, calls and streams, and what explains them.
 GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent")
-REFERENCE = os.path.join(context.HERE, "reference.json")
-RUNS = 5
 # Longest that one may take; all that ends well takes far less.
 JOB_SECONDS = {"large": 3600}
 JOB_SECONDS_ELSE = 300
@@ -94,21 +93,17 @@ def measure_here(names, place, arguments, meter):
         return run_jobs(names, given)
 
 
-def measure(names, place, arguments):
-    if os.geteuid() != 0:
-        return measure_here(names, place, arguments, context.read_pss)
-    return account.run_as(pwd.getpwnam(arguments.account), place,
-                          lambda meter: measure_here(names, place, arguments, meter))
-
-
-def run(names, arguments):
-    """A whole result, and its groups."""
+def run(names, arguments, build=None):
+    """A whole result of a build, and its groups."""
+    build = build or context.Build(arguments.bin, context.ROOT)
     start = time.monotonic()
-    known = facts.gather(context.ROOT, arguments.bin)
+    known = facts.gather(build)
+    entry = pwd.getpwnam(arguments.account) if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory(prefix="msp-bench-", dir="/var/tmp") as place:
-        context.prepare(arguments.bin, place)
+        context.prepare(build, place)
         try:
-            found = measure(names, place, arguments)
+            found = account.run_as(entry, place, lambda meter: measure_here(names, place, arguments,
+                                                                            meter))
         finally:
             context.end_left(place)
     known |= {"load_after": round(os.getloadavg()[0], 2), "limits": found["limits"],
@@ -162,50 +157,22 @@ def load(path):
         return fail(BROKEN, f"{path} is not the result of a run: {problem}")
 
 
-def take_reference(arguments, names):
-    runs, known = [], None
-    for number in range(arguments.reference):
-        print(f"bench: run {number + 1} of {arguments.reference}", file=sys.stderr)
-        result, measured = run(names, arguments)
-        if result["failed"]:
-            fail(1, "the reference needs all groups: " + "; ".join(
-                f"{name}: {why}" for name, why in result["failed"].items()))
-        known = known or result["facts"]
-        runs.append(measured)
-    write(arguments.reference_file, json.dumps(gate.make(runs, known), indent=1) + "\n")
-    print(f"bench: {arguments.reference_file} is of {arguments.reference} runs")
-    return 0
-
-
-def read_reference(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            return gate.parse(file.read())
-    except OSError as problem:
-        raise gate.Refused(f"no reference in {path} ({problem.strerror}): "
-                           "'./dev bench --reference' takes one") from None
-    except UnicodeDecodeError as problem:
-        raise gate.Refused(f"the reference is not text: {problem}") from None
-
-
 def pass_gate(arguments, names):
-    def measure(jobs):
-        result, measured = run([name for name in names if not jobs or name in jobs], arguments)
+    """The build's first run is between those of the reference: what the machine does in the meantime
+    is a spread of the reference."""
+    def measure(jobs, build=None):
+        result, measured = run(jobs, arguments, build)
         if result["failed"]:
-            raise gate.Refused("not all was measured: " + "; ".join(
+            raise gate.Refused(f"not all was measured of {build or 'this build'}: " + "; ".join(
                 f"{name}: {why}" for name, why in result["failed"].items()))
-        limits.append(result["facts"]["limits"])
         return measured
 
-    limits = []
     try:
-        reference = read_reference(arguments.reference_file)
-        is_kept, lines = gate.compare(reference, measure, jobs=arguments.only)
+        other = reference.build(context.ROOT, arguments.against)
+        before, found, after = measure(names, other), measure(names), measure(names, other)
+        is_kept, lines = gate.compare(gate.make([before, after]), found, measure)
     except gate.Refused as problem:
         fail(BROKEN, problem)
-    known = reference["machine"].get("limits")
-    if known != limits[0]:
-        print(f"the reference was taken with limits by {known}, this is with {limits[0]}")
     print("\n".join(lines))
     return 0 if is_kept else 1
 
@@ -239,24 +206,20 @@ def parse():
     parser.add_argument("--docs", action="store_true", help="also write docs/performance.md")
     parser.add_argument("--from", dest="source", metavar="FILE",
                         help="measure nothing: take what a run wrote, such as build/bench.json")
-    parser.add_argument("--gate", action="store_true",
-                        help="compare the ratios with the reference; fails when one grew")
-    parser.add_argument("--reference", type=count_of, nargs="?", const=RUNS, metavar="RUNS",
-                        help=f"take the reference anew, from so many quick runs ({RUNS})")
-    parser.add_argument("--reference-file", default=REFERENCE, help=argparse.SUPPRESS)
+    parser.add_argument("--gate", action="store_true", help="compare the ratios with those of the "
+                        "reference's build, measured in turns; fails when one grew")
+    parser.add_argument("--against", metavar="COMMIT", help="the gate's reference, instead of the "
+                        "commit in tests/bench/reference")
     parser.add_argument("--bin", default="build/release/bin", help=argparse.SUPPRESS)
     parser.add_argument("--out", default="build", metavar="DIR", help="where to write (build)")
     parser.add_argument("--account", default="msp", help="who measures when root starts it (msp)")
     arguments = parser.parse_args()
     if os.path.exists(arguments.out) and not os.path.isdir(arguments.out):
         parser.error(f"--out: '{arguments.out}' is not a folder: name one, or a new one")
-    if arguments.gate and arguments.reference:
-        parser.error("--gate and --reference exclude each other")
-    if (arguments.gate or arguments.reference) and (arguments.source or arguments.docs or
-                                                    arguments.json or arguments.peers):
-        parser.error("--gate and --reference go without --from, --docs, --json and --peers")
-    if arguments.reference and arguments.only:
-        parser.error("--reference is of all groups: it goes without --only")
+    if arguments.gate and (arguments.source or arguments.docs or arguments.json or arguments.peers):
+        parser.error("--gate goes without --from, --docs, --json and --peers")
+    if arguments.against and not arguments.gate:
+        parser.error("--against is for --gate: add it")
     return arguments
 
 
@@ -270,10 +233,9 @@ def main():
         except KeyError:
             fail(NO_USER, f"there is no account '{arguments.account}': ./dev setup makes msp")
     try:
-        if arguments.gate or arguments.reference:
+        if arguments.gate:
             arguments.quick = True
-            names = arguments.only or GATED
-            return (pass_gate if arguments.gate else take_reference)(arguments, names)
+            return pass_gate(arguments, arguments.only or GATED)
         return finish(*run(arguments.only or list(JOBS), arguments), arguments)
     except context.Missing as problem:
         return fail(1, problem)

@@ -6,13 +6,15 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import typing
 
 import peers
 import programs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(ROOT, "tests", "bench")
-# Tools in C, and what of the project each is linked with.
+# Tools in C, and what of the project each is linked with: those that read a build's plan are of its
+# source.
 TOOLS = {"client": (), "echo": (), "relay": (), "filter": ("common/plan.c",),
          "unobserved": ("common/plan.c",),
          "filter_cost": ("common/plan.c", "common/confine/seccomp.c")}
@@ -22,18 +24,26 @@ class Missing(Exception):
     """Something that the bench itself needs is not there."""
 
 
-def prepare(folder, place):
-    """Everything that takes no account's rights: a copy of the programs in `folder`, which the
-    account can reach, the tools, the default profile's filter, and a copy that does not observe."""
-    if not os.access(os.path.join(folder, "msp"), os.X_OK):
-        raise Missing(f"there is no program {folder}/msp: ./dev build makes build/release/bin")
+class Build(typing.NamedTuple):
+    """The folder of its programs, and that of its source."""
+    programs: str
+    source: str
+
+
+def prepare(build, place):
+    """Everything that takes no account's rights: a copy of the build's programs, which the account
+    can reach, the tools, the default profile's filter, and a copy that does not observe."""
+    if not os.access(os.path.join(build.programs, "msp"), os.X_OK):
+        raise Missing(f"there is no program {build.programs}/msp: ./dev build makes "
+                      "build/release/bin")
     if not shutil.which("gcc"):
         raise Missing("there is no gcc, which makes the bench's own programs: ./dev setup")
-    copy = shutil.copytree(folder, os.path.join(place, "bin"))
-    for name, sources in TOOLS.items():
-        sources = [os.path.join(HERE, name + ".c"), *(os.path.join(ROOT, path) for path in sources)]
-        subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-I", ROOT, "-o", os.path.join(place, name),
-                        *sources], check=True)
+    copy = shutil.copytree(build.programs, os.path.join(place, "bin"))
+    for name, needed in TOOLS.items():
+        source = build.source if needed else ROOT
+        paths = [os.path.join(source, path) for path in (f"tests/bench/{name}.c", *needed)]
+        subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-I", source, "-o",
+                        os.path.join(place, name), *paths], check=True)
     plan = os.path.join(copy, "builtin.policy")
     filter_with(place, "filter", plan, os.path.join(place, "default.filter"))
     unobserved = shutil.copytree(copy, os.path.join(place, "bin-unobserved"))

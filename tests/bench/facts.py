@@ -48,13 +48,13 @@ def commit(root):
     return name + (", with changes" if changed else "")
 
 
-def gather(root, folder):
+def gather(build):
     with open("/proc/meminfo", encoding="ascii") as file:
         total = int(re.search(r"MemTotal: +(\d+)", file.read()).group(1))
-    versions = {"msp": first_line((os.path.join(os.path.abspath(folder), "msp"), "version"))}
+    versions = {"msp": first_line((os.path.join(os.path.abspath(build.programs), "msp"), "version"))}
     versions |= {name: first_line(argv) for name, argv in VERSIONS}
     return {"date": time.strftime("%Y-%m-%d", time.gmtime()), "kernel": platform.release(),
             "processor": processor(), "cpus": len(os.sched_getaffinity(0)),
             "memory_mib": total // 1024, "load_before": round(os.getloadavg()[0], 2),
-            "commit": commit(root),
+            "commit": commit(build.source),
             "versions": {name: text for name, text in versions.items() if text}}

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The regression gate: ratios of a run against those of the committed reference. A ratio is slower
-when it leaves what the reference's own runs spread over, and does so again each time it is measured
-anew. What got slower is named with the stages of a launch that got slower with it."""
-import json
-import math
-
+"""The regression gate: ratios of one build against those of another, both measured in turns. A ratio
+is slower when it leaves what the other build's runs spread over, and does so again each time it is
+measured anew. What got slower is named with the stages of a launch that got slower with it."""
 import stats
 
-VERSION = 1
 AGAIN = 3  # how often a suspect is measured anew
 SHARE = 0.12  # of the ratio: what no machine repeats
 SPREADS = 1.5  # times the distance of the reference's least and greatest
@@ -15,7 +11,7 @@ STEP = 0.02  # of the base: a stage of a few microseconds may double
 
 
 class Refused(Exception):
-    """A reference, or a run, that cannot be compared."""
+    """Runs that cannot be compared."""
 
 
 def costs(groups, stages=False):
@@ -29,48 +25,16 @@ def costs(groups, stages=False):
     return found
 
 
-def make(runs, facts):
+def make(runs):
     """The reference of several runs, each a list of groups."""
     def collect(stages):
         found = {}
         for groups in runs:
             for key, cost in costs(groups, stages).items():
-                found.setdefault(key, []).append(round(cost, 4))
-        return {key: values for key, values in sorted(found.items()) if len(values) == len(runs)}
+                found.setdefault(key, []).append(cost)
+        return {key: values for key, values in found.items() if len(values) == len(runs)}
 
-    optional = {group.name for groups in runs for group in groups if group.optional}
-    machine = {key: facts.get(key) for key in ("kernel", "cpus", "limits", "processor", "commit")}
-    return {"version": VERSION, "runs": len(runs), "machine": machine,
-            "optional": sorted(optional), "ratios": collect(False), "stages": collect(True)}
-
-
-def check_ratios(part, table, runs):
-    if not isinstance(table, dict) or part == "ratios" and not table:
-        raise Refused(f"the reference has no '{part}'")
-    for key, values in table.items():
-        if not isinstance(values, list) or len(values) != runs or not all(
-                isinstance(value, (int, float)) and not isinstance(value, bool) and
-                math.isfinite(value) and value > 0 for value in values):
-            raise Refused(f"the reference's {part}: '{key}' is not {runs} ratios above 0")
-
-
-def parse(text):
-    """A reference out of its file's text."""
-    try:
-        reference = json.loads(text)
-    except ValueError as problem:
-        raise Refused(f"the reference is not JSON: {problem}") from None
-    if not isinstance(reference, dict) or reference.get("version") != VERSION:
-        raise Refused(f"the reference is not of version {VERSION}")
-    runs = reference.get("runs")
-    if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
-        raise Refused("the reference does not say of how many runs it is")
-    for part in ("ratios", "stages"):
-        check_ratios(part, reference.get(part), runs)
-    if not isinstance(reference.get("machine", {}), dict) or not isinstance(
-            reference.get("optional", []), list):
-        raise Refused("the reference's 'machine' or 'optional' is broken")
-    return reference
+    return {"runs": len(runs), "ratios": collect(False), "stages": collect(True)}
 
 
 def limit(values):
@@ -83,33 +47,19 @@ def group_of(key):
     return key.split("/", 1)[0]
 
 
-def check_complete(reference, groups, jobs=None):
-    """Refuses when one has what the other lacks; returns notes on what may be missing."""
-    known, notes = reference["ratios"], []
-    measured = costs(groups)
-    optional = set(reference.get("optional", [])) | {one.name for one in groups if one.optional}
-    new = sorted({group_of(key) for key in measured} - {group_of(key) for key in known} - optional)
-    if new:
-        raise Refused(f"the reference has no group '{new[0]}': take it anew with "
-                      "./dev bench --reference")
-    names = {one.name for one in groups}
-    for key in sorted(set(measured) - set(known)):
-        if group_of(key) not in optional:
-            raise Refused(f"the reference has no ratio '{key}': take it anew with "
-                          "./dev bench --reference")
-        notes.append(f"not in the reference: {key}")
-    for key in sorted(set(known) - set(measured)):
-        if group_of(key) in names or jobs is None and group_of(key) not in optional:
-            raise Refused(f"'{key}' was not measured: the reference has it")
-        if group_of(key) in optional and jobs is None:
-            notes.append(f"not measured here: {key}")
-    return notes
+def check_complete(reference, measured):
+    """Refuse a comparison in which one build has a ratio that the other lacks."""
+    lacking = sorted(set(measured) ^ set(reference["ratios"]))
+    if lacking:
+        raise Refused(f"'{lacking[0]}' was measured of one build only")
+    if not measured:
+        raise Refused("these groups have no ratio: --help names the groups that the gate compares")
 
 
 def suspects(reference, measured):
     """The keys whose ratio is beyond its limit."""
     known = reference["ratios"]
-    return [key for key in sorted(measured) if key in known and measured[key] > limit(known[key])]
+    return [key for key in sorted(measured) if measured[key] > limit(known[key])]
 
 
 def stage_rows(reference, measured, launcher=None):
@@ -150,13 +100,12 @@ def describe(reference, key, ratios, stages):
             *slower_stages(reference, key, stages)]
 
 
-def compare(reference, measure, again=AGAIN, jobs=None):
-    """(whether nothing is slower, lines). `measure(jobs)` gives the groups of some jobs, or of all
-    for None."""
-    groups = measure(jobs)
-    notes = check_complete(reference, groups, jobs)
+def compare(reference, groups, measure, again=AGAIN):
+    """(whether nothing is slower, lines) of the groups of a run. `measure(jobs)` measures those of
+    some jobs anew."""
     measured, stages = costs(groups), costs(groups, stages=True)
-    count = len(set(measured) & set(reference["ratios"]))
+    check_complete(reference, measured)
+    count = len(measured)
     seen = {key: [measured[key]] for key in suspects(reference, measured)}
     job_of = {group.name: group.job for group in groups}
     for _ in range(again):
@@ -168,9 +117,8 @@ def compare(reference, measure, again=AGAIN, jobs=None):
         stages = costs(groups, stages=True) or stages
         still = set(suspects(reference, measured))
         seen = {key: [*ratios, measured[key]] for key, ratios in seen.items() if key in still}
-    lines = [line for key, ratios in seen.items()
-             for line in describe(reference, key, ratios, stages)]
-    if not lines:
-        notes.append(f"gate: none of {count} ratios is slower than the reference of "
-                     f"{reference['runs']} runs")
-    return not lines, notes + lines
+    if not seen:
+        return True, [f"gate: none of {count} ratios is slower than in the reference's "
+                      f"{reference['runs']} runs"]
+    return False, [line for key, ratios in seen.items()
+                   for line in describe(reference, key, ratios, stages)]

@@ -22,7 +22,6 @@ class Group:
     ours: list = dataclasses.field(default_factory=list)
     rate: bool = False
     stages: bool = False
-    optional: bool = False
     job: str = ""
     notes: list = dataclasses.field(default_factory=list)
     left_out: dict = dataclasses.field(default_factory=dict)

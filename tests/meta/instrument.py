@@ -54,68 +54,73 @@ def launches(ratio=1.3, sandbox=0.2, wobble=WOBBLE, extra=(), rate=0.5):
 def reference(**keywords):
     runs = [launches(1.3 * factor, wobble=WOBBLE[number:] + WOBBLE[:number], **keywords)
             for number, factor in enumerate((1.0, 1.03, 0.98, 1.01, 0.99))]
-    return gate.parse(json.dumps(gate.make(runs, FACTS)))
+    return gate.make(runs)
 
 
 class Measures:
-    """Gives the made-up runs one after another, the last one again and again."""
+    """Made-up runs one after another, the last one again and again; the first is in `first`."""
 
     def __init__(self, *runs):
-        self.runs, self.asked = list(runs), []
+        self.first, *self.runs = runs
+        self.runs, self.asked = self.runs or [self.first], []
 
     def __call__(self, jobs):
         self.asked.append(jobs)
         found = self.runs.pop(0) if len(self.runs) > 1 else self.runs[0]
-        return [group for group in found if not jobs or group.job in jobs]
+        return [group for group in found if group.job in jobs]
+
+
+def compare(known, measure):
+    return gate.compare(known, measure.first, measure)
 
 
 class Gate(unittest.TestCase):
     def test_the_same_again_passes(self):
         measure = Measures(launches())
-        is_kept, lines = gate.compare(reference(), measure)
+        is_kept, lines = compare(reference(), measure)
         self.assertTrue(is_kept)
-        self.assertEqual(lines, ["gate: none of 2 ratios is slower than the reference of 5 runs"])
-        self.assertEqual(measure.asked, [None], "what is not suspect is not measured again")
+        self.assertEqual(lines, ["gate: none of 2 ratios is slower than in the reference's 5 runs"])
+        self.assertEqual(measure.asked, [], "what is not suspect is not measured again")
 
     def test_noise_within_the_spread_passes(self):
-        self.assertTrue(gate.compare(reference(), Measures(launches(1.3 * 1.1)))[0])
+        self.assertTrue(compare(reference(), Measures(launches(1.3 * 1.1)))[0])
 
     def test_noise_that_does_not_come_again_passes(self):
         measure = Measures(launches(2.6), launches(2.6), launches(1.3))
-        is_kept, lines = gate.compare(reference(), measure)
+        is_kept, lines = compare(reference(), measure)
         self.assertTrue(is_kept, lines)
-        self.assertEqual(measure.asked, [None, ["launch", "stages"], ["launch", "stages"]])
+        self.assertEqual(measure.asked, [["launch", "stages"], ["launch", "stages"]])
 
     def test_what_is_slower_each_time_fails(self):
         measure = Measures(launches(1.3 * 1.3))
-        is_kept, lines = gate.compare(reference(), measure)
+        is_kept, lines = compare(reference(), measure)
         self.assertFalse(is_kept)
-        self.assertEqual(len(measure.asked), 1 + gate.AGAIN)
+        self.assertEqual(len(measure.asked), gate.AGAIN)
         self.assertRegex(lines[0], r"^slower: true/MCP run_command: 1\.\d+ of its base, in the "
                                    r"reference 1\.\d+ .*: \d+ % more, in 4 of 4 measurements$")
 
     def test_the_slower_stage_is_named(self):
-        _, lines = gate.compare(reference(), Measures(launches(1.8, sandbox=0.7)))
+        _, lines = compare(reference(), Measures(launches(1.8, sandbox=0.7)))
         self.assertEqual(len(lines), 2)
         self.assertRegex(lines[1], r"^  stage sandbox: 0\.\d+ x bare, in the reference 0\.2\d*$")
 
     def test_stages_that_did_not_grow_are_not_named(self):
-        _, lines = gate.compare(reference(), Measures(launches(1.8, sandbox=0.205)))
+        _, lines = compare(reference(), Measures(launches(1.8, sandbox=0.205)))
         self.assertRegex(lines[1], "^  in no stage more than usual; most in ")
 
     def test_of_what_has_no_stages_those_of_others_are_named(self):
-        _, lines = gate.compare(reference(), Measures(launches(sandbox=0.7, rate=0.2)))
+        _, lines = compare(reference(), Measures(launches(sandbox=0.7, rate=0.2)))
         self.assertRegex(lines[0], "^slower: stream/msp run")
         self.assertRegex(lines[1], r"^  stage sandbox of MCP run_command: 0\.\d+ x bare")
 
     def test_a_slower_stage_alone_does_not_fail(self):
-        self.assertTrue(gate.compare(reference(), Measures(launches(1.3, sandbox=0.9)))[0])
+        self.assertTrue(compare(reference(), Measures(launches(1.3, sandbox=0.9)))[0])
 
     def test_what_is_faster_passes(self):
-        self.assertTrue(gate.compare(reference(), Measures(launches(0.4, rate=5)))[0])
+        self.assertTrue(compare(reference(), Measures(launches(0.4, rate=5)))[0])
 
     def test_a_lower_rate_is_slower(self):
-        _, lines = gate.compare(reference(), Measures(launches(rate=0.2)))
+        _, lines = compare(reference(), Measures(launches(rate=0.2)))
         self.assertRegex(lines[0], r"^slower: stream/msp run: ")
 
     def test_a_wide_reference_allows_more(self):
@@ -125,53 +130,74 @@ class Gate(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
-    def refused(self, text, function, *arguments, **keywords):
+    def refused(self, text, function, *arguments):
         with self.assertRaisesRegex(gate.Refused, text):
-            function(*arguments, **keywords)
+            function(*arguments)
 
-    def test_a_reference_without_a_group(self):
-        self.refused("the reference has no group 'node': take it anew with ./dev bench --reference",
-                     gate.compare, reference(), Measures(launches(extra=("node",))))
+    def test_a_ratio_of_one_build_only(self):
+        text = "'node/MCP run_command' was measured of one build only"
+        self.refused(text, compare, reference(), Measures(launches(extra=("node",))))
+        self.refused(text, compare, reference(extra=("node",)), Measures(launches()))
 
-    def test_a_reference_without_a_ratio(self):
-        broken = reference()
-        broken["ratios"] = {"true/other": [1.0] * 5, **broken["ratios"]}
-        del broken["ratios"]["true/" + CALL]
-        self.refused("has no ratio 'true/MCP run_command'", gate.compare, broken,
-                     Measures(launches()))
+    def test_groups_without_a_ratio(self):
+        self.refused("these groups have no ratio", compare, gate.make([[], []]), Measures([]))
 
-    def test_a_run_without_a_group(self):
-        self.refused("'node/MCP run_command' was not measured", gate.compare,
-                     reference(extra=("node",)), Measures(launches()))
+    def test_a_commit_that_is_not_there(self):
+        with tempfile.TemporaryDirectory() as place:
+            self.refused("looking for the commit '--x' .*git fetch --unshallow.* failed: fatal: ",
+                         bench.reference.build, place, "--x")
 
-    def test_a_group_that_may_be_missing(self):
-        known = reference(extra=("node",))
-        known["optional"] = ["node"]
-        is_kept, lines = gate.compare(known, Measures(launches()))
-        self.assertTrue(is_kept)
-        self.assertEqual(lines[0], "not measured here: node/MCP run_command")
 
-    def test_broken_references(self):
-        good = gate.make([launches()], FACTS)
-        self.assertEqual(gate.parse(json.dumps(good))["runs"], 1)
-        key = "true/" + CALL
-        for text, change in (("version", {"version": 2}), ("how many runs", {"runs": 0}),
-                             ("how many runs", {"runs": True}), ("'ratios'", {"ratios": {}}),
-                             ("'stages'", {"stages": None}), ("not 1 ratios", {"runs": 1,
-                              "ratios": {key: [1.0, 2.0]}}), ("above 0", {"ratios": {key: [0]}}),
-                             ("above 0", {"ratios": {key: [float("nan")]}}),
-                             ("above 0", {"ratios": {key: ["1"]}}),
-                             ("above 0", {"stages": {key: [-1]}}), ("machine", {"machine": []})):
-            with self.subTest(change=change):
-                self.refused(text, gate.parse, json.dumps(good | change))
-        self.refused("not JSON", gate.parse, "{")
-        self.refused("not of version", gate.parse, "[]")
+class Reference(unittest.TestCase):
+    """Of a small project of its own, with a preset as ours."""
 
-    def test_the_committed_one_is_whole(self):
-        if not os.path.exists(bench.REFERENCE):
-            self.skipTest("no reference was taken")
-        with open(bench.REFERENCE, encoding="utf-8") as file:
-            self.assertGreater(gate.parse(file.read())["runs"], 2)
+    def setUp(self):
+        self.root = self.enterContext(tempfile.TemporaryDirectory())
+        self.write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.25)\nproject(x NONE)\n"
+                   "file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bin)\n"
+                   "configure_file(msp ${CMAKE_BINARY_DIR}/bin/msp COPYONLY)\n")
+        self.write("CMakePresets.json", json.dumps({"version": 5, "configurePresets": [
+            {"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}))
+        self.git("init", "-q")
+        self.first = self.commit("one")
+        self.second = self.commit("two")
+
+    def write(self, name, text):
+        with open(os.path.join(self.root, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def git(self, *words):
+        return subprocess.run(
+            ["git", "-C", self.root, "-c", "user.name=x", "-c", "user.email=x@localhost", *words],
+            check=True, capture_output=True, text=True).stdout.strip()
+
+    def commit(self, text):
+        self.write("msp", text)
+        self.git("add", "CMakeLists.txt", "CMakePresets.json", "msp")
+        self.git("commit", "-q", "-m", text)
+        return self.git("rev-parse", "HEAD")
+
+    def program(self, name):
+        with open(os.path.join(bench.reference.build(self.root, name).programs, "msp"),
+                  encoding="utf-8") as file:
+            return file.read()
+
+    def test_each_commit_has_its_own_programs(self):
+        self.assertEqual([self.program(self.first), self.program("HEAD"), self.program("HEAD~1")],
+                         ["one", "two", "one"])
+
+    def test_what_was_interrupted_is_made_anew(self):
+        folder = os.path.join(self.root, "build", "reference", self.first[:12])
+        os.makedirs(folder)
+        with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="ascii") as file:
+            file.write("broken")
+        self.assertEqual(self.program(self.first), "one")
+
+    def test_a_build_that_fails_says_why(self):
+        self.write("CMakeLists.txt", "message(FATAL_ERROR nonsense)")
+        self.commit("three")
+        with self.assertRaisesRegex(gate.Refused, "(?s)^configuring the reference failed: .*nonsense"):
+            self.program("HEAD")
 
 
 class Figures(unittest.TestCase):
@@ -289,9 +315,8 @@ class Commands(unittest.TestCase):
         return result.returncode, result.stderr
 
     def test_wrong_arguments(self):
-        for arguments in (["--fast"], ["--only", "launch,lunch"], ["--reference", "0"],
-                          ["--reference", "x"], ["--gate", "--reference"], ["--gate", "--json"],
-                          ["--reference", "3", "--only", "launch"], ["--qui"], ["word"],
+        for arguments in (["--fast"], ["--only", "launch,lunch"], ["--against", "HEAD"],
+                          ["--gate", "--against"], ["--gate", "--json"], ["--qui"], ["word"],
                           ["--only"]):
             with self.subTest(arguments=arguments):
                 code, said = self.bench(*arguments)
@@ -301,8 +326,7 @@ class Commands(unittest.TestCase):
     def test_no_such_files(self):
         with tempfile.TemporaryDirectory() as folder:
             for code, arguments in ((bench.BROKEN, ["--from", os.path.join(folder, "none")]),
-                                    (bench.BROKEN, ["--gate", "--reference-file",
-                                                    os.path.join(folder, "none")])):
+                                    (bench.BROKEN, ["--gate", "--against", "none"])):
                 with self.subTest(arguments=arguments):
                     found, said = self.bench(*arguments)
                     self.assertEqual(found, code)
