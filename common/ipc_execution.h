@@ -119,8 +119,8 @@ struct ipc_execution_done {
 	uint32_t stage;     /* INTERNAL, or EXEC: where the start failed (enum stage), else NONE */
 	uint32_t error;     /* errno of that stage */
 	uint64_t wall_us;
-	uint64_t cpu_us;
-	uint64_t peak_bytes;
+	uint64_t cpu_us;     /* this and the next: of all its processes; 0: not known */
+	uint64_t peak_bytes; /* memory that they had at once */
 	uint64_t heard_us; /* monotonic clock: the request was heard; wall_us later this was sent */
 	uint64_t prepare_us; /* wall_us in parts: until its sandbox was asked for, */
 	uint64_t sandbox_us; /* until that took it up, */

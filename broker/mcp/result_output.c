@@ -361,8 +361,10 @@ void result_put_meta(struct json_writer *writer, const struct result *result,
 			json_put_number(writer, "errno", done->error);
 		}
 		json_put_number(writer, "wall_ms", (done->wall_us + 500) / 1000);
-		json_put_number(writer, "cpu_ms", (done->cpu_us + 500) / 1000);
-		json_put_number(writer, "peak_bytes", done->peak_bytes);
+		if (done->cpu_us > 0)
+			json_put_number(writer, "cpu_ms", (done->cpu_us + 500) / 1000);
+		if (done->peak_bytes > 0)
+			json_put_number(writer, "peak_bytes", done->peak_bytes);
 		put_timings(writer, &info->timings);
 		put_denials_meta(writer, result, info);
 	} else {

@@ -214,6 +214,7 @@ static void take_execution_end(struct sandbox_log *log, const struct record *rec
 	struct sandbox_log_open *open =
 		find_open(log, record, false, number_of(record, "execution"));
 	const struct history_note *command = open ? find_command(open) : NULL;
+	const uint64_t cpu_us = number_of(record, "cpu_us");
 	const uint64_t peak = number_of(record, "peak_bytes");
 	char figure[FIGURES_TEXT_MAX];
 	char detail[DETAIL_MAX];
@@ -221,8 +222,10 @@ static void take_execution_end(struct sandbox_log *log, const struct record *rec
 	add_verdict(record, detail);
 	format_append(detail, sizeof(detail), " after ");
 	add_duration(detail, number_of(record, "wall_us"));
-	format_append(detail, sizeof(detail), ", CPU ");
-	add_duration(detail, number_of(record, "cpu_us"));
+	if (cpu_us > 0) {
+		format_append(detail, sizeof(detail), ", CPU ");
+		add_duration(detail, cpu_us);
+	}
 	if (peak > 0)
 		format_append(detail, sizeof(detail), ", memory %s", figures_bytes(peak, figure));
 	if (open && !command)

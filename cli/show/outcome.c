@@ -95,6 +95,7 @@ static void explain_done(const struct ipc_execution_done *done,
 			 const struct outcome_request *request)
 {
 	const unsigned long long wall_ms = done->wall_us / 1000;
+	char peak[64] = "";
 
 	switch (done->verdict) {
 	case VERDICT_EXITED:
@@ -108,8 +109,10 @@ static void explain_done(const struct ipc_execution_done *done,
 		log_line("cpu_time: killed, the profile's CPU time was used up");
 		break;
 	case VERDICT_MEMORY:
-		log_line("memory: killed at the profile's memory limit, peak %llu MiB",
-			 (unsigned long long)done->peak_bytes >> 20);
+		if (done->peak_bytes > 0)
+			format_text(peak, sizeof(peak), ", peak %llu MiB",
+				    (unsigned long long)done->peak_bytes >> 20);
+		log_line("memory: killed at the profile's memory limit%s", peak);
 		break;
 	case VERDICT_PIDS:
 		log_line("pids: the profile's number of processes was reached");
@@ -273,7 +276,7 @@ void outcome_print_measured(const struct outcome *outcome)
 void outcome_print_end(const struct outcome *outcome)
 {
 	const struct ipc_execution_done *done = &outcome->done;
-	char how[64];
+	char how[128];
 
 	if (!outcome->is_done)
 		return;
@@ -282,9 +285,14 @@ void outcome_print_end(const struct outcome *outcome)
 		format_append(how, sizeof(how), " %u", done->exit_code);
 	else if (done->signal)
 		format_append(how, sizeof(how), ", signal %u", done->signal);
-	log_line("%s; %llu ms wall, %llu ms CPU, peak %llu KiB", how,
-		 (unsigned long long)done->wall_us / 1000, (unsigned long long)done->cpu_us / 1000,
-		 (unsigned long long)done->peak_bytes / 1024);
+	format_append(how, sizeof(how), "; %llu ms wall", (unsigned long long)done->wall_us / 1000);
+	if (done->cpu_us > 0)
+		format_append(how, sizeof(how), ", %llu ms CPU",
+			      (unsigned long long)done->cpu_us / 1000);
+	if (done->peak_bytes > 0)
+		format_append(how, sizeof(how), ", peak %llu KiB",
+			      (unsigned long long)done->peak_bytes / 1024);
+	log_line("%s", how);
 }
 
 void outcome_print_timings(const struct outcome *outcome)
@@ -375,8 +383,10 @@ static void write_done(struct json_writer *json, const struct ipc_execution_done
 	else
 		json_put_null(json, "signal");
 	json_put_number(json, "wall_ms", done->wall_us / 1000);
-	json_put_number(json, "cpu_ms", done->cpu_us / 1000);
-	json_put_number(json, "peak_bytes", done->peak_bytes);
+	if (done->cpu_us > 0)
+		json_put_number(json, "cpu_ms", done->cpu_us / 1000);
+	if (done->peak_bytes > 0)
+		json_put_number(json, "peak_bytes", done->peak_bytes);
 }
 
 static void write_timings(struct json_writer *json, const struct timings *timings)

@@ -38,7 +38,8 @@ SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 # What differs between two runs or two machines and is no part of the protocol.
 VOLATILE = tuple((re.compile(pattern), text) for pattern, text in (
     (r"\b\d+(\.\d+)? s\b", "<time> s"),
-    (r'\b(wall_ms|cpu_ms|peak_bytes|landlock_abi|age_ms|left_ms|size)(\\?"):\d+', r"\1\2:<n>"),
+    (r',\\?"(?:cpu_ms|peak_bytes)\\?":\d+', ""),  # absent if not known
+    (r'\b(wall_ms|landlock_abi|age_ms|left_ms|size)(\\?"):\d+', r"\1\2:<n>"),
     (r',\\?"(?:posture|timings_us)\\?":\{[^{}]*\}', ""),
     (r"Landlock ABI \d+", "Landlock ABI <n>"),
     (r'("limits":)"\w+"', r'\1"<limits>"'),

@@ -141,9 +141,34 @@ Test(mcp_result, verdicts)
 		expect_part(result.text.bytes, "partial\n");
 		cr_assert_not(result.is_error);
 	}
+	done.verdict = VERDICT_MEMORY;
+	done.peak_bytes = 0;
+	expect_part(text_of_execution(), "[memory limit reached: every process was killed");
 	done.verdict = VERDICT_COUNT;
 	expect_part(text_of_execution(), "the sandbox failed");
 	cr_assert(result.is_error);
+}
+
+static const char *meta_of_execution(void)
+{
+	static const struct posture posture;
+	static struct buffer out;
+	struct json_writer writer = { .out = &out };
+
+	buffer_done(&out);
+	info.done = &done;
+	result_put_meta(&writer, &result, &info, &posture, false);
+	buffer_append(&out, "", 1);
+	return out.bytes;
+}
+
+Test(mcp_result, figures_that_are_not_known_are_left_out)
+{
+	expect_part(meta_of_execution(), "\"wall_ms\":0,\"stdout_bytes\"");
+	done.cpu_us = 400;
+	expect_part(meta_of_execution(), "\"wall_ms\":0,\"cpu_ms\":0,\"stdout_bytes\"");
+	done.peak_bytes = 1;
+	expect_part(meta_of_execution(), "\"cpu_ms\":0,\"peak_bytes\":1,\"stdout_bytes\"");
 }
 
 Test(mcp_result, signals)

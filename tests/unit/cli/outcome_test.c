@@ -2,6 +2,7 @@
 #include "show/outcome.h"
 
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
 #include <errno.h>
 #include <signal.h>
 
@@ -121,4 +122,38 @@ Test(outcome, what_ended_msp_counts_first)
 	outcome.relay_name = "writing standard output";
 	outcome.relay_error = ENOSPC;
 	cr_expect_eq(outcome_exit_code(&outcome), 125);
+}
+
+static void print_end(uint32_t verdict, uint64_t cpu_us, uint64_t peak_bytes)
+{
+	const struct outcome outcome = { .is_done = true,
+					 .done = { .verdict = verdict,
+						   .wall_us = 12000,
+						   .cpu_us = cpu_us,
+						   .peak_bytes = peak_bytes } };
+
+	outcome_print_end(&outcome);
+}
+
+Test(outcome, figures_that_are_not_known_are_left_out, .init = cr_redirect_stderr)
+{
+	print_end(VERDICT_EXITED, 3000, 4096);
+	print_end(VERDICT_EXITED, 3000, 0);
+	print_end(VERDICT_TIMEOUT, 0, 0);
+	cr_expect_stderr_eq_str("msp: exited 0; 12 ms wall, 3 ms CPU, peak 4 KiB\n"
+				"msp: exited 0; 12 ms wall, 3 ms CPU\n"
+				"msp: timeout; 12 ms wall\n");
+}
+
+Test(outcome, a_memory_limit_with_and_without_its_peak, .init = cr_redirect_stderr)
+{
+	const struct outcome_request request = { .timeout_ms = 0 };
+	struct outcome outcome = { .is_done = true,
+				   .done = { .verdict = VERDICT_MEMORY, .peak_bytes = 5 << 20 } };
+
+	outcome_explain(&outcome, &request);
+	outcome.done.peak_bytes = 0;
+	outcome_explain(&outcome, &request);
+	cr_expect_stderr_eq_str("msp: memory: killed at the profile's memory limit, peak 5 MiB\n"
+				"msp: memory: killed at the profile's memory limit\n");
 }

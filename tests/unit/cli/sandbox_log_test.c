@@ -6,6 +6,8 @@
 #include "audit/sandbox_log.h"
 
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "show/format.h"
@@ -111,4 +113,31 @@ Test(sandbox_log, more_than_there_can_be)
 	cr_expect_eq(take_execution(1, "execution_end", 3 * SANDBOX_LOG_OPEN),
 		     2UL * SANDBOX_LOG_OPEN + 1);
 	cr_expect_eq(finish(), 3UL * SANDBOX_LOG_OPEN);
+}
+
+Test(sandbox_log, figures_that_are_not_known_are_left_out, .init = cr_redirect_stdout)
+{
+	static const char *const figures[] = {
+		"",
+		",\"cpu_us\":1500",
+		",\"cpu_us\":1500,\"peak_bytes\":2097152",
+	};
+
+	begin_log();
+	history.skip = 0;
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+		char fields[256];
+
+		format_text(fields, sizeof(fields),
+			    ",\"execution\":1,\"verdict\":\"exited\",\"exit_code\":0,"
+			    "\"wall_us\":1000%s,\"sandbox\":\"" ID "\"",
+			    figures[i]);
+		(void)take(1, "execution_end", fields);
+	}
+	(void)fflush(stdout);
+	cr_expect_stdout_eq_str(
+		"1970-01-01T00:00:00.000Z       1  exec        exit 0 after 1.0 ms\n"
+		"1970-01-01T00:00:00.000Z       2  exec        exit 0 after 1.0 ms, CPU 1.5 ms\n"
+		"1970-01-01T00:00:00.000Z       3  exec        exit 0 after 1.0 ms, CPU 1.5 ms, "
+		"memory 2.0 MiB\n");
 }
