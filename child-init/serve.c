@@ -117,6 +117,7 @@ static void forget_execution(struct execution *execution)
 	spawn_done(&execution->spawn);
 	fd_close(&execution->workload.observed.listener);
 	known -= execution->spawn.slot < STANDBY_SLOT;
+	execution->workload.pid = 0;
 	execution->is_used = false;
 }
 
@@ -212,7 +213,6 @@ static int tell_begun(struct execution *execution, uint32_t stage, int error)
 
 	if (error) {
 		forget_execution(execution);
-		execution->workload.pid = 0;
 		return send_report(IPC_TYPE_spawn_done, &failed, -1);
 	}
 	execution->done.executed_us = execution->workload.executed_us;
@@ -417,7 +417,6 @@ static int left_ms(void)
 /* It ended before it had its code, or was discarded. */
 static int end_waiting(struct execution *execution, const struct rusage *usage)
 {
-	execution->workload.pid = 0;
 	discard_standby();
 	forget_execution(execution);
 	return report_gone(-ECHILD, used_us(usage));
@@ -474,6 +473,7 @@ static int reap_children(bool is_late)
 	}
 	if (error || !is_ending || (pid == 0 && !is_late))
 		return error;
+	executions[0].done.is_whole = pid < 0;
 	(void)getrusage(RUSAGE_CHILDREN, &usage); /* everything that was reaped */
 	/* Our own end is waited for where nothing comes after; else the news may have the CPU. */
 	return report_done(&executions[0], &usage) != 0 || init->factory->is_last;

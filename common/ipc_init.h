@@ -116,6 +116,9 @@ struct ipc_spawn_done {
 	uint32_t over_memory; /* 1: the fallback's watch killed it */
 	uint32_t over_pids;   /* 1: that watch saw as many as the profile allows */
 	uint32_t over_disk;   /* 1: it failed, and left a file system without blocks or inodes */
+	/* 1: cpu_us and peak_bytes cover each of its processes. 0: one had not ended, or the
+	 * sandbox lasts, where a process may be of another execution. */
+	uint32_t is_whole;
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
 	uint64_t taken_us;    /* by the monotonic clock: the spawn was taken up, */

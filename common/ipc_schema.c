@@ -285,6 +285,7 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U32, ipc_spawn_done, over_memory),
 	FIELD(U32, ipc_spawn_done, over_pids),
 	FIELD(U32, ipc_spawn_done, over_disk),
+	FIELD(U32, ipc_spawn_done, is_whole),
 	FIELD(U64, ipc_spawn_done, cpu_us),
 	FIELD(U64, ipc_spawn_done, peak_bytes),
 	FIELD(U64, ipc_spawn_done, taken_us),

@@ -87,7 +87,8 @@ def limits(host, machine):
         cells = []
         for mode in ("cgroup", "fallback"):
             row = modes.get(mode)
-            cells += [row["verdict"], f"{row['peak_bytes'] / (1 << 20):.1f}"] if row else ["-", "-"]
+            peak = row and row["peak_bytes"]
+            cells += [row["verdict"] if row else "-", f"{peak / (1 << 20):.1f}" if peak else "-"]
         rows.append((what, limit, *cells))
     return ("Each way of exceeding a limit, with its verdict. With exactly that limit raised, each "
             "ended without a\nverdict. Peaks are in MiB, of a limit of 64.\n\n" +

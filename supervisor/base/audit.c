@@ -67,6 +67,8 @@ static const char *const refusal_names[REFUSAL_COUNT] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static const struct audit_field none;
+
 static const char *why_lost(int error)
 {
 	return error == -ETIMEDOUT ? "another process keeps its lock"
@@ -375,7 +377,7 @@ static void hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTE
 static struct audit_field sandbox_field(const struct sandbox *sandbox)
 {
 	return sandbox && sandbox_lasts(sandbox) ? AUDIT_TEXT(sandbox, sandbox->persistent.id)
-						 : (struct audit_field){ 0 };
+						 : none;
 }
 
 static uint32_t count_strings(const uint8_t *list, uint32_t size)
@@ -444,8 +446,10 @@ void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
 		   AUDIT_TEXT(verdict, verdict_name(done->verdict)),
 		   AUDIT_NUMBER(exit_code, done->exit_code), AUDIT_NUMBER(signal, done->signal),
 		   AUDIT_TEXT(stage, stage_text(done->stage)), AUDIT_NUMBER(error, done->error),
-		   AUDIT_NUMBER(wall_us, done->wall_us), AUDIT_NUMBER(cpu_us, done->cpu_us),
-		   AUDIT_NUMBER(peak_bytes, done->peak_bytes), sandbox_field(sandbox));
+		   AUDIT_NUMBER(wall_us, done->wall_us),
+		   done->cpu_us > 0 ? AUDIT_NUMBER(cpu_us, done->cpu_us) : none,
+		   done->peak_bytes > 0 ? AUDIT_NUMBER(peak_bytes, done->peak_bytes) : none,
+		   sandbox_field(sandbox));
 }
 
 void audit_denial(const struct execution *execution, const char *layer, const char *operation,
@@ -461,7 +465,6 @@ void audit_sandbox_begin(const struct frontend *frontend, const char *id,
 {
 	static const char *const modes[WORKSPACE_MODE_COUNT] = { "none", "copy-on-write",
 								 "read-only", "read-write" };
-	static const struct audit_field none;
 
 	AUDIT_NOTE(AUDIT_SANDBOX_BEGIN, AUDIT_TEXT(sandbox, id),
 		   AUDIT_NUMBER(frontend, frontend->number), AUDIT_TEXT(profile, meta->profile),

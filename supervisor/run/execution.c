@@ -182,23 +182,28 @@ static void send_report(struct execution *execution, struct ipc_execution_done *
 	try_free(execution);
 }
 
-/* Read the kernel's counts of it. In a shared sandbox only the CPU time is its own: memory is
- * reported if the sandbox had never taken as much before. */
-static void measure_usage(const struct execution *execution, struct cgroup_usage *ret)
+/* Return the kernel's counts of an execution, or without cgroups the init's if they are whole. In a
+ * shared sandbox only the CPU time is its own: memory is known if the sandbox had never taken as
+ * much before. */
+static struct cgroup_usage measure_usage(const struct execution *execution,
+					 const struct ipc_spawn_done *from)
 {
 	const struct sandbox *sandbox = execution->sandbox;
 	const struct cgroup_usage *before = &execution->before;
+	struct cgroup_usage usage = { .cpu_us = from->is_whole ? from->cpu_us : 0,
+				      .peak_bytes = from->is_whole ? from->peak_bytes : 0 };
 
 	if (supervisor.cgroup < 0)
-		return;
-	cgroup_read(sandbox->slot, ret);
+		return usage;
+	cgroup_read(sandbox->slot, &usage);
 	if (!sandbox_lasts(sandbox))
-		return;
-	ret->cpu_us = cgroup_read_cpu(sandbox->slot, execution->leaf);
-	ret->oom_kills -= before->oom_kills;
-	ret->forks_refused -= before->forks_refused;
-	if (ret->peak_bytes <= before->peak_bytes)
-		ret->peak_bytes = 0;
+		return usage;
+	usage.cpu_us = cgroup_read_cpu(sandbox->slot, execution->leaf);
+	usage.oom_kills -= before->oom_kills;
+	usage.forks_refused -= before->forks_refused;
+	if (usage.peak_bytes <= before->peak_bytes)
+		usage.peak_bytes = 0;
+	return usage;
 }
 
 static void report_internal(struct execution *execution, uint32_t stage, uint32_t error)
@@ -207,12 +212,11 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 					   .stage = stage,
 					   .error = error };
 	static const struct ipc_spawn_done nothing; /* it could not say what it counted */
-	struct cgroup_usage usage = { .cpu_us = 0 };
+	const struct cgroup_usage usage = measure_usage(execution, &nothing);
 
 	posture_fail(execution, stage, error);
-	measure_usage(execution, &usage);
-	if (execution->verdict != VERDICT_EXITED ||
-	    usage.oom_kills > 0) /* it was killed for that */
+	/* If it was killed, that is why nothing else was said. */
+	if (execution->verdict != VERDICT_EXITED || usage.oom_kills > 0)
 		done = (struct ipc_execution_done){ .verdict = execution->verdict,
 						    .signal = SIGKILL };
 	if (done.verdict == VERDICT_EXITED)
@@ -294,8 +298,8 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	const struct ipc_spawn_done *from = ipc_body(message, spawn_done);
 	struct execution *execution = find_in(context, from->slot);
 	const int status = (int)from->status;
-	struct ipc_execution_done done = { .cpu_us = from->cpu_us, .peak_bytes = from->peak_bytes };
-	struct cgroup_usage usage = { .cpu_us = 0 };
+	struct ipc_execution_done done;
+	struct cgroup_usage usage;
 
 	if (from->slot == STANDBY_SLOT) {
 		if (!standby_gone(context, from))
@@ -310,13 +314,10 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	}
 	if (execution->probe != PROBE_NONE) /* it has to come first */
 		return -EPROTO;
+	usage = measure_usage(execution, from);
+	done = (struct ipc_execution_done){ .cpu_us = usage.cpu_us,
+					    .peak_bytes = usage.peak_bytes };
 	put_parts(execution, from, &done);
-	measure_usage(execution, &usage);
-	if (supervisor.cgroup >= 0) {
-		done.cpu_us = usage.cpu_us;
-		if (usage.peak_bytes > 0)
-			done.peak_bytes = usage.peak_bytes;
-	}
 	if (!denials_put(&done, from, &usage))
 		return -EPROTO;
 	done.verdict = judge_end(execution, from, &usage);

@@ -29,7 +29,7 @@ WHOLE_FOLDERS = ("attack", "system", "limits")
 # Of the other folders' tests, what a real system can change.
 SINGLE = ("integration/cli_cgroup", "integration/cli_run", "integration/mcp_tools",
           "integration/mcp_confined", "integration/sandbox_limits", "integration/stress_many",
-          "integration/persistent_cli", "fault/killed", "fault/persistent")
+          "integration/persistent_cli", "integration/used", "fault/killed", "fault/persistent")
 # Unit tests that do more where cgroups are real, and what is asked of the kernel.
 PROGRAMS = ("kernel-*", "*cgroup*")
 # Of the above, what tells nothing in the test machine, and why.
@@ -74,7 +74,7 @@ TEST_SECONDS = 480
 LONG = {"system-service": 110, "fault-killed": 95, "limits-verdicts": 55, "system-idle": 40,
         "limits-neighbours": 35, "limits-counts": 28, "integration-cli_run": 24,
         "system-persistent": 21, "attack-standby": 20, "attack-standby_process": 20,
-        "limits-user_counters": 19, "system-upgrade": 17}
+        "integration-used": 25, "limits-user_counters": 19, "system-upgrade": 17}
 # The same with --all.
 LONG_OF_ALL = {"limits-counts": 244, "fault-killed": 204, "system-service": 200, "system-idle": 203,
                "limits-verdicts": 123, "limits-neighbours": 155, "attack-system_calls": 147,

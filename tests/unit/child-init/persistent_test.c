@@ -6,12 +6,15 @@
  * to kill.
  */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -283,6 +286,78 @@ Test(persistent, one_that_does_not_last_kills_what_is_left_and_then_reports)
 	cr_expect_neq(text[0], '\0');
 }
 
+/* Return whether the process executes `sleep` with this argument. */
+static bool is_sleeper(const char *pid, const char *argument)
+{
+	char expected[64], words[64] = "", path[64];
+	const int size = snprintf(expected, sizeof(expected), "sleep%c%s", 0, argument) + 1;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	(void)!read(fd, words, sizeof(words));
+	(void)close(fd);
+	return memcmp(words, expected, (size_t)size) == 0;
+}
+
+/* Wait until a process executes `sleep` with this argument, and return its number here. */
+static pid_t await_sleeper(const char *argument)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	pid_t found = 0;
+
+	while (found == 0) { /* until the test's time is up */
+		DIR *proc = opendir("/proc");
+		const struct dirent *entry;
+
+		cr_assert(proc);
+		while (found == 0 && (entry = readdir(proc)))
+			if (is_sleeper(entry->d_name, argument))
+				found = (pid_t)strtol(entry->d_name, NULL, 10);
+		(void)closedir(proc);
+		(void)nanosleep(&pause, NULL);
+	}
+	return found;
+}
+
+/* Return whether the figures are whole of an execution that leaves a process. A traced process is
+ * reaped by its tracer before its parent can. */
+static bool figures_are_whole(bool is_held)
+{
+	const char *argument = is_held ? "1000.25" : "1000.75"; /* tests run beside each other */
+	struct channel init;
+	struct streams streams;
+	const struct ipc_spawn_done *done;
+	char command[64];
+	pid_t left;
+
+	supervised_begin(LIMITS_FALLBACK);
+	init = supervised_create(SLOT, false);
+	(void)snprintf(command, sizeof(command), "sleep %s & read line", argument);
+	streams = supervised_spawn(&init, SLOT, command);
+	left = await_sleeper(argument);
+	if (is_held)
+		cr_assert_eq(ptrace(PTRACE_SEIZE, left, NULL, NULL), 0);
+	supervised_write(&streams.in, "end\n");
+	done = supervised_await(&init, SLOT);
+	cr_expect_eq(done->status, 0);
+	if (is_held)
+		cr_expect_eq(waitpid(left, NULL, __WALL), left);
+	return done->is_whole != 0;
+}
+
+Test(persistent, figures_are_whole_once_every_process_was_reaped)
+{
+	cr_expect(figures_are_whole(false));
+}
+
+Test(persistent, figures_are_not_whole_while_a_process_has_not_ended)
+{
+	cr_expect_not(figures_are_whole(true));
+}
+
 Test(persistent, what_an_execution_used_is_told)
 {
 	const struct channel init = start(LIMITS_FALLBACK);
@@ -296,6 +371,7 @@ Test(persistent, what_an_execution_used_is_told)
 	cr_expect_gt(done->cpu_us, 0);
 	cr_expect_gt(done->peak_bytes, 0);
 	cr_expect_lt(done->peak_bytes, 256 * MIB);
+	cr_expect_eq(done->is_whole, 0, "it may have left processes");
 	cr_expect_eq(done->over_memory + done->over_pids + done->over_disk, 0);
 }
 

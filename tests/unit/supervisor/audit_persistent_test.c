@@ -270,6 +270,29 @@ Test(audit_persistent, a_plan_can_ask_for_the_words_of_commands)
 	rig_end(&live);
 }
 
+Test(audit_persistent, figures_that_are_not_known_are_left_out)
+{
+	struct ipc_spawn_done done = { .cpu_us = 7, .peak_bytes = 8 };
+	struct rig_sandbox live = persistent_begin(&rig, 1, "one");
+	struct rig_sandbox second;
+	const char *record;
+
+	(void)expect("execution_begin", "\"execution\":1");
+	done.slot = live.slot;
+	finish(&live, &done);
+	record = expect("execution_end", "\"wall_us\":");
+	cr_expect_not(strstr(record, "cpu_us") || strstr(record, "peak_bytes"), "%s", record);
+	second = persistent_join(&rig, 2, "one", &live);
+	(void)expect("execution_begin", "\"execution\":2");
+	done.slot = second.slot;
+	done.is_whole = 1;
+	rig_send(&live.init, IPC_TYPE_spawn_done, &done, NULL);
+	(void)rig_take_done(&rig, 2);
+	(void)expect("execution_end", "\"cpu_us\":7,\"peak_bytes\":8,\"sandbox\":");
+	rig_end(&second);
+	rig_end(&live);
+}
+
 static void send_changes(uint64_t request, uint32_t operation)
 {
 	const struct ipc_changes_start start = { .request = request,

@@ -77,7 +77,7 @@ Test(execution_cgroup, the_init_is_given_the_leaf)
 Test(execution_cgroup, the_kernels_numbers_count)
 {
 	struct rig_sandbox sandbox = begin(1);
-	const struct ipc_spawn_done report = { .cpu_us = 1, .peak_bytes = 2 };
+	const struct ipc_spawn_done report = { .is_whole = 1, .cpu_us = 1, .peak_bytes = 2 };
 	const struct ipc_execution_done *done;
 
 	fake_cgroup_say("s0/cpu.stat", "usage_usec 777\n");

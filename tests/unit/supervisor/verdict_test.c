@@ -45,8 +45,8 @@ static const struct ipc_execution_done *done_for(struct ipc_spawn_done report)
 
 Test(verdict, exited)
 {
-	const struct ipc_execution_done *done =
-		done_for((struct ipc_spawn_done){ .status = 7 << 8, .cpu_us = 5, .peak_bytes = 6 });
+	const struct ipc_execution_done *done = done_for((struct ipc_spawn_done){
+		.status = 7 << 8, .is_whole = 1, .cpu_us = 5, .peak_bytes = 6 });
 
 	cr_assert_eq(done->verdict, VERDICT_EXITED);
 	cr_assert_eq(done->exit_code, 7);
@@ -57,6 +57,16 @@ Test(verdict, exited)
 	cr_assert_eq(done->peak_bytes, 6);
 	cr_assert_eq(done_for((struct ipc_spawn_done){ .status = 255 << 8 })->exit_code, 255);
 	cr_assert_eq(done_for((struct ipc_spawn_done){ .status = 0 })->exit_code, 0);
+}
+
+Test(verdict, figures_that_miss_a_process_judge_and_are_not_told)
+{
+	const struct ipc_execution_done *done = done_for(
+		(struct ipc_spawn_done){ .status = SIGKILL, .cpu_us = 3750000, .peak_bytes = 6 });
+
+	cr_assert_eq(done->verdict, VERDICT_CPU_TIME);
+	cr_assert_eq(done->cpu_us, 0);
+	cr_assert_eq(done->peak_bytes, 0);
 }
 
 Test(verdict, of_signals)
