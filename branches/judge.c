@@ -387,7 +387,7 @@ int branches_judge(const struct job *job, size_t number)
 	else if (!error)
 		error = judge_old(job, ref, number, old);
 	if (error == -ENOMEM || commits_state()->requests < 0)
-		return error ? error : -EIO;
+		return error ? error : commits_state()->error;
 	if (error)
 		ref->refusal = "the branch or its log cannot be read here";
 	return 0;

@@ -14,6 +14,7 @@
 #include "beneath.h"
 #include "branches/branches.h"
 #include "commits.h"
+#include "commits_state.h"
 #include "common/changes.h"
 #include "common/fd.h"
 #include "digest.h"
@@ -220,7 +221,7 @@ static int choose_refs(struct gathering *gathering)
 	static struct difference difference;
 	char text[IPC_PATH_MAX];
 	struct job *job = gathering->job;
-	int error = 0;
+	int error = commits_state()->error; /* the reader may have ended, asked to merge */
 
 	for (size_t i = 0; i < commits_count() && !error; i++) {
 		branches_follow(i, item_stays, gathering);
@@ -238,8 +239,7 @@ static int choose_refs(struct gathering *gathering)
 	return error;
 }
 
-/* Numbers of entries that are no item's: the refs', then the objects', then those of the files that
- * go along with branches, then directories. */
+/* Entries beyond the items are numbered: refs, then objects, files of branches, directories. */
 static size_t number_of_ref(const struct gathering *gathering, size_t ref)
 {
 	return gathering->items.count + ref;

@@ -101,7 +101,7 @@ int commits_ask_with(const struct reader_ask *ask, const uint8_t *body, commits_
 		     void *context, uint32_t *ret_count)
 {
 	struct reader_tell tell;
-	int error = fd_write_all(state.requests, ask, sizeof(*ask));
+	int error = state.error ? state.error : fd_write_all(state.requests, ask, sizeof(*ask));
 	int wrong = 0;
 
 	if (!error && body)
@@ -127,7 +127,7 @@ int commits_ask_with(const struct reader_ask *ask, const uint8_t *body, commits_
 	}
 	if (error) { /* the next message would be the answer to this one */
 		fd_close(&state.requests);
-		return error == -EPIPE ? -EIO : error;
+		return state.error = error == -EPIPE ? -EOWNERDEAD : error;
 	}
 	if (ret_count)
 		*ret_count = tell.count;
@@ -175,7 +175,7 @@ enum commits_fate commits_judge(const struct difference *difference)
 		    (strncmp(path, REFS, sizeof(REFS) - 1) == 0 ||
 		     strcmp(path, GIT "packed-refs") == 0 || strcmp(path, GIT "HEAD") == 0) &&
 		    remember_change(difference) != 0)
-			state.is_lost = true;
+			state.error = -ENOMEM;
 		return COMMITS_DATA;
 	}
 	/* One line stands for a folder that came or went with all that is in it. */
@@ -357,7 +357,7 @@ static int compare_refs(const void *left, const void *right)
 
 int commits_find(struct job *job)
 {
-	int error = state.is_lost ? -ENOMEM : 0;
+	int error = state.error;
 
 	if (state.requests < 0)
 		return error;

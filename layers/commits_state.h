@@ -50,7 +50,7 @@ struct commits {
 	pid_t reader;
 	int requests, answers; /* -1: there is no reader */
 	mode_t mode;           /* the host's .git's */
-	bool is_lost;          /* for want of memory */
+	int error;             /* -errno: the job cannot know what the commits say, and fails; 0 */
 	char stays[IPC_PATH_MAX];
 	struct commits_change *changes;
 	size_t change_count;
@@ -70,8 +70,8 @@ struct commits *commits_state(void);
 /* Hear one answer; `bytes` has a NUL behind it. 0 or -errno, with which the request fails. */
 typedef int (*commits_heard)(void *context, const struct reader_tell *tell, const uint8_t *bytes);
 
-/* Ask the reader, and hear every answer but the last. Returns the error of that one; -EIO: the
- * reader has died, as it does where its limits end. */
+/* Ask the reader, and hear every answer but the last. Returns the error of that one. -EOWNERDEAD,
+ * which stays the state's error: the reader has died, as it does where its limits end. */
 int commits_ask(const struct reader_ask *ask, commits_heard heard, void *context,
 		uint32_t *ret_count);
 

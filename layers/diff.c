@@ -3,6 +3,7 @@
 
 #include "base.h"
 #include "commits.h"
+#include "commits_state.h"
 #include "common/changes.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
@@ -79,10 +80,9 @@ static int tell_one(void *context, const struct difference *difference)
 	bool is_shown;
 	int error;
 
-	if (!job_is_chosen(job, difference->path) &&
-	    !(difference->old_path[0] && job_is_chosen(job, difference->old_path)))
-		return 0;
-	if (fate == COMMITS_DATA)
+	if (fate == COMMITS_DATA ||
+	    (!job_is_chosen(job, difference->path) &&
+	     !(difference->old_path[0] && job_is_chosen(job, difference->old_path))))
 		return 0;
 	shown = *difference;
 	shown.base = base_check(&job->directories, difference);
@@ -93,7 +93,9 @@ static int tell_one(void *context, const struct difference *difference)
 	threeway_preview(job, &shown);
 	job->done.total++;
 	is_shown = is_on_page(job);
-	error = is_shown ? look_closer(telling, difference, &shown, link) : 0;
+	error = commits_state()->error; /* the reader may have ended, asked to merge */
+	if (!error && is_shown)
+		error = look_closer(telling, difference, &shown, link);
 	if (error)
 		return error;
 	if (telling->digest)

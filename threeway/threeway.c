@@ -97,8 +97,6 @@ static uint32_t ask_reader(const struct job *job, const struct difference *diffe
 	memcpy(ask.base, base.hash, sizeof(ask.base));
 	(void)snprintf(ask.path, sizeof(ask.path), "%s", difference->path);
 	error = commits_ask_with(&ask, merge->sides, hear_merged, merge, NULL);
-	/* Without its reader the job does not see commits: commits_find() fails. */
-	commits_state()->is_lost |= commits_state()->requests < 0;
 	if (error == -EBADMSG)
 		return UNMERGED_BINARY;
 	return error || !merge->bytes ? UNMERGED_BASE : 0;
@@ -171,5 +169,5 @@ int threeway_open(const struct job *job, const struct difference *difference,
 			file = commits_open_bytes(merge.bytes, merge.bytes_size);
 	}
 	free_merge(&merge);
-	return file;
+	return file < 0 && commits_state()->error ? commits_state()->error : file;
 }

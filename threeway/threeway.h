@@ -12,7 +12,7 @@
 
 /* Judge a difference in conflict. Return CHANGE_IS_MERGED, maybe with CHANGE_HAS_MARKERS, if its
  * merge can be applied; else CHANGE_IS_CONFLICT, and *ret_unmerged says why it cannot (enum
- * change_unmerged). */
+ * change_unmerged). The caller looks at commits_state()->error: the reader may have ended. */
 uint32_t threeway_judge(const struct job *job, const struct difference *difference,
 			uint32_t *ret_unmerged);
 
@@ -20,7 +20,7 @@ uint32_t threeway_judge(const struct job *job, const struct difference *differen
 void threeway_preview(struct job *job, struct difference *shown);
 
 /* Open the merged content of a difference: a memfd or -errno. -ESTALE: the host's file is not the
- * one with this hash any more (files_hash()). */
+ * one with this hash any more (files_hash()). -EOWNERDEAD: the reader has ended. */
 int threeway_open(const struct job *job, const struct difference *difference,
 		  const uint8_t host_hash[SHA256_BYTES]);
 

@@ -147,7 +147,10 @@ void changes_job_put_problem(const struct changes_job *job, struct buffer *text)
 {
 	const uint32_t step = job->done.step < CHANGES_STEP_COUNT ? job->done.step : 0;
 
-	if (job->done.error != 0)
+	if (job->done.error == EOWNERDEAD)
+		buffer_append_text(text, "The process that reads git's objects ended early, killed "
+					 "or out of memory. Nothing was changed. Call again.");
+	else if (job->done.error != 0)
 		buffer_format(text, "It failed with \"%s\" in %s.",
 			      errno_text((int)job->done.error), step_texts[step]);
 	if (job->done.error == EROFS)

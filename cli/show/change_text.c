@@ -213,6 +213,12 @@ int change_explain_error(const struct ipc_changes_done *done)
 		return 0;
 	if (done->step == CHANGES_STEP_CONFIRMED)
 		return change_explain_others(); /* ESTALE says less */
+	if (done->error == EOWNERDEAD) {
+		/* The reader is asked before anything is changed. */
+		log_line("nothing was changed: the process that reads git's objects ended early, "
+			 "killed or out of memory; try again");
+		return MSP_EXIT_SOFTWARE;
+	}
 	log_line("%s: %s", steps[done->step < CHANGES_STEP_COUNT ? done->step : CHANGES_STEP_NONE],
 		 explain_errno((int)done->error));
 	return MSP_EXIT_SOFTWARE;

@@ -387,4 +387,13 @@ Test(mcp_apply, what_fails_is_said)
 	records = persistent_changes(&applying_rig, done.request);
 	persistent_changes_done(&applying_rig, records, &done);
 	applying_refused("msp apply --standalone`.");
+	done.error = EOWNERDEAD;
+	applying_say("");
+	applying_find();
+	applying_preview(applying_plain);
+	done.request = applying_take(CHANGES_APPLY, "").request;
+	records = persistent_changes(&applying_rig, done.request);
+	persistent_changes_done(&applying_rig, records, &done);
+	applying_refused("The process that reads git's objects ended early, killed or out of "
+			 "memory. Nothing was changed. Call again.");
 }
