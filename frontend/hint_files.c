@@ -429,7 +429,8 @@ bool hint_judge_foreign(const struct search *search, const struct finding *findi
 	if (!view)
 		return true;
 	hint_path(path[0] ? path : "the file", shown);
-	(void)snprintf(view->reason, sizeof(view->reason), "%s", errno_text(EOVERFLOW));
+	(void)snprintf(view->reason, sizeof(view->reason),
+		       "it has another owner or group on the host: %s", errno_text(EOVERFLOW));
 	(void)snprintf(
 		view->remedy, sizeof(view->remedy),
 		"on the host, chown it and its directories to the user and the user's group");

@@ -77,7 +77,9 @@ static int run_shell(const struct command *command, int argc, char *argv[])
 	static char sh[] = "sh";
 	static char flag[] = "-c";
 	char *const shell[] = { sh, flag, script, sh, name, NULL };
-	struct execute what = { .options = &options.execute, .profile = "", .words = shell };
+	struct execute what = {
+		.options = &options.execute, .profile = "", .words = shell, .is_shell = true
+	};
 	const char *conflict;
 	int code;
 

@@ -154,6 +154,7 @@ static int run_attached(struct attachment *attachment, const sigset_t *mask, int
 static struct session_options session_options(const struct execute *what, uint64_t launched_us)
 {
 	struct session_options options = { .use_tty = execute_uses_tty(what),
+					   .is_shell = what->is_shell,
 					   .launched_us = launched_us,
 					   .is_verbose = what->options->is_verbose,
 					   .taker = what->keeper ? &what->keeper->taker : NULL };

@@ -76,6 +76,7 @@ struct execute {
 	const char *profile;                 /* empty: the default one, or the sandbox's */
 	bool is_variable;                    /* MSP_DEFAULT_PROFILE named it */
 	const char *sandbox;                 /* persistent; NULL: a new one */
+	bool is_shell;                       /* for a person to type commands */
 	char *const *words;                  /* the command, with NULL behind it */
 	const struct execute_keeper *keeper; /* NULL: the caller's streams */
 };

@@ -155,6 +155,17 @@ static ssize_t read_some(const struct relay *relay)
 	return read(relay->source, relay->buffer, RELAY_BUFFER_BYTES);
 }
 
+static void add_tail(struct relay_tail *tail, const uint8_t *bytes, size_t size)
+{
+	const size_t most = sizeof(tail->bytes);
+	const size_t added = size < most ? size : most;
+	const size_t kept = tail->size < most - added ? tail->size : most - added;
+
+	memmove(tail->bytes, tail->bytes + tail->size - kept, kept);
+	memcpy(tail->bytes + kept, bytes + size - added, added);
+	tail->size = kept + added;
+}
+
 static enum relay_state fill_buffer(struct relay *relay, bool *ret_is_moved)
 {
 	const ssize_t got = read_some(relay);
@@ -169,6 +180,8 @@ static enum relay_state fill_buffer(struct relay *relay, bool *ret_is_moved)
 		return fail_relay(relay, errno);
 	relay->begin = 0;
 	relay->end = (size_t)got;
+	if (relay->tail)
+		add_tail(relay->tail, relay->buffer, (size_t)got);
 	count_bytes(relay, (size_t)got);
 	*ret_is_moved = true;
 	return RELAY_SINK;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #define RELAY_BUFFER_BYTES 65536
+#define RELAY_TAIL_BYTES 4096
 
 enum relay_state {
 	RELAY_SOURCE, /* waits for bytes to come */
@@ -31,6 +32,12 @@ enum relay_end {
 	RELAY_TERMINAL,
 };
 
+/* The end of what a stream has carried. */
+struct relay_tail {
+	size_t size;
+	uint8_t bytes[RELAY_TAIL_BYTES];
+};
+
 struct relay {
 	int source;
 	int sink;
@@ -39,9 +46,10 @@ struct relay {
 	enum relay_state state;
 	int error;
 	bool uses_splice;
-	uint64_t taken;    /* bytes from the source so far */
-	size_t begin, end; /* bytes in the buffer */
-	uint8_t *buffer;   /* RELAY_BUFFER_BYTES, the caller's; not used while splicing */
+	uint64_t taken;          /* bytes from the source so far */
+	size_t begin, end;       /* bytes in the buffer */
+	uint8_t *buffer;         /* RELAY_BUFFER_BYTES, the caller's; not used while splicing */
+	struct relay_tail *tail; /* the caller's, which gets what is not spliced; NULL: none */
 };
 
 /* Return the kind of end that one of the caller's descriptors is. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A conversation with three streams. It ends when the
- * supervisor has reported the end and both output streams are drained; or when the supervisor is
- * gone; or, after a signal or the loss of our reader, when the execution is reported ended or
- * END_MS have passed: our own end then ends everything anyway.
+ * A conversation with three streams. It ends when the supervisor has reported the end and both
+ * output streams are drained; or when the supervisor is gone; or, after a signal or the loss of our
+ * reader, when the execution is reported ended or END_MS have passed: our end ends all the rest.
  */
 #include "launch/session.h"
 
@@ -21,6 +20,7 @@
 #include "common/ipc_posture.h"
 #include "common/log.h"
 #include "common/refusal.h"
+#include "frontend/denial_hints.h"
 #include "frontend/nonblocking.h"
 #include "launch/conversation.h"
 #include "launch/relay.h"
@@ -65,6 +65,10 @@ struct session {
 };
 
 static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
+
+/* The end of what a person has seen of the workload's errors: an explanation begins there. */
+static struct relay_tail shown;
+_Static_assert(sizeof(shown.bytes) <= HINT_BYTES, "denial_hints_add() would ignore it");
 
 static uint64_t now_ms(void)
 {
@@ -247,6 +251,9 @@ static void attach_output(struct session *session, enum stream stream, int own, 
 	if (again >= 0)
 		relay->sink_end = RELAY_OWN;
 	relay->buffer = buffers[stream];
+	if (end == RELAY_TERMINAL && !session->options->is_shell &&
+	    (stream == STREAM_STDERR || session->options->use_tty))
+		relay->tail = &shown;
 }
 
 static void lose_streams(struct session *session)
@@ -315,7 +322,8 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 	session->talk.outcome.is_done = true;
 	session->talk.outcome.done = *done;
 	if (has_sandbox(session) && !session->talk.outcome.profile[0] &&
-	    (done->denials_size > 0 || session->options->is_verbose || session->options->taker))
+	    (done->denials_size > 0 || session->options->is_verbose || session->options->taker ||
+	     (shown.size > 0 && denial_hints_apply(done))))
 		(void)ask_for_sandboxes(session, LISTING_PROFILE, false);
 }
 
@@ -566,6 +574,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .deadline_ms = NO_DEADLINE };
 	const uint64_t asked_us = clock_now_us();
 
+	shown.size = 0;
 	if (options->answer_ms > 0)
 		session.deadline_ms = now_ms() + options->answer_ms;
 	if (options->joined)
@@ -578,6 +587,8 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	conversation_run(&session.talk, &rules);
 	timings_set(&session.talk.outcome.timings, &session.talk.outcome.done, options->launched_us,
 		    asked_us, clock_now_us());
+	session.talk.outcome.shown = shown.bytes;
+	session.talk.outcome.shown_size = shown.size;
 	terminal_restore(&session.terminal);
 	fd_close_all(session.fds, STREAM_COUNT);
 	fd_close_all(session.own, STREAM_COUNT);

@@ -24,6 +24,7 @@ struct session_joined {
 
 struct session_options {
 	bool use_tty;       /* the caller's stdin and stdout are a terminal */
+	bool is_shell;      /* a person's: its end is not that of one command */
 	uint32_t limits;    /* enum limits_mode that is accepted */
 	uint32_t answer_ms; /* the longest wait for the supervisor's welcome; 0: for ever */
 	bool is_verbose;

@@ -147,6 +147,19 @@ static const char *profile_name(const struct outcome *outcome,
 	return request->profile[0] ? request->profile : outcome->default_profile;
 }
 
+/* Add what the errors speak of. A person sees every counted refusal, also one that they do not. */
+static void add_hints(const struct hint_source *source, struct denial_views *views)
+{
+	const uint32_t counted = views->count;
+	enum denial_weight weights[DENIALS_MAX];
+
+	for (uint32_t i = 0; i < counted; i++)
+		weights[i] = views->items[i].weight;
+	denial_hints_add(source, views);
+	for (uint32_t i = 0; i < counted; i++)
+		views->items[i].weight = weights[i];
+}
+
 /* Reading the plan costs a start more than all the rest that is done here: only where there is
  * something to say. `tail`: of what it wrote to stderr, as far as that is known. */
 static const struct denial_views *describe_denials(const struct outcome *outcome,
@@ -167,18 +180,17 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 		plan = (struct plan){ 0 };
 	denials_describe(&plan, profile_name(outcome, request), &outcome->done, &views);
 	if (size > 0)
-		denial_hints_add(
-			&(const struct hint_source){ .plan = &plan,
-						     .profile = profile_name(outcome, request),
-						     .cwd = request->cwd,
-						     .command = request->command,
-						     .exit_code = outcome->done.exit_code,
-						     .is_timeout = outcome->done.verdict ==
-								   VERDICT_TIMEOUT,
-						     .is_persistent = request->sandbox != NULL,
-						     .tail = tail,
-						     .size = size },
-			&views);
+		add_hints(&(const struct hint_source){ .plan = &plan,
+						       .profile = profile_name(outcome, request),
+						       .cwd = request->cwd,
+						       .command = request->command,
+						       .exit_code = outcome->done.exit_code,
+						       .is_timeout = outcome->done.verdict ==
+								     VERDICT_TIMEOUT,
+						       .is_persistent = request->sandbox != NULL,
+						       .tail = tail,
+						       .size = size },
+			  &views);
 	plan_close(&plan);
 	return &views;
 }
@@ -189,7 +201,8 @@ static void explain_denials(const struct outcome *outcome, const struct outcome_
 	char lines[DENIALS_TEXT_MAX];
 	char *second;
 
-	denials_put_lines(describe_denials(outcome, request, NULL, 0), lines);
+	denials_put_lines(describe_denials(outcome, request, outcome->shown, outcome->shown_size),
+			  lines);
 	second = strchr(lines, '\n');
 	if (second)
 		*second++ = '\0';

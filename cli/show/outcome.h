@@ -29,6 +29,8 @@ struct outcome {
 	bool is_done;
 	struct ipc_execution_done done;
 	struct timings timings; /* once that and all of its output came */
+	const void *shown;      /* the end of the errors that a terminal was shown */
+	size_t shown_size;      /* 0: it was shown none */
 
 	bool is_refused;
 	struct ipc_execution_refused refused;

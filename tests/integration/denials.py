@@ -4,10 +4,12 @@
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 
 import leftovers
 import support
+from cli_tty import Terminal
 
 MOUNT, SWAPON, PTRACE, KEXEC, KEYCTL, CLONE3 = 165, 167, 101, 246, 250, 435
 NEVER = range(425, 428)  # io_uring_*
@@ -252,6 +254,31 @@ class Hints(unittest.TestCase):
             "printf 'cat: /etc/\\033[2J: No such file or directory\\n"
             "x: /workspace/y: Read-only file system\\n' >&2; exit 1")
         self.assertEqual((found, other), ([], ""))
+
+    def test_a_person_at_a_terminal_is_told(self):
+        for stdin in (None, subprocess.DEVNULL):  # with a terminal of the command's own, and without
+            for command, line in (
+                    ("touch /usr/x; exit 3", "denied (inferred): create /usr/x by mounts: "),
+                    # a refusal that was counted is told of, although the errors do not speak of it
+                    ("unshare -U true 2>/dev/null; echo no; exit 3", "denied: unshare by seccomp: "),
+                    ("echo no; exit 3", None), ("touch /usr/x; exit 0", None)):
+                terminal = Terminal("sh", "-c", command, stdin=stdin)
+                code, _ = terminal.end()
+                with self.subTest(command=command, stdin=stdin):
+                    text = terminal.seen.decode()
+                    self.assertEqual(code, int(command[-1]), text)
+                    self.assertEqual(text.count("denied"), 1 if line else 0, text)
+                    self.assertIn(line or "", text)
+
+    def test_a_shell_for_a_person_is_not_explained(self):
+        with tempfile.TemporaryDirectory(prefix="msp-workspace-", dir="/var/tmp") as project:
+            terminal = Terminal(words=["shell", *support.limits(), "--discard"], cwd=project)
+            terminal.type(b"touch /usr/x; exit 3\n")
+            code, _ = terminal.end()
+        text = terminal.seen.decode()
+        self.assertEqual(code, 3, text)
+        self.assertIn("Read-only file system", text)
+        self.assertNotIn("denied", text)
 
     def test_an_agent_is_told(self):
         with support.Server(stderr=subprocess.DEVNULL) as server:

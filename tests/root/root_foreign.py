@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -13,6 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 import support  # noqa: E402  (its folder is known from here on)
+from cli_tty import Terminal  # noqa: E402
 from persistent_support import msp  # noqa: E402
 
 ACCOUNT = "msp"
@@ -167,6 +169,19 @@ class Left(ForeignCase):
         result = msp("exec", "--json", box, "--", "bash", "-c", "echo x >> /workspace/large",
                      code=None)
         self.assertIn("another owner or group", result.stdout)
+
+    def test_a_person_gets_the_cause(self):
+        self.put("large", "x" * LARGE)
+        box, _, _ = self.create()
+        words = ["exec", *support.limits(), box, "--", "sh", "-c", "cp /dev/null /workspace/large"]
+        for stdin in (None, subprocess.DEVNULL):  # with a terminal of the command's own, and without
+            terminal = Terminal(words=words, stdin=stdin)
+            self.assertEqual(terminal.end()[0], 1)
+            text = terminal.seen.decode()
+            self.assertIn(OVERFLOW, text)
+            self.assertIn("msp: exec: denied (inferred): write /workspace/large by mounts: it has "
+                          "another owner or group on the host: ", text)
+            self.assertIn("chown it", text)
 
     def test_a_project_that_the_account_may_not_write_is_named(self):
         self.give("", 0, 0)

@@ -61,6 +61,29 @@ static uint8_t byte_at(size_t position)
 	return (uint8_t)(position * 31 ^ position >> 8 ^ position >> 16);
 }
 
+/* A terminal gets a copy, of which the end is kept. */
+Test(relay, keeps_the_end)
+{
+	static struct relay_tail tail;
+	int in[2], out[2];
+	uint8_t bytes[3000];
+
+	make_pipe(in);
+	make_pipe(out);
+	make_relay(in[0], RELAY_OWN, out[1], RELAY_TERMINAL);
+	relay.tail = &tail;
+	for (int i = 0; i < 3; i++) {
+		memset(bytes, 'a' + i, sizeof(bytes));
+		cr_assert_eq(write(in[1], bytes, sizeof(bytes)), (ssize_t)sizeof(bytes));
+		while (turn(100))
+			;
+		cr_assert_eq(tail.size, i == 0 ? sizeof(bytes) : RELAY_TAIL_BYTES);
+	}
+	cr_assert_eq(tail.bytes[RELAY_TAIL_BYTES - sizeof(bytes) - 1], 'b');
+	cr_assert_eq(tail.bytes[RELAY_TAIL_BYTES - sizeof(bytes)], 'c');
+	cr_assert_eq(tail.bytes[RELAY_TAIL_BYTES - 1], 'c');
+}
+
 /* Push `size` bytes into `in`, take them from `out`, never waiting at either, and compare. */
 static void expect_passage(int in, int out, size_t size)
 {
