@@ -59,6 +59,7 @@ static const char *find_word(const struct refusal_words *words, const char *key,
 		{ "program", words->program },       { "cwd", words->cwd },
 		{ "sandbox", words->sandbox },       { "name", words->name },
 		{ "checkpoint", words->checkpoint }, { "workspace", words->workspace },
+		{ "holder", words->holder },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

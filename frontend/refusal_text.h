@@ -21,6 +21,7 @@ struct refusal_words {
 	const char *name; /* name of a new sandbox */
 	const char *checkpoint;
 	const char *workspace;
+	const char *holder; /* another msp that has the sandbox, and a remedy */
 };
 
 enum refusal_audience { REFUSAL_FOR_PEOPLE, REFUSAL_FOR_MODELS, REFUSAL_AUDIENCES };

@@ -14,8 +14,6 @@
 #include "host/state_place.h"
 #include "show/format.h"
 
-#define SANDBOXES "/sandboxes"
-
 static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's */
 
 static int open_directory(int parent, const char *name)
@@ -30,11 +28,8 @@ int background_open_sandboxes(char *text)
 	char path[IPC_PATH_MAX];
 
 	text[0] = '\0';
-	if (!state_place_find(STATE_PLACE_ALL, path, text))
+	if (!state_place_find(STATE_PLACE_SANDBOXES, path, text))
 		return -EINVAL;
-	if (strlen(path) + sizeof(SANDBOXES) > sizeof(path))
-		return -ENAMETOOLONG;
-	format_append(path, sizeof(path), SANDBOXES);
 	return state_place_open(path, false, text);
 }
 

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "background/output.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "host/process_end.h"
 #include "host/state_place.h"
 #include "launch/launch.h"
 #include "options/command.h"
@@ -317,22 +317,9 @@ static int run_attach(const struct command *command, int argc, char *argv[])
 /* --- kill ---------------------------------------------------------------------------------------
  */
 
-/* Send the signal to the keeper, of which the lock is the proof: the second look shows that the
- * descriptor is of the process that held it at the first. 0 or -errno; -ESRCH: it has ended. */
-static int signal_keeper(const struct background *found)
+static pid_t find_keeper(const void *found)
 {
-	const pid_t pid = background_keeper(found->file);
-	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-	int error = fd < 0 ? -ESRCH : 0;
-
-	if (!error && background_keeper(found->file) != pid)
-		error = -ESRCH;
-	if (!error && syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) != 0)
-		error = -errno;
-	if (!error) /* a stopped one, too */
-		(void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
-	fd_close(&fd);
-	return error;
+	return background_keeper(((const struct background *)found)->file);
 }
 
 static int kill_one(const char *word)
@@ -343,9 +330,9 @@ static int kill_one(const char *word)
 
 	if (code)
 		return code;
-	error = found.state == BACKGROUND_RUNNING ? signal_keeper(&found) : -ESRCH;
-	if (!error)
-		error = background_await(&found);
+	error = found.state == BACKGROUND_RUNNING
+			? process_end(find_keeper, &found, PROCESS_END_FOREVER)
+			: -ESRCH;
 	if (error == -ESRCH)
 		background_look(&found);
 	if (error == -ESRCH && found.state == BACKGROUND_RUNNING) {

@@ -11,6 +11,7 @@
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "heap/buffer.h"
+#include "host/holder.h"
 #include "host/recent.h"
 #include "launch/ask.h"
 #include "options/command.h"
@@ -167,12 +168,13 @@ static const struct option_row destroy_rows[] = {
 
 static const char stop_help[] =
 	"End what runs in each SANDBOX. Its files stay, and the next 'msp exec' goes on\n"
-	"with them. What an agent runs in it is ended too.\n"
+	"with them. What an agent runs in it is ended too; without the service also a\n"
+	"command of another terminal or in the background, but no 'msp serve'.\n"
 	"\n"
 	"SANDBOX is the name, the id, or the first four or more characters of the id.\n"
 	"The exit code is 0; 64 where there is no such sandbox; 75 where another msp has\n"
-	"it. With several, each is tried, and the exit code is that of the first\n"
-	"failure.\n";
+	"it, which is then named. With several, each is tried, and the exit code is that\n"
+	"of the first failure.\n";
 
 static const char destroy_help[] =
 	"End what runs in each SANDBOX and remove it with its files and checkpoints.\n"
@@ -196,7 +198,14 @@ static int end_one(struct asking *asking, const char *word, const char *sandbox,
 	question.is.end.how = how;
 	question.act = "ending what runs in the sandbox";
 	format_text(question.is.end.sandbox, sizeof(question.is.end.sandbox), "%s", sandbox);
+	question.is_tried = how == SANDBOX_END_STOP;
 	code = ask(asking, &question, NULL, NULL);
+	if (question.is_tried && ask_is_elsewhere(asking)) {
+		/* Its holder is no service: what runs there ends with the holder. */
+		(void)holder_end(asking->talk.outcome.refused.detail);
+		question.is_tried = false;
+		code = ask(asking, &question, NULL, NULL);
+	}
 	/* A line that stays names a sandbox that is gone, and says so when it is used. */
 	if (!code && how == SANDBOX_END_DESTROY)
 		(void)recent_drop(question.is.end.sandbox);

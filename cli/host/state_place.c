@@ -58,7 +58,7 @@ bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE
 
 	if (!base)
 		return false;
-	if (strlen(base) >= IPC_PATH_MAX - sizeof(IN_HOME STATE_PLACE_AUDIT)) {
+	if (strlen(base) >= IPC_PATH_MAX - sizeof(IN_HOME STATE_PLACE_SANDBOXES)) {
 		format_text(text, STATE_PLACE_TEXT_MAX, "the path of its directory is too long");
 		return false;
 	}

@@ -14,9 +14,10 @@
 
 #define STATE_PLACE_TEXT_MAX IPC_LIST_MAX
 
-/* The directory itself, and the one in it. */
+/* The directory itself, and those in it. */
 #define STATE_PLACE_ALL ""
 #define STATE_PLACE_AUDIT "/audit"
+#define STATE_PLACE_SANDBOXES "/sandboxes"
 
 /* The path of one of them. False, and a phrase in `text`: there is no such place. */
 bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE_PLACE_TEXT_MAX]);

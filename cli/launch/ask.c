@@ -10,6 +10,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/refusal.h"
+#include "host/holder.h"
 #include "host/recent.h"
 #include "launch/progress.h"
 #include "show/confirm.h"
@@ -343,6 +344,22 @@ static int judge_conversation(struct asking *asking)
 	return outcome_exit_code(outcome);
 }
 
+bool ask_is_elsewhere(const struct asking *asking)
+{
+	const struct outcome *outcome = &asking->talk.outcome;
+
+	return outcome->is_refused && outcome->refused.reason == REFUSAL_SANDBOX_ELSEWHERE;
+}
+
+static void explain_refusal(const struct ipc_execution_refused *refused, struct refusal_words words)
+{
+	char holder[HOLDER_TEXT_MAX];
+
+	if (refused->reason == REFUSAL_SANDBOX_ELSEWHERE && refused->detail[0] && words.sandbox)
+		words.holder = holder_describe(refused->detail, words.sandbox, holder);
+	refusal_explain(refused, &words);
+}
+
 /* Return the exit code of the answer, after a line if it is no success. */
 static int judge_answer(struct asking *asking, const struct question *question)
 {
@@ -353,7 +370,8 @@ static int judge_answer(struct asking *asking, const struct question *question)
 		return code;
 	if (outcome->is_refused) {
 		progress_end();
-		refusal_explain(&outcome->refused, &question->words);
+		if (!question->is_tried || !ask_is_elsewhere(asking))
+			explain_refusal(&outcome->refused, question->words);
 		return refusal_exit_code(outcome->refused.reason);
 	}
 	if (asking->records_error) {

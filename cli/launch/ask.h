@@ -52,6 +52,7 @@ struct question {
 	struct file_stream file;    /* FILE: what it is told and says */
 	struct refusal_words words; /* for the line that explains a refusal */
 	const char *act;            /* for the line of progress, a literal; NULL: show none */
+	bool is_tried;              /* no line is said if another supervisor has the sandbox */
 };
 
 struct asking {
@@ -99,6 +100,9 @@ int ask_person(struct asking *asking, const char *text, bool *ret_is_yes);
 
 /* Be done with it. Returns `code`, or what is worse. */
 int ask_end(struct asking *asking, int code);
+
+/* Was the answer that another supervisor has the sandbox? */
+bool ask_is_elsewhere(const struct asking *asking);
 
 /* Is the conversation over, so that nothing more can be asked? */
 bool ask_is_over(const struct asking *asking);

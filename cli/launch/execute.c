@@ -11,6 +11,8 @@
 #include "common/fd.h"
 #include "common/ipc_execution.h"
 #include "common/log.h"
+#include "common/refusal.h"
+#include "host/holder.h"
 #include "host/recent.h"
 #include "launch/ask.h"
 #include "launch/conversation.h"
@@ -104,9 +106,13 @@ static int fill_start(const struct execute *what)
 
 int execute_finish(const struct execute *what, const struct outcome *outcome)
 {
-	const struct outcome_request request = describe_request(what);
+	struct outcome_request request = describe_request(what);
+	char holder[HOLDER_TEXT_MAX];
 	int code = outcome_exit_code(outcome);
 
+	if (what->sandbox && outcome->is_refused &&
+	    outcome->refused.reason == REFUSAL_SANDBOX_ELSEWHERE)
+		request.holder = holder_describe(outcome->refused.detail, what->sandbox, holder);
 	outcome_explain(outcome, &request);
 	if (what->options->is_verbose) {
 		if (what->sandbox && outcome->is_done) { /* its profile is known by now */

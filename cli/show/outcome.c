@@ -246,7 +246,8 @@ static void explain_refusal(const struct outcome *outcome, const struct outcome_
 					     .variable =
 						     request->is_variable ? PROFILE_VARIABLE : NULL,
 					     .cwd = request->cwd,
-					     .sandbox = request->sandbox };
+					     .sandbox = request->sandbox,
+					     .holder = request->holder };
 
 	refusal_explain(&outcome->refused, &words);
 }

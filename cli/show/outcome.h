@@ -57,6 +57,7 @@ struct outcome_request {
 	const char *sandbox; /* persistent; NULL: a new one, gone with the command */
 	const char *cwd;     /* NULL: the profile's */
 	uint32_t timeout_ms; /* 0: the profile's */
+	const char *holder;  /* as holder_describe() says it; NULL: not known */
 };
 
 int outcome_exit_code(const struct outcome *outcome);

@@ -107,7 +107,7 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	if (error == -ENOENT)
 		return REFUSAL_SANDBOX_UNKNOWN;
 	if (error == -EBUSY)
-		return REFUSAL_SANDBOX_ELSEWHERE;
+		return reply_reason(REFUSAL_SANDBOX_ELSEWHERE, id, detail);
 	if (error == -EBADMSG)
 		return reply_reason(REFUSAL_SANDBOX_DAMAGED,
 				    "its meta is not as it was written, or a layer is missing",

@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 import support
+from cli_tty import Terminal
 from persistent_support import PersistentCase, msp
 from service import Service
 
@@ -296,10 +297,54 @@ class Ends(Case):
         msp("kill", self.one)
 
     def test_destroy(self):
-        self.assertRegex(self.msp("destroy", "box", code=75).stderr, "another msp")
+        for verb, rest in (("destroy", ()), ("exec", ("--", "true")), ("diff", ())):
+            self.assertIn(f"another msp has sandbox 'box' now: process {self.keeper} ('msp exec' in the "
+                          "background): 'msp stop box' ends it\n",
+                          self.msp(verb, "box", *rest, code=75).stderr)
         self.assertIn(self.one, self.listed())
         msp("kill", self.one)
         self.msp("destroy", "box")
+
+    def test_stop(self):
+        for sandbox in ("box", self.made[:6]):
+            if not support.is_alive(self.keeper):
+                self.mark += "+"
+                self.begin()
+            os.kill(self.keeper, signal.SIGSTOP)
+            self.assertEqual(self.msp("stop", sandbox, timeout=SECONDS).stderr, "")
+            self.wait(self.one, 143)
+            self.assert_nothing_runs()
+            self.assertEqual(self.listed("--ended")[self.one]["verdict"], "cancelled")
+        self.assertEqual(self.msp("exec", "box", "--", "echo", "well").stdout, "well\n")
+
+
+class OtherHolders(Case):
+    """Another msp that has the sandbox, and no service."""
+
+    def test_a_command_of_another_terminal(self):
+        self.sandbox("--name=box")
+        terminal = Terminal(words=["-q", "-C", "/", "exec", *support.limits(), "box", "--", "sh", "-c",
+                                   "echo go; exec sleep 1000"])
+        terminal.read_until(b"go")
+        name = os.ttyname(terminal.slave).removeprefix("/dev/")
+        self.assertIn(f"now: process {terminal.process.pid} ('msp exec' on {name}): 'msp stop box' "
+                      "ends it\n", self.msp("checkpoint", "box", code=75).stderr)
+        self.msp("stop", "box", timeout=SECONDS)
+        code, after = terminal.end()
+        self.assertEqual((code, after), (143, terminal.before))
+
+    def test_a_server_is_named_and_goes_on(self):
+        self.sandbox("--name=box")
+        with support.Server(stderr=subprocess.DEVNULL) as server:
+            server.initialize()
+            server.call("run_command", command="true", sandbox="box")
+            refused = self.msp("stop", "box", code=75).stderr
+            self.assertIn("'msp serve'", refused)
+            self.assertIn("true", support.text_of(server.call("run_command", command="echo true")))
+            pid = int(re.search(r"'kill (\d+)' ends it\n", refused).group(1))
+            os.kill(pid, signal.SIGTERM)  # the remedy
+            self.assertTrue(support.wait_until(lambda: not support.is_alive(pid), SECONDS))
+            self.msp("stop", "box")
 
 
 class Others(Case):

@@ -31,8 +31,8 @@ static const char *put(enum refusal_audience audience, uint32_t reason, const ch
 	return text.bytes;
 }
 
-static const struct refusal_words all = { "PROFILE", "VARIABLE", "PROGRAM",    "CWD",
-					  "SANDBOX", "NAME",     "CHECKPOINT", "WORKSPACE" };
+static const struct refusal_words all = { "PROFILE", "VARIABLE",   "PROGRAM",   "CWD",   "SANDBOX",
+					  "NAME",    "CHECKPOINT", "WORKSPACE", "HOLDER" };
 static const struct refusal_words none;
 
 Test(refusal_text, every_refusal_has_both)
