@@ -26,6 +26,10 @@
 /* A rate of a shorter time is chance. */
 #define RATE_US (SECOND_US / 2)
 
+/* Files that are worked on are noted several times a second. A longer silence is a sync, or one
+ * large file, whose end nobody can tell. */
+#define SILENCE_US SECOND_US
+
 #define COLUMNS 80
 #define TEXT_MAX 160
 #define REMOVE "\r\033[K"
@@ -35,6 +39,7 @@ static struct {
 	uint64_t done, total;
 	uint64_t first; /* `done` when the act was first noted */
 	uint64_t began_us, act_us, due_us;
+	uint64_t noted_us; /* the last note */
 	bool is_drawn;
 	bool has_stdout; /* it is the terminal too */
 	bool has_reader; /* stdout is a pipe */
@@ -74,6 +79,7 @@ void progress_note(const char *act, uint64_t done, uint64_t total)
 	}
 	line.done = done;
 	line.total = total;
+	line.noted_us = clock_now_us();
 }
 
 int progress_wait_ms(void)
@@ -145,7 +151,10 @@ void progress_draw(void)
 	else
 		format_append(text, sizeof(text), "%s",
 			      figures_span((now_us - line.began_us) / SECOND_US, span));
-	append_rate(text, now_us);
+	if (line.done > 0 && now_us >= line.noted_us + SILENCE_US)
+		format_append(text, sizeof(text), ", waiting for the disk");
+	else
+		append_rate(text, now_us);
 	write_line(text);
 	line.is_drawn = true;
 }

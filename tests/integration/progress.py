@@ -128,8 +128,13 @@ class Line(PersistentCase):
                     time.sleep(0.002)
                     self.stop(pid)
                 self.drain(terminal, 0.5)
-        seen = count.search(terminal.seen)
-        self.assertIsNotNone(seen, "it was over before it was counted")
+            seen = count.search(terminal.seen)
+            self.assertIsNotNone(seen, "it was over before it was counted")
+            self.assertTrue(layers_at_work())
+            terminal.read_until(f" of {FILES}, waiting for the disk".encode(), 60)
+            terminal.seen = b""
+            with self.assertRaises(TimeoutError):  # no rate and no time that nobody knows
+                terminal.read_until(b" left", 1)
         self.assertEqual(int(seen.group(2)), FILES)
         self.assertLessEqual(int(seen.group(1)), FILES)
         self.assertEqual([line for line in shown(self.finish(terminal)) if "preparing" in line], [])
