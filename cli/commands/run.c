@@ -2,10 +2,9 @@
  *
  * `msp run`: one command in a sandbox of its own, its streams live.
  */
-#include <sys/stat.h>
-
 #include "commands/trial.h"
 #include "common/log.h"
+#include "host/directory.h"
 #include "launch/execute.h"
 #include "options/command.h"
 #include "show/format.h"
@@ -62,14 +61,6 @@ static const char *find_conflict(const struct run_options *options)
 	return trial_find_conflict(&options->trial, options->execute.is_json);
 }
 
-/* A directory in the place of the command is one that was meant for --workspace. */
-static bool names_directory(const char *word)
-{
-	struct stat status;
-
-	return stat(word, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static int run_run(const struct command *command, int argc, char *argv[])
 {
 	static struct run_options options = { .execute.attach.limits = LIMITS_UNSAID };
@@ -87,7 +78,7 @@ static int run_run(const struct command *command, int argc, char *argv[])
 	conflict = find_conflict(&options);
 	if (conflict)
 		return command_usage_error(command, conflict);
-	if (options.trial.workspace && names_directory(argv[rest])) {
+	if (options.trial.workspace && directory_is_at(argv[rest])) { /* meant for --workspace */
 		format_text(
 			text, sizeof(text),
 			"'%s' is a directory, not a command. A directory for --workspace follows "

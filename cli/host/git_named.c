@@ -20,6 +20,7 @@
 
 #include "common/fd.h"
 #include "common/limits.h"
+#include "host/directory.h"
 #include "host/git_config.h"
 #include "host/git_user.h"
 #include "show/format.h"
@@ -118,13 +119,6 @@ static bool is_in(const char *directory, const char *path)
 	const size_t size = strlen(directory);
 
 	return strncmp(path, directory, size) == 0 && (path[size] == '\0' || path[size] == '/');
-}
-
-static bool is_directory(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 /* The directory that a file lies in. */
@@ -270,7 +264,7 @@ static void try_from(struct named *named, const char *base, const char *path)
 	if (!join_paths(whole, base, path))
 		return;
 	/* A word that a person's own command has for something to work on. */
-	if (named->kind == GIT_KEY_ALIAS && is_directory(whole))
+	if (named->kind == GIT_KEY_ALIAS && directory_is_at(whole))
 		return;
 	add_path(named, whole);
 	if (named->kind == GIT_KEY_HOOKS)
@@ -429,7 +423,8 @@ static void add_repositories(struct named *named, const char *directory, int dep
 
 		for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
 			is_inner |= strcmp(entry->d_name, inner[i]) == 0;
-		if (is_inner || !join_paths(path, directory, entry->d_name) || !is_directory(path))
+		if (is_inner || !join_paths(path, directory, entry->d_name) ||
+		    !directory_is_at(path))
 			continue;
 		if (has_name(path, "HEAD"))
 			add_repository(named, path);
@@ -469,7 +464,7 @@ static void add_all_of(struct named *named, const char *directory, const char *r
 
 	add_to(named, &named->bases, directory);
 	format_text(own, sizeof(own), "%s", repository);
-	if (!is_directory(repository) && !follow_line(named, repository, "gitdir:", own))
+	if (!directory_is_at(repository) && !follow_line(named, repository, "gitdir:", own))
 		return;
 	add_repository(named, own);
 	if (!join_paths(path, own, "commondir") || !follow_line(named, path, "", common))

@@ -16,6 +16,7 @@
 
 #include "common/fd.h"
 #include "heap/path_match.h"
+#include "host/directory.h"
 #include "host/git_config.h"
 #include "show/format.h"
 
@@ -188,13 +189,12 @@ static void read_file(struct finding *finding, const char *path)
 static void find_repository(const char *workspace, char ret[PATH_MAX])
 {
 	char directory[PATH_MAX];
-	struct stat status;
 
 	format_text(directory, sizeof(directory), "%s", workspace);
 	for (;;) {
 		if (!join_path(ret, directory, ".git"))
 			break;
-		if (stat(ret, &status) == 0 && S_ISDIR(status.st_mode))
+		if (directory_is_at(ret))
 			return;
 		if (directory[0] == '\0')
 			break;
