@@ -205,7 +205,7 @@ class Workspaces(Persistent):
         self.write("file", "")
         for path, says in ((os.path.join(self.folder, "missing"), "missing"),
                            (os.path.join(self.folder, "file"), "file"),
-                           (os.path.expanduser("~"), "home|protected"), ("/", "/"),
+                           (os.path.expanduser("~"), "holds what no sandbox may see"), ("/", "/"),
                            ("/proc", "/proc"), ("/etc", "/etc")):
             with self.subTest(path=path):
                 self.refused("create", "--workspace=" + path, code=64, says=says)
