@@ -7,6 +7,9 @@
  *                      removes a scope when its last process ends, but keeps the cgroup of a
  *                      scope whose intended process was killed before the scope started
  *   msp-scope --check  change nothing; print "VERSION CGROUP" of the user's systemd
+ *   msp-scope --service
+ *                      change nothing; print "STATE SUBSTATE MS" of msp.service, with the
+ *                      milliseconds since it began to start
  *
  * msp starts it before there is a supervisor, so that no process that handles sandboxes loads
  * libsystemd. Exit code 0, or 1 and one line on standard error that says what was tried.
@@ -31,6 +34,8 @@
 #define SERVICE "org.freedesktop.systemd1"
 #define OBJECT "/org/freedesktop/systemd1"
 #define MANAGER "org.freedesktop.systemd1.Manager"
+#define UNIT "org.freedesktop.systemd1.Unit"
+#define UNIT_OBJECT OBJECT "/unit/msp_2eservice"
 
 /* The limit of all calls together. A manager that is busy starting a session takes some hundred
  * milliseconds. msp waits for some seconds; a scope that comes later must still find this process.
@@ -213,6 +218,7 @@ static void remove_empty_scopes(void)
 	(void)closedir(slice); /* only read */
 }
 
+/* Have our parent, whose PID this is, moved into a new scope. */
 static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 {
 	struct job job = { .path = NULL };
@@ -250,12 +256,15 @@ static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 	return error;
 }
 
-static int print_manager(sd_bus *bus, sd_bus_error *wrong)
+static int print_manager(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 {
 	char *version = NULL;
 	char *group = NULL;
-	int error = sd_bus_get_property_string(bus, SERVICE, OBJECT, MANAGER, "Version", wrong,
-					       &version);
+	int error;
+
+	(void)pid; /* this act moves no process */
+	error = sd_bus_get_property_string(bus, SERVICE, OBJECT, MANAGER, "Version", wrong,
+					   &version);
 
 	if (error >= 0)
 		error = sd_bus_get_property_string(bus, SERVICE, OBJECT, MANAGER, "ControlGroup",
@@ -267,15 +276,54 @@ static int print_manager(sd_bus *bus, sd_bus_error *wrong)
 	return error;
 }
 
-/* Use one address. 0, or an error that is added to `tried`. `pid` 0: only print the manager. */
-static int try_address(const char *address, int is_direct, uint32_t pid)
+static int print_service(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
+{
+	char *state = NULL;
+	char *part = NULL;
+	uint64_t began_us = 0;
+	uint64_t age_us;
+	int error;
+
+	(void)pid; /* this act moves no process */
+	error = sd_bus_get_property_string(bus, SERVICE, UNIT_OBJECT, UNIT, "ActiveState", wrong,
+					   &state);
+	if (error >= 0)
+		error = sd_bus_get_property_string(bus, SERVICE, UNIT_OBJECT, UNIT, "SubState",
+						   wrong, &part);
+	if (error >= 0)
+		error = sd_bus_get_property_trivial(bus, SERVICE, UNIT_OBJECT, UNIT,
+						    "InactiveExitTimestampMonotonic", wrong, 't',
+						    &began_us);
+	age_us = now_us() > began_us ? now_us() - began_us : 0;
+	if (error >= 0 &&
+	    (printf("%s %s %llu\n", state, part, (unsigned long long)(age_us / 1000)) < 0 ||
+	     fflush(stdout) != 0))
+		error = -errno;
+	free(state);
+	free(part);
+	return error;
+}
+
+/* The acts, each over one bus. 0 or -errno, with more in *wrong. */
+typedef int (*scope_act)(sd_bus *bus, uint32_t pid, sd_bus_error *wrong);
+
+static const struct {
+	const char *word;
+	scope_act act;
+} acts[] = {
+	{ "--check", print_manager },
+	{ "--service", print_service },
+};
+
+/* Use one address. 0, or an error that is added to `tried`. */
+static int try_address(const char *address, int is_direct, scope_act act, uint32_t pid)
 {
 	sd_bus_error wrong = SD_BUS_ERROR_NULL;
 	sd_bus *bus = NULL;
 	int error = connect_to(address, is_direct, &bus);
 
 	if (error >= 0)
-		error = pid ? make_scope(bus, pid, &wrong) : print_manager(bus, &wrong);
+		error = act(bus, pid, &wrong);
 	if (error < 0)
 		note("%s%s: %s", tried[0] ? "; " : "", address,
 		     wrong.message ? wrong.message : strerror(-error));
@@ -284,7 +332,7 @@ static int try_address(const char *address, int is_direct, uint32_t pid)
 	return error < 0 ? error : 0;
 }
 
-static int try_all(uint32_t pid)
+static int try_all(scope_act act, uint32_t pid)
 {
 	const char *environment = getenv("DBUS_SESSION_BUS_ADDRESS");
 	char address[ADDRESS_MAX];
@@ -292,13 +340,13 @@ static int try_all(uint32_t pid)
 
 	deadline_us = now_us() + DEADLINE_US;
 	if (environment && *environment)
-		error = try_address(environment, 0, pid);
+		error = try_address(environment, 0, act, pid);
 	(void)snprintf(address, sizeof(address), "unix:path=/run/user/%u/bus", geteuid());
 	if (error && !(environment && strcmp(environment, address) == 0))
-		error = try_address(address, 0, pid);
+		error = try_address(address, 0, act, pid);
 	(void)snprintf(address, sizeof(address), "unix:path=/run/user/%u/systemd/private",
 		       geteuid());
-	return error ? try_address(address, 1, pid) : 0;
+	return error ? try_address(address, 1, act, pid) : 0;
 }
 
 /* Parse the PID of our parent. 0 for any other number, so that no other process is moved. */
@@ -314,15 +362,20 @@ static uint32_t parse_parent(const char *word)
 
 int main(int argc, char *argv[])
 {
+	scope_act act = NULL;
 	uint32_t pid = 0;
 
-	if (argc == 2 && strcmp(argv[1], "--check") != 0)
+	for (size_t i = 0; argc == 2 && i < sizeof(acts) / sizeof(acts[0]); i++)
+		act = strcmp(argv[1], acts[i].word) == 0 ? acts[i].act : act;
+	if (argc == 2 && !act) {
 		pid = parse_parent(argv[1]);
-	if (argc != 2 || (pid == 0 && strcmp(argv[1], "--check") != 0)) {
+		act = pid > 0 ? make_scope : NULL;
+	}
+	if (!act) {
 		(void)fputs("msp-scope: this program is started by msp\n", stderr);
 		return 1;
 	}
-	if (try_all(pid) != 0) {
+	if (try_all(act, pid) != 0) {
 		(void)fprintf(stderr, "msp-scope: %s\n", tried);
 		return 1;
 	}

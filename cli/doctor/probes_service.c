@@ -11,6 +11,21 @@
 #include "host/state_place.h"
 #include "show/format.h"
 
+/* Say that a silent service is only starting, if its systemd knows that. */
+static bool is_starting(const struct machine *machine, const struct service *service,
+			struct finding *ret)
+{
+	struct scope_service unit;
+
+	if (service->state != SERVICE_SILENT || !scope_ask_service(machine->images.scope, &unit) ||
+	    !scope_is_starting(&unit))
+		return false;
+	format_text(ret->happened, sizeof(ret->happened),
+		    "it is starting, for %llu s now: wait, and ask again with 'msp doctor'",
+		    (unsigned long long)unit.age_ms / 1000);
+	return true;
+}
+
 void probe_service(const struct machine *machine, struct finding *ret)
 {
 	struct service service = service_connect(NULL);
@@ -31,7 +46,7 @@ void probe_service(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened),
 			    "it is not running: each client gets a supervisor of its own. "
 			    "'systemctl --user enable --now msp.socket' has one serve all");
-	} else {
+	} else if (!is_starting(machine, &service, ret)) {
 		ret->status = FINDING_MISSING;
 		format_text(ret->happened, sizeof(ret->happened), "%s", service.text);
 	}

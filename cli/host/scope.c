@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -19,6 +20,9 @@
 
 /* Longest silence of msp-scope. */
 #define WAIT_MS 7000
+
+/* A slow machine has an answer of a service that has started within so much more time. */
+#define STARTED_MS 10000
 
 /* The exit code of a child before its exec. */
 #define EXIT_NOT_STARTED 127
@@ -181,4 +185,45 @@ int scope_examine(int image, struct scope_manager *ret, char text[SCOPE_TEXT_MAX
 		return 0;
 	format_text(text, SCOPE_TEXT_MAX, "the cgroup of the user's systemd cannot be read");
 	return -1;
+}
+
+bool scope_parse_service(const char *line, struct scope_service *ret)
+{
+	unsigned long long age_ms;
+	int end = 0;
+
+	if (sscanf(line, "%31[a-z-] %31[a-z-] %18llu%n", ret->state, ret->part, &age_ms, &end) !=
+		    3 ||
+	    line[end] != '\0')
+		return false;
+	ret->age_ms = age_ms;
+	return true;
+}
+
+bool scope_ask_service(int image, struct scope_service *ret)
+{
+	char line[SCOPE_TEXT_MAX];
+
+	return ask_helper(image, "--service", line) == 0 && scope_parse_service(line, ret);
+}
+
+bool scope_is_starting(const struct scope_service *service)
+{
+	static const struct {
+		const char *state;
+		const char *part; /* NULL: any other */
+		uint64_t most_ms; /* since it began to start; 0: not at all */
+	} rows[] = {
+		{ "activating", "auto-restart", 0 }, /* it fails time after time */
+		{ "activating", "auto-restart-queued", 0 },
+		{ "activating", NULL, UINT64_MAX },
+		{ "active", NULL, STARTED_MS },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(service->state, rows[i].state) == 0 &&
+		    (!rows[i].part || strcmp(service->part, rows[i].part) == 0))
+			return service->age_ms < rows[i].most_ms;
+	}
+	return false;
 }

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`msp setup` where it may change something: the service of a user is enabled and serves."""
+import json
 import os
 import shutil
+import signal
 import tempfile
+import time
 import unittest
 
 import units
@@ -53,6 +56,33 @@ class Setup(units.ServiceCase):
         again = self.setup("--yes")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertTrue(again.stdout.startswith("There is nothing to do."), again.stdout)
+
+    def told_of_service(self):
+        told = units.msp("doctor", "--json", program=self.program)
+        (finding,) = [one for one in json.loads(told.stdout)["probes"] if one["name"] == "service"]
+        return finding
+
+    def test_a_service_that_is_starting_is_no_fault(self):
+        """On a slow machine it takes longer than the doctor waits for it."""
+        self.install(lines=["ExecStartPre=/bin/sleep 15"], folder=os.path.dirname(self.program))
+        units.systemctl("start", "msp.socket")
+        finding = self.told_of_service()
+        self.assertEqual(finding["status"], "note", finding)
+        self.assertRegex(finding["happened"], r"^it is starting, for \d+ s now: wait, and ask again")
+        self.assertTrue(support.wait_until(lambda: self.told_of_service()["status"] == "ok", 60))
+
+    def test_a_service_that_hangs_is_one(self):
+        self.install(folder=os.path.dirname(self.program))
+        units.systemctl("start", "msp.service")
+        pid = units.main_pid()
+        time.sleep(11)  # after that it is no longer taken for new
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            finding = self.told_of_service()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        self.assertEqual(finding["status"], "missing", finding)
+        self.assertIn("did not answer", finding["happened"])
 
     def test_an_act_that_fails_is_told(self):
         """systemd knows no unit of that name: the program's place has one, its own folders none."""

@@ -34,6 +34,41 @@ Test(scope, what_no_manager_says)
 	}
 }
 
+Test(scope, a_service_that_is_starting)
+{
+	static const struct {
+		const char *line;
+		bool is_service, is_starting;
+	} cases[] = {
+		{ "activating start-pre 120000", true, true },
+		{ "activating start 7", true, true },
+		{ "activating auto-restart 7", true, false },
+		{ "activating auto-restart-queued 7", true, false },
+		{ "active running 9999", true, true },
+		{ "active running 10000", true, false },
+		{ "reloading reload 5", true, false },
+		{ "deactivating stop-sigterm 5", true, false },
+		{ "failed failed 5", true, false },
+		{ "inactive dead 18446744073709551", true, false },
+		{ "", false, false },
+		{ "active", false, false },
+		{ "active running", false, false },
+		{ "active running x", false, false },
+		{ "active running 5 more", false, false },
+		{ "257.9 /user.slice 5", false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct scope_service service;
+
+		cr_expect_eq(scope_parse_service(cases[i].line, &service), cases[i].is_service,
+			     "%s", cases[i].line);
+		if (cases[i].is_service)
+			cr_expect_eq(scope_is_starting(&service), cases[i].is_starting, "%s",
+				     cases[i].line);
+	}
+}
+
 Test(scope, helps_where_a_cgroup_is_not_ours)
 {
 	cr_expect(scope_can_help(CGROUP_SHARED));
