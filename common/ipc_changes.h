@@ -17,8 +17,8 @@ enum changes_operation {
 	/* Make changeable in a new sandbox what another owner or group on the host would not let
 	 * overlayfs copy. The records are the paths that stay unchangeable; `total` counts the
 	 * files and directories of others, `conflicts` the directories, `applied` the prepared and
-	 * `held` the unchangeable ones. `step` READ: the search was cut; WRITE: the workspace
-	 * itself is not the user's to write. */
+	 * `held` the unchangeable ones, `ignored` the names that were searched. `step` READ: the
+	 * search ended behind those; WRITE: the workspace itself is not the user's to write. */
 	CHANGES_PREPARE,
 	CHANGES_OPERATION_COUNT
 };

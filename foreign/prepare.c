@@ -8,6 +8,7 @@
  * The search goes breadth first, so that a limit cuts the deepest directories off. The user's
  * rights on the host decide: a file that the user may not write there stays unchangeable here.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,13 +26,14 @@
 #include "layers/beneath.h"
 #include "layers/files.h"
 #include "layers/job.h"
+#include "layers/progress.h"
 
-/* A search that finds no foreign file ends here: `create` must not wait for a large project. */
+/* The search ends behind so many names: `create` must not wait for a large project. A bound of time
+ * would leave out more of a small project, the more the machine has to do. */
 #define SEARCH_NAMES_MAX 50000U
-#define SEARCH_NS UINT64_C(250000000)
 
-/* A search that has found one has longer, because copies take their time. */
-#define PREPARE_NS UINT64_C(2000000000)
+/* A network's file system may need a millisecond for a name, and copies take their time. */
+#define SEARCH_NS UINT64_C(2000000000)
 
 /* A larger file stays unchangeable, as do all behind so many bytes. */
 #define FILE_BYTES_MAX ((off_t)1 << 20)
@@ -62,7 +64,6 @@ struct preparing {
 	uid_t uid;
 	gid_t gid;
 	uint64_t began_ns;
-	uint32_t names;
 	off_t bytes;
 	bool is_cut;
 };
@@ -88,10 +89,8 @@ static bool may_use(int directory, const char *name, int rights)
 
 static bool is_over(const struct preparing *preparing)
 {
-	const uint64_t most = preparing->job->done.total ? PREPARE_NS : SEARCH_NS;
-
-	return preparing->names >= SEARCH_NAMES_MAX ||
-	       clock_ns(CLOCK_MONOTONIC) - preparing->began_ns > most;
+	return preparing->job->done.ignored >= SEARCH_NAMES_MAX ||
+	       clock_ns(CLOCK_MONOTONIC) - preparing->began_ns > SEARCH_NS;
 }
 
 static int add_directory(struct preparing *preparing, const char *path, const struct stat *status,
@@ -154,11 +153,6 @@ static int open_upper(struct preparing *preparing)
 		preparing->upper = beneath_directory(workspace, preparing->at->path);
 	fd_close(&workspace);
 	return error ? error : preparing->upper < 0 ? preparing->upper : 0;
-}
-
-static int ensure_upper(struct preparing *preparing)
-{
-	return preparing->upper >= 0 ? 0 : open_upper(preparing);
 }
 
 /* Copy content, times and permissions to a file without a place yet. -ESTALE: it changed
@@ -227,7 +221,7 @@ static bool is_changeable(const struct preparing *preparing, const char *name,
 
 static int prepare_name(struct preparing *preparing, const char *name, const struct stat *status)
 {
-	const int error = ensure_upper(preparing);
+	const int error = preparing->upper >= 0 ? 0 : open_upper(preparing);
 
 	if (error)
 		return error;
@@ -261,6 +255,8 @@ static int judge_foreign(struct preparing *preparing, const char *path, const ch
 	done->conflicts += S_ISDIR(status->st_mode);
 	if (!preparing->at->is_shut && is_changeable(preparing, name, status))
 		error = prepare_name(preparing, name, status);
+	if (error == -EEXIST) /* the host's change let its directory tell the name again */
+		error = 0;
 	*ret_shut = error != 0;
 	done->applied += error == 0;
 	done->held += error != 0;
@@ -279,7 +275,7 @@ static int visit_name(struct preparing *preparing, const char *name)
 	struct stat status;
 	int error = 0;
 
-	preparing->names++;
+	progress_note(CHANGE_STAGE_PREPARE, ++preparing->job->done.ignored, 0);
 	if (size + 1 + strlen(name) >= sizeof(path) ||
 	    fstatat(preparing->host, name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
 		return 0; /* no path, or gone: nothing can be prepared */
@@ -294,24 +290,29 @@ static int visit_name(struct preparing *preparing, const char *name)
 			     is_foreign(preparing, &status) && !is_shut);
 }
 
-/* A directory that cannot be read, or is another file system's, is left. */
+/* A directory that cannot be read, or is another file system's, is left. Names are taken as they
+ * are read: a directory can have a million. */
 static int visit_directory(struct preparing *preparing)
 {
-	struct beneath_names names = { 0 };
+	const struct dirent *entry;
+	DIR *names;
 	int error = 0;
 
 	preparing->host = beneath_directory(preparing->job->directories.host, preparing->at->path);
-	preparing->upper = -1;
-	if (preparing->host >= 0)
-		error = beneath_names_add(&names, preparing->host, true);
-	if (!error)
-		error = beneath_names_sort(&names);
-	for (size_t i = 0; i < names.count && !error && !preparing->is_cut; i++) {
-		preparing->is_cut = is_over(preparing);
-		error = preparing->is_cut ? 0 : visit_name(preparing, names.names[i]);
+	names = preparing->host < 0 ? NULL : fdopendir(preparing->host);
+	if (!names) {
+		error = preparing->host < 0 ? 0 : -errno;
+		fd_close(&preparing->host);
+		return error;
 	}
-	beneath_names_free(&names);
-	fd_close(&preparing->host);
+	preparing->upper = -1;
+	while (!error && !preparing->is_cut && (entry = readdir(names))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		preparing->is_cut = is_over(preparing);
+		error = preparing->is_cut ? 0 : visit_name(preparing, entry->d_name);
+	}
+	(void)closedir(names); /* nothing was written to it */
 	fd_close(&preparing->upper);
 	return error;
 }

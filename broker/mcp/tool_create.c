@@ -124,8 +124,10 @@ static void put_foreign(const struct creation *creation, struct buffer *text)
 	if (creation->left_count > 0)
 		buffer_append_text(text, ". Only the user can chown those.");
 	if (done->step == CHANGES_STEP_READ)
-		buffer_append_text(text, " The project is large: only a part was searched for such "
-					 "files.");
+		buffer_format(text,
+			      " The project is large: only its first %" PRIu64
+			      " names were searched for such files.",
+			      done->ignored);
 }
 
 static void put_text(struct buffer *text, const struct creation *creation)

@@ -78,8 +78,9 @@ int foreign_prepare(struct asking *asking, const struct ipc_sandbox_info *info, 
 	print_counts(done);
 	print_unchangeable(&unchangeable);
 	if (done->step == CHANGES_STEP_READ)
-		log_line("the workspace is large: only a part was searched for files of other "
-			 "owners and groups");
+		log_line("the workspace is large: only its first %llu names were searched for "
+			 "files of other owners and groups",
+			 (unsigned long long)done->ignored);
 	return 0;
 }
 
@@ -89,6 +90,7 @@ void foreign_write(struct json_writer *writer, const struct ipc_changes_done *do
 	json_put_number(writer, "total", done->total);
 	json_put_number(writer, "prepared", done->applied);
 	json_put_number(writer, "unchangeable", done->held);
+	json_put_number(writer, "searched", done->ignored);
 	json_put_bool(writer, "complete", !done->error && done->step != CHANGES_STEP_READ);
 	json_close_object(writer);
 }

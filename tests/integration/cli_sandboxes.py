@@ -133,7 +133,7 @@ class Create(unittest.TestCase):
         self.assertEqual((value["id"], value["name"], value["mode"], value["expires_s"]),
                          (IDS[0], "fix", "copy-on-write", 9))
         self.assertEqual(value["foreign"], {"total": 0, "prepared": 0, "unchangeable": 0,
-                                            "complete": True})
+                                            "searched": 0, "complete": True})
 
     def test_an_id_that_cannot_be_printed_is_said(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

@@ -89,7 +89,8 @@ class Prepared(ForeignCase):
     def test_each_change_succeeds_and_is_applied(self):
         self.team_project()
         box, foreign, lines = self.create()
-        self.assertEqual(foreign, {"total": 5, "prepared": 5, "unchangeable": 0, "complete": True})
+        self.assertEqual(foreign, {"total": 5, "prepared": 5, "unchangeable": 0,
+                                   "searched": 6, "complete": True})
         self.assertIn("3 files and 2 directories", lines)
         self.assertEqual(self.changes(box), {})
         done = self.sh(box, "set -e; cd /workspace; echo x >> src/a; echo n > src/deep/new; "
@@ -154,7 +155,8 @@ class Left(ForeignCase):
         for path in ("closed", "closed/in"):
             self.give(path, 0, 0)
         box, foreign, lines = self.create()
-        self.assertEqual(foreign, {"total": 5, "prepared": 0, "unchangeable": 5, "complete": True})
+        self.assertEqual(foreign, {"total": 5, "prepared": 0, "unchangeable": 5,
+                                   "searched": 5, "complete": True})
         for name in ("roots", "large", "closed/"):
             self.assertIn(f"cannot be changed in the sandbox: {name}\n", lines)
         self.assertNotIn("closed/in", lines)
@@ -193,8 +195,8 @@ class Left(ForeignCase):
         for number in range(50001):
             os.mknod(os.path.join(self.project, str(number)), 0o644)
         box, foreign, lines = self.create()
-        self.assertFalse(foreign["complete"])
-        self.assertIn("only a part was searched", lines)
+        self.assertEqual((foreign["complete"], foreign["searched"]), (False, 50000))
+        self.assertIn("only its first 50000 names were searched", lines)
 
 
 if __name__ == "__main__":
