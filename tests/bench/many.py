@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The price of many files and of many sandboxes for one command: `msp destroy` of a sandbox with
-files beside one of an empty sandbox, `msp create` beside sandboxes and without any."""
+files beside one of an empty sandbox, `msp create` beside sandboxes and without any, `msp create` over
+projects of many files beside find, which also looks at each file's owner and group."""
 import os
+import shutil
 import time
 
 import groups
@@ -10,6 +12,8 @@ import programs
 FILES, SANDBOXES = 20000, 600
 EMPTY, FILLED = "msp destroy, no file", "msp destroy, 20,000 files"
 NONE, BESIDE = "msp create, no sandbox", "msp create, beside 600"
+PROJECTS = {"10,000": 10000, "200,000": 200000}
+SEARCH, OVER, OVER_LARGE = "find, 10,000 files", "msp create, 10,000 files", "msp create, 200,000 files"
 WAIT_S = 120
 FILL = f"""
 import os
@@ -79,8 +83,47 @@ def measure_create(context, rounds):
     return series
 
 
+def make_project(path, files):
+    """A project of so many names, a hundred in each directory."""
+    for number in range(files):
+        folder = os.path.join(path, str(number // 99))
+        if number % 99 == 0:
+            os.makedirs(folder)
+        else:
+            os.symlink("a file of another directory", os.path.join(folder, str(number)))
+
+
+def measure_projects(context, rounds):
+    store = closed(context, 0)
+    msp = commands(context, store)
+    place = os.path.join(context.place, "projects")
+    for name, files in PROJECTS.items():
+        make_project(os.path.join(place, name), files)
+
+    def create(name):
+        elapsed = msp("create", "--name=one", f"--workspace={os.path.join(place, name)}")
+        msp("destroy", "one")
+        await_removal(store)
+        return elapsed
+
+    def find():
+        return programs.spawn(["/usr/bin/find", os.path.join(place, "10,000"), "!", "-uid",
+                               str(os.getuid()), "-o", "!", "-gid", str(os.getgid())],
+                              programs.ENVIRONMENT)
+
+    try:
+        return groups.take_turns({SEARCH: find, OVER: lambda: create("10,000"),
+                                  OVER_LARGE: lambda: create("200,000")}, rounds)
+    finally:
+        store.close()
+        shutil.rmtree(place)
+
+
 def many(context):
-    return [groups.Group("destroy", "Removal of a sandbox, on disk", "us",
+    return [groups.Group("create-over", "A new sandbox over a project of many files, on disk", "us",
+                         measure_projects(context, context.rounds(20, 8)), base=SEARCH,
+                         ours=[OVER, OVER_LARGE]),
+            groups.Group("destroy", "Removal of a sandbox, on disk", "us",
                          measure_destroy(context, context.rounds(7, 3)), base=EMPTY, ours=[FILLED]),
             groups.Group("create", "A new sandbox beside others, on disk", "us",
                          measure_create(context, context.rounds(20, 8)), base=NONE, ours=[BESIDE])]

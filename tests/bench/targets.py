@@ -76,6 +76,10 @@ TARGETS = (
            1.5),
     Target("`msp create` beside 600 sandboxes, by that beside none", "create", many.BESIDE,
            many.NONE, 1.3),
+    Target("`msp create` over 10,000 files, by `find` of a foreign one", "create-over", many.OVER,
+           many.SEARCH, 4.0),
+    Target("`msp create` over 200,000 files, by that over 10,000", "create-over", many.OVER_LARGE,
+           many.OVER, 5.0),
     Target("100 forks, in memory, us", "forks-memory", "all", "", 500000),
 )
 
