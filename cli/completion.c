@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * `msp completion`: what a shell needs to complete the words of msp, from the option tables. The
- * names of sandboxes and the ids of commands are asked for when they are completed.
+ * names of sandboxes and profiles and the ids of commands are asked for when they are completed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +72,15 @@ static bool is_directory(const struct option_row *row)
 {
 	return row->argument && strcmp(row->argument, "DIR") == 0 &&
 	       row->set != option_set_inside_path;
+}
+
+/* Each line begins with the name of a profile. */
+#define PROFILES "msp profile list -q 2>/dev/null | cut -d \" \" -f 1"
+
+/* Return whether the value is the name of a profile. */
+static bool is_profile(const struct option_row *row)
+{
+	return row->set == option_set_profile;
 }
 
 /* Call for each option of a command, those of every command included. */
@@ -147,6 +156,8 @@ static void print_bash_value(const struct command *command, const struct option_
 	find_alternatives(row->argument, words);
 	if (words[0])
 		(void)printf("\t%s:--%s) words='%s' ;;\n", command->name, row->name, words);
+	else if (is_profile(row))
+		(void)printf("\t%s:--%s) words=$(" PROFILES ") ;;\n", command->name, row->name);
 	else if (is_directory(row))
 		(void)printf("\t%s:--%s) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n",
 			     command->name, row->name);
@@ -208,6 +219,7 @@ static const char zsh_head[] =
 	"\tnames=(${(f)\"$(msp $1 -q 2>/dev/null)\"})\n"
 	"\t(( $#names )) && compadd -a names\n"
 	"}\n"
+	"_msp_profiles() { compadd ${(f)\"$(" PROFILES ")\"} }\n"
 	"_msp() {\n"
 	"\tlocal context state line\n"
 	"\tlocal -a msp_commands\n"
@@ -237,7 +249,10 @@ static void print_zsh_option(const struct command *command, const struct option_
 		if (words[0])
 			(void)printf("(%s)", words);
 		else
-			(void)fputs(is_directory(row) ? "_directories" : "_files", stdout);
+			(void)fputs(is_profile(row)     ? "_msp_profiles"
+				    : is_directory(row) ? "_directories"
+							: "_files",
+				    stdout);
 	}
 	(void)fputs("' \\\n", stdout);
 	if (row->letter)
@@ -301,6 +316,8 @@ static void print_fish_option(const struct command *command, const struct option
 		(void)printf(row->is_optional ? "" : " -r");
 		if (words[0])
 			(void)printf(" -f -a '%s'", words);
+		else if (is_profile(row))
+			(void)fputs(" -f -a '(" PROFILES ")'", stdout);
 		else if (is_directory(row))
 			(void)fputs(" -f -a '(__fish_complete_directories)'", stdout);
 		else

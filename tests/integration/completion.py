@@ -121,6 +121,12 @@ class Completion(unittest.TestCase):
         self.assertNotIn(NAME, self.fish("msp create "))
         self.assertIn(f"diff {NAME}", self.zsh("msp diff compl"))
 
+    def test_names_of_profiles(self):
+        self.assertEqual(self.bash("msp", "run", "--profile", "=", "pyt"), ["python-dev"])
+        self.assertEqual(self.bash("msp", "create", "--profile", "=", "m"), ["minimal"])
+        self.assertEqual(self.fish("msp shell --profile n"), ["node-dev"])
+        self.assertIn("--profile=rust-dev", self.zsh("msp run --profile=ru"))
+
     def test_ids_of_commands(self):
         if self.made.returncode != 0:
             self.skipTest(self.made.stderr.strip())
