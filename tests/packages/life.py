@@ -52,9 +52,9 @@ def check(is_true, what):
 class Session:
     """A client that stays while its msp is upgraded."""
 
-    def __init__(self):
-        self.process = subprocess.Popen(["msp", "serve", LIMITS], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+    def __init__(self, words=("msp", "serve", LIMITS)):
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
         self.count = 0
         self.ask("initialize", protocolVersion="2025-06-18", capabilities={},
                  clientInfo={"name": "life", "version": "1"})

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The Debian package: equal bytes from different folders, no complaint of lintian, and a life in
-fresh roots of Debian 12 and 13: install, use, upgrade under a running session, remove, purge.
+fresh roots of Debian 12 and 13: install, use, upgrade under a running session, remove, purge. In the
+test machine a user's service is upgraded, with AppArmor.
 
 `./dev package --test` starts it as root. Nothing is installed on this machine: roots.py has the
 roots, whose tar files stay in build/package-roots. This machine builds the package of its own
@@ -23,11 +24,15 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 CACHE = os.path.join(ROOT, "build", "package-roots")
 SUITES = os.environ.get("MSP_SUITES", "bookworm trixie").split()
 OWN_SUITE = platform.freedesktop_os_release().get("VERSION_CODENAME")
+VM = os.path.join(ROOT, "tests", "system", "vm")
+MACHINE_SUITE = "trixie"  # of the test machine
 USERS_PACKAGES = ("python3", "apparmor", "systemd")
 GIVEN = os.environ.get("MSP_PACKAGE")
 GIT = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 
-sys.path.insert(0, os.path.join(ROOT, "tests", "meta"))
+for folder in ("integration", "meta"):
+    sys.path.insert(0, os.path.join(ROOT, "tests", folder))
+import ipc  # noqa: E402  (a folder of its own)
 import tree  # noqa: E402  the lists of what the project has
 
 
@@ -101,10 +106,26 @@ def build_in(suite, place):
     return path
 
 
-def make_next(deb, folder):
+def change_protocol(unpacked):
+    """Change the hash of the protocol's definition, which each program that speaks it carries."""
+    new = bytes(byte ^ 0xff for byte in ipc.SCHEMA)
+    changed = 0
+    for name in tree.PROGRAMS:
+        path = os.path.join(unpacked, "usr", "bin" if name == "msp" else "libexec/msp", name)
+        data = content(path)
+        changed += ipc.SCHEMA in data
+        with open(path, "r+b") as file:
+            file.write(data.replace(ipc.SCHEMA, new))
+    if changed < 5:
+        raise ValueError(f"{changed} programs speak this checkout's protocol")
+
+
+def make_next(deb, folder, other_protocol=False):
     """The same package as a later version."""
     unpacked = os.path.join(folder, "next")
     run("dpkg-deb", "-R", deb, unpacked)
+    if other_protocol:
+        change_protocol(unpacked)
     control = os.path.join(unpacked, "DEBIAN", "control")
     with open(control, encoding="utf-8") as file:
         text = file.read()
@@ -127,6 +148,13 @@ class Package(unittest.TestCase):
         cls.addClassCleanup(roots.remove_folder, cls.folder)
         cls.deb = GIVEN or build(os.path.join(cls.folder, "first"),
                                  clone(os.path.join(cls.folder, "checkout")))
+        cls.debs = {OWN_SUITE: cls.deb}
+
+    def deb_of(self, suite):
+        """The package of a suite; another one than this machine's is built when it is needed."""
+        if suite not in self.debs:
+            self.debs[suite] = build_in(suite, os.path.join(self.folder, "other", suite))
+        return self.debs[suite]
 
     @unittest.skipIf(GIVEN, "a package was given")
     def test_folder_time_and_stray_files_make_no_difference(self):
@@ -167,7 +195,7 @@ class Package(unittest.TestCase):
                 place = os.path.join(self.folder, "life", suite)
                 files = os.path.join(place, "life")
                 os.makedirs(files)
-                deb = self.deb if suite == OWN_SUITE else build_in(suite, place)
+                deb = self.deb_of(suite)
                 for path, name in ((deb, "first.deb"), (make_next(deb, place), "next.deb"),
                                    (os.path.join(HERE, "life.py"), "life.py"),
                                    (os.path.join(ROOT, "tests", "sessions.py"), "sessions.py"),
@@ -175,6 +203,24 @@ class Package(unittest.TestCase):
                     run("cp", path, os.path.join(files, name))
                 roots.run_in(roots.make_tar(suite, USERS_PACKAGES, CACHE), files, "python3", "-B",
                              "/tmp/life.py")
+
+    def test_its_service(self):
+        place = os.path.join(self.folder, "machine")
+        job = os.path.join(place, "job")
+        os.makedirs(job)
+        deb = os.path.join(job, "first.deb")
+        run("cp", self.deb_of(MACHINE_SUITE), deb)
+        for other_protocol, name in ((True, "next.deb"), (False, "last.deb")):
+            folder = os.path.join(place, name)
+            os.mkdir(folder)
+            run("mv", make_next(deb, folder, other_protocol), os.path.join(job, name))
+            deb = os.path.join(job, name)
+        for path in (*(os.path.join(HERE, name) for name in ("life.py", "machine.py")),
+                     os.path.join(ROOT, "tests", "sessions.py")):
+            run("cp", path, job)
+        image = run(os.path.join(VM, "build"), capture_output=True, text=True).stdout.strip()
+        run(os.path.join(VM, "run"), "--image", image, "--job", job, "--root",
+            "--lsm", "landlock,apparmor", "--", "/usr/bin/python3", "-B", "/job/machine.py")
 
 
 class Folder(unittest.TestCase):
