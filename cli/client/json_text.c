@@ -30,6 +30,12 @@ static bool fail_scan(struct scan *scan, const char *fault)
 	return false;
 }
 
+/* A text that was cut off has neither a wrong key nor a wrong value. */
+static bool fail_part(struct scan *scan, const char *fault)
+{
+	return fail_scan(scan, scan->at < scan->size ? fault : "an end before the last bracket");
+}
+
 /* Return the next byte, or NUL at the end; a NUL in the text is no part of JSON either. */
 static char peek_byte(const struct scan *scan)
 {
@@ -109,7 +115,7 @@ static bool take_number(struct scan *scan)
 {
 	(void)take_byte(scan, '-');
 	if (!take_byte(scan, '0') && take_all(scan, DIGITS) == 0)
-		return fail_scan(scan, "something that is no value");
+		return fail_part(scan, "something that is no value");
 	if (take_byte(scan, '.') && take_all(scan, DIGITS) == 0)
 		return fail_scan(scan, "a number that is not complete");
 	if (take_byte(scan, 'e') || take_byte(scan, 'E')) {
@@ -152,7 +158,7 @@ static bool take_key(struct scan *scan, struct json_span *ret)
 	if (peek_byte(scan) == '}')
 		return fail_scan(scan, "a comma without a value behind it");
 	if (peek_byte(scan) != '"')
-		return fail_scan(scan, "a key without quotes");
+		return fail_part(scan, "a key without quotes");
 	if (!take_string(scan, ret))
 		return false;
 	skip_space(scan);

@@ -126,6 +126,8 @@ Test(client_edit, files_for_a_person)
 		{ "{\"a\": 1,}", "a comma without a value" },
 		{ "{\"a\": [1,]}", "a comma without a value" },
 		{ "{\"a\": 1", "missing comma or closing bracket" },
+		{ "{\"a\": {\n", "an end before the last bracket" },
+		{ "{\"a\":", "an end before the last bracket" },
 		{ "{\"a\" 1}", "without ':'" },
 		{ "{a: 1}", "a key without quotes" },
 		{ "{\"a\": 'b'}", "no value" },
