@@ -80,7 +80,9 @@ def make_tar(suite, packages, cache):
             made = os.path.join(folder, "root.tar")
             subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
                             "--include=" + ",".join(packages), "--aptopt=APT::Sandbox::User \"root\"",
-                            "--aptopt=Acquire::Languages \"none\"", suite, made], check=True,
+                            "--aptopt=Acquire::Languages \"none\"",
+                            # A root that a crash cut off is made again.
+                            "--dpkgopt=force-unsafe-io", suite, made], check=True,
                            env={**os.environ, "TMPDIR": folder}, stdin=subprocess.DEVNULL)
             shutil.move(made, path)
         finally:
