@@ -9,6 +9,9 @@
 #include "host/state_place.h"
 #include "show/format.h"
 
+/* The remedy of a probe that fails because another one does. */
+#define FIX_CAUSE "mend what is missing above first"
+
 /* The kernel's overflow id: nobody's, and never root's. */
 #define NOBODY 65534
 
@@ -78,18 +81,6 @@ static bool is_refusal(const struct doctor_verdict *all, const struct probe *pro
 		(probe->level == PROBE_LIMITS && !all->accepts_fallback));
 }
 
-void doctor_note(struct doctor_verdict *all, const struct probe *probe,
-		 const struct finding *finding)
-{
-	if (is_refusal(all, probe, finding))
-		all->is_fit = false;
-	if (finding->status != FINDING_MISSING)
-		return;
-	if (probe->level == PROBE_REQUIRED)
-		all->is_fit_fallback = false;
-	all->is_weaker = all->is_weaker || probe->level == PROBE_LIMITS;
-}
-
 const char *doctor_fix(const struct probe *probe, const struct finding *finding)
 {
 	return finding->fix[0] ? finding->fix : probe->fix;
@@ -100,10 +91,9 @@ static const struct {
 	const char *name;
 	const char *cause;
 } consequences[] = {
-	{ "namespaces", "user-namespace " },
-	{ "proc", "user-namespace " },
-	{ "overlay", "user-namespace " },
-	{ "posture", "" },
+	{ "namespaces", "user-namespace " }, { "proc", "user-namespace " },
+	{ "overlay", "user-namespace " },    { "persistent", "user-namespace " },
+	{ "persistent", "overlay " },        { "posture", "" },
 };
 
 bool doctor_is_explained(const struct probe *probe, const char *text)
@@ -116,6 +106,20 @@ bool doctor_is_explained(const struct probe *probe, const char *text)
 			return true;
 	}
 	return false;
+}
+
+void doctor_note(struct doctor_verdict *all, const struct probe *probe, struct finding *finding)
+{
+	if (is_refusal(all, probe, finding))
+		all->is_fit = false;
+	if (finding->status != FINDING_MISSING)
+		return;
+	if (probe->level == PROBE_REQUIRED)
+		all->is_fit_fallback = false;
+	all->is_weaker = all->is_weaker || probe->level == PROBE_LIMITS;
+	if (doctor_is_explained(probe, all->missing))
+		format_text(finding->fix, sizeof(finding->fix), "%s", FIX_CAUSE);
+	format_append(all->missing, sizeof(all->missing), "Missing: %s \n", probe->name);
 }
 
 static void explain_probe(const struct doctor_verdict *all, const struct machine *machine,

@@ -17,6 +17,7 @@ struct doctor_verdict {
 	bool is_fit;           /* everything required holds */
 	bool is_fit_fallback;  /* with --limits=fallback it would */
 	bool is_weaker;        /* limits would be weaker */
+	char missing[1024];    /* "Missing: NAME " for each probe that failed */
 };
 
 /* Find the facts that the probes start from; as root, become the account of `run_as` (NULL: the
@@ -25,11 +26,10 @@ struct doctor_verdict {
 int doctor_examine(const char *given, const char *run_as, struct machine *machine);
 
 /* Begin a verdict for `limits` of the command line (LIMITS_UNSAID: none), and add a finding to it.
- */
+ * The remedy of a failure that another one explains is that one's. */
 void doctor_begin_verdict(const struct machine *machine, uint32_t limits,
 			  struct doctor_verdict *ret);
-void doctor_note(struct doctor_verdict *all, const struct probe *probe,
-		 const struct finding *finding);
+void doctor_note(struct doctor_verdict *all, const struct probe *probe, struct finding *finding);
 
 /* Return the remedy of a finding. */
 const char *doctor_fix(const struct probe *probe, const struct finding *finding);

@@ -26,6 +26,7 @@
 #include "common/log.h"
 #include "common/mount.h"
 #include "doctor/probes.h"
+#include "host/mounts.h"
 #include "host/state_place.h"
 #include "show/format.h"
 
@@ -133,10 +134,30 @@ static bool reads_as(const char *path, const char *expected)
 	       strcmp(text, expected) == 0;
 }
 
-/* Three ways in which distributions turn user namespaces off; each has its own way back. */
+/* Return true if the root directory is no mount: it is a chroot's. One that is a mount looks like
+ * any other root to a process without privileges. */
+static bool is_chroot(void)
+{
+	struct mounts mounts;
+	bool has_root = false;
+
+	if (mounts_read(&mounts) != 0)
+		return false;
+	for (size_t i = 0; i < mounts.count; i++)
+		has_root = has_root || strcmp(mounts.list[i].point, "/") == 0;
+	mounts_done(&mounts);
+	return !has_root;
+}
+
+/* Ways in which user namespaces are off; each has its own way back. */
 static void fix_user_namespace(const struct machine *machine, struct finding *ret)
 {
-	if (reads_as("/proc/sys/user/max_user_namespaces", "0"))
+	if (is_chroot())
+		format_text(
+			ret->fix, sizeof(ret->fix),
+			"this is a chroot, in which the kernel makes no user namespace: start "
+			"msp outside of it, or enter it with systemd-nspawn in place of chroot");
+	else if (reads_as("/proc/sys/user/max_user_namespaces", "0"))
 		format_text(ret->fix, sizeof(ret->fix), "sysctl -w user.max_user_namespaces=10000");
 	else if (reads_as("/proc/sys/kernel/unprivileged_userns_clone", "0"))
 		format_text(ret->fix, sizeof(ret->fix),

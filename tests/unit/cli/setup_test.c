@@ -420,6 +420,27 @@ Test(setup, a_name_that_could_mean_more_is_left_alone)
 	cr_expect_eq(calls + (size_t)questions, 0);
 }
 
+Test(setup, a_consequence_has_the_remedy_of_its_cause)
+{
+	static const char *const names[] = { "user-namespace", "overlay", "persistent", "posture" };
+	struct doctor_verdict all = { .is_fit = true };
+
+	begin_machine(1000);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct finding *finding = finding_of(names[i]);
+		const struct probe *probe = &probes[finding - found.findings];
+
+		finding->status = FINDING_MISSING;
+		doctor_note(&all, probe, finding);
+		if (i == 0)
+			cr_expect_str_eq(doctor_fix(probe, finding), probe->fix);
+		else
+			cr_expect_str_eq(doctor_fix(probe, finding),
+					 "mend what is missing above first");
+	}
+	cr_expect_not(all.is_fit);
+}
+
 Test(setup, a_consequence_is_not_told)
 {
 	begin_machine(1000);
