@@ -60,8 +60,8 @@ def run(*words, **keywords):
     return subprocess.run(words, check=True, stdin=subprocess.DEVNULL, **keywords)
 
 
-def clone(place):
-    run("git", "clone", "-q", "--no-local", ROOT, place, env={**os.environ, **GIT})
+def clone(place, source=ROOT):
+    run("git", "clone", "-q", "--no-local", source, place, env={**os.environ, **GIT})
     return place
 
 
@@ -90,11 +90,11 @@ def build_packages():
             *(name for name in names if not name.startswith(("debhelper-compat", "dh-sequence-"))))
 
 
-def build_in(suite, place):
-    """The package of another suite, built in a root of it from the last commit."""
+def build_in(suite, place, checkout):
+    """The package of another suite, built in a root of it from the checkout's commit."""
     files = os.path.join(place, "files")
     os.makedirs(files)
-    run("git", "-C", ROOT, "bundle", "create", "-q", os.path.join(files, "commit"), "HEAD",
+    run("git", "-C", checkout, "bundle", "create", "-q", os.path.join(files, "commit"), "HEAD",
         env={**os.environ, **GIT})
     path = os.path.join(place, "first.deb")
     with open(path, "wb") as file:
@@ -146,19 +146,20 @@ class Package(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = roots.make_folder()
         cls.addClassCleanup(roots.remove_folder, cls.folder)
-        cls.deb = GIVEN or build(os.path.join(cls.folder, "first"),
-                                 clone(os.path.join(cls.folder, "checkout")))
+        cls.checkout = clone(os.path.join(cls.folder, "checkout"))  # of one commit for all builds
+        cls.deb = GIVEN or build(os.path.join(cls.folder, "first"), cls.checkout)
         cls.debs = {OWN_SUITE: cls.deb}
 
     def deb_of(self, suite):
         """The package of a suite; another one than this machine's is built when it is needed."""
         if suite not in self.debs:
-            self.debs[suite] = build_in(suite, os.path.join(self.folder, "other", suite))
+            self.debs[suite] = build_in(suite, os.path.join(self.folder, "other", suite),
+                                        self.checkout)
         return self.debs[suite]
 
     @unittest.skipIf(GIVEN, "a package was given")
     def test_folder_time_and_stray_files_make_no_difference(self):
-        other = clone(os.path.join(self.folder, "another", "longer", "name"))
+        other = clone(os.path.join(self.folder, "another", "longer", "name"), self.checkout)
         for stray in ("docs/stray.md", "common/stray.h"):
             with open(os.path.join(other, stray), "w", encoding="utf-8") as file:
                 file.write("# Stray\n")
