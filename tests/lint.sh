@@ -22,8 +22,17 @@ lint_shell() {
 		xargs -0 shellcheck
 }
 
+# lintian has groff's warnings, with which groff ends with 0 all the same.
 lint_man() {
-	find docs/man -name '*.[1-9]' -print0 | xargs -0 -r mandoc -Tlint -W warning
+	local said
+
+	find docs/man -name '*.[1-9]' -print0 | xargs -0 -r mandoc -Tlint -W warning || return
+	said=$(find docs/man -name '*.[1-9]' -print0 |
+		LC_ALL=C.UTF-8 xargs -0 -r -n 1 groff -mandoc -Tutf8 -rLL=80n -z 2>&1) || return
+	[ -z "$said" ] || {
+		printf '%s\n' "$said" >&2
+		return 1
+	}
 }
 
 lint_format() {
