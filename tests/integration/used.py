@@ -21,6 +21,7 @@ WALL = 0x40000000
 FIGURES = ("cpu_ms", "peak_bytes")
 RECORDED = ("cpu_us", "peak_bytes")
 CPU_MS, MEMORY = 300, 64 << 20
+TRIES = 10
 TICK_MS = 1000 // os.sysconf("SC_CLK_TCK")
 
 # A child uses that much and lives on; the first process ends when it is told to.
@@ -87,7 +88,8 @@ class Used(PersistentCase):
         os.kill(first, signal.SIGTERM)
         self.assertTrue(support.wait_until(lambda: len(self.records()) > count, 60))
         if is_held:
-            self.assertEqual(stat_of(child)[0], "Z", "killed, and not reaped")
+            self.assertTrue(support.wait_until(lambda: stat_of(child)[0] == "Z", 60),
+                            "killed, and not reaped")
             os.waitpid(child, WALL)
 
     def records(self):
@@ -135,7 +137,12 @@ class Used(PersistentCase):
 
 class Ephemeral(Used):
     def test_processes_that_are_left_are_counted(self):
-        self.assert_counted(*self.told("run"))
+        """On a busy machine one may end too late for the figures, as in the next test."""
+        for _ in range(TRIES):
+            told, record = self.told("run")
+            if "cpu_ms" in told:
+                break
+        self.assert_counted(told, record)
 
     def test_a_process_that_dies_slowly(self):
         self.assert_known_to_cgroups(*self.told("run", is_held=True))
@@ -148,16 +155,17 @@ class Ephemeral(Used):
     def test_what_models_read(self):
         with support.Server() as server:
             server.initialize()
-            for is_held in (False, True):
-                number = server.post("tools/call", {"name": "run_command", "arguments": {
-                    "argv": COMMAND}})
-                self.end(is_held)
-                told = server.answer(number)["_meta"]["msp/execution"]
-                if is_held:
-                    self.assert_known_to_cgroups(told, self.records()[-1])
-                else:
-                    self.assertGreaterEqual(told["cpu_ms"], CPU_MS)
-                    self.assertGreaterEqual(told["peak_bytes"], MEMORY)
+            self.assert_known_to_cgroups(self.ask(server, True), self.records()[-1])
+            for _ in range(TRIES):
+                told = self.ask(server, False)
+                if "cpu_ms" in told:
+                    break
+            self.assert_counted(told, self.records()[-1])
+
+    def ask(self, server, is_held):
+        number = server.post("tools/call", {"name": "run_command", "arguments": {"argv": COMMAND}})
+        self.end(is_held)
+        return server.answer(number)["_meta"]["msp/execution"]
 
 
 class Persistent(Used):
