@@ -71,10 +71,10 @@ static const struct audit_field none;
 
 static const char *why_lost(int error)
 {
-	return error == -ETIMEDOUT ? "another process keeps its lock"
-	       : error == -EAGAIN  ? "msp-audit does not keep up"
-	       : error == -EPIPE   ? "msp-audit ended"
-				   : errno_text(-error);
+	return error == -ETIMEDOUT                         ? "another process keeps its lock"
+	       : error == -EAGAIN || error == -EINPROGRESS ? "msp-audit does not keep up"
+	       : error == -EPIPE                           ? "msp-audit ended"
+							   : errno_text(-error);
 }
 
 /* Without msp-audit nothing more may happen here; the operator can say otherwise. */

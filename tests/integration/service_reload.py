@@ -82,6 +82,22 @@ class Reload(Folder):
             sizes.append([size(pid) for pid in pids])
         self.assertEqual(sizes[-1], sizes[10])
 
+    def test_a_log_that_is_not_written(self):
+        """The new policy needs its record: the old one stays, and the reason is no errno."""
+        service = self.service()
+        writer, = support.named(service.process.pid, "msp-audit")
+        os.kill(writer, signal.SIGSTOP)
+        try:
+            os.kill(service.process.pid, signal.SIGHUP)
+            self.assertTrue(support.wait_until(
+                lambda: service.status()["policy"]["reload_failed"], SECONDS))
+        finally:
+            os.kill(writer, signal.SIGCONT)
+        self.assertEqual(service.status()["policy"]["generation"], 1)
+        service.end()
+        self.assertIn("cannot be written: msp-audit does not keep up", service.error)
+        self.assertNotIn("in progress", service.error)
+
     def test_without_the_launcher_it_ends(self):
         """Its unit starts it again; a service that could never reload would be left otherwise."""
         service = self.service()
