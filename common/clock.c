@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/clock.h"
 
-#include <time.h>
-
 uint64_t clock_now_us(void)
 {
 	struct timespec now;

@@ -6,8 +6,15 @@
 #define COMMON_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 /* Microseconds since some time before, which is the same in every process. */
 uint64_t clock_now_us(void);
+
+/* Return a time as nanoseconds: to compare times of files. */
+static inline uint64_t clock_ns_of(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+}
 
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/changes.h"
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
@@ -33,7 +34,7 @@
 #define SEARCH_NAMES_MAX 50000U
 
 /* A network's file system may need a millisecond for a name, and copies take their time. */
-#define SEARCH_NS UINT64_C(2000000000)
+#define SEARCH_US UINT64_C(2000000)
 
 /* A larger file stays unchangeable, as do all behind so many bytes. */
 #define FILE_BYTES_MAX ((off_t)1 << 20)
@@ -42,7 +43,6 @@
 /* The copy under work, beside the persistent mounts: a kill leaves no half file in the upper. */
 #define COPY_NAME ".prepared"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define OPEN_MODE 0700U
 #define UPPER_MODE 0755U
 #define MODE_BITS 07777U
@@ -63,18 +63,10 @@ struct preparing {
 	int host, upper; /* the present directory's; upper -1: it is not opened */
 	uid_t uid;
 	gid_t gid;
-	uint64_t began_ns;
+	uint64_t began_us;
 	off_t bytes;
 	bool is_cut;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(clock, &now); /* it cannot fail */
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static bool is_foreign(const struct preparing *preparing, const struct stat *status)
 {
@@ -90,7 +82,7 @@ static bool may_use(int directory, const char *name, int rights)
 static bool is_over(const struct preparing *preparing)
 {
 	return preparing->job->done.ignored >= SEARCH_NAMES_MAX ||
-	       clock_ns(CLOCK_MONOTONIC) - preparing->began_ns > SEARCH_NS;
+	       clock_now_us() - preparing->began_us > SEARCH_US;
 }
 
 static int add_directory(struct preparing *preparing, const char *path, const struct stat *status,
@@ -165,8 +157,7 @@ static int fill_copy(int from, int to, const struct stat *status)
 	int error = files_copy(from, to, hash);
 
 	if (!error && (fstat(from, &after) != 0 || after.st_size != status->st_size ||
-		       after.st_ctim.tv_sec != status->st_ctim.tv_sec ||
-		       after.st_ctim.tv_nsec != status->st_ctim.tv_nsec))
+		       clock_ns_of(&after.st_ctim) != clock_ns_of(&status->st_ctim)))
 		error = -ESTALE;
 	if (!error && (futimens(to, times) != 0 || fchmod(to, status->st_mode & MODE_BITS) != 0))
 		error = -errno;
@@ -394,19 +385,20 @@ static int note_copies(const struct job *job, uint64_t began_us)
 
 int job_prepare(struct job *job)
 {
-	const uint64_t began_us = clock_ns(CLOCK_REALTIME) / 1000;
+	struct timespec began = { 0 };
 	struct preparing preparing = { .job = job,
 				       .uid = getuid(),
 				       .gid = getgid(),
-				       .began_ns = clock_ns(CLOCK_MONOTONIC),
+				       .began_us = clock_now_us(),
 				       .host = -1,
 				       .upper = -1 };
 	int error = check_new(job);
 
+	(void)clock_gettime(CLOCK_REALTIME, &began); /* it cannot fail */
 	if (!error)
 		error = search_workspace(&preparing);
 	if (!error && job->done.applied > 0)
-		error = note_copies(job, began_us);
+		error = note_copies(job, clock_ns_of(&began) / 1000);
 	if (!error)
 		error = identity_write(job);
 	job->done.error = (uint32_t)-error;

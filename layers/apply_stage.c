@@ -12,6 +12,7 @@
 
 #include "apply.h"
 #include "beneath.h"
+#include "common/clock.h"
 #include "common/fd.h"
 #include "files.h"
 
@@ -36,8 +37,7 @@ static void wait_for_tick(const struct timespec *changed)
 
 	for (int i = 0; i < TICKS_MAX; i++) {
 		if (clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0 ||
-		    now.tv_sec > changed->tv_sec ||
-		    (now.tv_sec == changed->tv_sec && now.tv_nsec > changed->tv_nsec))
+		    clock_ns_of(&now) > clock_ns_of(changed))
 			return;
 		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &tick, NULL); /* it is looked again */
 	}
@@ -49,8 +49,7 @@ bool apply_is_as_compared(const struct journal_entry *entry, const struct stat *
 {
 	return files_is(&entry->from, status) &&
 	       (S_ISDIR(status->st_mode) || entry->is_linked ||
-		(status->st_ctim.tv_sec == entry->changed.tv_sec &&
-		 status->st_ctim.tv_nsec == entry->changed.tv_nsec));
+		clock_ns_of(&status->st_ctim) == clock_ns_of(&entry->changed));
 }
 
 static int save_file(const struct apply_run *run, struct journal_entry *entry, const char *number)

@@ -2,37 +2,23 @@
 #include "base.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/xattr.h>
-#include <time.h>
 
 #include "base_file.h"
 #include "beneath.h"
 #include "common/changes.h"
+#include "common/clock.h"
 #include "common/fd.h"
 #include "threeway/renewed.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-
 /* A note ends then, with what it has. The next one goes on; until then the rest counts as changed.
  * A count comes with it, and must not wait for as long as a workload likes. */
-#define NOTE_MOST_NS (5 * NS_PER_S)
+#define NOTE_MOST_US UINT64_C(5000000)
 
 /* A file's times are those of the last timer tick: up to so much before the clock. */
 #define TICK_NS UINT64_C(10000000)
-
-static uint64_t ns_of(const struct timespec *time)
-{
-	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(clock, &now); /* it cannot fail */
-	return ns_of(&now);
-}
 
 static uint32_t kind_of(mode_t mode)
 {
@@ -51,8 +37,8 @@ static int hash_content(int host, const char *path, struct stat *status, uint8_t
 	int file = beneath_file(host, path, status);
 	int error = file < 0 ? file : beneath_hash(file, ret);
 
-	if (!error &&
-	    (fstat(file, &after) != 0 || ns_of(&after.st_ctim) != ns_of(&status->st_ctim)))
+	if (!error && (fstat(file, &after) != 0 ||
+		       clock_ns_of(&after.st_ctim) != clock_ns_of(&status->st_ctim)))
 		error = -ESTALE; /* somebody writes to it right now */
 	fd_close(&file);
 	return error;
@@ -85,11 +71,13 @@ static void add_hash(int host, const char *path, struct stat *status, struct bas
 /* Look at the host's file; `is_hashed`: with its content. */
 static void look_at_host(int host, const char *path, bool is_hashed, struct base_record *ret)
 {
+	struct timespec now = { 0 };
 	struct stat status;
 	const int error = beneath_look(host, path, &status);
 
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* it cannot fail */
 	memset(ret, 0, sizeof(*ret));
-	ret->noted_ns = clock_ns(CLOCK_REALTIME);
+	ret->noted_ns = clock_ns_of(&now);
 	ret->kind = error ? BASE_UNKNOWN : kind_of(status.st_mode);
 	if (is_hashed)
 		add_hash(host, path, &status, ret);
@@ -98,7 +86,7 @@ static void look_at_host(int host, const char *path, bool is_hashed, struct base
 	ret->mode = status.st_mode;
 	ret->inode = status.st_ino;
 	ret->device = status.st_dev;
-	ret->changed_ns = ns_of(&status.st_ctim);
+	ret->changed_ns = clock_ns_of(&status.st_ctim);
 	ret->length = ret->kind == BASE_FILE ? (uint64_t)status.st_size : 0;
 }
 
@@ -106,7 +94,7 @@ struct note {
 	const struct job_directories *directories;
 	struct base_table table;
 	uint64_t since_ns;
-	uint64_t until_ns; /* monotonic */
+	uint64_t until_us; /* monotonic */
 	int host_layer;    /* `old_layer` of what the host shows */
 };
 
@@ -115,17 +103,16 @@ static bool has_parent_changed(const struct note *note, const char *path)
 {
 	char parent[IPC_PATH_MAX];
 	struct stat status = { 0 };
-	char *slash;
 
-	(void)stpncpy(parent, path, sizeof(parent) - 1);
-	parent[sizeof(parent) - 1] = '\0';
+	(void)snprintf(parent, sizeof(parent), "%s", path);
 	while (status.st_mode == 0 && parent[0]) {
-		slash = strrchr(parent, '/');
+		char *slash = strrchr(parent, '/');
+
 		*(slash ? slash : parent) = '\0';
 		if (beneath_look(note->directories->host, parent, &status) != 0)
 			return true;
 	}
-	return ns_of(&status.st_ctim) + TICK_NS >= note->since_ns;
+	return clock_ns_of(&status.st_ctim) + TICK_NS >= note->since_ns;
 }
 
 /* Did overlayfs copy this up, under this name or another, so that the host may have had it? */
@@ -148,7 +135,7 @@ static int note_one(void *context, const struct difference *difference)
 	struct note *note = context;
 	struct base_record record, known;
 
-	if (clock_ns(CLOCK_MONOTONIC) > note->until_ns)
+	if (clock_now_us() > note->until_us)
 		return -ETIME;
 	if (base_table_find(&note->table, difference->path, strlen(difference->path), &known))
 		return 0;
@@ -171,7 +158,7 @@ int base_note(const struct job_directories *directories, uint64_t since_us)
 	struct job_directories stack = *directories;
 	struct note note = { .directories = directories,
 			     .since_ns = since_us * 1000,
-			     .until_ns = clock_ns(CLOCK_MONOTONIC) + NOTE_MOST_NS };
+			     .until_us = clock_now_us() + NOTE_MOST_US };
 	int error, written;
 
 	if (directories->host < 0 || directories->layer_count == 0)
@@ -222,8 +209,9 @@ static bool is_same(int host, const char *path, const struct base_record *base)
 		return false;
 	if (base->kind == BASE_DIRECTORY)
 		return true;
-	if (now.inode == base->inode && now.device == base->device &&
-	    now.changed_ns == base->changed_ns && base->changed_ns + TICK_NS < base->noted_ns)
+	if (!(base->flags & BASE_IS_MERGED) && now.inode == base->inode &&
+	    now.device == base->device && now.changed_ns == base->changed_ns &&
+	    base->changed_ns + TICK_NS < base->noted_ns)
 		return true;
 	add_hash(host, path, &status, &now);
 	return has_same_content(&now, base);
@@ -251,12 +239,14 @@ static enum base_state check_path(const struct job_directories *directories, con
 									     : BASE_CHANGED;
 }
 
-/* Return whether the host has the merged file, and not the one before it, because of an interrupted
- * undo. */
-static bool is_merged_still(const struct base_record *base, const struct stat *host)
+/* Return whether the host has the merged file, also after its user edited it in place: not the one
+ * before it, because of an interrupted undo, and not another one, which may have its inode's
+ * number. */
+static bool is_merged_still(const struct base_record *base, int host,
+			    const struct difference *difference)
 {
-	return (base->flags & BASE_IS_MERGED) && base->inode == host->st_ino &&
-	       base->device == host->st_dev;
+	return (base->flags & BASE_IS_MERGED) && base->inode == difference->old.st_ino &&
+	       base->changed_ns == beneath_born(host, difference->path);
 }
 
 /* Return whether the sandbox's file is what its base was. */
@@ -269,7 +259,8 @@ static bool is_untouched(const struct job_directories *directories,
 
 	if (difference->old_path[0] || now.kind == BASE_ABSENT ||
 	    !base_find(directories, difference->path, &base) ||
-	    ((base.flags & BASE_IS_NEW) && !is_merged_still(&base, &difference->old)) ||
+	    ((base.flags & BASE_IS_NEW) &&
+	     !is_merged_still(&base, directories->host, difference)) ||
 	    base.kind != now.kind || base.mode != difference->now.st_mode)
 		return false;
 	if (base.kind == BASE_LINK) {

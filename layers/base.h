@@ -82,8 +82,9 @@ struct base_record {
 	uint32_t path_size; /* 1 to IPC_PATH_MAX - 1 */
 	uint32_t check;     /* the beginning of the SHA-256 of all else */
 	uint64_t length, inode, device;
-	uint64_t changed_ns, noted_ns; /* ctime, and the clock when it was noted */
-	uint8_t hash[SHA256_BYTES];    /* the content's, or that of a link's target */
+	/* ctime, of a merged file beneath_born() instead; and the clock when it was noted. */
+	uint64_t changed_ns, noted_ns;
+	uint8_t hash[SHA256_BYTES]; /* the content's, or that of a link's target */
 };
 
 /* Find the base of a path, or of an absent directory above it; false: it is unknown. */

@@ -71,6 +71,16 @@ int beneath_look(int root, const char *path, struct stat *ret)
 	return error;
 }
 
+uint64_t beneath_born(int root, const char *path)
+{
+	struct statx status = { .stx_mask = 0 };
+	int fd = beneath_path(root, path);
+
+	(void)statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status); /* else it stays 0 */
+	fd_close(&fd);
+	return (uint64_t)status.stx_btime.tv_sec << 30 | status.stx_btime.tv_nsec;
+}
+
 int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX])
 {
 	int fd = beneath_path(root, path);

@@ -32,6 +32,10 @@ int beneath_path(int root, const char *path);
 /* Look at a path, links not followed; st_mode 0 and 0: no file. 0 or -errno. */
 int beneath_look(int root, const char *path, struct stat *ret);
 
+/* Return when the file of a path was made, as a number that only equals itself: seconds and 30 bits
+ * of nanoseconds. 0: its file system does not say. */
+uint64_t beneath_born(int root, const char *path);
+
 /* Read a symbolic link's target, terminated. Its length or -errno. */
 int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX]);
 

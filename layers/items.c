@@ -3,6 +3,7 @@
 #include "heap/grow.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,10 +63,9 @@ void items_show(const struct item *item, struct difference *ret)
 	ret->unmerged = item->unmerged;
 	ret->now = item->now;
 	ret->old = item->from ? item->from->old : item->old;
-	(void)stpncpy(ret->path, item->path, sizeof(ret->path) - 1);
-	ret->path[sizeof(ret->path) - 1] = '\0';
-	(void)stpncpy(ret->old_path, item->from ? item->from->path : "", sizeof(ret->old_path) - 1);
-	ret->old_path[sizeof(ret->old_path) - 1] = '\0';
+	(void)snprintf(ret->path, sizeof(ret->path), "%s", item->path);
+	(void)snprintf(ret->old_path, sizeof(ret->old_path), "%s",
+		       item->from ? item->from->path : "");
 }
 
 /* A file of a repository and one outside are never one file: neither is the other's to apply. */

@@ -21,5 +21,5 @@ void renewed_base(const struct job_directories *directories, const char *path,
 		record->kind = BASE_UNKNOWN;
 	fd_close(&file);
 	record->length = (uint64_t)status.st_size;
-	record->changed_ns = 0; /* so that the content is compared */
+	record->changed_ns = beneath_born(directories->host, path);
 }
