@@ -5,7 +5,6 @@
  */
 #include "policy/decide_parts.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "common/kernel.h"
+#include "hosts/address.h"
 
 /* The first port for all users in a new network namespace (net.ipv4.ip_unprivileged_port_start). */
 #define PORT_UNPRIVILEGED 1024U
@@ -26,32 +26,18 @@ enum reach {
 	REACH_HOSTS_NAME, /* the host's own /etc/hosts decides */
 };
 
-static enum reach reach_of_ipv4(const struct in_addr *address)
-{
-	const uint32_t number = ntohl(address->s_addr);
-
-	return number == INADDR_ANY || number >> 24 == IN_LOOPBACKNET ? REACH_LOOPBACK
-								      : REACH_OUTSIDE;
-}
-
 /* Parse an address, and set how far it reaches. False: it is none. */
 static bool read_address(const char *text, enum reach *ret)
 {
-	struct in6_addr ipv6;
-	struct in_addr ipv4;
+	struct host_address address;
+	enum host_address_kind kind;
 
-	if (inet_pton(AF_INET, text, &ipv4) == 1) {
-		*ret = reach_of_ipv4(&ipv4);
-	} else if (inet_pton(AF_INET6, text, &ipv6) != 1) {
+	if (!host_address_read(text, &address))
 		return false;
-	} else if (IN6_IS_ADDR_V4MAPPED(&ipv6)) {
-		memcpy(&ipv4, &ipv6.s6_addr[12], sizeof(ipv4));
-		*ret = reach_of_ipv4(&ipv4);
-	} else {
-		*ret = IN6_IS_ADDR_LOOPBACK(&ipv6) || IN6_IS_ADDR_UNSPECIFIED(&ipv6)
-			       ? REACH_LOOPBACK_IPV6
-			       : REACH_OUTSIDE;
-	}
+	kind = host_address_kind(&address);
+	*ret = kind != HOST_ADDRESS_LOOPBACK && kind != HOST_ADDRESS_UNSPECIFIED ? REACH_OUTSIDE
+	       : host_address_is_ipv4(&address)                                  ? REACH_LOOPBACK
+						: REACH_LOOPBACK_IPV6;
 	return true;
 }
 
@@ -118,6 +104,20 @@ static void refuse_network(const struct question *question, int error, const cha
 	decision_refuse(question->ret, "network", error);
 }
 
+/* Add the kind of an address that is no host of the Internet to the rule. */
+static void cite_kind(const struct question *question)
+{
+	struct decision *ret = question->ret;
+	const size_t used = strlen(ret->rule);
+	struct host_address address;
+
+	if (host_address_read(question->operation->target, &address) &&
+	    host_address_kind(&address) != HOST_ADDRESS_PUBLIC)
+		decision_write(ret->rule + used, sizeof(ret->rule) - used, "; %s is %s",
+			       question->operation->target,
+			       host_address_kind_words(host_address_kind(&address)));
+}
+
 static bool refuse_landlock(const struct question *question, uint64_t right)
 {
 	struct decision *ret = question->ret;
@@ -158,6 +158,7 @@ static void decide_address(const struct question *question)
 		return;
 	if (reach == REACH_OUTSIDE) {
 		refuse_network(question, ENETUNREACH, outside);
+		cite_kind(question);
 		return;
 	}
 	cite_network(question);

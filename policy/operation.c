@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hosts/address.h"
+#include "hosts/name.h"
+
 /* linux/limits.h: a longer name is in no directory. */
 #define NAME_BYTES_MAX 255U
 /* linux/un.h: sun_path. */
@@ -77,6 +80,28 @@ static int read_port(const char *text, uint16_t least, uint16_t *ret,
 	return 0;
 }
 
+/* Check that a host is an address, or a name as programs resolve it. */
+static int check_host(const char *host, bool has_brackets, char problem[OPERATION_PROBLEM_MAX])
+{
+	char name[HOST_NAME_MAX_SIZE];
+	struct host_address address;
+	enum host_fault fault;
+
+	if (host_address_read(host, &address)) {
+		if (has_brackets != (strchr(host, ':') != NULL))
+			return fail_text(problem, "only an IPv6 address stands in brackets");
+		return 0;
+	}
+	if (has_brackets)
+		return fail_text(problem, "an IPv6 address is needed in brackets, such as [::1]");
+	fault = host_name_read(host, strlen(host), name);
+	if (fault == HOST_SOUND)
+		return 0;
+	(void)snprintf(problem, OPERATION_PROBLEM_MAX, "a host is an address or a name: %s",
+		       host_fault_rule(fault));
+	return -EINVAL;
+}
+
 /* Split "HOST:PORT" in `ret->target` into host and port. */
 static int split_host(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
 {
@@ -96,9 +121,7 @@ static int split_host(struct operation *ret, char problem[OPERATION_PROBLEM_MAX]
 	}
 	if (!has_brackets && strchr(host, ':') != NULL)
 		return fail_text(problem, "an IPv6 address stands in brackets: [::1]:80");
-	if (host[0] == '\0' || strchr(host, ' ') != NULL)
-		return fail_text(problem, "a host is an address or a name");
-	return 0;
+	return check_host(host, has_brackets, problem);
 }
 
 /* Remove `prefix` from the front of the target. False: it is not there. */

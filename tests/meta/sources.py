@@ -48,6 +48,8 @@ def code_lines(text):
 # Of the folders that are a library for some processes: (header, process).
 # Trusted processes have no heap.
 HEAP_FOLDERS = ("frontend", "cli", "broker", "policy", "layers", "heap")
+# Processes that compare names or addresses of hosts.
+HOSTS_FOLDERS = ("policy", "hosts")
 SHARED_HEADERS = {("policy/units.h", "cli"),
                   ("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store")}
@@ -112,7 +114,7 @@ class Files(unittest.TestCase):
 
     def test_an_errno_is_named_in_our_own_words(self):
         """musl has none for some. msp-scope has nothing of common/ and a C library that does."""
-        for path in tree.sources("common", "frontend", "heap", *tree.PROCESS_FOLDERS):
+        for path in tree.sources("common", "frontend", "heap", "hosts", *tree.PROCESS_FOLDERS):
             if not path.startswith("scope/"):
                 with self.subTest(path=path):
                     self.assertNotRegex(tree.read(path), r"\bstrerror\w*\s*\(")
@@ -128,7 +130,7 @@ class Includes(unittest.TestCase):
         return re.findall(r'^\s*#\s*include\s+"([^"]+)"', tree.read(path), re.M)
 
     def test_no_process_includes_another(self):
-        for path in tree.sources("frontend", "heap", *tree.PROCESS_FOLDERS):
+        for path in tree.sources("frontend", "heap", "hosts", *tree.PROCESS_FOLDERS):
             folder = path.split("/")[0]
             places = [os.path.dirname(path), folder]
             # As policy/x.h, layers/x.h.
@@ -147,6 +149,9 @@ class Includes(unittest.TestCase):
                     if header.startswith("heap/") and folder in HEAP_FOLDERS:
                         self.assertTrue(os.path.exists(os.path.join(tree.ROOT, header)))
                         continue
+                    if header.startswith("hosts/") and folder in HOSTS_FOLDERS:
+                        self.assertTrue(os.path.exists(os.path.join(tree.ROOT, header)))
+                        continue
                     if (header, folder) in SHARED_HEADERS:
                         continue
                     self.assertNotIn("..", header.split("/"))
@@ -162,7 +167,8 @@ class Includes(unittest.TestCase):
             if os.path.basename(path).startswith(("decide", "operation")):
                 for header in self.includes(path):
                     with self.subTest(path=path, header=header):
-                        self.assertTrue(header.startswith("common/") or header in DECIDE_PARTS)
+                        self.assertTrue(header.startswith(("common/", "hosts/")) or
+                                        header in DECIDE_PARTS)
 
     def test_common_includes_common_alone(self):
         for path in tree.sources("common"):
@@ -170,8 +176,14 @@ class Includes(unittest.TestCase):
                 with self.subTest(path=path, header=header):
                     self.assertTrue(header.startswith("common/"))
 
+    def test_hosts_includes_nothing_of_ours(self):
+        for path in tree.sources("hosts"):
+            for header in self.includes(path):
+                with self.subTest(path=path, header=header):
+                    self.assertTrue(header.startswith("hosts/"))
+
     def test_headers_are_guarded_by_their_place(self):
-        for path in tree.sources("common", "frontend", "heap", *tree.PROCESS_FOLDERS):
+        for path in tree.sources("common", "frontend", "heap", "hosts", *tree.PROCESS_FOLDERS):
             if path.endswith(".h"):
                 guard = re.sub(r"[^A-Z0-9]", "_", path.upper())  # or without its first folder
                 found = re.search(r"^#ifndef (\w+)\n#define \1$", tree.read(path), re.M)
@@ -180,7 +192,7 @@ class Includes(unittest.TestCase):
                     self.assertIn(found.group(1), (guard, guard.split("_", 1)[1]))
 
     def test_own_header_comes_first(self):
-        for path in tree.sources("common", "frontend", "heap", *tree.PROCESS_FOLDERS):
+        for path in tree.sources("common", "frontend", "heap", "hosts", *tree.PROCESS_FOLDERS):
             header = path[:-2] + ".h"
             if path.endswith(".c") and os.path.exists(os.path.join(tree.ROOT, header)):
                 first = re.search(r'^\s*#\s*include\s+["<]([^">]+)[">]', tree.read(path), re.M)

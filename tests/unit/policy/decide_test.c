@@ -313,10 +313,23 @@ Test(decide, addresses_of_the_loopback)
 		(void)snprintf(text, sizeof(text), "connect %s:1", outside[i]);
 		expect_answer("default", text, DECISION_REFUSED, "network", ENETUNREACH);
 	}
-	/* no names: not addresses in another notation either */
-	expect_answer("default", "connect 127.1:1", DECISION_REFUSED, "network", 0);
 	expect_answer("default", "connect localhos:1", DECISION_REFUSED, "network", 0);
-	expect_answer("default", "connect #:1", DECISION_REFUSED, "network", 0);
+	expect_answer("default", "connect localhost.:1", DECISION_REFUSED, "network", 0);
+}
+
+Test(decide, the_kind_of_an_address)
+{
+	expect_answer("default", "connect 169.254.169.254:80", DECISION_REFUSED, "network",
+		      ENETUNREACH);
+	expect_text("nothing else; 169.254.169.254 is the address of a cloud's metadata service");
+	expect_answer("default", "connect [::ffff:10.0.0.1]:80", DECISION_REFUSED, "network",
+		      ENETUNREACH);
+	expect_text("; ::ffff:10.0.0.1 is a private address");
+	expect_answer("default", "connect [64:ff9b::127.0.0.1]:80", DECISION_REFUSED, "network",
+		      ENETUNREACH);
+	expect_text("is a translator's address");
+	expect_answer("default", "connect 8.8.8.8:53", DECISION_REFUSED, "network", ENETUNREACH);
+	expect_text("its own loopback and nothing else (default.yaml");
 }
 
 Test(decide, an_answer_of_each_call_of_the_plan_in_each_profile)

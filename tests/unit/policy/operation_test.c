@@ -110,8 +110,20 @@ Test(operation, wrong_targets)
 	expect_problem("connect a:000080", "a port is a number from 1");
 	expect_problem("connect ::1:80", "stands in brackets");
 	expect_problem("connect [::1:80", "expected HOST:PORT");
-	expect_problem("connect []:80", "an address or a name");
-	expect_problem("connect a b:80", "an address or a name");
+	expect_problem("connect []:80", "such as [::1]");
+	expect_problem("connect [example.org]:80", "such as [::1]");
+	expect_problem("connect [127.0.0.1]:80", "only an IPv6 address");
+	expect_problem("connect [fe80::1%eth0]:80", "such as [::1]");
+	expect_problem("connect a b:80", "letters, digits, hyphens");
+	expect_problem("connect #:80", "letters, digits, hyphens");
+	expect_problem("connect b\xc3\xbc"
+		       "cher.example:80",
+		       "xn--");
+	expect_problem("connect a..b:80", "no two in a row");
+	expect_problem("connect 127.1:80", "write an address in full: 127.0.0.1");
+	expect_problem("connect 0x7f000001:80", "address in full");
+	expect_problem("connect 2130706433:80", "address in full");
+	expect_problem("connect 010.0.0.1:80", "address in full");
 	expect_problem("connect unix:", "1 to 107 bytes");
 	expect_problem("connect unix:@", "1 to 107 bytes");
 	expect_problem("connect unix:run/x", "begins with /");

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows follow IANA's registries of special-purpose addresses, and the manuals of clouds for
+ * their metadata services.
+ */
+#include "hosts/address.h"
+
+#include <arpa/inet.h>
+#include <stddef.h>
+#include <string.h>
+
+#define IPV4_AT 12U    /* offset of an IPv4 address in its mapped one */
+#define IPV4_PREFIX 96 /* bits before it */
+
+struct kind_row {
+	uint8_t prefix[16];
+	uint8_t bits;
+	uint8_t kind;
+};
+
+#define V4(a, b, c, d, size, kind)                                                                 \
+	{                                                                                          \
+		{ [10] = 0xff, 0xff, (a), (b), (c), (d) }, IPV4_PREFIX + (size),                   \
+			HOST_ADDRESS_##kind                                                        \
+	}
+#define V6(size, kind, ...)                                                                        \
+	{                                                                                          \
+		{ __VA_ARGS__ }, (size), HOST_ADDRESS_##kind                                       \
+	}
+
+/* The first row that covers an address decides: a part stands before the whole. */
+static const struct kind_row rows[] = {
+	V4(0, 0, 0, 0, 32, UNSPECIFIED),
+	V4(0, 0, 0, 0, 8, RESERVED),
+	V4(10, 0, 0, 0, 8, PRIVATE),
+	V4(100, 100, 100, 200, 32, METADATA), /* Alibaba */
+	V4(100, 64, 0, 0, 10, SHARED),
+	V4(127, 0, 0, 0, 8, LOOPBACK),
+	V4(168, 63, 129, 16, 32, METADATA),   /* Azure */
+	V4(169, 254, 169, 254, 32, METADATA), /* most clouds */
+	V4(169, 254, 170, 0, 24, METADATA),   /* containers of AWS */
+	V4(169, 254, 0, 0, 16, LINK_LOCAL),
+	V4(172, 16, 0, 0, 12, PRIVATE),
+	V4(192, 0, 0, 192, 32, METADATA), /* Oracle, before */
+	V4(192, 0, 0, 0, 24, RESERVED),
+	V4(192, 0, 2, 0, 24, DOCUMENTATION),
+	V4(192, 31, 196, 0, 24, RESERVED), /* AS112 */
+	V4(192, 52, 193, 0, 24, RESERVED), /* AMT */
+	V4(192, 88, 99, 0, 24, TUNNEL),    /* relays of 6to4 */
+	V4(192, 168, 0, 0, 16, PRIVATE),
+	V4(192, 175, 48, 0, 24, RESERVED), /* AS112 */
+	V4(198, 18, 0, 0, 15, DOCUMENTATION),
+	V4(198, 51, 100, 0, 24, DOCUMENTATION),
+	V4(203, 0, 113, 0, 24, DOCUMENTATION),
+	V4(224, 0, 0, 0, 4, MULTICAST),
+	V4(255, 255, 255, 255, 32, MULTICAST),
+	V4(240, 0, 0, 0, 4, RESERVED),
+	V4(0, 0, 0, 0, 0, PUBLIC),
+
+	V6(128, UNSPECIFIED, 0),
+	V6(128, LOOPBACK, [15] = 1),
+	V6(96, TRANSLATED, 0x00, 0x64, 0xff, 0x9b),
+	V6(48, TUNNEL, 0x00, 0x64, 0xff, 0x9b, 0x00, 0x01), /* translators of one network */
+	V6(32, TUNNEL, 0x20, 0x01, 0x00, 0x00),             /* Teredo */
+	V6(48, DOCUMENTATION, 0x20, 0x01, 0x00, 0x02),      /* measurements */
+	V6(23, RESERVED, 0x20, 0x01, 0x00, 0x00),
+	V6(32, DOCUMENTATION, 0x20, 0x01, 0x0d, 0xb8),
+	V6(16, TUNNEL, 0x20, 0x02),                           /* 6to4 */
+	V6(48, RESERVED, 0x26, 0x20, 0x00, 0x4f, 0x80, 0x00), /* AS112 */
+	V6(20, DOCUMENTATION, 0x3f, 0xff),
+	V6(3, PUBLIC, 0x20),
+	V6(128, METADATA, 0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, 0x54), /* AWS */
+	V6(128, METADATA, 0xfd, 0x00, 0x0e, 0xc2, [15] = 0x23),       /* its containers */
+	V6(128, METADATA, 0xfd, 0x20, 0x00, 0xce, [14] = 0x02, 0x54), /* Google */
+	V6(7, PRIVATE, 0xfc),
+	V6(10, LINK_LOCAL, 0xfe, 0x80),
+	V6(8, MULTICAST, 0xff),
+};
+
+static const char *const words[HOST_ADDRESS_KIND_COUNT] = {
+	[HOST_ADDRESS_RESERVED] = "a reserved address",
+	[HOST_ADDRESS_PUBLIC] = "a public address",
+	[HOST_ADDRESS_UNSPECIFIED] = "the unspecified address",
+	[HOST_ADDRESS_LOOPBACK] = "a loopback address",
+	[HOST_ADDRESS_PRIVATE] = "a private address",
+	[HOST_ADDRESS_SHARED] = "a shared address of a provider",
+	[HOST_ADDRESS_LINK_LOCAL] = "a link-local address",
+	[HOST_ADDRESS_METADATA] = "the address of a cloud's metadata service",
+	[HOST_ADDRESS_DOCUMENTATION] = "an address for documentation and measurements",
+	[HOST_ADDRESS_MULTICAST] = "a multicast or broadcast address",
+	[HOST_ADDRESS_TRANSLATED] = "a translator's address for an IPv4 address",
+	[HOST_ADDRESS_TUNNEL] = "an address of a tunnel",
+};
+
+static bool is_covered(const struct host_address *address, const struct kind_row *row)
+{
+	const size_t whole = row->bits / 8U;
+	const unsigned int rest = row->bits % 8U;
+
+	return memcmp(address->bytes, row->prefix, whole) == 0 &&
+	       (rest == 0 || (address->bytes[whole] ^ row->prefix[whole]) >> (8U - rest) == 0);
+}
+
+bool host_address_read(const char *text, struct host_address *ret)
+{
+	struct host_address mapped = { { [10] = 0xff, 0xff } };
+
+	if (inet_pton(AF_INET, text, mapped.bytes + IPV4_AT) == 1) {
+		*ret = mapped;
+		return true;
+	}
+	if (inet_pton(AF_INET6, text, mapped.bytes) != 1)
+		return false;
+	*ret = mapped;
+	return true;
+}
+
+bool host_address_is_ipv4(const struct host_address *address)
+{
+	static const uint8_t mapped[IPV4_AT] = { [10] = 0xff, 0xff };
+
+	return memcmp(address->bytes, mapped, sizeof(mapped)) == 0;
+}
+
+enum host_address_kind host_address_kind(const struct host_address *address)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (is_covered(address, &rows[i]))
+			return (enum host_address_kind)rows[i].kind;
+	}
+	return HOST_ADDRESS_RESERVED;
+}
+
+const char *host_address_kind_words(enum host_address_kind kind)
+{
+	return words[kind];
+}
