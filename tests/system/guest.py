@@ -66,15 +66,17 @@ CASES_IN_VM = {
 # The emulator is ten times slower than what the tests were made for: fewer repetitions. --all has as
 # many sandboxes at once as there is memory for, and more clients.
 IN_VM = {"MSP_VM": "1", "MSP_STARTS": "40", "MSP_KILLS": "24", "MSP_FAULTS": "24"}
-SAMPLE = {"MSP_IDLE": "200", "MSP_AT_ONCE": "8", "MSP_SERVED": "100",
+SAMPLE = {"MSP_IDLE": "100", "MSP_AT_ONCE": "8", "MSP_SERVED": "40",
           "MSP_EXECUTIONS": "9", "MSP_KILLS": "12"}
 EVERY = {"MSP_LIMITS": "all"}
 TEST_SECONDS = 480
 # The seconds of the long tests there, by which machines share them.
-LONG = {"system-service": 110, "fault-killed": 95, "limits-verdicts": 55, "system-idle": 40,
-        "limits-neighbours": 35, "limits-counts": 28, "integration-cli_run": 24,
-        "system-persistent": 21, "attack-standby": 20, "attack-standby_process": 20,
-        "integration-used": 25, "limits-user_counters": 19, "system-upgrade": 17}
+LONG = {"system-service": 110, "fault-killed": 95, "limits-verdicts": 100, "system-setup": 58,
+        "limits-neighbours": 55, "limits-counts": 39, "attack-standby": 38, "attack-executions": 38,
+        "system-persistent": 37, "system-scope": 37, "system-idle": 32, "system-upgrade": 26,
+        "system-serve_http": 25, "system-delegation": 25, "integration-cli_run": 24,
+        "limits-persistent": 23, "attack-standby_process": 22, "limits-user_counters": 19,
+        "integration-used": 17}
 # The same with --all.
 LONG_OF_ALL = {"limits-counts": 244, "fault-killed": 204, "system-service": 200, "system-idle": 203,
                "limits-verdicts": 123, "limits-neighbours": 155, "attack-system_calls": 147,

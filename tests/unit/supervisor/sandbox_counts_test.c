@@ -106,7 +106,7 @@ Test(sandbox_counts, what_runs_uncounted_ends_after_a_while)
 	note_fails(LAYERS_SCAN_MACHINE);
 	rig_take_nothing(&only.init);
 	the_one()->persistent.scan.uncounted_us -= 11000000; /* it has been so for a while */
-	rig_run_ms(150);
+	rig_run_ms(600);                                     /* more than one turn, if it is late */
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
 	rig_end(&only);
 }
