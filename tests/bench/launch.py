@@ -207,4 +207,4 @@ def node(context):
                 "MCP run_code": msp.call(**code), "MCP run_code, live sandbox": msp.live(**code)}
         ways = {"bare": lambda: programs.spawn(command), **ours, **others.ways(command)}
         return [measure(context, "node", f"`{SCRIPT}` in node", ways, context.rounds(40, 8),
-                        others.left_out, ours=list(ours), optional=True)]
+                        others.left_out, ours=list(ours))]
