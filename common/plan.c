@@ -22,6 +22,7 @@ _Static_assert(sizeof(struct plan_rlimit) == 16, "no padding");
 _Static_assert(sizeof(struct plan_group) == 16, "no padding");
 _Static_assert(sizeof(struct plan_call) == 20, "no padding");
 _Static_assert(sizeof(struct plan_origin) == 8, "no padding");
+_Static_assert(sizeof(struct plan_host) == 264, "no padding");
 _Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");
 
 static bool is_range(const struct plan *plan, uint32_t offset, uint64_t count, uint64_t size)
@@ -240,6 +241,8 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 			sizeof(struct plan_language)) &&
 	       is_array(plan, profile->rlimits, profile->rlimit_count, PLAN_RLIMITS_MAX,
 			sizeof(struct plan_rlimit)) &&
+	       is_array(plan, profile->hosts, profile->host_count, PLAN_HOSTS_MAX,
+			sizeof(struct plan_host)) &&
 	       are_records(plan, profile) && are_answers(plan, profile) &&
 	       is_persistent(plan, profile);
 }

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 7U
+#define PLAN_VERSION 8U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -27,6 +27,7 @@
 #define PLAN_RLIMITS_MAX 16U
 #define PLAN_CALLS_MAX 512U
 #define PLAN_GROUPS_MAX 64U
+#define PLAN_HOSTS_MAX 256U
 #define PLAN_HASH_BYTES 32U
 
 struct plan_header {
@@ -172,7 +173,25 @@ struct plan_rlimit {
 enum plan_network {
 	PLAN_NETWORK_NONE = 1, /* no TCP at all: Landlock handles it and allows no port */
 	PLAN_NETWORK_LOOPBACK, /* the network namespace, with nothing but loopback, is the wall */
+	PLAN_NETWORK_HOSTS,    /* beside loopback, a way to the profile's hosts alone */
 	PLAN_NETWORK_COUNT,
+};
+
+/* The beginning of a connection to a host. */
+enum plan_host_kind {
+	PLAN_HOST_TCP = 0, /* any bytes */
+	PLAN_HOST_TLS,     /* a ClientHello with the host's name */
+	PLAN_HOST_KIND_COUNT
+};
+
+/* A host and a port that sandboxes of a profile may connect to. plan_open() checks that the array
+ * is in the plan; hosts/ reads the patterns, for the processes that compare hosts. */
+struct plan_host {
+	char pattern[256]; /* in hosts' one spelling: a name, a wildcard or an IPv4 network */
+	uint32_t line;     /* in the file of network_origin */
+	uint16_t port;
+	uint8_t kind;       /* enum plan_host_kind */
+	uint8_t is_private; /* 1: the name may lead to a private address */
 };
 
 /* The right to bring a sandbox's changes to the host. */
@@ -198,7 +217,8 @@ struct plan_profile {
 	uint32_t rlimits, rlimit_count;
 	uint32_t text;    /* all of it for people: what `msp-policy show` prints */
 	uint32_t network; /* enum plan_network */
-	struct plan_origin origin, network_origin;
+	struct plan_origin origin, network_origin; /* for HOSTS the origin of the list */
+	uint32_t hosts, host_count;                /* struct plan_host[] */
 	uint32_t answers;       /* one byte for each call of the plan: enum plan_answer */
 	uint32_t group_origins; /* struct plan_origin[], one for each group of the plan: the line
 				 * that allows it, or that lists what is allowed and does not name

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#define IPV4_AT 12U    /* offset of an IPv4 address in its mapped one */
+#define IPV4_AT 12U /* offset of an IPv4 address in its mapped one */
+#define ADDRESS_TEXT_MAX 48U
 #define IPV4_PREFIX 96 /* bits before it */
 
 struct kind_row {
@@ -92,13 +93,20 @@ static const char *const words[HOST_ADDRESS_KIND_COUNT] = {
 	[HOST_ADDRESS_TUNNEL] = "an address of a tunnel",
 };
 
-static bool is_covered(const struct host_address *address, const struct kind_row *row)
-{
-	const size_t whole = row->bits / 8U;
-	const unsigned int rest = row->bits % 8U;
+static const enum host_address_reach reaches[HOST_ADDRESS_KIND_COUNT] = {
+	[HOST_ADDRESS_PUBLIC] = HOST_REACH_ALWAYS,
+	[HOST_ADDRESS_PRIVATE] = HOST_REACH_NAMED,
+	[HOST_ADDRESS_SHARED] = HOST_REACH_NAMED,
+	[HOST_ADDRESS_DOCUMENTATION] = HOST_REACH_NAMED,
+};
 
-	return memcmp(address->bytes, row->prefix, whole) == 0 &&
-	       (rest == 0 || (address->bytes[whole] ^ row->prefix[whole]) >> (8U - rest) == 0);
+static bool is_covered(const struct host_address *address, const uint8_t prefix[16], uint32_t bits)
+{
+	const size_t whole = bits / 8U;
+	const unsigned int rest = bits % 8U;
+
+	return memcmp(address->bytes, prefix, whole) == 0 &&
+	       (rest == 0 || (address->bytes[whole] ^ prefix[whole]) >> (8U - rest) == 0);
 }
 
 bool host_address_read(const char *text, struct host_address *ret)
@@ -125,10 +133,71 @@ bool host_address_is_ipv4(const struct host_address *address)
 enum host_address_kind host_address_kind(const struct host_address *address)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (is_covered(address, &rows[i]))
+		if (is_covered(address, rows[i].prefix, rows[i].bits))
 			return (enum host_address_kind)rows[i].kind;
 	}
 	return HOST_ADDRESS_RESERVED;
+}
+
+enum host_address_reach host_address_reach(const struct host_address *address)
+{
+	const enum host_address_kind kind = host_address_kind(address);
+	struct host_address inner = { { [10] = 0xff, 0xff } };
+
+	if (kind != HOST_ADDRESS_TRANSLATED)
+		return reaches[kind];
+	memcpy(inner.bytes + IPV4_AT, address->bytes + IPV4_AT, 4);
+	return reaches[host_address_kind(&inner)];
+}
+
+/* Return whether all bits after the prefix are 0. */
+static bool is_first(const struct host_network *network)
+{
+	for (uint32_t bit = network->bits; bit < 128; bit++) {
+		if ((network->first.bytes[bit / 8] >> (7 - bit % 8) & 1) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool host_network_read(const char *text, struct host_network *ret)
+{
+	struct host_network network = { .bits = 0 };
+	const size_t length = strcspn(text, "/");
+	const char *digits = text + length + (text[length] == '/');
+	char address[ADDRESS_TEXT_MAX];
+	uint32_t most;
+
+	if (length >= sizeof(address))
+		return false;
+	memcpy(address, text, length);
+	address[length] = '\0';
+	if (!host_address_read(address, &network.first))
+		return false;
+	most = host_address_is_ipv4(&network.first) ? 32 : 128;
+	if (text[length] == '\0') {
+		network.bits = 128;
+		*ret = network;
+		return true;
+	}
+	if (digits[0] == '\0' || strlen(digits) > 3 ||
+	    strspn(digits, "0123456789") != strlen(digits) ||
+	    (digits[0] == '0' && digits[1] != '\0'))
+		return false;
+	for (; *digits != '\0'; digits++)
+		network.bits = network.bits * 10 + (uint32_t)(*digits - '0');
+	if (network.bits > most)
+		return false;
+	network.bits += 128 - most;
+	if (!is_first(&network))
+		return false;
+	*ret = network;
+	return true;
+}
+
+bool host_network_contains(const struct host_network *network, const struct host_address *address)
+{
+	return is_covered(address, network->first.bytes, network->bits);
 }
 
 const char *host_address_kind_words(enum host_address_kind kind)

@@ -39,6 +39,28 @@ bool host_address_is_ipv4(const struct host_address *address);
 
 enum host_address_kind host_address_kind(const struct host_address *address);
 
+/* The rule for connections from a sandbox to an address. */
+enum host_address_reach {
+	HOST_REACH_NEVER = 0, /* no policy can allow it */
+	HOST_REACH_NAMED,     /* a policy that says so, by the address or by `private` */
+	HOST_REACH_ALWAYS,    /* any name may lead there */
+};
+
+/* Return the rule for an address; for a translator's address it is the rule of the IPv4 address. */
+enum host_address_reach host_address_reach(const struct host_address *address);
+
+/* A network of IPv4 or IPv6; `bits` counts those of the IPv6 form. */
+struct host_network {
+	struct host_address first;
+	uint32_t bits;
+};
+
+/* Read "192.0.2.0/24", or an address alone. False: it is none, or bits beyond the prefix are set.
+ */
+bool host_network_read(const char *text, struct host_network *ret);
+
+bool host_network_contains(const struct host_network *network, const struct host_address *address);
+
 /* Return the kind in words, with an article: "a private address". */
 const char *host_address_kind_words(enum host_address_kind kind);
 

@@ -16,6 +16,7 @@ static const char *const rules[HOST_FAULT_COUNT] = {
 	[HOST_FOREIGN] = "a name of another script is written as programs send it: xn--...",
 	[HOST_CHARACTER] = "a name has letters, digits, hyphens, underscores and dots",
 	[HOST_ENDS_IN_NUMBER] = "no name ends in a number; write an address in full: 127.0.0.1",
+	[HOST_WILDCARD] = "an asterisk stands for the whole first part of a name: *.example.org",
 };
 
 /* No function of the C library: the locale of a process decides what these call a letter. */

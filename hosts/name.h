@@ -23,6 +23,7 @@ enum host_fault {
 	HOST_FOREIGN,        /* a byte beyond ASCII */
 	HOST_CHARACTER,      /* another byte that no name has, a NUL too */
 	HOST_ENDS_IN_NUMBER, /* 127.1, 0x7f.0.0.1, 2130706433: inet_aton(3) makes addresses of it */
+	HOST_WILDCARD,       /* an asterisk that is not the whole first label of a pattern */
 	HOST_FAULT_COUNT
 };
 

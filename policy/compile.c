@@ -374,6 +374,34 @@ static void put_held(struct writer *writer, const struct profile *profile, struc
 	out->held = end_list(writer, offset, &out->held_size);
 }
 
+static void put_network(struct writer *writer, const struct profile *profile,
+			struct plan_profile *out)
+{
+	static const enum plan_network networks[NETWORK_COUNT] = {
+		[NETWORK_NONE] = PLAN_NETWORK_NONE,
+		[NETWORK_LOOPBACK] = PLAN_NETWORK_LOOPBACK,
+		[NETWORK_HOSTS] = PLAN_NETWORK_HOSTS,
+	};
+	struct plan_host records[PLAN_HOSTS_MAX] = { { .pattern = "" } };
+	const bool has_hosts = profile->network == NETWORK_HOSTS;
+
+	out->network = networks[profile->network];
+	out->network_origin =
+		put_origin(writer, has_hosts ? &profile->origins.hosts : &profile->origins.network);
+	out->host_count = has_hosts ? profile->host_count : 0;
+	for (uint32_t i = 0; i < out->host_count; i++) {
+		const struct profile_host *host = &profile->hosts[i];
+
+		records[i] = (struct plan_host){ .line = host->origin.line,
+						 .port = host->port,
+						 .kind = host->kind,
+						 .is_private = host->is_private };
+		memcpy(records[i].pattern, host->pattern, sizeof(records[i].pattern));
+	}
+	if (out->host_count > 0)
+		out->hosts = put_array(writer, records, out->host_count * sizeof(records[0]));
+}
+
 static int put_profile(struct writer *writer, const struct profile *profile,
 		       struct plan_profile *out)
 {
@@ -383,8 +411,7 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	out->name = put_text(writer, profile->name);
 	out->extends = profile->parent != NULL ? put_text(writer, profile->parent->name) : 0;
 	out->origin = put_origin(writer, &profile->origins.name);
-	out->network = profile->network == NETWORK_NONE ? PLAN_NETWORK_NONE : PLAN_NETWORK_LOOPBACK;
-	out->network_origin = put_origin(writer, &profile->origins.network);
+	put_network(writer, profile, out);
 	out->hostname = put_text(writer, profile->hostname);
 	out->cwd = put_text(writer, profile->cwd);
 	out->description = put_text(writer, profile->description);

@@ -88,13 +88,21 @@ static enum reach find_host(const struct question *question)
 									: REACH_HOSTS_NAME;
 }
 
+static bool has_hosts(const struct question *question)
+{
+	return question->profile->network == PLAN_NETWORK_HOSTS;
+}
+
 static void cite_network(const struct question *question)
 {
 	struct decision *ret = question->ret;
 
 	ret->origin = question->profile->network_origin;
-	DECISION_SAY(ret->rule, "network: %s: a sandbox has its own loopback and nothing else",
-		     question->profile->network == PLAN_NETWORK_NONE ? "none" : "loopback");
+	DECISION_SAY(ret->rule, "network: %s: a sandbox has its own loopback%s",
+		     question->profile->network == PLAN_NETWORK_NONE ? "none"
+		     : has_hosts(question)                           ? "hosts"
+								     : "loopback",
+		     has_hosts(question) ? "" : " and nothing else");
 }
 
 static void refuse_network(const struct question *question, int error, const char *remedy)
@@ -148,6 +156,10 @@ static void decide_address(const struct question *question)
 	/* the name is resolved before anything is connected */
 	const enum reach reach = find_host(question);
 
+	if (has_hosts(question) && (reach == REACH_NO_NAME || reach == REACH_OUTSIDE)) {
+		decide_host(question);
+		return;
+	}
 	if (reach == REACH_NO_NAME) {
 		refuse_network(question, 0, outside);
 		DECISION_SAY(question->ret->rule, "network: " HOSTS " has no such name, and "
@@ -276,7 +288,7 @@ static void advise_group(const struct question *question)
 
 	if (operation->kind == OPERATION_CONNECT && operation->transport < OPERATION_UNIX)
 		reach = find_host(question);
-	if (reach == REACH_OUTSIDE || reach == REACH_NO_NAME)
+	if (!has_hosts(question) && (reach == REACH_OUTSIDE || reach == REACH_NO_NAME))
 		DECISION_SAY(ret->remedy, "%s", outside);
 	else if (is_low_port(operation))
 		DECISION_SAY(ret->remedy, "%s", low_port);

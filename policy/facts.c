@@ -31,6 +31,7 @@ const char *fact_section_name(enum fact_section section)
 		[FACT_ENVIRONMENT] = "environment",
 		[FACT_LANGUAGES] = "languages",
 		[FACT_NETWORK] = "network",
+		[FACT_HOSTS] = "hosts",
 		[FACT_HOSTNAME] = "hostname",
 		[FACT_CWD] = "cwd",
 		[FACT_SHELL] = "shell",
@@ -323,13 +324,27 @@ static void add_languages(struct facts *facts, const struct profile *profile)
 	}
 }
 
+static void add_hosts(struct facts *facts, const struct profile *profile)
+{
+	char text[HOST_TEXT_MAX];
+
+	for (uint32_t i = 0; profile->network == NETWORK_HOSTS && i < profile->host_count; i++) {
+		const struct profile_host *host = &profile->hosts[i];
+		struct draft draft = { .fact = { .section = FACT_HOSTS, .origin = host->origin } };
+
+		network_print_host(host, text);
+		buffer_format(&draft.key, "%s:%u", host->pattern, (unsigned int)host->port);
+		buffer_format(&draft.text, "%s", text);
+		add_fact(facts, &draft);
+	}
+}
+
 static void add_texts(struct facts *facts, const struct profile *profile)
 {
 	const struct profile_origins *origins = &profile->origins;
 	struct draft shell = { .fact = { .section = FACT_SHELL, .origin = origins->shell } };
 
-	add_text(facts, FACT_NETWORK, profile->network == NETWORK_NONE ? "none" : "loopback",
-		 &origins->network);
+	add_text(facts, FACT_NETWORK, network_name(profile), &origins->network);
 	add_text(facts, FACT_HOSTNAME, profile->hostname, &origins->hostname);
 	add_text(facts, FACT_CWD, profile->cwd, &origins->cwd);
 	put_words(&shell.text, &profile->shell);
@@ -341,7 +356,7 @@ struct facts facts_of(const struct profile *profile)
 {
 	static void (*const parts[])(struct facts *, const struct profile *) = {
 		add_files,   add_landlock,    add_seccomp,   add_limits, add_requirements,
-		add_lasting, add_environment, add_languages, add_texts,
+		add_lasting, add_environment, add_languages, add_hosts,  add_texts,
 	};
 	struct facts facts = { .count = 0 };
 

@@ -122,22 +122,6 @@ static int apply_shell(const struct reading *reading)
 	return 0;
 }
 
-static int apply_network(const struct reading *reading)
-{
-	const char *said = reading->said->network;
-
-	if (said == NULL)
-		return 0;
-	if (strcmp(said, "none") != 0 && strcmp(said, "loopback") != 0)
-		return reading_fail(reading, "network",
-				    "\"%s\" is not known; expected none or loopback, since lists "
-				    "of what may be connected to are not in this version",
-				    said);
-	reading->profile->network = said[0] == 'n' ? NETWORK_NONE : NETWORK_LOOPBACK;
-	reading->profile->origins.network = reading_origin(reading, "network");
-	return 0;
-}
-
 static bool is_variable(const char *text)
 {
 	const size_t length = strspn(text, LOWER DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
@@ -295,7 +279,7 @@ static int check_complete(const struct reading *reading)
 		{ "hostname", profile->hostname != NULL, "a host name" },
 		{ "cwd", profile->cwd != NULL, "a directory of the sandbox" },
 		{ "shell", profile->shell.count > 0, "a list such as [/bin/sh, -c]" },
-		{ "network", profile->network != NETWORK_UNSAID, "none or loopback" },
+		{ "network", profile->network != NETWORK_UNSAID, "none, loopback or hosts" },
 		{ "files", profile->mount_count > 0, "entries such as {at: /usr, kind: bind}" },
 		{ "landlock", profile->rule_count > 0,
 		  "entries such as {path: /usr, rights: [read]}" },
@@ -328,10 +312,10 @@ static void forget_implied(struct profile *profile)
 static int read_all(const struct reading *reading)
 {
 	static int (*const parts[])(const struct reading *) = {
-		apply_names,   apply_shell,     apply_network,  apply_environment,
-		mounts_apply,  apply_landlock,  seccomp_apply,  limits_apply,
-		lasting_apply, languages_apply, check_complete, limits_check,
-		mounts_check,  lasting_check,   check_cwd,      languages_check,
+		apply_names,    apply_shell,     network_apply, apply_environment, mounts_apply,
+		apply_landlock, seccomp_apply,   limits_apply,  lasting_apply,     languages_apply,
+		check_complete, limits_check,    network_check, mounts_check,      lasting_check,
+		check_cwd,      languages_check,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

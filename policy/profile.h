@@ -7,6 +7,7 @@
 #define POLICY_PROFILE_H
 
 #include "common/plan.h"
+#include "hosts/pattern.h"
 #include "policy/seccomp_groups.h"
 #include "policy/source.h"
 
@@ -27,6 +28,8 @@ enum profile_network {
 	NETWORK_UNSAID = 0,
 	NETWORK_NONE,     /* no TCP at all: Landlock handles it and allows no port */
 	NETWORK_LOOPBACK, /* only the network namespace, which has just loopback, confines */
+	NETWORK_HOSTS,    /* as LOOPBACK, with a way to the profile's hosts */
+	NETWORK_COUNT
 };
 
 /* An entry like struct plan_mount, with texts. */
@@ -64,9 +67,18 @@ struct profile_language {
 	struct origin origin;
 };
 
+/* A host and a port as in struct plan_host. */
+struct profile_host {
+	char pattern[HOST_PATTERN_MAX_SIZE];
+	uint16_t port;
+	uint8_t kind;
+	bool is_private;
+	struct origin origin;
+};
+
 /* The origins of those values of a profile that have no records of their own. */
 struct profile_origins {
-	struct origin name, extends, description, hostname, cwd, shell, network, refuse;
+	struct origin name, extends, description, hostname, cwd, shell, network, hosts, refuse;
 	struct origin landlock_abi, limits_mode;
 	struct origin limits[PROFILE_LIMITS_MAX]; /* in the table's order in limits.c */
 	struct origin lasting[PROFILE_LASTING];   /* numbers first, as lasting.c has them */
@@ -91,11 +103,12 @@ struct profile {
 	uint32_t said;               /* bits of the given limits and requirements */
 	uint32_t said_lasting;       /* bits of the given keys of `lasting` */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,
-		held_count;
+		held_count, host_count;
 	const char *environment[PROFILE_ENVIRONMENT_MAX];
 	struct profile_mount mounts[PLAN_MOUNTS_MAX];
 	struct profile_rule rules[PLAN_RULES_MAX];
 	struct profile_language languages[PLAN_LANGUAGES_MAX];
+	struct profile_host hosts[PLAN_HOSTS_MAX];
 	const char *held[PROFILE_HELD_MAX]; /* patterns, with those of the parents */
 	char *owned[PLAN_MOUNTS_MAX];       /* paths of implied directories */
 };

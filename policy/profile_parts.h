@@ -26,6 +26,17 @@ int lasting_check(const struct reading *reading);
 /* Print a key of `lasting`, below PROFILE_LASTING, and return it; NULL: it was not given. */
 const char *lasting_value(const struct profile *profile, uint32_t index, char ret[32]);
 
+/* Take over `network` and `hosts` of the file, and check that they fit. */
+int network_apply(const struct reading *reading);
+int network_check(const struct reading *reading);
+
+/* Return the network in the word of a file. */
+const char *network_name(const struct profile *profile);
+
+/* Print a host as a file has it: "example.org:443 tls". */
+#define HOST_TEXT_MAX (HOST_PATTERN_MAX_SIZE + 32U)
+void network_print_host(const struct profile_host *host, char ret[HOST_TEXT_MAX]);
+
 /* Take over `seccomp` of the file. */
 int seccomp_apply(const struct reading *reading);
 

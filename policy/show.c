@@ -73,6 +73,9 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	show_value(&facts, FACT_CWD, text);
 	show_value(&facts, FACT_SHELL, text);
 	show_value(&facts, FACT_NETWORK, text);
+	if (profile->network == NETWORK_HOSTS)
+		buffer_format(text, "hosts:%s\n", profile->host_count == 0 ? " none" : "");
+	show_list(&facts, FACT_HOSTS, text);
 	buffer_format(text, "environment:\n");
 	show_list(&facts, FACT_ENVIRONMENT, text);
 	buffer_format(text, "files: %u entries\n", profile->mount_count);

@@ -109,6 +109,7 @@ static const struct cyaml_schema_field profile_fields[] = {
 	ONE(source_profile, cwd),
 	MANY(source_profile, environment, &string_entry, STRINGS_MAX),
 	ONE(source_profile, network),
+	MANY(source_profile, hosts, &string_entry, PLAN_HOSTS_MAX),
 	MANY(source_profile, files, &mount_entry, PLAN_MOUNTS_MAX),
 	MANY(source_profile, landlock, &rule_entry, PLAN_RULES_MAX),
 	KEYS(source_profile, seccomp, seccomp_fields),
@@ -276,8 +277,8 @@ static int fail_shape(const struct source *source, struct policy_error *error, c
 
 	if (last != NULL && strcmp(last, ".network") == 0)
 		return source_fail(source, error, path,
-				   "lists of what may be connected to are not in this version; "
-				   "expected none or loopback");
+				   "expected none, loopback or hosts; the list has a key of its "
+				   "own, hosts");
 	return source_fail(source, error, path, "expected %s, not %s", shape_name(words[0]),
 			   shape_name(words[1]));
 }

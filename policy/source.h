@@ -71,6 +71,7 @@ struct source_profile {
 	char *name, *extends, *description, *hostname, *cwd, *network;
 	char **shell;
 	char **environment;
+	char **hosts;
 	struct source_mount *files;
 	struct source_rule *landlock;
 	struct source_language *languages;
@@ -78,7 +79,8 @@ struct source_profile {
 	struct source_seccomp *seccomp;
 	struct source_requirements *requirements;
 	struct source_lasting *lasting;
-	uint32_t shell_count, environment_count, files_count, landlock_count, languages_count;
+	uint32_t shell_count, environment_count, files_count, landlock_count, languages_count,
+		hosts_count;
 };
 
 struct source_config {

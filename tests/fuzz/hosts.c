@@ -4,7 +4,9 @@
  *
  * Properties: a name that is read reads as itself, in capitals and with a dot at its end, too; it
  * is no address, neither for us nor for inet_aton(3); an address has a kind with words; an IPv4
- * address and its mapped form are one address; only 2000::/3 has public addresses in IPv6.
+ * address and its mapped form are one address, and a translator's address for it has the same rule;
+ * only 2000::/3 has public addresses in IPv6; a pattern that is read covers a name, and a wildcard
+ * not its parent.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,6 +14,7 @@
 
 #include "hosts/address.h"
 #include "hosts/name.h"
+#include "hosts/pattern.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,10 +49,29 @@ static void try_name(const char *text, size_t size)
 	must(!host_address_read(name, &address) && inet_aton(name, &ipv4) == 0);
 }
 
+static void try_pattern(const char *text, size_t size)
+{
+	char pattern[HOST_PATTERN_MAX_SIZE], again[HOST_PATTERN_MAX_SIZE],
+		below[HOST_PATTERN_MAX_SIZE];
+
+	if (host_pattern_read(text, size, pattern) != HOST_SOUND)
+		return;
+	must(host_pattern_read(pattern, strlen(pattern), again) == HOST_SOUND);
+	must(strcmp(again, pattern) == 0);
+	if (host_pattern_parent(pattern) == NULL) {
+		must(host_pattern_covers(pattern, pattern));
+		return;
+	}
+	memcpy(below, pattern, sizeof(below));
+	below[0] = 'a';
+	must(host_pattern_covers(pattern, below));
+	must(!host_pattern_covers(pattern, host_pattern_parent(pattern)));
+}
+
 static void try_address(const uint8_t bytes[16])
 {
 	struct host_address address, mapped;
-	char text[INET6_ADDRSTRLEN + 7] = "::ffff:";
+	char text[INET6_ADDRSTRLEN + 16] = "::ffff:";
 	enum host_address_kind kind;
 
 	must(inet_ntop(AF_INET6, bytes, text, INET6_ADDRSTRLEN) != NULL);
@@ -61,11 +83,17 @@ static void try_address(const uint8_t bytes[16])
 	must(inet_ntop(AF_INET, bytes, text + 7, INET_ADDRSTRLEN) != NULL);
 	must(host_address_read(text + 7, &address) && host_address_read(text, &mapped));
 	must(memcmp(&address, &mapped, sizeof(mapped)) == 0 && host_address_is_ipv4(&mapped));
+	must(inet_ntop(AF_INET, bytes, text + 10, INET_ADDRSTRLEN) != NULL);
+	memcpy(text, "64:ff9b::", 9);
+	memmove(text + 9, text + 10, strlen(text + 10) + 1);
+	must(host_address_read(text, &mapped));
+	must(host_address_reach(&mapped) == host_address_reach(&address));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	try_name((const char *)data, size);
+	try_pattern((const char *)data, size);
 	if (size >= 16)
 		try_address(data);
 	return 0;

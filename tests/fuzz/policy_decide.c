@@ -38,6 +38,8 @@ static const char corners[] =
 	"    - {path: /loop, rights: [read]}\n"
 	"    - {path: /rw, rights: [read, write, create]}\n"
 	"    - {path: /cow/x, rights: [execute]}\n"
+	"  network: hosts\n"
+	"  hosts: [a.org, \"*.b.org:22\", c.org:80 private, 10.0.0.0/8:22, 168.0.0.0/8]\n"
 	"  seccomp: {allow: [basic, files, network], refuse: [unlinkat]}\n";
 
 static const struct plan *make_plan(void)

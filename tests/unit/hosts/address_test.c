@@ -201,3 +201,82 @@ Test(address, wrong_forms)
 		cr_expect_not(host_address_read(texts[i], &address), "%s", texts[i]);
 	cr_expect_eq(address.bytes[0], 7);
 }
+
+Test(address, reach)
+{
+	static const struct {
+		const char *text;
+		enum host_address_reach reach;
+	} rows[] = {
+		{ "8.8.8.8", HOST_REACH_ALWAYS },
+		{ "2606:4700:4700::1111", HOST_REACH_ALWAYS },
+		{ "64:ff9b::8.8.8.8", HOST_REACH_ALWAYS },
+		{ "10.0.0.1", HOST_REACH_NAMED },
+		{ "::ffff:10.0.0.1", HOST_REACH_NAMED },
+		{ "64:ff9b::10.0.0.1", HOST_REACH_NAMED },
+		{ "fd00::1", HOST_REACH_NAMED },
+		{ "100.64.0.1", HOST_REACH_NAMED },
+		{ "127.0.0.1", HOST_REACH_NEVER },
+		{ "64:ff9b::127.0.0.1", HOST_REACH_NEVER },
+		{ "64:ff9b::169.254.169.254", HOST_REACH_NEVER },
+		{ "::1", HOST_REACH_NEVER },
+		{ "0.0.0.0", HOST_REACH_NEVER },
+		{ "169.254.169.254", HOST_REACH_NEVER },
+		{ "fd00:ec2::254", HOST_REACH_NEVER },
+		{ "2002:7f00:1::", HOST_REACH_NEVER },
+		{ "2001::7f00:1", HOST_REACH_NEVER },
+		{ "fe80::1", HOST_REACH_NEVER },
+		{ "224.0.0.1", HOST_REACH_NEVER },
+		{ "::127.0.0.1", HOST_REACH_NEVER },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct host_address address = read_address(rows[i].text);
+
+		cr_expect_eq(host_address_reach(&address), rows[i].reach, "%s", rows[i].text);
+	}
+}
+
+Test(address, networks)
+{
+	static const struct {
+		const char *network, *address;
+		bool is_inside;
+	} rows[] = {
+		{ "10.20.0.0/24", "10.20.0.255", true },
+		{ "10.20.0.0/24", "::ffff:10.20.0.1", true },
+		{ "10.20.0.0/24", "10.20.1.0", false },
+		{ "10.20.0.0/24", "64:ff9b::10.20.0.1", false },
+		{ "10.20.0.128/25", "10.20.0.127", false },
+		{ "10.20.0.7", "10.20.0.7", true },
+		{ "10.20.0.7", "10.20.0.6", false },
+		{ "0.0.0.0/0", "255.255.255.255", true },
+		{ "0.0.0.0/0", "2606::1", false },
+		{ "2001:db8::/32", "2001:db8:ffff::", true },
+	};
+	static const char *const wrong[] = {
+		"10.20.0.1/24",
+		"10.20.0.0/33",
+		"10.20.0.0/",
+		"10.20.0.0/024",
+		"10.20.0.0/-1",
+		"10.20.0/24",
+		"/24",
+		"10.20.0.0/2 4",
+		"10.20.0.0/24/8",
+		"2001:db8::1/32",
+		"2001:db8::/129",
+		"10.20.0.0/1000",
+	};
+	struct host_network network = { .bits = 0 };
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct host_address address = read_address(rows[i].address);
+
+		cr_assert(host_network_read(rows[i].network, &network), "%s", rows[i].network);
+		cr_expect_eq(host_network_contains(&network, &address), rows[i].is_inside, "%s %s",
+			     rows[i].network, rows[i].address);
+	}
+	for (size_t i = 0; i < COUNT(wrong); i++)
+		cr_expect_not(host_network_read(wrong[i], &network), "%s", wrong[i]);
+}

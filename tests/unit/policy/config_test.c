@@ -278,9 +278,9 @@ static const struct {
 	{ "requirements: {landlock: old}\n", "mine.yaml:1: requirements.landlock: \"old\"" },
 	{ "requirements: {limits: fallback}\n", "mine.yaml:1: requirements.limits: unknown key; expected one of: landlock" },
 	{ "requirements: 4\n", "mine.yaml:1: requirements: expected a set of keys, not a value" },
-	{ EXTRA "network: {allow: [example.org]}}]\n", "mine.yaml:1: profiles[0].network: lists of what may be connected to are not in this version; expected none or loopback" },
-	{ EXTRA "network: [example.org]}]\n", "mine.yaml:1: profiles[0].network: lists of what may be connected to are not in this version" },
-	{ EXTRA "network: allow}]\n", "mine.yaml:1: profiles[0].network: \"allow\" is not known; expected none or loopback" },
+	{ EXTRA "network: {allow: [example.org]}}]\n", "mine.yaml:1: profiles[0].network: expected none, loopback or hosts; the list has a key of its own, hosts" },
+	{ EXTRA "network: [example.org]}]\n", "mine.yaml:1: profiles[0].network: expected none, loopback or hosts" },
+	{ EXTRA "network: allow}]\n", "mine.yaml:1: profiles[0].network: \"allow\" is not known; expected none, loopback or hosts" },
 	{ EXTRA "environment: [A=1, B=1, A=2]}]\n", "mine.yaml:1: profiles[0].environment[2]: A given twice" },
 	{ EXTRA "environment: [=1]}]\n", "mine.yaml:1: profiles[0].environment[0]: \"=1\" is not a variable" },
 	/* access */

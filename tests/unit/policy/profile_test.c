@@ -126,7 +126,7 @@ static const struct mistake mistakes[] = {
 	{ "cwd: /site", "cwd: /elsewhere", { "mine.yaml:5: profiles[0].cwd: /elsewhere is not made by any entry" } },
 	{ "shell: [/bin/sh, -c]", "shell: [sh, -c]", { "mine.yaml:6: profiles[0].shell: expected the shell's absolute path" } },
 	{ "shell: [/bin/sh, -c]", "shell: []", { "mine.yaml:6: profiles[0].shell: " } },
-	{ "network: none", "network: host", { "mine.yaml:7: profiles[0].network: \"host\"", "expected none or loopback" } },
+	{ "network: none", "network: host", { "mine.yaml:7: profiles[0].network: \"host\"", "expected none, loopback or hosts" } },
 	{ "network: none\n", "", { "network: missing" } },
 	{ "HOME=/site", "HOME", { "mine.yaml:8: profiles[0].environment[0]: \"HOME\" is not a variable", "NAME=value" } },
 	{ "HOME=/site", "1A=b", { "mine.yaml:8: profiles[0].environment[0]: \"1A=b\" is not a variable" } },

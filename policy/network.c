@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `network` of a profile, and the hosts that it may connect to. An entry of `hosts` is one line:
+ *
+ *   HOST[:PORT[,PORT]...] [tls|tcp] [private]
+ *
+ * HOST is a name, a wildcard for one label, or an IPv4 address or network. Without a port it is
+ * 443.
+ */
+#include "policy/profile_parts.h"
+
+#include <libpsl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hosts/address.h"
+
+#define ENTRY_MAX 512U
+#define PORT_DEFAULT 443U
+#define PORT_DNS 53U
+
+static const char *const network_names[NETWORK_COUNT] = {
+	[NETWORK_NONE] = "none",
+	[NETWORK_LOOPBACK] = "loopback",
+	[NETWORK_HOSTS] = "hosts",
+};
+
+static const char *const kind_names[PLAN_HOST_KIND_COUNT] = {
+	[PLAN_HOST_TCP] = "tcp",
+	[PLAN_HOST_TLS] = "tls",
+};
+
+/* An entry while it is read. */
+struct entry {
+	const struct reading *reading;
+	char key[KEY_MAX];
+	struct profile_host host; /* all but the port, and the kind if it is not given */
+	bool has_kind;
+};
+
+const char *network_name(const struct profile *profile)
+{
+	return network_names[profile->network];
+}
+
+void network_print_host(const struct profile_host *host, char ret[HOST_TEXT_MAX])
+{
+	(void)snprintf(ret, HOST_TEXT_MAX, "%s:%u %s%s", host->pattern, (unsigned int)host->port,
+		       kind_names[host->kind], host->is_private ? " private" : "");
+}
+
+/* Refuse a wildcard below which anybody can register a name. */
+static int check_wildcard(const struct entry *entry)
+{
+	const char *parent = host_pattern_parent(entry->host.pattern);
+	const psl_ctx_t *suffixes = psl_builtin();
+
+	if (parent == NULL)
+		return 0;
+	if (suffixes == NULL)
+		return reading_fail(entry->reading, entry->key,
+				    "\"%s\" cannot be checked, since libpsl has no list of public "
+				    "suffixes; expected hosts by name",
+				    entry->host.pattern);
+	if (psl_is_public_suffix(suffixes, parent) != 0)
+		return reading_fail(entry->reading, entry->key,
+				    "\"%s\" covers hosts of anybody, since %s is a public suffix; "
+				    "expected a wildcard below a registered name",
+				    entry->host.pattern, parent);
+	return 0;
+}
+
+/* Refuse names that mean the sandbox or its machine. */
+static int check_local(const struct entry *entry)
+{
+	static const char local[] = "localhost";
+	const char *name = entry->host.pattern;
+	const size_t size = strlen(name), length = sizeof(local) - 1;
+
+	if (size < length || strcmp(name + size - length, local) != 0 ||
+	    (size > length && name[size - length - 1] != '.'))
+		return 0;
+	return reading_fail(entry->reading, entry->key,
+			    "\"%s\" is the sandbox itself, which needs no entry; expected another "
+			    "host",
+			    name);
+}
+
+static int read_address(struct entry *entry, const char *text)
+{
+	struct host_network network;
+	const struct host_address *first = &network.first;
+
+	if (!host_network_read(text, &network))
+		return reading_fail(entry->reading, entry->key,
+				    "\"%s\" is not a network; expected an IPv4 address, or its "
+				    "first address and bits, such as 10.20.0.0/24",
+				    text);
+	if (host_address_reach(first) == HOST_REACH_NEVER)
+		return reading_fail(entry->reading, entry->key,
+				    "\"%s\" is %s, which no profile can allow; expected another "
+				    "host",
+				    text, host_address_kind_words(host_address_kind(first)));
+	if (strlen(text) >= sizeof(entry->host.pattern)) /* host_network_read() bounds it */
+		return -1;
+	memcpy(entry->host.pattern, text, strlen(text) + 1);
+	return 0;
+}
+
+static int read_host(struct entry *entry, const char *text)
+{
+	enum host_fault fault;
+
+	if (strchr(text, '/') != NULL || text[strspn(text, "0123456789.")] == '\0')
+		return read_address(entry, text);
+	fault = host_pattern_read(text, strlen(text), entry->host.pattern);
+	if (fault != HOST_SOUND)
+		return reading_fail(entry->reading, entry->key, "\"%s\" is no host: %s", text,
+				    host_fault_rule(fault));
+	return check_local(entry) != 0 || check_wildcard(entry) != 0 ? -1 : 0;
+}
+
+static int read_word(struct entry *entry, const char *word)
+{
+	if (strcmp(word, "private") == 0) {
+		entry->host.is_private = true;
+		return 0;
+	}
+	for (uint8_t kind = 0; kind < PLAN_HOST_KIND_COUNT; kind++) {
+		if (strcmp(word, kind_names[kind]) == 0 && !entry->has_kind) {
+			entry->host.kind = kind;
+			entry->has_kind = true;
+			return 0;
+		}
+	}
+	return reading_fail(entry->reading, entry->key,
+			    "\"%s\" is not known; expected tls or tcp, or private", word);
+}
+
+static int add_port(const struct entry *entry, uint32_t port)
+{
+	struct profile *profile = entry->reading->profile;
+	struct profile_host host = entry->host;
+
+	host.port = (uint16_t)port;
+	if (!entry->has_kind)
+		host.kind = port == PORT_DEFAULT ? PLAN_HOST_TLS : PLAN_HOST_TCP;
+	for (uint32_t i = 0; i < profile->host_count; i++) {
+		if (profile->hosts[i].port == host.port &&
+		    strcmp(profile->hosts[i].pattern, host.pattern) == 0)
+			return reading_fail(entry->reading, entry->key,
+					    "%s:%u given twice; expected once", host.pattern,
+					    (unsigned int)port);
+	}
+	if (profile->host_count == PLAN_HOSTS_MAX)
+		return reading_fail(entry->reading, "hosts",
+				    "too many hosts and ports; expected at most %u",
+				    PLAN_HOSTS_MAX);
+	profile->hosts[profile->host_count++] = host;
+	return 0;
+}
+
+static int read_ports(const struct entry *entry, char *text)
+{
+	char *rest = NULL;
+
+	for (char *word = strtok_r(text, ",", &rest); word != NULL;
+	     word = strtok_r(NULL, ",", &rest)) {
+		const unsigned long port = strtoul(word, NULL, 10);
+
+		if (strlen(word) > 5 || strspn(word, "0123456789") != strlen(word) || port == 0 ||
+		    port > UINT16_MAX)
+			return reading_fail(entry->reading, entry->key,
+					    "\"%s\" is not a port; expected numbers from 1 to "
+					    "65535, such as 22,443",
+					    word);
+		if (port == PORT_DNS)
+			return reading_fail(entry->reading, entry->key,
+					    "port 53 is the sandbox's own resolver; expected "
+					    "another port");
+		if (add_port(entry, (uint32_t)port) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Split an entry, which is the caller's copy, into host, ports and words. */
+static int read_entry(struct entry *entry, char *text)
+{
+	char *rest = NULL, *ports;
+	const char *host = strtok_r(text, " ", &rest), *word;
+
+	if (host == NULL)
+		return reading_fail(entry->reading, entry->key,
+				    "empty; expected a host, such as example.org:22,443");
+	if (strstr(host, "://") != NULL)
+		return reading_fail(entry->reading, entry->key,
+				    "\"%s\" is a URL; expected its host and port alone", host);
+	ports = strchr(host, ':');
+	if (ports != NULL && strchr(ports + 1, ':') != NULL)
+		return reading_fail(entry->reading, entry->key,
+				    "\"%s\" is an IPv6 address, which no sandbox can connect to; "
+				    "expected the host's name",
+				    host);
+	if (ports != NULL)
+		*ports++ = '\0';
+	if (ports != NULL && (ports[0] == '\0' || strstr(ports, ",,") != NULL || ports[0] == ',' ||
+			      ports[strlen(ports) - 1] == ','))
+		return reading_fail(entry->reading, entry->key,
+				    "a port is missing after the colon or a comma; expected "
+				    "numbers such as 22,443");
+	if (read_host(entry, host) != 0)
+		return -1;
+	while ((word = strtok_r(NULL, " ", &rest)) != NULL) {
+		if (read_word(entry, word) != 0)
+			return -1;
+	}
+	return ports != NULL ? read_ports(entry, ports) : add_port(entry, PORT_DEFAULT);
+}
+
+static int read_hosts(const struct reading *reading)
+{
+	const struct source_profile *said = reading->said;
+
+	reading->profile->host_count = 0; /* the list replaces the parent's */
+	reading->profile->origins.hosts = reading_origin(reading, "hosts");
+	for (uint32_t i = 0; i < said->hosts_count; i++) {
+		struct entry entry = { .reading = reading };
+		char text[ENTRY_MAX];
+
+		(void)reading_key(entry.key, "hosts", i, "");
+		entry.host.origin = reading_origin(reading, entry.key);
+		if (strlen(said->hosts[i]) >= sizeof(text))
+			return reading_fail(reading, entry.key,
+					    "too long; expected at most %zu bytes",
+					    sizeof(text) - 1);
+		memcpy(text, said->hosts[i], strlen(said->hosts[i]) + 1);
+		if (read_entry(&entry, text) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int network_apply(const struct reading *reading)
+{
+	const char *said = reading->said->network;
+	struct profile *profile = reading->profile;
+	enum profile_network network = NETWORK_NONE;
+
+	if (said != NULL) {
+		while (network < NETWORK_COUNT && strcmp(said, network_names[network]) != 0)
+			network++;
+		if (network == NETWORK_COUNT)
+			return reading_fail(reading, "network",
+					    "\"%s\" is not known; expected none, loopback or "
+					    "hosts",
+					    said);
+		profile->network = network;
+		profile->origins.network = reading_origin(reading, "network");
+	}
+	return reading_says(reading, "hosts") ? read_hosts(reading) : 0;
+}
+
+int network_check(const struct reading *reading)
+{
+	const struct profile *profile = reading->profile;
+
+	if (profile->network != NETWORK_HOSTS && reading_says(reading, "hosts"))
+		return reading_fail(reading, "hosts",
+				    "without effect, since network is %s; expected network: hosts",
+				    network_names[profile->network]);
+	if (profile->network == NETWORK_HOSTS && profile->origins.hosts.file == NULL)
+		return reading_fail(reading, "hosts",
+				    "missing; expected a list of hosts, such as [example.org], or "
+				    "network: loopback");
+	return 0;
+}

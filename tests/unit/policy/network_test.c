@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Hosts of a profile: the entries, their mistakes, and the answers to connections.
+ */
+#include "support.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/decide.h"
+#include "policy/facts.h"
+
+static struct policy_error error;
+static struct builtin loaded;
+
+/* Load the built-in profiles and a profile "web" with the keys. False: *error says why. */
+static bool load(const char *keys)
+{
+	char text[4096];
+
+	error = (struct policy_error){ .text = "" };
+	loaded = (struct builtin){ .policy = policy_new() };
+	cr_assert_eq(policy_add_builtin(loaded.policy, &error), 0, "%s", error.text);
+	(void)snprintf(text, sizeof(text),
+		       "profiles:\n"
+		       "- name: web\n"
+		       "  extends: default\n"
+		       "  description: a way out\n"
+		       "%s",
+		       keys);
+	return policy_add(loaded.policy, "web.yaml", text, strlen(text), &error) == 0;
+}
+
+static void unload(void)
+{
+	buffer_done(&loaded.blob);
+	loaded.policy = policy_free(loaded.policy);
+}
+
+static void compile(const char *keys)
+{
+	cr_assert(load(keys), "%s", error.text);
+	cr_assert_eq(policy_compile(loaded.policy, &loaded.blob, &error), 0, "%s", error.text);
+	cr_assert_eq(plan_open(loaded.blob.bytes, loaded.blob.size, &loaded.plan), 0);
+}
+
+static void expect_mistake(const char *entry, const char *part)
+{
+	char keys[1024];
+
+	(void)snprintf(keys, sizeof(keys),
+		       "  network: hosts\n  hosts:\n    - example.org\n    - \"%s\"\n", entry);
+	cr_expect_not(load(keys), "%s is accepted", entry);
+	cr_expect_eq(strncmp(error.text, "web.yaml:8: profiles[0].hosts[1]: ", 34), 0, "%s",
+		     error.text);
+	cr_expect_not_null(strstr(error.text, part), "%s: %s", entry, error.text);
+	unload();
+}
+
+static void expect_shown(const char *part)
+{
+	struct buffer text = { .bytes = NULL };
+
+	policy_show(policy_find(loaded.policy, "web"), &text);
+	cr_expect_not_null(strstr(text.bytes, part), "%s: %s", part, text.bytes);
+	buffer_done(&text);
+}
+
+static void expect_answer(const char *text, enum decision_answer answer, int errno_seen,
+			  const char *printed)
+{
+	const int index = plan_profile_find(&loaded.plan, "web");
+	char problem[OPERATION_PROBLEM_MAX], lines[DECISION_TEXT_MAX];
+	struct operation operation;
+	struct decision decision;
+
+	cr_assert_geq(index, 0);
+	cr_assert_eq(operation_parse(text, &operation, problem), 0, "%s: %s", text, problem);
+	cr_assert_eq(decide(&loaded.plan, plan_profile(&loaded.plan, (uint32_t)index), &operation,
+			    &decision),
+		     0);
+	decision_print(&loaded.plan, &operation, &decision, lines);
+	cr_expect_eq(decision.answer, answer, "%s", lines);
+	cr_expect_eq(decision.error, errno_seen, "%s", lines);
+	cr_expect_str_eq(decision.layer, "network");
+	cr_expect_not_null(strstr(lines, printed), "%s lacks: %s", lines, printed);
+}
+
+Test(network, entries)
+{
+	compile("  network: hosts\n"
+		"  hosts:\n"
+		"    - Index.Example.ORG.\n"
+		"    - \"*.python.org\"\n"
+		"    - github.com:22,443\n"
+		"    - registry.example:8443 tls\n"
+		"    - nexus.corp.example:443,8081 private\n"
+		"    - 10.20.0.0/24:5432\n"
+		"    - 8.8.8.8:853 tls\n"
+		"    - packages.example.org:80\n");
+	expect_shown("network: hosts (web.yaml:5)\n"
+		     "hosts:\n"
+		     "  index.example.org:443 tls (web.yaml:7)\n"
+		     "  *.python.org:443 tls (web.yaml:8)\n"
+		     "  github.com:22 tcp (web.yaml:9)\n"
+		     "  github.com:443 tls (web.yaml:9)\n"
+		     "  registry.example:8443 tls (web.yaml:10)\n"
+		     "  nexus.corp.example:443 tls private (web.yaml:11)\n"
+		     "  nexus.corp.example:8081 tcp private (web.yaml:11)\n"
+		     "  10.20.0.0/24:5432 tcp (web.yaml:12)\n"
+		     "  8.8.8.8:853 tls (web.yaml:13)\n"
+		     "  packages.example.org:80 tcp (web.yaml:14)\n"
+		     "environment:\n");
+	unload();
+}
+
+Test(network, wrong_names)
+{
+	static const char *const rows[][2] = {
+		{ "", "empty" },
+		{ " ", "empty" },
+		{ "*", "an asterisk stands for the whole first part" },
+		{ "*.*.example.org", "an asterisk" },
+		{ "a*.example.org", "an asterisk" },
+		{ "example.*", "an asterisk" },
+		{ "*.com", "com is a public suffix" },
+		{ "*.co.uk", "co.uk is a public suffix" },
+		{ "*.github.io", "github.io is a public suffix" },
+		{ "*.CO.UK.", "co.uk is a public suffix" },
+		{ "*.githubusercontent.com", "githubusercontent.com is a public suffix" },
+		{ "*.unknowntoplevel", "is a public suffix" },
+		{ "localhost", "is the sandbox itself" },
+		{ "db.localhost.", "is the sandbox itself" },
+		{ "*.localhost", "is the sandbox itself" },
+		{ "https://example.org", "is a URL; expected its host" },
+		{ "example.org/path", "is not a network" },
+		{ "user@example.org", "letters, digits, hyphens" },
+		{ "a..example.org", "no two in a row" },
+		{ "-a.example.org", "hyphen" },
+		{ "b\xc3\xbc"
+		  "cher.example",
+		  "xn--" },
+		{ "127.1", "is not a network" },
+		{ "0x7f.1", "ends in a number" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		expect_mistake(rows[i][0], rows[i][1]);
+}
+
+Test(network, wrong_addresses)
+{
+	static const char *const rows[][2] = {
+		{ "127.0.0.1", "is a loopback address, which no profile can allow" },
+		{ "127.0.0.0/8:80", "is a loopback address" },
+		{ "0.0.0.0", "is the unspecified address" },
+		{ "0.0.0.0/0", "is the unspecified address" },
+		{ "169.254.169.254:80", "metadata service" },
+		{ "169.254.0.0/16", "link-local" },
+		{ "100.100.100.200", "metadata service" },
+		{ "224.0.0.1", "multicast" },
+		{ "240.0.0.0/4", "reserved" },
+		{ "10.20.0.1/24", "is not a network" },
+		{ "10.0.0.0/33", "is not a network" },
+		{ "10.0.0.0/", "is not a network" },
+		{ "10.0.0/24", "is not a network" },
+		{ "[::1]:443", "is an IPv6 address" },
+		{ "::1", "is an IPv6 address" },
+		{ "2001:db8::/32", "is an IPv6 address" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		expect_mistake(rows[i][0], rows[i][1]);
+}
+
+Test(network, wrong_ports_and_words)
+{
+	static const char *const rows[][2] = {
+		{ "a.example:", "a port is missing" },
+		{ "a.example:,80", "a port is missing" },
+		{ "a.example:80,", "a port is missing" },
+		{ "a.example:80,,81", "a port is missing" },
+		{ "a.example:0", "is not a port" },
+		{ "a.example:65536", "is not a port" },
+		{ "a.example:-1", "is not a port" },
+		{ "a.example:http", "is not a port" },
+		{ "a.example:080000", "is not a port" },
+		{ "a.example:1-9", "is not a port" },
+		{ "a.example:53", "the sandbox's own resolver" },
+		{ "a.example:80,80", "given twice" },
+		{ "example.org", "example.org:443 given twice" },
+		{ "EXAMPLE.org.", "example.org:443 given twice" },
+		{ "a.example udp", "is not known; expected tls or tcp" },
+		{ "a.example tls tcp", "is not known" },
+		{ "a.example:443 80", "is not known" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		expect_mistake(rows[i][0], rows[i][1]);
+}
+
+Test(network, hosts_and_network_fit)
+{
+	cr_expect_not(load("  network: hosts\n"));
+	cr_expect_not_null(strstr(error.text, "profiles[0].hosts: missing"), "%s", error.text);
+	unload();
+	cr_expect_not(load("  hosts: [example.org]\n"));
+	cr_expect_not_null(strstr(error.text, "hosts: without effect, since network is loopback"),
+			   "%s", error.text);
+	unload();
+	cr_expect_not(load("  network: hosts\n  hosts: example.org\n"));
+	cr_expect_not_null(strstr(error.text, "profiles[0].hosts: expected a list"), "%s",
+			   error.text);
+	unload();
+}
+
+Test(network, an_empty_list_allows_nothing)
+{
+	compile("  network: hosts\n  hosts: []\n");
+	expect_shown("hosts: none\n");
+	expect_answer("connect example.org:443", DECISION_REFUSED, 0, "no entry covers the name");
+	expect_answer("connect 10.0.0.1:443", DECISION_REFUSED, ECONNREFUSED, "no entry covers");
+	unload();
+}
+
+Test(network, a_child_replaces_the_list)
+{
+	compile("  network: hosts\n"
+		"  hosts: [example.org, a.example]\n"
+		"- name: same\n"
+		"  extends: web\n"
+		"  description: the parent's list\n"
+		"- name: none\n"
+		"  extends: web\n"
+		"  description: its own list\n"
+		"  hosts: [b.example]\n"
+		"- name: closed\n"
+		"  extends: web\n"
+		"  description: no hosts\n"
+		"  network: loopback\n");
+	for (uint32_t i = 0; i < 4; i++) {
+		static const char *const names[] = { "web", "same", "none", "closed" };
+		static const uint32_t counts[] = { 2, 2, 1, 0 };
+		const int index = plan_profile_find(&loaded.plan, names[i]);
+
+		cr_assert_geq(index, 0);
+		cr_expect_eq(plan_profile(&loaded.plan, (uint32_t)index)->host_count, counts[i],
+			     "%s", names[i]);
+	}
+	unload();
+}
+
+Test(network, answers)
+{
+	compile("  network: hosts\n"
+		"  hosts:\n"
+		"    - index.example.org\n"
+		"    - \"*.cdn.example.org\"\n"
+		"    - github.com:22\n"
+		"    - nexus.corp.example private\n"
+		"    - 10.20.0.0/24:5432\n"
+		"    - 168.0.0.0/8:80\n");
+	expect_answer("connect index.example.org:443", DECISION_CONDITIONAL, 0,
+		      "if it has a public address and answers\n"
+		      "rule: hosts: index.example.org:443, TLS with the host's name (web.yaml:7)");
+	expect_answer("connect INDEX.example.org.:443", DECISION_CONDITIONAL, 0, "web.yaml:7");
+	expect_answer("connect a.cdn.example.org:443", DECISION_CONDITIONAL, 0, "web.yaml:8");
+	expect_answer("connect a.b.cdn.example.org:443", DECISION_REFUSED, 0, "no entry covers");
+	expect_answer("connect cdn.example.org:443", DECISION_REFUSED, 0, "no entry covers");
+	expect_answer("connect github.com:443", DECISION_REFUSED, ECONNREFUSED,
+		      "rule: hosts: github.com has no port 443 (web.yaml:9); remedy: in the "
+		      "operator's profile, hosts: [\"github.com:443\"]");
+	expect_answer("connect nexus.corp.example:443", DECISION_CONDITIONAL, 0,
+		      "if it has a public or private address and answers");
+	expect_answer("connect 10.20.0.9:5432", DECISION_CONDITIONAL, 0, "if it answers");
+	expect_answer("connect 10.20.1.9:5432", DECISION_REFUSED, ECONNREFUSED, "no entry covers");
+	expect_answer("connect 10.20.0.9:22", DECISION_REFUSED, ECONNREFUSED, "has no port 22");
+	expect_answer("connect 168.63.129.16:80", DECISION_REFUSED, ECONNREFUSED,
+		      "metadata service");
+	expect_answer("connect 169.254.169.254:80", DECISION_REFUSED, ECONNREFUSED,
+		      "remedy: none: no profile can allow it");
+	expect_answer("connect [2606:4700::1]:443", DECISION_REFUSED, ENETUNREACH,
+		      "a sandbox has IPv4 alone");
+	expect_answer("connect udp:index.example.org:443", DECISION_REFUSED, ECONNREFUSED,
+		      "by TCP alone (web.yaml:7); remedy: none: no profile can allow UDP");
+	expect_answer("connect evil.example:443", DECISION_REFUSED, 0,
+		      "rule: hosts: no entry covers the name evil.example (web.yaml:6)");
+	expect_answer("connect localhost:80", DECISION_CONDITIONAL, 0,
+		      "rule: network: hosts: a sandbox has its own loopback (web.yaml:6)");
+	expect_answer("connect 127.0.0.1:443", DECISION_CONDITIONAL, 0, "its own loopback");
+	unload();
+}
