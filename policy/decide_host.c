@@ -6,54 +6,8 @@
 #include "policy/decide_parts.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "hosts/address.h"
-#include "hosts/pattern.h"
-
-/* A host of a question, in the one spelling. */
-struct wanted {
-	bool is_address;
-	struct host_address address;
-	char name[HOST_NAME_MAX_SIZE];
-};
-
-static const struct plan_host *host_at(const struct question *question, uint32_t index)
-{
-	const void *first = plan_bytes(question->plan, question->profile->hosts);
-
-	return (const struct plan_host *)first + index;
-}
-
-static bool is_ended(const struct plan_host *host)
-{
-	return memchr(host->pattern, '\0', sizeof(host->pattern)) != NULL;
-}
-
-static bool is_covered(const struct plan_host *host, const struct wanted *wanted)
-{
-	struct host_network network;
-
-	if (!is_ended(host))
-		return false;
-	if (!wanted->is_address)
-		return host_pattern_covers(host->pattern, wanted->name);
-	return host_network_read(host->pattern, &network) &&
-	       host_network_contains(&network, &wanted->address);
-}
-
-/* Return the first entry that covers the host with the port, or with any port if `port` is 0. */
-static const struct plan_host *find_host(const struct question *question,
-					 const struct wanted *wanted, uint16_t port)
-{
-	for (uint32_t i = 0; i < question->profile->host_count; i++) {
-		const struct plan_host *host = host_at(question, i);
-
-		if ((port == 0 || host->port == port) && is_covered(host, wanted))
-			return host;
-	}
-	return NULL;
-}
+#include "hosts/list.h"
 
 static void cite_host(const struct question *question, const struct plan_host *host)
 {
@@ -72,7 +26,7 @@ static void refuse_host(const struct question *question, int error, const struct
 			     question->operation->target, (unsigned int)question->operation->port);
 }
 
-static void refuse_address(const struct question *question, const struct wanted *wanted)
+static void refuse_address(const struct question *question, const struct host_wanted *wanted)
 {
 	struct decision *ret = question->ret;
 
@@ -94,9 +48,9 @@ static void refuse_address(const struct question *question, const struct wanted 
 	refuse_host(question, ECONNREFUSED, NULL);
 }
 
-static void refuse_unlisted(const struct question *question, const struct wanted *wanted)
+static void refuse_unlisted(const struct question *question, const struct host_wanted *wanted)
 {
-	const struct plan_host *host = find_host(question, wanted, 0);
+	const struct plan_host *host = host_list_find(question->plan, question->profile, wanted, 0);
 	const uint16_t port = question->operation->port;
 
 	if (host != NULL) {
@@ -110,13 +64,6 @@ static void refuse_unlisted(const struct question *question, const struct wanted
 			     wanted->name);
 		refuse_host(question, 0, NULL);
 	}
-}
-
-/* Return whether no entry can let a sandbox reach the address. */
-static bool is_never(const struct wanted *wanted)
-{
-	return wanted->is_address && (!host_address_is_ipv4(&wanted->address) ||
-				      host_address_reach(&wanted->address) == HOST_REACH_NEVER);
 }
 
 static void allow_host(const struct question *question, const struct plan_host *host,
@@ -137,14 +84,13 @@ static void allow_host(const struct question *question, const struct plan_host *
 void decide_host(const struct question *question)
 {
 	const struct operation *operation = question->operation;
-	struct wanted wanted = { .is_address = false };
-	const struct plan_host *host;
+	struct host_wanted wanted;
+	const struct plan_host *host = NULL;
 
-	wanted.is_address = host_address_read(operation->target, &wanted.address);
-	if (!wanted.is_address)
-		/* operation_parse() has read it; an empty name has no entry */
-		(void)host_name_read(operation->target, strlen(operation->target), wanted.name);
-	host = is_never(&wanted) ? NULL : find_host(question, &wanted, operation->port);
+	/* operation_parse() has read it, too; an empty name has no entry */
+	(void)host_wanted_read(operation->target, &wanted);
+	if (!host_wanted_is_never(&wanted))
+		host = host_list_find(question->plan, question->profile, &wanted, operation->port);
 	if (operation->transport == OPERATION_UDP) {
 		DECISION_SAY(question->ret->rule,
 			     "network: hosts: a sandbox reaches hosts by TCP alone");
@@ -152,7 +98,7 @@ void decide_host(const struct question *question)
 		refuse_host(question, ECONNREFUSED, host);
 	} else if (host != NULL) {
 		allow_host(question, host, wanted.is_address);
-	} else if (is_never(&wanted)) {
+	} else if (host_wanted_is_never(&wanted)) {
 		refuse_address(question, &wanted);
 	} else {
 		refuse_unlisted(question, &wanted);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hosts/list.h"
+
+#include <string.h>
+
+bool host_wanted_read(const char *text, struct host_wanted *ret)
+{
+	*ret = (struct host_wanted){ .is_address = host_address_read(text, &ret->address) };
+	if (ret->is_address)
+		return host_address_read(text, &ret->address);
+	return host_name_read(text, strlen(text), ret->name) == HOST_SOUND;
+}
+
+bool host_wanted_is_never(const struct host_wanted *wanted)
+{
+	return wanted->is_address && (!host_address_is_ipv4(&wanted->address) ||
+				      host_address_reach(&wanted->address) == HOST_REACH_NEVER);
+}
+
+/* plan_open() does not look into the patterns: one without an end covers nothing. */
+static bool is_covered(const struct plan_host *host, const struct host_wanted *wanted)
+{
+	struct host_network network;
+
+	if (memchr(host->pattern, '\0', sizeof(host->pattern)) == NULL)
+		return false;
+	if (!wanted->is_address)
+		return host_pattern_covers(host->pattern, wanted->name);
+	return host_network_read(host->pattern, &network) &&
+	       host_network_contains(&network, &wanted->address);
+}
+
+const struct plan_host *host_list_find(const struct plan *plan, const struct plan_profile *profile,
+				       const struct host_wanted *wanted, uint16_t port)
+{
+	const void *first = plan_bytes(plan, profile->hosts);
+	const struct plan_host *hosts = first;
+
+	for (uint32_t i = 0; i < profile->host_count; i++) {
+		if ((port == 0 || hosts[i].port == port) && is_covered(&hosts[i], wanted))
+			return &hosts[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hosts of a profile in a plan: the one comparison of a wanted host with them.
+ */
+#ifndef HOSTS_LIST_H
+#define HOSTS_LIST_H
+
+#include "common/plan.h"
+#include "hosts/address.h"
+#include "hosts/pattern.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A host that somebody wants to connect to. */
+struct host_wanted {
+	bool is_address;
+	struct host_address address;
+	char name[HOST_NAME_MAX_SIZE]; /* in the one spelling, unless it is an address */
+};
+
+/* Read a host. False: the text is neither an address nor a name. */
+bool host_wanted_read(const char *text, struct host_wanted *ret);
+
+/* Return whether no entry can allow the host: it is an address of IPv6, or of a kind that is never
+ * connected to. */
+bool host_wanted_is_never(const struct host_wanted *wanted);
+
+/* Return the first entry that covers the host with the port, or with any port if `port` is 0. */
+const struct plan_host *host_list_find(const struct plan *plan, const struct plan_profile *profile,
+				       const struct host_wanted *wanted, uint16_t port);
+
+#endif
