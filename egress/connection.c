@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "egress/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "egress/hello.h"
+
+_Static_assert(HELLO_BYTES_MAX + 5 * 64 <= RELAY_BYTES, "a hello is kept with its records' heads");
+
+static const enum connection_refusal refusals[HELLO_VERDICT_COUNT] = {
+	[HELLO_NAMELESS] = CONNECTION_NO_NAME,      [HELLO_OTHER] = CONNECTION_NO_TLS,
+	[HELLO_MALFORMED] = CONNECTION_NO_TLS,      [HELLO_LONG] = CONNECTION_NO_TLS,
+	[HELLO_ENCRYPTED] = CONNECTION_HIDDEN_NAME,
+};
+
+void connection_begin(struct connection *connection, int client, int host, bool is_tls,
+		      const char *name)
+{
+	connection->state = is_tls ? CONNECTION_GREETING : CONNECTION_RELAYING;
+	connection->refusal = CONNECTION_FINE;
+	connection->client = client;
+	connection->host = host;
+	memcpy(connection->name, name, strlen(name) + 1);
+	connection->out.state = connection->in.state = RELAY_OPEN;
+	connection->out.start = connection->out.end = 0;
+	connection->in.start = connection->in.end = 0;
+	connection->out.moved = connection->in.moved = 0;
+}
+
+void connection_wants(const struct connection *connection, short *ret_client, short *ret_host)
+{
+	const bool is_greeting = connection->state == CONNECTION_GREETING;
+
+	*ret_client = *ret_host = 0;
+	if (connection->state == CONNECTION_ENDED)
+		return;
+	if (relay_wants_source(&connection->out))
+		*ret_client |= POLLIN;
+	if (is_greeting)
+		return;
+	if (relay_wants_target(&connection->in))
+		*ret_client |= POLLOUT;
+	if (relay_wants_source(&connection->in))
+		*ret_host |= POLLIN;
+	if (relay_wants_target(&connection->out))
+		*ret_host |= POLLOUT;
+}
+
+static void refuse_connection(struct connection *connection, enum connection_refusal refusal)
+{
+	connection->state = CONNECTION_ENDED;
+	connection->refusal = refusal;
+}
+
+/* Read more of the first flight. Return whether it can be judged anew. */
+static bool read_greeting(struct connection *connection)
+{
+	struct relay *out = &connection->out;
+	const ssize_t size =
+		recv(connection->client, out->bytes + out->end, RELAY_BYTES - out->end, 0);
+
+	if (size > 0) {
+		out->end += (uint32_t)size;
+		return true;
+	}
+	if (size == 0 || (errno != EAGAIN && errno != EINTR))
+		refuse_connection(connection, CONNECTION_NO_TLS);
+	return false;
+}
+
+static void judge_greeting(struct connection *connection)
+{
+	const struct relay *out = &connection->out;
+	char name[HOST_NAME_MAX_SIZE];
+	const enum hello_verdict verdict = hello_read(out->bytes, out->end, name);
+
+	if (verdict == HELLO_NAMED && strcmp(name, connection->name) == 0)
+		connection->state = CONNECTION_RELAYING;
+	else if (verdict == HELLO_NAMED)
+		refuse_connection(connection, CONNECTION_OTHER_NAME);
+	else if (verdict != HELLO_PART)
+		refuse_connection(connection, refusals[verdict]);
+	else if (out->end == RELAY_BYTES) /* of tiny records */
+		refuse_connection(connection, CONNECTION_NO_TLS);
+}
+
+void connection_turn(struct connection *connection, size_t most)
+{
+	struct relay *out = &connection->out, *in = &connection->in;
+
+	if (connection->state == CONNECTION_GREETING && read_greeting(connection))
+		judge_greeting(connection);
+	if (connection->state != CONNECTION_RELAYING)
+		return;
+	relay_move(out, connection->client, connection->host, most);
+	relay_move(in, connection->host, connection->client, most);
+	if (out->state == RELAY_FAILED || in->state == RELAY_FAILED ||
+	    (out->state == RELAY_ENDED && in->state == RELAY_ENDED))
+		connection->state = CONNECTION_ENDED;
+}
+
+void connection_end(struct connection *connection)
+{
+	const struct linger reset = { .l_onoff = 1 };
+	const bool is_whole =
+		connection->out.state == RELAY_ENDED && connection->in.state == RELAY_ENDED;
+
+	if (!is_whole) {
+		/* Neither side may take the rest for all. A socket that is gone needs no option. */
+		(void)setsockopt(connection->client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		(void)setsockopt(connection->host, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	}
+	(void)close(connection->client); /* the bytes are gone or refused */
+	(void)close(connection->host);   /* likewise */
+	connection->state = CONNECTION_ENDED;
+	connection->client = connection->host = -1;
+}

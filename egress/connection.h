@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One connection of a workload: its first bytes are judged, then both directions are relayed.
+ * Nothing of a workload reaches the host before the judgement.
+ */
+#ifndef EGRESS_CONNECTION_H
+#define EGRESS_CONNECTION_H
+
+#include "egress/relay.h"
+#include "hosts/name.h"
+
+#include <stdbool.h>
+
+/* The reason for the end of a connection that neither side ended. */
+enum connection_refusal {
+	CONNECTION_FINE = 0,
+	CONNECTION_NO_TLS,      /* other bytes than a ClientHello, or a malformed one */
+	CONNECTION_NO_NAME,     /* a ClientHello without a name */
+	CONNECTION_OTHER_NAME,  /* of another host than the one that was asked for */
+	CONNECTION_HIDDEN_NAME, /* with an encrypted name beside the visible one */
+	CONNECTION_REFUSAL_COUNT
+};
+
+enum connection_state {
+	CONNECTION_GREETING = 0, /* TLS whose ClientHello is not complete */
+	CONNECTION_RELAYING,
+	CONNECTION_ENDED, /* by both sides, by a broken one, or refused */
+};
+
+struct connection {
+	enum connection_state state;
+	enum connection_refusal refusal;
+	int client, host; /* sockets that do not block; owned */
+	char name[HOST_NAME_MAX_SIZE];
+	struct relay out, in; /* from the client, from the host */
+};
+
+/* Begin with two connected sockets. With `is_tls` the client must begin with TLS for `name`. */
+void connection_begin(struct connection *connection, int client, int host, bool is_tls,
+		      const char *name);
+
+/* Set the events that the connection waits for, as in poll(2). */
+void connection_wants(const struct connection *connection, short *ret_client, short *ret_host);
+
+/* Move what can be moved, at most `most` bytes in each direction. */
+void connection_turn(struct connection *connection, size_t most);
+
+/* Close both sockets; a refused connection is reset. */
+void connection_end(struct connection *connection);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "egress/relay.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+bool relay_wants_source(const struct relay *relay)
+{
+	return relay->state == RELAY_OPEN && relay->end < RELAY_BYTES;
+}
+
+bool relay_wants_target(const struct relay *relay)
+{
+	return relay->state <= RELAY_ENDING && relay->start < relay->end;
+}
+
+bool relay_keep(struct relay *relay, const void *bytes, size_t size)
+{
+	if (size > RELAY_BYTES - relay->end)
+		return false;
+	memcpy(relay->bytes + relay->end, bytes, size);
+	relay->end += (uint32_t)size;
+	return true;
+}
+
+/* Read what fits, but at most `most` bytes. Return the bytes, 0 if none come now. */
+static size_t read_source(struct relay *relay, int source, size_t most)
+{
+	const size_t room = RELAY_BYTES - relay->end;
+	ssize_t size;
+
+	if (!relay_wants_source(relay) || most == 0)
+		return 0;
+	size = recv(source, relay->bytes + relay->end, most < room ? most : room, 0);
+	if (size > 0) {
+		relay->end += (uint32_t)size;
+		return (size_t)size;
+	}
+	if (size == 0)
+		relay->state = RELAY_ENDING;
+	else if (errno != EAGAIN && errno != EINTR)
+		relay->state = RELAY_FAILED;
+	return 0;
+}
+
+/* Write what is kept. Return whether all of it went. */
+static bool write_target(struct relay *relay, int target)
+{
+	while (relay_wants_target(relay)) {
+		const ssize_t size = send(target, relay->bytes + relay->start,
+					  relay->end - relay->start, MSG_NOSIGNAL);
+
+		if (size > 0) {
+			relay->start += (uint32_t)size;
+			relay->moved += (uint64_t)size;
+		} else if (errno == EAGAIN) {
+			return false;
+		} else if (errno != EINTR) {
+			relay->state = RELAY_FAILED;
+		}
+	}
+	relay->start = relay->end = 0;
+	return true;
+}
+
+void relay_move(struct relay *relay, int source, int target, size_t most)
+{
+	size_t got;
+
+	do {
+		got = read_source(relay, source, most);
+		most -= got;
+	} while (write_target(relay, target) && got > 0);
+	if (relay->state != RELAY_ENDING || relay_wants_target(relay))
+		return;
+	/* The other direction may go on: half-closed connections are ordinary. */
+	relay->state =
+		shutdown(target, SHUT_WR) == 0 || errno == ENOTCONN ? RELAY_ENDED : RELAY_FAILED;
+}

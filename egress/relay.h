@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One direction of a connection: bytes that were read and could not yet be written. The memory of a
+ * connection is bounded, and a side that does not read stops the other one.
+ */
+#ifndef EGRESS_RELAY_H
+#define EGRESS_RELAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RELAY_BYTES 65536U
+
+enum relay_state {
+	RELAY_OPEN = 0,
+	RELAY_ENDING, /* the source has ended; the rest is to be written */
+	RELAY_ENDED,  /* the target has the end, too */
+	RELAY_FAILED, /* a side was reset */
+};
+
+struct relay {
+	enum relay_state state;
+	uint32_t start, end; /* of the kept bytes */
+	uint64_t moved;      /* bytes that the target took */
+	uint8_t bytes[RELAY_BYTES];
+};
+
+/* Return whether there is room for bytes of the source, and whether the target has to take some. */
+bool relay_wants_source(const struct relay *relay);
+bool relay_wants_target(const struct relay *relay);
+
+/* Keep bytes that were read already, such as a ClientHello. False: they do not fit. */
+bool relay_keep(struct relay *relay, const void *bytes, size_t size);
+
+/* Move bytes from `source` to `target`, sockets that do not block, until one of them would. At most
+ * `most` bytes are read, so that no connection holds up the others. */
+void relay_move(struct relay *relay, int source, int target, size_t most);
+
+#endif
