@@ -84,7 +84,7 @@ static void judge_greeting(struct connection *connection)
 		refuse_connection(connection, CONNECTION_OTHER_NAME);
 	else if (verdict != HELLO_PART)
 		refuse_connection(connection, refusals[verdict]);
-	else if (out->end == RELAY_BYTES) /* of tiny records */
+	else if (out->end == RELAY_BYTES) /* tiny records */
 		refuse_connection(connection, CONNECTION_NO_TLS);
 }
 

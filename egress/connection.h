@@ -16,7 +16,7 @@ enum connection_refusal {
 	CONNECTION_FINE = 0,
 	CONNECTION_NO_TLS,      /* other bytes than a ClientHello, or a malformed one */
 	CONNECTION_NO_NAME,     /* a ClientHello without a name */
-	CONNECTION_OTHER_NAME,  /* of another host than the one that was asked for */
+	CONNECTION_OTHER_NAME,  /* the name of another host */
 	CONNECTION_HIDDEN_NAME, /* with an encrypted name beside the visible one */
 	CONNECTION_REFUSAL_COUNT
 };

@@ -74,7 +74,7 @@ void relay_move(struct relay *relay, int source, int target, size_t most)
 	} while (write_target(relay, target) && got > 0);
 	if (relay->state != RELAY_ENDING || relay_wants_target(relay))
 		return;
-	/* The other direction may go on: half-closed connections are ordinary. */
+	/* A half-closed connection may go on in its open direction. */
 	relay->state =
 		shutdown(target, SHUT_WR) == 0 || errno == ENOTCONN ? RELAY_ENDED : RELAY_FAILED;
 }

@@ -21,7 +21,7 @@ enum relay_state {
 
 struct relay {
 	enum relay_state state;
-	uint32_t start, end; /* of the kept bytes */
+	uint32_t start, end; /* the kept bytes */
 	uint64_t moved;      /* bytes that the target took */
 	uint8_t bytes[RELAY_BYTES];
 };
