@@ -171,10 +171,8 @@ static int open_port(int type, uint16_t port, int *ret)
 
 static int open_ports(const uint16_t *ports, uint32_t count, struct cable *cable)
 {
-	int error = open_port(SOCK_DGRAM, DNS_PORT, &cable->dns_udp);
+	int error = open_port(SOCK_DGRAM, DNS_PORT, &cable->dns);
 
-	if (error == 0)
-		error = open_port(SOCK_STREAM, DNS_PORT, &cable->dns_tcp);
 	for (uint32_t i = 0; i < count && error == 0; i++) {
 		error = open_port(SOCK_STREAM, ports[i], &cable->ports[i]);
 		cable->count += error == 0;
@@ -230,7 +228,7 @@ static int make_gateway(int sandbox, const uint16_t *ports, uint32_t count, stru
 
 int cable_make(int home, int sandbox, const uint16_t *ports, uint32_t count, struct cable *ret)
 {
-	struct cable cable = { .dns_udp = -1, .dns_tcp = -1 };
+	struct cable cable = { .dns = -1 };
 	int error;
 
 	if (count > CABLE_PORTS_MAX)
@@ -250,9 +248,7 @@ void cable_close(struct cable *cable)
 {
 	for (uint32_t i = 0; i < cable->count; i++)
 		(void)close(cable->ports[i]); /* a listener has nothing to lose */
-	if (cable->dns_udp >= 0)
-		(void)close(cable->dns_udp);
-	if (cable->dns_tcp >= 0)
-		(void)close(cable->dns_tcp);
-	*cable = (struct cable){ .dns_udp = -1, .dns_tcp = -1 };
+	if (cable->dns >= 0)
+		(void)close(cable->dns);
+	*cable = (struct cable){ .dns = -1 };
 }

@@ -19,7 +19,7 @@
 struct cable {
 	uint32_t count;
 	int ports[CABLE_PORTS_MAX]; /* TCP, non-blocking, in the order of the request */
-	int dns_udp, dns_tcp;
+	int dns;                    /* UDP, for every address */
 };
 
 /*

@@ -103,6 +103,12 @@ void connection_turn(struct connection *connection, size_t most)
 		connection->state = CONNECTION_ENDED;
 }
 
+void connection_expire(struct connection *connection)
+{
+	if (connection->state == CONNECTION_GREETING)
+		refuse_connection(connection, CONNECTION_LATE);
+}
+
 void connection_end(struct connection *connection)
 {
 	const struct linger reset = { .l_onoff = 1 };

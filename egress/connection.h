@@ -18,6 +18,7 @@ enum connection_refusal {
 	CONNECTION_NO_NAME,     /* a ClientHello without a name */
 	CONNECTION_OTHER_NAME,  /* the name of another host */
 	CONNECTION_HIDDEN_NAME, /* with an encrypted name beside the visible one */
+	CONNECTION_LATE,        /* no complete ClientHello in time */
 	CONNECTION_REFUSAL_COUNT
 };
 
@@ -44,6 +45,9 @@ void connection_wants(const struct connection *connection, short *ret_client, sh
 
 /* Move what can be moved, at most `most` bytes in each direction. */
 void connection_turn(struct connection *connection, size_t most);
+
+/* Refuse the connection if its first bytes are still incomplete. */
+void connection_expire(struct connection *connection);
 
 /* Close both sockets; a refused connection is reset. */
 void connection_end(struct connection *connection);

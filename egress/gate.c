@@ -189,6 +189,7 @@ static void take_client(struct gate *gate, int client)
 		return;
 	}
 	entry->client = client;
+	entry->begun_ms = gate->now_ms;
 	event_gate_dial(gate, (uint32_t)(entry - gate->entries), entry->host, port);
 }
 
@@ -231,8 +232,9 @@ void gate_dialed(struct gate *gate, uint32_t entry, int host, bool is_tls)
 	connection_begin(dialed->connection, dialed->client, host, is_tls, dialed->host);
 }
 
-void gate_turn(struct gate *gate)
+void gate_turn(struct gate *gate, uint64_t now_ms)
 {
+	gate->now_ms = now_ms;
 	turn_names(gate);
 	for (uint32_t i = 0; i < gate->listener_count; i++)
 		turn_listener(gate, gate->listeners[i]);
@@ -242,6 +244,8 @@ void gate_turn(struct gate *gate)
 		if (entry->client < 0 || entry->connection == NULL)
 			continue;
 		connection_turn(entry->connection, TURN_BYTES);
+		if (now_ms - entry->begun_ms > GATE_HELLO_MS)
+			connection_expire(entry->connection);
 		if (entry->connection->state == CONNECTION_ENDED)
 			end_entry(gate, entry);
 	}

@@ -17,6 +17,7 @@
 #define GATE_QUESTIONS_MAX 32U
 #define GATE_CONNECTIONS_MAX 256U
 #define GATE_POLLED_MAX (1U + GATE_LISTENERS_MAX + 2U * GATE_CONNECTIONS_MAX)
+#define GATE_HELLO_MS 10000U /* for a ClientHello, from the accept on */
 #define GATE_TEXT_MAX HOST_NAME_MAX_SIZE
 
 /* A question for a name whose answer is awaited. */
@@ -28,7 +29,8 @@ struct gate_question {
 
 /* A connection of the workload; without `connection` its host is being dialled. */
 struct gate_entry {
-	int client; /* -1: the entry is free */
+	int client;        /* -1: the entry is free */
+	uint64_t begun_ms; /* the accept, in the time of gate_turn() */
 	char host[GATE_TEXT_MAX];
 	struct connection *connection;
 };
@@ -40,6 +42,7 @@ struct gate {
 	struct names names;
 	struct gate_question questions[GATE_QUESTIONS_MAX];
 	struct gate_entry entries[GATE_CONNECTIONS_MAX];
+	uint64_t now_ms;
 	uint64_t refused[CONNECTION_REFUSAL_COUNT],
 		dropped; /* counts; `dropped` for want of room */
 };
@@ -50,8 +53,9 @@ void gate_begin(struct gate *gate, int dns, const int *listeners, uint32_t count
 /* Set what to wait for, at most GATE_POLLED_MAX. Return the number. */
 uint32_t gate_wants(const struct gate *gate, struct pollfd polled[GATE_POLLED_MAX]);
 
-/* Do what can be done now. */
-void gate_turn(struct gate *gate);
+/* Do what can be done now, at least once in GATE_HELLO_MS. `now_ms` is of a clock that only grows.
+ */
+void gate_turn(struct gate *gate, uint64_t now_ms);
 
 /* Answer a question for a name: with DNS_OK it gets its address. */
 void gate_named(struct gate *gate, uint32_t question, enum dns_code code);

@@ -183,7 +183,7 @@ int run_with_cable(int (*act)(void), bool has_cable, int (*watch)(struct cable *
 	int status = 0;
 
 	if (pid == 0) {
-		struct cable cable = { .dns_udp = -1, .dns_tcp = -1 };
+		struct cable cable = { .dns = -1 };
 		struct sandbox sandbox;
 		int home, socket_of_sandbox, error = 0;
 

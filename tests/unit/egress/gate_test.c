@@ -20,15 +20,17 @@
 #include "netns.h"
 
 /* The workload asks for this name at its end. */
+#define LATE_NAME "late.example" /* from this question on ten seconds pass in each turn */
 #define LAST_NAME "end.example"
 #define RUN_MOST_S 30
 
 static struct gate gate;
 static uint32_t dials;
-static bool is_over;
+static bool is_over, is_late;
 
 void event_gate_name(struct gate *at, uint32_t question, const char *name)
 {
+	is_late |= strcmp(name, LATE_NAME) == 0;
 	is_over |= strcmp(name, LAST_NAME) == 0;
 	gate_named(at, question,
 		   strcmp(name, "a.example") == 0 || strcmp(name, "ssh.example") == 0
@@ -74,12 +76,16 @@ static int watch(struct cable *cable)
 	static struct pollfd polled[GATE_POLLED_MAX];
 	const time_t end = time(NULL) + RUN_MOST_S;
 
-	gate_begin(&gate, cable->dns_udp, cable->ports, cable->count);
+	uint64_t now_ms = 1;
+
+	gate_begin(&gate, cable->dns, cable->ports, cable->count);
 	while (!is_over && time(NULL) < end) {
 		(void)poll(polled, gate_wants(&gate, polled), 100);
-		gate_turn(&gate);
+		gate_turn(&gate, now_ms);
+		now_ms += is_late ? GATE_HELLO_MS + 1 : 0;
 	}
-	EXPECT(dials == 5);
+	EXPECT(dials == 6);
+	EXPECT(gate.refused[CONNECTION_LATE] == 1);
 	EXPECT(gate.refused[CONNECTION_OTHER_NAME] == 1);
 	EXPECT(gate.refused[CONNECTION_NO_TLS] == 1);
 	EXPECT(gate.refused[CONNECTION_FINE] == 2);
@@ -160,6 +166,7 @@ static int act(void)
 	char hello_b[sizeof(hello_a)];
 	const uint32_t a = resolve("a.example"), ssh = resolve("ssh.example");
 	const ssize_t size = sizeof(hello_a) - 1;
+	int fd;
 
 	EXPECT(a != 0 && ssh != 0 && a != ssh);
 	EXPECT(resolve("A.EXAMPLE") == a);
@@ -172,6 +179,10 @@ static int act(void)
 	EXPECT(exchange(a, 443, "GET / HTTP/1.1\r\n\r\n", 18) == -1 && errno == ECONNRESET);
 	EXPECT(exchange(inet_addr("93.184.216.34"), 443, hello_a, (size_t)size) <= 0);
 	EXPECT(connect_to(SOCK_STREAM, "93.184.216.34", 22) == ECONNREFUSED);
+	fd = open_connection(a, 443);
+	EXPECT(fd >= 0 && send(fd, hello_a, 20, 0) == 20);
+	EXPECT(resolve(LATE_NAME) == 0);
+	EXPECT(recv(fd, hello_b, sizeof(hello_b), 0) == -1 && errno == ECONNRESET);
 	EXPECT(resolve(LAST_NAME) == 0);
 	return 0;
 }
