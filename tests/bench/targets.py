@@ -52,7 +52,7 @@ TARGETS = (
     Target("observing what is refused, where nothing is", "true", ALONE, launch.UNOBSERVED, 1.02),
     Target("`msp run` with a configuration, by that with none", "configuration",
            ALONE + launch.CONFIGURED, ALONE, 1.03),
-    Target("the same with the service", "configuration", SERVED + launch.CONFIGURED, SERVED, 1.03),
+    Target("`msp run` with service and configuration, by that with the service", "configuration", SERVED + launch.CONFIGURED, SERVED, 1.03),
     Target("first `git status` of 10,000 files, by that without our git configuration",
            "repository", repository.WITH, repository.WITHOUT, 0.6),
     Target("a call that starts nothing, us", "protocol-list_sandboxes", "stdio", "", 300),
