@@ -46,7 +46,8 @@ class Terminal:
     def read_until(self, text, seconds=20):
         deadline = time.monotonic() + seconds
         while text not in self.seen:
-            ready, _, _ = select.select([self.master], [], [], deadline - time.monotonic())
+            ready, _, _ = select.select([self.master], [], [],
+                                        max(0, deadline - time.monotonic()))
             if not ready:
                 raise TimeoutError(f"{text!r} is not in {self.seen!r}")
             self.seen += os.read(self.master, 65536)

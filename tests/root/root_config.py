@@ -119,7 +119,6 @@ class StartByRoot(RootConfig):
                    "  hosts: [example.org]\n")
         self.expect_refused(f"{FILE}:7: profiles[0].network: hosts needs the gateway to the network, "
                             "which this version does not have", "--profile=open")
-        self.expect_account(OTHER)
 
     def test_a_file_that_is_not_roots(self):
         owner = pwd.getpwnam(OTHER).pw_uid
