@@ -11,6 +11,27 @@ function(msp_link_static_program name)
 	endif()
 endfunction()
 
+# msp_include_root(RESULT): a folder that shows the current one to others as `#include "NAME/x.h"`.
+function(msp_include_root result)
+	get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+	set(root ${CMAKE_BINARY_DIR}/include-${name})
+	file(MAKE_DIRECTORY ${root})
+	file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+	set(${result} ${root} PARENT_SCOPE)
+endfunction()
+
+# msp_static_twin(NAME SOURCES...): with MSP_STATIC the library NAME_static, for static programs. It shows
+# the same folders; what else it is linked with, the caller says.
+function(msp_static_twin name)
+	if(MSP_STATIC)
+		get_target_property(includes ${name} INTERFACE_INCLUDE_DIRECTORIES)
+		add_library(${name}_static STATIC ${ARGN})
+		target_include_directories(${name}_static PUBLIC ${includes})
+		target_compile_options(${name}_static PRIVATE -ffunction-sections -fdata-sections)
+		target_link_libraries(${name}_static PRIVATE msp_flags msp_musl)
+	endif()
+endfunction()
+
 # msp_static_program(NAME SOURCES...): a process of the trusted side.
 function(msp_static_program name)
 	add_executable(${name} ${ARGN})
