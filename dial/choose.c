@@ -28,7 +28,7 @@ static socklen_t print_address(const struct host_address *address, struct sockad
 	struct sockaddr_in6 ipv6 = { .sin6_family = AF_INET6, .sin6_port = htons(PROBE_PORT) };
 
 	if (host_address_is_ipv4(address)) {
-		memcpy(&ipv4.sin_addr, address->bytes + 12, sizeof(ipv4.sin_addr));
+		memcpy(&ipv4.sin_addr, address->bytes + HOST_IPV4_AT, sizeof(ipv4.sin_addr));
 		memcpy(ret, &ipv4, sizeof(ipv4));
 		return sizeof(ipv4);
 	}

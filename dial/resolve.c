@@ -31,8 +31,7 @@ static void take_address(const struct ares_addrinfo_node *node, struct resolutio
 	if (ret->count == RESOLVE_ADDRESSES_MAX)
 		return;
 	if (node->ai_family == AF_INET) {
-		*to = (struct host_address){ { [10] = 0xff, 0xff } };
-		memcpy(to->bytes + 12, &ipv4->sin_addr, sizeof(ipv4->sin_addr));
+		*to = host_address_of_ipv4(&ipv4->sin_addr);
 	} else if (node->ai_family == AF_INET6) {
 		memcpy(to->bytes, &ipv6->sin6_addr, sizeof(to->bytes));
 	} else {

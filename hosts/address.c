@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define IPV4_AT 12U /* offset of an IPv4 address in its mapped one */
 #define ADDRESS_TEXT_MAX 48U
 #define IPV4_PREFIX 96 /* bits before it */
 
@@ -111,21 +110,28 @@ static bool is_covered(const struct host_address *address, const uint8_t prefix[
 
 bool host_address_read(const char *text, struct host_address *ret)
 {
-	struct host_address mapped = { { [10] = 0xff, 0xff } };
+	struct host_address address;
+	uint8_t four[4];
 
-	if (inet_pton(AF_INET, text, mapped.bytes + IPV4_AT) == 1) {
-		*ret = mapped;
-		return true;
-	}
-	if (inet_pton(AF_INET6, text, mapped.bytes) != 1)
+	if (inet_pton(AF_INET, text, four) == 1)
+		address = host_address_of_ipv4(four);
+	else if (inet_pton(AF_INET6, text, address.bytes) != 1)
 		return false;
-	*ret = mapped;
+	*ret = address;
 	return true;
+}
+
+struct host_address host_address_of_ipv4(const void *four)
+{
+	struct host_address ret = { { [10] = 0xff, 0xff } };
+
+	memcpy(ret.bytes + HOST_IPV4_AT, four, 4);
+	return ret;
 }
 
 bool host_address_is_ipv4(const struct host_address *address)
 {
-	static const uint8_t mapped[IPV4_AT] = { [10] = 0xff, 0xff };
+	static const uint8_t mapped[HOST_IPV4_AT] = { [10] = 0xff, 0xff };
 
 	return memcmp(address->bytes, mapped, sizeof(mapped)) == 0;
 }
@@ -142,11 +148,11 @@ enum host_address_kind host_address_kind(const struct host_address *address)
 enum host_address_reach host_address_reach(const struct host_address *address)
 {
 	const enum host_address_kind kind = host_address_kind(address);
-	struct host_address inner = { { [10] = 0xff, 0xff } };
+	struct host_address inner;
 
 	if (kind != HOST_ADDRESS_TRANSLATED)
 		return reaches[kind];
-	memcpy(inner.bytes + IPV4_AT, address->bytes + IPV4_AT, 4);
+	inner = host_address_of_ipv4(address->bytes + HOST_IPV4_AT);
 	return reaches[host_address_kind(&inner)];
 }
 

@@ -37,6 +37,12 @@ bool host_address_read(const char *text, struct host_address *ret);
 
 bool host_address_is_ipv4(const struct host_address *address);
 
+/* Bytes before the four of an IPv4 address in `bytes`. */
+#define HOST_IPV4_AT 12U
+
+/* Return the address of an IPv4 address's four bytes in network order. */
+struct host_address host_address_of_ipv4(const void *four);
+
 enum host_address_kind host_address_kind(const struct host_address *address);
 
 /* The rule for connections from a sandbox to an address. */

@@ -5,10 +5,9 @@
 
 bool host_wanted_read(const char *text, struct host_wanted *ret)
 {
-	*ret = (struct host_wanted){ .is_address = host_address_read(text, &ret->address) };
-	if (ret->is_address)
-		return host_address_read(text, &ret->address);
-	return host_name_read(text, strlen(text), ret->name) == HOST_SOUND;
+	*ret = (struct host_wanted){ .is_address = false };
+	ret->is_address = host_address_read(text, &ret->address);
+	return ret->is_address || host_name_read(text, strlen(text), ret->name) == HOST_SOUND;
 }
 
 bool host_wanted_is_never(const struct host_wanted *wanted)
