@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "egress/connection.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "egress/hello.h"
@@ -59,15 +57,9 @@ static void refuse_connection(struct connection *connection, enum connection_ref
 /* Read more of the first flight. Return whether it can be judged anew. */
 static bool read_greeting(struct connection *connection)
 {
-	struct relay *out = &connection->out;
-	const ssize_t size =
-		recv(connection->client, out->bytes + out->end, RELAY_BYTES - out->end, 0);
-
-	if (size > 0) {
-		out->end += (uint32_t)size;
+	if (relay_read(&connection->out, connection->client, SIZE_MAX) > 0)
 		return true;
-	}
-	if (size == 0 || (errno != EAGAIN && errno != EINTR))
+	if (connection->out.state != RELAY_OPEN)
 		refuse_connection(connection, CONNECTION_NO_TLS);
 	return false;
 }
@@ -111,14 +103,12 @@ void connection_expire(struct connection *connection)
 
 void connection_end(struct connection *connection)
 {
-	const struct linger reset = { .l_onoff = 1 };
 	const bool is_whole =
 		connection->out.state == RELAY_ENDED && connection->in.state == RELAY_ENDED;
 
 	if (!is_whole) {
-		/* Neither side may take the rest for all. A socket that is gone needs no option. */
-		(void)setsockopt(connection->client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-		(void)setsockopt(connection->host, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		relay_reset(connection->client);
+		relay_reset(connection->host);
 	}
 	(void)close(connection->client); /* the bytes are gone or refused */
 	(void)close(connection->host);   /* likewise */

@@ -19,6 +19,12 @@ struct route {
 	struct in_addr asked;
 };
 
+/* Room for the asked address beside a datagram. */
+union packet_info {
+	struct cmsghdr head;
+	uint8_t bytes[CMSG_SPACE(sizeof(struct in_pktinfo))];
+};
+
 _Static_assert(sizeof(struct route) <= sizeof(((struct gate_question *)0)->route), "room for it");
 
 void gate_begin(struct gate *gate, int dns, const int *listeners, uint32_t count)
@@ -35,10 +41,7 @@ static void send_answer(const struct gate *gate, const struct gate_question *que
 			enum dns_code code, uint32_t address)
 {
 	uint8_t bytes[DNS_ANSWER_MAX + 16];
-	union {
-		struct cmsghdr head;
-		uint8_t bytes[CMSG_SPACE(sizeof(struct in_pktinfo))];
-	} control = { .bytes = { 0 } };
+	union packet_info control = { .bytes = { 0 } };
 	struct in_pktinfo info = { .ipi_ifindex = 0 };
 	struct route route;
 	struct iovec part = { .iov_base = bytes,
@@ -77,10 +80,7 @@ void gate_named(struct gate *gate, uint32_t question, enum dns_code code)
 static ssize_t receive_query(const struct gate *gate, uint8_t bytes[DNS_QUERY_MAX + 1],
 			     struct route *ret)
 {
-	union {
-		struct cmsghdr head;
-		uint8_t bytes[CMSG_SPACE(sizeof(struct in_pktinfo))];
-	} control;
+	union packet_info control;
 	struct in_pktinfo info = { .ipi_ifindex = 0 };
 	struct iovec part = { .iov_base = bytes, .iov_len = DNS_QUERY_MAX + 1 };
 	struct msghdr message = { .msg_name = &ret->workload,
@@ -145,9 +145,7 @@ static void turn_names(struct gate *gate)
 /* Close a connection that has no host, so that the workload sees a reset. */
 static void reset_client(int client)
 {
-	const struct linger reset = { .l_onoff = 1 };
-
-	(void)setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)); /* or it is gone */
+	relay_reset(client);
 	(void)close(client); /* it has sent no byte */
 }
 

@@ -15,17 +15,7 @@ bool relay_wants_target(const struct relay *relay)
 	return relay->state <= RELAY_ENDING && relay->start < relay->end;
 }
 
-bool relay_keep(struct relay *relay, const void *bytes, size_t size)
-{
-	if (size > RELAY_BYTES - relay->end)
-		return false;
-	memcpy(relay->bytes + relay->end, bytes, size);
-	relay->end += (uint32_t)size;
-	return true;
-}
-
-/* Read what fits, but at most `most` bytes. Return the bytes, 0 if none come now. */
-static size_t read_source(struct relay *relay, int source, size_t most)
+size_t relay_read(struct relay *relay, int source, size_t most)
 {
 	const size_t room = RELAY_BYTES - relay->end;
 	ssize_t size;
@@ -64,12 +54,19 @@ static bool write_target(struct relay *relay, int target)
 	return true;
 }
 
+void relay_reset(int fd)
+{
+	const struct linger reset = { .l_onoff = 1 };
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)); /* or it is gone */
+}
+
 void relay_move(struct relay *relay, int source, int target, size_t most)
 {
 	size_t got;
 
 	do {
-		got = read_source(relay, source, most);
+		got = relay_read(relay, source, most);
 		most -= got;
 	} while (write_target(relay, target) && got > 0);
 	if (relay->state != RELAY_ENDING || relay_wants_target(relay))

@@ -30,8 +30,13 @@ struct relay {
 bool relay_wants_source(const struct relay *relay);
 bool relay_wants_target(const struct relay *relay);
 
-/* Keep bytes that were read already, such as a ClientHello. False: they do not fit. */
-bool relay_keep(struct relay *relay, const void *bytes, size_t size);
+/* Read what fits from `source`, at most `most` bytes, and keep it for the target. Return the bytes,
+ * 0 if none come now; the state says whether any can come later. */
+size_t relay_read(struct relay *relay, int source, size_t most);
+
+/* Have the close of a socket reset its connection: its peer does not take the bytes so far for all.
+ */
+void relay_reset(int fd);
 
 /* Move bytes from `source` to `target`, sockets that do not block, until one of them would. At most
  * `most` bytes are read, so that no connection holds up the others. */

@@ -213,7 +213,7 @@ Test(hello, other_protocols)
 	char name[HOST_NAME_MAX_SIZE];
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		/* Those with a NUL are longer than strlen() says, and all have five bytes. */
+		/* Each text has five bytes: strlen() would end at a NUL. */
 		const size_t length = strlen(texts[i]) < 5 ? 5 : strlen(texts[i]);
 
 		size = 0;

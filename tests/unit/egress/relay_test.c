@@ -32,9 +32,10 @@ Test(relay, bytes_pass_in_order)
 {
 	char got[32] = "";
 
-	cr_assert_eq(write(from[0], "hello ", 6), 6);
-	cr_expect(relay_keep(&relay, "first ", 6));
+	cr_assert_eq(write(from[0], "first ", 6), 6);
+	cr_expect_eq(relay_read(&relay, from[1], SIZE_MAX), 6U);
 	cr_expect(relay_wants_target(&relay));
+	cr_assert_eq(write(from[0], "hello ", 6), 6);
 	move();
 	cr_assert_eq(write(from[0], "world", 5), 5);
 	move();
@@ -128,7 +129,11 @@ Test(relay, too_much_is_not_kept)
 {
 	static char zeros[RELAY_BYTES];
 
-	cr_expect(relay_keep(&relay, "x", 1));
-	cr_expect_not(relay_keep(&relay, zeros, sizeof(zeros)));
-	cr_expect_eq(relay.end, 1U);
+	cr_assert_eq(write(from[0], "x", 1), 1);
+	cr_expect_eq(relay_read(&relay, from[1], SIZE_MAX), 1U);
+	cr_assert_eq(write(from[0], zeros, sizeof(zeros)), (ssize_t)sizeof(zeros));
+	cr_expect_eq(relay_read(&relay, from[1], SIZE_MAX), sizeof(zeros) - 1);
+	cr_expect_eq(relay_read(&relay, from[1], SIZE_MAX), 0U);
+	cr_expect_eq(relay.end, sizeof(zeros));
+	cr_expect_eq(relay.state, RELAY_OPEN);
 }
