@@ -36,12 +36,16 @@ def processor():
         ", a virtual machine" if re.search(r"^flags.*\bhypervisor\b", text, re.M) else "")
 
 
+def git(root, *words):
+    """The command line of git in a checkout, whoever owns that."""
+    return ["git", "-c", "safe.directory=*", "-C", root, *words]
+
+
 def commit(root):
-    git = ["git", "-c", "safe.directory=*", "-C", root]
     try:
-        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True,
+        name = subprocess.run(git(root, "rev-parse", "--short=12", "HEAD"), capture_output=True,
                               text=True, check=True).stdout.strip()
-        changed = subprocess.run([*git, "diff", "--quiet", "HEAD"], capture_output=True,
+        changed = subprocess.run(git(root, "diff", "--quiet", "HEAD"), capture_output=True,
                                  check=False).returncode
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import context
+import facts
 import gate
 
 FILE = os.path.join(context.HERE, "reference")  # a commit; a line that begins with # is a comment
@@ -22,10 +23,6 @@ def run(argv, purpose, **keywords):
         raise gate.Refused(f"{purpose} failed: {last.strip()[-300:]}") from None
 
 
-def git(root, *arguments):
-    return ["git", "-c", "safe.directory=*", "-C", root, *arguments]
-
-
 def named_commit():
     with open(FILE, encoding="utf-8") as file:
         words = [line.strip() for line in file if not line.startswith("#")]
@@ -34,7 +31,7 @@ def named_commit():
 
 def commit_of(root, name):
     """The hash that a commit's name stands for."""
-    words = git(root, "rev-parse", "--verify", "--end-of-options", name + "^{commit}")
+    words = facts.git(root, "rev-parse", "--verify", "--end-of-options", name + "^{commit}")
     purpose = f"looking for the commit '{name}' (a whole history has it: git fetch --unshallow)"
     return run(words, purpose).decode().strip()
 
@@ -49,7 +46,7 @@ def build(root, name=None):
         print(f"bench: building the reference {commit[:12]}", file=sys.stderr, flush=True)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        source = run(git(root, "archive", "--format=tar", commit), f"git archive {commit[:12]}")
+        source = run(facts.git(root, "archive", "--format=tar", commit), f"git archive {commit[:12]}")
         run(["tar", "-x", "-C", folder], "unpacking the reference", input=source)
         run(["cmake", "--preset", "release"], "configuring the reference", cwd=folder)
         run(["cmake", "--build", "build/release"], "building the reference", cwd=folder)

@@ -365,35 +365,27 @@ Test(mcp_apply, sandboxes_without_a_copy_of_the_hosts)
 	expect_part(rig_hear(&applying_rig), "There is no sandbox \\\"build\\\".");
 }
 
-Test(mcp_apply, what_fails_is_said)
+static void expect_failure(uint32_t error, const char *expected)
 {
-	struct ipc_changes_done done = { .error = ENOSPC, .step = CHANGES_STEP_WRITE };
+	struct ipc_changes_done done = { .error = error, .step = CHANGES_STEP_WRITE };
 	int records;
 
+	applying_say("");
+	applying_find();
+	applying_preview(applying_plain);
+	done.request = applying_take(CHANGES_APPLY, "").request;
+	records = persistent_changes(&applying_rig, done.request);
+	persistent_changes_done(&applying_rig, records, &done);
+	applying_refused(expected);
+}
+
+Test(mcp_apply, what_fails_is_said)
+{
 	applying_open(PLAN_APPLY_AGENT, "");
-	applying_say("");
-	applying_find();
-	applying_preview(applying_plain);
-	done.request = applying_take(CHANGES_APPLY, "").request;
-	records = persistent_changes(&applying_rig, done.request);
-	persistent_changes_done(&applying_rig, records, &done);
-	applying_refused("It failed with \\\"No space left on device (ENOSPC)\\\" in changing the "
-			 "host's files, which were restored.");
-	done.error = EROFS;
-	applying_say("");
-	applying_find();
-	applying_preview(applying_plain);
-	done.request = applying_take(CHANGES_APPLY, "").request;
-	records = persistent_changes(&applying_rig, done.request);
-	persistent_changes_done(&applying_rig, records, &done);
-	applying_refused("msp apply --standalone`.");
-	done.error = EOWNERDEAD;
-	applying_say("");
-	applying_find();
-	applying_preview(applying_plain);
-	done.request = applying_take(CHANGES_APPLY, "").request;
-	records = persistent_changes(&applying_rig, done.request);
-	persistent_changes_done(&applying_rig, records, &done);
-	applying_refused("The process that reads git's objects ended early, killed or out of "
-			 "memory. Nothing was changed. Call again.");
+	expect_failure(ENOSPC, "It failed with \\\"No space left on device (ENOSPC)\\\" in "
+			       "changing the host's files, which were restored.");
+	expect_failure(EROFS, "msp apply --standalone`.");
+	expect_failure(EOWNERDEAD,
+		       "The process that reads git's objects ended early, killed or out "
+		       "of memory. Nothing was changed. Call again.");
 }
