@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -254,7 +255,8 @@ struct rig_sandbox rig_begin(const struct rig *rig, uint64_t number)
 }
 
 /* Held open by nobody but the test, or the end of a channel could not be seen: the pipe ends when
- * the child has closed all its descriptors. */
+ * the child has closed all its descriptors. The child ends with the test, also with a failed one.
+ */
 pid_t rig_process(void)
 {
 	int closed[2];
@@ -265,6 +267,7 @@ pid_t rig_process(void)
 	pid = fork();
 	cr_assert_geq(pid, 0);
 	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)kernel_close_range(0, ~0U); /* the parent sees it when not */
 		for (;;)
 			(void)pause();
