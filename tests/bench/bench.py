@@ -170,7 +170,8 @@ def pass_gate(arguments, names):
     try:
         other = reference.build(context.ROOT, arguments.against)
         before, found, after = measure(names, other), measure(names), measure(names, other)
-        is_kept, lines = gate.compare(gate.make([before, after]), found, measure)
+        prices = {} if arguments.against else reference.named()[1]
+        is_kept, lines = gate.compare(gate.make([before, after], prices), found, measure)
     except gate.Refused as problem:
         fail(BROKEN, problem)
     print("\n".join(lines))

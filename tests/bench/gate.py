@@ -25,8 +25,9 @@ def costs(groups, stages=False):
     return found
 
 
-def make(runs):
-    """The reference of several runs, each a list of groups."""
+def make(runs, prices=None):
+    """The reference of several runs, each a list of groups. `prices` are {group: factor}: so much more
+    it may cost, for a reason that stands beside it."""
     def collect(stages):
         found = {}
         for groups in runs:
@@ -34,12 +35,13 @@ def make(runs):
                 found.setdefault(key, []).append(cost)
         return {key: values for key, values in found.items() if len(values) == len(runs)}
 
-    return {"runs": len(runs), "ratios": collect(False), "stages": collect(True)}
+    return {"runs": len(runs), "ratios": collect(False), "stages": collect(True),
+            "prices": prices or {}}
 
 
-def limit(values):
+def limit(values, price=1):
     """Above which a ratio is slower than these."""
-    middle = stats.median(values)
+    middle = price * stats.median(values)
     return middle + max(SHARE * middle, SPREADS * (max(values) - min(values)), STEP)
 
 
@@ -58,8 +60,9 @@ def check_complete(reference, measured):
 
 def suspects(reference, measured):
     """The keys whose ratio is beyond its limit."""
-    known = reference["ratios"]
-    return [key for key in sorted(measured) if measured[key] > limit(known[key])]
+    known, prices = reference["ratios"], reference["prices"]
+    return [key for key in sorted(measured)
+            if measured[key] > limit(known[key], prices.get(group_of(key), 1))]
 
 
 def stage_rows(reference, measured, launcher=None):

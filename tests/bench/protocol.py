@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the protocol itself costs: calls that start nothing, over stdio and over HTTP, beside a
-program that only echoes lines of the same sizes. One value is the median of a block of calls."""
+program that only echoes. One value is the median of a block of calls."""
 import contextlib
 
 import groups
@@ -8,9 +8,11 @@ import programs
 import stats
 
 BLOCK = 50
-CALLS = {"ping": programs.request(1, "ping", {}),
-         "tools/list": programs.request(1, "tools/list", {}),
-         "list_sandboxes": programs.call(1, "list_sandboxes", {})}
+# The line of a call, and about the size of its answer. It is not the answer's own: then a build with
+# a shorter answer would be compared with a faster echo.
+CALLS = {"ping": (programs.request(1, "ping", {}), 40),
+         "tools/list": (programs.request(1, "tools/list", {}), 17000),
+         "list_sandboxes": (programs.call(1, "list_sandboxes", {}), 400)}
 
 
 def block(asker, line, is_good=programs.is_good):
@@ -25,13 +27,15 @@ def block(asker, line, is_good=programs.is_good):
     return way
 
 
-def measure(context, name, line, server, post, stack):
+def measure(context, name, server, post, stack):
+    line, size = CALLS[name]
     answer, _ = server.ask(line)
     echo = stack.enter_context(contextlib.closing(
-        programs.Lines([context.tool("echo"), str(len(answer) + 1)])))
+        programs.Lines([context.tool("echo"), str(size)])))
     ways = {"echo": block(echo, line, bool), "stdio": block(server, line),
             "HTTP": block(post, line)}
-    title = f"Protocol: `{name}`, {len(line)} bytes, answered with {len(answer) + 1}"
+    title = (f"Protocol: `{name}`, {len(line)} bytes, answered with {len(answer) + 1} "
+             f"(echo: {size})")
     return groups.Group("protocol-" + name.replace("/", "-"), title, "us",
                         groups.take_turns(ways, context.rounds(60, 12), pause=0.002), base="echo",
                         ours=["stdio", "HTTP"])
@@ -43,4 +47,4 @@ def protocol(context):
         http = stack.enter_context(contextlib.closing(
             programs.HttpServer(context.support, context.place)))
         post = stack.enter_context(contextlib.closing(http.connect(1)[0]))
-        return [measure(context, name, line, server, post, stack) for name, line in CALLS.items()]
+        return [measure(context, name, server, post, stack) for name in CALLS]

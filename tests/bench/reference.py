@@ -11,7 +11,7 @@ import context
 import facts
 import gate
 
-FILE = os.path.join(context.HERE, "reference")  # a commit; a line that begins with # is a comment
+FILE = os.path.join(context.HERE, "reference")
 
 
 def run(argv, purpose, **keywords):
@@ -23,10 +23,13 @@ def run(argv, purpose, **keywords):
         raise gate.Refused(f"{purpose} failed: {last.strip()[-300:]}") from None
 
 
-def named_commit():
-    with open(FILE, encoding="utf-8") as file:
-        words = [line.strip() for line in file if not line.startswith("#")]
-    return "".join(words)
+def named(path=FILE):
+    """(a commit, {group: how much more it may cost}) of a file in which a # begins a comment: a line
+    with the commit, then one for each price."""
+    with open(path, encoding="utf-8") as file:
+        rows = [line.partition("#")[0].split() for line in file]
+    (commit,), *prices = [row for row in rows if row]
+    return commit, {group: float(factor) for group, factor in prices}
 
 
 def commit_of(root, name):
@@ -38,7 +41,7 @@ def commit_of(root, name):
 
 def build(root, name=None):
     """The Build of a commit, by default of the one in FILE; made anew unless it is whole."""
-    commit = commit_of(root, name or named_commit())
+    commit = commit_of(root, name or named()[0])
     folder = os.path.join(root, "build", "reference", commit[:12])
     programs = os.path.join(folder, "build", "release", "bin")
     whole = os.path.join(folder, "whole")

@@ -129,6 +129,13 @@ class Gate(unittest.TestCase):
         self.assertAlmostEqual(narrow, 1.0 + gate.SHARE)
 
 
+    def test_a_price_allows_more_of_its_group_alone(self):
+        known = reference() | {"prices": {"true": 1.4}}
+        self.assertTrue(compare(known, Measures(launches(1.3 * 1.3)))[0])
+        self.assertFalse(compare(known, Measures(launches(1.3 * 1.7)))[0])
+        self.assertFalse(compare(known, Measures(launches(1.3 * 1.3, rate=0.2)))[0])
+
+
 class Refused(unittest.TestCase):
     def refused(self, text, function, *arguments):
         with self.assertRaisesRegex(gate.Refused, text):
@@ -192,6 +199,14 @@ class Reference(unittest.TestCase):
         with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="ascii") as file:
             file.write("broken")
         self.assertEqual(self.program(self.first), "one")
+
+    def test_the_file_has_a_commit_and_prices(self):
+        self.write("reference", "# why\nabc1234\n\nprotocol-ping 1.5  # because\n")
+        self.assertEqual(bench.reference.named(os.path.join(self.root, "reference")),
+                         ("abc1234", {"protocol-ping": 1.5}))
+        commit, prices = bench.reference.named()
+        self.assertRegex(commit, "^[0-9a-f]{7,40}$")
+        self.assertTrue(all(1 < price < 2 for price in prices.values()), prices)
 
     def test_a_build_that_fails_says_why(self):
         self.write("CMakeLists.txt", "message(FATAL_ERROR nonsense)")
