@@ -12,7 +12,7 @@
 
 /* Each is a function of store/store.h. */
 enum store_operation {
-	STORE_DO_EACH,
+	STORE_DO_LIST,
 	STORE_DO_FIND,
 	STORE_DO_LOOK,
 	STORE_DO_TAKE,
@@ -33,7 +33,6 @@ enum store_operation {
 	STORE_DO_JOURNAL,
 	STORE_DO_EMPTY,
 	STORE_DO_INTERRUPTED,
-	STORE_DO_SWEEP,
 	STORE_DO_IS_EMPTY,
 	STORE_DO_TRASH,
 	STORE_DO_COUNT_OF,
@@ -77,7 +76,8 @@ struct ipc_store_note {
 
 struct ipc_store_ask {
 	uint32_t operation; /* enum store_operation */
-	uint32_t number;    /* a checkpoint's; LAYER: 1 if the place is to be made */
+	uint32_t number;    /* a checkpoint's; LAYER: 1 if the place is to be made; LIST: 1 if
+			     * expired sandboxes are to be destroyed */
 	uint64_t bytes, inodes;
 	struct store_census census;
 	char name[IPC_NAME_MAX]; /* a sandbox's name or id, a checkpoint's, a place's */
@@ -99,7 +99,9 @@ struct ipc_store_answer {
 	uint32_t ids_size;
 	uint8_t meta[IPC_STORE_META_BYTES]; /* as the operation changed or found it */
 	uint8_t made[IPC_STORE_META_BYTES]; /* FORK: the new sandbox's */
-	uint8_t ids[IPC_STORE_IDS_MAX];     /* texts, a NUL after each */
+	/* Texts, a NUL after each. LIST: the destroyed ones first, of which `value` is the number;
+	 * with an error, they alone. */
+	uint8_t ids[IPC_STORE_IDS_MAX];
 };
 
 /* fd: a sandbox's directory, which is its lock; after store_answer */

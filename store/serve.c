@@ -47,7 +47,20 @@ static int put_id(void *context, const char id[IPC_ID_MAX])
 		return call;                                                                       \
 	}
 
-OPERATION(each, store_each(put_id, NULL))
+/* The ids of destroyed sandboxes come first, and remain where the list cannot be whole. */
+static int do_list(const struct ipc_store_ask *ask)
+{
+	if (ask->number > 0)
+		(void)store_sweep(put_id, NULL); /* on an error they stay and are listed */
+
+	const uint32_t size = answer.ids_size;
+	const int error = store_each(put_id, NULL);
+
+	if (error)
+		answer.ids_size = size;
+	return error ? error : (int)(size / IPC_ID_MAX);
+}
+
 OPERATION(find, store_find(ask->owner, ask->name, answer.census.id))
 
 static int do_look(const struct ipc_store_ask *ask)
@@ -62,15 +75,10 @@ static int do_look(const struct ipc_store_ask *ask)
 OPERATION(take, store_take(ask->name, &meta))
 OPERATION(create, store_create(&meta, &answer.census))
 
-static int do_count(const struct ipc_store_ask *ask)
-{
-	store_count(sandbox, &meta, ask->bytes, ask->inodes);
-	return 0;
-}
-
+OPERATION(count, (store_count(sandbox, &meta, ask->bytes, ask->inodes), 0))
 OPERATION(mark, store_mark(sandbox))
 OPERATION(unmark, store_unmark(sandbox))
-OPERATION(destroy, store_id_bytes(ask->name, meta.id) ? store_destroy(&meta) : -EINVAL)
+OPERATION(destroy, store_is_id(ask->name) ? store_destroy(ask->name) : -EINVAL)
 OPERATION(discard, store_discard(ask->name))
 
 OPERATION(checkpoint, store_checkpoint(sandbox, &meta, ask->name, &(struct store_checkpoint){ 0 }))
@@ -118,7 +126,6 @@ OPERATION(work, take_layer(ask) ? store_work(&meta, ask->name) : -EINVAL)
 OPERATION(journal, store_journal(sandbox))
 OPERATION(empty, store_empty())
 OPERATION(interrupted, store_is_interrupted(sandbox))
-OPERATION(sweep, store_sweep(put_id, NULL))
 OPERATION(is_empty, store_is_empty(&meta))
 OPERATION(trash, store_trash())
 
@@ -127,7 +134,7 @@ static const struct operation {
 	unsigned int needs; /* PART_META, PART_SANDBOX */
 	unsigned int gives; /* on success; PART_META also of a failure that changed it */
 } operations[STORE_DO_COUNT_OF] = {
-	[STORE_DO_EACH] = { do_each, PART_NOTHING, PART_NOTHING },
+	[STORE_DO_LIST] = { do_list, PART_NOTHING, PART_NOTHING },
 	[STORE_DO_FIND] = { do_find, PART_NOTHING, PART_NOTHING },
 	[STORE_DO_LOOK] = { do_look, PART_NOTHING, PART_META },
 	[STORE_DO_TAKE] = { do_take, PART_NOTHING, PART_META | PART_DIRECTORY },
@@ -148,7 +155,6 @@ static const struct operation {
 	[STORE_DO_JOURNAL] = { do_journal, PART_SANDBOX, PART_PATH },
 	[STORE_DO_EMPTY] = { do_empty, PART_NOTHING, PART_PATH },
 	[STORE_DO_INTERRUPTED] = { do_interrupted, PART_SANDBOX, PART_NOTHING },
-	[STORE_DO_SWEEP] = { do_sweep, PART_NOTHING, PART_NOTHING },
 	[STORE_DO_IS_EMPTY] = { do_is_empty, PART_META, PART_NOTHING },
 	[STORE_DO_TRASH] = { do_trash, PART_NOTHING, PART_PATH },
 };

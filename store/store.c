@@ -392,7 +392,7 @@ static void tidy_layers(void)
 		(void)store_collect(); /* on an error the next call finds the layers */
 }
 
-static int destroy_id(const char *id)
+int store_destroy(const char *id)
 {
 	int error = store_lock();
 
@@ -405,14 +405,6 @@ static int destroy_id(const char *id)
 	return error;
 }
 
-int store_destroy(const struct store_meta *meta)
-{
-	char id[IPC_ID_MAX];
-
-	store_id_text(meta->id, id);
-	return destroy_id(id);
-}
-
 int store_discard(const char *id)
 {
 	int fd = own_directory(id);
@@ -420,7 +412,7 @@ int store_discard(const char *id)
 
 	if (fd < 0)
 		return fd;
-	error = destroy_id(id);
+	error = store_destroy(id);
 	fd_close(&fd);
 	return error;
 }
@@ -430,7 +422,7 @@ struct sweep {
 	void *context;
 	uint64_t now_s;
 	int count;
-	bool is_left_over;
+	bool is_locked; /* there was one to destroy, or a crash may have left layers over */
 };
 
 bool store_is_interrupted(int sandbox)
@@ -465,11 +457,12 @@ static int sweep_one(void *context, const char id[IPC_ID_MAX])
 	struct sweep *sweep = context;
 	bool is_finished;
 	int fd = store_open_sandbox(id);
-	int result = 0;
+	const bool is_expired = fd >= 0 && lock_dir(fd, LOCK_EX, 0) == 0 &&
+				is_over(fd, id, sweep->now_s, &is_finished);
+	int result = is_expired && !sweep->is_locked ? store_lock() : 0;
 
-	if (fd >= 0 && lock_dir(fd, LOCK_EX, 0) == 0 &&
-	    is_over(fd, id, sweep->now_s, &is_finished) && throw_away(id) == 0) {
-		sweep->is_left_over = true;
+	sweep->is_locked |= is_expired && !result;
+	if (is_expired && !result && throw_away(id) == 0) {
 		sweep->count += is_finished;
 		if (is_finished && sweep->destroyed)
 			result = sweep->destroyed(sweep->context, id);
@@ -481,16 +474,17 @@ static int sweep_one(void *context, const char id[IPC_ID_MAX])
 int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void *context)
 {
 	static bool is_swept; /* since the start: a crash may have been before it */
-	struct sweep sweep = { .destroyed = destroyed, .context = context, .now_s = store_now_s() };
-	int error = store_lock();
+	struct sweep sweep = { destroyed, context, store_now_s(), 0, !is_swept };
+	int error = is_swept ? 0 : store_lock();
 
 	if (error)
 		return error;
 	error = store_each(sweep_one, &sweep);
-	if (sweep.is_left_over || !is_swept)
+	if (sweep.is_locked) {
 		tidy_layers();
+		store_unlock();
+	}
 	is_swept = true;
-	store_unlock();
 	return error ? error : sweep.count;
 }
 

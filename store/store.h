@@ -79,8 +79,8 @@ struct store_meta {
 
 /*
  * msp-store does all of this, in a process of its own that has the state directory. The
- * supervisor's functions of these names ask it (supervisor/persistent/store_client.c); those of
- * meta.c and held.c are the same in both.
+ * supervisor's functions of these names ask it (supervisor/persistent/store_client.c), for
+ * store_each() and store_sweep() at once; those of meta.c and held.c are the same in both.
  */
 
 /* Write an id as text; return whether a text is an id, or may name a sandbox or checkpoint. */
@@ -142,7 +142,7 @@ uint64_t store_used_s(int sandbox);
 
 /* Remove a sandbox from `sandboxes/`, with the layers that no other sandbox has. 0, or -errno and
  * then it is as it was. */
-int store_destroy(const struct store_meta *meta);
+int store_destroy(const char *id);
 
 /* Remove a damaged sandbox, which cannot be taken, as store_destroy() does; the caller checks that
  * it is damaged. -EBUSY if another supervisor has it. */

@@ -13,6 +13,7 @@
 #include "base/reply.h"
 #include "common/ipc_persistent.h"
 #include "persistent/layers_job.h"
+#include "persistent/store_client.h"
 #include "run/execution.h"
 
 /* So many are looked at for a piece. What is told of them leaves room in the channel for other
@@ -94,9 +95,14 @@ static int note_expired(void *context, const char id[IPC_ID_MAX])
 	return 0;
 }
 
-int sweep_scanned(void)
+static int pass_over(void *context, const char id[IPC_ID_MAX])
 {
-	return store_sweep(note_expired, NULL);
+	return 0;
+}
+
+int sweep_expired(void)
+{
+	return store_list(note_expired, pass_over, NULL);
 }
 
 struct piece {
@@ -175,9 +181,8 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 				    0);
 	if (from->called[0])
 		return tell_called(frontend, from);
-	if (!from->after[0])
-		(void)sweep_scanned(); /* on an error an expired sandbox stays and is listed */
-	error = store_each(add_id, &piece);
+	error = store_list(from->after[0] ? NULL : note_expired, add_id, &piece);
+	error = error < 0 ? error : 0;
 	told = tell_piece(frontend, from, &piece, &error);
 	if (told)
 		return told;
@@ -196,7 +201,7 @@ void handlers_list_tick(void)
 		sweep_us = now + SWEEP_FIRST_US;
 	if (sweep_us > now || supervisor.stateless[0])
 		return;
-	(void)sweep_scanned(); /* or the next one does */
+	(void)sweep_expired(); /* or the next one does */
 	layers_job_empty_trash();
 	sweep_us = now + SWEEP_US;
 }

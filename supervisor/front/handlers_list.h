@@ -27,8 +27,9 @@ int sight_tell(const struct frontend *frontend, uint64_t request, const struct s
 /* Refuse a request for an unknown checkpoint; `detail` lists the sandbox's own, for people. */
 enum refusal sight_no_checkpoint(const struct store_meta *of, char detail[IPC_LIST_MAX]);
 
-/* Call store_sweep(), with an audit record of each sandbox that goes. */
-int sweep_scanned(void);
+/* Destroy sandboxes that are no longer used, with an audit record of each. Return their number, or
+ * -errno. */
+int sweep_expired(void);
 
 /* The context is the frontend. */
 int handle_sandbox_list(void *context, struct channel_message *message);

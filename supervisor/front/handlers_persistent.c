@@ -78,7 +78,7 @@ static int tell_made(const struct frontend *frontend, uint64_t request, int fd, 
 	store_id_text(meta.id, id);
 	error = sight_tell(frontend, request, &sight);
 	if (error)
-		(void)store_destroy(&meta); /* or its time will be over */
+		(void)store_destroy(id); /* or its time will be over */
 	else
 		audit_sandbox_begin(frontend, id, &meta, origin, checkpoint);
 	fd_close(&fd);
@@ -168,7 +168,7 @@ static int create_sandbox(const struct frontend *frontend, uint64_t request)
 	enum refusal refusal;
 	int fd = store_create(&meta, &census);
 
-	if ((fd == -EUSERS || fd == -EDQUOT) && sweep_scanned() > 0)
+	if ((fd == -EUSERS || fd == -EDQUOT) && sweep_expired() > 0)
 		fd = store_create(&meta, &census);
 	if (fd >= 0)
 		return tell_made(frontend, request, fd, NULL, 0);
@@ -203,7 +203,7 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 
 static int destroy_sandbox(struct sandbox *sandbox)
 {
-	const int error = store_destroy(sandbox->persistent.meta);
+	const int error = store_destroy(sandbox->persistent.id);
 
 	if (error)
 		return error;
@@ -337,7 +337,7 @@ static int fork_at(const struct ipc_checkpoint_do *from, struct persistent *own,
 		return -ENOENT;
 	do
 		fd = store_fork(own->directory, own->meta, number, from->name, census, &meta);
-	while ((fd == -EUSERS || fd == -EDQUOT) && sweep_scanned() > 0);
+	while ((fd == -EUSERS || fd == -EDQUOT) && sweep_expired() > 0);
 	return fd;
 }
 

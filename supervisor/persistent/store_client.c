@@ -162,33 +162,29 @@ int store_connect(int socket)
 		return call;                                                                       \
 	}
 
-/* The ids of the answer are copied, since `each` asks questions too. */
-static int ask_ids(uint32_t operation, int (*each)(void *context, const char id[IPC_ID_MAX]),
-		   void *context)
+/* The ids of the answer are copied, since those who are told ask questions too. */
+int store_list(int (*destroyed)(void *context, const char id[IPC_ID_MAX]),
+	       int (*each)(void *context, const char id[IPC_ID_MAX]), void *context)
 {
 	static char ids[IPC_STORE_IDS_MAX];
 	uint32_t size;
 	int result;
 
-	begin_question(operation, NULL);
+	begin_question(STORE_DO_LIST, NULL);
+	ask.number = destroyed != NULL;
 	result = ask_store(-1, NULL, NULL);
-	size = result < 0 ? 0 : answer->ids_size;
+	size = channel.fd < 0 ? 0 : answer->ids_size;
 	memcpy(ids, answer->ids, size);
-	for (uint32_t at = 0; at + IPC_ID_MAX <= size; at += IPC_ID_MAX) {
-		ids[at + IPC_ID_MAX - 1] = '\0';
-		const int told = store_is_id(ids + at) ? each(context, ids + at) : 0;
+	for (uint32_t i = 0; (i + 1) * IPC_ID_MAX <= size; i++) {
+		const bool is_first = result < 0 || i < (uint32_t)result;
+		char *id = ids + i * IPC_ID_MAX;
 
-		if (told)
-			return told;
+		id[IPC_ID_MAX - 1] = '\0';
+		if (store_is_id(id) && (destroyed || !is_first))
+			(void)(is_first ? destroyed : each)(context, id);
 	}
 	return result;
 }
-
-QUESTION(int, store_each, (int (*each)(void *context, const char id[IPC_ID_MAX]), void *context),
-	 ask_ids(STORE_DO_EACH, each, context))
-QUESTION(int, store_sweep,
-	 (int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void *context),
-	 ask_ids(STORE_DO_SWEEP, destroyed, context))
 
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
 {
@@ -265,14 +261,7 @@ static int ask_about(uint32_t operation, const struct store_meta *meta, int sand
 QUESTION(int, store_mark, (int sandbox), ask_about(STORE_DO_MARK, NULL, sandbox))
 QUESTION(int, store_unmark, (int sandbox), ask_about(STORE_DO_UNMARK, NULL, sandbox))
 
-int store_destroy(const struct store_meta *meta)
-{
-	char id[IPC_ID_MAX];
-
-	store_id_text(meta->id, id);
-	return ask_named(STORE_DO_DESTROY, id, NULL);
-}
-
+QUESTION(int, store_destroy, (const char *id), ask_named(STORE_DO_DESTROY, id, NULL))
 QUESTION(int, store_discard, (const char *id), ask_named(STORE_DO_DISCARD, id, NULL))
 
 int store_note(int sandbox, const struct history_note *note)

@@ -15,9 +15,8 @@ import support
 
 GONE_S = 10
 CENSUS = bytes(64)
-(EACH, FIND, LOOK, TAKE, CREATE, COUNT, MARK, UNMARK, DESTROY, DISCARD, CHECKPOINT, ROLLBACK, FORGET,
- FORK, MERGE_TARGET, MERGE_DONE, LAYER, WORK, JOURNAL, EMPTY, INTERRUPTED, SWEEP, IS_EMPTY,
- TRASH) = range(24)
+(LIST, FIND, LOOK, TAKE, CREATE, COUNT, MARK, UNMARK, DESTROY, DISCARD, CHECKPOINT, ROLLBACK, FORGET,
+ FORK, MERGE_TARGET, MERGE_DONE, LAYER, WORK, JOURNAL, EMPTY, INTERRUPTED, IS_EMPTY, TRASH) = range(23)
 META_BYTES = 14656
 EINVAL, ENOENT = 22, 2
 
@@ -59,8 +58,8 @@ class Alone(audit_log.Place):
     def test_it_makes_the_places_and_answers(self):
         self.begin()
         self.assertEqual(sorted(os.listdir(self.folder)), ["layers", "sandboxes", "stamp", "trash"])
-        for operation, expected in ((EACH, (0, 0)), (FIND, (0, 0)), (SWEEP, (0, 0)),
-                                    (EMPTY, (0, 1)), (TRASH, (ENOENT, 0)), (TAKE, (ENOENT, 0))):
+        for operation, expected in ((LIST, (0, 0)), (FIND, (0, 0)), (EMPTY, (0, 1)),
+                                    (TRASH, (ENOENT, 0)), (TAKE, (ENOENT, 0))):
             with self.subTest(operation=operation):
                 self.ask(operation, name="0" * 26)
                 self.assertEqual(self.answer(), expected)
@@ -86,7 +85,7 @@ class Alone(audit_log.Place):
         for fields in ({"operation": 99}, {"operation": COUNT}, {"operation": MARK},
                        {"operation": CHECKPOINT, "meta": bytes(META_BYTES)},
                        {"operation": CREATE, "meta": bytes(100)},
-                       {"operation": EACH, "meta": bytes(META_BYTES)}):
+                       {"operation": LIST, "meta": bytes(META_BYTES)}):
             with self.subTest(fields=str(fields)[:60]):
                 with ipc.start_steward("msp-store", self.folder) as self.channel:
                     self.begin()

@@ -83,7 +83,7 @@ static int fork_first(int a)
 
 static int destroy(int a)
 {
-	return store_destroy(&meta);
+	return place_destroy(&meta);
 }
 
 static int merge_done(int a)

@@ -237,15 +237,15 @@ Test(store_layers, forks_are_independent)
 	expect_view("a has 1: 123 1\nb has 0: 124\nc has 0: 1\n");
 	fd = place_take("a", &meta);
 	cr_expect_eq(store_fork(fd, &meta, 7, "d", &census, &second), -ENOENT);
-	cr_assert_eq(store_destroy(&meta), 0);
+	cr_assert_eq(place_destroy(&meta), 0);
 	fd_close(&fd);
 	expect_view("b has 0: 124\nc has 0: 1\n");
 	fd = place_take("b", &meta);
-	cr_assert_eq(store_destroy(&meta), 0);
+	cr_assert_eq(place_destroy(&meta), 0);
 	fd_close(&fd);
 	expect_view("c has 0: 1\n");
 	fd = place_take("c", &meta);
-	cr_assert_eq(store_destroy(&meta), 0);
+	cr_assert_eq(place_destroy(&meta), 0);
 	fd_close(&fd);
 	cr_expect_eq(place_count("layers"), 0);
 }
@@ -549,7 +549,7 @@ static void step_model(int fd, struct model *model, uint32_t *seed)
 		merge_all(fd, &meta);
 		cr_assert_eq(store_merge_done(fd, &meta, &merge, 1, 1), 0);
 	} else if (act == 15 && random_next(seed) % 4 == 0) {
-		cr_assert_eq(store_destroy(&meta), 0);
+		cr_assert_eq(place_destroy(&meta), 0);
 		model->is_there = false;
 	}
 }
@@ -565,7 +565,7 @@ Test(store_layers, whatever_is_done_files_are_what_they_should_be)
 		int fd = model->is_there ? place_take(name, &meta) : place_create(name, &meta);
 
 		if (!model->is_there || meta.next_checkpoint > CHECKPOINTS_MAX + 150) {
-			cr_assert(!model->is_there || store_destroy(&meta) == 0);
+			cr_assert(!model->is_there || place_destroy(&meta) == 0);
 			model->is_there = !model->is_there;
 			model->now = 0;
 		} else {

@@ -65,7 +65,7 @@ static void fork_present(void)
 
 static void destroy(void)
 {
-	must(store_destroy(&made));
+	must(place_destroy(&made));
 }
 
 static void count(void)

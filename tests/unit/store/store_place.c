@@ -68,6 +68,14 @@ int place_take(const char *name, struct store_meta *meta)
 	return fd;
 }
 
+int place_destroy(const struct store_meta *meta)
+{
+	char id[IPC_ID_MAX];
+
+	store_id_text(meta->id, id);
+	return store_destroy(id);
+}
+
 static void make_file(int place, const char *file)
 {
 	int fd = openat(place, file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

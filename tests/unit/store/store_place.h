@@ -29,6 +29,9 @@ int place_create(const char *name, struct store_meta *meta);
 /* Take it by its name; it must be there. */
 int place_take(const char *name, struct store_meta *meta);
 
+/* Destroy it: 0 or store_destroy()'s error. */
+int place_destroy(const struct store_meta *meta);
+
 /* Make an empty file in the sandbox, as a workload would. */
 void place_write(const struct store_meta *meta, const char *file);
 

@@ -178,11 +178,11 @@ Test(store, the_lock_of_all_is_not_waited_for_for_ever)
 	second = meta;
 	second.name[0] = '\0';
 	cr_expect_eq(store_create(&second, &census), -EAGAIN);
-	cr_expect_eq(store_destroy(&meta), -EAGAIN);
+	cr_expect_eq(place_destroy(&meta), -EAGAIN);
 	cr_expect_eq(store_sweep(NULL, NULL), -EAGAIN);
 	cr_expect_eq(place_count("sandboxes"), 1);
 	fd_close(&lock);
-	cr_expect_eq(store_destroy(&meta), 0);
+	cr_expect_eq(place_destroy(&meta), 0);
 	fd_close(&fd);
 }
 
@@ -419,7 +419,7 @@ Test(store, with_damage_no_layer_goes)
 
 	damage(bad, 0);
 	fd_close(&bad);
-	cr_expect_eq(store_destroy(&meta), 0);
+	cr_expect_eq(place_destroy(&meta), 0);
 	cr_expect_eq(place_count("sandboxes"), 1);
 	cr_expect_eq(place_count("layers"), 2);
 	store_id_text(second.id, bad_id);
@@ -446,7 +446,7 @@ Test(store, as_many_as_are_allowed)
 	cr_expect_eq(store_create(&second, &census), -EUSERS);
 	cr_expect_eq(store_fork(fd, &meta, 0, "", &census, &second), -EUSERS);
 	cr_expect_eq(census.sandboxes, 2);
-	cr_expect_eq(store_destroy(&meta), 0);
+	cr_expect_eq(place_destroy(&meta), 0);
 	cr_expect_geq(store_create(&second, &census), 0);
 	fd_close(&fd);
 }
@@ -558,7 +558,7 @@ Test(store, trash_is_there_until_it_is_gone)
 	int trash;
 
 	cr_expect_eq(store_trash(), -ENOENT);
-	cr_assert_eq(store_destroy(&meta), 0);
+	cr_assert_eq(place_destroy(&meta), 0);
 	trash = store_trash();
 	cr_assert(fd_is_kind(trash, 'o'));
 	cr_expect_eq(place_count("trash"), 2, "the sandbox and its layer");

@@ -30,7 +30,7 @@ static struct store_census count_all(void)
 	(void)snprintf(second.profile, sizeof(second.profile), "default");
 	fd = store_create(&second, &census);
 	cr_assert_geq(fd, 0, "%s", strerror(-fd));
-	cr_assert_eq(store_destroy(&second), 0);
+	cr_assert_eq(place_destroy(&second), 0);
 	fd_close(&fd);
 	return census;
 }
@@ -63,7 +63,7 @@ Test(store_survey, what_others_counted_counts)
 	count_elsewhere("one", 100);
 	cr_expect_eq(count_all().bytes, 110);
 	fd = place_take("one", &meta);
-	cr_assert_eq(store_destroy(&meta), 0);
+	cr_assert_eq(place_destroy(&meta), 0);
 	fd_close(&fd);
 	cr_expect_eq(count_all().bytes, 10);
 	cr_expect_eq(count_all().sandboxes, 1);

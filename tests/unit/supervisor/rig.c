@@ -45,6 +45,15 @@ int store_connect(int socket)
 	return -ENOENT;
 }
 
+int store_list(int (*destroyed)(void *context, const char id[IPC_ID_MAX]),
+	       int (*each)(void *context, const char id[IPC_ID_MAX]), void *context)
+{
+	const int count = destroyed ? store_sweep(destroyed, context) : 0;
+	const int error = store_each(each, context);
+
+	return error ? error : count > 0 ? count : 0;
+}
+
 void rig_open(struct rig *rig)
 {
 	int frontend[2];
