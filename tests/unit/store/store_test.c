@@ -526,6 +526,24 @@ Test(store, what_nobody_used_for_its_time_goes)
 	cr_expect_eq(place_count("layers"), 0);
 }
 
+/* After the first sweep, which looks for what a crash left. */
+Test(store, a_sweep_takes_the_lock_if_something_goes)
+{
+	int fd = place_create("one", &meta);
+	int lock = openat(store_directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	fd_close(&fd);
+	cr_assert_eq(store_sweep(NULL, NULL), 0);
+	cr_assert_eq(flock(lock, LOCK_EX | LOCK_NB), 0);
+	cr_expect_eq(store_sweep(NULL, NULL), 0, "nothing goes");
+	age(3700);
+	cr_expect_eq(store_sweep(NULL, NULL), -EAGAIN);
+	cr_expect_eq(place_count("sandboxes"), 1);
+	fd_close(&lock);
+	cr_expect_eq(store_sweep(NULL, NULL), 1);
+	cr_expect_eq(place_count("layers"), 0);
+}
+
 Test(store, damage_is_left_for_people)
 {
 	int fd = place_create("one", &meta);
