@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "frontend/hint_search.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 
 #define LINES_MAX 2U
 #define NEVER "no profile can allow it"

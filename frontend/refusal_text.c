@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "heap/memory.h"
 

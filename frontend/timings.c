@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/timings.h"
-#include "common/ipc_execution.h"
+
+#include "common/ipc_done.h"
 
 static const char *const names[TIMING_COUNT] = {
 	[TIMING_LAUNCH] = "launch",   [TIMING_QUEUE] = "queue",   [TIMING_PREPARE] = "prepare",

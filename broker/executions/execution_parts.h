@@ -8,7 +8,7 @@
 #define BROKER_EXECUTIONS_EXECUTION_PARTS_H
 
 #include "common/end_reason.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "executions/executions.h"
 #include "heap/buffer.h"
 

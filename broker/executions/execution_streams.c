@@ -9,6 +9,7 @@
 
 #include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_execution.h"
 #include "executions/execution_parts.h"
 #include "frontend/nonblocking.h"
 #include "heap/memory.h"

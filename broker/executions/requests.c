@@ -6,8 +6,9 @@
 
 #include "common/fd.h"
 #include "common/ipc_changes.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
 #include "executions/share.h"
 #include "heap/memory.h"
 

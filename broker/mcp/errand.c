@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_refused.h"
 
 static void cancel_errand(struct call *call)
 {

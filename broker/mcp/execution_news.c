@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/execution_news.h"
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/names.h"
 
 #define LOGGER "msp.executions"

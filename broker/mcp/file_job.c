@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
+#include "common/ipc_refused.h"
 #include "common/names.h"
 #include "heap/memory.h"
 #include "mcp/change_page.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_refused.h"
 #include "io/text.h"
 #include "mcp/result.h"
 

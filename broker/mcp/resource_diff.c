@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/ipc_changes.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "heap/memory.h"
 #include "mcp/change_page.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "heap/memory.h"
 #include "mcp/file_job.h"

@@ -6,7 +6,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
+#include "common/ipc_refused.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "mcp/refusal.h"

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/names.h"
 #include "frontend/denial_hints.h"
 #include "frontend/denials.h"

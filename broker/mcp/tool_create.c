@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/ipc_changes.h"
-#include "common/ipc_execution.h"
 #include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "common/workspace_mode.h"
 #include "heap/memory.h"

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
 #include "common/names.h"
 #include "common/refusal.h"
 #include "heap/memory.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "heap/memory.h"

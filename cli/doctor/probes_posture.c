@@ -10,6 +10,7 @@
 
 #include "common/fd.h"
 #include "common/ipc_client.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_posture.h"
 #include "common/ipc_start.h"

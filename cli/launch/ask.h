@@ -10,7 +10,7 @@
 
 #include "common/ipc_changes.h"
 #include "common/ipc_client.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_persistent.h"
 #include "frontend/change_stream.h"
 #include "launch/attach.h"

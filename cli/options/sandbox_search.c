@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "common/ipc_execution.h"
 #include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "show/format.h"
 

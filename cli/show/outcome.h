@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 #include "common/ipc.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_posture.h"
+#include "common/ipc_refused.h"
 #include "frontend/timings.h"
 #include "show/capture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show/refusal.h"
 
-#include "common/ipc_execution.h"
+#include "common/ipc_refused.h"
 #include "common/log.h"
 #include "frontend/utf8.h"
 

@@ -13,7 +13,7 @@
 #include "common/fd.h"
 #include "common/ipc_audit.h"
 #include "common/ipc_changes.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_init.h"
 #include "common/ipc_start.h"
 #include "common/limits_mode.h"

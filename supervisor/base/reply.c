@@ -6,7 +6,8 @@
 #include <sys/socket.h>
 
 #include "base/audit.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
+#include "common/ipc_refused.h"
 #include "common/refusal.h"
 
 int reply_send(const struct frontend *frontend, uint32_t type, const void *message)

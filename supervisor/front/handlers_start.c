@@ -10,6 +10,7 @@
 #include "base/audit.h"
 #include "base/reply.h"
 #include "common/ipc_changes.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_init.h"
 #include "common/ipc_layers.h"

@@ -5,7 +5,7 @@
 
 #include "base/audit.h"
 #include "common/denial.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_init.h"
 #include "run/sandbox.h"
 

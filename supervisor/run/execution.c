@@ -13,6 +13,7 @@
 #include "common/cgroup.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_init.h"
 #include "common/ipc_posture.h"

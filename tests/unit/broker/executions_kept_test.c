@@ -10,6 +10,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/limits_mode.h"
 #include "common/names.h"

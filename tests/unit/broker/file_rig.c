@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_persistent.h"
 #include "common/names.h"
 #include "persistent.h"

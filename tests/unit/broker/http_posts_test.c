@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/names.h"
 #include "http/http.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/names.h"
 #include "io/lines.h"

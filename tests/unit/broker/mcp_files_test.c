@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_persistent.h"
 #include "common/names.h"

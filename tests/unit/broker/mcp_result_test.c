@@ -9,7 +9,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
+#include "common/ipc_refused.h"
 #include "common/names.h"
 #include "common/refusal.h"
 #include "rig.h"

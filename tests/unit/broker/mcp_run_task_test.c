@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "rig.h"
 

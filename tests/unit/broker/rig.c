@@ -14,6 +14,7 @@
 
 #include "common/fd.h"
 #include "common/ipc_client.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/limits_mode.h"
 #include "plan_blob.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/names.h"
 #include "common/refusal.h"
 

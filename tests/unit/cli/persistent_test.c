@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "commands/chosen.h"
-#include "common/ipc_execution.h"
 #include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
 #include "common/limits.h"
 #include "common/refusal.h"
 #include "common/workspace_mode.h"

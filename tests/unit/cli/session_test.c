@@ -20,7 +20,9 @@
 #include "common/end_reason.h"
 #include "common/fd.h"
 #include "common/ipc_client.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
+#include "common/ipc_refused.h"
 #include "common/names.h"
 #include "common/refusal.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/names.h"
 #include "support.h"
 

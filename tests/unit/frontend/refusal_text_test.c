@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
+#include "common/ipc_refused.h"
 #include "common/refusal.h"
 
 static void put_retry(struct buffer *text, uint32_t ms)

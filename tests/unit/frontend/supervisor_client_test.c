@@ -13,8 +13,10 @@
 #include "common/end_reason.h"
 #include "common/fd.h"
 #include "common/ipc_client.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
 #include "common/limits_mode.h"
 #include "common/refusal.h"
 

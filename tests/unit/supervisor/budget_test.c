@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "fake_cgroup.h"
 #include "rig.h"

@@ -11,9 +11,10 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_factory.h"
 #include "common/ipc_init.h"
+#include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "fake_cgroup.h"
 #include "rig.h"

@@ -15,6 +15,7 @@
 #include "common/end_reason.h"
 #include "common/fd.h"
 #include "common/ipc_client.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_factory.h"
 #include "common/ipc_start.h"

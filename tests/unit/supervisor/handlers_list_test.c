@@ -14,8 +14,9 @@
 
 #include "common/fd.h"
 #include "common/ipc_client.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
 #include "common/ipc_store.h"
 #include "common/refusal.h"
 #include "front/handlers.h"

@@ -16,9 +16,10 @@
 #include "base/loop.h"
 #include "common/fd.h"
 #include "common/ipc_client.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_init.h"
 #include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
 #include "common/ipc_start.h"
 #include "common/workspace_mode.h"
 #include "front/handlers.h"
@@ -47,8 +48,7 @@ static struct ipc_sandbox_new *ask_new(uint64_t number, const char *name)
 {
 	static struct ipc_sandbox_new ask;
 
-	memset(&ask, 0, sizeof(ask));
-	ask.request = number;
+	ask = (struct ipc_sandbox_new){ .request = number };
 	strncpy(ask.name, name, sizeof(ask.name) - 1);
 	return &ask;
 }

@@ -16,6 +16,7 @@
 #include "common/ipc_client.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_factory.h"
+#include "common/ipc_refused.h"
 #include "common/limits_mode.h"
 #include "common/refusal.h"
 #include "rig.h"

@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 
 #include "common/fd.h"
-#include "common/ipc_execution.h"
+#include "common/ipc_done.h"
 #include "common/ipc_factory.h"
 #include "common/ipc_init.h"
 #include "fake_cgroup.h"

@@ -18,6 +18,7 @@
 #include "base/loop.h"
 #include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_factory.h"
 #include "common/ipc_init.h"

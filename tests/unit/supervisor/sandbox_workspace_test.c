@@ -13,8 +13,8 @@
 
 #include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_execution.h"
 #include "common/ipc_factory.h"
+#include "common/ipc_refused.h"
 #include "common/ipc_start.h"
 #include "common/layer_role.h"
 #include "common/refusal.h"

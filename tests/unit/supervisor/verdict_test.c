@@ -9,6 +9,7 @@
 
 #include "common/denial.h"
 #include "common/end_reason.h"
+#include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_init.h"
 #include "rig.h"
