@@ -339,6 +339,13 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	if (code)
 		return code;
 	plan = launch_open_plan(config, text);
+	if (plan && options->default_profile &&
+	    !config_find_profile(plan, options->default_profile)) {
+		format_text(text, LAUNCH_TEXT_MAX,
+			    "there is no profile '%.100s'; there are:", options->default_profile);
+		config_list_profiles(plan, text, LAUNCH_TEXT_MAX);
+		return MSP_EXIT_REFUSED;
+	}
 	if (!plan || pins_open(plan, options->default_profile ? options->default_profile : "",
 			       &pins, text) != 0)
 		return MSP_EXIT_REFUSED;

@@ -225,17 +225,13 @@ static const struct plan_profile *find_default_profile(const struct plan *plan,
 						       char text[OPTIONS_TEXT_MAX])
 {
 	const char *name = plan_string(plan, plan_header(plan)->default_profile);
-	int index;
+	const struct plan_profile *profile;
 
 	if (!option_read_default_profile(&name, text))
 		return NULL;
-	index = plan_profile_find(plan, name);
-	if (index >= 0 && !plan_is_internal(plan, plan_profile(plan, (uint32_t)index))) {
-		format_text(text, OPTIONS_TEXT_MAX, "'%s'", name);
-		return plan_profile(plan, (uint32_t)index);
-	}
-	format_text(text, OPTIONS_TEXT_MAX, "'%s' does not exist", name);
-	return NULL;
+	profile = config_find_profile(plan, name);
+	format_text(text, OPTIONS_TEXT_MAX, profile ? "'%s'" : "'%s' does not exist", name);
+	return profile;
 }
 
 static void probe_profile(const struct machine *machine, struct finding *ret)
@@ -250,13 +246,7 @@ static void probe_profile(const struct machine *machine, struct finding *ret)
 		return;
 	ret->status = find_default_profile(plan, text) ? FINDING_OK : FINDING_MISSING;
 	format_text(ret->happened, sizeof(ret->happened), "%.300s; there are:", text);
-	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
-		const struct plan_profile *profile = plan_profile(plan, i);
-
-		if (!plan_is_internal(plan, profile))
-			format_append(ret->happened, sizeof(ret->happened), " %s",
-				      plan_string(plan, profile->name));
-	}
+	config_list_profiles(plan, ret->happened, sizeof(ret->happened));
 }
 
 static void probe_account(const struct machine *machine, struct finding *ret)

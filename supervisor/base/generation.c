@@ -83,43 +83,29 @@ static bool is_profile_possible(const struct plan *plan, const struct plan_profi
 	return false;
 }
 
-/* The profile that a request without a name means, or -1. What the launcher was told comes first.
- */
-static int find_default(const struct plan *plan)
+/* The launcher's word comes first. */
+static const char *default_name(const struct plan *plan)
 {
-	const char *name = supervisor.default_name;
-	int index;
-
-	if (!name[0])
-		name = plan_string(plan, plan_header(plan)->default_profile);
-	index = strlen(name) < IPC_NAME_MAX ? plan_profile_find(plan, name) : -1;
-	return index >= 0 && !plan_is_internal(plan, plan_profile(plan, (uint32_t)index)) ? index
-											  : -1;
+	return supervisor.default_name[0] ? supervisor.default_name
+					  : plan_string(plan, plan_header(plan)->default_profile);
 }
 
-static void explain_default(const struct plan *plan)
+/* The profile that a request without a name means, or -1. */
+static int find_default(const struct plan *plan)
 {
-	const char *name = supervisor.default_name;
-	char names[IPC_LIST_MAX] = "";
-	size_t used = 0;
+	const char *name = default_name(plan);
+	const int index = strlen(name) < IPC_NAME_MAX ? plan_profile_find(plan, name) : -1;
 
-	if (!name[0])
-		name = plan_string(plan, plan_header(plan)->default_profile);
-	for (uint32_t i = 0; i < plan_profile_count(plan) && used < sizeof(names); i++) {
-		const struct plan_profile *profile = plan_profile(plan, i);
-
-		if (!plan_is_internal(plan, profile))
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-						 used > 0 ? ", " : "",
-						 plan_string(plan, profile->name));
-	}
-	log_line("there is no profile '%.100s' to be the default one; there are: %s", name, names);
+	return index >= 0 && !plan_is_internal(plan, plan_profile(plan, (uint32_t)index)) ? index
+											  : -1;
 }
 
 bool generation_is_possible(const struct plan *plan)
 {
 	if (find_default(plan) < 0) {
-		explain_default(plan);
+		log_line("there is no profile '%.100s' to be the default one: 'msp profile list' "
+			 "shows which there are",
+			 default_name(plan));
 		return false;
 	}
 	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {

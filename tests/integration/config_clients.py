@@ -58,7 +58,7 @@ class Clients(WithFolder):
         for options, variables in ((("--default-profile", "loose"), {}),
                                    ((), {"MSP_DEFAULT_PROFILE": "loose"})):
             said = self.refused_serve("--config", path, *options, **variables)
-            self.assertIn("there is no profile 'loose' to be the default one; there are: ", said)
+            self.assertIn("there is no profile 'loose'; there are: ", said)
             self.assertIn("tight", said)
             self.assertNotIn("_helper", said)
 
