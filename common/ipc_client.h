@@ -59,15 +59,13 @@ struct ipc_hello {
 };
 
 /* fd: the sealed plan; what it says of helpers' profiles is not for clients. With it the posture,
- * as measured, and what may be asked for. Lists are names with a NUL after each. */
+ * as measured, and the languages: names with a NUL after each. */
 struct ipc_welcome {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 	uint32_t landlock_abi;
 	uint32_t limits;         /* enum limits_mode in force */
 	uint32_t executions_max; /* alive at once, of all frontends */
 	char default_profile[IPC_NAME_MAX];
-	uint32_t profiles_size;
-	uint8_t profiles[IPC_LIST_MAX];
 	uint32_t languages_size;
 	uint8_t languages[IPC_LIST_MAX];    /* installed ones of the default profile */
 	char posture_profile[IPC_NAME_MAX]; /* the default profile's; empty: not measured yet */
@@ -83,8 +81,6 @@ struct ipc_goodbye {
 struct ipc_policy_changed {
 	uint32_t generation; /* counted from 1 */
 	char default_profile[IPC_NAME_MAX];
-	uint32_t profiles_size;
-	uint8_t profiles[IPC_LIST_MAX];
 	uint32_t languages_size;
 	uint8_t languages[IPC_LIST_MAX];
 };

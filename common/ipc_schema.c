@@ -134,7 +134,6 @@ static const struct ipc_field ipc_welcome_fields[] = {
 	FIELD(U32, ipc_welcome, limits),
 	FIELD(U32, ipc_welcome, executions_max),
 	FIELD(STR, ipc_welcome, default_profile),
-	BYTES(ipc_welcome, profiles),
 	BYTES(ipc_welcome, languages),
 	FIELD(OPT, ipc_welcome, posture_profile),
 	POSTURE(ipc_welcome, posture),
@@ -196,7 +195,6 @@ static const struct ipc_field ipc_execution_tty_fields[] = {
 static const struct ipc_field ipc_policy_changed_fields[] = {
 	FIELD(U32, ipc_policy_changed, generation),
 	FIELD(STR, ipc_policy_changed, default_profile),
-	BYTES(ipc_policy_changed, profiles),
 	BYTES(ipc_policy_changed, languages),
 };
 static const struct ipc_field ipc_execution_done_fields[] = {

@@ -6,6 +6,7 @@
 
 #include "common/ipc_refused.h"
 #include "common/refusal.h"
+#include "frontend/profile_names.h"
 #include "heap/memory.h"
 
 struct refusal_row {
@@ -139,6 +140,18 @@ void refusal_text_put(struct buffer *text, const struct refusal_style *style,
 	};
 
 	(void)put_part(&rendering, find_row(refused->reason)->texts[style->audience], "", true);
+}
+
+const struct ipc_execution_refused *
+refusal_text_complete(const struct ipc_execution_refused *refused, const struct plan *plan)
+{
+	static struct ipc_execution_refused whole; /* too large for the stack; one thread */
+
+	if (refused->reason != REFUSAL_PROFILE_UNKNOWN)
+		return refused;
+	whole = *refused;
+	profile_names(plan, whole.detail, sizeof(whole.detail));
+	return &whole;
 }
 
 int refusal_exit_code(uint32_t reason)

@@ -10,6 +10,7 @@
 #include "heap/buffer.h"
 
 struct ipc_execution_refused;
+struct plan;
 
 /* Words of the request, any bytes; NULL: it has no such word. */
 struct refusal_words {
@@ -38,6 +39,11 @@ struct refusal_style {
 void refusal_text_put(struct buffer *text, const struct refusal_style *style,
 		      const struct ipc_execution_refused *refused,
 		      const struct refusal_words *words);
+
+/* Return the refusal with what the plan in force adds to its detail, which the supervisor need not
+ * say: the profiles that there are. Valid until the next call, and as long as `refused`. */
+const struct ipc_execution_refused *
+refusal_text_complete(const struct ipc_execution_refused *refused, const struct plan *plan);
 
 /* Return the exit code of msp for a reason (enum refusal). */
 int refusal_exit_code(uint32_t reason);

@@ -4,6 +4,7 @@
 #include "common/fd.h"
 #include "common/ipc_client.h"
 #include "common/log.h"
+#include "frontend/profile_names.h"
 #include "mcp/ask.h"
 #include "mcp/resource_policy.h"
 #include "mcp/sandboxes.h"
@@ -17,6 +18,8 @@ static void take_plan(struct host *host, int plan)
 	plan_close(&host->plan);
 	if (plan_open_fd(plan, &host->plan) != 0)
 		log_line("cannot read the policy's plan: clients see no policy");
+	else
+		profile_names(&host->plan, host->posture.profiles, sizeof(host->posture.profiles));
 	fd_close(&plan);
 }
 

@@ -45,8 +45,9 @@ static void join_names(const uint8_t *list, uint32_t size, char ret[2 * IPC_LIST
 		const size_t length = strlen(name);
 
 		if (used > 0) {
-			memcpy(ret + used, POSTURE_SEPARATOR, strlen(POSTURE_SEPARATOR));
-			used += strlen(POSTURE_SEPARATOR);
+			memcpy(ret + used, PROFILE_NAMES_SEPARATOR,
+			       strlen(PROFILE_NAMES_SEPARATOR));
+			used += strlen(PROFILE_NAMES_SEPARATOR);
 		}
 		memcpy(ret + used, name, length);
 		used += length;
@@ -59,7 +60,6 @@ void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret
 	memset(ret, 0, sizeof(*ret));
 	ret->landlock_abi = welcome->landlock_abi;
 	ret->limits = welcome->limits;
-	join_names(welcome->profiles, welcome->profiles_size, ret->profiles);
 	join_names(welcome->languages, welcome->languages_size, ret->languages);
 	memcpy(ret->profile, welcome->default_profile, sizeof(ret->profile));
 	if (welcome->posture_profile[0])
@@ -68,7 +68,6 @@ void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret
 
 void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed)
 {
-	join_names(changed->profiles, changed->profiles_size, posture->profiles);
 	join_names(changed->languages, changed->languages_size, posture->languages);
 	memcpy(posture->profile, changed->default_profile, sizeof(posture->profile));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The supervisor's welcome: how limits are enforced, and which profiles and languages exist.
+ * The supervisor's welcome: how limits are enforced, and which languages exist.
  */
 #ifndef BROKER_MCP_POSTURE_H
 #define BROKER_MCP_POSTURE_H
@@ -8,19 +8,17 @@
 #include "common/limits.h"
 #include "common/plan.h"
 #include "frontend/json_write.h"
+#include "frontend/profile_names.h"
 
 struct ipc_policy_changed;
 struct ipc_posture_full;
 struct ipc_welcome;
 struct posture_measured;
 
-/* Between the names of a list. */
-#define POSTURE_SEPARATOR ", "
-
 struct posture {
 	uint32_t landlock_abi;
 	uint32_t limits;                  /* enum limits_mode */
-	char profiles[2 * IPC_LIST_MAX];  /* "default, strict" */
+	char profiles[2 * IPC_LIST_MAX];  /* the plan's: "default, strict" */
 	char languages[2 * IPC_LIST_MAX]; /* "python, bash"; empty: none */
 	char profile[IPC_NAME_MAX];       /* the default profile */
 	uint32_t measured_count;
@@ -29,7 +27,7 @@ struct posture {
 
 void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret);
 
-/* Take the profiles and languages of a changed policy. */
+/* Take what a changed policy says. */
 void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed);
 
 /* Free the measurements. */

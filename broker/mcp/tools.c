@@ -15,13 +15,13 @@
 static const char *name_in_list(const char *list, size_t index, size_t *ret_size)
 {
 	for (; index > 0 && list; index--) {
-		list = strstr(list, POSTURE_SEPARATOR);
+		list = strstr(list, PROFILE_NAMES_SEPARATOR);
 		if (list)
-			list += strlen(POSTURE_SEPARATOR);
+			list += strlen(PROFILE_NAMES_SEPARATOR);
 	}
 	if (!list || list[0] == '\0')
 		return NULL;
-	*ret_size = strcspn(list, POSTURE_SEPARATOR);
+	*ret_size = strcspn(list, PROFILE_NAMES_SEPARATOR);
 	return list;
 }
 

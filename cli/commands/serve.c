@@ -23,6 +23,7 @@
 #include "common/limits_mode.h"
 #include "common/log.h"
 #include "doctor/examine.h"
+#include "frontend/profile_names.h"
 #include "host/descriptors.h"
 #include "host/pins.h"
 #include "host/service.h"
@@ -326,6 +327,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 			    char text[LAUNCH_TEXT_MAX])
 {
 	static struct pins pins;
+	char names[PROFILE_NAMES_SHOWN];
 	const struct plan *plan;
 	struct cgroup_home home;
 	struct no_cgroup unlimited;
@@ -341,9 +343,9 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	plan = launch_open_plan(config, text);
 	if (plan && options->default_profile &&
 	    !config_find_profile(plan, options->default_profile)) {
-		format_text(text, LAUNCH_TEXT_MAX,
-			    "there is no profile '%.100s'; there are:", options->default_profile);
-		config_list_profiles(plan, text, LAUNCH_TEXT_MAX);
+		profile_names(plan, names, sizeof(names));
+		format_text(text, LAUNCH_TEXT_MAX, "there is no profile '%.100s'; there are: %s",
+			    options->default_profile, names);
 		return MSP_EXIT_REFUSED;
 	}
 	if (!plan || pins_open(plan, options->default_profile ? options->default_profile : "",

@@ -16,6 +16,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/plan.h"
+#include "frontend/profile_names.h"
 #include "host/descriptors.h"
 #include "host/pins.h"
 #include "show/format.h"
@@ -238,6 +239,7 @@ static void probe_profile(const struct machine *machine, struct finding *ret)
 {
 	const struct plan *plan = config_plan(machine->config);
 	char text[OPTIONS_TEXT_MAX];
+	char names[PROFILE_NAMES_SHOWN];
 
 	format_text(ret->tried, sizeof(ret->tried), "the profile where none is named");
 	ret->status = FINDING_SKIPPED;
@@ -245,8 +247,8 @@ static void probe_profile(const struct machine *machine, struct finding *ret)
 	if (!plan)
 		return;
 	ret->status = find_default_profile(plan, text) ? FINDING_OK : FINDING_MISSING;
-	format_text(ret->happened, sizeof(ret->happened), "%.300s; there are:", text);
-	config_list_profiles(plan, ret->happened, sizeof(ret->happened));
+	profile_names(plan, names, sizeof(names));
+	format_text(ret->happened, sizeof(ret->happened), "%.300s; there are: %s", text, names);
 }
 
 static void probe_account(const struct machine *machine, struct finding *ret)

@@ -30,11 +30,9 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 {
 	struct asking *asking = context;
 
-	if (asking->keeps_welcome) {
+	asking->plan = plan;
+	if (asking->keeps_welcome)
 		asking->welcome = *welcome;
-		asking->plan = plan;
-	} else
-		fd_close(&plan); /* no execution runs here that it could explain */
 }
 
 static void on_refused(void *context, const struct ipc_execution_refused *refused)
@@ -351,13 +349,14 @@ bool ask_is_elsewhere(const struct asking *asking)
 	return outcome->is_refused && outcome->refused.reason == REFUSAL_SANDBOX_ELSEWHERE;
 }
 
-static void explain_refusal(const struct ipc_execution_refused *refused, struct refusal_words words)
+static void explain_refusal(const struct ipc_execution_refused *refused, struct refusal_words words,
+			    int plan)
 {
 	char holder[HOLDER_TEXT_MAX];
 
 	if (refused->reason == REFUSAL_SANDBOX_ELSEWHERE && refused->detail[0] && words.sandbox)
 		words.holder = holder_describe(refused->detail, words.sandbox, holder);
-	refusal_explain(refused, &words);
+	refusal_explain(refused, &words, plan);
 }
 
 /* Return the exit code of the answer, after a line if it is no success. */
@@ -371,7 +370,7 @@ static int judge_answer(struct asking *asking, const struct question *question)
 	if (outcome->is_refused) {
 		progress_end();
 		if (!question->is_tried || !ask_is_elsewhere(asking))
-			explain_refusal(&outcome->refused, question->words);
+			explain_refusal(&outcome->refused, question->words, asking->plan);
 		return refusal_exit_code(outcome->refused.reason);
 	}
 	if (asking->records_error) {

@@ -237,16 +237,6 @@ const struct plan_profile *config_find_profile(const struct plan *plan, const ch
 	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
 }
 
-void config_list_profiles(const struct plan *plan, char *text, size_t size)
-{
-	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
-		const struct plan_profile *profile = plan_profile(plan, i);
-
-		if (!plan_is_internal(plan, profile))
-			format_append(text, size, " %s", plan_string(plan, profile->name));
-	}
-}
-
 /* The built-in profiles come without anything that an operator says of all of them. */
 static const struct plan_header *find_header(struct config *config)
 {

@@ -76,9 +76,6 @@ const struct plan *config_plan(struct config *config);
 /* Find a profile that a request may name; NULL: there is none. */
 const struct plan_profile *config_find_profile(const struct plan *plan, const char *name);
 
-/* Append " NAME" to `text`, of `size`, for each such profile. */
-void config_list_profiles(const struct plan *plan, char *text, size_t size);
-
 /* Which limits are accepted (enum limits_mode): what the command line said, or, for LIMITS_UNSAID,
  * what a configuration that was read says. */
 uint32_t config_limits(struct config *config, uint32_t said);

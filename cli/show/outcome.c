@@ -249,7 +249,7 @@ static void explain_refusal(const struct outcome *outcome, const struct outcome_
 					     .sandbox = request->sandbox,
 					     .holder = request->holder };
 
-	refusal_explain(&outcome->refused, &words);
+	refusal_explain(&outcome->refused, &words, outcome->plan);
 }
 
 void outcome_explain(const struct outcome *outcome, const struct outcome_request *request)

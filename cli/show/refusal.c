@@ -3,6 +3,7 @@
 
 #include "common/ipc_refused.h"
 #include "common/log.h"
+#include "common/plan.h"
 #include "frontend/utf8.h"
 
 /* It may quote a path, which can hold anything. */
@@ -19,14 +20,20 @@ static void put_retry(struct buffer *text, uint32_t ms)
 	buffer_format(text, "%u s", ms / 1000 + (ms % 1000 ? 1 : 0));
 }
 
-void refusal_explain(const struct ipc_execution_refused *refused, const struct refusal_words *words)
+void refusal_explain(const struct ipc_execution_refused *refused, const struct refusal_words *words,
+		     int plan)
 {
 	static const struct refusal_style style = { .audience = REFUSAL_FOR_PEOPLE,
 						    .put_word = buffer_append_text,
 						    .put_detail = put_detail,
 						    .put_retry = put_retry };
 	struct buffer text = { 0 };
+	struct plan is;
 
+	if (plan >= 0 && plan_open_fd(plan, &is) == 0) {
+		refused = refusal_text_complete(refused, &is);
+		plan_close(&is);
+	}
 	refusal_text_put(&text, &style, refused, words);
 	log_line("%s", text.bytes);
 	buffer_done(&text);

@@ -12,8 +12,9 @@ struct ipc_execution_refused;
 /* Environment variable that names the default profile, for refusal_words. */
 #define PROFILE_VARIABLE "MSP_DEFAULT_PROFILE"
 
-/* Say on stderr why the supervisor refused, with the words of the request. */
-void refusal_explain(const struct ipc_execution_refused *refused,
-		     const struct refusal_words *words);
+/* Say on stderr why the supervisor refused, with the words of the request. `plan` is the one in
+ * force, sealed; -1: it is not known. */
+void refusal_explain(const struct ipc_execution_refused *refused, const struct refusal_words *words,
+		     int plan);
 
 #endif

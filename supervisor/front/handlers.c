@@ -50,7 +50,6 @@ void handlers_prepare(void)
 					.limits = supervisor.limits,
 					.executions_max = supervisor.executions_max };
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
-	welcome.profiles_size = request_list_profiles(welcome.profiles);
 	if (!supervisor.is_for_one) /* else the frontend has its command */
 		welcome.languages_size = request_list_languages(profile, true, welcome.languages);
 	/* The start saw to it that the name fits. */
@@ -65,8 +64,6 @@ void handlers_tell_policy(void)
 	handlers_prepare();
 	changed.generation = supervisor.generation;
 	memcpy(changed.default_profile, welcome.default_profile, sizeof(changed.default_profile));
-	changed.profiles_size = welcome.profiles_size;
-	memcpy(changed.profiles, welcome.profiles, sizeof(changed.profiles));
 	changed.languages_size = welcome.languages_size;
 	memcpy(changed.languages, welcome.languages, sizeof(changed.languages));
 	frontend_tell_all(IPC_TYPE_policy_changed, &changed, &supervisor.plan_fd);

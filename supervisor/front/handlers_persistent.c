@@ -105,7 +105,7 @@ static enum refusal compose_meta(const struct ipc_sandbox_new *from, char detail
 	const struct plan_profile *profile;
 	const char *name;
 	uint32_t index;
-	enum refusal refusal = request_profile(from->profile, &index, detail);
+	enum refusal refusal = request_profile(from->profile, &index);
 
 	if (refusal)
 		return refusal;

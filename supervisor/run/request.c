@@ -55,21 +55,6 @@ static void describe_list(const uint8_t *list, uint32_t size, char detail[IPC_LI
 	detail[used] = '\0';
 }
 
-uint32_t request_list_profiles(uint8_t list[IPC_LIST_MAX])
-{
-	uint32_t used = 0;
-
-	for (uint32_t i = 0; i < plan_profile_count(&supervisor.plan); i++) {
-		const struct plan_profile *profile = plan_profile(&supervisor.plan, i);
-		const char *name = plan_string(&supervisor.plan, profile->name);
-
-		if (!plan_is_internal(&supervisor.plan, profile) &&
-		    !put_item(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
-			break;
-	}
-	return used;
-}
-
 static bool is_installed(const struct plan_language *language)
 {
 	/* /usr inside is /usr outside, so the host's file answers. */
@@ -96,17 +81,14 @@ uint32_t request_list_languages(const struct plan_profile *profile, bool install
 	return used;
 }
 
-enum refusal request_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX])
+enum refusal request_profile(const char *name, uint32_t *ret)
 {
-	uint8_t list[IPC_LIST_MAX] = { 0 };
 	const int index = name[0] ? plan_profile_find(&supervisor.plan, name)
 				  : (int)supervisor.default_profile;
 
 	if (index < 0 ||
-	    plan_is_internal(&supervisor.plan, plan_profile(&supervisor.plan, (uint32_t)index))) {
-		describe_list(list, request_list_profiles(list), detail);
+	    plan_is_internal(&supervisor.plan, plan_profile(&supervisor.plan, (uint32_t)index)))
 		return REFUSAL_PROFILE_UNKNOWN;
-	}
 	*ret = (uint32_t)index;
 	return REFUSAL_NONE;
 }
@@ -185,7 +167,7 @@ static enum refusal fill_spawn(uint64_t number, const char *name, uint32_t timeo
 
 	*ret = (struct request){ .number = number, .spawn = &spawn };
 	spawn.use_tty = 0;
-	refusal = request_profile(name, &ret->profile, detail);
+	refusal = request_profile(name, &ret->profile);
 	if (refusal)
 		return refusal;
 	profile = plan_profile(&supervisor.plan, ret->profile);

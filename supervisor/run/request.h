@@ -46,11 +46,10 @@ enum refusal request_file(const struct ipc_file_start *from, const char *profile
 const char *request_place_code(const char *file, bool lasts);
 
 /* Find the index of the profile that a request names; empty: the default one. */
-enum refusal request_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX]);
+enum refusal request_profile(const char *name, uint32_t *ret);
 
-/* Write the names of all profiles, or of a profile's languages, with a NUL after each. Return the
- * size; what does not fit is left out. */
-uint32_t request_list_profiles(uint8_t list[IPC_LIST_MAX]);
+/* Write the names of a profile's languages, with a NUL after each. Return the size; what does not
+ * fit is left out. */
 uint32_t request_list_languages(const struct plan_profile *profile, bool installed_only,
 				uint8_t list[IPC_LIST_MAX]);
 

@@ -364,7 +364,7 @@ class Commands(WithFolder):
         probes, value = self.doctor("--config", path)
         self.assertEqual(probes["configuration"]["status"], "ok")
         self.assertIn(path, probes["configuration"]["tried"])
-        self.assertIn("'analysis'; there are: default strict", probes["default-profile"]["happened"])
+        self.assertIn("'analysis'; there are: default, strict", probes["default-profile"]["happened"])
         self.assertIn("analysis", probes["languages"]["tried"])
         self.assertEqual(value["ok"], value["ok_with_limits_fallback"])
         probes, value = self.doctor("--config", path, MSP_DEFAULT_PROFILE="loose")

@@ -33,25 +33,40 @@ static void make_pipe(int *ret_read, int *ret_write)
 	*ret_write = fds[1];
 }
 
+/* A plan with the blob's profile, and "strict". */
+struct rig_plan {
+	struct blob blob;
+	struct plan_profile profiles[2];
+	char strict[sizeof("strict") + 1];
+};
+
 /* The plan, sealed. */
 static int make_plan(const struct rig *rig)
 {
-	static _Alignas(8) struct blob blob;
-	int plan;
+	static _Alignas(8) struct rig_plan plan;
+	struct plan_profile *profile = &plan.profiles[0];
+	int fd;
 
-	(void)blob_make(&blob);
+	(void)blob_make(&plan.blob);
 	if (rig->profile_name) /* shorter than the one that is there */
-		memcpy(blob.text + (blob.profile.name - offsetof(struct blob, text)),
+		memcpy(plan.blob.text + (plan.blob.profile.name - offsetof(struct blob, text)),
 		       rig->profile_name, strlen(rig->profile_name) + 1);
-	blob.profile.apply = rig->apply;
-	blob.profile.wall_default_ms = 60000;
-	blob.profile.wall_persistent_ms = 600000;
-	blob.profile.wall_max_ms = 3600000;
+	*profile = plan.blob.profile;
+	profile->apply = rig->apply;
+	profile->wall_default_ms = 60000;
+	profile->wall_persistent_ms = 600000;
+	profile->wall_max_ms = 3600000;
 	if (rig->workspace_mode)
-		blob.profile.workspace_mode = rig->workspace_mode;
-	plan = fd_sealed_from_bytes("plan", &blob, sizeof(blob));
-	cr_assert_geq(plan, 0);
-	return plan;
+		profile->workspace_mode = rig->workspace_mode;
+	plan.profiles[1] = *profile;
+	plan.profiles[1].name = offsetof(struct rig_plan, strict);
+	memcpy(plan.strict, "strict", sizeof("strict"));
+	plan.blob.header.size = sizeof(plan);
+	plan.blob.header.profile_count = rig->profile_name ? 1 : 2;
+	plan.blob.header.profiles = offsetof(struct rig_plan, profiles);
+	fd = fd_sealed_from_bytes("plan", &plan, sizeof(plan));
+	cr_assert_geq(fd, 0);
+	return fd;
 }
 
 void rig_change_policy(struct rig *rig)
@@ -61,8 +76,6 @@ void rig_change_policy(struct rig *rig)
 
 	changed.generation = 2;
 	memcpy(changed.default_profile, rig->profile_name, strlen(rig->profile_name) + 1);
-	changed.profiles_size = (uint32_t)strlen(rig->profile_name) + 1;
-	memcpy(changed.profiles, rig->profile_name, changed.profiles_size);
 	rig_send(rig, IPC_TYPE_policy_changed, &changed, &plan);
 	fd_close(&plan);
 	rig_turn(rig);
@@ -70,7 +83,6 @@ void rig_change_policy(struct rig *rig)
 
 void rig_welcome(struct rig *rig)
 {
-	static const char profiles[] = "strict\0default";
 	static const char languages[] = "python\0bash";
 	static struct ipc_welcome welcome;
 	int plan = make_plan(rig);
@@ -80,8 +92,6 @@ void rig_welcome(struct rig *rig)
 	welcome.limits = LIMITS_FALLBACK;
 	welcome.executions_max = EXECUTIONS_MAX;
 	memcpy(welcome.default_profile, "default", sizeof("default"));
-	welcome.profiles_size = sizeof(profiles);
-	memcpy(welcome.profiles, profiles, sizeof(profiles));
 	welcome.languages_size = sizeof(languages);
 	memcpy(welcome.languages, languages, sizeof(languages));
 	rig_send(rig, IPC_TYPE_welcome, &welcome, &plan);

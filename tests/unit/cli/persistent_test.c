@@ -364,7 +364,7 @@ static char *explained(uint32_t reason, const char *detail)
 	cr_assert(text && before >= 0);
 	(void)snprintf(refused.detail, sizeof(refused.detail), "%s", detail);
 	(void)dup2(fileno(text), STDERR_FILENO);
-	refusal_explain(&refused, &words);
+	refusal_explain(&refused, &words, -1);
 	(void)dup2(before, STDERR_FILENO);
 	(void)close(before);
 	rewind(text);

@@ -7,6 +7,7 @@
 
 #include "common/ipc_refused.h"
 #include "common/refusal.h"
+#include "plan_blob.h"
 
 static void put_retry(struct buffer *text, uint32_t ms)
 {
@@ -61,6 +62,21 @@ Test(refusal_text, nothing_of_the_form_is_left)
 		}
 	}
 	buffer_done(&text);
+}
+
+Test(refusal_text, an_unknown_profile_is_refused_with_the_known_ones)
+{
+	static _Alignas(8) struct blob blob;
+	static const struct ipc_execution_refused unknown = { .reason = REFUSAL_PROFILE_UNKNOWN };
+	static const struct ipc_execution_refused busy = { .reason = REFUSAL_BUSY };
+	struct plan plan;
+
+	(void)blob_make(&blob);
+	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
+	cr_expect_str_eq(refusal_text_complete(&unknown, &plan)->detail, "default");
+	cr_expect_eq(refusal_text_complete(&busy, &plan), &busy);
+	cr_expect_str_eq(put(REFUSAL_FOR_PEOPLE, REFUSAL_PROFILE_UNKNOWN, "", 0, &none),
+			 "there is no profile ''");
 }
 
 Test(refusal_text, words_and_their_absence)

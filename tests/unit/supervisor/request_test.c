@@ -94,34 +94,10 @@ Test(request, unknown_and_internal_profiles_are_refused_with_the_others_names)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		memset(command.profile, 0, sizeof(command.profile));
 		strncpy(command.profile, names[i], sizeof(command.profile) - 1);
-		memset(detail, 0, sizeof(detail));
 		cr_expect_eq(ask(), REFUSAL_PROFILE_UNKNOWN, "%s", names[i]);
-		cr_expect_str_eq(detail, "default, strict", "%s", names[i]);
 	}
 	memcpy(code.profile, "_helper", sizeof("_helper"));
 	cr_assert_eq(ask_code("python"), REFUSAL_PROFILE_UNKNOWN);
-}
-
-Test(request, profiles_are_listed_without_the_internal_ones)
-{
-	uint8_t list[IPC_LIST_MAX];
-
-	expect_bytes(list, request_list_profiles(list), "default\0strict",
-		     sizeof("default\0strict"));
-}
-
-Test(request, a_list_that_is_too_long_ends_with_a_whole_name)
-{
-	static char name[IPC_LIST_MAX - 8];
-	uint8_t list[IPC_LIST_MAX];
-
-	memset(name, 'n', sizeof(name) - 1);
-	small_plan.profiles[1].name = small_plan_put(name, sizeof(name));
-	cr_assert_eq(request_list_profiles(list), IPC_LIST_MAX, "just fits");
-	memset(name, 'm', sizeof(name));
-	small_plan.profiles[1].name = small_plan_put(name, sizeof(name));
-	(void)small_plan_put("", 1);
-	expect_bytes(list, request_list_profiles(list), "default", sizeof("default"));
 }
 
 Test(request, the_time_can_only_be_narrowed)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/profile_names.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "common/plan.h"
+
+void profile_names(const struct plan *plan, char *ret, size_t size)
+{
+	const size_t between = strlen(PROFILE_NAMES_SEPARATOR);
+	size_t used = 0;
+
+	ret[0] = '\0';
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+		const char *name = plan_string(plan, profile->name);
+		const size_t before = used > 0 ? between : 0;
+
+		if (plan_is_internal(plan, profile))
+			continue;
+		if (used + before + strlen(name) >= size)
+			return;
+		memcpy(ret + used, PROFILE_NAMES_SEPARATOR, before);
+		memcpy(ret + used + before, name, strlen(name) + 1);
+		used += before + strlen(name);
+	}
+}

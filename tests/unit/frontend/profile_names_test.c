@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/profile_names.h"
+
+#include <criterion/criterion.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "plan_blob.h"
+
+#define MANY 3
+
+/* The blob's profile, under several names. */
+static _Alignas(8) struct {
+	struct blob blob;
+	struct plan_profile profiles[MANY];
+	char names[64];
+} wide;
+
+static struct plan plan;
+
+static void make_plan(const char *const names[MANY])
+{
+	size_t used = 0;
+
+	memset(&wide, 0, sizeof(wide));
+	(void)blob_make(&wide.blob);
+	for (size_t i = 0; i < MANY; i++) {
+		wide.profiles[i] = wide.blob.profile;
+		wide.profiles[i].name = (uint32_t)(offsetof(__typeof__(wide), names) + used);
+		memcpy(wide.names + used, names[i], strlen(names[i]) + 1);
+		used += strlen(names[i]) + 1;
+	}
+	wide.blob.header.size = sizeof(wide);
+	wide.blob.header.profile_count = MANY;
+	wide.blob.header.profiles = offsetof(__typeof__(wide), profiles);
+	cr_assert_eq(plan_open(&wide, sizeof(wide), &plan), 0);
+}
+
+Test(profile_names, those_of_helpers_are_left_out)
+{
+	char text[64];
+
+	make_plan((const char *const[MANY]){ "default", "_helper", "strict" });
+	profile_names(&plan, text, sizeof(text));
+	cr_expect_str_eq(text, "default, strict");
+	make_plan((const char *const[MANY]){ "_a", "_b", "_c" });
+	profile_names(&plan, text, sizeof(text));
+	cr_expect_str_eq(text, "");
+}
+
+Test(profile_names, what_does_not_fit_is_left_out_whole)
+{
+	static const struct {
+		size_t room;
+		const char *text;
+	} rows[] = {
+		{ sizeof("one, two, three"), "one, two, three" },
+		{ sizeof("one, two, three") - 1, "one, two" },
+		{ sizeof("one, two"), "one, two" },
+		{ sizeof("one, two") - 1, "one" },
+		{ sizeof("one"), "one" },
+		{ sizeof("one") - 1, "" },
+		{ 1, "" },
+	};
+	char text[64];
+
+	make_plan((const char *const[MANY]){ "one", "two", "three" });
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(text, 'x', sizeof(text));
+		profile_names(&plan, text, rows[i].room);
+		cr_expect_str_eq(text, rows[i].text);
+		cr_expect_eq(text[rows[i].room], 'x', "%zu", rows[i].room);
+	}
+}
