@@ -29,6 +29,9 @@ enum ipc_role {
 	IPC_LAYERS,
 	IPC_AUDIT,
 	IPC_STORE,
+	IPC_GATEWAY, /* a program of the gateway, or all of them to the supervisor */
+	IPC_EGRESS,
+	IPC_DIAL,
 	IPC_WORKLOAD, /* its first process, before it executes the workload's program */
 };
 

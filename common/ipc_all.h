@@ -13,6 +13,7 @@
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_factory.h"
+#include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "common/ipc_layers.h"
 #include "common/ipc_persistent.h"
@@ -56,6 +57,13 @@ IPC_FIRST(spawn_code, slot);
 IPC_FIRST(spawn_cgroup, slot);
 IPC_FIRST(spawn_signal, slot);
 IPC_FIRST(spawn_kill, slot);
+IPC_FIRST(network_socket, slot);
+IPC_FIRST(cable_make, slot);
+IPC_FIRST(cable_made, slot);
+IPC_FIRST(cable_end, slot);
+IPC_FIRST(egress_port, slot);
+IPC_FIRST(egress_begin, slot);
+IPC_FIRST(dial_begin, slot);
 IPC_FIRST(spawn_standby, sandbox);
 IPC_FIRST(spawn_standby_leaf, sandbox);
 

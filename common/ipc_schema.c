@@ -25,6 +25,19 @@
 	static const struct ipc_field type##_fields[] = { FIELD(kind, type, member),               \
 							  FIELD(other_kind, type, other) };
 
+/* The list of a message with three fields. */
+#define THREE_FIELDS(type, a_kind, a, b_kind, b, c_kind, c)                                        \
+	static const struct ipc_field type##_fields[] = { FIELD(a_kind, type, a),                  \
+							  FIELD(b_kind, type, b),                  \
+							  FIELD(c_kind, type, c) };
+
+/* The list of a message with four fields. */
+#define FOUR_FIELDS(type, a_kind, a, b_kind, b, c_kind, c, d_kind, d)                              \
+	static const struct ipc_field type##_fields[] = { FIELD(a_kind, type, a),                  \
+							  FIELD(b_kind, type, b),                  \
+							  FIELD(c_kind, type, c),                  \
+							  FIELD(d_kind, type, d) };
+
 /* NOLINTBEGIN(bugprone-macro-parentheses): where it lies is a part of a name. */
 /* A struct ipc_posture_measured and a struct ipc_posture_full that lie in another struct. */
 #define MEASURED(type, at)                                                                         \
@@ -51,11 +64,7 @@ ONE_FIELD(U32, ipc_supervisor_cgroup, has_io)
 TWO_FIELDS(ipc_supervisor_bind, STR, host_path, STR, inside_path)
 TWO_FIELDS(ipc_supervisor_pin, U32, profile, U32, mount)
 ONE_FIELD(STR, ipc_supervisor_audit, path)
-static const struct ipc_field ipc_audit_start_fields[] = {
-	FIELD(RAW, ipc_audit_start, schema),
-	FIELD(U32, ipc_audit_start, pid),
-	FIELD(STR, ipc_audit_start, path),
-};
+THREE_FIELDS(ipc_audit_start, RAW, schema, U32, pid, STR, path)
 static const struct ipc_field ipc_audit_record_fields[] = {
 	FIELD(U64, ipc_audit_record, number),
 	FIELD(U64, ipc_audit_record, lost),
@@ -118,12 +127,7 @@ static const struct ipc_field ipc_status_fields[] = {
 	FIELD(U64, ipc_status, uptime_us),
 	POSTURE(ipc_status, posture),
 };
-static const struct ipc_field ipc_supervisor_run_fields[] = {
-	FIELD(U32, ipc_supervisor_run, binds),
-	FIELD(U32, ipc_supervisor_run, pins),
-	FIELD(U32, ipc_supervisor_run, is_expected),
-	FIELD(OPT, ipc_supervisor_run, profile),
-};
+FOUR_FIELDS(ipc_supervisor_run, U32, binds, U32, pins, U32, is_expected, OPT, profile)
 ONE_FIELD(U32, ipc_policy_ask, generation)
 TWO_FIELDS(ipc_policy_new, U32, generation, U32, pins)
 ONE_FIELD(STR, ipc_policy_bad, text)
@@ -172,12 +176,7 @@ TWO_FIELDS(ipc_execution_signal, U64, request, U32, signal)
 TWO_FIELDS(ipc_execution_extend, U64, request, U32, wall_ms)
 TWO_FIELDS(ipc_execution_extended, U64, request, U64, wall_ms)
 ONE_FIELD(U32, ipc_goodbye, exit_code)
-static const struct ipc_field ipc_execution_refused_fields[] = {
-	FIELD(U64, ipc_execution_refused, request),
-	FIELD(U32, ipc_execution_refused, reason),
-	FIELD(U32, ipc_execution_refused, retry_ms),
-	FIELD(OPT, ipc_execution_refused, detail),
-};
+FOUR_FIELDS(ipc_execution_refused, U64, request, U32, reason, U32, retry_ms, OPT, detail)
 static const struct ipc_field ipc_execution_started_fields[] = {
 	FIELD(U64, ipc_execution_started, request),
 	FIELD(U64, ipc_execution_started, output_bytes),
@@ -186,12 +185,7 @@ static const struct ipc_field ipc_execution_started_fields[] = {
 	FIELD(OPT, ipc_execution_started, sandbox),
 	FIELD(OPT, ipc_execution_started, profile),
 };
-static const struct ipc_field ipc_execution_tty_fields[] = {
-	FIELD(U64, ipc_execution_tty, request),
-	FIELD(U64, ipc_execution_tty, output_bytes),
-	FIELD(U64, ipc_execution_tty, log_bytes),
-	FIELD(U64, ipc_execution_tty, wall_ms),
-};
+FOUR_FIELDS(ipc_execution_tty, U64, request, U64, output_bytes, U64, log_bytes, U64, wall_ms)
 static const struct ipc_field ipc_policy_changed_fields[] = {
 	FIELD(U32, ipc_policy_changed, generation),
 	FIELD(STR, ipc_policy_changed, default_profile),
@@ -217,16 +211,8 @@ static const struct ipc_field ipc_execution_done_fields[] = {
 };
 TWO_FIELDS(ipc_factory_start, RAW, schema, U32, limits)
 ONE_FIELD(U32, ipc_factory_cgroup, slots)
-static const struct ipc_field ipc_factory_bind_fields[] = {
-	FIELD(U32, ipc_factory_bind, phase),
-	FIELD(STR, ipc_factory_bind, host_path),
-	FIELD(STR, ipc_factory_bind, inside_path),
-};
-static const struct ipc_field ipc_factory_pin_fields[] = {
-	FIELD(U32, ipc_factory_pin, generation),
-	FIELD(U32, ipc_factory_pin, profile),
-	FIELD(U32, ipc_factory_pin, mount),
-};
+THREE_FIELDS(ipc_factory_bind, U32, phase, STR, host_path, STR, inside_path)
+THREE_FIELDS(ipc_factory_pin, U32, generation, U32, profile, U32, mount)
 ONE_FIELD(U32, ipc_factory_serve, binds)
 ONE_FIELD(U32, ipc_factory_policy, slot)
 ONE_FIELD(U32, ipc_factory_forget, slot)
@@ -242,11 +228,7 @@ static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, is_last),
 };
 ONE_FIELD(U32, ipc_sandbox_created, slot)
-static const struct ipc_field ipc_sandbox_failed_fields[] = {
-	FIELD(U32, ipc_sandbox_failed, slot),
-	FIELD(U32, ipc_sandbox_failed, stage),
-	FIELD(U32, ipc_sandbox_failed, error),
-};
+THREE_FIELDS(ipc_sandbox_failed, U32, slot, U32, stage, U32, error)
 TWO_FIELDS(ipc_helper_start, U32, slot, U32, kind)
 ONE_FIELD(U32, ipc_helper_started, slot)
 ONE_FIELD(U32, ipc_spawn_stdio, slot)
@@ -297,12 +279,8 @@ ONE_FIELD(STR, ipc_supervisor_stateless, problem)
 ONE_FIELD(U32, ipc_client_workspace, is_start)
 ONE_FIELD(U32, ipc_workspace_within, is_start)
 ONE_FIELD(U32, ipc_supervisor_opener, reserved)
-static const struct ipc_field ipc_workspace_ask_fields[] = {
-	FIELD(U32, ipc_workspace_ask, number),
-	FIELD(U32, ipc_workspace_ask, generation),
-	FIELD(U32, ipc_workspace_ask, is_person),
-	FIELD(STR, ipc_workspace_ask, path),
-};
+ONE_FIELD(U32, ipc_supervisor_gateway, reserved)
+FOUR_FIELDS(ipc_workspace_ask, U32, number, U32, generation, U32, is_person, STR, path)
 TWO_FIELDS(ipc_workspace_open, U32, number, STR, path)
 TWO_FIELDS(ipc_workspace_bad, U32, number, STR, text)
 static const struct ipc_field ipc_file_start_fields[] = {
@@ -327,18 +305,8 @@ static const struct ipc_field ipc_sandbox_list_fields[] = {
 	FIELD(OPT, ipc_sandbox_list, after),
 	FIELD(OPT, ipc_sandbox_list, called),
 };
-static const struct ipc_field ipc_sandbox_more_fields[] = {
-	FIELD(U64, ipc_sandbox_more, request),
-	FIELD(U32, ipc_sandbox_more, is_everybody),
-	FIELD(OPT, ipc_sandbox_more, owner),
-	FIELD(STR, ipc_sandbox_more, after),
-};
-static const struct ipc_field ipc_sandbox_end_fields[] = {
-	FIELD(U64, ipc_sandbox_end, request),
-	FIELD(U32, ipc_sandbox_end, how),
-	FIELD(STR, ipc_sandbox_end, sandbox),
-	FIELD(OPT, ipc_sandbox_end, owner),
-};
+FOUR_FIELDS(ipc_sandbox_more, U64, request, U32, is_everybody, OPT, owner, STR, after)
+FOUR_FIELDS(ipc_sandbox_end, U64, request, U32, how, STR, sandbox, OPT, owner)
 static const struct ipc_field ipc_checkpoint_do_fields[] = {
 	FIELD(U64, ipc_checkpoint_do, request),
 	FIELD(U32, ipc_checkpoint_do, operation),
@@ -399,11 +367,7 @@ static const struct ipc_field ipc_changes_done_fields[] = {
 	FIELD(RAW, ipc_changes_done, digest),
 };
 ONE_FIELD(U64, ipc_request_done, request)
-static const struct ipc_field ipc_sandbox_layer_fields[] = {
-	FIELD(U32, ipc_sandbox_layer, number),
-	FIELD(U32, ipc_sandbox_layer, mount),
-	FIELD(U32, ipc_sandbox_layer, role),
-};
+THREE_FIELDS(ipc_sandbox_layer, U32, number, U32, mount, U32, role)
 ONE_FIELD(U32, ipc_spawn_image, slot)
 ONE_FIELD(U32, ipc_layers_directory, role)
 static const struct ipc_field ipc_layers_do_fields[] = {
@@ -431,6 +395,44 @@ static const struct ipc_field ipc_layers_done_fields[] = {
 	FIELD(U64, ipc_layers_done, inodes),
 	FIELD(RAW, ipc_layers_done, digest),
 };
+ONE_FIELD(U32, ipc_network_socket, slot)
+ONE_FIELD(RAW, ipc_gateway_start, schema)
+ONE_FIELD(U32, ipc_gateway_policy, slot)
+ONE_FIELD(U32, ipc_gateway_forget, slot)
+FOUR_FIELDS(ipc_cable_make, U32, slot, U32, use, U32, generation, U32, profile)
+FOUR_FIELDS(ipc_cable_made, U32, slot, U32, use, U32, step, U32, error)
+ONE_FIELD(U32, ipc_cable_end, slot)
+static const struct ipc_field ipc_connection_begin_fields[] = {
+	FIELD(U64, ipc_connection_begin, number),
+	FIELD(U32, ipc_connection_begin, slot),
+	FIELD(U32, ipc_connection_begin, use),
+	FIELD(U32, ipc_connection_begin, port),
+	FIELD(STR, ipc_connection_begin, host),
+};
+TWO_FIELDS(ipc_connection_begun, U64, number, U32, error)
+static const struct ipc_field ipc_connection_end_fields[] = {
+	FIELD(U64, ipc_connection_end, number),
+	FIELD(U64, ipc_connection_end, sent),
+	FIELD(U64, ipc_connection_end, received),
+	FIELD(U32, ipc_connection_end, slot),
+	FIELD(U32, ipc_connection_end, use),
+	FIELD(U32, ipc_connection_end, reason),
+	FIELD(OPT, ipc_connection_end, address),
+};
+ONE_FIELD(U32, ipc_egress_port, slot)
+THREE_FIELDS(ipc_egress_begin, U32, slot, U32, use, U32, ports)
+FOUR_FIELDS(ipc_dial_begin, U32, slot, U32, use, U32, generation, U32, profile)
+FOUR_FIELDS(ipc_name_ask, U64, number, U32, slot, U32, use, STR, host)
+TWO_FIELDS(ipc_name_done, U64, number, U32, result)
+static const struct ipc_field ipc_dial_ask_fields[] = {
+	FIELD(U64, ipc_dial_ask, number),
+	FIELD(U32, ipc_dial_ask, slot),
+	FIELD(U32, ipc_dial_ask, use),
+	FIELD(U32, ipc_dial_ask, port),
+	FIELD(STR, ipc_dial_ask, host),
+};
+FOUR_FIELDS(ipc_dial_done, U64, number, U64, connection, U32, is_tls, STR, address)
+TWO_FIELDS(ipc_dial_refused, U64, number, U32, result)
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

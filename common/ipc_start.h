@@ -83,6 +83,11 @@ struct ipc_supervisor_opener {
 	uint32_t reserved;
 };
 
+/* fd: a channel to msp-cable, if a profile has hosts */
+struct ipc_supervisor_gateway {
+	uint32_t reserved;
+};
+
 /* fd: the service's listening SOCK_SEQPACKET socket */
 struct ipc_supervisor_listen {
 	uint32_t is_activated; /* 1: the service manager made it, and keeps it after us */

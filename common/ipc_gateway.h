@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages of the gateway: msp-cable, which alone talks with the supervisor, msp-egress and
+ * msp-dial. What the supervisor says to all of them msp-cable passes on, and what they say to the
+ * supervisor: IPC_GATEWAY is either end of that.
+ */
+#ifndef COMMON_IPC_GATEWAY_H
+#define COMMON_IPC_GATEWAY_H
+
+#include <stdint.h>
+
+#include "common/limits.h"
+
+/* The descriptors that each program is executed with, beside its standard ones, without an argument
+ * and a variable. The launcher starts msp-cable, which starts the other two. */
+enum gateway_fd {
+	GATEWAY_FD_CHANNEL = 3, /* to the supervisor; of msp-egress and msp-dial to msp-cable */
+	GATEWAY_FD_PEER,        /* of msp-egress and msp-dial: to one another */
+	GATEWAY_FD_END,
+	GATEWAY_FD_EGRESS = GATEWAY_FD_PEER, /* of msp-cable: the program msp-egress, */
+	GATEWAY_FD_DIAL,                     /* and msp-dial */
+	GATEWAY_FD_CABLE_END,
+};
+
+/* Every slot of a sandbox is below it. */
+#define GATEWAY_SLOTS 4096
+
+/* A host in the one spelling of hosts/, or an IPv4 address; an address that was dialled. */
+#define IPC_HOST_MAX 254
+#define IPC_ADDRESS_MAX 46
+
+/* fd: a NETLINK_ROUTE socket that was opened in the sandbox's network namespace */
+struct ipc_network_socket {
+	uint32_t slot;
+};
+
+/* The first message, passed on to each program. */
+struct ipc_gateway_start {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+};
+
+/* fd: sealed policy blob */
+struct ipc_gateway_policy {
+	uint32_t slot; /* under which it is kept, below GENERATIONS_MAX; not in use */
+};
+
+/* No other cable will come from it; those that there are have ended. */
+struct ipc_gateway_forget {
+	uint32_t slot;
+};
+
+/* Make the cable of a sandbox, with a listener for each port of its profile. fd: as in
+ * network_socket */
+struct ipc_cable_make {
+	uint32_t slot;
+	uint32_t use;        /* tells one sandbox of a slot from the next one; comes back */
+	uint32_t generation; /* under which the blob is kept */
+	uint32_t profile;    /* index in the blob */
+};
+
+enum cable_step {
+	CABLE_STEP_NONE = 0,
+	CABLE_STEP_POLICY,    /* no such policy or profile */
+	CABLE_STEP_SOCKET,    /* not a routing socket of a sandbox below the factory's namespace */
+	CABLE_STEP_ENTER,     /* entering the factory's user namespace */
+	CABLE_STEP_PROGRAM,   /* starting msp-egress */
+	CABLE_STEP_NAMESPACE, /* making the gateway's network namespace */
+	CABLE_STEP_LISTEN,    /* opening the listeners in it */
+	CABLE_STEP_PAIR,      /* making the veth pair */
+	CABLE_STEP_GATEWAY,   /* raising its end there, and its routes */
+	CABLE_STEP_SANDBOX,   /* raising eth0, its address and its route */
+	CABLE_STEP_CARRIER,   /* waiting for the carrier */
+	CABLE_STEP_RETURN,    /* going back to its own network namespace */
+	CABLE_STEP_COUNT
+};
+
+/* The answer. After an error there is no cable, and no cable_end is needed. */
+struct ipc_cable_made {
+	uint32_t slot;
+	uint32_t use;
+	uint32_t step;  /* enum cable_step: where it failed */
+	uint32_t error; /* errno; 0: its listeners listen */
+};
+
+/* The sandbox has ended. The cable's connections do, too. */
+struct ipc_cable_end {
+	uint32_t slot;
+};
+
+/* Record a connection before it is dialled. */
+struct ipc_connection_begin {
+	uint64_t number; /* of this gateway's connections */
+	uint32_t slot;
+	uint32_t use;
+	uint32_t port;
+	char host[IPC_HOST_MAX];
+};
+
+/* The answer: dial, or give up since it is not recorded. */
+struct ipc_connection_begun {
+	uint64_t number;
+	uint32_t error; /* errno; 0: dial */
+};
+
+/* The end of a connection whose begin is recorded. */
+enum connection_end {
+	CONNECTION_END_SIDES = 0, /* a side closed it */
+	CONNECTION_END_SANDBOX,   /* the sandbox ended */
+	CONNECTION_END_DIAL,      /* no address took it in time */
+	CONNECTION_END_FORBIDDEN, /* no address may be dialled: `address` is the last one */
+	CONNECTION_END_NO_TLS,    /* the first bytes were no ClientHello of the host's name */
+	CONNECTION_END_NO_NAME,
+	CONNECTION_END_OTHER_NAME,
+	CONNECTION_END_HIDDEN_NAME,
+	CONNECTION_END_LATE,
+	CONNECTION_END_LIMIT, /* msp-egress has no room */
+	CONNECTION_END_COUNT
+};
+
+struct ipc_connection_end {
+	uint64_t number;
+	uint64_t sent, received; /* bytes that host and workload took */
+	uint32_t slot;
+	uint32_t use;
+	uint32_t reason;               /* enum connection_end */
+	char address[IPC_ADDRESS_MAX]; /* empty: none was dialled */
+};
+
+/* Between msp-cable and the other two, in the place of the supervisor. fd: a listener */
+struct ipc_egress_port {
+	uint32_t slot; /* of the next egress_begin */
+};
+
+/* fd: the listener for questions */
+struct ipc_egress_begin {
+	uint32_t slot;
+	uint32_t use;
+	uint32_t ports; /* how many egress_port came before */
+};
+
+struct ipc_dial_begin {
+	uint32_t slot;
+	uint32_t use;
+	uint32_t generation;
+	uint32_t profile;
+};
+
+/* Between msp-egress and msp-dial. A question for a name, and its answer. */
+struct ipc_name_ask {
+	uint64_t number; /* comes back */
+	uint32_t slot;
+	uint32_t use;
+	char host[IPC_HOST_MAX];
+};
+
+struct ipc_name_done {
+	uint64_t number;
+	uint32_t result; /* enum dial_result */
+};
+
+/* Connect to a host. One of the next two answers. */
+struct ipc_dial_ask {
+	uint64_t number; /* comes back */
+	uint32_t slot;
+	uint32_t use;
+	uint32_t port;
+	char host[IPC_HOST_MAX];
+};
+
+/* fd: a connected socket, which does not block */
+struct ipc_dial_done {
+	uint64_t number;
+	uint64_t connection; /* as in connection_begin; connection_end is msp-egress's to send */
+	uint32_t is_tls;
+	char address[IPC_ADDRESS_MAX];
+};
+
+enum dial_result {
+	DIAL_RESULT_FINE = 0,
+	DIAL_RESULT_REFUSED, /* the policy does not have it, or an address is forbidden */
+	DIAL_RESULT_NO_NAME, /* the name does not exist */
+	DIAL_RESULT_FAILED,  /* no server, address or record could be had */
+	DIAL_RESULT_COUNT
+};
+
+struct ipc_dial_refused {
+	uint64_t number;
+	uint32_t result;
+};
+
+#endif
