@@ -57,7 +57,6 @@ IPC_FIRST(spawn_code, slot);
 IPC_FIRST(spawn_cgroup, slot);
 IPC_FIRST(spawn_signal, slot);
 IPC_FIRST(spawn_kill, slot);
-IPC_FIRST(network_socket, slot);
 IPC_FIRST(cable_make, slot);
 IPC_FIRST(cable_made, slot);
 IPC_FIRST(cable_end, slot);

@@ -29,9 +29,11 @@ enum gateway_fd {
 #define IPC_HOST_MAX 254
 #define IPC_ADDRESS_MAX 46
 
-/* fd: a NETLINK_ROUTE socket that was opened in the sandbox's network namespace */
+/* fds: the end of a pipe, to which one byte is written when the cable is made; and a NETLINK_ROUTE
+ * socket that was opened in the sandbox's network namespace. The init waits for the byte, and fails
+ * if the pipe is closed without one. */
 struct ipc_network_socket {
-	uint32_t slot;
+	uint32_t reserved;
 };
 
 /* The first message, passed on to each program. */
@@ -49,8 +51,8 @@ struct ipc_gateway_forget {
 	uint32_t slot;
 };
 
-/* Make the cable of a sandbox, with a listener for each port of its profile. fd: as in
- * network_socket */
+/* Make the cable of a sandbox, with a listener for each port of its profile. fds: those of
+ * network_socket. The byte comes after egress_begin and dial_begin are sent. */
 struct ipc_cable_make {
 	uint32_t slot;
 	uint32_t use;        /* tells one sandbox of a slot from the next one; comes back */
@@ -124,6 +126,23 @@ struct ipc_connection_end {
 	uint32_t use;
 	uint32_t reason;               /* enum connection_end */
 	char address[IPC_ADDRESS_MAX]; /* empty: none was dialled */
+};
+
+/* A name or a connection is refused by policy. Sent before the workload hears of it. */
+struct ipc_connection_refused {
+	uint32_t slot;
+	uint32_t use;
+	uint32_t port;   /* 0: a name was asked for */
+	uint32_t reason; /* enum connection_refused */
+	char host[IPC_HOST_MAX];
+};
+
+enum connection_refused {
+	CONNECTION_REFUSED_HOST = 0, /* no entry covers the host */
+	CONNECTION_REFUSED_PORT,     /* an entry covers the host, none with this port */
+	CONNECTION_REFUSED_ADDRESS,  /* the host led only to addresses that may not be dialled */
+	CONNECTION_REFUSED_TLS,      /* the first bytes were no ClientHello with the host's name */
+	CONNECTION_REFUSED_COUNT
 };
 
 /* Between msp-cable and the other two, in the place of the supervisor. fd: a listener */

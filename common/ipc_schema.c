@@ -38,6 +38,13 @@
 							  FIELD(c_kind, type, c),                  \
 							  FIELD(d_kind, type, d) };
 
+/* The list of a message with five fields. */
+#define FIVE_FIELDS(type, a_kind, a, b_kind, b, c_kind, c, d_kind, d, e_kind, e)                   \
+	static const struct ipc_field type##_fields[] = {                                          \
+		FIELD(a_kind, type, a), FIELD(b_kind, type, b), FIELD(c_kind, type, c),            \
+		FIELD(d_kind, type, d), FIELD(e_kind, type, e)                                     \
+	};
+
 /* NOLINTBEGIN(bugprone-macro-parentheses): where it lies is a part of a name. */
 /* A struct ipc_posture_measured and a struct ipc_posture_full that lie in another struct. */
 #define MEASURED(type, at)                                                                         \
@@ -298,13 +305,7 @@ static const struct ipc_field ipc_sandbox_new_fields[] = {
 	FIELD(OPT, ipc_sandbox_new, owner),
 	FIELD(OPT, ipc_sandbox_new, workspace),
 };
-static const struct ipc_field ipc_sandbox_list_fields[] = {
-	FIELD(U64, ipc_sandbox_list, request),
-	FIELD(U32, ipc_sandbox_list, is_everybody),
-	FIELD(OPT, ipc_sandbox_list, owner),
-	FIELD(OPT, ipc_sandbox_list, after),
-	FIELD(OPT, ipc_sandbox_list, called),
-};
+FIVE_FIELDS(ipc_sandbox_list, U64, request, U32, is_everybody, OPT, owner, OPT, after, OPT, called)
 FOUR_FIELDS(ipc_sandbox_more, U64, request, U32, is_everybody, OPT, owner, STR, after)
 FOUR_FIELDS(ipc_sandbox_end, U64, request, U32, how, STR, sandbox, OPT, owner)
 static const struct ipc_field ipc_checkpoint_do_fields[] = {
@@ -395,21 +396,16 @@ static const struct ipc_field ipc_layers_done_fields[] = {
 	FIELD(U64, ipc_layers_done, inodes),
 	FIELD(RAW, ipc_layers_done, digest),
 };
-ONE_FIELD(U32, ipc_network_socket, slot)
+ONE_FIELD(U32, ipc_network_socket, reserved)
 ONE_FIELD(RAW, ipc_gateway_start, schema)
 ONE_FIELD(U32, ipc_gateway_policy, slot)
 ONE_FIELD(U32, ipc_gateway_forget, slot)
 FOUR_FIELDS(ipc_cable_make, U32, slot, U32, use, U32, generation, U32, profile)
 FOUR_FIELDS(ipc_cable_made, U32, slot, U32, use, U32, step, U32, error)
 ONE_FIELD(U32, ipc_cable_end, slot)
-static const struct ipc_field ipc_connection_begin_fields[] = {
-	FIELD(U64, ipc_connection_begin, number),
-	FIELD(U32, ipc_connection_begin, slot),
-	FIELD(U32, ipc_connection_begin, use),
-	FIELD(U32, ipc_connection_begin, port),
-	FIELD(STR, ipc_connection_begin, host),
-};
+FIVE_FIELDS(ipc_connection_begin, U64, number, U32, slot, U32, use, U32, port, STR, host)
 TWO_FIELDS(ipc_connection_begun, U64, number, U32, error)
+FIVE_FIELDS(ipc_connection_refused, U32, slot, U32, use, U32, port, U32, reason, STR, host)
 static const struct ipc_field ipc_connection_end_fields[] = {
 	FIELD(U64, ipc_connection_end, number),
 	FIELD(U64, ipc_connection_end, sent),
@@ -424,13 +420,7 @@ THREE_FIELDS(ipc_egress_begin, U32, slot, U32, use, U32, ports)
 FOUR_FIELDS(ipc_dial_begin, U32, slot, U32, use, U32, generation, U32, profile)
 FOUR_FIELDS(ipc_name_ask, U64, number, U32, slot, U32, use, STR, host)
 TWO_FIELDS(ipc_name_done, U64, number, U32, result)
-static const struct ipc_field ipc_dial_ask_fields[] = {
-	FIELD(U64, ipc_dial_ask, number),
-	FIELD(U32, ipc_dial_ask, slot),
-	FIELD(U32, ipc_dial_ask, use),
-	FIELD(U32, ipc_dial_ask, port),
-	FIELD(STR, ipc_dial_ask, host),
-};
+FIVE_FIELDS(ipc_dial_ask, U64, number, U32, slot, U32, use, U32, port, STR, host)
 FOUR_FIELDS(ipc_dial_done, U64, number, U64, connection, U32, is_tls, STR, address)
 TWO_FIELDS(ipc_dial_refused, U64, number, U32, result)
 
