@@ -44,7 +44,7 @@ int main(void)
 	int open_error;
 	int error;
 
-	steward_begin("msp-audit");
+	steward_begin("msp-audit", STEWARD_FDS);
 	if (sigaction(SIGALRM, &alarm, NULL) != 0)
 		log_fatal(MSP_EXIT_SOFTWARE, "signals cannot be set: %s", errno_text(errno));
 	steward_confine(AUDIT_RIGHTS, seccomp_filter,

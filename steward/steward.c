@@ -15,14 +15,15 @@
 #include "common/kernel.h"
 #include "common/log.h"
 
-static void check_descriptors(void)
+static void check_descriptors(const char *kinds)
 {
-	if (!fd_is_kind(STEWARD_FD_CHANNEL, 's') || !fd_is_kind(STEWARD_FD_DIRECTORY, 'd'))
-		log_fatal(MSP_EXIT_USAGE,
-			  "descriptors %d and %d are no supervisor's: this program is started by "
-			  "msp",
-			  STEWARD_FD_CHANNEL, STEWARD_FD_DIRECTORY);
-	confine_require(confine_result(kernel_close_range(STEWARD_FD_END, ~0U)),
+	int fd = STEWARD_FD_CHANNEL;
+
+	for (; *kinds; fd++) {
+		if (!fd_is_kind(fd, *kinds++))
+			log_fatal(MSP_EXIT_USAGE, "descriptor %d is not msp's: start msp", fd);
+	}
+	confine_require(confine_result(kernel_close_range((unsigned int)fd, ~0U)),
 			"closing other descriptors");
 }
 
@@ -40,11 +41,11 @@ static void set_signals(void)
 	confine_require(error, "setting signals");
 }
 
-void steward_begin(const char *name)
+void steward_begin(const char *name, const char *kinds)
 {
 	log_set_name(name);
 	confine_require(relro_protect(), "protecting its own tables");
-	check_descriptors();
+	check_descriptors(kinds);
 	set_signals();
 }
 

@@ -36,7 +36,7 @@ int main(void)
 	struct channel channel = { STEWARD_FD_CHANNEL, IPC_STORE, IPC_SUPERVISOR, IPC_SETUP };
 	int error;
 
-	steward_begin("msp-store");
+	steward_begin("msp-store", STEWARD_FDS);
 	steward_confine(STORE_RIGHTS, seccomp_filter,
 			sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
 	steward_hear_start(&channel, IPC_TYPE_store_start, &start);
