@@ -59,7 +59,7 @@ static void enter_landlock(enum confine_kind kind)
 	struct kernel_landlock_ruleset attr;
 
 	if (kind != CONFINE_REFUSED || landlock_abi() > 0)
-		confine_enter(confine_ruleset(&attr));
+		confine_enter(confine_ruleset(LANDLOCK_NET_ALL, &attr));
 }
 
 void confine_process(enum confine_kind kind)

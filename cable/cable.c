@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cable/netlink.h"
+#include "common/ipc_gateway.h"
 
 /* Both ends have one address: NOARP sends frames to the device's own. */
 static const uint8_t hardware[6] = { 0x02, 0x6d, 0x73, 0x70, 0x00, 0x01 };
@@ -193,50 +194,66 @@ static int await_carrier(int gateway)
 	return link.data != 0 ? 0 : -ENETDOWN;
 }
 
-static int connect_namespaces(int sandbox, int gateway)
+static int connect_namespaces(int sandbox, int gateway, uint32_t *step)
 {
 	const int namespace = ioctl(sandbox, SIOCGSKNS);
 	int error;
 
+	*step = CABLE_STEP_SOCKET;
 	if (namespace < 0)
 		return -errno;
+	*step = CABLE_STEP_PAIR;
 	error = make_pair(gateway, namespace);
 	(void)close(namespace); /* the sandbox keeps it */
-	if (error == 0)
-		error = dress_gateway(gateway);
-	if (error == 0)
-		error = dress_sandbox(sandbox);
-	return error == 0 ? await_carrier(gateway) : error;
+	if (error != 0)
+		return error;
+	*step = CABLE_STEP_GATEWAY;
+	error = dress_gateway(gateway);
+	if (error != 0)
+		return error;
+	*step = CABLE_STEP_SANDBOX;
+	error = dress_sandbox(sandbox);
+	if (error != 0)
+		return error;
+	*step = CABLE_STEP_CARRIER;
+	return await_carrier(gateway);
 }
 
 /* Make the other end in a new namespace, in which the caller is afterwards. */
-static int make_gateway(int sandbox, const uint16_t *ports, uint32_t count, struct cable *ret)
+static int make_gateway(int sandbox, const uint16_t *ports, uint32_t count, struct cable *ret,
+			uint32_t *step)
 {
 	int gateway, error;
 
+	*step = CABLE_STEP_NAMESPACE;
 	if (unshare(CLONE_NEWNET) != 0)
 		return -errno;
 	gateway = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	if (gateway < 0)
 		return -errno;
+	*step = CABLE_STEP_LISTEN;
 	error = open_ports(ports, count, ret); /* before a packet can come */
 	if (error == 0)
-		error = connect_namespaces(sandbox, gateway);
+		error = connect_namespaces(sandbox, gateway, step);
 	(void)close(gateway); /* the listeners keep the namespace */
 	return error;
 }
 
-int cable_make(int home, int sandbox, const uint16_t *ports, uint32_t count, struct cable *ret)
+int cable_make(int home, int sandbox, const uint16_t *ports, uint32_t count, struct cable *ret,
+	       uint32_t *ret_step)
 {
 	struct cable cable = { .dns = -1 };
 	int error;
 
+	*ret_step = CABLE_STEP_POLICY;
 	if (count > CABLE_PORTS_MAX)
 		return -EINVAL;
-	error = make_gateway(sandbox, ports, count, &cable);
+	error = make_gateway(sandbox, ports, count, &cable, ret_step);
 	/* A process inside would keep the namespace after its listeners. */
-	if (setns(home, CLONE_NEWNET) != 0 && error == 0)
+	if (setns(home, CLONE_NEWNET) != 0 && error == 0) {
+		*ret_step = CABLE_STEP_RETURN;
 		error = -errno;
+	}
 	if (error != 0)
 		cable_close(&cable);
 	else

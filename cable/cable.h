@@ -25,9 +25,11 @@ struct cable {
 /*
  * Make the cable to the namespace of `sandbox`, a NETLINK_ROUTE socket that was opened in it, with
  * a listener for each port. `home` is the caller's network namespace, one of its own user
- * namespace, in which it is again afterwards. 0 with *ret set, or -errno with nothing left.
+ * namespace, in which it is again afterwards. 0 with *ret set, or -errno with nothing left, and
+ * the enum cable_step that failed.
  */
-int cable_make(int home, int sandbox, const uint16_t *ports, uint32_t count, struct cable *ret);
+int cable_make(int home, int sandbox, const uint16_t *ports, uint32_t count, struct cable *ret,
+	       uint32_t *ret_step);
 
 /* Close all listeners. */
 void cable_close(struct cable *cable);

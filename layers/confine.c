@@ -79,7 +79,7 @@ static void allow_role(int ruleset, const struct kernel_landlock_ruleset *attr, 
 static void enter_landlock(const struct job_directories *directories, const struct rights *wanted)
 {
 	struct kernel_landlock_ruleset attr;
-	const int ruleset = confine_ruleset(&attr);
+	const int ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
 
 	allow_role(ruleset, &attr, directories->host, wanted->host);
 	for (uint32_t i = 0; i < directories->layer_count; i++)

@@ -52,7 +52,7 @@ void steward_begin(const char *name, const char *kinds)
 static void enter_landlock(uint64_t rights)
 {
 	struct kernel_landlock_ruleset attr;
-	const int ruleset = confine_ruleset(&attr);
+	const int ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
 
 	confine_require(landlock_allow(ruleset, &attr, STEWARD_FD_DIRECTORY, rights),
 			"allowing its directory in Landlock");

@@ -61,11 +61,11 @@ void confine_limit(int resource, uint64_t most, const char *step)
 	confine_require(confine_result(setrlimit(resource, &limit)), step);
 }
 
-int confine_ruleset(struct kernel_landlock_ruleset *ret_attr)
+int confine_ruleset(uint64_t net, struct kernel_landlock_ruleset *ret_attr)
 {
 	const struct kernel_landlock_ruleset everything = {
 		.handled_access_fs = LANDLOCK_FS_ALL,
-		.handled_access_net = LANDLOCK_NET_ALL,
+		.handled_access_net = net,
 		.scoped = LANDLOCK_SCOPE_ALL,
 	};
 	const int abi = landlock_abi();

@@ -27,9 +27,9 @@ void confine_privileges(void);
 /* Bound a resource (RLIMIT_*), for good. */
 void confine_limit(int resource, uint64_t most, const char *step);
 
-/* Create a Landlock ruleset that handles every right and scope that the kernel knows, and allows
- * nothing; *ret_attr is what it handles. */
-int confine_ruleset(struct kernel_landlock_ruleset *ret_attr);
+/* Create a Landlock ruleset that handles every right of files and scope that the kernel knows, and
+ * of LANDLOCK_NET_ALL those in `net`, and allows nothing; *ret_attr is what it handles. */
+int confine_ruleset(uint64_t net, struct kernel_landlock_ruleset *ret_attr);
 
 /* Enter the ruleset's domain, and close it. */
 void confine_enter(int ruleset);

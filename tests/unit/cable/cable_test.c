@@ -166,6 +166,7 @@ Test(cable, too_many_ports)
 {
 	uint16_t many[CABLE_PORTS_MAX + 1] = { 0 };
 	struct cable cable;
+	uint32_t step;
 
-	cr_expect_eq(cable_make(-1, -1, many, CABLE_PORTS_MAX + 1, &cable), -EINVAL);
+	cr_expect_eq(cable_make(-1, -1, many, CABLE_PORTS_MAX + 1, &cable, &step), -EINVAL);
 }

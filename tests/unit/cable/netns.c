@@ -186,6 +186,7 @@ int run_with_cable(int (*act)(void), bool has_cable, int (*watch)(struct cable *
 		struct cable cable = { .dns = -1 };
 		struct sandbox sandbox;
 		int home, socket_of_sandbox, error = 0;
+		uint32_t step = 0;
 
 		if (!enter(CLONE_NEWNET))
 			_exit(77);
@@ -193,9 +194,10 @@ int run_with_cable(int (*act)(void), bool has_cable, int (*watch)(struct cable *
 		sandbox = start_sandbox(act);
 		socket_of_sandbox = receive_socket(sandbox.channel);
 		if (has_cable)
-			error = cable_make(home, socket_of_sandbox, netns_ports, 2, &cable);
+			error = cable_make(home, socket_of_sandbox, netns_ports, 2, &cable,
+					   &step);
 		if (error != 0)
-			fprintf(stderr, "cable_make: %s\n", strerror(-error));
+			fprintf(stderr, "cable_make: step %u: %s\n", step, strerror(-error));
 		close(socket_of_sandbox);
 		if (error != 0 || send(sandbox.channel, "g", 1, 0) != 1)
 			_exit(92);

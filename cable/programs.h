@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The other two programs of the gateway, started by msp-cable before it confines itself.
+ */
+#ifndef CABLE_PROGRAMS_H
+#define CABLE_PROGRAMS_H
+
+/* Execute `image`, which is closed, with the two channels, which stay the caller's. 0 or -errno. */
+int program_start(char *name, int *image, int channel, int peer);
+
+#endif
