@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "cable/cable.h"
 #include "common/dispatch.h"
@@ -141,7 +142,7 @@ static int handle_make(void *context, struct channel_message *message)
 
 	if (make->slot >= GATEWAY_SLOTS || cables[make->slot].is_made)
 		return -EPROTO;
-	error = make_cable(make, message->fds[0], &cable, &made.step);
+	error = make_cable(make, message->fds[1], &cable, &made.step);
 	made.error = (uint32_t)-error;
 	if (!error) {
 		made.step = CABLE_STEP_NONE;
@@ -151,6 +152,8 @@ static int handle_make(void *context, struct channel_message *message)
 		cable_close(&cable); /* msp-egress has the listeners */
 		if (error)
 			return error;
+		/* An init that has ended waits for nothing. */
+		(void)!write(message->fds[0], "", 1);
 	}
 	return channel_send(&hub->supervisor, IPC_TYPE_cable_made, &made, NULL, 0);
 }
@@ -183,7 +186,8 @@ static int handle_connection_begin(void *context, struct channel_message *messag
 	return send_on(&hub->supervisor, message, NULL);
 }
 
-static int handle_connection_end(void *context, struct channel_message *message)
+/* Pass on what needs no look. */
+static int handle_report(void *context, struct channel_message *message)
 {
 	return send_on(&hub->supervisor, message, NULL);
 }
@@ -195,12 +199,14 @@ static const dispatch_handler from_supervisor[IPC_TYPE_COUNT] = {
 };
 
 static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_connection_end] = handle_connection_end,
+	[IPC_TYPE_connection_end] = handle_report,
+	[IPC_TYPE_connection_refused] = handle_report,
 };
 
 static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_connection_begin] = handle_connection_begin,
-	[IPC_TYPE_connection_end] = handle_connection_end,
+	[IPC_TYPE_connection_end] = handle_report,
+	[IPC_TYPE_connection_refused] = handle_report,
 };
 
 /* Each has messages that nobody reads beside the next one: one message, then the others' turn. */

@@ -21,11 +21,11 @@ enum dial_refusal dial_find(const struct plan *plan, const struct plan_profile *
 	return *ret != NULL ? DIAL_ALLOWED : DIAL_UNLISTED;
 }
 
-/* Print an address for its family's socket. */
-static socklen_t print_address(const struct host_address *address, struct sockaddr_storage *ret)
+socklen_t choose_print(const struct host_address *address, uint16_t port,
+		       struct sockaddr_storage *ret)
 {
-	struct sockaddr_in ipv4 = { .sin_family = AF_INET, .sin_port = htons(PROBE_PORT) };
-	struct sockaddr_in6 ipv6 = { .sin6_family = AF_INET6, .sin6_port = htons(PROBE_PORT) };
+	struct sockaddr_in ipv4 = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in6 ipv6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
 
 	if (host_address_is_ipv4(address)) {
 		memcpy(&ipv4.sin_addr, address->bytes + HOST_IPV4_AT, sizeof(ipv4.sin_addr));
@@ -53,7 +53,7 @@ static bool is_same_address(const struct sockaddr_storage *a, const struct socka
 static bool is_own(const struct host_address *address)
 {
 	struct sockaddr_storage target = { .ss_family = AF_UNSPEC }, source = target;
-	const socklen_t size = print_address(address, &target);
+	const socklen_t size = choose_print(address, PROBE_PORT, &target);
 	const int fd = socket(target.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	socklen_t room = sizeof(source);
 	bool is_same = true;

@@ -9,6 +9,8 @@
 #include "common/plan.h"
 #include "hosts/list.h"
 
+#include <sys/socket.h>
+
 enum dial_refusal {
 	DIAL_ALLOWED = 0,
 	DIAL_UNLISTED, /* no entry covers the host with the port */
@@ -26,5 +28,9 @@ enum dial_refusal dial_find(const struct plan *plan, const struct plan_profile *
  * a name's address is private only if the entry says so. */
 enum dial_refusal dial_judge(const struct plan_host *host, const struct host_wanted *wanted,
 			     const struct host_address *address);
+
+/* Write an address and a port for a socket of its family. Return the size. */
+socklen_t choose_print(const struct host_address *address, uint16_t port,
+		       struct sockaddr_storage *ret);
 
 #endif

@@ -4,13 +4,14 @@
 #include <ares.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
 #define TRY_MS 2000
 #define TRIES 2
+
+_Static_assert(RESOLVE_SOCKETS_MAX == ARES_GETSOCK_MAXNUM, "room for each socket");
 
 struct resolver {
 	ares_channel channel;
@@ -109,15 +110,16 @@ void resolver_ask(struct resolver *resolver, const char *name, resolver_done don
 	ares_getaddrinfo(resolver->channel, name, NULL, &hints, end_question, question);
 }
 
-void resolver_turn(struct resolver *resolver, int timeout_ms)
+uint32_t resolver_wants(struct resolver *resolver, struct pollfd polled[RESOLVE_SOCKETS_MAX],
+			int *timeout_ms)
 {
 	ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
-	struct pollfd polled[ARES_GETSOCK_MAXNUM];
-	struct timeval most = { .tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000L },
+	struct timeval most = { .tv_sec = *timeout_ms / 1000,
+				.tv_usec = *timeout_ms % 1000 * 1000L },
 		       left;
 	const int bits = ares_getsock(resolver->channel, sockets, ARES_GETSOCK_MAXNUM);
-	const struct timeval *wait;
-	nfds_t count = 0;
+	const struct timeval *wait = ares_timeout(resolver->channel, &most, &left);
+	uint32_t count = 0;
 
 	for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
 		const bool reads = ARES_GETSOCK_READABLE(bits, i);
@@ -129,17 +131,29 @@ void resolver_turn(struct resolver *resolver, int timeout_ms)
 				.events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0))
 			};
 	}
-	wait = ares_timeout(resolver->channel, &most, &left);
 	/* c-ares rounds down: without a millisecond more it would be asked again and again. */
-	(void)poll(polled, count,
-		   (int)(wait->tv_sec * 1000 + wait->tv_usec / 1000 + 1)); /* or late */
-	if (count == 0)
-		ares_process_fd(resolver->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-	for (nfds_t i = 0; i < count; i++)
+	if (wait != &most)
+		*timeout_ms = (int)(wait->tv_sec * 1000 + wait->tv_usec / 1000 + 1);
+	return count;
+}
+
+void resolver_handle(struct resolver *resolver, const struct pollfd *polled, uint32_t count)
+{
+	ares_process_fd(resolver->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* what is due */
+	for (uint32_t i = 0; i < count; i++)
 		ares_process_fd(
 			resolver->channel,
 			(polled[i].revents & ~POLLOUT) != 0 ? polled[i].fd : ARES_SOCKET_BAD,
 			(polled[i].revents & POLLOUT) != 0 ? polled[i].fd : ARES_SOCKET_BAD);
+}
+
+void resolver_turn(struct resolver *resolver, int timeout_ms)
+{
+	struct pollfd polled[RESOLVE_SOCKETS_MAX];
+	const uint32_t count = resolver_wants(resolver, polled, &timeout_ms);
+
+	(void)poll(polled, count, timeout_ms); /* or late */
+	resolver_handle(resolver, polled, count);
 }
 
 void resolver_free(struct resolver *resolver)

@@ -8,6 +8,7 @@
 
 #include "hosts/address.h"
 
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,14 @@ typedef void (*resolver_done)(void *context, const struct resolution *resolution
 
 /* Ask for a name in the one spelling; `done` is called once, perhaps before the return. */
 void resolver_ask(struct resolver *resolver, const char *name, resolver_done done, void *context);
+
+/* Set what to wait for, at most RESOLVE_SOCKETS_MAX. Return the number, and in *timeout_ms how long
+ * at most, if that is less. */
+uint32_t resolver_wants(struct resolver *resolver, struct pollfd polled[RESOLVE_SOCKETS_MAX],
+			int *timeout_ms);
+
+/* Handle what has come, and what is due. */
+void resolver_handle(struct resolver *resolver, const struct pollfd *polled, uint32_t count);
 
 /* Wait for at most `timeout_ms` and handle what has come. */
 void resolver_turn(struct resolver *resolver, int timeout_ms);

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dial/asks.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "dial/attempt.h"
+#include "dial/lookup.h"
+#include "dial/sandboxes.h"
+
+enum ask_state {
+	ASK_FREE = 0,
+	ASK_RECORDING,
+	ASK_RESOLVING,
+	ASK_CONNECTING,
+	ASK_GONE, /* answered; the record's answer is awaited */
+};
+
+static struct ask {
+	enum ask_state state;
+	bool is_name;        /* asked for a name, not for a connection */
+	uint64_t number;     /* msp-egress's */
+	uint64_t connection; /* ours */
+	uint32_t slot, use;
+	struct attempt attempt;
+} asks[ASKS_MAX];
+
+static struct outbox *to_cable;
+static const struct channel *to_egress;
+static uint64_t connections; /* numbers of connections so far */
+static uint64_t now;
+static int failure; /* the first -errno of an answer */
+
+void asks_begin(struct outbox *cable, const struct channel *egress)
+{
+	to_cable = cable;
+	to_egress = egress;
+}
+
+static void note_failure(int error)
+{
+	if (failure == 0)
+		failure = error;
+}
+
+static void send_egress(uint32_t type, const void *message, const int *fds)
+{
+	note_failure(channel_send(to_egress, type, message, fds, MSG_DONTWAIT));
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void refuse_question(uint64_t number, bool is_name, enum dial_result result)
+{
+	const struct ipc_name_done name = { number, (uint32_t)result };
+	const struct ipc_dial_refused dial = { number, (uint32_t)result };
+
+	if (is_name)
+		send_egress(IPC_TYPE_name_done, &name, NULL);
+	else
+		send_egress(IPC_TYPE_dial_refused, &dial, NULL);
+}
+
+static void print_address(const struct attempt *attempt, char ret[IPC_ADDRESS_MAX])
+{
+	const struct host_address *address = &attempt->addresses[attempt->at];
+
+	if (host_address_is_ipv4(address))
+		(void)inet_ntop(AF_INET, address->bytes + HOST_IPV4_AT, ret, IPC_ADDRESS_MAX);
+	else
+		(void)inet_ntop(AF_INET6, address->bytes, ret, IPC_ADDRESS_MAX);
+}
+
+/* Report the end of a connection that msp-egress never had. */
+static void report_end(const struct ask *ask, enum connection_end reason)
+{
+	struct ipc_connection_end end = { .number = ask->connection,
+					  .slot = ask->slot,
+					  .use = ask->use,
+					  .reason = (uint32_t)reason };
+
+	if (ask->attempt.count > 0)
+		print_address(&ask->attempt, end.address);
+	note_failure(outbox_send(to_cable, IPC_TYPE_connection_end, &end));
+}
+
+static void report_refused(uint32_t slot, uint32_t use, const char *host, uint32_t port,
+			   enum connection_refused reason)
+{
+	struct ipc_connection_refused refused = {
+		.slot = slot, .use = use, .port = port, .reason = (uint32_t)reason
+	};
+
+	memcpy(refused.host, host, strlen(host) + 1);
+	note_failure(outbox_send(to_cable, IPC_TYPE_connection_refused, &refused));
+}
+
+/* Answer with a refusal after the connection's begin was recorded. */
+static void give_up(struct ask *ask, enum connection_end reason, enum dial_result result)
+{
+	report_end(ask, reason);
+	refuse_question(ask->number, false, result);
+	attempt_end(&ask->attempt);
+	ask->state = ASK_FREE;
+}
+
+static void hand_over(struct ask *ask)
+{
+	struct ipc_dial_done done = { .number = ask->number,
+				      .connection = ask->connection,
+				      .is_tls = ask->attempt.host->kind == PLAN_HOST_TLS };
+
+	print_address(&ask->attempt, done.address);
+	send_egress(IPC_TYPE_dial_done, &done, &ask->attempt.fd);
+	attempt_end(&ask->attempt);
+	ask->state = ASK_FREE;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static void refuse_forbidden(struct ask *ask)
+{
+	char host[IPC_ADDRESS_MAX];
+
+	print_address(&ask->attempt, host);
+	report_refused(ask->slot, ask->use,
+		       ask->attempt.wanted.is_address ? host : ask->attempt.wanted.name,
+		       ask->attempt.port, CONNECTION_REFUSED_ADDRESS);
+	give_up(ask, CONNECTION_END_FORBIDDEN, DIAL_RESULT_REFUSED);
+}
+
+static void take_state(struct ask *ask, enum attempt_state state)
+{
+	ask->state = ASK_CONNECTING;
+	if (state == ATTEMPT_CONNECTED)
+		hand_over(ask);
+	else if (state == ATTEMPT_FORBIDDEN)
+		refuse_forbidden(ask);
+	else if (state == ATTEMPT_FAILED)
+		give_up(ask, CONNECTION_END_DIAL, DIAL_RESULT_FAILED);
+}
+
+static void take_resolution(struct ask *ask, const struct resolution *resolution)
+{
+	static const enum dial_result results[] = {
+		[RESOLVE_DONE] = DIAL_RESULT_FINE,
+		[RESOLVE_NO_NAME] = DIAL_RESULT_NO_NAME,
+		[RESOLVE_FAILED] = DIAL_RESULT_FAILED,
+	};
+	const enum dial_result result = results[resolution->end];
+
+	if (ask->is_name) {
+		ask->state = ASK_FREE;
+		refuse_question(ask->number, true, result);
+	} else if (result != DIAL_RESULT_FINE) {
+		give_up(ask, CONNECTION_END_DIAL, result);
+	} else {
+		take_state(ask, attempt_begin(&ask->attempt, resolution, now));
+	}
+}
+
+static void resolve_name(struct ask *ask)
+{
+	const struct resolution *known;
+
+	ask->state = ASK_RESOLVING;
+	known = lookup_name(ask->attempt.wanted.name, now);
+	if (known)
+		take_resolution(ask, known);
+}
+
+void event_lookup_done(const char *name, const struct resolution *resolution)
+{
+	for (uint32_t i = 0; i < ASKS_MAX; i++) {
+		if (asks[i].state == ASK_RESOLVING &&
+		    strcmp(asks[i].attempt.wanted.name, name) == 0)
+			take_resolution(&asks[i], resolution);
+	}
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+static struct ask *take_ask(uint64_t number, uint32_t slot, uint32_t use, bool is_name)
+{
+	for (uint32_t i = 0; i < ASKS_MAX; i++) {
+		if (asks[i].state != ASK_FREE)
+			continue;
+		asks[i] = (struct ask){ .is_name = is_name,
+					.number = number,
+					.slot = slot,
+					.use = use,
+					.attempt = { .fd = -1 } };
+		return &asks[i];
+	}
+	return NULL;
+}
+
+/* msp-egress writes a host as we do. */
+static bool read_wanted(const char *host, struct host_wanted *ret)
+{
+	return host_wanted_read(host, ret) && (ret->is_address || strcmp(host, ret->name) == 0);
+}
+
+int asks_take_name(const struct ipc_name_ask *from, uint64_t now_ms)
+{
+	struct sandbox_policy policy;
+	struct host_wanted wanted;
+	struct ask *ask;
+
+	now = now_ms;
+	if (!read_wanted(from->host, &wanted) || wanted.is_address)
+		return -EPROTO;
+	if (!sandboxes_find(from->slot, from->use, &policy)) {
+		refuse_question(from->number, true, DIAL_RESULT_FAILED);
+		return failure;
+	}
+	if (!host_list_find(policy.plan, policy.profile, &wanted, 0)) {
+		report_refused(from->slot, from->use, wanted.name, 0, CONNECTION_REFUSED_HOST);
+		refuse_question(from->number, true, DIAL_RESULT_REFUSED);
+		return failure;
+	}
+	ask = take_ask(from->number, from->slot, from->use, true);
+	if (!ask) {
+		refuse_question(from->number, true, DIAL_RESULT_FAILED);
+		return failure;
+	}
+	ask->attempt.wanted = wanted;
+	resolve_name(ask);
+	return failure;
+}
+
+static void refuse_unlisted(const struct ipc_dial_ask *from, const struct sandbox_policy *policy,
+			    const struct host_wanted *wanted)
+{
+	const bool is_host_listed = host_list_find(policy->plan, policy->profile, wanted, 0);
+
+	report_refused(from->slot, from->use, from->host, from->port,
+		       is_host_listed ? CONNECTION_REFUSED_PORT : CONNECTION_REFUSED_HOST);
+	refuse_question(from->number, false, DIAL_RESULT_REFUSED);
+}
+
+static void record_begin(struct ask *ask, const char *host)
+{
+	struct ipc_connection_begin begin = { .slot = ask->slot,
+					      .use = ask->use,
+					      .port = ask->attempt.port };
+
+	ask->connection = begin.number = ++connections;
+	memcpy(begin.host, host, strlen(host) + 1);
+	ask->state = ASK_RECORDING;
+	note_failure(outbox_send(to_cable, IPC_TYPE_connection_begin, &begin));
+}
+
+int asks_take_dial(const struct ipc_dial_ask *from, uint64_t now_ms)
+{
+	const struct plan_host *host;
+	struct sandbox_policy policy;
+	struct host_wanted wanted;
+	struct ask *ask;
+
+	now = now_ms;
+	if (!read_wanted(from->host, &wanted) || from->port > UINT16_MAX)
+		return -EPROTO;
+	if (!sandboxes_find(from->slot, from->use, &policy)) {
+		refuse_question(from->number, false, DIAL_RESULT_FAILED);
+		return failure;
+	}
+	if (dial_find(policy.plan, policy.profile, &wanted, (uint16_t)from->port, &host) !=
+	    DIAL_ALLOWED) {
+		refuse_unlisted(from, &policy, &wanted);
+		return failure;
+	}
+	ask = take_ask(from->number, from->slot, from->use, false);
+	if (!ask) {
+		refuse_question(from->number, false, DIAL_RESULT_FAILED);
+		return failure;
+	}
+	ask->attempt.host = host;
+	ask->attempt.wanted = wanted;
+	ask->attempt.port = (uint16_t)from->port;
+	record_begin(ask, from->host);
+	return failure;
+}
+
+static struct ask *find_connection(uint64_t connection)
+{
+	for (uint32_t i = 0; i < ASKS_MAX; i++) {
+		if ((asks[i].state == ASK_RECORDING || asks[i].state == ASK_GONE) &&
+		    asks[i].connection == connection)
+			return &asks[i];
+	}
+	return NULL;
+}
+
+int asks_recorded(const struct ipc_connection_begun *begun, uint64_t now_ms)
+{
+	struct ask *ask = find_connection(begun->number);
+	struct resolution literal = { .end = RESOLVE_DONE, .count = 1 };
+
+	now = now_ms;
+	if (!ask)
+		return -EPROTO;
+	if (ask->state == ASK_GONE) {
+		if (begun->error == 0)
+			report_end(ask, CONNECTION_END_SANDBOX);
+		ask->state = ASK_FREE;
+	} else if (begun->error != 0) {
+		ask->state = ASK_FREE;
+		refuse_question(ask->number, false, DIAL_RESULT_FAILED);
+	} else if (ask->attempt.wanted.is_address) {
+		literal.addresses[0] = ask->attempt.wanted.address;
+		take_resolution(ask, &literal);
+	} else {
+		resolve_name(ask);
+	}
+	return failure;
+}
+
+int asks_end_sandbox(uint32_t slot)
+{
+	for (uint32_t i = 0; i < ASKS_MAX; i++) {
+		struct ask *ask = &asks[i];
+
+		if (ask->state == ASK_FREE || ask->state == ASK_GONE || ask->slot != slot)
+			continue;
+		if (ask->state == ASK_RECORDING) {
+			refuse_question(ask->number, false, DIAL_RESULT_FAILED);
+			ask->state = ASK_GONE;
+		} else if (ask->is_name) {
+			refuse_question(ask->number, true, DIAL_RESULT_FAILED);
+			ask->state = ASK_FREE;
+		} else {
+			give_up(ask, CONNECTION_END_SANDBOX, DIAL_RESULT_FAILED);
+		}
+	}
+	return failure;
+}
+
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+static void shorten_wait(uint64_t due_ms, uint64_t now_ms, int *timeout_ms)
+{
+	const uint64_t left = due_ms > now_ms ? due_ms - now_ms : 0;
+
+	if (left < (uint64_t)*timeout_ms)
+		*timeout_ms = (int)left;
+}
+
+uint32_t asks_wants(struct pollfd polled[ASKS_MAX], uint64_t now_ms, int *timeout_ms)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ASKS_MAX; i++) {
+		const struct attempt *attempt = &asks[i].attempt;
+
+		if (asks[i].state != ASK_CONNECTING)
+			continue;
+		polled[count++] = (struct pollfd){ .fd = attempt->fd, .events = POLLOUT };
+		shorten_wait(attempt->due_ms, now_ms, timeout_ms);
+		shorten_wait(attempt->end_ms, now_ms, timeout_ms);
+	}
+	return count;
+}
+
+int asks_handle(const struct pollfd *polled, uint32_t count, uint64_t now_ms)
+{
+	uint32_t at = 0;
+
+	now = now_ms;
+	/* In the order of asks_wants(). */
+	for (uint32_t i = 0; i < ASKS_MAX; i++) {
+		struct attempt *attempt = &asks[i].attempt;
+		bool is_ready;
+
+		if (asks[i].state != ASK_CONNECTING)
+			continue;
+		while (at < count && polled[at].fd != attempt->fd)
+			at++;
+		is_ready = at < count && polled[at].revents != 0;
+		take_state(&asks[i], attempt_go_on(attempt, is_ready, now_ms));
+	}
+	return failure;
+}

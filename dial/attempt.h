@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connecting to one of some addresses, in their order. Each is judged just before it is dialled.
+ */
+#ifndef DIAL_ATTEMPT_H
+#define DIAL_ATTEMPT_H
+
+#include "dial/choose.h"
+#include "dial/resolve.h"
+
+#define ATTEMPT_ADDRESS_MS 3000U /* for one address */
+#define ATTEMPT_MS 10000U        /* for all of them */
+
+enum attempt_state {
+	ATTEMPT_WAITS = 0, /* for `fd` to be writable, or until `due_ms` */
+	ATTEMPT_CONNECTED, /* `fd` is the caller's */
+	ATTEMPT_FAILED,    /* no address took the connection */
+	ATTEMPT_FORBIDDEN, /* no address may be dialled */
+};
+
+struct attempt {
+	const struct plan_host *host; /* the entry that covers the request */
+	struct host_wanted wanted;
+	uint16_t port;
+	uint32_t count, at; /* `at`: the address that is dialled, or was last */
+	struct host_address addresses[RESOLVE_ADDRESSES_MAX];
+	bool was_dialled;
+	int fd; /* -1: none */
+	uint64_t due_ms, end_ms;
+};
+
+/* Begin with addresses of the wanted host, or go on after a wait. */
+enum attempt_state attempt_begin(struct attempt *attempt, const struct resolution *resolution,
+				 uint64_t now_ms);
+enum attempt_state attempt_go_on(struct attempt *attempt, bool is_ready, uint64_t now_ms);
+
+/* Close the socket. */
+void attempt_end(struct attempt *attempt);
+
+#endif

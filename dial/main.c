@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Theory of operation
+ *
+ * msp-dial resolves names and connects to hosts, for sandboxes whose profiles have them. msp-cable
+ * starts it in the network of the host, with a channel to itself and one to msp-egress, and tells
+ * it the sandboxes that there are. It sees no byte of a workload: msp-egress asks in messages of
+ * fixed size (asks.c), and gets a connected socket or a refusal.
+ *
+ * It decides from the plan. A connection is recorded before anything is sent for it; then the name
+ * is resolved (lookup.c), and each address judged (choose.c) just before it is dialled (attempt.c).
+ *
+ * It has the host's network and no file: a process of its own reads resolv.conf (servers.c). It
+ * ends with msp-cable and with msp-egress.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "common/clock.h"
+#include "common/confine/capabilities.h"
+#include "common/confine/landlock.h"
+#include "common/confine/seccomp.h"
+#include "common/confine/steps.h"
+#include "common/dispatch.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "dial/asks.h"
+#include "dial/lookup.h"
+#include "dial/sandboxes.h"
+#include "dial/servers.h"
+#include "seccomp_filter.h"
+#include "steward/steward.h"
+
+#define RANDOM_PATH "/dev/urandom"
+
+static struct channel cable = { GATEWAY_FD_CHANNEL, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SETUP };
+static const struct channel egress = { GATEWAY_FD_PEER, IPC_DIAL, IPC_EGRESS, IPC_SERVE };
+static struct outbox to_cable = { .channel = &cable };
+static struct channel_message message;
+static uint64_t now_ms;
+
+/* c-ares draws the numbers of its questions from a file, and weak ones without it. */
+static void confine_dial(void)
+{
+	struct kernel_landlock_ruleset attr;
+	const int ruleset = confine_ruleset(LANDLOCK_ACCESS_NET_BIND_TCP, &attr);
+	int random = open(RANDOM_PATH, O_PATH | O_CLOEXEC);
+
+	confine_require(
+		random < 0 ? -errno
+			   : landlock_allow(ruleset, &attr, random, LANDLOCK_ACCESS_FS_READ_FILE),
+		"allowing " RANDOM_PATH " in Landlock");
+	fd_close(&random);
+	confine_enter(ruleset);
+	confine_require(
+		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
+		"installing the system call filter");
+}
+
+static int handle_policy(void *context, struct channel_message *from)
+{
+	return sandboxes_take_plan(ipc_body(from, gateway_policy)->slot, from->fds[0]);
+}
+
+static int handle_forget(void *context, struct channel_message *from)
+{
+	return sandboxes_forget_plan(ipc_body(from, gateway_forget)->slot);
+}
+
+static int handle_begin(void *context, struct channel_message *from)
+{
+	return sandboxes_begin(ipc_body(from, dial_begin));
+}
+
+static int handle_end(void *context, struct channel_message *from)
+{
+	const int error = sandboxes_end(ipc_slot(from));
+
+	return error ? error : asks_end_sandbox(ipc_slot(from));
+}
+
+static int handle_begun(void *context, struct channel_message *from)
+{
+	return asks_recorded(ipc_body(from, connection_begun), now_ms);
+}
+
+static int handle_name(void *context, struct channel_message *from)
+{
+	return asks_take_name(ipc_body(from, name_ask), now_ms);
+}
+
+static int handle_dial(void *context, struct channel_message *from)
+{
+	return asks_take_dial(ipc_body(from, dial_ask), now_ms);
+}
+
+static const dispatch_handler from_cable[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_gateway_policy] = handle_policy,  [IPC_TYPE_gateway_forget] = handle_forget,
+	[IPC_TYPE_dial_begin] = handle_begin,       [IPC_TYPE_cable_end] = handle_end,
+	[IPC_TYPE_connection_begun] = handle_begun,
+};
+
+static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_name_ask] = handle_name,
+	[IPC_TYPE_dial_ask] = handle_dial,
+};
+
+/* Take all messages of a peer: there are at most as many as it may have asked at once. */
+static void turn_peer(const struct channel *peer, const dispatch_handler *handlers,
+		      const char *name)
+{
+	enum ipc_error wrong = IPC_OK;
+	int status = 1;
+
+	while (status == 1)
+		status = dispatch_one(peer, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
+	if (status == 0)
+		exit(0); /* all three end together */
+	if (status != -EAGAIN)
+		log_fatal(MSP_EXIT_SOFTWARE, "%s broke the protocol: %s", name,
+			  wrong ? ipc_error_text(wrong) : errno_text(-status));
+}
+
+static void require_peers(int error)
+{
+	if (error == -EPIPE)
+		exit(0);
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "a peer cannot be answered: %s", errno_text(-error));
+}
+
+static void turn_once(void)
+{
+	static struct pollfd polled[2 + RESOLVE_SOCKETS_MAX + ASKS_MAX];
+	uint32_t lookups, asks;
+	int timeout_ms = INT_MAX;
+
+	polled[0] = (struct pollfd){ .fd = cable.fd, .events = POLLIN };
+	if (to_cable.count > 0)
+		polled[0].events |= POLLOUT;
+	polled[1] = (struct pollfd){ .fd = egress.fd, .events = POLLIN };
+	lookups = lookup_wants(polled + 2, &timeout_ms);
+	asks = asks_wants(polled + 2 + lookups, now_ms, &timeout_ms);
+	if (poll(polled, 2 + lookups + asks, timeout_ms == INT_MAX ? -1 : timeout_ms) < 0 &&
+	    errno != EINTR)
+		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
+	now_ms = clock_now_us() / 1000;
+	/* First, while no descriptor that was waited for can be another one. */
+	require_peers(asks_handle(polled + 2 + lookups, asks, now_ms));
+	lookup_handle(polled + 2, lookups, now_ms);
+	require_peers(outbox_flush(&to_cable));
+	/* The end of a sandbox before its questions. */
+	turn_peer(&cable, from_cable, "msp-cable");
+	turn_peer(&egress, from_egress, "msp-egress");
+}
+
+int main(void)
+{
+	steward_begin("msp-dial", "ss");
+	fd_raise_limit();
+	confine_privileges();
+	confine_require(capabilities_set(0), "dropping capabilities");
+	servers_start();
+	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);
+	asks_begin(&to_cable, &egress);
+	confine_dial();
+	now_ms = clock_now_us() / 1000;
+	for (;;)
+		turn_once();
+}

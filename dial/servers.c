@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dial/servers.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "common/confine/capabilities.h"
+#include "common/confine/landlock.h"
+#include "common/confine/seccomp.h"
+#include "common/confine/steps.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "servers_filter.h"
+
+#define PATH "/etc/resolv.conf"
+#define KEYWORD "nameserver"
+#define SERVERS_MAX 3
+#define FILE_MAX 16384U
+#define LINE_MAX_SIZE 256U
+#define ANSWER_S 2
+
+static int reader = -1;
+
+/* Add an address to the list. False: it is none. */
+static bool add_server(const char *text, char ret[SERVERS_TEXT_MAX])
+{
+	const size_t used = strlen(ret);
+	char bytes[sizeof(struct in6_addr)];
+	const bool is_ipv6 = inet_pton(AF_INET6, text, bytes) == 1;
+
+	if (!is_ipv6 && inet_pton(AF_INET, text, bytes) != 1)
+		return false;
+	(void)snprintf(ret + used, SERVERS_TEXT_MAX - used, is_ipv6 ? "%s[%s]" : "%s%s",
+		       used > 0 ? "," : "", text);
+	return true;
+}
+
+static bool read_line(const char *line, size_t size, char ret[SERVERS_TEXT_MAX])
+{
+	const size_t keyword = sizeof(KEYWORD) - 1;
+	char copy[LINE_MAX_SIZE];
+	char *address;
+
+	if (size >= sizeof(copy) || size <= keyword || memcmp(line, KEYWORD, keyword) != 0)
+		return false;
+	memcpy(copy, line, size);
+	copy[size] = '\0';
+	address = copy + keyword + strspn(copy + keyword, " \t");
+	if (address == copy + keyword)
+		return false;
+	address[strcspn(address, " \t\r")] = '\0';
+	return add_server(address, ret);
+}
+
+void servers_read(const char *text, size_t size, char ret[SERVERS_TEXT_MAX])
+{
+	int count = 0;
+
+	ret[0] = '\0';
+	while (size > 0 && count < SERVERS_MAX) {
+		const char *end = memchr(text, '\n', size);
+		const size_t line = end ? (size_t)(end - text) : size;
+
+		count += read_line(text, line, ret);
+		text += line + (end != NULL);
+		size -= line + (end != NULL);
+	}
+	if (count == 0)
+		(void)add_server("127.0.0.1", ret);
+}
+
+/* --- the process that reads ------------------------------------------------------------------- */
+
+static void answer_question(int channel)
+{
+	char text[FILE_MAX], servers[SERVERS_TEXT_MAX];
+	int fd = open(PATH, O_RDONLY | O_CLOEXEC);
+	const ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text));
+
+	fd_close(&fd);
+	servers_read(text, size > 0 ? (size_t)size : 0, servers);
+	if (send(channel, servers, strlen(servers) + 1, MSG_NOSIGNAL) < 0)
+		_exit(0); /* msp-dial has ended */
+}
+
+/* Allow to read the files of a folder; a folder that is not there has none. */
+static void allow_folder(int ruleset, const struct kernel_landlock_ruleset *attr, const char *path)
+{
+	int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (folder >= 0)
+		confine_require(landlock_allow(ruleset, attr, folder, LANDLOCK_ACCESS_FS_READ_FILE),
+				"allowing the folder of resolv.conf in Landlock");
+	fd_close(&folder);
+}
+
+/* The file is replaced as a whole, so that its folder is allowed: its own, and the one that it is a
+ * link into. */
+static void confine_reader(void)
+{
+	struct kernel_landlock_ruleset attr;
+	char path[PATH_MAX];
+	const int ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
+
+	allow_folder(ruleset, &attr, "/etc");
+	if (realpath(PATH, path) != NULL) {
+		*strrchr(path, '/') = '\0';
+		allow_folder(ruleset, &attr, path);
+	}
+	confine_enter(ruleset);
+	confine_require(
+		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
+		"installing the system call filter");
+}
+
+static void run_reader(int channel)
+{
+	char question;
+
+	confine_require(confine_result(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)),
+			"ending with its parent");
+	if (dup3(channel, STDERR_FILENO + 1, O_CLOEXEC) < 0)
+		_exit(MSP_EXIT_SOFTWARE);
+	channel = STDERR_FILENO + 1;
+	confine_require(confine_result(kernel_close_range((unsigned int)channel + 1, ~0U)),
+			"closing other descriptors");
+	confine_privileges();
+	confine_require(capabilities_set(0), "dropping capabilities");
+	confine_reader();
+	while (recv(channel, &question, 1, 0) == 1)
+		answer_question(channel);
+	_exit(0);
+}
+
+void servers_start(void)
+{
+	const struct timeval most = { .tv_sec = ANSWER_S };
+	int ends[2];
+	pid_t pid = -1;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 &&
+	    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) == 0)
+		pid = fork();
+	if (pid == 0)
+		run_reader(ends[1]);
+	confine_require(pid < 0 ? -errno : 0, "starting the reader of resolv.conf");
+	fd_close(&ends[1]);
+	reader = ends[0];
+}
+
+bool servers_ask(char ret[SERVERS_TEXT_MAX])
+{
+	char text[SERVERS_TEXT_MAX];
+	ssize_t size;
+
+	if (send(reader, "?", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		return false;
+	size = recv(reader, text, sizeof(text), 0);
+	if (size <= 0 || text[size - 1] != '\0')
+		return false;
+	memcpy(ret, text, (size_t)size);
+	return true;
+}
