@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/netlink.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include "common/confine/capabilities.h"
 #include "common/confine/identity.h"
 #include "common/fd.h"
+#include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "common/limits_mode.h"
 #include "common/names.h"
@@ -31,7 +33,10 @@
 static struct init init = { .ruleset = -1 };
 static uint32_t profile_index;
 static uint32_t stage; /* the current step's */
-static int base_told;  /* one byte, when the base tree is complete; -1: it is */
+
+/* Pipes with one byte each, when the base tree is complete and when the cable is made, in the order
+ * of the steps; -1: there is nothing to wait for. */
+static int told[2] = { -1, -1 };
 
 /* Must: let go of the factory's channel, and of the own end of the pipe that only the factory may
  * write to. Must not: let anything run that is not this program before settle_descriptors(), which
@@ -73,19 +78,23 @@ static int leave_namespaces(void)
 	return unshare(NAMESPACES) == 0 ? 0 : -errno;
 }
 
-/* Must: fail if the factory has ended. Must not: change a mount, which would be the factory's. */
-static int await_base(void)
+/* Must: wait for the next byte of `told`, and fail if its writer has ended. Must not: change a
+ * mount while it waits for the base, which would be the factory's. */
+static int await_next(void)
 {
-	char told;
+	static const int *next = told;
+	char byte;
 	ssize_t got;
 
 	do
-		got = base_told < 0 ? 1 : read(base_told, &told, 1);
+		got = *next < 0 ? 1 : read(*next, &byte, 1);
 	while (got < 0 && errno == EINTR);
+	next++;
 	return got == 1 ? 0 : -EPIPE;
 }
 
-/* Must: come after await_base(), since the copy of the mounts has the base only from then on. */
+/* Must: come after the wait for the base, since the copy of the mounts has the base only from then
+ * on. */
 static int leave_mounts(void)
 {
 	return unshare(CLONE_NEWNS) == 0 ? 0 : -errno;
@@ -129,14 +138,23 @@ static int set_hostname(void)
 	return sethostname(name, strlen(name)) == 0 ? 0 : -errno;
 }
 
-/* Must: come after leave_namespaces(), and while the capability for it is there. */
-static int raise_loopback(void)
+/* Must: come after leave_namespaces(), and while the capability for it is there; and with hosts,
+ * send a routing socket of the namespace, by which msp-cable makes the cable from outside. Must
+ * not: keep that socket. */
+static int raise_network(void)
 {
+	static const struct ipc_network_socket message;
 	const struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	const int error = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &request) == 0 ? 0 : -errno;
+	int fds[] = { -1, -1, socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE) };
+	int error = fds[2] >= 0 && ioctl(fds[2], SIOCSIFFLAGS, &request) == 0 ? 0 : -errno;
 
-	fd_close(&fd);
+	if (!error && init.profile->network == PLAN_NETWORK_HOSTS)
+		error = pipe2(fds, O_CLOEXEC) == 0
+				? channel_send(&init.channel, IPC_TYPE_network_socket, &message,
+					       &fds[1], 0)
+				: -errno;
+	told[1] = fds[0];
+	fd_close_all(&fds[1], 2);
 	return error;
 }
 
@@ -237,7 +255,7 @@ static void begin_role(const struct factory *factory, uint32_t profile, int base
 	init.factory = factory;
 	init.profile = plan_profile(&factory->plan, profile);
 	profile_index = profile;
-	base_told = base;
+	told[0] = base;
 }
 
 void init_run(const struct factory *factory, uint32_t profile, const int *fds)
