@@ -6,6 +6,7 @@
 #include "policy/policy.h"
 
 #include "common/sha256.h"
+#include "policy/profile_parts.h"
 
 #include <inttypes.h>
 #include <linux/mount.h>
@@ -169,7 +170,7 @@ static uint64_t mount_attributes(const struct profile_mount *mount)
 }
 
 /* Return the record's `source`; for a file system, its type. */
-static const char *mount_source(const struct profile_mount *mount)
+static const char *mount_source(const struct profile *profile, const struct profile_mount *mount)
 {
 	switch (mount->kind) {
 	case PLAN_TMPFS:
@@ -179,7 +180,7 @@ static const char *mount_source(const struct profile_mount *mount)
 	case PLAN_DEVPTS:
 		return "devpts";
 	default:
-		return mount->source;
+		return network_file_text(profile, mount);
 	}
 }
 
@@ -190,7 +191,7 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
 		const struct profile_mount *mount = &profile->mounts[i];
-		const char *source = mount_source(mount);
+		const char *source = mount_source(profile, mount);
 
 		records[i] = (struct plan_mount){
 			.kind = mount->kind,

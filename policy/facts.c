@@ -127,8 +127,10 @@ static void put_hash(struct buffer *text, const char *content)
 		buffer_format(text, "%02x", hash[i]);
 }
 
-static void put_mount(const struct profile_mount *mount, struct draft *draft)
+static void put_mount(const struct profile *profile, const struct profile_mount *mount,
+		      struct draft *draft)
 {
+	const char *content = network_file_text(profile, mount);
 	struct buffer *text = &draft->text;
 	const bool is_host =
 		mount->kind == PLAN_BIND || mount->kind == PLAN_COPY || mount->kind == PLAN_OVERLAY;
@@ -148,8 +150,8 @@ static void put_mount(const struct profile_mount *mount, struct draft *draft)
 		if (strcmp(mount->source, mount->target) != 0)
 			buffer_format(text, " from %s", mount->source);
 	} else if (mount->kind == PLAN_FILE) {
-		buffer_format(text, " %zu bytes, mode %04o", strlen(mount->source), mount->mode);
-		put_hash(&draft->detail, mount->source);
+		buffer_format(text, " %zu bytes, mode %04o", strlen(content), mount->mode);
+		put_hash(&draft->detail, content);
 	} else if (mount->kind == PLAN_DIRECTORY || mount->kind == PLAN_COPY) {
 		buffer_format(text, " mode %04o", mount->mode);
 	}
@@ -171,7 +173,7 @@ static void add_files(struct facts *facts, const struct profile *profile)
 		buffer_format(&draft.key, "%s", mount->target);
 		buffer_format(&draft.text, "%-9s %s", profile_mount_kind_name(mount->kind),
 			      mount->target);
-		put_mount(mount, &draft);
+		put_mount(profile, mount, &draft);
 		add_fact(facts, &draft);
 	}
 }

@@ -363,6 +363,7 @@ static int apply_entry(struct entry *entry)
 	    read_flag(entry, "noexec", entry->said->noexec, &entry->mount.is_noexec) != 0)
 		return -1;
 	entry->mount.flags = is_optional ? PLAN_OPTIONAL : 0;
+	entry->mount.is_builtin = entry->reading->place.is_builtin;
 	if (is_operators(entry))
 		entry->mount.flags |= PLAN_PINNED;
 	return read_place(entry) != 0 ? -1 : put_entry(entry);

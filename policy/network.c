@@ -262,6 +262,43 @@ int network_apply(const struct reading *reading)
 	return reading_says(reading, "hosts") ? read_hosts(reading) : 0;
 }
 
+#define RESOLVER_FILE "/etc/resolv.conf"
+#define NAMES_FILE "/etc/nsswitch.conf"
+#define HOSTS_LINE "hosts: files"
+
+/* 198.18.0.1 is CABLE_RESOLVER (cable/cable.h); the gateway answers at once. */
+static const char resolver_text[] = "nameserver 198.18.0.1\n";
+static const char names_text[] = "passwd: files\n"
+				 "group: files\n"
+				 "shadow: files\n" HOSTS_LINE " dns\n"
+				 "networks: files\n"
+				 "protocols: files\n"
+				 "services: files\n";
+
+const char *network_file_text(const struct profile *profile, const struct profile_mount *mount)
+{
+	if (profile->network != NETWORK_HOSTS || !mount->is_builtin)
+		return mount->source;
+	return strcmp(mount->target, RESOLVER_FILE) == 0 ? resolver_text
+	       : strcmp(mount->target, NAMES_FILE) == 0  ? names_text
+							 : mount->source;
+}
+
+/* Without the file, programs would ask a resolver at the sandbox's own loopback. */
+static int check_resolver(const struct reading *reading)
+{
+	const struct profile_mount *around = mounts_around(reading->profile, RESOLVER_FILE);
+
+	if (around != NULL && (strcmp(around->target, RESOLVER_FILE) == 0 ||
+			       around->kind == PLAN_BIND || around->kind == PLAN_OVERLAY))
+		return 0;
+	return reading_fail(reading, "files",
+			    RESOLVER_FILE
+			    " is missing, by which names of hosts are resolved; "
+			    "expected an entry such as {at: " RESOLVER_FILE ", kind: file, text: "
+			    "\"nameserver 198.18.0.1\\n\"}, or a profile to extend that has it");
+}
+
 int network_check(const struct reading *reading)
 {
 	const struct profile *profile = reading->profile;
@@ -278,5 +315,5 @@ int network_check(const struct reading *reading)
 		return reading_fail(reading, "hosts",
 				    "missing; expected a list of hosts, such as [example.org], or "
 				    "network: loopback");
-	return 0;
+	return profile->network == NETWORK_HOSTS ? check_resolver(reading) : 0;
 }

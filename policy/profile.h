@@ -48,6 +48,7 @@ struct profile_mount {
 	bool is_writable; /* a bind that can change the host's files */
 	struct origin origin;
 	bool is_implied; /* a parent or mount point that the file omits */
+	bool is_builtin; /* an entry of a built-in profile */
 };
 
 struct profile_rule {
