@@ -145,6 +145,14 @@ enum connection_refused {
 	CONNECTION_REFUSED_COUNT
 };
 
+/* To a frontend: an execution of its was refused a host. Only the first ones are told. */
+struct ipc_network_denial {
+	uint64_t request;
+	uint32_t port;   /* 0: a name was asked for */
+	uint32_t reason; /* enum connection_refused */
+	char host[IPC_HOST_MAX];
+};
+
 /* Between msp-cable and the other two, in the place of the supervisor. fd: a listener */
 struct ipc_egress_port {
 	uint32_t slot; /* of the next egress_begin */

@@ -111,6 +111,12 @@ struct ipc_policy_ask {
 	uint32_t generation; /* the one in force, counted from 1 */
 };
 
+/* Start the gateway if the policy in force has a profile with hosts, and send supervisor_gateway.
+ */
+struct ipc_gateway_ask {
+	uint32_t generation; /* as in policy_ask */
+};
+
 /* fd: sealed policy blob */
 struct ipc_policy_new {
 	uint32_t generation; /* the question's */

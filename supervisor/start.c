@@ -29,6 +29,7 @@ static struct start start = {
 	.policy = -1,
 	.cgroup = -1,
 	.state = -1,
+	.gateway = -1,
 	.opener = -1,
 	.audit = { .channel = -1, .problem = "the launcher named no place for it" },
 	.service = { .listener = -1, .notify = -1 },
@@ -114,6 +115,7 @@ static int handle_descriptor(void *context, struct channel_message *message)
 {
 	static int *const places[IPC_TYPE_COUNT] = {
 		[IPC_TYPE_supervisor_cgroup] = &start.cgroup,
+		[IPC_TYPE_supervisor_gateway] = &start.gateway,
 		[IPC_TYPE_supervisor_opener] = &start.opener,
 		[IPC_TYPE_supervisor_listen] = &start.service.listener,
 	};
@@ -196,6 +198,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
 	[IPC_TYPE_supervisor_state] = handle_supervisor_state,
 	[IPC_TYPE_supervisor_file] = handle_supervisor_file,
+	[IPC_TYPE_supervisor_gateway] = handle_descriptor,
 	[IPC_TYPE_supervisor_opener] = handle_descriptor,
 	[IPC_TYPE_supervisor_stateless] = handle_supervisor_stateless,
 	[IPC_TYPE_supervisor_listen] = handle_descriptor,

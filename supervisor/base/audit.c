@@ -14,6 +14,7 @@
 #include "common/ipc_audit.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_done.h"
+#include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "common/ipc_start.h"
 #include "common/limits_mode.h"
@@ -458,6 +459,34 @@ void audit_denial(const struct execution *execution, const char *layer, const ch
 	AUDIT_NOTE(AUDIT_DENIAL, AUDIT_NUMBER(execution, execution->id), AUDIT_TEXT(layer, layer),
 		   AUDIT_TEXT(operation, operation), AUDIT_NUMBER(argument, argument),
 		   AUDIT_NUMBER(count, count), sandbox_field(execution->sandbox));
+}
+
+int audit_connection_begin(const struct sandbox *sandbox, uint64_t execution,
+			   const struct ipc_connection_begin *begin, uint64_t *ret_number)
+{
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER(connection, begin->number),
+		AUDIT_NUMBER(execution, execution),
+		AUDIT_TEXT(host, begin->host),
+		AUDIT_NUMBER(port, begin->port),
+		sandbox_field(sandbox),
+	};
+	struct audit_ticket ticket = { .number = 0 };
+	int error = 0;
+
+	if (audit.is_on)
+		error = require_record(AUDIT_CONNECTION_BEGIN, fields, COUNT(fields), MUST_WAIT_MS,
+				       0, &ticket);
+	*ret_number = error == -EINPROGRESS ? ticket.number : 0;
+	return error;
+}
+
+void audit_connection_refused(const struct execution *execution,
+			      const struct ipc_network_denial *denial)
+{
+	AUDIT_NOTE(AUDIT_DENIAL, AUDIT_NUMBER(execution, execution->id),
+		   AUDIT_TEXT(layer, "network"), AUDIT_TEXT(host, denial->host),
+		   AUDIT_NUMBER(port, denial->port), sandbox_field(execution->sandbox));
 }
 
 void audit_sandbox_begin(const struct frontend *frontend, const char *id,

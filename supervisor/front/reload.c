@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "base/events.h"
+#include "base/gateway.h"
 #include "base/generation.h"
 #include "base/state.h"
 #include "common/dispatch.h"
@@ -18,6 +20,28 @@
 static struct loop_watch launcher_watch;
 static bool is_asked;    /* and has not answered */
 static bool is_outdated; /* the answer to come may be older than the last request to reload */
+
+/* A gateway that ends again so soon is not started before the next reload. */
+#define GATEWAY_PAUSE_US 10000000
+
+static void ask_gateway(void)
+{
+	const struct ipc_gateway_ask ask = { .generation = supervisor.generation };
+
+	/* Else nobody is there to start it, and requests that need it are refused. */
+	if (!gateway_is_open())
+		(void)launcher_ask(NULL, IPC_TYPE_gateway_ask, &ask);
+}
+
+void event_gateway_lost(void)
+{
+	static uint64_t asked_us;
+	const uint64_t now_us = clock_now_us();
+
+	if (asked_us == 0 || now_us - asked_us > GATEWAY_PAUSE_US)
+		ask_gateway();
+	asked_us = now_us;
+}
 
 static void take_answer(void)
 {
@@ -34,6 +58,7 @@ static int handle_policy_new(void *context, struct channel_message *message)
 		posture_forget_told();
 		pool_forget();
 		handlers_tell_policy();
+		ask_gateway();
 	}
 	generation_drop_pins();
 	take_answer();
@@ -55,7 +80,13 @@ static int handle_supervisor_pin(void *context, struct channel_message *message)
 	return is_asked ? generation_take_pin(context, message) : -EPROTO;
 }
 
+static int handle_supervisor_gateway(void *context, struct channel_message *message)
+{
+	return gateway_open(channel_take_fd(message, 0));
+}
+
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_supervisor_gateway] = handle_supervisor_gateway,
 	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
 	[IPC_TYPE_policy_new] = handle_policy_new,
 	[IPC_TYPE_policy_bad] = handle_policy_bad,

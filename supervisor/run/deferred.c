@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/gateway.h"
 #include "base/reply.h"
 #include "common/fd.h"
 #include "common/refusal.h"
@@ -91,6 +92,7 @@ struct audit_ticket *deferred_ticket(void)
 
 void deferred_audited(uint64_t number, int error)
 {
+	gateway_audited(number, error);
 	EACH_ENTRY
 	{
 		struct audit_ticket *ticket = &entry->ticket;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/events.h"
+#include "base/gateway.h"
 #include "base/generation.h"
 #include "common/cgroup.h"
 #include "common/fd.h"
@@ -255,6 +256,7 @@ void sandbox_end(struct sandbox *sandbox)
 		event_standby_lost(sandbox);
 		sandbox_stir(sandbox);
 	}
+	gateway_leave(sandbox);
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
 	sandbox_forget_standby(sandbox);
