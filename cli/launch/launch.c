@@ -58,6 +58,10 @@ static const struct {
 	{ "msp-store", offsetof(struct images, store), true },
 	{ "msp-layers", offsetof(struct images, layers), true },
 	{ "msp-file", offsetof(struct images, file), true }, /* without it no file tools */
+	/* Without these no profile has hosts. */
+	{ "msp-cable", offsetof(struct images, cable), true },
+	{ "msp-egress", offsetof(struct images, egress), true },
+	{ "msp-dial", offsetof(struct images, dial), true },
 };
 
 /* The largest sealed copy, a plan of many profiles, has 1 MiB at most. */
@@ -169,15 +173,11 @@ int launch_open_program(const char *name, char text[LAUNCH_TEXT_MAX])
 
 void launch_close_images(struct images *images)
 {
-	fd_close(&images->supervisor);
-	fd_close(&images->child_init);
-	fd_close(&images->broker);
-	fd_close(&images->audit);
-	fd_close(&images->policy);
-	fd_close(&images->scope);
-	fd_close(&images->layers);
-	fd_close(&images->store);
-	fd_close(&images->file);
+	for (size_t i = 0; i < sizeof(image_files) / sizeof(image_files[0]); i++) {
+		int *const fd = (int *)((char *)images + image_files[i].offset);
+
+		fd_close(fd);
+	}
 }
 
 const struct plan *launch_open_plan(struct config *config, char text[LAUNCH_TEXT_MAX])
@@ -354,7 +354,7 @@ static int send_audit(const struct images *images, const struct channel *channel
 		directory = state_place_open(audit.path, true, missing.problem);
 	if (directory < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_unaudited, &missing, NULL, 0);
-	writer = launch_steward(LAUNCH_AUDIT, images->audit, directory);
+	writer = launch_steward(LAUNCH_AUDIT, images->audit, &directory, 1);
 	fd_close(&directory);
 	if (writer < 0)
 		return writer;
@@ -383,7 +383,7 @@ static int send_state(const struct images *images, const struct channel *channel
 		directory = state_place_open(path, true, missing.problem);
 	if (directory < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_stateless, &missing, NULL, 0);
-	fds[0] = launch_steward(LAUNCH_STORE, images->store, directory);
+	fds[0] = launch_steward(LAUNCH_STORE, images->store, &directory, 1);
 	fd_close(&directory);
 	if (fds[0] < 0)
 		return fds[0];
@@ -391,6 +391,39 @@ static int send_state(const struct images *images, const struct channel *channel
 	fd_close(&fds[0]);
 	if (!error && images->file >= 0)
 		error = channel_send(channel, IPC_TYPE_supervisor_file, &file, &images->file, 0);
+	return error;
+}
+
+/* Return whether the profile has hosts; NULL: whether any has. */
+static bool has_hosts(const struct plan *plan, const char *name)
+{
+	if (name && !name[0])
+		name = plan_string(plan, plan_header(plan)->default_profile);
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (profile->network == PLAN_NETWORK_HOSTS &&
+		    (!name || strcmp(plan_string(plan, profile->name), name) == 0))
+			return true;
+	}
+	return false;
+}
+
+int launch_send_gateway(const struct images *images, const struct plan *plan, const char *name,
+			const struct channel *channel)
+{
+	static const struct ipc_supervisor_gateway message;
+	const int programs[LAUNCH_STEWARD_FDS_MAX] = { images->egress, images->dial };
+	int gateway, error;
+
+	/* Without the programs a request for such a profile is refused. */
+	if (!has_hosts(plan, name) || images->cable < 0 || images->egress < 0 || images->dial < 0)
+		return 0;
+	gateway = launch_steward(LAUNCH_GATEWAY, images->cable, programs, LAUNCH_STEWARD_FDS_MAX);
+	if (gateway < 0)
+		return gateway;
+	error = channel_send(channel, IPC_TYPE_supervisor_gateway, &message, &gateway, 0);
+	fd_close(&gateway);
 	return error;
 }
 
@@ -414,6 +447,9 @@ int launch_send(const struct launch *launch, int channel_fd)
 		error = send_audit(launch->images, &channel);
 	if (!error && !launch->expected_profile) /* its sandbox is ephemeral */
 		error = send_state(launch->images, &channel);
+	if (!error)
+		error = launch_send_gateway(launch->images, config_plan(launch->config),
+					    launch->expected_profile, &channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
 				     &launch->home->directory, 0);

@@ -31,12 +31,15 @@ struct images {
 	int scope;  /* this and those below may be missing */
 	int layers; /* without either of these no sandbox is persistent */
 	int store;
-	int file; /* without it there are no file tools */
+	int file;  /* without it there are no file tools */
+	int cable; /* without any of these no profile has hosts */
+	int egress;
+	int dial;
 };
 
 #define IMAGES_NONE                                                                                \
 	{                                                                                          \
-		-1, -1, -1, -1, -1, -1, -1, -1, -1                                                 \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1                                     \
 	}
 
 #define LAUNCH_TEXT_MAX CONFIG_TEXT_MAX
@@ -140,11 +143,17 @@ int launch_exec(const struct images *images, int channel, const struct factory *
  * only on failure: -errno. */
 int launch_exec_refused(const struct images *images, int reason);
 
-/* Start a steward from its image as a child of this process, with its `directory`, which stays the
- * caller's; its stdin and stdout are /dev/null. It ends after its peer. Returns the supervisor's
- * end of its channel, the caller's, or -errno. */
-enum launch_steward { LAUNCH_AUDIT, LAUNCH_STORE, LAUNCH_STEWARDS };
-int launch_steward(enum launch_steward which, int image, int directory);
+/* Start a steward from its image as a child of this process, with `fds` behind its channel, which
+ * stay the caller's; its stdin and stdout are /dev/null. It ends after its peer. Returns the
+ * supervisor's end of its channel, the caller's, or -errno. */
+enum launch_steward { LAUNCH_AUDIT, LAUNCH_STORE, LAUNCH_GATEWAY, LAUNCH_STEWARDS };
+#define LAUNCH_STEWARD_FDS_MAX 2
+int launch_steward(enum launch_steward which, int image, const int *fds, size_t count);
+
+/* Start the gateway if the profile `name` of the plan ("": the default one, NULL: any) has hosts,
+ * and send its channel to the supervisor. 0, also where none is needed, or -errno. */
+int launch_send_gateway(const struct images *images, const struct plan *plan, const char *name,
+			const struct channel *channel);
 
 /*
  * Start the supervisor as a child that has started a factory, with `channel` to us and `null` as

@@ -26,7 +26,7 @@
 #define SUPERVISOR_IMAGE START_FD_END
 
 /* Descriptors of a child at most, its image among them. */
-#define BEHIND_LAST 6
+#define BEHIND_LAST (4 + LAUNCH_STEWARD_FDS_MAX + 1)
 
 /* `image` is executed by descriptor: after a change of account its path may be out of reach. */
 static int execute_image(int image, char *name)
@@ -51,12 +51,13 @@ struct child {
 
 static char factory_name[] = "msp-child-init";
 static struct child new_factory = { .name = factory_name };
-static char steward_names[LAUNCH_STEWARDS][sizeof("msp-audit")] = { "msp-audit", "msp-store" };
+static char steward_names[LAUNCH_STEWARDS][sizeof("msp-audit")] = { "msp-audit", "msp-store",
+								    "msp-cable" };
 static struct child stewards[LAUNCH_STEWARDS];
 
 static int become_program(void *context)
 {
-	static const int places[BEHIND_LAST] = { 0, 1, 2, 3, 4, 5 };
+	static const int places[BEHIND_LAST] = { 0, 1, 2, 3, 4, 5, 6 };
 	const struct child *child = context;
 	const int image = child->fd_count - 1; /* the program gets all but its own image */
 
@@ -101,7 +102,7 @@ int launch_factory(const struct images *images, int null, struct factory *ret)
 	return error;
 }
 
-int launch_steward(enum launch_steward which, int image, int directory)
+int launch_steward(enum launch_steward which, int image, const int *fds, size_t count)
 {
 	struct child *child = &stewards[which];
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -109,10 +110,12 @@ int launch_steward(enum launch_steward which, int image, int directory)
 	int error = null < 0 ? -errno : channel_pair(ends);
 
 	if (!error) {
-		const int fds[] = { null, null, STDERR_FILENO, ends[1], directory, image };
+		const int first[] = { null, null, STDERR_FILENO, ends[1] };
 
-		memcpy(child->fds, fds, sizeof(fds));
-		child->fd_count = 6;
+		memcpy(child->fds, first, sizeof(first));
+		memcpy(child->fds + 4, fds, count * sizeof(*fds));
+		child->fds[4 + count] = image;
+		child->fd_count = (int)count + 5;
 		child->name = steward_names[which];
 		error = start_child(child, NULL);
 	}

@@ -19,12 +19,16 @@
 /* Numbers of its descriptors, behind /dev/null three times, so that all others can be closed. */
 #define CHANNEL_PLACE 3
 #define BUILTIN_PLACE 4
-#define WORKSPACES_PLACE 5
+#define CABLE_PLACE 5
+#define EGRESS_PLACE 6
+#define DIAL_PLACE 7
+#define WORKSPACES_PLACE 8
 
 _Static_assert(WORKSPACES_PLACE + CLIENT_WORKSPACES_MAX <= FD_PLACES_MAX, "room for all");
 
 struct opener {
 	struct channel channel;
+	struct images images;  /* the gateway's programs */
 	struct config *config; /* in force, as far as is known */
 	struct config newer; /* compiled when generation `asked` was; in force if another one is */
 	uint32_t asked;
@@ -92,6 +96,17 @@ static int handle_policy_ask(void *context, struct channel_message *message)
 	return error;
 }
 
+/* The supervisor asks after it took a new policy, too: that is the newer one then. */
+static int handle_gateway_ask(void *context, struct channel_message *message)
+{
+	struct opener *opener = context;
+	const struct plan *plan;
+
+	note_generation(opener, ipc_body(message, gateway_ask)->generation);
+	plan = config_plan(opener->config);
+	return plan ? launch_send_gateway(&opener->images, plan, NULL, &opener->channel) : -EBADMSG;
+}
+
 static int handle_workspace_within(void *context, struct channel_message *message)
 {
 	struct opener *opener = context;
@@ -138,20 +153,34 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_policy_ask] = handle_policy_ask,
+	[IPC_TYPE_gateway_ask] = handle_gateway_ask,
 	[IPC_TYPE_workspace_within] = handle_workspace_within,
 	[IPC_TYPE_workspace_ask] = handle_workspace_ask,
 };
+
+/* Take the place of a program that may be missing. */
+static int take_place(int *image, int program, int place, int null)
+{
+	*image = program >= 0 ? place : -1;
+	return program >= 0 ? program : null;
+}
 
 /* The locks and sockets of the service are not ours to keep, nor a client's streams, nor what tells
  * that all of them are closed: while we held one, nobody at its other end would see its end. */
 static int place_all(const struct launch *launch, int channel, struct opener *opener)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int fds[WORKSPACES_PLACE + CLIENT_WORKSPACES_MAX] = { null, null, null, channel,
-							      launch->images->policy };
+	int fds[WORKSPACES_PLACE + CLIENT_WORKSPACES_MAX] = {
+		null, null, null, channel, launch->images->policy,
+	};
 	int places[sizeof(fds) / sizeof(fds[0])];
 	size_t count = WORKSPACES_PLACE;
 
+	fds[CABLE_PLACE] =
+		take_place(&opener->images.cable, launch->images->cable, CABLE_PLACE, null);
+	fds[EGRESS_PLACE] =
+		take_place(&opener->images.egress, launch->images->egress, EGRESS_PLACE, null);
+	fds[DIAL_PLACE] = take_place(&opener->images.dial, launch->images->dial, DIAL_PLACE, null);
 	for (uint32_t i = 0; launch->workspaces && i < launch->workspaces->count; i++) {
 		fds[count++] = launch->workspaces->list[i];
 		opener->own.list[opener->own.count++] = WORKSPACES_PLACE + (int)i;

@@ -110,10 +110,18 @@ static void receive(const struct channel *channel, uint32_t type)
 
 static struct images some_images(void)
 {
-	return (struct images){
-		file_with("s"), file_with("c"), file_with("b"), file_with("a"), -1, -1,
-		file_with("l"), file_with("t"), file_with("f")
-	};
+	return (struct images){ .supervisor = file_with("s"),
+				.child_init = file_with("c"),
+				.broker = file_with("b"),
+				.audit = file_with("a"),
+				.policy = -1,
+				.scope = -1,
+				.layers = file_with("l"),
+				.store = file_with("t"),
+				.file = file_with("f"),
+				.cable = -1,
+				.egress = -1,
+				.dial = -1 };
 }
 
 /* Without msp-layers and msp-file. */
