@@ -162,8 +162,10 @@ static int handle_end(void *context, struct channel_message *message)
 {
 	const uint32_t slot = ipc_slot(message);
 
-	if (slot >= GATEWAY_SLOTS || !cables[slot].is_made)
+	if (slot >= GATEWAY_SLOTS)
 		return -EPROTO;
+	if (!cables[slot].is_made) /* the supervisor had not heard that it could not be made */
+		return 0;
 	cables[slot].is_made = false;
 	return send_both(message);
 }
