@@ -10,6 +10,9 @@
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
 
+/* Reports that the supervisor does not read for now: later ones are left out. */
+#define REPORTS_MAX 1024U
+
 enum ask_state {
 	ASK_FREE = 0,
 	ASK_RECORDING,
@@ -93,6 +96,8 @@ static void report_refused(uint32_t slot, uint32_t use, const char *host, uint32
 		.slot = slot, .use = use, .port = port, .reason = (uint32_t)reason
 	};
 
+	if (to_cable->count >= REPORTS_MAX)
+		return;
 	memcpy(refused.host, host, strlen(host) + 1);
 	note_failure(outbox_send(to_cable, IPC_TYPE_connection_refused, &refused));
 }

@@ -12,7 +12,7 @@
 #include "gateway/outbox.h"
 
 /* Questions at once; more are refused. */
-#define ASKS_MAX 256U
+#define ASKS_MAX 512U
 
 /* Begin, with the channels to msp-cable and to msp-egress. */
 void asks_begin(struct outbox *cable, const struct channel *egress);

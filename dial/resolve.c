@@ -73,6 +73,7 @@ int resolver_new(const char *servers, struct resolver **ret)
 		.timeout = TRY_MS,
 		.tries = TRIES,
 		.lookups = lookups,
+		.ndomains = 0, /* or it derives one from the machine's name */
 	};
 	struct resolver *resolver = calloc(1, sizeof(*resolver));
 	int error;
@@ -81,7 +82,7 @@ int resolver_new(const char *servers, struct resolver **ret)
 		return -ENOMEM;
 	error = error_of(ares_init_options(&resolver->channel, &options,
 					   ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
-						   ARES_OPT_LOOKUPS));
+						   ARES_OPT_LOOKUPS | ARES_OPT_DOMAINS));
 	if (error != 0) {
 		free(resolver);
 		return error;

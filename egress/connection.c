@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "egress/hello.h"
-
 _Static_assert(HELLO_BYTES_MAX + 5 * 64 <= RELAY_BYTES, "a hello is kept with its records' heads");
 
 static const enum connection_refusal refusals[HELLO_VERDICT_COUNT] = {
@@ -23,6 +21,7 @@ void connection_begin(struct connection *connection, int client, int host, bool 
 	connection->client = client;
 	connection->host = host;
 	memcpy(connection->name, name, strlen(name) + 1);
+	connection->greeting = (struct hello_scan){ .at = 0 };
 	connection->out.state = connection->in.state = RELAY_OPEN;
 	connection->out.start = connection->out.end = 0;
 	connection->in.start = connection->in.end = 0;
@@ -54,11 +53,14 @@ static void refuse_connection(struct connection *connection, enum connection_ref
 	connection->refusal = refusal;
 }
 
-/* Read more of the first flight. Return whether it can be judged anew. */
+/* Read more of the first flight. Return whether it can be judged. */
 static bool read_greeting(struct connection *connection)
 {
-	if (relay_read(&connection->out, connection->client, SIZE_MAX) > 0)
-		return true;
+	struct relay *out = &connection->out;
+
+	if (relay_read(out, connection->client, SIZE_MAX) > 0)
+		return hello_scan(&connection->greeting, out->bytes, out->end) ||
+		       out->end == RELAY_BYTES;
 	if (connection->out.state != RELAY_OPEN)
 		refuse_connection(connection, CONNECTION_NO_TLS);
 	return false;

@@ -6,6 +6,7 @@
 #ifndef EGRESS_CONNECTION_H
 #define EGRESS_CONNECTION_H
 
+#include "egress/hello.h"
 #include "egress/relay.h"
 #include "hosts/name.h"
 
@@ -33,6 +34,7 @@ struct connection {
 	enum connection_refusal refusal;
 	int client, host; /* sockets that do not block; owned */
 	char name[HOST_NAME_MAX_SIZE];
+	struct hello_scan greeting;
 	struct relay out, in; /* from the client, from the host */
 };
 

@@ -2,7 +2,10 @@
 #include "egress/gate.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,14 +30,56 @@ union packet_info {
 
 _Static_assert(sizeof(struct route) <= sizeof(((struct gate_question *)0)->route), "room for it");
 
+/* The ends of connections that the gate itself has ended. */
+static const enum connection_end ends[CONNECTION_REFUSAL_COUNT] = {
+	[CONNECTION_FINE] = CONNECTION_END_SIDES,
+	[CONNECTION_NO_TLS] = CONNECTION_END_NO_TLS,
+	[CONNECTION_NO_NAME] = CONNECTION_END_NO_NAME,
+	[CONNECTION_OTHER_NAME] = CONNECTION_END_OTHER_NAME,
+	[CONNECTION_HIDDEN_NAME] = CONNECTION_END_HIDDEN_NAME,
+	[CONNECTION_LATE] = CONNECTION_END_LATE,
+};
+
+/* Wait for new connections if there is room for one. */
+static void watch_listeners(struct gate *gate)
+{
+	const bool has_room = !gate->is_held && gate->entry_count < GATE_CONNECTIONS_MAX &&
+			      gate->dial_count < GATE_DIALS_MAX;
+
+	if (has_room == gate->are_listeners_watched)
+		return;
+	gate->are_listeners_watched = has_room;
+	for (uint32_t i = 0; i < gate->listener_count; i++)
+		event_gate_watch(gate, GATE_MARK_LISTENERS + i, gate->listeners[i],
+				 has_room ? 0 : POLLIN, has_room ? POLLIN : 0);
+}
+
 void gate_begin(struct gate *gate, int dns, const int *listeners, uint32_t count)
 {
-	memset(gate, 0, sizeof(*gate));
 	gate->dns = dns;
 	gate->listener_count = count;
 	memcpy(gate->listeners, listeners, count * sizeof(listeners[0]));
 	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX; i++)
 		gate->entries[i].client = -1;
+	event_gate_watch(gate, GATE_MARK_DNS, dns, 0, POLLIN);
+	watch_listeners(gate);
+}
+
+/* Wait for what the connection of an entry wants now. */
+static void watch_entry(struct gate *gate, struct gate_entry *entry)
+{
+	const uint32_t mark = GATE_MARK_ENTRIES + 2 * (uint32_t)(entry - gate->entries);
+	struct connection *connection = entry->connection;
+	short client = 0, host = 0;
+
+	connection_wants(connection, &client, &host);
+	/* A socket that nothing is wanted of would wake us by its end, again and again. */
+	if (client != entry->client_events)
+		event_gate_watch(gate, mark, connection->client, entry->client_events, client);
+	if (host != entry->host_events)
+		event_gate_watch(gate, mark + 1, connection->host, entry->host_events, host);
+	entry->client_events = client;
+	entry->host_events = host;
 }
 
 static void send_answer(const struct gate *gate, const struct gate_question *question,
@@ -179,108 +224,165 @@ static bool read_target(const struct gate *gate, int client, char host[GATE_TEXT
 static void take_client(struct gate *gate, int client)
 {
 	struct gate_entry *entry = find_free(gate);
-	uint16_t port = 0;
+	const int on = 1;
 
-	if (entry == NULL || !read_target(gate, client, entry->host, &port)) {
+	if (!read_target(gate, client, entry->host, &entry->port) ||
+	    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
 		gate->dropped++;
 		reset_client(client);
 		return;
 	}
 	entry->client = client;
 	entry->begun_ms = gate->now_ms;
-	event_gate_dial(gate, (uint32_t)(entry - gate->entries), entry->host, port);
+	gate->entry_count++;
+	gate->dial_count++;
+	event_gate_dial(gate, (uint32_t)(entry - gate->entries), entry->host, entry->port);
+}
+
+/* Without a descriptor or memory the next try would fail, too: gate_tick() has it try again. */
+static bool is_out_of_room(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
 static void turn_listener(struct gate *gate, int listener)
 {
-	for (uint32_t i = 0; i < TURN_ACCEPTS && find_free(gate) != NULL; i++) {
+	for (uint32_t i = 0; i < TURN_ACCEPTS && gate->are_listeners_watched; i++) {
 		const int client = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
+		if (client < 0 && is_out_of_room(errno))
+			gate->is_held = true;
+		if (client >= 0)
+			take_client(gate, client);
+		watch_listeners(gate);
 		if (client < 0)
 			return;
-		take_client(gate, client);
 	}
 }
 
-static void end_entry(struct gate *gate, struct gate_entry *entry)
+static void report_end(struct gate *gate, const struct gate_entry *entry,
+		       enum connection_end reason)
 {
-	if (entry->connection == NULL) {
-		reset_client(entry->client);
-	} else {
-		gate->refused[entry->connection->refusal]++;
-		connection_end(entry->connection);
-		free(entry->connection);
+	const struct connection *connection = entry->connection;
+	struct ipc_connection_end end = { .number = entry->number, .reason = (uint32_t)reason };
+
+	if (connection != NULL) {
+		end.sent = connection->out.moved;
+		end.received = connection->in.moved;
 	}
-	*entry = (struct gate_entry){ .client = -1 };
+	memcpy(end.address, entry->address, sizeof(end.address));
+	event_gate_ended(gate, &end);
 }
 
-void gate_dialed(struct gate *gate, uint32_t entry, int host, bool is_tls)
+static void free_entry(struct gate *gate, struct gate_entry *entry)
+{
+	*entry = (struct gate_entry){ .client = -1 };
+	gate->entry_count--;
+	watch_listeners(gate);
+}
+
+/* End a connection whose host was dialled. */
+static void end_connection(struct gate *gate, struct gate_entry *entry, enum connection_end reason)
+{
+	struct connection *connection = entry->connection;
+
+	gate->refused[connection->refusal]++;
+	if (connection->refusal != CONNECTION_FINE)
+		event_gate_refused(gate, entry->host, entry->port);
+	report_end(gate, entry, reason);
+	connection->state = CONNECTION_ENDED; /* it wants nothing more */
+	watch_entry(gate, entry);
+	connection_end(connection);
+	free(connection);
+	free_entry(gate, entry);
+}
+
+/* Begin to wait for a connection, or end it, as it is now. */
+static void settle_connection(struct gate *gate, struct gate_entry *entry)
+{
+	if (entry->connection->state == CONNECTION_ENDED)
+		end_connection(gate, entry, ends[entry->connection->refusal]);
+	else
+		watch_entry(gate, entry);
+}
+
+void gate_dialed(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done)
 {
 	struct gate_entry *dialed = &gate->entries[entry];
+	struct connection *connection = host >= 0 ? malloc(sizeof(*connection)) : NULL;
 
-	if (host >= 0 && dialed->client >= 0 && dialed->connection == NULL)
-		dialed->connection = malloc(sizeof(*dialed->connection));
-	if (host < 0 || dialed->client < 0 || dialed->connection == NULL) {
-		if (host >= 0)
+	gate->dial_count--;
+	if (host >= 0) {
+		dialed->number = done->connection;
+		memcpy(dialed->address, done->address, sizeof(dialed->address));
+	}
+	if (connection == NULL) {
+		if (host >= 0) {
 			(void)close(host); /* it was told no byte */
-		if (dialed->client >= 0)
-			end_entry(gate, dialed);
+			report_end(gate, dialed, CONNECTION_END_LIMIT);
+		}
+		reset_client(dialed->client);
+		free_entry(gate, dialed);
 		return;
 	}
-	connection_begin(dialed->connection, dialed->client, host, is_tls, dialed->host);
+	dialed->connection = connection;
+	connection_begin(connection, dialed->client, host, done->is_tls != 0, dialed->host);
+	connection_turn(connection, TURN_BYTES);
+	settle_connection(gate, dialed);
+	watch_listeners(gate);
 }
 
-void gate_turn(struct gate *gate, uint64_t now_ms)
+static void turn_entry(struct gate *gate, struct gate_entry *entry)
+{
+	if (entry->connection == NULL) /* it has ended meanwhile */
+		return;
+	connection_turn(entry->connection, TURN_BYTES);
+	settle_connection(gate, entry);
+}
+
+void gate_turn(struct gate *gate, uint32_t mark, uint64_t now_ms)
 {
 	gate->now_ms = now_ms;
-	turn_names(gate);
-	for (uint32_t i = 0; i < gate->listener_count; i++)
-		turn_listener(gate, gate->listeners[i]);
-	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX; i++) {
+	if (mark == GATE_MARK_DNS)
+		turn_names(gate);
+	else if (mark < GATE_MARK_LISTENERS + gate->listener_count)
+		turn_listener(gate, gate->listeners[mark - GATE_MARK_LISTENERS]);
+	else if (mark >= GATE_MARK_ENTRIES && mark < GATE_MARKS)
+		turn_entry(gate, &gate->entries[(mark - GATE_MARK_ENTRIES) / 2]);
+}
+
+void gate_tick(struct gate *gate, uint64_t now_ms)
+{
+	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && gate->entry_count > 0; i++) {
 		struct gate_entry *entry = &gate->entries[i];
 
-		if (entry->client < 0 || entry->connection == NULL)
+		if (entry->connection == NULL || now_ms - entry->begun_ms <= GATE_HELLO_MS)
 			continue;
-		connection_turn(entry->connection, TURN_BYTES);
-		if (now_ms - entry->begun_ms > GATE_HELLO_MS)
-			connection_expire(entry->connection);
-		if (entry->connection->state == CONNECTION_ENDED)
-			end_entry(gate, entry);
+		connection_expire(entry->connection);
+		settle_connection(gate, entry);
 	}
 }
 
-uint32_t gate_wants(const struct gate *gate, struct pollfd polled[GATE_POLLED_MAX])
+void gate_hold(struct gate *gate, bool is_held)
 {
-	uint32_t count = 0;
-	bool has_room = false;
-
-	polled[count++] = (struct pollfd){ .fd = gate->dns, .events = POLLIN };
-	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX; i++) {
-		const struct gate_entry *entry = &gate->entries[i];
-		short client = 0, host = 0;
-
-		has_room |= entry->client < 0;
-		if (entry->client < 0 || entry->connection == NULL)
-			continue;
-		connection_wants(entry->connection, &client, &host);
-		/* A socket that nothing is wanted of would wake us by its end, again and again. */
-		if (client != 0)
-			polled[count++] = (struct pollfd){ entry->client, client, 0 };
-		if (host != 0)
-			polled[count++] = (struct pollfd){ entry->connection->host, host, 0 };
-	}
-	/* Without room, new connections wait in the kernel. */
-	for (uint32_t i = 0; has_room && i < gate->listener_count; i++)
-		polled[count++] = (struct pollfd){ gate->listeners[i], POLLIN, 0 };
-	return count;
+	gate->is_held = is_held;
+	watch_listeners(gate);
 }
 
 void gate_end(struct gate *gate)
 {
+	gate_hold(gate, true);
 	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX; i++) {
-		if (gate->entries[i].client >= 0)
-			end_entry(gate, &gate->entries[i]);
+		struct gate_entry *entry = &gate->entries[i];
+
+		if (entry->connection != NULL) {
+			end_connection(gate, entry, CONNECTION_END_SANDBOX);
+		} else if (entry->client >= 0) {
+			reset_client(entry->client);
+			free_entry(gate, entry);
+		}
 	}
+	event_gate_watch(gate, GATE_MARK_DNS, gate->dns, POLLIN, 0);
 	for (uint32_t i = 0; i < gate->listener_count; i++)
 		(void)close(gate->listeners[i]); /* the cable goes with the last one */
 	(void)close(gate->dns);                  /* likewise */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The gate of one sandbox: its questions for names and its connections, on the listeners of its
- * cable. The gate decides nothing: it asks, by the events below, and does what the answers say.
+ * cable. The gate decides nothing: it asks, by the events below, and does what the answers say. It
+ * waits for nothing itself: it names the descriptors to wait for, each with a mark.
  */
 #ifndef EGRESS_GATE_H
 #define EGRESS_GATE_H
 
-#include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "common/ipc_gateway.h"
 #include "egress/connection.h"
 #include "egress/dns.h"
 #include "egress/names.h"
@@ -16,8 +18,14 @@
 #define GATE_LISTENERS_MAX 32U
 #define GATE_QUESTIONS_MAX 32U
 #define GATE_CONNECTIONS_MAX 256U
-#define GATE_POLLED_MAX (1U + GATE_LISTENERS_MAX + 2U * GATE_CONNECTIONS_MAX)
+#define GATE_DIALS_MAX 64U   /* that wait for their answer */
 #define GATE_HELLO_MS 10000U /* for a ClientHello, from the accept on */
+
+/* The marks: of the listener for questions, of the others, and two for each connection. */
+#define GATE_MARK_DNS 0U
+#define GATE_MARK_LISTENERS 1U
+#define GATE_MARK_ENTRIES (GATE_MARK_LISTENERS + GATE_LISTENERS_MAX)
+#define GATE_MARKS (GATE_MARK_ENTRIES + 2U * GATE_CONNECTIONS_MAX)
 #define GATE_TEXT_MAX HOST_NAME_MAX_SIZE
 
 /* A question for a name whose answer is awaited. */
@@ -29,9 +37,13 @@ struct gate_question {
 
 /* A connection of the workload; without `connection` its host is being dialled. */
 struct gate_entry {
-	int client;        /* -1: the entry is free */
-	uint64_t begun_ms; /* the accept, in the time of gate_turn() */
+	int client;                       /* -1: the entry is free */
+	short client_events, host_events; /* that are waited for */
+	uint64_t begun_ms;                /* the accept, in the time of gate_turn() */
+	uint64_t number;                  /* as in connection_begin */
+	uint16_t port;
 	char host[GATE_TEXT_MAX];
+	char address[IPC_ADDRESS_MAX];
 	struct connection *connection;
 };
 
@@ -42,26 +54,33 @@ struct gate {
 	struct names names;
 	struct gate_question questions[GATE_QUESTIONS_MAX];
 	struct gate_entry entries[GATE_CONNECTIONS_MAX];
+	uint32_t entry_count, dial_count; /* in use, and of these those that are being dialled */
+	bool is_held, are_listeners_watched;
 	uint64_t now_ms;
 	uint64_t refused[CONNECTION_REFUSAL_COUNT],
 		dropped; /* counts; `dropped` for want of room */
 };
 
-/* Begin with sockets that do not block, which are the gate's from now on. */
+/* Begin with sockets that do not block, which are the gate's from now on. The gate is zeroed. */
 void gate_begin(struct gate *gate, int dns, const int *listeners, uint32_t count);
 
-/* Set what to wait for, at most GATE_POLLED_MAX. Return the number. */
-uint32_t gate_wants(const struct gate *gate, struct pollfd polled[GATE_POLLED_MAX]);
+/* Do what can be done now with the descriptor of a mark, and accept what there is room for.
+ * `now_ms` is of a clock that only grows. */
+void gate_turn(struct gate *gate, uint32_t mark, uint64_t now_ms);
 
-/* Do what can be done now, at least once in GATE_HELLO_MS. `now_ms` is of a clock that only grows.
- */
-void gate_turn(struct gate *gate, uint64_t now_ms);
+/* End the connections whose ClientHello is late, and accept again after an error: to be called each
+ * second or so. */
+void gate_tick(struct gate *gate, uint64_t now_ms);
+
+/* Accept no connection until the gate is let go: they wait in the kernel. */
+void gate_hold(struct gate *gate, bool is_held);
 
 /* Answer a question for a name: with DNS_OK it gets its address. */
 void gate_named(struct gate *gate, uint32_t question, enum dns_code code);
 
-/* Answer a dial: the connected socket, which does not block and is the gate's, or -1: refused. */
-void gate_dialed(struct gate *gate, uint32_t entry, int host, bool is_tls);
+/* Answer a dial: the connected socket, which does not block and is the gate's, with its message;
+ * or -1: refused. */
+void gate_dialed(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done);
 
 /* Close everything. */
 void gate_end(struct gate *gate);
@@ -70,5 +89,14 @@ void gate_end(struct gate *gate);
  * the one spelling, or an IPv4 address. */
 void event_gate_name(struct gate *gate, uint32_t question, const char *name);
 void event_gate_dial(struct gate *gate, uint32_t entry, const char *host, uint16_t port);
+
+/* Wait for the events of a descriptor, as in poll(2), in the place of those before: none before is
+ * a new one, and none now is forgotten. For the gate's user to define. */
+void event_gate_watch(struct gate *gate, uint32_t mark, int fd, short before, short events);
+
+/* The ClientHello of a connection is refused, of which the workload has not heard yet; and a
+ * connection has ended: `end` lacks slot and use. For the gate's user to define. */
+void event_gate_refused(struct gate *gate, const char *host, uint16_t port);
+void event_gate_ended(struct gate *gate, struct ipc_connection_end *end);
 
 #endif

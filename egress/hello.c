@@ -137,6 +137,51 @@ static enum hello_verdict join_records(struct rest rest, uint8_t ret[HELLO_BYTES
 	return HELLO_NAMED;
 }
 
+/* Take the head of the next record. False: it is not there yet, or `scan` is complete. */
+static bool scan_record(struct hello_scan *scan, const uint8_t *bytes, size_t size)
+{
+	const uint8_t *head = bytes + scan->at;
+	const size_t there = size - scan->at;
+
+	if (there == 0)
+		return false;
+	scan->is_complete = head[0] != RECORD_HANDSHAKE || (there > 1 && head[1] != 3);
+	if (scan->is_complete || there < RECORD_HEADER)
+		return false;
+	scan->left = (uint32_t)head[3] << 8 | head[4];
+	scan->is_complete = scan->left == 0 || scan->left > RECORD_MAX;
+	scan->at += RECORD_HEADER;
+	return !scan->is_complete;
+}
+
+/* Count the bytes of the message, and keep its head. */
+static void scan_message(struct hello_scan *scan, const uint8_t *bytes, size_t size)
+{
+	const size_t there = size - scan->at;
+	const uint32_t taken = there < scan->left ? (uint32_t)there : scan->left;
+	size_t length;
+
+	for (uint32_t i = 0; i < taken && scan->joined + i < MESSAGE_HEADER; i++)
+		scan->head[scan->joined + i] = bytes[scan->at + i];
+	scan->at += taken;
+	scan->left -= taken;
+	scan->joined += taken;
+	length = (size_t)scan->head[1] << 16 | (size_t)scan->head[2] << 8 | scan->head[3];
+	if (scan->joined > 0 && scan->head[0] != MESSAGE_CLIENT_HELLO)
+		scan->is_complete = true;
+	else if (scan->joined >= MESSAGE_HEADER)
+		scan->is_complete = length > HELLO_BYTES_MAX - MESSAGE_HEADER ||
+				    scan->joined >= MESSAGE_HEADER + length;
+}
+
+bool hello_scan(struct hello_scan *scan, const uint8_t *bytes, size_t size)
+{
+	while (!scan->is_complete && (scan->left > 0 || scan_record(scan, bytes, size)) &&
+	       scan->at < size)
+		scan_message(scan, bytes, size);
+	return scan->is_complete;
+}
+
 enum hello_verdict hello_read(const uint8_t *bytes, size_t size, char ret[HOST_NAME_MAX_SIZE])
 {
 	uint8_t message[HELLO_BYTES_MAX];

@@ -6,6 +6,7 @@
 #ifndef EGRESS_HELLO_H
 #define EGRESS_HELLO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,19 @@ enum hello_verdict {
 	HELLO_LONG,      /* no hello within HELLO_BYTES_MAX */
 	HELLO_VERDICT_COUNT
 };
+
+/* The place up to which the bytes of a connection were looked through. Begin with zeros. */
+struct hello_scan {
+	uint32_t at;      /* of the bytes */
+	uint32_t left;    /* of the record that `at` is in */
+	uint32_t joined;  /* bytes of the message so far */
+	uint8_t head[4];  /* its first ones */
+	bool is_complete; /* hello_read() has a verdict */
+};
+
+/* Look through the bytes that have come since the last time; `bytes` begins with the first one.
+ * Return whether hello_read() has a verdict, so that each byte is looked at once before that. */
+bool hello_scan(struct hello_scan *scan, const uint8_t *bytes, size_t size);
 
 /* Read the beginning of a connection: any number of records, each part of one hello. */
 enum hello_verdict hello_read(const uint8_t *bytes, size_t size, char ret[HOST_NAME_MAX_SIZE]);

@@ -11,7 +11,9 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -24,9 +26,44 @@
 #define LAST_NAME "end.example"
 #define RUN_MOST_S 30
 
+/* A hello with a name of nine bytes. */
+static const char hello_a[] =
+	"\x16\x03\x01\x00\x41\x01\x00\x00\x3d\x03\x03"
+	"0123456789abcdef0123456789abcdef"
+	"\x00\x00\x02\x13\x01\x01\x00\x00\x12\x00\x00\x00\x0e\x00\x0c\x00\x00\x09"
+	"a.example";
+
 static struct gate gate;
-static uint32_t dials;
+static int waiting; /* epoll */
+static uint32_t dials, ended, refusals;
+static uint64_t moved;
 static bool is_over, is_late;
+
+void event_gate_watch(struct gate *at, uint32_t mark, int fd, short before, short events)
+{
+	struct epoll_event event = { .events = (uint32_t)events, .data.u32 = mark };
+
+	(void)at;
+	if (epoll_ctl(waiting,
+		      events == 0   ? EPOLL_CTL_DEL
+		      : before == 0 ? EPOLL_CTL_ADD
+				    : EPOLL_CTL_MOD,
+		      fd, &event) != 0)
+		abort();
+}
+
+void event_gate_refused(struct gate *at, const char *host, uint16_t port)
+{
+	(void)at;
+	refusals += strcmp(host, "a.example") == 0 && port == 443;
+}
+
+void event_gate_ended(struct gate *at, struct ipc_connection_end *end)
+{
+	(void)at;
+	ended += end->number == 7 && strcmp(end->address, "192.0.2.7") == 0;
+	moved += end->sent + end->received;
+}
 
 void event_gate_name(struct gate *at, uint32_t question, const char *name)
 {
@@ -68,27 +105,34 @@ void event_gate_dial(struct gate *at, uint32_t entry, const char *host, uint16_t
 	dials++;
 	if (fd >= 0)
 		fd = fcntl(fd, F_SETFL, O_NONBLOCK) == 0 ? fd : -1;
-	gate_dialed(at, entry, fd, is_tls);
+	gate_dialed(at, entry, fd,
+		    &(struct ipc_dial_done){
+			    .connection = 7, .is_tls = is_tls, .address = "192.0.2.7" });
 }
 
 static int watch(struct cable *cable)
 {
-	static struct pollfd polled[GATE_POLLED_MAX];
+	struct epoll_event events[16];
 	const time_t end = time(NULL) + RUN_MOST_S;
-
 	uint64_t now_ms = 1;
 
+	waiting = epoll_create1(EPOLL_CLOEXEC);
 	gate_begin(&gate, cable->dns, cable->ports, cable->count);
 	while (!is_over && time(NULL) < end) {
-		(void)poll(polled, gate_wants(&gate, polled), 100);
-		gate_turn(&gate, now_ms);
+		const int count = epoll_wait(waiting, events, 16, 100);
+
+		for (int i = 0; i < count; i++)
+			gate_turn(&gate, events[i].data.u32, now_ms);
 		now_ms += is_late ? GATE_HELLO_MS + 1 : 0;
+		gate_tick(&gate, now_ms);
 	}
 	EXPECT(dials == 6);
 	EXPECT(gate.refused[CONNECTION_LATE] == 1);
 	EXPECT(gate.refused[CONNECTION_OTHER_NAME] == 1);
 	EXPECT(gate.refused[CONNECTION_NO_TLS] == 1);
 	EXPECT(gate.refused[CONNECTION_FINE] == 2);
+	EXPECT(ended == 5 && refusals == 3 && gate.entry_count == 0 && gate.dial_count == 0);
+	EXPECT(moved == 2 * (sizeof(hello_a) - 1 + 7));
 	return 0;
 }
 
@@ -153,13 +197,6 @@ static ssize_t exchange(uint32_t address, uint16_t port, const void *bytes, size
 	close(fd);
 	return got;
 }
-
-/* A hello with a name of nine bytes. */
-static const char hello_a[] =
-	"\x16\x03\x01\x00\x41\x01\x00\x00\x3d\x03\x03"
-	"0123456789abcdef0123456789abcdef"
-	"\x00\x00\x02\x13\x01\x01\x00\x00\x12\x00\x00\x00\x0e\x00\x0c\x00\x00\x09"
-	"a.example";
 
 static int act(void)
 {

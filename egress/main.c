@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Theory of operation
+ *
+ * msp-egress reads what workloads send: questions for names (dns.c), and the first bytes of
+ * connections (hello.c); the rest it relays unread (relay.c). msp-cable starts it in a network
+ * namespace with nothing in it, with a channel to itself and one to msp-dial, and hands it the
+ * listeners of each sandbox's cable, which become a gate (gate.c).
+ *
+ * It decides nothing: msp-dial answers whether a name has an address, and hands it a connected
+ * socket or none (sandboxes.c). It has no file, no network and no system call that makes a socket;
+ * whoever takes it over can ask msp-dial for what the sandboxes may have anyway.
+ *
+ * It ends with msp-cable and with msp-dial. Then all listeners are closed, cables go with them, and
+ * all connections are reset.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "common/clock.h"
+#include "common/dispatch.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "egress/sandboxes.h"
+#include "seccomp_filter.h"
+#include "steward/steward.h"
+
+/* Descriptors of the program itself, and of a message in the hand. */
+#define FDS_OWN 16U
+#define FDS_MAX (1U << 20)
+
+#define EVENTS_MAX 64
+#define TICK_MS 1000
+#define DATA_CABLE SANDBOXES_DATA_END
+#define DATA_DIAL (SANDBOXES_DATA_END + 1)
+
+static struct channel cable = { GATEWAY_FD_CHANNEL, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SETUP };
+static const struct channel dial = { GATEWAY_FD_PEER, IPC_EGRESS, IPC_DIAL, IPC_SERVE };
+static struct outbox to_cable = { .channel = &cable }, to_dial = { .channel = &dial };
+static struct channel_message message;
+static int waiting;
+static uint64_t now_ms;
+
+static int handle_port(void *context, struct channel_message *from)
+{
+	return sandboxes_take_port(ipc_slot(from), channel_take_fd(from, 0));
+}
+
+static int handle_begin(void *context, struct channel_message *from)
+{
+	return sandboxes_begin_one(ipc_body(from, egress_begin), channel_take_fd(from, 0), now_ms);
+}
+
+static int handle_end(void *context, struct channel_message *from)
+{
+	return sandboxes_end_one(ipc_slot(from));
+}
+
+static int handle_named(void *context, struct channel_message *from)
+{
+	return sandboxes_named(ipc_body(from, name_done));
+}
+
+static int handle_dialed(void *context, struct channel_message *from)
+{
+	return sandboxes_dialed(ipc_body(from, dial_done), channel_take_fd(from, 0));
+}
+
+static int handle_refused(void *context, struct channel_message *from)
+{
+	return sandboxes_refused(ipc_body(from, dial_refused));
+}
+
+static const dispatch_handler from_cable[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_egress_port] = handle_port,
+	[IPC_TYPE_egress_begin] = handle_begin,
+	[IPC_TYPE_cable_end] = handle_end,
+};
+
+static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_name_done] = handle_named,
+	[IPC_TYPE_dial_done] = handle_dialed,
+	[IPC_TYPE_dial_refused] = handle_refused,
+};
+
+static void turn_peer(const struct channel *peer, const dispatch_handler *handlers,
+		      const char *name)
+{
+	enum ipc_error wrong = IPC_OK;
+	int status = 1;
+
+	while (status == 1)
+		status = dispatch_one(peer, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
+	if (status == 0)
+		exit(0); /* all three end together */
+	if (status != -EAGAIN)
+		log_fatal(MSP_EXIT_SOFTWARE, "%s broke the protocol: %s", name,
+			  wrong ? ipc_error_text(wrong) : errno_text(-status));
+}
+
+static void require_peers(int error)
+{
+	if (error == -EPIPE)
+		exit(0);
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "a peer cannot be asked: %s", errno_text(-error));
+}
+
+/* Wait for a peer's messages, and for room if some wait for it. */
+static void watch_peer(int operation, const struct outbox *outbox, uint64_t data)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
+
+	if (outbox->count > 0)
+		event.events |= EPOLLOUT;
+	if (epoll_ctl(waiting, operation, outbox->channel->fd, &event) != 0)
+		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
+}
+
+static void turn_once(void)
+{
+	struct epoll_event events[EVENTS_MAX];
+	static uint64_t ticked_ms;
+	const int count =
+		epoll_wait(waiting, events, EVENTS_MAX, sandboxes_are_busy() ? TICK_MS : -1);
+
+	if (count < 0 && errno != EINTR)
+		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
+	now_ms = clock_now_us() / 1000;
+	for (int i = 0; i < count; i++) {
+		const uint64_t data = events[i].data.u64;
+
+		if (data == DATA_CABLE)
+			turn_peer(&cable, from_cable, "msp-cable");
+		else if (data == DATA_DIAL)
+			turn_peer(&dial, from_dial, "msp-dial");
+		else
+			sandboxes_turn(data, now_ms);
+	}
+	if (now_ms - ticked_ms >= TICK_MS) {
+		sandboxes_tick(now_ms);
+		ticked_ms = now_ms;
+	}
+	require_peers(outbox_flush(&to_cable));
+	require_peers(outbox_flush(&to_dial));
+	require_peers(sandboxes_failure());
+	watch_peer(EPOLL_CTL_MOD, &to_cable, DATA_CABLE);
+	watch_peer(EPOLL_CTL_MOD, &to_dial, DATA_DIAL);
+}
+
+/* Return how many descriptors the gates may have. */
+static uint32_t fds_of_gates(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < 2 * (rlim_t)FDS_OWN)
+		log_fatal(MSP_EXIT_REFUSED, "the limit for open files is too low: raise it "
+					    "(ulimit -n)");
+	return (limit.rlim_cur < FDS_MAX ? (uint32_t)limit.rlim_cur : FDS_MAX) - FDS_OWN;
+}
+
+int main(void)
+{
+	uint32_t fds;
+
+	steward_begin("msp-egress", "ss");
+	fd_raise_limit();
+	fds = fds_of_gates();
+	steward_confine(0, seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
+	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);
+	waiting = epoll_create1(EPOLL_CLOEXEC);
+	if (waiting < 0)
+		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
+	sandboxes_begin(&to_cable, &to_dial, waiting, fds);
+	watch_peer(EPOLL_CTL_ADD, &to_cable, DATA_CABLE);
+	watch_peer(EPOLL_CTL_ADD, &to_dial, DATA_DIAL);
+	for (;;)
+		turn_once();
+}

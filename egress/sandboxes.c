@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "egress/sandboxes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "egress/gate.h"
+
+/* Reports that the supervisor does not read for now: later ones are left out. */
+#define REPORTS_MAX 1024U
+
+/* Connections are accepted again when so many of the descriptors are free. */
+#define FREE_PART 16U
+
+static struct sandbox {
+	uint32_t slot, use;
+	struct gate gate;
+} * sandboxes[GATEWAY_SLOTS];
+
+/* A sandbox that has ended has left its questions. */
+static struct question {
+	bool is_used, is_name;
+	struct gate *gate; /* NULL: it has ended */
+	uint32_t slot, use;
+	uint32_t index; /* the gate's */
+	uint64_t number;
+} questions[QUESTIONS_MAX];
+
+static struct {
+	uint32_t slot, count;
+	int fds[GATE_LISTENERS_MAX];
+} coming; /* listeners of the sandbox to come */
+
+static struct outbox *to_cable, *to_dial;
+static int waiting;
+static uint32_t fds_max, fds_used; /* a connection that is being dialled counts with its host */
+static uint32_t question_count, connection_count;
+static uint64_t numbers;
+static bool is_held;
+static int failure;
+
+void sandboxes_begin(struct outbox *cable, struct outbox *dial, int own_waiting, uint32_t most)
+{
+	to_cable = cable;
+	to_dial = dial;
+	waiting = own_waiting;
+	fds_max = most;
+}
+
+int sandboxes_failure(void)
+{
+	return failure;
+}
+
+bool sandboxes_are_busy(void)
+{
+	return connection_count > 0 || is_held;
+}
+
+static void note_failure(int error)
+{
+	if (failure == 0)
+		failure = error;
+}
+
+static struct sandbox *sandbox_of(struct gate *gate)
+{
+	return (struct sandbox *)((char *)gate - offsetof(struct sandbox, gate));
+}
+
+/* --- room ------------------------------------------------------------------------------------- */
+
+static void hold_all(bool is_now)
+{
+	is_held = is_now;
+	for (uint32_t i = 0; i < GATEWAY_SLOTS; i++) {
+		if (sandboxes[i])
+			gate_hold(&sandboxes[i]->gate, is_now);
+	}
+}
+
+/* A turn of a listener may take some more before it looks. */
+static void regulate_room(void)
+{
+	const bool is_full =
+		fds_used + 2 > fds_max || question_count + GATE_QUESTIONS_MAX > QUESTIONS_MAX;
+	const bool is_free =
+		fds_used < fds_max - fds_max / FREE_PART && question_count < QUESTIONS_MAX / 2;
+
+	if (!is_held && is_full)
+		hold_all(true);
+	else if (is_held && is_free)
+		hold_all(false);
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+static struct question *take_question(struct gate *gate, uint32_t index, bool is_name)
+{
+	const struct sandbox *sandbox = sandbox_of(gate);
+
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++) {
+		if (questions[i].is_used)
+			continue;
+		/* The place is the number's rest: an answer finds it at once. */
+		questions[i] = (struct question){ .is_used = true,
+						  .is_name = is_name,
+						  .gate = gate,
+						  .slot = sandbox->slot,
+						  .use = sandbox->use,
+						  .index = index,
+						  .number = ++numbers * QUESTIONS_MAX + i };
+		question_count++;
+		return &questions[i];
+	}
+	return NULL;
+}
+
+/* Find the question of an answer, which is over with it. False: nobody asked. */
+static bool end_question(uint64_t number, bool is_name, struct question *ret)
+{
+	struct question *question = &questions[number % QUESTIONS_MAX];
+
+	if (!question->is_used || question->number != number || question->is_name != is_name)
+		return false;
+	*ret = *question;
+	question->is_used = false;
+	question_count--;
+	return true;
+}
+
+void event_gate_name(struct gate *gate, uint32_t index, const char *name)
+{
+	const struct question *question = take_question(gate, index, true);
+	struct ipc_name_ask ask = { .number = 0 };
+
+	if (!question) {
+		gate_named(gate, index, DNS_FAILURE);
+		return;
+	}
+	ask.number = question->number;
+	ask.slot = question->slot;
+	ask.use = question->use;
+	memcpy(ask.host, name, strlen(name) + 1);
+	note_failure(outbox_send(to_dial, IPC_TYPE_name_ask, &ask));
+}
+
+void event_gate_dial(struct gate *gate, uint32_t index, const char *host, uint16_t port)
+{
+	const struct question *question = take_question(gate, index, false);
+	struct ipc_dial_ask ask = { .port = port };
+
+	fds_used += 2;
+	connection_count++;
+	if (!question) {
+		fds_used -= 2;
+		connection_count--;
+		gate_dialed(gate, index, -1, NULL);
+		return;
+	}
+	regulate_room();
+	ask.number = question->number;
+	ask.slot = question->slot;
+	ask.use = question->use;
+	memcpy(ask.host, host, strlen(host) + 1);
+	note_failure(outbox_send(to_dial, IPC_TYPE_dial_ask, &ask));
+}
+
+int sandboxes_named(const struct ipc_name_done *done)
+{
+	static const enum dns_code codes[DIAL_RESULT_COUNT] = {
+		[DIAL_RESULT_FINE] = DNS_OK,
+		[DIAL_RESULT_REFUSED] = DNS_NO_NAME,
+		[DIAL_RESULT_NO_NAME] = DNS_NO_NAME,
+		[DIAL_RESULT_FAILED] = DNS_FAILURE,
+	};
+	struct question question;
+
+	if (done->result >= DIAL_RESULT_COUNT || !end_question(done->number, true, &question))
+		return -EPROTO;
+	if (question.gate)
+		gate_named(question.gate, question.index, codes[done->result]);
+	regulate_room();
+	return 0;
+}
+
+static void end_dialed(void)
+{
+	fds_used -= 2;
+	connection_count--;
+	regulate_room();
+}
+
+/* Report the end of a connection whose sandbox has ended while its host was dialled. */
+static void end_late(const struct question *question, const struct ipc_dial_done *done)
+{
+	struct ipc_connection_end end = { .number = done->connection,
+					  .slot = question->slot,
+					  .use = question->use,
+					  .reason = CONNECTION_END_SANDBOX };
+
+	memcpy(end.address, done->address, sizeof(end.address));
+	note_failure(outbox_send(to_cable, IPC_TYPE_connection_end, &end));
+}
+
+int sandboxes_dialed(const struct ipc_dial_done *done, int fd)
+{
+	struct question question;
+
+	if (!end_question(done->number, false, &question)) {
+		fd_close(&fd);
+		return -EPROTO;
+	}
+	if (question.gate) {
+		gate_dialed(question.gate, question.index, fd, done);
+	} else {
+		fd_close(&fd);
+		end_late(&question, done);
+	}
+	regulate_room();
+	return 0;
+}
+
+int sandboxes_refused(const struct ipc_dial_refused *refused)
+{
+	struct question question;
+
+	if (!end_question(refused->number, false, &question))
+		return -EPROTO;
+	if (question.gate) {
+		gate_dialed(question.gate, question.index, -1, NULL);
+		end_dialed();
+	}
+	return 0;
+}
+
+/* --- what gates tell -------------------------------------------------------------------------- */
+
+void event_gate_watch(struct gate *gate, uint32_t mark, int fd, short before, short events)
+{
+	const uint64_t data = (uint64_t)sandbox_of(gate)->slot << 32 | mark;
+	struct epoll_event event = { .events = (uint32_t)events, .data.u64 = data };
+	const int operation = events == 0   ? EPOLL_CTL_DEL
+			      : before == 0 ? EPOLL_CTL_ADD
+					    : EPOLL_CTL_MOD;
+
+	/* A descriptor that is not waited for would never be turned. */
+	if (epoll_ctl(waiting, operation, fd, &event) != 0)
+		note_failure(-errno);
+}
+
+void event_gate_refused(struct gate *gate, const char *host, uint16_t port)
+{
+	const struct sandbox *sandbox = sandbox_of(gate);
+	struct ipc_connection_refused refused = { .slot = sandbox->slot,
+						  .use = sandbox->use,
+						  .port = port,
+						  .reason = CONNECTION_REFUSED_TLS };
+
+	if (to_cable->count >= REPORTS_MAX)
+		return;
+	memcpy(refused.host, host, strlen(host) + 1);
+	note_failure(outbox_send(to_cable, IPC_TYPE_connection_refused, &refused));
+}
+
+void event_gate_ended(struct gate *gate, struct ipc_connection_end *end)
+{
+	end->slot = sandbox_of(gate)->slot;
+	end->use = sandbox_of(gate)->use;
+	note_failure(outbox_send(to_cable, IPC_TYPE_connection_end, end));
+	fds_used -= 2;
+	connection_count--;
+}
+
+/* --- sandboxes -------------------------------------------------------------------------------- */
+
+int sandboxes_take_port(uint32_t slot, int fd)
+{
+	if (coming.count == GATE_LISTENERS_MAX || (coming.count > 0 && coming.slot != slot)) {
+		fd_close(&fd);
+		return -EPROTO;
+	}
+	coming.slot = slot;
+	coming.fds[coming.count++] = fd;
+	return 0;
+}
+
+static void drop_coming(int dns)
+{
+	fd_close_all(coming.fds, coming.count);
+	fd_close(&dns);
+	coming.count = 0;
+}
+
+int sandboxes_begin_one(const struct ipc_egress_begin *begin, int dns, uint64_t now_ms)
+{
+	struct sandbox *sandbox;
+
+	if (begin->slot >= GATEWAY_SLOTS || sandboxes[begin->slot] ||
+	    begin->ports != coming.count || (coming.count > 0 && coming.slot != begin->slot)) {
+		drop_coming(dns);
+		return -EPROTO;
+	}
+	sandbox = calloc(1, sizeof(*sandbox));
+	if (!sandbox || fds_used + coming.count + 1 > fds_max) {
+		log_line("no room for the connections of a sandbox: its network is closed");
+		drop_coming(dns); /* the cable goes with its listeners */
+		free(sandbox);
+		return 0;
+	}
+	sandbox->slot = begin->slot;
+	sandbox->use = begin->use;
+	sandbox->gate.now_ms = now_ms;
+	sandbox->gate.is_held = is_held;
+	sandboxes[begin->slot] = sandbox;
+	fds_used += coming.count + 1;
+	gate_begin(&sandbox->gate, dns, coming.fds, coming.count);
+	coming.count = 0;
+	return 0;
+}
+
+/* The questions stay until they are answered. */
+static void leave_questions(const struct sandbox *sandbox)
+{
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++) {
+		if (!questions[i].is_used || questions[i].gate != &sandbox->gate)
+			continue;
+		questions[i].gate = NULL;
+		if (!questions[i].is_name) {
+			fds_used -= 2;
+			connection_count--;
+		}
+	}
+}
+
+int sandboxes_end_one(uint32_t slot)
+{
+	struct sandbox *sandbox = slot < GATEWAY_SLOTS ? sandboxes[slot] : NULL;
+
+	if (slot >= GATEWAY_SLOTS)
+		return -EPROTO;
+	if (!sandbox) /* there was no room for it */
+		return 0;
+	leave_questions(sandbox);
+	gate_end(&sandbox->gate);
+	fds_used -= sandbox->gate.listener_count + 1;
+	sandboxes[slot] = NULL;
+	free(sandbox);
+	regulate_room();
+	return 0;
+}
+
+void sandboxes_turn(uint64_t data, uint64_t now_ms)
+{
+	struct sandbox *sandbox = sandboxes[data >> 32];
+
+	if (sandbox) /* it may have ended just now */
+		gate_turn(&sandbox->gate, (uint32_t)data, now_ms);
+	regulate_room();
+}
+
+void sandboxes_tick(uint64_t now_ms)
+{
+	for (uint32_t i = 0; i < GATEWAY_SLOTS; i++) {
+		if (!sandboxes[i])
+			continue;
+		gate_tick(&sandboxes[i]->gate, now_ms);
+		if (!is_held && sandboxes[i]->gate.is_held)
+			gate_hold(&sandboxes[i]->gate, false);
+	}
+	regulate_room();
+}
