@@ -135,7 +135,7 @@ static const struct ipc_field ipc_status_fields[] = {
 	POSTURE(ipc_status, posture),
 };
 FOUR_FIELDS(ipc_supervisor_run, U32, binds, U32, pins, U32, is_expected, OPT, profile)
-ONE_FIELD(U32, ipc_policy_ask, generation)
+TWO_FIELDS(ipc_policy_ask, U32, generation, U32, has_gateway)
 ONE_FIELD(U32, ipc_gateway_ask, generation)
 TWO_FIELDS(ipc_policy_new, U32, generation, U32, pins)
 ONE_FIELD(STR, ipc_policy_bad, text)

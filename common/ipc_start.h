@@ -108,11 +108,13 @@ struct ipc_supervisor_run {
 
 /* The operator's file may have changed: compile it again. One of the next two answers. */
 struct ipc_policy_ask {
-	uint32_t generation; /* the one in force, counted from 1 */
+	uint32_t generation;  /* the one in force, counted from 1 */
+	uint32_t has_gateway; /* 0: if the new one has a profile with hosts, supervisor_gateway
+			       * comes before the answer */
 };
 
-/* Start the gateway if the policy in force has a profile with hosts, and send supervisor_gateway.
- */
+/* The gateway has ended: start another if the policy in force has a profile with hosts, and send
+ * supervisor_gateway. */
 struct ipc_gateway_ask {
 	uint32_t generation; /* as in policy_ask */
 };

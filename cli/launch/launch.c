@@ -417,7 +417,8 @@ int launch_send_gateway(const struct images *images, const struct plan *plan, co
 	int gateway, error;
 
 	/* Without the programs a request for such a profile is refused. */
-	if (!has_hosts(plan, name) || images->cable < 0 || images->egress < 0 || images->dial < 0)
+	if (!plan || !has_hosts(plan, name) || images->cable < 0 || images->egress < 0 ||
+	    images->dial < 0)
 		return 0;
 	gateway = launch_steward(LAUNCH_GATEWAY, images->cable, programs, LAUNCH_STEWARD_FDS_MAX);
 	if (gateway < 0)

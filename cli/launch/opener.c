@@ -86,6 +86,10 @@ static int handle_policy_ask(void *context, struct channel_message *message)
 	opener->asked = ipc_body(message, policy_ask)->generation;
 	pins.count = 0;
 	if (compile_policy(opener, &opener->newer, &pins, text) == 0) {
+		/* Without one, requests that need it are refused. */
+		if (!ipc_body(message, policy_ask)->has_gateway)
+			(void)launch_send_gateway(&opener->images, config_plan(&opener->newer),
+						  NULL, &opener->channel);
 		error = send_new(&opener->channel, opener->asked, &opener->newer, &pins);
 	} else {
 		format_text(bad.text, sizeof(bad.text), "%s", text);
@@ -96,15 +100,13 @@ static int handle_policy_ask(void *context, struct channel_message *message)
 	return error;
 }
 
-/* The supervisor asks after it took a new policy, too: that is the newer one then. */
 static int handle_gateway_ask(void *context, struct channel_message *message)
 {
 	struct opener *opener = context;
-	const struct plan *plan;
 
 	note_generation(opener, ipc_body(message, gateway_ask)->generation);
-	plan = config_plan(opener->config);
-	return plan ? launch_send_gateway(&opener->images, plan, NULL, &opener->channel) : -EBADMSG;
+	return launch_send_gateway(&opener->images, config_plan(opener->config), NULL,
+				   &opener->channel);
 }
 
 static int handle_workspace_within(void *context, struct channel_message *message)

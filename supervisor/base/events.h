@@ -34,8 +34,7 @@ int event_connection_begun(const struct sandbox *sandbox, const struct ipc_conne
 void event_connection_refused(const struct sandbox *sandbox,
 			      const struct ipc_connection_refused *refused);
 
-/* There is no gateway any more, or there was none for a policy that needs one: ask for one, not too
- * often (reload.c). */
+/* There is no gateway any more: ask for another, not too often (reload.c). */
 void event_gateway_lost(void);
 
 /* The factory is asked for the init of a persistent sandbox: send it the directories that its

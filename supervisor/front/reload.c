@@ -24,22 +24,15 @@ static bool is_outdated; /* the answer to come may be older than the last reques
 /* A gateway that ends again so soon is not started before the next reload. */
 #define GATEWAY_PAUSE_US 10000000
 
-static void ask_gateway(void)
-{
-	const struct ipc_gateway_ask ask = { .generation = supervisor.generation };
-
-	/* Else nobody is there to start it, and requests that need it are refused. */
-	if (!gateway_is_open())
-		(void)launcher_ask(NULL, IPC_TYPE_gateway_ask, &ask);
-}
-
 void event_gateway_lost(void)
 {
 	static uint64_t asked_us;
+	const struct ipc_gateway_ask ask = { .generation = supervisor.generation };
 	const uint64_t now_us = clock_now_us();
 
+	/* If nobody is there to start another, requests that need it are refused. */
 	if (asked_us == 0 || now_us - asked_us > GATEWAY_PAUSE_US)
-		ask_gateway();
+		(void)launcher_ask(NULL, IPC_TYPE_gateway_ask, &ask);
 	asked_us = now_us;
 }
 
@@ -58,7 +51,6 @@ static int handle_policy_new(void *context, struct channel_message *message)
 		posture_forget_told();
 		pool_forget();
 		handlers_tell_policy();
-		ask_gateway();
 	}
 	generation_drop_pins();
 	take_answer();
@@ -124,7 +116,7 @@ int reload_keep_launcher(int fd)
 
 void reload_policy(void)
 {
-	const struct ipc_policy_ask ask = { .generation = supervisor.generation };
+	const struct ipc_policy_ask ask = { supervisor.generation, gateway_is_open() };
 	int error;
 
 	is_outdated = is_asked;

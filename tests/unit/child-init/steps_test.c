@@ -216,7 +216,7 @@ static void expect_init_order(const struct passed *passed)
 {
 	expect_order(passed, "map_identity", "protect_process");
 	expect_order(passed, "map_identity", "leave_namespaces");
-	expect_order(passed, "await_base", "leave_mounts");
+	expect_order(passed, "await_next", "leave_mounts");
 	expect_order(passed, "leave_mounts", "enter_tree");
 	cr_expect_str_eq(passed->rows[passed->count - 1]->run, "protect_process");
 	cr_expect_eq(place_of(passed, "protect_process", 1), passed->count - 1);
@@ -234,7 +234,7 @@ Test(steps, an_init_and_a_helper_are_confined_alike)
 	expect_order(&of_init, "note_namespaces", "enter_tree");
 	expect_order(&of_init, "enter_tree", "settle_descriptors");
 	expect_order(&of_init, "enter_tree", "build_ruleset");
-	expect_order(&of_init, "raise_loopback", DROP);
+	expect_order(&of_init, "raise_network", DROP);
 	expect_order(&of_init, "build_ruleset", DROP);
 	expect_order(&of_helper, "enter_tree", "drop_every_capability");
 }
