@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine of one's own with a network: a test program runs again as an ordinary user in a user,
+network and mount namespace, from which a cable leads to another network namespace with servers of
+names, HTTP and TLS. Nothing here is a test."""
+import contextlib
+import ctypes
+import http.server
+import json
+import os
+import shutil
+import signal
+import socket
+import socketserver
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+CLONE_NEWNET, PR_SET_PDEATHSIG = 0x40000000, 1
+OWN, SERVER, OTHER, INSIDE = "5.6.7.1", "5.6.7.8", "5.6.7.9", "10.77.7.7"
+# The addresses of names, in the order in which they are answered.
+NAMES = {
+    "web.example.org": [SERVER],
+    "a.cdn.example.org": [SERVER],
+    "unlisted.example.org": [SERVER],
+    "private.example.org": [INSIDE],
+    "inside.example.org": [INSIDE],
+    "own.example.org": [OWN],
+    "loop.example.org": ["127.0.0.1"],
+    "many.example.org": [INSIDE, "127.0.0.1", SERVER],
+}
+PORTS = (80, 8080, 9000)
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def folder():
+    """Where the certificate lies and the servers write what they were asked."""
+    return os.environ["MSP_TEST_NETWORK"]
+
+
+def certificate():
+    """The servers' certificate as text."""
+    with open(os.path.join(folder(), "certificate.pem"), encoding="ascii") as file:
+        return file.read()
+
+
+def asked(kind=None):
+    """What the servers were asked: [kind, text] in turn."""
+    with open(os.path.join(folder(), "asked"), encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    return [text for its, text in lines if kind in (None, its)]
+
+
+def _note(kind, text):
+    with open(os.path.join(folder(), "asked"), "a", encoding="utf-8") as file:
+        file.write(json.dumps([kind, text]) + "\n")
+
+
+def _read_name(packet):
+    labels, at = [], 12
+    while packet[at]:
+        labels.append(packet[at + 1:at + 1 + packet[at]].decode())
+        at += 1 + packet[at]
+    return ".".join(labels).lower(), packet[at + 1:at + 3], packet[12:at + 5]
+
+
+class _Dns(socketserver.BaseRequestHandler):
+    def handle(self):
+        packet, sock = self.request
+        name, kind, question = _read_name(packet)
+        addresses = NAMES.get(name) if kind == b"\0\1" else []
+        _note("name", name)
+        records = b"".join(b"\xc0\x0c\0\1\0\1" + struct.pack("!IH", 60, 4) +
+                           socket.inet_aton(address) for address in addresses or [])
+        sock.sendto(packet[:2] + struct.pack("!HHHHH", 0x8180 if name in NAMES else 0x8183, 1,
+                                             len(addresses or []), 0, 0) + question + records,
+                    self.client_address)
+
+
+class _Http(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        _note("path", f"{self.server.server_address[1]}{self.path}")
+        if self.path.startswith("/slow"):
+            time.sleep(60)
+        size = int(self.path[7:]) if self.path.startswith("/bytes/") else 0
+        body = b"x" * size if size else b"hello from the server\n"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def _serve(ready):
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if _LIBC.unshare(CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    os.write(ready[1], b"n")
+    while not os.path.exists("/sys/class/net/x") and not _has_device("srv0"):
+        time.sleep(0.01)
+    for words in (["link", "set", "lo", "up"], ["addr", "add", f"{SERVER}/24", "dev", "srv0"],
+                  ["addr", "add", f"{OTHER}/24", "dev", "srv0"],
+                  ["addr", "add", f"{INSIDE}/32", "dev", "lo"], ["link", "set", "srv0", "up"]):
+        subprocess.run(["ip", *words], check=True)
+    servers = [socketserver.ThreadingUDPServer(("0.0.0.0", 53), _Dns)]
+    servers += [http.server.ThreadingHTTPServer(("0.0.0.0", port), _Http) for port in PORTS]
+    servers.append(http.server.ThreadingHTTPServer(("0.0.0.0", 443), _Http))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.path.join(folder(), "certificate.pem"),
+                            os.path.join(folder(), "key.pem"))
+    servers[-1].socket = context.wrap_socket(servers[-1].socket, server_side=True)
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    os.write(ready[1], b"s")
+    signal.pause()
+
+
+def _has_device(name):
+    return any(name == device for _, device in socket.if_nameindex())
+
+
+def _make_machine():
+    """In the namespaces, as their root: the cable, the servers, and the file with their address."""
+    ready = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            _serve(ready)
+        finally:
+            os._exit(1)
+    os.read(ready[0], 1)
+    for words in (["link", "add", "up0", "type", "veth", "peer", "name", "srv0", "netns",
+                   str(child)],
+                  ["link", "set", "lo", "up"], ["addr", "add", f"{OWN}/24", "dev", "up0"],
+                  ["link", "set", "up0", "up"], ["route", "add", "default", "via", SERVER]):
+        subprocess.run(["ip", *words], check=True)
+    with open(os.path.join(folder(), "resolv.conf"), "w", encoding="ascii") as file:
+        file.write(f"nameserver {SERVER}\n")
+    subprocess.run(["mount", "--bind", os.path.join(folder(), "resolv.conf"),
+                    os.path.realpath("/etc/resolv.conf")], check=True)
+    os.close(ready[1])
+    if os.read(ready[0], 1) != b"s":
+        raise RuntimeError("the servers did not start")
+    return child
+
+
+def _make_certificate(place):
+    names = ",".join(f"DNS:{name}" for name in NAMES)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=tests",
+                    "-addext", f"subjectAltName={names}", "-keyout",
+                    os.path.join(place, "key.pem"), "-out",
+                    os.path.join(place, "certificate.pem")], check=True, capture_output=True)
+
+
+def main():
+    """Run the tests of the main program, in such a machine."""
+    stage = os.environ.get("MSP_TEST_NETWORK_STAGE")
+    if stage == "inside":
+        unittest.main()
+    missing = [name for name in ("ip", "mount", "openssl", "unshare") if not shutil.which(name)]
+    if missing or subprocess.run(["unshare", "--user", "--map-root-user", "--net", "true"],
+                                 capture_output=True, check=False).returncode != 0:
+        print("skipped: a network namespace cannot be made here:", *missing)
+        sys.exit(77)
+    if stage is None:
+        os.umask(0o022)
+        with tempfile.TemporaryDirectory(prefix="msp-network-") as place:
+            os.chmod(place, 0o755)
+            _make_certificate(place)
+            with open(os.path.join(place, "asked"), "w", encoding="ascii"):
+                pass
+            os.environ.update(MSP_TEST_NETWORK=place, MSP_TEST_NETWORK_STAGE="root")
+            sys.exit(subprocess.run(["unshare", "--user", "--map-root-user", "--net", "--mount",
+                                     "--", sys.executable, "-B", *sys.argv], check=False).returncode)
+    child = _make_machine()
+    os.environ["MSP_TEST_NETWORK_STAGE"] = "inside"
+    try:
+        code = subprocess.run(["unshare", "--user", "--map-user=1000", "--map-group=1000", "--",
+                               sys.executable, "-B", *sys.argv], check=False).returncode
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    sys.exit(code)
