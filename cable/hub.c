@@ -5,23 +5,40 @@
 #include <linux/netlink.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cable/cable.h"
+#include "cable/records.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_audit.h"
 #include "common/ipc_gateway.h"
+#include "common/log.h"
 #include "common/plan.h"
 
+/* Denials of one cable that are recorded: a workload can make any number. */
+#define DENIALS_MAX 64
+
 static struct hub *hub;
-static struct plan plans[GENERATIONS_MAX];
 static int home = -1; /* the own network namespace, once the first sandbox has come */
+
+/* The plans of cables, by the slots under which msp-dial keeps them. */
+static struct {
+	struct plan plan; /* bytes NULL: the slot is free */
+	ino_t inode;      /* of its memory file, which lives as long as the plan is mapped */
+	uint32_t cables;
+} plans[GENERATIONS_MAX];
 
 /* The cables that there are. */
 static struct {
 	bool is_made;
 	uint32_t use;
+	uint32_t plan; /* slot */
+	uint32_t denials;
+	char sandbox[IPC_ID_MAX];
 } cables[GATEWAY_SLOTS];
 
 /* To the supervisor and from it. The two programs never wait for us, so that waiting for them ends.
@@ -39,26 +56,49 @@ static int send_both(const struct channel_message *message)
 	return error || home < 0 ? error : send_on(&hub->egress, message, message->fds);
 }
 
-static int handle_policy(void *context, struct channel_message *message)
+/* Forget the plan of a slot: no cable is of it. */
+static int forget_plan(uint32_t slot)
 {
-	const uint32_t slot = ipc_body(message, gateway_policy)->slot;
-	int error;
+	const struct ipc_gateway_forget forget = { slot };
 
-	if (slot >= GENERATIONS_MAX || plans[slot].bytes)
-		return -EPROTO;
-	error = plan_open_fd(message->fds[0], &plans[slot]);
-	return error ? error : send_on(&hub->dial, message, message->fds);
+	plan_close(&plans[slot].plan);
+	plans[slot].plan = (struct plan){ .bytes = NULL };
+	return channel_send(&hub->dial, IPC_TYPE_gateway_forget, &forget, NULL, 0);
 }
 
-static int handle_forget(void *context, struct channel_message *message)
+static int keep_plan(uint32_t slot, int fd, ino_t inode)
 {
-	const uint32_t slot = ipc_body(message, gateway_forget)->slot;
+	const struct ipc_gateway_policy policy = { slot };
+	const int error = plan_open_fd(fd, &plans[slot].plan);
 
-	if (slot >= GENERATIONS_MAX || !plans[slot].bytes)
-		return -EPROTO;
-	plan_close(&plans[slot]);
-	plans[slot] = (struct plan){ .bytes = NULL };
-	return send_on(&hub->dial, message, NULL);
+	plans[slot].inode = inode;
+	return error ? error : channel_send(&hub->dial, IPC_TYPE_gateway_policy, &policy, &fd, 0);
+}
+
+/* Find the slot of a plan, which msp-dial has then. A supervisor has fewer than there are slots, so
+ * that one without cables makes room. */
+static int find_plan(int fd, uint32_t *ret_slot)
+{
+	struct stat is;
+	uint32_t slot = 0, room = GENERATIONS_MAX;
+	int error = fstat(fd, &is) == 0 ? 0 : -errno;
+
+	for (; slot < GENERATIONS_MAX && !error; slot++) {
+		if (plans[slot].plan.bytes && plans[slot].inode == is.st_ino)
+			break;
+		if (!plans[slot].plan.bytes ||
+		    (plans[slot].cables == 0 &&
+		     (room == GENERATIONS_MAX || plans[room].plan.bytes)))
+			room = slot;
+	}
+	*ret_slot = slot < GENERATIONS_MAX ? slot : room;
+	if (error || slot < GENERATIONS_MAX)
+		return error;
+	if (room == GENERATIONS_MAX)
+		return -EUSERS;
+	if (plans[room].plan.bytes)
+		error = forget_plan(room);
+	return error ? error : keep_plan(room, fd, is.st_ino);
 }
 
 static bool is_routing_socket(int fd)
@@ -93,35 +133,40 @@ static bool collect_ports(const struct plan *plan, const struct plan_profile *pr
 	return true;
 }
 
-static int make_cable(const struct ipc_cable_make *make, int sandbox, struct cable *ret,
-		      uint32_t *ret_step)
+static int make_cable(const struct ipc_cable_make *make, const int fds[3], struct cable *ret,
+		      uint32_t *ret_slot, uint32_t *ret_step)
 {
-	const struct plan *plan = &plans[make->generation % GENERATIONS_MAX];
+	const struct plan_profile *profile;
 	uint16_t ports[CABLE_PORTS_MAX];
 	uint32_t count;
 	int error;
 
 	*ret_step = CABLE_STEP_POLICY;
-	if (make->generation >= GENERATIONS_MAX || !plan->bytes ||
-	    make->profile >= plan_profile_count(plan) ||
-	    !collect_ports(plan, plan_profile(plan, make->profile), ports, &count))
+	error = find_plan(fds[2], ret_slot);
+	if (error)
+		return error;
+	if (make->profile >= plan_profile_count(&plans[*ret_slot].plan))
+		return -EINVAL;
+	profile = plan_profile(&plans[*ret_slot].plan, make->profile);
+	if (profile->network != PLAN_NETWORK_HOSTS ||
+	    !collect_ports(&plans[*ret_slot].plan, profile, ports, &count))
 		return -EINVAL;
 	*ret_step = CABLE_STEP_SOCKET;
-	if (!is_routing_socket(sandbox))
+	if (!is_routing_socket(fds[1]))
 		return -ENOTSOCK;
 	if (home < 0) {
-		error = event_hub_first(hub, sandbox, &home, ret_step);
+		error = event_hub_first(hub, fds[1], &home, ret_step);
 		if (error)
 			return error;
 	}
-	return cable_make(home, sandbox, ports, count, ret, ret_step);
+	return cable_make(home, fds[1], ports, count, ret, ret_step);
 }
 
 /* msp-dial knows the sandbox before msp-egress can ask for it. */
-static int announce_cable(const struct ipc_cable_make *make, const struct cable *cable)
+static int announce_cable(const struct ipc_cable_make *make, uint32_t plan,
+			  const struct cable *cable)
 {
-	const struct ipc_dial_begin dial = { make->slot, make->use, make->generation,
-					     make->profile };
+	const struct ipc_dial_begin dial = { make->slot, make->use, plan, make->profile };
 	const struct ipc_egress_port port = { make->slot };
 	const struct ipc_egress_begin begin = { make->slot, make->use, cable->count };
 	int error = channel_send(&hub->dial, IPC_TYPE_dial_begin, &dial, NULL, 0);
@@ -133,29 +178,47 @@ static int announce_cable(const struct ipc_cable_make *make, const struct cable 
 		     : channel_send(&hub->egress, IPC_TYPE_egress_begin, &begin, &cable->dns, 0);
 }
 
+static const char *const steps[CABLE_STEP_COUNT] = {
+	[CABLE_STEP_POLICY] = "reading its hosts",
+	[CABLE_STEP_SOCKET] = "looking at its socket",
+	[CABLE_STEP_ENTER] = "entering the user namespace",
+	[CABLE_STEP_PROGRAM] = "starting msp-egress",
+	[CABLE_STEP_NAMESPACE] = "making a network namespace",
+	[CABLE_STEP_LISTEN] = "opening listeners",
+	[CABLE_STEP_PAIR] = "making a veth pair",
+	[CABLE_STEP_GATEWAY] = "setting up the gateway's end",
+	[CABLE_STEP_SANDBOX] = "setting up eth0",
+	[CABLE_STEP_CARRIER] = "waiting for the carrier",
+	[CABLE_STEP_RETURN] = "returning to the own namespace",
+};
+
+/* Where it fails, the pipe that is closed then tells the init. */
 static int handle_make(void *context, struct channel_message *message)
 {
 	const struct ipc_cable_make *make = ipc_body(message, cable_make);
-	struct ipc_cable_made made = { .slot = make->slot, .use = make->use };
 	struct cable cable = { .dns = -1 };
+	uint32_t step = CABLE_STEP_NONE, plan = 0;
 	int error;
 
 	if (make->slot >= GATEWAY_SLOTS || cables[make->slot].is_made)
 		return -EPROTO;
-	error = make_cable(make, message->fds[1], &cable, &made.step);
-	made.error = (uint32_t)-error;
-	if (!error) {
-		made.step = CABLE_STEP_NONE;
-		cables[make->slot].is_made = true;
-		cables[make->slot].use = make->use;
-		error = announce_cable(make, &cable);
-		cable_close(&cable); /* msp-egress has the listeners */
-		if (error)
-			return error;
-		/* An init that has ended waits for nothing. */
-		(void)!write(message->fds[0], "", 1);
+	error = make_cable(make, message->fds, &cable, &plan, &step);
+	if (error) {
+		log_line("the network of a sandbox cannot be made: %s: %s",
+			 steps[step % CABLE_STEP_COUNT], errno_text(-error));
+		return 0;
 	}
-	return channel_send(&hub->supervisor, IPC_TYPE_cable_made, &made, NULL, 0);
+	cables[make->slot].is_made = true;
+	cables[make->slot].use = make->use;
+	cables[make->slot].plan = plan;
+	cables[make->slot].denials = 0;
+	memcpy(cables[make->slot].sandbox, make->sandbox, IPC_ID_MAX);
+	plans[plan].cables++;
+	error = announce_cable(make, plan, &cable);
+	cable_close(&cable); /* msp-egress has the listeners */
+	if (!error)
+		(void)!write(message->fds[0], "", 1); /* an init that has ended waits for nothing */
+	return error;
 }
 
 static int handle_end(void *context, struct channel_message *message)
@@ -164,51 +227,66 @@ static int handle_end(void *context, struct channel_message *message)
 
 	if (slot >= GATEWAY_SLOTS)
 		return -EPROTO;
-	if (!cables[slot].is_made) /* the supervisor had not heard that it could not be made */
+	if (!cables[slot].is_made) /* it could not be made, or has ended */
 		return 0;
 	cables[slot].is_made = false;
+	plans[cables[slot].plan].cables--;
 	return send_both(message);
 }
 
 static int handle_begun(void *context, struct channel_message *message)
 {
+	ipc_body_mutable(message, connection_begun)->number &= ~IPC_AUDIT_GATEWAY;
 	return send_on(&hub->dial, message, NULL);
+}
+
+static bool is_made(uint32_t slot, uint32_t use)
+{
+	return slot < GATEWAY_SLOTS && cables[slot].is_made && cables[slot].use == use;
 }
 
 /* A sandbox that has ended, or never was, has no connections. */
 static int handle_connection_begin(void *context, struct channel_message *message)
 {
 	const struct ipc_connection_begin *begin = ipc_body(message, connection_begin);
-	const struct ipc_connection_begun refused = { begin->number, ECANCELED };
+	const int error = is_made(begin->slot, begin->use)
+				  ? records_begin(begin, cables[begin->slot].sandbox)
+				  : -ECANCELED;
+	const struct ipc_connection_begun refused = { begin->number, (uint32_t)-error };
 
-	if (begin->slot >= GATEWAY_SLOTS)
-		return -EPROTO;
-	if (!cables[begin->slot].is_made || cables[begin->slot].use != begin->use)
-		return channel_send(&hub->dial, IPC_TYPE_connection_begun, &refused, NULL, 0);
-	return send_on(&hub->supervisor, message, NULL);
+	return error ? channel_send(&hub->dial, IPC_TYPE_connection_begun, &refused, NULL, 0) : 0;
 }
 
-/* Pass on what needs no look. */
-static int handle_report(void *context, struct channel_message *message)
+static int handle_connection_end(void *context, struct channel_message *message)
 {
-	return send_on(&hub->supervisor, message, NULL);
+	records_end(ipc_body(message, connection_end));
+	return 0;
+}
+
+static int handle_connection_refused(void *context, struct channel_message *message)
+{
+	const struct ipc_connection_refused *refused = ipc_body(message, connection_refused);
+
+	if (is_made(refused->slot, refused->use) && cables[refused->slot].denials++ < DENIALS_MAX)
+		records_refused(refused, cables[refused->slot].sandbox);
+	return 0;
 }
 
 static const dispatch_handler from_supervisor[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_gateway_policy] = handle_policy,  [IPC_TYPE_gateway_forget] = handle_forget,
-	[IPC_TYPE_cable_make] = handle_make,        [IPC_TYPE_cable_end] = handle_end,
+	[IPC_TYPE_cable_make] = handle_make,
+	[IPC_TYPE_cable_end] = handle_end,
 	[IPC_TYPE_connection_begun] = handle_begun,
 };
 
 static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_connection_end] = handle_report,
-	[IPC_TYPE_connection_refused] = handle_report,
+	[IPC_TYPE_connection_end] = handle_connection_end,
+	[IPC_TYPE_connection_refused] = handle_connection_refused,
 };
 
 static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_connection_begin] = handle_connection_begin,
-	[IPC_TYPE_connection_end] = handle_report,
-	[IPC_TYPE_connection_refused] = handle_report,
+	[IPC_TYPE_connection_end] = handle_connection_end,
+	[IPC_TYPE_connection_refused] = handle_connection_refused,
 };
 
 /* Each has messages that nobody reads beside the next one: one message, then the others' turn. */

@@ -125,7 +125,7 @@ int main(void)
 	const char *peer = NULL;
 	int error;
 
-	steward_begin("msp-cable", "sff");
+	steward_begin("msp-cable", "sffs");
 	fd_raise_limit();
 	make_channels();
 	hub.egress = (struct channel){ egress_ends[0], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };

@@ -58,7 +58,6 @@ IPC_FIRST(spawn_cgroup, slot);
 IPC_FIRST(spawn_signal, slot);
 IPC_FIRST(spawn_kill, slot);
 IPC_FIRST(cable_make, slot);
-IPC_FIRST(cable_made, slot);
 IPC_FIRST(cable_end, slot);
 IPC_FIRST(egress_port, slot);
 IPC_FIRST(egress_begin, slot);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Messages of the gateway: msp-cable, which alone talks with the supervisor, msp-egress and
- * msp-dial. What the supervisor says to all of them msp-cable passes on, and what they say to the
- * supervisor: IPC_GATEWAY is either end of that.
+ * msp-dial. To these two msp-cable is their supervisor: IPC_GATEWAY is either end of that.
  */
 #ifndef COMMON_IPC_GATEWAY_H
 #define COMMON_IPC_GATEWAY_H
@@ -18,7 +17,8 @@ enum gateway_fd {
 	GATEWAY_FD_PEER,        /* of msp-egress and msp-dial: to one another */
 	GATEWAY_FD_END,
 	GATEWAY_FD_EGRESS = GATEWAY_FD_PEER, /* of msp-cable: the program msp-egress, */
-	GATEWAY_FD_DIAL,                     /* and msp-dial */
+	GATEWAY_FD_DIAL,                     /* and msp-dial; */
+	GATEWAY_FD_AUDIT, /* the supervisor's end of msp-audit's channel, to send */
 	GATEWAY_FD_CABLE_END,
 };
 
@@ -41,7 +41,7 @@ struct ipc_gateway_start {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 };
 
-/* fd: sealed policy blob */
+/* From msp-cable to msp-dial. fd: sealed policy blob */
 struct ipc_gateway_policy {
 	uint32_t slot; /* under which it is kept, below GENERATIONS_MAX; not in use */
 };
@@ -52,12 +52,13 @@ struct ipc_gateway_forget {
 };
 
 /* Make the cable of a sandbox, with a listener for each port of its profile. fds: those of
- * network_socket. The byte comes after egress_begin and dial_begin are sent. */
+ * network_socket, and the sealed policy blob. The byte comes after egress_begin and dial_begin are
+ * sent; where the cable cannot be made, the pipe is closed. */
 struct ipc_cable_make {
 	uint32_t slot;
-	uint32_t use;        /* tells one sandbox of a slot from the next one; comes back */
-	uint32_t generation; /* under which the blob is kept */
-	uint32_t profile;    /* index in the blob */
+	uint32_t use;             /* number of the cable, never given again: records have it */
+	uint32_t profile;         /* index in the blob */
+	char sandbox[IPC_ID_MAX]; /* the sandbox's id; empty: it is ephemeral */
 };
 
 enum cable_step {
@@ -76,15 +77,7 @@ enum cable_step {
 	CABLE_STEP_COUNT
 };
 
-/* The answer. After an error there is no cable, and no cable_end is needed. */
-struct ipc_cable_made {
-	uint32_t slot;
-	uint32_t use;
-	uint32_t step;  /* enum cable_step: where it failed */
-	uint32_t error; /* errno; 0: its listeners listen */
-};
-
-/* The sandbox has ended. The cable's connections do, too. */
+/* The sandbox has ended. The cable's connections do, too, if it could be made. */
 struct ipc_cable_end {
 	uint32_t slot;
 };
@@ -98,7 +91,8 @@ struct ipc_connection_begin {
 	char host[IPC_HOST_MAX];
 };
 
-/* The answer: dial, or give up since it is not recorded. */
+/* The answer: dial, or give up since it is not recorded. msp-audit's answer to a record of
+ * msp-cable's comes to the supervisor, which passes it on by the record's number. */
 struct ipc_connection_begun {
 	uint64_t number;
 	uint32_t error; /* errno; 0: dial */
@@ -143,14 +137,6 @@ enum connection_refused {
 	CONNECTION_REFUSED_ADDRESS,  /* the host led only to addresses that may not be dialled */
 	CONNECTION_REFUSED_TLS,      /* the first bytes were no ClientHello with the host's name */
 	CONNECTION_REFUSED_COUNT
-};
-
-/* To a frontend: an execution of its was refused a host. Only the first ones are told. */
-struct ipc_network_denial {
-	uint64_t request;
-	uint32_t port;   /* 0: a name was asked for */
-	uint32_t reason; /* enum connection_refused */
-	char host[IPC_HOST_MAX];
 };
 
 /* Between msp-cable and the other two, in the place of the supervisor. fd: a listener */

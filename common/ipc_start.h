@@ -83,7 +83,8 @@ struct ipc_supervisor_opener {
 	uint32_t reserved;
 };
 
-/* fd: a channel to msp-cable, if a profile has hosts */
+/* fd: a channel to msp-cable, if a profile has hosts. Where a part of the launcher stays, it also
+ * comes later: when a new policy needs the gateway, or another was started for one that ended. */
 struct ipc_supervisor_gateway {
 	uint32_t reserved;
 };
@@ -108,15 +109,7 @@ struct ipc_supervisor_run {
 
 /* The operator's file may have changed: compile it again. One of the next two answers. */
 struct ipc_policy_ask {
-	uint32_t generation;  /* the one in force, counted from 1 */
-	uint32_t has_gateway; /* 0: if the new one has a profile with hosts, supervisor_gateway
-			       * comes before the answer */
-};
-
-/* The gateway has ended: start another if the policy in force has a profile with hosts, and send
- * supervisor_gateway. */
-struct ipc_gateway_ask {
-	uint32_t generation; /* as in policy_ask */
+	uint32_t generation; /* the one in force, counted from 1 */
 };
 
 /* fd: sealed policy blob */

@@ -363,6 +363,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	descriptors_warn(plan, options->default_profile);
 	if (!options->is_service)
 		greet_person(options);
+	struct launch_gateway gateway = LAUNCH_GATEWAY_NONE;
 	const struct launch launch = {
 		.images = images,
 		.config = config,
@@ -374,6 +375,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		.frontend = options->is_service ? FRONTEND_SERVICE : FRONTEND_BROKER,
 		.limits = options->limits,
 		.workspaces = workspaces,
+		.gateway = &gateway,
 	};
 	return become_supervisor(&launch, null, text);
 }

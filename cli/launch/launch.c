@@ -342,7 +342,7 @@ static int send_sockets(const struct service_sockets *sockets, const struct chan
 }
 
 /* Whether it must be is not ours to say. */
-static int send_audit(const struct images *images, const struct channel *channel)
+static int send_audit(const struct images *images, const struct channel *channel, int *ret_writer)
 {
 	static struct ipc_supervisor_unaudited missing;
 	static struct ipc_supervisor_audit audit;
@@ -359,7 +359,7 @@ static int send_audit(const struct images *images, const struct channel *channel
 	if (writer < 0)
 		return writer;
 	error = channel_send(channel, IPC_TYPE_supervisor_audit, &audit, &writer, 0);
-	fd_close(&writer);
+	*ret_writer = writer;
 	return error;
 }
 
@@ -394,8 +394,7 @@ static int send_state(const struct images *images, const struct channel *channel
 	return error;
 }
 
-/* Return whether the profile has hosts; NULL: whether any has. */
-static bool has_hosts(const struct plan *plan, const char *name)
+bool launch_has_hosts(const struct plan *plan, const char *name)
 {
 	if (name && !name[0])
 		name = plan_string(plan, plan_header(plan)->default_profile);
@@ -409,22 +408,24 @@ static bool has_hosts(const struct plan *plan, const char *name)
 	return false;
 }
 
-int launch_send_gateway(const struct images *images, const struct plan *plan, const char *name,
+int launch_send_gateway(const struct images *images, struct launch_gateway *gateway,
 			const struct channel *channel)
 {
 	static const struct ipc_supervisor_gateway message;
-	const int programs[LAUNCH_STEWARD_FDS_MAX] = { images->egress, images->dial };
-	int gateway, error;
+	const int fds[LAUNCH_STEWARD_FDS_MAX] = { images->egress, images->dial, gateway->audit };
+	int end, error;
 
-	/* Without the programs a request for such a profile is refused. */
-	if (!plan || !has_hosts(plan, name) || images->cable < 0 || images->egress < 0 ||
-	    images->dial < 0)
+	fd_close(&gateway->pidfd);
+	if (images->cable < 0 || images->egress < 0 || images->dial < 0 || gateway->audit < 0)
 		return 0;
-	gateway = launch_steward(LAUNCH_GATEWAY, images->cable, programs, LAUNCH_STEWARD_FDS_MAX);
-	if (gateway < 0)
-		return gateway;
-	error = channel_send(channel, IPC_TYPE_supervisor_gateway, &message, &gateway, 0);
-	fd_close(&gateway);
+	end = launch_steward(LAUNCH_GATEWAY, images->cable, fds, LAUNCH_STEWARD_FDS_MAX);
+	if (end < 0)
+		return end;
+	gateway->pidfd = launch_steward_pidfd(LAUNCH_GATEWAY);
+	error = gateway->pidfd < 0
+			? gateway->pidfd
+			: channel_send(channel, IPC_TYPE_supervisor_gateway, &message, &end, 0);
+	fd_close(&end);
 	return error;
 }
 
@@ -440,17 +441,19 @@ int launch_send(const struct launch *launch, int channel_fd)
 		.pins = launch->pins ? launch->pins->count : 0,
 		.is_expected = launch->expected_profile != NULL,
 	};
+	struct launch_gateway own = LAUNCH_GATEWAY_NONE;
+	struct launch_gateway *gateway = launch->gateway ? launch->gateway : &own;
+	const struct plan *plan = config_plan(launch->config);
 	int error = send_start(launch, &channel);
 
 	if (launch->expected_profile)
 		format_text(run.profile, sizeof(run.profile), "%s", launch->expected_profile);
 	if (!error)
-		error = send_audit(launch->images, &channel);
+		error = send_audit(launch->images, &channel, &gateway->audit);
 	if (!error && !launch->expected_profile) /* its sandbox is ephemeral */
 		error = send_state(launch->images, &channel);
-	if (!error)
-		error = launch_send_gateway(launch->images, config_plan(launch->config),
-					    launch->expected_profile, &channel);
+	if (!error && plan && launch_has_hosts(plan, launch->expected_profile))
+		error = launch_send_gateway(launch->images, gateway, &channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
 				     &launch->home->directory, 0);
@@ -462,5 +465,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 		error = send_sockets(launch->sockets, &channel);
 	if (!error)
 		error = channel_send(&channel, IPC_TYPE_supervisor_run, &run, NULL, 0);
+	fd_close(&own.audit);
+	fd_close(&own.pidfd);
 	return error;
 }

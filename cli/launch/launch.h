@@ -98,6 +98,18 @@ int launch_enter_cgroup(const struct images *images, struct budget *budget,
 /* Explain the failure and its remedy, for people. */
 void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MAX]);
 
+/* The gateway of a start. It needs a log: without one, as without its programs, there is none, and
+ * requests for profiles with hosts are refused. -1: none. */
+struct launch_gateway {
+	int audit; /* the supervisor's end of msp-audit's channel */
+	int pidfd; /* msp-cable's */
+};
+
+#define LAUNCH_GATEWAY_NONE                                                                        \
+	{                                                                                          \
+		-1, -1                                                                             \
+	}
+
 struct launch {
 	const struct images *images;
 	struct config *config;       /* read, and its plan is open */
@@ -112,6 +124,7 @@ struct launch {
 	const char *expected_profile; /* that something runs under at once; "": the default one;
 				       * NULL: nothing does */
 	const struct workspaces *workspaces; /* for the path opener's own clients; NULL: none */
+	struct launch_gateway *gateway;      /* for the path opener; NULL: it starts none */
 };
 
 /* Say everything that a supervisor starts from on `channel`. 0 or -errno. */
@@ -147,12 +160,18 @@ int launch_exec_refused(const struct images *images, int reason);
  * stay the caller's; its stdin and stdout are /dev/null. It ends after its peer. Returns the
  * supervisor's end of its channel, the caller's, or -errno. */
 enum launch_steward { LAUNCH_AUDIT, LAUNCH_STORE, LAUNCH_GATEWAY, LAUNCH_STEWARDS };
-#define LAUNCH_STEWARD_FDS_MAX 2
+#define LAUNCH_STEWARD_FDS_MAX 3
 int launch_steward(enum launch_steward which, int image, const int *fds, size_t count);
 
-/* Start the gateway if the profile `name` of the plan ("": the default one, NULL: any) has hosts,
- * and send its channel to the supervisor. 0, also where none is needed, or -errno. */
-int launch_send_gateway(const struct images *images, const struct plan *plan, const char *name,
+/* Return a pidfd of a steward that was started here, or -errno. */
+int launch_steward_pidfd(enum launch_steward which);
+
+/* Return whether the profile `name` of the plan ("": the default one, NULL: any) has hosts. */
+bool launch_has_hosts(const struct plan *plan, const char *name);
+
+/* Start the gateway and send its channel to the supervisor. 0, also where there is none, or -errno.
+ */
+int launch_send_gateway(const struct images *images, struct launch_gateway *gateway,
 			const struct channel *channel);
 
 /*

@@ -127,6 +127,13 @@ int launch_steward(enum launch_steward which, int image, const int *fds, size_t 
 	return error;
 }
 
+int launch_steward_pidfd(enum launch_steward which)
+{
+	const int pidfd = stewards[which].pid > 0 ? kernel_pidfd_open(stewards[which].pid) : -1;
+
+	return pidfd < 0 ? -errno : pidfd;
+}
+
 int launch_exec(const struct images *images, int channel, const struct factory *factory)
 {
 	static char name[] = "msp-supervisor";

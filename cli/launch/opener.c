@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/ipc_start.h"
@@ -22,13 +25,20 @@
 #define CABLE_PLACE 5
 #define EGRESS_PLACE 6
 #define DIAL_PLACE 7
-#define WORKSPACES_PLACE 8
+#define AUDIT_PLACE 8
+#define PIDFD_PLACE 9
+#define WORKSPACES_PLACE 10
+
+/* The least time between two starts of the gateway, when the first has ended. */
+#define GATEWAY_PAUSE_US 10000000
 
 _Static_assert(WORKSPACES_PLACE + CLIENT_WORKSPACES_MAX <= FD_PLACES_MAX, "room for all");
 
 struct opener {
 	struct channel channel;
-	struct images images;  /* the gateway's programs */
+	struct images images; /* the gateway's programs */
+	struct launch_gateway gateway;
+	uint64_t started_us;   /* the gateway; 0: before this process */
 	struct config *config; /* in force, as far as is known */
 	struct config newer; /* compiled when generation `asked` was; in force if another one is */
 	uint32_t asked;
@@ -73,6 +83,22 @@ static void note_generation(struct opener *opener, uint32_t generation)
 	opener->newer = (struct config)CONFIG_UNREAD;
 }
 
+/* Start the gateway if the plan needs it. Where that fails, profiles with hosts are refused. */
+static void start_gateway(struct opener *opener, const struct plan *plan)
+{
+	opener->started_us = clock_now_us();
+	if (plan && launch_has_hosts(plan, NULL))
+		(void)launch_send_gateway(&opener->images, &opener->gateway, &opener->channel);
+}
+
+/* The gateway has ended. Another that ends so soon waits for the next reload. */
+static void replace_gateway(struct opener *opener)
+{
+	fd_close(&opener->gateway.pidfd);
+	if (clock_now_us() - opener->started_us > GATEWAY_PAUSE_US)
+		start_gateway(opener, config_plan(opener->config));
+}
+
 static int handle_policy_ask(void *context, struct channel_message *message)
 {
 	static struct pins pins;
@@ -86,10 +112,8 @@ static int handle_policy_ask(void *context, struct channel_message *message)
 	opener->asked = ipc_body(message, policy_ask)->generation;
 	pins.count = 0;
 	if (compile_policy(opener, &opener->newer, &pins, text) == 0) {
-		/* Without one, requests that need it are refused. */
-		if (!ipc_body(message, policy_ask)->has_gateway)
-			(void)launch_send_gateway(&opener->images, config_plan(&opener->newer),
-						  NULL, &opener->channel);
+		if (opener->gateway.pidfd < 0)
+			start_gateway(opener, config_plan(&opener->newer));
 		error = send_new(&opener->channel, opener->asked, &opener->newer, &pins);
 	} else {
 		format_text(bad.text, sizeof(bad.text), "%s", text);
@@ -98,15 +122,6 @@ static int handle_policy_ask(void *context, struct channel_message *message)
 	}
 	pins_close(&pins);
 	return error;
-}
-
-static int handle_gateway_ask(void *context, struct channel_message *message)
-{
-	struct opener *opener = context;
-
-	note_generation(opener, ipc_body(message, gateway_ask)->generation);
-	return launch_send_gateway(&opener->images, config_plan(opener->config), NULL,
-				   &opener->channel);
 }
 
 static int handle_workspace_within(void *context, struct channel_message *message)
@@ -155,7 +170,6 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_policy_ask] = handle_policy_ask,
-	[IPC_TYPE_gateway_ask] = handle_gateway_ask,
 	[IPC_TYPE_workspace_within] = handle_workspace_within,
 	[IPC_TYPE_workspace_ask] = handle_workspace_ask,
 };
@@ -171,6 +185,8 @@ static int take_place(int *image, int program, int place, int null)
  * that all of them are closed: while we held one, nobody at its other end would see its end. */
 static int place_all(const struct launch *launch, int channel, struct opener *opener)
 {
+	static const struct launch_gateway none = LAUNCH_GATEWAY_NONE;
+	const struct launch_gateway *gateway = launch->gateway ? launch->gateway : &none;
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int fds[WORKSPACES_PLACE + CLIENT_WORKSPACES_MAX] = {
 		null, null, null, channel, launch->images->policy,
@@ -183,6 +199,8 @@ static int place_all(const struct launch *launch, int channel, struct opener *op
 	fds[EGRESS_PLACE] =
 		take_place(&opener->images.egress, launch->images->egress, EGRESS_PLACE, null);
 	fds[DIAL_PLACE] = take_place(&opener->images.dial, launch->images->dial, DIAL_PLACE, null);
+	fds[AUDIT_PLACE] = take_place(&opener->gateway.audit, gateway->audit, AUDIT_PLACE, null);
+	fds[PIDFD_PLACE] = take_place(&opener->gateway.pidfd, gateway->pidfd, PIDFD_PLACE, null);
 	for (uint32_t i = 0; launch->workspaces && i < launch->workspaces->count; i++) {
 		fds[count++] = launch->workspaces->list[i];
 		opener->own.list[opener->own.count++] = WORKSPACES_PLACE + (int)i;
@@ -214,8 +232,16 @@ static void keep_going(const struct launch *launch, int channel)
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)prctl(PR_SET_NAME, "msp-opener"); /* for ps(1) only */
-	while (status == 1)
-		status = dispatch_one(&opener.channel, &message, 0, handlers, &opener, &wrong);
+	while (status == 1 || status == -EAGAIN) {
+		struct pollfd polls[] = { { opener.channel.fd, POLLIN, 0 },
+					  { opener.gateway.pidfd, POLLIN, 0 } };
+
+		(void)poll(polls, 2, -1); /* a negative descriptor is left out */
+		if (polls[1].revents)
+			replace_gateway(&opener);
+		status = dispatch_one(&opener.channel, &message, MSG_DONTWAIT, handlers, &opener,
+				      &wrong);
+	}
 	_exit(0);
 }
 

@@ -10,11 +10,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/gateway.h"
 #include "common/fd.h"
 #include "common/ipc_audit.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_done.h"
-#include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "common/ipc_start.h"
 #include "common/limits_mode.h"
@@ -101,11 +101,17 @@ static bool take_answer(int flags, uint64_t *ret_number, int *ret_error)
 	static struct channel_message message;
 	enum ipc_error wrong = IPC_OK;
 	const int status = channel_receive(&audit.channel, &message, flags, &wrong);
+	const bool is_answer = status == 1 && message.type == IPC_TYPE_audit_written;
+	const struct ipc_audit_written *written = (const void *)message.body;
 
-	if (status == 1 && message.type == IPC_TYPE_audit_written && audit.unanswered > 0) {
+	if (is_answer && written->number & IPC_AUDIT_GATEWAY) {
+		gateway_audited(written);
+		return false;
+	}
+	if (is_answer && audit.unanswered > 0) {
 		audit.unanswered--;
-		*ret_number = ipc_body(&message, audit_written)->number;
-		*ret_error = -(int)ipc_body(&message, audit_written)->error;
+		*ret_number = written->number;
+		*ret_error = -(int)written->error;
 		return true;
 	}
 	if (status != -EAGAIN && status != -EINTR)
@@ -450,6 +456,7 @@ void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
 		   AUDIT_NUMBER(wall_us, done->wall_us),
 		   done->cpu_us > 0 ? AUDIT_NUMBER(cpu_us, done->cpu_us) : none,
 		   done->peak_bytes > 0 ? AUDIT_NUMBER(peak_bytes, done->peak_bytes) : none,
+		   sandbox && sandbox->cable > 0 ? AUDIT_NUMBER(cable, sandbox->cable) : none,
 		   sandbox_field(sandbox));
 }
 
@@ -459,34 +466,6 @@ void audit_denial(const struct execution *execution, const char *layer, const ch
 	AUDIT_NOTE(AUDIT_DENIAL, AUDIT_NUMBER(execution, execution->id), AUDIT_TEXT(layer, layer),
 		   AUDIT_TEXT(operation, operation), AUDIT_NUMBER(argument, argument),
 		   AUDIT_NUMBER(count, count), sandbox_field(execution->sandbox));
-}
-
-int audit_connection_begin(const struct sandbox *sandbox, uint64_t execution,
-			   const struct ipc_connection_begin *begin, uint64_t *ret_number)
-{
-	const struct audit_field fields[] = {
-		AUDIT_NUMBER(connection, begin->number),
-		AUDIT_NUMBER(execution, execution),
-		AUDIT_TEXT(host, begin->host),
-		AUDIT_NUMBER(port, begin->port),
-		sandbox_field(sandbox),
-	};
-	struct audit_ticket ticket = { .number = 0 };
-	int error = 0;
-
-	if (audit.is_on)
-		error = require_record(AUDIT_CONNECTION_BEGIN, fields, COUNT(fields), MUST_WAIT_MS,
-				       0, &ticket);
-	*ret_number = error == -EINPROGRESS ? ticket.number : 0;
-	return error;
-}
-
-void audit_connection_refused(const struct execution *execution,
-			      const struct ipc_network_denial *denial)
-{
-	AUDIT_NOTE(AUDIT_DENIAL, AUDIT_NUMBER(execution, execution->id),
-		   AUDIT_TEXT(layer, "network"), AUDIT_TEXT(host, denial->host),
-		   AUDIT_NUMBER(port, denial->port), sandbox_field(execution->sandbox));
 }
 
 void audit_sandbox_begin(const struct frontend *frontend, const char *id,

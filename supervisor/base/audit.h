@@ -19,9 +19,7 @@
 
 struct ipc_changes_done;
 struct ipc_changes_start;
-struct ipc_connection_begin;
 struct ipc_execution_done;
-struct ipc_network_denial;
 struct ipc_spawn_done;
 
 /* The log's directory, from the launcher. */
@@ -113,17 +111,6 @@ int audit_apply_begin(const struct frontend *frontend, const char *id,
 		      const struct ipc_changes_start *from, struct audit_ticket *ticket,
 		      char detail[IPC_LIST_MAX]);
 void audit_apply_end(const char *id, const struct ipc_changes_done *done);
-
-/* Record that a sandbox will connect to a host, in which the execution with this number runs (0:
- * none). 0, -EINPROGRESS: not before the answer *ret_number says so, or another -errno: it must
- * not.
- */
-int audit_connection_begin(const struct sandbox *sandbox, uint64_t execution,
-			   const struct ipc_connection_begin *begin, uint64_t *ret_number);
-
-/* Record that policy has refused an execution a host. */
-void audit_connection_refused(const struct execution *execution,
-			      const struct ipc_network_denial *denial);
 
 /* Record a refused request. */
 void audit_refused(const struct frontend *frontend, enum refusal reason);

@@ -8,9 +8,6 @@
 
 #include "base/state.h"
 
-struct ipc_connection_begin;
-struct ipc_connection_refused;
-
 /* The init of a sandbox, the context, has sent a message or has ended (execution.c). */
 void event_init_message(void *sandbox);
 
@@ -24,18 +21,6 @@ void event_sandbox_over(const struct sandbox *sandbox);
 
 /* The init of a sandbox ends, and its standby process with it (standby.c). */
 void event_standby_lost(struct sandbox *sandbox);
-
-/* A sandbox is about to connect to a host: record it. Errors as of audit_connection_begin()
- * (execution.c). */
-int event_connection_begun(const struct sandbox *sandbox, const struct ipc_connection_begin *begin,
-			   uint64_t *ret_number);
-
-/* Policy has refused a host to a sandbox: tell the frontends of its executions (execution.c). */
-void event_connection_refused(const struct sandbox *sandbox,
-			      const struct ipc_connection_refused *refused);
-
-/* There is no gateway any more: ask for another, not too often (reload.c). */
-void event_gateway_lost(void);
 
 /* The factory is asked for the init of a persistent sandbox: send it the directories that its
  * persistent mounts are made of. 0 or -errno; *ret_count is how many were sent

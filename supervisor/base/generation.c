@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include "base/audit.h"
-#include "base/gateway.h"
 #include "base/state.h"
 #include "common/fd.h"
 #include "common/ipc_factory.h"
@@ -164,7 +163,6 @@ static void forget_unused(uint32_t slot)
 	/* A factory that cannot be told is at its end. */
 	(void)channel_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL,
 			   MSG_DONTWAIT);
-	gateway_forget(slot);
 	plan_close(&generation->plan);
 	fd_close(&generation->fd);
 }
@@ -222,7 +220,6 @@ bool generation_replace(int *fd)
 				     MSG_DONTWAIT);
 	if (error)
 		return give_up(&plan, errno_text(-error));
-	gateway_policy(message.slot, *fd);
 	enforce_plan(message.slot, &plan, fd_take(fd));
 	forget_unused(old);
 	supervisor.is_reload_failed = false;

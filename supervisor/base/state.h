@@ -138,7 +138,7 @@ struct sandbox {
 	int standby_stdio[3];   /* the frontend's ends of that one's streams */
 	int pidfd;              /* the init's; -1 until the factory answered */
 	bool has_answer;        /* the factory answered */
-	uint32_t cable;         /* number of its cable, never given again; 0: none */
+	uint32_t cable;         /* number of its cable, never given again; 0: it never had one */
 	struct loop_watch init_watch;
 	struct loop_watch pid_watch;
 	struct ephemeral ephemeral; /* one of these two counts: sandbox_lasts() */
@@ -168,8 +168,7 @@ struct execution {
 
 	/* In a persistent sandbox: its leaf, and what was counted before it. */
 	uint32_t leaf;
-	bool is_given;     /* to a process that waited there */
-	uint32_t refusals; /* connections that policy refused */
+	bool is_given; /* to a process that waited there */
 	struct cgroup_usage before;
 };
 

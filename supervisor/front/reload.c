@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include "base/events.h"
 #include "base/gateway.h"
 #include "base/generation.h"
 #include "base/state.h"
@@ -20,21 +19,6 @@
 static struct loop_watch launcher_watch;
 static bool is_asked;    /* and has not answered */
 static bool is_outdated; /* the answer to come may be older than the last request to reload */
-
-/* A gateway that ends again so soon is not started before the next reload. */
-#define GATEWAY_PAUSE_US 10000000
-
-void event_gateway_lost(void)
-{
-	static uint64_t asked_us;
-	const struct ipc_gateway_ask ask = { .generation = supervisor.generation };
-	const uint64_t now_us = clock_now_us();
-
-	/* If nobody is there to start another, requests that need it are refused. */
-	if (asked_us == 0 || now_us - asked_us > GATEWAY_PAUSE_US)
-		(void)launcher_ask(NULL, IPC_TYPE_gateway_ask, &ask);
-	asked_us = now_us;
-}
 
 static void take_answer(void)
 {
@@ -116,7 +100,7 @@ int reload_keep_launcher(int fd)
 
 void reload_policy(void)
 {
-	const struct ipc_policy_ask ask = { supervisor.generation, gateway_is_open() };
+	const struct ipc_policy_ask ask = { .generation = supervisor.generation };
 	int error;
 
 	is_outdated = is_asked;

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/gateway.h"
 #include "base/reply.h"
 #include "common/fd.h"
 #include "common/refusal.h"
@@ -92,7 +91,6 @@ struct audit_ticket *deferred_ticket(void)
 
 void deferred_audited(uint64_t number, int error)
 {
-	gateway_audited(number, error);
 	EACH_ENTRY
 	{
 		struct audit_ticket *ticket = &entry->ticket;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -17,7 +16,6 @@
 #include "common/fd.h"
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
-#include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "common/ipc_posture.h"
 #include "common/log.h"
@@ -43,9 +41,6 @@
  * limit of CPU time. The kernel counts whole ticks, the report the exact time, and a virtual
  * machine is not always given its ticks. */
 #define CPU_TOLD_US 750000
-
-/* Connections that one execution was refused, and that are told. */
-#define REFUSALS_MAX 16
 
 static bool is_live(const struct execution *execution)
 {
@@ -358,7 +353,6 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 	return 0;
 }
 
-/* Without a gateway the init hears that the pipe is closed, and fails. */
 static int handle_network_socket(void *context, struct channel_message *message)
 {
 	gateway_make(context, message->fds);
@@ -382,29 +376,6 @@ static uint64_t number_in(const struct sandbox *sandbox)
 	for (uint32_t slot = 0; slot < supervisor.slots_used && !execution; slot++)
 		execution = find_in(sandbox, slot);
 	return execution ? execution->id : 0;
-}
-
-int event_connection_begun(const struct sandbox *sandbox, const struct ipc_connection_begin *begin,
-			   uint64_t *ret_number)
-{
-	return audit_connection_begin(sandbox, number_in(sandbox), begin, ret_number);
-}
-
-void event_connection_refused(const struct sandbox *sandbox,
-			      const struct ipc_connection_refused *refused)
-{
-	struct ipc_network_denial denial = { .port = refused->port, .reason = refused->reason };
-
-	memcpy(denial.host, refused->host, sizeof(denial.host));
-	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
-		struct execution *execution = find_in(sandbox, slot);
-
-		if (!execution || execution->refusals++ >= REFUSALS_MAX)
-			continue;
-		denial.request = execution->request;
-		audit_connection_refused(execution, &denial);
-		tell_frontend(execution, IPC_TYPE_network_denial, &denial, NULL);
-	}
 }
 
 uint32_t execution_count(const struct sandbox *sandbox)

@@ -62,6 +62,7 @@ void sandbox_renew(struct sandbox *sandbox, uint32_t profile)
 	sandbox->generation = supervisor.plan.slot;
 	sandbox->profile = profile;
 	sandbox->has_answer = false;
+	sandbox->cable = 0;
 }
 
 int sandbox_make(struct sandbox *sandbox, struct sandbox_parts *ret)

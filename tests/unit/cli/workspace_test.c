@@ -433,7 +433,7 @@ Test(workspace, the_opener_answers)
 
 Test(workspace, the_opener_goes_by_the_policy_in_force)
 {
-	const struct ipc_policy_ask reload = { 1, 1 };
+	const struct ipc_policy_ask reload = { 1 };
 	int first;
 
 	serve_in(in("home/project"), NULL);
