@@ -25,6 +25,7 @@
 #include "servers_filter.h"
 
 #define PATH "/etc/resolv.conf"
+#define NAME "msp-dial-names" /* of the process */
 #define KEYWORD "nameserver"
 #define SERVERS_MAX 3
 #define FILE_MAX 16384U
@@ -131,6 +132,7 @@ static void run_reader(int channel)
 
 	confine_require(confine_result(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)),
 			"ending with its parent");
+	confine_require(confine_result(prctl(PR_SET_NAME, NAME, 0, 0, 0)), "naming itself");
 	if (dup3(channel, STDERR_FILENO + 1, O_CLOEXEC) < 0)
 		_exit(MSP_EXIT_SOFTWARE);
 	channel = STDERR_FILENO + 1;
@@ -165,8 +167,8 @@ bool servers_ask(char ret[SERVERS_TEXT_MAX])
 	char text[SERVERS_TEXT_MAX];
 	ssize_t size;
 
-	if (send(reader, "?", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-		return false;
+	if (send(reader, "?", 1, MSG_NOSIGNAL) != 1)
+		log_fatal(MSP_EXIT_SOFTWARE, "the reader of resolv.conf has ended");
 	size = recv(reader, text, sizeof(text), 0);
 	if (size <= 0 || text[size - 1] != '\0')
 		return false;

@@ -3,6 +3,7 @@
 """The three programs of the gateway as processes, without a supervisor: what a sandbox reaches, what
 it does not, what is recorded, and what the end of each program means."""
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -18,7 +19,7 @@ import ipc
 import support
 from gateway_world import A, METADATA, PRIVATE, PUBLIC
 
-RESET, NO_NAME, FAILURE = ConnectionResetError, 3, 2
+NO_NAME, FAILURE = 3, 2
 POLICY = """
 profiles:
   - name: web
@@ -82,7 +83,7 @@ def hello(name, record=None):
 class Gateway:
     """msp-cable with the programs that it starts, and this test in the place of the supervisor."""
 
-    def __init__(self, profiles=("web", "other"), nofile=None):
+    def __init__(self, nofile=None, schema=ipc.SCHEMA):
         self.told = []
         self.record_error = 0
         self.changed = threading.Condition()
@@ -105,8 +106,7 @@ class Gateway:
         for fd in images:
             os.close(fd)
         self.channel = ours
-        self.profiles = profiles
-        self.send("gateway_start", schema=ipc.SCHEMA)
+        self.send("gateway_start", schema=schema)
         plan = ipc.sealed(WORLD["plan"])
         self.send("gateway_policy", fds=[plan], slot=0)
         os.close(plan)
@@ -114,11 +114,15 @@ class Gateway:
         self.reader.start()
 
     def send(self, name, fds=(), **values):
-        socket.send_fds(self.channel, [ipc.message(name, **values)], fds)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            socket.send_fds(self.channel, [ipc.message(name, **values)], fds)
 
     def _read(self):
         while True:
-            data, _, _, _ = socket.recv_fds(self.channel, 1 << 16, 4)
+            try:
+                data, _, _, _ = socket.recv_fds(self.channel, 1 << 16, 4)
+            except ConnectionResetError:
+                continue  # it ended with messages unread; what it said comes next
             if not data:
                 break
             name, values = parse(data)
@@ -145,12 +149,12 @@ class Gateway:
         with self.changed:
             return [values for told, values in self.told if told == name]
 
-    def make(self, slot, profile, sandbox, routing=None):
+    def make(self, slot, profile, sandbox, routing=None, generation=0):
         """The answer to cable_make, and whether the init was told."""
         self.use += 1
         reading, writing = os.pipe()
         self.send("cable_make", fds=[writing, routing or sandbox.fds[0]], slot=slot, use=self.use,
-                  generation=0, profile=index_of(profile))
+                  generation=generation, profile=index_of(profile))
         os.close(writing)
         made = self.await_told("cable_made", use=self.use)
         byte = os.read(reading, 1)
@@ -161,7 +165,10 @@ class Gateway:
         return {support._name(pid): pid for pid in support.descendants(self.process.pid)}
 
     def close(self):
-        self.channel.shutdown(socket.SHUT_RDWR)
+        if self.process.stderr.closed:
+            return
+        with contextlib.suppress(OSError):
+            self.channel.shutdown(socket.SHUT_RDWR)
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
@@ -208,12 +215,18 @@ class Served(unittest.TestCase):
 
     def setUp(self):
         self.world = WORLD["world"]
-        self.sandbox = gateway_world.make_sandbox()
-        self.addCleanup(self.sandbox.close)
+        self.factory = gateway_world.Factory()
+        self.addCleanup(self.factory.close)
+        self.sandbox = self.make_sandbox()
         self.gateway = Gateway()
         self.addCleanup(self.gateway.close)
         made, byte = self.gateway.make(5, "web", self.sandbox)
         self.assertEqual((made["step"], made["error"], byte), (0, 0, b"\0"))
+
+    def make_sandbox(self):
+        sandbox = self.factory.make_sandbox()
+        self.addCleanup(sandbox.close)
+        return sandbox
 
     def address(self, name):
         code, address = self.sandbox("ask_name", name)
@@ -235,6 +248,12 @@ class Served(unittest.TestCase):
             self.sandbox("send", key, text)
             raise AssertionError("the connection goes on")
 
+    def expect_no_connection(self, host, port=8080):
+        """The workload is reset, perhaps before it has heard that it is connected."""
+        with contextlib.suppress(ConnectionResetError):
+            self.connect(host, port)
+            self.expect_reset()
+
     def reached(self, where):
         return self.world("reached").get(where, 0)
 
@@ -247,8 +266,359 @@ class Allowed(Served):
         self.expect_echo("x" * 1000)
         self.sandbox("close", "c")
         end = self.gateway.await_told("connection_end", number=begin["number"])
-        self.assertEqual((end["sent"], end["received"], end["reason"], end["address"]),
-                         (1000, 1000, 0, PUBLIC))
+        self.assertEqual((end["slot"], end["use"], end["reason"], end["address"]),
+                         (5, self.gateway.use, 0, PUBLIC))
+        self.assertEqual((end["sent"], end["received"]), (1000, 1000))
+
+    def test_each_kind_of_entry(self):
+        for host, where in (("www.wild.example", f"{PUBLIC}:8080"), (PRIVATE, f"{PRIVATE}:5432"),
+                            ("db.example", f"{PRIVATE}:5432")):
+            with self.subTest(host=host):
+                before = self.reached(where)
+                self.connect(host, int(where.rpartition(":")[2]))
+                self.expect_echo()
+                self.assertEqual(self.reached(where), before + 1)
+                self.gateway.await_told("connection_begin", host=host)
+
+    def test_a_hello_in_one_piece_and_in_many(self):
+        address = self.address("public.example")
+        for text in (hello("public.example"), hello("PUBLIC.example."[:-1]),
+                     hello("public.example", record=7)):
+            with self.subTest(size=len(text)):
+                self.connect(address, 443)
+                self.expect_echo(text)
+        self.connect(address, 443)
+        for byte in hello("public.example"):
+            self.sandbox("send", "c", byte)
+            time.sleep(0.001)
+        text = hello("public.example")
+        self.assertEqual(self.sandbox("receive", "c", len(text)), text)
+
+    def test_the_next_address_is_tried(self):
+        for host in ("second.example", "both.example", "mixed.example"):
+            with self.subTest(host=host):
+                self.connect(host)
+                self.expect_echo()
+        self.assertEqual(self.reached(f"{METADATA}:8080"), 0)
+
+    def test_many_connections_at_once(self):
+        address = self.address("public.example")
+        self.assertEqual(self.sandbox("exchange_many", address, 8080, 200), 200)
+        for _ in range(200):
+            self.gateway.await_told("connection_end")
+        support.wait_until(lambda: len(self.gateway.all_told("connection_end")) == 200)
+
+    def test_a_half_closed_connection_goes_on(self):
+        self.connect("public.example")
+        self.sandbox("send", "c", "last words")
+        self.sandbox("close", "c", True)
+        self.assertEqual(self.sandbox("receive", "c", 100), "last words")
+
+    def test_names_that_there_are_not(self):
+        self.assertEqual(self.sandbox("ask_name", "nowhere.example"), [NO_NAME, None])
+        self.assertEqual(self.sandbox("ask_name", "public.example", gateway_world.AAAA), [0, None])
+
+    def test_two_sandboxes_have_their_own_lists(self):
+        second = self.make_sandbox()
+        self.gateway.make(6, "other", second)
+        self.assertEqual(second("ask_name", "public.example"), [NO_NAME, None])
+        code, address = second("ask_name", "other.example")
+        self.assertEqual(code, 0)
+        second("connect", "c", address, 8080)
+        second("send", "c", "abc")
+        self.assertEqual(second("receive", "c", 3), "abc")
+        self.assertEqual(self.sandbox("ask_name", "other.example"), [NO_NAME, None])
+
+
+class Refused(Served):
+    def expect_no_dial(self, host, port=8080):
+        """The workload is reset, and nobody is reached."""
+        before = self.world("reached")
+        self.expect_no_connection(host, port)
+        self.assertEqual(self.world("reached"), before, host)
+
+    def expect_forbidden(self, host):
+        self.expect_no_dial(host)
+        begin = self.gateway.await_told("connection_begin", host=host)
+        end = self.gateway.await_told("connection_end", number=begin["number"])
+        self.assertEqual(end["reason"], 3)  # FORBIDDEN
+        self.gateway.await_told("connection_refused", host=host, port=8080, reason=2)
+
+    def test_addresses_that_a_name_must_not_lead_to(self):
+        for name in ("sneaky", "metadata", "loopback", "mapped", "nat64", "own"):
+            with self.subTest(name=name):
+                self.expect_forbidden(f"{name}.example")
+
+    def test_the_servers_there_can_be_reached(self):
+        """The control: only the refusal is between the workload and these addresses."""
+        with socket.create_server((gateway_world.OWN, 8080)), \
+                socket.create_connection((gateway_world.OWN, 8080), 5):
+            pass
+        for address in (PRIVATE, METADATA):
+            with socket.create_connection((address, 8080), 5) as connection:
+                connection.sendall(b"x")
+                self.assertEqual(connection.recv(1), b"x")
+
+    def test_hosts_and_ports_outside_the_list(self):
+        self.assertEqual(self.sandbox("ask_name", "evil.example"), [NO_NAME, None])
+        self.gateway.await_told("connection_refused", host="evil.example", port=0, reason=0)
+        self.assertEqual(self.world("queries").get("evil.example", 0), 0)
+        for host in ("wild.example", "a.b.wild.example"):
+            self.assertEqual(self.sandbox("ask_name", host), [NO_NAME, None])
+        self.expect_no_dial("db.example", 8080)
+        self.gateway.await_told("connection_refused", host="db.example", port=8080, reason=1)
+        for address in (PUBLIC, METADATA, PRIVATE):
+            self.expect_no_dial(address, 8080)
+            self.gateway.await_told("connection_refused", host=address, port=8080)
+        with self.assertRaises(ConnectionRefusedError):
+            self.sandbox("connect", "c", PUBLIC, 22)
+
+    def test_a_name_that_moves_to_a_private_address(self):
+        self.world("set_ttl", 0)
+        self.addCleanup(self.world, "set_ttl", 30)
+        self.world("set_answers", "rebinding.example", [[(A, PUBLIC)], [(A, METADATA)],
+                                                        [(A, PRIVATE)], [(A, PUBLIC)]])
+        address = self.address("rebinding.example")
+        for _ in range(2):
+            self.expect_no_dial(address)
+        self.connect(address)
+        self.expect_echo()
+
+    def expect_tls_refused(self, text, reason, key="c"):
+        before = self.reached(f"{PUBLIC}:443 bytes")
+        self.connect("public.example", 443, key)
+        self.expect_reset(text, key)
+        support.wait_until(lambda: any(end["reason"] == reason for end in
+                                       self.gateway.all_told("connection_end")))
+        self.assertEqual(self.reached(f"{PUBLIC}:443 bytes"), before)
+        self.gateway.await_told("connection_refused", host="public.example", port=443, reason=3)
+
+    def test_first_bytes_that_are_not_the_hosts_hello(self):
+        for what, text, reason in (
+                ("another name", hello("evil.example"), 6),
+                ("another allowed name", hello("db.example"), 6),
+                ("HTTP", "GET / HTTP/1.1\r\n\r\n", 4),
+                ("SSH", "SSH-2.0-x\r\n", 4),
+                ("an alert", "\x15\x03\x01\x00\x02\x02\x28", 4)):
+            with self.subTest(what=what):
+                self.expect_tls_refused(text, reason)
+
+    def test_a_hello_that_does_not_come(self):
+        self.connect("public.example", 443)
+        self.sandbox("send", "c", hello("public.example")[:40])
+        begun = time.monotonic()
+        with self.assertRaises(ConnectionResetError):
+            self.sandbox("receive", "c", 1)
+        self.assertTrue(8 < time.monotonic() - begun < 14)
+        self.gateway.await_told("connection_end", reason=8)
+
+    def test_hosts_that_take_no_connection(self):
+        for host in ("closed.example", "silent.example"):
+            with self.subTest(host=host):
+                self.expect_no_connection(host)
+                begin = self.gateway.await_told("connection_begin", host=host)
+                end = self.gateway.await_told("connection_end", number=begin["number"])
+                self.assertEqual(end["reason"], 2)
+
+    def test_no_record_no_dial(self):
+        address = self.address("public.example")
+        self.gateway.record_error = 28
+        self.expect_no_dial(address)
+        self.assertEqual(self.gateway.all_told("connection_end"), [])
+        self.gateway.record_error = 0
+        self.connect(address)
+        self.expect_echo()
+
+    def test_a_socket_that_is_no_sandboxes(self):
+        with socket.socket(socket.AF_INET) as other, \
+                socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as own:
+            made, byte = self.gateway.make(7, "web", None, other.fileno())
+            self.assertEqual((made["step"], made["error"], byte), (2, 88, b""))
+            made, byte = self.gateway.make(7, "web", None, own.fileno())
+            self.assertNotEqual((made["error"], made["step"]), (0, 0))
+            self.assertEqual(byte, b"")
+        self.connect("public.example")
+        self.expect_echo()
+
+
+class Resolver(Served):
+    def tearDown(self):
+        gateway_world.set_servers(WORLD["resolv"], gateway_world.NAME_SERVER)
+
+    def test_other_servers_are_asked_when_the_file_changes(self):
+        self.address("moving.example")
+        other = gateway_world.OTHER_NAME_SERVER
+        self.assertEqual(self.world("queries").get(other, 0), 0)
+        gateway_world.set_servers(WORLD["resolv"], other)
+        time.sleep(1.1)
+        self.address("both.example")
+        self.assertGreater(self.world("queries").get(other, 0), 0)
+
+    def test_answers_are_kept_for_their_time(self):
+        before = self.world("queries").get("public.example", 0)
+        for _ in range(5):
+            self.address("public.example")
+        self.assertLessEqual(self.world("queries")["public.example"] - before, 2)
+
+    def test_no_server_answers(self):
+        gateway_world.set_servers(WORLD["resolv"], gateway_world.SILENT)
+        self.gateway.close()
+        self.gateway = Gateway()
+        self.addCleanup(self.gateway.close)
+        second = self.make_sandbox()
+        self.gateway.make(5, "web", second)
+        self.assertEqual(second("ask_name", "public.example"), [FAILURE, None])
+        # The questions that wait for the old servers are asked again.
+        gateway_world.set_servers(WORLD["resolv"], gateway_world.NAME_SERVER)
+        time.sleep(1.1)
+        self.assertEqual(second("ask_name", "public.example")[0], 0)
+
+
+class Ends(Served):
+    def expect_closed(self):
+        """The sandbox has no network, and no program is left."""
+        with contextlib.suppress(OSError):
+            self.sandbox("send", "c", "x")
+            self.assertEqual(self.sandbox("receive", "c", 1), "")
+        support.wait_until(lambda: not self.pids_alive())
+        self.expect_unreachable()
+
+    def expect_unreachable(self):
+        """Nothing listens at once; the kernel takes the cable down when it comes to it."""
+        def error():
+            with self.assertRaises(OSError) as told:
+                self.sandbox("connect", "d", PUBLIC, 8080)
+            self.assertIn(told.exception.errno, (errno.ECONNREFUSED, errno.ENETUNREACH))
+            return told.exception.errno
+        support.wait_until(lambda: error() == errno.ENETUNREACH)
+
+    def pids_alive(self):
+        return [pid for pid in self.pids.values() if support.is_alive(pid)]
+
+    def begin(self):
+        self.connect("public.example")
+        self.expect_echo()
+        self.pids = dict(self.gateway.pids(), **{"msp-cable": self.gateway.process.pid})
+        self.assertLessEqual({"msp-cable", "msp-egress", "msp-dial", "msp-dial-names"}, set(self.pids))
+
+    def test_each_program_takes_all_connections_with_it(self):
+        for name in ("msp-egress", "msp-dial"):
+            with self.subTest(name=name):
+                self.begin()
+                os.kill(self.pids[name], signal.SIGKILL)
+                self.gateway.await_told("end")
+                self.gateway.process.wait(20)
+                self.expect_closed()
+                self.doCleanups()
+                self.setUp()
+        self.begin()
+        os.kill(self.pids["msp-dial-names"], signal.SIGKILL)
+        self.assertEqual(self.sandbox("ask_name", "public.example")[0], 0)
+        time.sleep(1.1)
+        with self.assertRaises(OSError):
+            self.sandbox("ask_name", "public.example")
+        self.expect_closed()
+        self.doCleanups()
+        self.setUp()
+        self.begin()
+        self.gateway.process.kill()
+        self.gateway.process.wait(20)
+        self.expect_closed()
+
+    def test_the_end_of_the_supervisor(self):
+        self.begin()
+        self.gateway.channel.shutdown(socket.SHUT_RDWR)
+        self.assertEqual(self.gateway.process.wait(20), 0)
+        self.expect_closed()
+
+    def test_the_end_of_a_sandbox(self):
+        second = self.make_sandbox()
+        self.gateway.make(6, "web", second)
+        self.connect("public.example")
+        self.expect_echo()
+        self.gateway.send("cable_end", slot=5)
+        self.gateway.await_told("connection_end", reason=1)
+        self.expect_reset()
+        self.expect_unreachable()
+        self.assertEqual(second("ask_name", "public.example")[0], 0)
+        third = self.make_sandbox()
+        made, _ = self.gateway.make(5, "other", third)
+        self.assertEqual(made["error"], 0)
+        self.assertEqual(third("ask_name", "public.example"), [NO_NAME, None])
+
+    def test_a_sandbox_ends_while_its_host_is_dialled(self):
+        self.connect("silent.example")
+        begin = self.gateway.await_told("connection_begin")
+        time.sleep(0.3)
+        self.gateway.send("cable_end", slot=5)
+        end = self.gateway.await_told("connection_end", number=begin["number"])
+        self.assertEqual(end["reason"], 1)
+
+    def test_a_new_policy(self):
+        plan = ipc.sealed(WORLD["plan"])
+        self.gateway.send("gateway_policy", fds=[plan], slot=1)
+        os.close(plan)
+        self.gateway.send("cable_end", slot=5)
+        self.gateway.send("gateway_forget", slot=0)
+        second = self.make_sandbox()
+        made, _ = self.gateway.make(5, "web", second)
+        self.assertEqual((made["step"], made["error"]), (1, 22))
+        made, _ = self.gateway.make(5, "web", second, generation=1)
+        self.assertEqual(made["error"], 0)
+        self.assertEqual(second("ask_name", "public.example")[0], 0)
+
+    def test_a_supervisor_that_breaks_the_protocol(self):
+        for name, values in (("cable_end", {"slot": 5000}), ("gateway_forget", {"slot": 3}),
+                             ("connection_begun", {"number": 99}),
+                             ("gateway_start", {"schema": ipc.SCHEMA})):
+            with self.subTest(name=name):
+                gateway = Gateway()
+                gateway.send(name, **values)
+                gateway.await_told("end")
+                self.assertNotEqual(gateway.process.wait(20), 0)
+                gateway.close()
+
+    def test_another_version(self):
+        gateway = Gateway(schema=bytes(32))
+        gateway.await_told("end")
+        self.assertEqual(gateway.process.wait(20), 70)
+        gateway.close()
+        self.assertIn("not a supervisor of this version", gateway.stderr)
+
+
+class Confined(Served):
+    def test_their_status(self):
+        self.connect("public.example")
+        pids = dict(self.gateway.pids(), **{"msp-cable": self.gateway.process.pid})
+        capabilities = {"msp-cable": 1 << 12 | 1 << 21 | 1 << 10}
+        for name, pid in pids.items():
+            with self.subTest(name=name), open(f"/proc/{pid}/status", encoding="ascii") as file:
+                status = dict(line.split(":\t", 1) for line in file.read().splitlines())
+                wanted = f"{capabilities.get(name, 0):016x}"
+                for which in ("CapPrm", "CapEff"):
+                    self.assertEqual(status[which], wanted)
+                self.assertEqual(status["CapAmb"], "0" * 16)
+                self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
+                if name == "msp-cable":
+                    self.assertEqual(status["CapBnd"], "0" * 16)
+
+    def test_a_small_limit_of_descriptors(self):
+        """New connections wait in the kernel until others end, and nothing is lost."""
+        self.gateway.close()
+        self.gateway = Gateway(nofile=96)
+        self.addCleanup(self.gateway.close)
+        sandbox = self.make_sandbox()
+        self.assertEqual(self.gateway.make(1, "web", sandbox)[0]["error"], 0)
+        _, address = sandbox("ask_name", "public.example")
+        for key in range(60):
+            sandbox("connect", f"k{key}", address, 8080)
+        time.sleep(1)
+        self.assertLess(len(self.gateway.all_told("connection_begin")), 45)
+        for key in range(60):
+            sandbox("send", f"k{key}", "abc")
+            self.assertEqual(sandbox("receive", f"k{key}", 3), "abc")
+            sandbox("close", f"k{key}")
+        self.assertEqual(len(self.gateway.all_told("connection_begin")), 60)
 
 
 if __name__ == "__main__":

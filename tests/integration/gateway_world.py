@@ -7,6 +7,7 @@ is a child of it that does what it is told (Agent)."""
 import collections
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import select
@@ -26,6 +27,7 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 NETLINK_ROUTE = 0
 PATIENCE_S = 20
+ACT_S = 12  # each step of an act in a sandbox
 
 PUBLIC, REFUSING, NAME_SERVER, OTHER_NAME_SERVER = ("93.184.216.34", "93.184.216.35", "93.184.216.53",
                                                     "93.184.216.54")
@@ -89,46 +91,47 @@ def ip(*words):
 
 # --- agents --------------------------------------------------------------------------------------
 
-class Agent:
-    """A child in a place of its own, which does one act after the other. `between`: done by its
-    maker when it says that its place is made."""
-
-    def __init__(self, enter, acts, between=None):
-        self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                self.channel.close()
-                LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-                self._serve(theirs, enter(theirs), acts)
-            except BaseException:  # pylint: disable=broad-exception-caught
-                traceback.print_exc()
-            finally:
-                os._exit(1)
-        theirs.close()
-        self.fds = []
-        if between and self.channel.recv(16) == b"made":
-            between(self.pid)
-            self.channel.send(b"go")
-        data, rights, _, _ = self.channel.recvmsg(64, 256)
-        if data != b"ready":
-            raise unittest.SkipTest("a place of the test could not be made")
-        for _, _, part in rights:
-            self.fds += struct.unpack(f"{len(part) // 4}i", part)
-
-    @staticmethod
-    def _serve(channel, fds, acts):
-        socket.send_fds(channel, [b"ready"], fds or [])
-        while True:
-            data = channel.recv(1 << 20)
-            if not data:
-                os._exit(0)
+def serve_acts(channel, enter, acts):
+    """Enter a place, say so with the descriptors that `enter` returns, and do one act after the
+    other until the other end is closed. Does not return."""
+    try:
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        socket.send_fds(channel, [b"ready"], enter(channel) or [])
+        while data := channel.recv(1 << 20):
             name, words = json.loads(data)
             try:
                 answer = acts[name](*words)
             except OSError as error:
-                answer = {"errno": error.errno}
+                answer = {"errno": error.errno or errno.ETIMEDOUT}
             channel.send(json.dumps(answer).encode())
+    except (ConnectionResetError, BrokenPipeError):
+        os._exit(0)  # the test has ended
+    except BaseException:  # pylint: disable=broad-exception-caught
+        traceback.print_exc()
+    os._exit(0)
+
+
+class Agent:
+    """A process in a place of its own, which does one act after the other. `between`: done by its
+    maker when it says that its place is made. `fork(channel, enter, acts)`: makes the process."""
+
+    def __init__(self, enter, acts, between=None, fork=None):
+        self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.pid = fork(theirs, enter, acts) if fork else self._fork(theirs, enter, acts)
+        theirs.close()
+        if between and self.channel.recv(16) == b"made":
+            between(self.pid)
+            self.channel.send(b"go")
+        data, self.fds, _, _ = socket.recv_fds(self.channel, 64, 4)
+        if data != b"ready":
+            raise RuntimeError("a place of the test could not be made")
+
+    def _fork(self, channel, enter, acts):
+        pid = os.fork()
+        if pid == 0:
+            self.channel.close()
+            serve_acts(channel, enter, acts)
+        return pid
 
     def __call__(self, name, *words, timeout=PATIENCE_S):
         self.channel.send(json.dumps([name, words]).encode())
@@ -143,9 +146,9 @@ class Agent:
         self.channel.close()
         for fd in self.fds:
             os.close(fd)
-        with contextlib.suppress(ProcessLookupError):
+        if self.pid:
             os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+            os.waitpid(self.pid, 0)
 
 
 # --- the world -----------------------------------------------------------------------------------
@@ -284,7 +287,7 @@ def ask_name(name, kind=A):
         bytes([len(label)]) + label.encode() for label in name.split(".")) + struct.pack(
             ">BHH", 0, kind, 1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        asking.settimeout(PATIENCE_S)
+        asking.settimeout(ACT_S)
         asking.connect(("198.18.0.1", 53))
         asking.send(query)
         answer = asking.recv(1024)
@@ -293,8 +296,10 @@ def ask_name(name, kind=A):
 
 
 def connect(key, address, port):
+    if key in CONNECTIONS:
+        CONNECTIONS.pop(key).close()
     connection = CONNECTIONS[key] = socket.socket()
-    connection.settimeout(PATIENCE_S)
+    connection.settimeout(ACT_S)
     connection.connect((address, port))
 
 
@@ -321,7 +326,7 @@ def exchange_many(address, port, count):
     opened = []
     for _ in range(count):
         opened.append(socket.socket())
-        opened[-1].settimeout(PATIENCE_S)
+        opened[-1].settimeout(ACT_S)
         opened[-1].connect((address, port))
     whole = 0
     for connection in opened:
@@ -354,7 +359,6 @@ SANDBOX_ACTS = {"ask_name": ask_name, "connect": connect, "send": send, "receive
 
 
 def enter_sandbox(_):
-    unshare(CLONE_NEWUSER, inside=1000)  # the factory's
     unshare(CLONE_NEWUSER | CLONE_NEWNET, inside=1000)
     raise_loopback()
     routing = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_ROUTE)
@@ -362,6 +366,38 @@ def enter_sandbox(_):
     return [routing.detach()]
 
 
-def make_sandbox():
-    """A sandbox's Agent; `fds` has its routing socket."""
-    return Agent(enter_sandbox, SANDBOX_ACTS)
+class Factory:
+    """A process in a user namespace above those of its sandboxes."""
+
+    def __init__(self):
+        self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.pid = os.fork()
+        if self.pid == 0:
+            self.channel.close()
+            self._run(theirs)
+        theirs.close()
+
+    @staticmethod
+    def _run(control):
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        unshare(CLONE_NEWUSER, inside=1000)
+        while True:
+            data, fds, _, _ = socket.recv_fds(control, 16, 4)
+            if not data:
+                os._exit(0)
+            if os.fork() == 0:
+                control.close()
+                serve_acts(socket.socket(fileno=fds[0]), enter_sandbox, SANDBOX_ACTS)
+            os.close(fds[0])
+
+    def make_sandbox(self):
+        """A sandbox's Agent; `fds` has its routing socket."""
+        def fork(channel, _enter, _acts):
+            socket.send_fds(self.channel, [b"make"], [channel.fileno()])
+        return Agent(enter_sandbox, SANDBOX_ACTS, fork=fork)
+
+    def close(self):
+        self.channel.close()
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
