@@ -33,6 +33,17 @@ static bool ask_connect(const struct search *search, const char *host, uint16_t 
 	return hint_ask_policy(search, text, &operation, ret);
 }
 
+static bool has_hosts(const struct search *search)
+{
+	return search->profile->network == PLAN_NETWORK_HOSTS;
+}
+
+static bool is_loopback(const char *host)
+{
+	return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+	       strcmp(host, "::1") == 0;
+}
+
 /* One view stands for the network: the one whose target says most. */
 static struct denial_view *find_network_view(const struct search *search)
 {
@@ -70,7 +81,10 @@ static void add_network(const struct search *search, const char *target,
 	}
 	view->is_network = true;
 	view->weight = DENIAL_FIRST;
-	if (rank_target(target) == 0)
+	if (has_hosts(search))
+		hint_put(view->hint, "%.70s is not among the hosts and ports of this profile",
+			 target);
+	else if (rank_target(target) == 0)
 		hint_put(view->hint, "no network; only the sandbox's own loopback can be reached");
 	else if (rank_target(target) == 1)
 		hint_put(view->hint, "no network; packages cannot be downloaded here");
@@ -91,13 +105,13 @@ bool hint_judge_network(const struct search *search, const struct finding *findi
 		   decision.answer == DECISION_REFUSED;
 	if (is_found)
 		add_network(search, host, &decision);
-	else if (ask_connect(search, "example.org", 443, &decision) &&
+	else if (!has_hosts(search) && ask_connect(search, "example.org", 443, &decision) &&
 		 decision.answer == DECISION_REFUSED)
 		add_network(search, is_package ? PACKAGES : ANY_HOST, &decision);
 	return true;
 }
 
-/* Only the sandbox's own loopback answers with a refusal. */
+/* Only the sandbox's own loopback answers with a refusal, and the gateway. */
 bool hint_judge_refused(const struct search *search, const struct finding *finding)
 {
 	char host[HINT_TARGET_MAX] = "127.0.0.1", number[16] = "";
@@ -114,6 +128,12 @@ bool hint_judge_refused(const struct search *search, const struct finding *findi
 	}
 	if (hint_judge_command_socket(search))
 		return true;
+	if (has_hosts(search) && !(is_found && is_loopback(host))) {
+		if (is_found && !views->note[0] && search->is_clear)
+			hint_put(views->note,
+				 "%.60s is allowed, but no server of it could be reached", host);
+		return true;
+	}
 	if (port)
 		(void)snprintf(number, sizeof(number), ":%u", port);
 	if (!views->note[0] && search->is_clear)
@@ -149,7 +169,7 @@ bool hint_judge_fetch(const struct search *search, const struct finding *finding
 		return false;
 	if (hint_text_command_host(search->command, host, &port))
 		return hint_judge_refused(search, finding);
-	if (ask_connect(search, "example.org", 443, &decision) &&
+	if (!has_hosts(search) && ask_connect(search, "example.org", 443, &decision) &&
 	    decision.answer == DECISION_REFUSED && !views->note[0] && search->is_clear)
 		hint_put(views->note,
 			 "this run has no network; only servers in the sandbox can be reached");

@@ -3,7 +3,7 @@
 """Sandboxes of a profile with hosts reach these, and nothing else."""
 import json
 import os
-import sys
+import subprocess
 import time
 import unittest
 
@@ -33,6 +33,9 @@ profiles:
     network: hosts
     hosts: []
 """
+HELLO = "hello from the server\n"
+CLOSED = ("ConnectionRefusedError", "ConnectionResetError", "closed")
+PROGRAMS = ("msp-cable", "msp-egress", "msp-dial")
 FETCH = """\
 import sys, urllib.request
 print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode(), end="")
@@ -62,6 +65,13 @@ class WithHosts(WithFolder):
     def fetch(self, url, profile="net"):
         return self.run_in(profile, "python3", "-c", FETCH, url)
 
+    def explain(self, operation):
+        result = subprocess.run([os.path.join(support.BIN, "msp-policy"), "explain", "--config",
+                                 self.config, "net", operation], capture_output=True, text=True,
+                                check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
     def connect(self, host, port, profile="net"):
         result = self.run_in(profile, "python3", "-c", CONNECT, host, str(port))
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -71,9 +81,203 @@ class WithHosts(WithFolder):
 class Reached(WithHosts):
     def test_urllib(self):
         result = self.fetch("http://web.example.org/one")
-        self.assertEqual((result.returncode, result.stdout), (0, "hello from the server\n"),
-                         result.stderr)
+        self.assertEqual((result.returncode, result.stdout), (0, HELLO), result.stderr)
         self.assertIn("80/one", asked("path"))
+
+    def test_urllib_by_tls(self):
+        code = ("import ssl, sys, urllib.request\n"
+                "context = ssl.create_default_context(cadata=sys.argv[2])\n"
+                "print(urllib.request.urlopen(sys.argv[1], timeout=20, context=context)"
+                ".read().decode(), end='')")
+        result = self.run_in("net", "python3", "-c", code, "https://web.example.org/tls",
+                             network_support.certificate())
+        self.assertEqual((result.returncode, result.stdout), (0, HELLO), result.stderr)
+        self.assertIn("443/tls", asked("path"))
+
+    @unittest.skipUnless(os.path.exists("/usr/bin/curl"), "curl is not installed")
+    def test_curl(self):
+        code = ('printf %s "$1" >/tmp/ca.pem; curl -sS --cacert /tmp/ca.pem '
+                "https://web.example.org/curl http://web.example.org/curl")
+        result = self.run_in("net", "sh", "-c", code, "sh", network_support.certificate())
+        self.assertEqual((result.returncode, result.stdout), (0, 2 * HELLO), result.stderr)
+
+    def test_wildcard_private_and_address(self):
+        for host, port in (("a.cdn.example.org", 80), ("inside.example.org", 80), (OTHER, 8080),
+                           ("many.example.org", 80)):
+            with self.subTest(host=host):
+                self.assertEqual(self.connect(host, port), "answered")
+
+    def test_a_megabyte_each_way(self):
+        code = ("import sys, urllib.request\n"
+                "print(len(urllib.request.urlopen(sys.argv[1], timeout=20).read()))")
+        result = self.run_in("net", "python3", "-c", code,
+                             "http://web.example.org/bytes/10000000")
+        self.assertEqual(result.stdout, "10000000\n", result.stderr)
+
+    def test_loopback_is_the_sandboxes_own(self):
+        code = ("import socket\n"
+                "s = socket.create_server(('127.0.0.1', 8080))\n"
+                "c = socket.create_connection(('127.0.0.1', 8080))\n"
+                "print('own')\n"
+                "try: socket.create_connection(('127.0.0.1', 443))\n"
+                "except ConnectionRefusedError: print('refused')")
+        result = self.run_in("net", "python3", "-c", code)
+        self.assertEqual(result.stdout, "own\nrefused\n", result.stderr)
+
+    def test_explain_agrees(self):
+        """What `explain` says of a host is what a connection meets."""
+        for host, port in (("web.example.org", 80), ("web.example.org", 8080),
+                           ("unlisted.example.org", 80), ("a.cdn.example.org", 80),
+                           ("b.a.cdn.example.org", 80), ("cdn.example.org", 80), (OTHER, 8080),
+                           (SERVER, 8080), (OTHER, 80), ("127.0.0.1", 443),
+                           ("169.254.169.254", 80), ("10.77.7.7", 80)):
+            with self.subTest(host=host, port=port):
+                said = self.explain(f"connect {host}:{port}")
+                is_allowed = host != "127.0.0.1" and not said.startswith("refused")
+                self.assertEqual(self.connect(host, port) == "answered", is_allowed, said)
+
+
+class Refused(WithHosts):
+    def test_names_outside_the_list(self):
+        begun = time.monotonic()
+        for host in ("unlisted.example.org", "b.a.cdn.example.org", "cdn.example.org",
+                     "example.com"):
+            with self.subTest(host=host):
+                self.assertRegex(self.connect(host, 80), "^gaierror")
+                self.assertNotIn(host, asked("name"), "no server was asked")
+        self.assertLess(time.monotonic() - begun, 10)
+
+    def test_ports_outside_the_list(self):
+        for host, port in (("web.example.org", 8080), ("a.cdn.example.org", 443),
+                           ("web.example.org", 9000), ("web.example.org", 22)):
+            with self.subTest(host=host, port=port):
+                self.assertIn(self.connect(host, port), CLOSED)
+        self.assertFalse([path for path in asked("path") if path.startswith("9000")])
+
+    def test_addresses(self):
+        for host, port in (("private.example.org", 80), ("own.example.org", 80),
+                           ("loop.example.org", 80), (SERVER, 80), (SERVER, 8080), (INSIDE, 80),
+                           (OWN, 80), ("169.254.169.254", 80), ("8.8.8.8", 443)):
+            with self.subTest(host=host):
+                self.assertIn(self.connect(host, port), CLOSED)
+
+    def test_a_name_that_does_not_exist(self):
+        self.assertRegex(self.connect("gone.example.org", 80), "^gaierror")
+        self.assertIn("gone.example.org", asked("name"))
+
+    def test_tls_for_another_name(self):
+        code = ("import socket, ssl, sys\n"
+                "context = ssl._create_unverified_context()\n"
+                "s = socket.create_connection(('web.example.org', 443), 20)\n"
+                "try: context.wrap_socket(s, server_hostname=sys.argv[1]); print('shaken')\n"
+                "except OSError as error: print(type(error).__name__)")
+        for name, answer in (("web.example.org", "shaken"),  # the control
+                             ("unlisted.example.org", "ConnectionResetError")):
+            result = self.run_in("net", "python3", "-c", code, name)
+            self.assertEqual(result.stdout.strip(), answer, result.stderr)
+
+    def test_other_bytes_where_tls_is_expected(self):
+        self.assertIn(self.connect("web.example.org", 443), CLOSED)
+
+    def test_an_empty_list_has_no_host(self):
+        self.assertRegex(self.connect("web.example.org", 80, profile="empty"), "^gaierror")
+
+    def test_udp_and_ipv6(self):
+        code = ("import socket\n"
+                "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5)\n"
+                "s.connect(('8.8.8.8', 443)); s.send(b'x')\n"
+                "try: s.recv(1)\n"
+                "except OSError as error: print(type(error).__name__)\n"
+                "try: socket.create_connection(('2001:db8::1', 80), 5)\n"
+                "except OSError as error: print(error.errno)")
+        result = self.run_in("net", "python3", "-c", code)
+        self.assertEqual(result.stdout, "ConnectionRefusedError\n101\n", result.stderr)
+
+    def test_another_profile_has_no_network(self):
+        result = self.run_in("default", "python3", "-c", CONNECT, "web.example.org", "80")
+        self.assertRegex(result.stdout, "^gaierror")
+        result = self.run_in("default", "cat", "/proc/net/dev")
+        self.assertNotIn("eth0", result.stdout)
+
+    def test_the_refusal_is_explained(self):
+        result = self.run_in("net", "curl", "-sS", "http://unlisted.example.org/",
+                             options=("--json",))
+        self.assertNotEqual(result.returncode, 0)
+        denial = json.loads(result.stdout)["denials"][0]
+        self.assertEqual((denial["layer"], denial["target"]), ("network", "unlisted.example.org"))
+        self.assertIn("no entry covers the name", denial["rule"])
+        self.assertIn("hosts:", denial["remedy"])
+
+
+class Recorded(WithHosts):
+    def records(self, *events):
+        """What the audit log has of these events."""
+        result = msp("audit", "show", "--json", env=self.environment())
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        return [line for line in lines if line["event"] in events]
+
+    def environment(self, **more):
+        state = os.path.join(self.folder, "state")
+        os.makedirs(state, exist_ok=True)
+        return super().environment(MSP_STATE_DIR=state, **more)
+
+    def test_a_connection(self):
+        self.assertEqual(self.fetch("http://web.example.org/audit").returncode, 0)
+        support.wait_until(lambda: self.records("connection_end"))
+        begin, end = self.records("connection_begin")[0], self.records("connection_end")[0]
+        self.assertEqual((begin["host"], begin["port"]), ("web.example.org", 80))
+        self.assertEqual((end["address"], end["reason"]), (SERVER, "closed"))
+        self.assertEqual((begin["connection"], begin["cable"]), (end["connection"], end["cable"]))
+        self.assertGreater(end["received"], len(HELLO))
+        self.assertGreater(end["sent"], 0)
+        self.assertEqual(self.records("execution_end")[0]["cable"], begin["cable"])
+
+    def test_a_refusal(self):
+        self.assertRegex(self.connect("unlisted.example.org", 80), "^gaierror")
+        support.wait_until(lambda: self.records("denial"))
+        self.assertEqual({key: self.records("denial")[0][key]
+                          for key in ("layer", "operation", "host", "reason")},
+                         {"layer": "network", "operation": "resolve",
+                          "host": "unlisted.example.org", "reason": "host"})
+
+
+class Served(WithHosts):
+    """By `msp serve`, for a model."""
+
+    def begin(self):
+        return self.serve("--default-profile", "net", MSP_CONFIG=self.config)
+
+    def call(self, server, url="http://web.example.org/served", **more):
+        result = server.call("run_command", command=f"python3 -c '{FETCH}' {url}", **more)
+        return support.text_of(result)
+
+    def test_command_and_pool(self):
+        server = self.begin()
+        for _ in range(12):
+            self.assertIn(HELLO.strip(), self.call(server))
+
+    def test_the_refusal_is_explained(self):
+        text = self.call(self.begin(), "http://unlisted.example.org/")
+        self.assertRegex(text, r"\[sandbox: unlisted.example.org is not among the hosts")
+
+    def test_persistent_sandbox_and_fork(self):
+        server = self.begin()
+        made = server.call("create_sandbox", profile="net")["structuredContent"]
+        self.assertIn(HELLO.strip(), self.call(server, sandbox=made["id"]))
+        self.assertIn(HELLO.strip(), self.call(server, sandbox=made["id"]))
+
+    def test_programs_that_are_killed(self):
+        """What is left of the gateway goes, what needs it is refused or has another one."""
+        server = self.begin()
+        self.assertIn(HELLO.strip(), self.call(server))
+        for name in PROGRAMS[:1]:
+            pids = support.named(server.process.pid, name)
+            self.assertEqual(len(pids), 1, name)
+        os.kill(pids[0], 9)
+        self.assertTrue(support.wait_until(
+            lambda: not any(support.is_alive(pid) for pid in pids)))
+        text = self.call(server)
+        self.assertTrue("gateway" in text or HELLO.strip() in text, text)
 
 
 if __name__ == "__main__":

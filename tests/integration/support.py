@@ -246,7 +246,7 @@ def text_of(result):
 
 
 OPENER = "msp-opener"
-STEWARDS = ("msp-audit", "msp-store")
+STEWARDS = ("msp-audit", "msp-store", "msp-cable")  # with what these start
 
 
 def _is_child_init(pid):
