@@ -194,8 +194,7 @@ int run_with_cable(int (*act)(void), bool has_cable, int (*watch)(struct cable *
 		sandbox = start_sandbox(act);
 		socket_of_sandbox = receive_socket(sandbox.channel);
 		if (has_cable)
-			error = cable_make(home, socket_of_sandbox, netns_ports, 2, &cable,
-					   &step);
+			error = cable_make(home, socket_of_sandbox, netns_ports, 2, &cable, &step);
 		if (error != 0)
 			fprintf(stderr, "cable_make: step %u: %s\n", step, strerror(-error));
 		close(socket_of_sandbox);

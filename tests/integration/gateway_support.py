@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gateway's programs, and a test in the places of the supervisor and of msp-audit. Nothing here
+is a test."""
+import contextlib
+import os
+import re
+import select
+import socket
+import struct
+import subprocess
+import threading
+
+import ipc
+import support
+
+AUDIT_KIND_NUMBER = 1
+GATEWAY_NUMBER = 1 << 63  # in the number of a record of msp-cable's
+EVENTS = re.findall(r'^AUDIT\(\w+, "(\w+)"\)', ipc.read_common("audit.def"), re.M)
+KEYS = [None] + re.findall(r"^AUDIT_KEY\((\w+)\)", ipc.read_common("audit_key.def"), re.M)
+
+
+def compile_plan(policy, folder):
+    """The plan of a policy's text."""
+    path = os.path.join(folder, "msp.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(policy)
+    return subprocess.run(
+        [os.path.join(support.BIN, "msp-policy"), "compile", "--config", path, "--fd", "1"],
+        check=True, capture_output=True, timeout=60).stdout
+
+
+def index_of(plan, profile):
+    """The index of a profile in the plan, by the offsets of the names with which profiles begin."""
+    count, first = struct.unpack_from("=II", plan, 12)
+
+    def name_at(offset):
+        at, = struct.unpack_from("=I", plan, offset)
+        return plan[at:plan.find(b"\0", at)].decode("latin-1")
+    for stride in range(64, (len(plan) - first) // count + 1, 8):
+        names = [name_at(first + i * stride) for i in range(count)]
+        if {"default", profile} <= set(names):
+            return names.index(profile)
+    raise AssertionError("no profile has its name in the plan")
+
+
+def parse_record(data):
+    """The number, the event and the fields of an audit_record."""
+    rows = {field: kind for kind, _, field in ipc.FIELDS["audit_record"]}
+    at, said = 4, {}
+    for field, kind in rows.items():
+        if kind == "RAW":
+            break
+        said[field], = struct.unpack_from("=Q" if kind == "U64" else "=I", data, at)
+        at += 8 if kind == "U64" else 4
+    texts = at + 16 * ipc_fields_max() + 4
+    values = {}
+    for number in range(said["field_count"]):
+        key, kind, value = struct.unpack_from("=IIQ", data, at + 16 * number)
+        if kind != AUDIT_KIND_NUMBER:
+            text = data[texts:texts + value].decode()
+            texts += value
+            value = text
+        values[KEYS[key]] = value
+    return said["number"], EVENTS[said["event"]], values
+
+
+def ipc_fields_max():
+    return int(re.search(r"IPC_AUDIT_FIELDS_MAX (\d+)", ipc.read_common("limits.h")).group(1))
+
+
+class Gateway:
+    """msp-cable with the programs that it starts."""
+
+    def __init__(self, plan, nofile=None, schema=ipc.SCHEMA):
+        self.plan = plan
+        self.told = []  # (event, fields) of the audit log
+        self.record_error = 0
+        self.changed = threading.Condition()
+        self.use = 0
+        self.stderr = None
+        self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.audit, audit_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        images = [os.open(os.path.join(support.BIN, name), os.O_RDONLY)
+                  for name in ("msp-egress", "msp-dial")]
+        fds = [theirs.fileno(), *images, audit_theirs.fileno()]
+
+        def prepare():
+            for number, fd in enumerate([os.dup(fd) for fd in fds]):
+                os.dup2(fd, 3 + number)
+            if nofile:
+                import resource
+                resource.setrlimit(resource.RLIMIT_NOFILE, (nofile, nofile))
+        self.process = subprocess.Popen(
+            [os.path.join(support.BIN, "msp-cable")], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={}, close_fds=False,
+            preexec_fn=prepare)
+        theirs.close()
+        audit_theirs.close()
+        for fd in images:
+            os.close(fd)
+        self.send("gateway_start", schema=schema)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def send(self, name, fds=(), **values):
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            socket.send_fds(self.channel, [ipc.message(name, **values)], fds)
+
+    def _read(self):
+        """Record what is to be recorded, until the end."""
+        with contextlib.suppress(ConnectionResetError):
+            while data := self.audit.recv(1 << 16):
+                number, event, values = parse_record(data)
+                if number:
+                    self.send("connection_begun", number=number, error=self.record_error)
+                self._tell(event, values)
+        self._tell("end", {})
+
+    def _tell(self, event, values):
+        with self.changed:
+            self.told.append((event, values))
+            self.changed.notify_all()
+
+    def await_told(self, event, timeout=20, **wanted):
+        """The fields of the first record of the event with these values."""
+        def found():
+            return [values for told, values in self.told if told == event and
+                    all(values.get(key) == value for key, value in wanted.items())]
+        with self.changed:
+            if not self.changed.wait_for(found, timeout):
+                raise AssertionError(f"no {event} {wanted} in {self.told}")
+            return found()[0]
+
+    def all_told(self, event):
+        with self.changed:
+            return [values for told, values in self.told if told == event]
+
+    def make(self, slot, profile, routing, plan=None, index=None):
+        """Make a cable; the byte that an init waits for, or b"": it could not be made."""
+        self.use += 1
+        reading, writing = os.pipe()
+        blob = ipc.sealed(plan or self.plan)
+        self.send("cable_make", fds=[writing, routing, blob], slot=slot, use=self.use,
+                  profile=index_of(self.plan, profile) if index is None else index)
+        os.close(writing)
+        os.close(blob)
+        if not select.select([reading], [], [], 20)[0]:
+            raise TimeoutError("nothing is said of the cable")
+        byte = os.read(reading, 1)
+        os.close(reading)
+        return byte
+
+    def pids(self):
+        """The programs' pids by name."""
+        pids = [self.process.pid, *support.descendants(self.process.pid)]
+        return {support._name(pid): pid for pid in pids}
+
+    def close(self):
+        if self.stderr is not None:
+            return
+        with contextlib.suppress(OSError):
+            self.channel.shutdown(socket.SHUT_RDWR)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        finally:
+            self.channel.close()
+            self.audit.close()
+            self.stderr = self.process.stderr.read().decode()
+            self.process.stderr.close()
+
+
+def hello(name, record=None):
+    """A ClientHello with a name; in records of `record` bytes."""
+    entry = b"\x00" + struct.pack(">H", len(name)) + name.encode()
+    extension = struct.pack(">HHH", 0, len(entry) + 2, len(entry)) + entry
+    body = b"\x03\x03" + bytes(32) + b"\x00" + b"\x00\x02\x13\x01" + b"\x01\x00" + struct.pack(
+        ">H", len(extension)) + extension
+    message = b"\x01" + struct.pack(">I", len(body))[1:] + body
+    size = record or len(message)
+    parts = [message[at:at + size] for at in range(0, len(message), size)]
+    return b"".join(b"\x16\x03\x01" + struct.pack(">H", len(part)) + part
+                    for part in parts).decode("latin-1")
