@@ -22,13 +22,14 @@
 /* Denials of one cable that are recorded: a workload can make any number. */
 #define DENIALS_MAX 64
 
+/* Messages to msp-egress and msp-dial are sent with a wait: these never wait for us. */
 static struct hub *hub;
 static int home = -1; /* the own network namespace, once the first sandbox has come */
 
 /* The plans of cables, by the slots under which msp-dial keeps them. */
 static struct {
 	struct plan plan; /* bytes NULL: the slot is free */
-	ino_t inode;      /* of its memory file, which lives as long as the plan is mapped */
+	ino_t inode;      /* the memory file's, which lives as long as the plan is mapped */
 	uint32_t cables;
 } plans[GENERATIONS_MAX];
 
@@ -40,21 +41,6 @@ static struct {
 	uint32_t denials;
 	char sandbox[IPC_ID_MAX];
 } cables[GATEWAY_SLOTS];
-
-/* To the supervisor and from it. The two programs never wait for us, so that waiting for them ends.
- */
-static int send_on(const struct channel *to, const struct channel_message *message, const int *fds)
-{
-	return channel_send(to, message->type, message->body, fds, 0);
-}
-
-/* A program that is not started yet has nothing to hear of. */
-static int send_both(const struct channel_message *message)
-{
-	const int error = send_on(&hub->dial, message, message->fds);
-
-	return error || home < 0 ? error : send_on(&hub->egress, message, message->fds);
-}
 
 /* Forget the plan of a slot: no cable is of it. */
 static int forget_plan(uint32_t slot)
@@ -192,7 +178,7 @@ static const char *const steps[CABLE_STEP_COUNT] = {
 	[CABLE_STEP_RETURN] = "returning to the own namespace",
 };
 
-/* Where it fails, the pipe that is closed then tells the init. */
+/* After a failure, the closed pipe tells the init. */
 static int handle_make(void *context, struct channel_message *message)
 {
 	const struct ipc_cable_make *make = ipc_body(message, cable_make);
@@ -223,7 +209,9 @@ static int handle_make(void *context, struct channel_message *message)
 
 static int handle_end(void *context, struct channel_message *message)
 {
-	const uint32_t slot = ipc_slot(message);
+	const struct ipc_cable_end end = *ipc_body(message, cable_end);
+	const uint32_t slot = end.slot;
+	int error;
 
 	if (slot >= GATEWAY_SLOTS)
 		return -EPROTO;
@@ -231,13 +219,16 @@ static int handle_end(void *context, struct channel_message *message)
 		return 0;
 	cables[slot].is_made = false;
 	plans[cables[slot].plan].cables--;
-	return send_both(message);
+	error = channel_send(&hub->dial, IPC_TYPE_cable_end, &end, NULL, 0);
+	return error ? error : channel_send(&hub->egress, IPC_TYPE_cable_end, &end, NULL, 0);
 }
 
 static int handle_begun(void *context, struct channel_message *message)
 {
-	ipc_body_mutable(message, connection_begun)->number &= ~IPC_AUDIT_GATEWAY;
-	return send_on(&hub->dial, message, NULL);
+	struct ipc_connection_begun begun = *ipc_body(message, connection_begun);
+
+	begun.number &= ~IPC_AUDIT_GATEWAY;
+	return channel_send(&hub->dial, IPC_TYPE_connection_begun, &begun, NULL, 0);
 }
 
 static bool is_made(uint32_t slot, uint32_t use)

@@ -71,8 +71,8 @@ static void start_dial(void)
 /* Have a program begin, which hears the same first message. 0 or -errno. */
 static int begin_program(struct channel *channel)
 {
-	const int error =
-		channel_send(channel, IPC_TYPE_gateway_start, start.body, NULL, MSG_DONTWAIT);
+	const int error = channel_send(channel, IPC_TYPE_gateway_start,
+				       ipc_body(&start, gateway_start), NULL, MSG_DONTWAIT);
 
 	channel->phase = IPC_SERVE;
 	return error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The other two programs of the gateway, started by msp-cable before it confines itself.
+ * Starting msp-egress and msp-dial, before msp-cable confines itself.
  */
 #ifndef CABLE_PROGRAMS_H
 #define CABLE_PROGRAMS_H

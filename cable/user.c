@@ -12,7 +12,7 @@
 #include "common/fd.h"
 
 /* Return the descriptor that the namespace `of`, or a socket, leads to; -errno. `of` is closed. */
-static int follow(int of, unsigned long request)
+static int follow_namespace(int of, unsigned long request)
 {
 	const int fd = ioctl(of, request);
 	const int error = fd < 0 ? -errno : fd;
@@ -45,9 +45,9 @@ int user_enter(int sandbox, int *ret_home)
 	int home;
 
 	if (above >= 0)
-		above = follow(above, NS_GET_USERNS); /* the sandbox's */
+		above = follow_namespace(above, NS_GET_USERNS); /* the sandbox's */
 	if (above >= 0)
-		above = follow(above, NS_GET_PARENT); /* the factory's */
+		above = follow_namespace(above, NS_GET_PARENT); /* the factory's */
 	if (above < 0)
 		return above;
 	home = setns(above, CLONE_NEWUSER) == 0 && unshare(CLONE_NEWNET) == 0 ? own_network()

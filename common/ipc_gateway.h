@@ -13,10 +13,10 @@
 /* The descriptors that each program is executed with, beside its standard ones, without an argument
  * and a variable. The launcher starts msp-cable, which starts the other two. */
 enum gateway_fd {
-	GATEWAY_FD_CHANNEL = 3, /* to the supervisor; of msp-egress and msp-dial to msp-cable */
-	GATEWAY_FD_PEER,        /* of msp-egress and msp-dial: to one another */
+	GATEWAY_FD_CHANNEL = 3, /* to the supervisor; msp-egress and msp-dial: to msp-cable */
+	GATEWAY_FD_PEER,        /* msp-egress and msp-dial: to one another */
 	GATEWAY_FD_END,
-	GATEWAY_FD_EGRESS = GATEWAY_FD_PEER, /* of msp-cable: the program msp-egress, */
+	GATEWAY_FD_EGRESS = GATEWAY_FD_PEER, /* msp-cable: the program msp-egress, */
 	GATEWAY_FD_DIAL,                     /* and msp-dial; */
 	GATEWAY_FD_AUDIT, /* the supervisor's end of msp-audit's channel, to send */
 	GATEWAY_FD_CABLE_END,
@@ -84,7 +84,7 @@ struct ipc_cable_end {
 
 /* Record a connection before it is dialled. */
 struct ipc_connection_begin {
-	uint64_t number; /* of this gateway's connections */
+	uint64_t number; /* counts this gateway's connections */
 	uint32_t slot;
 	uint32_t use;
 	uint32_t port;
@@ -141,7 +141,7 @@ enum connection_refused {
 
 /* Between msp-cable and the other two, in the place of the supervisor. fd: a listener */
 struct ipc_egress_port {
-	uint32_t slot; /* of the next egress_begin */
+	uint32_t slot; /* as in the next egress_begin */
 };
 
 /* fd: the listener for questions */

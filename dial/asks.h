@@ -9,7 +9,7 @@
 #include <poll.h>
 
 #include "common/ipc_gateway.h"
-#include "gateway/outbox.h"
+#include "heap/outbox.h"
 
 /* Questions at once; more are refused. */
 #define ASKS_MAX 512U

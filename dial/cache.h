@@ -11,7 +11,7 @@
 
 #define CACHE_NAMES_MAX 256U
 #define CACHE_TTL_MAX_S 300U
-#define CACHE_NO_NAME_S 5U /* of a name that does not exist */
+#define CACHE_NO_NAME_S 5U /* for a name that does not exist */
 
 /* Return what is known of a name at `now_ms`, until the next call of cache_keep(); or NULL. */
 const struct resolution *cache_find(const char *name, uint64_t now_ms);

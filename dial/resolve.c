@@ -140,7 +140,7 @@ uint32_t resolver_wants(struct resolver *resolver, struct pollfd polled[RESOLVE_
 
 void resolver_handle(struct resolver *resolver, const struct pollfd *polled, uint32_t count)
 {
-	ares_process_fd(resolver->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* what is due */
+	ares_process_fd(resolver->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* the time limits */
 	for (uint32_t i = 0; i < count; i++)
 		ares_process_fd(
 			resolver->channel,

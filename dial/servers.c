@@ -25,7 +25,7 @@
 #include "servers_filter.h"
 
 #define PATH "/etc/resolv.conf"
-#define NAME "msp-dial-names" /* of the process */
+#define NAME "msp-dial-names" /* the process's */
 #define KEYWORD "nameserver"
 #define SERVERS_MAX 3
 #define FILE_MAX 16384U

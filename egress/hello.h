@@ -27,10 +27,10 @@ enum hello_verdict {
 
 /* The place up to which the bytes of a connection were looked through. Begin with zeros. */
 struct hello_scan {
-	uint32_t at;      /* of the bytes */
-	uint32_t left;    /* of the record that `at` is in */
+	uint32_t at;      /* bytes that were looked at */
+	uint32_t left;    /* bytes of the record that `at` is in */
 	uint32_t joined;  /* bytes of the message so far */
-	uint8_t head[4];  /* its first ones */
+	uint8_t head[4];  /* the first ones */
 	bool is_complete; /* hello_read() has a verdict */
 };
 

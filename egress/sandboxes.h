@@ -7,7 +7,7 @@
 #define EGRESS_SANDBOXES_H
 
 #include "common/ipc_gateway.h"
-#include "gateway/outbox.h"
+#include "heap/outbox.h"
 
 /* Questions at once: as many as msp-dial has. */
 #define QUESTIONS_MAX 512U

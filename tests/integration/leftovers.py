@@ -107,7 +107,7 @@ TEMPORARY = re.compile(
     r"(msp ro:|msp-(ahead|apply|attack|bench|bind|budget|cgroup|chroot|clients|clocks|commits|config|"
     r"conformance-out|counts|coverage|demo|etc|fd|fuzz-[a-z]+|git-user|home|http|install|kernel|"
     r"landlock|layers|limits|link|"
-    r"measured|mounts|neighbours|outside|overlay|owners|persistent|pins|policy|protected|secret|"
+    r"measured|mounts|neighbours|network|outside|overlay|owners|persistent|pins|policy|protected|secret|"
     r"server|service|shares|shown|socket|spawn|stages|standby|state|test|text|tokens|tree|vm|"
     r"workspace)(-test)?[.-]|tmp|criterion_|bxfi_)[\w.-]+$")
 

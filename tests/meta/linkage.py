@@ -27,6 +27,9 @@ ALLOWED_LIBRARIES = {
     "msp-file": set(),
     "msp-audit": set(),
     "msp-store": set(),
+    "msp-cable": set(),
+    "msp-egress": set(),
+    "msp-dial": {"libc", "libcares"},
 }
 # Functions that nobody calls: no bound, hidden state, or a shell.
 FORBIDDEN = {"strcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "system", "popen",
@@ -44,6 +47,11 @@ FORBIDDEN_OF = {
                               "posix_spawn"},
     "msp-audit": HEAP | {"fork", "vfork", "clone", "execve", "socket", "connect", "getenv"},
     "msp-store": HEAP | {"fork", "vfork", "clone", "execve", "socket", "connect", "getenv"},
+    # It forks and executes the other two before it is confined; its filter knows neither.
+    "msp-cable": HEAP | STDIO | {"connect", "accept4", "open", "getenv", "system"},
+    "msp-egress": FORBIDDEN_BROKER,
+    # It forks its reader of resolv.conf before it is confined.
+    "msp-dial": FORBIDDEN_BROKER - {"open", "open64", "fork", "socket", "connect"},
     "msp-child-init": HEAP | STDIO | {"snprintf", "sscanf", "getenv"},
     "msp-policy": {"getenv", "fork", "execve", "socket"},
     # It forks its reader of repositories before it is confined; its filters know no clone.

@@ -9,10 +9,12 @@ import unittest
 import tree
 
 ROW = re.compile(r'^IPC\((\w+),\s*(\w+),\s*(\w+),\s*(\w+),\s*"(\w*)"\)', re.M)
-# Where the receiver of a role reads its messages.
-RECEIVERS = {"SUPERVISOR": ["supervisor"], "FACTORY": ["child-init"], "INIT": ["child-init"],
+# Where the receiver of a role reads its messages. msp-cable stands in for the supervisor towards the
+# other programs of the gateway.
+RECEIVERS = {"SUPERVISOR": ["supervisor", "cable"], "FACTORY": ["child-init"], "INIT": ["child-init"],
              "FRONTEND": ["frontend", "cli", "broker"], "LAUNCHER": ["cli"], "LAYERS": ["layers"],
-             "AUDIT": ["audit"], "STORE": ["store"]}
+             "AUDIT": ["audit"], "STORE": ["store"], "GATEWAY": ["cable", "dial", "egress"],
+             "EGRESS": ["egress"], "DIAL": ["dial"]}
 
 
 def rows():
