@@ -7,19 +7,13 @@
 #define DIAL_SERVERS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-/* Three servers, as resolv.conf(5) has at most. */
-#define SERVERS_TEXT_MAX 192U
+#include "dial/resolv_conf.h"
 
 /* Start the process that reads. Ends the caller where that fails. */
 void servers_start(void);
 
 /* Ask it for the servers, as "192.0.2.1,[2001:db8::1]". False: it gave no answer in time. */
 bool servers_ask(char ret[SERVERS_TEXT_MAX]);
-
-/* Read the text of a resolv.conf. Without a server in it, it is this machine, as resolv.conf(5)
- * says. */
-void servers_read(const char *text, size_t size, char ret[SERVERS_TEXT_MAX]);
 
 #endif

@@ -106,6 +106,35 @@ Test(hello, each_part_of_one_needs_more)
 	cr_expect_eq(read_hello(name), HELLO_NAMED);
 }
 
+/* Scan the bytes as they come in pieces. Return after how many the scan is complete, or 0. */
+static size_t scan_pieces(size_t piece)
+{
+	struct hello_scan scan = { .at = 0 };
+
+	for (size_t there = 0; there < size; there += piece) {
+		const size_t now = there + piece < size ? there + piece : size;
+
+		if (hello_scan(&scan, bytes, now))
+			return now;
+		cr_assert_eq(scan.at, now < 5 ? 0 : now, "each byte was looked at");
+	}
+	return 0;
+}
+
+Test(hello, a_scan_is_complete_with_the_last_byte)
+{
+	make_named("example.org", 11, 300);
+	for (size_t piece = 1; piece <= size; piece++)
+		cr_assert_eq(scan_pieces(piece), size, "%zu", piece);
+	size--;
+	cr_expect_eq(scan_pieces(1), 0);
+	size++;
+	bytes[5] = 2; /* another message */
+	cr_expect_eq(scan_pieces(1), 6);
+	bytes[0] = 'G';
+	cr_expect_eq(scan_pieces(1), 1);
+}
+
 Test(hello, over_records_of_every_size)
 {
 	static uint8_t message[4096];
