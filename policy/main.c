@@ -8,6 +8,7 @@
 #include "common/plan.h"
 #include "policy/config_file.h"
 #include "policy/decide.h"
+#include "policy/host_groups.h"
 #include "policy/policy.h"
 #include "policy/units.h"
 
@@ -29,6 +30,7 @@ static const char usage[] =
 	"  seccomp PROFILE             its system calls, by group, with reasons\n"
 	"  explain PROFILE OPERATION...  what a sandbox answers, such as \"write /etc/passwd\"\n"
 	"  groups                      the groups of system calls that a profile can name\n"
+	"  hosts                       the groups of hosts that a profile can name\n"
 	"  --help, --version\n"
 	"\n"
 	"  --config FILE  the configuration; without it there are the built-in profiles\n"
@@ -298,16 +300,27 @@ static int run_diff(const struct request *request)
 	return result;
 }
 
-static int run_groups(const struct request *request)
+static int print_whole(void (*print)(struct buffer *text))
 {
 	struct buffer text = { .bytes = NULL };
 	int result;
 
-	(void)request;
-	policy_show_groups(&text);
+	print(&text);
 	result = write_stdout(&text);
 	buffer_done(&text);
 	return result;
+}
+
+static int run_groups(const struct request *request)
+{
+	(void)request;
+	return print_whole(policy_show_groups);
+}
+
+static int run_hosts(const struct request *request)
+{
+	(void)request;
+	return print_whole(host_groups_print);
 }
 
 /* Print the answer to one operation: one argument, or all remaining words. */
@@ -413,6 +426,7 @@ static const struct command commands[] = {
 	{ "seccomp", 1, 1, false, run_seccomp },
 	{ "explain", 2, ARGUMENTS_MAX, false, run_explain },
 	{ "groups", 0, 0, false, run_groups },
+	{ "hosts", 0, 0, false, run_hosts },
 	{ "--help", 0, 0, false, run_help },
 	{ "-h", 0, 0, false, run_help },
 	{ "help", 0, 0, false, run_help },

@@ -5,7 +5,7 @@
  *   HOST[:PORT[,PORT]...] [tls|tcp] [private]
  *
  * HOST is a name, a wildcard for one label, or an IPv4 address or network. Without a port it is
- * 443.
+ * 443. An entry "@GROUP" stands for the entries of a group (host_groups.def).
  */
 #include "policy/profile_parts.h"
 
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "hosts/address.h"
+#include "policy/host_groups.h"
 
 #define ENTRY_MAX 512U
 #define PORT_DEFAULT 443U
@@ -219,6 +220,39 @@ static int read_entry(struct entry *entry, char *text)
 	return ports != NULL ? read_ports(entry, ports) : add_port(entry, PORT_DEFAULT);
 }
 
+/* Read an entry that stands for itself. */
+static int read_single(const struct entry *entry, const char *said)
+{
+	struct entry single = *entry;
+	char text[ENTRY_MAX];
+
+	if (strlen(said) >= sizeof(text))
+		return reading_fail(entry->reading, entry->key,
+				    "too long; expected at most %zu bytes", sizeof(text) - 1);
+	memcpy(text, said, strlen(said) + 1);
+	return read_entry(&single, text);
+}
+
+static int read_group(const struct entry *entry, const char *name)
+{
+	const struct host_group *group = host_group_find(name);
+	struct buffer known = { .bytes = NULL };
+
+	if (group == NULL) {
+		host_groups_list(&known);
+		(void)reading_fail(entry->reading, entry->key,
+				   "there is no group of hosts \"%s\"; expected one of %s", name,
+				   known.bytes);
+		buffer_done(&known);
+		return -1;
+	}
+	for (const char *const *each = group->entries; *each != NULL; each++) {
+		if (read_single(entry, *each) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int read_hosts(const struct reading *reading)
 {
 	const struct source_profile *said = reading->said;
@@ -227,16 +261,12 @@ static int read_hosts(const struct reading *reading)
 	reading->profile->origins.hosts = reading_origin(reading, "hosts");
 	for (uint32_t i = 0; i < said->hosts_count; i++) {
 		struct entry entry = { .reading = reading };
-		char text[ENTRY_MAX];
+		const char *text = said->hosts[i];
 
 		(void)reading_key(entry.key, "hosts", i, "");
 		entry.host.origin = reading_origin(reading, entry.key);
-		if (strlen(said->hosts[i]) >= sizeof(text))
-			return reading_fail(reading, entry.key,
-					    "too long; expected at most %zu bytes",
-					    sizeof(text) - 1);
-		memcpy(text, said->hosts[i], strlen(said->hosts[i]) + 1);
-		if (read_entry(&entry, text) != 0)
+		if (text[0] == HOST_GROUP_MARK ? read_group(&entry, text + 1) != 0
+					       : read_single(&entry, text) != 0)
 			return -1;
 	}
 	return 0;

@@ -12,6 +12,9 @@
 /* The operator's file, and each of the program's own. */
 #define SOURCES_MAX (PLAN_PROFILES_MAX + 1)
 
+/* Behind a profile's name in the name of its file. */
+#define SHIPPED_SUFFIX ".yaml"
+
 struct policy {
 	bool is_builtin; /* while the built-in profiles are added */
 	uint32_t source_count;
@@ -155,6 +158,19 @@ enum obstacle {
 	OBSTACLE_MISTAKE,
 };
 
+static const struct builtin_profile *find_shipped(const char *name)
+{
+	const size_t size = strlen(name);
+
+	for (uint32_t i = 0; i < shipped_profile_count; i++) {
+		const char *file = shipped_profiles[i].file;
+
+		if (strncmp(file, name, size) == 0 && strcmp(file + size, SHIPPED_SUFFIX) == 0)
+			return &shipped_profiles[i];
+	}
+	return NULL;
+}
+
 static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 				 const struct profile **ret)
 {
@@ -170,7 +186,10 @@ static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 		return OBSTACLE_WAITS;
 	(void)fail_profile(
 		adding, index, "extends",
-		"there is no profile \"%s\"; expected a built-in one or one of this file", name);
+		find_shipped(name) != NULL
+			? "the profile \"%s\" is not offered; expected it in the list `offer`"
+			: "there is no profile \"%s\"; expected a built-in one or one of this file",
+		name);
 	return OBSTACLE_MISTAKE;
 }
 
@@ -273,6 +292,48 @@ static void apply_requirements(const struct adding *adding)
 	}
 }
 
+static int fail_offer(const struct source *source, const char *key, const char *name,
+		      struct policy_error *error)
+{
+	struct buffer known = { .bytes = NULL };
+
+	for (uint32_t i = 0; i < shipped_profile_count; i++) {
+		const char *file = shipped_profiles[i].file;
+
+		buffer_format(&known, "%s%.*s", i > 0 ? ", " : "",
+			      (int)(strlen(file) - strlen(SHIPPED_SUFFIX)), file);
+	}
+	(void)source_fail(source, error, key,
+			  "there is no shipped profile \"%s\"; expected one of %s", name,
+			  known.bytes);
+	buffer_done(&known);
+	return -1;
+}
+
+/* Add the shipped profiles that a file offers, as if they were built in. */
+static int add_offered(struct policy *policy, const struct source *source,
+		       struct policy_error *error)
+{
+	const struct source_config *said = source->config;
+	int result = 0;
+
+	for (uint32_t i = 0; i < said->offer_count && result == 0; i++) {
+		const struct builtin_profile *shipped = find_shipped(said->offer[i]);
+		char key[KEY_MAX];
+
+		(void)reading_key(key, "offer", i, "");
+		if (shipped == NULL)
+			return fail_offer(source, key, said->offer[i], error);
+		if (policy_find(policy, said->offer[i]) != NULL)
+			return source_fail(source, error, key, "%s given twice; expected once",
+					   said->offer[i]);
+		policy->is_builtin = true;
+		result = policy_add(policy, shipped->file, shipped->text, shipped->size, error);
+		policy->is_builtin = false;
+	}
+	return result;
+}
+
 static int add_source(struct policy *policy, const struct source *source,
 		      struct policy_error *error)
 {
@@ -299,7 +360,7 @@ int policy_add(struct policy *policy, const char *file, const char *text, size_t
 	if (policy->source_count == SOURCES_MAX)
 		abort();
 	policy->sources[policy->source_count++] = source;
-	return add_source(policy, source, error);
+	return add_offered(policy, source, error) != 0 ? -1 : add_source(policy, source, error);
 }
 
 int policy_add_builtin(struct policy *policy, struct policy_error *error)

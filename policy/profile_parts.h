@@ -33,8 +33,8 @@ int network_check(const struct reading *reading);
 /* Return the network in the word of a file. */
 const char *network_name(const struct profile *profile);
 
-/* Return the text of an entry of kind file: a built-in one that is about names has another text in a
- * profile with hosts, whose names the gateway resolves. */
+/* Return the text of an entry of kind file: a built-in one that is about names has another text in
+ * a profile with hosts, whose names the gateway resolves. */
 const char *network_file_text(const struct profile *profile, const struct profile_mount *mount);
 
 /* Print a host as a file has it: "example.org:443 tls". */

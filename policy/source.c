@@ -140,6 +140,7 @@ static const struct cyaml_schema_field audit_fields[] = {
 	MANY(source_config, workspaces, &string_entry, STRINGS_MAX),                               \
 	MANY(source_config, protect, &string_entry, STRINGS_MAX),                                  \
 	MANY(source_config, unprotect, &string_entry, STRINGS_MAX),                                \
+	MANY(source_config, offer, &string_entry, STRINGS_MAX),                                    \
 	KEYS(source_config, sandboxes, sandboxes_fields),                                          \
 	KEYS(source_config, requirements, machine_fields),                                         \
 	MANY(source_config, profiles, &profile_entry, PLAN_PROFILES_MAX),                          \

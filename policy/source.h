@@ -90,10 +90,11 @@ struct source_config {
 	char **workspaces;
 	char **protect;
 	char **unprotect;
+	char **offer;
 	struct source_sandboxes *sandboxes;
 	struct source_requirements *requirements; /* `landlock` alone */
 	struct source_profile *profiles;
-	uint32_t workspaces_count, protect_count, unprotect_count, profiles_count;
+	uint32_t workspaces_count, protect_count, unprotect_count, offer_count, profiles_count;
 };
 
 /* A line of a file; NULL and 0: none. */

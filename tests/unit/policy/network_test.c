@@ -12,18 +12,25 @@
 
 #include "policy/decide.h"
 #include "policy/facts.h"
+#include "policy/host_groups.h"
 
 static struct policy_error error;
 static struct builtin loaded;
 
-/* Load the built-in profiles and a profile "web" with the keys. False: *error says why. */
+/* Load the built-in profiles and a file. False: *error says why. */
+static bool load_file(const char *text)
+{
+	error = (struct policy_error){ .text = "" };
+	loaded = (struct builtin){ .policy = policy_new() };
+	cr_assert_eq(policy_add_builtin(loaded.policy, &error), 0, "%s", error.text);
+	return policy_add(loaded.policy, "web.yaml", text, strlen(text), &error) == 0;
+}
+
+/* The same of a file with a profile "web", which has the keys. */
 static bool load(const char *keys)
 {
 	char text[4096];
 
-	error = (struct policy_error){ .text = "" };
-	loaded = (struct builtin){ .policy = policy_new() };
-	cr_assert_eq(policy_add_builtin(loaded.policy, &error), 0, "%s", error.text);
 	(void)snprintf(text, sizeof(text),
 		       "profiles:\n"
 		       "- name: web\n"
@@ -31,7 +38,7 @@ static bool load(const char *keys)
 		       "  description: a way out\n"
 		       "%s",
 		       keys);
-	return policy_add(loaded.policy, "web.yaml", text, strlen(text), &error) == 0;
+	return load_file(text);
 }
 
 static void unload(void)
@@ -40,11 +47,16 @@ static void unload(void)
 	loaded.policy = policy_free(loaded.policy);
 }
 
-static void compile(const char *keys)
+static void compile_loaded(bool is_loaded)
 {
-	cr_assert(load(keys), "%s", error.text);
+	cr_assert(is_loaded, "%s", error.text);
 	cr_assert_eq(policy_compile(loaded.policy, &loaded.blob, &error), 0, "%s", error.text);
 	cr_assert_eq(plan_open(loaded.blob.bytes, loaded.blob.size, &loaded.plan), 0);
+}
+
+static void compile(const char *keys)
+{
+	compile_loaded(load(keys));
 }
 
 static void expect_mistake(const char *entry, const char *part)
@@ -251,6 +263,123 @@ Test(network, a_child_replaces_the_list)
 			     "%s", names[i]);
 	}
 	unload();
+}
+
+Test(network, a_group_stands_for_its_hosts)
+{
+	compile("  network: hosts\n"
+		"  hosts: [\"@pypi\", \"example.org:22\", \"@debian\"]\n");
+	expect_shown("hosts:\n"
+		     "  pypi.org:443 tls (web.yaml:6)\n"
+		     "  files.pythonhosted.org:443 tls (web.yaml:6)\n"
+		     "  example.org:22 tcp (web.yaml:6)\n"
+		     "  deb.debian.org:80 tcp (web.yaml:6)\n"
+		     "  deb.debian.org:443 tls (web.yaml:6)\n");
+	unload();
+}
+
+Test(network, wrong_groups)
+{
+	static const char *const rows[][2] = {
+		{ "@nope", "there is no group of hosts \"nope\"; expected one of @pypi, @npm, " },
+		{ "@", "there is no group of hosts \"\"; expected one of " },
+		{ "@pypi:80", "there is no group of hosts \"pypi:80\"" },
+		{ "@PYPI", "there is no group of hosts \"PYPI\"" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		expect_mistake(rows[i][0], rows[i][1]);
+	cr_expect_not(load("  network: hosts\n  hosts: [pypi.org, \"@pypi\"]\n"));
+	cr_expect_not_null(strstr(error.text, "hosts[1]: pypi.org:443 given twice"), "%s",
+			   error.text);
+	unload();
+}
+
+/* Each group is a list that a profile may have; no host is of two groups. */
+Test(network, every_group_is_sound)
+{
+	struct buffer names = { .bytes = NULL }, keys = { .bytes = NULL };
+
+	host_groups_list(&names);
+	buffer_format(&keys, "  network: hosts\n  hosts:\n");
+	for (char *name = strtok(names.bytes, ", "); name != NULL; name = strtok(NULL, ", "))
+		buffer_format(&keys, "    - \"%s\"\n", name);
+	compile(keys.bytes);
+	unload();
+	buffer_done(&keys);
+	buffer_done(&names);
+}
+
+static const struct plan_profile *find_compiled(const char *name)
+{
+	const int index = plan_profile_find(&loaded.plan, name);
+
+	return index < 0 ? NULL : plan_profile(&loaded.plan, (uint32_t)index);
+}
+
+/* What can be reached is all that a shipped profile has beyond the one that it extends. */
+Test(network, shipped_profiles)
+{
+	static const char *const rows[][2] = {
+		{ "python-net", "python-dev" }, { "node-net", "node-dev" },
+		{ "go-net", "go-dev" },         { "rust-net", "rust-dev" },
+		{ "java-net", "java-dev" },     { "debian-net", "default" },
+		{ "git-net", "default" },       { "agent", "default" },
+	};
+
+	compile_loaded(load_file("offer: [python-net, node-net, go-net, rust-net, java-net, "
+				 "debian-net, git-net, agent]\n"));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct plan_profile *own = find_compiled(rows[i][0]);
+		const struct plan_profile *parent = find_compiled(rows[i][1]);
+
+		cr_assert(own != NULL && parent != NULL, "%s", rows[i][0]);
+		cr_expect_gt(own->host_count, 0, "%s", rows[i][0]);
+		cr_expect_eq(own->network, PLAN_NETWORK_HOSTS, "%s", rows[i][0]);
+		cr_expect_eq(own->filter, parent->filter, "%s", rows[i][0]);
+		cr_expect_eq(own->rules, parent->rules, "%s", rows[i][0]);
+		cr_expect_eq(own->landlock_fs, parent->landlock_fs, "%s", rows[i][0]);
+	}
+	unload();
+}
+
+Test(network, no_shipped_profile_is_offered_by_itself)
+{
+	compile_loaded(load_file("offer: [agent]\n"
+				 "profiles:\n"
+				 "- {name: own, extends: agent, description: more}\n"));
+	cr_expect_not_null(find_compiled("agent"));
+	cr_expect_not_null(find_compiled("own"));
+	cr_expect_null(find_compiled("git-net"));
+	unload();
+	cr_expect_not(load_file("profiles:\n- {name: own, extends: agent, description: more}\n"));
+	cr_expect_not_null(strstr(error.text, "the profile \"agent\" is not offered; expected it "
+					      "in the list `offer`"),
+			   "%s", error.text);
+	unload();
+}
+
+Test(network, wrong_offers)
+{
+	static const char *const rows[][2] = {
+		{ "offer: [nope]\n",
+		  "offer[0]: there is no shipped profile \"nope\"; expected one of "
+		  "python-net, node-net, " },
+		{ "offer: [agent, agent]\n", "offer[1]: agent given twice; expected once" },
+		{ "offer: [strict]\n", "offer[0]: there is no shipped profile \"strict\"" },
+		{ "offer: [python-net.yaml]\n", "offer[0]: there is no shipped profile" },
+		{ "offer: [\"\"]\n", "offer[0]: there is no shipped profile \"\"" },
+		{ "offer: agent\n", "offer: expected a list" },
+		{ "offer: [agent]\nprofiles:\n- {name: agent, extends: default}\n",
+		  "there is a built-in profile \"agent\"" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_expect_not(load_file(rows[i][0]), "%s", rows[i][0]);
+		cr_expect_not_null(strstr(error.text, rows[i][1]), "%s: %s", rows[i][0],
+				   error.text);
+		unload();
+	}
 }
 
 Test(network, answers)
