@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp profile` and `msp policy`: what the operator's configuration amounts to. msp-policy answers,
- * in the place of msp; what is found here is the configuration that a start would use.
+ * `msp profile`, `msp policy` and `msp network`: what the operator's configuration amounts to, or
+ * can name. msp-policy answers, in the place of msp; what is found here is the configuration that a
+ * start would use.
  */
 #include <string.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include "launch/config.h"
 #include "launch/launch.h"
 #include "options/command.h"
+#include "show/format.h"
 
 /* Words for msp-policy: the operands, its name, --config, its value, and the end. */
 #define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 4)
@@ -29,11 +31,15 @@ static const struct option_row rows[] = {
 /* Most actions of one command. */
 #define ACTIONS_MAX 4
 
+/* Room for msp-policy's name of an action. */
+#define ASKED_MAX 32
+
 struct action {
 	const char *name;
 	int least, most; /* operands */
 	const char *rule;
-	bool is_bare; /* it is not about a configuration */
+	bool is_bare;      /* it is not about a configuration */
+	const char *asked; /* msp-policy's name for it; NULL: the same */
 };
 
 static int give_up(const struct command *command, const char *text, int code)
@@ -42,12 +48,12 @@ static int give_up(const struct command *command, const char *text, int code)
 	return code;
 }
 
-/* Have msp-policy do it. It has the same names for what it does. */
-static int become_policy(const struct command *command, char *path, char *words[], int count)
+static int become_policy(const struct command *command, char *asked, char *path, char *words[],
+			 int count)
 {
 	static char program[] = "msp-policy";
 	static char option[] = "--config";
-	char *all[POLICY_WORDS_MAX] = { program, words[0] };
+	char *all[POLICY_WORDS_MAX] = { program, asked };
 	char text[CONFIG_TEXT_MAX];
 	int used = 2;
 	int code;
@@ -93,6 +99,7 @@ static int run_action(const struct command *command, const struct action *action
 {
 	static char path[IPC_PATH_MAX];
 	const bool is_check = strcmp(action->name, "check") == 0;
+	char asked[ASKED_MAX];
 	char text[CONFIG_TEXT_MAX];
 	int code = 0;
 
@@ -107,7 +114,8 @@ static int run_action(const struct command *command, const struct action *action
 		return 0;
 	if (is_check)
 		code = check_paths(command, path);
-	return code ? code : become_policy(command, path, words, count);
+	format_text(asked, sizeof(asked), "%s", action->asked ? action->asked : action->name);
+	return code ? code : become_policy(command, asked, path, words, count);
 }
 
 static int choose_action(const struct command *command, const struct action *actions,
@@ -143,10 +151,12 @@ static int choose_action(const struct command *command, const struct action *act
 static int run_profile(const struct command *command, int argc, char *argv[])
 {
 	static const struct action actions[] = {
-		{ "list", 0, 0, "list takes no name", false },
-		{ "show", 1, 1, "show takes the name of one profile: show NAME", false },
-		{ "check", 0, 1, "check takes one file, or --config, or none of the two", false },
-		{ "diff", 2, 2, "diff takes the names of two profiles: diff NAME NAME", false },
+		{ "list", 0, 0, "list takes no name", false, NULL },
+		{ "show", 1, 1, "show takes the name of one profile: show NAME", false, NULL },
+		{ "check", 0, 1, "check takes one file, or --config, or none of the two", false,
+		  NULL },
+		{ "diff", 2, 2, "diff takes the names of two profiles: diff NAME NAME", false,
+		  NULL },
 	};
 
 	return choose_action(command, actions, LENGTH(actions), argc, argv);
@@ -155,11 +165,21 @@ static int run_profile(const struct command *command, int argc, char *argv[])
 static int run_policy(const struct command *command, int argc, char *argv[])
 {
 	static const struct action actions[] = {
-		{ "seccomp", 1, 1, "seccomp takes the name of one profile: seccomp NAME", false },
-		{ "groups", 0, 0, "groups takes no name and no --config", true },
+		{ "seccomp", 1, 1, "seccomp takes the name of one profile: seccomp NAME", false,
+		  NULL },
+		{ "groups", 0, 0, "groups takes no name and no --config", true, NULL },
 		{ "explain", 2, COMMAND_WORDS_MAX,
 		  "explain takes a profile and an operation: explain NAME 'read /etc/passwd'",
-		  false },
+		  false, NULL },
+	};
+
+	return choose_action(command, actions, LENGTH(actions), argc, argv);
+}
+
+static int run_network(const struct command *command, int argc, char *argv[])
+{
+	static const struct action actions[] = {
+		{ "groups", 0, 0, "groups takes no name and no --config", true, "hosts" },
 	};
 
 	return choose_action(command, actions, LENGTH(actions), argc, argv);
@@ -202,4 +222,18 @@ const struct command command_policy = {
 		"configuration is.\n",
 	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
 	.run = run_policy,
+};
+
+const struct command command_network = {
+	.name = "network",
+	.operands = "groups",
+	.summary = "show the groups of hosts that a profile can name",
+	.help = "A profile with 'network: hosts' has a list of hosts. Hosts that one tool needs\n"
+		"together are a group, which the list names as '@GROUP'.\n"
+		"\n"
+		"  groups           the groups, what they are for, and their hosts\n"
+		"\n"
+		"The exit code is 0, or 64 when the command line is wrong.\n",
+	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
+	.run = run_network,
 };
