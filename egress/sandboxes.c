@@ -69,7 +69,9 @@ static void note_failure(int error)
 
 static struct sandbox *sandbox_of(struct gate *gate)
 {
-	return (struct sandbox *)((char *)gate - offsetof(struct sandbox, gate));
+	void *sandbox = (char *)gate - offsetof(struct sandbox, gate);
+
+	return sandbox;
 }
 
 /* --- room ------------------------------------------------------------------------------------- */

@@ -183,3 +183,64 @@ def hello(name, record=None):
     parts = [message[at:at + size] for at in range(0, len(message), size)]
     return b"".join(b"\x16\x03\x01" + struct.pack(">H", len(part)) + part
                     for part in parts).decode("latin-1")
+
+
+class Program:
+    """msp-egress or msp-dial by itself, and a test in the places of msp-cable and of the other."""
+
+    def __init__(self, name):
+        self.cable, cable = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.peer, peer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        fds = [cable.fileno(), peer.fileno()]
+
+        def prepare():
+            for number, fd in enumerate([os.dup(fd) for fd in fds]):
+                os.dup2(fd, 3 + number)
+        self.process = subprocess.Popen(
+            [os.path.join(support.BIN, name)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={}, close_fds=False,
+            preexec_fn=prepare)
+        cable.close()
+        peer.close()
+        self.send(self.cable, "gateway_start", schema=ipc.SCHEMA)
+
+    @staticmethod
+    def send(channel, name, fds=(), **values):
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            socket.send_fds(channel, [ipc.message(name, **values)], fds)
+
+    @staticmethod
+    def receive(channel, timeout=20):
+        """The name, fields and descriptors of the next message; None at the end."""
+        if not select.select([channel], [], [], timeout)[0]:
+            raise TimeoutError(f"nothing for {timeout} s")
+        try:
+            data, fds, _, _ = socket.recv_fds(channel, 1 << 16, 4)
+        except ConnectionResetError:
+            return Program.receive(channel, timeout)  # what it said comes next
+        return (*parse_message(data), fds) if data else None
+
+    def said(self):
+        """What a program that has ended wrote on stderr."""
+        self.process.wait(20)
+        return self.process.stderr.read().decode()
+
+    def close(self):
+        self.cable.close()
+        self.peer.close()
+        self.process.wait(20)
+        self.process.stderr.close()
+
+
+def parse_message(data):
+    name = ipc.NAMES[struct.unpack("I", data[:4])[0]]
+    at, values = 4, {}
+    for kind, _, field in ipc.FIELDS[name]:
+        if kind in ("U32", "U64"):
+            values[field], = struct.unpack_from("=I" if kind == "U32" else "=Q", data, at)
+            at += 4 if kind == "U32" else 8
+        else:
+            size, = struct.unpack_from("=I", data, at)
+            values[field] = data[at + 4:at + 4 + size].decode()
+            at += 4 + size
+    return name, values

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A program of the gateway that somebody has taken over: what msp-dial does for a broken msp-egress,
+and msp-egress for a broken msp-dial. This test is the broken one."""
+import os
+import socket
+import tempfile
+import unittest
+
+import gateway_world
+import ipc
+import support
+from gateway_support import Program, compile_plan, index_of
+from gateway_world import PRIVATE, PUBLIC
+
+REFUSED, FAILED = 1, 3  # enum dial_result
+QUESTIONS_MAX = 512
+POLICY = """
+profiles:
+  - name: web
+    extends: default
+    network: hosts
+    hosts: ["public.example:443,8080", "silent.example:8080", "10.0.0.5:5432"]
+  - name: other
+    extends: default
+    network: hosts
+    hosts: ["other.example:8080"]
+"""
+WORLD = {}
+
+
+def setUpModule():
+    if os.geteuid() == 0:
+        raise unittest.SkipTest("needs an ordinary user")
+    folder = tempfile.mkdtemp(prefix="msp-network-")
+    unittest.addModuleCleanup(support.remove_folder, folder)
+    WORLD["plan"] = compile_plan(POLICY, folder)
+    WORLD["world"] = gateway_world.make_world(folder)
+
+
+class Egress(unittest.TestCase):
+    """msp-dial and a broken msp-egress. Slot 5 is announced, with the profile web."""
+
+    def setUp(self):
+        self.world = WORLD["world"]
+        self.dial = Program("msp-dial")
+        self.addCleanup(self.dial.close)
+        plan = ipc.sealed(WORLD["plan"])
+        self.dial.send(self.dial.cable, "gateway_policy", fds=[plan], slot=0)
+        os.close(plan)
+        self.announce(5, 7, "web")
+
+    def announce(self, slot, use, profile):
+        self.dial.send(self.dial.cable, "dial_begin", slot=slot, use=use, generation=0,
+                       profile=index_of(WORLD["plan"], profile))
+
+    def ask(self, host, port=8080, slot=5, use=7, number=1):
+        self.dial.send(self.dial.peer, "dial_ask", number=number, slot=slot, use=use, port=port,
+                       host=host)
+
+    def record(self, error=0):
+        """Answer a connection_begin, and return it."""
+        name, begin, _ = self.dial.receive(self.dial.cable)
+        self.assertEqual(name, "connection_begin")
+        self.dial.send(self.dial.cable, "connection_begun", number=begin["number"], error=error)
+        return begin
+
+    def expect_refused(self, result, number=1):
+        name, values, _ = self.dial.receive(self.dial.peer)
+        self.assertEqual((name, values), ("dial_refused", {"number": number, "result": result}))
+
+    def expect_silence(self, channel):
+        with self.assertRaises(TimeoutError):
+            self.dial.receive(channel, 0.3)
+
+    def reached(self):
+        return {where: count for where, count in self.world("reached").items()
+                if not where.endswith("bytes")}
+
+    def test_what_the_sandbox_may_have(self):
+        """The control: one connection, to the asked host."""
+        self.ask("public.example", number=9)
+        begin = self.record()
+        self.assertEqual((begin["slot"], begin["use"], begin["host"], begin["port"]),
+                         (5, 7, "public.example", 8080))
+        name, done, fds = self.dial.receive(self.dial.peer)
+        self.assertEqual((name, done["number"], done["connection"], done["is_tls"],
+                          done["address"]), ("dial_done", 9, begin["number"], 0, PUBLIC))
+        with socket.socket(fileno=fds[0]) as host:
+            self.assertEqual(host.getpeername(), (PUBLIC, 8080))
+            self.assertFalse(os.get_blocking(host.fileno()))
+            host.setblocking(True)
+            host.sendall(b"x")
+            self.assertEqual(host.recv(1), b"x")
+
+    def test_sandboxes_that_there_are_not(self):
+        before = self.world("queries")
+        for slot, use in ((5, 8), (5, 0), (6, 7), (4095, 7), (4096, 7), (1 << 31, 7)):
+            with self.subTest(slot=slot, use=use):
+                self.ask("public.example", slot=slot, use=use)
+                self.expect_refused(FAILED)
+        self.dial.send(self.dial.cable, "cable_end", slot=5)
+        self.ask("public.example")
+        self.expect_refused(FAILED)
+        self.expect_silence(self.dial.cable)
+        self.assertEqual(self.world("queries"), before)
+
+    def test_hosts_of_nobody_and_of_another_sandbox(self):
+        self.announce(6, 8, "other")
+        before = self.world("queries"), self.reached()
+        for host, port in (("evil.example", 443), ("other.example", 8080), ("public.example", 22),
+                           ("public.example", 0), (PUBLIC, 8080), (PRIVATE, 8080),
+                           ("127.0.0.1", 8080), ("169.254.169.254", 80), ("10.0.0.6", 5432)):
+            with self.subTest(host=host, port=port):
+                self.ask(host, port)
+                name, refused, _ = self.dial.receive(self.dial.cable)
+                self.assertEqual((name, refused["host"], refused["port"]),
+                                 ("connection_refused", host, port))
+                self.expect_refused(REFUSED)
+        self.assertEqual((self.world("queries"), self.reached()), before)
+
+    def test_no_record_no_dial(self):
+        before = self.world("queries"), self.reached()
+        self.ask("public.example")
+        self.record(error=28)
+        self.expect_refused(FAILED)
+        self.expect_silence(self.dial.cable)
+        self.ask(PRIVATE, 5432)
+        self.assertEqual(self.dial.receive(self.dial.cable)[0], "connection_begin")
+        self.expect_silence(self.dial.peer)  # it waits for the record's answer
+        self.assertEqual((self.world("queries"), self.reached()), before)
+
+    def test_more_questions_than_there_are_places(self):
+        for number in range(QUESTIONS_MAX + 88):
+            self.ask("silent.example", number=number)
+            if number % 64 == 63:  # or its queue to us is full
+                while self.has(self.dial.cable):
+                    self.record()
+        refused = 0
+        while self.has(self.dial.peer):
+            name, values, _ = self.dial.receive(self.dial.peer)
+            self.assertEqual((name, values["result"]), ("dial_refused", FAILED))
+            refused += 1
+        self.assertGreaterEqual(refused, 88)  # some are late by now
+        self.dial.send(self.dial.cable, "cable_end", slot=5)
+        self.announce(6, 9, "web")
+        while self.has(self.dial.peer):
+            self.dial.receive(self.dial.peer)
+        self.ask("public.example", slot=6, use=9, number=1 << 40)
+        while self.has(self.dial.cable):
+            message = self.dial.receive(self.dial.cable)
+            if message[0] == "connection_begin":
+                self.dial.send(self.dial.cable, "connection_begun", number=message[1]["number"])
+        while (answer := self.dial.receive(self.dial.peer))[0] != "dial_done":
+            pass
+        os.close(answer[2][0])
+
+    @staticmethod
+    def has(channel):
+        import select
+        return bool(select.select([channel], [], [], 0.3)[0])
+
+    def test_what_no_msp_egress_says(self):
+        asks = [("dial_ask", {"host": host, "port": 8080}) for host in (
+            "Public.example", "public.example.", "public..example", ".public.example", "127.1",
+            "0x7f000001", "2130706433", "public.example\n", "*.example", "pub lic.example",
+            "10.0.0.5/24", "pub\u00fclic.example")]
+        asks += [("dial_ask", {"host": "public.example", "port": 8080 + 65536}),
+                 ("name_ask", {"host": PUBLIC}), ("name_ask", {"host": "PUBLIC.example"}),
+                 ("dial_refused", {}), ("name_done", {}), ("cable_end", {"slot": 5}),
+                 ("dial_begin", {"slot": 9}), ("connection_begun", {"number": 1})]
+        for name, values in asks:
+            with self.subTest(name=name, **values):
+                dial = Program("msp-dial")
+                plan = ipc.sealed(WORLD["plan"])
+                dial.send(dial.cable, "gateway_policy", fds=[plan], slot=0)
+                os.close(plan)
+                dial.send(dial.cable, "dial_begin", slot=5, use=7, generation=0,
+                          profile=index_of(WORLD["plan"], "web"))
+                dial.send(dial.peer, name, number=1, **({"slot": 5, "use": 7} if name in (
+                    "dial_ask", "name_ask") else {}), **values) if name.endswith("_ask") else \
+                    dial.send(dial.peer, name, **values)
+                self.assertIn("msp-egress broke the protocol", dial.said())
+                self.assertEqual(dial.process.returncode, 70)
+                dial.close()
+
+    def test_an_address_of_another_family(self):
+        before = self.reached()
+        for host in ("::1", "::ffff:127.0.0.1", "fe80::1", "64:ff9b::7f00:1", "2001:db8::1"):
+            self.ask(host)
+            self.assertEqual(self.dial.receive(self.dial.cable)[0], "connection_refused")
+            self.expect_refused(REFUSED)
+        self.assertEqual(self.reached(), before)
+
+
+class Dial(unittest.TestCase):
+    """msp-egress and a broken msp-dial."""
+
+    def test_answers_that_nobody_asked_for(self):
+        ours, theirs = socket.socketpair()
+        self.addCleanup(ours.close)
+        self.addCleanup(theirs.close)
+        for name, fds, values in (
+                ("name_done", (), {"number": 513, "result": 0}),
+                ("name_done", (), {"number": 513, "result": 77}),
+                ("dial_done", [theirs.fileno()], {"number": 0, "address": "192.0.2.1"}),
+                ("dial_refused", (), {"number": 1 << 63, "result": 1}),
+                ("dial_ask", (), {"host": "public.example"}),
+                ("egress_begin", [theirs.fileno()], {"slot": 1})):
+            with self.subTest(name=name, **values):
+                egress = Program("msp-egress")
+                egress.send(egress.peer, name, fds=fds, **values)
+                self.assertIn("msp-dial broke the protocol", egress.said())
+                self.assertEqual(egress.process.returncode, 70)
+                egress.close()
+
+    def test_the_end_of_either_peer(self):
+        for which in ("cable", "peer"):
+            with self.subTest(which=which):
+                egress = Program("msp-egress")
+                getattr(egress, which).close()
+                self.assertEqual(egress.process.wait(20), 0)
+                self.assertEqual(egress.said(), "")
+                egress.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
