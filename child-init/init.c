@@ -26,6 +26,7 @@
 #include "mounts.h"
 #include "probe.h"
 #include "serve.h"
+#include "steps.h"
 
 /* The namespaces that the factory has not cloned it into. A network takes the kernel longest. */
 #define NAMESPACES (CLONE_NEWIPC | CLONE_NEWUTS | LAYER_NETWORK_NAMESPACE)
@@ -43,9 +44,7 @@ static int told[2] = { -1, -1 };
  * closes what else is the factory's. */
 static int take_channel(void)
 {
-	int factorys = init.factory->base[1];
-
-	fd_close(&factorys);
+	(void)close(init.factory->base[1]); /* EBADF: the base was there before */
 	if (dup3(init.channel.fd, CHANNEL_FD, O_CLOEXEC) < 0)
 		return -errno; /* CHANNEL_FD is still the factory's channel */
 	init.channel.fd = CHANNEL_FD;
@@ -221,19 +220,14 @@ static int drop_every_capability(void)
 	return capabilities_drop(0);
 }
 
-struct step {
-	uint32_t stage;
-	int (*run)(void);
-};
-
 /* clang-format off */
 static const struct step init_steps[] = {
-#define INIT(stage, run) { stage, run },
+#define INIT(stage, run) { run, stage, EACH, ALWAYS },
 #include "steps.def"
 };
 
 static const struct step helper_steps[] = {
-#define HELPER(stage, run) { stage, run },
+#define HELPER(stage, run) { run, stage, EACH, ALWAYS },
 #include "steps.def"
 };
 /* clang-format on */

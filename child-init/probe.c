@@ -115,6 +115,7 @@ static int try_socket(int type, int (*act)(int, const struct sockaddr *, socklen
  * into that would prove nothing; but not its threads. */
 int probe_before_landlock(void)
 {
+	const bool has_cable = init->profile->network == PLAN_NETWORK_HOSTS;
 	struct stat root = { .st_ino = 0 };
 	struct stat above = { .st_ino = 1 };
 	void *head;
@@ -126,10 +127,8 @@ int probe_before_landlock(void)
 		       root.st_ino == above.st_ino,
 	       0);
 	/* The gateway takes every address for its own, and listens at no port 0. */
-	if (init->profile->network == PLAN_NETWORK_HOSTS)
-		err_is(POSTURE_NETWORK, try_socket(SOCK_STREAM, connect, OUTSIDE), ECONNREFUSED);
-	else
-		err_is(POSTURE_NETWORK, try_socket(SOCK_DGRAM, connect, OUTSIDE), ENETUNREACH);
+	err_is(POSTURE_NETWORK, try_socket(has_cable ? SOCK_STREAM : SOCK_DGRAM, connect, OUTSIDE),
+	       has_cable ? ECONNREFUSED : ENETUNREACH);
 	/* No map has it: not even every capability would help. */
 	err_is(POSTURE_IDENTITY, syscall(SYS_setresuid, 0, 0, 0), EINVAL);
 	err_is(POSTURE_IDENTITY, syscall(SYS_setresgid, 0, 0, 0), EINVAL);
@@ -139,26 +138,26 @@ int probe_before_landlock(void)
 	return 0;
 }
 
-static bool is_tried(enum posture_layer layer, uint64_t handled, uint64_t needed)
+/* As err_is(), of a right of Landlock; one that is not handled is not tried. */
+static void right_is(enum posture_layer layer, uint64_t is_handled, long result, int error)
 {
-	if (!(handled & needed))
+	if (is_handled)
+		err_is(layer, result, error);
+	else
 		found.layers_untried |= POSTURE_BIT(layer);
-	return handled & needed;
 }
 
 int probe_landlock(void)
 {
 	const struct kernel_landlock_ruleset *handled = &init->landlock;
 
-	if (is_tried(POSTURE_LANDLOCK_FILES, handled->handled_access_fs & ~init->root_rights,
-		     LANDLOCK_ACCESS_FS_READ_FILE))
-		err_is(POSTURE_LANDLOCK_FILES, open(PROBE_SEALED_FILE, O_RDONLY | O_CLOEXEC),
-		       EACCES);
-	if (is_tried(POSTURE_LANDLOCK_TCP, handled->handled_access_net,
-		     LANDLOCK_ACCESS_NET_BIND_TCP))
-		err_is(POSTURE_LANDLOCK_TCP, try_socket(SOCK_STREAM, bind, INADDR_ANY), EACCES);
-	if (is_tried(POSTURE_LANDLOCK_SCOPES, handled->scoped, LANDLOCK_SCOPE_SIGNAL))
-		err_is(POSTURE_LANDLOCK_SCOPES, kill(getppid(), 0), EPERM);
+	right_is(POSTURE_LANDLOCK_FILES,
+		 handled->handled_access_fs & ~init->root_rights & LANDLOCK_ACCESS_FS_READ_FILE,
+		 open(PROBE_SEALED_FILE, O_RDONLY | O_CLOEXEC), EACCES);
+	right_is(POSTURE_LANDLOCK_TCP, handled->handled_access_net & LANDLOCK_ACCESS_NET_BIND_TCP,
+		 try_socket(SOCK_STREAM, bind, INADDR_ANY), EACCES);
+	right_is(POSTURE_LANDLOCK_SCOPES, handled->scoped & LANDLOCK_SCOPE_SIGNAL,
+		 kill(getppid(), 0), EPERM);
 	return 0;
 }
 

@@ -25,6 +25,7 @@
 #include "layers.h"
 #include "memory.h"
 #include "probe.h"
+#include "steps.h"
 
 static struct attempt {
 	const struct init *init;
@@ -76,9 +77,7 @@ static int become_leader(void)
 {
 	if (attempt.terminal < 0)
 		return setpgid(0, 0) == 0 ? 0 : -errno;
-	if (setsid() < 0 || ioctl(attempt.terminal, TIOCSCTTY, 0) != 0)
-		return -errno;
-	return 0;
+	return setsid() >= 0 && ioctl(attempt.terminal, TIOCSCTTY, 0) == 0 ? 0 : -errno;
 }
 
 /* Must: come before close_descriptors(), which keeps 0 to 2. Must not: leave there a descriptor of
@@ -256,22 +255,6 @@ static int end_probe(void)
 	attempt.is_probed = true;
 	return probe_tell(NULL) ? 0 : -ECANCELED;
 }
-
-enum who { EACH, WORKLOAD, PROBE };
-
-enum when {
-	ALWAYS,
-	IF_OBSERVED, /* the filter has a listener */
-	IF_UNOBSERVED,
-	IF_FILTERED_STANDBY, /* in a standby process: the filter allows every step of RESUME */
-	IF_FILTERED_LAST,
-};
-
-struct step {
-	int (*run)(void);
-	uint32_t stage;
-	uint16_t who, when; /* the enums: a step takes sixteen bytes */
-};
 
 /* clang-format off */
 static const struct step standby[] = {
