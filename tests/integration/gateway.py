@@ -156,10 +156,11 @@ class Allowed(Served):
 
     def test_many_connections_at_once(self):
         address = self.address("public.example")
-        self.assertEqual(self.sandbox("exchange_many", address, 8080, 200), 200)
-        for _ in range(200):
-            self.gateway.await_told("connection_end")
-        support.wait_until(lambda: len(self.gateway.all_told("connection_end")) == 200)
+        runs = [self.sandbox("exchange_many", address, 8080, 200) for _ in range(3)]
+        self.assertEqual([whole for whole, _ in runs], [200] * 3)
+        # A connection that the kernel does not take comes again after a second.
+        self.assertLess(min(took for _, took in runs), 0.9)
+        support.wait_until(lambda: len(self.gateway.all_told("connection_end")) == 600)
 
     def test_a_half_closed_connection_goes_on(self):
         self.connect("public.example")
@@ -411,6 +412,7 @@ class Ends(Served):
     def test_plans_come_and_go(self):
         """There are more policies than are kept: those without sandboxes make room."""
         for number in range(12):
+            self.gateway.change_plan()
             second = self.make_sandbox()
             self.make(6, "web" if number % 2 else "other", second)
             self.assertEqual(second("ask_name", "other.example")[0], NO_NAME if number % 2 else 0)

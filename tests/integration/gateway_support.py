@@ -73,6 +73,7 @@ class Gateway:
 
     def __init__(self, plan, nofile=None, schema=ipc.SCHEMA):
         self.plan = plan
+        self.blob = ipc.sealed(plan)
         self.told = []  # (event, fields) of the audit log
         self.record_error = 0
         self.changed = threading.Condition()
@@ -134,15 +135,18 @@ class Gateway:
         with self.changed:
             return [values for told, values in self.told if told == event]
 
-    def make(self, slot, profile, routing, plan=None, index=None):
+    def change_plan(self):
+        """From now on cables are of another policy, which says the same."""
+        os.close(self.blob)
+        self.blob = ipc.sealed(self.plan)
+
+    def make(self, slot, profile, routing, index=None):
         """Make a cable; the byte that an init waits for, or b"": it could not be made."""
         self.use += 1
         reading, writing = os.pipe()
-        blob = ipc.sealed(plan or self.plan)
-        self.send("cable_make", fds=[writing, routing, blob], slot=slot, use=self.use,
+        self.send("cable_make", fds=[writing, routing, self.blob], slot=slot, use=self.use,
                   profile=index_of(self.plan, profile) if index is None else index)
         os.close(writing)
-        os.close(blob)
         if not select.select([reading], [], [], 20)[0]:
             raise TimeoutError("nothing is said of the cable")
         byte = os.read(reading, 1)
@@ -168,6 +172,7 @@ class Gateway:
         finally:
             self.channel.close()
             self.audit.close()
+            os.close(self.blob)
             self.stderr = self.process.stderr.read().decode()
             self.process.stderr.close()
 
