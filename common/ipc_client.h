@@ -58,16 +58,22 @@ struct ipc_hello {
 	uint32_t limits; /* enum limits_mode that is accepted; else client_end is the answer */
 };
 
+/* What may be asked for under a policy; the plan has the profiles. */
+struct ipc_offer {
+	char default_profile[IPC_NAME_MAX];
+	uint32_t languages_size;
+	uint8_t languages[IPC_LIST_MAX]; /* installed ones of the default profile: names with a NUL
+					  * after each */
+};
+
 /* fd: the sealed plan; what it says of helpers' profiles is not for clients. With it the posture,
- * as measured, and the languages: names with a NUL after each. */
+ * as measured. */
 struct ipc_welcome {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 	uint32_t landlock_abi;
 	uint32_t limits;         /* enum limits_mode in force */
 	uint32_t executions_max; /* alive at once, of all frontends */
-	char default_profile[IPC_NAME_MAX];
-	uint32_t languages_size;
-	uint8_t languages[IPC_LIST_MAX];    /* installed ones of the default profile */
+	struct ipc_offer offer;
 	char posture_profile[IPC_NAME_MAX]; /* the default profile's; empty: not measured yet */
 	struct ipc_posture_full posture;
 };
@@ -80,9 +86,7 @@ struct ipc_goodbye {
 /* fd: the sealed plan that holds for what is asked from now on; the rest as in the welcome. */
 struct ipc_policy_changed {
 	uint32_t generation; /* counted from 1 */
-	char default_profile[IPC_NAME_MAX];
-	uint32_t languages_size;
-	uint8_t languages[IPC_LIST_MAX];
+	struct ipc_offer offer;
 };
 
 #endif

@@ -68,7 +68,7 @@ static const struct ipc_field ipc_supervisor_start_fields[] = {
 	FIELD(OPT, ipc_supervisor_start, default_profile),
 };
 ONE_FIELD(U32, ipc_supervisor_cgroup, has_io)
-TWO_FIELDS(ipc_supervisor_bind, STR, host_path, STR, inside_path)
+THREE_FIELDS(ipc_supervisor_bind, U32, phase, STR, host_path, STR, inside_path)
 TWO_FIELDS(ipc_supervisor_pin, U32, profile, U32, mount)
 ONE_FIELD(STR, ipc_supervisor_audit, path)
 THREE_FIELDS(ipc_audit_start, RAW, schema, U32, pid, STR, path)
@@ -144,8 +144,8 @@ static const struct ipc_field ipc_welcome_fields[] = {
 	FIELD(U32, ipc_welcome, landlock_abi),
 	FIELD(U32, ipc_welcome, limits),
 	FIELD(U32, ipc_welcome, executions_max),
-	FIELD(STR, ipc_welcome, default_profile),
-	BYTES(ipc_welcome, languages),
+	FIELD(STR, ipc_welcome, offer.default_profile),
+	BYTES(ipc_welcome, offer.languages),
 	FIELD(OPT, ipc_welcome, posture_profile),
 	POSTURE(ipc_welcome, posture),
 };
@@ -195,8 +195,8 @@ static const struct ipc_field ipc_execution_started_fields[] = {
 FOUR_FIELDS(ipc_execution_tty, U64, request, U64, output_bytes, U64, log_bytes, U64, wall_ms)
 static const struct ipc_field ipc_policy_changed_fields[] = {
 	FIELD(U32, ipc_policy_changed, generation),
-	FIELD(STR, ipc_policy_changed, default_profile),
-	BYTES(ipc_policy_changed, languages),
+	FIELD(STR, ipc_policy_changed, offer.default_profile),
+	BYTES(ipc_policy_changed, offer.languages),
 };
 static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, request),

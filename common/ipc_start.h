@@ -40,8 +40,9 @@ struct ipc_supervisor_cgroup {
 	uint32_t has_io; /* 1: io is enabled too */
 };
 
-/* fd: O_PATH of the host's file or directory */
+/* fd: O_PATH of the host's file or directory. Passed on as factory_bind, whose fields it has. */
 struct ipc_supervisor_bind {
+	uint32_t phase; /* enum plan_mount_phase: where its mount point lies */
 	char host_path[IPC_PATH_MAX];
 	char inside_path[IPC_PATH_MAX];
 };

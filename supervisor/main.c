@@ -36,7 +36,6 @@
 #include <unistd.h>
 
 #include "base/audit.h"
-#include "base/gateway.h"
 #include "base/generation.h"
 #include "base/state.h"
 #include "common/confine/relro.h"
@@ -295,8 +294,6 @@ int main(void)
 	error = watch_signals();
 	if (!error)
 		error = handlers_watch_factory();
-	if (!error && start.gateway >= 0)
-		error = gateway_open(start.gateway);
 	if (!error)
 		error = attach_frontends(&start);
 	if (error == -EPIPE) /* a peer has ended: the loop hears of it, and why */

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/gateway.h"
 #include "base/generation.h"
 #include "base/state.h"
 #include "common/confine/landlock.h"
@@ -29,7 +30,6 @@ static struct start start = {
 	.policy = -1,
 	.cgroup = -1,
 	.state = -1,
-	.gateway = -1,
 	.opener = -1,
 	.audit = { .channel = -1, .problem = "the launcher named no place for it" },
 	.service = { .listener = -1, .notify = -1 },
@@ -38,7 +38,7 @@ static struct start start = {
 /* The binds wait here, in the order they came, for the factory. */
 static struct {
 	int fd;
-	struct ipc_factory_bind names;
+	struct ipc_supervisor_bind names;
 } binds[BINDS_MAX];
 static uint32_t bind_count;
 
@@ -78,7 +78,7 @@ static void take_factory(void)
 		log_fatal(MSP_EXIT_USAGE,
 			  "descriptors %d and %d are no factory's: this program is started by msp",
 			  START_FD_FACTORY, START_FD_FACTORY_PIDFD);
-	supervisor.launcher.fd = -1;
+	supervisor.launcher.fd = supervisor.gateway.fd = -1;
 	supervisor.factory_pidfd = START_FD_FACTORY_PIDFD;
 	supervisor.factory =
 		(struct channel){ START_FD_FACTORY, IPC_SUPERVISOR, IPC_FACTORY, IPC_SETUP };
@@ -115,7 +115,6 @@ static int handle_descriptor(void *context, struct channel_message *message)
 {
 	static int *const places[IPC_TYPE_COUNT] = {
 		[IPC_TYPE_supervisor_cgroup] = &start.cgroup,
-		[IPC_TYPE_supervisor_gateway] = &start.gateway,
 		[IPC_TYPE_supervisor_opener] = &start.opener,
 		[IPC_TYPE_supervisor_listen] = &start.service.listener,
 	};
@@ -129,8 +128,7 @@ static int handle_supervisor_bind(void *context, struct channel_message *message
 
 	if (bind_count == BINDS_MAX)
 		return -EPROTO;
-	memcpy(binds[bind_count].names.host_path, from->host_path, sizeof(from->host_path));
-	memcpy(binds[bind_count].names.inside_path, from->inside_path, sizeof(from->inside_path));
+	binds[bind_count].names = *from;
 	binds[bind_count++].fd = channel_take_fd(message, 0);
 	return 0;
 }
@@ -198,7 +196,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
 	[IPC_TYPE_supervisor_state] = handle_supervisor_state,
 	[IPC_TYPE_supervisor_file] = handle_supervisor_file,
-	[IPC_TYPE_supervisor_gateway] = handle_descriptor,
+	[IPC_TYPE_supervisor_gateway] = gateway_open,
 	[IPC_TYPE_supervisor_opener] = handle_descriptor,
 	[IPC_TYPE_supervisor_stateless] = handle_supervisor_stateless,
 	[IPC_TYPE_supervisor_listen] = handle_descriptor,
@@ -237,27 +235,6 @@ static void check_requirements(void)
 	supervisor.pid = (uint32_t)getpid();
 }
 
-/* A bind whose mount point lies in a tree that each sandbox mounts for itself can only be made
- * there. A profile that has no such tree there fails to mount it, and says so. */
-static uint32_t bind_phase(const char *inside)
-{
-	for (uint32_t p = 0; p < plan_profile_count(&supervisor.plan); p++) {
-		const struct plan_profile *profile = plan_profile(&supervisor.plan, p);
-		const struct plan_mount *mounts = plan_mounts(&supervisor.plan, profile);
-
-		for (uint32_t i = 0; i < profile->mount_count; i++) {
-			const char *target = plan_string(&supervisor.plan, mounts[i].target);
-			const size_t size = strlen(target);
-
-			if (mounts[i].phase == PLAN_PHASE_SANDBOX &&
-			    (mounts[i].kind == PLAN_TMPFS || mounts[i].kind == PLAN_OVERLAY) &&
-			    strncmp(inside, target, size) == 0 && inside[size] == '/')
-				return PLAN_PHASE_SANDBOX;
-		}
-	}
-	return PLAN_PHASE_BASE;
-}
-
 /* A profile that there is not is refused when it is asked for. */
 static int make_only(void)
 {
@@ -282,7 +259,6 @@ static int tell_factory(void)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_cgroup, &cgroup,
 				     &start.cgroup, 0);
 	for (uint32_t i = 0; i < bind_count && !error; i++) {
-		binds[i].names.phase = bind_phase(binds[i].names.inside_path);
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_bind, &binds[i].names,
 				     &binds[i].fd, 0);
 		fd_close(&binds[i].fd);
@@ -291,7 +267,7 @@ static int tell_factory(void)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_serve, &serve, NULL, 0);
 	supervisor.factory.phase = IPC_SERVE;
 	if (!error)
-		error = generation_send_pins();
+		error = generation_send_pins(supervisor.plan.slot, 0);
 	return error;
 }
 

@@ -18,7 +18,6 @@ struct start {
 	int policy;
 	int cgroup;
 	int state;
-	int gateway;       /* channel to msp-cable */
 	int opener;        /* channel to the part of the launcher that stays */
 	uint32_t frontend; /* enum frontend_mode */
 	uint32_t limits;   /* the operator's choice */

@@ -101,14 +101,16 @@ static bool take_answer(int flags, uint64_t *ret_number, int *ret_error)
 	static struct channel_message message;
 	enum ipc_error wrong = IPC_OK;
 	const int status = channel_receive(&audit.channel, &message, flags, &wrong);
-	const bool is_answer = status == 1 && message.type == IPC_TYPE_audit_written;
-	const struct ipc_audit_written *written = (const void *)message.body;
+	const struct ipc_audit_written *written =
+		status == 1 && message.type == IPC_TYPE_audit_written
+			? ipc_body(&message, audit_written)
+			: NULL;
 
-	if (is_answer && written->number & IPC_AUDIT_GATEWAY) {
+	if (written && written->number & IPC_AUDIT_GATEWAY) {
 		gateway_audited(written);
 		return false;
 	}
-	if (is_answer && audit.unanswered > 0) {
+	if (written && audit.unanswered > 0) {
 		audit.unanswered--;
 		*ret_number = written->number;
 		*ret_error = -(int)written->error;

@@ -10,14 +10,13 @@
 #include "common/ipc_gateway.h"
 #include "common/log.h"
 
-static struct channel gateway = { -1, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
 static struct loop_watch watch;
 static uint32_t last_cable;
 
 /* A gateway that cannot be told is at its end, which its channel says. */
 static void tell_gateway(uint32_t type, const void *message, const int *fds)
 {
-	(void)channel_send(&gateway, type, message, fds, MSG_DONTWAIT);
+	(void)channel_send(&supervisor.gateway, type, message, fds, MSG_DONTWAIT);
 }
 
 /* The gateway says nothing: what comes is its end. All cables end with it, and so do the sandboxes.
@@ -25,7 +24,7 @@ static void tell_gateway(uint32_t type, const void *message, const int *fds)
 static void on_gateway(void *context)
 {
 	loop_remove(&watch);
-	fd_close(&gateway.fd);
+	fd_close(&supervisor.gateway.fd);
 	log_line("the gateway (msp-cable) has ended, and the sandboxes with hosts with it");
 	for (uint32_t slot = 0; slot < SANDBOX_SLOTS; slot++) {
 		struct sandbox *sandbox = &supervisor.sandboxes[slot];
@@ -35,31 +34,29 @@ static void on_gateway(void *context)
 	}
 }
 
-int gateway_open(int fd)
+int gateway_open(void *context, struct channel_message *message)
 {
+	const int fd = channel_take_fd(message, 0);
 	struct ipc_gateway_start start;
 
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
-	gateway = (struct channel){ fd, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
+	supervisor.gateway = (struct channel){ fd, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
 	tell_gateway(IPC_TYPE_gateway_start, &start, NULL);
-	gateway.phase = IPC_SERVE;
+	supervisor.gateway.phase = IPC_SERVE;
 	return loop_add(&watch, fd, on_gateway, NULL);
 }
 
-bool gateway_is_open(void)
+int gateway_make(void *context, struct channel_message *message)
 {
-	return gateway.fd >= 0;
-}
-
-void gateway_make(struct sandbox *sandbox, const int network[2])
-{
-	const int fds[] = { network[0], network[1],
+	struct sandbox *sandbox = context;
+	const int fds[] = { message->fds[0], message->fds[1],
 			    supervisor.generations[sandbox->generation].fd };
 	struct ipc_cable_make make = { sandbox->slot, ++last_cable, sandbox->profile, "" };
 
 	memcpy(make.sandbox, sandbox->persistent.id, sizeof(make.sandbox));
 	sandbox->cable = last_cable;
 	tell_gateway(IPC_TYPE_cable_make, &make, fds);
+	return 0;
 }
 
 void gateway_leave(const struct sandbox *sandbox)

@@ -11,15 +11,12 @@
 
 struct ipc_audit_written;
 
-/* Have the gateway behind the channel `fd`, which is taken, from now on. 0 or -errno. */
-int gateway_open(int fd);
+/* Handle supervisor_gateway: have that gateway from now on. */
+int gateway_open(void *context, struct channel_message *message);
 
-/* Return whether a sandbox with hosts can be made. */
-bool gateway_is_open(void);
-
-/* Have the cable of a sandbox made, with the descriptors of its network_socket. Where that fails,
- * its init hears it and fails. */
-void gateway_make(struct sandbox *sandbox, const int network[2]);
+/* Handle the network_socket of a sandbox: have its cable made. Where that fails, its init hears it
+ * and fails. */
+int gateway_make(void *sandbox, struct channel_message *message);
 
 /* End the cable of a sandbox, if it has one. */
 void gateway_leave(const struct sandbox *sandbox);

@@ -2,7 +2,6 @@
 #include "base/generation.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -45,7 +44,7 @@ void generation_drop_pins(void)
 		fd_close(&pins[--pin_count].fd);
 }
 
-static int send_pins(uint32_t slot, int flags)
+int generation_send_pins(uint32_t slot, int flags)
 {
 	int error = 0;
 
@@ -56,11 +55,6 @@ static int send_pins(uint32_t slot, int flags)
 	}
 	generation_drop_pins();
 	return error;
-}
-
-int generation_send_pins(void)
-{
-	return send_pins(supervisor.plan.slot, 0);
 }
 
 static bool is_profile_possible(const struct plan *plan, const struct plan_profile *profile)
@@ -214,7 +208,7 @@ bool generation_replace(int *fd)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL,
 				     MSG_DONTWAIT);
 	if (!error)
-		error = send_pins(message.slot, MSG_DONTWAIT);
+		error = generation_send_pins(message.slot, MSG_DONTWAIT);
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_policy, &message, fd,
 				     MSG_DONTWAIT);

@@ -29,8 +29,8 @@ uint32_t generation_pins(void);
 /* Close those that came. */
 void generation_drop_pins(void);
 
-/* Hand them on to the factory, for the plan in force. 0 or -errno. */
-int generation_send_pins(void);
+/* Hand them on to the factory, for the plan that is kept in `slot`. 0 or -errno. */
+int generation_send_pins(uint32_t slot, int flags);
 
 /* One more execution under the one in `slot`, and its end. */
 void generation_hold(uint32_t slot);

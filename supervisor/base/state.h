@@ -202,6 +202,7 @@ struct supervisor {
 	int null;                /* /dev/null */
 	int nothing;             /* an empty file, sealed */
 	struct channel launcher; /* its part that stays; fd -1: it is gone */
+	struct channel gateway;  /* to msp-cable; fd -1: no sandbox with hosts can be made */
 	struct channel factory;
 	int factory_pidfd;
 	bool is_service; /* the end of a frontend is not ours */

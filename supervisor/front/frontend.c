@@ -127,13 +127,6 @@ static struct frontend *find_waiting(uint32_t slot)
 	return frontend->awaits_broker ? frontend : NULL;
 }
 
-/* A broker whose channel ended goes by itself; one that does not is not waited for. */
-static void kill_broker(const struct frontend *frontend)
-{
-	if (frontend->broker >= 0)
-		(void)kernel_pidfd_send_signal(frontend->broker, SIGKILL); /* ESRCH: it is gone */
-}
-
 int frontend_broker_started(uint32_t slot, int *pidfd)
 {
 	struct frontend *frontend = find_waiting(slot);
@@ -143,7 +136,7 @@ int frontend_broker_started(uint32_t slot, int *pidfd)
 	frontend->awaits_broker = false;
 	frontend->broker = fd_take(pidfd);
 	if (frontend->state == FRONTEND_CLOSED)
-		kill_broker(frontend);
+		(void)kernel_pidfd_send_signal(frontend->broker, SIGKILL); /* ESRCH: it is gone */
 	return loop_add(&frontend->broker_watch, frontend->broker, on_broker, frontend);
 }
 
@@ -154,10 +147,8 @@ int frontend_broker_failed(uint32_t slot)
 	if (!frontend)
 		return -EPROTO;
 	frontend->awaits_broker = false;
-	if (frontend->state == FRONTEND_OPEN)
-		frontend_end(frontend, CLIENT_END_FAILED);
-	else
-		try_free(frontend);
+	frontend_end(frontend, CLIENT_END_FAILED); /* unless it has ended */
+	try_free(frontend);
 	return 0;
 }
 
@@ -184,7 +175,8 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason)
 	fd_close(&frontend->client.fd);
 	fd_close_all(frontend->workspaces, frontend->workspace_count);
 	frontend->workspace_count = 0;
-	kill_broker(frontend);
+	/* It goes by itself, but is not waited for. ESRCH, EBADF: it is gone. */
+	(void)kernel_pidfd_send_signal(frontend->broker, SIGKILL);
 	try_free(frontend);
 	if (!supervisor.is_service)
 		supervisor.is_ending = true;

@@ -51,10 +51,11 @@ void handlers_prepare(void)
 					.executions_max = supervisor.executions_max };
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	if (!supervisor.is_for_one) /* else the frontend has its command */
-		welcome.languages_size = request_list_languages(profile, true, welcome.languages);
+		welcome.offer.languages_size =
+			request_list_languages(profile, true, welcome.offer.languages);
 	/* The start saw to it that the name fits. */
-	strncpy(welcome.default_profile, plan_string(&supervisor.plan, profile->name),
-		sizeof(welcome.default_profile) - 1);
+	strncpy(welcome.offer.default_profile, plan_string(&supervisor.plan, profile->name),
+		sizeof(welcome.offer.default_profile) - 1);
 }
 
 void handlers_tell_policy(void)
@@ -63,9 +64,7 @@ void handlers_tell_policy(void)
 
 	handlers_prepare();
 	changed.generation = supervisor.generation;
-	memcpy(changed.default_profile, welcome.default_profile, sizeof(changed.default_profile));
-	changed.languages_size = welcome.languages_size;
-	memcpy(changed.languages, welcome.languages, sizeof(changed.languages));
+	changed.offer = welcome.offer;
 	frontend_tell_all(IPC_TYPE_policy_changed, &changed, &supervisor.plan_fd);
 }
 
@@ -219,11 +218,6 @@ static int handle_factory_ready(void *context, struct channel_message *message)
 	return -ECANCELED;
 }
 
-static int handle_sandbox_created(void *context, struct channel_message *message)
-{
-	return sandbox_created(ipc_body(message, sandbox_created)->slot, &message->fds[0]);
-}
-
 static int handle_sandbox_failed(void *context, struct channel_message *message)
 {
 	const struct ipc_sandbox_failed *from = ipc_body(message, sandbox_failed);
@@ -272,7 +266,7 @@ static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 
 static const dispatch_handler factory_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_ready] = handle_factory_ready,
-	[IPC_TYPE_sandbox_created] = handle_sandbox_created,
+	[IPC_TYPE_sandbox_created] = sandbox_created,
 	[IPC_TYPE_sandbox_failed] = handle_sandbox_failed,
 	[IPC_TYPE_helper_started] = handle_helper_started,
 };

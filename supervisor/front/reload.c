@@ -56,13 +56,8 @@ static int handle_supervisor_pin(void *context, struct channel_message *message)
 	return is_asked ? generation_take_pin(context, message) : -EPROTO;
 }
 
-static int handle_supervisor_gateway(void *context, struct channel_message *message)
-{
-	return gateway_open(channel_take_fd(message, 0));
-}
-
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_supervisor_gateway] = handle_supervisor_gateway,
+	[IPC_TYPE_supervisor_gateway] = gateway_open,
 	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
 	[IPC_TYPE_policy_new] = handle_policy_new,
 	[IPC_TYPE_policy_bad] = handle_policy_bad,

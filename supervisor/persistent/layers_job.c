@@ -175,12 +175,6 @@ static void try_free(struct layers_job *job)
 		layers_job_empty_trash();
 }
 
-static void kill_process(const struct layers_job *job)
-{
-	if (job->pidfd >= 0) /* ESRCH: it is gone */
-		(void)kernel_pidfd_send_signal(job->pidfd, SIGKILL);
-}
-
 static void tell_frontend(const struct layers_job *job, const struct ipc_layers_done *from)
 {
 	struct ipc_changes_done done = { .request = job->request,
@@ -239,7 +233,7 @@ static void fail_job(struct layers_job *job, uint32_t error)
 	const struct ipc_layers_done done = { .error = error, .step = CHANGES_STEP_HELPER };
 
 	finish_job(job, &done);
-	kill_process(job);
+	(void)kernel_pidfd_send_signal(job->pidfd, SIGKILL); /* ESRCH, EBADF: it is gone */
 }
 
 static int handle_done(void *context, struct channel_message *message)
@@ -292,7 +286,7 @@ int layers_job_started(uint32_t slot, int *pidfd)
 	job->has_answer = true;
 	job->pidfd = fd_take(pidfd);
 	if (job->state == JOB_OVER)
-		kill_process(job);
+		(void)kernel_pidfd_send_signal(job->pidfd, SIGKILL); /* ESRCH: it is gone */
 	return loop_add(&job->pid_watch, job->pidfd, on_pid, job);
 }
 

@@ -13,19 +13,31 @@
 /* cpu.max's period, microseconds: the kernel's default. */
 #define CPU_PERIOD_US 100000
 
+/* No leaf: the cgroup of the sandbox itself. */
+#define WHOLE UINT32_MAX
+
+/* Return the path of a file in a cgroup, until the next call. */
+static const char *path_in(uint32_t slot, uint32_t leaf, const char *file)
+{
+	static struct text path;
+
+	if (leaf == WHOLE)
+		cgroup_path(&path, slot, file);
+	else
+		cgroup_leaf_path(&path, slot, leaf, file);
+	return path.bytes;
+}
+
 static int write_number(uint32_t slot, const char *file, uint64_t number)
 {
-	struct text path;
 	struct text value = { .used = 0 };
 
-	cgroup_path(&path, slot, file);
 	text_add_number(&value, number);
-	return text_write_file(supervisor.cgroup, path.bytes, value.bytes);
+	return text_write_file(supervisor.cgroup, path_in(slot, WHOLE, file), value.bytes);
 }
 
 static int write_cpu(uint32_t slot, const struct plan_profile *profile)
 {
-	struct text path;
 	struct text value = { .used = 0 };
 	int error = write_number(slot, "/cpu.weight", profile->cpu_weight);
 
@@ -34,8 +46,7 @@ static int write_cpu(uint32_t slot, const struct plan_profile *profile)
 	text_add_number(&value, (uint64_t)profile->cpu_percent * CPU_PERIOD_US / 100);
 	text_add(&value, " ");
 	text_add_number(&value, CPU_PERIOD_US);
-	cgroup_path(&path, slot, "/cpu.max");
-	return text_write_file(supervisor.cgroup, path.bytes, value.bytes);
+	return text_write_file(supervisor.cgroup, path_in(slot, WHOLE, "/cpu.max"), value.bytes);
 }
 
 static int write_limits(uint32_t slot, const struct plan_profile *profile)
@@ -54,43 +65,34 @@ static int write_limits(uint32_t slot, const struct plan_profile *profile)
 	return error ? error : write_cpu(slot, profile);
 }
 
-static int make_group(const struct text *path)
+static int make_group(const char *path)
 {
 	int fd;
 
-	if (mkdirat(supervisor.cgroup, path->bytes, 0755) != 0)
+	if (mkdirat(supervisor.cgroup, path, 0755) != 0)
 		return -errno;
-	fd = openat(supervisor.cgroup, path->bytes, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(supervisor.cgroup, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
 int cgroup_add_leaf(uint32_t slot, uint32_t leaf)
 {
-	struct text path;
-
-	cgroup_leaf_path(&path, slot, leaf, "");
-	return make_group(&path);
+	return make_group(path_in(slot, leaf, ""));
 }
 
 bool cgroup_remove_leaf(uint32_t slot, uint32_t leaf)
 {
-	struct text path;
+	const char *path = path_in(slot, leaf, "");
 
-	cgroup_leaf_path(&path, slot, leaf, "");
-	return unlinkat(supervisor.cgroup, path.bytes, AT_REMOVEDIR) == 0 || errno == ENOENT;
+	return unlinkat(supervisor.cgroup, path, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
 int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sandbox,
 		  int *ret_leaf)
 {
-	struct text path;
-	int sandbox;
+	int sandbox = make_group(path_in(slot, WHOLE, ""));
 	int leaf = -1;
-	int error;
-
-	cgroup_path(&path, slot, "");
-	sandbox = make_group(&path);
-	error = sandbox < 0 ? sandbox : write_limits(slot, profile);
+	int error = sandbox < 0 ? sandbox : write_limits(slot, profile);
 	if (!error) {
 		leaf = cgroup_add_leaf(slot, 0);
 		error = leaf < 0 ? leaf : 0;
@@ -107,36 +109,28 @@ int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sa
 
 void cgroup_kill(uint32_t slot, uint32_t leaf)
 {
-	struct text path;
-
-	cgroup_leaf_path(&path, slot, leaf, "/cgroup.kill");
-	(void)text_write_file(supervisor.cgroup, path.bytes, "1"); /* the init is asked as well */
+	/* The init is asked as well. */
+	(void)text_write_file(supervisor.cgroup, path_in(slot, leaf, "/cgroup.kill"), "1");
 }
 
-static uint64_t read_slot(uint32_t slot, const char *file, const char *key)
+static uint64_t read_in(uint32_t slot, uint32_t leaf, const char *file, const char *key)
 {
-	struct text path;
-
-	cgroup_path(&path, slot, file);
-	return text_read_number(supervisor.cgroup, path.bytes, key);
+	return text_read_number(supervisor.cgroup, path_in(slot, leaf, file), key);
 }
 
 void cgroup_read(uint32_t slot, struct cgroup_usage *ret)
 {
 	*ret = (struct cgroup_usage){
-		.cpu_us = read_slot(slot, "/cpu.stat", "usage_usec "),
-		.peak_bytes = read_slot(slot, "/memory.peak", ""),
-		.oom_kills = read_slot(slot, "/memory.events", "oom_kill "),
-		.forks_refused = read_slot(slot, "/pids.events", "max "),
+		.cpu_us = read_in(slot, WHOLE, "/cpu.stat", "usage_usec "),
+		.peak_bytes = read_in(slot, WHOLE, "/memory.peak", ""),
+		.oom_kills = read_in(slot, WHOLE, "/memory.events", "oom_kill "),
+		.forks_refused = read_in(slot, WHOLE, "/pids.events", "max "),
 	};
 }
 
 uint64_t cgroup_read_cpu(uint32_t slot, uint32_t leaf)
 {
-	struct text path;
-
-	cgroup_leaf_path(&path, slot, leaf, "/cpu.stat");
-	return text_read_number(supervisor.cgroup, path.bytes, "usage_usec ");
+	return read_in(slot, leaf, "/cpu.stat", "usage_usec ");
 }
 
 /* Not memory.current: what files of the host occupy is given back when there is need, and would
@@ -153,11 +147,9 @@ uint64_t cgroup_memory_used(void)
 
 static uint32_t has_file(uint32_t slot, const char *file, uint32_t controller)
 {
-	struct text path;
 	struct stat is;
 
-	cgroup_path(&path, slot, file);
-	return fstatat(supervisor.cgroup, path.bytes, &is, 0) == 0 ? controller : 0;
+	return fstatat(supervisor.cgroup, path_in(slot, WHOLE, file), &is, 0) == 0 ? controller : 0;
 }
 
 bool cgroup_check(uint32_t slot, const struct plan_profile *profile, uint32_t *ret_controllers)
@@ -169,8 +161,8 @@ bool cgroup_check(uint32_t slot, const struct plan_profile *profile, uint32_t *r
 			   has_file(slot, "/memory.max", POSTURE_CONTROLLER_MEMORY) |
 			   has_file(slot, "/pids.max", POSTURE_CONTROLLER_PIDS) |
 			   has_file(slot, "/io.stat", POSTURE_CONTROLLER_IO);
-	return read_slot(slot, "/memory.max", "") == profile->memory_bytes / page * page &&
-	       read_slot(slot, "/pids.max", "") == (uint64_t)profile->pids + 1 &&
-	       read_slot(slot, "/cpu.weight", "") == profile->cpu_weight &&
-	       read_slot(slot, "/cpu.max", "") == quota;
+	return read_in(slot, WHOLE, "/memory.max", "") == profile->memory_bytes / page * page &&
+	       read_in(slot, WHOLE, "/pids.max", "") == (uint64_t)profile->pids + 1 &&
+	       read_in(slot, WHOLE, "/cpu.weight", "") == profile->cpu_weight &&
+	       read_in(slot, WHOLE, "/cpu.max", "") == quota;
 }

@@ -289,12 +289,6 @@ static void lose_given(const struct sandbox *sandbox)
 	}
 }
 
-static int handle_spawn_waits(void *context, struct channel_message *message)
-{
-	standby_ready(context);
-	return 0;
-}
-
 static int handle_spawn_done(void *context, struct channel_message *message)
 {
 	const struct ipc_spawn_done *from = ipc_body(message, spawn_done);
@@ -353,19 +347,10 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 	return 0;
 }
 
-static int handle_network_socket(void *context, struct channel_message *message)
-{
-	gateway_make(context, message->fds);
-	return 0;
-}
-
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_init_failed] = handle_init_failed,
-	[IPC_TYPE_network_socket] = handle_network_socket,
-	[IPC_TYPE_posture] = handle_posture,
-	[IPC_TYPE_spawned_tty] = handle_spawned_tty,
-	[IPC_TYPE_spawn_waits] = handle_spawn_waits,
-	[IPC_TYPE_spawn_done] = handle_spawn_done,
+	[IPC_TYPE_init_failed] = handle_init_failed, [IPC_TYPE_network_socket] = gateway_make,
+	[IPC_TYPE_posture] = handle_posture,         [IPC_TYPE_spawned_tty] = handle_spawned_tty,
+	[IPC_TYPE_spawn_waits] = standby_ready,      [IPC_TYPE_spawn_done] = handle_spawn_done,
 };
 
 /* Return the number of the first execution in it; 0: none runs. */

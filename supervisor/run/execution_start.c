@@ -122,32 +122,22 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	struct sandbox *sandbox = execution->sandbox;
 	const struct channel *init = sandbox->standby.fd >= 0 ? &sandbox->standby : &sandbox->init;
 	const uint32_t slot = init == &sandbox->standby ? STANDBY_SLOT : execution->slot;
-	const struct ipc_spawn_stdio stdio = { .slot = slot };
-	const struct ipc_spawn_image image = { .slot = slot };
-	const struct ipc_spawn_cgroup cgroup = { .slot = slot };
-	int error = 0;
+	const struct sandbox_given given = { slot,
+					     parts->given.stdio_workload,
+					     code,
+					     &where,
+					     request->is_file ? supervisor.file_image : -1,
+					     parts->sandbox.leaf };
+	int error;
 
-	if (parts->given.stdio_workload[0] >= 0)
-		error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio,
-				     parts->given.stdio_workload, MSG_DONTWAIT);
-	if (!error && code >= 0) {
-		where.slot = slot;
-		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
-		error = channel_send(init, IPC_TYPE_spawn_code, &where, &code, MSG_DONTWAIT);
-	}
-	if (!error && request->is_file)
-		error = channel_send(init, IPC_TYPE_spawn_image, &image, &supervisor.file_image,
-				     MSG_DONTWAIT);
-	if (!error && parts->sandbox.leaf >= 0)
-		error = channel_send(init, IPC_TYPE_spawn_cgroup, &cgroup, &parts->sandbox.leaf,
-				     MSG_DONTWAIT);
-	if (error)
-		return error;
 	request->spawn->slot = execution->slot;
 	request->spawn->probe = execution->probe;
 	request->spawn->feed = parts->is_fed ? FEED_TAKE : FEED_NONE;
+	where.slot = slot;
+	if (code >= 0)
+		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
 	execution->asked_us = clock_now_us();
-	error = channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
+	error = sandbox_spawn(init, request->spawn, &given);
 	execution->is_given = !error && init == &sandbox->standby;
 	fd_close(&sandbox->standby.fd); /* it is for one */
 	return error;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/gateway.h"
 #include "base/state.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_init.h"
@@ -172,7 +171,7 @@ static enum refusal fill_spawn(uint64_t number, const char *name, uint32_t timeo
 	if (refusal)
 		return refusal;
 	profile = plan_profile(&supervisor.plan, ret->profile);
-	if (profile->network == PLAN_NETWORK_HOSTS && !gateway_is_open())
+	if (profile->network == PLAN_NETWORK_HOSTS && supervisor.gateway.fd < 0)
 		return REFUSAL_GATEWAY;
 	ret->timeout_ms = narrow_timeout(profile, timeout_ms, sandbox[0] != '\0');
 	return compose_cwd(profile, cwd);

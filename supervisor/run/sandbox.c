@@ -131,9 +131,8 @@ void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbo
 
 void sandbox_take_streams(struct sandbox *sandbox, int ret[3])
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++)
 		ret[i] = fd_take(&sandbox->standby_stdio[i]);
-	}
 }
 
 void sandbox_forget_standby(struct sandbox *sandbox)
@@ -153,6 +152,32 @@ int sandbox_make_pipes(int ours[3], int workload[3])
 		workload[i] = i == 0 ? ends[0] : ends[1];
 	}
 	return 0;
+}
+
+int sandbox_spawn(const struct channel *init, const struct ipc_spawn *spawn,
+		  const struct sandbox_given *given)
+{
+	const struct ipc_spawn_stdio stdio = { .slot = given->slot };
+	const struct ipc_spawn_image image = { .slot = given->slot };
+	const struct ipc_spawn_cgroup cgroup = { .slot = given->slot };
+	const struct {
+		uint32_t type;
+		const void *message;
+		const int *fds; /* the message is left out without them */
+	} parts[] = {
+		{ IPC_TYPE_spawn_stdio, &stdio, given->stdio },
+		{ IPC_TYPE_spawn_code, given->where, &given->code },
+		{ IPC_TYPE_spawn_image, &image, &given->image },
+		{ IPC_TYPE_spawn_cgroup, &cgroup, &given->leaf },
+	};
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !error; i++) {
+		if (parts[i].fds[0] >= 0)
+			error = channel_send(init, parts[i].type, parts[i].message, parts[i].fds,
+					     MSG_DONTWAIT);
+	}
+	return error ? error : channel_send(init, IPC_TYPE_spawn, spawn, NULL, MSG_DONTWAIT);
 }
 
 /* They need not wait for a request, and are there before the process is. */
@@ -219,15 +244,15 @@ static void take_answer(struct sandbox *sandbox)
 	supervisor.starts_pending--;
 }
 
-int sandbox_created(uint32_t slot, int *pidfd)
+int sandbox_created(void *context, struct channel_message *message)
 {
-	struct sandbox *sandbox = find_waiting(slot);
+	struct sandbox *sandbox = find_waiting(ipc_slot(message));
 	int error;
 
 	if (!sandbox)
 		return -EPROTO;
 	take_answer(sandbox);
-	sandbox->pidfd = fd_take(pidfd);
+	sandbox->pidfd = channel_take_fd(message, 0);
 	error = loop_add(&sandbox->pid_watch, sandbox->pidfd, on_pid, sandbox);
 	if (!error && sandbox->state == SANDBOX_ENDING)
 		sandbox_end(sandbox);
@@ -261,8 +286,8 @@ void sandbox_end(struct sandbox *sandbox)
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
 	sandbox_forget_standby(sandbox);
-	if (sandbox->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */
-		(void)kernel_pidfd_send_signal(sandbox->pidfd, SIGKILL);
+	/* ESRCH: it went by itself when its channel ended. EBADF: the factory has not answered. */
+	(void)kernel_pidfd_send_signal(sandbox->pidfd, SIGKILL);
 }
 
 bool sandbox_is_over(const struct sandbox *sandbox)

@@ -15,6 +15,8 @@
 #include "store/store.h"
 
 struct ipc_layers_done;
+struct ipc_spawn;
+struct ipc_spawn_code;
 
 /* Until a cgroup that is still occupied by dying processes is removed again. */
 #define SANDBOX_RETRY_US 2000
@@ -60,6 +62,20 @@ void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbo
  * workload's own. 0 or -errno; what is there by then is the caller's to close in any case. */
 int sandbox_make_pipes(int ours[3], int workload[3]);
 
+/* Descriptors of a spawn, which stay the caller's; -1: none. */
+struct sandbox_given {
+	uint32_t slot;    /* the execution's, or STANDBY_SLOT */
+	const int *stdio; /* three, the workload's ends */
+	int code;         /* sealed, and */
+	const struct ipc_spawn_code *where;
+	int image;
+	int leaf; /* of its cgroup */
+};
+
+/* Ask an init, or a process that waits in its place, for a spawn. 0 or -errno. */
+int sandbox_spawn(const struct channel *init, const struct ipc_spawn *spawn,
+		  const struct sandbox_given *given);
+
 /* Have a process wait in it for the next execution, in that leaf of its cgroup (-1: there are
  * none), with pipes as its streams. It is asked in the place of the init then. 0 or -errno. */
 int sandbox_ask_standby(struct sandbox *sandbox, int leaf);
@@ -70,9 +86,9 @@ void sandbox_take_streams(struct sandbox *sandbox, int ret[3]);
 /* Close the channel to it, which it does not outlive before its request, and what was not taken. */
 void sandbox_forget_standby(struct sandbox *sandbox);
 
-/* Take the factory's answer; a pidfd becomes the sandbox's. 0, or -EPROTO for a slot that did not
- * ask. */
-int sandbox_created(uint32_t slot, int *pidfd);
+/* Take the factory's answer. 0, or -EPROTO for a slot that did not ask. The first is the handler of
+ * its message, whose pidfd becomes the sandbox's. */
+int sandbox_created(void *context, struct channel_message *message);
 int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error);
 
 /* End its init, and with it all that runs in it. */

@@ -206,41 +206,27 @@ void standby_note(const struct request *request)
 
 /* --- its life --------------------------------------------------------------------------------- */
 
-static int ask_init(struct standby *standby)
-{
-	const struct channel *init = &standby->sandbox->init;
-	const struct ipc_spawn_stdio stdio = { .slot = STANDBY_SLOT };
-	const struct ipc_spawn_cgroup cgroup = { .slot = STANDBY_SLOT };
-	int error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio, standby->parts.stdio_workload,
-				 MSG_DONTWAIT);
-
-	if (!error)
-		error = channel_send(init, IPC_TYPE_spawn_code, &standby->words->code,
-				     &supervisor.nothing, MSG_DONTWAIT);
-	if (!error && standby->parts.leaf >= 0)
-		error = channel_send(init, IPC_TYPE_spawn_cgroup, &cgroup, &standby->parts.leaf,
-				     MSG_DONTWAIT);
-	if (!error)
-		error = channel_send(init, IPC_TYPE_spawn, &standby->words->spawn, NULL,
-				     MSG_DONTWAIT);
-	return error;
-}
-
 static int make_standby(struct standby *new)
 {
 	struct sandbox *sandbox = new->sandbox;
 	struct standby_parts *parts = &new->parts;
+	struct sandbox_given given = {
+		STANDBY_SLOT, parts->stdio_workload, supervisor.nothing, NULL, -1, -1
+	};
 	int error = new->is_bare ? 0 : sandbox_make_pipes(parts->stdio_ours, parts->stdio_workload);
 
 	if (!error && supervisor.cgroup >= 0) {
 		cgroup_read(sandbox->slot, &parts->before);
-		parts->leaf = cgroup_add_leaf(sandbox->slot, LEAF);
+		given.leaf = parts->leaf = cgroup_add_leaf(sandbox->slot, LEAF);
 		error = parts->leaf < 0 ? parts->leaf : 0;
 	}
-	if (!error)
-		error = new->is_bare ? sandbox_ask_standby(sandbox, parts->leaf) : ask_init(new);
-	if (new->is_bare)
+	if (!error && new->is_bare) {
+		error = sandbox_ask_standby(sandbox, parts->leaf);
 		fd_close(&parts->leaf);
+	} else if (!error) {
+		given.where = &new->words->code;
+		error = sandbox_spawn(&sandbox->init, &new->words->spawn, &given);
+	}
 	if (error && supervisor.cgroup >= 0)
 		(void)cgroup_remove_leaf(sandbox->slot, LEAF); /* unused */
 	return error;
@@ -359,12 +345,13 @@ void standby_rest(const struct sandbox *sandbox)
 		standby->due_us = clock_now_us() + pause_us(standby);
 }
 
-void standby_ready(const struct sandbox *sandbox)
+int standby_ready(void *sandbox, struct channel_message *message)
 {
 	struct standby *standby = find_standby(sandbox);
 
 	if (standby)
 		standby->is_ready = true;
+	return 0;
 }
 
 bool standby_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from)

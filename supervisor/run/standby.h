@@ -72,7 +72,7 @@ void standby_note(const struct request *request);
 void standby_rest(const struct sandbox *sandbox);
 
 /* Note that the process waits, as its init says. */
-void standby_ready(const struct sandbox *sandbox);
+int standby_ready(void *sandbox, struct channel_message *message);
 
 /* Note that what waited is gone, and record an interpreter that ended by itself. Returns false when
  * nothing waited: it had been taken. */

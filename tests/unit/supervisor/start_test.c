@@ -151,7 +151,7 @@ static void say_pins(uint32_t count)
 
 static void say_bind(void)
 {
-	static const struct ipc_supervisor_bind bind = { "/usr", "/data" };
+	static const struct ipc_supervisor_bind bind = { PLAN_PHASE_BASE, "/usr", "/data" };
 	int fd = fd_of_kind('o');
 
 	say(IPC_TYPE_supervisor_bind, &bind, &fd);
