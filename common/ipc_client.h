@@ -58,7 +58,7 @@ struct ipc_hello {
 	uint32_t limits; /* enum limits_mode that is accepted; else client_end is the answer */
 };
 
-/* What may be asked for under a policy; the plan has the profiles. */
+/* The offer of a policy to its clients, beside the profiles, which the plan has. */
 struct ipc_offer {
 	char default_profile[IPC_NAME_MAX];
 	uint32_t languages_size;

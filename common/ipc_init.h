@@ -19,6 +19,8 @@ struct ipc_spawn_image {
 	uint32_t slot;
 };
 
+_Static_assert(sizeof(struct ipc_spawn_image) == sizeof(struct ipc_spawn_stdio), "a slot alone");
+
 /* fd: the code, sealed */
 struct ipc_spawn_code {
 	uint32_t slot;
@@ -29,6 +31,8 @@ struct ipc_spawn_code {
 struct ipc_spawn_cgroup {
 	uint32_t slot;
 };
+
+_Static_assert(sizeof(struct ipc_spawn_cgroup) == sizeof(struct ipc_spawn_stdio), "a slot alone");
 
 /* Whether the layers are tried before the workload runs. */
 enum probe_mode {

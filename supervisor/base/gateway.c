@@ -26,11 +26,10 @@ static void on_gateway(void *context)
 	loop_remove(&watch);
 	fd_close(&supervisor.gateway.fd);
 	log_line("the gateway (msp-cable) has ended, and the sandboxes with hosts with it");
-	for (uint32_t slot = 0; slot < SANDBOX_SLOTS; slot++) {
-		struct sandbox *sandbox = &supervisor.sandboxes[slot];
-
-		if (sandbox->cable > 0 && sandbox->state == SANDBOX_LIVE)
-			event_sandbox_lost(sandbox, STAGE_NETWORK, ENETDOWN);
+	for (uint32_t i = 0; i < SANDBOX_SLOTS; i++) {
+		if (supervisor.sandboxes[i].cable > 0 &&
+		    supervisor.sandboxes[i].state == SANDBOX_LIVE)
+			event_sandbox_lost(&supervisor.sandboxes[i], STAGE_NETWORK, ENETDOWN);
 	}
 }
 
@@ -39,6 +38,8 @@ int gateway_open(void *context, struct channel_message *message)
 	const int fd = channel_take_fd(message, 0);
 	struct ipc_gateway_start start;
 
+	if (supervisor.gateway.fd >= 0) /* its end waits in its channel */
+		on_gateway(NULL);
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	supervisor.gateway = (struct channel){ fd, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
 	tell_gateway(IPC_TYPE_gateway_start, &start, NULL);

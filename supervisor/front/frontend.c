@@ -16,11 +16,6 @@
 #include "run/execution.h"
 #include "run/posture.h"
 
-static struct channel channel_to_frontend(int fd)
-{
-	return (struct channel){ fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
-}
-
 struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_message)
 {
 	struct frontend *frontend = supervisor.frontends;
@@ -33,7 +28,7 @@ struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_
 	}
 	*frontend = (struct frontend){ .state = FRONTEND_FREE,
 				       .number = ++supervisor.frontends_started,
-				       .channel = channel_to_frontend(fd),
+				       .channel = { fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP },
 				       .client.fd = -1,
 				       .is_connection = is_connection,
 				       .broker = -1,
@@ -91,7 +86,7 @@ int frontend_hand_over(struct frontend *frontend, const int stdio[3])
 	loop_remove(&frontend->watch);
 	frontend->client = frontend->channel;
 	frontend->is_connection = false;
-	frontend->channel = channel_to_frontend(ends[0]);
+	frontend->channel = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
 	if (!supervisor.is_holding)
 		error = loop_add(&frontend->watch, ends[0], frontend->on_message, frontend);
 	if (!error)

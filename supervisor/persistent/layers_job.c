@@ -190,8 +190,7 @@ static void tell_frontend(const struct layers_job *job, const struct ipc_layers_
 	if (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO)
 		audit_apply_end(job->sandbox->persistent.id, &done);
 	/* A frontend that does not read until its channel is full is no longer served. */
-	if (job->frontend && channel_send(&job->frontend->channel, IPC_TYPE_changes_done, &done,
-					  NULL, MSG_DONTWAIT) == -EAGAIN)
+	if (job->frontend && reply_send(job->frontend, IPC_TYPE_changes_done, &done) == -EAGAIN)
 		reply_give_up(job->frontend);
 }
 

@@ -137,7 +137,9 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	if (code >= 0)
 		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
 	execution->asked_us = clock_now_us();
-	error = sandbox_spawn(init, request->spawn, &given);
+	error = sandbox_give(init, &given);
+	if (!error)
+		error = channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
 	execution->is_given = !error && init == &sandbox->standby;
 	fd_close(&sandbox->standby.fd); /* it is for one */
 	return error;

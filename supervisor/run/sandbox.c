@@ -154,21 +154,20 @@ int sandbox_make_pipes(int ours[3], int workload[3])
 	return 0;
 }
 
-int sandbox_spawn(const struct channel *init, const struct ipc_spawn *spawn,
-		  const struct sandbox_given *given)
+int sandbox_give(const struct channel *init, const struct sandbox_given *given)
 {
-	const struct ipc_spawn_stdio stdio = { .slot = given->slot };
-	const struct ipc_spawn_image image = { .slot = given->slot };
-	const struct ipc_spawn_cgroup cgroup = { .slot = given->slot };
+	const struct ipc_spawn_stdio slot = {
+		.slot = given->slot
+	}; /* the others have it alone, too */
 	const struct {
 		uint32_t type;
 		const void *message;
 		const int *fds; /* the message is left out without them */
 	} parts[] = {
-		{ IPC_TYPE_spawn_stdio, &stdio, given->stdio },
+		{ IPC_TYPE_spawn_stdio, &slot, given->stdio },
 		{ IPC_TYPE_spawn_code, given->where, &given->code },
-		{ IPC_TYPE_spawn_image, &image, &given->image },
-		{ IPC_TYPE_spawn_cgroup, &cgroup, &given->leaf },
+		{ IPC_TYPE_spawn_image, &slot, &given->image },
+		{ IPC_TYPE_spawn_cgroup, &slot, &given->leaf },
 	};
 	int error = 0;
 
@@ -177,7 +176,7 @@ int sandbox_spawn(const struct channel *init, const struct ipc_spawn *spawn,
 			error = channel_send(init, parts[i].type, parts[i].message, parts[i].fds,
 					     MSG_DONTWAIT);
 	}
-	return error ? error : channel_send(init, IPC_TYPE_spawn, spawn, NULL, MSG_DONTWAIT);
+	return error;
 }
 
 /* They need not wait for a request, and are there before the process is. */

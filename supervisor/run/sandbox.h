@@ -15,7 +15,6 @@
 #include "store/store.h"
 
 struct ipc_layers_done;
-struct ipc_spawn;
 struct ipc_spawn_code;
 
 /* Until a cgroup that is still occupied by dying processes is removed again. */
@@ -69,12 +68,12 @@ struct sandbox_given {
 	int code;         /* sealed, and */
 	const struct ipc_spawn_code *where;
 	int image;
-	int leaf; /* of its cgroup */
+	int leaf; /* the cgroup leaf */
 };
 
-/* Ask an init, or a process that waits in its place, for a spawn. 0 or -errno. */
-int sandbox_spawn(const struct channel *init, const struct ipc_spawn *spawn,
-		  const struct sandbox_given *given);
+/* Send an init, or a process that waits in its place, what belongs to the next spawn of that slot. 0
+ * or -errno. */
+int sandbox_give(const struct channel *init, const struct sandbox_given *given);
 
 /* Have a process wait in it for the next execution, in that leaf of its cgroup (-1: there are
  * none), with pipes as its streams. It is asked in the place of the init then. 0 or -errno. */

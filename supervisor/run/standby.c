@@ -210,9 +210,12 @@ static int make_standby(struct standby *new)
 {
 	struct sandbox *sandbox = new->sandbox;
 	struct standby_parts *parts = &new->parts;
-	struct sandbox_given given = {
-		STANDBY_SLOT, parts->stdio_workload, supervisor.nothing, NULL, -1, -1
-	};
+	struct sandbox_given given = { STANDBY_SLOT,
+				       parts->stdio_workload,
+				       supervisor.nothing,
+				       new->is_bare ? NULL : &new->words->code,
+				       -1,
+				       -1 };
 	int error = new->is_bare ? 0 : sandbox_make_pipes(parts->stdio_ours, parts->stdio_workload);
 
 	if (!error && supervisor.cgroup >= 0) {
@@ -224,8 +227,10 @@ static int make_standby(struct standby *new)
 		error = sandbox_ask_standby(sandbox, parts->leaf);
 		fd_close(&parts->leaf);
 	} else if (!error) {
-		given.where = &new->words->code;
-		error = sandbox_spawn(&sandbox->init, &new->words->spawn, &given);
+		error = sandbox_give(&sandbox->init, &given);
+		if (!error)
+			error = channel_send(&sandbox->init, IPC_TYPE_spawn, &new->words->spawn,
+					     NULL, MSG_DONTWAIT);
 	}
 	if (error && supervisor.cgroup >= 0)
 		(void)cgroup_remove_leaf(sandbox->slot, LEAF); /* unused */
