@@ -35,7 +35,6 @@ profiles:
 """
 HELLO = "hello from the server\n"
 CLOSED = ("ConnectionRefusedError", "ConnectionResetError", "closed")
-PROGRAMS = ("msp-cable", "msp-egress", "msp-dial")
 FETCH = """\
 import sys, urllib.request
 print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode(), end="")
@@ -239,45 +238,6 @@ class Recorded(WithHosts):
                           for key in ("layer", "operation", "host", "reason")},
                          {"layer": "network", "operation": "resolve",
                           "host": "unlisted.example.org", "reason": "host"})
-
-
-class Served(WithHosts):
-    """By `msp serve`, for a model."""
-
-    def begin(self):
-        return self.serve("--default-profile", "net", MSP_CONFIG=self.config)
-
-    def call(self, server, url="http://web.example.org/served", **more):
-        result = server.call("run_command", command=f"python3 -c '{FETCH}' {url}", **more)
-        return support.text_of(result)
-
-    def test_command_and_pool(self):
-        server = self.begin()
-        for _ in range(12):
-            self.assertIn(HELLO.strip(), self.call(server))
-
-    def test_the_refusal_is_explained(self):
-        text = self.call(self.begin(), "http://unlisted.example.org/")
-        self.assertRegex(text, r"\[sandbox: unlisted.example.org is not among the hosts")
-
-    def test_persistent_sandbox_and_fork(self):
-        server = self.begin()
-        made = server.call("create_sandbox", profile="net")["structuredContent"]
-        self.assertIn(HELLO.strip(), self.call(server, sandbox=made["id"]))
-        self.assertIn(HELLO.strip(), self.call(server, sandbox=made["id"]))
-
-    def test_programs_that_are_killed(self):
-        """What is left of the gateway goes, what needs it is refused or has another one."""
-        server = self.begin()
-        self.assertIn(HELLO.strip(), self.call(server))
-        for name in PROGRAMS[:1]:
-            pids = support.named(server.process.pid, name)
-            self.assertEqual(len(pids), 1, name)
-        os.kill(pids[0], 9)
-        self.assertTrue(support.wait_until(
-            lambda: not any(support.is_alive(pid) for pid in pids)))
-        text = self.call(server)
-        self.assertTrue("gateway" in text or HELLO.strip() in text, text)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The network of sandboxes with hosts as long as they live: in the pool, persistent and forked ones,
+with a gateway that ends, and under a new policy."""
+import os
+import signal
+import unittest
+
+import network_support
+import support
+from cli_support import LIMITS, SECONDS, msp
+from network_hosts import FETCH, HELLO, WithHosts
+from network_support import asked
+from service import Service
+
+PROGRAMS = ("msp-cable", "msp-egress", "msp-dial")
+ANSWER = HELLO.strip()
+URL = "http://web.example.org/"
+
+
+def fetch_command(url=URL):
+    return f"python3 -c '{FETCH}' {url}"
+
+
+class Served(WithHosts):
+    """By `msp serve`, for a model."""
+
+    def begin(self, profile="net", config=None):
+        return self.serve("--default-profile", profile, MSP_CONFIG=config or self.config)
+
+    def call(self, server, url=URL, **more):
+        return support.text_of(server.call("run_command", command=fetch_command(url), **more))
+
+    def named(self, server, name):
+        return support.named(server.process.pid, name)
+
+    def await_gateway(self, server, before=()):
+        """Wait until each program of the gateway runs, other ones than before."""
+        def is_new():
+            pids = [pid for name in PROGRAMS for pid in self.named(server, name)]
+            return all(self.named(server, name) for name in PROGRAMS) and not set(pids) & set(before)
+        self.assertTrue(support.wait_until(is_new), "there is no gateway")
+
+    def test_sandboxes_of_the_pool(self):
+        server = self.begin()
+        self.assertIn(ANSWER, self.call(server))
+        for _ in range(8):
+            self.assertTrue(support.wait_until(lambda: support.ready(server.process.pid)))
+            self.assertIn(ANSWER, self.call(server))
+
+    def test_many_at_once(self):
+        server = self.begin()
+        numbers = [server.post("tools/call", {"name": "run_command", "arguments": {
+            "command": fetch_command(f"{URL}{i}"), "yield_ms": support.YIELD_MS}})
+            for i in range(8)]
+        for number in numbers:
+            self.assertIn(ANSWER, support.text_of(server.answer(number, SECONDS)))
+
+    def test_a_persistent_sandbox_and_its_fork(self):
+        server = self.begin()
+        self.assertFalse(server.call("create_sandbox", name="one").get("isError"))
+        for _ in range(3):
+            self.assertIn(ANSWER, self.call(server, sandbox="one"))
+        forked = server.call("checkpoint", sandbox="one", action="fork", name="two")
+        self.assertFalse(forked.get("isError"), forked)
+        for name in ("two", "one"):
+            self.assertIn(ANSWER, self.call(server, sandbox=name))
+
+    def test_one_that_lives_again(self):
+        server = self.begin()
+        self.assertFalse(server.call("create_sandbox", name="one").get("isError"))
+        self.assertIn(ANSWER, self.call(server, sandbox="one"))
+        stopped = msp("stop", "--standalone", *LIMITS, "one",
+                      env=self.environment(MSP_CONFIG=self.config))
+        if stopped.returncode != 0:  # this server has it
+            server.close()
+            server = self.begin()
+        self.assertIn(ANSWER, self.call(server, sandbox="one"))
+
+    def test_without_hosts_there_is_no_gateway(self):
+        server = self.begin("default", self.write("{}\n", "other.yaml"))
+        self.assertFalse(server.call("run_command", command="true").get("isError"))
+        self.assertEqual([self.named(server, name) for name in PROGRAMS], [[], [], []])
+
+    def test_each_program_that_is_killed(self):
+        """The whole gateway goes, and what used it ends; another one comes. One that ends again so
+        soon does not, and its profiles are refused while others work."""
+        for name in PROGRAMS:
+            with self.subTest(program=name):
+                server = self.begin()
+                self.assertIn(ANSWER, self.call(server))
+                before = [pid for each in PROGRAMS for pid in self.named(server, each)]
+                self.assertGreaterEqual(len(before), 3)
+                running = server.post("tools/call", {"name": "run_command", "arguments": {
+                    "command": fetch_command(URL + "slow/" + name),
+                    "yield_ms": support.YIELD_MS}})
+                self.assertTrue(support.wait_until(lambda: f"80/slow/{name}" in asked("path")))
+                os.kill(self.named(server, name)[0], signal.SIGKILL)
+                result = server.answer(running, SECONDS)
+                self.assertNotIn(ANSWER, support.text_of(result))
+                self.assertTrue(support.wait_until(
+                    lambda: not any(map(support.is_alive, before))))
+                self.assertTrue(support.wait_until(
+                    lambda: ANSWER in self.call(server)), "another gateway comes")
+                self.await_gateway(server, before)
+                os.kill(self.named(server, name)[0], signal.SIGKILL)
+                self.assertTrue(support.wait_until(
+                    lambda: "gateway" in self.call(server)), "it is refused with its cause")
+                other = server.call("run_command", command="echo works", profile="default")
+                self.assertIn("works", support.text_of(other))
+                server.close()
+
+    def test_the_end_of_the_server_leaves_nothing(self):
+        server = self.begin()
+        self.assertIn(ANSWER, self.call(server))
+        pids = [pid for name in PROGRAMS for pid in self.named(server, name)]
+        os.kill(server.process.pid, signal.SIGKILL)
+        self.assertTrue(support.wait_until(lambda: not any(map(support.is_alive, pids))))
+
+
+class Reloaded(WithHosts):
+    """In the service, whose policy changes."""
+
+    def reload(self, service, generation):
+        os.kill(service.process.pid, signal.SIGHUP)
+        self.assertTrue(support.wait_until(
+            lambda: service.status()["policy"]["generation"] == generation, SECONDS))
+
+    def test_a_new_policy(self):
+        path = os.path.join(self.folder, "s.sock")
+        environment = self.environment(MSP_CONFIG=self.write("{}\n", "live.yaml"))
+        service = Service(path, env=environment)
+        self.addCleanup(service.end)
+
+        def fetch(url=URL, profile="net"):
+            return msp("run", *LIMITS, "--socket=" + path, "--profile", profile, "--", "python3",
+                       "-c", FETCH, url, env=self.environment())
+
+        self.assertNotEqual(fetch().returncode, 0)
+        self.assertEqual(support.named(service.process.pid, "msp-cable"), [])
+        with open(self.config, encoding="utf-8") as file:
+            text = file.read()
+        self.write(text, "live.yaml")
+        self.reload(service, 2)
+        result = fetch()
+        self.assertEqual((result.returncode, result.stdout), (0, HELLO), result.stderr)
+        gateway = support.named(service.process.pid, "msp-cable")
+        self.write(text.replace("web.example.org:80", "web.example.org:8080"), "live.yaml")
+        self.reload(service, 3)
+        self.assertNotEqual(fetch().returncode, 0, "the old port")
+        result = fetch("http://web.example.org:8080/")
+        self.assertEqual((result.returncode, result.stdout), (0, HELLO), result.stderr)
+        self.assertEqual(support.named(service.process.pid, "msp-cable"), gateway)
+        for generation in range(4, 24):
+            self.reload(service, generation)
+            self.assertEqual(fetch("http://web.example.org:8080/").stdout, HELLO)
+
+
+if __name__ == "__main__":
+    network_support.main()
