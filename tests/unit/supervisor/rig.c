@@ -63,6 +63,7 @@ void rig_open(struct rig *rig)
 
 	supervisor = (struct supervisor){ .cgroup = -1,
 					  .launcher.fd = -1,
+					  .gateway.fd = -1,
 					  .limits = LIMITS_FALLBACK,
 					  .landlock_abi = 6,
 					  .executions_max = EXECUTIONS_DEFAULT,

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/gateway.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/ipc_audit.h"
+#include "common/ipc_gateway.h"
+#include "common/ipc_start.h"
+#include "rig.h"
+#include "run/sandbox.h"
+#include "support.h"
+
+static struct rig rig;
+static struct channel gateway = { .fd = -1 };
+
+static void open_rig(void)
+{
+	rig_open_welcomed(&rig);
+	small_plan.profiles[0].network = PLAN_NETWORK_HOSTS;
+	supervisor.generations[0].fd = supervisor.plan_fd; /* which msp-cable gets */
+}
+
+static void close_rig(void)
+{
+	fd_close(&gateway.fd);
+	rig_close(&rig);
+}
+
+TestSuite(gateway, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+/* Play the launcher, which has started a gateway. */
+static void open_gateway(void)
+{
+	struct channel_message message = { .type = IPC_TYPE_supervisor_gateway, .fd_count = 1 };
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	message.fds[0] = ends[0];
+	gateway = (struct channel){ ends[1], IPC_GATEWAY, IPC_SUPERVISOR, IPC_SETUP };
+	cr_assert_eq(gateway_open(NULL, &message), 0);
+	cr_assert_eq(message.fds[0], -1);
+	cr_assert_arr_eq(rig_body(&gateway, gateway_start)->schema, ipc_schema_hash,
+			 IPC_SCHEMA_BYTES);
+	gateway.phase = IPC_SERVE;
+}
+
+/* Play the init that sends its socket. */
+static void send_network(const struct rig_sandbox *sandbox)
+{
+	static const struct ipc_network_socket message;
+	int fds[3] = { -1, -1, dup(0) };
+
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	rig_send(&sandbox->init, IPC_TYPE_network_socket, &message, &fds[1]);
+	fd_close_all(fds, 3);
+}
+
+Test(gateway, hosts_without_one_are_refused)
+{
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(1), NULL);
+	rig_take_refused(&rig, 1, REFUSAL_GATEWAY);
+	small_plan.profiles[0].network = PLAN_NETWORK_LOOPBACK;
+	struct rig_sandbox sandbox = rig_begin(&rig, 2);
+	rig_end(&sandbox);
+}
+
+Test(gateway, a_sandbox_gets_its_cable_and_loses_it)
+{
+	struct rig_sandbox sandbox;
+	const struct ipc_cable_make *make;
+	uint32_t first;
+
+	open_gateway();
+	for (uint64_t request = 1; request < 3; request++) {
+		sandbox = rig_begin(&rig, request);
+		rig_answer(&rig, &sandbox);
+		rig_take_nothing(&gateway);
+		send_network(&sandbox);
+		make = rig_body(&gateway, cable_make);
+		cr_assert_eq(make->slot, sandbox.slot);
+		cr_assert_eq(make->profile, 0U);
+		cr_assert_str_eq(make->sandbox, "");
+		cr_assert_eq(supervisor.sandboxes[sandbox.slot].cable, make->use);
+		cr_assert(request == 1 || make->use != first, "it is another one");
+		first = make->use;
+		rig_release();
+		rig_report(&sandbox, 0);
+		(void)rig_take_done(&rig, request);
+		rig_run_ms(20);
+		cr_assert_eq(rig_body(&gateway, cable_end)->slot, sandbox.slot);
+		rig_end(&sandbox);
+		rig_run_ms(20);
+	}
+}
+
+Test(gateway, its_end_ends_sandboxes_with_a_cable_alone)
+{
+	struct rig_sandbox sandbox, other;
+
+	open_gateway();
+	sandbox = rig_begin(&rig, 1);
+	rig_answer(&rig, &sandbox);
+	send_network(&sandbox);
+	small_plan.profiles[0].network = PLAN_NETWORK_LOOPBACK;
+	other = rig_begin(&rig, 2);
+	rig_answer(&rig, &other);
+	fd_close(&gateway.fd);
+	rig_turn();
+	cr_assert_eq(supervisor.gateway.fd, -1);
+	rig_take_internal(&rig, 1, STAGE_NETWORK, ENETDOWN);
+	cr_assert_not(supervisor.is_ending);
+	rig_report(&other, 0);
+	(void)rig_take_done(&rig, 2);
+	rig_end(&sandbox);
+	rig_end(&other);
+}
+
+Test(gateway, a_second_one_takes_the_place_of_the_first)
+{
+	struct rig_sandbox sandbox;
+	int old;
+
+	open_gateway();
+	sandbox = rig_begin(&rig, 1);
+	rig_answer(&rig, &sandbox);
+	send_network(&sandbox);
+	(void)rig_take(&gateway, IPC_TYPE_cable_make);
+	rig_release();
+	old = gateway.fd;
+	open_gateway();
+	rig_take_internal(&rig, 1, STAGE_NETWORK, ENETDOWN);
+	fd_close(&old);
+	rig_turn();
+	cr_assert_geq(supervisor.gateway.fd, 0, "the end of the first is not that of the second");
+	rig_end(&sandbox);
+}
+
+Test(gateway, an_answer_of_the_log_is_passed_on)
+{
+	const struct ipc_audit_written written = { IPC_AUDIT_GATEWAY | 7, ETIMEDOUT };
+	const struct ipc_connection_begun *begun;
+
+	open_gateway();
+	gateway_audited(&written);
+	begun = rig_body(&gateway, connection_begun);
+	cr_assert_eq(begun->number, written.number);
+	cr_assert_eq(begun->error, (uint32_t)ETIMEDOUT);
+}
+
+Test(gateway, what_it_says_is_its_end)
+{
+	static const struct ipc_connection_end end = { .reason = 0 };
+
+	open_gateway();
+	rig_send(&gateway, IPC_TYPE_connection_end, &end, NULL);
+	cr_assert_eq(supervisor.gateway.fd, -1);
+	cr_assert_not(supervisor.is_ending);
+}
