@@ -422,3 +422,52 @@ Test(network, answers)
 	expect_answer("connect 127.0.0.1:443", DECISION_CONDITIONAL, 0, "its own loopback");
 	unload();
 }
+
+/* Return the text of the last record that makes this file in the profile "web"; NULL: none does. */
+static const char *text_of(const char *target)
+{
+	const int index = plan_profile_find(&loaded.plan, "web");
+	const struct plan_profile *profile = plan_profile(&loaded.plan, (uint32_t)index);
+	const struct plan_mount *mounts = plan_mounts(&loaded.plan, profile);
+	const char *found = NULL;
+
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		if (strcmp(plan_string(&loaded.plan, mounts[i].target), target) == 0)
+			found = plan_string(&loaded.plan, mounts[i].source);
+	}
+	return found;
+}
+
+Test(network, names_are_resolved_by_the_gateway)
+{
+	compile("  network: hosts\n  hosts: [example.org]\n");
+	cr_expect_str_eq(text_of("/etc/resolv.conf"), "nameserver 198.18.0.1\n");
+	cr_expect_not_null(strstr(text_of("/etc/nsswitch.conf"), "\nhosts: files dns\n"));
+	cr_expect_not_null(strstr(text_of("/etc/nsswitch.conf"), "passwd: files\n"));
+	unload();
+	compile("  network: loopback\n");
+	cr_expect_null(strstr(text_of("/etc/resolv.conf"), "nameserver"));
+	cr_expect_null(strstr(text_of("/etc/nsswitch.conf"), "dns"));
+	unload();
+}
+
+Test(network, an_operators_own_file_stays)
+{
+	compile("  network: hosts\n  hosts: [example.org]\n"
+		"  files:\n  - {at: /etc/resolv.conf, kind: file, text: \"mine\\n\"}\n");
+	cr_expect_str_eq(text_of("/etc/resolv.conf"), "mine\n");
+	cr_expect_not_null(strstr(text_of("/etc/nsswitch.conf"), "\nhosts: files dns\n"));
+	unload();
+}
+
+Test(network, hosts_need_a_resolver)
+{
+	static const char file[] =
+		"profiles:\n- name: web\n  extends: minimal\n"
+		"  description: small\n  network: hosts\n  hosts: [example.org]\n"
+		"  seccomp: {add: [network]}\n";
+
+	cr_expect_not(load_file(file));
+	cr_expect_not_null(strstr(error.text, "/etc/resolv.conf is missing"), "%s", error.text);
+	unload();
+}
