@@ -392,6 +392,9 @@ const struct probe probes[] = {
 	  "not required: persistent sandboxes have their files there",
 	  "name another place with MSP_STATE_DIR=DIR, an absolute path, on ext4, xfs, btrfs or "
 	  "tmpfs" },
+	{ "hosts", PROBE_INFORMATION, probe_hosts,
+	  "not required: sandboxes of profiles with hosts reach these by such devices and names",
+	  "load it: modprobe veth" },
 	{ "files", PROBE_REQUIRED, probe_files, "msp is six programs and a compiled policy",
 	  "install all of msp's programs together, of one version" },
 	{ "configuration", PROBE_REQUIRED, probe_configuration,

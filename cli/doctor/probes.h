@@ -81,6 +81,13 @@ void probe_persistent(const struct machine *machine, struct finding *ret);
 void probe_seccomp(const struct machine *machine, struct finding *ret);
 void probe_cgroup_clone(const struct machine *machine, struct finding *ret);
 
+/* The probe of what profiles with hosts need (probes_hosts.c). Its two parts: make a pair of
+ * devices in this network namespace, 0 or -errno; and the same in a new one. False: *ret says why
+ * not. */
+void probe_hosts(const struct machine *machine, struct finding *ret);
+int probe_make_veth(void);
+bool probe_veth(struct finding *ret);
+
 /* The probes around the user's service and what is recorded (probes_service.c). */
 void probe_service(const struct machine *machine, struct finding *ret);
 void probe_audit(const struct machine *machine, struct finding *ret);

@@ -197,6 +197,24 @@ void probe_other_namespaces(const struct machine *machine, struct finding *ret)
 	report_step(ret, &step, "all work");
 }
 
+static struct step make_veth(void)
+{
+	const struct step step = enter_namespaces(CLONE_NEWNET);
+
+	if (step.failed)
+		return step;
+	errno = -probe_make_veth();
+	return errno ? failed_step("making a pair of veth devices") : all_done;
+}
+
+bool probe_veth(struct finding *ret)
+{
+	const struct step step = in_child(make_veth);
+
+	report_step(ret, &step, "works");
+	return !step.failed;
+}
+
 static struct step mount_proc(void)
 {
 	static const char options[] = "hidepid\0"

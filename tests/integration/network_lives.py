@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network of sandboxes with hosts as long as they live: in the pool, persistent and forked ones,
 with a gateway that ends, and under a new policy."""
+import json
 import os
 import signal
+import subprocess
 import unittest
 
 import network_support
@@ -116,6 +118,30 @@ class Served(WithHosts):
         pids = [pid for name in PROGRAMS for pid in self.named(server, name)]
         os.kill(server.process.pid, signal.SIGKILL)
         self.assertTrue(support.wait_until(lambda: not any(map(support.is_alive, pids))))
+
+
+class Examined(WithHosts):
+    """By the doctor."""
+
+    def finding(self, config, servers=None):
+        words = [support.MSP, "doctor", "--json"]
+        if servers is not None:
+            path = self.write(servers, "resolv.conf")
+            words = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "--",
+                     "/bin/sh", "-c", f"mount --bind {path} $(realpath /etc/resolv.conf) && "
+                     'exec "$@"', "sh", *words]
+        result = subprocess.run(words, capture_output=True, text=True, check=False,
+                                env=self.environment(MSP_CONFIG=config))
+        probes = {probe["name"]: probe for probe in json.loads(result.stdout)["probes"]}
+        return probes["hosts"]
+
+    def test_devices_and_name_server(self):
+        self.assertEqual(self.finding(self.config)["status"], "ok")
+        self.assertEqual(self.finding(self.write("{}\n", "other.yaml"))["status"], "skipped")
+        silent = self.finding(self.config, f"nameserver {network_support.OTHER}9\n")
+        self.assertEqual(silent["status"], "missing")
+        self.assertIn(f"{network_support.OTHER}9", silent["happened"])
+        self.assertIn("/etc/resolv.conf", silent["fix"])
 
 
 class Reloaded(WithHosts):

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The probe of what profiles with hosts need: a device for their sandboxes, and a name server.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "doctor/probes.h"
+#include "show/format.h"
+
+#define ANSWER_S 3
+
+/* Make a pair of devices in this network namespace. 0 or -errno. */
+int probe_make_veth(void)
+{
+	static const struct {
+		struct nlmsghdr head;
+		struct ifinfomsg link;
+		struct rtattr info, kind;
+		char name[8];
+	} request = {
+		.head = { sizeof(request), RTM_NEWLINK,
+			  NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, 1, 0 },
+		.info = { 2 * sizeof(struct rtattr) + sizeof(request.name), IFLA_LINKINFO },
+		.kind = { RTA_LENGTH(sizeof("veth")), IFLA_INFO_KIND },
+		.name = "veth",
+	};
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr is;
+	} answer = { .is = { .error = -EIO } };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	int error = fd < 0 ? -errno : 0;
+
+	if (!error && (send(fd, &request, sizeof(request), 0) < 0 ||
+		       recv(fd, &answer, sizeof(answer), MSG_TRUNC) < 0))
+		error = -errno;
+	fd_close(&fd);
+	return error ? error : answer.is.error;
+}
+
+/* Find the first name server of resolv.conf(5), as msp-dial does; this machine, if it names none.
+ */
+static void read_server(char ret[INET6_ADDRSTRLEN])
+{
+	FILE *file = fopen("/etc/resolv.conf", "re");
+	char line[256], word[64];
+
+	format_text(ret, INET6_ADDRSTRLEN, "127.0.0.1");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "nameserver %45[0-9a-fA-F.:]", word) == 1) {
+			format_text(ret, INET6_ADDRSTRLEN, "%.45s", word);
+			break;
+		}
+	}
+	if (file)
+		(void)fclose(file); /* it was only read */
+}
+
+static int connect_server(const char *server)
+{
+	const struct timeval most = { .tv_sec = ANSWER_S };
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(53) };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(53) };
+	const bool is_six = inet_pton(AF_INET6, server, &six.sin6_addr) == 1;
+	int fd;
+
+	if (!is_six && inet_pton(AF_INET, server, &four.sin_addr) != 1)
+		return -EINVAL;
+	fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) != 0 ||
+	    connect(fd, is_six ? (const void *)&six : (const void *)&four,
+		    is_six ? sizeof(six) : sizeof(four)) != 0) {
+		const int error = -errno;
+
+		fd_close(&fd);
+		return error;
+	}
+	return fd;
+}
+
+/* Ask for the name servers of the root, which each resolver knows. 0: there was an answer. */
+static int ask_server(const char *server)
+{
+	static const uint8_t question[] = { 'm', 's', 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1 };
+	uint8_t answer[512];
+	int fd = connect_server(server);
+	int error = fd < 0 ? fd : 0;
+	ssize_t size = 0;
+
+	if (!error && (send(fd, question, sizeof(question), 0) < 0 ||
+		       (size = recv(fd, answer, sizeof(answer), 0)) < 0))
+		error = errno == EAGAIN ? -ETIMEDOUT : -errno;
+	fd_close(&fd);
+	if (!error && (size < 12 || memcmp(answer, question, 2) != 0 || !(answer[2] & 0x80)))
+		error = -EPROTO;
+	return error;
+}
+
+static bool has_hosts(const struct machine *machine)
+{
+	const struct plan *plan =
+		machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
+
+	return plan && launch_has_hosts(plan, NULL);
+}
+
+void probe_hosts(const struct machine *machine, struct finding *ret)
+{
+	char server[INET6_ADDRSTRLEN];
+	int error;
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "a pair of veth devices in a network namespace, and the first name server");
+	ret->status = FINDING_SKIPPED;
+	format_text(ret->happened, sizeof(ret->happened), "no profile has hosts");
+	if (!has_hosts(machine))
+		return;
+	ret->status = FINDING_MISSING;
+	if (machine->images.cable < 0 || machine->images.egress < 0 || machine->images.dial < 0) {
+		format_text(ret->happened, sizeof(ret->happened),
+			    "msp-cable, msp-egress or msp-dial is missing");
+		format_text(ret->fix, sizeof(ret->fix),
+			    "install all of msp's programs together, of one version");
+		return;
+	}
+	if (!probe_veth(ret))
+		return;
+	read_server(server);
+	error = ask_server(server);
+	ret->status = error ? FINDING_MISSING : FINDING_OK;
+	format_text(ret->happened, sizeof(ret->happened),
+		    error ? "veth works; the name server %s gives no answer: %s"
+			  : "veth works, and the name server %s answers%s",
+		    server, error ? errno_text(-error) : "");
+	if (error)
+		format_text(ret->fix, sizeof(ret->fix),
+			    "name a server in /etc/resolv.conf that answers this machine");
+}
