@@ -59,7 +59,16 @@ class Listener:
                 connection.close()
 
 
-class Sockets(probes.Attack):
+HOSTS = """\
+profiles:
+  - name: net
+    extends: default
+    network: hosts
+    hosts: ["example.org:443,80", "10.20.30.40:5432"]
+"""
+
+
+class Listeners(probes.Attack):
     def listener(self, family, kind, address):
         listener = Listener(family, kind, address)
         self.addCleanup(listener.close)
@@ -76,6 +85,58 @@ class Sockets(probes.Attack):
                 pass
         return addresses
 
+
+class Hosts(Listeners):
+    """With a way to some hosts, which are others. In the control that has the host's network, no
+    cable is made."""
+
+    def setUp(self):
+        super().setUp()
+        path = os.path.join(probes.scratch(), "hosts.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(HOSTS)
+        self.options = ("--config", path, "--profile", "net")
+
+    @evidence.attack("T17", "TCP to a listener of the host, where the profile has hosts", "network")
+    def test_tcp_listener_of_the_host(self):
+        listener = self.listener(socket.AF_INET, socket.SOCK_STREAM, ("0.0.0.0", 0))
+        for address in self.own_addresses():
+            with self.subTest(address=address):
+                port = listener.socket.getsockname()[1]
+                self.assert_refused(probes.in_sandbox("connect", address, port,
+                                                      options=self.options), "ECONNREFUSED")
+                self.assertEqual(listener.accepted, [])
+        for address in self.own_addresses():
+            with self.subTest(address=address):
+                self.prove("connect", address, port, errors=("ECONNREFUSED",),
+                           options=self.options)
+
+    @evidence.attack("T17", "UDP to a listener of the host, where the profile has hosts", "network")
+    def test_udp_listener_of_the_host(self):
+        listener = self.listener(socket.AF_INET, socket.SOCK_DGRAM, ("0.0.0.0", 0))
+        for address in self.own_addresses():
+            self.prove("datagram", address, listener.socket.getsockname()[1],
+                       errors=("ECONNREFUSED",), options=self.options)
+
+    @evidence.attack("T17", "data in the name of a DNS query, where the profile has hosts",
+                     "network")
+    def test_tunnel_through_names(self):
+        listener = self.listener(socket.AF_INET, socket.SOCK_DGRAM, ("0.0.0.0", 0))
+        secret = "secret-" + uuid.uuid4().hex
+        for address in self.own_addresses():
+            self.prove("ask-name", secret, address, listener.socket.getsockname()[1],
+                       errors=("EAGAIN", "ECONNREFUSED"), options=self.options)
+        self.assertTrue(any(secret.encode() in data for data in listener.accepted), "the control")
+
+    def test_there_is_no_other_way_out(self):
+        for act, port in (("connect", 81), ("connect", 22), ("datagram", 443)):
+            for address in ("192.0.2.1", "169.254.169.254", "10.0.0.1", "127.0.0.1"):
+                with self.subTest(act=act, address=address, port=port):
+                    outcome = probes.in_sandbox(act, address, port, options=self.options)
+                    self.assert_refused(outcome, "ECONNREFUSED")
+
+
+class Sockets(Listeners):
     @evidence.attack("T17", "TCP to a listener of the host", "network")
     def test_tcp_listener_of_the_host(self):
         listener = self.listener(socket.AF_INET, socket.SOCK_STREAM, ("0.0.0.0", 0))

@@ -107,7 +107,7 @@ class Scripted:
         elif name == "hello":
             plan = ipc.sealed(b"plan")
             socket.send_fds(connection, [ipc.message("welcome", schema=ipc.SCHEMA,
-                                                     default_profile="default")], [plan])
+                                                     **{"offer.default_profile": "default"})], [plan])
             os.close(plan)
         elif name != "goodbye":
             for told in self.answers[name](fields):

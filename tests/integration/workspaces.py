@@ -297,9 +297,13 @@ class Process(Asked):
         pid, = [pid for pid in children(opener.process.pid) if name_of(pid) == "msp-opener"]
         held = {name: os.readlink(f"/proc/{pid}/fd/{name}")
                 for name in os.listdir(f"/proc/{pid}/fd")}
-        self.assertEqual(set(held), set("012345"), held)
-        self.assertEqual((held["0"], held["1"], held["2"], held["5"]),
+        self.assertEqual(set(held), {str(fd) for fd in range(11)}, held)
+        self.assertEqual((held["0"], held["1"], held["2"], held["10"]),
                          ("/dev/null", "/dev/null", "/dev/null", self.other))
+        # What it starts a gateway from; there is none.
+        self.assertEqual([os.path.basename(held[fd]) for fd in "567"],
+                         ["msp-cable", "msp-egress", "msp-dial"])
+        self.assertEqual(held["9"], "/dev/null")
         opener.close()
         self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}/exe") or
                                            name_of(pid) != "msp-opener", SECONDS))
