@@ -71,8 +71,8 @@ struct sandbox_given {
 	int leaf; /* the cgroup leaf */
 };
 
-/* Send an init, or a process that waits in its place, what belongs to the next spawn of that slot. 0
- * or -errno. */
+/* Send an init, or a process that waits in its place, what belongs to the next spawn of that slot.
+ * 0 or -errno. */
 int sandbox_give(const struct channel *init, const struct sandbox_given *given);
 
 /* Have a process wait in it for the next execution, in that leaf of its cgroup (-1: there are
