@@ -5,12 +5,16 @@
 #include "mcp/host.h"
 
 static const char workflow[] = "Runs commands and code in sandboxes on the user's Linux machine. "
-			       "The kernel confines every "
-			       "program: no network but the sandbox's own loopback, so nothing can "
-			       "be installed from it; none "
-			       "of the user's files, processes or credentials; /usr is read-only; "
-			       "limits on memory, processes, "
-			       "file sizes and time, ";
+			       "The kernel confines every program: ";
+
+static const char no_network[] = "no network but the sandbox's own loopback, so nothing can be "
+				 "installed from it";
+
+static const char rest[] = "; none of the user's files, processes or credentials; /usr is "
+			   "read-only; limits on memory, processes, file sizes and time, ";
+
+/* Entries of a list of hosts that are named. */
+#define HOSTS_SHOWN 12U
 
 static const char cgroup_limits[] = "by cgroup v2 for all processes of a run together.";
 
@@ -46,6 +50,30 @@ static const char refused[] =
 	"this machine. Tell the user so, with the reason and the fix below; when it is fixed, the "
 	"user restarts this server. Tool: `msp_status` returns the same text.\n\n";
 
+/* Append the network of the default profile. Another profile's shows in its resource. */
+static void append_network(struct buffer *text, const struct host *host)
+{
+	const struct plan *plan = &host->plan;
+	const int index = plan->bytes ? plan_profile_find(plan, host->posture.profile) : -1;
+	const struct plan_profile *profile = index < 0 ? NULL : plan_profile(plan, (uint32_t)index);
+	const void *first = profile ? plan_bytes(plan, profile->hosts) : NULL;
+	const struct plan_host *hosts = first;
+
+	if (!profile || profile->network != PLAN_NETWORK_HOSTS) {
+		buffer_append_text(text, no_network);
+		return;
+	}
+	buffer_append_text(text, "of the network, over TCP, only");
+	for (uint32_t i = 0; i < profile->host_count && i < HOSTS_SHOWN; i++)
+		buffer_format(text, "%s %s:%u", i > 0 ? "," : "", hosts[i].pattern,
+			      (unsigned int)hosts[i].port);
+	if (profile->host_count > HOSTS_SHOWN)
+		buffer_format(text, " and %u more (`explain_policy` \"connect HOST:PORT\" tells)",
+			      profile->host_count - HOSTS_SHOWN);
+	if (profile->host_count == 0)
+		buffer_append_text(text, " the sandbox's own loopback");
+}
+
 void guide_append(struct buffer *text, const struct host *host)
 {
 	const struct posture *posture = &host->posture;
@@ -56,6 +84,8 @@ void guide_append(struct buffer *text, const struct host *host)
 		return;
 	}
 	buffer_append_text(text, workflow);
+	append_network(text, host);
+	buffer_append_text(text, rest);
 	buffer_append_text(text,
 			   posture->limits == LIMITS_CGROUP ? cgroup_limits : fallback_limits);
 	buffer_append_text(text, work);

@@ -407,21 +407,25 @@ static void run_code(struct call *call, const struct json_document *document,
 }
 
 /* destructiveHint and openWorldHint are false because a sandbox can neither touch the user's files,
- * unless the operator allows it, nor reach the network. */
+ * nor reach the network, unless the operator allows it. */
+#define DESCRIPTION(network)                                                                       \
+	"Run a command in a sandbox on the user's Linux machine: the machine's programs and a "    \
+	"writable /workspace, " network ", none of the user's files. With `sandbox` files "        \
+	"persist; without it they are removed at the end, so put dependent steps in one call. "    \
+	"Returns stdout, stderr under [stderr], and a line such as [exit 0 · 0.02 s]. A command " \
+	"that outlasts `yield_ms` goes on; its handle is for read_output, send_input and "         \
+	"kill_execution. Background processes (&) end with their command: run a server as a "      \
+	"command of its own, with `yield_ms` 0."
+
 const struct tool tool_run_command = {
 	.name = "run_command",
 	.title = "Run a command in a sandbox",
-	.description = "Run a command in a sandbox on the user's Linux machine: the machine's "
-		       "programs and a writable /workspace, no network, none of the user's files. "
-		       "With `sandbox` files persist; without it they are removed at the end, so "
-		       "put dependent steps in one call. Returns stdout, stderr under [stderr], "
-		       "and a line such as [exit 0 · 0.02 s]. A command that outlasts `yield_ms` "
-		       "goes on; its handle is for read_output, send_input and kill_execution. "
-		       "Background processes (&) end with their command: run a server as a "
-		       "command of its own, with `yield_ms` 0.",
+	.description = DESCRIPTION("no network"),
+	.description_hosts = DESCRIPTION("of the network the profile's hosts alone"),
 	.params = command_params,
 	.param_count = RUN_COMMAND_PARAMS,
 	.is_destructive_here = true,
+	.is_open_world_here = true,
 	.handler = run_command,
 };
 
@@ -434,5 +438,6 @@ const struct tool tool_run_code = {
 	.params = code_params,
 	.param_count = RUN_CODE_PARAMS,
 	.is_destructive_here = true,
+	.is_open_world_here = true,
 	.handler = run_code,
 };

@@ -138,21 +138,35 @@ static bool may_write_host(const struct plan *plan)
 	return false;
 }
 
+/* Return true if a profile lets its sandboxes reach hosts of the network. */
+static bool may_reach_hosts(const struct plan *plan)
+{
+	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
+		if (plan_profile(plan, i)->network == PLAN_NETWORK_HOSTS)
+			return true;
+	}
+	return false;
+}
+
 static void put_tool(struct json_writer *writer, const struct tool *tool, const struct host *host)
 {
 	const bool is_destructive =
 		tool->is_destructive || (tool->is_destructive_here && may_write_host(&host->plan));
+	const bool has_hosts = may_reach_hosts(&host->plan);
 
 	json_open_object(writer, NULL);
 	json_put_text(writer, "name", tool->name);
 	json_put_text(writer, "title", tool->title);
-	json_put_text(writer, "description", tool->description);
+	json_put_text(writer, "description",
+		      has_hosts && tool->description_hosts ? tool->description_hosts
+							   : tool->description);
 	put_schema(writer, tool, host);
 	json_open_object(writer, "annotations");
 	json_put_bool(writer, "readOnlyHint", tool->is_read_only);
 	json_put_bool(writer, "destructiveHint", is_destructive);
 	json_put_bool(writer, "idempotentHint", tool->is_idempotent);
-	json_put_bool(writer, "openWorldHint", tool->is_open_world);
+	json_put_bool(writer, "openWorldHint",
+		      tool->is_open_world || (tool->is_open_world_here && has_hosts));
 	json_close_object(writer);
 	json_close_object(writer);
 }

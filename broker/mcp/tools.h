@@ -69,6 +69,7 @@ struct tool {
 	const char *name;
 	const char *title;
 	const char *description;
+	const char *description_hosts; /* where a profile has hosts; NULL: the same */
 	const struct tool_param *params;
 	size_t param_count;
 	const char *schema; /* JSON, in place of params: the handler is given the arguments as they
@@ -77,6 +78,7 @@ struct tool {
 	bool may_ask;       /* see ask.h */
 	bool is_read_only, is_destructive, is_idempotent, is_open_world;
 	bool is_destructive_here; /* ... if a profile lets a sandbox work on the host's files */
+	bool is_open_world_here;  /* ... if a profile has hosts */
 	/* Handle a call. Arguments have been checked; `values` has one entry per parameter, NULL:
 	 * not given. */
 	void (*handler)(struct call *call, const struct json_document *document,

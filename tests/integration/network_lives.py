@@ -79,6 +79,20 @@ class Served(WithHosts):
             server = self.begin()
         self.assertIn(ANSWER, self.call(server, sandbox="one"))
 
+    def test_a_model_is_told(self):
+        server = self.serve("--default-profile", "net", MSP_CONFIG=self.config)
+        said = server.request("tools/list")["tools"]
+        tools = {tool["name"]: tool for tool in said}
+        self.assertIn("hosts", tools["run_command"]["description"])
+        self.assertNotIn("no network", tools["run_command"]["description"])
+        self.assertTrue(tools["run_command"]["annotations"]["openWorldHint"])
+        self.assertFalse(tools["read_sandbox_file"]["annotations"]["openWorldHint"])
+        other = self.serve("--default-profile", "default",
+                           MSP_CONFIG=self.write("{}\n", "other.yaml"))
+        tools = {tool["name"]: tool for tool in other.request("tools/list")["tools"]}
+        self.assertIn("no network", tools["run_command"]["description"])
+        self.assertFalse(tools["run_command"]["annotations"]["openWorldHint"])
+
     def test_without_hosts_there_is_no_gateway(self):
         server = self.begin("default", self.write("{}\n", "other.yaml"))
         self.assertFalse(server.call("run_command", command="true").get("isError"))
