@@ -3,6 +3,7 @@
 """A program of the gateway that somebody has taken over: what msp-dial does for a broken msp-egress,
 and msp-egress for a broken msp-dial. This test is the broken one."""
 import os
+import select
 import socket
 import tempfile
 import unittest
@@ -152,13 +153,15 @@ class Egress(unittest.TestCase):
             if message[0] == "connection_begin":
                 self.dial.send(self.dial.cable, "connection_begun", number=message[1]["number"])
         while (answer := self.dial.receive(self.dial.peer))[0] != "dial_done":
-            pass
+            self.assertEqual(answer[0], "dial_refused")
         os.close(answer[2][0])
 
-    @staticmethod
-    def has(channel):
-        import select
-        return bool(select.select([channel], [], [], 0.3)[0])
+    def has(self, channel):
+        """Is there a message? The end of the channel fails the test."""
+        if not select.select([channel], [], [], 0.3)[0]:
+            return False
+        self.assertTrue(channel.recv(1, socket.MSG_PEEK), "msp-dial has ended")
+        return True
 
     def test_what_no_msp_egress_says(self):
         asks = [("dial_ask", {"host": host, "port": 8080}) for host in (
