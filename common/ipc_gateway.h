@@ -109,7 +109,7 @@ enum connection_end {
 	CONNECTION_END_OTHER_NAME,
 	CONNECTION_END_HIDDEN_NAME,
 	CONNECTION_END_LATE,
-	CONNECTION_END_LIMIT, /* msp-egress has no room */
+	CONNECTION_END_LIMIT, /* msp-egress has no room, or does not come to it */
 	CONNECTION_END_COUNT
 };
 

@@ -30,13 +30,12 @@ static struct ask {
 	struct attempt attempt;
 } asks[ASKS_MAX];
 
-static struct outbox *to_cable;
-static const struct channel *to_egress;
+static struct outbox *to_cable, *to_egress;
 static uint64_t connections; /* numbers of connections so far */
 static uint64_t now;
 static int failure; /* the first -errno of an answer */
 
-void asks_begin(struct outbox *cable, const struct channel *egress)
+void asks_begin(struct outbox *cable, struct outbox *egress)
 {
 	to_cable = cable;
 	to_egress = egress;
@@ -48,11 +47,6 @@ static void note_failure(int error)
 		failure = error;
 }
 
-static void send_egress(uint32_t type, const void *message, const int *fds)
-{
-	note_failure(channel_send(to_egress, type, message, fds, MSG_DONTWAIT));
-}
-
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static void refuse_question(uint64_t number, bool is_name, enum dial_result result)
@@ -61,9 +55,9 @@ static void refuse_question(uint64_t number, bool is_name, enum dial_result resu
 	const struct ipc_dial_refused dial = { number, (uint32_t)result };
 
 	if (is_name)
-		send_egress(IPC_TYPE_name_done, &name, NULL);
+		note_failure(outbox_send(to_egress, IPC_TYPE_name_done, &name));
 	else
-		send_egress(IPC_TYPE_dial_refused, &dial, NULL);
+		note_failure(outbox_send(to_egress, IPC_TYPE_dial_refused, &dial));
 }
 
 static void print_address(const struct attempt *attempt, char ret[IPC_ADDRESS_MAX])
@@ -111,14 +105,23 @@ static void give_up(struct ask *ask, enum connection_end reason, enum dial_resul
 	ask->state = ASK_FREE;
 }
 
+/* A socket does not wait behind other answers: msp-egress has more of them than it reads. */
 static void hand_over(struct ask *ask)
 {
+	int error = -EAGAIN;
 	struct ipc_dial_done done = { .number = ask->number,
 				      .connection = ask->connection,
 				      .is_tls = ask->attempt.host->kind == PLAN_HOST_TLS };
 
 	print_address(&ask->attempt, done.address);
-	send_egress(IPC_TYPE_dial_done, &done, &ask->attempt.fd);
+	if (to_egress->count == 0)
+		error = channel_send(to_egress->channel, IPC_TYPE_dial_done, &done,
+				     &ask->attempt.fd, MSG_DONTWAIT);
+	if (error == -EAGAIN) {
+		give_up(ask, CONNECTION_END_LIMIT, DIAL_RESULT_FAILED);
+		return;
+	}
+	note_failure(error);
 	attempt_end(&ask->attempt);
 	ask->state = ASK_FREE;
 }

@@ -14,8 +14,8 @@
 /* Questions at once; more are refused. */
 #define ASKS_MAX 512U
 
-/* Begin, with the channels to msp-cable and to msp-egress. */
-void asks_begin(struct outbox *cable, const struct channel *egress);
+/* Begin, with what goes to msp-cable and to msp-egress. */
+void asks_begin(struct outbox *cable, struct outbox *egress);
 
 /* Take a question, or the answer to connection_begin. 0; -EPROTO: the peer is broken; or another
  * -errno. */

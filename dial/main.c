@@ -39,7 +39,7 @@
 
 static struct channel cable = { GATEWAY_FD_CHANNEL, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SETUP };
 static const struct channel egress = { GATEWAY_FD_PEER, IPC_DIAL, IPC_EGRESS, IPC_SERVE };
-static struct outbox to_cable = { .channel = &cable };
+static struct outbox to_cable = { .channel = &cable }, to_egress = { .channel = &egress };
 static struct channel_message message;
 static uint64_t now_ms;
 
@@ -133,16 +133,22 @@ static void require_peers(int error)
 		log_fatal(MSP_EXIT_SOFTWARE, "a peer cannot be answered: %s", errno_text(-error));
 }
 
+/* Wait for a peer's messages, and for room if some wait for it. */
+static struct pollfd poll_of(const struct outbox *outbox)
+{
+	const short room = outbox->count > 0 ? POLLOUT : 0;
+
+	return (struct pollfd){ .fd = outbox->channel->fd, .events = (short)(POLLIN | room) };
+}
+
 static void turn_once(void)
 {
 	static struct pollfd polled[2 + RESOLVE_SOCKETS_MAX + ASKS_MAX];
 	uint32_t lookups, asks;
 	int timeout_ms = INT_MAX;
 
-	polled[0] = (struct pollfd){ .fd = cable.fd, .events = POLLIN };
-	if (to_cable.count > 0)
-		polled[0].events |= POLLOUT;
-	polled[1] = (struct pollfd){ .fd = egress.fd, .events = POLLIN };
+	polled[0] = poll_of(&to_cable);
+	polled[1] = poll_of(&to_egress);
 	lookups = lookup_wants(polled + 2, &timeout_ms);
 	asks = asks_wants(polled + 2 + lookups, now_ms, &timeout_ms);
 	if (poll(polled, 2 + lookups + asks, timeout_ms == INT_MAX ? -1 : timeout_ms) < 0 &&
@@ -153,6 +159,7 @@ static void turn_once(void)
 	require_peers(asks_handle(polled + 2 + lookups, asks, now_ms));
 	lookup_handle(polled + 2, lookups, now_ms);
 	require_peers(outbox_flush(&to_cable));
+	require_peers(outbox_flush(&to_egress));
 	/* The end of a sandbox before its questions. */
 	turn_peer(&cable, from_cable, "msp-cable");
 	turn_peer(&egress, from_egress, "msp-egress");
@@ -166,7 +173,7 @@ int main(void)
 	confine_require(capabilities_set(0), "dropping capabilities");
 	servers_start();
 	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);
-	asks_begin(&to_cable, &egress);
+	asks_begin(&to_cable, &to_egress);
 	confine_dial();
 	now_ms = clock_now_us() / 1000;
 	for (;;)

@@ -163,6 +163,15 @@ class Egress(unittest.TestCase):
         self.assertTrue(channel.recv(1, socket.MSG_PEEK), "msp-dial has ended")
         return True
 
+    def test_an_msp_egress_that_does_not_read(self):
+        for number in range(700):  # a socket of this test's takes fewer than 300
+            self.ask("evil.example", number=number)
+            while number % 100 == 99 and self.has(self.dial.cable):
+                self.dial.receive(self.dial.cable)
+        for number in range(700):
+            self.expect_refused(REFUSED, number)
+        self.test_what_the_sandbox_may_have()
+
     def test_what_no_msp_egress_says(self):
         asks = [("dial_ask", {"host": host, "port": 8080}) for host in (
             "Public.example", "public.example.", "public..example", ".public.example", "127.1",
