@@ -174,9 +174,12 @@ int launch_open_program(const char *name, char text[LAUNCH_TEXT_MAX])
 void launch_close_images(struct images *images)
 {
 	for (size_t i = 0; i < sizeof(image_files) / sizeof(image_files[0]); i++) {
-		int *const fd = (int *)((char *)images + image_files[i].offset);
+		char *const at = (char *)images + image_files[i].offset;
+		int fd;
 
-		fd_close(fd);
+		memcpy(&fd, at, sizeof(fd));
+		fd_close(&fd);
+		memcpy(at, &fd, sizeof(fd));
 	}
 }
 

@@ -8,8 +8,11 @@
 #define SUPERVISOR_BASE_GATEWAY_H
 
 #include "base/state.h"
+#include "common/ipc_gateway.h"
 
 struct ipc_audit_written;
+
+_Static_assert(SANDBOX_SLOTS <= GATEWAY_SLOTS, "msp-cable knows every slot");
 
 /* Handle supervisor_gateway: have that gateway from now on. */
 int gateway_open(void *context, struct channel_message *message);
