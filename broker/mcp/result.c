@@ -169,6 +169,11 @@ static void say_cwd_failed(const struct execution_label *label, uint32_t error, 
 static void say_start_failed(const struct execution_label *label,
 			     const struct ipc_execution_done *done, struct buffer *text)
 {
+	if (done->stage == STAGE_NETWORK && done->error == ENETDOWN) {
+		buffer_append_text(text, "msp's gateway to the network has ended, and the sandbox "
+					 "with it. Do not rely on what it did. Call again.");
+		return;
+	}
 	buffer_append_text(text, "Nothing was run. ");
 	if (done->stage == STAGE_EXEC) {
 		say_exec_failed(label, done->error, text);

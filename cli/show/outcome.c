@@ -85,6 +85,9 @@ static void explain_internal(const struct ipc_execution_done *done,
 		log_line("the working directory %s cannot be entered in the sandbox: %s. Name "
 			 "one that exists inside, such as /workspace, with --cwd",
 			 request->cwd ? request->cwd : "of the profile", text);
+	else if (done->stage == STAGE_NETWORK && done->error == ENETDOWN)
+		log_line("msp's gateway to the network has ended, and the sandbox with it: run it "
+			 "again");
 	else
 		log_line("the sandbox could not be set up: %s: %s. 'msp doctor' checks this "
 			 "machine",
