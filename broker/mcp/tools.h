@@ -69,7 +69,7 @@ struct tool {
 	const char *name;
 	const char *title;
 	const char *description;
-	const char *description_hosts; /* where a profile has hosts; NULL: the same */
+	const char *description_hosts; /* if a profile has hosts; NULL: the same one */
 	const struct tool_param *params;
 	size_t param_count;
 	const char *schema; /* JSON, in place of params: the handler is given the arguments as they
