@@ -122,6 +122,7 @@ void gate_named(struct gate *gate, uint32_t question, enum dns_code code)
 }
 
 /* Receive a query with its route. Return its size, or -1: there is none. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the message */
 static ssize_t receive_query(const struct gate *gate, uint8_t bytes[DNS_QUERY_MAX + 1],
 			     struct route *ret)
 {
@@ -226,7 +227,7 @@ static void take_client(struct gate *gate, int client)
 	struct gate_entry *entry = find_free(gate);
 	const int on = 1;
 
-	if (!read_target(gate, client, entry->host, &entry->port) ||
+	if (entry == NULL || !read_target(gate, client, entry->host, &entry->port) ||
 	    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
 		gate->dropped++;
 		reset_client(client);

@@ -5,9 +5,11 @@ it does not, what is recorded, and what the end of each program means."""
 import contextlib
 import errno
 import os
+import resource
 import signal
 import socket
 import tempfile
+import threading
 import time
 import unittest
 
@@ -454,6 +456,42 @@ class Confined(Served):
                 self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
                 if name == "msp-cable":
                     self.assertEqual(status["CapBnd"], "0" * 16)
+
+    def test_no_descriptor_left(self):
+        """A connection waits, msp-egress does not spin, and the connection goes on later."""
+        address = self.address("public.example")
+        egress = self.gateway.pids()["msp-egress"]
+        before = resource.prlimit(egress, resource.RLIMIT_NOFILE)
+        resource.prlimit(egress, resource.RLIMIT_NOFILE, (3, before[1]))
+        self.sandbox("connect", "c", address, 8080)
+        used = self.ticks(egress)
+        time.sleep(2)
+        self.assertLess(self.ticks(egress) - used, 20)  # of 200
+        self.assertEqual(self.gateway.all_told("connection_begin"), [])
+        resource.prlimit(egress, resource.RLIMIT_NOFILE, before)
+        self.expect_echo()
+
+    def test_a_socket_that_finds_no_descriptor(self):
+        """What msp-egress cannot take it cannot count either: it ends, and all connections with it."""
+        egress = self.gateway.pids()["msp-egress"]
+        self.connect("public.example", key="d")
+        self.expect_echo(key="d")
+        limit = resource.prlimit(egress, resource.RLIMIT_NOFILE)
+        self.gateway.record_late = threading.Event()
+        self.connect("second.example", key="e")
+        self.gateway.await_told("connection_begin", host="second.example")
+        resource.prlimit(egress, resource.RLIMIT_NOFILE, (3, limit[1]))
+        self.gateway.record_late.set()
+        self.gateway.await_told("end")
+        self.assertNotEqual(self.gateway.process.wait(20), 0)
+        with contextlib.suppress(OSError):
+            self.sandbox("send", "d", "x")
+            self.assertEqual(self.sandbox("receive", "d", 1), "")
+
+    @staticmethod
+    def ticks(pid):
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
 
     def test_a_small_limit_of_descriptors(self):
         """New connections wait in the kernel until others end, and nothing is lost."""

@@ -76,6 +76,7 @@ class Gateway:
         self.blob = ipc.sealed(plan)
         self.told = []  # (event, fields) of the audit log
         self.record_error = 0
+        self.record_late = None  # an event: no record is written before it
         self.changed = threading.Condition()
         self.use = 0
         self.stderr = None
@@ -112,6 +113,9 @@ class Gateway:
             while data := self.audit.recv(1 << 16):
                 number, event, values = parse_record(data)
                 if number:
+                    if self.record_late:
+                        self._tell(event, values)
+                        self.record_late.wait(20)
                     self.send("connection_begun", number=number, error=self.record_error)
                 self._tell(event, values)
         self._tell("end", {})
