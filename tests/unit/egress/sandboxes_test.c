@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The gates of several sandboxes over real sockets, with a test in the places of msp-cable and
+ * msp-dial: answers find their question, and what has ended leaves nothing.
+ */
+#include "egress/sandboxes.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define SLOT 3U
+#define USE 9U
+
+static struct channel cable = { -1, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SERVE };
+static struct channel dial = { -1, IPC_EGRESS, IPC_DIAL, IPC_SERVE };
+static struct channel far_cable = { -1, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SERVE };
+static struct channel far_dial = { -1, IPC_DIAL, IPC_EGRESS, IPC_SERVE };
+static struct outbox to_cable = { .channel = &cable }, to_dial = { .channel = &dial };
+static struct channel_message message;
+static int waiting;
+static struct sockaddr_in address; /* the listener's */
+
+static void open_channels(struct channel *own, struct channel *far)
+{
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	own->fd = ends[0];
+	far->fd = ends[1];
+}
+
+static int open_listener(int type)
+{
+	const struct sockaddr_in any = { .sin_family = AF_INET,
+					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const int fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(address);
+
+	cr_assert_eq(bind(fd, (const struct sockaddr *)&any, sizeof(any)), 0);
+	if (type == SOCK_STREAM) {
+		cr_assert_eq(listen(fd, 64), 0);
+		cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+	}
+	return fd;
+}
+
+static void begin_sandbox(uint32_t slot, uint32_t use)
+{
+	const struct ipc_egress_begin begin = { slot, use, 1 };
+
+	cr_assert_eq(sandboxes_take_port(slot, open_listener(SOCK_STREAM)), 0);
+	cr_assert_eq(sandboxes_begin_one(&begin, open_listener(SOCK_DGRAM), 1), 0);
+}
+
+static void open_all(uint32_t fds)
+{
+	open_channels(&cable, &far_cable);
+	open_channels(&dial, &far_dial);
+	waiting = epoll_create1(EPOLL_CLOEXEC);
+	sandboxes_begin(&to_cable, &to_dial, waiting, fds);
+	begin_sandbox(SLOT, USE);
+}
+
+static void open_many(void)
+{
+	open_all(1000);
+}
+
+/* A sandbox with its two listeners, and one connection. */
+static void open_few(void)
+{
+	open_all(4);
+}
+
+static void turn_all(void)
+{
+	struct epoll_event events[16];
+	int count;
+
+	do {
+		count = epoll_wait(waiting, events, 16, 50);
+		for (int i = 0; i < count; i++)
+			sandboxes_turn(events[i].data.u64, 2);
+	} while (count > 0);
+	cr_assert_eq(sandboxes_failure(), 0);
+}
+
+static int connect_workload(void)
+{
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert_eq(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* Receive what msp-dial is asked. 0: nothing. */
+static uint64_t receive_ask(void)
+{
+	enum ipc_error wrong;
+
+	if (channel_receive(&far_dial, &message, MSG_DONTWAIT, &wrong) != 1)
+		return 0;
+	cr_expect_eq(ipc_body(&message, dial_ask)->slot, SLOT);
+	cr_expect_eq(ipc_body(&message, dial_ask)->use, USE);
+	cr_expect_str_eq(ipc_body(&message, dial_ask)->host, "127.0.0.1");
+	cr_expect_eq(ipc_body(&message, dial_ask)->port, ntohs(address.sin_port));
+	return ipc_body(&message, dial_ask)->number;
+}
+
+/* Receive the end of a connection. False: there is none. */
+static bool receive_end(struct ipc_connection_end *ret)
+{
+	enum ipc_error wrong;
+
+	if (channel_receive(&far_cable, &message, MSG_DONTWAIT, &wrong) != 1)
+		return false;
+	*ret = *ipc_body(&message, connection_end);
+	return true;
+}
+
+/* Answer a dial with one end of a pair, and return the other one. */
+static int answer_dial(uint64_t number)
+{
+	const struct ipc_dial_done done = { .number = number,
+					    .connection = number + 1,
+					    .address = "192.0.2.1" };
+	int ends[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+	cr_assert_eq(sandboxes_dialed(&done, ends[0]), 0);
+	return ends[1];
+}
+
+static void expect_text(int fd, const char *text)
+{
+	char bytes[64] = "";
+
+	cr_expect_eq(recv(fd, bytes, sizeof(bytes), 0), (ssize_t)strlen(text));
+	cr_expect_str_eq(bytes, text);
+}
+
+Test(sandboxes, a_connection_and_its_end, .init = open_many)
+{
+	const int workload = connect_workload();
+	struct ipc_connection_end end;
+	uint64_t number;
+	int host;
+
+	turn_all();
+	number = receive_ask();
+	cr_assert_neq(number, 0);
+	host = answer_dial(number);
+	cr_assert_eq(send(workload, "question", 8, 0), 8);
+	turn_all();
+	expect_text(host, "question");
+	cr_assert_eq(send(host, "answer", 6, 0), 6);
+	turn_all();
+	expect_text(workload, "answer");
+	cr_expect(sandboxes_are_busy());
+	close(workload);
+	close(host);
+	turn_all();
+	cr_assert(receive_end(&end));
+	cr_expect_eq(end.number, number + 1);
+	cr_expect_eq(end.sent, 8);
+	cr_expect_eq(end.received, 6);
+	cr_expect_eq(end.slot, SLOT);
+	cr_expect_eq(end.use, USE);
+	cr_expect_eq(end.reason, CONNECTION_END_SIDES);
+	cr_expect_str_eq(end.address, "192.0.2.1");
+	cr_expect_not(receive_end(&end));
+	cr_expect_not(sandboxes_are_busy());
+	cr_expect_eq(sandboxes_end_one(SLOT), 0);
+}
+
+Test(sandboxes, a_refused_dial_resets_the_workload, .init = open_many)
+{
+	const int workload = connect_workload();
+	struct ipc_dial_refused refused = { .result = DIAL_RESULT_REFUSED };
+	struct ipc_connection_end end;
+	char byte;
+
+	turn_all();
+	refused.number = receive_ask();
+	cr_expect_eq(sandboxes_refused(&refused), 0);
+	cr_expect_eq(recv(workload, &byte, 1, 0), -1);
+	cr_expect_eq(errno, ECONNRESET);
+	cr_expect_not(receive_end(&end), "nothing was begun");
+	cr_expect_eq(sandboxes_refused(&refused), -EPROTO, "answered twice");
+	cr_expect_not(sandboxes_are_busy());
+	close(workload);
+}
+
+Test(sandboxes, an_answer_after_the_end_of_its_sandbox, .init = open_many)
+{
+	const int first = connect_workload(), second = connect_workload();
+	struct ipc_dial_refused refused = { .result = DIAL_RESULT_FAILED };
+	struct ipc_connection_end end;
+	uint64_t number;
+	char byte;
+	int host;
+
+	turn_all();
+	number = receive_ask();
+	refused.number = receive_ask();
+	cr_assert_neq(refused.number, 0);
+	cr_assert_eq(sandboxes_end_one(SLOT), 0);
+	cr_expect_eq(recv(first, &byte, 1, 0), -1);
+	begin_sandbox(SLOT, USE + 1);
+	host = answer_dial(number);
+	cr_expect_eq(recv(host, &byte, 1, 0), 0, "it is closed");
+	cr_assert(receive_end(&end));
+	cr_expect_eq(end.use, USE);
+	cr_expect_eq(end.reason, CONNECTION_END_SANDBOX);
+	cr_expect_eq(sandboxes_refused(&refused), 0);
+	cr_expect_not(sandboxes_are_busy());
+	close(first);
+	close(second);
+	close(host);
+}
+
+Test(sandboxes, the_end_of_a_sandbox_ends_its_connections, .init = open_many)
+{
+	const int workload = connect_workload();
+	struct ipc_connection_end end;
+	char byte;
+	int host;
+
+	turn_all();
+	host = answer_dial(receive_ask());
+	turn_all();
+	cr_assert_eq(sandboxes_end_one(SLOT), 0);
+	cr_expect_eq(recv(workload, &byte, 1, 0), -1);
+	cr_expect_eq(errno, ECONNRESET);
+	cr_assert(receive_end(&end));
+	cr_expect_eq(end.reason, CONNECTION_END_SANDBOX);
+	cr_expect_eq(sandboxes_end_one(SLOT), 0, "it is none any more");
+	close(workload);
+	close(host);
+}
+
+Test(sandboxes, connections_wait_for_descriptors, .init = open_few)
+{
+	const int first = connect_workload(), second = connect_workload();
+	struct ipc_dial_refused refused = { .result = DIAL_RESULT_FAILED };
+
+	turn_all();
+	refused.number = receive_ask();
+	cr_assert_neq(refused.number, 0);
+	cr_expect_eq(receive_ask(), 0, "there is room for one");
+	cr_assert_eq(sandboxes_refused(&refused), 0);
+	turn_all();
+	cr_expect_neq(receive_ask(), 0, "now for the next one");
+	close(first);
+	close(second);
+}
+
+Test(sandboxes, answers_that_nobody_asked_for, .init = open_many)
+{
+	const struct ipc_name_done named = { .number = 1 }, strange = { 1, DIAL_RESULT_COUNT };
+	const struct ipc_dial_refused refused = { .number = 1 };
+	const struct ipc_dial_done done = { .number = 1 };
+
+	cr_expect_eq(sandboxes_named(&named), -EPROTO);
+	cr_expect_eq(sandboxes_named(&strange), -EPROTO);
+	cr_expect_eq(sandboxes_refused(&refused), -EPROTO);
+	cr_expect_eq(sandboxes_dialed(&done, dup(waiting)), -EPROTO);
+}
+
+Test(sandboxes, begins_that_do_not_fit, .init = open_many)
+{
+	const struct ipc_egress_begin twice = { SLOT, USE, 0 }, far = { GATEWAY_SLOTS, USE, 0 },
+				      more = { SLOT + 1, USE, 2 };
+
+	cr_expect_eq(sandboxes_begin_one(&twice, open_listener(SOCK_DGRAM), 1), -EPROTO);
+	cr_expect_eq(sandboxes_begin_one(&far, open_listener(SOCK_DGRAM), 1), -EPROTO);
+	cr_assert_eq(sandboxes_take_port(SLOT + 1, open_listener(SOCK_STREAM)), 0);
+	cr_expect_eq(sandboxes_take_port(SLOT + 2, open_listener(SOCK_STREAM)), -EPROTO);
+	cr_expect_eq(sandboxes_begin_one(&more, open_listener(SOCK_DGRAM), 1), -EPROTO);
+	cr_expect_eq(sandboxes_end_one(GATEWAY_SLOTS), -EPROTO);
+}
