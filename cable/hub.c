@@ -250,7 +250,12 @@ static int handle_connection_begin(void *context, struct channel_message *messag
 
 static int handle_connection_end(void *context, struct channel_message *message)
 {
-	records_end(ipc_body(message, connection_end));
+	const struct ipc_connection_end *end = ipc_body(message, connection_end);
+
+	if (end->slot >= GATEWAY_SLOTS)
+		return -EPROTO;
+	/* It may come after the sandbox's own end. */
+	records_end(end, cables[end->slot].use == end->use ? cables[end->slot].sandbox : "");
 	return 0;
 }
 

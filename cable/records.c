@@ -51,7 +51,7 @@ int records_begin(const struct ipc_connection_begin *begin, const char *sandbox)
 			   begin->number | IPC_AUDIT_GATEWAY);
 }
 
-void records_end(const struct ipc_connection_end *end)
+void records_end(const struct ipc_connection_end *end, const char *sandbox)
 {
 	static const char *const reasons[CONNECTION_END_COUNT] = {
 		[CONNECTION_END_SIDES] = "closed",
@@ -72,6 +72,7 @@ void records_end(const struct ipc_connection_end *end)
 		AUDIT_NUMBER(sent, end->sent),
 		AUDIT_NUMBER(received, end->received),
 		AUDIT_TEXT(reason, reasons[end->reason % CONNECTION_END_COUNT]),
+		sandbox_field(sandbox),
 	};
 
 	(void)send_record(AUDIT_CONNECTION_END, fields, COUNT(fields), 0); /* it is counted */

@@ -19,7 +19,7 @@ int records_begin(const struct ipc_connection_begin *begin, const char *sandbox)
 
 /* Record the end of a connection, or what policy has refused. What cannot be recorded is counted in
  * the next record. */
-void records_end(const struct ipc_connection_end *end);
+void records_end(const struct ipc_connection_end *end, const char *sandbox);
 void records_refused(const struct ipc_connection_refused *refused, const char *sandbox);
 
 #endif

@@ -236,6 +236,55 @@ static void take_execution_end(struct sandbox_log *log, const struct record *rec
 		open->pid = 0;
 }
 
+/* "web.example.org:443", or the name alone that was asked for. */
+static void add_host(const struct record *record, char detail[DETAIL_MAX])
+{
+	const unsigned long long port = number_of(record, "port");
+	char host[DETAIL_MAX];
+
+	format_append(detail, DETAIL_MAX, "%.253s", text_of(record, "host", host));
+	if (port > 0)
+		format_append(detail, DETAIL_MAX, ":%llu", port);
+}
+
+static void take_connection_begin(struct sandbox_log *log, const struct record *record)
+{
+	char detail[DETAIL_MAX] = "";
+
+	format_text(detail, sizeof(detail), "%llu to ",
+		    (unsigned long long)number_of(record, "connection"));
+	add_host(record, detail);
+	print_record(log, record, "connect", detail);
+}
+
+static void take_connection_end(struct sandbox_log *log, const struct record *record)
+{
+	char detail[DETAIL_MAX], text[DETAIL_MAX], figure[FIGURES_TEXT_MAX];
+
+	format_text(detail, sizeof(detail), "%llu %.40s",
+		    (unsigned long long)number_of(record, "connection"),
+		    text_of(record, "reason", text));
+	if (text_of(record, "address", text)[0])
+		format_append(detail, sizeof(detail), ", %.46s", text);
+	format_append(detail, sizeof(detail), ", sent %s",
+		      figures_bytes(number_of(record, "sent"), figure));
+	format_append(detail, sizeof(detail), ", received %s",
+		      figures_bytes(number_of(record, "received"), figure));
+	print_record(log, record, "connect", detail);
+}
+
+/* A host that the gateway refused: it knows no execution. */
+static void take_refused_host(struct sandbox_log *log, const struct record *record)
+{
+	char detail[DETAIL_MAX], text[DETAIL_MAX];
+
+	format_text(detail, sizeof(detail), "%.20s ", text_of(record, "operation", text));
+	add_host(record, detail);
+	format_append(detail, sizeof(detail), " by network: %.20s",
+		      text_of(record, "reason", text));
+	print_record(log, record, "denied", detail);
+}
+
 static void take_denial(struct sandbox_log *log, const struct record *record)
 {
 	const struct sandbox_log_open *open =
@@ -245,6 +294,10 @@ static void take_denial(struct sandbox_log *log, const struct record *record)
 	char layer[DETAIL_MAX];
 	char detail[DETAIL_MAX];
 
+	if (text_of(record, "host", detail)[0]) {
+		take_refused_host(log, record);
+		return;
+	}
 	format_text(detail, sizeof(detail), "%.100s by %.20s, %llu time%s",
 		    text_of(record, "operation", operation), text_of(record, "layer", layer), count,
 		    count == 1 ? "" : "s");
@@ -365,6 +418,8 @@ static const struct {
 	{ AUDIT_EXECUTION_BEGIN, take_execution_begin },
 	{ AUDIT_EXECUTION_END, take_execution_end },
 	{ AUDIT_DENIAL, take_denial },
+	{ AUDIT_CONNECTION_BEGIN, take_connection_begin },
+	{ AUDIT_CONNECTION_END, take_connection_end },
 	{ AUDIT_SANDBOX_BEGIN, take_sandbox_begin },
 	{ AUDIT_SANDBOX_CHANGE, take_sandbox_change },
 	{ AUDIT_SANDBOX_END, take_sandbox_end },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The history of one persistent sandbox, a line for each event, from the records of the audit log.
- * An event with a begin and an end is one line, when it ends.
+ * An event with a begin and an end is one line, when it ends; a connection to a host is two.
  */
 #ifndef CLI_AUDIT_SANDBOX_LOG_H
 #define CLI_AUDIT_SANDBOX_LOG_H

@@ -228,7 +228,8 @@ static int tell_supervisor(struct attachment *attachment)
 				       .budget = attachment->budget,
 				       .frontend = FRONTEND_LAUNCHER,
 				       .limits = wanted_limits(attachment),
-				       .expected_profile = attachment->expected_profile };
+				       .expected_profile = attachment->expected_profile,
+				       .runs_nothing = attachment->runs_nothing };
 	int error = attachment->is_persistent ? send_opener(&launch, attachment) : 0;
 
 	return error ? error : launch_send(&launch, attachment->channel);

@@ -478,7 +478,8 @@ int launch_send(const struct launch *launch, int channel_fd)
 		error = send_audit(launch->images, &channel, &gateway->audit);
 	if (!error && !launch->expected_profile) /* its sandbox is ephemeral */
 		error = send_state(launch->images, &channel);
-	if (!error && plan && launch_has_hosts(plan, launch->expected_profile))
+	if (!error && plan && !launch->runs_nothing &&
+	    launch_has_hosts(plan, launch->expected_profile))
 		error = launch_send_gateway(launch->images, gateway, &channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,

@@ -125,6 +125,7 @@ struct launch {
 				       * NULL: nothing does */
 	const struct workspaces *workspaces; /* for the path opener's own clients; NULL: none */
 	struct launch_gateway *gateway;      /* for the path opener; NULL: it starts none */
+	bool runs_nothing;                   /* no gateway is needed */
 };
 
 /* Say everything that a supervisor starts from on `channel`. 0 or -errno. */

@@ -68,6 +68,20 @@ class Served(WithHosts):
         for name in ("two", "one"):
             self.assertIn(ANSWER, self.call(server, sandbox=name))
 
+    def test_its_history(self):
+        state = os.path.join(self.folder, "state")
+        os.makedirs(state, 0o700)
+        server = self.serve("--default-profile", "net", MSP_CONFIG=self.config,
+                            MSP_STATE_DIR=state)
+        self.assertFalse(server.call("create_sandbox", name="one").get("isError"))
+        self.assertIn(ANSWER, self.call(server, sandbox="one"))
+        self.call(server, "http://unlisted.example.org/", sandbox="one")
+        server.close()
+        said = msp("logs", "one", env=self.environment(MSP_STATE_DIR=state)).stdout
+        self.assertRegex(said, r"connect +\d+ to web\.example\.org:80\n")
+        self.assertRegex(said, r"connect +\d+ closed, 5\.6\.7\.8, sent \d+ B, received \d+ B\n")
+        self.assertRegex(said, r"denied +resolve unlisted\.example\.org by network: host\n")
+
     def test_one_that_lives_again(self):
         server = self.begin()
         self.assertFalse(server.call("create_sandbox", name="one").get("isError"))
