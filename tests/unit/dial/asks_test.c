@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The questions of msp-egress from one state to the next, with a test in the places of both peers,
+ * of the name servers and of the network.
+ */
+#include "dial/asks.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "dial/attempt.h"
+#include "dial/lookup.h"
+#include "dial/sandboxes.h"
+#include "plan_blob.h"
+
+#define SLOT 5U
+#define USE 7U
+
+static struct channel cable = { -1, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SERVE };
+static struct channel egress = { -1, IPC_DIAL, IPC_EGRESS, IPC_SERVE };
+static struct channel far_cable = { -1, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SERVE };
+static struct channel far_egress = { -1, IPC_EGRESS, IPC_DIAL, IPC_SERVE };
+static struct outbox to_cable = { .channel = &cable }, to_egress = { .channel = &egress };
+static struct channel_message message;
+
+/* What the name servers and the network say. */
+static struct resolution known; /* end RESOLVE_DONE and no address: it comes later */
+static uint32_t lookups;
+static enum attempt_state next_state;
+
+const struct resolution *lookup_name(const char *name, uint64_t now_ms)
+{
+	(void)name;
+	(void)now_ms;
+	lookups++;
+	return known.end == RESOLVE_DONE && known.count == 0 ? NULL : &known;
+}
+
+enum attempt_state attempt_begin(struct attempt *attempt, const struct resolution *resolution,
+				 uint64_t now_ms)
+{
+	attempt->count = resolution->count;
+	memcpy(attempt->addresses, resolution->addresses, sizeof(attempt->addresses));
+	attempt->due_ms = attempt->end_ms = now_ms + 1000;
+	attempt->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return next_state;
+}
+
+enum attempt_state attempt_go_on(struct attempt *attempt, bool is_ready, uint64_t now_ms)
+{
+	(void)attempt;
+	return is_ready || now_ms >= 1000 ? next_state : ATTEMPT_WAITS;
+}
+
+void attempt_end(struct attempt *attempt)
+{
+	fd_close(&attempt->fd);
+}
+
+static void open_channels(struct channel *own, struct channel *far)
+{
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	own->fd = ends[0];
+	far->fd = ends[1];
+}
+
+static void take_plan(void)
+{
+	static struct {
+		struct blob blob;
+		struct plan_host hosts[2];
+	} bytes;
+	int fd;
+
+	(void)blob_make(&bytes.blob);
+	bytes.hosts[0] =
+		(struct plan_host){ .pattern = "a.example", .port = 443, .kind = PLAN_HOST_TLS };
+	bytes.hosts[1] = (struct plan_host){ .pattern = "10.0.0.0/24", .port = 22 };
+	bytes.blob.profile.network = PLAN_NETWORK_HOSTS;
+	bytes.blob.profile.hosts = sizeof(bytes.blob);
+	bytes.blob.profile.host_count = 2;
+	bytes.blob.header.size = sizeof(bytes) + 8; /* strings end with the last byte */
+	static uint8_t whole[sizeof(bytes) + 8];
+	memcpy(whole, &bytes, sizeof(bytes));
+	fd = fd_sealed_from_bytes("plan", whole, sizeof(whole));
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(sandboxes_take_plan(0, fd), 0);
+	close(fd);
+}
+
+static void open_all(void)
+{
+	const struct ipc_dial_begin begin = { SLOT, USE, 0, 0 };
+
+	open_channels(&cable, &far_cable);
+	open_channels(&egress, &far_egress);
+	asks_begin(&to_cable, &to_egress);
+	take_plan();
+	cr_assert_eq(sandboxes_begin(&begin), 0);
+	known = (struct resolution){ .count = 1,
+				     .addresses = { { { [10] = 0xff, 0xff, 8, 8, 4, 4 } } } };
+	next_state = ATTEMPT_WAITS;
+}
+
+static int ask_dial(uint64_t number, const char *host, uint32_t port)
+{
+	struct ipc_dial_ask ask = { .number = number, .slot = SLOT, .use = USE, .port = port };
+
+	memcpy(ask.host, host, strlen(host) + 1);
+	return asks_take_dial(&ask, 1);
+}
+
+static int ask_name(uint64_t number, const char *host)
+{
+	struct ipc_name_ask ask = { .number = number, .slot = SLOT, .use = USE };
+
+	memcpy(ask.host, host, strlen(host) + 1);
+	return asks_take_name(&ask, 1);
+}
+
+/* Receive the next message of a channel. 0: there is none. */
+static uint32_t receive_type(const struct channel *channel)
+{
+	enum ipc_error wrong;
+
+	channel_message_done(&message);
+	return channel_receive(channel, &message, MSG_DONTWAIT, &wrong) == 1 ? message.type : 0;
+}
+
+/* Have a connection recorded. */
+static uint64_t answer_record(uint32_t error)
+{
+	struct ipc_connection_begun begun = { .error = error };
+
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_begin);
+	begun.number = ipc_body(&message, connection_begin)->number;
+	cr_assert_eq(asks_recorded(&begun, 1), 0);
+	return begun.number;
+}
+
+static void expect_refused(uint64_t number, enum dial_result result)
+{
+	cr_assert_eq(receive_type(&far_egress), IPC_TYPE_dial_refused);
+	cr_expect_eq(ipc_body(&message, dial_refused)->number, number);
+	cr_expect_eq(ipc_body(&message, dial_refused)->result, (uint32_t)result);
+}
+
+static void expect_named(uint64_t number, enum dial_result result)
+{
+	cr_assert_eq(receive_type(&far_egress), IPC_TYPE_name_done);
+	cr_expect_eq(ipc_body(&message, name_done)->number, number);
+	cr_expect_eq(ipc_body(&message, name_done)->result, (uint32_t)result);
+}
+
+static void expect_end(uint64_t connection, enum connection_end reason, const char *address)
+{
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_end);
+	cr_expect_eq(ipc_body(&message, connection_end)->number, connection);
+	cr_expect_eq(ipc_body(&message, connection_end)->reason, (uint32_t)reason);
+	cr_expect_str_eq(ipc_body(&message, connection_end)->address, address);
+}
+
+static void expect_silence(void)
+{
+	cr_expect_eq(receive_type(&far_egress), 0);
+	cr_expect_eq(receive_type(&far_cable), 0);
+}
+
+Test(asks, a_connection_is_recorded_then_resolved_then_dialled, .init = open_all)
+{
+	uint64_t connection;
+
+	cr_assert_eq(ask_dial(1, "a.example", 443), 0);
+	cr_expect_eq(lookups, 0, "not before the record");
+	connection = answer_record(0);
+	cr_expect_eq(lookups, 1);
+	expect_silence();
+	next_state = ATTEMPT_CONNECTED;
+	cr_assert_eq(asks_handle(NULL, 0, 1000), 0);
+	cr_assert_eq(receive_type(&far_egress), IPC_TYPE_dial_done);
+	cr_expect_eq(ipc_body(&message, dial_done)->number, 1);
+	cr_expect_eq(ipc_body(&message, dial_done)->connection, connection);
+	cr_expect_eq(ipc_body(&message, dial_done)->is_tls, 1);
+	cr_expect_str_eq(ipc_body(&message, dial_done)->address, "8.8.4.4");
+	cr_expect_eq(message.fd_count, 1);
+	expect_silence();
+}
+
+Test(asks, without_a_record_nothing_is_asked, .init = open_all)
+{
+	cr_assert_eq(ask_dial(1, "a.example", 443), 0);
+	(void)answer_record(ENOSPC);
+	expect_refused(1, DIAL_RESULT_FAILED);
+	cr_expect_eq(lookups, 0);
+	expect_silence();
+}
+
+Test(asks, ends_that_msp_dial_reports, .init = open_all)
+{
+	static const struct {
+		enum attempt_state state;
+		enum connection_end reason;
+		enum dial_result result;
+	} rows[] = {
+		{ ATTEMPT_FAILED, CONNECTION_END_DIAL, DIAL_RESULT_FAILED },
+		{ ATTEMPT_FORBIDDEN, CONNECTION_END_FORBIDDEN, DIAL_RESULT_REFUSED },
+	};
+	uint64_t connection;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		next_state = rows[i].state;
+		cr_assert_eq(ask_dial(i, "a.example", 443), 0);
+		connection = answer_record(0);
+		if (rows[i].state == ATTEMPT_FORBIDDEN)
+			cr_expect_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+		expect_end(connection, rows[i].reason, "8.8.4.4");
+		expect_refused(i, rows[i].result);
+		expect_silence();
+	}
+	known = (struct resolution){ .end = RESOLVE_NO_NAME };
+	cr_assert_eq(ask_dial(9, "a.example", 443), 0);
+	connection = answer_record(0);
+	expect_end(connection, CONNECTION_END_DIAL, "");
+	expect_refused(9, DIAL_RESULT_NO_NAME);
+}
+
+Test(asks, an_address_is_not_resolved, .init = open_all)
+{
+	next_state = ATTEMPT_CONNECTED;
+	cr_assert_eq(ask_dial(1, "10.0.0.9", 22), 0);
+	(void)answer_record(0);
+	cr_assert_eq(receive_type(&far_egress), IPC_TYPE_dial_done);
+	cr_expect_str_eq(ipc_body(&message, dial_done)->address, "10.0.0.9");
+	cr_expect_eq(ipc_body(&message, dial_done)->is_tls, 0);
+	cr_expect_eq(lookups, 0);
+}
+
+Test(asks, one_answer_for_all_who_wait_for_a_name, .init = open_all)
+{
+	const struct resolution found = known, missing = { .end = RESOLVE_NO_NAME };
+
+	known = (struct resolution){ .count = 0 };
+	cr_assert_eq(ask_name(1, "a.example"), 0);
+	cr_assert_eq(ask_name(2, "a.example"), 0);
+	cr_assert_eq(ask_dial(3, "a.example", 443), 0);
+	(void)answer_record(0);
+	expect_silence();
+	event_lookup_done("b.example", &missing);
+	expect_silence();
+	event_lookup_done("a.example", &found);
+	expect_named(1, DIAL_RESULT_FINE);
+	expect_named(2, DIAL_RESULT_FINE);
+	event_lookup_done("a.example", &missing);
+	expect_silence();
+}
+
+Test(asks, hosts_that_the_policy_does_not_have, .init = open_all)
+{
+	cr_assert_eq(ask_name(1, "b.example"), 0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_REFUSED_HOST);
+	expect_named(1, DIAL_RESULT_REFUSED);
+	cr_assert_eq(ask_dial(2, "a.example", 80), 0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_REFUSED_PORT);
+	expect_refused(2, DIAL_RESULT_REFUSED);
+	cr_assert_eq(ask_dial(3, "10.0.1.9", 22), 0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	expect_refused(3, DIAL_RESULT_REFUSED);
+	cr_expect_eq(lookups, 0);
+	cr_expect_eq(ask_dial(4, "A.example", 443), -EPROTO);
+	cr_expect_eq(ask_dial(4, "a.example", 65536 + 443), -EPROTO);
+	cr_expect_eq(ask_name(4, "10.0.0.9"), -EPROTO);
+	expect_silence();
+}
+
+Test(asks, the_end_of_a_sandbox_in_each_state, .init = open_all)
+{
+	const struct resolution later = { .count = 0 }, found = known;
+	const struct ipc_connection_begun strange = { .number = 99 };
+	struct ipc_connection_begun recording = { .error = 0 };
+	uint64_t resolving, connecting;
+
+	cr_assert_eq(ask_dial(1, "a.example", 443), 0);
+	connecting = answer_record(0);
+	known = later;
+	cr_assert_eq(ask_dial(2, "a.example", 443), 0);
+	resolving = answer_record(0);
+	cr_assert_eq(ask_name(3, "a.example"), 0);
+	cr_assert_eq(ask_dial(4, "a.example", 443), 0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_begin);
+	recording.number = ipc_body(&message, connection_begin)->number;
+	cr_assert_eq(sandboxes_end(SLOT), 0);
+	cr_assert_eq(asks_end_sandbox(SLOT), 0);
+	expect_refused(1, DIAL_RESULT_FAILED);
+	expect_refused(2, DIAL_RESULT_FAILED);
+	expect_named(3, DIAL_RESULT_FAILED);
+	expect_refused(4, DIAL_RESULT_FAILED);
+	expect_end(connecting, CONNECTION_END_SANDBOX, "8.8.4.4");
+	expect_end(resolving, CONNECTION_END_SANDBOX, "");
+	expect_silence();
+	event_lookup_done("a.example", &found);
+	expect_silence();
+	cr_assert_eq(asks_recorded(&recording, 1), 0);
+	expect_end(recording.number, CONNECTION_END_SANDBOX, "");
+	cr_expect_eq(asks_recorded(&recording, 1), -EPROTO, "answered twice");
+	cr_expect_eq(asks_recorded(&strange, 1), -EPROTO);
+	cr_assert_eq(ask_dial(5, "a.example", 443), 0);
+	expect_refused(5, DIAL_RESULT_FAILED);
+	cr_expect_eq(sandboxes_forget_plan(0), 0);
+}
+
+Test(asks, plans_and_sandboxes_that_do_not_fit, .init = open_all)
+{
+	const struct ipc_dial_begin rows[] = {
+		{ SLOT, USE, 0, 0 }, { GATEWAY_SLOTS, USE, 0, 0 },
+		{ 6, USE, 1, 0 },    { 6, USE, GENERATIONS_MAX, 0 },
+		{ 6, USE, 0, 1 },    { UINT32_MAX, USE, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_eq(sandboxes_begin(&rows[i]), -EPROTO, "%zu", i);
+	cr_expect_eq(sandboxes_forget_plan(0), -EPROTO, "a sandbox has it");
+	cr_expect_eq(sandboxes_forget_plan(1), -EPROTO);
+	cr_expect_eq(sandboxes_end(6), -EPROTO);
+}
