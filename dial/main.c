@@ -37,6 +37,9 @@
 
 #define RANDOM_PATH "/dev/urandom"
 
+/* Messages of one peer in one turn. */
+#define MESSAGES_MAX 64
+
 static struct channel cable = { GATEWAY_FD_CHANNEL, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SETUP };
 static const struct channel egress = { GATEWAY_FD_PEER, IPC_DIAL, IPC_EGRESS, IPC_SERVE };
 static struct outbox to_cable = { .channel = &cable }, to_egress = { .channel = &egress };
@@ -109,18 +112,18 @@ static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_dial_ask] = handle_dial,
 };
 
-/* Take all messages of a peer: there are at most as many as it may have asked at once. */
+/* Take messages of a peer: the others wait. */
 static void turn_peer(const struct channel *peer, const dispatch_handler *handlers,
 		      const char *name)
 {
 	enum ipc_error wrong = IPC_OK;
 	int status = 1;
 
-	while (status == 1)
+	for (int i = 0; i < MESSAGES_MAX && status == 1; i++)
 		status = dispatch_one(peer, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
 	if (status == 0)
 		exit(0); /* all three end together */
-	if (status != -EAGAIN)
+	if (status < 0 && status != -EAGAIN)
 		log_fatal(MSP_EXIT_SOFTWARE, "%s broke the protocol: %s", name,
 			  wrong ? ipc_error_text(wrong) : errno_text(-status));
 }

@@ -30,14 +30,19 @@
 
 static int reader = -1;
 
+/* Answer with the servers; or with no text: the file cannot be read now, or is being written. */
 static void answer_question(int channel)
 {
-	char text[FILE_MAX], servers[SERVERS_TEXT_MAX];
+	static bool was_read;
+	char text[FILE_MAX], servers[SERVERS_TEXT_MAX] = "";
 	int fd = open(PATH, O_RDONLY | O_CLOEXEC);
-	const ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	ssize_t size = fd >= 0 ? read(fd, text, sizeof(text)) : errno == ENOENT ? 0 : -1;
 
 	fd_close(&fd);
-	resolv_conf_read(text, size > 0 ? (size_t)size : 0, servers);
+	if (size > 0 || (size == 0 && !was_read)) {
+		resolv_conf_read(text, (size_t)size, servers);
+		was_read = true;
+	}
 	if (send(channel, servers, strlen(servers) + 1, MSG_NOSIGNAL) < 0)
 		_exit(0); /* msp-dial has ended */
 }
@@ -116,7 +121,7 @@ bool servers_ask(char ret[SERVERS_TEXT_MAX])
 	if (send(reader, "?", 1, MSG_NOSIGNAL) != 1)
 		log_fatal(MSP_EXIT_SOFTWARE, "the reader of resolv.conf has ended");
 	size = recv(reader, text, sizeof(text), 0);
-	if (size <= 0 || text[size - 1] != '\0')
+	if (size <= 1 || text[size - 1] != '\0')
 		return false;
 	memcpy(ret, text, (size_t)size);
 	return true;

@@ -33,6 +33,7 @@
 #define FDS_MAX (1U << 20)
 
 #define EVENTS_MAX 64
+#define MESSAGES_MAX 64 /* a peer's, in one turn */
 #define TICK_MS 1000
 #define DATA_CABLE SANDBOXES_DATA_END
 #define DATA_DIAL (SANDBOXES_DATA_END + 1)
@@ -86,17 +87,18 @@ static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_dial_refused] = handle_refused,
 };
 
+/* Take messages of a peer: the others wait. */
 static void turn_peer(const struct channel *peer, const dispatch_handler *handlers,
 		      const char *name)
 {
 	enum ipc_error wrong = IPC_OK;
 	int status = 1;
 
-	while (status == 1)
+	for (int i = 0; i < MESSAGES_MAX && status == 1; i++)
 		status = dispatch_one(peer, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
 	if (status == 0)
 		exit(0); /* all three end together */
-	if (status != -EAGAIN)
+	if (status < 0 && status != -EAGAIN)
 		log_fatal(MSP_EXIT_SOFTWARE, "%s broke the protocol: %s", name,
 			  wrong ? ipc_error_text(wrong) : errno_text(-status));
 }

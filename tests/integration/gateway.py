@@ -312,6 +312,18 @@ class Resolver(Served):
         self.address("both.example")
         self.assertGreater(self.world("queries").get(other, 0), 0)
 
+    def test_a_file_that_says_nothing_changes_nothing(self):
+        self.address("public.example")
+        gateway_world.set_servers(WORLD["resolv"])
+        time.sleep(1.1)
+        self.address("both.example")
+        os.chmod(WORLD["resolv"], 0)
+        try:
+            time.sleep(1.1)
+            self.address("second.example")
+        finally:
+            os.chmod(WORLD["resolv"], 0o644)
+
     def test_answers_are_kept_for_their_time(self):
         before = self.world("queries").get("public.example", 0)
         for _ in range(5):
