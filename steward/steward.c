@@ -19,10 +19,10 @@ static void check_descriptors(const char *kinds)
 {
 	int fd = STEWARD_FD_CHANNEL;
 
-	for (; *kinds; fd++) {
+	for (; *kinds; fd++)
 		if (!fd_is_kind(fd, *kinds++))
-			log_fatal(MSP_EXIT_USAGE, "descriptor %d is not msp's: start msp", fd);
-	}
+			log_fatal(MSP_EXIT_USAGE,
+				  "descriptor %d is not msp's: this program is started by msp", fd);
 	confine_require(confine_result(kernel_close_range((unsigned int)fd, ~0U)),
 			"closing other descriptors");
 }
