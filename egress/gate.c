@@ -44,7 +44,7 @@ static const enum connection_end ends[CONNECTION_REFUSAL_COUNT] = {
 static void watch_listeners(struct gate *gate)
 {
 	const bool has_room = !gate->is_held && gate->entry_count < GATE_CONNECTIONS_MAX &&
-			      gate->dial_count < GATE_DIALS_MAX;
+			      gate->dial_count < GATE_DIALS_MAX && gate->tokens > 0;
 
 	if (has_room == gate->are_listeners_watched)
 		return;
@@ -57,6 +57,8 @@ static void watch_listeners(struct gate *gate)
 void gate_begin(struct gate *gate, int dns, const int *listeners, uint32_t count)
 {
 	gate->dns = dns;
+	gate->tokens = GATE_BURST;
+	gate->refilled_ms = gate->now_ms;
 	gate->listener_count = count;
 	memcpy(gate->listeners, listeners, count * sizeof(listeners[0]));
 	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX; i++)
@@ -237,6 +239,7 @@ static void take_client(struct gate *gate, int client)
 	entry->begun_ms = gate->now_ms;
 	gate->entry_count++;
 	gate->dial_count++;
+	gate->tokens--;
 	event_gate_dial(gate, (uint32_t)(entry - gate->entries), entry->host, entry->port);
 }
 
@@ -352,8 +355,26 @@ void gate_turn(struct gate *gate, uint32_t mark, uint64_t now_ms)
 		turn_entry(gate, &gate->entries[(mark - GATE_MARK_ENTRIES) / 2]);
 }
 
+bool gate_needs_tick(const struct gate *gate)
+{
+	return gate->is_held || gate->entry_count > 0 || gate->tokens < GATE_BURST;
+}
+
+static void refill_tokens(struct gate *gate, uint64_t now_ms)
+{
+	const uint64_t more = (now_ms - gate->refilled_ms) * GATE_RATE / 1000;
+
+	if (more == 0)
+		return;
+	gate->refilled_ms = now_ms;
+	gate->tokens =
+		more < GATE_BURST - gate->tokens ? gate->tokens + (uint32_t)more : GATE_BURST;
+	watch_listeners(gate);
+}
+
 void gate_tick(struct gate *gate, uint64_t now_ms)
 {
+	refill_tokens(gate, now_ms);
 	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && gate->entry_count > 0; i++) {
 		struct gate_entry *entry = &gate->entries[i];
 

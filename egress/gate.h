@@ -18,7 +18,9 @@
 #define GATE_LISTENERS_MAX 32U
 #define GATE_QUESTIONS_MAX 32U
 #define GATE_CONNECTIONS_MAX 256U
-#define GATE_DIALS_MAX 64U   /* that wait for their answer */
+#define GATE_DIALS_MAX 64U /* that wait for their answer */
+#define GATE_BURST 1024U   /* new connections, and how many more each second: each is recorded */
+#define GATE_RATE 64U
 #define GATE_HELLO_MS 10000U /* for a ClientHello, from the accept on */
 
 /* The marks: of the listener for questions, of the others, and two for each connection. */
@@ -55,6 +57,8 @@ struct gate {
 	struct gate_question questions[GATE_QUESTIONS_MAX];
 	struct gate_entry entries[GATE_CONNECTIONS_MAX];
 	uint32_t entry_count, dial_count; /* in use, and of these those that are being dialled */
+	uint32_t tokens;                  /* new connections that may come now */
+	uint64_t refilled_ms;
 	bool is_held, are_listeners_watched;
 	uint64_t now_ms;
 	uint64_t refused[CONNECTION_REFUSAL_COUNT],
@@ -68,8 +72,9 @@ void gate_begin(struct gate *gate, int dns, const int *listeners, uint32_t count
  * `now_ms` is of a clock that only grows. */
 void gate_turn(struct gate *gate, uint32_t mark, uint64_t now_ms);
 
-/* End the connections whose ClientHello is late, and accept again after an error: to be called each
- * second or so. */
+/* End the connections whose ClientHello is late, and let more connections come: to be called each
+ * second or so while gate_needs_tick(). */
+bool gate_needs_tick(const struct gate *gate);
 void gate_tick(struct gate *gate, uint64_t now_ms);
 
 /* Accept no connection until the gate is let go: they wait in the kernel. */

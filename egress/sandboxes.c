@@ -41,7 +41,7 @@ static uint32_t fds_max, fds_used; /* a connection that is being dialled counts 
 static uint32_t question_count, connection_count;
 static uint64_t numbers;
 static bool is_held;
-static bool is_short; /* a gate could not accept: it tries again with the next tick */
+static bool needs_tick; /* a gate does */
 static int failure;
 
 void sandboxes_begin(struct outbox *cable, struct outbox *dial, int own_waiting, uint32_t most)
@@ -59,7 +59,7 @@ int sandboxes_failure(void)
 
 bool sandboxes_are_busy(void)
 {
-	return connection_count > 0 || is_held || is_short;
+	return is_held || needs_tick;
 }
 
 static void note_failure(int error)
@@ -363,20 +363,21 @@ void sandboxes_turn(uint64_t data, uint64_t now_ms)
 
 	if (sandbox) { /* it may have ended just now */
 		gate_turn(&sandbox->gate, (uint32_t)data, now_ms);
-		is_short |= sandbox->gate.is_held;
+		needs_tick |= gate_needs_tick(&sandbox->gate);
 	}
 	regulate_room();
 }
 
 void sandboxes_tick(uint64_t now_ms)
 {
-	is_short = false;
+	needs_tick = false;
 	for (uint32_t i = 0; i < GATEWAY_SLOTS; i++) {
 		if (!sandboxes[i])
 			continue;
 		gate_tick(&sandboxes[i]->gate, now_ms);
 		if (!is_held && sandboxes[i]->gate.is_held)
 			gate_hold(&sandboxes[i]->gate, false);
+		needs_tick |= gate_needs_tick(&sandboxes[i]->gate);
 	}
 	regulate_room();
 }

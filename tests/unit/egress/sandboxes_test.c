@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "egress/gate.h"
 
 #define SLOT 3U
 #define USE 9U
@@ -177,6 +178,8 @@ Test(sandboxes, a_connection_and_its_end, .init = open_many)
 	cr_expect_eq(end.reason, CONNECTION_END_SIDES);
 	cr_expect_str_eq(end.address, "192.0.2.1");
 	cr_expect_not(receive_end(&end));
+	cr_expect(sandboxes_are_busy(), "the connection counts for a while");
+	sandboxes_tick(1000);
 	cr_expect_not(sandboxes_are_busy());
 	cr_expect_eq(sandboxes_end_one(SLOT), 0);
 }
@@ -195,7 +198,6 @@ Test(sandboxes, a_refused_dial_resets_the_workload, .init = open_many)
 	cr_expect_eq(errno, ECONNRESET);
 	cr_expect_not(receive_end(&end), "nothing was begun");
 	cr_expect_eq(sandboxes_refused(&refused), -EPROTO, "answered twice");
-	cr_expect_not(sandboxes_are_busy());
 	close(workload);
 }
 
@@ -221,6 +223,7 @@ Test(sandboxes, an_answer_after_the_end_of_its_sandbox, .init = open_many)
 	cr_expect_eq(end.use, USE);
 	cr_expect_eq(end.reason, CONNECTION_END_SANDBOX);
 	cr_expect_eq(sandboxes_refused(&refused), 0);
+	sandboxes_tick(1000);
 	cr_expect_not(sandboxes_are_busy());
 	close(first);
 	close(second);
@@ -261,6 +264,36 @@ Test(sandboxes, connections_wait_for_descriptors, .init = open_few)
 	cr_expect_neq(receive_ask(), 0, "now for the next one");
 	close(first);
 	close(second);
+}
+
+/* Have `count` connections come and be refused. Return how many came. */
+static uint32_t flood(uint32_t count)
+{
+	uint32_t came = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const int workload = connect_workload();
+		struct ipc_dial_refused refused = { .result = DIAL_RESULT_FAILED };
+		struct epoll_event event;
+
+		if (epoll_wait(waiting, &event, 1, 20) == 1)
+			sandboxes_turn(event.data.u64, 2);
+		refused.number = receive_ask();
+		came += refused.number != 0;
+		if (refused.number != 0)
+			cr_assert_eq(sandboxes_refused(&refused), 0);
+		close(workload);
+	}
+	return came;
+}
+
+Test(sandboxes, a_flood_of_connections_waits, .init = open_many)
+{
+	cr_expect_eq(flood(GATE_BURST + 5), GATE_BURST);
+	cr_expect(sandboxes_are_busy());
+	sandboxes_tick(1 + 500);
+	cr_expect_eq(flood(GATE_RATE / 2), GATE_RATE / 2);
+	cr_expect_eq(flood(5), 0);
 }
 
 Test(sandboxes, answers_that_nobody_asked_for, .init = open_many)
