@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/seccomp.md says what the table of groups and the shipped profiles say."""
+"""docs/seccomp.md says what the table of groups and the shipped profiles say, and the gateway's lists
+keep to what its programs never do."""
 import re
 import unittest
 
@@ -35,6 +36,47 @@ class Page(unittest.TestCase):
         page = tree.read(seccomp_page.PAGE)
         header = next(line for line in page.splitlines() if line.startswith("| group |"))
         self.assertEqual(header.strip("| ").split(" | ")[1:], seccomp_page.profiles())
+
+
+STARTING = {"clone", "clone3", "fork", "vfork", "execve", "execveat", "ptrace", "process_vm_readv",
+            "process_vm_writev", "pidfd_getfd", "bpf", "io_uring_setup", "userfaultfd"}
+OPENING = {"open", "openat", "openat2", "creat", "memfd_create", "mount", "name_to_handle_at",
+           "open_by_handle_at"}
+# What a program of the gateway has no system call for, by its list.
+NEVER = {
+    "cable/seccomp_list.def": STARTING | OPENING | {"connect", "accept", "accept4", "kill"},
+    "egress/seccomp_list.def": STARTING | OPENING | {
+        "socket", "socketpair", "connect", "bind", "listen", "setns", "unshare", "ioctl", "kill"},
+    "dial/seccomp_list.def": STARTING | (OPENING - {"openat"}) | {
+        "bind", "listen", "accept", "accept4", "setns", "unshare", "ioctl", "kill"},
+    "dial/servers_list.def": STARTING | (OPENING - {"openat"}) | {
+        "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg",
+        "recvmsg", "setns", "unshare", "ioctl", "kill", "write"},
+}
+ROW = re.compile(r"^ALLOW(?:_IF)?\((\w+),(.*)", re.M)
+
+
+class Gateway(unittest.TestCase):
+    def test_what_no_program_of_it_may_call(self):
+        for path, never in NEVER.items():
+            rows = ROW.findall(tree.read(path))
+            with self.subTest(path=path):
+                self.assertGreater(len(rows), 5)
+                self.assertEqual({name for name, _ in rows} & never, set())
+
+    def test_the_conditions_of_msp_cable_and_msp_dial(self):
+        """A namespace is of the network, and a socket of the families that are needed."""
+        for path, families in (("cable/seccomp_list.def", {"AF_NETLINK", "AF_INET"}),
+                               ("dial/seccomp_list.def", {"AF_INET", "AF_INET6"})):
+            rows = ROW.findall(tree.read(path))
+            with self.subTest(path=path):
+                self.assertEqual({re.match(r" 0, 0xffffffff, (\w+),", rest)[1]
+                                  for name, rest in rows if name == "socket"}, families)
+                for name, rest in rows:
+                    if name in ("unshare", "setns"):
+                        self.assertRegex(rest, r"^ [01], 0xffffffff, 0x40000000,")  # CLONE_NEWNET
+                    if name in ("mmap", "mprotect"):
+                        self.assertRegex(rest, r"^ 2, (PROT_EXEC, 0|0xffffffff, PROT_READ),")
 
 
 if __name__ == "__main__":
