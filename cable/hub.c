@@ -168,7 +168,6 @@ static const char *const steps[CABLE_STEP_COUNT] = {
 	[CABLE_STEP_POLICY] = "reading its hosts",
 	[CABLE_STEP_SOCKET] = "looking at its socket",
 	[CABLE_STEP_ENTER] = "entering the user namespace",
-	[CABLE_STEP_PROGRAM] = "starting msp-egress",
 	[CABLE_STEP_NAMESPACE] = "making a network namespace",
 	[CABLE_STEP_LISTEN] = "opening listeners",
 	[CABLE_STEP_PAIR] = "making a veth pair",

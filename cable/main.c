@@ -108,12 +108,12 @@ int event_hub_first(struct hub *hub, int sandbox, int *ret_home, uint32_t *ret_s
 	int error;
 
 	*ret_step = CABLE_STEP_ENTER;
-	error = user_enter(sandbox, ret_home);
+	error = user_enter(sandbox);
 	if (error)
 		return error;
-	*ret_step = CABLE_STEP_PROGRAM;
-	error = start_egress(hub);
-	confine_require(error, "starting msp-egress"); /* there is no way back */
+	/* There is no way back: another gateway has to begin anew. */
+	confine_require(user_make_home(ret_home), "making a network namespace");
+	confine_require(start_egress(hub), "starting msp-egress");
 	confine_cable();
 	return 0;
 }

@@ -39,10 +39,10 @@ static int own_network(void)
 	return fd;
 }
 
-int user_enter(int sandbox, int *ret_home)
+int user_enter(int sandbox)
 {
 	int above = network_of(sandbox);
-	int home;
+	int error;
 
 	if (above >= 0)
 		above = follow_namespace(above, NS_GET_USERNS); /* the sandbox's */
@@ -50,11 +50,16 @@ int user_enter(int sandbox, int *ret_home)
 		above = follow_namespace(above, NS_GET_PARENT); /* the factory's */
 	if (above < 0)
 		return above;
-	home = setns(above, CLONE_NEWUSER) == 0 && unshare(CLONE_NEWNET) == 0 ? own_network()
-									      : -errno;
+	error = setns(above, CLONE_NEWUSER) == 0 ? 0 : -errno;
 	fd_close(&above);
-	if (home < 0)
-		return home;
-	*ret_home = home;
-	return 0;
+	return error;
+}
+
+int user_make_home(int *ret_home)
+{
+	const int home = unshare(CLONE_NEWNET) == 0 ? own_network() : -errno;
+
+	if (home >= 0)
+		*ret_home = home;
+	return home < 0 ? home : 0;
 }

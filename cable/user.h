@@ -5,11 +5,11 @@
 #ifndef CABLE_USER_H
 #define CABLE_USER_H
 
-/*
- * Enter the user namespace above the one that owns the socket's network, and a new network
- * namespace of it. The kernel lets its maker enter, who has every capability in it. 0 with a
- * descriptor of the new network namespace in *ret_home, or -errno.
- */
-int user_enter(int sandbox, int *ret_home);
+/* Enter the user namespace above the one that owns the socket's network. The kernel lets its maker
+ * enter, who has every capability in it. 0; or -errno, and the caller is where it was. */
+int user_enter(int sandbox);
+
+/* Enter a new network namespace of that. 0 with a descriptor of it in *ret_home, or -errno. */
+int user_make_home(int *ret_home);
 
 #endif

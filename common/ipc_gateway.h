@@ -66,7 +66,6 @@ enum cable_step {
 	CABLE_STEP_POLICY,    /* no such policy or profile */
 	CABLE_STEP_SOCKET,    /* not a routing socket of a sandbox below the factory's namespace */
 	CABLE_STEP_ENTER,     /* entering the factory's user namespace */
-	CABLE_STEP_PROGRAM,   /* starting msp-egress */
 	CABLE_STEP_NAMESPACE, /* making the gateway's network namespace */
 	CABLE_STEP_LISTEN,    /* opening the listeners in it */
 	CABLE_STEP_PAIR,      /* making the veth pair */
