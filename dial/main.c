@@ -15,8 +15,10 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -62,6 +64,23 @@ static void confine_dial(void)
 	confine_require(
 		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
 		"installing the system call filter");
+}
+
+/* Say it if there is no network but a loopback, as the unit of the service has it: each dial would
+ * fail, and no record would say why. */
+static void look_at_network(void)
+{
+	struct if_nameindex *names = if_nameindex();
+	bool has_other = false;
+
+	if (!names)
+		return; /* dials will tell */
+	for (const struct if_nameindex *at = names; at->if_index != 0; at++)
+		has_other |= strcmp(at->if_name, "lo") != 0;
+	if (!has_other)
+		log_line("there is no network here, so hosts cannot be reached; if this is the "
+			 "service, set PrivateNetwork=no (systemctl --user edit msp.service)");
+	if_freenameindex(names);
 }
 
 static int handle_policy(void *context, struct channel_message *from)
@@ -175,6 +194,7 @@ int main(void)
 	confine_privileges();
 	confine_require(capabilities_set(0), "dropping capabilities");
 	servers_start();
+	look_at_network();
 	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);
 	asks_begin(&to_cable, &to_egress);
 	confine_dial();
