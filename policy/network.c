@@ -333,10 +333,6 @@ int network_check(const struct reading *reading)
 {
 	const struct profile *profile = reading->profile;
 
-	if (profile->network == NETWORK_HOSTS && !MSP_GATEWAY)
-		return reading_fail(reading, "network",
-				    "hosts needs the gateway to the network, which this version "
-				    "does not have; expected none or loopback");
 	if (profile->network != NETWORK_HOSTS && reading_says(reading, "hosts"))
 		return reading_fail(reading, "hosts",
 				    "without effect, since network is %s; expected network: hosts",
