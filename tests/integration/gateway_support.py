@@ -109,7 +109,7 @@ class Gateway:
 
     def _read(self):
         """Record what is to be recorded, until the end."""
-        with contextlib.suppress(ConnectionResetError):
+        with contextlib.suppress(OSError):  # reset by its end, or closed by ours
             while data := self.audit.recv(1 << 16):
                 number, event, values = parse_record(data)
                 if number:
