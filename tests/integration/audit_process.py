@@ -115,7 +115,8 @@ class Ends(Served):
         self.serve(program)
         os.kill(self.writer, signal.SIGKILL)
         self.assertIn("up\n", support.text_of(self.server.call("run_command", command="echo up")))
-        self.assertIn(b"nothing is audited any more", self.server.error_text)
+        self.assertTrue(support.wait_until(
+            lambda: b"nothing is audited any more" in self.server.error_text), self.server.error_text)
 
     def test_signals_that_end_others(self):
         self.serve()
