@@ -284,36 +284,45 @@ static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_connection_refused] = handle_connection_refused,
 };
 
-/* Each has messages that nobody reads beside the next one: one message, then the others' turn. */
-static int turn_peer(const struct channel *peer, const dispatch_handler *handlers)
+/* Bound of one turn: more than a channel holds. */
+#define TURN_MOST 4096
+
+static int turn_peer(const struct channel *peer, const dispatch_handler *handlers, uint32_t most)
 {
 	static struct channel_message message;
 	enum ipc_error wrong;
-	const int status = dispatch_one(peer, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
+	int status = 1;
 
+	while (status == 1 && most-- > 0)
+		status = dispatch_one(peer, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
 	return status == 1 || status == -EAGAIN ? 0 : status == 0 ? -EPIPE : status;
 }
 
+/* The supervisor comes last, with one message: what a sandbox was refused, or connected to, is
+ * heard of before its end, and before that of all. */
 int hub_run(struct hub *own, const char **ret_peer)
 {
-	static const char *const names[] = { "the supervisor", "msp-dial", "msp-egress" };
-	static const dispatch_handler *const handlers[] = { from_supervisor, from_dial,
-							    from_egress };
-	const struct channel *const peers[] = { &own->supervisor, &own->dial, &own->egress };
+	static const char *const names[] = { "msp-dial", "msp-egress", "the supervisor" };
+	static const dispatch_handler *const handlers[] = { from_dial, from_egress,
+							    from_supervisor };
+	static const uint32_t most[] = { TURN_MOST, TURN_MOST, 1 };
+	const struct channel *const peers[] = { &own->dial, &own->egress, &own->supervisor };
 	struct pollfd polls[3];
 	int error = 0;
 
 	hub = own;
 	while (!error) {
-		for (int i = 0; i < 3; i++) /* msp-egress's end is ours until it is started */
+		for (int i = 0; i < 3; i++)
 			polls[i] = (struct pollfd){ .fd = peers[i]->fd, .events = POLLIN };
-		if (poll(polls, home < 0 ? 2 : 3, -1) < 0 && errno != EINTR)
+		if (home < 0)
+			polls[1].fd = -1; /* ours until msp-egress is started */
+		if (poll(polls, 3, -1) < 0 && errno != EINTR)
 			return -errno;
-		for (int i = 0; i < (home < 0 ? 2 : 3) && !error; i++) {
+		for (int i = 0; i < 3 && !error; i++) {
 			*ret_peer = names[i];
 			if (polls[i].revents)
-				error = turn_peer(peers[i], handlers[i]);
+				error = turn_peer(peers[i], handlers[i], most[i]);
 		}
 	}
-	return error == -EPIPE && *ret_peer == names[0] ? 0 : error;
+	return error == -EPIPE && *ret_peer == names[2] ? 0 : error;
 }

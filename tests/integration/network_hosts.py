@@ -3,7 +3,9 @@
 """Sandboxes of a profile with hosts reach these, and nothing else."""
 import json
 import os
+import signal
 import subprocess
+import threading
 import time
 import unittest
 
@@ -238,6 +240,22 @@ class Recorded(WithHosts):
                           for key in ("layer", "operation", "host", "reason")},
                          {"layer": "network", "operation": "resolve",
                           "host": "unlisted.example.org", "reason": "host"})
+
+    def test_a_refusal_just_before_the_end(self):
+        """msp-cable, which was paused, hears of the refusal and of the end at once."""
+        words = [os.path.join(support.BIN, "msp"), "run", *LIMITS, "--profile", "net", "--", "sh",
+                 "-c", "echo begun; read line; getent hosts unlisted.example.org; exit 3"]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env=self.environment(MSP_CONFIG=self.config)) as process:
+            self.assertEqual(process.stdout.readline(), "begun\n")
+            cable = min(support.named(process.pid, "msp-cable"))  # not a child before its exec
+            os.kill(cable, signal.SIGSTOP)
+            awake = threading.Timer(1, os.kill, (cable, signal.SIGCONT))
+            awake.start()
+            process.communicate("\n")
+            self.assertEqual(process.returncode, 3)
+            awake.join()
+        self.assertTrue(support.wait_until(lambda: self.records("denial")))
 
 
 if __name__ == "__main__":
