@@ -15,8 +15,6 @@ PROCESS_FOLDERS = ("cli", "broker", "supervisor", "child-init", "policy", "scope
 FRONTENDS = ("cli", "broker")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
             "msp-layers", "msp-file", "msp-audit", "msp-store", "msp-cable", "msp-egress", "msp-dial")
-# A build without the gateway has none of these.
-GATEWAY_PROGRAMS = ("msp-cable", "msp-egress", "msp-dial")
 STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init", "msp-file", "msp-audit",
                    "msp-store", "msp-cable", "msp-egress")
 DYNAMIC_PROGRAMS = tuple(name for name in PROGRAMS if name not in STATIC_PROGRAMS)

@@ -113,12 +113,15 @@ class StartByRoot(RootConfig):
         self.write("run_as: msp-nobody\nlimits: fallback\n")
         self.expect_refused("there is no account 'msp-nobody'")
 
-    def test_hosts_without_the_gateway(self):
-        """The release build has none: nothing starts that would seem to have a network."""
+    def test_hosts(self):
+        """The gateway is of the account, too, and refuses a name that is not listed."""
         self.write(RUN_AS + "profiles:\n- name: open\n  extends: default\n  network: hosts\n"
                    "  hosts: [example.org]\n")
-        self.expect_refused(f"{FILE}:7: profiles[0].network: hosts needs the gateway to the network, "
-                            "which this version does not have", "--profile=open")
+        self.expect_account(OTHER, "--profile=open")
+        result = self.msp("run", "--standalone", "--profile=open", "--", "sh", "-c",
+                          "cat /etc/resolv.conf; getent hosts unlisted.example")
+        self.assertEqual((result.returncode, result.stdout), (2, "nameserver 198.18.0.1\n"),
+                         result.stderr)
 
     def test_a_file_that_is_not_roots(self):
         owner = pwd.getpwnam(OTHER).pw_uid
