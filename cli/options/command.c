@@ -92,7 +92,7 @@ int command_refuse_action(const struct command *command, const char *word,
 
 	format_text(text, sizeof(text), "it must be said what to do: %s", command->operands);
 	if (word)
-		format_text(text, sizeof(text), "'%s' is none of", word);
+		format_text(text, sizeof(text), "there is no action '%s', only", word);
 	for (size_t i = 0; word && i < count; i++)
 		format_append(text, sizeof(text), "%s %s",
 			      i == 0          ? ""

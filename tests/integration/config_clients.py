@@ -330,7 +330,9 @@ class Commands(WithFolder):
         for words, said in (
                 (("profile",), "it must be said what to do: list | show NAME"),
                 (("profile", "lst"), "(did you mean 'list'?)"),
-                (("profile", "explain"), "'explain' is none of list, show, check and diff"),
+                (("profile", "explain"), "there is no action 'explain', only list, show, check "
+                                         "and diff"),
+                (("network", "approve"), "there is no action 'approve', only groups"),
                 (("profile", "list", "default"), "list takes no name"),
                 (("profile", "show"), "show NAME"),
                 (("profile", "show", "a", "b"), "show NAME"),
