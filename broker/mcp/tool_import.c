@@ -450,8 +450,8 @@ static void on_created(struct errand *errand, const struct supervisor_answer *an
 	struct import *import = work->import;
 
 	memcpy(import->end.sandbox, answer->sandbox->id, sizeof(answer->sandbox->id));
-	(void)strncpy(import->wanted.workspace, answer->sandbox->workspace,
-		      sizeof(import->wanted.workspace) - 1);
+	memcpy(import->wanted.workspace, answer->sandbox->workspace,
+	       sizeof(import->wanted.workspace));
 	work->import = NULL;
 	go_on(import, errand_release(errand));
 }
