@@ -27,7 +27,6 @@
 #include "common/confine/landlock.h"
 #include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
-#include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "dial/asks.h"
@@ -35,12 +34,10 @@
 #include "dial/sandboxes.h"
 #include "dial/servers.h"
 #include "seccomp_filter.h"
+#include "steward/peer.h"
 #include "steward/steward.h"
 
 #define RANDOM_PATH "/dev/urandom"
-
-/* Messages of one peer in one turn. */
-#define MESSAGES_MAX 64
 
 static struct channel cable = { GATEWAY_FD_CHANNEL, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SETUP };
 static const struct channel egress = { GATEWAY_FD_PEER, IPC_DIAL, IPC_EGRESS, IPC_SERVE };
@@ -131,22 +128,6 @@ static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_dial_ask] = handle_dial,
 };
 
-/* Take messages of a peer: the others wait. */
-static void turn_peer(const struct channel *peer, const dispatch_handler *handlers,
-		      const char *name)
-{
-	enum ipc_error wrong = IPC_OK;
-	int status = 1;
-
-	for (int i = 0; i < MESSAGES_MAX && status == 1; i++)
-		status = dispatch_one(peer, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
-	if (status == 0)
-		exit(0); /* all three end together */
-	if (status < 0 && status != -EAGAIN)
-		log_fatal(MSP_EXIT_SOFTWARE, "%s broke the protocol: %s", name,
-			  wrong ? ipc_error_text(wrong) : errno_text(-status));
-}
-
 static void require_peers(int error)
 {
 	if (error == -EPIPE)
@@ -183,8 +164,8 @@ static void turn_once(void)
 	require_peers(outbox_flush(&to_cable));
 	require_peers(outbox_flush(&to_egress));
 	/* The end of a sandbox before its questions. */
-	turn_peer(&cable, from_cable, "msp-cable");
-	turn_peer(&egress, from_egress, "msp-egress");
+	peer_turn(&cable, &message, from_cable, "msp-cable");
+	peer_turn(&egress, &message, from_egress, "msp-egress");
 }
 
 int main(void)

@@ -21,11 +21,11 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
-#include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "egress/sandboxes.h"
 #include "seccomp_filter.h"
+#include "steward/peer.h"
 #include "steward/steward.h"
 
 /* Descriptors of the program itself, and of a message in the hand. */
@@ -33,7 +33,6 @@
 #define FDS_MAX (1U << 20)
 
 #define EVENTS_MAX 64
-#define MESSAGES_MAX 64 /* a peer's, in one turn */
 #define TICK_MS 1000
 #define DATA_CABLE SANDBOXES_DATA_END
 #define DATA_DIAL (SANDBOXES_DATA_END + 1)
@@ -87,22 +86,6 @@ static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_dial_refused] = handle_refused,
 };
 
-/* Take messages of a peer: the others wait. */
-static void turn_peer(const struct channel *peer, const dispatch_handler *handlers,
-		      const char *name)
-{
-	enum ipc_error wrong = IPC_OK;
-	int status = 1;
-
-	for (int i = 0; i < MESSAGES_MAX && status == 1; i++)
-		status = dispatch_one(peer, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
-	if (status == 0)
-		exit(0); /* all three end together */
-	if (status < 0 && status != -EAGAIN)
-		log_fatal(MSP_EXIT_SOFTWARE, "%s broke the protocol: %s", name,
-			  wrong ? ipc_error_text(wrong) : errno_text(-status));
-}
-
 static void require_peers(int error)
 {
 	if (error == -EPIPE)
@@ -136,9 +119,9 @@ static void turn_once(void)
 		const uint64_t data = events[i].data.u64;
 
 		if (data == DATA_CABLE)
-			turn_peer(&cable, from_cable, "msp-cable");
+			peer_turn(&cable, &message, from_cable, "msp-cable");
 		else if (data == DATA_DIAL)
-			turn_peer(&dial, from_dial, "msp-dial");
+			peer_turn(&dial, &message, from_dial, "msp-dial");
 		else
 			sandboxes_turn(data, now_ms);
 	}

@@ -56,7 +56,8 @@ HOSTS_FOLDERS = ("policy", "hosts", "egress", "dial")
 SHARED_HEADERS = {("policy/units.h", "cli"),
                   ("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store"), ("steward/steward.h", "cable"),
-                  ("steward/steward.h", "egress"), ("steward/steward.h", "dial")}
+                  ("steward/steward.h", "egress"), ("steward/steward.h", "dial"),
+                  ("steward/peer.h", "egress"), ("steward/peer.h", "dial")}
 
 
 class Sizes(unittest.TestCase):

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The peers of msp-egress and msp-dial: msp-cable and each other. All three end together.
+ */
+#ifndef STEWARD_PEER_H
+#define STEWARD_PEER_H
+
+#include "common/channel.h"
+#include "common/dispatch.h"
+
+/* Take messages of a peer, so many at most that the others need not wait for long. The end of the
+ * peer ends the process without a word; a breach of the protocol ends it with `name`. */
+void peer_turn(const struct channel *peer, struct channel_message *message,
+	       const dispatch_handler handlers[IPC_TYPE_COUNT], const char *name);
+
+#endif
