@@ -27,7 +27,7 @@ static struct channel far_egress = { -1, IPC_EGRESS, IPC_DIAL, IPC_SERVE };
 static struct outbox to_cable = { .channel = &cable }, to_egress = { .channel = &egress };
 static struct channel_message message;
 
-/* What the name servers and the network say. */
+/* The answers of the name servers and of the network. */
 static struct resolution known; /* end RESOLVE_DONE and no address: it comes later */
 static uint32_t lookups;
 static enum attempt_state next_state;

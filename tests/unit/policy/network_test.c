@@ -26,7 +26,7 @@ static bool load_file(const char *text)
 	return policy_add(loaded.policy, "web.yaml", text, strlen(text), &error) == 0;
 }
 
-/* The same of a file with a profile "web", which has the keys. */
+/* Load a file whose profile "web" has these keys. */
 static bool load(const char *keys)
 {
 	char text[4096];
@@ -317,7 +317,7 @@ static const struct plan_profile *find_compiled(const char *name)
 	return index < 0 ? NULL : plan_profile(&loaded.plan, (uint32_t)index);
 }
 
-/* What can be reached is all that a shipped profile has beyond the one that it extends. */
+/* A shipped profile differs from the extended one in its hosts alone. */
 Test(network, shipped_profiles)
 {
 	static const char *const rows[][2] = {
