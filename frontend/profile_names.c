@@ -6,6 +6,15 @@
 
 #include "common/plan.h"
 
+const struct plan_profile *profile_named(const struct plan *plan, const char *name)
+{
+	const int index = plan_profile_find(plan, name);
+	const struct plan_profile *profile =
+		index >= 0 ? plan_profile(plan, (uint32_t)index) : NULL;
+
+	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
+}
+
 void profile_names(const struct plan *plan, char *ret, size_t size)
 {
 	const size_t between = strlen(PROFILE_NAMES_SEPARATOR);

@@ -1,10 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Profiles that a request may name: all but those of helpers.
+ */
 #ifndef FRONTEND_PROFILE_NAMES_H
 #define FRONTEND_PROFILE_NAMES_H
 
 #include <stddef.h>
 
 struct plan;
+struct plan_profile;
 
 /* Between two names. */
 #define PROFILE_NAMES_SEPARATOR ", "
@@ -12,8 +16,10 @@ struct plan;
 /* Room for the names in a line for people. */
 #define PROFILE_NAMES_SHOWN 1024
 
-/* Write the names of the profiles that a request may name into `ret`, of `size` bytes: as many as
- * fit. */
+/* Find one by its name; NULL: there is none. */
+const struct plan_profile *profile_named(const struct plan *plan, const char *name);
+
+/* Write their names into `ret`, of `size` bytes: as many as fit. */
 void profile_names(const struct plan *plan, char *ret, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frontend/profile_names.h"
 #include "heap/memory.h"
 #include "mcp/call.h"
 #include "mcp/params.h"
@@ -74,15 +75,6 @@ static void answer_decision(struct call *call, const char *profile,
 	buffer_done(&text);
 }
 
-/* Return a profile that is shown to clients; NULL: none. */
-static const struct plan_profile *find_profile(const struct plan *plan, const char *name)
-{
-	const int index = plan->bytes ? plan_profile_find(plan, name) : -1;
-	const struct plan_profile *profile = index < 0 ? NULL : plan_profile(plan, (uint32_t)index);
-
-	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
-}
-
 /* Copy a string without NUL of at most `room` - 1 bytes, and terminate it. */
 static void copy_text(const struct json_value *value, char *to, size_t room)
 {
@@ -115,7 +107,7 @@ static void explain_policy(struct call *call, const struct json_document *docume
 		copy_text(values[EXPLAIN_PROFILE], name, sizeof(name));
 	else
 		(void)snprintf(name, sizeof(name), "%s", host->posture.profile);
-	profile = find_profile(&host->plan, name);
+	profile = host->plan.bytes ? profile_named(&host->plan, name) : NULL;
 	if (!profile)
 		call_fail_text(call, "This profile has no policy to explain.");
 	else if (operation_parse(text, &operation, problem) != 0)

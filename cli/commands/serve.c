@@ -341,8 +341,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	if (code)
 		return code;
 	plan = launch_open_plan(config, text);
-	if (plan && options->default_profile &&
-	    !config_find_profile(plan, options->default_profile)) {
+	if (plan && options->default_profile && !profile_named(plan, options->default_profile)) {
 		profile_names(plan, names, sizeof(names));
 		format_text(text, LAUNCH_TEXT_MAX, "there is no profile '%.100s'; there are: %s",
 			    options->default_profile, names);

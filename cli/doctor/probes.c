@@ -230,7 +230,7 @@ static const struct plan_profile *find_default_profile(const struct plan *plan,
 
 	if (!option_read_default_profile(&name, text))
 		return NULL;
-	profile = config_find_profile(plan, name);
+	profile = profile_named(plan, name);
 	format_text(text, OPTIONS_TEXT_MAX, profile ? "'%s'" : "'%s' does not exist", name);
 	return profile;
 }

@@ -228,15 +228,6 @@ const struct plan *config_plan(struct config *config)
 	return &config->plan;
 }
 
-const struct plan_profile *config_find_profile(const struct plan *plan, const char *name)
-{
-	const int index = plan_profile_find(plan, name);
-	const struct plan_profile *profile =
-		index >= 0 ? plan_profile(plan, (uint32_t)index) : NULL;
-
-	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
-}
-
 /* The built-in profiles come without anything that an operator says of all of them. */
 static const struct plan_header *find_header(struct config *config)
 {

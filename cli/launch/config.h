@@ -73,9 +73,6 @@ void config_close(struct config *config);
  * this version. Valid as long as the configuration. */
 const struct plan *config_plan(struct config *config);
 
-/* Find a profile that a request may name; NULL: there is none. */
-const struct plan_profile *config_find_profile(const struct plan *plan, const char *name);
-
 /* Which limits are accepted (enum limits_mode): what the command line said, or, for LIMITS_UNSAID,
  * what a configuration that was read says. */
 uint32_t config_limits(struct config *config, uint32_t said);

@@ -48,6 +48,14 @@ Test(profile_names, those_of_helpers_are_left_out)
 	cr_expect_str_eq(text, "");
 }
 
+Test(profile_names, one_is_found_unless_it_is_a_helpers)
+{
+	make_plan((const char *const[MANY]){ "default", "_helper", "strict" });
+	cr_expect_eq(profile_named(&plan, "strict"), plan_profile(&plan, 2));
+	cr_expect_null(profile_named(&plan, "_helper"));
+	cr_expect_null(profile_named(&plan, "none"));
+}
+
 Test(profile_names, what_does_not_fit_is_left_out_whole)
 {
 	static const struct {
