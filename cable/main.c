@@ -31,6 +31,7 @@
 #include "common/ipc_gateway.h"
 #include "common/log.h"
 #include "seccomp_filter.h"
+#include "steward/child.h"
 #include "steward/steward.h"
 
 #define CAPABILITIES (1U << CAP_NET_ADMIN | 1U << CAP_SYS_ADMIN | 1U << CAP_NET_BIND_SERVICE)
@@ -40,6 +41,7 @@
 
 static struct channel_message start;
 static int egress_ends[2], dial_ends[2], peer_ends[2];
+static int egress_pidfd = -1, dial_pidfd = -1;
 static int egress_image = GATEWAY_FD_EGRESS, dial_image = GATEWAY_FD_DIAL;
 
 static void make_channels(void)
@@ -62,7 +64,7 @@ static void start_dial(void)
 {
 	static char name[] = "msp-dial";
 
-	confine_require(program_start(name, &dial_image, dial_ends[1], peer_ends[1]),
+	confine_require(program_start(name, &dial_image, dial_ends[1], peer_ends[1], &dial_pidfd),
 			"starting msp-dial");
 	fd_close(&dial_ends[1]);
 	fd_close(&peer_ends[1]);
@@ -81,7 +83,8 @@ static int begin_program(struct channel *channel)
 static int start_egress(struct hub *hub)
 {
 	static char name[] = "msp-egress";
-	const int error = program_start(name, &egress_image, egress_ends[1], peer_ends[0]);
+	const int error =
+		program_start(name, &egress_image, egress_ends[1], peer_ends[0], &egress_pidfd);
 
 	fd_close(&egress_ends[1]);
 	fd_close(&peer_ends[0]);
@@ -118,6 +121,15 @@ int event_hub_first(struct hub *hub, int sandbox, int *ret_home, uint32_t *ret_s
 	return 0;
 }
 
+/* They end with their channels. */
+static void end_programs(struct hub *hub)
+{
+	fd_close(&hub->egress.fd);
+	fd_close(&hub->dial.fd);
+	child_await(&egress_pidfd);
+	child_await(&dial_pidfd);
+}
+
 int main(void)
 {
 	struct hub hub = { .supervisor = { GATEWAY_FD_CHANNEL, IPC_GATEWAY, IPC_SUPERVISOR,
@@ -135,6 +147,7 @@ int main(void)
 	error = begin_program(&hub.dial);
 	if (!error)
 		error = hub_run(&hub, &peer);
+	end_programs(&hub);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "%s has ended or broke the protocol: %s",
 			  peer ? peer : "msp-dial", errno_text(-error));

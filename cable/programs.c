@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cable/programs.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "common/fd.h"
 #include "common/ipc_gateway.h"
 #include "common/kernel.h"
+#include "steward/child.h"
 
 #define IMAGE_FD GATEWAY_FD_END
 #define OPEN_AFTER_EXEC 0x3U /* the first two */
@@ -27,12 +27,12 @@ static void become_program(char *name, int image, int channel, int peer)
 	_exit(MSP_EXIT_SOFTWARE); /* its peers see the end */
 }
 
-int program_start(char *name, int *image, int channel, int peer)
+int program_start(char *name, int *image, int channel, int peer, int *ret_pidfd)
 {
-	const pid_t pid = fork();
+	const int status = child_fork(ret_pidfd);
 
-	if (pid == 0)
+	if (status == 0)
 		become_program(name, *image, channel, peer);
 	fd_close(image);
-	return pid < 0 ? -errno : 0;
+	return status < 0 ? status : 0;
 }

@@ -175,6 +175,7 @@ int main(void)
 	confine_privileges();
 	confine_require(capabilities_set(0), "dropping capabilities");
 	servers_start();
+	(void)atexit(servers_end);
 	look_at_network();
 	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);
 	asks_begin(&to_cable, &to_egress);

@@ -22,13 +22,14 @@
 #include "common/log.h"
 #include "dial/resolv_conf.h"
 #include "servers_filter.h"
+#include "steward/child.h"
 
 #define PATH "/etc/resolv.conf"
 #define NAME "msp-dial-names" /* the process's */
 #define FILE_MAX 16384U
 #define ANSWER_S 2
 
-static int reader = -1;
+static int reader = -1, reader_pidfd = -1;
 
 /* Answer with the servers; or with no text: the file cannot be read now, or is being written. */
 static void answer_question(int channel)
@@ -101,16 +102,24 @@ void servers_start(void)
 {
 	const struct timeval most = { .tv_sec = ANSWER_S };
 	int ends[2];
-	pid_t pid = -1;
+	int status;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 &&
-	    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) == 0)
-		pid = fork();
-	if (pid == 0)
+	status = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 &&
+				 setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &most,
+					    sizeof(most)) == 0
+			 ? child_fork(&reader_pidfd)
+			 : -errno;
+	if (status == 0)
 		run_reader(ends[1]);
-	confine_require(pid < 0 ? -errno : 0, "starting the reader of resolv.conf");
+	confine_require(status < 0 ? status : 0, "starting the reader of resolv.conf");
 	fd_close(&ends[1]);
 	reader = ends[0];
+}
+
+void servers_end(void)
+{
+	fd_close(&reader); /* it ends with that */
+	child_await(&reader_pidfd);
 }
 
 bool servers_ask(char ret[SERVERS_TEXT_MAX])

@@ -13,6 +13,9 @@
 /* Start the process that reads. Ends the caller where that fails. */
 void servers_start(void);
 
+/* End it, and wait for its end. */
+void servers_end(void);
+
 /* Ask it for the servers, as "192.0.2.1,[2001:db8::1]". False: it gave no answer in time,
  * or the file cannot be read now. */
 bool servers_ask(char ret[SERVERS_TEXT_MAX]);

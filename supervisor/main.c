@@ -33,6 +33,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/audit.h"
@@ -315,5 +316,9 @@ int main(void)
 	STAGE_HOOK(POINT, STAGE_POINT_ENDING);
 	end_all();
 	audit_stop();
+	/* The launcher started them as our children; they end with their channels. */
+	(void)kernel_close_range(STDERR_FILENO + 1, ~0U);
+	while (waitid(P_ALL, 0, NULL, WEXITED | __WALL) == 0)
+		;
 	return supervisor.exit_status;
 }

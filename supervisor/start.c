@@ -51,12 +51,9 @@ static void refuse_root(void)
 
 int start_ask_factory(int flags, siginfo_t *ret)
 {
-	int result;
+	const int options = WEXITED | WNOHANG | flags;
 
-	do {
-		result = waitid(P_PIDFD, START_FD_FACTORY_PIDFD, ret, WEXITED | WNOHANG | flags);
-	} while (result != 0 && errno == EINTR);
-	return result == 0 ? 0 : -errno;
+	return waitid(P_PIDFD, START_FD_FACTORY_PIDFD, ret, options) == 0 ? 0 : -errno;
 }
 
 /* The launcher has started it, as our child, before we were executed: it makes itself ready

@@ -193,4 +193,7 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
  * supervisor's status as wait(2) gives it. */
 int launch_await(const struct launched *launched, int wait_ms);
 
+/* Collect the stewards that are the caller's children, after `wait_ms` for each at most. */
+void launch_await_stewards(int wait_ms);
+
 #endif

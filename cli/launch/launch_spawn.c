@@ -225,6 +225,17 @@ static bool await_child(pid_t child, int wait_ms)
 	return ready != 0;
 }
 
+void launch_await_stewards(int wait_ms)
+{
+	for (int i = 0; i < LAUNCH_STEWARDS; i++) {
+		const pid_t pid = stewards[i].pid;
+
+		if (pid > 0 && waitpid(pid, NULL, __WALL | WNOHANG) == 0 &&
+		    await_child(pid, wait_ms))
+			(void)waitpid(pid, NULL, __WALL | WNOHANG);
+	}
+}
+
 int launch_await(const struct launched *launched, int wait_ms)
 {
 	int status = MSP_EXIT_SOFTWARE << 8;
@@ -234,12 +245,6 @@ int launch_await(const struct launched *launched, int wait_ms)
 	while (waitpid(launched->supervisor, &status, 0) < 0 && errno == EINTR)
 		;
 	end_group(launched->factory, wait_ms);
-	for (int i = 0; i < LAUNCH_STEWARDS; i++) {
-		const pid_t pid = stewards[i].pid;
-
-		if (pid > 0 && waitpid(pid, NULL, __WALL | WNOHANG) == 0 &&
-		    await_child(pid, wait_ms))
-			(void)waitpid(pid, NULL, __WALL | WNOHANG);
-	}
+	launch_await_stewards(wait_ms);
 	return status;
 }

@@ -32,6 +32,9 @@
 /* The least time between two starts of the gateway, when the first has ended. */
 #define GATEWAY_PAUSE_US 10000000
 
+/* The most time that its end may take after the supervisor's. */
+#define GATEWAY_END_MS 2000
+
 _Static_assert(WORKSPACES_PLACE + CLIENT_WORKSPACES_MAX <= FD_PLACES_MAX, "room for all");
 
 struct opener {
@@ -95,6 +98,7 @@ static void start_gateway(struct opener *opener, const struct plan *plan)
 static void replace_gateway(struct opener *opener)
 {
 	fd_close(&opener->gateway.pidfd);
+	launch_await_stewards(0); /* collect it, if it is our child */
 	if (clock_now_us() - opener->started_us > GATEWAY_PAUSE_US)
 		start_gateway(opener, config_plan(opener->config));
 }
@@ -242,6 +246,7 @@ static void keep_going(const struct launch *launch, int channel)
 		status = dispatch_one(&opener.channel, &message, MSG_DONTWAIT, handlers, &opener,
 				      &wrong);
 	}
+	launch_await_stewards(GATEWAY_END_MS);
 	_exit(0);
 }
 

@@ -57,7 +57,8 @@ SHARED_HEADERS = {("policy/units.h", "cli"),
                   ("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store"), ("steward/steward.h", "cable"),
                   ("steward/steward.h", "egress"), ("steward/steward.h", "dial"),
-                  ("steward/peer.h", "egress"), ("steward/peer.h", "dial")}
+                  ("steward/peer.h", "egress"), ("steward/peer.h", "dial"),
+                  ("steward/child.h", "cable"), ("steward/child.h", "dial")}
 
 
 class Sizes(unittest.TestCase):
