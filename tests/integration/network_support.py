@@ -20,7 +20,7 @@ import threading
 import time
 import unittest
 
-CLONE_NEWNET, PR_SET_PDEATHSIG = 0x40000000, 1
+CLONE_NEWNS, CLONE_NEWNET, PR_SET_PDEATHSIG = 0x20000, 0x40000000, 1
 OWN, SERVER, OTHER, INSIDE = "5.6.7.1", "5.6.7.8", "5.6.7.9", "10.77.7.7"
 # The addresses of names, in the order in which they are answered.
 NAMES = {
@@ -34,6 +34,11 @@ NAMES = {
     "many.example.org": [INSIDE, "127.0.0.1", SERVER],
 }
 PORTS = (80, 8080, 9000)
+# What a test program adds before main(): answers of a host, {name: function(request)}, and what else
+# its servers' namespace starts, functions without an argument.
+HOSTS = {}
+STARTS = []
+BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -43,8 +48,8 @@ def folder():
 
 
 def certificate():
-    """The servers' certificate as text."""
-    with open(os.path.join(folder(), "certificate.pem"), encoding="ascii") as file:
+    """The certificate of the authority that vouches for the servers, as text."""
+    with open(os.path.join(folder(), "ca.pem"), encoding="ascii") as file:
         return file.read()
 
 
@@ -72,11 +77,12 @@ class _Dns(socketserver.BaseRequestHandler):
     def handle(self):
         packet, sock = self.request
         name, kind, question = _read_name(packet)
-        addresses = NAMES.get(name) if kind == b"\0\1" else []
+        known = {**NAMES, **dict.fromkeys(HOSTS, [SERVER])}
+        addresses = known.get(name) if kind == b"\0\1" else []
         _note("name", name)
         records = b"".join(b"\xc0\x0c\0\1\0\1" + struct.pack("!IH", 60, 4) +
                            socket.inet_aton(address) for address in addresses or [])
-        sock.sendto(packet[:2] + struct.pack("!HHHHH", 0x8180 if name in NAMES else 0x8183, 1,
+        sock.sendto(packet[:2] + struct.pack("!HHHHH", 0x8180 if name in known else 0x8183, 1,
                                              len(addresses or []), 0, 0) + question + records,
                     self.client_address)
 
@@ -84,17 +90,26 @@ class _Dns(socketserver.BaseRequestHandler):
 class _Http(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self):
-        _note("path", f"{self.server.server_address[1]}{self.path}")
-        if self.path.startswith("/slow"):
-            time.sleep(60)
-        size = int(self.path[7:]) if self.path.startswith("/bytes/") else 0
-        body = b"x" * size if size else b"hello from the server\n"
-        self.send_response(200)
+    def answer(self, status, body, kind="application/octet-stream"):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         with contextlib.suppress(OSError):  # a client need not read all
             self.wfile.write(body)
+
+    def do_GET(self):
+        host = self.headers.get("Host", "").partition(":")[0]
+        if host in HOSTS:
+            _note(host, self.path)
+            return HOSTS[host](self)
+        _note("path", f"{self.server.server_address[1]}{self.path}")
+        if self.path.startswith("/slow"):
+            time.sleep(60)
+        size = int(self.path[7:]) if self.path.startswith("/bytes/") else 0
+        return self.answer(200, b"x" * size if size else b"hello from the server\n")
+
+    do_POST = do_GET
 
     def log_message(self, *_):
         pass
@@ -102,7 +117,7 @@ class _Http(http.server.BaseHTTPRequestHandler):
 
 def _serve(ready):
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if _LIBC.unshare(CLONE_NEWNET) != 0:
+    if _LIBC.unshare(CLONE_NEWNET | CLONE_NEWNS) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
     os.write(ready[1], b"n")
     while not os.path.exists("/sys/class/net/x") and not _has_device("srv0"):
@@ -118,6 +133,8 @@ def _serve(ready):
     context.load_cert_chain(os.path.join(folder(), "certificate.pem"),
                             os.path.join(folder(), "key.pem"))
     servers[-1].socket = context.wrap_socket(servers[-1].socket, server_side=True)
+    for start in STARTS:
+        start()
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     os.write(ready[1], b"s")
@@ -147,6 +164,8 @@ def _make_machine():
         file.write(f"nameserver {SERVER}\n")
     subprocess.run(["mount", "--bind", os.path.join(folder(), "resolv.conf"),
                     os.path.realpath("/etc/resolv.conf")], check=True)
+    if HOSTS:
+        _trust_authority()
     os.close(ready[1])
     if os.read(ready[0], 1) != b"s":
         raise RuntimeError("the servers did not start")
@@ -154,12 +173,29 @@ def _make_machine():
 
 
 def _make_certificate(place):
-    names = ",".join(f"DNS:{name}" for name in NAMES)
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=tests",
-                    "-addext", f"subjectAltName={names}", "-keyout",
-                    os.path.join(place, "key.pem"), "-out",
-                    os.path.join(place, "certificate.pem")], check=True, capture_output=True)
+    """An authority of one's own, and the servers' certificate for all names."""
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    names = ",".join(f"DNS:{name}" for name in (*NAMES, *HOSTS))
+    for words in (["-subj", "/CN=authority of the tests", "-keyout", "ca.key", "-out", "ca.pem"],
+                  ["-subj", "/CN=tests", "-CA", "ca.pem", "-CAkey", "ca.key", "-addext",
+                   "basicConstraints=critical,CA:FALSE", "-addext", f"subjectAltName={names}",
+                   "-keyout", "key.pem", "-out", "certificate.pem"]):
+        subprocess.run(["openssl", "req", "-x509", *key, *words], cwd=place, check=True,
+                       capture_output=True)
+
+
+def _trust_authority():
+    """The machine's bundle with the authority in it, as an operator adds one of his own."""
+    own = os.path.join(folder(), "certs")
+    shutil.copytree(os.path.dirname(BUNDLE), own, symlinks=True)
+    name = os.path.join(own, os.path.basename(BUNDLE))
+    with open(BUNDLE, encoding="utf-8") as file:
+        text = file.read()
+    os.unlink(name)
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(text + certificate())
+    os.chmod(name, 0o644)
+    subprocess.run(["mount", "--bind", own, os.path.dirname(BUNDLE)], check=True)
 
 
 def main():
