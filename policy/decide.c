@@ -15,8 +15,8 @@ static void (*const parts[OPERATION_KIND_COUNT])(const struct question *) = {
 	[OPERATION_READ] = decide_file,       [OPERATION_WRITE] = decide_file,
 	[OPERATION_CREATE] = decide_file,     [OPERATION_DELETE] = decide_file,
 	[OPERATION_LIST] = decide_file,       [OPERATION_EXEC] = decide_file,
-	[OPERATION_CONNECT] = decide_network, [OPERATION_BIND] = decide_network,
-	[OPERATION_SYSCALL] = decide_call,
+	[OPERATION_CONNECT] = decide_network, [OPERATION_RESOLVE] = decide_name,
+	[OPERATION_BIND] = decide_network,    [OPERATION_SYSCALL] = decide_call,
 };
 
 static const struct error_text {

@@ -9,6 +9,8 @@
 
 #include "hosts/list.h"
 
+#define NO_ENTRY "hosts: no entry covers the name %s"
+
 static void cite_host(const struct question *question, const struct plan_host *host)
 {
 	question->ret->origin = (struct plan_origin){
@@ -60,8 +62,7 @@ static void refuse_unlisted(const struct question *question, const struct host_w
 	} else if (wanted->is_address) {
 		refuse_address(question, wanted);
 	} else {
-		DECISION_SAY(question->ret->rule, "hosts: no entry covers the name %s",
-			     wanted->name);
+		DECISION_SAY(question->ret->rule, NO_ENTRY, wanted->name);
 		refuse_host(question, 0, NULL);
 	}
 }
@@ -77,6 +78,26 @@ static void allow_host(const struct question *question, const struct plan_host *
 		     is_address              ? ""
 		     : host->is_private != 0 ? "has a public or private address and "
 					     : "has a public address and ");
+	cite_host(question, host);
+	decision_allow(ret, "network");
+}
+
+void decide_host_name(const struct question *question)
+{
+	struct decision *ret = question->ret;
+	struct host_wanted wanted;
+	const struct plan_host *host;
+
+	(void)host_wanted_read(question->operation->target, &wanted);
+	host = host_list_find(question->plan, question->profile, &wanted, 0);
+	if (host == NULL) {
+		DECISION_SAY(ret->rule, NO_ENTRY, wanted.name);
+		DECISION_SAY(ret->remedy, OPERATORS "hosts: [\"%s:443\"]", wanted.name);
+		refuse_host(question, 0, NULL);
+		return;
+	}
+	DECISION_SAY(ret->rule, "hosts: %s:%u", host->pattern, (unsigned int)host->port);
+	DECISION_SAY(ret->condition, "if the host's name servers have an address for it");
 	cite_host(question, host);
 	decision_allow(ret, "network");
 }

@@ -75,12 +75,16 @@ static enum reach find_name(const char *text, const char *name)
 
 static enum reach find_host(const struct question *question)
 {
+	const struct plan_rule *rule;
 	enum reach reach;
 	struct place place;
 
 	if (read_address(question->operation->target, &reach))
 		return reach;
 	place_find(question->plan, question->profile, HOSTS, true, &place);
+	if ((place_rights(question->plan, question->profile, place.path, &rule) &
+	     LANDLOCK_ACCESS_FS_READ_FILE) == 0)
+		return REACH_NO_NAME;
 	if (place.record != NULL && place.record->kind == PLAN_FILE)
 		return find_name(plan_string(question->plan, place.record->source),
 				 question->operation->target);
@@ -150,6 +154,36 @@ static const char low_port[] = "none: no workload has a capability; take a port 
 static const char outside[] = "none: this version has no way out of a sandbox; bring what is "
 			      "needed in before";
 
+static void refuse_name(const struct question *question)
+{
+	refuse_network(question, 0, outside);
+	DECISION_SAY(question->ret->rule,
+		     "network: " HOSTS " has no such name, and nothing answers DNS");
+}
+
+void decide_name(const struct question *question)
+{
+	const char *target = question->operation->target;
+	const enum reach reach = find_host(question);
+	struct host_address address;
+
+	if (host_address_read(target, &address)) {
+		DECISION_SAY(question->ret->rule,
+			     "network: %s is an address, which no name server "
+			     "is asked for",
+			     target);
+		decision_allow(question->ret, "network");
+	} else if (reach != REACH_NO_NAME) {
+		DECISION_SAY(question->ret->rule, "files: " HOSTS " of the sandbox");
+		allow_if(question,
+			 reach == REACH_HOSTS_NAME ? "if the host's " HOSTS " has the name" : "");
+	} else if (has_hosts(question)) {
+		decide_host_name(question);
+	} else {
+		refuse_name(question);
+	}
+}
+
 static void decide_address(const struct question *question)
 {
 	const bool is_udp = question->operation->transport == OPERATION_UDP;
@@ -161,9 +195,7 @@ static void decide_address(const struct question *question)
 		return;
 	}
 	if (reach == REACH_NO_NAME) {
-		refuse_network(question, 0, outside);
-		DECISION_SAY(question->ret->rule, "network: " HOSTS " has no such name, and "
-						  "nothing answers DNS");
+		refuse_name(question);
 		return;
 	}
 	if (refuse_landlock(question, LANDLOCK_ACCESS_NET_CONNECT_TCP))

@@ -60,9 +60,13 @@ bool mount_is_host(const struct plan_mount *mount);
 
 void decide_file(const struct question *question);
 void decide_network(const struct question *question);
+void decide_name(const struct question *question);
 
 /* Decide a connection to a host outside of the sandbox, in a profile with `network: hosts`. */
 void decide_host(const struct question *question);
+
+/* Decide a question for a host's name or address, in a profile with `network: hosts`. */
+void decide_host_name(const struct question *question);
 
 void decide_call(const struct question *question);
 

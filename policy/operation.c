@@ -19,13 +19,14 @@ static const char *const kind_names[OPERATION_KIND_COUNT] = {
 	[OPERATION_READ] = "read",       [OPERATION_WRITE] = "write",
 	[OPERATION_CREATE] = "create",   [OPERATION_DELETE] = "delete",
 	[OPERATION_LIST] = "list",       [OPERATION_EXEC] = "exec",
-	[OPERATION_CONNECT] = "connect", [OPERATION_BIND] = "bind",
-	[OPERATION_SYSCALL] = "syscall",
+	[OPERATION_CONNECT] = "connect", [OPERATION_RESOLVE] = "resolve",
+	[OPERATION_BIND] = "bind",       [OPERATION_SYSCALL] = "syscall",
 };
 
-static const char known_kinds[] = "an operation is one of: read PATH, write PATH, create PATH, "
-				  "delete PATH, list PATH, exec PATH, connect HOST:PORT, connect "
-				  "unix:PATH, connect unix:@NAME, bind PORT, syscall NAME";
+static const char known_kinds[] =
+	"an operation is one of: read PATH, write PATH, create PATH, "
+	"delete PATH, list PATH, exec PATH, connect HOST:PORT, connect "
+	"unix:PATH, connect unix:@NAME, resolve HOST, bind PORT, syscall NAME";
 
 const char *operation_kind_name(enum operation_kind kind)
 {
@@ -152,6 +153,15 @@ static int parse_connect(struct operation *ret, char problem[OPERATION_PROBLEM_M
 	return ret->transport == OPERATION_UNIX ? check_path(ret->target, problem) : 0;
 }
 
+static int parse_resolve(const struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
+{
+	const char *colon = strchr(ret->target, ':');
+
+	if (colon != NULL && strchr(colon + 1, ':') == NULL)
+		return fail_text(problem, "resolve has a host without a port");
+	return check_host(ret->target, colon != NULL, problem);
+}
+
 static int parse_bind(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
 {
 	if (take_prefix(ret, "udp:"))
@@ -179,6 +189,8 @@ static int parse_target(struct operation *ret, char problem[OPERATION_PROBLEM_MA
 	switch (ret->kind) {
 	case OPERATION_CONNECT:
 		return parse_connect(ret, problem);
+	case OPERATION_RESOLVE:
+		return parse_resolve(ret, problem);
 	case OPERATION_BIND:
 		return parse_bind(ret, problem);
 	case OPERATION_SYSCALL:

@@ -4,6 +4,7 @@
  *
  *   read PATH | write PATH | create PATH | delete PATH | list PATH | exec PATH
  *   connect HOST:PORT | connect udp:HOST:PORT | connect unix:PATH | connect unix:@NAME
+ *   resolve HOST
  *   bind PORT | bind udp:PORT
  *   syscall NAME | syscall NUMBER
  *
@@ -27,6 +28,7 @@ enum operation_kind {
 	OPERATION_LIST,
 	OPERATION_EXEC,
 	OPERATION_CONNECT,
+	OPERATION_RESOLVE,
 	OPERATION_BIND,
 	OPERATION_SYSCALL,
 	OPERATION_KIND_COUNT

@@ -114,6 +114,7 @@ ACTS = {
     "list": list_names,
     "exec": lambda path: os.execve(path, [path], {}),
     "connect": connect,
+    "resolve": lambda host: socket.getaddrinfo(host, None),
     "bind": bind,
 }
 

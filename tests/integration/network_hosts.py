@@ -135,7 +135,10 @@ class Reached(WithHosts):
             with self.subTest(host=host, port=port):
                 said = self.explain(f"connect {host}:{port}")
                 is_allowed = host != "127.0.0.1" and not said.startswith("refused")
-                self.assertEqual(self.connect(host, port) == "answered", is_allowed, said)
+                answer = self.connect(host, port)
+                self.assertEqual(answer == "answered", is_allowed, said)
+                said = self.explain(f"resolve {host}")
+                self.assertEqual(answer.startswith("gaierror"), said.startswith("refused"), said)
 
 
 class Refused(WithHosts):

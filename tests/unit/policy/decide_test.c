@@ -317,6 +317,15 @@ Test(decide, addresses_of_the_loopback)
 	expect_answer("default", "connect localhost.:1", DECISION_REFUSED, "network", 0);
 }
 
+Test(decide, names)
+{
+	expect_answer("default", "resolve localhost", DECISION_ALLOWED, "network", 0);
+	expect_answer("default", "resolve 192.0.2.1", DECISION_ALLOWED, "network", 0);
+	expect_answer("default", "resolve example.org", DECISION_REFUSED, "network", 0);
+	expect_text("nothing answers DNS");
+	expect_answer("strict", "resolve localhost", DECISION_ALLOWED, "network", 0);
+}
+
 Test(decide, the_kind_of_an_address)
 {
 	expect_answer("default", "connect 169.254.169.254:80", DECISION_REFUSED, "network",

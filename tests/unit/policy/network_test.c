@@ -399,6 +399,9 @@ Test(network, answers)
 	expect_answer("connect a.cdn.example.org:443", DECISION_CONDITIONAL, 0, "web.yaml:8");
 	expect_answer("connect a.b.cdn.example.org:443", DECISION_REFUSED, 0, "no entry covers");
 	expect_answer("connect cdn.example.org:443", DECISION_REFUSED, 0, "no entry covers");
+	expect_answer("resolve index.example.org", DECISION_CONDITIONAL, 0, "web.yaml:7");
+	expect_answer("resolve cdn.example.org", DECISION_REFUSED, 0,
+		      "no entry covers the name cdn.example.org");
 	expect_answer("connect github.com:443", DECISION_REFUSED, ECONNREFUSED,
 		      "rule: hosts: github.com has no port 443 (web.yaml:9); remedy: in the "
 		      "operator's profile, hosts: [\"github.com:443\"]");

@@ -30,10 +30,11 @@ static void expect_problem(const char *text, const char *part)
 Test(operation, each_kind)
 {
 	static const char *const words[OPERATION_KIND_COUNT] = {
-		"read", "write", "create", "delete", "list", "exec", "connect", "bind", "syscall",
+		"read", "write",   "create",  "delete", "list",
+		"exec", "connect", "resolve", "bind",   "syscall",
 	};
 	static const char *const targets[OPERATION_KIND_COUNT] = {
-		"/a", "/a", "/a", "/a", "/a", "/a", "a:1", "1", "a",
+		"/a", "/a", "/a", "/a", "/a", "/a", "a:1", "a", "1", "a",
 	};
 
 	for (int i = 0; i < OPERATION_KIND_COUNT; i++) {
@@ -114,6 +115,8 @@ Test(operation, wrong_targets)
 	expect_problem("connect [example.org]:80", "such as [::1]");
 	expect_problem("connect [127.0.0.1]:80", "only an IPv6 address");
 	expect_problem("connect [fe80::1%eth0]:80", "such as [::1]");
+	expect_problem("resolve a:80", "a host without a port");
+	expect_problem("resolve -a", "a host is an address or a name");
 	expect_problem("connect a b:80", "letters, digits, hyphens");
 	expect_problem("connect #:80", "letters, digits, hyphens");
 	expect_problem("connect b\xc3\xbc"
