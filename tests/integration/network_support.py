@@ -2,6 +2,7 @@
 """A machine of one's own with a network: a test program runs again as an ordinary user in a user,
 network and mount namespace, from which a cable leads to another network namespace with servers of
 names, HTTP and TLS. Nothing here is a test."""
+import collections
 import contextlib
 import ctypes
 import http.server
@@ -22,7 +23,8 @@ import unittest
 
 CLONE_NEWNS, CLONE_NEWNET, PR_SET_PDEATHSIG = 0x20000, 0x40000000, 1
 OWN, SERVER, OTHER, INSIDE = "5.6.7.1", "5.6.7.8", "5.6.7.9", "10.77.7.7"
-# The addresses of names, in the order in which they are answered.
+# The addresses of names, in the order in which they are answered; "=name": an alias of that name. A list
+# of lists is one answer after the other, each for no time at all.
 NAMES = {
     "web.example.org": [SERVER],
     "a.cdn.example.org": [SERVER],
@@ -34,10 +36,11 @@ NAMES = {
     "many.example.org": [INSIDE, "127.0.0.1", SERVER],
 }
 PORTS = (80, 8080, 9000)
-# What a test program adds before main(): answers of a host, {name: function(request)}, and what else
-# its servers' namespace starts, functions without an argument.
+# What a test program adds before main(): answers of a host, {name: function(request)}; and functions
+# without an argument, which the servers' namespace, and the machine as its root, call at last.
 HOSTS = {}
 STARTS = []
+CONTROLS = []
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -73,17 +76,45 @@ def _read_name(packet):
     return ".".join(labels).lower(), packet[at + 1:at + 3], packet[12:at + 5]
 
 
+def _answers(name, kind, turn):
+    """The records of a name, those of an alias' target after it; None if it does not exist."""
+    rows = {**NAMES, **dict.fromkeys(HOSTS, [SERVER])}.get(name)
+    if rows is None:
+        return None
+    is_moving = bool(rows) and isinstance(rows[0], list)
+    if is_moving:
+        rows = rows[turn % len(rows)]
+    owner = b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
+    found = []
+    for row in rows:
+        kind_of = 5 if row.startswith("=") else 28 if ":" in row else 1
+        if kind_of == 5:
+            data = b"".join(bytes([len(label)]) + label.encode() for label in row[1:].split(".")) + b"\0"
+        else:
+            data = socket.inet_pton(socket.AF_INET if kind_of == 1 else socket.AF_INET6, row)
+        if kind_of in (kind, 5):
+            found.append(owner + struct.pack("!HHIH", kind_of, 1, 0 if is_moving else 60, len(data)) +
+                         data)
+        if kind_of == 5:
+            found += _answers(row[1:], kind, turn)
+    return found
+
+
 class _Dns(socketserver.BaseRequestHandler):
+    turns = collections.Counter()
+
     def handle(self):
         packet, sock = self.request
-        name, kind, question = _read_name(packet)
-        known = {**NAMES, **dict.fromkeys(HOSTS, [SERVER])}
-        addresses = known.get(name) if kind == b"\0\1" else []
+        try:
+            name, kind, question = _read_name(packet)
+        except (IndexError, UnicodeDecodeError):
+            return
+        kind = struct.unpack("!H", kind)[0]
         _note("name", name)
-        records = b"".join(b"\xc0\x0c\0\1\0\1" + struct.pack("!IH", 60, 4) +
-                           socket.inet_aton(address) for address in addresses or [])
-        sock.sendto(packet[:2] + struct.pack("!HHHHH", 0x8180 if name in known else 0x8183, 1,
-                                             len(addresses or []), 0, 0) + question + records,
+        found = _answers(name, kind, self.turns[name, kind])
+        self.turns[name, kind] += 1
+        sock.sendto(packet[:2] + struct.pack("!HHHHH", 0x8183 if found is None else 0x8180, 1,
+                                             len(found or ()), 0, 0) + question + b"".join(found or ()),
                     self.client_address)
 
 
@@ -219,6 +250,8 @@ def main():
             sys.exit(subprocess.run(["unshare", "--user", "--map-root-user", "--net", "--mount",
                                      "--", sys.executable, "-B", *sys.argv], check=False).returncode)
     child = _make_machine()
+    for control in CONTROLS:
+        control()
     os.environ["MSP_TEST_NETWORK_STAGE"] = "inside"
     try:
         code = subprocess.run(["unshare", "--user", "--map-user=1000", "--map-group=1000", "--",
