@@ -213,22 +213,11 @@ static void judge_line(const struct search *search, const char *line)
 	}
 }
 
-/* Find a program in the command: its name, or its path below a directory of programs. */
-static const char *find_program(const char *command, const char *program)
-{
-	const char *at = strstr(command, program);
-
-	while (at && at > command && !strchr(" ;&|(", at[-1]) &&
-	       !(at - command >= 4 && strncmp(at - 4, "bin/", 4) == 0))
-		at = strstr(at + 1, program);
-	return at;
-}
-
 /* The sandbox or the command itself, by timeout(1), stopped the program. */
 static bool is_too_late(const struct search *search)
 {
-	return search->source->is_timeout ||
-	       (search->source->exit_code == 124 && find_program(search->command, "timeout "));
+	return search->source->is_timeout || (search->source->exit_code == 124 &&
+					      hint_text_find_program(search->command, "timeout "));
 }
 
 /* A program that was told to be quiet says nothing but its exit code, or runs out of time. */
@@ -237,7 +226,7 @@ static void judge_silence(const struct search *search)
 	static const struct phrase package = { .topic = TOPIC_PACKAGE };
 
 	for (size_t i = 0; i < sizeof(silents) / sizeof(silents[0]); i++) {
-		const char *at = find_program(search->command, silents[i].program);
+		const char *at = hint_text_find_program(search->command, silents[i].program);
 		const struct finding finding = { &package, "", "" }, quiet = { NULL, at, at };
 		char host[HINT_TARGET_MAX];
 		uint16_t port = 0;

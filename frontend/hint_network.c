@@ -10,15 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/profile_names.h"
+
 #define ANY_HOST "any host"
 #define PACKAGES "packages"
+#define RANK_HOST 2U
 
-/* Find the host in the line, or else in the command. */
+/* Find the host in the line, or else in the command, which may have its port. */
 static bool find_host(const struct search *search, const char *line, char ret[HINT_TARGET_MAX],
 		      uint16_t *port)
 {
-	return hint_text_host(line, ret, port) ||
-	       hint_text_command_host(search->command, ret, port);
+	char other[HINT_TARGET_MAX];
+	uint16_t other_port = 0;
+
+	if (!hint_text_host(line, ret, port))
+		return hint_text_command_host(search->command, ret, port);
+	if (*port == 0 && hint_text_command_host(search->command, other, &other_port) &&
+	    strcmp(other, ret) == 0)
+		*port = other_port;
+	return true;
 }
 
 static bool ask_connect(const struct search *search, const char *host, uint16_t port,
@@ -58,30 +68,48 @@ static struct denial_view *find_network_view(const struct search *search)
 
 static uint32_t rank_target(const char *target)
 {
-	return strcmp(target, ANY_HOST) == 0 ? 0 : strcmp(target, PACKAGES) == 0 ? 1 : 2;
+	return strcmp(target, ANY_HOST) == 0 ? 0 : strcmp(target, PACKAGES) == 0 ? 1 : RANK_HOST;
 }
 
-static void add_network(const struct search *search, const char *target,
-			const struct decision *decision)
-{
-	struct denial_view *view = find_network_view(search);
+/* A host that was refused. */
+struct refused {
+	const char *target; /* the words that are shown: the host, or ANY_HOST or PACKAGES */
+	const char *host;   /* NULL: it is not known */
+	uint16_t port;      /* 0: it is not known */
+};
 
-	if (view && view->is_inferred) {
-		view->count++;
-		if (rank_target(view->target) >= rank_target(target))
-			return;
-	} else if (!view) {
-		view = hint_add_view(search, decision->layer, "connect", target);
-		if (!view)
-			return;
-	}
-	if (view->is_inferred) {
-		(void)snprintf(view->target, sizeof(view->target), "%s", target);
-		hint_describe(search, decision, view);
-	}
-	view->is_network = true;
-	view->weight = DENIAL_FIRST;
-	if (has_hosts(search))
+/* Say as the remedy what reaches the host, other than an entry of the operator's. Return the name
+ * of the profile that does, or NULL. */
+static const char *improve_remedy(const struct search *search, const struct refused *refused,
+				  struct decision *said)
+{
+	const struct plan *plan = search->source->plan;
+	const struct plan_profile *other =
+		refused->host ? profile_reaching(plan, refused->host, refused->port) : NULL;
+	const char *name = other ? plan_string(plan, other->name) : NULL;
+
+	if (name)
+		(void)snprintf(said->remedy, sizeof(said->remedy), "the profile %s reaches %s",
+			       name, refused->host);
+	else if (!refused->host)
+		(void)snprintf(said->remedy, sizeof(said->remedy),
+			       "in the operator's profile, network: hosts, and the host in hosts");
+	return name;
+}
+
+static void hint_at_network(const struct search *search, const struct refused *refused,
+			    const char *profile, struct denial_view *view)
+{
+	const char *target = refused->target;
+
+	if (profile && rank_target(target) == RANK_HOST)
+		hint_put(view->hint, "%.60s cannot be reached; the profile %.30s reaches it",
+			 target, profile);
+	else if (profile)
+		hint_put(view->hint,
+			 "%s cannot be downloaded here; the profile %.30s reaches %.40s", target,
+			 profile, refused->host);
+	else if (has_hosts(search))
 		hint_put(view->hint, "%.70s is not among the hosts and ports of this profile",
 			 target);
 	else if (rank_target(target) == 0)
@@ -90,6 +118,77 @@ static void add_network(const struct search *search, const char *target,
 		hint_put(view->hint, "no network; packages cannot be downloaded here");
 	else
 		hint_put(view->hint, "no network; %.80s cannot be reached", target);
+}
+
+static void add_network(const struct search *search, const struct refused *refused,
+			const struct decision *decision)
+{
+	struct denial_view *view = find_network_view(search);
+	struct decision said = *decision;
+	const char *profile;
+
+	if (view && view->is_inferred) {
+		view->count++;
+		if (rank_target(view->target) >= rank_target(refused->target))
+			return;
+	} else if (!view) {
+		view = hint_add_view(search, decision->layer, "connect", refused->target);
+		if (!view)
+			return;
+	}
+	profile = improve_remedy(search, refused, &said);
+	if (view->is_inferred) {
+		(void)snprintf(view->target, sizeof(view->target), "%s", refused->target);
+		hint_describe(search, &said, view);
+	}
+	view->is_network = true;
+	view->weight = DENIAL_FIRST;
+	hint_at_network(search, refused, profile, view);
+}
+
+/* Return the host that the package manager in the command has its packages from; NULL: it is not
+ * known. */
+static const char *find_index(const char *command)
+{
+	static const struct {
+		const char *program, *host;
+	} indexes[] = {
+		{ "pip", "pypi.org" },
+		{ "pip3", "pypi.org" },
+		{ "python3 -m pip", "pypi.org" },
+		{ "uv", "pypi.org" },
+		{ "npm", "registry.npmjs.org" },
+		{ "npx", "registry.npmjs.org" },
+		{ "pnpm", "registry.npmjs.org" },
+		{ "yarn", "registry.yarnpkg.com" },
+		{ "cargo", "index.crates.io" },
+		{ "go", "proxy.golang.org" },
+		{ "mvn", "repo.maven.apache.org" },
+		{ "apt-get", "deb.debian.org" },
+		{ "apt", "deb.debian.org" },
+	};
+
+	for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
+		const char *at = hint_text_find_program(command, indexes[i].program);
+
+		/* a space, or the end */
+		if (at && strchr(" ", at[strlen(indexes[i].program)]))
+			return indexes[i].host;
+	}
+	return NULL;
+}
+
+/* Add a refusal of a host that the output does not name. */
+static void add_unnamed(const struct search *search, bool is_package)
+{
+	const char *host = is_package ? find_index(search->command) : NULL;
+	const struct refused refused = { is_package ? PACKAGES : ANY_HOST, host, host ? 443 : 0 };
+	struct decision decision;
+
+	if (!has_hosts(search) &&
+	    ask_connect(search, host ? host : "example.org", 443, &decision) &&
+	    decision.answer == DECISION_REFUSED)
+		add_network(search, &refused, &decision);
 }
 
 bool hint_judge_network(const struct search *search, const struct finding *finding)
@@ -104,10 +203,9 @@ bool hint_judge_network(const struct search *search, const struct finding *findi
 	is_found = is_found && ask_connect(search, host, port, &decision) &&
 		   decision.answer == DECISION_REFUSED;
 	if (is_found)
-		add_network(search, host, &decision);
-	else if (!has_hosts(search) && ask_connect(search, "example.org", 443, &decision) &&
-		 decision.answer == DECISION_REFUSED)
-		add_network(search, is_package ? PACKAGES : ANY_HOST, &decision);
+		add_network(search, &(struct refused){ host, host, port }, &decision);
+	else
+		add_unnamed(search, is_package);
 	return true;
 }
 
@@ -123,7 +221,10 @@ bool hint_judge_refused(const struct search *search, const struct finding *findi
 	if (!ask_connect(search, host, port, &decision))
 		return true;
 	if (decision.answer == DECISION_REFUSED) {
-		add_network(search, is_found ? host : ANY_HOST, &decision);
+		add_network(search,
+			    &(struct refused){ is_found ? host : ANY_HOST, is_found ? host : NULL,
+					       port },
+			    &decision);
 		return true;
 	}
 	if (hint_judge_command_socket(search))

@@ -83,6 +83,16 @@ bool hint_text_has(const char *text, const char *words)
 	return false;
 }
 
+const char *hint_text_find_program(const char *command, const char *program)
+{
+	const char *at = strstr(command, program);
+
+	while (at && at > command && !strchr(" ;&|(", at[-1]) &&
+	       !(at - command >= 4 && strncmp(at - 4, "bin/", 4) == 0))
+		at = strstr(at + 1, program);
+	return at;
+}
+
 void hint_text_clean(char *text, size_t size)
 {
 	size_t used = 0;
@@ -322,6 +332,21 @@ static uint16_t find_port(const char *rest)
 	return words && words - rest < 8 ? (uint16_t)strtoul(words + 5, NULL, 10) : 0;
 }
 
+/* Return the port of a URL that has none; 0: of another scheme. */
+static uint16_t scheme_port(const struct word *word)
+{
+	static const struct {
+		const char *scheme;
+		uint16_t port;
+	} ports[] = { { "https://", 443 }, { "http://", 80 }, { "ssh://", 22 } };
+
+	for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+		if (memmem(word->text, word->size, ports[i].scheme, strlen(ports[i].scheme)))
+			return ports[i].port;
+	}
+	return 0;
+}
+
 /* Return whether the word says that a host follows. */
 static bool names_host(const struct word *word)
 {
@@ -362,7 +387,9 @@ static bool find_host(const char *text, bool is_command, char ret[HINT_TARGET_MA
 		    !is_host(&word, host, is_command, names_host(&before)))
 			continue;
 		memcpy(ret, host, sizeof(host));
-		*ret_port = word.port ? word.port : find_port(at);
+		*ret_port = word.port     ? word.port
+			    : word.is_url ? scheme_port(&word)
+					  : find_port(at);
 		return true;
 	}
 	return false;

@@ -20,6 +20,10 @@ const char *hint_text_find(const char *line, const char *words);
  * not "FileNotFoundError". */
 const char *hint_text_find_word(const char *line, const char *words);
 
+/* Find a program in the command: its name, or its path below a directory of programs. `program` may
+ * go on with arguments. */
+const char *hint_text_find_program(const char *command, const char *program);
+
 /* Return whether the text has one of `words`, "one|or another", in any case. */
 bool hint_text_has(const char *text, const char *words);
 

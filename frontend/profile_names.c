@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/profile_names.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "common/plan.h"
+#include "hosts/list.h"
 
 const struct plan_profile *profile_named(const struct plan *plan, const char *name)
 {
@@ -13,6 +13,23 @@ const struct plan_profile *profile_named(const struct plan *plan, const char *na
 		index >= 0 ? plan_profile(plan, (uint32_t)index) : NULL;
 
 	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
+}
+
+const struct plan_profile *profile_reaching(const struct plan *plan, const char *host,
+					    uint16_t port)
+{
+	struct host_wanted wanted;
+
+	if (!host_wanted_read(host, &wanted))
+		return NULL;
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (!plan_is_internal(plan, profile) &&
+		    host_list_find(plan, profile, &wanted, port) != NULL)
+			return profile;
+	}
+	return NULL;
 }
 
 void profile_names(const struct plan *plan, char *ret, size_t size)

@@ -6,6 +6,7 @@
 #define FRONTEND_PROFILE_NAMES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct plan;
 struct plan_profile;
@@ -18,6 +19,11 @@ struct plan_profile;
 
 /* Find one by its name; NULL: there is none. */
 const struct plan_profile *profile_named(const struct plan *plan, const char *name);
+
+/* Find one with an entry in `hosts` for the host and the port, or for any port if `port` is 0.
+ * NULL: there is none. */
+const struct plan_profile *profile_reaching(const struct plan *plan, const char *host,
+					    uint16_t port);
 
 /* Write their names into `ret`, of `size` bytes: as many as fit. */
 void profile_names(const struct plan *plan, char *ret, size_t size);

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The sandbox's own resolver has it: no entry can. */
+#define HOST_PORT_DNS 53U
+
 /* A host that somebody wants to connect to. */
 struct host_wanted {
 	bool is_address;

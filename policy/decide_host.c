@@ -7,7 +7,11 @@
 
 #include <errno.h>
 
+#include "hosts/groups.h"
 #include "hosts/list.h"
+
+/* The port of a question for a name, which has none. */
+#define PORT_OF_NAME 443U
 
 #define NO_ENTRY "hosts: no entry covers the name %s"
 
@@ -19,13 +23,40 @@ static void cite_host(const struct question *question, const struct plan_host *h
 	};
 }
 
+/* Name the host's group, which a tool needs as a whole; or else the host, as where another port of
+ * it is in the list. */
+void decide_advise_host(const struct question *question, const char *before, const char *after)
+{
+	const struct operation *operation = question->operation;
+	const unsigned int port = operation->port != 0 ? operation->port : PORT_OF_NAME;
+	const struct host_group *group = NULL;
+	struct decision *ret = question->ret;
+	struct host_wanted wanted;
+
+	(void)host_wanted_read(operation->target, &wanted);
+	if (host_list_find(question->plan, question->profile, &wanted, 0) == NULL)
+		group = host_group_covering(wanted.name, (uint16_t)port);
+	if (operation->transport == OPERATION_UDP)
+		DECISION_SAY(ret->remedy, "none: no profile can allow UDP");
+	else if (wanted.is_address && !host_address_is_ipv4(&wanted.address))
+		DECISION_SAY(ret->remedy, "none: connect to the host by its name");
+	else if (host_wanted_is_never(&wanted))
+		DECISION_SAY(ret->remedy, "none: no profile can allow it");
+	else if (port == HOST_PORT_DNS)
+		DECISION_SAY(ret->remedy, "none: port 53 is the sandbox's own resolver");
+	else if (group != NULL)
+		DECISION_SAY(ret->remedy, OPERATORS "%shosts: [\"%c%s\"]%s", before,
+			     HOST_GROUP_MARK, group->name, after);
+	else
+		DECISION_SAY(ret->remedy, OPERATORS "%shosts: [\"%s:%u\"]%s", before,
+			     operation->target, port, after);
+}
+
 static void refuse_host(const struct question *question, int error, const struct plan_host *host)
 {
 	decision_refuse(question->ret, "network", error);
 	cite_host(question, host);
-	if (question->ret->remedy[0] == '\0')
-		DECISION_SAY(question->ret->remedy, OPERATORS "hosts: [\"%s:%u\"]",
-			     question->operation->target, (unsigned int)question->operation->port);
+	decide_advise_host(question, "", "");
 }
 
 static void refuse_address(const struct question *question, const struct host_wanted *wanted)
@@ -35,14 +66,12 @@ static void refuse_address(const struct question *question, const struct host_wa
 	if (!host_address_is_ipv4(&wanted->address)) {
 		DECISION_SAY(ret->rule, "network: hosts: a sandbox has IPv4 alone beside its "
 					"loopback; a host with IPv6 is reached by its name");
-		DECISION_SAY(ret->remedy, "none: connect to the host by its name");
 		refuse_host(question, ENETUNREACH, NULL);
 		return;
 	}
 	if (host_address_reach(&wanted->address) == HOST_REACH_NEVER) {
 		DECISION_SAY(ret->rule, "network: hosts: %s is %s", question->operation->target,
 			     host_address_kind_words(host_address_kind(&wanted->address)));
-		DECISION_SAY(ret->remedy, "none: no profile can allow it");
 	} else {
 		DECISION_SAY(ret->rule, "hosts: no entry covers the address %s",
 			     question->operation->target);
@@ -92,7 +121,6 @@ void decide_host_name(const struct question *question)
 	host = host_list_find(question->plan, question->profile, &wanted, 0);
 	if (host == NULL) {
 		DECISION_SAY(ret->rule, NO_ENTRY, wanted.name);
-		DECISION_SAY(ret->remedy, OPERATORS "hosts: [\"%s:443\"]", wanted.name);
 		refuse_host(question, 0, NULL);
 		return;
 	}
@@ -115,7 +143,6 @@ void decide_host(const struct question *question)
 	if (operation->transport == OPERATION_UDP) {
 		DECISION_SAY(question->ret->rule,
 			     "network: hosts: a sandbox reaches hosts by TCP alone");
-		DECISION_SAY(question->ret->remedy, "none: no profile can allow UDP");
 		refuse_host(question, ECONNREFUSED, host);
 	} else if (host != NULL) {
 		allow_host(question, host, wanted.is_address);

@@ -109,10 +109,9 @@ static void cite_network(const struct question *question)
 		     has_hosts(question) ? "" : " and nothing else");
 }
 
-static void refuse_network(const struct question *question, int error, const char *remedy)
+static void refuse_network(const struct question *question, int error)
 {
 	cite_network(question);
-	DECISION_SAY(question->ret->remedy, "%s", remedy);
 	decision_refuse(question->ret, "network", error);
 }
 
@@ -151,12 +150,12 @@ static void allow_if(const struct question *question, const char *condition)
 }
 
 static const char low_port[] = "none: no workload has a capability; take a port from 1024";
-static const char outside[] = "none: this version has no way out of a sandbox; bring what is "
-			      "needed in before";
+#define WITH_HOSTS "network: hosts and " /* and its key `hosts` */
 
 static void refuse_name(const struct question *question)
 {
-	refuse_network(question, 0, outside);
+	refuse_network(question, 0);
+	decide_advise_host(question, WITH_HOSTS, "");
 	DECISION_SAY(question->ret->rule,
 		     "network: " HOSTS " has no such name, and nothing answers DNS");
 }
@@ -201,7 +200,8 @@ static void decide_address(const struct question *question)
 	if (refuse_landlock(question, LANDLOCK_ACCESS_NET_CONNECT_TCP))
 		return;
 	if (reach == REACH_OUTSIDE) {
-		refuse_network(question, ENETUNREACH, outside);
+		refuse_network(question, ENETUNREACH);
+		decide_advise_host(question, WITH_HOSTS, "");
 		cite_kind(question);
 		return;
 	}
@@ -292,7 +292,8 @@ static void decide_bind(const struct question *question)
 	if (refuse_landlock(question, LANDLOCK_ACCESS_NET_BIND_TCP))
 		return;
 	if (is_low_port(question->operation)) {
-		refuse_network(question, EACCES, low_port);
+		refuse_network(question, EACCES);
+		DECISION_SAY(question->ret->remedy, "%s", low_port);
 		DECISION_SAY(question->ret->rule, "network: ports below 1024 need the capability "
 						  "CAP_NET_BIND_SERVICE");
 		return;
@@ -321,7 +322,7 @@ static void advise_group(const struct question *question)
 	if (operation->kind == OPERATION_CONNECT && operation->transport < OPERATION_UNIX)
 		reach = find_host(question);
 	if (!has_hosts(question) && (reach == REACH_OUTSIDE || reach == REACH_NO_NAME))
-		DECISION_SAY(ret->remedy, "%s", outside);
+		decide_advise_host(question, WITH_HOSTS, " and seccomp: {add: [network]}");
 	else if (is_low_port(operation))
 		DECISION_SAY(ret->remedy, "%s", low_port);
 	else if (operation->transport == OPERATION_UNIX && !is_within_reach(question))

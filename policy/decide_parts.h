@@ -65,6 +65,10 @@ void decide_name(const struct question *question);
 /* Decide a connection to a host outside of the sandbox, in a profile with `network: hosts`. */
 void decide_host(const struct question *question);
 
+/* Say as the remedy what lets a profile reach the host: its entry in `hosts`, with other keys
+ * before and after it; or why nothing does. */
+void decide_advise_host(const struct question *question, const char *before, const char *after);
+
 /* Decide a question for a host's name or address, in a profile with `network: hosts`. */
 void decide_host_name(const struct question *question);
 

@@ -5,7 +5,7 @@
  *   HOST[:PORT[,PORT]...] [tls|tcp] [private]
  *
  * HOST is a name, a wildcard for one label, or an IPv4 address or network. Without a port it is
- * 443. An entry "@GROUP" stands for the entries of a group (host_groups.def).
+ * 443. An entry "@GROUP" stands for the entries of a group (hosts/groups.def).
  */
 #include "policy/profile_parts.h"
 
@@ -15,11 +15,12 @@
 #include <string.h>
 
 #include "hosts/address.h"
+#include "hosts/groups.h"
+#include "hosts/list.h"
 #include "policy/host_groups.h"
 
 #define ENTRY_MAX 512U
 #define PORT_DEFAULT 443U
-#define PORT_DNS 53U
 
 static const char *const network_names[NETWORK_COUNT] = {
 	[NETWORK_NONE] = "none",
@@ -176,7 +177,7 @@ static int read_ports(const struct entry *entry, char *text)
 					    "\"%s\" is not a port; expected numbers from 1 to "
 					    "65535, such as 22,443",
 					    word);
-		if (port == PORT_DNS)
+		if (port == HOST_PORT_DNS)
 			return reading_fail(entry->reading, entry->key,
 					    "port 53 is the sandbox's own resolver; expected "
 					    "another port");

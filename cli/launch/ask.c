@@ -329,7 +329,7 @@ static bool complete_question(struct asking *asking, struct question *question)
 /* Return the exit code of a conversation that is over, after a line; 0: it is not. */
 static int judge_conversation(struct asking *asking)
 {
-	static const struct outcome_request nothing = { .command = "", .profile = "" };
+	static const struct outcome_request nothing = { .command = "", .line = "", .profile = "" };
 	struct outcome *outcome = &asking->talk.outcome;
 
 	if (!outcome->signal && !outcome->relay_name && !outcome->is_supervisor_gone)

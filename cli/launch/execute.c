@@ -20,6 +20,9 @@
 #include "show/confirm.h"
 #include "show/format.h"
 
+/* As much of a command as hints are found in. */
+#define COMMAND_LINE_MAX 2048
+
 static struct ipc_execution_start start;
 static struct capture captures[2]; /* stdout and stderr, with --json */
 
@@ -32,9 +35,23 @@ static void add_captured(void *context, bool is_stderr, const uint8_t *bytes, si
 
 static const struct session_taker capture_taker = { .context = captures, .output = add_captured };
 
+/* Write the words with a space between two, as many as fit. */
+static void join_words(char *const *words, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	ret[0] = '\0';
+	for (; *words && used + strlen(*words) + 2 < size; words++, used += strlen(ret + used))
+		format_text(ret + used, size - used, "%s%s", used > 0 ? " " : "", *words);
+}
+
 static struct outcome_request describe_request(const struct execute *what)
 {
+	static char line[COMMAND_LINE_MAX];
+
+	join_words(what->words, line, sizeof(line));
 	return (struct outcome_request){ .command = what->words[0],
+					 .line = line,
 					 .profile = what->profile,
 					 .is_variable = what->is_variable,
 					 .sandbox = what->sandbox,

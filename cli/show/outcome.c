@@ -186,7 +186,7 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 		add_hints(&(const struct hint_source){ .plan = &plan,
 						       .profile = profile_name(outcome, request),
 						       .cwd = request->cwd,
-						       .command = request->command,
+						       .command = request->line,
 						       .exit_code = outcome->done.exit_code,
 						       .is_timeout = outcome->done.verdict ==
 								     VERDICT_TIMEOUT,

@@ -53,6 +53,7 @@ struct outcome {
 /* The request, as far as the texts need it. */
 struct outcome_request {
 	const char *command;
+	const char *line;    /* the command with its arguments, for hints, as far as it fits */
 	const char *profile; /* empty: the default one */
 	bool is_variable;    /* MSP_DEFAULT_PROFILE named it */
 	const char *sandbox; /* persistent; NULL: a new one, gone with the command */

@@ -12,7 +12,7 @@ import support
 
 POLICY = os.path.join(support.BIN, "msp-policy")
 PREFIX = "in the operator's profile, "
-KEY = re.compile(r"(files|landlock|network|seccomp): ")
+KEY = re.compile(r"(files|hosts|landlock|network|seccomp): ")
 
 OPERATIONS = (
     "read /etc/shadow", "list /root", "read /dev/kvm", "read /sys/class/net", "list /home",
@@ -20,6 +20,8 @@ OPERATIONS = (
     "write /etc/passwd", "create /etc/new", "create /new", "create /srv/x", "write /usr/bin/env",
     "create /usr/bin/x", "create /opt/x", "delete /etc/passwd", "exec /dev/shm/x", "exec /etc/passwd",
     "read /proc/1/environ", "create /run/x", "create /var/empty/x", "connect example.org:443",
+    "connect pypi.org:443", "connect 10.0.0.1:22", "connect db:5432", "resolve example.org",
+    "connect my_host.example:80", "connect [2001:db8::1]:443", "connect udp:1.1.1.1:53", "connect 1.1.1.1:53",
     "connect 127.0.0.1:80", "bind 80", "bind 8080", "connect unix:/var/run/docker.sock",
     "connect unix:/run/x", "syscall setuid", "syscall ptrace", "syscall mount", "syscall mlock",
     "syscall socket", "syscall inotify_init", "syscall sched_setscheduler", "syscall keyctl",
@@ -41,7 +43,7 @@ def yaml_of(remedy):
     """The keys of a profile; [] for words without any."""
     text = remedy.removeprefix(PREFIX)
     text = re.sub(r"\} \([^()]*\)$", "}", text)  # the group's reason
-    return re.split(r" and (?=(?:files|landlock|network|seccomp): )", text) if KEY.match(text) else []
+    return re.split(r" and (?=(?:files|hosts|landlock|network|seccomp): )", text) if KEY.match(text) else []
 
 
 class Remedies(unittest.TestCase):

@@ -212,6 +212,24 @@ class Refused(WithHosts):
         self.assertIn("no entry covers the name", denial["rule"])
         self.assertIn("hosts:", denial["remedy"])
 
+    def test_a_profile_that_reaches_the_host_is_named(self):
+        for profile, host, expected in (
+                ("empty", "web.example.org", "the profile net reaches web.example.org"),
+                ("default", "a.cdn.example.org", "the profile net reaches a.cdn.example.org"),
+                ("default", "deb.debian.org", "network: hosts and hosts: [\"@debian\"]"),
+                ("default", "unlisted.example.org", "hosts: [\"unlisted.example.org:80\"]")):
+            with self.subTest(profile=profile, host=host):
+                result = self.run_in(profile, "curl", "-sS", f"http://{host}/",
+                                     options=("--json",))
+                denial = json.loads(result.stdout)["denials"][0]
+                self.assertIn(expected, denial["remedy"])
+
+    def test_a_package_manager_has_its_index(self):
+        self.write(CONFIG + "offer: [python-net]\n")
+        server = self.serve(MSP_CONFIG=self.config)
+        said = server.call("run_command", command="pip download --no-deps greet-py")
+        self.assertIn("the profile python-net reaches pypi.org", support.text_of(said))
+
 
 class Recorded(WithHosts):
     def records(self, *events):

@@ -292,7 +292,7 @@ Test(decide, landlock_refuses_tcp_before_the_address_is_looked_at)
 	expect_answer("strict", "connect 127.0.0.1:80", DECISION_REFUSED, "seccomp", EPERM);
 	expect_text("in the operator's profile, network: loopback and seccomp: {add: [network]}");
 	expect_answer("strict", "connect 192.0.2.1:80", DECISION_REFUSED, "seccomp", EPERM);
-	expect_text("no way out of a sandbox");
+	expect_text("network: hosts and hosts: [\"192.0.2.1:80\"] and seccomp: {add: [network]}");
 }
 
 Test(decide, addresses_of_the_loopback)
@@ -323,6 +323,17 @@ Test(decide, names)
 	expect_answer("default", "resolve 192.0.2.1", DECISION_ALLOWED, "network", 0);
 	expect_answer("default", "resolve example.org", DECISION_REFUSED, "network", 0);
 	expect_text("nothing answers DNS");
+	expect_text("profile, network: hosts and hosts: [\"example.org:443\"]");
+	expect_answer("default", "connect pypi.org:443", DECISION_REFUSED, "network", 0);
+	expect_text("network: hosts and hosts: [\"@pypi\"]");
+	expect_answer("default", "connect pypi.org:80", DECISION_REFUSED, "network", 0);
+	expect_text("network: hosts and hosts: [\"pypi.org:80\"]");
+	expect_answer("default", "resolve deb.debian.org", DECISION_REFUSED, "network", 0);
+	expect_text("[\"@debian\"]");
+	expect_answer("default", "connect deb.debian.org:80", DECISION_REFUSED, "network", 0);
+	expect_text("[\"@debian\"]");
+	expect_answer("default", "connect github.com:2", DECISION_REFUSED, "network", 0);
+	expect_text("[\"github.com:2\"]");
 	expect_answer("strict", "resolve localhost", DECISION_ALLOWED, "network", 0);
 }
 
