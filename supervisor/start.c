@@ -263,9 +263,7 @@ static int tell_factory(void)
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_serve, &serve, NULL, 0);
 	supervisor.factory.phase = IPC_SERVE;
-	if (!error)
-		error = generation_send_pins(supervisor.plan.slot, 0);
-	return error;
+	return error ? error : generation_send_pins(supervisor.plan.slot, 0);
 }
 
 /* Open the store of persistent sandboxes and the files that msp-layers is handed. Without them no

@@ -247,9 +247,7 @@ static int require_record(enum audit_event event, const struct audit_field *fiel
 	}
 	ticket->number = ++audit.asked;
 	error = send_record(event, fields, count, ticket->number, lock_ms);
-	if (!error)
-		error = await_answer(ticket->number, clock_now_us() + wait_us);
-	return error;
+	return error ? error : await_answer(ticket->number, clock_now_us() + wait_us);
 }
 
 /* Require the record of a request. While other answers are due the log's lock is contended: then

@@ -231,6 +231,14 @@ struct supervisor {
 
 extern struct supervisor supervisor;
 
+/* Loop over the executions that may be live, and over the places of frontends. */
+#define FOR_EACH_EXECUTION(each)                                                                   \
+	for (struct execution *each = supervisor.executions;                                       \
+	     each < supervisor.executions + supervisor.slots_used; each++)
+#define FOR_EACH_FRONTEND(each)                                                                    \
+	for (struct frontend *each = supervisor.frontends;                                         \
+	     each < supervisor.frontends + FRONTENDS_MAX; each++)
+
 /* Note that a fault of ours ends the supervisor, or will: its exit status says so, unless it says
  * something else already. */
 void state_note_fault(void);

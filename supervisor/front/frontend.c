@@ -181,8 +181,7 @@ uint32_t frontend_count(bool with_silent)
 {
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		const struct frontend *frontend = &supervisor.frontends[i];
+	FOR_EACH_FRONTEND (frontend) {
 		const bool is_silent =
 			frontend->is_connection && frontend->channel.phase == IPC_SETUP;
 
@@ -213,9 +212,7 @@ void frontend_regulate(void)
 	if (hold == supervisor.is_holding)
 		return;
 	supervisor.is_holding = hold;
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		struct frontend *frontend = &supervisor.frontends[i];
-
+	FOR_EACH_FRONTEND (frontend) {
 		if (frontend->state != FRONTEND_OPEN || frontend->channel.fd < 0)
 			continue;
 		if (hold)
@@ -227,9 +224,7 @@ void frontend_regulate(void)
 
 void frontend_tell_all(uint32_t type, const void *message, const int *fds)
 {
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		struct frontend *frontend = &supervisor.frontends[i];
-
+	FOR_EACH_FRONTEND (frontend) {
 		/* A frontend that does not read until its channel is full is no longer served. */
 		if (frontend->state == FRONTEND_OPEN && frontend->channel.phase == IPC_SERVE &&
 		    channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT) == -EAGAIN)
@@ -239,9 +234,7 @@ void frontend_tell_all(uint32_t type, const void *message, const int *fds)
 
 void frontend_let_all_go(void)
 {
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		struct frontend *frontend = &supervisor.frontends[i];
-
+	FOR_EACH_FRONTEND (frontend) {
 		if (frontend->state != FRONTEND_OPEN)
 			continue;
 		if (frontend->client.fd >= 0)

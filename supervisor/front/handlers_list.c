@@ -171,8 +171,7 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 					 .is_everybody = from->is_everybody };
 	struct piece piece = { .after = from->after };
 	const struct frontend *frontend = context;
-	int error;
-	int told;
+	int error, told;
 
 	if (from->is_everybody && (frontend->is_broker || from->called[0]))
 		return -EPROTO;

@@ -56,9 +56,7 @@ void execution_set_deadline(struct execution *execution, uint64_t deadline_us)
 
 struct execution *execution_find(const struct frontend *frontend, uint64_t request)
 {
-	for (size_t i = 0; i < supervisor.slots_used; i++) {
-		struct execution *execution = &supervisor.executions[i];
-
+	FOR_EACH_EXECUTION (execution) {
 		if (execution->frontend == frontend && execution->request == request &&
 		    is_live(execution))
 			return execution;
@@ -424,9 +422,7 @@ void execution_signal(const struct execution *execution, uint32_t signal)
 
 void execution_abandon(const struct frontend *frontend)
 {
-	for (size_t i = 0; i < supervisor.slots_used; i++) {
-		struct execution *execution = &supervisor.executions[i];
-
+	FOR_EACH_EXECUTION (execution) {
 		if (execution->frontend != frontend)
 			continue;
 		execution->frontend = NULL;
@@ -491,9 +487,7 @@ static uint64_t find_earliest(void)
 {
 	uint64_t earliest = UINT64_MAX;
 
-	for (size_t i = 0; i < supervisor.slots_used; i++) {
-		const struct execution *execution = &supervisor.executions[i];
-
+	FOR_EACH_EXECUTION (execution) {
 		if (is_waiting(execution) && execution->deadline_us < earliest)
 			earliest = execution->deadline_us;
 	}
@@ -521,9 +515,7 @@ void execution_expire(void)
 
 	if (supervisor.due_us > now)
 		return;
-	for (size_t i = 0; i < supervisor.slots_used; i++) {
-		struct execution *execution = &supervisor.executions[i];
-
+	FOR_EACH_EXECUTION (execution) {
 		if (!is_waiting(execution) || execution->deadline_us > now)
 			continue;
 		if (execution->state == EXECUTION_LIVE)
@@ -540,9 +532,7 @@ void execution_expire(void)
 
 void execution_report_stop(void)
 {
-	for (size_t i = 0; i < supervisor.slots_used; i++) {
-		struct execution *execution = &supervisor.executions[i];
-
+	FOR_EACH_EXECUTION (execution) {
 		if (!is_live(execution))
 			continue;
 		execution->verdict = VERDICT_CANCELLED;
@@ -567,9 +557,7 @@ bool execution_end_all(void)
 {
 	bool is_over = true;
 
-	for (size_t i = 0; i < supervisor.slots_used; i++) {
-		struct execution *execution = &supervisor.executions[i];
-
+	FOR_EACH_EXECUTION (execution) {
 		if (execution->state == EXECUTION_FREE)
 			continue;
 		if (is_live(execution))

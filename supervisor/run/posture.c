@@ -144,6 +144,6 @@ const struct ipc_profile_posture *posture_news(struct frontend *frontend, uint32
 
 void posture_forget_told(void)
 {
-	for (size_t i = 0; i < FRONTENDS_MAX; i++)
-		supervisor.frontends[i].postures_told = 0;
+	FOR_EACH_FRONTEND (frontend)
+		frontend->postures_told = 0;
 }

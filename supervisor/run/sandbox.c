@@ -309,9 +309,7 @@ static uint64_t reserved_bytes(void)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < supervisor.slots_used; i++) {
-		const struct execution *execution = &supervisor.executions[i];
-
+	FOR_EACH_EXECUTION (execution) {
 		if (execution->state != EXECUTION_FREE && !sandbox_lasts(execution->sandbox))
 			sum += sandbox_profile(execution->sandbox)->memory_bytes;
 	}
