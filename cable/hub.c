@@ -12,6 +12,7 @@
 
 #include "cable/cable.h"
 #include "cable/records.h"
+#include "cable/watches.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/ipc_audit.h"
@@ -218,6 +219,7 @@ static int handle_end(void *context, struct channel_message *message)
 		return 0;
 	cables[slot].is_made = false;
 	plans[cables[slot].plan].cables--;
+	watches_end(slot);
 	error = channel_send(&hub->dial, IPC_TYPE_cable_end, &end, NULL, 0);
 	return error ? error : channel_send(&hub->egress, IPC_TYPE_cable_end, &end, NULL, 0);
 }
@@ -262,14 +264,39 @@ static int handle_connection_refused(void *context, struct channel_message *mess
 {
 	const struct ipc_connection_refused *refused = ipc_body(message, connection_refused);
 
-	if (is_made(refused->slot, refused->use) && cables[refused->slot].denials++ < DENIALS_MAX)
+	if (!is_made(refused->slot, refused->use))
+		return 0;
+	watches_count(refused);
+	if (cables[refused->slot].denials++ < DENIALS_MAX)
 		records_refused(refused, cables[refused->slot].sandbox);
 	return 0;
 }
 
+/* The closed channel says that the sandbox has no cable. */
+static int handle_watch(void *context, struct channel_message *message)
+{
+	const struct ipc_cable_watch *watch = ipc_body(message, cable_watch);
+
+	if (watch->slot > GATEWAY_SLOTS)
+		return -EPROTO;
+	if (watch->slot == GATEWAY_SLOTS || cables[watch->slot].is_made)
+		watches_begin(watch, channel_take_fd(message, 0));
+	return 0;
+}
+
+static int handle_execution(void *context, struct channel_message *message)
+{
+	const struct ipc_cable_execution *execution = ipc_body(message, cable_execution);
+
+	if (execution->slot >= GATEWAY_SLOTS)
+		return -EPROTO;
+	watches_attach(execution);
+	return 0;
+}
+
 static const dispatch_handler from_supervisor[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_cable_make] = handle_make,
-	[IPC_TYPE_cable_end] = handle_end,
+	[IPC_TYPE_cable_make] = handle_make,        [IPC_TYPE_cable_end] = handle_end,
+	[IPC_TYPE_cable_watch] = handle_watch,      [IPC_TYPE_cable_execution] = handle_execution,
 	[IPC_TYPE_connection_begun] = handle_begun,
 };
 
@@ -298,8 +325,9 @@ static int turn_peer(const struct channel *peer, const dispatch_handler *handler
 	return status == 1 || status == -EAGAIN ? 0 : status == 0 ? -EPIPE : status;
 }
 
-/* The supervisor comes last, with one message: what a sandbox was refused, or connected to, is
- * heard of before its end, and before that of all. */
+/* The supervisor comes last, with one message, and the watches after it: what a sandbox was
+ * refused, or connected to, is heard of before its end, before the end of an execution, and before
+ * that of all. It may have come since poll(), so that the two programs are always heard. */
 int hub_run(struct hub *own, const char **ret_peer)
 {
 	static const char *const names[] = { "msp-dial", "msp-egress", "the supervisor" };
@@ -307,7 +335,8 @@ int hub_run(struct hub *own, const char **ret_peer)
 							    from_supervisor };
 	static const uint32_t most[] = { TURN_MOST, TURN_MOST, 1 };
 	const struct channel *const peers[] = { &own->dial, &own->egress, &own->supervisor };
-	struct pollfd polls[3];
+	static struct pollfd polls[3 + WATCHES_MAX];
+	uint32_t watched;
 	int error = 0;
 
 	hub = own;
@@ -316,13 +345,16 @@ int hub_run(struct hub *own, const char **ret_peer)
 			polls[i] = (struct pollfd){ .fd = peers[i]->fd, .events = POLLIN };
 		if (home < 0)
 			polls[1].fd = -1; /* ours until msp-egress is started */
-		if (poll(polls, 3, -1) < 0 && errno != EINTR)
+		watched = watches_poll(polls + 3);
+		if (poll(polls, 3 + watched, -1) < 0 && errno != EINTR)
 			return -errno;
 		for (int i = 0; i < 3 && !error; i++) {
 			*ret_peer = names[i];
-			if (polls[i].revents)
+			if (i < 2 || polls[i].revents)
 				error = turn_peer(peers[i], handlers[i], most[i]);
 		}
+		if (!error)
+			watches_turn(polls + 3, watched);
 	}
 	return error == -EPIPE && *ret_peer == names[2] ? 0 : error;
 }

@@ -16,6 +16,7 @@
 #include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "common/ipc_layers.h"
+#include "common/ipc_network.h"
 #include "common/ipc_persistent.h"
 #include "common/ipc_posture.h"
 #include "common/ipc_refused.h"

@@ -25,8 +25,7 @@ enum gateway_fd {
 /* Every slot of a sandbox is below it. */
 #define GATEWAY_SLOTS 4096
 
-/* A host in the one spelling of hosts/, or an IPv4 address; an address that was dialled. */
-#define IPC_HOST_MAX 254
+/* An address that was dialled. */
 #define IPC_ADDRESS_MAX 46
 
 /* fds: the end of a pipe, to which one byte is written when the cable is made; and a NETLINK_ROUTE
@@ -81,6 +80,21 @@ struct ipc_cable_end {
 	uint32_t slot;
 };
 
+/* Pass the socket of a network_watch on. fd: the socket */
+struct ipc_cable_watch {
+	uint64_t request;
+	uint32_t frontend; /* the number of the frontend, whose requests are counted */
+	uint32_t slot;     /* the sandbox's; GATEWAY_SLOTS: cable_execution will name it */
+};
+
+/* An execution is about to begin in a sandbox, whose cable may come later. */
+struct ipc_cable_execution {
+	uint64_t request;
+	uint64_t since_us; /* its refusals are no older, by the monotonic clock */
+	uint32_t frontend;
+	uint32_t slot;
+};
+
 /* Record a connection before it is dialled. */
 struct ipc_connection_begin {
 	uint64_t number; /* counts this gateway's connections */
@@ -123,6 +137,7 @@ struct ipc_connection_end {
 
 /* A name or a connection is refused by policy. Sent before the workload hears of it. */
 struct ipc_connection_refused {
+	uint64_t time_us; /* monotonic clock */
 	uint32_t slot;
 	uint32_t use;
 	uint32_t port;   /* 0: a name was asked for */

@@ -45,6 +45,13 @@
 		FIELD(d_kind, type, d), FIELD(e_kind, type, e)                                     \
 	};
 
+/* The list of a message with six fields. */
+#define SIX_FIELDS(type, a_kind, a, b_kind, b, c_kind, c, d_kind, d, e_kind, e, f_kind, f)         \
+	static const struct ipc_field type##_fields[] = {                                          \
+		FIELD(a_kind, type, a), FIELD(b_kind, type, b), FIELD(c_kind, type, c),            \
+		FIELD(d_kind, type, d), FIELD(e_kind, type, e), FIELD(f_kind, type, f)             \
+	};
+
 /* NOLINTBEGIN(bugprone-macro-parentheses): where it lies is a part of a name. */
 /* A struct ipc_posture_measured and a struct ipc_posture_full that lie in another struct. */
 #define MEASURED(type, at)                                                                         \
@@ -59,14 +66,8 @@
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* clang-format off */
-static const struct ipc_field ipc_supervisor_start_fields[] = {
-	FIELD(RAW, ipc_supervisor_start, schema),
-	FIELD(U32, ipc_supervisor_start, frontend),
-	FIELD(U32, ipc_supervisor_start, limits),
-	FIELD(U32, ipc_supervisor_start, executions),
-	FIELD(U64, ipc_supervisor_start, memory_bytes),
-	FIELD(OPT, ipc_supervisor_start, default_profile),
-};
+SIX_FIELDS(ipc_supervisor_start, RAW, schema, U32, frontend, U32, limits, U32, executions,
+	   U64, memory_bytes, OPT, default_profile)
 ONE_FIELD(U32, ipc_supervisor_cgroup, has_io)
 THREE_FIELDS(ipc_supervisor_bind, U32, phase, STR, host_path, STR, inside_path)
 TWO_FIELDS(ipc_supervisor_pin, U32, profile, U32, mount)
@@ -184,14 +185,8 @@ TWO_FIELDS(ipc_execution_extend, U64, request, U32, wall_ms)
 TWO_FIELDS(ipc_execution_extended, U64, request, U64, wall_ms)
 ONE_FIELD(U32, ipc_goodbye, exit_code)
 FOUR_FIELDS(ipc_execution_refused, U64, request, U32, reason, U32, retry_ms, OPT, detail)
-static const struct ipc_field ipc_execution_started_fields[] = {
-	FIELD(U64, ipc_execution_started, request),
-	FIELD(U64, ipc_execution_started, output_bytes),
-	FIELD(U64, ipc_execution_started, log_bytes),
-	FIELD(U64, ipc_execution_started, wall_ms),
-	FIELD(OPT, ipc_execution_started, sandbox),
-	FIELD(OPT, ipc_execution_started, profile),
-};
+SIX_FIELDS(ipc_execution_started, U64, request, U64, output_bytes, U64, log_bytes, U64, wall_ms,
+	   OPT, sandbox, OPT, profile)
 FOUR_FIELDS(ipc_execution_tty, U64, request, U64, output_bytes, U64, log_bytes, U64, wall_ms)
 static const struct ipc_field ipc_policy_changed_fields[] = {
 	FIELD(U32, ipc_policy_changed, generation),
@@ -347,14 +342,8 @@ static const struct ipc_field ipc_sandbox_info_fields[] = {
 	FIELD(U64, ipc_sandbox_info, expires_s),
 	FIELD(U64, ipc_sandbox_info, disk_bytes),
 };
-static const struct ipc_field ipc_checkpoint_info_fields[] = {
-	FIELD(U64, ipc_checkpoint_info, request),
-	FIELD(U32, ipc_checkpoint_info, number),
-	FIELD(U32, ipc_checkpoint_info, parent),
-	FIELD(U32, ipc_checkpoint_info, is_current),
-	FIELD(U64, ipc_checkpoint_info, created_s),
-	FIELD(OPT, ipc_checkpoint_info, name),
-};
+SIX_FIELDS(ipc_checkpoint_info, U64, request, U32, number, U32, parent, U32, is_current,
+	   U64, created_s, OPT, name)
 ONE_FIELD(U64, ipc_changes_started, request)
 static const struct ipc_field ipc_changes_done_fields[] = {
 	FIELD(U64, ipc_changes_done, request),
@@ -402,9 +391,14 @@ ONE_FIELD(U32, ipc_gateway_policy, slot)
 ONE_FIELD(U32, ipc_gateway_forget, slot)
 FOUR_FIELDS(ipc_cable_make, U32, slot, U32, use, U32, profile, OPT, sandbox)
 ONE_FIELD(U32, ipc_cable_end, slot)
+THREE_FIELDS(ipc_cable_watch, U64, request, U32, frontend, U32, slot)
+FOUR_FIELDS(ipc_cable_execution, U64, request, U64, since_us, U32, frontend, U32, slot)
+THREE_FIELDS(ipc_network_watch, U64, request, OPT, owner, OPT, sandbox)
+FIVE_FIELDS(ipc_network_denial, U32, port, U32, reason, U32, count, U32, is_shared, OPT, host)
 FIVE_FIELDS(ipc_connection_begin, U64, number, U32, slot, U32, use, U32, port, STR, host)
 TWO_FIELDS(ipc_connection_begun, U64, number, U32, error)
-FIVE_FIELDS(ipc_connection_refused, U32, slot, U32, use, U32, port, U32, reason, STR, host)
+SIX_FIELDS(ipc_connection_refused, U64, time_us, U32, slot, U32, use, U32, port, U32, reason,
+	   STR, host)
 static const struct ipc_field ipc_connection_end_fields[] = {
 	FIELD(U64, ipc_connection_end, number),
 	FIELD(U64, ipc_connection_end, sent),

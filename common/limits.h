@@ -33,6 +33,13 @@
 /* Records of what a workload was refused: DENIALS_MAX of common/denial.h. */
 #define IPC_DENIALS_MAX 480
 
+/* A host in the one spelling of hosts/, or an IPv4 address. */
+#define IPC_HOST_MAX 254
+
+/* Refusals of the network of one kind are counted apart in so many records of an execution; the
+ * others are counted together. */
+#define NETWORK_DENIALS_MAX 16
+
 /* Fields of an audit record, and the bytes of their texts: of each at most 200. */
 #define IPC_AUDIT_FIELDS_MAX 16
 #define IPC_AUDIT_TEXT_MAX 200

@@ -6,12 +6,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/clock.h"
 #include "dial/attempt.h"
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
-
-/* Reports that the supervisor does not read for now: later ones are left out. */
-#define REPORTS_MAX 1024U
 
 enum ask_state {
 	ASK_FREE = 0,
@@ -83,17 +81,25 @@ static void report_end(const struct ask *ask, enum connection_end reason)
 	note_failure(outbox_send(to_cable, IPC_TYPE_connection_end, &end));
 }
 
-static void report_refused(uint32_t slot, uint32_t use, const char *host, uint32_t port,
-			   enum connection_refused reason)
+/* Report a refusal, which is counted, before the workload hears of it. Return what it hears: while
+ * msp-cable does not read, that the answer cannot be had. */
+static enum dial_result report_refused(uint32_t slot, uint32_t use, const char *host, uint32_t port,
+				       enum connection_refused reason)
 {
-	struct ipc_connection_refused refused = {
-		.slot = slot, .use = use, .port = port, .reason = (uint32_t)reason
-	};
+	struct ipc_connection_refused refused = { .time_us = clock_now_us(),
+						  .slot = slot,
+						  .use = use,
+						  .port = port,
+						  .reason = (uint32_t)reason };
+	int error = -EAGAIN;
 
-	if (to_cable->count >= REPORTS_MAX)
-		return;
 	memcpy(refused.host, host, strlen(host) + 1);
-	note_failure(outbox_send(to_cable, IPC_TYPE_connection_refused, &refused));
+	if (to_cable->count == 0)
+		error = channel_send(to_cable->channel, IPC_TYPE_connection_refused, &refused, NULL,
+				     MSG_DONTWAIT);
+	if (error != -EAGAIN)
+		note_failure(error);
+	return error == 0 ? DIAL_RESULT_REFUSED : DIAL_RESULT_FAILED;
 }
 
 /* Answer with a refusal after the connection's begin was recorded. */
@@ -133,10 +139,10 @@ static void refuse_forbidden(struct ask *ask)
 	char host[IPC_ADDRESS_MAX];
 
 	print_address(&ask->attempt, host);
-	report_refused(ask->slot, ask->use,
-		       ask->attempt.wanted.is_address ? host : ask->attempt.wanted.name,
-		       ask->attempt.port, CONNECTION_REFUSED_ADDRESS);
-	give_up(ask, CONNECTION_END_FORBIDDEN, DIAL_RESULT_REFUSED);
+	give_up(ask, CONNECTION_END_FORBIDDEN,
+		report_refused(ask->slot, ask->use,
+			       ask->attempt.wanted.is_address ? host : ask->attempt.wanted.name,
+			       ask->attempt.port, CONNECTION_REFUSED_ADDRESS));
 }
 
 static void take_state(struct ask *ask, enum attempt_state state)
@@ -225,8 +231,9 @@ int asks_take_name(const struct ipc_name_ask *from, uint64_t now_ms)
 		return failure;
 	}
 	if (!host_list_find(policy.plan, policy.profile, &wanted, 0)) {
-		report_refused(from->slot, from->use, wanted.name, 0, CONNECTION_REFUSED_HOST);
-		refuse_question(from->number, true, DIAL_RESULT_REFUSED);
+		refuse_question(from->number, true,
+				report_refused(from->slot, from->use, wanted.name, 0,
+					       CONNECTION_REFUSED_HOST));
 		return failure;
 	}
 	ask = take_ask(from->number, from->slot, from->use, true);
@@ -244,9 +251,10 @@ static void refuse_unlisted(const struct ipc_dial_ask *from, const struct sandbo
 {
 	const bool is_host_listed = host_list_find(policy->plan, policy->profile, wanted, 0);
 
-	report_refused(from->slot, from->use, from->host, from->port,
-		       is_host_listed ? CONNECTION_REFUSED_PORT : CONNECTION_REFUSED_HOST);
-	refuse_question(from->number, false, DIAL_RESULT_REFUSED);
+	refuse_question(
+		from->number, false,
+		report_refused(from->slot, from->use, from->host, from->port,
+			       is_host_listed ? CONNECTION_REFUSED_PORT : CONNECTION_REFUSED_HOST));
 }
 
 static void record_begin(struct ask *ask, const char *host)

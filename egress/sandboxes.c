@@ -6,12 +6,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "egress/gate.h"
-
-/* Reports that the supervisor does not read for now: later ones are left out. */
-#define REPORTS_MAX 1024U
 
 /* Connections are accepted again when so many of the descriptors are free. */
 #define FREE_PART 16U
@@ -259,13 +257,12 @@ void event_gate_watch(struct gate *gate, uint32_t mark, int fd, short before, sh
 void event_gate_refused(struct gate *gate, const char *host, uint16_t port)
 {
 	const struct sandbox *sandbox = sandbox_of(gate);
-	struct ipc_connection_refused refused = { .slot = sandbox->slot,
+	struct ipc_connection_refused refused = { .time_us = clock_now_us(),
+						  .slot = sandbox->slot,
 						  .use = sandbox->use,
 						  .port = port,
 						  .reason = CONNECTION_REFUSED_TLS };
 
-	if (to_cable->count >= REPORTS_MAX)
-		return;
 	memcpy(refused.host, host, strlen(host) + 1);
 	note_failure(outbox_send(to_cable, IPC_TYPE_connection_refused, &refused));
 }

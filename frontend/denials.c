@@ -302,15 +302,18 @@ void denials_describe(const struct plan *plan, const char *profile,
 /* "denied: mount (2 times) by seccomp: the reason (rule; remedy)" */
 static void put_line(const struct denial_view *view, char *text, size_t size)
 {
-	char times[32] = "";
+	char times[80] = "";
 
-	if (view->count > 1)
+	if (view->is_shared)
+		SAY(times, " (%" PRIu32 " time%s in all executions of the sandbox)", view->count,
+		    view->count == 1 ? "" : "s");
+	else if (view->count > 1)
 		SAY(times, " (%" PRIu32 " times)", view->count);
 	add_phrase(text, size, "denied%s: %s%s%s%s by %s: %s%s%s%s%s%s",
 		   view->is_inferred ? " (inferred)" : "", view->operation,
-		   !view->target[0]    ? ""
-		   : view->is_inferred ? " "
-				       : " with ",
+		   !view->target[0]                        ? ""
+		   : view->is_inferred || view->is_network ? " "
+							   : " with ",
 		   view->target, times, view->layer, view->reason,
 		   view->rule[0] || view->remedy[0] ? " (" : "", view->rule,
 		   view->rule[0] && view->remedy[0] ? "; " : "", view->remedy,

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/denial.h"
+#include "common/limits.h"
 #include "common/plan.h"
 
 struct ipc_execution_done;
@@ -27,6 +28,9 @@ struct ipc_execution_done;
 
 /* Kinds that are told apart of what was not counted, but said by the workload itself. */
 #define DENIAL_HINTS_MAX 6
+
+/* The kinds that were counted: by the kernel, and by msp-cable. */
+#define DENIALS_COUNTED_MAX (DENIALS_MAX + NETWORK_DENIALS_MAX + 1)
 
 /* The likelihood that a failure comes from a denial. Programs probe calls that they can do without,
  * and take their refusal for an answer like any other. */
@@ -45,6 +49,7 @@ struct denial_view {
 	uint32_t count;
 	bool is_inferred;   /* the policy refuses it; that it was tried, only the workload says */
 	bool is_network;    /* it stands for the network */
+	bool is_shared;     /* it counts for all executions that were in the sandbox meanwhile */
 	bool is_silent;     /* libraries call it at their start and go on: no EPERM tells of it */
 	char operation[48]; /* "mount", "memory", "read" */
 	char target[208];   /* its object; may be empty */
@@ -56,7 +61,7 @@ struct denial_view {
 
 struct denial_views {
 	uint32_t count;
-	struct denial_view items[DENIALS_MAX + DENIAL_HINTS_MAX];
+	struct denial_view items[DENIALS_COUNTED_MAX + DENIAL_HINTS_MAX];
 	char other[HINT_TEXT_MAX]; /* that an error was not the sandbox's; may be empty */
 	char note[HINT_TEXT_MAX]; /* that a name is missing which the host may have; may be empty */
 };

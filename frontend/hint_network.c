@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "frontend/profile_names.h"
 
@@ -54,13 +55,30 @@ static bool is_loopback(const char *host)
 	       strcmp(host, "::1") == 0;
 }
 
+/* Return whether msp-cable counts refusals of the host; of any one, if the target names none. */
+static bool is_counted(const struct search *search, const char *target)
+{
+	const bool is_host = strcmp(target, ANY_HOST) != 0 && strcmp(target, PACKAGES) != 0;
+	const size_t size = strlen(target);
+
+	for (uint32_t i = 0; i < search->views->count && has_hosts(search); i++) {
+		const struct denial_view *view = &search->views->items[i];
+
+		if (view->is_network && !view->is_inferred &&
+		    (!is_host || (strncasecmp(view->target, target, size) == 0 &&
+				  strchr(":", view->target[size]))))
+			return true;
+	}
+	return false;
+}
+
 /* One view stands for the network: the one whose target says most. */
 static struct denial_view *find_network_view(const struct search *search)
 {
 	for (uint32_t i = 0; i < search->views->count; i++) {
 		struct denial_view *view = &search->views->items[i];
 
-		if (view->is_network)
+		if (view->is_network && (view->is_inferred || !has_hosts(search)))
 			return view;
 	}
 	return NULL;
@@ -127,6 +145,8 @@ static void add_network(const struct search *search, const struct refused *refus
 	struct decision said = *decision;
 	const char *profile;
 
+	if (is_counted(search, refused->target))
+		return;
 	if (view && view->is_inferred) {
 		view->count++;
 		if (rank_target(view->target) >= rank_target(refused->target))

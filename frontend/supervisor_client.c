@@ -11,6 +11,7 @@
 #include "common/ipc_client.h"
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
+#include "common/ipc_network.h"
 #include "common/ipc_persistent.h"
 #include "common/ipc_posture.h"
 #include "common/ipc_refused.h"
@@ -144,6 +145,12 @@ int supervisor_code_start(struct supervisor_client *client, const struct ipc_cod
 int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start)
 {
 	return send_request(client, IPC_TYPE_file_start, start, -1);
+}
+
+int supervisor_network_watch(struct supervisor_client *client,
+			     const struct ipc_network_watch *watch, int end)
+{
+	return send_request(client, IPC_TYPE_network_watch, watch, end);
 }
 
 int supervisor_sandbox_new(struct supervisor_client *client, const struct ipc_sandbox_new *wanted)

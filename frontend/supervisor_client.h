@@ -32,6 +32,7 @@ struct ipc_execution_start;
 struct ipc_execution_started;
 struct ipc_execution_tty;
 struct ipc_file_start;
+struct ipc_network_watch;
 struct ipc_policy_changed;
 struct ipc_profile_posture;
 struct ipc_request_done;
@@ -113,6 +114,11 @@ int supervisor_code_start(struct supervisor_client *client, const struct ipc_cod
 
 /* Work on a file of a sandbox. It is an execution from then on. */
 int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start);
+
+/* Have the network of an execution or a sandbox watched. `end`, of a channel_pair(), belongs to the
+ * client from this call on. */
+int supervisor_network_watch(struct supervisor_client *client,
+			     const struct ipc_network_watch *watch, int end);
 
 /* Ask about persistent sandboxes: see the messages in ipc.h, whose numbers are from the same range
  * as those of executions. Errors as in supervisor_execution_start(). `chosen`, a sealed memfd,

@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "common/ipc_execution.h"
 #include "executions/execution_parts.h"
+#include "frontend/network_watch.h"
 #include "frontend/nonblocking.h"
 #include "heap/memory.h"
 
@@ -51,13 +52,21 @@ static void close_stream(struct stream *stream)
 
 bool execution_streams_closed(const struct execution *execution)
 {
-	return execution->streams[OUTPUT_OUT].fd < 0 && execution->streams[OUTPUT_ERR].fd < 0;
+	return execution->streams[OUTPUT_OUT].fd < 0 && execution->streams[OUTPUT_ERR].fd < 0 &&
+	       execution->network < 0;
+}
+
+static void close_network(struct execution *execution)
+{
+	drop_event(&execution->network_event);
+	fd_close(&execution->network);
 }
 
 void execution_close_streams(struct execution *execution)
 {
 	for (size_t i = 0; i < OUTPUT_STREAMS; i++)
 		close_stream(&execution->streams[i]);
+	close_network(execution);
 }
 
 void execution_close_input(struct execution *execution)
@@ -80,7 +89,7 @@ static void append_input(struct execution *execution, const char *bytes, size_t 
 
 void execution_streams_init(struct execution *execution, const struct execution_order *order)
 {
-	execution->input_fd = -1;
+	execution->input_fd = execution->network = -1;
 	for (size_t i = 0; i < OUTPUT_STREAMS; i++)
 		execution->streams[i] =
 			(struct stream){ -1, NULL, execution, (enum output_stream)i };
@@ -185,6 +194,39 @@ static void open_input(struct execution *execution, int fd)
 	execution->input_event = make_event(execution, fd, EV_WRITE, on_input, execution);
 	if (execution->input.size > 0)
 		add_event(execution->input_event);
+}
+
+void executions_follow_plan(struct executions *executions, const struct plan *plan)
+{
+	executions->plan = plan;
+}
+
+static void on_network(evutil_socket_t fd, short what, void *argument)
+{
+	struct execution *execution = argument;
+
+	(void)what;
+	if (!network_watch_take(fd, execution->network_denials))
+		return;
+	execution->info.network = execution->network_denials;
+	close_network(execution);
+	execution_streams_changed(execution);
+}
+
+void execution_watch_network(struct execution *execution)
+{
+	const struct executions *executions = execution->executions;
+
+	if (execution->info.is_file || !executions->plan ||
+	    !network_may_be_watched(executions->plan, execution->info.label.profile))
+		return;
+	execution->network = network_watch_execution(executions->client, execution->request);
+	if (execution->network < 0)
+		return;
+	execution->network_denials = memory_get_zeroed(1, sizeof(*execution->network_denials));
+	execution->network_event =
+		make_event(execution, execution->network, EV_READ, on_network, execution);
+	add_event(execution->network_event);
 }
 
 void execution_open_pipes(struct execution *execution, const int fds[3])

@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "executions/execution_parts.h"
+#include "frontend/network_watch.h"
 #include "heap/memory.h"
 #include "io/clock.h"
 #include "io/random_id.h"
@@ -58,6 +59,7 @@ struct executions *executions_new(struct event_base *base, struct supervisor_cli
 static void free_execution(struct execution *execution)
 {
 	free(execution->refused);
+	free(execution->network_denials);
 	free(execution);
 }
 
@@ -300,6 +302,7 @@ enum execution_start executions_start(struct executions *executions,
 		return room;
 	}
 	execution = create_execution(executions, order);
+	execution_watch_network(execution);
 	error = ask_supervisor(executions, order, execution->request);
 	if (error) {
 		execution_remove(execution);
@@ -564,6 +567,8 @@ bool executions_on_done(struct executions *executions, const struct ipc_executio
 							       .verdict = VERDICT_INTERNAL,
 							       .wall_us = done->wall_us };
 	execution_close_input(execution);
+	if (execution->network >= 0)
+		network_watch_ask(execution->network);
 	if (execution->is_abandoned || execution_streams_closed(execution)) {
 		finish_execution(execution);
 		return true;

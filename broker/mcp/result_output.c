@@ -10,6 +10,7 @@
 #include "common/names.h"
 #include "frontend/denial_hints.h"
 #include "frontend/denials.h"
+#include "frontend/denials_network.h"
 #include "io/clock.h"
 #include "io/excerpt.h"
 #include "mcp/result.h"
@@ -180,6 +181,7 @@ static const struct denial_views *describe_denials(const struct execution_info *
 	static char errors[HINT_BYTES], output[HINT_BYTES];
 
 	denials_describe(plan, info->label.profile, info->done, &views);
+	denials_add_network(plan, info->label.profile, info->network, &views);
 	if (denial_hints_apply(info->done))
 		denial_hints_add(
 			&(const struct hint_source){
@@ -323,6 +325,8 @@ static void put_denials_meta(struct json_writer *writer, const struct result *re
 		json_put_number(writer, "count", view->count);
 		if (view->is_inferred)
 			json_put_bool(writer, "inferred", true);
+		if (view->is_shared)
+			json_put_bool(writer, "shared", true);
 		json_close_object(writer);
 	}
 	json_close_array(writer);

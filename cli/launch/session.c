@@ -21,6 +21,7 @@
 #include "common/log.h"
 #include "common/refusal.h"
 #include "frontend/denial_hints.h"
+#include "frontend/network_watch.h"
 #include "frontend/nonblocking.h"
 #include "launch/conversation.h"
 #include "launch/relay.h"
@@ -60,6 +61,7 @@ struct session {
 	struct relay relays[STREAM_COUNT];
 	uint64_t taken_bytes;
 	uint64_t output_bytes; /* the profile's limit, 0: none */
+	int network;           /* the watch of the network, or -1 */
 	bool is_ending;
 	uint64_t deadline_ms; /* for the end, or before it for the welcome */
 };
@@ -256,22 +258,11 @@ static void attach_output(struct session *session, enum stream stream, int own, 
 		relay->tail = &shown;
 }
 
-static void lose_streams(struct session *session)
+/* End the execution: `name` says which step failed. */
+static void fail_step(struct session *session, const char *name, int error)
 {
-	session->talk.outcome.relay_name = "taking the command's streams";
-	session->talk.outcome.relay_error = EMFILE;
-	begin_end(session);
-}
-
-static void tell_taker(struct session *session, const struct session_taker *taker,
-		       const struct ipc_execution_started *started)
-{
-	const int error = taker->started ? taker->started(taker->context, started) : 0;
-
-	if (!error)
-		return;
-	session->talk.outcome.relay_name = "keeping the command's output";
-	session->talk.outcome.relay_error = -error;
+	session->talk.outcome.relay_name = name;
+	session->talk.outcome.relay_error = error;
 	begin_end(session);
 }
 
@@ -279,9 +270,10 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 {
 	struct session *session = context;
 	const struct session_taker *taker = session->options->taker;
+	int error;
 
 	if (fds[0] < 0) {
-		lose_streams(session);
+		fail_step(session, "taking the command's streams", EMFILE);
 		return;
 	}
 	session->output_bytes = started->output_bytes;
@@ -291,7 +283,9 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 		session->fds[STREAM_STDERR] = fds[2];
 		(void)fd_set_nonblocking(fds[1], true); /* pipes of ours */
 		(void)fd_set_nonblocking(fds[2], true);
-		tell_taker(session, taker, started);
+		error = taker->started ? taker->started(taker->context, started) : 0;
+		if (error)
+			fail_step(session, "keeping the command's output", -error);
 		return;
 	}
 	attach_output(session, STREAM_STDOUT, fds[1], STDOUT_FILENO);
@@ -304,7 +298,7 @@ static void on_tty(void *context, const struct ipc_execution_tty *tty, int termi
 	int copy;
 
 	if (terminal < 0) {
-		lose_streams(session);
+		fail_step(session, "taking the command's streams", EMFILE);
 		return;
 	}
 	copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
@@ -321,8 +315,10 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 
 	session->talk.outcome.is_done = true;
 	session->talk.outcome.done = *done;
+	network_watch_collect(&session->network, &session->talk.outcome.network);
 	if (has_sandbox(session) && !session->talk.outcome.profile[0] &&
-	    (done->denials_size > 0 || session->options->is_verbose || session->options->taker ||
+	    (done->denials_size > 0 || session->talk.outcome.network.count > 0 ||
+	     session->options->is_verbose || session->options->taker ||
 	     (shown.size > 0 && denial_hints_apply(done))))
 		(void)ask_for_sandboxes(session, LISTING_PROFILE, false);
 }
@@ -413,11 +409,10 @@ static void step_output(struct session *session, enum stream stream, const struc
 		session->talk.outcome.is_reader_gone = true;
 		begin_end(session);
 	} else if (relay->state == RELAY_FAILED) {
-		session->talk.outcome.relay_name = stream == STREAM_STDOUT
-							   ? "writing standard output"
-							   : "writing standard error";
-		session->talk.outcome.relay_error = relay->error;
-		begin_end(session);
+		fail_step(session,
+			  stream == STREAM_STDOUT ? "writing standard output"
+						  : "writing standard error",
+			  relay->error);
 	}
 }
 
@@ -555,7 +550,8 @@ static void send_request(struct session *session)
 			    : supervisor_hello(&session->talk.client, session->options->limits);
 
 	if (!error)
-		error = supervisor_execution_start(&session->talk.client, session->start);
+		error = network_watch_start(&session->talk.client, session->start,
+					    &session->network);
 	if (!conversation_is_sent(&session->talk, error)) {
 		session->is_ending = true;
 		session->deadline_ms = 0;
@@ -570,6 +566,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .start = start,
 				   .fds = { -1, -1, -1 },
 				   .own = { -1, -1, -1 },
+				   .network = -1,
 				   .talk = { .signals = signals, .outcome = { .plan = -1 } },
 				   .deadline_ms = NO_DEADLINE };
 	const uint64_t asked_us = clock_now_us();
@@ -585,6 +582,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	if (options->use_tty && !session.is_ending)
 		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
 	conversation_run(&session.talk, &rules);
+	fd_close(&session.network);
 	timings_set(&session.talk.outcome.timings, &session.talk.outcome.done, options->launched_us,
 		    asked_us, clock_now_us());
 	session.talk.outcome.shown = shown.bytes;

@@ -12,6 +12,7 @@
 #include "common/names.h"
 #include "frontend/denial_hints.h"
 #include "frontend/denials.h"
+#include "frontend/denials_network.h"
 #include "show/format.h"
 #include "show/json.h"
 #include "show/measured.h"
@@ -154,7 +155,7 @@ static const char *profile_name(const struct outcome *outcome,
 static void add_hints(const struct hint_source *source, struct denial_views *views)
 {
 	const uint32_t counted = views->count;
-	enum denial_weight weights[DENIALS_MAX];
+	enum denial_weight weights[DENIALS_COUNTED_MAX];
 
 	for (uint32_t i = 0; i < counted; i++)
 		weights[i] = views->items[i].weight;
@@ -176,12 +177,13 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 	views.other[0] = views.note[0] = '\0';
 	if (!denial_hints_apply(&outcome->done))
 		size = 0;
-	if (outcome->done.denials_size == 0 && size == 0)
+	if (outcome->done.denials_size == 0 && outcome->network.count == 0 && size == 0)
 		return &views;
 	/* Without it what was refused has hardly any words, and everything else is as it was. */
 	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
 		plan = (struct plan){ 0 };
 	denials_describe(&plan, profile_name(outcome, request), &outcome->done, &views);
+	denials_add_network(&plan, profile_name(outcome, request), &outcome->network, &views);
 	if (size > 0)
 		add_hints(&(const struct hint_source){ .plan = &plan,
 						       .profile = profile_name(outcome, request),
@@ -378,6 +380,8 @@ static void write_denials(struct json_writer *json, const struct outcome *outcom
 		json_put_text(json, "hint", view->hint);
 		json_put_number(json, "count", view->count);
 		json_put_bool(json, "inferred", view->is_inferred);
+		if (view->is_shared)
+			json_put_bool(json, "shared", true);
 		json_close_object(json);
 	}
 	json_close_array(json);

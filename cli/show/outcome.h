@@ -12,6 +12,7 @@
 #include "common/ipc_done.h"
 #include "common/ipc_posture.h"
 #include "common/ipc_refused.h"
+#include "frontend/network_watch.h"
 #include "frontend/timings.h"
 #include "show/capture.h"
 
@@ -29,9 +30,10 @@ struct outcome {
 
 	bool is_done;
 	struct ipc_execution_done done;
-	struct timings timings; /* once that and all of its output came */
-	const void *shown;      /* the end of the errors that a terminal was shown */
-	size_t shown_size;      /* 0: it was shown none */
+	struct network_denials network; /* meanwhile */
+	struct timings timings;         /* once that and all of its output came */
+	const void *shown;              /* the end of the errors that a terminal was shown */
+	size_t shown_size;              /* 0: it was shown none */
 
 	bool is_refused;
 	struct ipc_execution_refused refused;

@@ -13,8 +13,7 @@
 static struct loop_watch watch;
 static uint32_t last_cable;
 
-/* A gateway that cannot be told is at its end, which its channel says. */
-static void tell_gateway(uint32_t type, const void *message, const int *fds)
+void gateway_tell(uint32_t type, const void *message, const int *fds)
 {
 	(void)channel_send(&supervisor.gateway, type, message, fds, MSG_DONTWAIT);
 }
@@ -42,7 +41,7 @@ int gateway_open(void *context, struct channel_message *message)
 		on_gateway(NULL);
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	supervisor.gateway = (struct channel){ fd, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
-	tell_gateway(IPC_TYPE_gateway_start, &start, NULL);
+	gateway_tell(IPC_TYPE_gateway_start, &start, NULL);
 	supervisor.gateway.phase = IPC_SERVE;
 	return loop_add(&watch, fd, on_gateway, NULL);
 }
@@ -56,7 +55,7 @@ int gateway_make(void *context, struct channel_message *message)
 
 	memcpy(make.sandbox, sandbox->persistent.id, sizeof(make.sandbox));
 	sandbox->cable = last_cable;
-	tell_gateway(IPC_TYPE_cable_make, &make, fds);
+	gateway_tell(IPC_TYPE_cable_make, &make, fds);
 	return 0;
 }
 
@@ -65,12 +64,12 @@ void gateway_leave(const struct sandbox *sandbox)
 	const struct ipc_cable_end end = { sandbox->slot };
 
 	if (sandbox->cable > 0)
-		tell_gateway(IPC_TYPE_cable_end, &end, NULL);
+		gateway_tell(IPC_TYPE_cable_end, &end, NULL);
 }
 
 void gateway_audited(const struct ipc_audit_written *written)
 {
 	const struct ipc_connection_begun begun = { written->number, written->error };
 
-	tell_gateway(IPC_TYPE_connection_begun, &begun, NULL);
+	gateway_tell(IPC_TYPE_connection_begun, &begun, NULL);
 }

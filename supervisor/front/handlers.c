@@ -261,6 +261,7 @@ static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_sandbox_list] = handle_sandbox_list,
 	[IPC_TYPE_sandbox_end] = handle_sandbox_end,
 	[IPC_TYPE_checkpoint_do] = handle_checkpoint_do,
+	[IPC_TYPE_network_watch] = handle_network_watch,
 	[IPC_TYPE_goodbye] = handle_goodbye,
 };
 

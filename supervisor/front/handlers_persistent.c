@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 
 #include "base/audit.h"
+#include "base/gateway.h"
 #include "base/reply.h"
 #include "common/fd.h"
+#include "common/ipc_network.h"
 #include "common/ipc_persistent.h"
 #include "common/ipc_store.h"
 #include "common/refusal.h"
@@ -143,8 +145,7 @@ static int open_workspace(struct frontend *frontend, const struct ipc_sandbox_ne
 			  char detail[IPC_LIST_MAX])
 {
 	struct stat is;
-	int error = 0;
-	int fd;
+	int fd, error = 0;
 
 	if (from->workspace_mode == WORKSPACE_NONE)
 		return 0;
@@ -400,4 +401,21 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 		return deferred_add(frontend, message, from->owner, sandbox);
 	return refusal ? reply_refuse(frontend, from->request, refusal, detail, 0)
 		       : act_on(frontend, from, &sandbox->persistent);
+}
+
+/* --- the network ------------------------------------------------------------------------------ */
+
+/* The closed channel says that no such sandbox runs here. */
+int handle_network_watch(void *context, struct channel_message *message)
+{
+	const struct ipc_network_watch *from = ipc_body(message, network_watch);
+	const struct frontend *frontend = context;
+	const struct sandbox *sandbox =
+		from->sandbox[0] ? sandbox_find(from->owner, from->sandbox) : NULL;
+	const struct ipc_cable_watch watch = { from->request, frontend->number,
+					       sandbox ? sandbox->slot : GATEWAY_SLOTS };
+
+	if (sandbox || !from->sandbox[0])
+		gateway_tell(IPC_TYPE_cable_watch, &watch, message->fds);
+	return 0;
 }

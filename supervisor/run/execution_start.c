@@ -8,8 +8,10 @@
 #include <sys/socket.h>
 
 #include "base/events.h"
+#include "base/gateway.h"
 #include "common/fd.h"
 #include "common/ipc_execution.h"
+#include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "run/cgroup.h"
 #include "run/execution.h"
@@ -128,6 +130,10 @@ static int ask_init(struct execution *execution, const struct request *request, 
 					     &where,
 					     request->is_file ? supervisor.file_image : -1,
 					     parts->sandbox.leaf };
+	const struct ipc_cable_execution begin = { request->number, clock_now_us(),
+						   execution->frontend ? execution->frontend->number
+								       : 0,
+						   sandbox->slot };
 	int error;
 
 	request->spawn->slot = execution->slot;
@@ -136,6 +142,8 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	where.slot = slot;
 	if (code >= 0)
 		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
+	if (sandbox_profile(sandbox)->network == PLAN_NETWORK_HOSTS)
+		gateway_tell(IPC_TYPE_cable_execution, &begin, NULL);
 	execution->asked_us = clock_now_us();
 	error = sandbox_give(init, &given);
 	if (!error)
@@ -209,9 +217,7 @@ static int enter_ready(struct execution *execution, const struct request *reques
 		return 0;
 	execution->sandbox = NULL;
 	pool_drop(sandbox);
-	fd_close(&parts->sandbox.leaf);
-	parts->ready = NULL;
-	fd_close_all(parts->given.stdio_ours, 3);
+	close_parts(parts);
 	return error;
 }
 

@@ -108,6 +108,8 @@ static void begin(void)
 	say(IPC_TYPE_welcome, &welcome, &plan);
 	fd_close(&plan);
 	rig.supervisor.phase = IPC_SERVE;
+	take(IPC_TYPE_network_watch);
+	channel_message_done(&rig.message); /* no host is reached */
 	take(IPC_TYPE_execution_start);
 	make_streams(handed, rig.workload);
 	say(IPC_TYPE_execution_started, &started, handed);

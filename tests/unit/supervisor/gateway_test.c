@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "common/ipc_audit.h"
 #include "common/ipc_gateway.h"
+#include "common/ipc_network.h"
 #include "common/ipc_start.h"
 #include "rig.h"
 #include "run/sandbox.h"
@@ -72,6 +73,7 @@ Test(gateway, hosts_without_one_are_refused)
 
 Test(gateway, a_sandbox_gets_its_cable_and_loses_it)
 {
+	const struct ipc_cable_execution *execution;
 	struct rig_sandbox sandbox;
 	const struct ipc_cable_make *make;
 	uint32_t first;
@@ -80,6 +82,9 @@ Test(gateway, a_sandbox_gets_its_cable_and_loses_it)
 	for (uint64_t request = 1; request < 3; request++) {
 		sandbox = rig_begin(&rig, request);
 		rig_answer(&rig, &sandbox);
+		execution = rig_body(&gateway, cable_execution);
+		cr_assert_eq(execution->request, request);
+		cr_assert_eq(execution->slot, sandbox.slot);
 		rig_take_nothing(&gateway);
 		send_network(&sandbox);
 		make = rig_body(&gateway, cable_make);
@@ -130,6 +135,7 @@ Test(gateway, a_second_one_takes_the_place_of_the_first)
 	sandbox = rig_begin(&rig, 1);
 	rig_answer(&rig, &sandbox);
 	send_network(&sandbox);
+	(void)rig_take(&gateway, IPC_TYPE_cable_execution);
 	(void)rig_take(&gateway, IPC_TYPE_cable_make);
 	rig_release();
 	old = gateway.fd;
@@ -161,4 +167,38 @@ Test(gateway, what_it_says_is_its_end)
 	rig_send(&gateway, IPC_TYPE_connection_end, &end, NULL);
 	cr_assert_eq(supervisor.gateway.fd, -1);
 	cr_assert_not(supervisor.is_ending);
+}
+
+Test(gateway, the_watch_of_an_execution_is_passed_on)
+{
+	const struct ipc_network_watch watch = { .request = 7 };
+	const struct ipc_cable_watch *passed;
+	int ends[2];
+
+	open_gateway();
+	cr_assert_eq(channel_pair(ends), 0);
+	rig_send(&rig.frontend, IPC_TYPE_network_watch, &watch, &ends[1]);
+	fd_close(&ends[1]);
+	passed = rig_body(&gateway, cable_watch);
+	cr_assert_eq(passed->request, 7U);
+	cr_assert_eq(passed->frontend, supervisor.frontends[0].number);
+	cr_assert_eq(passed->slot, (uint32_t)GATEWAY_SLOTS);
+	cr_assert_eq(recv(ends[0], &(char){ 0 }, 1, MSG_DONTWAIT), -1, "it is open");
+	rig_release();
+	cr_assert_eq(recv(ends[0], &(char){ 0 }, 1, MSG_DONTWAIT), 0, "and nowhere else");
+	fd_close(&ends[0]);
+}
+
+Test(gateway, the_watch_of_an_unknown_sandbox_is_closed)
+{
+	const struct ipc_network_watch watch = { .sandbox = "nobody" };
+	int ends[2];
+
+	open_gateway();
+	cr_assert_eq(channel_pair(ends), 0);
+	rig_send(&rig.frontend, IPC_TYPE_network_watch, &watch, &ends[1]);
+	fd_close(&ends[1]);
+	rig_take_nothing(&gateway);
+	cr_assert_eq(recv(ends[0], &(char){ 0 }, 1, MSG_DONTWAIT), 0);
+	fd_close(&ends[0]);
 }

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/denials_network.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/ipc_gateway.h"
+#include "frontend/hint_search.h"
+#include "frontend/network_watch.h"
+#include "frontend/profile_names.h"
+
+/* The reason in words, and the remedy where the policy has the host with the port. */
+static const struct {
+	const char *reason, *remedy;
+} words[CONNECTION_REFUSED_COUNT] = {
+	[CONNECTION_REFUSED_HOST] = { "the profile does not have this host",
+				      "none: the profile has it by now" },
+	[CONNECTION_REFUSED_PORT] = { "the profile does not have this port of the host",
+				      "none: the profile has it by now" },
+	[CONNECTION_REFUSED_ADDRESS] = { "its addresses may not be dialled",
+					 "for a private one, the word `private` in its entry of "
+					 "the operator's profile" },
+	[CONNECTION_REFUSED_TLS] = { "the connection did not begin with TLS for this host",
+				     "for other bytes than TLS, the word `tcp` in its entry of the "
+				     "operator's profile" },
+};
+
+static void put_policy(const struct search *search, const struct ipc_network_denial *denial,
+		       struct denial_view *view)
+{
+	char text[IPC_HOST_MAX + 32];
+	struct operation operation;
+	struct decision decision;
+
+	(void)snprintf(text, sizeof(text), "connect %s:%u", denial->host,
+		       denial->port ? denial->port : 443U);
+	if (!search->profile || !hint_ask_policy(search, text, &operation, &decision))
+		return;
+	hint_describe(search, &decision, view);
+	if (decision.answer != DECISION_REFUSED)
+		(void)snprintf(view->remedy, sizeof(view->remedy), "%s",
+			       words[denial->reason].remedy);
+}
+
+static void describe_kind(const struct search *search, const struct ipc_network_denial *denial,
+			  struct denial_view *view)
+{
+	const struct plan_profile *profile;
+	const char *name;
+
+	*view = (struct denial_view){ .layer = "network",
+				      .weight = DENIAL_FIRST,
+				      .count = denial->count,
+				      .is_network = true,
+				      .is_shared = denial->is_shared != 0 };
+	(void)snprintf(view->operation, sizeof(view->operation), "%s",
+		       denial->port ? "connect" : "resolve");
+	if (denial->port)
+		(void)snprintf(view->target, sizeof(view->target), "%.190s:%u", denial->host,
+			       denial->port);
+	else
+		(void)snprintf(view->target, sizeof(view->target), "%.200s", denial->host);
+	put_policy(search, denial, view);
+	(void)snprintf(view->reason, sizeof(view->reason), "%s", words[denial->reason].reason);
+	profile = denial->reason < CONNECTION_REFUSED_ADDRESS && search->profile
+			  ? profile_reaching(search->source->plan, denial->host,
+					     (uint16_t)denial->port)
+			  : NULL;
+	if (profile) {
+		name = plan_string(search->source->plan, profile->name);
+		(void)snprintf(view->remedy, sizeof(view->remedy), "the profile %s reaches %s",
+			       name, denial->host);
+		hint_put(view->hint, "%.60s cannot be reached; the profile %.30s reaches it",
+			 view->target, name);
+		return;
+	}
+	hint_put(view->hint,
+		 denial->reason < CONNECTION_REFUSED_ADDRESS
+			 ? "%.70s is not among the hosts and ports of this profile"
+			 : "%.70s was refused by the network of this profile",
+		 view->target);
+}
+
+static void describe_rest(const struct ipc_network_denial *denial, struct denial_view *view)
+{
+	*view = (struct denial_view){ .layer = "network",
+				      .weight = DENIAL_LAST,
+				      .count = denial->count,
+				      .is_shared = denial->is_shared != 0 };
+	(void)snprintf(view->operation, sizeof(view->operation), "more hosts");
+	(void)snprintf(view->reason, sizeof(view->reason),
+		       "only the first %d kinds of refusals are told apart", NETWORK_DENIALS_MAX);
+}
+
+void denials_add_network(const struct plan *plan, const char *profile,
+			 const struct network_denials *network, struct denial_views *ret)
+{
+	const int index = plan && plan->bytes ? plan_profile_find(plan, profile) : -1;
+	const struct hint_source source = { .plan = plan };
+	const struct search search = { .source = &source,
+				       .profile = index < 0 ? NULL
+							    : plan_profile(plan, (uint32_t)index) };
+
+	for (uint32_t i = 0; network && i < network->count; i++) {
+		const struct ipc_network_denial *denial = &network->items[i];
+
+		if (denial->reason >= CONNECTION_REFUSED_COUNT)
+			continue;
+		if (denial->host[0])
+			describe_kind(&search, denial, &ret->items[ret->count++]);
+		else
+			describe_rest(denial, &ret->items[ret->count++]);
+	}
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The refusals of the network in words. Hosts are in the one spelling, which has no character that
+ * a terminal would obey; rule and remedy are those of the plan.
+ */
+#ifndef FRONTEND_DENIALS_NETWORK_H
+#define FRONTEND_DENIALS_NETWORK_H
+
+#include "frontend/denials.h"
+
+struct network_denials;
+
+/* Add a view for each kind of refusals that `network` counts; NULL: none is counted. */
+void denials_add_network(const struct plan *plan, const char *profile,
+			 const struct network_denials *network, struct denial_views *ret);
+
+#endif

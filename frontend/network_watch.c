@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/network_watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/ipc_execution.h"
+
+/* msp-cable answers at once, unless it is stopped. */
+#define ANSWER_MS 500
+
+bool network_may_be_watched(const struct plan *plan, const char *profile)
+{
+	const int index = plan->bytes ? plan_profile_find(plan, profile) : -1;
+	const uint32_t count = plan->bytes ? plan_profile_count(plan) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if ((index < 0 || (uint32_t)index == i) &&
+		    plan_profile(plan, i)->network == PLAN_NETWORK_HOSTS)
+			return true;
+	}
+	return false;
+}
+
+int network_watch_execution(struct supervisor_client *client, uint64_t request)
+{
+	const struct ipc_network_watch watch = { .request = request };
+	int ends[2];
+
+	if (channel_pair(ends) != 0)
+		return -1;
+	if (supervisor_network_watch(client, &watch, ends[1]) == 0)
+		return ends[0];
+	fd_close(&ends[0]);
+	return -1;
+}
+
+int network_watch_start(struct supervisor_client *client, const struct ipc_execution_start *start,
+			int *ret)
+{
+	*ret = network_watch_execution(client, start->request);
+	return supervisor_execution_start(client, start);
+}
+
+void network_watch_ask(int fd)
+{
+	(void)shutdown(fd, SHUT_WR); /* it may have ended with its sandbox */
+}
+
+bool network_watch_take(int fd, struct network_denials *into)
+{
+	static struct channel_message message; /* too large for the stack; one thread */
+	const struct channel channel = { fd, IPC_FRONTEND, IPC_GATEWAY, IPC_SERVE };
+	enum ipc_error wrong;
+	int result;
+
+	while ((result = channel_receive(&channel, &message, MSG_DONTWAIT, &wrong)) == 1) {
+		if (message.type != IPC_TYPE_network_denial ||
+		    into->count == NETWORK_DENIALS_MAX + 1)
+			return true;
+		into->items[into->count++] = *ipc_body(&message, network_denial);
+	}
+	return result != -EAGAIN;
+}
+
+void network_watch_collect(int *fd, struct network_denials *into)
+{
+	struct pollfd entry = { .fd = *fd, .events = POLLIN };
+
+	if (*fd < 0)
+		return;
+	network_watch_ask(*fd);
+	while (poll(&entry, 1, ANSWER_MS) > 0 && !network_watch_take(*fd, into))
+		continue;
+	fd_close(fd);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The frontend's side of the conversation with msp-cable: the refusals of the network during an
+ * execution, as msp-cable counted them.
+ */
+#ifndef FRONTEND_NETWORK_WATCH_H
+#define FRONTEND_NETWORK_WATCH_H
+
+#include <stdbool.h>
+
+#include "common/ipc_network.h"
+#include "common/plan.h"
+#include "frontend/supervisor_client.h"
+
+struct network_denials {
+	uint32_t count;
+	struct ipc_network_denial items[NETWORK_DENIALS_MAX + 1];
+};
+
+/* Return whether executions of the profile may have hosts. Those of an unknown one may, if any
+ * profile has. */
+bool network_may_be_watched(const struct plan *plan, const char *profile);
+
+/* Watch the network of the execution with the number `request`, which is asked for after this call.
+ * Return a descriptor for the functions below, the caller's; or -1: there is no watch. */
+int network_watch_execution(struct supervisor_client *client, uint64_t request);
+
+/* Start an execution as supervisor_execution_start() does, with a watch in *ret. */
+int network_watch_start(struct supervisor_client *client, const struct ipc_execution_start *start,
+			int *ret);
+
+/* Ask for the counts: the execution has ended. */
+void network_watch_ask(int fd);
+
+/* Take the counts that have come. Return whether these are all; a breach of the protocol ends them.
+ */
+bool network_watch_take(int fd, struct network_denials *into);
+
+/* Ask for the counts, wait for them a moment, and close the descriptor. */
+void network_watch_collect(int *fd, struct network_denials *into);
+
+#endif

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The result of an execution has the refusals of its network, as msp-cable counted them."""
+import json
+import os
+import signal
+import unittest
+
+import network_support
+import support
+from cli_support import SECONDS
+from network_hosts import CONNECT, WithHosts
+
+UNLISTED = "unlisted.example.org"
+RESOLVE = "for i in $(seq %d); do getent hosts %s; done; true"
+
+
+def resolve(count, host=UNLISTED):
+    return RESOLVE % (count, host)
+
+
+def kinds(denials):
+    """{(operation, target): count} of refusals of the network that were counted."""
+    return {(denial["operation"], denial["target"]): denial["count"] for denial in denials
+            if denial["layer"] == "network" and not denial.get("inferred")}
+
+
+class OneShot(WithHosts):
+    def denials(self, command):
+        result = self.run_in("net", "sh", "-c", command, options=("--json",))
+        self.assertTrue(result.stdout, result.stderr)
+        return json.loads(result.stdout)["denials"]
+
+    def test_names_and_ports(self):
+        connect = CONNECT.replace('"', "'")
+        got = self.denials(f'{resolve(3)}; python3 -c "{connect}" web.example.org 8080; exit 4')
+        self.assertEqual(kinds(got), {("resolve", UNLISTED): 3,
+                                      ("connect", "web.example.org:8080"): 1})
+        self.assertIn("hosts: no entry covers the name", got[0]["rule"])
+        self.assertIn('hosts: ["web.example.org:8080"]', got[1]["remedy"])
+
+    def test_addresses(self):
+        got = self.denials("curl -s http://private.example.org/")
+        self.assertEqual(kinds(got), {("connect", "private.example.org:80"): 1})
+        self.assertIn("private", got[0]["remedy"])
+
+    def test_what_is_counted_is_not_inferred_too(self):
+        got = self.denials(f"curl -sS http://{UNLISTED}/")
+        self.assertEqual([denial["target"] for denial in got], [UNLISTED])
+        self.assertFalse(got[0]["inferred"])
+
+    def test_what_only_the_kernel_refused_is_inferred(self):
+        got = self.denials("echo 'connect to web.example.org port 81: Connection refused' >&2;"
+                           f"{resolve(1)}; exit 1")
+        self.assertEqual({(denial["target"], denial["inferred"]) for denial in got},
+                         {(UNLISTED, False), ("web.example.org", True)})
+
+    def test_more_kinds_than_are_told_apart(self):
+        got = self.denials("for i in $(seq 20); do getent hosts $i.example.net; done")
+        self.assertEqual(len(kinds(got)), 17)
+        self.assertEqual(sum(kinds(got).values()), 20)
+
+    def test_a_person_reads_them(self):
+        result = self.run_in("net", "sh", "-c", f"{resolve(2)}; exit 4")
+        self.assertIn(f"denied: resolve {UNLISTED} (2 times) by network: the profile does not have "
+                      "this host", result.stderr)
+
+
+class Served(WithHosts):
+    def setUp(self):
+        super().setUp()
+        self.server = self.serve("--default-profile", "net", MSP_CONFIG=self.config)
+
+    def denials(self, result):
+        return result["_meta"]["msp/execution"].get("denials", [])
+
+    def test_ephemeral_and_persistent(self):
+        self.assertFalse(self.server.call("create_sandbox", name="one").get("isError"))
+        for more in ({}, {"sandbox": "one"}):
+            for count in (3, 1):
+                got = self.denials(self.server.call("run_command", command=resolve(count), **more))
+                self.assertEqual(kinds(got), {("resolve", UNLISTED): count}, more)
+                self.assertNotIn("shared", got[0])
+            got = self.denials(self.server.call("run_command", command="true", **more))
+            self.assertEqual(got, [])
+
+    def test_several_at_once_share_their_counts(self):
+        self.assertFalse(self.server.call("create_sandbox", name="one").get("isError"))
+        until = "while [ ! -e /tmp/%s ]; do sleep 0.02; done"
+        waiting = self.server.post("tools/call", {"name": "run_command", "arguments": {
+            "command": "touch /tmp/up; " + until % "go", "sandbox": "one",
+            "yield_ms": support.YIELD_MS}})
+        got = self.denials(self.server.call(
+            "run_command", sandbox="one",
+            command=f"{until % 'up'}; {resolve(2)}; touch /tmp/go"))
+        self.assertEqual((kinds(got), got[0]["shared"]), ({("resolve", UNLISTED): 2}, True))
+        got = self.denials(self.server.answer(waiting, SECONDS))
+        self.assertEqual((kinds(got), got[0]["shared"]), ({("resolve", UNLISTED): 2}, True))
+
+    def test_without_msp_cable_the_result_comes(self):
+        self.server.call("run_command", command="true")
+        running = self.server.post("tools/call", {"name": "run_command", "arguments": {
+            "command": resolve(1) + "; sleep 60", "yield_ms": support.YIELD_MS}})
+        pid = self.server.process.pid
+        self.assertTrue(support.wait_until(lambda: support.named(pid, "msp-cable")))
+        os.kill(support.named(pid, "msp-cable")[0], signal.SIGKILL)
+        result = self.server.answer(running, SECONDS)
+        self.assertIn("gateway to the network has ended", support.text_of(result))
+
+
+if __name__ == "__main__":
+    network_support.main()

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cable/watches.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/ipc_network.h"
+
+static struct channel_message message;
+static uint64_t now_us = 1;
+
+/* Begin the watch of a frontend's request and return the frontend's end. */
+static struct channel begin(uint32_t frontend, uint64_t request, uint32_t slot)
+{
+	const struct ipc_cable_watch watch = { request, frontend, slot };
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	watches_begin(&watch, ends[1]);
+	return (struct channel){ ends[0], IPC_FRONTEND, IPC_GATEWAY, IPC_SERVE };
+}
+
+static void attach(uint32_t frontend, uint64_t request, uint32_t slot)
+{
+	watches_attach(&(struct ipc_cable_execution){ request, now_us, frontend, slot });
+}
+
+static void refuse(uint32_t slot, const char *host, uint32_t port)
+{
+	struct ipc_connection_refused refused = { .time_us = now_us, .slot = slot, .port = port };
+
+	(void)snprintf(refused.host, sizeof(refused.host), "%s", host);
+	watches_count(&refused);
+}
+
+/* Serve what poll(2) finds. */
+static void turn(void)
+{
+	static struct pollfd polls[WATCHES_MAX];
+	const uint32_t count = watches_poll(polls);
+
+	cr_assert_geq(poll(polls, count, 0), 0);
+	watches_turn(polls, count);
+}
+
+static void expect(const struct channel *channel, const char *host, uint32_t port, uint32_t count,
+		   uint32_t is_shared)
+{
+	const struct ipc_network_denial *denial;
+	enum ipc_error wrong;
+
+	cr_assert_eq(channel_receive(channel, &message, MSG_DONTWAIT, &wrong), 1, "%s", host);
+	denial = ipc_body(&message, network_denial);
+	cr_expect_str_eq(denial->host, host);
+	cr_expect_eq(denial->port, port);
+	cr_expect_eq(denial->count, count, "%s: %u", host, denial->count);
+	cr_expect_eq(denial->is_shared, is_shared);
+}
+
+static void expect_end(struct channel *channel)
+{
+	enum ipc_error wrong;
+
+	cr_assert_eq(channel_receive(channel, &message, MSG_DONTWAIT, &wrong), 0);
+	fd_close(&channel->fd);
+}
+
+Test(watches, an_execution_is_counted_from_its_beginning)
+{
+	struct channel watch = begin(1, 5, GATEWAY_SLOTS);
+
+	refuse(3, "before.example", 0);
+	attach(2, 5, 3);
+	attach(1, 6, 3);
+	refuse(3, "of.another", 0);
+	now_us++;
+	attach(1, 5, 3);
+	refuse(3, "a.example", 0);
+	refuse(4, "elsewhere.example", 0);
+	refuse(3, "a.example", 0);
+	refuse(3, "a.example", 80);
+	turn();
+	cr_assert_eq(shutdown(watch.fd, SHUT_WR), 0);
+	turn();
+	expect(&watch, "a.example", 0, 2, 0);
+	expect(&watch, "a.example", 80, 1, 0);
+	expect_end(&watch);
+}
+
+Test(watches, a_refusal_may_come_before_the_beginning)
+{
+	struct channel watch = begin(1, 5, GATEWAY_SLOTS);
+
+	refuse(3, "of.the.last", 0);
+	now_us += 2;
+	refuse(3, "a.example", 0);
+	refuse(4, "elsewhere.example", 0);
+	now_us--;
+	attach(1, 5, 3);
+	refuse(3, "a.example", 0);
+	watches_end(3);
+	expect(&watch, "a.example", 0, 2, 0);
+	expect_end(&watch);
+}
+
+Test(watches, executions_in_one_sandbox_share_the_counts)
+{
+	struct channel one = begin(1, 1, GATEWAY_SLOTS), two = begin(1, 2, GATEWAY_SLOTS);
+	struct channel looks = begin(2, 1, 3), other = begin(1, 3, GATEWAY_SLOTS);
+
+	attach(1, 1, 3);
+	attach(1, 3, 4);
+	refuse(3, "a.example", 0);
+	now_us++;
+	attach(1, 2, 3);
+	refuse(3, "a.example", 0);
+	refuse(4, "b.example", 0);
+	watches_end(3);
+	expect(&one, "a.example", 0, 2, 1);
+	expect_end(&one);
+	expect(&two, "a.example", 0, 1, 1);
+	expect_end(&two);
+	expect(&looks, "a.example", 0, 2, 0);
+	expect_end(&looks);
+	watches_end(4);
+	expect(&other, "b.example", 0, 1, 0);
+	expect_end(&other);
+}
+
+Test(watches, further_kinds_are_counted_together)
+{
+	struct channel watch = begin(1, 1, 3);
+	char host[32];
+
+	for (int i = 0; i < NETWORK_DENIALS_MAX + 5; i++) {
+		(void)snprintf(host, sizeof(host), "%d.example", i);
+		refuse(3, host, 0);
+	}
+	refuse(3, "0.example", 0);
+	watches_end(3);
+	expect(&watch, "0.example", 0, 2, 0);
+	for (int i = 1; i < NETWORK_DENIALS_MAX; i++) {
+		(void)snprintf(host, sizeof(host), "%d.example", i);
+		expect(&watch, host, 0, 1, 0);
+	}
+	expect(&watch, "", 0, 5, 0);
+	expect_end(&watch);
+}
+
+Test(watches, one_beyond_the_room_is_closed)
+{
+	static struct channel all[WATCHES_MAX];
+	struct channel more;
+
+	for (uint32_t i = 0; i < WATCHES_MAX; i++)
+		all[i] = begin(1, i, 3);
+	more = begin(2, 1, 3);
+	expect_end(&more);
+	fd_close(&all[7].fd);
+	turn();
+	more = begin(2, 2, 3);
+	refuse(3, "a.example", 0);
+	watches_end(3);
+	expect(&more, "a.example", 0, 1, 0);
+	expect_end(&more);
+}
