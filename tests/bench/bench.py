@@ -22,6 +22,7 @@ import groups
 import persistent
 import launch
 import many
+import network
 import plot
 import programs
 import protocol
@@ -41,7 +42,8 @@ JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "stream": streams.streams, "rates": rates.rates, "scale": scale.scale,
         "persistent": persistent.persistent, "filters": filters.filters,
         "changes": changes.changes, "configuration": launch.configuration, "turns": launch.turns,
-        "repository": repository.repository, "large": changes.large, "many": many.many}
+        "repository": repository.repository, "large": changes.large, "many": many.many,
+        "network": network.network}
 # What the gate looks at: launches, calls and streams, and what explains them.
 GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent")
 # Longest that one may take; all that ends well takes far less.

@@ -6,6 +6,7 @@ import changes
 import floors
 import launch
 import many
+import network
 import repository
 import stats
 
@@ -81,6 +82,18 @@ TARGETS = (
            many.SEARCH, 4.0),
     Target("`msp create` over 200,000 files, by that over 10,000", "create-over", many.OVER_LARGE,
            many.OVER, 5.0),
+    Target("MCP `run_command /bin/true` with hosts, by that without", "network", network.HOSTS,
+           network.LOOPBACK, 1.05),
+    Target("a cold start with hosts, what it adds, by bwrap's start", "network-cold", network.ADDED,
+           "bwrap", 0.20),
+    Target("a connection to a host and its first answer, by that without msp", "network-answer",
+           network.INSIDE, network.DIRECT, 4.5),
+    Target("1 GiB from a host, by that without msp", "network-stream", network.INSIDE, network.DIRECT,
+           0.30, least=True),
+    Target("1,000 connections at once, by those without msp", "network-many", network.INSIDE,
+           network.DIRECT, 2.5),
+    Target("memory of the kernel for a sandbox with hosts, more, kB", "network-memory", network.KERNEL,
+           "", 350),
     Target("100 forks, in memory, us", "forks-memory", "all", "", 500000),
 )
 

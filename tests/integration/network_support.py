@@ -229,11 +229,12 @@ def _trust_authority():
     subprocess.run(["mount", "--bind", own, os.path.dirname(BUNDLE)], check=True)
 
 
-def main():
-    """Run the tests of the main program, in such a machine."""
+def main(run=unittest.main):
+    """Run the tests of the main program in such a machine, or something else."""
     stage = os.environ.get("MSP_TEST_NETWORK_STAGE")
     if stage == "inside":
-        unittest.main()
+        run()
+        sys.exit(0)
     missing = [name for name in ("ip", "mount", "openssl", "unshare") if not shutil.which(name)]
     if missing or subprocess.run(["unshare", "--user", "--map-root-user", "--net", "true"],
                                  capture_output=True, check=False).returncode != 0:
