@@ -155,7 +155,9 @@ static int announce_cable(const struct ipc_cable_make *make, uint32_t plan,
 {
 	const struct ipc_dial_begin dial = { make->slot, make->use, plan, make->profile };
 	const struct ipc_egress_port port = { make->slot };
-	const struct ipc_egress_begin begin = { make->slot, make->use, cable->count };
+	const struct plan_profile *profile = plan_profile(&plans[plan].plan, make->profile);
+	const struct ipc_egress_begin begin = { make->slot, make->use, cable->count,
+						profile->network_limits };
 	int error = channel_send(&hub->dial, IPC_TYPE_dial_begin, &dial, NULL, 0);
 
 	for (uint32_t i = 0; i < cable->count && !error; i++)

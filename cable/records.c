@@ -64,6 +64,8 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		[CONNECTION_END_HIDDEN_NAME] = "a hidden name in TLS",
 		[CONNECTION_END_LATE] = "no TLS in time",
 		[CONNECTION_END_LIMIT] = "no room",
+		[CONNECTION_END_SPENT] = "limit",
+		[CONNECTION_END_IDLE] = "idle",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, end->use),
@@ -81,10 +83,9 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 void records_refused(const struct ipc_connection_refused *refused, const char *sandbox)
 {
 	static const char *const reasons[CONNECTION_REFUSED_COUNT] = {
-		[CONNECTION_REFUSED_HOST] = "host",
-		[CONNECTION_REFUSED_PORT] = "port",
-		[CONNECTION_REFUSED_ADDRESS] = "address",
-		[CONNECTION_REFUSED_TLS] = "TLS",
+		[CONNECTION_REFUSED_HOST] = "host",       [CONNECTION_REFUSED_PORT] = "port",
+		[CONNECTION_REFUSED_ADDRESS] = "address", [CONNECTION_REFUSED_TLS] = "TLS",
+		[CONNECTION_REFUSED_LIMIT] = "limit",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, refused->use),

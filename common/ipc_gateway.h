@@ -123,6 +123,8 @@ enum connection_end {
 	CONNECTION_END_HIDDEN_NAME,
 	CONNECTION_END_LATE,
 	CONNECTION_END_LIMIT, /* msp-egress has no room, or does not come to it */
+	CONNECTION_END_SPENT, /* the sandbox has moved as many bytes as its profile allows */
+	CONNECTION_END_IDLE,  /* no byte moved for as long as the profile allows */
 	CONNECTION_END_COUNT
 };
 
@@ -150,6 +152,7 @@ enum connection_refused {
 	CONNECTION_REFUSED_PORT,     /* an entry covers the host, none with this port */
 	CONNECTION_REFUSED_ADDRESS,  /* the host led only to addresses that may not be dialled */
 	CONNECTION_REFUSED_TLS,      /* the first bytes were no ClientHello with the host's name */
+	CONNECTION_REFUSED_LIMIT,    /* a limit of the profile for bytes is reached */
 	CONNECTION_REFUSED_COUNT
 };
 
@@ -163,6 +166,7 @@ struct ipc_egress_begin {
 	uint32_t slot;
 	uint32_t use;
 	uint32_t ports; /* how many egress_port came before */
+	struct network_limits limits;
 };
 
 struct ipc_dial_begin {

@@ -409,7 +409,7 @@ static const struct ipc_field ipc_connection_end_fields[] = {
 	FIELD(OPT, ipc_connection_end, address),
 };
 ONE_FIELD(U32, ipc_egress_port, slot)
-THREE_FIELDS(ipc_egress_begin, U32, slot, U32, use, U32, ports)
+FOUR_FIELDS(ipc_egress_begin, U32, slot, U32, use, U32, ports, RAW, limits)
 FOUR_FIELDS(ipc_dial_begin, U32, slot, U32, use, U32, generation, U32, profile)
 FOUR_FIELDS(ipc_name_ask, U64, number, U32, slot, U32, use, STR, host)
 TWO_FIELDS(ipc_name_done, U64, number, U32, result)

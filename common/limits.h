@@ -5,6 +5,8 @@
 #ifndef COMMON_LIMITS_H
 #define COMMON_LIMITS_H
 
+#include <stdint.h>
+
 /* argv of one execution, NUL after each argument. The kernel refuses a single argument over
  * 128 KiB (MAX_ARG_STRLEN); a whole message must stay below the 212,992 bytes that
  * net.core.wmem_default allows for one packet. The fuzz preset makes these small, so that a fuzzer
@@ -129,5 +131,16 @@ enum msp_exit {
 #define GIT_USER_NAME_MARK "/\nname="
 #define GIT_USER_EMAIL_MARK "/\nemail="
 #define GIT_USER_RECORD_MAX (GIT_USER_MAX + 16)
+
+#define NETWORK_CONNECTIONS_MAX 1024U
+
+/* The bounds of a profile for the network of one sandbox. */
+struct network_limits {
+	uint64_t upload, download; /* bytes of all its connections; 0: counted only */
+	uint32_t connections;      /* at once, at most NETWORK_CONNECTIONS_MAX */
+	uint32_t rate;             /* new ones each second; at once 16 times as many */
+	uint32_t idle_s;           /* without a byte for so long, one is ended; 0: never */
+	uint32_t reserved;
+};
 
 #endif

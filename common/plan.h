@@ -17,8 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/limits.h"
+
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 8U
+#define PLAN_VERSION 9U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -246,6 +248,8 @@ struct plan_profile {
 	uint32_t wall_default_ms;
 	uint32_t wall_max_ms;
 	uint32_t stack_bytes; /* RLIMIT_STACK */
+
+	struct network_limits network_limits; /* for PLAN_NETWORK_HOSTS */
 
 	/* Limits of persistent sandboxes. */
 	uint64_t disk_bytes;      /* most in one sandbox's layers */

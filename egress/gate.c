@@ -43,7 +43,7 @@ static const enum connection_end ends[CONNECTION_REFUSAL_COUNT] = {
 /* Wait for new connections if there is room for one. */
 static void watch_listeners(struct gate *gate)
 {
-	const bool has_room = !gate->is_held && gate->entry_count < GATE_CONNECTIONS_MAX &&
+	const bool has_room = !gate->is_held && gate->entry_count < gate->limits.connections &&
 			      gate->dial_count < GATE_DIALS_MAX && gate->tokens > 0;
 
 	if (has_room == gate->are_listeners_watched)
@@ -57,12 +57,10 @@ static void watch_listeners(struct gate *gate)
 void gate_begin(struct gate *gate, int dns, const int *listeners, uint32_t count)
 {
 	gate->dns = dns;
-	gate->tokens = GATE_BURST;
+	gate->tokens = GATE_BURST * gate->limits.rate;
 	gate->refilled_ms = gate->now_ms;
 	gate->listener_count = count;
 	memcpy(gate->listeners, listeners, count * sizeof(listeners[0]));
-	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX; i++)
-		gate->entries[i].client = -1;
 	event_gate_watch(gate, GATE_MARK_DNS, dns, 0, POLLIN);
 	watch_listeners(gate);
 }
@@ -199,11 +197,9 @@ static void reset_client(int client)
 
 static struct gate_entry *find_free(struct gate *gate)
 {
-	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX; i++) {
-		if (gate->entries[i].client < 0)
-			return &gate->entries[i];
-	}
-	return NULL;
+	while (gate->free_from < GATE_CONNECTIONS_MAX && gate->entries[gate->free_from].is_used)
+		gate->free_from++;
+	return gate->free_from < GATE_CONNECTIONS_MAX ? &gate->entries[gate->free_from] : NULL;
 }
 
 /* Take the target of a connection: the name of its address, or the address. */
@@ -224,22 +220,37 @@ static bool read_target(const struct gate *gate, int client, char host[GATE_TEXT
 	return true;
 }
 
+/* Have the workload's connections moved as many bytes as they may? */
+static bool is_spent(const struct gate *gate)
+{
+	const struct network_limits *limits = &gate->limits;
+
+	return (limits->upload > 0 && gate->sent >= limits->upload) ||
+	       (limits->download > 0 && gate->received >= limits->download);
+}
+
 static void take_client(struct gate *gate, int client)
 {
 	struct gate_entry *entry = find_free(gate);
 	const int on = 1;
 
+	gate->tokens--;
 	if (entry == NULL || !read_target(gate, client, entry->host, &entry->port) ||
 	    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
 		gate->dropped++;
 		reset_client(client);
 		return;
 	}
+	if (is_spent(gate)) {
+		event_gate_refused(gate, entry->host, entry->port, CONNECTION_REFUSED_LIMIT);
+		reset_client(client);
+		return;
+	}
+	entry->is_used = true;
 	entry->client = client;
-	entry->begun_ms = gate->now_ms;
+	entry->begun_ms = entry->moved_ms = gate->now_ms;
 	gate->entry_count++;
 	gate->dial_count++;
-	gate->tokens--;
 	event_gate_dial(gate, (uint32_t)(entry - gate->entries), entry->host, entry->port);
 }
 
@@ -280,8 +291,12 @@ static void report_end(struct gate *gate, const struct gate_entry *entry,
 
 static void free_entry(struct gate *gate, struct gate_entry *entry)
 {
-	*entry = (struct gate_entry){ .client = -1 };
+	const uint32_t index = (uint32_t)(entry - gate->entries);
+
+	*entry = (struct gate_entry){ .is_used = false };
 	gate->entry_count--;
+	if (index < gate->free_from)
+		gate->free_from = index;
 	watch_listeners(gate);
 }
 
@@ -291,8 +306,10 @@ static void end_connection(struct gate *gate, struct gate_entry *entry, enum con
 	struct connection *connection = entry->connection;
 
 	gate->refused[connection->refusal]++;
-	if (connection->refusal != CONNECTION_FINE)
-		event_gate_refused(gate, entry->host, entry->port);
+	if (connection->refusal != CONNECTION_FINE || reason == CONNECTION_END_SPENT)
+		event_gate_refused(gate, entry->host, entry->port,
+				   reason == CONNECTION_END_SPENT ? CONNECTION_REFUSED_LIMIT
+								  : CONNECTION_REFUSED_TLS);
 	report_end(gate, entry, reason);
 	connection->state = CONNECTION_ENDED; /* it wants nothing more */
 	watch_entry(gate, entry);
@@ -308,6 +325,32 @@ static void settle_connection(struct gate *gate, struct gate_entry *entry)
 		end_connection(gate, entry, ends[entry->connection->refusal]);
 	else
 		watch_entry(gate, entry);
+}
+
+/* End the connections that there are, for a limit of the sandbox or its end. */
+static void end_all(struct gate *gate, enum connection_end reason)
+{
+	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && gate->entry_count > 0; i++) {
+		if (gate->entries[i].connection != NULL)
+			end_connection(gate, &gate->entries[i], reason);
+	}
+}
+
+/* Move bytes of a connection, and count them. */
+static void move_bytes(struct gate *gate, struct gate_entry *entry)
+{
+	struct connection *connection = entry->connection;
+	const uint64_t sent = connection->out.moved, received = connection->in.moved;
+
+	connection_turn(connection, TURN_BYTES);
+	if (connection->out.moved != sent || connection->in.moved != received)
+		entry->moved_ms = gate->now_ms;
+	gate->sent += connection->out.moved - sent;
+	gate->received += connection->in.moved - received;
+	if (is_spent(gate))
+		end_all(gate, CONNECTION_END_SPENT);
+	else
+		settle_connection(gate, entry);
 }
 
 void gate_dialed(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done)
@@ -331,8 +374,8 @@ void gate_dialed(struct gate *gate, uint32_t entry, int host, const struct ipc_d
 	}
 	dialed->connection = connection;
 	connection_begin(connection, dialed->client, host, done->is_tls != 0, dialed->host);
-	connection_turn(connection, TURN_BYTES);
-	settle_connection(gate, dialed);
+	dialed->moved_ms = gate->now_ms;
+	move_bytes(gate, dialed);
 	watch_listeners(gate);
 }
 
@@ -340,8 +383,7 @@ static void turn_entry(struct gate *gate, struct gate_entry *entry)
 {
 	if (entry->connection == NULL) /* it has ended meanwhile */
 		return;
-	connection_turn(entry->connection, TURN_BYTES);
-	settle_connection(gate, entry);
+	move_bytes(gate, entry);
 }
 
 void gate_turn(struct gate *gate, uint32_t mark, uint64_t now_ms)
@@ -357,31 +399,41 @@ void gate_turn(struct gate *gate, uint32_t mark, uint64_t now_ms)
 
 bool gate_needs_tick(const struct gate *gate)
 {
-	return gate->is_held || gate->entry_count > 0 || gate->tokens < GATE_BURST;
+	return gate->is_held || gate->entry_count > 0 ||
+	       gate->tokens < GATE_BURST * gate->limits.rate;
 }
 
 static void refill_tokens(struct gate *gate, uint64_t now_ms)
 {
-	const uint64_t more = (now_ms - gate->refilled_ms) * GATE_RATE / 1000;
+	const uint64_t more = (now_ms - gate->refilled_ms) * gate->limits.rate / 1000;
+	const uint32_t most = GATE_BURST * gate->limits.rate;
 
 	if (more == 0)
 		return;
 	gate->refilled_ms = now_ms;
-	gate->tokens =
-		more < GATE_BURST - gate->tokens ? gate->tokens + (uint32_t)more : GATE_BURST;
+	gate->tokens = more < most - gate->tokens ? gate->tokens + (uint32_t)more : most;
 	watch_listeners(gate);
 }
 
 void gate_tick(struct gate *gate, uint64_t now_ms)
 {
+	const uint64_t idle_ms = gate->limits.idle_s * 1000ULL;
+	uint32_t left = gate->entry_count;
+
 	refill_tokens(gate, now_ms);
-	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && gate->entry_count > 0; i++) {
+	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && left > 0; i++) {
 		struct gate_entry *entry = &gate->entries[i];
 
-		if (entry->connection == NULL || now_ms - entry->begun_ms <= GATE_HELLO_MS)
+		left -= entry->is_used;
+		if (entry->connection == NULL)
 			continue;
-		connection_expire(entry->connection);
-		settle_connection(gate, entry);
+		if (now_ms - entry->begun_ms > GATE_HELLO_MS)
+			connection_expire(entry->connection);
+		if (idle_ms > 0 && now_ms - entry->moved_ms > idle_ms &&
+		    entry->connection->state == CONNECTION_RELAYING)
+			end_connection(gate, entry, CONNECTION_END_IDLE);
+		else
+			settle_connection(gate, entry);
 	}
 }
 
@@ -394,15 +446,12 @@ void gate_hold(struct gate *gate, bool is_held)
 void gate_end(struct gate *gate)
 {
 	gate_hold(gate, true);
-	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX; i++) {
-		struct gate_entry *entry = &gate->entries[i];
-
-		if (entry->connection != NULL) {
-			end_connection(gate, entry, CONNECTION_END_SANDBOX);
-		} else if (entry->client >= 0) {
-			reset_client(entry->client);
-			free_entry(gate, entry);
-		}
+	end_all(gate, CONNECTION_END_SANDBOX);
+	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && gate->entry_count > 0; i++) {
+		if (!gate->entries[i].is_used)
+			continue;
+		reset_client(gate->entries[i].client); /* its host is being dialled */
+		free_entry(gate, &gate->entries[i]);
 	}
 	event_gate_watch(gate, GATE_MARK_DNS, gate->dns, POLLIN, 0);
 	for (uint32_t i = 0; i < gate->listener_count; i++)

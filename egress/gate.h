@@ -17,10 +17,9 @@
 
 #define GATE_LISTENERS_MAX 32U
 #define GATE_QUESTIONS_MAX 32U
-#define GATE_CONNECTIONS_MAX 256U
-#define GATE_DIALS_MAX 64U /* that wait for their answer */
-#define GATE_BURST 1024U   /* new connections, and how many more each second: each is recorded */
-#define GATE_RATE 64U
+#define GATE_CONNECTIONS_MAX NETWORK_CONNECTIONS_MAX
+#define GATE_DIALS_MAX 64U   /* that wait for their answer */
+#define GATE_BURST 16U       /* so many times the rate may come at once: each is recorded */
 #define GATE_HELLO_MS 10000U /* for a ClientHello, from the accept on */
 
 /* The marks: of the listener for questions, of the others, and two for each connection. */
@@ -39,9 +38,11 @@ struct gate_question {
 
 /* A connection of the workload; without `connection` its host is being dialled. */
 struct gate_entry {
-	int client;                       /* -1: the entry is free */
+	bool is_used;
+	int client;
 	short client_events, host_events; /* that are waited for */
 	uint64_t begun_ms;                /* the accept, in the time of gate_turn() */
+	uint64_t moved_ms;                /* the last byte */
 	uint64_t number;                  /* as in connection_begin */
 	uint16_t port;
 	char host[GATE_TEXT_MAX];
@@ -50,6 +51,8 @@ struct gate_entry {
 };
 
 struct gate {
+	struct network_limits limits;
+	uint64_t sent, received; /* bytes of all connections so far */
 	int dns;
 	uint32_t listener_count;
 	int listeners[GATE_LISTENERS_MAX];
@@ -57,6 +60,7 @@ struct gate {
 	struct gate_question questions[GATE_QUESTIONS_MAX];
 	struct gate_entry entries[GATE_CONNECTIONS_MAX];
 	uint32_t entry_count, dial_count; /* in use, and of these those that are being dialled */
+	uint32_t free_from;               /* no entry before it is free */
 	uint32_t tokens;                  /* new connections that may come now */
 	uint64_t refilled_ms;
 	bool is_held, are_listeners_watched;
@@ -65,15 +69,16 @@ struct gate {
 		dropped; /* counts; `dropped` for want of room */
 };
 
-/* Begin with sockets that do not block, which are the gate's from now on. The gate is zeroed. */
+/* Begin with sockets that do not block, which are the gate's from now on. The gate is zeroed, but
+ * for its limits and time: memory of an entry that is never used is never touched. */
 void gate_begin(struct gate *gate, int dns, const int *listeners, uint32_t count);
 
 /* Do what can be done now with the descriptor of a mark, and accept what there is room for.
  * `now_ms` is of a clock that only grows. */
 void gate_turn(struct gate *gate, uint32_t mark, uint64_t now_ms);
 
-/* End the connections whose ClientHello is late, and let more connections come: to be called each
- * second or so while gate_needs_tick(). */
+/* End the connections whose ClientHello is late or that are idle, and let more connections come: to
+ * be called each second or so while gate_needs_tick(). */
 bool gate_needs_tick(const struct gate *gate);
 void gate_tick(struct gate *gate, uint64_t now_ms);
 
@@ -99,9 +104,10 @@ void event_gate_dial(struct gate *gate, uint32_t entry, const char *host, uint16
  * a new one, and none now is forgotten. For the gate's user to define. */
 void event_gate_watch(struct gate *gate, uint32_t mark, int fd, short before, short events);
 
-/* The ClientHello of a connection is refused, of which the workload has not heard yet; and a
- * connection has ended: `end` lacks slot and use. For the gate's user to define. */
-void event_gate_refused(struct gate *gate, const char *host, uint16_t port);
+/* A connection is refused by its ClientHello or a limit, of which the workload has not heard yet;
+ * and a connection has ended: `end` lacks slot and use. For the gate's user to define. */
+void event_gate_refused(struct gate *gate, const char *host, uint16_t port,
+			enum connection_refused reason);
 void event_gate_ended(struct gate *gate, struct ipc_connection_end *end);
 
 #endif

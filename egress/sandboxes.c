@@ -254,14 +254,15 @@ void event_gate_watch(struct gate *gate, uint32_t mark, int fd, short before, sh
 		note_failure(-errno);
 }
 
-void event_gate_refused(struct gate *gate, const char *host, uint16_t port)
+void event_gate_refused(struct gate *gate, const char *host, uint16_t port,
+			enum connection_refused reason)
 {
 	const struct sandbox *sandbox = sandbox_of(gate);
 	struct ipc_connection_refused refused = { .time_us = clock_now_us(),
 						  .slot = sandbox->slot,
 						  .use = sandbox->use,
 						  .port = port,
-						  .reason = CONNECTION_REFUSED_TLS };
+						  .reason = (uint32_t)reason };
 
 	memcpy(refused.host, host, strlen(host) + 1);
 	note_failure(outbox_send(to_cable, IPC_TYPE_connection_refused, &refused));
@@ -301,7 +302,9 @@ int sandboxes_begin_one(const struct ipc_egress_begin *begin, int dns, uint64_t 
 	struct sandbox *sandbox;
 
 	if (begin->slot >= GATEWAY_SLOTS || sandboxes[begin->slot] ||
-	    begin->ports != coming.count || (coming.count > 0 && coming.slot != begin->slot)) {
+	    begin->limits.connections == 0 || begin->limits.connections > GATE_CONNECTIONS_MAX ||
+	    begin->limits.rate > UINT32_MAX / GATE_BURST || begin->ports != coming.count ||
+	    (coming.count > 0 && coming.slot != begin->slot)) {
 		drop_coming(dns);
 		return -EPROTO;
 	}
@@ -314,6 +317,7 @@ int sandboxes_begin_one(const struct ipc_egress_begin *begin, int dns, uint64_t 
 	}
 	sandbox->slot = begin->slot;
 	sandbox->use = begin->use;
+	sandbox->gate.limits = begin->limits;
 	sandbox->gate.now_ms = now_ms;
 	sandbox->gate.is_held = is_held;
 	sandboxes[begin->slot] = sandbox;

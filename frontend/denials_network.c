@@ -23,6 +23,9 @@ static const struct {
 	[CONNECTION_REFUSED_TLS] = { "the connection did not begin with TLS for this host",
 				     "for other bytes than TLS, the word `tcp` in its entry of the "
 				     "operator's profile" },
+	[CONNECTION_REFUSED_LIMIT] = { "the sandbox has moved as many bytes as its profile allows",
+				       "limits.upload or limits.download of the operator's "
+				       "profile" },
 };
 
 static void put_policy(const struct search *search, const struct ipc_network_denial *denial,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The keys of `limits` and `requirements`: their units, ranges and places in the plan.
+ * The keys of `limits` and `requirements`: their units, ranges and places in the plan. Those of the
+ * network are for profiles with hosts; another one may say them for profiles that extend it.
  */
 #include "policy/numbers.h"
 #include "policy/units.h"
@@ -27,13 +28,22 @@ static const struct number limits[] = {
 	NUMBER(limits, wall_max,     wall_max_ms,     UNIT_DURATION, 100,     DAY_MS),
 	NUMBER(limits, stack,        stack_bytes,     UNIT_SIZE,     128 * K, 1024 * M),
 };
+static const struct number network_limits[] = {
+	NUMBER(limits, connections,     network_limits.connections,       UNIT_NUMBER,  1,   NETWORK_CONNECTIONS_MAX),
+	NUMBER(limits, connection_rate, network_limits.rate,   UNIT_NUMBER,  1,   100000),
+	NUMBER(limits, connection_idle, network_limits.idle_s, UNIT_SECONDS, 0,   NUMBER_DAY),
+	NUMBER(limits, upload,          network_limits.upload,      UNIT_SIZE,    0,   T),
+	NUMBER(limits, download,        network_limits.download,    UNIT_SIZE,    0,   T),
+};
 /* clang-format on */
 #define LIMIT_COUNT (sizeof(limits) / sizeof(limits[0]))
+#define NETWORK_LIMIT_COUNT (sizeof(network_limits) / sizeof(network_limits[0]))
 
-_Static_assert(LIMIT_COUNT <= PROFILE_LIMITS_MAX, "raise PROFILE_LIMITS_MAX");
+_Static_assert(LIMIT_COUNT + NETWORK_LIMIT_COUNT <= PROFILE_LIMITS_MAX, "raise PROFILE_LIMITS_MAX");
 
 #define SAID_LANDLOCK (1U << LIMIT_COUNT)
 #define SAID_LIMITS (1U << (LIMIT_COUNT + 1))
+#define SAID_NETWORK (LIMIT_COUNT + 2) /* the first bit of those */
 
 static int require_landlock(const struct reading *reading, const char *said)
 {
@@ -108,10 +118,14 @@ void profile_accept_fallback(struct profile *profile, const struct origin *origi
 int limits_apply(const struct reading *reading)
 {
 	struct profile *profile = reading->profile;
+	uint32_t said = 0;
 
 	if (numbers_apply(reading, limits, LIMIT_COUNT, reading->said->limits,
-			  profile->origins.limits, &profile->said) != 0)
+			  profile->origins.limits, &profile->said) != 0 ||
+	    numbers_apply(reading, network_limits, NETWORK_LIMIT_COUNT, reading->said->limits,
+			  profile->origins.limits + LIMIT_COUNT, &said) != 0)
 		return -1;
+	profile->said |= said << SAID_NETWORK;
 	return apply_requirements(reading);
 }
 
@@ -120,6 +134,10 @@ int limits_check(const struct reading *reading)
 	const struct profile *profile = reading->profile;
 
 	if (numbers_check(reading, limits, LIMIT_COUNT, profile->said) != 0)
+		return -1;
+	if (profile->network == NETWORK_HOSTS &&
+	    numbers_check(reading, network_limits, NETWORK_LIMIT_COUNT,
+			  profile->said >> SAID_NETWORK) != 0)
 		return -1;
 	if ((profile->said & SAID_LANDLOCK) == 0)
 		return reading_fail(reading, "requirements.landlock",
@@ -135,5 +153,12 @@ int limits_check(const struct reading *reading)
 
 const char *limits_value(const struct profile *profile, uint32_t index, char ret[32])
 {
-	return index < LIMIT_COUNT ? number_value(profile, &limits[index], ret) : NULL;
+	const uint32_t count =
+		LIMIT_COUNT + (profile->network == NETWORK_HOSTS ? NETWORK_LIMIT_COUNT : 0);
+
+	if (index >= count)
+		return NULL;
+	return number_value(
+		profile,
+		index < LIMIT_COUNT ? &limits[index] : &network_limits[index - LIMIT_COUNT], ret);
 }

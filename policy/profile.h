@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define PROFILE_ENVIRONMENT_MAX 64U
-#define PROFILE_LIMITS_MAX 16U
+#define PROFILE_LIMITS_MAX 20U
 #define PROFILE_LASTING 8U /* keys of `lasting` with one value */
 #define PROFILE_HELD_MAX 64U
 

@@ -72,6 +72,9 @@ static const struct cyaml_schema_field limits_fields[] = {
 	ONE(source_limits, cpu_percent), ONE(source_limits, cpu_weight),
 	ONE(source_limits, cpu_seconds), ONE(source_limits, wall_default),
 	ONE(source_limits, wall_max),	 ONE(source_limits, stack),
+	ONE(source_limits, connections), ONE(source_limits, connection_rate),
+	ONE(source_limits, connection_idle), ONE(source_limits, upload),
+	ONE(source_limits, download),
 	CYAML_FIELD_END
 };
 

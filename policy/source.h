@@ -35,7 +35,8 @@ struct source_language {
 
 struct source_limits {
 	char *memory, *file_size, *output, *log, *pids, *open_files, *cpu_percent, *cpu_weight,
-		*cpu_seconds, *wall_default, *wall_max, *stack;
+		*cpu_seconds, *wall_default, *wall_max, *stack, *connections, *connection_rate,
+		*connection_idle, *upload, *download;
 };
 
 struct source_seccomp {

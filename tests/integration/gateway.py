@@ -44,11 +44,17 @@ profiles:
       - rebinding.example:8080
       - moving.example:8080
       - nowhere.example:8080
+      - long.example:8080
       - 10.0.0.0/24:5432
   - name: other
     extends: default
     network: hosts
     hosts: ["other.example:8080"]
+  - name: bounded
+    extends: default
+    network: hosts
+    hosts: ["public.example:8080"]
+    limits: {connections: 3, connection_rate: 1, connection_idle: 1s, upload: 100K, download: 1M}
 """
 WORLD = {}
 
@@ -299,6 +305,65 @@ class Refused(Served):
             self.assertIn(f"the network of a sandbox cannot be made: {step}", self.gateway.stderr)
 
 
+class Limits(Served):
+    def setUp(self):
+        super().setUp()
+        self.sandbox = self.make_sandbox()
+        self.make(6, "bounded", self.sandbox)
+
+    def begun(self):
+        return len(self.gateway.all_told("connection_begin"))
+
+    def test_connections_at_once(self):
+        address = self.address("public.example")
+        for key in "abcd":
+            self.sandbox("connect", key, address, 8080)
+        time.sleep(0.5)
+        self.assertEqual(self.begun(), 3)  # the fourth waits in the kernel
+        self.sandbox("close", "a")
+        self.expect_echo(key="d")
+
+    def test_connections_each_second(self):
+        address = self.address("public.example")
+        for number in range(16):  # the burst
+            self.sandbox("connect", "c", address, 8080)
+            self.expect_echo()
+            self.sandbox("close", "c")
+        self.sandbox("connect", "c", address, 8080)
+        self.assertEqual(self.begun(), 16)
+        self.expect_echo()
+        self.assertEqual(self.begun(), 17)
+
+    def test_an_idle_connection(self):
+        self.connect("public.example")
+        self.expect_echo()
+        with self.assertRaises(ConnectionResetError):
+            self.sandbox("receive", "c", 1)
+        self.assertEqual(self.gateway.await_told("connection_end")["reason"], "idle")
+
+    def test_bytes_to_hosts(self):
+        self.connect("public.example", key="d")
+        self.expect_echo(key="d")
+        self.connect("public.example")
+        with contextlib.suppress(OSError):  # the reset may come later
+            self.sandbox("send", "c", "x" * 150_000)
+        self.gateway.await_told("denial", host="public.example", port=8080, operation="connect",
+                                reason="limit")
+        support.wait_until(lambda: len(self.gateway.all_told("connection_end")) == 2)
+        self.expect_reset(key="d")  # all connections of the sandbox end
+        ends = self.gateway.all_told("connection_end")
+        self.assertEqual({end["reason"] for end in ends}, {"limit"})
+        self.assertLess(sum(end["sent"] for end in ends), 500_000)
+        before = self.begun()
+        self.expect_no_connection("public.example")
+        self.assertEqual(self.begun(), before)  # no further one is begun
+        other = self.make_sandbox()
+        self.make(7, "bounded", other)
+        self.sandbox = other
+        self.connect("public.example")
+        self.expect_echo()
+
+
 class Resolver(Served):
     def tearDown(self):
         gateway_world.set_servers(WORLD["resolv"], gateway_world.NAME_SERVER)
@@ -323,6 +388,12 @@ class Resolver(Served):
             self.address("second.example")
         finally:
             os.chmod(WORLD["resolv"], 0o644)
+
+    def test_an_answer_too_long_for_a_datagram(self):
+        """c-ares asks again by TCP, under msp-dial's own filter and Landlock."""
+        self.connect("long.example")
+        self.expect_echo()
+        self.assertGreater(self.world("queries")["long.example truncated"], 0)
 
     def test_answers_are_kept_for_their_time(self):
         before = self.world("queries").get("public.example", 0)

@@ -56,7 +56,9 @@ ZONE = {
     "mixed.example": [(A, METADATA), (A, PUBLIC)],
     "rebinding.example": [(A, PUBLIC)],
     "moving.example": [(A, PUBLIC)],
+    "long.example": [(A, PUBLIC)],
 }
+TRUNCATED = ("long.example",)  # whole by TCP alone
 
 
 def check(result):
@@ -187,8 +189,11 @@ def read_question(query):
     return ".".join(labels).lower(), struct.unpack(">H", query[at + 1:at + 3])[0], query[12:at + 5]
 
 
-def answer_query(query):
+def answer_query(query, is_tcp=False):
     name, kind, question = read_question(query)
+    if name in TRUNCATED and not is_tcp:
+        QUERIES[f"{name} truncated"] += 1
+        return query[:2] + struct.pack(">HHHHH", 0x8380, 1, 0, 0, 0) + question
     QUERIES[name] += 1
     rows = ANSWERS[name][min(QUERIES[f"{name} {kind}"], len(ANSWERS[name]) - 1)] \
         if name in ANSWERS else ZONE.get(name)
@@ -212,6 +217,17 @@ def serve_names(address):
             QUERIES[address] += 1
             server.sendto(answer_query(query), source)
     threading.Thread(target=serve, daemon=True).start()
+    listener = socket.create_server((address, 53))
+
+    def serve_stream():
+        while True:
+            connection, _ = listener.accept()
+            with connection, contextlib.suppress(OSError, struct.error):
+                while True:
+                    size, = struct.unpack(">H", connection.recv(2, socket.MSG_WAITALL))
+                    answer = answer_query(connection.recv(size, socket.MSG_WAITALL), is_tcp=True)
+                    connection.sendall(struct.pack(">H", len(answer)) + answer)
+    threading.Thread(target=serve_stream, daemon=True).start()
 
 
 def set_answers(name, rows):

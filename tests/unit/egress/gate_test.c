@@ -52,7 +52,8 @@ void event_gate_watch(struct gate *at, uint32_t mark, int fd, short before, shor
 		abort();
 }
 
-void event_gate_refused(struct gate *at, const char *host, uint16_t port)
+void event_gate_refused(struct gate *at, const char *host, uint16_t port,
+			enum connection_refused reason)
 {
 	(void)at;
 	refusals += strcmp(host, "a.example") == 0 && port == 443;
@@ -117,6 +118,7 @@ static int watch(struct cable *cable)
 	uint64_t now_ms = 1;
 
 	waiting = epoll_create1(EPOLL_CLOEXEC);
+	gate.limits = (struct network_limits){ .connections = 256, .rate = 64 };
 	gate_begin(&gate, cable->dns, cable->ports, cable->count);
 	while (!is_over && time(NULL) < end) {
 		const int count = epoll_wait(waiting, events, 16, 100);

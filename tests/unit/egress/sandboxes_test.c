@@ -38,6 +38,8 @@ static void open_channels(struct channel *own, struct channel *far)
 	far->fd = ends[1];
 }
 
+#define RATE 64U /* of new connections */
+
 static int open_listener(int type)
 {
 	const struct sockaddr_in any = { .sin_family = AF_INET,
@@ -55,7 +57,9 @@ static int open_listener(int type)
 
 static void begin_sandbox(uint32_t slot, uint32_t use)
 {
-	const struct ipc_egress_begin begin = { slot, use, 1 };
+	const struct ipc_egress_begin begin = {
+		slot, use, 1, { .connections = 256, .rate = RATE }
+	};
 
 	cr_assert_eq(sandboxes_take_port(slot, open_listener(SOCK_STREAM)), 0);
 	cr_assert_eq(sandboxes_begin_one(&begin, open_listener(SOCK_DGRAM), 1), 0);
@@ -289,10 +293,10 @@ static uint32_t flood(uint32_t count)
 
 Test(sandboxes, a_flood_of_connections_waits, .init = open_many)
 {
-	cr_expect_eq(flood(GATE_BURST + 5), GATE_BURST);
+	cr_expect_eq(flood(GATE_BURST * RATE + 5), GATE_BURST * RATE);
 	cr_expect(sandboxes_are_busy());
 	sandboxes_tick(1 + 500);
-	cr_expect_eq(flood(GATE_RATE / 2), GATE_RATE / 2);
+	cr_expect_eq(flood(RATE / 2), RATE / 2);
 	cr_expect_eq(flood(5), 0);
 }
 
@@ -310,13 +314,19 @@ Test(sandboxes, answers_that_nobody_asked_for, .init = open_many)
 
 Test(sandboxes, begins_that_do_not_fit, .init = open_many)
 {
-	const struct ipc_egress_begin twice = { SLOT, USE, 0 }, far = { GATEWAY_SLOTS, USE, 0 },
-				      more = { SLOT + 1, USE, 2 };
+	const struct network_limits few = { .connections = 1, .rate = 1 },
+				    beyond = { .connections = GATE_CONNECTIONS_MAX + 1, .rate = 1 };
+	const struct ipc_egress_begin twice = { SLOT, USE, 0, few },
+				      far = { GATEWAY_SLOTS, USE, 0, few },
+				      more = { SLOT + 1, USE, 2, few },
+				      many = { SLOT + 1, USE, 1, beyond };
 
 	cr_expect_eq(sandboxes_begin_one(&twice, open_listener(SOCK_DGRAM), 1), -EPROTO);
 	cr_expect_eq(sandboxes_begin_one(&far, open_listener(SOCK_DGRAM), 1), -EPROTO);
 	cr_assert_eq(sandboxes_take_port(SLOT + 1, open_listener(SOCK_STREAM)), 0);
 	cr_expect_eq(sandboxes_take_port(SLOT + 2, open_listener(SOCK_STREAM)), -EPROTO);
 	cr_expect_eq(sandboxes_begin_one(&more, open_listener(SOCK_DGRAM), 1), -EPROTO);
+	cr_assert_eq(sandboxes_take_port(SLOT + 1, open_listener(SOCK_STREAM)), 0);
+	cr_expect_eq(sandboxes_begin_one(&many, open_listener(SOCK_DGRAM), 1), -EPROTO);
 	cr_expect_eq(sandboxes_end_one(GATEWAY_SLOTS), -EPROTO);
 }
