@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "frontend/profile_names.h"
+#include "hosts/groups.h"
 
 #define ANY_HOST "any host"
 #define PACKAGES "packages"
@@ -96,46 +97,67 @@ struct refused {
 	uint16_t port;      /* 0: it is not known */
 };
 
-/* Say as the remedy what reaches the host, other than an entry of the operator's. Return the name
- * of the profile that does, or NULL. */
-static const char *improve_remedy(const struct search *search, const struct refused *refused,
-				  struct decision *said)
+/* The profile that reaches a host. */
+struct way {
+	const char *profile; /* NULL: there is none */
+	bool is_offered;     /* a request can name it; else the operator has to offer it */
+};
+
+/* Find the way to the host, and say it as the remedy, before an entry of the operator's. */
+static struct way find_way(const struct search *search, const struct refused *refused,
+			   struct decision *said)
 {
 	const struct plan *plan = search->source->plan;
-	const struct plan_profile *other =
-		refused->host ? profile_reaching(plan, refused->host, refused->port) : NULL;
-	const char *name = other ? plan_string(plan, other->name) : NULL;
+	const struct plan_profile *other = NULL;
+	const struct host_group *group = NULL;
 
-	if (name)
+	if (refused->host)
+		other = profile_reaching(plan, refused->host, refused->port);
+	if (refused->host && !other)
+		group = host_group_covering(refused->host, refused->port ? refused->port : 443);
+	if (other) {
+		const char *name = plan_string(plan, other->name);
+
 		(void)snprintf(said->remedy, sizeof(said->remedy), "the profile %s reaches %s",
 			       name, refused->host);
-	else if (!refused->host)
+		return (struct way){ name, true };
+	}
+	if (!refused->host)
 		(void)snprintf(said->remedy, sizeof(said->remedy),
 			       "in the operator's profile, network: hosts, and the host in hosts");
-	return name;
+	if (!group || !group->profile)
+		return (struct way){ NULL, false };
+	(void)snprintf(said->remedy, sizeof(said->remedy),
+		       "in the operator's configuration, offer: [%s], a profile that reaches %s",
+		       group->profile, refused->host);
+	return (struct way){ group->profile, false };
 }
 
 static void hint_at_network(const struct search *search, const struct refused *refused,
-			    const char *profile, struct denial_view *view)
+			    const struct way *way, struct denial_view *view)
 {
+	static const char offer[] = "the operator can offer the profile";
 	const char *target = refused->target;
+	const bool is_host = rank_target(target) == RANK_HOST;
+	const char *what = is_host ? "reached" : "downloaded here";
 
-	if (profile && rank_target(target) == RANK_HOST)
+	if (way->profile && way->is_offered && is_host)
 		hint_put(view->hint, "%.60s cannot be reached; the profile %.30s reaches it",
-			 target, profile);
-	else if (profile)
+			 target, way->profile);
+	else if (way->profile && way->is_offered)
 		hint_put(view->hint,
 			 "%s cannot be downloaded here; the profile %.30s reaches %.40s", target,
-			 profile, refused->host);
+			 way->profile, refused->host);
 	else if (has_hosts(search))
 		hint_put(view->hint, "%.70s is not among the hosts and ports of this profile",
 			 target);
 	else if (rank_target(target) == 0)
 		hint_put(view->hint, "no network; only the sandbox's own loopback can be reached");
-	else if (rank_target(target) == 1)
-		hint_put(view->hint, "no network; packages cannot be downloaded here");
+	else if (way->profile)
+		hint_put(view->hint, "no network; %.60s cannot be %s; %s %.30s", target, what,
+			 offer, way->profile);
 	else
-		hint_put(view->hint, "no network; %.80s cannot be reached", target);
+		hint_put(view->hint, "no network; %.80s cannot be %s", target, what);
 }
 
 static void add_network(const struct search *search, const struct refused *refused,
@@ -143,7 +165,7 @@ static void add_network(const struct search *search, const struct refused *refus
 {
 	struct denial_view *view = find_network_view(search);
 	struct decision said = *decision;
-	const char *profile;
+	struct way way;
 
 	if (is_counted(search, refused->target))
 		return;
@@ -156,14 +178,14 @@ static void add_network(const struct search *search, const struct refused *refus
 		if (!view)
 			return;
 	}
-	profile = improve_remedy(search, refused, &said);
+	way = find_way(search, refused, &said);
 	if (view->is_inferred) {
 		(void)snprintf(view->target, sizeof(view->target), "%s", refused->target);
 		hint_describe(search, &said, view);
 	}
 	view->is_network = true;
 	view->weight = DENIAL_FIRST;
-	hint_at_network(search, refused, profile, view);
+	hint_at_network(search, refused, &way, view);
 }
 
 /* Return the host that the package manager in the command has its packages from; NULL: it is not

@@ -9,7 +9,7 @@
 #define PORT_OF_ENTRY 443 /* the port of an entry without ports */
 
 const struct host_group host_groups[] = {
-#define HOST_GROUP(name, about, ...) { name, about, { __VA_ARGS__ } },
+#define HOST_GROUP(name, about, profile, ...) { name, about, profile, { __VA_ARGS__ } },
 #include "hosts/groups.def"
 #undef HOST_GROUP
 };

@@ -15,6 +15,7 @@
 struct host_group {
 	const char *name;
 	const char *about;
+	const char *profile; /* a shipped one with this group; NULL: there is none */
 	const char
 		*entries[HOST_GROUP_ENTRIES_MAX + 1]; /* as in a profile's list; NULL after them */
 };

@@ -216,7 +216,7 @@ class Refused(WithHosts):
         for profile, host, expected in (
                 ("empty", "web.example.org", "the profile net reaches web.example.org"),
                 ("default", "a.cdn.example.org", "the profile net reaches a.cdn.example.org"),
-                ("default", "deb.debian.org", "network: hosts and hosts: [\"@debian\"]"),
+                ("default", "deb.debian.org", "offer: [debian-net]"),
                 ("default", "unlisted.example.org", "hosts: [\"unlisted.example.org:80\"]")):
             with self.subTest(profile=profile, host=host):
                 result = self.run_in(profile, "curl", "-sS", f"http://{host}/",

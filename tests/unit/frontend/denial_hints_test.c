@@ -198,13 +198,17 @@ Test(denial_hints, of_what_ran_out_of_time_only_the_network_is_said)
 	cr_expect_str_eq(hints_of("cat: /etc/shadow: No such file or directory\n"), "");
 	cr_expect_str_eq(hints_of(""), "");
 	source.command = "timeout 8 npx --yes cowsay hi";
-	cr_expect_str_eq(hints_of(""),
-			 "[sandbox: no network; packages cannot be downloaded here]\n");
+	cr_expect_str_eq(
+		hints_of(""),
+		"[sandbox: no network; packages cannot be downloaded here; the operator can "
+		"offer the profile node-net]\n");
 	source.is_timeout = false;
 	cr_expect_str_eq(hints_of(""), "");
 	source.exit_code = 124; /* timeout(1) stopped it */
-	cr_expect_str_eq(hints_of(""),
-			 "[sandbox: no network; packages cannot be downloaded here]\n");
+	cr_expect_str_eq(
+		hints_of(""),
+		"[sandbox: no network; packages cannot be downloaded here; the operator can "
+		"offer the profile node-net]\n");
 }
 
 /* A test that failed shows the words that it compares; without a comparison they are an error. */

@@ -171,7 +171,8 @@ Test(command, check_and_show)
 	cr_expect_eq(run("groups"), 0);
 	expect_in("out", "namespaces (never)");
 	cr_expect_eq(run("hosts"), 0);
-	expect_in("out", "@pypi  Python packages: pip, uv, poetry\n  pypi.org\n");
+	expect_in("out",
+		  "@pypi  Python packages: pip, uv, poetry; profile python-net\n  pypi.org\n");
 	cr_expect_eq(run("list"), 0);
 	expect_in("out", "default ");
 	cr_expect_eq(run("--version"), 0);

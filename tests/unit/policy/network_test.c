@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hosts/groups.h"
+#include "hosts/list.h"
 #include "policy/decide.h"
 #include "policy/facts.h"
 #include "policy/host_groups.h"
@@ -339,6 +341,20 @@ Test(network, shipped_profiles)
 		cr_expect_eq(own->filter, parent->filter, "%s", rows[i][0]);
 		cr_expect_eq(own->rules, parent->rules, "%s", rows[i][0]);
 		cr_expect_eq(own->landlock_fs, parent->landlock_fs, "%s", rows[i][0]);
+	}
+	for (uint32_t i = 0; i < host_group_count; i++) {
+		const char *entry = host_groups[i].entries[0];
+		struct host_wanted wanted;
+		char host[64];
+
+		if (host_groups[i].profile == NULL)
+			continue;
+		(void)snprintf(host, sizeof(host), "%.*s", (int)strcspn(entry, ":"), entry);
+		cr_assert(host_wanted_read(host, &wanted));
+		cr_expect_not_null(host_list_find(&loaded.plan,
+						  find_compiled(host_groups[i].profile), &wanted,
+						  443),
+				   "%s", host);
 	}
 	unload();
 }
