@@ -231,6 +231,8 @@ static int handle_begun(void *context, struct channel_message *message)
 	struct ipc_connection_begun begun = *ipc_body(message, connection_begun);
 
 	begun.number &= ~IPC_AUDIT_GATEWAY;
+	if (begun.error)
+		watches_disconnect(begun.number);
 	return channel_send(&hub->dial, IPC_TYPE_connection_begun, &begun, NULL, 0);
 }
 
@@ -248,6 +250,8 @@ static int handle_connection_begin(void *context, struct channel_message *messag
 				  : -ECANCELED;
 	const struct ipc_connection_begun refused = { begin->number, (uint32_t)-error };
 
+	if (!error)
+		watches_connect(begin);
 	return error ? channel_send(&hub->dial, IPC_TYPE_connection_begun, &refused, NULL, 0) : 0;
 }
 
@@ -257,6 +261,7 @@ static int handle_connection_end(void *context, struct channel_message *message)
 
 	if (end->slot >= GATEWAY_SLOTS)
 		return -EPROTO;
+	watches_disconnect(end->number);
 	/* It may come after the sandbox's own end. */
 	records_end(end, cables[end->slot].use == end->use ? cables[end->slot].sandbox : "");
 	return 0;
@@ -281,8 +286,10 @@ static int handle_watch(void *context, struct channel_message *message)
 
 	if (watch->slot > GATEWAY_SLOTS)
 		return -EPROTO;
-	if (watch->slot == GATEWAY_SLOTS || cables[watch->slot].is_made)
+	if (watch->slot == GATEWAY_SLOTS)
 		watches_begin(watch, channel_take_fd(message, 0));
+	else if (cables[watch->slot].is_made)
+		watches_tell(watch->slot, cables[watch->slot].use, channel_take_fd(message, 0));
 	return 0;
 }
 

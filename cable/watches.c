@@ -17,8 +17,9 @@ static struct watch {
 	uint64_t request;
 	uint32_t frontend;
 	uint32_t slot; /* GATEWAY_SLOTS: not known yet */
+	uint32_t use;  /* 0: any */
 	uint64_t since_us;
-	bool is_execution, is_shared;
+	bool is_shared;
 	uint32_t count;
 	struct ipc_network_denial records[RECORDS_MAX];
 } watches[WATCHES_MAX];
@@ -28,6 +29,13 @@ static uint32_t used; /* no watch has a higher index */
 #define RECENT_MAX 1024U
 static struct ipc_connection_refused recent[RECENT_MAX];
 static uint64_t recent_count; /* so far */
+
+/* Connections, by their number: one that meets a longer one at its place is not shown. */
+#define CONNECTIONS_MAX 4096U
+static struct ipc_connection_begin connections[CONNECTIONS_MAX];
+
+/* Connections that one look shows: with the refusals there is room for them in a channel. */
+#define SHOWN_MAX 128U
 
 static bool is_open(const struct watch *watch)
 {
@@ -48,8 +56,7 @@ void watches_begin(const struct ipc_cable_watch *from, int fd)
 	watches[at].channel = (struct channel){ fd, IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE };
 	watches[at].request = from->request;
 	watches[at].frontend = from->frontend;
-	watches[at].slot = from->slot;
-	watches[at].is_execution = from->slot == GATEWAY_SLOTS;
+	watches[at].slot = GATEWAY_SLOTS;
 	watches[at].is_shared = false;
 	watches[at].since_us = 0;
 	watches[at].count = 0;
@@ -60,8 +67,7 @@ static void share_sandbox(struct watch *of)
 	for (uint32_t i = 0; i < used; i++) {
 		struct watch *other = &watches[i];
 
-		if (other == of || !is_open(other) || !other->is_execution ||
-		    other->slot != of->slot)
+		if (other == of || !is_open(other) || other->slot != of->slot)
 			continue;
 		other->is_shared = of->is_shared = true;
 	}
@@ -93,10 +99,19 @@ static void count_refusal(struct watch *watch, const struct ipc_connection_refus
 {
 	struct ipc_network_denial *record;
 
-	if (!is_open(watch) || watch->slot != refused->slot || refused->time_us < watch->since_us)
+	if (!is_open(watch) || watch->slot != refused->slot || refused->time_us < watch->since_us ||
+	    (watch->use != 0 && watch->use != refused->use))
 		return;
 	record = find_record(watch, refused);
 	record->count += record->count < UINT32_MAX;
+}
+
+/* Count the last refusals, as far as they concern the watch. */
+static void count_recent(struct watch *watch)
+{
+	for (uint64_t at = recent_count > RECENT_MAX ? recent_count - RECENT_MAX : 0;
+	     at < recent_count; at++)
+		count_refusal(watch, &recent[at % RECENT_MAX]);
 }
 
 void watches_attach(const struct ipc_cable_execution *execution)
@@ -104,15 +119,13 @@ void watches_attach(const struct ipc_cable_execution *execution)
 	for (uint32_t i = 0; i < used; i++) {
 		struct watch *watch = &watches[i];
 
-		if (!is_open(watch) || !watch->is_execution ||
-		    watch->frontend != execution->frontend || watch->request != execution->request)
+		if (!is_open(watch) || watch->frontend != execution->frontend ||
+		    watch->request != execution->request)
 			continue;
 		watch->slot = execution->slot;
 		watch->since_us = execution->since_us;
 		share_sandbox(watch);
-		for (uint64_t at = recent_count > RECENT_MAX ? recent_count - RECENT_MAX : 0;
-		     at < recent_count; at++)
-			count_refusal(watch, &recent[at % RECENT_MAX]);
+		count_recent(watch);
 		return;
 	}
 }
@@ -125,7 +138,7 @@ void watches_count(const struct ipc_connection_refused *refused)
 }
 
 /* Send the counts, as far as the frontend takes them, and close. */
-static void end_watch(struct watch *watch)
+static void send_counts(struct watch *watch)
 {
 	for (uint32_t i = 0; i < watch->count; i++) {
 		watch->records[i].is_shared = watch->is_shared;
@@ -134,6 +147,11 @@ static void end_watch(struct watch *watch)
 			break;
 	}
 	fd_close(&watch->channel.fd);
+}
+
+static void end_watch(struct watch *watch)
+{
+	send_counts(watch);
 	while (used > 0 && !is_open(&watches[used - 1]))
 		used--;
 }
@@ -161,4 +179,45 @@ void watches_turn(const struct pollfd *polls, uint32_t count)
 		    is_open(&watches[i - 1]))
 			end_watch(&watches[i - 1]);
 	}
+}
+
+void watches_connect(const struct ipc_connection_begin *begin)
+{
+	struct ipc_connection_begin *place = &connections[begin->number % CONNECTIONS_MAX];
+
+	if (place->number == 0)
+		*place = *begin;
+}
+
+void watches_disconnect(uint64_t number)
+{
+	if (connections[number % CONNECTIONS_MAX].number == number)
+		connections[number % CONNECTIONS_MAX].number = 0;
+}
+
+void watches_tell(uint32_t slot, uint32_t use, int fd)
+{
+	static struct watch look; /* too large for the stack */
+	struct ipc_network_connection shown;
+	uint32_t count = 0;
+
+	look.channel = (struct channel){ fd, IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE };
+	look.slot = slot;
+	look.use = use;
+	look.count = 0;
+	for (uint32_t i = 0; i < CONNECTIONS_MAX && count < SHOWN_MAX; i++) {
+		const struct ipc_connection_begin *begin = &connections[i];
+
+		if (begin->number == 0 || begin->slot != slot || begin->use != use)
+			continue;
+		shown = (struct ipc_network_connection){ .number = begin->number,
+							 .port = begin->port };
+		memcpy(shown.host, begin->host, sizeof(shown.host));
+		if (channel_send(&look.channel, IPC_TYPE_network_connection, &shown, NULL,
+				 MSG_DONTWAIT) != 0)
+			break;
+		count++;
+	}
+	count_recent(&look);
+	send_counts(&look);
 }

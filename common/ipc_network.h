@@ -10,16 +10,24 @@
 
 #include "common/limits.h"
 
-/* Watch the network of an execution that the frontend asks for next, or of a sandbox. fd: one end
- * of a channel to msp-cable, which closes it if there is no such cable. When the frontend shuts its
- * end for writing, or the sandbox ends, msp-cable sends its network_denials and closes. */
+/* Watch the network of an execution that the frontend asks for next, or look at a sandbox's. fd:
+ * one end of a channel to msp-cable, which closes it if there is no such cable. For an execution
+ * msp-cable sends its network_denials and closes when the frontend shuts its end for writing, or
+ * when the sandbox ends; for a sandbox at once, with its network_connections. */
 struct ipc_network_watch {
 	uint64_t request; /* the execution's number */
 	char owner[IPC_NAME_MAX];
 	char sandbox[IPC_NAME_MAX]; /* id or name of a persistent sandbox; empty: the execution */
 };
 
-/* Refusals of one kind since the watch began. */
+/* A connection that is open, or being dialled. */
+struct ipc_network_connection {
+	uint64_t number; /* as in the audit log */
+	uint32_t port;
+	char host[IPC_HOST_MAX];
+};
+
+/* Refusals of one kind since the watch began; for a sandbox, among the last of all sandboxes. */
 struct ipc_network_denial {
 	uint32_t port;           /* 0: a name was asked for */
 	uint32_t reason;         /* enum connection_refused */

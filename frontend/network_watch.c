@@ -11,6 +11,7 @@
 
 /* msp-cable answers at once, unless it is stopped. */
 #define ANSWER_MS 500
+#define LOOK_MS 5000 /* a supervisor may have other work */
 
 bool network_may_be_watched(const struct plan *plan, const char *profile)
 {
@@ -50,7 +51,9 @@ void network_watch_ask(int fd)
 	(void)shutdown(fd, SHUT_WR); /* it may have ended with its sandbox */
 }
 
-bool network_watch_take(int fd, struct network_denials *into)
+/* Take what has come. Return whether this is all; a breach of the protocol ends it. */
+static bool take_messages(int fd, struct network_denials *into,
+			  void (*on_connection)(const struct ipc_network_connection *connection))
 {
 	static struct channel_message message; /* too large for the stack; one thread */
 	const struct channel channel = { fd, IPC_FRONTEND, IPC_GATEWAY, IPC_SERVE };
@@ -58,12 +61,39 @@ bool network_watch_take(int fd, struct network_denials *into)
 	int result;
 
 	while ((result = channel_receive(&channel, &message, MSG_DONTWAIT, &wrong)) == 1) {
-		if (message.type != IPC_TYPE_network_denial ||
-		    into->count == NETWORK_DENIALS_MAX + 1)
+		if (message.type == IPC_TYPE_network_connection && on_connection)
+			on_connection(ipc_body(&message, network_connection));
+		else if (message.type == IPC_TYPE_network_denial &&
+			 into->count <= NETWORK_DENIALS_MAX)
+			into->items[into->count++] = *ipc_body(&message, network_denial);
+		else
 			return true;
-		into->items[into->count++] = *ipc_body(&message, network_denial);
 	}
 	return result != -EAGAIN;
+}
+
+bool network_watch_take(int fd, struct network_denials *into)
+{
+	return take_messages(fd, into, NULL);
+}
+
+int network_look(struct supervisor_client *client, const struct ipc_network_watch *sandbox,
+		 void (*on_connection)(const struct ipc_network_connection *connection),
+		 struct network_denials *into)
+{
+	struct pollfd entry = { .events = POLLIN };
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	entry.fd = ends[0];
+	error = supervisor_network_watch(client, sandbox, ends[1]);
+	while (!error && poll(&entry, 1, LOOK_MS) > 0 &&
+	       !take_messages(ends[0], into, on_connection))
+		continue;
+	fd_close(&ends[0]);
+	return error;
 }
 
 void network_watch_collect(int *fd, struct network_denials *into)

@@ -29,6 +29,12 @@ int network_watch_execution(struct supervisor_client *client, uint64_t request);
 int network_watch_start(struct supervisor_client *client, const struct ipc_execution_start *start,
 			int *ret);
 
+/* Look at the network of a sandbox that runs. `on_connection` is called for each connection; the
+ * last refusals are in *into. 0 or -errno. */
+int network_look(struct supervisor_client *client, const struct ipc_network_watch *sandbox,
+		 void (*on_connection)(const struct ipc_network_connection *connection),
+		 struct network_denials *into);
+
 /* Ask for the counts: the execution has ended. */
 void network_watch_ask(int fd);
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "commands/sandboxes.h"
 #include "common/log.h"
 #include "host/account.h"
 #include "host/pins.h"
@@ -21,11 +22,15 @@
 #define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 4)
 
 struct profile_options {
-	const char *config;
+	struct attach_options attach; /* profile and policy: the configuration alone */
 };
 
 static const struct option_row rows[] = {
-	OPTION_CONFIG(struct profile_options, config),
+	OPTION_CONFIG(struct profile_options, attach.config),
+};
+
+static const struct option_row network_rows[] = {
+	ATTACH_ROWS(struct profile_options, attach),
 };
 
 /* Most actions of one command. */
@@ -40,6 +45,7 @@ struct action {
 	const char *rule;
 	bool is_bare;      /* it is not about a configuration */
 	const char *asked; /* msp-policy's name for it; NULL: the same */
+	int (*run)(const struct attach_options *attach, const char *name); /* in its place */
 };
 
 static int give_up(const struct command *command, const char *text, int code)
@@ -121,7 +127,7 @@ static int run_action(const struct command *command, const struct action *action
 static int choose_action(const struct command *command, const struct action *actions,
 			 size_t action_count, int argc, char *argv[])
 {
-	struct profile_options options = { 0 };
+	struct profile_options options = { .attach.limits = LIMITS_UNSAID };
 	const struct action *action = actions;
 	struct command_words words = { .most = COMMAND_WORDS_MAX };
 	const char *names[ACTIONS_MAX];
@@ -137,13 +143,16 @@ static int choose_action(const struct command *command, const struct action *act
 	if (words.count == 0 || action == actions + action_count)
 		return command_refuse_action(command, words.list[0], names, action_count);
 	if (words.count - 1 < action->least || words.count - 1 > action->most ||
-	    (options.config && (action->is_bare || (action->least == 0 && words.count > 1))))
+	    (options.attach.config && !action->run &&
+	     (action->is_bare || (action->least == 0 && words.count > 1))))
 		return command_usage_error(command, action->rule);
+	if (action->run)
+		return action->run(&options.attach, words.list[1]);
 	if (launch_standard_fds() < 0)
 		return give_up(command, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
 	if (account_is_setuid())
 		return give_up(command, "msp must not be setuid or setgid", MSP_EXIT_REFUSED);
-	return run_action(command, action, options.config, words.list, words.count);
+	return run_action(command, action, options.attach.config, words.list, words.count);
 }
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -151,11 +160,12 @@ static int choose_action(const struct command *command, const struct action *act
 static int run_profile(const struct command *command, int argc, char *argv[])
 {
 	static const struct action actions[] = {
-		{ "list", 0, 0, "list takes no name", false, NULL },
-		{ "show", 1, 1, "show takes the name of one profile: show NAME", false, NULL },
-		{ "check", 0, 1, "check takes one file, or --config, or none of the two", false,
+		{ "list", 0, 0, "list takes no name", false, NULL, NULL },
+		{ "show", 1, 1, "show takes the name of one profile: show NAME", false, NULL,
 		  NULL },
-		{ "diff", 2, 2, "diff takes the names of two profiles: diff NAME NAME", false,
+		{ "check", 0, 1, "check takes one file, or --config, or none of the two", false,
+		  NULL, NULL },
+		{ "diff", 2, 2, "diff takes the names of two profiles: diff NAME NAME", false, NULL,
 		  NULL },
 	};
 
@@ -166,11 +176,11 @@ static int run_policy(const struct command *command, int argc, char *argv[])
 {
 	static const struct action actions[] = {
 		{ "seccomp", 1, 1, "seccomp takes the name of one profile: seccomp NAME", false,
-		  NULL },
-		{ "groups", 0, 0, "groups takes no name and no --config", true, NULL },
+		  NULL, NULL },
+		{ "groups", 0, 0, "groups takes no name and no --config", true, NULL, NULL },
 		{ "explain", 2, COMMAND_WORDS_MAX,
 		  "explain takes a profile and an operation: explain NAME 'read /etc/passwd'",
-		  false, NULL },
+		  false, NULL, NULL },
 	};
 
 	return choose_action(command, actions, LENGTH(actions), argc, argv);
@@ -179,7 +189,9 @@ static int run_policy(const struct command *command, int argc, char *argv[])
 static int run_network(const struct command *command, int argc, char *argv[])
 {
 	static const struct action actions[] = {
-		{ "groups", 0, 0, "groups takes no name and no --config", true, "hosts" },
+		{ "list", 1, 1, "list takes the name of one sandbox: list SANDBOX", true, NULL,
+		  network_list },
+		{ "groups", 0, 0, "groups takes no name and no --config", true, "hosts", NULL },
 	};
 
 	return choose_action(command, actions, LENGTH(actions), argc, argv);
@@ -226,14 +238,18 @@ const struct command command_policy = {
 
 const struct command command_network = {
 	.name = "network",
-	.operands = "groups",
-	.summary = "show the groups of hosts that a profile can name",
+	.operands = "list SANDBOX | groups",
+	.summary = "show a sandbox's connections, or groups of hosts",
 	.help = "A profile with 'network: hosts' has a list of hosts. Hosts that one tool needs\n"
 		"together are a group, which the list names as '@GROUP'.\n"
 		"\n"
+		"  list SANDBOX     the hosts that a persistent sandbox is connected to now, each\n"
+		"                   with the number that 'msp logs' has, and what its network\n"
+		"                   refused lately; earlier connections are in 'msp logs'\n"
 		"  groups           the groups, what they are for, and their hosts\n"
 		"\n"
-		"The exit code is 0, or 64 when the command line is wrong.\n",
-	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
+		"The exit code is 0, or 64 when the command line is wrong or there is no such\n"
+		"sandbox.\n",
+	.options = { .rows = network_rows, .count = LENGTH(network_rows), .has_operands = true },
 	.run = run_network,
 };

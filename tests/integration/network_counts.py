@@ -4,12 +4,14 @@
 import json
 import os
 import signal
+import subprocess
 import unittest
 
 import network_support
 import support
-from cli_support import SECONDS
+from cli_support import LIMITS, SECONDS, msp
 from network_hosts import CONNECT, WithHosts
+from service import Service
 
 UNLISTED = "unlisted.example.org"
 RESOLVE = "for i in $(seq %d); do getent hosts %s; done; true"
@@ -106,6 +108,44 @@ class Served(WithHosts):
         os.kill(support.named(pid, "msp-cable")[0], signal.SIGKILL)
         result = self.server.answer(running, SECONDS)
         self.assertIn("gateway to the network has ended", support.text_of(result))
+
+
+class Looked(WithHosts):
+    """By `msp network list`, at the service."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = os.path.join(self.folder, "s.sock")
+        service = Service(self.path, env=self.environment(MSP_CONFIG=self.config))
+        self.addCleanup(service.end)
+        made = msp("create", "--socket=" + self.path, "--profile=net", "--name=one",
+                   env=self.environment())
+        self.assertEqual(made.returncode, 0, made.stderr)
+
+    def look(self, name="one"):
+        return msp("network", "list", "--socket=" + self.path, name, env=self.environment())
+
+    def test_connections_and_refusals(self):
+        result = self.look()
+        self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+        self.assertIn("nothing runs in sandbox 'one'", result.stderr)
+        words = [support.MSP, "exec", *LIMITS, "--socket=" + self.path, "one", "--", "sh", "-c"]
+        subprocess.run([*words, "curl -s http://web.example.org/"], check=True,
+                       stdout=subprocess.DEVNULL, env=self.environment())
+        self.assertTrue(support.wait_until(lambda: self.look().stdout == ""))
+        words.append(f"{resolve(2)}; curl -s http://web.example.org/slow/look")
+        with subprocess.Popen(words, env=self.environment()) as running:
+            self.assertTrue(support.wait_until(
+                lambda: "80/slow/look" in network_support.asked("path")))
+            self.assertRegex(self.look().stdout,
+                             r"^connected  web\.example\.org:80  \d+\n"
+                             rf"refused    {UNLISTED}  2 times\n$")
+            running.send_signal(signal.SIGINT)
+
+    def test_unknown_sandboxes(self):
+        result = self.look("nobody")
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("no sandbox 'nobody'", result.stderr)
 
 
 if __name__ == "__main__":

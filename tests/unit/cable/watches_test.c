@@ -110,7 +110,7 @@ Test(watches, a_refusal_may_come_before_the_beginning)
 Test(watches, executions_in_one_sandbox_share_the_counts)
 {
 	struct channel one = begin(1, 1, GATEWAY_SLOTS), two = begin(1, 2, GATEWAY_SLOTS);
-	struct channel looks = begin(2, 1, 3), other = begin(1, 3, GATEWAY_SLOTS);
+	struct channel other = begin(1, 3, GATEWAY_SLOTS);
 
 	attach(1, 1, 3);
 	attach(1, 3, 4);
@@ -124,8 +124,6 @@ Test(watches, executions_in_one_sandbox_share_the_counts)
 	expect_end(&one);
 	expect(&two, "a.example", 0, 1, 1);
 	expect_end(&two);
-	expect(&looks, "a.example", 0, 2, 0);
-	expect_end(&looks);
 	watches_end(4);
 	expect(&other, "b.example", 0, 1, 0);
 	expect_end(&other);
@@ -133,9 +131,10 @@ Test(watches, executions_in_one_sandbox_share_the_counts)
 
 Test(watches, further_kinds_are_counted_together)
 {
-	struct channel watch = begin(1, 1, 3);
+	struct channel watch = begin(1, 1, GATEWAY_SLOTS);
 	char host[32];
 
+	attach(1, 1, 3);
 	for (int i = 0; i < NETWORK_DENIALS_MAX + 5; i++) {
 		(void)snprintf(host, sizeof(host), "%d.example", i);
 		refuse(3, host, 0);
@@ -162,9 +161,41 @@ Test(watches, one_beyond_the_room_is_closed)
 	expect_end(&more);
 	fd_close(&all[7].fd);
 	turn();
-	more = begin(2, 2, 3);
+	more = begin(2, 2, GATEWAY_SLOTS);
+	attach(2, 2, 3);
 	refuse(3, "a.example", 0);
 	watches_end(3);
 	expect(&more, "a.example", 0, 1, 0);
 	expect_end(&more);
+}
+
+Test(watches, a_look_shows_connections_and_refusals)
+{
+	static const struct ipc_connection_begin begins[] = {
+		{ .number = 1, .slot = 3, .use = 7, .port = 443, .host = "a.example" },
+		{ .number = 2, .slot = 3, .use = 7, .port = 443, .host = "ended.example" },
+		{ .number = 3, .slot = 3, .use = 6, .port = 443, .host = "of.the.last" },
+		{ .number = 4, .slot = 4, .use = 7, .port = 443, .host = "elsewhere.example" },
+		{ .number = 4097, .slot = 3, .use = 7, .port = 1, .host = "same.place" },
+	};
+	struct ipc_connection_refused refused = { .slot = 3, .use = 7, .host = "b.example" };
+	struct channel look = { .self = IPC_FRONTEND, .peer = IPC_GATEWAY, .phase = IPC_SERVE };
+	enum ipc_error wrong;
+	int ends[2];
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		watches_connect(&begins[i]);
+	watches_disconnect(2);
+	watches_disconnect(4097);
+	watches_count(&refused);
+	refused.use = 6;
+	watches_count(&refused);
+	cr_assert_eq(channel_pair(ends), 0);
+	watches_tell(3, 7, ends[1]);
+	look.fd = ends[0];
+	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), 1);
+	cr_expect_str_eq(ipc_body(&message, network_connection)->host, "a.example");
+	cr_expect_eq(ipc_body(&message, network_connection)->number, 1U);
+	expect(&look, "b.example", 0, 1, 0);
+	expect_end(&look);
 }
