@@ -100,12 +100,12 @@ class Served(WithHosts):
         self.assertEqual((kinds(got), got[0]["shared"]), ({("resolve", UNLISTED): 2}, True))
 
     def test_without_msp_cable_the_result_comes(self):
-        self.server.call("run_command", command="true")
         running = self.server.post("tools/call", {"name": "run_command", "arguments": {
-            "command": resolve(1) + "; sleep 60", "yield_ms": support.YIELD_MS}})
-        pid = self.server.process.pid
-        self.assertTrue(support.wait_until(lambda: support.named(pid, "msp-cable")))
-        os.kill(support.named(pid, "msp-cable")[0], signal.SIGKILL)
+            "command": resolve(1) + "; curl -s http://web.example.org/slow/killed",
+            "yield_ms": support.YIELD_MS}})
+        self.assertTrue(support.wait_until(
+            lambda: "80/slow/killed" in network_support.asked("path")))
+        os.kill(support.named(self.server.process.pid, "msp-cable")[0], signal.SIGKILL)
         result = self.server.answer(running, SECONDS)
         self.assertIn("gateway to the network has ended", support.text_of(result))
 
