@@ -102,8 +102,7 @@ static bool is_routing_socket(int fd)
 static bool collect_ports(const struct plan *plan, const struct plan_profile *profile,
 			  uint16_t ports[CABLE_PORTS_MAX], uint32_t *ret_count)
 {
-	const void *first = plan_bytes(plan, profile->hosts);
-	const struct plan_host *hosts = first;
+	const struct plan_host *hosts = plan_hosts(plan, profile);
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < profile->host_count; i++) {

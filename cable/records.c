@@ -66,6 +66,9 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		[CONNECTION_END_LIMIT] = "no room",
 		[CONNECTION_END_SPENT] = "limit",
 		[CONNECTION_END_IDLE] = "idle",
+		[CONNECTION_END_CERTIFICATE] = "certificate refused",
+		[CONNECTION_END_REQUEST] = "request refused",
+		[CONNECTION_END_ANSWER] = "no answer of HTTP",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, end->use),
@@ -85,7 +88,8 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 	static const char *const reasons[CONNECTION_REFUSED_COUNT] = {
 		[CONNECTION_REFUSED_HOST] = "host",       [CONNECTION_REFUSED_PORT] = "port",
 		[CONNECTION_REFUSED_ADDRESS] = "address", [CONNECTION_REFUSED_TLS] = "TLS",
-		[CONNECTION_REFUSED_LIMIT] = "limit",
+		[CONNECTION_REFUSED_LIMIT] = "limit",     [CONNECTION_REFUSED_REQUEST] = "request",
+		[CONNECTION_REFUSED_SECRET] = "secret",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, refused->use),

@@ -32,6 +32,7 @@ enum ipc_role {
 	IPC_GATEWAY, /* a program of the gateway, or all of them to the supervisor */
 	IPC_EGRESS,
 	IPC_DIAL,
+	IPC_HTTP,
 	IPC_WORKLOAD, /* its first process, before it executes the workload's program */
 };
 

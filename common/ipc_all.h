@@ -14,6 +14,7 @@
 #include "common/ipc_execution.h"
 #include "common/ipc_factory.h"
 #include "common/ipc_gateway.h"
+#include "common/ipc_http.h"
 #include "common/ipc_init.h"
 #include "common/ipc_layers.h"
 #include "common/ipc_network.h"

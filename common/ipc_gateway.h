@@ -122,9 +122,12 @@ enum connection_end {
 	CONNECTION_END_OTHER_NAME,
 	CONNECTION_END_HIDDEN_NAME,
 	CONNECTION_END_LATE,
-	CONNECTION_END_LIMIT, /* msp-egress has no room, or does not come to it */
-	CONNECTION_END_SPENT, /* the sandbox has moved as many bytes as its profile allows */
-	CONNECTION_END_IDLE,  /* no byte moved for as long as the profile allows */
+	CONNECTION_END_LIMIT,       /* msp-egress has no room, or does not come to it */
+	CONNECTION_END_SPENT,       /* the sandbox has moved as many bytes as its profile allows */
+	CONNECTION_END_IDLE,        /* no byte moved for as long as the profile allows */
+	CONNECTION_END_CERTIFICATE, /* the host's certificate is not one of its name */
+	CONNECTION_END_REQUEST,     /* a request was refused, or is none */
+	CONNECTION_END_ANSWER,      /* the host's answer is none that can be passed on */
 	CONNECTION_END_COUNT
 };
 
@@ -153,6 +156,8 @@ enum connection_refused {
 	CONNECTION_REFUSED_ADDRESS,  /* the host led only to addresses that may not be dialled */
 	CONNECTION_REFUSED_TLS,      /* the first bytes were no ClientHello with the host's name */
 	CONNECTION_REFUSED_LIMIT,    /* a limit of the profile for bytes is reached */
+	CONNECTION_REFUSED_REQUEST,  /* a method or a path that no rule allows, or no request */
+	CONNECTION_REFUSED_SECRET,   /* a placeholder in another place, or for another host */
 	CONNECTION_REFUSED_COUNT
 };
 

@@ -417,6 +417,13 @@ TWO_FIELDS(ipc_name_done, U64, number, U32, result)
 FIVE_FIELDS(ipc_dial_ask, U64, number, U32, slot, U32, use, U32, port, STR, host)
 FOUR_FIELDS(ipc_dial_done, U64, number, U64, connection, U32, is_tls, STR, address)
 TWO_FIELDS(ipc_dial_refused, U64, number, U32, result)
+ONE_FIELD(U32, ipc_http_begin, profile)
+THREE_FIELDS(ipc_http_open, U64, number, U32, port, STR, host)
+ONE_FIELD(U64, ipc_http_end, number)
+TWO_FIELDS(ipc_http_refused, U64, number, U32, reason)
+FOUR_FIELDS(ipc_http_done, U64, number, U64, sent, U64, received, U32, reason)
+ONE_FIELD(U32, ipc_http_trust, reserved)
+ONE_FIELD(U32, ipc_http_secret, index)
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

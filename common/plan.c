@@ -23,6 +23,8 @@ _Static_assert(sizeof(struct plan_group) == 16, "no padding");
 _Static_assert(sizeof(struct plan_call) == 20, "no padding");
 _Static_assert(sizeof(struct plan_origin) == 8, "no padding");
 _Static_assert(sizeof(struct plan_host) == 264, "no padding");
+_Static_assert(sizeof(struct plan_request) == 256, "no padding");
+_Static_assert(sizeof(struct plan_secret) == 288, "no padding");
 _Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");
 
 static bool is_range(const struct plan *plan, uint32_t offset, uint64_t count, uint64_t size)
@@ -36,9 +38,8 @@ static bool is_range(const struct plan *plan, uint32_t offset, uint64_t count, u
 static bool is_array(const struct plan *plan, uint32_t offset, uint32_t count, uint32_t most,
 		     size_t size)
 {
-	if (count == 0)
-		return true;
-	return count <= most && offset % 8 == 0 && is_range(plan, offset, count, size);
+	return count == 0 ||
+	       (count <= most && offset % 8 == 0 && is_range(plan, offset, count, size));
 }
 
 static bool is_string(const struct plan *plan, uint32_t offset)
@@ -243,6 +244,10 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 			sizeof(struct plan_rlimit)) &&
 	       is_array(plan, profile->hosts, profile->host_count, PLAN_HOSTS_MAX,
 			sizeof(struct plan_host)) &&
+	       is_array(plan, profile->requests, profile->request_count, PLAN_REQUESTS_MAX,
+			sizeof(struct plan_request)) &&
+	       is_array(plan, profile->secrets, profile->secret_count, PLAN_SECRETS_MAX,
+			sizeof(struct plan_secret)) &&
 	       are_records(plan, profile) && are_answers(plan, profile) &&
 	       is_persistent(plan, profile);
 }
@@ -294,9 +299,7 @@ int plan_open(const void *bytes, size_t size, struct plan *ret)
 		return -EBADMSG;
 	if (plan_header(&plan)->magic != PLAN_MAGIC ||
 	    plan_header(&plan)->version != PLAN_VERSION || plan_header(&plan)->size != size ||
-	    plan.bytes[size - 1] != '\0')
-		return -EBADMSG;
-	if (plan_header(&plan)->profile_count == 0 ||
+	    plan.bytes[size - 1] != '\0' || plan_header(&plan)->profile_count == 0 ||
 	    !is_array(&plan, plan_header(&plan)->profiles, plan_header(&plan)->profile_count,
 		      PLAN_PROFILES_MAX, sizeof(struct plan_profile)) ||
 	    !are_calls(&plan) || !is_operators(&plan))
@@ -400,37 +403,23 @@ bool plan_lasts(const struct plan *plan, const struct plan_profile *profile)
 	return false;
 }
 
-const struct plan_mount *plan_mounts(const struct plan *plan, const struct plan_profile *profile)
-{
-	return (const void *)(plan->bytes + profile->mounts);
-}
+/* Define the accessor of a profile's array. */
+#define PROFILE_ARRAY(type, member)                                                                \
+	const struct type *plan_##member(const struct plan *plan,                                  \
+					 const struct plan_profile *profile)                       \
+	{                                                                                          \
+		return (const void *)(plan->bytes + profile->member);                              \
+	}
 
-const struct plan_rule *plan_rules(const struct plan *plan, const struct plan_profile *profile)
-{
-	return (const void *)(plan->bytes + profile->rules);
-}
-
-const struct plan_language *plan_languages(const struct plan *plan,
-					   const struct plan_profile *profile)
-{
-	return (const void *)(plan->bytes + profile->languages);
-}
-
-const struct plan_rlimit *plan_rlimits(const struct plan *plan, const struct plan_profile *profile)
-{
-	return (const void *)(plan->bytes + profile->rlimits);
-}
-
-const struct sock_filter *plan_filter(const struct plan *plan, const struct plan_profile *profile)
-{
-	return (const void *)(plan->bytes + profile->filter);
-}
-
-const struct plan_origin *plan_group_origins(const struct plan *plan,
-					     const struct plan_profile *profile)
-{
-	return (const void *)(plan->bytes + profile->group_origins);
-}
+PROFILE_ARRAY(plan_mount, mounts)
+PROFILE_ARRAY(plan_rule, rules)
+PROFILE_ARRAY(plan_language, languages)
+PROFILE_ARRAY(plan_rlimit, rlimits)
+PROFILE_ARRAY(plan_host, hosts)
+PROFILE_ARRAY(plan_request, requests)
+PROFILE_ARRAY(plan_secret, secrets)
+PROFILE_ARRAY(sock_filter, filter)
+PROFILE_ARRAY(plan_origin, group_origins)
 
 const struct plan_header *plan_header(const struct plan *plan)
 {

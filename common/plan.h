@@ -30,6 +30,8 @@
 #define PLAN_CALLS_MAX 512U
 #define PLAN_GROUPS_MAX 64U
 #define PLAN_HOSTS_MAX 256U
+#define PLAN_REQUESTS_MAX 256U
+#define PLAN_SECRETS_MAX 32U
 #define PLAN_HASH_BYTES 32U
 
 struct plan_header {
@@ -183,6 +185,9 @@ enum plan_network {
 enum plan_host_kind {
 	PLAN_HOST_TCP = 0, /* any bytes */
 	PLAN_HOST_TLS,     /* a ClientHello with the host's name */
+	PLAN_HOST_HTTP,    /* requests of HTTP, which msp-http reads */
+	PLAN_HOST_HTTPS, /* likewise, in TLS, which ends in msp-http: the entry has request rules or
+			  * a secret */
 	PLAN_HOST_KIND_COUNT
 };
 
@@ -194,6 +199,25 @@ struct plan_host {
 	uint16_t port;
 	uint8_t kind;       /* enum plan_host_kind */
 	uint8_t is_private; /* 1: the name may lead to a private address */
+};
+
+/* A request that a host's entry allows. An entry without any allows every request; rules and
+ * secrets are those of the first entry that covers a host, so names come before wildcards. */
+struct plan_request {
+	char path[248];   /* "", or a prefix in the one spelling of hosts/request.h */
+	uint32_t methods; /* bits of hosts/request.h */
+	uint16_t host;    /* index of the entry, which is HTTP or HTTPS */
+	uint16_t line;    /* in the file of network_origin */
+};
+
+/* A secret of the profile. Its value is in no plan. */
+struct plan_secret {
+	char name[64];
+	char placeholder[120]; /* visible characters, neither a part of another's nor equal to it */
+	char header[64];       /* name of the one field of a request that the value is put in */
+	uint32_t line;         /* in the file of network_origin */
+	uint32_t reserved;
+	uint8_t hosts[PLAN_HOSTS_MAX / 8]; /* a bit for each entry that it is for: bit i%8 of i/8 */
 };
 
 /* The right to bring a sandbox's changes to the host. */
@@ -221,6 +245,8 @@ struct plan_profile {
 	uint32_t network; /* enum plan_network */
 	struct plan_origin origin, network_origin; /* for HOSTS the origin of the list */
 	uint32_t hosts, host_count;                /* struct plan_host[] */
+	uint32_t requests, request_count;          /* struct plan_request[] */
+	uint32_t secrets, secret_count;            /* struct plan_secret[] */
 	uint32_t answers;       /* one byte for each call of the plan: enum plan_answer */
 	uint32_t group_origins; /* struct plan_origin[], one for each group of the plan: the line
 				 * that allows it, or that lists what is allowed and does not name
@@ -302,6 +328,10 @@ const struct plan_rule *plan_rules(const struct plan *plan, const struct plan_pr
 const struct plan_language *plan_languages(const struct plan *plan,
 					   const struct plan_profile *profile);
 const struct plan_rlimit *plan_rlimits(const struct plan *plan, const struct plan_profile *profile);
+const struct plan_host *plan_hosts(const struct plan *plan, const struct plan_profile *profile);
+const struct plan_request *plan_requests(const struct plan *plan,
+					 const struct plan_profile *profile);
+const struct plan_secret *plan_secrets(const struct plan *plan, const struct plan_profile *profile);
 const struct sock_filter *plan_filter(const struct plan *plan, const struct plan_profile *profile);
 const struct plan_origin *plan_group_origins(const struct plan *plan,
 					     const struct plan_profile *profile);

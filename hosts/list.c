@@ -32,8 +32,7 @@ static bool is_covered(const struct plan_host *host, const struct host_wanted *w
 const struct plan_host *host_list_find(const struct plan *plan, const struct plan_profile *profile,
 				       const struct host_wanted *wanted, uint16_t port)
 {
-	const void *first = plan_bytes(plan, profile->hosts);
-	const struct plan_host *hosts = first;
+	const struct plan_host *hosts = plan_hosts(plan, profile);
 
 	for (uint32_t i = 0; i < profile->host_count; i++) {
 		if ((port == 0 || hosts[i].port == port) && is_covered(&hosts[i], wanted))

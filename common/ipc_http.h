@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages of msp-http: http/http.h has their order.
+ */
+#ifndef COMMON_IPC_HTTP_H
+#define COMMON_IPC_HTTP_H
+
+#include <stdint.h>
+
+#include "common/ipc_gateway.h"
+
+/* From msp-cable: start an msp-http for a profile. fds: its channel to msp-egress (IPC_HTTP to
+ * IPC_EGRESS), its channel to the launcher (IPC_HTTP to IPC_LAUNCHER), the sealed policy blob */
+struct ipc_http_begin {
+	uint32_t profile; /* index in the blob */
+};
+
+/* Serve a connection. fds: the workload's socket and the host's, which do not block. The host's
+ * entry in the plan says whether both speak TLS. */
+struct ipc_http_open {
+	uint64_t number; /* of the connection; comes back */
+	uint32_t port;
+	char host[IPC_HOST_MAX];
+};
+
+/* End a connection: its sandbox has ended. http_done comes, if it has not already. */
+struct ipc_http_end {
+	uint64_t number;
+};
+
+/* A request or a connection is refused by policy. Sent before the workload hears of it. */
+struct ipc_http_refused {
+	uint64_t number;
+	uint32_t reason; /* enum connection_refused: HOST, TLS, REQUEST or SECRET */
+};
+
+/* The connection has ended, and its sockets are closed. The last message with its number. */
+struct ipc_http_done {
+	uint64_t number;
+	uint64_t sent, received; /* as in connection_end: bytes of the sockets, with those of TLS */
+	uint32_t reason;         /* enum connection_end */
+};
+
+/* From the launcher, the first message. fds: the key and the certificate of the CA (P-256, PEM,
+ * the key first); the certificates that hosts are checked with (PEM), which may be an empty list
+ * only if no entry of the profile is HTTPS */
+struct ipc_http_trust {
+	uint32_t reserved;
+};
+
+/* A secret's value, which takes the place of the one before. fd: HTTP_SECRET_MIN to HTTP_SECRET_MAX
+ * bytes, each from 0x20 to 0x7e, neither the first nor the last a space; or no byte at all: the
+ * value cannot be had, and requests with the secret are refused */
+struct ipc_http_secret {
+	uint32_t index; /* in the profile's secrets */
+};
+
+#define HTTP_SECRET_MIN 8
+#define HTTP_SECRET_MAX 4096
+
+#endif
