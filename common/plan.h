@@ -205,7 +205,7 @@ struct plan_host {
  * secrets are those of the first entry that covers a host, so names come before wildcards. */
 struct plan_request {
 	char path[248];   /* "", or a prefix in the one spelling of hosts/request.h */
-	uint32_t methods; /* bits of hosts/request.h */
+	uint32_t methods; /* bits of hosts/request.h; 0: every method */
 	uint16_t host;    /* index of the entry, which is HTTP or HTTPS */
 	uint16_t line;    /* in the file of network_origin */
 };

@@ -46,15 +46,15 @@ bool host_path_covers(const char *rule, const char *path, size_t size);
 /* The answer of a host's entry to a request. */
 enum host_request {
 	HOST_REQUEST_ALLOWED = 0,
-	HOST_REQUEST_PATH,   /* no rule covers the path */
-	HOST_REQUEST_METHOD, /* rules cover the path, none with the method */
+	HOST_REQUEST_SPELLING, /* a rule has a path, and the request's has a fault */
+	HOST_REQUEST_PATH,     /* no rule covers the path */
+	HOST_REQUEST_METHOD,   /* rules cover the path, none with the method */
 };
 
-/* Compare a request with the rules of a profile's entry with this index. The path is sound, or the
- * entry has no rule. *ret_rule is the nearest rule, NULL without one. */
+/* Compare a request with the rules of a profile's entry, which has this index. Without a rule every
+ * request is allowed. *ret_rule is the nearest rule, or NULL. */
 enum host_request host_request_check(const struct plan *plan, const struct plan_profile *profile,
-				     uint32_t host, const char *method, size_t method_size,
-				     const char *path, size_t path_size,
+				     uint32_t host, uint32_t method, const char *path, size_t size,
 				     const struct plan_request **ret_rule);
 
 #endif

@@ -34,6 +34,10 @@
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 
+#define HTTP_ARGUMENT_AUTHORITY "authority"
+#define HTTP_FD_AUTHORITY 3
+#define HTTP_FD_CERTIFICATE 4
+
 /* A server's connections at once; beyond them http_done says CONNECTION_END_LIMIT. */
 #define HTTP_CONNECTIONS_MAX 1024U
 

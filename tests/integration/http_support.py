@@ -1,365 +1,273 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP server of msp for the tests, and clients of it that say exactly what they are told. Nothing
-here is a test."""
-import hashlib
-import http.client
-import itertools
-import json
+"""msp-http by itself, and a test in the places of msp-cable, msp-egress, the launcher, a workload and
+a host. Nothing here is a test."""
+import contextlib
 import os
-import secrets
+import re
+import resource
+import select
 import socket
+import ssl
+import struct
 import subprocess
-import tempfile
 import threading
-import time
-import unittest
 
+import gateway_support
+import ipc
 import support
 
-JSON = "application/json"
-EVENTS = "text/event-stream"
-BOTH = f"{JSON}, {EVENTS}"
-LEGACY = "2025-11-25"
-MODERN = "2026-07-28"
-META = "io.modelcontextprotocol/"
+PLAN = ipc.read_common("plan.h")
+HTTP, HTTPS = 2, 3
+POLICY = "profiles:\n  - name: web\n    extends: default\n    network: hosts\n    hosts:\n"
+PATIENCE = 20
 
 
-def new_token():
-    return "msp_" + secrets.token_urlsafe(32)
+def constant(name):
+    return int(re.search(rf"#define {name} (\d+)U?$", PLAN, re.M).group(1))
 
 
-def token_row(name, token):
-    return f"{name} {hashlib.sha256(token.encode()).hexdigest()}\n"
+def layout(name):
+    """Member to (offset, size) of a struct of the plan, and the struct's size."""
+    text = re.sub(r"/\*.*?\*/", "", re.search(rf"^struct {name} \{{(.*?)^\}};", PLAN,
+                                              re.S | re.M).group(1), flags=re.S)
+    at, members, widest = 0, {}, 1
+    for kind, names in re.findall(r"(struct \w+|\w+) ([^;]+);", text):
+        size = {"char": 1, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8,
+                "struct plan_origin": 8}[kind]
+        align = min(size, 4 if kind.startswith("struct") else 8)
+        for member, count in re.findall(r"(\w+)(?:\[([^\]]+)\])?", names):
+            bound = re.sub(r"PLAN_\w+", lambda found: str(constant(found.group())), count or "1")
+            whole = size * eval(bound.replace("/", "//"))  # of our own header
+            at = (at + align - 1) // align * align
+            members[member] = (at, whole)
+            at += whole
+            widest = max(widest, align)
+    return members, (at + widest - 1) // widest * widest
 
 
-class HttpServer:
-    """`msp serve` over a socket that we open, with a token file of ours. Context manager."""
+def record(struct_name, /, **values):
+    members, size = layout(struct_name)
+    data = bytearray(size)
+    for member, value in values.items():
+        at, width = members[member]
+        value = value.encode() if isinstance(value, str) else value
+        value = value if isinstance(value, bytes) else value.to_bytes(width, "little")
+        data[at:at + len(value)] = value
+    return bytes(data)
 
-    def __init__(self, unix=False, tokens=("alice",), address="127.0.0.1", options=(), **keywords):
-        self.folder = tempfile.mkdtemp(prefix="msp-http-")
-        self.tokens = {name: new_token() for name in tokens}
-        self.token_file = os.path.join(self.folder, "tokens")
-        self.path = os.path.join(self.folder, "socket") if unix else None
-        with open(self.token_file, "w", encoding="ascii") as file:
-            file.write("# tokens of a test\n")
-            file.writelines(token_row(*item) for item in self.tokens.items())
-        self.address = address
-        self.listener = socket.socket(socket.AF_UNIX if unix else
-                                      socket.AF_INET6 if ":" in address else socket.AF_INET)
-        self.listener.bind(self.path or (address, 0))
-        self.listener.listen(1024)
-        self.listener.setblocking(False)
-        self.port = None if unix else self.listener.getsockname()[1]
-        self.stderr = b""
-        self.process = None
-        self._start(options, bool(tokens), keywords)
 
-    def _start(self, options, has_tokens, keywords):
-        with open(self.token_file if has_tokens else os.devnull, "rb") as file:
-            self.process = subprocess.Popen(
-                [support.MSP, "serve", "--standalone", *support.limits(), *options],
-                stdin=self.listener.fileno(), stdout=file, stderr=subprocess.PIPE, **keywords)
-        self.listener.close()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
+def add_records(plan, index, array, count, records):
+    """Give a profile an array of records at the end of the plan."""
+    members, size = layout("plan_profile")
+    header, _ = layout("plan_header")
+    first, = struct.unpack_from("=I", plan, header["profiles"][0])
+    while len(plan) % 8:
+        plan.append(0)
+    struct.pack_into("=I", plan, first + index * size + members[array][0], len(plan))
+    struct.pack_into("=I", plan, first + index * size + members[count][0], len(records))
+    plan += b"".join(records) + bytes(8)
+    struct.pack_into("=I", plan, header["size"][0], len(plan))
 
-    def _read(self):
-        for line in self.process.stderr:
-            self.stderr += line
 
-    def __enter__(self):
-        return self
+def make_plan(folder, hosts, requests=(), secrets=()):
+    """A plan whose profile `web` has (host, port, kind), (index of host, methods, path) and
+    (name, header, indexes of hosts)."""
+    plan = bytearray(gateway_support.compile_plan(
+        POLICY + "      - example.com\n", folder))
+    index = gateway_support.index_of(bytes(plan), "web")
+    add_records(plan, index, "hosts", "host_count", [
+        record("plan_host", pattern=host, port=port, kind=kind, line=7)
+        for host, port, kind in hosts])
+    add_records(plan, index, "requests", "request_count", [
+        record("plan_request", host=host, methods=methods, path=path, line=8)
+        for host, methods, path in requests])
+    add_records(plan, index, "secrets", "secret_count", [
+        record("plan_secret", name=name, header=header, placeholder="msp-secret-" + name, line=9,
+               hosts=sum(1 << host for host in of).to_bytes(32, "little"))
+        for name, header, of in secrets])
+    return bytes(plan), index
 
-    def __exit__(self, *_):
-        self.stop()
 
-    def stop(self):
-        self.process.terminate()
+def make_authority():
+    """The files of the CA, as the launcher has msp-http make them."""
+    own, certificate = (os.memfd_create(name) for name in ("own", "certificate"))
+    high = [os.dup2(fd, 50 + number) for number, fd in enumerate((own, certificate))]
+    subprocess.run([os.path.join(support.BIN, "msp-http"), "authority"], env={}, check=True,
+                   timeout=PATIENCE, close_fds=False, stdin=subprocess.DEVNULL,
+                   preexec_fn=lambda: [os.dup2(fd, 3 + at) for at, fd in enumerate(high)])
+    texts = []
+    for fd in (own, certificate):
+        texts.append(os.pread(fd, 1 << 16, 0))
+        os.close(fd)
+    for fd in high:
+        os.close(fd)
+    return texts
+
+
+def make_certificate(folder, name):
+    """A certificate of a name, signed by itself, and its key."""
+    paths = [os.path.join(folder, f"{name}.{part}") for part in ("pem", "key")]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+                    "-addext", f"subjectAltName=DNS:{name}", "-out", paths[0], "-keyout", paths[1]],
+                   check=True, capture_output=True)
+    return paths
+
+
+class Http:
+    """msp-http with one server."""
+
+    def __init__(self, plan, index, authority, roots, values=()):
+        self.cable, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.process = subprocess.Popen(
+            [os.path.join(support.BIN, "msp-http")], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={}, close_fds=False,
+            preexec_fn=lambda: os.dup2(theirs.fileno(), 3))
+        theirs.close()
+        self.number = 0
+        self.egress, self.launcher = self.begin(plan, index)
+        self._send(self.launcher, "http_trust", [ipc.sealed(authority), ipc.sealed(roots)])
+        for number, value in enumerate(values):
+            self.give(number, value)
+
+    def begin(self, plan, index):
+        ends = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
+        if not self.number:
+            self._send(self.cable, "gateway_start", schema=ipc.SCHEMA)
+        self._send(self.cable, "http_begin", [os.dup(ends[0][1].fileno()),
+                                              os.dup(ends[1][1].fileno()), ipc.sealed(plan)],
+                   profile=index)
+        for _, theirs in ends:
+            theirs.close()
+        return ends[0][0], ends[1][0]
+
+    @staticmethod
+    def _send(channel, name, fds=(), **values):
+        socket.send_fds(channel, [ipc.message(name, **values)], fds)
+        for fd in fds:
+            os.close(fd)
+
+    def give(self, number, value):
+        self._send(self.launcher, "http_secret", [ipc.sealed(value)], index=number)
+
+    def open(self, host, port):
+        """The ends of a workload and of a host of a new connection."""
+        self.number += 1
+        pairs = [connected_pair() for _ in range(2)]
+        fds = [os.dup(pair[1].fileno()) for pair in pairs]
+        for fd in fds:
+            os.set_blocking(fd, False)
+        for pair in pairs:
+            pair[0].settimeout(PATIENCE)
+            pair[1].close()
+        self._send(self.egress, "http_open", fds, number=self.number, port=port, host=host)
+        return pairs[0][0], pairs[1][0]
+
+    def end(self, number):
+        self._send(self.egress, "http_end", number=number)
+
+    def hear(self, timeout=PATIENCE):
+        """The next message to msp-egress: its name and numbers."""
+        if not select.select([self.egress], [], [], timeout)[0]:
+            raise AssertionError("msp-http says nothing")
+        data = self.egress.recv(4096)
+        if not data:
+            raise AssertionError("the server has ended")
+        number, = struct.unpack_from("=I", data)
+        name = ipc.NAMES[number]
+        at, values = 4, {}
+        for kind, _, field in ipc.FIELDS[name]:
+            values[field], = struct.unpack_from("=Q" if kind == "U64" else "=I", data, at)
+            at += 8 if kind == "U64" else 4
+        return name, values
+
+    def close(self):
+        self.cable.close()
+        self.egress.close()
+        self.launcher.close()
+        self.process.wait(PATIENCE)
+        text = self.process.stderr.read().decode()
+        self.process.stderr.close()
+        return text
+
+
+def connected_pair():
+    """Two ends of a TCP connection."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ours = socket.create_connection(listener.getsockname())
+        theirs, _ = listener.accept()
+    for end in (ours, theirs):
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return ours, theirs
+
+
+def read_head(stream):
+    """A head from a buffered stream; its first line, and its fields."""
+    lines = []
+    while (line := stream.readline()) not in (b"\r\n", b""):
+        lines.append(line.decode("latin-1").rstrip("\r\n"))
+    fields = [line.split(": ", 1) for line in lines[1:]]
+    return lines[0] if lines else "", {name.lower(): value for name, value in fields}
+
+
+def read_body(stream, fields):
+    """The body that the fields tell the end of."""
+    if fields.get("transfer-encoding") == "chunked":
+        body = b""
+        while size := int(stream.readline(), 16):
+            body += stream.read(size)
+            stream.read(2)
+        stream.readline()
+        return body
+    return stream.read(int(fields.get("content-length", 0)))
+
+
+class Host:
+    """A host in a thread: each request, with its body, is kept, and `answer` answers it."""
+
+    def __init__(self, sock, answer, certificate=None):
+        self.asked = []
+        self.answer = answer
+        self.trouble = None
+        self.sock, self.certificate = sock, certificate
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def _serve(self):
         try:
-            self.process.wait(10)
-        finally:
-            self.process.kill()
-            self.process.wait()
-            self.reader.join(2)
-            self.process.stderr.close()
-            for name in os.listdir(self.folder):
-                os.unlink(os.path.join(self.folder, name))
-            os.rmdir(self.folder)
-
-    def broker(self):
-        """The pid of the process that serves."""
-        for pid in support.descendants(self.process.pid):
-            try:
-                with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-                    if file.read().strip() == "msp-broker":
-                        return pid
-            except OSError:
-                continue
-        raise LookupError("no msp-broker")
-
-    def is_running(self, text):
-        """Is there a process below the server with this in its command line?"""
-        for pid in support.descendants(self.process.pid):
-            try:
-                with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    if text.encode() in file.read():
-                        return True
-            except OSError:
-                continue
-        return False
-
-    def write_tokens(self, tokens):
-        """Change the file in place, as `msp token` does."""
-        text = "".join(token_row(*item) for item in tokens.items())
-        with open(self.token_file, "r+", encoding="ascii") as file:
-            file.truncate(0)
-            file.write(text)
-        self.tokens.update(tokens)
-
-    def connect(self, timeout=20):
-        """A plain socket to the server."""
-        if self.path:
-            client = socket.socket(socket.AF_UNIX)
-            client.settimeout(timeout)
-            client.connect(self.path)
-            return client
-        client = socket.create_connection((self.address, self.port), timeout)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return client
-
-    def host(self):
-        if self.path:
-            return "localhost"
-        return f"[{self.address}]:{self.port}" if ":" in self.address else \
-            f"{self.address}:{self.port}"
+            if self.certificate:
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain(*self.certificate)
+                context.set_alpn_protocols(["h2", "http/1.1"])
+                self.sock = context.wrap_socket(self.sock, server_side=True)
+            with self.sock, self.sock.makefile("rb") as stream:
+                while True:
+                    line, fields = read_head(stream)
+                    if not line:
+                        return
+                    self.asked.append((line, fields, read_body(stream, fields)))
+                    if self.answer(self.sock, line, fields, self.asked[-1][2]) is False:
+                        return
+        except (OSError, ValueError) as error:
+            self.trouble = error
 
 
-class Connection(http.client.HTTPConnection):
-    """http.client over whatever the server listens on."""
-
-    def __init__(self, server, timeout=20):
-        super().__init__("localhost", timeout=timeout)
-        self.server = server
-
-    def connect(self):
-        self.sock = self.server.connect(self.timeout)
+def respond(sock, _line, _fields, body):
+    """Answer with the request's body."""
+    sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
 
-class Answer:
-    """A whole answer."""
-
-    def __init__(self, response):
-        self.status = response.status
-        self.headers = response.headers
-        self.body = response.read()
-
-    def json(self):
-        return json.loads(self.body)
-
-    def events(self):
-        return list(parse_events(self.body.decode().splitlines(keepends=True)))
-
-    def messages(self):
-        """What was said, the answer last, whether it is JSON or events."""
-        if self.headers.get("Content-Type") == EVENTS:
-            return [json.loads(event["data"]) for event in self.events() if event["data"]]
-        return [self.json()]
-
-    def code(self):
-        return self.json()["error"]["code"]
+@contextlib.contextmanager
+def workload(sock, authority=None, name=None):
+    """A workload's socket with its stream, in TLS with the CA's certificate."""
+    if authority:
+        context = ssl.create_default_context(cadata=authority.decode())
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        sock = context.wrap_socket(sock, server_hostname=name)
+    with sock, sock.makefile("rb") as stream:
+        yield sock, stream
 
 
-def parse_events(lines):
-    """Server-sent events of an iterator of lines: dicts with data, id, retry, comment."""
-    event = {"data": ""}
-    for line in lines:
-        line = line.rstrip("\r\n")
-        if line:
-            name, _, value = line.partition(":")
-            event[name or "comment"] = value.removeprefix(" ")
-        elif event != {"data": ""}:
-            yield event
-            event = {"data": ""}
-
-
-class Stream:
-    """An answer that is read bit by bit."""
-
-    def __init__(self, connection):
-        self.connection = connection
-        self.response = connection.getresponse()
-        self.status = self.response.status
-        self.headers = self.response.headers
-        self._events = parse_events(self._lines())
-
-    def _lines(self):
-        while line := self.response.readline():
-            yield line.decode()
-
-    def event(self):
-        """The next event that is no comment; None at the end."""
-        for event in self._events:
-            if "comment" not in event:
-                return event
-        return None
-
-    def raw_event(self):
-        return next(self._events, None)
-
-    def message(self):
-        """The next message; None at the end."""
-        while event := self.event():
-            if event["data"]:
-                return json.loads(event["data"])
-        return None
-
-    def close(self):
-        self.response.close()
-        self.connection.close()
-
-
-class Client:
-    """One client with one token (None: without), whose requests are what its caller says."""
-
-    def __init__(self, server, name="alice", **headers):
-        self.server = server
-        self.ids = itertools.count(1)
-        self.headers = {"Host": server.host(), "Content-Type": JSON, "Accept": BOTH}
-        token = server.tokens.get(name)
-        if token:
-            self.headers["Authorization"] = f"Bearer {token}"
-        self.headers.update(headers)
-        self.connection = Connection(server)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        self.connection.close()
-
-    def _send(self, connection, method, body, headers, path="/mcp"):
-        merged = {**self.headers, **headers}
-        if isinstance(body, (dict, list)):
-            body = json.dumps(body)
-        if isinstance(body, str):
-            body = body.encode()
-        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-        for name, value in merged.items():
-            for one in value if isinstance(value, list) else [value]:
-                if one is not None:
-                    connection.putheader(name, one)
-        if body is not None and "Content-Length" not in merged and \
-                "Transfer-Encoding" not in merged:
-            connection.putheader("Content-Length", str(len(body)))
-        connection.endheaders(body)
-
-    def request(self, method, body=None, headers=None, path="/mcp"):
-        """A whole request and its whole answer, on the kept connection."""
-        self._send(self.connection, method, body, headers or {}, path)
-        return Answer(self.connection.getresponse())
-
-    def post(self, body, headers=None):
-        return self.request("POST", body, headers)
-
-    def begin(self, method, body=None, headers=None):
-        """A request on a connection of its own, for Stream(); nothing of its answer is awaited."""
-        connection = Connection(self.server)
-        self._send(connection, method, body, headers or {})
-        return connection
-
-    def stream(self, method, body=None, headers=None):
-        """The same, with its answer to be read bit by bit."""
-        return Stream(self.begin(method, body, headers))
-
-    def message(self, method, params=None, **more):
-        message = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, **more}
-        if params is not None:
-            message["params"] = params
-        return message
-
-
-class LegacyClient(Client):
-    """A client that holds a session of the legacy era."""
-
-    def __init__(self, server, name="alice", version=LEGACY, **headers):
-        super().__init__(server, name, **headers)
-        answer = self.post(self.message("initialize", {
-            "protocolVersion": version, "capabilities": {},
-            "clientInfo": {"name": "tests", "version": "1"}}))
-        if answer.status != 200:
-            raise ConnectionError(f"initialize: {answer.status} {answer.body!r}")
-        self.headers["Mcp-Session-Id"] = answer.headers["Mcp-Session-Id"]
-        self.headers["MCP-Protocol-Version"] = version
-        self.initialized = answer
-
-    def call(self, tool, **arguments):
-        return self.message("tools/call", {"name": tool, "arguments": arguments})
-
-
-class ModernClient(Client):
-    """A client of the era without sessions."""
-
-    def message(self, method, params=None, **more):
-        params = dict(params or {})
-        params.setdefault("_meta", {META + "protocolVersion": MODERN,
-                                    META + "clientCapabilities": {}})
-        return super().message(method, params, **more)
-
-    def call(self, tool, **arguments):
-        return self.message("tools/call", {"name": tool, "arguments": arguments})
-
-    def fitting(self, message):
-        """The headers that a message asks for."""
-        params = message.get("params", {})
-        headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": message["method"]}
-        for name in ("name", "uri", "taskId"):
-            if name in params:
-                headers["Mcp-Name"] = params[name]
-        return headers
-
-    def say(self, message, headers=None):
-        return self.post(message, {**self.fitting(message), **(headers or {})})
-
-    def open(self, message):
-        return self.stream("POST", message, self.fitting(message))
-
-
-def request_head(client, length):
-    """The beginning of a POST of this client, as bytes."""
-    headers = {**client.headers, "Content-Length": length}
-    return ("POST /mcp HTTP/1.1\r\n" +
-            "".join(f"{name}: {value}\r\n" for name, value in headers.items()) +
-            "\r\n").encode()
-
-
-class ServerCase(unittest.TestCase):
-    """Each test has a server of its own; what it opens is closed with it."""
-
-    def setUp(self):
-        self.server = HttpServer()
-        self.addCleanup(self.server.stop)
-        self.socks = []
-        self.addCleanup(lambda: [sock.close() for sock in self.socks])
-
-    def client(self, kind=ModernClient):
-        client = kind(self.server)
-        self.addCleanup(client.close)
-        return client
-
-    def connect(self):
-        sock = self.server.connect()
-        self.socks.append(sock)
-        return sock
-
-
-def wait_for_text(server, text, timeout=10):
-    """Does the server say so on stderr?"""
-    return support.wait_until(lambda: text in server.stderr, timeout)
-
-
-def tick():
-    """Longer than the clock of files takes to move."""
-    time.sleep(0.02)
+def raise_limit():
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
