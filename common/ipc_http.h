@@ -18,7 +18,7 @@ struct ipc_http_begin {
 /* Serve a connection. fds: the workload's socket and the host's, which do not block. The host's
  * entry in the plan says whether both speak TLS. */
 struct ipc_http_open {
-	uint64_t number; /* of the connection; comes back */
+	uint64_t number; /* counts connections; comes back */
 	uint32_t port;
 	char host[IPC_HOST_MAX];
 };

@@ -159,6 +159,7 @@ static void greet_client(struct exchange *exchange)
 	if (greeting != TRUST_NAMED)
 		event_exchange_refused(exchange, CONNECTION_REFUSED_TLS);
 	cut(exchange, ends[greeting]);
+	exchange->is_cut = false; /* the alert of TLS is to arrive */
 }
 
 /* A host that is not the right one is told to the workload with its first request. */

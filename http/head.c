@@ -226,8 +226,9 @@ static enum head_fault use_field(struct head *head, const struct head_field *fie
 		head->is_last |= has_word(field->value, "close");
 		break;
 	case HEAD_UPGRADE:
-		/* A server may ignore an upgrade (RFC 9110 7.8): Java asks for HTTP/2 so. */
-		if (!slice_is(field->value, "h2c"))
+		/* A server may ignore an upgrade (RFC 9110 7.8): Java asks for HTTP/2 so. An answer
+		 * says which protocols there are. */
+		if (head->status == 0 && !slice_is(field->value, "h2c"))
 			return HEAD_UPGRADES;
 		break;
 	default:

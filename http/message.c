@@ -191,7 +191,8 @@ static void write_framing(const struct head *head, struct buffer *ret)
 static bool check_request(const struct target *target, const struct head *head,
 			  struct refusal *ret_refusal)
 {
-	const int secret = secrets_find(head->target);
+	const int in_method = secrets_find(head->method);
+	const int secret = in_method >= 0 ? in_method : secrets_find(head->target);
 
 	if (!target_is_named(target, head->host.bytes, head->host.size)) {
 		*ret_refusal = (struct refusal){ .status = 421, .reason = CONNECTION_REFUSED_HOST };

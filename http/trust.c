@@ -248,8 +248,8 @@ bool trust_make_authority(int own, int certificate)
 
 /* --- TLS -------------------------------------------------------------------------------------- */
 
-static int application; /* index of the name in an SSL */
-static int greeting;    /* index of the enum trust_greeting */
+static int name_index;     /* of the name in an SSL */
+static int greeting_index; /* of the enum trust_greeting */
 
 static enum trust_greeting judge_name(const SSL *ssl, const char *wanted)
 {
@@ -264,18 +264,18 @@ static int take_name(SSL *ssl, int *ret_alert, void *unused)
 {
 	static enum trust_greeting values[] = { TRUST_SILENT, TRUST_NAMED, TRUST_NAMELESS,
 						TRUST_OTHER_NAME };
-	const enum trust_greeting judged = judge_name(ssl, SSL_get_ex_data(ssl, application));
+	const enum trust_greeting judged = judge_name(ssl, SSL_get_ex_data(ssl, name_index));
 
 	(void)unused;
 	*ret_alert = SSL_AD_UNRECOGNIZED_NAME;
-	if (SSL_set_ex_data(ssl, greeting, &values[judged]) != 1)
+	if (SSL_set_ex_data(ssl, greeting_index, &values[judged]) != 1)
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
 	return judged == TRUST_NAMED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
 enum trust_greeting trust_greeting(const SSL *ssl)
 {
-	const enum trust_greeting *value = SSL_get_ex_data(ssl, greeting);
+	const enum trust_greeting *value = SSL_get_ex_data(ssl, greeting_index);
 
 	return value != NULL ? *value : TRUST_SILENT;
 }
@@ -344,10 +344,10 @@ static bool begin_connecting(int roots)
 
 bool trust_begin(int own, int roots)
 {
-	application = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
-	greeting = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+	name_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+	greeting_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
 	leaf_key = EVP_EC_gen("P-256");
-	return application >= 0 && greeting >= 0 && leaf_key != NULL && read_authority(own) &&
+	return name_index >= 0 && greeting_index >= 0 && leaf_key != NULL && read_authority(own) &&
 	       begin_accepting() && begin_connecting(roots);
 }
 
@@ -362,17 +362,12 @@ static SSL *begin_ssl(SSL_CTX *context, int fd)
 	return ssl;
 }
 
-/* `name` lives as long as the SSL. */
-SSL *trust_accept(int fd, const char *name)
+SSL *trust_accept(int fd, char *name)
 {
 	SSL *ssl = begin_ssl(accepting, fd);
-	union {
-		const char *in;
-		void *out;
-	} kept = { .in = name };
 	X509 *leaf = ssl != NULL ? find_leaf(name) : NULL;
 
-	if (leaf == NULL || SSL_set_ex_data(ssl, application, kept.out) != 1 ||
+	if (leaf == NULL || SSL_set_ex_data(ssl, name_index, name) != 1 ||
 	    SSL_use_certificate(ssl, leaf) != 1 || SSL_use_PrivateKey(ssl, leaf_key) != 1) {
 		SSL_free(ssl);
 		return NULL;
@@ -381,7 +376,7 @@ SSL *trust_accept(int fd, const char *name)
 	return ssl;
 }
 
-SSL *trust_connect(int fd, const char *name)
+SSL *trust_connect(int fd, char *name)
 {
 	SSL *ssl = begin_ssl(connecting, fd);
 

@@ -22,9 +22,10 @@ bool trust_begin(int authority, int roots);
 bool trust_make_authority(int authority, int certificate);
 
 /* Begin TLS with a workload that connects to a name, or with the host of this name. The caller
- * frees it; NULL without memory. The socket stays the caller's. */
-SSL *trust_accept(int fd, const char *name);
-SSL *trust_connect(int fd, const char *name);
+ * frees it; NULL without memory. The socket and the name, which
+ * lives as long, stay the caller's. */
+SSL *trust_accept(int fd, char *name);
+SSL *trust_connect(int fd, char *name);
 
 /* The name in the workload's hello. */
 enum trust_greeting {
