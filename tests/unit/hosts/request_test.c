@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Methods and paths of requests, against the rules of a host's entry.
+ */
+#include "hosts/request.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+Test(request, methods)
+{
+	uint32_t all = 0;
+
+	for (uint32_t bit = 1; bit < HOST_METHODS_END; bit *= 2) {
+		const char *name = host_method_name(bit);
+
+		cr_assert_not_null(name);
+		cr_expect_eq(host_method_read(name, strlen(name)), bit);
+		all |= bit;
+	}
+	cr_expect_eq(all, HOST_METHODS_END - 1);
+	cr_expect_eq(host_method_read("get", 3), 0);
+	cr_expect_eq(host_method_read("GETS", 4), 0);
+	cr_expect_eq(host_method_read("GE", 2), 0);
+	cr_expect_null(host_method_name(HOST_METHODS_END));
+	cr_expect_null(host_method_name(0));
+}
+
+Test(request, spelling_of_paths)
+{
+	static const char *const sound[] = { "/",           "/a",         "/a/",         "/a/b.c",
+					     "/...",        "/.a",        "/a.",         "/a/..b",
+					     "/%20",        "/%7E%c3%A9", "/@a/b;c=d,e", "/a:b",
+					     "/a+b(c)'!*$&" };
+	static const char *const bad[] = {
+		"",     "a",     "*",     "//",   "/a//b",     "/.",     "/..",    "/a/../b",
+		"/a/.", "/./a",  "/a/..", "/%2e", "/%2E%2e/a", "/a%2fb", "/a%5Cb", "/a\\b",
+		"/%",   "/%2",   "/%zz",  "/%00", "/%0a",      "/%7f",   "/%25",   "/%252e",
+		"/a b", "/a\tb", "/a?b",  "/a#b", "/\x80",     "/\x7f",
+	};
+
+	for (size_t i = 0; i < sizeof(sound) / sizeof(sound[0]); i++)
+		cr_expect_null(host_path_fault(sound[i], strlen(sound[i])), "%s", sound[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_expect_not_null(host_path_fault(bad[i], strlen(bad[i])), "%s", bad[i]);
+	cr_expect_not_null(host_path_fault("/a\0b", 4));
+	cr_expect_null(host_path_fault("/a..", 2));
+}
+
+static bool covers(const char *rule, const char *path)
+{
+	return host_path_covers(rule, path, strlen(path));
+}
+
+Test(request, beginnings_of_paths)
+{
+	cr_expect(covers("", "/any") && covers("/", "/any") && covers("/", "/"));
+	cr_expect(covers("/a", "/a") && covers("/a", "/a/") && covers("/a", "/a/b"));
+	cr_expect(covers("/a/", "/a/") && covers("/a/", "/a/b"));
+	cr_expect_not(covers("/a", "/ab"));
+	cr_expect_not(covers("/a", "/A"));
+	cr_expect_not(covers("/a", "/"));
+	cr_expect_not(covers("/a/", "/a"));
+	cr_expect_not(covers("/a/b", "/a/c"));
+	cr_expect(host_path_covers("/a", "/a?b", 2));
+}
+
+static struct {
+	struct plan_profile profile;
+	struct plan_request rules[4];
+} blob = { .rules = { { .path = "/a/", .methods = HOST_METHOD_GET, .host = 0 },
+		      { .path = "/b", .methods = 0, .host = 0 },
+		      { .path = "", .methods = HOST_METHOD_HEAD, .host = 0 },
+		      { .path = "", .methods = HOST_METHOD_GET, .host = 2 } } };
+
+static enum host_request check(uint32_t host, uint32_t method, const char *path)
+{
+	const struct plan plan = { .bytes = (const uint8_t *)&blob, .size = sizeof(blob) };
+	const struct plan_request *rule;
+
+	blob.profile.requests = offsetof(__typeof__(blob), rules);
+	blob.profile.request_count = 4;
+	return host_request_check(&plan, &blob.profile, host, method, path, strlen(path), &rule);
+}
+
+Test(request, rules_of_an_entry)
+{
+	cr_expect_eq(check(0, HOST_METHOD_GET, "/a/x"), HOST_REQUEST_ALLOWED);
+	cr_expect_eq(check(0, HOST_METHOD_PUT, "/b/x"), HOST_REQUEST_ALLOWED);
+	cr_expect_eq(check(0, 0, "/b"), HOST_REQUEST_ALLOWED);
+	cr_expect_eq(check(0, HOST_METHOD_HEAD, "/any//.."), HOST_REQUEST_ALLOWED);
+	cr_expect_eq(check(0, HOST_METHOD_PUT, "/a/x"), HOST_REQUEST_METHOD);
+	cr_expect_eq(check(0, HOST_METHOD_GET, "/c"), HOST_REQUEST_METHOD); /* HEAD may */
+	cr_expect_eq(check(0, HOST_METHOD_GET, "/a/../c"), HOST_REQUEST_METHOD);
+	cr_expect_eq(check(0, 0, "/a/x"), HOST_REQUEST_METHOD);
+	cr_expect_eq(check(1, 0, "/any//.."), HOST_REQUEST_ALLOWED); /* no rule */
+	cr_expect_eq(check(2, HOST_METHOD_GET, "/any"), HOST_REQUEST_ALLOWED);
+	cr_expect_eq(check(2, 0, "/any"), HOST_REQUEST_METHOD);
+}
+
+Test(request, path_without_an_end_is_no_rule)
+{
+	memset(blob.rules[0].path, 'a', sizeof(blob.rules[0].path));
+	memset(blob.rules[2].path, '/', sizeof(blob.rules[2].path));
+	cr_expect_eq(check(0, HOST_METHOD_GET, "/a/x"), HOST_REQUEST_PATH);
+	cr_expect_eq(check(0, HOST_METHOD_HEAD, "/b//x"), HOST_REQUEST_SPELLING);
+}
