@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The answer of a host that knows a workload's secrets. Properties: what is passed on has no value,
+ * in head or body, plain or in base64, whatever pieces it comes in; the head is read as the same
+ * answer when it comes again; without a secret the body is passed on as it is.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/body.h"
+#include "http/message.h"
+#include "property.h"
+#include "rig.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct head head, again;
+static struct redact redact;
+
+static bool has(const struct buffer *buffer, const char *text, size_t size)
+{
+	return buffer->size > 0 && memmem(buffer->bytes, buffer->size, text, size) != NULL;
+}
+
+static void must_have_no_value(const struct buffer *buffer)
+{
+	const struct needle *needles;
+	const uint32_t count = secrets_needles(&needles);
+
+	for (uint32_t i = 0; i < count; i++)
+		must(!has(buffer, needles[i].text.bytes, needles[i].text.size));
+}
+
+static void check_head(const char *bytes, size_t size, bool is_of_head)
+{
+	struct buffer written = { .bytes = NULL };
+	enum head_fault fault = HEAD_SOUND;
+	size_t at = 0;
+
+	if (head_read_answer(bytes, size, is_of_head, &head) != HEAD_SOUND)
+		return;
+	redact_begin(&redact);
+	message_write_answer(&head, &redact, &written);
+	must_have_no_value(&written);
+	must(head_find_end(written.bytes, written.size, &at, &fault) == written.size);
+	must(head_read_answer(written.bytes, written.size, is_of_head, &again) == HEAD_SOUND);
+	must(again.status == head.status && again.is_last == head.is_last);
+	must((again.framing == HEAD_NO_BODY) == (head.framing == HEAD_NO_BODY));
+	buffer_done(&written);
+}
+
+/* Redact bytes in pieces; the end of each is said by the bytes themselves. */
+static void redact_pieces(const char *bytes, size_t size, size_t most, struct buffer *ret)
+{
+	redact_begin(&redact);
+	for (size_t at = 0; at < size;) {
+		const size_t wanted = 1 + (unsigned char)bytes[at] % most;
+		const size_t piece = size - at < wanted ? size - at : wanted;
+
+		redact_take(&redact, (struct slice){ bytes + at, piece }, ret);
+		at += piece;
+	}
+	redact_end(&redact, ret);
+	must(redact.size == 0);
+}
+
+static void check_body(const char *bytes, size_t size)
+{
+	struct buffer raw = { .bytes = NULL }, whole = { .bytes = NULL };
+	struct buffer pieces = { .bytes = NULL };
+	const struct needle *needles;
+	const uint32_t count = secrets_needles(&needles);
+	bool has_value = false;
+
+	buffer_append(&raw, bytes, size);
+	for (uint32_t i = 0; i < count; i++)
+		has_value |= has(&raw, needles[i].text.bytes, needles[i].text.size);
+	redact_pieces(bytes, size, SIZE_MAX, &whole);
+	redact_pieces(bytes, size, 9, &pieces);
+	must(whole.size == pieces.size);
+	must(whole.size == 0 || memcmp(whole.bytes, pieces.bytes, whole.size) == 0);
+	must_have_no_value(&whole);
+	must(has_value ||
+	     (whole.size == size && (size == 0 || memcmp(whole.bytes, bytes, size) == 0)));
+	buffer_done(&raw);
+	buffer_done(&whole);
+	buffer_done(&pieces);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct rig rig;
+	static bool is_made;
+	char *bytes = malloc(size > 0 ? size : 1); /* of exactly this size */
+	enum head_fault fault = HEAD_SOUND;
+	size_t at = 0, end;
+
+	if (!is_made)
+		rig_make(&rig);
+	is_made = true;
+	must(bytes != NULL);
+	if (size > 0)
+		memcpy(bytes, data, size);
+	end = head_find_end(bytes, size, &at, &fault);
+	if (end > 0) {
+		check_head(bytes, end, false);
+		check_head(bytes, end, true);
+	}
+	check_body(bytes, size);
+	free(bytes);
+	return 0;
+}
