@@ -13,7 +13,7 @@ BUILD = os.environ.get("MSP_BUILD") or os.path.join(support.ROOT, "build", "rele
 LIBEXEC = {"msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
            "msp-layers", "msp-file", "msp-audit", "msp-store", "builtin.policy"}
 if os.path.exists(os.path.join(BUILD, "bin", "msp-cable")):
-    LIBEXEC |= {"msp-cable", "msp-egress", "msp-dial"}
+    LIBEXEC |= {"msp-cable", "msp-egress", "msp-dial", "msp-http"}
 
 
 class Install(unittest.TestCase):

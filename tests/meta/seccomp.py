@@ -52,6 +52,12 @@ NEVER = {
     "dial/servers_list.def": STARTING | (OPENING - {"openat"}) | {
         "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg",
         "recvmsg", "setns", "unshare", "ioctl", "kill", "write"},
+    "http/seccomp_list.def": STARTING | OPENING | {
+        "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "setns", "unshare",
+        "ioctl", "kill", "prctl", "seccomp"},
+    "http/starter_list.def": (STARTING - {"clone"}) | OPENING | {
+        "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "setns", "unshare",
+        "ioctl", "kill"},
 }
 ROW = re.compile(r"^ALLOW(?:_IF)?\((\w+),(.*)", re.M)
 
@@ -63,6 +69,12 @@ class Gateway(unittest.TestCase):
             with self.subTest(path=path):
                 self.assertGreater(len(rows), 5)
                 self.assertEqual({name for name, _ in rows} & never, set())
+
+    def test_the_starter_of_msp_http_may_all_that_its_servers_may(self):
+        """Their filter is installed beside its own."""
+        starter, server = (set(ROW.findall(tree.read(f"http/{name}_list.def")))
+                           for name in ("starter", "seccomp"))
+        self.assertLess(server, starter)
 
     def test_the_conditions_of_msp_cable_and_msp_dial(self):
         """A namespace is of the network, and a socket of the families that are needed."""

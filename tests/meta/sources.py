@@ -18,7 +18,7 @@ MACHINE_PATHS = re.compile(r"/wor[k]/|/tmp/buil[d]-|/home/(?!agent\b|user\b|you\
 # What a plan answers: a library that whoever holds one may use, and what it is made of.
 DECIDE_HEADERS = ("policy/decide.h", "policy/operation.h")
 DECIDE_PARTS = (*DECIDE_HEADERS, "policy/decide_parts.h")
-GENERATED_HEADERS = {"seccomp_filter.h", "seccomp_http_filter.h", "seccomp_write_filter.h",
+GENERATED_HEADERS = {"seccomp_filter.h", "starter_filter.h", "seccomp_http_filter.h", "seccomp_write_filter.h",
                      "servers_filter.h"}
 
 
@@ -48,16 +48,19 @@ def code_lines(text):
 
 # Of the folders that are a library for some processes: (header, process).
 # Trusted processes have no heap.
-HEAP_FOLDERS = ("frontend", "cli", "broker", "policy", "layers", "heap", "egress", "dial")
+HEAP_FOLDERS = ("frontend", "cli", "broker", "policy", "layers", "heap", "egress", "dial",
+                "http")
 # Processes that compare names or addresses of hosts.
 # As policy/x.h, layers/x.h.
-NAMED_FOLDERS = ("policy", "layers", "frontend", "store", "steward", "cable", "egress", "dial")
-HOSTS_FOLDERS = ("policy", "hosts", "egress", "dial")
+NAMED_FOLDERS = ("policy", "layers", "frontend", "store", "steward", "cable", "egress", "dial",
+                 "http")
+HOSTS_FOLDERS = ("policy", "hosts", "egress", "dial", "http")
 SHARED_HEADERS = {("policy/units.h", "cli"),
                   ("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store"), ("steward/steward.h", "cable"),
                   ("steward/steward.h", "egress"), ("steward/steward.h", "dial"),
                   ("steward/peer.h", "egress"), ("steward/peer.h", "dial"),
+                  ("steward/steward.h", "http"), ("steward/peer.h", "http"),
                   ("steward/child.h", "cable"), ("steward/child.h", "dial")}
 
 
