@@ -48,14 +48,19 @@ static bool is_plain_escape(const char *text, size_t size)
 	const int low = size > 2 ? hex_digit(text[2]) : -1;
 	const int code = high * 16 + low;
 
-	return high >= 0 && low >= 0 && code >= 0x20 && code != 0x7f &&
-	       strchr("./\\%", code) == NULL;
+	/* 0xc0 and 0xc1 begin a second spelling of a character in UTF-8. */
+	return high >= 0 && low >= 0 && code >= 0x20 && code != 0x7f && code != 0xc0 &&
+	       code != 0xc1 && strchr("./\\%;", code) == NULL;
 }
 
-/* Return whether a segment is one that a server may resolve away. */
+/* Return whether a segment is one that a server may resolve away. Some drop what follows a
+ * semicolon before. */
 static bool is_dots(const char *segment, size_t size)
 {
-	return (size == 1 || size == 2) && memcmp(segment, "..", size) == 0;
+	const char *parameters = memchr(segment, ';', size);
+	const size_t length = parameters ? (size_t)(parameters - segment) : size;
+
+	return (length == 1 || length == 2) && memcmp(segment, "..", length) == 0;
 }
 
 const char *host_path_fault(const char *text, size_t size)
@@ -75,7 +80,7 @@ const char *host_path_fault(const char *text, size_t size)
 			return "a path has visible ASCII characters, without \\, # and ?";
 		} else if (text[i] == '%' && !is_plain_escape(text + i, size - i)) {
 			return "a path has % only before two hexadecimal digits that stand neither "
-			       "for . / \\ % nor for a control character";
+			       "for . / \\ % ; nor for a control character";
 		}
 	}
 	return NULL;

@@ -33,8 +33,9 @@ const char *host_method_name(uint32_t bit);
 /*
  * Check the path of a request, without its query. NULL, or the rule that it breaks, in words. In
  * the one spelling a path begins with '/', has no empty segment but the last one, no segment "." or
- * "..", no '\', '#' or '?', and percent only before two hexadecimal digits that stand neither for a
- * control character nor for one of "./\%". So no two servers take it for different paths.
+ * ".." (also before a semicolon), no '\', '#' or '?', and percent only before two hexadecimal
+ * digits that stand neither for a control character nor for one of "./\%;". So no two servers take
+ * it for different paths.
  */
 const char *host_path_fault(const char *text, size_t size);
 
