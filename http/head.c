@@ -69,6 +69,11 @@ static const struct {
 	{ "range", HEAD_RANGE },
 	{ "if-range", HEAD_RANGE },
 	{ "content-encoding", HEAD_CONTENT_CODING },
+	{ "x-http-method-override", HEAD_OVERRIDE },
+	{ "x-http-method", HEAD_OVERRIDE },
+	{ "x-method-override", HEAD_OVERRIDE },
+	{ "x-original-url", HEAD_OVERRIDE },
+	{ "x-rewrite-url", HEAD_OVERRIDE },
 };
 
 bool slice_is(struct slice slice, const char *text)

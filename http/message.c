@@ -60,6 +60,15 @@ static void name_methods(const struct plan_request *rule, char *ret, size_t room
 		(void)snprintf(ret, room, "every method");
 }
 
+static bool has_override(const struct head *head)
+{
+	for (uint32_t i = 0; i < head->field_count; i++) {
+		if (head->fields[i].kind == HEAD_OVERRIDE)
+			return true;
+	}
+	return false;
+}
+
 /* Compare with the rules of the host's entry. */
 static bool check_rules(const struct target *target, const struct head *head,
 			struct refusal *ret_refusal)
@@ -71,9 +80,12 @@ static bool check_rules(const struct target *target, const struct head *head,
 				   head->target.bytes, head->path_size, &rule);
 	char methods[64], text[REFUSAL_TEXT_MAX];
 
-	if (answer == HOST_REQUEST_ALLOWED)
-		return true;
 	*ret_refusal = (struct refusal){ .status = 403, .reason = CONNECTION_REFUSED_REQUEST };
+	if (answer == HOST_REQUEST_ALLOWED)
+		return rule == NULL || !has_override(head) ||
+		       refuse(target, head, ret_refusal, rule->line,
+			      "requests: no field gives another method or path, as "
+			      "X-HTTP-Method-Override does");
 	if (answer == HOST_REQUEST_SPELLING) {
 		(void)snprintf(text, sizeof(text), "requests: %s",
 			       host_path_fault(head->target.bytes, head->path_size));
@@ -142,6 +154,7 @@ static bool is_passed(const struct head_field *field, bool has_secret)
 	switch (field->kind) {
 	case HEAD_PASSED:
 	case HEAD_CONTENT_CODING:
+	case HEAD_OVERRIDE:
 		return true;
 	case HEAD_ACCEPT_CODING:
 	case HEAD_RANGE:
@@ -172,10 +185,11 @@ static bool write_fields(const struct target *target, const struct head *head, b
 			continue;
 		}
 		result = secrets_put(target->index, field, value, &size, &secret);
+		if (result == SECRETS_FINE)
+			append_field(ret, field->name, value, size);
+		OPENSSL_cleanse(value, size);
 		if (result != SECRETS_FINE)
 			return refuse_secret(target, head, ret_refusal, result, secret);
-		append_field(ret, field->name, value, size);
-		OPENSSL_cleanse(value, size);
 	}
 	return true;
 }
@@ -237,7 +251,7 @@ bool message_write_request(const struct target *target, const struct head *head,
 
 bool message_is_coded(const struct head *head)
 {
-	for (uint32_t i = 0; i < head->field_count; i++) {
+	for (uint32_t i = 0; i < head->field_count && head->framing != HEAD_NO_BODY; i++) {
 		if (head->fields[i].kind == HEAD_CONTENT_CODING &&
 		    !slice_is(head->fields[i].value, "identity"))
 			return true;

@@ -24,7 +24,7 @@ void message_refuse_fault(const struct target *target, enum head_fault fault,
  * for a body of any length. */
 void message_write_answer(const struct head *head, struct redact *redact, struct buffer *ret);
 
-/* Return whether an answer is coded, so that no secret could be found in it. */
+/* Return whether an answer's body is coded, so that no secret could be found in it. */
 bool message_is_coded(const struct head *head);
 
 /* Append an answer of msp's own, after which the connection ends; `has_body` unless the request was

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/secrets.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -16,8 +17,8 @@
 #define VALUES_EACH SECRETS_VALUES_EACH
 #define BASIC "Basic "
 
-_Static_assert(SECRETS_NEEDLE_MAX >= (HTTP_SECRET_MAX + 2) / 3 * 4, "base64 of a value");
-_Static_assert(NEEDLES_EACH == 1 + 2 * SHIFTS, "the value, and two alphabets");
+_Static_assert(SECRETS_NEEDLE_MAX >= 3 * HTTP_SECRET_MAX, "a value as an address has it");
+_Static_assert(NEEDLES_EACH == 1 + 2 * SHIFTS + 3, "the value, two alphabets, three escapes");
 
 struct value {
 	uint32_t size; /* 0: there is none */
@@ -100,6 +101,39 @@ static uint32_t make_twin(const char *needle, uint32_t size, char *ret)
 	return is_other ? size : 0;
 }
 
+/* Write the value with a backslash before some characters. 0: it has none of them. */
+static uint32_t make_escaped(const char *bytes, size_t size, const char *escaped, char *ret)
+{
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		if (strchr(escaped, bytes[i]) != NULL)
+			ret[used++] = '\\';
+		ret[used++] = bytes[i];
+	}
+	return used > size ? used : 0;
+}
+
+/* Write the value with %XX for all but RFC 3986's unreserved characters. 0: it has no other. */
+static uint32_t make_percent(const char *bytes, size_t size, char *ret)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		const unsigned char byte = (unsigned char)bytes[i];
+
+		if (isalnum(byte) || strchr("-._~", byte) != NULL) {
+			ret[used++] = bytes[i];
+			continue;
+		}
+		ret[used++] = '%';
+		ret[used++] = digits[byte / 16];
+		ret[used++] = digits[byte % 16];
+	}
+	return used > size ? used : 0;
+}
+
 static bool is_value(const char *bytes, size_t size)
 {
 	if (size < HTTP_SECRET_MIN || bytes[0] == ' ' || bytes[size - 1] == ' ')
@@ -122,6 +156,12 @@ static void fill_value(struct value *value, const char *bytes, size_t size)
 		value->sizes[2 + 2 * i] =
 			make_twin(needle, value->sizes[1 + 2 * i], value->needles[2 + 2 * i]);
 	}
+	value->sizes[NEEDLES_EACH - 3] =
+		make_escaped(bytes, size, "\"\\", value->needles[NEEDLES_EACH - 3]);
+	value->sizes[NEEDLES_EACH - 2] =
+		make_escaped(bytes, size, "\"\\/", value->needles[NEEDLES_EACH - 2]);
+	value->sizes[NEEDLES_EACH - 1] =
+		make_percent(bytes, size, value->needles[NEEDLES_EACH - 1]);
 }
 
 static void collect_needles(void)

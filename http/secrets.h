@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The values of a profile's secrets, in memory that is in no dump and, where the limit allows it,
- * in no swap; and the needles by which they are found in what hosts answer: the value itself, and
- * its base64 in the three places that it can have among other bytes, in both alphabets.
+ * in no swap; and the needles by which they are found in what hosts answer: the value itself,
+ * its base64 in the three places that it can have among other bytes, in both alphabets, and its
+ * escaped forms.
  */
 #ifndef HTTP_SECRETS_H
 #define HTTP_SECRETS_H
@@ -14,12 +15,13 @@
 #include "common/plan.h"
 #include "http/head.h"
 
-/* Bytes of the longest needle. */
-#define SECRETS_NEEDLE_MAX 5464U
+/* Bytes of the longest needle: each of a value's as %XX. */
+#define SECRETS_NEEDLE_MAX 12288U
 
-/* For each value: itself, and base64 in three places and two alphabets. A secret has two values:
- * the present one, and the one before, which hosts may still know. */
-#define SECRETS_NEEDLES_EACH 7U
+/* For each value: itself, base64 in three places and two alphabets, and itself as a text of JSON
+ * has it, with and without \/ for /, and as an address has it. A secret has two values: the present
+ * one, and the one before, which hosts may still know. */
+#define SECRETS_NEEDLES_EACH 10U
 #define SECRETS_VALUES_EACH 2U
 #define SECRETS_NEEDLES_MAX (PLAN_SECRETS_MAX * SECRETS_VALUES_EACH * SECRETS_NEEDLES_EACH)
 

@@ -114,6 +114,12 @@ Test(message, refusals)
 				  refusal.text);
 		cr_expect_eq(written.size, 0, "%zu", i);
 	}
+	cr_expect_not(request(&rig.api, "GET /user HTTP/1.1\r\nHost: api.example\r\n"
+					"x-http-method-override: DELETE" END));
+	cr_expect_eq(refusal.status, 403);
+	cr_expect(strstr(refusal.text, "X-HTTP-Method-Override"));
+	cr_expect(request(&rig.open, "GET /user HTTP/1.1\r\nHost: a.open.example:8443\r\n"
+				     "x-http-method-override: DELETE" END));
 	cr_expect(request(&rig.api, "OPTIONS //any HTTP/1.1\r\nHost: api.example" END));
 }
 
@@ -196,6 +202,8 @@ Test(message, answers)
 	cr_expect_not(message_is_coded(&head));
 	cr_expect_str_eq(answer("HTTP/1.1 200 OK" END, false),
 			 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close" END);
+	(void)answer("HTTP/1.1 304 N\r\nContent-Encoding: gzip" END, true);
+	cr_expect_not(message_is_coded(&head));
 	cr_expect_str_eq(answer("HTTP/1.1 304 N\r\nContent-Length: 3" END, true),
 			 "HTTP/1.1 304 N\r\nContent-Length: 3" END);
 	cr_expect_str_eq(answer("HTTP/1.1 204 N\r\nContent-Length: 3" END, false),

@@ -153,6 +153,17 @@ Test(redact, values)
 	expect_redacted("[" RIG_PASS "," RIG_TOKEN2 "]", "[msp-secret-PASS,msp-secret-TOKEN2]");
 }
 
+Test(redact, escaped_values)
+{
+	struct rig rig;
+
+	rig_make(&rig);
+	cr_assert_eq(rig_give(0, "a/b\"c\\d e+", 10), 0);
+	expect_redacted("\"a/b\\\"c\\\\d e+\"", "\"msp-secret-TOKEN\"");
+	expect_redacted("\"a\\/b\\\"c\\\\d e+\"", "\"msp-secret-TOKEN\"");
+	expect_redacted("?a%2Fb%22c%5Cd%20e%2B&", "?msp-secret-TOKEN&");
+}
+
 Test(redact, base64_wherever_it_begins)
 {
 	struct rig rig;
