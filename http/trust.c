@@ -317,8 +317,11 @@ static SSL_CTX *make_context(const SSL_METHOD *method)
 
 void trust_start(void)
 {
+	unsigned char bytes[1];
+
 	tzset(); /* gmtime(3) would open a file later */
 	(void)OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL); /* trust_begin() fails then */
+	(void)RAND_bytes(bytes, sizeof(bytes)); /* the generators begin now; likewise */
 }
 
 static bool begin_accepting(void)
