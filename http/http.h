@@ -29,12 +29,14 @@
  * The argument `authority` makes another program of it: it makes a CA, P-256 and valid for ten
  * years, writes key and certificate in PEM to descriptor 3 (what http_trust wants) and the
  * certificate alone to descriptor 4, empty memory files both, and ends with 0. The caller seals
- * them.
+ * them. With the argument `java` it writes the certificates of a file in PEM, descriptor 3, to
+ * descriptor 4 in the form that programs of Java read.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 
 #define HTTP_ARGUMENT_AUTHORITY "authority"
+#define HTTP_ARGUMENT_JAVA "java"
 #define HTTP_FD_AUTHORITY 3
 #define HTTP_FD_CERTIFICATE 4
 

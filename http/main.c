@@ -22,6 +22,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "http/http.h"
+#include "http/java.h"
 #include "http/starter.h"
 #include "http/trust.h"
 #include "seccomp_filter.h"
@@ -40,14 +41,14 @@ static void hide_memory(void)
 	(void)mallopt(M_PERTURB, FREED); /* another allocator has no such option */
 }
 
-static int make_authority(void)
+/* Do one piece of work for the launcher, on its two files. */
+static int do_work(bool (*work)(int, int), const char *problem)
 {
 	steward_begin("msp-http", "ff");
 	hide_memory();
 	steward_confine(0, seccomp_filter, COUNT(seccomp_filter));
-	if (!trust_make_authority(HTTP_FD_AUTHORITY, HTTP_FD_CERTIFICATE))
-		log_fatal(MSP_EXIT_SOFTWARE,
-			  "the authority for sandboxes cannot be made or written");
+	if (!work(HTTP_FD_AUTHORITY, HTTP_FD_CERTIFICATE))
+		log_fatal(MSP_EXIT_SOFTWARE, "%s", problem);
 	return 0;
 }
 
@@ -55,7 +56,11 @@ int main(int argc, char **argv)
 {
 	trust_start();
 	if (argc == 2 && strcmp(argv[1], HTTP_ARGUMENT_AUTHORITY) == 0)
-		return make_authority();
+		return do_work(trust_make_authority,
+			       "the authority for sandboxes cannot be made or written");
+	if (argc == 2 && strcmp(argv[1], HTTP_ARGUMENT_JAVA) == 0)
+		return do_work(java_write_keystore,
+			       "the certificates for Java cannot be read or written");
 	steward_begin("msp-http", "s");
 	fd_raise_limit();
 	hide_memory();
