@@ -24,7 +24,7 @@ _Static_assert(sizeof(struct plan_call) == 20, "no padding");
 _Static_assert(sizeof(struct plan_origin) == 8, "no padding");
 _Static_assert(sizeof(struct plan_host) == 264, "no padding");
 _Static_assert(sizeof(struct plan_request) == 256, "no padding");
-_Static_assert(sizeof(struct plan_secret) == 288, "no padding");
+_Static_assert(sizeof(struct plan_secret) == 800, "no padding");
 _Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");
 
 static bool is_range(const struct plan *plan, uint32_t offset, uint64_t count, uint64_t size)
@@ -224,9 +224,8 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 {
 	if (!is_string(plan, profile->name) || !is_string(plan, profile->hostname) ||
 	    !is_path(plan, profile->cwd) || !is_string(plan, profile->description) ||
-	    !is_string(plan, profile->text))
-		return false;
-	if (!is_list(plan, profile->shell, profile->shell_size) || profile->shell_size == 0 ||
+	    !is_string(plan, profile->text) ||
+	    !is_list(plan, profile->shell, profile->shell_size) || profile->shell_size == 0 ||
 	    !is_list(plan, profile->environment, profile->environment_size))
 		return false;
 	/* An empty filter would allow everything. */

@@ -122,6 +122,7 @@ enum plan_mount_phase {
 enum plan_mount_flag {
 	PLAN_OPTIONAL = 1, /* leave out, without an error, what the host does not have */
 	PLAN_PINNED = 2,   /* `source` is a path of the operator's: only what the launcher opened */
+	PLAN_TRUST = 4,    /* likewise, the launcher's own directory of trusted certificates */
 };
 
 struct plan_mount {
@@ -210,14 +211,23 @@ struct plan_request {
 	uint16_t line;    /* in the file of network_origin */
 };
 
-/* A secret of the profile. Its value is in no plan. */
+/* The source of a secret's value. */
+enum plan_secret_source {
+	PLAN_SECRET_FILE = 0, /* a file of the user's, for nobody else: a path, or "~/" and one */
+	PLAN_SECRET_ENV,      /* a variable of the launcher's environment */
+	PLAN_SECRET_COMMAND,  /* a program's output: its arguments with a NUL after each */
+	PLAN_SECRET_SOURCE_COUNT
+};
+
+/* A secret of the profile. Its value is in no plan: the launcher reads it from its source. */
 struct plan_secret {
 	char name[64];
 	char placeholder[120]; /* visible characters, neither a part of another's nor equal to it */
 	char header[64];       /* name of the one field of a request that the value is put in */
 	uint32_t line;         /* in the file of network_origin */
-	uint32_t reserved;
+	uint32_t source_kind;  /* enum plan_secret_source */
 	uint8_t hosts[PLAN_HOSTS_MAX / 8]; /* a bit for each entry that it is for: bit i%8 of i/8 */
+	char source[512];                  /* ends with two NULs */
 };
 
 /* The right to bring a sandbox's changes to the host. */

@@ -108,10 +108,16 @@ static void put_environment(struct writer *writer, const struct profile *profile
 			    struct plan_profile *out)
 {
 	const uint32_t offset = (uint32_t)writer->blob->size;
+	char variable[HTTP_VARIABLE_MAX];
+	struct origin origin;
 
 	for (uint32_t i = 0; i < profile->environment_count; i++)
 		buffer_append(writer->blob, profile->environment[i],
 			      strlen(profile->environment[i]) + 1);
+	for (uint32_t i = 0; http_print_variable(profile, i, variable, &origin); i++) {
+		if (variable[0] != '\0')
+			buffer_append(writer->blob, variable, strlen(variable) + 1);
+	}
 	out->environment = end_list(writer, offset, &out->environment_size);
 }
 
@@ -196,7 +202,8 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 		records[i] = (struct plan_mount){
 			.kind = mount->kind,
 			.phase = mount->phase,
-			.flags = mount->flags,
+			.flags = http_is_trust(profile, mount) ? PLAN_TRUST | PLAN_PINNED
+							       : mount->flags,
 			.mode = mount->mode,
 			.source = source != NULL ? put_text(writer, source) : 0,
 			.target = put_text(writer, mount->target),
@@ -395,12 +402,70 @@ static void put_network(struct writer *writer, const struct profile *profile,
 
 		records[i] = (struct plan_host){ .line = host->origin.line,
 						 .port = host->port,
-						 .kind = host->kind,
+						 .kind = network_host_kind(profile, i),
 						 .is_private = host->is_private };
 		memcpy(records[i].pattern, host->pattern, sizeof(records[i].pattern));
 	}
 	if (out->host_count > 0)
 		out->hosts = put_array(writer, records, out->host_count * sizeof(records[0]));
+}
+
+static uint16_t short_line(const struct origin *origin)
+{
+	return origin->line < UINT16_MAX ? (uint16_t)origin->line : UINT16_MAX;
+}
+
+/* Put a record for each entry of a rule's host. */
+static void put_requests(struct writer *writer, const struct profile *profile,
+			 struct plan_profile *out)
+{
+	struct plan_request records[PLAN_REQUESTS_MAX] = { { .methods = 0 } };
+
+	for (uint32_t i = 0; out->network == PLAN_NETWORK_HOSTS && i < profile->request_count;
+	     i++) {
+		const struct profile_request *request = &profile->requests[i];
+
+		for (uint32_t host = 0; host < profile->host_count; host++) {
+			struct plan_request *record = &records[out->request_count];
+
+			if (!http_is_for(request->hosts, host))
+				continue;
+			record->methods = request->methods;
+			record->host = (uint16_t)host;
+			record->line = short_line(&request->origin);
+			memcpy(record->path, request->path, sizeof(record->path));
+			out->request_count++; /* http_check() bounds it */
+		}
+	}
+	if (out->request_count > 0)
+		out->requests = put_array(writer, records, out->request_count * sizeof(records[0]));
+}
+
+static void put_secrets(struct writer *writer, const struct profile *profile,
+			struct plan_profile *out)
+{
+	struct plan_secret records[PLAN_SECRETS_MAX] = { { .name = "" } };
+
+	out->secret_count = out->network == PLAN_NETWORK_HOSTS ? profile->secret_count : 0;
+	for (uint32_t i = 0; i < out->secret_count; i++) {
+		const struct profile_secret *secret = &profile->secrets[i];
+		char *source = records[i].source;
+
+		records[i].source_kind = secret->source_kind;
+		records[i].line = secret->origin.line;
+		memcpy(records[i].hosts, secret->hosts, sizeof(records[i].hosts));
+		http_print_placeholder(secret, records[i].placeholder);
+		memcpy(records[i].name, secret->name, strlen(secret->name) + 1);
+		memcpy(records[i].header, secret->header, strlen(secret->header) + 1);
+		for (uint32_t j = 0; j < secret->source.count; j++) {
+			const size_t size = strlen(secret->source.items[j]) + 1;
+
+			memcpy(source, secret->source.items[j], size); /* http_apply() bounds it */
+			source += size;
+		}
+	}
+	if (out->secret_count > 0)
+		out->secrets = put_array(writer, records, out->secret_count * sizeof(records[0]));
 }
 
 static int put_profile(struct writer *writer, const struct profile *profile,
@@ -413,6 +478,8 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	out->extends = profile->parent != NULL ? put_text(writer, profile->parent->name) : 0;
 	out->origin = put_origin(writer, &profile->origins.name);
 	put_network(writer, profile, out);
+	put_requests(writer, profile, out);
+	put_secrets(writer, profile, out);
 	out->hostname = put_text(writer, profile->hostname);
 	out->cwd = put_text(writer, profile->cwd);
 	out->description = put_text(writer, profile->description);

@@ -16,7 +16,8 @@ static void (*const parts[OPERATION_KIND_COUNT])(const struct question *) = {
 	[OPERATION_CREATE] = decide_file,     [OPERATION_DELETE] = decide_file,
 	[OPERATION_LIST] = decide_file,       [OPERATION_EXEC] = decide_file,
 	[OPERATION_CONNECT] = decide_network, [OPERATION_RESOLVE] = decide_name,
-	[OPERATION_BIND] = decide_network,    [OPERATION_SYSCALL] = decide_call,
+	[OPERATION_BIND] = decide_network,    [OPERATION_REQUEST] = decide_request,
+	[OPERATION_USE] = decide_use,         [OPERATION_SYSCALL] = decide_call,
 };
 
 static const struct error_text {

@@ -11,6 +11,8 @@
  *   exec     execve(2)
  *   connect  socket(2) and connect(2), to an address, a name or a unix socket
  *   bind     socket(2) and bind(2) to a port of every address
+ *   request  an HTTP request to a host, over a connection of its own
+ *   use      a request to a host with the placeholder of a secret in the secret's header
  *   syscall  the call itself, with arguments that no condition mentions
  *
  * Files of the host and of a workload, and the directories on the way, are assumed to exist with a

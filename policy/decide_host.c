@@ -15,7 +15,7 @@
 
 #define NO_ENTRY "hosts: no entry covers the name %s"
 
-static void cite_host(const struct question *question, const struct plan_host *host)
+void decide_cite_host(const struct question *question, const struct plan_host *host)
 {
 	question->ret->origin = (struct plan_origin){
 		question->profile->network_origin.file,
@@ -55,7 +55,7 @@ void decide_advise_host(const struct question *question, const char *before, con
 static void refuse_host(const struct question *question, int error, const struct plan_host *host)
 {
 	decision_refuse(question->ret, "network", error);
-	cite_host(question, host);
+	decide_cite_host(question, host);
 	decide_advise_host(question, "", "");
 }
 
@@ -99,15 +99,21 @@ static void refuse_unlisted(const struct question *question, const struct host_w
 static void allow_host(const struct question *question, const struct plan_host *host,
 		       bool is_address)
 {
+	static const char *const kinds[PLAN_HOST_KIND_COUNT] = {
+		[PLAN_HOST_TCP] = "",
+		[PLAN_HOST_TLS] = ", TLS with the host's name",
+		[PLAN_HOST_HTTP] = ", HTTP with the host's name",
+		[PLAN_HOST_HTTPS] = ", HTTPS with the host's name",
+	};
 	struct decision *ret = question->ret;
 
 	DECISION_SAY(ret->rule, "hosts: %s:%u%s", host->pattern, (unsigned int)host->port,
-		     host->kind == PLAN_HOST_TLS ? ", TLS with the host's name" : "");
+		     kinds[host->kind % PLAN_HOST_KIND_COUNT]);
 	DECISION_SAY(ret->condition, "if it %sanswers",
 		     is_address              ? ""
 		     : host->is_private != 0 ? "has a public or private address and "
 					     : "has a public address and ");
-	cite_host(question, host);
+	decide_cite_host(question, host);
 	decision_allow(ret, "network");
 }
 
@@ -126,20 +132,29 @@ void decide_host_name(const struct question *question)
 	}
 	DECISION_SAY(ret->rule, "hosts: %s:%u", host->pattern, (unsigned int)host->port);
 	DECISION_SAY(ret->condition, "if the host's name servers have an address for it");
-	cite_host(question, host);
+	decide_cite_host(question, host);
 	decision_allow(ret, "network");
+}
+
+const struct plan_host *decide_find_host(const struct question *question)
+{
+	const struct operation *operation = question->operation;
+	struct host_wanted wanted;
+
+	/* operation_parse() has read it, too; an empty name has no entry */
+	(void)host_wanted_read(operation->target, &wanted);
+	return host_wanted_is_never(&wanted) ? NULL
+					     : host_list_find(question->plan, question->profile,
+							      &wanted, operation->port);
 }
 
 void decide_host(const struct question *question)
 {
 	const struct operation *operation = question->operation;
+	const struct plan_host *host = decide_find_host(question);
 	struct host_wanted wanted;
-	const struct plan_host *host = NULL;
 
-	/* operation_parse() has read it, too; an empty name has no entry */
-	(void)host_wanted_read(operation->target, &wanted);
-	if (!host_wanted_is_never(&wanted))
-		host = host_list_find(question->plan, question->profile, &wanted, operation->port);
+	(void)host_wanted_read(operation->target, &wanted); /* likewise */
 	if (operation->transport == OPERATION_UDP) {
 		DECISION_SAY(question->ret->rule,
 			     "network: hosts: a sandbox reaches hosts by TCP alone");

@@ -72,6 +72,15 @@ void decide_advise_host(const struct question *question, const char *before, con
 /* Decide a question for a host's name or address, in a profile with `network: hosts`. */
 void decide_host_name(const struct question *question);
 
+/* Find the entry of the profile that covers the host and port of the question, or NULL. */
+const struct plan_host *decide_find_host(const struct question *question);
+
+/* Cite the entry of a host (NULL: the list). */
+void decide_cite_host(const struct question *question, const struct plan_host *host);
+
+void decide_request(const struct question *question);
+void decide_use(const struct question *question);
+
 void decide_call(const struct question *question);
 
 /* Refuse the question if the call is refused for any arguments. Return whether it is. */

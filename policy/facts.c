@@ -32,6 +32,8 @@ const char *fact_section_name(enum fact_section section)
 		[FACT_LANGUAGES] = "languages",
 		[FACT_NETWORK] = "network",
 		[FACT_HOSTS] = "hosts",
+		[FACT_REQUESTS] = "requests",
+		[FACT_SECRETS] = "secrets",
 		[FACT_HOSTNAME] = "hostname",
 		[FACT_CWD] = "cwd",
 		[FACT_SHELL] = "shell",
@@ -155,8 +157,9 @@ static void put_mount(const struct profile *profile, const struct profile_mount 
 	} else if (mount->kind == PLAN_DIRECTORY || mount->kind == PLAN_COPY) {
 		buffer_format(text, " mode %04o", mount->mode);
 	}
-	buffer_format(text, "%s%s%s", mount->is_writable ? " writable" : "",
+	buffer_format(text, "%s%s%s%s", mount->is_writable ? " writable" : "",
 		      mount->is_noexec ? ", noexec" : "",
+		      http_is_trust(profile, mount) ? ", with msp's own certificate" : "",
 		      (mount->flags & PLAN_OPTIONAL) != 0 ? " (if the host has it)" : "");
 	if (mount->place != NULL)
 		buffer_format(text, ", place %s", mount->place);
@@ -293,6 +296,9 @@ static void add_lasting(struct facts *facts, const struct profile *profile)
 
 static void add_environment(struct facts *facts, const struct profile *profile)
 {
+	char added[HTTP_VARIABLE_MAX];
+	struct origin origin;
+
 	for (uint32_t i = 0; i < profile->environment_count; i++) {
 		const char *variable = profile->environment[i];
 		struct draft draft = { .fact = { .section = FACT_ENVIRONMENT,
@@ -300,6 +306,15 @@ static void add_environment(struct facts *facts, const struct profile *profile)
 
 		buffer_append(&draft.key, variable, strcspn(variable, "="));
 		buffer_format(&draft.text, "%s", variable);
+		add_fact(facts, &draft);
+	}
+	for (uint32_t i = 0; http_print_variable(profile, i, added, &origin); i++) {
+		struct draft draft = { .fact = { .section = FACT_ENVIRONMENT, .origin = origin } };
+
+		if (added[0] == '\0')
+			continue;
+		buffer_append(&draft.key, added, strcspn(added, "="));
+		buffer_format(&draft.text, "%s", added);
 		add_fact(facts, &draft);
 	}
 }
@@ -334,8 +349,40 @@ static void add_hosts(struct facts *facts, const struct profile *profile)
 		const struct profile_host *host = &profile->hosts[i];
 		struct draft draft = { .fact = { .section = FACT_HOSTS, .origin = host->origin } };
 
-		network_print_host(host, text);
+		network_print_host(profile, i, text);
 		buffer_format(&draft.key, "%s:%u", host->pattern, (unsigned int)host->port);
+		buffer_format(&draft.text, "%s", text);
+		add_fact(facts, &draft);
+	}
+}
+
+static void add_requests(struct facts *facts, const struct profile *profile)
+{
+	char text[HTTP_TEXT_MAX];
+
+	for (uint32_t i = 0; profile->network == NETWORK_HOSTS && i < profile->request_count; i++) {
+		const struct profile_request *request = &profile->requests[i];
+		struct draft draft = { .fact = { .section = FACT_REQUESTS,
+						 .origin = request->origin } };
+
+		http_print_request(request, text);
+		buffer_format(&draft.key, "%s", text);
+		buffer_format(&draft.text, "%s", text);
+		add_fact(facts, &draft);
+	}
+}
+
+static void add_secrets(struct facts *facts, const struct profile *profile)
+{
+	char text[HTTP_TEXT_MAX];
+
+	for (uint32_t i = 0; profile->network == NETWORK_HOSTS && i < profile->secret_count; i++) {
+		const struct profile_secret *secret = &profile->secrets[i];
+		struct draft draft = { .fact = { .section = FACT_SECRETS,
+						 .origin = secret->origin } };
+
+		http_print_secret(secret, text);
+		buffer_format(&draft.key, "%s", secret->name);
 		buffer_format(&draft.text, "%s", text);
 		add_fact(facts, &draft);
 	}
@@ -357,8 +404,9 @@ static void add_texts(struct facts *facts, const struct profile *profile)
 struct facts facts_of(const struct profile *profile)
 {
 	static void (*const parts[])(struct facts *, const struct profile *) = {
-		add_files,   add_landlock,    add_seccomp,   add_limits, add_requirements,
-		add_lasting, add_environment, add_languages, add_hosts,  add_texts,
+		add_files,        add_landlock, add_seccomp,     add_limits,
+		add_requirements, add_lasting,  add_environment, add_languages,
+		add_hosts,        add_requests, add_secrets,     add_texts,
 	};
 	struct facts facts = { .count = 0 };
 

@@ -2,7 +2,7 @@
  *
  * `network` of a profile, and the hosts that it may connect to. An entry of `hosts` is one line:
  *
- *   HOST[:PORT[,PORT]...] [tls|tcp] [private]
+ *   HOST[:PORT[,PORT]...] [tls|tcp|http|https] [private]
  *
  * HOST is a name, a wildcard for one label, or an IPv4 address or network. Without a port it is
  * 443. An entry "@GROUP" stands for the entries of a group (hosts/groups.def).
@@ -31,6 +31,8 @@ static const char *const network_names[NETWORK_COUNT] = {
 static const char *const kind_names[PLAN_HOST_KIND_COUNT] = {
 	[PLAN_HOST_TCP] = "tcp",
 	[PLAN_HOST_TLS] = "tls",
+	[PLAN_HOST_HTTP] = "http",
+	[PLAN_HOST_HTTPS] = "https",
 };
 
 /* An entry while it is read. */
@@ -38,18 +40,37 @@ struct entry {
 	const struct reading *reading;
 	char key[KEY_MAX];
 	struct profile_host host; /* all but the port, and the kind if it is not given */
-	bool has_kind;
 };
+
+bool network_is_read(uint8_t kind)
+{
+	return kind == PLAN_HOST_HTTP || kind == PLAN_HOST_HTTPS;
+}
+
+uint8_t network_host_kind(const struct profile *profile, uint32_t host)
+{
+	bool is_read = false;
+
+	for (uint32_t i = 0; i < profile->request_count; i++)
+		is_read |= http_is_for(profile->requests[i].hosts, host);
+	for (uint32_t i = 0; i < profile->secret_count; i++)
+		is_read |= http_is_for(profile->secrets[i].hosts, host);
+	return is_read && profile->hosts[host].kind == PLAN_HOST_TLS ? PLAN_HOST_HTTPS
+								     : profile->hosts[host].kind;
+}
 
 const char *network_name(const struct profile *profile)
 {
 	return network_names[profile->network];
 }
 
-void network_print_host(const struct profile_host *host, char ret[HOST_TEXT_MAX])
+void network_print_host(const struct profile *profile, uint32_t host, char ret[HOST_TEXT_MAX])
 {
-	(void)snprintf(ret, HOST_TEXT_MAX, "%s:%u %s%s", host->pattern, (unsigned int)host->port,
-		       kind_names[host->kind], host->is_private ? " private" : "");
+	const struct profile_host *is = &profile->hosts[host];
+
+	(void)snprintf(ret, HOST_TEXT_MAX, "%s:%u %s%s", is->pattern, (unsigned int)is->port,
+		       kind_names[network_host_kind(profile, host)],
+		       is->is_private ? " private" : "");
 }
 
 /* Refuse a wildcard below which anybody can register a name. */
@@ -110,11 +131,16 @@ static int read_address(struct entry *entry, const char *text)
 	return 0;
 }
 
+static bool is_address(const char *text)
+{
+	return strchr(text, '/') != NULL || text[strspn(text, "0123456789.")] == '\0';
+}
+
 static int read_host(struct entry *entry, const char *text)
 {
 	enum host_fault fault;
 
-	if (strchr(text, '/') != NULL || text[strspn(text, "0123456789.")] == '\0')
+	if (is_address(text))
 		return read_address(entry, text);
 	fault = host_pattern_read(text, strlen(text), entry->host.pattern);
 	if (fault != HOST_SOUND)
@@ -130,14 +156,15 @@ static int read_word(struct entry *entry, const char *word)
 		return 0;
 	}
 	for (uint8_t kind = 0; kind < PLAN_HOST_KIND_COUNT; kind++) {
-		if (strcmp(word, kind_names[kind]) == 0 && !entry->has_kind) {
+		if (strcmp(word, kind_names[kind]) == 0 && !entry->host.has_kind) {
 			entry->host.kind = kind;
-			entry->has_kind = true;
+			entry->host.has_kind = true;
 			return 0;
 		}
 	}
 	return reading_fail(entry->reading, entry->key,
-			    "\"%s\" is not known; expected tls or tcp, or private", word);
+			    "\"%s\" is not known; expected tls, tcp, http or https, or private",
+			    word);
 }
 
 static int add_port(const struct entry *entry, uint32_t port)
@@ -146,7 +173,7 @@ static int add_port(const struct entry *entry, uint32_t port)
 	struct profile_host host = entry->host;
 
 	host.port = (uint16_t)port;
-	if (!entry->has_kind)
+	if (!entry->host.has_kind)
 		host.kind = port == PORT_DEFAULT ? PLAN_HOST_TLS : PLAN_HOST_TCP;
 	for (uint32_t i = 0; i < profile->host_count; i++) {
 		if (profile->hosts[i].port == host.port &&
@@ -218,6 +245,11 @@ static int read_entry(struct entry *entry, char *text)
 		if (read_word(entry, word) != 0)
 			return -1;
 	}
+	if (network_is_read(entry->host.kind) && is_address(host))
+		return reading_fail(entry->reading, entry->key,
+				    "\"%s\" is an address, whose requests have no name; expected "
+				    "the host's name, or tcp",
+				    host);
 	return ports != NULL ? read_ports(entry, ports) : add_port(entry, PORT_DEFAULT);
 }
 

@@ -20,13 +20,15 @@ static const char *const kind_names[OPERATION_KIND_COUNT] = {
 	[OPERATION_CREATE] = "create",   [OPERATION_DELETE] = "delete",
 	[OPERATION_LIST] = "list",       [OPERATION_EXEC] = "exec",
 	[OPERATION_CONNECT] = "connect", [OPERATION_RESOLVE] = "resolve",
-	[OPERATION_BIND] = "bind",       [OPERATION_SYSCALL] = "syscall",
+	[OPERATION_BIND] = "bind",       [OPERATION_REQUEST] = "request",
+	[OPERATION_USE] = "use",         [OPERATION_SYSCALL] = "syscall",
 };
 
 static const char known_kinds[] =
 	"an operation is one of: read PATH, write PATH, create PATH, "
 	"delete PATH, list PATH, exec PATH, connect HOST:PORT, connect "
-	"unix:PATH, connect unix:@NAME, resolve HOST, bind PORT, syscall NAME";
+	"unix:PATH, connect unix:@NAME, resolve HOST, bind PORT, request METHOD URL, "
+	"use SECRET at HOST, syscall NAME";
 
 const char *operation_kind_name(enum operation_kind kind)
 {
@@ -171,6 +173,55 @@ static int parse_bind(struct operation *ret, char problem[OPERATION_PROBLEM_MAX]
 	return read_port(ret->target, 0, &ret->port, problem);
 }
 
+/* Move the first word of the target to `ret->word`. False: it is empty, too long, or all. */
+static bool take_word(struct operation *ret)
+{
+	const size_t length = strcspn(ret->target, " ");
+
+	if (length == 0 || length >= sizeof(ret->word) || ret->target[length] == '\0')
+		return false;
+	memcpy(ret->word, ret->target, length);
+	ret->word[length] = '\0';
+	memmove(ret->target, ret->target + length + 1, strlen(ret->target + length));
+	return true;
+}
+
+/* Split HOST or HOST:PORT; without a port it is `otherwise`. */
+static int split_authority(struct operation *ret, const char *otherwise,
+			   char problem[OPERATION_PROBLEM_MAX])
+{
+	const size_t length = strlen(ret->target);
+
+	if (strchr(ret->target, ':') == NULL && length + strlen(otherwise) < sizeof(ret->target))
+		memcpy(ret->target + length, otherwise, strlen(otherwise) + 1);
+	return split_host(ret, problem);
+}
+
+/* Split "METHOD http[s]://HOST[:PORT][/PATH][?QUERY]". */
+static int parse_request(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
+{
+	size_t length;
+
+	if (!take_word(ret) ||
+	    (!take_prefix(ret, "http://") && !(ret->is_tls = take_prefix(ret, "https://"))))
+		return fail_text(problem, "expected a method and a URL, such as GET "
+					  "https://api.example.org/v1/items");
+	ret->target[strcspn(ret->target, "?#")] = '\0';
+	length = strcspn(ret->target, "/");
+	(void)snprintf(ret->path, sizeof(ret->path), "%s",
+		       ret->target[length] != '\0' ? ret->target + length : "/");
+	ret->target[length] = '\0';
+	return split_authority(ret, ret->is_tls ? ":443" : ":80", problem);
+}
+
+static int parse_use(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
+{
+	if (!take_word(ret) || !take_prefix(ret, "at "))
+		return fail_text(problem, "expected a secret and its host, such as GITHUB_TOKEN at "
+					  "api.github.com");
+	return split_authority(ret, ":443", problem);
+}
+
 static int parse_call(const struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
 {
 	const size_t length = strlen(ret->target);
@@ -193,6 +244,10 @@ static int parse_target(struct operation *ret, char problem[OPERATION_PROBLEM_MA
 		return parse_resolve(ret, problem);
 	case OPERATION_BIND:
 		return parse_bind(ret, problem);
+	case OPERATION_REQUEST:
+		return parse_request(ret, problem);
+	case OPERATION_USE:
+		return parse_use(ret, problem);
 	case OPERATION_SYSCALL:
 		return parse_call(ret, problem);
 	default:

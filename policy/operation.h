@@ -6,6 +6,7 @@
  *   connect HOST:PORT | connect udp:HOST:PORT | connect unix:PATH | connect unix:@NAME
  *   resolve HOST
  *   bind PORT | bind udp:PORT
+ *   request METHOD URL | use SECRET at HOST | use SECRET at HOST:PORT
  *   syscall NAME | syscall NUMBER
  *
  * HOST is an address or a name; an IPv6 address stands in brackets. A PATH is absolute.
@@ -13,6 +14,7 @@
 #ifndef POLICY_OPERATION_H
 #define POLICY_OPERATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define OPERATION_TARGET_MAX 1024U /* with its NUL */
@@ -30,6 +32,8 @@ enum operation_kind {
 	OPERATION_CONNECT,
 	OPERATION_RESOLVE,
 	OPERATION_BIND,
+	OPERATION_REQUEST,
+	OPERATION_USE,
 	OPERATION_SYSCALL,
 	OPERATION_KIND_COUNT
 };
@@ -42,10 +46,15 @@ enum operation_transport {
 	OPERATION_ABSTRACT, /* target is a name, without its '@' */
 };
 
+#define OPERATION_WORD_MAX 64U
+
 struct operation {
 	enum operation_kind kind;
 	enum operation_transport transport;
 	uint16_t port;
+	bool is_tls;                       /* REQUEST: by https */
+	char word[OPERATION_WORD_MAX];     /* REQUEST: the method; USE: the secret's name */
+	char path[OPERATION_TARGET_MAX];   /* REQUEST: without the query */
 	char target[OPERATION_TARGET_MAX]; /* path, host without brackets, name of a call */
 	char text[OPERATION_TEXT_MAX];     /* the whole, with one space after the first word */
 };

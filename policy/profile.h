@@ -73,13 +73,36 @@ struct profile_host {
 	char pattern[HOST_PATTERN_MAX_SIZE];
 	uint16_t port;
 	uint8_t kind;
+	bool has_kind; /* the entry says it */
 	bool is_private;
+	struct origin origin;
+};
+
+/* A request rule, which becomes a struct plan_request for each of its hosts' entries. */
+struct profile_request {
+	uint8_t hosts[PLAN_HOSTS_MAX / 8]; /* bits, as in struct plan_secret */
+	uint32_t methods;
+	char host[HOST_PATTERN_MAX_SIZE];
+	char path[sizeof(((struct plan_request *)NULL)->path)];
+	struct origin origin;
+};
+
+/* A secret as in struct plan_secret. */
+struct profile_secret {
+	uint8_t hosts[PLAN_HOSTS_MAX / 8]; /* bits, as in struct plan_secret */
+	const char *name;
+	const char *header;
+	struct strings wanted; /* its hosts */
+	struct strings source;
+	enum plan_secret_source source_kind;
+	bool is_cleartext; /* it may go to a host of kind http */
 	struct origin origin;
 };
 
 /* The origins of those values of a profile that have no records of their own. */
 struct profile_origins {
-	struct origin name, extends, description, hostname, cwd, shell, network, hosts, refuse;
+	struct origin name, extends, description, hostname, cwd, shell, network, hosts, requests,
+		secrets, refuse;
 	struct origin landlock_abi, limits_mode;
 	struct origin limits[PROFILE_LIMITS_MAX]; /* in the table's order in limits.c */
 	struct origin lasting[PROFILE_LASTING];   /* numbers first, as lasting.c has them */
@@ -104,12 +127,14 @@ struct profile {
 	uint32_t said;               /* bits of the given limits and requirements */
 	uint32_t said_lasting;       /* bits of the given keys of `lasting` */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,
-		held_count, host_count;
+		held_count, host_count, request_count, secret_count;
 	const char *environment[PROFILE_ENVIRONMENT_MAX];
 	struct profile_mount mounts[PLAN_MOUNTS_MAX];
 	struct profile_rule rules[PLAN_RULES_MAX];
 	struct profile_language languages[PLAN_LANGUAGES_MAX];
 	struct profile_host hosts[PLAN_HOSTS_MAX];
+	struct profile_request requests[PLAN_REQUESTS_MAX];
+	struct profile_secret secrets[PLAN_SECRETS_MAX];
 	const char *held[PROFILE_HELD_MAX]; /* patterns, with those of the parents */
 	char *owned[PLAN_MOUNTS_MAX];       /* paths of implied directories */
 };

@@ -39,7 +39,40 @@ const char *network_file_text(const struct profile *profile, const struct profil
 
 /* Print a host as a file has it: "example.org:443 tls". */
 #define HOST_TEXT_MAX (HOST_PATTERN_MAX_SIZE + 32U)
-void network_print_host(const struct profile_host *host, char ret[HOST_TEXT_MAX]);
+void network_print_host(const struct profile *profile, uint32_t host, char ret[HOST_TEXT_MAX]);
+
+/* Return the kind of entry `host`, which rules and secrets make https of a tls that is not said. */
+uint8_t network_host_kind(const struct profile *profile, uint32_t host);
+
+/* Return whether the bits of a rule or a secret have entry `host`. */
+bool http_is_for(const uint8_t hosts[PLAN_HOSTS_MAX / 8], uint32_t host);
+
+/* Print the placeholder of a secret. */
+#define HTTP_PLACEHOLDER_MAX sizeof(((struct plan_secret *)NULL)->placeholder)
+void http_print_placeholder(const struct profile_secret *secret, char ret[HTTP_PLACEHOLDER_MAX]);
+
+/* Return whether msp-http reads the requests to hosts of this kind. */
+bool network_is_read(uint8_t kind);
+
+/* Take over `requests` and `secrets` of the file, and check that they fit the hosts. */
+int http_apply(const struct reading *reading);
+int secrets_read(const struct reading *reading);
+int http_check(const struct reading *reading);
+
+/* Return whether the entry is a directory of trusted certificates, in the place of which the
+ * sandbox sees the launcher's: msp-http ends TLS with a certificate of its own. */
+bool http_is_trust(const struct profile *profile, const struct profile_mount *mount);
+
+/* Print variable `index` of those that a profile with such hosts adds to its environment:
+ * certificates and placeholders. False behind the last; empty: the profile says it itself. */
+#define HTTP_VARIABLE_MAX 160U
+bool http_print_variable(const struct profile *profile, uint32_t index, char ret[HTTP_VARIABLE_MAX],
+			 struct origin *ret_origin);
+
+/* Print a request rule, and a secret without its value, as lines for people. */
+#define HTTP_TEXT_MAX 1024U
+void http_print_request(const struct profile_request *request, char ret[HTTP_TEXT_MAX]);
+void http_print_secret(const struct profile_secret *secret, char ret[HTTP_TEXT_MAX]);
 
 /* Take over `seccomp` of the file. */
 int seccomp_apply(const struct reading *reading);

@@ -33,6 +33,17 @@ static void show_list(const struct facts *facts, enum fact_section section, stru
 	show_section(facts, section, "  ", text);
 }
 
+/* Show a section that most profiles do not have. */
+static void show_some(const struct facts *facts, enum fact_section section, struct buffer *text)
+{
+	struct buffer list = { .bytes = NULL };
+
+	show_list(facts, section, &list);
+	if (list.size > 0)
+		buffer_format(text, "%s:\n%s", fact_section_name(section), list.bytes);
+	buffer_done(&list);
+}
+
 /* Show the parent, its parent, and so on; the origin of each is in the profile before it. */
 static void show_names(const struct profile *profile, struct buffer *text)
 {
@@ -76,6 +87,8 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	if (profile->network == NETWORK_HOSTS)
 		buffer_format(text, "hosts:%s\n", profile->host_count == 0 ? " none" : "");
 	show_list(&facts, FACT_HOSTS, text);
+	show_some(&facts, FACT_REQUESTS, text);
+	show_some(&facts, FACT_SECRETS, text);
 	buffer_format(text, "environment:\n");
 	show_list(&facts, FACT_ENVIRONMENT, text);
 	buffer_format(text, "files: %u entries\n", profile->mount_count);

@@ -65,6 +65,20 @@ static const struct cyaml_schema_value language_entry = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct source_language, language_fields)
 };
 
+static const struct cyaml_schema_field secret_fields[] = {
+	ONE(source_secret, name),
+	ONE(source_secret, header),
+	ONE(source_secret, file),
+	ONE(source_secret, env),
+	ONE(source_secret, cleartext),
+	MANY(source_secret, hosts, &string_entry, STRINGS_MAX),
+	MANY(source_secret, command, &string_entry, STRINGS_MAX),
+	CYAML_FIELD_END
+};
+static const struct cyaml_schema_value secret_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct source_secret, secret_fields)
+};
+
 static const struct cyaml_schema_field limits_fields[] = {
 	ONE(source_limits, memory),	  ONE(source_limits, file_size),
 	ONE(source_limits, output),	 ONE(source_limits, log),
@@ -113,6 +127,8 @@ static const struct cyaml_schema_field profile_fields[] = {
 	MANY(source_profile, environment, &string_entry, STRINGS_MAX),
 	ONE(source_profile, network),
 	MANY(source_profile, hosts, &string_entry, PLAN_HOSTS_MAX),
+	MANY(source_profile, requests, &string_entry, PLAN_REQUESTS_MAX),
+	MANY(source_profile, secrets, &secret_entry, PLAN_SECRETS_MAX),
 	MANY(source_profile, files, &mount_entry, PLAN_MOUNTS_MAX),
 	MANY(source_profile, landlock, &rule_entry, PLAN_RULES_MAX),
 	KEYS(source_profile, seccomp, seccomp_fields),
@@ -222,7 +238,7 @@ static const struct cyaml_schema_field *fields_at(const char *path)
 		{ "files[", mount_fields },        { "landlock[", rule_fields },
 		{ "languages[", language_fields }, { "limits", limits_fields },
 		{ "seccomp", seccomp_fields },     { "requirements", requirements_fields },
-		{ "lasting", lasting_fields },
+		{ "lasting", lasting_fields },     { "secrets[", secret_fields },
 	};
 
 	const char *inner = strchr(path, '.');

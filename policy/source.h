@@ -51,6 +51,14 @@ struct source_requirements {
 	char *landlock, *limits;
 };
 
+/* A secret, by one of its three sources. */
+struct source_secret {
+	char *name, *header, *file, *env, *cleartext;
+	char **hosts;
+	char **command;
+	uint32_t hosts_count, command_count;
+};
+
 /* A profile's settings of persistent sandboxes. */
 struct source_lasting {
 	char *disk, *inodes, *idle, *ttl, *ttl_most, *wall_default, *workspace, *apply;
@@ -73,6 +81,8 @@ struct source_profile {
 	char **shell;
 	char **environment;
 	char **hosts;
+	char **requests;
+	struct source_secret *secrets;
 	struct source_mount *files;
 	struct source_rule *landlock;
 	struct source_language *languages;
@@ -81,7 +91,7 @@ struct source_profile {
 	struct source_requirements *requirements;
 	struct source_lasting *lasting;
 	uint32_t shell_count, environment_count, files_count, landlock_count, languages_count,
-		hosts_count;
+		hosts_count, requests_count, secrets_count;
 };
 
 struct source_config {

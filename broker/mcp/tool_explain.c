@@ -27,8 +27,8 @@ static const struct tool_param params[EXPLAIN_PARAMS] = {
 				.description =
 					"One of read, write, create, delete, list, exec with "
 					"an absolute PATH; connect HOST:PORT, unix:PATH or "
-					"unix:@NAME; resolve HOST; bind PORT; syscall "
-					"NAME." },
+					"unix:@NAME; resolve HOST; request METHOD URL; use "
+					"SECRET at HOST; bind PORT; syscall NAME." },
 	[EXPLAIN_PROFILE] = ROW_PROFILE("As in create_sandbox; else the default."),
 };
 

@@ -2,7 +2,7 @@
  *
  * Hosts of a profile: the entries, their mistakes, and the answers to connections.
  */
-#include "support.h"
+#include "web.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -16,51 +16,6 @@
 #include "policy/facts.h"
 #include "policy/host_groups.h"
 
-static struct policy_error error;
-static struct builtin loaded;
-
-/* Load the built-in profiles and a file. False: *error says why. */
-static bool load_file(const char *text)
-{
-	error = (struct policy_error){ .text = "" };
-	loaded = (struct builtin){ .policy = policy_new() };
-	cr_assert_eq(policy_add_builtin(loaded.policy, &error), 0, "%s", error.text);
-	return policy_add(loaded.policy, "web.yaml", text, strlen(text), &error) == 0;
-}
-
-/* Load a file whose profile "web" has these keys. */
-static bool load(const char *keys)
-{
-	char text[4096];
-
-	(void)snprintf(text, sizeof(text),
-		       "profiles:\n"
-		       "- name: web\n"
-		       "  extends: default\n"
-		       "  description: a way out\n"
-		       "%s",
-		       keys);
-	return load_file(text);
-}
-
-static void unload(void)
-{
-	buffer_done(&loaded.blob);
-	loaded.policy = policy_free(loaded.policy);
-}
-
-static void compile_loaded(bool is_loaded)
-{
-	cr_assert(is_loaded, "%s", error.text);
-	cr_assert_eq(policy_compile(loaded.policy, &loaded.blob, &error), 0, "%s", error.text);
-	cr_assert_eq(plan_open(loaded.blob.bytes, loaded.blob.size, &loaded.plan), 0);
-}
-
-static void compile(const char *keys)
-{
-	compile_loaded(load(keys));
-}
-
 static void expect_mistake(const char *entry, const char *part)
 {
 	char keys[1024];
@@ -68,39 +23,10 @@ static void expect_mistake(const char *entry, const char *part)
 	(void)snprintf(keys, sizeof(keys),
 		       "  network: hosts\n  hosts:\n    - example.org\n    - \"%s\"\n", entry);
 	cr_expect_not(load(keys), "%s is accepted", entry);
-	cr_expect_eq(strncmp(error.text, "web.yaml:8: profiles[0].hosts[1]: ", 34), 0, "%s",
-		     error.text);
-	cr_expect_not_null(strstr(error.text, part), "%s: %s", entry, error.text);
+	cr_expect_eq(strncmp(mistake.text, "web.yaml:8: profiles[0].hosts[1]: ", 34), 0, "%s",
+		     mistake.text);
+	cr_expect_not_null(strstr(mistake.text, part), "%s: %s", entry, mistake.text);
 	unload();
-}
-
-static void expect_shown(const char *part)
-{
-	struct buffer text = { .bytes = NULL };
-
-	policy_show(policy_find(loaded.policy, "web"), &text);
-	cr_expect_not_null(strstr(text.bytes, part), "%s: %s", part, text.bytes);
-	buffer_done(&text);
-}
-
-static void expect_answer(const char *text, enum decision_answer answer, int errno_seen,
-			  const char *printed)
-{
-	const int index = plan_profile_find(&loaded.plan, "web");
-	char problem[OPERATION_PROBLEM_MAX], lines[DECISION_TEXT_MAX];
-	struct operation operation;
-	struct decision decision;
-
-	cr_assert_geq(index, 0);
-	cr_assert_eq(operation_parse(text, &operation, problem), 0, "%s: %s", text, problem);
-	cr_assert_eq(decide(&loaded.plan, plan_profile(&loaded.plan, (uint32_t)index), &operation,
-			    &decision),
-		     0);
-	decision_print(&loaded.plan, &operation, &decision, lines);
-	cr_expect_eq(decision.answer, answer, "%s", lines);
-	cr_expect_eq(decision.error, errno_seen, "%s", lines);
-	cr_expect_str_eq(decision.layer, "network");
-	cr_expect_not_null(strstr(lines, printed), "%s lacks: %s", lines, printed);
 }
 
 Test(network, entries)
@@ -207,9 +133,12 @@ Test(network, wrong_ports_and_words)
 		{ "a.example:80,80", "given twice" },
 		{ "example.org", "example.org:443 given twice" },
 		{ "EXAMPLE.org.", "example.org:443 given twice" },
-		{ "a.example udp", "is not known; expected tls or tcp" },
+		{ "a.example udp", "is not known; expected tls, tcp, http or https" },
 		{ "a.example tls tcp", "is not known" },
 		{ "a.example:443 80", "is not known" },
+		{ "a.example http https", "is not known" },
+		{ "10.0.0.1:80 http", "is an address, whose requests have no name" },
+		{ "10.0.0.0/8 https", "is an address, whose requests have no name" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -219,15 +148,15 @@ Test(network, wrong_ports_and_words)
 Test(network, hosts_and_network_fit)
 {
 	cr_expect_not(load("  network: hosts\n"));
-	cr_expect_not_null(strstr(error.text, "profiles[0].hosts: missing"), "%s", error.text);
+	cr_expect_not_null(strstr(mistake.text, "profiles[0].hosts: missing"), "%s", mistake.text);
 	unload();
 	cr_expect_not(load("  hosts: [example.org]\n"));
-	cr_expect_not_null(strstr(error.text, "hosts: without effect, since network is loopback"),
-			   "%s", error.text);
+	cr_expect_not_null(strstr(mistake.text, "hosts: without effect, since network is loopback"),
+			   "%s", mistake.text);
 	unload();
 	cr_expect_not(load("  network: hosts\n  hosts: example.org\n"));
-	cr_expect_not_null(strstr(error.text, "profiles[0].hosts: expected a list"), "%s",
-			   error.text);
+	cr_expect_not_null(strstr(mistake.text, "profiles[0].hosts: expected a list"), "%s",
+			   mistake.text);
 	unload();
 }
 
@@ -292,8 +221,8 @@ Test(network, wrong_groups)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		expect_mistake(rows[i][0], rows[i][1]);
 	cr_expect_not(load("  network: hosts\n  hosts: [pypi.org, \"@pypi\"]\n"));
-	cr_expect_not_null(strstr(error.text, "hosts[1]: pypi.org:443 given twice"), "%s",
-			   error.text);
+	cr_expect_not_null(strstr(mistake.text, "hosts[1]: pypi.org:443 given twice"), "%s",
+			   mistake.text);
 	unload();
 }
 
@@ -310,13 +239,6 @@ Test(network, every_group_is_sound)
 	unload();
 	buffer_done(&keys);
 	buffer_done(&names);
-}
-
-static const struct plan_profile *find_compiled(const char *name)
-{
-	const int index = plan_profile_find(&loaded.plan, name);
-
-	return index < 0 ? NULL : plan_profile(&loaded.plan, (uint32_t)index);
 }
 
 /* A shipped profile differs from the extended one in its hosts alone. */
@@ -369,9 +291,9 @@ Test(network, no_shipped_profile_is_offered_by_itself)
 	cr_expect_null(find_compiled("git-net"));
 	unload();
 	cr_expect_not(load_file("profiles:\n- {name: own, extends: agent, description: more}\n"));
-	cr_expect_not_null(strstr(error.text, "the profile \"agent\" is not offered; expected it "
-					      "in the list `offer`"),
-			   "%s", error.text);
+	cr_expect_not_null(strstr(mistake.text, "the profile \"agent\" is not offered; expected it "
+						"in the list `offer`"),
+			   "%s", mistake.text);
 	unload();
 }
 
@@ -392,8 +314,8 @@ Test(network, wrong_offers)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		cr_expect_not(load_file(rows[i][0]), "%s", rows[i][0]);
-		cr_expect_not_null(strstr(error.text, rows[i][1]), "%s: %s", rows[i][0],
-				   error.text);
+		cr_expect_not_null(strstr(mistake.text, rows[i][1]), "%s: %s", rows[i][0],
+				   mistake.text);
 		unload();
 	}
 }
@@ -487,6 +409,6 @@ Test(network, hosts_need_a_resolver)
 		"  seccomp: {add: [network]}\n";
 
 	cr_expect_not(load_file(file));
-	cr_expect_not_null(strstr(error.text, "/etc/resolv.conf is missing"), "%s", error.text);
+	cr_expect_not_null(strstr(mistake.text, "/etc/resolv.conf is missing"), "%s", mistake.text);
 	unload();
 }

@@ -30,11 +30,11 @@ static void expect_problem(const char *text, const char *part)
 Test(operation, each_kind)
 {
 	static const char *const words[OPERATION_KIND_COUNT] = {
-		"read", "write",   "create",  "delete", "list",
-		"exec", "connect", "resolve", "bind",   "syscall",
+		"read",    "write",   "create", "delete",  "list", "exec",
+		"connect", "resolve", "bind",   "request", "use",  "syscall",
 	};
 	static const char *const targets[OPERATION_KIND_COUNT] = {
-		"/a", "/a", "/a", "/a", "/a", "/a", "a:1", "a", "1", "a",
+		"/a", "/a", "/a", "/a", "/a", "/a", "a:1", "a", "1", "GET http://a", "A at a", "a",
 	};
 
 	for (int i = 0; i < OPERATION_KIND_COUNT; i++) {
@@ -54,6 +54,43 @@ Test(operation, paths_keep_their_spaces_and_bytes)
 	cr_expect_str_eq(operation.text, "read /a b/\xc3\xbc/../c ");
 	cr_expect_str_eq(parse("list /").target, "/");
 	cr_expect_str_eq(parse("read //a//b").target, "//a//b");
+}
+
+Test(operation, requests)
+{
+	struct operation operation = parse("request GET https://api.example.org:8443/v1/a?b=c#d");
+
+	cr_expect_str_eq(operation.word, "GET");
+	cr_expect(operation.is_tls);
+	cr_expect_str_eq(operation.target, "api.example.org");
+	cr_expect_eq(operation.port, 8443);
+	cr_expect_str_eq(operation.path, "/v1/a");
+	operation = parse("request PUT http://a.example?x");
+	cr_expect_not(operation.is_tls);
+	cr_expect_eq(operation.port, 80);
+	cr_expect_str_eq(operation.path, "/");
+	operation = parse("request GET https://[::1]:1/");
+	cr_expect_str_eq(operation.target, "::1");
+	expect_problem("request GET", "expected a method and a URL");
+	expect_problem("request https://a/", "expected a method and a URL");
+	expect_problem("request GET ftp://a/", "expected a method and a URL");
+	expect_problem("request GET https://", "expected HOST:PORT");
+	expect_problem("request GET https://a b/", "a host is an address or a name");
+	expect_problem("request GET https://user@a/", "a host is an address or a name");
+	expect_problem("request GET https://a:0/", "a port is");
+}
+
+Test(operation, secrets)
+{
+	struct operation operation = parse("use GITHUB_TOKEN at api.github.com");
+
+	cr_expect_str_eq(operation.word, "GITHUB_TOKEN");
+	cr_expect_str_eq(operation.target, "api.github.com");
+	cr_expect_eq(operation.port, 443);
+	cr_expect_eq(parse("use A at a.example:80").port, 80);
+	expect_problem("use A", "expected a secret and its host");
+	expect_problem("use A a.example", "expected a secret and its host");
+	expect_problem("use A at https://a.example", "a port is");
 }
 
 Test(operation, addresses)
