@@ -12,6 +12,7 @@
 
 #include "cable/cable.h"
 #include "cable/records.h"
+#include "cable/servers.h"
 #include "cable/watches.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
@@ -98,6 +99,20 @@ static bool is_routing_socket(int fd)
 	       protocol == NETLINK_ROUTE;
 }
 
+/* Begin the server that reads the requests of the profile's sandboxes, if there are such hosts. */
+static int find_reader(const struct plan *plan, const struct plan_profile *profile, ino_t inode,
+		       uint32_t index, uint32_t *ret_server)
+{
+	const struct plan_host *hosts = plan_hosts(plan, profile);
+
+	*ret_server = HTTP_SERVERS_MAX;
+	for (uint32_t i = 0; i < profile->host_count; i++) {
+		if (hosts[i].kind >= PLAN_HOST_HTTP)
+			return servers_begin(hub, inode, index, ret_server);
+	}
+	return 0;
+}
+
 /* Collect each port of the hosts once. False: there are more than a cable has. */
 static bool collect_ports(const struct plan *plan, const struct plan_profile *profile,
 			  uint16_t ports[CABLE_PORTS_MAX], uint32_t *ret_count)
@@ -120,7 +135,7 @@ static bool collect_ports(const struct plan *plan, const struct plan_profile *pr
 }
 
 static int make_cable(const struct ipc_cable_make *make, const int fds[3], struct cable *ret,
-		      uint32_t *ret_slot, uint32_t *ret_step)
+		      uint32_t *ret_slot, uint32_t *ret_server, uint32_t *ret_step)
 {
 	const struct plan_profile *profile;
 	uint16_t ports[CABLE_PORTS_MAX];
@@ -145,17 +160,22 @@ static int make_cable(const struct ipc_cable_make *make, const int fds[3], struc
 		if (error)
 			return error;
 	}
+	*ret_step = CABLE_STEP_READER;
+	error = find_reader(&plans[*ret_slot].plan, profile, plans[*ret_slot].inode, make->profile,
+			    ret_server);
+	if (error)
+		return error;
 	return cable_make(home, fds[1], ports, count, ret, ret_step);
 }
 
 /* msp-dial knows the sandbox before msp-egress can ask for it. */
-static int announce_cable(const struct ipc_cable_make *make, uint32_t plan,
+static int announce_cable(const struct ipc_cable_make *make, uint32_t plan, uint32_t server,
 			  const struct cable *cable)
 {
 	const struct ipc_dial_begin dial = { make->slot, make->use, plan, make->profile };
 	const struct ipc_egress_port port = { make->slot };
 	const struct plan_profile *profile = plan_profile(&plans[plan].plan, make->profile);
-	const struct ipc_egress_begin begin = { make->slot, make->use, cable->count,
+	const struct ipc_egress_begin begin = { make->slot, make->use, cable->count, server,
 						profile->network_limits };
 	int error = channel_send(&hub->dial, IPC_TYPE_dial_begin, &dial, NULL, 0);
 
@@ -168,6 +188,7 @@ static int announce_cable(const struct ipc_cable_make *make, uint32_t plan,
 
 static const char *const steps[CABLE_STEP_COUNT] = {
 	[CABLE_STEP_POLICY] = "reading its hosts",
+	[CABLE_STEP_READER] = "beginning the reader of its requests",
 	[CABLE_STEP_SOCKET] = "looking at its socket",
 	[CABLE_STEP_ENTER] = "entering the user namespace",
 	[CABLE_STEP_NAMESPACE] = "making a network namespace",
@@ -184,12 +205,12 @@ static int handle_make(void *context, struct channel_message *message)
 {
 	const struct ipc_cable_make *make = ipc_body(message, cable_make);
 	struct cable cable = { .dns = -1 };
-	uint32_t step = CABLE_STEP_NONE, plan = 0;
+	uint32_t step = CABLE_STEP_NONE, plan = 0, server = 0;
 	int error;
 
 	if (make->slot >= GATEWAY_SLOTS || cables[make->slot].is_made)
 		return -EPROTO;
-	error = make_cable(make, message->fds, &cable, &plan, &step);
+	error = make_cable(make, message->fds, &cable, &plan, &server, &step);
 	if (error) {
 		log_line("the network of a sandbox cannot be made: %s: %s",
 			 steps[step % CABLE_STEP_COUNT], errno_text(-error));
@@ -201,7 +222,7 @@ static int handle_make(void *context, struct channel_message *message)
 	cables[make->slot].denials = 0;
 	memcpy(cables[make->slot].sandbox, make->sandbox, IPC_ID_MAX);
 	plans[plan].cables++;
-	error = announce_cable(make, plan, &cable);
+	error = announce_cable(make, plan, server, &cable);
 	cable_close(&cable); /* msp-egress has the listeners */
 	if (!error)
 		(void)!write(message->fds[0], "", 1); /* an init that has ended waits for nothing */
@@ -302,6 +323,22 @@ static int handle_execution(void *context, struct channel_message *message)
 	return 0;
 }
 
+static int handle_http(void *context, struct channel_message *message)
+{
+	int fds[SERVER_FDS];
+
+	for (uint32_t i = 0; i < SERVER_FDS; i++)
+		fds[i] = channel_take_fd(message, i);
+	return servers_offer(hub, ipc_body(message, gateway_http)->profile, fds);
+}
+
+static const dispatch_handler from_launcher[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_gateway_http] = handle_http,
+};
+
+/* msp-http answers to msp-egress and to the launcher alone. */
+static const dispatch_handler from_http[IPC_TYPE_COUNT] = { NULL };
+
 static const dispatch_handler from_supervisor[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_cable_make] = handle_make,        [IPC_TYPE_cable_end] = handle_end,
 	[IPC_TYPE_cable_watch] = handle_watch,      [IPC_TYPE_cable_execution] = handle_execution,
@@ -333,36 +370,53 @@ static int turn_peer(const struct channel *peer, const dispatch_handler *handler
 	return status == 1 || status == -EAGAIN ? 0 : status == 0 ? -EPIPE : status;
 }
 
+/* Turn to the launcher, whose end leaves the rest as it is. */
+static int turn_launcher(struct hub *own)
+{
+	const int error =
+		own->launcher.fd < 0 ? 0 : turn_peer(&own->launcher, from_launcher, TURN_MOST);
+
+	if (error == -EPIPE || error == -ECONNRESET)
+		fd_close(&own->launcher.fd);
+	return error == -EPIPE || error == -ECONNRESET ? 0 : error;
+}
+
 /* The supervisor comes last, with one message, and the watches after it: what a sandbox was
  * refused, or connected to, is heard of before its end, before the end of an execution, and before
- * that of all. It may have come since poll(), so that the two programs are always heard. */
+ * that of all. It may have come since poll(), so that the two programs are always heard, and the
+ * launcher, whose offer comes before a sandbox that needs it. */
 int hub_run(struct hub *own, const char **ret_peer)
 {
-	static const char *const names[] = { "msp-dial", "msp-egress", "the supervisor" };
-	static const dispatch_handler *const handlers[] = { from_dial, from_egress,
+	static const char *const names[] = { "msp-dial", "msp-egress", "msp-http",
+					     "the supervisor" };
+	static const dispatch_handler *const handlers[] = { from_dial, from_egress, from_http,
 							    from_supervisor };
-	static const uint32_t most[] = { TURN_MOST, TURN_MOST, 1 };
-	const struct channel *const peers[] = { &own->dial, &own->egress, &own->supervisor };
-	static struct pollfd polls[3 + WATCHES_MAX];
+	static const uint32_t most[] = { TURN_MOST, TURN_MOST, TURN_MOST, 1 };
+	const struct channel *const peers[] = { &own->dial, &own->egress, &own->http,
+						&own->supervisor };
+	static struct pollfd polls[5 + WATCHES_MAX];
 	uint32_t watched;
 	int error = 0;
 
 	hub = own;
 	while (!error) {
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 4; i++)
 			polls[i] = (struct pollfd){ .fd = peers[i]->fd, .events = POLLIN };
+		polls[4] = (struct pollfd){ .fd = own->launcher.fd, .events = POLLIN };
 		if (home < 0)
-			polls[1].fd = -1; /* ours until msp-egress is started */
-		watched = watches_poll(polls + 3);
-		if (poll(polls, 3 + watched, -1) < 0 && errno != EINTR)
+			polls[1].fd = polls[2].fd = -1; /* ours until the programs are started */
+		watched = watches_poll(polls + 5);
+		if (poll(polls, 5 + watched, -1) < 0 && errno != EINTR)
 			return -errno;
-		for (int i = 0; i < 3 && !error; i++) {
+		*ret_peer = "the launcher";
+		error = turn_launcher(own);
+		for (int i = 0; i < 4 && !error; i++) {
 			*ret_peer = names[i];
 			if (i < 2 || polls[i].revents)
 				error = turn_peer(peers[i], handlers[i], most[i]);
 		}
 		if (!error)
-			watches_turn(polls + 3, watched);
+			watches_turn(polls + 5, watched);
 	}
-	return error == -EPIPE && *ret_peer == names[2] ? 0 : error;
+	return error == -EPIPE && *ret_peer == names[3] ? 0 : error;
 }

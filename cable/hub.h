@@ -8,9 +8,10 @@
 
 #include "common/channel.h"
 
-/* The peers; msp-egress is started with the first sandbox. */
+/* The peers; msp-egress and msp-http are started with the first sandbox. The launcher may end
+ * before the others: then fd is -1. */
 struct hub {
-	struct channel supervisor, egress, dial;
+	struct channel supervisor, egress, dial, http, launcher;
 };
 
 /* Pass messages on until a peer ends or breaks the protocol. 0: the supervisor has ended; else
@@ -18,8 +19,8 @@ struct hub {
 int hub_run(struct hub *hub, const char **ret_peer);
 
 /* Prepare for the first sandbox, whose routing socket it is: enter the factory's user namespace,
- * start msp-egress and confine the process. 0 with the own network namespace in *ret_home, or
- * -errno with the enum cable_step that failed. For the user of the hub to define. */
+ * start msp-egress and msp-http, and confine the process. 0 with the own network namespace in
+ * *ret_home, or -errno with the enum cable_step that failed. For the user of the hub to define. */
 int event_hub_first(struct hub *hub, int sandbox, int *ret_home, uint32_t *ret_step);
 
 #endif

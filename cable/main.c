@@ -3,17 +3,18 @@
  * Theory of operation
  *
  * msp-cable connects sandboxes to the gateway. The launcher starts it with a channel to the
- * supervisor and with the programs msp-egress and msp-dial, which it starts: msp-dial at once, in
- * the host's network, and msp-egress with the first sandbox, in a network namespace with nothing in
- * it. It alone talks with the supervisor (hub.c), in messages of fixed size, and reads no byte of a
- * workload or of the network.
+ * supervisor and with the programs msp-egress, msp-dial and msp-http, which it starts: msp-dial at
+ * once, in the host's network, and the others with the first sandbox, in a network namespace with
+ * nothing in it. The launcher offers it servers of msp-http (servers.c), whose secrets it never
+ * has. It alone talks with the supervisor (hub.c), in messages of fixed size, and reads no byte of
+ * a workload or of the network.
  *
  * With the first routing socket it enters the factory's user namespace (user.c) and confines
  * itself: no file, its own system call list, and of the capabilities there those to make network
  * devices and namespaces and to listen on any port. Then each socket becomes a cable (cable.c),
  * whose listeners msp-egress gets.
  *
- * The three programs end together, and with the supervisor.
+ * The four programs end together, and with the supervisor.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -40,9 +41,10 @@
 #define SEND_S 10
 
 static struct channel_message start;
-static int egress_ends[2], dial_ends[2], peer_ends[2];
-static int egress_pidfd = -1, dial_pidfd = -1;
-static int egress_image = GATEWAY_FD_EGRESS, dial_image = GATEWAY_FD_DIAL;
+static int egress_ends[2], dial_ends[2], peer_ends[2], http_ends[2];
+static int egress_pidfd = -1, dial_pidfd = -1, http_pidfd = -1;
+static int egress_image = GATEWAY_FD_EGRESS, dial_image = GATEWAY_FD_DIAL,
+	   http_image = GATEWAY_FD_HTTP;
 
 static void make_channels(void)
 {
@@ -53,9 +55,12 @@ static void make_channels(void)
 		error = channel_pair(dial_ends);
 	if (!error)
 		error = channel_pair(peer_ends);
+	if (!error)
+		error = channel_pair(http_ends);
 	if (!error &&
 	    (setsockopt(egress_ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
-	     setsockopt(dial_ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0))
+	     setsockopt(dial_ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
+	     setsockopt(http_ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0))
 		error = -errno;
 	confine_require(error, "making channels");
 }
@@ -91,6 +96,16 @@ static int start_egress(struct hub *hub)
 	return error ? error : begin_program(&hub->egress);
 }
 
+/* It has no peer, and closes the second channel: each of its servers has channels of its own. */
+static int start_http(struct hub *hub)
+{
+	static char name[] = "msp-http";
+	const int error = program_start(name, &http_image, http_ends[1], http_ends[1], &http_pidfd);
+
+	fd_close(&http_ends[1]);
+	return error ? error : begin_program(&hub->http);
+}
+
 /* Must: allow no file, and leave the capabilities that cables need. Must not: leave a way to other
  * ones, or a system call that no cable needs. */
 static void confine_cable(void)
@@ -117,6 +132,7 @@ int event_hub_first(struct hub *hub, int sandbox, int *ret_home, uint32_t *ret_s
 	/* There is no way back: another gateway has to begin anew. */
 	confine_require(user_make_home(ret_home), "making a network namespace");
 	confine_require(start_egress(hub), "starting msp-egress");
+	confine_require(start_http(hub), "starting msp-http");
 	confine_cable();
 	return 0;
 }
@@ -126,8 +142,10 @@ static void end_programs(struct hub *hub)
 {
 	fd_close(&hub->egress.fd);
 	fd_close(&hub->dial.fd);
+	fd_close(&hub->http.fd);
 	child_await(&egress_pidfd);
 	child_await(&dial_pidfd);
+	child_await(&http_pidfd);
 }
 
 int main(void)
@@ -137,11 +155,14 @@ int main(void)
 	const char *peer = NULL;
 	int error;
 
-	steward_begin("msp-cable", "sffs");
+	steward_begin("msp-cable", "sfffss");
 	fd_raise_limit();
 	make_channels();
 	hub.egress = (struct channel){ egress_ends[0], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
 	hub.dial = (struct channel){ dial_ends[0], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
+	hub.http = (struct channel){ http_ends[0], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
+	hub.launcher =
+		(struct channel){ GATEWAY_FD_LAUNCHER, IPC_GATEWAY, IPC_LAUNCHER, IPC_SERVE };
 	start_dial();
 	steward_hear_start(&hub.supervisor, IPC_TYPE_gateway_start, &start);
 	error = begin_program(&hub.dial);

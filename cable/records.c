@@ -69,6 +69,7 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		[CONNECTION_END_CERTIFICATE] = "certificate refused",
 		[CONNECTION_END_REQUEST] = "request refused",
 		[CONNECTION_END_ANSWER] = "no answer of HTTP",
+		[CONNECTION_END_READER] = "its reader ended",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, end->use),

@@ -58,7 +58,7 @@ void fd_raise_limit(void);
  * of the way first, so none is lost to another's move. 0 or -errno; after an error the table is in
  * between and the process must end.
  */
-#define FD_PLACES_MAX 24
+#define FD_PLACES_MAX 56
 int fd_place(const int *fds, const int *places, size_t count, unsigned int keep_mask);
 
 #endif

@@ -18,6 +18,8 @@ enum gateway_fd {
 	GATEWAY_FD_END,
 	GATEWAY_FD_EGRESS = GATEWAY_FD_PEER, /* msp-cable: the program msp-egress, */
 	GATEWAY_FD_DIAL,                     /* and msp-dial; */
+	GATEWAY_FD_HTTP,                     /* and msp-http; */
+	GATEWAY_FD_LAUNCHER,                 /* to the launcher (IPC_GATEWAY to IPC_LAUNCHER); */
 	GATEWAY_FD_AUDIT, /* the supervisor's end of msp-audit's channel, to send */
 	GATEWAY_FD_CABLE_END,
 };
@@ -65,6 +67,7 @@ enum cable_step {
 	CABLE_STEP_POLICY,    /* no such policy or profile */
 	CABLE_STEP_SOCKET,    /* not a routing socket of a sandbox below the factory's namespace */
 	CABLE_STEP_ENTER,     /* entering the factory's user namespace */
+	CABLE_STEP_READER,    /* beginning the server that reads requests */
 	CABLE_STEP_NAMESPACE, /* making the gateway's network namespace */
 	CABLE_STEP_LISTEN,    /* opening the listeners in it */
 	CABLE_STEP_PAIR,      /* making the veth pair */
@@ -128,6 +131,7 @@ enum connection_end {
 	CONNECTION_END_CERTIFICATE, /* the host's certificate is not one of its name */
 	CONNECTION_END_REQUEST,     /* a request was refused, or is none */
 	CONNECTION_END_ANSWER,      /* the host's answer is none that can be passed on */
+	CONNECTION_END_READER,      /* the server of msp-http ended */
 	CONNECTION_END_COUNT
 };
 
@@ -170,8 +174,25 @@ struct ipc_egress_port {
 struct ipc_egress_begin {
 	uint32_t slot;
 	uint32_t use;
-	uint32_t ports; /* how many egress_port came before */
+	uint32_t ports;  /* how many egress_port came before */
+	uint32_t server; /* as in egress_http; HTTP_SERVERS_MAX: there is none */
 	struct network_limits limits;
+};
+
+/* Servers of msp-http at once, by profiles of plans. */
+#define HTTP_SERVERS_MAX 64
+
+/* A server for sandboxes to come, and in the place of one with the number. fd: its channel
+ * (IPC_EGRESS to IPC_HTTP) */
+struct ipc_egress_http {
+	uint32_t server;
+};
+
+/* From the launcher to msp-cable: a server can be begun for a profile, also in the place of one
+ * that has ended. It comes before the supervisor has the policy. fds: those of http_begin but for
+ * the policy; the other end of the first (IPC_EGRESS to IPC_HTTP); the sealed policy blob */
+struct ipc_gateway_http {
+	uint32_t profile;
 };
 
 struct ipc_dial_begin {
@@ -207,7 +228,7 @@ struct ipc_dial_ask {
 struct ipc_dial_done {
 	uint64_t number;
 	uint64_t connection; /* as in connection_begin; connection_end is msp-egress's to send */
-	uint32_t is_tls;
+	uint32_t kind;       /* enum plan_host_kind */
 	char address[IPC_ADDRESS_MAX];
 };
 

@@ -410,14 +410,16 @@ static const struct ipc_field ipc_connection_end_fields[] = {
 	FIELD(OPT, ipc_connection_end, address),
 };
 ONE_FIELD(U32, ipc_egress_port, slot)
-FOUR_FIELDS(ipc_egress_begin, U32, slot, U32, use, U32, ports, RAW, limits)
+FIVE_FIELDS(ipc_egress_begin, U32, slot, U32, use, U32, ports, U32, server, RAW, limits)
 FOUR_FIELDS(ipc_dial_begin, U32, slot, U32, use, U32, generation, U32, profile)
 FOUR_FIELDS(ipc_name_ask, U64, number, U32, slot, U32, use, STR, host)
 TWO_FIELDS(ipc_name_done, U64, number, U32, result)
 FIVE_FIELDS(ipc_dial_ask, U64, number, U32, slot, U32, use, U32, port, STR, host)
-FOUR_FIELDS(ipc_dial_done, U64, number, U64, connection, U32, is_tls, STR, address)
+FOUR_FIELDS(ipc_dial_done, U64, number, U64, connection, U32, kind, STR, address)
 TWO_FIELDS(ipc_dial_refused, U64, number, U32, result)
 ONE_FIELD(U32, ipc_http_begin, profile)
+ONE_FIELD(U32, ipc_egress_http, server)
+ONE_FIELD(U32, ipc_gateway_http, profile)
 THREE_FIELDS(ipc_http_open, U64, number, U32, port, STR, host)
 ONE_FIELD(U64, ipc_http_end, number)
 TWO_FIELDS(ipc_http_refused, U64, number, U32, reason)

@@ -117,7 +117,7 @@ static void hand_over(struct ask *ask)
 	int error = -EAGAIN;
 	struct ipc_dial_done done = { .number = ask->number,
 				      .connection = ask->connection,
-				      .is_tls = ask->attempt.host->kind == PLAN_HOST_TLS };
+				      .kind = ask->attempt.host->kind };
 
 	print_address(&ask->attempt, done.address);
 	if (to_egress->count == 0)

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/plan.h"
+
 /* The bytes of one connection in one turn, and the new ones of one listener: the others wait. */
 #define TURN_BYTES 262144U
 #define TURN_ACCEPTS 16U
@@ -353,30 +355,71 @@ static void move_bytes(struct gate *gate, struct gate_entry *entry)
 		settle_connection(gate, entry);
 }
 
+/* Let go of a connection that cannot go on. */
+static void drop_dialed(struct gate *gate, struct gate_entry *entry, int host)
+{
+	if (host >= 0) {
+		(void)close(host); /* it was told no byte */
+		report_end(gate, entry, CONNECTION_END_LIMIT);
+	}
+	reset_client(entry->client);
+	free_entry(gate, entry);
+}
+
+/* Give a connection to a server, which reads its first byte. */
+static void hand_over(struct gate *gate, struct gate_entry *entry, int host,
+		      const struct ipc_dial_done *done)
+{
+	if (!event_gate_read(gate, (uint32_t)(entry - gate->entries), host, done)) {
+		drop_dialed(gate, entry, host);
+		return;
+	}
+	(void)close(host);          /* the server has it */
+	(void)close(entry->client); /* likewise */
+	entry->client = -1;
+	watch_listeners(gate);
+}
+
+static void begin_connection(struct gate *gate, struct gate_entry *entry, int host,
+			     const struct ipc_dial_done *done)
+{
+	struct connection *connection = malloc(sizeof(*connection));
+
+	if (connection == NULL) {
+		drop_dialed(gate, entry, host);
+		return;
+	}
+	entry->connection = connection;
+	connection_begin(connection, entry->client, host, done->kind == PLAN_HOST_TLS, entry->host);
+	entry->moved_ms = gate->now_ms;
+	move_bytes(gate, entry);
+	watch_listeners(gate);
+}
+
 void gate_dialed(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done)
 {
 	struct gate_entry *dialed = &gate->entries[entry];
-	struct connection *connection = host >= 0 ? malloc(sizeof(*connection)) : NULL;
 
 	gate->dial_count--;
-	if (host >= 0) {
-		dialed->number = done->connection;
-		memcpy(dialed->address, done->address, sizeof(dialed->address));
-	}
-	if (connection == NULL) {
-		if (host >= 0) {
-			(void)close(host); /* it was told no byte */
-			report_end(gate, dialed, CONNECTION_END_LIMIT);
-		}
-		reset_client(dialed->client);
-		free_entry(gate, dialed);
+	if (host < 0) {
+		drop_dialed(gate, dialed, -1);
 		return;
 	}
-	dialed->connection = connection;
-	connection_begin(connection, dialed->client, host, done->is_tls != 0, dialed->host);
-	dialed->moved_ms = gate->now_ms;
-	move_bytes(gate, dialed);
-	watch_listeners(gate);
+	dialed->number = done->connection;
+	memcpy(dialed->address, done->address, sizeof(dialed->address));
+	if (done->kind >= PLAN_HOST_HTTP)
+		hand_over(gate, dialed, host, done);
+	else
+		begin_connection(gate, dialed, host, done);
+}
+
+void gate_read(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received)
+{
+	free_entry(gate, &gate->entries[entry]);
+	gate->sent += sent;
+	gate->received += received;
+	if (is_spent(gate))
+		end_all(gate, CONNECTION_END_SPENT);
 }
 
 static void turn_entry(struct gate *gate, struct gate_entry *entry)
@@ -450,7 +493,8 @@ void gate_end(struct gate *gate)
 	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && gate->entry_count > 0; i++) {
 		if (!gate->entries[i].is_used)
 			continue;
-		reset_client(gate->entries[i].client); /* its host is being dialled */
+		if (gate->entries[i].client >= 0) /* its host is being dialled */
+			reset_client(gate->entries[i].client);
 		free_entry(gate, &gate->entries[i]);
 	}
 	event_gate_watch(gate, GATE_MARK_DNS, gate->dns, POLLIN, 0);

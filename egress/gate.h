@@ -39,7 +39,7 @@ struct gate_question {
 /* A connection of the workload; without `connection` its host is being dialled. */
 struct gate_entry {
 	bool is_used;
-	int client;
+	int client;                       /* -1: a server of msp-http has it */
 	short client_events, host_events; /* that are waited for */
 	uint64_t begun_ms;                /* the accept, in the time of gate_turn() */
 	uint64_t moved_ms;                /* the last byte */
@@ -92,6 +92,9 @@ void gate_named(struct gate *gate, uint32_t question, enum dns_code code);
  * or -1: refused. */
 void gate_dialed(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done);
 
+/* A connection that a server had has ended, after so many bytes. */
+void gate_read(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received);
+
 /* Close everything. */
 void gate_end(struct gate *gate);
 
@@ -99,6 +102,10 @@ void gate_end(struct gate *gate);
  * the one spelling, or an IPv4 address. */
 void event_gate_name(struct gate *gate, uint32_t question, const char *name);
 void event_gate_dial(struct gate *gate, uint32_t entry, const char *host, uint16_t port);
+
+/* Hand the connection of an entry to a server of msp-http, with its sockets, which stay the gate's.
+ * False: there is no such server, or it has no room. For the gate's user to define. */
+bool event_gate_read(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done);
 
 /* Wait for the events of a descriptor, as in poll(2), in the place of those before: none before is
  * a new one, and none now is forgotten. For the gate's user to define. */

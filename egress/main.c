@@ -11,6 +11,9 @@
  * socket or none (sandboxes.c). It has no file, no network and no system call that makes a socket;
  * whoever takes it over can ask msp-dial for what the sandboxes may have anyway.
  *
+ * A connection to a host whose requests are read goes to a server of msp-http with both its
+ * sockets, before a byte of it is read (readers.c).
+ *
  * It ends with msp-cable and with msp-dial. Then all listeners are closed, cables go with them, and
  * all connections are reset.
  */
@@ -23,6 +26,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "egress/readers.h"
 #include "egress/sandboxes.h"
 #include "seccomp_filter.h"
 #include "steward/peer.h"
@@ -36,6 +40,7 @@
 #define TICK_MS 1000
 #define DATA_CABLE SANDBOXES_DATA_END
 #define DATA_DIAL (SANDBOXES_DATA_END + 1)
+#define DATA_SERVERS (SANDBOXES_DATA_END + 2)
 
 static struct channel cable = { GATEWAY_FD_CHANNEL, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SETUP };
 static const struct channel dial = { GATEWAY_FD_PEER, IPC_EGRESS, IPC_DIAL, IPC_SERVE };
@@ -52,6 +57,11 @@ static int handle_port(void *context, struct channel_message *from)
 static int handle_begin(void *context, struct channel_message *from)
 {
 	return sandboxes_begin_one(ipc_body(from, egress_begin), channel_take_fd(from, 0), now_ms);
+}
+
+static int handle_http(void *context, struct channel_message *from)
+{
+	return readers_take(ipc_body(from, egress_http)->server, channel_take_fd(from, 0));
 }
 
 static int handle_end(void *context, struct channel_message *from)
@@ -78,6 +88,7 @@ static const dispatch_handler from_cable[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_egress_port] = handle_port,
 	[IPC_TYPE_egress_begin] = handle_begin,
 	[IPC_TYPE_cable_end] = handle_end,
+	[IPC_TYPE_egress_http] = handle_http,
 };
 
 static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
@@ -122,6 +133,8 @@ static void turn_once(void)
 			peer_turn(&cable, &message, from_cable, "msp-cable");
 		else if (data == DATA_DIAL)
 			peer_turn(&dial, &message, from_dial, "msp-dial");
+		else if (data >= DATA_SERVERS)
+			require_peers(readers_turn((uint32_t)(data - DATA_SERVERS)));
 		else
 			sandboxes_turn(data, now_ms);
 	}
@@ -160,6 +173,7 @@ int main(void)
 	if (waiting < 0)
 		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
 	sandboxes_begin(&to_cable, &to_dial, waiting, fds);
+	readers_begin(&to_cable, waiting, DATA_SERVERS);
 	watch_peer(EPOLL_CTL_ADD, &to_cable, DATA_CABLE);
 	watch_peer(EPOLL_CTL_ADD, &to_dial, DATA_DIAL);
 	for (;;)

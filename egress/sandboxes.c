@@ -10,12 +10,14 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "egress/gate.h"
+#include "egress/readers.h"
 
 /* Connections are accepted again when so many of the descriptors are free. */
 #define FREE_PART 16U
 
 static struct sandbox {
 	uint32_t slot, use;
+	uint32_t server; /* as in egress_http */
 	struct gate gate;
 } * sandboxes[GATEWAY_SLOTS];
 
@@ -277,6 +279,35 @@ void event_gate_ended(struct gate *gate, struct ipc_connection_end *end)
 	connection_count--;
 }
 
+bool event_gate_read(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done)
+{
+	const struct sandbox *sandbox = sandbox_of(gate);
+	const struct gate_entry *from = &gate->entries[entry];
+	struct reader_connection connection = { .number = done->connection,
+						.server = sandbox->server,
+						.slot = sandbox->slot,
+						.use = sandbox->use,
+						.entry = entry,
+						.port = from->port };
+
+	memcpy(connection.host, from->host, sizeof(connection.host));
+	memcpy(connection.address, done->address, sizeof(connection.address));
+	if (!readers_open(&connection, from->client, host))
+		return false;
+	fds_used -= 2;
+	return true;
+}
+
+void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,
+			uint64_t received)
+{
+	struct sandbox *sandbox = sandboxes[slot];
+
+	connection_count--;
+	if (sandbox && sandbox->use == use) /* else it has ended before */
+		gate_read(&sandbox->gate, entry, sent, received);
+}
+
 /* --- sandboxes -------------------------------------------------------------------------------- */
 
 int sandboxes_take_port(uint32_t slot, int fd)
@@ -318,6 +349,7 @@ int sandboxes_begin_one(const struct ipc_egress_begin *begin, int dns, uint64_t 
 	sandbox->slot = begin->slot;
 	sandbox->use = begin->use;
 	sandbox->gate.limits = begin->limits;
+	sandbox->server = begin->server;
 	sandbox->gate.now_ms = now_ms;
 	sandbox->gate.is_held = is_held;
 	sandboxes[begin->slot] = sandbox;
@@ -350,6 +382,7 @@ int sandboxes_end_one(uint32_t slot)
 	if (!sandbox) /* there was no room for it */
 		return 0;
 	leave_questions(sandbox);
+	readers_end_sandbox(slot);
 	gate_end(&sandbox->gate);
 	fds_used -= sandbox->gate.listener_count + 1;
 	sandboxes[slot] = NULL;

@@ -26,6 +26,12 @@ static const struct {
 	[CONNECTION_REFUSED_LIMIT] = { "the sandbox has moved as many bytes as its profile allows",
 				       "limits.upload or limits.download of the operator's "
 				       "profile" },
+	[CONNECTION_REFUSED_REQUEST] = { "a request is none that a rule covers, or is malformed",
+					 "in the operator's profile, a rule in `requests`; the "
+					 "answer 403 names it" },
+	[CONNECTION_REFUSED_SECRET] = { "the placeholder of a secret in another place than its "
+					"header, or for another host",
+					"send the placeholder in the secret's header alone" },
 };
 
 static void put_policy(const struct search *search, const struct ipc_network_denial *denial,

@@ -228,7 +228,8 @@ const struct command command_policy = {
 		"                   whether a workload may do it, and by which rule: 'read PATH',\n"
 		"                   'write PATH', 'create PATH', 'delete PATH', 'list PATH',\n"
 		"                   'exec PATH', 'connect HOST:PORT', 'connect unix:PATH',\n"
-		"                   'resolve HOST', 'bind PORT' or 'syscall NAME'\n"
+		"                   'resolve HOST', 'bind PORT', 'request METHOD URL',\n"
+		"                   'use SECRET at HOST' or 'syscall NAME'\n"
 		"\n"
 		"The exit code is 0, 64 when the command line is wrong, and 78 when the\n"
 		"configuration is.\n",

@@ -327,6 +327,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 			    char text[LAUNCH_TEXT_MAX])
 {
 	static struct pins pins;
+	static struct trust trust = TRUST_NONE;
 	char names[PROFILE_NAMES_SHOWN];
 	const struct plan *plan;
 	struct cgroup_home home;
@@ -347,8 +348,11 @@ static int start_supervisor(struct serve_options *options, const struct images *
 			    options->default_profile, names);
 		return MSP_EXIT_REFUSED;
 	}
-	if (!plan || pins_open(plan, options->default_profile ? options->default_profile : "",
-			       &pins, text) != 0)
+	if (!plan || trust_prepare(&trust, images, config, NULL, text) != 0)
+		return MSP_EXIT_REFUSED;
+	plan = config_plan(config); /* it may be another one now */
+	if (pins_open(plan, options->default_profile ? options->default_profile : "", &trust.pins,
+		      &pins, text) != 0)
 		return MSP_EXIT_REFUSED;
 	if (text[0])
 		log_line("a profile cannot be used: %s", text);
@@ -375,6 +379,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		.limits = options->limits,
 		.workspaces = workspaces,
 		.gateway = &gateway,
+		.trust = &trust,
 	};
 	return become_supervisor(&launch, null, text);
 }

@@ -129,6 +129,7 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 	const bool has_cgroup = machine->cgroup.problem == CGROUP_USABLE || machine->has_scope;
 	const uint32_t limits = has_cgroup ? LIMITS_CGROUP : LIMITS_FALLBACK;
 	static struct pins pins;
+	static struct trust trust = TRUST_NONE;
 	const struct plan *plan = config_plan(machine->config);
 	struct launch launch = { .images = &machine->images,
 				 .config = machine->config,
@@ -136,7 +137,8 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 				 .pins = &pins,
 				 .budget = { .memory_bytes = BUDGET_MEMORY_DEFAULT },
 				 .frontend = FRONTEND_LAUNCHER,
-				 .limits = limits };
+				 .limits = limits,
+				 .trust = &trust };
 	struct trial trial = { .is_done = false };
 	struct no_cgroup unlimited;
 	char text[LAUNCH_TEXT_MAX];
@@ -150,7 +152,8 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 			    "not all of msp's files, or no usable configuration, are there");
 		return;
 	}
-	if (pins_open(plan, "", &pins, text) != 0) {
+	if (trust_prepare(&trust, &machine->images, machine->config, "", text) != 0 ||
+	    pins_open(config_plan(machine->config), "", &trust.pins, &pins, text) != 0) {
 		format_text(ret->happened, sizeof(ret->happened), "%s", text);
 		return;
 	}
@@ -162,6 +165,7 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 	}
 	judge_trial(&trial, try_sandbox(&machine->images, &launch, &trial), ret);
 	pins_close(&pins);
+	trust_done(&trust);
 	if (home.directory >= 0)
 		cgroup_leave(&home);
 }

@@ -21,6 +21,7 @@ struct opening {
 	bool is_prepared; /* for the first pin: most plans have none */
 	struct protected_set set;
 	struct mounts mounts;
+	const struct pins_trust *trust;
 	struct pins *pins;
 	char *text;
 };
@@ -183,15 +184,32 @@ static int find_opened(const struct opening *opening, const char *path)
 	return -1;
 }
 
+/* Open the launcher's directory of certificates, unless the profile's secrets are missing. */
+static int open_trust(const struct opening *opening, const struct record *record)
+{
+	const struct pins_trust *trust = opening->trust;
+	int fd;
+
+	if (trust->refused >> record->profile & 1) {
+		format_text(opening->text, PINS_TEXT_MAX, "%s", trust->problem);
+		return -1;
+	}
+	fd = openat(trust->directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? refuse_error(opening, record, errno) : fd;
+}
+
 static int open_record(struct opening *opening, const struct record *record)
 {
+	const bool is_trust = record->mount->flags & PLAN_TRUST;
 	struct pins *pins = opening->pins;
 	char problem[64];
-	int fd = find_opened(opening, record->path);
+	int fd = is_trust ? -1 : find_opened(opening, record->path);
 	const bool is_new = fd < 0;
 
+	if (is_trust && !opening->trust)
+		return 0;
 	if (is_new)
-		fd = open_path(opening, record);
+		fd = is_trust ? open_trust(opening, record) : open_path(opening, record);
 	if (fd == -ENOENT && (record->mount->flags & PLAN_OPTIONAL))
 		return 0;
 	if (fd == -ENOENT)
@@ -202,7 +220,7 @@ static int open_record(struct opening *opening, const struct record *record)
 		format_text(problem, sizeof(problem), "more than %d of them in all profiles",
 			    PINS_MAX);
 		(void)refuse_record(opening, record, problem);
-	} else if (check_use(opening, record, fd) == 0) {
+	} else if (is_trust || check_use(opening, record, fd) == 0) {
 		pins->list[pins->count++] = (struct pin){ fd, record->profile, record->index };
 		return 0;
 	}
@@ -251,10 +269,10 @@ static int find_needed(const struct plan *plan, const char *needed)
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is written through `opening` */
-int pins_open(const struct plan *plan, const char *needed, struct pins *ret,
-	      char text[PINS_TEXT_MAX])
+int pins_open(const struct plan *plan, const char *needed, const struct pins_trust *trust,
+	      struct pins *ret, char text[PINS_TEXT_MAX])
 {
-	struct opening opening = { .plan = plan, .pins = ret, .text = text };
+	struct opening opening = { .plan = plan, .trust = trust, .pins = ret, .text = text };
 	const int index = find_needed(plan, needed);
 	int result = 0;
 
@@ -279,7 +297,7 @@ int pins_check(const struct plan *plan, char text[PINS_TEXT_MAX])
 {
 	static struct pins pins;
 
-	(void)pins_open(plan, NULL, &pins, text); /* no profile is needed: it cannot fail */
+	(void)pins_open(plan, NULL, NULL, &pins, text); /* no profile is needed: it cannot fail */
 	pins_close(&pins);
 	return text[0] == '\0' ? 0 : -1;
 }

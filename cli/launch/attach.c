@@ -19,6 +19,7 @@
 
 static struct binds binds;
 static struct pins pins;
+static struct trust trust = TRUST_NONE;
 
 static int refuse_start(const char *text, int code)
 {
@@ -39,8 +40,11 @@ static int open_shown(struct attachment *attachment)
 	const struct plan *plan = launch_open_plan(&attachment->config, text);
 	struct protected_set set;
 
-	if (!plan)
+	if (!plan || (!attachment->runs_nothing &&
+		      trust_prepare(&trust, &attachment->images, &attachment->config,
+				    attachment->expected_profile, text) != 0))
 		return refuse_start(text, MSP_EXIT_REFUSED);
+	plan = config_plan(&attachment->config); /* it may be another one now */
 	if (!attachment->runs_nothing)
 		descriptors_warn(plan, attachment->expected_profile);
 	if (has_binds(attachment)) {
@@ -48,7 +52,7 @@ static int open_shown(struct attachment *attachment)
 		if (binds_open(attachment->binds, &set, &binds, text) != 0)
 			return refuse_start(text, MSP_EXIT_USAGE);
 	}
-	if (pins_open(plan, attachment->expected_profile, &pins, text) != 0)
+	if (pins_open(plan, attachment->expected_profile, &trust.pins, &pins, text) != 0)
 		return refuse_start(text, MSP_EXIT_REFUSED);
 	/* A persistent sandbox has its profile in a file that only the supervisor reads. */
 	if (text[0] && !attachment->expected_profile && !attachment->runs_nothing)
@@ -229,6 +233,7 @@ static int tell_supervisor(struct attachment *attachment)
 				       .frontend = FRONTEND_LAUNCHER,
 				       .limits = wanted_limits(attachment),
 				       .expected_profile = attachment->expected_profile,
+				       .trust = &trust,
 				       .runs_nothing = attachment->runs_nothing };
 	int error = attachment->is_persistent ? send_opener(&launch, attachment) : 0;
 
@@ -325,5 +330,6 @@ int attach_close(struct attachment *attachment)
 		;
 	if (attachment->home.directory >= 0)
 		cgroup_leave(&attachment->home);
+	trust_done(&trust);
 	return status;
 }

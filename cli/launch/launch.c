@@ -62,6 +62,7 @@ static const struct {
 	{ "msp-cable", offsetof(struct images, cable), true },
 	{ "msp-egress", offsetof(struct images, egress), true },
 	{ "msp-dial", offsetof(struct images, dial), true },
+	{ "msp-http", offsetof(struct images, http), true },
 };
 
 /* The largest sealed copy, a plan of many profiles, has 1 MiB at most. */
@@ -434,17 +435,43 @@ bool launch_has_hosts(const struct plan *plan, const char *name)
 	return false;
 }
 
+static bool has_gateway(const struct images *images, const struct launch_gateway *gateway)
+{
+	return images->cable >= 0 && images->egress >= 0 && images->dial >= 0 &&
+	       images->http >= 0 && gateway->audit >= 0;
+}
+
+/* Without requests that are read, msp-cable gets a channel whose other end is closed. */
+static int find_trust(struct launch_gateway *gateway)
+{
+	int ends[2];
+	const int error = gateway->trust >= 0 ? 0 : channel_pair(ends);
+
+	if (!error && gateway->trust < 0) {
+		fd_close(&ends[0]);
+		gateway->trust = ends[1];
+	}
+	return error;
+}
+
 int launch_send_gateway(const struct images *images, struct launch_gateway *gateway,
 			const struct channel *channel)
 {
 	static const struct ipc_supervisor_gateway message;
-	const int fds[LAUNCH_STEWARD_FDS_MAX] = { images->egress, images->dial, gateway->audit };
 	int end, error;
 
 	fd_close(&gateway->pidfd);
-	if (images->cable < 0 || images->egress < 0 || images->dial < 0 || gateway->audit < 0)
+	if (!has_gateway(images, gateway))
 		return 0;
-	end = launch_steward(LAUNCH_GATEWAY, images->cable, fds, LAUNCH_STEWARD_FDS_MAX);
+	error = find_trust(gateway);
+	if (error)
+		return error;
+	end = launch_steward(LAUNCH_GATEWAY, images->cable,
+			     (const int[LAUNCH_STEWARD_FDS_MAX]){ images->egress, images->dial,
+								  images->http, gateway->trust,
+								  gateway->audit },
+			     LAUNCH_STEWARD_FDS_MAX);
+	fd_close(&gateway->trust);
 	if (end < 0)
 		return end;
 	gateway->pidfd = launch_steward_pidfd(LAUNCH_GATEWAY);
@@ -453,6 +480,17 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 			: channel_send(channel, IPC_TYPE_supervisor_gateway, &message, &end, 0);
 	fd_close(&end);
 	return error;
+}
+
+/* The channel of the trust is made also where no profile needs it yet. */
+static int send_first_gateway(const struct launch *launch, struct launch_gateway *gateway,
+			      const struct channel *channel)
+{
+	const int error = launch->trust ? trust_connect(launch->trust) : 0;
+
+	if (launch->trust)
+		gateway->trust = fd_take(&launch->trust->cable);
+	return error ? error : launch_send_gateway(launch->images, gateway, channel);
 }
 
 int launch_send(const struct launch *launch, int channel_fd)
@@ -480,7 +518,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 		error = send_state(launch->images, &channel);
 	if (!error && plan && !launch->runs_nothing &&
 	    launch_has_hosts(plan, launch->expected_profile))
-		error = launch_send_gateway(launch->images, gateway, &channel);
+		error = send_first_gateway(launch, gateway, &channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
 				     &launch->home->directory, 0);
@@ -494,5 +532,6 @@ int launch_send(const struct launch *launch, int channel_fd)
 		error = channel_send(&channel, IPC_TYPE_supervisor_run, &run, NULL, 0);
 	fd_close(&own.audit);
 	fd_close(&own.pidfd);
+	fd_close(&gateway->trust);
 	return error;
 }

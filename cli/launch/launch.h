@@ -20,6 +20,7 @@
 #include "host/service_socket.h"
 #include "host/workspace.h"
 #include "launch/config.h"
+#include "launch/trust.h"
 
 /* Our own programs and the compiled policy, opened for reading. -1: not opened. */
 struct images {
@@ -35,11 +36,12 @@ struct images {
 	int cable; /* without any of these no profile has hosts */
 	int egress;
 	int dial;
+	int http;
 };
 
 #define IMAGES_NONE                                                                                \
 	{                                                                                          \
-		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1                                     \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1                                 \
 	}
 
 #define LAUNCH_TEXT_MAX CONFIG_TEXT_MAX
@@ -103,11 +105,12 @@ void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MA
 struct launch_gateway {
 	int audit; /* the supervisor's end of msp-audit's channel */
 	int pidfd; /* msp-cable's */
+	int trust; /* msp-cable's end of the channel of struct trust, taken by the start */
 };
 
 #define LAUNCH_GATEWAY_NONE                                                                        \
 	{                                                                                          \
-		-1, -1                                                                             \
+		-1, -1, -1                                                                         \
 	}
 
 struct launch {
@@ -125,6 +128,7 @@ struct launch {
 				       * NULL: nothing does */
 	const struct workspaces *workspaces; /* for the path opener's own clients; NULL: none */
 	struct launch_gateway *gateway;      /* for the path opener; NULL: it starts none */
+	struct trust *trust;                 /* NULL: there is none */
 	bool runs_nothing;                   /* no gateway is needed */
 };
 
@@ -161,7 +165,7 @@ int launch_exec_refused(const struct images *images, int reason);
  * stay the caller's; its stdin and stdout are /dev/null. It ends after its peer. Returns the
  * supervisor's end of its channel, the caller's, or -errno. */
 enum launch_steward { LAUNCH_AUDIT, LAUNCH_STORE, LAUNCH_GATEWAY, LAUNCH_STEWARDS };
-#define LAUNCH_STEWARD_FDS_MAX 3
+#define LAUNCH_STEWARD_FDS_MAX 5
 int launch_steward(enum launch_steward which, int image, const int *fds, size_t count);
 
 /* Return a pidfd of a steward that was started here, or -errno. */

@@ -27,7 +27,9 @@
 #define DIAL_PLACE 7
 #define AUDIT_PLACE 8
 #define PIDFD_PLACE 9
-#define WORKSPACES_PLACE 10
+#define HTTP_PLACE 10
+#define TRUST_PLACE 11 /* four descriptors, and two of each server */
+#define WORKSPACES_PLACE (TRUST_PLACE + 4 + 2 * TRUST_SERVERS_MAX)
 
 /* The least time between two starts of the gateway, when the first has ended. */
 #define GATEWAY_PAUSE_US 10000000
@@ -41,6 +43,7 @@ struct opener {
 	struct channel channel;
 	struct images images; /* the gateway's programs */
 	struct launch_gateway gateway;
+	struct trust trust;
 	uint64_t started_us;   /* the gateway; 0: before this process */
 	struct config *config; /* in force, as far as is known */
 	struct config newer; /* compiled when generation `asked` was; in force if another one is */
@@ -51,15 +54,18 @@ struct opener {
 
 /* 0 with the new one in `ret` and what it shows of the host in `pins`; or -1 with a line in `text`.
  */
-static int compile_policy(const struct opener *opener, struct config *ret, struct pins *pins,
+static int compile_policy(struct opener *opener, struct config *ret, struct pins *pins,
 			  char text[CONFIG_TEXT_MAX])
 {
 	const struct plan *plan;
 
 	if (config_read_again(opener->config, ret, text) != 0)
 		return -1;
-	plan = launch_open_plan(ret, text);
-	if (!plan || pins_open(plan, "", pins, text) != 0)
+	if (!launch_open_plan(ret, text) ||
+	    trust_prepare(&opener->trust, &opener->images, ret, NULL, text) != 0)
+		return -1;
+	plan = config_plan(ret);
+	if (pins_open(plan, "", &opener->trust.pins, pins, text) != 0)
 		return -1;
 	if (text[0])
 		log_line("a profile cannot be used: %s", text);
@@ -90,8 +96,12 @@ static void note_generation(struct opener *opener, uint32_t generation)
 static void start_gateway(struct opener *opener, const struct plan *plan)
 {
 	opener->started_us = clock_now_us();
-	if (plan && launch_has_hosts(plan, NULL))
-		(void)launch_send_gateway(&opener->images, &opener->gateway, &opener->channel);
+	if (!plan || !launch_has_hosts(plan, NULL))
+		return;
+	if (opener->trust.cable < 0) /* an earlier gateway had it */
+		trust_restart(&opener->trust);
+	opener->gateway.trust = fd_take(&opener->trust.cable);
+	(void)launch_send_gateway(&opener->images, &opener->gateway, &opener->channel);
 }
 
 /* The gateway has ended. Another that ends so soon waits for the next reload. */
@@ -185,6 +195,27 @@ static int take_place(int *image, int program, int place, int null)
 	return program >= 0 ? program : null;
 }
 
+/* Give the descriptors of the trust their places. */
+static void place_trust(struct trust *trust, int *fds, int null)
+{
+	int *const own[] = { &trust->gateway, &trust->certificates.authority,
+			     &trust->certificates.roots, &trust->certificates.directory };
+	int place = TRUST_PLACE;
+
+	fd_close(&trust->cable);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++, place++)
+		fds[place] = take_place(own[i], *own[i], place, null);
+	trust->pins.directory = trust->certificates.directory;
+	if (trust->certificates.authority < 0)
+		trust_begin(trust);
+	for (uint32_t i = 0; i < TRUST_SERVERS_MAX; i++, place += 2) {
+		struct trust_server *server = &trust->servers[i];
+
+		fds[place] = take_place(&server->plan_fd, server->plan_fd, place, null);
+		fds[place + 1] = take_place(&server->channel, server->channel, place + 1, null);
+	}
+}
+
 /* The locks and sockets of the service are not ours to keep, nor a client's streams, nor what tells
  * that all of them are closed: while we held one, nobody at its other end would see its end. */
 static int place_all(const struct launch *launch, int channel, struct opener *opener)
@@ -204,6 +235,10 @@ static int place_all(const struct launch *launch, int channel, struct opener *op
 		take_place(&opener->images.egress, launch->images->egress, EGRESS_PLACE, null);
 	fds[DIAL_PLACE] = take_place(&opener->images.dial, launch->images->dial, DIAL_PLACE, null);
 	fds[AUDIT_PLACE] = take_place(&opener->gateway.audit, gateway->audit, AUDIT_PLACE, null);
+	fds[HTTP_PLACE] = take_place(&opener->images.http, launch->images->http, HTTP_PLACE, null);
+	if (launch->trust)
+		opener->trust = *launch->trust;
+	place_trust(&opener->trust, fds, null);
 	fds[PIDFD_PLACE] = take_place(&opener->gateway.pidfd, gateway->pidfd, PIDFD_PLACE, null);
 	for (uint32_t i = 0; launch->workspaces && i < launch->workspaces->count; i++) {
 		fds[count++] = launch->workspaces->list[i];
@@ -215,6 +250,27 @@ static int place_all(const struct launch *launch, int channel, struct opener *op
 	return null < 0 ? -errno : fd_place(fds, places, count, 0);
 }
 
+/* Wait for a message, the end of the gateway, or that of a server. A negative descriptor is left
+ * out. */
+static void await_event(struct opener *opener)
+{
+	struct pollfd polls[2 + TRUST_SERVERS_MAX] = { { opener->channel.fd, POLLIN, 0 },
+						       { opener->gateway.pidfd, POLLIN, 0 } };
+	struct pollfd *servers = polls + 2;
+
+	for (uint32_t i = 0; i < TRUST_SERVERS_MAX; i++)
+		servers[i] = (struct pollfd){ opener->trust.servers[i].channel, 0, 0 };
+	(void)poll(polls, 2 + TRUST_SERVERS_MAX, -1);
+	if (polls[1].revents) { /* the servers end with it */
+		replace_gateway(opener);
+		return;
+	}
+	for (uint32_t i = 0; i < TRUST_SERVERS_MAX; i++) {
+		if (servers[i].revents)
+			trust_ended(&opener->trust, i);
+	}
+}
+
 static void keep_going(const struct launch *launch, int channel) __attribute__((noreturn));
 static void keep_going(const struct launch *launch, int channel)
 {
@@ -222,6 +278,7 @@ static void keep_going(const struct launch *launch, int channel)
 	static struct opener opener = {
 		.channel = { CHANNEL_PLACE, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP },
 		.newer = CONFIG_UNREAD,
+		.trust = TRUST_NONE,
 	};
 	enum ipc_error wrong;
 	int status = 1;
@@ -237,16 +294,11 @@ static void keep_going(const struct launch *launch, int channel)
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)prctl(PR_SET_NAME, "msp-opener"); /* for ps(1) only */
 	while (status == 1 || status == -EAGAIN) {
-		struct pollfd polls[] = { { opener.channel.fd, POLLIN, 0 },
-					  { opener.gateway.pidfd, POLLIN, 0 } };
-
-		(void)poll(polls, 2, -1); /* a negative descriptor is left out */
-		if (polls[1].revents)
-			replace_gateway(&opener);
+		await_event(&opener);
 		status = dispatch_one(&opener.channel, &message, MSG_DONTWAIT, handlers, &opener,
 				      &wrong);
 	}
-	launch_await_stewards(GATEWAY_END_MS);
+	trust_done(&opener.trust);
 	_exit(0);
 }
 

@@ -439,11 +439,10 @@ class Ends(Served):
     def begin(self):
         self.connect("public.example")
         self.expect_echo()
-        self.pids = self.gateway.pids()
-        self.assertLessEqual({"msp-cable", "msp-egress", "msp-dial", "msp-dial-names"}, set(self.pids))
+        self.pids = self.gateway.await_programs()
 
     def test_each_program_takes_all_connections_with_it(self):
-        for name in ("msp-egress", "msp-dial"):
+        for name in ("msp-egress", "msp-dial", "msp-http"):
             with self.subTest(name=name):
                 self.begin()
                 os.kill(self.pids[name], signal.SIGKILL)
@@ -527,8 +526,7 @@ class Ends(Served):
 class Confined(Served):
     def test_their_status(self):
         self.connect("public.example")
-        pids = self.gateway.pids()
-        self.assertLessEqual({"msp-cable", "msp-egress", "msp-dial", "msp-dial-names"}, set(pids))
+        pids = self.gateway.await_programs()
         for name, pid in pids.items():
             with self.subTest(name=name), open(f"/proc/{pid}/status", encoding="ascii") as file:
                 status = dict(line.split(":\t", 1) for line in file.read().splitlines())

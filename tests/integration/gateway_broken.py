@@ -86,7 +86,7 @@ class Egress(unittest.TestCase):
         self.assertEqual((begin["slot"], begin["use"], begin["host"], begin["port"]),
                          (5, 7, "public.example", 8080))
         name, done, fds = self.dial.receive(self.dial.peer)
-        self.assertEqual((name, done["number"], done["connection"], done["is_tls"],
+        self.assertEqual((name, done["number"], done["connection"], done["kind"],
                           done["address"]), ("dial_done", 9, begin["number"], 0, PUBLIC))
         with socket.socket(fileno=fds[0]) as host:
             self.assertEqual(host.getpeername(), (PUBLIC, 8080))

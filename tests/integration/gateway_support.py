@@ -83,8 +83,9 @@ class Gateway:
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.audit, audit_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         images = [os.open(os.path.join(support.BIN, name), os.O_RDONLY)
-                  for name in ("msp-egress", "msp-dial")]
-        fds = [theirs.fileno(), *images, audit_theirs.fileno()]
+                  for name in ("msp-egress", "msp-dial", "msp-http")]
+        self.launcher, launcher_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        fds = [theirs.fileno(), *images, launcher_theirs.fileno(), audit_theirs.fileno()]
 
         def prepare():
             for number, fd in enumerate([os.dup(fd) for fd in fds]):
@@ -98,6 +99,7 @@ class Gateway:
             preexec_fn=prepare)
         theirs.close()
         audit_theirs.close()
+        launcher_theirs.close()
         for fd in images:
             os.close(fd)
         self.send("gateway_start", schema=schema)
@@ -157,6 +159,13 @@ class Gateway:
         os.close(reading)
         return byte
 
+    def await_programs(self):
+        """The pids of the programs by name: msp-http begins last."""
+        names = {"msp-cable", "msp-egress", "msp-dial", "msp-dial-names", "msp-http"}
+        if not support.wait_until(lambda: names <= set(self.pids())):
+            raise AssertionError(f"not all programs run: {self.pids()}")
+        return self.pids()
+
     def pids(self):
         """The programs' pids by name."""
         pids = [self.process.pid, *support.descendants(self.process.pid)]
@@ -176,6 +185,7 @@ class Gateway:
         finally:
             self.channel.close()
             self.audit.close()
+            self.launcher.close()
             os.close(self.blob)
             self.stderr = self.process.stderr.read().decode()
             self.process.stderr.close()

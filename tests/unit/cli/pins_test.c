@@ -96,7 +96,7 @@ static int open_all(void)
 {
 	hand_plan_open(&plan);
 	text[0] = '\0';
-	return pins_open(&plan, "", &pins, text);
+	return pins_open(&plan, "", NULL, &pins, text);
 }
 
 static void expect_refused(const char *first, const char *second)
@@ -303,7 +303,7 @@ Test(pins, there_is_a_most_of_them)
 	hand_plan.profile.mount_count = PINS_MAX;
 	large.first = hand_plan;
 	cr_assert_eq(plan_open(&large, sizeof(large), &plan), 0);
-	cr_assert_eq(pins_open(&plan, "", &pins, text), 0, "%s", text);
+	cr_assert_eq(pins_open(&plan, "", NULL, &pins, text), 0, "%s", text);
 	cr_expect_eq(pins.count, (uint32_t)PINS_MAX);
 	pins_close(&pins);
 
@@ -312,7 +312,7 @@ Test(pins, there_is_a_most_of_them)
 	large.first.header.profiles = offsetof(__typeof__(large), profiles);
 	large.first.header.profile_count = 2;
 	cr_assert_eq(plan_open(&large, sizeof(large), &plan), 0);
-	cr_expect_eq(pins_open(&plan, NULL, &pins, text), 0);
+	cr_expect_eq(pins_open(&plan, NULL, NULL, &pins, text), 0);
 	cr_expect_eq(pins.count, (uint32_t)PINS_MAX, "the first profile keeps its own");
 	pins_close(&pins);
 	cr_expect_eq(pins_check(&plan, text), -1);

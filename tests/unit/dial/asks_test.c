@@ -186,7 +186,7 @@ Test(asks, a_connection_is_recorded_then_resolved_then_dialled, .init = open_all
 	cr_assert_eq(receive_type(&far_egress), IPC_TYPE_dial_done);
 	cr_expect_eq(ipc_body(&message, dial_done)->number, 1);
 	cr_expect_eq(ipc_body(&message, dial_done)->connection, connection);
-	cr_expect_eq(ipc_body(&message, dial_done)->is_tls, 1);
+	cr_expect_eq(ipc_body(&message, dial_done)->kind, PLAN_HOST_TLS);
 	cr_expect_str_eq(ipc_body(&message, dial_done)->address, "8.8.4.4");
 	cr_expect_eq(message.fd_count, 1);
 	expect_silence();
@@ -237,7 +237,7 @@ Test(asks, an_address_is_not_resolved, .init = open_all)
 	(void)answer_record(0);
 	cr_assert_eq(receive_type(&far_egress), IPC_TYPE_dial_done);
 	cr_expect_str_eq(ipc_body(&message, dial_done)->address, "10.0.0.9");
-	cr_expect_eq(ipc_body(&message, dial_done)->is_tls, 0);
+	cr_expect_eq(ipc_body(&message, dial_done)->kind, PLAN_HOST_TCP);
 	cr_expect_eq(lookups, 0);
 }
 

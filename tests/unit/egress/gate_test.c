@@ -3,6 +3,7 @@
  * A workload at the end of a cable and the gate at the other: names, connections and refusals. The
  * list of hosts is this file's; hosts are processes that send back what they get.
  */
+#include "common/plan.h"
 #include "egress/gate.h"
 
 #include <arpa/inet.h>
@@ -107,8 +108,15 @@ void event_gate_dial(struct gate *at, uint32_t entry, const char *host, uint16_t
 	if (fd >= 0)
 		fd = fcntl(fd, F_SETFL, O_NONBLOCK) == 0 ? fd : -1;
 	gate_dialed(at, entry, fd,
-		    &(struct ipc_dial_done){
-			    .connection = 7, .is_tls = is_tls, .address = "192.0.2.7" });
+		    &(struct ipc_dial_done){ .connection = 7,
+					     .kind = is_tls ? PLAN_HOST_TLS : PLAN_HOST_TCP,
+					     .address = "192.0.2.7" });
+}
+
+/* No server reads requests here. */
+bool event_gate_read(struct gate *at, uint32_t entry, int host, const struct ipc_dial_done *done)
+{
+	return false;
 }
 
 static int watch(struct cable *cable)

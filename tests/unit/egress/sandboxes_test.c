@@ -58,7 +58,7 @@ static int open_listener(int type)
 static void begin_sandbox(uint32_t slot, uint32_t use)
 {
 	const struct ipc_egress_begin begin = {
-		slot, use, 1, { .connections = 256, .rate = RATE }
+		slot, use, 1, HTTP_SERVERS_MAX, { .connections = 256, .rate = RATE }
 	};
 
 	cr_assert_eq(sandboxes_take_port(slot, open_listener(SOCK_STREAM)), 0);
@@ -316,10 +316,10 @@ Test(sandboxes, begins_that_do_not_fit, .init = open_many)
 {
 	const struct network_limits few = { .connections = 1, .rate = 1 },
 				    beyond = { .connections = GATE_CONNECTIONS_MAX + 1, .rate = 1 };
-	const struct ipc_egress_begin twice = { SLOT, USE, 0, few },
-				      far = { GATEWAY_SLOTS, USE, 0, few },
-				      more = { SLOT + 1, USE, 2, few },
-				      many = { SLOT + 1, USE, 1, beyond };
+	const struct ipc_egress_begin twice = { SLOT, USE, 0, 0, few },
+				      far = { GATEWAY_SLOTS, USE, 0, 0, few },
+				      more = { SLOT + 1, USE, 2, 0, few },
+				      many = { SLOT + 1, USE, 1, 0, beyond };
 
 	cr_expect_eq(sandboxes_begin_one(&twice, open_listener(SOCK_DGRAM), 1), -EPROTO);
 	cr_expect_eq(sandboxes_begin_one(&far, open_listener(SOCK_DGRAM), 1), -EPROTO);

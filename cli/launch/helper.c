@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "common/limits.h"
+
+#define FIRST_PLACE 3
+
+/* In the child, until its exec: it runs in our memory. */
+static int become_helper(const struct helper *helper, int null, int output)
+{
+	const bool reads_errors = helper->output_of == STDERR_FILENO;
+	int fds[FIRST_PLACE + HELPER_FDS_MAX + 1] = { null, reads_errors ? null : output,
+						      reads_errors ? output : STDERR_FILENO };
+	static const int places[] = { 0, 1, 2, 3, 4, 5 };
+	const size_t count = FIRST_PLACE + helper->fd_count;
+	const bool has_image = helper->image >= 0;
+	int error;
+
+	memcpy(fds + FIRST_PLACE, helper->fds, helper->fd_count * sizeof(fds[0]));
+	fds[count] = helper->image;
+	error = fd_place(fds, places, count + has_image, (1U << count) - 1);
+	if (error)
+		return error;
+	if (has_image)
+		(void)kernel_execute((int)count, helper->words, helper->environment);
+	else
+		(void)execve(helper->words[0], helper->words, helper->environment);
+	return -errno;
+}
+
+static int spawn_helper(const struct helper *helper, int null, int output, pid_t *ret)
+{
+	volatile int error = 0;
+	const pid_t pid = vfork();
+
+	if (pid == 0) {
+		error = become_helper(helper, null, output);
+		_exit(MSP_EXIT_SOFTWARE);
+	}
+	if (pid < 0)
+		return -errno;
+	*ret = pid;
+	return error;
+}
+
+static int64_t now_ms(void)
+{
+	return (int64_t)(clock_now_us() / 1000);
+}
+
+/* Return whether there is something before the deadline. */
+static bool await_input(int fd, int64_t deadline_ms)
+{
+	struct pollfd entry = { .fd = fd, .events = POLLIN };
+	int ready;
+
+	do {
+		const int64_t left = deadline_ms - now_ms();
+
+		ready = poll(&entry, 1, left > 0 ? (int)left : 0);
+	} while (ready < 0 && errno == EINTR);
+	return ready > 0;
+}
+
+/* Read the output to its end; bytes that do not fit are left out. */
+static size_t read_output(int output, int64_t deadline_ms, char *bytes, size_t room)
+{
+	char rest[256] = "";
+	size_t used = 0;
+	ssize_t size = 1;
+
+	while (size != 0 && await_input(output, deadline_ms)) {
+		const size_t left = room - used;
+
+		size = read(output, left ? bytes + used : rest, left ? left : sizeof(rest));
+		if (size < 0 && errno != EINTR)
+			break;
+		if (left && size > 0)
+			used += (size_t)size;
+	}
+	return used;
+}
+
+static enum helper_end collect_helper(pid_t pid, int64_t deadline_ms, int *ret_status)
+{
+	int pidfd = kernel_pidfd_open(pid);
+	const bool is_over = pidfd >= 0 && await_input(pidfd, deadline_ms);
+
+	fd_close(&pidfd);
+	if (!is_over)
+		(void)kill(pid, SIGKILL); /* our child, not reaped yet: nobody else's number */
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+	return is_over ? HELPER_ENDED : HELPER_LATE;
+}
+
+enum helper_end helper_run(const struct helper *helper, int wait_ms, char *output, size_t room,
+			   size_t *ret_size, int *ret_status)
+{
+	const int64_t deadline_ms = now_ms() + wait_ms;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	enum helper_end end = HELPER_FAILED;
+	int ends[2] = { -1, -1 };
+	pid_t pid = -1;
+	int error = null < 0 || pipe2(ends, O_CLOEXEC) != 0 ? -errno : 0;
+
+	*ret_size = 0;
+	if (!error)
+		error = spawn_helper(helper, null, ends[1], &pid);
+	fd_close(&ends[1]); /* its end is to be seen */
+	if (!error)
+		*ret_size = read_output(ends[0], deadline_ms, output, room);
+	if (pid > 0)
+		end = collect_helper(pid, deadline_ms, ret_status);
+	if (error) {
+		*ret_status = error;
+		end = HELPER_FAILED;
+	}
+	fd_close(&ends[0]);
+	fd_close(&null);
+	return end;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "egress/readers.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "common/dispatch.h"
+#include "common/fd.h"
+#include "common/ipc_http.h"
+
+#define TURN_MOST 64 /* messages */
+
+static struct {
+	bool is_used;
+	struct reader_connection is;
+} connections[READERS_MAX];
+
+static struct channel servers[HTTP_SERVERS_MAX];
+static struct outbox *to_cable;
+static int waiting;
+static uint64_t first_data;
+
+void readers_begin(struct outbox *cable, int own_waiting, uint64_t data)
+{
+	to_cable = cable;
+	waiting = own_waiting;
+	first_data = data;
+	for (uint32_t i = 0; i < HTTP_SERVERS_MAX; i++)
+		servers[i].fd = -1;
+}
+
+/* Find a connection of the server; READERS_MAX: it has none with the number. */
+static uint32_t find_connection(uint32_t server, uint64_t number)
+{
+	uint32_t i = 0;
+
+	while (i < READERS_MAX && (!connections[i].is_used || connections[i].is.number != number ||
+				   connections[i].is.server != server))
+		i++;
+	return i;
+}
+
+/* Report the end of a connection. 0 or -errno. */
+static int end_connection(uint32_t index, const struct ipc_http_done *done)
+{
+	const struct reader_connection *is = &connections[index].is;
+	struct ipc_connection_end end = { .number = is->number,
+					  .sent = done->sent,
+					  .received = done->received,
+					  .slot = is->slot,
+					  .use = is->use,
+					  .reason = done->reason };
+
+	memcpy(end.address, is->address, sizeof(end.address));
+	connections[index].is_used = false;
+	event_reader_ended(is->slot, is->use, is->entry, done->sent, done->received);
+	return outbox_send(to_cable, IPC_TYPE_connection_end, &end);
+}
+
+/* The server has ended, and its connections with it. */
+static int end_server(uint32_t server)
+{
+	int error = 0;
+
+	fd_close(&servers[server].fd); /* it is no longer waited for */
+	for (uint32_t i = 0; i < READERS_MAX && !error; i++) {
+		const struct ipc_http_done done = { .reason = CONNECTION_END_READER };
+
+		if (connections[i].is_used && connections[i].is.server == server)
+			error = end_connection(i, &done);
+	}
+	return error;
+}
+
+int readers_take(uint32_t server, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = first_data + server };
+	int error;
+
+	if (server >= HTTP_SERVERS_MAX) {
+		fd_close(&fd);
+		return -EPROTO;
+	}
+	error = end_server(server);
+	servers[server] = (struct channel){ fd, IPC_EGRESS, IPC_HTTP, IPC_SERVE };
+	return error ? error : epoll_ctl(waiting, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
+}
+
+bool readers_open(const struct reader_connection *connection, int client, int host)
+{
+	struct ipc_http_open open = { .number = connection->number, .port = connection->port };
+	const int fds[] = { client, host };
+	uint32_t i = 0;
+
+	while (i < READERS_MAX && connections[i].is_used)
+		i++;
+	if (i == READERS_MAX || connection->server >= HTTP_SERVERS_MAX ||
+	    servers[connection->server].fd < 0)
+		return false;
+	memcpy(open.host, connection->host, sizeof(open.host));
+	if (channel_send(&servers[connection->server], IPC_TYPE_http_open, &open, fds,
+			 MSG_DONTWAIT) != 0)
+		return false;
+	connections[i].is_used = true;
+	connections[i].is = *connection;
+	return true;
+}
+
+static int handle_done(void *context, struct channel_message *message)
+{
+	const struct ipc_http_done *done = ipc_body(message, http_done);
+	const uint32_t *server = context, index = find_connection(*server, done->number);
+
+	if (index == READERS_MAX || done->reason >= CONNECTION_END_COUNT)
+		return -EPROTO;
+	return end_connection(index, done);
+}
+
+static int handle_refused(void *context, struct channel_message *message)
+{
+	const struct ipc_http_refused *from = ipc_body(message, http_refused);
+	const uint32_t *server = context, index = find_connection(*server, from->number);
+	struct ipc_connection_refused refused = { .reason = from->reason };
+
+	if (index == READERS_MAX || from->reason >= CONNECTION_REFUSED_COUNT)
+		return -EPROTO;
+	refused.slot = connections[index].is.slot;
+	refused.use = connections[index].is.use;
+	refused.port = connections[index].is.port;
+	memcpy(refused.host, connections[index].is.host, sizeof(refused.host));
+	return outbox_send(to_cable, IPC_TYPE_connection_refused, &refused);
+}
+
+static const dispatch_handler from_server[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_http_done] = handle_done,
+	[IPC_TYPE_http_refused] = handle_refused,
+};
+
+/* A server that breaks the protocol is left like one that has ended. */
+int readers_turn(uint32_t server)
+{
+	static struct channel_message message;
+	enum ipc_error wrong;
+	int status = servers[server].fd < 0 ? -EAGAIN : 1;
+
+	for (int i = 0; i < TURN_MOST && status == 1; i++)
+		status = dispatch_one(&servers[server], &message, MSG_DONTWAIT, from_server,
+				      &server, &wrong);
+	return status == 1 || status == -EAGAIN ? 0 : end_server(server);
+}
+
+void readers_end_sandbox(uint32_t slot)
+{
+	for (uint32_t i = 0; i < READERS_MAX; i++) {
+		const struct reader_connection *is = &connections[i].is;
+		const struct ipc_http_end end = { is->number };
+
+		/* A server that is too busy to read it has to end: its channel is closed. */
+		if (connections[i].is_used && is->slot == slot &&
+		    channel_send(&servers[is->server], IPC_TYPE_http_end, &end, NULL,
+				 MSG_DONTWAIT) != 0)
+			(void)shutdown(servers[is->server].fd, SHUT_RDWR); /* its end is seen */
+	}
+}

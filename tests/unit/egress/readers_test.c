@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connections that servers of msp-http have. The test is msp-cable and the server.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/ipc_http.h"
+#include "egress/readers.h"
+
+#define DATA 1000U
+#define SERVER 3U
+#define ENTRY 9U
+
+static struct channel cable, far_cable, server;
+static struct outbox to_cable = { .channel = &cable };
+static struct channel_message message;
+static int waiting;
+static uint32_t ended, ended_entry;
+
+void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,
+			uint64_t received)
+{
+	cr_expect_eq(slot, 5);
+	cr_expect_eq(use, 7);
+	ended++;
+	ended_entry = entry;
+}
+
+static void take_server(uint32_t number)
+{
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	server = (struct channel){ ends[0], IPC_HTTP, IPC_EGRESS, IPC_SERVE };
+	cr_assert_eq(readers_take(number, ends[1]), 0);
+}
+
+static void begin(void)
+{
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	cable = (struct channel){ ends[0], IPC_GATEWAY, IPC_SUPERVISOR, IPC_SERVE };
+	far_cable = (struct channel){ ends[1], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SERVE };
+	waiting = epoll_create1(EPOLL_CLOEXEC);
+	readers_begin(&to_cable, waiting, DATA);
+	take_server(SERVER);
+}
+
+static bool receive(const struct channel *from, uint32_t type)
+{
+	enum ipc_error wrong;
+
+	return channel_receive(from, &message, MSG_DONTWAIT, &wrong) == 1 && message.type == type;
+}
+
+/* Hand over a connection with this number, and the server takes it. */
+static bool open_one(uint64_t number, uint32_t of)
+{
+	const struct reader_connection connection = { .number = number,
+						      .server = of,
+						      .slot = 5,
+						      .use = 7,
+						      .entry = ENTRY,
+						      .port = 443,
+						      .host = "a.example",
+						      .address = "192.0.2.7" };
+	int fds[2];
+	bool is_open;
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	is_open = readers_open(&connection, fds[0], fds[1]);
+	fd_close_all(fds, 2);
+	return is_open;
+}
+
+static void turn(void)
+{
+	struct epoll_event event;
+
+	cr_assert_eq(epoll_wait(waiting, &event, 1, 1000), 1);
+	cr_assert_eq(event.data.u64, DATA + SERVER);
+	cr_assert_eq(readers_turn(SERVER), 0);
+}
+
+static void expect_end(uint64_t number, uint32_t reason)
+{
+	cr_assert(receive(&far_cable, IPC_TYPE_connection_end));
+	cr_expect_eq(ipc_body(&message, connection_end)->number, number);
+	cr_expect_eq(ipc_body(&message, connection_end)->slot, 5);
+	cr_expect_eq(ipc_body(&message, connection_end)->use, 7);
+	cr_expect_eq(ipc_body(&message, connection_end)->reason, reason);
+	cr_expect_str_eq(ipc_body(&message, connection_end)->address, "192.0.2.7");
+}
+
+Test(readers, a_connection, .init = begin)
+{
+	const struct ipc_http_refused refused = { 21, CONNECTION_REFUSED_REQUEST };
+	const struct ipc_http_done done = { 21, 300, 400, CONNECTION_END_REQUEST };
+
+	cr_assert(open_one(21, SERVER));
+	cr_assert(receive(&server, IPC_TYPE_http_open));
+	cr_expect_eq(ipc_body(&message, http_open)->number, 21);
+	cr_expect_eq(ipc_body(&message, http_open)->port, 443);
+	cr_expect_str_eq(ipc_body(&message, http_open)->host, "a.example");
+	cr_assert_eq(channel_send(&server, IPC_TYPE_http_refused, &refused, NULL, 0), 0);
+	cr_assert_eq(channel_send(&server, IPC_TYPE_http_done, &done, NULL, 0), 0);
+	turn();
+	cr_assert(receive(&far_cable, IPC_TYPE_connection_refused));
+	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_REFUSED_REQUEST);
+	cr_expect_eq(ipc_body(&message, connection_refused)->port, 443);
+	cr_expect_str_eq(ipc_body(&message, connection_refused)->host, "a.example");
+	expect_end(21, CONNECTION_END_REQUEST);
+	cr_expect_eq(ipc_body(&message, connection_end)->sent, 300);
+	cr_expect_eq(ipc_body(&message, connection_end)->received, 400);
+	cr_expect_eq(ended, 1);
+	cr_expect_eq(ended_entry, ENTRY);
+}
+
+Test(readers, a_server_that_ends, .init = begin)
+{
+	cr_assert(open_one(1, SERVER));
+	cr_assert(open_one(2, SERVER));
+	close(server.fd);
+	turn();
+	expect_end(1, CONNECTION_END_READER);
+	expect_end(2, CONNECTION_END_READER);
+	cr_expect_eq(ended, 2);
+	cr_expect_not(open_one(3, SERVER));
+	take_server(SERVER);
+	cr_expect(open_one(4, SERVER));
+}
+
+Test(readers, another_in_its_place, .init = begin)
+{
+	cr_assert(open_one(1, SERVER));
+	take_server(SERVER);
+	expect_end(1, CONNECTION_END_READER);
+	cr_assert(open_one(2, SERVER));
+	cr_expect(receive(&server, IPC_TYPE_http_open));
+}
+
+/* A server that says what it cannot know is left. */
+Test(readers, a_server_that_is_broken, .init = begin)
+{
+	static const struct ipc_http_done wrong[] = { { 99, 0, 0, 0 },
+						      { 1, 0, 0, CONNECTION_END_COUNT } };
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		cr_assert(open_one(1, SERVER));
+		cr_assert_eq(channel_send(&server, IPC_TYPE_http_done, &wrong[i], NULL, 0), 0);
+		turn();
+		expect_end(1, CONNECTION_END_READER);
+		cr_expect_not(open_one(2, SERVER));
+		take_server(SERVER);
+	}
+}
+
+Test(readers, a_sandbox_that_ends, .init = begin)
+{
+	cr_assert(open_one(1, SERVER));
+	cr_assert(receive(&server, IPC_TYPE_http_open));
+	readers_end_sandbox(4);
+	cr_expect_not(receive(&server, IPC_TYPE_http_end));
+	readers_end_sandbox(5);
+	cr_assert(receive(&server, IPC_TYPE_http_end));
+	cr_expect_eq(ipc_body(&message, http_end)->number, 1);
+}
+
+Test(readers, numbers_of_servers, .init = begin)
+{
+	cr_expect_not(open_one(1, SERVER + 1));
+	cr_expect_not(open_one(1, HTTP_SERVERS_MAX));
+	cr_expect_eq(readers_take(HTTP_SERVERS_MAX, dup(waiting)), -EPROTO);
+}
