@@ -63,7 +63,7 @@ def asked(kind=None):
     return [text for its, text in lines if kind in (None, its)]
 
 
-def _note(kind, text):
+def note(kind, text):
     with open(os.path.join(folder(), "asked"), "a", encoding="utf-8") as file:
         file.write(json.dumps([kind, text]) + "\n")
 
@@ -110,7 +110,7 @@ class _Dns(socketserver.BaseRequestHandler):
         except (IndexError, UnicodeDecodeError):
             return
         kind = struct.unpack("!H", kind)[0]
-        _note("name", name)
+        note("name", name)
         found = _answers(name, kind, self.turns[name, kind])
         self.turns[name, kind] += 1
         sock.sendto(packet[:2] + struct.pack("!HHHHH", 0x8183 if found is None else 0x8180, 1,
@@ -132,9 +132,9 @@ class _Http(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         host = self.headers.get("Host", "").partition(":")[0]
         if host in HOSTS:
-            _note(host, self.path)
+            note(host, self.path)
             return HOSTS[host](self)
-        _note("path", f"{self.server.server_address[1]}{self.path}")
+        note("path", f"{self.server.server_address[1]}{self.path}")
         if self.path.startswith("/slow"):
             time.sleep(60)
         size = int(self.path[7:]) if self.path.startswith("/bytes/") else 0
