@@ -50,67 +50,65 @@ Test(message, request_is_written_anew)
 				    "Transfer-Encoding: chunked\r\nConnection: close" END);
 }
 
+static const struct {
+	const char *line, *field;
+	uint32_t status;
+	enum connection_refused reason;
+	const char *words[3];
+} refused_rows[] = {
+	{ "GET /user HTTP/1.1",
+	  "Host: b.example",
+	  421,
+	  CONNECTION_REFUSED_HOST,
+	  { "refused: request GET https://api.example/user\n", "Host", "(msp.yaml:3)" } },
+	{ "PUT /repos/acme/x HTTP/1.1",
+	  "Host: api.example",
+	  403,
+	  CONNECTION_REFUSED_REQUEST,
+	  { "PUT", "api.example allows", "(msp.yaml:" } },
+	{ "GET /repos/acmex HTTP/1.1",
+	  "Host: api.example",
+	  403,
+	  CONNECTION_REFUSED_REQUEST,
+	  { "/repos/acmex" } },
+	{ "DELETE / HTTP/1.1",
+	  "Host: api.example",
+	  403,
+	  CONNECTION_REFUSED_REQUEST,
+	  { "OPTIONS" } },
+	{ "FOO /user HTTP/1.1", "Host: api.example", 403, CONNECTION_REFUSED_REQUEST, { "" } },
+	{ "GET /repos/acme/../../x HTTP/1.1",
+	  "Host: api.example",
+	  403,
+	  CONNECTION_REFUSED_REQUEST,
+	  { ".." } },
+	{ "GET /repos/acme/%2e%2e/x HTTP/1.1",
+	  "Host: api.example",
+	  403,
+	  CONNECTION_REFUSED_REQUEST,
+	  { "%" } },
+	{ "GET /repos/acme//x HTTP/1.1",
+	  "Host: api.example",
+	  403,
+	  CONNECTION_REFUSED_REQUEST,
+	  { "//" } },
+};
+
 Test(message, refusals)
 {
 	struct rig rig;
-	static const struct {
-		const char *line, *field;
-		uint32_t status;
-		enum connection_refused reason;
-		const char *words[3];
-	} rows[] = {
-		{ "GET /user HTTP/1.1",
-		  "Host: b.example",
-		  421,
-		  CONNECTION_REFUSED_HOST,
-		  { "refused: request GET https://api.example/user\n", "Host", "(msp.yaml:3)" } },
-		{ "PUT /repos/acme/x HTTP/1.1",
-		  "Host: api.example",
-		  403,
-		  CONNECTION_REFUSED_REQUEST,
-		  { "PUT", "api.example allows", "(msp.yaml:" } },
-		{ "GET /repos/acmex HTTP/1.1",
-		  "Host: api.example",
-		  403,
-		  CONNECTION_REFUSED_REQUEST,
-		  { "/repos/acmex" } },
-		{ "DELETE / HTTP/1.1",
-		  "Host: api.example",
-		  403,
-		  CONNECTION_REFUSED_REQUEST,
-		  { "OPTIONS" } },
-		{ "FOO /user HTTP/1.1",
-		  "Host: api.example",
-		  403,
-		  CONNECTION_REFUSED_REQUEST,
-		  { "" } },
-		{ "GET /repos/acme/../../x HTTP/1.1",
-		  "Host: api.example",
-		  403,
-		  CONNECTION_REFUSED_REQUEST,
-		  { ".." } },
-		{ "GET /repos/acme/%2e%2e/x HTTP/1.1",
-		  "Host: api.example",
-		  403,
-		  CONNECTION_REFUSED_REQUEST,
-		  { "%" } },
-		{ "GET /repos/acme//x HTTP/1.1",
-		  "Host: api.example",
-		  403,
-		  CONNECTION_REFUSED_REQUEST,
-		  { "//" } },
-	};
 
 	rig_make(&rig);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(refused_rows) / sizeof(refused_rows[0]); i++) {
 		char text[256];
 
-		(void)snprintf(text, sizeof(text), "%s\r\n%s" END, rows[i].line, rows[i].field);
+		(void)snprintf(text, sizeof(text), "%s\r\n%s" END, refused_rows[i].line,
+			       refused_rows[i].field);
 		cr_expect_not(request(&rig.api, text), "%s", text);
-		cr_expect_eq(refusal.status, rows[i].status, "%zu", i);
-		cr_expect_eq(refusal.reason, rows[i].reason, "%zu", i);
-		for (size_t j = 0; j < 3 && rows[i].words[j]; j++)
-			cr_expect(strstr(refusal.text, rows[i].words[j]), "%zu: %s", i,
+		cr_expect_eq(refusal.status, refused_rows[i].status, "%zu", i);
+		cr_expect_eq(refusal.reason, refused_rows[i].reason, "%zu", i);
+		for (size_t j = 0; j < 3 && refused_rows[i].words[j]; j++)
+			cr_expect(strstr(refusal.text, refused_rows[i].words[j]), "%zu: %s", i,
 				  refusal.text);
 		cr_expect_eq(written.size, 0, "%zu", i);
 	}
