@@ -296,7 +296,9 @@ static int start_beside(const struct launch *launch, int channel, int null, stru
 
 	if (error)
 		return error;
-	error = launch_factory(launch->images, null, ret);
+	error = trust_connect(launch->trust); /* a later policy may need it */
+	if (!error)
+		error = launch_factory(launch->images, null, ret);
 	/* The messages wait in the socket until the supervisor that we become reads them. */
 	if (!error)
 		error = launch_send(launch, channel);

@@ -235,8 +235,10 @@ static int tell_supervisor(struct attachment *attachment)
 				       .expected_profile = attachment->expected_profile,
 				       .trust = &trust,
 				       .runs_nothing = attachment->runs_nothing };
-	int error = attachment->is_persistent ? send_opener(&launch, attachment) : 0;
+	int error = trust_connect(&trust); /* a later policy may need it */
 
+	if (!error && attachment->is_persistent)
+		error = send_opener(&launch, attachment);
 	return error ? error : launch_send(&launch, attachment->channel);
 }
 

@@ -482,17 +482,6 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 	return error;
 }
 
-/* The channel of the trust is made also where no profile needs it yet. */
-static int send_first_gateway(const struct launch *launch, struct launch_gateway *gateway,
-			      const struct channel *channel)
-{
-	const int error = launch->trust ? trust_connect(launch->trust) : 0;
-
-	if (launch->trust)
-		gateway->trust = fd_take(&launch->trust->cable);
-	return error ? error : launch_send_gateway(launch->images, gateway, channel);
-}
-
 int launch_send(const struct launch *launch, int channel_fd)
 {
 	const struct channel channel = {
@@ -510,6 +499,8 @@ int launch_send(const struct launch *launch, int channel_fd)
 	const struct plan *plan = config_plan(launch->config);
 	int error = send_start(launch, &channel);
 
+	if (launch->trust)
+		gateway->trust = fd_take(&launch->trust->cable);
 	if (launch->expected_profile)
 		format_text(run.profile, sizeof(run.profile), "%s", launch->expected_profile);
 	if (!error)
@@ -518,7 +509,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 		error = send_state(launch->images, &channel);
 	if (!error && plan && !launch->runs_nothing &&
 	    launch_has_hosts(plan, launch->expected_profile))
-		error = send_first_gateway(launch, gateway, &channel);
+		error = launch_send_gateway(launch->images, gateway, &channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
 				     &launch->home->directory, 0);
