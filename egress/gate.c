@@ -489,6 +489,10 @@ void gate_hold(struct gate *gate, bool is_held)
 void gate_end(struct gate *gate)
 {
 	gate_hold(gate, true);
+	event_gate_watch(gate, GATE_MARK_DNS, gate->dns, POLLIN, 0);
+	for (uint32_t i = 0; i < gate->listener_count; i++)
+		(void)close(gate->listeners[i]); /* the cable goes with the last one */
+	(void)close(gate->dns);                  /* likewise */
 	end_all(gate, CONNECTION_END_SANDBOX);
 	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && gate->entry_count > 0; i++) {
 		if (!gate->entries[i].is_used)
@@ -497,8 +501,4 @@ void gate_end(struct gate *gate)
 			reset_client(gate->entries[i].client);
 		free_entry(gate, &gate->entries[i]);
 	}
-	event_gate_watch(gate, GATE_MARK_DNS, gate->dns, POLLIN, 0);
-	for (uint32_t i = 0; i < gate->listener_count; i++)
-		(void)close(gate->listeners[i]); /* the cable goes with the last one */
-	(void)close(gate->dns);                  /* likewise */
 }
