@@ -26,15 +26,17 @@ def constant(name):
     return int(re.search(rf"#define {name} (\d+)U?$", PLAN, re.M).group(1))
 
 
-def layout(name):
-    """Member to (offset, size) of a struct of the plan, and the struct's size."""
-    text = re.sub(r"/\*.*?\*/", "", re.search(rf"^struct {name} \{{(.*?)^\}};", PLAN,
-                                              re.S | re.M).group(1), flags=re.S)
+SIZES = {"char": 1, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8}
+
+
+def measure(name):
+    """Member to (offset, size) of a struct of the plan, and the struct's size and alignment."""
+    text = re.sub(r"/\*.*?\*/", "", re.search(
+        rf"^struct {name} \{{(.*?)^\}};", PLAN + ipc.read_common("limits.h"), re.S | re.M).group(1),
+        flags=re.S)
     at, members, widest = 0, {}, 1
-    for kind, names in re.findall(r"(struct \w+|\w+) ([^;]+);", text):
-        size = {"char": 1, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8,
-                "struct plan_origin": 8}[kind]
-        align = min(size, 4 if kind.startswith("struct") else 8)
+    for struct_name, kind, names in re.findall(r"(?:struct (\w+)|(\w+)) ([^;]+);", text):
+        size, align = measure(struct_name)[1:] if struct_name else (SIZES[kind], SIZES[kind])
         for member, count in re.findall(r"(\w+)(?:\[([^\]]+)\])?", names):
             bound = re.sub(r"PLAN_\w+", lambda found: str(constant(found.group())), count or "1")
             whole = size * eval(bound.replace("/", "//"))  # of our own header
@@ -42,7 +44,12 @@ def layout(name):
             members[member] = (at, whole)
             at += whole
             widest = max(widest, align)
-    return members, (at + widest - 1) // widest * widest
+    return members, (at + widest - 1) // widest * widest, widest
+
+
+def layout(name):
+    """Member to (offset, size) of a struct of the plan, and the struct's size."""
+    return measure(name)[:2]
 
 
 def record(struct_name, /, **values):
