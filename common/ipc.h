@@ -86,7 +86,7 @@ struct ipc_message {
 	enum ipc_role sender;
 	enum ipc_role receiver;
 	enum ipc_phase phase;
-	const char *fds;
+	char fds[IPC_FDS_MAX + 1]; /* no pointer, which the loader would have to relocate */
 	const struct ipc_field *fields;
 	uint32_t field_count;
 	uint32_t struct_size;

@@ -433,7 +433,7 @@ static const struct ipc_message messages[IPC_TYPE_COUNT] = {
 #define IPC(name_, sender_, receiver_, phase_, fds_)                                               \
 	[IPC_TYPE_##name_] = {                                                                     \
 		.name = #name_, .sender = IPC_##sender_, .receiver = IPC_##receiver_,              \
-		.phase = IPC_##phase_, .fds = (fds_), .fields = ipc_##name_##_fields,              \
+		.phase = IPC_##phase_, .fds = fds_, .fields = ipc_##name_##_fields,              \
 		.field_count = LENGTH(ipc_##name_##_fields),                                       \
 		.struct_size = sizeof(struct ipc_##name_),                                         \
 	},
