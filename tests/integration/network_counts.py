@@ -101,7 +101,7 @@ class Served(WithHosts):
 
     def test_without_msp_cable_the_result_comes(self):
         running = self.server.post("tools/call", {"name": "run_command", "arguments": {
-            "command": resolve(1) + "; curl -s http://web.example.org/slow/killed",
+            "command": resolve(1) + "; curl -s http://web.example.org/slow/killed; sleep 60",
             "yield_ms": support.YIELD_MS}})
         self.assertTrue(support.wait_until(
             lambda: "80/slow/killed" in network_support.asked("path")))
