@@ -56,7 +56,7 @@ lint_tidy() {
 
 lint_cppcheck() {
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability \
-		--suppress=missingInclude -D_GNU_SOURCE -D__x86_64__ -I. \
+		--suppress=missingInclude -D_GNU_SOURCE -D__x86_64__ -I. -Isupervisor \
 		audit branches broker cable child-init cli commits common dial egress file foreign frontend heap hosts http ignored layers policy scope steward store supervisor threeway
 }
 
