@@ -19,6 +19,10 @@
 
 struct ipc_posture_full;
 
+/* Go through the first `count` items of an array of `struct type`. */
+#define FOR_EACH(type, item, array, count)                                                         \
+	for (struct type *item = (array); item < (array) + (count); item++)
+
 /* Slots of the factory's messages: of ephemeral sandboxes, one for each execution and those that
  * wait for one (pool.h); of those that last; of brokers; of msp-layers. */
 #define EPHEMERAL_MAX (EXECUTIONS_MAX + POOL_MAX)
@@ -238,6 +242,11 @@ extern struct supervisor supervisor;
 #define FOR_EACH_FRONTEND(each)                                                                    \
 	for (struct frontend *each = supervisor.frontends;                                         \
 	     each < supervisor.frontends + FRONTENDS_MAX; each++)
+
+/* Go through the slots of persistent sandboxes that may be in use. */
+#define FOR_EACH_PERSISTENT(sandbox)                                                               \
+	for (struct sandbox *sandbox = supervisor.sandboxes + EPHEMERAL_MAX;                       \
+	     sandbox < supervisor.sandboxes + supervisor.sandboxes_used; sandbox++)
 
 /* Note that a fault of ours ends the supervisor, or will: its exit status says so, unless it says
  * something else already. */

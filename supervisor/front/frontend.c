@@ -181,12 +181,10 @@ uint32_t frontend_count(bool with_silent)
 {
 	uint32_t count = 0;
 
-	FOR_EACH_FRONTEND (frontend) {
-		const bool is_silent =
-			frontend->is_connection && frontend->channel.phase == IPC_SETUP;
-
-		count += frontend->state == FRONTEND_OPEN && (with_silent || !is_silent);
-	}
+	FOR_EACH_FRONTEND (frontend)
+		count += frontend->state == FRONTEND_OPEN &&
+			 (with_silent || !frontend->is_connection ||
+			  frontend->channel.phase != IPC_SETUP);
 	return count;
 }
 

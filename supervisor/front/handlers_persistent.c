@@ -192,11 +192,9 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 		refusal = compose_meta(from, detail);
 	if (!refusal)
 		error = open_workspace(frontend, from, detail);
-	if (error == -EINPROGRESS)
-		return deferred_add(frontend, message, from->owner, NULL);
 	if (error)
-		refusal = REFUSAL_WORKSPACE;
-	return refusal ? reply_refuse(frontend, from->request, refusal, detail, 0)
+		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_WORKSPACE;
+	return refusal ? deferred_refuse(frontend, message, from->owner, NULL, refusal, detail, 0)
 		       : create_sandbox(frontend, from->request);
 }
 
@@ -266,10 +264,8 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 		refusal = let_change(sandbox, frontend, false, detail);
 	else if (!refusal && (!sandbox_stop(sandbox) || deferred_is_behind(frontend, sandbox)))
 		refusal = REFUSAL_DEFERRED;
-	if (refusal == REFUSAL_DEFERRED)
-		return deferred_add(frontend, message, from->owner, sandbox);
 	if (refusal)
-		return reply_refuse(frontend, from->request, refusal, detail, 0);
+		return deferred_refuse(frontend, message, from->owner, sandbox, refusal, detail, 0);
 	if (is_destroyed)
 		return reply_done(frontend, from->request, destroy_sandbox(sandbox));
 	audit_sandbox_change(frontend, sandbox->persistent.id, "stop", 0);
@@ -397,9 +393,8 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 				     from->operation == CHECKPOINT_SAVE ||
 					     from->operation == CHECKPOINT_FORK,
 				     detail);
-	if (refusal == REFUSAL_DEFERRED)
-		return deferred_add(frontend, message, from->owner, sandbox);
-	return refusal ? reply_refuse(frontend, from->request, refusal, detail, 0)
+	return refusal ? deferred_refuse(frontend, message, from->owner, sandbox, refusal, detail,
+					 0)
 		       : act_on(frontend, from, &sandbox->persistent);
 }
 

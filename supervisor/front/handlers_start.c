@@ -43,16 +43,6 @@ struct target {
 /* A sandbox is there in milliseconds; an emulated machine under load needs a hundred times that. */
 #define PROBE_MS 20000
 
-/* Refuse or defer. */
-static int put_off(const struct target *target, uint64_t request, enum refusal refusal,
-		   const char *detail, uint32_t retry_ms)
-{
-	return refusal == REFUSAL_DEFERRED
-		       ? deferred_add(target->frontend, target->message, target->owner,
-				      target->sandbox)
-		       : reply_refuse(target->frontend, request, refusal, detail, retry_ms);
-}
-
 static int begin_in(const struct target *target, uint64_t number, enum refusal refusal,
 		    struct request *request, int code, char detail[IPC_LIST_MAX])
 {
@@ -75,7 +65,8 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 	if (error)
 		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
 	if (refusal)
-		return put_off(target, number, refusal, detail, retry_ms);
+		return deferred_refuse(frontend, target->message, target->owner, target->sandbox,
+				       refusal, detail, retry_ms);
 	error = execution_begin(frontend, request, code);
 	history_add(request, code);
 	if (!error || supervisor.is_ending) /* then it has been said why */
@@ -180,17 +171,6 @@ static bool changes_host(uint32_t operation)
 	return operation == CHANGES_APPLY || operation == CHANGES_UNDO;
 }
 
-static enum refusal find_checkpoint(const struct store_meta *meta, uint32_t number,
-				    uint32_t *ret_layer, char detail[IPC_LIST_MAX])
-{
-	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
-
-	if (!at)
-		return sight_no_checkpoint(meta, detail);
-	*ret_layer = at->layer;
-	return REFUSAL_NONE;
-}
-
 /* An execution in it would change the files that are brought to the host. */
 static enum refusal find_alone(struct target *target, char detail[IPC_LIST_MAX])
 {
@@ -262,19 +242,21 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 		.named = workspace_named(),
 	};
 	struct ipc_changes_done done = { .request = from->request, .step = CHANGES_STEP_HELPER };
-	enum refusal refusal = REFUSAL_NONE;
+	const struct store_meta *meta = target->sandbox->persistent.meta;
 	int error = 0;
 
-	if (from->flags & CHANGES_FROM_CHECKPOINT)
-		refusal = find_checkpoint(target->sandbox->persistent.meta, from->number,
-					  &ask.since, detail);
-	if (!refusal && changes_host(from->operation))
+	if (from->flags & CHANGES_FROM_CHECKPOINT) {
+		const struct store_checkpoint *at = store_checkpoint_find(meta, from->number);
+
+		if (!at)
+			return sight_no_checkpoint(meta, detail);
+		ask.since = at->layer;
+	}
+	if (changes_host(from->operation))
 		error = audit_apply_begin(target->frontend, target->sandbox->persistent.id, from,
 					  deferred_ticket(), detail);
 	if (error)
-		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
-	if (refusal)
-		return refusal;
+		return error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
 	error = layers_job_begin(&ask);
 	if (!error)
 		return REFUSAL_NONE;
@@ -299,5 +281,7 @@ int handle_changes_start(void *context, struct channel_message *message)
 		refusal = check_changes(from, &target, detail);
 	if (!refusal)
 		refusal = begin_changes(from, &target, detail);
-	return refusal ? put_off(&target, from->request, refusal, detail, 0) : 0;
+	return refusal ? deferred_refuse(context, message, from->owner, target.sandbox, refusal,
+					 detail, 0)
+		       : 0;
 }

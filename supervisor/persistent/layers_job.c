@@ -60,8 +60,8 @@ bool layers_job_writes_host(const struct layers_job *job)
 
 bool layers_job_is_writing_host(void)
 {
-	for (size_t i = 0; i < LAYERS_JOBS_MAX; i++) {
-		if (jobs[i].state == JOB_LIVE && layers_job_writes_host(&jobs[i]))
+	FOR_EACH (layers_job, job, jobs, LAYERS_JOBS_MAX) {
+		if (job->state == JOB_LIVE && layers_job_writes_host(job))
 			return true;
 	}
 	return false;
@@ -303,9 +303,7 @@ int layers_job_failed(uint32_t slot, uint32_t error)
 
 void layers_job_abandon(const struct frontend *frontend)
 {
-	for (size_t i = 0; i < LAYERS_JOBS_MAX; i++) {
-		struct layers_job *job = &jobs[i];
-
+	FOR_EACH (layers_job, job, jobs, LAYERS_JOBS_MAX) {
 		if (job->state != JOB_LIVE || job->frontend != frontend)
 			continue;
 		job->frontend = NULL;

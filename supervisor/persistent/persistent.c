@@ -42,10 +42,9 @@ struct sandbox *sandbox_find(const char *owner, const char *name)
 {
 	const uint32_t key = state_key(name);
 
-	for (uint32_t slot = EPHEMERAL_MAX; slot < supervisor.sandboxes_used; slot++) {
-		struct sandbox *sandbox = &supervisor.sandboxes[slot];
+	FOR_EACH_PERSISTENT (sandbox) {
 		const struct persistent *own = &sandbox->persistent;
-		const uint32_t at = slot - EPHEMERAL_MAX;
+		const uint32_t at = sandbox->slot - EPHEMERAL_MAX;
 
 		if ((keys[at].id != key && keys[at].name != key) || sandbox->state == SANDBOX_FREE)
 			continue;

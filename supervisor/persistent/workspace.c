@@ -25,10 +25,8 @@ static int send_workspaces(const struct frontend *frontend)
 
 int launcher_ask(const struct frontend *frontend, uint32_t type, const void *message)
 {
-	int error = supervisor.launcher.fd < 0 ? -ENOTCONN : 0;
+	const int error = frontend ? send_workspaces(frontend) : 0;
 
-	if (!error && frontend)
-		error = send_workspaces(frontend);
 	return error ? error
 		     : channel_send(&supervisor.launcher, type, message, NULL, MSG_DONTWAIT);
 }

@@ -33,16 +33,13 @@ static uint64_t last_order;
 static struct question fresh = { .fd = -1, .named = -1, .answer = answers[DEFERRED_MAX] };
 static struct audit_ticket fresh_ticket;
 
-#define EACH_ENTRY for (struct deferred *entry = table; entry < table + DEFERRED_MAX; entry++)
-
 /* An entry that may be used for one more; NULL: there is none, or others need it. */
 static struct deferred *find_free(const struct frontend *frontend, uint32_t owner)
 {
 	struct deferred *ret = NULL;
 	size_t held = 0, room = 0;
 
-	EACH_ENTRY
-	{
+	FOR_EACH (deferred, entry, table, DEFERRED_MAX) {
 		if (!entry->frontend)
 			ret = entry;
 		room += !entry->frontend;
@@ -79,6 +76,15 @@ int deferred_add(struct frontend *frontend, struct channel_message *message, con
 	return 0;
 }
 
+int deferred_refuse(struct frontend *frontend, struct channel_message *message, const char *owner,
+		    const struct sandbox *sandbox, enum refusal refusal, const char *detail,
+		    uint32_t retry_ms)
+{
+	return refusal == REFUSAL_DEFERRED
+		       ? deferred_add(frontend, message, owner, sandbox)
+		       : reply_refuse(frontend, ipc_request(message), refusal, detail, retry_ms);
+}
+
 struct question *deferred_question(void)
 {
 	return running ? &running->question : &fresh;
@@ -91,8 +97,7 @@ struct audit_ticket *deferred_ticket(void)
 
 void deferred_audited(uint64_t number, int error)
 {
-	EACH_ENTRY
-	{
+	FOR_EACH (deferred, entry, table, DEFERRED_MAX) {
 		struct audit_ticket *ticket = &entry->ticket;
 
 		if (!entry->frontend || ticket->state != AUDIT_TICKET_ASKED ||
@@ -106,8 +111,7 @@ void deferred_audited(uint64_t number, int error)
 
 struct question *deferred_asked(uint32_t number)
 {
-	EACH_ENTRY
-	{
+	FOR_EACH (deferred, entry, table, DEFERRED_MAX) {
 		if (entry->frontend && entry->question.state == QUESTION_ASKED &&
 		    (number == 0 || entry->question.number == number)) {
 			entry->is_woken = true;
@@ -121,8 +125,7 @@ struct question *deferred_asked(uint32_t number)
 static bool is_awaited(const struct frontend *frontend, const struct sandbox *sandbox,
 		       uint64_t before)
 {
-	EACH_ENTRY
-	{
+	FOR_EACH (deferred, entry, table, DEFERRED_MAX) {
 		if (entry->frontend && (!frontend || entry->frontend == frontend) &&
 		    entry->sandbox == sandbox && entry->order < before)
 			return true;
@@ -142,8 +145,8 @@ bool deferred_is_awaited(const struct sandbox *sandbox)
 
 void deferred_wake(const struct sandbox *sandbox)
 {
-	EACH_ENTRY
-	entry->is_woken |= entry->sandbox == sandbox;
+	FOR_EACH (deferred, entry, table, DEFERRED_MAX)
+		entry->is_woken |= entry->sandbox == sandbox;
 }
 
 /* Look again at the requests behind it, and at a sandbox that no request waits for any more. */
@@ -162,8 +165,7 @@ static void finish_entry(struct deferred *entry)
 
 bool deferred_cancel(const struct frontend *frontend, uint64_t request)
 {
-	EACH_ENTRY
-	{
+	FOR_EACH (deferred, entry, table, DEFERRED_MAX) {
 		if (entry->frontend == frontend && entry->request == request) {
 			finish_entry(entry);
 			return true;
@@ -174,8 +176,7 @@ bool deferred_cancel(const struct frontend *frontend, uint64_t request)
 
 void deferred_forget(const struct frontend *frontend)
 {
-	EACH_ENTRY
-	{
+	FOR_EACH (deferred, entry, table, DEFERRED_MAX) {
 		if (entry->frontend == frontend)
 			finish_entry(entry);
 	}
@@ -186,8 +187,7 @@ static struct deferred *find_due(void)
 {
 	struct deferred *due = NULL;
 
-	EACH_ENTRY
-	{
+	FOR_EACH (deferred, entry, table, DEFERRED_MAX) {
 		if (entry->frontend && entry->is_woken && (!due || entry->order < due->order))
 			due = entry;
 	}

@@ -37,6 +37,11 @@ struct question {
 int deferred_add(struct frontend *frontend, struct channel_message *message, const char *owner,
 		 const struct sandbox *sandbox);
 
+/* Refuse the request that a handler runs for, or with REFUSAL_DEFERRED defer it. */
+int deferred_refuse(struct frontend *frontend, struct channel_message *message, const char *owner,
+		    const struct sandbox *sandbox, enum refusal refusal, const char *detail,
+		    uint32_t retry_ms);
+
 /* Return the question of the request that a handler runs for, ours. */
 struct question *deferred_question(void);
 

@@ -256,12 +256,17 @@ static uint32_t judge_end(const struct execution *execution, const struct ipc_sp
 	return from->over_disk ? VERDICT_DISK : VERDICT_EXITED;
 }
 
+static bool runs_in(const struct execution *execution, const struct sandbox *sandbox)
+{
+	return is_live(execution) && execution->sandbox == sandbox;
+}
+
 /* The one of this slot that runs in the init's sandbox, or NULL. */
 static struct execution *find_in(const struct sandbox *sandbox, uint32_t slot)
 {
 	struct execution *execution = slot < EXECUTIONS_MAX ? &supervisor.executions[slot] : NULL;
 
-	return execution && is_live(execution) && execution->sandbox == sandbox ? execution : NULL;
+	return execution && runs_in(execution, sandbox) ? execution : NULL;
 }
 
 static int handle_posture(void *context, struct channel_message *message)
@@ -279,10 +284,8 @@ static int handle_posture(void *context, struct channel_message *message)
 /* Report as failed an execution whose standby process ended on its way to the exec. */
 static void lose_given(const struct sandbox *sandbox)
 {
-	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
-		struct execution *execution = find_in(sandbox, slot);
-
-		if (execution && execution->is_given)
+	FOR_EACH_EXECUTION (execution) {
+		if (runs_in(execution, sandbox) && execution->is_given)
 			report_internal(execution, STAGE_CHANNEL, EPIPE);
 	}
 }
@@ -331,16 +334,14 @@ static int handle_init_failed(void *context, struct channel_message *message)
 static int handle_spawned_tty(void *context, struct channel_message *message)
 {
 	const struct execution *execution = find_in(context, ipc_body(message, spawned_tty)->slot);
-	struct ipc_execution_tty tty;
+	const struct plan_profile *profile = sandbox_profile(context);
+	struct ipc_execution_tty tty = { .output_bytes = profile->output_bytes,
+					 .log_bytes = profile->log_bytes };
 
 	if (!execution)
 		return -EPROTO;
-	tty = (struct ipc_execution_tty){ .request = execution->request,
-					  .output_bytes =
-						  sandbox_profile(execution->sandbox)->output_bytes,
-					  .log_bytes =
-						  sandbox_profile(execution->sandbox)->log_bytes,
-					  .wall_ms = execution_left_ms(execution) };
+	tty.request = execution->request;
+	tty.wall_ms = execution_left_ms(execution);
 	tell_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
 	return 0;
 }
@@ -354,19 +355,19 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 /* Return the number of the first execution in it; 0: none runs. */
 static uint64_t number_in(const struct sandbox *sandbox)
 {
-	const struct execution *execution = NULL;
-
-	for (uint32_t slot = 0; slot < supervisor.slots_used && !execution; slot++)
-		execution = find_in(sandbox, slot);
-	return execution ? execution->id : 0;
+	FOR_EACH_EXECUTION (execution) {
+		if (runs_in(execution, sandbox))
+			return execution->id;
+	}
+	return 0;
 }
 
 uint32_t execution_count(const struct sandbox *sandbox)
 {
 	uint32_t count = 0;
 
-	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++)
-		count += find_in(sandbox, slot) != NULL;
+	FOR_EACH_EXECUTION (execution)
+		count += runs_in(execution, sandbox);
 	return count;
 }
 
@@ -441,10 +442,8 @@ void event_sandbox_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 			event_sandbox_over(sandbox);
 		return;
 	}
-	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
-		struct execution *execution = find_in(sandbox, slot);
-
-		if (execution)
+	FOR_EACH_EXECUTION (execution) {
+		if (runs_in(execution, sandbox))
 			report_internal(execution, stage, error);
 	}
 	sandbox_end(sandbox);
@@ -471,9 +470,9 @@ void event_sandbox_over(const struct sandbox *sandbox)
 
 void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict)
 {
-	for (size_t i = 0; i < supervisor.slots_used; i++) {
-		if (supervisor.executions[i].sandbox == sandbox)
-			execution_kill(&supervisor.executions[i], verdict);
+	FOR_EACH_EXECUTION (execution) {
+		if (execution->sandbox == sandbox)
+			execution_kill(execution, verdict);
 	}
 }
 

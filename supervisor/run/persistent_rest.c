@@ -26,9 +26,9 @@ void rest_end_due(uint64_t now)
 {
 	if (rested_us > now)
 		return;
-	for (uint32_t slot = EPHEMERAL_MAX; slot < supervisor.sandboxes_used; slot++) {
-		if (supervisor.sandboxes[slot].state != SANDBOX_FREE)
-			sandbox_stir(&supervisor.sandboxes[slot]);
+	FOR_EACH_PERSISTENT (sandbox) {
+		if (sandbox->state != SANDBOX_FREE)
+			sandbox_stir(sandbox);
 	}
 	rested_us = UINT64_MAX;
 }

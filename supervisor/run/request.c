@@ -160,7 +160,7 @@ static uint32_t narrow_timeout(const struct plan_profile *profile, uint32_t want
 /* Fill in the fields that all requests have. */
 static enum refusal fill_spawn(uint64_t number, const char *name, uint32_t timeout_ms,
 			       const char *sandbox, const char *cwd, struct request *ret,
-			       char detail[IPC_LIST_MAX])
+			       const struct plan_profile **ret_profile)
 {
 	const struct plan_profile *profile;
 	enum refusal refusal;
@@ -170,7 +170,7 @@ static enum refusal fill_spawn(uint64_t number, const char *name, uint32_t timeo
 	refusal = request_profile(name, &ret->profile);
 	if (refusal)
 		return refusal;
-	profile = plan_profile(&supervisor.plan, ret->profile);
+	*ret_profile = profile = plan_profile(&supervisor.plan, ret->profile);
 	if (profile->network == PLAN_NETWORK_HOSTS && supervisor.gateway.fd < 0)
 		return REFUSAL_GATEWAY;
 	ret->timeout_ms = narrow_timeout(profile, timeout_ms, sandbox[0] != '\0');
@@ -182,11 +182,10 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 {
 	const struct plan_profile *profile;
 	enum refusal refusal = fill_spawn(from->request, from->profile, from->timeout_ms,
-					  from->sandbox, from->cwd, ret, detail);
+					  from->sandbox, from->cwd, ret, &profile);
 
 	if (refusal)
 		return refusal;
-	profile = plan_profile(&supervisor.plan, ret->profile);
 	spawn.use_tty = from->use_tty != 0;
 	spawn.tty_rows = from->tty_rows;
 	spawn.tty_columns = from->tty_columns;
@@ -265,12 +264,10 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 	const struct plan_language *language;
 	const struct plan_profile *profile;
 	enum refusal refusal = fill_spawn(from->request, from->profile, from->timeout_ms,
-					  from->sandbox, from->cwd, ret, detail);
+					  from->sandbox, from->cwd, ret, &profile);
 
-	if (refusal)
-		return refusal;
-	profile = plan_profile(&supervisor.plan, ret->profile);
-	refusal = find_language(profile, from->language, &language, detail);
+	if (!refusal)
+		refusal = find_language(profile, from->language, &language, detail);
 	if (refusal)
 		return refusal;
 	ret->code_path = request_place_code(plan_string(&supervisor.plan, language->file),
@@ -288,14 +285,14 @@ enum refusal request_file(const struct ipc_file_start *from, const char *name, s
 			  char detail[IPC_LIST_MAX])
 {
 	static const uint8_t program[] = "msp-file";
-	enum refusal refusal = fill_spawn(from->request, name, 0, "", "", ret, detail);
+	const struct plan_profile *profile;
+	enum refusal refusal = fill_spawn(from->request, name, 0, "", "", ret, &profile);
 
 	if (refusal)
 		return refusal;
 	ret->is_file = true;
 	return compose_arguments(program, sizeof(program), from->argv, from->argv_size) &&
-			       compose_environment(plan_profile(&supervisor.plan, ret->profile),
-						   program, 0)
+			       compose_environment(profile, program, 0)
 		       ? REFUSAL_NONE
 		       : REFUSAL_ARGV;
 }

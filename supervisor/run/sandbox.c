@@ -313,9 +313,7 @@ static uint64_t reserved_bytes(void)
 		if (execution->state != EXECUTION_FREE && !sandbox_lasts(execution->sandbox))
 			sum += sandbox_profile(execution->sandbox)->memory_bytes;
 	}
-	for (uint32_t i = EPHEMERAL_MAX; i < supervisor.sandboxes_used; i++) {
-		const struct sandbox *sandbox = &supervisor.sandboxes[i];
-
+	FOR_EACH_PERSISTENT (sandbox) {
 		if (sandbox->state == SANDBOX_LIVE || sandbox->state == SANDBOX_ENDING)
 			sum += sandbox_profile(sandbox)->memory_bytes;
 	}

@@ -47,9 +47,9 @@ static const struct standby_parts no_parts = STANDBY_PARTS_NONE;
 
 static struct standby *find_standby(const struct sandbox *sandbox)
 {
-	for (uint32_t i = 0; i < STANDBY_MAX; i++) {
-		if (all[i].sandbox == sandbox)
-			return &all[i];
+	FOR_EACH (standby, standby, all, STANDBY_MAX) {
+		if (standby->sandbox == sandbox)
+			return standby;
 	}
 	return NULL;
 }
@@ -246,8 +246,8 @@ static bool has_room(const struct standby *standby)
 {
 	uint32_t interpreters = 0;
 
-	for (uint32_t i = 0; i < STANDBY_MAX; i++)
-		interpreters += is_interpreter(&all[i]);
+	FOR_EACH (standby, other, all, STANDBY_MAX)
+		interpreters += is_interpreter(other);
 	return standby->is_bare || interpreters < STANDBY_INTERPRETERS_MAX;
 }
 
@@ -400,17 +400,15 @@ bool standby_is_clear(const struct sandbox *sandbox)
 
 void standby_drop_all(void)
 {
-	for (uint32_t i = 0; i < STANDBY_MAX; i++)
-		forget_standby(&all[i]);
+	FOR_EACH (standby, standby, all, STANDBY_MAX)
+		forget_standby(standby);
 }
 
 void standby_tick(void)
 {
 	const uint64_t now = clock_now_us();
 
-	for (uint32_t i = 0; i < STANDBY_MAX; i++) {
-		struct standby *standby = &all[i];
-
+	FOR_EACH (standby, standby, all, STANDBY_MAX) {
 		if (!standby->sandbox || standby->due_us > now)
 			continue;
 		if (standby->is_waiting)
@@ -426,9 +424,9 @@ uint64_t standby_deadline_us(void)
 {
 	uint64_t earliest = UINT64_MAX;
 
-	for (uint32_t i = 0; i < STANDBY_MAX; i++) {
-		if (all[i].sandbox && all[i].due_us < earliest)
-			earliest = all[i].due_us;
+	FOR_EACH (standby, standby, all, STANDBY_MAX) {
+		if (standby->sandbox && standby->due_us < earliest)
+			earliest = standby->due_us;
 	}
 	return earliest;
 }
