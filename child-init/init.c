@@ -138,21 +138,21 @@ static int set_hostname(void)
 }
 
 /* Must: come after leave_namespaces(), and while the capability for it is there; and with hosts,
- * send a routing socket of the namespace, by which msp-cable makes the cable from outside. Must
- * not: keep that socket. */
+ * send a routing socket of the namespace, by which msp-cable makes the cable from outside. A bridge
+ * finds a persistent sandbox by it. Must not: keep that socket. */
 static int raise_network(void)
 {
-	static const struct ipc_network_socket message;
+	const struct ipc_network_socket message = { init.profile->network == PLAN_NETWORK_HOSTS };
 	const struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	int fds[] = { -1, -1, socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE) };
 	int error = fds[2] >= 0 && ioctl(fds[2], SIOCSIFFLAGS, &request) == 0 ? 0 : -errno;
 
-	if (!error && init.profile->network == PLAN_NETWORK_HOSTS)
+	if (!error && (message.has_hosts || init.factory->lasts))
 		error = pipe2(fds, O_CLOEXEC) == 0
 				? channel_send(&init.channel, IPC_TYPE_network_socket, &message,
 					       &fds[1], 0)
 				: -errno;
-	told[1] = fds[0];
+	told[1] = message.has_hosts ? fds[0] : -1;
 	fd_close_all(&fds[1], 2);
 	return error;
 }

@@ -11,6 +11,7 @@ extern const struct command command_run;
 extern const struct command command_shell;
 extern const struct command command_create;
 extern const struct command command_exec;
+extern const struct command command_bridge;
 extern const struct command command_ps;
 extern const struct command command_attach;
 extern const struct command command_wait;

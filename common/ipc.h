@@ -33,6 +33,7 @@ enum ipc_role {
 	IPC_EGRESS,
 	IPC_DIAL,
 	IPC_HTTP,
+	IPC_BRIDGE,
 	IPC_WORKLOAD, /* its first process, before it executes the workload's program */
 };
 

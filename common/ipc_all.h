@@ -8,6 +8,7 @@
 
 #include "common/channel.h"
 #include "common/ipc_audit.h"
+#include "common/ipc_bridge.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_client.h"
 #include "common/ipc_done.h"

@@ -31,10 +31,11 @@ enum gateway_fd {
 #define IPC_ADDRESS_MAX 46
 
 /* fds: the end of a pipe, to which one byte is written when the cable is made; and a NETLINK_ROUTE
- * socket that was opened in the sandbox's network namespace. The init waits for the byte, and fails
- * if the pipe is closed without one. */
+ * socket that was opened in the sandbox's network namespace. From a sandbox with hosts, whose init
+ * waits for the byte, and fails if the pipe is closed without one; and from each persistent one,
+ * for bridges. */
 struct ipc_network_socket {
-	uint32_t reserved;
+	uint32_t has_hosts;
 };
 
 /* The first message, passed on to each program. */

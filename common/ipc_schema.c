@@ -52,6 +52,15 @@
 		FIELD(d_kind, type, d), FIELD(e_kind, type, e), FIELD(f_kind, type, f)             \
 	};
 
+/* The list of a message with seven fields. */
+#define SEVEN_FIELDS(type, a_kind, a, b_kind, b, c_kind, c, d_kind, d, e_kind, e, f_kind, f,       \
+		     g_kind, g)                                                                    \
+	static const struct ipc_field type##_fields[] = {                                          \
+		FIELD(a_kind, type, a), FIELD(b_kind, type, b), FIELD(c_kind, type, c),            \
+		FIELD(d_kind, type, d), FIELD(e_kind, type, e), FIELD(f_kind, type, f),            \
+		FIELD(g_kind, type, g)                                                             \
+	};
+
 /* NOLINTBEGIN(bugprone-macro-parentheses): where it lies is a part of a name. */
 /* A struct ipc_posture_measured and a struct ipc_posture_full that lie in another struct. */
 #define MEASURED(type, at)                                                                         \
@@ -220,15 +229,8 @@ ONE_FIELD(U32, ipc_factory_policy, slot)
 ONE_FIELD(U32, ipc_factory_forget, slot)
 TWO_FIELDS(ipc_factory_ready, U32, stage, U32, error)
 ONE_FIELD(U32, ipc_sandbox_cgroup, slot)
-static const struct ipc_field ipc_sandbox_create_fields[] = {
-	FIELD(U32, ipc_sandbox_create, slot),
-	FIELD(U32, ipc_sandbox_create, profile),
-	FIELD(U32, ipc_sandbox_create, generation),
-	FIELD(U32, ipc_sandbox_create, probe),
-	FIELD(U32, ipc_sandbox_create, layers),
-	FIELD(U32, ipc_sandbox_create, lasts),
-	FIELD(U32, ipc_sandbox_create, is_last),
-};
+SEVEN_FIELDS(ipc_sandbox_create, U32, slot, U32, profile, U32, generation, U32, probe,
+	     U32, layers, U32, lasts, U32, is_last)
 ONE_FIELD(U32, ipc_sandbox_created, slot)
 THREE_FIELDS(ipc_sandbox_failed, U32, slot, U32, stage, U32, error)
 TWO_FIELDS(ipc_helper_start, U32, slot, U32, kind)
@@ -291,27 +293,13 @@ static const struct ipc_field ipc_file_start_fields[] = {
 	FIELD(OPT, ipc_file_start, owner),
 	BYTES(ipc_file_start, argv),
 };
-static const struct ipc_field ipc_sandbox_new_fields[] = {
-	FIELD(U64, ipc_sandbox_new, request),
-	FIELD(U32, ipc_sandbox_new, workspace_mode),
-	FIELD(U32, ipc_sandbox_new, ttl_s),
-	FIELD(OPT, ipc_sandbox_new, profile),
-	FIELD(OPT, ipc_sandbox_new, name),
-	FIELD(OPT, ipc_sandbox_new, owner),
-	FIELD(OPT, ipc_sandbox_new, workspace),
-};
+SEVEN_FIELDS(ipc_sandbox_new, U64, request, U32, workspace_mode, U32, ttl_s, OPT, profile,
+	     OPT, name, OPT, owner, OPT, workspace)
 FIVE_FIELDS(ipc_sandbox_list, U64, request, U32, is_everybody, OPT, owner, OPT, after, OPT, called)
 FOUR_FIELDS(ipc_sandbox_more, U64, request, U32, is_everybody, OPT, owner, STR, after)
 FOUR_FIELDS(ipc_sandbox_end, U64, request, U32, how, STR, sandbox, OPT, owner)
-static const struct ipc_field ipc_checkpoint_do_fields[] = {
-	FIELD(U64, ipc_checkpoint_do, request),
-	FIELD(U32, ipc_checkpoint_do, operation),
-	FIELD(U32, ipc_checkpoint_do, number),
-	FIELD(OPT, ipc_checkpoint_do, name),
-	FIELD(OPT, ipc_checkpoint_do, of),
-	FIELD(STR, ipc_checkpoint_do, sandbox),
-	FIELD(OPT, ipc_checkpoint_do, owner),
-};
+SEVEN_FIELDS(ipc_checkpoint_do, U64, request, U32, operation, U32, number, OPT, name,
+	     OPT, of, STR, sandbox, OPT, owner)
 static const struct ipc_field ipc_changes_start_fields[] = {
 	FIELD(U64, ipc_changes_start, request),
 	FIELD(U32, ipc_changes_start, operation),
@@ -385,7 +373,14 @@ static const struct ipc_field ipc_layers_done_fields[] = {
 	FIELD(U64, ipc_layers_done, inodes),
 	FIELD(RAW, ipc_layers_done, digest),
 };
-ONE_FIELD(U32, ipc_network_socket, reserved)
+ONE_FIELD(U32, ipc_network_socket, has_hosts)
+FIVE_FIELDS(ipc_bridge_start, U64, request, U32, port, U32, host_port, STR, sandbox, OPT, owner)
+FOUR_FIELDS(ipc_bridge_give, U32, frontend, U32, port, U32, host_port, STR, sandbox)
+ONE_FIELD(U32, ipc_bridge_open, reserved)
+THREE_FIELDS(ipc_bridge_begin, RAW, schema, U32, port, U32, is_raw)
+ONE_FIELD(U32, ipc_bridge_bound, host_port)
+TWO_FIELDS(ipc_bridge_ready, U32, step, U32, error)
+FIVE_FIELDS(ipc_bridge_end, U64, connections, U64, refused, U64, sent, U64, received, U32, reason)
 ONE_FIELD(RAW, ipc_gateway_start, schema)
 ONE_FIELD(U32, ipc_gateway_policy, slot)
 ONE_FIELD(U32, ipc_gateway_forget, slot)
@@ -400,15 +395,8 @@ FIVE_FIELDS(ipc_connection_begin, U64, number, U32, slot, U32, use, U32, port, S
 TWO_FIELDS(ipc_connection_begun, U64, number, U32, error)
 SIX_FIELDS(ipc_connection_refused, U64, time_us, U32, slot, U32, use, U32, port, U32, reason,
 	   STR, host)
-static const struct ipc_field ipc_connection_end_fields[] = {
-	FIELD(U64, ipc_connection_end, number),
-	FIELD(U64, ipc_connection_end, sent),
-	FIELD(U64, ipc_connection_end, received),
-	FIELD(U32, ipc_connection_end, slot),
-	FIELD(U32, ipc_connection_end, use),
-	FIELD(U32, ipc_connection_end, reason),
-	FIELD(OPT, ipc_connection_end, address),
-};
+SEVEN_FIELDS(ipc_connection_end, U64, number, U64, sent, U64, received, U32, slot, U32, use,
+	     U32, reason, OPT, address)
 ONE_FIELD(U32, ipc_egress_port, slot)
 FIVE_FIELDS(ipc_egress_begin, U32, slot, U32, use, U32, ports, U32, server, RAW, limits)
 FOUR_FIELDS(ipc_dial_begin, U32, slot, U32, use, U32, generation, U32, profile)

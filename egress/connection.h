@@ -7,8 +7,8 @@
 #define EGRESS_CONNECTION_H
 
 #include "egress/hello.h"
-#include "egress/relay.h"
 #include "hosts/name.h"
+#include "relay/relay.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
  * Theory of operation
  *
  * msp-egress reads what workloads send: questions for names (dns.c), and the first bytes of
- * connections (hello.c); the rest it relays unread (relay.c). msp-cable starts it in a network
+ * connections (hello.c); the rest it relays unread (relay/). msp-cable starts it in a network
  * namespace with nothing in it, with a channel to itself and one to msp-dial, and hands it the
  * listeners of each sandbox's cable, which become a gate (gate.c).
  *

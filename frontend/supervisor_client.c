@@ -180,6 +180,12 @@ int supervisor_changes_start(struct supervisor_client *client,
 	return send_request(client, IPC_TYPE_changes_start, wanted, chosen);
 }
 
+int supervisor_bridge_start(struct supervisor_client *client, const struct ipc_bridge_start *wanted,
+			    int network)
+{
+	return send_request(client, IPC_TYPE_bridge_start, wanted, network);
+}
+
 int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
 			     enum end_reason reason)
 {

@@ -19,6 +19,7 @@
 #include "common/channel.h"
 #include "common/end_reason.h"
 
+struct ipc_bridge_start;
 struct ipc_changes_done;
 struct ipc_changes_start;
 struct ipc_changes_started;
@@ -129,6 +130,11 @@ int supervisor_sandbox_end(struct supervisor_client *client, const struct ipc_sa
 int supervisor_checkpoint_do(struct supervisor_client *client, const struct ipc_checkpoint_do *ask);
 int supervisor_changes_start(struct supervisor_client *client, const struct ipc_changes_start *ask,
 			     int chosen);
+
+/* Let an msp-bridge into a sandbox. `network`, the other end of its BRIDGE_FD_NETWORK, belongs to
+ * the client from this call on. */
+int supervisor_bridge_start(struct supervisor_client *client, const struct ipc_bridge_start *ask,
+			    int network);
 
 /* Have an execution killed; execution_done still follows. Never refused for lack of room in the
  * queue: say it once per execution. */

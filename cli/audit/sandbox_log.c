@@ -273,6 +273,24 @@ static void take_connection_end(struct sandbox_log *log, const struct record *re
 	print_record(log, record, "connect", detail);
 }
 
+static void take_bridge(struct sandbox_log *log, const struct record *record)
+{
+	char detail[DETAIL_MAX], text[DETAIL_MAX], figure[FIGURES_TEXT_MAX];
+
+	format_text(detail, sizeof(detail), "port %llu at 127.0.0.1:%llu",
+		    (unsigned long long)number_of(record, "port"),
+		    (unsigned long long)number_of(record, "host_port"));
+	if (text_of(record, "reason", text)[0]) {
+		format_append(detail, sizeof(detail), " %.40s, %llu connections", text,
+			      (unsigned long long)number_of(record, "connections"));
+		format_append(detail, sizeof(detail), ", sent %s",
+			      figures_bytes(number_of(record, "sent"), figure));
+		format_append(detail, sizeof(detail), ", received %s",
+			      figures_bytes(number_of(record, "received"), figure));
+	}
+	print_record(log, record, "bridge", detail);
+}
+
 /* A host that the gateway refused: it knows no execution. */
 static void take_refused_host(struct sandbox_log *log, const struct record *record)
 {
@@ -420,6 +438,8 @@ static const struct {
 	{ AUDIT_DENIAL, take_denial },
 	{ AUDIT_CONNECTION_BEGIN, take_connection_begin },
 	{ AUDIT_CONNECTION_END, take_connection_end },
+	{ AUDIT_BRIDGE_BEGIN, take_bridge },
+	{ AUDIT_BRIDGE_END, take_bridge },
 	{ AUDIT_SANDBOX_BEGIN, take_sandbox_begin },
 	{ AUDIT_SANDBOX_CHANGE, take_sandbox_change },
 	{ AUDIT_SANDBOX_END, take_sandbox_end },

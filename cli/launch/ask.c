@@ -2,6 +2,7 @@
 #include "launch/ask.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "common/refusal.h"
 #include "host/holder.h"
 #include "host/recent.h"
+#include "launch/ask_bridge.h"
 #include "launch/progress.h"
 #include "show/confirm.h"
 #include "show/format.h"
@@ -254,6 +256,11 @@ static int send_question(struct asking *asking, struct question *question)
 		question->is.file.request = request;
 		file_pipes_init(&asking->pipes, &question->file);
 		return supervisor_file_start(&asking->talk.client, &question->is.file);
+	case ASK_BRIDGE:
+		asking->ends_with = IPC_TYPE_request_done;
+		question->is.bridge.request = request;
+		return supervisor_bridge_start(&asking->talk.client, &question->is.bridge,
+					       fcntl(question->network, F_DUPFD_CLOEXEC, 0));
 	}
 	return -EINVAL;
 }
@@ -294,6 +301,9 @@ static char *sandbox_of(struct question *question, char **ret_owner)
 	case ASK_FILE:
 		*ret_owner = question->is.file.owner;
 		return question->is.file.sandbox;
+	case ASK_BRIDGE:
+		*ret_owner = question->is.bridge.owner;
+		return question->is.bridge.sandbox;
 	default:
 		return NULL;
 	}
@@ -508,6 +518,21 @@ int ask_end(struct asking *asking, int code)
 	fd_close(&asking->talk.signals);
 	fd_close(&asking->plan);
 	return code;
+}
+
+int ask_for_bridge(const struct attach_options *options, const struct ipc_bridge_start *wanted,
+		   int network)
+{
+	static struct question question = { .kind = ASK_BRIDGE };
+	static struct asking asking;
+	int code = ask_begin(&asking, options);
+
+	question.is.bridge = *wanted;
+	question.network = network;
+	question.words.sandbox = wanted->sandbox;
+	if (!code)
+		code = ask(&asking, &question, NULL, NULL);
+	return ask_end(&asking, code);
 }
 
 bool ask_is_over(const struct asking *asking)

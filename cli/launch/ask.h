@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/ipc_bridge.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_client.h"
 #include "common/ipc_done.h"
@@ -33,6 +34,7 @@ enum ask_kind {
 	ASK_CHECKPOINT,
 	ASK_CHANGES,
 	ASK_FILE,
+	ASK_BRIDGE,
 };
 
 /* `request` is filled in here; `sandbox` and `owner` too, where the beginning of an id was given.
@@ -46,7 +48,9 @@ struct question {
 		struct ipc_checkpoint_do checkpoint;
 		struct ipc_changes_start changes;
 		struct ipc_file_start file;
+		struct ipc_bridge_start bridge;
 	} is;
+	int network;       /* BRIDGE: the other end of its msp-bridge's BRIDGE_FD_NETWORK */
 	const char *paths; /* CHANGES: the chosen ones, with a NUL after each */
 	size_t paths_size;
 	struct file_stream file;    /* FILE: what it is told and says */

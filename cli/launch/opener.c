@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "host/git_named.h"
 #include "host/workspace.h"
+#include "launch/bridge_hub.h"
 #include "show/format.h"
 
 /* Numbers of its descriptors, behind /dev/null three times, so that all others can be closed. */
@@ -182,10 +183,18 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 	return error;
 }
 
+static int handle_bridge_give(void *context, struct channel_message *message)
+{
+	const struct opener *opener = context;
+
+	return bridge_hub_take(message, opener->gateway.audit);
+}
+
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_policy_ask] = handle_policy_ask,
 	[IPC_TYPE_workspace_within] = handle_workspace_within,
 	[IPC_TYPE_workspace_ask] = handle_workspace_ask,
+	[IPC_TYPE_bridge_give] = handle_bridge_give,
 };
 
 /* Take the place of a program that may be missing. */
@@ -250,17 +259,22 @@ static int place_all(const struct launch *launch, int channel, struct opener *op
 	return null < 0 ? -errno : fd_place(fds, places, count, 0);
 }
 
-/* Wait for a message, the end of the gateway, or that of a server. A negative descriptor is left
- * out. */
+/* Wait for a message, the end of the gateway, or that of a server or a bridge. A negative
+ * descriptor is left out. */
 static void await_event(struct opener *opener)
 {
-	struct pollfd polls[2 + TRUST_SERVERS_MAX] = { { opener->channel.fd, POLLIN, 0 },
-						       { opener->gateway.pidfd, POLLIN, 0 } };
-	struct pollfd *servers = polls + 2;
+	struct pollfd polls[2 + TRUST_SERVERS_MAX + BRIDGES_MAX] = {
+		{ opener->channel.fd, POLLIN, 0 },
+		{ opener->gateway.pidfd, POLLIN, 0 },
+	};
+	struct pollfd *servers = polls + 2, *bridges = servers + TRUST_SERVERS_MAX;
 
 	for (uint32_t i = 0; i < TRUST_SERVERS_MAX; i++)
 		servers[i] = (struct pollfd){ opener->trust.servers[i].channel, 0, 0 };
-	(void)poll(polls, 2 + TRUST_SERVERS_MAX, -1);
+	bridge_hub_poll(bridges);
+	if (poll(polls, sizeof(polls) / sizeof(polls[0]), -1) < 0)
+		return;
+	bridge_hub_turn(bridges, opener->gateway.audit);
 	if (polls[1].revents) { /* the servers end with it */
 		replace_gateway(opener);
 		return;
@@ -298,7 +312,9 @@ static void keep_going(const struct launch *launch, int channel)
 		status = dispatch_one(&opener.channel, &message, MSG_DONTWAIT, handlers, &opener,
 				      &wrong);
 	}
+	bridge_hub_end();
 	trust_done(&opener.trust);
+	launch_await_stewards(GATEWAY_END_MS);
 	_exit(0);
 }
 

@@ -41,6 +41,22 @@ const char *option_set_limits(void *member, const char *value)
 	"(or "                                                                                     \
 	"0) for no bound"
 
+const char *option_set_port(void *member, const char *value)
+{
+	uint32_t port = 0;
+
+	for (const char *at = value; *at && port <= UINT16_MAX; at++) {
+		if (*at < '0' || *at > '9')
+			port = UINT16_MAX + 1;
+		else
+			port = port * 10 + (uint32_t)(*at - '0');
+	}
+	if (port == 0 || port > UINT16_MAX)
+		return "a port: 1 to 65535";
+	*(uint32_t *)member = port;
+	return NULL;
+}
+
 const char *option_set_time(void *member, const char *value)
 {
 	uint64_t ms;

@@ -105,6 +105,7 @@ option_set option_set_bind;         /* struct bind_words, appended */
 
 option_set option_set_last;       /* uint64_t, how many of the last; UINT64_MAX for "0", all */
 option_set option_set_executions; /* uint32_t, 1 to EXECUTIONS_MAX */
+option_set option_set_port;       /* uint32_t, 1 to 65535 */
 option_set option_set_memory;     /* uint64_t, bytes; 0 for "none" */
 option_set option_set_socket;     /* const char *, an absolute path */
 

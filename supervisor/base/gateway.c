@@ -25,10 +25,9 @@ static void on_gateway(void *context)
 	loop_remove(&watch);
 	fd_close(&supervisor.gateway.fd);
 	log_line("the gateway (msp-cable) has ended, and the sandboxes with hosts with it");
-	for (uint32_t i = 0; i < SANDBOX_SLOTS; i++) {
-		if (supervisor.sandboxes[i].cable > 0 &&
-		    supervisor.sandboxes[i].state == SANDBOX_LIVE)
-			event_sandbox_lost(&supervisor.sandboxes[i], STAGE_NETWORK, ENETDOWN);
+	FOR_EACH (sandbox, sandbox, supervisor.sandboxes, SANDBOX_SLOTS) {
+		if (sandbox->cable > 0 && sandbox->state == SANDBOX_LIVE)
+			event_sandbox_lost(sandbox, STAGE_NETWORK, ENETDOWN);
 	}
 }
 
@@ -51,10 +50,14 @@ int gateway_make(void *context, struct channel_message *message)
 	struct sandbox *sandbox = context;
 	const int fds[] = { message->fds[0], message->fds[1],
 			    supervisor.generations[sandbox->generation].fd };
-	struct ipc_cable_make make = { sandbox->slot, ++last_cable, sandbox->profile, "" };
+	struct ipc_cable_make make = { sandbox->slot, last_cable + 1, sandbox->profile, "" };
 
+	fd_close(&sandbox->network);
+	sandbox->network = channel_take_fd(message, 1);
+	if (!ipc_body(message, network_socket)->has_hosts)
+		return 0;
 	memcpy(make.sandbox, sandbox->persistent.id, sizeof(make.sandbox));
-	sandbox->cable = last_cable;
+	sandbox->cable = ++last_cable;
 	gateway_tell(IPC_TYPE_cable_make, &make, fds);
 	return 0;
 }

@@ -141,6 +141,7 @@ struct sandbox {
 	struct channel standby; /* to the process that waits in it for an execution; fd -1: none */
 	int standby_stdio[3];   /* the frontend's ends of that one's streams */
 	int pidfd;              /* the init's; -1 until the factory answered */
+	int network;            /* a socket of its network; -1: there is none, or not yet */
 	bool has_answer;        /* the factory answered */
 	uint32_t cable;         /* number of its cable, never given again; 0: it never had one */
 	struct loop_watch init_watch;

@@ -23,6 +23,7 @@
 #include "common/limits_mode.h"
 #include "common/log.h"
 #include "common/refusal.h"
+#include "front/handlers_bridge.h"
 #include "front/handlers_list.h"
 #include "front/handlers_persistent.h"
 #include "front/handlers_start.h"
@@ -262,6 +263,7 @@ static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_sandbox_end] = handle_sandbox_end,
 	[IPC_TYPE_checkpoint_do] = handle_checkpoint_do,
 	[IPC_TYPE_network_watch] = handle_network_watch,
+	[IPC_TYPE_bridge_start] = handle_bridge_start,
 	[IPC_TYPE_goodbye] = handle_goodbye,
 };
 

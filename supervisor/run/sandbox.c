@@ -43,6 +43,7 @@ struct sandbox *sandbox_reset(uint32_t slot)
 						       .standby.fd = -1,
 						       .standby_stdio = { -1, -1, -1 },
 						       .pidfd = -1,
+						       .network = -1,
 						       .persistent.workspace = -1 };
 	return &supervisor.sandboxes[slot];
 }
@@ -282,6 +283,7 @@ void sandbox_end(struct sandbox *sandbox)
 		sandbox_stir(sandbox);
 	}
 	gateway_leave(sandbox);
+	fd_close(&sandbox->network);
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
 	sandbox_forget_standby(sandbox);

@@ -104,7 +104,7 @@ def cgroups():
 # Folders and files of the tests themselves, which run beside each other. tests/meta/temporary.py
 # looks whether each name that a test makes is one of these.
 TEMPORARY = re.compile(
-    r"(msp ro:|msp-(ahead|apply|attack|bench|bind|budget|cgroup|chroot|clients|clocks|commits|config|"
+    r"(msp ro:|msp-(ahead|apply|attack|bench|bind|bridge|budget|cgroup|chroot|clients|clocks|commits|config|"
     r"conformance-out|counts|coverage|demo|etc|fd|fuzz-[a-z]+|git-user|home|http|install|kernel|"
     r"landlock|layers|limits|link|"
     r"measured|mounts|neighbours|network|outside|overlay|owners|persistent|pins|policy|protected|secret|"

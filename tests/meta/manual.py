@@ -12,7 +12,7 @@ import tree
 
 # Commands that a page of their own explains.
 OWN_PAGES = {
-    "msp-sandbox.1": ("create", "exec", "ps", "attach", "wait", "kill", "cp", "list", "logs", "stop", "destroy", "checkpoint",
+    "msp-sandbox.1": ("create", "exec", "ps", "attach", "wait", "kill", "bridge", "cp", "list", "logs", "stop", "destroy", "checkpoint",
                       "checkpoints", "rollback", "fork", "forget"),
     "msp-diff.1": ("diff", "apply", "undo"),
 }

@@ -47,6 +47,8 @@ NEVER = {
     "cable/seccomp_list.def": STARTING | OPENING | {"connect", "accept", "accept4", "kill"},
     "egress/seccomp_list.def": STARTING | OPENING | {
         "socket", "socketpair", "connect", "bind", "listen", "setns", "unshare", "ioctl", "kill"},
+    "bridge/seccomp_list.def": STARTING | OPENING | {
+        "bind", "accept", "setns", "unshare", "ioctl", "kill", "socketpair"},
     "dial/seccomp_list.def": STARTING | (OPENING - {"openat"}) | {
         "bind", "listen", "accept", "accept4", "setns", "unshare", "ioctl", "kill"},
     "dial/servers_list.def": STARTING | (OPENING - {"openat"}) | {
@@ -79,7 +81,8 @@ class Gateway(unittest.TestCase):
     def test_the_conditions_of_msp_cable_and_msp_dial(self):
         """A namespace is of the network, and a socket of the families that are needed."""
         for path, families in (("cable/seccomp_list.def", {"AF_NETLINK", "AF_INET"}),
-                               ("dial/seccomp_list.def", {"AF_INET", "AF_INET6"})):
+                               ("dial/seccomp_list.def", {"AF_INET", "AF_INET6"}),
+                               ("bridge/seccomp_list.def", {"AF_INET", "AF_INET6"})):
             rows = ROW.findall(tree.read(path))
             with self.subTest(path=path):
                 self.assertEqual({re.match(r" 0, 0xffffffff, (\w+),", rest)[1]

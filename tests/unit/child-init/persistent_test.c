@@ -552,6 +552,9 @@ Test(persistent, a_place_that_cannot_be_made_ends_the_start)
 	status = channel_receive(&init, &received, 0, &wrong);
 	message = &received;
 	cr_assert_eq(status, 1);
+	cr_assert_eq(message->type, IPC_TYPE_network_socket);
+	channel_message_done(&received);
+	cr_assert_eq(channel_receive(&init, &received, 0, &wrong), 1);
 	cr_assert_eq(message->type, IPC_TYPE_init_failed);
 	cr_expect_eq(ipc_body(message, init_failed)->stage, STAGE_MOUNTS);
 	cr_expect_eq(ipc_body(message, init_failed)->error, ESTALE);

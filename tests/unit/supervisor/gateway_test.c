@@ -54,7 +54,7 @@ static void open_gateway(void)
 /* Play the init that sends its socket. */
 static void send_network(const struct rig_sandbox *sandbox)
 {
-	static const struct ipc_network_socket message;
+	static const struct ipc_network_socket message = { .has_hosts = 1 };
 	int fds[3] = { -1, -1, dup(0) };
 
 	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);

@@ -3,8 +3,8 @@
  * One direction of a connection: bytes that were read and could not yet be written. The memory of a
  * connection is bounded, and a side that does not read stops the other one.
  */
-#ifndef EGRESS_RELAY_H
-#define EGRESS_RELAY_H
+#ifndef RELAY_RELAY_H
+#define RELAY_RELAY_H
 
 #include <stdbool.h>
 #include <stddef.h>

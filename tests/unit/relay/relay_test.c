@@ -2,7 +2,7 @@
  *
  * Relays between sockets that are slow, end and break.
  */
-#include "egress/relay.h"
+#include "relay/relay.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

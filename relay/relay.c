@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "egress/relay.h"
+#include "relay/relay.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/head.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define HTTP_PORT 80
+
+/* A piece of the head. */
+struct span {
+	const char *at;
+	size_t size;
+};
+
+static bool is_token(char byte)
+{
+	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+	       (byte >= '0' && byte <= '9') || (byte && strchr("!#$%&'*+-.^_`|~", byte));
+}
+
+static bool span_equals(struct span span, const char *text)
+{
+	return span.size == strlen(text) && strncasecmp(span.at, text, span.size) == 0;
+}
+
+static bool skip_text(struct span *span, const char *text)
+{
+	const size_t size = strlen(text);
+
+	if (span->size < size || strncasecmp(span->at, text, size) != 0)
+		return false;
+	*span = (struct span){ span->at + size, span->size - size };
+	return true;
+}
+
+/* Take the next line, without its end. False: it has none. */
+static bool take_line(struct span *rest, struct span *ret)
+{
+	const char *end = memchr(rest->at, '\n', rest->size);
+
+	if (!end)
+		return false;
+	*ret = (struct span){ rest->at, (size_t)(end - rest->at) };
+	*rest = (struct span){ end + 1, rest->size - ret->size - 1 };
+	if (ret->size > 0 && ret->at[ret->size - 1] == '\r')
+		ret->size--;
+	return true;
+}
+
+/* Return the size of the token that the bytes begin with. */
+static size_t token_size(struct span span)
+{
+	size_t size = 0;
+
+	while (size < span.size && is_token(span.at[size]))
+		size++;
+	return size;
+}
+
+/* Return whether the bytes can still become a request line: a browser's method is a token. */
+static bool may_be_request(struct span bytes)
+{
+	const size_t method = token_size(bytes);
+
+	return method == bytes.size || (method > 0 && bytes.at[method] == ' ');
+}
+
+static bool is_request_line(struct span line)
+{
+	static const char version[] = " HTTP/1.";
+	const size_t size = sizeof(version) - 1 + 1; /* and a digit */
+
+	return line.size > size &&
+	       memcmp(line.at + line.size - size, version, sizeof(version) - 1) == 0;
+}
+
+/* Return whether the rest of a host is nothing or a port. *ret: the port; 0: none. */
+static bool read_port(struct span rest, uint32_t *ret)
+{
+	*ret = 0;
+	if (rest.size == 0)
+		return true;
+	if (rest.at[0] != ':' || rest.size < 2 || rest.size > 6)
+		return false;
+	for (size_t i = 1; i < rest.size; i++) {
+		if (rest.at[i] < '0' || rest.at[i] > '9')
+			return false;
+		*ret = *ret * 10 + (uint32_t)(rest.at[i] - '0');
+	}
+	return *ret > 0 && *ret <= UINT16_MAX;
+}
+
+/* Return whether it is a name of this machine that no name server has a say in. */
+static bool is_here(struct span host, uint32_t *ret_port)
+{
+	return (skip_text(&host, "localhost") || skip_text(&host, "127.0.0.1") ||
+		skip_text(&host, "[::1]")) &&
+	       read_port(host, ret_port);
+}
+
+static bool is_own_host(struct span host, uint16_t port)
+{
+	uint32_t said;
+
+	return is_here(host, &said) && (said == port || (said == 0 && port == HTTP_PORT));
+}
+
+/* A server of this machine at another port may ask this one. */
+static bool is_own_origin(struct span origin)
+{
+	uint32_t port;
+
+	return (skip_text(&origin, "http://") || skip_text(&origin, "https://")) &&
+	       is_here(origin, &port);
+}
+
+/* Split a field, without the blanks around its value. False: it is none. */
+static bool split_field(struct span line, struct span *ret_name, struct span *ret_value)
+{
+	const size_t name = token_size(line);
+	struct span value;
+
+	if (name == 0 || name == line.size || line.at[name] != ':')
+		return false;
+	value = (struct span){ line.at + name + 1, line.size - name - 1 };
+	for (size_t i = 0; i < value.size; i++) {
+		if ((unsigned char)value.at[i] < ' ' && value.at[i] != '\t')
+			return false;
+	}
+	while (value.size > 0 && (value.at[0] == ' ' || value.at[0] == '\t'))
+		value = (struct span){ value.at + 1, value.size - 1 };
+	while (value.size > 0 &&
+	       (value.at[value.size - 1] == ' ' || value.at[value.size - 1] == '\t'))
+		value.size--;
+	*ret_name = (struct span){ line.at, name };
+	*ret_value = value;
+	return true;
+}
+
+/* Judge the fields behind the request line. */
+static enum head_verdict judge_fields(struct span rest, uint16_t port)
+{
+	bool is_origin_own = true, is_host_own = false;
+	struct span line, name, value;
+	uint32_t hosts = 0;
+
+	while (take_line(&rest, &line)) {
+		if (line.size == 0)
+			return hosts != 1       ? HEAD_BAD
+			       : !is_host_own   ? HEAD_HOST
+			       : !is_origin_own ? HEAD_ORIGIN
+						: HEAD_FINE;
+		if (!split_field(line, &name, &value))
+			return HEAD_BAD;
+		if (span_equals(name, "host")) {
+			is_host_own = is_own_host(value, port);
+			hosts++;
+		} else if (span_equals(name, "origin")) {
+			is_origin_own &= is_own_origin(value);
+		}
+	}
+	return HEAD_MORE;
+}
+
+enum head_verdict head_judge(const uint8_t *bytes, size_t size, bool is_end, uint16_t port)
+{
+	struct span rest = { (const char *)bytes, size };
+	enum head_verdict verdict;
+	struct span line;
+
+	if (!may_be_request(rest))
+		return HEAD_OTHER;
+	if (!take_line(&rest, &line))
+		return is_end ? HEAD_OTHER : HEAD_MORE;
+	if (!is_request_line(line))
+		return HEAD_OTHER;
+	verdict = judge_fields(rest, port);
+	return verdict == HEAD_MORE && is_end ? HEAD_BAD : verdict;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/handlers_bridge.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/reply.h"
+#include "common/ipc_bridge.h"
+#include "common/refusal.h"
+#include "run/sandbox.h"
+
+/* No request of an agent opens a port of the host. */
+int handle_bridge_start(void *context, struct channel_message *message)
+{
+	const struct ipc_bridge_start *from = ipc_body(message, bridge_start);
+	const struct frontend *frontend = context;
+	struct ipc_bridge_give give = { frontend->number, from->port, from->host_port, "" };
+	char detail[IPC_LIST_MAX] = "";
+	struct sandbox *sandbox;
+	enum refusal refusal;
+
+	if (frontend->is_broker)
+		return -EPROTO;
+	refusal = sandbox_own(from->owner, from->sandbox, &sandbox, detail);
+	if (!refusal && (sandbox->network < 0 || sandbox->pidfd < 0))
+		refusal = REFUSAL_BRIDGE;
+	if (refusal)
+		return reply_refuse(frontend, from->request, refusal, detail, 0);
+	const int fds[] = { message->fds[0], sandbox->network, sandbox->pidfd };
+
+	memcpy(give.sandbox, sandbox->persistent.id, sizeof(give.sandbox));
+	return reply_done(
+		frontend, from->request,
+		channel_send(&supervisor.launcher, IPC_TYPE_bridge_give, &give, fds, MSG_DONTWAIT));
+}
