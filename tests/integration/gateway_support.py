@@ -3,6 +3,7 @@
 is a test."""
 import contextlib
 import os
+import pathlib
 import re
 import select
 import socket
@@ -160,11 +161,14 @@ class Gateway:
         return byte
 
     def await_programs(self):
-        """The pids of the programs by name: msp-http begins last."""
+        """The pids of the programs by name: msp-http begins last, and has its name before its filter."""
         names = {"msp-cable", "msp-egress", "msp-dial", "msp-dial-names", "msp-http"}
         if not support.wait_until(lambda: names <= set(self.pids())):
             raise AssertionError(f"not all programs run: {self.pids()}")
-        return self.pids()
+        pids = self.pids()
+        if not os.environ.get("MSP_UNFILTERED"):
+            support.wait_until(lambda: "Seccomp:\t2" in pathlib.Path(f"/proc/{pids['msp-http']}/status").read_text())
+        return pids
 
     def pids(self):
         """The programs' pids by name."""
