@@ -15,7 +15,8 @@ static uint32_t last_cable;
 
 void gateway_tell(uint32_t type, const void *message, const int *fds)
 {
-	(void)channel_send(&supervisor.gateway, type, message, fds, MSG_DONTWAIT);
+	if (channel_send(&supervisor.gateway, type, message, fds, MSG_DONTWAIT) == -EAGAIN)
+		(void)shutdown(supervisor.gateway.fd, SHUT_RDWR); /* it has lost this one */
 }
 
 /* The gateway says nothing: what comes is its end. All cables end with it, and so do the sandboxes.
@@ -64,10 +65,8 @@ int gateway_make(void *context, struct channel_message *message)
 
 void gateway_leave(const struct sandbox *sandbox)
 {
-	const struct ipc_cable_end end = { sandbox->slot };
-
 	if (sandbox->cable > 0)
-		gateway_tell(IPC_TYPE_cable_end, &end, NULL);
+		gateway_tell(IPC_TYPE_cable_end, &(struct ipc_cable_end){ sandbox->slot }, NULL);
 }
 
 void gateway_audited(const struct ipc_audit_written *written)

@@ -21,7 +21,8 @@ int gateway_open(void *context, struct channel_message *message);
  * and fails. */
 int gateway_make(void *sandbox, struct channel_message *message);
 
-/* Send a message. A gateway that cannot be told is at its end, which its channel says. */
+/* Send a message. A gateway that does not read is ended: what it has lost may be the end of a
+ * sandbox. */
 void gateway_tell(uint32_t type, const void *message, const int *fds);
 
 /* End the cable of a sandbox, if it has one. */

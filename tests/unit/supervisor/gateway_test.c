@@ -202,3 +202,20 @@ Test(gateway, the_watch_of_an_unknown_sandbox_is_closed)
 	cr_assert_eq(recv(ends[0], &(char){ 0 }, 1, MSG_DONTWAIT), 0);
 	fd_close(&ends[0]);
 }
+
+/* What it loses may be the end of a sandbox, whose cable would stay. */
+Test(gateway, one_that_does_not_read_is_ended)
+{
+	static struct channel_message message;
+	const struct ipc_cable_end end = { 1 };
+	enum ipc_error wrong;
+	int status;
+
+	open_gateway();
+	for (int i = 0; i < 100000; i++)
+		gateway_tell(IPC_TYPE_cable_end, &end, NULL);
+	do {
+		status = channel_receive(&gateway, &message, MSG_DONTWAIT, &wrong);
+	} while (status == 1);
+	cr_expect_eq(status, 0);
+}
