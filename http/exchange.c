@@ -83,12 +83,12 @@ static void refuse_fault(struct exchange *exchange, enum head_fault fault)
 
 /* --- input and output ------------------------------------------------------------------------- */
 
-static bool has_room(const struct input *input)
+static bool has_room(const struct inflow *input)
 {
 	return input->end - input->start < sizeof(input->bytes);
 }
 
-static void fill_input(struct exchange *exchange, struct side *side, struct input *input)
+static void fill_input(struct exchange *exchange, struct side *side, struct inflow *input)
 {
 	size_t got;
 
@@ -102,7 +102,7 @@ static void fill_input(struct exchange *exchange, struct side *side, struct inpu
 	exchange->has_moved |= got > 0;
 }
 
-static void take_input(struct input *input, size_t size)
+static void take_input(struct inflow *input, size_t size)
 {
 	input->start += size;
 	if (input->start == input->end)
@@ -196,7 +196,7 @@ static void answer_trouble(struct exchange *exchange)
 static void take_request_head(struct exchange *exchange)
 {
 	static struct head head;
-	struct input *input = &exchange->from_client;
+	struct inflow *input = &exchange->from_client;
 	const char *bytes = input->bytes + input->start;
 	enum head_fault fault = HEAD_SOUND;
 	struct refusal refusal;
@@ -232,7 +232,7 @@ static void take_request_head(struct exchange *exchange)
 
 static void take_request_body(struct exchange *exchange)
 {
-	struct input *input = &exchange->from_client;
+	struct inflow *input = &exchange->from_client;
 	struct slice data;
 	size_t size;
 
@@ -308,7 +308,7 @@ static void fail_answer(struct exchange *exchange, const char *rule)
 static void take_answer_head(struct exchange *exchange)
 {
 	static struct head head;
-	struct input *input = &exchange->from_host;
+	struct inflow *input = &exchange->from_host;
 	const char *bytes = input->bytes + input->start;
 	enum head_fault fault = HEAD_SOUND;
 	const size_t size =
@@ -378,7 +378,7 @@ static void end_answer(struct exchange *exchange)
 
 static void take_answer_body(struct exchange *exchange)
 {
-	struct input *input = &exchange->from_host;
+	struct inflow *input = &exchange->from_host;
 	struct slice data;
 	size_t size;
 

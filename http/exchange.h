@@ -23,7 +23,7 @@
 #define EXCHANGE_LINGER_MS 2000U   /* until a workload has closed its direction */
 
 /* Bytes that have come and are not taken. */
-struct input {
+struct inflow {
 	size_t start, end;
 	char bytes[HEAD_BYTES_MAX];
 };
@@ -64,7 +64,7 @@ struct exchange {
 	const char *host_trouble;    /* with the handshake; NULL: none */
 	struct buffer to_host, to_client;
 	struct redact redact;
-	struct input from_client, from_host;
+	struct inflow from_client, from_host;
 };
 
 /* Begin with a target and two connected sockets that do not block, which are the exchange's. False:

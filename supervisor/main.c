@@ -317,8 +317,8 @@ int main(void)
 	end_all();
 	audit_stop();
 	/* The launcher started them as our children; they end with their channels. */
-	(void)kernel_close_range(STDERR_FILENO + 1, ~0U);
-	while (waitid(P_ALL, 0, NULL, WEXITED | __WALL) == 0)
+	while (kernel_close_range(STDERR_FILENO + 1, ~0U) == 0 &&
+	       waitid(P_ALL, 0, NULL, WEXITED | __WALL) == 0)
 		;
 	return supervisor.exit_status;
 }

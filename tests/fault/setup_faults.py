@@ -82,6 +82,7 @@ def positions(count, call):
 TOLERATED = {
     ("supervisor", "mmap"): "its C library's start asks for more than it needs",
     ("supervisor", "memfd_create", 2): "no sandbox lasts then, and this one is not to",
+    ("supervisor", "close_range", 3): "the last call: its children are not waited for then",
     ("factory", "prctl", 1): "the kernel's stack stays, with the name that is shown",
     ("init", "prctl"): "EINVAL is how the end of the bounding set is found",
     # The whole counts as 0 then, and the share of it is none.

@@ -542,7 +542,7 @@ class Confined(Served):
     def test_no_descriptor_left(self):
         """A connection waits, msp-egress does not spin, and the connection goes on later."""
         address = self.address("public.example")
-        egress = self.gateway.pids()["msp-egress"]
+        egress = self.gateway.await_programs()["msp-egress"]
         before = resource.prlimit(egress, resource.RLIMIT_NOFILE)
         resource.prlimit(egress, resource.RLIMIT_NOFILE, (3, before[1]))
         self.sandbox("connect", "c", address, 8080)
@@ -555,7 +555,7 @@ class Confined(Served):
 
     def test_a_socket_that_finds_no_descriptor(self):
         """What msp-egress cannot take it cannot count either: it ends, and all connections with it."""
-        egress = self.gateway.pids()["msp-egress"]
+        egress = self.gateway.await_programs()["msp-egress"]
         self.connect("public.example", key="d")
         self.expect_echo(key="d")
         limit = resource.prlimit(egress, resource.RLIMIT_NOFILE)

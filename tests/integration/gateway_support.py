@@ -167,7 +167,8 @@ class Gateway:
             raise AssertionError(f"not all programs run: {self.pids()}")
         pids = self.pids()
         if not os.environ.get("MSP_UNFILTERED"):
-            support.wait_until(lambda: "Seccomp:\t2" in pathlib.Path(f"/proc/{pids['msp-http']}/status").read_text())
+            status = pathlib.Path(f"/proc/{pids['msp-http']}/status")
+            support.wait_until(lambda: "Seccomp:\t2" in status.read_text())
         return pids
 
     def pids(self):

@@ -346,9 +346,9 @@ class Talking(Case):
     def test_bash_with_a_terminal(self):
         handle = self.start("exec bash --norc -i", tty=True)
         self.read_until(handle, "bash-")
-        self.assertIn("\n24 80\n", self.write_until(handle, "stty size\n", "24 80"))
+        self.assertIn("24 80\n", self.write_until(handle, "stty size\n", "24 80"))
         self.text("send_input", handle=handle, tty_rows=50, tty_columns=132)
-        self.assertIn("\n50 132\n", self.write_until(handle, "stty size\n", "50 132"))
+        self.assertIn("50 132\n", self.write_until(handle, "stty size\n", "50 132"))
         self.write(handle, "sleep 4716.5\n")
         self.assertTrue(support.wait_until(lambda: find(self.server.process.pid, "sleep")))
         self.assertIn("^C", self.write_until(handle, "\u0003", "bash-"))
