@@ -45,7 +45,7 @@ def expand(text):
     for name, body in reversed(macros):  # a later one may use an earlier one
         text = re.sub(rf"\b{name}\((ipc_\w+|type), ([\w.]+)\)", lambda found, body=body: re.sub(
             r"\bat\b", found.group(2), re.sub(r"\btype\b", found.group(1), body)), text)
-    return re.sub(r"^(?:TWO|THREE|FOUR|FIVE|SIX)_FIELDS\((\w+),\s+(\w+(?:,\s+\w+)*)\)$", lambda found: (
+    return re.sub(r"^(?:TWO|THREE|FOUR|FIVE|SIX|SEVEN)_FIELDS\((\w+),\s+(\w+(?:,\s+\w+)*)\)$", lambda found: (
         f"{found.group(1)}_fields[] = {{\n" + "".join(
             f"\tFIELD({kind}, {found.group(1)}, {member}),\n"
             for kind, member in re.findall(r"(\w+),\s+(\w+)", found.group(2))) + "};"),

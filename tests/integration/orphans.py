@@ -53,6 +53,7 @@ class NoOrphans(WithFolder):
         first = self.await_dial(server, [])
         os.kill(first[0], signal.SIGKILL)
         self.await_dial(server, first)
+        cli_support.reap_orphans()  # the killed one's own child
         self.leave(server)
 
     def await_dial(self, server, known):

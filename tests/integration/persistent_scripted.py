@@ -4,6 +4,7 @@ commands can be tried with answers that no supervisor gives at will. Nothing her
 import array
 import os
 import socket
+import stat
 import struct
 import tempfile
 import threading
@@ -93,8 +94,8 @@ class Scripted:
             return False
         for _, _, part in rights:
             for fd in array.array("i", part[:len(part) // 4 * 4]):
-                size = os.fstat(fd).st_size
-                self.chosen.append(os.pread(fd, size, 0))
+                if stat.S_ISREG(os.fstat(fd).st_mode):
+                    self.chosen.append(os.pread(fd, os.fstat(fd).st_size, 0))
                 os.close(fd)
         name, fields = decode(data)
         self.asked.append((name, fields))
@@ -109,7 +110,7 @@ class Scripted:
             socket.send_fds(connection, [ipc.message("welcome", schema=ipc.SCHEMA,
                                                      **{"offer.default_profile": "default"})], [plan])
             os.close(plan)
-        elif name != "goodbye":
+        elif name not in ("goodbye", "network_watch"):
             for told in self.answers[name](fields):
                 self.tell(connection, fields["request"], told)
 
