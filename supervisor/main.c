@@ -317,8 +317,8 @@ int main(void)
 	end_all();
 	audit_stop();
 	/* The launcher started them as our children; they end with their channels. */
-	while (kernel_close_range(STDERR_FILENO + 1, ~0U) == 0 &&
-	       waitid(P_ALL, 0, NULL, WEXITED | __WALL) == 0)
-		;
+	if (kernel_close_range(STDERR_FILENO + 1, ~0U) == 0)
+		while (waitid(P_ALL, 0, NULL, WEXITED | __WALL) == 0)
+			;
 	return supervisor.exit_status;
 }
