@@ -18,6 +18,7 @@
  */
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -138,11 +139,11 @@ int event_hub_first(struct hub *hub, int sandbox, int *ret_home, uint32_t *ret_s
 }
 
 /* They end with their channels. */
-static void end_programs(struct hub *hub)
+static void end_programs(void)
 {
-	fd_close(&hub->egress.fd);
-	fd_close(&hub->dial.fd);
-	fd_close(&hub->http.fd);
+	fd_close(&egress_ends[0]);
+	fd_close(&dial_ends[0]);
+	fd_close(&http_ends[0]);
 	child_await(&egress_pidfd);
 	child_await(&dial_pidfd);
 	child_await(&http_pidfd);
@@ -164,11 +165,12 @@ int main(void)
 	hub.launcher =
 		(struct channel){ GATEWAY_FD_LAUNCHER, IPC_GATEWAY, IPC_LAUNCHER, IPC_SERVE };
 	start_dial();
+	(void)atexit(end_programs);
 	steward_hear_start(&hub.supervisor, IPC_TYPE_gateway_start, &start);
 	error = begin_program(&hub.dial);
 	if (!error)
 		error = hub_run(&hub, &peer);
-	end_programs(&hub);
+	end_programs();
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "%s has ended or broke the protocol: %s",
 			  peer ? peer : "msp-dial", errno_text(-error));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/channel.h"
@@ -65,6 +66,7 @@ void starter_run(void)
 	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);
 	while (status == 1)
 		status = dispatch_one(&cable, &message, 0, handlers, NULL, &wrong);
+	(void)wait(NULL); /* until all servers have ended, as msp-egress has */
 	if (status < 0)
 		log_fatal(MSP_EXIT_SOFTWARE, "msp-cable broke the protocol: %s",
 			  wrong ? ipc_error_text(wrong) : errno_text(-status));

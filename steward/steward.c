@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -73,7 +74,7 @@ void steward_hear_start(struct channel *channel, uint32_t type, struct channel_m
 	const int status = channel_receive(channel, ret, 0, &wrong);
 
 	if (status == 0)
-		_exit(0); /* the supervisor has ended before it began */
+		exit(0); /* the supervisor has ended before it began */
 	if (status < 0 || ret->type != type ||
 	    memcmp(ret->body, ipc_schema_hash, sizeof(ipc_schema_hash)) != 0)
 		log_fatal(MSP_EXIT_SOFTWARE,
