@@ -161,7 +161,7 @@ int fd_sealed_from_file(const char *name, int file)
 	return fd < 0 ? -errno : finish_sealed(fd, fd_copy(file, fd));
 }
 
-int fd_place(const int *fds, const int *places, size_t count, unsigned int keep_mask)
+int fd_place(const int *fds, const int *places, size_t count, uint64_t keep_mask)
 {
 	int moved[FD_PLACES_MAX];
 	int highest = 0;

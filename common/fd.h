@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Close *fd when it is one and set it to -1. Keeps errno. */
 void fd_close(int *fd);
@@ -53,12 +54,12 @@ int fd_sealed_from_file(const char *name, int file);
 void fd_raise_limit(void);
 
 /*
- * Make the descriptors the numbers `places` (each below FD_PLACES_MAX) and close everything above
- * the highest of them; bit n of `keep_mask` leaves places[n] open over an exec. All are moved out
- * of the way first, so none is lost to another's move. 0 or -errno; after an error the table is in
- * between and the process must end.
+ * Make the descriptors the numbers `places` (each below FD_PLACES_MAX, at most 64) and close
+ * everything above the highest of them; bit n of `keep_mask` leaves places[n] open over an exec.
+ * All are moved out of the way first, so none is lost to another's move. 0 or -errno; after an
+ * error the table is in between and the process must end.
  */
 #define FD_PLACES_MAX 56
-int fd_place(const int *fds, const int *places, size_t count, unsigned int keep_mask);
+int fd_place(const int *fds, const int *places, size_t count, uint64_t keep_mask);
 
 #endif

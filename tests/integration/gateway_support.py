@@ -166,9 +166,9 @@ class Gateway:
         if not support.wait_until(lambda: names <= set(self.pids())):
             raise AssertionError(f"not all programs run: {self.pids()}")
         pids = self.pids()
-        if not os.environ.get("MSP_UNFILTERED"):
-            status = pathlib.Path(f"/proc/{pids['msp-http']}/status")
-            support.wait_until(lambda: "Seccomp:\t2" in status.read_text())
+        status = pathlib.Path(f"/proc/{pids['msp-http']}/status")
+        last = "NoNewPrivs:\t1" if os.environ.get("MSP_UNFILTERED") else "Seccomp:\t2"
+        support.wait_until(lambda: last in status.read_text())
         return pids
 
     def pids(self):
