@@ -50,14 +50,11 @@ static int egress_image = GATEWAY_FD_EGRESS, dial_image = GATEWAY_FD_DIAL,
 static void make_channels(void)
 {
 	const struct timeval most = { .tv_sec = SEND_S };
-	int error = channel_pair(egress_ends);
+	int *const pairs[] = { egress_ends, dial_ends, peer_ends, http_ends };
+	int error = 0;
 
-	if (!error)
-		error = channel_pair(dial_ends);
-	if (!error)
-		error = channel_pair(peer_ends);
-	if (!error)
-		error = channel_pair(http_ends);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && !error; i++)
+		error = channel_pair(pairs[i]);
 	if (!error &&
 	    (setsockopt(egress_ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
 	     setsockopt(dial_ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||

@@ -45,7 +45,6 @@ static int handle_begin(void *context, struct channel_message *from)
 		      channel_take_fd(from, 2) };
 	const pid_t pid = fork();
 
-	(void)context;
 	if (pid == 0)
 		become_server(fds, profile);
 	fd_close_all(fds, COUNT(fds));
