@@ -168,16 +168,16 @@ int fd_place(const int *fds, const int *places, size_t count, uint64_t keep_mask
 
 	if (count > FD_PLACES_MAX)
 		return -EINVAL;
+	for (size_t i = 0; i < count; i++)
+		highest = places[i] > highest ? places[i] : highest;
 	for (size_t i = 0; i < count; i++) {
-		moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FD_PLACES_MAX);
+		moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, highest + 1);
 		if (moved[i] < 0)
 			return -errno;
 	}
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		if (dup3(moved[i], places[i], keep_mask >> i & 1 ? 0 : O_CLOEXEC) < 0)
 			return -errno;
-		highest = places[i] > highest ? places[i] : highest;
-	}
 	return kernel_close_range((unsigned int)highest + 1, ~0U) == 0 ? 0 : -errno;
 }
 

@@ -30,7 +30,7 @@
 #define PIDFD_PLACE 9
 #define HTTP_PLACE 10
 #define TRUST_PLACE 11 /* four descriptors, and two of each server */
-#define WORKSPACES_PLACE (TRUST_PLACE + 4 + 2 * TRUST_SERVERS_MAX)
+#define WORKSPACES_PLACE (TRUST_PLACE + 4 + 2 * TRUST_SERVERS_MAX) /* at most */
 
 /* The least time between two starts of the gateway, when the first has ended. */
 #define GATEWAY_PAUSE_US 10000000
@@ -204,8 +204,8 @@ static int take_place(int *image, int program, int place, int null)
 	return program >= 0 ? program : null;
 }
 
-/* Give the descriptors of the trust their places. */
-static void place_trust(struct trust *trust, int *fds, int null)
+/* Give the descriptors of the trust their places. Return the next one. */
+static size_t place_trust(struct trust *trust, int *fds, int null)
 {
 	int *const own[] = { &trust->gateway, &trust->certificates.authority,
 			     &trust->certificates.roots, &trust->certificates.directory };
@@ -217,12 +217,16 @@ static void place_trust(struct trust *trust, int *fds, int null)
 	trust->pins.directory = trust->certificates.directory;
 	if (trust->certificates.authority < 0)
 		trust_begin(trust);
-	for (uint32_t i = 0; i < TRUST_SERVERS_MAX; i++, place += 2) {
+	for (uint32_t i = 0; i < TRUST_SERVERS_MAX; i++) {
 		struct trust_server *server = &trust->servers[i];
 
+		if (server->plan_fd < 0 && server->channel < 0)
+			continue;
 		fds[place] = take_place(&server->plan_fd, server->plan_fd, place, null);
 		fds[place + 1] = take_place(&server->channel, server->channel, place + 1, null);
+		place += 2;
 	}
+	return (size_t)place;
 }
 
 /* The locks and sockets of the service are not ours to keep, nor a client's streams, nor what tells
@@ -236,7 +240,7 @@ static int place_all(const struct launch *launch, int channel, struct opener *op
 		null, null, null, channel, launch->images->policy,
 	};
 	int places[sizeof(fds) / sizeof(fds[0])];
-	size_t count = WORKSPACES_PLACE;
+	size_t count;
 
 	fds[CABLE_PLACE] =
 		take_place(&opener->images.cable, launch->images->cable, CABLE_PLACE, null);
@@ -247,11 +251,11 @@ static int place_all(const struct launch *launch, int channel, struct opener *op
 	fds[HTTP_PLACE] = take_place(&opener->images.http, launch->images->http, HTTP_PLACE, null);
 	if (launch->trust)
 		opener->trust = *launch->trust;
-	place_trust(&opener->trust, fds, null);
+	count = place_trust(&opener->trust, fds, null);
 	fds[PIDFD_PLACE] = take_place(&opener->gateway.pidfd, gateway->pidfd, PIDFD_PLACE, null);
 	for (uint32_t i = 0; launch->workspaces && i < launch->workspaces->count; i++) {
+		opener->own.list[opener->own.count++] = (int)count;
 		fds[count++] = launch->workspaces->list[i];
-		opener->own.list[opener->own.count++] = WORKSPACES_PLACE + (int)i;
 	}
 	opener->own.is_start = launch->workspaces && launch->workspaces->is_start;
 	for (size_t i = 0; i < count; i++)
