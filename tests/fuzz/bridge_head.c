@@ -5,7 +5,6 @@
  * verdict.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "bridge/head.h"
 #include "property.h"
@@ -16,12 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static enum head_verdict judge_exactly(const uint8_t *data, size_t size, bool is_end)
 {
-	uint8_t *bytes = malloc(size > 0 ? size : 1); /* of exactly this size */
+	uint8_t *bytes = property_copy(data, size);
 	enum head_verdict verdict;
 
-	must(bytes != NULL);
-	if (size > 0)
-		memcpy(bytes, data, size);
 	verdict = head_judge(bytes, size, is_end, PORT);
 	free(bytes);
 	must(verdict < HEAD_VERDICTS);

@@ -13,16 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *bytes = malloc(size > 0 ? size : 1);
+	uint8_t *bytes = property_copy(data, size);
 	uint8_t answer[DNS_ANSWER_MAX + 16];
 	char again[HOST_NAME_MAX_SIZE];
 	struct dns_query query = { .id = 0 };
 	enum dns_verdict verdict;
 	size_t used;
 
-	must(bytes != NULL);
-	if (size > 0)
-		memcpy(bytes, data, size);
 	verdict = dns_read(bytes, size, &query);
 	must(verdict < DNS_VERDICT_COUNT);
 	if (verdict == DNS_ASKS || verdict == DNS_NO_DATA)

@@ -15,12 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static enum hello_verdict read_exactly(const uint8_t *data, size_t size,
 				       char name[HOST_NAME_MAX_SIZE])
 {
-	uint8_t *bytes = malloc(size > 0 ? size : 1); /* of exactly this size */
+	uint8_t *bytes = property_copy(data, size);
 	enum hello_verdict verdict;
 
-	must(bytes != NULL);
-	if (size > 0)
-		memcpy(bytes, data, size);
 	name[0] = '\0';
 	verdict = hello_read(bytes, size, name);
 	free(bytes);

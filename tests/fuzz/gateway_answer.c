@@ -107,16 +107,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct rig rig;
 	static bool is_made;
-	char *bytes = malloc(size > 0 ? size : 1); /* of exactly this size */
+	char *bytes = property_copy(data, size);
 	enum head_fault fault = HEAD_SOUND;
 	size_t at = 0, end;
 
 	if (!is_made)
 		rig_make(&rig);
 	is_made = true;
-	must(bytes != NULL);
-	if (size > 0)
-		memcpy(bytes, data, size);
 	end = head_find_end(bytes, size, &at, &fault);
 	if (end > 0) {
 		check_head(bytes, end, false);

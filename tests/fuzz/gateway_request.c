@@ -87,16 +87,13 @@ static void check_body(const char *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static bool is_made;
-	char *bytes = malloc(size > 0 ? size : 1); /* of exactly this size */
+	char *bytes = property_copy(data, size);
 	enum head_fault fault = HEAD_SOUND;
 	size_t at = 0, end;
 
 	if (!is_made)
 		rig_make(&rig);
 	is_made = true;
-	must(bytes != NULL);
-	if (size > 0)
-		memcpy(bytes, data, size);
 	end = head_find_end(bytes, size, &at, &fault);
 	must(end <= size && (end == 0 || fault == HEAD_SOUND));
 	if (end > 0 && head_read_request(bytes, end, &head) == HEAD_SOUND) {

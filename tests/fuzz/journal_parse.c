@@ -79,12 +79,8 @@ static void try_body(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* On the heap and of exactly this size: a read beyond it is seen. */
-	uint8_t *bytes = malloc(size ? size : 1);
+	uint8_t *bytes = property_copy(data, size);
 
-	if (!bytes)
-		return 0;
-	memcpy(bytes, data, size);
 	try_bytes(bytes, size);
 	try_body(bytes, size);
 	free(bytes);

@@ -107,13 +107,9 @@ static void check_end(const char *line, size_t size)
 static void try_line(char *line, size_t size)
 {
 	struct json_document document;
-	char *copy = malloc(size ? size : 1); /* of exactly this size */
-	const enum json_error error =
-		copy ? (memcpy(copy, line, size), json_read(&document, copy, size))
-		     : JSON_ERROR_SYNTAX;
+	char *copy = property_copy(line, size);
+	const enum json_error error = json_read(&document, copy, size);
 
-	if (!copy)
-		return;
 	if (error == JSON_OK) {
 		check_end(line, size);
 		check_message(&document);

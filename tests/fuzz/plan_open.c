@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/plan.h"
+#include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -109,12 +110,8 @@ static void try_blob(const uint8_t *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* On the heap and of exactly this size: a read beyond it is seen. */
-	uint8_t *bytes = malloc(size ? size : 1);
+	uint8_t *bytes = property_copy(data, size);
 
-	if (!bytes)
-		return 0;
-	memcpy(bytes, data, size);
 	try_blob(bytes, size);
 	if (size >= sizeof(struct plan_header)) {
 		struct plan_header header;

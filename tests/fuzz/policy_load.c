@@ -137,10 +137,8 @@ static void try_text(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = malloc(size ? size : 1); /* of exactly this size */
+	char *text = property_copy(data, size);
 
-	must(text != NULL);
-	memcpy(text, data, size);
 	try_text(text, size);
 	free(text);
 	return 0;

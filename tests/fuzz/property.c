@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 const char fuzz_kinds[FUZZ_KINDS + 1] = "pmfdsiot";
@@ -22,6 +23,16 @@ int property_free_fd(void)
 
 	must(fd >= 0 && close(fd) == 0);
 	return fd;
+}
+
+void *property_copy(const void *bytes, size_t size)
+{
+	void *copy = malloc(size > 0 ? size : 1);
+
+	must(copy != NULL);
+	if (size > 0)
+		memcpy(copy, bytes, size);
+	return copy;
 }
 
 uint8_t input_byte(struct input *input)

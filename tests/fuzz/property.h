@@ -16,6 +16,9 @@ void property_must(bool claim, const char *file, int line, const char *text);
 /* The lowest free descriptor: higher after than before means that one was left open. */
 int property_free_fd(void);
 
+/* Copy bytes to the heap, exactly as many: a read beyond them is seen. The caller's to free. */
+void *property_copy(const void *bytes, size_t size);
+
 /* The kinds of descriptors of ipc_messages.def, but "a", which is any. */
 #define FUZZ_KINDS 8
 extern const char fuzz_kinds[FUZZ_KINDS + 1];
