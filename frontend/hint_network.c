@@ -13,6 +13,7 @@
 
 #include "frontend/profile_names.h"
 #include "hosts/groups.h"
+#include "hosts/list.h"
 
 #define ANY_HOST "any host"
 #define PACKAGES "packages"
@@ -41,7 +42,7 @@ static bool ask_connect(const struct search *search, const char *host, uint16_t 
 	const bool is_ipv6 = strchr(host, ':') != NULL;
 
 	(void)snprintf(text, sizeof(text), "connect %s%s%s:%u", is_ipv6 ? "[" : "", host,
-		       is_ipv6 ? "]" : "", port ? port : 443U);
+		       is_ipv6 ? "]" : "", port ? port : HOST_PORT_DEFAULT);
 	return hint_ask_policy(search, text, &operation, ret);
 }
 
@@ -114,7 +115,8 @@ static struct way find_way(const struct search *search, const struct refused *re
 	if (refused->host)
 		other = profile_reaching(plan, refused->host, refused->port);
 	if (refused->host && !other)
-		group = host_group_covering(refused->host, refused->port ? refused->port : 443);
+		group = host_group_covering(refused->host,
+					    refused->port ? refused->port : HOST_PORT_DEFAULT);
 	if (other) {
 		const char *name = plan_string(plan, other->name);
 
@@ -224,11 +226,12 @@ static const char *find_index(const char *command)
 static void add_unnamed(const struct search *search, bool is_package)
 {
 	const char *host = is_package ? find_index(search->command) : NULL;
-	const struct refused refused = { is_package ? PACKAGES : ANY_HOST, host, host ? 443 : 0 };
+	const struct refused refused = { is_package ? PACKAGES : ANY_HOST, host,
+					 host ? HOST_PORT_DEFAULT : 0 };
 	struct decision decision;
 
 	if (!has_hosts(search) &&
-	    ask_connect(search, host ? host : "example.org", 443, &decision) &&
+	    ask_connect(search, host ? host : "example.org", HOST_PORT_DEFAULT, &decision) &&
 	    decision.answer == DECISION_REFUSED)
 		add_network(search, &refused, &decision);
 }
@@ -312,7 +315,8 @@ bool hint_judge_fetch(const struct search *search, const struct finding *finding
 		return false;
 	if (hint_text_command_host(search->command, host, &port))
 		return hint_judge_refused(search, finding);
-	if (!has_hosts(search) && ask_connect(search, "example.org", 443, &decision) &&
+	if (!has_hosts(search) &&
+	    ask_connect(search, "example.org", HOST_PORT_DEFAULT, &decision) &&
 	    decision.answer == DECISION_REFUSED && !views->note[0] && search->is_clear)
 		hint_put(views->note,
 			 "this run has no network; only servers in the sandbox can be reached");

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PORT_OF_ENTRY 443 /* the port of an entry without ports */
+#include "hosts/list.h"
 
 const struct host_group host_groups[] = {
 #define HOST_GROUP(name, about, profile, ...) { name, about, profile, { __VA_ARGS__ } },
@@ -34,7 +34,7 @@ static bool has_host(const char *entry, const char *host, uint16_t port)
 	if (strncmp(entry, host, length) != 0)
 		return false;
 	if (*at == '\0')
-		return port == PORT_OF_ENTRY;
+		return port == HOST_PORT_DEFAULT;
 	for (; *at == ':' || *at == ','; at += strcspn(at, ",")) {
 		at++;
 		if (strtoul(at, NULL, 10) == port)

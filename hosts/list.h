@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The port of an entry without one. */
+#define HOST_PORT_DEFAULT 443U
+
 /* The sandbox's own resolver has it: no entry can. */
 #define HOST_PORT_DNS 53U
 

@@ -10,9 +10,6 @@
 #include "hosts/groups.h"
 #include "hosts/list.h"
 
-/* The port of a question for a name, which has none. */
-#define PORT_OF_NAME 443U
-
 #define NO_ENTRY "hosts: no entry covers the name %s"
 
 void decide_cite_host(const struct question *question, const struct plan_host *host)
@@ -28,7 +25,7 @@ void decide_cite_host(const struct question *question, const struct plan_host *h
 void decide_advise_host(const struct question *question, const char *before, const char *after)
 {
 	const struct operation *operation = question->operation;
-	const unsigned int port = operation->port != 0 ? operation->port : PORT_OF_NAME;
+	const unsigned int port = operation->port != 0 ? operation->port : HOST_PORT_DEFAULT;
 	const struct host_group *group = NULL;
 	struct decision *ret = question->ret;
 	struct host_wanted wanted;

@@ -20,7 +20,6 @@
 #include "policy/host_groups.h"
 
 #define ENTRY_MAX 512U
-#define PORT_DEFAULT 443U
 
 static const char *const network_names[NETWORK_COUNT] = {
 	[NETWORK_NONE] = "none",
@@ -174,7 +173,7 @@ static int add_port(const struct entry *entry, uint32_t port)
 
 	host.port = (uint16_t)port;
 	if (!entry->host.has_kind)
-		host.kind = port == PORT_DEFAULT ? PLAN_HOST_TLS : PLAN_HOST_TCP;
+		host.kind = port == HOST_PORT_DEFAULT ? PLAN_HOST_TLS : PLAN_HOST_TCP;
 	for (uint32_t i = 0; i < profile->host_count; i++) {
 		if (profile->hosts[i].port == host.port &&
 		    strcmp(profile->hosts[i].pattern, host.pattern) == 0)
@@ -250,7 +249,7 @@ static int read_entry(struct entry *entry, char *text)
 				    "\"%s\" is an address, whose requests have no name; expected "
 				    "the host's name, or tcp",
 				    host);
-	return ports != NULL ? read_ports(entry, ports) : add_port(entry, PORT_DEFAULT);
+	return ports != NULL ? read_ports(entry, ports) : add_port(entry, HOST_PORT_DEFAULT);
 }
 
 /* Read an entry that stands for itself. */
