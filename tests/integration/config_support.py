@@ -2,6 +2,7 @@
 """A folder with configurations of the operator's, and msp under them. Nothing here is a test."""
 import os
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -56,6 +57,14 @@ class WithFolder(unittest.TestCase):
     def run_msp(self, *words, options=(), **variables):
         return msp("run", "--standalone", *LIMITS, *options, "--", *words,
                    env=self.environment(**variables))
+
+    def explain(self, operation):
+        """What `msp-policy explain` says of the profile "net" of self.config."""
+        result = subprocess.run([os.path.join(support.BIN, "msp-policy"), "explain", "--config",
+                                 self.config, "net", operation], capture_output=True, text=True,
+                                check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
 
     def output(self, *words, **keywords):
         result = self.run_msp(*words, **keywords)

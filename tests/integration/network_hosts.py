@@ -66,13 +66,6 @@ class WithHosts(WithFolder):
     def fetch(self, url, profile="net"):
         return self.run_in(profile, "python3", "-c", FETCH, url)
 
-    def explain(self, operation):
-        result = subprocess.run([os.path.join(support.BIN, "msp-policy"), "explain", "--config",
-                                 self.config, "net", operation], capture_output=True, text=True,
-                                check=False)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result.stdout
-
     def connect(self, host, port, profile="net"):
         result = self.run_in(profile, "python3", "-c", CONNECT, host, str(port))
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -101,13 +101,6 @@ class WithRequests(WithFolder):
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
 
-    def explain(self, operation):
-        result = subprocess.run([os.path.join(support.BIN, "msp-policy"), "explain", "--config",
-                                 self.config, "net", operation], capture_output=True, text=True,
-                                check=False)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result.stdout
-
 
 class Secrets(WithRequests):
     """The value is in the host's header, and nowhere inside."""
