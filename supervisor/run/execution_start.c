@@ -130,10 +130,7 @@ static int ask_init(struct execution *execution, const struct request *request, 
 					     &where,
 					     request->is_file ? supervisor.file_image : -1,
 					     parts->sandbox.leaf };
-	const struct ipc_cable_execution begin = { request->number, clock_now_us(),
-						   execution->frontend ? execution->frontend->number
-								       : 0,
-						   sandbox->slot };
+	struct ipc_cable_execution begin = { .request = request->number, .slot = sandbox->slot };
 	int error;
 
 	request->spawn->slot = execution->slot;
@@ -142,9 +139,12 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	where.slot = slot;
 	if (code >= 0)
 		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
+	execution->asked_us = clock_now_us();
+	begin.since_us = execution->asked_us;
+	if (execution->frontend)
+		begin.frontend = execution->frontend->number;
 	if (sandbox_profile(sandbox)->network == PLAN_NETWORK_HOSTS)
 		gateway_tell(IPC_TYPE_cable_execution, &begin, NULL);
-	execution->asked_us = clock_now_us();
 	error = sandbox_give(init, &given);
 	if (!error)
 		error = channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
