@@ -7,7 +7,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_execution.h"
+#include "frontend/profile_names.h"
 
 /* msp-cable answers at once, unless it is stopped. */
 #define ANSWER_MS 500
@@ -15,15 +15,8 @@
 
 bool network_may_be_watched(const struct plan *plan, const char *profile)
 {
-	const int index = plan->bytes ? plan_profile_find(plan, profile) : -1;
-	const uint32_t count = plan->bytes ? plan_profile_count(plan) : 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		if ((index < 0 || (uint32_t)index == i) &&
-		    plan_profile(plan, i)->network == PLAN_NETWORK_HOSTS)
-			return true;
-	}
-	return false;
+	return plan->bytes &&
+	       profiles_have_hosts(plan, plan_profile_find(plan, profile) < 0 ? NULL : profile);
 }
 
 int network_watch_execution(struct supervisor_client *client, uint64_t request)
@@ -37,13 +30,6 @@ int network_watch_execution(struct supervisor_client *client, uint64_t request)
 		return ends[0];
 	fd_close(&ends[0]);
 	return -1;
-}
-
-int network_watch_start(struct supervisor_client *client, const struct ipc_execution_start *start,
-			int *ret)
-{
-	*ret = network_watch_execution(client, start->request);
-	return supervisor_execution_start(client, start);
 }
 
 void network_watch_ask(int fd)

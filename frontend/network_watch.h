@@ -25,10 +25,6 @@ bool network_may_be_watched(const struct plan *plan, const char *profile);
  * Return a descriptor for the functions below, the caller's; or -1: there is no watch. */
 int network_watch_execution(struct supervisor_client *client, uint64_t request);
 
-/* Start an execution as supervisor_execution_start() does, with a watch in *ret. */
-int network_watch_start(struct supervisor_client *client, const struct ipc_execution_start *start,
-			int *ret);
-
 /* Look at the network of a sandbox that runs. `on_connection` is called for each connection; the
  * last refusals are in *into. 0 or -errno. */
 int network_look(struct supervisor_client *client, const struct ipc_network_watch *sandbox,

@@ -32,6 +32,20 @@ const struct plan_profile *profile_reaching(const struct plan *plan, const char 
 	return NULL;
 }
 
+bool profiles_have_hosts(const struct plan *plan, const char *name)
+{
+	if (name && !name[0])
+		name = plan_string(plan, plan_header(plan)->default_profile);
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (profile->network == PLAN_NETWORK_HOSTS &&
+		    (!name || strcmp(plan_string(plan, profile->name), name) == 0))
+			return true;
+	}
+	return false;
+}
+
 void profile_names(const struct plan *plan, char *ret, size_t size)
 {
 	const size_t between = strlen(PROFILE_NAMES_SEPARATOR);

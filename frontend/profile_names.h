@@ -5,6 +5,7 @@
 #ifndef FRONTEND_PROFILE_NAMES_H
 #define FRONTEND_PROFILE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,9 @@ const struct plan_profile *profile_named(const struct plan *plan, const char *na
  * NULL: there is none. */
 const struct plan_profile *profile_reaching(const struct plan *plan, const char *host,
 					    uint16_t port);
+
+/* Return whether the profile `name` ("": the default one, NULL: any) has hosts. */
+bool profiles_have_hosts(const struct plan *plan, const char *name);
 
 /* Write their names into `ret`, of `size` bytes: as many as fit. */
 void profile_names(const struct plan *plan, char *ret, size_t size);

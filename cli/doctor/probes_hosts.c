@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "doctor/probes.h"
+#include "frontend/profile_names.h"
 #include "show/format.h"
 
 #define ANSWER_S 3
@@ -113,7 +114,7 @@ static bool has_hosts(const struct machine *machine)
 	const struct plan *plan =
 		machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
 
-	return plan && launch_has_hosts(plan, NULL);
+	return plan && profiles_have_hosts(plan, NULL);
 }
 
 void probe_hosts(const struct machine *machine, struct finding *ret)

@@ -235,7 +235,8 @@ static int tell_supervisor(struct attachment *attachment)
 				       .expected_profile = attachment->expected_profile,
 				       .trust = &trust,
 				       .runs_nothing = attachment->runs_nothing };
-	int error = trust_connect(&trust); /* a later policy may need it */
+	/* A later policy may need it, which only an opener reads. */
+	int error = attachment->is_persistent ? trust_connect(&trust) : 0;
 
 	if (!error && attachment->is_persistent)
 		error = send_opener(&launch, attachment);

@@ -14,6 +14,7 @@
 #include "common/kernel.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
+#include "frontend/profile_names.h"
 #include "host/account.h"
 #include "host/scope.h"
 #include "host/state_place.h"
@@ -421,20 +422,6 @@ static int send_state(const struct images *images, const struct channel *channel
 	return error;
 }
 
-bool launch_has_hosts(const struct plan *plan, const char *name)
-{
-	if (name && !name[0])
-		name = plan_string(plan, plan_header(plan)->default_profile);
-	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
-		const struct plan_profile *profile = plan_profile(plan, i);
-
-		if (profile->network == PLAN_NETWORK_HOSTS &&
-		    (!name || strcmp(plan_string(plan, profile->name), name) == 0))
-			return true;
-	}
-	return false;
-}
-
 static bool has_gateway(const struct images *images, const struct launch_gateway *gateway)
 {
 	return images->cable >= 0 && images->egress >= 0 && images->dial >= 0 &&
@@ -508,7 +495,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 	if (!error && !launch->expected_profile) /* its sandbox is ephemeral */
 		error = send_state(launch->images, &channel);
 	if (!error && plan && !launch->runs_nothing &&
-	    launch_has_hosts(plan, launch->expected_profile))
+	    profiles_have_hosts(plan, launch->expected_profile))
 		error = launch_send_gateway(launch->images, gateway, &channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,

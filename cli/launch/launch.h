@@ -171,9 +171,6 @@ int launch_steward(enum launch_steward which, int image, const int *fds, size_t 
 /* Return a pidfd of a steward that was started here, or -errno. */
 int launch_steward_pidfd(enum launch_steward which);
 
-/* Return whether the profile `name` of the plan ("": the default one, NULL: any) has hosts. */
-bool launch_has_hosts(const struct plan *plan, const char *name);
-
 /* Start the gateway and send its channel to the supervisor. 0, also where there is none, or -errno.
  */
 int launch_send_gateway(const struct images *images, struct launch_gateway *gateway,

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/ipc_start.h"
 #include "common/log.h"
+#include "frontend/profile_names.h"
 #include "host/git_named.h"
 #include "host/workspace.h"
 #include "launch/bridge_hub.h"
@@ -97,7 +98,7 @@ static void note_generation(struct opener *opener, uint32_t generation)
 static void start_gateway(struct opener *opener, const struct plan *plan)
 {
 	opener->started_us = clock_now_us();
-	if (!plan || !launch_has_hosts(plan, NULL))
+	if (!plan || !profiles_have_hosts(plan, NULL))
 		return;
 	if (opener->trust.cable < 0) /* an earlier gateway had it */
 		trust_restart(&opener->trust);

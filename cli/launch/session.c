@@ -549,9 +549,11 @@ static void send_request(struct session *session)
 			    ? 0
 			    : supervisor_hello(&session->talk.client, session->options->limits);
 
+	if (!error && session->options->has_hosts)
+		session->network =
+			network_watch_execution(&session->talk.client, session->start->request);
 	if (!error)
-		error = network_watch_start(&session->talk.client, session->start,
-					    &session->network);
+		error = supervisor_execution_start(&session->talk.client, session->start);
 	if (!conversation_is_sent(&session->talk, error)) {
 		session->is_ending = true;
 		session->deadline_ms = 0;

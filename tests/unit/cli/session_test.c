@@ -39,7 +39,7 @@ static struct ipc_execution_start request;
 
 static void run_session(int channel, int inside[3])
 {
-	const struct session_options options = { 0 };
+	const struct session_options options = { .has_hosts = true };
 	const struct outcome_request what = { .command = "x", .profile = "default" };
 	struct outcome outcome;
 	sigset_t before;
