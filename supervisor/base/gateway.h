@@ -21,7 +21,7 @@ int gateway_open(void *context, struct channel_message *message);
  * and fails. */
 int gateway_make(void *sandbox, struct channel_message *message);
 
-/* Send a message. A gateway that does not read is ended: what it has lost may be the end of a
+/* Send a message. A gateway that does not read is ended: the lost message may be the end of a
  * sandbox. */
 void gateway_tell(uint32_t type, const void *message, const int *fds);
 

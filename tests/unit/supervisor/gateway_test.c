@@ -203,7 +203,7 @@ Test(gateway, the_watch_of_an_unknown_sandbox_is_closed)
 	fd_close(&ends[0]);
 }
 
-/* What it loses may be the end of a sandbox, whose cable would stay. */
+/* A lost message may be the end of a sandbox, whose cable would stay. */
 Test(gateway, one_that_does_not_read_is_ended)
 {
 	static struct channel_message message;
