@@ -380,17 +380,9 @@ bool plan_is_internal(const struct plan *plan, const struct plan_profile *profil
 
 bool plan_may_work(const struct plan_profile *profile, uint32_t workspace_mode)
 {
-	switch (workspace_mode) {
-	case WORKSPACE_NONE:
-		return true;
-	case WORKSPACE_READ:
-		return profile->workspace_mode != WORKSPACE_NONE;
-	case WORKSPACE_COPY:
-		return profile->workspace_mode == WORKSPACE_COPY ||
-		       profile->workspace_mode == WORKSPACE_WRITE;
-	default:
-		return workspace_mode == profile->workspace_mode;
-	}
+	return workspace_mode == WORKSPACE_NONE || workspace_mode == profile->workspace_mode ||
+	       (workspace_mode == WORKSPACE_READ && profile->workspace_mode != WORKSPACE_NONE) ||
+	       (workspace_mode == WORKSPACE_COPY && profile->workspace_mode == WORKSPACE_WRITE);
 }
 
 bool plan_lasts(const struct plan *plan, const struct plan_profile *profile)
