@@ -217,7 +217,10 @@ static bool are_answers(const struct plan *plan, const struct plan_profile *prof
 	return is_optional(plan, profile->extends) && is_optional(plan, profile->origin.file) &&
 	       is_optional(plan, profile->network_origin.file) &&
 	       is_optional(plan, profile->refuse_origin.file) && profile->network > 0 &&
-	       profile->network < PLAN_NETWORK_COUNT;
+	       profile->network < PLAN_NETWORK_COUNT &&
+	       (profile->network == PLAN_NETWORK_HOSTS
+			? profile->host_approval < PLAN_HOST_APPROVAL_COUNT
+			: profile->host_approval == PLAN_HOST_APPROVAL_NEVER);
 }
 
 static bool is_profile(const struct plan *plan, const struct plan_profile *profile)

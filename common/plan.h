@@ -20,7 +20,7 @@
 #include "common/limits.h"
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 9U
+#define PLAN_VERSION 10U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -192,6 +192,14 @@ enum plan_host_kind {
 	PLAN_HOST_KIND_COUNT
 };
 
+/* The right to let running sandboxes reach a host that their profile does not have. */
+enum plan_host_approval {
+	PLAN_HOST_APPROVAL_NEVER = 0, /* the list alone counts */
+	PLAN_HOST_APPROVAL_PERSON,    /* a person at the command line */
+	PLAN_HOST_APPROVAL_ASK,       /* likewise, or an agent whose client's user agrees to it */
+	PLAN_HOST_APPROVAL_COUNT
+};
+
 /* A host and a port that sandboxes of a profile may connect to. plan_open() checks that the array
  * is in the plan; hosts/ reads the patterns, for the processes that compare hosts. */
 struct plan_host {
@@ -255,9 +263,10 @@ struct plan_profile {
 	uint32_t network; /* enum plan_network */
 	struct plan_origin origin, network_origin; /* for HOSTS the origin of the list */
 	uint32_t hosts, host_count;                /* struct plan_host[] */
-	uint32_t requests, request_count;          /* struct plan_request[] */
-	uint32_t secrets, secret_count;            /* struct plan_secret[] */
-	uint32_t answers;       /* one byte for each call of the plan: enum plan_answer */
+	uint32_t host_approval; /* enum plan_host_approval; NEVER without PLAN_NETWORK_HOSTS */
+	uint32_t requests, request_count; /* struct plan_request[] */
+	uint32_t secrets, secret_count;   /* struct plan_secret[] */
+	uint32_t answers;                 /* one byte for each call of the plan: enum plan_answer */
 	uint32_t group_origins; /* struct plan_origin[], one for each group of the plan: the line
 				 * that allows it, or that lists what is allowed and does not name
 				 * it */

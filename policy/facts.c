@@ -32,6 +32,7 @@ const char *fact_section_name(enum fact_section section)
 		[FACT_LANGUAGES] = "languages",
 		[FACT_NETWORK] = "network",
 		[FACT_HOSTS] = "hosts",
+		[FACT_HOST_APPROVAL] = "host_approval",
 		[FACT_REQUESTS] = "requests",
 		[FACT_SECRETS] = "secrets",
 		[FACT_HOSTNAME] = "hostname",
@@ -394,6 +395,9 @@ static void add_texts(struct facts *facts, const struct profile *profile)
 	struct draft shell = { .fact = { .section = FACT_SHELL, .origin = origins->shell } };
 
 	add_text(facts, FACT_NETWORK, network_name(profile), &origins->network);
+	if (network_approval(profile) != NULL)
+		add_text(facts, FACT_HOST_APPROVAL, network_approval(profile),
+			 &origins->host_approval);
 	add_text(facts, FACT_HOSTNAME, profile->hostname, &origins->hostname);
 	add_text(facts, FACT_CWD, profile->cwd, &origins->cwd);
 	put_words(&shell.text, &profile->shell);

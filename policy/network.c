@@ -34,6 +34,12 @@ static const char *const kind_names[PLAN_HOST_KIND_COUNT] = {
 	[PLAN_HOST_HTTPS] = "https",
 };
 
+static const char *const approval_names[PLAN_HOST_APPROVAL_COUNT] = {
+	[PLAN_HOST_APPROVAL_NEVER] = "never",
+	[PLAN_HOST_APPROVAL_PERSON] = "person",
+	[PLAN_HOST_APPROVAL_ASK] = "ask",
+};
+
 /* An entry while it is read. */
 struct entry {
 	const struct reading *reading;
@@ -61,6 +67,13 @@ uint8_t network_host_kind(const struct profile *profile, uint32_t host)
 const char *network_name(const struct profile *profile)
 {
 	return network_names[profile->network];
+}
+
+const char *network_approval(const struct profile *profile)
+{
+	return profile->network == NETWORK_HOSTS && profile->origins.host_approval.file != NULL
+		       ? approval_names[profile->numbers.host_approval]
+		       : NULL;
 }
 
 void network_print_host(const struct profile *profile, uint32_t host, char ret[HOST_TEXT_MAX])
@@ -304,6 +317,23 @@ static int read_hosts(const struct reading *reading)
 	return 0;
 }
 
+static int read_approval(const struct reading *reading)
+{
+	const char *said = reading->said->host_approval;
+	uint32_t approval = PLAN_HOST_APPROVAL_NEVER;
+
+	if (said == NULL)
+		return 0;
+	while (approval < PLAN_HOST_APPROVAL_COUNT && strcmp(said, approval_names[approval]) != 0)
+		approval++;
+	if (approval == PLAN_HOST_APPROVAL_COUNT)
+		return reading_fail(reading, "host_approval",
+				    "\"%s\" is not known; expected never, person or ask", said);
+	reading->profile->numbers.host_approval = approval;
+	reading->profile->origins.host_approval = reading_origin(reading, "host_approval");
+	return 0;
+}
+
 int network_apply(const struct reading *reading)
 {
 	const char *said = reading->said->network;
@@ -321,6 +351,8 @@ int network_apply(const struct reading *reading)
 		profile->network = network;
 		profile->origins.network = reading_origin(reading, "network");
 	}
+	if (read_approval(reading) != 0)
+		return -1;
 	return reading_says(reading, "hosts") ? read_hosts(reading) : 0;
 }
 
@@ -363,12 +395,16 @@ static int check_resolver(const struct reading *reading)
 
 int network_check(const struct reading *reading)
 {
+	static const char *const keys[] = { "hosts", "host_approval" };
 	const struct profile *profile = reading->profile;
 
-	if (profile->network != NETWORK_HOSTS && reading_says(reading, "hosts"))
-		return reading_fail(reading, "hosts",
-				    "without effect, since network is %s; expected network: hosts",
-				    network_names[profile->network]);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (profile->network != NETWORK_HOSTS && reading_says(reading, keys[i]))
+			return reading_fail(reading, keys[i],
+					    "without effect, since network is %s; expected "
+					    "network: hosts",
+					    network_names[profile->network]);
+	}
 	if (profile->network == NETWORK_HOSTS && profile->origins.hosts.file == NULL)
 		return reading_fail(reading, "hosts",
 				    "missing; expected a list of hosts, such as [example.org], or "

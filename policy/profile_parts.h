@@ -26,12 +26,14 @@ int lasting_check(const struct reading *reading);
 /* Print a key of `lasting`, below PROFILE_LASTING, and return it; NULL: it was not given. */
 const char *lasting_value(const struct profile *profile, uint32_t index, char ret[32]);
 
-/* Take over `network` and `hosts` of the file, and check that they fit. */
+/* Take over `network`, `hosts` and `host_approval` of the file, and check that they fit. */
 int network_apply(const struct reading *reading);
 int network_check(const struct reading *reading);
 
-/* Return the network in the word of a file. */
+/* Return the network, and the right to approve hosts, in the word of a file. The latter is NULL if
+ * no file says it, or if it is without effect. */
 const char *network_name(const struct profile *profile);
+const char *network_approval(const struct profile *profile);
 
 /* Return the text of an entry of kind file: a built-in one that is about names has another text in
  * a profile with hosts, whose names the gateway resolves. */

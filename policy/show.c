@@ -4,6 +4,7 @@
  */
 #include "policy/facts.h"
 #include "policy/policy.h"
+#include "policy/profile_parts.h"
 
 #include <string.h>
 
@@ -87,6 +88,8 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	if (profile->network == NETWORK_HOSTS)
 		buffer_format(text, "hosts:%s\n", profile->host_count == 0 ? " none" : "");
 	show_list(&facts, FACT_HOSTS, text);
+	if (network_approval(profile) != NULL)
+		show_value(&facts, FACT_HOST_APPROVAL, text);
 	show_some(&facts, FACT_REQUESTS, text);
 	show_some(&facts, FACT_SECRETS, text);
 	buffer_format(text, "environment:\n");

@@ -77,7 +77,7 @@ struct source_audit {
 };
 
 struct source_profile {
-	char *name, *extends, *description, *hostname, *cwd, *network;
+	char *name, *extends, *description, *hostname, *cwd, *network, *host_approval;
 	char **shell;
 	char **environment;
 	char **hosts;

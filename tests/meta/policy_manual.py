@@ -35,6 +35,8 @@ WORDS = {
     "audit: {records: x}": ("Top-level keys", 1, "records"),
     "audit: {commands: x}": ("Top-level keys", 1, "commands"),
     "profiles: [{name: a, extends: default, network: x}]": ("Profiles", 0, "network"),
+    "profiles: [{name: a, extends: default, network: hosts, hosts: [], host_approval: x}]":
+        ("Profiles", 0, "host_approval"),
     "profiles: [{name: a, extends: default, files: [{at: /a, kind: bind, access: x}]}]":
         ("Files", 1, "access"),
     "profiles: [{name: a, extends: default, requirements: {limits: x}}]":

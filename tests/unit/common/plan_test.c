@@ -323,6 +323,16 @@ Test(plan, the_workspace_is_no_directory_of_the_profiles)
 	cr_expect_eq(open_blob(), 0);
 }
 
+Test(plan, hosts_are_approved_where_there_are_hosts)
+{
+	REFUSES(blob.profile.host_approval, PLAN_HOST_APPROVAL_PERSON);
+	blob.profile.network = PLAN_NETWORK_HOSTS;
+	cr_assert_eq(open_blob(), 0);
+	blob.profile.host_approval = PLAN_HOST_APPROVAL_ASK;
+	cr_assert_eq(open_blob(), 0);
+	REFUSES(blob.profile.host_approval, PLAN_HOST_APPROVAL_COUNT);
+}
+
 Test(plan, a_profile_with_places_says_all_that_they_need)
 {
 	make_places();

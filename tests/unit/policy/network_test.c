@@ -160,6 +160,90 @@ Test(network, hosts_and_network_fit)
 	unload();
 }
 
+Test(network, the_right_to_approve_hosts)
+{
+	compile("  network: hosts\n"
+		"  hosts: []\n"
+		"  host_approval: ask\n"
+		"- {name: same, extends: web, description: inherited}\n"
+		"- {name: persons, extends: web, description: narrower, host_approval: person}\n"
+		"- {name: none, extends: web, description: none, host_approval: never}\n"
+		"- {name: closed, extends: web, description: no hosts, network: loopback}\n"
+		"- {name: unsaid, extends: default, description: d, network: hosts, hosts: []}\n");
+	expect_shown("hosts: none\nhost_approval: ask (web.yaml:7)\n");
+	static const struct {
+		const char *name;
+		enum plan_host_approval approval;
+	} rows[] = {
+		{ "web", PLAN_HOST_APPROVAL_ASK },        { "same", PLAN_HOST_APPROVAL_ASK },
+		{ "persons", PLAN_HOST_APPROVAL_PERSON }, { "none", PLAN_HOST_APPROVAL_NEVER },
+		{ "closed", PLAN_HOST_APPROVAL_NEVER },   { "unsaid", PLAN_HOST_APPROVAL_NEVER },
+		{ "default", PLAN_HOST_APPROVAL_NEVER },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_eq(find_compiled(rows[i].name)->host_approval, rows[i].approval, "%s",
+			     rows[i].name);
+	unload();
+}
+
+static void expect_difference(const char *from, const char *to, const char *lines)
+{
+	struct buffer text = { .bytes = NULL };
+
+	policy_diff(policy_find(loaded.policy, from), policy_find(loaded.policy, to), &text);
+	cr_expect_not_null(strstr(text.bytes, lines), "%s", text.bytes);
+	buffer_done(&text);
+}
+
+Test(network, the_right_to_approve_hosts_is_compared)
+{
+	compile("  network: hosts\n"
+		"  hosts: []\n"
+		"  host_approval: ask\n"
+		"- {name: persons, extends: web, description: narrower, host_approval: person}\n"
+		"- {name: closed, extends: web, description: no hosts, network: loopback}\n");
+	expect_difference("web", "persons",
+			  "- host_approval: ask (web.yaml:7)\n"
+			  "+ host_approval: person (web.yaml:8)\n");
+	expect_difference("default", "web", "+ host_approval: ask (web.yaml:7)\n");
+	expect_difference("web", "closed", "- host_approval: ask (web.yaml:7)\n");
+	unload();
+}
+
+Test(network, wrong_rights_to_approve_hosts)
+{
+	static const char *const rows[][2] = {
+		{ "  network: hosts\n  hosts: []\n  host_approval: agent\n",
+		  "web.yaml:7: profiles[0].host_approval: \"agent\" is not known; expected never, "
+		  "person or ask" },
+		{ "  network: hosts\n  hosts: []\n  host_approval: Ask\n", "\"Ask\" is not known" },
+		{ "  network: hosts\n  hosts: []\n  host_approval: true\n",
+		  "\"true\" is not known" },
+		{ "  network: hosts\n  hosts: []\n  host_approval:\n",
+		  "web.yaml:7: profiles[0].host_approval: " },
+		{ "  network: hosts\n  hosts: []\n  host_approval: \"\"\n", "\"\" is not known" },
+		{ "  network: hosts\n  hosts: []\n  host_approval: [ask]\n",
+		  "host_approval: expected a value, not a list" },
+		{ "  network: hosts\n  hosts: []\n  host_approval: {by: ask}\n",
+		  "host_approval: expected a value, not a set of keys" },
+		{ "  network: hosts\n  host_approval: ask\n", "profiles[0].hosts: missing" },
+		{ "  host_approval: ask\n",
+		  "web.yaml:5: profiles[0].host_approval: without effect, since network is "
+		  "loopback; expected network: hosts" },
+		{ "  network: none\n  host_approval: never\n",
+		  "host_approval: without effect, since network is none" },
+		{ "  network: hosts\n  hosts: []\n  host_approvals: ask\n",
+		  "host_approvals: unknown key; expected one of: " },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_expect_not(load(rows[i][0]), "%s", rows[i][0]);
+		cr_expect_not_null(strstr(mistake.text, rows[i][1]), "%s: %s", rows[i][0],
+				   mistake.text);
+		unload();
+	}
+}
+
 Test(network, an_empty_list_allows_nothing)
 {
 	compile("  network: hosts\n  hosts: []\n");
