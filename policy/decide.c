@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hosts/list.h"
 #include "policy/decide_parts.h"
 
 static void (*const parts[OPERATION_KIND_COUNT])(const struct question *) = {
@@ -101,6 +102,16 @@ static void PRINTF_LIKE(3, 4) add_text(char *text, size_t *used, const char *for
 		*used = DECISION_TEXT_MAX - 1;
 }
 
+static void add_approval(const struct operation *operation, enum plan_host_approval approval,
+			 char *text, size_t *used)
+{
+	if (approval != PLAN_HOST_APPROVAL_NEVER)
+		add_text(text, used, "; can be approved with %smsp network approve %s:%u",
+			 approval == PLAN_HOST_APPROVAL_ASK ? "the tool request_host or " : "",
+			 operation->target,
+			 operation->port != 0 ? (unsigned int)operation->port : HOST_PORT_DEFAULT);
+}
+
 void decision_print(const struct plan *plan, const struct operation *operation,
 		    const struct decision *decision, char text[DECISION_TEXT_MAX])
 {
@@ -119,6 +130,7 @@ void decision_print(const struct plan *plan, const struct operation *operation,
 	if (decision->origin.file != 0)
 		add_text(text, &used, " (%s:%u)", plan_string(plan, decision->origin.file),
 			 decision->origin.line);
+	add_approval(operation, decision->approval, text, &used);
 	if (decision->remedy[0] != '\0')
 		add_text(text, &used, "; remedy: %s", decision->remedy);
 }

@@ -49,6 +49,8 @@ struct decision {
 	struct plan_origin origin;              /* the place of the rule */
 	char remedy[DECISION_RULE_MAX]; /* the operator's remedy; empty: nothing is refused. A
 					 * request can never apply it. */
+	/* The right to approve the host and port of a refusal for sandboxes that run. */
+	enum plan_host_approval approval;
 };
 
 /* Decide. 0 with *ret set, or -EINVAL: operation_parse() cannot have made the operation. */

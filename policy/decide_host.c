@@ -20,6 +20,15 @@ void decide_cite_host(const struct question *question, const struct plan_host *h
 	};
 }
 
+/* Set the right to approve the host. A name is approved, and never an address. */
+static void cite_approval(const struct question *question, const struct host_wanted *wanted,
+			  unsigned int port)
+{
+	if (question->operation->transport == OPERATION_TCP && !wanted->is_address &&
+	    port != HOST_PORT_DNS)
+		question->ret->approval = (enum plan_host_approval)question->profile->host_approval;
+}
+
 /* Name the host's group, which a tool needs as a whole; or else the host, as where another port of
  * it is in the list. */
 void decide_advise_host(const struct question *question, const char *before, const char *after)
@@ -33,6 +42,7 @@ void decide_advise_host(const struct question *question, const char *before, con
 	(void)host_wanted_read(operation->target, &wanted);
 	if (host_list_find(question->plan, question->profile, &wanted, 0) == NULL)
 		group = host_group_covering(wanted.name, (uint16_t)port);
+	cite_approval(question, &wanted, port);
 	if (operation->transport == OPERATION_UDP)
 		DECISION_SAY(ret->remedy, "none: no profile can allow UDP");
 	else if (wanted.is_address && !host_address_is_ipv4(&wanted.address))

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "hosts/list.h"
 #include "hosts/request.h"
 
 static uint32_t index_of(const struct question *question, const struct plan_host *host)
@@ -104,6 +105,9 @@ void decide_request(const struct question *question)
 	const struct plan_request *rule = NULL;
 	enum host_request answer = HOST_REQUEST_ALLOWED;
 
+	/* an approved host's port 443 is for TLS */
+	if (!operation->is_tls && operation->port == HOST_PORT_DEFAULT)
+		question->ret->approval = PLAN_HOST_APPROVAL_NEVER;
 	if (host == NULL || refuse_scheme(question, host))
 		return;
 	if (is_read(host))
@@ -166,6 +170,7 @@ void decide_use(const struct question *question)
 	const struct plan_host *host = decide_connection(question);
 	struct decision *ret = question->ret;
 
+	ret->approval = PLAN_HOST_APPROVAL_NEVER; /* an approved host gets no secret */
 	if (ret->answer > DECISION_CONDITIONAL)
 		return;
 	if (host == NULL || secret == NULL || !is_for(question, secret, host)) {

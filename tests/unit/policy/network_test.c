@@ -448,6 +448,49 @@ Test(network, answers)
 	unload();
 }
 
+/* Only what an approval would open is said to be open to one. */
+Test(network, answers_about_approval)
+{
+	static const char *const closed[] = {
+		"connect 203.0.113.9:443",
+		"connect [2606:4700::1]:443",
+		"connect udp:evil.example:443",
+		"connect evil.example:53",
+		"connect index.example.org:443",
+		"connect 169.254.169.254:80",
+		"use TOKEN at evil.example",
+		"request GET http://evil.example:443/",
+		"request POST https://api.example.org/",
+	};
+
+	compile("  network: hosts\n"
+		"  host_approval: person\n"
+		"  hosts: [index.example.org, api.example.org]\n"
+		"  requests: [GET api.example.org]\n"
+		"  secrets: [{name: TOKEN, hosts: [api.example.org], header: A, env: TOKEN}]\n");
+	expect_answer("connect evil.example:443", DECISION_REFUSED, 0,
+		      "(web.yaml:7); can be approved with msp network approve evil.example:443; "
+		      "remedy: in the operator's profile, hosts: [\"evil.example:443\"]");
+	expect_answer("resolve evil.example", DECISION_REFUSED, 0,
+		      "; can be approved with msp network approve evil.example:443; remedy: ");
+	expect_answer("connect index.example.org:22", DECISION_REFUSED, ECONNREFUSED,
+		      "has no port 22 (web.yaml:7); can be approved with msp network approve "
+		      "index.example.org:22; remedy: ");
+	expect_answer("request GET http://evil.example/x", DECISION_REFUSED, 0,
+		      "; can be approved with msp network approve evil.example:80; remedy: ");
+	for (size_t i = 0; i < sizeof(closed) / sizeof(closed[0]); i++)
+		cr_expect_eq(approval_of(closed[i]), PLAN_HOST_APPROVAL_NEVER, "%s", closed[i]);
+	unload();
+	compile("  network: hosts\n  host_approval: ask\n  hosts: []\n");
+	expect_answer("connect evil.example:443", DECISION_REFUSED, 0,
+		      "; can be approved with the tool request_host or msp network approve "
+		      "evil.example:443; remedy: ");
+	unload();
+	compile("  network: hosts\n  hosts: []\n");
+	cr_expect_eq(approval_of("connect evil.example:443"), PLAN_HOST_APPROVAL_NEVER);
+	unload();
+}
+
 /* Return the text of the last record that makes this file in the profile "web"; NULL: none does. */
 static const char *text_of(const char *target)
 {

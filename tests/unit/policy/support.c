@@ -57,10 +57,17 @@ char *config_of(const char *keys)
 
 struct builtin builtin_open(void)
 {
+	return builtin_open_with("");
+}
+
+struct builtin builtin_open_with(const char *file)
+{
 	struct builtin builtin = { .policy = policy_new() };
 	struct policy_error error = { .text = "" };
 
 	if (policy_add_builtin(builtin.policy, &error) != 0 ||
+	    (file[0] != '\0' &&
+	     policy_add(builtin.policy, "web.yaml", file, strlen(file), &error) != 0) ||
 	    policy_compile(builtin.policy, &builtin.blob, &error) != 0 ||
 	    plan_open(builtin.blob.bytes, builtin.blob.size, &builtin.plan) != 0) {
 		(void)fprintf(stderr, "built-in profiles: %s\n", error.text);

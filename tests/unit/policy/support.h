@@ -20,6 +20,9 @@ struct builtin {
 
 /* Aborts when the built-in profiles do not compile. */
 struct builtin builtin_open(void);
+
+/* Likewise, with the profiles of a file "web.yaml". */
+struct builtin builtin_open_with(const char *file);
 void builtin_close(struct builtin *builtin);
 
 /* The answer of a profile's filter to a call of x86_64. */

@@ -59,19 +59,34 @@ void expect_shown(const char *part)
 	buffer_done(&text);
 }
 
-void expect_answer(const char *text, enum decision_answer answer, int errno_seen,
-		   const char *printed)
+static struct decision decide_text(const char *text, struct operation *operation)
 {
 	const int index = plan_profile_find(&loaded.plan, "web");
-	char problem[OPERATION_PROBLEM_MAX], lines[DECISION_TEXT_MAX];
-	struct operation operation;
+	char problem[OPERATION_PROBLEM_MAX];
 	struct decision decision;
 
 	cr_assert_geq(index, 0);
-	cr_assert_eq(operation_parse(text, &operation, problem), 0, "%s: %s", text, problem);
-	cr_assert_eq(decide(&loaded.plan, plan_profile(&loaded.plan, (uint32_t)index), &operation,
+	cr_assert_eq(operation_parse(text, operation, problem), 0, "%s: %s", text, problem);
+	cr_assert_eq(decide(&loaded.plan, plan_profile(&loaded.plan, (uint32_t)index), operation,
 			    &decision),
 		     0);
+	return decision;
+}
+
+enum plan_host_approval approval_of(const char *text)
+{
+	struct operation operation;
+
+	return decide_text(text, &operation).approval;
+}
+
+void expect_answer(const char *text, enum decision_answer answer, int errno_seen,
+		   const char *printed)
+{
+	char lines[DECISION_TEXT_MAX];
+	struct operation operation;
+	const struct decision decision = decide_text(text, &operation);
+
 	decision_print(&loaded.plan, &operation, &decision, lines);
 	cr_expect_eq(decision.answer, answer, "%s", lines);
 	cr_expect_eq(decision.error, errno_seen, "%s", lines);

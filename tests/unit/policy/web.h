@@ -27,6 +27,8 @@ void compile(const char *keys);
 void expect_shown(const char *part);
 void expect_answer(const char *text, enum decision_answer answer, int errno_seen,
 		   const char *printed);
+/* Decide, and return the right to approve the host of the refusal. */
+enum plan_host_approval approval_of(const char *text);
 const struct plan_profile *find_compiled(const char *name);
 
 #endif
