@@ -73,6 +73,7 @@ struct ipc_welcome {
 	uint32_t landlock_abi;
 	uint32_t limits;         /* enum limits_mode in force */
 	uint32_t executions_max; /* alive at once, of all frontends */
+	uint32_t is_service;     /* the user's service: commands of a person reach it */
 	struct ipc_offer offer;
 	char posture_profile[IPC_NAME_MAX]; /* the default profile's; empty: not measured yet */
 	struct ipc_posture_full posture;

@@ -154,6 +154,7 @@ static const struct ipc_field ipc_welcome_fields[] = {
 	FIELD(U32, ipc_welcome, landlock_abi),
 	FIELD(U32, ipc_welcome, limits),
 	FIELD(U32, ipc_welcome, executions_max),
+	FIELD(U32, ipc_welcome, is_service),
 	FIELD(STR, ipc_welcome, offer.default_profile),
 	BYTES(ipc_welcome, offer.languages),
 	FIELD(OPT, ipc_welcome, posture_profile),

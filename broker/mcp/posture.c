@@ -60,6 +60,7 @@ void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret
 	memset(ret, 0, sizeof(*ret));
 	ret->landlock_abi = welcome->landlock_abi;
 	ret->limits = welcome->limits;
+	ret->is_service = welcome->is_service != 0;
 	join_names(welcome->offer.languages, welcome->offer.languages_size, ret->languages);
 	memcpy(ret->profile, welcome->offer.default_profile, sizeof(ret->profile));
 	if (welcome->posture_profile[0])

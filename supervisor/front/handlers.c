@@ -49,7 +49,8 @@ void handlers_prepare(void)
 
 	welcome = (struct ipc_welcome){ .landlock_abi = (uint32_t)supervisor.landlock_abi,
 					.limits = supervisor.limits,
-					.executions_max = supervisor.executions_max };
+					.executions_max = supervisor.executions_max,
+					.is_service = supervisor.is_service };
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	if (!supervisor.is_for_one) /* else the frontend has its command */
 		welcome.offer.languages_size =
@@ -313,17 +314,16 @@ static void hear_last_word(struct frontend *frontend)
 static void lose_frontend(struct frontend *frontend, int status, enum ipc_error wrong)
 {
 	const bool is_unready = !frontend->is_connection && frontend->channel.phase == IPC_SETUP;
+	const char *missing = is_unready ? "the frontend ended before it was ready" : NULL;
 	bool is_fault = explain_loss("a frontend", status, wrong);
 
 	if (!is_fault)
 		hear_last_word(frontend);
 	note_breach("frontend", frontend->number, status, wrong);
-	if (is_unready && !is_fault) {
-		log_line("the frontend ended before it was ready");
-		is_fault = true;
-	}
-	if (frontend->is_broker && !frontend->has_said_goodbye && !is_fault) {
-		log_line("msp-broker ended without a goodbye");
+	if (!missing && frontend->is_broker && !frontend->has_said_goodbye)
+		missing = "msp-broker ended without a goodbye";
+	if (missing && !is_fault) {
+		log_line("%s", missing);
 		is_fault = true;
 	}
 	if (is_fault && !supervisor.is_service)
