@@ -27,6 +27,7 @@ struct hint_source {
 	bool is_timeout;     /* its time was over */
 	bool is_tool;        /* a model asked, by a tool */
 	bool is_persistent;  /* it ran in a persistent sandbox */
+	bool is_service;     /* its supervisor is the user's service, which commands reach */
 	const char *tail;    /* the end of its error output */
 	size_t size;         /* at most HINT_BYTES */
 	const char *output;  /* likewise of its output, for programs that print errors there */

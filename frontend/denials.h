@@ -55,7 +55,7 @@ struct denial_view {
 	char target[208];   /* its object; may be empty */
 	char reason[256];
 	char rule[256];           /* with the line that says it */
-	char remedy[256];         /* the change that would allow it */
+	char remedy[512];         /* the changes that would allow it */
 	char hint[HINT_TEXT_MAX]; /* the cause for a model, without a remedy that it cannot apply */
 };
 

@@ -35,18 +35,17 @@ static const struct {
 };
 
 static void put_policy(const struct search *search, const struct ipc_network_denial *denial,
-		       struct denial_view *view)
+		       struct denial_view *view, struct decision *ret)
 {
 	char text[IPC_HOST_MAX + 32];
 	struct operation operation;
-	struct decision decision;
 
 	(void)snprintf(text, sizeof(text), "connect %s:%u", denial->host,
 		       denial->port ? denial->port : 443U);
-	if (!search->profile || !hint_ask_policy(search, text, &operation, &decision))
+	if (!search->profile || !hint_ask_policy(search, text, &operation, ret))
 		return;
-	hint_describe(search, &decision, view);
-	if (decision.answer != DECISION_REFUSED)
+	hint_describe(search, ret, view);
+	if (ret->answer != DECISION_REFUSED)
 		(void)snprintf(view->remedy, sizeof(view->remedy), "%s",
 			       words[denial->reason].remedy);
 }
@@ -54,6 +53,7 @@ static void put_policy(const struct search *search, const struct ipc_network_den
 static void describe_kind(const struct search *search, const struct ipc_network_denial *denial,
 			  struct denial_view *view)
 {
+	struct decision decision = { .approval = PLAN_HOST_APPROVAL_NEVER };
 	const struct plan_profile *profile;
 	const char *name;
 
@@ -69,7 +69,7 @@ static void describe_kind(const struct search *search, const struct ipc_network_
 			       denial->port);
 	else
 		(void)snprintf(view->target, sizeof(view->target), "%.200s", denial->host);
-	put_policy(search, denial, view);
+	put_policy(search, denial, view, &decision);
 	(void)snprintf(view->reason, sizeof(view->reason), "%s", words[denial->reason].reason);
 	profile = denial->reason < CONNECTION_REFUSED_ADDRESS && search->profile
 			  ? profile_reaching(search->source->plan, denial->host,
@@ -83,6 +83,9 @@ static void describe_kind(const struct search *search, const struct ipc_network_
 			 view->target, name);
 		return;
 	}
+	if (denial->reason < CONNECTION_REFUSED_ADDRESS &&
+	    hint_approve(search, &decision, denial->host, (uint16_t)denial->port, view))
+		return;
 	hint_put(view->hint,
 		 denial->reason < CONNECTION_REFUSED_ADDRESS
 			 ? "%.70s is not among the hosts and ports of this profile"
@@ -101,12 +104,12 @@ static void describe_rest(const struct ipc_network_denial *denial, struct denial
 		       "only the first %d kinds of refusals are told apart", NETWORK_DENIALS_MAX);
 }
 
-void denials_add_network(const struct plan *plan, const char *profile,
-			 const struct network_denials *network, struct denial_views *ret)
+void denials_add_network(const struct hint_source *source, const struct network_denials *network,
+			 struct denial_views *ret)
 {
-	const int index = plan && plan->bytes ? plan_profile_find(plan, profile) : -1;
-	const struct hint_source source = { .plan = plan };
-	const struct search search = { .source = &source,
+	const struct plan *plan = source->plan;
+	const int index = plan && plan->bytes ? plan_profile_find(plan, source->profile) : -1;
+	const struct search search = { .source = source,
 				       .profile = index < 0 ? NULL
 							    : plan_profile(plan, (uint32_t)index) };
 

@@ -6,12 +6,13 @@
 #ifndef FRONTEND_DENIALS_NETWORK_H
 #define FRONTEND_DENIALS_NETWORK_H
 
-#include "frontend/denials.h"
+#include "frontend/denial_hints.h"
 
 struct network_denials;
 
-/* Add a view for each kind of refusals that `network` counts; NULL: none is counted. */
-void denials_add_network(const struct plan *plan, const char *profile,
-			 const struct network_denials *network, struct denial_views *ret);
+/* Add a view for each kind of refusals that `network` counts; NULL: none is counted. The output of
+ * the execution is not read. */
+void denials_add_network(const struct hint_source *source, const struct network_denials *network,
+			 struct denial_views *ret);
 
 #endif

@@ -18,6 +18,7 @@
 #define ANY_HOST "any host"
 #define PACKAGES "packages"
 #define RANK_HOST 2U
+#define HINT_COMMAND_MAX 160 /* bytes of a host in a command */
 
 /* Find the host in the line, or else in the command, which may have its port. */
 static bool find_host(const struct search *search, const char *line, char ret[HINT_TARGET_MAX],
@@ -162,6 +163,31 @@ static void hint_at_network(const struct search *search, const struct refused *r
 		hint_put(view->hint, "no network; %.80s cannot be %s", target, what);
 }
 
+/* A command reaches sandboxes that last or will be made: those of the service. */
+bool hint_approve(const struct search *search, const struct decision *decision, const char *host,
+		  uint16_t port, struct denial_view *view)
+{
+	const struct hint_source *source = search->source;
+	const bool is_asked = source->is_tool && decision->approval == PLAN_HOST_APPROVAL_ASK;
+	const bool has_command = source->is_service && (source->is_tool || source->is_persistent);
+	char command[HINT_COMMAND_MAX + 32] = "msp network approve HOST:PORT";
+
+	if (decision->approval == PLAN_HOST_APPROVAL_NEVER || (!is_asked && !has_command))
+		return false;
+	if (strlen(host) < HINT_COMMAND_MAX) /* a part of it would be another host */
+		(void)snprintf(command, sizeof(command), "msp network approve %.*s:%u",
+			       HINT_COMMAND_MAX, host, port ? port : HOST_PORT_DEFAULT);
+	(void)snprintf(view->remedy, sizeof(view->remedy), "%s%s%s, or %s",
+		       is_asked ? "the tool request_host" : "", is_asked && has_command ? ", " : "",
+		       has_command ? command : "", decision->remedy);
+	hint_put(view->hint,
+		 is_asked ? "%.60s is refused by this profile; request_host asks the user"
+			  : "%.50s is refused by this profile; the user may run `msp network "
+			    "approve`",
+		 view->target);
+	return true;
+}
+
 static void add_network(const struct search *search, const struct refused *refused,
 			const struct decision *decision)
 {
@@ -187,7 +213,9 @@ static void add_network(const struct search *search, const struct refused *refus
 	}
 	view->is_network = true;
 	view->weight = DENIAL_FIRST;
-	hint_at_network(search, refused, &way, view);
+	if (!refused->host || way.is_offered ||
+	    !hint_approve(search, decision, refused->host, refused->port, view))
+		hint_at_network(search, refused, &way, view);
 }
 
 /* Return the host that the package manager in the command has its packages from; NULL: it is not

@@ -82,6 +82,11 @@ struct denial_view *hint_add_view(const struct search *search, const char *layer
 void hint_describe(const struct search *search, const struct decision *decision,
 		   struct denial_view *view);
 
+/* Say in the view how the refused host can be approved where the execution ran. False: it cannot.
+ */
+bool hint_approve(const struct search *search, const struct decision *decision, const char *host,
+		  uint16_t port, struct denial_view *view);
+
 /* Ask the policy about the line of a finding, and add the view or note for it. False: a later
  * phrase may explain the line. */
 bool hint_judge_file(const struct search *search, const struct finding *finding);

@@ -175,29 +175,30 @@ static size_t read_tail(const struct execution_info *info, enum output_stream st
 
 /* Describe denials and, for a failed execution, the hints in its last errors. */
 static const struct denial_views *describe_denials(const struct execution_info *info,
-						   const struct plan *plan)
+						   const struct result *result)
 {
 	static struct denial_views views; /* too large to be cleared each time */
 	static char errors[HINT_BYTES], output[HINT_BYTES];
+	const struct hint_source source = {
+		.plan = result->plan,
+		.profile = info->label.profile,
+		.cwd = info->label.cwd[0] ? info->label.cwd : NULL,
+		.command = info->label.command,
+		.exit_code = info->done->exit_code,
+		.is_timeout = info->done->verdict == VERDICT_TIMEOUT,
+		.is_tool = true,
+		.is_persistent = info->label.sandbox[0] != '\0',
+		.is_service = result->is_service,
+		.tail = errors,
+		.size = read_tail(info, OUTPUT_ERR, errors),
+		.output = output,
+		.output_size = read_tail(info, OUTPUT_OUT, output),
+	};
 
-	denials_describe(plan, info->label.profile, info->done, &views);
-	denials_add_network(plan, info->label.profile, info->network, &views);
+	denials_describe(result->plan, info->label.profile, info->done, &views);
+	denials_add_network(&source, info->network, &views);
 	if (denial_hints_apply(info->done))
-		denial_hints_add(
-			&(const struct hint_source){
-				.plan = plan,
-				.profile = info->label.profile,
-				.cwd = info->label.cwd[0] ? info->label.cwd : NULL,
-				.command = info->label.command,
-				.exit_code = info->done->exit_code,
-				.is_timeout = info->done->verdict == VERDICT_TIMEOUT,
-				.is_tool = true,
-				.is_persistent = info->label.sandbox[0] != '\0',
-				.tail = errors,
-				.size = read_tail(info, OUTPUT_ERR, errors),
-				.output = output,
-				.output_size = read_tail(info, OUTPUT_OUT, output) },
-			&views);
+		denial_hints_add(&source, &views);
 	return &views;
 }
 
@@ -209,7 +210,7 @@ static void put_hints(const struct execution_info *info, struct result *ret)
 	/* a successful command did not need the denied operations; _meta has them for programs */
 	if (info->done->verdict == VERDICT_EXITED && info->done->exit_code == 0)
 		return;
-	denials_put_hints(describe_denials(info, ret->plan), lines);
+	denials_put_hints(describe_denials(info, ret), lines);
 	buffer_append_text(&ret->text, lines);
 }
 
@@ -302,7 +303,7 @@ void result_of_stream(const struct execution_info *info, enum output_stream stre
 static void put_denials_meta(struct json_writer *writer, const struct result *result,
 			     const struct execution_info *info)
 {
-	const struct denial_views *views = describe_denials(info, result->plan);
+	const struct denial_views *views = describe_denials(info, result);
 
 	if (views->other[0])
 		json_put_text(writer, "not_the_sandbox", views->other);

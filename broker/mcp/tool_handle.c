@@ -52,10 +52,17 @@ static void note_shown(struct execution *execution, const struct result_part *pa
 		execution_set_cursor(execution, (enum output_stream)i, part->to[i]);
 }
 
+struct result handle_result(const struct call *call)
+{
+	const struct host *host = call->session->host;
+
+	return (struct result){ .plan = &host->plan, .is_service = host->posture.is_service };
+}
+
 void handle_answer(struct call *call, struct execution *execution, const struct result_part *part,
 		   size_t room)
 {
-	struct result result = { .plan = &call->session->host->plan };
+	struct result result = handle_result(call);
 
 	result_of_execution(execution_info(execution), part, room, &result);
 	note_shown(execution, part);
@@ -65,7 +72,7 @@ void handle_answer(struct call *call, struct execution *execution, const struct 
 bool handle_answer_end(struct call *call, struct execution *execution,
 		       const struct result_part *part)
 {
-	struct result result = { .plan = &call->session->host->plan };
+	struct result result = handle_result(call);
 	bool is_kept;
 
 	result_of_execution(execution_info(execution), part, RESULT_TEXT_BYTES, &result);

@@ -14,6 +14,9 @@
 /* Find the execution that the call names; NULL: the call has failed with a remedy. */
 struct execution *handle_find(struct call *call, const struct json_value *handle);
 
+/* Return an empty result of the call. */
+struct result handle_result(const struct call *call);
+
 /* Fail the call: the execution existed, and its session has ended it. */
 void handle_fail_gone(struct call *call);
 

@@ -39,7 +39,7 @@ static const struct waiting_rules rules = { .ended = handle_waiting_ended,
 
 static void send_signal(struct call *call, struct execution *execution, size_t index)
 {
-	struct result result = { .plan = &call->session->host->plan };
+	struct result result = handle_result(call);
 
 	if (!execution_signal(execution, signal_numbers[index])) {
 		call_fail_text(call, "The signal was not sent: the execution is starting or "

@@ -79,7 +79,7 @@ static void answer_output(struct reading *reading)
 {
 	struct execution *execution = reading->waiting.execution;
 	const struct result_part part = part_of(reading);
-	struct result result = { .plan = &reading->waiting.call->session->host->plan };
+	struct result result = handle_result(reading->waiting.call);
 
 	if (!reading->has_offset) {
 		handle_answer(reading->waiting.call, execution, &part, reading->room);

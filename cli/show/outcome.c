@@ -172,6 +172,7 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 {
 	static struct denial_views views; /* too large to be cleared each time */
 	struct plan plan = { 0 };
+	struct hint_source source;
 
 	views.count = 0;
 	views.other[0] = views.note[0] = '\0';
@@ -182,20 +183,20 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 	/* Without it what was refused has hardly any words, and everything else is as it was. */
 	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
 		plan = (struct plan){ 0 };
-	denials_describe(&plan, profile_name(outcome, request), &outcome->done, &views);
-	denials_add_network(&plan, profile_name(outcome, request), &outcome->network, &views);
+	source = (struct hint_source){ .plan = &plan,
+				       .profile = profile_name(outcome, request),
+				       .cwd = request->cwd,
+				       .command = request->line,
+				       .exit_code = outcome->done.exit_code,
+				       .is_timeout = outcome->done.verdict == VERDICT_TIMEOUT,
+				       .is_persistent = request->sandbox != NULL,
+				       .is_service = outcome->is_service,
+				       .tail = tail,
+				       .size = size };
+	denials_describe(&plan, source.profile, &outcome->done, &views);
+	denials_add_network(&source, &outcome->network, &views);
 	if (size > 0)
-		add_hints(&(const struct hint_source){ .plan = &plan,
-						       .profile = profile_name(outcome, request),
-						       .cwd = request->cwd,
-						       .command = request->line,
-						       .exit_code = outcome->done.exit_code,
-						       .is_timeout = outcome->done.verdict ==
-								     VERDICT_TIMEOUT,
-						       .is_persistent = request->sandbox != NULL,
-						       .tail = tail,
-						       .size = size },
-			  &views);
+		add_hints(&source, &views);
 	plan_close(&plan);
 	return &views;
 }

@@ -26,14 +26,14 @@ static const char *lines_without_plan(void)
 {
 	static char lines[DENIALS_TEXT_MAX];
 
-	denials_add_network(NULL, "work", &network, &views);
+	denials_add_network(&(const struct hint_source){ .profile = "work" }, &network, &views);
 	denials_put_lines(&views, lines);
 	return lines;
 }
 
 Test(denials_network, no_watch_is_no_view)
 {
-	denials_add_network(NULL, "work", NULL, &views);
+	denials_add_network(&(const struct hint_source){ .profile = "work" }, NULL, &views);
 	cr_assert_eq(views.count, 0);
 }
 
@@ -55,10 +55,108 @@ Test(denials_network, names_the_rule_of_the_plan)
 	struct builtin builtin = builtin_open();
 
 	add("a.example", 0, CONNECTION_REFUSED_HOST, 1, 0);
-	denials_add_network(&builtin.plan, "default", &network, &views);
+	denials_add_network(
+		&(const struct hint_source){ .plan = &builtin.plan, .profile = "default" },
+		&network, &views);
 	cr_assert_str_eq(views.items[0].target, "a.example");
 	cr_assert(strstr(views.items[0].rule, "network: "), "%s", views.items[0].rule);
 	cr_assert(strstr(views.items[0].hint, "a.example"), "%s", views.items[0].hint);
+	builtin_close(&builtin);
+}
+
+/* The remedy of a refused host is one that works where the execution ran. */
+Test(denials_network, says_who_can_approve)
+{
+	static const struct {
+		const char *profile;
+		bool is_tool, is_persistent, is_service;
+		const char *remedy, *hint;
+	} rows[] = {
+		{ "asks", true, false, false,
+		  "the tool request_host, or in the operator's profile, hosts: [\"a.example:443\"]",
+		  "a.example is refused by this profile; request_host asks the user" },
+		{ "asks", true, true, true,
+		  "the tool request_host, msp network approve a.example:443, or in the operator's "
+		  "profile, hosts: [\"a.example:443\"]",
+		  "request_host asks the user" },
+		{ "asks", false, true, true,
+		  "msp network approve a.example:443, or in the operator's profile, ",
+		  "the user may run `msp network approve`" },
+		{ "persons", true, false, true,
+		  "msp network approve a.example:443, or in the operator's profile, ",
+		  "a.example is refused by this profile; the user may run `msp network approve`" },
+		{ "persons", true, true, false, "in the operator's profile, hosts: ",
+		  "a.example is not among the hosts and ports of this profile" },
+		{ "persons", false, true, true, "msp network approve a.example:443, or in ", "" },
+		{ "persons", false, false, true, "in the operator's profile, hosts: ", "" },
+		{ "persons", false, true, false, "in the operator's profile, hosts: ", "" },
+		{ "nobody", true, true, true,
+		  "in the operator's profile, hosts: ", "is not among the hosts and ports" },
+	};
+	static const char file[] =
+		"profiles:\n"
+		"- {name: nobody, extends: default, network: hosts, hosts: [b.example]}\n"
+		"- {name: persons, extends: nobody, host_approval: person}\n"
+		"- {name: asks, extends: nobody, host_approval: ask}\n";
+	struct builtin builtin = builtin_open_with(file);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct hint_source source = { .plan = &builtin.plan,
+						    .profile = rows[i].profile,
+						    .is_tool = rows[i].is_tool,
+						    .is_persistent = rows[i].is_persistent,
+						    .is_service = rows[i].is_service };
+
+		views.count = network.count = 0;
+		add("a.example", 0, CONNECTION_REFUSED_HOST, 1, 0);
+		add("b.example", 22, CONNECTION_REFUSED_PORT, 1, 0);
+		add("a.example", 443, CONNECTION_REFUSED_ADDRESS, 1, 0);
+		add("192.0.2.1", 443, CONNECTION_REFUSED_HOST, 1, 0);
+		denials_add_network(&source, &network, &views);
+		cr_expect_eq(strncmp(views.items[0].remedy, rows[i].remedy, strlen(rows[i].remedy)),
+			     0, "%zu: %s", i, views.items[0].remedy);
+		cr_expect_not_null(strstr(views.items[0].hint, rows[i].hint), "%zu: %s", i,
+				   views.items[0].hint);
+		cr_expect_eq(strstr(views.items[1].remedy, "msp network approve b.example:22") !=
+				     NULL,
+			     strstr(rows[i].remedy, "msp network") != NULL, "%zu: %s", i,
+			     views.items[1].remedy);
+		for (uint32_t j = 2; j < 4; j++) {
+			cr_expect_null(strstr(views.items[j].remedy, "approve"), "%zu: %s", i,
+				       views.items[j].remedy);
+			cr_expect_null(strstr(views.items[j].remedy, "request_host"));
+		}
+	}
+	builtin_close(&builtin);
+}
+
+/* A port that no entry has is not counted: the program's words are the question. */
+Test(denials_network, an_inferred_refusal_can_be_approved)
+{
+	static const char text[] =
+		"curl: (7) Failed to connect to b.example port 8080: Connection refused\n";
+	struct builtin builtin = builtin_open_with(
+		"profiles:\n- {name: asks, extends: default, network: hosts, hosts: [b.example], "
+		"host_approval: ask}\n");
+	struct hint_source source = { .plan = &builtin.plan,
+				      .profile = "asks",
+				      .command = "curl http://b.example:8080/",
+				      .exit_code = 7,
+				      .is_tool = true,
+				      .tail = text,
+				      .size = sizeof(text) - 1 };
+
+	denial_hints_add(&source, &views);
+	cr_assert_eq(views.count, 1);
+	cr_expect_str_eq(views.items[0].hint,
+			 "b.example is refused by this profile; request_host asks the user");
+	cr_expect_str_eq(views.items[0].remedy, "the tool request_host, or in the operator's "
+						"profile, hosts: [\"b.example:8080\"]");
+	views.count = 0;
+	source.is_tool = false;
+	denial_hints_add(&source, &views);
+	cr_expect_str_eq(views.items[0].remedy,
+			 "in the operator's profile, hosts: [\"b.example:8080\"]");
 	builtin_close(&builtin);
 }
 
