@@ -38,6 +38,13 @@ static void put_if(struct json_writer *writer, const char *key, const char *text
 		json_put_text(writer, key, text);
 }
 
+/* The ways in which a refused host can be approved. */
+static const char *const approvals[PLAN_HOST_APPROVAL_COUNT] = {
+	[PLAN_HOST_APPROVAL_NEVER] = "",
+	[PLAN_HOST_APPROVAL_PERSON] = "msp network approve",
+	[PLAN_HOST_APPROVAL_ASK] = "request_host",
+};
+
 static void put_decision(struct json_writer *writer, const struct plan *plan,
 			 const struct operation *operation, const struct decision *decision)
 {
@@ -53,6 +60,7 @@ static void put_decision(struct json_writer *writer, const struct plan *plan,
 		json_put_number(writer, "line", decision->origin.line);
 		json_close_object(writer);
 	}
+	put_if(writer, "approval", approvals[decision->approval]);
 	put_if(writer, "remedy", decision->remedy);
 }
 
