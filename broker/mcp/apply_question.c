@@ -6,19 +6,12 @@
 
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
-#include "frontend/json_write.h"
 #include "io/text.h"
-
-/* Claude Code cuts each line of a message at 74 columns in a terminal of 80, and a description at
- * 68. No character takes more columns than bytes. */
-#define LINE_BYTES 72U
+#include "mcp/choice.h"
 
 /* The end of a project's path: the room in an ordinary first line, and the least. */
 #define PATH_BYTES 40U
 #define PATH_LEAST 16U
-
-/* The member of the user's form. */
-#define ANSWER_KEY "answer"
 
 static const char *const answers[APPLY_ANSWERS] = {
 	[APPLY_NOTHING] = "apply nothing",
@@ -41,9 +34,9 @@ static void put_project(struct buffer *text, const char *path, size_t room)
 /* Return the bytes for the end of the path beside `used` bytes of the first line. */
 static size_t path_room(size_t used)
 {
-	if (used + PATH_BYTES <= LINE_BYTES)
+	if (used + PATH_BYTES <= CHOICE_LINE_BYTES)
 		return PATH_BYTES;
-	return used + PATH_LEAST <= LINE_BYTES ? LINE_BYTES - used : PATH_LEAST;
+	return used + PATH_LEAST <= CHOICE_LINE_BYTES ? CHOICE_LINE_BYTES - used : PATH_LEAST;
 }
 
 /* Put the first words in one line, unless its numbers have many digits. */
@@ -88,12 +81,12 @@ static void put_part(struct lines *lines, const struct buffer *part)
 	const char *between = lines->is_begun ? "; " : lines->is_second ? "" : " ";
 	const size_t size = lines->text->size - lines->start + strlen(between) + part->size;
 
-	if (size > LINE_BYTES && !lines->is_second) {
+	if (size > CHOICE_LINE_BYTES && !lines->is_second) {
 		begin_second(lines);
 		between = "";
-		lines->is_long |= part->size > LINE_BYTES;
+		lines->is_long |= part->size > CHOICE_LINE_BYTES;
 	} else {
-		lines->is_long |= size > LINE_BYTES;
+		lines->is_long |= size > CHOICE_LINE_BYTES;
 	}
 	buffer_append_text(lines->text, between);
 	buffer_append(lines->text, part->bytes, part->size);
@@ -186,101 +179,38 @@ static unsigned int offers_of(const struct apply_view *view, bool is_named)
 	return offered;
 }
 
-/* Put the title with the number of answers, because Claude Code shows only the default at first;
- * and the meaning of "held" with the way to look, in the columns of a description. */
-static void put_help(struct json_writer *writer, const struct ipc_sandbox_info *info,
-		     unsigned int offered, bool has_held)
+/* Put the meaning of "held" with the way to look, in the columns of a description. */
+static void put_help(struct buffer *text, const struct ipc_sandbox_info *info, bool has_held)
 {
-	struct buffer text = { 0 };
-
-	buffer_format(&text, "Choose 1 of %d", __builtin_popcount(offered));
-	json_put_string(writer, "title", text.bytes, text.size);
-	text.size = 0;
-	buffer_format(&text, "%sReview: msp diff %s", has_held ? "Held: runs or leads out. " : "",
+	buffer_format(text, "%sReview: msp diff %s", has_held ? "Held: runs or leads out. " : "",
 		      info->id);
-	json_put_string(writer, "description", text.bytes, text.size);
-	buffer_done(&text);
 }
 
-static void put_form(struct json_writer *writer, const struct ipc_sandbox_info *info,
-		     unsigned int offered, bool has_held)
+static struct choice choice_of(unsigned int offered)
 {
-	json_open_object(writer, "requestedSchema");
-	json_put_text(writer, "type", "object");
-	json_open_object(writer, "properties");
-	json_open_object(writer, ANSWER_KEY);
-	json_put_text(writer, "type", "string");
-	put_help(writer, info, offered, has_held);
-	json_open_array(writer, "enum");
-	for (unsigned int i = 0; i < APPLY_ANSWERS; i++) {
-		if (offered & APPLY_OFFERS(i))
-			json_put_text(writer, NULL, answers[i]);
-	}
-	json_close_array(writer);
-	json_put_text(writer, "default", answers[APPLY_NOTHING]);
-	json_close_object(writer);
-	json_close_object(writer);
-	json_open_array(writer, "required");
-	json_put_text(writer, NULL, ANSWER_KEY);
-	json_close_array(writer);
-	json_close_object(writer);
+	return (struct choice){ answers, APPLY_ANSWERS, offered };
 }
 
 unsigned int apply_put_question(const struct apply_view *view, const struct ipc_sandbox_info *info,
 				uint32_t conflict, struct buffer *params)
 {
-	struct json_writer writer = { .out = params };
-	struct buffer message = { 0 };
+	struct buffer message = { 0 }, help = { 0 };
 	const bool is_named = put_message(&message, view, info, conflict);
-	const unsigned int offered = offers_of(view, is_named);
+	const struct choice choice = choice_of(offers_of(view, is_named));
 
-	json_open_object(&writer, NULL);
-	json_put_string(&writer, "message", message.bytes, message.size);
-	put_form(&writer, info, offered, apply_view_held(view) > 0);
-	json_close_object(&writer);
+	put_help(&help, info, apply_view_held(view) > 0);
+	choice_put_question(&choice, &message, &help, params);
 	buffer_done(&message);
-	return offered;
-}
-
-/* --- the answer ----------------------------------------------------------------------------- */
-
-static enum apply_answer read_form(const struct ask_input *input, unsigned int offered,
-				   struct buffer *ret_problem)
-{
-	struct json_value *content = ask_accepted(input);
-	struct json_value *value =
-		content ? json_member(input->document, content, ANSWER_KEY) : NULL;
-
-	for (unsigned int i = 0; i < APPLY_ANSWERS; i++) {
-		if ((offered & APPLY_OFFERS(i)) == 0 || !json_equals(value, answers[i]))
-			continue;
-		if (i == APPLY_NOTHING)
-			buffer_append_text(ret_problem, "The user chose \"apply nothing\".");
-		return (enum apply_answer)i;
-	}
-	buffer_append_text(ret_problem,
-			   "The client accepted without one of the offered answers, which applies "
-			   "nothing: perhaps it cannot show a choice.");
-	return APPLY_NOTHING;
+	buffer_done(&help);
+	return choice.offered;
 }
 
 enum apply_answer apply_read_answer(const struct ask_input *input, unsigned int offered,
 				    struct buffer *ret_problem)
 {
-	switch (ask_reply(input)) {
-	case ASK_ACCEPTED:
-		return read_form(input, offered, ret_problem);
-	case ASK_DECLINED:
-		buffer_append_text(ret_problem, "The user refused (\"decline\").");
-		break;
-	case ASK_DISMISSED:
-		buffer_append_text(ret_problem, "Nobody answered (\"cancel\"); ask the user.");
-		break;
-	case ASK_FAILED:
-		buffer_append_text(ret_problem, "The client could not ask its user: ");
-		buffer_append_text(ret_problem, input->problem);
-		buffer_append_text(ret_problem, ".");
-		break;
-	}
-	return APPLY_NOTHING;
+	const struct choice choice = choice_of(offered);
+	unsigned int answer;
+
+	(void)choice_read(&choice, input, &answer, ret_problem); /* else it is APPLY_NOTHING */
+	return (enum apply_answer)answer;
 }
