@@ -302,6 +302,23 @@ static void free_entry(struct gate *gate, struct gate_entry *entry)
 	watch_listeners(gate);
 }
 
+/* A connection that has ended, for the next one: it is more than the allocator keeps. */
+static struct connection *spare;
+
+static struct connection *take_connection(void)
+{
+	struct connection *connection = spare;
+
+	spare = NULL;
+	return connection != NULL ? connection : malloc(sizeof(*connection));
+}
+
+static void leave_connection(struct connection *connection)
+{
+	free(spare);
+	spare = connection;
+}
+
 /* End a connection whose host was dialled. */
 static void end_connection(struct gate *gate, struct gate_entry *entry, enum connection_end reason)
 {
@@ -316,7 +333,7 @@ static void end_connection(struct gate *gate, struct gate_entry *entry, enum con
 	connection->state = CONNECTION_ENDED; /* it wants nothing more */
 	watch_entry(gate, entry);
 	connection_end(connection);
-	free(connection);
+	leave_connection(connection);
 	free_entry(gate, entry);
 }
 
@@ -383,7 +400,7 @@ static void hand_over(struct gate *gate, struct gate_entry *entry, int host,
 static void begin_connection(struct gate *gate, struct gate_entry *entry, int host,
 			     const struct ipc_dial_done *done)
 {
-	struct connection *connection = malloc(sizeof(*connection));
+	struct connection *connection = take_connection();
 
 	if (connection == NULL) {
 		drop_dialed(gate, entry, host);

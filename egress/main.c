@@ -105,15 +105,25 @@ static void require_peers(int error)
 		log_fatal(MSP_EXIT_SOFTWARE, "a peer cannot be asked: %s", errno_text(-error));
 }
 
-/* Wait for a peer's messages, and for room if some wait for it. */
-static void watch_peer(int operation, const struct outbox *outbox, uint64_t data)
+/* Wait for a peer's messages, and for room if some wait for it. `watched`: the events so far. */
+static void watch_peer(uint32_t *watched, const struct outbox *outbox, uint64_t data)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
 
 	if (outbox->count > 0)
 		event.events |= EPOLLOUT;
-	if (epoll_ctl(waiting, operation, outbox->channel->fd, &event) != 0)
+	if (event.events != *watched && epoll_ctl(waiting, *watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
+						  outbox->channel->fd, &event) != 0)
 		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
+	*watched = event.events;
+}
+
+static void watch_peers(void)
+{
+	static uint32_t of_cable, of_dial;
+
+	watch_peer(&of_cable, &to_cable, DATA_CABLE);
+	watch_peer(&of_dial, &to_dial, DATA_DIAL);
 }
 
 static void turn_once(void)
@@ -145,8 +155,7 @@ static void turn_once(void)
 	require_peers(outbox_flush(&to_cable));
 	require_peers(outbox_flush(&to_dial));
 	require_peers(sandboxes_failure());
-	watch_peer(EPOLL_CTL_MOD, &to_cable, DATA_CABLE);
-	watch_peer(EPOLL_CTL_MOD, &to_dial, DATA_DIAL);
+	watch_peers();
 }
 
 /* Return how many descriptors the gates may have. */
@@ -174,8 +183,7 @@ int main(void)
 		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
 	sandboxes_begin(&to_cable, &to_dial, waiting, fds);
 	readers_begin(&to_cable, waiting, DATA_SERVERS);
-	watch_peer(EPOLL_CTL_ADD, &to_cable, DATA_CABLE);
-	watch_peer(EPOLL_CTL_ADD, &to_dial, DATA_DIAL);
+	watch_peers();
 	for (;;)
 		turn_once();
 }
