@@ -31,7 +31,7 @@ static const uint8_t hardware[6] = { 0x02, 0x6d, 0x73, 0x70, 0x00, 0x01 };
 
 /* Connections that wait until there is room for them: a SYN beyond it comes again after a second.
  */
-#define BACKLOG 512
+#define BACKLOG 1024
 
 /* A kernel without IPv6 does not know the attribute. Without one no address is made by itself. */
 static int close_ipv6(int fd)
