@@ -3,7 +3,7 @@
  * Theory of operation
  *
  * msp-audit writes the audit log for one supervisor. The launcher starts it with a channel to that
- * supervisor and with the log's directory; nobody else has that directory. A supervisor that is
+ * supervisor, or to a gateway, and with the log's directory, which neither has. A peer that is
  * broken can add records that are false, but cannot change or remove what was recorded.
  *
  * Records arrive as numbers and short texts (common/audit_record.h), wait in a queue (queue.c),

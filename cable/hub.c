@@ -16,7 +16,6 @@
 #include "cable/watches.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/ipc_audit.h"
 #include "common/ipc_gateway.h"
 #include "common/log.h"
 #include "common/plan.h"
@@ -172,13 +171,15 @@ static int make_cable(const struct ipc_cable_make *make, const int fds[3], struc
 static int announce_cable(const struct ipc_cable_make *make, uint32_t plan, uint32_t server,
 			  const struct cable *cable)
 {
-	const struct ipc_dial_begin dial = { make->slot, make->use, plan, make->profile };
+	struct ipc_dial_begin dial = { make->slot, make->use, plan, make->profile, "" };
 	const struct ipc_egress_port port = { make->slot };
 	const struct plan_profile *profile = plan_profile(&plans[plan].plan, make->profile);
 	const struct ipc_egress_begin begin = { make->slot, make->use, cable->count, server,
 						profile->network_limits };
-	int error = channel_send(&hub->dial, IPC_TYPE_dial_begin, &dial, NULL, 0);
+	int error;
 
+	memcpy(dial.sandbox, make->sandbox, sizeof(dial.sandbox));
+	error = channel_send(&hub->dial, IPC_TYPE_dial_begin, &dial, NULL, 0);
 	for (uint32_t i = 0; i < cable->count && !error; i++)
 		error = channel_send(&hub->egress, IPC_TYPE_egress_port, &port, &cable->ports[i],
 				     0);
@@ -246,33 +247,18 @@ static int handle_end(void *context, struct channel_message *message)
 	return error ? error : channel_send(&hub->egress, IPC_TYPE_cable_end, &end, NULL, 0);
 }
 
-static int handle_begun(void *context, struct channel_message *message)
-{
-	struct ipc_connection_begun begun = *ipc_body(message, connection_begun);
-
-	begun.number &= ~IPC_AUDIT_GATEWAY;
-	if (begun.error)
-		watches_disconnect(begun.number);
-	return channel_send(&hub->dial, IPC_TYPE_connection_begun, &begun, NULL, 0);
-}
-
 static bool is_made(uint32_t slot, uint32_t use)
 {
 	return slot < GATEWAY_SLOTS && cables[slot].is_made && cables[slot].use == use;
 }
 
-/* A sandbox that has ended, or never was, has no connections. */
 static int handle_connection_begin(void *context, struct channel_message *message)
 {
 	const struct ipc_connection_begin *begin = ipc_body(message, connection_begin);
-	const int error = is_made(begin->slot, begin->use)
-				  ? records_begin(begin, cables[begin->slot].sandbox)
-				  : -ECANCELED;
-	const struct ipc_connection_begun refused = { begin->number, (uint32_t)-error };
 
-	if (!error)
+	if (is_made(begin->slot, begin->use))
 		watches_connect(begin);
-	return error ? channel_send(&hub->dial, IPC_TYPE_connection_begun, &refused, NULL, 0) : 0;
+	return 0;
 }
 
 static int handle_connection_end(void *context, struct channel_message *message)
@@ -340,9 +326,10 @@ static const dispatch_handler from_launcher[IPC_TYPE_COUNT] = {
 static const dispatch_handler from_http[IPC_TYPE_COUNT] = { NULL };
 
 static const dispatch_handler from_supervisor[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_cable_make] = handle_make,        [IPC_TYPE_cable_end] = handle_end,
-	[IPC_TYPE_cable_watch] = handle_watch,      [IPC_TYPE_cable_execution] = handle_execution,
-	[IPC_TYPE_connection_begun] = handle_begun,
+	[IPC_TYPE_cable_make] = handle_make,
+	[IPC_TYPE_cable_end] = handle_end,
+	[IPC_TYPE_cable_watch] = handle_watch,
+	[IPC_TYPE_cable_execution] = handle_execution,
 };
 
 static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {

@@ -66,9 +66,9 @@ static void make_channels(void)
 static void start_dial(void)
 {
 	static char name[] = "msp-dial";
+	const int fds[] = { dial_ends[1], peer_ends[1], GATEWAY_FD_AUDIT };
 
-	confine_require(program_start(name, &dial_image, dial_ends[1], peer_ends[1], &dial_pidfd),
-			"starting msp-dial");
+	confine_require(program_start(name, &dial_image, fds, 3, &dial_pidfd), "starting msp-dial");
 	fd_close(&dial_ends[1]);
 	fd_close(&peer_ends[1]);
 }
@@ -86,19 +86,19 @@ static int begin_program(struct channel *channel)
 static int start_egress(struct hub *hub)
 {
 	static char name[] = "msp-egress";
-	const int error =
-		program_start(name, &egress_image, egress_ends[1], peer_ends[0], &egress_pidfd);
+	const int fds[] = { egress_ends[1], peer_ends[0] };
+	const int error = program_start(name, &egress_image, fds, 2, &egress_pidfd);
 
 	fd_close(&egress_ends[1]);
 	fd_close(&peer_ends[0]);
 	return error ? error : begin_program(&hub->egress);
 }
 
-/* It has no peer, and closes the second channel: each of its servers has channels of its own. */
+/* It has no peer: each of its servers has channels of its own. */
 static int start_http(struct hub *hub)
 {
 	static char name[] = "msp-http";
-	const int error = program_start(name, &http_image, http_ends[1], http_ends[1], &http_pidfd);
+	const int error = program_start(name, &http_image, &http_ends[1], 1, &http_pidfd);
 
 	fd_close(&http_ends[1]);
 	return error ? error : begin_program(&hub->http);

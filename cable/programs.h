@@ -5,8 +5,12 @@
 #ifndef CABLE_PROGRAMS_H
 #define CABLE_PROGRAMS_H
 
-/* Execute `image`, which is closed, with the two channels, which stay the caller's. 0 with a
- * descriptor of the process in *ret_pidfd, or -errno. */
-int program_start(char *name, int *image, int channel, int peer, int *ret_pidfd);
+#include <stdint.h>
+
+#define PROGRAM_FDS_MAX 3U
+
+/* Execute `image`, which is closed, with `fds` from GATEWAY_FD_CHANNEL on, which stay the caller's.
+ * 0 with a descriptor of the process in *ret_pidfd, or -errno. */
+int program_start(char *name, int *image, const int *fds, uint32_t count, int *ret_pidfd);
 
 #endif

@@ -1,54 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cable/records.h"
 
-#include <errno.h>
-
-#include "common/audit_record.h"
 #include "common/channel.h"
-#include "common/ipc_audit.h"
 #include "common/ipc_gateway.h"
-
-/* Longest wait for another holder of the log's lock, as for the record of an execution. */
-#define LOCK_MS 5000
+#include "steward/record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct channel audit = { GATEWAY_FD_AUDIT, IPC_SUPERVISOR, IPC_AUDIT, IPC_SERVE };
-static uint64_t lost; /* records that could not be sent */
-
-/* `number`: of the answer, 0: none. */
-static int send_record(enum audit_event event, const struct audit_field *fields, size_t count,
-		       uint64_t number)
+static void send_record(enum audit_event event, const struct audit_field *fields, size_t count)
 {
-	static struct ipc_audit_record record;
-	int error;
+	static uint64_t lost; /* records that could not be sent */
+	struct ipc_audit_record *record = record_make(event, fields, count, 0);
 
-	audit_record_make(&record, event, fields, count);
-	record.number = number;
-	record.wait_ms = number ? LOCK_MS : 0;
-	record.cpu = IPC_AUDIT_ANY_CPU;
-	record.lost = lost;
-	error = channel_send(&audit, IPC_TYPE_audit_record, &record, NULL, 0);
-	lost = error ? lost + 1 : 0;
-	return error;
-}
-
-static struct audit_field sandbox_field(const char *sandbox)
-{
-	return sandbox[0] ? AUDIT_TEXT(sandbox, sandbox)
-			  : (struct audit_field){ .key = AUDIT_KEY_NONE };
-}
-
-int records_begin(const struct ipc_connection_begin *begin, const char *sandbox)
-{
-	const struct audit_field fields[] = {
-		AUDIT_NUMBER(cable, begin->use), AUDIT_NUMBER(connection, begin->number),
-		AUDIT_TEXT(host, begin->host),   AUDIT_NUMBER(port, begin->port),
-		sandbox_field(sandbox),
-	};
-
-	return send_record(AUDIT_CONNECTION_BEGIN, fields, COUNT(fields),
-			   begin->number | IPC_AUDIT_GATEWAY);
+	record->lost = lost;
+	lost = channel_send(&audit, IPC_TYPE_audit_record, record, NULL, 0) == 0 ? 0 : lost + 1;
 }
 
 void records_end(const struct ipc_connection_end *end, const char *sandbox)
@@ -78,10 +44,10 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		AUDIT_NUMBER(sent, end->sent),
 		AUDIT_NUMBER(received, end->received),
 		AUDIT_TEXT(reason, reasons[end->reason % CONNECTION_END_COUNT]),
-		sandbox_field(sandbox),
+		record_sandbox(sandbox),
 	};
 
-	(void)send_record(AUDIT_CONNECTION_END, fields, COUNT(fields), 0); /* it is counted */
+	send_record(AUDIT_CONNECTION_END, fields, COUNT(fields));
 }
 
 void records_refused(const struct ipc_connection_refused *refused, const char *sandbox)
@@ -99,8 +65,8 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		AUDIT_TEXT(host, refused->host),
 		AUDIT_NUMBER(port, refused->port),
 		AUDIT_TEXT(reason, reasons[refused->reason % CONNECTION_REFUSED_COUNT]),
-		sandbox_field(sandbox),
+		record_sandbox(sandbox),
 	};
 
-	(void)send_record(AUDIT_DENIAL, fields, COUNT(fields), 0); /* it is counted */
+	send_record(AUDIT_DENIAL, fields, COUNT(fields));
 }

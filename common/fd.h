@@ -59,7 +59,7 @@ void fd_raise_limit(void);
  * All are moved out of the way first, so none is lost to another's move. 0 or -errno; after an
  * error the table is in between and the process must end.
  */
-#define FD_PLACES_MAX 56
+#define FD_PLACES_MAX 60
 int fd_place(const int *fds, const int *places, size_t count, uint64_t keep_mask);
 
 #endif

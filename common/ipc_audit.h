@@ -31,9 +31,6 @@ struct ipc_audit_field {
 
 #define IPC_AUDIT_ANY_CPU UINT32_MAX
 
-/* Set in the number of a record that msp-cable sends over the supervisor's channel. */
-#define IPC_AUDIT_GATEWAY ((uint64_t)1 << 63)
-
 /* Write a record. */
 struct ipc_audit_record {
 	uint64_t number;  /* that audit_written answers with; 0: no answer is wanted, and the record

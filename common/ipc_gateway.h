@@ -16,11 +16,13 @@ enum gateway_fd {
 	GATEWAY_FD_CHANNEL = 3, /* to the supervisor; msp-egress and msp-dial: to msp-cable */
 	GATEWAY_FD_PEER,        /* msp-egress and msp-dial: to one another */
 	GATEWAY_FD_END,
+	GATEWAY_FD_RECORDS = GATEWAY_FD_END, /* msp-dial: the supervisor's end of the gateway's own
+					      * msp-audit's channel */
 	GATEWAY_FD_EGRESS = GATEWAY_FD_PEER, /* msp-cable: the program msp-egress, */
 	GATEWAY_FD_DIAL,                     /* and msp-dial; */
 	GATEWAY_FD_HTTP,                     /* and msp-http; */
 	GATEWAY_FD_LAUNCHER,                 /* to the launcher (IPC_GATEWAY to IPC_LAUNCHER); */
-	GATEWAY_FD_AUDIT, /* the supervisor's end of msp-audit's channel, to send */
+	GATEWAY_FD_AUDIT,                    /* as GATEWAY_FD_RECORDS, to send */
 	GATEWAY_FD_CABLE_END,
 };
 
@@ -99,20 +101,13 @@ struct ipc_cable_execution {
 	uint32_t slot;
 };
 
-/* Record a connection before it is dialled. */
+/* A connection is recorded, and about to be dialled. */
 struct ipc_connection_begin {
 	uint64_t number; /* counts this gateway's connections */
 	uint32_t slot;
 	uint32_t use;
 	uint32_t port;
 	char host[IPC_HOST_MAX];
-};
-
-/* The answer: dial, or give up since it is not recorded. msp-audit's answer to a record of
- * msp-cable's comes to the supervisor, which passes it on by the record's number. */
-struct ipc_connection_begun {
-	uint64_t number;
-	uint32_t error; /* errno; 0: dial */
 };
 
 /* The end of a connection whose begin is recorded. */
@@ -201,6 +196,7 @@ struct ipc_dial_begin {
 	uint32_t use;
 	uint32_t generation;
 	uint32_t profile;
+	char sandbox[IPC_ID_MAX]; /* as in cable_make */
 };
 
 /* Between msp-egress and msp-dial. A question for a name, and its answer. */

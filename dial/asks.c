@@ -10,6 +10,7 @@
 #include "dial/attempt.h"
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
+#include "steward/record.h"
 
 enum ask_state {
 	ASK_FREE = 0,
@@ -28,15 +29,16 @@ static struct ask {
 	struct attempt attempt;
 } asks[ASKS_MAX];
 
-static struct outbox *to_cable, *to_egress;
+static struct outbox *to_cable, *to_egress, *to_audit;
 static uint64_t connections; /* numbers of connections so far */
 static uint64_t now;
 static int failure; /* the first -errno of an answer */
 
-void asks_begin(struct outbox *cable, struct outbox *egress)
+void asks_begin(struct outbox *cable, struct outbox *egress, struct outbox *audit)
 {
 	to_cable = cable;
 	to_egress = egress;
+	to_audit = audit;
 }
 
 static void note_failure(int error)
@@ -66,6 +68,16 @@ static void print_address(const struct attempt *attempt, char ret[IPC_ADDRESS_MA
 		(void)inet_ntop(AF_INET, address->bytes + HOST_IPV4_AT, ret, IPC_ADDRESS_MAX);
 	else
 		(void)inet_ntop(AF_INET6, address->bytes, ret, IPC_ADDRESS_MAX);
+}
+
+static void print_wanted(const struct ask *ask, char ret[IPC_HOST_MAX])
+{
+	const struct host_wanted *wanted = &ask->attempt.wanted;
+
+	if (wanted->is_address)
+		(void)inet_ntop(AF_INET, wanted->address.bytes + HOST_IPV4_AT, ret, IPC_HOST_MAX);
+	else
+		memcpy(ret, wanted->name, strlen(wanted->name) + 1);
 }
 
 /* Report the end of a connection that msp-egress never had. */
@@ -136,13 +148,12 @@ static void hand_over(struct ask *ask)
 
 static void refuse_forbidden(struct ask *ask)
 {
-	char host[IPC_ADDRESS_MAX];
+	char host[IPC_HOST_MAX];
 
-	print_address(&ask->attempt, host);
+	print_wanted(ask, host);
 	give_up(ask, CONNECTION_END_FORBIDDEN,
-		report_refused(ask->slot, ask->use,
-			       ask->attempt.wanted.is_address ? host : ask->attempt.wanted.name,
-			       ask->attempt.port, CONNECTION_REFUSED_ADDRESS));
+		report_refused(ask->slot, ask->use, host, ask->attempt.port,
+			       CONNECTION_REFUSED_ADDRESS));
 }
 
 static void take_state(struct ask *ask, enum attempt_state state)
@@ -257,16 +268,21 @@ static void refuse_unlisted(const struct ipc_dial_ask *from, const struct sandbo
 			       is_host_listed ? CONNECTION_REFUSED_PORT : CONNECTION_REFUSED_HOST));
 }
 
-static void record_begin(struct ask *ask, const char *host)
+static void record_begin(struct ask *ask, const char *sandbox)
 {
-	struct ipc_connection_begin begin = { .slot = ask->slot,
-					      .use = ask->use,
-					      .port = ask->attempt.port };
+	char host[IPC_HOST_MAX];
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER(cable, ask->use), AUDIT_NUMBER(connection, ++connections),
+		AUDIT_TEXT(host, host),        AUDIT_NUMBER(port, ask->attempt.port),
+		record_sandbox(sandbox),
+	};
 
-	ask->connection = begin.number = ++connections;
-	memcpy(begin.host, host, strlen(host) + 1);
+	print_wanted(ask, host);
+	ask->connection = connections;
 	ask->state = ASK_RECORDING;
-	note_failure(outbox_send(to_cable, IPC_TYPE_connection_begin, &begin));
+	note_failure(outbox_send(to_audit, IPC_TYPE_audit_record,
+				 record_make(AUDIT_CONNECTION_BEGIN, fields,
+					     sizeof(fields) / sizeof(fields[0]), connections)));
 }
 
 int asks_take_dial(const struct ipc_dial_ask *from, uint64_t now_ms)
@@ -296,7 +312,7 @@ int asks_take_dial(const struct ipc_dial_ask *from, uint64_t now_ms)
 	ask->attempt.host = host;
 	ask->attempt.wanted = wanted;
 	ask->attempt.port = (uint16_t)from->port;
-	record_begin(ask, from->host);
+	record_begin(ask, policy.sandbox);
 	return failure;
 }
 
@@ -310,22 +326,39 @@ static struct ask *find_connection(uint64_t connection)
 	return NULL;
 }
 
-int asks_recorded(const struct ipc_connection_begun *begun, uint64_t now_ms)
+/* Tell msp-cable before msp-egress can tell it the end. */
+static void report_begin(const struct ask *ask)
 {
-	struct ask *ask = find_connection(begun->number);
+	struct ipc_connection_begin begin = { .number = ask->connection,
+					      .slot = ask->slot,
+					      .use = ask->use,
+					      .port = ask->attempt.port };
+
+	print_wanted(ask, begin.host);
+	note_failure(outbox_send(to_cable, IPC_TYPE_connection_begin, &begin));
+}
+
+int asks_recorded(const struct ipc_audit_written *written, uint64_t now_ms)
+{
+	struct ask *ask = find_connection(written->number);
 	struct resolution literal = { .end = RESOLVE_DONE, .count = 1 };
 
 	now = now_ms;
 	if (!ask)
 		return -EPROTO;
 	if (ask->state == ASK_GONE) {
-		if (begun->error == 0)
+		if (written->error == 0)
 			report_end(ask, CONNECTION_END_SANDBOX);
 		ask->state = ASK_FREE;
-	} else if (begun->error != 0) {
+		return failure;
+	}
+	if (written->error != 0) {
 		ask->state = ASK_FREE;
 		refuse_question(ask->number, false, DIAL_RESULT_FAILED);
-	} else if (ask->attempt.wanted.is_address) {
+		return failure;
+	}
+	report_begin(ask);
+	if (ask->attempt.wanted.is_address) {
 		literal.addresses[0] = ask->attempt.wanted.address;
 		take_resolution(ask, &literal);
 	} else {

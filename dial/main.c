@@ -3,9 +3,9 @@
  * Theory of operation
  *
  * msp-dial resolves names and connects to hosts, for sandboxes whose profiles have them. msp-cable
- * starts it in the network of the host, with a channel to itself and one to msp-egress, and tells
- * it the sandboxes that there are. It sees no byte of a workload: msp-egress asks in messages of
- * fixed size (asks.c), and gets a connected socket or a refusal.
+ * starts it in the network of the host, with channels to itself, to msp-egress and to a msp-audit,
+ * and tells it the sandboxes that there are. It sees no byte of a workload: msp-egress asks in
+ * messages of fixed size (asks.c), and gets a connected socket or a refusal.
  *
  * It decides from the plan. A connection is recorded before anything is sent for it; then the name
  * is resolved (lookup.c), and each address judged (choose.c) just before it is dialled (attempt.c).
@@ -41,7 +41,9 @@
 
 static struct channel cable = { GATEWAY_FD_CHANNEL, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SETUP };
 static const struct channel egress = { GATEWAY_FD_PEER, IPC_DIAL, IPC_EGRESS, IPC_SERVE };
-static struct outbox to_cable = { .channel = &cable }, to_egress = { .channel = &egress };
+static const struct channel audit = { GATEWAY_FD_RECORDS, IPC_SUPERVISOR, IPC_AUDIT, IPC_SERVE };
+static struct outbox to_cable = { .channel = &cable }, to_egress = { .channel = &egress },
+		     to_audit = { .channel = &audit };
 static struct channel_message message;
 static uint64_t now_ms;
 
@@ -102,9 +104,9 @@ static int handle_end(void *context, struct channel_message *from)
 	return error ? error : asks_end_sandbox(ipc_slot(from));
 }
 
-static int handle_begun(void *context, struct channel_message *from)
+static int handle_written(void *context, struct channel_message *from)
 {
-	return asks_recorded(ipc_body(from, connection_begun), now_ms);
+	return asks_recorded(ipc_body(from, audit_written), now_ms);
 }
 
 static int handle_name(void *context, struct channel_message *from)
@@ -118,9 +120,14 @@ static int handle_dial(void *context, struct channel_message *from)
 }
 
 static const dispatch_handler from_cable[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_gateway_policy] = handle_policy,  [IPC_TYPE_gateway_forget] = handle_forget,
-	[IPC_TYPE_dial_begin] = handle_begin,       [IPC_TYPE_cable_end] = handle_end,
-	[IPC_TYPE_connection_begun] = handle_begun,
+	[IPC_TYPE_gateway_policy] = handle_policy,
+	[IPC_TYPE_gateway_forget] = handle_forget,
+	[IPC_TYPE_dial_begin] = handle_begin,
+	[IPC_TYPE_cable_end] = handle_end,
+};
+
+static const dispatch_handler from_audit[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_audit_written] = handle_written,
 };
 
 static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
@@ -146,31 +153,36 @@ static struct pollfd poll_of(const struct outbox *outbox)
 
 static void turn_once(void)
 {
-	static struct pollfd polled[2 + RESOLVE_SOCKETS_MAX + ASKS_MAX];
+	static struct pollfd polled[3 + RESOLVE_SOCKETS_MAX + ASKS_MAX];
 	uint32_t lookups, asks;
 	int timeout_ms = INT_MAX;
 
 	polled[0] = poll_of(&to_cable);
 	polled[1] = poll_of(&to_egress);
-	lookups = lookup_wants(polled + 2, &timeout_ms);
-	asks = asks_wants(polled + 2 + lookups, now_ms, &timeout_ms);
-	if (poll(polled, 2 + lookups + asks, timeout_ms == INT_MAX ? -1 : timeout_ms) < 0 &&
+	polled[2] = poll_of(&to_audit);
+	lookups = lookup_wants(polled + 3, &timeout_ms);
+	asks = asks_wants(polled + 3 + lookups, now_ms, &timeout_ms);
+	if (poll(polled, 3 + lookups + asks, timeout_ms == INT_MAX ? -1 : timeout_ms) < 0 &&
 	    errno != EINTR)
 		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
 	now_ms = clock_now_us() / 1000;
 	/* First, while no descriptor that was waited for can be another one. */
-	require_peers(asks_handle(polled + 2 + lookups, asks, now_ms));
-	lookup_handle(polled + 2, lookups, now_ms);
+	require_peers(asks_handle(polled + 3 + lookups, asks, now_ms));
+	lookup_handle(polled + 3, lookups, now_ms);
 	require_peers(outbox_flush(&to_cable));
 	require_peers(outbox_flush(&to_egress));
+	require_peers(outbox_flush(&to_audit));
 	/* The end of a sandbox before its questions. */
 	peer_turn(&cable, &message, from_cable, "msp-cable");
-	peer_turn(&egress, &message, from_egress, "msp-egress");
+	if (polled[1].revents)
+		peer_turn(&egress, &message, from_egress, "msp-egress");
+	if (polled[2].revents)
+		peer_turn(&audit, &message, from_audit, "msp-audit");
 }
 
 int main(void)
 {
-	steward_begin("msp-dial", "ss");
+	steward_begin("msp-dial", "sss");
 	fd_raise_limit();
 	confine_privileges();
 	confine_require(capabilities_set(0), "dropping capabilities");
@@ -178,7 +190,7 @@ int main(void)
 	(void)atexit(servers_end);
 	look_at_network();
 	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);
-	asks_begin(&to_cable, &to_egress);
+	asks_begin(&to_cable, &to_egress, &to_audit);
 	confine_dial();
 	now_ms = clock_now_us() / 1000;
 	for (;;)

@@ -2,6 +2,7 @@
 #include "dial/sandboxes.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "common/ipc_gateway.h"
 
@@ -10,6 +11,7 @@ static struct plan plans[GENERATIONS_MAX];
 static struct {
 	bool is_used;
 	uint32_t use, generation, profile;
+	char id[IPC_ID_MAX];
 } sandboxes[GATEWAY_SLOTS];
 
 int sandboxes_take_plan(uint32_t slot, int fd)
@@ -42,6 +44,7 @@ int sandboxes_begin(const struct ipc_dial_begin *begin)
 	sandboxes[begin->slot].use = begin->use;
 	sandboxes[begin->slot].generation = begin->generation;
 	sandboxes[begin->slot].profile = begin->profile;
+	memcpy(sandboxes[begin->slot].id, begin->sandbox, sizeof(begin->sandbox));
 	return 0;
 }
 
@@ -59,5 +62,6 @@ bool sandboxes_find(uint32_t slot, uint32_t use, struct sandbox_policy *ret)
 		return false;
 	ret->plan = &plans[sandboxes[slot].generation];
 	ret->profile = plan_profile(ret->plan, sandboxes[slot].profile);
+	ret->sandbox = sandboxes[slot].id;
 	return true;
 }

@@ -13,6 +13,7 @@ struct ipc_dial_begin;
 struct sandbox_policy {
 	const struct plan *plan;
 	const struct plan_profile *profile;
+	const char *sandbox; /* its id; empty: it is ephemeral */
 };
 
 /* Take a sealed plan for sandboxes to come, and give one back: 0, or -EPROTO or another -errno. */

@@ -232,6 +232,7 @@ static int tell_supervisor(struct attachment *attachment)
 				       .budget = attachment->budget,
 				       .frontend = FRONTEND_LAUNCHER,
 				       .limits = wanted_limits(attachment),
+				       .supervisor = attachment->launched.supervisor,
 				       .expected_profile = attachment->expected_profile,
 				       .trust = &trust,
 				       .runs_nothing = attachment->runs_nothing };

@@ -10,6 +10,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc_audit.h"
 #include "common/ipc_start.h"
 #include "common/kernel.h"
 #include "common/limits_mode.h"
@@ -369,26 +370,23 @@ static int send_sockets(const struct service_sockets *sockets, const struct chan
 	return error;
 }
 
+/* The audit log's directory. */
+static struct ipc_supervisor_audit audit;
+
 /* Whether it must be is not ours to say. */
-static int send_audit(const struct images *images, const struct channel *channel, int *ret_writer)
+static int send_audit(const struct images *images, const struct channel *channel,
+		      struct launch_gateway *gateway)
 {
 	static struct ipc_supervisor_unaudited missing;
-	static struct ipc_supervisor_audit audit;
-	int directory = -1;
-	int writer;
-	int error;
 
 	if (state_place_find(STATE_PLACE_AUDIT, audit.path, missing.problem))
-		directory = state_place_open(audit.path, true, missing.problem);
-	if (directory < 0)
+		gateway->log = state_place_open(audit.path, true, missing.problem);
+	if (gateway->log < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_unaudited, &missing, NULL, 0);
-	writer = launch_steward(LAUNCH_AUDIT, images->audit, &directory, 1);
-	fd_close(&directory);
-	if (writer < 0)
-		return writer;
-	error = channel_send(channel, IPC_TYPE_supervisor_audit, &audit, &writer, 0);
-	*ret_writer = writer;
-	return error;
+	gateway->audit = launch_steward(LAUNCH_AUDIT, images->audit, &gateway->log, 1);
+	if (gateway->audit < 0)
+		return gateway->audit;
+	return channel_send(channel, IPC_TYPE_supervisor_audit, &audit, &gateway->audit, 0);
 }
 
 /* Send a channel to msp-store, which has the state directory. Without one no sandbox is persistent,
@@ -425,7 +423,7 @@ static int send_state(const struct images *images, const struct channel *channel
 static bool has_gateway(const struct images *images, const struct launch_gateway *gateway)
 {
 	return images->cable >= 0 && images->egress >= 0 && images->dial >= 0 &&
-	       images->http >= 0 && gateway->audit >= 0;
+	       images->http >= 0 && gateway->log >= 0;
 }
 
 /* Without requests that are read, msp-cable gets a channel whose other end is closed. */
@@ -441,11 +439,30 @@ static int find_trust(struct launch_gateway *gateway)
 	return error;
 }
 
+/* Start the msp-audit that the gateway's records go to. Return its channel, or -errno. */
+static int start_records(const struct images *images, const struct launch_gateway *gateway)
+{
+	static struct ipc_audit_start start;
+	struct channel channel = { -1, IPC_SUPERVISOR, IPC_AUDIT, IPC_SETUP };
+	int error;
+
+	channel.fd = launch_steward(LAUNCH_RECORDS, images->audit, &gateway->log, 1);
+	if (channel.fd < 0)
+		return channel.fd;
+	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	memcpy(start.path, audit.path, sizeof(start.path));
+	start.pid = (uint32_t)gateway->supervisor;
+	error = channel_send(&channel, IPC_TYPE_audit_start, &start, NULL, 0);
+	if (error)
+		fd_close(&channel.fd);
+	return error ? error : channel.fd;
+}
+
 int launch_send_gateway(const struct images *images, struct launch_gateway *gateway,
 			const struct channel *channel)
 {
 	static const struct ipc_supervisor_gateway message;
-	int end, error;
+	int end, error, records;
 
 	fd_close(&gateway->pidfd);
 	if (!has_gateway(images, gateway))
@@ -453,11 +470,15 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 	error = find_trust(gateway);
 	if (error)
 		return error;
+	records = start_records(images, gateway);
+	if (records < 0)
+		return records;
 	end = launch_steward(LAUNCH_GATEWAY, images->cable,
 			     (const int[LAUNCH_STEWARD_FDS_MAX]){ images->egress, images->dial,
 								  images->http, gateway->trust,
-								  gateway->audit },
+								  records },
 			     LAUNCH_STEWARD_FDS_MAX);
+	fd_close(&records);
 	fd_close(&gateway->trust);
 	if (end < 0)
 		return end;
@@ -486,12 +507,13 @@ int launch_send(const struct launch *launch, int channel_fd)
 	const struct plan *plan = config_plan(launch->config);
 	int error = send_start(launch, &channel);
 
+	gateway->supervisor = launch->supervisor ? launch->supervisor : getpid();
 	if (launch->trust)
 		gateway->trust = fd_take(&launch->trust->cable);
 	if (launch->expected_profile)
 		format_text(run.profile, sizeof(run.profile), "%s", launch->expected_profile);
 	if (!error)
-		error = send_audit(launch->images, &channel, &gateway->audit);
+		error = send_audit(launch->images, &channel, gateway);
 	if (!error && !launch->expected_profile) /* its sandbox is ephemeral */
 		error = send_state(launch->images, &channel);
 	if (!error && plan && !launch->runs_nothing &&
@@ -509,6 +531,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 	if (!error)
 		error = channel_send(&channel, IPC_TYPE_supervisor_run, &run, NULL, 0);
 	fd_close(&own.audit);
+	fd_close(&own.log);
 	fd_close(&own.pidfd);
 	fd_close(&gateway->trust);
 	return error;

@@ -104,13 +104,15 @@ void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MA
  * requests for profiles with hosts are refused. -1: none. */
 struct launch_gateway {
 	int audit; /* the supervisor's end of msp-audit's channel */
+	int log;   /* the log's directory, for a msp-audit of the gateway's own */
 	int pidfd; /* msp-cable's */
 	int trust; /* msp-cable's end of the channel of struct trust, taken by the start */
+	pid_t supervisor;
 };
 
 #define LAUNCH_GATEWAY_NONE                                                                        \
 	{                                                                                          \
-		-1, -1, -1                                                                         \
+		-1, -1, -1, -1, 0                                                                  \
 	}
 
 struct launch {
@@ -124,6 +126,7 @@ struct launch {
 	struct budget budget;                  /* complete */
 	uint32_t frontend;                     /* enum frontend_mode */
 	uint32_t limits;                       /* that the command line accepts, or LIMITS_UNSAID */
+	pid_t supervisor;                      /* 0: this process, later */
 	const char *expected_profile; /* that something runs under at once; "": the default one;
 				       * NULL: nothing does */
 	const struct workspaces *workspaces; /* for the path opener's own clients; NULL: none */
@@ -164,7 +167,13 @@ int launch_exec_refused(const struct images *images, int reason);
 /* Start a steward from its image as a child of this process, with `fds` behind its channel, which
  * stay the caller's; its stdin and stdout are /dev/null. It ends after its peer. Returns the
  * supervisor's end of its channel, the caller's, or -errno. */
-enum launch_steward { LAUNCH_AUDIT, LAUNCH_STORE, LAUNCH_GATEWAY, LAUNCH_STEWARDS };
+enum launch_steward {
+	LAUNCH_AUDIT,
+	LAUNCH_STORE,
+	LAUNCH_GATEWAY,
+	LAUNCH_RECORDS, /* msp-audit for the gateway */
+	LAUNCH_STEWARDS
+};
 #define LAUNCH_STEWARD_FDS_MAX 5
 int launch_steward(enum launch_steward which, int image, const int *fds, size_t count);
 

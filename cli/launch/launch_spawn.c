@@ -54,7 +54,7 @@ struct child {
 static char factory_name[] = "msp-child-init";
 static struct child new_factory = { .name = factory_name };
 static char steward_names[LAUNCH_STEWARDS][sizeof("msp-audit")] = { "msp-audit", "msp-store",
-								    "msp-cable" };
+								    "msp-cable", "msp-audit" };
 static struct child stewards[LAUNCH_STEWARDS];
 
 static int become_program(void *context)

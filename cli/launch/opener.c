@@ -30,7 +30,9 @@
 #define AUDIT_PLACE 8
 #define PIDFD_PLACE 9
 #define HTTP_PLACE 10
-#define TRUST_PLACE 11 /* four descriptors, and two of each server */
+#define RECORDS_PLACE 11 /* the gateway's own msp-audit, */
+#define LOG_PLACE 12     /* and its directory */
+#define TRUST_PLACE 13   /* four descriptors, and two of each server */
 #define WORKSPACES_PLACE (TRUST_PLACE + 4 + 2 * TRUST_SERVERS_MAX) /* at most */
 
 /* The least time between two starts of the gateway, when the first has ended. */
@@ -249,6 +251,10 @@ static int place_all(const struct launch *launch, int channel, struct opener *op
 		take_place(&opener->images.egress, launch->images->egress, EGRESS_PLACE, null);
 	fds[DIAL_PLACE] = take_place(&opener->images.dial, launch->images->dial, DIAL_PLACE, null);
 	fds[AUDIT_PLACE] = take_place(&opener->gateway.audit, gateway->audit, AUDIT_PLACE, null);
+	opener->gateway.supervisor = gateway->supervisor;
+	fds[LOG_PLACE] = take_place(&opener->gateway.log, gateway->log, LOG_PLACE, null);
+	fds[RECORDS_PLACE] =
+		take_place(&opener->images.audit, launch->images->audit, RECORDS_PLACE, null);
 	fds[HTTP_PLACE] = take_place(&opener->images.http, launch->images->http, HTTP_PLACE, null);
 	if (launch->trust)
 		opener->trust = *launch->trust;

@@ -10,7 +10,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/gateway.h"
 #include "common/fd.h"
 #include "common/ipc_audit.h"
 #include "common/ipc_changes.h"
@@ -106,10 +105,6 @@ static bool take_answer(int flags, uint64_t *ret_number, int *ret_error)
 			? ipc_body(&message, audit_written)
 			: NULL;
 
-	if (written && written->number & IPC_AUDIT_GATEWAY) {
-		gateway_audited(written);
-		return false;
-	}
 	if (written && audit.unanswered > 0) {
 		audit.unanswered--;
 		*ret_number = written->number;

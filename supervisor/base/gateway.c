@@ -6,7 +6,6 @@
 
 #include "base/events.h"
 #include "common/fd.h"
-#include "common/ipc_audit.h"
 #include "common/ipc_gateway.h"
 #include "common/log.h"
 
@@ -67,11 +66,4 @@ void gateway_leave(const struct sandbox *sandbox)
 {
 	if (sandbox->cable > 0)
 		gateway_tell(IPC_TYPE_cable_end, &(struct ipc_cable_end){ sandbox->slot }, NULL);
-}
-
-void gateway_audited(const struct ipc_audit_written *written)
-{
-	const struct ipc_connection_begun begun = { written->number, written->error };
-
-	gateway_tell(IPC_TYPE_connection_begun, &begun, NULL);
 }

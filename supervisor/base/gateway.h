@@ -10,8 +10,6 @@
 #include "base/state.h"
 #include "common/ipc_gateway.h"
 
-struct ipc_audit_written;
-
 _Static_assert(SANDBOX_SLOTS <= GATEWAY_SLOTS, "msp-cable knows every slot");
 
 /* Handle supervisor_gateway: have that gateway from now on. */
@@ -27,8 +25,5 @@ void gateway_tell(uint32_t type, const void *message, const int *fds);
 
 /* End the cable of a sandbox, if it has one. */
 void gateway_leave(const struct sandbox *sandbox);
-
-/* Pass on msp-audit's answer to a record of the gateway's. */
-void gateway_audited(const struct ipc_audit_written *written);
 
 #endif

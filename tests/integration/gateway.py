@@ -16,7 +16,7 @@ import unittest
 import gateway_world
 import ipc
 import support
-from gateway_support import GATEWAY_NUMBER, Gateway, compile_plan, hello
+from gateway_support import Gateway, compile_plan, hello
 from gateway_world import A, METADATA, PRIVATE, PUBLIC
 
 NO_NAME, FAILURE = 3, 2
@@ -431,7 +431,8 @@ class Ends(Served):
         def error():
             with self.assertRaises(OSError) as told:
                 self.sandbox("connect", "d", PUBLIC, 8080)
-            self.assertIn(told.exception.errno, (errno.ECONNREFUSED, errno.ENETUNREACH))
+            self.assertIn(told.exception.errno, (errno.ECONNREFUSED, errno.ENETUNREACH,
+                                                   errno.EHOSTUNREACH))
             return told.exception.errno
         support.wait_until(lambda: error() == errno.ENETUNREACH)
 
@@ -508,7 +509,6 @@ class Ends(Served):
 
     def test_a_supervisor_that_breaks_the_protocol(self):
         for name, values in (("cable_end", {"slot": 5000}), ("gateway_forget", {"slot": 3}),
-                             ("connection_begun", {"number": 99 | GATEWAY_NUMBER}),
                              ("gateway_start", {"schema": ipc.SCHEMA})):
             with self.subTest(name=name):
                 gateway = Gateway(WORLD["plan"])

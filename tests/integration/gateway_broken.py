@@ -12,7 +12,7 @@ import unittest
 import gateway_world
 import ipc
 import support
-from gateway_support import Program, compile_plan, index_of
+from gateway_support import Program, compile_plan, index_of, parse_record
 from gateway_world import PRIVATE, PUBLIC
 
 REFUSED, FAILED = 1, 3  # enum dial_result
@@ -61,10 +61,14 @@ class Egress(unittest.TestCase):
                        host=host)
 
     def record(self, error=0):
-        """Answer a connection_begin, and return it."""
+        """Answer the record of a connection; return what msp-cable hears of it, if it is written."""
+        number, event, _ = parse_record(self.dial.audit.recv(1 << 16))
+        self.assertEqual(event, "connection_begin")
+        self.dial.send(self.dial.audit, "audit_written", number=number, error=error)
+        if error:
+            return None
         name, begin, _ = self.dial.receive(self.dial.cable)
-        self.assertEqual(name, "connection_begin")
-        self.dial.send(self.dial.cable, "connection_begun", number=begin["number"], error=error)
+        self.assertEqual((name, begin["number"]), ("connection_begin", number))
         return begin
 
     def expect_refused(self, result, number=1):
@@ -130,9 +134,19 @@ class Egress(unittest.TestCase):
         self.expect_refused(FAILED)
         self.expect_silence(self.dial.cable)
         self.ask(PRIVATE, 5432)
-        self.assertEqual(self.dial.receive(self.dial.cable)[0], "connection_begin")
+        self.assertEqual(parse_record(self.dial.audit.recv(1 << 16))[1], "connection_begin")
+        self.expect_silence(self.dial.cable)
         self.expect_silence(self.dial.peer)  # it waits for the record's answer
         self.assertEqual((self.world("queries"), self.reached()), before)
+
+    def test_without_its_msp_audit_it_ends(self):
+        self.dial.audit.close()
+        self.assertEqual(self.dial.process.wait(20), 0)
+        self.assertEqual(self.dial.said(), "")
+
+    def test_a_record_that_nobody_sent(self):
+        self.dial.send(self.dial.audit, "audit_written", number=1)
+        self.assertIn("msp-audit broke the protocol", self.dial.said())
 
     def test_more_questions_than_there_are_places(self):
         for number in range(QUESTIONS_MAX + 88):
@@ -156,11 +170,12 @@ class Egress(unittest.TestCase):
         os.close(answer[2][0])
 
     def record_all(self):
-        """Answer each connection_begin; some connections may end already."""
-        while self.has(self.dial.cable):
-            name, values, _ = self.dial.receive(self.dial.cable)
-            if name == "connection_begin":
-                self.dial.send(self.dial.cable, "connection_begun", number=values["number"])
+        """Answer each record; some connections may end already."""
+        while self.has(self.dial.audit):
+            number, _, _ = parse_record(self.dial.audit.recv(1 << 16))
+            self.dial.send(self.dial.audit, "audit_written", number=number)
+            while select.select([self.dial.cable], [], [], 0)[0]:
+                self.dial.receive(self.dial.cable)
 
     def has(self, channel):
         """Is there a message? The end of the channel fails the test."""
@@ -186,7 +201,7 @@ class Egress(unittest.TestCase):
         asks += [("dial_ask", {"host": "public.example", "port": 8080 + 65536}),
                  ("name_ask", {"host": PUBLIC}), ("name_ask", {"host": "PUBLIC.example"}),
                  ("dial_refused", {}), ("name_done", {}), ("cable_end", {"slot": 5}),
-                 ("dial_begin", {"slot": 9}), ("connection_begun", {"number": 1})]
+                 ("dial_begin", {"slot": 9}), ("audit_written", {"number": 1})]
         for name, values in asks:
             with self.subTest(name=name, **values):
                 dial = Program("msp-dial")

@@ -15,7 +15,6 @@ import ipc
 import support
 
 AUDIT_KIND_NUMBER = 1
-GATEWAY_NUMBER = 1 << 63  # in the number of a record of msp-cable's
 EVENTS = re.findall(r'^AUDIT\(\w+, "(\w+)"\)', ipc.read_common("audit.def"), re.M)
 KEYS = [None] + re.findall(r"^AUDIT_KEY\((\w+)\)", ipc.read_common("audit_key.def"), re.M)
 
@@ -119,7 +118,8 @@ class Gateway:
                     if self.record_late:
                         self._tell(event, values)
                         self.record_late.wait(20)
-                    self.send("connection_begun", number=number, error=self.record_error)
+                    self.audit.send(ipc.message("audit_written", number=number,
+                                                error=self.record_error))
                 self._tell(event, values)
         self._tell("end", {})
 
@@ -215,7 +215,8 @@ class Program:
     def __init__(self, name):
         self.cable, cable = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.peer, peer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        fds = [cable.fileno(), peer.fileno()]
+        self.audit, audit = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        fds = [cable.fileno(), peer.fileno(), audit.fileno()][:3 if name == "msp-dial" else 2]
 
         def prepare():
             for number, fd in enumerate([os.dup(fd) for fd in fds]):
@@ -226,6 +227,7 @@ class Program:
             preexec_fn=prepare)
         cable.close()
         peer.close()
+        audit.close()
         self.send(self.cable, "gateway_start", schema=ipc.SCHEMA)
 
     @staticmethod
@@ -252,6 +254,7 @@ class Program:
     def close(self):
         self.cable.close()
         self.peer.close()
+        self.audit.close()
         self.process.wait(20)
         self.process.stderr.close()
 

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/audit_record.h"
 #include "common/fd.h"
 #include "dial/attempt.h"
 #include "dial/lookup.h"
@@ -24,7 +25,10 @@ static struct channel cable = { -1, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SERVE };
 static struct channel egress = { -1, IPC_DIAL, IPC_EGRESS, IPC_SERVE };
 static struct channel far_cable = { -1, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SERVE };
 static struct channel far_egress = { -1, IPC_EGRESS, IPC_DIAL, IPC_SERVE };
-static struct outbox to_cable = { .channel = &cable }, to_egress = { .channel = &egress };
+static struct channel audit = { -1, IPC_SUPERVISOR, IPC_AUDIT, IPC_SERVE };
+static struct channel far_audit = { -1, IPC_AUDIT, IPC_SUPERVISOR, IPC_SERVE };
+static struct outbox to_cable = { .channel = &cable }, to_egress = { .channel = &egress },
+		     to_audit = { .channel = &audit };
 static struct channel_message message;
 
 /* The answers of the name servers and of the network. */
@@ -96,11 +100,12 @@ static void take_plan(void)
 
 static void open_all(void)
 {
-	const struct ipc_dial_begin begin = { SLOT, USE, 0, 0 };
+	const struct ipc_dial_begin begin = { SLOT, USE, 0, 0, "0123456789abcdef" };
 
 	open_channels(&cable, &far_cable);
 	open_channels(&egress, &far_egress);
-	asks_begin(&to_cable, &to_egress);
+	open_channels(&audit, &far_audit);
+	asks_begin(&to_cable, &to_egress, &to_audit);
 	take_plan();
 	cr_assert_eq(sandboxes_begin(&begin), 0);
 	known = (struct resolution){ .count = 1,
@@ -133,15 +138,24 @@ static uint32_t receive_type(const struct channel *channel)
 	return channel_receive(channel, &message, MSG_DONTWAIT, &wrong) == 1 ? message.type : 0;
 }
 
-/* Have a connection recorded. */
+/* Take the record of a connection. Return its number. */
+static uint64_t take_record(void)
+{
+	cr_assert_eq(receive_type(&far_audit), IPC_TYPE_audit_record);
+	cr_expect_eq(ipc_body(&message, audit_record)->event, AUDIT_CONNECTION_BEGIN);
+	return ipc_body(&message, audit_record)->number;
+}
+
+/* Have a connection recorded: msp-cable hears of it then, and not before. */
 static uint64_t answer_record(uint32_t error)
 {
-	struct ipc_connection_begun begun = { .error = error };
+	const struct ipc_audit_written written = { take_record(), error };
 
-	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_begin);
-	begun.number = ipc_body(&message, connection_begin)->number;
-	cr_assert_eq(asks_recorded(&begun, 1), 0);
-	return begun.number;
+	cr_assert_eq(asks_recorded(&written, 1), 0);
+	cr_assert_eq(receive_type(&far_cable), error ? 0 : IPC_TYPE_connection_begin);
+	if (!error)
+		cr_expect_eq(ipc_body(&message, connection_begin)->number, written.number);
+	return written.number;
 }
 
 static void expect_refused(uint64_t number, enum dial_result result)
@@ -283,8 +297,8 @@ Test(asks, hosts_that_the_policy_does_not_have, .init = open_all)
 Test(asks, the_end_of_a_sandbox_in_each_state, .init = open_all)
 {
 	const struct resolution later = { .count = 0 }, found = known;
-	const struct ipc_connection_begun strange = { .number = 99 };
-	struct ipc_connection_begun recording = { .error = 0 };
+	const struct ipc_audit_written strange = { .number = 99 };
+	struct ipc_audit_written recording = { .error = 0 };
 	uint64_t resolving, connecting;
 
 	cr_assert_eq(ask_dial(1, "a.example", 443), 0);
@@ -294,8 +308,7 @@ Test(asks, the_end_of_a_sandbox_in_each_state, .init = open_all)
 	resolving = answer_record(0);
 	cr_assert_eq(ask_name(3, "a.example"), 0);
 	cr_assert_eq(ask_dial(4, "a.example", 443), 0);
-	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_begin);
-	recording.number = ipc_body(&message, connection_begin)->number;
+	recording.number = take_record();
 	cr_assert_eq(sandboxes_end(SLOT), 0);
 	cr_assert_eq(asks_end_sandbox(SLOT), 0);
 	expect_refused(1, DIAL_RESULT_FAILED);
@@ -319,9 +332,9 @@ Test(asks, the_end_of_a_sandbox_in_each_state, .init = open_all)
 Test(asks, plans_and_sandboxes_that_do_not_fit, .init = open_all)
 {
 	const struct ipc_dial_begin rows[] = {
-		{ SLOT, USE, 0, 0 }, { GATEWAY_SLOTS, USE, 0, 0 },
-		{ 6, USE, 1, 0 },    { 6, USE, GENERATIONS_MAX, 0 },
-		{ 6, USE, 0, 1 },    { UINT32_MAX, USE, 0, 0 },
+		{ SLOT, USE, 0, 0, "" }, { GATEWAY_SLOTS, USE, 0, 0, "" },
+		{ 6, USE, 1, 0, "" },    { 6, USE, GENERATIONS_MAX, 0, "" },
+		{ 6, USE, 0, 1, "" },    { UINT32_MAX, USE, 0, 0, "" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -147,18 +147,6 @@ Test(gateway, a_second_one_takes_the_place_of_the_first)
 	rig_end(&sandbox);
 }
 
-Test(gateway, an_answer_of_the_log_is_passed_on)
-{
-	const struct ipc_audit_written written = { IPC_AUDIT_GATEWAY | 7, ETIMEDOUT };
-	const struct ipc_connection_begun *begun;
-
-	open_gateway();
-	gateway_audited(&written);
-	begun = rig_body(&gateway, connection_begun);
-	cr_assert_eq(begun->number, written.number);
-	cr_assert_eq(begun->error, (uint32_t)ETIMEDOUT);
-}
-
 Test(gateway, what_it_says_is_its_end)
 {
 	static const struct ipc_connection_end end = { .reason = 0 };

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records of the gateway's programs in the audit log, for a msp-audit of their own.
+ */
+#ifndef STEWARD_RECORD_H
+#define STEWARD_RECORD_H
+
+#include "common/audit_record.h"
+#include "common/ipc_audit.h"
+
+/* Return a record, until the next call. With a number, which msp-audit's answer has, it is written
+ * within five seconds or refused; with 0 it waits until it can be written. */
+struct ipc_audit_record *record_make(enum audit_event event, const struct audit_field *fields,
+				     size_t count, uint64_t number);
+
+/* Return the field for a persistent sandbox's id; empty: none. */
+struct audit_field record_sandbox(const char *sandbox);
+
+#endif
