@@ -20,7 +20,7 @@
 #include "common/limits.h"
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 10U
+#define PLAN_VERSION 11U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -210,6 +210,13 @@ struct plan_host {
 	uint8_t is_private; /* 1: the name may lead to a private address */
 };
 
+/* The HTTP proxy that a profile's hosts are reached through. Its name or IPv4 address is read by
+ * hosts/, too. */
+struct plan_proxy {
+	char host[254]; /* in hosts' one spelling; empty: there is none */
+	uint16_t port;
+};
+
 /* A request that a host's entry allows. An entry without any allows every request; rules and
  * secrets are those of the first entry that covers a host, so names come before wildcards. */
 struct plan_request {
@@ -263,7 +270,8 @@ struct plan_profile {
 	uint32_t network; /* enum plan_network */
 	struct plan_origin origin, network_origin; /* for HOSTS the origin of the list */
 	uint32_t hosts, host_count;                /* struct plan_host[] */
-	uint32_t host_approval; /* enum plan_host_approval; NEVER without PLAN_NETWORK_HOSTS */
+	uint32_t host_approval;    /* enum plan_host_approval; NEVER without PLAN_NETWORK_HOSTS */
+	struct plan_proxy through; /* for PLAN_NETWORK_HOSTS */
 	uint32_t requests, request_count; /* struct plan_request[] */
 	uint32_t secrets, secret_count;   /* struct plan_secret[] */
 	uint32_t answers;                 /* one byte for each call of the plan: enum plan_answer */

@@ -40,3 +40,19 @@ const struct plan_host *host_list_find(const struct plan *plan, const struct pla
 	}
 	return NULL;
 }
+
+const char *host_list_proxy(const struct plan_profile *profile, const struct plan_host *entry,
+			    const struct host_wanted *wanted)
+{
+	const bool is_private =
+		entry->is_private != 0 ||
+		(wanted->is_address && host_address_reach(&wanted->address) == HOST_REACH_NAMED);
+
+	return profile->through.host[0] == '\0' || is_private ? NULL : profile->through.host;
+}
+
+bool host_proxy_may_be(const struct host_wanted *proxy, const struct host_address *address)
+{
+	return host_address_reach(address) != HOST_REACH_NEVER ||
+	       (proxy->is_address && host_address_kind(address) == HOST_ADDRESS_LOOPBACK);
+}

@@ -32,6 +32,15 @@ bool host_wanted_read(const char *text, struct host_wanted *ret);
  * connected to. */
 bool host_wanted_is_never(const struct host_wanted *wanted);
 
+/* Return the name or address of the proxy by which an entry's host is reached, or NULL: msp-dial
+ * connects to it itself, as to every private host and address. */
+const char *host_list_proxy(const struct plan_profile *profile, const struct plan_host *entry,
+			    const struct host_wanted *wanted);
+
+/* Return whether the profile's proxy can have the address. It is the operator's word, so a private
+ * one and one of this machine can be; its loopback only as an address, not by a name. */
+bool host_proxy_may_be(const struct host_wanted *proxy, const struct host_address *address);
+
 /* Return the first entry that covers the host with the port, or with any port if `port` is 0. */
 const struct plan_host *host_list_find(const struct plan *plan, const struct plan_profile *profile,
 				       const struct host_wanted *wanted, uint16_t port);

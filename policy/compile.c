@@ -397,6 +397,8 @@ static void put_network(struct writer *writer, const struct profile *profile,
 	out->network_origin =
 		put_origin(writer, has_hosts ? &profile->origins.hosts : &profile->origins.network);
 	out->host_count = has_hosts ? profile->host_count : 0;
+	if (!has_hosts)
+		out->through = (struct plan_proxy){ .port = 0 };
 	out->host_approval = has_hosts ? out->host_approval : PLAN_HOST_APPROVAL_NEVER;
 	for (uint32_t i = 0; i < out->host_count; i++) {
 		const struct profile_host *host = &profile->hosts[i];

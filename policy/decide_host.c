@@ -104,7 +104,7 @@ static void refuse_unlisted(const struct question *question, const struct host_w
 }
 
 static void allow_host(const struct question *question, const struct plan_host *host,
-		       bool is_address)
+		       const struct host_wanted *wanted)
 {
 	static const char *const kinds[PLAN_HOST_KIND_COUNT] = {
 		[PLAN_HOST_TCP] = "",
@@ -112,14 +112,19 @@ static void allow_host(const struct question *question, const struct plan_host *
 		[PLAN_HOST_HTTP] = ", HTTP with the host's name",
 		[PLAN_HOST_HTTPS] = ", HTTPS with the host's name",
 	};
+	const char *proxy = host_list_proxy(question->profile, host, wanted);
 	struct decision *ret = question->ret;
 
 	DECISION_SAY(ret->rule, "hosts: %s:%u%s", host->pattern, (unsigned int)host->port,
 		     kinds[host->kind % PLAN_HOST_KIND_COUNT]);
-	DECISION_SAY(ret->condition, "if it %sanswers",
-		     is_address              ? ""
-		     : host->is_private != 0 ? "has a public or private address and "
-					     : "has a public address and ");
+	if (proxy != NULL)
+		DECISION_SAY(ret->condition, "if the proxy %s:%u connects to it", proxy,
+			     (unsigned int)question->profile->through.port);
+	else
+		DECISION_SAY(ret->condition, "if it %sanswers",
+			     wanted->is_address      ? ""
+			     : host->is_private != 0 ? "has a public or private address and "
+						     : "has a public address and ");
 	decide_cite_host(question, host);
 	decision_allow(ret, "network");
 }
@@ -138,7 +143,8 @@ void decide_host_name(const struct question *question)
 		return;
 	}
 	DECISION_SAY(ret->rule, "hosts: %s:%u", host->pattern, (unsigned int)host->port);
-	DECISION_SAY(ret->condition, "if the host's name servers have an address for it");
+	if (host_list_proxy(question->profile, host, &wanted) == NULL)
+		DECISION_SAY(ret->condition, "if the host's name servers have an address for it");
 	decide_cite_host(question, host);
 	decision_allow(ret, "network");
 }
@@ -167,7 +173,7 @@ void decide_host(const struct question *question)
 			     "network: hosts: a sandbox reaches hosts by TCP alone");
 		refuse_host(question, ECONNREFUSED, host);
 	} else if (host != NULL) {
-		allow_host(question, host, wanted.is_address);
+		allow_host(question, host, &wanted);
 	} else if (host_wanted_is_never(&wanted)) {
 		refuse_address(question, &wanted);
 	} else {

@@ -33,6 +33,7 @@ const char *fact_section_name(enum fact_section section)
 		[FACT_NETWORK] = "network",
 		[FACT_HOSTS] = "hosts",
 		[FACT_HOST_APPROVAL] = "host_approval",
+		[FACT_THROUGH] = "through",
 		[FACT_REQUESTS] = "requests",
 		[FACT_SECRETS] = "secrets",
 		[FACT_HOSTNAME] = "hostname",
@@ -393,11 +394,14 @@ static void add_texts(struct facts *facts, const struct profile *profile)
 {
 	const struct profile_origins *origins = &profile->origins;
 	struct draft shell = { .fact = { .section = FACT_SHELL, .origin = origins->shell } };
+	char through[THROUGH_TEXT_MAX];
 
 	add_text(facts, FACT_NETWORK, network_name(profile), &origins->network);
 	if (network_approval(profile) != NULL)
 		add_text(facts, FACT_HOST_APPROVAL, network_approval(profile),
 			 &origins->host_approval);
+	if (through_print(profile, through))
+		add_text(facts, FACT_THROUGH, through, &origins->through);
 	add_text(facts, FACT_HOSTNAME, profile->hostname, &origins->hostname);
 	add_text(facts, FACT_CWD, profile->cwd, &origins->cwd);
 	put_words(&shell.text, &profile->shell);

@@ -395,7 +395,7 @@ static int check_resolver(const struct reading *reading)
 
 int network_check(const struct reading *reading)
 {
-	static const char *const keys[] = { "hosts", "host_approval" };
+	static const char *const keys[] = { "hosts", "host_approval", "through" };
 	const struct profile *profile = reading->profile;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

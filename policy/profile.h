@@ -102,7 +102,7 @@ struct profile_secret {
 /* The origins of those values of a profile that have no records of their own. */
 struct profile_origins {
 	struct origin name, extends, description, hostname, cwd, shell, network, hosts,
-		host_approval, requests, secrets, refuse;
+		host_approval, through, requests, secrets, refuse;
 	struct origin landlock_abi, limits_mode;
 	struct origin limits[PROFILE_LIMITS_MAX]; /* in the table's order in limits.c */
 	struct origin lasting[PROFILE_LASTING];   /* numbers first, as lasting.c has them */
@@ -122,8 +122,8 @@ struct profile {
 	struct strings shell;
 	struct seccomp_policy seccomp;
 	struct profile_origins origins;
-	struct plan_profile numbers; /* limits, requirements, Landlock, `lasting`, `host_approval`;
-				      * its offsets stay 0 */
+	struct plan_profile numbers; /* limits, requirements, Landlock, `lasting`, `host_approval`,
+				      * `through`; its offsets stay 0 */
 	uint32_t said;               /* bits of the given limits and requirements */
 	uint32_t said_lasting;       /* bits of the given keys of `lasting` */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,

@@ -26,6 +26,14 @@ int lasting_check(const struct reading *reading);
 /* Print a key of `lasting`, below PROFILE_LASTING, and return it; NULL: it was not given. */
 const char *lasting_value(const struct profile *profile, uint32_t index, char ret[32]);
 
+/* Take over `through` of the file, and check that no entry of `hosts` is the proxy. */
+int through_apply(const struct reading *reading);
+int through_check(const struct reading *reading);
+
+/* Print the proxy of a profile with hosts: "proxy.example.org:3128". False: no key says it. */
+#define THROUGH_TEXT_MAX (HOST_NAME_MAX_SIZE + 8U)
+bool through_print(const struct profile *profile, char ret[THROUGH_TEXT_MAX]);
+
 /* Take over `network`, `hosts` and `host_approval` of the file, and check that they fit. */
 int network_apply(const struct reading *reading);
 int network_check(const struct reading *reading);

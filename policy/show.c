@@ -90,6 +90,8 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	show_list(&facts, FACT_HOSTS, text);
 	if (network_approval(profile) != NULL)
 		show_value(&facts, FACT_HOST_APPROVAL, text);
+	if (profile->network == NETWORK_HOSTS && profile->origins.through.file != NULL)
+		show_value(&facts, FACT_THROUGH, text);
 	show_some(&facts, FACT_REQUESTS, text);
 	show_some(&facts, FACT_SECRETS, text);
 	buffer_format(text, "environment:\n");

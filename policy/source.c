@@ -128,6 +128,7 @@ static const struct cyaml_schema_field profile_fields[] = {
 	ONE(source_profile, network),
 	MANY(source_profile, hosts, &string_entry, PLAN_HOSTS_MAX),
 	ONE(source_profile, host_approval),
+	ONE(source_profile, through),
 	MANY(source_profile, requests, &string_entry, PLAN_REQUESTS_MAX),
 	MANY(source_profile, secrets, &secret_entry, PLAN_SECRETS_MAX),
 	MANY(source_profile, files, &mount_entry, PLAN_MOUNTS_MAX),

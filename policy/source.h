@@ -77,7 +77,7 @@ struct source_audit {
 };
 
 struct source_profile {
-	char *name, *extends, *description, *hostname, *cwd, *network, *host_approval;
+	char *name, *extends, *description, *hostname, *cwd, *network, *host_approval, *through;
 	char **shell;
 	char **environment;
 	char **hosts;
