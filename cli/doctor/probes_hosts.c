@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The probe of what profiles with hosts need: a device for their sandboxes, and a name server.
+ * The probe of what profiles with hosts need: a device for their sandboxes, a name server, and the
+ * proxy that a profile names by its address.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -109,24 +110,77 @@ static int ask_server(const char *server)
 	return error;
 }
 
-static bool has_hosts(const struct machine *machine)
+/* Connect to a proxy. 0 or -errno. */
+static int try_proxy(const struct plan_proxy *proxy)
 {
-	const struct plan *plan =
-		machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
+	const struct timeval most = { .tv_sec = ANSWER_S };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(proxy->port) };
+	int fd = inet_pton(AF_INET, proxy->host, &to.sin_addr) == 1
+			 ? socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)
+			 : -1;
+	int error = fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
+				    connect(fd, (const void *)&to, sizeof(to)) != 0
+			    ? -errno
+			    : 0;
 
-	return plan && profiles_have_hosts(plan, NULL);
+	fd_close(&fd);
+	return error == -EINPROGRESS ? -ETIMEDOUT : error;
+}
+
+static bool is_address(const struct plan_proxy *proxy)
+{
+	struct in_addr address;
+
+	return inet_pton(AF_INET, proxy->host, &address) == 1;
+}
+
+/* Return whether msp-dial resolves a name for the profile: of a host, or of the proxy. */
+static bool needs_server(const struct plan *plan, const struct plan_profile *profile)
+{
+	const struct plan_host *hosts = plan_hosts(plan, profile);
+	bool is_private = false;
+
+	for (uint32_t i = 0; i < profile->host_count; i++)
+		is_private |= hosts[i].is_private != 0;
+	return is_private || !is_address(&profile->through);
+}
+
+/* Try the proxies that have an address. False: *ret says which one takes no connection. */
+static bool probe_proxies(const struct plan *plan, struct finding *ret)
+{
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+		const int error = is_address(&profile->through) ? try_proxy(&profile->through) : 0;
+
+		if (!error)
+			continue;
+		ret->status = FINDING_MISSING;
+		format_text(ret->happened, sizeof(ret->happened),
+			    "veth works; the proxy %.16s:%u of profile %.60s takes no connection: "
+			    "%s",
+			    profile->through.host, (unsigned int)profile->through.port,
+			    plan_string(plan, profile->name), errno_text(-error));
+		format_text(ret->fix, sizeof(ret->fix),
+			    "start the proxy, or correct `through` of the profile");
+		return false;
+	}
+	return true;
 }
 
 void probe_hosts(const struct machine *machine, struct finding *ret)
 {
+	const struct plan *plan =
+		machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
 	char server[INET6_ADDRSTRLEN];
+	bool asks_server = false;
 	int error;
 
 	format_text(ret->tried, sizeof(ret->tried),
-		    "a pair of veth devices in a network namespace, and the first name server");
+		    "a pair of veth devices in a network namespace, the first name server, and "
+		    "proxies by their address");
 	ret->status = FINDING_SKIPPED;
 	format_text(ret->happened, sizeof(ret->happened), "no profile has hosts");
-	if (!has_hosts(machine))
+	if (!plan || !profiles_have_hosts(plan, NULL))
 		return;
 	ret->status = FINDING_MISSING;
 	if (machine->images.cable < 0 || machine->images.egress < 0 || machine->images.dial < 0) {
@@ -136,8 +190,20 @@ void probe_hosts(const struct machine *machine, struct finding *ret)
 			    "install all of msp's programs together, of one version");
 		return;
 	}
-	if (!probe_veth(ret))
+	if (!probe_veth(ret) || !probe_proxies(plan, ret))
 		return;
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		asks_server |=
+			profile->network == PLAN_NETWORK_HOSTS && needs_server(plan, profile);
+	}
+	if (!asks_server) {
+		ret->status = FINDING_OK;
+		format_text(ret->happened, sizeof(ret->happened),
+			    "veth works, and each proxy takes a connection");
+		return;
+	}
 	read_server(server);
 	error = ask_server(server);
 	ret->status = error ? FINDING_MISSING : FINDING_OK;
