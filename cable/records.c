@@ -36,6 +36,10 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		[CONNECTION_END_REQUEST] = "request refused",
 		[CONNECTION_END_ANSWER] = "no answer of HTTP",
 		[CONNECTION_END_READER] = "its reader ended",
+		[CONNECTION_END_PROXY_DIAL] = "proxy not reached",
+		[CONNECTION_END_PROXY_REFUSED] = "proxy refused",
+		[CONNECTION_END_PROXY_LOGIN] = "proxy wants a login",
+		[CONNECTION_END_PROXY_ANSWER] = "no answer of the proxy",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, end->use),
@@ -56,7 +60,7 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		[CONNECTION_REFUSED_HOST] = "host",       [CONNECTION_REFUSED_PORT] = "port",
 		[CONNECTION_REFUSED_ADDRESS] = "address", [CONNECTION_REFUSED_TLS] = "TLS",
 		[CONNECTION_REFUSED_LIMIT] = "limit",     [CONNECTION_REFUSED_REQUEST] = "request",
-		[CONNECTION_REFUSED_SECRET] = "secret",
+		[CONNECTION_REFUSED_SECRET] = "secret",   [CONNECTION_REFUSED_PROXY] = "proxy",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, refused->use),

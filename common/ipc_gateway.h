@@ -128,6 +128,10 @@ enum connection_end {
 	CONNECTION_END_REQUEST,     /* a request was refused, or is none */
 	CONNECTION_END_ANSWER,      /* the host's answer is none that can be passed on */
 	CONNECTION_END_READER,      /* the server of msp-http ended */
+	CONNECTION_END_PROXY_DIAL,  /* the profile's proxy took no connection in time */
+	CONNECTION_END_PROXY_REFUSED,
+	CONNECTION_END_PROXY_LOGIN,  /* it wants a login */
+	CONNECTION_END_PROXY_ANSWER, /* its answer was none, or did not come in time */
 	CONNECTION_END_COUNT
 };
 
@@ -158,6 +162,7 @@ enum connection_refused {
 	CONNECTION_REFUSED_LIMIT,    /* a limit of the profile for bytes is reached */
 	CONNECTION_REFUSED_REQUEST,  /* a method or a path that no rule allows, or no request */
 	CONNECTION_REFUSED_SECRET,   /* a placeholder in another place, or for another host */
+	CONNECTION_REFUSED_PROXY,    /* the profile's proxy refuses to connect to the host */
 	CONNECTION_REFUSED_COUNT
 };
 

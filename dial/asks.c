@@ -70,16 +70,6 @@ static void print_address(const struct attempt *attempt, char ret[IPC_ADDRESS_MA
 		(void)inet_ntop(AF_INET6, address->bytes, ret, IPC_ADDRESS_MAX);
 }
 
-static void print_wanted(const struct ask *ask, char ret[IPC_HOST_MAX])
-{
-	const struct host_wanted *wanted = &ask->attempt.wanted;
-
-	if (wanted->is_address)
-		(void)inet_ntop(AF_INET, wanted->address.bytes + HOST_IPV4_AT, ret, IPC_HOST_MAX);
-	else
-		memcpy(ret, wanted->name, strlen(wanted->name) + 1);
-}
-
 /* Report the end of a connection that msp-egress never had. */
 static void report_end(const struct ask *ask, enum connection_end reason)
 {
@@ -146,25 +136,41 @@ static void hand_over(struct ask *ask)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-static void refuse_forbidden(struct ask *ask)
+/* Give up a connection that policy or the proxy refuses. */
+static void give_up_refused(struct ask *ask, enum connection_end end,
+			    enum connection_refused reason)
 {
-	char host[IPC_HOST_MAX];
+	const struct attempt *attempt = &ask->attempt;
+	char text[CHOOSE_ADDRESS_MAX];
 
-	print_wanted(ask, host);
-	give_up(ask, CONNECTION_END_FORBIDDEN,
-		report_refused(ask->slot, ask->use, host, ask->attempt.port,
-			       CONNECTION_REFUSED_ADDRESS));
+	give_up(ask, end,
+		report_refused(ask->slot, ask->use, choose_text(&attempt->wanted, text),
+			       attempt->port, reason));
 }
+
+/* The ends of attempts that fail; counted as refused for a reason, or not. */
+static const struct {
+	enum connection_end end;
+	bool is_refused;
+	enum connection_refused reason;
+} failures[ATTEMPT_STATE_COUNT] = {
+	[ATTEMPT_FAILED] = { .end = CONNECTION_END_DIAL },
+	[ATTEMPT_FORBIDDEN] = { CONNECTION_END_FORBIDDEN, true, CONNECTION_REFUSED_ADDRESS },
+	[ATTEMPT_PROXY_FAILED] = { .end = CONNECTION_END_PROXY_DIAL },
+	[ATTEMPT_PROXY_REFUSED] = { CONNECTION_END_PROXY_REFUSED, true, CONNECTION_REFUSED_PROXY },
+	[ATTEMPT_PROXY_LOGIN] = { CONNECTION_END_PROXY_LOGIN, true, CONNECTION_REFUSED_PROXY },
+	[ATTEMPT_PROXY_BROKEN] = { .end = CONNECTION_END_PROXY_ANSWER },
+};
 
 static void take_state(struct ask *ask, enum attempt_state state)
 {
 	ask->state = ASK_CONNECTING;
 	if (state == ATTEMPT_CONNECTED)
 		hand_over(ask);
-	else if (state == ATTEMPT_FORBIDDEN)
-		refuse_forbidden(ask);
-	else if (state == ATTEMPT_FAILED)
-		give_up(ask, CONNECTION_END_DIAL, DIAL_RESULT_FAILED);
+	else if (state != ATTEMPT_WAITS && failures[state].is_refused)
+		give_up_refused(ask, failures[state].end, failures[state].reason);
+	else if (state != ATTEMPT_WAITS)
+		give_up(ask, failures[state].end, DIAL_RESULT_FAILED);
 }
 
 static void take_resolution(struct ask *ask, const struct resolution *resolution)
@@ -179,6 +185,8 @@ static void take_resolution(struct ask *ask, const struct resolution *resolution
 	if (ask->is_name) {
 		ask->state = ASK_FREE;
 		refuse_question(ask->number, true, result);
+	} else if (result != DIAL_RESULT_FINE && ask->attempt.is_through) {
+		take_state(ask, ATTEMPT_PROXY_FAILED);
 	} else if (result != DIAL_RESULT_FINE) {
 		give_up(ask, CONNECTION_END_DIAL, result);
 	} else {
@@ -191,7 +199,7 @@ static void resolve_name(struct ask *ask)
 	const struct resolution *known;
 
 	ask->state = ASK_RESOLVING;
-	known = lookup_name(ask->attempt.wanted.name, now);
+	known = lookup_name(ask->attempt.peer.name, now);
 	if (known)
 		take_resolution(ask, known);
 }
@@ -199,8 +207,7 @@ static void resolve_name(struct ask *ask)
 void event_lookup_done(const char *name, const struct resolution *resolution)
 {
 	for (uint32_t i = 0; i < ASKS_MAX; i++) {
-		if (asks[i].state == ASK_RESOLVING &&
-		    strcmp(asks[i].attempt.wanted.name, name) == 0)
+		if (asks[i].state == ASK_RESOLVING && strcmp(asks[i].attempt.peer.name, name) == 0)
 			take_resolution(&asks[i], resolution);
 	}
 }
@@ -222,6 +229,25 @@ static struct ask *take_ask(uint64_t number, uint32_t slot, uint32_t use, bool i
 	return NULL;
 }
 
+/* Choose who is dialled for a host that an entry of the profile covers. */
+static void choose_peer(struct attempt *attempt, const struct plan_profile *profile,
+			const struct plan_host *host, const struct host_wanted *wanted,
+			uint16_t port)
+{
+	const char *proxy = host_list_proxy(profile, host, wanted);
+
+	attempt->host = host;
+	attempt->wanted = *wanted;
+	attempt->port = port;
+	attempt->is_through = proxy != NULL;
+	attempt->peer = *wanted;
+	attempt->peer_port = port;
+	if (proxy != NULL) {
+		(void)host_wanted_read(proxy, &attempt->peer); /* another text is an empty name */
+		attempt->peer_port = profile->through.port;
+	}
+}
+
 /* msp-egress writes a host as we do. */
 static bool read_wanted(const char *host, struct host_wanted *ret)
 {
@@ -230,6 +256,7 @@ static bool read_wanted(const char *host, struct host_wanted *ret)
 
 int asks_take_name(const struct ipc_name_ask *from, uint64_t now_ms)
 {
+	const struct plan_host *host;
 	struct sandbox_policy policy;
 	struct host_wanted wanted;
 	struct ask *ask;
@@ -241,10 +268,16 @@ int asks_take_name(const struct ipc_name_ask *from, uint64_t now_ms)
 		refuse_question(from->number, true, DIAL_RESULT_FAILED);
 		return failure;
 	}
-	if (!host_list_find(policy.plan, policy.profile, &wanted, 0)) {
+	host = host_list_find(policy.plan, policy.profile, &wanted, 0);
+	if (!host) {
 		refuse_question(from->number, true,
 				report_refused(from->slot, from->use, wanted.name, 0,
 					       CONNECTION_REFUSED_HOST));
+		return failure;
+	}
+	/* The proxy resolves the name. */
+	if (host_list_proxy(policy.profile, host, &wanted)) {
+		refuse_question(from->number, true, DIAL_RESULT_FINE);
 		return failure;
 	}
 	ask = take_ask(from->number, from->slot, from->use, true);
@@ -252,7 +285,7 @@ int asks_take_name(const struct ipc_name_ask *from, uint64_t now_ms)
 		refuse_question(from->number, true, DIAL_RESULT_FAILED);
 		return failure;
 	}
-	ask->attempt.wanted = wanted;
+	choose_peer(&ask->attempt, policy.profile, host, &wanted, 0);
 	resolve_name(ask);
 	return failure;
 }
@@ -270,14 +303,18 @@ static void refuse_unlisted(const struct ipc_dial_ask *from, const struct sandbo
 
 static void record_begin(struct ask *ask, const char *sandbox)
 {
-	char host[IPC_HOST_MAX];
+	char text[CHOOSE_ADDRESS_MAX];
+	const char *host = choose_text(&ask->attempt.wanted, text);
 	const struct audit_field fields[] = {
-		AUDIT_NUMBER(cable, ask->use), AUDIT_NUMBER(connection, ++connections),
-		AUDIT_TEXT(host, host),        AUDIT_NUMBER(port, ask->attempt.port),
+		AUDIT_NUMBER(cable, ask->use),
+		AUDIT_NUMBER(connection, ++connections),
+		AUDIT_TEXT(host, host),
+		AUDIT_NUMBER(port, ask->attempt.port),
+		ask->attempt.is_through ? AUDIT_NUMBER(through, 1)
+					: (struct audit_field){ .key = AUDIT_KEY_NONE },
 		record_sandbox(sandbox),
 	};
 
-	print_wanted(ask, host);
 	ask->connection = connections;
 	ask->state = ASK_RECORDING;
 	note_failure(outbox_send(to_audit, IPC_TYPE_audit_record,
@@ -309,9 +346,7 @@ int asks_take_dial(const struct ipc_dial_ask *from, uint64_t now_ms)
 		refuse_question(from->number, false, DIAL_RESULT_FAILED);
 		return failure;
 	}
-	ask->attempt.host = host;
-	ask->attempt.wanted = wanted;
-	ask->attempt.port = (uint16_t)from->port;
+	choose_peer(&ask->attempt, policy.profile, host, &wanted, (uint16_t)from->port);
 	record_begin(ask, policy.sandbox);
 	return failure;
 }
@@ -333,8 +368,10 @@ static void report_begin(const struct ask *ask)
 					      .slot = ask->slot,
 					      .use = ask->use,
 					      .port = ask->attempt.port };
+	char text[CHOOSE_ADDRESS_MAX];
+	const char *host = choose_text(&ask->attempt.wanted, text);
 
-	print_wanted(ask, begin.host);
+	memcpy(begin.host, host, strlen(host) + 1);
 	note_failure(outbox_send(to_cable, IPC_TYPE_connection_begin, &begin));
 }
 
@@ -358,8 +395,8 @@ int asks_recorded(const struct ipc_audit_written *written, uint64_t now_ms)
 		return failure;
 	}
 	report_begin(ask);
-	if (ask->attempt.wanted.is_address) {
-		literal.addresses[0] = ask->attempt.wanted.address;
+	if (ask->attempt.peer.is_address) {
+		literal.addresses[0] = ask->attempt.peer.address;
 		take_resolution(ask, &literal);
 	} else {
 		resolve_name(ask);
@@ -406,7 +443,7 @@ uint32_t asks_wants(struct pollfd polled[ASKS_MAX], uint64_t now_ms, int *timeou
 
 		if (asks[i].state != ASK_CONNECTING)
 			continue;
-		polled[count++] = (struct pollfd){ .fd = attempt->fd, .events = POLLOUT };
+		polled[count++] = (struct pollfd){ .fd = attempt->fd, .events = attempt->events };
 		shorten_wait(attempt->due_ms, now_ms, timeout_ms);
 		shorten_wait(attempt->end_ms, now_ms, timeout_ms);
 	}

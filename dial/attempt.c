@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -23,11 +24,13 @@ static bool set_options(int fd)
 static bool dial_address(struct attempt *attempt, uint64_t now_ms)
 {
 	struct sockaddr_storage to;
-	const socklen_t size = choose_print(&attempt->addresses[attempt->at], attempt->port, &to);
+	const socklen_t size =
+		choose_print(&attempt->addresses[attempt->at], attempt->peer_port, &to);
 	int result;
 
 	attempt->was_dialled = true;
 	attempt->due_ms = now_ms + ATTEMPT_ADDRESS_MS;
+	attempt->events = POLLOUT;
 	attempt->fd = socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (attempt->fd < 0 || !set_options(attempt->fd)) {
 		fd_close(&attempt->fd);
@@ -41,6 +44,30 @@ static bool dial_address(struct attempt *attempt, uint64_t now_ms)
 	return result == 0;
 }
 
+/* A proxy has the addresses that the operator means; a literal address of the host is judged before
+ * the proxy is asked for it. */
+static bool may_dial(const struct attempt *attempt, const struct host_address *address)
+{
+	return attempt->is_through
+		       ? host_proxy_may_be(&attempt->peer, address)
+		       : dial_judge(attempt->host, &attempt->wanted, address) == DIAL_ALLOWED;
+}
+
+/* Go on with a connection that is there. */
+static enum attempt_state take_connection(struct attempt *attempt)
+{
+	char text[CHOOSE_ADDRESS_MAX];
+
+	if (!attempt->is_through)
+		return ATTEMPT_CONNECTED;
+	attempt->answer = (struct proxy_answer){ .size = 0 };
+	attempt->events = POLLIN;
+	attempt->due_ms = attempt->end_ms;
+	return proxy_ask(attempt->fd, choose_text(&attempt->wanted, text), attempt->port)
+		       ? ATTEMPT_WAITS
+		       : ATTEMPT_PROXY_BROKEN;
+}
+
 /* Dial addresses from `at` on, until one takes the connection or may do so. */
 static enum attempt_state dial_from(struct attempt *attempt, uint32_t at, uint64_t now_ms)
 {
@@ -48,36 +75,54 @@ static enum attempt_state dial_from(struct attempt *attempt, uint32_t at, uint64
 		const struct host_address *address = &attempt->addresses[at];
 
 		attempt->at = at;
-		if (dial_judge(attempt->host, &attempt->wanted, address) != DIAL_ALLOWED)
+		if (!may_dial(attempt, address))
 			continue;
 		if (dial_address(attempt, now_ms))
-			return ATTEMPT_CONNECTED;
+			return take_connection(attempt);
 		if (attempt->fd >= 0)
 			return ATTEMPT_WAITS;
 	}
-	return attempt->was_dialled ? ATTEMPT_FAILED : ATTEMPT_FORBIDDEN;
+	return attempt->is_through    ? ATTEMPT_PROXY_FAILED
+	       : attempt->was_dialled ? ATTEMPT_FAILED
+				      : ATTEMPT_FORBIDDEN;
 }
 
 enum attempt_state attempt_begin(struct attempt *attempt, const struct resolution *resolution,
 				 uint64_t now_ms)
 {
-	attempt->count = resolution->count;
-	memcpy(attempt->addresses, resolution->addresses, sizeof(attempt->addresses));
 	attempt->was_dialled = false;
 	attempt->fd = -1;
 	attempt->end_ms = now_ms + ATTEMPT_MS;
+	if (attempt->is_through && attempt->wanted.is_address &&
+	    dial_judge(attempt->host, &attempt->wanted, &attempt->wanted.address) != DIAL_ALLOWED)
+		return ATTEMPT_FORBIDDEN;
+	attempt->count = resolution->count;
+	memcpy(attempt->addresses, resolution->addresses, sizeof(attempt->addresses));
 	return dial_from(attempt, 0, now_ms);
 }
 
 enum attempt_state attempt_go_on(struct attempt *attempt, bool is_ready, uint64_t now_ms)
 {
+	static const enum attempt_state answers[] = {
+		[PROXY_WAITS] = ATTEMPT_WAITS,           [PROXY_OPEN] = ATTEMPT_CONNECTED,
+		[PROXY_REFUSED] = ATTEMPT_PROXY_REFUSED, [PROXY_LOGIN] = ATTEMPT_PROXY_LOGIN,
+		[PROXY_BROKEN] = ATTEMPT_PROXY_BROKEN,
+	};
 	int error = EINPROGRESS;
 	socklen_t size = sizeof(error);
 
+	if (attempt->events == POLLIN) {
+		const enum attempt_state state =
+			is_ready ? answers[proxy_receive(&attempt->answer, attempt->fd)]
+				 : ATTEMPT_WAITS;
+
+		return state == ATTEMPT_WAITS && now_ms >= attempt->end_ms ? ATTEMPT_PROXY_BROKEN
+									   : state;
+	}
 	if (is_ready && (getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0))
 		error = errno;
 	if (is_ready && error == 0)
-		return ATTEMPT_CONNECTED;
+		return take_connection(attempt);
 	if (!is_ready && now_ms < attempt->due_ms && now_ms < attempt->end_ms)
 		return ATTEMPT_WAITS;
 	fd_close(&attempt->fd);

@@ -21,6 +21,13 @@ enum dial_refusal dial_find(const struct plan *plan, const struct plan_profile *
 	return *ret != NULL ? DIAL_ALLOWED : DIAL_UNLISTED;
 }
 
+const char *choose_text(const struct host_wanted *wanted, char ret[CHOOSE_ADDRESS_MAX])
+{
+	return wanted->is_address ? inet_ntop(AF_INET, wanted->address.bytes + HOST_IPV4_AT, ret,
+					      CHOOSE_ADDRESS_MAX)
+				  : wanted->name;
+}
+
 socklen_t choose_print(const struct host_address *address, uint16_t port,
 		       struct sockaddr_storage *ret)
 {

@@ -29,6 +29,10 @@ enum dial_refusal dial_find(const struct plan *plan, const struct plan_profile *
 enum dial_refusal dial_judge(const struct plan_host *host, const struct host_wanted *wanted,
 			     const struct host_address *address);
 
+/* Return the host as a workload names it: its name, or its IPv4 address in `ret`. */
+#define CHOOSE_ADDRESS_MAX 16U
+const char *choose_text(const struct host_wanted *wanted, char ret[CHOOSE_ADDRESS_MAX]);
+
 /* Write an address and a port for a socket of its family. Return the size. */
 socklen_t choose_print(const struct host_address *address, uint16_t port,
 		       struct sockaddr_storage *ret);

@@ -9,6 +9,7 @@
  *
  * It decides from the plan. A connection is recorded before anything is sent for it; then the name
  * is resolved (lookup.c), and each address judged (choose.c) just before it is dialled (attempt.c).
+ * Where the profile has a proxy, that is dialled and asked to connect (proxy.c).
  *
  * It has the host's network and no file: a process of its own reads resolv.conf (servers.c). It
  * ends with msp-cable and with msp-egress.

@@ -32,6 +32,8 @@ static const struct {
 	[CONNECTION_REFUSED_SECRET] = { "the placeholder of a secret in another place than its "
 					"header, or for another host",
 					"send the placeholder in the secret's header alone" },
+	[CONNECTION_REFUSED_PROXY] = { "the profile's proxy refuses to connect to it",
+				       "ask those who run the proxy of the profile's `through`" },
 };
 
 static void put_policy(const struct search *search, const struct ipc_network_denial *denial,

@@ -254,6 +254,8 @@ static void take_connection_begin(struct sandbox_log *log, const struct record *
 	format_text(detail, sizeof(detail), "%llu to ",
 		    (unsigned long long)number_of(record, "connection"));
 	add_host(record, detail);
+	if (number_of(record, "through"))
+		format_append(detail, sizeof(detail), " through the proxy");
 	print_record(log, record, "connect", detail);
 }
 

@@ -34,12 +34,16 @@ static struct channel_message message;
 /* The answers of the name servers and of the network. */
 static struct resolution known; /* end RESOLVE_DONE and no address: it comes later */
 static uint32_t lookups;
+static char looked_up[HOST_NAME_MAX_SIZE];
 static enum attempt_state next_state;
+static struct attempt began;
+
+static struct plan_proxy proxy; /* the profile's; empty: none */
 
 const struct resolution *lookup_name(const char *name, uint64_t now_ms)
 {
-	(void)name;
 	(void)now_ms;
+	(void)strcpy(looked_up, name);
 	lookups++;
 	return known.end == RESOLVE_DONE && known.count == 0 ? NULL : &known;
 }
@@ -51,6 +55,7 @@ enum attempt_state attempt_begin(struct attempt *attempt, const struct resolutio
 	memcpy(attempt->addresses, resolution->addresses, sizeof(attempt->addresses));
 	attempt->due_ms = attempt->end_ms = now_ms + 1000;
 	attempt->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	began = *attempt;
 	return next_state;
 }
 
@@ -78,7 +83,7 @@ static void take_plan(void)
 {
 	static struct {
 		struct blob blob;
-		struct plan_host hosts[2];
+		struct plan_host hosts[4];
 	} bytes;
 	int fd;
 
@@ -86,9 +91,12 @@ static void take_plan(void)
 	bytes.hosts[0] =
 		(struct plan_host){ .pattern = "a.example", .port = 443, .kind = PLAN_HOST_TLS };
 	bytes.hosts[1] = (struct plan_host){ .pattern = "10.0.0.0/24", .port = 22 };
+	bytes.hosts[2] = (struct plan_host){ .pattern = "db.example", .port = 22, .is_private = 1 };
+	bytes.hosts[3] = (struct plan_host){ .pattern = "8.8.8.8", .port = 853 };
+	bytes.blob.profile.through = proxy;
 	bytes.blob.profile.network = PLAN_NETWORK_HOSTS;
 	bytes.blob.profile.hosts = sizeof(bytes.blob);
-	bytes.blob.profile.host_count = 2;
+	bytes.blob.profile.host_count = 4;
 	bytes.blob.header.size = sizeof(bytes) + 8; /* strings end with the last byte */
 	static uint8_t whole[sizeof(bytes) + 8];
 	memcpy(whole, &bytes, sizeof(bytes));
@@ -111,6 +119,12 @@ static void open_all(void)
 	known = (struct resolution){ .count = 1,
 				     .addresses = { { { [10] = 0xff, 0xff, 8, 8, 4, 4 } } } };
 	next_state = ATTEMPT_WAITS;
+}
+
+static void open_with_proxy(void)
+{
+	proxy = (struct plan_proxy){ .host = "proxy.example", .port = 3128 };
+	open_all();
 }
 
 static int ask_dial(uint64_t number, const char *host, uint32_t port)
@@ -221,9 +235,17 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 		enum attempt_state state;
 		enum connection_end reason;
 		enum dial_result result;
+		enum connection_refused counted;
 	} rows[] = {
-		{ ATTEMPT_FAILED, CONNECTION_END_DIAL, DIAL_RESULT_FAILED },
-		{ ATTEMPT_FORBIDDEN, CONNECTION_END_FORBIDDEN, DIAL_RESULT_REFUSED },
+		{ ATTEMPT_FAILED, CONNECTION_END_DIAL, DIAL_RESULT_FAILED, 0 },
+		{ ATTEMPT_FORBIDDEN, CONNECTION_END_FORBIDDEN, DIAL_RESULT_REFUSED,
+		  CONNECTION_REFUSED_ADDRESS },
+		{ ATTEMPT_PROXY_FAILED, CONNECTION_END_PROXY_DIAL, DIAL_RESULT_FAILED, 0 },
+		{ ATTEMPT_PROXY_REFUSED, CONNECTION_END_PROXY_REFUSED, DIAL_RESULT_REFUSED,
+		  CONNECTION_REFUSED_PROXY },
+		{ ATTEMPT_PROXY_LOGIN, CONNECTION_END_PROXY_LOGIN, DIAL_RESULT_REFUSED,
+		  CONNECTION_REFUSED_PROXY },
+		{ ATTEMPT_PROXY_BROKEN, CONNECTION_END_PROXY_ANSWER, DIAL_RESULT_FAILED, 0 },
 	};
 	uint64_t connection;
 
@@ -231,8 +253,12 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 		next_state = rows[i].state;
 		cr_assert_eq(ask_dial(i, "a.example", 443), 0);
 		connection = answer_record(0);
-		if (rows[i].state == ATTEMPT_FORBIDDEN)
-			cr_expect_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+		if (rows[i].result == DIAL_RESULT_REFUSED) {
+			cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+			cr_expect_eq(ipc_body(&message, connection_refused)->reason,
+				     rows[i].counted);
+			cr_expect_str_eq(ipc_body(&message, connection_refused)->host, "a.example");
+		}
 		expect_end(connection, rows[i].reason, "8.8.4.4");
 		expect_refused(i, rows[i].result);
 		expect_silence();
@@ -242,6 +268,78 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 	connection = answer_record(0);
 	expect_end(connection, CONNECTION_END_DIAL, "");
 	expect_refused(9, DIAL_RESULT_NO_NAME);
+}
+
+/* Have a connection recorded. Return whether the record says that it goes by the proxy. */
+static bool answer_record_of_proxy(void)
+{
+	const struct ipc_audit_written written = { take_record(), 0 };
+	const struct ipc_audit_record *record = ipc_body(&message, audit_record);
+	bool is_through = false;
+
+	for (uint32_t i = 0; i < record->field_count; i++)
+		is_through |= record->fields[i].key == AUDIT_KEY_through;
+	cr_assert_eq(asks_recorded(&written, 1), 0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_begin);
+	return is_through;
+}
+
+Test(asks, a_proxy_is_dialled_in_the_place_of_a_host, .init = open_with_proxy)
+{
+	next_state = ATTEMPT_CONNECTED;
+	cr_assert_eq(ask_dial(1, "a.example", 443), 0);
+	cr_expect(answer_record_of_proxy());
+	cr_expect_str_eq(looked_up, "proxy.example");
+	cr_expect(began.is_through);
+	cr_expect_eq(began.peer_port, 3128);
+	cr_expect_eq(began.port, 443);
+	cr_expect_str_eq(began.wanted.name, "a.example");
+	cr_assert_eq(receive_type(&far_egress), IPC_TYPE_dial_done);
+	cr_expect_str_eq(ipc_body(&message, dial_done)->address, "8.8.4.4");
+	expect_silence();
+}
+
+Test(asks, the_proxy_resolves_the_names, .init = open_with_proxy)
+{
+	known = (struct resolution){ .end = RESOLVE_NO_NAME };
+	cr_assert_eq(ask_name(1, "a.example"), 0);
+	expect_named(1, DIAL_RESULT_FINE);
+	cr_expect_eq(lookups, 0);
+	cr_assert_eq(ask_name(2, "db.example"), 0);
+	expect_named(2, DIAL_RESULT_NO_NAME);
+	cr_expect_eq(lookups, 1, "a private host is resolved here");
+	cr_assert_eq(ask_name(3, "proxy.example"), 0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	expect_named(3, DIAL_RESULT_REFUSED);
+	expect_silence();
+}
+
+Test(asks, private_hosts_are_dialled_directly, .init = open_with_proxy)
+{
+	static const struct {
+		const char *host;
+		uint32_t port, is_through;
+	} rows[] = { { "db.example", 22, 0 }, { "10.0.0.9", 22, 0 }, { "8.8.8.8", 853, 1 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_assert_eq(ask_dial(i, rows[i].host, rows[i].port), 0);
+		cr_expect_eq(answer_record_of_proxy(), rows[i].is_through != 0, "%s", rows[i].host);
+		cr_expect_eq(began.is_through, rows[i].is_through != 0, "%s", rows[i].host);
+		cr_expect_eq(began.peer_port, rows[i].is_through ? 3128 : rows[i].port);
+	}
+	cr_expect_str_eq(looked_up, "proxy.example");
+}
+
+Test(asks, a_proxy_that_has_no_address, .init = open_with_proxy)
+{
+	uint64_t connection;
+
+	known = (struct resolution){ .end = RESOLVE_NO_NAME };
+	cr_assert_eq(ask_dial(1, "a.example", 443), 0);
+	connection = answer_record(0);
+	expect_end(connection, CONNECTION_END_PROXY_DIAL, "");
+	expect_refused(1, DIAL_RESULT_FAILED);
+	expect_silence();
 }
 
 Test(asks, an_address_is_not_resolved, .init = open_all)
