@@ -69,7 +69,7 @@ enum ipc_field_kind {
 	IPC_FIELD_U32,
 	IPC_FIELD_U64,
 	IPC_FIELD_RAW, /* fixed size, copied */
-	IPC_FIELD_STR,
+	IPC_FIELD_STR, /* this and those below travel with their size */
 	IPC_FIELD_OPT,
 	IPC_FIELD_BYTES, /* its length is the u32 at size_offset */
 };

@@ -105,19 +105,6 @@ static enum ipc_error decode_sized(const uint8_t *buffer, size_t size, size_t *u
 	return IPC_OK;
 }
 
-static enum ipc_error decode_field(const uint8_t *buffer, size_t size, size_t *used,
-				   const struct ipc_field *field, uint8_t *message)
-{
-	switch (field->kind) {
-	case IPC_FIELD_STR:
-	case IPC_FIELD_OPT:
-	case IPC_FIELD_BYTES:
-		return decode_sized(buffer, size, used, field, message);
-	default:
-		return take_raw(buffer, size, used, message + field->offset, field->size);
-	}
-}
-
 /* The largest messages have more than 100 KiB of room, nearly always unused, and a new init would
  * have to take a page fault for each page of it. */
 void ipc_clear(uint32_t type, void *message)
@@ -143,6 +130,7 @@ enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, siz
 {
 	const struct ipc_message *row;
 	uint32_t type = IPC_TYPE_NONE;
+	uint8_t *bytes = message;
 	size_t used = 0;
 	enum ipc_error error = take_raw(buffer, size, &used, &type, sizeof(type));
 
@@ -152,15 +140,18 @@ enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, siz
 	if (!row || row->struct_size > room)
 		return IPC_ERROR_TYPE;
 	ipc_clear(type, message);
-	for (uint32_t i = 0; i < row->field_count; i++) {
-		error = decode_field(buffer, size, &used, &row->fields[i], message);
-		if (error)
-			return error;
+	for (uint32_t i = 0; i < row->field_count && !error; i++) {
+		const struct ipc_field *field = &row->fields[i];
+
+		error = field->kind < IPC_FIELD_STR
+				? take_raw(buffer, size, &used, bytes + field->offset, field->size)
+				: decode_sized(buffer, size, &used, field, bytes);
 	}
-	if (used != size)
-		return IPC_ERROR_TRAILING;
-	*ret_type = type;
-	return IPC_OK;
+	if (!error && used != size)
+		error = IPC_ERROR_TRAILING;
+	if (!error)
+		*ret_type = type;
+	return error;
 }
 
 static const char *const error_texts[] = {
