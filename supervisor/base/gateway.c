@@ -14,7 +14,7 @@ static uint32_t last_cable;
 
 void gateway_tell(uint32_t type, const void *message, const int *fds)
 {
-	if (channel_send(&supervisor.gateway, type, message, fds, MSG_DONTWAIT) == -EAGAIN)
+	if (state_send(&supervisor.gateway, type, message, fds) == -EAGAIN)
 		(void)shutdown(supervisor.gateway.fd, SHUT_RDWR); /* it has lost this one */
 }
 

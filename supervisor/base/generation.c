@@ -155,8 +155,7 @@ static void forget_unused(uint32_t slot)
 	if (generation->users > 0 || slot == supervisor.plan.slot)
 		return;
 	/* A factory that cannot be told is at its end. */
-	(void)channel_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL,
-			   MSG_DONTWAIT);
+	(void)state_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL);
 	plan_close(&generation->plan);
 	fd_close(&generation->fd);
 }
@@ -205,13 +204,11 @@ bool generation_replace(int *fd)
 		return give_up(&plan, detail);
 	/* Have the factory forget pins that an earlier attempt may have left. */
 	if (!error)
-		error = channel_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL,
-				     MSG_DONTWAIT);
+		error = state_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL);
 	if (!error)
 		error = generation_send_pins(message.slot, MSG_DONTWAIT);
 	if (!error)
-		error = channel_send(&supervisor.factory, IPC_TYPE_factory_policy, &message, fd,
-				     MSG_DONTWAIT);
+		error = state_send(&supervisor.factory, IPC_TYPE_factory_policy, &message, fd);
 	if (error)
 		return give_up(&plan, errno_text(-error));
 	enforce_plan(message.slot, &plan, fd_take(fd));

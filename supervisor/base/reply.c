@@ -12,7 +12,7 @@
 
 int reply_send(const struct frontend *frontend, uint32_t type, const void *message)
 {
-	return channel_send(&frontend->channel, type, message, NULL, MSG_DONTWAIT);
+	return state_send(&frontend->channel, type, message, NULL);
 }
 
 int reply_refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,

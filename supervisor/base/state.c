@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/state.h"
 
+#include <sys/socket.h>
+
 struct supervisor supervisor;
 
 uint32_t state_key(const char *text)
@@ -16,4 +18,9 @@ void state_note_fault(void)
 {
 	if (supervisor.exit_status == 0)
 		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+}
+
+int state_send(const struct channel *channel, uint32_t type, const void *message, const int *fds)
+{
+	return channel_send(channel, type, message, fds, MSG_DONTWAIT);
 }

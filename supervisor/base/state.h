@@ -253,6 +253,10 @@ extern struct supervisor supervisor;
  * something else already. */
 void state_note_fault(void);
 
+/* Send a message as channel_send() does. The supervisor waits for no reader: -EAGAIN if the peer
+ * has let its channel become full. */
+int state_send(const struct channel *channel, uint32_t type, const void *message, const int *fds);
+
 /* Return a number for a name or id: different ones for most different texts. */
 uint32_t state_key(const char *text);
 

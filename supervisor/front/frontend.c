@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/socket.h>
 
 #include "common/end_reason.h"
 #include "common/fd.h"
@@ -48,8 +47,7 @@ static int ask_for_broker(struct frontend *frontend, const int stdio[3], int bro
 	const uint32_t slot = BROKER_SLOT + (uint32_t)(frontend - supervisor.frontends);
 	const struct ipc_helper_start request = { .slot = slot };
 	const int fds[] = { supervisor.broker, stdio[0], stdio[1], stdio[2], broker_end };
-	const int error = channel_send(&supervisor.factory, IPC_TYPE_helper_start, &request, fds,
-				       MSG_DONTWAIT);
+	const int error = state_send(&supervisor.factory, IPC_TYPE_helper_start, &request, fds);
 
 	frontend->awaits_broker = error == 0;
 	frontend->is_broker = true;
@@ -151,7 +149,7 @@ void frontend_tell_client_end(const struct channel *client, enum client_end_reas
 {
 	const struct ipc_client_end end = { .reason = reason };
 
-	(void)channel_send(client, IPC_TYPE_client_end, &end, NULL, MSG_DONTWAIT);
+	(void)state_send(client, IPC_TYPE_client_end, &end, NULL);
 }
 
 void frontend_end(struct frontend *frontend, enum client_end_reason reason)
@@ -225,7 +223,7 @@ void frontend_tell_all(uint32_t type, const void *message, const int *fds)
 	FOR_EACH_FRONTEND (frontend) {
 		/* A frontend that does not read until its channel is full is no longer served. */
 		if (frontend->state == FRONTEND_OPEN && frontend->channel.phase == IPC_SERVE &&
-		    channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT) == -EAGAIN)
+		    state_send(&frontend->channel, type, message, fds) == -EAGAIN)
 			frontend_end(frontend, CLIENT_END_FAILED);
 	}
 }

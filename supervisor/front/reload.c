@@ -96,13 +96,11 @@ int reload_keep_launcher(int fd)
 void reload_policy(void)
 {
 	const struct ipc_policy_ask ask = { .generation = supervisor.generation };
-	int error;
 
 	is_outdated = is_asked;
 	if (is_asked)
 		return;
-	error = launcher_ask(NULL, IPC_TYPE_policy_ask, &ask);
-	if (error)
+	is_asked = launcher_ask(NULL, IPC_TYPE_policy_ask, &ask) == 0;
+	if (!is_asked)
 		generation_stay("nobody is there to compile it: restart the service");
-	is_asked = error == 0;
 }

@@ -78,9 +78,8 @@ bool layers_job_is_long(const struct layers_job *job)
 static int hand_fd(const struct layers_job *job, uint32_t role, int fd)
 {
 	const struct ipc_layers_directory message = { .role = role };
-	const int error = fd < 0 ? fd
-				 : channel_send(&job->channel, IPC_TYPE_layers_directory, &message,
-						&fd, MSG_DONTWAIT);
+	const int error =
+		fd < 0 ? fd : state_send(&job->channel, IPC_TYPE_layers_directory, &message, &fd);
 
 	fd_close(&fd);
 	return error;
@@ -157,7 +156,7 @@ static int ask_for(const struct layers_job *job, const struct layers_ask *ask)
 		memcpy(message.held, plan_bytes(&supervisor.plan, ask->profile->held),
 		       message.held_size);
 	}
-	return channel_send(&job->channel, IPC_TYPE_layers_do, &message, fds, MSG_DONTWAIT);
+	return state_send(&job->channel, IPC_TYPE_layers_do, &message, fds);
 }
 
 /* --- how it ends ------------------------------------------------------------------------------ */
@@ -349,8 +348,7 @@ static int launch_job(struct layers_job *job, int helper_end, int output)
 	int error = loop_add(&job->watch, job->channel.fd, on_channel, job);
 
 	if (!error)
-		error = channel_send(&supervisor.factory, IPC_TYPE_helper_start, &message, fds,
-				     MSG_DONTWAIT);
+		error = state_send(&supervisor.factory, IPC_TYPE_helper_start, &message, fds);
 	if (!error)
 		job->state = JOB_LIVE;
 	return error;
@@ -365,8 +363,8 @@ static int tell_started(const struct layers_job *job, int pipe_ends[2])
 		return 0;
 	if (pipe2(pipe_ends, O_CLOEXEC) != 0)
 		return -errno;
-	return channel_send(&job->frontend->channel, IPC_TYPE_changes_started, &started,
-			    &pipe_ends[0], MSG_DONTWAIT);
+	return state_send(&job->frontend->channel, IPC_TYPE_changes_started, &started,
+			  &pipe_ends[0]);
 }
 
 /* All that it is to do waits in its channel before it exists. */

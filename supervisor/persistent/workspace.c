@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "common/fd.h"
 #include "common/ipc_start.h"
@@ -12,23 +11,17 @@
 
 static uint32_t last_number;
 
-static int send_workspaces(const struct frontend *frontend)
-{
-	const struct ipc_workspace_within message = { .is_start = frontend->is_workspace_start };
-	int error = 0;
-
-	for (uint32_t i = 0; i < frontend->workspace_count && !error; i++)
-		error = channel_send(&supervisor.launcher, IPC_TYPE_workspace_within, &message,
-				     &frontend->workspaces[i], MSG_DONTWAIT);
-	return error;
-}
-
 int launcher_ask(const struct frontend *frontend, uint32_t type, const void *message)
 {
-	const int error = frontend ? send_workspaces(frontend) : 0;
+	struct ipc_workspace_within within = { 0 };
+	int error = 0;
 
-	return error ? error
-		     : channel_send(&supervisor.launcher, type, message, NULL, MSG_DONTWAIT);
+	for (uint32_t i = 0; frontend && i < frontend->workspace_count && !error; i++) {
+		within.is_start = frontend->is_workspace_start;
+		error = state_send(&supervisor.launcher, IPC_TYPE_workspace_within, &within,
+				   &frontend->workspaces[i]);
+	}
+	return error ? error : state_send(&supervisor.launcher, type, message, NULL);
 }
 
 static void refuse_question(struct question *question, const char *why)

@@ -106,7 +106,7 @@ static void tell_frontend(const struct execution *execution, uint32_t type, cons
 	int error = 0;
 
 	if (frontend && message)
-		error = channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT);
+		error = state_send(&frontend->channel, type, message, fds);
 	if (!error || error == -EPIPE) /* gone, as its own channel will say, behind a goodbye */
 		return;
 	log_line("a frontend cannot be told of its execution: %s", errno_text(-error));
@@ -405,8 +405,7 @@ void execution_kill(struct execution *execution, uint32_t verdict)
 	if (supervisor.cgroup >= 0)
 		cgroup_kill(execution->sandbox->slot, execution->leaf);
 	/* An init that cannot take it is killed when the grace is over. */
-	(void)channel_send(&execution->sandbox->init, IPC_TYPE_spawn_kill, &kill, NULL,
-			   MSG_DONTWAIT);
+	(void)state_send(&execution->sandbox->init, IPC_TYPE_spawn_kill, &kill, NULL);
 }
 
 void execution_signal(const struct execution *execution, uint32_t signal)
@@ -417,8 +416,7 @@ void execution_signal(const struct execution *execution, uint32_t signal)
 		return;
 	/* A frontend that sends more than an init takes loses signals of its own. An init that
 	 * takes none any more is at its end. */
-	(void)channel_send(&execution->sandbox->init, IPC_TYPE_spawn_signal, &message, NULL,
-			   MSG_DONTWAIT);
+	(void)state_send(&execution->sandbox->init, IPC_TYPE_spawn_signal, &message, NULL);
 }
 
 void execution_abandon(const struct frontend *frontend)

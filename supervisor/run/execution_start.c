@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/events.h"
 #include "base/gateway.h"
@@ -147,7 +146,7 @@ static int ask_init(struct execution *execution, const struct request *request, 
 		gateway_tell(IPC_TYPE_cable_execution, &begin, NULL);
 	error = sandbox_give(init, &given);
 	if (!error)
-		error = channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
+		error = state_send(init, IPC_TYPE_spawn, request->spawn, NULL);
 	execution->is_given = !error && init == &sandbox->standby;
 	fd_close(&sandbox->standby.fd); /* it is for one */
 	return error;
@@ -190,8 +189,8 @@ static int tell_started(const struct execution *execution, const struct request 
 	}
 	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
 		return 0;
-	return channel_send(&execution->frontend->channel, IPC_TYPE_execution_started, &started,
-			    parts->given.stdio_ours, MSG_DONTWAIT);
+	return state_send(&execution->frontend->channel, IPC_TYPE_execution_started, &started,
+			  parts->given.stdio_ours);
 }
 
 /* Start it in a ready sandbox. -ENOENT: there is none, or one of several has ended; nothing has run

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,11 +107,11 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 	int error = create.lasts ? event_sandbox_launched(sandbox, &create.layers) : 0;
 
 	if (!error && parts->cgroup >= 0)
-		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
-				     &parts->cgroup, MSG_DONTWAIT);
+		error = state_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
+				   &parts->cgroup);
 	if (!error)
-		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_create, &create,
-				     &parts->init_end, MSG_DONTWAIT);
+		error = state_send(&supervisor.factory, IPC_TYPE_sandbox_create, &create,
+				   &parts->init_end);
 	return error;
 }
 
@@ -174,8 +173,7 @@ int sandbox_give(const struct channel *init, const struct sandbox_given *given)
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !error; i++) {
 		if (parts[i].fds[0] >= 0)
-			error = channel_send(init, parts[i].type, parts[i].message, parts[i].fds,
-					     MSG_DONTWAIT);
+			error = state_send(init, parts[i].type, parts[i].message, parts[i].fds);
 	}
 	return error;
 }
@@ -188,8 +186,7 @@ static int hand_streams(struct sandbox *sandbox)
 	int error = sandbox_make_pipes(sandbox->standby_stdio, workload);
 
 	if (!error)
-		error = channel_send(&sandbox->standby, IPC_TYPE_spawn_stdio, &stdio, workload,
-				     MSG_DONTWAIT);
+		error = state_send(&sandbox->standby, IPC_TYPE_spawn_stdio, &stdio, workload);
 	fd_close_all(workload, 3);
 	return error;
 }
@@ -209,10 +206,9 @@ int sandbox_ask_standby(struct sandbox *sandbox, int leaf)
 	sandbox->standby = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
 	error = hand_streams(sandbox);
 	if (!error)
-		error = leaf < 0 ? channel_send(&sandbox->init, IPC_TYPE_spawn_standby, &standby,
-						fds, MSG_DONTWAIT)
-				 : channel_send(&sandbox->init, IPC_TYPE_spawn_standby_leaf,
-						&in_leaf, fds, MSG_DONTWAIT);
+		error = leaf < 0 ? state_send(&sandbox->init, IPC_TYPE_spawn_standby, &standby, fds)
+				 : state_send(&sandbox->init, IPC_TYPE_spawn_standby_leaf, &in_leaf,
+					      fds);
 	fd_close(&ends[1]);
 	if (error)
 		sandbox_forget_standby(sandbox);

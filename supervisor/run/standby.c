@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/audit.h"
 #include "base/events.h"
@@ -89,7 +88,7 @@ static void drop_standby(struct standby *standby)
 	if (supervisor.cgroup >= 0)
 		cgroup_kill(standby->sandbox->slot, LEAF);
 	/* An init that cannot take it is ended when the grace is over. */
-	(void)channel_send(&standby->sandbox->init, IPC_TYPE_spawn_kill, &kill, NULL, MSG_DONTWAIT);
+	(void)state_send(&standby->sandbox->init, IPC_TYPE_spawn_kill, &kill, NULL);
 }
 
 static void forget_standby(struct standby *standby)
@@ -229,8 +228,8 @@ static int make_standby(struct standby *new)
 	} else if (!error) {
 		error = sandbox_give(&sandbox->init, &given);
 		if (!error)
-			error = channel_send(&sandbox->init, IPC_TYPE_spawn, &new->words->spawn,
-					     NULL, MSG_DONTWAIT);
+			error = state_send(&sandbox->init, IPC_TYPE_spawn, &new->words->spawn,
+					   NULL);
 	}
 	if (error && supervisor.cgroup >= 0)
 		(void)cgroup_remove_leaf(sandbox->slot, LEAF); /* unused */
