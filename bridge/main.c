@@ -241,8 +241,10 @@ static void turn_once(int init)
 		end_bridge(BRIDGE_END_SANDBOX);
 	if (entries[SLOT_FRONTEND].revents) /* it says nothing more: it has gone */
 		end_bridge(BRIDGE_END_FRONTEND);
+	/* It says nothing more, or has gone with all ends of its channel. */
 	if (entries[SLOT_OPENER].revents)
-		end_bridge(BRIDGE_END_SUPERVISOR);
+		end_bridge(entries[SLOT_OPENER].revents & POLLHUP ? BRIDGE_END_SUPERVISOR
+								  : BRIDGE_END_CLOSED);
 	for (uint32_t i = count; i-- > 0;) { /* the last one takes the place of one that ends */
 		const struct pollfd *own = &entries[SLOT_CONNECTIONS + 2 * i];
 

@@ -36,11 +36,33 @@ struct ipc_bridge_give {
 	uint32_t port;
 	uint32_t host_port;
 	char sandbox[IPC_ID_MAX];
+	char name[IPC_NAME_MAX]; /* "": the sandbox has none */
 };
 
 /* fds: the socket and the pidfd. There is a record. If there is none, the channel is closed. */
 struct ipc_bridge_open {
 	uint32_t reserved;
+};
+
+/* Tell of the open bridges, or close one. fd: a channel on which the path opener answers with
+ * bridge_info, and which it closes when that is all, or the bridge has ended. A broker is no
+ * sender. */
+struct ipc_bridge_look {
+	uint32_t close; /* the port of the host; 0: none, tell of all */
+};
+
+/* Do as a bridge_look says. */
+struct ipc_bridge_show {
+	uint32_t close;
+};
+
+/* A bridge that is open, or is being closed. */
+struct ipc_bridge_info {
+	uint64_t since_s; /* by the real clock */
+	uint32_t port;
+	uint32_t host_port;
+	char sandbox[IPC_ID_MAX];
+	char name[IPC_NAME_MAX]; /* "": it has none */
 };
 
 /* The first message to an msp-bridge. */
@@ -75,6 +97,7 @@ enum bridge_end {
 	BRIDGE_END_FRONTEND = 0, /* its frontend closed it, or ended */
 	BRIDGE_END_SANDBOX,      /* the sandbox's init ended */
 	BRIDGE_END_SUPERVISOR,   /* the path opener ended, and so does the supervisor */
+	BRIDGE_END_CLOSED,       /* a person closed it (bridge_look) */
 	BRIDGE_END_COUNT
 };
 

@@ -376,8 +376,11 @@ static const struct ipc_field ipc_layers_done_fields[] = {
 };
 ONE_FIELD(U32, ipc_network_socket, has_hosts)
 FIVE_FIELDS(ipc_bridge_start, U64, request, U32, port, U32, host_port, STR, sandbox, OPT, owner)
-FOUR_FIELDS(ipc_bridge_give, U32, frontend, U32, port, U32, host_port, STR, sandbox)
+FIVE_FIELDS(ipc_bridge_give, U32, frontend, U32, port, U32, host_port, STR, sandbox, OPT, name)
 ONE_FIELD(U32, ipc_bridge_open, reserved)
+ONE_FIELD(U32, ipc_bridge_look, close)
+ONE_FIELD(U32, ipc_bridge_show, close)
+FIVE_FIELDS(ipc_bridge_info, U64, since_s, U32, port, U32, host_port, STR, sandbox, OPT, name)
 THREE_FIELDS(ipc_bridge_begin, RAW, schema, U32, port, U32, is_raw)
 ONE_FIELD(U32, ipc_bridge_bound, host_port)
 TWO_FIELDS(ipc_bridge_ready, U32, step, U32, error)

@@ -186,6 +186,12 @@ int supervisor_bridge_start(struct supervisor_client *client, const struct ipc_b
 	return send_request(client, IPC_TYPE_bridge_start, wanted, network);
 }
 
+int supervisor_bridge_look(struct supervisor_client *client, const struct ipc_bridge_look *wanted,
+			   int end)
+{
+	return send_request(client, IPC_TYPE_bridge_look, wanted, end);
+}
+
 int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
 			     enum end_reason reason)
 {

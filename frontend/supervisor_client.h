@@ -19,6 +19,7 @@
 #include "common/channel.h"
 #include "common/end_reason.h"
 
+struct ipc_bridge_look;
 struct ipc_bridge_start;
 struct ipc_changes_done;
 struct ipc_changes_start;
@@ -135,6 +136,11 @@ int supervisor_changes_start(struct supervisor_client *client, const struct ipc_
  * the client from this call on. */
 int supervisor_bridge_start(struct supervisor_client *client, const struct ipc_bridge_start *ask,
 			    int network);
+
+/* Have the open bridges told, or one closed. `end`, of a channel_pair(), belongs to the client from
+ * this call on. */
+int supervisor_bridge_look(struct supervisor_client *client, const struct ipc_bridge_look *ask,
+			   int end);
 
 /* Have an execution killed; execution_done still follows. Never refused for lack of room in the
  * queue: say it once per execution. */

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "commands/sandboxes.h"
 #include "common/fd.h"
 #include "common/ipc_bridge.h"
 #include "common/log.h"
@@ -25,7 +26,10 @@
 struct bridge_options {
 	struct attach_options attach;
 	uint32_t host_port; /* 0: the sandbox's, or any */
+	uint32_t close;     /* the port of this machine; 0: none is closed */
 	bool is_raw;
+	bool is_list;
+	bool is_json;
 };
 
 static const struct option_row rows[] = {
@@ -40,6 +44,19 @@ static const struct option_row rows[] = {
 	  .offset = offsetof(struct bridge_options, is_raw),
 	  .help = "pass all bytes on unread: any page in a browser can then send requests to the "
 		  "sandbox" },
+	{ .name = "list",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct bridge_options, is_list),
+	  .help = "show the open bridges" },
+	{ .name = "json",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct bridge_options, is_json),
+	  .help = "with --list: as JSON" },
+	{ .name = "close",
+	  .argument = "PORT",
+	  .set = option_set_port,
+	  .offset = offsetof(struct bridge_options, close),
+	  .help = "close the bridge with this port of this machine" },
 	ATTACH_ROWS(struct bridge_options, attach),
 };
 
@@ -55,12 +72,15 @@ static const char help[] =
 	"Origin: so no page of the internet reaches the sandbox. What is no HTTP, such\n"
 	"as TLS or a database's protocol, passes unread.\n"
 	"\n"
+	"--list shows the open bridges of the user's service, and --close ends one,\n"
+	"whoever opened it.\n"
+	"\n"
 	"SANDBOX is the name, the id, or the first four or more characters of the id.\n"
 	"Start the server in it before, in the background: 'msp exec -d'. One that an\n"
 	"agent started through the user's service will do, too. The exit code is\n"
-	"  0    the sandbox or the service ended\n"
-	"  64   the command line is wrong, there is no such sandbox, or the port of this\n"
-	"       machine is taken\n"
+	"  0    the sandbox or the service ended, or 'msp bridge --close' ended it\n"
+	"  64   the command line is wrong, there is no such sandbox or bridge, or the\n"
+	"       port of this machine is taken\n"
 	"  75   nothing runs in the sandbox, nothing in it takes connections at PORT, or\n"
 	"       another msp has it\n"
 	"  130  Ctrl-C ended it; 143: SIGTERM did\n";
@@ -195,6 +215,7 @@ static void tell_end(const struct ipc_bridge_end *end)
 		[BRIDGE_END_FRONTEND] = "",
 		[BRIDGE_END_SANDBOX] = ", since the sandbox ended",
 		[BRIDGE_END_SUPERVISOR] = ", since the service ended",
+		[BRIDGE_END_CLOSED] = ", by 'msp bridge --close'",
 	};
 	char sent[FIGURES_TEXT_MAX], received[FIGURES_TEXT_MAX];
 
@@ -296,30 +317,28 @@ static int open_bridge(struct work *work)
 	return code;
 }
 
-static int run_bridge(const struct command *command, int argc, char *argv[])
+/* Open a bridge. Return the exit code. */
+static int run_open(const struct command *command, const struct bridge_options *options,
+		    const struct command_words *words)
 {
-	static struct bridge_options options = { .attach.limits = LIMITS_UNSAID };
 	static struct work work = {
 		.control = { -1, -1 }, .network = { -1, -1 }, .listener = -1, .signals = -1
 	};
-	struct command_words words = { .most = 2 };
 	char text[OPTIONS_TEXT_MAX];
 	const char *rule;
 	int code;
 
-	if (!command_parse_words(command, argc, argv, &options, &words, &code))
-		return code;
-	if (words.count < 2)
+	if (words->count < 2)
 		return command_usage_error(command, "a sandbox and a port are missing: msp bridge "
 						    "SANDBOX PORT");
-	work.options = &options;
-	work.sandbox = words.list[0];
+	work.options = options;
+	work.sandbox = words->list[0];
 	if (!command_check_sandbox(command, work.sandbox, &code))
 		return code;
-	rule = option_set_port(&work.port, words.list[1]);
+	rule = option_set_port(&work.port, words->list[1]);
 	if (rule) {
 		format_text(text, sizeof(text), "'%.100s' cannot be opened: it must be %s",
-			    words.list[1], rule);
+			    words->list[1], rule);
 		return command_usage_error(command, text);
 	}
 	command_name_lines(command);
@@ -334,9 +353,28 @@ static int run_bridge(const struct command *command, int argc, char *argv[])
 	return code;
 }
 
+static int run_bridge(const struct command *command, int argc, char *argv[])
+{
+	static struct bridge_options options = { .attach.limits = LIMITS_UNSAID };
+	struct command_words words = { .most = 2 };
+	int code;
+
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
+		return code;
+	if (!options.is_list && options.is_json)
+		return command_usage_error(command, "--json is for --list");
+	if (!options.is_list && !options.close)
+		return run_open(command, &options, &words);
+	if (words.count > 0 || (options.is_list && options.close))
+		return command_usage_error(command, "--list and --close PORT stand alone");
+	command_name_lines(command);
+	return options.is_list ? bridges_list(&options.attach, options.is_json)
+			       : bridges_close(&options.attach, options.close);
+}
+
 const struct command command_bridge = {
 	.name = "bridge",
-	.operands = "SANDBOX PORT",
+	.operands = "SANDBOX PORT | --list | --close PORT",
 	.summary = "open a port of a persistent sandbox on this machine",
 	.help = help,
 	.options = { .rows = rows,

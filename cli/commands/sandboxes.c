@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp list`, `msp stop`, `msp destroy` and `msp network list`: the persistent sandboxes.
+ * `msp list`, `msp stop`, `msp destroy`: the persistent sandboxes. `msp network list`, `msp bridge
+ * --list` and `--close`: their connections and bridges.
  */
 #include "commands/sandboxes.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "frontend/network_watch.h"
@@ -20,6 +23,7 @@
 #include "launch/ask.h"
 #include "options/command.h"
 #include "options/everywhere.h"
+#include "show/figures.h"
 #include "show/format.h"
 #include "show/json.h"
 #include "show/sandbox_text.h"
@@ -84,6 +88,15 @@ static void on_listed(void *context, const struct ipc_sandbox_info *info)
 	json_close_object(&listing->json.writer);
 }
 
+/* Return the exit code of printing, after a line if it failed. */
+static int judge_output(int error)
+{
+	if (!error)
+		return 0;
+	log_line("standard output: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
 static int show_list(struct listing *listing)
 {
 	int error;
@@ -101,10 +114,7 @@ static int show_list(struct listing *listing)
 		sandbox_table_print(listing->table, (uint64_t)time(NULL));
 		error = format_flush();
 	}
-	if (!error)
-		return 0;
-	log_line("standard output: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
+	return judge_output(error);
 }
 
 static int run_list(const struct command *command, int argc, char *argv[])
@@ -458,4 +468,133 @@ int network_list(const struct attach_options *attach, const char *name)
 	if (!code && find.is_live)
 		code = look_at_network(&asking);
 	return ask_end(&asking, code);
+}
+
+/* --- bridge --list and --close ---------------------------------------------------------------- */
+
+#define BRIDGES_MS 5000 /* the end of a bridge may take a moment */
+
+static struct ipc_bridge_info bridges[64];
+static size_t bridge_count;
+
+/* Return the name of its sandbox, or the id of one without a name. */
+static const char *sandbox_called(const struct ipc_bridge_info *bridge)
+{
+	return bridge->name[0] ? bridge->name : bridge->sandbox;
+}
+
+/* Take what comes until the path opener closes the channel. 0 or -errno. */
+static int take_bridges(int fd)
+{
+	const struct channel channel = { fd, IPC_FRONTEND, IPC_LAUNCHER, IPC_SERVE };
+	static struct channel_message message;
+	struct pollfd entry = { .fd = fd, .events = POLLIN };
+	enum ipc_error wrong;
+
+	while (poll(&entry, 1, BRIDGES_MS) > 0) { /* signals are blocked */
+		if (channel_receive(&channel, &message, 0, &wrong) != 1)
+			return wrong ? -EPROTO : 0;
+		if (bridge_count == sizeof(bridges) / sizeof(bridges[0]))
+			return -EPROTO;
+		bridges[bridge_count++] = *ipc_body(&message, bridge_info);
+	}
+	return -ETIMEDOUT;
+}
+
+/* Ask the path opener. 0 or -errno. */
+static int look_at_bridges(struct asking *asking, uint32_t close)
+{
+	const struct ipc_bridge_look look = { close };
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	error = supervisor_bridge_look(&asking->talk.client, &look, ends[1]);
+	if (!error)
+		error = take_bridges(ends[0]);
+	fd_close(&ends[0]);
+	return error;
+}
+
+/* Ask for the bridges, or close one. Return the exit code. */
+static int ask_for_bridges(const struct attach_options *attach, uint32_t close)
+{
+	static struct asking asking;
+	int code = ask_begin(&asking, attach);
+	const int error = code ? 0 : look_at_bridges(&asking, close);
+
+	code = ask_end(&asking, code);
+	if (code || !error)
+		return code;
+	log_line("%s: %s", bridge_count > 0 ? "the bridge does not end" : "asking for the bridges",
+		 errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
+static int print_json(void)
+{
+	struct json_output json;
+
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_open_array(&json.writer, "bridges");
+	for (size_t i = 0; i < bridge_count; i++) {
+		json_open_object(&json.writer, NULL);
+		json_put_number(&json.writer, "host_port", bridges[i].host_port);
+		json_put_number(&json.writer, "port", bridges[i].port);
+		json_put_text(&json.writer, "sandbox", bridges[i].sandbox);
+		json_put_text(&json.writer, "name", bridges[i].name);
+		json_put_number(&json.writer, "since_s", bridges[i].since_s);
+		json_close_object(&json.writer);
+	}
+	json_close_array(&json.writer);
+	json_close_object(&json.writer);
+	return json_finish(&json);
+}
+
+static int print_lines(void)
+{
+	const uint64_t now_s = (uint64_t)time(NULL);
+	char since[FIGURES_TEXT_MAX];
+
+	for (size_t i = 0; i < bridge_count; i++) {
+		const struct ipc_bridge_info *is = &bridges[i];
+
+		if (everywhere.is_quiet)
+			(void)printf("%u\n", is->host_port);
+		else
+			(void)printf("127.0.0.1:%-5u  port %-5u of %s, opened %s\n", is->host_port,
+				     is->port, sandbox_called(is),
+				     figures_moment(is->since_s, now_s, since));
+	}
+	if (bridge_count == 0)
+		everywhere_note("no bridge is open: 'msp bridge SANDBOX PORT' opens one");
+	return format_flush();
+}
+
+int bridges_list(const struct attach_options *attach, bool is_json)
+{
+	const int code = ask_for_bridges(attach, 0);
+
+	if (code)
+		return code;
+	return judge_output(is_json ? print_json() : print_lines());
+}
+
+int bridges_close(const struct attach_options *attach, uint32_t host_port)
+{
+	const int code = ask_for_bridges(attach, host_port);
+
+	if (code)
+		return code;
+	if (bridge_count == 0) {
+		log_line("no bridge has port %u of this machine: 'msp bridge --list' shows those "
+			 "that are open",
+			 host_port);
+		return MSP_EXIT_USAGE;
+	}
+	everywhere_note("the bridge to port %u of sandbox '%s' is closed", bridges[0].port,
+			sandbox_called(&bridges[0]));
+	return 0;
 }

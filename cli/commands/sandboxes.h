@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command about persistent sandboxes that is an action of `msp network`.
+ * The acts about persistent sandboxes that are options or actions of other commands.
  */
 #ifndef CLI_COMMANDS_SANDBOXES_H
 #define CLI_COMMANDS_SANDBOXES_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "launch/attach.h"
 
 /* Print the connections of a sandbox and its last refusals. The exit code. */
 int network_list(const struct attach_options *attach, const char *name);
+
+/* Print the open bridges. The exit code. */
+int bridges_list(const struct attach_options *attach, bool is_json);
+
+/* Close the bridge with this port of this machine, and wait for its end. The exit code. */
+int bridges_close(const struct attach_options *attach, uint32_t host_port);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "common/audit_record.h"
 #include "common/fd.h"
@@ -15,6 +16,8 @@
 static struct bridge {
 	int fd;          /* its channel; meaningless where the number is 0 */
 	uint64_t number; /* never given again; 0: the place is free */
+	uint64_t since_s;
+	int closer; /* the channel of a person who closes it; -1: nobody does */
 	struct ipc_bridge_give is;
 } bridges[BRIDGES_MAX];
 
@@ -58,6 +61,7 @@ static void record_end(const struct bridge *bridge, const struct ipc_bridge_end 
 		[BRIDGE_END_FRONTEND] = "closed",
 		[BRIDGE_END_SANDBOX] = "sandbox ended",
 		[BRIDGE_END_SUPERVISOR] = "supervisor ended",
+		[BRIDGE_END_CLOSED] = "closed by another msp",
 	};
 	static const struct ipc_bridge_end unknown;
 	const struct ipc_bridge_end *counts = end ? end : &unknown;
@@ -86,7 +90,11 @@ int bridge_hub_take(struct channel_message *message, int audit)
 		bridge++;
 	if (bridge == bridges + BRIDGES_MAX)
 		return 0;
-	*bridge = (struct bridge){ -1, last_number + 1, *ipc_body(message, bridge_give) };
+	*bridge = (struct bridge){ .fd = -1,
+				   .number = last_number + 1,
+				   .since_s = (uint64_t)time(NULL),
+				   .closer = -1,
+				   .is = *ipc_body(message, bridge_give) };
 	if (record_begin(bridge, audit) != 0) {
 		bridge->number = 0;
 		return 0;
@@ -95,6 +103,36 @@ int bridge_hub_take(struct channel_message *message, int audit)
 	bridge->fd = channel_take_fd(message, 0);
 	/* The end of an msp-bridge that has gone meanwhile is seen by its channel. */
 	(void)channel_send(&channel, IPC_TYPE_bridge_open, &open, &message->fds[1], MSG_DONTWAIT);
+	return 0;
+}
+
+/* Its msp-bridge sees the end of what we say. The asker's channel stays until it has ended. */
+static void close_bridge(struct bridge *bridge, struct channel_message *message)
+{
+	(void)shutdown(bridge->fd, SHUT_WR);
+	fd_close(&bridge->closer);
+	bridge->closer = channel_take_fd(message, 0);
+}
+
+int bridge_hub_show(struct channel_message *message)
+{
+	const uint32_t close = ipc_body(message, bridge_show)->close;
+	const struct channel channel = { message->fds[0], IPC_LAUNCHER, IPC_FRONTEND, IPC_SERVE };
+
+	for (int i = 0; i < BRIDGES_MAX; i++) {
+		struct ipc_bridge_info info = { bridges[i].since_s, bridges[i].is.port,
+						bridges[i].is.host_port, "", "" };
+
+		if (!bridges[i].number || (close && close != info.host_port))
+			continue;
+		memcpy(info.sandbox, bridges[i].is.sandbox, sizeof(info.sandbox));
+		memcpy(info.name, bridges[i].is.name, sizeof(info.name));
+		(void)channel_send(&channel, IPC_TYPE_bridge_info, &info, NULL, MSG_DONTWAIT);
+		if (!close)
+			continue;
+		close_bridge(&bridges[i], message);
+		break;
+	}
 	return 0;
 }
 
@@ -122,6 +160,7 @@ void bridge_hub_turn(const struct pollfd *entries, int audit)
 		record_end(&bridges[i], has_said ? ipc_body(&message, bridge_end) : NULL, audit);
 		channel_message_done(&message);
 		fd_close(&bridges[i].fd);
+		fd_close(&bridges[i].closer);
 		bridges[i].number = 0;
 	}
 }

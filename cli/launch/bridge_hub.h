@@ -19,6 +19,9 @@
  * recorded. Returns 0. */
 int bridge_hub_take(struct channel_message *message, int audit);
 
+/* Handle bridge_show: tell of the bridges, or close one. Returns 0. */
+int bridge_hub_show(struct channel_message *message);
+
 /* Fill in what its bridges wait for: BRIDGES_MAX entries. */
 void bridge_hub_poll(struct pollfd *entries);
 

@@ -193,11 +193,17 @@ static int handle_bridge_give(void *context, struct channel_message *message)
 	return bridge_hub_take(message, opener->gateway.audit);
 }
 
+static int handle_bridge_show(void *context, struct channel_message *message)
+{
+	return bridge_hub_show(message);
+}
+
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_policy_ask] = handle_policy_ask,
 	[IPC_TYPE_workspace_within] = handle_workspace_within,
 	[IPC_TYPE_workspace_ask] = handle_workspace_ask,
 	[IPC_TYPE_bridge_give] = handle_bridge_give,
+	[IPC_TYPE_bridge_show] = handle_bridge_show,
 };
 
 /* Take the place of a program that may be missing. */

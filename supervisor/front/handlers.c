@@ -100,8 +100,7 @@ static int handle_hello(void *context, struct channel_message *message)
 		memcpy(welcome.posture_profile, news->profile, sizeof(welcome.posture_profile));
 		welcome.posture = news->posture;
 	}
-	error = channel_send(&frontend->channel, IPC_TYPE_welcome, &welcome, &supervisor.plan_fd,
-			     MSG_DONTWAIT);
+	error = state_send(&frontend->channel, IPC_TYPE_welcome, &welcome, &supervisor.plan_fd);
 	frontend->channel.phase = IPC_SERVE;
 	if (frontend->is_connection)
 		audit_client(frontend);
@@ -265,6 +264,7 @@ static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_checkpoint_do] = handle_checkpoint_do,
 	[IPC_TYPE_network_watch] = handle_network_watch,
 	[IPC_TYPE_bridge_start] = handle_bridge_start,
+	[IPC_TYPE_bridge_look] = handle_bridge_look,
 	[IPC_TYPE_goodbye] = handle_goodbye,
 };
 

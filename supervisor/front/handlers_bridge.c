@@ -2,7 +2,6 @@
 #include "front/handlers_bridge.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 
 #include "base/reply.h"
 #include "common/ipc_bridge.h"
@@ -14,7 +13,7 @@ int handle_bridge_start(void *context, struct channel_message *message)
 {
 	const struct ipc_bridge_start *from = ipc_body(message, bridge_start);
 	const struct frontend *frontend = context;
-	struct ipc_bridge_give give = { frontend->number, from->port, from->host_port, "" };
+	struct ipc_bridge_give give = { frontend->number, from->port, from->host_port, "", "" };
 	char detail[IPC_LIST_MAX] = "";
 	struct sandbox *sandbox;
 	enum refusal refusal;
@@ -29,7 +28,19 @@ int handle_bridge_start(void *context, struct channel_message *message)
 	const int fds[] = { message->fds[0], sandbox->network, sandbox->pidfd };
 
 	memcpy(give.sandbox, sandbox->persistent.id, sizeof(give.sandbox));
-	return reply_done(
-		frontend, from->request,
-		channel_send(&supervisor.launcher, IPC_TYPE_bridge_give, &give, fds, MSG_DONTWAIT));
+	memcpy(give.name, sandbox->persistent.meta->name, sizeof(give.name));
+	return reply_done(frontend, from->request,
+			  state_send(&supervisor.launcher, IPC_TYPE_bridge_give, &give, fds));
+}
+
+/* Without a path opener there is no bridge, and the closed channel says so. */
+int handle_bridge_look(void *context, struct channel_message *message)
+{
+	const struct ipc_bridge_show show = { ipc_body(message, bridge_look)->close };
+	const struct frontend *frontend = context;
+
+	if (frontend->is_broker)
+		return -EPROTO;
+	(void)state_send(&supervisor.launcher, IPC_TYPE_bridge_show, &show, message->fds);
+	return 0;
 }

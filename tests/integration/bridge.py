@@ -4,10 +4,12 @@
 import base64
 import contextlib
 import hashlib
+import json
 import os
 import signal
 import socket
 import struct
+import subprocess
 import threading
 import time
 import unittest
@@ -15,7 +17,7 @@ import unittest
 import audit_log
 import cli_support
 import support
-from bridge_support import SECONDS, BridgeCase, free_port, read_all
+from bridge_support import ECHO, SECONDS, BridgeCase, free_port, read_all
 from persistent_support import msp
 
 # Reads all that there is, and then sends the number of bytes, their hash, and as many zeros.
@@ -95,6 +97,11 @@ def bridges():
     """The processes of msp-bridge that this test has begun."""
     return [pid for pid in support.descendants(os.getpid()) if support.is_alive(pid) and
             cli_support.name_of(pid) == "msp-bridge"]
+
+
+def wake(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
 
 
 class Ports(BridgeCase):
@@ -295,6 +302,45 @@ class Ends(BridgeCase):
                          rf" bridge +port 5000 at 127\.0\.0\.1:{self.one.port} closed, 1 connections, "
                          r"sent \d+ B, received \d+ B\n")
 
+    def test_by_another_msp(self):
+        listed = json.loads(self.msp("bridge", "--list", "--json").stdout)["bridges"]
+        self.assertEqual([(row["host_port"], row["port"], row["sandbox"], row["name"]) for row in listed],
+                         [(self.one.port, 5000, self.id, "web")])
+        self.assertLess(abs(time.time() - listed[0]["since_s"]), SECONDS)
+        two = self.bridge("web", 5000)
+        self.assertRegex(self.msp("bridge", "--list").stdout,
+                         rf"\A127\.0\.0\.1:{self.one.port} +port 5000 +of web, opened .*\n"
+                         rf"127\.0\.0\.1:{two.port} +port 5000 +of web, opened .*\n\Z")
+        self.assertIn(f"no bridge has port {free_port()} ".split(" port ", maxsplit=1)[0],
+                      self.refused(64, "--close", str(free_port())))
+        with self.one.connect() as client:
+            said = self.msp("bridge", "--close", str(self.one.port)).stderr
+            self.assertIn("the bridge to port 5000 of sandbox 'web' is closed", said)
+            self.assertEqual(self.ended()["reason"], "closed by another msp")
+            self.assertIn(read_all(client), (b"", b"<reset>"))
+        code, said = self.one.end(None)
+        self.assertEqual(code, 0)
+        self.assertIn("closed, by 'msp bridge --close'", said)
+        self.assertEqual(self.msp("bridge", "--list", "-q").stdout, f"{two.port}\n")
+        self.assertEqual(two.get()[0], 200)
+        two.end()
+        self.assertTrue(support.wait_until(lambda: self.msp("bridge", "--list", "-q").stdout == "",
+                                           SECONDS))
+        for words in (("--list", "web"), ("--close", "5000", "web", "1"), ("--json",),
+                      ("--list", "--close=5000")):
+            self.refused(64, *words)
+
+    def test_with_a_bridge_that_hangs(self):
+        """It is said that the bridge does not end, and the audit log does not say that it has."""
+        pid, = bridges()
+        os.kill(pid, signal.SIGSTOP)
+        self.addCleanup(wake, pid)
+        said = self.refused(70, "--close", str(self.one.port))
+        self.assertIn("the bridge does not end: ", said)
+        self.assertEqual(self.records("bridge_end"), [])
+        wake(pid)
+        self.assertEqual(self.ended()["reason"], "closed by another msp")
+
     def test_with_its_process(self):
         os.kill(bridges()[0], signal.SIGKILL)
         code, said = self.one.end(None)
@@ -309,6 +355,44 @@ class Ends(BridgeCase):
         self.assertEqual(code, 0)
         self.assertRegex(said, "closed, since the (service|sandbox) ended")
         self.assertTrue(support.wait_until(lambda: not bridges(), SECONDS))
+
+
+class Forks(BridgeCase):
+    def test_each_sandbox_has_ports_of_its_own(self):
+        self.sandbox("--name=web")
+        self.msp("exec", "web", "--", "sh", "-c", "echo of web >/tmp/page")
+        self.serve("web")
+        bridge = self.bridge("web", 5000)
+        msp("kill", self.msp("ps", "-q", "web").stdout.strip())
+        self.msp("fork", "--name=copy", "web")
+        # The fork has files, and neither the server nor the bridge.
+        self.assertIn("nothing runs in sandbox 'copy'", self.refused(75, "copy", "5000"))
+        self.serve("copy")
+        own = self.bridge("copy", 5000)
+        self.assertEqual(own.get(path="/copy"), (200, "path /copy\n"))
+        # In the first one nothing serves any more, whether it was ended for the fork or not.
+        if bridge.process.poll() is None:
+            self.assertEqual(bridge.get()[0], 502)
+        self.serve("web")
+        again = self.bridge("web", 5000)
+        self.assertEqual(again.get(path="/web"), (200, "path /web\n"))
+        self.msp("destroy", "copy")
+        self.assertEqual(own.end(None)[0], 0)
+        self.assertEqual(again.get()[0], 200)
+
+    def test_sandboxes_of_one_command_have_none(self):
+        """Those are made ahead, and no frontend has a name for them."""
+        self.sandbox("--name=web")
+        other = subprocess.Popen([support.MSP, "run", *cli_support.LIMITS, *self.options, "--", "python3", "-c",
+                                  "print('here', flush=True)\n" + ECHO, "127.0.0.1", "5000"],
+                                 stdout=subprocess.PIPE)
+        self.addCleanup(other.communicate)
+        self.addCleanup(other.kill)
+        self.assertEqual(other.stdout.readline(), b"here\n")
+        self.assertIn("nothing runs in sandbox 'web'", self.refused(75, "web", "5000"))
+        self.serve("web")
+        self.assertEqual(self.bridge("web", 5000).get()[0], 200)
+        self.assertEqual(self.msp("bridge", "--list", "-q").stdout.count("\n"), 1)
 
 
 class WithoutTheService(BridgeCase):

@@ -126,3 +126,53 @@ Test(handlers_bridge, a_broker_opens_none)
 	cr_expect(is_closed(own));
 	fd_close(&own);
 }
+
+/* Ask for the open bridges, or to close one. Return our end of the answer's channel. */
+static int look(uint32_t close)
+{
+	const struct ipc_bridge_look wanted = { close };
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	rig_send(&rig.frontend, IPC_TYPE_bridge_look, &wanted, &ends[1]);
+	fd_close(&ends[1]);
+	return ends[0];
+}
+
+Test(handlers_bridge, the_path_opener_tells_of_them)
+{
+	const uint32_t ports[] = { 0, 7000 };
+
+	for (size_t i = 0; i < 2; i++) {
+		int own = look(ports[i]);
+		struct channel_message *message = rig_take(&launcher, IPC_TYPE_bridge_show);
+
+		cr_expect_eq(ipc_body(message, bridge_show)->close, ports[i]);
+		cr_expect_not(is_closed(own));
+		channel_message_done(message);
+		cr_expect(is_closed(own));
+		fd_close(&own);
+	}
+}
+
+Test(handlers_bridge, without_a_path_opener_there_are_none)
+{
+	int fd = fd_take(&supervisor.launcher.fd);
+	int own = look(0);
+
+	rig_turn();
+	cr_expect(is_closed(own));
+	supervisor.launcher.fd = fd;
+	fd_close(&own);
+}
+
+Test(handlers_bridge, a_broker_hears_of_none)
+{
+	int own;
+
+	supervisor.frontends[0].is_broker = true;
+	own = look(0);
+	rig_take_end(&rig.frontend);
+	cr_expect(is_closed(own));
+	fd_close(&own);
+}
