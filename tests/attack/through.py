@@ -43,7 +43,7 @@ def ask(name):
     query = bytes.fromhex("000701000001000000000000") + b"".join(
         bytes([len(label)]) + label for label in labels) + bytes.fromhex("0000010001")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        asking.settimeout(2)
+        asking.settimeout(1)
         asking.connect(("198.18.0.1", 53))
         asking.send(query)
         answer = asking.recv(1024)
@@ -55,7 +55,7 @@ for host, port, text in json.loads(sys.argv[1]):
         except (OSError, UnicodeError):
             address = (socket.AF_INET, 0, 0, 0, (ask(host), port))
         with socket.socket(address[0]) as one:
-            one.settimeout(3)
+            one.settimeout(1)
             one.connect(address[4])
             one.sendall(text.encode())
             one.recv(64)
