@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 /* Any port but 0: no datagram is sent. */
 #define PROBE_PORT 9
 
@@ -55,9 +57,9 @@ static bool is_same_address(const struct sockaddr_storage *a, const struct socka
 	return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
 }
 
-/* Return whether the address is one of this machine: the kernel would send from it to itself. An
+/* Ask whether the address is one of this machine: the kernel would send from it to itself. An
  * address without a route is none; a machine that cannot be asked might have any. */
-static bool is_own(const struct host_address *address)
+static bool ask_own(const struct host_address *address)
 {
 	struct sockaddr_storage target = { .ss_family = AF_UNSPEC }, source = target;
 	const socklen_t size = choose_print(address, PROBE_PORT, &target);
@@ -73,6 +75,24 @@ static bool is_own(const struct host_address *address)
 		is_same = is_same_address(&source, &target);
 	(void)close(fd); /* no datagram was sent */
 	return is_same;
+}
+
+/* Return whether the address is one of this machine. Not asked again within a millisecond: many
+ * connections of a program are to one host. */
+static bool is_own(const struct host_address *address)
+{
+	static struct host_address other;
+	static uint64_t asked_ms;
+	const uint64_t now_ms = clock_now_us() / 1000;
+
+	if (now_ms == asked_ms && memcmp(&other, address, sizeof(other)) == 0)
+		return false;
+	asked_ms = 0;
+	if (ask_own(address))
+		return true;
+	other = *address;
+	asked_ms = now_ms;
+	return false;
 }
 
 enum dial_refusal dial_judge(const struct plan_host *host, const struct host_wanted *wanted,
