@@ -82,7 +82,7 @@ static void judge_greeting(struct connection *connection)
 		refuse_connection(connection, CONNECTION_NO_TLS);
 }
 
-void connection_turn(struct connection *connection, size_t most)
+void connection_turn(struct connection *connection, enum connection_side side, size_t most)
 {
 	struct relay *out = &connection->out, *in = &connection->in;
 
@@ -90,8 +90,10 @@ void connection_turn(struct connection *connection, size_t most)
 		judge_greeting(connection);
 	if (connection->state != CONNECTION_RELAYING)
 		return;
-	relay_move(out, connection->client, connection->host, most);
-	relay_move(in, connection->host, connection->client, most);
+	if (side & CONNECTION_CLIENT || relay_wants_target(out))
+		relay_move(out, connection->client, connection->host, most);
+	if (side & CONNECTION_HOST || relay_wants_target(in))
+		relay_move(in, connection->host, connection->client, most);
 	if (out->state == RELAY_FAILED || in->state == RELAY_FAILED ||
 	    (out->state == RELAY_ENDED && in->state == RELAY_ENDED))
 		connection->state = CONNECTION_ENDED;

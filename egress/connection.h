@@ -45,8 +45,10 @@ void connection_begin(struct connection *connection, int client, int host, bool 
 /* Set the events that the connection waits for, as in poll(2). */
 void connection_wants(const struct connection *connection, short *ret_client, short *ret_host);
 
-/* Move what can be moved, at most `most` bytes in each direction. */
-void connection_turn(struct connection *connection, size_t most);
+/* Move what can be moved since the client, the host or both have an event, at most `most` bytes in
+ * each direction. */
+enum connection_side { CONNECTION_CLIENT = 1U, CONNECTION_HOST = 2U, CONNECTION_BOTH = 3U };
+void connection_turn(struct connection *connection, enum connection_side side, size_t most);
 
 /* Refuse the connection if its first bytes are still incomplete. */
 void connection_expire(struct connection *connection);

@@ -356,12 +356,12 @@ static void end_all(struct gate *gate, enum connection_end reason)
 }
 
 /* Move bytes of a connection, and count them. */
-static void move_bytes(struct gate *gate, struct gate_entry *entry)
+static void move_bytes(struct gate *gate, struct gate_entry *entry, enum connection_side side)
 {
 	struct connection *connection = entry->connection;
 	const uint64_t sent = connection->out.moved, received = connection->in.moved;
 
-	connection_turn(connection, TURN_BYTES);
+	connection_turn(connection, side, TURN_BYTES);
 	if (connection->out.moved != sent || connection->in.moved != received)
 		entry->moved_ms = gate->now_ms;
 	gate->sent += connection->out.moved - sent;
@@ -409,7 +409,7 @@ static void begin_connection(struct gate *gate, struct gate_entry *entry, int ho
 	entry->connection = connection;
 	connection_begin(connection, entry->client, host, done->kind == PLAN_HOST_TLS, entry->host);
 	entry->moved_ms = gate->now_ms;
-	move_bytes(gate, entry);
+	move_bytes(gate, entry, CONNECTION_BOTH);
 	watch_listeners(gate);
 }
 
@@ -439,11 +439,13 @@ void gate_read(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t receiv
 		end_all(gate, CONNECTION_END_SPENT);
 }
 
-static void turn_entry(struct gate *gate, struct gate_entry *entry)
+/* `mark`: from GATE_MARK_ENTRIES on, even ones are clients'. */
+static void turn_entry(struct gate *gate, uint32_t mark)
 {
-	if (entry->connection == NULL) /* it has ended meanwhile */
-		return;
-	move_bytes(gate, entry);
+	struct gate_entry *entry = &gate->entries[mark / 2];
+
+	if (entry->connection != NULL) /* else it has ended meanwhile */
+		move_bytes(gate, entry, mark % 2 == 0 ? CONNECTION_CLIENT : CONNECTION_HOST);
 }
 
 void gate_turn(struct gate *gate, uint32_t mark, uint64_t now_ms)
@@ -454,7 +456,7 @@ void gate_turn(struct gate *gate, uint32_t mark, uint64_t now_ms)
 	else if (mark < GATE_MARK_LISTENERS + gate->listener_count)
 		turn_listener(gate, gate->listeners[mark - GATE_MARK_LISTENERS]);
 	else if (mark >= GATE_MARK_ENTRIES && mark < GATE_MARKS)
-		turn_entry(gate, &gate->entries[(mark - GATE_MARK_ENTRIES) / 2]);
+		turn_entry(gate, mark - GATE_MARK_ENTRIES);
 }
 
 bool gate_needs_tick(const struct gate *gate)

@@ -63,12 +63,16 @@ void relay_reset(int fd)
 
 void relay_move(struct relay *relay, int source, int target, size_t most)
 {
-	size_t got;
+	bool is_whole;
 
+	/* Fewer bytes than there is room for are all that there are. */
 	do {
-		got = relay_read(relay, source, most);
+		const size_t room = RELAY_BYTES - relay->end;
+		const size_t got = relay_read(relay, source, most);
+
+		is_whole = got == 0 || (got < room && got < most);
 		most -= got;
-	} while (write_target(relay, target) && got > 0);
+	} while (write_target(relay, target) && !is_whole);
 	if (relay->state != RELAY_ENDING || relay_wants_target(relay))
 		return;
 	/* A half-closed connection may go on in its open direction. */

@@ -38,8 +38,9 @@ size_t relay_read(struct relay *relay, int source, size_t most);
  */
 void relay_reset(int fd);
 
-/* Move bytes from `source` to `target`, sockets that do not block, until one of them would. At most
- * `most` bytes are read, so that no connection holds up the others. */
+/* Move bytes from `source` to `target`, sockets that do not block, until one of them would, or has
+ * fewer than were asked for: an end may wait behind them. At most `most` bytes are read, so that no
+ * connection holds up the others. */
 void relay_move(struct relay *relay, int source, int target, size_t most);
 
 #endif

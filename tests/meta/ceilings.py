@@ -4,8 +4,25 @@ says in a decision what for."""
 
 # Lines of C that are neither blank, comment nor an include of a header, of a folder's .c files and of
 # those of other folders that its program is linked with.
-CODE_LINES = {"child-init": 2171, "supervisor": 6489, "audit": 738, "store": 1522, "common": 2214,
-              "cable": 1082, "egress": 1415, "dial": 1219, "http": 2419, "relay": 59, "bridge": 606, "layers": 5995, "commits": 1331, "branches": 996, "foreign": 369, "ignored": 407, "threeway": 381}
+CODE_LINES = {
+    "child-init": 2171,
+    "supervisor": 6489,
+    "audit": 738,
+    "store": 1522,
+    "common": 2214,
+    "cable": 1082,
+    "egress": 1416,
+    "dial": 1219,
+    "http": 2419,
+    "relay": 61,
+    "bridge": 606,
+    "layers": 5995,
+    "commits": 1331,
+    "branches": 996,
+    "foreign": 369,
+    "ignored": 407,
+    "threeway": 381,
+}
 LINKED = {"supervisor": ("store/held.c", "store/meta.c"), "audit": ("steward/steward.c",),
           "store": ("steward/steward.c",)}
 

@@ -75,6 +75,8 @@ Test(relay, the_end_comes_after_the_bytes)
 	cr_assert_eq(write(from[0], "x", 1), 1);
 	close(from[0]);
 	move();
+	cr_expect_eq(relay.state, RELAY_OPEN, "the end is for another turn");
+	move();
 	cr_expect_eq(relay.state, RELAY_ENDED);
 	cr_expect_eq(read(to[0], got, sizeof(got)), 1);
 	cr_expect_eq(read(to[0], got, sizeof(got)), 0);
