@@ -12,7 +12,7 @@ CODE_LINES = {
     "common": 2214,
     "cable": 1082,
     "egress": 1416,
-    "dial": 1219,
+    "dial": 1233,
     "http": 2419,
     "relay": 61,
     "bridge": 606,
