@@ -10,6 +10,8 @@ MARK = "--- end of command"
 # (difference between two runs or machines, how it is written); in this order.
 NORMAL = (
     (r"\b[0-9a-hjkmnp-tv-z]{26}\b", "ID"),
+    (r"^[0-9a-hjkmnp-tv-z]{6}$", "EXECUTION"),
+    (r"(, opened ).*$", r"\1MOMENT"),
     (r"\b[0-9a-f]{7}(?:[0-9a-f]{5})?\b", "HASH"),
     (r"\d{4}-\d\d-\d\dT[\d:.]+Z +\d+", "TIME NUMBER"),
     (r"(\bexit 0 after )[^;]*", r"\1FIGURES"),

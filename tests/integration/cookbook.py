@@ -2,19 +2,54 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/cookbook.md: each wish is one command, and each command has the output that the page shows; so has
 each of a section of docs/sandboxes.md. tests/packages/life.py runs the commands that need root."""
+import contextlib
 import os
+import random
 import re
+import socket
 import sys
 import unittest
 
 import support
 from persistent_support import PersistentCase, msp
+from service import Service
 
 sys.path.insert(0, os.path.join(support.ROOT, "tests"))
 import sessions  # noqa: E402
 
 WISH = re.compile(r"^\| \[([^]]+)\]\(#([^)]+)\) \| `([^`]+)` \|$", re.M)
 AS_ROOT = ["Install", "Upgrade", "Remove"]
+BRIDGE = "See the agent's web server in a browser"
+# For that wish: all goes through a service, and `msp bridge` has a terminal of its own.
+WRAPPER = """\
+#!/bin/sh
+word=$1
+shift
+case $word:$1 in
+bridge:--*) ;;
+bridge:*)
+	{msp} bridge --socket={socket} "$@" </dev/null >{folder}/said 2>&1 &
+	until [ "$(wc -l <{folder}/said)" -ge 2 ]; do sleep 0.1; kill -0 $! || break; done
+	exec cat {folder}/said ;;
+exec:*) set -- {limits} "$@" ;;
+esac
+exec {msp} "$word" --socket={socket} "$@"
+"""
+BROWSER = """\
+#!/usr/bin/env python3
+import sys, urllib.request
+sys.exit(b"def greet" not in urllib.request.urlopen(sys.argv[1], timeout=20).read())
+"""
+AWAIT = ("until msp exec anna -- python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", "
+         "5000))' 2>/dev/null; do sleep 0.1; done")
+
+
+def free_port(among):
+    for port in random.sample(among, len(among)):
+        with socket.socket() as found, contextlib.suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return str(port)
+    raise AssertionError("no port is free")
 
 
 def page(name="cookbook.md"):
@@ -43,10 +78,32 @@ class Cookbook(PersistentCase):
                             "LANG": "C.UTF-8", "MSP_STATE_DIR": self.state, "GIT_CONFIG_NOSYSTEM": "1"}
 
     def test_each_command_has_the_output_of_the_page(self):
-        session = [command for title, commands in sessions.sections(page()).items()
-                   for command in commands if title not in AS_ROOT]
+        wishes = sessions.sections(page())
+        session = [command for title, commands in wishes.items()
+                   for command in commands if title not in (*AS_ROOT, BRIDGE)]
         self.assertGreater(len(session), 20)
         self.assertEqual(sessions.faults(session, self.project, self.environment), [])
+        self.see_in_a_browser(wishes[BRIDGE])
+
+    def see_in_a_browser(self, session):
+        folder = os.path.join(self.state, "bridge")
+        os.mkdir(folder)
+        path = os.path.join(folder, "s.sock")
+        for name, text in (("msp", WRAPPER.format(msp=support.MSP, socket=path, folder=folder,
+                                                  limits=" ".join(support.limits()))),
+                           ("xdg-open", BROWSER)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(file.name, 0o700)
+        self.environment["PATH"] = f"{folder}:{self.environment['PATH']}"
+        at = next(i for i, (command, _) in enumerate(session) if command.startswith("msp bridge"))
+        session = [*session[:at], (AWAIT, ""), *session[at:]]
+        port = free_port(range(5000, 10000))  # as long as the page's
+        session = [(command.replace("5000", port), shown.replace("5000", port))
+                   for command, shown in session]
+        with Service(path):
+            self.assertEqual(sessions.faults(session, os.path.join(self.project, "greeter"),
+                                             self.environment), [])
 
     def test_conflicts_and_commits(self):
         session = sessions.sections(page("sandboxes.md"))["Conflicts and commits"]
@@ -65,10 +122,10 @@ class Page(unittest.TestCase):
     def test_each_wish_has_its_command(self):
         found = sessions.sections(page())
         wishes = WISH.findall(page())
-        self.assertEqual(len(wishes), 10)
+        self.assertEqual(len(wishes), 11)
         self.assertEqual([title for title, _, _ in wishes], [title for title in found if title])
         for title, anchor, command in wishes:
-            self.assertEqual(anchor, title.lower().replace(" ", "-"))
+            self.assertEqual(anchor, title.lower().replace(" ", "-").replace("'", ""))
             self.assertIn(command, [shown for shown, _ in found[title]])
 
     def test_root_has_the_last_three(self):
