@@ -16,50 +16,20 @@
 		.size_offset = offsetof(struct type, member##_size)                                \
 	}
 
-/* The list of a message with one field. */
-#define ONE_FIELD(kind, type, member)                                                              \
-	static const struct ipc_field type##_fields[] = { FIELD(kind, type, member) };
+/* The fields of a message, each a kind and a member: FIELDS_n has n of them. */
+#define FIELDS_1(type, kind, member) FIELD(kind, type, member)
+#define FIELDS_2(type, kind, member, ...) FIELD(kind, type, member), FIELDS_1(type, __VA_ARGS__)
+#define FIELDS_3(type, kind, member, ...) FIELD(kind, type, member), FIELDS_2(type, __VA_ARGS__)
+#define FIELDS_4(type, kind, member, ...) FIELD(kind, type, member), FIELDS_3(type, __VA_ARGS__)
+#define FIELDS_5(type, kind, member, ...) FIELD(kind, type, member), FIELDS_4(type, __VA_ARGS__)
+#define FIELDS_6(type, kind, member, ...) FIELD(kind, type, member), FIELDS_5(type, __VA_ARGS__)
+#define FIELDS_7(type, kind, member, ...) FIELD(kind, type, member), FIELDS_6(type, __VA_ARGS__)
+#define FIELDS_8(type, kind, member, ...) FIELD(kind, type, member), FIELDS_7(type, __VA_ARGS__)
+#define FIELDS_9(type, kind, member, ...) FIELD(kind, type, member), FIELDS_8(type, __VA_ARGS__)
 
-/* The list of a message with two fields. */
-#define TWO_FIELDS(type, kind, member, other_kind, other)                                          \
-	static const struct ipc_field type##_fields[] = { FIELD(kind, type, member),               \
-							  FIELD(other_kind, type, other) };
-
-/* The list of a message with three fields. */
-#define THREE_FIELDS(type, a_kind, a, b_kind, b, c_kind, c)                                        \
-	static const struct ipc_field type##_fields[] = { FIELD(a_kind, type, a),                  \
-							  FIELD(b_kind, type, b),                  \
-							  FIELD(c_kind, type, c) };
-
-/* The list of a message with four fields. */
-#define FOUR_FIELDS(type, a_kind, a, b_kind, b, c_kind, c, d_kind, d)                              \
-	static const struct ipc_field type##_fields[] = { FIELD(a_kind, type, a),                  \
-							  FIELD(b_kind, type, b),                  \
-							  FIELD(c_kind, type, c),                  \
-							  FIELD(d_kind, type, d) };
-
-/* The list of a message with five fields. */
-#define FIVE_FIELDS(type, a_kind, a, b_kind, b, c_kind, c, d_kind, d, e_kind, e)                   \
-	static const struct ipc_field type##_fields[] = {                                          \
-		FIELD(a_kind, type, a), FIELD(b_kind, type, b), FIELD(c_kind, type, c),            \
-		FIELD(d_kind, type, d), FIELD(e_kind, type, e)                                     \
-	};
-
-/* The list of a message with six fields. */
-#define SIX_FIELDS(type, a_kind, a, b_kind, b, c_kind, c, d_kind, d, e_kind, e, f_kind, f)         \
-	static const struct ipc_field type##_fields[] = {                                          \
-		FIELD(a_kind, type, a), FIELD(b_kind, type, b), FIELD(c_kind, type, c),            \
-		FIELD(d_kind, type, d), FIELD(e_kind, type, e), FIELD(f_kind, type, f)             \
-	};
-
-/* The list of a message with seven fields. */
-#define SEVEN_FIELDS(type, a_kind, a, b_kind, b, c_kind, c, d_kind, d, e_kind, e, f_kind, f,       \
-		     g_kind, g)                                                                    \
-	static const struct ipc_field type##_fields[] = {                                          \
-		FIELD(a_kind, type, a), FIELD(b_kind, type, b), FIELD(c_kind, type, c),            \
-		FIELD(d_kind, type, d), FIELD(e_kind, type, e), FIELD(f_kind, type, f),            \
-		FIELD(g_kind, type, g)                                                             \
-	};
+/* The list of a message with so many fields. */
+#define FIELDS(count, type, ...)                                                                   \
+	static const struct ipc_field type##_fields[] = { FIELDS_##count(type, __VA_ARGS__) };
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): where it lies is a part of a name. */
 /* A struct ipc_posture_measured and a struct ipc_posture_full that lie in another struct. */
@@ -75,13 +45,13 @@
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* clang-format off */
-SIX_FIELDS(ipc_supervisor_start, RAW, schema, U32, frontend, U32, limits, U32, executions,
+FIELDS(6, ipc_supervisor_start, RAW, schema, U32, frontend, U32, limits, U32, executions,
 	   U64, memory_bytes, OPT, default_profile)
-ONE_FIELD(U32, ipc_supervisor_cgroup, has_io)
-THREE_FIELDS(ipc_supervisor_bind, U32, phase, STR, host_path, STR, inside_path)
-TWO_FIELDS(ipc_supervisor_pin, U32, profile, U32, mount)
-ONE_FIELD(STR, ipc_supervisor_audit, path)
-THREE_FIELDS(ipc_audit_start, RAW, schema, U32, pid, STR, path)
+FIELDS(1, ipc_supervisor_cgroup, U32, has_io)
+FIELDS(3, ipc_supervisor_bind, U32, phase, STR, host_path, STR, inside_path)
+FIELDS(2, ipc_supervisor_pin, U32, profile, U32, mount)
+FIELDS(1, ipc_supervisor_audit, STR, path)
+FIELDS(3, ipc_audit_start, RAW, schema, U32, pid, STR, path)
 static const struct ipc_field ipc_audit_record_fields[] = {
 	FIELD(U64, ipc_audit_record, number),
 	FIELD(U64, ipc_audit_record, lost),
@@ -93,10 +63,10 @@ static const struct ipc_field ipc_audit_record_fields[] = {
 	FIELD(RAW, ipc_audit_record, fields),
 	BYTES(ipc_audit_record, texts),
 };
-TWO_FIELDS(ipc_audit_written, U64, number, U32, error)
-ONE_FIELD(RAW, ipc_store_start, schema)
-ONE_FIELD(U32, ipc_store_sandbox, reserved)
-ONE_FIELD(RAW, ipc_store_note, note)
+FIELDS(2, ipc_audit_written, U64, number, U32, error)
+FIELDS(1, ipc_store_start, RAW, schema)
+FIELDS(1, ipc_store_sandbox, U32, reserved)
+FIELDS(1, ipc_store_note, RAW, note)
 static const struct ipc_field ipc_store_ask_fields[] = {
 	FIELD(U32, ipc_store_ask, operation),
 	FIELD(U32, ipc_store_ask, number),
@@ -118,15 +88,15 @@ static const struct ipc_field ipc_store_answer_fields[] = {
 	BYTES(ipc_store_answer, made),
 	BYTES(ipc_store_answer, ids),
 };
-ONE_FIELD(U32, ipc_store_directory, reserved)
-ONE_FIELD(U32, ipc_store_path, reserved)
-ONE_FIELD(STR, ipc_supervisor_unaudited, problem)
-ONE_FIELD(U32, ipc_supervisor_listen, is_activated)
-ONE_FIELD(U64, ipc_supervisor_notify, watchdog_us)
-TWO_FIELDS(ipc_client_start, RAW, schema, U32, limits)
-ONE_FIELD(U32, ipc_client_started, limits)
-ONE_FIELD(U32, ipc_client_end, reason)
-ONE_FIELD(RAW, ipc_status_ask, schema)
+FIELDS(1, ipc_store_directory, U32, reserved)
+FIELDS(1, ipc_store_path, U32, reserved)
+FIELDS(1, ipc_supervisor_unaudited, STR, problem)
+FIELDS(1, ipc_supervisor_listen, U32, is_activated)
+FIELDS(1, ipc_supervisor_notify, U64, watchdog_us)
+FIELDS(2, ipc_client_start, RAW, schema, U32, limits)
+FIELDS(1, ipc_client_started, U32, limits)
+FIELDS(1, ipc_client_end, U32, reason)
+FIELDS(1, ipc_status_ask, RAW, schema)
 static const struct ipc_field ipc_status_fields[] = {
 	FIELD(U32, ipc_status, pid),
 	FIELD(U32, ipc_status, landlock_abi),
@@ -144,11 +114,11 @@ static const struct ipc_field ipc_status_fields[] = {
 	FIELD(U64, ipc_status, uptime_us),
 	POSTURE(ipc_status, posture),
 };
-FOUR_FIELDS(ipc_supervisor_run, U32, binds, U32, pins, U32, is_expected, OPT, profile)
-ONE_FIELD(U32, ipc_policy_ask, generation)
-TWO_FIELDS(ipc_policy_new, U32, generation, U32, pins)
-ONE_FIELD(STR, ipc_policy_bad, text)
-TWO_FIELDS(ipc_hello, RAW, schema, U32, limits)
+FIELDS(4, ipc_supervisor_run, U32, binds, U32, pins, U32, is_expected, OPT, profile)
+FIELDS(1, ipc_policy_ask, U32, generation)
+FIELDS(2, ipc_policy_new, U32, generation, U32, pins)
+FIELDS(1, ipc_policy_bad, STR, text)
+FIELDS(2, ipc_hello, RAW, schema, U32, limits)
 static const struct ipc_field ipc_welcome_fields[] = {
 	FIELD(RAW, ipc_welcome, schema),
 	FIELD(U32, ipc_welcome, landlock_abi),
@@ -189,15 +159,15 @@ static const struct ipc_field ipc_code_start_fields[] = {
 	BYTES(ipc_code_start, argv),
 	BYTES(ipc_code_start, environment),
 };
-TWO_FIELDS(ipc_execution_end, U64, request, U32, reason)
-TWO_FIELDS(ipc_execution_signal, U64, request, U32, signal)
-TWO_FIELDS(ipc_execution_extend, U64, request, U32, wall_ms)
-TWO_FIELDS(ipc_execution_extended, U64, request, U64, wall_ms)
-ONE_FIELD(U32, ipc_goodbye, exit_code)
-FOUR_FIELDS(ipc_execution_refused, U64, request, U32, reason, U32, retry_ms, OPT, detail)
-SIX_FIELDS(ipc_execution_started, U64, request, U64, output_bytes, U64, log_bytes, U64, wall_ms,
+FIELDS(2, ipc_execution_end, U64, request, U32, reason)
+FIELDS(2, ipc_execution_signal, U64, request, U32, signal)
+FIELDS(2, ipc_execution_extend, U64, request, U32, wall_ms)
+FIELDS(2, ipc_execution_extended, U64, request, U64, wall_ms)
+FIELDS(1, ipc_goodbye, U32, exit_code)
+FIELDS(4, ipc_execution_refused, U64, request, U32, reason, U32, retry_ms, OPT, detail)
+FIELDS(6, ipc_execution_started, U64, request, U64, output_bytes, U64, log_bytes, U64, wall_ms,
 	   OPT, sandbox, OPT, profile)
-FOUR_FIELDS(ipc_execution_tty, U64, request, U64, output_bytes, U64, log_bytes, U64, wall_ms)
+FIELDS(4, ipc_execution_tty, U64, request, U64, output_bytes, U64, log_bytes, U64, wall_ms)
 static const struct ipc_field ipc_policy_changed_fields[] = {
 	FIELD(U32, ipc_policy_changed, generation),
 	FIELD(STR, ipc_policy_changed, offer.default_profile),
@@ -221,24 +191,24 @@ static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, report_us),
 	BYTES(ipc_execution_done, denials),
 };
-TWO_FIELDS(ipc_factory_start, RAW, schema, U32, limits)
-ONE_FIELD(U32, ipc_factory_cgroup, slots)
-THREE_FIELDS(ipc_factory_bind, U32, phase, STR, host_path, STR, inside_path)
-THREE_FIELDS(ipc_factory_pin, U32, generation, U32, profile, U32, mount)
-ONE_FIELD(U32, ipc_factory_serve, binds)
-ONE_FIELD(U32, ipc_factory_policy, slot)
-ONE_FIELD(U32, ipc_factory_forget, slot)
-TWO_FIELDS(ipc_factory_ready, U32, stage, U32, error)
-ONE_FIELD(U32, ipc_sandbox_cgroup, slot)
-SEVEN_FIELDS(ipc_sandbox_create, U32, slot, U32, profile, U32, generation, U32, probe,
+FIELDS(2, ipc_factory_start, RAW, schema, U32, limits)
+FIELDS(1, ipc_factory_cgroup, U32, slots)
+FIELDS(3, ipc_factory_bind, U32, phase, STR, host_path, STR, inside_path)
+FIELDS(3, ipc_factory_pin, U32, generation, U32, profile, U32, mount)
+FIELDS(1, ipc_factory_serve, U32, binds)
+FIELDS(1, ipc_factory_policy, U32, slot)
+FIELDS(1, ipc_factory_forget, U32, slot)
+FIELDS(2, ipc_factory_ready, U32, stage, U32, error)
+FIELDS(1, ipc_sandbox_cgroup, U32, slot)
+FIELDS(7, ipc_sandbox_create, U32, slot, U32, profile, U32, generation, U32, probe,
 	     U32, layers, U32, lasts, U32, is_last)
-ONE_FIELD(U32, ipc_sandbox_created, slot)
-THREE_FIELDS(ipc_sandbox_failed, U32, slot, U32, stage, U32, error)
-TWO_FIELDS(ipc_helper_start, U32, slot, U32, kind)
-ONE_FIELD(U32, ipc_helper_started, slot)
-ONE_FIELD(U32, ipc_spawn_stdio, slot)
-TWO_FIELDS(ipc_spawn_code, U32, slot, STR, path)
-ONE_FIELD(U32, ipc_spawn_cgroup, slot)
+FIELDS(1, ipc_sandbox_created, U32, slot)
+FIELDS(3, ipc_sandbox_failed, U32, slot, U32, stage, U32, error)
+FIELDS(2, ipc_helper_start, U32, slot, U32, kind)
+FIELDS(1, ipc_helper_started, U32, slot)
+FIELDS(1, ipc_spawn_stdio, U32, slot)
+FIELDS(2, ipc_spawn_code, U32, slot, STR, path)
+FIELDS(1, ipc_spawn_cgroup, U32, slot)
 static const struct ipc_field ipc_spawn_fields[] = {
 	FIELD(U32, ipc_spawn, slot),
 	FIELD(U32, ipc_spawn, probe),
@@ -250,18 +220,18 @@ static const struct ipc_field ipc_spawn_fields[] = {
 	BYTES(ipc_spawn, argv),
 	BYTES(ipc_spawn, environment),
 };
-ONE_FIELD(U32, ipc_spawn_standby, sandbox)
-ONE_FIELD(U32, ipc_spawn_standby_leaf, sandbox)
-TWO_FIELDS(ipc_spawn_signal, U32, slot, U32, signal)
-ONE_FIELD(U32, ipc_spawn_kill, slot)
-TWO_FIELDS(ipc_init_failed, U32, stage, U32, error)
-ONE_FIELD(U32, ipc_spawn_listener, slot)
+FIELDS(1, ipc_spawn_standby, U32, sandbox)
+FIELDS(1, ipc_spawn_standby_leaf, U32, sandbox)
+FIELDS(2, ipc_spawn_signal, U32, slot, U32, signal)
+FIELDS(1, ipc_spawn_kill, U32, slot)
+FIELDS(2, ipc_init_failed, U32, stage, U32, error)
+FIELDS(1, ipc_spawn_listener, U32, slot)
 static const struct ipc_field ipc_posture_fields[] = {
 	FIELD(U32, ipc_posture, slot),
 	MEASURED(ipc_posture, measured),
 };
-ONE_FIELD(U32, ipc_spawned_tty, slot)
-ONE_FIELD(U32, ipc_spawn_waits, sandbox)
+FIELDS(1, ipc_spawned_tty, U32, slot)
+FIELDS(1, ipc_spawn_waits, U32, sandbox)
 static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U32, ipc_spawn_done, slot),
 	FIELD(U32, ipc_spawn_done, stage),
@@ -278,28 +248,28 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U64, ipc_spawn_done, ended_us),
 	BYTES(ipc_spawn_done, denials),
 };
-ONE_FIELD(U32, ipc_supervisor_state, reserved)
-ONE_FIELD(U32, ipc_supervisor_file, reserved)
-ONE_FIELD(STR, ipc_supervisor_stateless, problem)
-ONE_FIELD(U32, ipc_client_workspace, is_start)
-ONE_FIELD(U32, ipc_workspace_within, is_start)
-ONE_FIELD(U32, ipc_supervisor_opener, reserved)
-ONE_FIELD(U32, ipc_supervisor_gateway, reserved)
-FOUR_FIELDS(ipc_workspace_ask, U32, number, U32, generation, U32, is_person, STR, path)
-TWO_FIELDS(ipc_workspace_open, U32, number, STR, path)
-TWO_FIELDS(ipc_workspace_bad, U32, number, STR, text)
+FIELDS(1, ipc_supervisor_state, U32, reserved)
+FIELDS(1, ipc_supervisor_file, U32, reserved)
+FIELDS(1, ipc_supervisor_stateless, STR, problem)
+FIELDS(1, ipc_client_workspace, U32, is_start)
+FIELDS(1, ipc_workspace_within, U32, is_start)
+FIELDS(1, ipc_supervisor_opener, U32, reserved)
+FIELDS(1, ipc_supervisor_gateway, U32, reserved)
+FIELDS(4, ipc_workspace_ask, U32, number, U32, generation, U32, is_person, STR, path)
+FIELDS(2, ipc_workspace_open, U32, number, STR, path)
+FIELDS(2, ipc_workspace_bad, U32, number, STR, text)
 static const struct ipc_field ipc_file_start_fields[] = {
 	FIELD(U64, ipc_file_start, request),
 	FIELD(STR, ipc_file_start, sandbox),
 	FIELD(OPT, ipc_file_start, owner),
 	BYTES(ipc_file_start, argv),
 };
-SEVEN_FIELDS(ipc_sandbox_new, U64, request, U32, workspace_mode, U32, ttl_s, OPT, profile,
+FIELDS(7, ipc_sandbox_new, U64, request, U32, workspace_mode, U32, ttl_s, OPT, profile,
 	     OPT, name, OPT, owner, OPT, workspace)
-FIVE_FIELDS(ipc_sandbox_list, U64, request, U32, is_everybody, OPT, owner, OPT, after, OPT, called)
-FOUR_FIELDS(ipc_sandbox_more, U64, request, U32, is_everybody, OPT, owner, STR, after)
-FOUR_FIELDS(ipc_sandbox_end, U64, request, U32, how, STR, sandbox, OPT, owner)
-SEVEN_FIELDS(ipc_checkpoint_do, U64, request, U32, operation, U32, number, OPT, name,
+FIELDS(5, ipc_sandbox_list, U64, request, U32, is_everybody, OPT, owner, OPT, after, OPT, called)
+FIELDS(4, ipc_sandbox_more, U64, request, U32, is_everybody, OPT, owner, STR, after)
+FIELDS(4, ipc_sandbox_end, U64, request, U32, how, STR, sandbox, OPT, owner)
+FIELDS(7, ipc_checkpoint_do, U64, request, U32, operation, U32, number, OPT, name,
 	     OPT, of, STR, sandbox, OPT, owner)
 static const struct ipc_field ipc_changes_start_fields[] = {
 	FIELD(U64, ipc_changes_start, request),
@@ -331,9 +301,9 @@ static const struct ipc_field ipc_sandbox_info_fields[] = {
 	FIELD(U64, ipc_sandbox_info, expires_s),
 	FIELD(U64, ipc_sandbox_info, disk_bytes),
 };
-SIX_FIELDS(ipc_checkpoint_info, U64, request, U32, number, U32, parent, U32, is_current,
+FIELDS(6, ipc_checkpoint_info, U64, request, U32, number, U32, parent, U32, is_current,
 	   U64, created_s, OPT, name)
-ONE_FIELD(U64, ipc_changes_started, request)
+FIELDS(1, ipc_changes_started, U64, request)
 static const struct ipc_field ipc_changes_done_fields[] = {
 	FIELD(U64, ipc_changes_done, request),
 	FIELD(U32, ipc_changes_done, error),
@@ -345,10 +315,10 @@ static const struct ipc_field ipc_changes_done_fields[] = {
 	FIELD(U64, ipc_changes_done, ignored),
 	FIELD(RAW, ipc_changes_done, digest),
 };
-ONE_FIELD(U64, ipc_request_done, request)
-THREE_FIELDS(ipc_sandbox_layer, U32, number, U32, mount, U32, role)
-ONE_FIELD(U32, ipc_spawn_image, slot)
-ONE_FIELD(U32, ipc_layers_directory, role)
+FIELDS(1, ipc_request_done, U64, request)
+FIELDS(3, ipc_sandbox_layer, U32, number, U32, mount, U32, role)
+FIELDS(1, ipc_spawn_image, U32, slot)
+FIELDS(1, ipc_layers_directory, U32, role)
 static const struct ipc_field ipc_layers_do_fields[] = {
 	FIELD(RAW, ipc_layers_do, schema),
 	FIELD(U32, ipc_layers_do, operation),
@@ -374,49 +344,49 @@ static const struct ipc_field ipc_layers_done_fields[] = {
 	FIELD(U64, ipc_layers_done, inodes),
 	FIELD(RAW, ipc_layers_done, digest),
 };
-ONE_FIELD(U32, ipc_network_socket, has_hosts)
-FIVE_FIELDS(ipc_bridge_start, U64, request, U32, port, U32, host_port, STR, sandbox, OPT, owner)
-FIVE_FIELDS(ipc_bridge_give, U32, frontend, U32, port, U32, host_port, STR, sandbox, OPT, name)
-ONE_FIELD(U32, ipc_bridge_open, reserved)
-ONE_FIELD(U32, ipc_bridge_look, close)
-ONE_FIELD(U32, ipc_bridge_show, close)
-FIVE_FIELDS(ipc_bridge_info, U64, since_s, U32, port, U32, host_port, STR, sandbox, OPT, name)
-THREE_FIELDS(ipc_bridge_begin, RAW, schema, U32, port, U32, is_raw)
-ONE_FIELD(U32, ipc_bridge_bound, host_port)
-TWO_FIELDS(ipc_bridge_ready, U32, step, U32, error)
-FIVE_FIELDS(ipc_bridge_end, U64, connections, U64, refused, U64, sent, U64, received, U32, reason)
-ONE_FIELD(RAW, ipc_gateway_start, schema)
-ONE_FIELD(U32, ipc_gateway_policy, slot)
-ONE_FIELD(U32, ipc_gateway_forget, slot)
-FOUR_FIELDS(ipc_cable_make, U32, slot, U32, use, U32, profile, OPT, sandbox)
-ONE_FIELD(U32, ipc_cable_end, slot)
-THREE_FIELDS(ipc_cable_watch, U64, request, U32, frontend, U32, slot)
-FOUR_FIELDS(ipc_cable_execution, U64, request, U64, since_us, U32, frontend, U32, slot)
-THREE_FIELDS(ipc_network_watch, U64, request, OPT, owner, OPT, sandbox)
-THREE_FIELDS(ipc_network_connection, U64, number, U32, port, STR, host)
-FIVE_FIELDS(ipc_network_denial, U32, port, U32, reason, U32, count, U32, is_shared, OPT, host)
-FIVE_FIELDS(ipc_connection_begin, U64, number, U32, slot, U32, use, U32, port, STR, host)
-SIX_FIELDS(ipc_connection_refused, U64, time_us, U32, slot, U32, use, U32, port, U32, reason,
+FIELDS(1, ipc_network_socket, U32, has_hosts)
+FIELDS(5, ipc_bridge_start, U64, request, U32, port, U32, host_port, STR, sandbox, OPT, owner)
+FIELDS(5, ipc_bridge_give, U32, frontend, U32, port, U32, host_port, STR, sandbox, OPT, name)
+FIELDS(1, ipc_bridge_open, U32, reserved)
+FIELDS(1, ipc_bridge_look, U32, close)
+FIELDS(1, ipc_bridge_show, U32, close)
+FIELDS(5, ipc_bridge_info, U64, since_s, U32, port, U32, host_port, STR, sandbox, OPT, name)
+FIELDS(3, ipc_bridge_begin, RAW, schema, U32, port, U32, is_raw)
+FIELDS(1, ipc_bridge_bound, U32, host_port)
+FIELDS(2, ipc_bridge_ready, U32, step, U32, error)
+FIELDS(5, ipc_bridge_end, U64, connections, U64, refused, U64, sent, U64, received, U32, reason)
+FIELDS(1, ipc_gateway_start, RAW, schema)
+FIELDS(1, ipc_gateway_policy, U32, slot)
+FIELDS(1, ipc_gateway_forget, U32, slot)
+FIELDS(4, ipc_cable_make, U32, slot, U32, use, U32, profile, OPT, sandbox)
+FIELDS(1, ipc_cable_end, U32, slot)
+FIELDS(3, ipc_cable_watch, U64, request, U32, frontend, U32, slot)
+FIELDS(4, ipc_cable_execution, U64, request, U64, since_us, U32, frontend, U32, slot)
+FIELDS(3, ipc_network_watch, U64, request, OPT, owner, OPT, sandbox)
+FIELDS(3, ipc_network_connection, U64, number, U32, port, STR, host)
+FIELDS(5, ipc_network_denial, U32, port, U32, reason, U32, count, U32, is_shared, OPT, host)
+FIELDS(5, ipc_connection_begin, U64, number, U32, slot, U32, use, U32, port, STR, host)
+FIELDS(6, ipc_connection_refused, U64, time_us, U32, slot, U32, use, U32, port, U32, reason,
 	   STR, host)
-SEVEN_FIELDS(ipc_connection_end, U64, number, U64, sent, U64, received, U32, slot, U32, use,
+FIELDS(7, ipc_connection_end, U64, number, U64, sent, U64, received, U32, slot, U32, use,
 	     U32, reason, OPT, address)
-ONE_FIELD(U32, ipc_egress_port, slot)
-FIVE_FIELDS(ipc_egress_begin, U32, slot, U32, use, U32, ports, U32, server, RAW, limits)
-FIVE_FIELDS(ipc_dial_begin, U32, slot, U32, use, U32, generation, U32, profile, OPT, sandbox)
-FOUR_FIELDS(ipc_name_ask, U64, number, U32, slot, U32, use, STR, host)
-TWO_FIELDS(ipc_name_done, U64, number, U32, result)
-FIVE_FIELDS(ipc_dial_ask, U64, number, U32, slot, U32, use, U32, port, STR, host)
-FOUR_FIELDS(ipc_dial_done, U64, number, U64, connection, U32, kind, STR, address)
-TWO_FIELDS(ipc_dial_refused, U64, number, U32, result)
-ONE_FIELD(U32, ipc_http_begin, profile)
-ONE_FIELD(U32, ipc_egress_http, server)
-ONE_FIELD(U32, ipc_gateway_http, profile)
-THREE_FIELDS(ipc_http_open, U64, number, U32, port, STR, host)
-ONE_FIELD(U64, ipc_http_end, number)
-TWO_FIELDS(ipc_http_refused, U64, number, U32, reason)
-FOUR_FIELDS(ipc_http_done, U64, number, U64, sent, U64, received, U32, reason)
-ONE_FIELD(U32, ipc_http_trust, reserved)
-ONE_FIELD(U32, ipc_http_secret, index)
+FIELDS(1, ipc_egress_port, U32, slot)
+FIELDS(5, ipc_egress_begin, U32, slot, U32, use, U32, ports, U32, server, RAW, limits)
+FIELDS(5, ipc_dial_begin, U32, slot, U32, use, U32, generation, U32, profile, OPT, sandbox)
+FIELDS(4, ipc_name_ask, U64, number, U32, slot, U32, use, STR, host)
+FIELDS(2, ipc_name_done, U64, number, U32, result)
+FIELDS(5, ipc_dial_ask, U64, number, U32, slot, U32, use, U32, port, STR, host)
+FIELDS(4, ipc_dial_done, U64, number, U64, connection, U32, kind, STR, address)
+FIELDS(2, ipc_dial_refused, U64, number, U32, result)
+FIELDS(1, ipc_http_begin, U32, profile)
+FIELDS(1, ipc_egress_http, U32, server)
+FIELDS(1, ipc_gateway_http, U32, profile)
+FIELDS(3, ipc_http_open, U64, number, U32, port, STR, host)
+FIELDS(1, ipc_http_end, U64, number)
+FIELDS(2, ipc_http_refused, U64, number, U32, reason)
+FIELDS(4, ipc_http_done, U64, number, U64, sent, U64, received, U32, reason)
+FIELDS(1, ipc_http_trust, U32, reserved)
+FIELDS(1, ipc_http_secret, U32, index)
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -45,10 +45,10 @@ def expand(text):
     for name, body in reversed(macros):  # a later one may use an earlier one
         text = re.sub(rf"\b{name}\((ipc_\w+|type), ([\w.]+)\)", lambda found, body=body: re.sub(
             r"\bat\b", found.group(2), re.sub(r"\btype\b", found.group(1), body)), text)
-    return re.sub(r"^(?:TWO|THREE|FOUR|FIVE|SIX|SEVEN)_FIELDS\((\w+),\s+(\w+(?:,\s+\w+)*)\)$", lambda found: (
+    return re.sub(r"^FIELDS\(\d, (\w+),\s+(\w+(?:,\s+[\w.]+)*)\)$", lambda found: (
         f"{found.group(1)}_fields[] = {{\n" + "".join(
             f"\tFIELD({kind}, {found.group(1)}, {member}),\n"
-            for kind, member in re.findall(r"(\w+),\s+(\w+)", found.group(2))) + "};"),
+            for kind, member in re.findall(r"(\w+),\s+([\w.]+)", found.group(2))) + "};"),
         text, flags=re.M)
 
 
@@ -56,8 +56,6 @@ def fields():
     """Message to its (kind, "BYTES" or "", member), from both forms of a list."""
     text = expand(read_common("ipc_schema.c"))
     found = re.findall(r"ipc_(\w+)_fields\[\] = \{(.*?)\n\};", text, re.S)
-    found += [(name, row) for row, name in re.findall(r"^(ONE_FIELD\(\w+, ipc_(\w+), .*)$", text,
-                                                      re.M)]
     return {name: re.findall(r"(?:FIELD\((\w+), |(BYTES)\()\w+, ([\w.]+)\)", rows)
             for name, rows in found}
 
