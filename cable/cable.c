@@ -27,7 +27,6 @@ static const uint8_t hardware[6] = { 0x02, 0x6d, 0x73, 0x70, 0x00, 0x01 };
 #define CABLE_INDEX 100
 #define GATEWAY_DEVICE "w0"
 #define LOOPBACK_INDEX 1
-#define DNS_PORT 53U
 
 /* Connections that wait until there is room for them: a SYN beyond it comes again after a second.
  */
@@ -175,7 +174,7 @@ static int open_port(int type, uint16_t port, int *ret)
 
 static int open_ports(const uint16_t *ports, uint32_t count, struct cable *cable)
 {
-	int error = open_port(SOCK_DGRAM, DNS_PORT, &cable->dns);
+	int error = open_port(SOCK_DGRAM, CABLE_PORT_DNS, &cable->dns);
 
 	for (uint32_t i = 0; i < count && error == 0; i++) {
 		error = open_port(SOCK_STREAM, ports[i], &cable->ports[i]);
@@ -261,6 +260,15 @@ int cable_make(int home, int sandbox, const uint16_t *ports, uint32_t count, str
 		cable_close(&cable);
 	else
 		*ret = cable;
+	return error;
+}
+
+int cable_open_port(int home, int network, uint16_t port, int *ret)
+{
+	int error = setns(network, CLONE_NEWNET) == 0 ? open_port(SOCK_STREAM, port, ret) : -errno;
+
+	if (setns(home, CLONE_NEWNET) != 0 && error == 0)
+		error = -errno;
 	return error;
 }
 

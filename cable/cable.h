@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define CABLE_PORTS_MAX 32U
+#define CABLE_PORT_DNS 53U
 #define CABLE_ADDRESS 0xc6120002U  /* 198.18.0.2, the sandbox's */
 #define CABLE_RESOLVER 0xc6120001U /* 198.18.0.1, any address does */
 
@@ -30,6 +31,9 @@ struct cable {
  */
 int cable_make(int home, int sandbox, const uint16_t *ports, uint32_t count, struct cable *ret,
 	       uint32_t *ret_step);
+
+/* Open a further listener in the namespace of a cable. 0 or -errno, with the caller in `home`. */
+int cable_open_port(int home, int network, uint16_t port, int *ret);
 
 /* Close all listeners. */
 void cable_close(struct cable *cable);

@@ -10,9 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cable/cable.h"
+#include "cable/cables.h"
+#include "cable/grants.h"
+#include "cable/permits.h"
+#include "cable/questions.h"
 #include "cable/records.h"
 #include "cable/servers.h"
+#include "cable/user.h"
 #include "cable/watches.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
@@ -25,7 +29,6 @@
 
 /* Messages to msp-egress and msp-dial are sent with a wait: these never wait for us. */
 static struct hub *hub;
-static int home = -1; /* the own network namespace, once the first sandbox has come */
 
 /* The plans of cables, by the slots under which msp-dial keeps them. */
 static struct {
@@ -33,15 +36,6 @@ static struct {
 	ino_t inode;      /* the memory file's, which lives as long as the plan is mapped */
 	uint32_t cables;
 } plans[GENERATIONS_MAX];
-
-/* The cables that there are. */
-static struct {
-	bool is_made;
-	uint32_t use;
-	uint32_t plan; /* slot */
-	uint32_t denials;
-	char sandbox[IPC_ID_MAX];
-} cables[GATEWAY_SLOTS];
 
 /* Forget the plan of a slot: no cable is of it. */
 static int forget_plan(uint32_t slot)
@@ -154,8 +148,8 @@ static int make_cable(const struct ipc_cable_make *make, const int fds[3], struc
 	*ret_step = CABLE_STEP_SOCKET;
 	if (!is_routing_socket(fds[1]))
 		return -ENOTSOCK;
-	if (home < 0) {
-		error = event_hub_first(hub, fds[1], &home, ret_step);
+	if (hub->home < 0) {
+		error = event_hub_first(hub, fds[1], &hub->home, ret_step);
 		if (error)
 			return error;
 	}
@@ -164,7 +158,11 @@ static int make_cable(const struct ipc_cable_make *make, const int fds[3], struc
 			    ret_server);
 	if (error)
 		return error;
-	return cable_make(home, fds[1], ports, count, ret, ret_step);
+	cables[make->slot].policy = &plans[*ret_slot].plan;
+	cables[make->slot].profile = profile;
+	cables[make->slot].port_count = count;
+	memcpy(cables[make->slot].ports, ports, count * sizeof(ports[0]));
+	return cable_make(hub->home, fds[1], ports, count, ret, ret_step);
 }
 
 /* msp-dial knows the sandbox before msp-egress can ask for it. */
@@ -172,7 +170,7 @@ static int announce_cable(const struct ipc_cable_make *make, uint32_t plan, uint
 			  const struct cable *cable)
 {
 	struct ipc_dial_begin dial = { make->slot, make->use, plan, make->profile, "" };
-	const struct ipc_egress_port port = { make->slot };
+	const struct ipc_egress_port port = { make->slot, 0 };
 	const struct plan_profile *profile = plan_profile(&plans[plan].plan, make->profile);
 	const struct ipc_egress_begin begin = { make->slot, make->use, cable->count, server,
 						profile->network_limits };
@@ -201,6 +199,20 @@ static const char *const steps[CABLE_STEP_COUNT] = {
 	[CABLE_STEP_RETURN] = "returning to the own namespace",
 };
 
+/* Keep a way to the gateway's namespace, for the ports of hosts that are granted later, and open
+ * those of the client whose execution begins in it. */
+static int keep_network(struct cabled *made, const struct cable *cable)
+{
+	made->network = -1;
+	if (made->profile->host_approval == PLAN_HOST_APPROVAL_NEVER)
+		return 0;
+	made->network = user_network(cable->dns);
+	if (made->network < 0)
+		return made->network;
+	permits_open(hub, made);
+	return 0;
+}
+
 /* After a failure, the closed pipe tells the init. */
 static int handle_make(void *context, struct channel_message *message)
 {
@@ -218,12 +230,15 @@ static int handle_make(void *context, struct channel_message *message)
 		return 0;
 	}
 	cables[make->slot].is_made = true;
-	cables[make->slot].use = make->use;
+	cables[make->slot].party.slot = make->slot;
+	cables[make->slot].party.use = make->use;
 	cables[make->slot].plan = plan;
 	cables[make->slot].denials = 0;
 	memcpy(cables[make->slot].sandbox, make->sandbox, IPC_ID_MAX);
 	plans[plan].cables++;
 	error = announce_cable(make, plan, server, &cable);
+	if (!error)
+		error = keep_network(&cables[make->slot], &cable);
 	cable_close(&cable); /* msp-egress has the listeners */
 	if (!error)
 		(void)!write(message->fds[0], "", 1); /* an init that has ended waits for nothing */
@@ -242,21 +257,20 @@ static int handle_end(void *context, struct channel_message *message)
 		return 0;
 	cables[slot].is_made = false;
 	plans[cables[slot].plan].cables--;
+	fd_close(&cables[slot].network);
+	cables[slot].party.frontend = 0;
+	grants_end(slot);
+	questions_end(slot);
 	watches_end(slot);
 	error = channel_send(&hub->dial, IPC_TYPE_cable_end, &end, NULL, 0);
 	return error ? error : channel_send(&hub->egress, IPC_TYPE_cable_end, &end, NULL, 0);
-}
-
-static bool is_made(uint32_t slot, uint32_t use)
-{
-	return slot < GATEWAY_SLOTS && cables[slot].is_made && cables[slot].use == use;
 }
 
 static int handle_connection_begin(void *context, struct channel_message *message)
 {
 	const struct ipc_connection_begin *begin = ipc_body(message, connection_begin);
 
-	if (is_made(begin->slot, begin->use))
+	if (cables_find(begin->slot, begin->use))
 		watches_connect(begin);
 	return 0;
 }
@@ -269,20 +283,26 @@ static int handle_connection_end(void *context, struct channel_message *message)
 		return -EPROTO;
 	watches_disconnect(end->number);
 	/* It may come after the sandbox's own end. */
-	records_end(end, cables[end->slot].use == end->use ? cables[end->slot].sandbox : "");
+	records_end(end, cables[end->slot].party.use == end->use ? cables[end->slot].sandbox : "");
 	return 0;
 }
 
 static int handle_connection_refused(void *context, struct channel_message *message)
 {
 	const struct ipc_connection_refused *refused = ipc_body(message, connection_refused);
+	struct cabled *sandbox = cables_find(refused->slot, refused->use);
 
-	if (!is_made(refused->slot, refused->use))
+	if (!sandbox)
 		return 0;
 	watches_count(refused);
-	if (cables[refused->slot].denials++ < DENIALS_MAX)
-		records_refused(refused, cables[refused->slot].sandbox);
+	if (sandbox->denials++ < DENIALS_MAX)
+		records_refused(refused, sandbox->sandbox);
 	return 0;
+}
+
+static int handle_host_ask(void *context, struct channel_message *message)
+{
+	return permits_ask(ipc_body(message, host_ask));
 }
 
 /* The closed channel says that the sandbox has no cable. */
@@ -293,9 +313,9 @@ static int handle_watch(void *context, struct channel_message *message)
 	if (watch->slot > GATEWAY_SLOTS)
 		return -EPROTO;
 	if (watch->slot == GATEWAY_SLOTS)
-		watches_begin(watch, channel_take_fd(message, 0));
+		watches_begin(watch, 0, channel_take_fd(message, 0));
 	else if (cables[watch->slot].is_made)
-		watches_tell(watch->slot, cables[watch->slot].use, channel_take_fd(message, 0));
+		watches_begin(watch, cables[watch->slot].party.use, channel_take_fd(message, 0));
 	return 0;
 }
 
@@ -305,8 +325,15 @@ static int handle_execution(void *context, struct channel_message *message)
 
 	if (execution->slot >= GATEWAY_SLOTS)
 		return -EPROTO;
-	watches_attach(execution);
+	watches_attach(execution, &cables[execution->slot].party);
+	permits_open(hub, &cables[execution->slot]);
 	return 0;
+}
+
+int event_watch_grant(const struct party *from, bool is_broker,
+		      const struct ipc_network_grant *wanted)
+{
+	return permits_take(hub, from, is_broker, wanted);
 }
 
 static int handle_http(void *context, struct channel_message *message)
@@ -341,6 +368,7 @@ static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_connection_begin] = handle_connection_begin,
 	[IPC_TYPE_connection_end] = handle_connection_end,
 	[IPC_TYPE_connection_refused] = handle_connection_refused,
+	[IPC_TYPE_host_ask] = handle_host_ask,
 };
 
 /* Bound of one turn: more than a channel holds. */
@@ -383,6 +411,7 @@ int hub_run(struct hub *own, const char **ret_peer)
 						&own->supervisor };
 	static struct pollfd polls[5 + WATCHES_MAX];
 	uint32_t watched;
+	bool has_asked;
 	int error = 0;
 
 	hub = own;
@@ -390,11 +419,18 @@ int hub_run(struct hub *own, const char **ret_peer)
 		for (int i = 0; i < 4; i++)
 			polls[i] = (struct pollfd){ .fd = peers[i]->fd, .events = POLLIN };
 		polls[4] = (struct pollfd){ .fd = own->launcher.fd, .events = POLLIN };
-		if (home < 0)
+		if (own->home < 0)
 			polls[1].fd = polls[2].fd = -1; /* ours until the programs are started */
 		watched = watches_poll(polls + 5);
-		if (poll(polls, 5 + watched, -1) < 0 && errno != EINTR)
+		/* A question waits until nothing is left that the supervisor said before it. */
+		has_asked = permits_are_asked();
+		if (poll(polls, 5 + watched, has_asked ? 0 : -1) < 0 && errno != EINTR)
 			return -errno;
+		if (has_asked && polls[3].revents == 0) {
+			*ret_peer = names[0];
+			error = permits_answer(own);
+			continue;
+		}
 		*ret_peer = "the launcher";
 		error = turn_launcher(own);
 		for (int i = 0; i < 4 && !error; i++) {

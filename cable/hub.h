@@ -12,6 +12,7 @@
  * before the others: then fd is -1. */
 struct hub {
 	struct channel supervisor, egress, dial, http, launcher;
+	int home; /* the own network namespace, once the first sandbox has come; or -1 */
 };
 
 /* Pass messages on until a peer ends or breaks the protocol. 0: the supervisor has ended; else

@@ -149,7 +149,8 @@ static void end_programs(void)
 int main(void)
 {
 	struct hub hub = { .supervisor = { GATEWAY_FD_CHANNEL, IPC_GATEWAY, IPC_SUPERVISOR,
-					   IPC_SETUP } };
+					   IPC_SETUP },
+			   .home = -1 };
 	const char *peer = NULL;
 	int error;
 

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cable/records.h"
 
+#include "cable/cables.h"
 #include "common/channel.h"
 #include "common/ipc_gateway.h"
+#include "common/ipc_network.h"
 #include "steward/record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct channel audit = { GATEWAY_FD_AUDIT, IPC_SUPERVISOR, IPC_AUDIT, IPC_SERVE };
-static void send_record(enum audit_event event, const struct audit_field *fields, size_t count)
+
+static int send_record(enum audit_event event, const struct audit_field *fields, size_t count)
 {
 	static uint64_t lost; /* records that could not be sent */
 	struct ipc_audit_record *record = record_make(event, fields, count, 0);
+	int error;
 
 	record->lost = lost;
-	lost = channel_send(&audit, IPC_TYPE_audit_record, record, NULL, 0) == 0 ? 0 : lost + 1;
+	error = channel_send(&audit, IPC_TYPE_audit_record, record, NULL, 0);
+	lost = error ? lost + 1 : 0;
+	return error;
 }
 
 void records_end(const struct ipc_connection_end *end, const char *sandbox)
@@ -40,6 +46,7 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		[CONNECTION_END_PROXY_REFUSED] = "proxy refused",
 		[CONNECTION_END_PROXY_LOGIN] = "proxy wants a login",
 		[CONNECTION_END_PROXY_ANSWER] = "no answer of the proxy",
+		[CONNECTION_END_CUT] = "taken away",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, end->use),
@@ -51,7 +58,7 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		record_sandbox(sandbox),
 	};
 
-	send_record(AUDIT_CONNECTION_END, fields, COUNT(fields));
+	(void)send_record(AUDIT_CONNECTION_END, fields, COUNT(fields)); /* it is counted */
 }
 
 void records_refused(const struct ipc_connection_refused *refused, const char *sandbox)
@@ -61,6 +68,7 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		[CONNECTION_REFUSED_ADDRESS] = "address", [CONNECTION_REFUSED_TLS] = "TLS",
 		[CONNECTION_REFUSED_LIMIT] = "limit",     [CONNECTION_REFUSED_REQUEST] = "request",
 		[CONNECTION_REFUSED_SECRET] = "secret",   [CONNECTION_REFUSED_PROXY] = "proxy",
+		[CONNECTION_REFUSED_CUT] = "taken away",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, refused->use),
@@ -72,5 +80,21 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		record_sandbox(sandbox),
 	};
 
-	send_record(AUDIT_DENIAL, fields, COUNT(fields));
+	(void)send_record(AUDIT_DENIAL, fields, COUNT(fields)); /* it is counted */
+}
+
+int records_grant(const struct ipc_network_grant *grant, const struct party *to,
+		  const char *sandbox, bool is_broker)
+{
+	const struct audit_field fields[] = {
+		to->slot < GATEWAY_SLOTS ? AUDIT_NUMBER(cable, to->use)
+					 : AUDIT_NUMBER(frontend, to->frontend),
+		AUDIT_TEXT(asks, is_broker ? "user of a client" : "person"),
+		AUDIT_TEXT(host, grant->host),
+		AUDIT_NUMBER(port, grant->port),
+		record_sandbox(sandbox),
+	};
+
+	return send_record(grant->is_cut ? AUDIT_NETWORK_CUT : AUDIT_NETWORK_GRANT, fields,
+			   COUNT(fields));
 }

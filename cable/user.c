@@ -21,8 +21,7 @@ static int follow_namespace(int of, unsigned long request)
 	return error;
 }
 
-/* Return a descriptor of the socket's network namespace, or -errno. */
-static int network_of(int socket)
+int user_network(int socket)
 {
 	const int fd = ioctl(socket, SIOCGSKNS);
 
@@ -33,7 +32,7 @@ static int network_of(int socket)
 static int own_network(void)
 {
 	int own = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	const int fd = own < 0 ? -errno : network_of(own);
+	const int fd = own < 0 ? -errno : user_network(own);
 
 	fd_close(&own);
 	return fd;
@@ -41,7 +40,7 @@ static int own_network(void)
 
 int user_enter(int sandbox)
 {
-	int above = network_of(sandbox);
+	int above = user_network(sandbox);
 	int error;
 
 	if (above >= 0)

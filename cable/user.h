@@ -5,6 +5,9 @@
 #ifndef CABLE_USER_H
 #define CABLE_USER_H
 
+/* Return a descriptor of the socket's network namespace, or -errno. */
+int user_network(int socket);
+
 /* Enter the user namespace above the one that owns the socket's network. The kernel lets its maker
  * enter, who has every capability in it. 0; or -errno, and the caller is where it was. */
 int user_enter(int sandbox);

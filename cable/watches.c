@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cable/watches.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/channel.h"
+#include "cable/grants.h"
+#include "cable/questions.h"
+#include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/ipc_network.h"
 
 /* The records of a watch: its kinds of refusals, and the further ones together. */
 #define RECORDS_MAX (NETWORK_DENIALS_MAX + 1)
 
+enum watch_kind {
+	WATCH_EXECUTION = 0,
+	WATCH_SANDBOX,
+	WATCH_CLIENT, /* the frontend's own: a person's sees all questions */
+};
+
 static struct watch {
 	struct channel channel; /* fd -1: the watch is over */
+	enum watch_kind kind;
 	uint64_t request;
-	uint32_t frontend;
-	uint32_t slot; /* GATEWAY_SLOTS: not known yet */
-	uint32_t use;  /* 0: any */
+	struct party of; /* slot GATEWAY_SLOTS: none, or not known yet; use 0: any */
 	uint64_t since_us;
+	bool is_broker;
 	bool is_shared;
 	uint32_t count;
 	struct ipc_network_denial records[RECORDS_MAX];
@@ -34,15 +43,17 @@ static uint64_t recent_count; /* so far */
 #define CONNECTIONS_MAX 4096U
 static struct ipc_connection_begin connections[CONNECTIONS_MAX];
 
-/* Connections that one look shows: with the refusals there is room for them in a channel. */
-#define SHOWN_MAX 128U
+/* Connections and grants that one look shows: with the refusals there is room for them in a
+ * channel.
+ */
+#define SHOWN_MAX 96U
 
 static bool is_open(const struct watch *watch)
 {
 	return watch->channel.fd >= 0;
 }
 
-void watches_begin(const struct ipc_cable_watch *from, int fd)
+void watches_begin(const struct ipc_cable_watch *from, uint32_t use, int fd)
 {
 	uint32_t at = 0;
 
@@ -54,9 +65,13 @@ void watches_begin(const struct ipc_cable_watch *from, int fd)
 	}
 	used = at == used ? used + 1 : used;
 	watches[at].channel = (struct channel){ fd, IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE };
-	watches[at].request = from->request;
-	watches[at].frontend = from->frontend;
-	watches[at].slot = GATEWAY_SLOTS;
+	watches[at].kind = from->slot < GATEWAY_SLOTS ? WATCH_SANDBOX
+			   : from->from.request != 0  ? WATCH_EXECUTION
+						      : WATCH_CLIENT;
+	watches[at].request = from->from.request;
+	watches[at].of = (struct party){ from->slot, use, from->frontend, "" };
+	memcpy(watches[at].of.owner, from->from.owner, IPC_NAME_MAX);
+	watches[at].is_broker = from->is_broker != 0;
 	watches[at].is_shared = false;
 	watches[at].since_us = 0;
 	watches[at].count = 0;
@@ -67,7 +82,8 @@ static void share_sandbox(struct watch *of)
 	for (uint32_t i = 0; i < used; i++) {
 		struct watch *other = &watches[i];
 
-		if (other == of || !is_open(other) || other->slot != of->slot)
+		if (other == of || !is_open(other) || other->kind != WATCH_EXECUTION ||
+		    other->of.slot != of->of.slot)
 			continue;
 		other->is_shared = of->is_shared = true;
 	}
@@ -99,8 +115,9 @@ static void count_refusal(struct watch *watch, const struct ipc_connection_refus
 {
 	struct ipc_network_denial *record;
 
-	if (!is_open(watch) || watch->slot != refused->slot || refused->time_us < watch->since_us ||
-	    (watch->use != 0 && watch->use != refused->use))
+	if (!is_open(watch) || watch->of.slot != refused->slot ||
+	    refused->time_us < watch->since_us ||
+	    (watch->of.use != 0 && watch->of.use != refused->use))
 		return;
 	record = find_record(watch, refused);
 	record->count += record->count < UINT32_MAX;
@@ -114,16 +131,20 @@ static void count_recent(struct watch *watch)
 		count_refusal(watch, &recent[at % RECENT_MAX]);
 }
 
-void watches_attach(const struct ipc_cable_execution *execution)
+void watches_attach(const struct ipc_cable_execution *execution, struct party *ret)
 {
+	ret->frontend = 0;
 	for (uint32_t i = 0; i < used; i++) {
 		struct watch *watch = &watches[i];
 
-		if (!is_open(watch) || watch->frontend != execution->frontend ||
+		if (!is_open(watch) || watch->kind != WATCH_EXECUTION ||
+		    watch->of.frontend != execution->frontend ||
 		    watch->request != execution->request)
 			continue;
-		watch->slot = execution->slot;
+		watch->of.slot = execution->slot;
 		watch->since_us = execution->since_us;
+		ret->frontend = watch->of.frontend;
+		memcpy(ret->owner, watch->of.owner, sizeof(ret->owner));
 		share_sandbox(watch);
 		count_recent(watch);
 		return;
@@ -133,25 +154,89 @@ void watches_attach(const struct ipc_cable_execution *execution)
 void watches_count(const struct ipc_connection_refused *refused)
 {
 	recent[recent_count++ % RECENT_MAX] = *refused;
-	for (uint32_t i = 0; i < used; i++)
-		count_refusal(&watches[i], refused);
+	for (uint32_t i = 0; i < used; i++) {
+		if (watches[i].kind == WATCH_EXECUTION)
+			count_refusal(&watches[i], refused);
+	}
 }
 
-/* Send the counts, as far as the frontend takes them, and close. */
+/* Send a message, as far as the frontend takes it. */
+static bool send_row(const struct watch *watch, uint32_t type, const void *message)
+{
+	return channel_send(&watch->channel, type, message, NULL, MSG_DONTWAIT) == 0;
+}
+
 static void send_counts(struct watch *watch)
 {
 	for (uint32_t i = 0; i < watch->count; i++) {
 		watch->records[i].is_shared = watch->is_shared;
-		if (channel_send(&watch->channel, IPC_TYPE_network_denial, &watch->records[i], NULL,
-				 MSG_DONTWAIT) != 0)
-			break;
+		if (!send_row(watch, IPC_TYPE_network_denial, &watch->records[i]))
+			return;
 	}
-	fd_close(&watch->channel.fd);
 }
 
+static void send_connections(const struct watch *watch)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < CONNECTIONS_MAX && count < SHOWN_MAX; i++) {
+		const struct ipc_connection_begin *begin = &connections[i];
+		struct ipc_network_connection shown = { begin->number, begin->port, "" };
+
+		if (begin->number == 0 || begin->slot != watch->of.slot ||
+		    begin->use != watch->of.use)
+			continue;
+		memcpy(shown.host, begin->host, sizeof(shown.host));
+		if (!send_row(watch, IPC_TYPE_network_connection, &shown))
+			return;
+		count++;
+	}
+}
+
+/* Send what was granted to a sandbox or its client, and what was taken away. */
+static void send_grants(const struct watch *watch)
+{
+	const struct cabled *sandbox = cables_find(watch->of.slot, watch->of.use);
+	const struct grant *grant = NULL;
+	uint32_t count = 0;
+
+	while (sandbox && count++ < SHOWN_MAX && (grant = grants_next(&sandbox->party, grant))) {
+		struct ipc_network_host shown = { .time_us = grant->time_us,
+						  .state = grant->is_cut ? NETWORK_HOST_CUT
+									 : NETWORK_HOST_GRANTED,
+						  .port = grant->port };
+
+		if (!grant->is_cut && !grants_count(grant, sandbox->profile->host_approval))
+			continue;
+		if (grant->of.slot == GATEWAY_SLOTS)
+			shown.frontend = grant->of.frontend;
+		memcpy(shown.host, grant->host, sizeof(shown.host));
+		if (!send_row(watch, IPC_TYPE_network_host, &shown))
+			return;
+	}
+}
+
+static void send_questions(const struct watch *watch)
+{
+	const struct ipc_network_host *question = NULL;
+
+	while (!watch->is_broker && (question = questions_next(question)) &&
+	       send_row(watch, IPC_TYPE_network_host, question))
+		continue;
+}
+
+/* Tell the frontend what there is, and close. */
 static void end_watch(struct watch *watch)
 {
+	if (watch->kind == WATCH_SANDBOX) {
+		send_connections(watch);
+		send_grants(watch);
+		count_recent(watch);
+	}
+	if (watch->kind == WATCH_CLIENT)
+		send_questions(watch);
 	send_counts(watch);
+	fd_close(&watch->channel.fd);
 	while (used > 0 && !is_open(&watches[used - 1]))
 		used--;
 }
@@ -159,7 +244,7 @@ static void end_watch(struct watch *watch)
 void watches_end(uint32_t slot)
 {
 	for (uint32_t i = used; i > 0; i--) {
-		if (i <= used && is_open(&watches[i - 1]) && watches[i - 1].slot == slot)
+		if (i <= used && is_open(&watches[i - 1]) && watches[i - 1].of.slot == slot)
 			end_watch(&watches[i - 1]);
 	}
 }
@@ -171,13 +256,41 @@ uint32_t watches_poll(struct pollfd polls[WATCHES_MAX])
 	return used;
 }
 
-/* A frontend says nothing but that it wants the end. */
+static int take_grant(void *context, struct channel_message *message)
+{
+	const struct watch *watch = context;
+	struct ipc_network_granted granted;
+
+	if (watch->kind == WATCH_EXECUTION)
+		return -EPROTO;
+	granted.error = (uint32_t)-event_watch_grant(&watch->of, watch->is_broker,
+						     ipc_body(message, network_grant));
+	(void)send_row(watch, IPC_TYPE_network_granted, &granted); /* it may have gone */
+	return 0;
+}
+
+static const dispatch_handler from_frontend[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_network_grant] = take_grant,
+};
+
+/* A frontend wants a grant, or the end; one that breaks the protocol has the end, too. */
+static void turn_watch(struct watch *watch)
+{
+	static struct channel_message message; /* too large for the stack; one thread */
+	enum ipc_error wrong;
+	const int status =
+		dispatch_one(&watch->channel, &message, MSG_DONTWAIT, from_frontend, watch, &wrong);
+
+	if (status != 1 && status != -EAGAIN)
+		end_watch(watch);
+}
+
 void watches_turn(const struct pollfd *polls, uint32_t count)
 {
 	for (uint32_t i = count; i > 0; i--) {
 		if (polls[i - 1].revents && polls[i - 1].fd == watches[i - 1].channel.fd &&
 		    is_open(&watches[i - 1]))
-			end_watch(&watches[i - 1]);
+			turn_watch(&watches[i - 1]);
 	}
 }
 
@@ -193,31 +306,4 @@ void watches_disconnect(uint64_t number)
 {
 	if (connections[number % CONNECTIONS_MAX].number == number)
 		connections[number % CONNECTIONS_MAX].number = 0;
-}
-
-void watches_tell(uint32_t slot, uint32_t use, int fd)
-{
-	static struct watch look; /* too large for the stack */
-	struct ipc_network_connection shown;
-	uint32_t count = 0;
-
-	look.channel = (struct channel){ fd, IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE };
-	look.slot = slot;
-	look.use = use;
-	look.count = 0;
-	for (uint32_t i = 0; i < CONNECTIONS_MAX && count < SHOWN_MAX; i++) {
-		const struct ipc_connection_begin *begin = &connections[i];
-
-		if (begin->number == 0 || begin->slot != slot || begin->use != use)
-			continue;
-		shown = (struct ipc_network_connection){ .number = begin->number,
-							 .port = begin->port };
-		memcpy(shown.host, begin->host, sizeof(shown.host));
-		if (channel_send(&look.channel, IPC_TYPE_network_connection, &shown, NULL,
-				 MSG_DONTWAIT) != 0)
-			break;
-		count++;
-	}
-	count_recent(&look);
-	send_counts(&look);
 }

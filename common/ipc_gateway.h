@@ -86,14 +86,8 @@ struct ipc_cable_end {
 	uint32_t slot;
 };
 
-/* Pass the socket of a network_watch on. fd: the socket */
-struct ipc_cable_watch {
-	uint64_t request;
-	uint32_t frontend; /* the number of the frontend, whose requests are counted */
-	uint32_t slot;     /* the sandbox's; GATEWAY_SLOTS: cable_execution will name it */
-};
-
-/* An execution is about to begin in a sandbox, whose cable may come later. */
+/* An execution is about to begin in a sandbox, whose cable may come later. From then on the sandbox
+ * is that client's and owner's, whose watch it is. */
 struct ipc_cable_execution {
 	uint64_t request;
 	uint64_t since_us; /* its refusals are no older, by the monotonic clock */
@@ -132,6 +126,7 @@ enum connection_end {
 	CONNECTION_END_PROXY_REFUSED,
 	CONNECTION_END_PROXY_LOGIN,  /* it wants a login */
 	CONNECTION_END_PROXY_ANSWER, /* its answer was none, or did not come in time */
+	CONNECTION_END_CUT,          /* a person took the host away */
 	CONNECTION_END_COUNT
 };
 
@@ -163,12 +158,21 @@ enum connection_refused {
 	CONNECTION_REFUSED_REQUEST,  /* a method or a path that no rule allows, or no request */
 	CONNECTION_REFUSED_SECRET,   /* a placeholder in another place, or for another host */
 	CONNECTION_REFUSED_PROXY,    /* the profile's proxy refuses to connect to the host */
+	CONNECTION_REFUSED_CUT,      /* a person took the host away */
 	CONNECTION_REFUSED_COUNT
 };
 
 /* Between msp-cable and the other two, in the place of the supervisor. fd: a listener */
 struct ipc_egress_port {
-	uint32_t slot; /* as in the next egress_begin */
+	uint32_t slot;
+	uint32_t use; /* a running sandbox's; 0: the next egress_begin's */
+};
+
+/* End the connections of a sandbox with a host. */
+struct ipc_egress_cut {
+	uint32_t slot;
+	uint32_t use;
+	char host[IPC_HOST_MAX]; /* empty: all hosts */
 };
 
 /* fd: the listener for questions */
@@ -202,6 +206,40 @@ struct ipc_dial_begin {
 	uint32_t generation;
 	uint32_t profile;
 	char sandbox[IPC_ID_MAX]; /* as in cable_make */
+};
+
+/* Questions of msp-egress, and so of msp-dial, at once. */
+#define GATEWAY_ASKS_MAX 512U
+
+/* From msp-cable to msp-dial: from now on ask about each host of a sandbox, since some are taken
+ * away.
+ */
+struct ipc_dial_tighten {
+	uint32_t slot;
+	uint32_t use;
+};
+
+/* From msp-dial to msp-cable, about a name that the plan has no entry for, where its profile lets
+ * hosts be added; or about any host. The answer knows all that the supervisor has said before. */
+struct ipc_host_ask {
+	uint64_t number; /* comes back */
+	uint32_t slot;
+	uint32_t use;
+	uint32_t port;      /* 0: any */
+	uint32_t is_listed; /* the plan has an entry */
+	char host[IPC_HOST_MAX];
+};
+
+enum host_answer {
+	HOST_ANSWER_REFUSED = 0,
+	HOST_ANSWER_GRANTED,
+	HOST_ANSWER_CUT, /* a person took it away */
+	HOST_ANSWER_COUNT
+};
+
+struct ipc_host_told {
+	uint64_t number;
+	uint32_t answer; /* enum host_answer */
 };
 
 /* Between msp-egress and msp-dial. A question for a name, and its answer. */

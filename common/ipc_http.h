@@ -23,9 +23,11 @@ struct ipc_http_open {
 	char host[IPC_HOST_MAX];
 };
 
-/* End a connection: its sandbox has ended. http_done comes, if it has not already. */
+/* End a connection: its sandbox has ended, or its host is taken away. http_done comes, if it has
+ * not already. */
 struct ipc_http_end {
 	uint64_t number;
+	uint32_t reason; /* enum connection_end */
 };
 
 /* A request or a connection is refused by policy. Sent before the workload hears of it. */

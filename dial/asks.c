@@ -14,6 +14,7 @@
 
 enum ask_state {
 	ASK_FREE = 0,
+	ASK_ASKING, /* msp-cable, whether the host may be reached */
 	ASK_RECORDING,
 	ASK_RESOLVING,
 	ASK_CONNECTING,
@@ -24,13 +25,14 @@ static struct ask {
 	enum ask_state state;
 	bool is_name;        /* asked for a name, not for a connection */
 	uint64_t number;     /* msp-egress's */
-	uint64_t connection; /* ours */
+	uint64_t connection; /* ours; of a question to msp-cable likewise */
 	uint32_t slot, use;
 	struct attempt attempt;
 } asks[ASKS_MAX];
 
 static struct outbox *to_cable, *to_egress, *to_audit;
 static uint64_t connections; /* numbers of connections so far */
+static uint64_t questions;   /* likewise, to msp-cable */
 static uint64_t now;
 static int failure; /* the first -errno of an answer */
 
@@ -231,17 +233,14 @@ static struct ask *take_ask(uint64_t number, uint32_t slot, uint32_t use, bool i
 
 /* Choose who is dialled for a host that an entry of the profile covers. */
 static void choose_peer(struct attempt *attempt, const struct plan_profile *profile,
-			const struct plan_host *host, const struct host_wanted *wanted,
-			uint16_t port)
+			const struct plan_host *host)
 {
-	const char *proxy = host_list_proxy(profile, host, wanted);
+	const char *proxy = host_list_proxy(profile, host, &attempt->wanted);
 
 	attempt->host = host;
-	attempt->wanted = *wanted;
-	attempt->port = port;
 	attempt->is_through = proxy != NULL;
-	attempt->peer = *wanted;
-	attempt->peer_port = port;
+	attempt->peer = attempt->wanted;
+	attempt->peer_port = attempt->port;
 	if (proxy != NULL) {
 		(void)host_wanted_read(proxy, &attempt->peer); /* another text is an empty name */
 		attempt->peer_port = profile->through.port;
@@ -254,51 +253,32 @@ static bool read_wanted(const char *host, struct host_wanted *ret)
 	return host_wanted_read(host, ret) && (ret->is_address || strcmp(host, ret->name) == 0);
 }
 
-int asks_take_name(const struct ipc_name_ask *from, uint64_t now_ms)
-{
-	const struct plan_host *host;
-	struct sandbox_policy policy;
-	struct host_wanted wanted;
-	struct ask *ask;
+/* Entries of hosts that are granted beside the list: their addresses are public ones. */
+static const struct plan_host granted_tls = { .port = HOST_PORT_DEFAULT, .kind = PLAN_HOST_TLS };
+static const struct plan_host granted_tcp = { .kind = PLAN_HOST_TCP };
 
-	now = now_ms;
-	if (!read_wanted(from->host, &wanted) || wanted.is_address)
-		return -EPROTO;
-	if (!sandboxes_find(from->slot, from->use, &policy)) {
-		refuse_question(from->number, true, DIAL_RESULT_FAILED);
-		return failure;
-	}
-	host = host_list_find(policy.plan, policy.profile, &wanted, 0);
-	if (!host) {
-		refuse_question(from->number, true,
-				report_refused(from->slot, from->use, wanted.name, 0,
-					       CONNECTION_REFUSED_HOST));
-		return failure;
-	}
-	/* The proxy resolves the name. */
-	if (host_list_proxy(policy.profile, host, &wanted)) {
-		refuse_question(from->number, true, DIAL_RESULT_FINE);
-		return failure;
-	}
-	ask = take_ask(from->number, from->slot, from->use, true);
-	if (!ask) {
-		refuse_question(from->number, true, DIAL_RESULT_FAILED);
-		return failure;
-	}
-	choose_peer(&ask->attempt, policy.profile, host, &wanted, 0);
-	resolve_name(ask);
-	return failure;
+static const struct plan_host *granted_entry(const struct ask *ask)
+{
+	return ask->attempt.port == HOST_PORT_DEFAULT ? &granted_tls : &granted_tcp;
 }
 
-static void refuse_unlisted(const struct ipc_dial_ask *from, const struct sandbox_policy *policy,
-			    const struct host_wanted *wanted)
+/* Refuse a question, which is over with that. */
+static void refuse_host(struct ask *ask, enum connection_refused reason)
 {
-	const bool is_host_listed = host_list_find(policy->plan, policy->profile, wanted, 0);
+	char text[CHOOSE_ADDRESS_MAX];
 
-	refuse_question(
-		from->number, false,
-		report_refused(from->slot, from->use, from->host, from->port,
-			       is_host_listed ? CONNECTION_REFUSED_PORT : CONNECTION_REFUSED_HOST));
+	refuse_question(ask->number, ask->is_name,
+			report_refused(ask->slot, ask->use, choose_text(&ask->attempt.wanted, text),
+				       ask->attempt.port, reason));
+	ask->state = ASK_FREE;
+}
+
+static void refuse_unlisted(struct ask *ask, const struct sandbox_policy *policy)
+{
+	const bool is_host_listed = !ask->is_name && host_list_find(policy->plan, policy->profile,
+								    &ask->attempt.wanted, 0);
+
+	refuse_host(ask, is_host_listed ? CONNECTION_REFUSED_PORT : CONNECTION_REFUSED_HOST);
 }
 
 static void record_begin(struct ask *ask, const char *sandbox)
@@ -322,32 +302,126 @@ static void record_begin(struct ask *ask, const char *sandbox)
 					     sizeof(fields) / sizeof(fields[0]), connections)));
 }
 
+/* Go on with a host that may be reached. */
+static void allow_host(struct ask *ask, const struct sandbox_policy *policy,
+		       const struct plan_host *host)
+{
+	choose_peer(&ask->attempt, policy->profile, host);
+	if (!ask->is_name) {
+		record_begin(ask, policy->sandbox);
+	} else if (ask->attempt.is_through) { /* the proxy resolves the name */
+		refuse_question(ask->number, true, DIAL_RESULT_FINE);
+		ask->state = ASK_FREE;
+	} else {
+		resolve_name(ask);
+	}
+}
+
+static void ask_cable(struct ask *ask)
+{
+	char text[CHOOSE_ADDRESS_MAX];
+	const char *host = choose_text(&ask->attempt.wanted, text);
+	struct ipc_host_ask question = { .number = ++questions,
+					 .slot = ask->slot,
+					 .use = ask->use,
+					 .port = ask->attempt.port,
+					 .is_listed = ask->attempt.host != NULL };
+
+	memcpy(question.host, host, strlen(host) + 1);
+	ask->connection = questions;
+	ask->state = ASK_ASKING;
+	note_failure(outbox_send(to_cable, IPC_TYPE_host_ask, &question));
+}
+
+/* Decide on a question from the plan, as far as that can. No address is granted beside it. */
+static int take_question(struct ask *ask)
+{
+	struct attempt *attempt = &ask->attempt;
+	struct sandbox_policy policy;
+
+	if (!sandboxes_find(ask->slot, ask->use, &policy)) {
+		refuse_question(ask->number, ask->is_name, DIAL_RESULT_FAILED);
+		ask->state = ASK_FREE;
+		return failure;
+	}
+	if (ask->is_name)
+		attempt->host = host_list_find(policy.plan, policy.profile, &attempt->wanted, 0);
+	else if (dial_find(policy.plan, policy.profile, &attempt->wanted, attempt->port,
+			   &attempt->host) != DIAL_ALLOWED)
+		attempt->host = NULL;
+	if (attempt->host ? policy.is_tightened
+			  : !attempt->wanted.is_address &&
+				    policy.profile->host_approval != PLAN_HOST_APPROVAL_NEVER)
+		ask_cable(ask);
+	else if (attempt->host)
+		allow_host(ask, &policy, attempt->host);
+	else
+		refuse_unlisted(ask, &policy);
+	return failure;
+}
+
+static int take_wanted(struct ask *ask, uint64_t number, const struct host_wanted *wanted,
+		       uint32_t port, bool is_name)
+{
+	if (!ask) {
+		refuse_question(number, is_name, DIAL_RESULT_FAILED);
+		return failure;
+	}
+	ask->attempt.wanted = *wanted;
+	ask->attempt.port = (uint16_t)port;
+	return take_question(ask);
+}
+
+int asks_take_name(const struct ipc_name_ask *from, uint64_t now_ms)
+{
+	struct host_wanted wanted;
+
+	now = now_ms;
+	if (!read_wanted(from->host, &wanted) || wanted.is_address)
+		return -EPROTO;
+	return take_wanted(take_ask(from->number, from->slot, from->use, true), from->number,
+			   &wanted, 0, true);
+}
+
 int asks_take_dial(const struct ipc_dial_ask *from, uint64_t now_ms)
 {
-	const struct plan_host *host;
-	struct sandbox_policy policy;
 	struct host_wanted wanted;
-	struct ask *ask;
 
 	now = now_ms;
 	if (!read_wanted(from->host, &wanted) || from->port > UINT16_MAX)
 		return -EPROTO;
-	if (!sandboxes_find(from->slot, from->use, &policy)) {
-		refuse_question(from->number, false, DIAL_RESULT_FAILED);
-		return failure;
+	return take_wanted(take_ask(from->number, from->slot, from->use, false), from->number,
+			   &wanted, from->port, false);
+}
+
+static struct ask *find_asking(uint64_t number)
+{
+	for (uint32_t i = 0; i < ASKS_MAX; i++) {
+		if (asks[i].state == ASK_ASKING && asks[i].connection == number)
+			return &asks[i];
 	}
-	if (dial_find(policy.plan, policy.profile, &wanted, (uint16_t)from->port, &host) !=
-	    DIAL_ALLOWED) {
-		refuse_unlisted(from, &policy, &wanted);
-		return failure;
+	return NULL;
+}
+
+int asks_told(const struct ipc_host_told *told, uint64_t now_ms)
+{
+	struct ask *ask = find_asking(told->number);
+	struct sandbox_policy policy;
+
+	now = now_ms;
+	if (!ask || told->answer >= HOST_ANSWER_COUNT)
+		return -EPROTO;
+	if (!sandboxes_find(ask->slot, ask->use, &policy)) {
+		refuse_question(ask->number, ask->is_name, DIAL_RESULT_FAILED);
+		ask->state = ASK_FREE;
+	} else if (told->answer == HOST_ANSWER_CUT) {
+		refuse_host(ask, CONNECTION_REFUSED_CUT);
+	} else if (told->answer == HOST_ANSWER_REFUSED) {
+		refuse_unlisted(ask, &policy);
+	} else {
+		allow_host(ask, &policy,
+			   ask->attempt.host ? ask->attempt.host : granted_entry(ask));
 	}
-	ask = take_ask(from->number, from->slot, from->use, false);
-	if (!ask) {
-		refuse_question(from->number, false, DIAL_RESULT_FAILED);
-		return failure;
-	}
-	choose_peer(&ask->attempt, policy.profile, host, &wanted, (uint16_t)from->port);
-	record_begin(ask, policy.sandbox);
 	return failure;
 }
 
@@ -409,8 +483,9 @@ int asks_end_sandbox(uint32_t slot)
 	for (uint32_t i = 0; i < ASKS_MAX; i++) {
 		struct ask *ask = &asks[i];
 
-		if (ask->state == ASK_FREE || ask->state == ASK_GONE || ask->slot != slot)
-			continue;
+		if (ask->state == ASK_FREE || ask->state == ASK_ASKING || ask->state == ASK_GONE ||
+		    ask->slot != slot)
+			continue; /* msp-cable answers a question even then */
 		if (ask->state == ASK_RECORDING) {
 			refuse_question(ask->number, false, DIAL_RESULT_FAILED);
 			ask->state = ASK_GONE;

@@ -13,16 +13,17 @@
 #include "heap/outbox.h"
 
 /* Questions at once; more are refused. */
-#define ASKS_MAX 512U
+#define ASKS_MAX GATEWAY_ASKS_MAX
 
 /* Begin, with what goes to msp-cable, to msp-egress and to msp-audit. */
 void asks_begin(struct outbox *cable, struct outbox *egress, struct outbox *audit);
 
-/* Take a question, or the answer to a connection's record. 0; -EPROTO: the peer is broken; or
- * another -errno. */
+/* Take a question, or the answer to a connection's record or to host_ask. 0; -EPROTO: the peer is
+ * broken; or another -errno. */
 int asks_take_name(const struct ipc_name_ask *ask, uint64_t now_ms);
 int asks_take_dial(const struct ipc_dial_ask *ask, uint64_t now_ms);
 int asks_recorded(const struct ipc_audit_written *written, uint64_t now_ms);
+int asks_told(const struct ipc_host_told *told, uint64_t now_ms);
 
 /* Give up the questions of a sandbox that has ended. 0 or -errno. */
 int asks_end_sandbox(uint32_t slot);

@@ -98,11 +98,21 @@ static int handle_begin(void *context, struct channel_message *from)
 	return sandboxes_begin(ipc_body(from, dial_begin));
 }
 
+static int handle_tighten(void *context, struct channel_message *from)
+{
+	return sandboxes_tighten(ipc_body(from, dial_tighten));
+}
+
 static int handle_end(void *context, struct channel_message *from)
 {
 	const int error = sandboxes_end(ipc_slot(from));
 
 	return error ? error : asks_end_sandbox(ipc_slot(from));
+}
+
+static int handle_told(void *context, struct channel_message *from)
+{
+	return asks_told(ipc_body(from, host_told), now_ms);
 }
 
 static int handle_written(void *context, struct channel_message *from)
@@ -121,10 +131,9 @@ static int handle_dial(void *context, struct channel_message *from)
 }
 
 static const dispatch_handler from_cable[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_gateway_policy] = handle_policy,
-	[IPC_TYPE_gateway_forget] = handle_forget,
-	[IPC_TYPE_dial_begin] = handle_begin,
-	[IPC_TYPE_cable_end] = handle_end,
+	[IPC_TYPE_gateway_policy] = handle_policy, [IPC_TYPE_gateway_forget] = handle_forget,
+	[IPC_TYPE_dial_begin] = handle_begin,      [IPC_TYPE_dial_tighten] = handle_tighten,
+	[IPC_TYPE_cable_end] = handle_end,         [IPC_TYPE_host_told] = handle_told,
 };
 
 static const dispatch_handler from_audit[IPC_TYPE_COUNT] = {

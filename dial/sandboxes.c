@@ -9,7 +9,7 @@
 static struct plan plans[GENERATIONS_MAX];
 
 static struct {
-	bool is_used;
+	bool is_used, is_tightened;
 	uint32_t use, generation, profile;
 	char id[IPC_ID_MAX];
 } sandboxes[GATEWAY_SLOTS];
@@ -41,6 +41,7 @@ int sandboxes_begin(const struct ipc_dial_begin *begin)
 	    begin->profile >= plan_profile_count(&plans[begin->generation]))
 		return -EPROTO;
 	sandboxes[begin->slot].is_used = true;
+	sandboxes[begin->slot].is_tightened = false;
 	sandboxes[begin->slot].use = begin->use;
 	sandboxes[begin->slot].generation = begin->generation;
 	sandboxes[begin->slot].profile = begin->profile;
@@ -56,6 +57,15 @@ int sandboxes_end(uint32_t slot)
 	return 0;
 }
 
+int sandboxes_tighten(const struct ipc_dial_tighten *from)
+{
+	if (from->slot >= GATEWAY_SLOTS || !sandboxes[from->slot].is_used ||
+	    sandboxes[from->slot].use != from->use)
+		return -EPROTO;
+	sandboxes[from->slot].is_tightened = true;
+	return 0;
+}
+
 bool sandboxes_find(uint32_t slot, uint32_t use, struct sandbox_policy *ret)
 {
 	if (slot >= GATEWAY_SLOTS || !sandboxes[slot].is_used || sandboxes[slot].use != use)
@@ -63,5 +73,6 @@ bool sandboxes_find(uint32_t slot, uint32_t use, struct sandbox_policy *ret)
 	ret->plan = &plans[sandboxes[slot].generation];
 	ret->profile = plan_profile(ret->plan, sandboxes[slot].profile);
 	ret->sandbox = sandboxes[slot].id;
+	ret->is_tightened = sandboxes[slot].is_tightened;
 	return true;
 }

@@ -67,6 +67,18 @@ void gate_begin(struct gate *gate, int dns, const int *listeners, uint32_t count
 	watch_listeners(gate);
 }
 
+bool gate_add(struct gate *gate, int listener)
+{
+	const uint32_t at = gate->listener_count;
+
+	if (at == GATE_LISTENERS_MAX)
+		return false;
+	gate->listeners[gate->listener_count++] = listener;
+	if (gate->are_listeners_watched)
+		event_gate_watch(gate, GATE_MARK_LISTENERS + at, listener, 0, POLLIN);
+	return true;
+}
+
 /* Wait for what the connection of an entry wants now. */
 static void watch_entry(struct gate *gate, struct gate_entry *entry)
 {
@@ -377,7 +389,7 @@ static void drop_dialed(struct gate *gate, struct gate_entry *entry, int host)
 {
 	if (host >= 0) {
 		(void)close(host); /* it was told no byte */
-		report_end(gate, entry, CONNECTION_END_LIMIT);
+		report_end(gate, entry, entry->is_cut ? CONNECTION_END_CUT : CONNECTION_END_LIMIT);
 	}
 	reset_client(entry->client);
 	free_entry(gate, entry);
@@ -424,10 +436,26 @@ void gate_dialed(struct gate *gate, uint32_t entry, int host, const struct ipc_d
 	}
 	dialed->number = done->connection;
 	memcpy(dialed->address, done->address, sizeof(dialed->address));
-	if (done->kind >= PLAN_HOST_HTTP)
+	if (dialed->is_cut)
+		drop_dialed(gate, dialed, host);
+	else if (done->kind >= PLAN_HOST_HTTP)
 		hand_over(gate, dialed, host, done);
 	else
 		begin_connection(gate, dialed, host, done);
+}
+
+void gate_cut(struct gate *gate, const char *host)
+{
+	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && gate->entry_count > 0; i++) {
+		struct gate_entry *entry = &gate->entries[i];
+
+		if (!entry->is_used || (host[0] != '\0' && strcmp(entry->host, host) != 0))
+			continue;
+		if (entry->connection != NULL)
+			end_connection(gate, entry, CONNECTION_END_CUT);
+		else
+			entry->is_cut = true; /* the host is being dialled, or a server ends it */
+	}
 }
 
 void gate_read(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received)

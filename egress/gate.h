@@ -48,6 +48,7 @@ struct gate_entry {
 	char host[GATE_TEXT_MAX];
 	char address[IPC_ADDRESS_MAX];
 	struct connection *connection;
+	bool is_cut; /* its host was taken away while it was dialled */
 };
 
 struct gate {
@@ -91,6 +92,12 @@ void gate_named(struct gate *gate, uint32_t question, enum dns_code code);
 /* Answer a dial: the connected socket, which does not block and is the gate's, with its message;
  * or -1: refused. */
 void gate_dialed(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done);
+
+/* Take a further listener, which does not block. False: there is no room for it. */
+bool gate_add(struct gate *gate, int listener);
+
+/* End the connections with a host, "": with all, but for those that a server has. */
+void gate_cut(struct gate *gate, const char *host);
 
 /* A connection that a server had has ended, after so many bytes. */
 void gate_read(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received);

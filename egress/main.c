@@ -51,7 +51,7 @@ static uint64_t now_ms;
 
 static int handle_port(void *context, struct channel_message *from)
 {
-	return sandboxes_take_port(ipc_slot(from), channel_take_fd(from, 0));
+	return sandboxes_take_port(ipc_body(from, egress_port), channel_take_fd(from, 0));
 }
 
 static int handle_begin(void *context, struct channel_message *from)
@@ -62,6 +62,11 @@ static int handle_begin(void *context, struct channel_message *from)
 static int handle_http(void *context, struct channel_message *from)
 {
 	return readers_take(ipc_body(from, egress_http)->server, channel_take_fd(from, 0));
+}
+
+static int handle_cut(void *context, struct channel_message *from)
+{
+	return sandboxes_cut(ipc_body(from, egress_cut));
 }
 
 static int handle_end(void *context, struct channel_message *from)
@@ -85,10 +90,9 @@ static int handle_refused(void *context, struct channel_message *from)
 }
 
 static const dispatch_handler from_cable[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_egress_port] = handle_port,
-	[IPC_TYPE_egress_begin] = handle_begin,
-	[IPC_TYPE_cable_end] = handle_end,
-	[IPC_TYPE_egress_http] = handle_http,
+	[IPC_TYPE_egress_port] = handle_port, [IPC_TYPE_egress_begin] = handle_begin,
+	[IPC_TYPE_cable_end] = handle_end,    [IPC_TYPE_egress_http] = handle_http,
+	[IPC_TYPE_egress_cut] = handle_cut,
 };
 
 static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {

@@ -151,14 +151,15 @@ int readers_turn(uint32_t server)
 	return status == 1 || status == -EAGAIN ? 0 : end_server(server);
 }
 
-void readers_end_sandbox(uint32_t slot)
+void readers_end_host(uint32_t slot, const char *host, enum connection_end reason)
 {
 	for (uint32_t i = 0; i < READERS_MAX; i++) {
 		const struct reader_connection *is = &connections[i].is;
-		const struct ipc_http_end end = { is->number };
+		const struct ipc_http_end end = { is->number, (uint32_t)reason };
 
 		/* A server that is too busy to read it has to end: its channel is closed. */
 		if (connections[i].is_used && is->slot == slot &&
+		    (host[0] == '\0' || strcmp(is->host, host) == 0) &&
 		    channel_send(&servers[is->server], IPC_TYPE_http_end, &end, NULL,
 				 MSG_DONTWAIT) != 0)
 			(void)shutdown(servers[is->server].fd, SHUT_RDWR); /* its end is seen */

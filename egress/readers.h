@@ -39,8 +39,8 @@ bool readers_open(const struct reader_connection *connection, int client, int ho
 /* Take what a server says. 0 or -errno. */
 int readers_turn(uint32_t server);
 
-/* The connections of a sandbox shall end, which has ended. */
-void readers_end_sandbox(uint32_t slot);
+/* Have the connections of a sandbox with a host ended for a reason; "": with all. */
+void readers_end_host(uint32_t slot, const char *host, enum connection_end reason);
 
 /* A connection has ended, and is reported. For the user to define. */
 void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,

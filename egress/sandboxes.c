@@ -310,8 +310,44 @@ void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t se
 
 /* --- sandboxes -------------------------------------------------------------------------------- */
 
-int sandboxes_take_port(uint32_t slot, int fd)
+/* Find a sandbox that msp-cable names; it has none for which there was no room. */
+static struct sandbox *find_sandbox(uint32_t slot, uint32_t use)
 {
+	struct sandbox *sandbox = slot < GATEWAY_SLOTS ? sandboxes[slot] : NULL;
+
+	return sandbox && sandbox->use == use ? sandbox : NULL;
+}
+
+/* Give a sandbox that runs a further listener. Without room for it, its port is closed. */
+static int add_port(struct sandbox *sandbox, int fd)
+{
+	if (!sandbox || fds_used == fds_max || !gate_add(&sandbox->gate, fd))
+		fd_close(&fd);
+	else
+		fds_used++;
+	return 0;
+}
+
+int sandboxes_cut(const struct ipc_egress_cut *cut)
+{
+	struct sandbox *sandbox = find_sandbox(cut->slot, cut->use);
+
+	if (cut->slot >= GATEWAY_SLOTS)
+		return -EPROTO;
+	if (sandbox) {
+		readers_end_host(cut->slot, cut->host, CONNECTION_END_CUT);
+		gate_cut(&sandbox->gate, cut->host);
+	}
+	regulate_room();
+	return 0;
+}
+
+int sandboxes_take_port(const struct ipc_egress_port *port, int fd)
+{
+	const uint32_t slot = port->slot;
+
+	if (port->use != 0)
+		return add_port(find_sandbox(slot, port->use), fd);
 	if (coming.count == GATE_LISTENERS_MAX || (coming.count > 0 && coming.slot != slot)) {
 		fd_close(&fd);
 		return -EPROTO;
@@ -382,7 +418,7 @@ int sandboxes_end_one(uint32_t slot)
 	if (!sandbox) /* there was no room for it */
 		return 0;
 	leave_questions(sandbox);
-	readers_end_sandbox(slot);
+	readers_end_host(slot, "", CONNECTION_END_SANDBOX);
 	gate_end(&sandbox->gate);
 	fds_used -= sandbox->gate.listener_count + 1;
 	sandboxes[slot] = NULL;

@@ -10,15 +10,19 @@
 #include "heap/outbox.h"
 
 /* Questions at once: as many as msp-dial has. */
-#define QUESTIONS_MAX 512U
+#define QUESTIONS_MAX GATEWAY_ASKS_MAX
 
 /* Begin, with what the gates are waited for with (an epoll descriptor, whose events have
  * sandboxes_mark()), and how many descriptors they may have. */
 void sandboxes_begin(struct outbox *cable, struct outbox *dial, int waiting, uint32_t fds_max);
 
-/* Take a listener of the sandbox to come; begin one with its listener for questions; end one. The
- * descriptors are taken. 0, -EPROTO or another -errno. */
-int sandboxes_take_port(uint32_t slot, int fd);
+/* Take a listener of a sandbox, or of the one to come if its use is 0; end the connections of one
+ * with a host. 0 or -EPROTO. */
+int sandboxes_take_port(const struct ipc_egress_port *port, int fd);
+int sandboxes_cut(const struct ipc_egress_cut *cut);
+
+/* Begin a sandbox with its listener for questions; end one. The descriptors are taken. 0, -EPROTO
+ * or another -errno. */
 int sandboxes_begin_one(const struct ipc_egress_begin *begin, int dns, uint64_t now_ms);
 int sandboxes_end_one(uint32_t slot);
 

@@ -34,6 +34,8 @@ static const struct {
 					"send the placeholder in the secret's header alone" },
 	[CONNECTION_REFUSED_PROXY] = { "the profile's proxy refuses to connect to it",
 				       "ask those who run the proxy of the profile's `through`" },
+	[CONNECTION_REFUSED_CUT] = { "a person took this host away from the sandbox",
+				     "msp network approve" },
 };
 
 static void put_policy(const struct search *search, const struct ipc_network_denial *denial,

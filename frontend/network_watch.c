@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "common/channel.h"
@@ -19,11 +20,12 @@ bool network_may_be_watched(const struct plan *plan, const char *profile)
 	       profiles_have_hosts(plan, plan_profile_find(plan, profile) < 0 ? NULL : profile);
 }
 
-int network_watch_execution(struct supervisor_client *client, uint64_t request)
+int network_watch_execution(struct supervisor_client *client, uint64_t request, const char *owner)
 {
-	const struct ipc_network_watch watch = { .request = request };
+	struct ipc_network_watch watch = { .request = request };
 	int ends[2];
 
+	(void)strncpy(watch.owner, owner, sizeof(watch.owner) - 1);
 	if (channel_pair(ends) != 0)
 		return -1;
 	if (supervisor_network_watch(client, &watch, ends[1]) == 0)
@@ -39,7 +41,8 @@ void network_watch_ask(int fd)
 
 /* Take what has come. Return whether this is all; a breach of the protocol ends it. */
 static bool take_messages(int fd, struct network_denials *into,
-			  void (*on_connection)(const struct ipc_network_connection *connection))
+			  void (*on_connection)(const struct ipc_network_connection *connection),
+			  void (*on_host)(const struct ipc_network_host *host))
 {
 	static struct channel_message message; /* too large for the stack; one thread */
 	const struct channel channel = { fd, IPC_FRONTEND, IPC_GATEWAY, IPC_SERVE };
@@ -49,6 +52,8 @@ static bool take_messages(int fd, struct network_denials *into,
 	while ((result = channel_receive(&channel, &message, MSG_DONTWAIT, &wrong)) == 1) {
 		if (message.type == IPC_TYPE_network_connection && on_connection)
 			on_connection(ipc_body(&message, network_connection));
+		else if (message.type == IPC_TYPE_network_host && on_host)
+			on_host(ipc_body(&message, network_host));
 		else if (message.type == IPC_TYPE_network_denial &&
 			 into->count <= NETWORK_DENIALS_MAX)
 			into->items[into->count++] = *ipc_body(&message, network_denial);
@@ -60,12 +65,12 @@ static bool take_messages(int fd, struct network_denials *into,
 
 bool network_watch_take(int fd, struct network_denials *into)
 {
-	return take_messages(fd, into, NULL);
+	return take_messages(fd, into, NULL, NULL);
 }
 
-int network_look(struct supervisor_client *client, const struct ipc_network_watch *sandbox,
+int network_look(struct supervisor_client *client, const struct ipc_network_watch *at,
 		 void (*on_connection)(const struct ipc_network_connection *connection),
-		 struct network_denials *into)
+		 void (*on_host)(const struct ipc_network_host *host), struct network_denials *into)
 {
 	struct pollfd entry = { .events = POLLIN };
 	int ends[2];
@@ -74,11 +79,12 @@ int network_look(struct supervisor_client *client, const struct ipc_network_watc
 	if (error)
 		return error;
 	entry.fd = ends[0];
-	error = supervisor_network_watch(client, sandbox, ends[1]);
+	error = supervisor_network_watch(client, at, ends[1]);
+	network_watch_ask(entry.fd);
 	while (!error && poll(&entry, 1, LOOK_MS) > 0 &&
-	       !take_messages(ends[0], into, on_connection))
+	       !take_messages(entry.fd, into, on_connection, on_host))
 		continue;
-	fd_close(&ends[0]);
+	fd_close(&entry.fd);
 	return error;
 }
 

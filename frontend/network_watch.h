@@ -21,14 +21,17 @@ struct network_denials {
  * profile has. */
 bool network_may_be_watched(const struct plan *plan, const char *profile);
 
-/* Watch the network of the execution with the number `request`, which is asked for after this call.
- * Return a descriptor for the functions below, the caller's; or -1: there is no watch. */
-int network_watch_execution(struct supervisor_client *client, uint64_t request);
+/* Watch the network of the execution with the number `request`, which is asked for after this call,
+ * by the owner of its sandboxes. Return a descriptor for the functions below, the caller's; or -1:
+ * there is no watch. */
+int network_watch_execution(struct supervisor_client *client, uint64_t request, const char *owner);
 
-/* Look at the network of a sandbox that runs. `on_connection` is called for each connection; the
- * last refusals are in *into. 0 or -errno. */
-int network_look(struct supervisor_client *client, const struct ipc_network_watch *sandbox,
+/* Look at the network of a sandbox that runs; or, if `at` names none, at the hosts that are asked
+ * for. The functions are called for each connection and host; the last refusals are in *into. 0 or
+ * -errno. */
+int network_look(struct supervisor_client *client, const struct ipc_network_watch *at,
 		 void (*on_connection)(const struct ipc_network_connection *connection),
+		 void (*on_host)(const struct ipc_network_host *host),
 		 struct network_denials *into);
 
 /* Ask for the counts: the execution has ended. */

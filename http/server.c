@@ -160,16 +160,16 @@ static int handle_open(void *context, struct channel_message *from)
 
 static int handle_end(void *context, struct channel_message *from)
 {
-	const uint64_t number = ipc_body(from, http_end)->number;
+	const struct ipc_http_end *end = ipc_body(from, http_end);
 
 	(void)context;
 	for (uint32_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
 		struct exchange *exchange = connections[i].exchange;
 
-		if (exchange == NULL || connections[i].number != number)
+		if (exchange == NULL || connections[i].number != end->number)
 			continue;
 		exchange->end = EXCHANGE_ENDED;
-		exchange->reason = CONNECTION_END_SANDBOX;
+		exchange->reason = end->reason;
 		exchange->is_cut = true;
 		settle_connection(i);
 		break;

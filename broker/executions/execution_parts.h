@@ -98,7 +98,7 @@ void execution_ask_end(struct execution *execution, enum end_reason reason);
 
 void execution_streams_init(struct execution *execution, const struct execution_order *order);
 /* Watch the network of an execution that is asked for next, if its profile may have hosts. */
-void execution_watch_network(struct execution *execution);
+void execution_watch_network(struct execution *execution, const struct execution_order *order);
 void execution_open_pipes(struct execution *execution, const int fds[3]);
 void execution_open_terminal(struct execution *execution, int terminal);
 bool execution_streams_closed(const struct execution *execution);

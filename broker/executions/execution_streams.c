@@ -213,14 +213,16 @@ static void on_network(evutil_socket_t fd, short what, void *argument)
 	execution_streams_changed(execution);
 }
 
-void execution_watch_network(struct execution *execution)
+void execution_watch_network(struct execution *execution, const struct execution_order *order)
 {
 	const struct executions *executions = execution->executions;
 
-	if (execution->info.is_file || !executions->plan ||
+	if (order->file || !executions->plan ||
 	    !network_may_be_watched(executions->plan, execution->info.label.profile))
 		return;
-	execution->network = network_watch_execution(executions->client, execution->request);
+	execution->network =
+		network_watch_execution(executions->client, execution->request,
+					order->code ? order->code->owner : order->command->owner);
 	if (execution->network < 0)
 		return;
 	execution->network_denials = memory_get_zeroed(1, sizeof(*execution->network_denials));

@@ -302,7 +302,7 @@ enum execution_start executions_start(struct executions *executions,
 		return room;
 	}
 	execution = create_execution(executions, order);
-	execution_watch_network(execution);
+	execution_watch_network(execution, order);
 	error = ask_supervisor(executions, order, execution->request);
 	if (error) {
 		execution_remove(execution);

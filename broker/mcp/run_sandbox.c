@@ -24,16 +24,14 @@ struct held_order {
 
 /* Fields of an order's message that say where it runs. */
 struct place {
-	char *profile, *sandbox, *owner;
+	char *profile, *sandbox;
 };
 
 static struct place place_of(const struct execution_order *order)
 {
 	if (order->code)
-		return (struct place){ order->code->profile, order->code->sandbox,
-				       order->code->owner };
-	return (struct place){ order->command->profile, order->command->sandbox,
-			       order->command->owner };
+		return (struct place){ order->code->profile, order->code->sandbox };
+	return (struct place){ order->command->profile, order->command->sandbox };
 }
 
 static void copy_name(char room[IPC_NAME_MAX], const char *name)
@@ -61,10 +59,8 @@ static void start_called(struct call *call, struct execution_order *order, const
 			 const char *id, uint32_t limit_ms)
 {
 	const struct place place = place_of(order);
-	const struct session *session = call->session;
 
 	copy_name(place.sandbox, called);
-	copy_name(place.owner, sandboxes_owner(session->host, session->principal));
 	order->sandbox = id;
 	run_start(call, order, limit_ms);
 }

@@ -12,6 +12,7 @@
 #include "mcp/call.h"
 #include "mcp/params.h"
 #include "mcp/run_sandbox.h"
+#include "mcp/sandboxes.h"
 #include "mcp/tasks.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
@@ -261,13 +262,17 @@ static const char *const start_problems[] = {
 
 void run_start(struct call *call, struct execution_order *order, uint32_t limit_ms)
 {
+	char *owner = order->code ? order->code->owner : order->command->owner;
+	const struct session *session = call->session;
 	struct execution *execution;
 	enum execution_start start;
 	struct waiting *waiting;
 
-	order->owner = session_owner(call->session);
+	memset(owner, 0, IPC_NAME_MAX);
+	(void)strncpy(owner, sandboxes_owner(session->host, session->principal), IPC_NAME_MAX - 1);
+	order->owner = session_owner(session);
 	order->asked_us = call->begun_us;
-	start = executions_start(call->session->host->executions, order, &execution);
+	start = executions_start(session->host->executions, order, &execution);
 	if (start != EXECUTION_START_DONE) {
 		call_fail_text(call, start_problems[start]);
 		return;

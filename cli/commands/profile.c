@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "commands/sandboxes.h"
+#include "commands/network.h"
 #include "common/log.h"
 #include "host/account.h"
 #include "host/pins.h"
@@ -21,20 +21,35 @@
 /* Words for msp-policy: the operands, its name, --config, its value, and the end. */
 #define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 4)
 
-struct profile_options {
-	struct attach_options attach; /* profile and policy: the configuration alone */
+/* `msp profile` and `msp policy` have the configuration alone. */
+static const struct option_row rows[] = {
+	OPTION_CONFIG(struct network_options, attach.config),
 };
 
-static const struct option_row rows[] = {
-	OPTION_CONFIG(struct profile_options, attach.config),
-};
+static const char *set_client(void *target, const char *text)
+{
+	const char **client = target;
+
+	*client = text;
+	return text[0] ? NULL : "a number, as 'msp network asked' shows it";
+}
 
 static const struct option_row network_rows[] = {
-	ATTACH_ROWS(struct profile_options, attach),
+	{ .name = "sandbox",
+	  .argument = "SANDBOX",
+	  .set = option_set_sandbox,
+	  .offset = offsetof(struct network_options, sandbox),
+	  .help = "approve: for this persistent sandbox, which need not have asked" },
+	{ .name = "client",
+	  .argument = "N",
+	  .set = set_client,
+	  .offset = offsetof(struct network_options, client),
+	  .help = "approve: for all sandboxes of this client, until its session ends" },
+	ATTACH_ROWS(struct network_options, attach),
 };
 
 /* Most actions of one command. */
-#define ACTIONS_MAX 4
+#define ACTIONS_MAX 5
 
 /* Room for msp-policy's name of an action. */
 #define ASKED_MAX 32
@@ -45,7 +60,7 @@ struct action {
 	const char *rule;
 	bool is_bare;      /* it is not about a configuration */
 	const char *asked; /* msp-policy's name for it; NULL: the same */
-	int (*run)(const struct attach_options *attach, const char *name); /* in its place */
+	int (*run)(const struct network_options *options, char *const words[]); /* in its place */
 };
 
 static int give_up(const struct command *command, const char *text, int code)
@@ -127,7 +142,7 @@ static int run_action(const struct command *command, const struct action *action
 static int choose_action(const struct command *command, const struct action *actions,
 			 size_t action_count, int argc, char *argv[])
 {
-	struct profile_options options = { .attach.limits = LIMITS_UNSAID };
+	struct network_options options = { .attach.limits = LIMITS_UNSAID };
 	const struct action *action = actions;
 	struct command_words words = { .most = COMMAND_WORDS_MAX };
 	const char *names[ACTIONS_MAX];
@@ -142,12 +157,16 @@ static int choose_action(const struct command *command, const struct action *act
 		action++;
 	if (words.count == 0 || action == actions + action_count)
 		return command_refuse_action(command, words.list[0], names, action_count);
+	if ((options.sandbox || options.client) && action->run != network_approve)
+		return command_usage_error(command, "--sandbox and --client are for approve");
+	if (options.sandbox && options.client)
+		return command_usage_error(command, "--sandbox and --client exclude one another");
 	if (words.count - 1 < action->least || words.count - 1 > action->most ||
 	    (options.attach.config && !action->run &&
 	     (action->is_bare || (action->least == 0 && words.count > 1))))
 		return command_usage_error(command, action->rule);
 	if (action->run)
-		return action->run(&options.attach, words.list[1]);
+		return action->run(&options, words.list + 1);
 	if (launch_standard_fds() < 0)
 		return give_up(command, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
 	if (account_is_setuid())
@@ -191,6 +210,13 @@ static int run_network(const struct command *command, int argc, char *argv[])
 	static const struct action actions[] = {
 		{ "list", 1, 1, "list takes the name of one sandbox: list SANDBOX", true, NULL,
 		  network_list },
+		{ "asked", 0, 0, "asked takes no name", true, NULL, network_asked },
+		{ "approve", 1, 1, "approve takes one host: approve HOST[:PORT]", true, NULL,
+		  network_approve },
+		{ "tighten", 1, 2,
+		  "tighten takes a sandbox, and one host or none: tighten SANDBOX "
+		  "[HOST]",
+		  true, NULL, network_tighten },
 		{ "groups", 0, 0, "groups takes no name and no --config", true, "hosts", NULL },
 	};
 
@@ -239,18 +265,31 @@ const struct command command_policy = {
 
 const struct command command_network = {
 	.name = "network",
-	.operands = "list SANDBOX | groups",
-	.summary = "show a sandbox's connections, or groups of hosts",
+	.operands = "list SANDBOX | asked | approve HOST[:PORT] | tighten SANDBOX [HOST] | groups",
+	.summary = "show and change what running sandboxes reach",
 	.help = "A profile with 'network: hosts' has a list of hosts. Hosts that one tool needs\n"
 		"together are a group, which the list names as '@GROUP'.\n"
 		"\n"
 		"  list SANDBOX     the hosts that a persistent sandbox is connected to now, each\n"
 		"                   with the number that 'msp logs' has, and what its network\n"
-		"                   refused lately; earlier connections are in 'msp logs'\n"
+		"                   refused lately; earlier connections are in 'msp logs'.\n"
+		"                   Hosts that were granted or taken away are shown, too\n"
+		"  asked            the hosts that sandboxes were refused and that you can grant,\n"
+		"                   since their profile says 'host_approval': how often, when, "
+		"and\n"
+		"                   the persistent sandbox or the client\n"
+		"  approve HOST[:PORT]\n"
+		"                   let the sandbox or client that asked for the host reach it\n"
+		"                   until it ends: it tries again. The profile stays as it is\n"
+		"  tighten SANDBOX [HOST]\n"
+		"                   take the host, or all hosts, away from a sandbox until it "
+		"ends,\n"
+		"                   those of its profile, too; open connections end at once\n"
 		"  groups           the groups, what they are for, and their hosts\n"
 		"\n"
-		"The exit code is 0, or 64 when the command line is wrong or there is no such\n"
-		"sandbox.\n",
+		"The exit code is 0; 64 when the command line is wrong, there is no such sandbox,\n"
+		"or nobody or several ask for the host; 75 when nothing runs in the sandbox; and\n"
+		"78 when its profile lets no host be added.\n",
 	.options = { .rows = network_rows, .count = LENGTH(network_rows), .has_operands = true },
 	.run = run_network,
 };

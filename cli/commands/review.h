@@ -5,7 +5,7 @@
 #ifndef CLI_COMMANDS_REVIEW_H
 #define CLI_COMMANDS_REVIEW_H
 
-#include "launch/ask.h"
+struct asking;
 
 /* Print the changes of a sandbox to stdout as `msp diff --color=always` does. The exit code. */
 int review_diff(struct asking *asking, const char *sandbox);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp list`, `msp stop`, `msp destroy`: the persistent sandboxes. `msp network list`, `msp bridge
- * --list` and `--close`: their connections and bridges.
+ * `msp list`, `msp stop`, `msp destroy`: the persistent sandboxes. `msp bridge --list` and
+ * `--close`: their bridges.
  */
 #include "commands/sandboxes.h"
 
@@ -16,7 +16,6 @@
 #include "common/fd.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
-#include "frontend/network_watch.h"
 #include "heap/buffer.h"
 #include "host/holder.h"
 #include "host/recent.h"
@@ -371,104 +370,6 @@ const struct command command_destroy = {
 		     .has_recent = true },
 	.run = run_destroy,
 };
-
-/* --- network list --------------------------------------------------------------------------- */
-
-/* The sandbox that a word names: by its name, its id, or the beginning of that. */
-static struct find {
-	const char *word;
-	struct sandbox_search search;
-	bool is_found, is_live;
-	struct ipc_network_watch watch;
-} find;
-
-static uint32_t lines; /* printed */
-
-static void on_wanted(void *context, const struct ipc_sandbox_info *info)
-{
-	const bool is_named =
-		strcmp(info->name, find.word) == 0 || strcmp(info->id, find.word) == 0;
-
-	if (find.search.word)
-		sandbox_search_add(&find.search, info);
-	if (!is_named &&
-	    (find.search.found != 1 || find.is_found || strcmp(find.search.id, info->id) != 0))
-		return;
-	find.is_found = is_named;
-	find.is_live = info->is_live != 0;
-	memcpy(find.watch.sandbox, info->id, sizeof(info->id));
-	memcpy(find.watch.owner, info->owner, sizeof(info->owner));
-}
-
-static void on_connection(const struct ipc_network_connection *connection)
-{
-	(void)printf("connected  %s:%u  %" PRIu64 "\n", connection->host, connection->port,
-		     connection->number);
-	lines++;
-}
-
-static void print_denials(const struct network_denials *denials)
-{
-	for (uint32_t i = 0; i < denials->count; i++) {
-		const struct ipc_network_denial *denial = &denials->items[i];
-
-		(void)printf("refused    %s", denial->host[0] ? denial->host : "further hosts");
-		if (denial->port)
-			(void)printf(":%u", denial->port);
-		(void)printf("  %u time%s\n", denial->count, denial->count == 1 ? "" : "s");
-		lines++;
-	}
-}
-
-static int look_at_network(struct asking *asking)
-{
-	static struct network_denials denials;
-	int error = network_look(&asking->talk.client, &find.watch, on_connection, &denials);
-
-	if (!error) {
-		print_denials(&denials);
-		error = format_flush();
-	}
-	if (error) {
-		log_line("%s", errno_text(-error));
-		return MSP_EXIT_SOFTWARE;
-	}
-	if (lines == 0)
-		everywhere_note("no connection is open, and nothing was refused lately");
-	return 0;
-}
-
-static int judge_find(const char *name)
-{
-	if (!find.is_found && find.search.found != 1) {
-		log_line("there is no sandbox '%s', or several ids begin so: 'msp list' shows them",
-			 name);
-		return MSP_EXIT_USAGE;
-	}
-	if (!find.is_live)
-		everywhere_note("nothing runs in sandbox '%s', so it has no connection", name);
-	return 0;
-}
-
-int network_list(const struct attach_options *attach, const char *name)
-{
-	static const struct ask_handlers handlers = { .on_sandbox = on_wanted };
-	static struct question question = { .kind = ASK_LIST, .is.list.is_everybody = 1 };
-	static struct asking asking;
-	int code;
-
-	find.word = name;
-	if (!sandbox_search_begin(&find.search, name))
-		find.search.word = NULL;
-	code = ask_begin(&asking, attach);
-	if (!code)
-		code = ask(&asking, &question, &handlers, NULL);
-	if (!code)
-		code = judge_find(name);
-	if (!code && find.is_live)
-		code = look_at_network(&asking);
-	return ask_end(&asking, code);
-}
 
 /* --- bridge --list and --close ---------------------------------------------------------------- */
 

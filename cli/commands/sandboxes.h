@@ -10,9 +10,6 @@
 
 #include "launch/attach.h"
 
-/* Print the connections of a sandbox and its last refusals. The exit code. */
-int network_list(const struct attach_options *attach, const char *name);
-
 /* Print the open bridges. The exit code. */
 int bridges_list(const struct attach_options *attach, bool is_json);
 

@@ -550,8 +550,8 @@ static void send_request(struct session *session)
 			    : supervisor_hello(&session->talk.client, session->options->limits);
 
 	if (!error && session->options->has_hosts)
-		session->network =
-			network_watch_execution(&session->talk.client, session->start->request);
+		session->network = network_watch_execution(
+			&session->talk.client, session->start->request, session->start->owner);
 	if (!error)
 		error = supervisor_execution_start(&session->talk.client, session->start);
 	if (!conversation_is_sent(&session->talk, error)) {

@@ -407,7 +407,7 @@ int handle_network_watch(void *context, struct channel_message *message)
 	const struct frontend *frontend = context;
 	const struct sandbox *sandbox =
 		from->sandbox[0] ? sandbox_find(from->owner, from->sandbox) : NULL;
-	const struct ipc_cable_watch watch = { from->request, frontend->number,
+	const struct ipc_cable_watch watch = { *from, frontend->number, frontend->is_broker,
 					       sandbox ? sandbox->slot : GATEWAY_SLOTS };
 
 	if (sandbox || !from->sandbox[0])

@@ -457,7 +457,7 @@ class Ends(Http):
         sock.sendall(f"GET / HTTP/1.1\r\nHost: {PLAIN}\r\n\r\n".encode())
         while not host.asked:
             time.sleep(0.01)
-        self.http.end(self.http.number)
+        self.http.end(self.http.number, END["CONNECTION_END_SANDBOX"])
         self.hear_end("SANDBOX")
         with self.assertRaises(ConnectionResetError):
             stream.read()

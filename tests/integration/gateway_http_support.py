@@ -182,8 +182,8 @@ class Http:
         self._send(self.egress, "http_open", fds, number=self.number, port=port, host=host)
         return pairs[0][0], pairs[1][0]
 
-    def end(self, number):
-        self._send(self.egress, "http_end", number=number)
+    def end(self, number, reason):
+        self._send(self.egress, "http_end", number=number, reason=reason)
 
     def hear(self, timeout=PATIENCE):
         """The next message to msp-egress: its name and numbers."""

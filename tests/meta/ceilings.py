@@ -9,10 +9,10 @@ CODE_LINES = {
     "supervisor": 6489,
     "audit": 738,
     "store": 1522,
-    "common": 2214,
-    "cable": 1082,
-    "egress": 1416,
-    "dial": 1233,
+    "common": 2192,
+    "cable": 1562,
+    "egress": 1472,
+    "dial": 1309,
     "http": 2419,
     "relay": 61,
     "bridge": 606,
@@ -37,4 +37,4 @@ CHILD_INIT_BYTES = 111 * 1024
 CIRCLE_MAX = 4
 
 # Objects of a build that depend on one header of messages (headers.py).
-HEADER_OBJECTS = {"default": 105, "common/ipc_done.h": 113}
+HEADER_OBJECTS = {"default": 105, "common/ipc_done.h": 115, "common/ipc_persistent.h": 107}

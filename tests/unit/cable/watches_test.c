@@ -2,31 +2,50 @@
 #include "cable/watches.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "cable/grants.h"
+#include "cable/questions.h"
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/ipc_network.h"
+#include "plan_blob.h"
 
 static struct channel_message message;
 static uint64_t now_us = 1;
+static struct party client; /* of the last execution */
+
+/* What a frontend wants, and what it hears. */
+static struct party from;
+static bool is_from_broker;
+static struct ipc_network_grant wanted;
+static int answer;
+
+int event_watch_grant(const struct party *of, bool is_broker, const struct ipc_network_grant *grant)
+{
+	from = *of;
+	is_from_broker = is_broker;
+	wanted = *grant;
+	return answer;
+}
 
 /* Begin the watch of a frontend's request and return the frontend's end. */
 static struct channel begin(uint32_t frontend, uint64_t request, uint32_t slot)
 {
-	const struct ipc_cable_watch watch = { request, frontend, slot };
+	const struct ipc_cable_watch watch = { { request, "alice", "" }, frontend, 0, slot };
 	int ends[2];
 
 	cr_assert_eq(channel_pair(ends), 0);
-	watches_begin(&watch, ends[1]);
+	watches_begin(&watch, 0, ends[1]);
 	return (struct channel){ ends[0], IPC_FRONTEND, IPC_GATEWAY, IPC_SERVE };
 }
 
 static void attach(uint32_t frontend, uint64_t request, uint32_t slot)
 {
-	watches_attach(&(struct ipc_cable_execution){ request, now_us, frontend, slot });
+	watches_attach(&(struct ipc_cable_execution){ request, now_us, frontend, slot }, &client);
 }
 
 static void refuse(uint32_t slot, const char *host, uint32_t port)
@@ -191,11 +210,153 @@ Test(watches, a_look_shows_connections_and_refusals)
 	refused.use = 6;
 	watches_count(&refused);
 	cr_assert_eq(channel_pair(ends), 0);
-	watches_tell(3, 7, ends[1]);
+	watches_begin(&(struct ipc_cable_watch){ { .request = 0 }, 1, 0, 3 }, 7, ends[1]);
 	look.fd = ends[0];
+	turn();
+	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), -EAGAIN);
+	cr_assert_eq(shutdown(look.fd, SHUT_WR), 0);
+	turn();
 	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), 1);
 	cr_expect_str_eq(ipc_body(&message, network_connection)->host, "a.example");
 	cr_expect_eq(ipc_body(&message, network_connection)->number, 1U);
 	expect(&look, "b.example", 0, 1, 0);
 	expect_end(&look);
+}
+
+/* --- grants ----------------------------------------------------------------------------------- */
+
+static void want(const struct channel *channel, const char *host)
+{
+	struct ipc_network_grant grant = { .port = 443 };
+
+	memcpy(grant.host, host, strlen(host) + 1);
+	cr_assert_eq(channel_send(channel, IPC_TYPE_network_grant, &grant, NULL, 0), 0);
+	turn();
+}
+
+static void expect_granted(const struct channel *channel, uint32_t error)
+{
+	enum ipc_error wrong;
+
+	cr_assert_eq(channel_receive(channel, &message, MSG_DONTWAIT, &wrong), 1);
+	cr_expect_eq(ipc_body(&message, network_granted)->error, error);
+}
+
+Test(watches, an_execution_makes_its_client_the_sandboxs)
+{
+	begin(1, 5, GATEWAY_SLOTS);
+	attach(1, 5, 3);
+	cr_expect_eq(client.frontend, 1U);
+	cr_expect_str_eq(client.owner, "alice");
+	attach(2, 5, 3);
+	cr_expect_eq(client.frontend, 0U, "without a watch it is nobody's");
+}
+
+Test(watches, a_frontend_wants_a_grant_and_hears_the_answer)
+{
+	struct channel of_sandbox = begin(1, 0, 3), of_client = begin(2, 0, GATEWAY_SLOTS);
+
+	want(&of_sandbox, "a.example");
+	cr_expect_eq(from.slot, 3U);
+	cr_expect_str_eq(wanted.host, "a.example");
+	cr_assert_not(is_from_broker);
+	expect_granted(&of_sandbox, 0);
+	answer = -EPERM;
+	want(&of_client, "b.example");
+	cr_expect_eq(from.slot, (uint32_t)GATEWAY_SLOTS);
+	cr_expect_eq(from.frontend, 2U);
+	cr_expect_str_eq(from.owner, "alice");
+	expect_granted(&of_client, EPERM);
+}
+
+Test(watches, an_executions_watch_grants_nothing)
+{
+	struct channel watch = begin(1, 5, GATEWAY_SLOTS);
+
+	wanted.port = 0;
+	want(&watch, "a.example");
+	expect_end(&watch);
+	cr_expect_eq(wanted.port, 0U);
+}
+
+/* Ask for what there is. */
+static void ask_all(struct channel *channel)
+{
+	cr_assert_eq(shutdown(channel->fd, SHUT_WR), 0);
+	turn();
+}
+
+static void make_sandbox(uint32_t slot, uint32_t approval, struct plan_profile *profile)
+{
+	profile->host_approval = approval;
+	cables[slot].is_made = true;
+	cables[slot].profile = profile;
+	cables[slot].party = (struct party){ slot, 7, 1, "alice" };
+}
+
+Test(watches, a_look_shows_what_was_granted_and_taken_away)
+{
+	static struct plan_profile profile;
+	const struct party sandbox = { 3, 7, 0, "" };
+	const struct party clients = { GATEWAY_SLOTS, 0, 1, "alice" };
+	struct channel look = begin(1, 0, 3);
+	const struct ipc_network_host *host;
+	enum ipc_error wrong;
+
+	fd_close(&look.fd);
+	turn();
+	make_sandbox(3, PLAN_HOST_APPROVAL_PERSON, &profile);
+	cr_assert_not_null(grants_add(&sandbox, "own.example", 22, false));
+	cr_assert_not_null(grants_add(&clients, "clients.example", 443, false));
+	cr_assert_not_null(grants_add(&clients, "brokers.example", 443, true));
+	cr_assert(grants_cut(&sandbox, "cut.example"));
+	{
+		const struct ipc_cable_watch watch = { { .request = 0 }, 1, 0, 3 };
+		int ends[2];
+
+		cr_assert_eq(channel_pair(ends), 0);
+		watches_begin(&watch, 7, ends[1]);
+		look.fd = ends[0];
+	}
+	ask_all(&look);
+	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), 1);
+	host = ipc_body(&message, network_host);
+	cr_expect_str_eq(host->host, "own.example");
+	cr_expect_eq(host->state, (uint32_t)NETWORK_HOST_GRANTED);
+	cr_expect_eq(host->frontend, 0U);
+	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), 1);
+	host = ipc_body(&message, network_host);
+	cr_expect_str_eq(host->host, "clients.example");
+	cr_expect_eq(host->frontend, 1U);
+	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), 1);
+	host = ipc_body(&message, network_host);
+	cr_expect_str_eq(host->host, "cut.example");
+	cr_expect_eq(host->state, (uint32_t)NETWORK_HOST_CUT);
+	expect_end(&look);
+}
+
+Test(watches, only_a_person_sees_the_questions)
+{
+	static struct blob blob;
+	static struct plan plan;
+	struct channel person = begin(9, 0, GATEWAY_SLOTS), broker = person;
+	const struct ipc_cable_watch brokers = { { .request = 0 }, 1, 1, GATEWAY_SLOTS };
+	enum ipc_error wrong;
+	int ends[2];
+
+	blob.header.size = (uint32_t)(offsetof(struct blob, text) + blob_make(&blob));
+	plan.bytes = (const uint8_t *)&blob;
+	make_sandbox(3, PLAN_HOST_APPROVAL_PERSON, &blob.profile);
+	cables[3].policy = &plan;
+	questions_note(&cables[3], "wanted.example", 0);
+	cr_assert_eq(channel_pair(ends), 0);
+	watches_begin(&brokers, 0, ends[1]);
+	broker.fd = ends[0];
+	ask_all(&broker);
+	expect_end(&broker);
+	ask_all(&person);
+	cr_assert_eq(channel_receive(&person, &message, MSG_DONTWAIT, &wrong), 1);
+	cr_expect_str_eq(ipc_body(&message, network_host)->host, "wanted.example");
+	cr_expect_eq(ipc_body(&message, network_host)->port, 443U);
+	expect_end(&person);
 }

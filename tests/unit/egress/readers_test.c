@@ -166,9 +166,9 @@ Test(readers, a_sandbox_that_ends, .init = begin)
 {
 	cr_assert(open_one(1, SERVER));
 	cr_assert(receive(&server, IPC_TYPE_http_open));
-	readers_end_sandbox(4);
+	readers_end_host(4, "", CONNECTION_END_SANDBOX);
 	cr_expect_not(receive(&server, IPC_TYPE_http_end));
-	readers_end_sandbox(5);
+	readers_end_host(5, "", CONNECTION_END_SANDBOX);
 	cr_assert(receive(&server, IPC_TYPE_http_end));
 	cr_expect_eq(ipc_body(&message, http_end)->number, 1);
 }

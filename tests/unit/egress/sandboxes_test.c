@@ -61,7 +61,9 @@ static void begin_sandbox(uint32_t slot, uint32_t use)
 		slot, use, 1, HTTP_SERVERS_MAX, { .connections = 256, .rate = RATE }
 	};
 
-	cr_assert_eq(sandboxes_take_port(slot, open_listener(SOCK_STREAM)), 0);
+	cr_assert_eq(sandboxes_take_port(&(struct ipc_egress_port){ slot, 0 },
+					 open_listener(SOCK_STREAM)),
+		     0);
 	cr_assert_eq(sandboxes_begin_one(&begin, open_listener(SOCK_DGRAM), 1), 0);
 }
 
@@ -323,10 +325,16 @@ Test(sandboxes, begins_that_do_not_fit, .init = open_many)
 
 	cr_expect_eq(sandboxes_begin_one(&twice, open_listener(SOCK_DGRAM), 1), -EPROTO);
 	cr_expect_eq(sandboxes_begin_one(&far, open_listener(SOCK_DGRAM), 1), -EPROTO);
-	cr_assert_eq(sandboxes_take_port(SLOT + 1, open_listener(SOCK_STREAM)), 0);
-	cr_expect_eq(sandboxes_take_port(SLOT + 2, open_listener(SOCK_STREAM)), -EPROTO);
+	cr_assert_eq(sandboxes_take_port(&(struct ipc_egress_port){ SLOT + 1, 0 },
+					 open_listener(SOCK_STREAM)),
+		     0);
+	cr_expect_eq(sandboxes_take_port(&(struct ipc_egress_port){ SLOT + 2, 0 },
+					 open_listener(SOCK_STREAM)),
+		     -EPROTO);
 	cr_expect_eq(sandboxes_begin_one(&more, open_listener(SOCK_DGRAM), 1), -EPROTO);
-	cr_assert_eq(sandboxes_take_port(SLOT + 1, open_listener(SOCK_STREAM)), 0);
+	cr_assert_eq(sandboxes_take_port(&(struct ipc_egress_port){ SLOT + 1, 0 },
+					 open_listener(SOCK_STREAM)),
+		     0);
 	cr_expect_eq(sandboxes_begin_one(&many, open_listener(SOCK_DGRAM), 1), -EPROTO);
 	cr_expect_eq(sandboxes_end_one(GATEWAY_SLOTS), -EPROTO);
 }
