@@ -10,6 +10,7 @@
 #include "common/ipc_persistent.h"
 #include "common/ipc_refused.h"
 #include "executions/share.h"
+#include "frontend/network_grant.h"
 #include "heap/memory.h"
 
 struct request_pending {
@@ -190,6 +191,16 @@ enum asking requests_changes_start(struct requests *requests, struct ipc_changes
 	wanted->request = next_number(requests);
 	return note_request(requests, asked, BIT(CHANGES), BIT(CHANGES_DONE),
 			    supervisor_changes_start(requests->client, wanted, chosen));
+}
+
+int requests_network_grant(struct requests *requests, const struct ipc_network_watch *watch,
+			   const struct ipc_network_grant *grant)
+{
+	const int fd = network_grant_ask(requests->client, watch, grant);
+
+	if (supervisor_has_queued(requests->client))
+		requests->queued(requests->context);
+	return fd;
 }
 
 void asked_forget(struct asked *asked)

@@ -17,6 +17,8 @@ struct ipc_changes_started;
 struct ipc_checkpoint_do;
 struct ipc_checkpoint_info;
 struct ipc_execution_refused;
+struct ipc_network_grant;
+struct ipc_network_watch;
 struct ipc_request_done;
 struct ipc_sandbox_end;
 struct ipc_sandbox_info;
@@ -89,6 +91,11 @@ enum asking requests_checkpoint_do(struct requests *requests, struct ipc_checkpo
 				   struct asked *asked);
 enum asking requests_changes_start(struct requests *requests, struct ipc_changes_start *wanted,
 				   int chosen, struct asked *asked);
+
+/* Ask msp-cable to let a host be reached, by no request of the table. Return a descriptor for
+ * network_grant_take(), the caller's, or -errno. */
+int requests_network_grant(struct requests *requests, const struct ipc_network_watch *watch,
+			   const struct ipc_network_grant *grant);
 
 /* Stop waiting for the answers; the supervisor completes the request all the same. Allowed without
  * a request. */

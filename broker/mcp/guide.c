@@ -72,6 +72,8 @@ static void append_network(struct buffer *text, const struct host *host)
 			      profile->host_count - HOSTS_SHOWN);
 	if (profile->host_count == 0)
 		buffer_append_text(text, " the sandbox's own loopback");
+	if (profile->host_approval == PLAN_HOST_APPROVAL_ASK)
+		buffer_append_text(text, " (`request_host` asks the user for more)");
 }
 
 void guide_append(struct buffer *text, const struct host *host)

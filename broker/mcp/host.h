@@ -16,6 +16,7 @@
 
 struct ipc_policy_changed;
 struct ipc_welcome;
+struct kept_answer;
 struct known_sandbox;
 struct prompt;
 struct resource_provider;
@@ -63,6 +64,7 @@ struct host {
 	uint64_t last_session;         /* number of the newest */
 	struct sealed_key *sealed_key; /* made when it is first needed */
 	size_t ask_bytes;              /* kept by all calls that may ask the client */
+	struct kept_answer *answers;   /* see host_answers.h */
 	struct task *tasks;            /* newest first */
 };
 

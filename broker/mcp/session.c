@@ -6,6 +6,7 @@
 #include "io/lines.h"
 #include "mcp/call.h"
 #include "mcp/events.h"
+#include "mcp/host_answers.h"
 #include "mcp/message.h"
 #include "mcp/subscriptions.h"
 
@@ -55,8 +56,10 @@ void session_done(struct session *session)
 	while (session->calls)
 		call_cancel(session->calls);
 	event_session_over(session);
-	if (session->owns_executions)
+	if (session->owns_executions) {
 		executions_end_owner(session->host->executions, &owner);
+		host_answers_forget(session->host, &owner);
+	}
 	while (*link != session)
 		link = &(*link)->next;
 	*link = session->next;

@@ -171,23 +171,35 @@ static void put_tool(struct json_writer *writer, const struct tool *tool, const 
 	json_close_object(writer);
 }
 
+/* Return the tool at `index` of those that the host offers; NULL beyond the last. */
+static const struct tool *offered_tool(const struct host *host, size_t index)
+{
+	const struct tool *const *tools = host->catalog->tools;
+
+	for (; *tools; tools++) {
+		if ((!(*tools)->is_offered || (*tools)->is_offered(host)) && index-- == 0)
+			break;
+	}
+	return *tools;
+}
+
 void tools_list(const struct request *request)
 {
 	const struct host *host = request->session->host;
-	const struct tool *const *tools = host->catalog->tools;
+	const struct tool *tool;
 	size_t count = 0;
 	size_t first, end;
 	struct answer answer;
 
-	while (tools[count])
+	while (offered_tool(host, count))
 		count++;
 	if (!page_begin(request, count, &first))
 		return;
 	end = page_end(first, count);
 	request_open_result(request, &answer);
 	json_open_array(&answer.writer, "tools");
-	for (size_t i = first; i < end; i++)
-		put_tool(&answer.writer, tools[i], host);
+	for (size_t i = first; i < end && (tool = offered_tool(host, i)); i++)
+		put_tool(&answer.writer, tool, host);
 	json_close_array(&answer.writer);
 	page_put_cursor(&answer.writer, end, count);
 	request_put_caching(request, &answer);
@@ -196,23 +208,25 @@ void tools_list(const struct request *request)
 
 const struct tool *tools_find(const struct host *host, struct json_value *name)
 {
-	const struct tool *const *tools = host->catalog->tools;
+	const struct tool *tool;
+	size_t index = 0;
 
-	while (*tools && !json_equals(name, (*tools)->name))
-		tools++;
-	return *tools;
+	while ((tool = offered_tool(host, index)) && !json_equals(name, tool->name))
+		index++;
+	return tool;
 }
 
 static void refuse_unknown(const struct request *request, const struct json_value *name)
 {
-	const struct tool *const *tools = request->session->host->catalog->tools;
+	const struct host *host = request->session->host;
+	const struct tool *tool;
 	struct buffer text = { 0 };
 
 	buffer_append_text(&text, "Unknown tool: ");
 	text_quote(&text, name->text, name->size, QUOTE_BYTES);
 	buffer_append_text(&text, ". The tools are: ");
-	for (size_t i = 0; tools[i]; i++)
-		buffer_format(&text, "%s%s", i ? ", " : "", tools[i]->name);
+	for (size_t i = 0; (tool = offered_tool(host, i)); i++)
+		buffer_format(&text, "%s%s", i ? ", " : "", tool->name);
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
 	buffer_done(&text);
 }

@@ -79,6 +79,8 @@ struct tool {
 	bool is_read_only, is_destructive, is_idempotent, is_open_world;
 	bool is_destructive_here; /* ... if a profile lets a sandbox work on the host's files */
 	bool is_open_world_here;  /* ... if a profile has hosts */
+	/* Return whether the policy gives it a use; NULL: it is always offered. */
+	bool (*is_offered)(const struct host *host);
 	/* Handle a call. Arguments have been checked; `values` has one entry per parameter, NULL:
 	 * not given. */
 	void (*handler)(struct call *call, const struct json_document *document,

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Claude Code, Codex and Gemini CLI in a terminal of 80 columns and 24 lines, as a person sees them:
-the question before an apply, its answers, and a machine on which nothing can run. docs/clients.md
-has the screens."""
+the question before an apply, its answers, the question for a host, and a machine on which nothing can
+run. docs/clients.md has the screens."""
 import os
 import re
 import shutil
@@ -108,9 +108,13 @@ def assert_answered(case, agent, count, reason, expected):
     case.assertEqual((agent.read("README"), agent.has(HELD)), expected)
 
 
+HOST_CALL = ("request_host", {"host": "api.example.org",
+                              "reason": "the API's schema, for tests/api_test.py: see README.md, line 12"})
+
+
 def claude_apply(case):
-    """It has a root, the project."""
-    with terminal_agents.ClaudeCode(lambda _: apply_script(".")) as agent:
+    """It has a root, the project. At last it asks for a host."""
+    with terminal_agents.ClaudeCode(lambda _: [*apply_script("."), HOST_CALL]) as agent:
         screen = see_question(case, agent, "▸ apply nothing")
         yield "claude-question", cut(screen, agent.home, "^──")
         agent.press("Escape")
@@ -139,6 +143,11 @@ def claude_apply(case):
         agent.see("apply everything", "❯ Accept")
         agent.press("Enter")
         assert_answered(case, agent, 6, "1 change was applied", EVERYTHING)
+
+        screen = agent.see("Let sandboxes reach api.example.org:443?", "▸ no", "all they know.")
+        yield "claude-host", cut(screen, agent.home, "^──")
+        agent.press("Escape")
+        case.assertIn('Nobody answered ("cancel")', agent.wait_results(7))
         agent.see("Done.")
 
 
@@ -250,7 +259,7 @@ def gemini_first_run(case):
 
 # The screens of each session, by their names on the page.
 SESSIONS = {
-    claude_apply: ("claude-question", "claude-answers"),
+    claude_apply: ("claude-question", "claude-answers", "claude-host"),
     codex_apply: ("codex-approval", "codex-question", "codex-cancelled"),
     gemini_apply: ("gemini-approval", "gemini-answered"),
     claude_first_run: ("claude-first-run",),

@@ -24,6 +24,14 @@ profiles:
     lasting:
       apply: ask
 """
+# With hosts a tool that runs something is one of an open world, of which Codex asks before each call.
+ASKING = """  - name: asking
+    description: a test
+    extends: default
+    network: hosts
+    hosts: []
+    host_approval: ask
+"""
 
 
 def make_home():
@@ -42,6 +50,7 @@ class Agent:
     Use as a context manager."""
 
     name = None  # for `msp client-config`
+    config = CONFIG
 
     def __init__(self, script, program=None, **options):
         self.home = make_home()
@@ -49,7 +58,7 @@ class Agent:
         self.model, self.terminal = Model(script(self.project), **options), None
         try:
             self.put("greeter/README", "old\n")
-            self.put(".config/msp/config.yaml", CONFIG)
+            self.put(".config/msp/config.yaml", self.config)
             self.configuration = self.ask_configuration(program)
             self.configure()
         except BaseException:
@@ -119,6 +128,7 @@ class Agent:
 
 class ClaudeCode(Agent):
     name = "claude"
+    config = CONFIG + ASKING
 
     def configure(self):
         self.put("greeter/.mcp.json", self.configuration)

@@ -32,6 +32,7 @@
 #include "common/ipc_changes.h"
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
+#include "common/ipc_network.h"
 #include "common/ipc_persistent.h"
 #include "common/ipc_refused.h"
 #include "common/plan.h"
@@ -103,6 +104,24 @@ static void take_request(struct fake *fake, const struct channel_message *messag
 	take_start(fake, request, NULL, 0, NULL, 0);
 }
 
+/* A watch of the network, or a grant, which an msp-cable without a host answers. */
+static void take_watch(struct channel_message *message)
+{
+	static struct channel_message asked;
+	static const struct ipc_network_granted granted;
+	struct channel cable = { channel_take_fd(message, 0), IPC_GATEWAY, IPC_FRONTEND,
+				 IPC_SERVE };
+	enum ipc_error error = IPC_OK;
+
+	if (channel_receive(&cable, &asked, MSG_DONTWAIT, &error) == 1) {
+		must(asked.type == IPC_TYPE_network_grant);
+		must(ipc_body(&asked, network_grant)->frontend == 0);
+		must(ipc_body(&asked, network_grant)->is_cut == 0);
+		(void)channel_send(&cable, IPC_TYPE_network_granted, &granted, NULL, MSG_DONTWAIT);
+	}
+	fd_close(&cable.fd);
+}
+
 /* What the broker wants of the supervisor. */
 static void take_asks(struct fake *fake)
 {
@@ -136,6 +155,8 @@ static void take_asks(struct fake *fake)
 			take_signal(fake, ipc_body(&message, execution_signal));
 		} else if (message.type == IPC_TYPE_execution_end) {
 			take_end(fake, ipc_body(&message, execution_end));
+		} else if (message.type == IPC_TYPE_network_watch) {
+			take_watch(&message);
 		} else {
 			take_request(fake, &message);
 		}
@@ -390,6 +411,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fake = (struct fake){ .count = 0 };
 	rig_open(&fake.rig, false);
 	fake.rig.apply = PLAN_APPLY_ASK;
+	fake.rig.host_approval = PLAN_HOST_APPROVAL_ASK;
 	rig_welcome(&fake.rig);
 	play(&fake, data, size);
 	if (!server_is_over(fake.rig.server)) {

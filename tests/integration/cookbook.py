@@ -122,7 +122,7 @@ class Page(unittest.TestCase):
     def test_each_wish_has_its_command(self):
         found = sessions.sections(page())
         wishes = WISH.findall(page())
-        self.assertEqual(len(wishes), 11)
+        self.assertEqual(len(wishes), 12)
         self.assertEqual([title for title, _, _ in wishes], [title for title in found if title])
         for title, anchor, command in wishes:
             self.assertEqual(anchor, title.lower().replace(" ", "-").replace("'", ""))

@@ -37,8 +37,31 @@ static void make_pipe(int *ret_read, int *ret_write)
 struct rig_plan {
 	struct blob blob;
 	struct plan_profile profiles[2];
+	struct plan_group group;
+	struct plan_origin group_origin;
+	struct plan_call calls[2];
+	uint8_t answers[2]; /* both are allowed */
+	char socket[sizeof("socket")], connect[sizeof("connect")];
 	char strict[sizeof("strict") + 1];
 };
+
+#define AT(member) ((uint32_t)offsetof(struct rig_plan, member))
+
+/* Put the calls that a connection needs, for the answers of a profile with hosts. */
+static void put_calls(struct rig_plan *plan)
+{
+	memcpy(plan->socket, "socket", sizeof("socket"));
+	memcpy(plan->connect, "connect", sizeof("connect"));
+	plan->group = (struct plan_group){ .name = AT(socket), .reason = AT(socket) };
+	plan->calls[0] = (struct plan_call){ .number = 41, .name = AT(socket) };
+	plan->calls[1] = (struct plan_call){ .number = 42, .name = AT(connect) };
+	plan->blob.header.groups = AT(group);
+	plan->blob.header.group_count = 1;
+	plan->blob.header.calls = AT(calls);
+	plan->blob.header.call_count = 2;
+	plan->profiles[0].answers = AT(answers);
+	plan->profiles[0].group_origins = AT(group_origin);
+}
 
 /* The plan, sealed. */
 static int make_plan(const struct rig *rig)
@@ -58,12 +81,17 @@ static int make_plan(const struct rig *rig)
 	profile->wall_max_ms = 3600000;
 	if (rig->workspace_mode)
 		profile->workspace_mode = rig->workspace_mode;
+	if (rig->host_approval)
+		put_calls(&plan);
 	plan.profiles[1] = *profile;
-	plan.profiles[1].name = offsetof(struct rig_plan, strict);
+	profile->host_approval = rig->host_approval;
+	if (rig->host_approval)
+		profile->network = PLAN_NETWORK_HOSTS;
+	plan.profiles[1].name = AT(strict);
 	memcpy(plan.strict, "strict", sizeof("strict"));
 	plan.blob.header.size = sizeof(plan);
 	plan.blob.header.profile_count = rig->profile_name ? 1 : 2;
-	plan.blob.header.profiles = offsetof(struct rig_plan, profiles);
+	plan.blob.header.profiles = AT(profiles);
 	fd = fd_sealed_from_bytes("plan", &plan, sizeof(plan));
 	cr_assert_geq(fd, 0);
 	return fd;
@@ -90,6 +118,7 @@ void rig_welcome(struct rig *rig)
 	memcpy(welcome.schema, ipc_schema_hash, IPC_SCHEMA_BYTES);
 	welcome.landlock_abi = 7;
 	welcome.limits = LIMITS_FALLBACK;
+	welcome.is_service = rig->is_service;
 	welcome.executions_max = EXECUTIONS_MAX;
 	memcpy(welcome.offer.default_profile, "default", sizeof("default"));
 	welcome.offer.languages_size = sizeof(languages);

@@ -39,6 +39,8 @@ struct rig {
 	const char *profile_name; /* of the plan in the welcome; NULL: "default" */
 	uint32_t apply;           /* enum plan_apply of that profile */
 	uint32_t workspace_mode;  /* enum workspace_mode of it; 0: as it is in the blob */
+	uint32_t host_approval;   /* enum plan_host_approval of it; with one, it has no host */
+	bool is_service;          /* the supervisor is the user's service */
 };
 
 /* The workload's ends of an execution that the test plays. */
