@@ -34,10 +34,11 @@ def sections(text):
 
 
 def commands(block):
-    """(command, output) of each line that begins with a prompt."""
+    """(command, output) of each line that begins with a prompt; with its here-document."""
     for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-        command, _, output = part.partition("\n")
-        yield command, output
+        document = re.match(r"[^\n]*<<'(\w+)'\n.*?^\1$", part, re.M | re.S)
+        command = document[0] if document else part.partition("\n")[0]
+        yield command, part[len(command) + 1:]
 
 
 def run(session, cwd, environment, timeout=600):
