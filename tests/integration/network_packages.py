@@ -21,6 +21,13 @@ profiles:
     extends: default
     network: hosts
     hosts: [{package_hosts.DATABASE}:5432]
+  - name: private-git
+    extends: git-net
+    description: our repositories, with a password that no sandbox has
+    hosts: [{package_hosts.GIT}]
+    requests: ["GET,POST {package_hosts.GIT}/team/"]
+    secrets:
+      - {{name: GIT_PASSWORD, hosts: [{package_hosts.GIT}], header: Authorization, file: FOLDER/password}}
 """
 LOCK = f"""{{
   "name": "work", "version": "1.0.0", "lockfileVersion": 3,
@@ -83,7 +90,8 @@ def write_files(**files):
 class Case(WithFolder):
     def setUp(self):
         super().setUp()
-        self.config = self.write(CONFIG)
+        self.write(package_hosts.GIT_PASSWORD + "\n", name="password", mode=0o600)
+        self.config = self.write(CONFIG.replace("FOLDER", self.folder))
 
     def run_in(self, profile, *words, options=()):
         return self.run_msp(*words, options=("--profile", profile, *options),
@@ -176,6 +184,27 @@ class Repositories(Case):
         said = self.shell("git-net", "git clone -q https://github.com/team/greeter.git\n"
                                      "git -C greeter log --format=%s")
         self.assertEqual(said, "hello from a repository\n")
+
+    def test_git_with_a_password_that_is_outside(self):
+        """Git sends it by Basic, when it is asked to; msp-http puts the value in."""
+        self.need("private-git", "command -v git")
+        url = f"https://me:$GIT_PASSWORD@{package_hosts.GIT}/team/pushed.git"
+        said = self.shell("private-git",
+                          f"git clone -q {url} work\ncd work\n"
+                          "git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m second\n"
+                          "head -c 100000 /dev/urandom >data\ngit add data\n"
+                          "git -c user.name=a -c user.email=a@example.org commit -q -m third\n"
+                          "git push -q origin HEAD:main\ngit fetch -q\n"
+                          "git log --format=%s origin/main; cat .git/config")
+        self.assertEqual(said.splitlines()[:3], ["third", "second", "hello from a repository"])
+        self.assertIn("msp-GIT_PASSWORD-secret", said)
+        self.assertNotIn(package_hosts.GIT_PASSWORD, said)
+        for path, part in (("team/pushed.git", "Authentication failed"), ("other/x.git", "403")):
+            with self.subTest(path=path):
+                result = self.run_in("private-git", "sh", "-c", "GIT_TERMINAL_PROMPT=0 git clone "
+                                     f"https://me:wrong@{package_hosts.GIT}/{path}")
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(part, result.stderr)
 
     @unittest.skipUnless(package_hosts.sshd(), "sshd is not installed")
     def test_git_clone_over_ssh(self):

@@ -17,6 +17,7 @@ import zipfile
 from network_support import HOSTS, NAMES, SERVER, STARTS, folder
 
 DATABASE = "db.example.org"
+GIT, GIT_PASSWORD = "git.example.org", "sesame-open-0123456789"
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000", "--")
 WHEEL = {
     "greet_py.py": "def greet():\n    return 'hello from a wheel'\n",
@@ -130,7 +131,20 @@ def _answer_file(request):
     request.answer(404 if body is None else 200, body or b"no such file\n", kind)
 
 
-def _answer_git(request):
+def _answer_private_git(request):
+    """The same repositories, also for pushes, to whoever has the password."""
+    said = request.headers.get("Authorization", "")
+    wanted = base64.b64encode(f"me:{GIT_PASSWORD}".encode()).decode()
+    if said == f"Basic {wanted}":
+        _answer_git(request, REMOTE_USER="me")
+        return
+    request.send_response(401)
+    request.send_header("WWW-Authenticate", 'Basic realm="git"')
+    request.send_header("Content-Length", "0")
+    request.end_headers()
+
+
+def _answer_git(request, **more):
     """The repositories below folder()/git, by git's own program for a web server."""
     path, _, query = request.path.partition("?")
     body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
@@ -141,7 +155,7 @@ def _answer_git(request):
                    "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
                    "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
                    "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory",
-                   "GIT_CONFIG_VALUE_0": "*"}
+                   "GIT_CONFIG_VALUE_0": "*", **more}
     said = subprocess.run(["git", "http-backend"], input=body, env=environment, check=True,
                           capture_output=True).stdout
     head, _, text = said.partition(b"\r\n\r\n")
@@ -169,7 +183,9 @@ def _make_repository():
     for words in (["init", "-q", "-b", "main", work],
                   ["-C", work, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q",
                    "--allow-empty", "-m", "hello from a repository"],
-                  ["clone", "-q", "--bare", work, place]):
+                  ["clone", "-q", "--bare", work, place],
+                  ["clone", "-q", "--bare", work, place.replace("greeter", "pushed")],
+                  ["-C", place.replace("greeter", "pushed"), "config", "http.receivepack", "true"]):
         subprocess.run(["git", *words], check=True)
 
 
@@ -213,7 +229,7 @@ def _start_postgres():
 
 
 HOSTS.update({host: _answer_file for host, _ in FILES})
-HOSTS.update({"sum.golang.org": _answer_file, "github.com": _answer_git})
+HOSTS.update({"sum.golang.org": _answer_file, "github.com": _answer_git, GIT: _answer_private_git})
 NAMES[DATABASE] = [SERVER]
 if shutil.which("git"):
     STARTS.append(_make_repository)
