@@ -16,7 +16,7 @@ COMMANDS = ("shell", "completion", "cp", "token", "profile", "policy", "network"
             "setup", "client-config", "version", "help")
 CONTROLLERS = ("cpu", "memory", "pids")
 # What is missing there keeps nothing from running.
-INFORMATION = ("delegation", "descriptors", "service", "persistent", "hosts")
+INFORMATION = ("delegation", "descriptors", "service", "persistent", "hosts", "secrets")
 
 
 class Wrong(unittest.TestCase):
@@ -146,7 +146,7 @@ class Doctor(unittest.TestCase):
     def test_the_probes(self):
         for name in ("architecture", "kernel", "landlock", "user-namespace", "namespaces", "proc",
                      "overlay", "seccomp", "cgroup", "cgroup-clone", "audit", "persistent", "files",
-                     "account", "descriptors", "posture", "groups", "languages", "hosts"):
+                     "account", "descriptors", "posture", "groups", "languages", "hosts", "secrets"):
             with self.subTest(probe=name):
                 probe = self.probes[name]
                 self.assertIn(probe["status"], ("ok", "missing", "note", "skipped"))

@@ -207,6 +207,21 @@ class Secrets(WithRequests):
         self.assertIn("secret GONE: the file", result.stderr)
         self.assertEqual(self.run_in("true", profile="default").returncode, 0)
 
+    def doctor(self):
+        result = msp("doctor", "--json", env=self.environment(MSP_CONFIG=self.config))
+        row, = (row for row in json.loads(result.stdout)["probes"] if row["name"] == "secrets")
+        self.assertNotIn(VALUE, result.stdout)
+        return row
+
+    def test_the_doctor_tries_the_sources(self):
+        row = self.doctor()
+        self.assertEqual(row["status"], "missing")
+        self.assertIn("profile broken: secret GONE: the file", row["happened"])
+        self.write(CONFIG.replace("FOLDER/missing", self.token).replace("FOLDER", self.folder))
+        row = self.doctor()
+        self.assertEqual((row["status"], row["happened"]), (
+            "ok", "2 have values; 0 have a command, which 'msp secret check' runs"))
+
 
 class Requests(WithRequests):
     ROWS = (

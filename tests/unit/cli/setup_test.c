@@ -162,7 +162,7 @@ Test(setup, each_probe_has_an_act_or_only_a_remedy)
 		"architecture", "kernel",    "landlock",      "namespaces",      "proc",
 		"overlay",      "seccomp",   "cgroup-clone",  "descriptors",     "audit",
 		"persistent",   "files",     "configuration", "default-profile", "posture",
-		"groups",       "languages", "hosts",
+		"groups",       "languages", "hosts",         "secrets",
 	};
 	size_t with_act = 0;
 
