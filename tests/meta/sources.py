@@ -63,7 +63,8 @@ SHARED_HEADERS = {("policy/units.h", "cli"),
                   ("steward/steward.h", "egress"), ("steward/steward.h", "dial"),
                   ("steward/steward.h", "bridge"), ("steward/peer.h", "egress"), ("steward/peer.h", "dial"),
                   ("steward/steward.h", "http"), ("steward/peer.h", "http"),
-                  ("steward/child.h", "cable"), ("steward/child.h", "dial")}
+                  ("steward/child.h", "cable"), ("steward/child.h", "dial"),
+                  ("steward/record.h", "cable"), ("steward/record.h", "dial")}
 
 
 class Sizes(unittest.TestCase):
