@@ -28,6 +28,7 @@ shift
 case $word:$1 in
 bridge:--*) ;;
 bridge:*)
+	: >{folder}/said
 	{msp} bridge --socket={socket} "$@" </dev/null >{folder}/said 2>&1 &
 	until [ "$(wc -l <{folder}/said)" -ge 2 ]; do sleep 0.1; kill -0 $! || break; done
 	exec cat {folder}/said ;;
@@ -122,7 +123,7 @@ class Page(unittest.TestCase):
     def test_each_wish_has_its_command(self):
         found = sessions.sections(page())
         wishes = WISH.findall(page())
-        self.assertEqual(len(wishes), 12)
+        self.assertEqual(len(wishes), 13)
         self.assertEqual([title for title, _, _ in wishes], [title for title in found if title])
         for title, anchor, command in wishes:
             self.assertEqual(anchor, title.lower().replace(" ", "-").replace("'", ""))
