@@ -22,7 +22,7 @@
 #define HALF_MS 120000
 
 /* Bytes of one connection in one turn, so that none holds up the others. */
-#define TURN_BYTES (4 * RELAY_BYTES)
+#define TURN_BYTES ((size_t)4 * RELAY_BYTES)
 
 static const struct answer {
 	const char *status, *text;

@@ -96,10 +96,16 @@ bool host_path_covers(const char *rule, const char *path, size_t size)
 	       (length == size || rule[length - 1] == '/' || path[length] == '/');
 }
 
-/* plan_open() does not look into the paths: one without an end is no rule's. */
-static bool is_rule_of(const struct plan_request *rule, uint32_t host)
+/* Judge a request by one rule of its host. */
+static enum host_request check_rule(const struct plan_request *rule, uint32_t method,
+				    const char *path, size_t size)
 {
-	return rule->host == host && memchr(rule->path, '\0', sizeof(rule->path)) != NULL;
+	if (rule->path[0] != '\0' && host_path_fault(path, size) != NULL)
+		return HOST_REQUEST_SPELLING;
+	if (!host_path_covers(rule->path, path, size))
+		return HOST_REQUEST_PATH;
+	return rule->methods == 0 || (rule->methods & method) != 0 ? HOST_REQUEST_ALLOWED
+								   : HOST_REQUEST_METHOD;
 }
 
 enum host_request host_request_check(const struct plan *plan, const struct plan_profile *profile,
@@ -107,31 +113,23 @@ enum host_request host_request_check(const struct plan *plan, const struct plan_
 				     const struct plan_request **ret_rule)
 {
 	const struct plan_request *rules = plan_requests(plan, profile);
-	enum host_request answer = HOST_REQUEST_PATH;
-	const bool is_sound = host_path_fault(path, size) == NULL;
+	enum host_request answer = HOST_REQUEST_PATH, one;
 	bool has_rule = false;
 
 	*ret_rule = NULL;
 	for (uint32_t i = 0; i < profile->request_count; i++) {
-		const struct plan_request *rule = &rules[i];
-
-		if (rule->host != host)
+		if (rules[i].host != host)
 			continue;
 		has_rule = true;
-		if (!is_rule_of(rule, host))
+		/* plan_open() does not look into the paths: one without an end is no rule's. */
+		if (memchr(rules[i].path, '\0', sizeof(rules[i].path)) == NULL)
 			continue;
-		if (*ret_rule == NULL)
-			*ret_rule = rule;
-		if (rule->path[0] != '\0' && !is_sound) {
-			answer = HOST_REQUEST_SPELLING;
-			continue;
-		}
-		if (!host_path_covers(rule->path, path, size))
-			continue;
-		if (rule->methods == 0 || (rule->methods & method) != 0)
-			return HOST_REQUEST_ALLOWED;
-		answer = HOST_REQUEST_METHOD;
-		*ret_rule = rule;
+		one = check_rule(&rules[i], method, path, size);
+		if (*ret_rule == NULL || one == HOST_REQUEST_ALLOWED || one == HOST_REQUEST_METHOD)
+			*ret_rule = &rules[i];
+		if (one == HOST_REQUEST_ALLOWED)
+			return one;
+		answer = one == HOST_REQUEST_PATH ? answer : one;
 	}
 	return has_rule ? answer : HOST_REQUEST_ALLOWED;
 }

@@ -349,6 +349,7 @@ static enum secrets_result put_basic(uint32_t host, struct slice name, struct sl
 	return result;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the output */
 enum secrets_result secrets_put(uint32_t host, const struct head_field *field,
 				char ret[SECRETS_FIELD_MAX], size_t *ret_size, int *ret_secret)
 {
