@@ -34,6 +34,11 @@ static struct watch {
 } watches[WATCHES_MAX];
 static uint32_t used; /* no watch has a higher index */
 
+/* The last executions that began without a watch, which may come after. */
+#define UNWATCHED_MAX 64U
+static struct ipc_cable_execution unwatched[UNWATCHED_MAX];
+static uint32_t unwatched_count;
+
 /* The last refusals: we may hear of one before we hear that its execution begins. */
 #define RECENT_MAX 1024U
 static struct ipc_connection_refused recent[RECENT_MAX];
@@ -51,30 +56,6 @@ static struct ipc_connection_begin connections[CONNECTIONS_MAX];
 static bool is_open(const struct watch *watch)
 {
 	return watch->channel.fd >= 0;
-}
-
-void watches_begin(const struct ipc_cable_watch *from, uint32_t use, int fd)
-{
-	uint32_t at = 0;
-
-	while (at < used && is_open(&watches[at]))
-		at++;
-	if (at == WATCHES_MAX) {
-		fd_close(&fd);
-		return;
-	}
-	used = at == used ? used + 1 : used;
-	watches[at].channel = (struct channel){ fd, IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE };
-	watches[at].kind = from->slot < GATEWAY_SLOTS ? WATCH_SANDBOX
-			   : from->from.request != 0  ? WATCH_EXECUTION
-						      : WATCH_CLIENT;
-	watches[at].request = from->from.request;
-	watches[at].of = (struct party){ from->slot, use, from->frontend, "" };
-	memcpy(watches[at].of.owner, from->from.owner, IPC_NAME_MAX);
-	watches[at].is_broker = from->is_broker != 0;
-	watches[at].is_shared = false;
-	watches[at].since_us = 0;
-	watches[at].count = 0;
 }
 
 static void share_sandbox(struct watch *of)
@@ -131,24 +112,62 @@ static void count_recent(struct watch *watch)
 		count_refusal(watch, &recent[at % RECENT_MAX]);
 }
 
-void watches_attach(const struct ipc_cable_execution *execution, struct party *ret)
+static bool is_of(const struct watch *watch, const struct ipc_cable_execution *execution)
 {
-	ret->frontend = 0;
-	for (uint32_t i = 0; i < used; i++) {
-		struct watch *watch = &watches[i];
+	return is_open(watch) && watch->kind == WATCH_EXECUTION &&
+	       watch->of.frontend == execution->frontend && watch->request == execution->request;
+}
 
-		if (!is_open(watch) || watch->kind != WATCH_EXECUTION ||
-		    watch->of.frontend != execution->frontend ||
-		    watch->request != execution->request)
-			continue;
-		watch->of.slot = execution->slot;
-		watch->since_us = execution->since_us;
-		ret->frontend = watch->of.frontend;
-		memcpy(ret->owner, watch->of.owner, sizeof(ret->owner));
-		share_sandbox(watch);
-		count_recent(watch);
+static void count_execution(struct watch *watch, const struct ipc_cable_execution *execution)
+{
+	watch->of.slot = execution->slot;
+	watch->since_us = execution->since_us;
+	share_sandbox(watch);
+	count_recent(watch);
+}
+
+void watches_begin(const struct ipc_cable_watch *from, uint32_t use, int fd)
+{
+	uint32_t at = 0;
+
+	while (at < used && is_open(&watches[at]))
+		at++;
+	if (at == WATCHES_MAX) {
+		fd_close(&fd);
 		return;
 	}
+	used = at == used ? used + 1 : used;
+	watches[at].channel = (struct channel){ fd, IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE };
+	watches[at].kind = from->slot < GATEWAY_SLOTS ? WATCH_SANDBOX
+			   : from->from.request != 0  ? WATCH_EXECUTION
+						      : WATCH_CLIENT;
+	watches[at].request = from->from.request;
+	watches[at].of = (struct party){ from->slot, use, from->frontend, "" };
+	memcpy(watches[at].of.owner, from->from.owner, IPC_NAME_MAX);
+	watches[at].is_broker = from->is_broker != 0;
+	watches[at].is_shared = false;
+	watches[at].since_us = 0;
+	watches[at].count = 0;
+	for (uint32_t i = 0; i < UNWATCHED_MAX; i++) {
+		if (is_of(&watches[at], &unwatched[i]))
+			count_execution(&watches[at], &unwatched[i]);
+	}
+}
+
+void watches_attach(const struct ipc_cable_execution *execution, struct party *ret)
+{
+	uint32_t at = 0;
+
+	ret->frontend = 0;
+	while (at < used && !is_of(&watches[at], execution))
+		at++;
+	if (at == used) {
+		unwatched[unwatched_count++ % UNWATCHED_MAX] = *execution;
+		return;
+	}
+	ret->frontend = watches[at].of.frontend;
+	memcpy(ret->owner, watches[at].of.owner, sizeof(ret->owner));
+	count_execution(&watches[at], execution);
 }
 
 void watches_count(const struct ipc_connection_refused *refused)

@@ -17,8 +17,9 @@
 
 #define WATCHES_MAX (EXECUTIONS_MAX + FRONTENDS_MAX)
 
-/* Begin a watch; `use` is the sandbox's, if it names one. The descriptor is taken; without room for
- * a watch it is closed. */
+/* Begin a watch; `use` is the sandbox's, if it names one. That of an execution counts since its
+ * beginning, if that was not long ago. The descriptor is taken; without room for a watch it is
+ * closed. */
 void watches_begin(const struct ipc_cable_watch *from, uint32_t use, int fd);
 
 /* Let the watch of an execution count since its beginning, and make its client the sandbox's in

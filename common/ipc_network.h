@@ -10,12 +10,12 @@
 
 #include "common/limits.h"
 
-/* Watch the network of an execution that the frontend asks for next, look at a sandbox's, or speak
- * for a client. fd: one end of a channel to msp-cable, which closes it if there is no such cable.
- * When the frontend shuts its end for writing, or the sandbox ends, msp-cable says what it knows
- * and closes: for an execution network_denials; for a sandbox its network_connections and
- * network_hosts, too; without both, the network_hosts that are asked for, unless the frontend is a
- * broker. */
+/* Watch the network of an execution that the frontend asks for just before or after, look at a
+ * sandbox's, or speak for a client. fd: one end of a channel to msp-cable, which closes it if there
+ * is no such cable. When the frontend shuts its end for writing, or the sandbox ends, msp-cable
+ * says what it knows and closes: for an execution network_denials; for a sandbox its
+ * network_connections and network_hosts, too; without both, the network_hosts that are asked for,
+ * unless the frontend is a broker. */
 struct ipc_network_watch {
 	uint64_t request; /* the execution's number; 0: there is none */
 	char owner[IPC_NAME_MAX];

@@ -14,10 +14,15 @@
 #define ANSWER_MS 500
 #define LOOK_MS 5000 /* a supervisor may have other work */
 
-bool network_may_be_watched(const struct plan *plan, const char *profile)
+enum network_watched network_watched(const struct plan *plan, const char *profile)
 {
-	return plan->bytes &&
-	       profiles_have_hosts(plan, plan_profile_find(plan, profile) < 0 ? NULL : profile);
+	if (!plan->bytes)
+		return NETWORK_UNWATCHED;
+	if (plan_profile_find(plan, profile) < 0)
+		profile = NULL;
+	return profiles_have_approval(plan, profile) ? NETWORK_WATCHED_FIRST
+	       : profiles_have_hosts(plan, profile)  ? NETWORK_WATCHED
+						     : NETWORK_UNWATCHED;
 }
 
 int network_watch_execution(struct supervisor_client *client, uint64_t request, const char *owner)

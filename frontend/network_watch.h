@@ -17,13 +17,20 @@ struct network_denials {
 	struct ipc_network_denial items[NETWORK_DENIALS_MAX + 1];
 };
 
-/* Return whether executions of the profile may have hosts. Those of an unknown one may, if any
- * profile has. */
-bool network_may_be_watched(const struct plan *plan, const char *profile);
+/* How the network of an execution is watched: before it is asked for if hosts can be granted to it,
+ * since msp-cable has to know for whom; else after, while the supervisor starts it. */
+enum network_watched {
+	NETWORK_UNWATCHED,
+	NETWORK_WATCHED, /* after */
+	NETWORK_WATCHED_FIRST,
+};
 
-/* Watch the network of the execution with the number `request`, which is asked for after this call,
- * by the owner of its sandboxes. Return a descriptor for the functions below, the caller's; or -1:
- * there is no watch. */
+/* Return how executions of the profile are watched. Those of an unknown one may be of any. */
+enum network_watched network_watched(const struct plan *plan, const char *profile);
+
+/* Watch the network of the execution with the number `request`, which is asked for just after or
+ * before this call, by the owner of its sandboxes. Return a descriptor for the functions below, the
+ * caller's; or -1: there is no watch. */
 int network_watch_execution(struct supervisor_client *client, uint64_t request, const char *owner);
 
 /* Look at the network of a sandbox that runs; or, if `at` names none, at the hosts that are asked

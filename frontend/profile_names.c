@@ -32,18 +32,39 @@ const struct plan_profile *profile_reaching(const struct plan *plan, const char 
 	return NULL;
 }
 
-bool profiles_have_hosts(const struct plan *plan, const char *name)
+static bool has_hosts(const struct plan_profile *profile)
+{
+	return profile->network == PLAN_NETWORK_HOSTS;
+}
+
+static bool has_approval(const struct plan_profile *profile)
+{
+	return profile->host_approval != PLAN_HOST_APPROVAL_NEVER;
+}
+
+static bool is_any(const struct plan *plan, const char *name,
+		   bool (*is_one)(const struct plan_profile *profile))
 {
 	if (name && !name[0])
 		name = plan_string(plan, plan_header(plan)->default_profile);
 	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
 		const struct plan_profile *profile = plan_profile(plan, i);
 
-		if (profile->network == PLAN_NETWORK_HOSTS &&
+		if (is_one(profile) &&
 		    (!name || strcmp(plan_string(plan, profile->name), name) == 0))
 			return true;
 	}
 	return false;
+}
+
+bool profiles_have_hosts(const struct plan *plan, const char *name)
+{
+	return is_any(plan, name, has_hosts);
+}
+
+bool profiles_have_approval(const struct plan *plan, const char *name)
+{
+	return is_any(plan, name, has_approval);
 }
 
 void profile_names(const struct plan *plan, char *ret, size_t size)

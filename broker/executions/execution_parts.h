@@ -10,6 +10,7 @@
 #include "common/end_reason.h"
 #include "common/ipc_done.h"
 #include "executions/executions.h"
+#include "frontend/network_watch.h"
 #include "heap/buffer.h"
 
 struct execution_watches {
@@ -97,8 +98,9 @@ void execution_ask_end(struct execution *execution, enum end_reason reason);
 /* --- execution_streams.c --- */
 
 void execution_streams_init(struct execution *execution, const struct execution_order *order);
-/* Watch the network of an execution that is asked for next, if its profile may have hosts. */
-void execution_watch_network(struct execution *execution, const struct execution_order *order);
+/* Watch the network of an execution if its profile has it watched in this way. */
+void execution_watch_network(struct execution *execution, const struct execution_order *order,
+			     enum network_watched when);
 void execution_open_pipes(struct execution *execution, const int fds[3]);
 void execution_open_terminal(struct execution *execution, int terminal);
 bool execution_streams_closed(const struct execution *execution);

@@ -213,12 +213,13 @@ static void on_network(evutil_socket_t fd, short what, void *argument)
 	execution_streams_changed(execution);
 }
 
-void execution_watch_network(struct execution *execution, const struct execution_order *order)
+void execution_watch_network(struct execution *execution, const struct execution_order *order,
+			     enum network_watched when)
 {
 	const struct executions *executions = execution->executions;
 
 	if (order->file || !executions->plan ||
-	    !network_may_be_watched(executions->plan, execution->info.label.profile))
+	    network_watched(executions->plan, execution->info.label.profile) != when)
 		return;
 	execution->network =
 		network_watch_execution(executions->client, execution->request,

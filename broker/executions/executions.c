@@ -302,12 +302,13 @@ enum execution_start executions_start(struct executions *executions,
 		return room;
 	}
 	execution = create_execution(executions, order);
-	execution_watch_network(execution, order);
+	execution_watch_network(execution, order, NETWORK_WATCHED_FIRST);
 	error = ask_supervisor(executions, order, execution->request);
 	if (error) {
 		execution_remove(execution);
 		return start_error(error);
 	}
+	execution_watch_network(execution, order, NETWORK_WATCHED);
 	*ret_execution = execution;
 	executions_tell_queued(executions);
 	return EXECUTION_START_DONE;

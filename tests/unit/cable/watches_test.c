@@ -88,6 +88,26 @@ static void expect_end(struct channel *channel)
 	fd_close(&channel->fd);
 }
 
+Test(watches, a_watch_may_come_after_its_execution)
+{
+	struct channel watch, other;
+
+	refuse(3, "before.example", 0);
+	now_us++;
+	attach(1, 5, 3);
+	cr_expect_eq(client.frontend, 0, "nobody can be granted anything in it");
+	refuse(3, "a.example", 0);
+	watch = begin(1, 5, GATEWAY_SLOTS);
+	other = begin(2, 5, GATEWAY_SLOTS);
+	refuse(3, "a.example", 0);
+	cr_assert_eq(shutdown(watch.fd, SHUT_WR), 0);
+	cr_assert_eq(shutdown(other.fd, SHUT_WR), 0);
+	turn();
+	expect(&watch, "a.example", 0, 2, 0);
+	expect_end(&watch);
+	expect_end(&other);
+}
+
 Test(watches, an_execution_is_counted_from_its_beginning)
 {
 	struct channel watch = begin(1, 5, GATEWAY_SLOTS);
