@@ -10,7 +10,7 @@ CODE_LINES = {
     "audit": 738,
     "store": 1522,
     "common": 2192,
-    "cable": 1562,
+    "cable": 1577,
     "egress": 1472,
     "dial": 1309,
     "http": 2419,
