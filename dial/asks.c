@@ -333,7 +333,7 @@ static void ask_cable(struct ask *ask)
 	note_failure(outbox_send(to_cable, IPC_TYPE_host_ask, &question));
 }
 
-/* Decide on a question from the plan, as far as that can. No address is granted beside it. */
+/* Decide on a question from the plan, as far as that can. */
 static int take_question(struct ask *ask)
 {
 	struct attempt *attempt = &ask->attempt;
@@ -350,8 +350,7 @@ static int take_question(struct ask *ask)
 			   &attempt->host) != DIAL_ALLOWED)
 		attempt->host = NULL;
 	if (attempt->host ? policy.is_tightened
-			  : !attempt->wanted.is_address &&
-				    policy.profile->host_approval != PLAN_HOST_APPROVAL_NEVER)
+			  : host_list_may_grow(policy.profile, &attempt->wanted))
 		ask_cable(ask);
 	else if (attempt->host)
 		allow_host(ask, &policy, attempt->host);

@@ -51,6 +51,12 @@ const char *host_list_proxy(const struct plan_profile *profile, const struct pla
 	return profile->through.host[0] == '\0' || is_private ? NULL : profile->through.host;
 }
 
+bool host_list_may_grow(const struct plan_profile *profile, const struct host_wanted *wanted)
+{
+	return profile->host_approval != PLAN_HOST_APPROVAL_NEVER && !wanted->is_address &&
+	       strcmp(profile->through.host, wanted->name) != 0;
+}
+
 bool host_proxy_may_be(const struct host_wanted *proxy, const struct host_address *address)
 {
 	return host_address_reach(address) != HOST_REACH_NEVER ||

@@ -37,6 +37,10 @@ bool host_wanted_is_never(const struct host_wanted *wanted);
 const char *host_list_proxy(const struct plan_profile *profile, const struct plan_host *entry,
 			    const struct host_wanted *wanted);
 
+/* Return whether the host may be approved beside the profile's list: it has a name, and is not the
+ * profile's proxy, by which a workload would reach every host. */
+bool host_list_may_grow(const struct plan_profile *profile, const struct host_wanted *wanted);
+
 /* Return whether the profile's proxy can have the address. It is the operator's word, so a private
  * one and one of this machine can be; its loopback only as an address, not by a name. */
 bool host_proxy_may_be(const struct host_wanted *proxy, const struct host_address *address);

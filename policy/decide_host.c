@@ -20,12 +20,12 @@ void decide_cite_host(const struct question *question, const struct plan_host *h
 	};
 }
 
-/* Set the right to approve the host. A name is approved, and never an address. */
+/* Set the right to approve the host. */
 static void cite_approval(const struct question *question, const struct host_wanted *wanted,
 			  unsigned int port)
 {
-	if (question->operation->transport == OPERATION_TCP && !wanted->is_address &&
-	    port != HOST_PORT_DNS)
+	if (question->operation->transport == OPERATION_TCP && port != HOST_PORT_DNS &&
+	    host_list_may_grow(question->profile, wanted))
 		question->ret->approval = (enum plan_host_approval)question->profile->host_approval;
 }
 

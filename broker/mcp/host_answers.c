@@ -12,7 +12,7 @@
 struct kept_answer {
 	struct kept_answer *next;
 	struct execution_owner owner;
-	enum host_answer answer;
+	enum host_consent answer;
 	uint32_t port;
 	char name[IPC_HOST_MAX];
 };
@@ -22,15 +22,15 @@ static bool is_owned(const struct kept_answer *kept, const struct execution_owne
 	return kept->owner.principal == owner->principal && kept->owner.session == owner->session;
 }
 
-enum host_answer host_answers_find(const struct host *host, const struct execution_owner *owner,
-				   const struct ipc_network_grant *grant)
+enum host_consent host_answers_find(const struct host *host, const struct execution_owner *owner,
+				    const struct ipc_network_grant *grant)
 {
 	for (const struct kept_answer *kept = host->answers; kept; kept = kept->next) {
 		if (is_owned(kept, owner) && kept->port == grant->port &&
 		    strcmp(kept->name, grant->host) == 0)
 			return kept->answer;
 	}
-	return HOST_ANSWER_NONE;
+	return HOST_CONSENT_NONE;
 }
 
 bool host_answers_have_room(const struct host *host, const struct execution_owner *owner)
@@ -47,7 +47,7 @@ bool host_answers_have_room(const struct host *host, const struct execution_owne
 }
 
 void host_answers_keep(struct host *host, const struct execution_owner *owner,
-		       const struct ipc_network_grant *grant, enum host_answer answer)
+		       const struct ipc_network_grant *grant, enum host_consent answer)
 {
 	struct kept_answer *kept = memory_get_zeroed(1, sizeof(*kept));
 

@@ -16,22 +16,22 @@ struct ipc_network_grant;
 /* The hosts of all sessions; principals share it (share.h). */
 #define HOST_ANSWERS_MAX 1024U
 
-enum host_answer {
-	HOST_ANSWER_NONE,
-	HOST_ANSWER_REFUSED,
-	HOST_ANSWER_GRANTED,
+enum host_consent {
+	HOST_CONSENT_NONE,
+	HOST_CONSENT_REFUSED,
+	HOST_CONSENT_GRANTED,
 };
 
 /* Return the answer about the host and port of the grant. */
-enum host_answer host_answers_find(const struct host *host, const struct execution_owner *owner,
-				   const struct ipc_network_grant *grant);
+enum host_consent host_answers_find(const struct host *host, const struct execution_owner *owner,
+				    const struct ipc_network_grant *grant);
 
 /* Return true if one more answer of the owner can be kept. */
 bool host_answers_have_room(const struct host *host, const struct execution_owner *owner);
 
 /* Keep an answer that is not kept yet. */
 void host_answers_keep(struct host *host, const struct execution_owner *owner,
-		       const struct ipc_network_grant *grant, enum host_answer answer);
+		       const struct ipc_network_grant *grant, enum host_consent answer);
 
 /* Forget the answers of an owner; of all. */
 void host_answers_forget(struct host *host, const struct execution_owner *owner);

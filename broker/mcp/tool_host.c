@@ -109,16 +109,26 @@ static void put_profiles(struct buffer *text, const struct plan *plan)
 	}
 }
 
+/* Return true if a profile that lets a client ask has a proxy, which resolves the names itself. */
+static bool has_proxy(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		if (plan_profile(plan, i)->host_approval == PLAN_HOST_APPROVAL_ASK &&
+		    plan_profile(plan, i)->through.host[0] != '\0')
+			return true;
+	}
+	return false;
+}
+
 static void answer_granted(struct call *call, const struct ipc_network_grant *grant)
 {
+	const struct plan *plan = &call->session->host->plan;
 	struct buffer text = { 0 };
 
-	buffer_format(&text,
-		      "Allowed for this session: %s:%u, at public addresses%s, in sandboxes "
-		      "of the profiles ",
-		      grant->host, grant->port,
-		      grant->port == PORT_OF_TLS ? " and by TLS with this name" : "");
-	put_profiles(&text, &call->session->host->plan);
+	buffer_format(&text, "Allowed for this session: %s:%u%s%s, in sandboxes of the profiles ",
+		      grant->host, grant->port, has_proxy(plan) ? "" : ", at public addresses",
+		      grant->port == PORT_OF_TLS ? ", by TLS with this name" : "");
+	put_profiles(&text, plan);
 	buffer_append_text(&text, ". Run the command again.");
 	call_answer_text(call, &text, false);
 	buffer_done(&text);
@@ -169,8 +179,8 @@ static void end_grant(struct granting *granting, int error)
 		fail_host(call, &grant, grant_problem(error));
 		return;
 	}
-	if (host_answers_find(host, &owner, &grant) == HOST_ANSWER_NONE)
-		host_answers_keep(host, &owner, &grant, HOST_ANSWER_GRANTED);
+	if (host_answers_find(host, &owner, &grant) == HOST_CONSENT_NONE)
+		host_answers_keep(host, &owner, &grant, HOST_CONSENT_GRANTED);
 	answer_granted(call, &grant);
 }
 
@@ -237,7 +247,7 @@ static void take_answer(struct call *call, const struct ipc_network_grant *grant
 		begin_grant(call, grant);
 		break;
 	case CHOICE_REFUSED:
-		host_answers_keep(call->session->host, &owner, grant, HOST_ANSWER_REFUSED);
+		host_answers_keep(call->session->host, &owner, grant, HOST_CONSENT_REFUSED);
 		buffer_append_text(&problem, " They are not asked again in this session.");
 		fail_host(call, grant, problem.bytes);
 		break;
@@ -272,11 +282,11 @@ static void ask_or_grant(struct call *call, const struct ipc_network_grant *gran
 {
 	const struct host *host = call->session->host;
 	const struct execution_owner owner = session_owner(call->session);
-	const enum host_answer answer = host_answers_find(host, &owner, grant);
+	const enum host_consent answer = host_answers_find(host, &owner, grant);
 
-	if (answer == HOST_ANSWER_GRANTED)
+	if (answer == HOST_CONSENT_GRANTED)
 		begin_grant(call, grant);
-	else if (answer == HOST_ANSWER_REFUSED)
+	else if (answer == HOST_CONSENT_REFUSED)
 		fail_host(call, grant,
 			  "The user has refused this host, and is not asked again in "
 			  "this session.");

@@ -194,7 +194,7 @@ Test(mcp_host, the_user_allows_it)
 	rig_hear_nothing(&rig);
 	answer_grant(take_grant("evil.example", 443), 0);
 	expect_part(rig_hear(&rig),
-		    "Allowed for this session: evil.example:443, at public addresses and by TLS "
+		    "Allowed for this session: evil.example:443, at public addresses, by TLS "
 		    "with this name, in sandboxes of the profiles default. Run the command again.");
 	expect_part(rig.line, "\"isError\":false");
 	/* the consent holds for the session: msp-cable may have forgotten the grant */

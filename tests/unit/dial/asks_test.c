@@ -39,6 +39,7 @@ static enum attempt_state next_state;
 static struct attempt began;
 
 static struct plan_proxy proxy; /* the profile's; empty: none */
+static uint32_t host_approval;  /* the profile's */
 
 const struct resolution *lookup_name(const char *name, uint64_t now_ms)
 {
@@ -94,6 +95,7 @@ static void take_plan(void)
 	bytes.hosts[2] = (struct plan_host){ .pattern = "db.example", .port = 22, .is_private = 1 };
 	bytes.hosts[3] = (struct plan_host){ .pattern = "8.8.8.8", .port = 853 };
 	bytes.blob.profile.through = proxy;
+	bytes.blob.profile.host_approval = host_approval;
 	bytes.blob.profile.network = PLAN_NETWORK_HOSTS;
 	bytes.blob.profile.hosts = sizeof(bytes.blob);
 	bytes.blob.profile.host_count = 4;
@@ -125,6 +127,12 @@ static void open_with_proxy(void)
 {
 	proxy = (struct plan_proxy){ .host = "proxy.example", .port = 3128 };
 	open_all();
+}
+
+static void open_with_approval(void)
+{
+	host_approval = PLAN_HOST_APPROVAL_PERSON;
+	open_with_proxy();
 }
 
 static int ask_dial(uint64_t number, const char *host, uint32_t port)
@@ -310,6 +318,52 @@ Test(asks, the_proxy_resolves_the_names, .init = open_with_proxy)
 	cr_expect_eq(lookups, 1, "a private host is resolved here");
 	cr_assert_eq(ask_name(3, "proxy.example"), 0);
 	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	expect_named(3, DIAL_RESULT_REFUSED);
+	expect_silence();
+}
+
+/* Answer a question of msp-dial about a host beside the list. */
+static void tell_host(const char *host, uint32_t port, uint32_t answer)
+{
+	struct ipc_host_told told = { .answer = answer };
+
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_host_ask);
+	cr_expect_str_eq(ipc_body(&message, host_ask)->host, host);
+	cr_expect_eq(ipc_body(&message, host_ask)->port, port);
+	cr_expect_eq(ipc_body(&message, host_ask)->is_listed, 0);
+	told.number = ipc_body(&message, host_ask)->number;
+	cr_assert_eq(asks_told(&told, 1), 0);
+}
+
+static void expect_reported(const char *host)
+{
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	cr_expect_str_eq(ipc_body(&message, connection_refused)->host, host);
+}
+
+Test(asks, a_host_beside_the_list_is_asked_about, .init = open_with_approval)
+{
+	cr_assert_eq(ask_dial(1, "new.example", 443), 0);
+	tell_host("new.example", 443, HOST_ANSWER_GRANTED);
+	(void)answer_record(0);
+	cr_assert_eq(ask_name(2, "new.example"), 0);
+	tell_host("new.example", 0, HOST_ANSWER_REFUSED);
+	expect_reported("new.example");
+	expect_named(2, DIAL_RESULT_REFUSED);
+	expect_silence();
+}
+
+/* An address is never granted, and neither is the proxy, which reaches every host. */
+Test(asks, what_is_not_asked_about, .init = open_with_approval)
+{
+	cr_assert_eq(ask_dial(1, "192.0.2.9", 443), 0);
+	expect_reported("192.0.2.9");
+	expect_refused(1, DIAL_RESULT_REFUSED);
+	cr_assert_eq(ask_dial(2, "proxy.example", 3128), 0);
+	expect_reported("proxy.example");
+	expect_refused(2, DIAL_RESULT_REFUSED);
+	cr_assert_eq(ask_name(3, "proxy.example"), 0);
+	expect_reported("proxy.example");
 	expect_named(3, DIAL_RESULT_REFUSED);
 	expect_silence();
 }

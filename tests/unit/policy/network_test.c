@@ -489,6 +489,13 @@ Test(network, answers_about_approval)
 	compile("  network: hosts\n  hosts: []\n");
 	cr_expect_eq(approval_of("connect evil.example:443"), PLAN_HOST_APPROVAL_NEVER);
 	unload();
+	/* the proxy reaches every host */
+	compile("  network: hosts\n  hosts: []\n  host_approval: ask\n"
+		"  through: proxy.corp.example:3128\n");
+	cr_expect_eq(approval_of("connect evil.example:443"), PLAN_HOST_APPROVAL_ASK);
+	cr_expect_eq(approval_of("connect Proxy.corp.example:3128"), PLAN_HOST_APPROVAL_NEVER);
+	cr_expect_eq(approval_of("resolve proxy.corp.example"), PLAN_HOST_APPROVAL_NEVER);
+	unload();
 }
 
 /* Return the text of the last record that makes this file in the profile "web"; NULL: none does. */
