@@ -31,7 +31,11 @@ static void must_come_again(const struct target *target, const struct buffer *wr
 	size_t at = 0;
 
 	must(head_find_end(written->bytes, written->size, &at, &fault) == written->size);
-	must(head_read_request(written->bytes, written->size, &again) == HEAD_SOUND);
+	/* Written are up to two fields more than a head may have that is read. */
+	fault = head_read_request(written->bytes, written->size, &again);
+	if (fault == HEAD_FIELDS && head.field_count + 2 > HEAD_FIELDS_MAX)
+		return;
+	must(fault == HEAD_SOUND);
 	must(is_same(head.method, again.method) && is_same(head.target, again.target));
 	must(head.framing == again.framing && head.length == again.length);
 	must(head.is_last == again.is_last);
