@@ -293,6 +293,19 @@ static void take_bridge(struct sandbox_log *log, const struct record *record)
 	print_record(log, record, "bridge", detail);
 }
 
+/* A host that a person granted to this sandbox, or took away from it. */
+static void take_grant(struct sandbox_log *log, const struct record *record)
+{
+	const bool is_cut = has_text(record, "event", audit_event_name(AUDIT_NETWORK_CUT));
+	char detail[DETAIL_MAX] = "", text[DETAIL_MAX];
+
+	if (!text_of(record, "host", text)[0])
+		format_text(detail, sizeof(detail), "all hosts");
+	else
+		add_host(record, detail);
+	print_record(log, record, is_cut ? "taken" : "granted", detail);
+}
+
 /* A host that the gateway refused: it knows no execution. */
 static void take_refused_host(struct sandbox_log *log, const struct record *record)
 {
@@ -440,6 +453,8 @@ static const struct {
 	{ AUDIT_DENIAL, take_denial },
 	{ AUDIT_CONNECTION_BEGIN, take_connection_begin },
 	{ AUDIT_CONNECTION_END, take_connection_end },
+	{ AUDIT_NETWORK_GRANT, take_grant },
+	{ AUDIT_NETWORK_CUT, take_grant },
 	{ AUDIT_BRIDGE_BEGIN, take_bridge },
 	{ AUDIT_BRIDGE_END, take_bridge },
 	{ AUDIT_SANDBOX_BEGIN, take_sandbox_begin },

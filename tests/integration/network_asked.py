@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host that a sandbox was refused becomes a question, which a person answers with `msp network
 approve`; and `msp network tighten` takes hosts away."""
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import unittest
@@ -11,8 +13,8 @@ import unittest
 import network_support
 import support
 from cli_support import LIMITS, msp
-from network_hosts import CONFIG, HELLO, WithHosts
-from network_support import asked
+from network_hosts import CONFIG, FETCH, HELLO, WithHosts
+from network_support import INSIDE, NAMES, OTHER, OWN, asked
 from service import Service
 
 HOST = "unlisted.example.org"
@@ -26,6 +28,11 @@ APPROVED = CONFIG + """\
     description: the client's user can, too
     host_approval: ask
 """
+# Where names lead that are never dialled.
+LED = {"private.example.org": INSIDE, "loop.example.org": "127.0.0.1", "own.example.org": OWN,
+       "metadata.example.org": "169.254.169.254", "mapped.example.org": "::ffff:127.0.0.1",
+       "nat64.example.org": "64:ff9b::a9fe:a9fe", "zero.example.org": "0.0.0.0"}
+NAMES.update({name: [address] for name, address in LED.items()})
 # Fetches each URL that it reads, and says how that went.
 LOOP = """\
 import sys, urllib.request
@@ -48,16 +55,18 @@ except ConnectionResetError:
 """
 
 
-class Asked(WithHosts):
+class WithService(WithHosts):
+    """Sandboxes of the user's service."""
+
     def setUp(self):
         super().setUp()
         self.config = self.write(APPROVED)
         self.path = os.path.join(self.folder, "s.sock")
         self.state = os.path.join(self.folder, "state")
         os.makedirs(self.state, 0o700)
-        service = Service(self.path, env=self.environment(MSP_CONFIG=self.config,
-                                                          MSP_STATE_DIR=self.state))
-        self.addCleanup(service.end)
+        self.service = Service(self.path, env=self.environment(
+            MSP_CONFIG=self.config, MSP_STATE_DIR=self.state))
+        self.addCleanup(self.service.end)
 
     def create(self, name, profile):
         made = self.msp("create", "--profile=" + profile, "--name=" + name)
@@ -78,10 +87,9 @@ class Asked(WithHosts):
             stdout=subprocess.PIPE, text=True)
 
         def end():
-            running.stdin.close()
-            running.stdout.close()
             running.kill()
-            running.wait()
+            with contextlib.suppress(BrokenPipeError):
+                running.communicate()
         self.addCleanup(end)
         return running
 
@@ -94,6 +102,8 @@ class Asked(WithHosts):
         with open(os.path.join(self.state, "audit", "audit.jsonl"), encoding="utf-8") as log:
             return [record for record in map(json.loads, log) if record["event"] == event]
 
+
+class Asked(WithService):
     def test_a_question_and_its_answer(self):
         self.create("one", "asks")
         loop = self.start("one", LOOP)
@@ -122,6 +132,133 @@ class Asked(WithHosts):
         self.assertIn("refused", self.fetch_in(loop, url))
         self.assertIn(f"taken      {HOST}\n", self.network("list", "one").stdout)
         self.assertEqual([g["host"] for g in self.records("network_cut")], [HOST])
+
+
+    def test_a_port_that_no_host_of_the_list_has(self):
+        """The sandbox that runs gets a listener for it, and nothing is restarted."""
+        self.create("one", "asks")
+        loop = self.start("one", LOOP)
+        url = f"http://{HOST}:9000/"
+        self.assertIn("refused", self.fetch_in(loop, url))
+        self.network("approve", HOST)
+        self.assertIn("Connection refused", self.fetch_in(loop, url), "no listener has the port")
+        self.network("approve", "--sandbox=one", HOST + ":9000")
+        self.assertEqual(self.fetch_in(loop, url), HELLO.strip())
+        self.assertIn("9000/", asked("path"))
+
+    def test_a_connection_ends_at_once(self):
+        self.create("one", "asks")
+        for host, words in (("web.example.org", ["web.example.org"]), ("many.example.org", [])):
+            with self.subTest(host=host):
+                before = len(asked("path"))
+                hold = self.start("one", HOLD, host, "80")
+                self.assertTrue(support.wait_until(lambda: len(asked("path")) > before))
+                self.network("tighten", "one", *words)
+                self.assertEqual(hold.stdout.readline().split()[0], "reset")
+        self.assertTrue(support.wait_until(lambda: [
+            record["reason"] for record in self.records("connection_end")] == ["taken away"] * 2))
+        loop = self.start("one", LOOP)
+        self.assertIn("refused", self.fetch_in(loop, "http://web.example.org/"))
+        self.assertIn("taken      all hosts\n", self.network("list", "one").stdout)
+        self.network("approve", "--sandbox=one", "web.example.org:80")
+        self.assertEqual(self.fetch_in(loop, "http://web.example.org/"), HELLO.strip())
+        self.assertIn("refused", self.fetch_in(loop, f"http://{OTHER}:8080/"))
+        log = msp("logs", "one", env=self.environment(MSP_STATE_DIR=self.state)).stdout
+        self.assertRegex(log, r"taken +all hosts\n")
+        self.assertRegex(log, r"granted +web\.example\.org:80\n")
+
+    def test_a_client_and_its_sandboxes(self):
+        """A broker of the service: each call has a sandbox of its own."""
+        self.create("one", "asks")
+        server = support.Server("--socket=" + self.path, *LIMITS, with_limits=False,
+                                env=self.environment())
+        self.addCleanup(server.close)
+        server.initialize()
+        command = f"python3 -c '{FETCH}' http://{HOST}/"
+        for _ in range(2):
+            self.assertIn("error", server.call("run_command", command=command, profile="asks")[
+                "content"][0]["text"].lower())
+        rows = self.network("asked").stdout.splitlines()
+        self.assertEqual(len(rows), 1)
+        client = re.search(r"client (\d+)$", rows[0]).group(1)
+        self.network("approve", HOST)
+        server.call("run_command", command=command, profile="asks")
+        said = self.network("approve", "--client=" + client, HOST).stdout
+        self.assertIn(f"client {client} can reach {HOST}:80", said)
+        for profile, is_reached in (("asks", True), ("mayask", True), ("net", False)):
+            with self.subTest(profile=profile):
+                result = server.call("run_command", command=command, profile=profile)
+                self.assertEqual(HELLO.strip() in support.text_of(result), is_reached)
+        other = self.start("one", LOOP)
+        self.assertIn("refused", self.fetch_in(other, f"http://{HOST}/"), "another client")
+
+    def test_refusals_say_what_to_do(self):
+        self.create("one", "asks")
+        self.create("never", "net")
+        self.assertIn("refused", self.fetch_in(self.start("never", LOOP), f"http://{HOST}/"))
+        for words, code, text in (
+                (("approve", HOST), 64, "nobody asks for"),
+                (("approve", "--sandbox=one", HOST), 75, "nothing runs in it"),
+                (("approve", "--sandbox=none", HOST), 64, "there is no sandbox"),
+                (("approve", "10.0.0.1"), 64, "is no address"),
+                (("approve", "*.example.org"), 64, "cannot be granted"),
+                (("approve", HOST + ":53"), 64, "resolver"),
+                (("approve", HOST + ":0"), 64, "from 1 to 65535"),
+                (("approve", "--client=1", "--sandbox=one", HOST), 64, "exclude"),
+                (("list", "--client=1", "one"), 64, "for approve"),
+                (("tighten", "one", HOST + ":80"), 64, "all its ports")):
+            with self.subTest(words=words):
+                self.assertIn(text, self.network(*words, code=code).stderr)
+        said = self.network("approve", "--sandbox=never", HOST, code=78).stderr
+        self.assertIn("its profile lets no host be added", said)
+
+    def test_several_that_ask(self):
+        for name in ("one", "two"):
+            self.create(name, "asks")
+            self.assertIn("refused", self.fetch_in(self.start(name, LOOP), f"http://{HOST}/"))
+        said = self.network("approve", HOST, code=64).stderr
+        choices = re.findall(r"msp network approve (\S+ --sandbox \w+)$", said, re.M)
+        self.assertEqual(len(choices), 2, said)
+        self.network("approve", *choices[0].split())
+        self.assertEqual(len(self.network("asked").stdout.splitlines()), 1)
+
+    def test_a_gateway_that_is_killed(self):
+        """Its grants are gone: the next gateway refuses."""
+        self.create("one", "asks")
+        loop = self.start("one", LOOP)
+        self.assertIn("refused", self.fetch_in(loop, f"http://{HOST}/"))
+        for port in ("443", "80"):
+            self.network("approve", "--sandbox=one", f"{HOST}:{port}")
+        self.assertEqual(self.fetch_in(loop, f"http://{HOST}/"), HELLO.strip())
+        os.kill(support.named(self.service.process.pid, "msp-cable")[0], signal.SIGKILL)
+        self.assertNotEqual(loop.wait(60), 0)
+
+        def fetch():
+            return self.msp("exec", *LIMITS, "one", "--", "python3", "-c", FETCH, f"http://{HOST}/")
+        self.assertTrue(support.wait_until(lambda: "gateway" not in fetch().stderr, 60))
+        self.assertIn("Name or service not known", fetch().stderr)
+        self.assertNotIn("granted", self.network("list", "one").stdout)
+
+
+class Led(WithService):
+    """A name that is granted leads to public addresses alone."""
+
+    def test_addresses_that_are_never_dialled(self):
+        self.create("one", "asks")
+        loop = self.start("one", LOOP)
+        self.assertIn("refused", self.fetch_in(loop, f"http://{HOST}:9000/"))
+        for name in (HOST, *LED):
+            self.network("approve", "--sandbox=one", name + ":9000")
+        for name, address in LED.items():
+            with self.subTest(name=name, address=address):
+                self.assertIn("refused", self.fetch_in(loop, f"http://{name}:9000/{name}"))
+        # the controls: the same act to a public address, and to a private one that an entry allows
+        self.assertEqual(self.fetch_in(loop, f"http://{HOST}:9000/public"), HELLO.strip())
+        self.assertEqual(self.fetch_in(loop, "http://inside.example.org/inside"), HELLO.strip())
+        self.assertEqual([path for path in asked("path") if path[len("9000/"):] in (*LED, "public")],
+                         ["9000/public"])
+        ends = [record["reason"] for record in self.records("connection_end")]
+        self.assertEqual(ends.count("address refused"), len(LED))
 
 
 if __name__ == "__main__":

@@ -168,9 +168,15 @@ Test(readers, a_sandbox_that_ends, .init = begin)
 	cr_assert(receive(&server, IPC_TYPE_http_open));
 	readers_end_host(4, "", CONNECTION_END_SANDBOX);
 	cr_expect_not(receive(&server, IPC_TYPE_http_end));
+	readers_end_host(5, "b.example", CONNECTION_END_CUT);
+	cr_expect_not(receive(&server, IPC_TYPE_http_end));
+	readers_end_host(5, "a.example", CONNECTION_END_CUT);
+	cr_assert(receive(&server, IPC_TYPE_http_end));
+	cr_expect_eq(ipc_body(&message, http_end)->reason, CONNECTION_END_CUT);
 	readers_end_host(5, "", CONNECTION_END_SANDBOX);
 	cr_assert(receive(&server, IPC_TYPE_http_end));
 	cr_expect_eq(ipc_body(&message, http_end)->number, 1);
+	cr_expect_eq(ipc_body(&message, http_end)->reason, CONNECTION_END_SANDBOX);
 }
 
 Test(readers, numbers_of_servers, .init = begin)

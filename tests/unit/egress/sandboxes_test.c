@@ -256,6 +256,73 @@ Test(sandboxes, the_end_of_a_sandbox_ends_its_connections, .init = open_many)
 	close(host);
 }
 
+static void cut_host(uint32_t use, const char *host)
+{
+	struct ipc_egress_cut cut = { .slot = SLOT, .use = use };
+
+	memcpy(cut.host, host, strlen(host) + 1);
+	cr_assert_eq(sandboxes_cut(&cut), 0);
+	turn_all();
+}
+
+Test(sandboxes, a_host_that_is_taken_away, .init = open_many)
+{
+	const int open = connect_workload();
+	struct ipc_connection_end end;
+	uint64_t first, second;
+	int dialled, host;
+	char byte;
+
+	turn_all();
+	first = receive_ask();
+	host = answer_dial(first);
+	dialled = connect_workload();
+	turn_all();
+	second = receive_ask();
+	cut_host(USE, "127.0.0.2");
+	cut_host(USE + 1, "127.0.0.1");
+	cr_assert_not(receive_end(&end), "another host, another sandbox");
+	cut_host(USE, "127.0.0.1");
+	cr_assert(receive_end(&end));
+	cr_expect_eq(end.number, first + 1);
+	cr_expect_eq(end.reason, CONNECTION_END_CUT);
+	cr_expect_eq(recv(open, &byte, 1, 0), -1);
+	cr_expect_eq(recv(host, &byte, 1, 0), 0);
+	/* The one that was being dialled. */
+	(void)answer_dial(second);
+	turn_all();
+	cr_assert(receive_end(&end));
+	cr_expect_eq(end.number, second + 1);
+	cr_expect_eq(end.reason, CONNECTION_END_CUT);
+	cr_expect_eq(recv(dialled, &byte, 1, 0), -1);
+	cr_expect_eq(sandboxes_cut(&(struct ipc_egress_cut){ .slot = GATEWAY_SLOTS }), -EPROTO);
+}
+
+Test(sandboxes, a_further_port_of_one_that_runs, .init = open_many)
+{
+	const struct ipc_egress_port port = { SLOT, USE }, ended = { SLOT, USE + 1 };
+	struct ipc_connection_end end;
+	int workload;
+
+	cr_assert_eq(sandboxes_take_port(&ended, open_listener(SOCK_STREAM)), 0);
+	workload = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_expect_neq(connect(workload, (const struct sockaddr *)&address, sizeof(address)), 0);
+	close(workload);
+	cr_assert_eq(sandboxes_take_port(&port, open_listener(SOCK_STREAM)), 0);
+	workload = connect_workload();
+	turn_all();
+	close(answer_dial(receive_ask()));
+	close(workload);
+	turn_all();
+	cr_assert(receive_end(&end));
+	for (uint32_t i = 2; i < GATE_LISTENERS_MAX; i++)
+		cr_assert_eq(sandboxes_take_port(&port, open_listener(SOCK_STREAM)), 0);
+	cr_assert_eq(sandboxes_take_port(&port, open_listener(SOCK_STREAM)), 0);
+	workload = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_expect_neq(connect(workload, (const struct sockaddr *)&address, sizeof(address)), 0);
+	cr_assert_eq(sandboxes_end_one(SLOT), 0);
+}
+
 Test(sandboxes, connections_wait_for_descriptors, .init = open_few)
 {
 	const int first = connect_workload(), second = connect_workload();

@@ -179,6 +179,20 @@ Test(gateway, the_watch_of_an_execution_is_passed_on)
 	fd_close(&ends[0]);
 }
 
+Test(gateway, a_watch_says_whether_it_is_a_brokers)
+{
+	const struct ipc_network_watch watch = { .request = 0 };
+	int ends[2];
+
+	open_gateway();
+	supervisor.frontends[0].is_broker = true;
+	cr_assert_eq(channel_pair(ends), 0);
+	rig_send(&rig.frontend, IPC_TYPE_network_watch, &watch, &ends[1]);
+	fd_close(&ends[1]);
+	cr_assert_eq(rig_body(&gateway, cable_watch)->is_broker, 1);
+	fd_close(&ends[0]);
+}
+
 Test(gateway, the_watch_of_an_unknown_sandbox_is_closed)
 {
 	const struct ipc_network_watch watch = { .sandbox = "nobody" };
