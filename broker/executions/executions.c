@@ -314,8 +314,7 @@ enum execution_start executions_start(struct executions *executions,
 	return EXECUTION_START_DONE;
 }
 
-/* --- lookups
- * ------------------------------------------------------------------------------------ */
+/* --- lookups ---------------------------------------------------------------------------------- */
 
 struct execution *executions_find(struct executions *executions, uint32_t principal,
 				  const char *handle, size_t size)
