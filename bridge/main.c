@@ -3,9 +3,9 @@
  * Theory of operation
  *
  * msp-bridge is one bridge: a port of the host's loopback that leads to a port of a sandbox. It is
- * started with the host's socket, bound in the host's network, with a channel to the frontend that
- * it works for, and with one on which the path opener sends a socket of the sandbox's network, once
- * the bridge is recorded. It enters that network (network.c), confines itself, and only then
+ * started with the host's socket, bound in the host's network, and with a channel to the frontend
+ * that it works for. That hands it a channel on which the path opener sends a socket of the
+ * sandbox's network, once the bridge is recorded. It enters that network (network.c), confines itself, and only then
  * listens: it takes connections of the host, and can connect nowhere but to that one port of the
  * sandbox. Nothing is added to the sandbox.
  *
@@ -45,9 +45,7 @@
 enum { SLOT_FRONTEND, SLOT_OPENER, SLOT_SANDBOX, SLOT_PORT, SLOT_CONNECTIONS };
 
 static struct channel frontend = { BRIDGE_FD_CHANNEL, IPC_BRIDGE, IPC_FRONTEND, IPC_SETUP };
-static const struct channel opener = { BRIDGE_FD_NETWORK, IPC_BRIDGE, IPC_LAUNCHER, IPC_SERVE };
-/* To it the end is told as to a frontend. */
-static const struct channel to_opener = { BRIDGE_FD_NETWORK, IPC_BRIDGE, IPC_FRONTEND, IPC_SERVE };
+static struct channel opener = { -1, IPC_BRIDGE, IPC_LAUNCHER, IPC_SERVE };
 static struct channel_message message;
 static struct bridge bridge;
 static struct ipc_bridge_end end;
@@ -85,6 +83,7 @@ static void begin_bridge(void)
 			  "is started by msp",
 			  BRIDGE_FD_PORT);
 	bridge = (struct bridge){ (uint16_t)begin->port, ntohs(own.sin_port), begin->is_raw != 0 };
+	opener.fd = channel_take_fd(&message, 0);
 	bound.host_port = bridge.host_port;
 	tell_frontend(IPC_TYPE_bridge_bound, &bound);
 }
@@ -205,7 +204,8 @@ static void end_bridge(uint32_t reason)
 	for (uint32_t i = 0; i < connection_count; i++)
 		count_bytes(connections[i]);
 	end.reason = reason;
-	(void)channel_send(&to_opener, IPC_TYPE_bridge_end, &end, NULL, MSG_DONTWAIT);
+	opener.peer = IPC_FRONTEND; /* the end is told to it as to one */
+	(void)channel_send(&opener, IPC_TYPE_bridge_end, &end, NULL, MSG_DONTWAIT);
 	tell_frontend(IPC_TYPE_bridge_end, &end);
 	exit(0);
 }
@@ -275,7 +275,7 @@ int main(void)
 	int error;
 	int init;
 
-	steward_begin("msp-bridge", "ssa");
+	steward_begin("msp-bridge", "sa");
 	fd_raise_limit();
 	limit_connections();
 	steward_hear_start(&frontend, IPC_TYPE_bridge_begin, &message);

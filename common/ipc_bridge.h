@@ -14,17 +14,34 @@
 /* The descriptors that msp-bridge is executed with, beside its standard ones. */
 enum bridge_fd {
 	BRIDGE_FD_CHANNEL = 3, /* to the frontend that it works for */
-	BRIDGE_FD_NETWORK,     /* to the path opener, which sends bridge_open */
 	BRIDGE_FD_PORT,        /* the host's socket, bound, which does not listen yet */
 };
 
-/* Let an msp-bridge into the network of a live persistent sandbox. fd: the other end of its
- * BRIDGE_FD_NETWORK, from a person's msp: a broker is no sender. request_done answers, or
- * execution_refused. */
-struct ipc_bridge_start {
-	uint64_t request;
+/* Bind the port of the host and start msp-bridge. fd: its BRIDGE_FD_CHANNEL. To the path opener, or
+ * to the msp that has handed its client over: that one has the host's network. */
+struct ipc_bridge_bind {
 	uint32_t port;
 	uint32_t host_port;
+};
+struct ipc_client_bridge {
+	uint32_t port;
+	uint32_t host_port;
+};
+
+enum bridge_operation {
+	BRIDGE_ENTER = 0, /* fd: the other end of the channel of the msp-bridge's bridge_begin */
+	BRIDGE_MAKE, /* have an msp-bridge started; fd: its BRIDGE_FD_CHANNEL, in which bridge_begin
+		      * waits, and on which it says bridge_bound, or why not (bridge_ready) */
+};
+
+/* Let an msp-bridge into the network of a live persistent sandbox, or have it started for a
+ * frontend that cannot. A broker needs PLAN_BRIDGE_ASK. request_done answers, or execution_refused.
+ */
+struct ipc_bridge_start {
+	uint64_t request;
+	uint32_t operation; /* enum bridge_operation */
+	uint32_t port;
+	uint32_t host_port; /* MAKE: 0 is the same number, or any */
 	char sandbox[IPC_NAME_MAX];
 	char owner[IPC_NAME_MAX];
 };
@@ -65,7 +82,7 @@ struct ipc_bridge_info {
 	char name[IPC_NAME_MAX]; /* "": it has none */
 };
 
-/* The first message to an msp-bridge. */
+/* The first message to an msp-bridge. fd: a channel to the path opener, which sends bridge_open. */
 struct ipc_bridge_begin {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 	uint32_t port;   /* the sandbox's */

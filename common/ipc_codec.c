@@ -147,11 +147,10 @@ enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, siz
 				? take_raw(buffer, size, &used, bytes + field->offset, field->size)
 				: decode_sized(buffer, size, &used, field, bytes);
 	}
-	if (!error && used != size)
-		error = IPC_ERROR_TRAILING;
-	if (!error)
-		*ret_type = type;
-	return error;
+	if (error || used != size)
+		return error ? error : IPC_ERROR_TRAILING;
+	*ret_type = type;
+	return IPC_OK;
 }
 
 static const char *const error_texts[] = {

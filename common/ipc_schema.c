@@ -345,11 +345,13 @@ static const struct ipc_field ipc_layers_done_fields[] = {
 	FIELD(RAW, ipc_layers_done, digest),
 };
 FIELDS(1, ipc_network_socket, U32, has_hosts)
-FIELDS(5, ipc_bridge_start, U64, request, U32, port, U32, host_port, STR, sandbox, OPT, owner)
+FIELDS(6, ipc_bridge_start, U64, request, U32, operation, U32, port, U32, host_port, STR, sandbox, OPT, owner)
 FIELDS(5, ipc_bridge_give, U32, frontend, U32, port, U32, host_port, STR, sandbox, OPT, name)
 FIELDS(1, ipc_bridge_open, U32, reserved)
 FIELDS(1, ipc_bridge_look, U32, close)
 FIELDS(1, ipc_bridge_show, U32, close)
+FIELDS(2, ipc_bridge_bind, U32, port, U32, host_port)
+FIELDS(2, ipc_client_bridge, U32, port, U32, host_port)
 FIELDS(5, ipc_bridge_info, U64, since_s, U32, port, U32, host_port, STR, sandbox, OPT, name)
 FIELDS(3, ipc_bridge_begin, RAW, schema, U32, port, U32, is_raw)
 FIELDS(1, ipc_bridge_bound, U32, host_port)

@@ -169,8 +169,8 @@ static bool is_persistent(const struct plan *plan, const struct plan_profile *pr
 			return false;
 	}
 	if (profile->workspace_mode >= WORKSPACE_MODE_COUNT || profile->apply >= PLAN_APPLY_COUNT ||
-	    profile->ttl_default_s > profile->ttl_max_s || profile->held_size > IPC_LIST_MAX ||
-	    !is_list(plan, profile->held, profile->held_size))
+	    profile->bridge >= PLAN_BRIDGE_COUNT || profile->ttl_default_s > profile->ttl_max_s ||
+	    profile->held_size > IPC_LIST_MAX || !is_list(plan, profile->held, profile->held_size))
 		return false;
 	return places == 0 ||
 	       (!plan_is_internal(plan, profile) && profile->disk_bytes > 0 &&

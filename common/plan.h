@@ -20,7 +20,7 @@
 #include "common/limits.h"
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 11U
+#define PLAN_VERSION 12U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -200,6 +200,13 @@ enum plan_host_approval {
 	PLAN_HOST_APPROVAL_COUNT
 };
 
+/* The right to open a port of the host that leads to one of a persistent sandbox. */
+enum plan_bridge {
+	PLAN_BRIDGE_PERSON = 0, /* a person at the command line */
+	PLAN_BRIDGE_ASK,        /* likewise, or an agent whose client's user agrees each time */
+	PLAN_BRIDGE_COUNT
+};
+
 /* A host and a port that sandboxes of a profile may connect to. plan_open() checks that the array
  * is in the plan; hosts/ reads the patterns, for the processes that compare hosts. */
 struct plan_host {
@@ -313,6 +320,7 @@ struct plan_profile {
 	uint32_t workspace_mode;  /* enum workspace_mode; what may be asked for beside it is up to
 				   * plan_may_work() */
 	uint32_t apply;           /* enum plan_apply */
+	uint32_t bridge;          /* enum plan_bridge */
 	uint32_t held, held_size; /* patterns of what the host executes, beyond the usual */
 	uint32_t wall_persistent_ms; /* wall_default_ms of executions in one */
 };

@@ -132,10 +132,10 @@ int supervisor_checkpoint_do(struct supervisor_client *client, const struct ipc_
 int supervisor_changes_start(struct supervisor_client *client, const struct ipc_changes_start *ask,
 			     int chosen);
 
-/* Let an msp-bridge into a sandbox. `network`, the other end of its BRIDGE_FD_NETWORK, belongs to
- * the client from this call on. */
+/* Let an msp-bridge into a sandbox, or have one started. `channel`, as the operation says, belongs
+ * to the client from this call on. */
 int supervisor_bridge_start(struct supervisor_client *client, const struct ipc_bridge_start *ask,
-			    int network);
+			    int channel);
 
 /* Have the open bridges told, or one closed. `end`, of a channel_pair(), belongs to the client from
  * this call on. */

@@ -32,6 +32,9 @@ static const char *const workspace_words[] = { "copy-on-write", "read-only", "re
 /* Words in the order of enum plan_apply. */
 static const char *const apply_words[] = { "person", "ask", "agent" };
 
+/* Words in the order of enum plan_bridge. */
+static const char *const bridge_words[PLAN_BRIDGE_COUNT] = { "person", "ask" };
+
 #define WORD_COUNT 3
 
 _Static_assert(sizeof(workspace_words) / sizeof(workspace_words[0]) == WORD_COUNT &&
@@ -45,9 +48,10 @@ enum said {
 	SAID_WALL = 1 << (NUMBER_COUNT - 1),
 	SAID_WORKSPACE = 1 << NUMBER_COUNT,
 	SAID_APPLY = 1 << (NUMBER_COUNT + 1),
+	SAID_BRIDGE = 1 << (NUMBER_COUNT + 2),
 };
 
-_Static_assert(NUMBER_COUNT + 2 == PROFILE_LASTING, "as many origins");
+_Static_assert(NUMBER_COUNT + 3 == PROFILE_LASTING, "as many origins");
 
 /* Return the index of the word, or -1 with the error set. */
 static int read_word(const struct reading *reading, const char *key, const char *said,
@@ -83,6 +87,24 @@ static int apply_words_said(const struct reading *reading, const struct source_l
 		origins[NUMBER_COUNT + 1] = reading_origin(reading, "lasting.apply");
 		profile->said_lasting |= SAID_APPLY;
 	}
+	return 0;
+}
+
+static int bridge_word_said(const struct reading *reading, const char *said)
+{
+	struct profile *profile = reading->profile;
+	uint32_t word = 0;
+
+	if (said == NULL)
+		return 0;
+	while (word < PLAN_BRIDGE_COUNT && strcmp(bridge_words[word], said) != 0)
+		word++;
+	if (word == PLAN_BRIDGE_COUNT)
+		return reading_fail(reading, "lasting.bridge",
+				    "\"%s\" is not known; expected person or ask", said);
+	profile->numbers.bridge = word;
+	profile->origins.lasting[NUMBER_COUNT + 2] = reading_origin(reading, "lasting.bridge");
+	profile->said_lasting |= SAID_BRIDGE;
 	return 0;
 }
 
@@ -147,7 +169,7 @@ int lasting_apply(const struct reading *reading)
 		return 0;
 	if (numbers_apply(reading, numbers, NUMBER_COUNT, said, profile->origins.lasting,
 			  &profile->said_lasting) != 0 ||
-	    apply_words_said(reading, said) != 0)
+	    apply_words_said(reading, said) != 0 || bridge_word_said(reading, said->bridge) != 0)
 		return -1;
 	for (uint32_t i = 0; i < said->hold_count; i++) {
 		if (add_held(reading, i) != 0)
@@ -240,6 +262,7 @@ int lasting_check(const struct reading *reading)
 
 const char *lasting_value(const struct profile *profile, uint32_t index, char ret[32])
 {
+	static const char *const keys[] = { "workspace", "apply", "bridge" };
 	const struct plan_profile *said = &profile->numbers;
 	const char *word;
 
@@ -247,8 +270,9 @@ const char *lasting_value(const struct profile *profile, uint32_t index, char re
 		return NULL;
 	if (index < NUMBER_COUNT)
 		return number_value(profile, &numbers[index], ret);
-	word = index == NUMBER_COUNT ? workspace_words[said->workspace_mode - WORKSPACE_COPY]
-				     : apply_words[said->apply];
+	word = index == NUMBER_COUNT       ? workspace_words[said->workspace_mode - WORKSPACE_COPY]
+	       : index == NUMBER_COUNT + 1 ? apply_words[said->apply]
+					   : bridge_words[said->bridge];
 	memcpy(ret, word, strlen(word) + 1);
-	return index == NUMBER_COUNT ? "workspace" : "apply";
+	return keys[index - NUMBER_COUNT];
 }

@@ -16,7 +16,7 @@
 
 #define PROFILE_ENVIRONMENT_MAX 64U
 #define PROFILE_LIMITS_MAX 20U
-#define PROFILE_LASTING 8U /* keys of `lasting` with one value */
+#define PROFILE_LASTING 9U /* keys of `lasting` with one value */
 #define PROFILE_HELD_MAX 64U
 
 struct strings {

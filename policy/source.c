@@ -109,6 +109,7 @@ static const struct cyaml_schema_field lasting_fields[] = {
 	ONE(source_lasting, ttl),      ONE(source_lasting, ttl_most),
 	ONE(source_lasting, wall_default),
 	ONE(source_lasting, workspace), ONE(source_lasting, apply),
+	ONE(source_lasting, bridge),
 	MANY(source_lasting, hold, &string_entry, STRINGS_MAX),
 	CYAML_FIELD_END
 };

@@ -61,7 +61,7 @@ struct source_secret {
 
 /* A profile's settings of persistent sandboxes. */
 struct source_lasting {
-	char *disk, *inodes, *idle, *ttl, *ttl_most, *wall_default, *workspace, *apply;
+	char *disk, *inodes, *idle, *ttl, *ttl_most, *wall_default, *workspace, *apply, *bridge;
 	char **hold;
 	uint32_t hold_count;
 };

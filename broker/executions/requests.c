@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/fd.h"
+#include "common/ipc_bridge.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_done.h"
 #include "common/ipc_persistent.h"
@@ -201,6 +202,18 @@ int requests_network_grant(struct requests *requests, const struct ipc_network_w
 	if (supervisor_has_queued(requests->client))
 		requests->queued(requests->context);
 	return fd;
+}
+
+enum asking requests_bridge_start(struct requests *requests, struct ipc_bridge_start *wanted,
+				  int channel, struct asked *asked)
+{
+	if (!has_room(requests, asked, 0)) {
+		fd_close(&channel);
+		return ASKING_TOO_MANY;
+	}
+	wanted->request = next_number(requests);
+	return note_request(requests, asked, 0, BIT(DONE),
+			    supervisor_bridge_start(requests->client, wanted, channel));
 }
 
 void asked_forget(struct asked *asked)

@@ -11,6 +11,7 @@
 
 #include "frontend/supervisor_client.h"
 
+struct ipc_bridge_start;
 struct ipc_changes_done;
 struct ipc_changes_start;
 struct ipc_changes_started;
@@ -79,7 +80,7 @@ struct requests *requests_new(struct supervisor_client *client, void (*queued)(v
 /* Free the table without further answers. Returns NULL. */
 struct requests *requests_free(struct requests *requests);
 
-/* Send a request; its number is filled in. `chosen`, a sealed memfd, is taken whatever is returned.
+/* Send a request; its number is filled in. A descriptor is taken whatever is returned.
  * No answer comes before the event loop goes on. */
 enum asking requests_sandbox_new(struct requests *requests, struct ipc_sandbox_new *wanted,
 				 struct asked *asked);
@@ -91,6 +92,8 @@ enum asking requests_checkpoint_do(struct requests *requests, struct ipc_checkpo
 				   struct asked *asked);
 enum asking requests_changes_start(struct requests *requests, struct ipc_changes_start *wanted,
 				   int chosen, struct asked *asked);
+enum asking requests_bridge_start(struct requests *requests, struct ipc_bridge_start *wanted,
+				  int channel, struct asked *asked);
 
 /* Ask msp-cable to let a host be reached, by no request of the table. Return a descriptor for
  * network_grant_take(), the caller's, or -errno. */

@@ -16,16 +16,13 @@
 #include "mcp/tool_sandbox.h"
 
 static const struct tool *const tools[] = {
-	&tool_run_command,         &tool_run_code,
-	&tool_read_output,         &tool_send_input,
-	&tool_kill_execution,      &tool_list_sandboxes,
-	&tool_create_sandbox,      &tool_destroy_sandbox,
-	&tool_checkpoint,          &tool_diff_changes,
-	&tool_preview_changes,     &tool_apply_changes,
-	&tool_read_sandbox_file,   &tool_write_sandbox_file,
-	&tool_patch_sandbox_files, &tool_list_sandbox_files,
-	&tool_import_files,        &tool_explain_policy,
-	&tool_request_host,        NULL,
+	&tool_run_command,        &tool_run_code,           &tool_read_output,
+	&tool_send_input,         &tool_kill_execution,     &tool_list_sandboxes,
+	&tool_create_sandbox,     &tool_destroy_sandbox,    &tool_checkpoint,
+	&tool_diff_changes,       &tool_preview_changes,    &tool_apply_changes,
+	&tool_read_sandbox_file,  &tool_write_sandbox_file, &tool_patch_sandbox_files,
+	&tool_list_sandbox_files, &tool_import_files,       &tool_bridge_port,
+	&tool_explain_policy,     &tool_request_host,       NULL,
 };
 
 static const struct prompt *const prompts[] = {

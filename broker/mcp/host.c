@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "frontend/profile_names.h"
 #include "mcp/ask.h"
+#include "mcp/bridges.h"
 #include "mcp/host_answers.h"
 #include "mcp/resource_policy.h"
 #include "mcp/sandboxes.h"
@@ -44,6 +45,7 @@ void host_take_policy(struct host *host, const struct ipc_policy_changed *change
 void host_done(struct host *host)
 {
 	tasks_done(host);
+	bridges_end(host, NULL);
 	ask_done(host);
 	host_answers_forget_all(host);
 	sandboxes_forget_all(host);

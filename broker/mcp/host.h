@@ -66,6 +66,7 @@ struct host {
 	size_t ask_bytes;              /* kept by all calls that may ask the client */
 	struct kept_answer *answers;   /* see host_answers.h */
 	struct task *tasks;            /* newest first */
+	struct open_bridge *bridges;   /* see bridges.h */
 };
 
 /* Take the supervisor's welcome and the plan that came with it; closes the plan. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/lines.h"
+#include "mcp/bridges.h"
 #include "mcp/call.h"
 #include "mcp/events.h"
 #include "mcp/host_answers.h"
@@ -59,6 +60,7 @@ void session_done(struct session *session)
 	if (session->owns_executions) {
 		executions_end_owner(session->host->executions, &owner);
 		host_answers_forget(session->host, &owner);
+		bridges_end(session->host, &owner);
 	}
 	while (*link != session)
 		link = &(*link)->next;

@@ -13,5 +13,6 @@ extern const struct tool tool_checkpoint;
 extern const struct tool tool_diff_changes;
 extern const struct tool tool_preview_changes;
 extern const struct tool tool_apply_changes;
+extern const struct tool tool_bridge_port;
 
 #endif

@@ -141,9 +141,9 @@ static int start_program(struct work *work)
 	int error;
 
 	memcpy(begin.schema, ipc_schema_hash, sizeof(begin.schema));
-	error = channel_send(&control, IPC_TYPE_bridge_begin, &begin, NULL, 0);
+	error = channel_send(&control, IPC_TYPE_bridge_begin, &begin, &work->network[1], 0);
 	if (!error)
-		error = bridge_program_start(work->control[1], work->network[1], work->listener);
+		error = bridge_program_start(work->control[1], work->listener);
 	fd_close(&work->control[1]);
 	fd_close(&work->network[1]);
 	fd_close(&work->listener);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/channel.h"
 #include "common/fd.h"
 #include "common/ipc_bridge.h"
 #include "common/kernel.h"
@@ -16,6 +17,11 @@
 
 /* Behind the program's own descriptors. */
 #define IMAGE_PLACE (BRIDGE_FD_PORT + 1)
+
+/* Bridges of brokers, of one path opener or one client. */
+#define HOSTED_MAX 64U
+
+static uint32_t hosted;
 
 static int bind_exactly(uint32_t port)
 {
@@ -47,7 +53,7 @@ int bridge_port_bind(uint32_t port, bool is_exact)
 static void become_bridge(const int fds[IMAGE_PLACE + 1]) __attribute__((noreturn));
 static void become_bridge(const int fds[IMAGE_PLACE + 1])
 {
-	static const int places[] = { 0, 1, 2, 3, 4, 5, 6 };
+	static const int places[] = { 0, 1, 2, 3, 4, 5 };
 	static char name[] = "msp-bridge";
 	char *const arguments[] = { name, NULL };
 	char *const environment[] = { NULL };
@@ -58,12 +64,12 @@ static void become_bridge(const int fds[IMAGE_PLACE + 1])
 	_exit(MSP_EXIT_SOFTWARE); /* its peers see the end */
 }
 
-int bridge_program_start(int channel, int network, int port)
+int bridge_program_start(int channel, int port)
 {
 	char text[LAUNCH_TEXT_MAX];
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int image = launch_open_program("msp-bridge", text);
-	const int fds[] = { null, null, STDERR_FILENO, channel, network, port, image };
+	const int fds[] = { null, null, STDERR_FILENO, channel, port, image };
 	int error = null < 0 ? -errno : 0;
 	pid_t pid = -1;
 
@@ -80,6 +86,25 @@ int bridge_program_start(int channel, int network, int port)
 	fd_close(&null);
 	fd_close(&image);
 	return error;
+}
+
+void bridge_program_host(uint32_t port, uint32_t host_port, int channel)
+{
+	const struct channel frontend = { channel, IPC_BRIDGE, IPC_FRONTEND, IPC_SERVE };
+	struct ipc_bridge_ready ready = { .step = BRIDGE_STEP_LISTEN };
+	int listener, error;
+
+	while (hosted > 0 && waitpid(-1, NULL, WNOHANG) > 0)
+		hosted--;
+	listener = hosted < HOSTED_MAX
+			   ? bridge_port_bind(host_port ? host_port : port, host_port != 0)
+			   : -EUSERS;
+	error = listener < 0 ? listener : bridge_program_start(channel, listener);
+	fd_close(&listener);
+	hosted += error == 0;
+	ready.error = (uint32_t)-error;
+	if (error) /* or it has gone */
+		(void)channel_send(&frontend, IPC_TYPE_bridge_ready, &ready, NULL, MSG_DONTWAIT);
 }
 
 void bridge_program_await(void)

@@ -13,9 +13,11 @@
 #include "common/channel.h"
 #include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/ipc_bridge.h"
 #include "common/ipc_client.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
+#include "launch/bridge_program.h"
 
 /* A service that stops has its brokers say what they still have to, and ends; it gives itself
  * 150 ms to end what runs. */
@@ -76,16 +78,32 @@ static void await_last_words(int fd)
 		;
 }
 
+/* The service may have no network of the host, and its client's msp has. */
+static void host_bridge(void)
+{
+	const struct ipc_client_bridge *bridge = ipc_body(&message, client_bridge);
+
+	bridge_program_host(bridge->port, bridge->host_port, message.fds[0]);
+	channel_message_done(&message);
+}
+
 /* The client's streams are the broker's: while we held them it could not see their end. */
 static int await_end(struct service *service, int null)
 {
 	const struct timeval never = { 0 };
+	bool is_said, is_bridge;
 	int code;
 
 	if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
 	    setsockopt(service->fd, SOL_SOCKET, SO_RCVTIMEO, &never, sizeof(never)) != 0)
 		return give_up(errno_text(errno), MSP_EXIT_SOFTWARE);
-	if (service_receive(service, &message) != 1)
+	do {
+		is_said = service_receive(service, &message) == 1;
+		is_bridge = is_said && message.type == IPC_TYPE_client_bridge;
+		if (is_bridge)
+			host_bridge();
+	} while (is_bridge);
+	if (!is_said)
 		return give_up("the service ended without a word, and what ran for this client "
 			       "with it: start this server again",
 			       MSP_EXIT_AGAIN);

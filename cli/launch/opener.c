@@ -13,12 +13,14 @@
 #include "common/clock.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/ipc_bridge.h"
 #include "common/ipc_start.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
 #include "host/git_named.h"
 #include "host/workspace.h"
 #include "launch/bridge_hub.h"
+#include "launch/bridge_program.h"
 #include "show/format.h"
 
 /* Numbers of its descriptors, behind /dev/null three times, so that all others can be closed. */
@@ -198,12 +200,22 @@ static int handle_bridge_show(void *context, struct channel_message *message)
 	return bridge_hub_show(message);
 }
 
+/* A supervisor that is no service starts its own broker, whose user is ours. */
+static int handle_bridge_bind(void *context, struct channel_message *message)
+{
+	const struct ipc_bridge_bind *bind = ipc_body(message, bridge_bind);
+
+	bridge_program_host(bind->port, bind->host_port, message->fds[0]);
+	return 0;
+}
+
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_policy_ask] = handle_policy_ask,
 	[IPC_TYPE_workspace_within] = handle_workspace_within,
 	[IPC_TYPE_workspace_ask] = handle_workspace_ask,
 	[IPC_TYPE_bridge_give] = handle_bridge_give,
 	[IPC_TYPE_bridge_show] = handle_bridge_show,
+	[IPC_TYPE_bridge_bind] = handle_bridge_bind,
 };
 
 /* Take the place of a program that may be missing. */

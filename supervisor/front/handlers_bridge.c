@@ -7,8 +7,22 @@
 #include "common/ipc_bridge.h"
 #include "common/refusal.h"
 #include "run/sandbox.h"
+#include "store/store.h"
 
-/* No request of an agent opens a port of the host. */
+/* Hand the channel of an msp-bridge that is to be started to the process that has the host's
+ * network: the msp of a client that was handed over, or the path opener. */
+static int make_bridge(const struct frontend *frontend, const struct ipc_bridge_start *from,
+		       const int *fds)
+{
+	const struct ipc_client_bridge client = { from->port, from->host_port };
+	const struct ipc_bridge_bind bind = { from->port, from->host_port };
+
+	return frontend->client.fd >= 0
+		       ? state_send(&frontend->client, IPC_TYPE_client_bridge, &client, fds)
+		       : state_send(&supervisor.launcher, IPC_TYPE_bridge_bind, &bind, fds);
+}
+
+/* No request of an agent opens a port of the host unless the profile lets its user agree to it. */
 int handle_bridge_start(void *context, struct channel_message *message)
 {
 	const struct ipc_bridge_start *from = ipc_body(message, bridge_start);
@@ -18,19 +32,24 @@ int handle_bridge_start(void *context, struct channel_message *message)
 	struct sandbox *sandbox;
 	enum refusal refusal;
 
-	if (frontend->is_broker)
+	if (from->operation > BRIDGE_MAKE)
 		return -EPROTO;
 	refusal = sandbox_own(from->owner, from->sandbox, &sandbox, detail);
 	if (!refusal && (sandbox->network < 0 || sandbox->pidfd < 0))
 		refusal = REFUSAL_BRIDGE;
+	if (!refusal && frontend->is_broker && sandbox_profile(sandbox)->bridge != PLAN_BRIDGE_ASK)
+		refusal = REFUSAL_BRIDGE_PERSON;
 	if (refusal)
 		return reply_refuse(frontend, from->request, refusal, detail, 0);
 	const int fds[] = { message->fds[0], sandbox->network, sandbox->pidfd };
 
 	memcpy(give.sandbox, sandbox->persistent.id, sizeof(give.sandbox));
 	memcpy(give.name, sandbox->persistent.meta->name, sizeof(give.name));
-	return reply_done(frontend, from->request,
-			  state_send(&supervisor.launcher, IPC_TYPE_bridge_give, &give, fds));
+	return reply_done(
+		frontend, from->request,
+		from->operation == BRIDGE_MAKE
+			? make_bridge(frontend, from, fds)
+			: state_send(&supervisor.launcher, IPC_TYPE_bridge_give, &give, fds));
 }
 
 /* Without a path opener there is no bridge, and the closed channel says so. */

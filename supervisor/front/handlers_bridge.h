@@ -8,7 +8,7 @@
 
 #include "common/channel.h"
 
-/* Handle bridge_start and bridge_look of a frontend, the context. */
+/* Handle messages of a frontend, the context. */
 int handle_bridge_start(void *context, struct channel_message *message);
 int handle_bridge_look(void *context, struct channel_message *message);
 

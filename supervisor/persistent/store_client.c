@@ -51,17 +51,17 @@ static int receive_answer(int *ret_fd)
 	enum ipc_error wrong = IPC_OK;
 	int status;
 
-	do {
-		status = channel_receive(&channel, &message, 0, &wrong);
+	while ((status = channel_receive(&channel, &message, 0, &wrong)) != 1 ||
+	       message.type != IPC_TYPE_store_answer) {
 		if (status == -EMFILE)
 			*ret_fd = -EMFILE;
 		else if (status == 1 && *ret_fd == -1 &&
 			 (message.type == IPC_TYPE_store_directory ||
 			  message.type == IPC_TYPE_store_path))
 			*ret_fd = channel_take_fd(&message, 0);
-		else if (status != -EINTR && (status != 1 || message.type != IPC_TYPE_store_answer))
+		else if (status != -EINTR)
 			return lose_store(wrong ? ipc_error_text(wrong) : "msp-store ended");
-	} while (status != 1 || message.type != IPC_TYPE_store_answer);
+	}
 	answer = ipc_body(&message, store_answer);
 	return 0;
 }

@@ -13,14 +13,12 @@ static uint32_t last_number;
 
 int launcher_ask(const struct frontend *frontend, uint32_t type, const void *message)
 {
-	struct ipc_workspace_within within = { 0 };
+	const struct ipc_workspace_within within = { frontend && frontend->is_workspace_start };
 	int error = 0;
 
-	for (uint32_t i = 0; frontend && i < frontend->workspace_count && !error; i++) {
-		within.is_start = frontend->is_workspace_start;
+	for (uint32_t i = 0; frontend && i < frontend->workspace_count && !error; i++)
 		error = state_send(&supervisor.launcher, IPC_TYPE_workspace_within, &within,
 				   &frontend->workspaces[i]);
-	}
 	return error ? error : state_send(&supervisor.launcher, type, message, NULL);
 }
 

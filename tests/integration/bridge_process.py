@@ -83,7 +83,7 @@ class Bridge:
         bound.setblocking(False)
         bound.bind(("127.0.0.1", 0))
         self.port = bound.getsockname()[1]
-        fds = [control, opener, bound]
+        fds = [control, bound]
 
         def prepare():
             for number, fd in enumerate([os.dup(fd.fileno()) for fd in fds]):
@@ -91,9 +91,10 @@ class Bridge:
         self.process = subprocess.Popen(
             [os.path.join(support.BIN, "msp-bridge")], stdin=subprocess.DEVNULL, env={},
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, close_fds=False, preexec_fn=prepare)
-        for fd in fds:
+        Program.send(self.control, "bridge_begin", fds=[opener.fileno()], schema=schema, port=port,
+                     is_raw=is_raw)
+        for fd in (*fds, opener):
             fd.close()
-        Program.send(self.control, "bridge_begin", schema=schema, port=port, is_raw=is_raw)
 
     def hear(self, channel=None):
         """The name and the fields of the next message of either channel; None at its end."""

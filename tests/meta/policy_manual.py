@@ -45,6 +45,8 @@ WORDS = {
         ("Persistent sandboxes", 0, "workspace"),
     "profiles: [{name: a, extends: default, lasting: {apply: x}}]":
         ("Persistent sandboxes", 0, "apply"),
+    "profiles: [{name: a, extends: default, lasting: {bridge: x}}]":
+        ("Persistent sandboxes", 0, "bridge"),
 }
 # Where numbers are said, and what the page calls the place.
 NUMBERS = {
@@ -146,7 +148,7 @@ class Manual(unittest.TestCase):
                         self.assertEqual(body[0], f"{unit} from {least} to {most}.")
                     else:
                         self.assertIn((title, name), {("Persistent sandboxes", key) for key in
-                                                      ("workspace", "apply", "hold")})
+                                                      ("workspace", "apply", "bridge", "hold")})
 
     def test_smallest_sizes_and_largest_abi(self):
         text = "profiles: [{name: a, extends: default, files: [{at: /a, kind: tmpfs, size: %s, " \

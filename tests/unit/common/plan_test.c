@@ -342,6 +342,7 @@ Test(plan, a_profile_with_places_says_all_that_they_need)
 	REFUSES(blob.profile.workspace_mode, WORKSPACE_NONE);
 	REFUSES(blob.profile.workspace_mode, WORKSPACE_MODE_COUNT);
 	REFUSES(blob.profile.apply, PLAN_APPLY_COUNT);
+	REFUSES(blob.profile.bridge, PLAN_BRIDGE_COUNT);
 	blob.profile.disk_bytes = 0;
 	cr_expect_eq(open_blob(), -EBADMSG);
 	blob.profile.disk_bytes = 1;

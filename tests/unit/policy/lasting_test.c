@@ -133,12 +133,17 @@ Test(lasting, a_child_changes_what_it_names)
 
 	load("profiles:\n"
 	     "  - {name: mine, extends: default, lasting: {idle: 5m, hold: [a], apply: person}}\n"
-	     "  - {name: child, extends: mine, lasting: {workspace: read-only, hold: [b]}}\n");
+	     "  - {name: child, extends: mine, lasting: {workspace: read-only, hold: [b], bridge: "
+	     "ask}}\n");
 	child = find("child");
 	cr_expect_eq(child->idle_s, 300);
 	cr_expect_eq(child->disk_bytes, 4ULL << 30);
 	cr_expect_eq(child->workspace_mode, WORKSPACE_READ);
 	cr_expect_eq(child->apply, PLAN_APPLY_PERSON);
+	cr_expect_eq(child->bridge, PLAN_BRIDGE_ASK);
+	cr_expect_eq(find("mine")->bridge, PLAN_BRIDGE_PERSON, "the default");
+	cr_expect_not_null(
+		strstr(plan_string(&plan, child->text), "bridge        ask (mine.yaml:3)"));
 	cr_assert_eq(child->held_size, 4);
 	cr_expect_eq(memcmp(plan_bytes(&plan, child->held), "a\0b", 4), 0, "the parent's too");
 	cr_expect_not_null(strstr(plan_string(&plan, child->text),
@@ -189,7 +194,7 @@ static const struct {
 	{ "sandboxes:\n  disk: 20\n  most: -1\n", "mine.yaml:3: sandboxes.most: \"-1\" is not understood" },
 	{ "sandboxes: {disk: 1025T}\n", "mine.yaml:1: sandboxes.disk: 1025T is out of range; expected 0 to 1024T" },
 	{ "sandboxes: {disk: lots}\n", "mine.yaml:1: sandboxes.disk: \"lots\" is not understood; expected a size" },
-	{ PROFILE "lasting: {size: 1G}}]", "mine.yaml:1: profiles[0].lasting.size: unknown key; expected one of: disk, inodes, idle, ttl, ttl_most, wall_default, workspace, apply, hold" },
+	{ PROFILE "lasting: {size: 1G}}]", "mine.yaml:1: profiles[0].lasting.size: unknown key; expected one of: disk, inodes, idle, ttl, ttl_most, wall_default, workspace, apply, bridge, hold" },
 	{ PROFILE "lasting: 7d}]", "mine.yaml:1: profiles[0].lasting: expected a set of keys, not a value" },
 	{ PROFILE "\n  lasting: {\n  disk: 1K}}]", "mine.yaml:3: profiles[0].lasting.disk: 1K is out of range; expected 1M to 1T" },
 	{ PROFILE "lasting: {inodes: 99}}]", "profiles[0].lasting.inodes: 99 is out of range; expected 100 to 1G" },
@@ -200,6 +205,7 @@ static const struct {
 	{ PROFILE "lasting: {ttl: 31d}}]", "profiles[0].lasting.ttl: greater than lasting.ttl_most; expected at most as much" },
 	{ PROFILE "lasting: {ttl_most: never}}]", "profiles[0].lasting.ttl_most: \"never\" is not understood" },
 	{ PROFILE "lasting: {workspace: none}}]", "profiles[0].lasting.workspace: \"none\" is not known; expected copy-on-write, read-only or read-write" },
+	{ PROFILE "lasting: {bridge: agent}}]", "profiles[0].lasting.bridge: \"agent\" is not known; expected person or ask" },
 	{ PROFILE "lasting: {apply: yes}}]", "profiles[0].lasting.apply: \"yes\" is not known; expected person, ask or agent" },
 	{ PROFILE "lasting: {hold: a}}]", "profiles[0].lasting.hold: expected a list, not a value" },
 	{ PROFILE "lasting: {hold: [\"@tool\"]}}]",

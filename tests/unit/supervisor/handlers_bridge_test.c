@@ -116,15 +116,75 @@ Test(handlers_bridge, a_live_one_is_given_to_the_path_opener)
 	rig_end(&sandbox);
 }
 
-Test(handlers_bridge, a_broker_opens_none)
+/* Ask as a broker for a sandbox that lives, under a profile that says this. */
+static int ask_as_broker(enum plan_bridge bridge, enum bridge_operation operation, int *ret_own)
 {
-	int own;
+	struct ipc_bridge_start start = { .request = 2,
+					  .operation = operation,
+					  .port = 5000,
+					  .host_port = 7000,
+					  .sandbox = NAME };
+	int ends[2];
 
+	small_plan.profiles[0].bridge = bridge;
 	supervisor.frontends[0].is_broker = true;
-	own = ask(1);
-	rig_take_end(&rig.frontend);
-	cr_expect(is_closed(own));
+	cr_assert_eq(channel_pair(ends), 0);
+	rig_send(&rig.frontend, IPC_TYPE_bridge_start, &start, &ends[1]);
+	*ret_own = ends[0];
+	return ends[1];
+}
+
+Test(handlers_bridge, a_broker_needs_the_profile)
+{
+	struct rig_sandbox sandbox = persistent_begin(&rig, 1, NAME);
+	int network = -1, own, other;
+
+	send_network(&sandbox, &network);
+	rig_turn();
+	for (int operation = BRIDGE_ENTER; operation <= BRIDGE_MAKE; operation++) {
+		other = ask_as_broker(PLAN_BRIDGE_PERSON, (enum bridge_operation)operation, &own);
+		rig_take_refused(&rig, 2, REFUSAL_BRIDGE_PERSON);
+		fd_close(&other);
+		cr_expect(is_closed(own));
+		fd_close(&own);
+	}
+	fd_close(&network);
+	rig_end(&sandbox);
+}
+
+Test(handlers_bridge, an_allowed_broker_has_one_made_by_the_path_opener)
+{
+	struct rig_sandbox sandbox = persistent_begin(&rig, 1, NAME);
+	struct channel_message *message;
+	int network = -1, own, other;
+
+	send_network(&sandbox, &network);
+	rig_turn();
+	other = ask_as_broker(PLAN_BRIDGE_ASK, BRIDGE_MAKE, &own);
+	message = rig_take(&launcher, IPC_TYPE_bridge_bind);
+	cr_expect_eq(ipc_body(message, bridge_bind)->port, 5000U);
+	cr_expect_eq(ipc_body(message, bridge_bind)->host_port, 7000U);
+	cr_expect_eq(message->fd_count, 1U);
+	channel_message_done(message);
+	(void)rig_take(&rig.frontend, IPC_TYPE_request_done);
 	fd_close(&own);
+	fd_close(&other);
+	other = ask_as_broker(PLAN_BRIDGE_ASK, BRIDGE_ENTER, &own);
+	channel_message_done(rig_take(&launcher, IPC_TYPE_bridge_give));
+	(void)rig_take(&rig.frontend, IPC_TYPE_request_done);
+	fd_close(&own);
+	fd_close(&other);
+	fd_close(&network);
+	rig_end(&sandbox);
+}
+
+Test(handlers_bridge, an_unknown_operation_is_a_breach)
+{
+	int own, other = ask_as_broker(PLAN_BRIDGE_ASK, (enum bridge_operation)2, &own);
+
+	rig_take_end(&rig.frontend);
+	fd_close(&own);
+	fd_close(&other);
 }
 
 /* Ask for the open bridges, or to close one. Return our end of the answer's channel. */
