@@ -128,7 +128,7 @@ static int watch(struct cable *cable)
 	waiting = epoll_create1(EPOLL_CLOEXEC);
 	gate.limits = (struct network_limits){ .connections = 256, .rate = 64 };
 	gate_begin(&gate, cable->dns, cable->ports, cable->count);
-	while (!is_over && time(NULL) < end) {
+	while ((!is_over || gate.entry_count > 0) && time(NULL) < end) {
 		const int count = epoll_wait(waiting, events, 16, 100);
 
 		for (int i = 0; i < count; i++)
