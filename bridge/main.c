@@ -5,9 +5,9 @@
  * msp-bridge is one bridge: a port of the host's loopback that leads to a port of a sandbox. It is
  * started with the host's socket, bound in the host's network, and with a channel to the frontend
  * that it works for. That hands it a channel on which the path opener sends a socket of the
- * sandbox's network, once the bridge is recorded. It enters that network (network.c), confines itself, and only then
- * listens: it takes connections of the host, and can connect nowhere but to that one port of the
- * sandbox. Nothing is added to the sandbox.
+ * sandbox's network, once the bridge is recorded. It enters that network (network.c), confines
+ * itself, and only then listens: it takes connections of the host, and can connect nowhere but to
+ * that one port of the sandbox. Nothing is added to the sandbox.
  *
  * It reads the first head of each connection (head.c, connection.c) and relays the rest unread
  * (relay/). It ends with the sandbox's init, with its frontend, and with the path opener.

@@ -16,8 +16,8 @@ int bridge_port_bind(uint32_t port, bool is_exact);
  * our child. 0, or -errno with a line said. */
 int bridge_program_start(int channel, int port);
 
-/* Bind the port of the host for a broker and start its msp-bridge, whose channel stays the caller's.
- * If that fails, say so there in its place. */
+/* Bind the port of the host for a broker and start its msp-bridge, whose channel stays the
+ * caller's. If that fails, say so there in its place. */
 void bridge_program_host(uint32_t port, uint32_t host_port, int channel);
 
 /* Wait for its end, which comes with that of its peers. */
