@@ -265,7 +265,7 @@ const struct command command_policy = {
 
 const struct command command_network = {
 	.name = "network",
-	.operands = "list SANDBOX | asked | approve HOST[:PORT] | tighten SANDBOX [HOST] | groups",
+	.operands = "list | asked | approve | tighten | groups ...",
 	.summary = "show and change what running sandboxes reach",
 	.help = "A profile with 'network: hosts' has a list of hosts. Hosts that one tool needs\n"
 		"together are a group, which the list names as '@GROUP'.\n"
@@ -275,16 +275,15 @@ const struct command command_network = {
 		"                   refused lately; earlier connections are in 'msp logs'.\n"
 		"                   Hosts that were granted or taken away are shown, too\n"
 		"  asked            the hosts that sandboxes were refused and that you can grant,\n"
-		"                   since their profile says 'host_approval': how often, when, "
-		"and\n"
-		"                   the persistent sandbox or the client\n"
+		"                   since their profile says 'host_approval': how often, when,\n"
+		"                   and the persistent sandbox or the client\n"
 		"  approve HOST[:PORT]\n"
 		"                   let the sandbox or client that asked for the host reach it\n"
 		"                   until it ends: it tries again. The profile stays as it is\n"
 		"  tighten SANDBOX [HOST]\n"
-		"                   take the host, or all hosts, away from a sandbox until it "
-		"ends,\n"
-		"                   those of its profile, too; open connections end at once\n"
+		"                   take the host, or all hosts, away from a sandbox until it\n"
+		"                   ends, those of its profile, too; open connections end at\n"
+		"                   once\n"
 		"  groups           the groups, what they are for, and their hosts\n"
 		"\n"
 		"The exit code is 0; 64 when the command line is wrong, there is no such sandbox,\n"

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import signal
 import socket
 import struct
@@ -288,8 +289,9 @@ class Ends(BridgeCase):
         self.assertEqual(self.ended()["reason"], "sandbox ended")
 
     def test_with_its_msp(self):
-        shown = self.msp("logs", "web").stdout
-        self.assertRegex(shown, rf" bridge +port 5000 at 127\.0\.0\.1:{self.one.port}\n")
+        said = re.compile(rf" bridge +port 5000 at 127\.0\.0\.1:{self.one.port}\n")
+        self.assertTrue(support.wait_until(
+            lambda: said.search(self.msp("logs", "web").stdout), SECONDS))
         self.one.end(signal.SIGKILL)
         begin, end = self.records("bridge_begin")[0], self.ended()
         self.assertEqual((begin["sandbox"], begin["port"], begin["host_port"]),

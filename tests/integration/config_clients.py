@@ -332,7 +332,9 @@ class Commands(WithFolder):
                 (("profile", "lst"), "(did you mean 'list'?)"),
                 (("profile", "explain"), "there is no action 'explain', only list, show, check "
                                          "and diff"),
-                (("network", "approve"), "there is no action 'approve', only list and groups"),
+                (("network", "approve"), "approve takes one host: approve HOST[:PORT]"),
+                (("network", "open"), "there is no action 'open', only list, asked, approve, "
+                                      "tighten and groups"),
                 (("profile", "list", "default"), "list takes no name"),
                 (("profile", "show"), "show NAME"),
                 (("profile", "show", "a", "b"), "show NAME"),

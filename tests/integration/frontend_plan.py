@@ -30,24 +30,28 @@ def members(struct_name):
     body = re.search(rf"struct {struct_name} \{{(.*?)\n\}};", text, re.S)[1]
     body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
     found = []
-    for bits, inner, names in re.findall(r"(?:uint(\d+)_t|struct (\w+)) ([^;]+);", body):
+    for bits, inner, names in re.findall(r"(?:uint(\d+)_t|struct (\w+)|char) ([^;]+);", body):
+        bits = bits or not inner and 8  # a char
         size = int(bits) // 8 if bits else sum(part for _, part, _ in members(inner))
-        alignment = size if bits else max(part for _, part, _ in members(inner))
+        alignment = size if bits else max(part for _, _, part in members(inner))
         for name in names.split(","):
             name, _, count = name.strip().rstrip("]").partition("[")
-            times = int(re.search(rf"#define {count} (\d+)", text)[1]) if count else 1
+            if count and not count.isdigit():
+                count = re.search(rf"#define {count} (\d+)", text)[1]
+            times = int(count) if count else 1
             found.append((name, size * times, alignment))
     return found
 
 
 def record(struct_name, data, at):
     """The struct's members at an offset, by name; and the offset behind it."""
-    values = {}
+    values, largest = {}, 1
     for name, size, alignment in members(struct_name):
+        largest = max(largest, alignment)
         at += -at % alignment
         values[name] = int.from_bytes(data[at:at + size], "little")
         at += size
-    return values, at
+    return values, at + -at % largest
 
 
 class Plan(unittest.TestCase):

@@ -298,12 +298,12 @@ class Process(Asked):
         held = {name: os.readlink(f"/proc/{pid}/fd/{name}")
                 for name in os.listdir(f"/proc/{pid}/fd")}
         # Behind what it starts a gateway from are places for what msp-http needs; there is neither.
-        self.assertEqual(set(held), {str(fd) for fd in range(16)}, held)
-        self.assertEqual([os.path.basename(held[fd]) for fd in ("5", "6", "7", "10")],
-                         ["msp-cable", "msp-egress", "msp-dial", "msp-http"])
-        self.assertRegex(held["11"], "^socket:")  # to a gateway
-        self.assertEqual({held[str(fd)] for fd in (0, 1, 2, 9, 12, 13, 14)}, {"/dev/null"})
-        self.assertEqual(held["15"], self.other)
+        self.assertEqual(set(held), {str(fd) for fd in range(18)}, held)
+        self.assertEqual([os.path.basename(held[fd]) for fd in ("5", "6", "7", "10", "11", "12")],
+                         ["msp-cable", "msp-egress", "msp-dial", "msp-http", "msp-audit", "audit"])
+        self.assertRegex(held["13"], "^socket:")  # to a gateway
+        self.assertEqual({held[str(fd)] for fd in (0, 1, 2, 9, 14, 15, 16)}, {"/dev/null"})
+        self.assertEqual(held["17"], self.other)
         opener.close()
         self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}/exe") or
                                            name_of(pid) != "msp-opener", SECONDS))
