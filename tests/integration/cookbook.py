@@ -21,8 +21,7 @@ WISH = re.compile(r"^\| \[([^]]+)\]\(#([^)]+)\) \| `([^`]+)` \|$", re.M)
 AS_ROOT = ["Install", "Upgrade", "Remove"]
 BRIDGE = "See the agent's web server in a browser"
 # For that wish: all goes through a service, and `msp bridge` has a terminal of its own.
-WRAPPER = """\
-#!/bin/sh
+WRAPPER = "#!/bin/sh" """
 word=$1
 shift
 case $word:$1 in
