@@ -256,7 +256,8 @@ static int read_host(const char *word)
 		port = colon[1] >= '0' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
 	format_text(host, sizeof(host), "%.*s", size < sizeof(host) ? (int)size : IPC_HOST_MAX,
 		    word);
-	rule = colon && (port == 0 || port > UINT16_MAX || *end)
+	rule = strstr(word, "://") ? "it is a URL; expected its host and port alone"
+	       : colon && (port == 0 || port > UINT16_MAX || *end)
 		       ? "a port is a number from 1 to 65535"
 		       : network_grant_read(host, (uint32_t)port, &wish.message);
 	if (!rule)
