@@ -411,7 +411,6 @@ int hub_run(struct hub *own, const char **ret_peer)
 						&own->supervisor };
 	static struct pollfd polls[5 + WATCHES_MAX];
 	uint32_t watched;
-	bool has_asked;
 	int error = 0;
 
 	hub = own;
@@ -423,10 +422,9 @@ int hub_run(struct hub *own, const char **ret_peer)
 			polls[1].fd = polls[2].fd = -1; /* ours until the programs are started */
 		watched = watches_poll(polls + 5);
 		/* A question waits until nothing is left that the supervisor said before it. */
-		has_asked = permits_are_asked();
-		if (poll(polls, 5 + watched, has_asked ? 0 : -1) < 0 && errno != EINTR)
+		if (poll(polls, 5 + watched, permits_are_asked() ? 0 : -1) < 0 && errno != EINTR)
 			return -errno;
-		if (has_asked && polls[3].revents == 0) {
+		if (permits_are_asked() && polls[3].revents == 0) {
 			*ret_peer = names[0];
 			error = permits_answer(own);
 			continue;
