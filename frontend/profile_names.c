@@ -42,8 +42,8 @@ static bool has_approval(const struct plan_profile *profile)
 	return profile->host_approval != PLAN_HOST_APPROVAL_NEVER;
 }
 
-static bool is_any(const struct plan *plan, const char *name,
-		   bool (*is_one)(const struct plan_profile *profile))
+static const struct plan_profile *find_one(const struct plan *plan, const char *name,
+					   bool (*is_one)(const struct plan_profile *profile))
 {
 	if (name && !name[0])
 		name = plan_string(plan, plan_header(plan)->default_profile);
@@ -52,19 +52,25 @@ static bool is_any(const struct plan *plan, const char *name,
 
 		if (is_one(profile) &&
 		    (!name || strcmp(plan_string(plan, profile->name), name) == 0))
-			return true;
+			return profile;
 	}
-	return false;
+	return NULL;
+}
+
+const struct plan_profile *profile_first(const struct plan *plan,
+					 bool (*is_one)(const struct plan_profile *profile))
+{
+	return plan->bytes ? find_one(plan, NULL, is_one) : NULL;
 }
 
 bool profiles_have_hosts(const struct plan *plan, const char *name)
 {
-	return is_any(plan, name, has_hosts);
+	return find_one(plan, name, has_hosts) != NULL;
 }
 
 bool profiles_have_approval(const struct plan *plan, const char *name)
 {
-	return is_any(plan, name, has_approval);
+	return find_one(plan, name, has_approval) != NULL;
 }
 
 void profile_names(const struct plan *plan, char *ret, size_t size)

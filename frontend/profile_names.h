@@ -26,6 +26,10 @@ const struct plan_profile *profile_named(const struct plan *plan, const char *na
 const struct plan_profile *profile_reaching(const struct plan *plan, const char *host,
 					    uint16_t port);
 
+/* Find the first of which `is_one` is true. NULL: there is none, or no plan yet. */
+const struct plan_profile *profile_first(const struct plan *plan,
+					 bool (*is_one)(const struct plan_profile *profile));
+
 /* Return whether the profile `name` ("": the default one, NULL: any) has hosts. */
 bool profiles_have_hosts(const struct plan *plan, const char *name);
 

@@ -16,6 +16,7 @@
 #include "common/fd.h"
 #include "common/ipc_bridge.h"
 #include "common/log.h"
+#include "frontend/profile_names.h"
 #include "heap/memory.h"
 #include "mcp/bridges.h"
 #include "mcp/choice.h"
@@ -429,13 +430,7 @@ static void bridge_port(struct call *call, const struct json_document *document,
 
 static bool is_offered(const struct host *host)
 {
-	const struct plan *plan = &host->plan;
-
-	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
-		if (is_askable(plan_profile(plan, i)))
-			return true;
-	}
-	return false;
+	return profile_first(&host->plan, is_askable) != NULL;
 }
 
 const struct tool tool_bridge_port = {

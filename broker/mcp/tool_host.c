@@ -95,6 +95,11 @@ static void fail_host(struct call *call, const struct ipc_network_grant *grant, 
 	buffer_done(&text);
 }
 
+static bool is_asking(const struct plan_profile *profile)
+{
+	return profile->host_approval == PLAN_HOST_APPROVAL_ASK;
+}
+
 /* Put the names of the profiles that let a client ask: "a, b". */
 static void put_profiles(struct buffer *text, const struct plan *plan)
 {
@@ -103,21 +108,16 @@ static void put_profiles(struct buffer *text, const struct plan *plan)
 	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
 		const struct plan_profile *profile = plan_profile(plan, i);
 
-		if (profile->host_approval == PLAN_HOST_APPROVAL_ASK)
+		if (is_asking(profile))
 			buffer_format(text, "%s%s", text->size > start ? ", " : "",
 				      plan_string(plan, profile->name));
 	}
 }
 
-/* Return true if a profile that lets a client ask has a proxy, which resolves the names itself. */
-static bool has_proxy(const struct plan *plan)
+/* Return true if the profile lets a client ask and has a proxy, which resolves the names itself. */
+static bool is_asking_through(const struct plan_profile *profile)
 {
-	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
-		if (plan_profile(plan, i)->host_approval == PLAN_HOST_APPROVAL_ASK &&
-		    plan_profile(plan, i)->through.host[0] != '\0')
-			return true;
-	}
-	return false;
+	return is_asking(profile) && profile->through.host[0] != '\0';
 }
 
 static void answer_granted(struct call *call, const struct ipc_network_grant *grant)
@@ -126,7 +126,8 @@ static void answer_granted(struct call *call, const struct ipc_network_grant *gr
 	struct buffer text = { 0 };
 
 	buffer_format(&text, "Allowed for this session: %s:%u%s%s, in sandboxes of the profiles ",
-		      grant->host, grant->port, has_proxy(plan) ? "" : ", at public addresses",
+		      grant->host, grant->port,
+		      profile_first(plan, is_asking_through) ? "" : ", at public addresses",
 		      grant->port == PORT_OF_TLS ? ", by TLS with this name" : "");
 	put_profiles(&text, plan);
 	buffer_append_text(&text, ". Run the command again.");
@@ -302,15 +303,6 @@ static void ask_or_grant(struct call *call, const struct ipc_network_grant *gran
 
 /* --- the request ---------------------------------------------------------------------------- */
 
-static const struct plan_profile *find_asking(const struct plan *plan)
-{
-	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
-		if (plan_profile(plan, i)->host_approval == PLAN_HOST_APPROVAL_ASK)
-			return plan_profile(plan, i);
-	}
-	return NULL;
-}
-
 /* Find the profile: the named one, or else the default one if it lets a client ask, or else one
  * that does. NULL: there is none. */
 static const struct plan_profile *find_profile(const struct host *host,
@@ -328,7 +320,7 @@ static const struct plan_profile *find_profile(const struct host *host,
 	standard = profile_named(&host->plan, host->posture.profile);
 	return standard && standard->host_approval == PLAN_HOST_APPROVAL_ASK
 		       ? standard
-		       : find_asking(&host->plan);
+		       : profile_first(&host->plan, is_asking);
 }
 
 static void fail_profile(struct call *call, const struct ipc_network_grant *grant,
@@ -405,7 +397,7 @@ static void request_host(struct call *call, const struct json_document *document
 
 static bool is_offered(const struct host *host)
 {
-	return find_asking(&host->plan) != NULL;
+	return profile_first(&host->plan, is_asking) != NULL;
 }
 
 const struct tool tool_request_host = {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/workspace_mode.h"
+#include "frontend/profile_names.h"
 #include "io/text.h"
 #include "mcp/ask.h"
 #include "mcp/page.h"
@@ -138,21 +139,11 @@ static bool may_write_host(const struct plan *plan)
 	return false;
 }
 
-/* Return true if a profile lets its sandboxes reach hosts of the network. */
-static bool may_reach_hosts(const struct plan *plan)
-{
-	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
-		if (plan_profile(plan, i)->network == PLAN_NETWORK_HOSTS)
-			return true;
-	}
-	return false;
-}
-
 static void put_tool(struct json_writer *writer, const struct tool *tool, const struct host *host)
 {
 	const bool is_destructive =
 		tool->is_destructive || (tool->is_destructive_here && may_write_host(&host->plan));
-	const bool has_hosts = may_reach_hosts(&host->plan);
+	const bool has_hosts = host->plan.bytes && profiles_have_hosts(&host->plan, NULL);
 
 	json_open_object(writer, NULL);
 	json_put_text(writer, "name", tool->name);
@@ -171,35 +162,41 @@ static void put_tool(struct json_writer *writer, const struct tool *tool, const 
 	json_close_object(writer);
 }
 
-/* Return the tool at `index` of those that the host offers; NULL beyond the last. */
-static const struct tool *offered_tool(const struct host *host, size_t index)
+static bool is_offered(const struct host *host, const struct tool *tool)
 {
-	const struct tool *const *tools = host->catalog->tools;
+	return !tool->is_offered || tool->is_offered(host);
+}
 
-	for (; *tools; tools++) {
-		if ((!(*tools)->is_offered || (*tools)->is_offered(host)) && index-- == 0)
-			break;
-	}
-	return *tools;
+/* Walk through the tools that the host offers, from `at` on, which moves behind the one that is
+ * returned. NULL: it was the last. */
+static const struct tool *next_offered(const struct host *host, const struct tool *const **at)
+{
+	while (**at && !is_offered(host, **at))
+		++*at;
+	return **at ? *(*at)++ : NULL;
 }
 
 void tools_list(const struct request *request)
 {
 	const struct host *host = request->session->host;
+	const struct tool *const *at = host->catalog->tools;
 	const struct tool *tool;
 	size_t count = 0;
 	size_t first, end;
 	struct answer answer;
 
-	while (offered_tool(host, count))
+	while (next_offered(host, &at))
 		count++;
 	if (!page_begin(request, count, &first))
 		return;
 	end = page_end(first, count);
 	request_open_result(request, &answer);
 	json_open_array(&answer.writer, "tools");
-	for (size_t i = first; i < end && (tool = offered_tool(host, i)); i++)
-		put_tool(&answer.writer, tool, host);
+	at = host->catalog->tools;
+	for (size_t i = 0; i < end && (tool = next_offered(host, &at)); i++) {
+		if (i >= first)
+			put_tool(&answer.writer, tool, host);
+	}
 	json_close_array(&answer.writer);
 	page_put_cursor(&answer.writer, end, count);
 	request_put_caching(request, &answer);
@@ -208,24 +205,24 @@ void tools_list(const struct request *request)
 
 const struct tool *tools_find(const struct host *host, struct json_value *name)
 {
-	const struct tool *tool;
-	size_t index = 0;
+	const struct tool *const *at = host->catalog->tools;
 
-	while ((tool = offered_tool(host, index)) && !json_equals(name, tool->name))
-		index++;
-	return tool;
+	while (*at && !json_equals(name, (*at)->name))
+		at++;
+	return *at && is_offered(host, *at) ? *at : NULL;
 }
 
 static void refuse_unknown(const struct request *request, const struct json_value *name)
 {
 	const struct host *host = request->session->host;
+	const struct tool *const *at = host->catalog->tools;
 	const struct tool *tool;
 	struct buffer text = { 0 };
 
 	buffer_append_text(&text, "Unknown tool: ");
 	text_quote(&text, name->text, name->size, QUOTE_BYTES);
 	buffer_append_text(&text, ". The tools are: ");
-	for (size_t i = 0; (tool = offered_tool(host, i)); i++)
+	for (size_t i = 0; (tool = next_offered(host, &at)); i++)
 		buffer_format(&text, "%s%s", i ? ", " : "", tool->name);
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
 	buffer_done(&text);
