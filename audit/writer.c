@@ -123,8 +123,8 @@ static void pause_writing(void)
 }
 
 /* Take the records that have come: they are written under one lock. Wait for a record where nothing
- * else is to do. Without room they stay in the socket, and the supervisor
- * counts those that do not fit there. */
+ * else is to do. Without room they stay in the socket, and the supervisor counts those that do not
+ * fit there. */
 static int receive_records(void)
 {
 	static struct channel_message message;

@@ -18,7 +18,7 @@ static struct channel_message message;
 static uint64_t now_us = 1;
 static struct party client; /* of the last execution */
 
-/* What a frontend wants, and what it hears. */
+/* The grant that a frontend wants, and the answer to it. */
 static struct party from;
 static bool is_from_broker;
 static struct ipc_network_grant wanted;
