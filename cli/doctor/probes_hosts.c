@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The probe of what profiles with hosts need: a device for their sandboxes, a name server, and the
- * proxy that a profile names by its address.
+ * proxy of a profile.
  */
 #include <arpa/inet.h>
+#include <arpa/nameser.h>
 #include <errno.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <resolv.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@
 #include "common/log.h"
 #include "doctor/probes.h"
 #include "frontend/profile_names.h"
+#include "hosts/list.h"
 #include "show/format.h"
 
 #define ANSWER_S 3
@@ -110,28 +113,94 @@ static int ask_server(const char *server)
 	return error;
 }
 
-/* Connect to a proxy. 0 or -errno. */
-static int try_proxy(const struct plan_proxy *proxy)
+/* Connect to an address. 0 or -errno. */
+static int try_address(const struct host_address *address, uint16_t port)
 {
 	const struct timeval most = { .tv_sec = ANSWER_S };
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(proxy->port) };
-	int fd = inet_pton(AF_INET, proxy->host, &to.sin_addr) == 1
-			 ? socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)
-			 : -1;
-	int error = fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
-				    connect(fd, (const void *)&to, sizeof(to)) != 0
-			    ? -errno
-			    : 0;
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port) };
+	const bool is_four = host_address_is_ipv4(address);
+	int fd = socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int error = fd < 0 ? -errno : 0;
 
+	memcpy(&six.sin6_addr, address->bytes, sizeof(six.sin6_addr));
+	memcpy(&four.sin_addr, address->bytes + HOST_IPV4_AT, sizeof(four.sin_addr));
+	if (!error && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
+		       connect(fd, is_four ? (const void *)&four : (const void *)&six,
+			       is_four ? sizeof(four) : sizeof(six)) != 0))
+		error = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
 	fd_close(&fd);
-	return error == -EINPROGRESS ? -ETIMEDOUT : error;
+	return error;
+}
+
+/* Copy an address out of a record. False: the record is of another type. */
+static bool read_record(const ns_rr *record, int type, struct host_address *ret)
+{
+	const size_t size = type == ns_t_a ? NS_INADDRSZ : NS_IN6ADDRSZ;
+
+	if ((int)ns_rr_type(*record) != type || ns_rr_rdlen(*record) != size)
+		return false;
+	if (type == ns_t_a)
+		*ret = host_address_of_ipv4(ns_rr_rdata(*record));
+	else
+		memcpy(ret->bytes, ns_rr_rdata(*record), size);
+	return true;
+}
+
+/* Try the addresses of one type, until one takes a connection. Return 0, the last -errno, or
+ * `error` if there is none. */
+static int try_records(const struct host_wanted *proxy, int type, uint16_t port, int error)
+{
+	uint8_t answer[NS_PACKETSZ];
+	const int size = res_query(proxy->name, ns_c_in, type, answer, (int)sizeof(answer));
+	struct host_address address;
+	ns_msg message;
+	ns_rr record;
+
+	if (size <= 0 || size > (int)sizeof(answer) || ns_initparse(answer, size, &message) != 0)
+		return error;
+	for (int i = 0; i < ns_msg_count(message, ns_s_an) && error; i++) {
+		if (ns_parserr(&message, ns_s_an, i, &record) != 0 ||
+		    !read_record(&record, type, &address))
+			continue;
+		error = host_proxy_may_be(proxy, &address) ? try_address(&address, port) : -EPERM;
+	}
+	return error;
+}
+
+/* Resolve a name as msp-dial does, by the name servers alone, and connect. */
+static int try_name(const struct host_wanted *proxy, uint16_t port)
+{
+	static const int types[] = { ns_t_a, ns_t_aaaa };
+	int error = -ENODATA;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && error; i++)
+		error = try_records(proxy, types[i], port, error);
+	return error;
+}
+
+/* Return why the proxy takes no connection, or NULL. */
+static const char *try_proxy(const struct plan_proxy *proxy)
+{
+	struct host_wanted wanted;
+	int error;
+
+	if (!host_wanted_read(proxy->host, &wanted))
+		return "this is no host";
+	error = wanted.is_address ? try_address(&wanted.address, proxy->port)
+				  : try_name(&wanted, proxy->port);
+	return error == -ENODATA ? "no name server has an address of it"
+	       : error == -EPERM ? "its name leads to this machine's loopback, and only an address "
+				   "of that counts"
+	       : error           ? errno_text(-error)
+				 : NULL;
 }
 
 static bool is_address(const struct plan_proxy *proxy)
 {
-	struct in_addr address;
+	struct host_wanted wanted;
 
-	return inet_pton(AF_INET, proxy->host, &address) == 1;
+	return host_wanted_read(proxy->host, &wanted) && wanted.is_address;
 }
 
 /* Return whether msp-dial resolves a name for the profile: of a host, or of the proxy. */
@@ -145,21 +214,23 @@ static bool needs_server(const struct plan *plan, const struct plan_profile *pro
 	return is_private || !is_address(&profile->through);
 }
 
-/* Try the proxies that have an address. False: *ret says which one takes no connection. */
-static bool probe_proxies(const struct plan *plan, struct finding *ret)
+/* Try the proxies, and count them. False: *ret says which one takes no connection. */
+static bool probe_proxies(const struct plan *plan, uint32_t *ret_count, struct finding *ret)
 {
 	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
 		const struct plan_profile *profile = plan_profile(plan, i);
-		const int error = is_address(&profile->through) ? try_proxy(&profile->through) : 0;
+		const bool has_proxy = profile->through.host[0] != '\0';
+		const char *why = has_proxy ? try_proxy(&profile->through) : NULL;
 
-		if (!error)
+		*ret_count += has_proxy;
+		if (!why)
 			continue;
 		ret->status = FINDING_MISSING;
 		format_text(ret->happened, sizeof(ret->happened),
-			    "veth works; the proxy %.16s:%u of profile %.60s takes no connection: "
+			    "veth works; the proxy %.100s:%u of profile %.60s takes no connection: "
 			    "%s",
 			    profile->through.host, (unsigned int)profile->through.port,
-			    plan_string(plan, profile->name), errno_text(-error));
+			    plan_string(plan, profile->name), why);
 		format_text(ret->fix, sizeof(ret->fix),
 			    "start the proxy, or correct `through` of the profile");
 		return false;
@@ -172,12 +243,14 @@ void probe_hosts(const struct machine *machine, struct finding *ret)
 	const struct plan *plan =
 		machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
 	char server[INET6_ADDRSTRLEN];
+	uint32_t proxies = 0;
 	bool asks_server = false;
+	const char *with;
 	int error;
 
 	format_text(ret->tried, sizeof(ret->tried),
 		    "a pair of veth devices in a network namespace, the first name server, and "
-		    "proxies by their address");
+		    "proxies");
 	ret->status = FINDING_SKIPPED;
 	format_text(ret->happened, sizeof(ret->happened), "no profile has hosts");
 	if (!plan || !profiles_have_hosts(plan, NULL))
@@ -190,7 +263,7 @@ void probe_hosts(const struct machine *machine, struct finding *ret)
 			    "install all of msp's programs together, of one version");
 		return;
 	}
-	if (!probe_veth(ret) || !probe_proxies(plan, ret))
+	if (!probe_veth(ret) || !probe_proxies(plan, &proxies, ret))
 		return;
 	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
 		const struct plan_profile *profile = plan_profile(plan, i);
@@ -198,10 +271,10 @@ void probe_hosts(const struct machine *machine, struct finding *ret)
 		asks_server |=
 			profile->network == PLAN_NETWORK_HOSTS && needs_server(plan, profile);
 	}
+	with = proxies ? ", and each proxy takes a connection" : "";
 	if (!asks_server) {
 		ret->status = FINDING_OK;
-		format_text(ret->happened, sizeof(ret->happened),
-			    "veth works, and each proxy takes a connection");
+		format_text(ret->happened, sizeof(ret->happened), "veth works%s", with);
 		return;
 	}
 	read_server(server);
@@ -210,7 +283,7 @@ void probe_hosts(const struct machine *machine, struct finding *ret)
 	format_text(ret->happened, sizeof(ret->happened),
 		    error ? "veth works; the name server %s gives no answer: %s"
 			  : "veth works, and the name server %s answers%s",
-		    server, error ? errno_text(-error) : "");
+		    server, error ? errno_text(-error) : with);
 	if (error)
 		format_text(ret->fix, sizeof(ret->fix),
 			    "name a server in /etc/resolv.conf that answers this machine");

@@ -111,12 +111,17 @@ class Through(WithFolder):
 
 
 class Doctor(WithFolder):
-    def test_a_proxy_by_its_address(self):
+    def test_a_proxy(self):
         for through, status, part in (
                 (f"{INSIDE}:{PORT}", "ok", "each proxy takes a connection"),
                 (f"{INSIDE}:{PORT + 1}", "missing",
                  f"the proxy {INSIDE}:{PORT + 1} of profile net takes no connection: "),
-                (f"{PROXY}:{PORT}", "ok", f"the name server {SERVER} answers")):
+                (f"{PROXY}:{PORT}", "ok",
+                 f"the name server {SERVER} answers, and each proxy takes a connection"),
+                (f"{PROXY}:{PORT + 1}", "missing",
+                 f"the proxy {PROXY}:{PORT + 1} of profile net takes no connection: "),
+                (f"nobody.example.org:{PORT}", "missing", "no name server has an address of it"),
+                (f"loop.example.org:{PORT}", "missing", "its name leads to this machine's loopback")):
             with self.subTest(through=through):
                 config = self.write("profiles:\n  - {name: net, extends: default, network: hosts, "
                                     f'hosts: [web.example.org], through: "{through}"}}\n')

@@ -56,7 +56,7 @@ NAMED_FOLDERS = ("policy", "layers", "frontend", "store", "steward", "cable", "e
                  "http", "bridge")
 # Processes that relay bytes between sockets.
 RELAY_FOLDERS = ("relay", "egress", "bridge")
-HOSTS_FOLDERS = ("policy", "hosts", "egress", "dial", "http")
+HOSTS_FOLDERS = ("policy", "hosts", "egress", "dial", "http", "cli")
 SHARED_HEADERS = {("policy/units.h", "cli"),
                   ("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store"), ("steward/steward.h", "cable"),
