@@ -19,6 +19,7 @@
 
 #include "cable/netlink.h"
 #include "common/ipc_gateway.h"
+#include "common/resolver.h"
 
 /* Both ends have one address: NOARP sends frames to the device's own. */
 static const uint8_t hardware[6] = { 0x02, 0x6d, 0x73, 0x70, 0x00, 0x01 };
@@ -174,7 +175,7 @@ static int open_port(int type, uint16_t port, int *ret)
 
 static int open_ports(const uint16_t *ports, uint32_t count, struct cable *cable)
 {
-	int error = open_port(SOCK_DGRAM, CABLE_PORT_DNS, &cable->dns);
+	int error = open_port(SOCK_DGRAM, RESOLVER_PORT, &cable->dns);
 
 	for (uint32_t i = 0; i < count && error == 0; i++) {
 		error = open_port(SOCK_STREAM, ports[i], &cable->ports[i]);

@@ -11,9 +11,7 @@
 #include <stdint.h>
 
 #define CABLE_PORTS_MAX 32U
-#define CABLE_PORT_DNS 53U
-#define CABLE_ADDRESS 0xc6120002U  /* 198.18.0.2, the sandbox's */
-#define CABLE_RESOLVER 0xc6120001U /* 198.18.0.1, any address does */
+#define CABLE_ADDRESS 0xc6120002U /* 198.18.0.2, the sandbox's */
 
 /* The listeners at the other end. The last of them to be closed takes cable and namespace with it.
  */

@@ -9,6 +9,7 @@
 #include "cable/records.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/resolver.h"
 
 static struct ipc_host_ask asks[GATEWAY_ASKS_MAX];
 static uint32_t ask_count;
@@ -171,7 +172,7 @@ int permits_take(const struct hub *hub, const struct party *from, bool is_broker
 	    !grants_deny(from, wanted->host, wanted->port))
 		return -EACCES;
 	if (wanted->host[0] == '\0' || wanted->port == 0 || wanted->port > UINT16_MAX ||
-	    wanted->port == CABLE_PORT_DNS)
+	    wanted->port == RESOLVER_PORT)
 		return -EINVAL;
 	if (wanted->frontend) {
 		to.frontend = wanted->frontend;

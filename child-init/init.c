@@ -26,6 +26,7 @@
 #include "mounts.h"
 #include "probe.h"
 #include "serve.h"
+#include "spawn.h"
 #include "steps.h"
 
 /* The namespaces that the factory has not cloned it into. A network takes the kernel longest. */
@@ -232,18 +233,6 @@ static const struct step helper_steps[] = {
 };
 /* clang-format on */
 
-static int run_steps(const struct step *steps, size_t count)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < count && !error; i++) {
-		STAGE_HOOK(STEP, steps[i].stage);
-		stage = steps[i].stage;
-		error = steps[i].run();
-	}
-	return error;
-}
-
 static void begin_role(const struct factory *factory, uint32_t profile, int base)
 {
 	init.factory = factory;
@@ -257,7 +246,7 @@ void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 	begin_role(factory, profile, factory->base[0]);
 	init.channel = (struct channel){ fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	fit_ruleset();
-	const int error = run_steps(init_steps, sizeof(init_steps) / sizeof(init_steps[0]));
+	const int error = spawn_run_steps(STEPS(init_steps), &stage);
 	const struct ipc_init_failed failed = { stage, (uint32_t)-error };
 
 	if (!error)
@@ -270,5 +259,5 @@ void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 int init_become_helper(const struct factory *factory, uint32_t profile, int base)
 {
 	begin_role(factory, profile, base);
-	return run_steps(helper_steps, sizeof(helper_steps) / sizeof(helper_steps[0]));
+	return spawn_run_steps(STEPS(helper_steps), &stage);
 }

@@ -187,7 +187,7 @@ static int mask_path(struct tree *tree, const struct plan_mount *mount, int mask
 	int error = 0;
 	int copy = -1;
 
-	tree_leave_parent(&tree->parent);
+	fd_close(&tree->parent.fd);
 	if (fstat(masked, &status) == 0)
 		copy = kernel_open_tree(tree->root,
 					S_ISDIR(status.st_mode) ? EMPTY_DIRECTORY : NULL_DEVICE,
@@ -274,7 +274,7 @@ static int build_tree(struct tree *tree, uint32_t phase, uint32_t *ret_stage)
 /* The tree is complete, or given up. */
 static int open_writable(struct tree *tree, int error)
 {
-	tree_leave_parent(&tree->parent);
+	fd_close(&tree->parent.fd);
 	for (uint32_t i = 0; i < tree->writable_count; i++) {
 		if (!error)
 			error = mount_make_writable(tree->writable[i]);
@@ -352,10 +352,10 @@ void mounts_forget_base(const struct plan *plan, uint32_t index)
 
 static int change_root(int root)
 {
-	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||
-	    LAYER_DETACH_OLD_ROOT() != 0 || chdir("/") != 0)
-		return -errno;
-	return 0;
+	const bool is_done = fchdir(root) == 0 && syscall(SYS_pivot_root, ".", ".") == 0 &&
+			     LAYER_DETACH_OLD_ROOT() == 0 && chdir("/") == 0;
+
+	return is_done ? 0 : -errno;
 }
 
 /* The copy must be attached somewhere before anything can be mounted in it (before Linux 6.15)

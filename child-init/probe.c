@@ -12,6 +12,7 @@
 
 #include "common/fd.h"
 #include "common/ipc_posture.h"
+#include "common/resolver.h"
 
 /* An init holds fewer, and new ones take the lowest numbers. */
 #define DESCRIPTORS 64
@@ -101,14 +102,38 @@ int probe_rlimits(void)
 	return 0;
 }
 
-static int try_socket(int type, int (*act)(int, const struct sockaddr *, socklen_t), uint32_t host)
+static int try_socket(int type, int (*act)(int, const struct sockaddr *, socklen_t), uint32_t host,
+		      uint16_t port)
 {
-	const struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(host) } };
+	const struct sockaddr_in address = { AF_INET, htons(port), { htonl(host) }, { 0 } };
 	const struct timeval most = { .tv_sec = 1 }; /* a refusal comes at once */
 	const int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
 	return fd < 0 ? fd : act(fd, (const struct sockaddr *)&address, sizeof(address));
+}
+
+/* Ask the resolver for a name that no list has. Return the bits of its answer, or -1. */
+static int ask_resolver(int fd, const struct sockaddr *resolver, socklen_t size)
+{
+	uint8_t answer[RESOLVER_PROBE_SIZE];
+
+	if (connect(fd, resolver, size) != 0 ||
+	    send(fd, RESOLVER_PROBE, RESOLVER_PROBE_SIZE, 0) < 0)
+		return -1;
+	return recv(fd, answer, sizeof(answer), 0) < 4 ? -1 : RESOLVER_ANSWER(answer);
+}
+
+/* A resolver without an answer says nothing about the list: other sandboxes may keep it busy. */
+int probe_list(void)
+{
+	int answer = RESOLVER_UNLISTED;
+
+	if (init->profile->network == PLAN_NETWORK_HOSTS)
+		answer = try_socket(SOCK_DGRAM, ask_resolver, RESOLVER_ADDRESS, RESOLVER_PORT);
+	set_it(POSTURE_NETWORK, answer == RESOLVER_UNLISTED, 0);
+	return answer < 0 || answer == RESOLVER_FAILED ? -EAGAIN : 0;
 }
 
 /* Landlock would refuse some of these as well. This process has the init's memory, so that to look
@@ -127,7 +152,8 @@ int probe_before_landlock(void)
 		       root.st_ino == above.st_ino,
 	       0);
 	/* The gateway takes every address for its own, and listens at no port 0. */
-	err_is(POSTURE_NETWORK, try_socket(has_cable ? SOCK_STREAM : SOCK_DGRAM, connect, OUTSIDE),
+	err_is(POSTURE_NETWORK,
+	       try_socket(has_cable ? SOCK_STREAM : SOCK_DGRAM, connect, OUTSIDE, 0),
 	       has_cable ? ECONNREFUSED : ENETUNREACH);
 	/* No map has it: not even every capability would help. */
 	err_is(POSTURE_IDENTITY, syscall(SYS_setresuid, 0, 0, 0), EINVAL);
@@ -155,7 +181,7 @@ int probe_landlock(void)
 		 handled->handled_access_fs & ~init->root_rights & LANDLOCK_ACCESS_FS_READ_FILE,
 		 open(PROBE_SEALED_FILE, O_RDONLY | O_CLOEXEC), EACCES);
 	right_is(POSTURE_LANDLOCK_TCP, handled->handled_access_net & LANDLOCK_ACCESS_NET_BIND_TCP,
-		 try_socket(SOCK_STREAM, bind, INADDR_ANY), EACCES);
+		 try_socket(SOCK_STREAM, bind, INADDR_ANY, 0), EACCES);
 	right_is(POSTURE_LANDLOCK_SCOPES, handled->scoped & LANDLOCK_SCOPE_SIGNAL,
 		 kill(getppid(), 0), EPERM);
 	return 0;

@@ -25,9 +25,10 @@ void probe_begin(const struct init *init);
 
 /* The acts, in the order in which the confinement has to stand: when the limits are set, before
  * Landlock, then behind it, then without descriptors, then behind the filter. 0 each: what is found
- * is kept. */
+ * is kept. probe_list() is -EAGAIN where the list's act has no answer yet. */
 int probe_rlimits(void);
 int probe_before_landlock(void);
+int probe_list(void);
 int probe_landlock(void);
 int probe_descriptors(void);
 int probe_filter(void);

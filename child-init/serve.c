@@ -378,18 +378,14 @@ static int report_done(struct execution *execution, const struct rusage *usage)
 	return error;
 }
 
-static struct watch_store look_at_files(void)
-{
-	return watch_files(&init->factory->plan, init->profile, &init->factory->places);
-}
-
 /* The fallback's limits on memory and processes, of which `ended` was reaped just now. They are the
  * sandbox's: whatever runs is beyond them together. */
 static void look_around(uint32_t ended)
 {
 	const struct plan_profile *profile = init->profile;
 	/* A page of a file that is mapped as well counts twice rather than not at all. */
-	struct watch_usage usage = watch_processes(look_at_files().bytes, profile->memory_bytes);
+	const uint64_t files = watch_files(init->factory, profile).bytes;
+	struct watch_usage usage = watch_processes(files, profile->memory_bytes);
 
 	for (uint32_t i = 0; i < executions_used; i++) {
 		struct ipc_spawn_done *done = &executions[i].done;
@@ -440,7 +436,7 @@ static int end_execution(struct execution *execution, int status, const struct r
 	if (status != 0 && is_watched)
 		look_around(1);
 	if (status != 0)
-		execution->done.over_disk = look_at_files().is_full;
+		execution->done.over_disk = watch_files(init->factory, init->profile).is_full;
 	execution->workload.pid = 0;
 	running--;
 	is_ending = !init->factory->lasts;

@@ -278,25 +278,31 @@ static bool is_due(const struct step *step)
 	       (step->who != PROBE || attempt.is_probe);
 }
 
-static int run_steps(const struct step *steps, size_t count)
+int spawn_run_steps(const struct step *steps, size_t count, uint32_t *ret_stage)
 {
-	for (size_t i = 0; i < count; i++) {
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++) {
 		if (!is_due(&steps[i]))
 			continue;
 		STAGE_HOOK(STEP, steps[i].stage);
-		attempt.told->error = steps[i].run();
-		attempt.told->stage = steps[i].stage;
-		if (attempt.told->error)
-			return attempt.told->error;
+		*ret_stage = steps[i].stage;
+		error = steps[i].run();
 	}
-	return 0;
+	return error;
+}
+
+static int run_own(const struct step *steps, size_t count)
+{
+	attempt.told->error = spawn_run_steps(steps, count, &attempt.told->stage);
+	return attempt.told->error;
 }
 
 static void child_main(void) __attribute__((noreturn));
 static void child_main(void)
 {
-	if (run_steps(standby, sizeof(standby) / sizeof(standby[0])) == 0)
-		(void)run_steps(resume, sizeof(resume) / sizeof(resume[0]));
+	if (run_own(STEPS(standby)) == 0)
+		(void)run_own(STEPS(resume));
 	_exit(MSP_EXIT_SANDBOX); /* a step failed, or it is a probe that is no workload */
 }
 
@@ -326,17 +332,13 @@ static int open_terminal(const struct ipc_spawn *request, int *ret_master)
 	const struct winsize size = { .ws_row = (uint16_t)request->tty_rows,
 				      .ws_col = (uint16_t)request->tty_columns };
 	int unlocked = 0;
-	int slave;
-	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int slave = -1;
 
-	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) != 0 ||
-	    ioctl(master, TIOCSWINSZ, &size) != 0)
-		return -errno;
-	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (slave < 0)
-		return -errno;
-	*ret_master = master;
-	return slave;
+	*ret_master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*ret_master >= 0 && ioctl(*ret_master, TIOCSPTLCK, &unlocked) == 0 &&
+	    ioctl(*ret_master, TIOCSWINSZ, &size) == 0)
+		slave = ioctl(*ret_master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	return slave < 0 ? -errno : slave;
 }
 
 /* The strings are used where they lie. */
@@ -446,7 +448,7 @@ int spawn_standby(const struct init *init, int to_init, struct spawn_told *told)
 				    .to_init = to_init,
 				    .told = told };
 	scratch.arguments[0] = scratch.environment[0] = NULL;
-	return run_steps(standby, sizeof(standby) / sizeof(standby[0]));
+	return run_own(STEPS(standby));
 }
 
 void spawn_become(struct spawn *spawn, struct ipc_spawn *request)
@@ -459,7 +461,7 @@ void spawn_become(struct spawn *spawn, struct ipc_spawn *request)
 	attempt.told->error =
 		request->use_tty || request->probe != PROBE_NONE ? -EPROTO : prepare_lists(request);
 	if (!attempt.told->error)
-		(void)run_steps(resume, sizeof(resume) / sizeof(resume[0]));
+		(void)run_own(STEPS(resume));
 	_exit(MSP_EXIT_SANDBOX);
 }
 

@@ -51,6 +51,12 @@ struct spawn_told {
 		.terminal = -1, .observed = OBSERVED_NOTHING                                       \
 	}
 
+struct step;
+
+/* Run the rows of a list that are due, until one fails, and set the stage of the last one. Return
+ * its result. */
+int spawn_run_steps(const struct step *steps, size_t count, uint32_t *ret_stage);
+
 /* From now on the caller, an init, does not take the CPU from what runs when it is woken; what it
  * spawns does as ever. Nothing where it is scheduled in another than the usual way. */
 void spawn_give_way(void);

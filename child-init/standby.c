@@ -58,10 +58,9 @@ pid_t standby_fork(int leaf)
 
 	standby.from = pid == 0 ? ends[1] : ends[0];
 	fd_close(pid == 0 ? &ends[0] : &ends[1]);
+	standby.pid = (pid_t)pid;
 	if (pid < 0)
 		let_go();
-	if (pid > 0)
-		standby.pid = (pid_t)pid;
 	return pid < 0 ? error : (pid_t)pid;
 }
 

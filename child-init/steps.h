@@ -25,4 +25,7 @@ struct step {
 	uint16_t who, when; /* the enums: a step takes sixteen bytes */
 };
 
+/* The rows of a list, and how many these are. */
+#define STEPS(list) (list), sizeof(list) / sizeof((list)[0])
+
 #endif

@@ -46,7 +46,7 @@ static int open_parent(int root, const char *path, size_t size)
 	error = parent < 0                                            ? parent
 		: mkdirat(parent, name, 0755) == 0 || errno == EEXIST ? 0
 								      : -errno;
-	tree_leave_parent(&above);
+	fd_close(&above.fd);
 	return error ? error : tree_open(root, prefix);
 }
 
@@ -68,9 +68,4 @@ int tree_parent(struct tree_parent *parent, const char *path, const char **ret_n
 	parent->size = size;
 	parent->fd = open_parent(parent->root, path, size);
 	return parent->fd;
-}
-
-void tree_leave_parent(struct tree_parent *parent)
-{
-	fd_close(&parent->fd);
 }

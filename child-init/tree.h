@@ -22,7 +22,7 @@ int tree_open_meant(int root, const char *path, uint64_t flags, const struct sta
 
 /*
  * The directory that something was last made in: of neighbours most have the same, which is then
- * not looked for again. Whoever covers it, or a directory above it, leaves it first.
+ * not looked for again. Whoever covers it, or a directory above it, closes it first.
  */
 struct tree_parent {
 	int root;
@@ -36,7 +36,5 @@ struct tree_parent {
 /* O_PATH descriptor of the path's parent directory, made with mode 0755 where it is missing, or
  * -errno. It stays `parent`'s. *ret_name points to the last component within `path`. */
 int tree_parent(struct tree_parent *parent, const char *path, const char **ret_name);
-
-void tree_leave_parent(struct tree_parent *parent);
 
 #endif

@@ -153,14 +153,14 @@ void watch_kill_all(void)
 		(void)kill(-1, SIGKILL); /* ESRCH: what is left is dead */
 }
 
-struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile,
-			       const struct places *places)
+struct watch_store watch_files(const struct factory *factory, const struct plan_profile *profile)
 {
+	const struct plan *plan = &factory->plan;
 	const struct plan_mount *mounts = plan_mounts(plan, profile);
 	struct watch_store store = { .bytes = 0 };
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		const bool lasts = places_roles(places, i) != 0;
+		const bool lasts = places_roles(&factory->places, i) != 0;
 		struct statvfs now;
 
 		if ((mounts[i].kind != PLAN_TMPFS && mounts[i].kind != PLAN_OVERLAY && !lasts) ||

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "places.h"
+#include "factory.h"
 
 /* Between two looks, in milliseconds. One look at one process costs about 50 microseconds, and
  * some 10 ms when it uses gigabytes; the less is left of the limit, the sooner comes the next. */
@@ -65,8 +65,7 @@ struct watch_store {
 };
 
 /* The file systems that the profile's workloads write to. */
-struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile,
-			       const struct places *places);
+struct watch_store watch_files(const struct factory *factory, const struct plan_profile *profile);
 
 /* Until the next look when `used` of `limit` bytes are taken, in milliseconds. */
 int watch_pause_ms(uint64_t used, uint64_t limit);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
+#include "common/resolver.h"
 #include "dial/attempt.h"
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
@@ -266,10 +267,13 @@ static const struct plan_host *granted_entry(const struct ask *ask)
 static void refuse_host(struct ask *ask, enum connection_refused reason)
 {
 	char text[CHOOSE_ADDRESS_MAX];
+	const char *host = choose_text(&ask->attempt.wanted, text);
+	const bool is_probe = ask->is_name && strcmp(host, RESOLVER_PROBE_NAME) == 0;
 
-	refuse_question(ask->number, ask->is_name,
-			report_refused(ask->slot, ask->use, choose_text(&ask->attempt.wanted, text),
-				       ask->attempt.port, reason));
+	refuse_question(
+		ask->number, ask->is_name,
+		is_probe ? DIAL_RESULT_REFUSED
+			 : report_refused(ask->slot, ask->use, host, ask->attempt.port, reason));
 	ask->state = ASK_FREE;
 }
 

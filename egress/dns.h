@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/resolver.h"
 #include "hosts/name.h"
 
 #define DNS_QUERY_MAX 512U  /* a longer one has more than one question */
@@ -34,6 +35,7 @@ enum dns_code {
 	DNS_NO_NAME = 3,
 	DNS_NOT_IMPLEMENTED = 4,
 	DNS_REFUSED = 5,
+	DNS_UNLISTED = RESOLVER_UNLISTED, /* DNS_NO_NAME, which the list says */
 };
 
 struct dns_query {

@@ -177,7 +177,7 @@ int sandboxes_named(const struct ipc_name_done *done)
 {
 	static const enum dns_code codes[DIAL_RESULT_COUNT] = {
 		[DIAL_RESULT_FINE] = DNS_OK,
-		[DIAL_RESULT_REFUSED] = DNS_NO_NAME,
+		[DIAL_RESULT_REFUSED] = DNS_UNLISTED,
 		[DIAL_RESULT_NO_NAME] = DNS_NO_NAME,
 		[DIAL_RESULT_FAILED] = DNS_FAILURE,
 	};

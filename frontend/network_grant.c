@@ -26,7 +26,10 @@ const char *network_grant_read(const char *host, uint32_t port, struct ipc_netwo
 	if (ret->port == HOST_PORT_DNS)
 		return "port 53 is the sandbox's own resolver";
 	fault = host_name_read(host, strlen(host), ret->host);
-	return fault == HOST_SOUND ? NULL : host_fault_rule(fault);
+	if (fault != HOST_SOUND)
+		return host_fault_rule(fault);
+	return host_name_never(ret->host) ? "no list can have names below localhost and invalid"
+					  : NULL;
 }
 
 int network_grant_ask(struct supervisor_client *client, const struct ipc_network_watch *watch,

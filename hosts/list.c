@@ -12,8 +12,10 @@ bool host_wanted_read(const char *text, struct host_wanted *ret)
 
 bool host_wanted_is_never(const struct host_wanted *wanted)
 {
-	return wanted->is_address && (!host_address_is_ipv4(&wanted->address) ||
-				      host_address_reach(&wanted->address) == HOST_REACH_NEVER);
+	if (!wanted->is_address)
+		return host_name_never(wanted->name) != NULL;
+	return !host_address_is_ipv4(&wanted->address) ||
+	       host_address_reach(&wanted->address) == HOST_REACH_NEVER;
 }
 
 /* plan_open() does not look into the patterns: one without an end covers nothing. */
@@ -54,7 +56,7 @@ const char *host_list_proxy(const struct plan_profile *profile, const struct pla
 bool host_list_may_grow(const struct plan_profile *profile, const struct host_wanted *wanted)
 {
 	return profile->host_approval != PLAN_HOST_APPROVAL_NEVER && !wanted->is_address &&
-	       strcmp(profile->through.host, wanted->name) != 0;
+	       !host_wanted_is_never(wanted) && strcmp(profile->through.host, wanted->name) != 0;
 }
 
 bool host_proxy_may_be(const struct host_wanted *proxy, const struct host_address *address)

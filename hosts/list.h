@@ -29,7 +29,7 @@ struct host_wanted {
 bool host_wanted_read(const char *text, struct host_wanted *ret);
 
 /* Return whether no entry can allow the host: it is an address of IPv6, or of a kind that is never
- * connected to. */
+ * connected to; or a name that host_name_never() tells of. */
 bool host_wanted_is_never(const struct host_wanted *wanted);
 
 /* Return the name or address of the proxy by which an entry's host is reached, or NULL: msp-dial
@@ -37,8 +37,8 @@ bool host_wanted_is_never(const struct host_wanted *wanted);
 const char *host_list_proxy(const struct plan_profile *profile, const struct plan_host *entry,
 			    const struct host_wanted *wanted);
 
-/* Return whether the host may be approved beside the profile's list: it has a name, and is not the
- * profile's proxy, by which a workload would reach every host. */
+/* Return whether the host may be approved beside the profile's list: it has a name that an entry
+ * could have, and is not the profile's proxy, by which a workload would reach every host. */
 bool host_list_may_grow(const struct plan_profile *profile, const struct host_wanted *wanted);
 
 /* Return whether the profile's proxy can have the address. It is the operator's word, so a private

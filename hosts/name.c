@@ -100,6 +100,22 @@ enum host_fault host_name_read(const char *text, size_t size, char ret[HOST_NAME
 	return fault;
 }
 
+static bool is_below(const char *name, const char *parent)
+{
+	const size_t size = strlen(name), length = strlen(parent);
+
+	return size >= length && strcmp(name + size - length, parent) == 0 &&
+	       (size == length || name[size - length - 1] == '.');
+}
+
+const char *host_name_never(const char *name)
+{
+	if (is_below(name, "localhost"))
+		return "the sandbox itself, which needs no entry";
+	/* RFC 6761; resolver.h relies on it. */
+	return is_below(name, "invalid") ? "a name that no host has" : NULL;
+}
+
 const char *host_fault_rule(enum host_fault fault)
 {
 	return rules[fault];

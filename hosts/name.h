@@ -30,6 +30,10 @@ enum host_fault {
 /* Read `size` bytes as a name. On HOST_SOUND `ret` has its one spelling; else it is unchanged. */
 enum host_fault host_name_read(const char *text, size_t size, char ret[HOST_NAME_MAX_SIZE]);
 
+/* Return what a name or pattern means that no list can have, with an article: "the sandbox itself,
+ * which needs no entry"; NULL: a list can have it. */
+const char *host_name_never(const char *name);
+
 /* Return the rule that a text with the fault breaks: "a name has at most 253 bytes". */
 const char *host_fault_rule(enum host_fault fault);
 

@@ -174,7 +174,7 @@ void decide_host(const struct question *question)
 		refuse_host(question, ECONNREFUSED, host);
 	} else if (host != NULL) {
 		allow_host(question, host, &wanted);
-	} else if (host_wanted_is_never(&wanted)) {
+	} else if (wanted.is_address && host_wanted_is_never(&wanted)) {
 		refuse_address(question, &wanted);
 	} else {
 		refuse_unlisted(question, &wanted);

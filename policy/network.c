@@ -106,20 +106,16 @@ static int check_wildcard(const struct entry *entry)
 	return 0;
 }
 
-/* Refuse names that mean the sandbox or its machine. */
-static int check_local(const struct entry *entry)
+/* Refuse names that no list can have. */
+static int check_name(const struct entry *entry)
 {
-	static const char local[] = "localhost";
 	const char *name = entry->host.pattern;
-	const size_t size = strlen(name), length = sizeof(local) - 1;
+	const char *what = host_name_never(name);
 
-	if (size < length || strcmp(name + size - length, local) != 0 ||
-	    (size > length && name[size - length - 1] != '.'))
+	if (what == NULL)
 		return 0;
-	return reading_fail(entry->reading, entry->key,
-			    "\"%s\" is the sandbox itself, which needs no entry; expected another "
-			    "host",
-			    name);
+	return reading_fail(entry->reading, entry->key, "\"%s\" is %s; expected another host", name,
+			    what);
 }
 
 static int read_address(struct entry *entry, const char *text)
@@ -158,7 +154,7 @@ static int read_host(struct entry *entry, const char *text)
 	if (fault != HOST_SOUND)
 		return reading_fail(entry->reading, entry->key, "\"%s\" is no host: %s", text,
 				    host_fault_rule(fault));
-	return check_local(entry) != 0 || check_wildcard(entry) != 0 ? -1 : 0;
+	return check_name(entry) != 0 || check_wildcard(entry) != 0 ? -1 : 0;
 }
 
 static int read_word(struct entry *entry, const char *word)
@@ -360,7 +356,7 @@ int network_apply(const struct reading *reading)
 #define NAMES_FILE "/etc/nsswitch.conf"
 #define HOSTS_LINE "hosts: files"
 
-/* 198.18.0.1 is CABLE_RESOLVER (cable/cable.h); the gateway answers at once. */
+/* 198.18.0.1 is RESOLVER_ADDRESS; the gateway answers at once. */
 static const char resolver_text[] = "nameserver 198.18.0.1\n";
 static const char names_text[] = "passwd: files\n"
 				 "group: files\n"

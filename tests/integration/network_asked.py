@@ -201,6 +201,7 @@ class Asked(WithService):
                 (("approve", "--sandbox=one", HOST), 75, "nothing runs in it"),
                 (("approve", "--sandbox=none", HOST), 64, "there is no sandbox"),
                 (("approve", "10.0.0.1"), 64, "is no address"),
+                (("approve", "msp-probe.invalid"), 64, "no list can have"),
                 (("approve", "*.example.org"), 64, "cannot be granted"),
                 (("approve", HOST + ":53"), 64, "resolver"),
                 (("approve", HOST + ":0"), 64, "from 1 to 65535"),

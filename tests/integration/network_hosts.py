@@ -224,6 +224,38 @@ class Refused(WithHosts):
         self.assertIn("the profile python-net reaches pypi.org", support.text_of(said))
 
 
+PROBE = "msp-probe.invalid"
+
+
+class Proven(WithHosts):
+    """A name that no list has is asked for before the first workload."""
+
+    def test_a_list_that_has_every_name(self):
+        # The world's name server says that there is no such host, as the list would.
+        program = network_support.without_list(os.path.join(self.folder, "open"))
+        result = subprocess.run([program, "run", "--standalone", *LIMITS, "--profile", "empty", "--",
+                                 "echo", "ran"], env=self.environment(MSP_CONFIG=self.config),
+                                capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stdout), (78, ""), result.stderr)
+        self.assertIn("'network namespace' is open: reaching a host that the profile does not name was "
+                      "tried, and succeeded", result.stderr)
+        self.assertIn(PROBE, asked("name"))
+
+    def test_the_question_is_nobodys(self):
+        state = os.path.join(self.folder, "state")
+        os.mkdir(state)
+
+        def refused():
+            """The words about refused names: of the result, and of the log."""
+            result = self.run_in("empty", "getent", "hosts", "other.invalid", MSP_STATE_DIR=state)
+            log = msp("audit", "show", "--json", env=self.environment(MSP_STATE_DIR=state)).stdout
+            self.assertIn('"event":"posture"', log)
+            return [line for line in (result.stderr + log).splitlines() if "invalid" in line]
+        found = refused()
+        self.assertEqual([line for line in found if PROBE in line], [])
+        self.assertEqual(len(found), 2, found)  # a workload's question counts
+
+
 class Recorded(WithHosts):
     def records(self, *events):
         """What the audit log has of these events."""

@@ -21,6 +21,8 @@ import threading
 import time
 import unittest
 
+import support
+
 CLONE_NEWNS, CLONE_NEWNET, PR_SET_PDEATHSIG = 0x20000, 0x40000000, 1
 OWN, SERVER, OTHER, INSIDE = "5.6.7.1", "5.6.7.8", "5.6.7.9", "10.77.7.7"
 # The addresses of names, in the order in which they are answered; "=name": an alias of that name. A list
@@ -61,6 +63,15 @@ def asked(kind=None):
     with open(os.path.join(folder(), "asked"), encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     return [text for its, text in lines if kind in (None, its)]
+
+
+def without_list(place):
+    """A folder of the programs under test in which the list of msp-dial has every host; the path of its
+    msp."""
+    shutil.copytree(support.BIN, place)
+    shutil.copy(os.path.join(os.path.dirname(support.BIN), "controls", "dial-without-list"),
+                os.path.join(place, "msp-dial"))
+    return os.path.join(place, "msp")
 
 
 def note(kind, text):

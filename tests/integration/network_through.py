@@ -3,11 +3,12 @@
 """Sandboxes whose hosts are reached through a proxy, as programs, results and the log show it."""
 import json
 import os
+import subprocess
 import unittest
 
 import connect_proxy
 import network_support
-from cli_support import msp
+from cli_support import LIMITS, msp
 from config_support import WithFolder
 from network_support import INSIDE, SERVER, asked
 
@@ -54,6 +55,15 @@ class Through(WithFolder):
     def curl(self, *words, options=()):
         return self.run_msp("sh", "-c", f"curl -sS {' '.join(words)}",
                             options=("--profile", "net", *options), MSP_CONFIG=self.config)
+
+    def test_a_list_that_has_every_name(self):
+        # No name server is asked for it: the name has an address at once.
+        program = network_support.without_list(os.path.join(self.folder, "open"))
+        result = subprocess.run([program, "run", "--standalone", *LIMITS, "--profile", "net", "--",
+                                 "echo", "ran"], env=self.environment(MSP_CONFIG=self.config),
+                                capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stdout), (78, ""), result.stderr)
+        self.assertIn("'network namespace' is open", result.stderr)
 
     def test_http_and_tls(self):
         for url in ("http://web.example.org/p", "https://web.example.org/p", "http://only.example/"):

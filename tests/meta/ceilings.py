@@ -12,7 +12,7 @@ CODE_LINES = {
     "common": 2192,
     "cable": 1577,
     "egress": 1472,
-    "dial": 1309,
+    "dial": 1311,
     "http": 2419,
     "relay": 61,
     "bridge": 607,

@@ -8,12 +8,16 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +25,7 @@
 #include "common/fd.h"
 #include "common/ipc_init.h"
 #include "common/ipc_posture.h"
+#include "common/resolver.h"
 #include "hand_plan.h"
 #include "isolated.h"
 #include "spawn.h"
@@ -132,6 +137,92 @@ Test(probe, namespaces_of_the_factory_are_open)
 	EXPECT_CLOSED(NAMESPACES);
 	EXPECT_OPEN(NETWORK);
 	cr_assert_eq(found.namespaces, ALL_NAMESPACES & ~NET_BIT);
+}
+
+/* Answer one question at the resolver's address with these bits, or not at all. */
+static void answer_question(int fd, int bits)
+{
+	uint8_t bytes[512];
+	struct sockaddr_in from;
+	socklen_t size = sizeof(from);
+	const ssize_t got = recvfrom(fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&from, &size);
+
+	if (got != (ssize_t)RESOLVER_PROBE_SIZE || memcmp(bytes, RESOLVER_PROBE, (size_t)got) != 0)
+		_exit(1);
+	bytes[2] = (uint8_t)(0x81 | bits >> 8);
+	bytes[3] = (uint8_t)(0x80 | (bits & 0xff));
+	if (bits >= 0)
+		(void)sendto(fd, bytes, (size_t)got, 0, (struct sockaddr *)&from, size);
+	_exit(0);
+}
+
+/* Give the loopback the resolver's address. */
+static int open_resolver(void)
+{
+	const struct sockaddr_in at = {
+		AF_INET, htons(RESOLVER_PORT), { htonl(RESOLVER_ADDRESS) }, { 0 }
+	};
+	struct ifreq request = { .ifr_name = "lo" };
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	memcpy(&request.ifr_addr, &at, sizeof(at));
+	if (ioctl(fd, SIOCSIFADDR, &request) != 0)
+		return -1;
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (ioctl(fd, SIOCSIFFLAGS, &request) != 0 ||
+	    bind(fd, (const struct sockaddr *)&at, sizeof(at)) != 0)
+		return -1;
+	return fd;
+}
+
+static const struct {
+	int bits, result;
+	bool is_closed;
+} answers[] = {
+	{ RESOLVER_UNLISTED, 0, true },
+	{ 3, 0, false }, /* another server says that there is no such name */
+	{ 0, 0, false },
+	{ RESOLVER_OWN, 0, false },
+	{ 5, 0, false },
+	{ RESOLVER_FAILED, -EAGAIN, false },
+	{ -1, -EAGAIN, false },
+};
+
+static int ask_for_a_name(void *argument)
+{
+	const int fd = open_resolver();
+
+	(void)argument;
+	CHECK(fd >= 0);
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		const pid_t server = fork();
+		int status;
+
+		if (server == 0)
+			answer_question(fd, answers[i].bits);
+		be_isolated();
+		probe_begin(&init);
+		CHECK(probe_list() == answers[i].result);
+		CHECK(waitpid(server, &status, 0) == server && status == 0);
+		(void)probe_tell(&found);
+		CHECK(((found.layers_closed & POSTURE_BIT(POSTURE_NETWORK)) != 0) ==
+		      answers[i].is_closed);
+	}
+	return ACT_PASSED;
+}
+
+Test(probe, the_list_refuses_a_name_that_no_list_has)
+{
+	hand_plan.profile.network = PLAN_NETWORK_HOSTS;
+	isolated_test(CLONE_NEWNET, ask_for_a_name, NULL);
+}
+
+/* No such resolver is there, and none is asked. */
+Test(probe, a_profile_without_a_list_has_no_resolver)
+{
+	be_isolated();
+	probe_begin(&init);
+	cr_assert_eq(probe_list(), 0);
 }
 
 static int note_namespaces(void *argument)

@@ -174,7 +174,7 @@ Test(tree, a_parent_is_kept_for_its_neighbours_alone)
 	cr_assert_eq(make_directory("/a/three"), 0);
 	cr_assert_eq(mode_of(root, "a/three"), S_IFDIR | 0755, "after another it is");
 	cr_assert_eq(renameat(root, "a", root, "gone"), 0);
-	tree_leave_parent(&parent);
+	fd_close(&parent.fd);
 	cr_assert_eq(make_directory("/a/four"), 0);
 	cr_assert_eq(mode_of(root, "a/four"), S_IFDIR | 0755, "and when it was left");
 }
@@ -232,6 +232,6 @@ Test(tree, nothing_is_left_open)
 	cr_assert_eq(make_directory("/a/b/c/d"), 0);
 	(void)tree_parent(&parent, "/a/", &name);
 	(void)tree_open(root, "/missing");
-	tree_leave_parent(&parent);
+	fd_close(&parent.fd);
 	cr_assert_eq(fd_count_open(), before);
 }

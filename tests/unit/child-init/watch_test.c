@@ -323,36 +323,35 @@ static int make_file(const char *folder, const char *name, long pages)
 	return is_there;
 }
 
-static struct places places;
+static struct factory factory;
 
 static int watch_two_folders(void *unused)
 {
-	struct plan plan;
 	struct watch_store store;
 
 	hand_plan_begin();
 	(void)hand_plan_add(PLAN_TMPFS, PLAN_PHASE_SANDBOX, "/tmp", "tmpfs");
 	(void)hand_plan_add(PLAN_DIRECTORY, PLAN_PHASE_SANDBOX, "/usr", NULL);
 	(void)hand_plan_add(PLAN_TMPFS, PLAN_PHASE_SANDBOX, "/mnt", "tmpfs");
-	hand_plan_open(&plan);
+	hand_plan_open(&factory.plan);
 	if (prepare() != 0 || mount("tmpfs", "/tmp", "tmpfs", 0, "size=64k,nr_inodes=16") != 0 ||
 	    mount("tmpfs", "/mnt", "tmpfs", 0, "size=64k,nr_inodes=16") != 0)
 		return ACT_UNPREPARED;
-	store = watch_files(&plan, &hand_plan.profile, &places);
+	store = watch_files(&factory, &hand_plan.profile);
 	CHECK(store.bytes == 0 && !store.is_full);
 	CHECK(make_file("/tmp", "a", 3));
-	store = watch_files(&plan, &hand_plan.profile, &places);
+	store = watch_files(&factory, &hand_plan.profile);
 	CHECK(store.bytes == 3 * 4096 && !store.is_full);
 	CHECK(make_file("/mnt", "a", 16));
-	store = watch_files(&plan, &hand_plan.profile, &places);
+	store = watch_files(&factory, &hand_plan.profile);
 	CHECK(store.bytes == 19 * 4096 && store.is_full);
 	CHECK(!make_file("/mnt", "b", 1));
 	CHECK(unlink("/mnt/a") == 0);
-	store = watch_files(&plan, &hand_plan.profile, &places);
+	store = watch_files(&factory, &hand_plan.profile);
 	CHECK(store.bytes == 3 * 4096 && !store.is_full);
 	for (char name[] = "b"; make_file("/mnt", name, 0); name[0]++)
 		CHECK(name[0] < 'z');
-	store = watch_files(&plan, &hand_plan.profile, &places);
+	store = watch_files(&factory, &hand_plan.profile);
 	CHECK(store.bytes == 3 * 4096 && store.is_full);
 	return ACT_PASSED;
 }
@@ -366,24 +365,23 @@ static int watch_what_lasts(void *unused)
 {
 	const struct ipc_sandbox_layer layer = { .mount = 0, .role = LAYER_WRITE };
 	struct watch_store store;
-	struct plan plan;
 	int none = -1;
 
 	hand_plan_begin();
 	(void)hand_plan_add(PLAN_TMPFS, PLAN_PHASE_SANDBOX, "/tmp", "tmpfs");
-	hand_plan_open(&plan);
+	hand_plan_open(&factory.plan);
 	if (prepare() != 0 || mount("tmpfs", "/tmp", "tmpfs", 0, "size=64k,nr_inodes=16") != 0)
 		return ACT_UNPREPARED;
 	CHECK(make_file("/tmp", "a", 3));
-	CHECK(watch_files(&plan, &hand_plan.profile, &places).bytes == 3 * 4096);
-	CHECK(places_add(&places, &layer, &none) == 0);
-	store = watch_files(&plan, &hand_plan.profile, &places);
+	CHECK(watch_files(&factory, &hand_plan.profile).bytes == 3 * 4096);
+	CHECK(places_add(&factory.places, &layer, &none) == 0);
+	store = watch_files(&factory, &hand_plan.profile);
 	CHECK(store.bytes == 0 && !store.is_full);
 	CHECK(make_file("/tmp", "b", 13));
-	store = watch_files(&plan, &hand_plan.profile, &places);
+	store = watch_files(&factory, &hand_plan.profile);
 	CHECK(store.bytes == 0 && store.is_full);
 	CHECK(mount("tmpfs", "/tmp", "tmpfs", MS_REMOUNT | MS_RDONLY, "size=64k") == 0);
-	CHECK(!watch_files(&plan, &hand_plan.profile, &places).is_full);
+	CHECK(!watch_files(&factory, &hand_plan.profile).is_full);
 	return ACT_PASSED;
 }
 

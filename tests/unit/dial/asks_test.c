@@ -13,6 +13,7 @@
 
 #include "common/audit_record.h"
 #include "common/fd.h"
+#include "common/resolver.h"
 #include "dial/attempt.h"
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
@@ -350,6 +351,20 @@ Test(asks, a_host_beside_the_list_is_asked_about, .init = open_with_approval)
 	tell_host("new.example", 0, HOST_ANSWER_REFUSED);
 	expect_reported("new.example");
 	expect_named(2, DIAL_RESULT_REFUSED);
+	expect_silence();
+}
+
+/* A name that no list can have; the probe's is reported to nobody. */
+Test(asks, names_of_no_host, .init = open_with_approval)
+{
+	cr_assert_eq(ask_name(1, "other.invalid"), 0);
+	expect_reported("other.invalid");
+	expect_named(1, DIAL_RESULT_REFUSED);
+	cr_assert_eq(ask_name(2, RESOLVER_PROBE_NAME), 0);
+	expect_named(2, DIAL_RESULT_REFUSED);
+	cr_assert_eq(ask_dial(3, RESOLVER_PROBE_NAME, 443), 0);
+	expect_reported(RESOLVER_PROBE_NAME);
+	expect_refused(3, DIAL_RESULT_REFUSED);
 	expect_silence();
 }
 

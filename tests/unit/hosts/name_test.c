@@ -123,6 +123,19 @@ Test(name, each_byte_alone)
 	}
 }
 
+Test(name, names_that_no_list_has)
+{
+	static const char *const none[] = { "localhost", "a.localhost", "*.localhost", "invalid",
+					    "msp-probe.invalid" };
+	static const char *const others[] = { "example.org",     "localhost.example", "alocalhost",
+					      "invalid.example", "an-invalid",        "d" };
+
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		cr_expect_not_null(host_name_never(none[i]), "%s", none[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		cr_expect_null(host_name_never(others[i]), "%s", others[i]);
+}
+
 Test(name, each_fault_has_its_own_rule)
 {
 	for (int i = 1; i < HOST_FAULT_COUNT; i++) {
