@@ -9,7 +9,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -143,32 +142,42 @@ static void stream(long long bytes)
 	printf("%lld\n", (long long)(now_ns() - begun));
 }
 
+/* Send or receive on a connection that can go on. Return whether it has its answer. */
+static int go_on(int waiting, int one, uint32_t events)
+{
+	char message[MESSAGE] = "e";
+	struct epoll_event reading = { .events = EPOLLIN, .data.fd = one };
+
+	if (events & EPOLLOUT) {
+		if (send(one, message, MESSAGE, MSG_NOSIGNAL) != MESSAGE ||
+		    epoll_ctl(waiting, EPOLL_CTL_MOD, one, &reading) != 0)
+			fail("send");
+		return 0;
+	}
+	if (recv(one, message, MESSAGE, 0) != MESSAGE)
+		fail("recv");
+	return 1;
+}
+
+/* All stay open to the end. */
 static void many(long count)
 {
-	struct pollfd *all = calloc((size_t)count, sizeof(*all));
+	const int waiting = epoll_create1(0);
 	const int64_t begun = now_ns();
-	char message[MESSAGE] = "e";
-	long left = count;
+	struct epoll_event event = { .events = EPOLLOUT }, events[64];
 
-	for (long i = 0; i < count; i++)
-		all[i] = (struct pollfd){ .fd = open_connection(SOCK_NONBLOCK), .events = POLLOUT };
-	while (left > 0) {
-		if (poll(all, (nfds_t)count, 30000) <= 0)
-			fail("poll");
-		for (long i = 0; i < count; i++) {
-			if (all[i].revents == 0)
-				continue;
-			if (all[i].events == POLLOUT) {
-				if (send(all[i].fd, message, MESSAGE, MSG_NOSIGNAL) != MESSAGE)
-					fail("send");
-				all[i].events = POLLIN;
-			} else if (recv(all[i].fd, message, MESSAGE, 0) != MESSAGE) {
-				fail("recv");
-			} else {
-				all[i].fd = ~all[i].fd; /* open, and not waited for */
-				left--;
-			}
-		}
+	for (long i = 0; i < count; i++) {
+		event.data.fd = open_connection(SOCK_NONBLOCK);
+		if (epoll_ctl(waiting, EPOLL_CTL_ADD, event.data.fd, &event) != 0)
+			fail("epoll_ctl");
+	}
+	while (count > 0) {
+		const int ready = epoll_wait(waiting, events, 64, 30000);
+
+		if (ready <= 0)
+			fail("epoll_wait");
+		for (int i = 0; i < ready; i++)
+			count -= go_on(waiting, events[i].data.fd, events[i].events);
 	}
 	printf("%lld\n", (long long)(now_ns() - begun));
 }
