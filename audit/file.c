@@ -46,9 +46,11 @@ static struct {
 	int log;
 	ino_t inode; /* the log's */
 	uint32_t pid;
-	bool is_checked; /* its last record was looked at */
-	uint64_t lost;   /* for the next record */
-} file = { -1, -1, -1, 0, 0, false, 0 };
+	bool is_checked;       /* its last record was looked at */
+	bool is_end_known;     /* under the lock: where the next record goes, */
+	struct audit_head end; /* which is here */
+	uint64_t lost;         /* for the next record */
+} file = { .directory = -1, .head = -1, .log = -1 };
 
 static struct audit_line line;
 static char buffer[AUDIT_LINE_MAX];
@@ -104,6 +106,7 @@ int audit_file_lock(void)
 
 void audit_file_unlock(void)
 {
+	file.is_end_known = false;
 	(void)flock(file.head, LOCK_UN); /* cannot fail: the lock is held */
 }
 
@@ -372,11 +375,9 @@ static int rotate_log(struct audit_head *head)
 	uint64_t size;
 	int error;
 
-	for (; number < AUDIT_KEPT; number++) {
+	do
 		audit_file_name(number, to);
-		if (!is_there(to))
-			break;
-	}
+	while (is_there(to) && ++number < AUDIT_KEPT);
 	for (; number > 0; number--) {
 		audit_file_name(number - 1, from);
 		audit_file_name(number, to);
@@ -389,29 +390,37 @@ static int rotate_log(struct audit_head *head)
 	return error;
 }
 
-int audit_file_add(const struct ipc_audit_record *record)
+/* Find the end of the log, and mend it. */
+static int find_end(struct audit_head *head)
 {
-	struct audit_head head;
-	enum found found;
 	uint64_t size = 0;
 	int error = reopen_log(&size);
+	enum found found;
 
 	if (error)
 		return error;
-	found = examine_log(&head, size);
+	found = examine_log(head, size);
 	if (found == FOUND_OPEN)
-		error = end_line(&head, size);
+		error = end_line(head, size);
 	else if (found == FOUND_TORN)
-		error = close_off(&head, size);
+		error = close_off(head, size);
 	else if (found != FOUND_WHOLE && found != FOUND_NEXT)
-		error = tell_broken(&head, found, size);
+		error = tell_broken(head, found, size);
 	/* Before the next record: else two kills in a row leave the head two records behind. */
 	if (!error && (found == FOUND_NEXT || found == FOUND_OPEN))
-		error = save_head(&head);
-	if (!error && head.size > AUDIT_FILE_BYTES - AUDIT_LINE_MAX)
-		error = rotate_log(&head);
+		error = save_head(head);
+	return error;
+}
+
+int audit_file_add(const struct ipc_audit_record *record)
+{
+	int error = file.is_end_known ? 0 : find_end(&file.end);
+
+	if (!error && file.end.size > AUDIT_FILE_BYTES - AUDIT_LINE_MAX)
+		error = rotate_log(&file.end);
 	if (!error)
-		error = put_line(&head, record);
+		error = put_line(&file.end, record);
+	file.is_end_known = !error;
 	file.is_checked = file.is_checked || !error;
 	return error;
 }

@@ -39,16 +39,12 @@ static struct {
 	uint64_t ended_us; /* when the supervisor had gone; 0: it is there */
 } writer = { .cpu = UINT32_MAX };
 
-static const char *reason_of(int error)
-{
-	return error == -ETIMEDOUT ? "another process keeps its lock" : errno_text(-error);
-}
-
 static void tell_failure(int error)
 {
 	if (!writer.is_told)
 		log_line("the audit log in %s cannot be written: %s", writer.path,
-			 reason_of(error));
+			 error == -ETIMEDOUT ? "another process keeps its lock"
+					     : errno_text(-error));
 	writer.is_told = true;
 }
 
@@ -114,20 +110,13 @@ static int take_record(const struct channel_message *message)
 	return 0;
 }
 
-/* Wait a little for a record where the disk is full. */
-static void pause_writing(void)
-{
-	struct pollfd entry = { .fd = writer.channel->fd, .events = POLLIN };
-
-	(void)poll(&entry, 1, RETRY_MS); /* a signal is no harm */
-}
-
 /* Take the records that have come: they are written under one lock. Wait for a record where nothing
  * else is to do. Without room they stay in the socket, and the supervisor counts those that do not
  * fit there. */
 static int receive_records(void)
 {
 	static struct channel_message message;
+	struct pollfd entry = { .fd = writer.channel->fd, .events = POLLIN };
 	enum ipc_error wrong = IPC_OK;
 	int flags = queue_first() ? MSG_DONTWAIT : 0;
 	int status = -EAGAIN;
@@ -135,7 +124,7 @@ static int receive_records(void)
 	if (writer.ended_us > 0)
 		return 0;
 	if (queue_first() && writer.error)
-		pause_writing();
+		(void)poll(&entry, 1, RETRY_MS); /* the disk is full; a signal is no harm */
 	while (queue_has_room()) {
 		status = channel_receive(writer.channel, &message, flags, &wrong);
 		if (status == 1 && take_record(&message) != 0)
