@@ -46,12 +46,12 @@ static const struct answer no_server = {
 static void answer_client(struct connection *connection, const struct bridge *bridge,
 			  const struct answer *answer, uint64_t now_ms)
 {
-	char *to = (char *)connection->out.bytes;
+	char *to = (char *)relay_room(&connection->out);
 	char text[512];
 	const int length =
 		snprintf(text, sizeof(text), "msp bridge: %s The bridge is http://127.0.0.1:%u/\n",
 			 answer->text, bridge->host_port);
-	const int size = snprintf(to, RELAY_BYTES,
+	const int size = snprintf(to, to ? RELAY_BYTES : 0,
 				  "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
 				  "X-Content-Type-Options: nosniff\r\nContent-Length: %d\r\n"
 				  "Connection: close\r\n\r\n%s",
@@ -62,7 +62,7 @@ static void answer_client(struct connection *connection, const struct bridge *br
 	connection->state = CONNECTION_ANSWERED;
 	connection->is_answered = true;
 	connection->due_ms = now_ms + ANSWER_MS;
-	connection->out.state = RELAY_ENDING;
+	connection->out.state = to ? RELAY_ENDING : RELAY_FAILED;
 	connection->out.start = 0;
 	connection->out.end = (uint32_t)size;
 }
@@ -153,11 +153,13 @@ static void finish_connect(struct connection *connection, const struct bridge *b
 
 static void judge_head(struct connection *connection, const struct bridge *bridge, uint64_t now_ms)
 {
+	static const uint8_t no_bytes[1];
 	struct relay *in = &connection->in;
 	enum head_verdict verdict;
 
 	(void)relay_read(in, connection->outer, RELAY_BYTES);
-	verdict = head_judge(in->bytes, in->end, in->state != RELAY_OPEN, bridge->host_port);
+	verdict = head_judge(in->end > 0 ? in->bytes : no_bytes, in->end, in->state != RELAY_OPEN,
+			     bridge->host_port);
 	if (verdict == HEAD_MORE && in->end == RELAY_BYTES)
 		verdict = HEAD_BAD;
 	if (verdict == HEAD_MORE) {
@@ -239,6 +241,8 @@ void connection_close(struct connection *connection)
 		if (connection->inner >= 0)
 			relay_reset(connection->inner);
 	}
+	relay_drop(&connection->in);
+	relay_drop(&connection->out);
 	fd_close(&connection->outer);
 	fd_close(&connection->inner);
 }

@@ -22,10 +22,7 @@ void connection_begin(struct connection *connection, int client, int host, bool 
 	connection->host = host;
 	memcpy(connection->name, name, strlen(name) + 1);
 	connection->greeting = (struct hello_scan){ .at = 0 };
-	connection->out.state = connection->in.state = RELAY_OPEN;
-	connection->out.start = connection->out.end = 0;
-	connection->in.start = connection->in.end = 0;
-	connection->out.moved = connection->in.moved = 0;
+	connection->out = connection->in = (struct relay){ .state = RELAY_OPEN };
 }
 
 void connection_wants(const struct connection *connection, short *ret_client, short *ret_host)
@@ -114,6 +111,8 @@ void connection_end(struct connection *connection)
 		relay_reset(connection->client);
 		relay_reset(connection->host);
 	}
+	relay_drop(&connection->out);
+	relay_drop(&connection->in);
 	(void)close(connection->client); /* the bytes are gone or refused */
 	(void)close(connection->host);   /* likewise */
 	connection->state = CONNECTION_ENDED;

@@ -47,7 +47,7 @@ void connection_wants(const struct connection *connection, short *ret_client, sh
 
 /* Move what can be moved since the client, the host or both have an event, at most `most` bytes in
  * each direction. */
-enum connection_side { CONNECTION_CLIENT = 1U, CONNECTION_HOST = 2U, CONNECTION_BOTH = 3U };
+enum connection_side { CONNECTION_CLIENT = 1U, CONNECTION_HOST = 2U };
 void connection_turn(struct connection *connection, enum connection_side side, size_t most);
 
 /* Refuse the connection if its first bytes are still incomplete. */

@@ -314,23 +314,6 @@ static void free_entry(struct gate *gate, struct gate_entry *entry)
 	watch_listeners(gate);
 }
 
-/* A connection that has ended, for the next one: it is more than the allocator keeps. */
-static struct connection *spare;
-
-static struct connection *take_connection(void)
-{
-	struct connection *connection = spare;
-
-	spare = NULL;
-	return connection != NULL ? connection : malloc(sizeof(*connection));
-}
-
-static void leave_connection(struct connection *connection)
-{
-	free(spare);
-	spare = connection;
-}
-
 /* End a connection whose host was dialled. */
 static void end_connection(struct gate *gate, struct gate_entry *entry, enum connection_end reason)
 {
@@ -345,7 +328,7 @@ static void end_connection(struct gate *gate, struct gate_entry *entry, enum con
 	connection->state = CONNECTION_ENDED; /* it wants nothing more */
 	watch_entry(gate, entry);
 	connection_end(connection);
-	leave_connection(connection);
+	free(connection);
 	free_entry(gate, entry);
 }
 
@@ -412,7 +395,7 @@ static void hand_over(struct gate *gate, struct gate_entry *entry, int host,
 static void begin_connection(struct gate *gate, struct gate_entry *entry, int host,
 			     const struct ipc_dial_done *done)
 {
-	struct connection *connection = take_connection();
+	struct connection *connection = malloc(sizeof(*connection));
 
 	if (connection == NULL) {
 		drop_dialed(gate, entry, host);
@@ -421,7 +404,7 @@ static void begin_connection(struct gate *gate, struct gate_entry *entry, int ho
 	entry->connection = connection;
 	connection_begin(connection, entry->client, host, done->kind == PLAN_HOST_TLS, entry->host);
 	entry->moved_ms = gate->now_ms;
-	move_bytes(gate, entry, CONNECTION_BOTH);
+	move_bytes(gate, entry, CONNECTION_CLIENT); /* the host's first bytes wake us */
 	watch_listeners(gate);
 }
 

@@ -2,8 +2,32 @@
 #include "relay/relay.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+
+/* Most connections keep nothing from one turn to the next, so one buffer serves them in turn. */
+static uint8_t *spare;
+
+uint8_t *relay_room(struct relay *relay)
+{
+	if (relay->bytes == NULL) {
+		relay->bytes = spare != NULL ? spare : malloc(RELAY_BYTES);
+		spare = NULL;
+	}
+	if (relay->bytes == NULL)
+		relay->state = RELAY_FAILED;
+	return relay->bytes;
+}
+
+void relay_drop(struct relay *relay)
+{
+	relay->start = relay->end = 0;
+	if (relay->bytes == NULL)
+		return;
+	free(spare);
+	spare = relay->bytes;
+	relay->bytes = NULL;
+}
 
 bool relay_wants_source(const struct relay *relay)
 {
@@ -20,7 +44,7 @@ size_t relay_read(struct relay *relay, int source, size_t most)
 	const size_t room = RELAY_BYTES - relay->end;
 	ssize_t size;
 
-	if (!relay_wants_source(relay) || most == 0)
+	if (!relay_wants_source(relay) || most == 0 || relay_room(relay) == NULL)
 		return 0;
 	size = recv(source, relay->bytes + relay->end, most < room ? most : room, 0);
 	if (size > 0) {
@@ -31,6 +55,8 @@ size_t relay_read(struct relay *relay, int source, size_t most)
 		relay->state = RELAY_ENDING;
 	else if (errno != EAGAIN && errno != EINTR)
 		relay->state = RELAY_FAILED;
+	if (relay->start == relay->end)
+		relay_drop(relay);
 	return 0;
 }
 
@@ -50,7 +76,7 @@ static bool write_target(struct relay *relay, int target)
 			relay->state = RELAY_FAILED;
 		}
 	}
-	relay->start = relay->end = 0;
+	relay_drop(relay);
 	return true;
 }
 

@@ -23,12 +23,15 @@ struct relay {
 	enum relay_state state;
 	uint32_t start, end; /* the kept bytes */
 	uint64_t moved;      /* bytes that the target took */
-	uint8_t bytes[RELAY_BYTES];
+	uint8_t *bytes;      /* RELAY_BYTES; NULL: none are kept. Owned until relay_drop() */
 };
 
 /* Return whether there is room for bytes of the source, and whether the target has to take some. */
 bool relay_wants_source(const struct relay *relay);
 bool relay_wants_target(const struct relay *relay);
+
+/* Return memory for bytes to keep, RELAY_BYTES; NULL: there is none, and the relay has failed. */
+uint8_t *relay_room(struct relay *relay);
 
 /* Read what fits from `source`, at most `most` bytes, and keep it for the target. Return the bytes,
  * 0 if none come now; the state says whether any can come later. */
@@ -37,6 +40,9 @@ size_t relay_read(struct relay *relay, int source, size_t most);
 /* Have the close of a socket reset its connection: its peer does not take the bytes so far for all.
  */
 void relay_reset(int fd);
+
+/* Drop what is kept. */
+void relay_drop(struct relay *relay);
 
 /* Move bytes from `source` to `target`, sockets that do not block, until one of them would, or has
  * fewer than were asked for: an end may wait behind them. At most `most` bytes are read, so that no

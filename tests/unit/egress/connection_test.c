@@ -76,7 +76,7 @@ static struct hello make_hello(const char *name, bool has_ech)
 
 static void turn(void)
 {
-	connection_turn(&connection, CONNECTION_BOTH, SIZE_MAX);
+	connection_turn(&connection, CONNECTION_CLIENT | CONNECTION_HOST, SIZE_MAX);
 }
 
 static ssize_t heard(void)

@@ -139,3 +139,30 @@ Test(relay, too_much_is_not_kept)
 	cr_expect_eq(relay.end, sizeof(zeros));
 	cr_expect_eq(relay.state, RELAY_OPEN);
 }
+
+Test(relay, memory_is_had_while_bytes_are_kept)
+{
+	static char zeros[RELAY_BYTES];
+	struct relay other = { .state = RELAY_OPEN };
+	const uint8_t *kept;
+
+	move();
+	cr_expect_null(relay.bytes, "nothing came");
+	while (write(to[1], zeros, sizeof(zeros)) > 0)
+		continue;
+	cr_assert_eq(write(from[0], "x", 1), 1);
+	move();
+	kept = relay.bytes;
+	cr_assert_not_null(kept, "the target takes nothing");
+	cr_expect_neq(relay_room(&other), kept);
+	while (read(to[0], zeros, sizeof(zeros)) > 0)
+		continue;
+	move();
+	cr_expect_null(relay.bytes);
+	cr_assert_eq(write(from[0], "y", 1), 1);
+	cr_expect_eq(relay_read(&relay, from[1], SIZE_MAX), 1U);
+	relay_drop(&relay);
+	cr_expect_null(relay.bytes);
+	cr_expect_not(relay_wants_target(&relay));
+	relay_drop(&other);
+}
