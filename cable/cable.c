@@ -10,7 +10,9 @@
 #include <linux/sockios.h>
 #include <linux/veth.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -156,15 +158,18 @@ static int open_port(int type, uint16_t port, int *ret)
 {
 	const struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
 	const int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const bool is_tcp = type == SOCK_STREAM;
 	const int on = 1;
 	int error;
 
 	if (fd < 0)
 		return -errno;
 	if (bind(fd, (const struct sockaddr *)&any, sizeof(any)) != 0 ||
-	    (type == SOCK_STREAM && listen(fd, BACKLOG) != 0) ||
-	    /* an answer comes from the address that was asked */
-	    (type == SOCK_DGRAM && setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) != 0)) {
+	    /* Connections have it from their listener: small writes go on at once. An answer to a
+	     * question comes from the address that was asked. */
+	    setsockopt(fd, is_tcp ? IPPROTO_TCP : IPPROTO_IP, is_tcp ? TCP_NODELAY : IP_PKTINFO,
+		       &on, sizeof(on)) != 0 ||
+	    (is_tcp && listen(fd, BACKLOG) != 0)) {
 		error = -errno;
 		(void)close(fd); /* it has nothing to lose */
 		return error;

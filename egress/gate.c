@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,11 +245,9 @@ static bool is_spent(const struct gate *gate)
 static void take_client(struct gate *gate, int client)
 {
 	struct gate_entry *entry = find_free(gate);
-	const int on = 1;
 
 	gate->tokens--;
-	if (entry == NULL || !read_target(gate, client, entry->host, &entry->port) ||
-	    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
+	if (entry == NULL || !read_target(gate, client, entry->host, &entry->port)) {
 		gate->dropped++;
 		reset_client(client);
 		return;

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -42,7 +43,7 @@ static int watch_target(struct cable *cable)
 	struct pollfd ready = { .fd = cable->ports[0], .events = POLLIN };
 	struct sockaddr_in target = { .sin_port = 0 }, source = { .sin_port = 0 };
 	socklen_t size = sizeof(target);
-	int fd;
+	int fd, no_delay = 0;
 
 	EXPECT(poll(&ready, 1, 5000) == 1);
 	fd = accept(cable->ports[0], (struct sockaddr *)&source, &size);
@@ -52,6 +53,8 @@ static int watch_target(struct cable *cable)
 	EXPECT(strcmp(inet_ntoa(target.sin_addr), "93.184.216.34") == 0);
 	EXPECT(ntohs(target.sin_port) == 443);
 	EXPECT(ntohl(source.sin_addr.s_addr) == CABLE_ADDRESS);
+	size = sizeof(no_delay);
+	EXPECT(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, &size) == 0 && no_delay);
 	close(fd);
 	return 0;
 }
