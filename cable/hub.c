@@ -266,12 +266,17 @@ static int handle_end(void *context, struct channel_message *message)
 	return error ? error : channel_send(&hub->egress, IPC_TYPE_cable_end, &end, NULL, 0);
 }
 
-static int handle_connection_begin(void *context, struct channel_message *message)
+void event_watch_look(const struct party *of, uint32_t look)
 {
-	const struct ipc_connection_begin *begin = ipc_body(message, connection_begin);
+	const struct ipc_egress_look question = { look, of->slot, of->use };
 
-	if (cables_find(begin->slot, begin->use))
-		watches_connect(begin);
+	/* Its end is seen in the next turn. */
+	(void)channel_send(&hub->egress, IPC_TYPE_egress_look, &question, NULL, 0);
+}
+
+static int handle_connection_open(void *context, struct channel_message *message)
+{
+	watches_show(ipc_body(message, connection_open));
 	return 0;
 }
 
@@ -281,7 +286,6 @@ static int handle_connection_end(void *context, struct channel_message *message)
 
 	if (end->slot >= GATEWAY_SLOTS)
 		return -EPROTO;
-	watches_disconnect(end->number);
 	/* It may come after the sandbox's own end. */
 	records_end(end, cables[end->slot].party.use == end->use ? cables[end->slot].sandbox : "");
 	return 0;
@@ -360,12 +364,12 @@ static const dispatch_handler from_supervisor[IPC_TYPE_COUNT] = {
 };
 
 static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_connection_open] = handle_connection_open,
 	[IPC_TYPE_connection_end] = handle_connection_end,
 	[IPC_TYPE_connection_refused] = handle_connection_refused,
 };
 
 static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_connection_begin] = handle_connection_begin,
 	[IPC_TYPE_connection_end] = handle_connection_end,
 	[IPC_TYPE_connection_refused] = handle_connection_refused,
 	[IPC_TYPE_host_ask] = handle_host_ask,

@@ -29,6 +29,8 @@ static struct watch {
 	uint64_t since_us;
 	bool is_broker;
 	bool is_shared;
+	uint32_t look; /* that msp-egress is asked for; 0: none yet */
+	uint32_t shown;
 	uint32_t count;
 	struct ipc_network_denial records[RECORDS_MAX];
 } watches[WATCHES_MAX];
@@ -43,10 +45,6 @@ static uint32_t unwatched_count;
 #define RECENT_MAX 1024U
 static struct ipc_connection_refused recent[RECENT_MAX];
 static uint64_t recent_count; /* so far */
-
-/* Connections, by their number: one that meets a longer one at its place is not shown. */
-#define CONNECTIONS_MAX 4096U
-static struct ipc_connection_begin connections[CONNECTIONS_MAX];
 
 /* Connections and grants that one look shows: with the refusals there is room for them in a
  * channel.
@@ -147,6 +145,7 @@ void watches_begin(const struct ipc_cable_watch *from, uint32_t use, int fd)
 	watches[at].is_broker = from->is_broker != 0;
 	watches[at].is_shared = false;
 	watches[at].since_us = 0;
+	watches[at].look = watches[at].shown = 0;
 	watches[at].count = 0;
 	for (uint32_t i = 0; i < UNWATCHED_MAX; i++) {
 		if (is_of(&watches[at], &unwatched[i]))
@@ -194,24 +193,6 @@ static void send_counts(struct watch *watch)
 	}
 }
 
-static void send_connections(const struct watch *watch)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < CONNECTIONS_MAX && count < SHOWN_MAX; i++) {
-		const struct ipc_connection_begin *begin = &connections[i];
-		struct ipc_network_connection shown = { begin->number, begin->port, "" };
-
-		if (begin->number == 0 || begin->slot != watch->of.slot ||
-		    begin->use != watch->of.use)
-			continue;
-		memcpy(shown.host, begin->host, sizeof(shown.host));
-		if (!send_row(watch, IPC_TYPE_network_connection, &shown))
-			return;
-		count++;
-	}
-}
-
 /* Send what was granted to a sandbox or its client, and what was taken away. */
 static void send_grants(const struct watch *watch)
 {
@@ -248,7 +229,6 @@ static void send_questions(const struct watch *watch)
 static void end_watch(struct watch *watch)
 {
 	if (watch->kind == WATCH_SANDBOX) {
-		send_connections(watch);
 		send_grants(watch);
 		count_recent(watch);
 	}
@@ -271,7 +251,8 @@ void watches_end(uint32_t slot)
 uint32_t watches_poll(struct pollfd polls[WATCHES_MAX])
 {
 	for (uint32_t i = 0; i < used; i++)
-		polls[i] = (struct pollfd){ .fd = watches[i].channel.fd, .events = POLLIN };
+		polls[i] = (struct pollfd){ .fd = watches[i].look ? -1 : watches[i].channel.fd,
+					    .events = POLLIN };
 	return used;
 }
 
@@ -292,6 +273,15 @@ static const dispatch_handler from_frontend[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_network_grant] = take_grant,
 };
 
+/* The connections come first. */
+static void begin_look(struct watch *watch)
+{
+	static uint32_t looks;
+
+	watch->look = ++looks ? looks : ++looks;
+	event_watch_look(&watch->of, watch->look);
+}
+
 /* A frontend wants a grant, or the end; one that breaks the protocol has the end, too. */
 static void turn_watch(struct watch *watch)
 {
@@ -300,7 +290,11 @@ static void turn_watch(struct watch *watch)
 	const int status =
 		dispatch_one(&watch->channel, &message, MSG_DONTWAIT, from_frontend, watch, &wrong);
 
-	if (status != 1 && status != -EAGAIN)
+	if (status == 1 || status == -EAGAIN)
+		return;
+	if (watch->kind == WATCH_SANDBOX)
+		begin_look(watch);
+	else
 		end_watch(watch);
 }
 
@@ -313,16 +307,26 @@ void watches_turn(const struct pollfd *polls, uint32_t count)
 	}
 }
 
-void watches_connect(const struct ipc_connection_begin *begin)
+static void show_connection(struct watch *watch, const struct ipc_connection_open *open)
 {
-	struct ipc_connection_begin *place = &connections[begin->number % CONNECTIONS_MAX];
+	struct ipc_network_connection shown = { open->number, open->sent, open->received,
+						open->port, "" };
 
-	if (place->number == 0)
-		*place = *begin;
+	memcpy(shown.host, open->host, sizeof(shown.host));
+	if (watch->shown++ < SHOWN_MAX)
+		(void)send_row(watch, IPC_TYPE_network_connection, &shown); /* it may have gone */
 }
 
-void watches_disconnect(uint64_t number)
+void watches_show(const struct ipc_connection_open *open)
 {
-	if (connections[number % CONNECTIONS_MAX].number == number)
-		connections[number % CONNECTIONS_MAX].number = 0;
+	uint32_t at = 0;
+
+	while (at < used && (!is_open(&watches[at]) || watches[at].look != open->look))
+		at++;
+	if (at == used || open->look == 0)
+		return; /* the sandbox has ended meanwhile */
+	if (open->number > 0)
+		show_connection(&watches[at], open);
+	else
+		end_watch(&watches[at]);
 }

@@ -29,9 +29,10 @@ void watches_attach(const struct ipc_cable_execution *execution, struct party *r
 /* Count a refusal for the watches of its sandbox. */
 void watches_count(const struct ipc_connection_refused *refused);
 
-/* Note a connection that begins, or has ended. */
-void watches_connect(const struct ipc_connection_begin *begin);
-void watches_disconnect(uint64_t number);
+/* A watch of a sandbox wants its open connections, whose rows go to watches_show(), with the number
+ * of the look. For the user to define. */
+void event_watch_look(const struct party *of, uint32_t look);
+void watches_show(const struct ipc_connection_open *open);
 
 /* A frontend wants a grant or a cut, over a watch of a sandbox or, if the slot of `from` is
  * GATEWAY_SLOTS, of its own. 0 or -errno. For the user to define. */

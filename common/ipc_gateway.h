@@ -95,11 +95,11 @@ struct ipc_cable_execution {
 	uint32_t slot;
 };
 
-/* A connection is recorded, and about to be dialled. */
-struct ipc_connection_begin {
-	uint64_t number; /* counts this gateway's connections */
-	uint32_t slot;
-	uint32_t use;
+/* An open connection, for an egress_look; with number 0 and no host: those were all. */
+struct ipc_connection_open {
+	uint64_t number;         /* as in dial_done */
+	uint64_t sent, received; /* bytes so far; those of msp-http are not known before the end */
+	uint32_t look;
 	uint32_t port;
 	char host[IPC_HOST_MAX];
 };
@@ -175,6 +175,13 @@ struct ipc_egress_cut {
 	char host[IPC_HOST_MAX]; /* empty: all hosts */
 };
 
+/* Say which connections of a sandbox are open. */
+struct ipc_egress_look {
+	uint32_t look; /* comes back */
+	uint32_t slot;
+	uint32_t use;
+};
+
 /* fd: the listener for questions */
 struct ipc_egress_begin {
 	uint32_t slot;
@@ -209,7 +216,7 @@ struct ipc_dial_begin {
 };
 
 /* Questions of msp-egress, and so of msp-dial, at once. */
-#define GATEWAY_ASKS_MAX 512U
+#define GATEWAY_ASKS_MAX 1024U
 
 /* From msp-cable to msp-dial: from now on ask about each host of a sandbox, since some are taken
  * away.
@@ -242,7 +249,7 @@ struct ipc_host_told {
 	uint32_t answer; /* enum host_answer */
 };
 
-/* Between msp-egress and msp-dial. A question for a name, and its answer. */
+/* Between msp-egress and msp-dial. A question for a name; ask_done answers. */
 struct ipc_name_ask {
 	uint64_t number; /* comes back */
 	uint32_t slot;
@@ -250,12 +257,7 @@ struct ipc_name_ask {
 	char host[IPC_HOST_MAX];
 };
 
-struct ipc_name_done {
-	uint64_t number;
-	uint32_t result; /* enum dial_result */
-};
-
-/* Connect to a host. One of the next two answers. */
+/* Connect to a host. dial_done or ask_done answers. */
 struct ipc_dial_ask {
 	uint64_t number; /* comes back */
 	uint32_t slot;
@@ -267,22 +269,22 @@ struct ipc_dial_ask {
 /* fd: a connected socket, which does not block */
 struct ipc_dial_done {
 	uint64_t number;
-	uint64_t connection; /* as in connection_begin; connection_end is msp-egress's to send */
+	uint64_t connection; /* counts this gateway's; connection_end is msp-egress's to send */
 	uint32_t kind;       /* enum plan_host_kind */
 	char address[IPC_ADDRESS_MAX];
 };
 
 enum dial_result {
-	DIAL_RESULT_FINE = 0,
-	DIAL_RESULT_REFUSED, /* the policy does not have it, or an address is forbidden */
-	DIAL_RESULT_NO_NAME, /* the name does not exist */
-	DIAL_RESULT_FAILED,  /* no server, address or record could be had */
+	DIAL_RESULT_FINE = 0, /* the name has an address */
+	DIAL_RESULT_REFUSED,  /* the policy does not have it, or an address is forbidden */
+	DIAL_RESULT_NO_NAME,  /* the name does not exist */
+	DIAL_RESULT_FAILED,   /* no server, address or record could be had */
 	DIAL_RESULT_COUNT
 };
 
-struct ipc_dial_refused {
+struct ipc_ask_done {
 	uint64_t number;
-	uint32_t result;
+	uint32_t result; /* enum dial_result; of a dial never DIAL_RESULT_FINE */
 };
 
 #endif

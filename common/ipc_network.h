@@ -68,9 +68,10 @@ struct ipc_network_host {
 	char sandbox[IPC_NAME_MAX]; /* id of the persistent sandbox */
 };
 
-/* A connection that is open, or being dialled. */
+/* A connection that is open. */
 struct ipc_network_connection {
-	uint64_t number; /* as in the audit log */
+	uint64_t number;         /* as in the audit log */
+	uint64_t sent, received; /* as in connection_open */
 	uint32_t port;
 	char host[IPC_HOST_MAX];
 };

@@ -52,15 +52,12 @@ static void note_failure(int error)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void refuse_question(uint64_t number, bool is_name, enum dial_result result)
+/* Answer a question but for a socket. */
+static void end_question(uint64_t number, enum dial_result result)
 {
-	const struct ipc_name_done name = { number, (uint32_t)result };
-	const struct ipc_dial_refused dial = { number, (uint32_t)result };
+	const struct ipc_ask_done done = { number, (uint32_t)result };
 
-	if (is_name)
-		note_failure(outbox_send(to_egress, IPC_TYPE_name_done, &name));
-	else
-		note_failure(outbox_send(to_egress, IPC_TYPE_dial_refused, &dial));
+	note_failure(outbox_send(to_egress, IPC_TYPE_ask_done, &done));
 }
 
 static void print_address(const struct attempt *attempt, char ret[IPC_ADDRESS_MAX])
@@ -111,7 +108,7 @@ static enum dial_result report_refused(uint32_t slot, uint32_t use, const char *
 static void give_up(struct ask *ask, enum connection_end reason, enum dial_result result)
 {
 	report_end(ask, reason);
-	refuse_question(ask->number, false, result);
+	end_question(ask->number, result);
 	attempt_end(&ask->attempt);
 	ask->state = ASK_FREE;
 }
@@ -187,7 +184,7 @@ static void take_resolution(struct ask *ask, const struct resolution *resolution
 
 	if (ask->is_name) {
 		ask->state = ASK_FREE;
-		refuse_question(ask->number, true, result);
+		end_question(ask->number, result);
 	} else if (result != DIAL_RESULT_FINE && ask->attempt.is_through) {
 		take_state(ask, ATTEMPT_PROXY_FAILED);
 	} else if (result != DIAL_RESULT_FINE) {
@@ -270,10 +267,9 @@ static void refuse_host(struct ask *ask, enum connection_refused reason)
 	const char *host = choose_text(&ask->attempt.wanted, text);
 	const bool is_probe = ask->is_name && strcmp(host, RESOLVER_PROBE_NAME) == 0;
 
-	refuse_question(
-		ask->number, ask->is_name,
-		is_probe ? DIAL_RESULT_REFUSED
-			 : report_refused(ask->slot, ask->use, host, ask->attempt.port, reason));
+	end_question(ask->number, is_probe ? DIAL_RESULT_REFUSED
+					   : report_refused(ask->slot, ask->use, host,
+							    ask->attempt.port, reason));
 	ask->state = ASK_FREE;
 }
 
@@ -314,7 +310,7 @@ static void allow_host(struct ask *ask, const struct sandbox_policy *policy,
 	if (!ask->is_name) {
 		record_begin(ask, policy->sandbox);
 	} else if (ask->attempt.is_through) { /* the proxy resolves the name */
-		refuse_question(ask->number, true, DIAL_RESULT_FINE);
+		end_question(ask->number, DIAL_RESULT_FINE);
 		ask->state = ASK_FREE;
 	} else {
 		resolve_name(ask);
@@ -344,7 +340,7 @@ static int take_question(struct ask *ask)
 	struct sandbox_policy policy;
 
 	if (!sandboxes_find(ask->slot, ask->use, &policy)) {
-		refuse_question(ask->number, ask->is_name, DIAL_RESULT_FAILED);
+		end_question(ask->number, DIAL_RESULT_FAILED);
 		ask->state = ASK_FREE;
 		return failure;
 	}
@@ -364,10 +360,10 @@ static int take_question(struct ask *ask)
 }
 
 static int take_wanted(struct ask *ask, uint64_t number, const struct host_wanted *wanted,
-		       uint32_t port, bool is_name)
+		       uint32_t port)
 {
 	if (!ask) {
-		refuse_question(number, is_name, DIAL_RESULT_FAILED);
+		end_question(number, DIAL_RESULT_FAILED);
 		return failure;
 	}
 	ask->attempt.wanted = *wanted;
@@ -383,7 +379,7 @@ int asks_take_name(const struct ipc_name_ask *from, uint64_t now_ms)
 	if (!read_wanted(from->host, &wanted) || wanted.is_address)
 		return -EPROTO;
 	return take_wanted(take_ask(from->number, from->slot, from->use, true), from->number,
-			   &wanted, 0, true);
+			   &wanted, 0);
 }
 
 int asks_take_dial(const struct ipc_dial_ask *from, uint64_t now_ms)
@@ -394,7 +390,7 @@ int asks_take_dial(const struct ipc_dial_ask *from, uint64_t now_ms)
 	if (!read_wanted(from->host, &wanted) || from->port > UINT16_MAX)
 		return -EPROTO;
 	return take_wanted(take_ask(from->number, from->slot, from->use, false), from->number,
-			   &wanted, from->port, false);
+			   &wanted, from->port);
 }
 
 static struct ask *find_asking(uint64_t number)
@@ -415,7 +411,7 @@ int asks_told(const struct ipc_host_told *told, uint64_t now_ms)
 	if (!ask || told->answer >= HOST_ANSWER_COUNT)
 		return -EPROTO;
 	if (!sandboxes_find(ask->slot, ask->use, &policy)) {
-		refuse_question(ask->number, ask->is_name, DIAL_RESULT_FAILED);
+		end_question(ask->number, DIAL_RESULT_FAILED);
 		ask->state = ASK_FREE;
 	} else if (told->answer == HOST_ANSWER_CUT) {
 		refuse_host(ask, CONNECTION_REFUSED_CUT);
@@ -438,20 +434,6 @@ static struct ask *find_connection(uint64_t connection)
 	return NULL;
 }
 
-/* Tell msp-cable before msp-egress can tell it the end. */
-static void report_begin(const struct ask *ask)
-{
-	struct ipc_connection_begin begin = { .number = ask->connection,
-					      .slot = ask->slot,
-					      .use = ask->use,
-					      .port = ask->attempt.port };
-	char text[CHOOSE_ADDRESS_MAX];
-	const char *host = choose_text(&ask->attempt.wanted, text);
-
-	memcpy(begin.host, host, strlen(host) + 1);
-	note_failure(outbox_send(to_cable, IPC_TYPE_connection_begin, &begin));
-}
-
 int asks_recorded(const struct ipc_audit_written *written, uint64_t now_ms)
 {
 	struct ask *ask = find_connection(written->number);
@@ -468,10 +450,9 @@ int asks_recorded(const struct ipc_audit_written *written, uint64_t now_ms)
 	}
 	if (written->error != 0) {
 		ask->state = ASK_FREE;
-		refuse_question(ask->number, false, DIAL_RESULT_FAILED);
+		end_question(ask->number, DIAL_RESULT_FAILED);
 		return failure;
 	}
-	report_begin(ask);
 	if (ask->attempt.peer.is_address) {
 		literal.addresses[0] = ask->attempt.peer.address;
 		take_resolution(ask, &literal);
@@ -489,12 +470,9 @@ int asks_end_sandbox(uint32_t slot)
 		if (ask->state == ASK_FREE || ask->state == ASK_ASKING || ask->state == ASK_GONE ||
 		    ask->slot != slot)
 			continue; /* msp-cable answers a question even then */
-		if (ask->state == ASK_RECORDING) {
-			refuse_question(ask->number, false, DIAL_RESULT_FAILED);
-			ask->state = ASK_GONE;
-		} else if (ask->is_name) {
-			refuse_question(ask->number, true, DIAL_RESULT_FAILED);
-			ask->state = ASK_FREE;
+		if (ask->state == ASK_RECORDING || ask->is_name) {
+			end_question(ask->number, DIAL_RESULT_FAILED);
+			ask->state = ask->is_name ? ASK_FREE : ASK_GONE;
 		} else {
 			give_up(ask, CONNECTION_END_SANDBOX, DIAL_RESULT_FAILED);
 		}

@@ -438,6 +438,23 @@ void gate_cut(struct gate *gate, const char *host)
 	}
 }
 
+bool gate_look(const struct gate *gate, uint32_t *at, struct ipc_connection_open *ret)
+{
+	const struct gate_entry *entry;
+
+	while (*at < GATE_CONNECTIONS_MAX && gate->entries[*at].number == 0)
+		++*at;
+	if (*at == GATE_CONNECTIONS_MAX)
+		return false;
+	entry = &gate->entries[(*at)++];
+	ret->number = entry->number;
+	ret->sent = entry->connection ? entry->connection->out.moved : 0;
+	ret->received = entry->connection ? entry->connection->in.moved : 0;
+	ret->port = entry->port;
+	memcpy(ret->host, entry->host, sizeof(entry->host));
+	return true;
+}
+
 void gate_read(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received)
 {
 	free_entry(gate, &gate->entries[entry]);

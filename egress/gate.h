@@ -18,7 +18,7 @@
 #define GATE_LISTENERS_MAX 32U
 #define GATE_QUESTIONS_MAX 32U
 #define GATE_CONNECTIONS_MAX NETWORK_CONNECTIONS_MAX
-#define GATE_DIALS_MAX 64U   /* that wait for their answer */
+#define GATE_DIALS_MAX 128U  /* that wait for their answer */
 #define GATE_BURST 16U       /* so many times the rate may come at once: each is recorded */
 #define GATE_HELLO_MS 10000U /* for a ClientHello, from the accept on */
 
@@ -43,7 +43,7 @@ struct gate_entry {
 	short client_events, host_events; /* that are waited for */
 	uint64_t begun_ms;                /* the accept, in the time of gate_turn() */
 	uint64_t moved_ms;                /* the last byte */
-	uint64_t number;                  /* as in connection_begin */
+	uint64_t number;                  /* as in dial_done; 0: its host is being dialled */
 	uint16_t port;
 	char host[GATE_TEXT_MAX];
 	char address[IPC_ADDRESS_MAX];
@@ -98,6 +98,10 @@ bool gate_add(struct gate *gate, int listener);
 
 /* End the connections with a host, "": with all, but for those that a server has. */
 void gate_cut(struct gate *gate, const char *host);
+
+/* Set the next open connection from the entry `*at` on, which becomes that after it, but for
+ * `look`. False: there is none. */
+bool gate_look(const struct gate *gate, uint32_t *at, struct ipc_connection_open *ret);
 
 /* A connection that a server had has ended, after so many bytes. */
 void gate_read(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received);

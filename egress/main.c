@@ -69,14 +69,14 @@ static int handle_cut(void *context, struct channel_message *from)
 	return sandboxes_cut(ipc_body(from, egress_cut));
 }
 
+static int handle_look(void *context, struct channel_message *from)
+{
+	return sandboxes_look(ipc_body(from, egress_look));
+}
+
 static int handle_end(void *context, struct channel_message *from)
 {
 	return sandboxes_end_one(ipc_slot(from));
-}
-
-static int handle_named(void *context, struct channel_message *from)
-{
-	return sandboxes_named(ipc_body(from, name_done));
 }
 
 static int handle_dialed(void *context, struct channel_message *from)
@@ -84,21 +84,20 @@ static int handle_dialed(void *context, struct channel_message *from)
 	return sandboxes_dialed(ipc_body(from, dial_done), channel_take_fd(from, 0));
 }
 
-static int handle_refused(void *context, struct channel_message *from)
+static int handle_done(void *context, struct channel_message *from)
 {
-	return sandboxes_refused(ipc_body(from, dial_refused));
+	return sandboxes_answered(ipc_body(from, ask_done));
 }
 
 static const dispatch_handler from_cable[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_egress_port] = handle_port, [IPC_TYPE_egress_begin] = handle_begin,
 	[IPC_TYPE_cable_end] = handle_end,    [IPC_TYPE_egress_http] = handle_http,
-	[IPC_TYPE_egress_cut] = handle_cut,
+	[IPC_TYPE_egress_cut] = handle_cut,   [IPC_TYPE_egress_look] = handle_look,
 };
 
 static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_name_done] = handle_named,
 	[IPC_TYPE_dial_done] = handle_dialed,
-	[IPC_TYPE_dial_refused] = handle_refused,
+	[IPC_TYPE_ask_done] = handle_done,
 };
 
 static void require_peers(int error)

@@ -16,7 +16,7 @@
 
 /* A connection to hand over. */
 struct reader_connection {
-	uint64_t number; /* as in connection_begin */
+	uint64_t number; /* as in dial_done */
 	uint32_t server; /* as in egress_begin */
 	uint32_t slot, use;
 	uint32_t entry; /* the gate's */

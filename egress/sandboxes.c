@@ -124,11 +124,11 @@ static struct question *take_question(struct gate *gate, uint32_t index, bool is
 }
 
 /* Find the question of an answer, which is over with it. False: nobody asked. */
-static bool end_question(uint64_t number, bool is_name, struct question *ret)
+static bool end_question(uint64_t number, struct question *ret)
 {
 	struct question *question = &questions[number % QUESTIONS_MAX];
 
-	if (!question->is_used || question->number != number || question->is_name != is_name)
+	if (!question->is_used || question->number != number)
 		return false;
 	*ret = *question;
 	question->is_used = false;
@@ -173,7 +173,7 @@ void event_gate_dial(struct gate *gate, uint32_t index, const char *host, uint16
 	note_failure(outbox_send(to_dial, IPC_TYPE_dial_ask, &ask));
 }
 
-int sandboxes_named(const struct ipc_name_done *done)
+static int take_name(const struct question *question, uint32_t result)
 {
 	static const enum dns_code codes[DIAL_RESULT_COUNT] = {
 		[DIAL_RESULT_FINE] = DNS_OK,
@@ -181,12 +181,11 @@ int sandboxes_named(const struct ipc_name_done *done)
 		[DIAL_RESULT_NO_NAME] = DNS_NO_NAME,
 		[DIAL_RESULT_FAILED] = DNS_FAILURE,
 	};
-	struct question question;
 
-	if (done->result >= DIAL_RESULT_COUNT || !end_question(done->number, true, &question))
+	if (result >= DIAL_RESULT_COUNT)
 		return -EPROTO;
-	if (question.gate)
-		gate_named(question.gate, question.index, codes[done->result]);
+	if (question->gate)
+		gate_named(question->gate, question->index, codes[result]);
 	regulate_room();
 	return 0;
 }
@@ -214,7 +213,7 @@ int sandboxes_dialed(const struct ipc_dial_done *done, int fd)
 {
 	struct question question;
 
-	if (!end_question(done->number, false, &question)) {
+	if (!end_question(done->number, &question) || question.is_name) {
 		fd_close(&fd);
 		return -EPROTO;
 	}
@@ -228,12 +227,14 @@ int sandboxes_dialed(const struct ipc_dial_done *done, int fd)
 	return 0;
 }
 
-int sandboxes_refused(const struct ipc_dial_refused *refused)
+int sandboxes_answered(const struct ipc_ask_done *done)
 {
 	struct question question;
 
-	if (!end_question(refused->number, false, &question))
+	if (!end_question(done->number, &question))
 		return -EPROTO;
+	if (question.is_name)
+		return take_name(&question, done->result);
 	if (question.gate) {
 		gate_dialed(question.gate, question.index, -1, NULL);
 		end_dialed();
@@ -339,6 +340,22 @@ int sandboxes_cut(const struct ipc_egress_cut *cut)
 		gate_cut(&sandbox->gate, cut->host);
 	}
 	regulate_room();
+	return 0;
+}
+
+int sandboxes_look(const struct ipc_egress_look *look)
+{
+	struct ipc_connection_open open = { .look = look->look };
+	const struct sandbox *sandbox = find_sandbox(look->slot, look->use);
+	uint32_t at = 0;
+
+	if (look->slot >= GATEWAY_SLOTS)
+		return -EPROTO;
+	do { /* the last one is none */
+		if (!sandbox || !gate_look(&sandbox->gate, &at, &open))
+			open = (struct ipc_connection_open){ .look = look->look };
+		note_failure(outbox_send(to_cable, IPC_TYPE_connection_open, &open));
+	} while (open.number > 0);
 	return 0;
 }
 

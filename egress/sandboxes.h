@@ -17,9 +17,10 @@
 void sandboxes_begin(struct outbox *cable, struct outbox *dial, int waiting, uint32_t fds_max);
 
 /* Take a listener of a sandbox, or of the one to come if its use is 0; end the connections of one
- * with a host. 0 or -EPROTO. */
+ * with a host; report those that are open, and the end of that. 0 or -EPROTO. */
 int sandboxes_take_port(const struct ipc_egress_port *port, int fd);
 int sandboxes_cut(const struct ipc_egress_cut *cut);
+int sandboxes_look(const struct ipc_egress_look *look);
 
 /* Begin a sandbox with its listener for questions; end one. The descriptors are taken. 0, -EPROTO
  * or another -errno. */
@@ -27,9 +28,8 @@ int sandboxes_begin_one(const struct ipc_egress_begin *begin, int dns, uint64_t 
 int sandboxes_end_one(uint32_t slot);
 
 /* Take an answer of msp-dial. `fd` is taken; -1: it comes without one. 0 or -EPROTO. */
-int sandboxes_named(const struct ipc_name_done *done);
 int sandboxes_dialed(const struct ipc_dial_done *done, int fd);
-int sandboxes_refused(const struct ipc_dial_refused *refused);
+int sandboxes_answered(const struct ipc_ask_done *done);
 
 /* Do what an event of sandboxes_begin()'s descriptor is for. */
 void sandboxes_turn(uint64_t data, uint64_t now_ms);

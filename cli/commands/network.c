@@ -96,8 +96,11 @@ static int find_sandbox(const char *name)
 
 static void on_connection(const struct ipc_network_connection *connection)
 {
-	(void)printf("connected  %s:%u  %" PRIu64 "\n", connection->host, connection->port,
-		     connection->number);
+	char sent[FIGURES_TEXT_MAX], received[FIGURES_TEXT_MAX];
+
+	(void)printf("connected  %s:%u  %" PRIu64 "  %s sent, %s received\n", connection->host,
+		     connection->port, connection->number, figures_bytes(connection->sent, sent),
+		     figures_bytes(connection->received, received));
 	lines++;
 }
 

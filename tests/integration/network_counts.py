@@ -138,7 +138,7 @@ class Looked(WithHosts):
             self.assertTrue(support.wait_until(
                 lambda: "80/slow/look" in network_support.asked("path")))
             self.assertRegex(self.look().stdout,
-                             r"^connected  web\.example\.org:80  \d+\n"
+                             r"^connected  web\.example\.org:80  \d+  \d+ B sent, 0 B received\n"
                              rf"refused    {UNLISTED}  2 times\n$")
             running.send_signal(signal.SIGINT)
 

@@ -32,6 +32,27 @@ int event_watch_grant(const struct party *of, bool is_broker, const struct ipc_n
 	return answer;
 }
 
+/* The looks so far, and the sandbox of the last one. */
+static uint32_t looks;
+static struct party looked_at;
+
+void event_watch_look(const struct party *of, uint32_t look)
+{
+	looked_at = *of;
+	looks = look;
+}
+
+/* msp-egress reports an open connection, or with number 0 that those were all. */
+static void show(uint32_t look, uint64_t number, const char *host)
+{
+	struct ipc_connection_open open = {
+		.number = number, .sent = 10, .received = 20, .look = look, .port = 443
+	};
+
+	(void)snprintf(open.host, sizeof(open.host), "%s", host);
+	watches_show(&open);
+}
+
 /* Begin the watch of a frontend's request and return the frontend's end. */
 static struct channel begin(uint32_t frontend, uint64_t request, uint32_t slot)
 {
@@ -86,6 +107,13 @@ static void expect_end(struct channel *channel)
 
 	cr_assert_eq(channel_receive(channel, &message, MSG_DONTWAIT, &wrong), 0);
 	fd_close(&channel->fd);
+}
+
+/* Ask for what there is. */
+static void ask_all(struct channel *channel)
+{
+	cr_assert_eq(shutdown(channel->fd, SHUT_WR), 0);
+	turn();
 }
 
 Test(watches, a_watch_may_come_after_its_execution)
@@ -200,6 +228,7 @@ Test(watches, one_beyond_the_room_is_closed)
 	expect_end(&more);
 	fd_close(&all[7].fd);
 	turn();
+	show(looks, 0, "");
 	more = begin(2, 2, GATEWAY_SLOTS);
 	attach(2, 2, 3);
 	refuse(3, "a.example", 0);
@@ -210,22 +239,11 @@ Test(watches, one_beyond_the_room_is_closed)
 
 Test(watches, a_look_shows_connections_and_refusals)
 {
-	static const struct ipc_connection_begin begins[] = {
-		{ .number = 1, .slot = 3, .use = 7, .port = 443, .host = "a.example" },
-		{ .number = 2, .slot = 3, .use = 7, .port = 443, .host = "ended.example" },
-		{ .number = 3, .slot = 3, .use = 6, .port = 443, .host = "of.the.last" },
-		{ .number = 4, .slot = 4, .use = 7, .port = 443, .host = "elsewhere.example" },
-		{ .number = 4097, .slot = 3, .use = 7, .port = 1, .host = "same.place" },
-	};
 	struct ipc_connection_refused refused = { .slot = 3, .use = 7, .host = "b.example" };
 	struct channel look = { .self = IPC_FRONTEND, .peer = IPC_GATEWAY, .phase = IPC_SERVE };
 	enum ipc_error wrong;
 	int ends[2];
 
-	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
-		watches_connect(&begins[i]);
-	watches_disconnect(2);
-	watches_disconnect(4097);
 	watches_count(&refused);
 	refused.use = 6;
 	watches_count(&refused);
@@ -233,14 +251,56 @@ Test(watches, a_look_shows_connections_and_refusals)
 	watches_begin(&(struct ipc_cable_watch){ { .request = 0 }, 1, 0, 3 }, 7, ends[1]);
 	look.fd = ends[0];
 	turn();
+	cr_assert_eq(looks, 0);
 	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), -EAGAIN);
-	cr_assert_eq(shutdown(look.fd, SHUT_WR), 0);
+	ask_all(&look);
+	cr_assert_neq(looks, 0);
+	cr_expect_eq(looked_at.slot, 3U);
+	cr_expect_eq(looked_at.use, 7U);
+	show(looks + 1, 2, "of.another.look");
+	show(0, 3, "of.no.look");
+	show(looks, 1, "a.example");
 	turn();
 	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), 1);
 	cr_expect_str_eq(ipc_body(&message, network_connection)->host, "a.example");
 	cr_expect_eq(ipc_body(&message, network_connection)->number, 1U);
+	cr_expect_eq(ipc_body(&message, network_connection)->sent, 10U);
+	cr_expect_eq(ipc_body(&message, network_connection)->received, 20U);
+	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), -EAGAIN);
+	show(looks, 0, "");
 	expect(&look, "b.example", 0, 1, 0);
 	expect_end(&look);
+	show(looks, 1, "too.late");
+}
+
+Test(watches, two_looks_at_a_time)
+{
+	struct channel first = begin(1, 0, 3), second = begin(2, 0, 4);
+	enum ipc_error wrong;
+	uint32_t before;
+
+	ask_all(&first);
+	before = looks;
+	ask_all(&second);
+	cr_assert_neq(looks, before);
+	show(looks, 1, "b.example");
+	show(looks, 0, "");
+	cr_assert_eq(channel_receive(&second, &message, MSG_DONTWAIT, &wrong), 1);
+	cr_expect_str_eq(ipc_body(&message, network_connection)->host, "b.example");
+	expect_end(&second);
+	cr_assert_eq(channel_receive(&first, &message, MSG_DONTWAIT, &wrong), -EAGAIN);
+	show(before, 0, "");
+	expect_end(&first);
+}
+
+Test(watches, the_end_of_a_sandbox_ends_a_look)
+{
+	struct channel look = begin(1, 0, 3);
+
+	ask_all(&look);
+	watches_end(3);
+	expect_end(&look);
+	show(looks, 0, "");
 }
 
 /* --- grants ----------------------------------------------------------------------------------- */
@@ -299,13 +359,6 @@ Test(watches, an_executions_watch_grants_nothing)
 	cr_expect_eq(wanted.port, 0U);
 }
 
-/* Ask for what there is. */
-static void ask_all(struct channel *channel)
-{
-	cr_assert_eq(shutdown(channel->fd, SHUT_WR), 0);
-	turn();
-}
-
 static void make_sandbox(uint32_t slot, uint32_t approval, struct plan_profile *profile)
 {
 	profile->host_approval = approval;
@@ -339,6 +392,7 @@ Test(watches, a_look_shows_what_was_granted_and_taken_away)
 		look.fd = ends[0];
 	}
 	ask_all(&look);
+	show(looks, 0, "");
 	cr_assert_eq(channel_receive(&look, &message, MSG_DONTWAIT, &wrong), 1);
 	host = ipc_body(&message, network_host);
 	cr_expect_str_eq(host->host, "own.example");

@@ -190,27 +190,70 @@ Test(sandboxes, a_connection_and_its_end, .init = open_many)
 	cr_expect_eq(sandboxes_end_one(SLOT), 0);
 }
 
+/* Receive an open connection of a look. Return its number; 0: those were all. */
+static uint64_t receive_open(uint32_t look)
+{
+	enum ipc_error wrong;
+
+	cr_assert_eq(channel_receive(&far_cable, &message, MSG_DONTWAIT, &wrong), 1);
+	cr_assert_eq(message.type, IPC_TYPE_connection_open);
+	cr_expect_eq(ipc_body(&message, connection_open)->look, look);
+	return ipc_body(&message, connection_open)->number;
+}
+
+Test(sandboxes, a_look_reports_the_open_connections, .init = open_many)
+{
+	const int first = connect_workload(), second = connect_workload();
+	const struct ipc_egress_look look = { 5, SLOT, USE }, before = { 6, SLOT, USE - 1 },
+				     far = { 7, GATEWAY_SLOTS, USE };
+	uint64_t number;
+	int host;
+
+	turn_all();
+	number = receive_ask();
+	cr_assert_neq(receive_ask(), 0, "the other one stays dialled");
+	host = answer_dial(number);
+	cr_assert_eq(send(first, "question", 8, 0), 8);
+	cr_assert_eq(send(second, "question", 8, 0), 8);
+	turn_all();
+	cr_assert_eq(send(host, "answer", 6, 0), 6);
+	turn_all();
+	cr_assert_eq(sandboxes_look(&look), 0);
+	cr_expect_eq(receive_open(5), number + 1);
+	cr_expect_eq(ipc_body(&message, connection_open)->sent, 8);
+	cr_expect_eq(ipc_body(&message, connection_open)->received, 6);
+	cr_expect_eq(ipc_body(&message, connection_open)->port, ntohs(address.sin_port));
+	cr_expect_str_eq(ipc_body(&message, connection_open)->host, "127.0.0.1");
+	cr_expect_eq(receive_open(5), 0);
+	cr_assert_eq(sandboxes_look(&before), 0);
+	cr_expect_eq(receive_open(6), 0, "of another sandbox there are none");
+	cr_expect_eq(sandboxes_look(&far), -EPROTO);
+	close(first);
+	close(second);
+	close(host);
+}
+
 Test(sandboxes, a_refused_dial_resets_the_workload, .init = open_many)
 {
 	const int workload = connect_workload();
-	struct ipc_dial_refused refused = { .result = DIAL_RESULT_REFUSED };
+	struct ipc_ask_done refused = { .result = DIAL_RESULT_REFUSED };
 	struct ipc_connection_end end;
 	char byte;
 
 	turn_all();
 	refused.number = receive_ask();
-	cr_expect_eq(sandboxes_refused(&refused), 0);
+	cr_expect_eq(sandboxes_answered(&refused), 0);
 	cr_expect_eq(recv(workload, &byte, 1, 0), -1);
 	cr_expect_eq(errno, ECONNRESET);
 	cr_expect_not(receive_end(&end), "nothing was begun");
-	cr_expect_eq(sandboxes_refused(&refused), -EPROTO, "answered twice");
+	cr_expect_eq(sandboxes_answered(&refused), -EPROTO, "answered twice");
 	close(workload);
 }
 
 Test(sandboxes, an_answer_after_the_end_of_its_sandbox, .init = open_many)
 {
 	const int first = connect_workload(), second = connect_workload();
-	struct ipc_dial_refused refused = { .result = DIAL_RESULT_FAILED };
+	struct ipc_ask_done refused = { .result = DIAL_RESULT_FAILED };
 	struct ipc_connection_end end;
 	uint64_t number;
 	char byte;
@@ -228,7 +271,7 @@ Test(sandboxes, an_answer_after_the_end_of_its_sandbox, .init = open_many)
 	cr_assert(receive_end(&end));
 	cr_expect_eq(end.use, USE);
 	cr_expect_eq(end.reason, CONNECTION_END_SANDBOX);
-	cr_expect_eq(sandboxes_refused(&refused), 0);
+	cr_expect_eq(sandboxes_answered(&refused), 0);
 	sandboxes_tick(1000);
 	cr_expect_not(sandboxes_are_busy());
 	close(first);
@@ -326,13 +369,13 @@ Test(sandboxes, a_further_port_of_one_that_runs, .init = open_many)
 Test(sandboxes, connections_wait_for_descriptors, .init = open_few)
 {
 	const int first = connect_workload(), second = connect_workload();
-	struct ipc_dial_refused refused = { .result = DIAL_RESULT_FAILED };
+	struct ipc_ask_done refused = { .result = DIAL_RESULT_FAILED };
 
 	turn_all();
 	refused.number = receive_ask();
 	cr_assert_neq(refused.number, 0);
 	cr_expect_eq(receive_ask(), 0, "there is room for one");
-	cr_assert_eq(sandboxes_refused(&refused), 0);
+	cr_assert_eq(sandboxes_answered(&refused), 0);
 	turn_all();
 	cr_expect_neq(receive_ask(), 0, "now for the next one");
 	close(first);
@@ -346,7 +389,7 @@ static uint32_t flood(uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++) {
 		const int workload = connect_workload();
-		struct ipc_dial_refused refused = { .result = DIAL_RESULT_FAILED };
+		struct ipc_ask_done refused = { .result = DIAL_RESULT_FAILED };
 		struct epoll_event event;
 
 		if (epoll_wait(waiting, &event, 1, 20) == 1)
@@ -354,7 +397,7 @@ static uint32_t flood(uint32_t count)
 		refused.number = receive_ask();
 		came += refused.number != 0;
 		if (refused.number != 0)
-			cr_assert_eq(sandboxes_refused(&refused), 0);
+			cr_assert_eq(sandboxes_answered(&refused), 0);
 		close(workload);
 	}
 	return came;
@@ -371,13 +414,10 @@ Test(sandboxes, a_flood_of_connections_waits, .init = open_many)
 
 Test(sandboxes, answers_that_nobody_asked_for, .init = open_many)
 {
-	const struct ipc_name_done named = { .number = 1 }, strange = { 1, DIAL_RESULT_COUNT };
-	const struct ipc_dial_refused refused = { .number = 1 };
+	const struct ipc_ask_done answer = { .number = 1 };
 	const struct ipc_dial_done done = { .number = 1 };
 
-	cr_expect_eq(sandboxes_named(&named), -EPROTO);
-	cr_expect_eq(sandboxes_named(&strange), -EPROTO);
-	cr_expect_eq(sandboxes_refused(&refused), -EPROTO);
+	cr_expect_eq(sandboxes_answered(&answer), -EPROTO);
 	cr_expect_eq(sandboxes_dialed(&done, dup(waiting)), -EPROTO);
 }
 
