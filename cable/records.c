@@ -2,26 +2,11 @@
 #include "cable/records.h"
 
 #include "cable/cables.h"
-#include "common/channel.h"
 #include "common/ipc_gateway.h"
 #include "common/ipc_network.h"
 #include "steward/record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static const struct channel audit = { GATEWAY_FD_AUDIT, IPC_SUPERVISOR, IPC_AUDIT, IPC_SERVE };
-
-static int send_record(enum audit_event event, const struct audit_field *fields, size_t count)
-{
-	static uint64_t lost; /* records that could not be sent */
-	struct ipc_audit_record *record = record_make(event, fields, count, 0);
-	int error;
-
-	record->lost = lost;
-	error = channel_send(&audit, IPC_TYPE_audit_record, record, NULL, 0);
-	lost = error ? lost + 1 : 0;
-	return error;
-}
 
 void records_end(const struct ipc_connection_end *end, const char *sandbox)
 {
@@ -58,7 +43,7 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		record_sandbox(sandbox),
 	};
 
-	(void)send_record(AUDIT_CONNECTION_END, fields, COUNT(fields)); /* it is counted */
+	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_CONNECTION_END, fields, COUNT(fields)); /* it is counted */
 }
 
 void records_refused(const struct ipc_connection_refused *refused, const char *sandbox)
@@ -80,7 +65,7 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		record_sandbox(sandbox),
 	};
 
-	(void)send_record(AUDIT_DENIAL, fields, COUNT(fields)); /* it is counted */
+	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_DENIAL, fields, COUNT(fields)); /* it is counted */
 }
 
 int records_grant(const struct ipc_network_grant *grant, const struct party *to,
@@ -95,6 +80,6 @@ int records_grant(const struct ipc_network_grant *grant, const struct party *to,
 		record_sandbox(sandbox),
 	};
 
-	return send_record(grant->is_cut ? AUDIT_NETWORK_CUT : AUDIT_NETWORK_GRANT, fields,
+	return record_send(GATEWAY_FD_AUDIT, grant->is_cut ? AUDIT_NETWORK_CUT : AUDIT_NETWORK_GRANT, fields,
 			   COUNT(fields));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records of the gateway's programs in the audit log, for a msp-audit of their own.
+ * Records in the audit log of programs that have an end of a channel to a msp-audit.
  */
 #ifndef STEWARD_RECORD_H
 #define STEWARD_RECORD_H
@@ -12,6 +12,10 @@
  * within five seconds or refused; with 0 it waits until it can be written. */
 struct ipc_audit_record *record_make(enum audit_event event, const struct audit_field *fields,
 				     size_t count, uint64_t number);
+
+/* Have a record without an answer written, by the channel `audit`; -1: there is no log. A record that cannot be sent
+ * counts as lost in the next one. 0 or -errno. */
+int record_send(int audit, enum audit_event event, const struct audit_field *fields, size_t count);
 
 /* Return the field for a persistent sandbox's id; empty: none. */
 struct audit_field record_sandbox(const char *sandbox);

@@ -6,10 +6,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "common/audit_record.h"
 #include "common/fd.h"
-#include "common/ipc_audit.h"
 #include "common/ipc_bridge.h"
+#include "steward/record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -22,26 +21,6 @@ static struct bridge {
 } bridges[BRIDGES_MAX];
 
 static uint64_t last_number;
-static uint64_t lost; /* records that could not be sent */
-
-/* msp-audit keeps a record without a number until it can be written. 0 or -errno. */
-static int send_record(int audit, enum audit_event event, const struct audit_field *fields,
-		       size_t count)
-{
-	const struct channel channel = { audit, IPC_SUPERVISOR, IPC_AUDIT, IPC_SERVE };
-	static struct ipc_audit_record record;
-	int error;
-
-	if (audit < 0)
-		return 0;
-	audit_record_make(&record, event, fields, count);
-	record.cpu = IPC_AUDIT_ANY_CPU;
-	record.lost = lost;
-	error = channel_send(&channel, IPC_TYPE_audit_record, &record, NULL, 0);
-	lost = error ? lost + 1 : 0;
-	return error;
-}
-
 static int record_begin(const struct bridge *bridge, int audit)
 {
 	const struct audit_field fields[] = {
@@ -52,7 +31,7 @@ static int record_begin(const struct bridge *bridge, int audit)
 		AUDIT_TEXT(sandbox, bridge->is.sandbox),
 	};
 
-	return send_record(audit, AUDIT_BRIDGE_BEGIN, fields, COUNT(fields));
+	return record_send(audit, AUDIT_BRIDGE_BEGIN, fields, COUNT(fields));
 }
 
 static void record_end(const struct bridge *bridge, const struct ipc_bridge_end *end, int audit)
@@ -77,7 +56,7 @@ static void record_end(const struct bridge *bridge, const struct ipc_bridge_end 
 		AUDIT_TEXT(sandbox, bridge->is.sandbox),
 	};
 
-	(void)send_record(audit, AUDIT_BRIDGE_END, fields, COUNT(fields)); /* it is counted */
+	(void)record_send(audit, AUDIT_BRIDGE_END, fields, COUNT(fields)); /* it is counted */
 }
 
 int bridge_hub_take(struct channel_message *message, int audit)
