@@ -43,7 +43,8 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		record_sandbox(sandbox),
 	};
 
-	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_CONNECTION_END, fields, COUNT(fields)); /* it is counted */
+	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_CONNECTION_END, fields,
+			  COUNT(fields)); /* it is counted */
 }
 
 void records_refused(const struct ipc_connection_refused *refused, const char *sandbox)
@@ -65,7 +66,8 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		record_sandbox(sandbox),
 	};
 
-	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_DENIAL, fields, COUNT(fields)); /* it is counted */
+	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_DENIAL, fields,
+			  COUNT(fields)); /* it is counted */
 }
 
 int records_grant(const struct ipc_network_grant *grant, const struct party *to,
@@ -80,6 +82,7 @@ int records_grant(const struct ipc_network_grant *grant, const struct party *to,
 		record_sandbox(sandbox),
 	};
 
-	return record_send(GATEWAY_FD_AUDIT, grant->is_cut ? AUDIT_NETWORK_CUT : AUDIT_NETWORK_GRANT, fields,
+	return record_send(GATEWAY_FD_AUDIT,
+			   grant->is_cut ? AUDIT_NETWORK_CUT : AUDIT_NETWORK_GRANT, fields,
 			   COUNT(fields));
 }

@@ -13,8 +13,8 @@
 struct ipc_audit_record *record_make(enum audit_event event, const struct audit_field *fields,
 				     size_t count, uint64_t number);
 
-/* Have a record without an answer written, by the channel `audit`; -1: there is no log. A record that cannot be sent
- * counts as lost in the next one. 0 or -errno. */
+/* Have a record without an answer written, by the channel `audit`; -1: there is no log. A record
+ * that cannot be sent counts as lost in the next one. 0 or -errno. */
 int record_send(int audit, enum audit_event event, const struct audit_field *fields, size_t count);
 
 /* Return the field for a persistent sandbox's id; empty: none. */

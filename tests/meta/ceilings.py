@@ -10,7 +10,7 @@ CODE_LINES = {
     "audit": 737,
     "store": 1522,
     "common": 2192,
-    "cable": 1575,
+    "cable": 1578,
     "egress": 1486,
     "dial": 1291,
     "http": 2419,
