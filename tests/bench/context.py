@@ -15,9 +15,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 HERE = os.path.join(ROOT, "tests", "bench")
 # Tools in C, and what of the project each is linked with: those that read a build's plan are of its
 # source.
-TOOLS = {"client": (), "echo": (), "relay": (), "network": (), "filter": ("common/plan.c",),
+TOOLS = {"client": (), "echo": (), "relay": (), "network": (), "tls": (), "filter": ("common/plan.c",),
          "unobserved": ("common/plan.c",),
          "filter_cost": ("common/plan.c", "common/confine/seccomp.c")}
+
+
+LIBRARIES = {"tls": ("-lssl", "-lcrypto")}
 
 
 class Missing(Exception):
@@ -43,7 +46,7 @@ def prepare(build, place):
         source = build.source if needed else ROOT
         paths = [os.path.join(source, path) for path in (f"tests/bench/{name}.c", *needed)]
         subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-I", source, "-o",
-                        os.path.join(place, name), *paths], check=True)
+                        os.path.join(place, name), *paths, *LIBRARIES.get(name, ())], check=True)
     plan = os.path.join(copy, "builtin.policy")
     filter_with(place, "filter", plan, os.path.join(place, "default.filter"))
     unobserved = shutil.copytree(copy, os.path.join(place, "bin-unobserved"))

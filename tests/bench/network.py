@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 import groups  # noqa: E402
 import programs  # noqa: E402
 
-PORT = 8090
+PORT, TLS_PORT, TLS_HOST = 8090, 8443, "read.example.org"
 HOSTS, LOOPBACK = "MCP run_command, with hosts", "MCP run_command, without"
 ADDED = "a cold start with hosts, added"
 INSIDE, DIRECT = "in a sandbox", "without msp"
@@ -34,6 +34,11 @@ profiles:
     network: hosts
     hosts: ["%s:%d"]
     limits: {connections: 1024, connection_rate: 100000, open_files: 4096}
+  - name: read
+    description: a host whose requests msp-http reads
+    extends: default
+    network: hosts
+    hosts: ["%s:%d https"]
 """
 
 
@@ -42,6 +47,7 @@ def network(context):
     with tempfile.TemporaryDirectory(prefix="msp-bench-tools-", dir="/var/tmp") as tools:
         os.chmod(tools, 0o755)  # a sandbox is shown it
         given = {"place": context.memory, "tool": shutil.copy(context.tool("network"), tools),
+                 "tls": shutil.copy(context.tool("tls"), tools),
                  "rounds": context.rounds(60, 12), "bytes": context.rounds(1 << 30, 1 << 28)}
         result = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), json.dumps(given)],
                                 env={**os.environ, **programs.ENVIRONMENT,
@@ -67,10 +73,13 @@ class Place:
     """Two servers of msp, whose default profile has hosts or none."""
 
     def __init__(self, given, support, address, stack):
+        import network_support
+
         self.given, self.support, self.address = given, support, address
+        self.bundle = network_support.BUNDLE
         self.config = os.path.join(given["place"], "network.yaml")
         with open(self.config, "w", encoding="ascii") as file:
-            file.write(PROFILES % (address, PORT))
+            file.write(PROFILES % (address, PORT, TLS_HOST, TLS_PORT))
         os.environ["MSP_CONFIG"] = self.config
         self.servers = {name: stack.enter_context(contextlib.closing(programs.serve(
             support, *options))) for name, options in (
@@ -96,28 +105,46 @@ class Place:
         return groups.Group("network-cold", f"{BURST} launches back to back where the profile has hosts",
                             "us", series, base="bwrap", ours=[ADDED])
 
-    def client(self, mode, count):
+    def client(self, *words, tool="network", profile="web"):
         """{name: nanoseconds}: the same client in a sandbox and without one."""
-        words = [self.given["tool"], mode, self.address, str(PORT), str(count)]
-        inside = [self.support.MSP, "run", "--standalone", *self.support.limits(), "--profile=web", "--ro",
-                  os.path.dirname(self.given["tool"]) + ":/tools", "--", "/tools/network", *words[1:]]
-        return {INSIDE: lambda: nanoseconds(inside), DIRECT: lambda: nanoseconds(words)}
+        tools = os.path.dirname(self.given["tool"])
+        inside = [self.support.MSP, "run", "--standalone", *self.support.limits(), "--profile=" + profile,
+                  "--ro", tools + ":/tools", "--", "/tools/" + tool, *words]
+        return {INSIDE: lambda: nanoseconds(inside),
+                DIRECT: lambda: nanoseconds([os.path.join(tools, tool), *words])}
 
     def connections(self):
         found = []
         for name, title, mode, count in (
                 ("network-answer", "A connection and its first answer", "answers", 300),
                 ("network-many", "1,000 connections at once, each with an answer", "many", 1000)):
-            ways = {key: lambda way=way: way() / 1000 for key, way in self.client(mode, count).items()}
-            series = groups.take_turns(ways, max(self.given["rounds"] // 4, 5), warm=1)
-            found.append(groups.Group(name, title, "us", series, base=DIRECT, ours=[INSIDE]))
+            found.append(self.times(name, title, self.client(mode, self.address, str(PORT), str(count))))
         size = self.given["bytes"]
-        ways = {key: lambda way=way: size / way() * 1000
-                for key, way in self.client("stream", size).items()}
-        series = groups.take_turns(ways, max(self.given["rounds"] // 12, 5), warm=1)
-        found.append(groups.Group("network-stream", f"{size >> 20} MiB from a host", "MB/s", series,
-                                  base=DIRECT, ours=[INSIDE], rate=True))
+        found.append(self.rates("network-stream", f"{size >> 20} MiB from a host",
+                                self.client("stream", self.address, str(PORT), str(size)), size))
         return found
+
+    def requests(self):
+        """A host whose requests msp-http reads: both ways verify its certificate."""
+        def client(mode, count):
+            return self.client(mode, TLS_HOST, str(TLS_PORT), self.bundle, str(count), tool="tls",
+                               profile="read")
+        size = self.given["bytes"] // 4
+        return [self.times("network-request", "A TLS connection and a request that msp reads",
+                           client("requests", 100)),
+                self.rates("network-bulk", f"{size >> 20} MiB in an answer that msp reads",
+                           client("bulk", size), size)]
+
+    def times(self, name, title, ways):
+        series = groups.take_turns({key: lambda way=way: way() / 1000 for key, way in ways.items()},
+                                   max(self.given["rounds"] // 4, 5), warm=1)
+        return groups.Group(name, title, "us", series, base=DIRECT, ours=[INSIDE])
+
+    def rates(self, name, title, ways, size):
+        series = groups.take_turns({key: lambda way=way: size / way() * 1000
+                                    for key, way in ways.items()},
+                                   max(self.given["rounds"] // 12, 5), warm=1)
+        return groups.Group(name, title, "MB/s", series, base=DIRECT, ours=[INSIDE], rate=True)
 
     def memory(self):
         """kB of the kernel for each of BATCH sandboxes, more than without hosts."""
@@ -156,7 +183,7 @@ def measure(given):
         os.environ["MSP_STATE_DIR"] = stack.enter_context(tempfile.TemporaryDirectory(
             prefix="msp-bench-", dir=given["place"]))
         place = Place(given, support, network_support.SERVER, stack)
-        found = [place.launches(), place.cold(), *place.connections(), place.memory()]
+        found = [place.launches(), place.cold(), *place.connections(), *place.requests(), place.memory()]
     print(json.dumps(groups.to_json(found)))
 
 
@@ -172,8 +199,13 @@ def main():
 
     given = json.loads(sys.argv[1])
     # It ends with the one that starts it, which holds a pipe to us.
-    network_support.STARTS.append(lambda: subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", given["tool"], "serve", str(PORT)]))
+    place = network_support.folder
+    for words in (lambda: [given["tool"], "serve", str(PORT)],
+                  lambda: [given["tls"], "serve", str(TLS_PORT), os.path.join(place(), "certificate.pem"),
+                           os.path.join(place(), "key.pem")]):
+        network_support.STARTS.append(lambda words=words: subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", *words()]))
+    network_support.HOSTS[TLS_HOST] = None  # its server is none of the module's
     network_support.CONTROLS.append(widen_ports)
     network_support.main(lambda: measure(given))
 
