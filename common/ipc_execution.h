@@ -12,6 +12,7 @@
 struct ipc_execution_start {
 	uint64_t request;    /* chosen by the frontend, unique among its live executions */
 	uint32_t timeout_ms; /* 0: the profile's default; above the profile's most: that */
+	uint32_t no_hosts;   /* 1: none of the profile's; only of a new sandbox */
 	uint32_t
 		use_shell; /* 1: argv[0] is a command for the profile's shell, the rest its $0... */
 	uint32_t use_tty;  /* 1: a terminal of the sandbox's own; execution_tty follows */
@@ -31,6 +32,7 @@ struct ipc_execution_start {
 struct ipc_code_start {
 	uint64_t request;
 	uint32_t timeout_ms;
+	uint32_t no_hosts;
 	char profile[IPC_NAME_MAX]; /* empty: the default one */
 	char sandbox[IPC_NAME_MAX];
 	char owner[IPC_NAME_MAX];

@@ -24,6 +24,7 @@ struct ipc_sandbox_new {
 	uint64_t request;
 	uint32_t workspace_mode;      /* enum workspace_mode */
 	uint32_t ttl_s;               /* 0: the profile's */
+	uint32_t no_hosts;            /* 1: none of the profile's */
 	char profile[IPC_NAME_MAX];   /* empty: the default one */
 	char name[IPC_NAME_MAX];      /* for people, unique among the owner's; empty: none */
 	char owner[IPC_NAME_MAX];     /* empty: the user's own */

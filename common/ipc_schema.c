@@ -137,6 +137,7 @@ static const struct ipc_field ipc_profile_posture_fields[] = {
 static const struct ipc_field ipc_execution_start_fields[] = {
 	FIELD(U64, ipc_execution_start, request),
 	FIELD(U32, ipc_execution_start, timeout_ms),
+	FIELD(U32, ipc_execution_start, no_hosts),
 	FIELD(U32, ipc_execution_start, use_shell),
 	FIELD(U32, ipc_execution_start, use_tty),
 	FIELD(U32, ipc_execution_start, tty_rows),
@@ -151,6 +152,7 @@ static const struct ipc_field ipc_execution_start_fields[] = {
 static const struct ipc_field ipc_code_start_fields[] = {
 	FIELD(U64, ipc_code_start, request),
 	FIELD(U32, ipc_code_start, timeout_ms),
+	FIELD(U32, ipc_code_start, no_hosts),
 	FIELD(OPT, ipc_code_start, profile),
 	FIELD(OPT, ipc_code_start, sandbox),
 	FIELD(OPT, ipc_code_start, owner),
@@ -264,7 +266,7 @@ static const struct ipc_field ipc_file_start_fields[] = {
 	FIELD(OPT, ipc_file_start, owner),
 	BYTES(ipc_file_start, argv),
 };
-FIELDS(7, ipc_sandbox_new, U64, request, U32, workspace_mode, U32, ttl_s, OPT, profile,
+FIELDS(8, ipc_sandbox_new, U64, request, U32, workspace_mode, U32, ttl_s, U32, no_hosts, OPT, profile,
 	     OPT, name, OPT, owner, OPT, workspace)
 FIELDS(5, ipc_sandbox_list, U64, request, U32, is_everybody, OPT, owner, OPT, after, OPT, called)
 FIELDS(4, ipc_sandbox_more, U64, request, U32, is_everybody, OPT, owner, STR, after)

@@ -218,6 +218,7 @@ static bool are_answers(const struct plan *plan, const struct plan_profile *prof
 	       is_optional(plan, profile->network_origin.file) &&
 	       is_optional(plan, profile->refuse_origin.file) && profile->network > 0 &&
 	       profile->network < PLAN_NETWORK_COUNT &&
+	       profile->no_hosts < plan_header(plan)->profile_count &&
 	       (profile->network == PLAN_NETWORK_HOSTS
 			? profile->host_approval < PLAN_HOST_APPROVAL_COUNT
 			: profile->host_approval == PLAN_HOST_APPROVAL_NEVER);
@@ -335,13 +336,8 @@ int plan_open_fd(int fd, struct plan *ret)
 
 void plan_close(struct plan *plan)
 {
-	union {
-		const uint8_t *in;
-		void *out;
-	} bytes = { .in = plan->bytes };
-
 	if (plan->bytes)
-		(void)munmap(bytes.out, plan->size); /* it was mapped */
+		(void)munmap((void *)(uintptr_t)plan->bytes, plan->size); /* it was mapped */
 	*plan = (struct plan){ .bytes = NULL };
 }
 

@@ -20,7 +20,7 @@
 #include "common/limits.h"
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 12U
+#define PLAN_VERSION 13U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -260,6 +260,9 @@ enum plan_apply {
 	PLAN_APPLY_COUNT
 };
 
+/* Behind the name of a profile: it without its hosts. */
+#define PLAN_NARROWED "/none"
+
 struct plan_profile {
 	uint32_t name;
 	uint32_t extends; /* 0: nothing */
@@ -277,8 +280,11 @@ struct plan_profile {
 	uint32_t network; /* enum plan_network */
 	struct plan_origin origin, network_origin; /* for HOSTS the origin of the list */
 	uint32_t hosts, host_count;                /* struct plan_host[] */
-	uint32_t host_approval;    /* enum plan_host_approval; NEVER without PLAN_NETWORK_HOSTS */
-	struct plan_proxy through; /* for PLAN_NETWORK_HOSTS */
+	uint32_t no_hosts;      /* index of the profile that is this one but for its hosts, which a
+				 * request can choose; of itself, if it has none */
+	uint32_t is_narrowed;   /* 1: it is that of another one, and no list shows it */
+	uint32_t host_approval; /* enum plan_host_approval; NEVER without PLAN_NETWORK_HOSTS */
+	struct plan_proxy through;        /* for PLAN_NETWORK_HOSTS */
 	uint32_t requests, request_count; /* struct plan_request[] */
 	uint32_t secrets, secret_count;   /* struct plan_secret[] */
 	uint32_t answers;                 /* one byte for each call of the plan: enum plan_answer */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/ipc_done.h"
+#include "frontend/profile_names.h"
 
 #define LINES_MAX 2U
 #define NEVER "no profile can allow it"
@@ -116,7 +117,8 @@ static const char *find_allowing(const struct source *source, const struct plan_
 		const struct plan_profile *profile = plan_profile(source->plan, i);
 		const char *name = plan_string(source->plan, profile->name);
 
-		if (name[0] != '_' && plan_answer_to(source->plan, profile, call) == PLAN_ALLOWED)
+		if (profile_is_listed(source->plan, profile) &&
+		    plan_answer_to(source->plan, profile, call) == PLAN_ALLOWED)
 			return name;
 	}
 	return NULL;

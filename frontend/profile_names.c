@@ -15,6 +15,19 @@ const struct plan_profile *profile_named(const struct plan *plan, const char *na
 	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
 }
 
+const char *profile_without_hosts(const struct plan *plan, const char *name)
+{
+	const struct plan_profile *profile = profile_named(
+		plan, name[0] ? name : plan_string(plan, plan_header(plan)->default_profile));
+
+	return profile ? plan_string(plan, plan_profile(plan, profile->no_hosts)->name) : NULL;
+}
+
+bool profile_is_listed(const struct plan *plan, const struct plan_profile *profile)
+{
+	return !plan_is_internal(plan, profile) && !profile->is_narrowed;
+}
+
 const struct plan_profile *profile_reaching(const struct plan *plan, const char *host,
 					    uint16_t port)
 {
@@ -84,7 +97,7 @@ void profile_names(const struct plan *plan, char *ret, size_t size)
 		const char *name = plan_string(plan, profile->name);
 		const size_t before = used > 0 ? between : 0;
 
-		if (plan_is_internal(plan, profile))
+		if (!profile_is_listed(plan, profile))
 			continue;
 		if (used + before + strlen(name) >= size)
 			return;

@@ -21,6 +21,14 @@ struct plan_profile;
 /* Find one by its name; NULL: there is none. */
 const struct plan_profile *profile_named(const struct plan *plan, const char *name);
 
+/* Return the name of a profile without its hosts: its own, if it has none. Empty: the default one.
+ * NULL: there is no such profile. */
+const char *profile_without_hosts(const struct plan *plan, const char *name);
+
+/* Return whether lists of profiles have it: it is no internal one, and none without the hosts of
+ * another. */
+bool profile_is_listed(const struct plan *plan, const struct plan_profile *profile);
+
 /* Find one with an entry in `hosts` for the host and the port, or for any port if `port` is 0.
  * NULL: there is none. */
 const struct plan_profile *profile_reaching(const struct plan *plan, const char *host,

@@ -500,6 +500,17 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	return put_filter(writer, profile, out);
 }
 
+static int put_narrowed(struct writer *writer, const struct profile *profile,
+			struct plan_profile *out)
+{
+	struct profile *narrowed = profile_narrow(profile);
+	const int error = put_profile(writer, narrowed, out);
+
+	out->is_narrowed = 1;
+	(void)profile_free(narrowed);
+	return error;
+}
+
 static void put_settings(struct writer *writer, const struct policy_settings *settings,
 			 struct plan_header *header)
 {
@@ -548,19 +559,25 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 	struct plan_profile profiles[PLAN_PROFILES_MAX] = { { .name = 0 } };
 	struct plan_header header = { .magic = PLAN_MAGIC,
 				      .version = PLAN_VERSION,
-				      .profile_count = policy_count(policy) };
+				      .profile_count = policy_count_records(policy, error) };
 	const size_t size = header.profile_count * sizeof(profiles[0]);
+	uint32_t next = policy_count(policy); /* record without hosts */
 
+	if (header.profile_count == 0)
+		return -1;
 	buffer_append(blob, &header, sizeof(header));
 	header.profiles = put_records(blob, profiles, size); /* filled in at the end */
 	put_settings(&writer, policy_settings(policy), &header);
 	put_groups(&writer, &header);
 	put_calls(&writer, &header);
-	for (uint32_t i = 0; i < header.profile_count; i++) {
+	for (uint32_t i = 0; i < policy_count(policy); i++) {
 		const struct profile *profile = policy_at(policy, i);
+		const uint32_t narrowed = profile_has_hosts(profile) ? next++ : i;
 
-		if (put_profile(&writer, profile, &profiles[i]) != 0)
+		if (put_profile(&writer, profile, &profiles[i]) != 0 ||
+		    (narrowed != i && put_narrowed(&writer, profile, &profiles[narrowed]) != 0))
 			return fail_filter(profile, error);
+		profiles[i].no_hosts = profiles[narrowed].no_hosts = narrowed;
 	}
 	buffer_append(blob, "", 1);
 	if (blob->size > PLAN_SIZE_MAX)

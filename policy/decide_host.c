@@ -43,7 +43,10 @@ void decide_advise_host(const struct question *question, const char *before, con
 	if (host_list_find(question->plan, question->profile, &wanted, 0) == NULL)
 		group = host_group_covering(wanted.name, (uint16_t)port);
 	cite_approval(question, &wanted, port);
-	if (operation->transport == OPERATION_UDP)
+	if (question->profile->is_narrowed)
+		DECISION_SAY(ret->remedy, "a request without network: none, if the profile has "
+					  "the host");
+	else if (operation->transport == OPERATION_UDP)
 		DECISION_SAY(ret->remedy, "none: no profile can allow UDP");
 	else if (wanted.is_address && !host_address_is_ipv4(&wanted.address))
 		DECISION_SAY(ret->remedy, "none: connect to the host by its name");

@@ -103,9 +103,10 @@ static void cite_network(const struct question *question)
 
 	ret->origin = question->profile->network_origin;
 	DECISION_SAY(ret->rule, "network: %s: a sandbox has its own loopback%s",
-		     question->profile->network == PLAN_NETWORK_NONE ? "none"
-		     : has_hosts(question)                           ? "hosts"
-								     : "loopback",
+		     question->profile->is_narrowed                    ? "none of the request"
+		     : question->profile->network == PLAN_NETWORK_NONE ? "none"
+		     : has_hosts(question)                             ? "hosts"
+								       : "loopback",
 		     has_hosts(question) ? "" : " and nothing else");
 }
 

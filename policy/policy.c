@@ -6,6 +6,7 @@
 #include "policy/profile_parts.h"
 #include "policy/settings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,24 @@ struct policy *policy_free(struct policy *policy)
 uint32_t policy_count(const struct policy *policy)
 {
 	return policy->count;
+}
+
+uint32_t policy_count_records(const struct policy *policy, struct policy_error *error)
+{
+	const struct policy_settings *settings = &policy->settings;
+	uint32_t count = policy->count;
+
+	for (uint32_t i = 0; i < policy->count; i++)
+		count += profile_has_hosts(policy->profiles[i]);
+	if (count <= PLAN_PROFILES_MAX)
+		return count;
+	(void)snprintf(error->text, sizeof(error->text),
+		       "%s:%u: profiles: too many, %u, of which those with hosts count twice; "
+		       "expected at most %u",
+		       settings->file != NULL ? settings->file : "built-in profiles",
+		       settings->profiles_line, count, PLAN_PROFILES_MAX);
+	policy_error_tidy(error);
+	return 0;
 }
 
 const struct profile *policy_at(const struct policy *policy, uint32_t index)

@@ -47,6 +47,10 @@ int policy_add(struct policy *policy, const char *file, const char *text, size_t
 const struct policy_settings *policy_settings(const struct policy *policy);
 
 uint32_t policy_count(const struct policy *policy);
+
+/* Return the number of records of its plan: one of each profile, and another one of each that has
+ * hosts. 0 with *error set: there are too many. */
+uint32_t policy_count_records(const struct policy *policy, struct policy_error *error);
 const struct profile *policy_at(const struct policy *policy, uint32_t index);
 
 /* Find a profile by its name, or return NULL. */

@@ -13,6 +13,9 @@
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
 
+/* With PLAN_NARROWED behind it a name has room in a message. */
+#define NAME_LONGEST (IPC_NAME_MAX - sizeof(PLAN_NARROWED))
+
 struct right {
 	const char *word;
 	uint64_t rights;
@@ -58,10 +61,10 @@ int profile_check_name(const struct profile_place *place, struct policy_error *e
 
 	if (name == NULL)
 		return reading_fail(&reading, "name", "missing; expected a name");
-	if (!is_word(name, LOWER DIGITS "-_", IPC_NAME_MAX - 1))
+	if (!is_word(name, LOWER DIGITS "-_", NAME_LONGEST))
 		return reading_fail(&reading, "name",
-				    "\"%s\" is not a name; expected up to %d of a-z, 0-9, - and _",
-				    name, IPC_NAME_MAX - 1);
+				    "\"%s\" is not a name; expected up to %zu of a-z, 0-9, - and _",
+				    name, NAME_LONGEST);
 	if (name[0] == '_' && !place->is_builtin)
 		return reading_fail(&reading, "name",
 				    "\"%s\" is a name of the program's own; expected one that "
@@ -344,6 +347,25 @@ struct profile *profile_new(const struct profile_place *place, const struct prof
 	profile->numbers.landlock_net = profile->network == NETWORK_NONE ? LANDLOCK_NET_ALL : 0;
 	profile->numbers.landlock_scopes = LANDLOCK_SCOPE_ALL;
 	return profile;
+}
+
+bool profile_has_hosts(const struct profile *profile)
+{
+	return profile->network == NETWORK_HOSTS && profile->name[0] != '_';
+}
+
+struct profile *profile_narrow(const struct profile *profile)
+{
+	const size_t size = strlen(profile->name) + sizeof(PLAN_NARROWED);
+	struct profile *copy = memory_get(sizeof(*copy));
+
+	*copy = *profile;
+	copy->network = NETWORK_LOOPBACK;
+	copy->owned[0] = memory_get(size);
+	copy->owned_count = 1;
+	(void)snprintf(copy->owned[0], size, "%s" PLAN_NARROWED, profile->name);
+	copy->name = copy->owned[0];
+	return copy;
 }
 
 struct profile *profile_free(struct profile *profile)

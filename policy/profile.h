@@ -136,7 +136,7 @@ struct profile {
 	struct profile_request requests[PLAN_REQUESTS_MAX];
 	struct profile_secret secrets[PLAN_SECRETS_MAX];
 	const char *held[PROFILE_HELD_MAX]; /* patterns, with those of the parents */
-	char *owned[PLAN_MOUNTS_MAX];       /* paths of implied directories */
+	char *owned[PLAN_MOUNTS_MAX];       /* paths of implied directories; the name of a copy */
 };
 
 /* The entry of a profile in `profiles` of a file. */
@@ -165,6 +165,13 @@ void profile_accept_fallback(struct profile *profile, const struct origin *origi
 
 /* Require this Landlock ABI; `origin` is the setting for all profiles that says so. */
 void profile_require_landlock(struct profile *profile, uint32_t abi, const struct origin *origin);
+
+/* Return whether the profile has hosts that a request can take away. */
+bool profile_has_hosts(const struct profile *profile);
+
+/* Make a copy of a profile without its hosts, whose name has PLAN_NARROWED behind it. The profile
+ * must live as long. */
+struct profile *profile_narrow(const struct profile *profile);
 
 /* Free the profile and return NULL. */
 struct profile *profile_free(struct profile *profile);

@@ -231,15 +231,21 @@ bool tool_boolean(const struct json_value *value)
 	return value && value->kind == JSON_TRUE;
 }
 
-static void say_unknown(const struct tool *tool, const struct json_value *member,
-			struct buffer *problem)
+static void say_unknown(const struct tool *tool, const struct posture *posture,
+			const struct json_value *member, struct buffer *problem)
 {
+	bool is_next = false;
+
 	buffer_format(problem, "%s has no argument `", tool->name);
 	text_quote(problem, member->key, member->key_size, QUOTE_BYTES);
 	buffer_append_text(problem,
 			   tool->param_count > 0 ? "`. Its arguments are: " : "`; it takes none");
-	for (size_t i = 0; i < tool->param_count; i++)
-		buffer_format(problem, "%s%s", i ? ", " : "", tool->params[i].name);
+	for (size_t i = 0; i < tool->param_count; i++) {
+		if (!tool_param_is_published(&tool->params[i], posture))
+			continue;
+		buffer_format(problem, "%s%s", is_next ? ", " : "", tool->params[i].name);
+		is_next = true;
+	}
 	buffer_append_text(problem, ".");
 }
 
@@ -267,7 +273,7 @@ bool tool_take_arguments(const struct tool *tool, const struct posture *posture,
 		const size_t i = find_param(tool, v);
 
 		if (i == tool->param_count) {
-			say_unknown(tool, v, ret_problem);
+			say_unknown(tool, posture, v, ret_problem);
 			return false;
 		}
 		if (v->kind == JSON_NULL) /* many models send null for "not given" */

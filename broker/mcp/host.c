@@ -22,6 +22,7 @@ static void take_plan(struct host *host, int plan)
 		log_line("cannot read the policy's plan: clients see no policy");
 	else
 		profile_names(&host->plan, host->posture.profiles, sizeof(host->posture.profiles));
+	host->posture.has_hosts = host->plan.bytes && profiles_have_hosts(&host->plan, NULL);
 	fd_close(&plan);
 }
 

@@ -9,6 +9,7 @@
 /* Bytes of a profile's description, enough to choose by. */
 #define ABOUT_BYTES 100U
 
+const char *const params_networks[] = { "none", NULL };
 const char *const param_encodings[] = { "text", "base64", NULL };
 
 static const struct plan_profile *find_profile(const struct host *host, const char *name)

@@ -30,6 +30,14 @@
 		.is_unlisted = true, .bytes_max = IPC_NAME_MAX, .description = (text)              \
 	}
 
+/* A network that is narrower than the profile's. */
+#define ROW_NETWORK(text)                                                                          \
+	{                                                                                          \
+		.name = "network", .kind = PARAM_NAME, .names = params_networks,                   \
+		.is_for_hosts = true, .description = (text)                                        \
+	}
+extern const char *const params_networks[];
+
 /* Append each profile with its description. */
 void params_describe_profiles(struct buffer *text, const struct host *host);
 

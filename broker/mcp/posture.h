@@ -19,6 +19,7 @@ struct posture {
 	uint32_t landlock_abi;
 	uint32_t limits;                  /* enum limits_mode */
 	bool is_service;                  /* the user's service: their commands reach it */
+	bool has_hosts;                   /* a profile of the plan has */
 	char profiles[2 * IPC_LIST_MAX];  /* the plan's: "default, strict" */
 	char languages[2 * IPC_LIST_MAX]; /* "python, bash"; empty: none */
 	char profile[IPC_NAME_MAX];       /* the default profile */

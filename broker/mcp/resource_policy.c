@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "frontend/profile_names.h"
 #include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/subscriptions.h"
@@ -15,7 +16,7 @@ static const struct plan_profile *profile_at(const struct session *session, size
 	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
 		const struct plan_profile *profile = plan_profile(plan, i);
 
-		if (!plan_is_internal(plan, profile) && place-- == 0)
+		if (profile_is_listed(plan, profile) && place-- == 0)
 			return profile;
 	}
 	return NULL;

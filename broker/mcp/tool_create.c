@@ -29,6 +29,7 @@ enum create_param {
 	CREATE_MODE,
 	CREATE_NAME,
 	CREATE_TTL,
+	CREATE_NETWORK,
 	CREATE_PARAMS,
 };
 
@@ -67,6 +68,7 @@ static const struct tool_param params[CREATE_PARAMS] = {
 			 .minimum = 1,
 			 .maximum = TTL_S_MAX,
 			 .description = "Seconds from its last use to its removal." },
+	[CREATE_NETWORK] = ROW_NETWORK("Without the profile's hosts."),
 };
 
 /* --- the answer ----------------------------------------------------------------------------- */
@@ -369,6 +371,7 @@ static void fill_request(struct json_value *const *values, struct ipc_sandbox_ne
 	copy_text(values[CREATE_WORKSPACE], ret->workspace, sizeof(ret->workspace));
 	copy_text(values[CREATE_NAME], ret->name, sizeof(ret->name));
 	ret->ttl_s = (uint32_t)tool_integer(values[CREATE_TTL], 0);
+	ret->no_hosts = values[CREATE_NETWORK] != NULL;
 	if (values[CREATE_WORKSPACE])
 		ret->workspace_mode = mode_of(values[CREATE_MODE]);
 }

@@ -7,6 +7,7 @@
 #include "common/fd.h"
 #include "common/ipc_execution.h"
 #include "common/limits.h"
+#include "frontend/profile_names.h"
 #include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/call.h"
@@ -32,6 +33,7 @@ enum run_command_param {
 	RUN_COMMAND_TIMEOUT,
 	RUN_COMMAND_PROFILE,
 	RUN_COMMAND_SANDBOX,
+	RUN_COMMAND_NETWORK,
 	RUN_COMMAND_PARAMS,
 };
 
@@ -45,6 +47,7 @@ enum run_code_param {
 	RUN_CODE_TIMEOUT,
 	RUN_CODE_PROFILE,
 	RUN_CODE_SANDBOX,
+	RUN_CODE_NETWORK,
 	RUN_CODE_PARAMS,
 };
 
@@ -79,6 +82,7 @@ static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
 	[RUN_COMMAND_PROFILE] = ROW_PROFILE("As in create_sandbox; a `sandbox` has its own."),
 	[RUN_COMMAND_SANDBOX] =
 		ROW_RUN_SANDBOX("A persistent one's id or name; else an ephemeral one."),
+	[RUN_COMMAND_NETWORK] = ROW_NETWORK("Without the profile's hosts; not with `sandbox`."),
 };
 
 static const struct tool_param code_params[RUN_CODE_PARAMS] = {
@@ -99,6 +103,7 @@ static const struct tool_param code_params[RUN_CODE_PARAMS] = {
 	[RUN_CODE_TIMEOUT] = ROW_TIMEOUT(NULL, NULL),
 	[RUN_CODE_PROFILE] = ROW_PROFILE(NULL),
 	[RUN_CODE_SANDBOX] = ROW_RUN_SANDBOX(NULL),
+	[RUN_CODE_NETWORK] = ROW_NETWORK(NULL),
 };
 
 /* The program named when a command line fails to start. */
@@ -159,15 +164,20 @@ static void set_label(char room[LABEL_TEXT_MAX], const char *text, size_t size)
 	buffer_done(&quoted);
 }
 
-/* Set the profile; empty if the sandbox has one. */
+/* Set the profile; empty if the sandbox has one. The label has that of the sandbox to come. */
 static void set_profile(struct call *call, const struct json_value *value, bool has_sandbox,
-			char room[IPC_NAME_MAX])
+			bool no_hosts, char room[IPC_NAME_MAX])
 {
+	const struct plan *plan = &call->session->host->plan;
+	const char *name;
+
 	if (value)
 		copy_text(room, IPC_NAME_MAX, value);
 	else if (!has_sandbox)
 		memcpy(room, call->session->host->posture.profile, IPC_NAME_MAX);
-	set_label(label.profile, room, strlen(room));
+	name = no_hosts && plan->bytes ? profile_without_hosts(plan, room) : room;
+	name = name ? name : room; /* the supervisor knows none either */
+	set_label(label.profile, name, strlen(name));
 }
 
 static void set_input(struct execution_order *order, const struct json_value *value,
@@ -282,6 +292,17 @@ void run_start(struct call *call, struct execution_order *order, uint32_t limit_
 	waiting_begin(waiting, call, execution, &rules, limit_ms);
 }
 
+/* A sandbox that has a cable keeps it. Return false with the call failed. */
+static bool check_network(struct call *call, const struct json_value *network,
+			  const struct json_value *sandbox)
+{
+	if (network && sandbox)
+		call_fail_text(call, "Nothing was run: a sandbox keeps the network that it was "
+				     "created with, so `network` is for a new one. Leave `sandbox` "
+				     "out, or create a sandbox with `network`.");
+	return !network || !sandbox;
+}
+
 static void execute_order(struct call *call, struct execution_order *order,
 			  const struct json_value *yield_ms, const struct json_value *sandbox)
 {
@@ -342,8 +363,9 @@ static void fill_command(struct call *call, const struct json_document *document
 		values[RUN_COMMAND_TIMEOUT],
 		tool_boolean(values[RUN_COMMAND_TTY]) ||
 			is_long(values[RUN_COMMAND_INTERACTIVE], values[RUN_COMMAND_YIELD]));
+	start->no_hosts = values[RUN_COMMAND_NETWORK] != NULL;
 	set_profile(call, values[RUN_COMMAND_PROFILE], values[RUN_COMMAND_SANDBOX] != NULL,
-		    start->profile);
+		    start->no_hosts != 0, start->profile);
 	if (values[RUN_COMMAND_CWD]) {
 		copy_text(start->cwd, sizeof(start->cwd), values[RUN_COMMAND_CWD]);
 		set_label(label.cwd, start->cwd, strlen(start->cwd));
@@ -375,6 +397,8 @@ static void run_command(struct call *call, const struct json_document *document,
 		call_fail_text(call, problem);
 		return;
 	}
+	if (!check_network(call, values[RUN_COMMAND_NETWORK], values[RUN_COMMAND_SANDBOX]))
+		return;
 	ipc_clear(IPC_TYPE_execution_start, &start);
 	memset(&label, 0, sizeof(label));
 	fill_command(call, document, values, &start);
@@ -391,13 +415,16 @@ static void run_code(struct call *call, const struct json_document *document,
 	const struct json_value *code = values[RUN_CODE_CODE];
 	struct execution_order order = { .code = &start };
 
+	if (!check_network(call, values[RUN_CODE_NETWORK], values[RUN_CODE_SANDBOX]))
+		return;
 	ipc_clear(IPC_TYPE_code_start, &start);
 	memset(&label, 0, sizeof(label));
 	start.timeout_ms =
 		timeout_of(values[RUN_CODE_TIMEOUT],
 			   is_long(values[RUN_CODE_INTERACTIVE], values[RUN_CODE_YIELD]));
+	start.no_hosts = values[RUN_CODE_NETWORK] != NULL;
 	set_profile(call, values[RUN_CODE_PROFILE], values[RUN_CODE_SANDBOX] != NULL,
-		    start.profile);
+		    start.no_hosts != 0, start.profile);
 	copy_text(start.language, sizeof(start.language), language);
 	set_label(label.subject, language->text, language->size);
 	set_label(label.command, code->text, code->size);

@@ -110,6 +110,11 @@ static void put_required(struct json_writer *writer, const struct tool *tool)
 		json_close_array(writer);
 }
 
+bool tool_param_is_published(const struct tool_param *param, const struct posture *posture)
+{
+	return !param->is_for_hosts || posture->has_hosts;
+}
+
 static void put_schema(struct json_writer *writer, const struct tool *tool, const struct host *host)
 {
 	if (tool->schema) {
@@ -119,8 +124,10 @@ static void put_schema(struct json_writer *writer, const struct tool *tool, cons
 	json_open_object(writer, "inputSchema");
 	json_put_text(writer, "type", "object");
 	json_open_object(writer, "properties");
-	for (size_t i = 0; i < tool->param_count; i++)
-		put_param(writer, &tool->params[i], host);
+	for (size_t i = 0; i < tool->param_count; i++) {
+		if (tool_param_is_published(&tool->params[i], &host->posture))
+			put_param(writer, &tool->params[i], host);
+	}
 	json_close_object(writer);
 	put_required(writer, tool);
 	json_put_bool(writer, "additionalProperties", false);
@@ -143,21 +150,21 @@ static void put_tool(struct json_writer *writer, const struct tool *tool, const 
 {
 	const bool is_destructive =
 		tool->is_destructive || (tool->is_destructive_here && may_write_host(&host->plan));
-	const bool has_hosts = host->plan.bytes && profiles_have_hosts(&host->plan, NULL);
+	const bool is_open = host->posture.has_hosts;
 
 	json_open_object(writer, NULL);
 	json_put_text(writer, "name", tool->name);
 	json_put_text(writer, "title", tool->title);
 	json_put_text(writer, "description",
-		      has_hosts && tool->description_hosts ? tool->description_hosts
-							   : tool->description);
+		      is_open && tool->description_hosts ? tool->description_hosts
+							 : tool->description);
 	put_schema(writer, tool, host);
 	json_open_object(writer, "annotations");
 	json_put_bool(writer, "readOnlyHint", tool->is_read_only);
 	json_put_bool(writer, "destructiveHint", is_destructive);
 	json_put_bool(writer, "idempotentHint", tool->is_idempotent);
 	json_put_bool(writer, "openWorldHint",
-		      tool->is_open_world || (tool->is_open_world_here && has_hosts));
+		      tool->is_open_world || (tool->is_open_world_here && is_open));
 	json_close_object(writer);
 	json_close_object(writer);
 }

@@ -13,7 +13,7 @@
 #include "mcp/request.h"
 #include "json/read.h"
 
-#define TOOL_PARAMS_MAX 13
+#define TOOL_PARAMS_MAX 14
 
 /* A number as the JSON that is published. */
 #define TEXT_OF(number) TEXT_OF_EXPANDED(number)
@@ -52,6 +52,7 @@ struct tool_param {
 	bool is_required;
 	enum param_names source;
 	bool is_unlisted;         /* another tool's schema lists the names */
+	bool is_for_hosts;        /* published where a profile has hosts */
 	const char *const *names; /* ends with NULL */
 	uint32_t bytes_max; /* bound of a TEXT or BYTES; of all strings of a LIST or MAP with a NUL
 			       after each */
@@ -93,6 +94,9 @@ const char *tool_param_name(const struct tool_param *param, const struct posture
 
 /* Find the tool that the host offers under this name; NULL: none. */
 const struct tool *tools_find(const struct host *host, struct json_value *name);
+
+/* Return whether the policy gives a parameter a sense. */
+bool tool_param_is_published(const struct tool_param *param, const struct posture *posture);
 
 /* Answer tools/list and tools/call. */
 void tools_list(const struct request *request);

@@ -49,6 +49,7 @@ static const struct option_row rows[] = {
 	ROW("profile", "NAME", option_set_profile, wanted.profile,
 	    "the policy to run under (the default: MSP_DEFAULT_PROFILE, else what the "
 	    "configuration says, else 'default')"),
+	ROW("network", "none", option_set_no_hosts, wanted.no_hosts, NEW_SANDBOX_NETWORK_HELP),
 	ROW("workspace", "DIR", new_sandbox_set_workspace, wanted.workspace,
 	    "show this directory at /workspace, such as '.'; without it /workspace is empty"),
 	ROW("mode", "MODE", set_mode, wanted.mode,

@@ -68,6 +68,7 @@ int new_sandbox_fill(const struct new_sandbox *wanted, struct question *question
 				  : wanted->workspace ? WORKSPACE_COPY
 						      : WORKSPACE_NONE;
 	ask_new->ttl_s = wanted->ttl_s;
+	ask_new->no_hosts = wanted->no_hosts;
 	format_text(ask_new->profile, sizeof(ask_new->profile), "%s", question->words.profile);
 	format_text(ask_new->name, sizeof(ask_new->name), "%s", wanted->name ? wanted->name : "");
 	return 0;

@@ -14,9 +14,13 @@ struct question;
 
 struct ipc_sandbox_info;
 
+#define NEW_SANDBOX_NETWORK_HELP                                                                   \
+	"'none': without the hosts of the profile; its own loopback stays as the profile has it"
+
 struct new_sandbox {
-	const char *name;      /* NULL: none */
-	const char *profile;   /* NULL: the default one */
+	const char *name;    /* NULL: none */
+	const char *profile; /* NULL: the default one */
+	bool no_hosts;
 	const char *workspace; /* NULL: an empty one */
 	uint32_t mode;         /* enum workspace_mode; NONE: not said */
 	uint32_t ttl_s;        /* 0: the profile's */

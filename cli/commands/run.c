@@ -89,6 +89,7 @@ static int run_run(const struct command *command, int argc, char *argv[])
 	command_name_lines(command);
 	what.words = argv + rest;
 	what.profile = options.trial.profile ? options.trial.profile : "";
+	what.no_hosts = options.trial.no_hosts;
 	what.is_variable = !options.trial.profile;
 	if (what.is_variable && !option_read_default_profile(&what.profile, text)) {
 		log_line("%s", text);

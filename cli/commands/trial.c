@@ -49,6 +49,7 @@ const char *trial_find_conflict(const struct trial_options *options, bool is_jso
 static int make_sandbox(struct trial *trial)
 {
 	const struct new_sandbox wanted = { .profile = trial->options->profile,
+					    .no_hosts = trial->options->no_hosts,
 					    .workspace = trial->options->workspace,
 					    .ttl_s = KEPT_S };
 	static struct question question;

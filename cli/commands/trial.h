@@ -12,6 +12,7 @@
 struct trial_options {
 	const char *workspace; /* NULL: none was given */
 	const char *profile;
+	bool no_hosts;
 	bool is_discarded;
 	bool is_reviewed;
 };
@@ -35,6 +36,11 @@ struct trial_options {
 		  .offset = offsetof(type, member.is_reviewed),                                    \
 		  .help = "with --workspace, in a terminal: show the changes at the end and ask "  \
 			  "whether to apply them" },                                               \
+		{ .name = "network",                                                               \
+		  .argument = "none",                                                              \
+		  .set = option_set_no_hosts,                                                      \
+		  .offset = offsetof(type, member.no_hosts),                                       \
+		  .help = NEW_SANDBOX_NETWORK_HELP },                                              \
 	{                                                                                          \
 		.name = "profile", .argument = "NAME", .set = option_set_profile,                  \
 		.offset = offsetof(type, member.profile),                                          \

@@ -11,11 +11,13 @@
 #include "common/ipc_start.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
+#include "frontend/profile_names.h"
 #include "host/descriptors.h"
 #include "host/pins.h"
 #include "host/protected.h"
 #include "launch/opener.h"
 #include "options/everywhere.h"
+#include "show/format.h"
 
 static struct binds binds;
 static struct pins pins;
@@ -32,6 +34,18 @@ static bool has_binds(const struct attachment *attachment)
 	return attachment->binds && attachment->binds->count > 0;
 }
 
+/* Expect a sandbox of the profile without its hosts. One that there is not is refused later. */
+static void expect_narrowed(struct attachment *attachment, const struct plan *plan)
+{
+	static char copy[IPC_NAME_MAX]; /* the plan may be replaced */
+	const char *name = profile_without_hosts(plan, attachment->expected_profile);
+
+	if (!name)
+		return;
+	format_text(copy, sizeof(copy), "%s", name);
+	attachment->expected_profile = copy;
+}
+
 /* Open the files of the host to be shown: by --ro, and by the operator's profiles. 0, or the exit
  * code. */
 static int open_shown(struct attachment *attachment)
@@ -40,6 +54,8 @@ static int open_shown(struct attachment *attachment)
 	const struct plan *plan = launch_open_plan(&attachment->config, text);
 	struct protected_set set;
 
+	if (plan && attachment->no_hosts)
+		expect_narrowed(attachment, plan);
 	if (!plan || (!attachment->runs_nothing &&
 		      trust_prepare(&trust, &attachment->images, &attachment->config,
 				    attachment->expected_profile, text) != 0))

@@ -70,6 +70,7 @@ struct attachment {
 					 * welcome attach_fall_back() is called */
 	bool runs_nothing;              /* no workload will run, so that limits are of no use */
 	const char *expected_profile;   /* as in struct launch */
+	bool no_hosts;                  /* and without its hosts */
 	bool is_persistent;             /* it is about persistent sandboxes, and directories of the
 					 * host that they show */
 	/* The result. */

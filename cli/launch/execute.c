@@ -54,6 +54,7 @@ static struct outcome_request describe_request(const struct execute *what)
 	return (struct outcome_request){ .command = what->words[0],
 					 .line = line,
 					 .profile = what->profile,
+					 .no_hosts = what->no_hosts,
 					 .is_variable = what->is_variable,
 					 .sandbox = what->sandbox,
 					 .cwd = what->options->cwd,
@@ -101,6 +102,7 @@ static int fill_start(const struct execute *what)
 		add_size();
 	}
 	start.timeout_ms = options->timeout_ms;
+	start.no_hosts = what->no_hosts && !what->sandbox;
 	start.use_tty = use_tty ? 1 : 0;
 	format_text(start.profile, sizeof(start.profile), "%s", what->profile);
 	format_text(start.sandbox, sizeof(start.sandbox), "%s", what->sandbox ? what->sandbox : "");
@@ -256,6 +258,7 @@ int execute(const struct execute *what)
 					 .is_piped = true,
 					 .is_persistent = what->sandbox != NULL,
 					 .expected_profile = what->sandbox ? NULL : what->profile,
+					 .no_hosts = what->no_hosts,
 					 ATTACHMENT_NONE };
 	const uint64_t launched_us = clock_now_us();
 	int code;

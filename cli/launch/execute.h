@@ -74,6 +74,7 @@ struct execute {
 	struct execute_options *options;
 	const struct bind_words *binds;      /* NULL: none */
 	const char *profile;                 /* empty: the default one, or the sandbox's */
+	bool no_hosts;                       /* without the profile's hosts; of a new sandbox */
 	bool is_variable;                    /* MSP_DEFAULT_PROFILE named it */
 	const char *sandbox;                 /* persistent; NULL: a new one */
 	bool is_shell;                       /* for a person to type commands */

@@ -130,9 +130,8 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 		return;
 	if (session->options->is_verbose)
 		outcome_print_posture(&session->talk.outcome, session->request);
-	if (strcmp(session->known.profile, session->request->profile[0]
-						   ? session->request->profile
-						   : welcome->offer.default_profile) == 0)
+	if (strcmp(session->known.profile,
+		   outcome_profile(&session->talk.outcome, session->request)) == 0)
 		take_posture(session, &session->known);
 }
 

@@ -13,6 +13,12 @@
 #include "show/format.h"
 #include "show/refusal.h"
 
+const char *option_set_no_hosts(void *member, const char *value)
+{
+	*(bool *)member = strcmp(value, "none") == 0;
+	return *(bool *)member ? NULL : "'none': a command can only take hosts away";
+}
+
 const char *option_set_flag(void *member, const char *value)
 {
 	*(bool *)member = true;

@@ -94,6 +94,7 @@ option_set option_set_config;  /* const char *, the path of a file */
  * it is no name of a profile. */
 bool option_read_default_profile(const char **profile, char text[OPTIONS_TEXT_MAX]);
 
+option_set option_set_no_hosts;     /* bool */
 option_set option_set_sandbox;      /* const char *, a name or an id */
 option_set option_set_sandbox_name; /* const char *, of a new one */
 option_set option_set_checkpoint;   /* const char *, a name or a number */

@@ -13,6 +13,7 @@
 #include "frontend/denial_hints.h"
 #include "frontend/denials.h"
 #include "frontend/denials_network.h"
+#include "frontend/profile_names.h"
 #include "show/format.h"
 #include "show/json.h"
 #include "show/measured.h"
@@ -143,12 +144,28 @@ static void explain_done(const struct ipc_execution_done *done,
 	}
 }
 
-static const char *profile_name(const struct outcome *outcome,
-				const struct outcome_request *request)
+/* Return the name of a profile without its hosts; static storage until the next call. */
+static const char *narrowed_name(const struct outcome *outcome, const char *profile)
 {
+	static char copy[IPC_NAME_MAX];
+	const char *name;
+	struct plan plan;
+
+	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
+		return profile;
+	name = profile_without_hosts(&plan, profile);
+	format_text(copy, sizeof(copy), "%s", name ? name : profile);
+	plan_close(&plan);
+	return copy;
+}
+
+const char *outcome_profile(const struct outcome *outcome, const struct outcome_request *request)
+{
+	const char *asked = request->profile[0] ? request->profile : outcome->default_profile;
+
 	if (outcome->profile[0])
 		return outcome->profile;
-	return request->profile[0] ? request->profile : outcome->default_profile;
+	return request->no_hosts && !request->sandbox ? narrowed_name(outcome, asked) : asked;
 }
 
 /* Add what the errors speak of. A person sees every counted refusal, also one that they do not. */
@@ -184,7 +201,7 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
 		plan = (struct plan){ 0 };
 	source = (struct hint_source){ .plan = &plan,
-				       .profile = profile_name(outcome, request),
+				       .profile = outcome_profile(outcome, request),
 				       .cwd = request->cwd,
 				       .command = request->line,
 				       .exit_code = outcome->done.exit_code,
@@ -281,7 +298,7 @@ static const char *limits_name(uint32_t limits)
 
 void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request)
 {
-	log_line("profile %s, Landlock ABI %u, limits: %s", profile_name(outcome, request),
+	log_line("profile %s, Landlock ABI %u, limits: %s", outcome_profile(outcome, request),
 		 outcome->landlock_abi, limits_name(outcome->limits));
 }
 
@@ -457,7 +474,7 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 	json_put_number(&json.writer, "landlock_abi", outcome->landlock_abi);
 	measured_write(&json.writer, &outcome->posture);
 	json_close_object(&json.writer);
-	json_put_text(&json.writer, "profile", profile_name(outcome, request));
+	json_put_text(&json.writer, "profile", outcome_profile(outcome, request));
 	if (outcome->workspace)
 		write_workspace(&json.writer, outcome);
 	json_close_object(&json.writer);

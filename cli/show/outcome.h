@@ -57,6 +57,7 @@ struct outcome_request {
 	const char *command;
 	const char *line;    /* the command with its arguments, for hints, as far as it fits */
 	const char *profile; /* empty: the default one */
+	bool no_hosts;       /* without its hosts */
 	bool is_variable;    /* MSP_DEFAULT_PROFILE named it */
 	const char *sandbox; /* persistent; NULL: a new one, gone with the command */
 	const char *cwd;     /* NULL: the profile's */
@@ -65,6 +66,10 @@ struct outcome_request {
 };
 
 int outcome_exit_code(const struct outcome *outcome);
+
+/* Return the name of the sandbox's profile, as far as it is known; static storage until the next
+ * call. */
+const char *outcome_profile(const struct outcome *outcome, const struct outcome_request *request);
 
 /* One line on stderr when there is something unusual to say. */
 void outcome_explain(const struct outcome *outcome, const struct outcome_request *request);

@@ -107,7 +107,7 @@ static enum refusal compose_meta(const struct ipc_sandbox_new *from, char detail
 	const struct plan_profile *profile;
 	const char *name;
 	uint32_t index;
-	enum refusal refusal = request_profile(from->profile, &index);
+	enum refusal refusal = request_profile(from->profile, from->no_hosts, &index);
 
 	if (refusal)
 		return refusal;

@@ -86,15 +86,16 @@ static enum refusal find_target(struct target *target, char detail[IPC_LIST_MAX]
 					 &target->profile, detail);
 }
 
-/* The profile of a request for a persistent sandbox is the sandbox's. */
+/* The profile of a request for a persistent sandbox is the sandbox's, with its hosts. */
 static enum refusal enter_sandbox(struct target *target, char profile[IPC_NAME_MAX],
-				  char detail[IPC_LIST_MAX])
+				  uint32_t no_hosts, char detail[IPC_LIST_MAX])
 {
 	const enum refusal refusal = target->name[0] ? find_target(target, detail) : REFUSAL_NONE;
 
 	if (!target->name[0] || refusal)
 		return refusal;
-	if (profile[0] && strcmp(profile, target->sandbox->persistent.meta->profile) != 0)
+	if (no_hosts ||
+	    (profile[0] && strcmp(profile, target->sandbox->persistent.meta->profile) != 0))
 		return reply_reason(REFUSAL_SANDBOX_PROFILE,
 				    target->sandbox->persistent.meta->profile, detail);
 	memcpy(profile, target->sandbox->persistent.meta->profile, IPC_NAME_MAX);
@@ -106,7 +107,7 @@ int handle_execution_start(void *context, struct channel_message *message)
 	struct ipc_execution_start *from = ipc_body_mutable(message, execution_start);
 	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
 	char detail[IPC_LIST_MAX] = "";
-	enum refusal refusal = enter_sandbox(&target, from->profile, detail);
+	enum refusal refusal = enter_sandbox(&target, from->profile, from->no_hosts, detail);
 	struct request request;
 
 	if (!refusal)
@@ -119,7 +120,7 @@ int handle_code_start(void *context, struct channel_message *message)
 	struct ipc_code_start *from = ipc_body_mutable(message, code_start);
 	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
 	char detail[IPC_LIST_MAX] = "";
-	enum refusal refusal = enter_sandbox(&target, from->profile, detail);
+	enum refusal refusal = enter_sandbox(&target, from->profile, from->no_hosts, detail);
 	struct request request;
 
 	if (!refusal)

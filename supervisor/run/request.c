@@ -81,7 +81,7 @@ uint32_t request_list_languages(const struct plan_profile *profile, bool install
 	return used;
 }
 
-enum refusal request_profile(const char *name, uint32_t *ret)
+enum refusal request_profile(const char *name, uint32_t no_hosts, uint32_t *ret)
 {
 	const int index = name[0] ? plan_profile_find(&supervisor.plan, name)
 				  : (int)supervisor.default_profile;
@@ -89,7 +89,8 @@ enum refusal request_profile(const char *name, uint32_t *ret)
 	if (index < 0 ||
 	    plan_is_internal(&supervisor.plan, plan_profile(&supervisor.plan, (uint32_t)index)))
 		return REFUSAL_PROFILE_UNKNOWN;
-	*ret = (uint32_t)index;
+	*ret = no_hosts ? plan_profile(&supervisor.plan, (uint32_t)index)->no_hosts
+			: (uint32_t)index;
 	return REFUSAL_NONE;
 }
 
@@ -159,22 +160,21 @@ static uint32_t narrow_timeout(const struct plan_profile *profile, uint32_t want
 
 /* Fill in the fields that all requests have. */
 static enum refusal fill_spawn(uint64_t number, const char *name, uint32_t timeout_ms,
-			       const char *sandbox, const char *cwd, struct request *ret,
-			       const struct plan_profile **ret_profile)
+			       uint32_t no_hosts, const char *sandbox, const char *cwd,
+			       struct request *ret, const struct plan_profile **profile)
 {
-	const struct plan_profile *profile;
 	enum refusal refusal;
 
 	*ret = (struct request){ .number = number, .spawn = &spawn };
 	spawn.use_tty = 0;
-	refusal = request_profile(name, &ret->profile);
+	refusal = request_profile(name, no_hosts, &ret->profile);
 	if (refusal)
 		return refusal;
-	*ret_profile = profile = plan_profile(&supervisor.plan, ret->profile);
-	if (profile->network == PLAN_NETWORK_HOSTS && supervisor.gateway.fd < 0)
+	*profile = plan_profile(&supervisor.plan, ret->profile);
+	if ((*profile)->network == PLAN_NETWORK_HOSTS && supervisor.gateway.fd < 0)
 		return REFUSAL_GATEWAY;
-	ret->timeout_ms = narrow_timeout(profile, timeout_ms, sandbox[0] != '\0');
-	return compose_cwd(profile, cwd);
+	ret->timeout_ms = narrow_timeout(*profile, timeout_ms, sandbox[0] != '\0');
+	return compose_cwd(*profile, cwd);
 }
 
 enum refusal request_command(const struct ipc_execution_start *from, struct request *ret,
@@ -182,7 +182,7 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 {
 	const struct plan_profile *profile;
 	enum refusal refusal = fill_spawn(from->request, from->profile, from->timeout_ms,
-					  from->sandbox, from->cwd, ret, &profile);
+					  from->no_hosts, from->sandbox, from->cwd, ret, &profile);
 
 	if (refusal)
 		return refusal;
@@ -264,7 +264,7 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 	const struct plan_language *language;
 	const struct plan_profile *profile;
 	enum refusal refusal = fill_spawn(from->request, from->profile, from->timeout_ms,
-					  from->sandbox, from->cwd, ret, &profile);
+					  from->no_hosts, from->sandbox, from->cwd, ret, &profile);
 
 	if (!refusal)
 		refusal = find_language(profile, from->language, &language, detail);
@@ -286,7 +286,7 @@ enum refusal request_file(const struct ipc_file_start *from, const char *name, s
 {
 	static const uint8_t program[] = "msp-file";
 	const struct plan_profile *profile;
-	enum refusal refusal = fill_spawn(from->request, name, 0, "", "", ret, &profile);
+	enum refusal refusal = fill_spawn(from->request, name, 0, 0, "", "", ret, &profile);
 
 	if (refusal)
 		return refusal;

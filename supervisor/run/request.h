@@ -45,8 +45,9 @@ enum refusal request_file(const struct ipc_file_start *from, const char *profile
  * in static storage until the next call. NULL: there is no room for the path. */
 const char *request_place_code(const char *file, bool lasts);
 
-/* Find the index of the profile that a request names; empty: the default one. */
-enum refusal request_profile(const char *name, uint32_t *ret);
+/* Find the index of the profile that a request names; empty: the default one. Without hosts it is
+ * that of the same profile without its hosts. */
+enum refusal request_profile(const char *name, uint32_t no_hosts, uint32_t *ret);
 
 /* Write the names of a profile's languages, with a NUL after each. Return the size; what does not
  * fit is left out. */

@@ -323,6 +323,12 @@ Test(plan, the_workspace_is_no_directory_of_the_profiles)
 	cr_expect_eq(open_blob(), 0);
 }
 
+Test(plan, a_profile_without_its_hosts_is_in_the_plan)
+{
+	REFUSES(blob.profile.no_hosts, 1); /* there is one profile */
+	REFUSES(blob.profile.no_hosts, UINT32_MAX);
+}
+
 Test(plan, hosts_are_approved_where_there_are_hosts)
 {
 	REFUSES(blob.profile.host_approval, PLAN_HOST_APPROVAL_PERSON);

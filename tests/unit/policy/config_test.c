@@ -199,6 +199,30 @@ Test(config, what_profiles_have_in_common_is_there_once)
 	unload(&loaded);
 }
 
+/* Those with hosts are in it twice. */
+Test(config, more_profiles_than_a_plan_has_are_refused)
+{
+	struct buffer text = { .bytes = NULL }, blob = { .bytes = NULL };
+	struct policy *policy = policy_new();
+	struct policy_error error = { .text = "" };
+
+	buffer_format(&text, "audit: required\nprofiles:\n");
+	for (int i = 0; i < 40; i++)
+		buffer_format(&text,
+			      "  - {name: number%d, extends: default, network: hosts, hosts: []}\n",
+			      i);
+	cr_assert_eq(policy_add_builtin(policy, &error), 0, "%s", error.text);
+	cr_assert_eq(policy_add(policy, "mine.yaml", text.bytes, text.size, &error), 0, "%s",
+		     error.text);
+	cr_expect_eq(policy_compile(policy, &blob, &error), -1);
+	cr_expect_not_null(strstr(error.text, "mine.yaml:2: profiles: too many, "), "%s",
+			   error.text);
+	cr_expect_not_null(strstr(error.text, "expected at most 64"), "%s", error.text);
+	policy = policy_free(policy);
+	buffer_done(&text);
+	buffer_done(&blob);
+}
+
 Test(config, profiles_that_make_more_than_a_plan_holds_are_refused)
 {
 	struct buffer text = { .bytes = NULL }, blob = { .bytes = NULL };

@@ -283,6 +283,36 @@ Test(network, a_child_replaces_the_list)
 	unload();
 }
 
+/* Each profile with hosts has one without; the others are their own. */
+Test(network, a_profile_without_its_hosts)
+{
+	const struct plan_profile *web, *narrowed;
+	int index;
+
+	compile("  network: hosts\n"
+		"  hosts: [example.org]\n"
+		"  host_approval: ask\n"
+		"  through: 127.0.0.1:3128\n");
+	index = plan_profile_find(&loaded.plan, "web");
+	web = plan_profile(&loaded.plan, (uint32_t)index);
+	narrowed = plan_profile(&loaded.plan, web->no_hosts);
+	cr_assert_neq(web->no_hosts, (uint32_t)index);
+	cr_expect_str_eq(plan_string(&loaded.plan, narrowed->name), "web/none");
+	cr_expect(narrowed->is_narrowed && !web->is_narrowed);
+	cr_expect_eq(narrowed->network, PLAN_NETWORK_LOOPBACK);
+	cr_expect_eq(narrowed->no_hosts, web->no_hosts);
+	cr_expect_eq(narrowed->host_count + narrowed->secret_count + narrowed->request_count, 0);
+	cr_expect_eq(narrowed->host_approval, PLAN_HOST_APPROVAL_NEVER);
+	cr_expect_str_empty(narrowed->through.host);
+	cr_expect_eq(narrowed->filter, web->filter, "what is the same is there once");
+	for (uint32_t i = 0; i < plan_profile_count(&loaded.plan); i++) {
+		const struct plan_profile *profile = plan_profile(&loaded.plan, i);
+
+		cr_expect(profile == web || profile->no_hosts == i);
+	}
+	unload();
+}
+
 Test(network, a_group_stands_for_its_hosts)
 {
 	compile("  network: hosts\n"

@@ -74,6 +74,22 @@ Test(request, another_profile_is_another_number)
 	cr_assert_eq(request.profile, 1);
 }
 
+/* The plan says which one it is. */
+Test(request, a_profile_without_its_hosts)
+{
+	small_plan.profiles[0].no_hosts = 1;
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	cr_assert_eq(request.profile, 0);
+	command.no_hosts = code.no_hosts = 1;
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	cr_assert_eq(request.profile, 1);
+	cr_assert_eq(ask_code("python"), REFUSAL_NONE);
+	cr_assert_eq(request.profile, 1);
+	command.profile[0] = '\0';
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	cr_assert_eq(request.profile, 1, "of the default one");
+}
+
 Test(request, no_profile_is_the_default_one)
 {
 	command.profile[0] = '\0';

@@ -288,6 +288,11 @@ Test(sandbox, it_has_its_own_profile)
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
 	rig_take_refused(&rig, 1, REFUSAL_SANDBOX_PROFILE);
 	cr_assert(persistent_is_free("box"));
+	request = persistent_request(1, "box");
+	request->no_hosts = 1; /* it has them */
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	rig_take_refused(&rig, 1, REFUSAL_SANDBOX_PROFILE);
+	request->no_hosts = 0;
 	small_plan.profiles[0].mount_count = 0;
 	expect_refused("box", REFUSAL_SANDBOX_PROFILE);
 	small_plan.profiles[0].mount_count = SMALL_MOUNTS;
