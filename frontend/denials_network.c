@@ -38,6 +38,11 @@ static const struct {
 				     "msp network approve" },
 };
 
+const char *denials_network_reason(uint32_t reason)
+{
+	return reason < CONNECTION_REFUSED_COUNT ? words[reason].reason : "";
+}
+
 static void put_policy(const struct search *search, const struct ipc_network_denial *denial,
 		       struct denial_view *view, struct decision *ret)
 {

@@ -44,10 +44,23 @@ void network_watch_ask(int fd)
 	(void)shutdown(fd, SHUT_WR); /* it may have ended with its sandbox */
 }
 
+/* Keep a connection or a host. False: there is no view for it, or no room. */
+static bool keep_row(const struct channel_message *message, struct network_view *view)
+{
+	if (view && message->type == IPC_TYPE_network_connection &&
+	    view->connection_count < NETWORK_VIEW_CONNECTIONS)
+		view->connections[view->connection_count++] =
+			*ipc_body(message, network_connection);
+	else if (view && message->type == IPC_TYPE_network_host &&
+		 view->host_count < NETWORK_VIEW_HOSTS)
+		view->hosts[view->host_count++] = *ipc_body(message, network_host);
+	else
+		return false;
+	return true;
+}
+
 /* Take what has come. Return whether this is all; a breach of the protocol ends it. */
-static bool take_messages(int fd, struct network_denials *into,
-			  void (*on_connection)(const struct ipc_network_connection *connection),
-			  void (*on_host)(const struct ipc_network_host *host))
+static bool take_messages(int fd, struct network_denials *into, struct network_view *view)
 {
 	static struct channel_message message; /* too large for the stack; one thread */
 	const struct channel channel = { fd, IPC_FRONTEND, IPC_GATEWAY, IPC_SERVE };
@@ -55,14 +68,9 @@ static bool take_messages(int fd, struct network_denials *into,
 	int result;
 
 	while ((result = channel_receive(&channel, &message, MSG_DONTWAIT, &wrong)) == 1) {
-		if (message.type == IPC_TYPE_network_connection && on_connection)
-			on_connection(ipc_body(&message, network_connection));
-		else if (message.type == IPC_TYPE_network_host && on_host)
-			on_host(ipc_body(&message, network_host));
-		else if (message.type == IPC_TYPE_network_denial &&
-			 into->count <= NETWORK_DENIALS_MAX)
+		if (message.type == IPC_TYPE_network_denial && into->count <= NETWORK_DENIALS_MAX)
 			into->items[into->count++] = *ipc_body(&message, network_denial);
-		else
+		else if (!keep_row(&message, view))
 			return true;
 	}
 	return result != -EAGAIN;
@@ -70,24 +78,36 @@ static bool take_messages(int fd, struct network_denials *into,
 
 bool network_watch_take(int fd, struct network_denials *into)
 {
-	return take_messages(fd, into, NULL, NULL);
+	return take_messages(fd, into, NULL);
 }
 
-int network_look(struct supervisor_client *client, const struct ipc_network_watch *at,
-		 void (*on_connection)(const struct ipc_network_connection *connection),
-		 void (*on_host)(const struct ipc_network_host *host), struct network_denials *into)
+bool network_look_take(int fd, struct network_view *into)
 {
-	struct pollfd entry = { .events = POLLIN };
+	return take_messages(fd, &into->denials, into);
+}
+
+int network_look_begin(struct supervisor_client *client, const struct ipc_network_watch *at)
+{
 	int ends[2];
 	int error = channel_pair(ends);
 
 	if (error)
 		return error;
-	entry.fd = ends[0];
 	error = supervisor_network_watch(client, at, ends[1]);
-	network_watch_ask(entry.fd);
-	while (!error && poll(&entry, 1, LOOK_MS) > 0 &&
-	       !take_messages(entry.fd, into, on_connection, on_host))
+	network_watch_ask(ends[0]);
+	if (!error)
+		return ends[0];
+	fd_close(&ends[0]);
+	return error;
+}
+
+int network_look(struct supervisor_client *client, const struct ipc_network_watch *at,
+		 struct network_view *into)
+{
+	struct pollfd entry = { .fd = network_look_begin(client, at), .events = POLLIN };
+	const int error = entry.fd < 0 ? entry.fd : 0;
+
+	while (!error && poll(&entry, 1, LOOK_MS) > 0 && !network_look_take(entry.fd, into))
 		continue;
 	fd_close(&entry.fd);
 	return error;

@@ -33,13 +33,26 @@ enum network_watched network_watched(const struct plan *plan, const char *profil
  * caller's; or -1: there is no watch. */
 int network_watch_execution(struct supervisor_client *client, uint64_t request, const char *owner);
 
+/* The network of a sandbox, or the hosts that are asked for: as much as msp-cable shows. */
+#define NETWORK_VIEW_CONNECTIONS 96U
+#define NETWORK_VIEW_HOSTS 256U
+struct network_view {
+	uint32_t connection_count, host_count;
+	struct ipc_network_connection connections[NETWORK_VIEW_CONNECTIONS];
+	struct ipc_network_host hosts[NETWORK_VIEW_HOSTS];
+	struct network_denials denials; /* the last ones */
+};
+
 /* Look at the network of a sandbox that runs; or, if `at` names none, at the hosts that are asked
- * for. The functions are called for each connection and host; the last refusals are in *into. 0 or
- * -errno. */
+ * for. 0 or -errno, with what there is in *into, which is empty before. */
 int network_look(struct supervisor_client *client, const struct ipc_network_watch *at,
-		 void (*on_connection)(const struct ipc_network_connection *connection),
-		 void (*on_host)(const struct ipc_network_host *host),
-		 struct network_denials *into);
+		 struct network_view *into);
+
+/* Begin to look. Return a descriptor for network_look_take(), the caller's, or -errno. */
+int network_look_begin(struct supervisor_client *client, const struct ipc_network_watch *at);
+
+/* Take what has come. Return whether this is all; a breach of the protocol ends it. */
+bool network_look_take(int fd, struct network_view *into);
 
 /* Ask for the counts: the execution has ended. */
 void network_watch_ask(int fd);

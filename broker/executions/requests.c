@@ -12,6 +12,7 @@
 #include "common/ipc_refused.h"
 #include "executions/share.h"
 #include "frontend/network_grant.h"
+#include "frontend/network_watch.h"
 #include "heap/memory.h"
 
 struct request_pending {
@@ -198,6 +199,15 @@ int requests_network_grant(struct requests *requests, const struct ipc_network_w
 			   const struct ipc_network_grant *grant)
 {
 	const int fd = network_grant_ask(requests->client, watch, grant);
+
+	if (supervisor_has_queued(requests->client))
+		requests->queued(requests->context);
+	return fd;
+}
+
+int requests_network_look(struct requests *requests, const struct ipc_network_watch *watch)
+{
+	const int fd = network_look_begin(requests->client, watch);
 
 	if (supervisor_has_queued(requests->client))
 		requests->queued(requests->context);

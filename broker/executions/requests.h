@@ -100,6 +100,10 @@ enum asking requests_bridge_start(struct requests *requests, struct ipc_bridge_s
 int requests_network_grant(struct requests *requests, const struct ipc_network_watch *watch,
 			   const struct ipc_network_grant *grant);
 
+/* Look at the network of a sandbox that runs, by no request of the table. Return a descriptor for
+ * network_look_take(), the caller's, or -errno. */
+int requests_network_look(struct requests *requests, const struct ipc_network_watch *watch);
+
 /* Stop waiting for the answers; the supervisor completes the request all the same. Allowed without
  * a request. */
 void asked_forget(struct asked *asked);

@@ -7,6 +7,7 @@
 #include "mcp/resource_diff.h"
 #include "mcp/resource_file.h"
 #include "mcp/resource_log.h"
+#include "mcp/resource_network.h"
 #include "mcp/resource_policy.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_explain.h"
@@ -33,9 +34,8 @@ static const struct prompt *const prompts[] = {
 };
 
 static const struct resource_provider *const resources[] = {
-	&resource_log,  &resource_log_stream, &resource_log_piece,
-	&resource_diff, &resource_file,       &resource_policy,
-	NULL,
+	&resource_log,  &resource_log_stream, &resource_log_piece, &resource_diff,
+	&resource_file, &resource_policy,     &resource_network,   NULL,
 };
 
 const struct catalog catalog = {

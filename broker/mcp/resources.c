@@ -10,7 +10,22 @@
 #include "io/text.h"
 #include "mcp/page.h"
 
-static const struct resource_provider *const *resource_rows(const struct session *session)
+static bool is_offered(const struct session *session, const struct resource_provider *row)
+{
+	return !row->is_offered || row->is_offered(session->host);
+}
+
+/* Walk through the rows that the policy gives a sense, from `at` on, which moves behind the one
+ * that is returned. NULL: it was the last. */
+static const struct resource_provider *next_offered(const struct session *session,
+						    const struct resource_provider *const **at)
+{
+	while (**at && !is_offered(session, **at))
+		++*at;
+	return **at ? *(*at)++ : NULL;
+}
+
+static const struct resource_provider *const *first_row(const struct session *session)
 {
 	return session->host->catalog->resources;
 }
@@ -81,14 +96,15 @@ static size_t count_of(const struct session *session, const struct resource_prov
 static void put_entries(struct json_writer *writer, const struct session *session, size_t first,
 			size_t end)
 {
+	const struct resource_provider *const *at = first_row(session), *row;
 	size_t begin = 0; /* index of the row's first entry */
 
-	for (const struct resource_provider *const *row = resource_rows(session); *row; row++) {
-		const size_t count = count_of(session, *row);
+	while ((row = next_offered(session, &at))) {
+		const size_t count = count_of(session, row);
 
 		for (size_t i = 0; i < count; i++) {
 			if (begin + i >= first && begin + i < end)
-				put_entry(writer, session, *row, i);
+				put_entry(writer, session, row, i);
 		}
 		begin += count;
 	}
@@ -97,12 +113,13 @@ static void put_entries(struct json_writer *writer, const struct session *sessio
 void resources_list(const struct request *request)
 {
 	const struct session *session = request->session;
+	const struct resource_provider *const *at = first_row(session), *row;
 	size_t count = 0;
 	size_t first, end;
 	struct answer answer;
 
-	for (const struct resource_provider *const *row = resource_rows(session); *row; row++)
-		count += count_of(session, *row);
+	while ((row = next_offered(session, &at)))
+		count += count_of(session, row);
 	if (!page_begin(request, count, &first))
 		return;
 	end = page_end(first, count);
@@ -130,23 +147,24 @@ static void put_template(struct json_writer *writer, const struct resource_provi
 
 void resources_list_templates(const struct request *request)
 {
-	const struct resource_provider *const *all = resource_rows(request->session);
+	const struct resource_provider *const *at = first_row(request->session), *row;
 	size_t count = 0, place = 0;
 	size_t first, end;
 	struct answer answer;
 
-	for (size_t i = 0; all[i]; i++)
-		count += resource_uri_has_variables(all[i]->uri_template);
+	while ((row = next_offered(request->session, &at)))
+		count += resource_uri_has_variables(row->uri_template);
 	if (!page_begin(request, count, &first))
 		return;
 	end = page_end(first, count);
 	request_open_result(request, &answer);
 	json_open_array(&answer.writer, "resourceTemplates");
-	for (size_t i = 0; all[i]; i++) {
-		if (!resource_uri_has_variables(all[i]->uri_template))
+	at = first_row(request->session);
+	while ((row = next_offered(request->session, &at))) {
+		if (!resource_uri_has_variables(row->uri_template))
 			continue;
 		if (place >= first && place < end)
-			put_template(&answer.writer, all[i]);
+			put_template(&answer.writer, row);
 		place++;
 	}
 	json_close_array(&answer.writer);
@@ -160,14 +178,16 @@ void resources_list_templates(const struct request *request)
 bool resources_find(const struct session *session, const struct json_value *uri,
 		    struct resource *ret)
 {
+	const struct resource_provider *const *at = first_row(session), *row;
+
 	ret->provider = NULL;
 	ret->uri = uri->text;
 	ret->uri_size = uri->size;
-	for (const struct resource_provider *const *row = resource_rows(session); *row; row++) {
-		if (!resource_uri_match((*row)->uri_template, uri->text, uri->size, &ret->values))
+	while ((row = next_offered(session, &at))) {
+		if (!resource_uri_match(row->uri_template, uri->text, uri->size, &ret->values))
 			continue;
-		ret->provider = *row;
-		return (*row)->exists(session, &ret->values);
+		ret->provider = row;
+		return row->exists(session, &ret->values);
 	}
 	return false;
 }
@@ -175,15 +195,17 @@ bool resources_find(const struct session *session, const struct json_value *uri,
 static void describe_unknown(const struct session *session, const char *uri, size_t size,
 			     struct buffer *text, struct buffer *data)
 {
-	const struct resource_provider *const *all = resource_rows(session);
+	const struct resource_provider *const *at = first_row(session),
+					      *row = next_offered(session, &at);
 	struct json_writer writer = { .out = data };
 
 	buffer_append_text(text, "Resource not found: ");
 	text_quote(text, uri, size, QUOTE_BYTES);
 	buffer_append_text(text, ". resources/list shows the resources; their URIs look like: ");
-	for (size_t i = 0; all[i]; i++) {
-		buffer_append_text(text, i > 0 ? ", " : "");
-		buffer_append_text(text, all[i]->uri_template);
+	while (row) {
+		buffer_append_text(text, row->uri_template);
+		row = next_offered(session, &at);
+		buffer_append_text(text, row ? ", " : "");
 	}
 	json_open_object(&writer, NULL);
 	json_put_string(&writer, "uri", uri,

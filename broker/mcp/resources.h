@@ -55,6 +55,8 @@ struct resource_provider {
 	bool is_piece;         /* part of another resource, which is the one to subscribe to */
 	bool is_looked_up;     /* `exists` only knows some: `read` finds the others, or refuses with
 				  resources_refuse_call() */
+	/* Return whether the policy gives it a sense; NULL: always. */
+	bool (*is_offered)(const struct host *host);
 	/* The entries listed for this session; both NULL: none. */
 	size_t (*count)(const struct session *session);
 	void (*describe)(const struct session *session, size_t place, struct resource_entry *ret);

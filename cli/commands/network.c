@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/ipc_network.h"
@@ -16,22 +17,20 @@
 #include "common/log.h"
 #include "common/plan.h"
 #include "frontend/network_grant.h"
-#include "frontend/network_watch.h"
+#include "frontend/network_json.h"
 #include "launch/ask.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
 #include "show/format.h"
+#include "show/json.h"
 
 #define MICROSECONDS 1000000U
-
-/* Questions that are shown: as many as msp-cable keeps. */
-#define ASKED_MAX 256U
 
 /* Room for "--client 3/alice". */
 #define CHOICE_MAX (IPC_NAME_MAX + 32)
 
 static struct asking asking;
-static uint32_t lines; /* printed */
+static struct network_view view;
 
 /* The sandbox that a word names: by its name, its id, or the beginning of that. */
 static struct find {
@@ -45,8 +44,8 @@ static struct find {
 /* The hosts that are asked for, and the names of their sandboxes. */
 static struct {
 	uint32_t count;
-	struct ipc_network_host rows[ASKED_MAX];
-	char names[ASKED_MAX][IPC_NAME_MAX];
+	struct ipc_network_host rows[NETWORK_VIEW_HOSTS];
+	char names[NETWORK_VIEW_HOSTS][IPC_NAME_MAX];
 } asked;
 
 /* --- a sandbox ------------------------------------------------------------------------------ */
@@ -94,38 +93,44 @@ static int find_sandbox(const char *name)
 
 /* --- list ----------------------------------------------------------------------------------- */
 
-static void on_connection(const struct ipc_network_connection *connection)
+static void print_connections(void)
 {
 	char sent[FIGURES_TEXT_MAX], received[FIGURES_TEXT_MAX];
 
-	(void)printf("connected  %s:%u  %" PRIu64 "  %s sent, %s received\n", connection->host,
-		     connection->port, connection->number, figures_bytes(connection->sent, sent),
-		     figures_bytes(connection->received, received));
-	lines++;
+	for (uint32_t i = 0; i < view.connection_count; i++) {
+		const struct ipc_network_connection *connection = &view.connections[i];
+
+		(void)printf("connected  %s:%u  %" PRIu64 "  %s sent, %s received\n",
+			     connection->host, connection->port, connection->number,
+			     figures_bytes(connection->sent, sent),
+			     figures_bytes(connection->received, received));
+	}
 }
 
-static void on_host(const struct ipc_network_host *host)
+static void print_hosts(void)
 {
-	if (host->state == NETWORK_HOST_GRANTED && host->frontend)
-		(void)printf("granted    %s:%u  to client %u\n", host->host, host->port,
-			     host->frontend);
-	else if (host->state == NETWORK_HOST_GRANTED)
-		(void)printf("granted    %s:%u\n", host->host, host->port);
-	else
-		(void)printf("taken      %s\n", host->host[0] ? host->host : "all hosts");
-	lines++;
+	for (uint32_t i = 0; i < view.host_count; i++) {
+		const struct ipc_network_host *host = &view.hosts[i];
+
+		if (host->state == NETWORK_HOST_GRANTED && host->frontend)
+			(void)printf("granted    %s:%u  to client %u\n", host->host, host->port,
+				     host->frontend);
+		else if (host->state == NETWORK_HOST_GRANTED)
+			(void)printf("granted    %s:%u\n", host->host, host->port);
+		else
+			(void)printf("taken      %s\n", host->host[0] ? host->host : "all hosts");
+	}
 }
 
-static void print_denials(const struct network_denials *denials)
+static void print_denials(void)
 {
-	for (uint32_t i = 0; i < denials->count; i++) {
-		const struct ipc_network_denial *denial = &denials->items[i];
+	for (uint32_t i = 0; i < view.denials.count; i++) {
+		const struct ipc_network_denial *denial = &view.denials.items[i];
 
 		(void)printf("refused    %s", denial->host[0] ? denial->host : "further hosts");
 		if (denial->port)
 			(void)printf(":%u", denial->port);
 		(void)printf("  %u time%s\n", denial->count, denial->count == 1 ? "" : "s");
-		lines++;
 	}
 }
 
@@ -137,19 +142,25 @@ static int report_error(int error)
 	return MSP_EXIT_SOFTWARE;
 }
 
-static int look_at_network(void)
+static int print_json(void)
 {
-	static struct network_denials denials;
-	int error =
-		network_look(&asking.talk.client, &find.watch, on_connection, on_host, &denials);
+	struct json_output json;
 
-	if (!error) {
-		print_denials(&denials);
-		error = format_flush();
-	}
-	if (!error && lines == 0)
+	json_begin(&json, STDOUT_FILENO);
+	network_json_put(&json.writer, &view, find.is_live);
+	return json_finish(&json);
+}
+
+static int print_network(const char *name)
+{
+	print_connections();
+	print_hosts();
+	print_denials();
+	if (!find.is_live)
+		everywhere_note("nothing runs in sandbox '%s', so it has no connection", name);
+	else if (view.connection_count + view.host_count + view.denials.count == 0)
 		everywhere_note("no connection is open, and nothing was refused lately");
-	return report_error(error);
+	return format_flush();
 }
 
 int network_list(const struct network_options *options, char *const words[])
@@ -158,19 +169,21 @@ int network_list(const struct network_options *options, char *const words[])
 
 	if (!code)
 		code = find_sandbox(words[0]);
-	if (!code && !find.is_live)
-		everywhere_note("nothing runs in sandbox '%s', so it has no connection", words[0]);
-	else if (!code)
-		code = look_at_network();
+	if (!code && find.is_live)
+		code = report_error(network_look(&asking.talk.client, &find.watch, &view));
+	if (!code)
+		code = report_error(options->is_json ? print_json() : print_network(words[0]));
 	return ask_end(&asking, code);
 }
 
 /* --- asked ---------------------------------------------------------------------------------- */
 
-static void on_asked(const struct ipc_network_host *host)
+static void take_asked(void)
 {
-	if (host->state == NETWORK_HOST_ASKED && asked.count < ASKED_MAX)
-		asked.rows[asked.count++] = *host;
+	for (uint32_t i = 0; i < view.host_count; i++) {
+		if (view.hosts[i].state == NETWORK_HOST_ASKED)
+			asked.rows[asked.count++] = view.hosts[i];
+	}
 }
 
 static void on_asking_sandbox(void *context, const struct ipc_sandbox_info *info)
@@ -185,12 +198,11 @@ static void on_asking_sandbox(void *context, const struct ipc_sandbox_info *info
 static int fetch_asked(void)
 {
 	static const struct ipc_network_watch everything;
-	static struct network_denials denials;
 	int code = ask_sandboxes(NULL); /* the welcome comes before */
 
 	if (!code)
-		code = report_error(
-			network_look(&asking.talk.client, &everything, NULL, on_asked, &denials));
+		code = report_error(network_look(&asking.talk.client, &everything, &view));
+	take_asked();
 	return code ? code : ask_sandboxes(on_asking_sandbox);
 }
 

@@ -11,6 +11,7 @@ struct network_options {
 	struct attach_options attach;
 	const char *sandbox; /* for `approve` */
 	const char *client;  /* likewise: its number, and its owner behind a slash */
+	bool is_json;        /* for `list` */
 };
 
 /* Print the connections of a sandbox, its hosts beside its profile's list, and its last refusals.

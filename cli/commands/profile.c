@@ -45,6 +45,10 @@ static const struct option_row network_rows[] = {
 	  .set = set_client,
 	  .offset = offsetof(struct network_options, client),
 	  .help = "approve: for all sandboxes of this client, until its session ends" },
+	{ .name = "json",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct network_options, is_json),
+	  .help = "list: print one JSON object" },
 	ATTACH_ROWS(struct network_options, attach),
 };
 
@@ -159,6 +163,8 @@ static int choose_action(const struct command *command, const struct action *act
 		return command_refuse_action(command, words.list[0], names, action_count);
 	if ((options.sandbox || options.client) && action->run != network_approve)
 		return command_usage_error(command, "--sandbox and --client are for approve");
+	if (options.is_json && action->run != network_list)
+		return command_usage_error(command, "--json is for list");
 	if (options.sandbox && options.client)
 		return command_usage_error(command, "--sandbox and --client exclude one another");
 	if (words.count - 1 < action->least || words.count - 1 > action->most ||

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The result of an execution has the refusals of its network, as msp-cable counted them."""
+import contextlib
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import unittest
 import network_support
 import support
 from cli_support import LIMITS, SECONDS, msp
+from http_support import HttpServer, ModernClient
 from network_hosts import CONNECT, WithHosts
 from service import Service
 
@@ -110,6 +112,77 @@ class Served(WithHosts):
         self.assertIn("gateway to the network has ended", support.text_of(result))
 
 
+class Read(WithHosts):
+    """By a client, as a resource."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.serve("--default-profile", "net", MSP_CONFIG=self.config)
+        made = self.server.call("create_sandbox", name="one")
+        self.uri = f"sandbox://{made['structuredContent']['id']}/network"
+
+    def read(self):
+        content, = self.server.request("resources/read", {"uri": self.uri})["contents"]
+        self.assertEqual((content["uri"], content["mimeType"]), (self.uri, "application/json"))
+        return json.loads(content["text"])
+
+    def refused(self, server):
+        with self.assertRaises(support.RpcError) as raised:
+            server.request("resources/read", {"uri": self.uri})
+        return raised.exception.message
+
+    def test_what_runs(self):
+        self.assertIs(self.read()["running"], False)
+        waiting = self.server.post("tools/call", {"name": "run_command", "arguments": {
+            "command": f"{resolve(3)}; curl -s http://web.example.org/slow/read", "sandbox": "one",
+            "yield_ms": support.YIELD_MS}})
+        self.assertTrue(support.wait_until(
+            lambda: "80/slow/read" in network_support.asked("path")))
+        said = self.read()
+        self.assertEqual([(row["host"], row["port"]) for row in said["connections"]],
+                         [("web.example.org", 80)])
+        self.assertEqual(said["refused"], [
+            {"host": UNLISTED, "reason": "the profile does not have this host", "count": 3}])
+        self.server.call("destroy_sandbox", sandbox="one")
+        self.server.answer(waiting, SECONDS)
+        refused = self.refused(self.server)
+        self.assertIn("Resource not found", refused)
+
+    def test_it_is_listed_where_a_profile_has_hosts(self):
+        def listed(server):
+            templates = server.request("resources/templates/list")["resourceTemplates"]
+            return ("sandbox://{id}/network" in [row["uriTemplate"] for row in templates],
+                    [row["uri"] for row in server.request("resources/list")["resources"]
+                     if row["uri"].endswith("/network")])
+        self.assertEqual(listed(self.server), (True, [self.uri]))
+        self.assertEqual(listed(self.serve()), (False, []))
+
+    def test_another_clients(self):
+        server = HttpServer(tokens=("alice", "bob"), options=("--default-profile", "net"),
+                            env=self.environment(MSP_CONFIG=self.config))
+        self.addCleanup(server.stop)
+
+        def ask(name, method, params):
+            with contextlib.closing(ModernClient(server, name)) as client:
+                return client.say(client.message(method, params)).messages()[-1]
+        made = ask("alice", "tools/call", {"name": "create_sandbox", "arguments": {}})
+        uri = f"sandbox://{made['result']['structuredContent']['id']}/network"
+        self.assertIn("result", ask("alice", "resources/read", {"uri": uri}))
+        refused = ask("bob", "resources/read", {"uri": uri})["error"]
+        self.assertIn("Resource not found", refused["message"])
+
+    def test_without_an_answer(self):
+        self.assertIn("exit 0", support.text_of(self.server.call(
+            "run_command", command="true", sandbox="one")))
+        cable, = support.named(self.server.process.pid, "msp-cable")
+        os.kill(cable, signal.SIGSTOP)
+        try:
+            refused = self.refused(self.server)
+        finally:
+            os.kill(cable, signal.SIGCONT)
+        self.assertIn("does not answer", refused)
+
+
 class Looked(WithHosts):
     """By `msp network list`, at the service."""
 
@@ -122,13 +195,19 @@ class Looked(WithHosts):
                    env=self.environment())
         self.assertEqual(made.returncode, 0, made.stderr)
 
-    def look(self, name="one"):
-        return msp("network", "list", "--socket=" + self.path, name, env=self.environment())
+    def look(self, name="one", *options):
+        return msp("network", "list", "--socket=" + self.path, *options, name,
+                   env=self.environment())
+
+    def look_json(self):
+        return json.loads(self.look("one", "--json").stdout)
 
     def test_connections_and_refusals(self):
         result = self.look()
         self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
         self.assertIn("nothing runs in sandbox 'one'", result.stderr)
+        self.assertEqual(self.look_json(), {"running": False, "connections": [], "granted": [],
+                                            "taken": [], "refused": []})
         words = [support.MSP, "exec", *LIMITS, "--socket=" + self.path, "one", "--", "sh", "-c"]
         subprocess.run([*words, "curl -s http://web.example.org/"], check=True,
                        stdout=subprocess.DEVNULL, env=self.environment())
@@ -140,6 +219,14 @@ class Looked(WithHosts):
             self.assertRegex(self.look().stdout,
                              r"^connected  web\.example\.org:80  \d+  \d+ B sent, 0 B received\n"
                              rf"refused    {UNLISTED}  2 times\n$")
+            said = self.look_json()
+            for key in ("number", "sent"):
+                self.assertGreater(said["connections"][0].pop(key), 0)
+            self.assertEqual(said, {
+                "running": True, "connections": [
+                    {"host": "web.example.org", "port": 80, "received": 0}],
+                "granted": [], "taken": [], "refused": [
+                    {"host": UNLISTED, "reason": "the profile does not have this host", "count": 2}]})
             running.send_signal(signal.SIGINT)
 
     def test_unknown_sandboxes(self):

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/denials_network.h"
 
+#include "frontend/denial_hints.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
