@@ -122,14 +122,13 @@ static void fail_bridge(struct bridging *work, const char *problem)
 	buffer_done(&text);
 }
 
-/* Fail with the way for the user. */
+/* Fail with the way for the user, by the id: a name may be another owner's. */
 static void leave_to_user(struct bridging *work, const char *problem)
 {
-	const struct ipc_sandbox_info *info = &work->search.info;
 	struct buffer text = { 0 };
 
 	buffer_format(&text, "%s The user can run `msp bridge %s %u`.", problem,
-		      sandbox_handle(info), work->port);
+		      work->search.info.id, work->port);
 	buffer_append(&text, "", 1);
 	fail_bridge(work, text.bytes);
 	buffer_done(&text);
@@ -149,6 +148,7 @@ static void put_url(struct buffer *text, const struct bridging *work)
 
 static void explain_failure(struct bridging *work, const struct ipc_bridge_ready *ready)
 {
+	const bool is_taken = ready->error == EADDRINUSE;
 	struct buffer text = { 0 };
 
 	if (ready->step == BRIDGE_STEP_CONNECT)
@@ -161,15 +161,14 @@ static void explain_failure(struct bridging *work, const struct ipc_bridge_ready
 		buffer_append_text(&text, "The audit log cannot be written, or as many bridges are "
 					  "open as can be.");
 	else if (ready->step == BRIDGE_STEP_LISTEN)
-		buffer_format(&text,
-			      "The port of the user's machine cannot be had: %s. Leave out "
-			      "`host_port` for any.",
-			      errno_text((int)ready->error));
+		buffer_format(&text, "The port of the user's machine cannot be had: %s.%s",
+			      errno_text((int)ready->error),
+			      is_taken ? " Leave out `host_port` for any." : "");
 	else
 		buffer_format(&text, "The sandbox's network cannot be entered: %s.",
 			      errno_text((int)ready->error));
 	buffer_append(&text, "", 1);
-	if (ready->step == BRIDGE_STEP_ENTER)
+	if (ready->step == BRIDGE_STEP_ENTER || (ready->step == BRIDGE_STEP_LISTEN && !is_taken))
 		leave_to_user(work, text.bytes);
 	else
 		fail_bridge(work, text.bytes);

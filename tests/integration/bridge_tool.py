@@ -3,6 +3,7 @@
 """bridge_port: a port of this machine that an agent opens, with its user's consent, or not at all."""
 import json
 import os
+import signal
 import socket
 import subprocess
 import unittest
@@ -10,6 +11,8 @@ import unittest
 import audit_log
 import support
 from bridge_support import ECHO, SECONDS, free_port
+from config_support import WithFolder
+from http_support import HttpServer, ModernClient
 from persistent_consent import CANCEL, DECLINE, META, MODERN, accept
 from persistent_mcp import Case, Client, setUpModule  # noqa: F401  (unittest calls it)
 from service import Service
@@ -117,7 +120,7 @@ class Asked(BridgeTool):
                               ({"action": "accept"}, "which is no consent")):
             with self.subTest(reply=reply):
                 self.server.reply = reply
-                self.assertIn("`msp bridge web 5000`", self.refused(reason))
+                self.assertIn(f"`msp bridge {self.id} 5000`", self.refused(reason))
         self.server.reply = OPEN
         self.assertIn("run_command", self.refused("takes connections at port 5001", port=5001))
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -129,7 +132,72 @@ class Asked(BridgeTool):
     def test_a_client_that_cannot_ask(self):
         self.server.close()
         self.server = self.start()
-        self.assertIn("`msp bridge web 5000`", self.refused("lacks elicitation"))
+        self.assertIn(f"`msp bridge {self.id} 5000`", self.refused("lacks elicitation"))
+
+
+class InAUnit(WithFolder):
+    """MCP over HTTP, of a server that is handed over to the service."""
+
+    def serve(self, *prefix):
+        """A call of a client, by a `msp serve` that is started with these words before it."""
+        self.path = os.path.join(self.folder, "s.sock")
+        state = os.path.join(self.folder, "state")
+        os.mkdir(state, 0o700)
+        self.service = Service(self.path, env=self.environment(
+            MSP_STATE_DIR=state, MSP_CONFIG=self.write(
+                "default_profile: bridged\nprofiles:\n  - name: bridged\n    extends: default\n"
+                "    description: agents may open ports\n    lasting: {bridge: ask}\n")))
+        self.addCleanup(self.service.end)
+        server = HttpServer(prefix=prefix, options=("--socket=" + self.path, *support.limits()),
+                            is_standalone=False, env=self.environment())
+        self.addCleanup(server.stop)
+        client = ModernClient(server, "alice")
+        self.addCleanup(client.close)
+
+        def call(tool, **arguments):
+            params = {"name": tool, "arguments": arguments,
+                      "_meta": {META + "protocolVersion": MODERN,
+                                META + "clientCapabilities": {"elicitation": {}}}}
+            result = client.say(client.message("tools/call", params)).messages()[-1]["result"]
+            if result["resultType"] == "input_required":
+                key, = result["inputRequests"]
+                params.update(inputResponses={key: OPEN}, requestState=result["requestState"])
+                result = client.say(client.message("tools/call", params)).messages()[-1]["result"]
+            return result
+        return call
+
+    def start(self, call):
+        """A server in a sandbox, whose id it returns."""
+        sandbox = call("create_sandbox", name="web")["structuredContent"]["id"]
+        call("run_command", sandbox=sandbox, yield_ms=0, command=(
+            f"cat >/tmp/echo.py <<'END'\n{ECHO}END\nexec python3 /tmp/echo.py 127.0.0.1 5000"))
+        look = "import socket; socket.create_connection(('127.0.0.1', 5000))"
+        self.assertTrue(support.wait_until(lambda: "exit 0" in support.text_of(call(
+            "run_command", sandbox=sandbox, command=f'python3 -c "{look}"')), SECONDS, 0.1))
+        return sandbox
+
+    def test_a_port(self):
+        call = self.serve()
+        result = call("bridge_port", sandbox=self.start(call), port=5000)
+        self.assertFalse(result["isError"], result)
+
+    def test_a_user_namespace_of_its_own(self):
+        """As PrivateUsers= of the shipped unit has it: the message names a command that works."""
+        call = self.serve("unshare", "--user", "--map-current-user")
+        sandbox = self.start(call)
+        result = call("bridge_port", sandbox=sandbox, port=5000)
+        self.assertTrue(result["isError"])
+        command = f"msp bridge {sandbox} 5000"
+        self.assertIn(f"The user can run `{command}`.", support.text_of(result))
+        with subprocess.Popen([support.MSP, *command.split()[1:], "--socket=" + self.path],
+                              env=self.environment(), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as person:
+            try:
+                port = int(person.stdout.readline().rstrip("/\n").rpartition(":")[2])
+                self.assertEqual(get(port), "path /seen\n")
+            finally:
+                person.send_signal(signal.SIGINT)
+                person.communicate(timeout=SECONDS)
 
 
 class Person(BridgeTool):

@@ -35,7 +35,10 @@ def token_row(name, token):
 class HttpServer:
     """`msp serve` over a socket that we open, with a token file of ours. Context manager."""
 
-    def __init__(self, unix=False, tokens=("alice",), address="127.0.0.1", options=(), **keywords):
+    def __init__(self, unix=False, tokens=("alice",), address="127.0.0.1", options=(), prefix=(),
+                 is_standalone=True, **keywords):
+        self.words = [*prefix, support.MSP, "serve",
+                      *(("--standalone", *support.limits()) if is_standalone else ())]
         self.folder = tempfile.mkdtemp(prefix="msp-http-")
         self.tokens = {name: new_token() for name in tokens}
         self.token_file = os.path.join(self.folder, "tokens")
@@ -57,7 +60,7 @@ class HttpServer:
     def _start(self, options, has_tokens, keywords):
         with open(self.token_file if has_tokens else os.devnull, "rb") as file:
             self.process = subprocess.Popen(
-                [support.MSP, "serve", "--standalone", *support.limits(), *options],
+                [*self.words, *options],
                 stdin=self.listener.fileno(), stdout=file, stderr=subprocess.PIPE, **keywords)
         self.listener.close()
         self.reader = threading.Thread(target=self._read, daemon=True)
