@@ -182,12 +182,11 @@ static void turn_once(void)
 	require_peers(outbox_flush(&to_cable));
 	require_peers(outbox_flush(&to_egress));
 	require_peers(outbox_flush(&to_audit));
-	/* The end of a sandbox before its questions. */
-	peer_turn(&cable, &message, from_cable, "msp-cable");
-	if (polled[1].revents)
-		peer_turn(&egress, &message, from_egress, "msp-egress");
+	/* All that msp-cable has said before a question: the end of its sandbox, and a cut. */
+	if (peer_turn(&cable, &message, from_cable, "msp-cable") && polled[1].revents)
+		(void)peer_turn(&egress, &message, from_egress, "msp-egress");
 	if (polled[2].revents)
-		peer_turn(&audit, &message, from_audit, "msp-audit");
+		(void)peer_turn(&audit, &message, from_audit, "msp-audit");
 }
 
 int main(void)

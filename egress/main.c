@@ -143,9 +143,9 @@ static void turn_once(void)
 		const uint64_t data = events[i].data.u64;
 
 		if (data == DATA_CABLE)
-			peer_turn(&cable, &message, from_cable, "msp-cable");
+			(void)peer_turn(&cable, &message, from_cable, "msp-cable");
 		else if (data == DATA_DIAL)
-			peer_turn(&dial, &message, from_dial, "msp-dial");
+			(void)peer_turn(&dial, &message, from_dial, "msp-dial");
 		else if (data >= DATA_SERVERS)
 			require_peers(readers_turn((uint32_t)(data - DATA_SERVERS)));
 		else

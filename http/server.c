@@ -250,9 +250,9 @@ static void turn_once(int timeout_ms)
 		const uint32_t data = events[i].data.u32;
 
 		if (data == DATA_EGRESS)
-			peer_turn(&egress, &message, from_egress, "msp-egress");
+			(void)peer_turn(&egress, &message, from_egress, "msp-egress");
 		else if (data == DATA_LAUNCHER)
-			peer_turn(&launcher, &message, from_launcher, "the launcher");
+			(void)peer_turn(&launcher, &message, from_launcher, "the launcher");
 		else
 			turn_connection(data / 2);
 	}

@@ -10,7 +10,7 @@
 /* Messages in one turn. */
 #define MESSAGES_MAX 64
 
-void peer_turn(const struct channel *peer, struct channel_message *message,
+bool peer_turn(const struct channel *peer, struct channel_message *message,
 	       const dispatch_handler handlers[IPC_TYPE_COUNT], const char *name)
 {
 	enum ipc_error wrong = IPC_OK;
@@ -23,4 +23,5 @@ void peer_turn(const struct channel *peer, struct channel_message *message,
 	if (status < 0 && status != -EAGAIN)
 		log_fatal(MSP_EXIT_SOFTWARE, "%s broke the protocol: %s", name,
 			  wrong ? ipc_error_text(wrong) : errno_text(-status));
+	return status < 0;
 }
