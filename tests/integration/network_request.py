@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client asks its user for a host that its sandboxes were refused: request_host, over stdio and
 HTTP. What the user allows, the sandboxes of that client reach, and nobody else's."""
+import errno
 import json
 import os
+import signal
+import subprocess
+import time
 
 import network_support
 import support
@@ -106,6 +110,22 @@ class Asking(WithHosts):
                       support.text_of(said))
         self.assertIn(HINT, self.fetch(server, f"http://{HOST}/"))
 
+    def test_without_an_answer(self):
+        server = self.start(ALLOW)
+        self.fetch(server, f"http://{HOST}/late")
+        cable, = support.named(server.process.pid, "msp-cable")
+        os.kill(cable, signal.SIGSTOP)
+        begun = time.monotonic()
+        try:
+            is_error, text = self.request(server)
+        finally:
+            os.kill(cable, signal.SIGCONT)
+        self.assertTrue(is_error)
+        self.assertIn("The network has not answered in time, so it is unknown whether the host can be "
+                      "reached.", text)
+        self.assertTrue(9 < time.monotonic() - begun < 25, "ten seconds")
+        self.assertFalse(self.request(server)[0])  # it can be asked for again
+
     def test_the_audit_log_has_it(self):
         server = self.start(ALLOW)
         self.assertFalse(self.request(server)[0])
@@ -114,6 +134,36 @@ class Asking(WithHosts):
             grants = [record for record in map(json.loads, log)
                       if record["event"] == "network_grant"]
         self.assertEqual([(g["host"], g["port"]) for g in grants], [(HOST, 80)])
+
+
+class Hostile(WithHosts):
+    """A broker that asks nobody."""
+
+    def run_hostile(self, profile):
+        """Its lines, and the events of the audit log about the host."""
+        state = os.path.join(self.folder, "state-" + profile)
+        os.mkdir(state, 0o700)
+        program = network_support.with_control(os.path.join(self.folder, "hostile-" + profile),
+                                               "msp-broker", "hostile-broker")
+        result = subprocess.run(
+            [program, "serve", "--standalone", *LIMITS], input=f"{profile} {HOST}\n", text=True,
+            env=self.environment(MSP_CONFIG=self.write(CONFIG), MSP_STATE_DIR=state),
+            capture_output=True, check=False, timeout=60)
+        with open(os.path.join(state, "audit", "audit.jsonl"), encoding="utf-8") as log:
+            events = [record["event"] for record in map(json.loads, log)
+                      if record.get("host") == HOST]
+        return result.stdout.splitlines(), events
+
+    def test_it_opens_nothing_that_only_a_person_may(self):
+        grants = ["grant 0 0: 0", *(f"grant {i} 0: {-errno.EPERM}" for i in (1, 2, 3)),
+                  f"grant 0 1: {-errno.EPERM}"]
+        lines, events = self.run_hostile("persons")
+        self.assertEqual(lines, ["resolves 0", *grants, "resolves 0"])
+        self.assertEqual(events, ["denial", "network_grant", "denial"])
+        # Where the profile trusts the client with the question, it has what it takes.
+        lines, events = self.run_hostile("asks")
+        self.assertEqual(lines, ["resolves 0", *grants, "resolves 1"])
+        self.assertEqual(events, ["denial", "network_grant"])
 
 
 class InTheService(WithHosts):

@@ -65,13 +65,18 @@ def asked(kind=None):
     return [text for its, text in lines if kind in (None, its)]
 
 
-def without_list(place):
-    """A folder of the programs under test in which the list of msp-dial has every host; the path of its
+def with_control(place, name, control):
+    """A folder of the programs under test with a test's program in the place of one; the path of its
     msp."""
     shutil.copytree(support.BIN, place)
-    shutil.copy(os.path.join(os.path.dirname(support.BIN), "controls", "dial-without-list"),
-                os.path.join(place, "msp-dial"))
+    shutil.copy(os.path.join(os.path.dirname(support.BIN), "controls", control),
+                os.path.join(place, name))
     return os.path.join(place, "msp")
+
+
+def without_list(place):
+    """The same, with an msp-dial whose list has every host."""
+    return with_control(place, "msp-dial", "dial-without-list")
 
 
 def note(kind, text):
