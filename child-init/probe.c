@@ -106,7 +106,7 @@ static int try_socket(int type, int (*act)(int, const struct sockaddr *, socklen
 		      uint16_t port)
 {
 	const struct sockaddr_in address = { AF_INET, htons(port), { htonl(host) }, { 0 } };
-	const struct timeval most = { .tv_sec = 1 }; /* a refusal comes at once */
+	const struct timeval most = { .tv_sec = 3 }; /* at once, unless it is busy */
 	const int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));

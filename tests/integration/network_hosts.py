@@ -241,6 +241,23 @@ class Proven(WithHosts):
                       "tried, and succeeded", result.stderr)
         self.assertIn(PROBE, asked("name"))
 
+    def test_a_resolver_without_an_answer(self):
+        """It ends the execution and not the server, and is asked again by the next one."""
+        server = self.serve(MSP_CONFIG=self.config)
+        fetch = {"profile": "net", "argv": ["python3", "-c", FETCH, "http://web.example.org/late"]}
+        dials = support.named(server.process.pid, "msp-dial")
+        self.assertTrue(dials)
+        for pid in dials:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            result = server.call("run_command", **fetch)
+        finally:
+            for pid in dials:
+                os.kill(pid, signal.SIGCONT)
+        self.assertTrue(result["isError"])
+        self.assertIn("EAGAIN", support.text_of(result))
+        self.assertIn(HELLO, support.text_of(server.call("run_command", **fetch)))
+
     def test_the_question_is_nobodys(self):
         state = os.path.join(self.folder, "state")
         os.mkdir(state)
