@@ -28,8 +28,8 @@ struct ipc_execution_done {
 	uint64_t prepare_us; /* wall_us in parts: until its sandbox was asked for, */
 	uint64_t sandbox_us; /* until that took it up, */
 	uint64_t start_us;   /* until the workload executed, */
-	uint64_t run_us;     /* until its first process ended, */
-	uint64_t report_us;  /* until this was sent. All 0: no such report came */
+	uint64_t run_us;     /* until its first process ended; the rest until this was sent.
+			      * All 0: no such report came */
 	uint32_t denials_size;
 	uint8_t denials[IPC_DENIALS_MAX]; /* struct denial[], common/denial.h */
 };

@@ -190,7 +190,6 @@ static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, sandbox_us),
 	FIELD(U64, ipc_execution_done, start_us),
 	FIELD(U64, ipc_execution_done, run_us),
-	FIELD(U64, ipc_execution_done, report_us),
 	BYTES(ipc_execution_done, denials),
 };
 FIELDS(2, ipc_factory_start, RAW, schema, U32, limits)

@@ -29,8 +29,11 @@ static uint64_t time_between(uint64_t from, uint64_t to)
 void timings_set(struct timings *ret, const struct ipc_execution_done *done, uint64_t launched_us,
 		 uint64_t asked_us, uint64_t known_us)
 {
+	const uint64_t parts_us =
+		done->prepare_us + done->sandbox_us + done->start_us + done->run_us;
+
 	*ret = (struct timings){
-		.is_known = done->prepare_us + done->sandbox_us + done->start_us + done->run_us > 0,
+		.is_known = parts_us > 0,
 		.has_launch = launched_us > 0,
 		.us = { [TIMING_LAUNCH] = time_between(launched_us, asked_us),
 			[TIMING_QUEUE] = time_between(asked_us, done->heard_us),
@@ -38,7 +41,7 @@ void timings_set(struct timings *ret, const struct ipc_execution_done *done, uin
 			[TIMING_SANDBOX] = done->sandbox_us,
 			[TIMING_START] = done->start_us,
 			[TIMING_RUN] = done->run_us,
-			[TIMING_REPORT] = done->report_us,
+			[TIMING_REPORT] = parts_us > 0 ? time_between(parts_us, done->wall_us) : 0,
 			[TIMING_ANSWER] = time_between(done->heard_us + done->wall_us, known_us) },
 	};
 }

@@ -90,8 +90,7 @@ static void lose_writer(void)
 		return;
 	}
 	log_line("nothing can be audited any more, and so nothing run: msp-audit ended");
-	state_note_fault();
-	supervisor.is_ending = true;
+	state_end(MSP_EXIT_SOFTWARE);
 }
 
 /* Take an answer, within ANSWER_WAIT_US or (MSG_DONTWAIT) at once. False: there is none. */

@@ -61,9 +61,3 @@ int gateway_make(void *context, struct channel_message *message)
 	gateway_tell(IPC_TYPE_cable_make, &make, fds);
 	return 0;
 }
-
-void gateway_leave(const struct sandbox *sandbox)
-{
-	if (sandbox->cable > 0)
-		gateway_tell(IPC_TYPE_cable_end, &(struct ipc_cable_end){ sandbox->slot }, NULL);
-}

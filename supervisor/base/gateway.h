@@ -23,7 +23,4 @@ int gateway_make(void *sandbox, struct channel_message *message);
  * sandbox. */
 void gateway_tell(uint32_t type, const void *message, const int *fds);
 
-/* End the cable of a sandbox, if it has one. */
-void gateway_leave(const struct sandbox *sandbox);
-
 #endif

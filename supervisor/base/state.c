@@ -20,6 +20,13 @@ void state_note_fault(void)
 		supervisor.exit_status = MSP_EXIT_SOFTWARE;
 }
 
+void state_end(int exit_status)
+{
+	if (supervisor.exit_status == 0)
+		supervisor.exit_status = exit_status;
+	supervisor.is_ending = true;
+}
+
 int state_send(const struct channel *channel, uint32_t type, const void *message, const int *fds)
 {
 	return channel_send(channel, type, message, fds, MSG_DONTWAIT);

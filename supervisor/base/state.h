@@ -253,6 +253,9 @@ extern struct supervisor supervisor;
  * something else already. */
 void state_note_fault(void);
 
+/* End the supervisor, with this exit status unless it has another already. */
+void state_end(int exit_status);
+
 /* Send a message as channel_send() does. The supervisor waits for no reader: -EAGAIN if the peer
  * has let its channel become full. */
 int state_send(const struct channel *channel, uint32_t type, const void *message, const int *fds);

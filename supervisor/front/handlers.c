@@ -399,10 +399,9 @@ static void on_factory(void *context)
 		return;
 	note_breach("factory", 0, status, wrong);
 	(void)explain_loss("the factory", status, wrong);
-	state_note_fault();
 	loop_remove(&factory_watch);
 	fd_close(&supervisor.factory.fd);
-	supervisor.is_ending = true;
+	state_end(MSP_EXIT_SOFTWARE);
 }
 
 int handlers_watch_factory(void)

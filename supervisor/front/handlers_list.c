@@ -153,15 +153,11 @@ static int tell_called(const struct frontend *frontend, const struct ipc_sandbox
 {
 	char id[IPC_ID_MAX];
 	struct sight sight;
-	int error =
+	const int error =
 		sandbox_look_up(from->owner, from->called, id) ? sight_look(id, &sight) : -ENOENT;
-	int told = 0;
+	const int told = error ? 0 : sight_tell(frontend, from->request, &sight);
 
-	if (!error)
-		told = sight_tell(frontend, from->request, &sight);
-	else if (error == -ENOENT)
-		error = 0;
-	return told ? told : reply_done(frontend, from->request, error);
+	return told ? told : reply_done(frontend, from->request, error == -ENOENT ? 0 : error);
 }
 
 int handle_sandbox_list(void *context, struct channel_message *message)

@@ -83,8 +83,7 @@ static void on_launcher(void *context)
 	log_line("the path opener (msp-opener) has ended%s%s: no directory can be opened and no "
 		 "policy reloaded, so msp ends; start it again",
 		 wrong ? ", " : "", wrong ? ipc_error_text(wrong) : "");
-	state_note_fault();
-	supervisor.is_ending = true;
+	state_end(MSP_EXIT_SOFTWARE);
 }
 
 int reload_keep_launcher(int fd)

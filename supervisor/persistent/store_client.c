@@ -33,8 +33,7 @@ static int lose_store(const char *why)
 	loop_remove(&watch);
 	fd_close(&channel.fd);
 	log_line("the files of persistent sandboxes are out of reach: %s", why);
-	state_note_fault();
-	supervisor.is_ending = true;
+	state_end(MSP_EXIT_SOFTWARE);
 	return -EPIPE;
 }
 

@@ -91,16 +91,13 @@ int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sa
 		  int *ret_leaf)
 {
 	int sandbox = make_group(path_in(slot, WHOLE, ""));
-	int leaf = -1;
-	int error = sandbox < 0 ? sandbox : write_limits(slot, profile);
-	if (!error) {
-		leaf = cgroup_add_leaf(slot, 0);
-		error = leaf < 0 ? leaf : 0;
-	}
-	if (error) {
+	const int error = sandbox < 0 ? sandbox : write_limits(slot, profile);
+	const int leaf = error ? error : cgroup_add_leaf(slot, 0);
+
+	if (leaf < 0) {
 		fd_close(&sandbox);
 		(void)cgroup_remove(supervisor.cgroup, slot); /* empty, as no process ran in it */
-		return error;
+		return leaf;
 	}
 	*ret_sandbox = sandbox;
 	*ret_leaf = leaf;

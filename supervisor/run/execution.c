@@ -110,8 +110,8 @@ static void tell_frontend(const struct execution *execution, uint32_t type, cons
 	if (!error || error == -EPIPE) /* gone, as its own channel will say, behind a goodbye */
 		return;
 	log_line("a frontend cannot be told of its execution: %s", errno_text(-error));
-	if (!supervisor.is_service && supervisor.exit_status == 0)
-		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+	if (!supervisor.is_service)
+		state_note_fault();
 	reply_give_up(frontend);
 }
 
@@ -131,8 +131,8 @@ static void kill_rest(const struct execution *execution)
 		cgroup_kill(execution->sandbox->slot, execution->leaf);
 }
 
-/* Its time in parts, of which the last is send_report()'s. Whatever an init says, each begins where
- * the one before ended, and none ends later than now. */
+/* Its time in parts, but for the last, which ends with the report. Whatever an init says, each
+ * begins where the one before ended, and none ends later than now. */
 static void put_parts(const struct execution *execution, const struct ipc_spawn_done *from,
 		      struct ipc_execution_done *done)
 {
@@ -162,8 +162,6 @@ static void send_report(struct execution *execution, struct ipc_execution_done *
 	done->request = execution->request;
 	done->heard_us = execution->started_us;
 	done->wall_us = clock_now_us() - execution->started_us;
-	if (parts_us > 0)
-		done->report_us = done->wall_us - parts_us;
 	set_done(execution);
 	if (!is_killed)
 		kill_rest(execution);

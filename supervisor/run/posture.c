@@ -26,13 +26,6 @@ const struct ipc_posture_full *posture_default(void)
 	return &supervisor.generations[supervisor.plan.slot].postures[supervisor.default_profile];
 }
 
-static void end_self(int exit_status)
-{
-	if (supervisor.exit_status == 0)
-		supervisor.exit_status = exit_status;
-	supervisor.is_ending = true;
-}
-
 /* `answer` is to the act against the first of the open layers. */
 static void explain_open(const struct execution *execution, uint32_t open, int answer)
 {
@@ -60,7 +53,7 @@ int posture_check_limits(const struct execution *execution)
 	    cgroup_check(execution->sandbox->slot, profile, &posture->controllers))
 		return 0;
 	explain_open(execution, POSTURE_BIT(POSTURE_CGROUP), 0);
-	end_self(MSP_EXIT_REFUSED);
+	state_end(MSP_EXIT_REFUSED);
 	return -ECANCELED;
 }
 
@@ -96,7 +89,7 @@ bool posture_take(struct execution *execution, const struct ipc_posture_measured
 	if (open) {
 		execution->frontend = NULL; /* our own end tells it */
 		explain_open(execution, open, (int)measured->error);
-		end_self(MSP_EXIT_REFUSED);
+		state_end(MSP_EXIT_REFUSED);
 		return false;
 	}
 	posture->is_measured = 1;
@@ -120,7 +113,7 @@ void posture_fail(const struct execution *execution, uint32_t stage, uint32_t er
 		"a sandbox of the default profile cannot be set up: %s: %s; 'msp doctor' says what "
 		"is missing",
 		stage_text(stage), errno_text((int)error));
-	end_self(MSP_EXIT_SANDBOX);
+	state_end(MSP_EXIT_SANDBOX);
 }
 
 const struct ipc_profile_posture *posture_news(struct frontend *frontend, uint32_t generation,

@@ -14,8 +14,7 @@
 
 static struct ipc_spawn spawn;
 
-/* Append to `list`, which holds `*used` of `room` bytes; false when there is no room. */
-static bool put_item(uint8_t *list, uint32_t room, uint32_t *used, const void *bytes, size_t size)
+bool request_put(uint8_t *list, uint32_t room, uint32_t *used, const void *bytes, size_t size)
 {
 	if (size > room - *used)
 		return false;
@@ -75,7 +74,7 @@ uint32_t request_list_languages(const struct plan_profile *profile, bool install
 		if (has_item(list, used, name, size) ||
 		    (installed_only && !is_installed(&languages[i])))
 			continue;
-		if (!put_item(list, IPC_LIST_MAX, &used, name, size))
+		if (!request_put(list, IPC_LIST_MAX, &used, name, size))
 			break;
 	}
 	return used;
@@ -113,7 +112,8 @@ static bool compose_environment(const struct plan_profile *profile, const uint8_
 
 	spawn.environment_size = 0;
 	if (!is_list(extra, size) || !are_variables(extra, size) ||
-	    !put_item(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size, extra, size))
+	    !request_put(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size, extra,
+			 size))
 		return false;
 	for (uint32_t at = 0; at < profile->environment_size;) {
 		const char *entry = (const char *)own + at;
@@ -122,8 +122,8 @@ static bool compose_environment(const struct plan_profile *profile, const uint8_
 		at += (uint32_t)length;
 		if (has_item(extra, size, entry, strcspn(entry, "=") + 1)) /* a repeated name */
 			continue;
-		if (!put_item(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size,
-			      entry, length))
+		if (!request_put(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size,
+				 entry, length))
 			return false;
 	}
 	return true;
@@ -134,8 +134,8 @@ static bool compose_arguments(const uint8_t *first, uint32_t first_size, const u
 {
 	spawn.argv_size = 0;
 	return is_list(rest, rest_size) && first_size + rest_size > 0 &&
-	       put_item(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, first, first_size) &&
-	       put_item(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, rest, rest_size);
+	       request_put(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, first, first_size) &&
+	       request_put(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, rest, rest_size);
 }
 
 static enum refusal compose_cwd(const struct plan_profile *profile, const char *cwd)
@@ -251,11 +251,12 @@ static bool compose_code(const struct plan_language *language, const char *path,
 	for (uint32_t at = 0; at < language->argv_size; at += (uint32_t)strlen(words + at) + 1) {
 		const char *word = strcmp(words + at, file) == 0 ? path : words + at;
 
-		if (!put_item(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, word, strlen(word) + 1))
+		if (!request_put(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, word,
+				 strlen(word) + 1))
 			return false;
 	}
 	return is_list(from->argv, from->argv_size) &&
-	       put_item(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, from->argv, from->argv_size);
+	       request_put(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, from->argv, from->argv_size);
 }
 
 enum refusal request_code(const struct ipc_code_start *from, struct request *ret,

@@ -7,6 +7,8 @@
 #define SUPERVISOR_RUN_REQUEST_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "common/limits.h"
 #include "common/plan.h"
@@ -44,6 +46,9 @@ enum refusal request_file(const struct ipc_file_start *from, const char *profile
 /* Return the path for the next code of a language with this file, in a persistent sandbox or not;
  * in static storage until the next call. NULL: there is no room for the path. */
 const char *request_place_code(const char *file, bool lasts);
+
+/* Append to `list`, which holds `*used` of `room` bytes; false when there is no room. */
+bool request_put(uint8_t *list, uint32_t room, uint32_t *used, const void *bytes, size_t size);
 
 /* Find the index of the profile that a request names; empty: the default one. Without hosts it is
  * that of the same profile without its hosts. */

@@ -228,10 +228,7 @@ static struct sandbox *find_waiting(uint32_t slot)
 {
 	struct sandbox *sandbox = slot < SANDBOX_SLOTS ? &supervisor.sandboxes[slot] : NULL;
 
-	if (!sandbox || sandbox->state == SANDBOX_FREE || sandbox->state == SANDBOX_COLD ||
-	    sandbox->has_answer)
-		return NULL;
-	return sandbox;
+	return sandbox && sandbox->state >= SANDBOX_LIVE && !sandbox->has_answer ? sandbox : NULL;
 }
 
 static void take_answer(struct sandbox *sandbox)
@@ -278,7 +275,8 @@ void sandbox_end(struct sandbox *sandbox)
 		event_standby_lost(sandbox);
 		sandbox_stir(sandbox);
 	}
-	gateway_leave(sandbox);
+	if (sandbox->cable > 0)
+		gateway_tell(IPC_TYPE_cable_end, &(struct ipc_cable_end){ sandbox->slot }, NULL);
 	fd_close(&sandbox->network);
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);

@@ -174,12 +174,10 @@ static bool note_code(struct standby *standby, const struct request *request)
 	spawn->argv_size = 0;
 	while (path && (word = next_word(from->argv, from->argv_size, &at))) {
 		const char *put = strcmp(word, code->path) == 0 ? path : word;
-		const size_t length = strlen(put) + 1;
 
-		if (length > sizeof(spawn->argv) - spawn->argv_size)
+		if (!request_put(spawn->argv, IPC_ARGV_MAX, &spawn->argv_size, put,
+				 strlen(put) + 1))
 			return false;
-		memcpy(spawn->argv + spawn->argv_size, put, length);
-		spawn->argv_size += (uint32_t)length;
 	}
 	if (path)
 		strncpy(code->path, path, sizeof(code->path) - 1);

@@ -222,8 +222,7 @@ Test(execution, an_end_is_reported_once)
 
 static uint64_t sum_of(const struct ipc_execution_done *done)
 {
-	return done->prepare_us + done->sandbox_us + done->start_us + done->run_us +
-	       done->report_us;
+	return done->prepare_us + done->sandbox_us + done->start_us + done->run_us;
 }
 
 Test(execution, its_time_is_told_in_parts)
@@ -243,7 +242,7 @@ Test(execution, its_time_is_told_in_parts)
 	cr_expect_eq(done->start_us, 1000);
 	cr_expect_eq(done->run_us, 3000);
 	cr_expect_eq(done->heard_us + done->prepare_us + done->sandbox_us, taken_us);
-	cr_expect_eq(sum_of(done), done->wall_us);
+	cr_expect_leq(sum_of(done), done->wall_us);
 	rig_end(&sandbox);
 }
 
@@ -269,7 +268,8 @@ Test(execution, an_init_cannot_tell_times_that_were_not)
 		rig_send(&sandbox.init, IPC_TYPE_spawn_done, &from, NULL);
 		done = rig_take_done(&rig, i);
 		cr_expect_leq(done->heard_us + done->wall_us, clock_now_us(), "%zu", i);
-		cr_expect_eq(sum_of(done), done->wall_us, "%zu", i);
+		cr_expect_gt(sum_of(done), 0, "%zu", i);
+		cr_expect_leq(sum_of(done), done->wall_us, "%zu", i);
 		rig_end(&sandbox);
 	}
 }
