@@ -272,7 +272,6 @@ static struct server *make_server(struct event_base *base, int channel)
 	server->base = base;
 	supervisor_client_init(&server->supervisor, channel, &supervisor_handlers, server);
 	server->host.executions = executions_new(base, &server->supervisor, on_queued, server);
-	executions_follow_plan(server->host.executions, &server->host.plan);
 	server->host.requests = requests_new(&server->supervisor, on_queued, server);
 	server->host.base = base;
 	server->host.catalog = &catalog;

@@ -16,6 +16,7 @@
 #include "cable/questions.h"
 #include "cable/records.h"
 #include "cable/servers.h"
+#include "cable/tallies.h"
 #include "cable/user.h"
 #include "cable/watches.h"
 #include "common/dispatch.h"
@@ -261,7 +262,7 @@ static int handle_end(void *context, struct channel_message *message)
 	cables[slot].party.frontend = 0;
 	grants_end(slot);
 	questions_end(slot);
-	watches_end(slot);
+	tallies_end(slot);
 	error = channel_send(&hub->dial, IPC_TYPE_cable_end, &end, NULL, 0);
 	return error ? error : channel_send(&hub->egress, IPC_TYPE_cable_end, &end, NULL, 0);
 }
@@ -298,7 +299,7 @@ static int handle_connection_refused(void *context, struct channel_message *mess
 
 	if (!sandbox)
 		return 0;
-	watches_count(refused);
+	tallies_count(refused, sandbox->sandbox[0] == '\0');
 	if (sandbox->denials++ < DENIALS_MAX)
 		records_refused(refused, sandbox->sandbox);
 	return 0;
@@ -309,17 +310,56 @@ static int handle_host_ask(void *context, struct channel_message *message)
 	return permits_ask(ipc_body(message, host_ask));
 }
 
-/* The closed channel says that the sandbox has no cable. */
+/* A frontend that asks for something. */
+struct asker {
+	struct channel channel;
+	struct party of;
+	bool is_broker;
+};
+
+static int handle_grant(void *context, struct channel_message *message)
+{
+	const struct asker *asker = context;
+	struct ipc_network_granted granted;
+
+	granted.error = (uint32_t)-permits_take(hub, &asker->of, asker->is_broker,
+						ipc_body(message, network_grant));
+	/* It may have gone. */
+	(void)channel_send(&asker->channel, IPC_TYPE_network_granted, &granted, NULL, MSG_DONTWAIT);
+	return 0;
+}
+
+static const dispatch_handler from_frontend[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_network_grant] = handle_grant,
+};
+
+/* The closed channel says that the sandbox has no cable, or that all is said. */
 static int handle_watch(void *context, struct channel_message *message)
 {
+	static struct channel_message asked; /* too large for the stack; one thread */
 	const struct ipc_cable_watch *watch = ipc_body(message, cable_watch);
+	struct asker asker = { { message->fds[0], IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE },
+			       { watch->slot, 0, watch->frontend, "" },
+			       watch->is_broker != 0 };
+	enum ipc_error wrong;
 
 	if (watch->slot > GATEWAY_SLOTS)
 		return -EPROTO;
-	if (watch->slot == GATEWAY_SLOTS)
-		watches_begin(watch, 0, channel_take_fd(message, 0));
-	else if (cables[watch->slot].is_made)
-		watches_begin(watch, cables[watch->slot].party.use, channel_take_fd(message, 0));
+	if (watch->from.request != 0) {
+		tallies_tell(watch->frontend, watch->from.request, &asker.channel);
+		return 0;
+	}
+	if (watch->slot < GATEWAY_SLOTS && !cables[watch->slot].is_made)
+		return 0;
+	asker.of.use = watch->slot < GATEWAY_SLOTS ? cables[watch->slot].party.use : 0;
+	memcpy(asker.of.owner, watch->from.owner, IPC_NAME_MAX);
+	if (dispatch_one(&asker.channel, &asked, MSG_DONTWAIT, from_frontend, &asker, &wrong) !=
+	    -EAGAIN)
+		return 0;
+	if (watch->slot < GATEWAY_SLOTS)
+		watches_look(&asker.of, channel_take_fd(message, 0));
+	else if (!asker.is_broker)
+		watches_question(&asker.channel);
 	return 0;
 }
 
@@ -327,17 +367,17 @@ static int handle_execution(void *context, struct channel_message *message)
 {
 	const struct ipc_cable_execution *execution = ipc_body(message, cable_execution);
 
-	if (execution->slot >= GATEWAY_SLOTS)
+	if (execution->slot >= GATEWAY_SLOTS || execution->place >= EXECUTIONS_MAX)
 		return -EPROTO;
-	watches_attach(execution, &cables[execution->slot].party);
+	if (execution->is_over) {
+		tallies_keep(execution);
+		return 0;
+	}
+	tallies_begin(execution);
+	cables[execution->slot].party.frontend = execution->frontend;
+	memcpy(cables[execution->slot].party.owner, execution->owner, IPC_NAME_MAX);
 	permits_open(hub, &cables[execution->slot]);
 	return 0;
-}
-
-int event_watch_grant(const struct party *from, bool is_broker,
-		      const struct ipc_network_grant *wanted)
-{
-	return permits_take(hub, from, is_broker, wanted);
 }
 
 static int handle_http(void *context, struct channel_message *message)
@@ -400,10 +440,10 @@ static int turn_launcher(struct hub *own)
 	return error == -EPIPE || error == -ECONNRESET ? 0 : error;
 }
 
-/* The supervisor comes last, with one message, and the watches after it: what a sandbox was
- * refused, or connected to, is heard of before its end, before the end of an execution, and before
- * that of all. It may have come since poll(), so that the two programs are always heard, and the
- * launcher, whose offer comes before a sandbox that needs it. */
+/* The supervisor comes last, with one message: what a sandbox was refused, or connected to, is
+ * heard of before its end, before the end of an execution, and before that of all. It may have come
+ * since poll(), so that the two programs are always heard, and the launcher, whose offer comes
+ * before a sandbox that needs it. */
 int hub_run(struct hub *own, const char **ret_peer)
 {
 	static const char *const names[] = { "msp-dial", "msp-egress", "msp-http",
@@ -413,8 +453,7 @@ int hub_run(struct hub *own, const char **ret_peer)
 	static const uint32_t most[] = { TURN_MOST, TURN_MOST, TURN_MOST, 1 };
 	const struct channel *const peers[] = { &own->dial, &own->egress, &own->http,
 						&own->supervisor };
-	static struct pollfd polls[5 + WATCHES_MAX];
-	uint32_t watched;
+	struct pollfd polls[5];
 	int error = 0;
 
 	hub = own;
@@ -424,9 +463,8 @@ int hub_run(struct hub *own, const char **ret_peer)
 		polls[4] = (struct pollfd){ .fd = own->launcher.fd, .events = POLLIN };
 		if (own->home < 0)
 			polls[1].fd = polls[2].fd = -1; /* ours until the programs are started */
-		watched = watches_poll(polls + 5);
 		/* A question waits until nothing is left that the supervisor said before it. */
-		if (poll(polls, 5 + watched, permits_are_asked() ? 0 : -1) < 0 && errno != EINTR)
+		if (poll(polls, 5, permits_are_asked() ? 0 : -1) < 0 && errno != EINTR)
 			return -errno;
 		if (permits_are_asked() && polls[3].revents == 0) {
 			*ret_peer = names[0];
@@ -440,8 +478,6 @@ int hub_run(struct hub *own, const char **ret_peer)
 			if (i < 2 || polls[i].revents)
 				error = turn_peer(peers[i], handlers[i], most[i]);
 		}
-		if (!error)
-			watches_turn(polls + 5, watched);
 	}
 	return error == -EPIPE && *ret_peer == names[3] ? 0 : error;
 }

@@ -45,7 +45,7 @@ static struct channel_message start;
 static int egress_ends[2], dial_ends[2], peer_ends[2], http_ends[2];
 static int egress_pidfd = -1, dial_pidfd = -1, http_pidfd = -1;
 static int egress_image = GATEWAY_FD_EGRESS, dial_image = GATEWAY_FD_DIAL,
-	   http_image = GATEWAY_FD_HTTP;
+	   http_image = GATEWAY_FD_HTTP, counters = GATEWAY_FD_CABLE_COUNTERS;
 
 static void make_channels(void)
 {
@@ -66,9 +66,9 @@ static void make_channels(void)
 static void start_dial(void)
 {
 	static char name[] = "msp-dial";
-	const int fds[] = { dial_ends[1], peer_ends[1], GATEWAY_FD_AUDIT };
+	const int fds[] = { dial_ends[1], peer_ends[1], counters, GATEWAY_FD_AUDIT };
 
-	confine_require(program_start(name, &dial_image, fds, 3, &dial_pidfd), "starting msp-dial");
+	confine_require(program_start(name, &dial_image, fds, 4, &dial_pidfd), "starting msp-dial");
 	fd_close(&dial_ends[1]);
 	fd_close(&peer_ends[1]);
 }
@@ -86,9 +86,10 @@ static int begin_program(struct channel *channel)
 static int start_egress(struct hub *hub)
 {
 	static char name[] = "msp-egress";
-	const int fds[] = { egress_ends[1], peer_ends[0] };
-	const int error = program_start(name, &egress_image, fds, 2, &egress_pidfd);
+	const int fds[] = { egress_ends[1], peer_ends[0], counters };
+	const int error = program_start(name, &egress_image, fds, 3, &egress_pidfd);
 
+	fd_close(&counters);
 	fd_close(&egress_ends[1]);
 	fd_close(&peer_ends[0]);
 	return error ? error : begin_program(&hub->egress);
@@ -154,7 +155,7 @@ int main(void)
 	const char *peer = NULL;
 	int error;
 
-	steward_begin("msp-cable", "sfffss");
+	steward_begin("msp-cable", "sfffssf");
 	fd_raise_limit();
 	make_channels();
 	hub.egress = (struct channel){ egress_ends[0], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };

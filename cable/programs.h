@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define PROGRAM_FDS_MAX 3U
+#define PROGRAM_FDS_MAX 4U
 
 /* Execute `image`, which is closed, with `fds` from GATEWAY_FD_CHANNEL on, which stay the caller's.
  * 0 with a descriptor of the process in *ret_pidfd, or -errno. */

@@ -21,6 +21,7 @@ struct ipc_execution_done {
 	uint32_t signal;    /* SIGNALLED and the verdicts that kill */
 	uint32_t stage;     /* INTERNAL, or EXEC: where the start failed (enum stage), else NONE */
 	uint32_t error;     /* errno of that stage */
+	uint32_t has_refusals; /* the network refused something: network_watch asks what */
 	uint64_t wall_us;
 	uint64_t cpu_us;     /* this and the next: of all its processes; 0: not known */
 	uint64_t peak_bytes; /* memory that they had at once */

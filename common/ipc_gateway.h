@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "common/counters.h"
 #include "common/limits.h"
 
 /* The descriptors that each program is executed with, beside its standard ones, without an argument
@@ -15,6 +16,7 @@
 enum gateway_fd {
 	GATEWAY_FD_CHANNEL = 3, /* to the supervisor; msp-egress and msp-dial: to msp-cable */
 	GATEWAY_FD_PEER,        /* msp-egress and msp-dial: to one another */
+	GATEWAY_FD_COUNTERS,    /* both: the counters of refusals */
 	GATEWAY_FD_END,
 	GATEWAY_FD_RECORDS = GATEWAY_FD_END, /* msp-dial: the supervisor's end of the gateway's own
 					      * msp-audit's channel */
@@ -22,12 +24,10 @@ enum gateway_fd {
 	GATEWAY_FD_DIAL,                     /* and msp-dial; */
 	GATEWAY_FD_HTTP,                     /* and msp-http; */
 	GATEWAY_FD_LAUNCHER,                 /* to the launcher (IPC_GATEWAY to IPC_LAUNCHER); */
-	GATEWAY_FD_AUDIT,                    /* as GATEWAY_FD_RECORDS, to send */
+	GATEWAY_FD_AUDIT,                    /* as GATEWAY_FD_RECORDS, to send; */
+	GATEWAY_FD_CABLE_COUNTERS,           /* and the counters of the other two */
 	GATEWAY_FD_CABLE_END,
 };
-
-/* Every slot of a sandbox is below it. */
-#define GATEWAY_SLOTS 4096
 
 /* An address that was dialled. */
 #define IPC_ADDRESS_MAX 46
@@ -86,13 +86,17 @@ struct ipc_cable_end {
 	uint32_t slot;
 };
 
-/* An execution is about to begin in a sandbox, whose cable may come later. From then on the sandbox
- * is that client's and owner's, whose watch it is. */
+/* An execution is about to begin in a sandbox, whose cable may come later, or is over. From its
+ * begin on the sandbox is that client's and owner's. An ephemeral sandbox has one execution: its
+ * begin is told where hosts can be added, its end also where something was refused. */
 struct ipc_cable_execution {
-	uint64_t request;
+	uint64_t request;  /* for which the frontend asks after the end (network_watch) */
 	uint64_t since_us; /* its refusals are no older, by the monotonic clock */
-	uint32_t frontend;
+	uint32_t frontend; /* 0: it has gone */
+	uint32_t is_over;
 	uint32_t slot;
+	uint32_t place; /* below EXECUTIONS_MAX; other executions at once have others */
+	char owner[IPC_NAME_MAX];
 };
 
 /* An open connection, for an egress_look; with number 0 and no host: those were all. */

@@ -10,12 +10,12 @@
 
 #include "common/limits.h"
 
-/* Watch the network of an execution that the frontend asks for just before or after, look at a
- * sandbox's, or speak for a client. fd: one end of a channel to msp-cable, which closes it if there
- * is no such cable. When the frontend shuts its end for writing, or the sandbox ends, msp-cable
- * says what it knows and closes: for an execution network_denials; for a sandbox its
- * network_connections and network_hosts, too; without both, the network_hosts that are asked for,
- * unless the frontend is a broker. */
+/* Ask for the refusals of an execution that is over, look at the network of a sandbox, or speak for
+ * a client. fd: one end of a channel to msp-cable, which closes it if there is no such cable. For
+ * an execution msp-cable sends network_denials once. If the frontend has sent a network_grant
+ * before it passed the other end, msp-cable answers that. Otherwise it says what it knows: for a
+ * sandbox its network_connections, network_hosts and network_denials; without both, the
+ * network_hosts that are asked for, unless the frontend is a broker. Then it closes. */
 struct ipc_network_watch {
 	uint64_t request; /* the execution's number; 0: there is none */
 	char owner[IPC_NAME_MAX];
@@ -27,7 +27,7 @@ struct ipc_cable_watch {
 	struct ipc_network_watch from;
 	uint32_t frontend; /* the number of the frontend, whose requests are counted */
 	uint32_t is_broker;
-	uint32_t slot; /* the sandbox's; GATEWAY_SLOTS: it named none, cable_execution may come */
+	uint32_t slot; /* the sandbox's; GATEWAY_SLOTS: it named none */
 };
 
 /* Let a host be reached, or take one away: in the sandbox of the watch; without one, in all
@@ -76,7 +76,7 @@ struct ipc_network_connection {
 	char host[IPC_HOST_MAX];
 };
 
-/* Refusals of one kind since the watch began; for a sandbox, among the last of all sandboxes. */
+/* Refusals of one kind in an execution; for a sandbox, among the last of all sandboxes. */
 struct ipc_network_denial {
 	uint32_t port;           /* 0: a name was asked for */
 	uint32_t reason;         /* enum connection_refused */

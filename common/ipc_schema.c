@@ -182,6 +182,7 @@ static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U32, ipc_execution_done, signal),
 	FIELD(U32, ipc_execution_done, stage),
 	FIELD(U32, ipc_execution_done, error),
+	FIELD(U32, ipc_execution_done, has_refusals),
 	FIELD(U64, ipc_execution_done, wall_us),
 	FIELD(U64, ipc_execution_done, cpu_us),
 	FIELD(U64, ipc_execution_done, peak_bytes),
@@ -364,7 +365,7 @@ FIELDS(1, ipc_gateway_forget, U32, slot)
 FIELDS(4, ipc_cable_make, U32, slot, U32, use, U32, profile, OPT, sandbox)
 FIELDS(1, ipc_cable_end, U32, slot)
 FIELDS(6, ipc_cable_watch, U64, from.request, OPT, from.owner, OPT, from.sandbox, U32, frontend, U32, is_broker, U32, slot)
-FIELDS(4, ipc_cable_execution, U64, request, U64, since_us, U32, frontend, U32, slot)
+FIELDS(7, ipc_cable_execution, U64, request, U64, since_us, U32, frontend, U32, is_over, U32, slot, U32, place, OPT, owner)
 FIELDS(3, ipc_network_watch, U64, request, OPT, owner, OPT, sandbox)
 FIELDS(5, ipc_network_connection, U64, number, U64, sent, U64, received, U32, port, STR, host)
 FIELDS(5, ipc_network_grant, U32, port, U32, frontend, U32, is_cut, OPT, host, OPT, owner)

@@ -84,8 +84,9 @@ struct ipc_supervisor_opener {
 	uint32_t reserved;
 };
 
-/* fd: a channel to msp-cable, if a profile has hosts. Where a part of the launcher stays, it also
- * comes later: when a new policy needs the gateway, or another was started for one that ended. */
+/* fds: a channel to msp-cable, if a profile has hosts; and the counters of its refusals
+ * (counters.h). Where a part of the launcher stays, it also comes later: when a new policy needs
+ * the gateway, or another was started for one that ended. */
 struct ipc_supervisor_gateway {
 	uint32_t reserved;
 };

@@ -11,6 +11,7 @@
 #include "dial/attempt.h"
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
+#include "steward/counters.h"
 #include "steward/record.h"
 
 enum ask_state {
@@ -99,7 +100,9 @@ static enum dial_result report_refused(uint32_t slot, uint32_t use, const char *
 	if (to_cable->count == 0)
 		error = channel_send(to_cable->channel, IPC_TYPE_connection_refused, &refused, NULL,
 				     MSG_DONTWAIT);
-	if (error != -EAGAIN)
+	if (error == 0)
+		counters_raise(slot);
+	else if (error != -EAGAIN)
 		note_failure(error);
 	return error == 0 ? DIAL_RESULT_REFUSED : DIAL_RESULT_FAILED;
 }

@@ -35,6 +35,7 @@
 #include "dial/sandboxes.h"
 #include "dial/servers.h"
 #include "seccomp_filter.h"
+#include "steward/counters.h"
 #include "steward/peer.h"
 #include "steward/steward.h"
 
@@ -191,8 +192,9 @@ static void turn_once(void)
 
 int main(void)
 {
-	steward_begin("msp-dial", "sss");
+	steward_begin("msp-dial", "ssfs");
 	fd_raise_limit();
+	counters_open(GATEWAY_FD_COUNTERS);
 	confine_privileges();
 	confine_require(capabilities_set(0), "dropping capabilities");
 	servers_start();

@@ -29,6 +29,7 @@
 #include "egress/readers.h"
 #include "egress/sandboxes.h"
 #include "seccomp_filter.h"
+#include "steward/counters.h"
 #include "steward/peer.h"
 #include "steward/steward.h"
 
@@ -176,8 +177,9 @@ int main(void)
 {
 	uint32_t fds;
 
-	steward_begin("msp-egress", "ss");
+	steward_begin("msp-egress", "ssf");
 	fd_raise_limit();
+	counters_open(GATEWAY_FD_COUNTERS);
 	fds = fds_of_gates();
 	steward_confine(0, seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
 	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);

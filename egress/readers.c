@@ -6,9 +6,11 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "common/clock.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/ipc_http.h"
+#include "steward/counters.h"
 
 #define TURN_MOST 64 /* messages */
 
@@ -122,7 +124,9 @@ static int handle_refused(void *context, struct channel_message *message)
 {
 	const struct ipc_http_refused *from = ipc_body(message, http_refused);
 	const uint32_t *server = context, index = find_connection(*server, from->number);
-	struct ipc_connection_refused refused = { .reason = from->reason };
+	struct ipc_connection_refused refused = { .time_us = clock_now_us(),
+						  .reason = from->reason };
+	int error;
 
 	if (index == READERS_MAX || from->reason >= CONNECTION_REFUSED_COUNT)
 		return -EPROTO;
@@ -130,7 +134,9 @@ static int handle_refused(void *context, struct channel_message *message)
 	refused.use = connections[index].is.use;
 	refused.port = connections[index].is.port;
 	memcpy(refused.host, connections[index].is.host, sizeof(refused.host));
-	return outbox_send(to_cable, IPC_TYPE_connection_refused, &refused);
+	error = outbox_send(to_cable, IPC_TYPE_connection_refused, &refused);
+	counters_raise(refused.slot);
+	return error;
 }
 
 static const dispatch_handler from_server[IPC_TYPE_COUNT] = {

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "egress/gate.h"
 #include "egress/readers.h"
+#include "steward/counters.h"
 
 /* Connections are accepted again when so many of the descriptors are free. */
 #define FREE_PART 16U
@@ -269,6 +270,7 @@ void event_gate_refused(struct gate *gate, const char *host, uint16_t port,
 
 	memcpy(refused.host, host, strlen(host) + 1);
 	note_failure(outbox_send(to_cable, IPC_TYPE_connection_refused, &refused));
+	counters_raise(sandbox->slot);
 }
 
 void event_gate_ended(struct gate *gate, struct ipc_connection_end *end)

@@ -42,12 +42,11 @@ int network_grant_ask(struct supervisor_client *client, const struct ipc_network
 	if (error)
 		return error;
 	channel.fd = ends[0];
-	error = supervisor_network_watch(client, watch, ends[1]);
-	if (!error) {
-		error = channel_send(&channel, IPC_TYPE_network_grant, grant, NULL, MSG_DONTWAIT);
-		if (error == -EPIPE) /* the end is closed where there is no such sandbox */
-			error = -ENOENT;
-	}
+	error = channel_send(&channel, IPC_TYPE_network_grant, grant, NULL, MSG_DONTWAIT);
+	if (error)
+		fd_close(&ends[1]);
+	else
+		error = supervisor_network_watch(client, watch, ends[1]);
 	if (!error)
 		return channel.fd;
 	fd_close(&channel.fd);

@@ -8,40 +8,22 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
-#include "frontend/profile_names.h"
 
 /* msp-cable answers at once, unless it is stopped. */
 #define ANSWER_MS 500
 #define LOOK_MS 5000 /* a supervisor may have other work */
 
-enum network_watched network_watched(const struct plan *plan, const char *profile)
+int network_watch_execution(struct supervisor_client *client, uint64_t request)
 {
-	if (!plan->bytes)
-		return NETWORK_UNWATCHED;
-	if (plan_profile_find(plan, profile) < 0)
-		profile = NULL;
-	return profiles_have_approval(plan, profile) ? NETWORK_WATCHED_FIRST
-	       : profiles_have_hosts(plan, profile)  ? NETWORK_WATCHED
-						     : NETWORK_UNWATCHED;
-}
-
-int network_watch_execution(struct supervisor_client *client, uint64_t request, const char *owner)
-{
-	struct ipc_network_watch watch = { .request = request };
+	const struct ipc_network_watch watch = { .request = request };
 	int ends[2];
 
-	(void)strncpy(watch.owner, owner, sizeof(watch.owner) - 1);
 	if (channel_pair(ends) != 0)
 		return -1;
 	if (supervisor_network_watch(client, &watch, ends[1]) == 0)
 		return ends[0];
 	fd_close(&ends[0]);
 	return -1;
-}
-
-void network_watch_ask(int fd)
-{
-	(void)shutdown(fd, SHUT_WR); /* it may have ended with its sandbox */
 }
 
 /* Keep a connection or a host. False: there is no view for it, or no room. */
@@ -94,7 +76,6 @@ int network_look_begin(struct supervisor_client *client, const struct ipc_networ
 	if (error)
 		return error;
 	error = supervisor_network_watch(client, at, ends[1]);
-	network_watch_ask(ends[0]);
 	if (!error)
 		return ends[0];
 	fd_close(&ends[0]);
@@ -113,14 +94,13 @@ int network_look(struct supervisor_client *client, const struct ipc_network_watc
 	return error;
 }
 
-void network_watch_collect(int *fd, struct network_denials *into)
+void network_watch_collect(struct supervisor_client *client, uint64_t request,
+			   struct network_denials *into)
 {
-	struct pollfd entry = { .fd = *fd, .events = POLLIN };
+	struct pollfd entry = { .fd = network_watch_execution(client, request), .events = POLLIN };
 
-	if (*fd < 0)
-		return;
-	network_watch_ask(*fd);
-	while (poll(&entry, 1, ANSWER_MS) > 0 && !network_watch_take(*fd, into))
+	while (entry.fd >= 0 && poll(&entry, 1, ANSWER_MS) > 0 &&
+	       !network_watch_take(entry.fd, into))
 		continue;
-	fd_close(fd);
+	fd_close(&entry.fd);
 }

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 
 #include "common/ipc_network.h"
-#include "common/plan.h"
 #include "frontend/supervisor_client.h"
 
 struct network_denials {
@@ -17,21 +16,9 @@ struct network_denials {
 	struct ipc_network_denial items[NETWORK_DENIALS_MAX + 1];
 };
 
-/* How the network of an execution is watched: before it is asked for if hosts can be granted to it,
- * since msp-cable has to know for whom; else after, while the supervisor starts it. */
-enum network_watched {
-	NETWORK_UNWATCHED,
-	NETWORK_WATCHED, /* after */
-	NETWORK_WATCHED_FIRST,
-};
-
-/* Return how executions of the profile are watched. Those of an unknown one may be of any. */
-enum network_watched network_watched(const struct plan *plan, const char *profile);
-
-/* Watch the network of the execution with the number `request`, which is asked for just after or
- * before this call, by the owner of its sandboxes. Return a descriptor for the functions below, the
- * caller's; or -1: there is no watch. */
-int network_watch_execution(struct supervisor_client *client, uint64_t request, const char *owner);
+/* Ask for the refusals of the execution with the number `request`, whose end said that it has some.
+ * Return a descriptor for the functions below, the caller's; or -1: there is no answer. */
+int network_watch_execution(struct supervisor_client *client, uint64_t request);
 
 /* The network of a sandbox, or the hosts that are asked for: as much as msp-cable shows. */
 #define NETWORK_VIEW_CONNECTIONS 96U
@@ -54,14 +41,12 @@ int network_look_begin(struct supervisor_client *client, const struct ipc_networ
 /* Take what has come. Return whether this is all; a breach of the protocol ends it. */
 bool network_look_take(int fd, struct network_view *into);
 
-/* Ask for the counts: the execution has ended. */
-void network_watch_ask(int fd);
-
 /* Take the counts that have come. Return whether these are all; a breach of the protocol ends them.
  */
 bool network_watch_take(int fd, struct network_denials *into);
 
-/* Ask for the counts, wait for them a moment, and close the descriptor. */
-void network_watch_collect(int *fd, struct network_denials *into);
+/* Ask for the refusals of an execution, and wait for them a moment. */
+void network_watch_collect(struct supervisor_client *client, uint64_t request,
+			   struct network_denials *into);
 
 #endif

@@ -50,11 +50,6 @@ static bool has_hosts(const struct plan_profile *profile)
 	return profile->network == PLAN_NETWORK_HOSTS;
 }
 
-static bool has_approval(const struct plan_profile *profile)
-{
-	return profile->host_approval != PLAN_HOST_APPROVAL_NEVER;
-}
-
 static const struct plan_profile *find_one(const struct plan *plan, const char *name,
 					   bool (*is_one)(const struct plan_profile *profile))
 {
@@ -79,11 +74,6 @@ const struct plan_profile *profile_first(const struct plan *plan,
 bool profiles_have_hosts(const struct plan *plan, const char *name)
 {
 	return find_one(plan, name, has_hosts) != NULL;
-}
-
-bool profiles_have_approval(const struct plan *plan, const char *name)
-{
-	return find_one(plan, name, has_approval) != NULL;
 }
 
 void profile_names(const struct plan *plan, char *ret, size_t size)

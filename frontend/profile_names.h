@@ -41,9 +41,6 @@ const struct plan_profile *profile_first(const struct plan *plan,
 /* Return whether the profile `name` ("": the default one, NULL: any) has hosts. */
 bool profiles_have_hosts(const struct plan *plan, const char *name);
 
-/* Return whether hosts can be added to it while its sandboxes run. */
-bool profiles_have_approval(const struct plan *plan, const char *name);
-
 /* Write their names into `ret`, of `size` bytes: as many as fit. */
 void profile_names(const struct plan *plan, char *ret, size_t size);
 

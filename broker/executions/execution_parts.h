@@ -39,7 +39,7 @@ struct execution {
 	bool is_removed;     /* out of the table; freed when no notification is in progress */
 	uint32_t notifying;
 	struct stream streams[OUTPUT_STREAMS];
-	int network; /* the watch of its network, or -1 */
+	int network; /* the question for its refusals, or -1 */
 	struct event *network_event;
 	struct network_denials *network_denials; /* large, and rarely there */
 	int input_fd;                            /* for a terminal, the descriptor of its stream */
@@ -64,7 +64,6 @@ struct execution_walk {
 struct executions {
 	struct event_base *base;
 	struct supervisor_client *client;
-	const struct plan *plan; /* the newest */
 	void (*queued)(void *context);
 	void *context;
 	uint32_t last_number; /* last number given to an execution in a persistent sandbox */
@@ -98,9 +97,8 @@ void execution_ask_end(struct execution *execution, enum end_reason reason);
 /* --- execution_streams.c --- */
 
 void execution_streams_init(struct execution *execution, const struct execution_order *order);
-/* Watch the network of an execution if its profile has it watched in this way. */
-void execution_watch_network(struct execution *execution, const struct execution_order *order,
-			     enum network_watched when);
+/* Ask for what was refused in the network of an execution, which is over when that has come. */
+void execution_ask_network(struct execution *execution);
 void execution_open_pipes(struct execution *execution, const int fds[3]);
 void execution_open_terminal(struct execution *execution, int terminal);
 bool execution_streams_closed(const struct execution *execution);

@@ -196,11 +196,6 @@ static void open_input(struct execution *execution, int fd)
 		add_event(execution->input_event);
 }
 
-void executions_follow_plan(struct executions *executions, const struct plan *plan)
-{
-	executions->plan = plan;
-}
-
 static void on_network(evutil_socket_t fd, short what, void *argument)
 {
 	struct execution *execution = argument;
@@ -213,23 +208,17 @@ static void on_network(evutil_socket_t fd, short what, void *argument)
 	execution_streams_changed(execution);
 }
 
-void execution_watch_network(struct execution *execution, const struct execution_order *order,
-			     enum network_watched when)
+void execution_ask_network(struct execution *execution)
 {
-	const struct executions *executions = execution->executions;
-
-	if (order->file || !executions->plan ||
-	    network_watched(executions->plan, execution->info.label.profile) != when)
-		return;
 	execution->network =
-		network_watch_execution(executions->client, execution->request,
-					order->code ? order->code->owner : order->command->owner);
+		network_watch_execution(execution->executions->client, execution->request);
 	if (execution->network < 0)
 		return;
 	execution->network_denials = memory_get_zeroed(1, sizeof(*execution->network_denials));
 	execution->network_event =
 		make_event(execution, execution->network, EV_READ, on_network, execution);
 	add_event(execution->network_event);
+	executions_tell_queued(execution->executions);
 }
 
 void execution_open_pipes(struct execution *execution, const int fds[3])

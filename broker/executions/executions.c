@@ -302,13 +302,11 @@ enum execution_start executions_start(struct executions *executions,
 		return room;
 	}
 	execution = create_execution(executions, order);
-	execution_watch_network(execution, order, NETWORK_WATCHED_FIRST);
 	error = ask_supervisor(executions, order, execution->request);
 	if (error) {
 		execution_remove(execution);
 		return start_error(error);
 	}
-	execution_watch_network(execution, order, NETWORK_WATCHED);
 	*ret_execution = execution;
 	executions_tell_queued(executions);
 	return EXECUTION_START_DONE;
@@ -567,8 +565,8 @@ bool executions_on_done(struct executions *executions, const struct ipc_executio
 							       .verdict = VERDICT_INTERNAL,
 							       .wall_us = done->wall_us };
 	execution_close_input(execution);
-	if (execution->network >= 0)
-		network_watch_ask(execution->network);
+	if (done->has_refusals && !execution->is_abandoned && !execution->info.is_file)
+		execution_ask_network(execution);
 	if (execution->is_abandoned || execution_streams_closed(execution)) {
 		finish_execution(execution);
 		return true;

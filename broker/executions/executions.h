@@ -27,7 +27,6 @@
 struct ipc_code_start;
 struct ipc_execution_done;
 struct network_denials;
-struct plan;
 struct ipc_execution_extended;
 struct ipc_execution_refused;
 struct ipc_execution_start;
@@ -101,7 +100,7 @@ struct execution_info {
 	struct output_log log; /* output of its streams */
 	const struct ipc_execution_done *done;
 	const struct ipc_execution_refused *refused;
-	const struct network_denials *network; /* refused meanwhile; NULL: it was not watched */
+	const struct network_denials *network; /* refused meanwhile; NULL: nothing was */
 	struct timings timings;                /* set when it is over */
 	uint64_t cursor[OUTPUT_STREAMS];       /* shown so far, for a reader that gives no offset */
 };
@@ -167,10 +166,6 @@ struct executions *executions_new(struct event_base *base, struct supervisor_cli
 
 /* Close everything without further notifications. Returns NULL. */
 struct executions *executions_free(struct executions *executions);
-
-/* Have the networks of executions watched whose profiles may have hosts in the plan, which the
- * caller keeps and may change. */
-void executions_follow_plan(struct executions *executions, const struct plan *plan);
 
 /* Set how many executions the supervisor runs at once; EXECUTIONS_MAX until this is called. */
 void executions_set_most(struct executions *executions, size_t most);

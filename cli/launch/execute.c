@@ -12,7 +12,6 @@
 #include "common/ipc_execution.h"
 #include "common/log.h"
 #include "common/refusal.h"
-#include "frontend/profile_names.h"
 #include "host/holder.h"
 #include "host/recent.h"
 #include "launch/ask.h"
@@ -167,9 +166,6 @@ static int run_attached(struct attachment *attachment, const sigset_t *mask, int
 
 		options->limits = attachment->limits;
 		options->answer_ms = is_service ? SERVICE_ANSWER_MS : 0;
-		options->has_hosts =
-			is_service || profiles_have_hosts(config_plan(&attachment->config),
-							  attachment->expected_profile);
 		*ret = session_run(options, attachment->channel, signals, &start, request);
 		ret->is_service = is_service;
 		if (!is_service || ret->is_welcome || ret->signal || ret->relay_name)
@@ -241,7 +237,6 @@ void execute_within(const struct execute *what, struct asking *asking, uint64_t 
 	asking->plan = -1;
 	format_text(start.sandbox, sizeof(start.sandbox), "%s", what->sandbox);
 	options.joined = &joined;
-	options.has_hosts = true;
 	start.request = ++asking->request;
 	*ret = session_run(&options, asking->attachment.channel, asking->talk.signals, &start,
 			   &request);

@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/counters.h"
 #include "common/fd.h"
 #include "common/ipc_audit.h"
 #include "common/ipc_start.h"
@@ -458,11 +460,27 @@ static int start_records(const struct images *images, const struct launch_gatewa
 	return error ? error : channel.fd;
 }
 
+/* Make the counters of refusals. Return a memory file, or -errno. */
+static int make_counters(void)
+{
+	int fd = memfd_create("msp-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const int error = fd < 0 || ftruncate(fd, GATEWAY_COUNTERS_SIZE) != 0 ||
+					  fcntl(fd, F_ADD_SEALS,
+						F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0
+				  ? -errno
+				  : 0;
+
+	if (error)
+		fd_close(&fd);
+	return error ? error : fd;
+}
+
 int launch_send_gateway(const struct images *images, struct launch_gateway *gateway,
 			const struct channel *channel)
 {
 	static const struct ipc_supervisor_gateway message;
-	int end, error, records;
+	int fds[2] = { -1, -1 };
+	int error, records;
 
 	fd_close(&gateway->pidfd);
 	if (!has_gateway(images, gateway))
@@ -473,20 +491,25 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 	records = start_records(images, gateway);
 	if (records < 0)
 		return records;
-	end = launch_steward(LAUNCH_GATEWAY, images->cable,
-			     (const int[LAUNCH_STEWARD_FDS_MAX]){ images->egress, images->dial,
-								  images->http, gateway->trust,
-								  records },
-			     LAUNCH_STEWARD_FDS_MAX);
+	fds[1] = make_counters();
+	error = fds[1] < 0 ? fds[1] : 0;
+	if (!error) {
+		fds[0] = launch_steward(LAUNCH_GATEWAY, images->cable,
+					(const int[LAUNCH_STEWARD_FDS_MAX]){
+						images->egress, images->dial, images->http,
+						gateway->trust, records, fds[1] },
+					LAUNCH_STEWARD_FDS_MAX);
+		error = fds[0] < 0 ? fds[0] : 0;
+	}
 	fd_close(&records);
 	fd_close(&gateway->trust);
-	if (end < 0)
-		return end;
-	gateway->pidfd = launch_steward_pidfd(LAUNCH_GATEWAY);
-	error = gateway->pidfd < 0
-			? gateway->pidfd
-			: channel_send(channel, IPC_TYPE_supervisor_gateway, &message, &end, 0);
-	fd_close(&end);
+	if (!error) {
+		gateway->pidfd = launch_steward_pidfd(LAUNCH_GATEWAY);
+		error = gateway->pidfd < 0 ? gateway->pidfd : 0;
+	}
+	if (!error)
+		error = channel_send(channel, IPC_TYPE_supervisor_gateway, &message, fds, 0);
+	fd_close_all(fds, 2);
 	return error;
 }
 

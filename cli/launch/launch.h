@@ -174,7 +174,7 @@ enum launch_steward {
 	LAUNCH_RECORDS, /* msp-audit for the gateway */
 	LAUNCH_STEWARDS
 };
-#define LAUNCH_STEWARD_FDS_MAX 5
+#define LAUNCH_STEWARD_FDS_MAX 6
 int launch_steward(enum launch_steward which, int image, const int *fds, size_t count);
 
 /* Return a pidfd of a steward that was started here, or -errno. */

@@ -38,7 +38,7 @@ static int execute_image(int image, char *name)
 	return -errno;
 }
 
-_Static_assert(BEHIND_LAST == 10, "become_program() has a place for each");
+_Static_assert(BEHIND_LAST == 11, "become_program() has a place for each");
 
 /* A child that is in our memory until its exec, and that nobody waits for, so that its parent can
  * go on meanwhile. What it uses there is its own and is not written by others any more: that parent
@@ -59,7 +59,7 @@ static struct child stewards[LAUNCH_STEWARDS];
 
 static int become_program(void *context)
 {
-	static const int places[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+	static const int places[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
 	const struct child *child = context;
 	const int image = child->fd_count - 1; /* the program gets all but its own image */
 

@@ -61,7 +61,6 @@ struct session {
 	struct relay relays[STREAM_COUNT];
 	uint64_t taken_bytes;
 	uint64_t output_bytes; /* the profile's limit, 0: none */
-	int network;           /* the watch of the network, or -1 */
 	bool is_ending;
 	uint64_t deadline_ms; /* for the end, or before it for the welcome */
 };
@@ -314,7 +313,9 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 
 	session->talk.outcome.is_done = true;
 	session->talk.outcome.done = *done;
-	network_watch_collect(&session->network, &session->talk.outcome.network);
+	if (done->has_refusals)
+		network_watch_collect(&session->talk.client, done->request,
+				      &session->talk.outcome.network);
 	if (has_sandbox(session) && !session->talk.outcome.profile[0] &&
 	    (done->denials_size > 0 || session->talk.outcome.network.count > 0 ||
 	     session->options->is_verbose || session->options->taker ||
@@ -548,9 +549,6 @@ static void send_request(struct session *session)
 			    ? 0
 			    : supervisor_hello(&session->talk.client, session->options->limits);
 
-	if (!error && session->options->has_hosts)
-		session->network = network_watch_execution(
-			&session->talk.client, session->start->request, session->start->owner);
 	if (!error)
 		error = supervisor_execution_start(&session->talk.client, session->start);
 	if (!conversation_is_sent(&session->talk, error)) {
@@ -567,7 +565,6 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .start = start,
 				   .fds = { -1, -1, -1 },
 				   .own = { -1, -1, -1 },
-				   .network = -1,
 				   .talk = { .signals = signals, .outcome = { .plan = -1 } },
 				   .deadline_ms = NO_DEADLINE };
 	const uint64_t asked_us = clock_now_us();
@@ -583,7 +580,6 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	if (options->use_tty && !session.is_ending)
 		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
 	conversation_run(&session.talk, &rules);
-	fd_close(&session.network);
 	timings_set(&session.talk.outcome.timings, &session.talk.outcome.done, options->launched_us,
 		    asked_us, clock_now_us());
 	session.talk.outcome.shown = shown.bytes;

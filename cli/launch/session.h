@@ -28,7 +28,6 @@ struct session_options {
 	uint32_t limits;    /* enum limits_mode that is accepted */
 	uint32_t answer_ms; /* the longest wait for the supervisor's welcome; 0: for ever */
 	bool is_verbose;
-	bool has_hosts;                      /* the execution may reach some, as far as is known */
 	uint64_t launched_us;                /* when msp began with it, by clock_now_us() */
 	const struct session_joined *joined; /* NULL: the session says hello */
 	const struct session_taker *taker;   /* NULL: the output goes to the caller */

@@ -2,6 +2,7 @@
 #include "base/gateway.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/events.h"
@@ -33,16 +34,22 @@ static void on_gateway(void *context)
 
 int gateway_open(void *context, struct channel_message *message)
 {
-	const int fd = channel_take_fd(message, 0);
 	struct ipc_gateway_start start;
 
 	if (supervisor.gateway.fd >= 0) /* its end waits in its channel */
 		on_gateway(NULL);
+	/* In the place of the last gateway's. */
+	supervisor.counters =
+		mmap(supervisor.counters, GATEWAY_COUNTERS_SIZE, PROT_READ,
+		     MAP_SHARED | (supervisor.counters ? MAP_FIXED : 0), message->fds[1], 0);
+	if (supervisor.counters == MAP_FAILED)
+		return -errno;
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
-	supervisor.gateway = (struct channel){ fd, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
+	supervisor.gateway = (struct channel){ channel_take_fd(message, 0), IPC_SUPERVISOR,
+					       IPC_GATEWAY, IPC_SETUP };
 	gateway_tell(IPC_TYPE_gateway_start, &start, NULL);
 	supervisor.gateway.phase = IPC_SERVE;
-	return loop_add(&watch, fd, on_gateway, NULL);
+	return loop_add(&watch, supervisor.gateway.fd, on_gateway, NULL);
 }
 
 int gateway_make(void *context, struct channel_message *message)

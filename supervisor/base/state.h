@@ -170,6 +170,7 @@ struct execution {
 	uint64_t started_us; /* the request was heard */
 	uint64_t asked_us;   /* its sandbox was asked for, or to run it */
 	uint64_t deadline_us;
+	uint64_t refusals; /* counter of its sandbox at its begin, where that has hosts */
 
 	/* In a persistent sandbox: its leaf, and what was counted before it. */
 	uint32_t leaf;
@@ -208,6 +209,8 @@ struct supervisor {
 	int nothing;             /* an empty file, sealed */
 	struct channel launcher; /* its part that stays; fd -1: it is gone */
 	struct channel gateway;  /* to msp-cable; fd -1: no sandbox with hosts can be made */
+	/* Refusals of each slot's sandbox, to be read alone; NULL: there was no gateway. */
+	_Atomic uint64_t *counters;
 	struct channel factory;
 	int factory_pidfd;
 	bool is_service; /* the end of a frontend is not ours */

@@ -51,6 +51,7 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 	uint32_t retry_ms = 0;
 	int error = 0;
 
+	request->owner = target->owner;
 	request->sandbox = target->sandbox;
 	request->heard_us = clock_now_us();
 	if (execution_find(frontend, number))
@@ -150,7 +151,8 @@ int handle_file_start(void *context, struct channel_message *message)
 int handlers_start_probe(void)
 {
 	static struct ipc_spawn spawn; /* too large for the stack */
-	const struct request request = { .profile = supervisor.default_profile,
+	const struct request request = { .owner = "",
+					 .profile = supervisor.default_profile,
 					 .timeout_ms = PROBE_MS,
 					 .heard_us = clock_now_us(),
 					 .spawn = &spawn };

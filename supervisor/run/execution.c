@@ -16,6 +16,7 @@
 #include "common/fd.h"
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
+#include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "common/ipc_posture.h"
 #include "common/log.h"
@@ -151,6 +152,26 @@ static void put_parts(const struct execution *execution, const struct ipc_spawn_
 	}
 }
 
+bool execution_tell_cable(struct execution *execution, const char *owner)
+{
+	const struct sandbox *sandbox = execution->sandbox;
+	const struct plan_profile *profile = sandbox_profile(sandbox);
+	const uint64_t before = execution->refusals;
+	const bool is_over = execution->state == EXECUTION_DONE;
+	const uint32_t from = execution->frontend ? execution->frontend->number : 0;
+	struct ipc_cable_execution told = { execution->request, execution->asked_us, from, is_over,
+					    sandbox->slot,      execution->slot,     "" };
+
+	if (profile->network != PLAN_NETWORK_HOSTS || supervisor.gateway.fd < 0)
+		return false;
+	strncpy(told.owner, owner, sizeof(told.owner) - 1);
+	execution->refusals = supervisor.counters[sandbox->slot];
+	if (sandbox_lasts(sandbox) || profile->host_approval != PLAN_HOST_APPROVAL_NEVER ||
+	    (is_over && execution->refusals != before))
+		gateway_tell(IPC_TYPE_cable_execution, &told, NULL);
+	return is_over && execution->refusals != before;
+}
+
 static void send_report(struct execution *execution, struct ipc_execution_done *done)
 {
 	const uint64_t parts_us =
@@ -163,6 +184,7 @@ static void send_report(struct execution *execution, struct ipc_execution_done *
 	done->heard_us = execution->started_us;
 	done->wall_us = clock_now_us() - execution->started_us;
 	set_done(execution);
+	done->has_refusals = execution_tell_cable(execution, "");
 	if (!is_killed)
 		kill_rest(execution);
 	tell_frontend(execution, IPC_TYPE_profile_posture,

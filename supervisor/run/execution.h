@@ -44,6 +44,11 @@ void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict);
 /* Kill the executions of a frontend that has gone. */
 void execution_abandon(const struct frontend *frontend);
 
+/* Tell msp-cable, which counts the refusals of the network, that an execution of `owner` begins, or
+ * is over (EXECUTION_DONE), unless its sandbox is ephemeral, no host can be added in it and nothing
+ * was refused. Return whether something was refused since the begin. */
+bool execution_tell_cable(struct execution *execution, const char *owner);
+
 /* Set when execution_expire() has to look at it next. */
 void execution_set_deadline(struct execution *execution, uint64_t deadline_us);
 

@@ -129,7 +129,6 @@ static int ask_init(struct execution *execution, const struct request *request, 
 					     &where,
 					     request->is_file ? supervisor.file_image : -1,
 					     parts->sandbox.leaf };
-	struct ipc_cable_execution begin = { .request = request->number, .slot = sandbox->slot };
 	int error;
 
 	request->spawn->slot = execution->slot;
@@ -139,11 +138,7 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	if (code >= 0)
 		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
 	execution->asked_us = clock_now_us();
-	begin.since_us = execution->asked_us;
-	if (execution->frontend)
-		begin.frontend = execution->frontend->number;
-	if (sandbox_profile(sandbox)->network == PLAN_NETWORK_HOSTS)
-		gateway_tell(IPC_TYPE_cable_execution, &begin, NULL);
+	(void)execution_tell_cable(execution, request->owner); /* at the begin there are none */
 	error = sandbox_give(init, &given);
 	if (!error)
 		error = state_send(init, IPC_TYPE_spawn, request->spawn, NULL);

@@ -22,7 +22,8 @@ struct ipc_spawn;
 /* A request that passed. The spawn message is in static storage until the next request. */
 struct request {
 	uint64_t number;
-	uint64_t id; /* the execution's, unique in this supervisor */
+	const char *owner; /* the client's sandboxes have it */
+	uint64_t id;       /* the execution's, unique in this supervisor */
 	uint64_t heard_us;
 	uint32_t profile;
 	uint32_t timeout_ms;

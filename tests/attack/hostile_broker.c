@@ -61,28 +61,24 @@ static void await(const bool *what)
 	}
 }
 
-/* An execution of its own, as an honest broker has it watched. */
+/* An execution of its own. */
 static void run(void)
 {
 	static struct ipc_execution_start start; /* too large for the stack */
-	struct ipc_network_watch watch = { .request = ++requests };
-	int ends[2];
 	char byte;
 
 	memset(&start, 0, sizeof(start));
-	start.request = requests;
+	start.request = ++requests;
 	memcpy(start.profile, profile, sizeof(start.profile));
 	start.argv_size = (uint32_t)snprintf((char *)start.argv, sizeof(start.argv),
 					     "getent%chosts%c%s", 0, 0, host) +
 			  1;
-	if (channel_pair(ends) != 0 || supervisor_network_watch(&client, &watch, ends[1]) != 0 ||
-	    supervisor_execution_start(&client, &start) != 0)
+	if (supervisor_execution_start(&client, &start) != 0)
 		exit(1);
 	is_done = false;
 	await(&is_done);
 	(void)printf("resolves %d\n", read(output, &byte, 1) == 1); /* getent prints the address */
 	fd_close(&output);
-	fd_close(&ends[0]);
 }
 
 /* `whom` is the number of a client; 0: its own. */

@@ -68,6 +68,18 @@ def ipc_fields_max():
     return int(re.search(r"IPC_AUDIT_FIELDS_MAX (\d+)", ipc.read_common("limits.h")).group(1))
 
 
+class Counters:
+    """The counters of refusals, as the launcher makes them."""
+
+    def __init__(self):
+        self.fd = os.memfd_create("counters")
+        os.ftruncate(self.fd, 8 * int(re.search(r"GATEWAY_SLOTS (\d+)", ipc.read_common(
+            "counters.h")).group(1)))
+
+    def __getitem__(self, slot):
+        return struct.unpack("=Q", os.pread(self.fd, 8, 8 * slot))[0]
+
+
 class Gateway:
     """msp-cable with the programs that it starts."""
 
@@ -85,7 +97,9 @@ class Gateway:
         images = [os.open(os.path.join(support.BIN, name), os.O_RDONLY)
                   for name in ("msp-egress", "msp-dial", "msp-http")]
         self.launcher, launcher_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        fds = [theirs.fileno(), *images, launcher_theirs.fileno(), audit_theirs.fileno()]
+        self.counters = Counters()
+        fds = [theirs.fileno(), *images, launcher_theirs.fileno(), audit_theirs.fileno(),
+               self.counters.fd]
 
         def prepare():
             for number, fd in enumerate([os.dup(fd) for fd in fds]):
@@ -160,6 +174,20 @@ class Gateway:
         os.close(reading)
         return byte
 
+    def ask(self, *said, slot=4096, frontend=1, request=0, is_broker=0):
+        """What msp-cable answers a frontend that has said that before: (name, fields) in turn."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours, theirs:
+            for data in said:
+                ours.send(data)
+            self.send("cable_watch", fds=[theirs.fileno()], slot=slot, frontend=frontend,
+                      is_broker=is_broker, **{"from.request": request})
+            theirs.close()
+            answers = []
+            while (answer := Program.receive(ours)) is not None:
+                answers.append(answer[:2])
+            return answers
+
     def await_programs(self):
         """The pids of the programs by name: msp-http begins last, and has its name before its filter."""
         names = {"msp-cable", "msp-egress", "msp-dial", "msp-dial-names", "msp-http"}
@@ -188,6 +216,7 @@ class Gateway:
             self.process.wait()
             raise
         finally:
+            os.close(self.counters.fd)
             self.channel.close()
             self.audit.close()
             self.launcher.close()
@@ -216,7 +245,9 @@ class Program:
         self.cable, cable = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.peer, peer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.audit, audit = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        fds = [cable.fileno(), peer.fileno(), audit.fileno()][:3 if name == "msp-dial" else 2]
+        self.counters = Counters()
+        fds = [cable.fileno(), peer.fileno(), self.counters.fd,
+               audit.fileno()][:4 if name == "msp-dial" else 3]
 
         def prepare():
             for number, fd in enumerate([os.dup(fd) for fd in fds]):
@@ -255,6 +286,7 @@ class Program:
         self.cable.close()
         self.peer.close()
         self.audit.close()
+        os.close(self.counters.fd)
         self.process.wait(20)
         self.process.stderr.close()
 

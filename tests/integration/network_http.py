@@ -244,6 +244,15 @@ class Requests(WithRequests):
         self.assertIn("requests", answer)
         self.assertIn("DELETE", answer)
 
+    def test_a_refusal_is_counted(self):
+        fetch = ["python3", "-c", FETCH + "import time; time.sleep(0.3)\n"]
+        for method, count in (("DELETE", 1), ("GET", 0)):
+            result = self.run_in(*fetch, method, f"https://{API}/v1/items", options=("--json",))
+            denials = [(denial["operation"], denial["target"], denial["count"])
+                       for denial in json.loads(result.stdout)["denials"]
+                       if denial["layer"] == "network" and not denial["inferred"]]
+            self.assertEqual(denials, [("connect", f"{API}:443", 1)] * count, method)
+
     def test_a_denial_is_recorded(self):
         self.fetch("DELETE", f"https://{API}/v1/items")
         self.fetch("GET", f"https://{API}/v1/x?t=msp-API_TOKEN-secret")

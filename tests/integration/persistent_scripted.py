@@ -110,7 +110,7 @@ class Scripted:
             socket.send_fds(connection, [ipc.message("welcome", schema=ipc.SCHEMA,
                                                      **{"offer.default_profile": "default"})], [plan])
             os.close(plan)
-        elif name not in ("goodbye", "network_watch"):
+        elif name != "goodbye":
             for told in self.answers[name](fields):
                 self.tell(connection, fields["request"], told)
 

@@ -64,7 +64,8 @@ SHARED_HEADERS = {("policy/units.h", "cli"),
                   ("steward/steward.h", "bridge"), ("steward/peer.h", "egress"), ("steward/peer.h", "dial"),
                   ("steward/steward.h", "http"), ("steward/peer.h", "http"),
                   ("steward/child.h", "cable"), ("steward/child.h", "dial"),
-                  ("steward/record.h", "cable"), ("steward/record.h", "dial"), ("steward/record.h", "cli")}
+                  ("steward/record.h", "cable"), ("steward/record.h", "dial"), ("steward/record.h", "cli"),
+                  ("steward/counters.h", "egress"), ("steward/counters.h", "dial")}
 
 
 class Sizes(unittest.TestCase):

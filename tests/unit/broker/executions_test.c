@@ -19,6 +19,7 @@
 #include "common/fd.h"
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
+#include "common/ipc_network.h"
 #include "common/ipc_refused.h"
 #include "common/names.h"
 #include "common/refusal.h"
@@ -70,6 +71,53 @@ Test(executions, gives_output_and_verdict)
 	rig_hear_nothing(&rig);
 	finish(&workload);
 	expect_part(rig_hear(&rig), "\"text\":\"hello\\n[stderr]\\noops\\n[exit 0 · 0.02 s]\"");
+}
+
+/* Take the question for the refusals of an execution. Return msp-cable's end. */
+static struct channel take_question(uint64_t request)
+{
+	struct channel_message *watch = rig_take(&rig, IPC_TYPE_network_watch);
+
+	cr_assert_eq(ipc_body(watch, network_watch)->request, request);
+	return (struct channel){ channel_take_fd(watch, 0), IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE };
+}
+
+Test(executions, asks_for_refusals_where_there_are_some)
+{
+	const struct ipc_network_denial denial = { .count = 3, .host = "a.example" };
+	struct rig_workload workload = rig_run(&rig, "1");
+	struct ipc_execution_done done = done_of(&workload);
+	struct channel cable;
+
+	done.has_refusals = 1;
+	rig_workload_end(&workload);
+	rig_done(&rig, &done);
+	cable = take_question(workload.request);
+	rig_hear_nothing(&rig);
+	cr_assert_eq(channel_send(&cable, IPC_TYPE_network_denial, &denial, NULL, 0), 0);
+	rig_turn(&rig);
+	rig_hear_nothing(&rig);
+	fd_close(&cable.fd);
+	expect_part(rig_hear(&rig), "\"target\":\"a.example\"");
+	expect_part(rig.line, "\"count\":3");
+	workload = rig_run(&rig, "2");
+	finish(&workload);
+	rig_take_nothing(&rig);
+	expect_part(rig_hear(&rig), "exit 0");
+}
+
+Test(executions, answers_without_refusals_that_do_not_come)
+{
+	struct rig_workload workload = rig_run(&rig, "1");
+	struct ipc_execution_done done = done_of(&workload);
+	struct channel cable;
+
+	done.has_refusals = 1;
+	rig_workload_end(&workload);
+	rig_done(&rig, &done);
+	cable = take_question(workload.request);
+	fd_close(&cable.fd);
+	expect_part(rig_hear(&rig), "exit 0");
 }
 
 /* Output may still be in the pipes when the supervisor says that it is over. */

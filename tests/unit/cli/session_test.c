@@ -22,6 +22,7 @@
 #include "common/ipc_client.h"
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
+#include "common/ipc_network.h"
 #include "common/ipc_refused.h"
 #include "common/names.h"
 #include "common/refusal.h"
@@ -34,12 +35,15 @@ struct rig {
 	struct channel_message message;
 };
 
+/* The session's exit code and the count of the first refusal of the network that it heard of. */
+#define REFUSED 100
+
 static struct rig rig;
 static struct ipc_execution_start request;
 
 static void run_session(int channel, int inside[3])
 {
-	const struct session_options options = { .has_hosts = true };
+	const struct session_options options = { .limits = 0 };
 	const struct outcome_request what = { .command = "x", .profile = "default" };
 	struct outcome outcome;
 	sigset_t before;
@@ -52,7 +56,8 @@ static void run_session(int channel, int inside[3])
 	(void)syscall(SYS_close_range, channel + 1, ~0U, 0);
 	signals = conversation_block_signals(false, &before);
 	outcome = session_run(&options, channel, signals, &request, &what);
-	_exit(outcome_exit_code(&outcome));
+	_exit(outcome.network.count > 0 ? REFUSED + (int)outcome.network.items[0].count
+					: outcome_exit_code(&outcome));
 }
 
 static void make_streams(int ours[3], int theirs[3])
@@ -108,8 +113,6 @@ static void begin(void)
 	say(IPC_TYPE_welcome, &welcome, &plan);
 	fd_close(&plan);
 	rig.supervisor.phase = IPC_SERVE;
-	take(IPC_TYPE_network_watch);
-	channel_message_done(&rig.message); /* no host is reached */
 	take(IPC_TYPE_execution_start);
 	make_streams(handed, rig.workload);
 	say(IPC_TYPE_execution_started, &started, handed);
@@ -189,6 +192,32 @@ Test(session, streams_may_end_before_the_report)
 	(void)usleep(20000);
 	done(VERDICT_EXITED, 3);
 	cr_expect_eq(end_of_session(), 3);
+}
+
+Test(session, refusals_are_asked_for_where_there_are_some)
+{
+	const struct ipc_execution_done report = { .request = 1, .has_refusals = 1 };
+	const struct ipc_network_denial denial = { .count = 3, .host = "a.example" };
+	struct channel asker = { -1, IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE };
+
+	fd_close_all(rig.workload, 3);
+	say(IPC_TYPE_execution_done, &report, NULL);
+	take(IPC_TYPE_network_watch);
+	cr_expect_eq(ipc_body(&rig.message, network_watch)->request, 1);
+	asker.fd = channel_take_fd(&rig.message, 0);
+	cr_assert_eq(channel_send(&asker, IPC_TYPE_network_denial, &denial, NULL, 0), 0);
+	fd_close(&asker.fd);
+	cr_expect_eq(end_of_session(), REFUSED + 3);
+}
+
+Test(session, refusals_that_do_not_come_are_not_waited_for)
+{
+	const struct ipc_execution_done report = { .request = 1, .has_refusals = 1 };
+
+	fd_close_all(rig.workload, 3);
+	say(IPC_TYPE_execution_done, &report, NULL);
+	take(IPC_TYPE_network_watch);
+	cr_expect_eq(end_of_session(), 0);
 }
 
 Test(session, a_signal_ends_the_execution)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -155,6 +156,18 @@ int fd_of_kind(char kind)
 		break;
 	}
 	if (fd < 0)
+		abort();
+	return fd;
+}
+
+int fd_of_memory(size_t size, void **ret)
+{
+	const int fd = memfd_create("test", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, (off_t)size) != 0)
+		abort();
+	*ret = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (*ret == MAP_FAILED)
 		abort();
 	return fd;
 }

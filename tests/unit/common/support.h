@@ -47,6 +47,9 @@ size_t wire_offset(uint32_t type, const void *message, int field_index);
 /* A new descriptor of the kind that a letter of ipc_messages.def means; aborts when it cannot. */
 int fd_of_kind(char kind);
 
+/* A memory file of so many bytes, and the mapping of it; aborts when it cannot. */
+int fd_of_memory(size_t size, void **ret);
+
 /* How many descriptors this process has open. */
 size_t fd_count_open(void);
 

@@ -18,6 +18,8 @@
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
 #include "plan_blob.h"
+#include "steward/counters.h"
+#include "support.h"
 
 #define SLOT 5U
 #define USE 7U
@@ -109,13 +111,18 @@ static void take_plan(void)
 	close(fd);
 }
 
+static const _Atomic uint64_t *counters;
+
 static void open_all(void)
 {
+	void *mapped;
 	const struct ipc_dial_begin begin = { SLOT, USE, 0, 0, "0123456789abcdef" };
 
 	open_channels(&cable, &far_cable);
 	open_channels(&egress, &far_egress);
 	open_channels(&audit, &far_audit);
+	counters_open(fd_of_memory(GATEWAY_COUNTERS_SIZE, &mapped));
+	counters = mapped;
 	asks_begin(&to_cable, &to_egress, &to_audit);
 	take_plan();
 	cr_assert_eq(sandboxes_begin(&begin), 0);
@@ -246,7 +253,7 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 		  CONNECTION_REFUSED_PROXY },
 		{ ATTEMPT_PROXY_BROKEN, CONNECTION_END_PROXY_ANSWER, DIAL_RESULT_FAILED, 0 },
 	};
-	uint64_t connection;
+	uint64_t connection, refusals = 0;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		next_state = rows[i].state;
@@ -258,10 +265,13 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 				     rows[i].counted);
 			cr_expect_str_eq(ipc_body(&message, connection_refused)->host, "a.example");
 		}
+		refusals += rows[i].result == DIAL_RESULT_REFUSED;
+		cr_expect_eq(counters[SLOT], refusals, "%zu", i);
 		expect_end(connection, rows[i].reason, "8.8.4.4");
 		expect_result(i, rows[i].result);
 		expect_silence();
 	}
+	cr_expect_eq(counters[SLOT + 1], 0);
 	known = (struct resolution){ .end = RESOLVE_NO_NAME };
 	cr_assert_eq(ask_dial(9, "a.example", 443), 0);
 	connection = answer_record(0);

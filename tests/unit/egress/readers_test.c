@@ -9,9 +9,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
+#include "common/ipc_gateway.h"
 #include "common/ipc_http.h"
 #include "egress/readers.h"
+#include "steward/counters.h"
+#include "support.h"
 
 #define DATA 1000U
 #define SERVER 3U
@@ -41,9 +45,15 @@ static void take_server(uint32_t number)
 	cr_assert_eq(readers_take(number, ends[1]), 0);
 }
 
+static const _Atomic uint64_t *counters;
+
 static void begin(void)
 {
+	void *mapped;
 	int ends[2];
+
+	counters_open(fd_of_memory(GATEWAY_COUNTERS_SIZE, &mapped));
+	counters = mapped;
 
 	cr_assert_eq(channel_pair(ends), 0);
 	cable = (struct channel){ ends[0], IPC_GATEWAY, IPC_SUPERVISOR, IPC_SERVE };
@@ -116,6 +126,9 @@ Test(readers, a_connection, .init = begin)
 	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_REFUSED_REQUEST);
 	cr_expect_eq(ipc_body(&message, connection_refused)->port, 443);
 	cr_expect_str_eq(ipc_body(&message, connection_refused)->host, "a.example");
+	cr_expect_leq(ipc_body(&message, connection_refused)->time_us, clock_now_us());
+	cr_expect_gt(ipc_body(&message, connection_refused)->time_us, 0);
+	cr_expect_eq(counters[5], 1);
 	expect_end(21, CONNECTION_END_REQUEST);
 	cr_expect_eq(ipc_body(&message, connection_end)->sent, 300);
 	cr_expect_eq(ipc_body(&message, connection_end)->received, 400);

@@ -15,7 +15,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/plan.h"
 #include "egress/gate.h"
+#include "steward/counters.h"
+#include "support.h"
 
 #define SLOT 3U
 #define USE 9U
@@ -67,11 +70,17 @@ static void begin_sandbox(uint32_t slot, uint32_t use)
 	cr_assert_eq(sandboxes_begin_one(&begin, open_listener(SOCK_DGRAM), 1), 0);
 }
 
+static const _Atomic uint64_t *counters;
+
 static void open_all(uint32_t fds)
 {
+	void *mapped;
+
 	open_channels(&cable, &far_cable);
 	open_channels(&dial, &far_dial);
 	waiting = epoll_create1(EPOLL_CLOEXEC);
+	counters_open(fd_of_memory(GATEWAY_COUNTERS_SIZE, &mapped));
+	counters = mapped;
 	sandboxes_begin(&to_cable, &to_dial, waiting, fds);
 	begin_sandbox(SLOT, USE);
 }
@@ -248,6 +257,32 @@ Test(sandboxes, a_refused_dial_resets_the_workload, .init = open_many)
 	cr_expect_not(receive_end(&end), "nothing was begun");
 	cr_expect_eq(sandboxes_answered(&refused), -EPROTO, "answered twice");
 	close(workload);
+}
+
+Test(sandboxes, a_refusal_raises_the_sandboxs_counter, .init = open_many)
+{
+	struct ipc_dial_done done = { .kind = PLAN_HOST_TLS, .connection = 1 };
+	const int workload = connect_workload();
+	enum ipc_error wrong;
+	int host[2];
+	char byte;
+
+	turn_all();
+	done.number = receive_ask();
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, host), 0);
+	cr_assert_eq(sandboxes_dialed(&done, host[0]), 0);
+	turn_all();
+	cr_expect_eq(counters[SLOT], 0);
+	cr_assert_eq(write(workload, "GET / HTTP/1.1\r\n\r\n", 18), 18);
+	turn_all();
+	cr_expect_leq(recv(workload, &byte, 1, 0), 0);
+	cr_assert_eq(channel_receive(&far_cable, &message, MSG_DONTWAIT, &wrong), 1);
+	cr_assert_eq(message.type, IPC_TYPE_connection_refused);
+	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_REFUSED_TLS);
+	cr_expect_eq(counters[SLOT], 1);
+	cr_expect_eq(counters[SLOT + 1], 0);
+	close(workload);
+	close(host[1]);
 }
 
 Test(sandboxes, an_answer_after_the_end_of_its_sandbox, .init = open_many)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 
 static struct rig rig;
 static struct channel gateway = { .fd = -1 };
+static _Atomic uint64_t *counters; /* of the last gateway */
 
 static void open_rig(void)
 {
@@ -38,14 +40,20 @@ TestSuite(gateway, .init = open_rig, .fini = close_rig, .timeout = 60);
 /* Play the launcher, which has started a gateway. */
 static void open_gateway(void)
 {
-	struct channel_message message = { .type = IPC_TYPE_supervisor_gateway, .fd_count = 1 };
+	struct channel_message message = { .type = IPC_TYPE_supervisor_gateway, .fd_count = 2 };
 	int ends[2];
 
 	cr_assert_eq(channel_pair(ends), 0);
 	message.fds[0] = ends[0];
+	message.fds[1] = memfd_create("counters", MFD_CLOEXEC);
+	cr_assert_eq(ftruncate(message.fds[1], GATEWAY_COUNTERS_SIZE), 0);
+	counters = mmap(NULL, GATEWAY_COUNTERS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			message.fds[1], 0);
+	cr_assert_neq(counters, MAP_FAILED);
 	gateway = (struct channel){ ends[1], IPC_GATEWAY, IPC_SUPERVISOR, IPC_SETUP };
 	cr_assert_eq(gateway_open(NULL, &message), 0);
 	cr_assert_eq(message.fds[0], -1);
+	fd_close(&message.fds[1]);
 	cr_assert_arr_eq(rig_body(&gateway, gateway_start)->schema, ipc_schema_hash,
 			 IPC_SCHEMA_BYTES);
 	gateway.phase = IPC_SERVE;
@@ -73,7 +81,6 @@ Test(gateway, hosts_without_one_are_refused)
 
 Test(gateway, a_sandbox_gets_its_cable_and_loses_it)
 {
-	const struct ipc_cable_execution *execution;
 	struct rig_sandbox sandbox;
 	const struct ipc_cable_make *make;
 	uint32_t first;
@@ -82,9 +89,6 @@ Test(gateway, a_sandbox_gets_its_cable_and_loses_it)
 	for (uint64_t request = 1; request < 3; request++) {
 		sandbox = rig_begin(&rig, request);
 		rig_answer(&rig, &sandbox);
-		execution = rig_body(&gateway, cable_execution);
-		cr_assert_eq(execution->request, request);
-		cr_assert_eq(execution->slot, sandbox.slot);
 		rig_take_nothing(&gateway);
 		send_network(&sandbox);
 		make = rig_body(&gateway, cable_make);
@@ -102,6 +106,80 @@ Test(gateway, a_sandbox_gets_its_cable_and_loses_it)
 		rig_end(&sandbox);
 		rig_run_ms(20);
 	}
+}
+
+static void expect_execution(uint64_t request, const struct rig_sandbox *sandbox, uint32_t is_over)
+{
+	const struct ipc_cable_execution *execution = rig_body(&gateway, cable_execution);
+
+	cr_expect_eq(execution->request, request);
+	cr_expect_eq(execution->slot, sandbox->slot);
+	cr_expect_eq(execution->frontend, RIG_FRONTEND->number);
+	cr_expect_eq(execution->is_over, is_over);
+	cr_expect_lt(execution->place, (uint32_t)EXECUTIONS_MAX);
+}
+
+/* Run an execution in an ephemeral sandbox, in which so much is refused. */
+static bool refuse_in(uint64_t request, uint32_t refusals, uint32_t elsewhere)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, request);
+	bool has_refusals;
+
+	rig_answer(&rig, &sandbox);
+	send_network(&sandbox);
+	(void)rig_take(&gateway, IPC_TYPE_cable_make);
+	rig_release();
+	counters[sandbox.slot] += refusals;
+	counters[sandbox.slot + 1] += elsewhere;
+	rig_report(&sandbox, 0);
+	has_refusals = rig_take_refusals(&rig, request);
+	if (has_refusals)
+		expect_execution(request, &sandbox, 1);
+	rig_run_ms(20);
+	cr_assert_eq(rig_body(&gateway, cable_end)->slot, sandbox.slot);
+	rig_end(&sandbox);
+	rig_run_ms(20);
+	return has_refusals;
+}
+
+Test(gateway, refusals_are_told_where_a_counter_was_raised)
+{
+	open_gateway();
+	cr_expect_not(refuse_in(1, 0, 0));
+	cr_expect(refuse_in(2, 2, 0));
+	cr_expect_not(refuse_in(3, 0, 1), "in another sandbox");
+	cr_expect_not(refuse_in(4, 0, 0), "of the last in that slot");
+}
+
+Test(gateway, a_begin_is_told_where_hosts_can_be_added)
+{
+	struct rig_sandbox sandbox;
+
+	small_plan.profiles[0].host_approval = PLAN_HOST_APPROVAL_ASK;
+	open_gateway();
+	sandbox = rig_begin(&rig, 1);
+	expect_execution(1, &sandbox, 0);
+	rig_answer(&rig, &sandbox);
+	rig_report(&sandbox, 0);
+	cr_expect_not(rig_take_refusals(&rig, 1));
+	expect_execution(1, &sandbox, 1);
+	small_plan.profiles[0].host_approval = PLAN_HOST_APPROVAL_NEVER;
+	rig_end(&sandbox);
+}
+
+Test(gateway, without_hosts_nothing_is_told)
+{
+	struct rig_sandbox sandbox;
+
+	small_plan.profiles[0].network = PLAN_NETWORK_LOOPBACK;
+	open_gateway();
+	sandbox = rig_begin(&rig, 1);
+	rig_answer(&rig, &sandbox);
+	counters[sandbox.slot]++;
+	rig_report(&sandbox, 0);
+	cr_expect_not(rig_take_refusals(&rig, 1));
+	rig_take_nothing(&gateway);
+	rig_end(&sandbox);
 }
 
 Test(gateway, its_end_ends_sandboxes_with_a_cable_alone)
@@ -135,7 +213,6 @@ Test(gateway, a_second_one_takes_the_place_of_the_first)
 	sandbox = rig_begin(&rig, 1);
 	rig_answer(&rig, &sandbox);
 	send_network(&sandbox);
-	(void)rig_take(&gateway, IPC_TYPE_cable_execution);
 	(void)rig_take(&gateway, IPC_TYPE_cable_make);
 	rig_release();
 	old = gateway.fd;
@@ -144,6 +221,8 @@ Test(gateway, a_second_one_takes_the_place_of_the_first)
 	fd_close(&old);
 	rig_turn();
 	cr_assert_geq(supervisor.gateway.fd, 0, "the end of the first is not that of the second");
+	counters[3] = 7;
+	cr_expect_eq(supervisor.counters[3], 7, "its counters are read now");
 	rig_end(&sandbox);
 }
 
@@ -157,7 +236,7 @@ Test(gateway, what_it_says_is_its_end)
 	cr_assert_not(supervisor.is_ending);
 }
 
-Test(gateway, the_watch_of_an_execution_is_passed_on)
+Test(gateway, the_question_for_an_executions_refusals_is_passed_on)
 {
 	const struct ipc_network_watch watch = { .request = 7, .owner = "alice" };
 	const struct ipc_cable_watch *passed;

@@ -214,6 +214,11 @@ const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t r
 	return done;
 }
 
+bool rig_take_refusals(const struct rig *rig, uint64_t request)
+{
+	return rig_take_done(rig, request)->has_refusals != 0;
+}
+
 void rig_take_internal(const struct rig *rig, uint64_t request, uint32_t stage, uint32_t error)
 {
 	const struct ipc_execution_done *done = rig_take_done(rig, request);

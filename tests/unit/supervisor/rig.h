@@ -76,6 +76,9 @@ void rig_take_end(const struct channel *channel);
 /* The execution's end, as the frontend hears it. */
 const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t request);
 
+/* The same; whether the network has refused something meanwhile. */
+bool rig_take_refusals(const struct rig *rig, uint64_t request);
+
 /* The same of one that failed on our side, with the stage and errno. */
 void rig_take_internal(const struct rig *rig, uint64_t request, uint32_t stage, uint32_t error);
 
