@@ -16,6 +16,7 @@ CODE_LINES = {
     "http": 2419,
     "relay": 83,
     "bridge": 611,
+    "image": 1200,
     "layers": 5995,
     "commits": 1331,
     "branches": 996,

@@ -57,7 +57,8 @@ NAMED_FOLDERS = ("policy", "layers", "frontend", "store", "steward", "cable", "e
 # Processes that relay bytes between sockets.
 RELAY_FOLDERS = ("relay", "egress", "bridge")
 HOSTS_FOLDERS = ("policy", "hosts", "egress", "dial", "http", "cli")
-SHARED_HEADERS = {("policy/units.h", "cli"),
+SHARED_HEADERS = {("policy/units.h", "cli"), ("image/manifest.h", "cli"), ("image/name.h", "cli"),
+                  ("image/store.h", "cli"),
                   ("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store"), ("steward/steward.h", "cable"),
                   ("steward/steward.h", "egress"), ("steward/steward.h", "dial"),
