@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads one JSON text into a tree. The only JSON reader of the project: yajl finds the tokens and
- * checks the grammar, this file adds the checks that yajl lacks (see read.c) and keeps the tree.
- * No function recurses, and the memory that a text can use is bounded.
+ * Reads one JSON text into a tree. The only JSON reader of the project, of clients' texts in
+ * msp-broker and of images' in msp-image: yajl finds the tokens and checks the grammar, this file
+ * adds the checks that yajl lacks (see read.c) and keeps the tree. No function recurses, and the
+ * memory that a text can use is bounded.
  *
  * Strings and keys are decoded in place, so the text must be writable and must live as long as the
  * document. Numbers stay text and are never rounded.
  */
-#ifndef BROKER_JSON_READ_H
-#define BROKER_JSON_READ_H
+#ifndef JSON_READ_H
+#define JSON_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * The keys of every object of a JSON text, to find duplicate keys of an object.
  */
-#ifndef BROKER_JSON_KEYS_H
-#define BROKER_JSON_KEYS_H
+#ifndef JSON_KEYS_H
+#define JSON_KEYS_H
 
 #include <stdbool.h>
 #include <stdint.h>
