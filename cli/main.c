@@ -9,6 +9,7 @@
  *   serve    becomes a supervisor that starts msp-broker for an MCP client (commands/serve.c)
  *   token    keeps the file that says who may use an HTTP server (commands/token.c)
  *   audit    shows and checks the audit log (commands/audit.c)
+ *   image    has msp-image unpack images, and keeps them (commands/image.c)
  *   doctor   probes this machine for what the sandboxes need (commands/doctor.c)
  *
  * Started by root, all that start or ask a supervisor, and token and doctor, become an ordinary

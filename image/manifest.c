@@ -52,7 +52,7 @@ static void pack_digest(const char *digest, uint8_t ret[32])
 			(uint8_t)(digit_value(digest[2 * i]) << 4 | digit_value(digest[2 * i + 1]));
 }
 
-static void unpack_digest(const uint8_t packed[32], char ret[IMAGE_DIGEST_MAX])
+void image_digest_write(const uint8_t packed[32], char ret[IMAGE_DIGEST_MAX])
 {
 	for (size_t i = 0; i < 32; i++) {
 		ret[2 * i] = digits[packed[i] >> 4];
@@ -165,7 +165,7 @@ static void read_layers(const uint8_t *bytes, struct image *ret)
 		struct kept_layer layer;
 
 		memcpy(&layer, bytes + i * sizeof(layer), sizeof(layer));
-		unpack_digest(layer.diff_id, ret->layers[i].diff_id);
+		image_digest_write(layer.diff_id, ret->layers[i].diff_id);
 		ret->layers[i].bytes = layer.bytes;
 		ret->layers[i].entries = layer.entries;
 	}

@@ -36,8 +36,7 @@ static void say(char text[IMAGE_TEXT_MAX], const char *format, ...)
 	va_end(arguments);
 }
 
-/* Read a small file; its size, or -errno. */
-static ssize_t read_file(int store, const char *path, void *ret, size_t room)
+ssize_t image_read_file(int store, const char *path, void *ret, size_t room)
 {
 	int fd = openat(store, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	size_t size = 0;
@@ -60,7 +59,7 @@ int image_read(int store, const char *digest, struct image *ret)
 	ssize_t size;
 
 	(void)snprintf(path, sizeof(path), IMAGE_MANIFESTS "/%.64s", digest);
-	size = read_file(store, path, bytes, sizeof(bytes));
+	size = image_read_file(store, path, bytes, sizeof(bytes));
 	if (size < 0)
 		return (int)size;
 	if (!image_manifest_read(bytes, (size_t)size, ret))
@@ -102,7 +101,7 @@ int image_name_digest(int store, const char *name, char ret[IMAGE_DIGEST_MAX])
 	(void)snprintf(file, sizeof(file), "%s", name);
 	image_name_to_file(file);
 	(void)snprintf(path, sizeof(path), IMAGE_NAMES "/%s", file);
-	size = read_file(store, path, ret, IMAGE_DIGEST_MAX);
+	size = image_read_file(store, path, ret, IMAGE_DIGEST_MAX);
 	if (size < 0)
 		return (int)size;
 	if (size != IMAGE_DIGEST_MAX || ret[size - 1] != '\n')
@@ -264,19 +263,29 @@ static void explain(int error, const char *wanted, const char *rule, char text[I
 	}
 }
 
-int image_find(int store, const char *wanted, struct image *ret, char text[IMAGE_TEXT_MAX])
+int image_resolve(int store, const char *wanted, char ret[IMAGE_DIGEST_MAX],
+		  char text[IMAGE_TEXT_MAX])
 {
 	const char *rule = NULL;
-	char digest[IMAGE_DIGEST_MAX];
-	int error = find_digest(store, wanted, digest, &rule);
+	const int error = find_digest(store, wanted, ret, &rule);
 
-	if (error == 0) {
-		error = image_read(store, digest, ret);
-		/* A name of an image that is not there is as damaged. */
-		if (error == -ENOENT || (error == 0 && !has_layers(store, ret)))
-			error = -EBADMSG;
-	}
 	if (error)
 		explain(error, wanted, rule, text);
+	return error;
+}
+
+int image_find(int store, const char *wanted, struct image *ret, char text[IMAGE_TEXT_MAX])
+{
+	char digest[IMAGE_DIGEST_MAX];
+	int error = image_resolve(store, wanted, digest, text);
+
+	if (error)
+		return error;
+	error = image_read(store, digest, ret);
+	/* A name of an image that is not there is as damaged. */
+	if (error == -ENOENT || (error == 0 && !has_layers(store, ret)))
+		error = -EBADMSG;
+	if (error)
+		explain(error, wanted, NULL, text);
 	return error;
 }

@@ -15,6 +15,8 @@
 #ifndef IMAGE_STORE_H
 #define IMAGE_STORE_H
 
+#include <sys/types.h>
+
 #include "image/manifest.h"
 #include "image/name.h"
 
@@ -37,8 +39,16 @@
  */
 int image_find(int store, const char *wanted, struct image *ret, char text[IMAGE_TEXT_MAX]);
 
+/* Find the digest of an image so, which may be damaged. */
+int image_resolve(int store, const char *wanted, char ret[IMAGE_DIGEST_MAX],
+		  char text[IMAGE_TEXT_MAX]);
+
 /* Read the image with this digest. 0; -EBADMSG: its file is not one of ours; or another -errno. */
 int image_read(int store, const char *digest, struct image *ret);
+
+/* Read a regular file that may be longer than `room` bytes: the size of what was read, or -errno.
+ */
+ssize_t image_read_file(int store, const char *path, void *ret, size_t room);
 
 /* Write the path of a layer beneath the directory. */
 void image_layer_path(const struct image_layer *layer, char ret[IMAGE_LAYER_PATH_MAX]);

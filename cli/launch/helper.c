@@ -24,7 +24,7 @@ static int become_helper(const struct helper *helper, int null, int output)
 	const bool reads_errors = helper->output_of == STDERR_FILENO;
 	int fds[FIRST_PLACE + HELPER_FDS_MAX + 1] = { null, reads_errors ? null : output,
 						      reads_errors ? output : STDERR_FILENO };
-	static const int places[] = { 0, 1, 2, 3, 4, 5 };
+	static const int places[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	const size_t count = FIRST_PLACE + helper->fd_count;
 	const bool has_image = helper->image >= 0;
 	int error;

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#define HELPER_FDS_MAX 2
+#define HELPER_FDS_MAX 4
 
 struct helper {
 	int image;          /* executed by its descriptor; -1: by the path words[0] */

@@ -54,6 +54,10 @@ NEVER = {
     "dial/servers_list.def": STARTING | (OPENING - {"openat"}) | {
         "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg",
         "recvmsg", "setns", "unshare", "ioctl", "kill", "write"},
+    "image/seccomp_list.def": STARTING | (OPENING - {"openat", "openat2"}) | {
+        "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg", "recvmsg",
+        "setns", "unshare", "ioctl", "kill", "chmod", "chown", "fchown", "fchownat", "setxattr",
+        "renameat", "prctl", "seccomp"},
     "http/seccomp_list.def": STARTING | OPENING | {
         "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "setns", "unshare",
         "ioctl", "kill", "prctl", "seccomp"},

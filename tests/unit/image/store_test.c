@@ -19,7 +19,7 @@
 #define TWO "abce000000000000000000000000000000000000000000000000000000000002"
 #define LAYER "11110000000000000000000000000000000000000000000000000000000000ff"
 
-static char folder[] = "/tmp/msp-images-XXXXXX";
+static char folder[] = "/tmp/msp-test-XXXXXX";
 static int store = -1;
 static struct image image;
 static char text[IMAGE_TEXT_MAX];

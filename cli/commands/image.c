@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp image`: the images that profiles can have as their root.
+ */
+#include "commands/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "heap/grow.h"
+#include "heap/memory.h"
+#include "host/state_place.h"
+#include "launch/image_program.h"
+#include "launch/launch.h"
+#include "options/command.h"
+#include "options/everywhere.h"
+#include "policy/units.h"
+#include "show/figures.h"
+#include "show/format.h"
+#include "show/json.h"
+#include "show/quote.h"
+
+#define DISK_DEFAULT ((uint64_t)20 << 30)
+#define DISK_MIN ((uint64_t)1 << 20)
+#define DISK_MAX ((uint64_t)1 << 50)
+
+/* The digits of a digest that people read. */
+#define DIGEST_SHORT 12
+
+static const char *set_disk(void *member, const char *value)
+{
+	uint64_t bytes;
+
+	if (!units_size(value, &bytes) || bytes < DISK_MIN || bytes > DISK_MAX)
+		return "a size from 1M to 1024T, such as 40G";
+	*(uint64_t *)member = bytes;
+	return NULL;
+}
+
+#define ROW(option, value, setter, member, text)                                                   \
+	{                                                                                          \
+		.name = (option), .argument = (value), .set = (setter),                            \
+		.offset = offsetof(struct image_options, member), .help = (text)                   \
+	}
+
+static const struct option_row rows[] = {
+	ROW("disk", "SIZE", set_disk, disk,
+	    "import, pull: all layers together may take so much (the default: 20G)"),
+	ROW("json", NULL, option_set_flag, is_json, "list, show: print one JSON object"),
+	ROW("run-as", "USER", option_set_account, run_as,
+	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp')"),
+	OPTION_CONFIG(struct image_options, config),
+};
+
+static const char help[] =
+	"Keep images of containers, for profiles with the key 'image'. Nothing of an image\n"
+	"runs when it comes in: msp-image unpacks it, confined, and checks each layer.\n"
+	"\n"
+	"  import FILE|DIR|- [NAME]  take in an OCI layout or a docker-archive, as 'podman\n"
+	"                            save' or 'skopeo copy' writes it; '-' reads a pipe\n"
+	"  pull REFERENCE            have skopeo fetch an image of a registry, and import it\n"
+	"  list                      print the images with their sizes\n"
+	"  show IMAGE                print what an image says about itself\n"
+	"  remove IMAGE              remove a name; with its last name, or called by its\n"
+	"                            digest, the image goes, and layers that no other has\n"
+	"  prune                     remove images without a name\n"
+	"\n"
+	"NAME is [HOST[:PORT]/]PATH[:TAG], such as python:3.12; without one, the image's own\n"
+	"names are taken. IMAGE is a name, a digest, or the first four or more digits of it.\n"
+	"An image that a running msp uses is not removed.\n"
+	"\n"
+	"The exit code is 0; 64 when the command line is wrong or there is no such image; 75\n"
+	"while it is used; 78 when the image, or the room for it, is refused.\n";
+
+int image_fail(const char *act, int error)
+{
+	log_line("%s: %s", act, errno_text(-error));
+	return MSP_EXIT_REFUSED;
+}
+
+int image_open_store(bool is_made, bool *ret_none)
+{
+	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX];
+	int fd = -1;
+
+	*ret_none = false;
+	if (state_place_find(STATE_PLACE_IMAGES, path, text))
+		fd = state_place_open(path, is_made, text);
+	*ret_none = fd == -ENOENT && !is_made;
+	if (fd < 0 && !*ret_none)
+		log_line("%s", text);
+	return fd < 0 ? -1 : fd;
+}
+
+int image_begin_change(struct image_keep *keep)
+{
+	bool is_none;
+	int error;
+
+	*keep = (struct image_keep){ -1, -1, -1, -1 };
+	keep->store = image_open_store(true, &is_none);
+	if (keep->store < 0)
+		return MSP_EXIT_REFUSED;
+	error = image_keep_begin(keep);
+	if (!error)
+		error = image_collect(keep);
+	return error ? image_fail("the images cannot be changed", error)
+		     : image_program_clean(keep);
+}
+
+int image_end_change(struct image_keep *keep, int code)
+{
+	int error = 0, cleaned = 0;
+
+	if (keep->lock >= 0) {
+		error = image_collect(keep);
+		cleaned = image_program_clean(keep);
+	}
+	fd_close(&keep->layers);
+	fd_close(&keep->incoming);
+	fd_close(&keep->lock);
+	fd_close(&keep->store);
+	if (error && !code)
+		code = image_fail("layers cannot be removed", error);
+	return code ? code : cleaned;
+}
+
+/* --- list ------------------------------------------------------------------------------------- */
+
+/* An image with one of its names, or "". */
+struct row {
+	struct image_entry entry;
+	uint32_t layers;
+	uint64_t bytes;
+};
+
+struct listing {
+	int store;
+	struct row *rows;
+	size_t count, room;
+	struct image image;
+};
+
+static int add_row(struct listing *listing, const char *name, const char *digest)
+{
+	const int error = image_read(listing->store, digest, &listing->image);
+	struct row *grown =
+		grow_list(listing->rows, &listing->room, listing->count + 1, sizeof(*grown));
+	struct row *row;
+
+	if (!grown)
+		give_up("memory for the images");
+	listing->rows = grown;
+	row = &grown[listing->count++];
+	*row = (struct row){ .layers = error ? 0 : listing->image.layer_count };
+	format_text(row->entry.name, sizeof(row->entry.name), "%s", name);
+	memcpy(row->entry.digest, digest, sizeof(row->entry.digest));
+	for (uint32_t i = 0; i < row->layers; i++)
+		row->bytes += listing->image.layers[i].bytes;
+	return 0;
+}
+
+static int add_named(void *context, const struct image_entry *entry)
+{
+	return add_row(context, entry->name, entry->digest);
+}
+
+static bool is_listed(const struct listing *listing, const char *digest)
+{
+	for (size_t i = 0; i < listing->count; i++) {
+		if (strcmp(listing->rows[i].entry.digest, digest) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int add_unnamed(void *context, const struct image_entry *entry)
+{
+	return is_listed(context, entry->digest) ? 0 : add_row(context, "", entry->digest);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct row *one = left, *other = right;
+	const int order = strcmp(one->entry.name, other->entry.name);
+
+	return order ? order : strcmp(one->entry.digest, other->entry.digest);
+}
+
+/* List all names and then all images without one, sorted. 0 or -errno. */
+static int list_images(int store, struct listing *ret)
+{
+	int error;
+
+	ret->store = store;
+	error = image_each_name(store, add_named, ret);
+	if (!error)
+		error = image_each_digest(store, add_unnamed, ret);
+	if (ret->count > 0)
+		qsort(ret->rows, ret->count, sizeof(ret->rows[0]), compare_rows);
+	return error;
+}
+
+static void print_rows(const struct listing *listing)
+{
+	char size[FIGURES_TEXT_MAX];
+	int width = 4;
+
+	for (size_t i = 0; i < listing->count; i++) {
+		const int length = (int)strlen(listing->rows[i].entry.name);
+
+		width = length > width ? length : width;
+	}
+	if (listing->count > 0 && !everywhere.is_quiet)
+		(void)printf("%-*s  %-*s  %6s  %s\n", width, "NAME", DIGEST_SHORT, "DIGEST",
+			     "LAYERS", "SIZE");
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct row *row = &listing->rows[i];
+		const char *name = row->entry.name[0] ? row->entry.name : "-";
+
+		if (everywhere.is_quiet)
+			(void)printf("%s\n",
+				     row->entry.name[0] ? row->entry.name : row->entry.digest);
+		else
+			(void)printf("%-*s  %.*s  %6u  %s\n", width, name, DIGEST_SHORT,
+				     row->entry.digest, row->layers,
+				     row->layers ? figures_bytes(row->bytes, size) : "damaged");
+	}
+}
+
+static void put_digest(struct json_writer *json, const char *key, const char *digest)
+{
+	char text[sizeof(IMAGE_DIGEST_PREFIX) + IMAGE_DIGEST_MAX];
+
+	format_text(text, sizeof(text), IMAGE_DIGEST_PREFIX "%s", digest);
+	json_put_text(json, key, text);
+}
+
+static int print_rows_json(const struct listing *listing)
+{
+	static struct json_output json;
+	uint64_t used = 0;
+
+	(void)image_used(listing->store, &used); /* 0 is shown if it cannot be read */
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_open_array(&json.writer, "images");
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct row *row = &listing->rows[i];
+
+		json_open_object(&json.writer, NULL);
+		if (row->entry.name[0])
+			json_put_text(&json.writer, "name", row->entry.name);
+		else
+			json_put_null(&json.writer, "name");
+		put_digest(&json.writer, "digest", row->entry.digest);
+		json_put_number(&json.writer, "layers", row->layers);
+		json_put_number(&json.writer, "bytes", row->bytes);
+		json_close_object(&json.writer);
+	}
+	json_close_array(&json.writer);
+	json_put_number(&json.writer, "bytes", used);
+	json_close_object(&json.writer);
+	return json_finish(&json);
+}
+
+static int run_list(const struct image_options *options, char *const words[])
+{
+	static struct listing listing;
+	bool is_none;
+	int store = image_open_store(false, &is_none);
+	int error;
+
+	if (store < 0 && !is_none)
+		return MSP_EXIT_REFUSED;
+	error = store < 0 ? 0 : list_images(store, &listing);
+	if (error) {
+		fd_close(&store);
+		return image_fail("the images cannot be listed", error);
+	}
+	listing.store = store;
+	if (options->is_json) {
+		error = print_rows_json(&listing);
+	} else {
+		print_rows(&listing);
+		error = format_flush();
+	}
+	fd_close(&store);
+	if (error)
+		return image_fail("standard output", error);
+	if (listing.count == 0)
+		everywhere_note("there is no image: 'msp image pull' or 'msp image import' brings "
+				"one");
+	return 0;
+}
+
+/* --- show ------------------------------------------------------------------------------------- */
+
+static int add_name(void *context, const struct image_entry *entry)
+{
+	struct image_names *names = context;
+	char(*grown)[IMAGE_NAME_MAX];
+
+	if (strcmp(entry->digest, names->digest) != 0)
+		return 0;
+	grown = grow_list(names->list, &names->room, names->count + 1, sizeof(*grown));
+	if (!grown)
+		give_up("memory for the names of an image");
+	names->list = grown;
+	memcpy(names->list[names->count++], entry->name, sizeof(entry->name));
+	return 0;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(left, right);
+}
+
+int image_list_names(int store, const char *digest, struct image_names *ret)
+{
+	int error;
+
+	*ret = (struct image_names){ .digest = digest };
+	error = image_each_name(store, add_name, ret);
+	if (ret->count > 0)
+		qsort(ret->list, ret->count, sizeof(ret->list[0]), compare_names);
+	return error;
+}
+
+static void print_words(const char *title, const struct image_words *words)
+{
+	for (uint32_t i = 0; i < words->count; i++) {
+		(void)printf("%-12s ", i == 0 ? title : "");
+		quote_print_text(words->list[i], strlen(words->list[i]), true);
+		(void)printf("\n");
+	}
+}
+
+static void print_image(const struct image *image, const struct image_names *names)
+{
+	static const char *const kinds[IMAGE_DIGEST_KIND_COUNT] = {
+		[IMAGE_DIGEST_CONFIG] = "of the configuration",
+		[IMAGE_DIGEST_MANIFEST] = "of the manifest",
+	};
+	char size[FIGURES_TEXT_MAX];
+
+	for (size_t i = 0; i < names->count; i++)
+		(void)printf("%-12s %s\n", i == 0 ? "name" : "", names->list[i]);
+	(void)printf("%-12s " IMAGE_DIGEST_PREFIX "%s, %s\n", "digest", image->digest,
+		     kinds[image->digest_kind]);
+	for (uint32_t i = 0; i < image->layer_count; i++)
+		(void)printf("%-12s " IMAGE_DIGEST_PREFIX "%s, %s\n", i == 0 ? "layers" : "",
+			     image->layers[i].diff_id, figures_bytes(image->layers[i].bytes, size));
+	print_words("environment", &image->environment);
+	(void)printf("%-12s ", "cwd");
+	quote_print_text(image->cwd, strlen(image->cwd), true);
+	(void)printf("\n");
+	print_words("entrypoint", &image->entrypoint);
+	print_words("command", &image->command);
+}
+
+static void put_words(struct json_writer *json, const char *key, const struct image_words *words)
+{
+	json_open_array(json, key);
+	for (uint32_t i = 0; i < words->count; i++)
+		json_put_text(json, NULL, words->list[i]);
+	json_close_array(json);
+}
+
+static int print_image_json(const struct image *image, const struct image_names *names)
+{
+	static struct json_output json;
+	struct json_writer *writer = &json.writer;
+
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(writer, NULL);
+	json_open_array(writer, "names");
+	for (size_t i = 0; i < names->count; i++)
+		json_put_text(writer, NULL, names->list[i]);
+	json_close_array(writer);
+	put_digest(writer, "digest", image->digest);
+	json_open_array(writer, "layers");
+	for (uint32_t i = 0; i < image->layer_count; i++) {
+		json_open_object(writer, NULL);
+		put_digest(writer, "diff_id", image->layers[i].diff_id);
+		json_put_number(writer, "bytes", image->layers[i].bytes);
+		json_put_number(writer, "entries", image->layers[i].entries);
+		json_close_object(writer);
+	}
+	json_close_array(writer);
+	put_words(writer, "environment", &image->environment);
+	json_put_text(writer, "cwd", image->cwd);
+	put_words(writer, "entrypoint", &image->entrypoint);
+	put_words(writer, "command", &image->command);
+	json_close_object(writer);
+	return json_finish(&json);
+}
+
+int image_tell_unfound(int error, const char *text)
+{
+	log_line("%s", text);
+	return error == -EINVAL || error == -ENOENT || error == -ENOTUNIQ ? MSP_EXIT_USAGE
+									  : MSP_EXIT_REFUSED;
+}
+
+static int show_image(int store, const char *wanted, bool is_json)
+{
+	static struct image image;
+	struct image_names names;
+	char text[IMAGE_TEXT_MAX];
+	int error = image_find(store, wanted, &image, text);
+
+	if (error)
+		return image_tell_unfound(error, text);
+	error = image_list_names(store, image.digest, &names);
+	if (!error && is_json) {
+		error = print_image_json(&image, &names);
+	} else if (!error) {
+		print_image(&image, &names);
+		error = format_flush();
+	}
+	free(names.list);
+	return error ? image_fail("the image cannot be shown", error) : 0;
+}
+
+static int run_show(const struct image_options *options, char *const words[])
+{
+	bool is_none;
+	int store = image_open_store(true, &is_none);
+	const int code =
+		store < 0 ? MSP_EXIT_REFUSED : show_image(store, words[0], options->is_json);
+
+	fd_close(&store);
+	return code;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static const struct action {
+	const char *name;
+	int least, most; /* words behind it */
+	const char *rule;
+	int (*run)(const struct image_options *options, char *const words[]);
+} actions[] = {
+	{ "import", 1, 2, "import takes FILE, DIR or -, and a NAME if it shall have another",
+	  image_run_import },
+	{ "pull", 1, 1, "pull takes the reference of an image, such as python:3.12",
+	  image_run_pull },
+	{ "list", 0, 0, "list takes no word", run_list },
+	{ "show", 1, 1, "show takes one image", run_show },
+	{ "remove", 1, 1, "remove takes one image", image_run_remove },
+	{ "prune", 0, 0, "prune takes no word", image_run_prune },
+};
+
+#define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
+
+static int run_image(const struct command *command, int argc, char *argv[])
+{
+	struct image_options options = { .disk = DISK_DEFAULT };
+	struct command_words words = { .most = 3 };
+	const struct action *action = actions;
+	const char *names[ACTION_COUNT];
+	int code;
+
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
+		return code;
+	for (size_t i = 0; i < ACTION_COUNT; i++)
+		names[i] = actions[i].name;
+	while (words.list[0] && action < actions + ACTION_COUNT &&
+	       strcmp(action->name, words.list[0]) != 0)
+		action++;
+	if (!words.list[0] || action == actions + ACTION_COUNT)
+		return command_refuse_action(command, words.list[0], names, ACTION_COUNT);
+	if (words.count - 1 < action->least || words.count - 1 > action->most)
+		return command_usage_error(command, action->rule);
+	if (options.is_json && action->run != run_list && action->run != run_show)
+		return command_usage_error(command, "--json is for list and show");
+	command_name_lines(command);
+	code = launch_become_account(options.config, options.run_as);
+	return code ? code : action->run(&options, words.list + 1);
+}
+
+const struct command command_image = {
+	.name = "image",
+	.operands =
+		"import FILE|DIR|- [NAME] | pull REFERENCE | list | show IMAGE | remove IMAGE | "
+		"prune",
+	.summary = "keep images of containers for profiles",
+	.help = help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.run = run_image,
+};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The actions of `msp image`.
+ */
+#ifndef CLI_COMMANDS_IMAGE_H
+#define CLI_COMMANDS_IMAGE_H
+
+#include "image/keep.h"
+
+struct image_options {
+	const char *config;
+	const char *run_as;
+	uint64_t disk; /* bytes that all layers may take */
+	bool is_json;
+};
+
+/* Open the directory of images, or make it. A descriptor, or -1 after a line; *ret_none: there is
+ * none, and it was not to be made. */
+int image_open_store(bool is_made, bool *ret_none);
+
+/* Open, lock, and remove what an earlier command has left. 0, or the exit code after a line; the
+ * keep is ended in both cases. */
+int image_begin_change(struct image_keep *keep);
+
+/* Remove what the change has left over, unlock and close. Returns `code`, or another one if that
+ * fails. */
+int image_end_change(struct image_keep *keep, int code);
+
+/* Say that an act on the store has failed. Returns the exit code. */
+int image_fail(const char *act, int error);
+
+/* Actions of image_import.c and image_remove.c: the exit code. `words` has those behind the action.
+ */
+int image_run_import(const struct image_options *options, char *const words[]);
+int image_run_pull(const struct image_options *options, char *const words[]);
+int image_run_remove(const struct image_options *options, char *const words[]);
+int image_run_prune(const struct image_options *options, char *const words[]);
+
+/* The names of one image. */
+struct image_names {
+	const char *digest;
+	char (*list)[IMAGE_NAME_MAX]; /* the caller frees it */
+	size_t count, room;
+};
+
+/* List the names that hold a digest, sorted. 0 or -errno. */
+int image_list_names(int store, const char *digest, struct image_names *ret);
+
+/* Say why an image was not found, as image_find() has put it. Returns the exit code. */
+int image_tell_unfound(int error, const char *text);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp image import` and `msp image pull`.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/image.h"
+#include "common/fd.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "host/state_place.h"
+#include "launch/image_program.h"
+#include "options/everywhere.h"
+#include "show/figures.h"
+#include "show/format.h"
+
+/* A new image, and the name that a person gives it. */
+struct arrival {
+	struct image_report report;
+	struct image image;
+	const char *name; /* in its one spelling; NULL: those of the image */
+};
+
+/* Find how many bytes new layers may take. 0, or the exit code after a line. */
+static int find_room(const struct image_keep *keep, uint64_t disk, uint64_t *ret)
+{
+	char has[FIGURES_TEXT_MAX], may[FIGURES_TEXT_MAX];
+	uint64_t used;
+	const int error = image_used(keep->store, &used);
+
+	if (error)
+		return image_fail("the images cannot be counted", error);
+	*ret = disk - used;
+	if (used < disk)
+		return 0;
+	log_line("the images take %s of the %s that they may: 'msp image remove' makes room, "
+		 "--disk allows more",
+		 figures_bytes(used, has), figures_bytes(disk, may));
+	return MSP_EXIT_REFUSED;
+}
+
+/* Say what of the image was left out, in one line. */
+static void tell_losses(const struct image_report *report)
+{
+	const struct {
+		uint64_t count;
+		const char *what;
+	} losses[] = {
+		{ report->special_files, "devices, FIFOs and sockets" },
+		{ report->set_ids, "set-ID bits" },
+		{ report->attributes, "extended attributes" },
+	};
+	char text[256] = "";
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		if (losses[i].count > 0)
+			format_append(text, sizeof(text), "%s%s (%llu)", text[0] ? ", " : "",
+				      losses[i].what, (unsigned long long)losses[i].count);
+	}
+	if (text[0])
+		everywhere_note("left out: %s", text);
+}
+
+/* Have the names hold the image, and print them; without one, the digest. */
+static int name_image(const struct image_keep *keep, const struct arrival *arrival)
+{
+	const struct image_report *report = &arrival->report;
+	const uint32_t count = arrival->name ? 1 : report->name_count;
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && !error; i++) {
+		const char *name = arrival->name ? arrival->name : report->names[i];
+
+		error = image_name_write(keep, name, arrival->image.digest);
+		if (!error)
+			(void)printf("%s\n", name);
+	}
+	if (count == 0)
+		(void)printf(IMAGE_DIGEST_PREFIX "%s\n", arrival->image.digest);
+	if (error)
+		return image_fail("the image is here, and cannot be named", error);
+	error = format_flush();
+	return error ? image_fail("standard output", error) : 0;
+}
+
+static void tell_size(const struct image *image)
+{
+	char size[FIGURES_TEXT_MAX];
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < image->layer_count; i++)
+		bytes += image->layers[i].bytes;
+	everywhere_note("%.12s: %u layers, %s", image->digest, image->layer_count,
+			figures_bytes(bytes, size));
+}
+
+/* Import, in a store that is locked and without leftovers. */
+static int import_image(const struct image_keep *keep, int input, uint64_t disk,
+			struct arrival *arrival)
+{
+	uint64_t most;
+	int error;
+	int code = find_room(keep, disk, &most);
+
+	if (!code)
+		code = image_program_import(keep, input, most, &arrival->report);
+	if (code)
+		return code;
+	error = image_commit(keep, &arrival->report, &arrival->image);
+	if (error == -EBADMSG) {
+		log_line("msp-image has not made what it says");
+		return MSP_EXIT_SOFTWARE;
+	}
+	if (error)
+		return image_fail("the image cannot be kept", error);
+	tell_losses(&arrival->report);
+	tell_size(&arrival->image);
+	return name_image(keep, arrival);
+}
+
+/* Read a person's name of an image. 0, or the exit code after a line. */
+static int read_name(const char *word, char ret[IMAGE_NAME_MAX])
+{
+	const char *rule = image_name_read(word, ret);
+
+	if (!rule)
+		return 0;
+	log_line("'%.100s': %s", word, rule);
+	return MSP_EXIT_USAGE;
+}
+
+/* Open the image that a word names. */
+static int open_input(const char *word)
+{
+	const int fd = strcmp(word, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+					      : open(word, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		log_line("%.500s cannot be read: %s", word, errno_text(errno));
+	return fd;
+}
+
+int image_run_import(const struct image_options *options, char *const words[])
+{
+	static struct arrival arrival;
+	struct image_keep keep;
+	char name[IMAGE_NAME_MAX];
+	int code = words[1] ? read_name(words[1], name) : 0;
+	int input;
+
+	if (code)
+		return code;
+	arrival.name = words[1] ? name : NULL;
+	input = open_input(words[0]);
+	if (input < 0)
+		return MSP_EXIT_USAGE;
+	code = image_begin_change(&keep);
+	if (!code)
+		code = import_image(&keep, input, options->disk, &arrival);
+	fd_close(&input);
+	return image_end_change(&keep, code);
+}
+
+/* Fetch, and import what came. */
+static int pull_image(const struct image_keep *keep, uint64_t disk, struct arrival *arrival)
+{
+	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX];
+	int fd = image_make_incoming(keep, IMAGE_INCOMING_PULLED);
+	int code = MSP_EXIT_REFUSED;
+
+	if (fd < 0)
+		return image_fail("the directory for what is fetched", fd);
+	if (!state_place_find(STATE_PLACE_IMAGES "/" IMAGE_INCOMING_PULLED, path, text)) {
+		log_line("%s", text);
+	} else {
+		everywhere_note("skopeo fetches %s", arrival->name);
+		code = image_program_fetch(arrival->name, path);
+		if (!code)
+			code = import_image(keep, fd, disk, arrival);
+	}
+	fd_close(&fd);
+	return code;
+}
+
+int image_run_pull(const struct image_options *options, char *const words[])
+{
+	static struct arrival arrival;
+	struct image_keep keep;
+	char name[IMAGE_NAME_MAX];
+	int code = read_name(words[0], name);
+
+	if (code)
+		return code;
+	arrival.name = name;
+	code = image_begin_change(&keep);
+	if (!code)
+		code = pull_image(&keep, options->disk, &arrival);
+	return image_end_change(&keep, code);
+}

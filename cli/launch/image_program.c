@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/image_program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "launch/helper.h"
+#include "launch/launch.h"
+#include "show/format.h"
+
+#define PROGRAM "msp-image"
+
+/* Large images of slow registries take hours: a person ends it with Ctrl-C. */
+#define WAIT_MS INT_MAX
+
+#define BYTES_TEXT_MAX 24
+
+/* Explain an end without a report. */
+static int explain_end(const char *program, enum helper_end end, int status)
+{
+	if (end == HELPER_FAILED)
+		log_line("%s cannot be started: %s", program, errno_text(-status));
+	else if (WIFSIGNALED(status))
+		log_line("%s was killed by signal %d%s", program, WTERMSIG(status),
+			 WTERMSIG(status) == SIGSYS ? ": a system call that it must not use" : "");
+	else
+		log_line("%s ended with code %d: its lines before this one say why", program,
+			 WEXITSTATUS(status));
+	return MSP_EXIT_SOFTWARE;
+}
+
+/* Is it what msp-image writes? Texts end within their room. */
+static bool report_is_whole(const struct image_report *report, size_t size)
+{
+	if (size != sizeof(*report) || report->name_count > IMAGE_REPORT_NAMES_MAX ||
+	    !memchr(report->digest, '\0', sizeof(report->digest)) ||
+	    !memchr(report->text, '\0', sizeof(report->text)))
+		return false;
+	for (uint32_t i = 0; i < report->name_count; i++) {
+		char spelled[IMAGE_NAME_MAX];
+
+		if (!memchr(report->names[i], '\0', sizeof(report->names[i])) ||
+		    image_name_read(report->names[i], spelled) != NULL ||
+		    strcmp(report->names[i], spelled) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Run it to its end. 0 with the report of what was done, or the exit code after a line. */
+static int run_program(const struct image_keep *keep, int input, int incoming, char *const words[],
+		       struct image_report *ret)
+{
+	char text[LAUNCH_TEXT_MAX];
+	char *const environment[] = { NULL };
+	int image = launch_open_program(PROGRAM, text);
+	const struct helper helper = { .image = image,
+				       .words = words,
+				       .environment = environment,
+				       .fds = { input, incoming, keep->layers, keep->lock },
+				       .fd_count = 4,
+				       .output_of = STDOUT_FILENO };
+	enum helper_end end;
+	size_t size;
+	int status = 0;
+
+	if (image < 0) {
+		log_line("%s", text);
+		return MSP_EXIT_SOFTWARE;
+	}
+	end = helper_run(&helper, WAIT_MS, (char *)ret, sizeof(*ret), &size, &status);
+	fd_close(&image);
+	if (end != HELPER_ENDED || status != 0 || !report_is_whole(ret, size))
+		return explain_end(PROGRAM, end, status);
+	if (ret->is_done)
+		return 0;
+	log_line("%s", ret->text);
+	return MSP_EXIT_REFUSED;
+}
+
+int image_program_import(const struct image_keep *keep, int input, uint64_t most,
+			 struct image_report *ret)
+{
+	static char name[] = PROGRAM;
+	static char act[] = "import";
+	char bytes[BYTES_TEXT_MAX];
+	char *const words[] = { name, act, bytes, NULL };
+	int incoming = image_make_incoming(keep, IMAGE_INCOMING_NEW);
+	int code;
+
+	format_text(bytes, sizeof(bytes), "%llu", (unsigned long long)most);
+	if (incoming < 0) {
+		log_line("the directory for new layers: %s", errno_text(-incoming));
+		return MSP_EXIT_REFUSED;
+	}
+	code = run_program(keep, input, incoming, words, ret);
+	fd_close(&incoming);
+	return code;
+}
+
+int image_program_clean(const struct image_keep *keep)
+{
+	static char name[] = PROGRAM;
+	static char act[] = "remove";
+	char *const words[] = { name, act, NULL };
+	static struct image_report report;
+	int code = MSP_EXIT_SOFTWARE;
+	int null;
+
+	if (image_keep_is_clean(keep))
+		return 0;
+	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (null < 0)
+		log_line("/dev/null: %s", errno_text(errno));
+	else
+		code = run_program(keep, null, keep->incoming, words, &report);
+	fd_close(&null);
+	return code;
+}
+
+/* Find a program on the PATH. */
+static bool find_program(const char *name, char ret[IPC_PATH_MAX])
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		const size_t size = strcspn(path, ":");
+
+		format_text(ret, IPC_PATH_MAX, "%.*s/%s", (int)size, path, name);
+		if (path[0] == '/' && access(ret, X_OK) == 0)
+			return true;
+		path += size + (path[size] == ':');
+	}
+	return false;
+}
+
+int image_program_fetch(const char *reference, const char *directory)
+{
+	static char copy[] = "copy", quiet[] = "--quiet";
+	static char os[] = "--override-os=linux", architecture[] = "--override-arch=amd64";
+	char program[IPC_PATH_MAX], source[IMAGE_NAME_MAX + 16], target[IPC_PATH_MAX + 16];
+	char *const words[] = { program, copy, quiet, os, architecture, source, target, NULL };
+	const struct helper helper = {
+		.image = -1, .words = words, .environment = environ, .output_of = STDOUT_FILENO
+	};
+	char said[16];
+	enum helper_end end;
+	size_t size;
+	int status = 0;
+
+	if (!find_program("skopeo", program)) {
+		log_line("skopeo, which fetches images from registries, is not installed: "
+			 "'apt-get install skopeo', or import a file that another machine saved");
+		return MSP_EXIT_REFUSED;
+	}
+	format_text(source, sizeof(source), "docker://%s", reference);
+	format_text(target, sizeof(target), "oci:%s", directory);
+	end = helper_run(&helper, WAIT_MS, said, sizeof(said), &size, &status);
+	if (end == HELPER_ENDED && status == 0)
+		return 0;
+	(void)explain_end("skopeo", end, status); /* no fault of ours */
+	return MSP_EXIT_REFUSED;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/import.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "image/description.h"
+#include "image/refuse.h"
+#include "image/unpack.h"
+#include "layers/remove.h"
+
+#define DIRECTORY_MODE 0755 /* of a layer without an entry for its own directory */
+
+/* The archive of a layer has a header and padding for each entry, and names. */
+#define ENTRY_BYTES 4096U
+
+static int make_directory(int incoming, const char *diff_id)
+{
+	int fd;
+
+	if (mkdirat(incoming, diff_id, DIRECTORY_MODE) != 0)
+		return refuse_call("making its directory", errno);
+	fd = openat(incoming, diff_id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? refuse_call("opening its directory", errno) : fd;
+}
+
+static int import_layer(const struct input *input, const struct layer_source *source, int incoming,
+			struct unpack *unpack)
+{
+	const uint64_t most =
+		unpack->most_bytes + (uint64_t)UNPACK_ENTRIES_MAX * ENTRY_BYTES - unpack->bytes;
+	struct stream stream;
+	const int root = make_directory(incoming, source->diff_id);
+	int result = root < 0 ? -1 : stream_begin(&stream, input, source->path, most);
+
+	if (root < 0)
+		return -1;
+	if (result == 0)
+		result = unpack_layer(unpack, &stream, root);
+	if (result == 0)
+		result = stream_check(&stream, source->digest, source->diff_id);
+	stream_end(&stream);
+	return result;
+}
+
+static bool is_there(int layers, const char *diff_id)
+{
+	struct stat status;
+
+	return fstatat(layers, diff_id, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Is the layer there again further up? Of two the upper one hides the same, and what the lower one
+ * shows, it shows too. */
+static bool is_repeated(const struct description *description, uint32_t index)
+{
+	for (uint32_t i = index + 1; i < description->layer_count; i++) {
+		if (strcmp(description->layers[i].diff_id, description->layers[index].diff_id) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int import_layers(const struct input *input, struct description *description, int incoming,
+			 int layers, uint64_t most)
+{
+	struct unpack unpack = { .most_bytes = most };
+
+	for (uint32_t i = 0; i < description->layer_count; i++) {
+		const struct layer_source *source = &description->layers[i];
+		const struct unpack before = unpack;
+		struct image_layer *layer;
+
+		if (is_repeated(description, i))
+			continue;
+		refuse_in_layer(i + 1, description->layer_count, source->diff_id);
+		if (!is_there(layers, source->diff_id) &&
+		    import_layer(input, source, incoming, &unpack) < 0)
+			return -1;
+		layer = &description->image.layers[description->image.layer_count++];
+		memcpy(layer->diff_id, source->diff_id, sizeof(layer->diff_id));
+		layer->bytes = unpack.bytes - before.bytes;
+		layer->entries = unpack.entries - before.entries;
+	}
+	refuse_in_layer(0, 0, NULL);
+	return 0;
+}
+
+static int write_manifest(int incoming, const struct image *image)
+{
+	static uint8_t bytes[IMAGE_MANIFEST_MAX];
+	int fd = openat(incoming, IMAGE_INCOMING_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			S_IRUSR | S_IWUSR);
+	int error = fd < 0 ? -errno : fd_write_all(fd, bytes, image_manifest_write(image, bytes));
+
+	fd_close(&fd);
+	return error ? refuse_call("writing its manifest", error) : 0;
+}
+
+int image_import(int input_fd, int incoming, int layers, uint64_t most)
+{
+	static struct description description;
+	struct input input;
+	int result = input_begin(&input, input_fd, incoming, most);
+
+	if (result == 0)
+		result = description_read(&input, &description);
+	if (result == 0)
+		result = import_layers(&input, &description, incoming, layers, most);
+	if (result == 0)
+		result = write_manifest(incoming, &description.image);
+	input_end(&input);
+	memcpy(report.digest, description.image.digest, sizeof(report.digest));
+	return result;
+}
+
+int image_remove(int directory)
+{
+	const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int error = list ? 0 : -errno;
+
+	while (!error && (entry = readdir(list))) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			error = remove_tree(directory, entry->d_name);
+	}
+	if (list)
+		(void)closedir(list); /* it was only read */
+	return error ? refuse_call("removing files of images", error) : 0;
+}

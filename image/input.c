@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/input.h"
+
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "heap/buffer.h"
+#include "heap/grow.h"
+#include "heap/memory.h"
+#include "image/refuse.h"
+
+#define BLOCK_BYTES ((size_t)256 << 10)
+
+/* Files in an archive around layers: docker save has three for each layer, a mirror of many images
+ * some thousands. */
+#define MEMBERS_MAX 65536U
+
+/* Links of older archives, from a layer that is there twice to the first. */
+#define LINKS_MAX 4
+
+struct input_member {
+	char *path;
+	char *link; /* a path of another member, or NULL */
+	int64_t at; /* of its header */
+};
+
+bool input_allow_filters(struct archive *archive)
+{
+	return archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
+	       archive_read_support_filter_zstd(archive) == ARCHIVE_OK &&
+	       archive_read_support_filter_xz(archive) == ARCHIVE_OK &&
+	       archive_read_support_filter_bzip2(archive) == ARCHIVE_OK;
+}
+
+/* --- an archive that is copied ---------------------------------------------------------------- */
+
+/* Write the bytes behind the filters to a new file. */
+static int copy_bytes(struct archive *archive, int to, uint64_t most)
+{
+	const void *bytes;
+	uint64_t copied = 0;
+	size_t size;
+	la_int64_t at;
+	int result, error;
+
+	while ((result = archive_read_data_block(archive, &bytes, &size, &at)) == ARCHIVE_OK) {
+		copied += size;
+		if (copied > most)
+			return refuse("it takes more than the %llu MiB that are left for images: "
+				      "'msp image remove' makes room, --disk allows more",
+				      (unsigned long long)(most >> 20));
+		error = fd_write_all(to, bytes, size);
+		if (error)
+			return refuse_call("copying it", error);
+	}
+	return result == ARCHIVE_EOF
+		       ? 0
+		       : refuse("it cannot be unpacked: %s", archive_error_string(archive));
+}
+
+static int copy_archive(struct input *input, struct archive *archive, int incoming, uint64_t most)
+{
+	int copy = openat(incoming, "archive", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int result = copy < 0 ? refuse_call("copying it", errno) : copy_bytes(archive, copy, most);
+
+	if (copy >= 0)
+		(void)unlinkat(incoming, "archive", 0); /* else it goes with the directory */
+	fd_close(&input->fd);
+	input->fd = copy;
+	return result;
+}
+
+/* Copy the archive unless it is a file without compression, in which one can go back. */
+static int make_plain(struct input *input, bool is_file, int incoming, uint64_t most)
+{
+	struct archive *archive = archive_read_new();
+	struct archive_entry *entry;
+	int result;
+
+	if (!archive || !input_allow_filters(archive) ||
+	    archive_read_support_format_raw(archive) != ARCHIVE_OK)
+		result = refuse("the library libarchive cannot read compressed archives");
+	else if (archive_read_open_fd(archive, input->fd, BLOCK_BYTES) != ARCHIVE_OK ||
+		 archive_read_next_header(archive, &entry) != ARCHIVE_OK)
+		result = refuse(INPUT_NO_IMAGE);
+	else if (is_file && archive_filter_code(archive, 0) == ARCHIVE_FILTER_NONE)
+		result = 0;
+	else
+		result = copy_archive(input, archive, incoming, most);
+	(void)archive_read_free(archive); /* it was only read */
+	return result;
+}
+
+/* --- the files of an archive ------------------------------------------------------------------ */
+
+/* Return the path without "./" in front and slashes behind; the caller frees it. */
+static char *copy_path(const char *path)
+{
+	size_t size;
+
+	while (path[0] == '.' && path[1] == '/')
+		path += 2;
+	size = strlen(path);
+	while (size > 0 && path[size - 1] == '/')
+		size--;
+	return memory_text(path, size);
+}
+
+/* Return the path that a link leads to, or NULL. The symbolic links of docker save lead from one
+ * directory of a layer to another. */
+static char *follow_link(struct archive_entry *entry)
+{
+	const char *target = archive_entry_hardlink(entry);
+
+	if (target)
+		return copy_path(target);
+	target = archive_entry_filetype(entry) == AE_IFLNK ? archive_entry_symlink(entry) : NULL;
+	return target && strncmp(target, "../", 3) == 0 ? copy_path(target + 3) : NULL;
+}
+
+static struct archive *open_tar(int fd, int64_t at)
+{
+	struct archive *archive = archive_read_new();
+
+	if (archive && archive_read_support_format_tar(archive) == ARCHIVE_OK &&
+	    lseek(fd, at, SEEK_SET) == at &&
+	    archive_read_open_fd(archive, fd, BLOCK_BYTES) == ARCHIVE_OK)
+		return archive;
+	(void)archive_read_free(archive); /* it was not read */
+	return NULL;
+}
+
+static int add_member(struct input *input, struct archive *archive, struct archive_entry *entry)
+{
+	const char *path = archive_entry_pathname(entry);
+	struct input_member *members;
+
+	if (!path || archive_entry_filetype(entry) == AE_IFDIR)
+		return 0;
+	if (input->count == MEMBERS_MAX)
+		return refuse("it has more than %u files around its layers", MEMBERS_MAX);
+	members = grow_list(input->members, &input->room, input->count + 1, sizeof(*members));
+	if (!members)
+		give_up("memory for the files of an archive");
+	input->members = members;
+	members[input->count++] = (struct input_member){ copy_path(path), follow_link(entry),
+							 archive_read_header_position(archive) };
+	return 0;
+}
+
+static int list_members(struct input *input)
+{
+	struct archive *archive = open_tar(input->fd, 0);
+	struct archive_entry *entry;
+	int result = archive ? 0 : refuse(INPUT_NO_IMAGE);
+	int status;
+
+	while (result == 0 && (status = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF) {
+		if (status < ARCHIVE_WARN)
+			result = input->count == 0 ? refuse(INPUT_NO_IMAGE)
+						   : refuse("the archive cannot be read: %s",
+							    archive_error_string(archive));
+		else
+			result = add_member(input, archive, entry);
+	}
+	(void)archive_read_free(archive); /* it was only read */
+	return result;
+}
+
+int input_begin(struct input *input, int fd, int incoming, uint64_t most)
+{
+	struct stat status;
+
+	*input = (struct input){ .fd = fd };
+	if (fstat(fd, &status) != 0)
+		return refuse_call("looking at it", errno);
+	input->is_directory = S_ISDIR(status.st_mode);
+	if (input->is_directory)
+		return 0;
+	return make_plain(input, S_ISREG(status.st_mode), incoming, most) == 0 ? list_members(input)
+									       : -1;
+}
+
+/* --- one file --------------------------------------------------------------------------------- */
+
+static int open_in_directory(const struct input *input, const char *path, struct input_file *ret)
+{
+	const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+	struct stat status;
+
+	ret->fd = (int)syscall(SYS_openat2, input->fd, path, &how, sizeof(how));
+	if (ret->fd < 0 && errno == ENOENT)
+		return 0;
+	if (ret->fd < 0)
+		return refuse("'%.200s' cannot be opened: %s", path, errno_text(errno));
+	if (fstat(ret->fd, &status) == 0 && S_ISREG(status.st_mode)) {
+		ret->bytes = memory_get(BLOCK_BYTES);
+		return 1;
+	}
+	input_close(ret);
+	return refuse("'%.200s' is no regular file", path);
+}
+
+static const struct input_member *find_member(const struct input *input, const char *path)
+{
+	for (uint32_t links = 0; links < LINKS_MAX; links++) {
+		const struct input_member *member = input->members;
+		const struct input_member *const end = member + input->count;
+
+		while (member < end && strcmp(member->path, path) != 0)
+			member++;
+		if (member == end)
+			return NULL;
+		if (!member->link)
+			return member;
+		path = member->link;
+	}
+	return NULL;
+}
+
+static int open_in_archive(const struct input *input, const char *path, struct input_file *ret)
+{
+	const struct input_member *member = find_member(input, path);
+	struct archive_entry *entry;
+
+	if (!member)
+		return 0;
+	ret->archive = open_tar(input->fd, member->at);
+	if (ret->archive && archive_read_next_header(ret->archive, &entry) >= ARCHIVE_WARN)
+		return 1;
+	input_close(ret);
+	return refuse("'%.200s' cannot be read", path);
+}
+
+int input_open(const struct input *input, const char *path, struct input_file *ret)
+{
+	*ret = (struct input_file){ .fd = -1 };
+	return input->is_directory ? open_in_directory(input, path, ret)
+				   : open_in_archive(input, path, ret);
+}
+
+ssize_t input_read(struct input_file *file, const void **ret)
+{
+	size_t size = 0;
+	la_int64_t at;
+	ssize_t got;
+	int result;
+
+	if (!file->archive) {
+		*ret = file->bytes;
+		got = read(file->fd, file->bytes, BLOCK_BYTES);
+		return got < 0 ? refuse_call("reading a file of the image", errno) : got;
+	}
+	do
+		result = archive_read_data_block(file->archive, ret, &size, &at);
+	while (result == ARCHIVE_OK && size == 0);
+	if (result == ARCHIVE_EOF)
+		return 0;
+	return result == ARCHIVE_OK ? (ssize_t)size
+				    : refuse("the archive cannot be read: %s",
+					     archive_error_string(file->archive));
+}
+
+void input_close(struct input_file *file)
+{
+	fd_close(&file->fd);
+	(void)archive_read_free(file->archive); /* it was only read */
+	free(file->bytes);
+	*file = (struct input_file){ .fd = -1 };
+}
+
+char *input_read_text(const struct input *input, const char *path, size_t *ret_size)
+{
+	struct buffer text = { 0 };
+	struct input_file file;
+	const void *bytes;
+	ssize_t size = input_open(input, path, &file);
+
+	if (size == 0)
+		size = refuse("'%.200s' is missing in it", path);
+	while (size > 0 && (size = input_read(&file, &bytes)) > 0) {
+		if (text.size + (size_t)size > INPUT_TEXT_MAX)
+			size = refuse("'%.200s' is longer than 4 MiB", path);
+		else
+			buffer_append(&text, bytes, (size_t)size);
+	}
+	input_close(&file);
+	if (size == 0 && text.size > 0) {
+		*ret_size = text.size;
+		return text.bytes;
+	}
+	buffer_done(&text);
+	(void)refuse("'%.200s' is empty", path); /* unless there is a reason */
+	return NULL;
+}
+
+void input_end(struct input *input)
+{
+	for (size_t i = 0; i < input->count; i++) {
+		free(input->members[i].path);
+		free(input->members[i].link);
+	}
+	free(input->members);
+	fd_close(&input->fd);
+	*input = (struct input){ .fd = -1 };
+}

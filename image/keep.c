@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/keep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "heap/grow.h"
+
+/* The path of a file in one of the directories. */
+#define PATH_ROOM (sizeof(IMAGE_INCOMING_NEW "/") + IMAGE_NAME_MAX)
+
+#define NEW_MANIFEST IMAGE_INCOMING_NEW "/" IMAGE_INCOMING_MANIFEST
+
+/* The layers of all images, each once. */
+struct layer_list {
+	struct image_layer *layers;
+	size_t count, room;
+	int store;
+};
+
+static int open_directory(int store, const char *path, int flags)
+{
+	const int fd = openat(store, path, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int image_keep_begin(struct image_keep *keep)
+{
+	static const char *const directories[] = { IMAGE_LAYERS, IMAGE_MANIFESTS, IMAGE_NAMES,
+						   IMAGE_INCOMING };
+	int error;
+
+	keep->lock = openat(keep->store, IMAGE_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			    S_IRUSR | S_IWUSR);
+	if (keep->lock < 0)
+		return -errno;
+	while (flock(keep->lock, LOCK_EX) != 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+		error = mkdirat(keep->store, directories[i], S_IRWXU) == 0 ? 0 : -errno;
+		if (error && error != -EEXIST)
+			return error;
+	}
+	keep->layers = open_directory(keep->store, IMAGE_LAYERS, O_PATH);
+	keep->incoming = open_directory(keep->store, IMAGE_INCOMING, O_RDONLY);
+	if (keep->layers < 0)
+		return keep->layers;
+	return keep->incoming < 0 ? keep->incoming : 0;
+}
+
+int image_make_incoming(const struct image_keep *keep, const char *path)
+{
+	return mkdirat(keep->store, path, S_IRWXU) == 0
+		       ? open_directory(keep->store, path, O_RDONLY)
+		       : -errno;
+}
+
+/* --- the layers that images have -------------------------------------------------------------- */
+
+static const struct image_layer *find_layer(const struct layer_list *list, const char *diff_id)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->layers[i].diff_id, diff_id) == 0)
+			return &list->layers[i];
+	}
+	return NULL;
+}
+
+static int add_layers(void *context, const struct image_entry *entry)
+{
+	static struct image image;
+	struct layer_list *list = context;
+	struct image_layer *grown;
+	const int error = image_read(list->store, entry->digest, &image);
+
+	/* A damaged manifest keeps nothing: its image cannot be used. */
+	for (uint32_t i = 0; !error && i < image.layer_count; i++) {
+		if (find_layer(list, image.layers[i].diff_id))
+			continue;
+		grown = grow_list(list->layers, &list->room, list->count + 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		list->layers = grown;
+		list->layers[list->count++] = image.layers[i];
+	}
+	return error == -EBADMSG || error == -ENOENT ? 0 : error;
+}
+
+static int list_layers(int store, struct layer_list *ret)
+{
+	*ret = (struct layer_list){ .store = store };
+	return image_each_digest(store, add_layers, ret);
+}
+
+int image_used(int store, uint64_t *ret_bytes)
+{
+	struct layer_list list;
+	const int error = list_layers(store, &list);
+
+	*ret_bytes = 0;
+	for (size_t i = 0; i < list.count; i++)
+		*ret_bytes += list.layers[i].bytes;
+	free(list.layers);
+	return error;
+}
+
+int image_collect(const struct image_keep *keep)
+{
+	struct layer_list used;
+	const struct dirent *entry;
+	int error = list_layers(keep->store, &used);
+	int fd = error ? -1 : open_directory(keep->store, IMAGE_LAYERS, O_RDONLY);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!error && !list)
+		error = fd < 0 ? fd : -errno;
+	while (!error && (entry = readdir(list))) {
+		if (entry->d_name[0] != '.' && !find_layer(&used, entry->d_name) &&
+		    renameat(keep->layers, entry->d_name, keep->incoming, entry->d_name) != 0)
+			error = -errno;
+	}
+	if (list)
+		(void)closedir(list); /* it was only read */
+	else
+		fd_close(&fd);
+	free(used.layers);
+	return error;
+}
+
+/* --- a new image ------------------------------------------------------------------------------ */
+
+/* Write the names of a directory to the disk. */
+static int sync_directory(int store, const char *path)
+{
+	int fd = open_directory(store, path, O_RDONLY);
+	const int error = fd < 0 ? fd : fsync(fd) == 0 ? 0 : -errno;
+
+	fd_close(&fd);
+	return error;
+}
+
+static int read_new(const struct image_keep *keep, const char *digest, struct image *ret)
+{
+	static uint8_t bytes[IMAGE_MANIFEST_MAX + 1];
+	const ssize_t size = image_read_file(keep->store, NEW_MANIFEST, bytes, sizeof(bytes));
+
+	if (size < 0)
+		return size == -ENOENT ? -EBADMSG : (int)size;
+	if (!image_digest_is_good(digest) || !image_manifest_read(bytes, (size_t)size, ret))
+		return -EBADMSG;
+	memcpy(ret->digest, digest, IMAGE_DIGEST_MAX);
+	return 0;
+}
+
+/* Give a layer its place, or find there the one of another image, with its figures. */
+static int place_layer(const struct image_keep *keep, const struct layer_list *known,
+		       struct image_layer *layer)
+{
+	const struct image_layer *other = find_layer(known, layer->diff_id);
+	char path[PATH_ROOM];
+
+	if (other) {
+		*layer = *other;
+		return 0;
+	}
+	(void)snprintf(path, sizeof(path), IMAGE_INCOMING_NEW "/%s", layer->diff_id);
+	if (renameat(keep->store, path, keep->layers, layer->diff_id) == 0)
+		return 0;
+	return errno == ENOENT ? -EBADMSG : -errno;
+}
+
+/* Write a small file beside its place, and rename it. */
+static int write_file(const struct image_keep *keep, const char *directory, const char *name,
+		      const void *bytes, size_t size)
+{
+	static const char fresh[] = IMAGE_INCOMING "/file";
+	char path[PATH_ROOM];
+	int error;
+	int fd = openat(keep->store, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			S_IRUSR | S_IWUSR);
+
+	if (fd < 0)
+		return -errno;
+	error = fd_write_all(fd, bytes, size);
+	if (!error && fsync(fd) != 0)
+		error = -errno;
+	fd_close(&fd);
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (!error && renameat(keep->store, fresh, keep->store, path) != 0)
+		error = -errno;
+	return error ? error : sync_directory(keep->store, directory);
+}
+
+int image_commit(const struct image_keep *keep, const struct image_report *report,
+		 struct image *ret)
+{
+	static uint8_t bytes[IMAGE_MANIFEST_MAX];
+	struct layer_list known;
+	int error = list_layers(keep->store, &known);
+
+	if (!error)
+		error = read_new(keep, report->digest, ret);
+	/* Thousands of files at once; all of them before a name that leads to them. */
+	if (!error && syncfs(keep->store) != 0)
+		error = -errno;
+	for (uint32_t i = 0; !error && i < ret->layer_count; i++)
+		error = place_layer(keep, &known, &ret->layers[i]);
+	free(known.layers);
+	if (!error)
+		error = sync_directory(keep->store, IMAGE_LAYERS);
+	if (!error)
+		error = write_file(keep, IMAGE_MANIFESTS, ret->digest, bytes,
+				   image_manifest_write(ret, bytes));
+	/* What else is there is left over, for whoever cleans. */
+	(void)unlinkat(keep->store, NEW_MANIFEST, 0);
+	(void)unlinkat(keep->store, IMAGE_INCOMING_NEW, AT_REMOVEDIR);
+	return error;
+}
+
+int image_name_write(const struct image_keep *keep, const char *name, const char *digest)
+{
+	char file[IMAGE_NAME_MAX], line[IMAGE_DIGEST_MAX + 1];
+
+	(void)snprintf(file, sizeof(file), "%s", name);
+	image_name_to_file(file);
+	(void)snprintf(line, sizeof(line), "%s\n", digest);
+	return write_file(keep, IMAGE_NAMES, file, line, strlen(line));
+}
+
+/* --- images that go --------------------------------------------------------------------------- */
+
+int image_name_remove(const struct image_keep *keep, const char *name)
+{
+	char file[IMAGE_NAME_MAX], path[PATH_ROOM];
+
+	(void)snprintf(file, sizeof(file), "%s", name);
+	image_name_to_file(file);
+	(void)snprintf(path, sizeof(path), IMAGE_NAMES "/%s", file);
+	return unlinkat(keep->store, path, 0) == 0 ? sync_directory(keep->store, IMAGE_NAMES)
+						   : -errno;
+}
+
+int image_seize(const struct image_keep *keep, const char *digest)
+{
+	char path[PATH_ROOM];
+	int error;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), IMAGE_MANIFESTS "/%s", digest);
+	fd = openat(keep->store, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd < 0 ? -errno : fd;
+	error = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	fd_close(&fd);
+	return error;
+}
+
+int image_discard(const struct image_keep *keep, const char *digest)
+{
+	char path[PATH_ROOM];
+
+	(void)snprintf(path, sizeof(path), IMAGE_MANIFESTS "/%s", digest);
+	return unlinkat(keep->store, path, 0) == 0 ? sync_directory(keep->store, IMAGE_MANIFESTS)
+						   : -errno;
+}
+
+bool image_keep_is_clean(const struct image_keep *keep)
+{
+	int fd = open_directory(keep->store, IMAGE_INCOMING, O_RDONLY);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	uint32_t count = 0;
+
+	while (list && readdir(list))
+		count++;
+	if (list)
+		(void)closedir(list); /* it was only read */
+	else
+		fd_close(&fd);
+	return list && count == 2; /* "." and ".." */
+}

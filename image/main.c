@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Theory of operation
+ *
+ * msp-image is the only program that reads an image: archives, compression and JSON that strangers
+ * wrote. msp starts it for one import or one removal (image/report.h), with the image, a directory
+ * for new layers and nothing else: no network, no other program, no other file. It cannot change a
+ * layer that is there. It finds the image's description (description.c), unpacks each layer that
+ * is missing (unpack.c) while it checks the digests (stream.c), and writes a manifest in our own
+ * form. msp reads that, and gives layers, manifest and name their places with renames.
+ *
+ * Of an import that fails, or that is killed, everything is in the directory for new layers, which
+ * the next command empties.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/confine/capabilities.h"
+#include "common/confine/landlock.h"
+#include "common/confine/seccomp.h"
+#include "common/confine/steps.h"
+#include "common/fd.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "image/digest.h"
+#include "image/import.h"
+#include "image/refuse.h"
+#include "seccomp_filter.h"
+
+#define READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+
+/* Everything that layers are made of; whiteouts are devices. */
+#define WRITE                                                                                      \
+	(READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                      \
+	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_SYM | \
+	 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_REMOVE_FILE |                           \
+	 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REFER)
+
+/* The windows of compressors, and the names of a million directories. */
+#define MEMORY_BYTES ((uint64_t)1 << 30)
+
+/* End with msp: nobody would read the report. */
+static void follow_parent(void)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO };
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || poll(&output, 1, 0) < 0 ||
+	    (output.revents & POLLERR)) /* msp has ended before */
+		exit(MSP_EXIT_SOFTWARE);
+}
+
+static void check_descriptors(void)
+{
+	for (int fd = 0; fd < IMAGE_FD_END; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			log_fatal(MSP_EXIT_USAGE,
+				  "descriptor %d is not open: this program is "
+				  "started by msp",
+				  fd);
+	}
+	if (!fd_is_kind(IMAGE_FD_INCOMING, 'd') || !fd_is_kind(IMAGE_FD_LAYERS, 'o'))
+		log_fatal(MSP_EXIT_USAGE,
+			  "descriptor %d or %d is no directory: this program is "
+			  "started by msp",
+			  IMAGE_FD_INCOMING, IMAGE_FD_LAYERS);
+	confine_require(confine_result(kernel_close_range(IMAGE_FD_END, ~0U)),
+			"closing other descriptors");
+}
+
+/* Must: leave the image's directory to be read, and that for new layers to be written. Must not:
+ * leave another file, a network, a capability, or a system call that no import needs. */
+static void confine_image(void)
+{
+	struct kernel_landlock_ruleset attr;
+	int ruleset;
+
+	confine_privileges();
+	confine_limit(RLIMIT_AS, MEMORY_BYTES, "limiting its memory");
+	confine_require(capabilities_set(0), "dropping capabilities");
+	ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
+	if (fd_is_kind(IMAGE_FD_INPUT, 'd'))
+		confine_require(landlock_allow(ruleset, &attr, IMAGE_FD_INPUT, READ),
+				"allowing the image's directory in Landlock");
+	confine_require(landlock_allow(ruleset, &attr, IMAGE_FD_INCOMING, WRITE),
+			"allowing the directory for new layers in Landlock");
+	confine_enter(ruleset);
+	confine_require(
+		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
+		"installing the system call filter");
+}
+
+int main(int argc, char *argv[])
+{
+	const bool is_import = argc == 3 && strcmp(argv[1], "import") == 0;
+	int result;
+
+	log_set_name("msp-image");
+	follow_parent();
+	check_descriptors();
+	if (!is_import && (argc != 2 || strcmp(argv[1], "remove") != 0))
+		log_fatal(MSP_EXIT_USAGE, "this program is started by msp");
+	(void)umask(0);
+	/* Names in archives are UTF-8, and libarchive converts them. Without it such are refused.
+	 */
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	fd_raise_limit();
+	confine_require(digest_load() ? 0 : -ENOSYS, "loading SHA-256 of OpenSSL");
+	confine_image();
+	result = is_import ? image_import(IMAGE_FD_INPUT, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS,
+					  strtoull(argv[2], NULL, 10))
+			   : image_remove(IMAGE_FD_INCOMING);
+	report.is_done = result == 0;
+	return fd_write_all(STDOUT_FILENO, &report, sizeof(report)) == 0 ? 0 : MSP_EXIT_SOFTWARE;
+}

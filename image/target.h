@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The files of a layer that is unpacked, beneath its directory: no path leads out of it, over `..`
+ * or a symbolic link. A file takes the place of one that is there, as tar does.
+ *
+ * Functions that fail keep the reason (image/refuse.h).
+ */
+#ifndef IMAGE_TARGET_H
+#define IMAGE_TARGET_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <time.h>
+
+struct target {
+	int root;
+	int parent; /* of the directory that was opened last; -1: none */
+	char parent_path[PATH_MAX];
+};
+
+/* Unpack into the directory `root`, which becomes the target's. */
+void target_begin(struct target *target, int root);
+void target_end(struct target *target);
+
+/* Open a directory with O_PATH, and make what is missing of it. The descriptor, which is the
+ * target's and stays until the next call; or -1. */
+int target_parent(struct target *target, const char *directory);
+
+/* Make room for a new file. 0; 1: there was a whiteout; or -1. */
+int target_clear(int parent, const char *name);
+
+/* Make a directory, or keep the one that is there. Its descriptor, which is the caller's, or -1. */
+int target_directory(int parent, const char *name);
+
+/* Make a file of this name; its descriptor, which is the caller's, or -1. */
+int target_file(int parent, const char *name);
+
+/* Make a symbolic link. 0 or -1. */
+int target_symlink(int parent, const char *name, const char *text);
+
+/* Make `name` another name of the file at a path in the layer. 0 or -1. */
+int target_hard_link(struct target *target, int parent, const char *name, const char *directory,
+		     const char *other);
+
+/* Hide a name of lower layers; a directory that is there hides theirs. 0 or -1. */
+int target_hide(int parent, const char *name);
+
+/* Have an opened directory hide that of lower layers. 0 or -1. */
+int target_hide_below(int directory);
+
+/* Set the time of a directory of the layer, if it still is one. */
+void target_set_time(const struct target *target, const char *path, struct timespec changed);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/unpack.h"
+
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "heap/grow.h"
+#include "heap/memory.h"
+#include "image/entry.h"
+#include "image/refuse.h"
+#include "image/target.h"
+
+#define BLOCK_BYTES 4096U
+
+/* A directory whose time is set at the end, when nothing changes it any more. */
+struct directory_time {
+	char *path;
+	struct timespec changed;
+};
+
+/* One layer, and its present entry. */
+struct work {
+	struct unpack *unpack;
+	struct target target;
+	struct archive *archive;
+	struct archive_entry *entry;
+	struct entry_path path;
+	int parent; /* the directory of the path; the target's */
+	struct directory_time *times;
+	size_t time_count, time_room;
+};
+
+static int count_bytes(struct unpack *unpack, uint64_t bytes)
+{
+	if (bytes > unpack->most_bytes - unpack->bytes)
+		return refuse("the layers take more than the %llu MiB that are left for images: "
+			      "'msp image remove' makes room, --disk allows more",
+			      (unsigned long long)(unpack->most_bytes >> 20));
+	unpack->bytes += bytes;
+	return 0;
+}
+
+static struct timespec changed_of(struct archive_entry *entry)
+{
+	return (struct timespec){ archive_entry_mtime(entry), archive_entry_mtime_nsec(entry) };
+}
+
+/* Keep the time of the present entry, a directory. */
+static void add_time(struct work *work)
+{
+	const struct entry_path *path = &work->path;
+	const size_t directory = strlen(path->directory);
+	struct directory_time *times =
+		grow_list(work->times, &work->time_room, work->time_count + 1, sizeof(*times));
+	char *whole = memory_get(directory + strlen(path->name) + 2);
+
+	if (!times)
+		give_up("memory for the directories of a layer");
+	memcpy(whole, path->directory, directory);
+	whole[directory] = '/';
+	memcpy(whole + directory + (directory > 0), path->name, strlen(path->name) + 1);
+	work->times = times;
+	times[work->time_count++] = (struct directory_time){ whole, changed_of(work->entry) };
+}
+
+static void set_times(struct work *work)
+{
+	for (size_t i = 0; i < work->time_count; i++) {
+		target_set_time(&work->target, work->times[i].path, work->times[i].changed);
+		free(work->times[i].path);
+	}
+	free(work->times);
+}
+
+/* Set the permissions, with those that the user needs. */
+static int set_mode(struct work *work, int fd, mode_t kept, mode_t needed)
+{
+	const mode_t mode = archive_entry_perm(work->entry);
+
+	report.set_ids += (mode & (S_ISUID | S_ISGID)) != 0;
+	return fchmod(fd, (mode & kept) | needed) == 0 ? 0 : refuse_call("setting its mode", errno);
+}
+
+static int unpack_directory(struct work *work)
+{
+	int fd = target_directory(work->parent, work->path.name);
+	int result = fd < 0 ? -1 : set_mode(work, fd, S_ISVTX | 0777, S_IRWXU);
+
+	fd_close(&fd);
+	add_time(work);
+	return result < 0 ? -1 : count_bytes(work->unpack, BLOCK_BYTES);
+}
+
+/* Write the content, with holes as holes. */
+static int write_content(struct work *work, int fd)
+{
+	uint64_t counted = 0, end;
+	const void *bytes;
+	size_t size;
+	la_int64_t at;
+	int result;
+
+	while ((result = archive_read_data_block(work->archive, &bytes, &size, &at)) ==
+	       ARCHIVE_OK) {
+		end = ((uint64_t)at + size + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+		if (end > counted && count_bytes(work->unpack, end - counted) < 0)
+			return -1;
+		counted = end > counted ? end : counted;
+		for (size_t done = 0; done < size;) {
+			const ssize_t written = pwrite(fd, (const char *)bytes + done, size - done,
+						       at + (off_t)done);
+
+			if (written < 0)
+				return refuse_call("writing it", errno);
+			done += (size_t)written;
+		}
+	}
+	return result == ARCHIVE_EOF
+		       ? 0
+		       : refuse("it cannot be read: %s", archive_error_string(work->archive));
+}
+
+/* Give the file its whole length, which may end with a hole. */
+static int set_size(struct work *work, int fd)
+{
+	const int64_t size = archive_entry_size(work->entry);
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return refuse_call("writing it", errno);
+	if (size <= status.st_size)
+		return 0;
+	if (count_bytes(work->unpack, (uint64_t)(size - status.st_size)) < 0)
+		return -1;
+	return ftruncate(fd, size) == 0 ? 0 : refuse_call("writing it", errno);
+}
+
+static int unpack_file(struct work *work)
+{
+	const struct timespec changed = changed_of(work->entry);
+	const struct timespec times[2] = { changed, changed };
+	int fd = target_file(work->parent, work->path.name);
+	int result = fd < 0 ? -1 : write_content(work, fd);
+
+	if (result == 0)
+		result = set_size(work, fd);
+	if (result == 0)
+		result = set_mode(work, fd, 0777, S_IRUSR);
+	if (result == 0)
+		(void)futimens(fd, times); /* a time is no part of what is checked */
+	fd_close(&fd);
+	return result;
+}
+
+static int unpack_symlink(struct work *work)
+{
+	const char *text = archive_entry_symlink(work->entry);
+
+	if (!text || text[0] == '\0')
+		return refuse("it is a symbolic link to nothing");
+	return target_symlink(work->parent, work->path.name, text);
+}
+
+static int unpack_hard_link(struct work *work, const char *other)
+{
+	struct entry_path path;
+	enum entry_kind kind;
+	const char *rule = entry_read(other, &path, &kind);
+
+	if (rule || kind != ENTRY_FILE)
+		return refuse("it is a hard link to '%.200s': %s", other,
+			      rule ? rule : "it must lead to a file");
+	return target_hard_link(&work->target, work->parent, work->path.name, path.directory,
+				path.name);
+}
+
+/* Leave a special file out. One with overlayfs' number would hide a file of lower layers that the
+ * image's own tools show. */
+static int leave_out(struct work *work)
+{
+	if (archive_entry_filetype(work->entry) == AE_IFCHR &&
+	    archive_entry_rdevmajor(work->entry) == 0 && archive_entry_rdevminor(work->entry) == 0)
+		return refuse("it is a device with the number 0:0, a whiteout in disguise");
+	report.special_files++;
+	return 0;
+}
+
+static int unpack_any(struct work *work)
+{
+	const char *hard = archive_entry_hardlink(work->entry);
+
+	report.attributes += archive_entry_xattr_count(work->entry) > 0;
+	if (hard)
+		return unpack_hard_link(work, hard);
+	switch (archive_entry_filetype(work->entry)) {
+	case AE_IFREG:
+		return unpack_file(work);
+	case AE_IFDIR:
+		return unpack_directory(work);
+	case AE_IFLNK:
+		return unpack_symlink(work);
+	default:
+		return leave_out(work);
+	}
+}
+
+/* Have the directory of the present entry hide that of lower layers. */
+static int hide_below(const struct work *work)
+{
+	int fd, result;
+
+	if (work->path.directory[0] == '\0')
+		return refuse("it hides all lower layers: make an image of this layer alone");
+	fd = openat(work->parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	result = fd < 0 ? refuse_call("opening its directory", errno) : target_hide_below(fd);
+	fd_close(&fd);
+	return result;
+}
+
+static int unpack_entry(struct work *work, const char *path)
+{
+	enum entry_kind kind;
+	const char *rule = entry_read(path, &work->path, &kind);
+
+	if (rule)
+		return refuse("%s", rule);
+	if (++work->unpack->entries > UNPACK_ENTRIES_MAX)
+		return refuse("the layers have more than %u entries", UNPACK_ENTRIES_MAX);
+	if (kind == ENTRY_ROOT)
+		return archive_entry_filetype(work->entry) == AE_IFDIR
+			       ? set_mode(work, work->target.root, S_ISVTX | 0777, S_IRWXU)
+			       : refuse("it is the layer's own directory, and none");
+	if (kind == ENTRY_IGNORED)
+		return 0;
+	work->parent = target_parent(&work->target, work->path.directory);
+	if (work->parent < 0)
+		return -1;
+	if (kind == ENTRY_OPAQUE)
+		return hide_below(work);
+	return kind == ENTRY_WHITEOUT ? target_hide(work->parent, work->path.name)
+				      : unpack_any(work);
+}
+
+/* A callback of libarchive. */
+static la_ssize_t read_content(struct archive *archive, void *context, const void **ret)
+{
+	return stream_read(context, ret);
+}
+
+static int unpack_entries(struct work *work)
+{
+	int status, result = 0;
+
+	while (result == 0 &&
+	       (status = archive_read_next_header(work->archive, &work->entry)) != ARCHIVE_EOF) {
+		const char *path =
+			status < ARCHIVE_WARN ? NULL : archive_entry_pathname(work->entry);
+
+		refuse_in_entry(path);
+		if (status < ARCHIVE_WARN)
+			result = refuse("it cannot be read: %s",
+					archive_error_string(work->archive));
+		else
+			result = path ? unpack_entry(work, path)
+				      : refuse("the name of an entry is no UTF-8");
+	}
+	refuse_in_entry(NULL);
+	return result;
+}
+
+int unpack_layer(struct unpack *unpack, struct stream *stream, int root)
+{
+	static struct work work;
+	int result;
+
+	work = (struct work){ .unpack = unpack, .archive = archive_read_new() };
+	target_begin(&work.target, root);
+	if (!work.archive || archive_read_support_format_tar(work.archive) != ARCHIVE_OK ||
+	    archive_read_support_format_empty(work.archive) != ARCHIVE_OK ||
+	    archive_read_open(work.archive, stream, NULL, read_content, NULL) != ARCHIVE_OK)
+		result = refuse("it is no tar archive");
+	else
+		result = unpack_entries(&work);
+	set_times(&work);
+	(void)archive_read_free(work.archive); /* it was only read */
+	target_end(&work.target);
+	return result;
+}
