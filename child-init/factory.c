@@ -107,18 +107,6 @@ static int handle_factory_cgroup(void *context, struct channel_message *message)
 	return 0;
 }
 
-static int handle_factory_bind(void *context, struct channel_message *message)
-{
-	struct bind *bind;
-
-	if (shown.bind_count == BINDS_MAX)
-		return -EPROTO;
-	bind = &shown.binds[shown.bind_count++];
-	bind->is = *ipc_body(message, factory_bind);
-	/* Kept open, so that the inode's number is not given to another. */
-	return fstat(channel_take_fd(message, 0), &bind->meant) == 0 ? 0 : -errno;
-}
-
 static int handle_factory_pin(void *context, struct channel_message *message)
 {
 	const struct ipc_factory_pin *from = ipc_body(message, factory_pin);
@@ -152,7 +140,7 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 {
 	int error;
 
-	if (!factory.plans[0].bytes || ipc_body(message, factory_serve)->binds != shown.bind_count)
+	if (!factory.plans[0].bytes)
 		return -EPROTO;
 	factory.channel.phase = IPC_SERVE;
 	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &ready, NULL, 0);
@@ -284,7 +272,6 @@ static int handle_helper_start(void *context, struct channel_message *message)
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_start] = handle_factory_start,
 	[IPC_TYPE_factory_cgroup] = handle_factory_cgroup,
-	[IPC_TYPE_factory_bind] = handle_factory_bind,
 	[IPC_TYPE_factory_pin] = handle_factory_pin,
 	[IPC_TYPE_factory_serve] = handle_factory_serve,
 	[IPC_TYPE_factory_policy] = handle_factory_policy,

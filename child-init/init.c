@@ -59,7 +59,8 @@ static int map_identity(void)
 {
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return -errno;
-	return identity_map("/" STAGING_HOST "/proc", true, WORKLOAD_ID, WORKLOAD_ID, WORKLOAD_ID);
+	return identity_map("/" STAGING_HOST "/proc", true, init.profile->user, WORKLOAD_ID,
+			    WORKLOAD_ID);
 }
 
 /* Must: die with the parent, be unreadable for other processes, gain nothing by an exec. */
@@ -200,10 +201,6 @@ static int build_ruleset(void)
 		init.root_rights |= strcmp(path, "/") == 0 ? rules[i].rights : 0;
 		error = add_rule(path, rules[i].rights);
 	}
-	for (uint32_t i = 0; i < init.factory->shown->bind_count && !error; i++)
-		error = add_rule(init.factory->shown->binds[i].is.inside_path,
-				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
-					 LANDLOCK_ACCESS_FS_EXECUTE);
 	return error;
 }
 

@@ -97,8 +97,10 @@ static inline int layer_keep_capabilities(void)
 /* Files of the host cannot be written through the sandbox's mounts. */
 #ifdef MSP_WITHOUT_READONLY
 #define LAYER_READ_ONLY 0
+#define LAYER_BIND(attributes) ((attributes) & ~(uint64_t)MOUNT_ATTR_RDONLY)
 #else
 #define LAYER_READ_ONLY MOUNT_ATTR_RDONLY
+#define LAYER_BIND(attributes) ((attributes) | MOUNT_ATTR_RDONLY)
 #endif
 
 /* A path of the operator's leads to what the launcher checked; without, wherever it leads now. */

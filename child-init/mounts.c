@@ -41,10 +41,9 @@ static int open_source(const struct tree *tree, const struct plan_mount *mount, 
 	const struct plan_mount *first =
 		plan_mounts(tree->plan, plan_profile(tree->plan, tree->profile));
 	const char *path = plan_string(tree->plan, mount->source);
-	int fd;
 
 	if (mount->kind == PLAN_MASK)
-		return tree_open(tree->root, plan_string(tree->plan, mount->target));
+		return tree_open(tree->root, plan_string(tree->plan, mount->target), O_PATH);
 	for (uint32_t i = 0; i < tree->shown->pin_counts[tree->plan->slot]; i++) {
 		const struct pin *pin = &tree->shown->pins[tree->plan->slot][i];
 
@@ -53,12 +52,12 @@ static int open_source(const struct tree *tree, const struct plan_mount *mount, 
 	}
 	if (mount->flags & PLAN_PINNED)
 		return -ENOENT;
-	fd = kernel_openat2(tree->host, LAYER_RESOLVE_PATH(path), flags | O_CLOEXEC, LAYER_RESOLVE);
-	return fd < 0 ? -errno : fd;
+	return tree_open(tree->host, path, flags);
 }
 
 /* Make what lies in the tree itself. A small file of the host costs less as a copy than as one more
- * mount in every sandbox. A directory that exists keeps its mode; nothing else may exist. */
+ * mount in every sandbox. A directory that exists keeps its mode; nothing else may exist, but what
+ * an image has there, in place of which it is made. */
 static int make_entry(struct tree *tree, const struct plan_mount *mount, int source)
 {
 	const char *text = plan_string(tree->plan, mount->source);
@@ -72,6 +71,8 @@ static int make_entry(struct tree *tree, const struct plan_mount *mount, int sou
 		return parent;
 	if (mount->kind == PLAN_DIRECTORY)
 		return mkdirat(parent, name, mount->mode) == 0 || errno == EEXIST ? 0 : -errno;
+	if (plan_profile(tree->plan, tree->profile)->layers_size > 0)
+		(void)unlinkat(parent, name, 0); /* a directory stays: EEXIST follows */
 	if (mount->kind == PLAN_SYMLINK)
 		return symlinkat(text, parent, name) == 0 ? 0 : -errno;
 	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -128,7 +129,7 @@ static int bind_host(struct tree *tree, const struct plan_mount *mount, int sour
 	if (is_device && (fstat(source, &status) != 0 || !S_ISCHR(status.st_mode) ||
 			  status.st_rdev != mount->device))
 		return -ENODEV;
-	return attach_own(tree, mount_clone(source, mount->attributes | LAYER_READ_ONLY),
+	return attach_own(tree, mount_clone(source, LAYER_BIND(mount->attributes)),
 			  plan_string(tree->plan, mount->target), may_write);
 }
 
@@ -140,15 +141,22 @@ static int attach_place(struct tree *tree, const struct plan_mount *mount, uint3
 				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	const char *target = plan_string(tree->plan, mount->target);
 	const bool is_bind = mount->kind == PLAN_BIND;
-	int below = is_bind ? tree_open(tree->root, target) : -1;
-	int error;
+	struct mount_layer below = { "lowerdir+",
+				     is_bind ? tree_open(tree->root, target, O_PATH) : -1 };
+	const int error = attach_own(
+		tree, places_mount(tree->places, index, attributes, tree->host, &below, is_bind),
+		target, places_roles(tree->places, index) == PLACE_ROLE(LAYER_WRITE));
 
-	if (is_bind && below < 0)
-		return below;
-	error = attach_own(tree, places_mount(tree->places, index, attributes, tree->host, below),
-			   target, places_roles(tree->places, index) == PLACE_ROLE(LAYER_WRITE));
-	fd_close(&below);
+	fd_close(&below.fd);
 	return error;
+}
+
+/* Attach a detached mount over a path of this mount namespace. */
+static int attach_at(int mount, const char *path)
+{
+	return mount < 0                                                                ? mount
+	       : kernel_move_mount(mount, AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == 0 ? 0
+											: -errno;
 }
 
 /* Attach a new file system. An overlay is written to a tmpfs, which hangs in the host's tree and
@@ -156,9 +164,10 @@ static int attach_place(struct tree *tree, const struct plan_mount *mount, uint3
 static int attach_new(struct tree *tree, const struct plan_mount *mount, int source)
 {
 	const char *options = plan_string(tree->plan, mount->options);
+	struct mount_layer layers[3] = { { "lowerdir+", source } };
 	const int made = mount->kind == PLAN_OVERLAY
-				 ? mount_overlay(source, tree->host, options, mount->options_size,
-						 mount->attributes)
+				 ? mount_overlay(layers, 1, "/" STAGING_HOST, options,
+						 mount->options_size, mount->attributes)
 				 : mount_new(plan_string(tree->plan, mount->source), options,
 					     mount->options_size, mount->attributes);
 
@@ -177,6 +186,59 @@ static int new_small_tmpfs(void)
 
 	return mount_new("tmpfs", options, sizeof(options),
 			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+}
+
+/* The record of the image that makes the root in this phase; NULL: none does. */
+static const struct plan_mount *image_of(const struct tree *tree, uint32_t phase)
+{
+	const struct plan_mount *first =
+		plan_mounts(tree->plan, plan_profile(tree->plan, tree->profile));
+
+	return first->kind == PLAN_IMAGE && first->phase == phase ? first : NULL;
+}
+
+/* Mount the image, attached nowhere. What is written through it goes to its place, or else to a
+ * tmpfs over `path`. */
+static int new_image(const struct tree *tree, const struct plan_mount *image, const char *path)
+{
+	const struct plan_profile *profile = plan_profile(tree->plan, tree->profile);
+	const char *name = plan_string(tree->plan, profile->layers);
+	const char *end = name + profile->layers_size;
+	struct mount_layer layers[PLAN_LAYERS_MAX + 2];
+	uint32_t count = 0;
+	int result;
+
+	for (; name < end; name += strlen(name) + 1)
+		layers[count++] =
+			(struct mount_layer){ "lowerdir+", tree_open(tree->host, name, O_PATH) };
+	if (tree->places && places_roles(tree->places, 0) != 0)
+		result =
+			places_mount(tree->places, 0, image->attributes, tree->host, layers, count);
+	else
+		result = mount_overlay(layers, count, path, plan_string(tree->plan, image->options),
+				       image->options_size, image->attributes);
+	while (count > 0)
+		fd_close(&layers[--count].fd);
+	return result;
+}
+
+/* Begin a tree at `path`, with the sealed file, which is a mount of its own in a root that may be
+ * written. */
+static int begin_tree(struct tree *tree, uint32_t phase, const char *path)
+{
+	const struct plan_mount *image = image_of(tree, phase);
+
+	tree->root = image ? new_image(tree, image, path) : new_small_tmpfs();
+	tree->parent = TREE_PARENT(tree->root);
+	int error = attach_at(tree->root, path);
+	/* A place has it from the time before. Without it no probe passes. */
+	(void)mknodat(tree->root, &PROBE_SEALED_FILE[1], S_IFREG | 0444, 0);
+	if (error || phase == PLAN_PHASE_BASE)
+		return error;
+	int sealed = tree_open(tree->root, PROBE_SEALED_FILE, O_PATH);
+	error = attach_own(tree, mount_clone(sealed, LAYER_READ_ONLY), PROBE_SEALED_FILE, false);
+	fd_close(&sealed);
+	return error;
 }
 
 /* Mask a path: cover it with the tree's own /dev/null or an empty directory, both read-only in the
@@ -231,42 +293,20 @@ static int apply_record(struct tree *tree, const struct plan_mount *mount)
 	return error;
 }
 
-static int bind_operator(struct tree *tree, const struct bind *bind)
-{
-	const uint64_t attributes = LAYER_READ_ONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	int source = tree_open_meant(tree->host, bind->is.host_path, O_PATH, &bind->meant);
-	const int error = source < 0 ? source
-				     : attach_own(tree, mount_clone(source, attributes),
-						  bind->is.inside_path, false);
-
-	fd_close(&source);
-	return error;
-}
-
-/* Both the records and the binds of a phase, in their order. */
+/* Build the records of a phase, in their order; that of an image is the root. */
 static int build_tree(struct tree *tree, uint32_t phase, uint32_t *ret_stage)
 {
 	const struct plan_profile *profile = plan_profile(tree->plan, tree->profile);
 	const struct plan_mount *mounts = plan_mounts(tree->plan, profile);
-	/* The operator's binds are for workloads, not for a helper. */
-	const bool is_helper = plan_is_internal(tree->plan, profile);
-	const uint32_t bind_count = is_helper ? 0 : tree->shown->bind_count;
 	int error = 0;
 
-	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
+	for (uint32_t i = profile->layers_size > 0; i < profile->mount_count && !error; i++) {
 		if (phase == PLAN_PHASE_SANDBOX && places_roles(tree->places, i) != 0)
 			error = attach_place(tree, &mounts[i], i);
 		else if (mounts[i].phase == phase)
 			error = apply_record(tree, &mounts[i]);
 		if (error && (mounts[i].flags & PLAN_PINNED))
 			*ret_stage = STAGE_BIND;
-	}
-	if (error)
-		return error;
-	*ret_stage = STAGE_BIND;
-	for (uint32_t i = 0; i < bind_count && !error; i++) {
-		if (tree->shown->binds[i].is.phase == phase)
-			error = bind_operator(tree, &tree->shown->binds[i]);
 	}
 	return error;
 }
@@ -315,19 +355,11 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 {
 	struct tree tree = { .plan = plan, .profile = index, .host = host, .shown = shown };
 	struct text path = { .used = 0 };
-	int error = 0;
 
 	*ret_stage = STAGE_BASE;
 	base_path(&path, plan, index);
-	tree.root = new_small_tmpfs();
-	if (tree.root < 0)
-		return tree.root;
-	tree.parent = TREE_PARENT(tree.root);
 	const int made = mkdir(path.bytes, 0755);
-	if (made != 0 ||
-	    kernel_move_mount(tree.root, AT_FDCWD, path.bytes, MOVE_MOUNT_F_EMPTY_PATH) != 0 ||
-	    mknodat(tree.root, &PROBE_SEALED_FILE[1], S_IFREG | 0444, 0) != 0)
-		error = -errno;
+	int error = made == 0 ? begin_tree(&tree, PLAN_PHASE_BASE, path.bytes) : -errno;
 	if (!error)
 		error = build_tree(&tree, PLAN_PHASE_BASE, ret_stage);
 	/* It is shared by every sandbox of the profile, in whose namespaces this is locked. */
@@ -345,8 +377,9 @@ void mounts_forget_base(const struct plan *plan, uint32_t index)
 	struct text path = { .used = 0 };
 
 	base_path(&path, plan, index);
-	/* If it stays, only room is lost. */
-	(void)umount2(path.bytes, MNT_DETACH);
+	/* An image covers what it is written to. If it stays, only room is lost. */
+	while (umount2(path.bytes, MNT_DETACH) == 0)
+		;
 	(void)rmdir(path.bytes);
 }
 
@@ -360,18 +393,15 @@ static int change_root(int root)
 
 /* The copy must be attached somewhere before anything can be mounted in it (before Linux 6.15)
  * and before pivot_root; /base serves, since the copy was taken before it is covered. */
-static int take_base(const struct plan *plan, uint32_t index)
+static int take_base(struct tree *tree)
 {
 	struct text path = { .used = 0 };
-	int root;
 
-	base_path(&path, plan, index);
-	root = kernel_open_tree(AT_FDCWD, path.bytes,
-				OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	if (root < 0 ||
-	    kernel_move_mount(root, AT_FDCWD, "/" STAGING_BASE, MOVE_MOUNT_F_EMPTY_PATH) != 0)
-		return -errno;
-	return root;
+	base_path(&path, tree->plan, tree->profile);
+	tree->root = kernel_open_tree(AT_FDCWD, path.bytes,
+				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	tree->parent = TREE_PARENT(tree->root);
+	return tree->root < 0 ? -errno : attach_at(tree->root, "/" STAGING_BASE);
 }
 
 int mounts_enter(const struct plan *plan, uint32_t index, const struct shown *shown,
@@ -379,19 +409,19 @@ int mounts_enter(const struct plan *plan, uint32_t index, const struct shown *sh
 {
 	struct tree tree = { .plan = plan,
 			     .profile = index,
-			     .root = take_base(plan, index),
+			     .host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC),
 			     .shown = shown,
 			     .places = places };
-	int error;
+	int error = tree.host < 0 ? -errno : 0;
 
 	*ret_stage = STAGE_MOUNTS;
-	if (tree.root < 0)
-		return tree.root;
-	tree.parent = TREE_PARENT(tree.root);
-	tree.host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (tree.host < 0)
-		return -errno;
-	error = open_writable(&tree, build_tree(&tree, PLAN_PHASE_SANDBOX, ret_stage));
+	if (!error)
+		error = image_of(&tree, PLAN_PHASE_SANDBOX)
+				? begin_tree(&tree, PLAN_PHASE_SANDBOX, "/" STAGING_BASE)
+				: take_base(&tree);
+	if (!error)
+		error = build_tree(&tree, PLAN_PHASE_SANDBOX, ret_stage);
+	error = open_writable(&tree, error);
 	if (!error) {
 		*ret_stage = STAGE_ROOT;
 		error = change_root(tree.root);

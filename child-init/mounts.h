@@ -19,23 +19,15 @@
 #define STAGING_HOST "host"
 #define STAGING_BASE "base"
 
-/* An operator's read-only bind. */
-struct bind {
-	struct stat meant; /* the file's that the launcher opened and checked */
-	struct ipc_factory_bind is;
-};
-
 /* A path of the plan that the launcher opened. */
 struct pin {
-	int fd; /* kept open, as a bind's */
+	int fd; /* kept open, so that the inode's number is not given to another */
 	struct stat meant;
 	struct ipc_factory_pin is;
 };
 
 /* The files of the host that the operator shows. */
 struct shown {
-	uint32_t bind_count;
-	struct bind binds[BINDS_MAX];
 	uint32_t pin_counts[GENERATIONS_MAX];
 	struct pin pins[GENERATIONS_MAX][PINS_MAX]; /* by slot of the plan */
 };

@@ -9,7 +9,6 @@
 #include "common/ipc_factory.h"
 #include "common/kernel.h"
 #include "common/layer_role.h"
-#include "common/mount.h"
 #include "layers.h"
 #include "tree.h"
 
@@ -82,31 +81,30 @@ static int open_here(int host, int fd)
 }
 
 int places_mount(const struct places *places, uint32_t mount, uint64_t attributes, int host,
-		 int below)
+		 const struct mount_layer *below, uint32_t below_count)
 {
 	static const char *const keys[LAYER_ROLE_COUNT] = {
 		[LAYER_LOWER] = "lowerdir+", [LAYER_UPPER] = "upperdir", [LAYER_WORK] = "workdir"
 	};
-	struct mount_layer layers[PLACES_LAYERS_MAX + 1];
+	struct mount_layer layers[PLACES_LAYERS_MAX + PLAN_LAYERS_MAX];
 	const uint32_t roles = places_roles(places, mount);
 	const bool is_host = roles == PLACE_ROLE(LAYER_READ) || roles == PLACE_ROLE(LAYER_WRITE);
 	uint32_t count = 0;
-	int result = 0;
 
-	if (!is_host && (roles | (below < 0 ? 0 : PLACE_ROLE(LAYER_LOWER))) != OVERLAY)
+	if (!is_host && (roles | (below_count > 0 ? PLACE_ROLE(LAYER_LOWER) : 0)) != OVERLAY)
 		return -EINVAL;
-	for (uint32_t i = 0; i < places->count && result >= 0; i++) {
-		if (places->layers[i].mount != mount)
-			continue;
-		result = open_here(host, places->layers[i].fd);
-		layers[count++] = (struct mount_layer){ keys[places->layers[i].role], result };
+	for (uint32_t i = 0; i < places->count; i++) {
+		if (places->layers[i].mount == mount)
+			layers[count++] =
+				(struct mount_layer){ keys[places->layers[i].role],
+						      open_here(host, places->layers[i].fd) };
 	}
-	layers[count] = (struct mount_layer){ "lowerdir+", below };
+	memcpy(&layers[count], below, below_count * sizeof(*below));
+	int result = layers[0].fd;
 	/* It is read-only until the tree is complete. */
-	if (result >= 0 && is_host)
-		result = mount_clone(layers[0].fd, attributes | LAYER_READ_ONLY);
-	else if (result >= 0)
-		result = mount_layers(layers, count + (below >= 0), attributes);
+	if (result >= 0)
+		result = is_host ? mount_clone(result, attributes | LAYER_READ_ONLY)
+				 : mount_layers(layers, count + below_count, attributes);
 	while (count > 0)
 		fd_close(&layers[--count].fd);
 	return result;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "common/limits.h"
+#include "common/mount.h"
 #include "common/plan.h"
 
 struct ipc_sandbox_layer;
@@ -43,12 +44,13 @@ void places_clear(struct places *places);
 uint32_t places_roles(const struct places *places, uint32_t mount);
 
 /*
- * Make the persistent mount, attached nowhere: an overlay with `below` (-1: nothing) as its lowest
- * layer, or a directory of the host, read-only for now. `host` is the host's tree in this mount
- * namespace. Changes the working directory. Return its descriptor, the caller's, or -errno; -ESTALE
- * when a directory is no longer where it was opened, -EINVAL when the roles make neither.
+ * Make the persistent mount, attached nowhere: an overlay with `below` as its lowest layers, or a
+ * directory of the host, read-only for now.
+ * `host` is the host's tree in this mount namespace. Changes the working directory. Return its
+ * descriptor, the caller's, or -errno; -ESTALE when a directory is no longer where it was opened,
+ * -EINVAL when the roles make neither.
  */
 int places_mount(const struct places *places, uint32_t mount, uint64_t attributes, int host,
-		 int below);
+		 const struct mount_layer *below, uint32_t below_count);
 
 #endif

@@ -72,13 +72,13 @@ void probe_begin(const struct init *own)
 }
 
 /* The base tree is the workload's by its modes. Setting times needs a mount that can be written
- * before anything else. */
+ * before anything else. In a root that may be written the sealed file is a mount of its own. */
 static void try_mounts(void)
 {
 	const struct plan *plan = &init->factory->plan;
 	const struct plan_mount *mounts = plan_mounts(plan, init->profile);
 
-	err_is(POSTURE_READ_ONLY, utimensat(AT_FDCWD, "/", NULL, 0), EROFS);
+	err_is(POSTURE_READ_ONLY, utimensat(AT_FDCWD, PROBE_SEALED_FILE, NULL, 0), EROFS);
 	for (uint32_t i = 0; i < init->profile->mount_count; i++) {
 		const char *path = plan_string(plan, mounts[i].target);
 
@@ -155,9 +155,9 @@ int probe_before_landlock(void)
 	err_is(POSTURE_NETWORK,
 	       try_socket(has_cable ? SOCK_STREAM : SOCK_DGRAM, connect, OUTSIDE, 0),
 	       has_cable ? ECONNREFUSED : ENETUNREACH);
-	/* No map has it: not even every capability would help. */
-	err_is(POSTURE_IDENTITY, syscall(SYS_setresuid, 0, 0, 0), EINVAL);
-	err_is(POSTURE_IDENTITY, syscall(SYS_setresgid, 0, 0, 0), EINVAL);
+	/* No map has it (enum plan_user): not even every capability would help. */
+	err_is(POSTURE_IDENTITY, syscall(SYS_setresuid, 1, 1, 1), EINVAL);
+	err_is(POSTURE_IDENTITY, syscall(SYS_setresgid, 1, 1, 1), EINVAL);
 	err_is(POSTURE_CAPABILITIES, sethostname("", 0), EPERM);
 	set_it(POSTURE_NO_NEW_PRIVS, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, 0);
 	err_is(POSTURE_PROTECT, syscall(SYS_get_robust_list, getppid(), &head, &size), EPERM);

@@ -9,10 +9,10 @@
 #include "common/limits.h"
 #include "layers.h"
 
-int tree_open(int root, const char *path)
+int tree_open(int root, const char *path, uint64_t flags)
 {
 	const int fd =
-		kernel_openat2(root, LAYER_RESOLVE_PATH(path), O_PATH | O_CLOEXEC, LAYER_RESOLVE);
+		kernel_openat2(root, LAYER_RESOLVE_PATH(path), flags | O_CLOEXEC, LAYER_RESOLVE);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -39,7 +39,7 @@ static int open_parent(int root, const char *path, size_t size)
 	int error;
 
 	memcpy(prefix, path, size);
-	parent = tree_open(root, prefix);
+	parent = tree_open(root, prefix, O_PATH);
 	if (parent != -ENOENT)
 		return parent;
 	parent = tree_parent(&above, prefix, &name); /* as deep as what is missing */
@@ -47,7 +47,7 @@ static int open_parent(int root, const char *path, size_t size)
 		: mkdirat(parent, name, 0755) == 0 || errno == EEXIST ? 0
 								      : -errno;
 	fd_close(&above.fd);
-	return error ? error : tree_open(root, prefix);
+	return error ? error : tree_open(root, prefix, O_PATH);
 }
 
 int tree_parent(struct tree_parent *parent, const char *path, const char **ret_name)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 /* O_PATH descriptor of what the path names, or -errno. */
-int tree_open(int root, const char *path);
+int tree_open(int root, const char *path, uint64_t flags);
 
 /*
  * Open the path, if its file is `meant` and it goes through no link; else -ESTALE, also if no file

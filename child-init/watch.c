@@ -163,7 +163,7 @@ struct watch_store watch_files(const struct factory *factory, const struct plan_
 		const bool lasts = places_roles(&factory->places, i) != 0;
 		struct statvfs now;
 
-		if ((mounts[i].kind != PLAN_TMPFS && mounts[i].kind != PLAN_OVERLAY && !lasts) ||
+		if ((mounts[i].kind != PLAN_TMPFS && mounts[i].kind < PLAN_OVERLAY && !lasts) ||
 		    statvfs(plan_string(plan, mounts[i].target), &now) != 0 ||
 		    (now.f_flag & ST_RDONLY))
 			continue; /* the workload hid it from view, so it is full for no process */

@@ -33,8 +33,6 @@ union ipc_any {
 
 _Static_assert(sizeof(union ipc_any) <= IPC_BODY_MAX, "the body of a message has room for any");
 _Static_assert(IPC_BODY_MAX - sizeof(union ipc_any) < 512, "and for little more");
-_Static_assert(sizeof(struct ipc_supervisor_bind) == sizeof(struct ipc_factory_bind),
-	       "the supervisor passes one on as the other");
 _Static_assert(_Alignof(union ipc_any) <= IPC_BODY_ALIGN, "and is aligned for any");
 
 /* ipc_request() and ipc_slot() read what comes first in these. */

@@ -20,13 +20,6 @@ struct ipc_factory_cgroup {
 	uint32_t slots; /* how many sandbox cgroups s0, s1, ... there may be */
 };
 
-/* fd: O_PATH of the host's file or directory */
-struct ipc_factory_bind {
-	uint32_t phase; /* enum plan_mount_phase: where its mount point lies */
-	char host_path[IPC_PATH_MAX];
-	char inside_path[IPC_PATH_MAX];
-};
-
 /* fd: as in supervisor_pin */
 struct ipc_factory_pin {
 	uint32_t generation; /* slot of the blob */
@@ -34,8 +27,9 @@ struct ipc_factory_pin {
 	uint32_t mount;
 };
 
+/* The supervisor said everything. */
 struct ipc_factory_serve {
-	uint32_t binds;
+	uint32_t reserved;
 };
 
 /* fd: sealed policy blob, which sandboxes and helpers come from unless they say another */

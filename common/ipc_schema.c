@@ -48,7 +48,6 @@
 FIELDS(6, ipc_supervisor_start, RAW, schema, U32, frontend, U32, limits, U32, executions,
 	   U64, memory_bytes, OPT, default_profile)
 FIELDS(1, ipc_supervisor_cgroup, U32, has_io)
-FIELDS(3, ipc_supervisor_bind, U32, phase, STR, host_path, STR, inside_path)
 FIELDS(2, ipc_supervisor_pin, U32, profile, U32, mount)
 FIELDS(1, ipc_supervisor_audit, STR, path)
 FIELDS(3, ipc_audit_start, RAW, schema, U32, pid, STR, path)
@@ -114,7 +113,7 @@ static const struct ipc_field ipc_status_fields[] = {
 	FIELD(U64, ipc_status, uptime_us),
 	POSTURE(ipc_status, posture),
 };
-FIELDS(4, ipc_supervisor_run, U32, binds, U32, pins, U32, is_expected, OPT, profile)
+FIELDS(3, ipc_supervisor_run, U32, pins, U32, is_expected, OPT, profile)
 FIELDS(1, ipc_policy_ask, U32, generation)
 FIELDS(2, ipc_policy_new, U32, generation, U32, pins)
 FIELDS(1, ipc_policy_bad, STR, text)
@@ -195,9 +194,8 @@ static const struct ipc_field ipc_execution_done_fields[] = {
 };
 FIELDS(2, ipc_factory_start, RAW, schema, U32, limits)
 FIELDS(1, ipc_factory_cgroup, U32, slots)
-FIELDS(3, ipc_factory_bind, U32, phase, STR, host_path, STR, inside_path)
 FIELDS(3, ipc_factory_pin, U32, generation, U32, profile, U32, mount)
-FIELDS(1, ipc_factory_serve, U32, binds)
+FIELDS(1, ipc_factory_serve, U32, reserved)
 FIELDS(1, ipc_factory_policy, U32, slot)
 FIELDS(1, ipc_factory_forget, U32, slot)
 FIELDS(2, ipc_factory_ready, U32, stage, U32, error)

@@ -40,13 +40,6 @@ struct ipc_supervisor_cgroup {
 	uint32_t has_io; /* 1: io is enabled too */
 };
 
-/* fd: O_PATH of the host's file or directory. Passed on as factory_bind, whose fields it has. */
-struct ipc_supervisor_bind {
-	uint32_t phase; /* enum plan_mount_phase: where its mount point lies */
-	char host_path[IPC_PATH_MAX];
-	char inside_path[IPC_PATH_MAX];
-};
-
 /* fd: O_PATH of what the record's `source` named when the launcher checked it */
 struct ipc_supervisor_pin {
 	uint32_t profile; /* index in the blob */
@@ -103,8 +96,7 @@ struct ipc_supervisor_notify {
 
 /* The launcher said everything: start. */
 struct ipc_supervisor_run {
-	uint32_t binds;       /* how many supervisor_bind came before */
-	uint32_t pins;        /* and supervisor_pin */
+	uint32_t pins;        /* how many supervisor_pin came before */
 	uint32_t is_expected; /* 1: an execution of the launcher's is the next thing, and all */
 	char profile[IPC_NAME_MAX]; /* the execution's; empty: the default one */
 };

@@ -51,15 +51,18 @@ int mount_new(const char *type, const char *options, uint32_t size, uint64_t att
 }
 
 /* With a descriptor in place of a name (Linux 6.13) the mount would say where each lies on the
- * host; "/proc/self/fd/N" needs a /proc. */
+ * host; "/proc/self/fd/N" needs a /proc. With userxattr no attribute of a file in a layer leads to
+ * another file's content or place (redirects and metadata-only copies are off). */
 int mount_layers(const struct mount_layer *layers, uint32_t count, uint64_t attributes)
 {
 	const int context = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
 	int error = context < 0 ? -errno : set_option(context, "userxattr", "");
 
-	for (uint32_t i = 0; i < count && !error; i++)
-		error = fchdir(layers[i].fd) == 0 ? set_option(context, layers[i].key, ".")
-						  : -errno;
+	for (uint32_t i = 0; i < count && !error; i++) {
+		error = layers[i].fd < 0            ? layers[i].fd
+			: fchdir(layers[i].fd) == 0 ? set_option(context, layers[i].key, ".")
+						    : -errno;
+	}
 	return new_mount(context, error, attributes);
 }
 
@@ -75,58 +78,42 @@ int mount_clone(int source, uint64_t attributes)
 	return error;
 }
 
-/* On the tmpfs, as the working directory: `lower`, and two directories of the overlay's own. */
-static int make_layers(int layers, int lower, int place)
+int mount_overlay(struct mount_layer *layers, uint32_t count, const char *place,
+		  const char *options, uint32_t size, uint64_t attributes)
 {
-	struct stat status;
+	static const char *const made[2][2] = { { "upperdir", "upper" }, { "workdir", "work" } };
+	int memory = mount_new("tmpfs", options, size, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int result = memory;
 
-	if (fstat(lower, &status) != 0 ||
-	    kernel_move_mount(layers, place, "",
-			      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0 ||
-	    fchdir(layers) != 0 || mkdir("lower", 0700) != 0 || mkdir("work", 0700) != 0 ||
-	    mkdir("upper", (status.st_mode & 0777) | 0700) != 0 ||
-	    kernel_move_mount(lower, AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) != 0)
-		return -errno;
-	return 0;
+	if (memory >= 0 && kernel_move_mount(memory, AT_FDCWD, place, MOVE_MOUNT_F_EMPTY_PATH) != 0)
+		result = -errno;
+	for (uint32_t i = 0; i < 2; i++) {
+		(void)mkdirat(memory, made[i][1], 0755); /* if it fails, openat() does, too */
+		layers[count + i].key = made[i][0];
+		layers[count + i].fd = openat(memory, made[i][1], O_PATH | O_CLOEXEC);
+	}
+	if (result >= 0)
+		result = mount_layers(layers, count + 2, attributes);
+	fd_close(&layers[count].fd);
+	fd_close(&layers[count + 1].fd);
+	fd_close(&memory);
+	return result;
 }
 
-int mount_overlay(int lower, int place, const char *options, uint32_t size, uint64_t attributes)
+static int change_mount(int mount, unsigned int flags, const struct mount_attr *attr)
 {
-	/* With userxattr no attribute of a file in `lower` leads to another file's content or place
-	 * (redirects and metadata-only copies are off). */
-	static const char layers_options[] = "lowerdir\0"
-					     "lower\0"
-					     "upperdir\0"
-					     "upper\0"
-					     "workdir\0"
-					     "work\0"
-					     "userxattr\0";
-	const uint64_t inner = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	int copy = mount_clone(lower, inner | MOUNT_ATTR_RDONLY);
-	int layers = copy < 0 ? copy : mount_new("tmpfs", options, size, inner);
-	int result = layers < 0 ? layers : make_layers(layers, copy, place);
-
-	fd_close(&copy);
-	fd_close(&layers);
-	return result < 0
-		       ? result
-		       : mount_new("overlay", layers_options, sizeof(layers_options), attributes);
+	return syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | flags, attr, sizeof(*attr)) ==
+			       0
+		       ? 0
+		       : -errno;
 }
 
 int mount_set_attributes(int mount, uint64_t attributes)
 {
-	struct mount_attr attr = { .attr_set = attributes };
-	const long result = syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE,
-				    &attr, sizeof(attr));
-
-	return result == 0 ? 0 : -errno;
+	return change_mount(mount, AT_RECURSIVE, &(struct mount_attr){ .attr_set = attributes });
 }
 
 int mount_make_writable(int mount)
 {
-	struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
-	const long result =
-		syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attr, sizeof(attr));
-
-	return result == 0 ? 0 : -errno;
+	return change_mount(mount, 0, &(struct mount_attr){ .attr_clr = MOUNT_ATTR_RDONLY });
 }

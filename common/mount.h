@@ -18,18 +18,10 @@ int mount_new(const char *type, const char *options, uint32_t size, uint64_t att
  * it, not attached anywhere. Returns its descriptor, the caller's, or -errno. */
 int mount_clone(int source, uint64_t attributes);
 
-/*
- * An overlay that shows the directory `lower` and never writes to it, not attached anywhere. What
- * is written through it goes to a new tmpfs with `options`, which is attached over `place`, a
- * directory of this mount namespace. Changes the working directory. Returns its descriptor, the
- * caller's, or -errno; -EINVAL when something is mounted inside `lower`.
- */
-int mount_overlay(int lower, int place, const char *options, uint32_t size, uint64_t attributes);
-
 /* A directory of an overlay. */
 struct mount_layer {
 	const char *key; /* "lowerdir+" (the highest first), "upperdir" or "workdir" */
-	int fd;          /* in this mount namespace; O_PATH is enough */
+	int fd; /* in this mount namespace; O_PATH is enough. -errno: it could not be opened */
 };
 
 /*
@@ -38,6 +30,15 @@ struct mount_layer {
  * mounted inside one of them.
  */
 int mount_layers(const struct mount_layer *layers, uint32_t count, uint64_t attributes);
+
+/*
+ * An overlay of these lower layers, not attached anywhere. What is written through it goes to a new
+ * tmpfs with `options`, which is attached over `place`, the path of a directory.
+ * `layers` has room for two more. Changes the working directory. Returns its descriptor, the
+ * caller's, or -errno; -EINVAL when something is mounted inside a layer.
+ */
+int mount_overlay(struct mount_layer *layers, uint32_t count, const char *place,
+		  const char *options, uint32_t size, uint64_t attributes);
 
 /* Set attributes on a mount and all below it; 0 or -errno. */
 int mount_set_attributes(int mount, uint64_t attributes);

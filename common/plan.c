@@ -17,7 +17,7 @@
 _Static_assert(sizeof(struct plan_header) == 96, "no padding");
 _Static_assert(sizeof(struct plan_mount) == 64, "no padding");
 _Static_assert(sizeof(struct plan_rule) == 24, "no padding");
-_Static_assert(sizeof(struct plan_language) == 32, "no padding");
+_Static_assert(sizeof(struct plan_language) == 40, "no padding");
 _Static_assert(sizeof(struct plan_rlimit) == 16, "no padding");
 _Static_assert(sizeof(struct plan_group) == 16, "no padding");
 _Static_assert(sizeof(struct plan_call) == 20, "no padding");
@@ -26,6 +26,17 @@ _Static_assert(sizeof(struct plan_host) == 264, "no padding");
 _Static_assert(sizeof(struct plan_request) == 256, "no padding");
 _Static_assert(sizeof(struct plan_secret) == 800, "no padding");
 _Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");
+
+/* A profile's arrays: type, member, member that counts, most. */
+#define ARRAYS(X)                                                                                  \
+	X(plan_mount, mounts, mount_count, PLAN_MOUNTS_MAX)                                        \
+	X(plan_rule, rules, rule_count, PLAN_RULES_MAX)                                            \
+	X(plan_language, languages, language_count, PLAN_LANGUAGES_MAX)                            \
+	X(plan_rlimit, rlimits, rlimit_count, PLAN_RLIMITS_MAX)                                    \
+	X(plan_host, hosts, host_count, PLAN_HOSTS_MAX)                                            \
+	X(plan_request, requests, request_count, PLAN_REQUESTS_MAX)                                \
+	X(plan_secret, secrets, secret_count, PLAN_SECRETS_MAX)                                    \
+	X(sock_filter, filter, filter_count, BPF_MAXINSNS)
 
 static bool is_range(const struct plan *plan, uint32_t offset, uint64_t count, uint64_t size)
 {
@@ -84,7 +95,7 @@ static bool is_harmless(const struct plan_mount *mount, bool is_internal)
 	const uint64_t always = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	const bool is_pinned = mount->flags & PLAN_PINNED;
 
-	if (mount->kind == PLAN_BIND || mount->kind == PLAN_OVERLAY) {
+	if (mount->kind == PLAN_BIND || mount->kind >= PLAN_OVERLAY) {
 		if ((mount->attributes & always) != always)
 			return false;
 	} else if (is_pinned && mount->kind != PLAN_COPY) {
@@ -111,7 +122,7 @@ bool plan_is_place(const char *name)
 static bool is_place(const struct plan *plan, const struct plan_mount *mount)
 {
 	const bool is_kept =
-		mount->kind == PLAN_TMPFS ||
+		mount->kind == PLAN_TMPFS || mount->kind == PLAN_IMAGE ||
 		(mount->kind == PLAN_BIND && (mount->attributes & MOUNT_ATTR_RDONLY) != 0);
 
 	if (mount->place == 0)
@@ -120,6 +131,22 @@ static bool is_place(const struct plan *plan, const struct plan_mount *mount)
 	       plan_is_place(plan_string(plan, mount->place)) &&
 	       (mount->kind == PLAN_TMPFS ||
 		strcmp(plan_string(plan, mount->place), PLAN_PLACE_WORKSPACE) != 0);
+}
+
+/* The layers are directories with absolute names. An internal profile has none. */
+static bool are_layers(const struct plan *plan, const struct plan_profile *profile)
+{
+	uint32_t count = 0;
+
+	if (!is_optional(plan, profile->image) ||
+	    !is_list(plan, profile->layers, profile->layers_size))
+		return false;
+	for (uint32_t at = 0; at < profile->layers_size; count++) {
+		if (!is_path(plan, profile->layers + at))
+			return false;
+		at += (uint32_t)strlen(plan_string(plan, profile->layers + at)) + 1;
+	}
+	return count <= PLAN_LAYERS_MAX && (count == 0 || !plan_is_internal(plan, profile));
 }
 
 static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
@@ -141,9 +168,9 @@ static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 static bool is_language(const struct plan *plan, const struct plan_language *language)
 {
 	return is_string(plan, language->name) && is_path(plan, language->program) &&
-	       is_path(plan, language->file) && language->argv_size > 0 &&
-	       is_list(plan, language->argv, language->argv_size) && language->standby <= 1 &&
-	       is_list(plan, language->aliases, language->aliases_size);
+	       is_string(plan, language->host_program) && is_path(plan, language->file) &&
+	       language->argv_size > 0 && is_list(plan, language->argv, language->argv_size) &&
+	       language->standby <= 1 && is_list(plan, language->aliases, language->aliases_size);
 }
 
 static bool is_place_again(const struct plan *plan, const struct plan_mount *mounts, uint32_t index)
@@ -183,7 +210,9 @@ static bool are_records(const struct plan *plan, const struct plan_profile *prof
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
 		const struct plan_mount *mount = &plan_mounts(plan, profile)[i];
 
-		if (!is_mount(plan, mount) || !is_harmless(mount, plan_is_internal(plan, profile)))
+		if (!is_mount(plan, mount) ||
+		    !is_harmless(mount, plan_is_internal(plan, profile)) ||
+		    (mount->kind == PLAN_IMAGE) != (i == 0 && profile->layers_size > 0))
 			return false;
 	}
 	for (uint32_t i = 0; i < profile->rule_count; i++) {
@@ -229,30 +258,22 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 	if (!is_string(plan, profile->name) || !is_string(plan, profile->hostname) ||
 	    !is_path(plan, profile->cwd) || !is_string(plan, profile->description) ||
 	    !is_string(plan, profile->text) ||
-	    !is_list(plan, profile->shell, profile->shell_size) || profile->shell_size == 0 ||
+	    !is_list(plan, profile->shell, profile->shell_size) ||
+	    !is_list(plan, profile->command, profile->command_size) ||
+	    (profile->user != PLAN_USER_ROOT && profile->user != PLAN_USER_AGENT) ||
 	    !is_list(plan, profile->environment, profile->environment_size))
 		return false;
 	/* An empty filter would allow everything. */
-	if (profile->observes > 1 || profile->filters_standby > 1 || profile->filter_count == 0 ||
-	    !is_array(plan, profile->filter, profile->filter_count, BPF_MAXINSNS,
-		      sizeof(struct sock_filter)))
+	if (profile->observes > 1 || profile->filters_standby > 1 || profile->filter_count == 0)
 		return false;
-	return is_array(plan, profile->mounts, profile->mount_count, PLAN_MOUNTS_MAX,
-			sizeof(struct plan_mount)) &&
-	       is_array(plan, profile->rules, profile->rule_count, PLAN_RULES_MAX,
-			sizeof(struct plan_rule)) &&
-	       is_array(plan, profile->languages, profile->language_count, PLAN_LANGUAGES_MAX,
-			sizeof(struct plan_language)) &&
-	       is_array(plan, profile->rlimits, profile->rlimit_count, PLAN_RLIMITS_MAX,
-			sizeof(struct plan_rlimit)) &&
-	       is_array(plan, profile->hosts, profile->host_count, PLAN_HOSTS_MAX,
-			sizeof(struct plan_host)) &&
-	       is_array(plan, profile->requests, profile->request_count, PLAN_REQUESTS_MAX,
-			sizeof(struct plan_request)) &&
-	       is_array(plan, profile->secrets, profile->secret_count, PLAN_SECRETS_MAX,
-			sizeof(struct plan_secret)) &&
-	       are_records(plan, profile) && are_answers(plan, profile) &&
-	       is_persistent(plan, profile);
+	return
+#define ARRAY(type, member, count, most)                                                           \
+	is_array(plan, profile->member, profile->count, most, sizeof(struct type)) &&
+		ARRAYS(ARRAY)
+#undef ARRAY
+			are_layers(plan, profile) &&
+		are_records(plan, profile) && are_answers(plan, profile) &&
+		is_persistent(plan, profile);
 }
 
 static bool are_calls(const struct plan *plan)
@@ -394,22 +415,15 @@ bool plan_lasts(const struct plan *plan, const struct plan_profile *profile)
 }
 
 /* Define the accessor of a profile's array. */
-#define PROFILE_ARRAY(type, member)                                                                \
+#define ARRAY(type, member, count, most)                                                           \
 	const struct type *plan_##member(const struct plan *plan,                                  \
 					 const struct plan_profile *profile)                       \
 	{                                                                                          \
 		return (const void *)(plan->bytes + profile->member);                              \
 	}
-
-PROFILE_ARRAY(plan_mount, mounts)
-PROFILE_ARRAY(plan_rule, rules)
-PROFILE_ARRAY(plan_language, languages)
-PROFILE_ARRAY(plan_rlimit, rlimits)
-PROFILE_ARRAY(plan_host, hosts)
-PROFILE_ARRAY(plan_request, requests)
-PROFILE_ARRAY(plan_secret, secrets)
-PROFILE_ARRAY(sock_filter, filter)
-PROFILE_ARRAY(plan_origin, group_origins)
+ARRAYS(ARRAY)
+ARRAY(plan_origin, group_origins, , )
+#undef ARRAY
 
 const struct plan_header *plan_header(const struct plan *plan)
 {

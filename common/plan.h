@@ -24,6 +24,7 @@
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
+#define PLAN_LAYERS_MAX 127U
 #define PLAN_RULES_MAX 64U
 #define PLAN_LANGUAGES_MAX 32U
 #define PLAN_RLIMITS_MAX 16U
@@ -111,6 +112,8 @@ enum plan_mount_kind {
 	PLAN_MASK,    /* /dev/null over a file, an empty directory over a directory */
 	PLAN_OVERLAY, /* the host's directory `source` below a new tmpfs with `options`: what is
 			 written goes there */
+	PLAN_IMAGE,   /* the root, and the first record of a profile with an image: its layers. In
+			 phase SANDBOX it can be written, to a new tmpfs with `options` */
 	PLAN_MOUNT_KIND_COUNT,
 };
 
@@ -137,7 +140,7 @@ struct plan_mount {
 	uint64_t device;                /* as makedev(3) gives it */
 	struct plan_origin origin;
 	uint32_t place; /* name under which a persistent sandbox keeps what is written here, for
-			 * TMPFS and BIND; 0: it keeps nothing of it */
+			 * TMPFS, BIND and IMAGE; 0: it keeps nothing of it */
 	uint32_t reserved;
 };
 
@@ -163,9 +166,17 @@ struct plan_language {
 	uint32_t name;
 	uint32_t aliases, aliases_size; /* names with a NUL after each */
 	uint32_t program;               /* absolute path that must exist in the sandbox */
+	uint32_t host_program;          /* the host's file that is there; empty: none is */
 	uint32_t file;                  /* absolute path where the code is put */
 	uint32_t argv, argv_size;       /* arguments with a NUL after each; the caller's follow */
 	uint32_t standby;               /* 1: in a persistent sandbox, one may wait for its code */
+	uint32_t reserved;
+};
+
+/* The uid and gid that a workload sees itself with. The host knows the user's own alone. */
+enum plan_user {
+	PLAN_USER_ROOT = 0, /* without a capability all the same */
+	PLAN_USER_AGENT = 1000,
 };
 
 /* A resource limit of every workload process, soft and hard. */
@@ -269,8 +280,12 @@ struct plan_profile {
 	uint32_t hostname;
 	uint32_t cwd;
 	uint32_t description;
-	uint32_t shell, shell_size;             /* argv of the shell, e.g. "bash\0-c\0" */
+	uint32_t shell, shell_size; /* argv of the shell, e.g. "bash\0-c\0"; none: it has none */
 	uint32_t environment, environment_size; /* K=V with a NUL after each */
+	uint32_t image;                         /* its digest; 0: the root is made by records */
+	uint32_t layers, layers_size;           /* its directories on the host, the highest first */
+	uint32_t command, command_size; /* argv where none is given; none: that is an error */
+	uint32_t user;                  /* enum plan_user */
 	uint32_t mounts, mount_count;
 	uint32_t rules, rule_count;
 	uint32_t languages, language_count;

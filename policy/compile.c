@@ -6,10 +6,10 @@
 #include "policy/policy.h"
 
 #include "common/sha256.h"
+#include "policy/images.h"
 #include "policy/profile_parts.h"
 
 #include <inttypes.h>
-#include <linux/mount.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +110,7 @@ static void put_environment(struct writer *writer, const struct profile *profile
 	const uint32_t offset = (uint32_t)writer->blob->size;
 	char variable[HTTP_VARIABLE_MAX];
 	struct origin origin;
+	const char *text;
 
 	for (uint32_t i = 0; i < profile->environment_count; i++)
 		buffer_append(writer->blob, profile->environment[i],
@@ -117,6 +118,10 @@ static void put_environment(struct writer *writer, const struct profile *profile
 	for (uint32_t i = 0; http_print_variable(profile, i, variable, &origin); i++) {
 		if (variable[0] != '\0')
 			buffer_append(writer->blob, variable, strlen(variable) + 1);
+	}
+	for (uint32_t i = 0; profile->tree != NULL && (text = image_variable(profile, i)); i++) {
+		if (text[0] != '\0')
+			buffer_append(writer->blob, text, strlen(text) + 1);
 	}
 	out->environment = end_list(writer, offset, &out->environment_size);
 }
@@ -140,7 +145,7 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 {
 	const uint32_t offset = (uint32_t)writer->blob->size;
 
-	if (mount->kind == PLAN_TMPFS || mount->kind == PLAN_OVERLAY) {
+	if (mount->kind == PLAN_TMPFS || mount->kind >= PLAN_OVERLAY) {
 		put_option(writer, "size", mount->size_bytes, false);
 		put_option(writer, "nr_inodes", mount->inodes, false);
 		put_option(writer, "mode", mount->mode, true);
@@ -153,26 +158,6 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 		put_option(writer, "max", TERMINALS, false);
 	}
 	out->options = end_list(writer, offset, &out->options_size);
-}
-
-static uint64_t mount_attributes(const struct profile_mount *mount)
-{
-	static const uint64_t of_kind[PLAN_MOUNT_KIND_COUNT] = {
-		[PLAN_BIND] = MOUNT_ATTR_NODEV,
-		[PLAN_DEVICE] = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
-		[PLAN_TMPFS] = MOUNT_ATTR_NODEV,
-		[PLAN_PROC] = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
-		[PLAN_DEVPTS] = MOUNT_ATTR_NOEXEC,
-		[PLAN_MASK] = MOUNT_ATTR_RDONLY,
-		[PLAN_OVERLAY] = MOUNT_ATTR_NODEV,
-	};
-	uint64_t attributes = of_kind[mount->kind] | MOUNT_ATTR_NOSUID;
-
-	if (mount->is_noexec)
-		attributes |= MOUNT_ATTR_NOEXEC;
-	if (mount->kind == PLAN_BIND && !mount->is_writable)
-		attributes |= MOUNT_ATTR_RDONLY;
-	return attributes;
 }
 
 /* Return the record's `source`; for a file system, its type. */
@@ -207,7 +192,7 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 			.mode = mount->mode,
 			.source = source != NULL ? put_text(writer, source) : 0,
 			.target = put_text(writer, mount->target),
-			.attributes = mount_attributes(mount),
+			.attributes = mounts_attributes(mount),
 			.device = mount->device,
 			.origin = put_origin(writer, &mount->origin),
 			.place = mount->place != NULL ? put_text(writer, mount->place) : 0,
@@ -236,6 +221,7 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 			  struct plan_profile *out)
 {
 	struct plan_language records[PLAN_LANGUAGES_MAX] = { { .name = 0 } };
+	char program[PATH_MAX];
 
 	for (uint32_t i = 0; i < profile->language_count; i++) {
 		const struct profile_language *language = &profile->languages[i];
@@ -243,8 +229,11 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 
 		record->name = put_text(writer, language->name);
 		record->program = put_text(writer, language->program);
+		languages_print_program(profile, language->program, program);
+		record->host_program = put_text(writer, program);
 		record->file = put_text(writer, language->file);
-		record->standby = language->ahead;
+		/* An interpreter starts ahead only where no workload can have changed it. */
+		record->standby = language->ahead && !profile->is_root_writable;
 		record->aliases = put_list(writer, &language->aliases, NULL, &record->aliases_size);
 		record->argv = put_list(writer, &language->run, language->file, &record->argv_size);
 	}
@@ -471,6 +460,25 @@ static void put_secrets(struct writer *writer, const struct profile *profile,
 		out->secrets = put_array(writer, records, out->secret_count * sizeof(records[0]));
 }
 
+static void put_image(struct writer *writer, const struct profile *profile,
+		      struct plan_profile *out)
+{
+	const struct images_entry *tree = profile->tree;
+	uint32_t offset = (uint32_t)writer->blob->size;
+	const char *word;
+
+	for (uint32_t i = 0; (word = image_command(profile, i)) != NULL; i++)
+		buffer_append(writer->blob, word, strlen(word) + 1);
+	out->command = end_list(writer, offset, &out->command_size);
+	offset = (uint32_t)writer->blob->size;
+	for (uint32_t i = 0; tree != NULL && i < tree->count; i++)
+		buffer_append(writer->blob, tree->layers[i], strlen(tree->layers[i]) + 1);
+	out->layers = end_list(writer, offset, &out->layers_size);
+	out->image = tree != NULL ? put_text(writer, tree->image->digest) : 0;
+	if (languages_have_shell(profile))
+		out->shell = put_list(writer, &profile->shell, NULL, &out->shell_size);
+}
+
 static int put_profile(struct writer *writer, const struct profile *profile,
 		       struct plan_profile *out)
 {
@@ -486,7 +494,7 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	out->hostname = put_text(writer, profile->hostname);
 	out->cwd = put_text(writer, profile->cwd);
 	out->description = put_text(writer, profile->description);
-	out->shell = put_list(writer, &profile->shell, NULL, &out->shell_size);
+	put_image(writer, profile, out);
 	put_environment(writer, profile, out);
 	put_mounts(writer, profile, out);
 	put_rules(writer, profile, out);
@@ -561,7 +569,7 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 				      .version = PLAN_VERSION,
 				      .profile_count = policy_count_records(policy, error) };
 	const size_t size = header.profile_count * sizeof(profiles[0]);
-	uint32_t next = policy_count(policy); /* record without hosts */
+	uint32_t written = 0, next = 0; /* records; those without hosts come last */
 
 	if (header.profile_count == 0)
 		return -1;
@@ -570,15 +578,22 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 	put_settings(&writer, policy_settings(policy), &header);
 	put_groups(&writer, &header);
 	put_calls(&writer, &header);
+	for (uint32_t i = 0; i < policy_count(policy); i++)
+		next += !image_is_awaited(policy_at(policy, i));
 	for (uint32_t i = 0; i < policy_count(policy); i++) {
 		const struct profile *profile = policy_at(policy, i);
-		const uint32_t narrowed = profile_has_hosts(profile) ? next++ : i;
+		const uint32_t at = written;
+		const uint32_t narrowed = profile_has_hosts(profile) ? next++ : at;
 
-		if (put_profile(&writer, profile, &profiles[i]) != 0 ||
-		    (narrowed != i && put_narrowed(&writer, profile, &profiles[narrowed]) != 0))
+		if (image_is_awaited(profile))
+			continue;
+		if (put_profile(&writer, profile, &profiles[at]) != 0 ||
+		    (narrowed != at && put_narrowed(&writer, profile, &profiles[narrowed]) != 0))
 			return fail_filter(profile, error);
-		profiles[i].no_hosts = profiles[narrowed].no_hosts = narrowed;
+		profiles[at].no_hosts = profiles[narrowed].no_hosts = narrowed;
+		written++;
 	}
+	header.profile_count = next;
 	buffer_append(blob, "", 1);
 	if (blob->size > PLAN_SIZE_MAX)
 		return fail_size(policy, blob->size, error);

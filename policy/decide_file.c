@@ -51,7 +51,8 @@ static const struct plan_mount *mount_of(const struct act *act)
 
 static bool is_read_only(const struct plan_mount *mount)
 {
-	return mount == NULL || (mount->attributes & MOUNT_ATTR_RDONLY) != 0;
+	return mount == NULL || (mount->attributes & MOUNT_ATTR_RDONLY) != 0 ||
+	       (mount->kind == PLAN_IMAGE && mount->phase == PLAN_PHASE_BASE);
 }
 
 static bool is_noexec(const struct plan_mount *mount)
@@ -63,7 +64,7 @@ static bool is_directory(const struct plan_mount *record)
 {
 	return record->kind == PLAN_DIRECTORY || record->kind == PLAN_TMPFS ||
 	       record->kind == PLAN_PROC || record->kind == PLAN_DEVPTS ||
-	       record->kind == PLAN_OVERLAY;
+	       record->kind == PLAN_OVERLAY || record->kind == PLAN_IMAGE;
 }
 
 /* Return whether the place is the root or a directory that a record makes. */
@@ -185,6 +186,8 @@ static bool refuse_read_only(const struct act *act)
 	cite_around(act, "read-only");
 	if (mount == NULL)
 		advise_base(act);
+	else if (mount->kind == PLAN_IMAGE)
+		DECISION_SAY(ret->remedy, OPERATORS "root: writable");
 	else if (mount->kind == PLAN_BIND && decide_can_be_written(text_of(act, mount->source)))
 		DECISION_SAY(ret->remedy,
 			     OPERATORS

@@ -51,6 +51,7 @@ static const char *const kind_names[PLAN_MOUNT_KIND_COUNT] = {
 	[PLAN_DEVPTS] = "devpts",
 	[PLAN_MASK] = "mask",
 	[PLAN_OVERLAY] = "copy-on-write bind",
+	[PLAN_IMAGE] = "image",
 };
 
 static const struct right {
@@ -69,7 +70,7 @@ const char *mount_kind_name(const struct plan_mount *mount)
 
 bool mount_is_host(const struct plan_mount *mount)
 {
-	return mount->kind == PLAN_BIND || mount->kind == PLAN_OVERLAY;
+	return mount->kind == PLAN_BIND || mount->kind == PLAN_OVERLAY || mount->kind == PLAN_IMAGE;
 }
 
 /* Return whether the record mounts something; the others make a file in an existing tree. */
@@ -147,8 +148,8 @@ static enum place_state descend_to(struct walk *walk, const char *name, size_t l
 	level.record = NULL;
 	walk->state = PLACE_THERE;
 	if (!find_record(walk, &level))
-		walk->state = level.order == 0 || level.cover->kind == PLAN_MASK ? PLACE_ABSENT
-										 : PLACE_INSIDE;
+		walk->state = level.cover == NULL || level.cover->kind == PLAN_MASK ? PLACE_ABSENT
+										    : PLACE_INSIDE;
 	else if ((level.record->flags & PLAN_OPTIONAL) != 0)
 		level.is_optional = true;
 	walk->levels[++walk->depth] = level;
@@ -217,6 +218,13 @@ static bool is_end(enum place_state state)
 	return state > PLACE_ABSENT;
 }
 
+/* Return the record of the image that is below all others; NULL: the root has only records. */
+static const struct plan_mount *find_image(const struct plan *plan,
+					   const struct plan_profile *profile)
+{
+	return profile->layers_size > 0 ? plan_mounts(plan, profile) : NULL;
+}
+
 static void walk_path(struct walk *walk, const struct plan *plan,
 		      const struct plan_profile *profile, const char *path, bool follow)
 {
@@ -227,7 +235,7 @@ static void walk_path(struct walk *walk, const struct plan *plan,
 	walk->profile = profile;
 	walk->state = PLACE_THERE;
 	walk->links = walk->depth = 0;
-	walk->levels[0] = (struct level){ .cover = NULL };
+	walk->levels[0] = (struct level){ .cover = find_image(plan, profile) };
 	walk->path[0] = '\0';
 	(void)snprintf(walk->left, sizeof(walk->left), "%s", start); /* see the callers' bounds */
 	while (walk->left[0] != '\0' && !is_end(state))

@@ -3,6 +3,7 @@
 
 #include "common/sha256.h"
 #include "heap/memory.h"
+#include "policy/images.h"
 #include "policy/profile_parts.h"
 #include "policy/units.h"
 
@@ -30,6 +31,10 @@ const char *fact_section_name(enum fact_section section)
 		[FACT_LASTING] = "lasting",
 		[FACT_ENVIRONMENT] = "environment",
 		[FACT_LANGUAGES] = "languages",
+		[FACT_IMAGE] = "image",
+		[FACT_ROOT] = "root",
+		[FACT_USER] = "user",
+		[FACT_COMMAND] = "command",
 		[FACT_NETWORK] = "network",
 		[FACT_HOSTS] = "hosts",
 		[FACT_HOST_APPROVAL] = "host_approval",
@@ -300,12 +305,13 @@ static void add_environment(struct facts *facts, const struct profile *profile)
 {
 	char added[HTTP_VARIABLE_MAX];
 	struct origin origin;
+	const char *variable;
 
 	for (uint32_t i = 0; i < profile->environment_count; i++) {
-		const char *variable = profile->environment[i];
 		struct draft draft = { .fact = { .section = FACT_ENVIRONMENT,
 						 .origin = profile->origins.environment[i] } };
 
+		variable = profile->environment[i];
 		buffer_append(&draft.key, variable, strcspn(variable, "="));
 		buffer_format(&draft.text, "%s", variable);
 		add_fact(facts, &draft);
@@ -317,6 +323,17 @@ static void add_environment(struct facts *facts, const struct profile *profile)
 			continue;
 		buffer_append(&draft.key, added, strcspn(added, "="));
 		buffer_format(&draft.text, "%s", added);
+		add_fact(facts, &draft);
+	}
+	for (uint32_t i = 0; profile->tree != NULL && (variable = image_variable(profile, i));
+	     i++) {
+		struct draft draft = { .fact = { .section = FACT_ENVIRONMENT,
+						 .origin = profile->origins.image } };
+
+		if (variable[0] == '\0')
+			continue;
+		buffer_append(&draft.key, variable, strcspn(variable, "="));
+		buffer_format(&draft.text, "%s", variable);
 		add_fact(facts, &draft);
 	}
 }
@@ -390,6 +407,35 @@ static void add_secrets(struct facts *facts, const struct profile *profile)
 	}
 }
 
+static void add_image(struct facts *facts, const struct profile *profile)
+{
+	const struct profile_origins *origins = &profile->origins;
+	const bool is_root = profile->numbers.user == PLAN_USER_ROOT;
+	struct draft image = { .fact = { .section = FACT_IMAGE, .origin = origins->image } };
+	struct draft command = { .fact = { .section = FACT_COMMAND, .origin = origins->image } };
+	const char *word;
+
+	if (is_root || origins->user.file != NULL)
+		add_text(facts, FACT_USER, is_root ? "root" : "agent", &origins->user);
+	if (profile->tree == NULL)
+		return;
+	buffer_format(&image.text, "%s, sha256:%s, %u layer%s", profile->image,
+		      profile->tree->image->digest, profile->tree->count,
+		      profile->tree->count == 1 ? "" : "s");
+	add_fact(facts, &image);
+	add_text(facts, FACT_ROOT, profile->is_root_writable ? "writable" : "read-only",
+		 &origins->root);
+	for (uint32_t i = 0; (word = image_command(profile, i)) != NULL; i++) {
+		char *const words[] = { memory_text(word, strlen(word)) };
+
+		buffer_format(&command.text, "%s", i > 0 ? " " : "");
+		put_words(&command.text, &(struct strings){ words, 1 });
+		free(words[0]);
+	}
+	if (image_command(profile, 0) != NULL)
+		add_fact(facts, &command);
+}
+
 static void add_texts(struct facts *facts, const struct profile *profile)
 {
 	const struct profile_origins *origins = &profile->origins;
@@ -412,9 +458,9 @@ static void add_texts(struct facts *facts, const struct profile *profile)
 struct facts facts_of(const struct profile *profile)
 {
 	static void (*const parts[])(struct facts *, const struct profile *) = {
-		add_files,        add_landlock, add_seccomp,     add_limits,
-		add_requirements, add_lasting,  add_environment, add_languages,
-		add_hosts,        add_requests, add_secrets,     add_texts,
+		add_files,   add_landlock,    add_seccomp,   add_limits, add_requirements,
+		add_lasting, add_environment, add_languages, add_hosts,  add_requests,
+		add_secrets, add_image,       add_texts,
 	};
 	struct facts facts = { .count = 0 };
 

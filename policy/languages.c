@@ -4,9 +4,12 @@
  */
 #include "common/limits.h"
 #include "common/plan.h"
+#include "policy/images.h"
 #include "policy/profile_parts.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FILE_MARK "{file}"
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789+#._-"
@@ -159,6 +162,36 @@ static int check_place(const struct reading *reading, const struct profile_langu
 			"false",
 			language->name, language->file);
 	return 0;
+}
+
+/* Return whether the image shows a program there, with its path on the host in `ret`. */
+static bool is_in_image(const struct profile *profile, const char *path, char ret[PATH_MAX])
+{
+	const mode_t mode = profile->tree != NULL ? images_look(profile->tree, path, ret) : 0;
+
+	return S_ISREG(mode) && (mode & S_IXUSR) != 0;
+}
+
+void languages_print_program(const struct profile *profile, const char *program, char ret[PATH_MAX])
+{
+	const struct profile_mount *around = mounts_around(profile, program);
+	const uint32_t kind = around != NULL ? around->kind : PLAN_DIRECTORY;
+
+	if (kind == PLAN_BIND || kind == PLAN_OVERLAY || kind == PLAN_COPY)
+		(void)snprintf(ret, PATH_MAX, "%s%s", around->source,
+			       program + strlen(around->target));
+	else if (kind == PLAN_FILE && (around->mode & S_IXUSR) != 0)
+		(void)snprintf(ret, PATH_MAX, "/"); /* which is there, too */
+	else if (kind != PLAN_DIRECTORY || !is_in_image(profile, program, ret))
+		ret[0] = '\0';
+}
+
+bool languages_have_shell(const struct profile *profile)
+{
+	char program[PATH_MAX];
+
+	languages_print_program(profile, profile->shell.items[0], program);
+	return profile->tree == NULL || program[0] != '\0';
 }
 
 int languages_check(const struct reading *reading)

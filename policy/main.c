@@ -34,6 +34,7 @@ static const char usage[] =
 	"  --help, --version\n"
 	"\n"
 	"  --config FILE  the configuration; without it there are the built-in profiles\n"
+	"  --images DIR   the directory of the images that it names\n"
 	"\n"
 	"The format of the file: msp-policy(5).\n";
 
@@ -43,6 +44,7 @@ static const char usage[] =
 /* The command line behind the command. */
 struct request {
 	const char *config;
+	const char *images;
 	const char *output;
 	const char *fd;
 	int count;
@@ -87,6 +89,8 @@ static struct policy *load_policy(const struct request *request)
 	struct policy *policy = policy_new();
 	struct policy_error error = { .text = "" };
 
+	if (request->images != NULL)
+		policy_look_in(policy, request->images);
 	if (policy_add_builtin(policy, &error) != 0) {
 		(void)refuse_request(error.text);
 		return policy_free(policy);
@@ -448,6 +452,8 @@ static const char **place_of(const struct command *command, const char *word,
 {
 	if (strcmp(word, "--config") == 0)
 		return &request->config;
+	if (strcmp(word, "--images") == 0)
+		return &request->images;
 	if (command->writes && strcmp(word, "-o") == 0)
 		return &request->output;
 	return command->writes && strcmp(word, "--fd") == 0 ? &request->fd : NULL;

@@ -9,6 +9,7 @@
 #include "policy/profile_parts.h"
 #include "policy/units.h"
 
+#include <linux/mount.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -74,6 +75,8 @@ static const struct kind kinds[PLAN_MOUNT_KIND_COUNT] = {
 	/* A bind with access copy-on-write. */
 	[PLAN_OVERLAY] = { "bind", PLAN_PHASE_SANDBOX, KEY_ACCESS | KEY_SIZE | KEY_INODES,
 		KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC, 0755 },
+	/* No entry of a file: image.c adds it. */
+	[PLAN_IMAGE] = { "image", PLAN_PHASE_BASE, 0, 0, 0755 },
 };
 /* clang-format on */
 
@@ -173,7 +176,7 @@ static int read_kind(struct entry *entry)
 	const char *name = entry->said->kind;
 	char path[KEY_MAX];
 
-	for (uint32_t i = 1; name != NULL && i < PLAN_MOUNT_KIND_COUNT; i++) {
+	for (uint32_t i = 1; name != NULL && i < PLAN_IMAGE; i++) {
 		if (strcmp(kinds[i].name, name) == 0) {
 			set_kind(entry, i);
 			return read_access(entry);
@@ -500,17 +503,61 @@ static int build_entry(struct building *building, const struct profile_mount *mo
 	return append_mount(building, mount);
 }
 
+/* Make the working directory of a profile with an image unless it lies in something mounted. */
+static int build_cwd(struct building *building)
+{
+	const struct profile *profile = building->reading->profile;
+	const struct profile_mount cwd = { .target = profile->cwd };
+	const struct profile_mount *around = mounts_around(profile, profile->cwd);
+
+	if (around != NULL && around->kind != PLAN_DIRECTORY)
+		return 0;
+	return build_parents(building, &cwd) != 0
+		       ? -1
+		       : append_directory(building, &cwd, strlen(cwd.target));
+}
+
 /* The base is read-only when a sandbox is made, so its mount points are made with the base. */
 int mounts_check(const struct reading *reading)
 {
 	struct profile *profile = reading->profile;
 	struct building building = { .reading = reading };
 
+	if (profile->tree != NULL)
+		building.made[building.count++] = image_mount(profile);
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		profile->mounts[i].phase = kinds[profile->mounts[i].kind].phase;
 		if (build_entry(&building, &profile->mounts[i]) != 0)
 			return -1;
 	}
+	if (profile->image != NULL && build_cwd(&building) != 0)
+		return -1;
+	/* A root that each sandbox writes is made in it, with all that is there. */
+	for (uint32_t i = 0;
+	     profile->tree != NULL && profile->is_root_writable && i < building.count; i++)
+		building.made[i].phase = PLAN_PHASE_SANDBOX;
 	memcpy(profile->mounts, building.made, sizeof(profile->mounts));
 	profile->mount_count = building.count;
 	return 0;
+}
+
+uint64_t mounts_attributes(const struct profile_mount *mount)
+{
+	static const uint64_t of_kind[PLAN_MOUNT_KIND_COUNT] = {
+		[PLAN_BIND] = MOUNT_ATTR_NODEV,
+		[PLAN_DEVICE] = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
+		[PLAN_TMPFS] = MOUNT_ATTR_NODEV,
+		[PLAN_PROC] = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+		[PLAN_DEVPTS] = MOUNT_ATTR_NOEXEC,
+		[PLAN_MASK] = MOUNT_ATTR_RDONLY,
+		[PLAN_OVERLAY] = MOUNT_ATTR_NODEV,
+		[PLAN_IMAGE] = MOUNT_ATTR_NODEV,
+	};
+	uint64_t attributes = of_kind[mount->kind] | MOUNT_ATTR_NOSUID;
+
+	if (mount->is_noexec)
+		attributes |= MOUNT_ATTR_NOEXEC;
+	if (mount->kind == PLAN_BIND && !mount->is_writable)
+		attributes |= MOUNT_ATTR_RDONLY;
+	return attributes;
 }

@@ -3,6 +3,7 @@
 
 #include "heap/memory.h"
 #include "policy/builtin.h"
+#include "policy/images.h"
 #include "policy/profile_parts.h"
 #include "policy/settings.h"
 
@@ -20,6 +21,7 @@ struct policy {
 	bool is_builtin; /* while the built-in profiles are added */
 	uint32_t source_count;
 	uint32_t count;
+	struct images *images;
 	struct policy_settings settings;
 	struct source *sources[SOURCES_MAX];
 	struct profile *profiles[PLAN_PROFILES_MAX]; /* NULL: not made yet */
@@ -33,6 +35,11 @@ struct policy *policy_new(void)
 	return policy;
 }
 
+void policy_look_in(struct policy *policy, const char *images)
+{
+	policy->images = images_new(images);
+}
+
 struct policy *policy_free(struct policy *policy)
 {
 	if (policy == NULL)
@@ -41,6 +48,7 @@ struct policy *policy_free(struct policy *policy)
 		policy->profiles[i] = profile_free(policy->profiles[i]);
 	for (uint32_t i = 0; i < policy->source_count; i++)
 		policy->sources[i] = source_free(policy->sources[i]);
+	policy->images = images_free(policy->images);
 	free(policy);
 	return NULL;
 }
@@ -135,7 +143,8 @@ static uint32_t line_of(const struct adding *adding, uint32_t index)
 
 static int check_name(const struct adding *adding, uint32_t index)
 {
-	const struct profile_place place = { adding->source, index, adding->policy->is_builtin };
+	const struct profile_place place = { adding->source, index, adding->policy->is_builtin,
+					     adding->policy->images };
 	const struct profile *other;
 	int twin;
 
@@ -214,7 +223,8 @@ static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 
 static enum obstacle make_profile(const struct adding *adding, uint32_t index)
 {
-	const struct profile_place place = { adding->source, index, adding->policy->is_builtin };
+	const struct profile_place place = { adding->source, index, adding->policy->is_builtin,
+					     adding->policy->images };
 	struct profile **slot = &adding->policy->profiles[adding->first + index];
 	const struct profile *parent;
 	const enum obstacle obstacle = find_parent(adding, index, &parent);

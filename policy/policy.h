@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A set of profiles: read from YAML, compiled into a plan (common/plan.h), shown to people. A pure
- * library: it uses no descriptors, clock or environment.
+ * library: it uses no clock or environment, and of files only those of images.
  */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
@@ -32,6 +32,9 @@ struct policy_settings {
 /* Create an empty policy. Free it with policy_free(), which returns NULL. */
 struct policy *policy_new(void);
 struct policy *policy_free(struct policy *policy);
+
+/* Look for images in the directory at this absolute path, once, before policy_add(). */
+void policy_look_in(struct policy *policy, const char *images);
 
 /* Add the built-in profiles. 0, or -1 with *error set. */
 int policy_add_builtin(struct policy *policy, struct policy_error *error);

@@ -16,28 +16,6 @@
 /* With PLAN_NARROWED behind it a name has room in a message. */
 #define NAME_LONGEST (IPC_NAME_MAX - sizeof(PLAN_NARROWED))
 
-struct right {
-	const char *word;
-	uint64_t rights;
-};
-
-static const struct right rights[] = {
-	{ "list", LANDLOCK_ACCESS_FS_READ_DIR },
-	{ "read", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR },
-	{ "execute", LANDLOCK_ACCESS_FS_EXECUTE },
-	{ "write", LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE },
-	{ "create", LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
-			    LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_MAKE_FIFO |
-			    LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-			    LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REFER },
-	{ "ioctl", LANDLOCK_ACCESS_FS_IOCTL_DEV },
-};
-
-const char *profile_right_name(uint32_t index)
-{
-	return index < sizeof(rights) / sizeof(rights[0]) ? rights[index].word : NULL;
-}
-
 static bool is_word(const char *text, const char *allowed, size_t most)
 {
 	const size_t length = strlen(text);
@@ -198,11 +176,8 @@ static int read_rights(const struct reading *reading, uint32_t index, uint64_t *
 	*ret = 0;
 	(void)reading_key(key, "landlock", index, "rights");
 	for (uint32_t i = 0; i < said->rights_count; i++) {
-		uint64_t found = 0;
+		const uint64_t found = profile_right(said->rights[i]);
 
-		for (size_t j = 0; j < sizeof(rights) / sizeof(rights[0]); j++)
-			found |=
-				strcmp(rights[j].word, said->rights[i]) == 0 ? rights[j].rights : 0;
 		if (found == 0)
 			return reading_fail(reading, key,
 					    "\"%s\" is not known; expected list, read, execute, "
@@ -261,6 +236,8 @@ static int check_cwd(const struct reading *reading)
 {
 	const struct profile_mount *around = mounts_around(reading->profile, reading->profile->cwd);
 
+	if (reading->profile->image != NULL) /* mounts_check() makes it */
+		return 0;
 	if (around == NULL || (strcmp(around->target, reading->profile->cwd) != 0 &&
 			       around->kind != PLAN_BIND && around->kind != PLAN_OVERLAY))
 		return reading_fail(reading, "cwd",
@@ -310,16 +287,24 @@ static void forget_implied(struct profile *profile)
 	profile->mount_count = kept;
 	memset(profile->owned, 0, sizeof(profile->owned));
 	profile->owned_count = 0;
+	for (kept = 0; kept < profile->rule_count && !profile->rules[kept].is_implied;)
+		kept++;
+	profile->rule_count = kept; /* the implied ones follow the others */
+	profile->owned_rules = 0;
+	profile->tree = NULL;
+	if (profile->is_cwd_of_image)
+		profile->cwd = NULL;
+	profile->is_cwd_of_image = false;
 }
 
 static int read_all(const struct reading *reading)
 {
 	static int (*const parts[])(const struct reading *) = {
-		apply_names,       apply_shell,     network_apply,  through_apply, http_apply,
-		apply_environment, mounts_apply,    apply_landlock, seccomp_apply, limits_apply,
-		lasting_apply,     languages_apply, check_complete, limits_check,  network_check,
-		through_check,     http_check,      mounts_check,   lasting_check, check_cwd,
-		languages_check,
+		apply_names,   image_apply,       apply_shell,     network_apply,  through_apply,
+		http_apply,    apply_environment, mounts_apply,    apply_landlock, seccomp_apply,
+		limits_apply,  lasting_apply,     languages_apply, image_check,    check_complete,
+		limits_check,  network_check,     through_check,   http_check,     mounts_check,
+		lasting_check, check_cwd,         languages_check,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -339,7 +324,8 @@ struct profile *profile_new(const struct profile_place *place, const struct prof
 	if (parent != NULL) {
 		*profile = *parent;
 		forget_implied(profile);
-	}
+	} else
+		profile->numbers.user = PLAN_USER_AGENT;
 	profile->parent = parent;
 	if (read_all(&reading) != 0)
 		return profile_free(profile);
@@ -363,6 +349,7 @@ struct profile *profile_narrow(const struct profile *profile)
 	copy->network = NETWORK_LOOPBACK;
 	copy->owned[0] = memory_get(size);
 	copy->owned_count = 1;
+	copy->owned_rules = 0; /* they stay the profile's */
 	(void)snprintf(copy->owned[0], size, "%s" PLAN_NARROWED, profile->name);
 	copy->name = copy->owned[0];
 	return copy;
@@ -374,6 +361,8 @@ struct profile *profile_free(struct profile *profile)
 		return NULL;
 	for (uint32_t i = 0; i < profile->owned_count; i++)
 		free(profile->owned[i]);
+	for (uint32_t i = 0; i < profile->owned_rules; i++)
+		free(profile->rule_paths[i]);
 	free(profile);
 	return NULL;
 }

@@ -55,6 +55,7 @@ struct profile_rule {
 	const char *path;
 	uint64_t rights;
 	struct strings words;
+	bool is_implied; /* it follows from the image's root; `path` is in rule_paths */
 	struct origin origin;
 };
 
@@ -101,8 +102,8 @@ struct profile_secret {
 
 /* The origins of those values of a profile that have no records of their own. */
 struct profile_origins {
-	struct origin name, extends, description, hostname, cwd, shell, network, hosts,
-		host_approval, through, requests, secrets, refuse;
+	struct origin name, extends, description, image, root, user, hostname, cwd, shell, network,
+		hosts, host_approval, through, requests, secrets, refuse;
 	struct origin landlock_abi, limits_mode;
 	struct origin limits[PROFILE_LIMITS_MAX]; /* in the table's order in limits.c */
 	struct origin lasting[PROFILE_LASTING];   /* numbers first, as lasting.c has them */
@@ -116,14 +117,18 @@ struct profile {
 	const char *name;
 	const struct profile *parent; /* the extended profile; NULL: none */
 	const char *description;
+	const char *image;               /* a name or a digest, or IMAGE_AWAITED; NULL: none */
+	const struct images_entry *tree; /* the image, once it is found; NULL: none */
 	const char *hostname;
 	const char *cwd;
+	bool is_root_writable;
+	bool is_cwd_of_image; /* no key says it */
 	enum profile_network network;
 	struct strings shell;
 	struct seccomp_policy seccomp;
 	struct profile_origins origins;
 	struct plan_profile numbers; /* limits, requirements, Landlock, `lasting`, `host_approval`,
-				      * `through`; its offsets stay 0 */
+				      * `through`, `user`; its offsets stay 0 */
 	uint32_t said;               /* bits of the given limits and requirements */
 	uint32_t said_lasting;       /* bits of the given keys of `lasting` */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,
@@ -137,13 +142,19 @@ struct profile {
 	struct profile_secret secrets[PLAN_SECRETS_MAX];
 	const char *held[PROFILE_HELD_MAX]; /* patterns, with those of the parents */
 	char *owned[PLAN_MOUNTS_MAX];       /* paths of implied directories; the name of a copy */
+	uint32_t owned_rules;
+	char *rule_paths[PLAN_RULES_MAX]; /* paths of implied rules */
 };
+
+struct images;
+struct images_entry;
 
 /* The entry of a profile in `profiles` of a file. */
 struct profile_place {
 	const struct source *source;
 	uint32_t index;
-	bool is_builtin; /* the file is built-in */
+	bool is_builtin;       /* the file is built-in */
+	struct images *images; /* shared by all profiles; NULL: none */
 };
 
 /* Check that a profile of the file can have its name. 0, or -1 with *error set. */
@@ -175,6 +186,9 @@ struct profile *profile_narrow(const struct profile *profile);
 
 /* Free the profile and return NULL. */
 struct profile *profile_free(struct profile *profile);
+
+/* Return the rights of Landlock that a word means; 0: it is not known. */
+uint64_t profile_right(const char *word);
 
 /* Return a right's name: "list", "read", ...; NULL behind the last. */
 const char *profile_right_name(uint32_t index);

@@ -8,6 +8,8 @@
 #include "policy/profile.h"
 #include "policy/reading.h"
 
+#include <limits.h>
+
 /* Take over `limits` and `requirements` of the file. */
 int limits_apply(const struct reading *reading);
 
@@ -93,8 +95,41 @@ int mounts_apply(const struct reading *reading);
 /* Add the implied directories, and check that each entry can be made where it is. */
 int mounts_check(const struct reading *reading);
 
+/* Return the MOUNT_ATTR_* of an entry. */
+uint64_t mounts_attributes(const struct profile_mount *mount);
+
 /* Find the entry that is or contains `path`: the longest matching target, or NULL. */
 const struct profile_mount *mounts_around(const struct profile *profile, const char *path);
+
+/* In place of an image's name: only profiles that extend this built-in one say it, and it is in no
+ * plan itself. */
+#define IMAGE_AWAITED "-"
+
+/* The working directory if neither profile nor image says one. */
+#define IMAGE_CWD "/workspace"
+
+/* Take over `image`, `root` and `user`, and find the image. */
+int image_apply(const struct reading *reading);
+int image_check(const struct reading *reading);
+
+bool image_is_awaited(const struct profile *profile);
+
+/* Return the entry of `files` that an image is. */
+struct profile_mount image_mount(const struct profile *profile);
+
+/* Return word `index` of the command that an image brings; NULL behind the last. */
+const char *image_command(const struct profile *profile, uint32_t index);
+
+/* Return variable `index` of those that a profile has from its image; NULL behind the last; empty:
+ * the profile says it itself. */
+const char *image_variable(const struct profile *profile, uint32_t index);
+
+/* Print the path on the host of a program of the sandbox; empty: it cannot be there. */
+void languages_print_program(const struct profile *profile, const char *program,
+			     char ret[PATH_MAX]);
+
+/* Return whether the profile's shell is in its sandboxes, as far as an image decides that. */
+bool languages_have_shell(const struct profile *profile);
 
 /* Take over the entries of `languages`, and check all languages. */
 int languages_apply(const struct reading *reading);

@@ -81,6 +81,14 @@ void policy_show(const struct profile *profile, struct buffer *text)
 
 	show_names(profile, text);
 	show_value(&facts, FACT_DESCRIPTION, text);
+	if (profile->tree != NULL) {
+		show_value(&facts, FACT_IMAGE, text);
+		show_value(&facts, FACT_ROOT, text);
+	}
+	if (profile->numbers.user == PLAN_USER_ROOT)
+		show_value(&facts, FACT_USER, text);
+	if (image_command(profile, 0) != NULL)
+		show_value(&facts, FACT_COMMAND, text);
 	show_value(&facts, FACT_HOSTNAME, text);
 	show_value(&facts, FACT_CWD, text);
 	show_value(&facts, FACT_SHELL, text);

@@ -77,7 +77,8 @@ struct source_audit {
 };
 
 struct source_profile {
-	char *name, *extends, *description, *hostname, *cwd, *network, *host_approval, *through;
+	char *name, *extends, *description, *image, *root, *user, *hostname, *cwd, *network,
+		*host_approval, *through;
 	char **shell;
 	char **environment;
 	char **hosts;

@@ -35,13 +35,6 @@ static struct start start = {
 	.service = { .listener = -1, .notify = -1 },
 };
 
-/* The binds wait here, in the order they came, for the factory. */
-static struct {
-	int fd;
-	struct ipc_supervisor_bind names;
-} binds[BINDS_MAX];
-static uint32_t bind_count;
-
 static void refuse_root(void)
 {
 	if (geteuid() == 0 || getuid() != geteuid())
@@ -119,17 +112,6 @@ static int handle_descriptor(void *context, struct channel_message *message)
 	return keep_fd(places[message->type], message, 0);
 }
 
-static int handle_supervisor_bind(void *context, struct channel_message *message)
-{
-	const struct ipc_supervisor_bind *from = ipc_body(message, supervisor_bind);
-
-	if (bind_count == BINDS_MAX)
-		return -EPROTO;
-	binds[bind_count].names = *from;
-	binds[bind_count++].fd = channel_take_fd(message, 0);
-	return 0;
-}
-
 static int handle_supervisor_audit(void *context, struct channel_message *message)
 {
 	memcpy(start.audit.path, ipc_body(message, supervisor_audit)->path, IPC_PATH_MAX);
@@ -178,8 +160,7 @@ static int handle_supervisor_run(void *context, struct channel_message *message)
 	bool *is_complete = context;
 
 	start.run = *ipc_body(message, supervisor_run);
-	*is_complete = start.policy >= 0 && start.run.binds == bind_count &&
-		       start.run.pins == generation_pins() &&
+	*is_complete = start.policy >= 0 && start.run.pins == generation_pins() &&
 		       supervisor.is_service == (start.service.listener >= 0);
 	return *is_complete ? 0 : -EPROTO;
 }
@@ -187,7 +168,6 @@ static int handle_supervisor_run(void *context, struct channel_message *message)
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_start] = handle_supervisor_start,
 	[IPC_TYPE_supervisor_cgroup] = handle_descriptor,
-	[IPC_TYPE_supervisor_bind] = handle_supervisor_bind,
 	[IPC_TYPE_supervisor_pin] = generation_take_pin,
 	[IPC_TYPE_supervisor_audit] = handle_supervisor_audit,
 	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
@@ -246,7 +226,7 @@ static int tell_factory(void)
 {
 	struct ipc_factory_start begin = { .limits = supervisor.limits };
 	const struct ipc_factory_cgroup cgroup = { .slots = SANDBOX_SLOTS };
-	const struct ipc_factory_serve serve = { .binds = bind_count };
+	static const struct ipc_factory_serve serve;
 	int error;
 
 	memcpy(begin.schema, ipc_schema_hash, sizeof(begin.schema));
@@ -255,11 +235,6 @@ static int tell_factory(void)
 	if (!error && start.cgroup >= 0)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_cgroup, &cgroup,
 				     &start.cgroup, 0);
-	for (uint32_t i = 0; i < bind_count && !error; i++) {
-		error = channel_send(&supervisor.factory, IPC_TYPE_factory_bind, &binds[i].names,
-				     &binds[i].fd, 0);
-		fd_close(&binds[i].fd);
-	}
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_serve, &serve, NULL, 0);
 	supervisor.factory.phase = IPC_SERVE;

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "host/account.h"
 #include "host/pins.h"
+#include "host/state_place.h"
 #include "launch/compile.h"
 #include "launch/config.h"
 #include "launch/launch.h"
@@ -19,7 +20,7 @@
 #include "show/format.h"
 
 /* Words for msp-policy: the operands, its name, --config, its value, and the end. */
-#define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 4)
+#define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 6)
 
 /* `msp profile` and `msp policy` have the configuration alone. */
 static const struct option_row rows[] = {
@@ -77,7 +78,8 @@ static int become_policy(const struct command *command, char *asked, char *path,
 			 int count)
 {
 	static char program[] = "msp-policy";
-	static char option[] = "--config";
+	static char option[] = "--config", option_images[] = "--images";
+	static char images[IPC_PATH_MAX];
 	char *all[POLICY_WORDS_MAX] = { program, asked };
 	char text[CONFIG_TEXT_MAX];
 	int used = 2;
@@ -86,6 +88,10 @@ static int become_policy(const struct command *command, char *asked, char *path,
 	if (path[0]) {
 		all[used++] = option;
 		all[used++] = path;
+		if (state_place_images(images)) {
+			all[used++] = option_images;
+			all[used++] = images;
+		}
 	}
 	for (int i = 1; i < count; i++)
 		all[used++] = words[i];

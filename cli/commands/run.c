@@ -2,12 +2,18 @@
  *
  * `msp run`: one command in a sandbox of its own, its streams live.
  */
+#include <string.h>
+
 #include "commands/trial.h"
 #include "common/log.h"
 #include "host/directory.h"
+#include "launch/config.h"
 #include "launch/execute.h"
 #include "options/command.h"
 #include "show/format.h"
+
+/* The words of an image's command, at most. */
+#define WORDS_MAX 512
 
 struct run_options {
 	struct execute_options execute;
@@ -42,6 +48,8 @@ static const char help[] =
 	"--standalone, --ro, --run-as, --config or MSP_CONFIG is given; else msp starts\n"
 	"a supervisor for CMD alone.\n"
 	"\n"
+	"Without CMD, the command of the profile's image runs, if it has one.\n"
+	"\n"
 	"Options end at '--' or at the first word that is none. The exit code is CMD's\n"
 	"own, or\n"
 	"  124      it was ended by the timeout\n"
@@ -61,10 +69,42 @@ static const char *find_conflict(const struct run_options *options)
 	return trial_find_conflict(&options->trial, options->execute.is_json);
 }
 
+/* Use the command that the profile has from its image. The words stay there. False: it has none. */
+static bool take_command(const struct run_options *options, char **ret, int room)
+{
+	static struct config config = CONFIG_UNREAD;
+	static char bytes[IPC_ARGV_MAX];
+	const char *name = options->trial.profile;
+	char text[CONFIG_TEXT_MAX];
+	const struct plan *plan;
+	int count = 0;
+	int index;
+
+	config.given = options->execute.attach.config;
+	plan = config_read(&config, text) == 0 && config.plan_fd >= 0 ? config_plan(&config) : NULL;
+	if (!plan)
+		return false;
+	if (!name)
+		name = plan_string(plan, plan_header(plan)->default_profile);
+	index = plan_profile_find(plan, name);
+	if (index < 0)
+		return false;
+	const struct plan_profile *profile = plan_profile(plan, (uint32_t)index);
+
+	if (profile->command_size > sizeof(bytes))
+		return false;
+	memcpy(bytes, plan_bytes(plan, profile->command), profile->command_size);
+	for (char *word = bytes; word < bytes + profile->command_size && count < room;
+	     word += strlen(word) + 1)
+		ret[count++] = word;
+	return count > 0;
+}
+
 static int run_run(const struct command *command, int argc, char *argv[])
 {
 	static struct run_options options = { .execute.attach.limits = LIMITS_UNSAID };
 	struct execute what = { .options = &options.execute, .binds = &options.binds };
+	static char *words[WORDS_MAX + 1];
 	char text[OPTIONS_TEXT_MAX];
 	const char *conflict;
 	int rest;
@@ -72,22 +112,22 @@ static int run_run(const struct command *command, int argc, char *argv[])
 
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
-	if (rest == argc)
+	what.words = rest < argc ? argv + rest : words;
+	if (rest == argc && !take_command(&options, words, WORDS_MAX))
 		return command_usage_error(command,
 					   "a command is missing: msp run -- CMD [ARG]...");
 	conflict = find_conflict(&options);
 	if (conflict)
 		return command_usage_error(command, conflict);
-	if (options.trial.workspace && directory_is_at(argv[rest])) { /* meant for --workspace */
+	if (options.trial.workspace && directory_is_at(what.words[0])) { /* meant for --workspace */
 		format_text(
 			text, sizeof(text),
 			"'%s' is a directory, not a command. A directory for --workspace follows "
 			"an equals sign: --workspace=%s",
-			argv[rest], argv[rest]);
+			what.words[0], what.words[0]);
 		return command_usage_error(command, text);
 	}
 	command_name_lines(command);
-	what.words = argv + rest;
 	what.profile = options.trial.profile ? options.trial.profile : "";
 	what.no_hosts = options.trial.no_hosts;
 	what.is_variable = !options.trial.profile;
@@ -100,7 +140,7 @@ static int run_run(const struct command *command, int argc, char *argv[])
 
 const struct command command_run = {
 	.name = "run",
-	.operands = "[--] CMD [ARG]...",
+	.operands = "[[--] CMD [ARG]...]",
 	.summary = "run one command in a sandbox",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },

@@ -247,16 +247,14 @@ static struct step make_overlay(void)
 	static const char options[] = "mode\0"
 				      "0755";
 	const struct step step = enter_mounts();
-	int lower;
-	int place;
+	struct mount_layer layers[3];
 
 	if (step.failed)
 		return step;
 	if (mkdir("/usr/lower", 0755) != 0 || mkdir("/usr/place", 0755) != 0)
 		return failed_step("making a folder");
-	lower = open("/usr/lower", O_PATH | O_CLOEXEC);
-	place = open("/usr/place", O_PATH | O_CLOEXEC);
-	return attach_mount(mount_overlay(lower, place, options, sizeof(options),
+	layers[0] = (struct mount_layer){ "lowerdir+", open("/usr/lower", O_PATH | O_CLOEXEC) };
+	return attach_mount(mount_overlay(layers, 1, "/usr/place", options, sizeof(options),
 					  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
 			    "/usr/lower", "mounting an overlay with userxattr");
 }

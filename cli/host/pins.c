@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "host/image_holds.h"
 #include "host/mounts.h"
 #include "host/shown.h"
 #include "show/format.h"
@@ -233,7 +234,7 @@ static int open_profile(struct opening *opening, uint32_t index)
 {
 	const struct plan_profile *profile = plan_profile(opening->plan, index);
 	const struct plan_mount *mounts = plan_mounts(opening->plan, profile);
-	int result = 0;
+	int result = image_holds_take(opening->plan, profile, opening->text);
 
 	for (uint32_t i = 0; i < profile->mount_count && result == 0; i++) {
 		const struct record record = { index, i, &mounts[i],

@@ -66,6 +66,24 @@ bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE
 	return true;
 }
 
+bool state_place_images(char ret[IPC_PATH_MAX])
+{
+	const char *name = getenv("MSP_RUN_AS"), *state = getenv("MSP_STATE_DIR");
+	char text[STATE_PLACE_TEXT_MAX];
+	struct account account;
+
+	if (geteuid() != 0 || (state && state[0] != '\0'))
+		return state_place_find(STATE_PLACE_IMAGES, ret, text);
+	if (account_find(name && name[0] != '\0' ? name : ACCOUNT_DEFAULT, &account) != 0 ||
+	    strlen(account.home) >= IPC_PATH_MAX - sizeof(IN_HOME STATE_PLACE_IMAGES))
+		return false;
+	if (account_owns_folder(account.home, account.uid))
+		format_text(ret, IPC_PATH_MAX, "%s" IN_HOME STATE_PLACE_IMAGES, account.home);
+	else
+		format_text(ret, IPC_PATH_MAX, SYSTEM_PLACE "/%u" STATE_PLACE_IMAGES, account.uid);
+	return true;
+}
+
 /* Make the missing directories on the way, each for us alone. */
 static int make_all(const char *path)
 {

@@ -23,6 +23,10 @@
 /* The path of one of them. False, and a phrase in `text`: there is no such place. */
 bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE_PLACE_TEXT_MAX]);
 
+/* The path of the images that a configuration names. As root: of the account that will be become,
+ * unless the configuration itself names another one. False: there is no such place. */
+bool state_place_images(char ret[IPC_PATH_MAX]);
+
 /* Open the directory at `path`; `is_made`: with what is missing of it, for us alone. A descriptor,
  * close-on-exec, or -errno with a phrase in `text`. */
 int state_place_open(const char *path, bool is_made, char text[STATE_PLACE_TEXT_MAX]);

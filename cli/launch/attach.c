@@ -16,6 +16,7 @@
 #include "host/pins.h"
 #include "host/protected.h"
 #include "launch/opener.h"
+#include "launch/plan_binds.h"
 #include "options/everywhere.h"
 #include "show/format.h"
 
@@ -69,6 +70,10 @@ static int open_shown(struct attachment *attachment)
 			return refuse_start(text, MSP_EXIT_USAGE);
 	}
 	if (pins_open(plan, attachment->expected_profile, &trust.pins, &pins, text) != 0)
+		return refuse_start(text, MSP_EXIT_REFUSED);
+	if (has_binds(attachment) &&
+	    plan_binds_add(&attachment->config, attachment->expected_profile, &binds, &pins,
+			   text) != 0)
 		return refuse_start(text, MSP_EXIT_REFUSED);
 	/* A persistent sandbox has its profile in a file that only the supervisor reads. */
 	if (text[0] && !attachment->expected_profile && !attachment->runs_nothing)
@@ -243,7 +248,6 @@ static int tell_supervisor(struct attachment *attachment)
 	const struct launch launch = { .images = &attachment->images,
 				       .config = &attachment->config,
 				       .home = &attachment->home,
-				       .binds = &binds,
 				       .pins = &pins,
 				       .budget = attachment->budget,
 				       .frontend = FRONTEND_LAUNCHER,

@@ -66,14 +66,16 @@ static int explain_end(int status, bool is_late, const char *path, char text[CON
 
 /* Run it to its end. 0 when it says that the plan is complete. The environment is empty, so that
  * what started us does not decide how a library of its behaves. */
-static int run_compiler(int image, int plan, char *path, char text[CONFIG_TEXT_MAX])
+static int run_compiler(int image, int plan, char *path, char *images, char text[CONFIG_TEXT_MAX])
 {
+	static char option[] = "--images";
 	static char program[] = PROGRAM;
 	static char command[] = "compile";
 	static char config[] = "--config";
 	static char fd[] = "--fd";
 	static char number[] = PLAN_WORD;
-	char *const words[] = { program, command, config, path, fd, number, NULL };
+	char *const words[] = { program, command, config, path, fd, number, images ? option : NULL,
+				images,  NULL };
 	char *const environment[] = { NULL };
 	const struct helper helper = { .image = image,
 				       .words = words,
@@ -97,7 +99,7 @@ static int run_compiler(int image, int plan, char *path, char text[CONFIG_TEXT_M
 		       : explain_end(status, end == HELPER_LATE, path, text);
 }
 
-int compile_config(char *path, char text[CONFIG_TEXT_MAX])
+int compile_config(char *path, char *images, char text[CONFIG_TEXT_MAX])
 {
 	int image = launch_open_program(PROGRAM, text);
 	int plan = image < 0 ? -1 : memfd_create(PROGRAM, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -105,7 +107,7 @@ int compile_config(char *path, char text[CONFIG_TEXT_MAX])
 	bool is_compiled = false;
 
 	if (image >= 0 && plan >= 0) {
-		is_compiled = run_compiler(image, plan, path, text) == 0;
+		is_compiled = run_compiler(image, plan, path, images, text) == 0;
 		error = is_compiled ? fd_seal(plan) : 0;
 	}
 	if (image >= 0 && error)

@@ -13,6 +13,7 @@
 #include "common/limits_mode.h"
 #include "common/log.h"
 #include "host/account.h"
+#include "host/state_place.h"
 #include "launch/compile.h"
 #include "launch/plan_cache.h"
 #include "options/options.h"
@@ -143,9 +144,9 @@ bool config_is_named(const struct config *config)
 }
 
 /* Take the plan of an earlier start; false: there is none that passes the supervisor's check. */
-static bool take_cached(struct config *config, struct plan_cache_key *ret)
+static bool take_cached(struct config *config, const char *images, struct plan_cache_key *ret)
 {
-	config->plan_fd = plan_cache_find(config->path, ret);
+	config->plan_fd = plan_cache_find(config->path, images, ret);
 	if (config->plan_fd >= 0 && plan_open_fd(config->plan_fd, &config->plan) != 0)
 		fd_close(&config->plan_fd);
 	return config->plan_fd >= 0;
@@ -155,16 +156,18 @@ static bool take_cached(struct config *config, struct plan_cache_key *ret)
 static int take_compiled(struct config *config, char text[CONFIG_TEXT_MAX])
 {
 	struct plan_cache_key key;
+	char images[IPC_PATH_MAX];
+	const bool has_images = state_place_images(images);
 	int error;
 
-	if (take_cached(config, &key))
+	if (take_cached(config, has_images ? images : NULL, &key))
 		return 0;
-	config->plan_fd = compile_config(config->path, text);
+	config->plan_fd = compile_config(config->path, has_images ? images : NULL, text);
 	if (config->plan_fd < 0)
 		return MSP_EXIT_REFUSED;
 	error = plan_open_fd(config->plan_fd, &config->plan);
 	if (!error) {
-		plan_cache_keep(config->path, &key, config->plan_fd);
+		plan_cache_keep(config->path, has_images ? images : NULL, &key, config->plan_fd);
 		return 0;
 	}
 	fd_close(&config->plan_fd);

@@ -314,38 +314,6 @@ static int send_start(const struct launch *launch, const struct channel *channel
 	return channel_send(channel, IPC_TYPE_supervisor_start, &start, fds, 0);
 }
 
-/* A bind whose mount point lies in a tree that each sandbox mounts for itself can only be made
- * there. A profile that has no such tree there fails to mount it, and says so. */
-static uint32_t bind_phase(const struct plan *plan, const char *inside)
-{
-	for (uint32_t p = 0; p < plan_profile_count(plan); p++) {
-		const struct plan_profile *profile = plan_profile(plan, p);
-		const struct plan_mount *mounts = plan_mounts(plan, profile);
-
-		for (uint32_t i = 0; i < profile->mount_count; i++) {
-			const char *target = plan_string(plan, mounts[i].target);
-			const size_t size = strlen(target);
-
-			if (mounts[i].phase == PLAN_PHASE_SANDBOX &&
-			    (mounts[i].kind == PLAN_TMPFS || mounts[i].kind == PLAN_OVERLAY) &&
-			    strncmp(inside, target, size) == 0 && inside[size] == '/')
-				return PLAN_PHASE_SANDBOX;
-		}
-	}
-	return PLAN_PHASE_BASE;
-}
-
-static int send_bind(const struct plan *plan, const struct bind *bind,
-		     const struct channel *channel)
-{
-	static struct ipc_supervisor_bind message;
-
-	message.phase = plan ? bind_phase(plan, bind->inside) : PLAN_PHASE_BASE;
-	memcpy(message.host_path, bind->host, sizeof(message.host_path));
-	memcpy(message.inside_path, bind->inside, sizeof(message.inside_path));
-	return channel_send(channel, IPC_TYPE_supervisor_bind, &message, &bind->fd, 0);
-}
-
 int launch_send_pins(const struct pins *pins, const struct channel *channel)
 {
 	int error = 0;
@@ -519,9 +487,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 		.fd = channel_fd, .self = IPC_LAUNCHER, .peer = IPC_SUPERVISOR, .phase = IPC_SETUP
 	};
 	const struct ipc_supervisor_cgroup cgroup = { .has_io = launch->home->has_io };
-	const uint32_t binds = launch->binds ? launch->binds->count : 0;
 	struct ipc_supervisor_run run = {
-		.binds = binds,
 		.pins = launch->pins ? launch->pins->count : 0,
 		.is_expected = launch->expected_profile != NULL,
 	};
@@ -545,8 +511,6 @@ int launch_send(const struct launch *launch, int channel_fd)
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
 				     &launch->home->directory, 0);
-	for (uint32_t i = 0; !error && i < binds; i++)
-		error = send_bind(plan, &launch->binds->list[i], &channel);
 	if (!error && launch->pins)
 		error = launch_send_pins(launch->pins, &channel);
 	if (!error && launch->sockets)

@@ -12,7 +12,6 @@
 
 #include "common/channel.h"
 #include "common/limits.h"
-#include "host/bind.h"
 #include "host/budget.h"
 #include "host/cgroup.h"
 #include "host/pins.h"
@@ -120,7 +119,6 @@ struct launch {
 	struct config *config;       /* read, and its plan is open */
 	const char *default_profile; /* NULL: the configuration's */
 	const struct cgroup_home *home;
-	const struct binds *binds;             /* NULL: none */
 	const struct pins *pins;               /* NULL: none */
 	const struct service_sockets *sockets; /* FRONTEND_SERVICE, else NULL */
 	struct budget budget;                  /* complete */

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "frontend/profile_names.h"
 #include "host/git_named.h"
+#include "host/image_holds.h"
 #include "host/workspace.h"
 #include "launch/bridge_hub.h"
 #include "launch/bridge_program.h"
@@ -331,6 +332,7 @@ static void keep_going(const struct launch *launch, int channel)
 	opener.config = launch->config;
 	opener.config->builtin = BUILTIN_PLACE;
 	opener.config->plan_fd = -1; /* it is mapped */
+	image_holds_take_all(config_plan(opener.config));
 	/* The signals mean the supervisor, also where both are told; its end closes the channel. */
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN);

@@ -21,6 +21,7 @@
 #include "common/plan.h"
 #include "host/account.h"
 #include "host/state_place.h"
+#include "image/store.h"
 #include "launch/launch.h"
 #include "show/format.h"
 
@@ -99,7 +100,28 @@ static bool add_config(struct sha256 *state, const char *path)
 	return size == 0;
 }
 
-static struct plan_cache_key find_key(const char *path)
+/* Add the directories that an import or a removal of an image changes. Each import makes a name or
+ * renames another file over one; an image that only a digest names comes with its manifest. */
+static void add_images(struct sha256 *state, const char *images)
+{
+	static const char *const parts[] = { IMAGE_NAMES, IMAGE_MANIFESTS };
+	char path[IPC_PATH_MAX + sizeof(IMAGE_MANIFESTS "/")];
+
+	if (!images)
+		return;
+	sha256_add(state, images, strlen(images) + 1);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		int directory;
+
+		format_text(path, sizeof(path), "%s/%s", images, parts[i]);
+		directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (!add_identity(state, directory)) /* no image was imported */
+			sha256_add(state, "", 1);
+		fd_close(&directory);
+	}
+}
+
+static struct plan_cache_key find_key(const char *path, const char *images)
 {
 	struct plan_cache_key key = { .is_known = false };
 	uint8_t name[SHA256_BYTES];
@@ -107,6 +129,7 @@ static struct plan_cache_key find_key(const char *path)
 
 	sha256_begin(&state);
 	key.is_known = add_compiler(&state) && add_config(&state, path);
+	add_images(&state, images);
 	sha256_end(&state, key.digest);
 	sha256(path, strlen(path), name);
 	key.slot = name[0] % SLOTS;
@@ -168,14 +191,14 @@ static int read_slot(int file, const struct plan_cache_key *key)
 	return plan;
 }
 
-int plan_cache_find(const char *path, struct plan_cache_key *ret)
+int plan_cache_find(const char *path, const char *images, struct plan_cache_key *ret)
 {
 	int directory = open_cache(false);
 	char name[16];
 	int file = -1;
 	int plan = -1;
 
-	*ret = find_key(path);
+	*ret = find_key(path, images);
 	name_slot(ret, "", name);
 	if (directory >= 0 && ret->is_known)
 		file = openat(directory, name,
@@ -209,9 +232,10 @@ static int write_slot(int file, const struct plan_cache_key *key, int plan)
 	return error;
 }
 
-void plan_cache_keep(const char *path, const struct plan_cache_key *key, int plan)
+void plan_cache_keep(const char *path, const char *images, const struct plan_cache_key *key,
+		     int plan)
 {
-	const struct plan_cache_key now = find_key(path);
+	const struct plan_cache_key now = find_key(path, images);
 	int directory;
 	char name[16], next[16];
 	int file;

@@ -21,14 +21,16 @@ struct plan_cache_key {
 };
 
 /*
- * Find the plan of the configuration at `path`, as the file is now. Fills *ret for
+ * Find the plan of the configuration at `path`, as the file is now, and as the images are in their
+ * directory `images` (NULL: there is none). Fills *ret for
  * plan_cache_keep(). Returns a sealed descriptor, the caller's, whose plan is still to be checked;
  * -1: none is known.
  */
-int plan_cache_find(const char *path, struct plan_cache_key *ret);
+int plan_cache_find(const char *path, const char *images, struct plan_cache_key *ret);
 
-/* Keep the sealed `plan`, which was compiled after plan_cache_find(), unless the configuration has
- * changed since. A cache that cannot be written stays as it is. */
-void plan_cache_keep(const char *path, const struct plan_cache_key *key, int plan);
+/* Keep the sealed `plan`, which was compiled after plan_cache_find(), unless the configuration or
+ * the images have changed since. A cache that cannot be written stays as it is. */
+void plan_cache_keep(const char *path, const char *images, const struct plan_cache_key *key,
+		     int plan);
 
 #endif

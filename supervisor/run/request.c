@@ -56,8 +56,7 @@ static void describe_list(const uint8_t *list, uint32_t size, char detail[IPC_LI
 
 static bool is_installed(const struct plan_language *language)
 {
-	/* /usr inside is /usr outside, so the host's file answers. */
-	return access(plan_string(&supervisor.plan, language->program), X_OK) == 0;
+	return access(plan_string(&supervisor.plan, language->host_program), X_OK) == 0;
 }
 
 uint32_t request_list_languages(const struct plan_profile *profile, bool installed_only,
@@ -186,6 +185,8 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 
 	if (refusal)
 		return refusal;
+	if (from->use_shell && profile->shell_size == 0)
+		return REFUSAL_SHELL;
 	spawn.use_tty = from->use_tty != 0;
 	spawn.tty_rows = from->tty_rows;
 	spawn.tty_columns = from->tty_columns;

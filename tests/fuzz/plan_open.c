@@ -43,6 +43,7 @@ static void walk_language(const struct plan *plan, const struct plan_language *l
 	walk_string(plan, language->name);
 	walk_list(plan, language->aliases, language->aliases_size);
 	walk_path(plan, language->program);
+	walk_string(plan, language->host_program);
 	walk_path(plan, language->file);
 	walk_list(plan, language->argv, language->argv_size);
 }
@@ -85,6 +86,11 @@ static void walk_profile(const struct plan *plan, const struct plan_profile *pro
 	walk_string(plan, profile->text);
 	walk_list(plan, profile->shell, profile->shell_size);
 	walk_list(plan, profile->environment, profile->environment_size);
+	walk_list(plan, profile->command, profile->command_size);
+	walk_list(plan, profile->layers, profile->layers_size);
+	for (uint32_t at = 0; at < profile->layers_size;
+	     at += (uint32_t)strlen(plan_string(plan, profile->layers + at)) + 1)
+		walk_path(plan, profile->layers + at);
 	for (uint32_t i = 0; i < profile->mount_count; i++)
 		walk_mount(plan, &plan_mounts(plan, profile)[i]);
 	for (uint32_t i = 0; i < profile->rule_count; i++)

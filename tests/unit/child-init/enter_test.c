@@ -210,15 +210,17 @@ Test(enter, proc_is_of_the_own_pid_namespace)
 	expect_inside(look_at_proc);
 }
 
-static void add_bind(const char *inside_path)
+static struct pin *add_bind(const char *inside_path)
 {
-	struct bind *bind = &shown.binds[0];
+	struct plan_mount *mount =
+		hand_plan_add(PLAN_BIND, SANDBOX, inside_path, look_folder("folder"));
+	struct pin *pin = &shown.pins[0][shown.pin_counts[0]++];
 
-	cr_assert_eq(stat(look_folder("folder"), &bind->meant), 0);
-	bind->is.phase = SANDBOX;
-	strncpy(bind->is.host_path, look_folder("folder"), sizeof(bind->is.host_path) - 1);
-	strncpy(bind->is.inside_path, inside_path, sizeof(bind->is.inside_path) - 1);
-	shown.bind_count = 1;
+	mount->flags = PLAN_PINNED;
+	mount->attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	pin->is.mount = hand_plan.profile.mount_count - 1;
+	cr_assert_eq(stat(look_folder("folder"), &pin->meant), 0);
+	return pin;
 }
 
 static int look_at_bind(void)
@@ -239,8 +241,7 @@ Test(enter, a_bind_in_a_tmpfs_is_made_in_each_sandbox)
 
 Test(enter, a_bind_that_changed_since_is_refused)
 {
-	add_bind("/tmp/in");
-	shown.binds[0].meant.st_ino++;
+	add_bind("/tmp/in")->meant.st_ino++;
 	expect_failure(-ESTALE, STAGE_BIND);
 }
 

@@ -40,6 +40,7 @@ void hand_plan_begin(void)
 	hand_plan.profile = (struct plan_profile){ .name = PUT("default"),
 						   .network = PLAN_NETWORK_LOOPBACK,
 						   .hostname = PUT("sandbox"),
+						   .user = PLAN_USER_AGENT,
 						   .cwd = PUT("/"),
 						   .description = PUT("for tests"),
 						   .text = PUT("name: default\n"),

@@ -76,16 +76,24 @@ static void expect_tree(int (*looks)(void))
 	expect(0);
 }
 
-/* An operator's bind, as the launcher opened it. */
-static struct bind *add_bind(const char *host_path, const char *inside_path)
+static struct pin *add_pinned(uint32_t kind, const char *target, const char *source)
 {
-	struct bind *bind = &shown.binds[shown.bind_count++];
+	struct plan_mount *mount = add(kind, target, source);
+	struct pin *pin = &shown.pins[0][shown.pin_counts[0]++];
 
-	cr_assert_eq(stat(host_path, &bind->meant), 0);
-	bind->is.phase = BASE;
-	strncpy(bind->is.host_path, host_path, sizeof(bind->is.host_path) - 1);
-	strncpy(bind->is.inside_path, inside_path, sizeof(bind->is.inside_path) - 1);
-	return bind;
+	mount->flags = PLAN_PINNED;
+	cr_assert_eq(stat(source, &pin->meant), 0);
+	pin->is.mount = hand_plan.profile.mount_count - 1;
+	return pin;
+}
+
+/* A bind of the operator's, as the launcher opened it. */
+static struct pin *add_bind(const char *host_path, const char *inside_path)
+{
+	struct pin *pin = add_pinned(PLAN_BIND, inside_path, host_path);
+
+	hand_plan.mounts[pin->is.mount].attributes |= MOUNT_ATTR_RDONLY;
+	return pin;
 }
 
 static int stage_twice(void *unused)
@@ -359,23 +367,10 @@ static int look_for_no_bind(void)
 
 Test(mounts, a_bind_of_the_other_phase_waits)
 {
-	add_bind(look_folder("folder"), "/data")->is.phase = PLAN_PHASE_SANDBOX;
+	hand_plan.mounts[add_bind(look_folder("folder"), "/data")->is.mount].phase =
+		PLAN_PHASE_SANDBOX;
 	add_bind(look_folder("file"), "/one");
 	expect_tree(look_for_no_bind);
-}
-
-static int look_for_none(void)
-{
-	CHECK(look_holds(BASE_TREE, ".sealed"));
-	return ACT_PASSED;
-}
-
-Test(mounts, a_helper_is_shown_nothing_of_the_operators)
-{
-	hand_plan.profile.name = hand_plan_put("_helper", sizeof("_helper"));
-	add_bind(look_folder("folder"), "/data");
-	add_bind(look_folder("file"), "/one");
-	expect_tree(look_for_none);
 }
 
 Test(mounts, a_bind_that_is_another_inode_now_is_refused)
@@ -440,17 +435,6 @@ Test(mounts, a_base_is_built_once)
 }
 
 /* A record of the operator's, as the launcher opened it. */
-static struct pin *add_pinned(uint32_t kind, const char *target, const char *source)
-{
-	struct plan_mount *mount = add(kind, target, source);
-	struct pin *pin = &shown.pins[0][shown.pin_counts[0]++];
-
-	mount->flags = PLAN_PINNED;
-	cr_assert_eq(stat(source, &pin->meant), 0);
-	pin->is.mount = hand_plan.profile.mount_count - 1;
-	return pin;
-}
-
 static struct plan_mount *record_of(const struct pin *pin)
 {
 	return &hand_plan.mounts[pin->is.mount];
@@ -533,6 +517,12 @@ Test(mounts, nor_by_a_pin_of_another_record_or_profile)
 	shown.pins[0][1].is = (struct ipc_factory_pin){ 0, 0, 1 };
 	shown.pin_counts[0] = 2;
 	expect_pin_refused(-ENOENT);
+}
+
+static int look_for_none(void)
+{
+	CHECK(look_holds(BASE_TREE, ".sealed"));
+	return ACT_PASSED;
 }
 
 Test(mounts, what_may_be_missing_and_was_is_left_out)

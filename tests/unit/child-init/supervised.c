@@ -56,7 +56,7 @@ static void skip(const char *reason)
 void supervised_begin(uint32_t limits)
 {
 	struct ipc_factory_start begin = { .limits = limits };
-	const struct ipc_factory_serve serve = { .binds = 0 };
+	const struct ipc_factory_serve serve = { 0 };
 	const struct ipc_factory_ready *ready;
 	int ends[2];
 	int plan;

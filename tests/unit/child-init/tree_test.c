@@ -76,7 +76,7 @@ static void expect_leads_to(const char *path, int dir, const char *name)
 {
 	struct stat found;
 	struct stat meant;
-	int fd = tree_open(root, path);
+	int fd = tree_open(root, path, O_PATH);
 
 	cr_assert_geq(fd, 0, "%s: %d", path, fd);
 	cr_assert_eq(fstat(fd, &found), 0);
@@ -94,7 +94,7 @@ Test(tree, paths_start_at_the_root)
 	expect_leads_to("/..", root, ".");
 	expect_leads_to("/../../a", root, "a");
 	expect_leads_to("/a/../..", root, ".");
-	expect_error(tree_open(root, "/../secret"), -ENOENT, "/../secret");
+	expect_error(tree_open(root, "/../secret", O_PATH), -ENOENT, "/../secret");
 }
 
 Test(tree, absolute_links_start_at_the_root)
@@ -104,7 +104,7 @@ Test(tree, absolute_links_start_at_the_root)
 	(void)snprintf(target, sizeof(target), "%s/secret", folder);
 	cr_assert_eq(symlinkat(target, root, "link"), 0);
 	cr_assert_eq(mode_of(outside, "root/link/.") & S_IFMT, S_IFDIR, "control: it leads there");
-	expect_error(tree_open(root, "/link"), -ENOENT, "/link");
+	expect_error(tree_open(root, "/link", O_PATH), -ENOENT, "/link");
 	cr_assert_eq(symlinkat("/a", root, "inside"), 0);
 	cr_assert_eq(mkdirat(root, "a", 0755), 0);
 	expect_leads_to("/inside", root, "a");
@@ -114,7 +114,7 @@ Test(tree, relative_links_end_at_the_root)
 {
 	cr_assert_eq(symlinkat("../secret", root, "link"), 0);
 	cr_assert_eq(mode_of(outside, "root/link/.") & S_IFMT, S_IFDIR, "control: it leads there");
-	expect_error(tree_open(root, "/link"), -ENOENT, "/link");
+	expect_error(tree_open(root, "/link", O_PATH), -ENOENT, "/link");
 	cr_assert_eq(mkdirat(root, "secret", 0755), 0);
 	expect_leads_to("/link", root, "secret");
 }
@@ -122,22 +122,22 @@ Test(tree, relative_links_end_at_the_root)
 Test(tree, magic_links_lead_nowhere)
 {
 	int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = tree_open(host, "/proc/self/status");
+	int fd = tree_open(host, "/proc/self/status", O_PATH);
 
 	cr_assert_geq(fd, 0, "control");
 	fd_close(&fd);
-	expect_error(tree_open(host, "/proc/self/root/etc"), -ELOOP, "root");
-	expect_error(tree_open(host, "/proc/self/cwd"), -ELOOP, "cwd");
-	expect_error(tree_open(host, "/proc/self/fd/0"), -ELOOP, "fd");
+	expect_error(tree_open(host, "/proc/self/root/etc", O_PATH), -ELOOP, "root");
+	expect_error(tree_open(host, "/proc/self/cwd", O_PATH), -ELOOP, "cwd");
+	expect_error(tree_open(host, "/proc/self/fd/0", O_PATH), -ELOOP, "fd");
 	fd_close(&host);
 }
 
 Test(tree, what_is_not_there_is_an_error)
 {
 	cr_assert_eq(mknodat(root, "file", S_IFREG | 0644, 0), 0);
-	expect_error(tree_open(root, "/a"), -ENOENT, "/a");
-	expect_error(tree_open(root, "/file/a"), -ENOTDIR, "/file/a");
-	expect_error(tree_open(-1, "/a"), -EBADF, "no root");
+	expect_error(tree_open(root, "/a", O_PATH), -ENOENT, "/a");
+	expect_error(tree_open(root, "/file/a", O_PATH), -ENOTDIR, "/file/a");
+	expect_error(tree_open(-1, "/a", O_PATH), -EBADF, "no root");
 	expect_error(make_directory("/file/a/b"), -ENOTDIR, "/file/a/b");
 }
 
@@ -231,7 +231,7 @@ Test(tree, nothing_is_left_open)
 
 	cr_assert_eq(make_directory("/a/b/c/d"), 0);
 	(void)tree_parent(&parent, "/a/", &name);
-	(void)tree_open(root, "/missing");
+	(void)tree_open(root, "/missing", O_PATH);
 	fd_close(&parent.fd);
 	cr_assert_eq(fd_count_open(), before);
 }

@@ -140,13 +140,11 @@ Test(launch, says_everything_in_order)
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY),
 					  .has_io = 1 };
-	static struct binds binds = { .count = 1 };
 	static struct pins pins = { .count = 1 };
 	const struct launch launch = { .images = &images,
 				       .config = &config,
 				       .default_profile = "strict",
 				       .home = &home,
-				       .binds = &binds,
 				       .pins = &pins,
 				       .budget = { .executions = 7, .memory_bytes = 8 },
 				       .frontend = FRONTEND_BROKER,
@@ -158,7 +156,6 @@ Test(launch, says_everything_in_order)
 	int ends[2];
 
 	pins.list[0] = (struct pin){ .fd = open("/usr", O_PATH), .profile = 2, .mount = 3 };
-	binds.list[0] = (struct bind){ .fd = open("/usr", O_PATH), .host = "/usr", .inside = "/x" };
 	cr_assert(mkdtemp(root));
 	format_text(place, sizeof(place), "%s/a/b", root);
 	cr_assert_eq(setenv("MSP_STATE_DIR", place, 1), 0);
@@ -183,13 +180,10 @@ Test(launch, says_everything_in_order)
 	cr_expect_eq(policy[0], 'f');
 	receive(&supervisor, IPC_TYPE_supervisor_cgroup);
 	cr_expect_eq(ipc_body(&message, supervisor_cgroup)->has_io, 1U);
-	receive(&supervisor, IPC_TYPE_supervisor_bind);
-	cr_expect_str_eq(ipc_body(&message, supervisor_bind)->inside_path, "/x");
 	receive(&supervisor, IPC_TYPE_supervisor_pin);
 	cr_expect_eq(ipc_body(&message, supervisor_pin)->profile, 2U);
 	cr_expect_eq(ipc_body(&message, supervisor_pin)->mount, 3U);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
-	cr_expect_eq(ipc_body(&message, supervisor_run)->binds, 1U);
 	cr_expect_eq(ipc_body(&message, supervisor_run)->pins, 1U);
 	for (size_t size = strlen("/a/b/audit"); size > 0; size -= size > 4 ? 6 : 2) {
 		format_text(place, sizeof(place), "%s%.*s", root, (int)size, "/a/b/audit");
@@ -249,7 +243,6 @@ Test(launch, one_command_needs_no_cgroup_and_no_state)
 		     0);
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
-	cr_expect_eq(ipc_body(&message, supervisor_run)->binds, 0U);
 	cr_expect_eq(ipc_body(&message, supervisor_run)->is_expected, 1U);
 	cr_expect_str_eq(ipc_body(&message, supervisor_run)->profile, "strict");
 }

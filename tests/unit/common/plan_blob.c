@@ -40,11 +40,14 @@ static void make_profile(struct writer *out, struct plan_profile *profile)
 	profile->name = PUT(out, "default");
 	profile->network = PLAN_NETWORK_LOOPBACK;
 	profile->hostname = PUT(out, "sandbox");
+	profile->user = PLAN_USER_AGENT;
 	profile->cwd = PUT(out, "/workspace");
 	profile->description = PUT(out, "for tests");
 	profile->text = PUT(out, "name: default\n");
 	profile->shell = PUT(out, "/bin/sh\0-c");
 	profile->shell_size = sizeof("/bin/sh\0-c");
+	profile->command = PUT(out, "/bin/sh\0-l");
+	profile->command_size = sizeof("/bin/sh\0-l");
 	profile->environment = PUT(out, "A=1\0B=2");
 	profile->environment_size = sizeof("A=1\0B=2");
 }
@@ -82,6 +85,7 @@ static void make_language(struct writer *out, struct plan_language *language)
 	language->aliases = PUT(out, "py\0python3");
 	language->aliases_size = sizeof("py\0python3");
 	language->program = PUT(out, "/usr/bin/python3");
+	language->host_program = language->program;
 	language->file = PUT(out, "/tmp/code.py");
 	language->argv = PUT(out, "python3\0/tmp/code.py");
 	language->argv_size = sizeof("python3\0/tmp/code.py");

@@ -8,7 +8,7 @@
 
 #include "common/plan.h"
 
-#define BLOB_TEXT_ROOM 256
+#define BLOB_TEXT_ROOM 1024
 #define BLOB_MOUNTS 11
 
 /* The offsets in the blob are offsets in this struct. Must be 8-byte aligned. */

@@ -183,7 +183,9 @@ Test(plan, profile_rules)
 	REFUSES_OFFSETS(blob.profile.description);
 	REFUSES_OFFSETS(blob.profile.text);
 	REFUSES_LIST(blob.profile.shell, blob.profile.shell_size);
-	REFUSES(blob.profile.shell_size, 0);
+	REFUSES_LIST(blob.profile.command, blob.profile.command_size);
+	REFUSES(blob.profile.user, 1);
+	REFUSES(blob.profile.user, PLAN_USER_AGENT + 1);
 	REFUSES_LIST(blob.profile.environment, blob.profile.environment_size);
 	REFUSES_ARRAY(blob.profile.mounts, blob.profile.mount_count, PLAN_MOUNTS_MAX);
 	REFUSES_ARRAY(blob.profile.rules, blob.profile.rule_count, PLAN_RULES_MAX);
@@ -205,7 +207,47 @@ Test(plan, mount_rules)
 		REFUSES(blob.mounts[i].phase, 2);
 		REFUSES_PATH(blob.mounts[i].target);
 	}
-	cr_assert_eq(PLAN_MOUNT_KIND_COUNT, BLOB_MOUNTS + 1, "a record of each kind");
+	/* That of an image is the first. */
+	cr_assert_eq(PLAN_MOUNT_KIND_COUNT, BLOB_MOUNTS + 2, "a record of each kind");
+}
+
+/* Make the first record an image of these layers. */
+static void make_image(const char *layers, uint32_t size)
+{
+	static char *const room = blob.text + sizeof(blob.text) / 2;
+
+	memcpy(room, layers, size);
+	blob.profile.layers = (uint32_t)((const char *)room - (const char *)&blob);
+	blob.profile.layers_size = size;
+	blob.mounts[0].kind = PLAN_IMAGE;
+	blob.mounts[0].attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+}
+
+Test(plan, an_image_is_the_first_record_and_has_layers)
+{
+	make_image("/a\0/b", sizeof("/a\0/b"));
+	cr_assert_eq(open_blob(), 0);
+	REFUSES_LIST(blob.profile.layers, blob.profile.layers_size);
+	REFUSES(blob.profile.layers_size, 0);
+	REFUSES(blob.profile.image, sizeof(blob));
+	REFUSES(blob.mounts[0].kind, PLAN_DIRECTORY);
+	REFUSES(blob.mounts[1].kind, PLAN_IMAGE);
+	blob.mounts[0].attributes = MOUNT_ATTR_NOSUID;
+	cr_assert_eq(open_blob(), -EBADMSG, "devices");
+	make_image("/a\0b", sizeof("/a\0b"));
+	cr_assert_eq(open_blob(), -EBADMSG, "a relative path");
+}
+
+Test(plan, an_image_has_a_most_of_layers)
+{
+	char layers[2 * (PLAN_LAYERS_MAX + 1) + PLAN_LAYERS_MAX + 1];
+
+	for (size_t i = 0; i < sizeof(layers); i++)
+		layers[i] = i % 3 == 0 ? '/' : i % 3 == 1 ? 'a' : '\0';
+	make_image(layers, 3 * PLAN_LAYERS_MAX);
+	cr_assert_eq(open_blob(), 0);
+	make_image(layers, 3 * (PLAN_LAYERS_MAX + 1));
+	cr_assert_eq(open_blob(), -EBADMSG);
 }
 
 Test(plan, mount_sources)
@@ -432,6 +474,7 @@ Test(plan, rule_and_language_rules)
 	REFUSES_PATH(blob.rules[0].path);
 	REFUSES_OFFSETS(language->name);
 	REFUSES_PATH(language->program);
+	REFUSES_OFFSETS(language->host_program);
 	REFUSES_PATH(language->file);
 	REFUSES_LIST(language->argv, language->argv_size);
 	REFUSES(language->argv_size, 0);

@@ -354,6 +354,10 @@ Test(plan, an_offset_that_leads_outside_is_refused)
 		FIELD(plan_profile, text),
 		FIELD(plan_profile, shell),
 		FIELD(plan_profile, shell_size),
+		FIELD(plan_profile, image),
+		FIELD(plan_profile, layers_size),
+		FIELD(plan_profile, command_size),
+		FIELD(plan_profile, user),
 		FIELD(plan_profile, environment),
 		FIELD(plan_profile, environment_size),
 		FIELD(plan_profile, mounts),
@@ -374,7 +378,7 @@ Test(plan, an_offset_that_leads_outside_is_refused)
 		FIELD(plan_language, name),         FIELD(plan_language, program),
 		FIELD(plan_language, file),         FIELD(plan_language, aliases),
 		FIELD(plan_language, aliases_size), FIELD(plan_language, argv),
-		FIELD(plan_language, argv_size),
+		FIELD(plan_language, argv_size),    FIELD(plan_language, host_program),
 	};
 	const struct plan_profile *profile = find("default");
 	const struct plan_mount *tmp = find_mount(profile, "/tmp", PLAN_TMPFS);

@@ -276,7 +276,7 @@ Test(request, code_runs_with_the_first_record_whose_program_exists)
 	code.argv_size = 0;
 	cr_assert_eq(ask_code("bash"), REFUSAL_NONE);
 	EXPECT_BYTES(request.spawn, argv, "bash-first");
-	small_plan.languages[1].program = small_plan.languages[0].program;
+	small_plan.languages[1].host_program = small_plan.languages[0].host_program;
 	cr_assert_eq(ask_code("python"), REFUSAL_NONE);
 	EXPECT_BYTES(request.spawn, argv, "python-third");
 }

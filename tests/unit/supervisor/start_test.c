@@ -125,19 +125,12 @@ static void say_audit(void)
 	fd_close(&peer.channel);
 }
 
-static void say_run_with(uint32_t binds, uint32_t pins)
+static void say_run(uint32_t pins)
 {
 	if (is_audited)
 		say_audit();
 	say(IPC_TYPE_supervisor_run,
-	    &(struct ipc_supervisor_run){
-		    .binds = binds, .pins = pins, .is_expected = is_expected },
-	    NULL);
-}
-
-static void say_run(uint32_t binds)
-{
-	say_run_with(binds, 0);
+	    &(struct ipc_supervisor_run){ .pins = pins, .is_expected = is_expected }, NULL);
 }
 
 static void say_pins(uint32_t count)
@@ -146,15 +139,6 @@ static void say_pins(uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++)
 		say(IPC_TYPE_supervisor_pin, &(struct ipc_supervisor_pin){ 0, i }, &fd);
-	fd_close(&fd);
-}
-
-static void say_bind(void)
-{
-	static const struct ipc_supervisor_bind bind = { PLAN_PHASE_BASE, "/usr", "/data" };
-	int fd = fd_of_kind('o');
-
-	say(IPC_TYPE_supervisor_bind, &bind, &fd);
 	fd_close(&fd);
 }
 
@@ -299,36 +283,11 @@ Test(start, two_starts)
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
 }
 
-Test(start, binds_are_counted)
-{
-	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
-	say_bind();
-	say_run(2);
-	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
-}
-
-Test(start, binds_are_passed)
-{
-	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
-	say_bind();
-	say_run(1);
-	cr_assert_eq(outcome(), STARTED);
-}
-
-Test(start, there_is_a_most_of_binds)
-{
-	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
-	for (int i = 0; i < BINDS_MAX + 1; i++)
-		say_bind();
-	say_run(BINDS_MAX + 1);
-	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
-}
-
 Test(start, pins_are_counted)
 {
 	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_pins(1);
-	say_run_with(0, 2);
+	say_run(2);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
 }
 
@@ -336,7 +295,7 @@ Test(start, pins_are_passed)
 {
 	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_pins(PINS_MAX);
-	say_run_with(0, PINS_MAX);
+	say_run(PINS_MAX);
 	cr_assert_eq(outcome(), STARTED);
 }
 
@@ -344,7 +303,7 @@ Test(start, there_is_a_most_of_pins)
 {
 	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_pins(PINS_MAX + 1);
-	say_run_with(0, PINS_MAX + 1);
+	say_run(PINS_MAX + 1);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
 }
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The binds of `msp run --ro` as records of the plan: what a sandbox shows is said in one place.
+ */
+#ifndef CLI_LAUNCH_PLAN_BINDS_H
+#define CLI_LAUNCH_PLAN_BINDS_H
+
+#include "host/bind.h"
+#include "host/pins.h"
+#include "launch/config.h"
+
+/*
+ * Put a plan in place of the configuration's in which the profile `name` ("" or NULL: the default
+ * one) also shows the binds, read-only, and add their pins, which take the descriptors. A profile
+ * that there is not is for the supervisor to refuse. 0, or -1 with a line in `text`.
+ */
+int plan_binds_add(struct config *config, const char *name, const struct binds *binds,
+		   struct pins *pins, char text[CONFIG_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `image`, `root` and `user`. An image gives the profile's root, and what no key of the profile
+ * says: variables, the working directory and the command. Its root's directories get Landlock rules
+ * one by one, since a rule on "/" would count for what is mounted there as well.
+ */
+#include "common/limits.h"
+#include "common/plan.h"
+#include "heap/memory.h"
+#include "policy/images.h"
+#include "policy/profile_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The place at which a persistent sandbox keeps a root that may be written. */
+#define PLACE_SYSTEM "system"
+
+/* The work of the set-up alone. */
+#define SMALL_BYTES (4U << 20)
+#define SMALL_INODES 4096U
+#define OWN_INODES (1U << 20)
+
+#define PATH_VARIABLE "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static int read_word(const struct reading *reading, const char *key, const char *said,
+		     const char *const words[2], uint32_t *ret)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		if (strcmp(said, words[i]) == 0) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return reading_fail(reading, key, "\"%s\" is not known; expected %s or %s", said, words[0],
+			    words[1]);
+}
+
+int image_apply(const struct reading *reading)
+{
+	static const char *const roots[2] = { "read-only", "writable" };
+	static const char *const users[2] = { "agent", "root" };
+	const struct source_profile *said = reading->said;
+	struct profile *profile = reading->profile;
+	struct profile_origins *origins = &profile->origins;
+	uint32_t word = 0;
+
+	if (said->image != NULL) {
+		profile->image = said->image;
+		origins->image = reading_origin(reading, "image");
+	}
+	if (said->root != NULL) {
+		if (read_word(reading, "root", said->root, roots, &word) != 0)
+			return -1;
+		profile->is_root_writable = word == 1;
+		origins->root = reading_origin(reading, "root");
+	}
+	if (said->user != NULL) {
+		if (read_word(reading, "user", said->user, users, &word) != 0)
+			return -1;
+		profile->numbers.user = word == 1 ? PLAN_USER_ROOT : PLAN_USER_AGENT;
+		origins->user = reading_origin(reading, "user");
+	}
+	return 0;
+}
+
+bool image_is_awaited(const struct profile *profile)
+{
+	return profile->image != NULL && strcmp(profile->image, IMAGE_AWAITED) == 0;
+}
+
+/* Take the first text of two lists, and so on; NULL behind the last. */
+static const char *word_at(const struct image_words *first, const struct image_words *second,
+			   uint32_t index)
+{
+	if (index < first->count)
+		return first->list[index];
+	index -= first->count;
+	return index < second->count ? second->list[index] : NULL;
+}
+
+const char *image_command(const struct profile *profile, uint32_t index)
+{
+	const struct image *image = profile->tree != NULL ? profile->tree->image : NULL;
+
+	return image != NULL ? word_at(&image->entrypoint, &image->command, index) : NULL;
+}
+
+static bool has_variable(const struct profile *profile, const char *variable)
+{
+	const size_t length = strcspn(variable, "=") + 1;
+
+	for (uint32_t i = 0; i < profile->environment_count; i++) {
+		if (strncmp(profile->environment[i], variable, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *image_variable(const struct profile *profile, uint32_t index)
+{
+	const struct image_words *own = &profile->tree->image->environment;
+	const bool is_path = index == own->count;
+	const char *variable = is_path              ? PATH_VARIABLE
+			       : index < own->count ? own->list[index]
+						    : NULL;
+	bool is_said = variable != NULL && has_variable(profile, variable);
+
+	for (uint32_t i = 0; is_path && i < own->count; i++)
+		is_said = is_said || strncmp(own->list[i], "PATH=", strlen("PATH=")) == 0;
+	return is_said ? "" : variable;
+}
+
+/* Add the image's variables to the profile's as far as there is room. */
+static int check_variables(const struct reading *reading)
+{
+	const struct profile *profile = reading->profile;
+	const char *variable;
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < profile->environment_count; i++)
+		bytes += strlen(profile->environment[i]) + 1;
+	for (uint32_t i = 0; (variable = image_variable(profile, i)) != NULL; i++)
+		bytes += strlen(variable) + 1;
+	return bytes <= IPC_ENVIRONMENT_MAX / 2
+		       ? 0
+		       : reading_fail(
+				 reading, "image",
+				 "%s: its variables and the profile's are too long, %zu bytes; "
+				 "expected at most %d bytes in all",
+				 profile->image, bytes, IPC_ENVIRONMENT_MAX / 2);
+}
+
+static int check_command(const struct reading *reading)
+{
+	const char *word;
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; (word = image_command(reading->profile, i)) != NULL; i++)
+		bytes += strlen(word) + 1;
+	return bytes <= IPC_ARGV_MAX
+		       ? 0
+		       : reading_fail(reading, "image",
+				      "%s: its command is too long, %zu bytes; expected at most %d",
+				      reading->profile->image, bytes, IPC_ARGV_MAX);
+}
+
+/* Take the image's directory unless a key says one; in the root itself nothing can be done. */
+static int set_cwd(const struct reading *reading)
+{
+	struct profile *profile = reading->profile;
+	const char *cwd = profile->tree != NULL ? profile->tree->image->cwd : NULL;
+
+	if (profile->cwd != NULL)
+		return 0;
+	profile->is_cwd_of_image = true;
+	profile->cwd = cwd != NULL && cwd[0] != '\0' && strcmp(cwd, "/") != 0 ? cwd : IMAGE_CWD;
+	profile->origins.cwd = profile->origins.image;
+	return reading_is_path(profile->cwd)
+		       ? 0
+		       : reading_fail(reading, "image",
+				      "%s: its working directory \"%s\" is not " READING_PATH
+				      "; expected cwd in the profile",
+				      profile->image, profile->cwd);
+}
+
+static bool has_rule(const struct profile *profile, const char *path)
+{
+	for (uint32_t i = 0; i < profile->rule_count; i++) {
+		if (strcmp(profile->rules[i].path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Add the rule of a name in the image's root. */
+static int add_rule(void *context, const char *name, mode_t mode)
+{
+	static char read[] = "read", execute[] = "execute", write[] = "write", create[] = "create";
+	static char *const words[] = { read, execute, write, create };
+	const struct reading *reading = context;
+	struct profile *profile = reading->profile;
+	struct profile_rule rule = { .words = { words, profile->is_root_writable ? 4 : 2 },
+				     .is_implied = true,
+				     .origin = profile->origins.image };
+	char path[IPC_PATH_MAX + 1];
+
+	(void)snprintf(path, sizeof(path), "/%s", name);
+	if ((!S_ISDIR(mode) && !S_ISREG(mode)) || has_rule(profile, path))
+		return 0;
+	if (profile->rule_count == PLAN_RULES_MAX)
+		return reading_fail(reading, "image",
+				    "%s: too many files in its root; expected at most %u, with the "
+				    "profile's rules of landlock",
+				    profile->image, PLAN_RULES_MAX);
+	for (uint32_t i = 0; i < rule.words.count; i++)
+		rule.rights |= profile_right(words[i]);
+	rule.path = profile->rule_paths[profile->owned_rules++] = memory_text(path, strlen(path));
+	profile->rules[profile->rule_count++] = rule;
+	return 0;
+}
+
+/* Add the rule of the directory in the root that a path lies in. */
+static int add_top(struct reading *reading, const char *path)
+{
+	char name[IPC_PATH_MAX];
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(path + 1, "/"), path + 1);
+	return add_rule(reading, name, S_IFDIR);
+}
+
+/* Add the rules of what entries make in the root beside the image's files. A mount has the rule
+ * that the profile gives it. */
+static int add_made(struct reading *reading)
+{
+	const struct profile *profile = reading->profile;
+	int result = 0;
+
+	for (uint32_t i = 0; i < profile->mount_count && result == 0; i++) {
+		const uint32_t kind = profile->mounts[i].kind;
+
+		if (kind < PLAN_BIND)
+			result = add_top(reading, profile->mounts[i].target);
+	}
+	return result;
+}
+
+static bool has_system(const struct profile *profile)
+{
+	for (uint32_t i = 0; profile->is_root_writable && i < profile->mount_count; i++) {
+		const char *place = profile->mounts[i].place;
+
+		if (place != NULL && strcmp(place, PLACE_SYSTEM) == 0)
+			return true;
+	}
+	return false;
+}
+
+int image_check(const struct reading *reading)
+{
+	struct profile *profile = reading->profile;
+	struct reading adding = *reading;
+	char text[IMAGE_TEXT_MAX];
+	int result;
+
+	if (profile->image == NULL && profile->origins.root.file != NULL)
+		return reading_fail(reading, "root",
+				    "does not belong to a profile without an image; expected image "
+				    "beside it");
+	if (profile->image == NULL)
+		return 0;
+	if (image_is_awaited(profile))
+		return reading->place.is_builtin
+			       ? set_cwd(reading)
+			       : reading_fail(reading, "image",
+					      "missing; expected the name of an image, such as "
+					      "python:3.12, that msp image import brought");
+	profile->tree = images_find(reading->place.images, profile->image, text);
+	if (profile->tree == NULL)
+		return reading_fail(reading, "image", "%s", text);
+	if (has_system(profile))
+		return reading_fail(reading, "files",
+				    "the place " PLACE_SYSTEM " is that of a root which may be "
+				    "written; expected another name");
+	result = images_each_top(profile->tree, add_rule, &adding);
+	if (result == 0)
+		result = add_made(&adding);
+	if (result < -1)
+		return reading_fail(reading, "image", "%s: its layers cannot be read",
+				    profile->image);
+	return result != 0 || check_variables(reading) != 0 || check_command(reading) != 0
+		       ? -1
+		       : set_cwd(reading);
+}
+
+struct profile_mount image_mount(const struct profile *profile)
+{
+	const bool is_own = profile->is_root_writable;
+
+	return (struct profile_mount){
+		.kind = PLAN_IMAGE,
+		.phase = is_own ? PLAN_PHASE_SANDBOX : PLAN_PHASE_BASE,
+		.mode = 0755,
+		.target = "/",
+		.place = is_own && profile_lasts(profile) ? PLACE_SYSTEM : NULL,
+		.size_bytes = is_own ? profile->numbers.memory_bytes : SMALL_BYTES,
+		.inodes = is_own ? OWN_INODES : SMALL_INODES,
+		.is_writable = is_own,
+		.is_implied = true,
+		.origin = profile->origins.image,
+	};
+}
