@@ -107,12 +107,12 @@ def in_sandbox(act, *arguments, without=None, options=(), **keywords):
     return parse(result.returncode, told["stdout"], told["verdict"])
 
 
-def in_one_sandbox(acts, without=None, **keywords):
+def in_one_sandbox(acts, without=None, options=(), **keywords):
     """The outcomes of several acts, each a process of its own, one after the other in one sandbox."""
     script = "".join(f"/probe/probe {shlex.join(map(str, act))}; code=$?; echo; echo {MARK} $code\n"
                      for act in acts)
     result, told = msp_run("/bin/sh", "-c", script, without=without,
-                           options=("--ro", PROBE_FOLDER + ":/probe"), **keywords)
+                           options=("--ro", PROBE_FOLDER + ":/probe", *options), **keywords)
     found = re.findall(rf"(.*?)\n{MARK} (\d+)\n", told["stdout"] if told else "", re.S)
     if len(found) != len(acts):
         raise AssertionError(f"{len(found)} of {len(acts)} acts: {result.stderr} {told}")

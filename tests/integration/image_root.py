@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sandboxes whose root is an image: their own programs, layers over one another, and what each keeps."""
+import _ctypes
+import json
+import os
+import subprocess
+import unittest
+
+import image_store
+import support
+from cli_support import LIMITS, msp
+from config_support import WithFolder
+
+PROFILES = """\
+profiles:
+  - name: read
+    extends: image
+    image: "distro:1"
+  - {name: own, extends: read, root: writable}
+  - {name: super, extends: read, user: root}
+  - {name: both, extends: own, user: root}
+  - {name: lower, extends: image, image: "lower:1"}
+  - {name: bare, extends: image, image: bare}
+"""
+
+
+def fill_python(layer):
+    """The interpreter, as an image for Python has it: away from the host's place, behind links."""
+    real = os.path.realpath("/usr/bin/python3")
+    image_store.put_program(layer, real, "/usr/local/lib/py/python")
+    os.makedirs(layer + "/usr/local/bin", exist_ok=True)
+    os.symlink("/usr/local/lib/py/python", layer + "/usr/local/bin/python3")
+    for library in image_store.libraries(_ctypes.__file__)[1:]:
+        image_store.put_program(layer, library)
+
+
+class WithImages(WithFolder):
+    def setUp(self):
+        super().setUp()
+        self.state = os.path.join(self.folder, "state")
+        os.mkdir(self.state, 0o700)
+        self.store = image_store.Store(self.state)
+        lowest, upper, python = (self.store.layer(name) for name in ("lowest", "upper", "python"))
+        image_store.fill_distro(lowest)
+        for name in ("gone", "covered/one", "covered/two", "kept"):
+            image_store.put_file(lowest, f"/opt/{name}", name + "\n")
+        fill_python(python)
+        image_store.put_whiteout(upper, "/opt/gone")
+        image_store.put_opaque(upper, "/opt/covered")
+        image_store.put_file(upper, "/opt/covered/three", "three\n")
+        self.store.keep("lower:1", [lowest])
+        self.store.keep("distro:1", [lowest, python, upper], cwd="/srv/app",
+                        environment=["FROM=image", "TERM=image", "PATH=/usr/local/bin:/bin"],
+                        entrypoint=["/bin/sh", "-c"], command=["echo of the image; pwd"])
+        bare = self.store.layer("bare")
+        image_store.put_program(bare, os.path.realpath("/bin/cat"), "/cat")
+        self.store.keep("bare:latest", [bare])
+        self.config = self.write(PROFILES)
+
+    def environment(self, **more):
+        return super().environment(MSP_STATE_DIR=self.state, MSP_CONFIG=self.config, **more)
+
+    def shell(self, profile, script):
+        return self.run_msp("sh", "-c", script, options=("--profile", profile))
+
+    def says(self, profile, script):
+        result = self.shell(profile, script)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def command(self, *words):
+        """msp with other words, in the same world."""
+        return msp(*words, env=self.environment())
+
+
+class Root(WithImages):
+    def test_it_is_the_images_with_what_the_profile_makes(self):
+        self.assertEqual(self.says("read", "cat /etc/issue; ls /usr/local; cat /etc/hostname; readlink /etc/mtab"),
+                         "distro\nbin\nlib\nsandbox\n../proc/self/mounts\n")
+        self.assertIn("no network", self.says("read", "cat /etc/resolv.conf"))
+        self.assertNotIn("include", self.says("read", "ls /usr"))
+        self.assertEqual(self.says("read", "echo x > /dev/null; echo x > /tmp/a; echo x > /workspace/b; cat /tmp/a"),
+                         "x\n")
+
+    def test_layers_hide_what_they_remove(self):
+        self.assertEqual(self.says("read", "ls /opt /opt/covered"),
+                         "/opt:\ncovered\nkept\n\n/opt/covered:\nthree\n")
+        self.assertEqual(self.says("lower", "ls /opt /opt/covered"),
+                         "/opt:\ncovered\ngone\nkept\n\n/opt/covered:\none\ntwo\n")
+
+    def test_a_read_only_root(self):
+        result = self.shell("read", "touch /etc/new; touch /opt/new; rm /opt/kept; ls /opt")
+        self.assertEqual(result.stderr.count("Read-only file system"), 3, result.stderr)
+        self.assertIn("kept", result.stdout)
+
+    def test_a_writable_root_is_each_sandboxs_own(self):
+        change = "rm /opt/kept; echo mine > /etc/issue; touch /usr/bin/new; mkdir /var/lib/new; cat /etc/issue; ls /opt"
+        self.assertEqual(self.says("own", change), "mine\ncovered\n")
+        self.assertEqual(self.says("own", "cat /etc/issue; ls /opt /var/lib"),
+                         "distro\n/opt:\ncovered\nkept\n\n/var/lib:\n")
+        first = subprocess.Popen([support.MSP, "run", "--standalone", *LIMITS, "--profile=own", "--", "sh", "-c",
+                                  "echo first > /etc/issue; echo; read go; cat /etc/issue"],
+                                 env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(first.stdout.close)
+        first.stdout.readline()
+        self.assertEqual(self.says("own", "cat /etc/issue; echo second > /etc/issue"), "distro\n")
+        self.assertEqual(first.communicate("\n", timeout=60)[0], "first\n")
+
+    def test_the_layers_stay_as_they_are(self):
+        before = self.listing()
+        self.says("both", "rm -r /opt/*; echo mine > /etc/issue; touch /usr/bin/new")
+        self.says("read", "ls /")
+        self.assertEqual(self.listing(), before)
+
+    def listing(self):
+        return subprocess.run(["find", self.store.path, "-printf", "%P %y %m %s %T@\\n"], capture_output=True,
+                              text=True, check=True).stdout
+
+    def test_the_posture_is_proven(self):
+        for profile in ("read", "own", "super", "both"):
+            with self.subTest(profile=profile):
+                result = self.run_msp("ls", "/", options=("--verbose", "--profile", profile))
+                self.assertRegex(result.stderr, r"\d+ layers hold")
+                self.assertNotRegex(result.stderr, "not tried:[^;]*landlock files")
+                self.assertNotRegex(result.stderr, "not tried:[^;]*read-only")
+
+
+class User(WithImages):
+    def test_root_is_shown_and_has_no_capability(self):
+        for profile in ("super", "both"):
+            with self.subTest(profile=profile):
+                shown = self.says(profile, "id -u; id -g; stat -c %u /etc/issue; cat /proc/self/status")
+                self.assertTrue(shown.startswith("0\n0\n0\n"), shown)
+                for line in shown.splitlines():
+                    if line.startswith("Cap"):
+                        self.assertEqual(int(line.split()[1], 16), 0, line)
+                self.assertEqual(shown.count("\nCap"), 5)
+
+    def test_the_agent_is_the_default(self):
+        self.assertEqual(self.says("read", "id -u"), "1000\n")
+
+    def test_root_can_do_nothing_of_roots(self):
+        script = ("import ctypes, os\n"
+                  "libc = ctypes.CDLL(None, use_errno=True)\n"
+                  "def act(name, result):\n"
+                  "    print(name, 'done' if result == 0 else os.strerror(ctypes.get_errno()))\n"
+                  "act('mount', libc.mount(b'none', b'/tmp', b'tmpfs', 0, None))\n"
+                  "act('chroot', libc.chroot(b'/tmp'))\n"
+                  "act('unshare', libc.unshare(0x10000000))\n"
+                  "act('setuid', libc.setresuid(1000, 1000, 1000))\n"
+                  "act('hostname', libc.sethostname(b'x', 1))\n"
+                  "act('chown', libc.chown(b'/workspace', 1, 1))\n"
+                  "act('device', libc.mknod(b'/tmp/null', 0o020666, 0x103))\n")
+        home = os.path.dirname(os.__file__)
+        self.config = self.write(PROFILES + f"""\
+  - name: both-python
+    extends: both
+    environment: [PYTHONHOME=/python]
+    files:
+      - {{at: /python/lib/{os.path.basename(home)}, kind: bind, from: {home}}}
+    landlock:
+      - {{path: /python, rights: [read, execute]}}
+""")
+        result = self.run_msp("python3", "-c", script, options=("--profile", "both-python"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(result.stdout.splitlines()), 7)
+        self.assertNotIn("done", result.stdout)
+
+
+class Configuration(WithImages):
+    def test_command_directory_and_variables(self):
+        result = msp("run", "--standalone", *LIMITS, "--profile=read", env=self.environment())
+        self.assertEqual((result.stdout, result.returncode), ("of the image\n/srv/app\n", 0), result.stderr)
+        self.assertEqual(self.says("read", "echo $FROM $TERM $PATH; pwd"), "image dumb /usr/local/bin:/bin\n/srv/app\n")
+        self.assertEqual(self.says("lower", "echo $PATH; pwd"),
+                         "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n/workspace\n")
+        result = msp("run", "--standalone", *LIMITS, "--profile=lower", env=self.environment())
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("a command is missing", result.stderr)
+
+    def test_an_image_that_is_missing(self):
+        self.config = self.write(PROFILES + "  - {name: none, extends: image, image: 'absent:3'}\n")
+        result = self.shell("read", "true")
+        self.assertEqual(result.returncode, 78)
+        self.assertRegex(result.stderr, r"config.yaml:\d+: .*image: there is no image 'absent:3' here: .*msp image import")
+
+    def test_keys_that_do_not_fit(self):
+        for line, expected in (("{name: x, extends: default, root: writable}", "expected image beside it"),
+                               ("{name: x, extends: read, root: rw}", "expected read-only or writable"),
+                               ("{name: x, extends: read, user: 0}", "expected agent or root"),
+                               ("{name: x, extends: image}", "missing; expected the name of an image")):
+            with self.subTest(line=line):
+                self.config = self.write(PROFILES + f"  - {line}\n")
+                result = self.shell("read", "true")
+                self.assertEqual(result.returncode, 78)
+                self.assertIn(expected, result.stderr)
+
+    def test_the_base_profile_itself_runs_nothing(self):
+        result = self.shell("image", "true")
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("there is no profile 'image'", result.stderr)
+
+    def test_a_new_import_is_seen_and_a_kept_plan_is_used(self):
+        self.assertEqual(self.says("read", "cat /etc/issue"), "distro\n")
+        cache = os.path.join(self.folder, "home/.cache/msp")
+        slot = os.path.join(cache, os.listdir(cache)[0])
+        first = os.stat(slot)
+        self.says("read", "cat /etc/issue")
+        self.assertEqual(os.stat(slot).st_ino, first.st_ino)
+        newer = self.store.layer("newer")
+        image_store.fill_distro(newer)
+        image_store.put_file(newer, "/etc/issue", "newer\n")
+        self.store.keep("distro:1", [newer])
+        self.assertEqual(self.says("read", "cat /etc/issue"), "newer\n")
+
+    def test_an_image_in_use_cannot_be_removed(self):
+        first = subprocess.Popen([support.MSP, "run", "--standalone", *LIMITS, "--profile=read", "--", "sh", "-c",
+                                  "echo; read go; cat /etc/issue"], env=self.environment(), stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True)
+        self.addCleanup(first.stdout.close)
+        first.stdout.readline()
+        result = self.command("image", "remove", "distro:1")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("is used by a running msp", result.stderr)
+        self.assertEqual(first.communicate("\n", timeout=60)[0], "distro\n")
+        result = self.command("image", "remove", "distro:1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_languages_are_those_of_the_profile(self):
+        server = self.serve()
+        text = json.dumps(server.call("run_code", language="sh", code="cat /etc/issue", profile="read"))
+        self.assertIn("distro", text)
+        text = json.dumps(server.call("run_code", language="perl", code="print 1", profile="read"))
+        self.assertIn("not installed", text)
+        self.assertIn("python, sh", text)
+
+    def test_an_image_without_a_shell(self):
+        result = self.run_msp("/cat", "/etc/hostname", options=("--profile", "bare"))
+        self.assertEqual((result.stdout, result.returncode), ("sandbox\n", 0), result.stderr)
+        server = self.serve()
+        text = json.dumps(server.call("run_command", command="cat /etc/hostname", profile="bare"))
+        self.assertIn("no shell", text)
+        self.assertIn("argv", text)
+
+
+class Persistent(WithImages):
+    def create(self, profile, *words):
+        result = self.command("create", "--profile", profile, *words, "--name=box")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.addCleanup(self.command, "destroy", "--yes", "box")
+
+    def inside(self, script):
+        result = self.command("exec", *LIMITS, "box", "--", "sh", "-c", script)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_a_writable_root_is_kept(self):
+        self.create("own")
+        self.inside("rm /opt/kept; echo mine > /etc/issue; echo x > /usr/local/new; echo y > ~/z")
+        self.assertEqual(self.inside("cat /etc/issue /usr/local/new ~/z; ls /opt"), "mine\nx\ny\ncovered\n")
+        self.assertEqual(self.says("own", "cat /etc/issue"), "distro\n")
+
+    def test_checkpoints_of_a_root(self):
+        self.create("both")
+        self.inside("echo one > /etc/issue")
+        result = self.command("checkpoint", "box")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.inside("echo two > /etc/issue; rm -r /opt/covered")
+        result = self.command("rollback", "box", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.inside("cat /etc/issue; ls /opt"), "one\ncovered\nkept\n")
+
+    def test_a_workspace_over_an_image(self):
+        project = os.path.join(self.folder, "home/project")
+        os.makedirs(project)
+        with open(project + "/file", "w", encoding="utf-8") as file:
+            file.write("of the host\n")
+        self.create("read", f"--workspace={project}")
+        self.assertEqual(self.inside("cat /workspace/file; echo changed > /workspace/file"), "of the host\n")
+        result = self.command("diff", "box")
+        self.assertIn("+changed", result.stdout, result.stderr)
+
+
+class Explained(WithImages):
+    def explain(self, operation, profile="read"):
+        result = subprocess.run([os.path.join(support.BIN, "msp-policy"), "explain", "--config", self.config,
+                                 "--images", self.store.path, profile, operation],
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_reading_and_writing(self):
+        self.assertIn("allowed", self.explain("read /usr/bin/sh"))
+        self.assertIn("EROFS", self.explain("write /etc/issue"))
+        self.assertIn("root: writable", self.explain("write /etc/issue"))
+        self.assertIn("allowed", self.explain("write /etc/issue", "own"))
+
+
+if __name__ == "__main__":
+    unittest.main()
