@@ -10,6 +10,7 @@
 #include "policy/decide.h"
 #include "policy/host_groups.h"
 #include "policy/policy.h"
+#include "policy/profile_parts.h"
 #include "policy/units.h"
 
 #include <errno.h>
@@ -398,7 +399,7 @@ static int run_list(const struct request *request)
 	for (uint32_t i = 0; i < policy_count(policy); i++) {
 		const struct profile *profile = policy_at(policy, i);
 
-		if (profile->name[0] != '_')
+		if (profile->name[0] != '_' && !image_is_awaited(profile))
 			buffer_format(&text, "%-12s %s\n", profile->name, profile->description);
 	}
 	result = write_stdout(&text);

@@ -6,6 +6,7 @@ import fcntl
 import os
 import random
 import resource
+import shutil
 import signal
 import socket
 import struct
@@ -18,6 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import faults  # noqa: E402  (their folder is known from here on)
 import ipc  # noqa: E402
 import leftovers  # noqa: E402
+import plans  # noqa: E402
 import support  # noqa: E402
 
 USAGE, SOFTWARE, REFUSED = 64, 70, 78
@@ -404,7 +406,7 @@ class Launchers(Hostile):
         other = ipc.message("supervisor_start", schema=bytes(32), frontend=ipc.FRONTEND_LAUNCHER,
                             limits=ipc.LIMITS_FALLBACK, executions=128)
         self.start([other, self.RUN], [fds, ()])
-        self.start([self.START, ipc.message("supervisor_run", binds=1)], [fds, ()])
+        self.start([self.START, ipc.message("supervisor_run", pins=1)], [fds, ()])
 
     def test_a_policy_that_is_not_sealed(self):
         fd = os.memfd_create("policy", os.MFD_ALLOW_SEALING)
@@ -507,14 +509,18 @@ class Launchers(Hostile):
             self.assert_ended(peer, 0, SOFTWARE)
 
     def bind(self, meant, host_path, inside_path):
-        """Launch with one --ro; what became of an execution."""
+        """Launch with a record as --ro makes it; what became of an execution."""
+        folder = tempfile.mkdtemp(prefix="msp-bind-")
+        self.addCleanup(shutil.rmtree, folder)
+        change = ("bind", "default", host_path, inside_path)
+        plans.programs(folder, change)
+        ((profile, mount),) = plans.change_plan(folder, change)
         fd = os.open(meant, os.O_PATH)
         self.addCleanup(os.close, fd)
-        with ipc.Peer() as peer:
-            peer.launch(binds=None)
-            peer.send(ipc.message("supervisor_bind", host_path=host_path,
-                                  inside_path=inside_path), [fd])
-            peer.send(ipc.message("supervisor_run", binds=1))
+        with ipc.Peer(programs=folder) as peer:
+            peer.launch(runs=False)
+            peer.send(ipc.message("supervisor_pin", profile=profile, mount=mount), [fd])
+            peer.send(ipc.message("supervisor_run", pins=1))
             os.close(peer.greet().fds[0])
             _, done = peer.run(1, ["ls", "/data"])
             peer.channel.close()
@@ -534,7 +540,7 @@ class Launchers(Hostile):
                 self.assertEqual((done.verdict, done.stage), ("internal", "BIND"))
 
     def test_places_that_are_none(self):
-        for place in ("data", "/", "/usr/made", "/bin/made"):
+        for place in ("/", "/usr/made", "/bin/made"):
             with self.subTest(place=place):
                 done = self.bind("/usr/share", "/usr/share", place)
                 self.assertEqual((done.verdict, done.stage), ("internal", "BIND"), done)

@@ -49,7 +49,7 @@ class Pins(unittest.TestCase):
     def shown(self, folder, *pins):
         """What a workload reads with these pins (place, path)."""
         with ipc.Peer(programs=folder) as peer:
-            peer.launch(binds=None)
+            peer.launch(runs=False)
             for (profile, mount), path in pins:
                 peer.send(ipc.message("supervisor_pin", profile=profile, mount=mount),
                           [self.open(path)])
@@ -109,7 +109,7 @@ class Pins(unittest.TestCase):
     def refused(self, *parts):
         """A launcher that says this instead; the supervisor ends."""
         with ipc.Peer() as peer:
-            peer.launch(binds=None)
+            peer.launch(runs=False)
             try:
                 for data, fds in parts:
                     peer.send(data, fds)
@@ -122,7 +122,6 @@ class Pins(unittest.TestCase):
         fd = self.open(self.data)
         self.refused((pin, [fd]), (ipc.message("supervisor_run"), ()))
         self.refused((ipc.message("supervisor_run", pins=1), ()))
-        self.refused((pin, [fd]), (ipc.message("supervisor_run", binds=1), ()))
         self.refused(*[(pin, [fd])] * (PINS_MAX + 1),
                      (ipc.message("supervisor_run", pins=PINS_MAX + 1), ()))
 

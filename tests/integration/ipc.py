@@ -228,9 +228,10 @@ class Peer:
             return None
         return Message(NAMES[struct.unpack("I", data[:4])[0]], data[4:], fds)
 
-    def launch(self, frontend=FRONTEND_LAUNCHER, limits=LIMITS_FALLBACK, binds=0, executions=128,
+    def launch(self, frontend=FRONTEND_LAUNCHER, limits=LIMITS_FALLBACK, runs=True, executions=128,
                audit=None):
-        """What msp says before it becomes a frontend. `audit`: the log's directory."""
+        """What msp says before it becomes a frontend, with its last word if it `runs`. `audit`: the log's
+        directory."""
         with open(os.path.join(self.programs, "builtin.policy"), "rb") as file:
             fds = [sealed(file.read())]
         fds.append(os.open(os.path.join(self.programs, "msp-broker"), os.O_RDONLY))
@@ -239,8 +240,8 @@ class Peer:
         for fd in fds:
             os.close(fd)
         self.send_audit(audit)
-        if binds is not None:
-            self.send(message("supervisor_run", binds=binds))
+        if runs:
+            self.send(message("supervisor_run"))
 
     def send_audit(self, path=None):
         """An msp-audit with its log in the directory of the tests, or in `path`."""
