@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "image/description.h"
 #include "image/refuse.h"
+#include "image/store.h"
 #include "image/unpack.h"
 #include "layers/remove.h"
 
@@ -126,7 +127,7 @@ int image_remove(int directory)
 	const struct dirent *entry;
 	int error = list ? 0 : -errno;
 
-	while (!error && (entry = readdir(list))) {
+	while (!error && (entry = image_next_file(list, &error))) {
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			error = remove_tree(directory, entry->d_name);
 	}

@@ -125,7 +125,7 @@ int image_collect(const struct image_keep *keep)
 
 	if (!error && !list)
 		error = fd < 0 ? fd : -errno;
-	while (!error && (entry = readdir(list))) {
+	while (!error && (entry = image_next_file(list, &error))) {
 		if (entry->d_name[0] != '.' && !find_layer(&used, entry->d_name) &&
 		    renameat(keep->layers, entry->d_name, keep->incoming, entry->d_name) != 0)
 			error = -errno;
@@ -280,12 +280,13 @@ bool image_keep_is_clean(const struct image_keep *keep)
 	int fd = open_directory(keep->store, IMAGE_INCOMING, O_RDONLY);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	uint32_t count = 0;
+	int error = 0;
 
-	while (list && readdir(list))
+	while (list && image_next_file(list, &error))
 		count++;
 	if (list)
 		(void)closedir(list); /* it was only read */
 	else
 		fd_close(&fd);
-	return list && count == 2; /* "." and ".." */
+	return list && !error && count == 2; /* "." and ".." */
 }

@@ -110,6 +110,17 @@ int image_name_digest(int store, const char *name, char ret[IMAGE_DIGEST_MAX])
 	return image_digest_is_good(ret) ? 0 : -EBADMSG;
 }
 
+const struct dirent *image_next_file(DIR *list, int *ret_error)
+{
+	const struct dirent *file;
+
+	errno = 0;
+	file = readdir(list);
+	if (!file && errno)
+		*ret_error = -errno;
+	return file;
+}
+
 /* Call `take` for each file of a directory that `is_entry` makes an entry of. */
 static int each_file(int store, const char *directory,
 		     bool (*is_entry)(int store, const char *file, struct image_entry *ret),
@@ -125,7 +136,7 @@ static int each_file(int store, const char *directory,
 		fd_close(&fd);
 		return result == -ENOENT ? 0 : result;
 	}
-	while (result == 0 && (file = readdir(list))) {
+	while (result == 0 && (file = image_next_file(list, &result))) {
 		if (is_entry(store, file->d_name, &entry))
 			result = take(context, &entry);
 	}

@@ -15,6 +15,7 @@
 #ifndef IMAGE_STORE_H
 #define IMAGE_STORE_H
 
+#include <dirent.h>
 #include <sys/types.h>
 
 #include "image/manifest.h"
@@ -49,6 +50,10 @@ int image_read(int store, const char *digest, struct image *ret);
 /* Read a regular file that may be longer than `room` bytes: the size of what was read, or -errno.
  */
 ssize_t image_read_file(int store, const char *path, void *ret, size_t room);
+
+/* Return the next entry of a directory, or NULL at its end; also after an error, with *ret_error
+ * set to -errno. An entry that was overlooked would be taken for one that is not needed. */
+const struct dirent *image_next_file(DIR *list, int *ret_error);
 
 /* Write the path of a layer beneath the directory. */
 void image_layer_path(const struct image_layer *layer, char ret[IMAGE_LAYER_PATH_MAX]);

@@ -97,7 +97,8 @@ static bool is_whiteout(const struct stat *status)
 	return S_ISCHR(status->st_mode) && status->st_rdev == 0;
 }
 
-int target_clear(int parent, const char *name)
+/* Make room for a new entry. 0; 1: there was a whiteout; or -1. */
+static int clear_name(int parent, const char *name)
 {
 	struct stat status;
 	int error;
@@ -134,11 +135,13 @@ int target_directory(int parent, const char *name)
 	int hidden = 0;
 	int fd;
 
-	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode)) {
-		hidden = target_clear(parent, name);
+	if (mkdirat(parent, name, S_IRWXU) != 0) {
+		if (errno != EEXIST || fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+			return refuse_call("making it", errno);
+		hidden = S_ISDIR(status.st_mode) ? 0 : clear_name(parent, name);
 		if (hidden < 0)
 			return -1;
-		if (mkdirat(parent, name, S_IRWXU) != 0)
+		if (!S_ISDIR(status.st_mode) && mkdirat(parent, name, S_IRWXU) != 0)
 			return refuse_call("making it", errno);
 	}
 	fd = open_directory(parent, name);
@@ -147,22 +150,30 @@ int target_directory(int parent, const char *name)
 	return fd;
 }
 
-int target_file(int parent, const char *name)
+int target_file(int parent, const char *name, mode_t mode)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd;
+	int fd = openat(parent, name, flags, mode);
 
-	if (target_clear(parent, name) < 0)
-		return -1;
-	fd = openat(parent, name, flags, S_IRUSR | S_IWUSR);
+	if (fd < 0 && errno == EEXIST) {
+		if (clear_name(parent, name) < 0)
+			return -1;
+		fd = openat(parent, name, flags, mode);
+	}
 	return fd < 0 ? refuse_call("making it", errno) : fd;
 }
 
 int target_symlink(int parent, const char *name, const char *text)
 {
-	if (target_clear(parent, name) < 0)
-		return -1;
-	return symlinkat(text, parent, name) == 0 ? 0 : refuse_call("making the link", errno);
+	if (symlinkat(text, parent, name) == 0)
+		return 0;
+	if (errno == EEXIST) {
+		if (clear_name(parent, name) < 0)
+			return -1;
+		if (symlinkat(text, parent, name) == 0)
+			return 0;
+	}
+	return refuse_call("making the link", errno);
 }
 
 static bool is_same(const struct stat *one, const struct stat *other)
@@ -185,7 +196,7 @@ int target_hard_link(struct target *target, int parent, const char *name, const 
 		result = refuse("it is a hard link to something that is no file");
 	else if (fstatat(parent, name, &to, AT_SYMLINK_NOFOLLOW) == 0 && is_same(&from, &to))
 		result = 0;
-	else if (target_clear(parent, name) < 0)
+	else if (clear_name(parent, name) < 0)
 		result = -1;
 	else
 		result = linkat(far, other, parent, name, 0) == 0

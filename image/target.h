@@ -27,14 +27,11 @@ void target_end(struct target *target);
  * target's and stays until the next call; or -1. */
 int target_parent(struct target *target, const char *directory);
 
-/* Make room for a new file. 0; 1: there was a whiteout; or -1. */
-int target_clear(int parent, const char *name);
-
 /* Make a directory, or keep the one that is there. Its descriptor, which is the caller's, or -1. */
 int target_directory(int parent, const char *name);
 
-/* Make a file of this name; its descriptor, which is the caller's, or -1. */
-int target_file(int parent, const char *name);
+/* Make a file of this name and mode; its descriptor, which is the caller's, or -1. */
+int target_file(int parent, const char *name, mode_t mode);
 
 /* Make a symbolic link. 0 or -1. */
 int target_symlink(int parent, const char *name, const char *text);

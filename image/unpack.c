@@ -78,29 +78,64 @@ static void set_times(struct work *work)
 	free(work->times);
 }
 
-/* Set the permissions, with those that the user needs. */
-static int set_mode(struct work *work, int fd, mode_t kept, mode_t needed)
+/* Return the permissions of the present entry that are kept, with those that the user needs. */
+static mode_t mode_of(const struct work *work, mode_t kept, mode_t needed)
 {
 	const mode_t mode = archive_entry_perm(work->entry);
 
 	report.set_ids += (mode & (S_ISUID | S_ISGID)) != 0;
-	return fchmod(fd, (mode & kept) | needed) == 0 ? 0 : refuse_call("setting its mode", errno);
+	return (mode & kept) | needed;
+}
+
+static int set_directory_mode(const struct work *work, int fd)
+{
+	return fchmod(fd, mode_of(work, S_ISVTX | 0777, S_IRWXU)) == 0
+		       ? 0
+		       : refuse_call("setting its mode", errno);
 }
 
 static int unpack_directory(struct work *work)
 {
 	int fd = target_directory(work->parent, work->path.name);
-	int result = fd < 0 ? -1 : set_mode(work, fd, S_ISVTX | 0777, S_IRWXU);
+	int result = fd < 0 ? -1 : set_directory_mode(work, fd);
 
 	fd_close(&fd);
 	add_time(work);
 	return result < 0 ? -1 : count_bytes(work->unpack, BLOCK_BYTES);
 }
 
-/* Write the content, with holes as holes. */
+static int write_block(int fd, const char *bytes, size_t size, off_t at)
+{
+	while (size > 0) {
+		const ssize_t written = pwrite(fd, bytes, size, at);
+
+		if (written < 0)
+			return refuse_call("writing it", errno);
+		bytes += written;
+		size -= (size_t)written;
+		at += written;
+	}
+	return 0;
+}
+
+/* Count the blocks of a file up to `end`, beyond the *counted bytes that are counted. */
+static int count_blocks(struct work *work, uint64_t end, uint64_t *counted)
+{
+	const uint64_t blocks = (end + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+
+	if (blocks <= *counted)
+		return 0;
+	if (count_bytes(work->unpack, blocks - *counted) < 0)
+		return -1;
+	*counted = blocks;
+	return 0;
+}
+
+/* Write the content, with holes as holes, also at the end. */
 static int write_content(struct work *work, int fd)
 {
-	uint64_t counted = 0, end;
+	const uint64_t whole = (uint64_t)archive_entry_size(work->entry);
+	uint64_t counted = 0, end = 0;
 	const void *bytes;
 	size_t size;
 	la_int64_t at;
@@ -108,50 +143,26 @@ static int write_content(struct work *work, int fd)
 
 	while ((result = archive_read_data_block(work->archive, &bytes, &size, &at)) ==
 	       ARCHIVE_OK) {
-		end = ((uint64_t)at + size + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
-		if (end > counted && count_bytes(work->unpack, end - counted) < 0)
+		end = (uint64_t)at + size;
+		if (count_blocks(work, end, &counted) < 0 || write_block(fd, bytes, size, at) < 0)
 			return -1;
-		counted = end > counted ? end : counted;
-		for (size_t done = 0; done < size;) {
-			const ssize_t written = pwrite(fd, (const char *)bytes + done, size - done,
-						       at + (off_t)done);
-
-			if (written < 0)
-				return refuse_call("writing it", errno);
-			done += (size_t)written;
-		}
 	}
-	return result == ARCHIVE_EOF
-		       ? 0
-		       : refuse("it cannot be read: %s", archive_error_string(work->archive));
-}
-
-/* Give the file its whole length, which may end with a hole. */
-static int set_size(struct work *work, int fd)
-{
-	const int64_t size = archive_entry_size(work->entry);
-	struct stat status;
-
-	if (fstat(fd, &status) != 0)
-		return refuse_call("writing it", errno);
-	if (size <= status.st_size)
+	if (result != ARCHIVE_EOF)
+		return refuse("it cannot be read: %s", archive_error_string(work->archive));
+	if (whole <= end)
 		return 0;
-	if (count_bytes(work->unpack, (uint64_t)(size - status.st_size)) < 0)
+	if (count_blocks(work, whole, &counted) < 0)
 		return -1;
-	return ftruncate(fd, size) == 0 ? 0 : refuse_call("writing it", errno);
+	return ftruncate(fd, (off_t)whole) == 0 ? 0 : refuse_call("writing it", errno);
 }
 
 static int unpack_file(struct work *work)
 {
 	const struct timespec changed = changed_of(work->entry);
 	const struct timespec times[2] = { changed, changed };
-	int fd = target_file(work->parent, work->path.name);
+	int fd = target_file(work->parent, work->path.name, mode_of(work, 0777, S_IRUSR));
 	int result = fd < 0 ? -1 : write_content(work, fd);
 
-	if (result == 0)
-		result = set_size(work, fd);
-	if (result == 0)
-		result = set_mode(work, fd, 0777, S_IRUSR);
 	if (result == 0)
 		(void)futimens(fd, times); /* a time is no part of what is checked */
 	fd_close(&fd);
@@ -234,7 +245,7 @@ static int unpack_entry(struct work *work, const char *path)
 		return refuse("the layers have more than %u entries", UNPACK_ENTRIES_MAX);
 	if (kind == ENTRY_ROOT)
 		return archive_entry_filetype(work->entry) == AE_IFDIR
-			       ? set_mode(work, work->target.root, S_ISVTX | 0777, S_IRWXU)
+			       ? set_directory_mode(work, work->target.root)
 			       : refuse("it is the layer's own directory, and none");
 	if (kind == ENTRY_IGNORED)
 		return 0;
@@ -268,7 +279,7 @@ static int unpack_entries(struct work *work)
 					archive_error_string(work->archive));
 		else
 			result = path ? unpack_entry(work, path)
-				      : refuse("the name of an entry is no UTF-8");
+				      : refuse("an entry has no name, or one that is no UTF-8");
 	}
 	refuse_in_entry(NULL);
 	return result;

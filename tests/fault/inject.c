@@ -67,6 +67,7 @@ static const struct {
 	CALL(unshare), CALL(vfork), CALL(wait4), CALL(write), CALL(writev), CALL(eventfd2), CALL(mprotect),
 	CALL(mremap), CALL(munmap), CALL(ppoll), CALL(pread64), CALL(readv), CALL(waitid),
 	CALL(fsync), CALL(syncfs), CALL(renameat), CALL(renameat2), CALL(unlinkat), CALL(flock), CALL(pwrite64),
+	CALL(fchmod), CALL(fsetxattr), CALL(ftruncate), CALL(linkat),
 };
 /* clang-format on */
 
