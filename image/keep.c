@@ -33,17 +33,18 @@ static int open_directory(int store, const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int image_keep_begin(struct image_keep *keep)
+int image_keep_begin(struct image_keep *keep, bool is_waiting)
 {
 	static const char *const directories[] = { IMAGE_LAYERS, IMAGE_MANIFESTS, IMAGE_NAMES,
 						   IMAGE_INCOMING };
 	int error;
 
-	keep->lock = openat(keep->store, IMAGE_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-			    S_IRUSR | S_IWUSR);
+	if (keep->lock < 0)
+		keep->lock = openat(keep->store, IMAGE_LOCK,
+				    O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	if (keep->lock < 0)
 		return -errno;
-	while (flock(keep->lock, LOCK_EX) != 0) {
+	while (flock(keep->lock, is_waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
 		if (errno != EINTR)
 			return -errno;
 	}

@@ -22,8 +22,9 @@ struct image_keep {
 	int layers; /* O_PATH */
 };
 
-/* Make the directories that are missing, wait for other commands, and lock. 0 or -errno. */
-int image_keep_begin(struct image_keep *keep);
+/* Lock, and make the directories that are missing. 0; -EWOULDBLOCK: another command changes them,
+ * and it was not to be waited for (call it again); or another -errno. */
+int image_keep_begin(struct image_keep *keep, bool is_waiting);
 
 /* Move into `incoming` the layers that no image has. 0 or -errno. */
 int image_collect(const struct image_keep *keep);

@@ -77,7 +77,9 @@ static size_t skip_default(const char *text, size_t size)
 	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
 		const size_t length = strlen(left_out[i]);
 
-		if (size > length && memcmp(text, left_out[i], length) == 0)
+		/* Else the rest would be of another host. */
+		if (size > length && memcmp(text, left_out[i], length) == 0 &&
+		    host_size(text + length, size - length) == 0)
 			return length;
 	}
 	return 0;

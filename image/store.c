@@ -25,17 +25,6 @@ struct search {
 	char digest[IMAGE_DIGEST_MAX];
 };
 
-static void say(char text[IMAGE_TEXT_MAX], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void say(char text[IMAGE_TEXT_MAX], const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, IMAGE_TEXT_MAX, format, arguments);
-	va_end(arguments);
-}
-
 ssize_t image_read_file(int store, const char *path, void *ret, size_t room)
 {
 	int fd = openat(store, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -247,31 +236,26 @@ static bool has_layers(int store, const struct image *image)
 	return true;
 }
 
-/* Say why an image was not found. */
+/* Say why an image was not found: its name, the reason, and a rule or error. */
 static void explain(int error, const char *wanted, const char *rule, char text[IMAGE_TEXT_MAX])
 {
-	switch (error) {
-	case -EINVAL:
-		say(text, "'%.80s' names no image: %s", wanted, rule);
-		break;
-	case -ENOENT:
-		say(text,
-		    "there is no image '%.255s' here: 'msp image pull' or 'msp image import' "
-		    "brings one, 'msp image list' shows them",
-		    wanted);
-		break;
-	case -ENOTUNIQ:
-		say(text, "several images begin with '%.80s': give more digits", wanted);
-		break;
-	case -EBADMSG:
-		say(text,
-		    "the image '%.255s' is damaged: 'msp image remove' removes it, import it "
-		    "again",
-		    wanted);
-		break;
-	default:
-		say(text, "the image '%.255s' cannot be read: %s", wanted, errno_text(-error));
+	const char *reason = "cannot be read: ";
+
+	if (error == -EINVAL) {
+		reason = "names no image: ";
+	} else if (error == -ENOENT) {
+		reason = "is no image here";
+		rule = ": 'msp image pull' or 'msp image import' brings one, 'msp image list' "
+		       "shows them";
+	} else if (error == -ENOTUNIQ) {
+		reason = "begins several digests";
+		rule = ": give more digits";
+	} else if (error == -EBADMSG) {
+		reason = "is damaged";
+		rule = ": 'msp image remove' removes it, import it again";
 	}
+	(void)snprintf(text, IMAGE_TEXT_MAX, "'%.255s' %s%s", wanted, reason,
+		       rule ? rule : errno_text(-error));
 }
 
 int image_resolve(int store, const char *wanted, char ret[IMAGE_DIGEST_MAX],

@@ -108,7 +108,11 @@ int image_begin_change(struct image_keep *keep)
 	keep->store = image_open_store(true, &is_none);
 	if (keep->store < 0)
 		return MSP_EXIT_REFUSED;
-	error = image_keep_begin(keep);
+	error = image_keep_begin(keep, false);
+	if (error == -EWOULDBLOCK) {
+		everywhere_note("another command changes the images: this one waits for it");
+		error = image_keep_begin(keep, true);
+	}
 	if (!error)
 		error = image_collect(keep);
 	return error ? image_fail("the images cannot be changed", error)

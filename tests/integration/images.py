@@ -4,6 +4,8 @@
 import fcntl
 import json
 import os
+import shutil
+import socket
 import stat
 import subprocess
 import tarfile
@@ -11,6 +13,7 @@ import tempfile
 import unittest
 
 import images_support
+import support
 from images_support import Image, device, entry, hard_link, layer, layout, sha256, symlink
 
 BASE = layer(entry("etc"), entry("etc/name", "base\n"), entry("bin"),
@@ -277,8 +280,8 @@ class Keeping(Case):
         self.assertEqual((self.ok(result), self.listed()["images"]), ("", []))
         self.assertIn(b"msp image pull", result.stderr)
         self.assertFalse(os.path.exists(self.store.images), "a list makes nothing")
-        self.refused(self.store.msp("show", "app"), 64, "there is no image 'app' here")
-        self.refused(self.store.msp("remove", "app"), 64, "there is no image 'app' here")
+        self.refused(self.store.msp("show", "app"), 64, "'app' is no image here")
+        self.refused(self.store.msp("remove", "app"), 64, "'app' is no image here")
         self.assertIn(b"0 images", self.store.msp("prune").stderr)
 
     def test_layers_are_shared(self):
@@ -346,8 +349,9 @@ class Keeping(Case):
                                             Image(UPPER).oci("two:1"))
         with open(self.store.path("lock"), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            with self.assertRaises(subprocess.TimeoutExpired):
+            with self.assertRaises(subprocess.TimeoutExpired) as late:
                 self.store.msp("import", path, timeout=1)
+            self.assertIn(b"another command changes the images", late.exception.stderr)
         self.ok(self.store.msp("import", path))
 
 
@@ -431,6 +435,58 @@ class Pull(Case):
 
     def shown_names(self):
         return self.ok(self.store.msp("-q", "list"))
+
+
+@unittest.skipUnless(shutil.which("docker-registry") and shutil.which("skopeo"),
+                     "needs docker-registry and skopeo")
+class Registry(Case):
+    """skopeo itself, and a registry on the loopback."""
+
+    def setUp(self):
+        super().setUp()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.host = f"127.0.0.1:{free.getsockname()[1]}"
+        settings = os.path.join(self.store.folder, "registry.yml")
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write(f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {self.store.folder}/r}}}}\n"
+                       f"http: {{addr: {self.host}}}\n")
+        self.registry = subprocess.Popen(["docker-registry", "serve", settings],
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(self.registry.wait)
+        self.addCleanup(self.registry.kill)
+        home = os.path.join(self.store.folder, "home")
+        images_support.write_directory(home, {
+            ".config/containers/registries.conf":
+                f'[[registry]]\nlocation = "{self.host}"\ninsecure = true\n'.encode(),
+            ".config/containers/policy.json": b'{"default": [{"type": "insecureAcceptAnything"}]}'})
+        self.environment = {"PATH": "/usr/bin:/bin", "HOME": home, "TMPDIR": self.store.folder,
+                            "MSP_STATE_DIR": self.store.state}
+
+    def push(self, image):
+        folder = images_support.write_directory(tempfile.mkdtemp(dir=self.store.folder),
+                                                image.oci("app:1"))
+        words = ["skopeo", "copy", f"oci:{folder}:app:1", f"docker://{self.host}/app:1"]
+
+        def is_pushed():
+            return subprocess.run(words, env=self.environment, capture_output=True,
+                                  check=False).returncode == 0
+
+        self.assertTrue(support.wait_until(is_pushed, 20))
+
+    def test_pull(self):
+        self.push(Image(BASE, **CONFIG))
+        name = f"{self.host}/app:1"
+        self.assertEqual(self.ok(self.store.msp("pull", name, env=self.environment)), name + "\n")
+        digest = self.shown(name)["digest"]
+        self.assertTrue(os.path.isfile(self.store.layer(BASE, "etc", "name")))
+        self.push(Image(UPPER))
+        pinned = f"{self.host}/app@{digest}"
+        self.ok(self.store.msp("pull", name, env=self.environment))
+        self.ok(self.store.msp("pull", pinned, env=self.environment))
+        self.assertEqual(self.shown(pinned)["digest"], digest)
+        self.assertNotEqual(self.shown(name)["digest"], digest)
+        self.refused(self.store.msp("pull", f"{self.host}/app@sha256:{'0' * 64}", env=self.environment),
+                     78, "manifest unknown")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ Test(name, one_spelling)
 		{ "python@sha256:" X32 X32, "python@sha256:" X32 X32 },
 		{ "docker.io/library/python:3@sha256:" X32 X32, "python:3@sha256:" X32 X32 },
 		{ "cafe", "cafe:latest" },
+		{ "docker.io/localhost/x:1", "docker.io/localhost/x:1" },
+		{ "docker.io/a.b/x:1", "docker.io/a.b/x:1" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -44,7 +46,8 @@ Test(name, one_spelling)
 
 Test(name, the_spelling_is_its_own_spelling)
 {
-	static const char *const texts[] = { "a", "a/b:c", "h.x:1/a/b", "a@sha256:" X32 X32 };
+	static const char *const texts[] = { "a", "a/b:c", "h.x:1/a/b", "a@sha256:" X32 X32,
+					     "docker.io/library/docker.io/library/a" };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		char name[IMAGE_NAME_MAX], again[IMAGE_NAME_MAX];
