@@ -183,6 +183,8 @@ int input_begin(struct input *input, int fd, int incoming, uint64_t most)
 	*input = (struct input){ .fd = fd };
 	if (fstat(fd, &status) != 0)
 		return refuse_call("looking at it", errno);
+	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) /* it need not end */
+		return refuse("it is a device, and must be a file, a directory or a pipe");
 	input->is_directory = S_ISDIR(status.st_mode);
 	if (input->is_directory)
 		return 0;

@@ -236,25 +236,28 @@ static bool has_layers(int store, const struct image *image)
 	return true;
 }
 
-/* Say why an image was not found: its name, the reason, and a rule or error. */
+/* Say why an image was not found: what stands before and behind its name, and a rule or error. */
 static void explain(int error, const char *wanted, const char *rule, char text[IMAGE_TEXT_MAX])
 {
-	const char *reason = "cannot be read: ";
+	const char *before = "the image ", *behind = " cannot be read: ";
 
 	if (error == -EINVAL) {
-		reason = "names no image: ";
+		before = "";
+		behind = " names no image: ";
 	} else if (error == -ENOENT) {
-		reason = "is no image here";
-		rule = ": 'msp image pull' or 'msp image import' brings one, 'msp image list' "
-		       "shows them";
+		before = "there is no image ";
+		behind = " here: ";
+		rule = "'msp image pull' or 'msp image import' brings one, 'msp image list' shows "
+		       "them";
 	} else if (error == -ENOTUNIQ) {
-		reason = "begins several digests";
-		rule = ": give more digits";
+		before = "several images begin with ";
+		behind = ": ";
+		rule = "give more digits";
 	} else if (error == -EBADMSG) {
-		reason = "is damaged";
-		rule = ": 'msp image remove' removes it, import it again";
+		behind = " is damaged: ";
+		rule = "'msp image remove' removes it, import it again";
 	}
-	(void)snprintf(text, IMAGE_TEXT_MAX, "'%.255s' %s%s", wanted, reason,
+	(void)snprintf(text, IMAGE_TEXT_MAX, "%s'%.255s'%s%s", before, wanted, behind,
 		       rule ? rule : errno_text(-error));
 }
 

@@ -60,24 +60,25 @@ static const struct option_row rows[] = {
 };
 
 static const char help[] =
-	"Keep images of containers, for profiles with the key 'image'. Nothing of an image\n"
-	"runs when it comes in: msp-image unpacks it, confined, and checks each layer.\n"
+	"Keep images of containers, for profiles with the key 'image'. No program of an\n"
+	"image runs when it comes in: msp-image unpacks it, confined, and checks it.\n"
 	"\n"
-	"  import FILE|DIR|- [NAME]  take in an OCI layout or a docker-archive, as 'podman\n"
-	"                            save' or 'skopeo copy' writes it; '-' reads a pipe\n"
-	"  pull REFERENCE            have skopeo fetch an image of a registry, and import it\n"
-	"  list                      print the images with their sizes\n"
-	"  show IMAGE                print what an image says about itself\n"
-	"  remove IMAGE              remove a name; with its last name, or called by its\n"
-	"                            digest, the image goes, and layers that no other has\n"
-	"  prune                     remove images without a name\n"
+	"  import FILE [NAME]  take in an OCI layout or a docker-archive, as 'podman\n"
+	"                      save' or 'skopeo copy' writes it: a file, a directory, or\n"
+	"                      '-' for a pipe\n"
+	"  pull REFERENCE      have skopeo fetch an image of a registry, and import it\n"
+	"  list                print the images with their sizes\n"
+	"  show IMAGE          print what an image says about itself\n"
+	"  remove IMAGE        remove a name; with its last name, or called by its\n"
+	"                      digest, the image goes, and layers that no other has\n"
+	"  prune               remove images without a name\n"
 	"\n"
-	"NAME is [HOST[:PORT]/]PATH[:TAG], such as python:3.12; without one, the image's own\n"
-	"names are taken. IMAGE is a name, a digest, or the first four or more digits of it.\n"
-	"An image that a running msp uses is not removed.\n"
+	"NAME is [HOST[:PORT]/]PATH[:TAG], such as python:3.12; without one, the names\n"
+	"that the image says are taken. IMAGE is a name, a digest, or four or more of\n"
+	"its first digits. An image that a running msp uses is not removed.\n"
 	"\n"
-	"The exit code is 0; 64 when the command line is wrong or there is no such image; 75\n"
-	"while it is used; 78 when the image, or the room for it, is refused.\n";
+	"The exit code is 0; 64 when the command line is wrong or there is no such\n"
+	"image; 75 while it is used; 78 when the image, or the room for it, is refused.\n";
 
 int image_fail(const char *act, int error)
 {
@@ -493,9 +494,7 @@ static int run_image(const struct command *command, int argc, char *argv[])
 
 const struct command command_image = {
 	.name = "image",
-	.operands =
-		"import FILE|DIR|- [NAME] | pull REFERENCE | list | show IMAGE | remove IMAGE | "
-		"prune",
+	.operands = "import|pull|list|show|remove|prune ...",
 	.summary = "keep images of containers for profiles",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },

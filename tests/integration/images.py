@@ -280,8 +280,8 @@ class Keeping(Case):
         self.assertEqual((self.ok(result), self.listed()["images"]), ("", []))
         self.assertIn(b"msp image pull", result.stderr)
         self.assertFalse(os.path.exists(self.store.images), "a list makes nothing")
-        self.refused(self.store.msp("show", "app"), 64, "'app' is no image here")
-        self.refused(self.store.msp("remove", "app"), 64, "'app' is no image here")
+        self.refused(self.store.msp("show", "app"), 64, "there is no image 'app' here")
+        self.refused(self.store.msp("remove", "app"), 64, "there is no image 'app' here")
         self.assertIn(b"0 images", self.store.msp("prune").stderr)
 
     def test_layers_are_shared(self):
@@ -378,6 +378,7 @@ class Words(Case):
                 file.write(data)
             with self.subTest(name=name):
                 self.refused(self.store.msp("import", path), 78, "this is no image: it must be")
+        self.refused(self.store.msp("import", "/dev/zero"), 78, "it is a device, and must be a file")
 
 
 SKOPEO = """#!/bin/sh

@@ -120,11 +120,11 @@ Test(store, not_found)
 		int error;
 		const char *said;
 	} cases[] = {
-		{ "python", -ENOENT, "'python' is no image here" },
+		{ "python", -ENOENT, "there is no image 'python' here" },
 		{ "app", -ENOENT, "'msp image list'" },
-		{ "sha256:ffff", -ENOENT, "is no image" },
-		{ "ffff", -ENOENT, "is no image" },
-		{ "abc", -ENOENT, "is no image" }, /* too short for a digest */
+		{ "sha256:ffff", -ENOENT, "no image" },
+		{ "ffff", -ENOENT, "no image" },
+		{ "abc", -ENOENT, "no image" }, /* too short for a digest */
 		{ "sha256:abc", -EINVAL, "4 to 64" },
 		{ "sha256:", -EINVAL, "4 to 64" },
 		{ "sha256:" ONE "0", -EINVAL, "4 to 64" },
