@@ -428,3 +428,80 @@ Test(enter, there_must_be_a_base)
 	hand_plan_open(&plan);
 	isolated_test(CLONE_NEWNS, enter_nothing, NULL);
 }
+
+/* Two layers in the folder: what is in both is the upper one's. */
+static void add_image(uint32_t phase)
+{
+	char layers[512];
+	const char *upper = look_folder("folder");
+	const char *lower = look_folder("lower");
+	size_t size;
+
+	cr_assert_eq(mkdir(lower, 0755), 0);
+	cr_assert_eq(mkdir(look_folder("lower/sub"), 0755), 0);
+	cr_assert_eq(mkdir(look_folder("lower/etc"), 0755), 0);
+	cr_assert_eq(symlink("/nowhere", look_folder("lower/etc/hosts")), 0);
+	cr_assert_eq(symlink("nothing", look_folder("lower/below")), 0);
+	size = (size_t)snprintf(layers, sizeof(layers), "%s%c%s", upper, '\0', lower) + 1;
+	hand_plan_image(phase, layers, size);
+}
+
+#define IMAGE_ROOT ".sealed below bound dev etc inner proc sub tmp var"
+
+static int look_at_image(void)
+{
+	CHECK(look_holds("/", IMAGE_ROOT));
+	CHECK(look_says("/inner", "inner text"));
+	CHECK(look_says("/etc/hosts", "localhost\n"));
+	CHECK(look_mode("/etc/hosts") == (S_IFREG | 0444));
+	CHECK(look_holds("/sub", "deep"));
+	CHECK(look_holds("/dev", "null"));
+	CHECK(look_holds("/bound", "inner sub"));
+	CHECK(look_create("/new") == EROFS);
+	CHECK(look_create("/sub/new") == EROFS);
+	CHECK(look_write("/inner") == EROFS);
+	CHECK(look_remount("/") == EPERM);
+	CHECK(look_flags("/", ST_RDONLY | ST_NOSUID | ST_NODEV));
+	CHECK(look_create("/tmp/new") == 0);
+	return ACT_PASSED;
+}
+
+Test(enter, the_root_of_an_image)
+{
+	add_image(BASE);
+	expect_inside(look_at_image);
+	cr_expect(look_holds(look_folder("folder"), "inner sub"), "the layers stay as they are");
+	cr_expect(look_holds(look_folder("lower"), "below etc sub"));
+}
+
+static int look_at_own_image(void)
+{
+	CHECK(look_holds("/", IMAGE_ROOT));
+	CHECK(look_says("/etc/hosts", "localhost\n"));
+	CHECK(look_create("/new") == 0);
+	CHECK(look_write("/inner") == 0);
+	CHECK(unlink("/sub/deep") == 0);
+	CHECK(unlink("/below") == 0);
+	CHECK(look_write("/.sealed") == EROFS);
+	CHECK(unlink("/.sealed") != 0);
+	CHECK(look_create("/bound/new") == EROFS);
+	CHECK(look_flags("/", ST_NOSUID | ST_NODEV));
+	return ACT_PASSED;
+}
+
+Test(enter, a_root_of_the_sandboxs_own)
+{
+	add_image(SANDBOX);
+	expect_inside(look_at_own_image);
+	cr_expect(look_says(look_folder("folder/inner"), "inner text"));
+	cr_expect(look_holds(look_folder("folder/sub"), "deep"));
+	cr_expect(look_holds(look_folder("lower"), "below etc sub"));
+}
+
+Test(enter, a_layer_that_is_gone)
+{
+	static const char layers[] = "/nonexistent/layer";
+
+	hand_plan_image(SANDBOX, layers, sizeof(layers));
+	expect_failure(-ENOENT, STAGE_MOUNTS);
+}

@@ -2,6 +2,7 @@
 #include "hand_plan.h"
 
 #include <criterion/criterion.h>
+#include <linux/mount.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <string.h>
@@ -73,6 +74,31 @@ struct plan_mount *hand_plan_add(uint32_t kind, uint32_t phase, const char *targ
 	if (source)
 		mount->source = hand_plan_put(source, strlen(source) + 1);
 	return mount;
+}
+
+void hand_plan_image(uint32_t phase, const char *layers, size_t size)
+{
+	static const char options[] = "size\0"
+				      "1m\0"
+				      "mode\0"
+				      "0755";
+	const struct plan_mount image = { .kind = PLAN_IMAGE,
+					  .phase = phase,
+					  .mode = 0755,
+					  .target = PUT("/"),
+					  .options = hand_plan_put(options, sizeof(options)),
+					  .options_size = sizeof(options),
+					  .attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+
+	cr_assert_lt(hand_plan.profile.mount_count, HAND_MOUNTS);
+	memmove(&hand_plan.mounts[1], &hand_plan.mounts[0],
+		hand_plan.profile.mount_count * sizeof(image));
+	hand_plan.mounts[0] = image;
+	hand_plan.profile.mount_count++;
+	for (uint32_t i = 0; phase == PLAN_PHASE_SANDBOX && i < hand_plan.profile.mount_count; i++)
+		hand_plan.mounts[i].phase = phase;
+	hand_plan.profile.layers = hand_plan_put(layers, size);
+	hand_plan.profile.layers_size = (uint32_t)size;
 }
 
 void hand_plan_allow(const char *path)

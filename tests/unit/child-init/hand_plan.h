@@ -33,6 +33,10 @@ void hand_plan_begin(void);
 struct plan_mount *hand_plan_add(uint32_t kind, uint32_t phase, const char *target,
 				 const char *source);
 
+/* Put the record of an image before all others, which follow it in this phase if it is that of each
+ * sandbox. The layers are a list, the highest first. */
+void hand_plan_image(uint32_t phase, const char *layers, size_t size);
+
 /* One more rule: all rights at the path. */
 void hand_plan_allow(const char *path);
 
