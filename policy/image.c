@@ -226,6 +226,29 @@ static int add_made(struct reading *reading)
 	return result;
 }
 
+/* Show a directory of trusted certificates, as `default` does, where requests are read: its place
+ * gets that of msp, which signs for the hosts. */
+static void add_trust(struct profile *profile)
+{
+	static const char place[] = "/etc/ssl/certs";
+	const struct profile_mount *around = mounts_around(profile, place);
+	const bool is_read = profile->network == NETWORK_HOSTS &&
+			     (profile->request_count > 0 || profile->secret_count > 0);
+
+	if (!is_read || profile->mount_count == PLAN_MOUNTS_MAX ||
+	    (around != NULL && strcmp(around->target, place) == 0))
+		return;
+	profile->mounts[profile->mount_count++] =
+		(struct profile_mount){ .kind = PLAN_BIND,
+					.flags = PLAN_OPTIONAL,
+					.source = place,
+					.target = place,
+					.is_noexec = true,
+					.is_implied = true,
+					.is_builtin = true,
+					.origin = profile->origins.image };
+}
+
 static bool has_system(const struct profile *profile)
 {
 	for (uint32_t i = 0; profile->is_root_writable && i < profile->mount_count; i++) {
@@ -259,6 +282,7 @@ int image_check(const struct reading *reading)
 	profile->tree = images_find(reading->place.images, profile->image, text);
 	if (profile->tree == NULL)
 		return reading_fail(reading, "image", "%s", text);
+	add_trust(profile);
 	if (has_system(profile))
 		return reading_fail(reading, "files",
 				    "the place " PLACE_SYSTEM " is that of a root which may be "

@@ -339,6 +339,23 @@ Test(image, an_image_without_a_shell_has_none_in_the_plan)
 	builtin_close(&loaded);
 }
 
+Test(image, requests_that_are_read_have_their_certificates)
+{
+	struct builtin loaded;
+	uint32_t found = 0;
+
+	cr_assert_str_eq(load_policy(PROFILE ", network: hosts, hosts: ['a.example.org:443'], "
+					     "requests: ['GET a.example.org/x']}\n",
+				     &loaded),
+			 "");
+	const struct plan_profile *profile = find_profile(&loaded, "mine");
+
+	for (uint32_t i = 0; i < profile->mount_count; i++)
+		found += (plan_mounts(&loaded.plan, profile)[i].flags & PLAN_TRUST) != 0;
+	cr_expect_eq(found, 1U);
+	builtin_close(&loaded);
+}
+
 static void expect_mistake(const char *file, const char *expected)
 {
 	struct builtin loaded;
