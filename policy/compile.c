@@ -569,7 +569,7 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 				      .version = PLAN_VERSION,
 				      .profile_count = policy_count_records(policy, error) };
 	const size_t size = header.profile_count * sizeof(profiles[0]);
-	uint32_t written = 0, next = 0; /* records; those without hosts come last */
+	uint32_t next = 0;
 
 	if (header.profile_count == 0)
 		return -1;
@@ -578,22 +578,18 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 	put_settings(&writer, policy_settings(policy), &header);
 	put_groups(&writer, &header);
 	put_calls(&writer, &header);
-	for (uint32_t i = 0; i < policy_count(policy); i++)
-		next += !image_is_awaited(policy_at(policy, i));
 	for (uint32_t i = 0; i < policy_count(policy); i++) {
 		const struct profile *profile = policy_at(policy, i);
-		const uint32_t at = written;
-		const uint32_t narrowed = profile_has_hosts(profile) ? next++ : at;
+		const uint32_t no_hosts = next + profile_has_hosts(profile);
 
 		if (image_is_awaited(profile))
 			continue;
-		if (put_profile(&writer, profile, &profiles[at]) != 0 ||
-		    (narrowed != at && put_narrowed(&writer, profile, &profiles[narrowed]) != 0))
+		if (put_profile(&writer, profile, &profiles[next]) != 0 ||
+		    (no_hosts != next && put_narrowed(&writer, profile, &profiles[no_hosts]) != 0))
 			return fail_filter(profile, error);
-		profiles[at].no_hosts = profiles[narrowed].no_hosts = narrowed;
-		written++;
+		profiles[next].no_hosts = profiles[no_hosts].no_hosts = no_hosts;
+		header.profile_count = next = no_hosts + 1;
 	}
-	header.profile_count = next;
 	buffer_append(blob, "", 1);
 	if (blob->size > PLAN_SIZE_MAX)
 		return fail_size(policy, blob->size, error);
