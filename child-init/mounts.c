@@ -206,17 +206,16 @@ static int new_image(const struct tree *tree, const struct plan_mount *image, co
 	const char *end = name + profile->layers_size;
 	struct mount_layer layers[PLAN_LAYERS_MAX + 2];
 	uint32_t count = 0;
-	int result;
 
 	for (; name < end; name += strlen(name) + 1)
 		layers[count++] =
 			(struct mount_layer){ "lowerdir+", tree_open(tree->host, name, O_PATH) };
-	if (tree->places && places_roles(tree->places, 0) != 0)
-		result =
-			places_mount(tree->places, 0, image->attributes, tree->host, layers, count);
-	else
-		result = mount_overlay(layers, count, path, plan_string(tree->plan, image->options),
-				       image->options_size, image->attributes);
+	const int result = tree->places && places_roles(tree->places, 0) != 0
+				   ? places_mount(tree->places, 0, image->attributes, tree->host,
+						  layers, count)
+				   : mount_overlay(layers, count, path,
+						   plan_string(tree->plan, image->options),
+						   image->options_size, image->attributes);
 	while (count > 0)
 		fd_close(&layers[--count].fd);
 	return result;

@@ -141,10 +141,7 @@ int probe_list(void)
 int probe_before_landlock(void)
 {
 	const bool has_cable = init->profile->network == PLAN_NETWORK_HOSTS;
-	struct stat root = { .st_ino = 0 };
-	struct stat above = { .st_ino = 1 };
-	void *head;
-	size_t size;
+	struct stat root = { .st_ino = 0 }, above = { .st_ino = 1 };
 
 	try_mounts();
 	set_it(POSTURE_ROOT,
@@ -160,7 +157,7 @@ int probe_before_landlock(void)
 	err_is(POSTURE_IDENTITY, syscall(SYS_setresgid, 1, 1, 1), EINVAL);
 	err_is(POSTURE_CAPABILITIES, sethostname("", 0), EPERM);
 	set_it(POSTURE_NO_NEW_PRIVS, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, 0);
-	err_is(POSTURE_PROTECT, syscall(SYS_get_robust_list, getppid(), &head, &size), EPERM);
+	err_is(POSTURE_PROTECT, syscall(SYS_get_robust_list, getppid(), NULL, NULL), EPERM);
 	return 0;
 }
 

@@ -36,7 +36,7 @@ uint64_t text_read_number(int dir, const char *path, const char *key)
 {
 	char content[4096]; /* memory.stat is the longest */
 	uint64_t number = 0;
-	const char *at;
+	const char *at = content;
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	const ssize_t size = fd < 0 ? -1 : read(fd, content, sizeof(content) - 1);
 
@@ -44,7 +44,8 @@ uint64_t text_read_number(int dir, const char *path, const char *key)
 	if (size <= 0)
 		return 0;
 	content[size] = '\0';
-	at = strstr(content, key);
+	while (at && strncmp(at, key, strlen(key)) != 0) /* strstr(3) is a kilobyte */
+		at = strchr(at + 1, key[0]);
 	if (!at)
 		return 0;
 	at += strlen(key);
@@ -56,11 +57,8 @@ uint64_t text_read_number(int dir, const char *path, const char *key)
 int text_write_file(int dir, const char *path, const char *value)
 {
 	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
-	int error;
+	const int error = fd < 0 ? -errno : fd_write_all(fd, value, strlen(value));
 
-	if (fd < 0)
-		return -errno;
-	error = fd_write_all(fd, value, strlen(value));
 	fd_close(&fd);
 	return error;
 }
