@@ -50,7 +50,7 @@ MUST = {
 # The same for what a profile of the operator's adds.
 MUST_SHOWN = {
     "factory": "openat2 open_tree move_mount mount_setattr mkdir mkdirat mknodat",
-    "init": "fsopen fsconfig fsmount open_tree move_mount mount_setattr openat2 fchdir mkdir",
+    "init": "fsopen fsconfig fsmount open_tree move_mount openat2 fchdir mkdirat",
 }
 ERRORS = {"EPERM": errno.EPERM, "ENOMEM": errno.ENOMEM}
 OTHER_ERRORS = {"clone3": "EAGAIN", "landlock_create_ruleset": "ENOSYS", "seccomp": "EINVAL",

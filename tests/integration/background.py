@@ -165,7 +165,7 @@ class Life(Case):
         made = self.sandbox("--name=box")
         one = self.start("box", "true")
         self.wait(one)
-        shutil.copytree(self.folder(made, one), self.folder(made, one[:5] + "0"))
+        shutil.copytree(self.folder(made, one), self.folder(made, one[:5] + "01"[one[5] == "0"]))
         for verb in ("attach", "wait", "kill"):
             for word, says in (("zzzzzz", "no background command 'zzzzzz'"), ("", "command ''"),
                                (one[:2], f"'{one[:2]}'.*msp ps --ended"), ("../x", "'../x'"),

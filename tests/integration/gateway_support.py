@@ -3,8 +3,8 @@
 is a test."""
 import contextlib
 import os
-import pathlib
 import re
+import pathlib
 import select
 import socket
 import struct
@@ -38,7 +38,8 @@ def index_of(plan, profile):
         return plan[at:plan.find(b"\0", at)].decode("latin-1")
     for stride in range(64, (len(plan) - first) // count + 1, 8):
         names = [name_at(first + i * stride) for i in range(count)]
-        if {"default", profile} <= set(names):
+        if {"default", profile} <= set(names) and len(set(names)) == count and \
+                all(re.fullmatch(r"[\w/-]+", name) for name in names):
             return names.index(profile)
     raise AssertionError("no profile has its name in the plan")
 
