@@ -126,6 +126,7 @@ enum plan_mount_flag {
 	PLAN_OPTIONAL = 1, /* leave out, without an error, what the host does not have */
 	PLAN_PINNED = 2,   /* `source` is a path of the operator's: only what the launcher opened */
 	PLAN_TRUST = 4,    /* likewise, the launcher's own directory of trusted certificates */
+	PLAN_GIVEN = 8,    /* likewise, a path of the command's: --ro */
 };
 
 struct plan_mount {

@@ -240,7 +240,7 @@ static int open_profile(struct opening *opening, uint32_t index)
 		const struct record record = { index, i, &mounts[i],
 					       plan_string(opening->plan, mounts[i].source) };
 
-		if (mounts[i].flags & PLAN_PINNED)
+		if ((mounts[i].flags & (PLAN_PINNED | PLAN_GIVEN)) == PLAN_PINNED)
 			result = open_record(opening, &record);
 	}
 	return result;

@@ -37,7 +37,8 @@ struct pins_trust {
 	}
 
 /*
- * Open and check (protected_set_of()) the source of every record with PLAN_PINNED. An optional
+ * Open and check (protected_set_of()) the source of every record with PLAN_PINNED, but for those
+ * with PLAN_GIVEN, which the command has opened. An optional
  * record whose path does not exist has no pin. A profile with a record that fails gets no pin: the
  * factory then refuses its sandboxes. If that profile is `needed` ("": the plan's default; NULL:
  * none is), fail.

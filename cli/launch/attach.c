@@ -47,6 +47,18 @@ static void expect_narrowed(struct attachment *attachment, const struct plan *pl
 	attachment->expected_profile = copy;
 }
 
+/* Put the binds into the plan, and then tell the servers that read requests of it. */
+static int prepare_plan(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
+{
+	if (has_binds(attachment) &&
+	    plan_binds_put(&attachment->config, attachment->expected_profile, &binds, text) != 0)
+		return -1;
+	return attachment->runs_nothing
+		       ? 0
+		       : trust_prepare(&trust, &attachment->images, &attachment->config,
+				       attachment->expected_profile, text);
+}
+
 /* Open the files of the host to be shown: by --ro, and by the operator's profiles. 0, or the exit
  * code. */
 static int open_shown(struct attachment *attachment)
@@ -55,25 +67,22 @@ static int open_shown(struct attachment *attachment)
 	const struct plan *plan = launch_open_plan(&attachment->config, text);
 	struct protected_set set;
 
-	if (plan && attachment->no_hosts)
-		expect_narrowed(attachment, plan);
-	if (!plan || (!attachment->runs_nothing &&
-		      trust_prepare(&trust, &attachment->images, &attachment->config,
-				    attachment->expected_profile, text) != 0))
+	if (!plan)
 		return refuse_start(text, MSP_EXIT_REFUSED);
-	plan = config_plan(&attachment->config); /* it may be another one now */
-	if (!attachment->runs_nothing)
-		descriptors_warn(plan, attachment->expected_profile);
+	if (attachment->no_hosts)
+		expect_narrowed(attachment, plan);
 	if (has_binds(attachment)) {
 		set = protected_set_of(plan);
 		if (binds_open(attachment->binds, &set, &binds, text) != 0)
 			return refuse_start(text, MSP_EXIT_USAGE);
 	}
-	if (pins_open(plan, attachment->expected_profile, &trust.pins, &pins, text) != 0)
+	if (prepare_plan(attachment, text) != 0)
 		return refuse_start(text, MSP_EXIT_REFUSED);
-	if (has_binds(attachment) &&
-	    plan_binds_add(&attachment->config, attachment->expected_profile, &binds, &pins,
-			   text) != 0)
+	plan = config_plan(&attachment->config); /* it may be another one now */
+	if (!attachment->runs_nothing)
+		descriptors_warn(plan, attachment->expected_profile);
+	if (pins_open(plan, attachment->expected_profile, &trust.pins, &pins, text) != 0 ||
+	    plan_binds_pin(plan, &binds, &pins, text) != 0)
 		return refuse_start(text, MSP_EXIT_REFUSED);
 	/* A persistent sandbox has its profile in a file that only the supervisor reads. */
 	if (text[0] && !attachment->expected_profile && !attachment->runs_nothing)

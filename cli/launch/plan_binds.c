@@ -91,7 +91,7 @@ static bool put_binds(const struct plan *plan, uint32_t index, const struct bind
 		mounts[profile->mount_count++] = (struct plan_mount){
 			.kind = PLAN_BIND,
 			.phase = find_phase(plan, old, bind->inside),
-			.flags = PLAN_PINNED,
+			.flags = PLAN_PINNED | PLAN_GIVEN,
 			.source = source,
 			.target = target,
 			.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
@@ -130,26 +130,29 @@ static int replace_plan(struct config *config)
 	return 0;
 }
 
-int plan_binds_add(struct config *config, const char *name, const struct binds *binds,
-		   struct pins *pins, char text[CONFIG_TEXT_MAX])
+static void print_too_many(const char *profile, char text[CONFIG_TEXT_MAX])
+{
+	format_text(text, CONFIG_TEXT_MAX,
+		    "the profile '%.100s' shows too many paths with those of --ro: leave some out, "
+		    "or show a folder that they are in",
+		    profile);
+}
+
+int plan_binds_put(struct config *config, const char *name, const struct binds *binds,
+		   char text[CONFIG_TEXT_MAX])
 {
 	const struct plan *plan = config_plan(config);
 	const char *wanted =
 		name && name[0] ? name : plan_string(plan, plan_header(plan)->default_profile);
 	const int index = plan_profile_find(plan, wanted);
-	uint32_t first;
 	int error;
 
 	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
 		return 0;
-	first = plan_profile(plan, (uint32_t)index)->mount_count;
 	memcpy(blob.bytes, plan->bytes, plan->size);
 	blob.used = plan->size;
-	if (pins->count + binds->count > PINS_MAX || !put_binds(plan, (uint32_t)index, binds)) {
-		format_text(text, CONFIG_TEXT_MAX,
-			    "the profile '%.100s' shows too many paths with those of --ro: leave "
-			    "some out, or show a folder that they are in",
-			    wanted);
+	if (!put_binds(plan, (uint32_t)index, binds)) {
+		print_too_many(wanted, text);
 		return -1;
 	}
 	error = replace_plan(config);
@@ -157,8 +160,27 @@ int plan_binds_add(struct config *config, const char *name, const struct binds *
 		format_text(text, CONFIG_TEXT_MAX, "--ro: %s", errno_text(-error));
 		return -1;
 	}
-	for (uint32_t i = 0; i < binds->count; i++)
-		pins->list[pins->count++] =
-			(struct pin){ binds->list[i].fd, (uint32_t)index, first + i };
+	return 0;
+}
+
+int plan_binds_pin(const struct plan *plan, const struct binds *binds, struct pins *pins,
+		   char text[CONFIG_TEXT_MAX])
+{
+	uint32_t next = 0;
+
+	for (uint32_t p = 0; next < binds->count && p < plan_profile_count(plan); p++) {
+		const struct plan_profile *profile = plan_profile(plan, p);
+		const struct plan_mount *mounts = plan_mounts(plan, profile);
+
+		for (uint32_t i = 0; i < profile->mount_count; i++) {
+			if (!(mounts[i].flags & PLAN_GIVEN))
+				continue;
+			if (pins->count == PINS_MAX) {
+				print_too_many(plan_string(plan, profile->name), text);
+				return -1;
+			}
+			pins->list[pins->count++] = (struct pin){ binds->list[next++].fd, p, i };
+		}
+	}
 	return 0;
 }

@@ -113,6 +113,17 @@ class Secrets(WithRequests):
                          "200 answer of the api\n")
         self.check_header()
 
+    def test_a_folder_that_is_shown(self):
+        shown = os.path.join(self.folder, "shown")
+        os.mkdir(shown)
+        with open(os.path.join(shown, "fetch.py"), "w", encoding="ascii") as file:
+            file.write(FETCH)
+        result = self.run_in("python3", "/shown/fetch.py", "GET", f"https://{API}/v1/items", BEARER,
+                             options=(f"--ro={shown}:/shown",))
+        self.assertEqual((result.returncode, result.stdout), (0, "200 answer of the api\n"),
+                         result.stderr)
+        self.check_header()
+
     @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
     def test_curl(self):
         result = self.run_in("sh", "-c", f'curl -sS -H "Authorization: Bearer $API_TOKEN" '

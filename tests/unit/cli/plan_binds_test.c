@@ -44,7 +44,9 @@ static int add(const char *name)
 {
 	if (config.plan_fd < 0)
 		config.plan_fd = fd_sealed_from_bytes("plan", &hand_plan, sizeof(hand_plan));
-	return plan_binds_add(&config, name, &binds, &pins, text);
+	return plan_binds_put(&config, name, &binds, text) == 0
+		       ? plan_binds_pin(&config.plan, &binds, &pins, text)
+		       : -1;
 }
 
 static const char *string(uint32_t offset)
@@ -66,7 +68,7 @@ Test(plan_binds, each_is_a_record_with_a_pin_and_a_rule)
 	cr_expect_eq(mounts[2].kind, PLAN_BIND);
 	cr_expect_eq(mounts[2].phase, PLAN_PHASE_BASE);
 	cr_expect_eq(mounts[3].phase, PLAN_PHASE_SANDBOX, "in a tree of the sandbox's own");
-	cr_expect_eq(mounts[2].flags, PLAN_PINNED);
+	cr_expect_eq(mounts[2].flags, PLAN_PINNED | PLAN_GIVEN);
 	cr_expect_eq(mounts[2].attributes,
 		     (uint64_t)(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
 	cr_expect_str_eq(string(mounts[2].source), "/home/it");
@@ -111,6 +113,6 @@ Test(plan_binds, more_than_fit_are_refused)
 	add_bind("/home/it", "/it");
 	cr_assert_eq(add(""), -1);
 	cr_expect(strstr(text, "leave some out"), "%s", text);
-	cr_expect_eq(plan_profile(&config.plan, 0)->mount_count, 2U, "the plan stays");
+	cr_expect_eq(pins.count, PINS_MAX);
 	config_close(&config);
 }
