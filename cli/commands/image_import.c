@@ -94,8 +94,8 @@ static void tell_size(const struct image *image)
 
 	for (uint32_t i = 0; i < image->layer_count; i++)
 		bytes += image->layers[i].bytes;
-	everywhere_note("%.12s: %u layers, %s", image->digest, image->layer_count,
-			figures_bytes(bytes, size));
+	everywhere_note("%.12s: %u layer%s, %s", image->digest, image->layer_count,
+			image->layer_count == 1 ? "" : "s", figures_bytes(bytes, size));
 }
 
 /* Import, in a store that is locked and without leftovers. */
