@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +12,8 @@
 #include "heap/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/changes_job.h"
+#include "mcp/sandbox_resource.h"
 #include "mcp/sandbox_search.h"
-#include "mcp/sandboxes.h"
 #include "mcp/subscriptions.h"
 
 #define DIFF_URI "sandbox://{id}/diff"
@@ -37,41 +36,20 @@ struct reading {
 
 static size_t count_sandboxes(const struct session *session)
 {
-	const struct known_sandbox *known = NULL;
-	size_t found = 0;
-
-	while ((known = sandboxes_next(session->host, session->principal, known)))
-		found++;
-	return found;
+	return sandbox_resource_count(session, sandbox_resource_each);
 }
 
 static void describe_diff(const struct session *session, size_t place, struct resource_entry *ret)
 {
-	const struct known_sandbox *known = NULL;
-
-	do
-		known = sandboxes_next(session->host, session->principal, known);
-	while (place-- > 0);
-	(void)snprintf(ret->values.value[0], RESOURCE_VALUE_MAX, "%s", known->id);
-	buffer_format(&ret->name, "%s/diff", known->name[0] ? known->name : known->id);
-	buffer_format(&ret->title, "Changes of the sandbox %s",
-		      known->name[0] ? known->name : known->id);
-}
-
-static bool diff_exists(const struct session *session, const struct resource_values *values)
-{
-	return sandboxes_known(session->host, session->principal, values->value[0]) != NULL;
+	sandbox_resource_describe(session, sandbox_resource_each, place, "diff", "Changes", ret);
 }
 
 static void complete_diff(const struct session *session, size_t place,
 			  const struct resource_values *values, struct completion *completion)
 {
-	const struct known_sandbox *known = NULL;
-
 	(void)place; /* there is one variable */
 	(void)values;
-	while ((known = sandboxes_next(session->host, session->principal, known)))
-		completion_offer(completion, known->id);
+	sandbox_resource_complete(session, sandbox_resource_each, completion);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -145,21 +123,9 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 		sandbox_search_take(errand, answer);
 }
 
-/* A missing sandbox gets the text of every missing resource. */
 static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
 {
-	struct reading *work = (struct reading *)errand;
-	struct call *call = errand->call;
-
-	if (refused->reason != REFUSAL_SANDBOX_UNKNOWN && refused->reason != REFUSAL_STATE)
-		return false;
-	call->cancel = NULL;
-	call->work = NULL;
-	sandboxes_forget(call->session->host, call->session->principal,
-			 work->resource.values.value[0]);
-	resources_refuse_call(call, work->uri, work->resource.uri_size);
-	errand->rules->free(errand);
-	return true;
+	return sandbox_resource_refused(errand, refused, &((struct reading *)errand)->resource);
 }
 
 static void free_reading(struct errand *errand)
@@ -193,11 +159,8 @@ static void read_diff(struct call *call, const struct resource *resource)
 	work->job.rules = &changes_rules;
 	work->job.errand = &work->search.errand;
 	work->job.work = work;
-	memcpy(work->search.wanted, resource->values.value[0], SANDBOX_ID_CHARS);
 	work->search.found = on_found;
-	work->search.errand.is_read = true;
-	work->search.errand.subjects.sandbox = work->search.wanted;
-	sandbox_search_begin(&work->search, call, &rules);
+	sandbox_search_read(&work->search, call, resource->values.value[0], &rules);
 }
 
 /* --- what changes --------------------------------------------------------------------------- */
@@ -261,7 +224,7 @@ const struct resource_provider resource_diff = {
 	.is_looked_up = true,
 	.count = count_sandboxes,
 	.describe = describe_diff,
-	.exists = diff_exists,
+	.exists = sandbox_resource_exists,
 	.read = read_diff,
 	.complete = complete_diff,
 };

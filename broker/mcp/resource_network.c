@@ -2,18 +2,15 @@
 #include "mcp/resource_network.h"
 
 #include <event2/event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
 #include "frontend/network_json.h"
 #include "frontend/profile_names.h"
 #include "heap/memory.h"
+#include "mcp/sandbox_resource.h"
 #include "mcp/sandbox_search.h"
-#include "mcp/sandboxes.h"
 
 /* msp-cable answers at once, unless it is stopped; the supervisor may have other work. */
 #define ANSWER_S 5
@@ -46,49 +43,28 @@ static const struct known_sandbox *next_sandbox(const struct session *session,
 						const struct known_sandbox *known)
 {
 	do
-		known = sandboxes_next(session->host, session->principal, known);
+		known = sandbox_resource_each(session, known);
 	while (known && !has_network(session, known));
 	return known;
 }
 
 static size_t count_sandboxes(const struct session *session)
 {
-	const struct known_sandbox *known = NULL;
-	size_t found = 0;
-
-	while ((known = next_sandbox(session, known)))
-		found++;
-	return found;
+	return sandbox_resource_count(session, next_sandbox);
 }
 
 static void describe_network(const struct session *session, size_t place,
 			     struct resource_entry *ret)
 {
-	const struct known_sandbox *known = NULL;
-
-	do
-		known = next_sandbox(session, known);
-	while (place-- > 0);
-	(void)snprintf(ret->values.value[0], RESOURCE_VALUE_MAX, "%s", known->id);
-	buffer_format(&ret->name, "%s/network", known->name[0] ? known->name : known->id);
-	buffer_format(&ret->title, "Network of the sandbox %s",
-		      known->name[0] ? known->name : known->id);
-}
-
-static bool network_exists(const struct session *session, const struct resource_values *values)
-{
-	return sandboxes_known(session->host, session->principal, values->value[0]) != NULL;
+	sandbox_resource_describe(session, next_sandbox, place, "network", "Network", ret);
 }
 
 static void complete_network(const struct session *session, size_t place,
 			     const struct resource_values *values, struct completion *completion)
 {
-	const struct known_sandbox *known = NULL;
-
 	(void)place; /* there is one variable */
 	(void)values;
-	while ((known = next_sandbox(session, known)))
-		completion_offer(completion, known->id);
+	sandbox_resource_complete(session, next_sandbox, completion);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -147,19 +123,9 @@ static void on_found(struct sandbox_search *search)
 		bug("no event for a look at a network");
 }
 
-/* A missing sandbox gets the text of every missing resource. */
 static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
 {
-	struct reading *work = (struct reading *)errand;
-	struct call *call = errand->call;
-
-	if (refused->reason != REFUSAL_SANDBOX_UNKNOWN && refused->reason != REFUSAL_STATE)
-		return false;
-	call->cancel = NULL;
-	call->work = NULL;
-	resources_refuse_call(call, work->uri, work->resource.uri_size);
-	errand->rules->free(errand);
-	return true;
+	return sandbox_resource_refused(errand, refused, &((struct reading *)errand)->resource);
 }
 
 static void free_reading(struct errand *errand)
@@ -189,11 +155,8 @@ static void read_network(struct call *call, const struct resource *resource)
 	work->resource = *resource;
 	memcpy(work->uri, resource->uri, resource->uri_size);
 	work->resource.uri = work->uri;
-	memcpy(work->search.wanted, resource->values.value[0], SANDBOX_ID_CHARS);
 	work->search.found = on_found;
-	work->search.errand.is_read = true;
-	work->search.errand.subjects.sandbox = work->search.wanted;
-	sandbox_search_begin(&work->search, call, &rules);
+	sandbox_search_read(&work->search, call, resource->values.value[0], &rules);
 }
 
 const struct resource_provider resource_network = {
@@ -210,7 +173,7 @@ const struct resource_provider resource_network = {
 	.is_offered = is_offered,
 	.count = count_sandboxes,
 	.describe = describe_network,
-	.exists = network_exists,
+	.exists = sandbox_resource_exists,
 	.read = read_network,
 	.complete = complete_network,
 };

@@ -23,6 +23,11 @@ struct sandbox_search {
  * errand_begin(); during the lookup their `answered` is sandbox_search_take(). */
 void sandbox_search_begin(struct sandbox_search *search, struct call *call,
 			  const struct errand_rules *rules);
+
+/* Look up the sandbox with an id so, for a call that changes nothing; the caller sets `found`. */
+void sandbox_search_read(struct sandbox_search *search, struct call *call, const char *id,
+			 const struct errand_rules *rules);
+
 void sandbox_search_take(struct errand *errand, const struct supervisor_answer *answer);
 
 #endif

@@ -193,3 +193,12 @@ void sandbox_search_begin(struct sandbox_search *search, struct call *call,
 		&search->errand,
 		requests_sandbox_list(session->host->requests, &wanted, &search->errand.asked));
 }
+
+void sandbox_search_read(struct sandbox_search *search, struct call *call, const char *id,
+			 const struct errand_rules *rules)
+{
+	memcpy(search->wanted, id, SANDBOX_ID_CHARS);
+	search->errand.is_read = true;
+	search->errand.subjects.sandbox = search->wanted;
+	sandbox_search_begin(search, call, rules);
+}
