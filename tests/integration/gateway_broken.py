@@ -5,14 +5,12 @@ and msp-egress for a broken msp-dial. This test is the broken one."""
 import os
 import select
 import socket
-import tempfile
 import time
 import unittest
 
 import gateway_world
 import ipc
-import support
-from gateway_support import Program, compile_plan, index_of, parse_record
+from gateway_support import Program, begin_module, index_of, parse_record
 from gateway_world import PRIVATE, PUBLIC
 
 REFUSED, FAILED = 1, 3  # enum dial_result
@@ -32,12 +30,7 @@ WORLD = {}
 
 
 def setUpModule():
-    if os.geteuid() == 0:
-        raise unittest.SkipTest("needs an ordinary user")
-    folder = tempfile.mkdtemp(prefix="msp-network-")
-    unittest.addModuleCleanup(support.remove_folder, folder)
-    WORLD["plan"] = compile_plan(POLICY, folder)
-    WORLD["world"] = gateway_world.make_world(folder)
+    begin_module(POLICY, WORLD)
 
 
 class Egress(unittest.TestCase):

@@ -3,14 +3,11 @@
 """The gateway without a supervisor: what it counts of refusals, and what it tells frontends."""
 import contextlib
 import errno
-import os
-import tempfile
 import unittest
 
 import gateway_world
 import ipc
-import support
-from gateway_support import Gateway, compile_plan
+from gateway_support import Gateway, begin_module
 
 NO_NAME = 3
 POLICY = """
@@ -29,12 +26,7 @@ WORLD = {}
 
 
 def setUpModule():
-    if os.geteuid() == 0:
-        raise unittest.SkipTest("needs an ordinary user")
-    folder = tempfile.mkdtemp(prefix="msp-network-")
-    unittest.addModuleCleanup(support.remove_folder, folder)
-    WORLD["plan"] = compile_plan(POLICY, folder)
-    WORLD["world"] = gateway_world.make_world(folder)
+    begin_module(POLICY, WORLD)
 
 
 class Counted(unittest.TestCase):

@@ -3,14 +3,17 @@
 is a test."""
 import contextlib
 import os
-import re
 import pathlib
+import re
 import select
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
+import unittest
 
+import gateway_world
 import ipc
 import support
 
@@ -27,6 +30,18 @@ def compile_plan(policy, folder):
     return subprocess.run(
         [os.path.join(support.BIN, "msp-policy"), "compile", "--config", path, "--fd", "1"],
         check=True, capture_output=True, timeout=60).stdout
+
+
+def begin_module(policy, world):
+    """Put the plan of a policy and a world with servers into a test module's dictionary. Return the
+    module's folder."""
+    if os.geteuid() == 0:
+        raise unittest.SkipTest("needs an ordinary user")
+    folder = tempfile.mkdtemp(prefix="msp-network-")
+    unittest.addModuleCleanup(support.remove_folder, folder)
+    world["plan"] = compile_plan(policy, folder)
+    world["world"] = gateway_world.make_world(folder)
+    return folder
 
 
 def index_of(plan, profile):
