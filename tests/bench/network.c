@@ -17,28 +17,15 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tool.h"
 
 #define MESSAGE 64
 #define BLOCK (1 << 18)
 
 static char block[BLOCK];
 static struct sockaddr_in address = { .sin_family = AF_INET };
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 /* In a process of its own: the others are served meanwhile. */
 static void send_bytes(int connection, long long left)

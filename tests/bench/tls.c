@@ -15,26 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tool.h"
 
 #define BLOCK (1 << 16)
 
 static char block[BLOCK];
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 /* Read a head into the block, with what came after it. Return the size of all; 0: there is none. */
 static int read_head(SSL *tls)
