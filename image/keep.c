@@ -223,7 +223,7 @@ int image_commit(const struct image_keep *keep, const struct image_report *repor
 	if (!error)
 		error = write_file(keep, IMAGE_MANIFESTS, ret->digest, bytes,
 				   image_manifest_write(ret, bytes));
-	/* What else is there is left over, for whoever cleans. */
+	/* Leftovers go with the next cleaning. */
 	(void)unlinkat(keep->store, NEW_MANIFEST, 0);
 	(void)unlinkat(keep->store, IMAGE_INCOMING_NEW, AT_REMOVEDIR);
 	return error;

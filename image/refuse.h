@@ -15,7 +15,7 @@ void refuse_in_entry(const char *path);
 /* Keep the reason, unless there is one. Returns -1. */
 int refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for a failed system call: "ACT: ERROR". */
+/* Refuse for a failed system call: "ACT: ERROR". */
 int refuse_call(const char *act, int error);
 
 /* The report, which has the reason. */

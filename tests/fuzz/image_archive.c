@@ -121,7 +121,7 @@ static int count_one(const char *path, const struct stat *status, int kind, stru
 	return 0;
 }
 
-/* What a directory of the target holds. */
+/* Look at the content of a directory of the target. */
 static void check_directory(const char *name,
 			    int (*check)(const char *, const struct stat *, int, struct FTW *))
 {

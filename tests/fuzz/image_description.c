@@ -72,7 +72,7 @@ static void try_image(const uint8_t *data, size_t size)
 	buffer_done(&archive);
 }
 
-/* What is read is written to the same bytes. */
+/* Write an image to the bytes that it is read from. */
 static void try_manifest(const uint8_t *data, size_t size)
 {
 	static struct image image;

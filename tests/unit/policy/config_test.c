@@ -199,7 +199,7 @@ Test(config, what_profiles_have_in_common_is_there_once)
 	unload(&loaded);
 }
 
-/* Those with hosts are in it twice. */
+/* Profiles with hosts have two records. */
 Test(config, more_profiles_than_a_plan_has_are_refused)
 {
 	struct buffer text = { .bytes = NULL }, blob = { .bytes = NULL };

@@ -76,7 +76,7 @@ void rig_take_end(const struct channel *channel);
 /* The execution's end, as the frontend hears it. */
 const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t request);
 
-/* The same; whether the network has refused something meanwhile. */
+/* Take the execution's end, and return whether the network has refused something in it. */
 bool rig_take_refusals(const struct rig *rig, uint64_t request);
 
 /* The same of one that failed on our side, with the stage and errno. */
