@@ -97,19 +97,19 @@ bool host_path_covers(const char *rule, const char *path, size_t size)
 }
 
 /* Judge a request by one rule of its host. */
-static enum host_request check_rule(const struct plan_request *rule, uint32_t method,
-				    const char *path, size_t size)
+static enum host_request check_rule(const struct plan_request *rule,
+				    const struct host_request_line *line)
 {
-	if (rule->path[0] != '\0' && host_path_fault(path, size) != NULL)
+	if (rule->path[0] != '\0' && host_path_fault(line->path, line->path_size) != NULL)
 		return HOST_REQUEST_SPELLING;
-	if (!host_path_covers(rule->path, path, size))
+	if (!host_path_covers(rule->path, line->path, line->path_size))
 		return HOST_REQUEST_PATH;
-	return rule->methods == 0 || (rule->methods & method) != 0 ? HOST_REQUEST_ALLOWED
-								   : HOST_REQUEST_METHOD;
+	return rule->methods == 0 || (rule->methods & line->method) != 0 ? HOST_REQUEST_ALLOWED
+									 : HOST_REQUEST_METHOD;
 }
 
 enum host_request host_request_check(const struct plan *plan, const struct plan_profile *profile,
-				     uint32_t host, uint32_t method, const char *path, size_t size,
+				     uint32_t host, const struct host_request_line *line,
 				     const struct plan_request **ret_rule)
 {
 	const struct plan_request *rules = plan_requests(plan, profile);
@@ -124,7 +124,7 @@ enum host_request host_request_check(const struct plan *plan, const struct plan_
 		/* plan_open() does not look into the paths: one without an end is no rule's. */
 		if (memchr(rules[i].path, '\0', sizeof(rules[i].path)) == NULL)
 			continue;
-		one = check_rule(&rules[i], method, path, size);
+		one = check_rule(&rules[i], line);
 		if (*ret_rule == NULL || one == HOST_REQUEST_ALLOWED || one == HOST_REQUEST_METHOD)
 			*ret_rule = &rules[i];
 		if (one == HOST_REQUEST_ALLOWED)

@@ -52,10 +52,17 @@ enum host_request {
 	HOST_REQUEST_METHOD,   /* rules cover the path, none with the method */
 };
 
+/* The part of a request's first line that rules are for; the path is not a string. */
+struct host_request_line {
+	uint32_t method; /* a bit, or 0: see host_method_read() */
+	const char *path;
+	size_t path_size;
+};
+
 /* Compare a request with the rules of a profile's entry, which has this index. Without a rule every
  * request is allowed. *ret_rule is the nearest rule, or NULL. */
 enum host_request host_request_check(const struct plan *plan, const struct plan_profile *profile,
-				     uint32_t host, uint32_t method, const char *path, size_t size,
+				     uint32_t host, const struct host_request_line *line,
 				     const struct plan_request **ret_rule);
 
 #endif

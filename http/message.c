@@ -74,10 +74,11 @@ static bool check_rules(const struct target *target, const struct head *head,
 			struct refusal *ret_refusal)
 {
 	const struct plan_request *rule;
-	const uint32_t method = host_method_read(head->method.bytes, head->method.size);
+	const struct slice *method = &head->method;
+	const struct host_request_line line = { host_method_read(method->bytes, method->size),
+						head->target.bytes, head->path_size };
 	const enum host_request answer =
-		host_request_check(target->plan, target->profile, target->index, method,
-				   head->target.bytes, head->path_size, &rule);
+		host_request_check(target->plan, target->profile, target->index, &line, &rule);
 	char methods[64], text[REFUSAL_TEXT_MAX];
 
 	*ret_refusal = (struct refusal){ .status = 403, .reason = CONNECTION_REFUSED_REQUEST };
@@ -213,9 +214,8 @@ static bool check_request(const struct target *target, const struct head *head,
 		return refuse(target, head, ret_refusal, target->entry->line,
 			      "hosts: the field Host has the name that the connection was made to");
 	}
-	if (!check_rules(target, head, ret_refusal))
-		return false;
-	return secret < 0 || refuse_secret(target, head, ret_refusal, SECRETS_ELSEWHERE, secret);
+	return check_rules(target, head, ret_refusal) &&
+	       (secret < 0 || refuse_secret(target, head, ret_refusal, SECRETS_ELSEWHERE, secret));
 }
 
 bool message_write_request(const struct target *target, const struct head *head, struct buffer *ret,

@@ -103,6 +103,11 @@ void decide_request(const struct question *question)
 	const struct operation *operation = question->operation;
 	const struct plan_host *host = decide_connection(question);
 	const struct plan_request *rule = NULL;
+	const struct host_request_line line = {
+		.method = host_method_read(operation->word, strlen(operation->word)),
+		.path = operation->path,
+		.path_size = strlen(operation->path),
+	};
 	enum host_request answer = HOST_REQUEST_ALLOWED;
 
 	/* an approved host's port 443 is for TLS */
@@ -111,10 +116,8 @@ void decide_request(const struct question *question)
 	if (host == NULL || refuse_scheme(question, host))
 		return;
 	if (is_read(host))
-		answer = host_request_check(
-			question->plan, question->profile, index_of(question, host),
-			host_method_read(operation->word, strlen(operation->word)), operation->path,
-			strlen(operation->path), &rule);
+		answer = host_request_check(question->plan, question->profile,
+					    index_of(question, host), &line, &rule);
 	if (answer == HOST_REQUEST_ALLOWED)
 		allow_request(question, host, rule);
 	else

@@ -81,7 +81,8 @@ static enum host_request check(uint32_t host, uint32_t method, const char *path)
 
 	blob.profile.requests = offsetof(__typeof__(blob), rules);
 	blob.profile.request_count = 4;
-	return host_request_check(&plan, &blob.profile, host, method, path, strlen(path), &rule);
+	return host_request_check(&plan, &blob.profile, host,
+				  &(struct host_request_line){ method, path, strlen(path) }, &rule);
 }
 
 Test(request, rules_of_an_entry)
