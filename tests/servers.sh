@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the packages of the servers that tests/integration/network_packages.py starts itself, as far
-# as they are missing: OpenSSH's and PostgreSQL, about 200 MB, most of it LLVM. Installing one must not
-# make this machine serve, so its units are masked before where systemd runs ('systemctl unmask' gives
-# them back).
+# Prints the packages of the servers that tests in tests/integration start themselves, as far as they
+# are missing: OpenSSH's and PostgreSQL (network_packages.py), about 200 MB, most of it LLVM, and
+# Debian's registry of images (images.py). Installing one must not make this machine serve, so its
+# units are masked before where systemd runs ('systemctl unmask' gives them back).
 set -euo pipefail
 
 # Without the right to mask there is none to install, either.
@@ -28,4 +28,8 @@ fi
 if ! is_installed postgresql; then
 	mask postgresql.service
 	echo postgresql
+fi
+if ! is_installed docker-registry; then
+	mask docker-registry.service
+	echo docker-registry
 fi
