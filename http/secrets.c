@@ -349,8 +349,8 @@ static enum secrets_result put_basic(uint32_t host, struct slice name, struct sl
 	return result;
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): written through the output */
 enum secrets_result secrets_put(uint32_t host, const struct head_field *field,
+				/* NOLINTNEXTLINE(readability-non-const-parameter): in output */
 				char ret[SECRETS_FIELD_MAX], size_t *ret_size, int *ret_secret)
 {
 	const size_t prefix = strlen(BASIC);

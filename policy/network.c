@@ -163,9 +163,9 @@ static int read_word(struct entry *entry, const char *word)
 		entry->host.is_private = true;
 		return 0;
 	}
-	for (uint8_t kind = 0; kind < PLAN_HOST_KIND_COUNT; kind++) {
+	for (unsigned int kind = 0; kind < PLAN_HOST_KIND_COUNT; kind++) {
 		if (strcmp(word, kind_names[kind]) == 0 && !entry->host.has_kind) {
-			entry->host.kind = kind;
+			entry->host.kind = (uint8_t)kind;
 			entry->host.has_kind = true;
 			return 0;
 		}

@@ -64,7 +64,6 @@ static bool is_secret_name(const char *name)
 
 static int read_name(struct secret_entry *entry)
 {
-	const struct profile *profile = entry->reading->profile;
 	const char *name = entry->said->name;
 	char key[KEY_MAX];
 
@@ -74,8 +73,8 @@ static int read_name(struct secret_entry *entry)
 				    "\"%s\" is not the name of a secret; expected up to 63 of A-Z, "
 				    "0-9 and _, beginning with a letter, such as GITHUB_TOKEN",
 				    name != NULL ? name : "");
-	for (uint32_t i = 0; i < profile->secret_count; i++) {
-		if (strcmp(profile->secrets[i].name, name) == 0)
+	for (uint32_t i = 0; i < entry->index; i++) {
+		if (strcmp(entry->reading->said->secrets[i].name, name) == 0)
 			return reading_fail(entry->reading, key, "%s given twice; expected once",
 					    name);
 	}

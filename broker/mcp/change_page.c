@@ -188,7 +188,7 @@ static void put_extent(struct buffer *text, const struct change *change)
 
 /* Reasons against a merge, without the options of a command. */
 static const char *const unmerged[UNMERGED_COUNT] = {
-#define UNMERGED(name, word, text) [UNMERGED_##name] = word,
+#define UNMERGED(name, word, text) [UNMERGED_##name] = (word),
 #include "common/unmerged.def"
 #undef UNMERGED
 };

@@ -189,8 +189,8 @@ static bool is_digest(const struct file_answer *answer)
 {
 	if (answer->is.text_size != 2 * SHA256_BYTES)
 		return false;
-	for (size_t i = 0; i < 2 * SHA256_BYTES; i++) {
-		if (!memchr("0123456789abcdef", answer->text[i], 16))
+	for (size_t i = 0; i < answer->is.text_size; i++) {
+		if (answer->text[i] == '\0' || !strchr("0123456789abcdef", answer->text[i]))
 			return false;
 	}
 	return true;

@@ -415,7 +415,7 @@ static void list_folder(struct import *import, struct call *call)
 
 	(void)file_ask_number(&work->job.wanted, FILE_DEPTH_MAX);
 	(void)file_ask_number(&work->job.wanted, 0);
-	(void)file_ask_number(&work->job.wanted, 4 * FILES_MAX);
+	(void)file_ask_number(&work->job.wanted, (uint64_t)4 * FILES_MAX);
 	(void)file_ask_word(&work->job.wanted, "", 0);
 	file_job_start(&work->job, NULL);
 }

@@ -142,7 +142,7 @@ static const char *find_fault(const struct stat *status)
 		return "belongs to another user, and replacing it would make it yours";
 	if (status->st_nlink > 1)
 		return "has other names (hard links), which would keep the old content";
-	if (status->st_size > CLIENT_FILE_BYTES_MAX)
+	if ((uint64_t)status->st_size > CLIENT_FILE_BYTES_MAX)
 		return "is larger than 16 MiB";
 	return NULL;
 }

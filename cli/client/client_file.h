@@ -13,7 +13,7 @@
 #include "heap/buffer.h"
 
 #define CLIENT_FILE_TEXT_MAX (IPC_PATH_MAX + 256)
-#define CLIENT_FILE_BYTES_MAX (16 * 1024 * 1024)
+#define CLIENT_FILE_BYTES_MAX ((size_t)16 << 20)
 
 struct client_file {
 	char path[IPC_PATH_MAX]; /* the file itself, behind links */

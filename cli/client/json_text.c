@@ -335,7 +335,8 @@ bool json_text_equal(const char *text, const struct json_span *value, const char
 
 	append_tokens(&one, text, value);
 	append_tokens(&two, other, other_value);
-	is_equal = one.size == two.size && memcmp(one.bytes, two.bytes, one.size) == 0;
+	is_equal = one.size == two.size &&
+		   (one.size == 0 || memcmp(one.bytes, two.bytes, one.size) == 0);
 	buffer_done(&one);
 	buffer_done(&two);
 	return is_equal;

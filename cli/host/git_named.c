@@ -516,7 +516,7 @@ static void add_user(struct named *named)
 	char record[GIT_USER_RECORD_MAX];
 
 	for (int i = 0; i < GIT_USER_COUNT; i++) {
-		if (git_user_record(named->workspace, i, record))
+		if (git_user_record(named->workspace, (enum git_user_value)i, record))
 			add_to(named, &named->paths, record);
 	}
 }

@@ -60,9 +60,11 @@ static bool join_path(char ret[PATH_MAX], const char *directory, const char *pat
 /* Write the path beside a file. */
 static bool join_beside(char ret[PATH_MAX], const char *file, const char *path)
 {
-	char directory[PATH_MAX];
+	const char *end = strrchr(file, '/');
+	char directory[PATH_MAX] = ".";
 
-	format_text(directory, sizeof(directory), "%.*s", (int)(strrchr(file, '/') - file), file);
+	if (end)
+		format_text(directory, sizeof(directory), "%.*s", (int)(end - file), file);
 	return join_path(ret, directory, path);
 }
 
@@ -149,7 +151,6 @@ static void include_file(struct finding *finding, const char *condition, const c
 	else
 		doubt_file(finding, path);
 	finding->depth--;
-	finding->file = file;
 }
 
 static void take_value(void *context, enum git_key kind, const char *subsection, const char *value)
@@ -168,6 +169,7 @@ static void take_value(void *context, enum git_key kind, const char *subsection,
 static void read_file(struct finding *finding, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const char *outer = finding->file;
 	struct stat status;
 	char *text = NULL;
 	ssize_t size = -1;
@@ -181,6 +183,7 @@ static void read_file(struct finding *finding, const char *path)
 	fd_close(&fd);
 	finding->file = path;
 	finding->is_unsure |= size < 0 || !git_config_read(text, (size_t)size, take_value, finding);
+	finding->file = outer;
 	free(text);
 }
 

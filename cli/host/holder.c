@@ -107,6 +107,7 @@ static pid_t find_store(ino_t inode)
 	int pid;
 
 	while (locks && ret == 0 && fgets(line, sizeof(line), locks)) {
+		/* The kernel's numbers fit. NOLINTNEXTLINE(cert-err34-c) */
 		if (sscanf(line, "%*[0-9]: FLOCK %*s WRITE %d %*[^:]:%*[^:]:%llu", &pid, &number) ==
 			    2 &&
 		    number == inode && pid > 0 && read_status(pid, &status) &&

@@ -42,6 +42,7 @@ static int refuse_source(const struct plan_secret *secret, char text[SECRET_TEXT
 	char problem[SECRET_TEXT_MAX];
 
 	va_start(arguments, format);
+	/* As in format.c. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
 	(void)vsnprintf(problem, sizeof(problem), format, arguments);
 	va_end(arguments);
 	format_text(text, SECRET_TEXT_MAX, "secret %s: %s", secret->name, problem);

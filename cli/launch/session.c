@@ -474,7 +474,7 @@ static void check_output(struct session *session)
 static void fill_streams(struct conversation *talk, struct pollfd *entries)
 {
 	for (int i = 0; i < STREAM_COUNT; i++)
-		fill_stream((struct session *)talk, (enum stream)i, &entries[2 * i]);
+		fill_stream((struct session *)talk, (enum stream)i, &entries[2 * (size_t)i]);
 }
 
 static void step_streams(struct conversation *talk, const struct pollfd *entries)
@@ -482,7 +482,7 @@ static void step_streams(struct conversation *talk, const struct pollfd *entries
 	struct session *session = (struct session *)talk;
 
 	for (int i = 0; i < STREAM_COUNT; i++)
-		step_stream(session, (enum stream)i, &entries[2 * i]);
+		step_stream(session, (enum stream)i, &entries[2 * (size_t)i]);
 	check_output(session);
 }
 
