@@ -108,6 +108,17 @@ static int check_scalar(struct reader *reader, const char *path)
 	return 0;
 }
 
+/* Read the value of the place that was added last; the current event is its first. */
+static int read_value(struct reader *reader, const char *path, uint32_t depth)
+{
+	struct place *place = &reader->places->items[reader->places->count - 1];
+
+	if (reader->event.type == YAML_SCALAR_EVENT)
+		place->value = memory_text((const char *)reader->event.data.scalar.value,
+					   reader->event.data.scalar.length);
+	return read_node(reader, path, depth);
+}
+
 /* Read a key and its value; the current event is the key. */
 static int read_pair(struct reader *reader, const char *path, uint32_t depth)
 {
@@ -124,7 +135,7 @@ static int read_pair(struct reader *reader, const char *path, uint32_t depth)
 		result = fail_at(reader, inner.bytes, "given twice; expected once");
 	} else {
 		add_place(reader->places, inner.bytes, line_of_event(reader));
-		result = next_event(reader) != 0 ? -1 : read_node(reader, inner.bytes, depth);
+		result = next_event(reader) != 0 ? -1 : read_value(reader, inner.bytes, depth);
 	}
 	buffer_done(&inner);
 	return result;
@@ -228,6 +239,13 @@ bool places_have(const struct places *places, const char *path)
 	return find_place(places, path) != NULL;
 }
 
+const char *places_value(const struct places *places, const char *path)
+{
+	const struct place *place = find_place(places, path);
+
+	return place != NULL ? place->value : NULL;
+}
+
 bool places_have_keys(const struct places *places, const char *path)
 {
 	const size_t length = strlen(path);
@@ -266,8 +284,10 @@ uint32_t places_line(const struct places *places, const char *path)
 
 void places_done(struct places *places)
 {
-	for (uint32_t i = 0; i < places->count; i++)
+	for (uint32_t i = 0; i < places->count; i++) {
 		free(places->items[i].path);
+		free(places->items[i].value);
+	}
 	free(places->items);
 	free(places->slots);
 	*places = (struct places){ .count = 0 };

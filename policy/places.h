@@ -17,9 +17,11 @@
 /* The expected shape of a file, for error messages. */
 #define PLACES_EXPECTED "expected keys, such as profiles"
 
-/* "profiles[1].files[3].size" and its line, counted from 1. */
+/* "profiles[1].files[3].size", its value, NULL where it has keys or entries of its own, and its
+ * line, counted from 1. */
 struct place {
 	char *path;
+	char *value;
 	uint32_t line;
 };
 
@@ -43,6 +45,9 @@ bool places_have(const struct places *places, const char *path);
 
 /* Return whether the path has keys of its own. */
 bool places_have_keys(const struct places *places, const char *path);
+
+/* Return the value of a path; NULL if it has none. */
+const char *places_value(const struct places *places, const char *path);
 
 /* Return the line of a path, or of the nearest enclosing path; 1 for the whole file. */
 uint32_t places_line(const struct places *places, const char *path);

@@ -7,6 +7,7 @@
 #include "common/plan.h"
 #include "heap/buffer.h"
 #include "heap/memory.h"
+#include "policy/foreign_keys.h"
 
 #include <cyaml/cyaml.h>
 #include <stdio.h>
@@ -266,12 +267,18 @@ static int fail_unknown_key(const struct source *source, struct policy_error *er
 			    const char *path, const char *key)
 {
 	struct buffer known = { .bytes = NULL }, full = { .bytes = NULL };
+	const char *remedy = NULL;
 
 	for (const struct cyaml_schema_field *field = fields_at(path); field->key != NULL; field++)
 		buffer_format(&known, "%s%s", known.size > 0 ? ", " : "", field->key);
 	buffer_format(&full, "%s%s%s", path, *path != '\0' ? "." : "", key);
-	(void)source_fail(source, error, full.bytes, "unknown key; expected one of: %s",
-			  known.bytes);
+	if (fields_at(path) == profile_fields || *path == '\0')
+		remedy = foreign_key_remedy(key, places_value(&source->places, full.bytes));
+	if (remedy != NULL)
+		(void)source_fail(source, error, full.bytes, "unknown key: %s", remedy);
+	else
+		(void)source_fail(source, error, full.bytes, "unknown key; expected one of: %s",
+				  known.bytes);
 	buffer_done(&known);
 	buffer_done(&full);
 	return -1;
