@@ -14,6 +14,7 @@ def run_as(entry, place, work):
     the account's. `work` is given a function that reads the memory of processes."""
     if entry:
         give_to(entry, place)
+        keep_packages(entry)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     out = os.path.join(place, "result.json")
     pid = os.fork()
@@ -45,6 +46,18 @@ def give_to(entry, place):
     for folder, _, names in os.walk(place):
         for path in (folder, *(os.path.join(folder, name) for name in names)):
             os.chown(path, entry.pw_uid, entry.pw_gid)
+
+
+def keep_packages(entry):
+    """Give the account, which has no home, the place for packages of npm that ./dev test gives it."""
+    kept = f"/var/tmp/msp-test-packages-{os.getuid()}"
+    os.makedirs(kept, mode=0o755, exist_ok=True)
+    if os.path.islink(kept) or os.stat(kept).st_uid != os.getuid():
+        raise context.Missing(f"{kept} is somebody else's: remove it")
+    folder = os.path.join(kept, "node")
+    os.makedirs(folder, exist_ok=True)
+    os.chown(folder, entry.pw_uid, entry.pw_gid)
+    os.environ.setdefault("MSP_NODE_CACHE", folder)
 
 
 def become(entry, place):

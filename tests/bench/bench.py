@@ -19,6 +19,7 @@ import facts
 import filters
 import gate
 import groups
+import image_costs
 import persistent
 import launch
 import many
@@ -30,6 +31,8 @@ import rates
 import reference
 import report
 import repository
+import runtime_costs
+import runtime_page
 import scale
 import stages
 import streams
@@ -43,11 +46,12 @@ JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "persistent": persistent.persistent, "filters": filters.filters,
         "changes": changes.changes, "configuration": launch.configuration, "turns": launch.turns,
         "repository": repository.repository, "large": changes.large, "many": many.many,
-        "network": network.network}
+        "network": network.network, "runtimes": runtime_costs.runtimes,
+        "images": image_costs.images}
 # What the gate looks at: launches, calls and streams, and what explains them.
 GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent")
 # Longest that one may take; all that ends well takes far less.
-JOB_SECONDS = {"large": 3600}
+JOB_SECONDS = {"large": 3600, "runtimes": 1200, "images": 1200}
 JOB_SECONDS_ELSE = 300
 USAGE, BROKEN, NO_USER = 64, 65, 67
 
@@ -131,6 +135,12 @@ def write_page(result, measured, page, image):
     write(page, report.page(result, measured, os.path.basename(image) if shown else ""))
 
 
+def fill_runtimes(result, measured, page):
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    write(page, runtime_page.fill(text, result, measured))
+
+
 def finish(result, measured, arguments):
     os.makedirs(arguments.out, exist_ok=True)
     path = os.path.join(arguments.out, "bench")
@@ -139,6 +149,7 @@ def finish(result, measured, arguments):
     if arguments.docs:
         docs = os.path.join(context.ROOT, "docs", "performance")
         write_page(result, measured, docs + ".md", docs + ".svg")
+        fill_runtimes(result, measured, os.path.join(context.ROOT, "docs", "runtimes.md"))
     if arguments.json:
         print(json.dumps(result))
     else:
@@ -202,11 +213,13 @@ def parse():
                     "launchers; writes bench.md, bench.json and bench.svg into build/.",
                     allow_abbrev=False)
     parser.add_argument("--peers", action="store_true", help="with all launchers that are here")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, and no group large: within two minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, and no group "
+                        "large: some minutes")
     parser.add_argument("--only", type=names_of, metavar="GROUP,...", help=", ".join(JOBS))
     parser.add_argument("--json", action="store_true", help="print JSON instead of the page")
     parser.add_argument("--check", action="store_true", help="fail when a target is missed")
-    parser.add_argument("--docs", action="store_true", help="also write docs/performance.md")
+    parser.add_argument("--docs", action="store_true", help="also write docs/performance.md "
+                        "and the table of docs/runtimes.md")
     parser.add_argument("--from", dest="source", metavar="FILE",
                         help="measure nothing: take what a run wrote, such as build/bench.json")
     parser.add_argument("--gate", action="store_true", help="compare the ratios with those of the "

@@ -15,8 +15,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 HERE = os.path.join(ROOT, "tests", "bench")
 # Tools in C, and what of the project each is linked with: those that read a build's plan are of its
 # source.
-TOOLS = {"client": (), "echo": (), "relay": (), "network": (), "tls": (), "filter": ("common/plan.c",),
-         "unobserved": ("common/plan.c",),
+TOOLS = {"client": (), "echo": (), "relay": (), "network": (), "tls": (), "peak": (),
+         "filter": ("common/plan.c",), "unobserved": ("common/plan.c",),
          "filter_cost": ("common/plan.c", "common/confine/seccomp.c")}
 
 

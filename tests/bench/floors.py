@@ -18,8 +18,8 @@ LEASE = "a lease, nothing else"
 class Relay(programs.Lines):
     """The command once for each line, through as many processes as msp has on the way."""
 
-    def __init__(self, context, command):
-        super().__init__([context.tool("relay"), *command])
+    def __init__(self, context, command, environment=None):
+        super().__init__([context.tool("relay"), *command], environment)
 
     def way(self):
         return self.ask(b"\n")[1]

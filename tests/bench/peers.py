@@ -18,15 +18,15 @@ SECONDS = 20
 DEFAULT = ("bwrap", "bwrap, seccomp")
 
 
-def bwrap(context, filtered=False):
-    """With the binds of the default profile, and its very filter."""
+def bwrap(context, filtered=False, root=None):
+    """With the binds of the default profile, or a root of its own, and the default profile's filter."""
     words = ["/usr/bin/bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv",
              "--setenv", "PATH", "/usr/bin:/bin", "--uid", "1000", "--gid", "1000",
-             "--ro-bind", "/usr", "/usr"]
-    for name in LINKS:
+             *(["--ro-bind", root, "/"] if root else ["--ro-bind", "/usr", "/usr"])]
+    for name in () if root else LINKS:
         if os.path.islink("/" + name):
             words += ["--symlink", "usr/" + name, "/" + name]
-    for path in ETC:
+    for path in () if root else ETC:
         if os.path.exists(path):
             words += ["--ro-bind", path, path]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm",
@@ -96,26 +96,27 @@ def make_root(context, name):
     return root
 
 
-def make_bundle(context, name, command):
-    """An OCI bundle for this command; its folder."""
+def make_bundle(context, name, command, root, uid, gid):
+    """An OCI bundle for this command, with a root of its own or the host's /usr, that a user with these
+    ids starts; its folder."""
     folder = os.path.join(context.place, name)
     make_root(context, os.path.join(name, "rootfs"))
     mounts = [("/proc", "proc", "proc", []), ("/tmp", "tmpfs", "tmpfs", ["nosuid", "nodev"]),
               ("/dev", "tmpfs", "tmpfs", ["nosuid", "mode=755"]),
               ("/workspace", "tmpfs", "tmpfs", ["nosuid", "nodev"]),
-              ("/usr", "none", "/usr", ["rbind", "ro"])]
+              *([] if root else [("/usr", "none", "/usr", ["rbind", "ro"])])]
     spec = {
         "ociVersion": "1.0.2", "hostname": "sandbox",
         "process": {"terminal": False, "user": {"uid": 0, "gid": 0}, "args": command,
                     "env": ["PATH=/usr/bin:/bin"], "cwd": "/workspace", "noNewPrivileges": True,
                     "capabilities": {"bounding": [], "effective": [], "permitted": []}},
-        "root": {"path": "rootfs", "readonly": True},
+        "root": {"path": root or "rootfs", "readonly": True},
         "mounts": [{"destination": where, "type": kind, "source": source, "options": options}
                    for where, kind, source, options in mounts],
         "linux": {"namespaces": [{"type": kind} for kind in
                                  ("user", "pid", "mount", "ipc", "uts", "network")],
-                  "uidMappings": [{"containerID": 0, "hostID": os.getuid(), "size": 1}],
-                  "gidMappings": [{"containerID": 0, "hostID": os.getgid(), "size": 1}],
+                  "uidMappings": [{"containerID": 0, "hostID": uid, "size": 1}],
+                  "gidMappings": [{"containerID": 0, "hostID": gid, "size": 1}],
                   "seccomp": {"defaultAction": "SCMP_ACT_ERRNO", "architectures":
                               ["SCMP_ARCH_X86_64"], "syscalls": [
                                   {"names": context.allowed_calls(), "action": "SCMP_ACT_ALLOW"}]}}}
@@ -124,25 +125,47 @@ def make_bundle(context, name, command):
     return folder
 
 
+class OneKind(programs.Lines):
+    """Starts commands where only one kind of cgroups is mounted: crun refuses a host that has both. They
+    are root of a user namespace."""
+
+    def __init__(self):
+        super().__init__(["/usr/bin/unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c",
+                          'mount -t tmpfs none /sys/fs/cgroup && exec /usr/bin/python3 -B "$0"',
+                          os.path.join(os.path.dirname(os.path.abspath(__file__)), "starter.py")])
+
+    def spawn(self, argv, environment):
+        return float(self.ask(json.dumps([argv, environment]).encode() + b"\n")[0])
+
+
+def has_both_cgroups():
+    return os.path.isdir("/sys/fs/cgroup/unified")
+
+
 class Oci:
     """crun or runc: the command is in the bundle, and each container has a name of its own."""
 
-    def __init__(self, program, context):
-        self.program, self.context, self.count = program, context, 0
+    def __init__(self, program, context, root=None):
+        self.program, self.context, self.root, self.count = program, context, root, 0
         self.state = os.path.join(context.place, program + "-state")
+        self.spawn = programs.spawn
+        if program == "crun" and has_both_cgroups():
+            self.spawn = OneKind().spawn
         os.makedirs(self.state, exist_ok=True)
 
     def way(self, command):
-        name = f"{self.program}-{os.path.basename(command[0])}"
-        folder = make_bundle(self.context, name, command)
+        name = f"{self.program}-{os.path.basename(command[0])}" + ("-image" if self.root else "")
+        is_root = self.spawn is not programs.spawn
+        folder = make_bundle(self.context, name, command, self.root, 0 if is_root else os.getuid(),
+                             0 if is_root else os.getgid())
         words = [shutil.which(self.program, path=SEARCH) or self.program, "--root", self.state]
         if self.program == "crun":
             words += ["--cgroup-manager=disabled"]
 
         def run():
             self.count += 1
-            return programs.spawn([*words, "run", "--bundle", folder, f"{name}-{self.count}"],
-                                  self.context.peer_environment())
+            return self.spawn([*words, "run", "--bundle", folder, f"{name}-{self.count}"],
+                              self.context.peer_environment())
         return run
 
 

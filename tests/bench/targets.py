@@ -4,15 +4,19 @@ import dataclasses
 
 import changes
 import floors
+import image_costs
 import launch
 import many
 import network
 import repository
+import runtime_costs
 import stats
 
 SECCOMP = "bwrap, seccomp"
 MCP, ALONE, SERVED = "MCP run_command", launch.ALONE, launch.SERVED
 LIVE = "MCP run_command, live sandbox"
+# The runtimes of which a start in msp has a target.
+STARTED = (runtime_costs.PYTHON, runtime_costs.NODE, runtime_costs.TYPESCRIPT, runtime_costs.WORKER)
 
 
 @dataclasses.dataclass
@@ -99,6 +103,26 @@ TARGETS = (
     Target("memory of the kernel for a sandbox with hosts, more, kB", "network-memory", network.KERNEL,
            "", 350),
     Target("100 forks, in memory, us", "forks-memory", "all", "", 500000),
+    Target("`msp run` of an image, by rootless `podman run` of it", "image", image_costs.IMAGE,
+           image_costs.PODMAN, 0.06, floor=image_costs.BWRAP),
+    Target("`msp run` of an image, by crun on its unpacked tree", "image",
+           image_costs.IMAGE, image_costs.CRUN, 1.0, floor=image_costs.BWRAP),
+    Target("`msp run` of an image, by that of the default profile", "image", image_costs.IMAGE,
+           image_costs.DEFAULT, 1.05),
+    Target("`msp run` of an image with a writable root, by that of the default profile", "image",
+           image_costs.WRITABLE, image_costs.DEFAULT, 1.15),
+    Target("`msp run` of an image of 30 layers, by that of 2", "image", image_costs.MANY,
+           image_costs.FEW, 1.10),
+    Target("python in an image of 30 layers, by that of 2", "image-python", image_costs.MANY,
+           image_costs.FEW, 1.10),
+    Target("`msp image import`, by `umoci unpack`", "image-import", image_costs.IMPORT,
+           image_costs.UMOCI, 0.35, floor=image_costs.BSDTAR),
+    Target("`msp image import`, by bsdtar of its layer", "image-import", image_costs.IMPORT,
+           image_costs.BSDTAR, 1.0),
+    *(Target(f"{name} in msp, by that without", "runtimes", name + runtime_costs.IN_MSP,
+             name + runtime_costs.OUTSIDE, 1.15, floor=name + runtime_costs.FLOOR) for name in STARTED),
+    Target("`npm ci --offline` of 74 packages in msp, by that outside", "runtimes-npm",
+           runtime_costs.NPM_INSIDE, runtime_costs.NPM_OUTSIDE, 0.6),
 )
 
 

