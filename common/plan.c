@@ -236,7 +236,7 @@ static bool are_answers(const struct plan *plan, const struct plan_profile *prof
 		      sizeof(struct plan_origin)))
 		return false;
 	for (uint32_t i = 0; i < plan_header(plan)->call_count; i++) {
-		if (plan->bytes[profile->answers + i] >= PLAN_ANSWER_COUNT)
+		if (plan->bytes[profile->answers + i] > PLAN_HIDDEN)
 			return false;
 	}
 	for (uint32_t i = 0; i < plan_header(plan)->group_count; i++) {

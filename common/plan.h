@@ -20,7 +20,7 @@
 #include "common/limits.h"
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 13U
+#define PLAN_VERSION 14U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -91,11 +91,11 @@ struct plan_call {
 /* Answers of a profile to a call; numbers of no call get ENOSYS. */
 enum plan_answer {
 	PLAN_ALLOWED = 0,
+	PLAN_PRETENDED,   /* 0, and nothing is done */
 	PLAN_CONDITIONAL, /* for the arguments that the call's condition leaves */
 	PLAN_REFUSED,     /* EPERM: its group is not allowed */
 	PLAN_TAKEN_OUT,   /* EPERM: its group is, but `refuse` names it */
-	PLAN_HIDDEN,      /* ENOSYS */
-	PLAN_ANSWER_COUNT
+	PLAN_HIDDEN,      /* ENOSYS; the last one */
 };
 
 /* Kinds of mounts that a record makes at `target` (absolute, inside the sandbox). */

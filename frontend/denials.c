@@ -178,6 +178,7 @@ static void describe_answer(const struct source *source, const struct plan_call 
 		    ret->operation);
 		break;
 	case PLAN_ALLOWED: /* the plan is a later one */
+	case PLAN_PRETENDED:
 		SAY(ret->reason, "the profile did not allow it, and does now");
 		SAY(ret->rule, "the policy before the last change");
 		break;

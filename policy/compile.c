@@ -325,9 +325,7 @@ static void put_calls(struct writer *writer, struct plan_header *header)
 				.group = i,
 				.condition =
 					condition != NULL ? put_text(writer, condition->reason) : 0,
-				.argument = condition != NULL
-						    ? seccomp_condition_argument(condition)
-						    : 0,
+				.argument = seccomp_condition_argument(condition),
 			};
 		}
 	}
@@ -338,6 +336,8 @@ static void put_calls(struct writer *writer, struct plan_header *header)
 
 static uint8_t answer_to(const struct seccomp_policy *policy, const struct plan_call *call)
 {
+	if (seccomp_is_pretended(policy, call->number))
+		return PLAN_PRETENDED;
 	if (seccomp_group_at(call->group)->kind == SECCOMP_HIDDEN)
 		return PLAN_HIDDEN;
 	if (!policy->is_allowed[call->group])

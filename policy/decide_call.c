@@ -88,6 +88,12 @@ static void answer_call(const struct question *question, const struct plan_call 
 		decision_refuse(ret, "seccomp", EPERM);
 		return;
 	}
+	if (said == PLAN_PRETENDED) {
+		ret->origin = question->profile->origin;
+		DECISION_SAY(ret->rule, "seccomp: `pretend` answers 0, and nothing is done");
+		decision_allow(ret, "seccomp");
+		return;
+	}
 	ret->origin = *origin;
 	DECISION_SAY(ret->rule, "seccomp: group %s is allowed", plan_string(plan, group->name));
 	if (said == PLAN_CONDITIONAL && call->condition != 0)

@@ -34,6 +34,7 @@ const char *fact_section_name(enum fact_section section)
 		[FACT_IMAGE] = "image",
 		[FACT_ROOT] = "root",
 		[FACT_USER] = "user",
+		[FACT_PRETEND] = "pretend",
 		[FACT_COMMAND] = "command",
 		[FACT_NETWORK] = "network",
 		[FACT_HOSTS] = "hosts",
@@ -417,6 +418,8 @@ static void add_image(struct facts *facts, const struct profile *profile)
 
 	if (is_root || origins->user.file != NULL)
 		add_text(facts, FACT_USER, is_root ? "root" : "agent", &origins->user);
+	if (profile->seccomp.pretends_ownership)
+		add_text(facts, FACT_PRETEND, "ownership", &origins->pretend);
 	if (profile->tree == NULL)
 		return;
 	buffer_format(&image.text, "%s, sha256:%s, %u layer%s", profile->image,

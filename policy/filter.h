@@ -26,6 +26,8 @@
 #define FILTER_EPERM (SECCOMP_RET_ERRNO | 1U)
 #define FILTER_NOTIFY SECCOMP_RET_USER_NOTIF /* the holder of the listener answers EPERM */
 #define FILTER_ENOSYS (SECCOMP_RET_ERRNO | 38U)
+#define FILTER_UNSUPPORTED (SECCOMP_RET_ERRNO | 93U) /* EPROTONOSUPPORT */
+#define FILTER_PRETEND (SECCOMP_RET_ERRNO | 0U)      /* 0, and nothing is done */
 
 /* The mask of arguments that the kernel reads as int, unsigned int or shorter. */
 #define FILTER_INT 0xffffffffULL

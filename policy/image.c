@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `image`, `root` and `user`. An image gives the profile's root, and what no key of the profile
- * says: variables, the working directory and the command. Its root's directories get Landlock rules
- * one by one, since a rule on "/" would count for what is mounted there as well.
+ * `image`, `root`, `user` and `pretend`. An image gives the profile's root, and what no key of the
+ * profile says: variables, the working directory and the command. Its root's directories get
+ * Landlock rules one by one, since a rule on "/" would count for what is mounted there as well.
  */
 #include "common/limits.h"
 #include "common/plan.h"
@@ -37,6 +37,27 @@ static int read_word(const struct reading *reading, const char *key, const char 
 			    words[1]);
 }
 
+static int read_pretend(const struct reading *reading)
+{
+	const struct source_profile *said = reading->said;
+	struct profile *profile = reading->profile;
+	char key[KEY_MAX];
+
+	if (!reading_says(reading, "pretend"))
+		return 0;
+	for (uint32_t i = 0; i < said->pretend_count; i++) {
+		(void)reading_key(key, "pretend", i, "");
+		if (strcmp(said->pretend[i], "ownership") != 0)
+			return reading_fail(reading, key, "\"%s\" is not known; expected ownership",
+					    said->pretend[i]);
+		if (i > 0)
+			return reading_fail(reading, key, "ownership given twice; expected once");
+	}
+	profile->seccomp.pretends_ownership = said->pretend_count > 0;
+	profile->origins.pretend = reading_origin(reading, "pretend");
+	return 0;
+}
+
 int image_apply(const struct reading *reading)
 {
 	static const char *const roots[2] = { "read-only", "writable" };
@@ -62,7 +83,7 @@ int image_apply(const struct reading *reading)
 		profile->numbers.user = word == 1 ? PLAN_USER_ROOT : PLAN_USER_AGENT;
 		origins->user = reading_origin(reading, "user");
 	}
-	return 0;
+	return read_pretend(reading);
 }
 
 bool image_is_awaited(const struct profile *profile)
@@ -267,6 +288,10 @@ int image_check(const struct reading *reading)
 	char text[IMAGE_TEXT_MAX];
 	int result;
 
+	if (profile->seccomp.pretends_ownership && profile->numbers.user != PLAN_USER_ROOT)
+		return reading_fail(reading, reading_says(reading, "pretend") ? "pretend" : "user",
+				    "ownership is pretended to user 0 alone; expected user: root "
+				    "beside pretend: [ownership], or pretend: []");
 	if (profile->image == NULL && profile->origins.root.file != NULL)
 		return reading_fail(reading, "root",
 				    "does not belong to a profile without an image; expected image "

@@ -102,8 +102,8 @@ struct profile_secret {
 
 /* The origins of those values of a profile that have no records of their own. */
 struct profile_origins {
-	struct origin name, extends, description, image, root, user, hostname, cwd, shell, network,
-		hosts, host_approval, through, requests, secrets, refuse;
+	struct origin name, extends, description, image, root, user, pretend, hostname, cwd, shell,
+		network, hosts, host_approval, through, requests, secrets, refuse;
 	struct origin landlock_abi, limits_mode;
 	struct origin limits[PROFILE_LIMITS_MAX]; /* in the table's order in limits.c */
 	struct origin lasting[PROFILE_LASTING];   /* numbers first, as lasting.c has them */

@@ -108,7 +108,7 @@ const struct profile_mount *mounts_around(const struct profile *profile, const c
 /* The working directory if neither profile nor image says one. */
 #define IMAGE_CWD "/workspace"
 
-/* Take over `image`, `root` and `user`, and find the image. */
+/* Take over `image`, `root`, `user` and `pretend`, and find the image. */
 int image_apply(const struct reading *reading);
 int image_check(const struct reading *reading);
 

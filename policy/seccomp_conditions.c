@@ -45,6 +45,21 @@
 		}                                                                                  \
 	}
 
+#define PRETEND_WHEN(...)                                                                          \
+	{                                                                                          \
+		FILTER_PRETEND,                                                                    \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+#define UNSUPPORTED_WHEN(...)                                                                      \
+	{                                                                                          \
+		FILTER_UNSUPPORTED,                                                                \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+
 /* linux/sched.h; CLONE_NEWTIME is in the bits of clone()'s exit signal: no signal has that bit. */
 #define CLONE_NEW_ANY                                                                              \
 	(0x00020000U | 0x02000000U | 0x04000000U | 0x08000000U | 0x10000000U | 0x20000000U |       \
@@ -77,11 +92,18 @@ static const struct filter_clause memfd_create_clauses[] = {
 	REFUSE_WHEN(ANY_OF(1, 1U << 2)), /* MFD_HUGETLB, linux/memfd.h */
 };
 
+static const struct filter_clause creat_clauses[] = {
+	REFUSE_WHEN(ANY_OF(1, MODE_SETID)),
+};
+
+/* The first clause of both holds only if ownership is pretended. */
 static const struct filter_clause mode_1_clauses[] = {
+	PRETEND_WHEN(ANY_OF(1, MODE_SETID)),
 	REFUSE_WHEN(ANY_OF(1, MODE_SETID)),
 };
 
 static const struct filter_clause mode_2_clauses[] = {
+	PRETEND_WHEN(ANY_OF(2, MODE_SETID)),
 	REFUSE_WHEN(ANY_OF(2, MODE_SETID)),
 };
 
@@ -194,7 +216,9 @@ static const struct filter_clause seccomp_clauses[] = {
  * (unix_dgram_sendmsg(), net/unix/af_unix.c). */
 #define UNIX_CONNECTED ALLOW_WHEN(INT_IS(0, AF_UNIX), IS(1, TYPE_BITS & ~4U, SOCK_STREAM))
 
+/* The first clause holds only if ownership is pretended (linux/netlink.h: NETLINK_AUDIT). */
 static const struct filter_clause socket_clauses[] = {
+	UNSUPPORTED_WHEN(INT_IS(0, AF_NETLINK), INT_IS(2, 9)),
 	UNIX_CONNECTED,
 	ALLOW_WHEN(INT_IS(0, AF_NETLINK), INT_IS(2, 0)), /* NETLINK_ROUTE: getifaddrs(3) */
 	REFUSE_WHEN(INT_NOT(0, AF_INET), INT_NOT(0, AF_INET6)),
@@ -232,11 +256,14 @@ static const struct filter_clause setsockopt_clauses[] = {
 	REFUSE_WHEN(INT_IS(2, 100)),                              /* UDP_ENCAP */
 };
 
-#define CONDITION(name, clauses, otherwise, reason)                                                \
+#define CONDITION_PRETENDED(name, clauses, count, pretended, otherwise, reason)                    \
 	{                                                                                          \
-		name, reason, clauses, COUNT(clauses), FILTER_##otherwise                          \
+		name, reason, clauses, COUNT(clauses), count, pretended, FILTER_##otherwise        \
 	}
+#define CONDITION(name, clauses, otherwise, reason)                                                \
+	CONDITION_PRETENDED(name, clauses, 0, NULL, otherwise, reason)
 
+static const char no_setid[] = "0, and nothing is done, for a mode with set-ID bits";
 static const char setid_reason[] = "no set-user-ID or set-group-ID files: they could leave";
 static const char node_reason[] = "no devices, whiteouts or set-ID files";
 static const char fast_open_reason[] = "no TCP Fast Open: it connects past Landlock";
@@ -252,10 +279,10 @@ static const struct seccomp_condition conditions[] = {
 	CONDITION("memfd_create", memfd_create_clauses, ALLOW, huge_reason),
 	CONDITION("open", open_clauses, ALLOW, setid_reason),
 	CONDITION("openat", openat_clauses, ALLOW, setid_reason),
-	CONDITION("creat", mode_1_clauses, ALLOW, setid_reason),
-	CONDITION("chmod", mode_1_clauses, ALLOW, setid_reason),
-	CONDITION("fchmod", mode_1_clauses, ALLOW, setid_reason),
-	CONDITION("fchmodat", mode_2_clauses, ALLOW, setid_reason),
+	CONDITION("creat", creat_clauses, ALLOW, setid_reason),
+	CONDITION_PRETENDED("chmod", mode_1_clauses, 1, no_setid, ALLOW, setid_reason),
+	CONDITION_PRETENDED("fchmod", mode_1_clauses, 1, no_setid, ALLOW, setid_reason),
+	CONDITION_PRETENDED("fchmodat", mode_2_clauses, 1, no_setid, ALLOW, setid_reason),
 	CONDITION("mknod", mknod_clauses, ALLOW, node_reason),
 	CONDITION("mknodat", mknodat_clauses, ALLOW, node_reason),
 	CONDITION("renameat2", renameat2_clauses, ALLOW, "no whiteouts"),
@@ -278,9 +305,10 @@ static const struct seccomp_condition conditions[] = {
 		  "what programs are known to need: no moving of the memory map, no claim on whole "
 		  "processor cores, no merging of equal pages, no weaker speculation"),
 	CONDITION("seccomp", seccomp_clauses, ALLOW, "no listeners: a filter cannot be a servant"),
-	CONDITION("socket", socket_clauses, EPERM,
-		  "unix without datagrams, IPv4 and IPv6 with TCP or UDP, NETLINK_ROUTE; no MPTCP, "
-		  "SCTP, raw"),
+	CONDITION_PRETENDED(
+		"socket", socket_clauses, 1, "NETLINK_AUDIT is unknown", EPERM,
+		"unix without datagrams, IPv4 and IPv6 with TCP or UDP, NETLINK_ROUTE; no "
+		"MPTCP, SCTP, raw"),
 	CONDITION("socketpair", socketpair_clauses, EPERM, "unix only, without datagrams"),
 	CONDITION("sendto", flags_3_clauses, ALLOW, fast_open_reason),
 	CONDITION("sendmsg", flags_2_clauses, ALLOW, fast_open_reason),

@@ -99,6 +99,22 @@ bool seccomp_is_refused(const struct seccomp_policy *policy, uint32_t number)
 	return false;
 }
 
+/* Owners of files, and ids of the process. A call that is refused by name is not pretended. */
+bool seccomp_is_pretended(const struct seccomp_policy *policy, uint32_t number)
+{
+	const char *calls = "chown fchown lchown fchownat setuid setgid setreuid setregid "
+			    "setresuid setresgid setgroups setfsuid setfsgid";
+	char name[32];
+
+	if (!policy->pretends_ownership || seccomp_is_refused(policy, number))
+		return false;
+	while (seccomp_next_call(&calls, name)) {
+		if (seccomp_number(name) == (int)number)
+			return true;
+	}
+	return false;
+}
+
 /* A call of the groups, with its number and condition. */
 struct call {
 	uint32_t number;
@@ -161,10 +177,16 @@ static struct filter_rule rule_of(const struct seccomp_policy *policy, const str
 
 	if (groups[call->group].kind == SECCOMP_HIDDEN) {
 		rule.action = FILTER_ENOSYS;
+	} else if (seccomp_is_pretended(policy, call->number)) {
+		rule.action = FILTER_PRETEND;
 	} else if (policy->is_allowed[call->group] && !seccomp_is_refused(policy, call->number)) {
+		const uint32_t skipped = condition == NULL || policy->pretends_ownership
+						 ? 0
+						 : condition->pretended_count;
+
 		rule.action = condition != NULL ? condition->otherwise : FILTER_ALLOW;
-		rule.clauses = condition != NULL ? condition->clauses : NULL;
-		rule.clause_count = condition != NULL ? condition->clause_count : 0;
+		rule.clauses = condition != NULL ? condition->clauses + skipped : NULL;
+		rule.clause_count = condition != NULL ? condition->clause_count - skipped : 0;
 	}
 	return rule;
 }
@@ -246,9 +268,12 @@ int seccomp_compile(const struct seccomp_policy *policy, bool observes, struct f
 /* Take the last comparison of the first refusing clause, or of the first clause if none refuses. */
 uint32_t seccomp_condition_argument(const struct seccomp_condition *condition)
 {
-	const struct filter_clause *clause = &condition->clauses[0];
+	const struct filter_clause *clause;
 	uint32_t argument = 0;
 
+	if (condition == NULL)
+		return 0;
+	clause = &condition->clauses[0];
 	for (uint32_t i = condition->clause_count; i > 0; i--) {
 		if (condition->clauses[i - 1].action == FILTER_EPERM)
 			clause = &condition->clauses[i - 1];

@@ -32,12 +32,15 @@ struct seccomp_condition {
 	const char *reason; /* the refused arguments, and why */
 	const struct filter_clause *clauses;
 	uint32_t clause_count;
+	uint32_t pretended_count; /* the first clauses, which hold only if ownership is pretended */
+	const char *pretended;    /* their effect; NULL: there are none */
 	uint32_t otherwise;
 };
 
 /* The seccomp settings of a profile. */
 struct seccomp_policy {
 	bool is_allowed[SECCOMP_GROUPS_MAX]; /* by index of the group */
+	bool pretends_ownership;             /* calls about owners return 0 and do nothing */
 	uint32_t refused_count;              /* calls taken out of allowed groups */
 	uint32_t refused[SECCOMP_CALLS_MAX]; /* numbers */
 };
@@ -63,6 +66,9 @@ int seccomp_group_of(const char *call);
 /* Return whether the call is taken out of its group. */
 bool seccomp_is_refused(const struct seccomp_policy *policy, uint32_t number);
 
+/* Return whether the policy answers 0 to the call and does nothing. */
+bool seccomp_is_pretended(const struct seccomp_policy *policy, uint32_t number);
+
 /* Return the condition on a call, or NULL if its arguments do not matter. */
 const struct seccomp_condition *seccomp_condition_find(const char *name);
 
@@ -81,7 +87,7 @@ bool seccomp_can_wait(const struct seccomp_policy *policy);
  * `observes`, refused calls get FILTER_NOTIFY instead of FILTER_EPERM. */
 int seccomp_compile(const struct seccomp_policy *policy, bool observes, struct filter_program *ret);
 
-/* Return the argument of a conditional call that best explains a refusal. */
+/* Return the argument of a conditional call that best explains a refusal; 0 for NULL. */
 uint32_t seccomp_condition_argument(const struct seccomp_condition *condition);
 
 #endif

@@ -87,6 +87,8 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	}
 	if (profile->numbers.user == PLAN_USER_ROOT)
 		show_value(&facts, FACT_USER, text);
+	if (profile->seccomp.pretends_ownership)
+		show_value(&facts, FACT_PRETEND, text);
 	if (image_command(profile, 0) != NULL)
 		show_value(&facts, FACT_COMMAND, text);
 	show_value(&facts, FACT_HOSTNAME, text);
@@ -122,6 +124,24 @@ void policy_show(const struct profile *profile, struct buffer *text)
 		buffer_format(text, "languages: the first entry of a name whose program exists\n");
 	show_list(&facts, FACT_LANGUAGES, text);
 	facts_done(&facts);
+}
+
+/* Show the part of a call that is answered otherwise than its group. */
+static void show_pretended(const struct profile *profile, const char *call, struct buffer *text)
+{
+	const struct seccomp_condition *condition = seccomp_condition_find(call);
+	const uint32_t number = (uint32_t)seccomp_number(call);
+	const char *answer = "0, and nothing is done";
+
+	if (!seccomp_is_pretended(&profile->seccomp, number))
+		answer = profile->seccomp.pretends_ownership && condition != NULL
+				 ? condition->pretended
+				 : NULL;
+	if (answer == NULL || seccomp_is_refused(&profile->seccomp, number))
+		return;
+	buffer_format(text, "    %s: %s", call, answer);
+	fact_print_origin(&profile->origins.pretend, text);
+	buffer_format(text, "\n");
 }
 
 static const char *answer_of(const struct profile *profile, uint32_t index)
@@ -168,8 +188,11 @@ void policy_show_seccomp(const struct profile *profile, struct buffer *text)
 		buffer_format(text, "%s: %s", group->name, answer_of(profile, i));
 		show_group_origin(profile, i, text);
 		buffer_format(text, "\n  %s\n  %s\n", group->reason, group->calls);
-		while (profile->seccomp.is_allowed[i] && seccomp_next_call(&calls, call))
-			show_call(profile, call, text);
+		while (seccomp_next_call(&calls, call)) {
+			show_pretended(profile, call, text);
+			if (profile->seccomp.is_allowed[i])
+				show_call(profile, call, text);
+		}
 	}
 	buffer_format(text, "every other number: ENOSYS\ni386 and x32: killed\n");
 }

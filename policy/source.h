@@ -81,6 +81,7 @@ struct source_profile {
 		*host_approval, *through;
 	char **shell;
 	char **environment;
+	char **pretend;
 	char **hosts;
 	char **requests;
 	struct source_secret *secrets;
@@ -91,8 +92,8 @@ struct source_profile {
 	struct source_seccomp *seccomp;
 	struct source_requirements *requirements;
 	struct source_lasting *lasting;
-	uint32_t shell_count, environment_count, files_count, landlock_count, languages_count,
-		hosts_count, requests_count, secrets_count;
+	uint32_t shell_count, environment_count, pretend_count, files_count, landlock_count,
+		languages_count, hosts_count, requests_count, secrets_count;
 };
 
 struct source_config {

@@ -20,8 +20,38 @@ profiles:
   - {name: own, extends: read, root: writable}
   - {name: super, extends: read, user: root}
   - {name: both, extends: own, user: root}
+  - {name: pretending, extends: both, pretend: [ownership]}
   - {name: lower, extends: image, image: "lower:1"}
   - {name: bare, extends: image, image: bare}
+"""
+
+
+# Each call, its answer, and the state afterwards.
+PRETENDED = r"""
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+open('/workspace/f', 'w').close()
+os.chmod('/workspace/f', 0o640)
+file = os.open('/workspace/f', os.O_RDONLY)
+def state():
+    s = os.stat('/workspace/f')
+    caps = int(next(l for l in open('/proc/self/status') if l.startswith('CapEff')).split()[1], 16)
+    ids = *os.getresuid(), *os.getresgid()
+    return f"{s.st_uid}:{s.st_gid} {oct(s.st_mode & 0o7777)} ids {' '.join(map(str, ids))} groups {os.getgroups()} caps {caps}"
+def act(name, *words):
+    ctypes.set_errno(0)
+    result = libc.syscall(*[ctypes.c_long(w) if isinstance(w, int) else w for w in words])
+    answer = 0 if result == 0 else errno.errorcode[ctypes.get_errno()]
+    print(name, answer, state())
+path = b'/workspace/f'
+act('chown', 92, path, 1, 1), act('fchown', 93, file, 1, 1), act('lchown', 94, path, 1, 1)
+act('fchownat', 260, -100, path, 1, 1, 0)
+act('setresuid', 117, 1, 1, 1), act('setresgid', 119, 1, 1, 1)
+act('back', 117, 33, 33, 33), act('setresgid', 119, 33, 33, 33), act('setresuid', 117, 1000, 1000, 1000)
+act('chown', 92, path, 1000, 1000), act('chown', 92, path, 33, -1)
+act('setuid', 105, 1), act('setgid', 106, 1), act('setreuid', 113, 1, 1), act('setregid', 114, 1, 1)
+act('setgroups', 116, 0, 0), act('setfsuid', 122, 1)
+act('chmod', 90, path, 0o4755), act('fchmod', 91, file, 0o2755), act('fchmodat', 268, -100, path, 0o6755)
 """
 
 
@@ -152,20 +182,43 @@ class User(WithImages):
                   "act('hostname', libc.sethostname(b'x', 1))\n"
                   "act('chown', libc.chown(b'/workspace', 1, 1))\n"
                   "act('device', libc.mknod(b'/tmp/null', 0o020666, 0x103))\n")
+        said = self.python("both", script)
+        self.assertEqual(len(said.splitlines()), 7)
+        self.assertNotIn("done", said)
+        # The control of test_ownership_is_pretended.
+        said = self.python("both", PRETENDED)
+        answers = [line.split()[1] for line in said.splitlines()]
+        self.assertEqual(answers, 11 * ["EINVAL"] + 9 * ["EPERM"], said)
+
+    def test_ownership_is_pretended(self):
+        said = self.python("pretending", PRETENDED)
+        lines = said.splitlines()
+        self.assertEqual([line.split()[1] for line in lines], 20 * ["0"], said)
+        # Nothing has changed: owner, group, mode, ids, groups, file system ids, capabilities.
+        state = "0:0 0o640 ids 0 0 0 0 0 0 groups [] caps 0"
+        self.assertEqual({line.split(" ", 2)[2] for line in lines}, {state}, said)
+        shown = self.says("pretending", "id -u; cat /proc/self/status")
+        for line in shown.splitlines():
+            if line.startswith(("Uid:", "Gid:")):
+                self.assertEqual(line.split()[1:], ["0"] * 4)
+            if line.startswith("Cap"):
+                self.assertEqual(int(line.split()[1], 16), 0, line)
+
+    def python(self, profile, script):
+        """What a script says in the image's Python with this machine's library."""
         home = os.path.dirname(os.__file__)
         self.config = self.write(PROFILES + f"""\
-  - name: both-python
-    extends: both
+  - name: with-library
+    extends: {profile}
     environment: [PYTHONHOME=/python]
     files:
       - {{at: /python/lib/{os.path.basename(home)}, kind: bind, from: {home}}}
     landlock:
       - {{path: /python, rights: [read, execute]}}
 """)
-        result = self.run_msp("python3", "-c", script, options=("--profile", "both-python"))
+        result = self.run_msp("python3", "-c", script, options=("--profile", "with-library"))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(len(result.stdout.splitlines()), 7)
-        self.assertNotIn("done", result.stdout)
+        return result.stdout
 
 
 class Configuration(WithImages):
@@ -189,6 +242,11 @@ class Configuration(WithImages):
         for line, expected in (("{name: x, extends: default, root: writable}", "expected image beside it"),
                                ("{name: x, extends: read, root: rw}", "expected read-only or writable"),
                                ("{name: x, extends: read, user: 0}", "expected agent or root"),
+                               ("{name: x, extends: read, pretend: [ownership]}", "expected user: root beside"),
+                               ("{name: x, extends: pretending, user: agent}", "or pretend: []"),
+                               ("{name: x, extends: super, pretend: [root]}", "expected ownership"),
+                               ("{name: x, extends: super, pretend: [ownership, ownership]}", "given twice"),
+                               ("{name: x, extends: super, pretend: ownership}", "expected a list"),
                                ("{name: x, extends: image}", "missing; expected the name of an image")):
             with self.subTest(line=line):
                 self.config = self.write(PROFILES + f"  - {line}\n")

@@ -2,7 +2,9 @@
  *
  * The tree of an image, asked layer by layer, and what a profile has of it in the plan.
  */
+#include "policy/filter.h"
 #include "policy/images.h"
+#include "policy/seccomp_groups.h"
 #include "support.h"
 
 #include <criterion/criterion.h>
@@ -291,6 +293,90 @@ Test(image, a_root_that_is_written_is_each_sandboxs_own)
 			cr_expect_eq(plan_languages(&loaded.plan, profile)[j].standby, 0U);
 	}
 	builtin_close(&loaded);
+}
+
+Test(image, ownership_is_pretended_by_the_filter_alone)
+{
+	static const char *const pretended[] = { "chown",     "fchown",    "lchown",    "fchownat",
+						 "setuid",    "setgid",    "setreuid",  "setregid",
+						 "setresuid", "setresgid", "setgroups", "setfsuid",
+						 "setfsgid" };
+	static const uint64_t zeros[6], audit[6] = { 16, 3, 9 }, route[6] = { 16, 3, 0 };
+	static const uint64_t setid[6] = { 0, 04755, 04755 }, plain[6] = { 0, 0755, 0755 };
+	struct builtin loaded;
+
+	cr_assert_str_eq(load_policy(PROFILE
+				     ", user: root}\n"
+				     "  - {name: lies, extends: mine, pretend: [ownership]}\n"
+				     "  - {name: honest, extends: lies, pretend: []}\n"
+				     "  - {name: hard, extends: lies, seccomp: {refuse: "
+				     "[chown]}}\n",
+				     &loaded),
+			 "");
+	const struct plan *plan = &loaded.plan;
+
+	for (size_t i = 0; i < sizeof(pretended) / sizeof(pretended[0]); i++) {
+		const uint32_t number = (uint32_t)seccomp_number(pretended[i]);
+		const struct plan_call *call = plan_call_find(plan, number);
+
+		cr_expect_eq(builtin_answer(plan, "lies", number, zeros), FILTER_PRETEND, "%s",
+			     pretended[i]);
+		cr_expect_neq(builtin_answer(plan, "honest", number, zeros), FILTER_PRETEND);
+		cr_expect_eq(plan_answer_to(plan, find_profile(&loaded, "lies"), call),
+			     PLAN_PRETENDED);
+	}
+	for (uint32_t number = 0; number < 600; number++) {
+		uint32_t is_pretended = 0;
+
+		for (size_t i = 0; i < sizeof(pretended) / sizeof(pretended[0]); i++)
+			is_pretended |= (uint32_t)seccomp_number(pretended[i]) == number;
+		if (!is_pretended)
+			cr_expect_eq(builtin_answer(plan, "lies", number, plain),
+				     builtin_answer(plan, "mine", number, plain), "%u", number);
+	}
+	cr_expect_eq(builtin_answer(plan, "hard", (uint32_t)seccomp_number("chown"), zeros),
+		     FILTER_NOTIFY);
+	cr_expect_eq(builtin_answer(plan, "lies", (uint32_t)seccomp_number("chmod"), setid),
+		     FILTER_PRETEND);
+	cr_expect_eq(builtin_answer(plan, "mine", (uint32_t)seccomp_number("chmod"), setid),
+		     FILTER_NOTIFY);
+	cr_expect_eq(builtin_answer(plan, "lies", (uint32_t)seccomp_number("creat"), setid),
+		     FILTER_NOTIFY, "a file that is made has no set-ID bits");
+	cr_expect_eq(builtin_answer(plan, "lies", (uint32_t)seccomp_number("socket"), audit),
+		     FILTER_UNSUPPORTED);
+	cr_expect_eq(builtin_answer(plan, "mine", (uint32_t)seccomp_number("socket"), audit),
+		     FILTER_NOTIFY);
+	cr_expect_eq(builtin_answer(plan, "lies", (uint32_t)seccomp_number("socket"), route),
+		     FILTER_ALLOW);
+	builtin_close(&loaded);
+}
+
+Test(image, pretend_needs_the_user_root)
+{
+	static const struct {
+		const char *more, *expected;
+	} cases[] = {
+		{ ", pretend: [ownership]}\n", "profiles[0].pretend: ownership is pretended to "
+					       "user 0 alone; expected user: root "
+					       "beside pretend: [ownership], or pretend: []" },
+		{ ", user: root, pretend: [devices]}\n",
+		  "profiles[0].pretend[0]: \"devices\" is not known; expected ownership" },
+		{ ", user: root, pretend: [ownership, ownership]}\n",
+		  "profiles[0].pretend[1]: ownership given twice; expected once" },
+		{ ", user: root, pretend: [ownership]}\n  - {name: b, extends: mine, user: "
+		  "agent}\n",
+		  "profiles[1].user: ownership is pretended to user 0 alone" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char yaml[512];
+		struct builtin loaded;
+
+		(void)snprintf(yaml, sizeof(yaml), PROFILE "%s", cases[i].more);
+		const char *said = load_policy(yaml, &loaded);
+
+		cr_expect_not_null(strstr(said, cases[i].expected), "%s", said);
+	}
 }
 
 Test(image, a_languages_program_is_where_the_sandbox_has_it)
