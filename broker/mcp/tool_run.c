@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/tool_run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/fd.h"
 #include "common/ipc_execution.h"
 #include "common/limits.h"
+#include "frontend/base64.h"
 #include "frontend/profile_names.h"
 #include "heap/memory.h"
 #include "io/text.h"
@@ -40,6 +42,7 @@ enum run_command_param {
 enum run_code_param {
 	RUN_CODE_LANGUAGE,
 	RUN_CODE_CODE,
+	RUN_CODE_BASE64,
 	RUN_CODE_STDIN,
 	RUN_CODE_ARGS,
 	RUN_CODE_INTERACTIVE,
@@ -52,6 +55,9 @@ enum run_code_param {
 };
 
 _Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX, "a place for each");
+
+/* The base 64 of the longest code. */
+#define CODE_BASE64_MAX ((CODE_BYTES_MAX + 2) / 3 * 4)
 
 /* Default size of a terminal. */
 #define TTY_ROWS_DEFAULT 24
@@ -93,9 +99,12 @@ static const struct tool_param code_params[RUN_CODE_PARAMS] = {
 				.bytes_max = IPC_NAME_MAX },
 	[RUN_CODE_CODE] = { .name = "code",
 			    .kind = PARAM_TEXT,
-			    .is_required = true,
 			    .bytes_max = CODE_BYTES_MAX,
-			    .description = "Whole source text; print the results." },
+			    .description = "Whole source text; print the results. Or:" },
+	[RUN_CODE_BASE64] = { .name = "code_base64",
+			      .kind = PARAM_TEXT,
+			      .bytes_max = CODE_BASE64_MAX,
+			      .description = "A binary, such as a .wasm module." },
 	[RUN_CODE_STDIN] = ROW_STDIN(NULL),
 	[RUN_CODE_ARGS] = { .name = "args", .kind = PARAM_LIST, .bytes_max = IPC_ARGV_MAX },
 	[RUN_CODE_INTERACTIVE] = ROW_INTERACTIVE(NULL),
@@ -406,15 +415,57 @@ static void run_command(struct call *call, const struct json_document *document,
 	execute_order(call, &order, values[RUN_COMMAND_YIELD], values[RUN_COMMAND_SANDBOX]);
 }
 
+static const char *check_code(struct json_value *const *values)
+{
+	if (!values[RUN_CODE_CODE] && !values[RUN_CODE_BASE64])
+		return "run_code needs `code` (source text) or `code_base64` (a binary, such as a "
+		       ".wasm module); neither was given.";
+	if (values[RUN_CODE_CODE] && values[RUN_CODE_BASE64])
+		return "run_code takes `code` or `code_base64`, not both. Give one of them.";
+	return NULL;
+}
+
+/* Make the sealed file of the code; the label says the code, or a binary's size. Return -1 if that
+ * fails. */
+static int seal_code(struct call *call, struct json_value *const *values)
+{
+	const struct json_value *code = values[RUN_CODE_CODE];
+	struct buffer bytes = { 0 };
+	int fd = -1;
+
+	if (code) {
+		buffer_append(&bytes, code->text, code->size);
+		set_label(label.command, code->text, code->size);
+	} else if (base64_decode(&bytes, values[RUN_CODE_BASE64]->text,
+				 values[RUN_CODE_BASE64]->size)) {
+		(void)snprintf(label.command, sizeof(label.command), "%zu bytes of code",
+			       bytes.size);
+	} else {
+		call_fail_text(call, "Nothing was run: `code_base64` is not base64 with padding. "
+				     "Encode the bytes again, or give source text in `code`.");
+		return -1;
+	}
+	fd = fd_sealed_from_bytes("code", bytes.bytes, bytes.size);
+	if (fd < 0)
+		call_fail_text(call, "Nothing was run: there is no memory for the code. Call again "
+				     "in a moment.");
+	buffer_done(&bytes);
+	return fd;
+}
+
 static void run_code(struct call *call, const struct json_document *document,
 		     struct json_value *const *values)
 {
 	static struct ipc_code_start start; /* too large for the stack; one thread */
 	const struct packed argv = { start.argv, &start.argv_size, IPC_ARGV_MAX };
 	const struct json_value *language = values[RUN_CODE_LANGUAGE];
-	const struct json_value *code = values[RUN_CODE_CODE];
 	struct execution_order order = { .code = &start };
+	const char *problem = check_code(values);
 
+	if (problem) {
+		call_fail_text(call, problem);
+		return;
+	}
 	if (!check_network(call, values[RUN_CODE_NETWORK], values[RUN_CODE_SANDBOX]))
 		return;
 	ipc_clear(IPC_TYPE_code_start, &start);
@@ -427,14 +478,10 @@ static void run_code(struct call *call, const struct json_document *document,
 		    start.no_hosts != 0, start.profile);
 	copy_text(start.language, sizeof(start.language), language);
 	set_label(label.subject, language->text, language->size);
-	set_label(label.command, code->text, code->size);
 	pack_list(&argv, document, values[RUN_CODE_ARGS]);
 	set_input(&order, values[RUN_CODE_STDIN], values[RUN_CODE_INTERACTIVE]);
-	order.code_fd = fd_sealed_from_bytes("code", code->text, code->size);
-	if (order.code_fd < 0)
-		call_fail_text(call, "Nothing was run: there is no memory for the code. Call again "
-				     "in a moment.");
-	else
+	order.code_fd = seal_code(call, values);
+	if (order.code_fd >= 0)
 		execute_order(call, &order, values[RUN_CODE_YIELD], values[RUN_CODE_SANDBOX]);
 }
 

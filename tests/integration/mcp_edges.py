@@ -216,7 +216,9 @@ WRONG = {
     "run_code": ({"language": "bash", "code": "touch made", "sandbox": BOX}, (
         ({"language": "cobol"}, 'has no language "cobol". Its languages are: .*Use one of these'),
         ({"language": ""}, NAMED.format("language", "")),
-        ({"code": None}, NEEDED.format("code")),
+        ({"code": None}, "needs `code` .* or `code_base64` .*; neither was given"),
+        ({"code_base64": "dG91Y2ggbWFkZQ=="}, "takes `code` or `code_base64`, not both. Give one"),
+        ({"code": None, "code_base64": "dG91Y2g"}, "is not base64 with padding. Encode the bytes"),
         ({"args": "a"}, "`args` is a string, but must be an array of strings"),
         ({"args": [["a"]]}, "`args` contains an array, but must be made of strings only"),
         ({"timeout_ms": 0}, INTEGER.format("timeout_ms", "0")),

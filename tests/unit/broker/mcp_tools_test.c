@@ -98,7 +98,7 @@ Test(mcp_tools, the_list)
 		"\"additionalProperties\":false},\"annotations\":{",
 		"\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false,"
 		"\"idempotentHint\":true,\"openWorldHint\":false}",
-		"\"required\":[\"language\",\"code\"],\"additionalProperties\":false}",
+		"\"required\":[\"language\"],\"additionalProperties\":false}",
 		"\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":false,"
 		"\"idempotentHint\":false,\"openWorldHint\":false}",
 	};
@@ -162,11 +162,17 @@ Test(mcp_tools, arguments_that_do_not_fit)
 	expect_problem("run_command", "{\"command\":\"a\",\"profile\":\"\"}",
 		       "`profile` is \\\"\\\", but must be one of: default, strict.");
 	expect_problem("run_code", "{\"code\":\"x\"}", "needs the argument `language`");
-	expect_problem("run_code", "{\"language\":\"python\"}", "needs the argument `code`");
+	expect_problem("run_code", "{\"language\":\"python\"}",
+		       "needs `code` (source text) or `code_base64`");
 	expect_problem("run_code", "{\"language\":\"\",\"code\":\"x\"}",
 		       "`language` is \\\"\\\", but must be one of: python, bash.");
-	expect_problem("run_code", "{\"language\":\"python\",\"code\":null}",
-		       "needs the argument `code`");
+	expect_problem("run_code", "{\"language\":\"python\",\"code\":null}", "neither was given");
+	expect_problem("run_code", "{\"language\":\"python\",\"code\":\"\",\"code_base64\":\"\"}",
+		       "`code` or `code_base64`, not both");
+	expect_problem("run_code", "{\"language\":\"python\",\"code_base64\":\"AGFzbQ\"}",
+		       "`code_base64` is not base64 with padding");
+	expect_problem("run_code", "{\"language\":\"python\",\"code_base64\":[0]}",
+		       "`code_base64` is an array, but must be a string");
 }
 
 /* The numbers of the schema are those that are checked. */
@@ -375,6 +381,18 @@ Test(mcp_tools, code_as_the_supervisor_sees_it)
 		     "x\0y z\0");
 	cr_assert_eq(pread(message->fds[0], code, sizeof(code), 0), 12);
 	cr_assert_eq(memcmp(code, "print('\xc3\xa9')\n", 12), 0);
+	channel_message_done(message);
+}
+
+Test(mcp_tools, code_of_a_binary)
+{
+	struct channel_message *message;
+	char code[64];
+
+	say_call("run_code", "{\"language\":\"python\",\"code_base64\":\"AGFzbQD/\"}");
+	message = rig_take(&rig, IPC_TYPE_code_start);
+	cr_assert_eq(pread(message->fds[0], code, sizeof(code), 0), 6);
+	cr_assert_eq(memcmp(code, "\0asm\0\xff", 6), 0);
 	channel_message_done(message);
 }
 
