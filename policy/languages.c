@@ -77,7 +77,9 @@ static int check_entry(const struct reading *reading, uint32_t index)
 		return fail_entry(reading, index, "ahead", "expected true or false");
 	if (count_marks(said) != 1)
 		return fail_entry(reading, index, "run",
-				  "expected exactly one argument \"{file}\"");
+				  "expected exactly one argument \"{file}\", by itself; a program "
+				  "that takes it otherwise is started by a shell: [/bin/sh, -c, "
+				  "'... \"$0\" \"$@\"', \"{file}\"]");
 	return check_twins(reading, index);
 }
 
