@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executions that outlive the call that started them, through the real server: what a client does
 with a handle, and what becomes of programs that one talks to."""
-import contextlib
 import re
 import time
 import unittest
@@ -12,16 +11,6 @@ import support
 MEMORY_KIB = 160 * 1024
 FLOOD_BYTES = 400_000_000  # more than twice as much
 HANDLE = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}-\d+\b")
-
-
-def find(above, name):
-    """The processes below `above` with this name."""
-    found = []
-    for pid in support.descendants(above):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-            if file.read().strip() == name and support.is_alive(pid):
-                found.append(pid)
-    return found
 
 
 class Case(unittest.TestCase):
@@ -89,7 +78,7 @@ class Case(unittest.TestCase):
         return found
 
     def broker(self):
-        found = find(self.server.process.pid, "msp-broker")
+        found = support.find(self.server.process.pid, "msp-broker")
         self.assertEqual(len(found), 1)
         return found[0]
 
@@ -196,9 +185,10 @@ class Yields(Case):
     def test_cancelling_a_first_call_kills(self):
         number = self.server.post("tools/call", {"name": "run_command", "arguments": {
             "command": "sleep 4713.5"}})
-        self.assertTrue(support.wait_until(lambda: find(self.server.process.pid, "sleep")))
+        self.assertTrue(support.wait_until(lambda: support.find(self.server.process.pid, "sleep")))
         self.server.notify("notifications/cancelled", {"requestId": number})
-        self.assertTrue(support.wait_until(lambda: not find(self.server.process.pid, "sleep"), 2))
+        self.assertTrue(support.wait_until(
+            lambda: not support.find(self.server.process.pid, "sleep"), 2))
         self.assertEqual(self.listed()["sandboxes"], [])
 
     def test_cancelling_a_wait_kills_nothing(self):
@@ -279,10 +269,10 @@ class Handles(Case):
     def test_kill(self):
         handle = self.start("echo here; sleep 4714.5 & sleep 4714.25")
         self.assertTrue(support.wait_until(
-            lambda: len(find(self.server.process.pid, "sleep")) == 2))
+            lambda: len(support.find(self.server.process.pid, "sleep")) == 2))
         text = self.text("kill_execution", handle=handle)
         self.assertRegex(text, r"^here\n\[cancelled: every process was killed\]$")
-        self.assertEqual(find(self.server.process.pid, "sleep"), [])
+        self.assertEqual(support.find(self.server.process.pid, "sleep"), [])
         self.assertIn("[cancelled", self.text("kill_execution", handle=handle), "once more")
 
     def test_signals(self):
@@ -315,7 +305,7 @@ class Handles(Case):
             self.start("sleep 4715.5 & sleep 4715.25")
         self.start("exec bash -i", tty=True)
         self.assertTrue(support.wait_until(
-            lambda: len(find(self.server.process.pid, "sleep")) == 10))
+            lambda: len(support.find(self.server.process.pid, "sleep")) == 10))
         below = support.descendants(self.server.process.pid)
         self.server.process.stdin.close()
         self.assertTrue(support.wait_until(
@@ -350,9 +340,9 @@ class Talking(Case):
         self.text("send_input", handle=handle, tty_rows=50, tty_columns=132)
         self.assertIn("50 132\n", self.write_until(handle, "stty size\n", "50 132"))
         self.write(handle, "sleep 4716.5\n")
-        self.assertTrue(support.wait_until(lambda: find(self.server.process.pid, "sleep")))
+        self.assertTrue(support.wait_until(lambda: support.find(self.server.process.pid, "sleep")))
         self.assertIn("^C", self.write_until(handle, "\u0003", "bash-"))
-        self.assertEqual(find(self.server.process.pid, "sleep"), [])
+        self.assertEqual(support.find(self.server.process.pid, "sleep"), [])
         self.assertIn("[exit 130", self.write_until(handle, "exit\n", "[exit"))
 
     def test_a_terminal_of_another_size(self):

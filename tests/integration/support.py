@@ -336,6 +336,16 @@ def descendants(pid, with_opener=False, with_ready=False):
                   _is_child_init(parent) and _is_ready(child))
 
 
+def find(above, name):
+    """The processes below `above` with this name."""
+    found = []
+    for pid in descendants(above):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+            if file.read().strip() == name and is_alive(pid):
+                found.append(pid)
+    return found
+
+
 def is_alive(pid):
     """Does the process exist and is it more than a zombie?"""
     try:

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runtimes beside the machine's own programs: TypeScript by deno, workers by workerd and modules of WASI
+by node, each a real one, within the limits of its execution and with the posture of any other. Deno and
+workerd come from the npm registry (tests/clients/npm-runtimes)."""
+import base64
+import os
+import sys
+import unittest
+
+import support
+import wasm_modules
+from config_support import WithFolder
+
+sys.path.insert(0, os.path.join(support.ROOT, "tests", "clients"))
+import packages  # noqa: E402
+
+NPM = os.path.join(support.ROOT, "tests", "clients", "npm-runtimes")
+PROFILES = """\
+profiles:
+  - name: npm
+    extends: default
+    files:
+      - {at: /opt, from: %s, kind: bind}
+    limits: {memory: 1G, output: 256K, pids: 96}
+"""
+HONO = """\
+import { Hono } from 'hono'
+import { cors } from 'hono/cors'
+const app = new Hono()
+app.use(cors())
+app.post('/sum', async (c) => {
+  const numbers: number[] = await c.req.json()
+  return c.json({ sum: numbers.reduce((a, b) => a + b), by: c.req.header('x-by') }, 201)
+})
+export default app
+"""
+PROGRAMS = {"typescript": "deno", "worker": "workerd", "wasm": "node"}
+LOOP = "while (true) {}\n"
+FLOOD = "while (true) console.log('x'.repeat(10000));\n"
+HOG = "const all = []; while (true) all.push(new Uint8Array(1 << 24).fill(1));\n"
+# A program of each kind, as code; of wasm as the modules of wasm_modules.
+CODE = {
+    "typescript": {"loop": LOOP, "flood": FLOOD, "hog": HOG},
+    "worker": {kind: "export default { async fetch() { " + code + " } }"
+               for kind, code in (("loop", LOOP), ("flood", FLOOD), ("hog", HOG))},
+    "wasm": {"loop": wasm_modules.LOOPING, "flood": wasm_modules.FLOOD},
+}
+
+
+def shown(result):
+    return result["content"][0]["text"]
+
+
+class Runtimes(WithFolder):
+    def setUp(self):
+        super().setUp()
+        self.folder_of_npm = "/opt"
+        self.server = None
+
+    def start(self, needs_npm=True):
+        """A server, whose profile `npm` has the packages."""
+        if needs_npm:
+            try:
+                self.folder_of_npm = packages.folder(NPM)
+            except packages.Unreachable as error:
+                self.skipTest(str(error))
+        self.config = self.write(PROFILES % self.folder_of_npm)
+        self.server = self.serve("--config=" + self.config)
+
+    def need_node(self):
+        if not os.access("/usr/bin/node", os.X_OK):
+            self.skipTest("there is no /usr/bin/node (apt install nodejs)")
+
+    def code(self, language, code, **more):
+        """Run code; what the call shows, and what it says of the execution."""
+        kind = "code" if isinstance(code, str) else "code_base64"
+        data = code if isinstance(code, str) else base64.b64encode(code).decode()
+        more.setdefault("profile", "npm")
+        result = self.server.call("run_code", 60, language=language, **{kind: data}, **more)
+        return shown(result), result["_meta"].get("msp/execution", {})
+
+    def expect_bounds(self, language):
+        """What the limits of an execution do to programs of the language."""
+        programs = CODE[language]
+        text, about = self.code(language, programs["loop"], timeout_ms=1500)
+        self.assertEqual(about["verdict"], "timeout", text)
+        text, about = self.code(language, programs["flood"])
+        self.assertEqual(about["verdict"], "output", text[-300:])
+        number = self.server.post("tools/call", {"name": "run_code", "arguments": {
+            "language": language, "profile": "npm", "yield_ms": 50000,
+            **({"code": programs["loop"]} if isinstance(programs["loop"], str) else
+               {"code_base64": base64.b64encode(programs["loop"]).decode()})}})
+        program = PROGRAMS[language]
+        server = self.server.process.pid
+        self.assertTrue(support.wait_until(lambda: support.find(server, program), 20))
+        self.server.notify("notifications/cancelled", {"requestId": number})
+        self.assertTrue(support.wait_until(lambda: not support.find(server, program), 5))
+
+    def expect_posture(self, language, code, **more):
+        """It is that of the machine's own programs in this profile."""
+        self.code("sh", "true", profile=more.get("profile", "npm"))
+        _, about = self.code(language, code, **more)
+        _, plain = self.code("sh", "true", profile=more.get("profile", "npm"))
+        self.assertEqual(about["posture"], plain["posture"])
+        self.assertGreater(about["posture"]["layers"], 10)
+
+    def test_typescript(self):
+        self.start()
+        text, about = self.code("typescript", "const n: number = 41;\nconsole.log('ts', n + 1, Deno.args[0]);\n",
+                                args=["x"])
+        self.assertRegex(text, r"^ts 42 x\n\[exit 0 ")
+        text, _ = self.code("ts", "const n: number = ;\n")
+        self.assertRegex(text, r"(?s)main.ts:1:.*\[exit 1 ")
+        self.expect_posture("typescript", "1")
+        self.expect_bounds("typescript")
+
+    def test_a_worker(self):
+        self.start()
+        text, about = self.code("worker", HONO, args=["POST", "/sum", "x-by: me"], stdin="[1, 2, 39]")
+        self.assertRegex(text, r'(?s)^HTTP 201.*\ncontent-type: application/json\n\n\{"sum":42,"by":"me"\}\n'
+                               r"\[exit 0 ")
+        text, _ = self.code("worker", "export default { fetch() { throw new Error('on purpose') } }")
+        self.assertRegex(text, r"(?s)Error: on purpose\n    at .*worker.js.*\[exit 1 ")
+        self.assertNotIn("debug:", text)
+        for code, words in (
+                ("export const a = 1", "has no handler; expected: export default"),
+                ("export default { fetch: () => 5 }", "fetch returned number; expected a Response"),
+                ("import x from 'nowhere'; export default x", "modules are looked for beside"),
+                ("export default { fetch: () => fetch('http://127.0.0.1:1') }", "not allowed")):
+            text, about = self.code("worker", code)
+            self.assertIn(words, text)
+            self.assertNotEqual(about["exit_code"], 0)
+        for args, words in ((["GET", "/", "bad"], "the header is 'bad'; expected NAME: VALUE"),):
+            text, about = self.code("worker", HONO, args=args)
+            self.assertIn(words, text)
+        self.expect_posture("worker", HONO)
+        self.expect_bounds("worker")
+        text, about = self.code("worker", CODE["worker"]["hog"], timeout_ms=30000)
+        self.assertTrue(about["verdict"] != "exited" or about["exit_code"] != 0, text)
+
+    def test_a_worker_serves(self):
+        self.start()
+        made = self.server.call("create_sandbox", profile="npm", name="box")
+        self.addCleanup(self.server.call, "destroy_sandbox", sandbox="box")
+        self.assertFalse(made.get("isError"), made)
+        self.server.call("write_sandbox_file", sandbox="box", path="/workspace/app.ts", content=HONO)
+        self.server.call("run_command", sandbox="box", yield_ms=0,
+                         argv=["sh", "/etc/msp/worker", "--serve", "5000", "/workspace/app.ts"])
+        ask = ("for i in 1 2 3 4 5 6 7 8 9; do curl -s -d '[20,22]' http://127.0.0.1:5000/sum && break; "
+               "sleep 0.3; done")
+        self.assertIn('{"sum":42}', shown(self.server.call("run_command", sandbox="box", command=ask)))
+
+    def test_a_module_of_wasi(self):
+        self.need_node()
+        self.start(needs_npm=False)
+        text, _ = self.code("wasm", wasm_modules.COPYING, stdin="over\n", args=["A"])
+        self.assertRegex(text, r"^over\n\[exit 65 ")
+        text, _ = self.code("wasm", wasm_modules.TRAP)
+        self.assertRegex(text, r"(?s)wasm: trap: unreachable\n.*\[exit 134 ")
+        text, _ = self.code("wasi", wasm_modules.GROWING, timeout_ms=30000)
+        self.assertRegex(text, r"\[exit (\d+) ")
+        for code, words in ((b"\x00asm\x0d\x00\x01\x00", "component of WASI 0.2; expected a core module"),
+                            (b"print(1)", "expected magic word"), (b"", "is empty")):
+            text, about = self.code("wasm", code)
+            self.assertIn(words, text)
+            self.assertEqual(about["exit_code"], 126)
+        self.expect_posture("wasm", wasm_modules.COPYING)
+        self.expect_bounds("wasm")
+
+    def test_a_module_sees_the_workspace_alone(self):
+        """A link that leads out of it shows at most files of the sandbox."""
+        self.need_node()
+        self.start(needs_npm=False)
+        canary = self.write("of the host\n", "canary", 0o644)
+        self.server.call("create_sandbox", profile="npm", name="files")
+        self.addCleanup(self.server.call, "destroy_sandbox", sandbox="files")
+        self.server.call("run_command", sandbox="files", command=(
+            "echo mine > /workspace/file; ln -s ../etc/passwd /workspace/link; "
+            f"ln -s ..{canary} /workspace/canary"))
+        text, _ = self.code("wasm", wasm_modules.opening("file"), sandbox="files", profile=None)
+        self.assertRegex(text, r"^mine\n\[exit 0 ", "the control")
+        inside = shown(self.server.call("run_command", sandbox="files", command="cat /etc/passwd"))
+        for path in ("../etc/passwd", "link", "/etc/passwd", "canary", ".." + canary):
+            text, about = self.code("wasm", wasm_modules.opening(path), sandbox="files", profile=None)
+            self.assertTrue(about["exit_code"] != 0 or text.split("\n")[0] in inside, (path, text))
+            self.assertNotIn("of the host", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
