@@ -146,7 +146,7 @@ class Runtimes(WithFolder):
         self.assertFalse(made.get("isError"), made)
         self.server.call("write_sandbox_file", sandbox="box", path="/workspace/app.ts", content=HONO)
         self.server.call("run_command", sandbox="box", yield_ms=0,
-                         argv=["sh", "/etc/msp/worker", "--serve", "5000", "/workspace/app.ts"])
+                         argv=["sh", "/etc/runtimes/worker", "--serve", "5000", "/workspace/app.ts"])
         ask = ("for i in 1 2 3 4 5 6 7 8 9; do curl -s -d '[20,22]' http://127.0.0.1:5000/sum && break; "
                "sleep 0.3; done")
         self.assertIn('{"sum":42}', shown(self.server.call("run_command", sandbox="box", command=ask)))
