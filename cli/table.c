@@ -13,9 +13,9 @@ const struct command *const commands[] = {
 	&command_rollback, &command_fork,    &command_forget,     &command_diff,
 	&command_apply,    &command_undo,    &command_serve,      &command_client_config,
 	&command_token,    &command_status,  &command_profile,    &command_policy,
-	&command_image,    &command_network, &command_secret,     &command_audit,
-	&command_doctor,   &command_setup,   &command_completion, &command_help,
-	&command_version,
+	&command_image,    &command_cache,   &command_network,    &command_secret,
+	&command_audit,    &command_doctor,  &command_setup,      &command_completion,
+	&command_help,     &command_version,
 };
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 

@@ -36,6 +36,7 @@ extern const struct command command_policy;
 extern const struct command command_network;
 extern const struct command command_secret;
 extern const struct command command_image;
+extern const struct command command_cache;
 extern const struct command command_status;
 extern const struct command command_audit;
 extern const struct command command_doctor;
