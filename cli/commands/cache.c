@@ -90,7 +90,8 @@ static const struct tool tools[] = {
 	{ .name = "go",
 	  .profile = "go-dev",
 	  .lines = "    environment:\n"
-		   "      - GOPROXY=file:///cache/go/cache/download\n"
+		   "      - GOPROXY=file://"
+		   "/cache/go/cache/download\n"
 		   "      - GOSUMDB=off\n"
 		   "    files:\n",
 	  .missing = "cache/download",
