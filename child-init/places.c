@@ -86,7 +86,7 @@ int places_mount(const struct places *places, uint32_t mount, uint64_t attribute
 	static const char *const keys[LAYER_ROLE_COUNT] = {
 		[LAYER_LOWER] = "lowerdir+", [LAYER_UPPER] = "upperdir", [LAYER_WORK] = "workdir"
 	};
-	struct mount_layer layers[PLACES_LAYERS_MAX + PLAN_LAYERS_MAX];
+	struct mount_layer layers[PLACES_LAYERS_MAX + PLAN_LAYERS_MAX] = { { 0 } };
 	const uint32_t roles = places_roles(places, mount);
 	const bool is_host = roles == PLACE_ROLE(LAYER_READ) || roles == PLACE_ROLE(LAYER_WRITE);
 	uint32_t count = 0;

@@ -400,6 +400,7 @@ FIELDS(1, ipc_http_secret, U32, index)
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a string is an array's beginning. */
 static const struct ipc_message messages[IPC_TYPE_COUNT] = {
 #define IPC(name_, sender_, receiver_, phase_, fds_)                                               \
 	[IPC_TYPE_##name_] = {                                                                     \
@@ -411,6 +412,7 @@ static const struct ipc_message messages[IPC_TYPE_COUNT] = {
 #include "common/ipc_messages.def"
 #undef IPC
 };
+/* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */
 
 const struct ipc_message *ipc_message(uint32_t type)

@@ -45,7 +45,7 @@
 /* Fields of an audit record, and the bytes of their texts: of each at most 200. */
 #define IPC_AUDIT_FIELDS_MAX 16
 #define IPC_AUDIT_TEXT_MAX 200
-#define IPC_AUDIT_TEXTS_MAX (IPC_AUDIT_FIELDS_MAX * IPC_AUDIT_TEXT_MAX)
+#define IPC_AUDIT_TEXTS_MAX ((uint64_t)IPC_AUDIT_FIELDS_MAX * IPC_AUDIT_TEXT_MAX)
 
 /* SHA-256 of the protocol's definition. */
 #define IPC_SCHEMA_BYTES 32

@@ -275,7 +275,7 @@ static void find_refused(const struct search *search, const char *text, struct e
  * command may have it. */
 static bool ask_elsewhere(const struct search *search, struct elsewhere *place)
 {
-	bool is_known;
+	bool is_known = false;
 
 	find_refused(search, search->text, place);
 	if (!place->path[0])
@@ -310,7 +310,7 @@ bool hint_judge_file(const struct search *search, const struct finding *finding)
 	const int error = finding->phrase->error;
 	struct elsewhere place = { .kinds = kinds, .error = ENOENT };
 	char path[HINT_TARGET_MAX];
-	bool is_known;
+	bool is_known = false;
 
 	if (!find_path(search, finding, path)) {
 		if (error == EROFS)
@@ -336,7 +336,7 @@ bool hint_judge_open(const struct search *search, const struct finding *finding)
 	struct elsewhere place = { .kinds = kinds,
 				   .mark = strcmp(kinds[0], "read") == 0 ? NULL : "db|sql" };
 	char path[HINT_TARGET_MAX];
-	bool is_known;
+	bool is_known = false;
 
 	if (!hint_text_has(finding->line, acts))
 		return false;
@@ -357,7 +357,7 @@ void hint_judge_command_path(const struct search *search, bool is_quiet)
 				   .error = ENOENT,
 				   .mark = "/home/|/root|/Users/|/mnt/|/media/",
 				   .is_plain = !is_quiet };
-	bool is_known;
+	bool is_known = false;
 
 	find_refused(search, search->command, &place);
 	if (place.path[0] && !place.is_ambiguous)

@@ -54,7 +54,7 @@ void confine_privileges(void)
 	confine_limit(RLIMIT_CORE, 0, "refusing core dumps");
 }
 
-void confine_limit(int resource, uint64_t most, const char *step)
+void confine_limit(unsigned int resource, uint64_t most, const char *step)
 {
 	const struct rlimit limit = { most, most };
 

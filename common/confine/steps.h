@@ -25,7 +25,7 @@ void confine_keep_channel(int channel, bool may_be_file);
 void confine_privileges(void);
 
 /* Bound a resource (RLIMIT_*), for good. */
-void confine_limit(int resource, uint64_t most, const char *step);
+void confine_limit(unsigned int resource, uint64_t most, const char *step);
 
 /* Create a Landlock ruleset that handles every right of files and scope that the kernel knows, and
  * of LANDLOCK_NET_ALL those in `net`, and allows nothing; *ret_attr is what it handles. */

@@ -28,7 +28,7 @@
 
 /* Longest wait of the record of a start or a new policy, during which the event loop waits too. */
 #define POLICY_WAIT_MS 2000
-#define POLICY_ANSWER_US ((POLICY_WAIT_MS + 1000) * 1000)
+#define POLICY_ANSWER_US ((POLICY_WAIT_MS + UINT64_C(1000)) * 1000)
 
 /* An answer usually takes 50 us. The event loop waits this long for one before it defers the
  * request; and a start or an end, in which there is nothing else to do, several times. */
@@ -567,7 +567,7 @@ void audit_stop(void)
 	audit.on_answer = NULL;
 	if (supervisor.is_service && audit.is_on) /* msp-audit says what it cannot write */
 		(void)require_record(AUDIT_STOP, fields, COUNT(fields), STOP_WAIT_MS,
-				     STOP_WAIT_MS * 1000, &ticket);
+				     STOP_WAIT_MS * UINT64_C(1000), &ticket);
 	else if (audit.frontend != FRONTEND_LAUNCHER)
 		audit_note(AUDIT_STOP, fields, COUNT(fields));
 	audit.is_on = false;

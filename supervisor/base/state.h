@@ -19,9 +19,11 @@
 
 struct ipc_posture_full;
 
-/* Go through the first `count` items of an array of `struct type`. */
+/* Go through the first `count` items of an array of `struct type`.
+ * NOLINTBEGIN(bugprone-macro-parentheses): the name of a variable. */
 #define FOR_EACH(type, item, array, count)                                                         \
 	for (struct type *item = (array); item < (array) + (count); item++)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Slots of the factory's messages: of ephemeral sandboxes, one for each execution and those that
  * wait for one (pool.h); of those that last; of brokers; of msp-layers. */
@@ -241,16 +243,15 @@ extern struct supervisor supervisor;
 
 /* Loop over the executions that may be live, and over the places of frontends. */
 #define FOR_EACH_EXECUTION(each)                                                                   \
-	for (struct execution *each = supervisor.executions;                                       \
-	     each < supervisor.executions + supervisor.slots_used; each++)
-#define FOR_EACH_FRONTEND(each)                                                                    \
-	for (struct frontend *each = supervisor.frontends;                                         \
-	     each < supervisor.frontends + FRONTENDS_MAX; each++)
+	FOR_EACH (execution, each, supervisor.executions, supervisor.slots_used)
+#define FOR_EACH_FRONTEND(each) FOR_EACH (frontend, each, supervisor.frontends, FRONTENDS_MAX)
 
-/* Go through the slots of persistent sandboxes that may be in use. */
+/* Go through the slots of persistent sandboxes that may be in use; sandboxes_used may be less.
+ * NOLINTBEGIN(bugprone-macro-parentheses): the name of a variable. */
 #define FOR_EACH_PERSISTENT(sandbox)                                                               \
 	for (struct sandbox *sandbox = supervisor.sandboxes + EPHEMERAL_MAX;                       \
 	     sandbox < supervisor.sandboxes + supervisor.sandboxes_used; sandbox++)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Note that a fault of ours ends the supervisor, or will: its exit status says so, unless it says
  * something else already. */

@@ -194,7 +194,7 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 		error = open_workspace(frontend, from, detail);
 	if (error)
 		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_WORKSPACE;
-	return refusal ? deferred_refuse(frontend, message, from->owner, NULL, refusal, detail, 0)
+	return refusal ? deferred_refuse(frontend, message, from->owner, NULL, refusal, detail)
 		       : create_sandbox(frontend, from->request);
 }
 
@@ -265,7 +265,7 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 	else if (!refusal && (!sandbox_stop(sandbox) || deferred_is_behind(frontend, sandbox)))
 		refusal = REFUSAL_DEFERRED;
 	if (refusal)
-		return deferred_refuse(frontend, message, from->owner, sandbox, refusal, detail, 0);
+		return deferred_refuse(frontend, message, from->owner, sandbox, refusal, detail);
 	if (is_destroyed)
 		return reply_done(frontend, from->request, destroy_sandbox(sandbox));
 	audit_sandbox_change(frontend, sandbox->persistent.id, "stop", 0);
@@ -393,8 +393,7 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 				     from->operation == CHECKPOINT_SAVE ||
 					     from->operation == CHECKPOINT_FORK,
 				     detail);
-	return refusal ? deferred_refuse(frontend, message, from->owner, sandbox, refusal, detail,
-					 0)
+	return refusal ? deferred_refuse(frontend, message, from->owner, sandbox, refusal, detail)
 		       : act_on(frontend, from, &sandbox->persistent);
 }
 

@@ -65,9 +65,11 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 		error = audit_execution_begin(frontend, request, code, deferred_ticket(), detail);
 	if (error)
 		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
+	if (refusal && refusal != REFUSAL_DEFERRED)
+		return reply_refuse(frontend, ipc_request(target->message), refusal, detail,
+				    retry_ms);
 	if (refusal)
-		return deferred_refuse(frontend, target->message, target->owner, target->sandbox,
-				       refusal, detail, retry_ms);
+		return deferred_add(frontend, target->message, target->owner, target->sandbox);
 	error = execution_begin(frontend, request, code);
 	history_add(request, code);
 	if (!error || supervisor.is_ending) /* then it has been said why */
@@ -285,6 +287,6 @@ int handle_changes_start(void *context, struct channel_message *message)
 	if (!refusal)
 		refusal = begin_changes(from, &target, detail);
 	return refusal ? deferred_refuse(context, message, from->owner, target.sandbox, refusal,
-					 detail, 0)
+					 detail)
 		       : 0;
 }

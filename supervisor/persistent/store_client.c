@@ -174,9 +174,9 @@ int store_list(int (*destroyed)(void *context, const char id[IPC_ID_MAX]),
 	result = ask_store(-1, NULL, NULL);
 	size = channel.fd < 0 ? 0 : answer->ids_size;
 	memcpy(ids, answer->ids, size);
-	for (uint32_t i = 0; (i + 1) * IPC_ID_MAX <= size; i++) {
+	for (uint32_t i = 0; ((size_t)i + 1) * IPC_ID_MAX <= size; i++) {
 		const bool is_first = result < 0 || i < (uint32_t)result;
-		char *id = ids + i * IPC_ID_MAX;
+		char *id = ids + (size_t)i * IPC_ID_MAX;
 
 		id[IPC_ID_MAX - 1] = '\0';
 		if (store_is_id(id) && (destroyed || !is_first))

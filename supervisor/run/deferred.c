@@ -77,12 +77,11 @@ int deferred_add(struct frontend *frontend, struct channel_message *message, con
 }
 
 int deferred_refuse(struct frontend *frontend, struct channel_message *message, const char *owner,
-		    const struct sandbox *sandbox, enum refusal refusal, const char *detail,
-		    uint32_t retry_ms)
+		    const struct sandbox *sandbox, enum refusal refusal, const char *detail)
 {
 	return refusal == REFUSAL_DEFERRED
 		       ? deferred_add(frontend, message, owner, sandbox)
-		       : reply_refuse(frontend, ipc_request(message), refusal, detail, retry_ms);
+		       : reply_refuse(frontend, ipc_request(message), refusal, detail, 0);
 }
 
 struct question *deferred_question(void)

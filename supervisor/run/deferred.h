@@ -39,8 +39,7 @@ int deferred_add(struct frontend *frontend, struct channel_message *message, con
 
 /* Refuse the request that a handler runs for, or with REFUSAL_DEFERRED defer it. */
 int deferred_refuse(struct frontend *frontend, struct channel_message *message, const char *owner,
-		    const struct sandbox *sandbox, enum refusal refusal, const char *detail,
-		    uint32_t retry_ms);
+		    const struct sandbox *sandbox, enum refusal refusal, const char *detail);
 
 /* Return the question of the request that a handler runs for, ours. */
 struct question *deferred_question(void);
