@@ -79,7 +79,7 @@ class Image:
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{sha256(data)}"
                                                       for data in self.layers]}}).encode()
 
-    def blobs(self):
+    def blobs(self, compress=None):
         """({path: bytes}, descriptor of the manifest)."""
         files = {}
 
@@ -88,7 +88,7 @@ class Image:
             return {"mediaType": f"application/vnd.oci.image.{kind}",
                     "digest": f"sha256:{sha256(data)}", "size": len(data)}
 
-        compress = COMPRESSORS[self.compression]
+        compress = compress or COMPRESSORS[self.compression]
         manifest = {"schemaVersion": 2, "config": add(self.configuration(), "config.v1+json"),
                     "layers": [add(compress(data), f"layer.v1.tar{self.compression}")
                                for data in self.layers]}
