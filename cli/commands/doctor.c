@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "doctor/examine.h"
+#include "doctor/runtimes.h"
 #include "options/command.h"
 #include "show/format.h"
 #include "show/json.h"
@@ -89,6 +90,31 @@ static void print_conclusion(const struct doctor_verdict *all)
 		(void)puts("\nmsp cannot run here until what is missing has been fixed.");
 }
 
+/* One line for each runtime: its program, or the command that installs it. */
+static void print_runtimes(const struct machine *machine)
+{
+	static struct runtime runtimes[RUNTIMES_MAX];
+	const size_t count = runtimes_find(machine, runtimes);
+	char text[PATH_MAX];
+
+	if (count > 0)
+		(void)puts("\nruntimes of the default profile:\n");
+	for (size_t i = 0; i < count; i++) {
+		const struct runtime *runtime = &runtimes[i];
+
+		if (runtime->program[0])
+			format_text(text, sizeof(text), "%s", runtime->program);
+		else if (runtime->install)
+			format_text(text, sizeof(text), "not installed: %s", runtime->install);
+		else
+			format_text(text, sizeof(text), "not installed");
+		(void)printf("  %-16s", runtime->name);
+		if (runtime->use[0])
+			(void)printf("%s: ", runtime->use);
+		(void)puts(text);
+	}
+}
+
 static int print_report(const struct machine *machine, struct doctor_verdict *all)
 {
 	const bool has_color = use_color();
@@ -102,6 +128,7 @@ static int print_report(const struct machine *machine, struct doctor_verdict *al
 		print_finding(&probes[i], &finding, has_color);
 		(void)fflush(stdout); /* before the next probe forks; the last flush tells */
 	}
+	print_runtimes(machine);
 	print_conclusion(all);
 	return fflush(stdout) == 0 ? 0 : -errno;
 }
@@ -129,6 +156,27 @@ static void write_finding(struct json_writer *json, const struct probe *probe,
 	json_close_object(json);
 }
 
+static void write_runtimes(struct json_writer *json, const struct machine *machine)
+{
+	static struct runtime runtimes[RUNTIMES_MAX];
+	const size_t count = runtimes_find(machine, runtimes);
+
+	json_open_array(json, "runtimes");
+	for (size_t i = 0; i < count; i++) {
+		json_open_object(json, NULL);
+		json_put_text(json, "name", runtimes[i].name);
+		json_put_bool(json, "installed", runtimes[i].program[0] != '\0');
+		if (runtimes[i].use[0])
+			json_put_text(json, "use", runtimes[i].use);
+		if (runtimes[i].program[0])
+			json_put_text(json, "program", runtimes[i].program);
+		else if (runtimes[i].install)
+			json_put_text(json, "install", runtimes[i].install);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
 static int print_json(const struct machine *machine, struct doctor_verdict *all)
 {
 	static struct json_output json;
@@ -145,6 +193,7 @@ static int print_json(const struct machine *machine, struct doctor_verdict *all)
 		write_finding(&json.writer, &probes[i], &finding);
 	}
 	json_close_array(&json.writer);
+	write_runtimes(&json.writer, machine);
 	json_put_bool(&json.writer, "ok", all->is_fit);
 	json_put_bool(&json.writer, "ok_with_limits_fallback", all->is_fit_fallback);
 	json_close_object(&json.writer);
@@ -185,7 +234,9 @@ const struct command command_doctor = {
 	.summary = "check what this machine has and lacks",
 	.help = "Try everything that the sandboxes need on this machine and say what\n"
 		"happened: one line for each, and for what is missing why it is needed and\n"
-		"how to fix it. The exit code is 0 when nothing required is missing, else 78.\n",
+		"how to fix it. Then one line for each runtime of the default profile: its\n"
+		"program, or the command that installs it. The exit code is 0 when nothing\n"
+		"required is missing, else 78.\n",
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
 	.run = run_doctor,
 };

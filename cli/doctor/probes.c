@@ -221,9 +221,8 @@ static void probe_configuration(const struct machine *machine, struct finding *r
 			    "there is none, so the built-in profiles are in force");
 }
 
-/* Find the profile of a request without a name, or NULL; `text` names it. */
-static const struct plan_profile *find_default_profile(const struct plan *plan,
-						       char text[OPTIONS_TEXT_MAX])
+const struct plan_profile *find_default_profile(const struct plan *plan,
+						char text[OPTIONS_TEXT_MAX])
 {
 	const char *name = plan_string(plan, plan_header(plan)->default_profile);
 	const struct plan_profile *profile;
@@ -274,32 +273,6 @@ static void probe_account(const struct machine *machine, struct finding *ret)
 	if (strcmp(machine->account.name, ACCOUNT_DEFAULT) == 0)
 		ret->cause = CAUSE_ABSENT;
 	account_format_useradd(machine->account.name, ret->fix, sizeof(ret->fix));
-}
-
-static void probe_languages(const struct machine *machine, struct finding *ret)
-{
-	const struct plan *plan = config_plan(machine->config);
-	const struct plan_language *languages;
-	const struct plan_profile *profile;
-	char name[OPTIONS_TEXT_MAX];
-
-	ret->status = FINDING_NOTE;
-	format_text(ret->tried, sizeof(ret->tried), "the programs of the default profile");
-	profile = plan ? find_default_profile(plan, name) : NULL;
-	if (!profile)
-		return;
-	format_text(ret->tried, sizeof(ret->tried), "the programs of the profile %.200s", name);
-	languages = plan_languages(plan, profile);
-	for (uint32_t i = 0; i < profile->language_count; i++) {
-		const char *program = plan_string(plan, languages[i].program);
-
-		if (access(program, X_OK) == 0)
-			format_append(ret->happened, sizeof(ret->happened), "%s%s (%s)",
-				      ret->happened[0] ? ", " : "",
-				      plan_string(plan, languages[i].name), program);
-	}
-	if (!ret->happened[0])
-		format_text(ret->happened, sizeof(ret->happened), "none is installed");
 }
 
 /* Sandboxes keep the groups of msp's process: the kernel lets no user without privileges drop them
@@ -412,7 +385,5 @@ const struct probe probes[] = {
 	  "a layer that is open on a machine that has everything else is a fault of msp: report "
 	  "it" },
 	{ "groups", PROBE_INFORMATION, probe_groups, "for information: files of a group", "" },
-	{ "languages", PROBE_INFORMATION, probe_languages, "what run_code can run",
-	  "install what is wanted, for example: apt install python3 nodejs gcc" },
 };
 const size_t probe_count = sizeof(probes) / sizeof(probes[0]);

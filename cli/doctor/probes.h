@@ -72,6 +72,10 @@ struct probe {
 extern const struct probe probes[];
 extern const size_t probe_count;
 
+/* Find the profile of a request without a name, or NULL; `text` names it. */
+const struct plan_profile *find_default_profile(const struct plan *plan,
+						char text[OPTIONS_TEXT_MAX]);
+
 /* The probes that need namespaces (probes_namespaces.c). */
 void probe_user_namespace(const struct machine *machine, struct finding *ret);
 void probe_other_namespaces(const struct machine *machine, struct finding *ret);

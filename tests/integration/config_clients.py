@@ -369,7 +369,12 @@ class Commands(WithFolder):
         self.assertEqual(probes["configuration"]["status"], "ok")
         self.assertIn(path, probes["configuration"]["tried"])
         self.assertIn("'analysis'; there are: default, strict", probes["default-profile"]["happened"])
-        self.assertIn("analysis", probes["languages"]["tried"])
+        runtimes = {row["name"]: row for row in value["runtimes"]}
+        self.assertEqual(runtimes["python"]["program"], os.path.realpath("/usr/bin/python3"))
+        for row in value["runtimes"]:
+            self.assertEqual(row["installed"], "program" in row)
+            self.assertEqual(row["installed"], "install" not in row, "each has a command")
+        self.assertIn("images", runtimes)
         self.assertEqual(value["ok"], value["ok_with_limits_fallback"])
         probes, value = self.doctor("--config", path, MSP_DEFAULT_PROFILE="loose")
         self.assertEqual(probes["default-profile"]["status"], "missing")
