@@ -130,7 +130,7 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 	struct server *server = context;
 
 	if (server->host.plan.bytes)
-		refused = refusal_text_complete(refused, &server->host.plan);
+		refused = refusal_text_complete(refused, &server->host.plan, NULL);
 	require_asked(server, requests_on_refused(server->host.requests, refused) ||
 				      executions_on_refused(server->host.executions, refused));
 }

@@ -14,7 +14,7 @@
 #include "common/limits.h"
 #include "common/workspace_mode.h"
 
-_Static_assert(sizeof(struct plan_header) == 96, "no padding");
+_Static_assert(sizeof(struct plan_header) == 104, "no padding");
 _Static_assert(sizeof(struct plan_mount) == 64, "no padding");
 _Static_assert(sizeof(struct plan_rule) == 24, "no padding");
 _Static_assert(sizeof(struct plan_language) == 40, "no padding");
@@ -308,11 +308,11 @@ static bool is_operators(const struct plan *plan)
 	const struct plan_header *head = plan_header(plan);
 
 	return is_optional(plan, head->file) && is_string(plan, head->default_profile) &&
-	       is_optional(plan, head->run_as) &&
+	       is_optional(plan, head->run_as) && head->sandboxes_max <= SANDBOXES_MAX &&
+	       is_pairs(plan, head->missing, head->missing_size) &&
 	       is_list(plan, head->workspaces, head->workspaces_size) &&
 	       is_list(plan, head->protect, head->protect_size) &&
-	       is_list(plan, head->unprotect, head->unprotect_size) &&
-	       head->sandboxes_max <= SANDBOXES_MAX;
+	       is_list(plan, head->unprotect, head->unprotect_size);
 }
 
 int plan_open(const void *bytes, size_t size, struct plan *ret)

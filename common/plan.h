@@ -36,9 +36,7 @@
 #define PLAN_HASH_BYTES 32U
 
 struct plan_header {
-	uint32_t magic;
-	uint32_t version;
-	uint32_t size;
+	uint32_t magic, version, size;
 	uint32_t profile_count;
 	uint32_t profiles; /* offset of struct plan_profile[] */
 	uint32_t group_count;
@@ -47,9 +45,10 @@ struct plan_header {
 	uint32_t calls; /* offset of struct plan_call[], by number */
 
 	/* Settings of the operator's file for all profiles. */
-	uint32_t file;                        /* its name; 0: there is none */
-	uint32_t default_profile;             /* the one that a request without a name means */
-	uint32_t run_as;                      /* the account that root changes to; 0: not said */
+	uint32_t file;                  /* its name; 0: there is none */
+	uint32_t missing, missing_size; /* profiles without their image: name and cause in turn */
+	uint32_t default_profile;       /* the one that a request without a name means */
+	uint32_t run_as;                /* the account that root changes to; 0: not said */
 	uint32_t workspaces, workspaces_size; /* directories that may be shown; none: any */
 	uint32_t protect, protect_size;       /* paths that must not be, beyond the usual */
 	uint32_t unprotect, unprotect_size;   /* hidden files of a home that may be, too */

@@ -2,9 +2,11 @@
 #include "frontend/refusal_text.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/ipc_refused.h"
+#include "common/plan.h"
 #include "common/refusal.h"
 #include "frontend/profile_names.h"
 #include "heap/memory.h"
@@ -142,8 +144,33 @@ void refusal_text_put(struct buffer *text, const struct refusal_style *style,
 	(void)put_part(&rendering, find_row(refused->reason)->texts[style->audience], "", true);
 }
 
+/* Add the cause if the profile cannot be used (NULL: of all such), as far as there is room. */
+static void add_missing(const struct plan *plan, const char *wanted, char *ret, size_t size)
+{
+	const struct plan_header *head = plan_header(plan);
+	const char *at = plan_string(plan, head->missing);
+	const char *const end = at + head->missing_size;
+	size_t used = strlen(ret);
+
+	while (at < end) {
+		const char *name = at, *cause = name + strlen(name) + 1;
+		const bool is_wanted = !wanted || strcmp(name, wanted) == 0;
+		const int added = !is_wanted ? 0
+					     : snprintf(ret + used, size - used,
+							"; %s cannot be used: %s", name, cause);
+
+		if (added < 0 || (size_t)added >= size - used) {
+			ret[used] = '\0';
+			return;
+		}
+		used += (size_t)added;
+		at = cause + strlen(cause) + 1;
+	}
+}
+
 const struct ipc_execution_refused *
-refusal_text_complete(const struct ipc_execution_refused *refused, const struct plan *plan)
+refusal_text_complete(const struct ipc_execution_refused *refused, const struct plan *plan,
+		      const char *profile)
 {
 	static struct ipc_execution_refused whole; /* too large for the stack; one thread */
 
@@ -151,6 +178,7 @@ refusal_text_complete(const struct ipc_execution_refused *refused, const struct 
 		return refused;
 	whole = *refused;
 	profile_names(plan, whole.detail, sizeof(whole.detail));
+	add_missing(plan, profile, whole.detail, sizeof(whole.detail));
 	return &whole;
 }
 

@@ -41,9 +41,11 @@ void refusal_text_put(struct buffer *text, const struct refusal_style *style,
 		      const struct refusal_words *words);
 
 /* Return the refusal with what the plan in force adds to its detail, which the supervisor need not
- * say: the profiles that there are. Valid until the next call, and as long as `refused`. */
+ * say: the profiles that there are, and why the wanted one (NULL: any) cannot be used. Valid until
+ * the next call, and as long as `refused`. */
 const struct ipc_execution_refused *
-refusal_text_complete(const struct ipc_execution_refused *refused, const struct plan *plan);
+refusal_text_complete(const struct ipc_execution_refused *refused, const struct plan *plan,
+		      const char *profile);
 
 /* Return the exit code of msp for a reason (enum refusal). */
 int refusal_exit_code(uint32_t reason);

@@ -551,12 +551,11 @@ static int fail_size(const struct policy *policy, size_t size, struct policy_err
 
 static int fail_filter(const struct profile *profile, struct policy_error *error)
 {
-	const struct origin *origin = &profile->origins.groups[0];
-
 	(void)snprintf(error->text, sizeof(error->text),
 		       "%s:%u: seccomp: the filter of profile %s cannot be built; expected fewer "
 		       "exceptions",
-		       origin->file, origin->line, profile->name);
+		       profile->origins.groups[0].file, profile->origins.groups[0].line,
+		       profile->name);
 	policy_error_tidy(error);
 	return -1;
 }
@@ -577,12 +576,13 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 	header.profiles = put_records(blob, profiles, size); /* filled in at the end */
 	put_settings(&writer, policy_settings(policy), &header);
 	put_groups(&writer, &header);
+	header.missing = policy_put_missing(policy, blob, &header.missing_size);
 	put_calls(&writer, &header);
 	for (uint32_t i = 0; i < policy_count(policy); i++) {
 		const struct profile *profile = policy_at(policy, i);
 		const uint32_t no_hosts = next + profile_has_hosts(profile);
 
-		if (image_is_awaited(profile))
+		if (image_is_awaited(profile) || profile->missing != NULL)
 			continue;
 		if (put_profile(&writer, profile, &profiles[next]) != 0 ||
 		    (no_hosts != next && put_narrowed(&writer, profile, &profiles[no_hosts]) != 0))

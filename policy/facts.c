@@ -420,6 +420,8 @@ static void add_image(struct facts *facts, const struct profile *profile)
 		add_text(facts, FACT_USER, is_root ? "root" : "agent", &origins->user);
 	if (profile->seccomp.pretends_ownership)
 		add_text(facts, FACT_PRETEND, "ownership", &origins->pretend);
+	if (profile->missing != NULL)
+		add_text(facts, FACT_IMAGE, profile->missing, &origins->image);
 	if (profile->tree == NULL)
 		return;
 	buffer_format(&image.text, "%s, sha256:%s, %u layer%s", profile->image,

@@ -281,6 +281,13 @@ static bool has_system(const struct profile *profile)
 	return false;
 }
 
+/* Keep the reason: the profile is complete but for its image, and others may extend it. */
+static int miss_image(const struct reading *reading, const char *text)
+{
+	reading->profile->missing = memory_text(text, strlen(text));
+	return set_cwd(reading);
+}
+
 int image_check(const struct reading *reading)
 {
 	struct profile *profile = reading->profile;
@@ -306,7 +313,7 @@ int image_check(const struct reading *reading)
 					      "python:3.12, that msp image import brought");
 	profile->tree = images_find(reading->place.images, profile->image, text);
 	if (profile->tree == NULL)
-		return reading_fail(reading, "image", "%s", text);
+		return miss_image(reading, text);
 	add_trust(profile);
 	if (has_system(profile))
 		return reading_fail(reading, "files",

@@ -218,6 +218,27 @@ static uint32_t count_own(const struct policy *policy)
 	return own;
 }
 
+static int refuse_missing(const struct profile *profile)
+{
+	const struct origin *origin = &profile->origins.image;
+
+	log_line("%s:%u: profile %s cannot be used: %s", origin->file, origin->line, profile->name,
+		 profile->missing);
+	return MSP_EXIT_REFUSED;
+}
+
+/* Say which profiles cannot be used. 0, or the exit code after messages. */
+static int check_images(const struct policy *policy)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; i < policy_count(policy); i++) {
+		if (policy_at(policy, i)->missing != NULL)
+			result = refuse_missing(policy_at(policy, i));
+	}
+	return result;
+}
+
 static int run_check(const struct request *request)
 {
 	struct buffer blob = { .bytes = NULL }, text = { .bytes = NULL };
@@ -231,6 +252,8 @@ static int run_check(const struct request *request)
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
 	result = compile_policy(policy, &blob);
+	if (result == 0)
+		result = check_images(policy);
 	own = count_own(policy);
 	buffer_format(&text, "%s: ok, %u profile%s\n", request->config, own, own == 1 ? "" : "s");
 	if (result == 0)
@@ -373,12 +396,15 @@ static int run_explain(const struct request *request)
 {
 	struct buffer blob = { .bytes = NULL };
 	struct policy *policy = load_policy(request);
+	const struct profile *profile;
 	struct plan plan;
 	int result;
 
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
-	result = compile_policy(policy, &blob);
+	profile = policy_find(policy, request->arguments[0]);
+	result = profile != NULL && profile->missing != NULL ? refuse_missing(profile)
+							     : compile_policy(policy, &blob);
 	if (result == 0 && plan_open(blob.bytes, blob.size, &plan) == 0)
 		result = explain_all(&plan, request);
 	if (result == 0 && fflush(stdout) != 0)

@@ -76,6 +76,22 @@ uint32_t policy_count_records(const struct policy *policy, struct policy_error *
 	return 0;
 }
 
+uint32_t policy_put_missing(const struct policy *policy, struct buffer *blob, uint32_t *ret_size)
+{
+	const uint32_t offset = (uint32_t)blob->size;
+
+	for (uint32_t i = 0; i < policy->count; i++) {
+		const struct profile *profile = policy->profiles[i];
+
+		if (profile->missing == NULL)
+			continue;
+		buffer_append(blob, profile->name, strlen(profile->name) + 1);
+		buffer_append(blob, profile->missing, strlen(profile->missing) + 1);
+	}
+	*ret_size = (uint32_t)blob->size - offset;
+	return *ret_size > 0 ? offset : 0;
+}
+
 const struct profile *policy_at(const struct policy *policy, uint32_t index)
 {
 	return policy->profiles[index];
@@ -297,7 +313,12 @@ static int check_default(const struct adding *adding)
 {
 	const char *name = adding->source->config->default_profile;
 
-	if (name == NULL || (name[0] != '_' && policy_find(adding->policy, name) != NULL))
+	const struct profile *found = name != NULL ? policy_find(adding->policy, name) : NULL;
+
+	if (found != NULL && found->missing != NULL)
+		return source_fail(adding->source, adding->error, "default_profile",
+				   "\"%s\" cannot be used: %s", name, found->missing);
+	if (name == NULL || (name[0] != '_' && found != NULL))
 		return 0;
 	return source_fail(adding->source, adding->error, "default_profile",
 			   "there is no profile \"%s\"; expected a built-in one or one of this "

@@ -59,6 +59,10 @@ const struct profile *policy_at(const struct policy *policy, uint32_t index);
 /* Find a profile by its name, or return NULL. */
 const struct profile *policy_find(const struct policy *policy, const char *name);
 
+/* Append the profiles without their image to a plan, each name with the cause. Return the offset of
+ * the list; 0: there are none. */
+uint32_t policy_put_missing(const struct policy *policy, struct buffer *blob, uint32_t *ret_size);
+
 /* Append the plan of all profiles to an empty `blob`. Equal input gives equal bytes. 0, or -1 with
  * *error set. */
 int policy_compile(const struct policy *policy, struct buffer *blob, struct policy_error *error);

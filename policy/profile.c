@@ -292,6 +292,7 @@ static void forget_implied(struct profile *profile)
 	profile->rule_count = kept; /* the implied ones follow the others */
 	profile->owned_rules = 0;
 	profile->tree = NULL;
+	profile->missing = NULL; /* the parent's */
 	if (profile->is_cwd_of_image)
 		profile->cwd = NULL;
 	profile->is_cwd_of_image = false;
@@ -350,6 +351,7 @@ struct profile *profile_narrow(const struct profile *profile)
 	copy->owned[0] = memory_get(size);
 	copy->owned_count = 1;
 	copy->owned_rules = 0; /* they stay the profile's */
+	copy->missing = NULL;
 	(void)snprintf(copy->owned[0], size, "%s" PLAN_NARROWED, profile->name);
 	copy->name = copy->owned[0];
 	return copy;
@@ -363,6 +365,7 @@ struct profile *profile_free(struct profile *profile)
 		free(profile->owned[i]);
 	for (uint32_t i = 0; i < profile->owned_rules; i++)
 		free(profile->rule_paths[i]);
+	free(profile->missing);
 	free(profile);
 	return NULL;
 }

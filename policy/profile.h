@@ -119,6 +119,7 @@ struct profile {
 	const char *description;
 	const char *image;               /* a name or a digest, or IMAGE_AWAITED; NULL: none */
 	const struct images_entry *tree; /* the image, once it is found; NULL: none */
+	char *missing;                   /* the reason why there is no such image; NULL */
 	const char *hostname;
 	const char *cwd;
 	bool is_root_writable;

@@ -112,6 +112,7 @@ const struct profile_mount *mounts_around(const struct profile *profile, const c
 int image_apply(const struct reading *reading);
 int image_check(const struct reading *reading);
 
+/* Return whether the profile is there for others to extend, without an image of its own. */
 bool image_is_awaited(const struct profile *profile);
 
 /* Return the entry of `files` that an image is. */

@@ -81,6 +81,8 @@ void policy_show(const struct profile *profile, struct buffer *text)
 
 	show_names(profile, text);
 	show_value(&facts, FACT_DESCRIPTION, text);
+	if (profile->missing != NULL)
+		show_value(&facts, FACT_IMAGE, text);
 	if (profile->tree != NULL) {
 		show_value(&facts, FACT_IMAGE, text);
 		show_value(&facts, FACT_ROOT, text);

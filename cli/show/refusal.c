@@ -31,7 +31,7 @@ void refusal_explain(const struct ipc_execution_refused *refused, const struct r
 	struct plan is;
 
 	if (plan >= 0 && plan_open_fd(plan, &is) == 0) {
-		refused = refusal_text_complete(refused, &is);
+		refused = refusal_text_complete(refused, &is, words->profile);
 		plan_close(&is);
 	}
 	refusal_text_put(&text, &style, refused, words);

@@ -234,9 +234,21 @@ class Configuration(WithImages):
 
     def test_an_image_that_is_missing(self):
         self.config = self.write(PROFILES + "  - {name: none, extends: image, image: 'absent:3'}\n")
-        result = self.shell("read", "true")
+        self.assertEqual(self.says("read", "echo used"), "used\n")
+        result = self.shell("none", "true")
+        self.assertEqual(result.returncode, 64)
+        self.assertRegex(result.stderr, "none cannot be used: there is no image 'absent:3' here: .*msp image import")
+        result = self.command("create", "--profile", "read", "--name=box")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.store.remove("distro:1")
+        result = self.command("exec", *LIMITS, "box", "--", "true")
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("the profile 'read' is gone", result.stderr)
+        result = self.command("destroy", "box")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.command("profile", "check")
         self.assertEqual(result.returncode, 78)
-        self.assertRegex(result.stderr, r"config.yaml:\d+: .*image: there is no image 'absent:3' here: .*msp image import")
+        self.assertRegex(result.stderr, r"config.yaml:\d+: profile none cannot be used: there is no image 'absent:3'")
 
     def test_keys_that_do_not_fit(self):
         for line, expected in (("{name: x, extends: default, root: writable}", "expected image beside it"),

@@ -88,6 +88,9 @@ class Store:
         self.write(os.path.join("names", name.replace("/", "%")), digest.encode() + b"\n")
         return digest
 
+    def remove(self, name):
+        os.unlink(os.path.join(self.path, "names", name.replace("/", "%")))
+
     def write(self, part, content):
         path = os.path.join(self.path, part)
         with open(path + ".new", "wb") as file:

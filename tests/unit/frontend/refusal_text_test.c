@@ -2,6 +2,7 @@
 #include "frontend/refusal_text.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,10 +74,32 @@ Test(refusal_text, an_unknown_profile_is_refused_with_the_known_ones)
 
 	(void)blob_make(&blob);
 	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
-	cr_expect_str_eq(refusal_text_complete(&unknown, &plan)->detail, "default");
-	cr_expect_eq(refusal_text_complete(&busy, &plan), &busy);
+	cr_expect_str_eq(refusal_text_complete(&unknown, &plan, NULL)->detail, "default");
+	cr_expect_eq(refusal_text_complete(&busy, &plan, NULL), &busy);
 	cr_expect_str_eq(put(REFUSAL_FOR_PEOPLE, REFUSAL_PROFILE_UNKNOWN, "", 0, &none),
 			 "there is no profile ''");
+}
+
+Test(refusal_text, a_profile_without_its_image_is_refused_with_the_cause)
+{
+	static const char missing[] = "one\0no image of one\0two\0no image of two";
+	static _Alignas(8) struct blob blob;
+	static const struct ipc_execution_refused unknown = { .reason = REFUSAL_PROFILE_UNKNOWN };
+	struct plan plan;
+	const uint32_t used = blob_make(&blob);
+
+	memcpy(blob.text + used, missing, sizeof(missing));
+	blob.header.missing = (uint32_t)(offsetof(struct blob, text) + used);
+	blob.header.missing_size = sizeof(missing);
+	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
+	cr_expect_str_eq(refusal_text_complete(&unknown, &plan, "two")->detail,
+			 "default; two cannot be used: no image of two");
+	cr_expect_str_eq(refusal_text_complete(&unknown, &plan, "three")->detail, "default");
+	cr_expect_str_eq(refusal_text_complete(&unknown, &plan, NULL)->detail,
+			 "default; one cannot be used: no image of one; two cannot be used: no "
+			 "image of two");
+	blob.header.missing_size = sizeof("one");
+	cr_expect_eq(plan_open(&blob, sizeof(blob), &plan), -EBADMSG, "a name without a cause");
 }
 
 Test(refusal_text, words_and_their_absence)

@@ -454,8 +454,9 @@ static void expect_mistake(const char *file, const char *expected)
 Test(image, mistakes)
 {
 	expect_mistake("profiles: [{name: mine, extends: image}]", "image: missing; expected");
-	expect_mistake("profiles: [{name: mine, extends: image, image: none}]",
-		       "image: there is no image 'none' here");
+	expect_mistake(
+		"default_profile: mine\nprofiles: [{name: mine, extends: image, image: none}]",
+		"default_profile: \"mine\" cannot be used: there is no image 'none' here");
 	expect_mistake("profiles: [{name: mine, extends: default, root: writable}]",
 		       "root: does not belong to a profile without an image; expected image");
 	expect_mistake(PROFILE ", root: yes}\n",
@@ -465,6 +466,32 @@ Test(image, mistakes)
 		       ", root: writable, files: [{at: /x, kind: tmpfs, size: 1M, inodes: 1K, "
 		       "mode: 0755, place: system}]}\n",
 		       "expected another name");
+}
+
+Test(image, a_profile_without_its_image_is_missing_alone)
+{
+	struct builtin loaded;
+
+	cr_assert_str_eq(load_policy("profiles:\n  - {name: mine, extends: image, image: none, "
+				     "network: hosts, hosts: ['a.example.org:443']}\n"
+				     "  - {name: child, extends: mine}\n"
+				     "  - {name: found, extends: mine, image: 'it:1'}\n"
+				     "  - {name: other, extends: default}\n",
+				     &loaded),
+			 "");
+	const struct plan_header *head = plan_header(&loaded.plan);
+	const char *missing = plan_string(&loaded.plan, head->missing);
+
+	cr_expect_lt(plan_profile_find(&loaded.plan, "mine"), 0);
+	cr_expect_lt(plan_profile_find(&loaded.plan, "child"), 0);
+	cr_expect_eq(find_profile(&loaded, "found")->network, PLAN_NETWORK_HOSTS);
+	cr_expect_geq(plan_profile_find(&loaded.plan, "other"), 0);
+	cr_expect_str_eq(missing, "mine");
+	missing += strlen(missing) + 1;
+	cr_expect(strstr(missing, "there is no image 'none' here"), "%s", missing);
+	missing += strlen(missing) + 1;
+	cr_expect_str_eq(missing, "child");
+	builtin_close(&loaded);
 }
 
 Test(image, a_root_with_too_many_names)
