@@ -5,15 +5,20 @@ by node, each a real one, within the limits of its execution and with the postur
 workerd come from the npm registry (tests/clients/npm-runtimes)."""
 import base64
 import os
+import re
 import sys
 import unittest
 
 import support
 import wasm_modules
+from bridge_support import Bridge
 from config_support import WithFolder
+from persistent_support import msp
+from service import Service
 
-sys.path.insert(0, os.path.join(support.ROOT, "tests", "clients"))
+sys.path[:0] = [os.path.join(support.ROOT, "tests"), os.path.join(support.ROOT, "tests", "clients")]
 import packages  # noqa: E402
+import sessions  # noqa: E402
 
 NPM = os.path.join(support.ROOT, "tests", "clients", "npm-runtimes")
 PROFILES = """\
@@ -139,17 +144,48 @@ class Runtimes(WithFolder):
         text, about = self.code("worker", CODE["worker"]["hog"], timeout_ms=30000)
         self.assertTrue(about["verdict"] != "exited" or about["exit_code"] != 0, text)
 
-    def test_a_worker_serves(self):
+    def test_the_commands_of_the_page(self):
         self.start()
-        made = self.server.call("create_sandbox", profile="npm", name="box")
-        self.addCleanup(self.server.call, "destroy_sandbox", sandbox="box")
-        self.assertFalse(made.get("isError"), made)
-        self.server.call("write_sandbox_file", sandbox="box", path="/workspace/app.ts", content=HONO)
-        self.server.call("run_command", sandbox="box", yield_ms=0,
-                         argv=["sh", "/etc/runtimes/worker", "--serve", "5000", "/workspace/app.ts"])
-        ask = ("for i in 1 2 3 4 5 6 7 8 9; do curl -s -d '[20,22]' http://127.0.0.1:5000/sum && break; "
-               "sleep 0.3; done")
-        self.assertIn('{"sum":42}', shown(self.server.call("run_command", sandbox="box", command=ask)))
+        with open(os.path.join(support.ROOT, "docs", "runtimes.md"), encoding="utf-8") as file:
+            page = file.read()
+        wishes = sessions.sections(page)
+        programs = os.path.join(self.folder, "bin")
+        os.mkdir(programs)
+        with open(os.path.join(programs, "msp"), "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nword=$1\nshift\nexec {support.MSP} \"$word\" --standalone "
+                       f"{' '.join(support.limits())} \"$@\"\n")
+        os.chmod(file.name, 0o755)
+        profile = re.search(r"^```yaml\n(.*?)^```$", page, re.M | re.S).group(1)
+        environment = self.environment(
+            PATH=programs + ":/usr/bin:/bin",
+            MSP_CONFIG=self.write(profile.replace("/home/you/runtimes", self.folder_of_npm), "page.yaml"))
+        for title in ("TypeScript", "Workers", "WebAssembly"):
+            self.assertGreater(len(wishes[title]), 1)
+            self.assertEqual(sessions.faults(wishes[title], self.folder, environment), [], title)
+
+    def test_a_worker_serves(self):
+        """In the background of a persistent sandbox, with a bridge to it."""
+        self.start()
+        path = os.path.join(self.folder, "s.sock")
+        environment = self.environment(MSP_STATE_DIR=os.path.join(self.folder, "state"))
+        os.mkdir(environment["MSP_STATE_DIR"], 0o700)
+        service = Service(path, "--config=" + self.config, env=environment)
+        self.addCleanup(service.end)
+
+        def msp_in(verb, *words, **more):
+            return msp(verb, "--socket=" + path, *words, env=environment, **more).stdout
+
+        box = msp_in("create", "--profile", "npm").strip()
+        self.addCleanup(msp_in, "destroy", box)
+        msp_in("exec", box, "--", "sh", "-c", "cat >/workspace/app.ts", input=HONO)
+        msp_in("exec", "-d", box, "--", "sh", "/etc/runtimes/worker", "--serve", "5000", "app.ts")
+        bridge = Bridge("--socket=" + path, box, "5000", env=environment)
+        self.addCleanup(bridge.end)
+        request = (f"POST /sum HTTP/1.1\r\nHost: 127.0.0.1:{bridge.port}\r\nContent-Length: 7\r\n"
+                   "Connection: close\r\n\r\n[20,22]").encode()
+        answers = []
+        self.assertTrue(support.wait_until(
+            lambda: b'{"sum":42}' in (answers.append(bridge.ask(request)) or answers[-1]), 20, 0.2), answers)
 
     def test_a_module_of_wasi(self):
         self.need_node()
