@@ -146,7 +146,7 @@ class Doctor(unittest.TestCase):
     def test_the_probes(self):
         for name in ("architecture", "kernel", "landlock", "user-namespace", "namespaces", "proc",
                      "overlay", "seccomp", "cgroup", "cgroup-clone", "audit", "persistent", "files",
-                     "account", "descriptors", "posture", "groups", "languages", "hosts", "secrets"):
+                     "account", "descriptors", "posture", "groups", "hosts", "secrets"):
             with self.subTest(probe=name):
                 probe = self.probes[name]
                 self.assertIn(probe["status"], ("ok", "missing", "note", "skipped"))
