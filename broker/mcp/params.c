@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/profile_names.h"
 #include "io/text.h"
 
 /* Bytes of a profile's description, enough to choose by. */
@@ -36,6 +37,54 @@ void params_describe_profiles(struct buffer *text, const struct host *host)
 		buffer_format(text, "\n%s: ", profile);
 		buffer_append(text, about,
 			      text_fit_first(about, strlen(about), ABOUT_BYTES, TEXT_JUDGED));
+	}
+}
+
+/* Return whether an earlier record of the profile has the language's name and a program. */
+static bool is_named_before(const struct plan *plan, const struct plan_language *languages,
+			    uint32_t index)
+{
+	const char *name = plan_string(plan, languages[index].name);
+
+	for (uint32_t i = 0; i < index; i++) {
+		if (plan_string(plan, languages[i].host_program)[0] &&
+		    strcmp(plan_string(plan, languages[i].name), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The plan says which programs an image has; those of the host are the same for other profiles. */
+static void put_image_languages(struct buffer *text, const struct plan *plan,
+				const struct plan_profile *profile)
+{
+	const struct plan_language *languages = plan_languages(plan, profile);
+	const char *separator = "";
+
+	for (uint32_t i = 0; i < profile->language_count; i++) {
+		if (!plan_string(plan, languages[i].host_program)[0] ||
+		    is_named_before(plan, languages, i))
+			continue;
+		buffer_format(text, "%s%s", separator, plan_string(plan, languages[i].name));
+		separator = ", ";
+	}
+	if (!separator[0])
+		buffer_append_text(text, "none");
+}
+
+void params_describe_languages(struct buffer *text, const struct host *host)
+{
+	const struct plan *plan = &host->plan;
+
+	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+		const char *name = plan_string(plan, profile->name);
+
+		if (!profile->image || !profile_is_listed(plan, profile) ||
+		    strcmp(name, host->posture.profile) == 0)
+			continue;
+		buffer_format(text, "%sOf profile %s: ", text->size > 0 ? "\n" : "", name);
+		put_image_languages(text, plan, profile);
 	}
 }
 

@@ -135,6 +135,9 @@ extern const char *const param_encodings[];
 		.description = (text)                                                              \
 	}
 
+/* Append the languages of each profile with an image: those of the image's programs. */
+void params_describe_languages(struct buffer *text, const struct host *host);
+
 /* Append the default profile's times. They are no "default" of the schema: some clients fill that
  * in, and a server would get a command's time. */
 void params_describe_timeout(struct buffer *text, const struct host *host);

@@ -304,6 +304,14 @@ class Configuration(WithImages):
         text = json.dumps(server.call("run_code", language="perl", code="print 1", profile="read"))
         self.assertIn("not installed", text)
         self.assertIn("python, sh", text)
+        tools = {tool["name"]: tool for tool in server.request("tools/list")["tools"]}
+        language = tools["run_code"]["inputSchema"]["properties"]["language"]
+        self.assertIn("sh", language["enum"], "of the default profile")
+        self.assertIn("perl", language["enum"], "the control: an image has none")
+        lines = language["description"].splitlines()
+        self.assertIn("Of profile read: python, sh", lines)
+        self.assertIn("Of profile bare: none", lines)
+        self.assertFalse([line for line in lines if "default" in line or "profile image" in line], lines)
 
     def test_an_image_without_a_shell(self):
         result = self.run_msp("/cat", "/etc/hostname", options=("--profile", "bare"))
