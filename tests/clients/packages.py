@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node 24 and what tests use of the npm registry: exactly the versions of a package.json and its
 package-lock.json, in a folder of their own under ~/.cache/msp (MSP_NODE_CACHE), named by a hash of
-the two. They are beside this file, and in npm-agents/ for the agents, which take 900 MB.
+the two. They are beside this file, in npm-agents/ for the agents, which take 900 MB, and in npm-runtimes/ for
+tests/integration/runtimes.py.
 Nothing of it is installed into the system. Nothing here is a test."""
 import fcntl
 import hashlib

@@ -136,7 +136,10 @@ class Runtimes(WithFolder):
             text, about = self.code("worker", code)
             self.assertIn(words, text)
             self.assertNotEqual(about["exit_code"], 0)
-        for args, words in ((["GET", "/", "bad"], "the header is 'bad'; expected NAME: VALUE"),):
+        for args, words in ((["GET", "/", "bad"], "the header is 'bad'; expected NAME: VALUE"),
+                            (["get", "/"], "the method is 'get'; expected one such as GET"),
+                            ([""], "the method is ''; expected one such as GET"),
+                            (["/nowhere"], "HTTP 404")):
             text, about = self.code("worker", HONO, args=args)
             self.assertIn(words, text)
         self.expect_posture("worker", HONO)
@@ -195,9 +198,11 @@ class Runtimes(WithFolder):
         text, _ = self.code("wasm", wasm_modules.TRAP)
         self.assertRegex(text, r"(?s)wasm: trap: unreachable\n.*\[exit 134 ")
         text, _ = self.code("wasi", wasm_modules.GROWING, timeout_ms=30000)
-        self.assertRegex(text, r"\[exit (\d+) ")
+        self.assertIn("[exit 16 ", text, "1 GiB in parts of 64 MiB")
         for code, words in ((b"\x00asm\x0d\x00\x01\x00", "component of WASI 0.2; expected a core module"),
-                            (b"print(1)", "expected magic word"), (b"", "is empty")):
+                            (b"print(1)", "no module of WebAssembly; expected its bytes"), (b"", "no module of Web"),
+                            (b"\x00asm\x01\x00\x00\x00", "the module exports no _start"),
+                            (b"\x00asm\x01\x00\x00\x00\x07", "WebAssembly.compile()")):
             text, about = self.code("wasm", code)
             self.assertIn(words, text)
             self.assertEqual(about["exit_code"], 126)
