@@ -125,12 +125,11 @@ static bool is_place(const struct plan *plan, const struct plan_mount *mount)
 		mount->kind == PLAN_TMPFS || mount->kind == PLAN_IMAGE ||
 		(mount->kind == PLAN_BIND && (mount->attributes & MOUNT_ATTR_RDONLY) != 0);
 
-	if (mount->place == 0)
-		return true;
-	return is_kept && (mount->flags & PLAN_OPTIONAL) == 0 && is_string(plan, mount->place) &&
-	       plan_is_place(plan_string(plan, mount->place)) &&
-	       (mount->kind == PLAN_TMPFS ||
-		strcmp(plan_string(plan, mount->place), PLAN_PLACE_WORKSPACE) != 0);
+	return mount->place == 0 ||
+	       (is_kept && (mount->flags & PLAN_OPTIONAL) == 0 && is_string(plan, mount->place) &&
+		plan_is_place(plan_string(plan, mount->place)) &&
+		(mount->kind == PLAN_TMPFS ||
+		 strcmp(plan_string(plan, mount->place), PLAN_PLACE_WORKSPACE) != 0));
 }
 
 /* The layers are directories with absolute names. An internal profile has none. */
@@ -160,9 +159,8 @@ static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 	    !is_pairs(plan, mount->options, mount->options_size) ||
 	    !is_optional(plan, mount->origin.file) || !is_place(plan, mount))
 		return false;
-	if (needs_path)
-		return is_path(plan, mount->source);
-	return !needs_source || is_string(plan, mount->source);
+	return needs_path ? is_path(plan, mount->source)
+			  : !needs_source || is_string(plan, mount->source);
 }
 
 static bool is_language(const struct plan *plan, const struct plan_language *language)
@@ -257,14 +255,14 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 {
 	if (!is_string(plan, profile->name) || !is_string(plan, profile->hostname) ||
 	    !is_path(plan, profile->cwd) || !is_string(plan, profile->description) ||
-	    !is_string(plan, profile->text) ||
+	    !is_string(plan, profile->text) || profile->runner_size > profile->shell_size ||
 	    !is_list(plan, profile->shell, profile->shell_size) ||
+	    !is_list(plan, profile->shell, profile->runner_size) ||
 	    !is_list(plan, profile->command, profile->command_size) ||
 	    (profile->user != PLAN_USER_ROOT && profile->user != PLAN_USER_AGENT) ||
-	    !is_list(plan, profile->environment, profile->environment_size))
-		return false;
-	/* An empty filter would allow everything. */
-	if (profile->observes > 1 || profile->filters_standby > 1 || profile->filter_count == 0)
+	    !is_list(plan, profile->environment, profile->environment_size) ||
+	    profile->observes > 1 || profile->filters_standby > 1 ||
+	    profile->filter_count == 0) /* which would allow everything */
 		return false;
 	return
 #define ARRAY(type, member, count, most)                                                           \

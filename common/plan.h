@@ -20,7 +20,7 @@
 #include "common/limits.h"
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 14U
+#define PLAN_VERSION 15U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -126,6 +126,8 @@ enum plan_mount_flag {
 	PLAN_PINNED = 2,   /* `source` is a path of the operator's: only what the launcher opened */
 	PLAN_TRUST = 4,    /* likewise, the launcher's own directory of trusted certificates */
 	PLAN_GIVEN = 8,    /* likewise, a path of the command's: --ro */
+	PLAN_MACHINE =
+		16, /* likewise, the directory of the virtual machine in the state directory */
 };
 
 struct plan_mount {
@@ -280,10 +282,12 @@ struct plan_profile {
 	uint32_t hostname;
 	uint32_t cwd;
 	uint32_t description;
-	uint32_t shell, shell_size; /* argv of the shell, e.g. "bash\0-c\0"; none: it has none */
-	uint32_t environment, environment_size; /* K=V with a NUL after each */
-	uint32_t image;                         /* its digest; 0: the root is made by records */
-	uint32_t layers, layers_size;           /* its directories on the host, the highest first */
+	uint32_t shell, shell_size, runner_size; /* argv of the shell, e.g. "bash\0-c\0", behind the
+						  * words before every command; without more,
+						  * there is no shell */
+	uint32_t environment, environment_size;  /* K=V with a NUL after each */
+	uint32_t image;                          /* its digest; 0: the root is made by records */
+	uint32_t layers, layers_size;   /* its directories on the host, the highest first */
 	uint32_t command, command_size; /* argv where none is given; none: that is an error */
 	uint32_t user;                  /* enum plan_user */
 	uint32_t mounts, mount_count;

@@ -8,101 +8,13 @@
 #include "common/sha256.h"
 #include "policy/images.h"
 #include "policy/profile_parts.h"
+#include "policy/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#define PARTS_MAX 4096U
-#define ALIGNMENT 8U
-#define FILE_MARK "{file}"
-
-struct writer {
-	struct buffer *blob;
-	uint32_t part_count;
-	/* The parts to use again: a profile shares most of them with its parent. */
-	struct part {
-		uint32_t offset, size, hash;
-	} parts[PARTS_MAX];
-	uint32_t call_count;
-	struct plan_call calls[PLAN_CALLS_MAX];
-};
-
-/* Remove the bytes from `offset` to the blob's end if the blob has an equal part at a multiple of
- * `alignment`. Return the offset of the part. */
-static uint32_t share_part(struct writer *writer, uint32_t offset, uint32_t alignment)
-{
-	const char *bytes = writer->blob->bytes;
-	const uint32_t size = (uint32_t)writer->blob->size - offset;
-	const uint32_t hash = bytes_hash(bytes + offset, size);
-
-	for (uint32_t i = 0; i < writer->part_count; i++) {
-		const struct part *part = &writer->parts[i];
-
-		if (part->hash == hash && part->size == size && part->offset % alignment == 0 &&
-		    memcmp(bytes + part->offset, bytes + offset, size) == 0) {
-			writer->blob->size = offset;
-			return part->offset;
-		}
-	}
-	if (writer->part_count < PARTS_MAX)
-		writer->parts[writer->part_count++] = (struct part){ offset, size, hash };
-	return offset;
-}
-
-static uint32_t put_records(struct buffer *blob, const void *data, size_t size)
-{
-	static const char zeros[ALIGNMENT];
-	uint32_t offset;
-
-	buffer_append(blob, zeros, (ALIGNMENT - blob->size % ALIGNMENT) % ALIGNMENT);
-	offset = (uint32_t)blob->size;
-	buffer_append(blob, data, size);
-	return offset;
-}
-
-static uint32_t put_array(struct writer *writer, const void *data, size_t size)
-{
-	return share_part(writer, put_records(writer->blob, data, size), ALIGNMENT);
-}
-
-static uint32_t put_text(struct writer *writer, const char *text)
-{
-	const uint32_t offset = (uint32_t)writer->blob->size;
-
-	buffer_append(writer->blob, text, strlen(text) + 1);
-	return share_part(writer, offset, 1);
-}
-
-/* End a list that began at `offset`. Return its offset, or 0 if it is empty. */
-static uint32_t end_list(struct writer *writer, uint32_t offset, uint32_t *ret_size)
-{
-	*ret_size = (uint32_t)writer->blob->size - offset;
-	return *ret_size > 0 ? share_part(writer, offset, 1) : 0;
-}
-
-static struct plan_origin put_origin(struct writer *writer, const struct origin *origin)
-{
-	return (struct plan_origin){ origin->file != NULL ? put_text(writer, origin->file) : 0,
-				     origin->line };
-}
-
-/* Put texts, each with a NUL; "{file}" becomes `file` unless it is NULL. */
-static uint32_t put_list(struct writer *writer, const struct strings *list, const char *file,
-			 uint32_t *ret_size)
-{
-	const uint32_t offset = (uint32_t)writer->blob->size;
-
-	for (uint32_t i = 0; i < list->count; i++) {
-		const bool is_mark = file != NULL && strcmp(list->items[i], FILE_MARK) == 0;
-		const char *text = is_mark ? file : list->items[i];
-
-		buffer_append(writer->blob, text, strlen(text) + 1);
-	}
-	return end_list(writer, offset, ret_size);
-}
 
 static void put_environment(struct writer *writer, const struct profile *profile,
 			    struct plan_profile *out)
@@ -123,7 +35,7 @@ static void put_environment(struct writer *writer, const struct profile *profile
 		if (text[0] != '\0')
 			buffer_append(writer->blob, text, strlen(text) + 1);
 	}
-	out->environment = end_list(writer, offset, &out->environment_size);
+	out->environment = writer_end_list(writer, offset, &out->environment_size);
 }
 
 static void put_option(struct writer *writer, const char *key, uint64_t value, bool is_octal)
@@ -157,7 +69,7 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 		put_option(writer, "ptmxmode", 0666, true);
 		put_option(writer, "max", TERMINALS, false);
 	}
-	out->options = end_list(writer, offset, &out->options_size);
+	out->options = writer_end_list(writer, offset, &out->options_size);
 }
 
 /* Return the record's `source`; for a file system, its type. */
@@ -190,17 +102,17 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 			.flags = http_is_trust(profile, mount) ? PLAN_TRUST | PLAN_PINNED
 							       : mount->flags,
 			.mode = mount->mode,
-			.source = source != NULL ? put_text(writer, source) : 0,
-			.target = put_text(writer, mount->target),
+			.source = source != NULL ? writer_put_text(writer, source) : 0,
+			.target = writer_put_text(writer, mount->target),
 			.attributes = mounts_attributes(mount),
 			.device = mount->device,
-			.origin = put_origin(writer, &mount->origin),
-			.place = mount->place != NULL ? put_text(writer, mount->place) : 0,
+			.origin = writer_put_origin(writer, &mount->origin),
+			.place = mount->place != NULL ? writer_put_text(writer, mount->place) : 0,
 		};
 		put_options(writer, mount, &records[i]);
 	}
 	out->mount_count = profile->mount_count;
-	out->mounts = put_array(writer, records, profile->mount_count * sizeof(records[0]));
+	out->mounts = writer_put_array(writer, records, profile->mount_count * sizeof(records[0]));
 }
 
 static void put_rules(struct writer *writer, const struct profile *profile,
@@ -209,12 +121,23 @@ static void put_rules(struct writer *writer, const struct profile *profile,
 	struct plan_rule records[PLAN_RULES_MAX] = { { .path = 0 } };
 
 	for (uint32_t i = 0; i < profile->rule_count; i++) {
-		records[i].path = put_text(writer, profile->rules[i].path);
+		records[i].path = writer_put_text(writer, profile->rules[i].path);
 		records[i].rights = profile->rules[i].rights;
-		records[i].origin = put_origin(writer, &profile->rules[i].origin);
+		records[i].origin = writer_put_origin(writer, &profile->rules[i].origin);
 	}
 	out->rule_count = profile->rule_count;
-	out->rules = put_array(writer, records, profile->rule_count * sizeof(records[0]));
+	out->rules = writer_put_array(writer, records, profile->rule_count * sizeof(records[0]));
+}
+
+/* Put the runner and the language's words. */
+static uint32_t put_command(struct writer *writer, const struct profile *profile,
+			    const struct profile_language *language, uint32_t *ret_size)
+{
+	const uint32_t offset = (uint32_t)writer->blob->size;
+
+	writer_append_list(writer, &profile->runner, NULL);
+	writer_append_list(writer, &language->run, language->file);
+	return writer_end_list(writer, offset, ret_size);
 }
 
 static void put_languages(struct writer *writer, const struct profile *profile,
@@ -227,20 +150,23 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 		const struct profile_language *language = &profile->languages[i];
 		struct plan_language *record = &records[i];
 
-		record->name = put_text(writer, language->name);
-		record->program = put_text(writer, language->program);
+		record->name = writer_put_text(writer, language->name);
+		record->program = writer_put_text(writer, language->program);
 		languages_print_program(profile, language->program, program);
-		record->host_program = put_text(writer, program);
-		record->file = put_text(writer, language->file);
-		/* An interpreter starts ahead only where no workload can have changed it. */
-		record->standby = language->ahead && !profile->is_root_writable;
-		record->aliases = put_list(writer, &language->aliases, NULL, &record->aliases_size);
-		record->argv = put_list(writer, &language->run, language->file, &record->argv_size);
+		record->host_program = writer_put_text(writer, program);
+		record->file = writer_put_text(writer, language->file);
+		/* An interpreter starts ahead only where no workload can have changed it, and by
+		 * itself. */
+		record->standby =
+			language->ahead && !profile->is_root_writable && profile->runner.count == 0;
+		record->aliases =
+			writer_put_list(writer, &language->aliases, &record->aliases_size);
+		record->argv = put_command(writer, profile, language, &record->argv_size);
 	}
 	out->language_count = profile->language_count;
 	if (profile->language_count > 0)
-		out->languages =
-			put_array(writer, records, profile->language_count * sizeof(records[0]));
+		out->languages = writer_put_array(writer, records,
+						  profile->language_count * sizeof(records[0]));
 }
 
 /* Several times the need of a Go or Java program with one timer per thread. */
@@ -265,7 +191,7 @@ static void put_rlimits(struct writer *writer, struct plan_profile *out)
 	};
 
 	out->rlimit_count = sizeof(records) / sizeof(records[0]);
-	out->rlimits = put_array(writer, records, sizeof(records));
+	out->rlimits = writer_put_array(writer, records, sizeof(records));
 }
 
 static int put_filter(struct writer *writer, const struct profile *profile,
@@ -281,7 +207,7 @@ static int put_filter(struct writer *writer, const struct profile *profile,
 		return -1;
 	sha256(program.instructions, program.count * size, out->filter_hash);
 	out->filter_count = program.count;
-	out->filter = put_array(writer, program.instructions, program.count * size);
+	out->filter = writer_put_array(writer, program.instructions, program.count * size);
 	return 0;
 }
 
@@ -293,11 +219,13 @@ static void put_groups(struct writer *writer, struct plan_header *header)
 	for (uint32_t i = 0; i < header->group_count; i++) {
 		const struct seccomp_group *group = seccomp_group_at(i);
 
-		records[i] = (struct plan_group){ .name = put_text(writer, group->name),
-						  .kind = (uint32_t)group->kind,
-						  .reason = put_text(writer, group->reason) };
+		records[i] =
+			(struct plan_group){ .name = writer_put_text(writer, group->name),
+					     .kind = (uint32_t)group->kind,
+					     .reason = writer_put_text(writer, group->reason) };
 	}
-	header->groups = put_array(writer, records, header->group_count * sizeof(records[0]));
+	header->groups =
+		writer_put_array(writer, records, header->group_count * sizeof(records[0]));
 }
 
 static int compare_calls(const void *left, const void *right)
@@ -321,17 +249,18 @@ static void put_calls(struct writer *writer, struct plan_header *header)
 
 			records[count++] = (struct plan_call){
 				.number = (uint32_t)seccomp_number(name),
-				.name = put_text(writer, name),
+				.name = writer_put_text(writer, name),
 				.group = i,
-				.condition =
-					condition != NULL ? put_text(writer, condition->reason) : 0,
+				.condition = condition != NULL
+						     ? writer_put_text(writer, condition->reason)
+						     : 0,
 				.argument = seccomp_condition_argument(condition),
 			};
 		}
 	}
 	qsort(records, count, sizeof(records[0]), compare_calls);
 	header->call_count = writer->call_count = count;
-	header->calls = put_array(writer, records, count * sizeof(records[0]));
+	header->calls = writer_put_array(writer, records, count * sizeof(records[0]));
 }
 
 static uint8_t answer_to(const struct seccomp_policy *policy, const struct plan_call *call)
@@ -354,12 +283,13 @@ static void put_answers(struct writer *writer, const struct profile *profile,
 	uint8_t answers[PLAN_CALLS_MAX];
 
 	for (uint32_t i = 0; i < seccomp_group_count(); i++)
-		origins[i] = put_origin(writer, &profile->origins.groups[i]);
+		origins[i] = writer_put_origin(writer, &profile->origins.groups[i]);
 	for (uint32_t i = 0; i < writer->call_count; i++)
 		answers[i] = answer_to(&profile->seccomp, &writer->calls[i]);
-	out->group_origins = put_array(writer, origins, seccomp_group_count() * sizeof(origins[0]));
-	out->answers = put_array(writer, answers, writer->call_count);
-	out->refuse_origin = put_origin(writer, &profile->origins.refuse);
+	out->group_origins =
+		writer_put_array(writer, origins, seccomp_group_count() * sizeof(origins[0]));
+	out->answers = writer_put_array(writer, answers, writer->call_count);
+	out->refuse_origin = writer_put_origin(writer, &profile->origins.refuse);
 }
 
 static void put_held(struct writer *writer, const struct profile *profile, struct plan_profile *out)
@@ -368,7 +298,7 @@ static void put_held(struct writer *writer, const struct profile *profile, struc
 
 	for (uint32_t i = 0; i < profile->held_count; i++)
 		buffer_append(writer->blob, profile->held[i], strlen(profile->held[i]) + 1);
-	out->held = end_list(writer, offset, &out->held_size);
+	out->held = writer_end_list(writer, offset, &out->held_size);
 }
 
 static void put_network(struct writer *writer, const struct profile *profile,
@@ -383,8 +313,8 @@ static void put_network(struct writer *writer, const struct profile *profile,
 	const bool has_hosts = profile->network == NETWORK_HOSTS;
 
 	out->network = networks[profile->network];
-	out->network_origin =
-		put_origin(writer, has_hosts ? &profile->origins.hosts : &profile->origins.network);
+	out->network_origin = writer_put_origin(writer, has_hosts ? &profile->origins.hosts
+								  : &profile->origins.network);
 	out->host_count = has_hosts ? profile->host_count : 0;
 	if (!has_hosts)
 		out->through = (struct plan_proxy){ .port = 0 };
@@ -399,7 +329,8 @@ static void put_network(struct writer *writer, const struct profile *profile,
 		memcpy(records[i].pattern, host->pattern, sizeof(records[i].pattern));
 	}
 	if (out->host_count > 0)
-		out->hosts = put_array(writer, records, out->host_count * sizeof(records[0]));
+		out->hosts =
+			writer_put_array(writer, records, out->host_count * sizeof(records[0]));
 }
 
 static uint16_t short_line(const struct origin *origin)
@@ -430,7 +361,8 @@ static void put_requests(struct writer *writer, const struct profile *profile,
 		}
 	}
 	if (out->request_count > 0)
-		out->requests = put_array(writer, records, out->request_count * sizeof(records[0]));
+		out->requests =
+			writer_put_array(writer, records, out->request_count * sizeof(records[0]));
 }
 
 static void put_secrets(struct writer *writer, const struct profile *profile,
@@ -457,7 +389,8 @@ static void put_secrets(struct writer *writer, const struct profile *profile,
 		}
 	}
 	if (out->secret_count > 0)
-		out->secrets = put_array(writer, records, out->secret_count * sizeof(records[0]));
+		out->secrets =
+			writer_put_array(writer, records, out->secret_count * sizeof(records[0]));
 }
 
 static void put_image(struct writer *writer, const struct profile *profile,
@@ -469,14 +402,25 @@ static void put_image(struct writer *writer, const struct profile *profile,
 
 	for (uint32_t i = 0; (word = image_command(profile, i)) != NULL; i++)
 		buffer_append(writer->blob, word, strlen(word) + 1);
-	out->command = end_list(writer, offset, &out->command_size);
+	out->command = writer_end_list(writer, offset, &out->command_size);
 	offset = (uint32_t)writer->blob->size;
 	for (uint32_t i = 0; tree != NULL && i < tree->count; i++)
 		buffer_append(writer->blob, tree->layers[i], strlen(tree->layers[i]) + 1);
-	out->layers = end_list(writer, offset, &out->layers_size);
-	out->image = tree != NULL ? put_text(writer, tree->image->digest) : 0;
+	out->layers = writer_end_list(writer, offset, &out->layers_size);
+	out->image = tree != NULL ? writer_put_text(writer, tree->image->digest) : 0;
+}
+
+/* Put the runner, and behind it the shell, if there is one: the list of a command line. */
+static void put_shell(struct writer *writer, const struct profile *profile,
+		      struct plan_profile *out)
+{
+	const uint32_t offset = (uint32_t)writer->blob->size;
+
+	writer_append_list(writer, &profile->runner, NULL);
+	out->runner_size = (uint32_t)writer->blob->size - offset;
 	if (languages_have_shell(profile))
-		out->shell = put_list(writer, &profile->shell, NULL, &out->shell_size);
+		writer_append_list(writer, &profile->shell, NULL);
+	out->shell = writer_end_list(writer, offset, &out->shell_size);
 }
 
 static int put_profile(struct writer *writer, const struct profile *profile,
@@ -485,16 +429,17 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	struct buffer text = { .size = 0 };
 
 	*out = profile->numbers;
-	out->name = put_text(writer, profile->name);
-	out->extends = profile->parent != NULL ? put_text(writer, profile->parent->name) : 0;
-	out->origin = put_origin(writer, &profile->origins.name);
+	out->name = writer_put_text(writer, profile->name);
+	out->extends = profile->parent != NULL ? writer_put_text(writer, profile->parent->name) : 0;
+	out->origin = writer_put_origin(writer, &profile->origins.name);
 	put_network(writer, profile, out);
 	put_requests(writer, profile, out);
 	put_secrets(writer, profile, out);
-	out->hostname = put_text(writer, profile->hostname);
-	out->cwd = put_text(writer, profile->cwd);
-	out->description = put_text(writer, profile->description);
+	out->hostname = writer_put_text(writer, profile->hostname);
+	out->cwd = writer_put_text(writer, profile->cwd);
+	out->description = writer_put_text(writer, profile->description);
 	put_image(writer, profile, out);
+	put_shell(writer, profile, out);
 	put_environment(writer, profile, out);
 	put_mounts(writer, profile, out);
 	put_rules(writer, profile, out);
@@ -503,7 +448,7 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	put_rlimits(writer, out);
 	put_answers(writer, profile, out);
 	policy_show(profile, &text);
-	out->text = put_text(writer, text.bytes);
+	out->text = writer_put_text(writer, text.bytes);
 	buffer_done(&text);
 	return put_filter(writer, profile, out);
 }
@@ -522,13 +467,13 @@ static int put_narrowed(struct writer *writer, const struct profile *profile,
 static void put_settings(struct writer *writer, const struct policy_settings *settings,
 			 struct plan_header *header)
 {
-	header->file = settings->file != NULL ? put_text(writer, settings->file) : 0;
-	header->default_profile = put_text(writer, settings->default_profile);
-	header->run_as = settings->run_as != NULL ? put_text(writer, settings->run_as) : 0;
+	header->file = settings->file != NULL ? writer_put_text(writer, settings->file) : 0;
+	header->default_profile = writer_put_text(writer, settings->default_profile);
+	header->run_as = settings->run_as != NULL ? writer_put_text(writer, settings->run_as) : 0;
 	header->workspaces =
-		put_list(writer, &settings->workspaces, NULL, &header->workspaces_size);
-	header->protect = put_list(writer, &settings->protect, NULL, &header->protect_size);
-	header->unprotect = put_list(writer, &settings->unprotect, NULL, &header->unprotect_size);
+		writer_put_list(writer, &settings->workspaces, &header->workspaces_size);
+	header->protect = writer_put_list(writer, &settings->protect, &header->protect_size);
+	header->unprotect = writer_put_list(writer, &settings->unprotect, &header->unprotect_size);
 	header->limits_fallback = settings->accepts_fallback ? 1 : 0;
 	header->audit_optional = settings->is_audit_optional ? 1 : 0;
 	header->audit_text = settings->has_audit_text ? 1 : 0;
@@ -573,7 +518,7 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 	if (header.profile_count == 0)
 		return -1;
 	buffer_append(blob, &header, sizeof(header));
-	header.profiles = put_records(blob, profiles, size); /* filled in at the end */
+	header.profiles = writer_put_records(blob, profiles, size); /* filled in at the end */
 	put_settings(&writer, policy_settings(policy), &header);
 	put_groups(&writer, &header);
 	header.missing = policy_put_missing(policy, blob, &header.missing_size);

@@ -44,6 +44,7 @@ const char *fact_section_name(enum fact_section section)
 		[FACT_SECRETS] = "secrets",
 		[FACT_HOSTNAME] = "hostname",
 		[FACT_CWD] = "cwd",
+		[FACT_RUNNER] = "runner",
 		[FACT_SHELL] = "shell",
 		[FACT_DESCRIPTION] = "description",
 	};
@@ -444,6 +445,7 @@ static void add_image(struct facts *facts, const struct profile *profile)
 static void add_texts(struct facts *facts, const struct profile *profile)
 {
 	const struct profile_origins *origins = &profile->origins;
+	struct draft runner = { .fact = { .section = FACT_RUNNER, .origin = origins->runner } };
 	struct draft shell = { .fact = { .section = FACT_SHELL, .origin = origins->shell } };
 	char through[THROUGH_TEXT_MAX];
 
@@ -455,6 +457,10 @@ static void add_texts(struct facts *facts, const struct profile *profile)
 		add_text(facts, FACT_THROUGH, through, &origins->through);
 	add_text(facts, FACT_HOSTNAME, profile->hostname, &origins->hostname);
 	add_text(facts, FACT_CWD, profile->cwd, &origins->cwd);
+	if (profile->runner.count > 0) {
+		put_words(&runner.text, &profile->runner);
+		add_fact(facts, &runner);
+	}
 	put_words(&shell.text, &profile->shell);
 	add_fact(facts, &shell);
 	add_text(facts, FACT_DESCRIPTION, profile->description, &origins->description);

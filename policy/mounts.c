@@ -34,6 +34,10 @@ struct key {
 	size_t offset; /* in struct source_mount */
 };
 
+/* The directory of the virtual machine that `msp vm prepare` made; the launcher knows where it is.
+ */
+#define MACHINE_SOURCE "/@vm"
+
 /* A smaller tmpfs is a mistake in the unit. */
 #define SIZE_LEAST 65536U
 
@@ -356,6 +360,12 @@ static bool is_operators(const struct entry *entry)
 	       (kind == PLAN_BIND || kind == PLAN_COPY || kind == PLAN_OVERLAY);
 }
 
+static bool is_machine(const struct entry *entry)
+{
+	return entry->mount.kind == PLAN_BIND && !entry->mount.is_writable &&
+	       strcmp(entry->mount.source, MACHINE_SOURCE) == 0;
+}
+
 static int apply_entry(struct entry *entry)
 {
 	bool is_optional = false;
@@ -369,6 +379,8 @@ static int apply_entry(struct entry *entry)
 	entry->mount.is_builtin = entry->reading->place.is_builtin;
 	if (is_operators(entry))
 		entry->mount.flags |= PLAN_PINNED;
+	if (is_machine(entry))
+		entry->mount.flags |= PLAN_PINNED | PLAN_MACHINE;
 	return read_place(entry) != 0 ? -1 : put_entry(entry);
 }
 

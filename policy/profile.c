@@ -301,11 +301,11 @@ static void forget_implied(struct profile *profile)
 static int read_all(const struct reading *reading)
 {
 	static int (*const parts[])(const struct reading *) = {
-		apply_names,   image_apply,       apply_shell,     network_apply,  through_apply,
-		http_apply,    apply_environment, mounts_apply,    apply_landlock, seccomp_apply,
-		limits_apply,  lasting_apply,     languages_apply, image_check,    check_complete,
-		limits_check,  network_check,     through_check,   http_check,     mounts_check,
-		lasting_check, check_cwd,         languages_check,
+		apply_names,    image_apply,   apply_shell,       runner_apply,    network_apply,
+		through_apply,  http_apply,    apply_environment, mounts_apply,    apply_landlock,
+		seccomp_apply,  limits_apply,  lasting_apply,     languages_apply, image_check,
+		check_complete, limits_check,  network_check,     through_check,   http_check,
+		mounts_check,   lasting_check, check_cwd,         languages_check, runner_check,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -102,8 +102,8 @@ struct profile_secret {
 
 /* The origins of those values of a profile that have no records of their own. */
 struct profile_origins {
-	struct origin name, extends, description, image, root, user, pretend, hostname, cwd, shell,
-		network, hosts, host_approval, through, requests, secrets, refuse;
+	struct origin name, extends, description, image, root, user, pretend, hostname, cwd, runner,
+		shell, network, hosts, host_approval, through, requests, secrets, refuse;
 	struct origin landlock_abi, limits_mode;
 	struct origin limits[PROFILE_LIMITS_MAX]; /* in the table's order in limits.c */
 	struct origin lasting[PROFILE_LASTING];   /* numbers first, as lasting.c has them */
@@ -125,6 +125,7 @@ struct profile {
 	bool is_root_writable;
 	bool is_cwd_of_image; /* no key says it */
 	enum profile_network network;
+	struct strings runner; /* before every command; none: no words */
 	struct strings shell;
 	struct seccomp_policy seccomp;
 	struct profile_origins origins;

@@ -36,6 +36,10 @@ int through_check(const struct reading *reading);
 #define THROUGH_TEXT_MAX (HOST_NAME_MAX_SIZE + 8U)
 bool through_print(const struct profile *profile, char ret[THROUGH_TEXT_MAX]);
 
+/* Take over `runner` of the file, and check that its program is in the sandbox. */
+int runner_apply(const struct reading *reading);
+int runner_check(const struct reading *reading);
+
 /* Take over `network`, `hosts` and `host_approval` of the file, and check that they fit. */
 int network_apply(const struct reading *reading);
 int network_check(const struct reading *reading);

@@ -95,6 +95,8 @@ void policy_show(const struct profile *profile, struct buffer *text)
 		show_value(&facts, FACT_COMMAND, text);
 	show_value(&facts, FACT_HOSTNAME, text);
 	show_value(&facts, FACT_CWD, text);
+	if (profile->runner.count > 0)
+		show_value(&facts, FACT_RUNNER, text);
 	show_value(&facts, FACT_SHELL, text);
 	show_value(&facts, FACT_NETWORK, text);
 	if (profile->network == NETWORK_HOSTS)

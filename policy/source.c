@@ -128,6 +128,7 @@ static const struct cyaml_schema_field profile_fields[] = {
 	ONE(source_profile, user),
 	MANY(source_profile, pretend, &string_entry, STRINGS_MAX),
 	ONE(source_profile, hostname),
+	MANY(source_profile, runner, &string_entry, STRINGS_MAX),
 	MANY(source_profile, shell, &string_entry, STRINGS_MAX),
 	ONE(source_profile, cwd),
 	MANY(source_profile, environment, &string_entry, STRINGS_MAX),

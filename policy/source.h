@@ -79,6 +79,7 @@ struct source_audit {
 struct source_profile {
 	char *name, *extends, *description, *image, *root, *user, *hostname, *cwd, *network,
 		*host_approval, *through;
+	char **runner;
 	char **shell;
 	char **environment;
 	char **pretend;
@@ -92,8 +93,8 @@ struct source_profile {
 	struct source_seccomp *seccomp;
 	struct source_requirements *requirements;
 	struct source_lasting *lasting;
-	uint32_t shell_count, environment_count, pretend_count, files_count, landlock_count,
-		languages_count, hosts_count, requests_count, secrets_count;
+	uint32_t runner_count, shell_count, environment_count, pretend_count, files_count,
+		landlock_count, languages_count, hosts_count, requests_count, secrets_count;
 };
 
 struct source_config {

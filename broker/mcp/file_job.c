@@ -117,7 +117,7 @@ static void fail_ended(struct file_job *job, const struct execution_info *info)
 	buffer_append_text(&text, "The file operation did not finish");
 	if (info->done && info->done->stage != STAGE_NONE) {
 		buffer_append_text(&text, ". ");
-		result_put_failure(info, &text);
+		result_put_failure(info, NULL, &text);
 	} else if (info->done && info->done->verdict != VERDICT_EXITED) {
 		buffer_append_text(&text, ": ");
 		result_put_verdict(info, NULL, &text);

@@ -10,6 +10,7 @@
 #include "common/ipc_refused.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "frontend/runner_text.h"
 #include "mcp/refusal.h"
 
 void result_put_duration(struct buffer *text, uint64_t us)
@@ -167,15 +168,21 @@ static void say_cwd_failed(const struct execution_label *label, uint32_t error, 
 }
 
 static void say_start_failed(const struct execution_label *label,
-			     const struct ipc_execution_done *done, struct buffer *text)
+			     const struct ipc_execution_done *done, const struct plan *plan,
+			     struct buffer *text)
 {
+	char runner[RUNNER_TEXT_MAX];
+
 	if (done->stage == STAGE_NETWORK && done->error == ENETDOWN) {
 		buffer_append_text(text, "msp's gateway to the network has ended, and the sandbox "
 					 "with it. Do not rely on what it did. Call again.");
 		return;
 	}
 	buffer_append_text(text, "Nothing was run. ");
-	if (done->stage == STAGE_EXEC) {
+	if (done->stage == STAGE_EXEC &&
+	    runner_print_failure(plan, label->profile, done->error, runner)) {
+		buffer_format(text, "Ask the user: %s.", runner);
+	} else if (done->stage == STAGE_EXEC) {
 		say_exec_failed(label, done->error, text);
 	} else if (done->stage == STAGE_CWD && label->cwd[0]) {
 		say_cwd_failed(label, done->error, text);
@@ -215,10 +222,11 @@ static void say_refused(const struct execution_label *label,
 	refusal_put(text, refused, &subjects);
 }
 
-void result_put_failure(const struct execution_info *info, struct buffer *text)
+void result_put_failure(const struct execution_info *info, const struct plan *plan,
+			struct buffer *text)
 {
 	if (info->refused)
 		say_refused(&info->label, info->refused, text);
 	else
-		say_start_failed(&info->label, info->done, text);
+		say_start_failed(&info->label, info->done, plan, text);
 }

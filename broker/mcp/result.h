@@ -56,9 +56,10 @@ void result_put_meta(struct json_writer *writer, const struct result *result,
 
 /* Parts in result.c: put the last line of an ended execution (within brackets, without them), with
  * a remedy for its time limit if the plan is not NULL; put the text of an execution that did not
- * run. */
+ * run, with the plan that names its runner. */
 void result_put_verdict(const struct execution_info *info, const struct plan *plan,
 			struct buffer *text);
-void result_put_failure(const struct execution_info *info, struct buffer *text);
+void result_put_failure(const struct execution_info *info, const struct plan *plan,
+			struct buffer *text);
 
 #endif

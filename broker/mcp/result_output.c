@@ -236,7 +236,7 @@ static bool put_failure(const struct execution_info *info, struct result *ret)
 	if (!info->refused && (!info->done || info->done->stage == STAGE_NONE))
 		return false;
 	ret->is_error = true;
-	result_put_failure(info, &ret->text);
+	result_put_failure(info, ret->plan, &ret->text);
 	return true;
 }
 

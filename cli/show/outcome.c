@@ -14,6 +14,7 @@
 #include "frontend/denials.h"
 #include "frontend/denials_network.h"
 #include "frontend/profile_names.h"
+#include "frontend/runner_text.h"
 #include "show/format.h"
 #include "show/json.h"
 #include "show/measured.h"
@@ -70,6 +71,24 @@ int outcome_exit_code(const struct outcome *outcome)
 	    WEXITSTATUS(outcome->supervisor_status) == MSP_EXIT_REFUSED)
 		return MSP_EXIT_REFUSED;
 	return MSP_EXIT_SANDBOX;
+}
+
+/* Say that the runner of the profile could not be executed. False: it has none. */
+static bool explain_runner(const struct outcome *outcome, const struct outcome_request *request)
+{
+	const char *profile = outcome->profile[0] ? outcome->profile : request->profile;
+	struct plan plan = { .bytes = NULL };
+	char text[RUNNER_TEXT_MAX];
+	bool is_said;
+
+	if (outcome->done.verdict != VERDICT_INTERNAL || outcome->done.stage != STAGE_EXEC ||
+	    outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
+		return false;
+	is_said = runner_print_failure(&plan, profile, outcome->done.error, text);
+	if (is_said)
+		log_line("%s", text);
+	plan_close(&plan);
+	return is_said;
 }
 
 static void explain_internal(const struct ipc_execution_done *done,
@@ -238,7 +257,8 @@ static void explain_denials(const struct outcome *outcome, const struct outcome_
 /* Explain the end, but no denial that a command did well without. */
 static void explain_ended(const struct outcome *outcome, const struct outcome_request *request)
 {
-	explain_done(&outcome->done, request);
+	if (!explain_runner(outcome, request))
+		explain_done(&outcome->done, request);
 	if (outcome_exit_code(outcome) != 0)
 		explain_denials(outcome, request);
 }

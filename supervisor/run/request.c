@@ -132,7 +132,7 @@ static bool compose_arguments(const uint8_t *first, uint32_t first_size, const u
 			      uint32_t rest_size)
 {
 	spawn.argv_size = 0;
-	return is_list(rest, rest_size) && first_size + rest_size > 0 &&
+	return is_list(rest, rest_size) && rest_size > 0 &&
 	       request_put(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, first, first_size) &&
 	       request_put(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, rest, rest_size);
 }
@@ -185,15 +185,14 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 
 	if (refusal)
 		return refusal;
-	if (from->use_shell && profile->shell_size == 0)
+	if (from->use_shell && profile->shell_size == profile->runner_size)
 		return REFUSAL_SHELL;
 	spawn.use_tty = from->use_tty != 0;
 	spawn.tty_rows = from->tty_rows;
 	spawn.tty_columns = from->tty_columns;
-	return from->argv_size > 0 &&
-			       compose_arguments(plan_bytes(&supervisor.plan, profile->shell),
-						 from->use_shell ? profile->shell_size : 0,
-						 from->argv, from->argv_size) &&
+	return compose_arguments(plan_bytes(&supervisor.plan, profile->shell),
+				 from->use_shell ? profile->shell_size : profile->runner_size,
+				 from->argv, from->argv_size) &&
 			       compose_environment(profile, from->environment,
 						   from->environment_size)
 		       ? REFUSAL_NONE

@@ -183,6 +183,8 @@ Test(plan, profile_rules)
 	REFUSES_OFFSETS(blob.profile.description);
 	REFUSES_OFFSETS(blob.profile.text);
 	REFUSES_LIST(blob.profile.shell, blob.profile.shell_size);
+	REFUSES(blob.profile.runner_size, blob.profile.shell_size + 1);
+	REFUSES(blob.profile.runner_size, blob.profile.shell_size - 1);
 	REFUSES_LIST(blob.profile.command, blob.profile.command_size);
 	REFUSES(blob.profile.user, 1);
 	REFUSES(blob.profile.user, PLAN_USER_AGENT + 1);

@@ -210,6 +210,19 @@ Test(request, the_shell_comes_first)
 	EXPECT_BYTES(request.spawn, argv, "/bin/sh\0-c\0echo $1\0zero\0one");
 }
 
+Test(request, the_runner_comes_before_every_command)
+{
+	small_plan.profiles[0].runner_size = (uint32_t)sizeof("/bin/sh");
+	SET_BYTES(command, argv, "ls\0-l");
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	EXPECT_BYTES(request.spawn, argv, "/bin/sh\0ls\0-l");
+	command.use_shell = 1;
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	EXPECT_BYTES(request.spawn, argv, "/bin/sh\0-c\0ls\0-l");
+	small_plan.profiles[0].shell_size = small_plan.profiles[0].runner_size;
+	cr_expect_eq(ask(), REFUSAL_SHELL, "there is none behind the runner");
+}
+
 Test(request, variables_replace_the_profiles)
 {
 	SET_BYTES(command, environment, "A=9\0C=3\0AB=4");
