@@ -37,6 +37,7 @@ extern const struct command command_network;
 extern const struct command command_secret;
 extern const struct command command_image;
 extern const struct command command_cache;
+extern const struct command command_vm;
 extern const struct command command_status;
 extern const struct command command_audit;
 extern const struct command command_doctor;

@@ -32,6 +32,7 @@
 #include "launch/hand_over.h"
 #include "launch/launch.h"
 #include "launch/listen.h"
+#include "launch/machine_place.h"
 #include "launch/opener.h"
 #include "options/command.h"
 #include "show/format.h"
@@ -350,7 +351,8 @@ static int start_supervisor(struct serve_options *options, const struct images *
 			    options->default_profile, names);
 		return MSP_EXIT_REFUSED;
 	}
-	if (!plan || trust_prepare(&trust, images, config, NULL, text) != 0)
+	if (!plan || machine_place_put(config, NULL, text) != 0 ||
+	    trust_prepare(&trust, images, config, NULL, text) != 0)
 		return MSP_EXIT_REFUSED;
 	plan = config_plan(config); /* it may be another one now */
 	if (pins_open(plan, options->default_profile ? options->default_profile : "", &trust.pins,

@@ -20,6 +20,7 @@
 #include "frontend/supervisor_client.h"
 #include "host/budget.h"
 #include "host/pins.h"
+#include "launch/machine_place.h"
 #include "show/format.h"
 #include "show/measured.h"
 
@@ -152,7 +153,8 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 			    "not all of msp's files, or no usable configuration, are there");
 		return;
 	}
-	if (trust_prepare(&trust, &machine->images, machine->config, "", text) != 0 ||
+	if (machine_place_put(machine->config, "", text) != 0 ||
+	    trust_prepare(&trust, &machine->images, machine->config, "", text) != 0 ||
 	    pins_open(config_plan(machine->config), "", &trust.pins, &pins, text) != 0) {
 		format_text(ret->happened, sizeof(ret->happened), "%s", text);
 		return;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "doctor/probes.h"
+#include "launch/machine_place.h"
 #include "show/format.h"
 
 /* The package of each language that a built-in profile has. */
@@ -41,6 +42,7 @@ static const struct {
 	const char *install;
 } others[] = {
 	{ "images", "/usr/bin/skopeo", "msp image pull", "apt install skopeo" },
+	{ "vm", "/usr/bin/qemu-system-x86_64", "QEMU", "apt install qemu-system-x86" },
 };
 
 static const char *find_package(const char *language)
@@ -92,6 +94,19 @@ static size_t add_languages(const struct plan *plan, const struct plan_profile *
 	return count;
 }
 
+/* A machine is not started: that takes seconds where it is emulated. */
+static void add_machine(struct runtime *ret)
+{
+	char path[IPC_PATH_MAX], program[PATH_MAX];
+
+	*ret = (struct runtime){ .name = "vm", .use = "a kernel", .install = "msp vm prepare" };
+	if (!machine_place_find(path))
+		return;
+	format_text(program, sizeof(program), "%s/kernel", path);
+	if (access(program, R_OK) != 0 || !realpath(program, ret->program))
+		ret->program[0] = '\0';
+}
+
 size_t runtimes_find(const struct machine *machine, struct runtime ret[RUNTIMES_MAX])
 {
 	const struct plan *plan = config_plan(machine->config);
@@ -109,5 +124,6 @@ size_t runtimes_find(const struct machine *machine, struct runtime ret[RUNTIMES_
 		format_text(runtime->name, sizeof(runtime->name), "%s", others[i].name);
 		look_at(runtime, others[i].program);
 	}
+	add_machine(&ret[count++]);
 	return count;
 }

@@ -76,7 +76,9 @@ static int refuse_link(const struct opening *opening, const struct record *recor
 static int refuse_error(const struct opening *opening, const struct record *record, int error)
 {
 	char text[SHOWN_TEXT_MAX];
-	const char *remedy = error == ENOENT || error == ENOTDIR
+	const char *remedy = error == ENOENT && (record->mount->flags & PLAN_MACHINE)
+				     ? ". 'msp vm prepare' makes a virtual machine"
+			     : error == ENOENT || error == ENOTDIR
 				     ? ". Make it, or add 'optional: true' to the entry"
 			     : error == EACCES ? ". The account that msp runs as must reach it"
 					       : "";
@@ -163,6 +165,9 @@ static int open_path(struct opening *opening, const struct record *record)
 
 	if (fd < 0)
 		return errno == ENOENT ? -ENOENT : refuse_error(opening, record, errno);
+	if (record->mount->flags &
+	    PLAN_MACHINE) /* the state directory is protected, this is shown */
+		return fd;
 	if (prepare_walk(opening, problem) == 0 &&
 	    check_path(opening, fd, record->path, PROTECTED_READ, problem) == 0)
 		return fd;
@@ -202,6 +207,7 @@ static int open_trust(const struct opening *opening, const struct record *record
 static int open_record(struct opening *opening, const struct record *record)
 {
 	const bool is_trust = record->mount->flags & PLAN_TRUST;
+	const bool is_own = record->mount->flags & (PLAN_TRUST | PLAN_MACHINE);
 	struct pins *pins = opening->pins;
 	char problem[64];
 	int fd = is_trust ? -1 : find_opened(opening, record->path);
@@ -221,7 +227,7 @@ static int open_record(struct opening *opening, const struct record *record)
 		format_text(problem, sizeof(problem), "more than %d of them in all profiles",
 			    PINS_MAX);
 		(void)refuse_record(opening, record, problem);
-	} else if (is_trust || check_use(opening, record, fd) == 0) {
+	} else if (is_own || check_use(opening, record, fd) == 0) {
 		pins->list[pins->count++] = (struct pin){ fd, record->profile, record->index };
 		return 0;
 	}

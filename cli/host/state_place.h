@@ -2,7 +2,8 @@
  *
  * The state directory: MSP_STATE_DIR, or else ~/.local/state/msp, or else, for an account
  * without a home of its own, /var/lib/msp/UID. The audit log is in audit/ there, and beside it
- * the files of persistent sandboxes and the images. All are directories of the user alone.
+ * the files of persistent sandboxes, the images and the virtual machines. All are directories of
+ * the user alone.
  */
 #ifndef CLI_HOST_STATE_PLACE_H
 #define CLI_HOST_STATE_PLACE_H
@@ -19,6 +20,7 @@
 #define STATE_PLACE_AUDIT "/audit"
 #define STATE_PLACE_SANDBOXES "/sandboxes"
 #define STATE_PLACE_IMAGES "/images"
+#define STATE_PLACE_MACHINES "/vm"
 
 /* The path of one of them. False, and a phrase in `text`: there is no such place. */
 bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE_PLACE_TEXT_MAX]);

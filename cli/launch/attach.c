@@ -15,6 +15,7 @@
 #include "host/descriptors.h"
 #include "host/pins.h"
 #include "host/protected.h"
+#include "launch/machine_place.h"
 #include "launch/opener.h"
 #include "launch/plan_binds.h"
 #include "options/everywhere.h"
@@ -52,6 +53,8 @@ static int prepare_plan(struct attachment *attachment, char text[LAUNCH_TEXT_MAX
 {
 	if (has_binds(attachment) &&
 	    plan_binds_put(&attachment->config, attachment->expected_profile, &binds, text) != 0)
+		return -1;
+	if (machine_place_put(&attachment->config, attachment->expected_profile, text) != 0)
 		return -1;
 	return attachment->runs_nothing
 		       ? 0

@@ -22,6 +22,7 @@
 #include "host/workspace.h"
 #include "launch/bridge_hub.h"
 #include "launch/bridge_program.h"
+#include "launch/machine_place.h"
 #include "show/format.h"
 
 /* Numbers of its descriptors, behind /dev/null three times, so that all others can be closed. */
@@ -68,7 +69,7 @@ static int compile_policy(struct opener *opener, struct config *ret, struct pins
 
 	if (config_read_again(opener->config, ret, text) != 0)
 		return -1;
-	if (!launch_open_plan(ret, text) ||
+	if (!launch_open_plan(ret, text) || machine_place_put(ret, NULL, text) != 0 ||
 	    trust_prepare(&opener->trust, &opener->images, ret, NULL, text) != 0)
 		return -1;
 	plan = config_plan(ret);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "common/ipc_http.h"
 #include "common/log.h"
 #include "launch/launch.h"
+#include "launch/plan_source.h"
 #include "launch/secret.h"
 #include "show/format.h"
 
@@ -55,69 +55,6 @@ static uint32_t next_read(const struct plan *plan, const char *needed, uint32_t 
 	       (!is_read(plan, plan_profile(plan, at)) || (needed && (int)at != only)))
 		at++;
 	return at;
-}
-
-/* --- the plan of this start ------------------------------------------------------------------- */
-
-/* Put the directory's path behind a plan's bytes, as the source of the records with PLAN_TRUST. */
-static void put_path(uint8_t *bytes, uint32_t size, const char *path)
-{
-	struct plan_header *header = (void *)bytes;
-	struct plan_profile *profiles = (void *)(bytes + header->profiles);
-
-	memcpy(bytes + size, path, strlen(path) + 1);
-	header->size = size + (uint32_t)strlen(path) + 1;
-	for (uint32_t p = 0; p < header->profile_count; p++) {
-		struct plan_mount *mounts = (void *)(bytes + profiles[p].mounts);
-
-		for (uint32_t i = 0; i < profiles[p].mount_count; i++) {
-			if (mounts[i].flags & PLAN_TRUST)
-				mounts[i].source = size;
-		}
-	}
-}
-
-/* Make a copy of the plan with the path: a sealed memory file, or -errno. */
-static int copy_plan(const struct plan *plan, const char *path)
-{
-	const size_t size = plan->size + strlen(path) + 1;
-	int fd = memfd_create("msp-policy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int error = fd < 0 || ftruncate(fd, (off_t)size) != 0 ? -errno : 0;
-	uint8_t *bytes = MAP_FAILED;
-
-	if (!error)
-		bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (!error && bytes == MAP_FAILED)
-		error = -errno;
-	if (!error) {
-		memcpy(bytes, plan->bytes, plan->size);
-		put_path(bytes, plan->size, path);
-		(void)munmap(bytes, size); /* the file has the bytes */
-		error = fd_seal(fd);
-	}
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
-}
-
-/* Replace a configuration's plan by the one with the directory's path. */
-static int complete_plan(struct config *config, const char *path, char text[CONFIG_TEXT_MAX])
-{
-	struct plan plan = { .bytes = NULL };
-	int fd = copy_plan(config_plan(config), path);
-	int error = fd < 0 ? fd : plan_open_fd(fd, &plan);
-
-	if (error) {
-		fd_close(&fd);
-		format_text(text, CONFIG_TEXT_MAX,
-			    "the plan cannot be completed with the path of its certificates: %s",
-			    errno_text(-error));
-		return -1;
-	}
-	config_close(config);
-	config->plan_fd = fd;
-	config->plan = plan;
-	return 0;
 }
 
 /* --- servers ---------------------------------------------------------------------------------- */
@@ -319,7 +256,7 @@ int trust_prepare(struct trust *trust, const struct images *images, struct confi
 	if (!plan || next_read(plan, needed, 0) == plan_profile_count(plan))
 		return 0;
 	if (make_certificates(trust, images, text) != 0 ||
-	    complete_plan(config, trust->certificates.path, text) != 0 ||
+	    plan_source_put(config, PLAN_TRUST, trust->certificates.path, text) != 0 ||
 	    begin_servers(trust, config, needed, text) != 0)
 		return -1;
 	index = find_needed(config_plan(config), needed);

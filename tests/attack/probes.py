@@ -21,7 +21,7 @@ PROBE_FOLDER = os.path.join(BUILD, "probe")
 CONTROLS = os.path.join(BUILD, "controls")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-layers",
             "msp-audit", "msp-policy", "msp-store", "msp-cable", "msp-egress", "msp-dial",
-            "msp-http", "msp-bridge", "msp-image", "builtin.policy")
+            "msp-http", "msp-bridge", "msp-image", "msp-vm", "msp-vm-prepare", "builtin.policy")
 
 # Between the acts of one sandbox.
 MARK = "----msp-attack----"

@@ -19,7 +19,7 @@ PARTS = {  # the folders of a row
     "the reader of repositories": ("commits",), "the branches that follow commits": ("branches",),
     "the merger of files in conflict": ("threeway",),
     "the preparer of new sandboxes": ("foreign",), "the rules of ignored files": ("ignored",), "msp-file": ("file",), "msp-scope": ("scope",),
-    "msp-cable": ("cable",), "msp-egress": ("egress",), "msp-dial": ("dial",), "msp-http": ("http",), "msp-bridge": ("bridge",), "msp-image": ("image",), "the reader of JSON": ("json",),
+    "msp-cable": ("cable",), "msp-egress": ("egress",), "msp-dial": ("dial",), "msp-http": ("http",), "msp-bridge": ("bridge",), "msp-image": ("image",), "msp-vm and its helpers": ("vm",), "the reader of JSON": ("json",),
     "msp-broker": ("broker",), "msp-policy": ("policy",), "msp, path opener": ("cli",),
     "shared by all": ("common",), "shared by frontends": ("frontend",),
 }

@@ -33,6 +33,9 @@ ALLOWED_LIBRARIES = {
     "msp-http": {"libc", "libcrypto", "libssl"},
     "msp-bridge": set(),
     "msp-image": {"libc", "libarchive", "libcrypto", "libsodium", "libyajl"},
+    "msp-vm": set(),
+    "msp-vm-init": set(),
+    "msp-vm-prepare": {"libc", "libarchive"},
 }
 # Functions that nobody calls: no bound, hidden state, or a shell.
 FORBIDDEN = {"strcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "system", "popen",
@@ -66,6 +69,7 @@ FORBIDDEN_OF = {
     "msp-file": FORBIDDEN_BROKER - {"open", "open64", "openat", "openat64"},
     # Of what it links: layers_core opens files, and loads libgit2 in parts that are not linked here.
     "msp-image": FORBIDDEN_BROKER - {"openat", "openat64"},
+    "msp-vm-prepare": FORBIDDEN_BROKER - {"openat", "openat64"},
 }
 
 

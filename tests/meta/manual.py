@@ -16,6 +16,7 @@ OWN_PAGES = {
                       "checkpoints", "rollback", "fork", "forget"),
     "msp-diff.1": ("diff", "apply", "undo"),
     "msp-image.1": ("image",),
+    "msp-vm.1": ("vm",),
 }
 OWN = {command for commands in OWN_PAGES.values() for command in commands}
 PAGES = sorted(glob.glob(os.path.join(tree.ROOT, "docs", "man", "*.[1-8]")))

@@ -58,6 +58,10 @@ NEVER = {
         "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg", "recvmsg",
         "setns", "unshare", "ioctl", "kill", "chmod", "chown", "fchown", "fchownat", "setxattr",
         "renameat", "prctl", "seccomp"},
+    "vm/prepare/seccomp_list.def": STARTING | (OPENING - {"openat"}) | {
+        "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg", "recvmsg",
+        "setns", "unshare", "ioctl", "kill", "chmod", "fchmod", "chown", "fchown", "setxattr",
+        "unlinkat", "renameat", "renameat2", "prctl", "seccomp"},
     "http/seccomp_list.def": STARTING | OPENING | {
         "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "setns", "unshare",
         "ioctl", "kill", "prctl", "seccomp"},

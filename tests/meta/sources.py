@@ -49,18 +49,18 @@ def code_lines(text):
 # Of the folders that are a library for some processes: (header, process).
 # Trusted processes have no heap.
 HEAP_FOLDERS = ("frontend", "cli", "broker", "policy", "layers", "heap", "egress", "dial",
-                "http", "bridge", "image", "json")
+                "http", "bridge", "image", "json", "vm")
 # Processes that compare names or addresses of hosts.
 # As policy/x.h, layers/x.h.
 NAMED_FOLDERS = ("policy", "layers", "frontend", "store", "steward", "cable", "egress", "dial",
-                 "http", "bridge", "image", "json")
+                 "http", "bridge", "image", "json", "vm")
 # Programs that read JSON.
 JSON_FOLDERS = ("json", "broker", "image")
 JSON_HEADERS = ("json/read.h", "json/string.h")
 # Processes that relay bytes between sockets.
 RELAY_FOLDERS = ("relay", "egress", "bridge")
 HOSTS_FOLDERS = ("policy", "hosts", "egress", "dial", "http", "cli")
-SHARED_HEADERS = {("policy/units.h", "cli"), ("frontend/utf8.h", "json"), ("layers/remove.h", "image"), ("image/keep.h", "cli"), ("image/manifest.h", "cli"), ("image/name.h", "cli"), ("image/report.h", "cli"),
+SHARED_HEADERS = {("policy/units.h", "cli"), ("frontend/utf8.h", "json"), ("layers/remove.h", "image"), ("image/keep.h", "cli"), ("image/manifest.h", "cli"), ("image/name.h", "cli"), ("image/report.h", "cli"), ("vm/prepare/report.h", "cli"),
                   ("image/store.h", "cli"), ("image/store.h", "policy"),
                   ("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store"), ("steward/steward.h", "cable"),

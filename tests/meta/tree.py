@@ -11,14 +11,14 @@ BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 # Each process's sources and the program they become.
 PROCESS_FOLDERS = ("cli", "broker", "supervisor", "child-init", "policy", "scope", "layers",
                    "file", "audit", "store", "steward", "cable", "egress", "dial", "http",
-                   "bridge", "image")
+                   "bridge", "image", "vm")
 # Its library is of those that ask a supervisor for something.
 FRONTENDS = ("cli", "broker")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
             "msp-layers", "msp-file", "msp-audit", "msp-store", "msp-cable", "msp-egress", "msp-dial",
-            "msp-http", "msp-bridge", "msp-image")
+            "msp-http", "msp-bridge", "msp-image", "msp-vm", "msp-vm-init", "msp-vm-prepare")
 STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init", "msp-file", "msp-audit",
-                   "msp-store", "msp-cable", "msp-egress", "msp-bridge")
+                   "msp-store", "msp-cable", "msp-egress", "msp-bridge", "msp-vm", "msp-vm-init")
 DYNAMIC_PROGRAMS = tuple(name for name in PROGRAMS if name not in STATIC_PROGRAMS)
 
 

@@ -230,7 +230,7 @@ Test(config, profiles_that_make_more_than_a_plan_holds_are_refused)
 	struct policy_error error = { .text = "" };
 
 	buffer_format(&text, "audit: required\nprofiles:\n");
-	for (int i = 0; i < 54; i++)
+	for (int i = 0; i < 53; i++)
 		buffer_format(&text,
 			      "  - {name: number%d, extends: default, environment: [A=%04700d]}\n",
 			      i, i);

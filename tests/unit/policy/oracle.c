@@ -39,6 +39,7 @@ const struct oracle_profile oracle_profiles[] = {
 	{ "go-dev", DEVELOPMENT_GROUPS },
 	{ "rust-dev", DEVELOPMENT_GROUPS },
 	{ "java-dev", DEVELOPMENT_GROUPS },
+	{ "vm", DEFAULT_GROUPS },
 };
 const size_t oracle_profile_count = COUNT(oracle_profiles);
 

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp vm`: the kernels of virtual machines, for the profile vm and others with its runner. A
+ * machine is a directory with all that its sandboxes see of it: kernel, initramfs and msp-vm.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/sha256.h"
+#include "host/state_place.h"
+#include "launch/launch.h"
+#include "launch/machine_place.h"
+#include "launch/machine_program.h"
+#include "options/command.h"
+#include "options/everywhere.h"
+#include "show/figures.h"
+#include "show/format.h"
+#include "show/json.h"
+#include "vm/prepare/report.h"
+
+#define NEW ".new"
+#define NEW_LINK ".current"
+
+#define MACHINES_MAX 64
+
+#define DIGEST_TEXT_MAX (2 * SHA256_BYTES + 1)
+
+struct vm_options {
+	bool is_json;
+	const char *run_as;
+	const char *config;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "json",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct vm_options, is_json),
+	  .help = "list: print one JSON object" },
+	{ .name = "run-as",
+	  .argument = "USER",
+	  .set = option_set_account,
+	  .offset = offsetof(struct vm_options, run_as),
+	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
+		  "'msp')" },
+	OPTION_CONFIG(struct vm_options, config),
+};
+
+static const char help[] =
+	"Keep kernels of virtual machines. In the profile 'vm' each command has a machine\n"
+	"of its own, by QEMU, inside of its sandbox: 'msp run --profile vm -- uname -r'.\n"
+	"\n"
+	"  prepare [FILE|VERSION]  make a machine of a kernel's Debian package, which is\n"
+	"                          read and not installed, or of /boot/vmlinuz-VERSION\n"
+	"                          (the default: the newest one there); it is used from\n"
+	"                          now on\n"
+	"  list                    print the machines with their sizes and digests\n"
+	"  remove VERSION          remove a machine\n"
+	"\n"
+	"The exit code is 0; 64 when the command line is wrong or there is no such\n"
+	"machine; 78 when a kernel, or a program that is needed, is missing or refused.\n";
+
+static int vm_fail(const char *act, int error)
+{
+	log_line("%s: %s", act, errno_text(error));
+	return MSP_EXIT_REFUSED;
+}
+
+/* Open the directory of machines. -1 after a line; -ENOENT: there is none, and none is made. */
+static int open_machines(bool is_made)
+{
+	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX];
+	int fd = -1;
+
+	if (state_place_find(STATE_PLACE_MACHINES, path, text))
+		fd = state_place_open(path, is_made, text);
+	if (fd == -ENOENT && !is_made)
+		return fd;
+	if (fd < 0)
+		log_line("%s", text);
+	return fd < 0 ? -1 : fd;
+}
+
+/* Is it the name of a machine, and of nothing else? */
+static bool is_name(const char *name)
+{
+	const size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					 "0123456789.+~_-");
+
+	return size > 0 && size < PREPARE_VERSION_MAX && name[size] == '\0' && name[0] != '.' &&
+	       strcmp(name, MACHINE_CURRENT) != 0;
+}
+
+/* Read the name of the machine that is used; "": there is none. */
+static void read_current(int machines, char ret[IPC_NAME_MAX + 1])
+{
+	const ssize_t size = readlinkat(machines, MACHINE_CURRENT, ret, IPC_NAME_MAX);
+
+	ret[size > 0 ? size : 0] = '\0';
+}
+
+/* --- prepare ---------------------------------------------------------------------------------- */
+
+/* Remove a directory of a machine with its files. 0 or -errno. */
+static int remove_directory(int machines, const char *name)
+{
+	int fd = openat(machines, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const struct dirent *entry;
+	DIR *stream;
+	int error;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	stream = fdopendir(fd);
+	if (!stream) {
+		error = -errno;
+		fd_close(&fd);
+		return error;
+	}
+	while ((entry = readdir(stream)) != NULL)
+		(void)unlinkat(fd, entry->d_name, 0); /* a file that stays is an error below */
+	(void)closedir(stream);
+	return unlinkat(machines, name, AT_REMOVEDIR) == 0 ? 0 : -errno;
+}
+
+/* Rename a directory of machines; the C library does not have the call. */
+static int rename_machine(int machines, const char *from, const char *to, unsigned int flags)
+{
+	return syscall(SYS_renameat2, machines, from, machines, to, flags) == 0 ? 0 : -errno;
+}
+
+/* Give the new directory its place, and make it the one that is used. 0 or -errno. */
+static int place_machine(int machines, const char *name)
+{
+	int error = rename_machine(machines, NEW, name, RENAME_NOREPLACE);
+
+	if (error == -EEXIST)
+		error = rename_machine(machines, NEW, name, RENAME_EXCHANGE);
+	if (!error)
+		error = remove_directory(machines, NEW); /* the old one, if there was one */
+	(void)unlinkat(machines, NEW_LINK, 0);           /* a killed command left it */
+	if (!error &&
+	    (symlinkat(name, machines, NEW_LINK) != 0 ||
+	     renameat(machines, NEW_LINK, machines, MACHINE_CURRENT) != 0 || fsync(machines) != 0))
+		error = -errno;
+	return error;
+}
+
+/* Copy msp-vm into the machine: it belongs to the initramfs. 0, or the exit code after a line. */
+static int copy_runner(int directory)
+{
+	char text[LAUNCH_TEXT_MAX];
+	int from = launch_open_program(PREPARE_PROGRAM, text);
+	int to, error;
+
+	if (from < 0) {
+		log_line("%s", text);
+		return MSP_EXIT_SOFTWARE;
+	}
+	to = openat(directory, PREPARE_PROGRAM, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
+	error = to < 0 ? -errno : fd_copy(from, to);
+	if (!error && fsync(to) != 0)
+		error = -errno;
+	fd_close(&from);
+	fd_close(&to);
+	return error ? vm_fail(PREPARE_PROGRAM, -error) : 0;
+}
+
+/* Find the newest kernel of this machine with its modules. */
+static bool find_newest(char ret[PREPARE_VERSION_MAX])
+{
+	static const char prefix[] = "vmlinuz-";
+	DIR *boot = opendir("/boot");
+	const struct dirent *entry;
+
+	ret[0] = '\0';
+	while (boot && (entry = readdir(boot)) != NULL) {
+		const char *version = entry->d_name + strlen(prefix);
+		char modules[IPC_PATH_MAX];
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || !is_name(version))
+			continue;
+		format_text(modules, sizeof(modules), "/lib/modules/%s", version);
+		if (access(modules, R_OK) == 0 && strverscmp(version, ret) > 0)
+			format_text(ret, PREPARE_VERSION_MAX, "%s", version);
+	}
+	if (boot)
+		(void)closedir(boot);
+	return ret[0] != '\0';
+}
+
+static int refuse_no_kernel(void)
+{
+	log_line("there is no kernel in /boot with its modules in /lib/modules. Have a package of "
+		 "one "
+		 "fetched, which need not be installed, and name it: apt-get download $(apt-cache "
+		 "depends linux-image-amd64 | sed -n 's/.*Depends: //p'); msp vm prepare "
+		 "linux-image-*.deb");
+	return MSP_EXIT_REFUSED;
+}
+
+/* Open what a machine is made of. 0, or the exit code after a line. */
+static int open_source(const char *said, struct machine_source *ret)
+{
+	char kernel[IPC_PATH_MAX], modules[IPC_PATH_MAX];
+
+	*ret = (struct machine_source){ .input = -1, .modules = -1 };
+	if (said && (strchr(said, '/') || strstr(said, ".deb"))) {
+		ret->is_package = true;
+		ret->input = open(said, O_RDONLY | O_CLOEXEC);
+		ret->modules = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (ret->input < 0 || ret->modules < 0)
+			return vm_fail(said, errno);
+		if (fd_is_kind(ret->input, 'd'))
+			return vm_fail(said, EISDIR);
+		return 0;
+	}
+	if (!said && !find_newest(ret->version))
+		return refuse_no_kernel();
+	if (said && !is_name(said)) {
+		log_line("\"%s\" is neither a package nor the version of a kernel, such as "
+			 "6.12.1-amd64",
+			 said);
+		return MSP_EXIT_USAGE;
+	}
+	if (said)
+		format_text(ret->version, sizeof(ret->version), "%s", said);
+	format_text(kernel, sizeof(kernel), "/boot/vmlinuz-%s", ret->version);
+	format_text(modules, sizeof(modules), "/lib/modules/%s", ret->version);
+	ret->input = open(kernel, O_RDONLY | O_CLOEXEC);
+	if (ret->input < 0)
+		return vm_fail(kernel, errno);
+	ret->modules = open(modules, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return ret->modules < 0 ? vm_fail(modules, errno) : 0;
+}
+
+static void print_digest(int machine, const char *name, char ret[DIGEST_TEXT_MAX])
+{
+	static uint8_t block[65536];
+	uint8_t digest[SHA256_BYTES];
+	struct sha256 state;
+	int fd = openat(machine, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t got;
+
+	ret[0] = '\0';
+	if (fd < 0)
+		return;
+	sha256_begin(&state);
+	while ((got = read(fd, block, sizeof(block))) > 0)
+		sha256_add(&state, block, (size_t)got);
+	sha256_end(&state, digest);
+	fd_close(&fd);
+	for (size_t i = 0; i < SHA256_BYTES && got == 0; i++)
+		format_text(ret + 2 * i, 3, "%02x", digest[i]);
+}
+
+/* Say what else is missing for machines to run: a line each, and no failure. */
+static void tell_missing(void)
+{
+	if (access("/usr/bin/qemu-system-x86_64", X_OK) != 0)
+		log_line("QEMU is not installed, which runs the machine: 'apt-get install "
+			 "qemu-system-x86'");
+	if (access("/dev/kvm", R_OK | W_OK) != 0)
+		everywhere_note(
+			"without /dev/kvm (%s) machines are emulated, and several times slower",
+			errno_text(errno));
+}
+
+/* Make the machine in its new directory, and give it its place. */
+static int make_machine(int machines, int directory, struct machine_source *source)
+{
+	char digest[DIGEST_TEXT_MAX];
+	int code = machine_program_prepare(source, directory);
+	int error;
+
+	if (!code && !is_name(source->version)) {
+		log_line("the package's kernel has no usable version");
+		code = MSP_EXIT_REFUSED;
+	}
+	if (!code)
+		code = copy_runner(directory);
+	if (code)
+		return code;
+	error = fsync(directory) != 0 ? -errno : place_machine(machines, source->version);
+	if (error)
+		return vm_fail("the machine cannot be kept", -error);
+	print_digest(directory, PREPARE_KERNEL, digest);
+	(void)printf("%s\n", source->version);
+	everywhere_note("kernel %.12s, %u modules; machines are made of it from now on", digest,
+			source->modules_found);
+	tell_missing();
+	error = format_flush();
+	return error ? vm_fail("standard output", -error) : 0;
+}
+
+static int run_prepare(const struct vm_options *options, char *const words[])
+{
+	struct machine_source source;
+	int code = open_source(words[0], &source);
+	int machines = -1, directory = -1;
+	int error;
+
+	(void)options;
+	if (!code)
+		machines = open_machines(true);
+	if (!code && machines < 0)
+		code = MSP_EXIT_REFUSED;
+	error = code ? 0 : remove_directory(machines, NEW); /* likewise */
+	if (!code && !error && mkdirat(machines, NEW, 0700) != 0)
+		error = -errno;
+	if (error)
+		code = vm_fail("the directory of machines", -error);
+	if (!code)
+		directory = openat(machines, NEW, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (!code)
+		code = make_machine(machines, directory, &source);
+	if (code && machines >= 0)
+		(void)remove_directory(machines, NEW);
+	fd_close(&directory);
+	fd_close(&machines);
+	fd_close(&source.input);
+	fd_close(&source.modules);
+	return code;
+}
+
+/* --- list and remove -------------------------------------------------------------------------- */
+
+struct machine {
+	char name[IPC_NAME_MAX];
+	char digest[DIGEST_TEXT_MAX];
+	uint64_t bytes;
+	bool is_current;
+};
+
+static bool read_machine(int machines, const char *name, struct machine *ret)
+{
+	static const char *const files[] = { PREPARE_KERNEL, PREPARE_INITRAMFS, PREPARE_PROGRAM };
+	char current[IPC_NAME_MAX + 1];
+	int fd = openat(machines, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0)
+		return false;
+	*ret = (struct machine){ .bytes = 0 };
+	format_text(ret->name, sizeof(ret->name), "%s", name);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (fstatat(fd, files[i], &status, AT_SYMLINK_NOFOLLOW) == 0)
+			ret->bytes += (uint64_t)status.st_size;
+	}
+	print_digest(fd, PREPARE_KERNEL, ret->digest);
+	read_current(machines, current);
+	ret->is_current = strcmp(current, name) == 0;
+	fd_close(&fd);
+	return true;
+}
+
+static void print_machine(const struct machine *machine)
+{
+	char bytes[FIGURES_TEXT_MAX];
+
+	(void)printf("%-28s %10s  %.12s%s\n", machine->name, figures_bytes(machine->bytes, bytes),
+		     machine->digest, machine->is_current ? "  used" : "");
+}
+
+static void put_machine(struct json_writer *writer, const struct machine *machine)
+{
+	json_open_object(writer, NULL);
+	json_put_text(writer, "version", machine->name);
+	json_put_text(writer, "kernel_sha256", machine->digest);
+	json_put_number(writer, "bytes", machine->bytes);
+	json_put_bool(writer, "used", machine->is_current);
+	json_close_object(writer);
+}
+
+/* Names of machines, sorted as versions. */
+struct names {
+	uint32_t count;
+	char list[MACHINES_MAX][PREPARE_VERSION_MAX];
+};
+
+static int compare_names(const void *one, const void *other)
+{
+	return strverscmp(one, other);
+}
+
+/* 0 or -errno; more than there is room for are left out. */
+static int read_names(int machines, struct names *ret)
+{
+	const int fd = machines < 0 ? -1 : openat(machines, ".", O_RDONLY | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	ret->count = 0;
+	if (machines < 0)
+		return 0;
+	if (!stream)
+		return -errno;
+	while ((entry = readdir(stream)) != NULL && ret->count < MACHINES_MAX) {
+		if (is_name(entry->d_name))
+			format_text(ret->list[ret->count++], PREPARE_VERSION_MAX, "%s",
+				    entry->d_name);
+	}
+	(void)closedir(stream);
+	qsort(ret->list, ret->count, sizeof(ret->list[0]), compare_names);
+	return 0;
+}
+
+static int print_json(int machines, const struct names *names)
+{
+	static struct json_output json;
+	struct machine machine;
+
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_open_array(&json.writer, "machines");
+	for (uint32_t i = 0; i < names->count; i++) {
+		if (read_machine(machines, names->list[i], &machine))
+			put_machine(&json.writer, &machine);
+	}
+	json_close_array(&json.writer);
+	json_close_object(&json.writer);
+	return json_finish(&json);
+}
+
+static int list_machines(int machines, bool is_json)
+{
+	static struct names names;
+	struct machine machine;
+	int error = read_names(machines, &names);
+
+	if (error)
+		return vm_fail("the directory of machines", -error);
+	if (is_json)
+		return print_json(machines, &names);
+	for (uint32_t i = 0; i < names.count; i++) {
+		if (read_machine(machines, names.list[i], &machine))
+			print_machine(&machine);
+	}
+	if (names.count == 0)
+		everywhere_note("there is no machine: 'msp vm prepare' makes one");
+	error = format_flush();
+	return error ? vm_fail("standard output", -error) : 0;
+}
+
+static int run_list(const struct vm_options *options, char *const words[])
+{
+	int machines = open_machines(false);
+	int code;
+
+	(void)words;
+	if (machines == -1)
+		return MSP_EXIT_REFUSED;
+	code = list_machines(machines, options->is_json);
+	fd_close(&machines);
+	return code;
+}
+
+static int run_remove(const struct vm_options *options, char *const words[])
+{
+	int machines = open_machines(false);
+	char current[IPC_NAME_MAX + 1];
+	int error = 0;
+	struct stat status;
+
+	(void)options;
+	if (machines == -1)
+		return MSP_EXIT_REFUSED;
+	if (machines < 0 || !is_name(words[0]) ||
+	    fstatat(machines, words[0], &status, AT_SYMLINK_NOFOLLOW) != 0) {
+		log_line("there is no machine '%.100s': 'msp vm list' prints those that there are",
+			 words[0]);
+		fd_close(&machines);
+		return MSP_EXIT_USAGE;
+	}
+	read_current(machines, current);
+	if (strcmp(current, words[0]) == 0 && unlinkat(machines, MACHINE_CURRENT, 0) != 0)
+		error = -errno;
+	if (!error)
+		error = remove_directory(machines, words[0]);
+	fd_close(&machines);
+	if (error)
+		return vm_fail("the machine cannot be removed", -error);
+	everywhere_note("the machine %s is removed%s", words[0],
+			strcmp(current, words[0]) == 0
+				? "; 'msp vm prepare' makes another one to be used"
+				: "");
+	return 0;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static const struct action {
+	const char *name;
+	int least, most; /* words behind it */
+	const char *rule;
+	int (*run)(const struct vm_options *options, char *const words[]);
+} actions[] = {
+	{ "prepare", 0, 1,
+	  "prepare takes the file of a package, or the version of a kernel in /boot", run_prepare },
+	{ "list", 0, 0, "list takes no word", run_list },
+	{ "remove", 1, 1, "remove takes one version", run_remove },
+};
+
+#define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
+
+static int run_vm(const struct command *command, int argc, char *argv[])
+{
+	struct vm_options options = { .is_json = false };
+	struct command_words words = { .most = 2 };
+	const struct action *action = actions;
+	const char *names[ACTION_COUNT];
+	int code;
+
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
+		return code;
+	for (size_t i = 0; i < ACTION_COUNT; i++)
+		names[i] = actions[i].name;
+	while (words.list[0] && action < actions + ACTION_COUNT &&
+	       strcmp(action->name, words.list[0]) != 0)
+		action++;
+	if (!words.list[0] || action == actions + ACTION_COUNT)
+		return command_refuse_action(command, words.list[0], names, ACTION_COUNT);
+	if (words.count - 1 < action->least || words.count - 1 > action->most)
+		return command_usage_error(command, action->rule);
+	if (options.is_json && action->run != run_list)
+		return command_usage_error(command, "--json is for list");
+	command_name_lines(command);
+	code = launch_become_account(options.config, options.run_as);
+	return code ? code : action->run(&options, words.list + 1);
+}
+
+const struct command command_vm = {
+	.name = "vm",
+	.operands = "prepare|list|remove ...",
+	.summary = "keep kernels of virtual machines for profiles",
+	.help = help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.run = run_vm,
+};

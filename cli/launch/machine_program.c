@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/machine_program.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "launch/helper.h"
+#include "launch/launch.h"
+#include "show/format.h"
+
+#define PROGRAM "msp-vm-prepare"
+#define INIT "msp-vm-init"
+
+/* A hundred times of what it takes. */
+#define WAIT_MS 600000
+
+static bool report_is_whole(const struct prepare_report *report, size_t size)
+{
+	return size == sizeof(*report) &&
+	       memchr(report->version, '\0', sizeof(report->version)) != NULL &&
+	       memchr(report->text, '\0', sizeof(report->text)) != NULL;
+}
+
+/* Run it to its end, with the first program. */
+static int run_program(const struct machine_source *source, int directory, int image, int init,
+		       struct prepare_report *ret)
+{
+	static char name[] = PROGRAM, package[] = "package", kernel[] = "kernel";
+	char *const words[] = { name, source->is_package ? package : kernel, NULL };
+	char *const environment[] = { NULL };
+	const struct helper helper = { .image = image,
+				       .words = words,
+				       .environment = environment,
+				       .fds = { source->input, directory, source->modules, init },
+				       .fd_count = 4,
+				       .output_of = STDOUT_FILENO };
+	size_t size = 0;
+	int status = 0;
+	const enum helper_end end =
+		helper_run(&helper, WAIT_MS, (char *)ret, sizeof(*ret), &size, &status);
+
+	if (end == HELPER_ENDED && status == 0 && report_is_whole(ret, size))
+		return 0;
+	if (end == HELPER_FAILED)
+		log_line(PROGRAM " cannot be started: %s", errno_text(-status));
+	else if (end == HELPER_LATE)
+		log_line(PROGRAM " took more than %d minutes", WAIT_MS / 60000);
+	else if (WIFSIGNALED(status))
+		log_line(PROGRAM " was killed by signal %d%s", WTERMSIG(status),
+			 WTERMSIG(status) == SIGSYS ? ": a system call that it must not use" : "");
+	else
+		log_line(PROGRAM " ended with code %d: its lines before this one say why",
+			 WEXITSTATUS(status));
+	return MSP_EXIT_SOFTWARE;
+}
+
+int machine_program_prepare(struct machine_source *source, int directory)
+{
+	static struct prepare_report report;
+	char text[LAUNCH_TEXT_MAX];
+	int image = launch_open_program(PROGRAM, text);
+	int init = image < 0 ? -1 : launch_open_program(INIT, text);
+	int code = MSP_EXIT_SOFTWARE;
+
+	if (init < 0)
+		log_line("%s", text);
+	else
+		code = run_program(source, directory, image, init, &report);
+	fd_close(&init);
+	fd_close(&image);
+	if (!code && !report.is_done) {
+		log_line("%s", report.text);
+		code = MSP_EXIT_REFUSED;
+	}
+	source->modules_found = report.modules;
+	if (!code && source->is_package)
+		memcpy(source->version, report.version, sizeof(source->version));
+	return code;
+}

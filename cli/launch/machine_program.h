@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * msp-vm-prepare, which reads kernels and their packages.
+ */
+#ifndef CLI_LAUNCH_MACHINE_PROGRAM_H
+#define CLI_LAUNCH_MACHINE_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vm/prepare/report.h"
+
+struct machine_source {
+	int input;   /* a package, or a kernel */
+	int modules; /* the kernel's directory of modules */
+	bool is_package;
+	uint32_t modules_found;
+	char version[PREPARE_VERSION_MAX]; /* a package's is found in it */
+};
+
+/* Write kernel and initramfs into the directory. 0, or the exit code after a line. */
+int machine_program_prepare(struct machine_source *source, int directory);
+
+#endif

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The profile vm: a command in a virtual machine, inside of its sandbox. The machines are emulated
+here, and each start of one takes seconds: a test does all that it can in one."""
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import machines_support
+import support
+from cli_support import LIMITS, MSP, msp
+from config_support import WithFolder
+
+PROFILES = """\
+profiles:
+  - {name: small, extends: vm, runner: [/run/vm/msp-vm, --memory, 160M, --]}
+  - {name: super, extends: vm, user: root}
+  - {name: tiny, extends: vm, limits: {memory: 96M}}
+"""
+
+# As the machine's root, all of its kernel's calls included, the sandbox's files are the limit.
+ATTACK = r"""
+mount -o remount,rw / || echo "no remount"
+for path in /usr/mark /etc/mark /run/vm/kernel /mark; do
+	(echo x >$path) 2>/dev/null && echo "written $path"
+done
+(echo x >/workspace/mark) && echo "written /workspace"
+for path in "$1" /etc/shadow /root "/workspace/../../..$1" "/proc/1/root$1"; do
+	(cat "$path" || ls "$path") >/dev/null 2>&1 && echo "read $path"
+done
+mknod /workspace/disk b 8 0 2>/dev/null && cat /workspace/disk 2>/dev/null
+ls /sys/class/net 2>/dev/null
+echo done; sync
+echo c >/proc/sysrq-trigger
+sleep 60
+"""
+
+
+def emulators():
+    """The process ids of this account's QEMU."""
+    result = subprocess.run(["pgrep", "-u", str(os.geteuid()), "-x", "qemu-system-x86"],
+                            capture_output=True, text=True, check=False)
+    return set(result.stdout.split())
+
+
+class WithMachine(WithFolder):
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.package = machines_support.kernel_package()
+        except machines_support.Missing as error:
+            raise unittest.SkipTest(str(error)) from error
+        cls.state = tempfile.mkdtemp(prefix="msp-machines-")
+        cls.addClassCleanup(shutil.rmtree, cls.state, ignore_errors=True)
+        result = msp("vm", "prepare", cls.package, env={**os.environ, "MSP_STATE_DIR": cls.state})
+        assert result.returncode == 0, result.stderr
+        cls.version = result.stdout.strip()
+
+    def setUp(self):
+        super().setUp()
+        self.config = self.write(PROFILES)
+        self.before = emulators()
+
+    def environment(self, **more):
+        return super().environment(MSP_STATE_DIR=self.state, MSP_CONFIG=self.config, **more)
+
+    def machine(self, script, *arguments, profile="vm", options=(), **keywords):
+        return msp("run", "--standalone", *LIMITS, "--profile", profile, *options, "--", "sh", "-c",
+                   script, "sh", *arguments, env=self.environment(), **keywords)
+
+    def expect_gone(self):
+        self.assertTrue(support.wait_until(lambda: emulators() <= self.before),
+                        "QEMU runs on")
+
+
+class Command(WithMachine):
+    def test_its_kernel_its_user_and_its_streams(self):
+        script = ("uname -rn; id -u; cat; echo error >&2; ls /sys/class/net 2>&1 | head -1; "
+                  "grep -E 'CapEff|NoNewPrivs' /proc/self/status; ulimit -n; pwd; "
+                  "echo $HOME; date +%s; exit 42")
+        result = self.machine(script, input="line 1\nline 2\n")
+        self.assertEqual(result.returncode, 42, result.stderr)
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[:4], [f"sandbox {self.version}", "1000", "line 1", "line 2"])
+        self.assertNotEqual(self.version, platform.release())
+        self.assertIn("CapEff:\t0000000000000000", lines)
+        self.assertIn("NoNewPrivs:\t1", lines)
+        self.assertEqual(lines[-4:-1], ["4096", "/workspace", "/home/agent"])
+        self.assertLess(abs(int(lines[-1]) - time.time()), 60)
+        self.assertEqual(result.stderr.splitlines()[0], "error")
+        self.expect_gone()
+
+    def test_memory_of_the_machine_is_all_that_it_has(self):
+        """Its kernel ends what takes more, and the command's signal is the execution's."""
+        result = self.machine("exec perl -e '$x .= q(x) x 1000000 while 1'",
+                              profile="small")
+        self.assertEqual((result.returncode, result.stdout), (137, ""), result.stderr)
+
+    def test_limit_of_the_sandbox_is_around_the_machine(self):
+        result = self.machine("echo started", profile="tiny")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertNotIn("started", result.stdout)
+        self.expect_gone()
+
+
+class Files(WithMachine):
+    def test_project_is_built_in_machines_one_after_the_other(self):
+        project = os.path.join(self.folder, "project")
+        os.mkdir(project)
+        with open(os.path.join(project, "a.c"), "w", encoding="utf-8") as file:
+            file.write('#include <stdio.h>\nint main(void) { puts("built"); return 0; }\n')
+        self.command("create", "--workspace", project, "--profile", "vm", "--name=box")
+        self.addCleanup(self.command, "destroy", "box")
+        self.command("exec", *LIMITS, "box", "--", "sh", "-c", "cc -o a a.c && mkdir d && ln -s a d/l")
+        result = self.command("exec", *LIMITS, "box", "--", "sh", "-c", "./d/../a; readlink d/l")
+        self.assertEqual(result.stdout, "built\na\n")
+        changes = self.command("diff", "--json", "box").stdout
+        paths = {change["path"] for change in json.loads(changes)["changes"]}
+        self.assertTrue({"a", "d", "d/l"} <= paths, paths)
+        self.assertFalse(os.path.exists(os.path.join(project, "a")))
+        self.command("apply", "box")
+        self.assertTrue(os.access(os.path.join(project, "a"), os.X_OK))
+
+    def command(self, *words):
+        result = msp(*words, env=self.environment())
+        self.assertEqual(result.returncode, 0, (words, result.stderr))
+        return result
+
+
+class Ends(WithMachine):
+    def test_time_limit(self):
+        result = self.machine("sleep 100", options=("--timeout", "15s"))
+        self.assertEqual(result.returncode, 124, result.stderr)
+        self.expect_gone()
+
+    def test_signal_reaches_the_command(self):
+        process = subprocess.Popen(
+            [MSP, "run", "--standalone", *LIMITS, "--profile", "vm", "--", "sh", "-c",
+             "echo up; sleep 100"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=self.environment())
+        with process:
+            self.assertEqual(process.stdout.readline(), "up\n")
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=30)
+        self.assertNotEqual(process.returncode, 0)
+        self.expect_gone()
+
+    def test_machine_that_has_no_first_program(self):
+        """Its kernel panics, QEMU ends with 0, and that is an error."""
+        state = os.path.join(self.folder, "state")
+        shutil.copytree(os.path.join(self.state, "vm"), os.path.join(state, "vm"), symlinks=True)
+        os.chmod(state, 0o700)
+        initramfs = os.path.join(state, "vm", self.version, "initramfs")
+        os.unlink(initramfs)
+        with open(initramfs, "wb") as file:
+            file.write(b"not an archive")
+        result = msp("run", "--standalone", *LIMITS, "--profile", "vm", "--", "echo", "no",
+                     env={**self.environment(), "MSP_STATE_DIR": state})
+        self.assertEqual((result.returncode, result.stdout), (125, ""), result.stderr)
+        self.assertIn("the machine has crashed before the command ended", result.stderr)
+        self.assertIn("panic", result.stderr)
+
+    def test_without_a_machine(self):
+        result = msp("run", "--standalone", *LIMITS, "--profile", "vm", "--", "true",
+                     env={**self.environment(), "MSP_STATE_DIR": self.folder})
+        self.assertEqual(result.returncode, 127)
+        self.assertIn("'msp vm prepare' makes one", result.stderr)
+
+
+class Attack(WithMachine):
+    def test_root_of_the_machine_is_a_user_of_the_sandbox(self):
+        secret = self.write("secret\n", name="secret")
+        result = self.machine(ATTACK, secret, profile="super")
+        self.assertEqual(result.stdout.split("\n")[:2], ["written /workspace", "done"],
+                         result.stdout + result.stderr)
+        self.assertEqual(result.returncode, 125, "the panic is an error")
+        self.assertIn("sysrq triggered crash", result.stderr)
+        self.expect_gone()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
