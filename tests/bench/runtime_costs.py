@@ -27,6 +27,7 @@ IN_MSP, OUTSIDE, FLOOR = ", in msp", ", bare", ", processes that only relay"
 TRUE, PYTHON, NODE, TYPESCRIPT = "/bin/true", "python", "JavaScript (node)", "TypeScript (deno)"
 WORKER, WASM = "worker (workerd, Hono)", "WebAssembly (node)"
 NPM_INSIDE, NPM_OUTSIDE = "npm ci --offline in msp", "npm ci --offline, outside"
+NPM_FLOOR = "npm ci --offline, outside in memory"
 
 CODE = {
     "main.ts": "interface Answer { text: string }\nconst it: Answer = { text: 'hello' };\n"
@@ -185,7 +186,6 @@ class Place:
         if not self.cache or not npm:
             return []
         words = ["ci", "--offline", "--ignore-scripts", "--no-audit", "--no-fund"]
-        outside = os.path.join(self.folder, "project")
         project = os.path.join(self.code, "project")
         shutil.copytree(PROJECT, project)
 
@@ -194,7 +194,8 @@ class Place:
                 command=f"cp {SEEN_CODE}/project/* . && npm_config_cache={SEEN_CACHE} exec {npm} "
                 + " ".join(words), timeout_ms=60000)
 
-        def bare():
+        def bare(folder):
+            outside = os.path.join(folder, "project")
             shutil.copytree(PROJECT, outside)
             try:
                 return programs.spawn(["/usr/bin/env", "-C", outside, npm, *words],
@@ -202,7 +203,8 @@ class Place:
             finally:
                 shutil.rmtree(outside)
 
-        series = groups.take_turns({NPM_INSIDE: inside, NPM_OUTSIDE: bare},
+        series = groups.take_turns({NPM_INSIDE: inside, NPM_OUTSIDE: lambda: bare(self.folder),
+                                    NPM_FLOOR: lambda: bare(self.context.memory)},
                                    self.context.rounds(20, 4), warm=1)
         return [groups.Group("runtimes-npm", "`npm ci --offline` of 74 packages", "us", series,
                              base=NPM_OUTSIDE, ours=[NPM_INSIDE])]

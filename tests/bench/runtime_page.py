@@ -50,6 +50,8 @@ def fill(text, result, measured):
         return text
     facts = result["facts"]
     lines += ["", f"Measured on {facts['date']} at commit {facts['commit']}: Linux {facts['kernel']}, "
-              f"{facts['cpus']} processors, limits: {facts['limits']}. A start is from the request to the "
-              "end of a program that says hello. Memory is the most that its largest process had."]
+              f"{facts['cpus']} processors, load {facts['load_before']} before and {facts['load_after']} at "
+              f"the end, limits: {facts['limits']}. A start is from the request to the end of a program "
+              "that says hello; with `msp run` it has the start of msp. Memory is the most that the "
+              "largest process had."]
     return before + begin + "\n".join(lines) + "\n" + end + after

@@ -219,7 +219,8 @@ class Reference(unittest.TestCase):
 
 
 class RuntimePage(unittest.TestCase):
-    RESULT = {"facts": {"date": "2026-01-02", "commit": "0123456789ab", **FACTS}}
+    RESULT = {"facts": {"date": "2026-01-02", "commit": "0123456789ab", "load_before": 0.1,
+                        "load_after": 0.2, **FACTS}}
 
     def page(self, *measured):
         text = f"before\n{runtime_page.BEGIN}\nold\n{runtime_page.END}\nafter\n"
