@@ -121,7 +121,7 @@ MINIMAL = {
     "/etc/passwd": {"ENOENT"}, "/home/agent": {"ENOENT"}, "/dev/urandom": {"ENOENT"},
     "/dev/shm": {"ENOENT"},
 }
-DEVELOPMENT = [name for name in support.PROFILES if name.endswith("-dev")]
+DEVELOPMENT = [name for name in support.PROFILES_HERE if name.endswith("-dev")]
 BEYOND = {"strict": STRICT, "minimal": MINIMAL}
 
 
@@ -147,7 +147,7 @@ class Refusals(unittest.TestCase):
     def setUpClass(cls):
         home = os.path.expanduser("~")
         with tempfile.NamedTemporaryFile(dir=home if os.access(home, os.W_OK) else None) as secret:
-            cls.told = {profile: cls.probe(profile, secret.name) for profile in support.PROFILES}
+            cls.told = {profile: cls.probe(profile, secret.name) for profile in support.PROFILES_HERE}
 
     @staticmethod
     def probe(profile, secret):
@@ -162,7 +162,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual(tuple(line.split()[0] for line in listed.splitlines()), support.PROFILES)
 
     def test_what_no_profile_allows(self):
-        for profile in support.PROFILES:
+        for profile in support.PROFILES_HERE:
             for act, errors in NEVER.items():
                 with self.subTest(profile=profile, act=act):
                     self.assertIn(self.told[profile][act], errors)
@@ -199,7 +199,7 @@ class Room(unittest.TestCase):
                 "print(json.dumps([sizes, resource.getrlimit(resource.RLIMIT_NOFILE),\n"
                 "                  resource.getrlimit(resource.RLIMIT_FSIZE)]))\n")
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 2
-        for profile in support.PROFILES:
+        for profile in support.PROFILES_HERE:
             text = shown(profile)
             sizes = {path: [number_of(size), number_of(inodes)] for path, size, inodes in
                      re.findall(r"^  tmpfs +(\S+) size (\w+), inodes (\w+),", text, re.M)}
@@ -236,7 +236,7 @@ class Shells(unittest.TestCase):
         """Every profile has terminals: `msp run` in one asks for it."""
         with support.Server() as server:
             server.initialize()
-            for profile in support.PROFILES:
+            for profile in support.PROFILES_HERE:
                 with self.subTest(profile=profile):
                     result = server.call("run_command", profile=profile, tty=True,
                                          command="test -t 0 && test -t 1 && stty size")

@@ -31,7 +31,9 @@ IS_ALL = os.environ.get("MSP_FAULTS") == "all"
 SEED = int(os.environ.get("MSP_SEED") or random.randrange(1 << 32))
 # What ships, in the order in which it is listed.
 PROFILES = ("default", "strict", "minimal", "python-dev", "node-dev", "go-dev", "rust-dev",
-            "java-dev")
+            "java-dev", "vm")
+# Those whose commands run on this kernel.
+PROFILES_HERE = PROFILES[:-1]
 
 
 def _keep_state():
