@@ -107,7 +107,7 @@ static void put_machine(struct words *words, const struct machine_options *optio
 
 	put_word(words, "%s", options->emulator);
 	put_word(words, "-machine");
-	put_word(words, "pc,usb=off,vmport=off,graphics=off,accel=%s", has_kvm ? "kvm" : "tcg");
+	put_word(words, "pc,usb=off,vmport=off,accel=%s", has_kvm ? "kvm" : "tcg");
 	put_word(words, "-cpu");
 	/* With cmpxchg16b the emulation of QEMU 7.2 crashes in kernels since 6.12. */
 	put_word(words, "%s", has_kvm ? "host" : "max,-cx16");
