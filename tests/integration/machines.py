@@ -14,7 +14,7 @@ import unittest
 
 import machines_support
 import support
-from cli_support import LIMITS, MSP, msp
+from cli_support import LIMITS, MSP, adopt_orphans, msp
 from config_support import WithFolder
 
 PROFILES = """\
@@ -42,16 +42,32 @@ sleep 60
 """
 
 
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:  # it has ended
+        return 0
+
+
+def is_ours(pid):
+    """Is it below this test, which adopts what its children leave?"""
+    while pid > 1 and pid != os.getpid():
+        pid = parent_of(pid)
+    return pid > 1
+
+
 def emulators():
-    """The process ids of this account's QEMU."""
+    """The process ids of QEMU below this test."""
     result = subprocess.run(["pgrep", "-u", str(os.geteuid()), "-x", "qemu-system-x86"],
                             capture_output=True, text=True, check=False)
-    return set(result.stdout.split())
+    return {pid for pid in map(int, result.stdout.split()) if is_ours(pid)}
 
 
 class WithMachine(WithFolder):
     @classmethod
     def setUpClass(cls):
+        adopt_orphans()
         try:
             cls.package = machines_support.kernel_package()
         except machines_support.Missing as error:
@@ -65,7 +81,6 @@ class WithMachine(WithFolder):
     def setUp(self):
         super().setUp()
         self.config = self.write(PROFILES)
-        self.before = emulators()
 
     def environment(self, **more):
         return super().environment(MSP_STATE_DIR=self.state, MSP_CONFIG=self.config, **more)
@@ -75,7 +90,7 @@ class WithMachine(WithFolder):
                    script, "sh", *arguments, env=self.environment(), **keywords)
 
     def expect_gone(self):
-        self.assertTrue(support.wait_until(lambda: emulators() <= self.before),
+        self.assertTrue(support.wait_until(lambda: not emulators()),
                         "QEMU runs on")
 
 
@@ -146,6 +161,7 @@ class Ends(WithMachine):
             env=self.environment())
         with process:
             self.assertEqual(process.stdout.readline(), "up\n")
+            self.assertTrue(emulators(), "control: it is found while it runs")
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=30)
         self.assertNotEqual(process.returncode, 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels for virtual machines: a Debian package, fetched and not installed. Nothing here is a test.
 
-What a machine needs of it is kept in a small package under ~/.cache/msp (MSP_KERNEL_CACHE)."""
+What a machine needs of it is kept in a small package under ~/.cache/msp (MSP_NODE_CACHE)."""
 import io
 import os
 import re
@@ -57,7 +57,10 @@ def kernel_files():
     """{path: bytes} of a kernel and the modules that a machine needs."""
     with tempfile.TemporaryDirectory(prefix="msp-kernel-") as folder:
         unpacked = os.path.join(folder, "files")
-        subprocess.run(["dpkg-deb", "-x", _fetch(folder), unpacked], check=True)
+        try:
+            subprocess.run(["dpkg-deb", "-x", _fetch(folder), unpacked], check=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise Missing(f"the kernel's package cannot be unpacked: {error}") from error
         found = {}
         for top, _, names in os.walk(unpacked):
             for name in names:
@@ -72,11 +75,15 @@ def kernel_package():
     """The path of a small package with a kernel, made now if it is not there. Raises Missing."""
     if not shutil.which("qemu-system-x86_64"):
         raise Missing("QEMU is not installed: ./dev setup installs it")
-    base = os.environ.get("MSP_KERNEL_CACHE") or os.path.expanduser("~/.cache/msp")
+    base = os.environ.get("MSP_NODE_CACHE") or os.path.expanduser("~/.cache/msp")
     path = os.path.join(base, "kernel.deb")
     if not os.path.exists(path):
-        os.makedirs(base, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=base, delete=False) as file:
-            file.write(package(kernel_files()))
-        os.replace(file.name, path)
+        content = package(kernel_files())
+        try:
+            os.makedirs(base, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=base, delete=False) as file:
+                file.write(content)
+            os.replace(file.name, path)
+        except OSError as error:
+            raise Missing(f"{base} cannot hold a kernel: {error}") from error
     return path
