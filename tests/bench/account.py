@@ -49,7 +49,7 @@ def give_to(entry, place):
 
 
 def keep_packages(entry):
-    """Give the account, which has no home, the place for packages of npm that ./dev test gives it."""
+    """Give the account, which has no home, the place for packages that ./dev test gives it."""
     kept = f"/var/tmp/msp-test-packages-{os.getuid()}"
     os.makedirs(kept, mode=0o755, exist_ok=True)
     if os.path.islink(kept) or os.stat(kept).st_uid != os.getuid():
@@ -58,6 +58,7 @@ def keep_packages(entry):
     os.makedirs(folder, exist_ok=True)
     os.chown(folder, entry.pw_uid, entry.pw_gid)
     os.environ.setdefault("MSP_NODE_CACHE", folder)
+    os.environ.setdefault("MSP_KERNEL_CACHE", folder)
 
 
 def become(entry, place):

@@ -22,6 +22,7 @@ import groups
 import image_costs
 import persistent
 import launch
+import machines
 import many
 import network
 import plot
@@ -47,11 +48,11 @@ JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "changes": changes.changes, "configuration": launch.configuration, "turns": launch.turns,
         "repository": repository.repository, "large": changes.large, "many": many.many,
         "network": network.network, "runtimes": runtime_costs.runtimes,
-        "images": image_costs.images}
+        "images": image_costs.images, "machines": machines.machine_rows}
 # What the gate looks at: launches, calls and streams, and what explains them.
 GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent")
 # Longest that one may take; all that ends well takes far less.
-JOB_SECONDS = {"large": 3600, "runtimes": 1200, "images": 1200}
+JOB_SECONDS = {"large": 3600, "runtimes": 1200, "images": 1200, "machines": 600}
 JOB_SECONDS_ELSE = 300
 USAGE, BROKEN, NO_USER = 64, 65, 67
 

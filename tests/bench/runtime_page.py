@@ -2,6 +2,7 @@
 """The table of docs/runtimes.md: of each runtime how it is isolated, and what it costs. It stands
 between two lines of the page, the rest of which people write."""
 import image_costs
+import machines
 import report
 import runtime_costs
 import stats
@@ -19,7 +20,9 @@ ROWS = [(name, SANDBOX + more, "runtimes", name + runtime_costs.IN_MSP, name + r
 ROWS += [("/bin/true in an image, with `msp run`", SANDBOX + " without a file of the host", "image",
           image_costs.IMAGE, "bare", runtime_costs.TRUE),
          ("python in an image, with `msp run`", SANDBOX + " without a file of the host", "image-python",
-          image_costs.IMAGE, "bare", runtime_costs.PYTHON)]
+          image_costs.IMAGE, "bare", runtime_costs.PYTHON),
+         ("/bin/true in a virtual machine, with `msp run`", SANDBOX + ", kernel of its own", "machines",
+          machines.IN_MSP, machines.OUTSIDE, "")]
 
 
 def row(groups, runtime, isolation, group, series, base, memory):

@@ -18,9 +18,10 @@ import bench  # noqa: E402
 import context  # noqa: E402
 import gate  # noqa: E402
 import groups  # noqa: E402
-import launch  # noqa: E402
-import plot  # noqa: E402
 import image_costs  # noqa: E402
+import launch  # noqa: E402
+import machines  # noqa: E402
+import plot  # noqa: E402
 import report  # noqa: E402
 import runtime_costs  # noqa: E402
 import runtime_page  # noqa: E402
@@ -258,7 +259,8 @@ class RuntimePage(unittest.TestCase):
             runtime_costs.TRUE, runtime_costs.PYTHON, runtime_costs.NODE, runtime_costs.TYPESCRIPT,
             runtime_costs.WORKER, runtime_costs.WASM)
             for end in (runtime_costs.IN_MSP, runtime_costs.OUTSIDE)},
-            "image": {image_costs.IMAGE, "bare"}, "image-python": {image_costs.IMAGE, "bare"}}
+            "image": {image_costs.IMAGE, "bare"}, "image-python": {image_costs.IMAGE, "bare"},
+            "machines": {machines.IN_MSP, machines.OUTSIDE}}
         for _, _, group, series, base, _ in runtime_page.ROWS:
             self.assertLessEqual({series, base}, known[group])
 
