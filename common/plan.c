@@ -14,7 +14,7 @@
 #include "common/limits.h"
 #include "common/workspace_mode.h"
 
-_Static_assert(sizeof(struct plan_header) == 104, "no padding");
+_Static_assert(sizeof(struct plan_header) == 112, "no padding");
 _Static_assert(sizeof(struct plan_mount) == 64, "no padding");
 _Static_assert(sizeof(struct plan_rule) == 24, "no padding");
 _Static_assert(sizeof(struct plan_language) == 40, "no padding");

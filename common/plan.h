@@ -56,7 +56,8 @@ struct plan_header {
 	uint32_t audit_optional;              /* 1: what cannot be audited may run */
 	uint32_t sandboxes_max;               /* that last, of the user; at most SANDBOXES_MAX */
 	uint32_t audit_text;                  /* 1: the audit log has the words of commands */
-	uint64_t sandboxes_bytes; /* that all of them may take on disk; of both, 0 is none */
+	/* On disk: all of those sandboxes (of both, 0 is none), and the layers of all images. */
+	uint64_t sandboxes_bytes, images_bytes;
 };
 
 /* The place in the operator's file; file 0: it follows from the program itself. */

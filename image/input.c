@@ -56,7 +56,8 @@ static int copy_bytes(struct archive *archive, int to, uint64_t most)
 		copied += size;
 		if (copied > most)
 			return refuse("it takes more than the %llu MiB that are left for images: "
-				      "'msp image remove' makes room, --disk allows more",
+				      "'msp image remove' makes room, or images.disk of the "
+				      "configuration",
 				      (unsigned long long)(most >> 20));
 		error = fd_write_all(to, bytes, size);
 		if (error)

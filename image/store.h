@@ -23,6 +23,9 @@
 
 #define IMAGE_TEXT_MAX 512
 
+/* The bytes that all layers may take unless the configuration says it. */
+#define IMAGE_DISK_DEFAULT ((uint64_t)20 << 30)
+
 /* The parts of the directory. */
 #define IMAGE_LAYERS "layers"
 #define IMAGE_MANIFESTS "manifests"

@@ -40,7 +40,7 @@ static int count_bytes(struct unpack *unpack, uint64_t bytes)
 {
 	if (bytes > unpack->most_bytes - unpack->bytes)
 		return refuse("the layers take more than the %llu MiB that are left for images: "
-			      "'msp image remove' makes room, --disk allows more",
+			      "'msp image remove' makes room, or images.disk of the configuration",
 			      (unsigned long long)(unpack->most_bytes >> 20));
 	unpack->bytes += bytes;
 	return 0;

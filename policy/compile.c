@@ -177,8 +177,7 @@ static void put_rlimits(struct writer *writer, struct plan_profile *out)
 	const struct plan_rlimit records[] = {
 		{ .resource = RLIMIT_CORE, .value = 0 },
 		{ .resource = RLIMIT_MEMLOCK, .value = 64 << 10 },
-		/* Timers and queued signals: the kernel also counts them for the host's user, who
-		 * needs room for other programs. */
+		/* Timers and queued signals, which the kernel also counts for the host's user. */
 		{ .resource = RLIMIT_SIGPENDING, .value = SIGNALS_PENDING },
 		{ .resource = RLIMIT_NOFILE, .value = out->open_files },
 		{ .resource = RLIMIT_FSIZE, .value = out->file_bytes },
@@ -479,6 +478,7 @@ static void put_settings(struct writer *writer, const struct policy_settings *se
 	header->audit_text = settings->has_audit_text ? 1 : 0;
 	header->sandboxes_max = settings->sandboxes_max;
 	header->sandboxes_bytes = settings->sandboxes_bytes;
+	header->images_bytes = settings->images_bytes;
 }
 
 static int fail_size(const struct policy *policy, size_t size, struct policy_error *error)

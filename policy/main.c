@@ -426,7 +426,10 @@ static int run_list(const struct request *request)
 		const struct profile *profile = policy_at(policy, i);
 
 		if (profile->name[0] != '_' && !image_is_awaited(profile))
-			buffer_format(&text, "%-12s %s\n", profile->name, profile->description);
+			buffer_format(&text, "%-12s %s%s\n", profile->name,
+				      profile->missing != NULL ? "cannot be used: " : "",
+				      profile->missing != NULL ? profile->missing
+							       : profile->description);
 	}
 	result = write_stdout(&text);
 	buffer_done(&text);

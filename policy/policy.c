@@ -313,12 +313,7 @@ static int check_default(const struct adding *adding)
 {
 	const char *name = adding->source->config->default_profile;
 
-	const struct profile *found = name != NULL ? policy_find(adding->policy, name) : NULL;
-
-	if (found != NULL && found->missing != NULL)
-		return source_fail(adding->source, adding->error, "default_profile",
-				   "\"%s\" cannot be used: %s", name, found->missing);
-	if (name == NULL || (name[0] != '_' && found != NULL))
+	if (name == NULL || (name[0] != '_' && policy_find(adding->policy, name) != NULL))
 		return 0;
 	return source_fail(adding->source, adding->error, "default_profile",
 			   "there is no profile \"%s\"; expected a built-in one or one of this "

@@ -27,6 +27,7 @@ struct policy_settings {
 	bool has_audit_text;    /* the audit log has the words of commands */
 	uint32_t sandboxes_max; /* from here: limits of all persistent sandboxes; 0: none */
 	uint64_t sandboxes_bytes;
+	uint64_t images_bytes; /* that the layers of all images may take */
 };
 
 /* Create an empty policy. Free it with policy_free(), which returns NULL. */

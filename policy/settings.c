@@ -2,6 +2,7 @@
 #include "policy/settings.h"
 
 #include "common/limits.h"
+#include "image/store.h"
 #include "policy/numbers.h"
 
 #include <string.h>
@@ -106,6 +107,10 @@ static const struct number most = { .key = "sandboxes.most",
 				    .most = SANDBOXES_MAX };
 static const struct number disk = { .key = "sandboxes.disk", .unit = UNIT_SIZE, .most = DISK_MOST };
 
+static const struct number image_disk = {
+	.key = "images.disk", .unit = UNIT_SIZE, .least = NUMBER_M, .most = DISK_MOST
+};
+
 static int read_number(const struct source *source, const struct number *number, const char *said,
 		       uint64_t *ret, struct policy_error *error)
 {
@@ -131,6 +136,16 @@ static int read_sandboxes(const struct source *source, struct policy_settings *r
 	return 0;
 }
 
+static int read_images(const struct source *source, struct policy_settings *ret,
+		       struct policy_error *error)
+{
+	const struct source_images *said = source->config->images;
+
+	return said == NULL
+		       ? 0
+		       : read_number(source, &image_disk, said->disk, &ret->images_bytes, error);
+}
+
 static const struct number landlock = { .key = "requirements.landlock",
 					.unit = UNIT_NUMBER,
 					.least = LANDLOCK_ABI_LEAST,
@@ -152,7 +167,8 @@ struct policy_settings settings_default(void)
 {
 	return (struct policy_settings){ .default_profile = "default",
 					 .sandboxes_max = 64,
-					 .sandboxes_bytes = 20 * NUMBER_G };
+					 .sandboxes_bytes = 20 * NUMBER_G,
+					 .images_bytes = IMAGE_DISK_DEFAULT };
 }
 
 int settings_read(const struct source *source, struct policy_settings *ret,
@@ -169,6 +185,7 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 		.unprotect = { said->unprotect, said->unprotect_count },
 		.sandboxes_max = ret->sandboxes_max,
 		.sandboxes_bytes = ret->sandboxes_bytes,
+		.images_bytes = ret->images_bytes,
 	};
 
 	if (read_account(source, &settings, error) != 0 ||
@@ -178,6 +195,7 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 	    read_paths(source, "protect", &settings.protect, error) != 0 ||
 	    read_paths(source, "unprotect", &settings.unprotect, error) != 0 ||
 	    read_sandboxes(source, &settings, error) != 0 ||
+	    read_images(source, &settings, error) != 0 ||
 	    read_requirements(source, &settings, error) != 0)
 		return -1;
 	*ret = settings;

@@ -119,6 +119,10 @@ static const struct cyaml_schema_field sandboxes_fields[] = {
 	ONE(source_sandboxes, most), ONE(source_sandboxes, disk), CYAML_FIELD_END
 };
 
+static const struct cyaml_schema_field images_fields[] = {
+	ONE(source_images, disk), CYAML_FIELD_END
+};
+
 static const struct cyaml_schema_field profile_fields[] = {
 	ONE(source_profile, name),
 	ONE(source_profile, extends),
@@ -170,6 +174,7 @@ static const struct cyaml_schema_field audit_fields[] = {
 	MANY(source_config, unprotect, &string_entry, STRINGS_MAX),                                \
 	MANY(source_config, offer, &string_entry, STRINGS_MAX),                                    \
 	KEYS(source_config, sandboxes, sandboxes_fields),                                          \
+	KEYS(source_config, images, images_fields),                                                \
 	KEYS(source_config, requirements, machine_fields),                                         \
 	MANY(source_config, profiles, &profile_entry, PLAN_PROFILES_MAX),                          \
 	CYAML_FIELD_END
@@ -258,6 +263,8 @@ static const struct cyaml_schema_field *fields_at(const char *path)
 	}
 	if (strcmp(path, "sandboxes") == 0)
 		return sandboxes_fields;
+	if (strcmp(path, "images") == 0)
+		return images_fields;
 	if (strcmp(path, "audit") == 0)
 		return audit_fields;
 	if (strcmp(path, "requirements") == 0)

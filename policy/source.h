@@ -71,6 +71,11 @@ struct source_sandboxes {
 	char *most, *disk;
 };
 
+/* The limit of all images together. */
+struct source_images {
+	char *disk;
+};
+
 /* The audit log's settings, where they are more than one word. */
 struct source_audit {
 	char *records, *commands;
@@ -106,6 +111,7 @@ struct source_config {
 	char **unprotect;
 	char **offer;
 	struct source_sandboxes *sandboxes;
+	struct source_images *images;
 	struct source_requirements *requirements; /* `landlock` alone */
 	struct source_profile *profiles;
 	uint32_t workspaces_count, protect_count, unprotect_count, offer_count, profiles_count;

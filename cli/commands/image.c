@@ -17,6 +17,7 @@
 #include "heap/grow.h"
 #include "heap/memory.h"
 #include "host/state_place.h"
+#include "launch/config.h"
 #include "launch/image_program.h"
 #include "launch/launch.h"
 #include "options/command.h"
@@ -27,7 +28,6 @@
 #include "show/json.h"
 #include "show/quote.h"
 
-#define DISK_DEFAULT ((uint64_t)20 << 30)
 #define DISK_MIN ((uint64_t)1 << 20)
 #define DISK_MAX ((uint64_t)1 << 50)
 
@@ -52,7 +52,8 @@ static const char *set_disk(void *member, const char *value)
 
 static const struct option_row rows[] = {
 	ROW("disk", "SIZE", set_disk, disk,
-	    "import, pull: all layers together may take so much (the default: 20G)"),
+	    "import, pull: all layers together may take so much; at most, and unless given, "
+	    "images.disk of the configuration"),
 	ROW("json", NULL, option_set_flag, is_json, "list, show: print one JSON object"),
 	ROW("run-as", "USER", option_set_account, run_as,
 	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp')"),
@@ -466,9 +467,41 @@ static const struct action {
 
 #define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
 
+/* Take the operator's limit, which the option may lower. 0, or the exit code after a line. */
+static int set_limit(struct image_options *options, bool is_roots)
+{
+	struct config config = CONFIG_UNREAD;
+	char text[CONFIG_TEXT_MAX], size[FIGURES_TEXT_MAX];
+	uint64_t most = IMAGE_DISK_DEFAULT;
+	const struct plan *plan;
+	int code;
+
+	config.given = options->config;
+	config.is_roots = is_roots;
+	code = config_read(&config, text);
+	if (code) {
+		log_line("%s", text);
+		return code;
+	}
+	plan = config_plan(&config);
+	if (plan)
+		most = plan_header(plan)->images_bytes;
+	if (options->disk > most) {
+		log_line("--disk allows more than the %s of the configuration: raise images.disk "
+			 "there, or leave the option out",
+			 figures_bytes(most, size));
+		code = MSP_EXIT_REFUSED;
+	}
+	if (options->disk == 0)
+		options->disk = most;
+	config_close(&config);
+	return code;
+}
+
 static int run_image(const struct command *command, int argc, char *argv[])
 {
-	struct image_options options = { .disk = DISK_DEFAULT };
+	struct image_options options = { .disk = 0 };
+	const bool is_roots = geteuid() == 0;
 	struct command_words words = { .most = 3 };
 	const struct action *action = actions;
 	const char *names[ACTION_COUNT];
@@ -489,6 +522,8 @@ static int run_image(const struct command *command, int argc, char *argv[])
 		return command_usage_error(command, "--json is for list and show");
 	command_name_lines(command);
 	code = launch_become_account(options.config, options.run_as);
+	if (!code && (action->run == image_run_import || action->run == image_run_pull))
+		code = set_limit(&options, is_roots);
 	return code ? code : action->run(&options, words.list + 1);
 }
 

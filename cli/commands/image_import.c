@@ -37,8 +37,8 @@ static int find_room(const struct image_keep *keep, uint64_t disk, uint64_t *ret
 	*ret = disk - used;
 	if (used < disk)
 		return 0;
-	log_line("the images take %s of the %s that they may: 'msp image remove' makes room, "
-		 "--disk allows more",
+	log_line("the images take %s of the %s that they may: 'msp image remove' makes room, or "
+		 "images.disk of the configuration",
 		 figures_bytes(used, has), figures_bytes(disk, may));
 	return MSP_EXIT_REFUSED;
 }

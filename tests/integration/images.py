@@ -370,6 +370,20 @@ class Words(Case):
             with self.subTest(words=words):
                 self.refused(self.store.msp(*words), 64, says)
 
+    def test_the_configuration_limits_the_disk(self):
+        config = os.path.join(self.store.folder, "config.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("images: {disk: 2M}\n")
+        big, small = (Image(layer(entry("a", bytes(size << 20)), entry("b", "x"))).oci(f"{size}:1") for size in (3, 1))
+        self.refused(self.store.import_files(big, "--config", config), 78,
+                     "more than the 2 MiB that are left for images: .*images.disk of the configuration")
+        self.refused(self.store.import_files(big, "--config", config, "--disk=4M"), 78,
+                     "--disk allows more than the 2.0 MiB of the configuration: raise images.disk there")
+        self.refused(self.store.import_files(small, "--config", config, "--disk=1M"), 78, "more than the 1 MiB")
+        self.ok(self.store.import_files(small, "--config", config))
+        self.refused(self.store.import_files(big, "--disk=30G"), 78, "more than the 20 GiB of the configuration")
+        self.ok(self.store.import_files(big))
+
     def test_no_image(self):
         for name, data in (("empty", b""), ("text", b"hello\n" * 200), ("zeros", bytes(10240)),
                            ("tar", layer(entry("x", "x")))):

@@ -18,7 +18,8 @@ PLACES = {
     "%s: 1": ("Top-level keys", 0),
     "audit: {%s: 1}": ("Top-level keys", 1),
     "sandboxes: {%s: 1}": ("Top-level keys", 2),
-    "requirements: {%s: 1}": ("Top-level keys", 3),
+    "images: {%s: 1}": ("Top-level keys", 3),
+    "requirements: {%s: 1}": ("Top-level keys", 4),
     "profiles: [{%s: 1}]": ("Profiles", 0),
     "profiles: [{files: [{%s: 1}]}]": ("Files", 1),
     "profiles: [{landlock: [{%s: 1}]}]": ("Landlock", 0),
@@ -53,6 +54,7 @@ NUMBERS = {
     "profiles: [{name: a, extends: default, limits: {%s: %s}}]": ("Limits", 0),
     "profiles: [{name: a, extends: default, lasting: {%s: %s}}]": ("Persistent sandboxes", 0),
     "sandboxes: {%s: %s}": ("Top-level keys", 2),
+    "images: {%s: %s}": ("Top-level keys", 3),
 }
 UNITS = {"a size": "Size", "a time": "Time", "whole seconds": "Whole seconds",
          "a whole number": "Number", "a span": "Span", "an amount": "Amount"}

@@ -259,7 +259,7 @@ static const struct {
 	const char *text;
 	const char *expected;
 } mistakes[] = {
-	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, unprotect, offer, sandboxes, requirements, profiles" },
+	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, unprotect, offer, sandboxes, images, requirements, profiles" },
 	{ "audit: required\naudit: required\n", "mine.yaml:2: audit: given twice" },
 	{ "audit: maybe\n", "mine.yaml:1: audit: \"maybe\" is not known; expected required or optional" },
 	{ "audit:\n", "mine.yaml:1: audit: \"\" is not known" },
@@ -324,6 +324,8 @@ static const struct {
 	{ EXTRA "ports: [80]}]\n", "mine.yaml:1: profiles[0].ports: unknown key: no profile opens ports of the host; expected no such line, and 'msp bridge SANDBOX PORT'" },
 	{ "driver: bwrap\n", "mine.yaml:1: driver: unknown key: a sandbox is always msp's own; expected no such line" },
 	{ EXTRA "limits: {runtime: runc}}]\n", "mine.yaml:1: profiles[0].limits.runtime: unknown key; expected one of: memory" },
+	{ "images: {disk: 1K}\n", "mine.yaml:1: images.disk: " },
+	{ "images: {most: 1}\n", "mine.yaml:1: images.most: unknown key; expected one of: disk" },
 	{ "sandboxes: {driver: bwrap}\n", "mine.yaml:1: sandboxes.driver: unknown key; expected one of: most, disk" },
 	{ EXTRA "drivers: bwrap}]\n", "mine.yaml:1: profiles[0].drivers: unknown key; expected one of: name" },
 	/* access */

@@ -454,9 +454,6 @@ static void expect_mistake(const char *file, const char *expected)
 Test(image, mistakes)
 {
 	expect_mistake("profiles: [{name: mine, extends: image}]", "image: missing; expected");
-	expect_mistake(
-		"default_profile: mine\nprofiles: [{name: mine, extends: image, image: none}]",
-		"default_profile: \"mine\" cannot be used: there is no image 'none' here");
 	expect_mistake("profiles: [{name: mine, extends: default, root: writable}]",
 		       "root: does not belong to a profile without an image; expected image");
 	expect_mistake(PROFILE ", root: yes}\n",
