@@ -467,22 +467,30 @@ static const struct action {
 
 #define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
 
-/* Take the operator's limit, which the option may lower. 0, or the exit code after a line. */
-static int set_limit(struct image_options *options, bool is_roots)
+int image_read_config(const struct image_options *options, struct config *ret)
 {
-	struct config config = CONFIG_UNREAD;
-	char text[CONFIG_TEXT_MAX], size[FIGURES_TEXT_MAX];
-	uint64_t most = IMAGE_DISK_DEFAULT;
-	const struct plan *plan;
+	char text[CONFIG_TEXT_MAX];
 	int code;
 
-	config.given = options->config;
-	config.is_roots = is_roots;
-	code = config_read(&config, text);
-	if (code) {
+	ret->given = options->config;
+	ret->is_roots = options->is_roots;
+	code = config_read(ret, text);
+	if (code)
 		log_line("%s", text);
+	return code;
+}
+
+/* Take the operator's limit, which the option may lower. 0, or the exit code after a line. */
+static int set_limit(struct image_options *options)
+{
+	struct config config = CONFIG_UNREAD;
+	char size[FIGURES_TEXT_MAX];
+	uint64_t most = IMAGE_DISK_DEFAULT;
+	const struct plan *plan;
+	int code = image_read_config(options, &config);
+
+	if (code)
 		return code;
-	}
 	plan = config_plan(&config);
 	if (plan)
 		most = plan_header(plan)->images_bytes;
@@ -500,8 +508,7 @@ static int set_limit(struct image_options *options, bool is_roots)
 
 static int run_image(const struct command *command, int argc, char *argv[])
 {
-	struct image_options options = { .disk = 0 };
-	const bool is_roots = geteuid() == 0;
+	struct image_options options = { .is_roots = geteuid() == 0 };
 	struct command_words words = { .most = 3 };
 	const struct action *action = actions;
 	const char *names[ACTION_COUNT];
@@ -523,7 +530,7 @@ static int run_image(const struct command *command, int argc, char *argv[])
 	command_name_lines(command);
 	code = launch_become_account(options.config, options.run_as);
 	if (!code && (action->run == image_run_import || action->run == image_run_pull))
-		code = set_limit(&options, is_roots);
+		code = set_limit(&options);
 	return code ? code : action->run(&options, words.list + 1);
 }
 

@@ -5,14 +5,30 @@
 #ifndef CLI_COMMANDS_IMAGE_H
 #define CLI_COMMANDS_IMAGE_H
 
+#include "common/limits.h"
 #include "image/keep.h"
+#include "launch/config.h"
 
 struct image_options {
 	const char *config;
 	const char *run_as;
 	uint64_t disk; /* bytes that all layers may take */
 	bool is_json;
+	bool is_roots; /* root started msp */
 };
+
+/* Read the configuration. 0, or the exit code after a line. */
+int image_read_config(const struct image_options *options, struct config *ret);
+
+/* A persistent sandbox that shows an image. */
+struct image_user {
+	char sandbox[IPC_NAME_MAX]; /* its name or id; empty: there is none */
+	char profile[IPC_NAME_MAX];
+};
+
+/* Find the first one, live or cold. 0, or the exit code after a line. */
+int image_find_user(const struct image_options *options, const char *digest,
+		    struct image_user *ret);
 
 /* Open the directory of images, or make it. A descriptor, or -1 after a line; *ret_none: there is
  * none, and it was not to be made. */

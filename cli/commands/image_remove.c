@@ -20,12 +20,31 @@ static int tell_busy(const char *digest)
 	return MSP_EXIT_AGAIN;
 }
 
-/* Remove an image with its names: names first, so that none leads to nothing. */
-static int remove_whole(const struct image_keep *keep, const struct image_names *names)
+/* Say that a persistent sandbox needs the image, if one does. 0, or the exit code after a line. */
+static int check_user(const struct image_options *options, const char *digest)
 {
-	int error = 0;
-	int seized = image_seize(keep, names->digest);
+	struct image_user user;
+	const int code = image_find_user(options, digest, &user);
 
+	if (code || !user.sandbox[0])
+		return code;
+	log_line("the image %.12s is that of the persistent sandbox '%s', by its profile %s: 'msp "
+		 "destroy %s' first",
+		 digest, user.sandbox, user.profile, user.sandbox);
+	return MSP_EXIT_AGAIN;
+}
+
+/* Remove an image with its names: names first, so that none leads to nothing. */
+static int remove_whole(const struct image_keep *keep, const struct image_names *names,
+			const struct image_options *options)
+{
+	const int code = check_user(options, names->digest);
+	int error = 0;
+	int seized = -1;
+
+	if (code)
+		return code;
+	seized = image_seize(keep, names->digest);
 	if (seized == -EBUSY)
 		return tell_busy(names->digest);
 	if (seized < 0 && seized != -ENOENT)
@@ -70,7 +89,8 @@ static int remove_name(const struct image_keep *keep, const char *name)
 }
 
 /* Remove one name of several; or, with an image's only name or by its digest, the image. */
-static int remove_image(const struct image_keep *keep, const char *wanted)
+static int remove_image(const struct image_keep *keep, const char *wanted,
+			const struct image_options *options)
 {
 	char name[IMAGE_NAME_MAX] = "", digest[IMAGE_DIGEST_MAX], text[IMAGE_TEXT_MAX];
 	struct image_names names = { 0 };
@@ -88,7 +108,8 @@ static int remove_image(const struct image_keep *keep, const char *wanted)
 	if (error)
 		code = image_fail("the names of the image", error);
 	else
-		code = one && names.count > 1 ? remove_name(keep, one) : remove_whole(keep, &names);
+		code = one && names.count > 1 ? remove_name(keep, one)
+					      : remove_whole(keep, &names, options);
 	free(names.list);
 	return code;
 }
@@ -99,7 +120,7 @@ int image_run_remove(const struct image_options *options, char *const words[])
 	int code = image_begin_change(&keep);
 
 	if (!code)
-		code = remove_image(&keep, words[0]);
+		code = remove_image(&keep, words[0], options);
 	return image_end_change(&keep, code);
 }
 
@@ -107,6 +128,7 @@ int image_run_remove(const struct image_options *options, char *const words[])
 
 struct pruning {
 	const struct image_keep *keep;
+	const struct image_options *options;
 	uint32_t removed, busy;
 };
 
@@ -115,11 +137,14 @@ static int prune_image(void *context, const struct image_entry *entry)
 {
 	struct pruning *pruning = context;
 	struct image_names names;
+	struct image_user user = { .sandbox = "" };
 	int error = image_list_names(pruning->keep->store, entry->digest, &names);
 	int seized = -1;
 
 	if (!error && names.count == 0) {
-		seized = image_seize(pruning->keep, entry->digest);
+		seized = image_find_user(pruning->options, entry->digest, &user) || user.sandbox[0]
+				 ? -EBUSY
+				 : image_seize(pruning->keep, entry->digest);
 		if (seized >= 0)
 			error = image_discard(pruning->keep, entry->digest);
 		else if (seized != -EBUSY)
@@ -159,14 +184,15 @@ static int prune_images(struct pruning *pruning)
 		return image_fail("the images cannot be pruned", error);
 	everywhere_note("%u images without a name removed, %s%s", pruning->removed,
 			figures_bytes(before - after, freed),
-			pruning->busy ? "; others are used by a running msp" : "");
+			pruning->busy ? "; others are used by a running msp or a persistent sandbox"
+				      : "");
 	return 0;
 }
 
 int image_run_prune(const struct image_options *options, char *const words[])
 {
 	struct image_keep keep;
-	struct pruning pruning = { .keep = &keep };
+	struct pruning pruning = { .keep = &keep, .options = options };
 	int code = image_begin_change(&keep);
 
 	if (!code)

@@ -339,6 +339,19 @@ class Persistent(WithImages):
         self.assertEqual(self.inside("cat /etc/issue /usr/local/new ~/z; ls /opt"), "mine\nx\ny\ncovered\n")
         self.assertEqual(self.says("own", "cat /etc/issue"), "distro\n")
 
+    def test_a_cold_sandbox_holds_its_image(self):
+        self.create("own")
+        self.inside("echo mine > /etc/issue")
+        result = self.command("image", "remove", "distro:1")
+        self.assertEqual(result.returncode, 75, result.stderr)
+        self.assertRegex(result.stderr, "is that of the persistent sandbox 'box', by its profile own: 'msp destroy box'")
+        self.assertEqual(self.inside("cat /etc/issue"), "mine\n")
+        result = self.command("image", "remove", "lower:1")  # the control: no sandbox has that one
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.command("destroy", "box").returncode, 0)
+        # The processes of the sandbox may end after the command.
+        self.assertTrue(support.wait_until(lambda: self.command("image", "remove", "distro:1").returncode == 0, 20))
+
     def test_checkpoints_of_a_root(self):
         self.create("both")
         self.inside("echo one > /etc/issue")
