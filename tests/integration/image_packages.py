@@ -34,7 +34,8 @@ profiles:
   - {{name: honest, extends: distro, pretend: []}}
   - name: tools
     extends: distro
-    environment: [NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt, PIP_ROOT_USER_ACTION=ignore]
+    environment: [NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt, PIP_ROOT_USER_ACTION=ignore,
+                  npm_config_fetch_retries=2, PIP_RETRIES=2]
 """
 # Of Debian's essential packages, those that apt-get, dpkg and the scripts of packages start.
 PROGRAMS = ("apt-get", "dpkg", "dpkg-deb", "dpkg-query", "dpkg-split", "dpkg-statoverride", "tar", "sh", "rm", "diff",
@@ -227,8 +228,8 @@ class Tools(Case):
         self.keep(npm[:npm.rindex("/npm/")] + "/npm")
         package = '{"name": "work", "version": "1.0.0", "dependencies": {"greet-js": "1.0.0"}}'
         said = self.says("tools", f"echo '{package}' >package.json\ncat >package-lock.json <<'end'\n"
-                                  f"{network_packages.LOCK}\nend\nnode {npm} ci --silent\n"
-                                  f"node -p 'require(\"greet-js\")'; node {npm} install -g --silent greet-js\n"
+                                  f"{network_packages.LOCK}\nend\nnode {npm} ci --loglevel=error\n"
+                                  f"node -p 'require(\"greet-js\")'; node {npm} install -g --loglevel=error greet-js\n"
                                   "cat $(dirname $(dirname $(command -v node)))/lib/node_modules/greet-js/index.js")
         self.assertEqual(said.count("hello from a tarball"), 2, said)
 
