@@ -91,8 +91,8 @@ class Run(WithFolder):
         self.assertEqual(removed.returncode, 0, removed.stderr)
         self.assertFalse(os.path.exists(self.store.layer(self.used)))
         result = msp("run", *LIMITS, "--profile=used", "--", "true", env=self.environment())
-        self.assertEqual(result.returncode, 78, result.stderr)
-        self.assertIn("used:1", result.stderr)
+        self.assertEqual(result.returncode, 64, result.stderr)
+        self.assertIn("used cannot be used: there is no image 'used:1' here", result.stderr)
 
 
 if __name__ == "__main__":
