@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,8 @@ static const char help[] =
 	"                          read and not installed, or of /boot/vmlinuz-VERSION\n"
 	"                          (the default: the newest one there); it is used from\n"
 	"                          now on\n"
+	"  prepare KERNEL MODULES  the same of a bzImage and its directory of modules, whose\n"
+	"                          name is the kernel's version\n"
 	"  list                    print the machines with their sizes and digests\n"
 	"  remove VERSION          remove a machine\n"
 	"\n"
@@ -201,47 +204,88 @@ static bool find_newest(char ret[PREPARE_VERSION_MAX])
 
 static int refuse_no_kernel(void)
 {
-	log_line("there is no kernel in /boot with its modules in /lib/modules. Have a package of "
-		 "one "
-		 "fetched, which need not be installed, and name it: apt-get download $(apt-cache "
-		 "depends linux-image-amd64 | sed -n 's/.*Depends: //p'); msp vm prepare "
-		 "linux-image-*.deb");
+	log_line("/boot has no kernel with modules in /lib/modules. The package of one need not be "
+		 "installed: apt-get download $(apt-cache depends linux-image-amd64 | sed -n "
+		 "'s/.*Depends: //p'); msp vm prepare linux-image-*.deb");
 	return MSP_EXIT_REFUSED;
 }
 
-/* Open what a machine is made of. 0, or the exit code after a line. */
-static int open_source(const char *said, struct machine_source *ret)
+/* Open a kernel and its directory of modules. 0, or the exit code after a line. */
+static int open_kernel(const char *kernel, const char *modules, struct machine_source *ret)
 {
-	char kernel[IPC_PATH_MAX], modules[IPC_PATH_MAX];
-
-	*ret = (struct machine_source){ .input = -1, .modules = -1 };
-	if (said && (strchr(said, '/') || strstr(said, ".deb"))) {
-		ret->is_package = true;
-		ret->input = open(said, O_RDONLY | O_CLOEXEC);
-		ret->modules = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		if (ret->input < 0 || ret->modules < 0)
-			return vm_fail(said, errno);
-		if (fd_is_kind(ret->input, 'd'))
-			return vm_fail(said, EISDIR);
-		return 0;
-	}
-	if (!said && !find_newest(ret->version))
-		return refuse_no_kernel();
-	if (said && !is_name(said)) {
-		log_line("\"%s\" is neither a package nor the version of a kernel, such as "
-			 "6.12.1-amd64",
-			 said);
-		return MSP_EXIT_USAGE;
-	}
-	if (said)
-		format_text(ret->version, sizeof(ret->version), "%s", said);
-	format_text(kernel, sizeof(kernel), "/boot/vmlinuz-%s", ret->version);
-	format_text(modules, sizeof(modules), "/lib/modules/%s", ret->version);
+	ret->name = kernel;
 	ret->input = open(kernel, O_RDONLY | O_CLOEXEC);
 	if (ret->input < 0)
 		return vm_fail(kernel, errno);
+	if (fd_is_kind(ret->input, 'd'))
+		return vm_fail(kernel, EISDIR);
 	ret->modules = open(modules, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return ret->modules < 0 ? vm_fail(modules, errno) : 0;
+}
+
+static int open_package(const char *path, struct machine_source *ret)
+{
+	ret->is_package = true;
+	ret->name = path;
+	ret->input = open(path, O_RDONLY | O_CLOEXEC);
+	ret->modules = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (ret->input < 0 || ret->modules < 0)
+		return vm_fail(path, errno);
+	return fd_is_kind(ret->input, 'd') ? vm_fail(path, EISDIR) : 0;
+}
+
+/* Open a kernel of this machine by its version. */
+static int open_installed(const char *version, struct machine_source *ret)
+{
+	static char kernel[IPC_PATH_MAX], modules[IPC_PATH_MAX];
+
+	if (!version && !find_newest(ret->version))
+		return refuse_no_kernel();
+	if (version && !is_name(version)) {
+		log_line("\"%s\" is neither a package nor the version of a kernel, such as "
+			 "6.12.1-amd64; a package's name has a / or ends with .deb",
+			 version);
+		return MSP_EXIT_USAGE;
+	}
+	if (version)
+		format_text(ret->version, sizeof(ret->version), "%s", version);
+	format_text(kernel, sizeof(kernel), "/boot/vmlinuz-%s", ret->version);
+	format_text(modules, sizeof(modules), "/lib/modules/%s", ret->version);
+	return open_kernel(kernel, modules, ret);
+}
+
+/* Open a kernel that is installed nowhere. Its directory of modules has its version as name, as
+ * `make modules_install` makes it. */
+static int open_built(const char *kernel, const char *modules, struct machine_source *ret)
+{
+	char path[PATH_MAX];
+	const char *version;
+
+	if (!realpath(modules, path))
+		return vm_fail(modules, errno);
+	version = strrchr(path, '/') + 1;
+	if (!is_name(version)) {
+		log_line("%s: the directory of modules is not named by the kernel's version; "
+			 "expected "
+			 "one as /lib/modules/6.12.1-amd64 is",
+			 modules);
+		return MSP_EXIT_USAGE;
+	}
+	format_text(ret->version, sizeof(ret->version), "%s", version);
+	return open_kernel(kernel, modules, ret);
+}
+
+/* Open what a machine is made of. 0, or the exit code after a line. */
+static int open_source(char *const words[], struct machine_source *ret)
+{
+	const char *said = words[0];
+
+	*ret = (struct machine_source){ .input = -1, .modules = -1 };
+	if (said && words[1])
+		return open_built(said, words[1], ret);
+	if (said && (strchr(said, '/') || strstr(said, ".deb")))
+		return open_package(said, ret);
+	return open_installed(said, ret);
 }
 
 static void print_digest(int machine, const char *name, char ret[DIGEST_TEXT_MAX])
@@ -268,8 +312,8 @@ static void print_digest(int machine, const char *name, char ret[DIGEST_TEXT_MAX
 static void tell_missing(void)
 {
 	if (access("/usr/bin/qemu-system-x86_64", X_OK) != 0)
-		log_line("QEMU is not installed, which runs the machine: 'apt-get install "
-			 "qemu-system-x86'");
+		log_line("QEMU, which runs the machines, is not installed: 'apt-get install "
+			 "qemu-system-x86' does it");
 	if (access("/dev/kvm", R_OK | W_OK) != 0)
 		everywhere_note(
 			"without /dev/kvm (%s) machines are emulated, and several times slower",
@@ -284,7 +328,9 @@ static int make_machine(int machines, int directory, struct machine_source *sour
 	int error;
 
 	if (!code && !is_name(source->version)) {
-		log_line("the package's kernel has no usable version");
+		log_line("the version of the package's kernel is \"%s\"; expected letters, digits, "
+			 "and \".+~_-\"",
+			 source->version);
 		code = MSP_EXIT_REFUSED;
 	}
 	if (!code)
@@ -306,7 +352,7 @@ static int make_machine(int machines, int directory, struct machine_source *sour
 static int run_prepare(const struct vm_options *options, char *const words[])
 {
 	struct machine_source source;
-	int code = open_source(words[0], &source);
+	int code = open_source(words, &source);
 	int machines = -1, directory = -1;
 	int error;
 
@@ -477,7 +523,7 @@ static int run_remove(const struct vm_options *options, char *const words[])
 		return MSP_EXIT_REFUSED;
 	if (machines < 0 || !is_name(words[0]) ||
 	    fstatat(machines, words[0], &status, AT_SYMLINK_NOFOLLOW) != 0) {
-		log_line("there is no machine '%.100s': 'msp vm list' prints those that there are",
+		log_line("there is no machine '%.100s': 'msp vm list' prints the machines",
 			 words[0]);
 		fd_close(&machines);
 		return MSP_EXIT_USAGE;
@@ -505,8 +551,8 @@ static const struct action {
 	const char *rule;
 	int (*run)(const struct vm_options *options, char *const words[]);
 } actions[] = {
-	{ "prepare", 0, 1,
-	  "prepare takes the file of a package, or the version of a kernel in /boot", run_prepare },
+	{ "prepare", 0, 2,
+	  "prepare takes a package, a version of /boot, or a kernel and its modules", run_prepare },
 	{ "list", 0, 0, "list takes no word", run_list },
 	{ "remove", 1, 1, "remove takes one version", run_remove },
 };
@@ -516,7 +562,7 @@ static const struct action {
 static int run_vm(const struct command *command, int argc, char *argv[])
 {
 	struct vm_options options = { .is_json = false };
-	struct command_words words = { .most = 2 };
+	struct command_words words = { .most = 3 };
 	const struct action *action = actions;
 	const char *names[ACTION_COUNT];
 	int code;

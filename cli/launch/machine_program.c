@@ -73,7 +73,7 @@ int machine_program_prepare(struct machine_source *source, int directory)
 	fd_close(&init);
 	fd_close(&image);
 	if (!code && !report.is_done) {
-		log_line("%s", report.text);
+		log_line("%s: %s", source->name, report.text);
 		code = MSP_EXIT_REFUSED;
 	}
 	source->modules_found = report.modules;

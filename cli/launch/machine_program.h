@@ -11,8 +11,9 @@
 #include "vm/prepare/report.h"
 
 struct machine_source {
-	int input;   /* a package, or a kernel */
-	int modules; /* the kernel's directory of modules */
+	const char *name; /* the path of the package or kernel */
+	int input;        /* the package, or the kernel */
+	int modules;      /* the kernel's directory of modules */
 	bool is_package;
 	uint32_t modules_found;
 	char version[PREPARE_VERSION_MAX]; /* a package's is found in it */

@@ -90,7 +90,7 @@ int command_refuse_action(const struct command *command, const char *word,
 	const char *near = word ? suggest_nearest(word, names, count) : NULL;
 	char text[OPTIONS_TEXT_MAX];
 
-	format_text(text, sizeof(text), "it must be said what to do: %s", command->operands);
+	format_text(text, sizeof(text), "the action is missing; expected %s", command->operands);
 	if (word)
 		format_text(text, sizeof(text), "there is no action '%s', only", word);
 	for (size_t i = 0; word && i < count; i++)

@@ -328,7 +328,7 @@ class Commands(WithFolder):
     def test_wrong_uses(self):
         path = self.write()
         for words, said in (
-                (("profile",), "it must be said what to do: list | show NAME"),
+                (("profile",), "the action is missing; expected list | show NAME"),
                 (("profile", "lst"), "(did you mean 'list'?)"),
                 (("profile", "explain"), "there is no action 'explain', only list, show, check "
                                          "and diff"),

@@ -81,14 +81,14 @@ class Prepare(WithState):
     def test_wrong_ones_leave_nothing(self):
         whole = machines_support.package(files())
         rows = (
-            (b"", "it is no Debian package"),
-            (b"text\n" * 100, "it is no Debian package"),
+            (b"", "kernel.deb: the file is no Debian package"),
+            (b"text\n" * 100, "kernel.deb: the file is no Debian package"),
             (whole[:len(whole) - 3000], "damaged"),
-            (machines_support.archive([("debian-binary", b"2.0\n")]), "it is no Debian package"),
-            (machines_support.package({}), "there is no kernel in it"),
-            (machines_support.package(files(modules=MODULES[:-1])), "the kernel has no 9p,"),
+            (machines_support.archive([("debian-binary", b"2.0\n")]), "kernel.deb: the file is no Debian package"),
+            (machines_support.package({}), "the package has no boot/vmlinuz-"),
+            (machines_support.package(files(modules=MODULES[:-1])), "the kernel has no module 9p,"),
             (machines_support.package(files(modules=MODULES[2:], builtin=MODULES[:2])), None),
-            (machines_support.package(files(image=b"no kernel")), "it is no kernel for x86"),
+            (machines_support.package(files(image=b"no kernel")), "the kernel is no bzImage of x86"),
             (machines_support.package(files(image=kernel(packed=b"not packed at all"))), ""),
             (machines_support.package(files(image=kernel(inside=b"no program"))),
              "the kernel holds no program"),
@@ -99,7 +99,7 @@ class Prepare(WithState):
             (machines_support.package({**files(), f"./lib/modules/{VERSION}/virtio_ring.ko.xz": b"x"}),
              None),
             (machines_support.package({f"./lib/modules/{VERSION}/9p.ko": b"no module", **files()}),
-             "9p.ko is no module"),
+             "the module 9p.ko is no ELF file"),
         )
         for content, reason in rows:
             result = self.prepare(content)
@@ -110,6 +110,43 @@ class Prepare(WithState):
             self.assertEqual((result.returncode, result.stdout), (78, ""), (reason, result.stderr))
             self.assertIn(reason, result.stderr)
             self.assertEqual(os.listdir(self.machine()), [])
+
+    def built(self, version=VERSION, image=None, modules=MODULES):
+        """A kernel that is installed nowhere, and its directory of modules."""
+        directory = os.path.join(self.folder, "built", version)
+        os.makedirs(os.path.join(directory, "kernel", "x"))
+        for path, content in files(modules=modules).items():
+            if path.endswith(".ko"):
+                with open(os.path.join(directory, "kernel", "x", os.path.basename(path)), "wb") as file:
+                    file.write(content)
+        path = os.path.join(self.folder, "bzImage")
+        with open(path, "wb") as file:
+            file.write(kernel() if image is None else image)
+        return path, directory
+
+    def test_kernel_and_its_modules(self):
+        path, directory = self.built()
+        os.symlink("/etc", os.path.join(directory, "build"))
+        os.mkfifo(os.path.join(directory, "kernel", "9p.ko"))
+        for words in ((path, directory), (path, directory + "/")):
+            result = self.vm("prepare", *words)
+            self.assertEqual((result.returncode, result.stdout), (0, VERSION + "\n"), result.stderr)
+            self.assertIn("7 modules", result.stderr)
+        self.assertEqual(sorted(os.listdir(self.machine(VERSION))), ["initramfs", "kernel", "msp-vm"])
+
+    def test_wrong_kernels_with_modules(self):
+        rows = (({"image": b"MZ"}, 78, "bzImage: the kernel is no bzImage of x86"),
+                ({"modules": MODULES[:-1]}, 78, "bzImage: the kernel has no module 9p,"),
+                ({"version": "a b"}, 64, "is not named by the kernel's version"))
+        for number, (changes, code, reason) in enumerate(rows):
+            path, directory = self.built(**{"version": f"6.{number}", **changes})
+            result = self.vm("prepare", path, directory)
+            self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+            self.assertIn(reason, result.stderr)
+        for words in ((path, "/nowhere"), ("/nowhere", self.folder), (self.folder, directory),
+                      (path, path)):
+            self.assertNotEqual(self.vm("prepare", *words).returncode, 0, words)
+        self.assertFalse(os.path.exists(self.machine()) and os.listdir(self.machine()))
 
     def test_version_that_leads_elsewhere(self):
         for version in ("..", "a b", "x" * 200):
@@ -134,11 +171,14 @@ class Keep(WithState):
     def test_wrong_words(self):
         for words, code in ((("remove", "x"), 64), (("remove", "../vm"), 64), (("remove",), 64),
                             (("prepare", "9.9"), 78), (("prepare", "/nowhere.deb"), 78),
-                            (("prepare", "/tmp"), 78), (("list", "x"), 64), (("frob",), 64),
+                            (("prepare", "/tmp"), 78), (("prepare", "a", "b", "c"), 64),
+                            (("prepare", "no name"), 64), (("list", "x"), 64), (("frob",), 64),
                             (("prepare", "--json"), 64), ((), 64)):
             result = self.vm(*words)
             self.assertEqual(result.returncode, code, (words, result.stderr))
             self.assertNotEqual(result.stderr, "", words)
+        self.assertIn("'msp vm list' prints the machines", self.vm("remove", "x").stderr)
+        self.assertIn("/etc/passwd: the file is no Debian package", self.vm("prepare", "/etc/passwd").stderr)
 
 
 if __name__ == "__main__":

@@ -43,21 +43,42 @@ int refuse(const char *format, ...)
 	return -1;
 }
 
-/* Append bytes that `next` gives until it gives none. */
+/* Return the room that so many bytes are given: with the next power of two few appended blocks
+ * move. */
+static size_t room_for(size_t size)
+{
+	size_t room = BLOCK;
+
+	while (room < size)
+		room *= 2;
+	return room;
+}
+
+bool content_append(struct content *content, const void *bytes, size_t size)
+{
+	const size_t room = room_for(content->size + size);
+
+	if (content->bytes == NULL || room > room_for(content->size)) {
+		uint8_t *grown = realloc(content->bytes, room);
+
+		if (grown == NULL)
+			return false;
+		content->bytes = grown;
+	}
+	if (size > 0)
+		memcpy(content->bytes + content->size, bytes, size);
+	content->size += size;
+	return true;
+}
+
 static int append_bytes(struct content *content, const void *bytes, size_t size, size_t most,
 			const char *name)
 {
-	uint8_t *grown;
-
 	if (size > most - content->size)
-		return refuse("%s has more than %zu bytes", name, most);
-	grown = realloc(content->bytes, content->size + size);
-	if (grown == NULL)
-		return refuse("memory for %s: %s", name, errno_text(errno));
-	memcpy(grown + content->size, bytes, size);
-	content->bytes = grown;
-	content->size += size;
-	return 0;
+		return refuse("%s has more than %zu MiB", name, most >> 20);
+	return content_append(content, bytes, size)
+		       ? 0
+		       : refuse("memory for %s: %s", name, errno_text(errno));
 }
 
 int content_read(int fd, size_t most, const char *name, struct content *ret)
@@ -139,8 +160,8 @@ static void mark_builtin(struct parts *parts, struct content *list)
 	char *state, *line;
 	bool is_packed;
 
-	if (append_bytes(list, "", 1, SIZE_MAX, BUILTIN) != 0)
-		return;
+	if (!content_append(list, "", 1))
+		return; /* the modules are missed below */
 	for (line = strtok_r((char *)list->bytes, "\n", &state); line != NULL;
 	     line = strtok_r(NULL, "\n", &state)) {
 		const int index = find_module(line, &is_packed);
@@ -183,14 +204,17 @@ static int take_module(struct content *module, const char *name, struct content 
 		free(content.bytes);
 	}
 	if (result == 0 && (module->size < SELFMAG || memcmp(module->bytes, ELFMAG, SELFMAG) != 0))
-		result = refuse("%s is no module", name);
+		result = refuse("the module %s is no ELF file", name);
 	return result;
 }
 
 static int take_kernel(struct parts *parts, const char *version, struct content content)
 {
-	if (strlen(version) >= sizeof(report.version))
-		return refuse("the kernel's version, %.80s..., is too long", version);
+	if (strlen(version) >= sizeof(report.version)) {
+		free(content.bytes);
+		return refuse("the version of the kernel \"%.80s...\" has more than %zu bytes",
+			      version, sizeof(report.version) - 1);
+	}
 	(void)snprintf(report.version, sizeof(report.version), "%s", version);
 	parts->kernel = content;
 	return 0;
@@ -218,14 +242,15 @@ int parts_check(const struct parts *parts)
 					      "9p" };
 
 	if (parts->kernel.bytes == NULL)
-		return refuse("there is no kernel in it (boot/" KERNEL_PREFIX
-			      "...); expected a package such as linux-image-6.12.0-1-amd64");
+		return refuse("the package has no boot/" KERNEL_PREFIX
+			      "...; expected that of a kernel, such as "
+			      "linux-image-6.12.0-1-amd64");
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		for (int m = 0; m < MODULE_COUNT; m++) {
 			if (strcmp(module_names[m], needed[i]) == 0 &&
 			    parts->modules[m].bytes == NULL && !parts->is_builtin[m])
 				return refuse(
-					"the kernel has no %s, which a machine needs; "
+					"the kernel has no module %s, which a machine needs; "
 					"expected one such as Debian's linux-image-amd64, not "
 					"its cloud kernel",
 					needed[i]);
@@ -262,8 +287,11 @@ static int read_files(struct archive *inner, struct parts *parts)
 
 		if (path == NULL || archive_entry_filetype(entry) != AE_IFREG || !is_wanted(path))
 			continue;
-		if (read_entry(inner, KERNEL_MAX, path, &content) != 0 ||
-		    parts_take(parts, path, content) != 0)
+		if (read_entry(inner, KERNEL_MAX, path, &content) != 0) {
+			free(content.bytes);
+			return -1;
+		}
+		if (parts_take(parts, path, content) != 0)
 			return -1;
 	}
 	return result == ARCHIVE_EOF
@@ -289,6 +317,14 @@ static int read_member(struct archive *outer, struct parts *parts)
 	return result;
 }
 
+/* Is it the member of a package that has the files, compressed or not? */
+static bool is_data(const char *name)
+{
+	static const char prefix[] = "data.tar";
+
+	return name != NULL && strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
 int package_read(int fd, struct parts *parts)
 {
 	struct archive *outer = archive_read_new();
@@ -301,14 +337,13 @@ int package_read(int fd, struct parts *parts)
 	result = archive_read_open_fd(outer, fd, BLOCK);
 	while (result == ARCHIVE_OK) {
 		result = archive_read_next_header(outer, &entry);
-		if (result == ARCHIVE_OK &&
-		    strncmp(archive_entry_pathname(entry), "data.tar", strlen("data.tar")) == 0)
+		if (result == ARCHIVE_OK && is_data(archive_entry_pathname(entry)))
 			break;
 	}
-	result = result == ARCHIVE_OK
-			 ? read_member(outer, parts)
-			 : refuse("it is no Debian package; expected that of a kernel, such as "
-				  "linux-image-6.12.0-1-amd64_6.12.1-1_amd64.deb");
+	result = result == ARCHIVE_OK ? read_member(outer, parts)
+				      : refuse("the file is no Debian package; expected that of a "
+					       "kernel, such as "
+					       "linux-image-6.12.0-1-amd64_6.12.1-1_amd64.deb");
 	(void)archive_read_free(outer);
 	return result;
 }
@@ -336,6 +371,8 @@ static int read_child(int directory, const struct dirent *entry, uint32_t depth,
 		return depth < DEPTH_MAX ? read_directory(fd, depth + 1, parts) : close(fd);
 	if (content_read(fd, MODULE_MAX, entry->d_name, &content) == 0)
 		result = parts_take(parts, entry->d_name, content);
+	else
+		free(content.bytes);
 	(void)close(fd);
 	return result;
 }

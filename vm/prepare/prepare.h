@@ -48,6 +48,9 @@ extern const char *const module_names[MODULE_COUNT];
 /* Put the reason into the report. Return -1. */
 int refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Append bytes. False: there is no memory for them. */
+bool content_append(struct content *content, const void *bytes, size_t size);
+
 /* Read to the end of a file, at most `most` bytes of it. 0 or -1, refused. */
 int content_read(int fd, size_t most, const char *name, struct content *ret);
 

@@ -67,7 +67,8 @@ static int find_payload(const struct content *kernel, struct content *ret)
 
 	if (kernel->size < HEADER_SIZE ||
 	    memcmp(kernel->bytes + HEADER_MAGIC_AT, HEADER_MAGIC, strlen(HEADER_MAGIC)) != 0)
-		return refuse("it is no kernel for x86; expected one as /boot/vmlinuz-... is");
+		return refuse("the kernel is no bzImage of x86; expected one as "
+			      "/boot/vmlinuz-... is");
 	sectors = kernel->bytes[HEADER_SECTORS_AT];
 	start = (sectors + 1) * SECTOR + number_at(kernel, HEADER_PAYLOAD_AT);
 	size = number_at(kernel, HEADER_PAYLOAD_AT + 4);
@@ -84,20 +85,26 @@ static int find_payload(const struct content *kernel, struct content *ret)
 static int trim_program(struct content *program)
 {
 	Elf64_Ehdr *head = (void *)program->bytes;
-	const Elf64_Phdr *segments;
-	size_t end = 0;
+	const uint8_t *segments;
+	size_t end;
 
 	if (program->size < sizeof(*head) || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    head->e_phoff > program->size ||
-	    head->e_phnum > (program->size - head->e_phoff) / sizeof(*segments))
+	    head->e_phnum == 0 || head->e_phoff > program->size ||
+	    head->e_phnum > (program->size - head->e_phoff) / sizeof(Elf64_Phdr))
 		return refuse("the kernel holds no program");
-	segments = (const void *)(program->bytes + head->e_phoff);
+	segments = program->bytes + head->e_phoff;
+	end = head->e_phoff + head->e_phnum * sizeof(Elf64_Phdr);
+	if (end < sizeof(*head))
+		end = sizeof(*head);
 	for (size_t i = 0; i < head->e_phnum; i++) {
-		if (segments[i].p_offset > program->size ||
-		    segments[i].p_filesz > program->size - segments[i].p_offset)
+		Elf64_Phdr segment;
+
+		memcpy(&segment, segments + i * sizeof(segment), sizeof(segment));
+		if (segment.p_offset > program->size ||
+		    segment.p_filesz > program->size - segment.p_offset)
 			return refuse("the kernel's program is cut off");
-		if (segments[i].p_offset + segments[i].p_filesz > end)
-			end = segments[i].p_offset + segments[i].p_filesz;
+		if (segment.p_offset + segment.p_filesz > end)
+			end = segment.p_offset + segment.p_filesz;
 	}
 	head->e_shoff = 0;
 	head->e_shnum = 0;
@@ -125,16 +132,8 @@ int kernel_write(int directory, const struct content *kernel)
 
 static ssize_t keep_bytes(struct archive *archive, void *context, const void *bytes, size_t size)
 {
-	struct content *made = context;
-	uint8_t *grown = realloc(made->bytes, made->size + size);
-
 	(void)archive;
-	if (grown == NULL)
-		return -1;
-	memcpy(grown + made->size, bytes, size);
-	made->bytes = grown;
-	made->size += size;
-	return (ssize_t)size;
+	return content_append(context, bytes, size) ? (ssize_t)size : -1;
 }
 
 static int put_entry(struct archive *archive, const char *path, unsigned int type,
@@ -185,8 +184,9 @@ int initramfs_write(int directory, const struct parts *parts)
 
 	if (archive == NULL || archive_write_set_format_cpio_newc(archive) != ARCHIVE_OK ||
 	    archive_write_open(archive, &made, NULL, keep_bytes, NULL) != ARCHIVE_OK)
-		return refuse("libarchive cannot be used");
-	result = put_all(archive, parts);
+		result = refuse("libarchive cannot be used");
+	else
+		result = put_all(archive, parts);
 	if (result == 0 && archive_write_close(archive) != ARCHIVE_OK)
 		result = refuse("the initramfs: %s", archive_error_string(archive));
 	(void)archive_write_free(archive);
