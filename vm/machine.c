@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/kvm.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -27,8 +25,9 @@
 	"mitigations=off nokaslr audit=0 "                                                         \
 	"random.trust_cpu=on 8250.nr_uarts=1 no_timer_check cryptomgr.notests"
 
-#define WORDS_MAX 64
-#define WORDS_ROOM 32768
+/* Words of a machine, and those of each mount; their paths with each comma doubled. */
+#define WORDS_MAX (48 + 4 * MOUNTS_MAX)
+#define WORDS_ROOM (2 * IPC_PATH_MAX * (MOUNTS_MAX + 3) + 8192)
 
 /* QEMU's arguments. */
 struct words {
@@ -50,22 +49,9 @@ static void put_word(struct words *words, const char *format, ...)
 	size = vsnprintf(word, room, format, list);
 	va_end(list);
 	if (size < 0 || (size_t)size >= room || words->count + 1 == WORDS_MAX)
-		abort(); /* MOUNTS_MAX and the lengths of paths bound them */
+		abort(); /* the two limits above are wrong */
 	words->list[words->count++] = word;
 	words->used += (size_t)size + 1;
-}
-
-bool machine_has_kvm(void)
-{
-	const int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
-	const int machine = fd < 0 ? -1 : ioctl(fd, KVM_CREATE_VM, 0);
-	const bool has_kvm = machine >= 0;
-
-	if (machine >= 0)
-		(void)close(machine);
-	if (fd >= 0)
-		(void)close(fd);
-	return has_kvm;
 }
 
 /* Write a path as a value of QEMU's options: a comma is doubled. */
@@ -97,8 +83,8 @@ static void put_mounts(struct words *words, const struct mounts *mounts)
 	}
 }
 
-static void put_machine(struct words *words, const struct machine_options *options, bool has_kvm,
-			int port, int console)
+static void put_machine(struct words *words, const struct machine_options *options, int port,
+			int console)
 {
 	static const char *const fixed[] = { "-nodefaults", "-no-user-config",
 					     "-no-reboot",  "-display",
@@ -107,10 +93,10 @@ static void put_machine(struct words *words, const struct machine_options *optio
 
 	put_word(words, "%s", options->emulator);
 	put_word(words, "-machine");
-	put_word(words, "pc,usb=off,vmport=off,accel=%s", has_kvm ? "kvm" : "tcg");
+	put_word(words, "pc,usb=off,vmport=off,accel=%s", options->has_kvm ? "kvm" : "tcg");
 	put_word(words, "-cpu");
 	/* With cmpxchg16b the emulation of QEMU 7.2 crashes in kernels since 6.12. */
-	put_word(words, "%s", has_kvm ? "host" : "max,-cx16");
+	put_word(words, "%s", options->has_kvm ? "host" : "max,-cx16");
 	put_word(words, "-m");
 	put_word(words, "%u", options->memory_mb);
 	put_word(words, "-smp");
@@ -166,8 +152,8 @@ bool machine_start(const struct machine_options *options, const struct mounts *m
 		say("a socket cannot be made: %s", errno_text(errno));
 		return false;
 	}
-	ret->has_kvm = !options->is_emulated && machine_has_kvm();
-	put_machine(&words, options, ret->has_kvm, port[1], console[1]);
+	words.count = words.used = 0;
+	put_machine(&words, options, port[1], console[1]);
 	put_mounts(&words, mounts);
 	ret->emulator = fork();
 	if (ret->emulator == 0)
@@ -186,6 +172,7 @@ int machine_end(struct machine *machine, uint32_t wait_ms)
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	int status = 0;
 
+	(void)close(machine->port);
 	for (uint32_t i = 0; i < wait_ms; i++) {
 		if (waitpid(machine->emulator, &status, WNOHANG) == machine->emulator)
 			return status;

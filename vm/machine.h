@@ -16,25 +16,21 @@ struct machine_options {
 	const char *emulator; /* QEMU's program */
 	uint32_t memory_mb;
 	uint32_t processors;
-	bool is_emulated; /* without KVM even where there is one */
+	bool has_kvm; /* else it is emulated */
 };
 
 struct machine {
 	pid_t emulator;
 	int port;    /* to the first process of the machine */
-	int console; /* the kernel's lines */
-	bool has_kvm;
+	int console; /* the kernel's lines; -1: there will be no more */
 };
 
 /* Start QEMU, which ends with this process. False after a line on stderr. */
 bool machine_start(const struct machine_options *options, const struct mounts *mounts,
 		   struct machine *ret);
 
-/* Wait so long for QEMU's own end, and then kill it. Return its status as wait(2) gives it. */
+/* Wait so long for QEMU's own end, and then kill it. Return its status as wait(2) gives it. The
+ * console can be read to its end. */
 int machine_end(struct machine *machine, uint32_t wait_ms);
-
-/* Return whether virtual machines of this processor can be made: /dev/kvm is there and makes one.
- */
-bool machine_has_kvm(void);
 
 #endif

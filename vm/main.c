@@ -19,11 +19,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/limits.h"
 #include "common/log.h"
+#include "vm/kvm.h"
 #include "vm/machine.h"
 #include "vm/mounts.h"
 #include "vm/say.h"
@@ -39,6 +41,9 @@
 /* An emulated machine on a busy computer takes ten seconds. */
 #define BOOT_MS_DEFAULT 60000
 
+/* A machine with KVM takes one or two; when it says nothing, it is emulated instead. */
+#define KVM_BOOT_MS 10000
+
 static const char help[] =
 	"usage: msp-vm [OPTION]... [--] COMMAND [ARG]...\n"
 	"Run a command in a virtual machine with an own kernel, which sees the files that\n"
@@ -48,7 +53,9 @@ static const char help[] =
 	"  --cpus N         its processors (1)\n"
 	"  --files DIR      the directory of kernel and initramfs (that of msp-vm itself)\n"
 	"  --emulator FILE  QEMU (qemu-system-x86_64)\n"
-	"  --tcg            without KVM even where there is /dev/kvm\n"
+	"  --tcg            emulate the processor, also where there is KVM\n"
+	"  --kvm            use KVM without trying it first\n"
+	"  --try-kvm        only print whether machines have KVM or are emulated, and why\n"
 	"  --boot-seconds N the time that the machine has to start (60)\n"
 	"\n"
 	"The exit code is the command's; 125 when the machine does not start, or ends\n"
@@ -90,14 +97,35 @@ static int refuse_value(const char *option, const char *value, const char *expec
 	return MSP_EXIT_USAGE;
 }
 
-/* Read the options. 0, or the exit code after a line; -1: help was printed. */
-static int read_options(int argc, char *argv[], struct machine_options *options, uint32_t *boot_ms)
+/* How KVM is chosen. */
+enum kvm_choice {
+	KVM_BY_TRIAL = 0,
+	KVM_NEVER,
+	KVM_UNTRIED,
+};
+
+/* Print the outcome of the trial, for `msp doctor`. */
+static int print_trial(void)
+{
+	char reason[KVM_REASON_MAX] = "";
+
+	return (kvm_try(reason) ? puts("KVM") : printf("emulated: %s\n", reason)) < 0 ||
+			       fflush(stdout) != 0
+		       ? MSP_EXIT_SANDBOX
+		       : -1;
+}
+
+/* Read the options. 0, or the exit code after a line; -1: there is no more to do. */
+static int read_options(int argc, char *argv[], struct machine_options *options,
+			enum kvm_choice *kvm, uint32_t *boot_ms)
 {
 	static const struct option known[] = {
 		{ "memory", required_argument, NULL, 'm' },
 		{ "cpus", required_argument, NULL, 'c' },
 		{ "files", required_argument, NULL, 'f' },
 		{ "tcg", no_argument, NULL, 't' },
+		{ "kvm", no_argument, NULL, 'k' },
+		{ "try-kvm", no_argument, NULL, 'y' },
 		{ "emulator", required_argument, NULL, 'e' },
 		{ "boot-seconds", required_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
@@ -133,8 +161,13 @@ static int read_options(int argc, char *argv[], struct machine_options *options,
 			options->emulator = optarg;
 			break;
 		case 't':
-			options->is_emulated = true;
+			*kvm = KVM_NEVER;
 			break;
+		case 'k':
+			*kvm = KVM_UNTRIED;
+			break;
+		case 'y':
+			return print_trial();
 		case 'h':
 			(void)fputs(help, stdout);
 			return -1;
@@ -199,18 +232,21 @@ static void print_console(const struct talk *talk)
 /* Say how a machine ended that has no exit code. */
 static int explain_end(const struct talk *talk, int status)
 {
-	if (talk->is_failed)
+	if (talk->end == TALK_FAILED)
 		say("the machine could not start the command: %s: %s", talk->failed.act,
 		    errno_text((int)talk->failed.error));
+	else if (talk->end == TALK_LATE)
+		say("the machine did not start in %u seconds; its last words:",
+		    talk->boot_ms / 1000);
+	else if (talk->end == TALK_WRONG)
+		say("the machine was ended: it sent a message that its first process never sends; "
+		    "its last words:");
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
 		say("QEMU was not started; 'apt-get install qemu-system-x86' installs it");
 	else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
 		say("QEMU has failed with code %d; its last words:", WEXITSTATUS(status));
 	else if (WIFEXITED(status))
 		say("the machine has crashed before the command ended; its last words:");
-	else if (talk->is_late)
-		say("the machine did not start in %u seconds; its last words:",
-		    talk->boot_ms / 1000);
 	else
 		say("the machine was lost (QEMU was killed by signal %d); its last words:",
 		    WTERMSIG(status));
@@ -221,11 +257,61 @@ static int explain_end(const struct talk *talk, int status)
 /* End as the command did. */
 static int end_likewise(const struct wire_ended *ended)
 {
+	const struct rlimit no_core = { 0, 0 };
+	sigset_t wanted;
+
 	if (ended->signal == 0)
-		return (int)(ended->code & 0xff);
+		return (int)ended->code;
+	(void)sigemptyset(&wanted);
+	(void)sigaddset(&wanted, (int)ended->signal);
+	(void)setrlimit(RLIMIT_CORE, &no_core); /* of msp-vm, which has not crashed */
 	(void)signal((int)ended->signal, SIG_DFL);
+	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
 	(void)raise((int)ended->signal);
-	return 128 + (int)ended->signal; /* it is blocked, or ends nothing */
+	return 128 + (int)ended->signal; /* the system has no such signal for programs */
+}
+
+/* Run a machine to its end. False: there is none, after a line. */
+static bool run_machine(const struct machine_options *options, struct talk *talk, int *ret_status)
+{
+	enum talk_end end;
+
+	if (!machine_start(options, talk->mounts, talk->machine))
+		return false;
+	end = talk_run(talk);
+	/* A machine that has gone has ended, and QEMU with it. */
+	*ret_status = machine_end(talk->machine, end == TALK_GONE ? LAST_MS : 0);
+	talk_drain(talk);
+	return true;
+}
+
+/* Has a machine with KVM not come so far that it knows the command? */
+static bool has_kvm_failed(const struct talk *talk, int status)
+{
+	return !talk->is_ready && talk->end != TALK_SIGNALED &&
+	       !(WIFEXITED(status) && WEXITSTATUS(status) == 126);
+}
+
+/* Run a machine with KVM or without; where KVM does not start it, without. */
+static bool run_with_choice(enum kvm_choice kvm, struct machine_options *options, struct talk *talk,
+			    int *ret_status)
+{
+	const uint32_t boot_ms = talk->boot_ms;
+	char reason[KVM_REASON_MAX] = "";
+
+	options->has_kvm = kvm == KVM_UNTRIED || (kvm == KVM_BY_TRIAL && kvm_try(reason));
+	if (options->has_kvm && boot_ms > KVM_BOOT_MS)
+		talk->boot_ms = KVM_BOOT_MS;
+	if (!run_machine(options, talk, ret_status))
+		return false;
+	if (!options->has_kvm || !has_kvm_failed(talk, *ret_status))
+		return true;
+	say("with KVM the machine did not start in %u seconds, so it is emulated; --tcg in the "
+	    "profile's runner leaves the attempt out",
+	    talk->boot_ms / 1000);
+	options->has_kvm = false;
+	talk->boot_ms = boot_ms;
+	return run_machine(options, talk, ret_status);
 }
 
 int main(int argc, char *argv[])
@@ -236,10 +322,10 @@ int main(int argc, char *argv[])
 	struct machine_options options = { .emulator = "qemu-system-x86_64",
 					   .memory_mb = 512,
 					   .processors = 1 };
+	enum kvm_choice kvm = KVM_BY_TRIAL;
 	struct machine machine;
-	bool is_good;
 	int status;
-	int code = read_options(argc, argv, &options, &talk.boot_ms);
+	int code = read_options(argc, argv, &options, &kvm, &talk.boot_ms);
 
 	if (code != 0)
 		return code < 0 ? 0 : code;
@@ -253,11 +339,8 @@ int main(int argc, char *argv[])
 	talk.mounts = &mounts;
 	talk.arguments = argv + optind;
 	talk_begin();
-	if (!machine_start(&options, &mounts, &machine))
+	if (!run_with_choice(kvm, &options, &talk, &status))
 		return MSP_EXIT_SANDBOX;
-	is_good = talk_run(&talk);
-	/* A machine that is lost has ended, and QEMU with it. */
-	status = machine_end(&machine, is_good || talk.is_late ? 0 : LAST_MS);
-	talk_drain(&talk);
-	return is_good && talk.is_ended ? end_likewise(&talk.ended) : explain_end(&talk, status);
+	return talk.end == TALK_ENDED || talk.end == TALK_SIGNALED ? end_likewise(&talk.ended)
+								   : explain_end(&talk, status);
 }

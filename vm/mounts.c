@@ -52,10 +52,15 @@ static bool add_mount(struct mounts *mounts, const char *path, bool is_writable)
 {
 	struct mount_entry *entry = &mounts->list[mounts->count];
 
-	if (mounts->count == MOUNTS_MAX || strlen(path) >= sizeof(entry->path)) {
-		say("the sandbox has more than %u places that can be written; a machine can show "
+	if (mounts->count == MOUNTS_MAX) {
+		say("the sandbox has more than %u directories that can be written; a machine shows "
 		    "no more",
 		    MOUNTS_MAX - 1);
+		return false;
+	}
+	if (strlen(path) >= sizeof(entry->path)) {
+		say("the path of a mount has more than %zu bytes: %.80s...",
+		    sizeof(entry->path) - 1, path);
 		return false;
 	}
 	entry->is_writable = is_writable;
@@ -64,17 +69,12 @@ static bool add_mount(struct mounts *mounts, const char *path, bool is_writable)
 	return true;
 }
 
-bool mounts_find(struct mounts *ret)
+bool mounts_read(FILE *table, struct mounts *ret)
 {
-	FILE *table = setmntent(TABLE, "re");
-	bool is_good = table != NULL;
 	const struct mntent *entry;
+	bool is_good;
 
 	ret->count = 0;
-	if (table == NULL) {
-		say(TABLE " cannot be read: %s", errno_text(errno));
-		return false;
-	}
 	is_good = add_mount(ret, "/", access("/", W_OK) == 0);
 	while (is_good && (entry = getmntent(table)) != NULL) {
 		const char *path = entry->mnt_dir;
@@ -83,6 +83,19 @@ bool mounts_find(struct mounts *ret)
 		    is_directory(path) && access(path, W_OK) == 0)
 			is_good = add_mount(ret, path, true);
 	}
+	return is_good;
+}
+
+bool mounts_find(struct mounts *ret)
+{
+	FILE *table = setmntent(TABLE, "re");
+	bool is_good;
+
+	if (table == NULL) {
+		say(TABLE " cannot be read: %s", errno_text(errno));
+		return false;
+	}
+	is_good = mounts_read(table, ret);
 	(void)endmntent(table);
 	return is_good;
 }

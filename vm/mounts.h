@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/limits.h"
 
@@ -27,5 +28,8 @@ struct mounts {
 /* Find them: the root, to be read, and each directory of it that can be written. False after a line
  * on stderr. */
 bool mounts_find(struct mounts *ret);
+
+/* Find them in a table of mounts. */
+bool mounts_read(FILE *table, struct mounts *ret);
 
 #endif

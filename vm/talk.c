@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <termios.h>
@@ -140,65 +141,129 @@ static void send_request(const struct talk *talk)
 
 /* --- from the machine ------------------------------------------------------------------------- */
 
-/* Act on a whole frame. False: a machine of ours sends no such. */
-static bool take_frame(struct talk *talk)
+bool talk_is_fatal(uint32_t signal)
 {
-	const uint32_t size = coming.head.size;
+	static const int harmless[] = { SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
+					SIGCONT, SIGCHLD, SIGURG,  SIGWINCH };
 
-	switch (coming.head.type) {
-	case WIRE_READY:
-		if (talk->is_ready)
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++) {
+		if (signal == (uint32_t)harmless[i])
 			return false;
-		talk->is_ready = true;
-		send_request(talk);
-		return true;
-	case WIRE_WANT:
-		talk->is_wanted = true;
-		return true;
-	case WIRE_OUTPUT:
-		(void)write_all(STDOUT_FILENO, coming.load.bytes, size);
-		return true;
-	case WIRE_ERRORS:
-		(void)write_all(STDERR_FILENO, coming.load.bytes, size);
-		return true;
-	case WIRE_FAILED:
-		talk->is_failed = size == sizeof(talk->failed);
-		talk->failed = coming.load.failed;
-		talk->failed.act[sizeof(talk->failed.act) - 1] = '\0';
-		return talk->is_failed;
-	case WIRE_ENDED:
-		talk->is_ended = size == sizeof(talk->ended);
-		talk->ended = coming.load.ended;
-		return talk->is_ended;
-	default:
-		return false;
 	}
+	return signal > 0 && signal < _NSIG;
 }
 
-/* Read what has come. False: the machine has gone, or sends nonsense. */
-static bool take_bytes(struct talk *talk)
+static enum talk_end take_ready(struct talk *talk)
+{
+	if (talk->is_ready)
+		return TALK_WRONG;
+	talk->is_ready = true;
+	send_request(talk);
+	return TALK_NONE;
+}
+
+/* Mark that the machine has room for another part of stdin. */
+static enum talk_end take_want(struct talk *talk)
+{
+	talk->is_wanted = true;
+	return TALK_NONE;
+}
+
+static enum talk_end take_output(struct talk *talk)
+{
+	(void)talk;
+	(void)write_all(STDOUT_FILENO, coming.load.bytes, coming.head.size);
+	return TALK_NONE;
+}
+
+static enum talk_end take_errors(struct talk *talk)
+{
+	(void)talk;
+	(void)write_all(STDERR_FILENO, coming.load.bytes, coming.head.size);
+	return TALK_NONE;
+}
+
+/* Keep why the command was not started, as a line can show it. */
+static enum talk_end take_failed(struct talk *talk)
+{
+	talk->failed = coming.load.failed;
+	talk->failed.act[sizeof(talk->failed.act) - 1] = '\0';
+	for (char *at = talk->failed.act; *at != '\0'; at++) {
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	}
+	return TALK_FAILED;
+}
+
+static enum talk_end take_ended(struct talk *talk)
+{
+	const struct wire_ended *ended = &coming.load.ended;
+
+	if (ended->signal == 0 ? ended->code > UINT8_MAX : !talk_is_fatal(ended->signal))
+		return TALK_WRONG;
+	talk->ended = *ended;
+	return TALK_ENDED;
+}
+
+/* Frames of the machine. All but the first are sent when it listens. */
+static const struct {
+	enum wire_type type;
+	uint32_t least, most; /* bytes of the body */
+	enum talk_end (*take)(struct talk *talk);
+} frames[] = {
+	{ WIRE_READY, 0, 0, take_ready },
+	{ WIRE_WANT, 0, 0, take_want },
+	{ WIRE_OUTPUT, 1, WIRE_BODY_MAX, take_output },
+	{ WIRE_ERRORS, 1, WIRE_BODY_MAX, take_errors },
+	{ WIRE_FAILED, sizeof(struct wire_failed), sizeof(struct wire_failed), take_failed },
+	{ WIRE_ENDED, sizeof(struct wire_ended), sizeof(struct wire_ended), take_ended },
+};
+
+#define FRAME_COUNT (sizeof(frames) / sizeof(frames[0]))
+
+/* Find the frame of the head that has come. FRAME_COUNT: a machine of ours sends no such now. */
+static size_t find_frame(const struct talk *talk)
+{
+	size_t i = 0;
+
+	while (i < FRAME_COUNT && frames[i].type != coming.head.type)
+		i++;
+	return i < FRAME_COUNT && (talk->is_ready || i == 0) &&
+			       coming.head.size >= frames[i].least &&
+			       coming.head.size <= frames[i].most
+		       ? i
+		       : FRAME_COUNT;
+}
+
+/* Read what has come, and act on a whole frame. */
+static enum talk_end take_bytes(struct talk *talk)
 {
 	const bool has_head = coming.got >= sizeof(coming.head);
 	const uint32_t whole = (uint32_t)sizeof(coming.head) + (has_head ? coming.head.size : 0);
 	const ssize_t got =
 		read(talk->machine->port, (uint8_t *)&coming + coming.got, whole - coming.got);
 
-	if (got < 0)
-		return errno == EINTR;
+	size_t frame;
+
+	if (got <= 0)
+		return got < 0 && errno == EINTR ? TALK_NONE : TALK_GONE;
 	coming.got += (uint32_t)got;
-	if (got == 0 || coming.got < whole)
-		return got > 0;
+	if (coming.got < whole)
+		return TALK_NONE;
+	frame = find_frame(talk);
+	if (frame == FRAME_COUNT)
+		return TALK_WRONG;
 	if (!has_head && coming.head.size > 0)
-		return coming.head.size <= WIRE_BODY_MAX;
+		return TALK_NONE;
 	coming.got = 0;
-	return take_frame(talk);
+	return frames[frame].take(talk);
 }
 
 /* Keep the end of what the kernel says. */
 static void take_console(struct talk *talk)
 {
 	char bytes[TALK_CONSOLE_MAX];
-	const ssize_t got = read(talk->machine->console, bytes, sizeof(bytes));
+	const ssize_t got = recv(talk->machine->console, bytes, sizeof(bytes), MSG_DONTWAIT);
 	const uint32_t size = got > 0 ? (uint32_t)got : 0;
 	uint32_t kept = talk->console_size;
 
@@ -216,24 +281,28 @@ static void take_console(struct talk *talk)
 /* --- both ways -------------------------------------------------------------------------------- */
 
 /* Forward a signal; before there is a command, it ends the machine. */
-static void forward_signal(struct talk *talk, int signals)
+static enum talk_end forward_signal(struct talk *talk, int signals)
 {
 	struct signalfd_siginfo info;
 	struct wire_size size;
 	uint32_t number;
 
 	if (read(signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
-		return;
+		return TALK_NONE;
 	number = info.ssi_signo;
-	if (!talk->is_ready && number != SIGWINCH && number != SIGCONT) {
-		talk->is_ended = true;
+	if (!talk->is_ready && talk_is_fatal(number)) {
 		talk->ended = (struct wire_ended){ .signal = number };
-	} else if (number == SIGWINCH) {
+		return TALK_SIGNALED;
+	}
+	if (!talk->is_ready)
+		return TALK_NONE;
+	if (number == SIGWINCH) {
 		size = terminal_size();
 		send_frame(talk, WIRE_SIZE, &size, sizeof(size));
 	} else {
 		send_frame(talk, WIRE_SIGNAL, &number, sizeof(number));
 	}
+	return TALK_NONE;
 }
 
 /* Send a part of stdin, or its end. */
@@ -266,12 +335,11 @@ static int wait_ms(const struct talk *talk, uint64_t deadline)
 	return deadline > now ? (int)(deadline - now) : 0;
 }
 
-static bool exchange_all(struct talk *talk, int signals)
+static void exchange_all(struct talk *talk, int signals)
 {
 	const uint64_t deadline = now_ms() + talk->boot_ms;
-	bool is_good = true;
 
-	while (is_good && !talk->is_ended && !talk->is_failed) {
+	while (talk->end == TALK_NONE) {
 		struct pollfd polls[] = {
 			{ .fd = talk->machine->port, .events = POLLIN },
 			{ .fd = talk->machine->console, .events = POLLIN },
@@ -283,18 +351,17 @@ static bool exchange_all(struct talk *talk, int signals)
 
 		if (count < 0)
 			continue;
-		talk->is_late = count == 0;
-		is_good = !talk->is_late;
+		if (count == 0)
+			talk->end = TALK_LATE;
 		if (polls[1].revents != 0)
 			take_console(talk);
 		if (polls[0].revents != 0)
-			is_good = take_bytes(talk);
-		if (polls[2].revents != 0)
-			forward_signal(talk, signals);
+			talk->end = take_bytes(talk);
+		if (polls[2].revents != 0 && talk->end == TALK_NONE)
+			talk->end = forward_signal(talk, signals);
 		if (polls[3].revents != 0)
 			send_input(talk);
 	}
-	return is_good;
 }
 
 void talk_drain(struct talk *talk)
@@ -303,13 +370,15 @@ void talk_drain(struct talk *talk)
 		take_console(talk);
 }
 
-bool talk_run(struct talk *talk)
+enum talk_end talk_run(struct talk *talk)
 {
 	struct termios before, raw;
 	sigset_t wanted;
-	bool is_good;
 	int signals;
 
+	talk->end = TALK_NONE;
+	talk->is_ready = talk->is_wanted = false;
+	talk->console_size = coming.got = 0;
 	fill_signals(&wanted);
 	signals = signalfd(-1, &wanted, SFD_CLOEXEC);
 	talk->is_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 &&
@@ -319,9 +388,9 @@ bool talk_run(struct talk *talk)
 		cfmakeraw(&raw);
 		(void)tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 	}
-	is_good = exchange_all(talk, signals);
+	exchange_all(talk, signals);
 	if (talk->is_terminal)
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
 	(void)close(signals);
-	return is_good;
+	return talk->end;
 }

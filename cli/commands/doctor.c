@@ -111,7 +111,10 @@ static void print_runtimes(const struct machine *machine)
 		(void)printf("  %-16s", runtime->name);
 		if (runtime->use[0])
 			(void)printf("%s: ", runtime->use);
-		(void)puts(text);
+		(void)fputs(text, stdout);
+		if (runtime->processor[0])
+			(void)printf(" (%s)", runtime->processor);
+		(void)puts("");
 	}
 }
 
@@ -172,6 +175,10 @@ static void write_runtimes(struct json_writer *json, const struct machine *machi
 			json_put_text(json, "program", runtimes[i].program);
 		else if (runtimes[i].install)
 			json_put_text(json, "install", runtimes[i].install);
+		if (runtimes[i].processor[0]) {
+			json_put_bool(json, "kvm", runtimes[i].has_kvm);
+			json_put_text(json, "processor", runtimes[i].processor);
+		}
 		json_close_object(json);
 	}
 	json_close_array(json);

@@ -311,13 +311,13 @@ static void print_digest(int machine, const char *name, char ret[DIGEST_TEXT_MAX
 /* Say what else is missing for machines to run: a line each, and no failure. */
 static void tell_missing(void)
 {
+	char answer[MACHINE_ANSWER_MAX];
+
 	if (access("/usr/bin/qemu-system-x86_64", X_OK) != 0)
 		log_line("QEMU, which runs the machines, is not installed: 'apt-get install "
 			 "qemu-system-x86' does it");
-	if (access("/dev/kvm", R_OK | W_OK) != 0)
-		everywhere_note(
-			"without /dev/kvm (%s) machines are emulated, and several times slower",
-			errno_text(errno));
+	if (!machine_program_try_kvm(answer))
+		everywhere_note("without KVM machines take several times longer (%s)", answer);
 }
 
 /* Make the machine in its new directory, and give it its place. */

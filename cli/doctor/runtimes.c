@@ -42,7 +42,6 @@ static const struct {
 	const char *install;
 } others[] = {
 	{ "images", "/usr/bin/skopeo", "msp image pull", "apt install skopeo" },
-	{ "vm", "/usr/bin/qemu-system-x86_64", "QEMU", "apt install qemu-system-x86" },
 };
 
 static const char *find_package(const char *language)
@@ -94,8 +93,18 @@ static size_t add_languages(const struct plan *plan, const struct plan_profile *
 	return count;
 }
 
+static void add_emulator(struct runtime *ret)
+{
+	*ret = (struct runtime){ .name = "vm",
+				 .use = "QEMU",
+				 .install = "apt install qemu-system-x86" };
+	look_at(ret, "/usr/bin/qemu-system-x86_64");
+	if (ret->program[0])
+		ret->has_kvm = machine_program_try_kvm(ret->processor);
+}
+
 /* A machine is not started: that takes seconds where it is emulated. */
-static void add_machine(struct runtime *ret)
+static void add_kernel(struct runtime *ret)
 {
 	char path[IPC_PATH_MAX], program[PATH_MAX];
 
@@ -124,6 +133,7 @@ size_t runtimes_find(const struct machine *machine, struct runtime ret[RUNTIMES_
 		format_text(runtime->name, sizeof(runtime->name), "%s", others[i].name);
 		look_at(runtime, others[i].program);
 	}
-	add_machine(&ret[count++]);
+	add_emulator(&ret[count++]);
+	add_kernel(&ret[count++]);
 	return count;
 }

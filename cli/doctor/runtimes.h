@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Runtimes of the default profile: which programs they have here, and what installs the others. No
- * program is started.
+ * program is started but msp-vm, which tries KVM.
  */
 #ifndef CLI_DOCTOR_RUNTIMES_H
 #define CLI_DOCTOR_RUNTIMES_H
@@ -11,6 +11,7 @@
 
 #include "common/limits.h"
 #include "common/plan.h"
+#include "launch/machine_program.h"
 
 struct machine;
 
@@ -23,6 +24,8 @@ struct runtime {
 				 */
 	const char *use;        /* which part needs the program; empty: all of the runtime */
 	const char *install;    /* a command; NULL: none is known, or it has to be in the image */
+	char processor[MACHINE_ANSWER_MAX]; /* the answer of a trial of KVM; empty: there is none */
+	bool has_kvm;
 };
 
 /* Find the runtimes. Return their number; 0: no policy could be read. */

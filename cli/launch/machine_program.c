@@ -18,6 +18,9 @@
 /* A hundred times of what it takes. */
 #define WAIT_MS 600000
 
+/* The trial has a limit of a second by itself. */
+#define TRIAL_WAIT_MS 10000
+
 static bool report_is_whole(const struct prepare_report *report, size_t size)
 {
 	return size == sizeof(*report) &&
@@ -80,4 +83,30 @@ int machine_program_prepare(struct machine_source *source, int directory)
 	if (!code && source->is_package)
 		memcpy(source->version, report.version, sizeof(source->version));
 	return code;
+}
+
+bool machine_program_try_kvm(char ret[MACHINE_ANSWER_MAX])
+{
+	static char name[] = PREPARE_PROGRAM, word[] = "--try-kvm";
+	char *const words[] = { name, word, NULL };
+	char *const environment[] = { NULL };
+	char text[LAUNCH_TEXT_MAX];
+	int image = launch_open_program(PREPARE_PROGRAM, text);
+	const struct helper helper = { .image = image,
+				       .words = words,
+				       .environment = environment,
+				       .output_of = STDOUT_FILENO };
+	size_t size = 0;
+	int status = 0;
+
+	ret[0] = '\0';
+	if (image >= 0 && helper_run(&helper, TRIAL_WAIT_MS, ret, MACHINE_ANSWER_MAX - 1, &size,
+				     &status) == HELPER_ENDED)
+		ret[size] = '\0';
+	fd_close(&image);
+	ret[strcspn(ret, "\n")] = '\0';
+	if (!ret[0])
+		format_text(ret, MACHINE_ANSWER_MAX,
+			    "emulated: " PREPARE_PROGRAM " cannot try KVM");
+	return strcmp(ret, "KVM") == 0;
 }

@@ -19,6 +19,12 @@ struct machine_source {
 	char version[PREPARE_VERSION_MAX]; /* a package's is found in it */
 };
 
+#define MACHINE_ANSWER_MAX 160
+
+/* Let msp-vm try KVM as this user. True: machines have it. False: they are emulated. The answer is
+ * its line: "KVM", or "emulated: " and the reason. */
+bool machine_program_try_kvm(char ret[MACHINE_ANSWER_MAX]);
+
 /* Write kernel and initramfs into the directory. 0, or the exit code after a line. */
 int machine_program_prepare(struct machine_source *source, int directory);
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The profile vm: a command in a virtual machine, inside of its sandbox. The machines are emulated
-here, and each start of one takes seconds: a test does all that it can in one."""
+here, and each start of one takes seconds: a test does all that it can in one, and what a second start
+adds is for ./dev test --all."""
 import json
 import os
 import platform
@@ -64,22 +65,28 @@ def emulators():
     return {pid for pid in map(int, result.stdout.split()) if is_ours(pid)}
 
 
-class WithMachine(WithFolder):
-    @classmethod
-    def setUpClass(cls):
-        adopt_orphans()
-        try:
-            cls.package = machines_support.kernel_package()
-        except machines_support.Missing as error:
-            raise unittest.SkipTest(str(error)) from error
-        cls.state = tempfile.mkdtemp(prefix="msp-machines-")
-        cls.addClassCleanup(shutil.rmtree, cls.state, ignore_errors=True)
-        result = msp("vm", "prepare", cls.package, env={**os.environ, "MSP_STATE_DIR": cls.state})
-        assert result.returncode == 0, result.stderr
-        cls.version = result.stdout.strip()
+class Prepared:
+    """The machine of all tests."""
+    state = version = ""
 
+
+def setUpModule():
+    adopt_orphans()
+    try:
+        package = machines_support.kernel_package()
+    except machines_support.Missing as error:
+        raise unittest.SkipTest(str(error)) from error
+    Prepared.state = tempfile.mkdtemp(prefix="msp-machines-")
+    unittest.addModuleCleanup(shutil.rmtree, Prepared.state, ignore_errors=True)
+    result = msp("vm", "prepare", package, env={**os.environ, "MSP_STATE_DIR": Prepared.state})
+    assert result.returncode == 0, result.stderr
+    Prepared.version = result.stdout.strip()
+
+
+class WithMachine(WithFolder):
     def setUp(self):
         super().setUp()
+        self.state, self.version = Prepared.state, Prepared.version
         self.config = self.write(PROFILES)
 
     def environment(self, **more):
@@ -111,6 +118,7 @@ class Command(WithMachine):
         self.assertEqual(result.stderr.splitlines()[0], "error")
         self.expect_gone()
 
+    @unittest.skipUnless(support.IS_ALL, "./dev test --all; the sandbox's limit is tested always")
     def test_memory_of_the_machine_is_all_that_it_has(self):
         """Its kernel ends what takes more, and the command's signal is the execution's."""
         result = self.machine("exec perl -e '$x .= q(x) x 1000000 while 1'",
@@ -125,15 +133,17 @@ class Command(WithMachine):
 
 
 class Files(WithMachine):
-    def test_project_is_built_in_machines_one_after_the_other(self):
+    def test_project_is_built_and_its_changes_applied(self):
         project = os.path.join(self.folder, "project")
         os.mkdir(project)
         with open(os.path.join(project, "a.c"), "w", encoding="utf-8") as file:
             file.write('#include <stdio.h>\nint main(void) { puts("built"); return 0; }\n')
         self.command("create", "--workspace", project, "--profile", "vm", "--name=box")
         self.addCleanup(self.command, "destroy", "box")
-        self.command("exec", *LIMITS, "box", "--", "sh", "-c", "cc -o a a.c && mkdir d && ln -s a d/l")
-        result = self.command("exec", *LIMITS, "box", "--", "sh", "-c", "./d/../a; readlink d/l")
+        build, use = "cc -o a a.c && mkdir d && ln -s a d/l", "./d/../a; readlink d/l"
+        machines = [build, use] if support.IS_ALL else [f"{build}; {use}"]
+        for script in machines:
+            result = self.command("exec", *LIMITS, "box", "--", "sh", "-c", script)
         self.assertEqual(result.stdout, "built\na\n")
         changes = self.command("diff", "--json", "box").stdout
         paths = {change["path"] for change in json.loads(changes)["changes"]}
@@ -150,9 +160,11 @@ class Files(WithMachine):
 
 class Ends(WithMachine):
     def test_time_limit(self):
-        result = self.machine("sleep 100", options=("--timeout", "15s"))
-        self.assertEqual(result.returncode, 124, result.stderr)
-        self.expect_gone()
+        """It ends a machine that starts as it ends one that runs."""
+        for limit in (2, 15) if support.IS_ALL else (5,):
+            result = self.machine("sleep 100", options=("--timeout", f"{limit}s"))
+            self.assertEqual(result.returncode, 124, result.stderr)
+            self.expect_gone()
 
     def test_signal_reaches_the_command(self):
         process = subprocess.Popen(
@@ -187,6 +199,53 @@ class Ends(WithMachine):
                      env={**self.environment(), "MSP_STATE_DIR": self.folder})
         self.assertEqual(result.returncode, 127)
         self.assertIn("'msp vm prepare' makes one", result.stderr)
+
+
+class Kvm(WithMachine):
+    """With an emulator in QEMU's place, since KVM is not everywhere where this runs."""
+
+    def runner(self, script, *options):
+        emulator = self.write("#!/bin/sh\n" + script, name="qemu")
+        os.chmod(emulator, 0o755)
+        place = os.path.join(self.state, "vm", self.version)
+        return subprocess.run(
+            [os.path.join(os.path.dirname(MSP), "msp-vm"), "--files", place, "--emulator", emulator,
+             "--boot-seconds", "1", *options, "--", "true"],
+            capture_output=True, text=True, timeout=30, check=False)
+
+    def test_machine_that_does_not_start_with_kvm_is_emulated(self):
+        script = 'case "$*" in *accel=kvm*) echo kvm >&2; exec sleep 60;; esac; echo emulated; exit 3'
+        result = self.runner(script, "--kvm")
+        self.assertEqual((result.returncode, result.stdout), (125, ""), result.stderr)
+        lines = result.stderr.splitlines()
+        self.assertEqual(len(lines), 3, lines)
+        self.assertIn("with KVM the machine did not start in 1 seconds, so it is emulated", lines[0])
+        self.assertIn("QEMU has failed with code 3", lines[1])
+        self.assertEqual(lines[2], "emulated", "the words of the second one alone")
+
+    def test_emulated_machine_has_one_attempt(self):
+        result = self.runner('echo "$*" | grep -o accel=...; exec sleep 60', "--tcg")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("the machine did not start in 1 seconds", result.stderr)
+        self.assertEqual(result.stderr.splitlines()[1:], ["accel=tcg"])
+
+    def test_missing_emulator_is_no_fault_of_kvm(self):
+        result = self.runner("exit 126", "--kvm")
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn("QEMU was not started", result.stderr)
+
+    def test_trial(self):
+        """Its answer is a line, and that of the doctor."""
+        trial = subprocess.run([os.path.join(os.path.dirname(MSP), "msp-vm"), "--try-kvm"],
+                               capture_output=True, text=True, timeout=30, check=True)
+        self.assertRegex(trial.stdout, r"\A(KVM|emulated: .+)\n\Z")
+        if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+            self.assertRegex(trial.stdout, "emulated: /dev/kvm: ")
+        report = json.loads(msp("doctor", "--json", env=self.environment()).stdout)
+        row, = [row for row in report["runtimes"] if row.get("use") == "QEMU"]
+        self.assertEqual((row["processor"], row["kvm"]),
+                         (trial.stdout.strip(), trial.stdout == "KVM\n"))
+        self.assertIn(f"({trial.stdout.strip()})", msp("doctor", env=self.environment()).stdout)
 
 
 class Attack(WithMachine):
