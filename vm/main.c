@@ -177,7 +177,7 @@ static int read_options(int argc, char *argv[], struct machine_options *options,
 	}
 	if (optind < argc)
 		return 0;
-	say("no command; expected msp-vm [OPTION]... [--] COMMAND [ARG]...");
+	say("the command is missing; expected msp-vm [OPTION]... [--] COMMAND [ARG]...");
 	return MSP_EXIT_USAGE;
 }
 
@@ -306,9 +306,9 @@ static bool run_with_choice(enum kvm_choice kvm, struct machine_options *options
 		return false;
 	if (!options->has_kvm || !has_kvm_failed(talk, *ret_status))
 		return true;
-	say("with KVM the machine did not start in %u seconds, so it is emulated; --tcg in the "
-	    "profile's runner leaves the attempt out",
-	    talk->boot_ms / 1000);
+	say("the machine did not start with KVM, so it is emulated; --tcg in the profile's runner "
+	    "leaves "
+	    "the attempt out");
 	options->has_kvm = false;
 	talk->boot_ms = boot_ms;
 	return run_machine(options, talk, ret_status);

@@ -53,8 +53,8 @@ static bool add_mount(struct mounts *mounts, const char *path, bool is_writable)
 	struct mount_entry *entry = &mounts->list[mounts->count];
 
 	if (mounts->count == MOUNTS_MAX) {
-		say("the sandbox has more than %u directories that can be written; a machine shows "
-		    "no more",
+		say("the sandbox has more than %u directories that can be written, and a machine "
+		    "shows no more; leave some out of the profile's files",
 		    MOUNTS_MAX - 1);
 		return false;
 	}

@@ -219,7 +219,7 @@ class Kvm(WithMachine):
         self.assertEqual((result.returncode, result.stdout), (125, ""), result.stderr)
         lines = result.stderr.splitlines()
         self.assertEqual(len(lines), 3, lines)
-        self.assertIn("with KVM the machine did not start in 1 seconds, so it is emulated", lines[0])
+        self.assertIn("the machine did not start with KVM, so it is emulated", lines[0])
         self.assertIn("QEMU has failed with code 3", lines[1])
         self.assertEqual(lines[2], "emulated", "the words of the second one alone")
 
