@@ -231,11 +231,11 @@ static int begin_tree(struct tree *tree, uint32_t phase, const char *path)
 	tree->parent = TREE_PARENT(tree->root);
 	int error = attach_at(tree->root, path);
 	/* A place has it from the time before. Without it no probe passes. */
-	(void)mknodat(tree->root, &PROBE_SEALED_FILE[1], S_IFREG | 0444, 0);
+	(void)mknodat(tree->root, &PLAN_SEALED_FILE[1], S_IFREG | 0444, 0);
 	if (error || phase == PLAN_PHASE_BASE)
 		return error;
-	int sealed = tree_open(tree->root, PROBE_SEALED_FILE, O_PATH);
-	error = attach_own(tree, mount_clone(sealed, LAYER_READ_ONLY), PROBE_SEALED_FILE, false);
+	int sealed = tree_open(tree->root, PLAN_SEALED_FILE, O_PATH);
+	error = attach_own(tree, mount_clone(sealed, LAYER_READ_ONLY), PLAN_SEALED_FILE, false);
 	fd_close(&sealed);
 	return error;
 }

@@ -78,7 +78,7 @@ static void try_mounts(void)
 	const struct plan *plan = &init->factory->plan;
 	const struct plan_mount *mounts = plan_mounts(plan, init->profile);
 
-	err_is(POSTURE_READ_ONLY, utimensat(AT_FDCWD, PROBE_SEALED_FILE, NULL, 0), EROFS);
+	err_is(POSTURE_READ_ONLY, utimensat(AT_FDCWD, PLAN_SEALED_FILE, NULL, 0), EROFS);
 	for (uint32_t i = 0; i < init->profile->mount_count; i++) {
 		const char *path = plan_string(plan, mounts[i].target);
 
@@ -176,7 +176,7 @@ int probe_landlock(void)
 
 	right_is(POSTURE_LANDLOCK_FILES,
 		 handled->handled_access_fs & ~init->root_rights & LANDLOCK_ACCESS_FS_READ_FILE,
-		 open(PROBE_SEALED_FILE, O_RDONLY | O_CLOEXEC), EACCES);
+		 open(PLAN_SEALED_FILE, O_RDONLY | O_CLOEXEC), EACCES);
 	right_is(POSTURE_LANDLOCK_TCP, handled->handled_access_net & LANDLOCK_ACCESS_NET_BIND_TCP,
 		 try_socket(SOCK_STREAM, bind, INADDR_ANY, 0), EACCES);
 	right_is(POSTURE_LANDLOCK_SCOPES, handled->scoped & LANDLOCK_SCOPE_SIGNAL,

@@ -13,10 +13,6 @@
 
 struct ipc_posture_measured;
 
-/* In each base tree: everybody may read it by its mode, and no rule of Landlock covers it unless
- * one covers the whole tree. */
-#define PROBE_SEALED_FILE "/.sealed"
-
 /* Note the own namespaces, by the links in the directory `path` ("/proc/self/ns"). 0 or -errno. */
 int probe_note_namespaces(const char *path, struct probe_namespaces *ret);
 

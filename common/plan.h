@@ -150,6 +150,10 @@ struct plan_mount {
 /* The place that the workspace of the host is shown at. */
 #define PLAN_PLACE_WORKSPACE "workspace"
 
+/* In each base tree and root: everybody may read it by its mode, and no rule of Landlock covers it
+ * unless one covers the whole tree. */
+#define PLAN_SEALED_FILE "/.sealed"
+
 /* Room for the name of a place: a name of a directory in each layer, beside what else is there. */
 #define PLAN_PLACE_MAX 32
 
