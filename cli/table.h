@@ -35,6 +35,7 @@ extern const struct command command_profile;
 extern const struct command command_policy;
 extern const struct command command_network;
 extern const struct command command_secret;
+extern const struct command command_commit;
 extern const struct command command_image;
 extern const struct command command_cache;
 extern const struct command command_vm;

@@ -5,9 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define MARK ".wh."
 #define NOTE ".wh..wh."
-#define OPAQUE ".wh..wh..opq"
 
 static bool begins_with(const char *text, const char *start)
 {
@@ -21,7 +19,7 @@ static const char *add_part(struct entry_path *ret, size_t *used, const char *pa
 		return "its path must not have '..'";
 	if (size > NAME_MAX)
 		return "no name in its path can be longer than 255 bytes";
-	if (*used > 0 && begins_with(ret->name, MARK))
+	if (*used > 0 && begins_with(ret->name, ENTRY_MARK))
 		return "no directory can be a whiteout (.wh.)";
 	if (*used + size + 1 >= PATH_MAX)
 		return "its path can have at most 4,095 bytes";
@@ -38,13 +36,13 @@ static const char *add_part(struct entry_path *ret, size_t *used, const char *pa
 static const char *read_mark(struct entry_path *ret, enum entry_kind *ret_kind)
 {
 	*ret_kind = ENTRY_FILE;
-	if (strcmp(ret->name, OPAQUE) == 0) {
+	if (strcmp(ret->name, ENTRY_OPAQUE_NAME) == 0) {
 		*ret_kind = ENTRY_OPAQUE;
 	} else if (begins_with(ret->name, NOTE)) {
 		*ret_kind = ENTRY_IGNORED;
-	} else if (begins_with(ret->name, MARK)) {
+	} else if (begins_with(ret->name, ENTRY_MARK)) {
 		*ret_kind = ENTRY_WHITEOUT;
-		ret->name += strlen(MARK);
+		ret->name += strlen(ENTRY_MARK);
 		if (ret->name[0] == '\0' || strcmp(ret->name, ".") == 0 ||
 		    strcmp(ret->name, "..") == 0)
 			return "a whiteout (.wh.) must hide a name";

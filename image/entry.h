@@ -7,6 +7,10 @@
 
 #include <limits.h>
 
+/* The beginning of names that hide others, and the name that has a directory hide lower ones. */
+#define ENTRY_MARK ".wh."
+#define ENTRY_OPAQUE_NAME ".wh..wh..opq"
+
 enum entry_kind {
 	ENTRY_FILE,     /* of any type */
 	ENTRY_ROOT,     /* the layer's own directory */

@@ -10,6 +10,7 @@
 
 #include "common/fd.h"
 #include "image/description.h"
+#include "image/pack.h"
 #include "image/refuse.h"
 #include "image/store.h"
 #include "image/unpack.h"
@@ -19,6 +20,10 @@
 
 /* The archive of a layer has a header and padding for each entry, and names. */
 #define ENTRY_BYTES 4096U
+#define ARCHIVE_MORE ((uint64_t)UNPACK_ENTRIES_MAX * ENTRY_BYTES)
+
+/* The archive of a layer that is made here. */
+#define PACKED "archive"
 
 static int make_directory(int incoming, const char *diff_id)
 {
@@ -33,8 +38,7 @@ static int make_directory(int incoming, const char *diff_id)
 static int import_layer(const struct input *input, const struct layer_source *source, int incoming,
 			struct unpack *unpack)
 {
-	const uint64_t most =
-		unpack->most_bytes + (uint64_t)UNPACK_ENTRIES_MAX * ENTRY_BYTES - unpack->bytes;
+	const uint64_t most = unpack->most_bytes + ARCHIVE_MORE - unpack->bytes;
 	struct stream stream;
 	const int root = make_directory(incoming, source->diff_id);
 	int result = root < 0 ? -1 : stream_begin(&stream, input, source->path, most);
@@ -117,6 +121,36 @@ int image_import(int input_fd, int incoming, int layers, uint64_t most)
 		result = write_manifest(incoming, &description.image);
 	input_end(&input);
 	memcpy(report.digest, description.image.digest, sizeof(report.digest));
+	return result;
+}
+
+/* Unpack the archive as that of any image. */
+static int unpack_packed(const struct layer_source *source, int incoming, uint64_t most)
+{
+	const struct input input = { .fd = incoming, .is_directory = true };
+	struct unpack unpack = { .most_bytes = most };
+	const int result = import_layer(&input, source, incoming, &unpack);
+
+	report.bytes = unpack.bytes;
+	report.entries = unpack.entries;
+	return result;
+}
+
+int image_pack(const struct pack_source *from, int incoming, int layers, uint64_t most)
+{
+	struct layer_source source = { .path = PACKED };
+	uint64_t entries = 0;
+	int fd = openat(incoming, PACKED, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			S_IRUSR | S_IWUSR);
+	int result = fd < 0 ? refuse_call("making the layer's archive", errno)
+			    : pack_layers(from, fd, most + ARCHIVE_MORE, source.diff_id, &entries);
+
+	fd_close(&fd);
+	if (result == 0 && entries > 0 && !is_there(layers, source.diff_id))
+		result = unpack_packed(&source, incoming, most);
+	if (entries > 0)
+		memcpy(report.digest, source.diff_id, sizeof(report.digest));
+	(void)unlinkat(incoming, PACKED, 0); /* else it goes with the directory */
 	return result;
 }
 

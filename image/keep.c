@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/sha256.h"
 #include "heap/grow.h"
 
 /* The path of a file in one of the directories. */
@@ -203,30 +204,61 @@ static int write_file(const struct image_keep *keep, const char *directory, cons
 	return error ? error : sync_directory(keep->store, directory);
 }
 
-int image_commit(const struct image_keep *keep, const struct image_report *report,
-		 struct image *ret)
+/* Give layers and manifest of an image without fault their places. */
+static int place_image(const struct image_keep *keep, struct image *image)
 {
 	static uint8_t bytes[IMAGE_MANIFEST_MAX];
 	struct layer_list known;
 	int error = list_layers(keep->store, &known);
 
-	if (!error)
-		error = read_new(keep, report->digest, ret);
 	/* Thousands of files at once; all of them before a name that leads to them. */
 	if (!error && syncfs(keep->store) != 0)
 		error = -errno;
-	for (uint32_t i = 0; !error && i < ret->layer_count; i++)
-		error = place_layer(keep, &known, &ret->layers[i]);
+	for (uint32_t i = 0; !error && i < image->layer_count; i++)
+		error = place_layer(keep, &known, &image->layers[i]);
 	free(known.layers);
 	if (!error)
 		error = sync_directory(keep->store, IMAGE_LAYERS);
 	if (!error)
-		error = write_file(keep, IMAGE_MANIFESTS, ret->digest, bytes,
-				   image_manifest_write(ret, bytes));
+		error = write_file(keep, IMAGE_MANIFESTS, image->digest, bytes,
+				   image_manifest_write(image, bytes));
+	return error;
+}
+
+int image_commit(const struct image_keep *keep, const struct image_report *report,
+		 struct image *ret)
+{
+	int error = read_new(keep, report->digest, ret);
+
+	if (!error)
+		error = place_image(keep, ret);
 	/* Leftovers go with the next cleaning. */
 	(void)unlinkat(keep->store, NEW_MANIFEST, 0);
 	(void)unlinkat(keep->store, IMAGE_INCOMING_NEW, AT_REMOVEDIR);
 	return error;
+}
+
+/* Give the image the SHA-256 of its file without the figures, which depend on what was there. */
+static void set_digest(struct image *image)
+{
+	static uint8_t bytes[IMAGE_MANIFEST_MAX];
+	static struct image bare;
+	uint8_t hash[SHA256_BYTES];
+
+	bare = *image;
+	for (uint32_t i = 0; i < bare.layer_count; i++)
+		bare.layers[i].bytes = bare.layers[i].entries = 0;
+	sha256(bytes, image_manifest_write(&bare, bytes), hash);
+	image_digest_write(hash, image->digest);
+}
+
+int image_commit_packed(const struct image_keep *keep, struct image *image)
+{
+	image->digest_kind = IMAGE_DIGEST_COMMIT;
+	if (image_fault(image))
+		return -EBADMSG;
+	set_digest(image);
+	return place_image(keep, image);
 }
 
 int image_name_write(const struct image_keep *keep, const char *name, const char *digest)

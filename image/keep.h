@@ -37,6 +37,10 @@ int image_make_incoming(const struct image_keep *keep, const char *path);
 int image_commit(const struct image_keep *keep, const struct image_report *report,
 		 struct image *ret);
 
+/* Keep an image whose layers are there but for the highest, which msp-image has packed. Sets its
+ * digest. 0 or an error as above. */
+int image_commit_packed(const struct image_keep *keep, struct image *image);
+
 /* Have a name in its one spelling hold a digest, or remove it. 0 or -errno. */
 int image_name_write(const struct image_keep *keep, const char *name, const char *digest);
 int image_name_remove(const struct image_keep *keep, const char *name);

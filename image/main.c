@@ -3,17 +3,23 @@
  * Theory of operation
  *
  * msp-image is the only program that reads an image: archives, compression and JSON that strangers
- * wrote. msp starts it for one import or one removal (image/report.h), with the image, a directory
- * for new layers and nothing else: no network, no other program, no other file. It cannot change a
- * layer that is there. It finds the image's description (description.c), unpacks each layer that
- * is missing (unpack.c) while it checks the digests (stream.c), and writes a manifest in our own
- * form. msp reads that, and gives layers, manifest and name their places with renames.
+ * wrote. msp starts it for one import, one commit or one removal (image/report.h), with the image,
+ * a directory for new layers and nothing else: no network, no other program, no other file. It
+ * cannot change a layer that is there. It finds the image's description (description.c), unpacks
+ * each layer that is missing (unpack.c) while it checks the digests (stream.c), and writes a
+ * manifest in our own form. msp reads that, and gives layers, manifest and name their places with
+ * renames.
+ *
+ * `msp commit` has it make a layer of those of a sandbox: it writes their archive (pack.c), and
+ * unpacks that as it does a stranger's. Then it may also read these layers.
  *
  * Of an import that fails, or that is killed, everything is in the directory for new layers, which
  * the next command empties.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +28,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/confine/capabilities.h"
@@ -33,6 +40,7 @@
 #include "common/log.h"
 #include "image/digest.h"
 #include "image/import.h"
+#include "image/pack.h"
 #include "image/refuse.h"
 #include "seccomp_filter.h"
 
@@ -47,6 +55,9 @@
 
 /* The windows of compressors, and the names of a million directories. */
 #define MEMORY_BYTES ((uint64_t)1 << 30)
+
+/* The layers that are packed. */
+static struct pack_source sources;
 
 /* End with msp: nobody would read the report. */
 static void follow_parent(void)
@@ -76,8 +87,32 @@ static void check_descriptors(void)
 			"closing other descriptors");
 }
 
-/* Must: leave the image's directory to be read, and that for new layers to be written. Must not:
- * leave another file, a network, a capability, or a system call that no import needs. */
+/* Open the layers of a sandbox, of which the first word has the number; of one without this place
+ * nothing is shown. */
+static void open_sources(char *const words[])
+{
+	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	unsigned long count = strtoul(*words++, NULL, 10);
+
+	for (; *words && count > 0 && sources.count < PACK_LAYERS_MAX; words++, count--) {
+		const int fd = (int)syscall(SYS_openat2, IMAGE_FD_INPUT, *words, &how, sizeof(how));
+
+		if (fd >= 0)
+			sources.layers[sources.count++] = fd;
+		else if (errno != ENOENT)
+			log_fatal(MSP_EXIT_SOFTWARE, "the layer %s of the sandbox: %s", *words,
+				  errno_text(errno));
+	}
+	if (count > 0)
+		log_fatal(MSP_EXIT_USAGE,
+			  "more layers than can be: this program is started by msp");
+	sources.left_out = words;
+}
+
+/* Must: leave the image's directory, or the layers that are packed, to be read, and that for new
+ * layers to be written. Must not: leave another file, a network, a capability, or a system call
+ * that no import needs. */
 static void confine_image(void)
 {
 	struct kernel_landlock_ruleset attr;
@@ -90,6 +125,9 @@ static void confine_image(void)
 	if (fd_is_kind(IMAGE_FD_INPUT, 'd'))
 		confine_require(landlock_allow(ruleset, &attr, IMAGE_FD_INPUT, READ),
 				"allowing the image's directory in Landlock");
+	for (uint32_t i = 0; i < sources.count; i++)
+		confine_require(landlock_allow(ruleset, &attr, sources.layers[i], READ),
+				"allowing a sandbox's layer in Landlock");
 	confine_require(landlock_allow(ruleset, &attr, IMAGE_FD_INCOMING, WRITE),
 			"allowing the directory for new layers in Landlock");
 	confine_enter(ruleset);
@@ -98,26 +136,61 @@ static void confine_image(void)
 		"installing the system call filter");
 }
 
+/* --- acts ------------------------------------------------------------------------------------- */
+
+static int run_import(uint64_t most)
+{
+	return image_import(IMAGE_FD_INPUT, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS, most);
+}
+
+static int run_pack(uint64_t most)
+{
+	return image_pack(&sources, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS, most);
+}
+
+static int run_remove(uint64_t most)
+{
+	(void)most;
+	return image_remove(IMAGE_FD_INCOMING);
+}
+
+static const struct act {
+	const char *name;
+	int least, most; /* words behind it; the first one is a number of bytes */
+	int (*run)(uint64_t most);
+} acts[] = {
+	{ "import", 1, 1, run_import },
+	{ "pack", 2, INT_MAX, run_pack },
+	{ "remove", 0, 0, run_remove },
+};
+
+static const struct act *find_act(int argc, char *argv[])
+{
+	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]) && argc >= 2; i++) {
+		if (strcmp(acts[i].name, argv[1]) == 0 && argc - 2 >= acts[i].least &&
+		    argc - 2 <= acts[i].most)
+			return &acts[i];
+	}
+	log_fatal(MSP_EXIT_USAGE, "this program is started by msp");
+}
+
 int main(int argc, char *argv[])
 {
-	const bool is_import = argc == 3 && strcmp(argv[1], "import") == 0;
-	int result;
+	const struct act *act;
 
 	log_set_name("msp-image");
 	follow_parent();
 	check_descriptors();
-	if (!is_import && (argc != 2 || strcmp(argv[1], "remove") != 0))
-		log_fatal(MSP_EXIT_USAGE, "this program is started by msp");
+	act = find_act(argc, argv);
 	(void)umask(0);
 	/* Names in archives are UTF-8, and libarchive converts them. Without it such are refused.
 	 */
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	fd_raise_limit();
 	confine_require(digest_load() ? 0 : -ENOSYS, "loading SHA-256 of OpenSSL");
+	if (argc > 3)
+		open_sources(argv + 3);
 	confine_image();
-	result = is_import ? image_import(IMAGE_FD_INPUT, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS,
-					  strtoull(argv[2], NULL, 10))
-			   : image_remove(IMAGE_FD_INCOMING);
-	report.is_done = result == 0;
+	report.is_done = act->run(argc > 2 ? strtoull(argv[2], NULL, 10) : 0) == 0;
 	return fd_write_all(STDOUT_FILENO, &report, sizeof(report)) == 0 ? 0 : MSP_EXIT_SOFTWARE;
 }

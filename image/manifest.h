@@ -24,6 +24,7 @@
 enum image_digest_kind {
 	IMAGE_DIGEST_CONFIG = 0, /* of the configuration: a docker-archive has no more */
 	IMAGE_DIGEST_MANIFEST,   /* of the manifest, as a registry names the image */
+	IMAGE_DIGEST_COMMIT,     /* of this file without figures: msp made the image */
 	IMAGE_DIGEST_KIND_COUNT
 };
 

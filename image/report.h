@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * msp-image, as msp starts it: `msp-image import BYTES` or `msp-image remove`, with the descriptors
- * of enum image_fd. It writes one report to its standard output.
+ * msp-image, as msp starts it: `msp-image import BYTES`, `msp-image pack BYTES COUNT
+ * PATH... LEFT-OUT...` or
+ * `msp-image remove`, with the descriptors of enum image_fd. It writes one report to its standard
+ * output. `pack` has COUNT directories beneath the input, the
+ * highest layer first, and paths in them that are left out.
  */
 #ifndef IMAGE_REPORT_H
 #define IMAGE_REPORT_H
@@ -13,7 +16,8 @@
 #define IMAGE_REPORT_NAMES_MAX 8U
 
 enum image_fd {
-	IMAGE_FD_INPUT = 3, /* an archive, a pipe with one, or a directory; remove: not used */
+	IMAGE_FD_INPUT = 3, /* an archive, a pipe with one, or a directory; pack: the directory of
+			     * the paths, with O_PATH; remove: not used */
 	IMAGE_FD_INCOMING,  /* the directory for new layers, and for the manifest's file */
 	IMAGE_FD_LAYERS,    /* the directory of layers that are there, with O_PATH */
 	IMAGE_FD_LOCK,      /* the store's lock, which is held until both programs have ended */
@@ -28,12 +32,14 @@ struct image_report {
 	uint32_t is_done;
 	uint32_t name_count;
 	char names[IMAGE_REPORT_NAMES_MAX][IMAGE_NAME_MAX]; /* of the image, in the one spelling */
-	char digest[IMAGE_DIGEST_MAX];
+	char digest[IMAGE_DIGEST_MAX]; /* pack: the new layer's diff_id; empty: there is nothing in
+					  it */
 	char text[IMAGE_REPORT_TEXT_MAX]; /* not done: why */
 	/* In new layers. */
-	uint64_t special_files; /* devices, FIFOs, sockets: left out */
-	uint64_t set_ids;       /* files without their set-ID bits */
-	uint64_t attributes;    /* files and directories without their extended attributes */
+	uint64_t special_files;  /* devices, FIFOs, sockets: left out */
+	uint64_t set_ids;        /* files without their set-ID bits */
+	uint64_t bytes, entries; /* pack: of the layer; 0 if it was there */
+	uint64_t attributes;     /* files and directories without their extended attributes */
 };
 
 #endif

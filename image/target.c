@@ -15,10 +15,6 @@
 
 #define DIRECTORY_MODE 0755 /* of one that has no entry */
 
-/* As overlayfs has them with `userxattr`. */
-#define OPAQUE_NAME "user.overlay.opaque"
-#define OPAQUE_VALUE "y"
-
 void target_begin(struct target *target, int root)
 {
 	*target = (struct target){ .root = root, .parent = -1 };
@@ -113,7 +109,8 @@ static int clear_name(int parent, const char *name)
 
 int target_hide_below(int directory)
 {
-	if (fsetxattr(directory, OPAQUE_NAME, OPAQUE_VALUE, strlen(OPAQUE_VALUE), 0) == 0)
+	if (fsetxattr(directory, TARGET_OPAQUE_NAME, TARGET_OPAQUE_VALUE,
+		      strlen(TARGET_OPAQUE_VALUE), 0) == 0)
 		return 0;
 	return errno == EOPNOTSUPP
 		       ? refuse("the file system of the images keeps no extended attributes of "

@@ -13,6 +13,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
+/* The mark of an opaque directory, as overlayfs has it with `userxattr`. */
+#define TARGET_OPAQUE_NAME "user.overlay.opaque"
+#define TARGET_OPAQUE_VALUE "y"
+
 struct target {
 	int root;
 	int parent; /* of the directory that was opened last; -1: none */

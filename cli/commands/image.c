@@ -354,6 +354,7 @@ static void print_image(const struct image *image, const struct image_names *nam
 	static const char *const kinds[IMAGE_DIGEST_KIND_COUNT] = {
 		[IMAGE_DIGEST_CONFIG] = "of the configuration",
 		[IMAGE_DIGEST_MANIFEST] = "of the manifest",
+		[IMAGE_DIGEST_COMMIT] = "of layers and configuration, by msp commit",
 	};
 	char size[FIGURES_TEXT_MAX];
 
@@ -480,8 +481,7 @@ int image_read_config(const struct image_options *options, struct config *ret)
 	return code;
 }
 
-/* Take the operator's limit, which the option may lower. 0, or the exit code after a line. */
-static int set_limit(struct image_options *options)
+int image_set_limit(struct image_options *options)
 {
 	struct config config = CONFIG_UNREAD;
 	char size[FIGURES_TEXT_MAX];
@@ -530,7 +530,7 @@ static int run_image(const struct command *command, int argc, char *argv[])
 	command_name_lines(command);
 	code = launch_become_account(options.config, options.run_as);
 	if (!code && (action->run == image_run_import || action->run == image_run_pull))
-		code = set_limit(&options);
+		code = image_set_limit(&options);
 	return code ? code : action->run(&options, words.list + 1);
 }
 

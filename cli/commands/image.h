@@ -30,6 +30,9 @@ struct image_user {
 int image_find_user(const struct image_options *options, const char *digest,
 		    struct image_user *ret);
 
+/* Take the operator's limit, which the option may lower. 0, or the exit code after a line. */
+int image_set_limit(struct image_options *options);
+
 /* Open the directory of images, or make it. A descriptor, or -1 after a line; *ret_none: there is
  * none, and it was not to be made. */
 int image_open_store(bool is_made, bool *ret_none);
@@ -44,6 +47,22 @@ int image_end_change(struct image_keep *keep, int code);
 
 /* Say that an act on the store has failed. Returns the exit code. */
 int image_fail(const char *act, int error);
+
+/* A new image, and the name that a person gives it. */
+struct image_arrival {
+	struct image_report report;
+	struct image image;
+	const char *name; /* in its one spelling; NULL: those of the image */
+};
+
+/* Read a person's name of an image; find how many bytes new layers may take. 0, or the exit code
+ * after a line. */
+int image_read_name(const char *word, char ret[IMAGE_NAME_MAX]);
+int image_find_room(const struct image_keep *keep, uint64_t disk, uint64_t *ret);
+
+/* Say what an image that is kept has lost, how large it is, and give it its names. 0, or the exit
+ * code after a line. */
+int image_name_arrival(const struct image_keep *keep, const struct image_arrival *arrival);
 
 /* Actions of image_import.c and image_remove.c: the exit code. `words` has those behind the action.
  */

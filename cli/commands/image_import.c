@@ -18,15 +18,7 @@
 #include "show/figures.h"
 #include "show/format.h"
 
-/* A new image, and the name that a person gives it. */
-struct arrival {
-	struct image_report report;
-	struct image image;
-	const char *name; /* in its one spelling; NULL: those of the image */
-};
-
-/* Find how many bytes new layers may take. 0, or the exit code after a line. */
-static int find_room(const struct image_keep *keep, uint64_t disk, uint64_t *ret)
+int image_find_room(const struct image_keep *keep, uint64_t disk, uint64_t *ret)
 {
 	char has[FIGURES_TEXT_MAX], may[FIGURES_TEXT_MAX];
 	uint64_t used;
@@ -66,7 +58,7 @@ static void tell_losses(const struct image_report *report)
 }
 
 /* Have the names hold the image, and print them; without one, the digest. */
-static int name_image(const struct image_keep *keep, const struct arrival *arrival)
+static int name_image(const struct image_keep *keep, const struct image_arrival *arrival)
 {
 	const struct image_report *report = &arrival->report;
 	const uint32_t count = arrival->name ? 1 : report->name_count;
@@ -98,13 +90,20 @@ static void tell_size(const struct image *image)
 			image->layer_count == 1 ? "" : "s", figures_bytes(bytes, size));
 }
 
+int image_name_arrival(const struct image_keep *keep, const struct image_arrival *arrival)
+{
+	tell_losses(&arrival->report);
+	tell_size(&arrival->image);
+	return name_image(keep, arrival);
+}
+
 /* Import, in a store that is locked and without leftovers. */
 static int import_image(const struct image_keep *keep, int input, uint64_t disk,
-			struct arrival *arrival)
+			struct image_arrival *arrival)
 {
 	uint64_t most;
 	int error;
-	int code = find_room(keep, disk, &most);
+	int code = image_find_room(keep, disk, &most);
 
 	if (!code)
 		code = image_program_import(keep, input, most, &arrival->report);
@@ -117,13 +116,10 @@ static int import_image(const struct image_keep *keep, int input, uint64_t disk,
 	}
 	if (error)
 		return image_fail("the image cannot be kept", error);
-	tell_losses(&arrival->report);
-	tell_size(&arrival->image);
-	return name_image(keep, arrival);
+	return image_name_arrival(keep, arrival);
 }
 
-/* Read a person's name of an image. 0, or the exit code after a line. */
-static int read_name(const char *word, char ret[IMAGE_NAME_MAX])
+int image_read_name(const char *word, char ret[IMAGE_NAME_MAX])
 {
 	const char *rule = image_name_read(word, ret);
 
@@ -146,10 +142,10 @@ static int open_input(const char *word)
 
 int image_run_import(const struct image_options *options, char *const words[])
 {
-	static struct arrival arrival;
+	static struct image_arrival arrival;
 	struct image_keep keep;
 	char name[IMAGE_NAME_MAX];
-	int code = words[1] ? read_name(words[1], name) : 0;
+	int code = words[1] ? image_read_name(words[1], name) : 0;
 	int input;
 
 	if (code)
@@ -166,7 +162,7 @@ int image_run_import(const struct image_options *options, char *const words[])
 }
 
 /* Fetch, and import what came. */
-static int pull_image(const struct image_keep *keep, uint64_t disk, struct arrival *arrival)
+static int pull_image(const struct image_keep *keep, uint64_t disk, struct image_arrival *arrival)
 {
 	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX];
 	int fd = image_make_incoming(keep, IMAGE_INCOMING_PULLED);
@@ -188,10 +184,10 @@ static int pull_image(const struct image_keep *keep, uint64_t disk, struct arriv
 
 int image_run_pull(const struct image_options *options, char *const words[])
 {
-	static struct arrival arrival;
+	static struct image_arrival arrival;
 	struct image_keep keep;
 	char name[IMAGE_NAME_MAX];
-	int code = read_name(words[0], name);
+	int code = image_read_name(words[0], name);
 
 	if (code)
 		return code;

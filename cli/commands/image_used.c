@@ -31,7 +31,7 @@ static bool has_image(const struct plan *plan, const struct plan_profile *profil
 }
 
 /* Keep the first sandbox whose profile has the image. */
-static void on_sandbox(void *context, const char *sandbox, const char *profile)
+static void on_sandbox(void *context, const char *id, const char *name, const char *profile)
 {
 	const struct search *search = context;
 	const int index = plan_profile_find(search->plan, profile);
@@ -39,7 +39,8 @@ static void on_sandbox(void *context, const char *sandbox, const char *profile)
 	if (index < 0 || search->user->sandbox[0] ||
 	    !has_image(search->plan, plan_profile(search->plan, (uint32_t)index), search->digest))
 		return;
-	format_text(search->user->sandbox, sizeof(search->user->sandbox), "%s", sandbox);
+	format_text(search->user->sandbox, sizeof(search->user->sandbox), "%s",
+		    name[0] ? name : id);
 	format_text(search->user->profile, sizeof(search->user->profile), "%s", profile);
 }
 
@@ -81,7 +82,7 @@ static int ask_apart(struct search *search, const char *config)
 	pid = fork();
 	if (pid == 0) {
 		fd_close(&ends[0]);
-		code = sandboxes_each(config, on_sandbox, search);
+		code = sandboxes_each(config, true, on_sandbox, search);
 		if (!code && fd_write_all(ends[1], search->user, sizeof(*search->user)) != 0)
 			code = MSP_EXIT_SOFTWARE;
 		_exit(code);

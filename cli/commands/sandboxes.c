@@ -164,18 +164,19 @@ static void take_one(void *context, const struct ipc_sandbox_info *info)
 {
 	const struct taking *taking = context;
 
-	taking->take(taking->context, info->name[0] ? info->name : info->id, info->profile);
+	taking->take(taking->context, info->id, info->name, info->profile);
 }
 
-int sandboxes_each(const char *config, sandbox_take *take, void *context)
+int sandboxes_each(const char *config, bool is_everybody, sandbox_take *take, void *context)
 {
 	static const struct ask_handlers handlers = { .on_sandbox = take_one };
-	static struct question question = { .kind = ASK_LIST, .is.list.is_everybody = true };
+	static struct question question = { .kind = ASK_LIST };
 	static struct asking asking;
 	const struct attach_options attach = { .config = config, .limits = LIMITS_UNSAID };
 	struct taking taking = { take, context };
 	int code = ask_begin(&asking, &attach);
 
+	question.is.list.is_everybody = is_everybody;
 	if (!code)
 		code = ask(&asking, &question, &handlers, &taking);
 	return ask_end(&asking, code);

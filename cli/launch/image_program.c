@@ -11,6 +11,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "host/kept_layers.h"
 #include "launch/helper.h"
 #include "launch/launch.h"
 #include "show/format.h"
@@ -85,17 +86,16 @@ static int run_program(const struct image_keep *keep, int input, int incoming, c
 	return MSP_EXIT_REFUSED;
 }
 
-int image_program_import(const struct image_keep *keep, int input, uint64_t most,
-			 struct image_report *ret)
+/* Run an act that makes layers: its words are the program's name, its own and room for a number. */
+static int run_in_new(const struct image_keep *keep, int input, uint64_t most, char *words[],
+		      struct image_report *ret)
 {
-	static char name[] = PROGRAM;
-	static char act[] = "import";
 	char bytes[BYTES_TEXT_MAX];
-	char *const words[] = { name, act, bytes, NULL };
 	int incoming = image_make_incoming(keep, IMAGE_INCOMING_NEW);
 	int code;
 
 	format_text(bytes, sizeof(bytes), "%llu", (unsigned long long)most);
+	words[2] = bytes;
 	if (incoming < 0) {
 		log_line("the directory for new layers: %s", errno_text(-incoming));
 		return MSP_EXIT_REFUSED;
@@ -103,6 +103,37 @@ int image_program_import(const struct image_keep *keep, int input, uint64_t most
 	code = run_program(keep, input, incoming, words, ret);
 	fd_close(&incoming);
 	return code;
+}
+
+int image_program_import(const struct image_keep *keep, int input, uint64_t most,
+			 struct image_report *ret)
+{
+	static char name[] = PROGRAM;
+	static char act[] = "import";
+	char *words[] = { name, act, NULL, NULL };
+
+	return run_in_new(keep, input, most, words, ret);
+}
+
+int image_program_pack(const struct image_keep *keep, const struct kept_layers *layers,
+		       const char *place, char *const left_out[], uint64_t most,
+		       struct image_report *ret)
+{
+	static char name[] = PROGRAM;
+	static char act[] = "pack";
+	char paths[LAYERS_DEEP_MAX][IPC_ID_MAX + PLAN_PLACE_MAX];
+	char count[BYTES_TEXT_MAX];
+	char *words[4 + LAYERS_DEEP_MAX + IMAGE_LEFT_OUT_MAX + 1] = { name, act, NULL, count };
+	char **word = words + 4;
+
+	format_text(count, sizeof(count), "%u", layers->count);
+	for (uint32_t i = 0; i < layers->count; i++) {
+		format_text(paths[i], sizeof(paths[i]), "%s/%s", layers->ids[i], place);
+		*word++ = paths[i];
+	}
+	for (uint32_t i = 0; i < IMAGE_LEFT_OUT_MAX && left_out[i]; i++)
+		*word++ = left_out[i];
+	return run_in_new(keep, layers->directory, most, words, ret);
 }
 
 int image_program_clean(const struct image_keep *keep)

@@ -5,12 +5,23 @@
 #ifndef CLI_LAUNCH_IMAGE_PROGRAM_H
 #define CLI_LAUNCH_IMAGE_PROGRAM_H
 
+#include "common/plan.h"
 #include "image/keep.h"
+
+struct kept_layers;
 
 /* Import what `input` is, with at most `most` bytes of new layers. 0 with the report read, or the
  * exit code after a line. */
 int image_program_import(const struct image_keep *keep, int input, uint64_t most,
 			 struct image_report *ret);
+
+#define IMAGE_LEFT_OUT_MAX (PLAN_MOUNTS_MAX + 1)
+
+/* Make one layer of a place in a sandbox's layers, with at most `most` bytes. `left_out` has paths
+ * in it, NULL behind the last one. 0 with the report read, or the exit code after a line. */
+int image_program_pack(const struct image_keep *keep, const struct kept_layers *layers,
+		       const char *place, char *const left_out[], uint64_t most,
+		       struct image_report *ret);
 
 /* Remove everything in `incoming`. 0, or the exit code after a line. */
 int image_program_clean(const struct image_keep *keep);

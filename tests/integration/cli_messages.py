@@ -11,7 +11,7 @@ import unittest
 
 from cli_support import LIMITS, MSP, SECONDS, msp
 
-COMMANDS = ("shell", "completion", "cp", "token", "profile", "policy", "network", "secret", "image", "vm", "cache", "audit", "run", "create", "exec", "ps", "attach", "wait", "kill", "list", "logs", "stop", "destroy", "checkpoint", "checkpoints",
+COMMANDS = ("shell", "completion", "cp", "token", "profile", "policy", "network", "secret", "image", "commit", "vm", "cache", "audit", "run", "create", "exec", "ps", "attach", "wait", "kill", "list", "logs", "stop", "destroy", "checkpoint", "checkpoints",
             "rollback", "fork", "forget", "diff", "apply", "undo", "serve", "status", "doctor",
             "setup", "client-config", "version", "help")
 CONTROLLERS = ("cpu", "memory", "pids")

@@ -108,7 +108,7 @@ TEMPORARY = re.compile(
     r"conformance-out|counts|coverage|demo|etc|fd|fuzz-[a-z]+|git-user|home|http|install|kernel|"
     r"landlock|layers|limits|link|machines|"
     r"measured|mounts|neighbours|network|outside|overlay|owners|persistent|pins|policy|protected|secret|"
-    r"server|service|shares|shown|socket|spawn|stages|standby|state|test|text|tokens|tree|unpack|vm|"
+    r"server|service|shares|shown|socket|spawn|stages|standby|state|test|text|tokens|tree|pack|unpack|vm|"
     r"workspace)(-test)?[.-]|tmp|criterion_|bxfi_)[\w.-]+$")
 
 # Where programs leave files that outlive them.

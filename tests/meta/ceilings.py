@@ -16,7 +16,7 @@ CODE_LINES = {
     "http": 2419,
     "relay": 83,
     "bridge": 611,
-    "image": 2150,
+    "image": 2600,
     "layers": 5995,
     "commits": 1331,
     "branches": 996,

@@ -15,7 +15,7 @@ OWN_PAGES = {
     "msp-sandbox.1": ("create", "exec", "ps", "attach", "wait", "kill", "bridge", "cp", "list", "logs", "stop", "destroy", "checkpoint",
                       "checkpoints", "rollback", "fork", "forget"),
     "msp-diff.1": ("diff", "apply", "undo"),
-    "msp-image.1": ("image",),
+    "msp-image.1": ("image", "commit"),
     "msp-vm.1": ("vm",),
 }
 OWN = {command for commands in OWN_PAGES.values() for command in commands}

@@ -62,7 +62,7 @@ RELAY_FOLDERS = ("relay", "egress", "bridge")
 HOSTS_FOLDERS = ("policy", "hosts", "egress", "dial", "http", "cli")
 SHARED_HEADERS = {("policy/units.h", "cli"), ("frontend/utf8.h", "json"), ("layers/remove.h", "image"), ("image/keep.h", "cli"), ("image/manifest.h", "cli"), ("image/name.h", "cli"), ("image/report.h", "cli"), ("vm/prepare/report.h", "cli"),
                   ("image/store.h", "cli"), ("image/store.h", "policy"),
-                  ("store/store.h", "supervisor"), ("steward/steward.h", "audit"),
+                  ("store/store.h", "supervisor"), ("store/store.h", "cli"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store"), ("steward/steward.h", "cable"),
                   ("steward/steward.h", "egress"), ("steward/steward.h", "dial"),
                   ("steward/steward.h", "bridge"), ("steward/peer.h", "egress"), ("steward/peer.h", "dial"),
