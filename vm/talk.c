@@ -242,7 +242,6 @@ static enum talk_end take_bytes(struct talk *talk)
 	const uint32_t whole = (uint32_t)sizeof(coming.head) + (has_head ? coming.head.size : 0);
 	const ssize_t got =
 		read(talk->machine->port, (uint8_t *)&coming + coming.got, whole - coming.got);
-
 	size_t frame;
 
 	if (got <= 0)
