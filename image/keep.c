@@ -182,23 +182,28 @@ static int place_layer(const struct image_keep *keep, const struct layer_list *k
 	return errno == ENOENT ? -EBADMSG : -errno;
 }
 
-/* Write a small file beside its place, and rename it. */
+/* Write a small file beside its place, and rename it. One that is the same already stays, since
+ * image_hold() locks it. */
 static int write_file(const struct image_keep *keep, const char *directory, const char *name,
 		      const void *bytes, size_t size)
 {
 	static const char fresh[] = IMAGE_INCOMING "/file";
+	static uint8_t there[IMAGE_MANIFEST_MAX];
 	char path[PATH_ROOM];
-	int error;
-	int fd = openat(keep->store, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			S_IRUSR | S_IWUSR);
+	int error, fd;
 
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (image_read_file(keep->store, path, there, sizeof(there)) == (ssize_t)size &&
+	    memcmp(there, bytes, size) == 0)
+		return 0;
+	fd = openat(keep->store, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    S_IRUSR | S_IWUSR);
 	if (fd < 0)
 		return -errno;
 	error = fd_write_all(fd, bytes, size);
 	if (!error && fsync(fd) != 0)
 		error = -errno;
 	fd_close(&fd);
-	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
 	if (!error && renameat(keep->store, fresh, keep->store, path) != 0)
 		error = -errno;
 	return error ? error : sync_directory(keep->store, directory);

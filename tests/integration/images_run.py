@@ -49,8 +49,9 @@ class Run(WithFolder):
         config = {"WorkingDir": "/opt", "Entrypoint": ["/opt/say"], "Env": ["PATH=/opt:/bin", "FROM=image"]}
         cls.store = images_support.Store(tempfile.mkdtemp())
         cls.addClassCleanup(cls.store.close)
+        cls.used_image = Image(lower, cls.used)
         for name, image in (("lower:1", Image(lower)), ("upper:1", Image(lower, upper, **config)),
-                            ("used:1", Image(lower, cls.used))):
+                            ("used:1", cls.used_image)):
             image.compression = ""
             result = cls.store.import_files(image.oci(name))
             assert result.returncode == 0, result.stderr
@@ -83,6 +84,8 @@ class Run(WithFolder):
                               env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               text=True) as running:
             self.assertEqual(running.stdout.readline(), "up\n")
+            again = self.store.import_files(self.used_image.oci("used:1"))
+            self.assertEqual(again.returncode, 0, again.stderr)
             result = self.store.msp("remove", "used:1")
             self.assertEqual(result.returncode, 75, result.stderr)
             self.assertIn(b"is used by a running msp", result.stderr)
