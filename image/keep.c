@@ -165,21 +165,21 @@ static int read_new(const struct image_keep *keep, const char *digest, struct im
 	return 0;
 }
 
-/* Give a layer its place, or find there the one of another image, with its figures. */
+/* Give a layer its place, or find there the one of another image, with its figures. msp-image has
+ * unpacked what was not there, also if an image once had it. */
 static int place_layer(const struct image_keep *keep, const struct layer_list *known,
 		       struct image_layer *layer)
 {
 	const struct image_layer *other = find_layer(known, layer->diff_id);
 	char path[PATH_ROOM];
 
-	if (other) {
-		*layer = *other;
-		return 0;
-	}
 	(void)snprintf(path, sizeof(path), IMAGE_INCOMING_NEW "/%s", layer->diff_id);
 	if (renameat(keep->store, path, keep->layers, layer->diff_id) == 0)
 		return 0;
-	return errno == ENOENT ? -EBADMSG : -errno;
+	if (!other || (errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST))
+		return errno == ENOENT ? -EBADMSG : -errno;
+	*layer = *other;
+	return 0;
 }
 
 /* Write a small file beside its place, and rename it. One that is the same already stays, since

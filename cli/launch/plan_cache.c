@@ -100,11 +100,11 @@ static bool add_config(struct sha256 *state, const char *path)
 	return size == 0;
 }
 
-/* Add the directories that an import or a removal of an image changes. Each import makes a name or
- * renames another file over one; an image that only a digest names comes with its manifest. */
+/* Add the directories that an import or a removal of an image changes: by a name, by the manifest
+ * of an image that only a digest names, or by a layer that was lost. */
 static void add_images(struct sha256 *state, const char *images)
 {
-	static const char *const parts[] = { IMAGE_NAMES, IMAGE_MANIFESTS };
+	static const char *const parts[] = { IMAGE_NAMES, IMAGE_MANIFESTS, IMAGE_LAYERS };
 	char path[IPC_PATH_MAX + sizeof(IMAGE_MANIFESTS "/")];
 
 	if (!images)

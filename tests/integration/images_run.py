@@ -4,6 +4,7 @@
 stays while that runs."""
 import io
 import os
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -76,6 +77,21 @@ class Run(WithFolder):
 
     def test_command(self):
         self.assertEqual(self.says("upper"), "said in /opt\n")
+
+    def test_a_lost_layer_comes_back(self):
+        """The next import gives it its place again, though the image's manifest is as it was."""
+        image = Image(distribution(), layer(entry("opt"), entry("opt/lost", "found\n")))
+        image.compression = ""
+        self.config = self.write(PROFILES + USED.replace("used:1", "lost:1"))
+        words = ["run", *LIMITS, "--profile=used", "--", "cat", "/opt/lost"]
+        self.assertEqual(self.store.import_files(image.oci("lost:1")).returncode, 0)
+        self.assertEqual(msp(*words, env=self.environment()).stdout, "found\n")
+        shutil.rmtree(self.store.layer(image.layers[-1]))
+        result = msp(*words, env=self.environment())
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("the image 'lost:1' is damaged", result.stderr)
+        self.assertEqual(self.store.import_files(image.oci("lost:1")).returncode, 0)
+        self.assertEqual(msp(*words, env=self.environment()).stdout, "found\n")
 
     def test_an_image_stays_while_it_runs(self):
         self.config = self.write(PROFILES + USED)
