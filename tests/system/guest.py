@@ -41,6 +41,7 @@ LEFT_OUT_OF_VM = {
     "attack-consent": "a real system changes nothing about what is shown",
     "attack-held_paths": "a real system changes nothing about names",
     "attack-held_up": "an emulator holds up by itself what must not be held up",
+    "attack-image_commits": "msp-image needs libarchive, and a real system changes nothing about names",
     "attack-protected_paths": "a real system changes nothing about the launcher's paths",
     "attack-ways_out": "its servers need openssl, and a real system changes nothing about them",
     "attack-requests": "as attack-ways_out",
