@@ -155,10 +155,9 @@ static int run_action(const struct action *action, const struct audit_options *o
 static int run_audit(const struct command *command, int argc, char *argv[])
 {
 	struct audit_options options = { .last = LAST_DEFAULT };
-	const struct action *action = actions;
+	const struct action *action;
 	struct command_words words = { .most = 1 };
 	struct config config = CONFIG_UNREAD;
-	const char *names[ACTION_COUNT];
 	char text[LAUNCH_TEXT_MAX];
 	const char *word;
 	int code;
@@ -166,12 +165,10 @@ static int run_audit(const struct command *command, int argc, char *argv[])
 	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
 	word = words.list[0];
-	for (size_t i = 0; i < ACTION_COUNT; i++)
-		names[i] = actions[i].name;
-	while (word && action < actions + ACTION_COUNT && strcmp(action->name, word) != 0)
-		action++;
-	if (!word || action == actions + ACTION_COUNT)
-		return command_refuse_action(command, word, names, ACTION_COUNT);
+	action = command_find_action(command, word, actions, sizeof(actions[0]), ACTION_COUNT,
+				     &code);
+	if (!action)
+		return code;
 	if (launch_standard_fds() < 0)
 		return give_up(word, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
 	if (launch_drop_root(options.run_as, &config, &code, text) != 0)

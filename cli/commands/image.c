@@ -510,19 +510,15 @@ static int run_image(const struct command *command, int argc, char *argv[])
 {
 	struct image_options options = { .is_roots = geteuid() == 0 };
 	struct command_words words = { .most = 3 };
-	const struct action *action = actions;
-	const char *names[ACTION_COUNT];
+	const struct action *action;
 	int code;
 
 	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
-	for (size_t i = 0; i < ACTION_COUNT; i++)
-		names[i] = actions[i].name;
-	while (words.list[0] && action < actions + ACTION_COUNT &&
-	       strcmp(action->name, words.list[0]) != 0)
-		action++;
-	if (!words.list[0] || action == actions + ACTION_COUNT)
-		return command_refuse_action(command, words.list[0], names, ACTION_COUNT);
+	action = command_find_action(command, words.list[0], actions, sizeof(actions[0]),
+				     ACTION_COUNT, &code);
+	if (!action)
+		return code;
 	if (words.count - 1 < action->least || words.count - 1 > action->most)
 		return command_usage_error(command, action->rule);
 	if (options.is_json && action->run != run_list && action->run != run_show)

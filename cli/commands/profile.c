@@ -53,9 +53,6 @@ static const struct option_row network_rows[] = {
 	ATTACH_ROWS(struct network_options, attach),
 };
 
-/* Most actions of one command. */
-#define ACTIONS_MAX 5
-
 /* Room for msp-policy's name of an action. */
 #define ASKED_MAX 32
 
@@ -153,20 +150,16 @@ static int choose_action(const struct command *command, const struct action *act
 			 size_t action_count, int argc, char *argv[])
 {
 	struct network_options options = { .attach.limits = LIMITS_UNSAID };
-	const struct action *action = actions;
+	const struct action *action;
 	struct command_words words = { .most = COMMAND_WORDS_MAX };
-	const char *names[ACTIONS_MAX];
 	int code;
 
 	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
-	for (size_t i = 0; i < action_count; i++)
-		names[i] = actions[i].name;
-	while (words.count > 0 && action < actions + action_count &&
-	       strcmp(action->name, words.list[0]) != 0)
-		action++;
-	if (words.count == 0 || action == actions + action_count)
-		return command_refuse_action(command, words.list[0], names, action_count);
+	action = command_find_action(command, words.list[0], actions, sizeof(actions[0]),
+				     action_count, &code);
+	if (!action)
+		return code;
 	if ((options.sandbox || options.client) && action->run != network_approve)
 		return command_usage_error(command, "--sandbox and --client are for approve");
 	if (options.is_json && action->run != network_list)

@@ -291,8 +291,7 @@ static const char *find_fault(const struct action *action, const struct token_op
 static int run_token(const struct command *command, int argc, char *argv[])
 {
 	struct token_options options = { 0 };
-	const struct action *action = actions;
-	const char *names[ACTION_COUNT];
+	const struct action *action;
 	struct command_words words = { .most = 2 };
 	const char *fault;
 	struct config config = CONFIG_UNREAD;
@@ -301,13 +300,10 @@ static int run_token(const struct command *command, int argc, char *argv[])
 
 	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
-	for (size_t i = 0; i < ACTION_COUNT; i++)
-		names[i] = actions[i].name;
-	while (words.list[0] && action < actions + ACTION_COUNT &&
-	       strcmp(action->name, words.list[0]) != 0)
-		action++;
-	if (!words.list[0] || action == actions + ACTION_COUNT)
-		return command_refuse_action(command, words.list[0], names, ACTION_COUNT);
+	action = command_find_action(command, words.list[0], actions, sizeof(actions[0]),
+				     ACTION_COUNT, &code);
+	if (!action)
+		return code;
 	fault = find_fault(action, &options, words.list[1]);
 	if (fault)
 		return command_usage_error(command, fault);

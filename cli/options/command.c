@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "heap/memory.h"
 #include "options/everywhere.h"
 #include "options/sandbox_search.h"
 #include "options/suggest.h"
@@ -102,6 +103,24 @@ int command_refuse_action(const struct command *command, const char *word,
 	if (near)
 		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
 	return command_usage_error(command, text);
+}
+
+const void *command_find_action(const struct command *command, const char *word,
+				const void *actions, size_t size, size_t count, int *ret_exit)
+{
+	const char *names[COMMAND_ACTIONS_MAX];
+
+	if (count > COMMAND_ACTIONS_MAX)
+		bug("a command has more actions than there is room for");
+	for (size_t i = 0; i < count; i++) {
+		const char *const *action = (const void *)((const char *)actions + i * size);
+
+		names[i] = *action;
+		if (word && strcmp(names[i], word) == 0)
+			return action;
+	}
+	*ret_exit = command_refuse_action(command, word, names, count);
+	return NULL;
 }
 
 static void print_option(const struct option_row *row)

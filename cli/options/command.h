@@ -44,6 +44,13 @@ bool command_parse_words(const struct command *command, int argc, char *argv[], 
 int command_refuse_action(const struct command *command, const char *word,
 			  const char *const names[], size_t count);
 
+#define COMMAND_ACTIONS_MAX 8
+
+/* Find the action with this name in a list of at most COMMAND_ACTIONS_MAX, whose items have `size`
+ * bytes and begin with their name, a const char *. NULL: *ret_exit, after such a usage error. */
+const void *command_find_action(const struct command *command, const char *word,
+				const void *actions, size_t size, size_t count, int *ret_exit);
+
 /* Is `word` what a sandbox can be called? False: *ret_exit, after a usage error was explained. */
 bool command_check_sandbox(const struct command *command, const char *word, int *ret_exit);
 
