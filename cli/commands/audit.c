@@ -41,8 +41,7 @@ static const struct option_row rows[] = {
 	  .letter = 'n' },
 	ROW("json", NULL, option_set_flag, is_json,
 	    "show, follow: print the records as they are in the log, JSON lines"),
-	ROW("run-as", "USER", option_set_account, run_as,
-	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp')"),
+	OPTION_RUN_AS(struct audit_options, run_as),
 };
 
 static const char help[] =

@@ -20,18 +20,11 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "options/options.h"
+#include "options/sandbox_search.h"
 #include "show/format.h"
 
-/* The first characters of an id that may stand for it. */
-#define PREFIX_MIN 4
-
 static const struct option_row rows[] = {
-	{ .name = "run-as",
-	  .argument = "USER",
-	  .set = option_set_account,
-	  .offset = offsetof(struct image_options, run_as),
-	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
-		  "'msp')" },
+	OPTION_RUN_AS(struct image_options, run_as),
 	OPTION_CONFIG(struct image_options, config),
 };
 
@@ -69,7 +62,7 @@ static void on_sandbox(void *context, const char *id, const char *name, const ch
 	struct search *search = context;
 	const bool is_exact = strcmp(name, search->wanted) == 0 || strcmp(id, search->wanted) == 0;
 
-	if (search->is_exact || (!is_exact && (search->size < PREFIX_MIN ||
+	if (search->is_exact || (!is_exact && (search->size < SANDBOX_SEARCH_MIN ||
 					       strncmp(id, search->wanted, search->size) != 0)))
 		return;
 	search->is_exact = is_exact;

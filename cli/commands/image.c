@@ -55,8 +55,7 @@ static const struct option_row rows[] = {
 	    "import, pull: all layers together may take so much; at most, and unless given, "
 	    "images.disk of the configuration"),
 	ROW("json", NULL, option_set_flag, is_json, "list, show: print one JSON object"),
-	ROW("run-as", "USER", option_set_account, run_as,
-	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp')"),
+	OPTION_RUN_AS(struct image_options, run_as),
 	OPTION_CONFIG(struct image_options, config),
 };
 

@@ -32,8 +32,7 @@ static const struct option_row rows[] = {
 	ROW("token-file", "PATH", token_file_set_path, file,
 	    "the file of tokens (the default: ~/.config/msp/tokens)"),
 	ROW("json", NULL, option_set_flag, is_json, "list: print one JSON object"),
-	ROW("run-as", "USER", option_set_account, run_as,
-	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp')"),
+	OPTION_RUN_AS(struct token_options, run_as),
 };
 
 static const char help[] =

@@ -48,12 +48,7 @@ static const struct option_row rows[] = {
 	  .set = option_set_flag,
 	  .offset = offsetof(struct vm_options, is_json),
 	  .help = "list: print one JSON object" },
-	{ .name = "run-as",
-	  .argument = "USER",
-	  .set = option_set_account,
-	  .offset = offsetof(struct vm_options, run_as),
-	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
-		  "'msp')" },
+	OPTION_RUN_AS(struct vm_options, run_as),
 	OPTION_CONFIG(struct vm_options, config),
 };
 

@@ -78,6 +78,15 @@ option_set option_set_profile; /* const char * */
 option_set option_set_account; /* const char * */
 option_set option_set_config;  /* const char *, the path of a file */
 
+/* The row of commands that root may start, and that look for the account nowhere else. */
+#define OPTION_RUN_AS(type, member)                                                                \
+	{                                                                                          \
+		.name = "run-as", .argument = "USER", .set = option_set_account,                   \
+		.offset = offsetof(type, member),                                                  \
+		.help = "when root starts msp: the account to become (the default: MSP_RUN_AS, "   \
+			"else 'msp')"                                                              \
+	}
+
 /* The row of every command that reads the operator's configuration, and the same with what else
  * that means there. */
 #define OPTION_CONFIG(type, member) OPTION_CONFIG_ALSO(type, member, true, "")
