@@ -4,14 +4,13 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "common/log.h"
 #include "heap/buffer.h"
 #include "heap/grow.h"
@@ -197,11 +196,10 @@ int input_begin(struct input *input, int fd, int incoming, uint64_t most)
 
 static int open_in_directory(const struct input *input, const char *path, struct input_file *ret)
 {
-	const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
 	struct stat status;
 
-	ret->fd = (int)syscall(SYS_openat2, input->fd, path, &how, sizeof(how));
+	ret->fd = kernel_openat2(input->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+				 RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 	if (ret->fd < 0 && errno == ENOENT)
 		return 0;
 	if (ret->fd < 0)

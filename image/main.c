@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,7 +27,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/confine/capabilities.h"
@@ -36,6 +34,7 @@
 #include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "image/digest.h"
@@ -91,12 +90,12 @@ static void check_descriptors(void)
  * nothing is shown. */
 static void open_sources(char *const words[])
 {
-	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
 	unsigned long count = strtoul(*words++, NULL, 10);
 
 	for (; *words && count > 0 && sources.count < PACK_LAYERS_MAX; words++, count--) {
-		const int fd = (int)syscall(SYS_openat2, IMAGE_FD_INPUT, *words, &how, sizeof(how));
+		const int fd = kernel_openat2(IMAGE_FD_INPUT, *words,
+					      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+					      RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 
 		if (fd >= 0)
 			sources.layers[sources.count++] = fd;

@@ -7,17 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "heap/grow.h"
 #include "heap/memory.h"
 #include "image/digest.h"
@@ -82,11 +81,9 @@ static la_ssize_t write_archive(struct archive *archive, void *context, const vo
 /* Open the present path in a layer. */
 static int open_path(const struct pack *pack, uint32_t layer, uint64_t flags)
 {
-	const struct open_how how = { .flags = flags | O_NOFOLLOW | O_CLOEXEC,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-						 RESOLVE_NO_XDEV };
-	const int fd = (int)syscall(SYS_openat2, pack->source->layers[layer],
-				    pack->length ? pack->path : ".", &how, sizeof(how));
+	const int fd = kernel_openat2(pack->source->layers[layer], pack->length ? pack->path : ".",
+				      flags | O_NOFOLLOW | O_CLOEXEC,
+				      RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 
 	return fd < 0 ? -errno : fd;
 }

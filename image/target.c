@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "image/refuse.h"
 #include "layers/remove.h"
 
@@ -29,10 +28,8 @@ void target_end(struct target *target)
 /* Open beneath the layer, over no link that leads out of it. */
 static int open_beneath(int root, const char *path, uint64_t flags)
 {
-	const struct open_how how = { .flags = flags | O_CLOEXEC,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
-						 RESOLVE_NO_XDEV };
-	const int fd = (int)syscall(SYS_openat2, root, path[0] ? path : ".", &how, sizeof(how));
+	const int fd = kernel_openat2(root, path[0] ? path : ".", flags | O_CLOEXEC,
+				      RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
 
 	return fd < 0 ? -errno : fd;
 }
