@@ -20,12 +20,6 @@ struct others {
 	struct open_executions open;
 };
 
-static void write_hash(const uint8_t hash[SHA256_BYTES], char ret[2 * SHA256_BYTES + 1])
-{
-	for (size_t i = 0; i < SHA256_BYTES; i++)
-		format_text(ret + 2 * i, 3, "%02x", hash[i]);
-}
-
 /* Return whether a background command is this execution: the same words, begun in the time of its
  * request. */
 static bool has_keeper(const struct others *others, const struct open_execution *one)
@@ -39,7 +33,7 @@ static bool has_keeper(const struct others *others, const struct open_execution 
 		    strcmp(known->sandbox, one->sandbox) != 0 ||
 		    one->time_us < known->note.asked_us || one->time_us > known->note.begun_us)
 			continue;
-		write_hash(known->note.argv_sha256, hash);
+		format_hex(known->note.argv_sha256, SHA256_BYTES, hash);
 		if (strcmp(hash, one->argv_sha256) == 0)
 			return true;
 	}

@@ -261,8 +261,7 @@ static int open_built(const char *kernel, const char *modules, struct machine_so
 	version = strrchr(path, '/') + 1;
 	if (!is_name(version)) {
 		log_line("%s: the directory of modules is not named by the kernel's version; "
-			 "expected "
-			 "one as /lib/modules/6.12.1-amd64 is",
+			 "expected one as /lib/modules/6.12.1-amd64 is",
 			 modules);
 		return MSP_EXIT_USAGE;
 	}
@@ -299,8 +298,8 @@ static void print_digest(int machine, const char *name, char ret[DIGEST_TEXT_MAX
 		sha256_add(&state, block, (size_t)got);
 	sha256_end(&state, digest);
 	fd_close(&fd);
-	for (size_t i = 0; i < SHA256_BYTES && got == 0; i++)
-		format_text(ret + 2 * i, 3, "%02x", digest[i]);
+	if (got == 0)
+		format_hex(digest, sizeof(digest), ret);
 }
 
 /* Say what else is missing for machines to run: a line each, and no failure. */
@@ -308,7 +307,7 @@ static void tell_missing(void)
 {
 	char answer[MACHINE_ANSWER_MAX];
 
-	if (access("/usr/bin/qemu-system-x86_64", X_OK) != 0)
+	if (access(MACHINE_EMULATOR, X_OK) != 0)
 		log_line("QEMU, which runs the machines, is not installed: 'apt-get install "
 			 "qemu-system-x86' does it");
 	if (!machine_program_try_kvm(answer))
@@ -356,7 +355,7 @@ static int run_prepare(const struct vm_options *options, char *const words[])
 		machines = open_machines(true);
 	if (!code && machines < 0)
 		code = MSP_EXIT_REFUSED;
-	error = code ? 0 : remove_directory(machines, NEW); /* likewise */
+	error = code ? 0 : remove_directory(machines, NEW); /* a killed command left it */
 	if (!code && !error && mkdirat(machines, NEW, 0700) != 0)
 		error = -errno;
 	if (error)

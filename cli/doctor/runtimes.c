@@ -7,6 +7,7 @@
 
 #include "doctor/probes.h"
 #include "launch/machine_place.h"
+#include "launch/machine_program.h"
 #include "show/format.h"
 
 /* The package of each language that a built-in profile has. */
@@ -98,7 +99,7 @@ static void add_emulator(struct runtime *ret)
 	*ret = (struct runtime){ .name = "vm",
 				 .use = "QEMU",
 				 .install = "apt install qemu-system-x86" };
-	look_at(ret, "/usr/bin/qemu-system-x86_64");
+	look_at(ret, MACHINE_EMULATOR);
 	if (ret->program[0])
 		ret->has_kvm = machine_program_try_kvm(ret->processor);
 }

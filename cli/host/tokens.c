@@ -143,6 +143,5 @@ void token_digest(const char *token, char ret[TOKEN_DIGEST_MAX])
 	uint8_t bytes[SHA256_BYTES];
 
 	sha256(token, strlen(token), bytes);
-	for (size_t i = 0; i < SHA256_BYTES; i++)
-		format_text(ret + 2 * i, 3, "%02x", bytes[i]);
+	format_hex(bytes, sizeof(bytes), ret);
 }

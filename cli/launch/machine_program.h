@@ -19,6 +19,9 @@ struct machine_source {
 	char version[PREPARE_VERSION_MAX]; /* a package's is found in it */
 };
 
+/* QEMU, where the sandboxes of machines have it. */
+#define MACHINE_EMULATOR "/usr/bin/qemu-system-x86_64"
+
 #define MACHINE_ANSWER_MAX 160
 
 /* Let msp-vm try KVM as this user. True: machines have it. False: they are emulated. The answer is

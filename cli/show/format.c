@@ -40,6 +40,12 @@ void format_append(char *text, size_t room, const char *format, ...)
 	va_end(arguments);
 }
 
+void format_hex(const uint8_t *bytes, size_t size, char *ret)
+{
+	for (size_t i = 0; i < size; i++)
+		format_text(ret + 2 * i, 3, "%02x", bytes[i]);
+}
+
 void format_print(const char *text, int column, int width)
 {
 	int at = column;

@@ -6,6 +6,7 @@
 #define CLI_SHOW_FORMAT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* As snprintf, cut to fit and always terminated. */
 void format_text(char *text, size_t room, const char *format, ...)
@@ -14,6 +15,9 @@ void format_text(char *text, size_t room, const char *format, ...)
 /* Append to `text`, cut at its room. */
 void format_append(char *text, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Write bytes as two hexadecimal digits each; `ret` has room for them and a NUL. */
+void format_hex(const uint8_t *bytes, size_t size, char *ret);
 
 /* Print to stdout from column `column` on, wrapped at spaces before column `width`; further lines
  * begin at `column` too. */
