@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/limits.h"
+#include "common/log.h"
 
 #define FIRST_PLACE 3
 
@@ -132,4 +133,19 @@ enum helper_end helper_run(const struct helper *helper, int wait_ms, char *outpu
 	fd_close(&ends[0]);
 	fd_close(&null);
 	return end;
+}
+
+int helper_explain_end(const char *program, enum helper_end end, int status, int wait_ms)
+{
+	if (end == HELPER_FAILED)
+		log_line("%s cannot be started: %s", program, errno_text(-status));
+	else if (end == HELPER_LATE)
+		log_line("%s took more than %d minutes", program, wait_ms / 60000);
+	else if (WIFSIGNALED(status))
+		log_line("%s was killed by signal %d%s", program, WTERMSIG(status),
+			 WTERMSIG(status) == SIGSYS ? ": a system call that it must not use" : "");
+	else
+		log_line("%s ended with code %d: its lines before this one say why", program,
+			 WEXITSTATUS(status));
+	return MSP_EXIT_SOFTWARE;
 }

@@ -29,4 +29,7 @@ enum helper_end {
 enum helper_end helper_run(const struct helper *helper, int wait_ms, char *output, size_t room,
 			   size_t *ret_size, int *ret_status);
 
+/* Explain on stderr the end of a program that gave no answer. Returns MSP_EXIT_SOFTWARE. */
+int helper_explain_end(const char *program, enum helper_end end, int status, int wait_ms);
+
 #endif

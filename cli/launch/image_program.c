@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -22,20 +21,6 @@
 #define WAIT_MS INT_MAX
 
 #define BYTES_TEXT_MAX 24
-
-/* Explain an end without a report. */
-static int explain_end(const char *program, enum helper_end end, int status)
-{
-	if (end == HELPER_FAILED)
-		log_line("%s cannot be started: %s", program, errno_text(-status));
-	else if (WIFSIGNALED(status))
-		log_line("%s was killed by signal %d%s", program, WTERMSIG(status),
-			 WTERMSIG(status) == SIGSYS ? ": a system call that it must not use" : "");
-	else
-		log_line("%s ended with code %d: its lines before this one say why", program,
-			 WEXITSTATUS(status));
-	return MSP_EXIT_SOFTWARE;
-}
 
 /* Is it what msp-image writes? Texts end within their room. */
 static bool report_is_whole(const struct image_report *report, size_t size)
@@ -79,7 +64,7 @@ static int run_program(const struct image_keep *keep, int input, int incoming, c
 	end = helper_run(&helper, WAIT_MS, (char *)ret, sizeof(*ret), &size, &status);
 	fd_close(&image);
 	if (end != HELPER_ENDED || status != 0 || !report_is_whole(ret, size))
-		return explain_end(PROGRAM, end, status);
+		return helper_explain_end(PROGRAM, end, status, WAIT_MS);
 	if (ret->is_done)
 		return 0;
 	log_line("%s", ret->text);
@@ -196,6 +181,6 @@ int image_program_fetch(const char *reference, const char *directory)
 	end = helper_run(&helper, WAIT_MS, said, sizeof(said), &size, &status);
 	if (end == HELPER_ENDED && status == 0)
 		return 0;
-	(void)explain_end("skopeo", end, status); /* no fault of ours */
+	(void)helper_explain_end("skopeo", end, status, WAIT_MS); /* no fault of ours */
 	return MSP_EXIT_REFUSED;
 }

@@ -2,7 +2,6 @@
 #include "launch/machine_program.h"
 
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -48,17 +47,7 @@ static int run_program(const struct machine_source *source, int directory, int i
 
 	if (end == HELPER_ENDED && status == 0 && report_is_whole(ret, size))
 		return 0;
-	if (end == HELPER_FAILED)
-		log_line(PROGRAM " cannot be started: %s", errno_text(-status));
-	else if (end == HELPER_LATE)
-		log_line(PROGRAM " took more than %d minutes", WAIT_MS / 60000);
-	else if (WIFSIGNALED(status))
-		log_line(PROGRAM " was killed by signal %d%s", WTERMSIG(status),
-			 WTERMSIG(status) == SIGSYS ? ": a system call that it must not use" : "");
-	else
-		log_line(PROGRAM " ended with code %d: its lines before this one say why",
-			 WEXITSTATUS(status));
-	return MSP_EXIT_SOFTWARE;
+	return helper_explain_end(PROGRAM, end, status, WAIT_MS);
 }
 
 int machine_program_prepare(struct machine_source *source, int directory)
