@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "vm/limits.h"
 #include "vm/say.h"
 
@@ -53,28 +54,13 @@ void talk_begin(void)
 
 /* --- to the machine --------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const void *data, size_t size)
-{
-	const uint8_t *at = data;
-
-	while (size > 0) {
-		const ssize_t done = write(fd, at, size);
-
-		if (done < 0 && errno != EINTR)
-			return false;
-		at += done > 0 ? done : 0;
-		size -= done > 0 ? (size_t)done : 0;
-	}
-	return true;
-}
-
 /* A machine that has gone is found by reading. */
 static void send_frame(const struct talk *talk, uint32_t type, const void *body, uint32_t size)
 {
 	const struct wire_head head = { type, size };
 
-	(void)(write_all(talk->machine->port, &head, sizeof(head)) &&
-	       write_all(talk->machine->port, body, size));
+	if (fd_write_all(talk->machine->port, &head, sizeof(head)) == 0)
+		(void)fd_write_all(talk->machine->port, body, size);
 }
 
 static void send_words(const struct talk *talk, uint32_t type, char *const *words)
@@ -172,14 +158,14 @@ static enum talk_end take_want(struct talk *talk)
 static enum talk_end take_output(struct talk *talk)
 {
 	(void)talk;
-	(void)write_all(STDOUT_FILENO, coming.load.bytes, coming.head.size);
+	(void)fd_write_all(STDOUT_FILENO, coming.load.bytes, coming.head.size);
 	return TALK_NONE;
 }
 
 static enum talk_end take_errors(struct talk *talk)
 {
 	(void)talk;
-	(void)write_all(STDERR_FILENO, coming.load.bytes, coming.head.size);
+	(void)fd_write_all(STDERR_FILENO, coming.load.bytes, coming.head.size);
 	return TALK_NONE;
 }
 

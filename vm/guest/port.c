@@ -10,25 +10,13 @@
 #include <sys/reboot.h>
 #include <unistd.h>
 
+#include "common/fd.h"
+
 static void end_machine(void)
 {
 	(void)reboot(RB_POWER_OFF);
 	for (;;)
 		(void)pause();
-}
-
-static void write_all(const struct guest *guest, const void *data, size_t size)
-{
-	const uint8_t *at = data;
-
-	while (size > 0) {
-		const ssize_t done = write(guest->port, at, size);
-
-		if (done < 0 && errno != EINTR)
-			end_machine();
-		at += done > 0 ? done : 0;
-		size -= done > 0 ? (size_t)done : 0;
-	}
 }
 
 void port_send(struct guest *guest, uint32_t type, const void *body, size_t size)
@@ -38,7 +26,8 @@ void port_send(struct guest *guest, uint32_t type, const void *body, size_t size
 	frame.head = (struct wire_head){ type, (uint32_t)size };
 	if (size > 0)
 		memcpy(frame.load.bytes, body, size);
-	write_all(guest, &frame, sizeof(frame.head) + size);
+	if (fd_write_all(guest->port, &frame, sizeof(frame.head) + size) != 0)
+		end_machine();
 }
 
 static void read_all(const struct guest *guest, void *data, size_t size)
