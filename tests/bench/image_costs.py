@@ -51,8 +51,8 @@ class Images:
         import images_support  # of the integration tests, which must know where the programs are
 
         os.mkdir(self.state, 0o700)
-        with open(self.config, "w", encoding="ascii"):
-            pass  # until its images are there
+        with open(self.config, "w", encoding="ascii") as file:
+            file.write(PROFILES)
         files = image_tree.gather()
         for name, count in (("one", 1), ("few", 2), ("many", 30)):
             image = images_support.Image(*image_tree.layers(self.folder, files, count),
@@ -70,8 +70,6 @@ class Images:
                 with open(self.path("tree.tar"), "wb") as file:
                     file.write(image.layers[0])
                 subprocess.run(["tar", "-x", "-f", self.path("tree.tar"), "-C", self.tree], check=True)
-        with open(self.config, "w", encoding="ascii") as file:
-            file.write(PROFILES)
 
     def msp(self, *words):
         programs.spawn([self.context.support.MSP, *words], self.environment())
