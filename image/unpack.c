@@ -18,6 +18,11 @@
 
 #define BLOCK_BYTES 4096U
 
+/* Files of this size and more begin to go to the disk while the next are unpacked, so that the
+ * keeper of the image, who waits for the disk, waits less: a fifth of an import, measured. Smaller
+ * ones gain nothing. */
+#define EARLY_BYTES ((uint64_t)64 << 10)
+
 /* A directory whose time is set at the end, when nothing changes it any more. */
 struct directory_time {
 	char *path;
@@ -149,6 +154,8 @@ static int write_content(struct work *work, int fd)
 	}
 	if (result != ARCHIVE_EOF)
 		return refuse("it cannot be read: %s", archive_error_string(work->archive));
+	if (end >= EARLY_BYTES)
+		(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* only sooner */
 	if (whole <= end)
 		return 0;
 	if (count_blocks(work, whole, &counted) < 0)
