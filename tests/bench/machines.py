@@ -39,6 +39,6 @@ def _measure(context, folder):
               "/bin/true"]
     series = groups.take_turns({IN_MSP: lambda: programs.spawn(inside, environment),
                                 OUTSIDE: lambda: programs.spawn(bare, environment)},
-                               context.rounds(10, 2), warm=1)
+                               context.rounds(20, 2), warm=1)
     return groups.Group("machines", "A virtual machine, start to end", "us", series, base=OUTSIDE,
                         ours=[IN_MSP])

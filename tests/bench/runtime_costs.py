@@ -102,6 +102,7 @@ class Place:
         self.context, self.support, self.left_out = context, context.support, {}
         self.folder = os.path.join(context.place, "runtimes")
         self.code = os.path.join(self.folder, "code")
+        self.home = os.path.join(context.memory, "home")  # in memory, as in a sandbox
         os.makedirs(self.code)
         stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
         for name, text in CODE.items():
@@ -148,16 +149,25 @@ class Place:
         return found
 
     def environment(self):
-        return {**programs.ENVIRONMENT, "HOME": self.folder}
+        return {**programs.ENVIRONMENT, "HOME": self.home}
+
+    def fresh(self, way):
+        """The way with an empty home, as each sandbox has one: deno keeps what it compiled there."""
+        def timed():
+            shutil.rmtree(self.home, ignore_errors=True)
+            os.mkdir(self.home)
+            return way()
+        return timed
 
     def starts(self, stack):
         outside, inside = self.commands(False), self.commands(True)
         ways, bases = {}, {}
         for name, command in outside.items():
-            ways[name + OUTSIDE] = lambda command=command: programs.spawn(command, self.environment())
+            ways[name + OUTSIDE] = self.fresh(
+                lambda command=command: programs.spawn(command, self.environment()))
             ways[name + IN_MSP] = lambda argv=inside[name]: self.store.server.run(argv=argv)
             relay = floors.Relay(self.context, command, self.environment())
-            ways[name + FLOOR] = stack.enter_context(contextlib.closing(relay)).way
+            ways[name + FLOOR] = self.fresh(stack.enter_context(contextlib.closing(relay)).way)
             bases |= {name + IN_MSP: name + OUTSIDE, name + FLOOR: name + OUTSIDE}
         series = groups.take_turns(ways, self.context.rounds(100, 16), pause=0.004)
         return groups.Group("runtimes", "Start, hello and end of a runtime, by `run_command`", "us",
