@@ -117,6 +117,7 @@ class Runtimes(WithFolder):
         self.assertRegex(text, r"^ts 42 x\n\[exit 0 ")
         text, _ = self.code("ts", "const n: number = ;\n")
         self.assertRegex(text, r"(?s)main.ts:1:.*\[exit 1 ")
+        self.assertNotIn("\\x1b", text)
         self.expect_posture("typescript", "1")
         self.expect_bounds("typescript")
 
@@ -146,6 +147,22 @@ class Runtimes(WithFolder):
         self.expect_bounds("worker")
         text, about = self.code("worker", CODE["worker"]["hog"], timeout_ms=30000)
         self.assertTrue(about["verdict"] != "exited" or about["exit_code"] != 0, text)
+
+    def test_a_worker_without_esbuild(self):
+        """The hint is for what esbuild would mend, and for nothing else."""
+        self.start()
+        hint = "TypeScript and imports need esbuild; on the host: npm install -g esbuild"
+        for code, status, is_hinted in (("import { Hono } from 'hono'; export default new Hono()", 65, True),
+                                        ("const n: number = 1; export default {}", 65, True),
+                                        ("nothing.at.all", 65, False), ("export const a = 1", 1, False),
+                                        ("export default { fetch() { throw new Error('x') } }", 1, False),
+                                        ("export default { fetch: () => new Response('yes') }", 0, False)):
+            result = self.server.call(
+                "run_command", 60, profile="npm", stdin=code, argv=[
+                    "/bin/sh", "-c", "cat >w.js; NODE_PATH=/nowhere sh /etc/runtimes/worker w.js"],
+                env={"PATH": "/opt/node_modules/@cloudflare/workerd-linux-64/bin:/usr/bin:/bin"})
+            self.assertEqual(result["_meta"]["msp/execution"]["exit_code"], status, shown(result))
+            self.assertEqual(hint in shown(result), is_hinted, shown(result))
 
     def test_the_commands_of_the_page(self):
         self.start()
