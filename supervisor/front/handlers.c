@@ -54,7 +54,7 @@ void handlers_prepare(void)
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	if (!supervisor.is_for_one) /* else the frontend has its command */
 		welcome.offer.languages_size =
-			request_list_languages(profile, true, welcome.offer.languages);
+			request_list_languages(profile, welcome.offer.languages);
 	/* The start saw to it that the name fits. */
 	strncpy(welcome.offer.default_profile, plan_string(&supervisor.plan, profile->name),
 		sizeof(welcome.offer.default_profile) - 1);

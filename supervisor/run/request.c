@@ -59,8 +59,7 @@ static bool is_installed(const struct plan_language *language)
 	return access(plan_string(&supervisor.plan, language->host_program), X_OK) == 0;
 }
 
-uint32_t request_list_languages(const struct plan_profile *profile, bool installed_only,
-				uint8_t list[IPC_LIST_MAX])
+uint32_t request_list_languages(const struct plan_profile *profile, uint8_t list[IPC_LIST_MAX])
 {
 	const struct plan_language *languages = plan_languages(&supervisor.plan, profile);
 	uint32_t used = 0;
@@ -70,8 +69,7 @@ uint32_t request_list_languages(const struct plan_profile *profile, bool install
 
 		const size_t size = strlen(name) + 1;
 
-		if (has_item(list, used, name, size) ||
-		    (installed_only && !is_installed(&languages[i])))
+		if (has_item(list, used, name, size) || !is_installed(&languages[i]))
 			continue;
 		if (!request_put(list, IPC_LIST_MAX, &used, name, size))
 			break;
@@ -220,7 +218,7 @@ static enum refusal find_language(const struct plan_profile *profile, const char
 			return REFUSAL_NONE;
 		}
 	}
-	describe_list(list, request_list_languages(profile, is_known, list), detail);
+	describe_list(list, request_list_languages(profile, list), detail);
 	return is_known ? REFUSAL_LANGUAGE_MISSING : REFUSAL_LANGUAGE_UNKNOWN;
 }
 

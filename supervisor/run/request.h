@@ -55,9 +55,8 @@ bool request_put(uint8_t *list, uint32_t room, uint32_t *used, const void *bytes
  * that of the same profile without its hosts. */
 enum refusal request_profile(const char *name, uint32_t no_hosts, uint32_t *ret);
 
-/* Write the names of a profile's languages, with a NUL after each. Return the size; what does not
- * fit is left out. */
-uint32_t request_list_languages(const struct plan_profile *profile, bool installed_only,
-				uint8_t list[IPC_LIST_MAX]);
+/* Write the names of the languages of a profile that are installed, with a NUL after each. Return
+ * the size; what does not fit is left out. */
+uint32_t request_list_languages(const struct plan_profile *profile, uint8_t list[IPC_LIST_MAX]);
 
 #endif

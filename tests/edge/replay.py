@@ -49,7 +49,7 @@ VOLATILE = tuple((re.compile(pattern), text) for pattern, text in (
     (r'("language":\{"type":"string","enum":)\[[^\]]*\]', r"\1<names>"),
     (r"(`language` is .{0,120}, but must be one of: )[^\"]*", r"\1<names>"),
     (r'("values":\[")python[^\]]*(\],"total":)\d+', r'\1<names>"\2<n>'),
-    (r'("uri":"policy://\w+",.*"text":)"([^"\\]|\\.)*"', r'\1"<policy>"'),
+    (r'("uri":"policy://[\w%]+",.*"text":)"([^"\\]|\\.)*"', r'\1"<policy>"'),
     (r'\{"name":"msp","title":"Model Sandbox Protocol","version":"[^"]+"\}', "<msp>"),
     (r"\b[0-9a-hjkmnp-tv-z]{26}\b", "<sandbox>"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<instant>"),

@@ -214,7 +214,7 @@ WRONG = {
         ({"tty_rows": 9}, "`tty_rows` and `tty_columns` are the size .* Set `tty` to true"),
         ({"profile": "strict"}, '"default", and the argument `profile` is "strict". Leave'))),
     "run_code": ({"language": "bash", "code": "touch made", "sandbox": BOX}, (
-        ({"language": "cobol"}, 'has no language "cobol". Its languages are: .*Use one of these'),
+        ({"language": "cobol"}, 'has no language "cobol". Installed are: .*Use one of these'),
         ({"language": ""}, NAMED.format("language", "")),
         ({"code": None}, "needs `code` .* or `code_base64` .*; neither was given"),
         ({"code_base64": "dG91Y2ggbWFkZQ=="}, "takes `code` or `code_base64`, not both. Give one"),

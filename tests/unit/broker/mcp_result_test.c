@@ -219,7 +219,7 @@ Test(mcp_result, refusals_name_value_rule_and_remedy)
 	expect_part(text_of_refusal(REFUSAL_PROFILE_UNKNOWN, "default, strict"),
 		    "There is no profile \"default\". The profiles are: default, strict. Leave");
 	expect_part(text_of_refusal(REFUSAL_LANGUAGE_UNKNOWN, "a, b"),
-		    "\"prog\". Its languages are: a, b. Use");
+		    "\"prog\". Installed are: a, b. Use");
 	expect_part(text_of_refusal(REFUSAL_LANGUAGE_MISSING, "a"),
 		    "Installed are: a. Use one of these, or ask");
 	refused.retry_ms = 61500;
