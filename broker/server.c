@@ -16,7 +16,6 @@
 #include "common/log.h"
 #include "executions/executions.h"
 #include "frontend/nonblocking.h"
-#include "frontend/refusal_text.h"
 #include "heap/memory.h"
 #include "http/http.h"
 #include "mcp/resource_diff.h"
@@ -129,8 +128,6 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 {
 	struct server *server = context;
 
-	if (server->host.plan.bytes)
-		refused = refusal_text_complete(refused, &server->host.plan, NULL);
 	require_asked(server, requests_on_refused(server->host.requests, refused) ||
 				      executions_on_refused(server->host.executions, refused));
 }

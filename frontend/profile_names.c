@@ -15,6 +15,24 @@ const struct plan_profile *profile_named(const struct plan *plan, const char *na
 	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
 }
 
+const char *profile_missing(const struct plan *plan, const char *name)
+{
+	const char *at = NULL, *end = NULL;
+
+	if (plan && plan->bytes) {
+		at = plan_string(plan, plan_header(plan)->missing);
+		end = at + plan_header(plan)->missing_size;
+	}
+	while (at < end) {
+		const char *cause = at + strlen(at) + 1;
+
+		if (strcmp(at, name) == 0)
+			return cause;
+		at = cause + strlen(cause) + 1;
+	}
+	return NULL;
+}
+
 const char *profile_without_hosts(const struct plan *plan, const char *name)
 {
 	const struct plan_profile *profile = profile_named(

@@ -21,6 +21,10 @@ struct plan_profile;
 /* Find one by its name; NULL: there is none. */
 const struct plan_profile *profile_named(const struct plan *plan, const char *name);
 
+/* Return why a profile that the configuration has cannot be used. NULL: it can, or there is no such
+ * profile, or no plan yet. */
+const char *profile_missing(const struct plan *plan, const char *name);
+
 /* Return the name of a profile without its hosts: its own, if it has none. Empty: the default one.
  * NULL: there is no such profile. */
 const char *profile_without_hosts(const struct plan *plan, const char *name);

@@ -43,6 +43,7 @@ struct rendering {
 	struct buffer *text;
 	const struct refusal_style *style;
 	const struct ipc_execution_refused *refused;
+	const char *detail;
 	const struct refusal_words *words;
 	bool ends_sentence; /* the last word did */
 };
@@ -75,7 +76,7 @@ static const char *find_word(const struct refusal_words *words, const char *key,
 static bool has_word(const struct rendering *rendering, const char *key, size_t size)
 {
 	if (is_key(key, size, "detail"))
-		return rendering->refused->detail[0] != '\0';
+		return rendering->detail[0] != '\0';
 	if (is_key(key, size, "retry"))
 		return rendering->refused->retry_ms > 0;
 	return find_word(rendering->words, key, size)[0] != '\0';
@@ -87,7 +88,7 @@ static void put_word(struct rendering *rendering, const char *key, size_t size)
 	const size_t before = text->size;
 
 	if (is_key(key, size, "detail"))
-		rendering->style->put_detail(text, rendering->refused->detail);
+		rendering->style->put_detail(text, rendering->detail);
 	else if (is_key(key, size, "retry"))
 		rendering->style->put_retry(text, rendering->refused->retry_ms);
 	else
@@ -133,53 +134,45 @@ static const char *put_part(struct rendering *rendering, const char *at, const c
 	return at;
 }
 
+/* Add what the plan says, which the supervisor need not: the cause if the profile is there and
+ * cannot be used, else the profiles that there are. Returns the row. */
+static const struct refusal_row *choose_row(struct rendering *rendering, const struct plan *plan,
+					    struct refusal_words *words)
+{
+	static char names[IPC_LIST_MAX]; /* too large for the stack; one thread */
+	const uint32_t reason = rendering->refused->reason;
+	const char *cause = NULL;
+
+	if (!plan || !plan->bytes)
+		return find_row(reason);
+	if (reason == REFUSAL_SANDBOX_PROFILE && rendering->detail[0])
+		words->profile = rendering->detail;
+	if (reason == REFUSAL_SANDBOX_PROFILE || reason == REFUSAL_PROFILE_UNKNOWN)
+		cause = words->profile ? profile_missing(plan, words->profile) : NULL;
+	if (cause) {
+		rendering->detail = cause;
+		return &row_PROFILE_MISSING;
+	}
+	if (reason == REFUSAL_PROFILE_UNKNOWN) {
+		profile_names(plan, names, sizeof(names));
+		rendering->detail = names;
+	}
+	return find_row(reason);
+}
+
 void refusal_text_put(struct buffer *text, const struct refusal_style *style,
 		      const struct ipc_execution_refused *refused,
-		      const struct refusal_words *words)
+		      const struct refusal_words *words, const struct plan *plan)
 {
-	struct rendering rendering = {
-		.text = text, .style = style, .refused = refused, .words = words
-	};
+	struct refusal_words known = *words;
+	struct rendering rendering = { .text = text,
+				       .style = style,
+				       .refused = refused,
+				       .detail = refused->detail,
+				       .words = &known };
+	const struct refusal_row *row = choose_row(&rendering, plan, &known);
 
-	(void)put_part(&rendering, find_row(refused->reason)->texts[style->audience], "", true);
-}
-
-/* Add the cause if the profile cannot be used (NULL: of all such), as far as there is room. */
-static void add_missing(const struct plan *plan, const char *wanted, char *ret, size_t size)
-{
-	const struct plan_header *head = plan_header(plan);
-	const char *at = plan_string(plan, head->missing);
-	const char *const end = at + head->missing_size;
-	size_t used = strlen(ret);
-
-	while (at < end) {
-		const char *name = at, *cause = name + strlen(name) + 1;
-		const bool is_wanted = !wanted || strcmp(name, wanted) == 0;
-		const int added = !is_wanted ? 0
-					     : snprintf(ret + used, size - used,
-							"; %s cannot be used: %s", name, cause);
-
-		if (added < 0 || (size_t)added >= size - used) {
-			ret[used] = '\0';
-			return;
-		}
-		used += (size_t)added;
-		at = cause + strlen(cause) + 1;
-	}
-}
-
-const struct ipc_execution_refused *
-refusal_text_complete(const struct ipc_execution_refused *refused, const struct plan *plan,
-		      const char *profile)
-{
-	static struct ipc_execution_refused whole; /* too large for the stack; one thread */
-
-	if (refused->reason != REFUSAL_PROFILE_UNKNOWN)
-		return refused;
-	whole = *refused;
-	profile_names(plan, whole.detail, sizeof(whole.detail));
-	add_missing(plan, profile, whole.detail, sizeof(whole.detail));
-	return &whole;
+	(void)put_part(&rendering, row->texts[style->audience], "", true);
 }
 
 int refusal_exit_code(uint32_t reason)

@@ -35,17 +35,11 @@ struct refusal_style {
 	void (*put_retry)(struct buffer *text, uint32_t ms);
 };
 
-/* Append the text for `refused`. */
+/* Append the text for `refused`, with what the plan in force (NULL: none) adds: the profiles that
+ * there are, or why the wanted one cannot be used. */
 void refusal_text_put(struct buffer *text, const struct refusal_style *style,
 		      const struct ipc_execution_refused *refused,
-		      const struct refusal_words *words);
-
-/* Return the refusal with what the plan in force adds to its detail, which the supervisor need not
- * say: the profiles that there are, and why the wanted one (NULL: any) cannot be used. Valid until
- * the next call, and as long as `refused`. */
-const struct ipc_execution_refused *
-refusal_text_complete(const struct ipc_execution_refused *refused, const struct plan *plan,
-		      const char *profile);
+		      const struct refusal_words *words, const struct plan *plan);
 
 /* Return the exit code of msp for a reason (enum refusal). */
 int refusal_exit_code(uint32_t reason);

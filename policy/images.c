@@ -68,13 +68,20 @@ static bool name_layers(const char *directory, struct images_entry *entry)
 	return true;
 }
 
-static int open_images(const char *directory, char text[IMAGE_TEXT_MAX])
+static void put_absent(const char *wanted, char text[IMAGE_TEXT_MAX])
+{
+	(void)snprintf(text, IMAGE_TEXT_MAX,
+		       "the image '%.255s' is not in the store; 'msp image pull' or 'msp image "
+		       "import' brings it",
+		       wanted);
+}
+
+static int open_images(const char *directory, const char *wanted, char text[IMAGE_TEXT_MAX])
 {
 	int store = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (store < 0 && errno == ENOENT)
-		(void)snprintf(text, IMAGE_TEXT_MAX,
-			       "no image was imported yet: bring it with msp image import");
+		put_absent(wanted, text);
 	else if (store < 0)
 		(void)snprintf(text, IMAGE_TEXT_MAX, "%.300s: %s", directory, errno_text(errno));
 	return store;
@@ -99,7 +106,7 @@ const struct images_entry *images_find(struct images *images, const char *wanted
 	}
 	if (images->count == ENTRIES_MAX)
 		abort(); /* a plan has no more profiles */
-	store = open_images(images->directory, text);
+	store = open_images(images->directory, wanted, text);
 	if (store < 0)
 		return NULL;
 	entry = memory_get_zeroed(1, sizeof(*entry));
@@ -108,7 +115,9 @@ const struct images_entry *images_find(struct images *images, const char *wanted
 	images->entries[images->count++] = entry;
 	error = image_find(store, wanted, entry->image, text);
 	fd_close(&store);
-	if (error == 0 && entry->image->layer_count == 0)
+	if (error == -ENOENT)
+		put_absent(wanted, text);
+	else if (error == 0 && entry->image->layer_count == 0)
 		(void)snprintf(text, IMAGE_TEXT_MAX, "%.255s has no layer; expected one with files",
 			       wanted);
 	else if (error == 0 && !name_layers(images->directory, entry))

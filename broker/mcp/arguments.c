@@ -4,8 +4,10 @@
  * the remedy: a model reads it and tries again.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "frontend/profile_names.h"
 #include "frontend/utf8.h"
 #include "heap/memory.h"
 #include "io/text.h"
@@ -18,7 +20,7 @@ static const char *const kind_names[] = {
 };
 
 struct check {
-	const struct posture *posture;
+	const struct host *host;
 	const struct json_document *document;
 	const struct tool_param *param;
 	struct buffer *problem;
@@ -170,27 +172,41 @@ static bool check_boolean(const struct check *check, struct json_value *value)
 	return false;
 }
 
+/* Return whether the plan knows the profile and why it cannot be used: the supervisor refuses it,
+ * and the refusal has the cause. */
+static bool is_missing_profile(const struct check *check, const struct json_value *value)
+{
+	char name[IPC_NAME_MAX];
+
+	if (check->param->source != NAMES_PROFILES || value->size >= sizeof(name))
+		return false;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)value->size, value->text);
+	return profile_missing(&check->host->plan, name) != NULL;
+}
+
 static bool is_name(const struct check *check, const struct json_value *value)
 {
 	size_t size;
-	const char *name = tool_param_name(check->param, check->posture, 0, &size);
+	const char *name = tool_param_name(check->param, &check->host->posture, 0, &size);
 
 	/* the supervisor also knows aliases, and other profiles' languages */
 	if (!name || check->param->source == NAMES_LANGUAGES)
 		return value->size > 0 && value->size < check->param->bytes_max;
-	for (size_t i = 0; name; name = tool_param_name(check->param, check->posture, ++i, &size)) {
+	for (size_t i = 0; name;
+	     name = tool_param_name(check->param, &check->host->posture, ++i, &size)) {
 		if (value->size == size && memcmp(value->text, name, size) == 0)
 			return true;
 	}
-	return false;
+	return is_missing_profile(check, value);
 }
 
 static void list_names(const struct check *check)
 {
 	size_t size;
-	const char *name = tool_param_name(check->param, check->posture, 0, &size);
+	const char *name = tool_param_name(check->param, &check->host->posture, 0, &size);
 
-	for (size_t i = 0; name; name = tool_param_name(check->param, check->posture, ++i, &size)) {
+	for (size_t i = 0; name;
+	     name = tool_param_name(check->param, &check->host->posture, ++i, &size)) {
 		buffer_append_text(check->problem, i ? ", " : "");
 		buffer_append(check->problem, name, size);
 	}
@@ -260,11 +276,11 @@ static size_t find_param(const struct tool *tool, const struct json_value *membe
 	return i;
 }
 
-bool tool_take_arguments(const struct tool *tool, const struct posture *posture,
+bool tool_take_arguments(const struct tool *tool, const struct host *host,
 			 const struct json_document *document, struct json_value *arguments,
 			 struct json_value *ret_values[TOOL_PARAMS_MAX], struct buffer *ret_problem)
 {
-	struct check check = { .posture = posture, .document = document, .problem = ret_problem };
+	struct check check = { .host = host, .document = document, .problem = ret_problem };
 
 	for (size_t i = 0; i < TOOL_PARAMS_MAX; i++)
 		ret_values[i] = NULL;
@@ -273,7 +289,7 @@ bool tool_take_arguments(const struct tool *tool, const struct posture *posture,
 		const size_t i = find_param(tool, v);
 
 		if (i == tool->param_count) {
-			say_unknown(tool, posture, v, ret_problem);
+			say_unknown(tool, &host->posture, v, ret_problem);
 			return false;
 		}
 		if (v->kind == JSON_NULL) /* many models send null for "not given" */

@@ -61,7 +61,7 @@ void errand_refuse(struct errand *errand, const struct ipc_execution_refused *re
 	if (errand->rules->refused && errand->rules->refused(errand, refused))
 		return;
 	buffer_append_text(&text, "Nothing was done. ");
-	refusal_put(&text, refused, &errand->subjects);
+	refusal_put(&text, refused, &errand->subjects, &errand->call->session->host->plan);
 	errand_answer(errand, &text, true);
 	buffer_done(&text);
 }

@@ -104,7 +104,7 @@ static void fail_refused(struct file_job *job, const struct ipc_execution_refuse
 	if (job->rules->refused && job->rules->refused(job, refused))
 		return;
 	buffer_append_text(&text, "Nothing was done. ");
-	refusal_put(&text, refused, &subjects);
+	refusal_put(&text, refused, &subjects, &job->waiting.call->session->host->plan);
 	file_job_answer(job, &text, true);
 	buffer_done(&text);
 }

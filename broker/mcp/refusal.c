@@ -26,12 +26,12 @@ static void put_retry(struct buffer *text, uint32_t ms)
 }
 
 void refusal_put(struct buffer *text, const struct ipc_execution_refused *refused,
-		 const struct refusal_words *words)
+		 const struct refusal_words *words, const struct plan *plan)
 {
 	static const struct refusal_style style = { .audience = REFUSAL_FOR_MODELS,
 						    .put_word = put_word,
 						    .put_detail = put_detail,
 						    .put_retry = put_retry };
 
-	refusal_text_put(text, &style, refused, words);
+	refusal_text_put(text, &style, refused, words, plan);
 }

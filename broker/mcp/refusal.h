@@ -9,8 +9,9 @@
 
 struct ipc_execution_refused;
 
-/* Append one or two sentences, without the result ("Nothing was run."). */
+/* Append one or two sentences, without the result ("Nothing was run."). `plan` is that in force, or
+ * NULL. */
 void refusal_put(struct buffer *text, const struct ipc_execution_refused *refused,
-		 const struct refusal_words *words);
+		 const struct refusal_words *words, const struct plan *plan);
 
 #endif

@@ -211,7 +211,8 @@ void result_put_verdict(const struct execution_info *info, const struct plan *pl
 }
 
 static void say_refused(const struct execution_label *label,
-			const struct ipc_execution_refused *refused, struct buffer *text)
+			const struct ipc_execution_refused *refused, const struct plan *plan,
+			struct buffer *text)
 {
 	const struct refusal_words subjects = { .profile = label->profile,
 						.program = label->subject,
@@ -219,14 +220,14 @@ static void say_refused(const struct execution_label *label,
 						.sandbox = label->sandbox };
 
 	buffer_append_text(text, "Nothing was run. ");
-	refusal_put(text, refused, &subjects);
+	refusal_put(text, refused, &subjects, plan);
 }
 
 void result_put_failure(const struct execution_info *info, const struct plan *plan,
 			struct buffer *text)
 {
 	if (info->refused)
-		say_refused(&info->label, info->refused, text);
+		say_refused(&info->label, info->refused, plan, text);
 	else
 		say_start_failed(&info->label, info->done, plan, text);
 }

@@ -259,7 +259,7 @@ static void fail_full(struct creation *creation)
 	struct buffer text = { 0 };
 
 	buffer_append_text(&text, "Nothing was created. ");
-	refusal_put(&text, &creation->refused, &creation->errand.subjects);
+	refusal_put(&text, &creation->refused, &creation->errand.subjects, NULL);
 	sandbox_room_put_oldest(&creation->room, &text);
 	sandbox_room_put_removed(&creation->room, &text);
 	errand_answer(&creation->errand, &text, true);

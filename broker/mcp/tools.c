@@ -244,8 +244,8 @@ static void run_tool(struct call *call, const struct tool *tool,
 
 	if (missing)
 		call_refuse_abilities(call, missing);
-	else if (tool->schema || tool_take_arguments(tool, &call->session->host->posture, document,
-						     arguments, values, &problem))
+	else if (tool->schema || tool_take_arguments(tool, call->session->host, document, arguments,
+						     values, &problem))
 		tool->handler(call, document, values);
 	else
 		call_fail(call, &problem);

@@ -104,7 +104,7 @@ void tools_call(const struct request *request);
 
 /* Check `arguments` (an object, or NULL for none) and sort them into `ret_values`, strings decoded.
  * False: they do not fit, and the reason with the remedy is appended to `ret_problem`. */
-bool tool_take_arguments(const struct tool *tool, const struct posture *posture,
+bool tool_take_arguments(const struct tool *tool, const struct host *host,
 			 const struct json_document *document, struct json_value *arguments,
 			 struct json_value *ret_values[TOOL_PARAMS_MAX],
 			 struct buffer *ret_problem);

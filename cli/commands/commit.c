@@ -12,6 +12,7 @@
 #include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "frontend/profile_names.h"
 #include "heap/memory.h"
 #include "host/kept_layers.h"
 #include "host/recent.h"
@@ -136,6 +137,7 @@ static int find_base(const struct image_options *options, const struct sandbox *
 	struct config config = CONFIG_UNREAD;
 	const struct plan_profile *profile = NULL;
 	const struct plan *plan;
+	const char *cause;
 	int index;
 	int code = image_read_config(options, &config);
 
@@ -145,10 +147,13 @@ static int find_base(const struct image_options *options, const struct sandbox *
 	index = plan ? plan_profile_find(plan, sandbox->profile) : -1;
 	if (index >= 0)
 		profile = plan_profile(plan, (uint32_t)index);
+	cause = profile_missing(plan, sandbox->profile);
 	code = MSP_EXIT_REFUSED;
-	if (!profile)
-		log_line("the sandbox's profile %s is gone, or lacks its image: 'msp profile list' "
-			 "says which",
+	if (!profile && cause)
+		log_line("the sandbox's profile %s cannot be used: %s", sandbox->profile, cause);
+	else if (!profile)
+		log_line("the sandbox's profile %s is gone: 'msp profile list' shows which there "
+			 "are",
 			 sandbox->profile);
 	else if (profile->image == 0)
 		log_line("the sandbox's profile %s has no image: 'msp commit' takes sandboxes of "

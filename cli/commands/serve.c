@@ -325,13 +325,30 @@ static int become_supervisor(const struct launch *launch, int null, char text[LA
 	return MSP_EXIT_SANDBOX;
 }
 
+/* Return whether the plan has the profile; if not, say why. */
+static bool has_profile(const struct plan *plan, const char *name, char text[LAUNCH_TEXT_MAX])
+{
+	char names[PROFILE_NAMES_SHOWN];
+	const char *cause = profile_missing(plan, name);
+
+	if (profile_named(plan, name))
+		return true;
+	profile_names(plan, names, sizeof(names));
+	if (cause)
+		format_text(text, LAUNCH_TEXT_MAX, "the profile '%.100s' cannot be used: %s", name,
+			    cause);
+	else
+		format_text(text, LAUNCH_TEXT_MAX, "there is no profile '%.100s'; there are: %s",
+			    name, names);
+	return false;
+}
+
 static int start_supervisor(struct serve_options *options, const struct images *images,
 			    struct config *config, const struct workspaces *workspaces, int null,
 			    char text[LAUNCH_TEXT_MAX])
 {
 	static struct pins pins;
 	static struct trust trust = TRUST_NONE;
-	char names[PROFILE_NAMES_SHOWN];
 	const struct plan *plan;
 	struct cgroup_home home;
 	struct no_cgroup unlimited;
@@ -345,12 +362,8 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	if (code)
 		return code;
 	plan = launch_open_plan(config, text);
-	if (plan && options->default_profile && !profile_named(plan, options->default_profile)) {
-		profile_names(plan, names, sizeof(names));
-		format_text(text, LAUNCH_TEXT_MAX, "there is no profile '%.100s'; there are: %s",
-			    options->default_profile, names);
+	if (plan && options->default_profile && !has_profile(plan, options->default_profile, text))
 		return MSP_EXIT_REFUSED;
-	}
 	if (!plan || machine_place_put(config, NULL, text) != 0 ||
 	    trust_prepare(&trust, images, config, NULL, text) != 0)
 		return MSP_EXIT_REFUSED;

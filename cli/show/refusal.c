@@ -28,13 +28,12 @@ void refusal_explain(const struct ipc_execution_refused *refused, const struct r
 						    .put_detail = put_detail,
 						    .put_retry = put_retry };
 	struct buffer text = { 0 };
-	struct plan is;
+	struct plan is = { .bytes = NULL };
 
-	if (plan >= 0 && plan_open_fd(plan, &is) == 0) {
-		refused = refusal_text_complete(refused, &is, words->profile);
-		plan_close(&is);
-	}
-	refusal_text_put(&text, &style, refused, words);
+	if (plan >= 0)
+		(void)plan_open_fd(plan, &is); /* without it, a text has no names of profiles */
+	refusal_text_put(&text, &style, refused, words, &is);
+	plan_close(&is);
 	log_line("%s", text.bytes);
 	buffer_done(&text);
 }

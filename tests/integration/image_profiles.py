@@ -234,21 +234,39 @@ class Configuration(WithImages):
 
     def test_an_image_that_is_missing(self):
         self.config = self.write(PROFILES + "  - {name: none, extends: image, image: 'absent:3'}\n")
+        absent = "the image 'absent:3' is not in the store; 'msp image pull' or 'msp image import' brings it\n"
         self.assertEqual(self.says("read", "echo used"), "used\n")
         result = self.shell("none", "true")
         self.assertEqual(result.returncode, 64)
-        self.assertRegex(result.stderr, "none cannot be used: there is no image 'absent:3' here: .*msp image import")
+        self.assertEqual(result.stderr, "msp: run: the profile 'none' cannot be used: " + absent)
         result = self.command("create", "--profile", "read", "--name=box")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.store.remove("distro:1")
         result = self.command("exec", *LIMITS, "box", "--", "true")
         self.assertEqual(result.returncode, 64)
-        self.assertIn("the profile 'read' is gone", result.stderr)
+        self.assertIn("the profile 'read' cannot be used: the image 'distro:1' is not in the store", result.stderr)
         result = self.command("destroy", "box")
         self.assertEqual(result.returncode, 0, result.stderr)
         result = self.command("profile", "check")
         self.assertEqual(result.returncode, 78)
-        self.assertRegex(result.stderr, r"config.yaml:\d+: profile none cannot be used: there is no image 'absent:3'")
+        self.assertRegex(result.stderr, r"config.yaml:\d+: profile none cannot be used: the image 'absent:3'")
+
+    def test_clients_are_told_of_a_missing_image(self):
+        self.config = self.write(PROFILES + "  - {name: none, extends: image, image: 'absent:3'}\n")
+        server = self.serve()
+        for tool, words in (("run_command", {"command": "true"}), ("create_sandbox", {})):
+            with self.subTest(tool=tool):
+                said = support.text_of(server.call(tool, profile="none", **words))
+                self.assertIn('The profile "none" cannot be used: the image \'absent:3\' is not in the store; ', said)
+                self.assertNotIn("no profile", said)
+                self.assertNotIn("strict", said)
+                said = support.text_of(server.call(tool, profile="other", **words))
+                self.assertIn('"other", but must be one of: default, ', said)
+                self.assertIn("strict", said)
+                self.assertNotIn("absent:3", said)
+        said = self.refused_serve("--default-profile=none")
+        self.assertIn("the profile 'none' cannot be used: the image 'absent:3' is not in the store", said)
+        self.assertNotIn("no profile", said)
 
     def test_keys_that_do_not_fit(self):
         for line, expected in (("{name: x, extends: default, root: writable}", "expected image beside it"),

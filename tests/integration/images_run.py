@@ -111,7 +111,7 @@ class Run(WithFolder):
         self.assertFalse(os.path.exists(self.store.layer(self.used)))
         result = msp("run", *LIMITS, "--profile=used", "--", "true", env=self.environment())
         self.assertEqual(result.returncode, 64, result.stderr)
-        self.assertIn("used cannot be used: there is no image 'used:1' here", result.stderr)
+        self.assertIn("'used' cannot be used: the image 'used:1' is not in the store", result.stderr)
 
 
 if __name__ == "__main__":

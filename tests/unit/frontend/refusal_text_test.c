@@ -16,6 +16,7 @@ static void put_retry(struct buffer *text, uint32_t ms)
 }
 
 static struct buffer text;
+static const struct plan *known_plan; /* in force */
 
 static const char *put(enum refusal_audience audience, uint32_t reason, const char *detail,
 		       uint32_t retry_ms, const struct refusal_words *words)
@@ -29,7 +30,7 @@ static const char *put(enum refusal_audience audience, uint32_t reason, const ch
 	refused = (struct ipc_execution_refused){ .reason = reason, .retry_ms = retry_ms };
 	(void)snprintf(refused.detail, sizeof(refused.detail), "%s", detail);
 	buffer_done(&text);
-	refusal_text_put(&text, &style, &refused, words);
+	refusal_text_put(&text, &style, &refused, words, known_plan);
 	return text.bytes;
 }
 
@@ -68,23 +69,27 @@ Test(refusal_text, nothing_of_the_form_is_left)
 Test(refusal_text, an_unknown_profile_is_refused_with_the_known_ones)
 {
 	static _Alignas(8) struct blob blob;
-	static const struct ipc_execution_refused unknown = { .reason = REFUSAL_PROFILE_UNKNOWN };
-	static const struct ipc_execution_refused busy = { .reason = REFUSAL_BUSY };
 	struct plan plan;
 
 	(void)blob_make(&blob);
 	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
-	cr_expect_str_eq(refusal_text_complete(&unknown, &plan, NULL)->detail, "default");
-	cr_expect_eq(refusal_text_complete(&busy, &plan, NULL), &busy);
 	cr_expect_str_eq(put(REFUSAL_FOR_PEOPLE, REFUSAL_PROFILE_UNKNOWN, "", 0, &none),
 			 "there is no profile ''");
+	known_plan = &plan;
+	cr_expect_str_eq(put(REFUSAL_FOR_PEOPLE, REFUSAL_PROFILE_UNKNOWN, "", 0, &none),
+			 "there is no profile ''; use --profile with one of: default");
+	cr_expect_str_eq(put(REFUSAL_FOR_PEOPLE, REFUSAL_BUSY, "2 of 2", 0, &none),
+			 "2 of 2 run already: try again in a moment");
+	buffer_done(&text);
 }
 
-Test(refusal_text, a_profile_without_its_image_is_refused_with_the_cause)
+Test(refusal_text, a_profile_without_its_image_is_there)
 {
 	static const char missing[] = "one\0no image of one\0two\0no image of two";
+	static const struct refusal_words two = { .profile = "two" };
+	static const struct refusal_words set = { .profile = "two", .variable = "VARIABLE" };
+	static const struct refusal_words three = { .profile = "three" };
 	static _Alignas(8) struct blob blob;
-	static const struct ipc_execution_refused unknown = { .reason = REFUSAL_PROFILE_UNKNOWN };
 	struct plan plan;
 	const uint32_t used = blob_make(&blob);
 
@@ -92,14 +97,25 @@ Test(refusal_text, a_profile_without_its_image_is_refused_with_the_cause)
 	blob.header.missing = (uint32_t)(offsetof(struct blob, text) + used);
 	blob.header.missing_size = sizeof(missing);
 	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
-	cr_expect_str_eq(refusal_text_complete(&unknown, &plan, "two")->detail,
-			 "default; two cannot be used: no image of two");
-	cr_expect_str_eq(refusal_text_complete(&unknown, &plan, "three")->detail, "default");
-	cr_expect_str_eq(refusal_text_complete(&unknown, &plan, NULL)->detail,
-			 "default; one cannot be used: no image of one; two cannot be used: no "
-			 "image of two");
+	known_plan = &plan;
+	cr_expect_str_eq(put(REFUSAL_FOR_PEOPLE, REFUSAL_PROFILE_UNKNOWN, "", 0, &two),
+			 "the profile 'two' cannot be used: no image of two");
+	cr_expect_str_eq(
+		put(REFUSAL_FOR_PEOPLE, REFUSAL_PROFILE_UNKNOWN, "", 0, &set),
+		"the profile 'two', which VARIABLE names, cannot be used: no image of two");
+	cr_expect_str_eq(
+		put(REFUSAL_FOR_MODELS, REFUSAL_PROFILE_UNKNOWN, "", 0, &two),
+		"The profile \"two\" cannot be used: no image of two. Ask the user to mend "
+		"that, or use another profile.");
+	cr_expect_str_eq(put(REFUSAL_FOR_PEOPLE, REFUSAL_PROFILE_UNKNOWN, "", 0, &three),
+			 "there is no profile 'three'; use --profile with one of: default");
+	cr_expect_str_eq(put(REFUSAL_FOR_PEOPLE, REFUSAL_SANDBOX_PROFILE, "one", 0, &none),
+			 "the profile 'one' cannot be used: no image of one");
+	cr_expect(strstr(put(REFUSAL_FOR_PEOPLE, REFUSAL_SANDBOX_PROFILE, "three", 0, &none),
+			 "'three' is gone"));
 	blob.header.missing_size = sizeof("one");
 	cr_expect_eq(plan_open(&blob, sizeof(blob), &plan), -EBADMSG, "a name without a cause");
+	buffer_done(&text);
 }
 
 Test(refusal_text, words_and_their_absence)

@@ -189,7 +189,8 @@ Test(image, an_image_is_looked_up_once)
 {
 	cr_expect_eq(images_find(images, "it:1", text), tree);
 	cr_expect_null(images_find(images, "other:1", text));
-	cr_expect(strstr(text, "there is no image 'other:1' here"), "%s", text);
+	cr_expect(strstr(text, "the image 'other:1' is not in the store; 'msp image pull'"), "%s",
+		  text);
 	cr_expect_null(images_find(NULL, "it:1", text));
 	cr_expect(strstr(text, "--images"), "%s", text);
 }
@@ -485,7 +486,7 @@ Test(image, a_profile_without_its_image_is_missing_alone)
 	cr_expect_geq(plan_profile_find(&loaded.plan, "other"), 0);
 	cr_expect_str_eq(missing, "mine");
 	missing += strlen(missing) + 1;
-	cr_expect(strstr(missing, "there is no image 'none' here"), "%s", missing);
+	cr_expect(strstr(missing, "the image 'none' is not in the store"), "%s", missing);
 	missing += strlen(missing) + 1;
 	cr_expect_str_eq(missing, "child");
 	builtin_close(&loaded);
