@@ -20,11 +20,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,16 +54,6 @@
 
 /* The layers that are packed. */
 static struct pack_source sources;
-
-/* End with msp: nobody would read the report. */
-static void follow_parent(void)
-{
-	struct pollfd output = { .fd = STDOUT_FILENO };
-
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || poll(&output, 1, 0) < 0 ||
-	    (output.revents & POLLERR)) /* msp has ended before */
-		exit(MSP_EXIT_SOFTWARE);
-}
 
 static void check_descriptors(void)
 {
@@ -178,7 +165,6 @@ int main(int argc, char *argv[])
 	const struct act *act;
 
 	log_set_name("msp-image");
-	follow_parent();
 	check_descriptors();
 	act = find_act(argc, argv);
 	(void)umask(0);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,8 +20,16 @@
 
 #define FIRST_PLACE 3
 
+/* Let the child end with us, since nobody would read its answer. An exec keeps that. */
+static int follow_parent(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+		return -errno;
+	return getppid() == parent ? 0 : -ECHILD; /* we have ended before */
+}
+
 /* In the child, until its exec: it runs in our memory. */
-static int become_helper(const struct helper *helper, int null, int output)
+static int become_helper(const struct helper *helper, pid_t parent, int null, int output)
 {
 	const bool reads_errors = helper->output_of == STDERR_FILENO;
 	int fds[FIRST_PLACE + HELPER_FDS_MAX + 1] = { null, reads_errors ? null : output,
@@ -28,11 +37,12 @@ static int become_helper(const struct helper *helper, int null, int output)
 	static const int places[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	const size_t count = FIRST_PLACE + helper->fd_count;
 	const bool has_image = helper->image >= 0;
-	int error;
+	int error = follow_parent(parent);
 
 	memcpy(fds + FIRST_PLACE, helper->fds, helper->fd_count * sizeof(fds[0]));
 	fds[count] = helper->image;
-	error = fd_place(fds, places, count + has_image, (1U << count) - 1);
+	if (!error)
+		error = fd_place(fds, places, count + has_image, (1U << count) - 1);
 	if (error)
 		return error;
 	if (has_image)
@@ -44,11 +54,12 @@ static int become_helper(const struct helper *helper, int null, int output)
 
 static int spawn_helper(const struct helper *helper, int null, int output, pid_t *ret)
 {
+	const pid_t parent = getpid();
 	volatile int error = 0;
 	const pid_t pid = vfork();
 
 	if (pid == 0) {
-		error = become_helper(helper, null, output);
+		error = become_helper(helper, parent, null, output);
 		_exit(MSP_EXIT_SOFTWARE);
 	}
 	if (pid < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program that is started for one answer: its output is read to the end, within a time.
+ * A program that is started for one answer: its output is read to the end, within a time. It ends
+ * with us.
  */
 #ifndef CLI_LAUNCH_HELPER_H
 #define CLI_LAUNCH_HELPER_H

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import select
 import shutil
 import socket
 import stat
@@ -67,6 +68,17 @@ class Forms(Case):
         self.assertEqual(os.getxattr(f"{upper}/usr", "user.overlay.opaque"), b"y")
         self.assertEqual(sorted(os.listdir(f"{upper}/usr")), ["new"])
         self.assertEqual(os.listdir(self.store.path("incoming")), [])
+
+    def test_a_killed_msp_ends_its_program(self):
+        with subprocess.Popen([support.MSP, "image", "import", "-"], env={**os.environ, "MSP_STATE_DIR": self.store.state},
+                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as msp:
+            self.assertTrue(support.wait_until(lambda: support.named(msp.pid, "msp-image")))
+            program = os.pidfd_open(support.named(msp.pid, "msp-image")[0])
+            self.addCleanup(os.close, program)
+            self.assertEqual(select.select([program], [], [], 0.2)[0], [], "it waits for the image")
+            msp.kill()
+            # Only then its input ends, of which this test has the other end.
+            self.assertEqual(select.select([program], [], [], 60)[0], [program])
 
     def test_configuration(self):
         self.bring(Image(BASE, UPPER, **CONFIG))

@@ -9,11 +9,8 @@
  */
 #include <errno.h>
 #include <locale.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -35,16 +32,6 @@
 
 #define KERNEL_MAX ((size_t)256 << 20)
 #define INIT_MAX ((size_t)16 << 20)
-
-/* End with msp: nobody would read the report. */
-static void follow_parent(void)
-{
-	struct pollfd output = { .fd = STDOUT_FILENO };
-
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || poll(&output, 1, 0) < 0 ||
-	    (output.revents & POLLERR)) /* msp has ended before */
-		exit(MSP_EXIT_SOFTWARE);
-}
 
 /* Must: leave the modules to be read, and the directory to be written. Must not: leave another
  * file, a network, a capability, or a system call that this needs not. */
@@ -95,7 +82,6 @@ int main(int argc, char *argv[])
 	const bool is_package = argc == 2 && strcmp(argv[1], "package") == 0;
 
 	log_set_name("msp-vm-prepare");
-	follow_parent();
 	if (!is_package && (argc != 2 || strcmp(argv[1], "kernel") != 0))
 		log_fatal(MSP_EXIT_USAGE, "this program is started by msp");
 	/* Names in archives are UTF-8, and libarchive converts them. */
