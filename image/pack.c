@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/xattr.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,9 @@
 #include "image/target.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
+
+/* The names of overlayfs' own attributes begin with it. */
+#define OVERLAY "user.overlay."
 
 /* A file with several names, and the first of them. */
 struct link {
@@ -175,17 +179,32 @@ static int write_content(struct pack *pack, int fd)
 	return size < 0 ? refuse_call("reading it", errno) : 0;
 }
 
-/* Refuse what overlayfs would read in another place than this. */
-static int check_attributes(int fd)
+/* Return whether a file has attributes of its own: not overlayfs', nor a label of the host. */
+static bool has_attributes(int fd)
 {
-	static const char *const names[] = { "user.overlay.redirect", "user.overlay.metacopy",
-					     "user.overlay.whiteout" };
+	static char list[XATTR_LIST_MAX];
+	const ssize_t size = flistxattr(fd, list, sizeof(list));
+	ssize_t at = 0;
+
+	while (at < size && (strncmp(list + at, OVERLAY, strlen(OVERLAY)) == 0 ||
+			     strcmp(list + at, XATTR_NAME_SELINUX) == 0))
+		at += (ssize_t)strlen(list + at) + 1;
+	return at < size;
+}
+
+/* Refuse what overlayfs would read in another place than this, and count what is packed without its
+ * attributes. */
+static int check_attributes(int fd, bool is_packed)
+{
+	static const char *const names[] = { OVERLAY "redirect", OVERLAY "metacopy",
+					     OVERLAY "whiteout" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (fgetxattr(fd, names[i], NULL, 0) >= 0)
 			return refuse("it has the attribute %s, which no layer of msp has",
 				      names[i]);
 	}
+	report.attributes += is_packed && has_attributes(fd);
 	return 0;
 }
 
@@ -203,7 +222,7 @@ static int pack_file(struct pack *pack, uint32_t layer, const struct stat *statu
 	if (fd < 0)
 		return refuse_opening(fd);
 	archive_entry_set_size(pack->entry, status->st_size);
-	result = check_attributes(fd);
+	result = check_attributes(fd, true);
 	if (result == 0)
 		result = write_header(pack);
 	if (result == 0)
@@ -232,12 +251,12 @@ static int pack_symlink(struct pack *pack, int fd, const struct stat *status)
 /* --- directories ------------------------------------------------------------------------------ */
 
 /* Does an open directory hide those of lower layers? 1, 0 or -1. */
-static int is_opaque(int fd)
+static int is_opaque(int fd, bool is_packed)
 {
 	char value[2];
 	const ssize_t size = fgetxattr(fd, TARGET_OPAQUE_NAME, value, sizeof(value));
 
-	if (check_attributes(fd) < 0)
+	if (check_attributes(fd, is_packed) < 0)
 		return -1;
 	if (size < 0 && errno != ERANGE)
 		return errno == ENODATA || errno == EOPNOTSUPP
@@ -265,7 +284,7 @@ static int find_shown(const struct pack *pack, uint32_t among, uint32_t top, uin
 			return 1;
 		if (fd < 0)
 			return refuse_opening(fd);
-		hides = is_opaque(fd);
+		hides = is_opaque(fd, i == top);
 		*ret |= 1U << i;
 		fd_close(&fd);
 	}

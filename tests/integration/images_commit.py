@@ -40,6 +40,9 @@ with open("/opt/big", "wb") as file:
 with open("/opt/n\\u00e4me \\t", "w") as file:
     file.write("x")
 os.mkfifo("/usr/lib64/fifo")
+for name in ("/opt/big", "/opt/big", "/opt/new", "/opt/covered"):
+    os.setxattr(name, "user.mine", b"x")
+    os.setxattr(name, "user.other", b"x")
 os.unlink("/opt/gone-too"), os.mkfifo("/opt/gone-too")
 for top, folders, files in os.walk("/opt", topdown=False):
     for name in files + folders:
@@ -120,7 +123,7 @@ class Commit(Case):
         self.assertIn("0o120777 ../etc/passwd", found)
         self.assertEqual(found.count(" 3 1000000000\n"), 3, found)
         said = self.commit()
-        self.assertRegex(said, r"left out: devices, FIFOs and sockets \(2\)\n.*: 4 layers, ")
+        self.assertRegex(said, r"left out: devices, FIFOs and sockets \(2\), extended attributes \(3\)\n.*: 4 layers, ")
         # But for the FIFO, which hides what was there as in the sandbox.
         self.assertIn("gone-too", found)
         wanted = "".join(line for line in found.splitlines(True) if "gone-too" not in line)

@@ -138,6 +138,31 @@ Test(pack, what_the_layers_show_together)
 	cr_expect_str_eq(first, second);
 }
 
+Test(pack, attributes_are_counted)
+{
+	char digest[IMAGE_DIGEST_MAX];
+	int fd;
+
+	put_directory(LOWER, "both", "user.lower", "x");
+	put_directory(UPPER, "both", NULL, NULL);
+	put_directory(LOWER, "over", NULL, NULL);
+	put_directory(UPPER, "over", "user.overlay.opaque", "y");
+	put_file(UPPER, "plain");
+	cr_assert_eq(pack(MOST, digest), 0, "%s", report.text);
+	cr_expect_eq(report.attributes, 0, "hidden, and overlayfs' own: %llu",
+		     (unsigned long long)report.attributes);
+	put_directory(UPPER, "mine", "user.mine", "x");
+	put_file(UPPER, "file");
+	fd = openat(source.layers[UPPER], "file", O_RDONLY | O_CLOEXEC);
+	cr_assert_eq(fsetxattr(fd, "user.overlay.origin", "x", 1, 0), 0);
+	cr_assert_eq(fsetxattr(fd, "user.mine", "x", 1, 0), 0);
+	cr_assert_eq(fsetxattr(fd, "user.other", "x", 1, 0), 0);
+	fd_close(&fd);
+	cr_assert_eq(pack(MOST, digest), 0, "%s", report.text);
+	cr_expect_eq(report.attributes, 2, "of a directory and a file: %llu",
+		     (unsigned long long)report.attributes);
+}
+
 Test(pack, what_is_left_out)
 {
 	char *paths[] = { (char[]){ "dir/no" }, (char[]){ "no" }, NULL };
