@@ -40,8 +40,9 @@ static const char help[] =
 	"\n"
 	"SANDBOX is the name, the id, or the first four or more characters of the id,\n"
 	"and nothing may run in it. The exit code is 0; 64 when the command line is\n"
-	"wrong or there is no such sandbox; 75 while an msp has it, 'msp stop' ends\n"
-	"that; 78 when its files cannot be an image, or there is no room for it.\n";
+	"wrong or there is no such sandbox; 70 when a program of msp failed; 75 while\n"
+	"an msp has it, 'msp stop' ends that; 78 when its files cannot be an image, or\n"
+	"there is no room for it; 125 when no supervisor could be asked for it.\n";
 
 struct sandbox {
 	char id[IPC_ID_MAX];
@@ -179,8 +180,8 @@ static int find_base(const struct image_options *options, const struct sandbox *
 /* --- the new layer ---------------------------------------------------------------------------- */
 
 /* Put a layer on top; where the image has the same one further down, that goes: what it shows, the
- * upper one shows too. False: there are too many. */
-static bool add_layer(struct image *image, const struct image_report *report)
+ * upper one shows too. */
+static void add_layer(struct image *image, const struct image_report *report)
 {
 	struct image_layer *layer;
 	uint32_t kept = 0;
@@ -190,12 +191,9 @@ static bool add_layer(struct image *image, const struct image_report *report)
 			image->layers[kept++] = image->layers[i];
 	}
 	image->layer_count = kept;
-	if (kept == IMAGE_LAYERS_MAX)
-		return false;
 	layer = &image->layers[image->layer_count++];
 	*layer = (struct image_layer){ .bytes = report->bytes, .entries = report->entries };
 	memcpy(layer->diff_id, report->digest, sizeof(layer->diff_id));
-	return true;
 }
 
 /* Keep the image with the layer that msp-image has packed. 0, or the exit code after a line. */
@@ -208,12 +206,7 @@ static int keep_layer(const struct image_keep *keep, struct image_arrival *arriv
 				arrival->name);
 		return 0;
 	}
-	if (!add_layer(&arrival->image, &arrival->report)) {
-		log_line("the sandbox's image has %d layers, and no image can have more: build one "
-			 "with fewer, and make the changes in a sandbox of that",
-			 IMAGE_LAYERS_MAX);
-		return MSP_EXIT_REFUSED;
-	}
+	add_layer(&arrival->image, &arrival->report);
 	error = image_commit_packed(keep, &arrival->image);
 	if (error == -EBADMSG) {
 		log_line("msp-image has not made what it says");
@@ -233,6 +226,12 @@ static int commit_layers(const struct image_keep *keep, const struct kept_layers
 
 	if (error)
 		return image_fail("the sandbox's image", error);
+	if (arrival->image.layer_count == IMAGE_LAYERS_MAX) {
+		log_line("the sandbox's image has %d layers, and no image can have more: build one "
+			 "with fewer, and make the changes in a sandbox of that",
+			 IMAGE_LAYERS_MAX);
+		return MSP_EXIT_REFUSED;
+	}
 	code = image_find_room(keep, options->disk, &most);
 	if (!code)
 		code = image_program_pack(keep, layers, base->place, base->left_out, most,

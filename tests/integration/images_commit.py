@@ -223,9 +223,11 @@ class Refused(Case):
         for count in (126, 127):
             self.store.keep("one:1", [base, *layers[:count - 1]])
             self.create("more", f"box{count}")
-            self.change("echo x > /opt/x", f"box{count}")
+            self.change("echo x > /opt/x; echo > /opt/.wh.x", f"box{count}")
         self.refused(78, "has 127 layers, and no image can have more", "box127", "two:1")
         self.store.keep("one:1", [base, *layers[:125]])
+        self.refused(78, r"'opt/\.wh\.x': no name", "box126", "two:1")  # what packing finds comes after that
+        self.change("rm /opt/.wh.x", "box126")
         self.commit("two:1", "box126")
         self.assertEqual(self.says("two", "cat /opt/x"), "x\n")
 
