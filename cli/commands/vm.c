@@ -19,6 +19,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/sha256.h"
+#include "host/kernel_version.h"
 #include "host/state_place.h"
 #include "launch/launch.h"
 #include "launch/machine_place.h"
@@ -189,7 +190,7 @@ static bool find_newest(char ret[PREPARE_VERSION_MAX])
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || !is_name(version))
 			continue;
 		format_text(modules, sizeof(modules), "/lib/modules/%s", version);
-		if (access(modules, R_OK) == 0 && strverscmp(version, ret) > 0)
+		if (access(modules, R_OK) == 0 && kernel_version_compare(version, ret) > 0)
 			format_text(ret, PREPARE_VERSION_MAX, "%s", version);
 	}
 	if (boot)
