@@ -9,7 +9,7 @@
 
 #include "vm/wire.h"
 
-static const int vm_limits[WIRE_LIMITS] = { RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_STACK, RLIMIT_CORE,
-					    RLIMIT_NOFILE };
+static const unsigned int vm_limits[WIRE_LIMITS] = { RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_STACK,
+						     RLIMIT_CORE, RLIMIT_NOFILE };
 
 #endif

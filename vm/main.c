@@ -323,7 +323,7 @@ int main(int argc, char *argv[])
 					   .memory_mb = 512,
 					   .processors = 1 };
 	enum kvm_choice kvm = KVM_BY_TRIAL;
-	struct machine machine;
+	static struct machine machine;
 	int status;
 	int code = read_options(argc, argv, &options, &kvm, &talk.boot_ms);
 

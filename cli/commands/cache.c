@@ -208,7 +208,7 @@ static int check_directory(int fd, const char *given, char path[IPC_PATH_MAX],
 
 static int add_cache(const struct tool *tool, const char *given, const struct plan *plan)
 {
-	char path[IPC_PATH_MAX], text[LAUNCH_TEXT_MAX] = "it cannot be entered";
+	char path[IPC_PATH_MAX] = "", text[LAUNCH_TEXT_MAX] = "it cannot be entered";
 	int fd = kernel_openat2(AT_FDCWD, given, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 				RESOLVE_NO_MAGICLINKS);
 	const struct shape *shape = NULL;

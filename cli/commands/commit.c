@@ -122,7 +122,7 @@ static void list_made(const struct plan *plan, const struct plan_profile *profil
 	const struct plan_mount *mounts = plan_mounts(plan, profile);
 	char **next = ret->left_out;
 
-	*next++ = memory_text(PLAN_SEALED_FILE + 1, strlen(PLAN_SEALED_FILE + 1));
+	*next++ = memory_text(&PLAN_SEALED_FILE[1], strlen(&PLAN_SEALED_FILE[1]));
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
 		const char *target = plan_string(plan, mounts[i].target) + 1; /* behind the slash */
 
@@ -291,7 +291,7 @@ static int run_commit(const struct command *command, int argc, char *argv[])
 	struct image_options options = { .is_roots = geteuid() == 0 };
 	struct command_words words = { .most = 2 };
 	static struct image_arrival arrival;
-	char name[IMAGE_NAME_MAX];
+	static char name[IMAGE_NAME_MAX];
 	int code;
 
 	if (!command_parse_words(command, argc, argv, &options, &words, &code))

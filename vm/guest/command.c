@@ -103,8 +103,10 @@ static void execute_command(struct guest *guest)
 	become_user(&guest->start);
 	if (chdir(guest->start.cwd) != 0)
 		give_up("the directory ", guest->start.cwd);
-	(void)execvp(arguments[0], arguments);
-	give_up("", arguments[0]);
+	errno = ENOENT;
+	if (arguments[0])
+		(void)execvp(arguments[0], arguments);
+	give_up("", arguments[0] ? arguments[0] : "no command");
 }
 
 /* Give the command a terminal, whose master is its input and output. */
