@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -144,6 +145,7 @@ static void execute_emulator(struct words *words, int port, int console)
 bool machine_start(const struct machine_options *options, const struct mounts *mounts,
 		   struct machine *ret)
 {
+	static const struct timeval most = { .tv_sec = MACHINE_READ_S };
 	static struct words words;
 	int port[2], console[2];
 
@@ -152,6 +154,7 @@ bool machine_start(const struct machine_options *options, const struct mounts *m
 		say("a socket cannot be made: %s", errno_text(errno));
 		return false;
 	}
+	(void)setsockopt(port[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
 	words.count = words.used = 0;
 	put_machine(&words, options, port[1], console[1]);
 	put_mounts(&words, mounts);

@@ -11,6 +11,9 @@
 
 #include "vm/mounts.h"
 
+/* A machine that reads no message for so many seconds has lost its first process. */
+#define MACHINE_READ_S 30
+
 struct machine_options {
 	const char *files;    /* directory of kernel and initramfs */
 	const char *emulator; /* QEMU's program */

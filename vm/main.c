@@ -241,6 +241,10 @@ static int explain_end(const struct talk *talk, int status)
 	else if (talk->end == TALK_WRONG)
 		say("the machine was ended: it sent a message that its first process never sends; "
 		    "its last words:");
+	else if (talk->end == TALK_DEAF)
+		say("the machine was ended: it has not read its messages for %d seconds; its last "
+		    "words:",
+		    MACHINE_READ_S);
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
 		say("QEMU was not started; 'apt-get install qemu-system-x86' installs it");
 	else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)

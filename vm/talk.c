@@ -55,15 +55,18 @@ void talk_begin(void)
 /* --- to the machine --------------------------------------------------------------------------- */
 
 /* A machine that has gone is found by reading. */
-static void send_frame(const struct talk *talk, uint32_t type, const void *body, uint32_t size)
+static void send_frame(struct talk *talk, uint32_t type, const void *body, uint32_t size)
 {
 	const struct wire_head head = { type, size };
+	int error =
+		talk->is_deaf ? -EAGAIN : fd_write_all(talk->machine->port, &head, sizeof(head));
 
-	if (fd_write_all(talk->machine->port, &head, sizeof(head)) == 0)
-		(void)fd_write_all(talk->machine->port, body, size);
+	if (!error)
+		error = fd_write_all(talk->machine->port, body, size);
+	talk->is_deaf = error == -EAGAIN;
 }
 
-static void send_words(const struct talk *talk, uint32_t type, char *const *words)
+static void send_words(struct talk *talk, uint32_t type, char *const *words)
 {
 	for (; *words != NULL; words++) {
 		const char *at = *words;
@@ -86,7 +89,7 @@ static struct wire_size terminal_size(void)
 	return (struct wire_size){ size.ws_row, size.ws_col };
 }
 
-static void send_request(const struct talk *talk)
+static void send_request(struct talk *talk)
 {
 	static struct wire_mount mount;
 	static struct wire_start start;
@@ -346,6 +349,8 @@ static void exchange_all(struct talk *talk, int signals)
 			talk->end = forward_signal(talk, signals);
 		if (polls[3].revents != 0)
 			send_input(talk);
+		if (talk->is_deaf && talk->end == TALK_NONE)
+			talk->end = TALK_DEAF;
 	}
 }
 
@@ -362,7 +367,7 @@ enum talk_end talk_run(struct talk *talk)
 	int signals;
 
 	talk->end = TALK_NONE;
-	talk->is_ready = talk->is_wanted = false;
+	talk->is_ready = talk->is_wanted = talk->is_deaf = false;
 	talk->console_size = coming.got = 0;
 	fill_signals(&wanted);
 	signals = signalfd(-1, &wanted, SFD_CLOEXEC);

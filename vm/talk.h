@@ -21,6 +21,7 @@ enum talk_end {
 	TALK_GONE,     /* the machine has ended */
 	TALK_LATE,     /* the machine does not listen in its time */
 	TALK_WRONG,    /* the machine sent a frame that its first process does not send */
+	TALK_DEAF,     /* the machine reads no more frames */
 };
 
 struct talk {
@@ -32,6 +33,7 @@ struct talk {
 	bool is_ready; /* the machine listens */
 	bool is_terminal;
 	bool is_wanted; /* the next part of stdin */
+	bool is_deaf;   /* the machine has not read in the time that its port has for that */
 	struct wire_ended ended;
 	struct wire_failed failed;
 	uint32_t console_size;

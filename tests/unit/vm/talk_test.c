@@ -119,6 +119,21 @@ Test(talk, request_is_sent_when_the_machine_listens)
 	cr_expect_eq(types[3], WIRE_START);
 }
 
+Test(talk, a_machine_that_reads_no_more)
+{
+	static const struct timeval most = { .tv_usec = 1000 };
+	static char large[1 << 20];
+
+	memset(large, 'x', sizeof(large) - 1);
+	words[0] = large;
+	cr_assert_eq(setsockopt(machine.port, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)), 0);
+	send_frame(WIRE_READY, NULL, 0);
+	send_frame(WIRE_OUTPUT, "before", 6);
+	cr_expect_eq(talk_all(), TALK_DEAF);
+	words[0] = word;
+	cr_expect_eq(recv(port, large, sizeof(large), MSG_DONTWAIT) > 0, true, "it got some");
+}
+
 Test(talk, largest_part)
 {
 	static char bytes[WIRE_BODY_MAX + 1];
