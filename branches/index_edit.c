@@ -204,7 +204,7 @@ static int put_ends(struct edit *edit)
 	if (!bytes)
 		return -ENOMEM;
 	edit->bytes = bytes;
-	memcpy(bytes, "DIRC", 4);
+	put_number(bytes, 0x44495243U); /* "DIRC" */
 	put_number(bytes + 4, edit->version);
 	put_number(bytes + 8, edit->count);
 	index_hash(bytes, edit->size, bytes + edit->size);

@@ -171,7 +171,7 @@ static int tell_file(void *context, const struct history_file *file, const char 
 	reader->paths_bytes += size;
 	if (reader->paths_bytes > READER_PATHS_BYTES_MAX)
 		return -E2BIG;
-	memcpy(mempcpy(text, file, sizeof(*file)), path, size);
+	memcpy(mempcpy(text, file, sizeof(*file)), path, size + 1);
 	return send_tell(reader, &told, text);
 }
 
