@@ -77,24 +77,27 @@ static void remove_folder(void)
 	(void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static int make_directory(const char *name)
-{
-	char path[128];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-	must(mkdir(path, 0755) == 0);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 static void make_folder(void)
 {
 	must(setlocale(LC_CTYPE, "C.UTF-8") != NULL);
 	must(mkdtemp(folder) != NULL && atexit(remove_folder) == 0);
 	(void)umask(0);
-	beside = make_directory("beside");
-	incoming = make_directory("incoming");
-	layers = make_directory("layers");
-	must(beside >= 0 && incoming >= 0 && layers >= 0);
+}
+
+int archive_directory(const char *name)
+{
+	static bool is_made;
+	char path[128];
+	int fd;
+
+	if (!is_made)
+		make_folder();
+	is_made = true;
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	must(mkdir(path, 0755) == 0);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(fd >= 0);
+	return fd;
 }
 
 static int check_one(const char *path, const struct stat *status, int kind, struct FTW *at)
@@ -131,13 +134,21 @@ static void check_directory(const char *name,
 	must(nftw(path, check, 16, FTW_PHYS) == 0);
 }
 
+void archive_check_layers(const char *name)
+{
+	check_directory(name, check_one);
+}
+
 bool archive_import(const struct buffer *archive)
 {
 	int input = memfd_create("archive", MFD_CLOEXEC);
 	bool is_taken;
 
-	if (beside < 0)
-		make_folder();
+	if (beside < 0) {
+		beside = archive_directory("beside");
+		incoming = archive_directory("incoming");
+		layers = archive_directory("layers");
+	}
 	must(write(input, archive->bytes, archive->size) == (ssize_t)archive->size);
 	memset(&report, 0, sizeof(report));
 	refuse_in_layer(0, 0, NULL);

@@ -29,6 +29,12 @@ void archive_add_file(struct buffer *archive, const char *name, const void *cont
 /* Append the end of an archive. */
 void archive_end(struct buffer *archive);
 
+/* Make and open a directory of the target's own, which goes with it. */
+int archive_directory(const char *name);
+
+/* A claim: such a directory has nothing that a new layer must not have. */
+void archive_check_layers(const char *name);
+
 /* Import an archive of an image. Whatever came of it: nothing has changed beside the directory for
  * new layers, in that is nothing that a layer must not have, and it can be emptied. Returns whether
  * the image was taken. */
