@@ -12,6 +12,7 @@ UNREACHABLE, LOOP, BLOCK, BR, BR_IF, END, CALL, DROP = (
     b"\x00", b"\x03\x40", b"\x02\x40", b"\x0c", b"\x0d", b"\x0b", b"\x10", b"\x1a")
 LOAD, STORE, EQZ, EQ, SUB, SHR, GROW, SIZE = (
     b"\x28\x02\x00", b"\x36\x02\x00", b"\x45", b"\x46", b"\x6b", b"\x76", b"\x40\x00", b"\x3f\x00")
+LESS, SHL, FILL = b"\x49", b"\x74", b"\xfc\x0b\x00"
 
 
 def unsigned(number):
@@ -67,12 +68,31 @@ def module(body, names=(), pages=1):
             section(10, vector([unsigned(len(code)) + code])))
 
 
+def store_text(words):
+    """Put a text at 2048."""
+    return b"".join(const(2048 + at) + const(byte) + b"\x3a\x00\x00"
+                    for at, byte in enumerate(words.encode()))
+
+
 def copy(source):
     """Read once from the descriptor that `source` leaves, and write that to stdout. The functions are
     fd_read (0) and fd_write (1); at 0 is the vector, at 8 the count."""
     return (const(0) + const(1024) + STORE + const(4) + const(4096) + STORE +
             source + const(0) + const(1) + const(4) + CALL + unsigned(0) + DROP +
             const(1) + const(0) + const(1) + const(8) + CALL + unsigned(1) + DROP)
+
+
+def taking(mib):
+    """Take memory in parts of 16 MiB, each filled, and end in peace; trap where it is refused."""
+    return module(LOOP + const(256) + GROW + const(16) + SHL + const(1) + const(1 << 24) + FILL +
+                  SIZE + const(mib * 16) + LESS + BR_IF + unsigned(0) + END, pages=0)
+
+
+def saying(words, is_endless):
+    """Print a few words, and loop for ever or end."""
+    return module(store_text(words) + const(0) + const(2048) + STORE + const(4) + const(len(words)) + STORE +
+                  const(1) + const(0) + const(1) + const(8) + CALL + unsigned(0) + DROP +
+                  (LOOP + BR + unsigned(0) + END if is_endless else b""), ["fd_write"])
 
 
 TRAP = module(UNREACHABLE)
@@ -92,10 +112,8 @@ COPYING = module(copy(const(0)) + const(64) + const(512) + CALL + unsigned(2) + 
 
 def opening(path):
     """Show the file of the path below the first preopened directory, or end with the errno."""
-    store = b"".join(const(2048 + at) + const(byte) + b"\x3a\x00\x00"
-                     for at, byte in enumerate(path.encode()))
     return module(
-        store + const(16) + const(3) + const(1) + const(2048) + const(len(path)) + const(0) +
+        store_text(path) + const(16) + const(3) + const(1) + const(2048) + const(len(path)) + const(0) +
         const64(2) + const64(0) + const(0) + const(12) + CALL + unsigned(2) + b"\x36\x02\x00" +
         BLOCK + const(16) + LOAD + EQZ + BR_IF + unsigned(0) + const(16) + LOAD + CALL + unsigned(3) +
         END + copy(const(12) + LOAD), ["fd_read", "fd_write", "path_open", "proc_exit"])
