@@ -6,6 +6,7 @@
 
 #include "common/limits.h"
 #include "common/log.h"
+#include "heap/grow.h"
 
 void bug(const char *what)
 {
@@ -44,6 +45,11 @@ void *memory_resize(void *memory, size_t size)
 void *memory_resize_array(void *memory, size_t count, size_t size)
 {
 	return checked_memory(reallocarray(memory, count ? count : 1, size ? size : 1));
+}
+
+void *memory_grow_list(void *list, size_t *room, size_t count, size_t size)
+{
+	return checked_memory(grow_list(list, room, count, size));
 }
 
 char *memory_text(const char *bytes, size_t size)

@@ -15,6 +15,9 @@ void *memory_resize(void *memory, size_t size);
 /* Resize an array to `count` items of `size` bytes; never NULL. */
 void *memory_resize_array(void *memory, size_t count, size_t size);
 
+/* Resize a list as grow_list() does (heap/grow.h); never NULL. */
+void *memory_grow_list(void *list, size_t *room, size_t count, size_t size);
+
 /* Copy `size` bytes with a NUL behind; never NULL. The caller frees it. */
 char *memory_text(const char *bytes, size_t size);
 
