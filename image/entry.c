@@ -7,11 +7,6 @@
 
 #define NOTE ".wh..wh."
 
-static bool begins_with(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
-}
-
 /* Add a part of a path. NULL, or the rule that it breaks. */
 static const char *add_part(struct entry_path *ret, size_t *used, const char *part, size_t size)
 {
@@ -19,7 +14,7 @@ static const char *add_part(struct entry_path *ret, size_t *used, const char *pa
 		return "its path must not have '..'";
 	if (size > NAME_MAX)
 		return "no name in its path can be longer than 255 bytes";
-	if (*used > 0 && begins_with(ret->name, ENTRY_MARK))
+	if (*used > 0 && strncmp(ret->name, ENTRY_MARK, strlen(ENTRY_MARK)) == 0)
 		return "no directory can be a whiteout (.wh.)";
 	if (*used + size + 1 >= PATH_MAX)
 		return "its path can have at most 4,095 bytes";
@@ -38,9 +33,9 @@ static const char *read_mark(struct entry_path *ret, enum entry_kind *ret_kind)
 	*ret_kind = ENTRY_FILE;
 	if (strcmp(ret->name, ENTRY_OPAQUE_NAME) == 0) {
 		*ret_kind = ENTRY_OPAQUE;
-	} else if (begins_with(ret->name, NOTE)) {
+	} else if (strncmp(ret->name, NOTE, strlen(NOTE)) == 0) {
 		*ret_kind = ENTRY_IGNORED;
-	} else if (begins_with(ret->name, ENTRY_MARK)) {
+	} else if (strncmp(ret->name, ENTRY_MARK, strlen(ENTRY_MARK)) == 0) {
 		*ret_kind = ENTRY_WHITEOUT;
 		ret->name += strlen(ENTRY_MARK);
 		if (ret->name[0] == '\0' || strcmp(ret->name, ".") == 0 ||

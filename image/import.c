@@ -13,10 +13,9 @@
 #include "image/pack.h"
 #include "image/refuse.h"
 #include "image/store.h"
+#include "image/target.h"
 #include "image/unpack.h"
 #include "layers/remove.h"
-
-#define DIRECTORY_MODE 0755 /* of a layer without an entry for its own directory */
 
 /* The archive of a layer has a header and padding for each entry, and names. */
 #define ENTRY_BYTES 4096U
@@ -25,28 +24,16 @@
 /* The archive of a layer that is made here. */
 #define PACKED "archive"
 
-static int make_directory(int incoming, const char *diff_id)
-{
-	int fd;
-
-	if (mkdirat(incoming, diff_id, DIRECTORY_MODE) != 0)
-		return refuse_call("making its directory", errno);
-	fd = openat(incoming, diff_id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? refuse_call("opening its directory", errno) : fd;
-}
-
 static int import_layer(const struct input *input, const struct layer_source *source, int incoming,
 			struct unpack *unpack)
 {
 	const uint64_t most = unpack->most_bytes + ARCHIVE_MORE - unpack->bytes;
 	struct stream stream;
-	const int root = make_directory(incoming, source->diff_id);
-	int result = root < 0 ? -1 : stream_begin(&stream, input, source->path, most);
+	int result = stream_begin(&stream, input, source->path, most);
 
-	if (root < 0)
-		return -1;
 	if (result == 0)
-		result = unpack_layer(unpack, &stream, root);
+		result = unpack_layer(unpack, &stream,
+				      target_directory(incoming, source->diff_id, TARGET_MODE));
 	if (result == 0)
 		result = stream_check(&stream, source->digest, source->diff_id);
 	stream_end(&stream);
@@ -156,10 +143,9 @@ int image_pack(const struct pack_source *from, int incoming, int layers, uint64_
 
 int image_remove(int directory)
 {
-	const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
-	int error = list ? 0 : -errno;
+	int error;
+	DIR *list = image_open_list(directory, ".", &error);
 
 	while (!error && (entry = image_next_file(list, &error))) {
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)

@@ -13,7 +13,6 @@
 #include "common/kernel.h"
 #include "common/log.h"
 #include "heap/buffer.h"
-#include "heap/grow.h"
 #include "heap/memory.h"
 #include "image/refuse.h"
 
@@ -32,12 +31,31 @@ struct input_member {
 	int64_t at; /* of its header */
 };
 
-bool input_allow_filters(struct archive *archive)
+struct archive *input_decoder(void)
 {
-	return archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
-	       archive_read_support_filter_zstd(archive) == ARCHIVE_OK &&
-	       archive_read_support_filter_xz(archive) == ARCHIVE_OK &&
-	       archive_read_support_filter_bzip2(archive) == ARCHIVE_OK;
+	struct archive *archive = archive_read_new();
+
+	if (archive && archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
+	    archive_read_support_filter_zstd(archive) == ARCHIVE_OK &&
+	    archive_read_support_filter_xz(archive) == ARCHIVE_OK &&
+	    archive_read_support_filter_bzip2(archive) == ARCHIVE_OK &&
+	    archive_read_support_format_raw(archive) == ARCHIVE_OK)
+		return archive;
+	give_up("a library libarchive that reads compressed archives");
+}
+
+ssize_t input_next(struct archive *archive, const void **ret, const char *what)
+{
+	size_t size = 0;
+	la_int64_t at;
+	int result;
+
+	do
+		result = archive_read_data_block(archive, ret, &size, &at);
+	while (result == ARCHIVE_OK && size == 0);
+	if (result == ARCHIVE_OK)
+		return (ssize_t)size;
+	return result == ARCHIVE_EOF ? 0 : refuse("%s: %s", what, archive_error_string(archive));
 }
 
 /* --- an archive that is copied ---------------------------------------------------------------- */
@@ -47,24 +65,21 @@ static int copy_bytes(struct archive *archive, int to, uint64_t most)
 {
 	const void *bytes;
 	uint64_t copied = 0;
-	size_t size;
-	la_int64_t at;
-	int result, error;
+	ssize_t size;
+	int error;
 
-	while ((result = archive_read_data_block(archive, &bytes, &size, &at)) == ARCHIVE_OK) {
-		copied += size;
+	while ((size = input_next(archive, &bytes, "it cannot be unpacked")) > 0) {
+		copied += (size_t)size;
 		if (copied > most)
 			return refuse("it takes more than the %llu MiB that are left for images: "
 				      "'msp image remove' makes room, or images.disk of the "
 				      "configuration",
 				      (unsigned long long)(most >> 20));
-		error = fd_write_all(to, bytes, size);
+		error = fd_write_all(to, bytes, (size_t)size);
 		if (error)
 			return refuse_call("copying it", error);
 	}
-	return result == ARCHIVE_EOF
-		       ? 0
-		       : refuse("it cannot be unpacked: %s", archive_error_string(archive));
+	return (int)size;
 }
 
 static int copy_archive(struct input *input, struct archive *archive, int incoming, uint64_t most)
@@ -82,15 +97,12 @@ static int copy_archive(struct input *input, struct archive *archive, int incomi
 /* Copy the archive unless it is a file without compression, in which one can go back. */
 static int make_plain(struct input *input, bool is_file, int incoming, uint64_t most)
 {
-	struct archive *archive = archive_read_new();
+	struct archive *archive = input_decoder();
 	struct archive_entry *entry;
 	int result;
 
-	if (!archive || !input_allow_filters(archive) ||
-	    archive_read_support_format_raw(archive) != ARCHIVE_OK)
-		result = refuse("the library libarchive cannot read compressed archives");
-	else if (archive_read_open_fd(archive, input->fd, BLOCK_BYTES) != ARCHIVE_OK ||
-		 archive_read_next_header(archive, &entry) != ARCHIVE_OK)
+	if (archive_read_open_fd(archive, input->fd, BLOCK_BYTES) != ARCHIVE_OK ||
+	    archive_read_next_header(archive, &entry) != ARCHIVE_OK)
 		result = refuse(INPUT_NO_IMAGE);
 	else if (is_file && archive_filter_code(archive, 0) == ARCHIVE_FILTER_NONE)
 		result = 0;
@@ -142,18 +154,16 @@ static struct archive *open_tar(int fd, int64_t at)
 static int add_member(struct input *input, struct archive *archive, struct archive_entry *entry)
 {
 	const char *path = archive_entry_pathname(entry);
-	struct input_member *members;
 
 	if (!path || archive_entry_filetype(entry) == AE_IFDIR)
 		return 0;
 	if (input->count == MEMBERS_MAX)
 		return refuse("it has more than %u files around its layers", MEMBERS_MAX);
-	members = grow_list(input->members, &input->room, input->count + 1, sizeof(*members));
-	if (!members)
-		give_up("memory for the files of an archive");
-	input->members = members;
-	members[input->count++] = (struct input_member){ copy_path(path), follow_link(entry),
-							 archive_read_header_position(archive) };
+	input->members = memory_grow_list(input->members, &input->room, input->count + 1,
+					  sizeof(*input->members));
+	input->members[input->count++] =
+		(struct input_member){ copy_path(path), follow_link(entry),
+				       archive_read_header_position(archive) };
 	return 0;
 }
 
@@ -252,24 +262,13 @@ int input_open(const struct input *input, const char *path, struct input_file *r
 
 ssize_t input_read(struct input_file *file, const void **ret)
 {
-	size_t size = 0;
-	la_int64_t at;
 	ssize_t got;
-	int result;
 
-	if (!file->archive) {
-		*ret = file->bytes;
-		got = read(file->fd, file->bytes, BLOCK_BYTES);
-		return got < 0 ? refuse_call("reading a file of the image", errno) : got;
-	}
-	do
-		result = archive_read_data_block(file->archive, ret, &size, &at);
-	while (result == ARCHIVE_OK && size == 0);
-	if (result == ARCHIVE_EOF)
-		return 0;
-	return result == ARCHIVE_OK ? (ssize_t)size
-				    : refuse("the archive cannot be read: %s",
-					     archive_error_string(file->archive));
+	if (file->archive)
+		return input_next(file->archive, ret, "the archive cannot be read");
+	*ret = file->bytes;
+	got = read(file->fd, file->bytes, BLOCK_BYTES);
+	return got < 0 ? refuse_call("reading a file of the image", errno) : got;
 }
 
 void input_close(struct input_file *file)

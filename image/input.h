@@ -55,7 +55,12 @@ char *input_read_text(const struct input *input, const char *path, size_t *ret_s
 
 void input_end(struct input *input);
 
-/* Read with these filters alone, none of which is another program. False: the library lacks one. */
-bool input_allow_filters(struct archive *archive);
+/* Return the size of the next bytes of an entry, which stay until the next call; 0 at its end; or
+ * -1 after a refusal that says `what`. */
+ssize_t input_next(struct archive *archive, const void **ret, const char *what);
+
+/* Return a reader of compressed bytes, which the caller frees. It has these filters alone, none of
+ * which is another program; the program ends if the library lacks one. */
+struct archive *input_decoder(void);
 
 #endif

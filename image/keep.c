@@ -13,7 +13,7 @@
 
 #include "common/fd.h"
 #include "common/sha256.h"
-#include "heap/grow.h"
+#include "heap/memory.h"
 
 /* The path of a file in one of the directories. */
 #define PATH_ROOM (sizeof(IMAGE_INCOMING_NEW "/") + IMAGE_NAME_MAX)
@@ -83,17 +83,14 @@ static int add_layers(void *context, const struct image_entry *entry)
 {
 	static struct image image;
 	struct layer_list *list = context;
-	struct image_layer *grown;
 	const int error = image_read(list->store, entry->digest, &image);
 
 	/* A damaged manifest keeps nothing: its image cannot be used. */
 	for (uint32_t i = 0; !error && i < image.layer_count; i++) {
 		if (find_layer(list, image.layers[i].diff_id))
 			continue;
-		grown = grow_list(list->layers, &list->room, list->count + 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		list->layers = grown;
+		list->layers = memory_grow_list(list->layers, &list->room, list->count + 1,
+						sizeof(*list->layers));
 		list->layers[list->count++] = image.layers[i];
 	}
 	return error == -EBADMSG || error == -ENOENT ? 0 : error;
@@ -122,11 +119,8 @@ int image_collect(const struct image_keep *keep)
 	struct layer_list used;
 	const struct dirent *entry;
 	int error = list_layers(keep->store, &used);
-	int fd = error ? -1 : open_directory(keep->store, IMAGE_LAYERS, O_RDONLY);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	DIR *list = error ? NULL : image_open_list(keep->store, IMAGE_LAYERS, &error);
 
-	if (!error && !list)
-		error = fd < 0 ? fd : -errno;
 	while (!error && (entry = image_next_file(list, &error))) {
 		if (entry->d_name[0] != '.' && !find_layer(&used, entry->d_name) &&
 		    renameat(keep->layers, entry->d_name, keep->incoming, entry->d_name) != 0)
@@ -134,8 +128,6 @@ int image_collect(const struct image_keep *keep)
 	}
 	if (list)
 		(void)closedir(list); /* it was only read */
-	else
-		fd_close(&fd);
 	free(used.layers);
 	return error;
 }
@@ -291,14 +283,11 @@ int image_name_remove(const struct image_keep *keep, const char *name)
 
 int image_seize(const struct image_keep *keep, const char *digest)
 {
-	char path[PATH_ROOM];
+	int fd = image_open(keep->store, digest);
 	int error;
-	int fd;
 
-	(void)snprintf(path, sizeof(path), IMAGE_MANIFESTS "/%s", digest);
-	fd = openat(keep->store, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return fd < 0 ? -errno : fd;
+		return fd;
 	error = errno == EWOULDBLOCK ? -EBUSY : -errno;
 	fd_close(&fd);
 	return error;
@@ -315,16 +304,13 @@ int image_discard(const struct image_keep *keep, const char *digest)
 
 bool image_keep_is_clean(const struct image_keep *keep)
 {
-	int fd = open_directory(keep->store, IMAGE_INCOMING, O_RDONLY);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	int error;
+	DIR *list = image_open_list(keep->store, IMAGE_INCOMING, &error);
 	uint32_t count = 0;
-	int error = 0;
 
 	while (list && image_next_file(list, &error))
 		count++;
 	if (list)
-		(void)closedir(list); /* it was only read */
-	else
-		fd_close(&fd);
+		(void)closedir(list);        /* it was only read */
 	return list && !error && count == 2; /* "." and ".." */
 }

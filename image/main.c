@@ -18,7 +18,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,17 +57,11 @@ static struct pack_source sources;
 static void check_descriptors(void)
 {
 	for (int fd = 0; fd < IMAGE_FD_END; fd++) {
-		if (fcntl(fd, F_GETFD) < 0)
+		if (fcntl(fd, F_GETFD) < 0 || (fd == IMAGE_FD_INCOMING && !fd_is_kind(fd, 'd')) ||
+		    (fd == IMAGE_FD_LAYERS && !fd_is_kind(fd, 'o')))
 			log_fatal(MSP_EXIT_USAGE,
-				  "descriptor %d is not open: this program is "
-				  "started by msp",
-				  fd);
+				  "descriptor %d is wrong: this program is started by msp", fd);
 	}
-	if (!fd_is_kind(IMAGE_FD_INCOMING, 'd') || !fd_is_kind(IMAGE_FD_LAYERS, 'o'))
-		log_fatal(MSP_EXIT_USAGE,
-			  "descriptor %d or %d is no directory: this program is "
-			  "started by msp",
-			  IMAGE_FD_INCOMING, IMAGE_FD_LAYERS);
 	confine_require(confine_result(kernel_close_range(IMAGE_FD_END, ~0U)),
 			"closing other descriptors");
 }
@@ -122,51 +115,25 @@ static void confine_image(void)
 		"installing the system call filter");
 }
 
-/* --- acts ------------------------------------------------------------------------------------- */
-
-static int run_import(uint64_t most)
+/* Do what the words say; the first one behind the act is a number of bytes. 0 or -1. */
+static int run_act(int count, char *const words[])
 {
-	return image_import(IMAGE_FD_INPUT, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS, most);
-}
+	const char *act = count > 1 ? words[1] : "";
+	const uint64_t most = count > 2 ? strtoull(words[2], NULL, 10) : 0;
 
-static int run_pack(uint64_t most)
-{
-	return image_pack(&sources, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS, most);
-}
-
-static int run_remove(uint64_t most)
-{
-	(void)most;
-	return image_remove(IMAGE_FD_INCOMING);
-}
-
-static const struct act {
-	const char *name;
-	int least, most; /* words behind it; the first one is a number of bytes */
-	int (*run)(uint64_t most);
-} acts[] = {
-	{ "import", 1, 1, run_import },
-	{ "pack", 2, INT_MAX, run_pack },
-	{ "remove", 0, 0, run_remove },
-};
-
-static const struct act *find_act(int argc, char *argv[])
-{
-	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]) && argc >= 2; i++) {
-		if (strcmp(acts[i].name, argv[1]) == 0 && argc - 2 >= acts[i].least &&
-		    argc - 2 <= acts[i].most)
-			return &acts[i];
-	}
+	if (strcmp(act, "import") == 0 && count == 3)
+		return image_import(IMAGE_FD_INPUT, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS, most);
+	if (strcmp(act, "pack") == 0 && count > 3)
+		return image_pack(&sources, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS, most);
+	if (strcmp(act, "remove") == 0 && count == 2)
+		return image_remove(IMAGE_FD_INCOMING);
 	log_fatal(MSP_EXIT_USAGE, "this program is started by msp");
 }
 
 int main(int argc, char *argv[])
 {
-	const struct act *act;
-
 	log_set_name("msp-image");
 	check_descriptors();
-	act = find_act(argc, argv);
 	(void)umask(0);
 	/* Names in archives are UTF-8, and libarchive converts them. Without it such are refused.
 	 */
@@ -176,6 +143,6 @@ int main(int argc, char *argv[])
 	if (argc > 3)
 		open_sources(argv + 3);
 	confine_image();
-	report.is_done = act->run(argc > 2 ? strtoull(argv[2], NULL, 10) : 0) == 0;
+	report.is_done = run_act(argc, argv) == 0;
 	return fd_write_all(STDOUT_FILENO, &report, sizeof(report)) == 0 ? 0 : MSP_EXIT_SOFTWARE;
 }

@@ -18,7 +18,6 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
-#include "heap/grow.h"
 #include "heap/memory.h"
 #include "image/digest.h"
 #include "image/entry.h"
@@ -301,15 +300,11 @@ static int add_names(const struct pack *pack, uint32_t layer, struct names *name
 	if (fd < 0)
 		return refuse_opening(fd);
 	while (!error && (entry = image_next_file(list, &error))) {
-		struct name *grown;
-
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		grown = grow_list(names->list, &names->room, names->count + 1, sizeof(*grown));
-		if (!grown)
-			give_up("memory for the names of a directory");
-		names->list = grown;
-		grown[names->count++] =
+		names->list = memory_grow_list(names->list, &names->room, names->count + 1,
+					       sizeof(*names->list));
+		names->list[names->count++] =
 			(struct name){ memory_text(entry->d_name, strlen(entry->d_name)), layer };
 	}
 	if (list)
@@ -445,11 +440,8 @@ int pack_layers(const struct pack_source *source, int to, uint64_t most,
 	    archive_write_set_bytes_in_last_block(pack.archive, 1) != ARCHIVE_OK ||
 	    archive_write_open(pack.archive, &pack, NULL, write_archive, NULL) != ARCHIVE_OK)
 		result = refuse("the library libarchive cannot write tar archives");
-	if (result == 0)
-		result = source->count == 0
-				 ? 0
-				 : pack_directory(&pack,
-						  UINT32_MAX >> (PACK_LAYERS_MAX - source->count));
+	if (result == 0 && source->count > 0)
+		result = pack_directory(&pack, UINT32_MAX >> (PACK_LAYERS_MAX - source->count));
 	refuse_in_entry(NULL);
 	if (result == 0 && archive_write_close(pack.archive) != ARCHIVE_OK)
 		result = refuse("the archive cannot be ended: %s",

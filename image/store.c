@@ -62,17 +62,24 @@ void image_layer_path(const struct image_layer *layer, char ret[IMAGE_LAYER_PATH
 	(void)snprintf(ret, IMAGE_LAYER_PATH_MAX, IMAGE_LAYERS "/%s", layer->diff_id);
 }
 
-int image_hold(int store, const char *digest)
+int image_open(int store, const char *digest)
 {
 	char path[PATH_ROOM];
-	struct stat status;
-	int error = 0;
 	int fd;
 
 	(void)snprintf(path, sizeof(path), IMAGE_MANIFESTS "/%.64s", digest);
 	fd = openat(store, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+int image_hold(int store, const char *digest)
+{
+	struct stat status;
+	int error = 0;
+	int fd = image_open(store, digest);
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (flock(fd, LOCK_SH | LOCK_NB) != 0 || fstat(fd, &status) != 0)
 		error = -errno;
 	else if (status.st_nlink == 0) /* removed before the lock was ours */
@@ -99,6 +106,17 @@ int image_name_digest(int store, const char *name, char ret[IMAGE_DIGEST_MAX])
 	return image_digest_is_good(ret) ? 0 : -EBADMSG;
 }
 
+DIR *image_open_list(int parent, const char *path, int *ret_error)
+{
+	int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	*ret_error = list ? 0 : -errno;
+	if (!list)
+		fd_close(&fd);
+	return list;
+}
+
 const struct dirent *image_next_file(DIR *list, int *ret_error)
 {
 	const struct dirent *file;
@@ -115,16 +133,13 @@ static int each_file(int store, const char *directory,
 		     bool (*is_entry)(int store, const char *file, struct image_entry *ret),
 		     image_take *take, void *context)
 {
-	int fd = openat(store, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *file;
 	struct image_entry entry;
-	int result = list ? 0 : -errno;
+	int result;
+	DIR *list = image_open_list(store, directory, &result);
 
-	if (!list) {
-		fd_close(&fd);
+	if (!list)
 		return result == -ENOENT ? 0 : result;
-	}
 	while (result == 0 && (file = image_next_file(list, &result))) {
 		if (is_entry(store, file->d_name, &entry))
 			result = take(context, &entry);

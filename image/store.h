@@ -54,9 +54,15 @@ int image_read(int store, const char *digest, struct image *ret);
  */
 ssize_t image_read_file(int store, const char *path, void *ret, size_t room);
 
+/* Open a directory to list it. NULL with *ret_error: -errno. */
+DIR *image_open_list(int parent, const char *path, int *ret_error);
+
 /* Return the next entry of a directory, or NULL at its end; also after an error, with *ret_error
  * set to -errno. An entry that was overlooked would be taken for one that is not needed. */
 const struct dirent *image_next_file(DIR *list, int *ret_error);
+
+/* Open the file of an image: a close-on-exec descriptor, which is the caller's, or -errno. */
+int image_open(int store, const char *digest);
 
 /* Write the path of a layer beneath the directory. */
 void image_layer_path(const struct image_layer *layer, char ret[IMAGE_LAYER_PATH_MAX]);

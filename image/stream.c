@@ -28,10 +28,7 @@ int stream_begin(struct stream *stream, const struct input *input, const char *p
 		return found < 0 ? -1 : refuse("'%.200s' is missing in the image", path);
 	stream->blob = digest_begin();
 	stream->content = digest_begin();
-	stream->decoder = archive_read_new();
-	if (!stream->decoder || !input_allow_filters(stream->decoder) ||
-	    archive_read_support_format_raw(stream->decoder) != ARCHIVE_OK)
-		return refuse("the library libarchive cannot read compressed archives");
+	stream->decoder = input_decoder();
 	if (archive_read_open(stream->decoder, stream, NULL, read_blob, NULL) != ARCHIVE_OK ||
 	    archive_read_next_header(stream->decoder, &entry) != ARCHIVE_OK)
 		return refuse("it is empty, or cannot be decompressed");
@@ -40,23 +37,15 @@ int stream_begin(struct stream *stream, const struct input *input, const char *p
 
 ssize_t stream_read(struct stream *stream, const void **ret)
 {
-	size_t size = 0;
-	la_int64_t at;
-	int result;
+	const ssize_t size = input_next(stream->decoder, ret, "it cannot be decompressed");
 
-	do
-		result = archive_read_data_block(stream->decoder, ret, &size, &at);
-	while (result == ARCHIVE_OK && size == 0);
-	if (result == ARCHIVE_EOF)
-		return 0;
-	if (result != ARCHIVE_OK)
-		return refuse("it cannot be decompressed: %s",
-			      archive_error_string(stream->decoder));
-	if (size > stream->left)
+	if (size <= 0)
+		return size;
+	if ((uint64_t)size > stream->left)
 		return refuse("it is longer than its files can be: a bomb");
-	stream->left -= size;
-	digest_add(stream->content, *ret, size);
-	return (ssize_t)size;
+	stream->left -= (uint64_t)size;
+	digest_add(stream->content, *ret, (size_t)size);
+	return size;
 }
 
 static int compare(EVP_MD_CTX **digest, const char *wanted, const char *what)

@@ -12,13 +12,6 @@
 #include "image/refuse.h"
 #include "layers/remove.h"
 
-#define DIRECTORY_MODE 0755 /* of one that has no entry */
-
-void target_begin(struct target *target, int root)
-{
-	*target = (struct target){ .root = root, .parent = -1 };
-}
-
 void target_end(struct target *target)
 {
 	fd_close(&target->parent);
@@ -56,7 +49,7 @@ static int make_missing(int root, const char *path)
 		size += strcspn(name, "/");
 		memcpy(part, path, size);
 		part[size] = '\0';
-		if (mkdirat(parent, part + (name - path), DIRECTORY_MODE) != 0 && errno != EEXIST)
+		if (mkdirat(parent, part + (name - path), TARGET_MODE) != 0 && errno != EEXIST)
 			error = -errno;
 		fd_close(&parent);
 		if (!error)
@@ -85,11 +78,6 @@ int target_parent(struct target *target, const char *directory)
 	return fd;
 }
 
-static bool is_whiteout(const struct stat *status)
-{
-	return S_ISCHR(status->st_mode) && status->st_rdev == 0;
-}
-
 /* Make room for a new entry. 0; 1: there was a whiteout; or -1. */
 static int clear_name(int parent, const char *name)
 {
@@ -101,10 +89,10 @@ static int clear_name(int parent, const char *name)
 	error = remove_tree(parent, name);
 	if (error)
 		return refuse_call("replacing it", error);
-	return is_whiteout(&status);
+	return S_ISCHR(status.st_mode) && status.st_rdev == 0;
 }
 
-int target_hide_below(int directory)
+static int mark_opaque(int directory)
 {
 	if (fsetxattr(directory, TARGET_OPAQUE_NAME, TARGET_OPAQUE_VALUE,
 		      strlen(TARGET_OPAQUE_VALUE), 0) == 0)
@@ -123,23 +111,32 @@ static int open_directory(int parent, const char *name)
 	return fd < 0 ? refuse_call("opening it", errno) : fd;
 }
 
-int target_directory(int parent, const char *name)
+int target_hide_below(int parent, const char *name)
+{
+	int fd = open_directory(parent, name);
+	const int result = fd < 0 ? -1 : mark_opaque(fd);
+
+	fd_close(&fd);
+	return result;
+}
+
+int target_directory(int parent, const char *name, mode_t mode)
 {
 	struct stat status;
 	int hidden = 0;
 	int fd;
 
-	if (mkdirat(parent, name, S_IRWXU) != 0) {
+	if (mkdirat(parent, name, mode) != 0) {
 		if (errno != EEXIST || fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
 			return refuse_call("making it", errno);
 		hidden = S_ISDIR(status.st_mode) ? 0 : clear_name(parent, name);
 		if (hidden < 0)
 			return -1;
-		if (!S_ISDIR(status.st_mode) && mkdirat(parent, name, S_IRWXU) != 0)
+		if (!S_ISDIR(status.st_mode) && mkdirat(parent, name, mode) != 0)
 			return refuse_call("making it", errno);
 	}
 	fd = open_directory(parent, name);
-	if (fd >= 0 && hidden && target_hide_below(fd) < 0)
+	if (fd >= 0 && hidden && mark_opaque(fd) < 0)
 		fd_close(&fd);
 	return fd;
 }
@@ -159,20 +156,14 @@ int target_file(int parent, const char *name, mode_t mode)
 
 int target_symlink(int parent, const char *name, const char *text)
 {
-	if (symlinkat(text, parent, name) == 0)
-		return 0;
-	if (errno == EEXIST) {
+	int status = symlinkat(text, parent, name);
+
+	if (status != 0 && errno == EEXIST) {
 		if (clear_name(parent, name) < 0)
 			return -1;
-		if (symlinkat(text, parent, name) == 0)
-			return 0;
+		status = symlinkat(text, parent, name);
 	}
-	return refuse_call("making the link", errno);
-}
-
-static bool is_same(const struct stat *one, const struct stat *other)
-{
-	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+	return status == 0 ? 0 : refuse_call("making the link", errno);
 }
 
 int target_hard_link(struct target *target, int parent, const char *name, const char *directory,
@@ -188,7 +179,8 @@ int target_hard_link(struct target *target, int parent, const char *name, const 
 		result = refuse_way(far);
 	else if (!S_ISREG(from.st_mode) && !S_ISLNK(from.st_mode))
 		result = refuse("it is a hard link to something that is no file");
-	else if (fstatat(parent, name, &to, AT_SYMLINK_NOFOLLOW) == 0 && is_same(&from, &to))
+	else if (fstatat(parent, name, &to, AT_SYMLINK_NOFOLLOW) == 0 && from.st_dev == to.st_dev &&
+		 from.st_ino == to.st_ino)
 		result = 0;
 	else if (clear_name(parent, name) < 0)
 		result = -1;
@@ -203,19 +195,12 @@ int target_hard_link(struct target *target, int parent, const char *name, const 
 int target_hide(int parent, const char *name)
 {
 	struct stat status;
-	int result = 0;
-	int fd;
 
-	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-		/* A device with the number 0, which needs no capability. */
+	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) !=
+	    0) /* its number needs no right */
 		return mknodat(parent, name, S_IFCHR, 0) == 0 ? 0 : refuse_call("hiding it", errno);
-	}
-	if (!S_ISDIR(status.st_mode)) /* it hides a lower one as it is */
-		return 0;
-	fd = open_directory(parent, name);
-	result = fd < 0 ? -1 : target_hide_below(fd);
-	fd_close(&fd);
-	return result;
+	/* Another kind hides a lower one as it is. */
+	return S_ISDIR(status.st_mode) ? target_hide_below(parent, name) : 0;
 }
 
 void target_set_time(const struct target *target, const char *path, struct timespec changed)

@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+/* The permissions of a directory that has no entry. */
+#define TARGET_MODE 0755
+
 /* The mark of an opaque directory, as overlayfs has it with `userxattr`. */
 #define TARGET_OPAQUE_NAME "user.overlay.opaque"
 #define TARGET_OPAQUE_VALUE "y"
@@ -23,16 +26,16 @@ struct target {
 	char parent_path[PATH_MAX];
 };
 
-/* Unpack into the directory `root`, which becomes the target's. */
-void target_begin(struct target *target, int root);
+/* Close its descriptors. */
 void target_end(struct target *target);
 
 /* Open a directory with O_PATH, and make what is missing of it. The descriptor, which is the
  * target's and stays until the next call; or -1. */
 int target_parent(struct target *target, const char *directory);
 
-/* Make a directory, or keep the one that is there. Its descriptor, which is the caller's, or -1. */
-int target_directory(int parent, const char *name);
+/* Make a directory with these permissions, or keep the one that is there. Its descriptor, which is
+ * the caller's, or -1. */
+int target_directory(int parent, const char *name, mode_t mode);
 
 /* Make a file of this name and mode; its descriptor, which is the caller's, or -1. */
 int target_file(int parent, const char *name, mode_t mode);
@@ -47,8 +50,8 @@ int target_hard_link(struct target *target, int parent, const char *name, const 
 /* Hide a name of lower layers; a directory that is there hides theirs. 0 or -1. */
 int target_hide(int parent, const char *name);
 
-/* Have an opened directory hide that of lower layers. 0 or -1. */
-int target_hide_below(int directory);
+/* Have a directory hide that of lower layers. 0 or -1. */
+int target_hide_below(int parent, const char *name);
 
 /* Set the time of a directory of the layer, if it still is one. */
 void target_set_time(const struct target *target, const char *path, struct timespec changed);

@@ -4,13 +4,13 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "heap/grow.h"
 #include "heap/memory.h"
 #include "image/entry.h"
 #include "image/refuse.h"
@@ -60,18 +60,14 @@ static struct timespec changed_of(struct archive_entry *entry)
 static void add_time(struct work *work)
 {
 	const struct entry_path *path = &work->path;
-	const size_t directory = strlen(path->directory);
-	struct directory_time *times =
-		grow_list(work->times, &work->time_room, work->time_count + 1, sizeof(*times));
-	char *whole = memory_get(directory + strlen(path->name) + 2);
+	const size_t room = strlen(path->directory) + strlen(path->name) + 2;
+	char *whole = memory_get(room);
 
-	if (!times)
-		give_up("memory for the directories of a layer");
-	memcpy(whole, path->directory, directory);
-	whole[directory] = '/';
-	memcpy(whole + directory + (directory > 0), path->name, strlen(path->name) + 1);
-	work->times = times;
-	times[work->time_count++] = (struct directory_time){ whole, changed_of(work->entry) };
+	(void)snprintf(whole, room, "%s%s%s", path->directory, path->directory[0] ? "/" : "",
+		       path->name);
+	work->times = memory_grow_list(work->times, &work->time_room, work->time_count + 1,
+				       sizeof(*work->times));
+	work->times[work->time_count++] = (struct directory_time){ whole, changed_of(work->entry) };
 }
 
 static void set_times(struct work *work)
@@ -101,7 +97,7 @@ static int set_directory_mode(const struct work *work, int fd)
 
 static int unpack_directory(struct work *work)
 {
-	int fd = target_directory(work->parent, work->path.name);
+	int fd = target_directory(work->parent, work->path.name, S_IRWXU);
 	int result = fd < 0 ? -1 : set_directory_mode(work, fd);
 
 	fd_close(&fd);
@@ -231,14 +227,9 @@ static int unpack_any(struct work *work)
 /* Have the directory of the present entry hide that of lower layers. */
 static int hide_below(const struct work *work)
 {
-	int fd, result;
-
-	if (work->path.directory[0] == '\0')
-		return refuse("it hides all lower layers: make an image of this layer alone");
-	fd = openat(work->parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	result = fd < 0 ? refuse_call("opening its directory", errno) : target_hide_below(fd);
-	fd_close(&fd);
-	return result;
+	return work->path.directory[0] == '\0'
+		       ? refuse("it hides all lower layers: make an image of this layer alone")
+		       : target_hide_below(work->parent, ".");
 }
 
 static int unpack_entry(struct work *work, const char *path)
@@ -297,9 +288,11 @@ int unpack_layer(struct unpack *unpack, struct stream *stream, int root)
 	static struct work work;
 	int result;
 
-	work = (struct work){ .unpack = unpack, .archive = archive_read_new() };
-	target_begin(&work.target, root);
-	if (!work.archive || archive_read_support_format_tar(work.archive) != ARCHIVE_OK ||
+	work = (struct work){ .unpack = unpack,
+			      .target = { .root = root, .parent = -1 },
+			      .archive = archive_read_new() };
+	if (root < 0 || !work.archive ||
+	    archive_read_support_format_tar(work.archive) != ARCHIVE_OK ||
 	    archive_read_support_format_empty(work.archive) != ARCHIVE_OK ||
 	    archive_read_open(work.archive, stream, NULL, read_content, NULL) != ARCHIVE_OK)
 		result = refuse("it is no tar archive");

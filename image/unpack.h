@@ -19,7 +19,8 @@ struct unpack {
 	uint64_t most_bytes;
 };
 
-/* Unpack a stream into the directory `root`, which becomes ours. 0 or -1, with the reason kept. */
+/* Unpack a stream into the directory `root`, which becomes ours; -1 if it was refused. 0 or -1,
+ * with the reason kept. */
 int unpack_layer(struct unpack *unpack, struct stream *stream, int root);
 
 #endif
