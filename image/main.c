@@ -10,6 +10,9 @@
  * manifest in our own form. msp reads that, and gives layers, manifest and name their places with
  * renames.
  *
+ * It has two threads, so that a layer is decompressed while its files are made (ahead.c). Both are
+ * confined alike before one of them has read a byte of the image.
+ *
  * `msp commit` has it make a layer of those of a sandbox: it writes their archive (pack.c), and
  * unpacks that as it does a stranger's. Then it may also read these layers.
  *
@@ -33,6 +36,7 @@
 #include "common/kernel.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "image/ahead.h"
 #include "image/digest.h"
 #include "image/import.h"
 #include "image/pack.h"
@@ -89,6 +93,13 @@ static void open_sources(char *const words[])
 	sources.left_out = words;
 }
 
+static void install_filter(void)
+{
+	confine_require(
+		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
+		"installing the system call filter");
+}
+
 /* Must: leave the image's directory, or the layers that are packed, to be read, and that for new
  * layers to be written. Must not: leave another file, a network, a capability, or a system call
  * that no import needs. */
@@ -110,9 +121,9 @@ static void confine_image(void)
 	confine_require(landlock_allow(ruleset, &attr, IMAGE_FD_INCOMING, WRITE),
 			"allowing the directory for new layers in Landlock");
 	confine_enter(ruleset);
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	/* The thread inherits the Landlock domain; the filter would forbid to start it. */
+	ahead_start(install_filter);
+	install_filter();
 }
 
 /* Do what the words say; the first one behind the act is a number of bytes. 0 or -1. */

@@ -12,6 +12,7 @@ struct image_report report;
 static uint32_t layer_number, layer_count;
 static const char *layer_diff_id;
 static const char *entry;
+_Thread_local char *refuse_aside;
 
 void refuse_in_layer(uint32_t number, uint32_t count, const char *diff_id)
 {
@@ -28,16 +29,16 @@ void refuse_in_entry(const char *path)
 
 int refuse(const char *format, ...)
 {
-	char *const text = report.text;
+	char *const text = refuse_aside ? refuse_aside : report.text;
 	va_list arguments;
 	int used = 0;
 
 	if (text[0])
 		return -1;
-	if (layer_number)
+	if (!refuse_aside && layer_number)
 		used += snprintf(text, IMAGE_REPORT_TEXT_MAX, "layer %u of %u (%.12s)%s",
 				 layer_number, layer_count, layer_diff_id, entry ? ", " : ": ");
-	if (entry)
+	if (!refuse_aside && entry)
 		used += snprintf(text + used, IMAGE_REPORT_TEXT_MAX - (size_t)used,
 				 "'%.300s': ", entry);
 	va_start(arguments, format);

@@ -21,4 +21,8 @@ int refuse_call(const char *act, int error);
 /* The report, which has the reason. */
 extern struct image_report report;
 
+/* Where a thread keeps its reason instead, without a place in the image: IMAGE_REPORT_TEXT_MAX
+ * bytes. */
+extern _Thread_local char *refuse_aside;
+
 #endif

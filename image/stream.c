@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 #include <string.h>
 
+#include "image/ahead.h"
 #include "image/refuse.h"
 
 /* A callback of libarchive: the bytes before its filters. */
@@ -15,6 +16,12 @@ static la_ssize_t read_blob(struct archive *archive, void *context, const void *
 	if (size > 0)
 		digest_add(stream->blob, *ret, (size_t)size);
 	return size;
+}
+
+/* A source to be read ahead: the bytes behind the filters. */
+static ssize_t decode(void *decoder, const void **ret)
+{
+	return input_next(decoder, ret, "it cannot be decompressed");
 }
 
 int stream_begin(struct stream *stream, const struct input *input, const char *path, uint64_t most)
@@ -32,12 +39,13 @@ int stream_begin(struct stream *stream, const struct input *input, const char *p
 	if (archive_read_open(stream->decoder, stream, NULL, read_blob, NULL) != ARCHIVE_OK ||
 	    archive_read_next_header(stream->decoder, &entry) != ARCHIVE_OK)
 		return refuse("it is empty, or cannot be decompressed");
+	ahead_begin(decode, stream->decoder);
 	return 0;
 }
 
 ssize_t stream_read(struct stream *stream, const void **ret)
 {
-	const ssize_t size = input_next(stream->decoder, ret, "it cannot be decompressed");
+	const ssize_t size = ahead_next(ret);
 
 	if (size <= 0)
 		return size;
@@ -79,6 +87,7 @@ int stream_check(struct stream *stream, const char *blob, const char *content)
 
 void stream_end(struct stream *stream)
 {
+	ahead_end();
 	(void)archive_read_free(stream->decoder); /* it was only read */
 	EVP_MD_CTX_free(stream->blob);
 	EVP_MD_CTX_free(stream->content);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A layer as it comes, decompressed, with the digests of both.
+ * A layer as it comes, decompressed, with the digests of both. One at a time: a second thread reads
+ * and decompresses it ahead of its use (image/ahead.h).
  */
 #ifndef IMAGE_STREAM_H
 #define IMAGE_STREAM_H

@@ -20,7 +20,7 @@ from images_support import Image, device, entry, hard_link, layer, sha256, symli
 
 INJECT = faults.tool("inject")
 LOWER = layer(entry("etc"), entry("etc/name", "x" * 5000))
-UPPER = layer(entry("usr"), entry("usr/big", os.urandom(200_000)), hard_link("usr/same", "usr/big"),
+UPPER = layer(entry("usr"), entry("usr/big", os.urandom(600_000)), hard_link("usr/same", "usr/big"),
               symlink("bin", "usr"), entry("etc"), entry("etc/.wh.name", ""), device("null", 1, 3),
               entry("usr/.wh..wh..opq", ""), entry("usr/big", "again"), entry("d/e/f", "f"))
 MSP = 1
@@ -57,6 +57,7 @@ class Faults:
         cls.before = cls.store.contents()
         cls.counts = cls.count()
         cls.unpacker = max(role for role, call in cls.counts if call == "fsetxattr")
+        cls.reader = cls.unpacker + 1  # its second thread
         cls.after = cls.store.contents()
         assert cls.after != cls.before and len(cls.store.msp("list").stdout.splitlines()) == 3
 
@@ -81,7 +82,7 @@ class Faults:
         shutil.copytree(self.kept, self.store.images, symlinks=True)
 
     def cases(self, calls):
-        return [(role, call, number) for role in (MSP, self.unpacker) for call in calls
+        return [(role, call, number) for role in (MSP, self.unpacker, self.reader) for call in calls
                 for number in range(1, self.counts.get((role, call), 0) + 1)]
 
     def check_after(self):
@@ -102,6 +103,7 @@ class Faults:
             self.assertGreater(self.counts.get((MSP, call), 0), 0, (call, self.counts))
         for call in ("mknodat", "linkat", "fsetxattr", "pwrite64", "openat2"):
             self.assertGreater(self.counts.get((self.unpacker, call), 0), 0, (call, self.counts))
+        self.assertGreater(self.counts.get((self.reader, "read"), 0), 0, self.counts)
 
     def test_killed(self):
         cases = faults.sample(self.cases((*FULL, *OTHERS, "close")), self.most_kills)

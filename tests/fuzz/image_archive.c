@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "image/ahead.h"
 #include "image/import.h"
 #include "image/refuse.h"
 #include "property.h"
@@ -77,9 +78,14 @@ static void remove_folder(void)
 	(void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static void not_confined(void)
+{
+}
+
 static void make_folder(void)
 {
 	must(setlocale(LC_CTYPE, "C.UTF-8") != NULL);
+	ahead_start(not_confined);
 	must(mkdtemp(folder) != NULL && atexit(remove_folder) == 0);
 	(void)umask(0);
 }

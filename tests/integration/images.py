@@ -131,6 +131,26 @@ class Forms(Case):
                     options["stdin"].close()
         self.assertEqual(len(digests), 1)
 
+    def test_both_threads_are_confined(self):
+        """While the image does not come: its pipe stays open."""
+        with subprocess.Popen([images_support.MSP, "image", "import", "-", "p:1"], stdin=subprocess.PIPE,
+                              stderr=subprocess.PIPE,
+                              env={**os.environ, "MSP_STATE_DIR": self.store.state}) as msp:
+            def threads():
+                found = []
+                for pid in support.find(msp.pid, "msp-image"):
+                    for thread in os.listdir(f"/proc/{pid}/task"):
+                        with open(f"/proc/{pid}/task/{thread}/status", encoding="ascii") as file:
+                            lines = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+                        found.append([lines[key].strip() for key in ("Seccomp", "NoNewPrivs", "CapEff")])
+                return found
+
+            self.assertTrue(support.wait_until(
+                lambda: threads() == [["2", "1", "0" * 16]] * 2, 30), threads())
+            msp.stdin.close()
+            self.assertEqual(msp.wait(30), 78)
+            self.assertIn(b"this is no image", msp.stderr.read())
+
     def test_docker_archive(self):
         image = Image(BASE, UPPER, **CONFIG)
         self.assertEqual(self.ok(self.store.import_files(

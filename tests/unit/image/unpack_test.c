@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "image/ahead.h"
 #include "image/refuse.h"
 
 #define BLOCK 512U
@@ -39,6 +40,11 @@ static void write_header(int fd, const char *name)
 	cr_assert_eq(write(fd, header, BLOCK), BLOCK);
 }
 
+/* The whole test has one thread more, and no filter. */
+static void not_confined(void)
+{
+}
+
 /* Make a directory with a layer of the files a, b and c, and one for what it becomes. */
 static void set_up(void)
 {
@@ -54,6 +60,7 @@ static void set_up(void)
 	cr_assert_eq(write(fd, end, sizeof(end)), sizeof(end));
 	(void)close(fd);
 	cr_assert_eq(mkdirat(top, "root", 0700), 0);
+	ahead_start(not_confined);
 	root = openat(top, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	(void)close(top);
 }
