@@ -55,6 +55,8 @@ class Faults:
         cls.kept = cls.store.images + ".kept"
         shutil.copytree(cls.store.images, cls.kept, symlinks=True)
         cls.before = cls.store.contents()
+        cls.count()  # what is kept for later commands is made by a process of its own
+        cls.reset()
         cls.counts = cls.count()
         cls.unpacker = max(role for role, call in cls.counts if call == "fsetxattr")
         cls.reader = cls.unpacker + 1  # its second thread
@@ -77,9 +79,10 @@ class Faults:
         return {(int(role), call): int(number) for role, call, number in
                 re.findall(r"(?m)^(\d+) (\S+) (\d+)$", report)}
 
-    def reset(self):
-        shutil.rmtree(self.store.images)
-        shutil.copytree(self.kept, self.store.images, symlinks=True)
+    @classmethod
+    def reset(cls):
+        shutil.rmtree(cls.store.images)
+        shutil.copytree(cls.kept, cls.store.images, symlinks=True)
 
     def cases(self, calls):
         return [(role, call, number) for role in (MSP, self.unpacker, self.reader) for call in calls
