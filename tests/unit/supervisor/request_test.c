@@ -342,8 +342,8 @@ Test(request, installed_languages_are_listed_once)
 {
 	uint8_t list[IPC_LIST_MAX];
 
-	expect_bytes(list, request_list_languages(&small_plan.profiles[0], list),
-		     "python\0bash", sizeof("python\0bash"));
+	expect_bytes(list, request_list_languages(&small_plan.profiles[0], list), "python\0bash",
+		     sizeof("python\0bash"));
 }
 
 Test(request, malformed_arguments_for_code_are_refused)
