@@ -69,7 +69,6 @@ static la_ssize_t write_archive(struct archive *archive, void *context, const vo
 	struct pack *pack = context;
 	int error;
 
-	(void)archive;
 	if (size > pack->left)
 		return refuse("it takes more than is left for images: 'msp image remove' makes "
 			      "room, or images.disk of the configuration");
@@ -149,8 +148,7 @@ static void free_link(void *kept)
 /* Return the name that a file has in the archive, or NULL after keeping the present one. */
 static const char *find_link(struct pack *pack, const struct stat *status)
 {
-	struct link *kept;
-	struct link **found;
+	struct link *kept, **found;
 
 	if (status->st_nlink < 2)
 		return NULL;
@@ -347,8 +345,7 @@ static int pack_path(struct pack *pack, uint32_t among, const struct name *name,
 
 	if (strncmp(name->text, ENTRY_MARK, strlen(ENTRY_MARK)) == 0)
 		return refuse("no name can begin with " ENTRY_MARK
-			      ", which stands for a removed file "
-			      "in images: rename it in the sandbox");
+			      ", which marks removed files in images: rename it in the sandbox");
 	fd = open_path(pack, name->layer, O_PATH);
 	if (fd < 0)
 		return refuse_opening(fd);
