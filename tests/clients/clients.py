@@ -238,8 +238,8 @@ class Sdk:
         handle, _ = self.start_long(work.command)
         sandbox, number = HANDLE.match(handle).groups()
         self.assertIn(sandbox, self.run_text("list_sandboxes"))
-        log = self.session.do("readResource", {"uri": f"sandbox://{sandbox}/log/{number}"})
-        self.assertIn("started", log["contents"][0]["text"])
+        self.assertTrue(support.wait_until(lambda: "started" in self.session.do(
+            "readResource", {"uri": f"sandbox://{sandbox}/log/{number}"})["contents"][0]["text"]))
         self.run_text("kill_execution", handle=handle)
         self.assertTrue(work.is_gone())
 

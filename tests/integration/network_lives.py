@@ -122,7 +122,7 @@ class Served(WithHosts):
                 before = [pid for each in PROGRAMS for pid in self.named(server, each)]
                 self.assertGreaterEqual(len(before), 3)
                 running = server.post("tools/call", {"name": "run_command", "arguments": {
-                    "command": fetch_command(URL + "slow/" + name),
+                    "command": fetch_command(URL + "slow/" + name) + "; sleep 60",
                     "yield_ms": support.YIELD_MS}})
                 self.assertTrue(support.wait_until(lambda: f"80/slow/{name}" in asked("path")))
                 os.kill(self.named(server, name)[0], signal.SIGKILL)
