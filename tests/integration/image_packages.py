@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import unittest
 
 import image_store
@@ -41,6 +42,7 @@ profiles:
 PROGRAMS = ("apt-get", "dpkg", "dpkg-deb", "dpkg-query", "dpkg-split", "dpkg-statoverride", "tar", "sh", "rm", "diff",
             "ldconfig", "start-stop-daemon", "groupadd", "useradd", "chown", "chmod", "stat", "cat", "ls", "id",
             "xz", "gzip", "install", "mktemp", "env")
+PYTHON_LIBRARY = "/usr/lib/python%d.%d" % sys.version_info[:2]
 METHODS = ("http", "file", "store", "copy")
 START = "#!/bin/sh\n"
 POSTINST = f"""{START}\
@@ -123,6 +125,11 @@ def fill_debian(layer):
         image_store.put_file(layer, "/etc/" + name, "", 0o600)
 
 
+def put_tree(layer, tree):
+    shutil.copytree(tree, layer + tree, symlinks=True, ignore=shutil.ignore_patterns(
+        "__pycache__", "test", "idlelib", "lib2to3", "ensurepip", "EXTERNALLY-MANAGED", "config-*"))
+
+
 class Case(WithFolder):
     def setUp(self):
         super().setUp()
@@ -199,8 +206,7 @@ class Tools(Case):
             if os.path.exists(program):
                 image_store.put_program(layer, os.path.realpath(program), program)
         for tree in trees:
-            shutil.copytree(tree, layer + tree, symlinks=True, ignore=shutil.ignore_patterns(
-                "__pycache__", "test", "idlelib", "lib2to3", "ensurepip", "EXTERNALLY-MANAGED", "config-*"))
+            put_tree(layer, tree)
         image_store.put_file(layer, "/etc/ssl/certs/ca-certificates.crt", network_support.certificate())
         self.store.keep("distro:1", [layer])
         return layer
@@ -211,7 +217,7 @@ class Tools(Case):
                                                              "packaging", "attr", "attrs", "py", "exceptiongroup")]
         if not os.path.isdir(libraries[0]) or not os.path.isdir(libraries[1]):
             self.skipTest("pip and pytest are not installed as packages")
-        layer = self.keep(os.path.realpath(os.path.dirname(os.__file__)), *filter(os.path.isdir, libraries))
+        layer = self.keep(PYTHON_LIBRARY, *filter(os.path.isdir, libraries))
         for module in (_bz2, _ctypes, _hashlib, _lzma, _ssl):
             for library in image_store.libraries(module.__file__)[1:]:
                 image_store.put_program(layer, library)
@@ -236,7 +242,7 @@ class Tools(Case):
 
 class Small(Case):
     """An image like Alpine's: musl, and one program that is the shell and the package manager. (apk is in
-    no release of Debian; `busybox dpkg` stands for it.)"""
+    no release of Debian; `busybox dpkg` stands for it.) Python is a layer on top."""
 
     def test_shell_program_and_packages(self):
         self.need("busybox", "musl-gcc")
@@ -258,6 +264,14 @@ class Small(Case):
         said = self.says("distro", "hello; id -u; dpkg -i /srv.deb >/dev/null; greet; ls -A /; cat /etc/issue || :")
         self.assertTrue(said.startswith("hello from musl\n0\nhello from a package\n"), said)
         self.assertNotIn("lib64", said)
+        # Debian has no Python for musl. Its own comes with the C library that it needs, in a second layer.
+        python = self.store.layer("python")
+        image_store.put_program(python, os.path.realpath("/usr/bin/python3"), "/usr/bin/python3")
+        put_tree(python, PYTHON_LIBRARY)
+        self.store.keep("distro:1", [layer, python])
+        said = self.says("distro", "hello; dpkg -i /srv.deb >/dev/null\npython3 -c 'import json, os\n"
+                                   "print(json.dumps(sorted(os.listdir(\"/usr/share/greet\"))))'")
+        self.assertEqual(said, 'hello from musl\n["closed", "text"]\n')
 
 
 if __name__ == "__main__":
