@@ -11,7 +11,7 @@
 #include "heap/buffer.h"
 #include "image/refuse.h"
 
-/* What is read at one turn, or little more. */
+/* A block is full with these bytes. The source's last piece may go a little beyond. */
 #define TURN_BYTES ((size_t)2 << 20)
 
 /* The user's own limit may be more than the memory of this program. */

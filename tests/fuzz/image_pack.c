@@ -128,7 +128,8 @@ static void pack_again(void)
 	struct pack_source source = { .count = 1, .left_out = left_out + 1 };
 	char digest[2][IMAGE_DIGEST_MAX];
 
-	/* What it has lost, such as bits for other users, it has lost after the first time. */
+	/* The first time takes away what no layer keeps, such as set-ID bits; later ones nothing.
+	 */
 	for (int i = 0; i < 2; i++) {
 		source.layers[0] = openat(news[i], report.digest,
 					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
