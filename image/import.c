@@ -31,6 +31,8 @@ static int import_layer(const struct input *input, const struct layer_source *so
 	struct stream stream;
 	int result = stream_begin(&stream, input, source->path, most);
 
+	if (result == 0 && mkdirat(incoming, source->diff_id, TARGET_MODE) != 0)
+		result = refuse_call("making its directory", errno);
 	if (result == 0)
 		result = unpack_layer(unpack, &stream,
 				      target_directory(incoming, source->diff_id, TARGET_MODE));

@@ -161,8 +161,7 @@ static int write_content(struct work *work, int fd)
 
 static int unpack_file(struct work *work)
 {
-	const struct timespec changed = changed_of(work->entry);
-	const struct timespec times[2] = { changed, changed };
+	const struct timespec times[2] = { changed_of(work->entry), changed_of(work->entry) };
 	int fd = target_file(work->parent, work->path.name, mode_of(work, 0777, S_IRUSR));
 	int result = fd < 0 ? -1 : write_content(work, fd);
 
