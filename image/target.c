@@ -196,8 +196,8 @@ int target_hide(int parent, const char *name)
 {
 	struct stat status;
 
-	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) !=
-	    0) /* its number needs no right */
+	/* A device with the number 0 needs no capability. */
+	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
 		return mknodat(parent, name, S_IFCHR, 0) == 0 ? 0 : refuse_call("hiding it", errno);
 	/* Another kind hides a lower one as it is. */
 	return S_ISDIR(status.st_mode) ? target_hide_below(parent, name) : 0;
