@@ -329,17 +329,19 @@ static int become_supervisor(const struct launch *launch, int null, char text[LA
 static bool has_profile(const struct plan *plan, const char *name, char text[LAUNCH_TEXT_MAX])
 {
 	char names[PROFILE_NAMES_SHOWN];
-	const char *cause = profile_missing(plan, name);
+	const char *cause;
 
 	if (profile_named(plan, name))
 		return true;
-	profile_names(plan, names, sizeof(names));
-	if (cause)
+	cause = profile_missing(plan, name);
+	if (cause) {
 		format_text(text, LAUNCH_TEXT_MAX, "the profile '%.100s' cannot be used: %s", name,
 			    cause);
-	else
-		format_text(text, LAUNCH_TEXT_MAX, "there is no profile '%.100s'; there are: %s",
-			    name, names);
+		return false;
+	}
+	profile_names(plan, names, sizeof(names));
+	format_text(text, LAUNCH_TEXT_MAX, "there is no profile '%.100s'; there are: %s", name,
+		    names);
 	return false;
 }
 
