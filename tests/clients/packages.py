@@ -27,14 +27,18 @@ class Unreachable(Exception):
     """There is no npm here, or the registry cannot be reached."""
 
 
+def base():
+    """The folder of all that tests have fetched."""
+    return os.environ.get("MSP_NODE_CACHE") or os.path.expanduser("~/.cache/msp")
+
+
 def cache(source=HERE):
     """Where the folder of these versions is, or would be."""
     digest = hashlib.sha256()
     for name in FILES:
         with open(os.path.join(source, name), "rb") as file:
             digest.update(file.read())
-    base = os.environ.get("MSP_NODE_CACHE") or os.path.expanduser("~/.cache/msp")
-    return os.path.join(base, "node-" + digest.hexdigest()[:16])
+    return os.path.join(base(), "node-" + digest.hexdigest()[:16])
 
 
 def _npm(building, *arguments):

@@ -7,8 +7,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "clients"))
+import packages  # noqa: E402  (a folder of its own)
 
 META = "linux-image-amd64"
 WANTED = re.compile(r"boot/vmlinuz-|modules\.builtin$|/(?:virtio(?:_ring|_pci\w*|_console)?|netfs|"
@@ -75,7 +79,7 @@ def kernel_package():
     """The path of a small package with a kernel, made now if it is not there. Raises Missing."""
     if not shutil.which("qemu-system-x86_64"):
         raise Missing("QEMU is not installed: ./dev setup installs it")
-    base = os.environ.get("MSP_NODE_CACHE") or os.path.expanduser("~/.cache/msp")
+    base = packages.base()
     path = os.path.join(base, "kernel.deb")
     if not os.path.exists(path):
         content = package(kernel_files())

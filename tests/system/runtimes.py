@@ -110,16 +110,15 @@ class World:
 
 def prepare_vm(state):
     """Make the machine; words for the runner's emulator, and the folder with that."""
-    base = os.environ.get("MSP_NODE_CACHE") or os.path.expanduser("~/.cache/msp")
-    kernel, handed = os.path.join(base, "kernel.deb"), os.path.join(base, "qemu")
-    if not os.path.exists(kernel) or not (os.path.exists(handed) or shutil.which(EMULATOR)):
+    kernel, handed = (os.path.join(packages.base(), name) for name in ("kernel.deb", "qemu"))
+    is_handed = os.path.exists(handed)
+    if os.path.exists(kernel) and (is_handed or shutil.which(EMULATOR)):
+        made = units.msp("vm", "prepare", kernel, env={**os.environ, "MSP_STATE_DIR": state})
+        assert made.returncode == 0, made.stderr
+    else:
         World.missing["vm"] = "no QEMU or no kernel.deb here: integration/machines makes it"
-        return {"emulator": "", "qemu": "/usr/share"}
-    made = units.msp("vm", "prepare", kernel, env={**os.environ, "MSP_STATE_DIR": state})
-    assert made.returncode == 0, made.stderr
-    if not os.path.exists(handed):
-        return {"emulator": "", "qemu": "/usr/share"}
-    return {"emulator": "--emulator, /srv/qemu/start,", "qemu": handed}
+    return {"emulator": "--emulator, /srv/qemu/start," if is_handed else "",
+            "qemu": handed if is_handed else "/usr/share"}
 
 
 def prepare_npm():

@@ -54,7 +54,7 @@ def main():
     kept = packages.cache(os.path.join(TESTS, "clients", "npm-runtimes"))
     if os.path.isdir(kept):
         shutil.copytree(kept, os.path.join(folder, os.path.basename(kept)), symlinks=True)
-    put(os.path.join(os.path.dirname(kept), "kernel.deb"), folder)
+    put(os.path.join(packages.base(), "kernel.deb"), folder)
     put_emulator(os.path.join(folder, "qemu"))
 
 
