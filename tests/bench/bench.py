@@ -24,6 +24,7 @@ import persistent
 import launch
 import machines
 import many
+import neighbours
 import network
 import plot
 import programs
@@ -47,10 +48,12 @@ JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "persistent": persistent.persistent, "filters": filters.filters,
         "changes": changes.changes, "configuration": launch.configuration, "turns": launch.turns,
         "repository": repository.repository, "large": changes.large, "many": many.many,
-        "network": network.network, "runtimes": runtime_costs.runtimes,
+        "neighbours": neighbours.neighbours, "network": network.network,
+        "runtimes": runtime_costs.runtimes,
         "images": image_costs.images, "machines": machines.machine_rows}
 # What the gate looks at: launches, calls and streams, and what explains them.
-GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent")
+GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent",
+         "neighbours")
 # Longest that one may take; all that ends well takes far less.
 JOB_SECONDS = {"large": 3600, "runtimes": 1200, "images": 1200, "machines": 600}
 JOB_SECONDS_ELSE = 300

@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """While one client's apply goes on and further requests of its own wait for the same sandbox, other
-requests are answered as if it were not: those of another token over HTTP, and those of the same
-client over stdio. A kill is answered at once, and so is the kill of a request that waits.
+requests are answered before it: those of another token over HTTP, and those of the same client over
+stdio. A kill is answered before it, too, and so is the kill of a request that waits.
 
-Each round measures `run_command true` alone and then beside an apply, so that a noisy machine is
-noisy in both. The control is the apply itself: the request that waits for it takes as long as it."""
+The order of the answers is what counts, so a busy machine changes nothing; `./dev bench --only
+neighbours` has the times. The control is the request that waits for the apply: it is answered after."""
 import os
-import statistics
 import tempfile
 import threading
-import time
 import unittest
 
 import support
@@ -19,17 +17,7 @@ from persistent_mcp import Client, setUpModule  # noqa: F401  (unittest calls it
 
 FILES = 1500  # of a round: an apply of as many takes some ten times as long as a call beside it
 ROUNDS = 2
-ALONE = 20  # calls
-TIMES = 2.0
-# Below this a ratio is one of the scheduler's: msp-layers and the neighbour share two processors.
-FLOOR = 0.05
-# Whatever the machine does, no call may take this part of the apply that it runs beside.
-PART = 0.5
 WRITE = "mkdir -p d{0} && cd d{0} && for i in $(seq {1}); do echo {0} > f$i; done"
-
-
-def percentile(values, part):
-    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
 class Case(unittest.TestCase):
@@ -52,17 +40,6 @@ class Case(unittest.TestCase):
         return any(os.path.exists(os.path.join(boxes, box, "journal", state))
                    for box in os.listdir(boxes) for state in ("staging", "swapping"))
 
-    def judge(self, alone, beside, applies):
-        """By round: seconds of each call, and of the apply."""
-        figures = [(percentile(one, 0.99), percentile(other, 0.99), max(other), took)
-                   for one, other, took in zip(alone, beside, applies)]
-        text = "; ".join(f"alone {a * 1000:.1f} ms, beside {b * 1000:.1f} ms, at most "
-                         f"{c * 1000:.0f} ms of {d * 1000:.0f} ms" for a, b, c, d in figures)
-        print(text)
-        ratios = [beside / max(alone, FLOOR / TIMES) for alone, beside, _, _ in figures]
-        self.assertLess(statistics.median(ratios), TIMES, text)
-        self.assertLess(statistics.median(c / d for _, _, c, d in figures), PART, text)
-
 
 class OverHttp(Case):
     """One token applies, another one works."""
@@ -81,15 +58,9 @@ class OverHttp(Case):
     def result(self, client, tool, **arguments):
         return client.say(client.call(tool, **arguments)).messages()[-1]["result"]
 
-    def timed(self, client, tool, **arguments):
-        begun = time.monotonic()
-        result = self.result(client, tool, **arguments)
-        return time.monotonic() - begun, result
-
     def true(self):
-        took, result = self.timed(self.bob, "run_command", command="true")
+        result = self.result(self.bob, "run_command", command="true")
         self.assertFalse(result["isError"], result)
-        return took
 
     def start(self, client, command, **arguments):
         result = self.result(client, "run_command", command=command, yield_ms=0, **arguments)
@@ -100,46 +71,42 @@ class OverHttp(Case):
                              yield_ms=55000, command=WRITE.format(number, FILES))
         self.assertFalse(result["isError"], result)
 
-    def apply(self, results):
+    def apply(self, order):
         """In a thread of its own."""
         with ModernClient(self.server) as client:
             client.connection.timeout = 300
-            results.append(self.timed(client, "apply_changes", sandbox="box"))
+            result = self.result(client, "apply_changes", sandbox="box")
+            order.append("apply")
+            self.assertFalse(result["isError"], result)
 
-    def wait_for_it(self, results, waits):
+    def wait_for_it(self, order):
         """A request of the same owner that has to wait while the host's files are changed."""
-        support.wait_until(lambda: results or self.is_applying(), 120)
+        support.wait_until(lambda: order or self.is_applying(), 120)
         with ModernClient(self.server) as client:
             client.connection.timeout = 300
-            waits.append(self.timed(client, "run_command", sandbox="box", command="true"))
+            self.result(client, "run_command", sandbox="box", command="true")
+            order.append("waits")
 
     def test_a_neighbour(self):
-        alone, beside, applies, kills = [], [], [], []
         for number in range(ROUNDS):
             self.write(number)
             handle = self.start(self.bob, "sleep 600")
-            alone.append([self.true() for _ in range(ALONE)])
-            results, waits, calls = [], [], []
-            threads = [threading.Thread(target=self.apply, args=(results,)),
-                       threading.Thread(target=self.wait_for_it, args=(results, waits))]
+            order = []
+            threads = [threading.Thread(target=self.apply, args=(order,)),
+                       threading.Thread(target=self.wait_for_it, args=(order,))]
             for thread in threads:
                 thread.start()
-            while any(thread.is_alive() for thread in threads):
-                calls.append(self.true())
-                if handle and self.is_applying():
-                    took, result = self.timed(self.bob, "kill_execution", handle=handle)
-                    self.assertIn("[cancelled", support.text_of(result))
-                    kills.append(took)
-                    handle = None
-            beside.append(calls)
-            (took, result), = results
-            self.assertFalse(result["isError"], result)
-            applies.append(took)
-            self.assertGreater(waits[0][0], took * 0.1, "no request waited for the apply")
-        self.assertEqual(len(os.listdir(os.path.join(self.project, "d0"))), FILES)
-        self.judge(alone, beside, applies)
-        self.assertLess(statistics.median(kills) / statistics.median(applies), PART,
-                        (kills, applies))
+            self.assertTrue(support.wait_until(lambda: order or self.is_applying(), 120))
+            self.true()
+            order.append("call")
+            result = self.result(self.bob, "kill_execution", handle=handle)
+            order.append("kill")
+            self.assertIn("[cancelled", support.text_of(result))
+            for thread in threads:
+                thread.join()
+            self.assertEqual(order[:2], ["call", "kill"])
+            self.assertEqual(order[-1], "waits", "no request waited for the apply")
+            self.assertEqual(len(os.listdir(os.path.join(self.project, f"d{number}"))), FILES)
 
 
 class OverStdio(Case):
@@ -163,65 +130,46 @@ class OverStdio(Case):
         while number not in self.answers:
             message = self.server.receive(timeout)
             if "result" in message:
-                self.answers[message["id"]] = (time.monotonic(), message["result"])
+                self.answers[message["id"]] = message["result"]
         return self.answers[number]
 
     def call(self, tool, **arguments):
-        """(seconds, result)"""
-        begun = time.monotonic()
-        ended, result = self.take(self.send(tool, **arguments))
-        return ended - begun, result
+        return self.take(self.send(tool, **arguments))
 
-    def true(self):
-        took, result = self.call("run_command", command="true")
+    def prepare(self, number, files):
+        result = self.call("run_command", sandbox="box", yield_ms=55000, command=WRITE.format(number, files))
         self.assertFalse(result["isError"], result)
-        return took
 
     def test_the_same_client(self):
-        alone, beside, applies, kills = [], [], [], []
         self.call("create_sandbox", name="box", workspace=self.project)
         for number in range(ROUNDS):
-            _, result = self.call("run_command", sandbox="box", yield_ms=55000,
-                                  command=WRITE.format(number, FILES))
-            self.assertFalse(result["isError"], result)
-            _, result = self.call("run_command", command="sleep 600", yield_ms=0)
+            self.prepare(number, FILES)
+            result = self.call("run_command", command="sleep 600", yield_ms=0)
             handle = result["_meta"]["msp/execution"]["handle"]
-            alone.append([self.true() for _ in range(ALONE)])
-            begun, calls, waiting = time.monotonic(), [], None
             apply = self.send("apply_changes", sandbox="box")
-            while apply not in self.answers:
-                calls.append(self.true())
-                if not waiting and self.is_applying():
-                    waiting = self.send("run_command", sandbox="box", command="true")
-                    took, result = self.call("kill_execution", handle=handle)
-                    self.assertIn("[cancelled", support.text_of(result))
-                    kills.append(took)
-            beside.append(calls)
-            applies.append(self.answers[apply][0] - begun)
-            self.assertFalse(self.answers[apply][1]["isError"], self.answers[apply])
-            self.assertFalse(self.take(waiting)[1]["isError"])
-        self.judge(alone, beside, applies)
-        self.assertLess(statistics.median(kills) / statistics.median(applies), PART,
-                        (kills, applies))
+            self.assertTrue(support.wait_until(self.is_applying, 120))
+            waiting = self.send("run_command", sandbox="box", command="true")
+            self.assertFalse(self.call("run_command", command="true")["isError"])
+            self.assertIn("[cancelled", support.text_of(self.call("kill_execution", handle=handle)))
+            self.assertNotIn(apply, self.answers, "others wait for the apply, or it was over too soon")
+            self.assertFalse(self.take(waiting)["isError"])
+            self.assertIn(apply, self.answers, "no request waited for the apply")
+            self.assertFalse(self.answers[apply]["isError"], self.answers[apply])
 
     def test_a_request_that_waits_is_killed(self):
         """At once, and it never runs."""
         self.call("create_sandbox", name="box", workspace=self.project)
-        _, result = self.call("run_command", sandbox="box", yield_ms=55000,
-                              command=WRITE.format(0, 2 * FILES))
-        self.assertFalse(result["isError"], result)
-        begun = time.monotonic()
+        self.prepare(0, 2 * FILES)
         apply = self.send("apply_changes", sandbox="box")
         self.assertTrue(support.wait_until(self.is_applying, 120))
-        _, result = self.call("run_command", sandbox="box", command="touch ran", yield_ms=50)
+        result = self.call("run_command", sandbox="box", command="touch ran", yield_ms=50)
         handle = result["_meta"]["msp/execution"]["handle"]
-        took, result = self.call("kill_execution", handle=handle)
+        result = self.call("kill_execution", handle=handle)
         self.assertIn("cancelled before it began.", support.text_of(result))
-        self.assertNotIn(apply, self.answers, "the apply was over too soon to tell")
-        applied = self.take(apply)[0] - begun
-        self.assertLess(took, applied * PART)
-        _, result = self.call("run_command", sandbox="box", command="ls ran")
-        self.assertIn("No such file", support.text_of(result))
+        self.assertNotIn(apply, self.answers, "the kill waited for the apply, or it was over too soon")
+        self.take(apply)
+        self.assertIn("No such file",
+                      support.text_of(self.call("run_command", sandbox="box", command="ls ran")))
 
 
 if __name__ == "__main__":
