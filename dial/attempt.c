@@ -46,11 +46,12 @@ static bool dial_address(struct attempt *attempt, uint64_t now_ms)
 
 /* A proxy has the addresses that the operator means; a literal address of the host is judged before
  * the proxy is asked for it. */
-static bool may_dial(const struct attempt *attempt, const struct host_address *address)
+static enum dial_refusal judge_address(const struct attempt *attempt,
+				       const struct host_address *address)
 {
-	return attempt->is_through
-		       ? host_proxy_may_be(&attempt->peer, address)
-		       : dial_judge(attempt->host, &attempt->wanted, address) == DIAL_ALLOWED;
+	if (!attempt->is_through)
+		return dial_judge(attempt->host, &attempt->wanted, address, attempt->port);
+	return host_proxy_may_be(&attempt->peer, address) ? DIAL_ALLOWED : DIAL_KIND;
 }
 
 /* Go on with a connection that is there. */
@@ -72,10 +73,11 @@ static enum attempt_state take_connection(struct attempt *attempt)
 static enum attempt_state dial_from(struct attempt *attempt, uint32_t at, uint64_t now_ms)
 {
 	for (; at < attempt->count && now_ms < attempt->end_ms; at++) {
-		const struct host_address *address = &attempt->addresses[at];
+		const enum dial_refusal refusal = judge_address(attempt, &attempt->addresses[at]);
 
 		attempt->at = at;
-		if (!may_dial(attempt, address))
+		attempt->was_dialled |= refusal == DIAL_NO_ROUTE;
+		if (refusal != DIAL_ALLOWED)
 			continue;
 		if (dial_address(attempt, now_ms))
 			return take_connection(attempt);
@@ -90,12 +92,18 @@ static enum attempt_state dial_from(struct attempt *attempt, uint32_t at, uint64
 enum attempt_state attempt_begin(struct attempt *attempt, const struct resolution *resolution,
 				 uint64_t now_ms)
 {
+	enum dial_refusal refusal;
+
 	attempt->was_dialled = false;
 	attempt->fd = -1;
 	attempt->end_ms = now_ms + ATTEMPT_MS;
-	if (attempt->is_through && attempt->wanted.is_address &&
-	    dial_judge(attempt->host, &attempt->wanted, &attempt->wanted.address) != DIAL_ALLOWED)
-		return ATTEMPT_FORBIDDEN;
+	if (attempt->is_through && attempt->wanted.is_address) {
+		refusal = dial_judge(attempt->host, &attempt->wanted, &attempt->wanted.address,
+				     attempt->port);
+		/* The proxy's routes are not ours. */
+		if (refusal == DIAL_KIND || refusal == DIAL_OWN)
+			return ATTEMPT_FORBIDDEN;
+	}
 	attempt->count = resolution->count;
 	memcpy(attempt->addresses, resolution->addresses, sizeof(attempt->addresses));
 	return dial_from(attempt, 0, now_ms);

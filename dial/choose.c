@@ -2,16 +2,11 @@
 #include "dial/choose.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "common/clock.h"
-
-/* Any port but 0: no datagram is sent. */
-#define PROBE_PORT 9
+#include "dial/routes.h"
 
 enum dial_refusal dial_find(const struct plan *plan, const struct plan_profile *profile,
 			    const struct host_wanted *wanted, uint16_t port,
@@ -46,62 +41,23 @@ socklen_t choose_print(const struct host_address *address, uint16_t port,
 	return sizeof(ipv6);
 }
 
-/* Return whether two addresses of one family are the same, whatever their ports are. */
-static bool is_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
-	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
-
-	if (a->ss_family == AF_INET)
-		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
-}
-
-/* Ask whether the address is one of this machine: the kernel would send from it to itself. An
- * address without a route is none; a machine that cannot be asked might have any. */
-static bool ask_own(const struct host_address *address)
-{
-	struct sockaddr_storage target = { .ss_family = AF_UNSPEC }, source = target;
-	const socklen_t size = choose_print(address, PROBE_PORT, &target);
-	const int fd = socket(target.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	socklen_t room = sizeof(source);
-	bool is_same = true;
-
-	if (fd < 0)
-		return errno != EAFNOSUPPORT;
-	if (connect(fd, (const struct sockaddr *)&target, size) != 0)
-		is_same = errno != ENETUNREACH && errno != EHOSTUNREACH && errno != EADDRNOTAVAIL;
-	else if (getsockname(fd, (struct sockaddr *)&source, &room) == 0)
-		is_same = is_same_address(&source, &target);
-	(void)close(fd); /* no datagram was sent */
-	return is_same;
-}
-
-/* Return whether the address is one of this machine. Not asked again within a millisecond: many
- * connections of a program are to one host. */
-static bool is_own(const struct host_address *address)
-{
-	static struct host_address other;
-	static uint64_t asked_ms;
-	const uint64_t now_ms = clock_now_us() / 1000;
-
-	if (now_ms == asked_ms && memcmp(&other, address, sizeof(other)) == 0)
-		return false;
-	asked_ms = 0;
-	if (ask_own(address))
-		return true;
-	other = *address;
-	asked_ms = now_ms;
-	return false;
-}
-
 enum dial_refusal dial_judge(const struct plan_host *host, const struct host_wanted *wanted,
-			     const struct host_address *address)
+			     const struct host_address *address, uint16_t port)
 {
+	static const enum dial_refusal refusals[] = {
+		[ROUTE_FORBIDDEN] = DIAL_ROUTE,
+		[ROUTE_OWN] = DIAL_OWN,
+		[ROUTE_NONE] = DIAL_NO_ROUTE,
+		[ROUTE_BEYOND] = DIAL_ALLOWED,
+	};
 	const enum host_address_reach reach = host_address_reach(address);
+	struct host_address inner;
 
 	if (reach == HOST_REACH_NEVER ||
 	    (reach == HOST_REACH_NAMED && !wanted->is_address && host->is_private == 0))
 		return DIAL_KIND;
-	return is_own(address) ? DIAL_OWN : DIAL_ALLOWED;
+	/* A carrier may be this machine, or lead back to it. */
+	if (host_address_inner(address, &inner) && routes_ask(&inner, port) == ROUTE_OWN)
+		return DIAL_OWN;
+	return refusals[routes_ask(address, port)];
 }

@@ -16,6 +16,8 @@ enum dial_refusal {
 	DIAL_UNLISTED, /* no entry covers the host with the port */
 	DIAL_KIND,     /* an address of a kind that the entry does not allow */
 	DIAL_OWN,      /* an address of this machine */
+	DIAL_ROUTE,    /* the machine's routes do not let it be reached */
+	DIAL_NO_ROUTE, /* there is none */
 	DIAL_REFUSAL_COUNT
 };
 
@@ -24,10 +26,11 @@ enum dial_refusal dial_find(const struct plan *plan, const struct plan_profile *
 			    const struct host_wanted *wanted, uint16_t port,
 			    const struct plan_host **ret);
 
-/* Judge an address for an entry that covers the request. A literal address is in the entry itself;
- * a name's address is private only if the entry says so. */
+/* Judge an address for an entry that covers the request: by its kind, and by the kernel's routes at
+ * this moment (routes.h). A literal address is in the entry itself; a name's address is private
+ * only if the entry says so. */
 enum dial_refusal dial_judge(const struct plan_host *host, const struct host_wanted *wanted,
-			     const struct host_address *address);
+			     const struct host_address *address, uint16_t port);
 
 /* Return the host as a workload names it: its name, or its IPv4 address in `ret`. */
 #define CHOOSE_ADDRESS_MAX 16U

@@ -8,7 +8,8 @@
  * messages of fixed size (asks.c), and gets a connected socket or a refusal.
  *
  * It decides from the plan. A connection is recorded before anything is sent for it; then the name
- * is resolved (lookup.c), and each address judged (choose.c) just before it is dialled (attempt.c).
+ * is resolved (lookup.c), and each address judged by its kind (choose.c) and by the kernel's routes
+ * (routes.c), just before it is dialled on a socket of its own (attempt.c).
  * Where the profile has a proxy, that is dialled and asked to connect (proxy.c).
  *
  * It has the host's network and no file: a process of its own reads resolv.conf (servers.c). It
@@ -32,6 +33,7 @@
 #include "common/log.h"
 #include "dial/asks.h"
 #include "dial/lookup.h"
+#include "dial/routes.h"
 #include "dial/sandboxes.h"
 #include "dial/servers.h"
 #include "seccomp_filter.h"
@@ -200,6 +202,7 @@ int main(void)
 	servers_start();
 	(void)atexit(servers_end);
 	look_at_network();
+	confine_require(routes_open(), "opening the socket for routes");
 	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);
 	asks_begin(&to_cable, &to_egress, &to_audit);
 	confine_dial();

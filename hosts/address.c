@@ -94,6 +94,7 @@ static const char *const words[HOST_ADDRESS_KIND_COUNT] = {
 
 static const enum host_address_reach reaches[HOST_ADDRESS_KIND_COUNT] = {
 	[HOST_ADDRESS_PUBLIC] = HOST_REACH_ALWAYS,
+	[HOST_ADDRESS_TRANSLATED] = HOST_REACH_ALWAYS, /* as far as the inner one is */
 	[HOST_ADDRESS_PRIVATE] = HOST_REACH_NAMED,
 	[HOST_ADDRESS_SHARED] = HOST_REACH_NAMED,
 	[HOST_ADDRESS_DOCUMENTATION] = HOST_REACH_NAMED,
@@ -145,15 +146,29 @@ enum host_address_kind host_address_kind(const struct host_address *address)
 	return HOST_ADDRESS_RESERVED;
 }
 
+bool host_address_inner(const struct host_address *address, struct host_address *ret)
+{
+	static const uint8_t isatap[] = { 0x00, 0x00, 0x5e, 0xfe };
+	const uint8_t *bytes = address->bytes;
+	const uint8_t middle[] = { bytes[8] & 0xfdU, bytes[9], bytes[10], bytes[11] };
+
+	if (host_address_kind(address) != HOST_ADDRESS_TRANSLATED &&
+	    memcmp(middle, isatap, sizeof(isatap)) != 0)
+		return false;
+	*ret = host_address_of_ipv4(bytes + HOST_IPV4_AT);
+	return true;
+}
+
 enum host_address_reach host_address_reach(const struct host_address *address)
 {
-	const enum host_address_kind kind = host_address_kind(address);
+	const enum host_address_reach outer = reaches[host_address_kind(address)];
+	enum host_address_reach reach;
 	struct host_address inner;
 
-	if (kind != HOST_ADDRESS_TRANSLATED)
-		return reaches[kind];
-	inner = host_address_of_ipv4(address->bytes + HOST_IPV4_AT);
-	return reaches[host_address_kind(&inner)];
+	if (!host_address_inner(address, &inner))
+		return outer;
+	reach = reaches[host_address_kind(&inner)];
+	return reach < outer ? reach : outer;
 }
 
 /* Return whether all bits after the prefix are 0. */

@@ -45,14 +45,20 @@ struct host_address host_address_of_ipv4(const void *four);
 
 enum host_address_kind host_address_kind(const struct host_address *address);
 
-/* The rule for connections from a sandbox to an address. */
+/* Return whether packets for the address come to an IPv4 address in it: by a translator
+ * (64:ff9b::/96), or by ISATAP below any prefix (::5efe:192.0.2.1). Other carriers are never
+ * reached: 6to4, Teredo, translators of one network, and IPv4-compatible addresses. */
+bool host_address_inner(const struct host_address *address, struct host_address *ret);
+
+/* The rule for connections from a sandbox to an address, from the strictest on. */
 enum host_address_reach {
 	HOST_REACH_NEVER = 0, /* no policy can allow it */
 	HOST_REACH_NAMED,     /* a policy that says so, by the address or by `private` */
 	HOST_REACH_ALWAYS,    /* any name may lead there */
 };
 
-/* Return the rule for an address; for a translator's address it is the rule of the IPv4 address. */
+/* Return the rule for an address. An address that carries an IPv4 address has the stricter rule of
+ * both. */
 enum host_address_reach host_address_reach(const struct host_address *address);
 
 /* A network of IPv4 or IPv6; `bits` counts those of the IPv6 form. */

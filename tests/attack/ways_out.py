@@ -23,6 +23,7 @@ from network_support import INSIDE, NAMES, OTHER, OWN, SERVER  # noqa: E402
 
 AT_ONCE = 24
 V6 = "2001:db8:5::"
+SECONDARY = "5.6.7.77"  # of this machine, beside OWN
 NAMES.update({
     "mapped.example.org": ["::ffff:127.0.0.1"],
     "mapped-private.example.org": [f"::ffff:{INSIDE}"],
@@ -38,6 +39,11 @@ NAMES.update({
     "broadcast.example.org": ["255.255.255.255"],
     "shared.example.org": ["100.64.7.7"],
     "alibaba.example.org": ["100.100.100.200"],
+    "secondary.example.org": [SECONDARY],
+    "mapped-secondary.example.org": [f"::ffff:{SECONDARY}"],
+    "nat64-own.example.org": [f"64:ff9b::{OWN}"],
+    "isatap-own.example.org": [f"2a00:1234::200:5efe:{OWN}"],
+    "any-local.example.org": ["5.9.7.7"],
     "moving.example.org": [[SERVER], [INSIDE]],
     "turning.example.org": [[SERVER], ["169.254.169.254"]],
 })
@@ -139,6 +145,8 @@ def control():
     """As the machine's root: its own listeners, and each row beside a sandbox. Rows that would change
     the machine are done in a network of their own."""
     for words in (["addr", "add", f"{V6}1/64", "dev", "up0", "nodad"],
+                  ["addr", "add", f"{SECONDARY}/24", "dev", "up0"],
+                  ["route", "add", "local", "5.9.0.0/16", "dev", "lo"],
                   ["-6", "route", "add", "default", "via", f"{V6}8"]):
         subprocess.run(["ip", *words], check=True)
     table.writes(None, "", 0, "/proc/sys/net/ipv4/ping_group_range", "0 0")

@@ -24,7 +24,7 @@ FAR = "8.8.8.8"
 # Hosts of the profile, below example.org, that lead to addresses that are never dialled.
 LED = ("private", "own", "loop", "mapped", "mapped-private", "nat64", "nat64-metadata", "metadata",
        "alias-private", "alias-metadata", "six-to-four", "unique-local", "link-local", "zero", "broadcast",
-       "shared", "alibaba")
+       "shared", "alibaba", "secondary", "mapped-secondary", "nat64-own", "isatap-own", "any-local")
 
 
 def mark(number):

@@ -108,6 +108,19 @@ class Served(unittest.TestCase):
             self.connect(host, port)
             self.expect_reset()
 
+    def expect_no_dial(self, host, port=8080):
+        """The workload is reset, and nobody is reached."""
+        before = self.world("reached")
+        self.expect_no_connection(host, port)
+        self.assertEqual(self.world("reached"), before, host)
+
+    def expect_forbidden(self, host):
+        self.expect_no_dial(host)
+        begin = self.gateway.await_told("connection_begin", host=host)
+        end = self.gateway.await_told("connection_end", connection=begin["connection"])
+        self.assertEqual(end["reason"], "address refused")
+        self.gateway.await_told("denial", host=host, port=8080, reason="address")
+
     def reached(self, where):
         return self.world("reached").get(where, 0)
 
@@ -186,19 +199,6 @@ class Allowed(Served):
 
 
 class Refused(Served):
-    def expect_no_dial(self, host, port=8080):
-        """The workload is reset, and nobody is reached."""
-        before = self.world("reached")
-        self.expect_no_connection(host, port)
-        self.assertEqual(self.world("reached"), before, host)
-
-    def expect_forbidden(self, host):
-        self.expect_no_dial(host)
-        begin = self.gateway.await_told("connection_begin", host=host)
-        end = self.gateway.await_told("connection_end", connection=begin["connection"])
-        self.assertEqual(end["reason"], "address refused")
-        self.gateway.await_told("denial", host=host, port=8080, reason="address")
-
     def test_addresses_that_a_name_must_not_lead_to(self):
         for name in ("sneaky", "metadata", "loopback", "mapped", "nat64", "own"):
             with self.subTest(name=name):

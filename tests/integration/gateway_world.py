@@ -36,6 +36,10 @@ PRIVATE, METADATA = "10.0.0.5", "169.254.169.254"
 SILENT = "8.8.4.99"  # beyond the last router, which drops what is for it
 ADDRESSES = (REFUSING, NAME_SERVER, OTHER_NAME_SERVER, PRIVATE, METADATA)
 ECHO_PORTS = (80, 443, 5432, 8080)
+# Addresses that the host gets while a gateway runs, and networks for which its routes say no.
+SECONDARY, OWN_PRIVATE, BROADCAST, LOCAL, ANYCAST = ("93.184.216.77", "10.0.1.77", "93.184.216.255",
+                                                     "94.2.0.9", "94.3.0.9")
+BLACKHOLE, PROHIBITED, UNREACHABLE = "94.4.0.9", "94.5.0.9", "94.6.0.9"
 
 A, AAAA = 1, 28
 ZONE = {
@@ -49,6 +53,19 @@ ZONE = {
     "mapped.example": [(AAAA, "::ffff:127.0.0.1")],
     "nat64.example": [(AAAA, "64:ff9b::7f00:1")],
     "own.example": [(A, OWN)],
+    "secondary.example": [(A, SECONDARY)],
+    "mapped-secondary.example": [(AAAA, f"::ffff:{SECONDARY}")],
+    "nat64-own.example": [(AAAA, f"64:ff9b::{OWN}")],
+    "nat64-secondary.example": [(AAAA, f"64:ff9b::{SECONDARY}")],
+    "isatap-secondary.example": [(AAAA, f"2606:2800:220:1:200:5efe:{SECONDARY}")],
+    "isatap-metadata.example": [(AAAA, f"2606:2800:220:1:0:5efe:{METADATA}")],
+    "own-private.example": [(A, OWN_PRIVATE)],
+    "broadcast.example": [(A, BROADCAST)],
+    "local.example": [(A, LOCAL)],
+    "anycast.example": [(A, ANYCAST)],
+    "blackhole.example": [(A, BLACKHOLE)],
+    "prohibited.example": [(A, PROHIBITED)],
+    "unreachable.example": [(A, UNREACHABLE)],
     "silent.example": [(A, SILENT)],
     "second.example": [(A, REFUSING), (A, PUBLIC)],
     "closed.example": [(A, REFUSING)],
@@ -240,11 +257,17 @@ def set_ttl(seconds):
     TTL_S[0] = seconds
 
 
+def take_address(address, port):
+    """Be the host with this address, beside those that there are."""
+    ip("addr", "add", f"{address}/32", "dev", "w0")
+    listen(address, port)
+
+
 WORLD_ACTS = {
     "serve": lambda: [serve_names(NAME_SERVER), serve_names(OTHER_NAME_SERVER)] + [
         listen(address, port) for address in (PUBLIC, PRIVATE, METADATA) for port in ECHO_PORTS],
     "reached": lambda: dict(REACHED), "queries": lambda: dict(QUERIES),
-    "set_answers": set_answers, "set_ttl": set_ttl,
+    "set_answers": set_answers, "set_ttl": set_ttl, "take_address": take_address,
 }
 
 
@@ -271,7 +294,8 @@ def set_servers(path, *servers):
 
 
 def make_world(folder):
-    """Make this process the host, with a resolv.conf in `folder`. The world's Agent."""
+    """Make this process the host, with a resolv.conf in `folder`. The world's Agent; its `machine`
+    changes the host's addresses and routes."""
     if not shutil.which("ip"):
         raise unittest.SkipTest("ip is missing (package iproute2)")
     try:
@@ -286,6 +310,7 @@ def make_world(folder):
     check(LIBC.mount(path.encode(), os.path.realpath("/etc/resolv.conf").encode(), None, MS_BIND,
                      None))
     world("serve")
+    world.machine = Agent(lambda channel: None, {"ip": ip})  # the host's root
     # From here on the host's network is another user's, as on any machine.
     unshare(CLONE_NEWUSER, inside=1000)
     drop_capabilities()

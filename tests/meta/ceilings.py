@@ -12,7 +12,7 @@ CODE_LINES = {
     "common": 2189,
     "cable": 1544,
     "egress": 1492,
-    "dial": 1293,
+    "dial": 1360,
     "http": 2419,
     "relay": 83,
     "bridge": 611,

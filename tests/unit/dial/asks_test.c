@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -216,7 +217,9 @@ Test(asks, a_connection_is_recorded_then_resolved_then_dialled, .init = open_all
 	cr_expect_eq(lookups, 1);
 	expect_silence();
 	next_state = ATTEMPT_CONNECTED;
+	cr_expect_neq(fcntl(began.fd, F_GETFD), -1);
 	cr_assert_eq(asks_handle(NULL, 0, 1000), 0);
+	cr_expect_eq(fcntl(began.fd, F_GETFD), -1, "the socket is msp-egress' alone");
 	cr_assert_eq(receive_type(&far_egress), IPC_TYPE_dial_done);
 	cr_expect_eq(ipc_body(&message, dial_done)->number, 1);
 	cr_expect_eq(ipc_body(&message, dial_done)->connection, connection);

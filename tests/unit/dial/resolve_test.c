@@ -5,6 +5,7 @@
  */
 #include "dial/choose.h"
 #include "dial/resolve.h"
+#include "dial/routes.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -192,6 +193,7 @@ static void start(void)
 	close(fd);
 	(void)snprintf(servers, sizeof(servers), "127.0.0.1:%u", ntohs(address.sin_port));
 	cr_assert_eq(resolver_new(servers, &resolver), 0);
+	cr_assert_eq(routes_open(), 0);
 }
 
 static void stop(void)
@@ -227,6 +229,12 @@ static struct resolution ask(const char *name)
 	return waiter.resolution;
 }
 
+/* A machine of tests may have no route to any host. */
+static bool is_allowed(enum dial_refusal refusal)
+{
+	return refusal == DIAL_ALLOWED || refusal == DIAL_NO_ROUTE;
+}
+
 /* The number of addresses of the name that a connection may go to. */
 static uint32_t count_allowed(const char *name, bool is_private)
 {
@@ -239,7 +247,7 @@ static uint32_t count_allowed(const char *name, bool is_private)
 	cr_assert_eq(resolution.end, RESOLVE_DONE, "%s", name);
 	cr_expect_eq(resolution.ttl_s, 30U);
 	for (uint32_t i = 0; i < resolution.count; i++)
-		count += dial_judge(&host, &wanted, &resolution.addresses[i]) == DIAL_ALLOWED;
+		count += is_allowed(dial_judge(&host, &wanted, &resolution.addresses[i], 443));
 	return count;
 }
 
@@ -318,9 +326,10 @@ Test(choose, own_addresses)
 	struct ifaddrs *all = NULL;
 	uint32_t tried = 0;
 
+	cr_assert_eq(routes_open(), 0);
 	cr_assert_eq(getifaddrs(&all), 0);
 	for (struct ifaddrs *at = all; at; at = at->ifa_next) {
-		struct host_address address = { { [10] = 0xff, 0xff } };
+		struct host_address address = { { [10] = 0xff, 0xff } }, carrier;
 
 		if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET)
 			continue;
@@ -328,7 +337,10 @@ Test(choose, own_addresses)
 		       4);
 		if (host_address_reach(&address) == HOST_REACH_NEVER)
 			continue;
-		cr_expect_eq(dial_judge(&host, &wanted, &address), DIAL_OWN);
+		cr_expect_eq(dial_judge(&host, &wanted, &address, 443), DIAL_OWN);
+		carrier = (struct host_address){ { 0x00, 0x64, 0xff, 0x9b } };
+		memcpy(carrier.bytes + 12, address.bytes + 12, 4);
+		cr_expect_eq(dial_judge(&host, &wanted, &carrier, 443), DIAL_OWN);
 		tried++;
 	}
 	freeifaddrs(all);

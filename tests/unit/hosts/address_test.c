@@ -228,6 +228,19 @@ Test(address, reach)
 		{ "fe80::1", HOST_REACH_NEVER },
 		{ "224.0.0.1", HOST_REACH_NEVER },
 		{ "::127.0.0.1", HOST_REACH_NEVER },
+		{ "::8.8.8.8", HOST_REACH_NEVER },
+		{ "2002:808:808::1", HOST_REACH_NEVER },
+		{ "2001:0:808:808::f7f7:f7f7", HOST_REACH_NEVER },
+		{ "64:ff9b:1::8.8.8.8", HOST_REACH_NEVER },
+		{ "2606:4700::5efe:8.8.8.8", HOST_REACH_ALWAYS },
+		{ "2606:4700::5efe:10.0.0.1", HOST_REACH_NAMED },
+		{ "2606:4700::200:5efe:10.0.0.1", HOST_REACH_NAMED },
+		{ "2606:4700::5efe:127.0.0.1", HOST_REACH_NEVER },
+		{ "2606:4700::200:5efe:169.254.169.254", HOST_REACH_NEVER },
+		{ "2606:4700::100:5efe:127.0.0.1", HOST_REACH_ALWAYS },
+		{ "2606:4700::5eff:127.0.0.1", HOST_REACH_ALWAYS },
+		{ "fd00::5efe:8.8.8.8", HOST_REACH_NAMED },
+		{ "fe80::5efe:8.8.8.8", HOST_REACH_NEVER },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
