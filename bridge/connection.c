@@ -33,9 +33,12 @@ static const struct answer {
 	[HEAD_HOST] = { "403 Forbidden",
 			"the Host of this request is not this bridge. A page of another site may "
 			"have tried to reach the sandbox." },
-	[HEAD_ORIGIN] = { "403 Forbidden",
-			  "this request comes from a page of another site (Origin), which must not "
-			  "reach the sandbox." },
+	[HEAD_ORIGIN] = { "403 Forbidden", "the request is of a page of another site (Origin or "
+					   "Referer), which must "
+					   "not reach the sandbox." },
+	[HEAD_SITE] = { "403 Forbidden",
+			"the request is of a page of another site (Sec-Fetch-Site), which must not "
+			"reach the sandbox. Type the address to open it." },
 };
 static const struct answer no_server = {
 	"502 Bad Gateway",
@@ -100,6 +103,7 @@ void connection_begin(struct connection *connection, const struct bridge *bridge
 	connection->outer = outer;
 	connection->due_ms = UINT64_MAX;
 	connection->state = bridge->is_raw ? CONNECTION_RELAYED : CONNECTION_JUDGED;
+	connection->passing = UINT64_MAX;
 	connect_inner(connection, bridge, now_ms);
 }
 
@@ -124,7 +128,8 @@ void connection_poll(const struct connection *connection, struct pollfd entries[
 
 	/* A head is judged when it is known whether there is a server. */
 	entries[0] = await_events(connection->outer,
-				  relay_wants_source(in) && !connection->is_connecting,
+				  relay_wants_source(in) && !connection->is_connecting &&
+					  connection->passing > 0,
 				  relay_wants_target(out));
 	entries[1] = await_events(
 		connection->inner, relay_wants_source(out) && !is_held(connection),
@@ -151,24 +156,44 @@ static void finish_connect(struct connection *connection, const struct bridge *b
 	connect_inner(connection, bridge, now_ms);
 }
 
+/* Judge each request that the kept bytes begin. A client that sends the next one before it has an
+ * answer is no browser, and has the requests wait for one another. */
+static enum head_verdict judge_kept(struct connection *connection, uint16_t port)
+{
+	const struct relay *in = &connection->in;
+	enum head_verdict verdict = HEAD_FINE;
+	uint64_t at = 0, size;
+
+	do {
+		static const uint8_t no_bytes[1];
+
+		verdict = head_judge(in->end > 0 ? in->bytes + at : no_bytes, in->end - at,
+				     in->state != RELAY_OPEN, port, &size);
+		at = size == HEAD_ENDLESS ? size : at + size;
+	} while (verdict == HEAD_FINE && at < in->end);
+	connection->passing = at == HEAD_ENDLESS ? at : at - in->end;
+	return verdict == HEAD_MORE && in->end == RELAY_BYTES ? HEAD_BAD : verdict;
+}
+
 static void judge_head(struct connection *connection, const struct bridge *bridge, uint64_t now_ms)
 {
-	static const uint8_t no_bytes[1];
 	struct relay *in = &connection->in;
+	const bool is_first = in->moved == 0;
 	enum head_verdict verdict;
 
 	(void)relay_read(in, connection->outer, RELAY_BYTES);
-	verdict = head_judge(in->end > 0 ? in->bytes : no_bytes, in->end, in->state != RELAY_OPEN,
-			     bridge->host_port);
-	if (verdict == HEAD_MORE && in->end == RELAY_BYTES)
-		verdict = HEAD_BAD;
+	verdict = judge_kept(connection, bridge->host_port);
 	if (verdict == HEAD_MORE) {
 		if (in->end > 0 && connection->due_ms == UINT64_MAX)
 			connection->due_ms = now_ms + HEAD_MS;
 		return;
 	}
-	connection->was_refused = verdict >= HEAD_BAD;
-	if (connection->was_refused)
+	/* Behind a request comes another one, or the end. */
+	connection->was_refused |=
+		verdict >= HEAD_BAD || (verdict == HEAD_OTHER && !is_first && in->end > 0);
+	if (connection->was_refused && !is_first)
+		connection->state = CONNECTION_OVER; /* a browser asks again, and gets the words */
+	else if (connection->was_refused)
 		answer_client(connection, bridge, &answers[verdict], now_ms);
 	else if (verdict == HEAD_FINE && connection->inner < 0)
 		answer_client(connection, bridge, &no_server, now_ms);
@@ -176,6 +201,23 @@ static void judge_head(struct connection *connection, const struct bridge *bridg
 		connection->state = CONNECTION_RELAYED;
 	if (connection->state == CONNECTION_RELAYED)
 		connection->due_ms = UINT64_MAX;
+}
+
+/* Pass on what was judged. Behind it the next request is judged. */
+static void relay_in(struct connection *connection)
+{
+	struct relay *in = &connection->in;
+	const uint64_t before = in->moved + in->end - in->start;
+
+	relay_move(in, connection->outer, connection->inner,
+		   connection->passing < TURN_BYTES ? (size_t)connection->passing : TURN_BYTES);
+	if (connection->passing == UINT64_MAX)
+		return;
+	connection->passing -= in->moved + in->end - in->start - before;
+	if (connection->passing > 0 || in->end > 0 || in->state != RELAY_OPEN)
+		return;
+	connection->state = CONNECTION_JUDGED;
+	connection->passing = UINT64_MAX;
 }
 
 static bool has_failed(const struct connection *connection)
@@ -193,7 +235,7 @@ static void relay_both(struct connection *connection)
 	if (connection->is_connecting)
 		return;
 	if (connection->state == CONNECTION_RELAYED)
-		relay_move(&connection->in, connection->outer, connection->inner, TURN_BYTES);
+		relay_in(connection);
 	if (!is_held(connection))
 		relay_move(&connection->out, connection->inner, connection->outer, TURN_BYTES);
 	if (has_failed(connection) ||
@@ -226,7 +268,7 @@ void connection_turn(struct connection *connection, const struct bridge *bridge,
 		relay_both(connection);
 	else if (connection->state == CONNECTION_RELAYED)
 		connection->state = CONNECTION_OVER; /* it is no HTTP, and there is no server */
-	if (connection->state == CONNECTION_RELAYED && is_half(connection) &&
+	if (connection->state <= CONNECTION_RELAYED && is_half(connection) &&
 	    (entries[0].revents || entries[1].revents))
 		connection->due_ms = now_ms + HALF_MS;
 	if (connection->due_ms <= now_ms)

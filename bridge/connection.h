@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One connection through a bridge: its first bytes are judged (head.h), then all are relayed
- * unread. A refused request is answered in words, since a person's browser shows them.
+ * One connection through a bridge: the head of each request is judged (head.h), and its body
+ * relayed unread, as is what is no HTTP. A refused request is answered in words, since a person's
+ * browser shows them. One behind another resets the connection, and a browser asks again on a new
+ * one.
  */
 #ifndef BRIDGE_CONNECTION_H
 #define BRIDGE_CONNECTION_H
@@ -13,10 +15,10 @@
 #include "relay/relay.h"
 
 enum connection_state {
-	CONNECTION_JUDGED = 0, /* its head is being read; bytes of a silent client's server pass */
-	CONNECTION_RELAYED,
-	CONNECTION_ANSWERED, /* by us; more that comes is dropped */
-	CONNECTION_OVER,     /* to be closed by connection_close() */
+	CONNECTION_JUDGED = 0, /* a head is being read; bytes of a silent client's server pass */
+	CONNECTION_RELAYED,    /* `passing` bytes, then the next head */
+	CONNECTION_ANSWERED,   /* by us; more that comes is dropped */
+	CONNECTION_OVER,       /* to be closed by connection_close() */
 };
 
 struct connection {
@@ -27,6 +29,7 @@ struct connection {
 	bool is_answered;     /* by us: no server said it */
 	bool was_refused;     /* by its head */
 	uint64_t due_ms;      /* it is given up; UINT64_MAX: never */
+	uint64_t passing;     /* bytes of the client that go on unread; UINT64_MAX: all */
 	struct relay in, out; /* to the sandbox, from it */
 };
 

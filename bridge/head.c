@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #define HTTP_PORT 80
+#define LENGTH_DIGITS 18U /* which 64 bits hold */
 
 /* A piece of the head. */
 struct span {
@@ -105,13 +106,17 @@ static bool is_own_host(struct span host, uint16_t port)
 	return is_here(host, &said) && (said == port || (said == 0 && port == HTTP_PORT));
 }
 
-/* A server of this machine at another port may ask this one. */
-static bool is_own_origin(struct span origin)
+/* A page of this machine at another port may ask this one. A Referer has a path behind the host. */
+static bool is_own_page(struct span page)
 {
 	uint32_t port;
+	size_t size = 0;
 
-	return (skip_text(&origin, "http://") || skip_text(&origin, "https://")) &&
-	       is_here(origin, &port);
+	if (!skip_text(&page, "http://") && !skip_text(&page, "https://"))
+		return false;
+	while (size < page.size && !strchr("/?#", page.at[size]))
+		size++;
+	return is_here((struct span){ page.at, size }, &port);
 }
 
 /* Split a field, without the blanks around its value. False: it is none. */
@@ -137,43 +142,121 @@ static bool split_field(struct span line, struct span *ret_name, struct span *re
 	return true;
 }
 
-/* Judge the fields behind the request line. */
-static enum head_verdict judge_fields(struct span rest, uint16_t port)
-{
-	bool is_origin_own = true, is_host_own = false;
-	struct span line, name, value;
-	uint32_t hosts = 0;
+/* The words of a head's fields, together. */
+struct said {
+	uint32_t hosts, lengths;
+	bool is_host_wrong, is_page_wrong, is_page_own, is_cross_site, is_malformed;
+	bool is_endless; /* its body has no length, or another protocol follows */
+	uint64_t body;
+	uint16_t port;
+};
 
-	while (take_line(&rest, &line)) {
+static void take_host(struct said *said, struct span value)
+{
+	said->hosts++;
+	said->is_host_wrong |= !is_own_host(value, said->port);
+}
+
+static void take_origin(struct said *said, struct span value)
+{
+	const bool is_own = is_own_page(value);
+
+	said->is_page_own |= is_own;
+	said->is_page_wrong |= !is_own;
+}
+
+/* Browsers without Sec-Fetch-Site have it. A page can leave it out. */
+static void take_referer(struct said *said, struct span value)
+{
+	said->is_page_wrong |= !is_own_page(value);
+}
+
+/* `none` is a person's own act, such as an address that was typed. */
+static void take_site(struct said *said, struct span value)
+{
+	said->is_cross_site |= !span_equals(value, "none") && !span_equals(value, "same-origin") &&
+			       !span_equals(value, "same-site");
+}
+
+static void take_length(struct said *said, struct span value)
+{
+	said->lengths++;
+	said->is_malformed |= value.size == 0 || value.size > LENGTH_DIGITS;
+	for (size_t i = 0; i < value.size && !said->is_malformed; i++) {
+		said->is_malformed = value.at[i] < '0' || value.at[i] > '9';
+		said->body = said->body * 10 + (uint64_t)(value.at[i] - '0');
+	}
+}
+
+/* No browser sends a body without a length; what is upgraded is a connection of its own to it. */
+static void take_endless(struct said *said, struct span value)
+{
+	said->is_endless = true;
+}
+
+static void take_field(struct said *said, struct span name, struct span value)
+{
+	static const struct {
+		const char *name;
+		void (*take)(struct said *said, struct span value);
+	} fields[] = {
+		{ "host", take_host },
+		{ "origin", take_origin },
+		{ "referer", take_referer },
+		{ "sec-fetch-site", take_site },
+		{ "content-length", take_length },
+		{ "transfer-encoding", take_endless },
+		{ "upgrade", take_endless },
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (span_equals(name, fields[i].name))
+			fields[i].take(said, value);
+	}
+}
+
+/* An Origin of this machine counts across sites, too: localhost and 127.0.0.1 are two sites. */
+static enum head_verdict judge_said(const struct said *said)
+{
+	return said->hosts != 1 || said->lengths > 1 || said->is_malformed ? HEAD_BAD
+	       : said->is_host_wrong                                       ? HEAD_HOST
+	       : said->is_page_wrong                                       ? HEAD_ORIGIN
+	       : said->is_cross_site && !said->is_page_own                 ? HEAD_SITE
+									   : HEAD_FINE;
+}
+
+/* Judge the fields behind the request line, and leave the rest behind them. */
+static enum head_verdict judge_fields(struct span *rest, struct said *said)
+{
+	struct span line, name, value;
+
+	while (take_line(rest, &line)) {
 		if (line.size == 0)
-			return hosts != 1       ? HEAD_BAD
-			       : !is_host_own   ? HEAD_HOST
-			       : !is_origin_own ? HEAD_ORIGIN
-						: HEAD_FINE;
+			return judge_said(said);
 		if (!split_field(line, &name, &value))
 			return HEAD_BAD;
-		if (span_equals(name, "host")) {
-			is_host_own = is_own_host(value, port);
-			hosts++;
-		} else if (span_equals(name, "origin")) {
-			is_origin_own &= is_own_origin(value);
-		}
+		take_field(said, name, value);
 	}
 	return HEAD_MORE;
 }
 
-enum head_verdict head_judge(const uint8_t *bytes, size_t size, bool is_end, uint16_t port)
+enum head_verdict head_judge(const uint8_t *bytes, size_t size, bool is_end, uint16_t port,
+			     uint64_t *ret_size)
 {
 	struct span rest = { (const char *)bytes, size };
+	struct said said = { .port = port };
 	enum head_verdict verdict;
 	struct span line;
 
+	*ret_size = HEAD_ENDLESS;
 	if (!may_be_request(rest))
 		return HEAD_OTHER;
 	if (!take_line(&rest, &line))
 		return is_end ? HEAD_OTHER : HEAD_MORE;
 	if (!is_request_line(line))
 		return HEAD_OTHER;
-	verdict = judge_fields(rest, port);
+	verdict = judge_fields(&rest, &said);
+	if (verdict == HEAD_FINE && !said.is_endless)
+		*ret_size = size - rest.size + said.body;
 	return verdict == HEAD_MORE && is_end ? HEAD_BAD : verdict;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first request head of a connection through a bridge. Properties: no byte behind the given
- * ones is read; a verdict but HEAD_MORE is final when more bytes come; at an end there is a
- * verdict.
+ * The head of a request through a bridge. Properties: no byte behind the given ones is read; a
+ * verdict but HEAD_MORE is final when more bytes come; at an end there is a verdict; a request has
+ * a size.
  */
 #include <stdlib.h>
 
@@ -17,10 +17,12 @@ static enum head_verdict judge_exactly(const uint8_t *data, size_t size, bool is
 {
 	uint8_t *bytes = property_copy(data, size);
 	enum head_verdict verdict;
+	uint64_t found;
 
-	verdict = head_judge(bytes, size, is_end, PORT);
+	verdict = head_judge(bytes, size, is_end, PORT, &found);
 	free(bytes);
 	must(verdict < HEAD_VERDICTS);
+	must(verdict == HEAD_FINE ? found > 0 : found == HEAD_ENDLESS);
 	return verdict;
 }
 

@@ -160,6 +160,77 @@ class Ports(BridgeCase):
         self.assertRegex(bridge.end()[1], "13 connections, 12 refused")
         self.assertRegex(raw.end()[1], "1 connections, 0 refused")
 
+    def test_a_page_of_another_site_reaches_nothing(self):
+        """Images, frames and links of it have no Origin; a browser says whose they are."""
+        self.sandbox("--name=web")
+        self.serve("web")
+        bridge, raw = self.bridge("web", 5000), self.bridge("web", 5000, "--raw")
+        cross = "Sec-Fetch-Site: cross-site"
+        for fields in ((cross, "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: image"),
+                       (cross, "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: script"),
+                       (cross, "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe"),
+                       (cross, "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"),
+                       (cross, "Sec-Fetch-Mode: navigate", "Sec-Fetch-User: ?1"),
+                       (cross, "Referer: http://localhost:5173/"), (f"Referer: https://{EVIL}/",)):
+            with self.subTest(fields=fields):
+                self.assertEqual(bridge.get(fields=fields)[0], 403)
+                self.assertEqual(raw.get(fields=fields), (200, "path /\n"))  # the control
+        for fields in (("Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate"), ("Sec-Fetch-Site: same-site",),
+                       ("Sec-Fetch-Site: same-origin",), ("Referer: http://localhost:5173/a",),
+                       (cross, "Origin: http://localhost:5173"), ()):
+            with self.subTest(fields=fields):
+                self.assertEqual(bridge.get(fields=fields), (200, "path /\n"))
+
+    def test_each_request_of_a_connection_is_judged(self):
+        """A browser uses the connection of a person's page for a page of another site, too."""
+        self.sandbox("--name=web")
+        self.start("web", "python3", "-c", ECHO.replace("def do_GET(self):", "def do_POST(self):\n        "
+                   "self.rfile.read(int(self.headers['Content-Length']))\n        self.do_GET()\n    "
+                   "def do_GET(self):"), "127.0.0.1", "5000")
+        self.await_server("web")
+        bridge, raw = self.bridge("web", 5000), self.bridge("web", 5000, "--raw")
+        own = {"fields": ("Sec-Fetch-Site: same-origin",)}
+        size = 300000
+        post = {"fields": (f"Content-Length: {size}",), "path": "/post", "method": "POST"}
+        for evil in ({"fields": ("Sec-Fetch-Site: cross-site",)}, {"host": EVIL},
+                     {"origin": f"https://{EVIL}"}):
+            with self.subTest(evil=evil), bridge.connect() as client:
+                for number in range(3):
+                    self.assertEqual(self.ask_again(client, bridge.head(path=f"/{number}", **own)),
+                                     f"path /{number}\n")
+                    self.assertEqual(self.ask_again(client, bridge.head(**post), b"x" * size),
+                                     "path /post\n")
+                client.sendall((bridge.head(path="/evil", **evil) + "\r\n").encode())
+                self.assertIn(read_all(client), (b"", b"<reset>"))
+            evil = {"host": f"127.0.0.1:{raw.port}", **evil}
+            with raw.connect() as client:  # the control
+                self.assertEqual(self.ask_again(client, raw.head(**own)), "path /\n")
+                self.assertEqual(self.ask_again(client, raw.head(path="/evil", **evil)), "path /evil\n")
+        # A body is no head, and a head in two pieces is one.
+        with bridge.connect() as client:
+            body = (bridge.head(path="/body", host=EVIL) + "\r\n").encode()
+            head = bridge.head(fields=(f"Content-Length: {len(body)}",), path="/post", method="POST")
+            self.assertEqual(self.ask_again(client, head, body), "path /post\n")
+            client.sendall(head[:20].encode())
+            time.sleep(0.1)
+            self.assertEqual(self.ask_again(client, head[20:], body), "path /post\n")
+        # Requests that do not wait for answers: none of them reaches the server.
+        both = bridge.head(path="/a") + "\r\n" + bridge.head(path="/b", host=EVIL) + "\r\n"
+        self.assertTrue(bridge.ask(both.encode()).startswith(b"HTTP/1.1 403 "))
+        both = bridge.head(path="/a") + "\r\n" + bridge.head(path="/b") + "\r\n"
+        self.assertRegex(bridge.ask(both.encode()), rb"(?s)path /a\n.*path /b\n\Z")
+
+    @staticmethod
+    def ask_again(client, head, body=b""):
+        """The body of the answer to a request, after which the connection goes on."""
+        client.sendall(f"{head}\r\n".encode() + body)
+        stream = client.makefile("rb")
+        size = 0
+        while (line := stream.readline().strip()):
+            if line.lower().startswith(b"content-length:"):
+                size = int(line.split(b":")[1])
+        return stream.read(size).decode()
+
     def test_its_process_has_nothing(self):
         self.sandbox("--name=web")
         self.serve("web")

@@ -70,10 +70,15 @@ class Bridge:
                 pass
             return read_all(client)
 
-    def get(self, host=None, path="/", origin=None):
+    def head(self, host=None, path="/", origin=None, fields=(), method="GET"):
+        """The lines of a request without its end."""
+        head = f"{method} {path} HTTP/1.1\r\nHost: {host or f'127.0.0.1:{self.port}'}\r\n"
+        return head + "".join(f"{field}\r\n" for field in fields) + (f"Origin: {origin}\r\n" if origin
+                                                                     else "")
+
+    def get(self, *words, **keywords):
         """The status of a GET and its body."""
-        head = f"GET {path} HTTP/1.1\r\nHost: {host or f'127.0.0.1:{self.port}'}\r\n"
-        head += f"Origin: {origin}\r\n" if origin else ""
+        head = self.head(*words, **keywords)
         with self.connect() as client:
             client.sendall(f"{head}Connection: close\r\n\r\n".encode())
             answer = read_all(client)

@@ -15,7 +15,7 @@ CODE_LINES = {
     "dial": 1360,
     "http": 2419,
     "relay": 83,
-    "bridge": 611,
+    "bridge": 711,
     "image": 2600,
     "layers": 5995,
     "commits": 1331,

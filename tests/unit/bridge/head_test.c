@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The head of a connection's first request: which Host and Origin are this machine's, and what is
- * no request of a browser.
+ * The head of a request: which Host and page are this machine's, where the next one begins, and
+ * bytes that are no request of a browser.
  */
 #include "bridge/head.h"
 
@@ -12,9 +12,16 @@
 #define PORT 7000
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static uint64_t found; /* the size of the last request */
+
+static enum head_verdict judge_bytes(const char *bytes, size_t size, bool is_end, uint16_t port)
+{
+	return head_judge((const uint8_t *)bytes, size, is_end, port, &found);
+}
+
 static enum head_verdict judge(const char *text)
 {
-	return head_judge((const uint8_t *)text, strlen(text), false, PORT);
+	return judge_bytes(text, strlen(text), false, PORT);
 }
 
 static enum head_verdict judge_fields(const char *fields)
@@ -66,8 +73,8 @@ Test(head, without_a_port_it_is_that_of_http)
 {
 	static const char text[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-	cr_expect_eq(head_judge((const uint8_t *)text, sizeof(text) - 1, false, 80), HEAD_FINE);
-	cr_expect_eq(head_judge((const uint8_t *)text, sizeof(text) - 1, false, 8080), HEAD_HOST);
+	cr_expect_eq(judge_bytes(text, sizeof(text) - 1, false, 80), HEAD_FINE);
+	cr_expect_eq(judge_bytes(text, sizeof(text) - 1, false, 8080), HEAD_HOST);
 }
 
 Test(head, origins)
@@ -153,9 +160,8 @@ Test(head, other_protocols)
 	};
 
 	for (size_t i = 0; i < COUNT(others); i++)
-		cr_expect_eq(
-			head_judge((const uint8_t *)others[i].bytes, others[i].size, false, PORT),
-			HEAD_OTHER, "%zu", i);
+		cr_expect_eq(judge_bytes(others[i].bytes, others[i].size, false, PORT), HEAD_OTHER,
+			     "%zu", i);
 }
 
 Test(head, piece_by_piece)
@@ -164,14 +170,96 @@ Test(head, piece_by_piece)
 	const size_t whole = (size_t)(strstr(text, "\r\n\r\n") - text) + 4;
 
 	for (size_t size = 0; size < sizeof(text); size++) {
-		cr_expect_eq(head_judge((const uint8_t *)text, size, false, PORT),
+		cr_expect_eq(judge_bytes(text, size, false, PORT),
 			     size < whole ? HEAD_MORE : HEAD_HOST, "%zu", size);
 		/* At an end, what is no whole request line is none; a head that is cut off is bad.
 		 */
-		cr_expect_eq(head_judge((const uint8_t *)text, size, true, PORT),
+		cr_expect_eq(judge_bytes(text, size, true, PORT),
 			     size < 21      ? HEAD_OTHER
 			     : size < whole ? HEAD_BAD
 					    : HEAD_HOST,
 			     "%zu", size);
+	}
+}
+
+Test(head, sites)
+{
+	static const struct {
+		const char *fields;
+		enum head_verdict verdict;
+	} rows[] = {
+		{ "Sec-Fetch-Site: none", HEAD_FINE },
+		{ "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate", HEAD_FINE },
+		{ "Sec-Fetch-Site: same-origin", HEAD_FINE },
+		{ "Sec-Fetch-Site: same-site", HEAD_FINE },
+		{ "sec-fetch-site: Same-Site ", HEAD_FINE },
+		{ "Sec-Fetch-Site: cross-site", HEAD_SITE },
+		{ "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image",
+		  HEAD_SITE },
+		{ "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-User: ?1",
+		  HEAD_SITE },
+		{ "Sec-Fetch-Site: cross-site\r\nReferer: http://localhost:5173/", HEAD_SITE },
+		{ "Sec-Fetch-Site: cross-site\r\nOrigin: http://localhost:5173", HEAD_FINE },
+		{ "Sec-Fetch-Site: cross-site\r\nOrigin: null", HEAD_ORIGIN },
+		{ "Sec-Fetch-Site: other", HEAD_SITE },
+		{ "Sec-Fetch-Site:", HEAD_SITE },
+		{ "Sec-Fetch-Site: none, cross-site", HEAD_SITE },
+		{ "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site", HEAD_SITE },
+		{ "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Site: none", HEAD_SITE },
+		{ "Referer: http://localhost:7000/a?b#c", HEAD_FINE },
+		{ "Referer: http://127.0.0.1:5173/", HEAD_FINE },
+		{ "Referer: https://evil.example/", HEAD_ORIGIN },
+		{ "Referer: https://localhost.evil.example/", HEAD_ORIGIN },
+		{ "Referer: https://evil.example/http://localhost/", HEAD_ORIGIN },
+		{ "Referer: http://localhost:7000@evil.example/", HEAD_ORIGIN },
+		{ "Sec-Fetch-Site: same-origin\r\nReferer: https://evil.example/", HEAD_ORIGIN },
+	};
+	char fields[256];
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		(void)snprintf(fields, sizeof(fields), "Host: localhost:7000\r\n%s",
+			       rows[i].fields);
+		cr_expect_eq(judge_fields(fields), rows[i].verdict, "%s", fields);
+	}
+}
+
+Test(head, sizes)
+{
+	static const struct {
+		const char *fields;
+		uint64_t body;
+	} rows[] = {
+		{ "X: y", 0 },
+		{ "Content-Length: 0", 0 },
+		{ "Content-Length: 12", 12 },
+		{ "Content-Length: 999999999999999999", 999999999999999999U },
+		{ "Transfer-Encoding: chunked", HEAD_ENDLESS },
+		{ "Content-Length: 1\r\nTransfer-Encoding: chunked", HEAD_ENDLESS },
+		{ "Connection: Upgrade\r\nUpgrade: websocket", HEAD_ENDLESS },
+	};
+	static const char *const bad[] = {
+		"Content-Length: 1\r\nContent-Length: 1",
+		"Content-Length:",
+		"Content-Length: -1",
+		"Content-Length: 1000000000000000000",
+		"Content-Length: 1, 1",
+		"Content-Length: 0x1",
+	};
+	char fields[256];
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		(void)snprintf(fields, sizeof(fields), "Host: localhost:7000\r\n%s",
+			       rows[i].fields);
+		cr_expect_eq(judge_fields(fields), HEAD_FINE, "%s", fields);
+		cr_expect_eq(found,
+			     rows[i].body == HEAD_ENDLESS ? HEAD_ENDLESS
+							  : strlen("GET / HTTP/1.1\r\n\r\n\r\n") +
+								    strlen(fields) + rows[i].body,
+			     "%s", fields);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		(void)snprintf(fields, sizeof(fields), "Host: localhost:7000\r\n%s", bad[i]);
+		cr_expect_eq(judge_fields(fields), HEAD_BAD, "%s", fields);
+		cr_expect_eq(found, HEAD_ENDLESS);
 	}
 }
