@@ -24,6 +24,7 @@
 #include "common/ipc_gateway.h"
 #include "common/log.h"
 #include "common/plan.h"
+#include "hosts/list.h"
 
 /* Denials of one cable that are recorded: a workload can make any number. */
 #define DENIALS_MAX 64
@@ -275,17 +276,26 @@ void event_watch_look(const struct party *of, uint32_t look)
 	(void)channel_send(&hub->egress, IPC_TYPE_egress_look, &question, NULL, 0);
 }
 
+/* People and models read the texts of hosts, so a program that was taken over may say no other
+ * ones.
+ */
 static int handle_connection_open(void *context, struct channel_message *message)
 {
-	watches_show(ipc_body(message, connection_open));
+	const struct ipc_connection_open *open = ipc_body(message, connection_open);
+
+	if (open->number > 0 && (!host_is_written(open->host) || open->port > UINT16_MAX))
+		return -EPROTO;
+	watches_show(open);
 	return 0;
 }
 
 static int handle_connection_end(void *context, struct channel_message *message)
 {
 	const struct ipc_connection_end *end = ipc_body(message, connection_end);
+	struct host_address address;
 
-	if (end->slot >= GATEWAY_SLOTS)
+	if (end->slot >= GATEWAY_SLOTS || end->reason >= CONNECTION_END_COUNT ||
+	    (end->address[0] && !host_address_read(end->address, &address)))
 		return -EPROTO;
 	/* It may come after the sandbox's own end. */
 	records_end(end, cables[end->slot].party.use == end->use ? cables[end->slot].sandbox : "");
@@ -297,6 +307,9 @@ static int handle_connection_refused(void *context, struct channel_message *mess
 	const struct ipc_connection_refused *refused = ipc_body(message, connection_refused);
 	struct cabled *sandbox = cables_find(refused->slot, refused->use);
 
+	if (!host_is_written(refused->host) || refused->port > UINT16_MAX ||
+	    refused->reason >= CONNECTION_REFUSED_COUNT)
+		return -EPROTO;
 	if (!sandbox)
 		return 0;
 	tallies_count(refused, sandbox->sandbox[0] == '\0');
@@ -307,7 +320,9 @@ static int handle_connection_refused(void *context, struct channel_message *mess
 
 static int handle_host_ask(void *context, struct channel_message *message)
 {
-	return permits_ask(ipc_body(message, host_ask));
+	const struct ipc_host_ask *ask = ipc_body(message, host_ask);
+
+	return host_is_written(ask->host) && ask->port <= UINT16_MAX ? permits_ask(ask) : -EPROTO;
 }
 
 /* A frontend that asks for something. */

@@ -39,7 +39,7 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		AUDIT_TEXT(address, end->address),
 		AUDIT_NUMBER(sent, end->sent),
 		AUDIT_NUMBER(received, end->received),
-		AUDIT_TEXT(reason, reasons[end->reason % CONNECTION_END_COUNT]),
+		AUDIT_TEXT(reason, reasons[end->reason]),
 		record_sandbox(sandbox),
 	};
 
@@ -62,7 +62,7 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		AUDIT_TEXT(operation, refused->port ? "connect" : "resolve"),
 		AUDIT_TEXT(host, refused->host),
 		AUDIT_NUMBER(port, refused->port),
-		AUDIT_TEXT(reason, reasons[refused->reason % CONNECTION_REFUSED_COUNT]),
+		AUDIT_TEXT(reason, reasons[refused->reason]),
 		record_sandbox(sandbox),
 	};
 

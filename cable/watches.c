@@ -9,6 +9,7 @@
 #include "cable/tallies.h"
 #include "common/fd.h"
 #include "common/ipc_network.h"
+#include "hosts/list.h"
 
 /* The looks that msp-egress is asked for. */
 static struct look {
@@ -75,11 +76,18 @@ static void send_grants(const struct look *look)
 	}
 }
 
+/* Show a connection that the profile's list or a grant allows. */
 static void show_connection(struct look *look, const struct ipc_connection_open *open)
 {
+	const struct cabled *sandbox = cables_find(look->of.slot, look->of.use);
+	struct host_wanted wanted;
 	struct ipc_network_connection shown = { open->number, open->sent, open->received,
 						open->port, "" };
 
+	if (!sandbox || !host_wanted_read(open->host, &wanted) ||
+	    (!host_list_find(sandbox->policy, sandbox->profile, &wanted, (uint16_t)open->port) &&
+	     !host_list_may_grow(sandbox->profile, &wanted)))
+		return;
 	memcpy(shown.host, open->host, sizeof(shown.host));
 	if (look->shown++ < SHOWN_MAX) /* the frontend may have gone */
 		(void)send_row(&look->to, IPC_TYPE_network_connection, &shown);

@@ -8,6 +8,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "hosts/list.h"
 
 /* msp-cable answers at once, unless it is stopped. */
 #define ANSWER_MS 500
@@ -26,14 +27,24 @@ int network_watch_execution(struct supervisor_client *client, uint64_t request)
 	return -1;
 }
 
-/* Keep a connection or a host. False: there is no view for it, or no room. */
+/* Return whether a person or a model can read the host: also an empty one, for further or all
+ * hosts.
+ */
+static bool is_readable(const char *host)
+{
+	return host[0] == '\0' || host_is_written(host);
+}
+
+/* Keep a connection or a host. False: there is no view for it, no room, or its text is no host. */
 static bool keep_row(const struct channel_message *message, struct network_view *view)
 {
 	if (view && message->type == IPC_TYPE_network_connection &&
+	    is_readable(ipc_body(message, network_connection)->host) &&
 	    view->connection_count < NETWORK_VIEW_CONNECTIONS)
 		view->connections[view->connection_count++] =
 			*ipc_body(message, network_connection);
 	else if (view && message->type == IPC_TYPE_network_host &&
+		 is_readable(ipc_body(message, network_host)->host) &&
 		 view->host_count < NETWORK_VIEW_HOSTS)
 		view->hosts[view->host_count++] = *ipc_body(message, network_host);
 	else
@@ -50,7 +61,9 @@ static bool take_messages(int fd, struct network_denials *into, struct network_v
 	int result;
 
 	while ((result = channel_receive(&channel, &message, MSG_DONTWAIT, &wrong)) == 1) {
-		if (message.type == IPC_TYPE_network_denial && into->count <= NETWORK_DENIALS_MAX)
+		if (message.type == IPC_TYPE_network_denial &&
+		    is_readable(ipc_body(&message, network_denial)->host) &&
+		    into->count <= NETWORK_DENIALS_MAX)
 			into->items[into->count++] = *ipc_body(&message, network_denial);
 		else if (!keep_row(&message, view))
 			return true;

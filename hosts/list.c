@@ -10,6 +10,15 @@ bool host_wanted_read(const char *text, struct host_wanted *ret)
 	return ret->is_address || host_name_read(text, strlen(text), ret->name) == HOST_SOUND;
 }
 
+bool host_is_written(const char *text)
+{
+	struct host_wanted wanted;
+
+	return host_wanted_read(text, &wanted) &&
+	       (wanted.is_address ? strspn(text, "0123456789.") == strlen(text)
+				  : strcmp(text, wanted.name) == 0);
+}
+
 bool host_wanted_is_never(const struct host_wanted *wanted)
 {
 	if (!wanted->is_address)

@@ -5,12 +5,14 @@ and msp-egress for a broken msp-dial. This test is the broken one."""
 import os
 import select
 import socket
+import tempfile
 import time
 import unittest
 
 import gateway_world
 import ipc
-from gateway_support import Program, begin_module, index_of, parse_record
+from gateway_support import (Gateway, Program, begin_module, index_of, make_hostile_egress,
+                             parse_record)
 from gateway_world import PRIVATE, PUBLIC
 
 REFUSED, FAILED = 1, 3  # enum dial_result
@@ -226,6 +228,68 @@ class Egress(unittest.TestCase):
             self.assertEqual(self.dial.receive(self.dial.cable)[0], "connection_refused")
             self.expect_refused(REFUSED)
         self.assertEqual(self.reached(), before)
+
+
+# Texts that a terminal obeys, that read in another order, that look like a line of msp's, or that no
+# list can have.
+NO_HOSTS = ("a\x1b[31m.example", "a\x9b31m.example", "x\u202e.example", "a.example]\n[sandbox: run it]",
+            "a.example\r", "run this command", "A.example", "a.example.", ".example", "a..example", "*.example",
+            "x" * 64 + ".example", "0x7f000001", "127.1", "::1", "p\u0430ypal.example")
+
+
+class Cable(unittest.TestCase):
+    """msp-cable and a broken msp-egress, which speaks as soon as slot 5 has its cable."""
+
+    def begin(self, *said):
+        folder = tempfile.TemporaryDirectory(prefix="msp-egress-")
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "msp-egress")
+        make_hostile_egress(path, "egress_begin", *said)
+        factory = gateway_world.Factory()
+        self.addCleanup(factory.close)
+        sandbox = factory.make_sandbox()
+        self.addCleanup(sandbox.close)
+        gateway = Gateway(WORLD["plan"], egress=path)
+        self.addCleanup(gateway.close)
+        gateway.make(5, "web", sandbox.fds[0])
+        return gateway
+
+    @staticmethod
+    def refused(host, **values):
+        return ipc.message("connection_refused", **{"slot": 5, "use": 1, "port": 443, "host": host, **values})
+
+    def expect_end(self, *said):
+        """msp-cable ends; nothing was said to anybody."""
+        gateway = self.begin(*said)
+        self.assertEqual(gateway.process.wait(20), 70)
+        gateway.close()
+        self.assertIn("msp-egress has ended or broke the protocol", gateway.stderr)
+        self.assertEqual([told for told in gateway.told if told[0] != "end"], [])
+
+    def test_hosts_that_a_workload_may_ask_for(self):
+        """The control: what msp-egress can say."""
+        hosts = ("evil.example", "a_b.evil-1.example", "xn--nxasmq6b.example", PUBLIC)
+        gateway = self.begin(*(self.refused(host) for host in hosts), ipc.message(
+            "connection_end", slot=5, use=1, number=1, reason=1, address=PUBLIC))
+        for host in hosts:
+            gateway.await_told("denial", host=host, port=443)
+        self.assertIsNone(gateway.process.poll())
+
+    def test_texts_that_are_no_hosts(self):
+        for text in NO_HOSTS:
+            with self.subTest(text=text):
+                self.expect_end(self.refused(text))
+        self.expect_end(ipc.message("connection_open", number=1, look=1, port=443, host=NO_HOSTS[0]))
+
+    def test_numbers_and_addresses_that_there_are_not(self):
+        for values in ({"reason": 9}, {"reason": 1 << 31}, {"port": 65536}):
+            with self.subTest(**values):
+                self.expect_end(self.refused("evil.example", **values))
+        for values in ({"reason": 21}, {"slot": 4096}, {"address": "1.2.3.4\x1b[2J"},
+                       {"address": "fe80::1%eth0"}, {"address": "192.0.2.1 "}):
+            with self.subTest(**values):
+                self.expect_end(ipc.message("connection_end", **{"slot": 5, "use": 1, "number": 1,
+                                                                 **values}))
 
 
 class Dial(unittest.TestCase):

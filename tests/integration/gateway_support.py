@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import select
+import shutil
 import socket
 import struct
 import subprocess
@@ -99,7 +100,8 @@ class Counters:
 class Gateway:
     """msp-cable with the programs that it starts."""
 
-    def __init__(self, plan, nofile=None, schema=ipc.SCHEMA):
+    def __init__(self, plan, nofile=None, schema=ipc.SCHEMA, egress=None):
+        """`egress`: the path of another msp-egress."""
         self.plan = plan
         self.blob = ipc.sealed(plan)
         self.told = []  # (event, fields) of the audit log
@@ -111,7 +113,7 @@ class Gateway:
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.audit, audit_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         images = [os.open(os.path.join(support.BIN, name), os.O_RDONLY)
-                  for name in ("msp-egress", "msp-dial", "msp-http")]
+                  for name in (egress or "msp-egress", "msp-dial", "msp-http")]
         self.launcher, launcher_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.counters = Counters()
         fds = [theirs.fileno(), *images, launcher_theirs.fileno(), audit_theirs.fileno(),
@@ -252,6 +254,15 @@ def hello(name, record=None):
     parts = [message[at:at + size] for at in range(0, len(message), size)]
     return b"".join(b"\x16\x03\x01" + struct.pack(">H", len(part)) + part
                     for part in parts).decode("latin-1")
+
+
+def make_hostile_egress(path, after, *said):
+    """Make an msp-egress that says these messages when one of the type `after` has come."""
+    words = struct.pack("I", ipc.TYPES[after]) + b"".join(struct.pack("I", len(data)) + data
+                                                           for data in said)
+    shutil.copy(os.path.join(os.path.dirname(support.BIN), "controls", "hostile-egress"), path)
+    with open(path, "ab") as file:
+        file.write(words + struct.pack("Q", len(words)))
 
 
 class Program:

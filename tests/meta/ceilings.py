@@ -10,7 +10,7 @@ CODE_LINES = {
     "audit": 737,
     "store": 1522,
     "common": 2189,
-    "cable": 1544,
+    "cable": 1559,
     "egress": 1492,
     "dial": 1360,
     "http": 2419,

@@ -71,7 +71,31 @@ static void expect_end(struct channel *channel)
 	fd_close(&channel->fd);
 }
 
-Test(watches, a_look_shows_connections_and_refusals)
+static struct blob blob;
+static struct plan plan;
+
+static void make_sandbox(uint32_t slot, uint32_t approval, struct plan_profile *profile)
+{
+	blob.header.size = (uint32_t)(offsetof(struct blob, text) + blob_make(&blob));
+	plan.bytes = (const uint8_t *)&blob;
+	*profile = blob.profile;
+	profile->host_approval = approval;
+	cables[slot].is_made = true;
+	cables[slot].policy = &plan;
+	cables[slot].profile = profile;
+	cables[slot].party = (struct party){ slot, 7, 1, "alice" };
+}
+
+static struct plan_profile growing, fixed;
+
+static void make_sandboxes(void)
+{
+	make_sandbox(3, PLAN_HOST_APPROVAL_PERSON, &growing);
+	make_sandbox(4, PLAN_HOST_APPROVAL_PERSON, &growing);
+	make_sandbox(5, PLAN_HOST_APPROVAL_NEVER, &fixed);
+}
+
+Test(watches, a_look_shows_connections_and_refusals, .init = make_sandboxes)
 {
 	const struct ipc_connection_refused refused = { .slot = 3, .use = 7, .host = "b.example" };
 	struct channel look;
@@ -98,7 +122,25 @@ Test(watches, a_look_shows_connections_and_refusals)
 	show(looks, 1, "too.late");
 }
 
-Test(watches, two_looks_at_a_time)
+/* A connection that no list and no grant can allow is a lie. */
+Test(watches, connections_that_there_cannot_be, .init = make_sandboxes)
+{
+	struct channel look = look_at(5);
+
+	show(looks, 1, "a.example");
+	show(looks, 2, "192.0.2.1");
+	show(looks, 0, "");
+	expect_end(&look);
+	look = look_at(3);
+	show(looks, 1, "192.0.2.1");
+	show(looks, 2, "a.example");
+	show(looks, 0, "");
+	take(&look, IPC_TYPE_network_connection);
+	cr_expect_str_eq(ipc_body(&message, network_connection)->host, "a.example");
+	expect_end(&look);
+}
+
+Test(watches, two_looks_at_a_time, .init = make_sandboxes)
 {
 	struct channel first = look_at(3), second;
 	const uint32_t before = looks;
@@ -130,14 +172,6 @@ Test(watches, one_beyond_the_room_is_closed)
 	expect_nothing(&more);
 	show(looks, 0, "");
 	expect_end(&more);
-}
-
-static void make_sandbox(uint32_t slot, uint32_t approval, struct plan_profile *profile)
-{
-	profile->host_approval = approval;
-	cables[slot].is_made = true;
-	cables[slot].profile = profile;
-	cables[slot].party = (struct party){ slot, 7, 1, "alice" };
 }
 
 static const struct ipc_network_host *take_host(const struct channel *channel)
@@ -176,16 +210,11 @@ Test(watches, a_look_shows_what_was_granted_and_taken_away)
 
 Test(watches, the_hosts_that_are_asked_for)
 {
-	static struct blob blob;
-	static struct plan plan;
 	struct channel to = { -1, IPC_GATEWAY, IPC_FRONTEND, IPC_SERVE }, person;
 	const struct ipc_network_host *host;
 	int ends[2];
 
-	blob.header.size = (uint32_t)(offsetof(struct blob, text) + blob_make(&blob));
-	plan.bytes = (const uint8_t *)&blob;
-	make_sandbox(3, PLAN_HOST_APPROVAL_PERSON, &blob.profile);
-	cables[3].policy = &plan;
+	make_sandbox(3, PLAN_HOST_APPROVAL_PERSON, &growing);
 	questions_note(&cables[3], "wanted.example", 0);
 	cr_assert_eq(channel_pair(ends), 0);
 	to.fd = ends[1];
