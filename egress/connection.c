@@ -10,7 +10,7 @@ _Static_assert(HELLO_BYTES_MAX + 5 * 64 <= RELAY_BYTES, "a hello is kept with it
 static const enum connection_refusal refusals[HELLO_VERDICT_COUNT] = {
 	[HELLO_NAMELESS] = CONNECTION_NO_NAME,      [HELLO_OTHER] = CONNECTION_NO_TLS,
 	[HELLO_MALFORMED] = CONNECTION_NO_TLS,      [HELLO_LONG] = CONNECTION_NO_TLS,
-	[HELLO_ENCRYPTED] = CONNECTION_HIDDEN_NAME,
+	[HELLO_ENCRYPTED] = CONNECTION_HIDDEN_NAME, [HELLO_OTHER_NAME] = CONNECTION_OTHER_NAME,
 };
 
 void connection_begin(struct connection *connection, int client, int host, bool is_tls,
@@ -21,7 +21,9 @@ void connection_begin(struct connection *connection, int client, int host, bool 
 	connection->client = client;
 	connection->host = host;
 	memcpy(connection->name, name, strlen(name) + 1);
-	connection->greeting = (struct hello_scan){ .at = 0 };
+	opening_begin(&connection->opening);
+	if (!is_tls)
+		connection->opening.phase = OPENING_OVER;
 	connection->out = connection->in = (struct relay){ .state = RELAY_OPEN };
 }
 
@@ -50,41 +52,82 @@ static void refuse_connection(struct connection *connection, enum connection_ref
 	connection->refusal = refusal;
 }
 
-/* Read more of the first flight. Return whether it can be judged. */
-static bool read_greeting(struct connection *connection)
+/* Read bytes, which are held. */
+static void read_held(struct relay *relay, int source, size_t most)
 {
-	struct relay *out = &connection->out;
-
-	if (relay_read(out, connection->client, SIZE_MAX) > 0)
-		return hello_scan(&connection->greeting, out->bytes, out->end) ||
-		       out->end == RELAY_BYTES;
-	if (connection->out.state != RELAY_OPEN)
-		refuse_connection(connection, CONNECTION_NO_TLS);
-	return false;
+	relay->held += (uint32_t)relay_read(relay, source, most);
 }
 
-static void judge_greeting(struct connection *connection)
+static const uint8_t *held_bytes(const struct relay *relay)
 {
-	const struct relay *out = &connection->out;
-	char name[HOST_NAME_MAX_SIZE];
-	const enum hello_verdict verdict = hello_read(out->bytes, out->end, name);
+	return relay->bytes + (relay->end - relay->held);
+}
 
-	if (verdict == HELLO_NAMED && strcmp(name, connection->name) == 0)
-		connection->state = CONNECTION_RELAYING;
-	else if (verdict == HELLO_NAMED)
-		refuse_connection(connection, CONNECTION_OTHER_NAME);
-	else if (verdict != HELLO_PART)
+/* Let go of the client's bytes that may reach the host, or refuse the connection. */
+static void judge_client(struct connection *connection)
+{
+	struct relay *out = &connection->out;
+	const enum opening_phase phase = connection->opening.phase;
+	enum hello_verdict verdict = HELLO_PART;
+
+	if (out->held > 0)
+		out->held -= (uint32_t)opening_pass_client(&connection->opening, held_bytes(out),
+							   out->held, connection->name, &verdict);
+	if (verdict != HELLO_PART)
 		refuse_connection(connection, refusals[verdict]);
-	else if (out->end == RELAY_BYTES) /* tiny records */
+	else if (phase == connection->opening.phase && phase != OPENING_ANSWER &&
+		 phase != OPENING_MUTE &&
+		 (out->held == RELAY_BYTES || /* tiny records */
+		  (out->state != RELAY_OPEN && (out->held > 0 || phase == OPENING_GREETING))))
 		refuse_connection(connection, CONNECTION_NO_TLS);
+}
+
+/* Let go of the host's bytes. Those of a host that ends come to nothing more, and without its hello
+ * nothing that waits for it does. */
+static void judge_host(struct connection *connection)
+{
+	struct relay *in = &connection->in, *out = &connection->out;
+	struct opening *opening = &connection->opening;
+
+	if (in->held > 0)
+		in->held -= (uint32_t)opening_pass_host(opening, held_bytes(in), in->held);
+	if (in->state == RELAY_OPEN)
+		return;
+	in->held = 0;
+	if (opening->phase == OPENING_KEYS || opening->phase == OPENING_OVER)
+		return;
+	opening->phase = OPENING_MUTE;
+	out->end -= out->held;
+	out->held = 0;
+}
+
+/* Read the opening, and let go of what is judged. */
+static void turn_opening(struct connection *connection, enum connection_side side, size_t most)
+{
+	enum opening_phase before;
+
+	if (side & CONNECTION_CLIENT)
+		read_held(&connection->out, connection->client, most);
+	if (side & CONNECTION_HOST && connection->state == CONNECTION_RELAYING)
+		read_held(&connection->in, connection->host, most);
+	do {
+		before = connection->opening.phase;
+		judge_client(connection);
+		judge_host(connection);
+	} while (connection->state != CONNECTION_ENDED && before != connection->opening.phase);
+	if (connection->state == CONNECTION_GREETING && before != OPENING_GREETING)
+		connection->state = CONNECTION_RELAYING;
 }
 
 void connection_turn(struct connection *connection, enum connection_side side, size_t most)
 {
 	struct relay *out = &connection->out, *in = &connection->in;
 
-	if (connection->state == CONNECTION_GREETING && read_greeting(connection))
-		judge_greeting(connection);
+	if (connection->state != CONNECTION_ENDED && connection->opening.phase != OPENING_OVER) {
+		turn_opening(connection, side, most);
+		side = CONNECTION_CLIENT | CONNECTION_HOST; /* what is released goes now */
+		most = 0;
+	}
 	if (connection->state != CONNECTION_RELAYING)
 		return;
 	if (side & CONNECTION_CLIENT || relay_wants_target(out))

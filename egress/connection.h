@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One connection of a workload: its first bytes are judged, then both directions are relayed.
+ * One connection of a workload: its opening is judged, then both directions are relayed unread.
  * Nothing of a workload reaches the host before the judgement.
  */
 #ifndef EGRESS_CONNECTION_H
 #define EGRESS_CONNECTION_H
 
-#include "egress/hello.h"
+#include "egress/opening.h"
 #include "hosts/name.h"
 #include "relay/relay.h"
 
@@ -19,12 +19,12 @@ enum connection_refusal {
 	CONNECTION_NO_NAME,     /* a ClientHello without a name */
 	CONNECTION_OTHER_NAME,  /* the name of another host */
 	CONNECTION_HIDDEN_NAME, /* with an encrypted name beside the visible one */
-	CONNECTION_LATE,        /* no complete ClientHello in time */
+	CONNECTION_LATE,        /* no complete first ClientHello in time */
 	CONNECTION_REFUSAL_COUNT
 };
 
 enum connection_state {
-	CONNECTION_GREETING = 0, /* TLS whose ClientHello is not complete */
+	CONNECTION_GREETING = 0, /* TLS whose first ClientHello is not complete */
 	CONNECTION_RELAYING,
 	CONNECTION_ENDED, /* by both sides, by a broken one, or refused */
 };
@@ -34,8 +34,8 @@ struct connection {
 	enum connection_refusal refusal;
 	int client, host; /* sockets that do not block; owned */
 	char name[HOST_NAME_MAX_SIZE];
-	struct hello_scan greeting;
-	struct relay out, in; /* from the client, from the host */
+	struct opening opening; /* over from the begin on, if it need not be TLS */
+	struct relay out, in;   /* from the client, from the host */
 };
 
 /* Begin with two connected sockets. With `is_tls` the client must begin with TLS for `name`. */

@@ -4,14 +4,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define RECORD_HEADER 5U
-#define RECORD_MAX 16384U
-#define RECORD_HANDSHAKE 22U
-#define MESSAGE_HEADER 4U
-#define MESSAGE_CLIENT_HELLO 1U
 #define RANDOM_SIZE 32U
 #define EXTENSION_SERVER_NAME 0U
-#define EXTENSION_ECH 0xfe0dU
+#define EXTENSION_ECH 0xfe0dU        /* RFC 9849 */
+#define EXTENSION_ECH_DRAFTS 0xfe08U /* the numbers of its drafts begin here */
+#define EXTENSION_ESNI 0xffceU       /* its forerunner */
 #define NAME_HOST 0U
 
 /* The rest of some bytes; a reader that needs more than there are makes it broken. */
@@ -29,7 +26,8 @@ static const uint8_t *take_bytes(struct rest *rest, size_t size)
 		*rest = (struct rest){ .bytes = bytes, .is_broken = true };
 		return NULL;
 	}
-	rest->bytes += size;
+	if (size > 0) /* a vector that is not there has no address to add to */
+		rest->bytes += size;
 	rest->size -= size;
 	return bytes;
 }
@@ -80,7 +78,8 @@ static enum hello_verdict read_extensions(struct rest list, char ret[HOST_NAME_M
 
 		if (list.is_broken)
 			return HELLO_MALFORMED;
-		is_encrypted |= type == EXTENSION_ECH;
+		is_encrypted |= type == EXTENSION_ESNI ||
+				(type >= EXTENSION_ECH_DRAFTS && type <= EXTENSION_ECH);
 		if (type != EXTENSION_SERVER_NAME)
 			continue;
 		if (verdict == HELLO_NAMED) /* twice: the server may take the other one */
@@ -110,98 +109,102 @@ static enum hello_verdict read_hello(struct rest hello, char ret[HOST_NAME_MAX_S
 	return read_extensions(extensions, ret);
 }
 
-/* Put the payloads of complete records together, as far as they are there. `ret` has `*used` bytes.
- * HELLO_NAMED: all that is there is read; HELLO_OTHER, HELLO_LONG. */
-static enum hello_verdict join_records(struct rest rest, uint8_t ret[HELLO_BYTES_MAX], size_t *used)
+/* Put the payloads of records together, as far as they are there and fit. Return their bytes. */
+static size_t join_records(struct rest rest, uint8_t ret[HELLO_BYTES_MAX])
 {
-	while (rest.size > 0) {
-		const bool has_header = rest.size >= RECORD_HEADER;
-		size_t length;
+	size_t used = 0;
 
-		if (rest.bytes[0] != RECORD_HANDSHAKE || (rest.size > 1 && rest.bytes[1] != 3))
-			return HELLO_OTHER;
-		if (!has_header)
-			return HELLO_NAMED;
-		length = (size_t)rest.bytes[3] << 8 | rest.bytes[4];
+	while (rest.size > RECORD_HEADER) {
+		size_t length = (size_t)rest.bytes[3] << 8 | rest.bytes[4];
+
 		(void)take_bytes(&rest, RECORD_HEADER);
-		if (length == 0 || length > RECORD_MAX)
-			return HELLO_OTHER;
 		if (length > rest.size)
 			length = rest.size;
-		if (length > HELLO_BYTES_MAX - *used)
-			return HELLO_LONG;
-		memcpy(ret + *used, rest.bytes, length);
+		if (length > HELLO_BYTES_MAX - used)
+			length = HELLO_BYTES_MAX - used;
+		if (length == 0)
+			break;
+		memcpy(ret + used, rest.bytes, length);
 		(void)take_bytes(&rest, length);
-		*used += length;
+		used += length;
 	}
-	return HELLO_NAMED;
+	return used;
 }
 
-/* Take the head of the next record. False: it is not there yet, or `scan` is complete. */
-static bool scan_record(struct hello_scan *scan, const uint8_t *bytes, size_t size)
+/* Take the head of the next record, or wait for it. */
+static enum hello_verdict scan_record(struct hello_scan *scan, const uint8_t *head, size_t size)
 {
-	const uint8_t *head = bytes + scan->at;
-	const size_t there = size - scan->at;
-
-	if (there == 0)
-		return false;
-	scan->is_complete = head[0] != RECORD_HANDSHAKE || (there > 1 && head[1] != 3);
-	if (scan->is_complete || there < RECORD_HEADER)
-		return false;
+	if (head[0] != RECORD_HANDSHAKE || (size > 1 && head[1] != 3))
+		return HELLO_OTHER;
+	if (size < RECORD_HEADER)
+		return HELLO_PART;
 	scan->left = (uint32_t)head[3] << 8 | head[4];
-	scan->is_complete = scan->left == 0 || scan->left > RECORD_MAX;
 	scan->at += RECORD_HEADER;
-	return !scan->is_complete;
+	return scan->left == 0 || scan->left > RECORD_MAX ? HELLO_OTHER : HELLO_PART;
 }
 
 /* Count the bytes of the message, and keep its head. */
-static void scan_message(struct hello_scan *scan, const uint8_t *bytes, size_t size)
+static enum hello_verdict scan_message(struct hello_scan *scan, const uint8_t *bytes, size_t size)
 {
-	const size_t there = size - scan->at;
-	const uint32_t taken = there < scan->left ? (uint32_t)there : scan->left;
-	size_t length;
+	const uint32_t taken = size < scan->left ? (uint32_t)size : scan->left;
+	uint32_t length;
 
 	for (uint32_t i = 0; i < taken && scan->joined + i < MESSAGE_HEADER; i++)
-		scan->head[scan->joined + i] = bytes[scan->at + i];
+		scan->head[scan->joined + i] = bytes[i];
 	scan->at += taken;
 	scan->left -= taken;
 	scan->joined += taken;
-	length = (size_t)scan->head[1] << 16 | (size_t)scan->head[2] << 8 | scan->head[3];
-	if (scan->joined > 0 && scan->head[0] != MESSAGE_CLIENT_HELLO)
-		scan->is_complete = true;
-	else if (scan->joined >= MESSAGE_HEADER)
-		scan->is_complete = length > HELLO_BYTES_MAX - MESSAGE_HEADER ||
-				    scan->joined >= MESSAGE_HEADER + length;
+	length = (uint32_t)scan->head[1] << 16 | (uint32_t)scan->head[2] << 8 | scan->head[3];
+	if (scan->head[0] != scan->type)
+		return HELLO_OTHER;
+	if (scan->joined >= MESSAGE_HEADER && length > HELLO_BYTES_MAX - MESSAGE_HEADER)
+		return HELLO_LONG;
+	if (scan->joined < MESSAGE_HEADER || scan->joined < MESSAGE_HEADER + length)
+		return HELLO_PART;
+	if (scan->type == MESSAGE_CLIENT_HELLO &&
+	    (scan->left > 0 || scan->joined > MESSAGE_HEADER + length))
+		return HELLO_MALFORMED;
+	return HELLO_WHOLE;
 }
 
-bool hello_scan(struct hello_scan *scan, const uint8_t *bytes, size_t size)
+enum hello_verdict hello_scan(struct hello_scan *scan, const uint8_t *bytes, size_t size)
 {
-	while (!scan->is_complete && (scan->left > 0 || scan_record(scan, bytes, size)) &&
-	       scan->at < size)
-		scan_message(scan, bytes, size);
-	return scan->is_complete;
+	enum hello_verdict verdict = HELLO_PART;
+	size_t before = SIZE_MAX;
+
+	while (verdict == HELLO_PART && scan->at < size && scan->at != before) {
+		before = scan->at;
+		verdict = scan->left > 0 ? scan_message(scan, bytes + before, size - before)
+					 : scan_record(scan, bytes + before, size - before);
+	}
+	return verdict;
 }
 
 enum hello_verdict hello_read(const uint8_t *bytes, size_t size, char ret[HOST_NAME_MAX_SIZE])
 {
+	struct hello_scan scan = { .type = MESSAGE_CLIENT_HELLO };
+	const enum hello_verdict verdict = hello_scan(&scan, bytes, size);
 	uint8_t message[HELLO_BYTES_MAX];
 	struct rest hello = { .bytes = message };
-	enum hello_verdict verdict;
-	size_t length;
 
-	verdict = join_records((struct rest){ .bytes = bytes, .size = size }, message, &hello.size);
-	if (hello.size > 0 && message[0] != MESSAGE_CLIENT_HELLO)
-		return HELLO_OTHER;
-	if (hello.size < MESSAGE_HEADER)
-		return verdict == HELLO_NAMED ? HELLO_PART : verdict;
-	length = (size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3];
-	if (length > HELLO_BYTES_MAX - MESSAGE_HEADER)
-		return HELLO_LONG;
-	if (length > hello.size - MESSAGE_HEADER)
-		return verdict == HELLO_NAMED ? HELLO_PART : verdict;
-	/* More messages in the same flight are no hello's. */
-	if (length < hello.size - MESSAGE_HEADER)
-		return HELLO_MALFORMED;
+	if (verdict != HELLO_WHOLE)
+		return verdict;
+	hello.size = join_records((struct rest){ .bytes = bytes, .size = scan.at }, message);
 	(void)take_bytes(&hello, MESSAGE_HEADER);
 	return read_hello(hello, ret);
+}
+
+bool hello_is_retry(const uint8_t *bytes, size_t size)
+{
+	/* SHA-256 of "HelloRetryRequest" */
+	static const uint8_t retry[RANDOM_SIZE] = {
+		0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c,
+		0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
+		0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+	};
+	uint8_t message[HELLO_BYTES_MAX];
+	const size_t used = join_records((struct rest){ .bytes = bytes, .size = size }, message);
+
+	return used >= MESSAGE_HEADER + 2 + RANDOM_SIZE &&
+	       memcmp(message + MESSAGE_HEADER + 2, retry, RANDOM_SIZE) == 0;
 }

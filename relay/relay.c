@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 /* Most connections keep nothing from one turn to the next, so one buffer serves them in turn. */
@@ -21,7 +22,7 @@ uint8_t *relay_room(struct relay *relay)
 
 void relay_drop(struct relay *relay)
 {
-	relay->start = relay->end = 0;
+	relay->start = relay->end = relay->held = 0;
 	if (relay->bytes == NULL)
 		return;
 	free(spare);
@@ -36,7 +37,7 @@ bool relay_wants_source(const struct relay *relay)
 
 bool relay_wants_target(const struct relay *relay)
 {
-	return relay->state <= RELAY_ENDING && relay->start < relay->end;
+	return relay->state <= RELAY_ENDING && relay->start + relay->held < relay->end;
 }
 
 size_t relay_read(struct relay *relay, int source, size_t most)
@@ -60,12 +61,12 @@ size_t relay_read(struct relay *relay, int source, size_t most)
 	return 0;
 }
 
-/* Write what is kept. Return whether all of it went. */
+/* Write what is kept and not held. Return whether all of it went. */
 static bool write_target(struct relay *relay, int target)
 {
 	while (relay_wants_target(relay)) {
 		const ssize_t size = send(target, relay->bytes + relay->start,
-					  relay->end - relay->start, MSG_NOSIGNAL);
+					  relay->end - relay->held - relay->start, MSG_NOSIGNAL);
 
 		if (size > 0) {
 			relay->start += (uint32_t)size;
@@ -76,7 +77,13 @@ static bool write_target(struct relay *relay, int target)
 			relay->state = RELAY_FAILED;
 		}
 	}
-	relay_drop(relay);
+	if (relay->held == 0) {
+		relay_drop(relay);
+	} else if (relay->start > 0) { /* what is held needs room for its rest */
+		memmove(relay->bytes, relay->bytes + relay->start, relay->held);
+		relay->start = 0;
+		relay->end = relay->held;
+	}
 	return true;
 }
 
@@ -99,7 +106,7 @@ void relay_move(struct relay *relay, int source, int target, size_t most)
 		is_whole = got == 0 || (got < room && got < most);
 		most -= got;
 	} while (write_target(relay, target) && !is_whole);
-	if (relay->state != RELAY_ENDING || relay_wants_target(relay))
+	if (relay->state != RELAY_ENDING || relay->start < relay->end)
 		return;
 	/* A half-closed connection may go on in its open direction. */
 	relay->state =

@@ -22,6 +22,7 @@ enum relay_state {
 struct relay {
 	enum relay_state state;
 	uint32_t start, end; /* the kept bytes */
+	uint32_t held;       /* the last ones of them, which the target may not have yet */
 	uint64_t moved;      /* bytes that the target took */
 	uint8_t *bytes;      /* RELAY_BYTES; NULL: none are kept. Owned until relay_drop() */
 };
@@ -46,7 +47,7 @@ void relay_drop(struct relay *relay);
 
 /* Move bytes from `source` to `target`, sockets that do not block, until one of them would, or has
  * fewer than were asked for: an end may wait behind them. At most `most` bytes are read, so that no
- * connection holds up the others. */
+ * connection holds up the others; with 0 none are. */
 void relay_move(struct relay *relay, int source, int target, size_t most);
 
 #endif

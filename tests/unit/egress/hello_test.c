@@ -106,15 +106,16 @@ Test(hello, each_part_of_one_needs_more)
 	cr_expect_eq(read_hello(name), HELLO_NAMED);
 }
 
-/* Scan the bytes as they come in pieces. Return after how many the scan is complete, or 0. */
-static size_t scan_pieces(size_t piece)
+/* Scan the bytes as they come in pieces. Return after how many the scan has a verdict, or 0. */
+static size_t scan_pieces(size_t piece, enum hello_verdict *ret)
 {
-	struct hello_scan scan = { .at = 0 };
+	struct hello_scan scan = { .type = MESSAGE_CLIENT_HELLO };
 
 	for (size_t there = 0; there < size; there += piece) {
 		const size_t now = there + piece < size ? there + piece : size;
 
-		if (hello_scan(&scan, bytes, now))
+		*ret = hello_scan(&scan, bytes, now);
+		if (*ret != HELLO_PART)
 			return now;
 		cr_assert_eq(scan.at, now < 5 ? 0 : now, "each byte was looked at");
 	}
@@ -123,16 +124,62 @@ static size_t scan_pieces(size_t piece)
 
 Test(hello, a_scan_is_complete_with_the_last_byte)
 {
+	enum hello_verdict verdict;
+
 	make_named("example.org", 11, 300);
-	for (size_t piece = 1; piece <= size; piece++)
-		cr_assert_eq(scan_pieces(piece), size, "%zu", piece);
+	for (size_t piece = 1; piece <= size; piece++) {
+		cr_assert_eq(scan_pieces(piece, &verdict), size, "%zu", piece);
+		cr_assert_eq(verdict, HELLO_WHOLE);
+	}
 	size--;
-	cr_expect_eq(scan_pieces(1), 0);
+	cr_expect_eq(scan_pieces(1, &verdict), 0);
 	size++;
 	bytes[5] = 2; /* another message */
-	cr_expect_eq(scan_pieces(1), 6);
+	cr_expect_eq(scan_pieces(1, &verdict), 6);
+	cr_expect_eq(verdict, HELLO_OTHER);
 	bytes[0] = 'G';
-	cr_expect_eq(scan_pieces(1), 1);
+	cr_expect_eq(scan_pieces(1, &verdict), 1);
+}
+
+Test(hello, a_record_that_goes_on_behind_the_hello)
+{
+	char name[HOST_NAME_MAX_SIZE];
+	enum hello_verdict verdict;
+	size_t whole;
+
+	make_named("example.org", 11, 0);
+	whole = size;
+	bytes[4]++; /* one byte more, which has not come */
+	cr_expect_eq(read_hello(name), HELLO_MALFORMED);
+	cr_expect_eq(scan_pieces(1, &verdict), whole);
+	cr_expect_eq(verdict, HELLO_MALFORMED);
+}
+
+/* A host's hello in one record with other messages, asking for another hello or not. */
+Test(hello, of_a_server)
+{
+	static const uint8_t retry[32] = { 0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11,
+					   0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+					   0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e,
+					   0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c };
+
+	for (size_t length = 0; length < 60; length++) {
+		struct hello_scan scan = { .type = MESSAGE_SERVER_HELLO };
+
+		size = 0;
+		put("\x16\x03\x03", 3);
+		put_number(4 + length + 4, 2);
+		put_number(2, 1);
+		put_number(length, 3);
+		put("\x03\x03", 2);
+		put(retry, 32);
+		memset(bytes + 43, 7, sizeof(bytes) - 43);
+		size = 5 + 4 + length + 4; /* and the head of another message */
+		cr_assert_eq(hello_scan(&scan, bytes, size), HELLO_WHOLE, "%zu", length);
+		cr_assert_eq(hello_is_retry(bytes, 5 + 4 + length), length >= 34, "%zu", length);
+		bytes[20] ^= 1;
+		cr_assert_not(hello_is_retry(bytes, size));
+	}
 }
 
 Test(hello, over_records_of_every_size)
@@ -226,6 +273,12 @@ Test(hello, encrypted)
 
 	make_hello(both, sizeof(both) - 1, 0);
 	cr_expect_eq(read_hello(name), HELLO_ENCRYPTED);
+	make_hello("\xff\xce\x00\x00", 4, 0); /* its forerunner, and a draft, without a name */
+	cr_expect_eq(read_hello(name), HELLO_ENCRYPTED);
+	make_hello("\xfe\x08\x00\x00", 4, 0);
+	cr_expect_eq(read_hello(name), HELLO_ENCRYPTED);
+	make_hello("\xfe\x0e\x00\x00", 4, 0);
+	cr_expect_eq(read_hello(name), HELLO_NAMELESS);
 	make_hello(before, sizeof(before) - 1, 0);
 	cr_expect_eq(read_hello(name), HELLO_ENCRYPTED);
 }
