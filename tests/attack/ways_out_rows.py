@@ -180,6 +180,7 @@ def records(data, size=1 << 14, kind=22, version=0x0301):
 
 
 HIDDEN = _extension(0xFE0D, b"\0\0\1\0\1\x07\0\x20" + bytes(32) + b"\0\x20" + bytes(32))
+OWN_HELLO = records(client_hello("", _names(WEB.encode())))
 HELLOS = {
     "another name": lambda text: records(client_hello(text, _names(b"evil.example"))),
     "another host of the list": lambda text: records(client_hello(text, _names(b"a.cdn.example.org"))),
@@ -202,6 +203,14 @@ HELLOS = {
         client_hello(text, _names(b"evil.example")), 60),
     "a hidden name": lambda text: records(client_hello(text, _names(WEB.encode()) + HIDDEN)),
     "a hidden name alone": lambda text: records(client_hello(text, HIDDEN)),
+    "another name behind the first hello": lambda text: OWN_HELLO + records(
+        client_hello(text, _names(b"evil.example"))),
+    "another name behind a change of ciphers": lambda text: OWN_HELLO + records(b"\1", kind=20) + records(
+        client_hello(text, _names(b"evil.example"))),
+    "another name behind early data": lambda text: OWN_HELLO + records(bytes(100), kind=23) + records(
+        client_hello(text, _names(b"evil.example")), 40),
+    "another name in the record of the first hello": lambda text: records(
+        client_hello("", _names(WEB.encode())) + client_hello(text, _names(b"evil.example"))),
     "no length": lambda text: records(client_hello(text, b""))[:-2],
     "a record of alerts": lambda text: records(text.encode(), kind=21),
     "a record of data": lambda text: records(text.encode(), kind=23),
@@ -467,7 +476,8 @@ def protocols():
 def greetings():
     for what in HELLOS:
         yield (f"to the port for TLS: {what}", first_bytes, what)
-    for what in ("another name", "no name", "HTTP", "a hidden name", "an address"):
+    for what in ("another name", "no name", "HTTP", "a hidden name", "an address",
+                 "another name behind the first hello", "another name behind a change of ciphers"):
         yield (f"to the port for TLS, in pieces: {what}", first_bytes, what, 0.02)
 
 
