@@ -163,6 +163,7 @@ enum connection_refused {
 	CONNECTION_REFUSED_SECRET,   /* a placeholder in another place, or for another host */
 	CONNECTION_REFUSED_PROXY,    /* the profile's proxy refuses to connect to the host */
 	CONNECTION_REFUSED_CUT,      /* a person took the host away */
+	CONNECTION_REFUSED_HIDDEN,   /* a ClientHello that may hide another name (ECH) */
 	CONNECTION_REFUSED_COUNT
 };
 

@@ -320,7 +320,9 @@ static void end_connection(struct gate *gate, struct gate_entry *entry, enum con
 	if (connection->refusal != CONNECTION_FINE || reason == CONNECTION_END_SPENT)
 		event_gate_refused(gate, entry->host, entry->port,
 				   reason == CONNECTION_END_SPENT ? CONNECTION_REFUSED_LIMIT
-								  : CONNECTION_REFUSED_TLS);
+				   : reason == CONNECTION_END_HIDDEN_NAME
+					   ? CONNECTION_REFUSED_HIDDEN
+					   : CONNECTION_REFUSED_TLS);
 	report_end(gate, entry, reason);
 	connection->state = CONNECTION_ENDED; /* it wants nothing more */
 	watch_entry(gate, entry);

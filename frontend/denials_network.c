@@ -21,8 +21,8 @@ static const struct {
 					 "for a private one, the word `private` in its entry of "
 					 "the operator's profile" },
 	[CONNECTION_REFUSED_TLS] = { "the connection did not begin with TLS for this host",
-				     "for other bytes than TLS, the word `tcp` in its entry of the "
-				     "operator's profile" },
+				     "greet it with its own name; msp-policy(5) has the kinds of "
+				     "entries in `hosts`" },
 	[CONNECTION_REFUSED_LIMIT] = { "the sandbox has moved as many bytes as its profile allows",
 				       "limits.upload or limits.download of the operator's "
 				       "profile" },
@@ -36,6 +36,9 @@ static const struct {
 				       "ask those who run the proxy of the profile's `through`" },
 	[CONNECTION_REFUSED_CUT] = { "a person took this host away from the sandbox",
 				     "msp network approve" },
+	[CONNECTION_REFUSED_HIDDEN] = { "hidden name: use kind https",
+					"in the operator's profile, the word `https` in its entry "
+					"of `hosts`" },
 };
 
 const char *denials_network_reason(uint32_t reason)
@@ -98,6 +101,8 @@ static void describe_kind(const struct search *search, const struct ipc_network_
 	hint_put(view->hint,
 		 denial->reason < CONNECTION_REFUSED_ADDRESS
 			 ? "%.70s is not among the hosts and ports of this profile"
+		 : denial->reason == CONNECTION_REFUSED_HIDDEN
+			 ? "%.70s was refused, hidden name: use kind https"
 			 : "%.70s was refused by the network of this profile",
 		 view->target);
 }

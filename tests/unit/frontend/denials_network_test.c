@@ -132,6 +132,27 @@ Test(denials_network, says_who_can_approve)
 	builtin_close(&builtin);
 }
 
+/* A kind without a check is no remedy for a greeting that is refused. */
+Test(denials_network, greetings)
+{
+	struct builtin builtin = builtin_open_with(
+		"profiles:\n- {name: net, extends: default, network: hosts, hosts: [a.example]}\n");
+	const struct hint_source source = { .plan = &builtin.plan, .profile = "net" };
+
+	views.count = network.count = 0;
+	add("a.example", 443, CONNECTION_REFUSED_HIDDEN, 1, 0);
+	add("a.example", 443, CONNECTION_REFUSED_TLS, 1, 0);
+	denials_add_network(&source, &network, &views);
+	cr_expect_str_eq(views.items[0].reason, "hidden name: use kind https");
+	cr_expect_str_eq(views.items[0].hint,
+			 "a.example:443 was refused, hidden name: use kind https");
+	cr_expect_str_eq(views.items[0].remedy, "in the operator's profile, the word `https` in "
+						"its entry of `hosts`");
+	for (uint32_t i = 0; i < 2; i++)
+		cr_expect_null(strstr(views.items[i].remedy, "tcp"), "%s", views.items[i].remedy);
+	builtin_close(&builtin);
+}
+
 /* A port that no entry has is not counted: the program's words are the question. */
 Test(denials_network, an_inferred_refusal_can_be_approved)
 {

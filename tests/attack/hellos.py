@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A TLS server of the list asks for another ClientHello (HelloRetryRequest), and serves the host that the
-second one names. Clients and server are OpenSSL. Control: the same act beside the sandbox reaches the
-other host, and in the sandbox a client that keeps to its name is served."""
+second one names; and a ClientHello that may hide another name (ECH). Clients and servers are OpenSSL.
+Control: the same act beside the sandbox reaches the other host, and in the sandbox a client that keeps to
+its name, or whose TLS is ended, is served."""
 import os
 import socket
 import ssl
@@ -22,20 +23,30 @@ profiles:
   - name: net
     extends: default
     network: hosts
-    hosts: ["{NAME}:{RETRY},{PLAIN} tls"]
+    hosts: ["{NAME}:{RETRY},{PLAIN} tls", "{NAME}:443 https"]
 """
 # A client that says one name in its first hello and another one from the host's first message on. Prints
 # the server's line, or the reason why there is none.
 CLIENT = """\
 import ctypes, socket, sys
-host, port, first, second, versions = sys.argv[1:]
+host, port, first, second, kind = sys.argv[1:]
 lib = ctypes.CDLL("libssl.so.3")
 for name in ("TLS_client_method", "SSL_CTX_new", "SSL_new"):
     getattr(lib, name).restype = ctypes.c_void_p
 context = ctypes.c_void_p(lib.SSL_CTX_new(ctypes.c_void_p(lib.TLS_client_method())))
 lib.SSL_CTX_ctrl(context, 92, 0, b"X25519:P-384:P-256")  # the key share is of the first
-if versions == "old":
+if kind == "old":
     lib.SSL_CTX_ctrl(context, 124, 0x303, None)
+data = ctypes.create_string_buffer(b"\\0\\0\\1\\0\\1\\7\\0\\40" + bytes(32) + b"\\0\\40" + bytes(31))
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.POINTER(ctypes.c_void_p),
+                  ctypes.POINTER(ctypes.c_size_t), ctypes.c_void_p, ctypes.c_void_p)
+def add(ssl, extension, out, size, alert, _):
+    out[0], size[0] = ctypes.addressof(data), len(data)
+    return 1
+
+if kind == "hidden":  # as clients send it that have nothing to hide, and those that do
+    lib.SSL_CTX_add_client_custom_ext(context, 0xFE0D, add, None, None, None, None)
 tls = ctypes.c_void_p(lib.SSL_new(context))
 
 def name(text):
@@ -54,9 +65,11 @@ connection.setblocking(True)
 lib.SSL_set_fd(tls, connection.fileno())
 if lib.SSL_connect(tls) != 1:
     sys.exit("no handshake")
+if port == "443":
+    lib.SSL_write(tls, b"GET /tls HTTP/1.1\\r\\nHost: web.example.org\\r\\n\\r\\n", 45)
 line = ctypes.create_string_buffer(64)
 size = lib.SSL_read(tls, line, 64)
-print(line.raw[:max(size, 0)].decode())
+print(line.raw[:max(size, 0)].decode().partition("\\r")[0])
 """
 
 
@@ -88,7 +101,12 @@ def answer(connection, context):
         pass
 
 
-class SecondHello(WithFolder):
+def beside(*words):
+    return subprocess.run([sys.executable, "-c", CLIENT, *map(str, words)], capture_output=True,
+                          text=True, check=False).stdout
+
+
+class WithHellos(WithFolder):
     def setUp(self):
         super().setUp()
         self.config = self.write(CONFIG)
@@ -97,10 +115,10 @@ class SecondHello(WithFolder):
         return self.run_msp("python3", "-c", CLIENT, *map(str, words), options=("--profile", "net"),
                             MSP_CONFIG=self.config)
 
+
+class SecondHello(WithHellos):
     def test_the_act_works_beside_the_sandbox(self):
-        said = subprocess.run([sys.executable, "-c", CLIENT, NAME, str(RETRY), NAME, HIDDEN, "new"],
-                              capture_output=True, text=True, check=False)
-        self.assertEqual(said.stdout, f"{HIDDEN} over TLSv1.3\n", said.stderr)
+        self.assertEqual(beside(NAME, RETRY, NAME, HIDDEN, "new"), f"{HIDDEN} over TLSv1.3\n")
 
     def test_a_second_hello_for_another_host(self):
         before = network_support.asked("tls").count(HIDDEN)
@@ -122,7 +140,27 @@ class SecondHello(WithFolder):
                 self.assertEqual(result.stdout, f"{NAME} over {shown}\n", result.stderr)
 
 
+class HiddenName(WithHellos):
+    def test_a_hello_that_may_hide_a_name(self):
+        served = network_support.asked("tls").count(NAME)
+        result = self.within(NAME, PLAIN, NAME, NAME, "hidden")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(f"denied: connect {NAME}:{PLAIN} by network: hidden name: use kind https",
+                      result.stderr)
+        self.assertNotIn("tcp", result.stderr)
+        self.assertEqual(network_support.asked("tls").count(NAME), served)
+
+    def test_a_server_that_is_told_beside_the_sandbox(self):
+        self.assertEqual(beside(NAME, PLAIN, NAME, NAME, "hidden"), f"{NAME} over TLSv1.3\n")
+
+    def test_the_kind_of_the_remedy(self):
+        """msp ends this TLS, and has the keys of no hidden name."""
+        result = self.within(NAME, 443, NAME, NAME, "hidden")
+        self.assertEqual(result.stdout, "HTTP/1.1 200 OK\n", result.stderr)
+
+
 network_support.STARTS.append(serve)
+network_support.HOSTS[NAME] = lambda request: request.answer(200, b"")
 
 if __name__ == "__main__":
     network_support.main()
