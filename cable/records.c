@@ -60,6 +60,7 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		[CONNECTION_REFUSED_PROXY] = "proxy",
 		[CONNECTION_REFUSED_CUT] = "taken away",
 		[CONNECTION_REFUSED_HIDDEN] = "hidden name",
+		[CONNECTION_REFUSED_NAMES] = "names",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, refused->use),

@@ -164,6 +164,7 @@ enum connection_refused {
 	CONNECTION_REFUSED_PROXY,    /* the profile's proxy refuses to connect to the host */
 	CONNECTION_REFUSED_CUT,      /* a person took the host away */
 	CONNECTION_REFUSED_HIDDEN,   /* a ClientHello that may hide another name (ECH) */
+	CONNECTION_REFUSED_NAMES,    /* too many names below a wildcard */
 	CONNECTION_REFUSED_COUNT
 };
 

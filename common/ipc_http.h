@@ -9,6 +9,9 @@
 
 #include "common/ipc_gateway.h"
 
+/* A server's connections at once; beyond them http_done says CONNECTION_END_LIMIT. */
+#define HTTP_CONNECTIONS_MAX 1024U
+
 /* From msp-cable: start an msp-http for a profile. fds: its channel to msp-egress (IPC_HTTP to
  * IPC_EGRESS), its channel to the launcher (IPC_HTTP to IPC_LAUNCHER), the sealed policy blob */
 struct ipc_http_begin {

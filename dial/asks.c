@@ -8,7 +8,9 @@
 
 #include "common/clock.h"
 #include "common/resolver.h"
+#include "common/share.h"
 #include "dial/attempt.h"
+#include "dial/below.h"
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
 #include "steward/counters.h"
@@ -32,6 +34,7 @@ static struct ask {
 	struct attempt attempt;
 } asks[ASKS_MAX];
 
+static uint32_t of_slot[GATEWAY_SLOTS], used; /* questions */
 static struct outbox *to_cable, *to_egress, *to_audit;
 static uint64_t connections; /* numbers of connections so far */
 static uint64_t questions;   /* likewise, to msp-cable */
@@ -49,6 +52,13 @@ static void note_failure(int error)
 {
 	if (failure == 0)
 		failure = error;
+}
+
+static void free_ask(struct ask *ask)
+{
+	ask->state = ASK_FREE;
+	of_slot[ask->slot]--;
+	used--;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -113,7 +123,7 @@ static void give_up(struct ask *ask, enum connection_end reason, enum dial_resul
 	report_end(ask, reason);
 	end_question(ask->number, result);
 	attempt_end(&ask->attempt);
-	ask->state = ASK_FREE;
+	free_ask(ask);
 }
 
 /* A socket does not wait behind other answers: msp-egress has more of them than it reads. */
@@ -134,7 +144,7 @@ static void hand_over(struct ask *ask)
 	}
 	note_failure(error);
 	attempt_end(&ask->attempt);
-	ask->state = ASK_FREE;
+	free_ask(ask);
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -186,7 +196,7 @@ static void take_resolution(struct ask *ask, const struct resolution *resolution
 	const enum dial_result result = results[resolution->end];
 
 	if (ask->is_name) {
-		ask->state = ASK_FREE;
+		free_ask(ask);
 		end_question(ask->number, result);
 	} else if (result != DIAL_RESULT_FINE && ask->attempt.is_through) {
 		take_state(ask, ATTEMPT_PROXY_FAILED);
@@ -217,8 +227,13 @@ void event_lookup_done(const char *name, const struct resolution *resolution)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
+/* Take room for a question, or NULL: the sandbox has its share of it. */
 static struct ask *take_ask(uint64_t number, uint32_t slot, uint32_t use, bool is_name)
 {
+	if (slot >= GATEWAY_SLOTS || !share_allows(of_slot[slot], used, ASKS_MAX))
+		return NULL;
+	of_slot[slot]++;
+	used++;
 	for (uint32_t i = 0; i < ASKS_MAX; i++) {
 		if (asks[i].state != ASK_FREE)
 			continue;
@@ -273,7 +288,7 @@ static void refuse_host(struct ask *ask, enum connection_refused reason)
 	end_question(ask->number, is_probe ? DIAL_RESULT_REFUSED
 					   : report_refused(ask->slot, ask->use, host,
 							    ask->attempt.port, reason));
-	ask->state = ASK_FREE;
+	free_ask(ask);
 }
 
 static void refuse_unlisted(struct ask *ask, const struct sandbox_policy *policy)
@@ -310,11 +325,17 @@ static void allow_host(struct ask *ask, const struct sandbox_policy *policy,
 		       const struct plan_host *host)
 {
 	choose_peer(&ask->attempt, policy->profile, host);
-	if (!ask->is_name) {
+	if (!ask->attempt.is_through && host_pattern_parent(host->pattern) != NULL &&
+	    !below_take(ask->slot, ask->attempt.wanted.name, now)) {
+		(void)report_refused(ask->slot, ask->use, ask->attempt.wanted.name,
+				     ask->attempt.port, CONNECTION_REFUSED_NAMES);
+		end_question(ask->number, DIAL_RESULT_FAILED); /* it may be asked later */
+		free_ask(ask);
+	} else if (!ask->is_name) {
 		record_begin(ask, policy->sandbox);
 	} else if (ask->attempt.is_through) { /* the proxy resolves the name */
 		end_question(ask->number, DIAL_RESULT_FINE);
-		ask->state = ASK_FREE;
+		free_ask(ask);
 	} else {
 		resolve_name(ask);
 	}
@@ -344,7 +365,7 @@ static int take_question(struct ask *ask)
 
 	if (!sandboxes_find(ask->slot, ask->use, &policy)) {
 		end_question(ask->number, DIAL_RESULT_FAILED);
-		ask->state = ASK_FREE;
+		free_ask(ask);
 		return failure;
 	}
 	if (ask->is_name)
@@ -415,7 +436,7 @@ int asks_told(const struct ipc_host_told *told, uint64_t now_ms)
 		return -EPROTO;
 	if (!sandboxes_find(ask->slot, ask->use, &policy)) {
 		end_question(ask->number, DIAL_RESULT_FAILED);
-		ask->state = ASK_FREE;
+		free_ask(ask);
 	} else if (told->answer == HOST_ANSWER_CUT) {
 		refuse_host(ask, CONNECTION_REFUSED_CUT);
 	} else if (told->answer == HOST_ANSWER_REFUSED) {
@@ -448,11 +469,11 @@ int asks_recorded(const struct ipc_audit_written *written, uint64_t now_ms)
 	if (ask->state == ASK_GONE) {
 		if (written->error == 0)
 			report_end(ask, CONNECTION_END_SANDBOX);
-		ask->state = ASK_FREE;
+		free_ask(ask);
 		return failure;
 	}
 	if (written->error != 0) {
-		ask->state = ASK_FREE;
+		free_ask(ask);
 		end_question(ask->number, DIAL_RESULT_FAILED);
 		return failure;
 	}
@@ -467,6 +488,7 @@ int asks_recorded(const struct ipc_audit_written *written, uint64_t now_ms)
 
 int asks_end_sandbox(uint32_t slot)
 {
+	below_forget(slot);
 	for (uint32_t i = 0; i < ASKS_MAX; i++) {
 		struct ask *ask = &asks[i];
 
@@ -475,7 +497,10 @@ int asks_end_sandbox(uint32_t slot)
 			continue; /* msp-cable answers a question even then */
 		if (ask->state == ASK_RECORDING || ask->is_name) {
 			end_question(ask->number, DIAL_RESULT_FAILED);
-			ask->state = ask->is_name ? ASK_FREE : ASK_GONE;
+			if (ask->is_name)
+				free_ask(ask);
+			else
+				ask->state = ASK_GONE;
 		} else {
 			give_up(ask, CONNECTION_END_SANDBOX, DIAL_RESULT_FAILED);
 		}

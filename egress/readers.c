@@ -10,6 +10,7 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/ipc_http.h"
+#include "common/share.h"
 #include "steward/counters.h"
 
 #define TURN_MOST 64 /* messages */
@@ -20,6 +21,7 @@ static struct {
 } connections[READERS_MAX];
 
 static struct channel servers[HTTP_SERVERS_MAX];
+static uint32_t of_server[HTTP_SERVERS_MAX], of_slot[GATEWAY_SLOTS], used; /* connections */
 static struct outbox *to_cable;
 static int waiting;
 static uint64_t first_data;
@@ -57,6 +59,9 @@ static int end_connection(uint32_t index, const struct ipc_http_done *done)
 
 	memcpy(end.address, is->address, sizeof(end.address));
 	connections[index].is_used = false;
+	of_server[is->server]--;
+	of_slot[is->slot]--;
+	used--;
 	event_reader_ended(is->slot, is->use, is->entry, done->sent, done->received);
 	return outbox_send(to_cable, IPC_TYPE_connection_end, &end);
 }
@@ -94,19 +99,23 @@ bool readers_open(const struct reader_connection *connection, int client, int ho
 {
 	struct ipc_http_open open = { .number = connection->number, .port = connection->port };
 	const int fds[] = { client, host };
+	const uint32_t server = connection->server, own = of_slot[connection->slot];
 	uint32_t i = 0;
 
-	while (i < READERS_MAX && connections[i].is_used)
-		i++;
-	if (i == READERS_MAX || connection->server >= HTTP_SERVERS_MAX ||
-	    servers[connection->server].fd < 0)
+	if (server >= HTTP_SERVERS_MAX || servers[server].fd < 0 ||
+	    !share_allows(own, of_server[server], HTTP_CONNECTIONS_MAX) ||
+	    !share_allows(own, used, READERS_MAX))
 		return false;
+	while (connections[i].is_used)
+		i++;
 	memcpy(open.host, connection->host, sizeof(open.host));
-	if (channel_send(&servers[connection->server], IPC_TYPE_http_open, &open, fds,
-			 MSG_DONTWAIT) != 0)
+	if (channel_send(&servers[server], IPC_TYPE_http_open, &open, fds, MSG_DONTWAIT) != 0)
 		return false;
 	connections[i].is_used = true;
 	connections[i].is = *connection;
+	of_server[server]++;
+	of_slot[connection->slot]++;
+	used++;
 	return true;
 }
 

@@ -33,7 +33,7 @@ void readers_begin(struct outbox *cable, int waiting, uint64_t data);
 int readers_take(uint32_t server, int fd);
 
 /* Hand a connection over, whose sockets stay the caller's. False: the server has ended or has no
- * room. */
+ * room, or the sandbox has its share of that (common/share.h). */
 bool readers_open(const struct reader_connection *connection, int client, int host);
 
 /* Take what a server says. 0 or -errno. */

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/share.h"
 #include "egress/gate.h"
 #include "egress/readers.h"
 #include "steward/counters.h"
@@ -19,6 +20,7 @@
 static struct sandbox {
 	uint32_t slot, use;
 	uint32_t server; /* as in egress_http */
+	uint32_t questions;
 	struct gate gate;
 } * sandboxes[GATEWAY_SLOTS];
 
@@ -39,7 +41,7 @@ static struct {
 static struct outbox *to_cable, *to_dial;
 static int waiting;
 static uint32_t fds_max, fds_used; /* a connection that is being dialled counts with its host */
-static uint32_t question_count, connection_count;
+static uint32_t question_count;
 static uint64_t numbers;
 static bool is_held;
 static bool needs_tick; /* a gate does */
@@ -90,10 +92,9 @@ static void hold_all(bool is_now)
 /* A turn of a listener may take some more before it looks. */
 static void regulate_room(void)
 {
-	const bool is_full =
-		fds_used + 2 > fds_max || question_count + GATE_QUESTIONS_MAX > QUESTIONS_MAX;
+	const bool is_full = fds_used + 2 > fds_max || question_count == QUESTIONS_MAX;
 	const bool is_free =
-		fds_used < fds_max - fds_max / FREE_PART && question_count < QUESTIONS_MAX / 2;
+		fds_used < fds_max - fds_max / FREE_PART && question_count < QUESTIONS_MAX;
 
 	if (!is_held && is_full)
 		hold_all(true);
@@ -101,12 +102,27 @@ static void regulate_room(void)
 		hold_all(false);
 }
 
+/* Return whether the sandbox may have one more question, and descriptors for its connection. */
+static bool has_share(const struct sandbox *sandbox)
+{
+	return share_allows(sandbox->questions, question_count, QUESTIONS_MAX) &&
+	       share_allows(2 * sandbox->gate.entry_count, fds_used, fds_max);
+}
+
+/* Let the connections of the sandbox wait in the kernel while it has its share, or go on. */
+static void regulate_share(struct gate *gate)
+{
+	gate_hold(gate, is_held || !has_share(sandbox_of(gate)));
+}
+
 /* --- questions -------------------------------------------------------------------------------- */
 
 static struct question *take_question(struct gate *gate, uint32_t index, bool is_name)
 {
-	const struct sandbox *sandbox = sandbox_of(gate);
+	struct sandbox *sandbox = sandbox_of(gate);
 
+	if (!share_allows(sandbox->questions, question_count, QUESTIONS_MAX))
+		return NULL;
 	for (uint32_t i = 0; i < QUESTIONS_MAX; i++) {
 		if (questions[i].is_used)
 			continue;
@@ -119,6 +135,7 @@ static struct question *take_question(struct gate *gate, uint32_t index, bool is
 						  .index = index,
 						  .number = ++numbers * QUESTIONS_MAX + i };
 		question_count++;
+		sandbox->questions++;
 		return &questions[i];
 	}
 	return NULL;
@@ -134,6 +151,8 @@ static bool end_question(uint64_t number, struct question *ret)
 	*ret = *question;
 	question->is_used = false;
 	question_count--;
+	if (ret->gate)
+		sandbox_of(ret->gate)->questions--;
 	return true;
 }
 
@@ -158,15 +177,13 @@ void event_gate_dial(struct gate *gate, uint32_t index, const char *host, uint16
 	const struct question *question = take_question(gate, index, false);
 	struct ipc_dial_ask ask = { .port = port };
 
-	fds_used += 2;
-	connection_count++;
 	if (!question) {
-		fds_used -= 2;
-		connection_count--;
 		gate_dialed(gate, index, -1, NULL);
 		return;
 	}
+	fds_used += 2;
 	regulate_room();
+	regulate_share(gate);
 	ask.number = question->number;
 	ask.slot = question->slot;
 	ask.use = question->use;
@@ -185,17 +202,12 @@ static int take_name(const struct question *question, uint32_t result)
 
 	if (result >= DIAL_RESULT_COUNT)
 		return -EPROTO;
-	if (question->gate)
+	if (question->gate) {
 		gate_named(question->gate, question->index, codes[result]);
+		regulate_share(question->gate);
+	}
 	regulate_room();
 	return 0;
-}
-
-static void end_dialed(void)
-{
-	fds_used -= 2;
-	connection_count--;
-	regulate_room();
 }
 
 /* Report the end of a connection whose sandbox has ended while its host was dialled. */
@@ -220,6 +232,7 @@ int sandboxes_dialed(const struct ipc_dial_done *done, int fd)
 	}
 	if (question.gate) {
 		gate_dialed(question.gate, question.index, fd, done);
+		regulate_share(question.gate);
 	} else {
 		fd_close(&fd);
 		end_late(&question, done);
@@ -238,7 +251,9 @@ int sandboxes_answered(const struct ipc_ask_done *done)
 		return take_name(&question, done->result);
 	if (question.gate) {
 		gate_dialed(question.gate, question.index, -1, NULL);
-		end_dialed();
+		fds_used -= 2;
+		regulate_share(question.gate);
+		regulate_room();
 	}
 	return 0;
 }
@@ -279,7 +294,6 @@ void event_gate_ended(struct gate *gate, struct ipc_connection_end *end)
 	end->use = sandbox_of(gate)->use;
 	note_failure(outbox_send(to_cable, IPC_TYPE_connection_end, end));
 	fds_used -= 2;
-	connection_count--;
 }
 
 bool event_gate_read(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done)
@@ -306,7 +320,6 @@ void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t se
 {
 	struct sandbox *sandbox = sandboxes[slot];
 
-	connection_count--;
 	if (sandbox && sandbox->use == use) /* else it has ended before */
 		gate_read(&sandbox->gate, entry, sent, received);
 }
@@ -423,7 +436,6 @@ static void leave_questions(const struct sandbox *sandbox)
 		questions[i].gate = NULL;
 		if (!questions[i].is_name) {
 			fds_used -= 2;
-			connection_count--;
 		}
 	}
 }
@@ -450,7 +462,9 @@ void sandboxes_turn(uint64_t data, uint64_t now_ms)
 {
 	struct sandbox *sandbox = sandboxes[data >> 32];
 
-	if (sandbox) { /* it may have ended just now */
+	if (sandbox) {                   /* it may have ended just now */
+		if (!has_share(sandbox)) /* others have taken from it meanwhile */
+			gate_hold(&sandbox->gate, true);
 		gate_turn(&sandbox->gate, (uint32_t)data, now_ms);
 		needs_tick |= gate_needs_tick(&sandbox->gate);
 	}
@@ -464,8 +478,7 @@ void sandboxes_tick(uint64_t now_ms)
 		if (!sandboxes[i])
 			continue;
 		gate_tick(&sandboxes[i]->gate, now_ms);
-		if (!is_held && sandboxes[i]->gate.is_held)
-			gate_hold(&sandboxes[i]->gate, false);
+		regulate_share(&sandboxes[i]->gate);
 		needs_tick |= gate_needs_tick(&sandboxes[i]->gate);
 	}
 	regulate_room();

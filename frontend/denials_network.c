@@ -39,6 +39,9 @@ static const struct {
 	[CONNECTION_REFUSED_HIDDEN] = { "hidden name: use kind https",
 					"in the operator's profile, the word `https` in its entry "
 					"of `hosts`" },
+	[CONNECTION_REFUSED_NAMES] = { "too many names below a wildcard",
+				       "ask for fewer, or name them in `hosts` of the operator's "
+				       "profile" },
 };
 
 const char *denials_network_reason(uint32_t reason)

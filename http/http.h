@@ -40,7 +40,4 @@
 #define HTTP_FD_AUTHORITY 3
 #define HTTP_FD_CERTIFICATE 4
 
-/* A server's connections at once; beyond them http_done says CONNECTION_END_LIMIT. */
-#define HTTP_CONNECTIONS_MAX 1024U
-
 #endif
