@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "common/fd.h"
 #include "common/resolver.h"
 #include "dial/attempt.h"
+#include "dial/below.h"
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
 #include "plan_blob.h"
@@ -88,7 +90,7 @@ static void take_plan(void)
 {
 	static struct {
 		struct blob blob;
-		struct plan_host hosts[4];
+		struct plan_host hosts[5];
 	} bytes;
 	int fd;
 
@@ -98,11 +100,12 @@ static void take_plan(void)
 	bytes.hosts[1] = (struct plan_host){ .pattern = "10.0.0.0/24", .port = 22 };
 	bytes.hosts[2] = (struct plan_host){ .pattern = "db.example", .port = 22, .is_private = 1 };
 	bytes.hosts[3] = (struct plan_host){ .pattern = "8.8.8.8", .port = 853 };
+	bytes.hosts[4] = (struct plan_host){ .pattern = "*.wild.example", .port = 443 };
 	bytes.blob.profile.through = proxy;
 	bytes.blob.profile.host_approval = host_approval;
 	bytes.blob.profile.network = PLAN_NETWORK_HOSTS;
 	bytes.blob.profile.hosts = sizeof(bytes.blob);
-	bytes.blob.profile.host_count = 4;
+	bytes.blob.profile.host_count = 5;
 	bytes.blob.header.size = sizeof(bytes) + 8; /* strings end with the last byte */
 	static uint8_t whole[sizeof(bytes) + 8];
 	memcpy(whole, &bytes, sizeof(bytes));
@@ -461,6 +464,68 @@ Test(asks, hosts_that_the_policy_does_not_have, .init = open_all)
 	cr_expect_eq(ask_dial(4, "a.example", 65536 + 443), -EPROTO);
 	cr_expect_eq(ask_name(4, "10.0.0.9"), -EPROTO);
 	expect_silence();
+}
+
+/* A workload chooses these names, and the world reads them. */
+Test(asks, names_below_a_wildcard, .init = open_all)
+{
+	char name[64];
+
+	for (uint32_t i = 0; i < BELOW_BURST; i++) {
+		(void)snprintf(name, sizeof(name), "secret%u.wild.example", i);
+		cr_assert_eq(ask_name(i, name), 0);
+		expect_result(i, DIAL_RESULT_FINE);
+	}
+	cr_expect_eq(lookups, BELOW_BURST);
+	cr_assert_eq(ask_name(1000, "more.wild.example"), 0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_REFUSED_NAMES);
+	cr_expect_str_eq(ipc_body(&message, connection_refused)->host, "more.wild.example");
+	expect_result(1000, DIAL_RESULT_FAILED);
+	cr_assert_eq(ask_dial(1001, "more.wild.example", 443), 0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	expect_result(1001, DIAL_RESULT_FAILED);
+	cr_expect_eq(lookups, BELOW_BURST, "the world hears nothing of it");
+	cr_expect_eq(counters[SLOT], 2);
+	cr_assert_eq(ask_name(1002, "secret1.wild.example"), 0);
+	expect_result(1002, DIAL_RESULT_FINE);
+	cr_assert_eq(ask_name(1003, "a.example"), 0);
+	expect_result(1003, DIAL_RESULT_FINE);
+	expect_silence();
+}
+
+/* Take questions of a sandbox until one is refused, while none is answered. Return how many. */
+static uint32_t fill(uint32_t slot)
+{
+	struct ipc_name_ask ask = { .slot = slot, .use = USE, .host = "a.example" };
+
+	while (receive_type(&far_egress) == 0) {
+		cr_assert_lt(ask.number, 2 * ASKS_MAX);
+		ask.number++;
+		cr_assert_eq(asks_take_name(&ask, 1), 0);
+	}
+	cr_expect_eq(ipc_body(&message, ask_done)->result, DIAL_RESULT_FAILED);
+	return (uint32_t)ask.number - 1;
+}
+
+Test(asks, shares_of_the_questions, .init = open_all)
+{
+	const struct resolution found = known, missing = { .end = RESOLVE_NO_NAME };
+
+	known = (struct resolution){ .count = 0 };
+	cr_expect_eq(fill(SLOT), 768);
+	for (uint32_t slot = SLOT + 1; slot < SLOT + 5; slot++) {
+		const struct ipc_dial_begin begin = { slot, USE, 0, 0, "0123456789abcdee" };
+
+		cr_assert_eq(sandboxes_begin(&begin), 0);
+		cr_expect_gt(fill(slot), 0, "%u", slot);
+	}
+	cr_expect_eq(fill(GATEWAY_SLOTS), 0);
+	event_lookup_done("a.example", &missing);
+	while (receive_type(&far_egress) != 0)
+		;
+	cr_expect_eq(fill(SLOT + 1), 768, "all were given back");
+	event_lookup_done("a.example", &found);
 }
 
 Test(asks, the_end_of_a_sandbox_in_each_state, .init = open_all)

@@ -70,12 +70,11 @@ static bool receive(const struct channel *from, uint32_t type)
 	return channel_receive(from, &message, MSG_DONTWAIT, &wrong) == 1 && message.type == type;
 }
 
-/* Hand over a connection with this number, and the server takes it. */
-static bool open_one(uint64_t number, uint32_t of)
+static bool open_of(uint64_t number, uint32_t of, uint32_t slot)
 {
 	const struct reader_connection connection = { .number = number,
 						      .server = of,
-						      .slot = 5,
+						      .slot = slot,
 						      .use = 7,
 						      .entry = ENTRY,
 						      .port = 443,
@@ -88,6 +87,12 @@ static bool open_one(uint64_t number, uint32_t of)
 	is_open = readers_open(&connection, fds[0], fds[1]);
 	fd_close_all(fds, 2);
 	return is_open;
+}
+
+/* Hand over a connection with this number. */
+static bool open_one(uint64_t number, uint32_t of)
+{
+	return open_of(number, of, 5);
 }
 
 static void turn(void)
@@ -190,6 +195,38 @@ Test(readers, a_sandbox_that_ends, .init = begin)
 	cr_assert(receive(&server, IPC_TYPE_http_end));
 	cr_expect_eq(ipc_body(&message, http_end)->number, 1);
 	cr_expect_eq(ipc_body(&message, http_end)->reason, CONNECTION_END_SANDBOX);
+}
+
+/* Hand over connections of a sandbox until one is refused. Return how many the server has. */
+static uint32_t fill(uint32_t slot)
+{
+	uint32_t count = 0;
+
+	while (count < READERS_MAX && open_of(1000 * slot + count, SERVER, slot)) {
+		cr_assert(receive(&server, IPC_TYPE_http_open));
+		channel_message_done(&message);
+		count++;
+	}
+	return count;
+}
+
+Test(readers, shares_of_a_server, .init = begin)
+{
+	const struct ipc_http_done done = { 5000, 0, 0, CONNECTION_END_SIDES };
+	uint32_t sum = fill(5);
+
+	cr_expect_eq(sum, 768, "alone it has three quarters");
+	for (uint32_t slot = 6; slot < 11; slot++) {
+		const uint32_t taken = fill(slot);
+
+		cr_expect_gt(taken, 0, "%u", slot);
+		sum += taken;
+	}
+	cr_expect_leq(sum, HTTP_CONNECTIONS_MAX);
+	cr_expect_eq(fill(5), 0);
+	cr_assert_eq(channel_send(&server, IPC_TYPE_http_done, &done, NULL, 0), 0);
+	turn();
+	cr_expect_eq(fill(11), 1, "given back");
 }
 
 Test(readers, numbers_of_servers, .init = begin)

@@ -52,7 +52,7 @@ static int open_listener(int type)
 
 	cr_assert_eq(bind(fd, (const struct sockaddr *)&any, sizeof(any)), 0);
 	if (type == SOCK_STREAM) {
-		cr_assert_eq(listen(fd, 64), 0);
+		cr_assert_eq(listen(fd, 256), 0);
 		cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
 	}
 	return fd;
@@ -161,6 +161,54 @@ static void expect_text(int fd, const char *text)
 
 	cr_expect_eq(recv(fd, bytes, sizeof(bytes), 0), (ssize_t)strlen(text));
 	cr_expect_str_eq(bytes, text);
+}
+
+/* Begin connections of the last sandbox until none is asked about. Return how many are. */
+static uint32_t fill(int *workloads, uint32_t count)
+{
+	enum ipc_error wrong;
+	uint32_t asked = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		workloads[i] = connect_workload();
+		if (i % 16 != 15)
+			continue;
+		turn_all();
+		while (outbox_flush(&to_dial) == 0 &&
+		       channel_receive(&far_dial, &message, MSG_DONTWAIT, &wrong) == 1)
+			asked++;
+	}
+	return asked;
+}
+
+Test(sandboxes, shares_of_the_questions)
+{
+	static int workloads[10][160];
+	uint32_t sum;
+
+	fd_raise_limit();
+	open_all(20000);
+	sum = fill(workloads[0], 160);
+	cr_expect_eq(sum, GATE_DIALS_MAX);
+	for (uint32_t i = 1; i < 10; i++) {
+		uint32_t asked;
+
+		begin_sandbox(SLOT + i, USE);
+		asked = fill(workloads[i], 160);
+		cr_expect_gt(asked, 0, "%u", i);
+		sum += asked;
+	}
+	cr_expect_leq(sum, QUESTIONS_MAX);
+	/* Those that wait are asked about when there is room. */
+	cr_assert_eq(sandboxes_end_one(SLOT), 0);
+	for (uint64_t number = 1; number <= sum; number++) {
+		const uint64_t at = number * QUESTIONS_MAX + number - 1;
+
+		(void)sandboxes_answered(&(struct ipc_ask_done){ at, DIAL_RESULT_FAILED });
+	}
+	sandboxes_tick(3000);
+	turn_all();
+	cr_expect_gt(fill(workloads[0], 16), 0);
 }
 
 Test(sandboxes, a_connection_and_its_end, .init = open_many)
