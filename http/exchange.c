@@ -322,7 +322,7 @@ static void take_answer_head(struct exchange *exchange)
 	}
 	if (size == 0)
 		return;
-	if (exchange->redacts && message_is_coded(&head)) {
+	if (exchange->redacts && head.framing != HEAD_NO_BODY && message_is_coded(&head)) {
 		fail_answer(exchange,
 			    "a host with a secret answers uncompressed, as it is asked to");
 		return;
@@ -337,9 +337,8 @@ static void take_answer_head(struct exchange *exchange)
 	if (head.status < 200) /* another head follows */
 		return;
 	body_begin(&exchange->answer_body, &head);
-	exchange->is_answer_chunked = head.framing == HEAD_CHUNKED ||
-				      head.framing == HEAD_UNTIL_CLOSE ||
-				      (exchange->redacts && head.framing == HEAD_LENGTH);
+	exchange->is_answer_chunked =
+		head.framing == HEAD_CHUNKED || head.framing == HEAD_UNTIL_CLOSE;
 	exchange->answer = EXCHANGE_ANSWER_BODY;
 }
 
@@ -565,6 +564,7 @@ void exchange_end(struct exchange *exchange)
 	buffer_done(&exchange->to_client);
 	OPENSSL_cleanse(&exchange->from_client, sizeof(exchange->from_client));
 	OPENSSL_cleanse(&exchange->from_host, sizeof(exchange->from_host));
-	redact_clean(&exchange->redact);
+	if (exchange->redacts)
+		redact_clean(&exchange->redact);
 	exchange->end = EXCHANGE_ENDED;
 }

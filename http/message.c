@@ -251,7 +251,7 @@ bool message_write_request(const struct target *target, const struct head *head,
 
 bool message_is_coded(const struct head *head)
 {
-	for (uint32_t i = 0; i < head->field_count && head->framing != HEAD_NO_BODY; i++) {
+	for (uint32_t i = 0; i < head->field_count; i++) {
 		if (head->fields[i].kind == HEAD_CONTENT_CODING &&
 		    !slice_is(head->fields[i].value, "identity"))
 			return true;
@@ -277,10 +277,12 @@ void message_write_answer(const struct head *head, struct redact *redact, struct
 	buffer_append_text(ret, "\r\n");
 	for (uint32_t i = 0; i < head->field_count; i++) {
 		const struct head_field *field = &head->fields[i];
-		/* Without a body, its length is what another request would get. */
+		/* Without a body, its length is what another request would get. The length of a
+		 * compressed text tells whether a guess in it is like a value in it. */
 		const bool is_kept_length = field->kind == HEAD_CONTENT_LENGTH &&
 					    head->framing == HEAD_NO_BODY && head->status >= 200 &&
-					    head->status != 204;
+					    head->status != 204 &&
+					    (redact == NULL || !message_is_coded(head));
 
 		if (field->kind != HEAD_PASSED && field->kind < HEAD_ACCEPT_CODING &&
 		    field->kind != HEAD_HOST && !is_kept_length)
@@ -290,7 +292,7 @@ void message_write_answer(const struct head *head, struct redact *redact, struct
 		append_redacted(redact, field->value, ret);
 		buffer_append_text(ret, "\r\n");
 	}
-	if (head->framing == HEAD_UNTIL_CLOSE || (redact != NULL && head->framing == HEAD_LENGTH))
+	if (head->framing == HEAD_UNTIL_CLOSE)
 		buffer_append_text(ret, chunked);
 	else
 		write_framing(head, ret);

@@ -20,11 +20,10 @@ bool message_write_request(const struct target *target, const struct head *head,
 void message_refuse_fault(const struct target *target, enum head_fault fault,
 			  struct refusal *ret_refusal);
 
-/* Append the head of an answer; with `redact`, which has nothing that waits, without secrets, and
- * for a body of any length. */
+/* Append the head of an answer; with `redact`, which has nothing that waits, without secrets. */
 void message_write_answer(const struct head *head, struct redact *redact, struct buffer *ret);
 
-/* Return whether an answer's body is coded, so that no secret could be found in it. */
+/* Return whether an answer says that its text is coded, so that no secret could be found in it. */
 bool message_is_coded(const struct head *head);
 
 /* Append an answer of msp's own, after which the connection ends; `has_body` unless the request was

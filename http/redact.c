@@ -1,110 +1,174 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/redact.h"
 
+#include <ctype.h>
 #include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define NOWHERE SIZE_MAX
+#define COVER '*'
+#define FILTER_BITS 16U
 
-/* The next place of each needle in the bytes. */
-struct search {
-	const struct needle *needles;
-	uint32_t count;
-	size_t next[SECRETS_NEEDLES_MAX];
-};
+/* The index of the needles: a hash of the last `window` bytes of each, which rolls over a stream
+ * (Rabin and Karp). Its factor is secret, so that no text can be made for it. */
+static struct {
+	uint64_t version;
+	size_t window;                          /* no needle is shorter */
+	uint64_t factor, gone[256];             /* what a byte counts when it leaves the window */
+	uint64_t hashes[SECRETS_NEEDLES_MAX];   /* of the needles */
+	uint8_t filter[1U << FILTER_BITS >> 3]; /* the first bits of their hashes */
+} search;
 
-static void look_further(struct search *search, const struct redact *redact, uint32_t needle,
-			 size_t from)
+static uint64_t add_byte(uint64_t hash, char byte)
 {
-	const struct slice text = search->needles[needle].text;
-	const char *place =
-		memmem(redact->bytes + from, redact->size - from, text.bytes, text.size);
-
-	search->next[needle] = place ? (size_t)(place - redact->bytes) : NOWHERE;
+	return hash * search.factor + (unsigned char)byte + 1;
 }
 
-/* Return the needle that begins first, or NOWHERE. */
-static size_t first_of(const struct search *search, uint32_t *ret_needle)
+static void build_search(const struct needles *needles)
 {
-	size_t first = NOWHERE;
+	uint64_t power = 1;
 
-	for (uint32_t i = 0; i < search->count; i++) {
-		if (search->next[i] < first) {
-			first = search->next[i];
-			*ret_needle = i;
+	if (RAND_bytes((unsigned char *)&search.factor, sizeof(search.factor)) != 1)
+		abort();
+	search.factor |= 1;
+	search.version = needles->version;
+	search.window = needles->shortest;
+	memset(search.filter, 0, sizeof(search.filter));
+	for (size_t i = 0; i < search.window && needles->count > 0; i++)
+		power *= search.factor;
+	for (unsigned int i = 0; i < 256; i++)
+		search.gone[i] = power * (i + 1);
+	for (uint32_t i = 0; i < needles->count; i++) {
+		const struct slice text = needles->rows[i].text;
+		uint64_t hash = 0;
+
+		for (size_t at = text.size - search.window; at < text.size; at++)
+			hash = add_byte(hash, text.bytes[at]);
+		search.hashes[i] = hash;
+		hash >>= 64 - FILTER_BITS;
+		search.filter[hash / 8] |= (uint8_t)(1U << hash % 8);
+	}
+}
+
+static void cover_shared(struct redact *redact, size_t at)
+{
+	const char byte = redact->bytes[at];
+
+	if (isalnum((unsigned char)byte) || (byte != '\0' && strchr("+/-_", byte) != NULL))
+		redact->shown[at] = COVER;
+}
+
+/* Cover a needle that ends before `end`. */
+static void cover_needle(struct redact *redact, const struct needle *needle, size_t end)
+{
+	const size_t size = needle->text.size;
+	const size_t named = size < needle->placeholder.size ? size : needle->placeholder.size;
+	char *shown = redact->shown + end - size;
+
+	memcpy(shown, needle->placeholder.bytes, named);
+	memset(shown + named, COVER, size - named);
+	if ((needle->edges & NEEDLE_SHARES_BEFORE) != 0 && end > size)
+		cover_shared(redact, end - size - 1);
+	if ((needle->edges & NEEDLE_SHARES_AFTER) != 0 && end < redact->size)
+		cover_shared(redact, end);
+	redact->is_next_shared |= (needle->edges & NEEDLE_SHARES_AFTER) != 0 && end == redact->size;
+}
+
+/* Cover the needles that end before `end`, where the window has the hash. */
+static void cover_needles(struct redact *redact, const struct needles *needles, size_t end,
+			  uint64_t hash)
+{
+	for (uint32_t i = 0; i < needles->count; i++) {
+		const struct slice text = needles->rows[i].text;
+
+		if (search.hashes[i] == hash && text.size <= end &&
+		    CRYPTO_memcmp(redact->bytes + end - text.size, text.bytes, text.size) == 0)
+			cover_needle(redact, &needles->rows[i], end);
+	}
+}
+
+/* Look for needles that end in the bytes from `from` on. */
+static void look_through(struct redact *redact, const struct needles *needles, size_t from)
+{
+	const size_t window = search.window;
+	uint64_t hash = redact->hash;
+	size_t line = redact->line;
+
+	for (size_t i = from; i < redact->size; i++) {
+		const char byte = redact->bytes[i];
+
+		if (byte < ' ' || byte > '~') {
+			hash = line = 0;
+			continue;
 		}
+		hash = add_byte(hash, byte);
+		if (++line > window)
+			hash -= search.gone[(unsigned char)redact->bytes[i - window]];
+		if (line >= window && (search.filter[hash >> (64 - FILTER_BITS + 3)] >>
+					       (hash >> (64 - FILTER_BITS)) % 8 &
+				       1) != 0)
+			cover_needles(redact, needles, i + 1, hash);
 	}
-	return first;
+	redact->hash = hash;
+	redact->line = line;
 }
 
-/* Return how many bytes at the end may be the beginning of a needle. */
-static size_t count_waiting(const struct search *search, const struct redact *redact)
+/* Append the first bytes, and keep the others. */
+static void pass_on(struct redact *redact, size_t size, struct buffer *ret)
 {
-	size_t longest = 0;
-
-	for (uint32_t i = 0; i < search->count; i++) {
-		const struct slice text = search->needles[i].text;
-		size_t size = text.size - 1 < redact->size ? text.size - 1 : redact->size;
-
-		while (size > longest &&
-		       memcmp(redact->bytes + redact->size - size, text.bytes, size) != 0)
-			size--;
-		longest = size > longest ? size : longest;
-	}
-	return longest;
-}
-
-/* Append the bytes up to those that wait. A needle that begins before them may end among them. */
-static void settle(struct redact *redact, bool is_end, struct buffer *ret)
-{
-	struct search search;
-	size_t end = redact->covered; /* of the needles so far */
-	size_t limit, at;
-	uint32_t needle = 0;
-
-	search.count = secrets_needles(&search.needles);
-	for (uint32_t i = 0; i < search.count; i++)
-		look_further(&search, redact, i, 0);
-	limit = redact->size - (is_end ? 0 : count_waiting(&search, redact));
-	for (at = first_of(&search, &needle); at < limit; at = first_of(&search, &needle)) {
-		const struct needle *found = &search.needles[needle];
-
-		if (at >= end) {
-			buffer_append(ret, redact->bytes + end, at - end);
-			buffer_append(ret, found->placeholder.bytes, found->placeholder.size);
-		}
-		if (at + found->text.size > end)
-			end = at + found->text.size;
-		look_further(&search, redact, needle, at + 1);
-	}
-	if (end < limit)
-		buffer_append(ret, redact->bytes + end, limit - end);
-	redact->covered = end > limit ? end - limit : 0;
-	memmove(redact->bytes, redact->bytes + limit, redact->size - limit);
-	redact->size -= limit;
+	buffer_append(ret, redact->shown, size);
+	redact->size -= size;
+	memmove(redact->bytes, redact->bytes + size, redact->size);
+	memmove(redact->shown, redact->shown + size, redact->size);
 }
 
 void redact_begin(struct redact *redact)
 {
-	redact->size = redact->covered = 0;
+	redact->size = redact->line = 0;
+	redact->hash = 0;
+	redact->is_next_shared = false;
+	redact->version = search.version;
+}
+
+static void take_piece(struct redact *redact, const char *bytes, size_t size, struct buffer *ret)
+{
+	const struct needles *needles = secrets_needles();
+	size_t from = redact->size, most;
+
+	if (search.version != needles->version)
+		build_search(needles);
+	if (redact->version != search.version) {
+		redact->version = search.version;
+		redact->hash = redact->line = from = 0;
+	}
+	memcpy(redact->bytes + redact->size, bytes, size);
+	memcpy(redact->shown + redact->size, bytes, size);
+	if (redact->is_next_shared)
+		cover_shared(redact, redact->size);
+	redact->is_next_shared = false;
+	redact->size += size;
+	look_through(redact, needles, from);
+	most = SECRETS_GROWTH * needles->longest;
+	most = redact->line < most ? redact->line : most;
+	if (redact->size > most)
+		pass_on(redact, redact->size - most, ret);
 }
 
 void redact_take(struct redact *redact, struct slice bytes, struct buffer *ret)
 {
 	while (bytes.size > 0) {
-		const size_t room = sizeof(redact->bytes) - redact->size;
-		const size_t size = bytes.size < room ? bytes.size : room;
+		const size_t size = bytes.size < REDACT_PIECE ? bytes.size : REDACT_PIECE;
 
-		memcpy(redact->bytes + redact->size, bytes.bytes, size);
-		redact->size += size;
+		take_piece(redact, bytes.bytes, size, ret);
 		bytes = (struct slice){ bytes.bytes + size, bytes.size - size };
-		settle(redact, false, ret);
 	}
 }
 
 void redact_end(struct redact *redact, struct buffer *ret)
 {
-	settle(redact, true, ret);
+	pass_on(redact, redact->size, ret);
+	redact_begin(redact);
 }
 
 void redact_clean(struct redact *redact)

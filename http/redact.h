@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The redaction of a stream: each needle becomes its placeholder, also where it comes in pieces.
- * Only bytes that may be the beginning of a needle wait for the next ones. No byte of a needle is
- * passed on, whichever others it shares its bytes with.
+ * The redaction of a stream: each needle is covered by its placeholder, cut or filled up to the
+ * needle's length, so no byte is added or taken away.
+ *
+ * A workload sees sizes and times of what is passed on, and can have a host send any guess. So
+ * neither may depend on a value: of the line so far, as many last bytes wait as the longest needle
+ * may have, whether or not they are like one. A byte that no needle has, such as a line's end, ends
+ * that wait, as does the end of the stream. The search takes the same steps for each byte.
  */
 #ifndef HTTP_REDACT_H
 #define HTTP_REDACT_H
@@ -12,17 +16,21 @@
 
 /* Bytes that are taken at once. */
 #define REDACT_PIECE 16384U
+#define REDACT_BYTES_MAX (SECRETS_NEEDLE_MAX + REDACT_PIECE)
 
 struct redact {
-	size_t size;    /* bytes that wait */
-	size_t covered; /* of a needle beyond the bytes that wait: its placeholder is passed on */
-	char bytes[SECRETS_NEEDLE_MAX + REDACT_PIECE]; /* those that wait, and a piece */
+	size_t size;         /* bytes that wait */
+	size_t line;         /* bytes since one that no needle has */
+	uint64_t hash;       /* of the last bytes of that line */
+	uint64_t version;    /* of the needles that were looked for */
+	bool is_next_shared; /* with a needle that ends before it */
+	char bytes[REDACT_BYTES_MAX], shown[REDACT_BYTES_MAX]; /* as they came; covered */
 };
 
 /* Begin with nothing. */
 void redact_begin(struct redact *redact);
 
-/* Take bytes, and append to `ret` those that are no needle's beginning. */
+/* Take bytes, and append to `ret` those that need not wait. */
 void redact_take(struct redact *redact, struct slice bytes, struct buffer *ret);
 
 /* Append the bytes that wait: the stream has ended. */

@@ -10,47 +10,94 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "common/ipc_http.h"
-
 #define SHIFTS 3U
 #define NEEDLES_EACH SECRETS_NEEDLES_EACH
 #define VALUES_EACH SECRETS_VALUES_EACH
 #define BASIC "Basic "
 
-_Static_assert(SECRETS_NEEDLE_MAX >= 3 * HTTP_SECRET_MAX, "a value as an address has it");
-_Static_assert(NEEDLES_EACH == 1 + 2 * SHIFTS + 3, "the value, two alphabets, three escapes");
-
-struct value {
-	uint32_t size; /* 0: there is none */
-	uint32_t sizes[NEEDLES_EACH];
-	char needles[NEEDLES_EACH][SECRETS_NEEDLE_MAX]; /* the first is the value */
+/* The characters of a value that a form writes by their number. */
+enum coded {
+	CODED_ONLY = 0, /* those of `set` */
+	CODED_BUT,      /* all but letters, digits and those of `set` */
+	CODED_ALL,
 };
 
-struct secret {
-	bool is_given;
-	struct value values[VALUES_EACH];
+/* The forms in which programs write a text into hexadecimal, an address or a text of JSON. */
+static const struct form {
+	enum coded coded;
+	const char *set, *prefix, *digits;
+	const char *slashed; /* characters with a backslash before them */
+	bool is_plus;        /* a space becomes a plus sign */
+} forms[] = {
+	{ CODED_ALL, "", "", "0123456789abcdef", "", false },
+	{ CODED_ALL, "", "", "0123456789ABCDEF", "", false },
+	{ CODED_BUT, "-._~", "%", "0123456789ABCDEF", "", false },      /* RFC 3986 */
+	{ CODED_BUT, "-._~", "%", "0123456789abcdef", "", false },      /* the same, lower case */
+	{ CODED_BUT, "-._~", "%", "0123456789ABCDEF", "", true },       /* a form: Python, Go */
+	{ CODED_BUT, "-._*", "%", "0123456789ABCDEF", "", true },       /* a form: browsers, Java */
+	{ CODED_BUT, "-._~/", "%", "0123456789ABCDEF", "", false },     /* a path: Python */
+	{ CODED_BUT, "-._~!*'()", "%", "0123456789ABCDEF", "", false }, /* JavaScript */
+	{ CODED_ONLY, "", "", "", "\"\\", false },                      /* JSON */
+	{ CODED_ONLY, "", "", "", "\"\\/", false },                     /* PHP */
+	{ CODED_ONLY, "<>&", "\\u00", "0123456789abcdef", "\"\\", false },    /* Go */
+	{ CODED_ONLY, "<>&='", "\\u00", "0123456789abcdef", "\"\\", false },  /* Gson */
+	{ CODED_ONLY, "<>&'\"+`", "\\u00", "0123456789ABCDEF", "\\", false }, /* .NET */
+	{ CODED_ONLY, "<>&'\"", "\\u00", "0123456789ABCDEF", "\\/", false },  /* PHP for HTML */
+};
+#define FORM_COUNT (sizeof(forms) / sizeof(forms[0]))
+
+_Static_assert(NEEDLES_EACH == 1 + 2 * SHIFTS + FORM_COUNT, "the value, two alphabets, forms");
+
+struct value {
+	char *bytes; /* mapped, so that they can be kept out of dumps; NULL: there is none */
+	size_t size, room;
+	uint32_t needle_count;
+	struct needle needles[NEEDLES_EACH]; /* the first is the value */
 };
 
 static const struct plan_secret *records;
 static uint32_t count;
-static struct secret *secrets; /* mapped, so that it can be kept out of dumps */
-static struct needle needles[SECRETS_NEEDLES_MAX];
-static uint32_t needle_count;
+static struct {
+	bool is_given;
+	struct value values[VALUES_EACH];
+} secrets[PLAN_SECRETS_MAX];
+static struct needles all;
 
 static bool is_ended(const char *text, size_t room)
 {
 	return text[0] != '\0' && memchr(text, '\0', room) != NULL;
 }
 
+static void collect_needles(void)
+{
+	all.count = 0;
+	all.longest = 0;
+	all.shortest = SIZE_MAX;
+	all.version++;
+	for (uint32_t i = 0; i < count * VALUES_EACH; i++) {
+		const struct value *value = &secrets[i / VALUES_EACH].values[i % VALUES_EACH];
+		const char *placeholder = records[i / VALUES_EACH].placeholder;
+
+		if (value->bytes == NULL)
+			continue;
+		all.longest = value->size > all.longest ? value->size : all.longest;
+		all.shortest = value->size < all.shortest ? value->size : all.shortest;
+		for (uint32_t j = 0; j < value->needle_count; j++) {
+			all.rows[all.count] = value->needles[j];
+			all.rows[all.count++].placeholder =
+				(struct slice){ placeholder, strlen(placeholder) };
+		}
+	}
+}
+
 int secrets_begin(const struct plan *plan, const struct plan_profile *profile)
 {
-	const size_t size = profile->secret_count * sizeof(*secrets);
-	void *memory;
-
+	if (profile->secret_count > PLAN_SECRETS_MAX)
+		return -EBADMSG;
 	records = plan_secrets(plan, profile);
 	count = profile->secret_count;
-	if (count == 0)
-		return 0;
+	memset(secrets, 0, sizeof(secrets));
+	collect_needles();
 	/* plan_open() does not look into the texts. */
 	for (uint32_t i = 0; i < count; i++) {
 		if (!is_ended(records[i].name, sizeof(records[i].name)) ||
@@ -58,13 +105,6 @@ int secrets_begin(const struct plan *plan, const struct plan_profile *profile)
 		    !is_ended(records[i].placeholder, sizeof(records[i].placeholder)))
 			return -EBADMSG;
 	}
-	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		return -errno;
-	if (madvise(memory, size, MADV_DONTDUMP) != 0)
-		return -errno;
-	(void)mlock2(memory, size, MLOCK_ONFAULT); /* the limit may be lower */
-	secrets = memory;
 	return 0;
 }
 
@@ -74,64 +114,65 @@ const struct plan_secret *secrets_record(int index)
 }
 
 /* Write the base64 that any text has which has the value `shift` bytes after a multiple of three:
- * without the characters that other bytes have a part in. */
-static uint32_t make_needle(const char *bytes, size_t size, size_t shift, char *ret)
+ * without the characters that other bytes have a part in, which *ret_edges names. */
+static size_t make_base64(const struct value *value, size_t shift, char *ret, uint32_t *ret_edges)
 {
 	unsigned char plain[SHIFTS + HTTP_SECRET_MAX] = { 0 };
 	unsigned char coded[(sizeof(plain) + 2) / 3 * 4 + 1];
-	const size_t first = (8 * shift + 5) / 6, end = 8 * (shift + size) / 6;
+	const size_t bits = 8 * (shift + value->size), first = (8 * shift + 5) / 6;
 
-	memcpy(plain + shift, bytes, size);
-	(void)EVP_EncodeBlock(coded, plain, (int)(shift + size)); /* its result is its size */
-	memcpy(ret, coded + first, end - first);
+	memcpy(plain + shift, value->bytes, value->size);
+	(void)EVP_EncodeBlock(coded, plain,
+			      (int)(shift + value->size)); /* its result is its size */
+	memcpy(ret, coded + first, bits / 6 - first);
 	OPENSSL_cleanse(plain, sizeof(plain));
 	OPENSSL_cleanse(coded, sizeof(coded));
-	return (uint32_t)(end - first);
+	*ret_edges =
+		(shift > 0 ? NEEDLE_SHARES_BEFORE : 0U) | (bits % 6 > 0 ? NEEDLE_SHARES_AFTER : 0U);
+	return bits / 6 - first;
 }
 
-/* Write the same in the other alphabet (RFC 4648 5). 0: it is the same. */
-static uint32_t make_twin(const char *needle, uint32_t size, char *ret)
+/* Write a needle in the other alphabet (RFC 4648 5). */
+static size_t make_twin(struct slice needle, char *ret)
 {
-	bool is_other = false;
+	for (size_t i = 0; i < needle.size; i++) {
+		const char byte = needle.bytes[i];
 
-	for (uint32_t i = 0; i < size; i++) {
-		ret[i] = needle[i] == '+' ? '-' : needle[i] == '/' ? '_' : needle[i];
-		is_other |= ret[i] != needle[i];
+		ret[i] = byte == '+' ? '-' : byte == '/' ? '_' : byte;
 	}
-	return is_other ? size : 0;
+	return needle.size;
 }
 
-/* Write the value with a backslash before some characters. 0: it has none of them. */
-static uint32_t make_escaped(const char *bytes, size_t size, const char *escaped, char *ret)
+static bool is_coded(const struct form *form, char byte)
 {
-	uint32_t used = 0;
+	const bool is_of_set = strchr(form->set, byte) != NULL;
 
-	for (size_t i = 0; i < size; i++) {
-		if (strchr(escaped, bytes[i]) != NULL)
-			ret[used++] = '\\';
-		ret[used++] = bytes[i];
-	}
-	return used > size ? used : 0;
+	return form->coded == CODED_ONLY
+		       ? is_of_set
+		       : form->coded == CODED_ALL || !(is_of_set || isalnum((unsigned char)byte));
 }
 
-/* Write the value with %XX for all but RFC 3986's unreserved characters. 0: it has no other. */
-static uint32_t make_percent(const char *bytes, size_t size, char *ret)
+static size_t make_form(const struct value *value, const struct form *form, char *ret)
 {
-	static const char digits[] = "0123456789ABCDEF";
-	uint32_t used = 0;
+	size_t used = 0;
 
-	for (size_t i = 0; i < size; i++) {
-		const unsigned char byte = (unsigned char)bytes[i];
+	for (size_t i = 0; i < value->size; i++) {
+		const unsigned char byte = (unsigned char)value->bytes[i];
 
-		if (isalnum(byte) || strchr("-._~", byte) != NULL) {
-			ret[used++] = bytes[i];
-			continue;
+		if (form->is_plus && byte == ' ') {
+			ret[used++] = '+';
+		} else if (is_coded(form, (char)byte)) {
+			memcpy(ret + used, form->prefix, strlen(form->prefix));
+			used += strlen(form->prefix);
+			ret[used++] = form->digits[byte / 16];
+			ret[used++] = form->digits[byte % 16];
+		} else {
+			if (strchr(form->slashed, byte) != NULL)
+				ret[used++] = '\\';
+			ret[used++] = (char)byte;
 		}
-		ret[used++] = '%';
-		ret[used++] = digits[byte / 16];
-		ret[used++] = digits[byte % 16];
 	}
-	return used > size ? used : 0;
+	return used;
 }
 
 static bool is_value(const char *bytes, size_t size)
@@ -145,51 +186,81 @@ static bool is_value(const char *bytes, size_t size)
 	return true;
 }
 
-static void fill_value(struct value *value, const char *bytes, size_t size)
+/* Take a needle that was written behind the others, unless it is one of them. */
+static void add_needle(struct value *value, char **at, size_t size, uint32_t edges)
 {
-	memcpy(value->needles[0], bytes, size);
-	value->size = value->sizes[0] = (uint32_t)size;
-	for (size_t i = 0; i < SHIFTS; i++) {
-		char *needle = value->needles[1 + 2 * i];
+	for (uint32_t i = 0; i < value->needle_count; i++) {
+		const struct slice other = value->needles[i].text;
 
-		value->sizes[1 + 2 * i] = make_needle(bytes, size, i, needle);
-		value->sizes[2 + 2 * i] =
-			make_twin(needle, value->sizes[1 + 2 * i], value->needles[2 + 2 * i]);
+		if (other.size == size && memcmp(other.bytes, *at, size) == 0)
+			return;
 	}
-	value->sizes[NEEDLES_EACH - 3] =
-		make_escaped(bytes, size, "\"\\", value->needles[NEEDLES_EACH - 3]);
-	value->sizes[NEEDLES_EACH - 2] =
-		make_escaped(bytes, size, "\"\\/", value->needles[NEEDLES_EACH - 2]);
-	value->sizes[NEEDLES_EACH - 1] =
-		make_percent(bytes, size, value->needles[NEEDLES_EACH - 1]);
+	value->needles[value->needle_count++] =
+		(struct needle){ .text = { *at, size }, .edges = edges };
+	*at += size;
 }
 
-static void collect_needles(void)
+/* Forget a value. */
+static void drop_value(struct value *value)
 {
-	needle_count = 0;
-	for (uint32_t i = 0; i < count * VALUES_EACH * NEEDLES_EACH; i++) {
-		const uint32_t secret = i / (VALUES_EACH * NEEDLES_EACH);
-		const struct value *value = &secrets[secret].values[i / NEEDLES_EACH % VALUES_EACH];
-		const uint32_t which = i % NEEDLES_EACH;
-		const char *placeholder = records[secret].placeholder;
-
-		if (value->sizes[which] == 0)
-			continue;
-		needles[needle_count++] =
-			(struct needle){ { value->needles[which], value->sizes[which] },
-					 { placeholder, strlen(placeholder) } };
+	if (value->bytes != NULL) {
+		OPENSSL_cleanse(value->bytes, value->room);
+		(void)munmap(value->bytes, value->room); /* it was mapped */
 	}
+	*value = (struct value){ .bytes = NULL };
+}
+
+static int fill_value(struct value *value, const char *bytes, size_t size)
+{
+	const size_t room = NEEDLES_EACH * SECRETS_GROWTH * size;
+	char *at = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	*value = (struct value){ .bytes = at, .size = size, .room = room };
+	if (madvise(at, room, MADV_DONTDUMP) != 0)
+		return -errno;
+	(void)mlock2(at, room, MLOCK_ONFAULT); /* the limit may be lower */
+	memcpy(at, bytes, size);
+	add_needle(value, &at, size, 0);
+	for (size_t i = 0; i < SHIFTS; i++) {
+		uint32_t edges;
+		const struct slice coded = { at, make_base64(value, i, at, &edges) };
+
+		add_needle(value, &at, coded.size, edges);
+		add_needle(value, &at, make_twin(coded, at), edges);
+	}
+	for (size_t i = 0; i < FORM_COUNT; i++)
+		add_needle(value, &at, make_form(value, &forms[i], at), 0);
+	return 0;
+}
+
+/* Have a secret go over to a new value. */
+static int change_value(uint32_t index, const char *bytes, size_t size)
+{
+	struct value *values = secrets[index].values;
+	int error = 0;
+
+	if (values[0].bytes != NULL) {
+		drop_value(&values[1]);
+		values[1] = values[0];
+		values[0] = (struct value){ .bytes = NULL };
+	}
+	if (size > 0)
+		error = fill_value(&values[0], bytes, size);
+	collect_needles();
+	return error;
 }
 
 int secrets_take(uint32_t index, int fd)
 {
-	struct secret *secret = index < count ? &secrets[index] : NULL;
+	const struct value *value = index < count ? &secrets[index].values[0] : NULL;
 	struct stat status;
 	void *bytes = NULL;
 	size_t size;
-	bool is_sound;
+	int error = -EPROTO;
 
-	if (secret == NULL || fstat(fd, &status) != 0 || status.st_size < 0 ||
+	if (value == NULL || fstat(fd, &status) != 0 || status.st_size < 0 ||
 	    status.st_size > HTTP_SECRET_MAX)
 		return -EPROTO;
 	size = (size_t)status.st_size;
@@ -197,20 +268,15 @@ int secrets_take(uint32_t index, int fd)
 		bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
-	is_sound = size == 0 || is_value(bytes, size);
-	if (is_sound && (size != secret->values[0].size ||
-			 (size > 0 && memcmp(secret->values[0].needles[0], bytes, size) != 0))) {
-		if (secret->values[0].size > 0)
-			secret->values[1] = secret->values[0];
-		OPENSSL_cleanse(&secret->values[0], sizeof(secret->values[0]));
-		if (size > 0)
-			fill_value(&secret->values[0], bytes, size);
-		collect_needles();
+	if (size == 0 || is_value(bytes, size)) {
+		error = 0;
+		if (size != value->size || (size > 0 && memcmp(value->bytes, bytes, size) != 0))
+			error = change_value(index, bytes, size);
+		secrets[index].is_given = true;
 	}
-	secret->is_given |= is_sound;
 	if (size > 0)
 		(void)munmap(bytes, size); /* it was mapped */
-	return is_sound ? 0 : -EPROTO;
+	return error;
 }
 
 bool secrets_are_complete(void)
@@ -236,10 +302,9 @@ bool secrets_are_for(uint32_t host)
 	return false;
 }
 
-uint32_t secrets_needles(const struct needle **ret)
+const struct needles *secrets_needles(void)
 {
-	*ret = needles;
-	return needle_count;
+	return &all;
 }
 
 /* Find the placeholder that comes first in the text; of two, the longer one. -1: none. */
@@ -290,7 +355,7 @@ static enum secrets_result judge(uint32_t secret, uint32_t host, struct slice na
 		return SECRETS_ELSEWHERE;
 	if (!is_for(secret, host))
 		return SECRETS_OTHER_HOST;
-	return secrets[secret].values[0].size > 0 ? SECRETS_FINE : SECRETS_NO_VALUE;
+	return secrets[secret].values[0].bytes != NULL ? SECRETS_FINE : SECRETS_NO_VALUE;
 }
 
 static enum secrets_result put_plain(uint32_t host, struct slice name, struct slice text,
@@ -307,8 +372,7 @@ static enum secrets_result put_plain(uint32_t host, struct slice name, struct sl
 		*ret_secret = secret;
 		if (result != SECRETS_FINE)
 			return result;
-		if (!append(output, text.bytes, at) ||
-		    !append(output, value->needles[0], value->size))
+		if (!append(output, text.bytes, at) || !append(output, value->bytes, value->size))
 			return SECRETS_LONG;
 		text = (struct slice){ text.bytes + end, text.size - end };
 	}

@@ -2,8 +2,8 @@
  *
  * The values of a profile's secrets, in memory that is in no dump and, where the limit allows it,
  * in no swap; and the needles by which they are found in what hosts answer: the value itself,
- * its base64 in the three places that it can have among other bytes, in both alphabets, and its
- * escaped forms.
+ * its base64 in the three places that it can have among other bytes, in both alphabets, and the
+ * forms that it has in hexadecimal, in an address and in a text of JSON.
  */
 #ifndef HTTP_SECRETS_H
 #define HTTP_SECRETS_H
@@ -12,22 +12,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/ipc_http.h"
 #include "common/plan.h"
 #include "http/head.h"
 
-/* Bytes of the longest needle: each of a value's as %XX. */
-#define SECRETS_NEEDLE_MAX 12288U
+/* A character of a value becomes at most \u00XX. */
+#define SECRETS_GROWTH 6U
+#define SECRETS_NEEDLE_MAX ((size_t)SECRETS_GROWTH * HTTP_SECRET_MAX)
 
-/* For each value: itself, base64 in three places and two alphabets, and itself as a text of JSON
- * has it, with and without \/ for /, and as an address has it. A secret has two values: the present
- * one, and the one before, which hosts may still know. */
-#define SECRETS_NEEDLES_EACH 10U
+/* For each value: itself, base64 in three places and two alphabets, and 14 forms. A secret has two
+ * values: the present one, and the one before, which hosts may still know. */
+#define SECRETS_NEEDLES_EACH 21U
 #define SECRETS_VALUES_EACH 2U
 #define SECRETS_NEEDLES_MAX (PLAN_SECRETS_MAX * SECRETS_VALUES_EACH * SECRETS_NEEDLES_EACH)
 
-/* A text that is replaced, and the text in its place. */
+/* The characters beside a needle of base64 that have bits of the value. */
+enum { NEEDLE_SHARES_BEFORE = 1U, NEEDLE_SHARES_AFTER = 2U };
+
+/* A text that is covered, with the text that covers it. Each byte is from 0x20 to 0x7e. */
 struct needle {
 	struct slice text, placeholder;
+	uint32_t edges;
+};
+
+struct needles {
+	uint64_t version; /* changes with each value */
+	uint32_t count;
+	size_t shortest, longest; /* bytes of values: no needle is shorter, and none longer than
+				   * SECRETS_GROWTH times the longest */
+	struct needle rows[SECRETS_NEEDLES_MAX];
 };
 
 /* Begin with the secrets of a profile, none with a value. 0 or -errno. */
@@ -63,8 +76,8 @@ int secrets_find(struct slice text);
 enum secrets_result secrets_put(uint32_t host, const struct head_field *field,
 				char ret[SECRETS_FIELD_MAX], size_t *ret_size, int *ret_secret);
 
-/* Return the needles of all values, for a redactor. */
-uint32_t secrets_needles(const struct needle **ret);
+/* Return the needles of all values, for a redactor. They change with secrets_take(). */
+const struct needles *secrets_needles(void);
 
 /* Return a secret's record in the plan. */
 const struct plan_secret *secrets_record(int index);

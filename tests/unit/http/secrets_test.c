@@ -113,10 +113,11 @@ Test(secrets, values_are_checked)
 
 /* --- redaction -------------------------------------------------------------------------------- */
 
+static struct redact redact;
+
 /* Redact a text in pieces. The caller frees it. */
 static char *redact_in(const char *text, size_t piece)
 {
-	static struct redact redact;
 	struct buffer clean = { .bytes = NULL };
 	const size_t size = strlen(text);
 
@@ -127,6 +128,7 @@ static char *redact_in(const char *text, size_t piece)
 			    &clean);
 	redact_end(&redact, &clean);
 	cr_expect_eq(redact.size, 0);
+	cr_expect_eq(clean.size, size);
 	buffer_append(&clean, "", 1);
 	return clean.bytes;
 }
@@ -146,22 +148,43 @@ Test(redact, values)
 	struct rig rig;
 
 	rig_make(&rig);
-	expect_redacted("a" RIG_TOKEN "b", "amsp-secret-TOKENb");
-	expect_redacted(RIG_TOKEN RIG_TOKEN, "msp-secret-TOKENmsp-secret-TOKEN");
+	expect_redacted("a" RIG_TOKEN "b", "amsp-secret-TOKEN*******b");
+	expect_redacted(RIG_TOKEN RIG_TOKEN, "msp-secret-TOKEN*******msp-secret-TOKEN*******");
 	expect_redacted("tok/en+Value-012345678", "tok/en+Value-012345678");
-	expect_redacted("tok/en+tok/en+Value-0123456789!", "tok/en+msp-secret-TOKEN!");
-	expect_redacted("[" RIG_PASS "," RIG_TOKEN2 "]", "[msp-secret-PASS,msp-secret-TOKEN2]");
+	expect_redacted("tok/en+tok/en+Value-0123456789!", "tok/en+msp-secret-TOKEN*******!");
+	expect_redacted("\n" RIG_TOKEN "\n", "\nmsp-secret-TOKEN*******\n");
+	expect_redacted("[" RIG_PASS "," RIG_TOKEN2 "]", "[msp-secr,msp-secret-TOKE]");
 }
 
-Test(redact, escaped_values)
+Test(redact, forms_of_a_value)
 {
 	struct rig rig;
+	static const char *const texts[] = {
+		"a/b\"c<\\d e+'",
+		"612f6222633c5c6420652b27",
+		"612F6222633C5C6420652B27",
+		"a%2Fb%22c%3C%5Cd%20e%2B%27",
+		"a%2fb%22c%3c%5cd%20e%2b%27",
+		"a%2Fb%22c%3C%5Cd+e%2B%27",
+		"a/b%22c%3C%5Cd%20e%2B%27",
+		"a%2Fb%22c%3C%5Cd%20e%2B'",
+		"a/b\\\"c<\\\\d e+'",
+		"a\\/b\\\"c<\\\\d e+'",
+		"a/b\\\"c\\u003c\\\\d e+'",
+		"a/b\\\"c\\u003c\\\\d e+\\u0027",
+		"a/b\\u0022c\\u003C\\\\d e\\u002B\\u0027",
+		"a\\/b\\u0022c\\u003C\\\\d e+\\u0027",
+	};
 
 	rig_make(&rig);
-	cr_assert_eq(rig_give(0, "a/b\"c\\d e+", 10), 0);
-	expect_redacted("\"a/b\\\"c\\\\d e+\"", "\"msp-secret-TOKEN\"");
-	expect_redacted("\"a\\/b\\\"c\\\\d e+\"", "\"msp-secret-TOKEN\"");
-	expect_redacted("?a%2Fb%22c%5Cd%20e%2B&", "?msp-secret-TOKEN&");
+	cr_assert_eq(rig_give(0, texts[0], strlen(texts[0])), 0);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		static const char cover[] = "msp-secret-TOKEN*********************************";
+		char clean[64];
+
+		(void)snprintf(clean, sizeof(clean), "%.*s", (int)strlen(texts[i]), cover);
+		expect_redacted(texts[i], clean);
+	}
 }
 
 Test(redact, base64_wherever_it_begins)
@@ -171,21 +194,30 @@ Test(redact, base64_wherever_it_begins)
 	static const char *const afters[] = { "", "x", "xy", "xyz" };
 
 	rig_make(&rig);
-	for (size_t i = 0; i < 6; i++) {
-		for (size_t j = 0; j < 4; j++) {
-			char text[128], twin[256], *clean;
+	for (size_t i = 0; i < 6 * 4 * 2; i++) {
+		const char *before = befores[i / 8], *after = afters[i / 2 % 4];
+		/* Each character with a bit of the value is covered, and no other one. */
+		const size_t first = 8 * strlen(before) / 6;
+		const size_t end = (8 * strlen(before) + 8 * strlen(RIG_TOKEN) + 5) / 6;
+		char text[128], coded[256];
 
-			(void)snprintf(text, sizeof(text), "%s%s%s", befores[i], RIG_TOKEN,
-				       afters[j]);
-			(void)snprintf(twin, sizeof(twin), "%s", base64(text));
-			clean = redact_in(twin, 7);
+		(void)snprintf(text, sizeof(text), "%s" RIG_TOKEN "%s", before, after);
+		(void)snprintf(coded, sizeof(coded), "%s", base64(text));
+		for (char *at = coded; i % 2 == 1 && *at; at++)
+			*at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
+		for (size_t piece = 1; piece < 50; piece += 6) {
+			char *clean = redact_in(coded, piece);
+			size_t kept = 0;
+
 			cr_expect(strstr(clean, "msp-secret-TOKEN"), "%s: %s", text, clean);
-			cr_expect_lt(strlen(clean), 16 + 4 + 12, "%s: %s", text, clean);
-			free(clean);
-			for (char *at = twin; *at; at++)
-				*at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
-			clean = redact_in(twin, 7);
-			cr_expect(strstr(clean, "msp-secret-TOKEN"), "%s: %s", twin, clean);
+			for (size_t at = first; at < end; at++)
+				kept += clean[at] == coded[at] &&
+					strchr("-mspecrtTOKEN*", clean[at]) == NULL;
+			cr_expect_eq(kept, 0, "%s: %s, %s", text, coded, clean);
+			cr_expect(first == 0 || clean[first] == '*' || clean[first] == 'm', "%s",
+				  clean);
+			cr_expect_eq(memcmp(clean, coded, first), 0, "%s", clean);
+			cr_expect_str_eq(clean + end, coded + end, "%s", clean);
 			free(clean);
 		}
 	}
@@ -218,27 +250,149 @@ Test(redact, value_before_a_new_one)
 	rig_make(&rig);
 	cr_assert_eq(rig_give(0, "another value", 13), 0);
 	clean = redact_in("(" RIG_TOKEN ")(another value)", 5);
-	cr_expect_str_eq(clean, "(msp-secret-TOKEN)(msp-secret-TOKEN)");
+	cr_expect_str_eq(clean, "(msp-secret-TOKEN*******)(msp-secret-TO)");
 	free(clean);
 	cr_assert_eq(rig_give(0, "", 0), 0);
 	clean = redact_in("(another value)", 5);
-	cr_expect_str_eq(clean, "(msp-secret-TOKEN)");
+	cr_expect_str_eq(clean, "(msp-secret-TO)");
 	free(clean);
 }
 
-Test(redact, nothing_waits_that_is_no_beginning)
+Test(redact, new_value_within_a_stream)
 {
-	static struct redact redact;
 	struct buffer clean = { .bytes = NULL };
 	struct rig rig;
 
 	rig_make(&rig);
 	redact_begin(&redact);
-	redact_take(&redact, (struct slice){ "data: a\n\n", 9 }, &clean);
-	cr_expect_eq(clean.size, 9);
-	redact_take(&redact, (struct slice){ "tok", 3 }, &clean);
-	cr_expect_eq(clean.size, 9);
-	redact_take(&redact, (struct slice){ "yo", 2 }, &clean);
-	cr_expect_eq(clean.size, 14);
+	redact_take(&redact, (struct slice){ "(another ", 9 }, &clean);
+	cr_assert_eq(rig_give(0, "another value", 13), 0);
+	redact_take(&redact, (struct slice){ "value)", 6 }, &clean);
+	redact_end(&redact, &clean);
+	cr_expect_eq(memcmp(clean.bytes, "(msp-secret-TO)", 15), 0);
 	buffer_done(&clean);
+}
+
+Test(redact, nothing_waits_beyond_the_end_of_a_line)
+{
+	static const char *const ends[] = { "\n", "\r\n\r\n", "\t", "\xc3\xa9", "\x7f", "\0" };
+	struct buffer clean = { .bytes = NULL };
+	struct rig rig;
+
+	rig_make(&rig);
+	for (size_t i = 0; i < 6; i++) {
+		const size_t size = strlen(ends[i]) + (i == 5);
+
+		redact_begin(&redact);
+		redact_take(&redact, (struct slice){ "data: tok", 9 }, &clean);
+		cr_expect_eq(clean.size, 0);
+		redact_take(&redact, (struct slice){ ends[i], size }, &clean);
+		cr_expect_eq(clean.size, 9 + size);
+		redact_take(&redact, (struct slice){ "tok", 3 }, &clean);
+		cr_expect_eq(clean.size, 9 + size);
+		redact_end(&redact, &clean);
+		cr_expect_eq(clean.size, 12 + size);
+		buffer_done(&clean);
+	}
+}
+
+/* --- the same for every value ----------------------------------------------------------------- */
+
+#define STREAM_BYTES 3000
+#define PIECES_MAX 200
+
+static uint32_t seed;
+
+static uint32_t draw(uint32_t below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % below;
+}
+
+/* Draw a value of printable characters, without a space at its ends. */
+static void draw_value(char *ret, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		ret[i] = (char)('!' + draw('~' - '!' + 1));
+}
+
+/* Draw a text with parts of a value: beginnings, ends, all of it; and lines. */
+static void draw_text(const char *token, size_t size, char text[STREAM_BYTES])
+{
+	for (size_t at = 0; at < STREAM_BYTES;) {
+		const size_t from = draw(3) == 0 ? draw((uint32_t)size) : 0;
+		const size_t wanted =
+			draw(4) == 0 ? size - from : draw((uint32_t)(size - from + 1));
+		const size_t part = wanted < STREAM_BYTES - at ? wanted : STREAM_BYTES - at;
+
+		memcpy(text + at, token + from, part);
+		at += part;
+		if (at < STREAM_BYTES)
+			text[at++] = draw(9) == 0 ? '\n' : (char)('!' + draw(90));
+	}
+}
+
+/* Redact a text in given pieces. Return the sizes of what comes out. */
+static void measure_pieces(const char *text, const uint32_t *pieces, uint32_t count, size_t *ret)
+{
+	size_t at = 0;
+
+	redact_begin(&redact);
+	for (uint32_t i = 0; i < count; i++) {
+		struct buffer clean = { .bytes = NULL };
+
+		redact_take(&redact, (struct slice){ text + at, pieces[i] }, &clean);
+		at += pieces[i];
+		if (at == STREAM_BYTES)
+			redact_end(&redact, &clean);
+		ret[i] = clean.size;
+		buffer_done(&clean);
+	}
+	cr_assert_eq(at, STREAM_BYTES);
+}
+
+static uint32_t draw_pieces(uint32_t ret[PIECES_MAX])
+{
+	uint32_t count = 0;
+
+	for (uint32_t left = STREAM_BYTES; left > 0; count++) {
+		const uint32_t size = draw(7) == 0 ? 1 : 15 + draw(400);
+
+		ret[count] = size < left ? size : left;
+		left -= ret[count];
+	}
+	return count;
+}
+
+Test(redact, sizes_tell_nothing_of_a_value)
+{
+	static char text[STREAM_BYTES], values[2][200];
+	static uint32_t pieces[PIECES_MAX];
+	static size_t sizes[2][PIECES_MAX];
+	struct rig rig;
+
+	rig_make(&rig);
+	for (seed = 0; seed < 300;) {
+		const uint32_t began = seed, size = HTTP_SECRET_MIN + seed * 7 % 150;
+		uint32_t count;
+
+		seed = seed * 2654435761U + 1;
+		draw_value(values[0], size);
+		draw_value(values[1], size);
+		count = draw_pieces(pieces);
+		draw_text(values[0], size, text);
+		for (size_t i = 0; i < 2; i++) {
+			/* The value before is still looked for: have both go. */
+			for (size_t j = 0; j < 2; j++) {
+				cr_assert_eq(rig_give(0, "", 0), 0);
+				cr_assert_eq(rig_give(0, j == 0 ? "12345678" : values[i],
+						      j == 0 ? 8 : size),
+					     0);
+			}
+			measure_pieces(text, pieces, count, sizes[i]);
+		}
+		cr_expect_eq(memcmp(sizes[0], sizes[1], count * sizeof(size_t)), 0, "seed %u",
+			     began);
+		seed = began + 1;
+	}
 }
