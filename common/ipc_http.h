@@ -23,11 +23,25 @@ struct ipc_http_begin {
 struct ipc_http_open {
 	uint64_t number; /* counts connections; comes back */
 	uint32_t port;
+	uint32_t is_counted; /* it asks for more with http_moved */
+	uint32_t idle_s;     /* without a byte for so long, it is ended; 0: not so soon */
 	char host[IPC_HOST_MAX];
 };
 
-/* End a connection: its sandbox has ended, or its host is taken away. http_done comes, if it has
- * not already. */
+/* The connection has moved HTTP_PORTION bytes since it began or since the last http_more, and moves
+ * no more before the next one. */
+struct ipc_http_moved {
+	uint64_t number;
+	uint64_t sent, received; /* so far, as in http_done */
+};
+
+/* Move on. */
+struct ipc_http_more {
+	uint64_t number;
+};
+
+/* End a connection: its sandbox has ended or moved its bytes, or its host is taken away. http_done
+ * comes, if it has not already. */
 struct ipc_http_end {
 	uint64_t number;
 	uint32_t reason; /* enum connection_end */

@@ -349,6 +349,24 @@ static void end_all(struct gate *gate, enum connection_end reason)
 	}
 }
 
+/* End all connections: the sandbox has moved its bytes. */
+static void end_spent(struct gate *gate)
+{
+	bool is_read = false;
+
+	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX && gate->entry_count > 0; i++) {
+		struct gate_entry *entry = &gate->entries[i];
+
+		if (!entry->is_used || entry->client >= 0 || entry->connection || entry->is_cut)
+			continue;
+		event_gate_refused(gate, entry->host, entry->port, CONNECTION_REFUSED_LIMIT);
+		is_read = entry->is_cut = true;
+	}
+	if (is_read)
+		event_gate_spent(gate);
+	end_all(gate, CONNECTION_END_SPENT);
+}
+
 /* Move bytes of a connection, and count them. */
 static void move_bytes(struct gate *gate, struct gate_entry *entry, enum connection_side side)
 {
@@ -361,7 +379,7 @@ static void move_bytes(struct gate *gate, struct gate_entry *entry, enum connect
 	gate->sent += connection->out.moved - sent;
 	gate->received += connection->in.moved - received;
 	if (is_spent(gate))
-		end_all(gate, CONNECTION_END_SPENT);
+		end_spent(gate);
 	else
 		settle_connection(gate, entry);
 }
@@ -371,7 +389,10 @@ static void drop_dialed(struct gate *gate, struct gate_entry *entry, int host)
 {
 	if (host >= 0) {
 		(void)close(host); /* it was told no byte */
-		report_end(gate, entry, entry->is_cut ? CONNECTION_END_CUT : CONNECTION_END_LIMIT);
+		report_end(gate, entry,
+			   entry->is_cut    ? CONNECTION_END_CUT
+			   : is_spent(gate) ? CONNECTION_END_SPENT
+					    : CONNECTION_END_LIMIT);
 	}
 	reset_client(entry->client);
 	free_entry(gate, entry);
@@ -418,7 +439,7 @@ void gate_dialed(struct gate *gate, uint32_t entry, int host, const struct ipc_d
 	}
 	dialed->number = done->connection;
 	memcpy(dialed->address, done->address, sizeof(dialed->address));
-	if (dialed->is_cut)
+	if (dialed->is_cut || is_spent(gate))
 		drop_dialed(gate, dialed, host);
 	else if (done->kind >= PLAN_HOST_HTTP)
 		hand_over(gate, dialed, host, done);
@@ -450,20 +471,31 @@ bool gate_look(const struct gate *gate, uint32_t *at, struct ipc_connection_open
 		return false;
 	entry = &gate->entries[(*at)++];
 	ret->number = entry->number;
-	ret->sent = entry->connection ? entry->connection->out.moved : 0;
-	ret->received = entry->connection ? entry->connection->in.moved : 0;
+	ret->sent = entry->connection ? entry->connection->out.moved : entry->sent;
+	ret->received = entry->connection ? entry->connection->in.moved : entry->received;
 	ret->port = entry->port;
 	memcpy(ret->host, entry->host, sizeof(entry->host));
 	return true;
 }
 
+bool gate_count(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received)
+{
+	struct gate_entry *read = &gate->entries[entry];
+
+	gate->sent += sent - read->sent;
+	gate->received += received - read->received;
+	read->sent = sent;
+	read->received = received;
+	if (is_spent(gate))
+		end_spent(gate);
+	return !is_spent(gate);
+}
+
 void gate_read(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received)
 {
+	gate->entries[entry].is_cut = true;            /* it has ended */
+	(void)gate_count(gate, entry, sent, received); /* it moves no more */
 	free_entry(gate, &gate->entries[entry]);
-	gate->sent += sent;
-	gate->received += received;
-	if (is_spent(gate))
-		end_all(gate, CONNECTION_END_SPENT);
 }
 
 /* `mark`: from GATE_MARK_ENTRIES on, even ones are clients'. */

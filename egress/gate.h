@@ -44,11 +44,12 @@ struct gate_entry {
 	uint64_t begun_ms;                /* the accept, in the time of gate_turn() */
 	uint64_t moved_ms;                /* the last byte */
 	uint64_t number;                  /* as in dial_done; 0: its host is being dialled */
+	uint64_t sent, received;          /* bytes of a connection that a server has */
 	uint16_t port;
 	char host[GATE_TEXT_MAX];
 	char address[IPC_ADDRESS_MAX];
 	struct connection *connection;
-	bool is_cut; /* its host was taken away while it was dialled */
+	bool is_cut; /* its host was taken away while it was dialled, or a server has to end it */
 };
 
 struct gate {
@@ -103,6 +104,9 @@ void gate_cut(struct gate *gate, const char *host);
  * `look`. False: there is none. */
 bool gate_look(const struct gate *gate, uint32_t *at, struct ipc_connection_open *ret);
 
+/* Count the bytes so far of a connection that a server has. False: the sandbox has no more. */
+bool gate_count(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received);
+
 /* A connection that a server had has ended, after so many bytes. */
 void gate_read(struct gate *gate, uint32_t entry, uint64_t sent, uint64_t received);
 
@@ -117,6 +121,10 @@ void event_gate_dial(struct gate *gate, uint32_t entry, const char *host, uint16
 /* Hand the connection of an entry to a server of msp-http, with its sockets, which stay the gate's.
  * False: there is no such server, or it has no room. For the gate's user to define. */
 bool event_gate_read(struct gate *gate, uint32_t entry, int host, const struct ipc_dial_done *done);
+
+/* The sandbox has moved all its bytes: have servers end its connections. For the gate's user to
+ * define. */
+void event_gate_spent(struct gate *gate);
 
 /* Wait for the events of a descriptor, as in poll(2), in the place of those before: none before is
  * a new one, and none now is forgotten. For the gate's user to define. */

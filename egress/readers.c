@@ -17,6 +17,7 @@
 
 static struct {
 	bool is_used;
+	uint64_t sent, received; /* so far, as the server says */
 	struct reader_connection is;
 } connections[READERS_MAX];
 
@@ -73,7 +74,9 @@ static int end_server(uint32_t server)
 
 	fd_close(&servers[server].fd); /* it is no longer waited for */
 	for (uint32_t i = 0; i < READERS_MAX && !error; i++) {
-		const struct ipc_http_done done = { .reason = CONNECTION_END_READER };
+		const struct ipc_http_done done = { .sent = connections[i].sent,
+						    .received = connections[i].received,
+						    .reason = CONNECTION_END_READER };
 
 		if (connections[i].is_used && connections[i].is.server == server)
 			error = end_connection(i, &done);
@@ -97,7 +100,10 @@ int readers_take(uint32_t server, int fd)
 
 bool readers_open(const struct reader_connection *connection, int client, int host)
 {
-	struct ipc_http_open open = { .number = connection->number, .port = connection->port };
+	struct ipc_http_open open = { .number = connection->number,
+				      .port = connection->port,
+				      .is_counted = connection->is_counted,
+				      .idle_s = connection->idle_s };
 	const int fds[] = { client, host };
 	const uint32_t server = connection->server, own = of_slot[connection->slot];
 	uint32_t i = 0;
@@ -112,6 +118,7 @@ bool readers_open(const struct reader_connection *connection, int client, int ho
 	if (channel_send(&servers[server], IPC_TYPE_http_open, &open, fds, MSG_DONTWAIT) != 0)
 		return false;
 	connections[i].is_used = true;
+	connections[i].sent = connections[i].received = 0;
 	connections[i].is = *connection;
 	of_server[server]++;
 	of_slot[connection->slot]++;
@@ -119,12 +126,38 @@ bool readers_open(const struct reader_connection *connection, int client, int ho
 	return true;
 }
 
+/* Return whether the bytes of a connection grow. */
+static bool is_sound(uint32_t index, uint64_t sent, uint64_t received)
+{
+	return index < READERS_MAX && sent >= connections[index].sent &&
+	       received >= connections[index].received;
+}
+
+static int handle_moved(void *context, struct channel_message *message)
+{
+	const struct ipc_http_moved *moved = ipc_body(message, http_moved);
+	const uint32_t *server = context, index = find_connection(*server, moved->number);
+	const struct ipc_http_more more = { moved->number };
+	const struct reader_connection *is = &connections[index].is;
+
+	if (!is_sound(index, moved->sent, moved->received))
+		return -EPROTO;
+	connections[index].sent = moved->sent;
+	connections[index].received = moved->received;
+	if (!event_reader_moved(is->slot, is->use, is->entry, moved->sent, moved->received))
+		return 0;
+	/* As in readers_end_host(). */
+	if (channel_send(&servers[*server], IPC_TYPE_http_more, &more, NULL, MSG_DONTWAIT) != 0)
+		(void)shutdown(servers[*server].fd, SHUT_RDWR); /* its end is seen */
+	return 0;
+}
+
 static int handle_done(void *context, struct channel_message *message)
 {
 	const struct ipc_http_done *done = ipc_body(message, http_done);
 	const uint32_t *server = context, index = find_connection(*server, done->number);
 
-	if (index == READERS_MAX || done->reason >= CONNECTION_END_COUNT)
+	if (!is_sound(index, done->sent, done->received) || done->reason >= CONNECTION_END_COUNT)
 		return -EPROTO;
 	return end_connection(index, done);
 }
@@ -149,6 +182,7 @@ static int handle_refused(void *context, struct channel_message *message)
 }
 
 static const dispatch_handler from_server[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_http_moved] = handle_moved,
 	[IPC_TYPE_http_done] = handle_done,
 	[IPC_TYPE_http_refused] = handle_refused,
 };

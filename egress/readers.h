@@ -21,6 +21,7 @@ struct reader_connection {
 	uint32_t slot, use;
 	uint32_t entry; /* the gate's */
 	uint32_t port;
+	uint32_t is_counted, idle_s; /* as in http_open */
 	char host[IPC_HOST_MAX];
 	char address[IPC_ADDRESS_MAX];
 };
@@ -41,6 +42,11 @@ int readers_turn(uint32_t server);
 
 /* Have the connections of a sandbox with a host ended for a reason; "": with all. */
 void readers_end_host(uint32_t slot, const char *host, enum connection_end reason);
+
+/* A connection has moved so many bytes so far. Return whether it may go on. For the user to define.
+ */
+bool event_reader_moved(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,
+			uint64_t received);
 
 /* A connection has ended, and is reported. For the user to define. */
 void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,

@@ -305,7 +305,10 @@ bool event_gate_read(struct gate *gate, uint32_t entry, int host, const struct i
 						.slot = sandbox->slot,
 						.use = sandbox->use,
 						.entry = entry,
-						.port = from->port };
+						.port = from->port,
+						.is_counted = gate->limits.upload > 0 ||
+							      gate->limits.download > 0,
+						.idle_s = gate->limits.idle_s };
 
 	memcpy(connection.host, from->host, sizeof(connection.host));
 	memcpy(connection.address, done->address, sizeof(connection.address));
@@ -313,6 +316,19 @@ bool event_gate_read(struct gate *gate, uint32_t entry, int host, const struct i
 		return false;
 	fds_used -= 2;
 	return true;
+}
+
+void event_gate_spent(struct gate *gate)
+{
+	readers_end_host(sandbox_of(gate)->slot, "", CONNECTION_END_SPENT);
+}
+
+bool event_reader_moved(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,
+			uint64_t received)
+{
+	struct sandbox *sandbox = sandboxes[slot];
+
+	return sandbox && sandbox->use == use && gate_count(&sandbox->gate, entry, sent, received);
 }
 
 void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,

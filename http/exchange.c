@@ -26,6 +26,7 @@ bool exchange_begin(struct exchange *exchange, const struct target *target, int 
 	exchange->from_host.start = exchange->from_host.end = 0;
 	exchange->target = *target;
 	exchange->redacts = secrets_are_for(target->index);
+	exchange->most = UINT64_MAX;
 	exchange->begun_ms = exchange->moved_ms = exchange->now_ms = now_ms;
 	if (target_is_tls(target)) {
 		accepted = trust_accept(client, exchange->target.name);
@@ -466,18 +467,24 @@ static void move(struct exchange *exchange)
 		finish_client(exchange);
 }
 
+bool exchange_is_held(const struct exchange *exchange)
+{
+	return exchange->host.sent + exchange->client.sent >= exchange->most;
+}
+
 void exchange_turn(struct exchange *exchange, uint64_t now_ms)
 {
 	exchange->now_ms = now_ms;
 	exchange->has_moved = true;
 	for (int i = 0; i < MOVES_MAX && exchange->has_moved; i++) {
-		if (exchange->end == EXCHANGE_ENDED)
+		if (exchange->end == EXCHANGE_ENDED || exchange_is_held(exchange))
 			break;
 		move(exchange);
 		if (exchange->has_moved)
 			exchange->moved_ms = now_ms;
 	}
-	exchange->is_ready = exchange->has_moved && exchange->end != EXCHANGE_ENDED;
+	exchange->is_ready = exchange->has_moved && exchange->end != EXCHANGE_ENDED &&
+			     !exchange_is_held(exchange);
 }
 
 /* The events of a side that is read or written. */
@@ -499,7 +506,7 @@ void exchange_wants(const struct exchange *exchange, short *ret_client, short *r
 	const bool is_finishing = exchange->end == EXCHANGE_FINISHING;
 
 	*ret_client = *ret_host = 0;
-	if (exchange->end == EXCHANGE_ENDED)
+	if (exchange->end == EXCHANGE_ENDED || exchange_is_held(exchange))
 		return;
 	*ret_client =
 		events_of(&exchange->client,
@@ -519,7 +526,9 @@ static void expire(struct exchange *exchange)
 {
 	const bool is_idle = exchange->request == EXCHANGE_REQUEST_HEAD;
 
-	if (exchange->client.state == SIDE_GREETING) {
+	if (exchange->idle_ms > 0 && is_late(exchange, exchange->moved_ms, exchange->idle_ms)) {
+		cut(exchange, CONNECTION_END_IDLE);
+	} else if (exchange->client.state == SIDE_GREETING) {
 		if (!is_late(exchange, exchange->begun_ms, EXCHANGE_HELLO_MS))
 			return;
 		event_exchange_refused(exchange, CONNECTION_REFUSED_TLS);

@@ -61,6 +61,8 @@ struct exchange {
 	struct body request_body, answer_body;
 	uint64_t now_ms, begun_ms, moved_ms;
 	uint64_t head_ms, finish_ms; /* 0: no byte of a head, or no end, has come */
+	uint64_t idle_ms;            /* the profile's limit; 0: none */
+	uint64_t most;               /* bytes to both sides; as many hold it until there are more */
 	const char *host_trouble;    /* with the handshake; NULL: none */
 	struct buffer to_host, to_client;
 	struct redact redact;
@@ -74,6 +76,9 @@ bool exchange_begin(struct exchange *exchange, const struct target *target, int 
 
 /* Do what can be done now. `is_ready` says whether it has to be called again without an event. */
 void exchange_turn(struct exchange *exchange, uint64_t now_ms);
+
+/* Return whether the exchange has moved as many bytes as it may now. */
+bool exchange_is_held(const struct exchange *exchange);
 
 /* Set the events that are waited for, as in poll(2). */
 void exchange_wants(const struct exchange *exchange, short *ret_client, short *ret_host);

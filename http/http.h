@@ -11,7 +11,8 @@
  * forks a server: one for each profile of a plan, so that a secret is never in the memory of a
  * server of another profile. A server has the three descriptors of http_begin and no other:
  *
- *   IPC_HTTP to IPC_EGRESS    http_open, http_end come; http_refused, http_done go
+ *   IPC_HTTP to IPC_EGRESS    http_open, http_more, http_end come; http_refused, http_moved,
+ *                             http_done go
  *   IPC_HTTP to IPC_LAUNCHER  http_trust comes first, then http_secret for each of the profile's
  *                             secrets, with or without a value; then http_secret whenever a value
  *                             has changed
@@ -39,5 +40,9 @@
 #define HTTP_ARGUMENT_JAVA "java"
 #define HTTP_FD_AUTHORITY 3
 #define HTTP_FD_CERTIFICATE 4
+
+/* Bytes to both sides of a connection, if its sandbox's are counted, before it waits for http_more.
+ */
+#define HTTP_PORTION 131072U
 
 #endif

@@ -30,6 +30,7 @@
 /* A connection; without an exchange it is free. */
 static struct {
 	uint64_t number;
+	bool is_asking;                   /* whether it may move more bytes */
 	short client_events, host_events; /* that are waited for */
 	struct exchange *exchange;
 } connections[HTTP_CONNECTIONS_MAX];
@@ -76,6 +77,14 @@ static void settle_connection(uint32_t at)
 	short client, host;
 	struct ipc_http_done done;
 
+	if (exchange->end != EXCHANGE_ENDED && exchange_is_held(exchange) &&
+	    !connections[at].is_asking) {
+		const struct ipc_http_moved moved = { connections[at].number, exchange->host.sent,
+						      exchange->client.sent };
+
+		connections[at].is_asking = true;
+		require_egress(outbox_send(&to_egress, IPC_TYPE_http_moved, &moved));
+	}
 	exchange_wants(exchange, &client, &host);
 	watch(exchange->client.fd, 2 * at, &connections[at].client_events, client);
 	watch(exchange->host.fd, 2 * at + 1, &connections[at].host_events, host);
@@ -112,7 +121,8 @@ static void turn_connection(uint32_t at)
 }
 
 /* Begin with two sockets, which are taken. False: there is no room. */
-static bool begin_connection(uint64_t number, const struct target *target, int client, int host)
+static bool begin_connection(const struct ipc_http_open *open, const struct target *target,
+			     int client, int host)
 {
 	struct exchange *exchange =
 		connection_count < HTTP_CONNECTIONS_MAX ? malloc(sizeof(*exchange)) : NULL;
@@ -125,7 +135,8 @@ static bool begin_connection(uint64_t number, const struct target *target, int c
 	}
 	while (connections[at].exchange != NULL)
 		at++;
-	connections[at].number = number;
+	connections[at].number = open->number;
+	connections[at].is_asking = false;
 	connections[at].client_events = connections[at].host_events = 0;
 	connections[at].exchange = exchange;
 	connection_count++;
@@ -136,6 +147,9 @@ static bool begin_connection(uint64_t number, const struct target *target, int c
 		settle_connection(at);
 		return true;
 	}
+	exchange->idle_ms = open->idle_s * 1000ULL;
+	if (open->is_counted != 0)
+		exchange->most = HTTP_PORTION;
 	turn_connection(at);
 	return true;
 }
@@ -152,29 +166,49 @@ static int handle_open(void *context, struct channel_message *from)
 	if (open->port > UINT16_MAX ||
 	    !target_find(plan, profile, open->host, (uint16_t)open->port, &target))
 		return -EPROTO;
-	if (begin_connection(open->number, &target, channel_take_fd(from, 0),
-			     channel_take_fd(from, 1)))
+	if (begin_connection(open, &target, channel_take_fd(from, 0), channel_take_fd(from, 1)))
 		return 0;
 	return outbox_send(&to_egress, IPC_TYPE_http_done, &done);
+}
+
+/* Find a connection; HTTP_CONNECTIONS_MAX: it has ended. */
+static uint32_t find_connection(uint64_t number)
+{
+	uint32_t at = 0;
+
+	while (at < HTTP_CONNECTIONS_MAX &&
+	       (connections[at].exchange == NULL || connections[at].number != number))
+		at++;
+	return at;
+}
+
+static int handle_more(void *context, struct channel_message *from)
+{
+	const uint32_t at = find_connection(ipc_body(from, http_more)->number);
+
+	(void)context;
+	if (at == HTTP_CONNECTIONS_MAX || !connections[at].is_asking)
+		return 0; /* it has ended just before */
+	connections[at].is_asking = false;
+	connections[at].exchange->most = connections[at].exchange->host.sent +
+					 connections[at].exchange->client.sent + HTTP_PORTION;
+	turn_connection(at);
+	return 0;
 }
 
 static int handle_end(void *context, struct channel_message *from)
 {
 	const struct ipc_http_end *end = ipc_body(from, http_end);
+	const uint32_t at = find_connection(end->number);
 
 	(void)context;
-	for (uint32_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
-		struct exchange *exchange = connections[i].exchange;
-
-		if (exchange == NULL || connections[i].number != end->number)
-			continue;
-		exchange->end = EXCHANGE_ENDED;
-		exchange->reason = end->reason;
-		exchange->is_cut = true;
-		settle_connection(i);
-		break;
-	}
-	return 0; /* it may have ended just before */
+	if (at == HTTP_CONNECTIONS_MAX)
+		return 0; /* it has ended just before */
+	connections[at].exchange->end = EXCHANGE_ENDED;
+	connections[at].exchange->reason = end->reason;
+	connections[at].exchange->is_cut = true;
+	settle_connection(at);
+	return 0;
 }
 
 static int handle_trust(void *context, struct channel_message *from)
@@ -194,6 +228,7 @@ static int handle_secret(void *context, struct channel_message *from)
 
 static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_http_open] = handle_open,
+	[IPC_TYPE_http_more] = handle_more,
 	[IPC_TYPE_http_end] = handle_end,
 };
 

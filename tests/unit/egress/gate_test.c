@@ -113,10 +113,71 @@ void event_gate_dial(struct gate *at, uint32_t entry, const char *host, uint16_t
 					     .address = "192.0.2.7" });
 }
 
-/* No server reads requests here. */
+static bool is_server_there; /* that reads requests */
+static uint32_t spent;
+
 bool event_gate_read(struct gate *at, uint32_t entry, int host, const struct ipc_dial_done *done)
 {
-	return false;
+	return is_server_there;
+}
+
+void event_gate_spent(struct gate *at)
+{
+	cr_expect_eq(at, &gate);
+	spent++;
+}
+
+/* Have an entry handed over to a server. */
+static void hand_over(uint32_t index)
+{
+	struct ipc_dial_done done = { .kind = PLAN_HOST_HTTPS, .connection = index + 1 };
+	int fds[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	gate.entries[index] = (struct gate_entry){
+		.is_used = true, .client = fds[0], .port = 443, .host = "a.example"
+	};
+	gate.entry_count++;
+	gate.dial_count++;
+	gate_dialed(&gate, index, fds[1], &done);
+}
+
+Test(gate, bytes_that_a_server_moves_are_of_the_sandbox)
+{
+	is_server_there = true;
+	gate.limits = (struct network_limits){ .connections = 256, .rate = 64, .upload = 1000 };
+	hand_over(0);
+	hand_over(1);
+	cr_expect(gate_count(&gate, 0, 400, 5000));
+	cr_expect(gate_count(&gate, 0, 450, 9000));
+	cr_expect(gate_count(&gate, 1, 549, 0));
+	cr_expect_eq(gate.sent, 999);
+	cr_expect_eq(gate.received, 9000);
+	cr_expect_eq(refusals, 0);
+	cr_expect_not(gate_count(&gate, 1, 550, 0));
+	cr_expect_eq(refusals, 2); /* each connection is told to end, once */
+	cr_expect_eq(spent, 1);
+	cr_expect_not(gate_count(&gate, 0, 451, 9000));
+	cr_expect_eq(refusals, 2);
+	cr_expect_eq(spent, 1);
+	gate_read(&gate, 0, 452, 9001);
+	gate_read(&gate, 1, 550, 0);
+	cr_expect_eq(gate.sent, 1002);
+	cr_expect_eq(gate.received, 9001);
+	cr_expect_eq(gate.entry_count, 0);
+	hand_over(0); /* which was dialled meanwhile */
+	cr_expect_eq(gate.entry_count, 0);
+}
+
+Test(gate, bytes_without_a_limit_are_only_counted)
+{
+	is_server_there = true;
+	gate.limits = (struct network_limits){ .connections = 256, .rate = 64 };
+	hand_over(0);
+	cr_expect(gate_count(&gate, 0, 1ULL << 40, 1ULL << 40));
+	gate_read(&gate, 0, 1ULL << 40, 1ULL << 40);
+	cr_expect_eq(gate.sent, 1ULL << 40);
+	cr_expect_eq(spent, 0);
 }
 
 static int watch(struct cable *cable)

@@ -36,6 +36,19 @@ void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t se
 	ended_entry = entry;
 }
 
+static bool may_go_on = true;
+static uint64_t moved_bytes;
+
+bool event_reader_moved(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,
+			uint64_t received)
+{
+	cr_expect_eq(slot, 5);
+	cr_expect_eq(use, 7);
+	cr_expect_eq(entry, ENTRY);
+	moved_bytes = sent + received;
+	return may_go_on;
+}
+
 static void take_server(uint32_t number)
 {
 	int ends[2];
@@ -78,6 +91,8 @@ static bool open_of(uint64_t number, uint32_t of, uint32_t slot)
 						      .use = 7,
 						      .entry = ENTRY,
 						      .port = 443,
+						      .is_counted = 1,
+						      .idle_s = 4,
 						      .host = "a.example",
 						      .address = "192.0.2.7" };
 	int fds[2];
@@ -123,6 +138,8 @@ Test(readers, a_connection, .init = begin)
 	cr_assert(receive(&server, IPC_TYPE_http_open));
 	cr_expect_eq(ipc_body(&message, http_open)->number, 21);
 	cr_expect_eq(ipc_body(&message, http_open)->port, 443);
+	cr_expect_eq(ipc_body(&message, http_open)->is_counted, 1);
+	cr_expect_eq(ipc_body(&message, http_open)->idle_s, 4);
 	cr_expect_str_eq(ipc_body(&message, http_open)->host, "a.example");
 	cr_assert_eq(channel_send(&server, IPC_TYPE_http_refused, &refused, NULL, 0), 0);
 	cr_assert_eq(channel_send(&server, IPC_TYPE_http_done, &done, NULL, 0), 0);
@@ -162,6 +179,30 @@ Test(readers, another_in_its_place, .init = begin)
 	expect_end(1, CONNECTION_END_READER);
 	cr_assert(open_one(2, SERVER));
 	cr_expect(receive(&server, IPC_TYPE_http_open));
+}
+
+Test(readers, bytes_that_are_counted, .init = begin)
+{
+	const struct ipc_http_moved first = { 1, 300, 400 }, second = { 1, 300, 900 };
+
+	cr_assert(open_one(1, SERVER));
+	cr_assert(receive(&server, IPC_TYPE_http_open));
+	cr_assert_eq(channel_send(&server, IPC_TYPE_http_moved, &first, NULL, 0), 0);
+	turn();
+	cr_expect_eq(moved_bytes, 700);
+	cr_assert(receive(&server, IPC_TYPE_http_more));
+	cr_expect_eq(ipc_body(&message, http_more)->number, 1);
+	may_go_on = false;
+	cr_assert_eq(channel_send(&server, IPC_TYPE_http_moved, &second, NULL, 0), 0);
+	turn();
+	cr_expect_eq(moved_bytes, 1200);
+	cr_expect_not(receive(&server, IPC_TYPE_http_more));
+	/* Bytes that are counted stay so, also in the record of a server that breaks the protocol.
+	 */
+	cr_assert_eq(channel_send(&server, IPC_TYPE_http_moved, &first, NULL, 0), 0);
+	turn();
+	expect_end(1, CONNECTION_END_READER);
+	cr_expect_eq(ipc_body(&message, connection_end)->received, 900);
 }
 
 /* A server that says what it cannot know is left. */
