@@ -32,6 +32,7 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		[CONNECTION_END_PROXY_LOGIN] = "proxy wants a login",
 		[CONNECTION_END_PROXY_ANSWER] = "no answer of the proxy",
 		[CONNECTION_END_CUT] = "taken away",
+		[CONNECTION_END_PARTIAL] = "answer broken off",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, end->use),

@@ -131,6 +131,7 @@ enum connection_end {
 	CONNECTION_END_PROXY_LOGIN,  /* it wants a login */
 	CONNECTION_END_PROXY_ANSWER, /* its answer was none, or did not come in time */
 	CONNECTION_END_CUT,          /* a person took the host away */
+	CONNECTION_END_PARTIAL,      /* the host ended it within an answer */
 	CONNECTION_END_COUNT
 };
 

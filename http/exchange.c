@@ -360,6 +360,14 @@ static void pass_data(struct exchange *exchange, struct slice data, bool is_end)
 	buffer_done(&clean);
 }
 
+/* End where the host's answer has no end. The workload gets its bytes, and no last chunk. */
+static void break_off(struct exchange *exchange, enum connection_end reason)
+{
+	pass_data(exchange, (struct slice){ "", 0 }, true);
+	finish(exchange, reason);
+	exchange->is_partial = true;
+}
+
 static void end_answer(struct exchange *exchange)
 {
 	pass_data(exchange, (struct slice){ "", 0 }, true);
@@ -391,7 +399,7 @@ static void take_answer_body(struct exchange *exchange)
 	if (exchange->host.state == SIDE_ENDED && input->end == input->start)
 		(void)body_end(&exchange->answer_body); /* the state says it */
 	if (exchange->answer_body.state == BODY_BROKEN)
-		cut(exchange, CONNECTION_END_ANSWER);
+		break_off(exchange, CONNECTION_END_ANSWER);
 	else if (exchange->answer_body.state == BODY_DONE)
 		end_answer(exchange);
 }
@@ -404,6 +412,7 @@ static bool wants_answer(const struct exchange *exchange)
 static void take_answer(struct exchange *exchange)
 {
 	const bool is_asked = exchange->answer != EXCHANGE_ANSWER_NONE;
+	size_t left;
 
 	if (exchange->host.state == SIDE_GREETING || exchange->host_trouble != NULL)
 		return;
@@ -419,11 +428,13 @@ static void take_answer(struct exchange *exchange)
 		take_answer_body(exchange);
 	if (exchange->end != EXCHANGE_GOES_ON || exchange->host.state == SIDE_OPEN)
 		return;
+	left = exchange->from_host.end - exchange->from_host.start;
 	if (exchange->answer == EXCHANGE_ANSWER_NONE)
 		finish(exchange, CONNECTION_END_SIDES);
-	else if (exchange->host.state == SIDE_FAILED ||
-		 exchange->from_host.end == exchange->from_host.start)
-		cut(exchange, CONNECTION_END_SIDES);
+	else if (exchange->answer == EXCHANGE_ANSWER_HEAD && left == exchange->answer_at)
+		cut(exchange, CONNECTION_END_SIDES); /* no head, or a part of one */
+	else if (exchange->answer == EXCHANGE_ANSWER_BODY && left == 0)
+		break_off(exchange, CONNECTION_END_PARTIAL);
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */
@@ -439,7 +450,7 @@ static void finish_client(struct exchange *exchange)
 	if (exchange->to_client.size > 0)
 		return;
 	if (!exchange->client.is_written_out) {
-		side_finish(&exchange->client);
+		side_finish(&exchange->client, !exchange->is_partial);
 		exchange->finish_ms = exchange->now_ms;
 	}
 	exchange->from_client.start = exchange->from_client.end = 0;
@@ -565,9 +576,9 @@ void exchange_end(struct exchange *exchange)
 {
 	side_end(&exchange->client, exchange->is_cut || exchange->to_client.size > 0);
 	/* A host that has a part of a request is not to take it for all. */
-	side_end(&exchange->host,
-		 exchange->request == EXCHANGE_REQUEST_BODY ||
-			 (exchange->is_cut && exchange->answer != EXCHANGE_ANSWER_NONE));
+	side_end(&exchange->host, exchange->request == EXCHANGE_REQUEST_BODY ||
+					  ((exchange->is_cut || exchange->is_partial) &&
+					   exchange->answer != EXCHANGE_ANSWER_NONE));
 	OPENSSL_cleanse(exchange->to_host.bytes, exchange->to_host.size);
 	buffer_done(&exchange->to_host);
 	buffer_done(&exchange->to_client);

@@ -52,6 +52,7 @@ struct exchange {
 	enum exchange_end end;
 	enum connection_end reason;
 	bool is_cut;              /* the workload is to see a reset */
+	bool is_partial;          /* the workload is to see no end */
 	bool has_moved, is_ready; /* in this turn; there may be more without an event */
 	enum exchange_request request;
 	enum exchange_answer answer;

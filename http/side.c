@@ -125,13 +125,14 @@ size_t side_write(struct side *side, const char *bytes, size_t size)
 	return put;
 }
 
-void side_finish(struct side *side)
+void side_finish(struct side *side, bool is_whole)
 {
 	if (side->is_written_out)
 		return;
 	side->is_written_out = true;
 	ERR_clear_error();
-	if (side->ssl != NULL && side->state != SIDE_GREETING && side->state != SIDE_FAILED)
+	if (is_whole && side->ssl != NULL && side->state != SIDE_GREETING &&
+	    side->state != SIDE_FAILED)
 		(void)SSL_shutdown(side->ssl); /* a peer that has gone needs no word */
 	(void)shutdown(side->fd, SHUT_WR);     /* likewise */
 }

@@ -37,8 +37,8 @@ bool side_greet(struct side *side);
 size_t side_read(struct side *side, char *bytes, size_t size);
 size_t side_write(struct side *side, const char *bytes, size_t size);
 
-/* Have the peer see the end, after all that was written. */
-void side_finish(struct side *side);
+/* Have the peer see the end, after all that was written; of TLS only if that is whole. */
+void side_finish(struct side *side, bool is_whole);
 
 /* Return whether bytes have been read from the socket that side_read() has not returned. */
 bool side_has_more(const struct side *side);

@@ -230,6 +230,94 @@ Test(exchange, idle_connection_ends)
 	end_exchange();
 }
 
+Test(exchange, profile_may_have_a_shorter_idle_limit)
+{
+	start_plain();
+	exchange->idle_ms = 2000;
+	pass_time(1500);
+	say(workload, REQUEST);
+	pass_time(1500);
+	cr_expect_eq(exchange->end, EXCHANGE_GOES_ON);
+	pass_time(1000);
+	cr_expect_eq(exchange->end, EXCHANGE_ENDED);
+	cr_expect_eq(exchange->reason, CONNECTION_END_IDLE);
+	end_exchange();
+}
+
+Test(exchange, counted_bytes_wait_for_more)
+{
+	short client, upstream;
+
+	start_plain();
+	exchange->most = 100000;
+	say(workload, "POST /a HTTP/1.1\r\nHost: plain.example\r\n"
+		      "Content-Length: 100000000000\r\n\r\n");
+	for (int i = 0; i < 100; i++) {
+		(void)fill_socket(workload);
+		while (strlen(hear(host)) > 0)
+			;
+	}
+	cr_expect(exchange_is_held(exchange));
+	cr_expect_leq(exchange->host.sent, 100000 + 2 * 131072 + 65536);
+	exchange_wants(exchange, &client, &upstream);
+	cr_expect_eq(client | upstream, 0);
+	cr_expect_not(exchange->is_ready);
+	exchange->most += 1U << 20;
+	exchange_turn(exchange, now_ms);
+	cr_expect_not(exchange_is_held(exchange));
+	exchange_wants(exchange, &client, &upstream);
+	cr_expect_neq(client | upstream, 0);
+	end_exchange();
+}
+
+/* A host ends within an answer: all its bytes come, and no end of it. */
+Test(exchange, answer_without_an_end)
+{
+	static const struct {
+		const char *answer, *got;
+		enum connection_end reason;
+	} rows[] = {
+		{ "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab pa55",
+		  "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab pa55", CONNECTION_END_PARTIAL },
+		{ "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+		  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+		  CONNECTION_END_PARTIAL },
+		{ "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabX",
+		  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+		  CONNECTION_END_ANSWER },
+		{ "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab",
+		  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", CONNECTION_END_SIDES },
+		{ "HTTP/1.1 200 OK\r\n\r\nab",
+		  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+		  "2\r\nab\r\n0\r\n\r\n",
+		  CONNECTION_END_SIDES },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		start_plain();
+		say(workload, REQUEST);
+		say(host, rows[i].answer);
+		cr_assert_eq(shutdown(host, SHUT_WR), 0);
+		exchange_turn(exchange, now_ms);
+		cr_expect_str_eq(hear(workload), rows[i].got, "%zu", i);
+		cr_expect_str_eq(hear(workload), "(end)", "%zu", i);
+		cr_expect_not(exchange->is_cut);
+		cr_expect_eq(exchange->reason, rows[i].reason, "%zu", i);
+		end_exchange();
+	}
+}
+
+Test(exchange, host_ends_within_a_head)
+{
+	start_plain();
+	say(workload, REQUEST);
+	say(host, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 20");
+	cr_assert_eq(shutdown(host, SHUT_WR), 0);
+	exchange_turn(exchange, now_ms);
+	cr_expect(exchange->end == EXCHANGE_ENDED && exchange->is_cut);
+	end_exchange();
+}
+
 Test(exchange, ends_of_its_sides)
 {
 	start_plain();
@@ -308,6 +396,17 @@ Test(exchange, tls_of_both_sides)
 	cr_expect(strncmp(text, "GET /user HTTP/1.1\r\nHost: api.example\r\n", 39) == 0, "%s",
 		  text);
 	cr_expect_eq(exchange->host_trouble, NULL);
+	/* A host that ends without the alert has not ended an answer without a length. */
+	cr_assert_eq(SSL_write_ex(host_ssl, "HTTP/1.1 200 OK\r\n\r\nab", 21, &size), 1);
+	exchange_turn(exchange, now_ms);
+	cr_assert_eq(shutdown(host, SHUT_WR), 0);
+	exchange_turn(exchange, now_ms);
+	cr_expect_eq(exchange->reason, CONNECTION_END_PARTIAL);
+	for (size_t at = 0; SSL_read_ex(workload_ssl, text + at, sizeof(text) - 1 - at, &size) == 1;
+	     text[at] = '\0')
+		at += size;
+	cr_expect(strstr(text, "\r\n\r\n2\r\nab\r\n") && !strstr(text, "0\r\n\r\n"), "%s", text);
+	cr_expect_eq(SSL_get_error(workload_ssl, 0), SSL_ERROR_SSL); /* an unexpected end */
 	SSL_free(workload_ssl);
 	SSL_free(host_ssl);
 	SSL_CTX_free(connecting);
