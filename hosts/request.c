@@ -41,26 +41,102 @@ static int hex_digit(char digit)
 	return found != NULL ? (int)(found - digits) : -1;
 }
 
-/* Return whether the text at a percent sign stands for a character that has no other meaning. */
-static bool is_plain_escape(const char *text, size_t size)
+/* Return the byte that is escaped at the beginning of a text, or -1. */
+static int read_escape(const char *text, size_t size)
 {
-	const int high = size > 2 ? hex_digit(text[1]) : -1;
-	const int low = size > 2 ? hex_digit(text[2]) : -1;
-	const int code = high * 16 + low;
+	const int high = size > 2 && text[0] == '%' ? hex_digit(text[1]) : -1;
+	const int low = high >= 0 ? hex_digit(text[2]) : -1;
 
-	/* 0xc0 and 0xc1 begin a second spelling of a character in UTF-8. */
-	return high >= 0 && low >= 0 && code >= 0x20 && code != 0x7f && code != 0xc0 &&
-	       code != 0xc1 && strchr("./\\%;", code) == NULL;
+	return low >= 0 ? high * 16 + low : -1;
 }
 
-/* Return whether a segment is one that a server may resolve away. Some drop what follows a
- * semicolon before. */
-static bool is_dots(const char *segment, size_t size)
-{
-	const char *parameters = memchr(segment, ';', size);
-	const size_t length = parameters ? (size_t)(parameters - segment) : size;
+enum symbol {
+	SYMBOL_PLAIN = 0,
+	SYMBOL_DOT,
+	SYMBOL_BLANK, /* some servers drop it */
+	SYMBOL_FAULTY,
+};
 
-	return (length == 1 || length == 2) && memcmp(segment, "..", length) == 0;
+/* The characters beyond ASCII that some servers take for one of ASCII (NFKC, best fit) or drop. */
+static const struct {
+	uint32_t first, last;
+	enum symbol symbol;
+} likes[] = {
+	{ 0x80, 0xa0, SYMBOL_BLANK },      { 0xad, 0xad, SYMBOL_BLANK },
+	{ 0x2000, 0x200f, SYMBOL_BLANK },  { 0x2024, 0x2026, SYMBOL_DOT },
+	{ 0x2028, 0x202f, SYMBOL_BLANK },  { 0x2044, 0x2044, SYMBOL_FAULTY }, /* slashes */
+	{ 0x2060, 0x206f, SYMBOL_BLANK },  { 0x2215, 0x2216, SYMBOL_FAULTY },
+	{ 0x3000, 0x3000, SYMBOL_BLANK },  { 0xfe52, 0xfe52, SYMBOL_DOT },
+	{ 0xfe68, 0xfe68, SYMBOL_FAULTY }, { 0xfeff, 0xfeff, SYMBOL_BLANK },
+	{ 0xff05, 0xff05, SYMBOL_FAULTY }, { 0xff0e, 0xff0e, SYMBOL_DOT },    /* full width: % . */
+	{ 0xff0f, 0xff0f, SYMBOL_FAULTY }, { 0xff1b, 0xff1b, SYMBOL_FAULTY }, /* / ; */
+	{ 0xff3c, 0xff3c, SYMBOL_FAULTY },
+};
+
+/* Read a character of UTF-8 that begins with the byte `code`. *ret_size is what it takes. */
+static enum symbol read_wide(const char *text, size_t size, uint32_t code, size_t *ret_size)
+{
+	static const uint32_t least[] = { 0x80, 0x800, 0x10000 };
+	const size_t more = code >= 0xf0 ? 3 : code >= 0xe0 ? 2 : 1;
+
+	if (code < 0xc0 || code > 0xf4)
+		return SYMBOL_FAULTY;
+	code &= 0x3fU >> more;
+	for (size_t i = 1; i <= more; i++) {
+		const int next = 3 * i < size ? read_escape(text + 3 * i, size - 3 * i) : -1;
+
+		if (next < 0x80 || next >= 0xc0)
+			return SYMBOL_FAULTY;
+		code = code << 6 | ((uint32_t)next & 0x3f);
+	}
+	*ret_size = 3 * (more + 1);
+	if (code < least[more - 1] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return SYMBOL_FAULTY;
+	for (size_t i = 0; i < sizeof(likes) / sizeof(likes[0]); i++) {
+		if (code >= likes[i].first && code <= likes[i].last)
+			return likes[i].symbol;
+	}
+	return SYMBOL_PLAIN;
+}
+
+/* Read a character of a segment. */
+static enum symbol read_symbol(const char *text, size_t size, size_t *ret_size)
+{
+	int code;
+
+	*ret_size = 1;
+	if (text[0] != '%')
+		return text[0] == '.' ? SYMBOL_DOT : SYMBOL_PLAIN;
+	*ret_size = 3;
+	code = read_escape(text, size);
+	if (code >= 0x80)
+		return read_wide(text, size, (uint32_t)code, ret_size);
+	if (code < ' ' || code == 0x7f || strchr("./\\%;", code) != NULL)
+		return SYMBOL_FAULTY;
+	return code == ' ' ? SYMBOL_BLANK : SYMBOL_PLAIN;
+}
+
+/* Check a segment. Some servers drop what follows a semicolon, and blanks, before they look for
+ * segments of dots; others take any number of dots for two. */
+static const char *find_segment_fault(const char *text, size_t size)
+{
+	bool has_dot = false, is_plain = false, is_parameter = false;
+	size_t taken;
+
+	for (size_t i = 0; i < size; i += taken) {
+		const enum symbol symbol = read_symbol(text + i, size - i, &taken);
+
+		if (symbol == SYMBOL_FAULTY)
+			return "a path has % only before two hexadecimal digits that stand neither "
+			       "for . / \\ % ; nor for a control character, and beyond ASCII for "
+			       "UTF-8";
+		is_parameter |= text[i] == ';';
+		has_dot |= symbol == SYMBOL_DOT && !is_parameter;
+		is_plain |= symbol == SYMBOL_PLAIN && !is_parameter;
+	}
+	if (has_dot && !is_plain)
+		return "a path has no segment . or ..";
+	return size > 0 && text[0] == ';' ? "a path has no //" : NULL;
 }
 
 const char *host_path_fault(const char *text, size_t size)
@@ -70,20 +146,64 @@ const char *host_path_fault(const char *text, size_t size)
 	if (size == 0 || text[0] != '/')
 		return "a path begins with /";
 	for (size_t i = 1; i <= size; i++) {
+		const char *fault = NULL;
+
 		if (i == size || text[i] == '/') {
-			if (is_dots(text + segment, i - segment))
-				return "a path has no segment . or ..";
+			fault = find_segment_fault(text + segment, i - segment);
 			if (i < size && i == segment)
-				return "a path has no //";
+				fault = "a path has no //";
 			segment = i + 1;
 		} else if (text[i] <= ' ' || text[i] >= 0x7f || strchr("\\#?", text[i]) != NULL) {
-			return "a path has visible ASCII characters, without \\, # and ?";
-		} else if (text[i] == '%' && !is_plain_escape(text + i, size - i)) {
-			return "a path has % only before two hexadecimal digits that stand neither "
-			       "for . / \\ % ; nor for a control character";
+			fault = "a path has visible ASCII characters, without \\, # and ?";
 		}
+		if (fault != NULL)
+			return fault;
 	}
 	return NULL;
+}
+
+/* The parameters that frameworks take a method from (Rails, Laravel, Symfony, Express). */
+static const char *const overrides[] = { "_method", "x-http-method-override", "x-http-method",
+					 "x-method-override" };
+
+/* Return whether a parameter has a name, as the most lenient reader has it: PHP drops blanks before
+ * a name, ends it at a bracket, and takes a dot or a blank in it for an underscore. */
+static bool names_override(const char *text, size_t size, const char *name)
+{
+	const size_t length = strlen(name);
+	size_t at = 0, i = 0;
+
+	while (i < size && at <= length && text[i] != '=') {
+		const int escaped = read_escape(text + i, size - i);
+		const char byte = (char)(escaped >= 0 ? escaped : text[i]);
+		const char lower = byte >= 'A' && byte <= 'Z' ? (char)(byte + 'a' - 'A') : byte;
+
+		i += escaped >= 0 ? 3 : 1;
+		if (at == 0 && (byte == ' ' || byte == '+'))
+			continue;
+		if (at == length)
+			return byte == '[' || byte == '\0';
+		if (lower != name[at] &&
+		    !(name[at] == '_' && byte != '\0' && strchr(". +[", byte)) &&
+		    !(name[at] == '-' && byte == '_'))
+			return false;
+		at++;
+	}
+	return at == length;
+}
+
+bool host_query_overrides(const char *text, size_t size)
+{
+	for (size_t from = 0, i = 0; i <= size; i++) {
+		if (i < size && text[i] != '&' && text[i] != ';' && text[i] != '?')
+			continue;
+		for (size_t j = 0; j < sizeof(overrides) / sizeof(overrides[0]); j++) {
+			if (names_override(text + from, i - from, overrides[j]))
+				return true;
+		}
+		from = i + 1;
+	}
+	return false;
 }
 
 bool host_path_covers(const char *rule, const char *path, size_t size)

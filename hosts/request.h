@@ -32,12 +32,17 @@ const char *host_method_name(uint32_t bit);
 
 /*
  * Check the path of a request, without its query. NULL, or the rule that it breaks, in words. In
- * the one spelling a path begins with '/', has no empty segment but the last one, no segment "." or
- * ".." (also before a semicolon), no '\', '#' or '?', and percent only before two hexadecimal
- * digits that stand neither for a control character nor for one of "./\%;". So no two servers take
- * it for different paths.
+ * the one spelling a path begins with '/', has no empty segment but the last one, no segment of
+ * dots (also with blanks, or before a semicolon), no '\', '#' or '?', and percent only before two
+ * hexadecimal digits that stand neither for a control character nor for one of "./\%;". Beyond
+ * ASCII they are UTF-8, without characters that are like those. So no two servers take it for
+ * different paths.
  */
 const char *host_path_fault(const char *text, size_t size);
+
+/* Return whether a query, or a body of a form, has a parameter that frameworks take for the method.
+ */
+bool host_query_overrides(const char *text, size_t size);
 
 /* Return whether a rule's path covers a sound path: it is the same, or its beginning at the end of
  * a segment: "/a" and "/a/" cover "/a/b", "/a" covers "/a", and neither covers "/ab". "" covers

@@ -72,13 +72,34 @@ static const struct {
 	{ "x-http-method-override", HEAD_OVERRIDE },
 	{ "x-http-method", HEAD_OVERRIDE },
 	{ "x-method-override", HEAD_OVERRIDE },
+	{ "x-http-verb-override", HEAD_OVERRIDE },
+	{ "x-original-method", HEAD_OVERRIDE },
+	{ "x-original-uri", HEAD_OVERRIDE },
 	{ "x-original-url", HEAD_OVERRIDE },
 	{ "x-rewrite-url", HEAD_OVERRIDE },
+	{ "x-forwarded-method", HEAD_OVERRIDE },
+	{ "x-forwarded-uri", HEAD_OVERRIDE },
+	/* CGI and its like take them for those with hyphens. */
+	{ "content_length", HEAD_OF_HOP },
+	{ "transfer_encoding", HEAD_OF_HOP },
 };
 
 bool slice_is(struct slice slice, const char *text)
 {
 	return strlen(text) == slice.size && strncasecmp(slice.bytes, text, slice.size) == 0;
+}
+
+/* Return whether a field has a name, as CGI and its like have it: without a difference between
+ * hyphen and underscore. */
+static bool is_like(struct slice name, const char *text)
+{
+	char hyphened[32];
+
+	if (name.size >= sizeof(hyphened))
+		return false;
+	for (size_t i = 0; i < name.size; i++)
+		hyphened[i] = name.bytes[i] == '_' ? '-' : name.bytes[i];
+	return slice_is((struct slice){ hyphened, name.size }, text);
 }
 
 size_t head_find_end(const char *bytes, size_t size, size_t *at, enum head_fault *ret_fault)
@@ -175,7 +196,8 @@ static enum head_fault read_field(struct slice line, struct head_field *ret)
 		return HEAD_BAD_FIELD_VALUE;
 	ret->kind = HEAD_PASSED;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (slice_is(ret->name, kinds[i].name))
+		if (kinds[i].kind == HEAD_OVERRIDE ? is_like(ret->name, kinds[i].name)
+						   : slice_is(ret->name, kinds[i].name))
 			ret->kind = kinds[i].kind;
 	}
 	return HEAD_SOUND;

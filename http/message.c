@@ -62,6 +62,10 @@ static void name_methods(const struct plan_request *rule, char *ret, size_t room
 
 static bool has_override(const struct head *head)
 {
+	const struct slice target = head->target;
+
+	if (host_query_overrides(target.bytes + head->path_size, target.size - head->path_size))
+		return true;
 	for (uint32_t i = 0; i < head->field_count; i++) {
 		if (head->fields[i].kind == HEAD_OVERRIDE)
 			return true;
@@ -85,8 +89,8 @@ static bool check_rules(const struct target *target, const struct head *head,
 	if (answer == HOST_REQUEST_ALLOWED)
 		return rule == NULL || !has_override(head) ||
 		       refuse(target, head, ret_refusal, rule->line,
-			      "requests: no field gives another method or path, as "
-			      "X-HTTP-Method-Override does");
+			      "requests: no field or parameter gives another method or path, as "
+			      "X-HTTP-Method-Override and _method do");
 	if (answer == HOST_REQUEST_SPELLING) {
 		(void)snprintf(text, sizeof(text), "requests: %s",
 			       host_path_fault(head->target.bytes, head->path_size));

@@ -28,16 +28,65 @@ Test(request, methods)
 
 Test(request, spelling_of_paths)
 {
-	static const char *const sound[] = { "/",           "/a",         "/a/",         "/a/b.c",
-					     "/...",        "/.a",        "/a.",         "/a/..b",
-					     "/%20",        "/%7E%c3%A9", "/@a/b;c=d,e", "/a:b",
-					     "/a+b(c)'!*$&" };
+	static const char *const sound[] = {
+		"/",          "/a",          "/a/",           "/a/b.c",
+		"/.a",        "/a.",         "/a/..b",        "/%20",
+		"/%7E%c3%A9", "/%e2%80%a6a", "/%f0%9f%98%80", "/@a/b;c=d,e",
+		"/a:b",       "/a+b(c)'!*$&"
+	};
 	static const char *const bad[] = {
-		"",        "a",     "*",      "//",       "/a//b",  "/.",        "/..",
-		"/a/../b", "/a/.",  "/./a",   "/a/..",    "/%2e",   "/%2E%2e/a", "/a%2fb",
-		"/a%5Cb",  "/a\\b", "/%",     "/%2",      "/%zz",   "/%00",      "/%0a",
-		"/%7f",    "/%25",  "/%252e", "/a/..;/b", "/a/.;x", "/a%3bb",    "/a%c0%aeb",
-		"/a b",    "/a\tb", "/a?b",   "/a#b",     "/\x80",  "/\x7f",
+		"",
+		"a",
+		"*",
+		"//",
+		"/a//b",
+		"/.",
+		"/..",
+		"/a/../b",
+		"/a/.",
+		"/./a",
+		"/a/..",
+		"/%2e",
+		"/%2E%2e/a",
+		"/a%2fb",
+		"/a%5Cb",
+		"/a\\b",
+		"/%",
+		"/%2",
+		"/%zz",
+		"/%00",
+		"/%0a",
+		"/%7f",
+		"/%25",
+		"/%252e",
+		"/a/..;/b",
+		"/a/.;x",
+		"/a%3bb",
+		"/a%c0%aeb",
+		"/...",
+		"/..%20",
+		"/%20.",
+		"/.%20.",
+		"/a%e9",
+		"/..%ff",
+		"/a%e0%80%aeb",
+		"/%f0%80%80%ae",
+		"/%ef%bc%8e%ef%bc%8e",
+		"/a%ef%bc%8fb",
+		"/..%e2%80%8b",
+		"/%e2%80%a5",
+		"/..%c2%a0",
+		"/a%ed%a0%80",
+		"/a%e2%80",
+		"/a%e2%80b",
+		"/;x/b",
+		"/..;a%20/b",
+		"/a b",
+		"/a\tb",
+		"/a?b",
+		"/a#b",
+		"/\x80",
+		"/\x7f",
 	};
 
 	for (size_t i = 0; i < sizeof(sound) / sizeof(sound[0]); i++)
@@ -106,4 +155,31 @@ Test(request, path_without_an_end_is_no_rule)
 	memset(blob.rules[2].path, '/', sizeof(blob.rules[2].path));
 	cr_expect_eq(check(0, HOST_METHOD_GET, "/a/x"), HOST_REQUEST_PATH);
 	cr_expect_eq(check(0, HOST_METHOD_HEAD, "/b//x"), HOST_REQUEST_SPELLING);
+}
+
+Test(request, parameters_that_give_a_method)
+{
+	static const char *const bad[] = { "?_method=DELETE",
+					   "?a=b&_method=PUT",
+					   "?%5fmethod=x",
+					   "?_METHOD=x",
+					   "?_metho%64=x",
+					   "?.method=x",
+					   "?+_method=x",
+					   "?_method[]=x",
+					   "?a;_method=x",
+					   "?_method",
+					   "?[method=x",
+					   "_method=DELETE",
+					   "?X-HTTP-Method-Override=x",
+					   "?x_http_method=x" };
+	static const char *const sound[] = {
+		"",          "?",       "?a=_method", "?my_method=a", "?_methods=a",
+		"?method=a", "?_metho", "?a=b&c",     "?a%5fmethod=x"
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_expect(host_query_overrides(bad[i], strlen(bad[i])), "%s", bad[i]);
+	for (size_t i = 0; i < sizeof(sound) / sizeof(sound[0]); i++)
+		cr_expect_not(host_query_overrides(sound[i], strlen(sound[i])), "%s", sound[i]);
 }

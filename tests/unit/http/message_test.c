@@ -116,7 +116,15 @@ Test(message, refusals)
 					"x-http-method-override: DELETE" END));
 	cr_expect_eq(refusal.status, 403);
 	cr_expect(strstr(refusal.text, "X-HTTP-Method-Override"));
-	cr_expect(request(&rig.open, "GET /user HTTP/1.1\r\nHost: a.open.example:8443\r\n"
+	cr_expect_not(request(&rig.api, "GET /user HTTP/1.1\r\nHost: api.example\r\n"
+					"X_HTTP_Method_Override: DELETE" END));
+	cr_expect_not(request(&rig.api, "GET /user?a=b&_method=DELETE HTTP/1.1\r\n"
+					"Host: api.example" END));
+	cr_expect(strstr(refusal.text, "_method"));
+	cr_expect(request(&rig.api, "GET /user?a=_method HTTP/1.1\r\nHost: api.example\r\n"
+				    "Content_Length: 7" END));
+	cr_expect_null(strstr(text_of(), "Content_Length"));
+	cr_expect(request(&rig.open, "GET /user?_method=a HTTP/1.1\r\nHost: a.open.example:8443\r\n"
 				     "x-http-method-override: DELETE" END));
 	cr_expect(request(&rig.api, "OPTIONS //any HTTP/1.1\r\nHost: api.example" END));
 }
