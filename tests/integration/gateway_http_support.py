@@ -2,6 +2,7 @@
 """msp-http by itself, and a test in the places of msp-cable, msp-egress, the launcher, a workload and
 a host. Nothing here is a test."""
 import contextlib
+import fcntl
 import os
 import re
 import select
@@ -9,6 +10,7 @@ import socket
 import ssl
 import struct
 import subprocess
+import termios
 import threading
 import time
 
@@ -160,6 +162,9 @@ class Http:
             time.sleep(0.01)
         raise AssertionError("there is no server")
 
+    def more(self, number):
+        self._send(self.egress, "http_more", number=number)
+
     @staticmethod
     def _send(channel, name, fds=(), **values):
         socket.send_fds(channel, [ipc.message(name, **values)], fds)
@@ -169,17 +174,20 @@ class Http:
     def give(self, number, value):
         self._send(self.launcher, "http_secret", [ipc.sealed(value)], index=number)
 
-    def open(self, host, port):
+    def open(self, host, port, is_counted=0, idle_s=0, is_watched=False):
         """The ends of a workload and of a host of a new connection."""
         self.number += 1
         pairs = [connected_pair() for _ in range(2)]
         fds = [os.dup(pair[1].fileno()) for pair in pairs]
+        self.last = pairs
         for fd in fds:
             os.set_blocking(fd, False)
         for pair in pairs:
             pair[0].settimeout(PATIENCE)
-            pair[1].close()
-        self._send(self.egress, "http_open", fds, number=self.number, port=port, host=host)
+            if not is_watched:
+                pair[1].close()
+        self._send(self.egress, "http_open", fds, number=self.number, port=port, host=host,
+                   is_counted=is_counted, idle_s=idle_s)
         return pairs[0][0], pairs[1][0]
 
     def end(self, number, reason):
@@ -278,6 +286,73 @@ class Host:
                         return
         except (OSError, ValueError) as error:
             self.trouble = error
+
+
+def await_quiet(sender, receiver):
+    """Wait until a socket has sent all, and the other end has read it."""
+    deadline = time.monotonic() + PATIENCE
+    for sock, request in ((sender, termios.TIOCOUTQ), (receiver, termios.FIONREAD)):
+        while sock and any(fcntl.ioctl(sock, request, bytes(4))) and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+
+class Records:
+    """A workload that keeps the sizes of what comes: of records of TLS, or of what is read at once."""
+
+    def __init__(self, sock, authority, name):
+        self.sock, self.text, self.raw, self.tls = sock, b"", b"", None
+        if not authority:
+            return
+        self.coming, self.going = ssl.MemoryBIO(), ssl.MemoryBIO()
+        context = ssl.create_default_context(cadata=authority.decode())
+        self.tls = context.wrap_bio(self.coming, self.going, server_hostname=name)
+        while True:
+            try:
+                self.tls.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                self.sock.sendall(self.going.read())
+                self.coming.write(self.sock.recv(65536))
+
+    def send(self, data):
+        if self.tls:
+            self.tls.write(data)
+            data = self.going.read()
+        self.sock.sendall(data)
+
+    def _keep(self, data):
+        """Take bytes; their sizes."""
+        if not self.tls:
+            self.text += data
+            return [len(data)] if data else []
+        sizes = []
+        self.coming.write(data)
+        self.raw += data
+        while len(self.raw) >= 5 and len(self.raw) >= (size := 5 + int.from_bytes(self.raw[3:5], "big")):
+            sizes.append(size)
+            self.raw = self.raw[size:]
+        with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError):
+            while data := self.tls.read(65536):
+                self.text += data
+        return sizes
+
+    def take(self):
+        """The sizes of what has come."""
+        data = b""
+        self.sock.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while more := self.sock.recv(65536):
+                data += more
+        self.sock.settimeout(PATIENCE)
+        return self._keep(data)
+
+    def take_all(self):
+        """The sizes up to the end, which is the workload's, too."""
+        data = b""
+        while more := self.sock.recv(65536):
+            data += more
+        self.sock.close()
+        return self._keep(data)
 
 
 def respond(sock, _line, _fields, body):
