@@ -35,6 +35,12 @@ profiles:
     secrets:
       - {name: API_TOKEN, hosts: [api.example.net, echo.example.net], header: Authorization,
          file: FOLDER/token}
+  - name: bounded
+    extends: default
+    network: hosts
+    hosts: [echo.example.net]
+    requests: ["GET,POST echo.example.net/"]
+    limits: {upload: 1M, download: 1M, connection_idle: 1s}
   - name: broken
     extends: default
     network: hosts
@@ -51,11 +57,46 @@ def _answer_api(request):
     request.answer(200, b"answer of the api\n", "text/plain")
 
 
+def _send_back(request, text):
+    """What the workload stored, in a chunk of its own, and others behind it."""
+    request.send_response(200)
+    request.send_header("Transfer-Encoding", "chunked")
+    request.end_headers()
+    for chunk in (text, b"-" * 9, b"." * 700, b""):
+        request.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+
+
+def _move_bytes(request):
+    """Take what comes, or send as much; the host's count of it."""
+    moved = 0
+    try:
+        left = int(request.headers.get("Content-Length", 0))
+        while left > moved and (data := request.rfile.read1(65536)):
+            moved += len(data)
+        if request.path == "/flood":
+            request.send_response(200)
+            request.send_header("Content-Length", str(FLOOD))
+            request.end_headers()
+            for _ in range(FLOOD // 65536):
+                request.wfile.write(b"x" * 65536)
+                moved += 65536
+        else:
+            request.answer(200, b"taken\n")
+    except OSError:
+        request.close_connection = True
+    network_support.note("moved", str(moved))
+
+
 def _answer_echo(request):
+    if request.path.startswith("/store/"):
+        return _send_back(request, bytes.fromhex(request.path[7:]))
+    if request.path in ("/sink", "/flood"):
+        return _move_bytes(request)
     network_support.note("header", request.headers.get("Authorization", ""))
     text = request.headers.get("Authorization", "")
     coded = base64.b64encode(text.encode()).decode()
-    request.answer(200, json.dumps({"said": text, "coded": coded}).encode(), "application/json")
+    return request.answer(200, json.dumps({"said": text, "coded": coded}).encode(),
+                          "application/json")
 
 
 def _answer_plain(request):
@@ -77,6 +118,46 @@ except urllib.error.HTTPError as error:
     print(error.code, error.read().decode(), end="")
 """
 BEARER = "Authorization: Bearer $API_TOKEN"
+FLOOD = 20 << 20
+CONNECT = """\
+import socket, ssl, sys, time
+def connect():
+    sock = socket.create_connection((sys.argv[1], 443), timeout=20)
+    return ssl.create_default_context().wrap_socket(sock, server_hostname=sys.argv[1])
+def ask(sock, line, more=""):
+    sock.sendall(f"{line} HTTP/1.1\\r\\nHost: {sys.argv[1]}\\r\\n{more}\\r\\n".encode())
+"""
+GUESS = CONNECT + """\
+for guess in sys.argv[2:]:
+    with connect() as sock, sock.makefile("rb") as stream:
+        ask(sock, "GET /store/" + guess.encode().hex())
+        while stream.readline() != b"\\r\\n":
+            pass
+        sizes, text = [], b""
+        while size := int(stream.readline(), 16):
+            text += stream.read(size + 2)[:size]
+            sizes.append(size)
+        print(sizes, guess.encode() in text)
+"""
+MOVE = CONNECT + """\
+sock, moved = connect(), 0
+try:
+    if sys.argv[2] == "sink":
+        ask(sock, "POST /sink", f"Content-Length: {sys.argv[3]}\\r\\n")
+        for _ in range(int(sys.argv[3]) // 65536):
+            sock.sendall(b"x" * 65536)
+            moved += 65536
+        sock.recv(100)
+    elif sys.argv[2] == "flood":
+        ask(sock, "GET /flood")
+        while moved < int(sys.argv[3]) and (data := sock.recv(65536)):
+            moved += len(data)
+    else:
+        moved = len(sock.recv(1))
+except OSError:
+    pass
+print(moved)
+"""
 
 
 class WithRequests(WithFolder):
@@ -168,7 +249,7 @@ class Secrets(WithRequests):
         answer = self.fetch("GET", f"https://{ECHO}/say", BEARER)
         said = json.loads(answer.partition(" ")[2])
         self.assertEqual(asked("header")[-1], f"Bearer {VALUE}")
-        self.assertEqual(said["said"], "Bearer msp-API_TOKEN-secret")
+        self.assertEqual(said["said"], "Bearer msp-API_TOKEN-secret**")  # as long as the value
         self.assertNotIn(VALUE, base64.b64decode(said["coded"] + "===").decode("latin-1"))
 
     def test_nowhere_inside(self):
@@ -193,6 +274,18 @@ class Secrets(WithRequests):
             if os.path.isfile(path):
                 with open(path, "rb") as file:
                     self.assertNotIn(VALUE.encode(), file.read(), path)
+
+    def test_guesses_have_one_size(self):
+        """A host gives back what the workload stored: what comes is the same for each guess."""
+        guesses = [VALUE[:known - 1] + last for known in (1, 2, 9, len(VALUE) - 1)
+                   for last in (VALUE[known - 1], "~")]
+        guesses = [guess.rjust(len(VALUE), "z") for guess in guesses]
+        result = self.run_in("python3", "-c", GUESS, ECHO, *guesses, VALUE)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [row.rsplit(" ", 1) for row in result.stdout.splitlines()]
+        self.assertEqual(len({row[0] for row in rows}), 1, rows)
+        # The control: the guesses come back, and the value does not.
+        self.assertEqual([row[1] for row in rows], ["True"] * len(guesses) + ["False"])
 
     def test_another_place_is_refused(self):
         for url, field in ((f"https://{API}/v1/x?t=msp-API_TOKEN-secret", "X-A: b"),
@@ -275,6 +368,37 @@ class Requests(WithRequests):
         ends = [line for line in lines if line["event"] == "connection_end"]
         self.assertTrue(all(end["sent"] > 0 and end["received"] > 0 for end in ends), ends)
         self.assertNotIn("/v1/", said)
+
+
+class Limits(WithRequests):
+    """Limits of a profile hold where requests are read."""
+
+    def move(self, profile, way):
+        result = self.run_in("python3", "-c", MOVE, ECHO, way, str(FLOOD), profile=profile)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return int(result.stdout)
+
+    def recorded(self, event):
+        said = msp("audit", "show", "--json", env=self.environment()).stdout
+        return [line["reason"] for line in map(json.loads, said.splitlines())
+                if line["event"] == event]
+
+    def test_upload(self):
+        self.assertLess(self.move("bounded", "sink"), FLOOD)
+        self.assertTrue(support.wait_until(lambda: asked("moved")))
+        self.assertLess(int(asked("moved")[-1]), 2 << 20)
+        self.assertEqual((self.recorded("denial"), self.recorded("connection_end")),
+                         (["limit"], ["limit"]))
+        self.assertEqual(self.move("net", "sink"), FLOOD, "the control: without a limit")
+        self.assertTrue(support.wait_until(lambda: int(asked("moved")[-1]) == FLOOD))
+
+    def test_download(self):
+        self.assertLess(self.move("bounded", "flood"), 2 << 20)
+        self.assertGreaterEqual(self.move("net", "flood"), FLOOD, "the control")
+
+    def test_idle(self):
+        self.move("bounded", "wait")
+        self.assertEqual(self.recorded("connection_end"), ["idle"])
 
 
 class Served(WithRequests):
