@@ -51,16 +51,11 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 void records_refused(const struct ipc_connection_refused *refused, const char *sandbox)
 {
 	static const char *const reasons[CONNECTION_REFUSED_COUNT] = {
-		[CONNECTION_REFUSED_HOST] = "host",
-		[CONNECTION_REFUSED_PORT] = "port",
-		[CONNECTION_REFUSED_ADDRESS] = "address",
-		[CONNECTION_REFUSED_TLS] = "TLS",
-		[CONNECTION_REFUSED_LIMIT] = "limit",
-		[CONNECTION_REFUSED_REQUEST] = "request",
-		[CONNECTION_REFUSED_SECRET] = "secret",
-		[CONNECTION_REFUSED_PROXY] = "proxy",
-		[CONNECTION_REFUSED_CUT] = "taken away",
-		[CONNECTION_REFUSED_HIDDEN] = "hidden name",
+		[CONNECTION_REFUSED_HOST] = "host",       [CONNECTION_REFUSED_PORT] = "port",
+		[CONNECTION_REFUSED_ADDRESS] = "address", [CONNECTION_REFUSED_TLS] = "TLS",
+		[CONNECTION_REFUSED_LIMIT] = "limit",     [CONNECTION_REFUSED_REQUEST] = "request",
+		[CONNECTION_REFUSED_SECRET] = "secret",   [CONNECTION_REFUSED_PROXY] = "proxy",
+		[CONNECTION_REFUSED_CUT] = "taken away",  [CONNECTION_REFUSED_HIDDEN] = "hidden",
 		[CONNECTION_REFUSED_NAMES] = "names",
 	};
 	const struct audit_field fields[] = {
@@ -73,8 +68,7 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		record_sandbox(sandbox),
 	};
 
-	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_DENIAL, fields,
-			  COUNT(fields)); /* it is counted */
+	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_DENIAL, fields, COUNT(fields)); /* it counts */
 }
 
 int records_grant(const struct ipc_network_grant *grant, const struct party *to,

@@ -125,7 +125,7 @@ void connection_turn(struct connection *connection, enum connection_side side, s
 
 	if (connection->state != CONNECTION_ENDED && connection->opening.phase != OPENING_OVER) {
 		turn_opening(connection, side, most);
-		side = CONNECTION_CLIENT | CONNECTION_HOST; /* what is released goes now */
+		side = CONNECTION_CLIENT | CONNECTION_HOST; /* released bytes go now */
 		most = 0;
 	}
 	if (connection->state != CONNECTION_RELAYING)

@@ -12,7 +12,7 @@
 
 #include "hosts/name.h"
 
-#define HELLO_BYTES_MAX 16384U /* of the message; hellos with post-quantum keys have 2,000 */
+#define HELLO_BYTES_MAX 16384U /* a message; hellos with post-quantum keys have 2,000 */
 
 /* A record (RFC 8446 5.1): its types, the bytes before its payload, and most of that in clear. */
 #define RECORD_CIPHERS 20U /* change_cipher_spec */

@@ -12,7 +12,7 @@ void opening_begin(struct opening *opening)
 				     .host.type = MESSAGE_SERVER_HELLO };
 }
 
-static size_t smaller(size_t one, size_t other)
+static size_t smaller_size(size_t one, size_t other)
 {
 	return one < other ? one : other;
 }
@@ -33,7 +33,7 @@ static size_t pass_others(uint32_t *left, const uint8_t *bytes, size_t size, boo
 
 	*ret_is_other = false;
 	for (;;) {
-		const size_t taken = smaller(*left, size - at);
+		const size_t taken = smaller_size(*left, size - at);
 
 		*left -= (uint32_t)taken;
 		at += taken;
@@ -82,7 +82,7 @@ static size_t pass_retry(struct opening *opening, const uint8_t *bytes, size_t s
 /* Pass bytes of messages in clear. Return how many, or 0: a hello begins, which no host wants. */
 static size_t pass_message(struct opening *opening, const uint8_t *bytes, size_t size)
 {
-	const size_t taken = smaller(opening->message_left, size);
+	const size_t taken = smaller_size(opening->message_left, size);
 	const uint8_t *head = opening->head;
 
 	opening->message_left -= (uint32_t)taken;
@@ -101,7 +101,7 @@ static size_t pass_message(struct opening *opening, const uint8_t *bytes, size_t
 /* Pass bytes of the client's record. Return how many, or 0 as pass_message(). */
 static size_t pass_payload(struct opening *opening, const uint8_t *bytes, size_t size)
 {
-	size_t taken = smaller(opening->client_left, size);
+	size_t taken = smaller_size(opening->client_left, size);
 
 	if (opening->is_handshake)
 		taken = pass_message(opening, bytes, taken);
@@ -146,20 +146,13 @@ size_t opening_pass_client(struct opening *opening, const uint8_t *bytes, size_t
 			   const char *name, enum hello_verdict *ret)
 {
 	*ret = HELLO_PART;
-	switch (opening->phase) {
-	case OPENING_GREETING:
+	if (opening->phase == OPENING_GREETING)
 		return pass_hello(opening, bytes, size, name, ret);
-	case OPENING_RETRY:
+	if (opening->phase == OPENING_RETRY)
 		return pass_retry(opening, bytes, size, name, ret);
-	case OPENING_KEYS:
+	if (opening->phase == OPENING_KEYS)
 		return pass_keys(opening, bytes, size, ret);
-	case OPENING_ANSWER:
-	case OPENING_MUTE:
-		return 0;
-	case OPENING_OVER:
-		return size;
-	}
-	return 0;
+	return opening->phase == OPENING_OVER ? size : 0;
 }
 
 size_t opening_pass_host(struct opening *opening, const uint8_t *bytes, size_t size)

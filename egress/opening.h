@@ -29,7 +29,7 @@ struct opening {
 	uint32_t client_left;           /* bytes of the record that is passed */
 	uint32_t host_left;             /* likewise */
 	uint32_t message_left;          /* bytes of the client's message in clear */
-	uint8_t head[4], head_size;     /* of that message */
+	uint8_t head[4], head_size;     /* the message's first bytes */
 	bool is_handshake;              /* the client's record has such messages */
 };
 

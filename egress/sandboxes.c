@@ -14,9 +14,6 @@
 #include "egress/readers.h"
 #include "steward/counters.h"
 
-/* Connections are accepted again when so many of the descriptors are free. */
-#define FREE_PART 16U
-
 static struct sandbox {
 	uint32_t slot, use;
 	uint32_t server; /* as in egress_http */
@@ -43,7 +40,6 @@ static int waiting;
 static uint32_t fds_max, fds_used; /* a connection that is being dialled counts with its host */
 static uint32_t question_count;
 static uint64_t numbers;
-static bool is_held;
 static bool needs_tick; /* a gate does */
 static int failure;
 
@@ -62,7 +58,7 @@ int sandboxes_failure(void)
 
 bool sandboxes_are_busy(void)
 {
-	return is_held || needs_tick;
+	return needs_tick;
 }
 
 static void note_failure(int error)
@@ -80,39 +76,17 @@ static struct sandbox *sandbox_of(struct gate *gate)
 
 /* --- room ------------------------------------------------------------------------------------- */
 
-static void hold_all(bool is_now)
-{
-	is_held = is_now;
-	for (uint32_t i = 0; i < GATEWAY_SLOTS; i++) {
-		if (sandboxes[i])
-			gate_hold(&sandboxes[i]->gate, is_now);
-	}
-}
-
-/* A turn of a listener may take some more before it looks. */
-static void regulate_room(void)
-{
-	const bool is_full = fds_used + 2 > fds_max || question_count == QUESTIONS_MAX;
-	const bool is_free =
-		fds_used < fds_max - fds_max / FREE_PART && question_count < QUESTIONS_MAX;
-
-	if (!is_held && is_full)
-		hold_all(true);
-	else if (is_held && is_free)
-		hold_all(false);
-}
-
 /* Return whether the sandbox may have one more question, and descriptors for its connection. */
 static bool has_share(const struct sandbox *sandbox)
 {
 	return share_allows(sandbox->questions, question_count, QUESTIONS_MAX) &&
-	       share_allows(2 * sandbox->gate.entry_count, fds_used, fds_max);
+	       share_allows(2 * sandbox->gate.entry_count, fds_used + 1, fds_max);
 }
 
 /* Let the connections of the sandbox wait in the kernel while it has its share, or go on. */
 static void regulate_share(struct gate *gate)
 {
-	gate_hold(gate, is_held || !has_share(sandbox_of(gate)));
+	gate_hold(gate, !has_share(sandbox_of(gate)));
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
@@ -182,7 +156,6 @@ void event_gate_dial(struct gate *gate, uint32_t index, const char *host, uint16
 		return;
 	}
 	fds_used += 2;
-	regulate_room();
 	regulate_share(gate);
 	ask.number = question->number;
 	ask.slot = question->slot;
@@ -206,7 +179,6 @@ static int take_name(const struct question *question, uint32_t result)
 		gate_named(question->gate, question->index, codes[result]);
 		regulate_share(question->gate);
 	}
-	regulate_room();
 	return 0;
 }
 
@@ -237,7 +209,6 @@ int sandboxes_dialed(const struct ipc_dial_done *done, int fd)
 		fd_close(&fd);
 		end_late(&question, done);
 	}
-	regulate_room();
 	return 0;
 }
 
@@ -253,7 +224,6 @@ int sandboxes_answered(const struct ipc_ask_done *done)
 		gate_dialed(question.gate, question.index, -1, NULL);
 		fds_used -= 2;
 		regulate_share(question.gate);
-		regulate_room();
 	}
 	return 0;
 }
@@ -370,7 +340,6 @@ int sandboxes_cut(const struct ipc_egress_cut *cut)
 		readers_end_host(cut->slot, cut->host, CONNECTION_END_CUT);
 		gate_cut(&sandbox->gate, cut->host);
 	}
-	regulate_room();
 	return 0;
 }
 
@@ -435,7 +404,6 @@ int sandboxes_begin_one(const struct ipc_egress_begin *begin, int dns, uint64_t 
 	sandbox->gate.limits = begin->limits;
 	sandbox->server = begin->server;
 	sandbox->gate.now_ms = now_ms;
-	sandbox->gate.is_held = is_held;
 	sandboxes[begin->slot] = sandbox;
 	fds_used += coming.count + 1;
 	gate_begin(&sandbox->gate, dns, coming.fds, coming.count);
@@ -470,7 +438,6 @@ int sandboxes_end_one(uint32_t slot)
 	fds_used -= sandbox->gate.listener_count + 1;
 	sandboxes[slot] = NULL;
 	free(sandbox);
-	regulate_room();
 	return 0;
 }
 
@@ -484,7 +451,6 @@ void sandboxes_turn(uint64_t data, uint64_t now_ms)
 		gate_turn(&sandbox->gate, (uint32_t)data, now_ms);
 		needs_tick |= gate_needs_tick(&sandbox->gate);
 	}
-	regulate_room();
 }
 
 void sandboxes_tick(uint64_t now_ms)
@@ -497,5 +463,4 @@ void sandboxes_tick(uint64_t now_ms)
 		regulate_share(&sandboxes[i]->gate);
 		needs_tick |= gate_needs_tick(&sandboxes[i]->gate);
 	}
-	regulate_room();
 }

@@ -79,7 +79,7 @@ static bool write_target(struct relay *relay, int target)
 	}
 	if (relay->held == 0) {
 		relay_drop(relay);
-	} else if (relay->start > 0) { /* what is held needs room for its rest */
+	} else if (relay->start > 0) { /* held bytes need room for their rest */
 		memmove(relay->bytes, relay->bytes + relay->start, relay->held);
 		relay->start = 0;
 		relay->end = relay->held;

@@ -88,6 +88,16 @@ static void put_answer(struct text *text, bool is_retry)
 	put(text, "\0\x13\x01\0", 4);
 }
 
+/* Put the host's hello: for another one of the client (R), in small records (P); with its
+ * certificate in the record (S), in small records (T). Return the size of its records. */
+static size_t put_host_hello(struct text *text, char letter)
+{
+	put_answer(text, letter == 'R' || letter == 'P');
+	if (letter == 'S')
+		put(text, "\x0b\0\0\x03\1\1\1", 7);
+	return letter == 'P' || letter == 'T' ? 9 : 16384;
+}
+
 /* Each letter is records of a side: the client's are small, the host's are not. */
 static void put_letter(struct text *text, char letter)
 {
@@ -145,17 +155,11 @@ static void put_letter(struct text *text, char letter)
 	case 'r':
 		put(text, "GET / HTTP/1.1\r\n\r\n", 18);
 		return;
-	case 'R': /* the host asks for another hello, */
-	case 'P': /* in small records */
-		put_answer(&payload, true);
-		piece = letter == 'P' ? 9 : piece;
-		break;
-	case 'S': /* the host's hello, with its certificate in the record; */
-	case 'T': /* in small records */
-		put_answer(&payload, false);
-		piece = letter == 'T' ? 9 : piece;
-		if (letter == 'S')
-			put(&payload, "\x0b\0\0\x03\1\1\1", 7);
+	case 'R':
+	case 'P':
+	case 'S':
+	case 'T':
+		piece = put_host_hello(&payload, letter);
 		break;
 	case 'H':
 		put(text, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
