@@ -88,6 +88,13 @@ static void put_answer(struct text *text, bool is_retry)
 	put(text, "\0\x13\x01\0", 4);
 }
 
+static void put_keys(struct text *text)
+{
+	put(text, "\x10\0\0\x05\1\1\1\1\1\x0b\0\x09\0", 13);
+	memset(text->bytes + text->size, 1, 0x900);
+	text->size += 0x900;
+}
+
 /* Put the host's hello: for another one of the client (R), in small records (P); with its
  * certificate in the record (S), in small records (T). Return the size of its records. */
 static size_t put_host_hello(struct text *text, char letter)
@@ -126,14 +133,11 @@ static void put_letter(struct text *text, char letter)
 	case 'z': /* a record of the handshake without a byte */
 		break;
 	case 'k': /* a client's keys, and its certificate: bytes of a message are no hello */
-		piece = 1000;
-		put(&payload, "\x10\0\0\x05\1\1\1\1\1\x0b\0\x09\0", 13);
-		memset(payload.bytes + payload.size, 1, 0x900);
-		payload.size += 0x900;
-		break;
-	case 'm': /* keys, then a hello in the record */
-		put(&payload, "\x10\0\0\x01\1", 5);
-		put_hello(&payload, "a.example", 9, false);
+	case 'm': /* then a hello in the record */
+		piece = letter == 'k' ? 1000 : piece;
+		put_keys(&payload);
+		if (letter == 'm')
+			put_hello(&payload, "a.example", 9, false);
 		break;
 	case 'c':
 	case 'C': /* change_cipher_spec */
@@ -213,6 +217,7 @@ static const struct row {
 	{ "aSg", "a", CONNECTION_NO_TLS },
 	{ "aSkb", "ak", CONNECTION_NO_TLS },
 	{ "aSxb", "ax", CONNECTION_NO_TLS },
+	{ "aSm", "am", CONNECTION_NO_TLS },
 	{ "aSr", "a", CONNECTION_NO_TLS },
 	{ "aRaSb", "aa", CONNECTION_NO_TLS },
 	/* First hellos. */
