@@ -223,6 +223,7 @@ static void take_request_head(struct exchange *exchange)
 	}
 	take_input(input, size);
 	body_begin(&exchange->request_body, &head);
+	form_begin(&exchange->form, &exchange->target, &head);
 	exchange->is_request_chunked = head.framing == HEAD_CHUNKED;
 	exchange->request = EXCHANGE_REQUEST_BODY;
 	exchange->answer = EXCHANGE_ANSWER_HEAD;
@@ -234,12 +235,18 @@ static void take_request_head(struct exchange *exchange)
 static void take_request_body(struct exchange *exchange)
 {
 	struct inflow *input = &exchange->from_client;
+	struct refusal refusal;
 	struct slice data;
 	size_t size;
 
 	do {
 		size = body_take(&exchange->request_body, input->bytes + input->start,
 				 input->end - input->start, &data);
+		if (form_overrides(&exchange->form, data)) {
+			message_refuse_override(&exchange->target, &refusal);
+			refuse_request(exchange, &refusal);
+			return;
+		}
 		append_data(&exchange->to_host, exchange->is_request_chunked, data);
 		take_input(input, size);
 	} while (size > 0 && exchange->to_host.size < FLOW_MAX);

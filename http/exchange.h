@@ -9,6 +9,7 @@
 
 #include "heap/buffer.h"
 #include "http/body.h"
+#include "http/form.h"
 #include "http/message.h"
 #include "http/redact.h"
 #include "http/side.h"
@@ -60,6 +61,7 @@ struct exchange {
 	bool is_answer_chunked, is_request_chunked;
 	size_t request_at, answer_at; /* how far a head was looked for */
 	struct body request_body, answer_body;
+	struct form form; /* of the request's body */
 	uint64_t now_ms, begun_ms, moved_ms;
 	uint64_t head_ms, finish_ms; /* 0: no byte of a head, or no end, has come */
 	uint64_t idle_ms;            /* the profile's limit; 0: none */

@@ -69,6 +69,7 @@ static const struct {
 	{ "range", HEAD_RANGE },
 	{ "if-range", HEAD_RANGE },
 	{ "content-encoding", HEAD_CONTENT_CODING },
+	{ "content-type", HEAD_CONTENT_TYPE },
 	{ "x-http-method-override", HEAD_OVERRIDE },
 	{ "x-http-method", HEAD_OVERRIDE },
 	{ "x-method-override", HEAD_OVERRIDE },

@@ -35,7 +35,8 @@ enum head_kind {
 	HEAD_ACCEPT_CODING,  /* this and the next: it asks for an answer that cannot be looked */
 	HEAD_RANGE,          /* through for secrets */
 	HEAD_CONTENT_CODING, /* the answer is one */
-	HEAD_OVERRIDE,       /* some servers take its value for the method or the path */
+	HEAD_CONTENT_TYPE,
+	HEAD_OVERRIDE, /* some servers take its value for the method or the path */
 };
 
 struct head_field {

@@ -60,6 +60,15 @@ static void name_methods(const struct plan_request *rule, char *ret, size_t room
 		(void)snprintf(ret, room, "every method");
 }
 
+static const char overrides[] = "requests: no field or parameter gives another method or path, as "
+				"X-HTTP-Method-Override and _method do";
+
+void message_refuse_override(const struct target *target, struct refusal *ret_refusal)
+{
+	*ret_refusal = (struct refusal){ .status = 403, .reason = CONNECTION_REFUSED_REQUEST };
+	(void)refuse(target, NULL, ret_refusal, target->entry->line, overrides); /* it is refused */
+}
+
 static bool has_override(const struct head *head)
 {
 	const struct slice target = head->target;
@@ -88,9 +97,7 @@ static bool check_rules(const struct target *target, const struct head *head,
 	*ret_refusal = (struct refusal){ .status = 403, .reason = CONNECTION_REFUSED_REQUEST };
 	if (answer == HOST_REQUEST_ALLOWED)
 		return rule == NULL || !has_override(head) ||
-		       refuse(target, head, ret_refusal, rule->line,
-			      "requests: no field or parameter gives another method or path, as "
-			      "X-HTTP-Method-Override and _method do");
+		       refuse(target, head, ret_refusal, rule->line, overrides);
 	if (answer == HOST_REQUEST_SPELLING) {
 		(void)snprintf(text, sizeof(text), "requests: %s",
 			       host_path_fault(head->target.bytes, head->path_size));
@@ -159,6 +166,7 @@ static bool is_passed(const struct head_field *field, bool has_secret)
 	switch (field->kind) {
 	case HEAD_PASSED:
 	case HEAD_CONTENT_CODING:
+	case HEAD_CONTENT_TYPE:
 	case HEAD_OVERRIDE:
 		return true;
 	case HEAD_ACCEPT_CODING:

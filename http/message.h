@@ -20,6 +20,9 @@ bool message_write_request(const struct target *target, const struct head *head,
 void message_refuse_fault(const struct target *target, enum head_fault fault,
 			  struct refusal *ret_refusal);
 
+/* Refuse a request by a field of a form in its body. */
+void message_refuse_override(const struct target *target, struct refusal *ret_refusal);
+
 /* Append the head of an answer; with `redact`, which has nothing that waits, without secrets. */
 void message_write_answer(const struct head *head, struct redact *redact, struct buffer *ret);
 

@@ -20,11 +20,6 @@ static struct {
 	uint8_t filter[1U << FILTER_BITS >> 3]; /* the first bits of their hashes */
 } search;
 
-static uint64_t add_byte(uint64_t hash, char byte)
-{
-	return hash * search.factor + (unsigned char)byte + 1;
-}
-
 static void build_search(const struct needles *needles)
 {
 	uint64_t power = 1;
@@ -44,7 +39,7 @@ static void build_search(const struct needles *needles)
 		uint64_t hash = 0;
 
 		for (size_t at = text.size - search.window; at < text.size; at++)
-			hash = add_byte(hash, text.bytes[at]);
+			hash = hash * search.factor + (unsigned char)text.bytes[at] + 1;
 		search.hashes[i] = hash;
 		hash >>= 64 - FILTER_BITS;
 		search.filter[hash / 8] |= (uint8_t)(1U << hash % 8);
@@ -88,26 +83,34 @@ static void cover_needles(struct redact *redact, const struct needles *needles, 
 	}
 }
 
+static bool is_in_filter(uint64_t hash)
+{
+	const uint64_t place = hash >> (64 - FILTER_BITS);
+
+	return (search.filter[place / 8] >> place % 8 & 1) != 0;
+}
+
 /* Look for needles that end in the bytes from `from` on. */
 static void look_through(struct redact *redact, const struct needles *needles, size_t from)
 {
 	const size_t window = search.window;
+	const uint64_t factor = search.factor;
+	const char *bytes = redact->bytes;
 	uint64_t hash = redact->hash;
 	size_t line = redact->line;
 
 	for (size_t i = from; i < redact->size; i++) {
-		const char byte = redact->bytes[i];
+		const unsigned char byte = (unsigned char)bytes[i];
+		uint64_t change = byte + 1U;
 
 		if (byte < ' ' || byte > '~') {
 			hash = line = 0;
 			continue;
 		}
-		hash = add_byte(hash, byte);
 		if (++line > window)
-			hash -= search.gone[(unsigned char)redact->bytes[i - window]];
-		if (line >= window && (search.filter[hash >> (64 - FILTER_BITS + 3)] >>
-					       (hash >> (64 - FILTER_BITS)) % 8 &
-				       1) != 0)
+			change -= search.gone[(unsigned char)bytes[i - window]];
+		hash = hash * factor + change;
+		if (line >= window && is_in_filter(hash))
 			cover_needles(redact, needles, i + 1, hash);
 	}
 	redact->hash = hash;

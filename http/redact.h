@@ -15,7 +15,7 @@
 #include "http/secrets.h"
 
 /* Bytes that are taken at once. */
-#define REDACT_PIECE 16384U
+#define REDACT_PIECE 4096U
 #define REDACT_BYTES_MAX (SECRETS_NEEDLE_MAX + REDACT_PIECE)
 
 struct redact {

@@ -163,6 +163,22 @@ class Requests(Http):
                 self.hear_end("REQUEST")
                 self.assertEqual(peer[2].asked, [])
 
+    def test_a_form_that_gives_another_method(self):
+        """Its end does not reach the host. The control: another field's name."""
+        kind = "application/x-www-form-urlencoded"
+        for form, status in ((b"a=b&_method=DELETE", 403), (b"a=b&methods=DELETE", 200)):
+            with self.subTest(form=form):
+                peer = self.connect(NAME)
+                line, _, body = self.ask(peer, f"POST /repos/ HTTP/1.1\nHost: {NAME}\nContent-Type: "
+                                         f"{kind}\nContent-Length: {len(form)}", form)
+                self.assertEqual(line.split()[1], str(status))
+                self.assertEqual(b"_method" in body, status == 403)
+                self.leave(peer)
+                if status == 403:
+                    self.hear_refusal("REQUEST")
+                self.hear_end("REQUEST" if status == 403 else "SIDES")
+                self.assertEqual(len(peer[2].asked), status == 200)
+
     def test_what_two_servers_could_read_differently(self):
         for status, text in (
                 (400, f"GET / HTTP/1.1\nHost: {PLAIN}\nHost: {PLAIN}"),

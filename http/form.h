@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The names of a form's fields in a request's body, to a host that has rules: frameworks take a
+ * field such as _method for the method. Values and bodies of other types are not read.
+ */
+#ifndef HTTP_FORM_H
+#define HTTP_FORM_H
+
+#include "http/head.h"
+#include "http/target.h"
+
+/* The longest name that gives a method, each byte as %XX. */
+#define FORM_NAME_MAX 72U
+
+struct form {
+	bool is_read;
+	size_t size; /* of the name so far; one that is too long is no such name */
+	char name[FORM_NAME_MAX];
+};
+
+/* Begin with the body of a request. */
+void form_begin(struct form *form, const struct target *target, const struct head *head);
+
+/* Take the next bytes of the body. Return whether a field in them gives a method. */
+bool form_overrides(struct form *form, struct slice data);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fields of forms that give a method, in pieces of any size.
+ */
+#include "http/form.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rig.h"
+
+#define PART "--x\r\nContent-Disposition: form-data; "
+
+static struct rig rig;
+
+/* Take a body in pieces. Return whether a field in it gives a method. */
+static bool overrides(const struct target *target, const char *type, const char *body, size_t piece)
+{
+	static struct head head;
+	struct form form;
+	char text[256];
+	bool is_found = false;
+
+	(void)snprintf(text, sizeof(text),
+		       "POST /repos/acme/ HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\n\r\n", type);
+	cr_assert_eq(head_read_request(text, strlen(text), &head), HEAD_SOUND);
+	form_begin(&form, target, &head);
+	for (size_t at = 0, size = strlen(body); at < size; at += piece)
+		is_found |= form_overrides(
+			&form, (struct slice){ body + at, size - at < piece ? size - at : piece });
+	return is_found;
+}
+
+Test(form, fields)
+{
+	static const struct {
+		const char *type, *body;
+		bool is_found;
+	} rows[] = {
+		{ "application/x-www-form-urlencoded", "_method=DELETE", true },
+		{ "application/x-www-form-urlencoded; charset=utf-8", "a=b&_method=DELETE", true },
+		{ "Application/X-WWW-Form-URLEncoded", "a;%5Fmetho%64=DELETE", true },
+		{ "application/x-www-form-urlencoded", "+%20%20%20%20 .method=DELETE", true },
+		{ "application/x-www-form-urlencoded", "_method[]=DELETE", true },
+		{ "application/x-www-form-urlencoded", "a=_methods&method=b&my_method=c", false },
+		{ "multipart/form-data; boundary=x", PART "name=\"_method\"\r\n\r\nPUT", true },
+		{ "multipart/form-data; boundary=x", PART "name=_method\r\n\r\nPUT", true },
+		{ "multipart/form-data; boundary=x", PART "name=\"a\"\r\n\r\nmy _method", false },
+		{ "application/json", "{\"_method\": \"DELETE\"}", false }, /* it is not read */
+	};
+
+	rig_make(&rig);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (size_t piece = 1; piece < 20; piece += 6) {
+			cr_expect_eq(overrides(&rig.api, rows[i].type, rows[i].body, piece),
+				     rows[i].is_found, "%s", rows[i].body);
+			cr_expect_not(overrides(&rig.open, rows[i].type, rows[i].body, piece),
+				      "a host without rules");
+		}
+	}
+}
