@@ -223,7 +223,7 @@ static void take_request_head(struct exchange *exchange)
 	}
 	take_input(input, size);
 	body_begin(&exchange->request_body, &head);
-	form_begin(&exchange->form, &exchange->target, &head);
+	form_begin(&exchange->form, &head, target_has_rules(&exchange->target));
 	exchange->is_request_chunked = head.framing == HEAD_CHUNKED;
 	exchange->request = EXCHANGE_REQUEST_BODY;
 	exchange->answer = EXCHANGE_ANSWER_HEAD;

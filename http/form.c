@@ -6,16 +6,6 @@
 
 #include "hosts/request.h"
 
-static bool has_rules(const struct target *target)
-{
-	const struct plan_request *rules = plan_requests(target->plan, target->profile);
-	uint32_t i = 0;
-
-	while (i < target->profile->request_count && rules[i].host != target->index)
-		i++;
-	return i < target->profile->request_count;
-}
-
 /* Both types of forms have the word, and so have the multipart ones that some servers take. */
 static bool is_of_form(struct slice type)
 {
@@ -27,14 +17,14 @@ static bool is_of_form(struct slice type)
 	return false;
 }
 
-void form_begin(struct form *form, const struct target *target, const struct head *head)
+void form_begin(struct form *form, const struct head *head, bool has_rules)
 {
 	form->size = 0;
 	form->is_read = false;
 	for (uint32_t i = 0; i < head->field_count; i++)
 		form->is_read |= head->fields[i].kind == HEAD_CONTENT_TYPE &&
 				 is_of_form(head->fields[i].value);
-	form->is_read = form->is_read && has_rules(target);
+	form->is_read = form->is_read && has_rules;
 }
 
 bool form_overrides(struct form *form, struct slice data)

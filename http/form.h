@@ -7,7 +7,6 @@
 #define HTTP_FORM_H
 
 #include "http/head.h"
-#include "http/target.h"
 
 /* The longest name that gives a method, each byte as %XX. */
 #define FORM_NAME_MAX 72U
@@ -18,8 +17,8 @@ struct form {
 	char name[FORM_NAME_MAX];
 };
 
-/* Begin with the body of a request. */
-void form_begin(struct form *form, const struct target *target, const struct head *head);
+/* Begin with the body of a request, to a host with rules or without. */
+void form_begin(struct form *form, const struct head *head, bool has_rules);
 
 /* Take the next bytes of the body. Return whether a field in them gives a method. */
 bool form_overrides(struct form *form, struct slice data);

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "common/ipc_http.h"
+
 #define SHIFTS 3U
 #define NEEDLES_EACH SECRETS_NEEDLES_EACH
 #define VALUES_EACH SECRETS_VALUES_EACH
@@ -46,6 +48,7 @@ static const struct form {
 };
 #define FORM_COUNT (sizeof(forms) / sizeof(forms[0]))
 
+_Static_assert(SECRETS_NEEDLE_MAX == SECRETS_GROWTH * HTTP_SECRET_MAX, "a value of 4096 bytes");
 _Static_assert(NEEDLES_EACH == 1 + 2 * SHIFTS + FORM_COUNT, "the value, two alphabets, forms");
 
 struct value {

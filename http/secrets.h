@@ -12,13 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/ipc_http.h"
 #include "common/plan.h"
 #include "http/head.h"
 
-/* A character of a value becomes at most \u00XX. */
+/* A character of a value becomes at most \u00XX; bytes of the longest needle. */
 #define SECRETS_GROWTH 6U
-#define SECRETS_NEEDLE_MAX ((size_t)SECRETS_GROWTH * HTTP_SECRET_MAX)
+#define SECRETS_NEEDLE_MAX 24576U
 
 /* For each value: itself, base64 in three places and two alphabets, and 14 forms. A secret has two
  * values: the present one, and the one before, which hosts may still know. */

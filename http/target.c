@@ -63,3 +63,13 @@ bool target_is_named(const struct target *target, const char *value, size_t size
 		       ? memcmp(&named.address, &target->wanted.address, sizeof(named.address)) == 0
 		       : strcmp(named.name, target->wanted.name) == 0;
 }
+
+bool target_has_rules(const struct target *target)
+{
+	const struct plan_request *rules = plan_requests(target->plan, target->profile);
+	uint32_t i = 0;
+
+	while (i < target->profile->request_count && rules[i].host != target->index)
+		i++;
+	return i < target->profile->request_count;
+}

@@ -37,4 +37,7 @@ bool target_is_named(const struct target *target, const char *value, size_t size
 
 bool target_is_tls(const struct target *target);
 
+/* Return whether the profile has rules for the requests to the target. */
+bool target_has_rules(const struct target *target);
+
 #endif

@@ -26,73 +26,73 @@ Test(request, methods)
 	cr_expect_null(host_method_name(0));
 }
 
+static const char *const sound_paths[] = {
+	"/",    "/a",         "/a/",         "/a/b.c",        "/.a",         "/a.",  "/a/..b",
+	"/%20", "/%7E%c3%A9", "/%e2%80%a6a", "/%f0%9f%98%80", "/@a/b;c=d,e", "/a:b", "/a+b(c)'!*$&"
+};
+static const char *const bad_paths[] = {
+	"",
+	"a",
+	"*",
+	"//",
+	"/a//b",
+	"/.",
+	"/..",
+	"/a/../b",
+	"/a/.",
+	"/./a",
+	"/a/..",
+	"/%2e",
+	"/%2E%2e/a",
+	"/a%2fb",
+	"/a%5Cb",
+	"/a\\b",
+	"/%",
+	"/%2",
+	"/%zz",
+	"/%00",
+	"/%0a",
+	"/%7f",
+	"/%25",
+	"/%252e",
+	"/a/..;/b",
+	"/a/.;x",
+	"/a%3bb",
+	"/a%c0%aeb",
+	"/...",
+	"/..%20",
+	"/%20.",
+	"/.%20.",
+	"/a%e9",
+	"/..%ff",
+	"/a%e0%80%aeb",
+	"/%f0%80%80%ae",
+	"/%ef%bc%8e%ef%bc%8e",
+	"/a%ef%bc%8fb",
+	"/..%e2%80%8b",
+	"/%e2%80%a5",
+	"/..%c2%a0",
+	"/a%ed%a0%80",
+	"/a%e2%80",
+	"/a%e2%80b",
+	"/;x/b",
+	"/..;a%20/b",
+	"/a b",
+	"/a\tb",
+	"/a?b",
+	"/a#b",
+	"/\x80",
+	"/\x7f",
+};
+
 Test(request, spelling_of_paths)
 {
-	static const char *const sound[] = {
-		"/",          "/a",          "/a/",           "/a/b.c",
-		"/.a",        "/a.",         "/a/..b",        "/%20",
-		"/%7E%c3%A9", "/%e2%80%a6a", "/%f0%9f%98%80", "/@a/b;c=d,e",
-		"/a:b",       "/a+b(c)'!*$&"
-	};
-	static const char *const bad[] = {
-		"",
-		"a",
-		"*",
-		"//",
-		"/a//b",
-		"/.",
-		"/..",
-		"/a/../b",
-		"/a/.",
-		"/./a",
-		"/a/..",
-		"/%2e",
-		"/%2E%2e/a",
-		"/a%2fb",
-		"/a%5Cb",
-		"/a\\b",
-		"/%",
-		"/%2",
-		"/%zz",
-		"/%00",
-		"/%0a",
-		"/%7f",
-		"/%25",
-		"/%252e",
-		"/a/..;/b",
-		"/a/.;x",
-		"/a%3bb",
-		"/a%c0%aeb",
-		"/...",
-		"/..%20",
-		"/%20.",
-		"/.%20.",
-		"/a%e9",
-		"/..%ff",
-		"/a%e0%80%aeb",
-		"/%f0%80%80%ae",
-		"/%ef%bc%8e%ef%bc%8e",
-		"/a%ef%bc%8fb",
-		"/..%e2%80%8b",
-		"/%e2%80%a5",
-		"/..%c2%a0",
-		"/a%ed%a0%80",
-		"/a%e2%80",
-		"/a%e2%80b",
-		"/;x/b",
-		"/..;a%20/b",
-		"/a b",
-		"/a\tb",
-		"/a?b",
-		"/a#b",
-		"/\x80",
-		"/\x7f",
-	};
-
-	for (size_t i = 0; i < sizeof(sound) / sizeof(sound[0]); i++)
-		cr_expect_null(host_path_fault(sound[i], strlen(sound[i])), "%s", sound[i]);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		cr_expect_not_null(host_path_fault(bad[i], strlen(bad[i])), "%s", bad[i]);
+	for (size_t i = 0; i < sizeof(sound_paths) / sizeof(sound_paths[0]); i++)
+		cr_expect_null(host_path_fault(sound_paths[i], strlen(sound_paths[i])), "%s",
+			       sound_paths[i]);
+	for (size_t i = 0; i < sizeof(bad_paths) / sizeof(bad_paths[0]); i++)
+		cr_expect_not_null(host_path_fault(bad_paths[i], strlen(bad_paths[i])), "%s",
+				   bad_paths[i]);
 	cr_expect_not_null(host_path_fault("/a\0b", 4));
 	cr_expect_null(host_path_fault("/a..", 2));
 }

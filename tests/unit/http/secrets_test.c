@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc_http.h"
 #include "http/redact.h"
 #include "rig.h"
 

@@ -53,3 +53,12 @@ Test(target, only_terminated_hosts)
 	cr_expect_eq(rig.plain.index, 2);
 	cr_expect(target_is_tls(&rig.api) && !target_is_tls(&rig.plain));
 }
+
+Test(target, hosts_with_rules)
+{
+	struct rig rig;
+
+	rig_make(&rig);
+	cr_expect(target_has_rules(&rig.api));
+	cr_expect_not(target_has_rules(&rig.open));
+}
