@@ -63,7 +63,7 @@ function(msp_objects_without result target)
 endfunction()
 
 # msp_seccomp_filter(TARGET LIST [NAME]): build LIST (a .def of SYSCALL lines) into a header that
-# TARGET can include as "NAME.h" ("seccomp_filter.h").
+# TARGET can include as "NAME.h" ("seccomp_filter.h"). tests/attack tries each.
 function(msp_seccomp_filter target list)
 	set(name seccomp_filter)
 	set(generator ${target}-filtergen)
@@ -76,7 +76,7 @@ function(msp_seccomp_filter target list)
 	set_target_properties(${generator} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
 	target_compile_definitions(${generator} PRIVATE
 		FILTER_LIST="${CMAKE_CURRENT_SOURCE_DIR}/${list}")
-	target_link_libraries(${generator} PRIVATE msp_policy_lib)
+	target_link_libraries(${generator} PRIVATE msp_flags msp_policy_lib)
 	add_custom_command(
 		OUTPUT ${folder}/${name}.h
 		COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
@@ -84,4 +84,9 @@ function(msp_seccomp_filter target list)
 		DEPENDS ${generator} ${list})
 	target_sources(${target} PRIVATE ${folder}/${name}.h)
 	target_include_directories(${target} PRIVATE ${folder})
+	add_custom_target(${generator}-header DEPENDS ${folder}/${name}.h)
+	string(REGEX REPLACE "seccomp_|_?filter$" "" part ${name})
+	string(REGEX REPLACE "-$" "" program "${target}-${part}")
+	set_property(GLOBAL APPEND PROPERTY MSP_FILTERS
+		"${program}|${CMAKE_CURRENT_SOURCE_DIR}/${list}|${folder}/${name}.h|${generator}-header")
 endfunction()

@@ -6,58 +6,36 @@
  *
  *   ALLOW(name, "reason")
  *   ALLOW_IF(name, argument, mask, value, "reason")    allowed when (argument & mask) == value
+ *   ALLOW_WHEN(name, "reason", condition, ...)         allowed when each of up to four holds
  *
- * A name may have several ALLOW_IF lines: one match is enough. Every other call kills the
- * process. The only argument is the path of the header to write.
+ * policy/filter_conditions.h has the conditions of ALLOW_WHEN. A name may have several lines with
+ * conditions: one match is enough. Every other call kills the process. The only argument is the
+ * path of the header to write.
  */
-#include "policy/filter.h"
+#include "policy/filter_conditions.h"
 
-/* Constants that lists use. */
-#include <fcntl.h>
-#include <linux/landlock.h>
-#include <linux/magic.h>
-#include <linux/mount.h>
-#include <linux/openat2.h>
-#include <poll.h>
-#include <sched.h>
 #include <seccomp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/timerfd.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define LINES_MAX 512
 
 struct line {
 	const char *name;
 	bool has_condition;
-	struct filter_compare compare;
+	struct filter_compare compare[FILTER_COMPARES_MAX];
 };
 
 static const struct line lines[] = {
-#define ALLOW(name, reason) { #name, false, { .mask = 0 } },
-#define ALLOW_IF(name, argument_index, bits, expected, reason)                                     \
-	{ #name,                                                                                   \
-	  true,                                                                                    \
-	  { .argument = (argument_index),                                                          \
-	    .mask = (uint64_t)(bits),                                                              \
-	    .value = (uint64_t)(expected) } },
+#define ALLOW(name, reason) { #name, false, { { .mask = 0 } } },
+#define ALLOW_IF(name, argument, bits, value, reason)                                              \
+	{ #name, true, { FILTER_CONDITION(argument, bits, value) } },
+#define ALLOW_WHEN(name, reason, ...) { #name, true, { __VA_ARGS__ } },
 #include FILTER_LIST
 #undef ALLOW
 #undef ALLOW_IF
+#undef ALLOW_WHEN
 };
 #define LINE_COUNT (sizeof(lines) / sizeof(lines[0]))
 
@@ -104,9 +82,9 @@ static void add_line(const struct line *line, uint32_t *count)
 		return;
 	}
 	if (rule->clause_count == FILTER_CLAUSES_MAX)
-		fail_list(line->name, "too many ALLOW_IF lines");
-	clauses[index][rule->clause_count++] =
-		(struct filter_clause){ .action = FILTER_ALLOW, .compare = { line->compare } };
+		fail_list(line->name, "too many lines with conditions");
+	clauses[index][rule->clause_count].action = FILTER_ALLOW;
+	memcpy(clauses[index][rule->clause_count++].compare, line->compare, sizeof(line->compare));
 }
 
 static int compare_rules(const void *left, const void *right)
