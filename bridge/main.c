@@ -79,8 +79,7 @@ static void begin_bridge(void)
 	    own.sin_family != AF_INET || own.sin_addr.s_addr != htonl(INADDR_LOOPBACK) ||
 	    begin->port == 0 || begin->port > UINT16_MAX)
 		log_fatal(MSP_EXIT_USAGE,
-			  "descriptor %d is no port of this machine: this program "
-			  "is started by msp",
+			  "descriptor %d is no local port: this program is started by msp",
 			  BRIDGE_FD_PORT);
 	bridge = (struct bridge){ (uint16_t)begin->port, ntohs(own.sin_port), begin->is_raw != 0 };
 	opener.fd = channel_take_fd(&message, 0);
@@ -94,8 +93,7 @@ static int enter_sandbox(void)
 	struct pollfd peers[] = { { .fd = frontend.fd, .events = POLLIN },
 				  { .fd = opener.fd, .events = POLLIN } };
 	enum ipc_error wrong = IPC_OK;
-	int error;
-	int init;
+	int error, init;
 
 	while (poll(peers, 2, -1) < 0 && errno == EINTR)
 		;
@@ -112,8 +110,8 @@ static int enter_sandbox(void)
 	return init;
 }
 
-/* Must: leave no file, no capability, and of the network the loopback's one port. Must not: leave a
- * system call that no bridge needs. */
+/* Must: leave no file, no capability, of the sandbox's network the loopback's one port, and of the
+ * host's network the loopback. Must not: leave a system call that no bridge needs. */
 static void confine_bridge(void)
 {
 	struct kernel_landlock_ruleset attr;
@@ -121,6 +119,7 @@ static void confine_bridge(void)
 
 	confine_privileges();
 	confine_require(capabilities_set(0), "dropping capabilities");
+	confine_require(network_keep_to_loopback(BRIDGE_FD_PORT), "binding its port to a device");
 	ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
 	confine_require(network_allow(ruleset, &attr, bridge.port),
 			"allowing the sandbox's port in Landlock");

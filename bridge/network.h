@@ -10,6 +10,11 @@
 
 #include "common/kernel.h"
 
+/* Bind a socket of the host's network, and with it each that it will accept, to the loopback's
+ * device. connect(AF_UNSPEC) makes such a socket new, but only CAP_NET_RAW could unbind it. Before
+ * confinement. 0 or -errno. */
+int network_keep_to_loopback(int port);
+
 /* Enter the network namespace of the socket, and the user namespace above the one that owns it: the
  * kernel lets the user that made that one enter, who has every capability in it. 0 or -errno. */
 int network_enter(int sandbox);
