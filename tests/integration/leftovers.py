@@ -105,7 +105,7 @@ def cgroups():
 # looks whether each name that a test makes is one of these.
 TEMPORARY = re.compile(
     r"(msp ro:|msp-(ahead|apply|attack|bench|bind|bridge|budget|cgroup|chroot|clients|clocks|commits|config|"
-    r"conformance-out|counts|coverage|demo|etc|fd|fuzz-[a-z]+|git-user|home|http|install|kernel|"
+    r"conformance-out|counts|coverage|demo|etc|fd|fuzz-[a-z]+|git-user|home|hostile|http|install|kernel|"
     r"landlock|layers|limits|link|machines|"
     r"measured|mounts|neighbours|network|outside|overlay|owners|persistent|pins|policy|protected|secret|"
     r"server|service|shares|shown|socket|spawn|stages|standby|state|test|text|tokens|tree|pack|unpack|vm|"
