@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "commits/refs.h"
+#include "commits/tree_names.h"
+#include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "heap/grow.h"
 #include "layers/beneath.h"
 #include "layers/files.h"
+#include "layers/held.h"
 #include "state.h"
 
 #define OURS GIT "refs/msp/"
@@ -106,6 +109,18 @@ int branches_read(const struct job *job, const char *name, uint8_t ret[OBJECT_ID
 	return error;
 }
 
+void branches_bases(const struct job *job, const char *name, uint8_t ret[2][OBJECT_ID_BYTES])
+{
+	char head[IPC_PATH_MAX];
+
+	memset(ret, 0, (size_t)2 * OBJECT_ID_BYTES);
+	if (branches_read_head(job, head) != 0 ||
+	    branches_read(job, head[0] ? head : "HEAD", ret[1]) != 0)
+		memset(ret[1], 0, OBJECT_ID_BYTES);
+	if (strncmp(name, HEADS, HEADS_SIZE) != 0 || branches_read(job, name, ret[0]) != 0)
+		memcpy(ret[0], ret[1], OBJECT_ID_BYTES);
+}
+
 bool branches_has(const struct job *job, const char *name, const uint8_t id[OBJECT_ID_BYTES])
 {
 	uint8_t found[OBJECT_ID_BYTES];
@@ -164,17 +179,58 @@ static bool is_left(const char *path)
 	return bsearch(&path, state.left, state.left_count, sizeof(*state.left), compare_names);
 }
 
-void branches_follow(size_t number, bool (*stays)(void *context, const char *path), void *context)
+/* Return whether the host's work tree has the file that a change brings; a link: any. */
+static bool is_in_work_tree(const struct job *job, const struct index_change *change)
+{
+	uint8_t found[OBJECT_ID_BYTES];
+	struct stat status;
+	char *text;
+	size_t size;
+	int error;
+
+	if (change->file.new_mode == TREE_LINK)
+		return beneath_look(job->directories.host, change->path, &status) == 0 &&
+		       S_ISLNK(status.st_mode);
+	error = branches_read_file(&job->directories, change->path, OBJECT_BYTES_MAX, &text, &size,
+				   &status);
+	if (error)
+		return false;
+	error = library_hash(OBJECT_BLOB, (const uint8_t *)text, size, found);
+	free(text);
+	return !error && memcmp(found, change->file.new_id, sizeof(found)) == 0;
+}
+
+/* Return whether the index would have a host-executed file, or a link, that the work tree has not:
+ * git writes it at the next restore, unseen. */
+static bool is_hidden(const struct job *job, const struct index_change *change)
+{
+	const uint32_t mode = change->file.new_mode;
+
+	return mode != 0 && mode != TREE_COMMIT &&
+	       (mode == TREE_LINK ||
+		(held_entry_flags(job, change->path, NULL) & CHANGE_IS_HELD)) &&
+	       !is_in_work_tree(job, change);
+}
+
+void branches_follow(const struct job *job, size_t number,
+		     enum branches_item (*look)(void *context, const char *path), void *context)
 {
 	struct commits_ref *ref = &commits_state()->refs[number];
-	bool is_whole = !state.is_lost;
+	bool is_whole = !state.is_lost, is_seen = true;
 
 	if (!ref->is_checked_out || ref->refusal)
 		return;
-	for (size_t i = 0; i < state.change_count && is_whole; i++)
-		is_whole =
-			!is_left(state.changes[i].path) && !stays(context, state.changes[i].path);
-	if (!is_whole)
+	for (size_t i = 0; i < state.change_count && is_whole && is_seen; i++) {
+		const struct index_change *change = &state.changes[i];
+		const enum branches_item item = look(context, change->path);
+
+		is_whole = item != BRANCHES_STAYS && !is_left(change->path);
+		is_seen = item == BRANCHES_APPLIED || !is_hidden(job, change);
+	}
+	if (!is_seen)
+		ref->refusal = "it is checked out, and the work tree lacks a host-executed file as "
+			       "it is committed";
+	else if (!is_whole)
 		ref->refusal = "it is checked out, and not all of its files would be applied";
 }
 

@@ -17,6 +17,10 @@ bool branches_place(const struct job *job, const char *name, char ret[IPC_PATH_M
 /* Read a branch of the host, `name` as in refs/heads/main. 0, -ENOENT or another -errno. */
 int branches_read(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES]);
 
+/* Find the host's commits that a ref is compared with: the one of its branch, else HEAD's, and
+ * HEAD's; all zero: there is none. */
+void branches_bases(const struct job *job, const char *name, uint8_t ret[2][OBJECT_ID_BYTES]);
+
 /* Return whether the host's branch or tag of that name has this commit already. */
 bool branches_has(const struct job *job, const char *name, const uint8_t id[OBJECT_ID_BYTES]);
 
@@ -27,9 +31,17 @@ int branches_judge(const struct job *job, size_t number);
 /* Remember a changed path that is left out of the apply without being an item of it. */
 void branches_note_left(const struct job *job, const char *path);
 
-/* Refuse a checked-out branch if the work tree would not follow it: `stays` returns whether a
- * changed path is not applied. */
-void branches_follow(size_t number, bool (*stays)(void *context, const char *path), void *context);
+enum branches_item {
+	BRANCHES_AGREED, /* host and sandbox have the same */
+	BRANCHES_STAYS,  /* the host's differs, and is not changed */
+	BRANCHES_APPLIED,
+};
+
+/* Refuse a checked-out branch if the work tree would not follow it. `look` returns what becomes of
+ * a changed path. A host-executed file must be in the work tree as well: git would write one that
+ * is in the index alone. */
+void branches_follow(const struct job *job, size_t number,
+		     enum branches_item (*look)(void *context, const char *path), void *context);
 
 /* A file that goes along with a branch: the index, or a log of the branch's values. */
 struct branches_file {

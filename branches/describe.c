@@ -39,16 +39,16 @@ void branches_describe(const struct commits_ref *ref, char ret[IPC_PATH_MAX])
 
 	branches_write_id(ref->id, id);
 	used = snprintf(ret, IPC_PATH_MAX, "%.*s", SHORT_DIGITS, id);
-	if (ref->error || ref->refusal) {
-		(void)snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ": %s",
-			       ref->error ? refusal_of(ref->error) : ref->refusal);
-		return;
-	}
-	used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ", %u new commit%s", ref->commits,
-			 ref->commits == 1 ? "" : "s");
+	if (ref->error || ref->refusal)
+		used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ": %s",
+				 ref->error ? refusal_of(ref->error) : ref->refusal);
+	else
+		used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ", %u new commit%s",
+				 ref->commits, ref->commits == 1 ? "" : "s");
 	if (ref->held == 0)
 		return;
-	used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ", which change %s",
+	used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used,
+			 ref->error || ref->refusal ? "; they change %s" : ", which change %s",
 			 ref->named_size ? ref->named : "files");
 	if (ref->unnamed > 0)
 		(void)snprintf(ret + used, IPC_PATH_MAX - (size_t)used, " and %u more",

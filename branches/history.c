@@ -12,9 +12,6 @@
 /* A power of two, never half full. */
 #define SLOTS (1U << 19)
 
-/* Nested directories, as in a walk. */
-#define DEPTH_MAX 512
-
 _Static_assert(SLOTS > 2 * HISTORY_COMMITS_MAX, "an open hash that is never half full");
 
 struct node {
@@ -100,100 +97,31 @@ int history_chain(const struct objects *objects, const uint8_t old[OBJECT_ID_BYT
 
 /* --- trees ------------------------------------------------------------------------------------ */
 
-struct comparison {
-	const struct objects *objects;
+struct telling {
 	int (*found)(void *context, const struct history_file *file, const char *path);
 	void *context;
-	uint32_t entries;
-	char path[IPC_PATH_MAX];
 };
 
-static int compare_trees(struct comparison *comparison, const uint8_t *old, const uint8_t *now,
-			 size_t length, unsigned int depth);
-
-/* Tell of one name; NULL: that side lacks it. Both are directories, or neither is. */
-static int compare_entries(struct comparison *comparison, const struct tree_entry *old,
-			   const struct tree_entry *now, size_t length, unsigned int depth)
+static int tell_file(void *context, const char *path, const struct tree_entry *old,
+		     const struct tree_entry *now)
 {
-	const struct tree_entry *any = now ? now : old;
-	const size_t start = length > 0 ? length + 1 : 0;
+	const struct telling *telling = context;
 	struct history_file file = { .old_mode = old ? old->mode : 0,
 				     .new_mode = now ? now->mode : 0 };
 
-	if (old && now && old->mode == now->mode && memcmp(old->id, now->id, OBJECT_ID_BYTES) == 0)
-		return 0;
-	if (start + any->name_size >= sizeof(comparison->path))
-		return -ENAMETOOLONG;
-	if (start > 0)
-		comparison->path[length] = '/';
-	memcpy(comparison->path + start, any->name, any->name_size);
-	comparison->path[start + any->name_size] = '\0';
-	if (any->mode == TREE_DIRECTORY)
-		return compare_trees(comparison, old ? old->id : NULL, now ? now->id : NULL,
-				     start + any->name_size, depth + 1);
 	if (old)
 		memcpy(file.old_id, old->id, OBJECT_ID_BYTES);
 	if (now)
 		memcpy(file.new_id, now->id, OBJECT_ID_BYTES);
-	return comparison->found(comparison->context, &file, comparison->path);
-}
-
-static int compare_sides(struct comparison *comparison, struct walk_side *old,
-			 struct walk_side *now, size_t length, unsigned int depth)
-{
-	int error = 0;
-
-	while (!error && (old->has_entry || now->has_entry)) {
-		const int order = !old->has_entry   ? 1
-				  : !now->has_entry ? -1
-						    : tree_entry_compare(&old->entry, &now->entry);
-
-		error = compare_entries(comparison, order <= 0 ? &old->entry : NULL,
-					order >= 0 ? &now->entry : NULL, length, depth);
-		if (!error && order <= 0)
-			error = walk_next_entry(old, &comparison->entries);
-		if (!error && order >= 0)
-			error = walk_next_entry(now, &comparison->entries);
-	}
-	return error;
-}
-
-static int compare_trees(struct comparison *comparison, const uint8_t *old, const uint8_t *now,
-			 size_t length, unsigned int depth)
-{
-	struct walk_side sides[2] = { { .has_entry = false }, { .has_entry = false } };
-	int error = depth < DEPTH_MAX ? walk_open_side(comparison->objects, old,
-						       &comparison->entries, &sides[0])
-				      : -ENAMETOOLONG;
-
-	if (!error)
-		error = walk_open_side(comparison->objects, now, &comparison->entries, &sides[1]);
-	if (!error)
-		error = compare_sides(comparison, &sides[0], &sides[1], length, depth);
-	object_free(&sides[0].object);
-	object_free(&sides[1].object);
-	return error;
+	return telling->found(telling->context, &file, path);
 }
 
 int history_files(const struct objects *objects, const uint8_t old[OBJECT_ID_BYTES],
-		  const uint8_t id[OBJECT_ID_BYTES],
+		  const uint8_t id[OBJECT_ID_BYTES], uint32_t *again,
 		  int (*found)(void *context, const struct history_file *file, const char *path),
 		  void *context)
 {
-	static struct comparison comparison;
-	static struct commit commit;
-	uint8_t before[OBJECT_ID_BYTES];
-	struct object object;
-	int error = walk_read_commit(objects, old, &object, &commit);
+	struct telling telling = { found, context };
 
-	if (error)
-		return error;
-	object_free(&object);
-	memcpy(before, commit.tree, sizeof(before));
-	error = walk_read_commit(objects, id, &object, &commit);
-	if (error)
-		return error;
-	object_free(&object);
-	comparison = (struct comparison){ .objects = objects, .found = found, .context = context };
-	return compare_trees(&comparison, before, commit.tree, 0, 0);
+	return walk_compare(objects, old, id, again, tell_file, &telling);
 }

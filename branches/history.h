@@ -26,9 +26,10 @@ struct history_file {
 	uint8_t old_id[OBJECT_ID_BYTES], new_id[OBJECT_ID_BYTES];
 };
 
-/* Compare the trees of two commits. 0 or -errno, as of walk_run(). */
+/* Compare the trees of two commits. `*again`: as of walk_compare(). 0 or -errno, as of walk_run().
+ */
 int history_files(const struct objects *objects, const uint8_t old[OBJECT_ID_BYTES],
-		  const uint8_t id[OBJECT_ID_BYTES],
+		  const uint8_t id[OBJECT_ID_BYTES], uint32_t *again,
 		  int (*found)(void *context, const struct history_file *file, const char *path),
 		  void *context);
 

@@ -27,6 +27,8 @@ struct reader {
 	int objects_error;
 	struct objects objects;
 	uint64_t paths_bytes; /* told so far */
+	uint32_t again;       /* of all walks: WALK_AGAIN_MAX */
+	struct walk_known known;
 };
 
 static int send_tell(void *context, const struct reader_tell *what, const void *bytes)
@@ -142,16 +144,18 @@ static int tell_object(void *context, const uint8_t id[OBJECT_ID_BYTES],
 	return send_tell(context, &told, object->bytes);
 }
 
-static int tell_path(void *context, const char *path, const char *target)
+static int tell_path(void *context, const char *path, uint32_t mode, const char *target)
 {
 	struct reader *reader = context;
 	static char text[2 * IPC_PATH_MAX];
 	const size_t size = strlen(path), more = target ? strlen(target) + 1 : 0;
-	const struct reader_tell told = { .kind = READER_PATH, .size = (uint32_t)(size + more) };
+	const struct reader_tell told = { .kind = READER_PATH,
+					  .count = mode,
+					  .size = (uint32_t)(size + more) };
 
 	if (size + more >= sizeof(text))
 		return -ENAMETOOLONG;
-	reader->paths_bytes += size + more;
+	reader->paths_bytes += sizeof(told) + size + more;
 	if (reader->paths_bytes > READER_PATHS_BYTES_MAX)
 		return -E2BIG;
 	memcpy(text, path, size + 1);
@@ -168,7 +172,7 @@ static int tell_file(void *context, const struct history_file *file, const char 
 	const struct reader_tell told = { .kind = READER_FILE,
 					  .size = (uint32_t)(sizeof(*file) + size) };
 
-	reader->paths_bytes += size;
+	reader->paths_bytes += sizeof(told) + size;
 	if (reader->paths_bytes > READER_PATHS_BYTES_MAX)
 		return -E2BIG;
 	memcpy(mempcpy(text, file, sizeof(*file)), path, size + 1);
@@ -197,13 +201,19 @@ static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint
 	if (!error && ask->kind == READER_CHAIN)
 		return history_chain(&reader->objects, ask->old, ask->id, tell_object, reader);
 	if (!error && ask->kind == READER_FILES)
-		return history_files(&reader->objects, ask->old, ask->id, tell_file, reader);
+		return history_files(&reader->objects, ask->old, ask->id, &reader->again, tell_file,
+				     reader);
 	walk = (struct walk){ .objects = &reader->objects,
 			      .context = reader,
 			      .found = ask->kind == READER_BRING ? tell_object : NULL,
-			      .changed = ask->kind == READER_WALK ? tell_path : NULL };
+			      .changed = ask->kind == READER_WALK ? tell_path : NULL,
+			      .known = &reader->known,
+			      .again = reader->again };
+	memcpy(walk.bases[0], ask->old, sizeof(ask->old));
+	memcpy(walk.bases[1], ask->head, sizeof(ask->head));
 	if (!error)
 		error = walk_run(&walk, ask->id);
+	reader->again = walk.again;
 	*ret_commits = walk.commits;
 	return error;
 }
@@ -247,5 +257,6 @@ void reader_serve(int requests, int answers, const int *gits, size_t count)
 		if (send_tell(&reader, &end, NULL) != 0)
 			break;
 	}
+	walk_forget(&reader.known);
 	objects_close(&reader.objects);
 }

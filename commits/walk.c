@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A commit is compared with its parents; it changes a path if the path differs from all of them. A
- * changed path is reported even if the host has the content: a known blob under the name of a hook
- * is as dangerous as a new blob.
+ * The ref's tree is compared with the one that the host's branch has, whatever the way: a merge, or
+ * a commit that the host fetched, brings as much as a new commit. Then each commit that the host's
+ * branch lacks is compared with its parents; it changes a path if the path differs from all of
+ * them. A changed path is reported even if the host has the content: a known blob under the name of
+ * a hook is as dangerous as a new blob.
  */
 #include "walk.h"
 #include "heap/grow.h"
@@ -27,7 +29,7 @@ static bool is_zero(const uint8_t id[OBJECT_ID_BYTES])
 	return memcmp(id, zero, sizeof(zero)) == 0;
 }
 
-static size_t find_slot(uint8_t (*seen)[OBJECT_ID_BYTES], size_t room,
+static size_t find_slot(uint8_t (*all)[OBJECT_ID_BYTES], size_t room,
 			const uint8_t id[OBJECT_ID_BYTES])
 {
 	uint64_t start;
@@ -35,58 +37,75 @@ static size_t find_slot(uint8_t (*seen)[OBJECT_ID_BYTES], size_t room,
 
 	memcpy(&start, id, sizeof(start));
 	slot = (size_t)start & (room - 1);
-	while (!is_zero(seen[slot]) && memcmp(seen[slot], id, OBJECT_ID_BYTES) != 0)
+	while (!is_zero(all[slot]) && memcmp(all[slot], id, OBJECT_ID_BYTES) != 0)
 		slot = (slot + 1) & (room - 1);
 	return slot;
 }
 
-static int grow_seen(struct walk *walk)
+static bool has_id(const struct walk_ids *ids, const uint8_t id[OBJECT_ID_BYTES])
 {
-	const size_t room = walk->seen_room ? 2 * walk->seen_room : 1024;
-	uint8_t(*seen)[OBJECT_ID_BYTES] = calloc(room, OBJECT_ID_BYTES);
+	return ids->count > 0 && !is_zero(ids->all[find_slot(ids->all, ids->room, id)]);
+}
 
-	if (!seen)
+static int grow_ids(struct walk_ids *ids)
+{
+	const size_t room = ids->room ? 2 * ids->room : 1024;
+	uint8_t(*all)[OBJECT_ID_BYTES] = calloc(room, OBJECT_ID_BYTES);
+
+	if (!all)
 		return -ENOMEM;
-	for (size_t i = 0; i < walk->seen_room; i++) {
-		if (!is_zero(walk->seen[i]))
-			memcpy(seen[find_slot(seen, room, walk->seen[i])], walk->seen[i],
+	for (size_t i = 0; i < ids->room; i++) {
+		if (!is_zero(ids->all[i]))
+			memcpy(all[find_slot(all, room, ids->all[i])], ids->all[i],
 			       OBJECT_ID_BYTES);
 	}
-	free(walk->seen);
-	walk->seen = seen;
-	walk->seen_room = room;
+	free(ids->all);
+	ids->all = all;
+	ids->room = room;
 	return 0;
 }
 
-/* Add an id to the seen ids. 1: it was there; 0: it is new; or -errno. */
-static int mark_seen(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+/* Add an id to a set. 1: it was there; 0: it is new; or -errno. */
+static int add_id(struct walk_ids *ids, const uint8_t id[OBJECT_ID_BYTES])
 {
 	size_t slot;
 
-	if (2 * (walk->seen_count + 1) > walk->seen_room) {
-		const int error = grow_seen(walk);
+	if (2 * (ids->count + 1) > ids->room) {
+		const int error = grow_ids(ids);
 
 		if (error)
 			return error;
 	}
-	slot = find_slot(walk->seen, walk->seen_room, id);
-	if (!is_zero(walk->seen[slot]))
+	slot = find_slot(ids->all, ids->room, id);
+	if (!is_zero(ids->all[slot]))
 		return 1;
-	memcpy(walk->seen[slot], id, OBJECT_ID_BYTES);
-	walk->seen_count++;
-	return walk->seen_count > WALK_OBJECTS_MAX ? -E2BIG : 0;
+	memcpy(ids->all[slot], id, OBJECT_ID_BYTES);
+	ids->count++;
+	return 0;
+}
+
+static void free_ids(struct walk_ids *ids)
+{
+	free(ids->all);
+	*ids = (struct walk_ids){ 0 };
+}
+
+/* Append an id to a list. */
+static int append_id(uint8_t (**list)[OBJECT_ID_BYTES], size_t *count, size_t *room,
+		     const uint8_t id[OBJECT_ID_BYTES])
+{
+	uint8_t(*grown)[OBJECT_ID_BYTES] = grow_list(*list, room, *count + 1, OBJECT_ID_BYTES);
+
+	if (!grown)
+		return -ENOMEM;
+	*list = grown;
+	memcpy(grown[(*count)++], id, OBJECT_ID_BYTES);
+	return 0;
 }
 
 static int add_waiting(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 {
-	uint8_t(*grown)[OBJECT_ID_BYTES] = grow_list(walk->waiting, &walk->waiting_room,
-						     walk->waiting_count + 1, OBJECT_ID_BYTES);
-
-	if (!grown)
-		return -ENOMEM;
-	walk->waiting = grown;
-	memcpy(walk->waiting[walk->waiting_count++], id, OBJECT_ID_BYTES);
-	return 0;
+	return append_id(&walk->waiting, &walk->waiting_count, &walk->waiting_room, id);
 }
 
 /* Report an object once, unless the host has it. */
@@ -94,9 +113,10 @@ static int bring_object(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
 			const struct object *object)
 {
 	const int is_hosts = objects_is_hosts(walk->objects, id);
-	int status = is_hosts ? is_hosts : mark_seen(walk, id);
+	int status = is_hosts ? is_hosts : add_id(&walk->seen, id);
 
-	if (status == 0 && (walk->bytes += object->size) > WALK_BYTES_MAX)
+	if (status == 0 &&
+	    (walk->seen.count > WALK_OBJECTS_MAX || (walk->bytes += object->size) > WALK_BYTES_MAX))
 		return -E2BIG;
 	if (status == 0 && walk->found)
 		status = walk->found(walk->context, id, object);
@@ -194,16 +214,32 @@ int walk_open_side(const struct objects *objects, const uint8_t *id, uint32_t *e
 static int compare_directory(struct walk *walk, const struct directory *directory, size_t length,
 			     unsigned int depth);
 
+/* Tell of a path once, and again only as a link that leads elsewhere. */
 static int tell_leaf(struct walk *walk, const struct tree_entry *entry, const struct object *object)
 {
 	const char *target = NULL;
+	char key[IPC_PATH_MAX + OBJECT_ID_BYTES];
+	uint8_t id[OBJECT_ID_BYTES];
+	const size_t size = strlen(walk->path) + 1;
+	int error;
 
 	if (entry && entry->mode == TREE_LINK && object->bytes) {
 		target = (const char *)object->bytes;
 		if (object->size == 0 || memchr(target, '\0', object->size))
 			return -EBADMSG;
 	}
-	return walk->changed ? walk->changed(walk->context, walk->path, target) : 0;
+	if (!walk->changed)
+		return 0;
+	memcpy(key, walk->path, size);
+	memset(key + size, 0, OBJECT_ID_BYTES);
+	if (target)
+		memcpy(key + size, entry->id, OBJECT_ID_BYTES);
+	error = library_hash(OBJECT_BLOB, (const uint8_t *)key, size + OBJECT_ID_BYTES, id);
+	if (!error)
+		error = add_id(&walk->told, id);
+	if (error)
+		return error < 0 ? error : 0;
+	return walk->changed(walk->context, walk->path, entry ? entry->mode : 0, target);
 }
 
 /* Report a file, link or submodule that differs from every parent's, and bring its object. */
@@ -263,6 +299,8 @@ static int compare_name(struct walk *walk, const struct tree_entry *now,
 	end = add_name(walk, length, any);
 	if (end < 0)
 		return end;
+	if (any->mode != TREE_DIRECTORY && walk->differs)
+		return walk->differs(walk->context, walk->path, old_count ? old[0] : NULL, now);
 	if (any->mode != TREE_DIRECTORY)
 		return now ? look_at_leaf(walk, now) : tell_leaf(walk, NULL, NULL);
 	for (size_t i = 0; i < old_count; i++)
@@ -308,21 +346,50 @@ static int compare_first(struct walk *walk, struct walk_side *sides, size_t coun
 	return error;
 }
 
+/* Return whether a comparison was made before: 1, 0 or -errno. Its paths are others now; objects
+ * alone are brought once, whatever they were compared with. */
+static int is_again(struct walk *walk, const struct directory *directory)
+{
+	const bool has_paths = walk->changed || walk->differs;
+	uint8_t key[OBJECT_ID_BYTES];
+	int status;
+
+	if (!has_paths && !directory->now)
+		return 1;
+	memset(key, 0xff, sizeof(key));
+	if (directory->now)
+		memcpy(key, directory->now, sizeof(key));
+	for (size_t i = 0; has_paths && i < directory->old_count; i++) {
+		for (size_t byte = 0; byte < sizeof(key); byte++)
+			key[byte] ^= directory->old[i][(byte + i + 1) % sizeof(key)];
+	}
+	key[0] |= is_zero(key);
+	status = add_id(&walk->pairs, key);
+	if (status == 1 && has_paths) {
+		walk->again += 1 + (uint32_t)directory->old_count;
+		status = walk->again > WALK_AGAIN_MAX ? -E2BIG : 0;
+	}
+	return status;
+}
+
 static int compare_directory(struct walk *walk, const struct directory *directory, size_t length,
 			     unsigned int depth)
 {
 	const size_t count = directory->old_count + 1;
-	struct walk_side *sides = depth < DEPTH_MAX ? calloc(count, sizeof(*sides)) : NULL;
-	int error = depth < DEPTH_MAX ? 0 : -ENAMETOOLONG;
+	struct walk_side *sides;
+	int error = depth < DEPTH_MAX ? is_again(walk, directory) : -ENAMETOOLONG;
 
+	if (error)
+		return error < 0 ? error : 0;
+	sides = calloc(count, sizeof(*sides));
 	if (!sides)
-		return error ? error : -ENOMEM;
+		return -ENOMEM;
 	for (size_t i = 0; i < count && !error; i++)
 		error = walk_open_side(walk->objects, i ? directory->old[i - 1] : directory->now,
 				       &walk->entries, &sides[i]);
 	while (!error && find_first(sides, count))
 		error = compare_first(walk, sides, count, length, depth);
-	if (!error && directory->now)
+	if (!error && directory->now && !walk->differs)
 		error = bring_object(walk, directory->now, &sides[0].object);
 	for (size_t i = 0; i < count; i++)
 		object_free(&sides[i].object);
@@ -330,24 +397,113 @@ static int compare_directory(struct walk *walk, const struct directory *director
 	return error;
 }
 
+/* --- the history of the host ------------------------------------------------------------------ */
+
+static void begin_known(const struct walk *walk)
+{
+	struct walk_known *known = walk->known;
+
+	if (memcmp(known->bases, walk->bases, sizeof(known->bases)) == 0)
+		return;
+	walk_forget(known);
+	memcpy(known->bases, walk->bases, sizeof(known->bases));
+}
+
+void walk_forget(struct walk_known *known)
+{
+	free_ids(&known->ids);
+	free(known->queue);
+	*known = (struct walk_known){ 0 };
+}
+
+static int add_known(struct walk_known *known, const uint8_t id[OBJECT_ID_BYTES])
+{
+	const int status = is_zero(id) ? 1 : add_id(&known->ids, id);
+
+	return status ? status : append_id(&known->queue, &known->count, &known->room, id);
+}
+
+/* Return whether the history of a base has this commit of the host: 1, 0 or -errno. The search goes
+ * breadth first; commits that it does not reach count as foreign. */
+static int is_in_history(const struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+{
+	static struct commit commit;
+	struct walk_known *known = walk->known;
+	int status = 0;
+
+	for (size_t i = 0; i < 2 && status >= 0; i++)
+		status = add_known(known, known->bases[i]);
+	while (status >= 0 && !has_id(&known->ids, id) && known->next < known->count &&
+	       known->count < WALK_KNOWN_MAX) {
+		struct object object;
+
+		/* A shallow history ends with commits whose parents are missing. */
+		if (walk_read_commit(walk->objects, known->queue[known->next++], &object, &commit))
+			continue;
+		object_free(&object);
+		for (size_t i = 0; i < commit.parent_count && status >= 0; i++)
+			status = add_known(known, commit.parents[i]);
+	}
+	return status < 0 ? status : has_id(&known->ids, id);
+}
+
+/* Return whether a walk ends at a commit: 1, 0 or -errno. */
+static int is_end(const struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+{
+	const int is_hosts = objects_is_hosts(walk->objects, id);
+
+	return is_hosts == 1 && walk->changed ? is_in_history(walk, id) : is_hosts;
+}
+
 /* --- commits ---------------------------------------------------------------------------------- */
 
-static int compare_commit(struct walk *walk, const struct commit *commit)
+/* Read the id of a commit's tree. */
+static int read_tree(const struct objects *objects, const uint8_t id[OBJECT_ID_BYTES],
+		     uint8_t ret[OBJECT_ID_BYTES])
+{
+	static struct commit commit;
+	struct object object;
+	const int error = walk_read_commit(objects, id, &object, &commit);
+
+	if (!error) {
+		object_free(&object);
+		memcpy(ret, commit.tree, OBJECT_ID_BYTES);
+	}
+	return error;
+}
+
+/* Compare a tree with the one of the host's branch; without a branch, with an empty one. */
+static int compare_with_base(struct walk *walk, const uint8_t tree[OBJECT_ID_BYTES])
+{
+	uint8_t base[OBJECT_ID_BYTES];
+	const bool has_base = !is_zero(walk->bases[0]);
+	struct directory directory = { .now = tree, .old = { base }, .old_count = has_base };
+	const int error = has_base ? read_tree(walk->objects, walk->bases[0], base) : 0;
+
+	if (error || (has_base && memcmp(base, tree, sizeof(base)) == 0))
+		return error;
+	walk->path[0] = '\0';
+	return compare_directory(walk, &directory, 0, 0);
+}
+
+static int compare_commit(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
+			  struct commit *commit)
 {
 	struct directory directory = { .now = commit->tree, .old_count = commit->parent_count };
-	static struct commit parents[PARENTS_MAX];
+	static uint8_t trees[PARENTS_MAX][OBJECT_ID_BYTES];
 
 	for (size_t i = 0; i < commit->parent_count; i++) {
-		struct object object;
-		const int error =
-			walk_read_commit(walk->objects, commit->parents[i], &object, &parents[i]);
+		const int error = read_tree(walk->objects, commit->parents[i], trees[i]);
 
+		if (error == -ENOENT && objects_is_hosts(walk->objects, id) == 1) {
+			commit->parent_count = 0; /* the host's history is shallow */
+			return compare_with_base(walk, commit->tree);
+		}
 		if (error)
 			return error;
-		object_free(&object);
-		if (memcmp(parents[i].tree, commit->tree, OBJECT_ID_BYTES) == 0)
+		if (memcmp(trees[i], commit->tree, OBJECT_ID_BYTES) == 0)
 			return 0;
-		directory.old[i] = parents[i].tree;
+		directory.old[i] = trees[i];
 	}
 	walk->path[0] = '\0';
 	return compare_directory(walk, &directory, 0, 0);
@@ -361,19 +517,19 @@ static int look_at_commit(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 
 	if (error)
 		return error;
-	error = compare_commit(walk, &commit);
+	error = compare_commit(walk, id, &commit);
 	if (!error)
 		error = bring_object(walk, id, &object);
+	if (!error)
+		error = add_id(&walk->seen, id);
 	object_free(&object);
 	walk->commits++;
-	for (size_t i = 0; i < commit.parent_count && !error; i++) {
-		const int is_hosts = objects_is_hosts(walk->objects, commit.parents[i]);
-
-		error = is_hosts < 0 ? is_hosts
-			: is_hosts   ? 0
-				     : add_waiting(walk, commit.parents[i]);
+	for (size_t i = 0; i < commit.parent_count && error >= 0; i++) {
+		error = is_end(walk, commit.parents[i]);
+		if (error == 0)
+			error = add_waiting(walk, commit.parents[i]);
 	}
-	return error;
+	return error < 0 ? error : 0;
 }
 
 /* Replace a tag's id by its object's id until that is no tag; bring the tags. */
@@ -401,6 +557,22 @@ static int peel_tags(struct walk *walk, uint8_t id[OBJECT_ID_BYTES])
 	}
 }
 
+/* Compare the tree in which all ends. */
+static int compare_end(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+{
+	uint8_t tree[OBJECT_ID_BYTES];
+	int error;
+
+	if (!walk->changed)
+		return 0;
+	begin_known(walk);
+	error = read_tree(walk->objects, id, tree);
+	if (!error)
+		error = compare_with_base(walk, tree);
+	free_ids(&walk->pairs); /* the commits may say the same of the same places */
+	return error;
+}
+
 int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 {
 	uint8_t next[OBJECT_ID_BYTES];
@@ -409,19 +581,43 @@ int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 	memcpy(next, id, sizeof(next));
 	error = peel_tags(walk, next);
 	if (!error)
-		error = objects_is_hosts(walk->objects, next);
+		error = compare_end(walk, next);
+	if (!error)
+		error = is_end(walk, next);
 	if (error == 0)
 		error = add_waiting(walk, next);
 	while (walk->waiting_count > 0 && error == 0) {
 		memcpy(next, walk->waiting[--walk->waiting_count], sizeof(next));
 		/* A commit of two children was added twice. */
-		if (walk->seen_count == 0 ||
-		    is_zero(walk->seen[find_slot(walk->seen, walk->seen_room, next)]))
+		if (!has_id(&walk->seen, next))
 			error = look_at_commit(walk, next);
 	}
-	free(walk->seen);
+	free_ids(&walk->seen);
+	free_ids(&walk->pairs);
+	free_ids(&walk->told);
 	free(walk->waiting);
-	walk->seen = walk->waiting = NULL;
-	walk->seen_count = walk->seen_room = walk->waiting_count = walk->waiting_room = 0;
+	walk->waiting = NULL;
+	walk->waiting_count = walk->waiting_room = 0;
 	return error < 0 ? error : 0;
+}
+
+int walk_compare(const struct objects *objects, const uint8_t old[OBJECT_ID_BYTES],
+		 const uint8_t now[OBJECT_ID_BYTES], uint32_t *again,
+		 int (*differs)(void *context, const char *path, const struct tree_entry *old,
+				const struct tree_entry *now),
+		 void *context)
+{
+	static struct walk walk;
+	uint8_t tree[OBJECT_ID_BYTES];
+	int error = read_tree(objects, now, tree);
+
+	walk = (struct walk){
+		.objects = objects, .context = context, .differs = differs, .again = *again
+	};
+	memcpy(walk.bases[0], old, OBJECT_ID_BYTES);
+	if (!error)
+		error = compare_with_base(&walk, tree);
+	*again = walk.again;
+	free_ids(&walk.pairs);
+	return error;
 }

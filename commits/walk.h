@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The commits that a ref would bring: every object that the host does not have, and every path at
- * which one of them changes a file that the host executes by itself.
+ * The commits that a ref would bring to a branch of the host: every object that the host does not
+ * have, and every path that differs in the end or in between.
  */
 #ifndef COMMITS_WALK_H
 #define COMMITS_WALK_H
@@ -19,6 +19,13 @@
  * sandbox's repository does not bound them. */
 #define WALK_BYTES_MAX ((uint64_t)512 << 20)
 
+/* Trees that are compared again, in another place, over all walks of a reader. Trees in one another
+ * have more paths than any disk has bytes; a project repeats some thousand. */
+#define WALK_AGAIN_MAX 65536U
+
+/* The host's commits, at most, among which a walk looks for the one where it may end. */
+#define WALK_KNOWN_MAX 50000U
+
 /* People make no merge of more parents. */
 #define PARENTS_MAX 64
 
@@ -28,19 +35,40 @@ struct commit {
 	size_t parent_count;
 };
 
+/* A set of ids: an open hash; all zero: free. */
+struct walk_ids {
+	uint8_t (*all)[OBJECT_ID_BYTES];
+	size_t count, room;
+};
+
+/* The history of the host's branch and of its HEAD, as far as it was looked at. */
+struct walk_known {
+	uint8_t bases[2][OBJECT_ID_BYTES]; /* as of struct walk */
+	struct walk_ids ids;
+	uint8_t (*queue)[OBJECT_ID_BYTES];
+	size_t next, count, room;
+};
+
 struct walk {
 	const struct objects *objects;
 	void *context;
 	/* Called for each object that the host does not have, a commit's contents before the
 	 * commit. NULL: the caller wants none. 0 or -errno, which ends the walk. */
 	int (*found)(void *context, const uint8_t id[OBJECT_ID_BYTES], const struct object *object);
-	/* Called for each path that a commit changes, relative to the work tree, with a symbolic
-	 * link's target (else NULL). NULL: the caller wants none. 0 or -errno. */
-	int (*changed)(void *context, const char *path, const char *target);
-	uint32_t commits; /* commits that the host does not have */
+	/* Called once for each path that differs between the ref's tree and the one of bases[0], or
+	 * that a commit changes which is in the history of neither base. The path is relative to
+	 * the work tree, `mode` is the new one or 0, `target` a symbolic link's, else NULL. NULL:
+	 * the caller wants none, and commits of the host are passed over. 0 or -errno. */
+	int (*changed)(void *context, const char *path, uint32_t mode, const char *target);
+	/* The host's commits: the one of the branch, and HEAD's. All zero: there is none. */
+	uint8_t bases[2][OBJECT_ID_BYTES];
+	struct walk_known *known; /* kept from walk to walk; needed with `changed` */
+	uint32_t commits;         /* commits that neither base has */
+	uint32_t again;           /* so far, of WALK_AGAIN_MAX; the caller keeps it */
 	/* private: */
-	uint8_t (*seen)[OBJECT_ID_BYTES]; /* an open hash; all zero: free */
-	size_t seen_count, seen_room;
+	int (*differs)(void *context, const char *path, const struct tree_entry *old,
+		       const struct tree_entry *now);
+	struct walk_ids seen, pairs, told;
 	uint8_t (*waiting)[OBJECT_ID_BYTES];
 	size_t waiting_count, waiting_room;
 	uint32_t entries;
@@ -68,6 +96,17 @@ int walk_next_entry(struct walk_side *side, uint32_t *entries);
  * damaged, or git would refuse it; -E2BIG, -EFBIG: there is too much of it; -ENOTSUP: the ref names
  * no commit; -ENAMETOOLONG; -ENOMEM; another -errno. */
 int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES]);
+
+/* Forget the history of the host. */
+void walk_forget(struct walk_known *known);
+
+/* Compare the trees of two commits: `differs` is called for each file, link or submodule; NULL:
+ * that side lacks it. `*again`: as of struct walk. 0 or -errno, as of walk_run(). */
+int walk_compare(const struct objects *objects, const uint8_t old[OBJECT_ID_BYTES],
+		 const uint8_t now[OBJECT_ID_BYTES], uint32_t *again,
+		 int (*differs)(void *context, const char *path, const struct tree_entry *old,
+				const struct tree_entry *now),
+		 void *context);
 
 /* Read a commit and its object, which the caller frees. 0 or -errno, as of walk_run(). */
 int walk_read_commit(const struct objects *objects, const uint8_t id[OBJECT_ID_BYTES],

@@ -207,12 +207,14 @@ static int enter_taken(struct gathering *gathering)
 
 /* --- commits ---------------------------------------------------------------------------------- */
 
-static bool item_stays(void *context, const char *path)
+static enum branches_item look_at_item(void *context, const char *path)
 {
 	const struct gathering *gathering = context;
 	const size_t number = find_item(gathering, path, strlen(path));
 
-	return number < gathering->items.count && gathering->fates[number] != FATE_TAKEN;
+	return number == gathering->items.count         ? BRANCHES_AGREED
+	       : gathering->fates[number] == FATE_TAKEN ? BRANCHES_APPLIED
+							: BRANCHES_STAYS;
 }
 
 /* Decide on every ref, and fetch what the taken ones need. */
@@ -224,7 +226,7 @@ static int choose_refs(struct gathering *gathering)
 	int error = commits_state()->error; /* the reader may have ended, asked to merge */
 
 	for (size_t i = 0; i < commits_count() && !error; i++) {
-		branches_follow(i, item_stays, gathering);
+		branches_follow(job, i, look_at_item, gathering);
 		commits_show(i, &difference, text);
 		gathering->ref_flags[i] = difference.flags;
 		job->done.held += (difference.flags & CHANGE_IS_HELD) != 0;

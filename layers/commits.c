@@ -16,6 +16,7 @@
 #include "commits/library.h"
 #include "commits/reader.h"
 #include "commits/refs.h"
+#include "commits/tree_names.h"
 #include "commits_state.h"
 #include "common/changes.h"
 #include "common/fd.h"
@@ -238,6 +239,7 @@ static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJ
 		return -ENOMEM;
 	ref->old = old;
 	memcpy(ref->id, id, sizeof(ref->id));
+	branches_bases(job, name, ref->bases);
 	state.ref_count++;
 	return 0;
 }
@@ -325,10 +327,10 @@ static int hear_path(void *context, const struct reader_tell *tell, const uint8_
 		return tell->kind == READER_OBJECT ? 0 : -EPROTO;
 	if (gitpath_repository(path) > 0) /* as a file system spells it that ignores characters */
 		return -EBADMSG;
-	if (!(held_entry_flags(looking->job, path, target) & CHANGE_IS_HELD) ||
-	    strcmp(ref->last, path) == 0)
+	/* The files of a submodule's commit are in another repository, and unknown. */
+	if (tell->count != TREE_COMMIT &&
+	    !(held_entry_flags(looking->job, path, target) & CHANGE_IS_HELD))
 		return 0;
-	(void)snprintf(ref->last, sizeof(ref->last), "%s", path);
 	if (ref->held++ < COMMITS_NAMED_MAX && ref->named_size + size + 3 < sizeof(ref->named))
 		ref->named_size += (size_t)snprintf(ref->named + ref->named_size,
 						    sizeof(ref->named) - ref->named_size, "%s%s",
@@ -345,6 +347,8 @@ static int look_into(const struct job *job, struct commits_ref *ref)
 
 	ask = (struct reader_ask){ .kind = READER_WALK };
 	memcpy(ask.id, ref->id, sizeof(ask.id));
+	memcpy(ask.old, ref->bases[0], sizeof(ask.old));
+	memcpy(ask.head, ref->bases[1], sizeof(ask.head));
 	ref->error = commits_ask(&ask, hear_path, &looking, &ref->commits);
 	return ref->error == -ENOMEM || state.requests < 0 ? ref->error : 0;
 }

@@ -17,6 +17,7 @@
 #include "commits_state.h"
 #include "common/changes.h"
 #include "common/fd.h"
+#include "files.h"
 #include "heap/grow.h"
 
 #define MODE_REF (S_IFREG | 0644U)
@@ -54,13 +55,14 @@ void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_
 void commits_add_to_digest(const struct job_directories *directories, struct digest *digest)
 {
 	static struct difference difference;
-	char text[IPC_PATH_MAX];
+	char text[IPC_PATH_MAX + 1 + OBJECT_ID_BYTES];
 	uint8_t shown[SHA256_BYTES];
 
 	for (size_t i = 0; i < commits_count(); i++) {
-		memset(shown, 0, sizeof(shown));
-		memcpy(shown, commits_state()->refs[i].id, OBJECT_ID_BYTES);
 		commits_show(i, &difference, text);
+		/* The text names what is held; the host's branch may have gone on since. */
+		memcpy(text + strlen(text) + 1, commits_state()->refs[i].id, OBJECT_ID_BYTES);
+		files_hash((const uint8_t *)text, strlen(text) + 1 + OBJECT_ID_BYTES, shown);
 		digest_add(digest, directories, &difference, difference.flags, shown);
 	}
 }

@@ -28,16 +28,16 @@ struct commits_packed {
 struct commits_ref {
 	char *path; /* on the host, relative to the workspace */
 	uint8_t id[OBJECT_ID_BYTES];
-	struct stat old;     /* st_mode 0: there is none */
-	int error;           /* -errno: it cannot be taken over */
-	const char *refusal; /* the reason why a branch cannot move; else NULL */
-	bool is_checked_out; /* the branch, on the host */
-	uint32_t commits;
-	uint32_t held; /* host-executed files that its commits change */
+	uint8_t bases[2][OBJECT_ID_BYTES]; /* as of branches_bases() */
+	struct stat old;                   /* st_mode 0: there is none */
+	int error;                         /* -errno: it cannot be taken over */
+	const char *refusal;               /* the reason why a branch cannot move; else NULL */
+	bool is_checked_out;               /* the branch, on the host */
+	uint32_t commits;                  /* that the host's branch lacks */
+	uint32_t held; /* host-executed files that differ, or that its commits change */
 	uint32_t unnamed;
 	size_t named_size;
 	char named[512];
-	char last[IPC_PATH_MAX]; /* held: commits in a row change the same file */
 };
 
 struct commits_object {

@@ -242,6 +242,61 @@ class Hostile(Case):
         self.assertNotEqual(self.head(), self.first)
         self.assertEqual(self.status(), "")
 
+    def request(self, files, gone=()):
+        """A commit of the host that no branch has."""
+        return commits.Fetched.fetch(self, 7, files, gone)
+
+    def move_request(self, way, files, words=(), keep=False, code=None):
+        evil = self.request(files)
+        msp("destroy", NAME)
+        self.create("--name", NAME)
+        remove = "" if keep else f"rm -rf {' '.join(files)}"
+        self.inside(way.format(id=evil) + f"; git reset -q --hard; {remove}")
+        before = (self.host_refs(), self.get(".git/index"))
+        result = self.move(code, words)
+        if code == 0:
+            self.assertEqual(self.head(), self.inside("git rev-parse HEAD").strip())
+            self.assertEqual(self.status(), "")
+        else:
+            self.assertEqual((self.host_refs(), self.get(".git/index")), before)
+            self.git("restore", ".")
+            for path in files:
+                self.assertFalse(os.path.exists(os.path.join(self.project, path)))
+        return result
+
+    def test_a_fetched_request_to_the_branch(self):
+        files = {".envrc": "evil\n", ".github/workflows/x.yml": "evil\n"}
+        for way in (commits.Fetched.WAYS["a ref"],
+                    "git commit -q --allow-empty -m x; git merge -q --no-edit {id}"):
+            with self.subTest(way):
+                result = self.move_request(way, files)
+                self.assertIn(".envrc", result.stdout)
+                # With a word it is in no work tree still, and git would write it.
+                result = self.move(None, ("--held",))
+                self.assertIn("lacks a host-executed file", result.stderr)
+                self.assertEqual(self.head(), self.first)
+                self.git("restore", ".")
+                self.assertFalse(os.path.exists(os.path.join(self.project, ".envrc")))
+
+    def test_a_fetched_request_that_is_harmless(self):
+        """The control: a merge and a fast-forward, and an agreed file that is in the work tree."""
+        self.move_request("git merge -q --ff-only {id}", {"a": "a\n"}, keep=True, code=0)
+        self.move_request("git commit -q --allow-empty -m x; git merge -q --no-edit {id}",
+                          {"b/b": "b\n"}, keep=True, code=0)
+        self.move_request("git merge -q --ff-only {id}", {".envrc": "x\n"}, ("--held",), keep=True,
+                          code=0)
+
+    def test_a_host_executed_file_that_is_another_in_the_work_tree(self):
+        """The index would have a content that nobody saw."""
+        self.put(".envrc", "harmless\n")
+        self.inside("cp .envrc /tmp/a; echo evil > .envrc; git add .envrc; git commit -qm x; "
+                    "cp /tmp/a .envrc")
+        self.assertIn("lacks a host-executed file", self.move(None, ("--held",)).stderr)
+        self.assertEqual(self.head(), self.first)
+        self.inside("git add .envrc; git commit -q --amend -m x")
+        self.move(words=("--held",))
+        self.assertNotEqual(self.head(), self.first, "the control")
+
     def test_a_parent_that_is_none(self):
         """The commit names main as its parent; the tree, or a commit between, is missing."""
         self.inside("git commit -q --allow-empty -m a; gone=$(git rev-parse HEAD); "

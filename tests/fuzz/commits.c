@@ -59,9 +59,10 @@ static int make_folder(void)
 	return root;
 }
 
-static int changed(void *context, const char *path, const char *target)
+static int changed(void *context, const char *path, uint32_t mode, const char *target)
 {
 	(void)context;
+	(void)mode;
 	must(path[0] != '\0' && strlen(path) < IPC_PATH_MAX && (!target || target[0] != '\0'));
 	return 0;
 }
@@ -79,7 +80,10 @@ static int found(void *context, const uint8_t id[OBJECT_ID_BYTES], const struct 
 static void read_all(int root, const uint8_t *data, size_t size)
 {
 	struct objects objects = { 0 };
-	struct walk walk = { .objects = &objects, .found = found, .changed = changed };
+	struct walk_known known = { 0 };
+	struct walk walk = {
+		.objects = &objects, .found = found, .changed = changed, .known = &known
+	};
 	struct object object;
 	uint8_t id[OBJECT_ID_BYTES];
 	uint64_t offset = 0;
@@ -93,6 +97,9 @@ static void read_all(int root, const uint8_t *data, size_t size)
 	if (objects_read(&objects, id, &object) == 0)
 		object_free(&object);
 	(void)walk_run(&walk, id);
+	memcpy(walk.bases[0], id, sizeof(id));
+	(void)walk_run(&walk, id);
+	walk_forget(&known);
 	memcpy(&offset, data, size < 2 ? size : 2);
 	for (size_t i = 0; i < objects.sources[0].packs.count; i++) {
 		memset(&object, 0, sizeof(object));

@@ -19,6 +19,8 @@ static int hosts, sandboxes;
 static struct objects objects;
 static char told[4096];
 static uint32_t brought;
+static uint8_t base[OBJECT_ID_BYTES]; /* of the host's branch */
+static struct walk_known known;
 
 static int open_new(const char *name)
 {
@@ -118,9 +120,10 @@ static int found(void *context, const uint8_t id[OBJECT_ID_BYTES], const struct 
 	return 0;
 }
 
-static int changed(void *context, const char *path, const char *target)
+static int changed(void *context, const char *path, uint32_t mode, const char *target)
 {
 	(void)context;
+	(void)mode;
 	(void)strncat(told, path, sizeof(told) - strlen(told) - 1);
 	if (target) {
 		(void)strncat(told, "->", sizeof(told) - strlen(told) - 1);
@@ -132,7 +135,10 @@ static int changed(void *context, const char *path, const char *target)
 
 static int run(const uint8_t id[OBJECT_ID_BYTES])
 {
-	struct walk walk = { .objects = &objects, .found = found, .changed = changed };
+	struct walk walk = {
+		.objects = &objects, .found = found, .changed = changed, .known = &known
+	};
+	int error;
 
 	if (objects.count == 0) {
 		cr_assert_eq(objects_add(&objects, sandboxes), 0);
@@ -140,7 +146,11 @@ static int run(const uint8_t id[OBJECT_ID_BYTES])
 	}
 	brought = 0;
 	told[0] = '\0';
-	return walk_run(&walk, id);
+	memcpy(walk.bases[0], base, sizeof(base));
+	memcpy(walk.bases[1], base, sizeof(base));
+	error = walk_run(&walk, id);
+	walk_forget(&known);
+	return error;
 }
 
 static uint8_t blob[OBJECT_ID_BYTES], tree[OBJECT_ID_BYTES], first[OBJECT_ID_BYTES],
@@ -157,9 +167,115 @@ static void put_host(void)
 Test(walk, what_the_host_has_brings_nothing)
 {
 	put_host();
+	memcpy(base, first, sizeof(base));
 	cr_assert_eq(run(first), 0);
 	cr_assert_eq(brought, 0);
 	cr_assert_str_eq(told, "");
+}
+
+/* A commit of the host beside its branch: `other` is its tree, `second` the commit. */
+static void put_beside(const char *name, const uint8_t parent[OBJECT_ID_BYTES])
+{
+	put_tree(hosts, "100755", name, blob, other);
+	put_commit(hosts, other, parent, second);
+}
+
+Test(walk, a_commit_of_the_host_that_its_branch_lacks)
+{
+	put_host();
+	put_beside(".envrc", first);
+	memcpy(base, first, sizeof(base));
+	cr_assert_eq(run(second), 0);
+	cr_assert_eq(brought, 0);
+	cr_assert_str_eq(told, ".envrc\nfile\n");
+	memcpy(base, second, sizeof(base));
+	cr_assert_eq(run(second), 0);
+	cr_assert_str_eq(told, "", "the control: the branch has it");
+	cr_assert_eq(run(first), 0);
+	cr_assert_str_eq(told, ".envrc\nfile\n", "the branch would lose it");
+}
+
+static void put_merge(int where, const uint8_t its_tree[OBJECT_ID_BYTES], const uint8_t *one,
+		      const uint8_t *two, uint8_t ret[OBJECT_ID_BYTES])
+{
+	char text[512];
+	const int size = snprintf(text, sizeof(text),
+				  "tree %s\nparent %s\nparent %s\nauthor a <a> 0 +0000\n"
+				  "committer a <a> 0 +0000\n\nx\n",
+				  hex(its_tree), hex(one), hex(two));
+
+	put(where, OBJECT_COMMIT, text, (size_t)size, ret);
+}
+
+Test(walk, a_merge_takes_either_side)
+{
+	uint8_t merge[OBJECT_ID_BYTES];
+
+	put_host();
+	put_beside(".envrc", first);
+	memcpy(base, first, sizeof(base));
+	put_merge(sandboxes, other, first, second, merge);
+	cr_assert_eq(run(merge), 0);
+	cr_assert_str_eq(told, ".envrc\nfile\n");
+	put_merge(sandboxes, tree, second, first, merge);
+	cr_assert_eq(run(merge), 0);
+	cr_assert_str_eq(told, ".envrc\nfile\n", "the way leads over it");
+	put_merge(sandboxes, tree, first, first, merge);
+	cr_assert_eq(run(merge), 0);
+	cr_assert_str_eq(told, "", "the control");
+	cr_assert_eq(brought, 1);
+}
+
+Test(walk, a_host_without_commits_has_an_empty_tree)
+{
+	put_host();
+	memset(base, 0, sizeof(base));
+	cr_assert_eq(run(first), 0);
+	cr_assert_str_eq(told, "file\n");
+}
+
+Test(walk, a_base_that_is_missing_ends_it)
+{
+	put_host();
+	memset(base, 9, sizeof(base));
+	cr_assert_eq(run(first), -ENOENT);
+}
+
+/* Trees in one another, each with the next one twice; a blob at the end, if `has_leaf`. */
+static void put_nested(unsigned int levels, bool has_leaf)
+{
+	uint8_t bytes[256];
+
+	if (has_leaf)
+		put_tree(sandboxes, "100644", "f", blob, tree);
+	else
+		put(sandboxes, OBJECT_TREE, "", 0, tree);
+	for (unsigned int i = 0; i < levels; i++) {
+		memcpy(bytes, "40000 a\0", 8);
+		memcpy(bytes + 8, tree, OBJECT_ID_BYTES);
+		memcpy(bytes + 28, "40000 b\0", 8);
+		memcpy(bytes + 36, tree, OBJECT_ID_BYTES);
+		put(sandboxes, OBJECT_TREE, bytes, 56, tree);
+	}
+	put_commit(sandboxes, tree, first, second);
+}
+
+/* Objects are brought once, however often they are named; paths are bounded. */
+Test(walk, trees_in_one_another)
+{
+	struct walk walk = { .objects = &objects, .found = found };
+
+	put_host();
+	memcpy(base, first, sizeof(base));
+	for (int has_leaf = 0; has_leaf <= 1; has_leaf++) {
+		put_nested(5, has_leaf);
+		cr_assert_eq(run(second), 0, "the control");
+		put_nested(40, has_leaf);
+		cr_assert_eq(run(second), -E2BIG);
+		brought = 0;
+		cr_assert_eq(walk_run(&walk, second), 0);
+		cr_assert_eq(brought, 42);
+	}
 }
 
 Test(walk, a_new_commit_brings_what_the_host_lacks)
