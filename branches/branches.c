@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "commits/refs.h"
 #include "commits/tree_names.h"
@@ -49,14 +50,13 @@ bool branches_place(const struct job *job, const char *name, char ret[IPC_PATH_M
 
 /* --- the host's refs -------------------------------------------------------------------------- */
 
-int branches_read_file(const struct job_directories *directories, const char *path, size_t most,
-		       char **ret, size_t *ret_size, struct stat *ret_status)
+/* Read an open file, which it closes. */
+static int read_file(int file, const struct stat *status, size_t most, char **ret, size_t *ret_size)
 {
-	int file = beneath_file(directories->host, path, ret_status);
-	const bool fits = file >= 0 && (uint64_t)ret_status->st_size <= most;
-	char *bytes = fits ? malloc((size_t)ret_status->st_size + 1) : NULL;
+	const bool fits = file >= 0 && (uint64_t)status->st_size <= most;
+	char *bytes = fits ? malloc((size_t)status->st_size + 1) : NULL;
 	const ssize_t size =
-		bytes ? beneath_read(file, bytes, (size_t)ret_status->st_size, 0) : -ENOMEM;
+		bytes ? beneath_read(file, bytes, (size_t)status->st_size, 0) : -ENOMEM;
 
 	if (file < 0)
 		return file;
@@ -69,6 +69,13 @@ int branches_read_file(const struct job_directories *directories, const char *pa
 	*ret = bytes;
 	*ret_size = (size_t)size;
 	return 0;
+}
+
+int branches_read_file(const struct job_directories *directories, const char *path, size_t most,
+		       char **ret, size_t *ret_size, struct stat *ret_status)
+{
+	return read_file(beneath_file(directories->host, path, ret_status), ret_status, most, ret,
+			 ret_size);
 }
 
 static int read_packed(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES])
@@ -179,20 +186,28 @@ static bool is_left(const char *path)
 	return bsearch(&path, state.left, state.left_count, sizeof(*state.left), compare_names);
 }
 
-/* Return whether the host's work tree has the file that a change brings; a link: any. */
-static bool is_in_work_tree(const struct job *job, const struct index_change *change)
+/* Return whether the work tree will have the file that a change brings. `file`: as `look` opens it,
+ * and closed. A link has no content that a program executes, and its target is judged. */
+static bool is_in_work_tree(const struct job *job, const struct index_change *change, int file)
 {
 	uint8_t found[OBJECT_ID_BYTES];
-	struct stat status;
+	struct stat status = { 0 };
 	char *text;
 	size_t size;
 	int error;
 
-	if (change->file.new_mode == TREE_LINK)
+	if (file == -ENOENT && change->file.new_mode == TREE_LINK)
 		return beneath_look(job->directories.host, change->path, &status) == 0 &&
 		       S_ISLNK(status.st_mode);
-	error = branches_read_file(&job->directories, change->path, OBJECT_BYTES_MAX, &text, &size,
-				   &status);
+	if (change->file.new_mode == TREE_LINK) {
+		fd_close(&file);
+		return file == -EBADMSG;
+	}
+	if (file == -ENOENT)
+		file = beneath_file(job->directories.host, change->path, &status);
+	if (file >= 0 && fstat(file, &status) != 0)
+		fd_close(&file);
+	error = read_file(file, &status, OBJECT_BYTES_MAX, &text, &size);
 	if (error)
 		return false;
 	error = library_hash(OBJECT_BLOB, (const uint8_t *)text, size, found);
@@ -200,20 +215,19 @@ static bool is_in_work_tree(const struct job *job, const struct index_change *ch
 	return !error && memcmp(found, change->file.new_id, sizeof(found)) == 0;
 }
 
-/* Return whether the index would have a host-executed file, or a link, that the work tree has not:
- * git writes it at the next restore, unseen. */
-static bool is_hidden(const struct job *job, const struct index_change *change)
+/* Return whether git could write a file that the change brings to the index, and that is
+ * host-executed, or a link. */
+static bool is_risky(const struct job *job, const struct index_change *change)
 {
 	const uint32_t mode = change->file.new_mode;
 
 	return mode != 0 && mode != TREE_COMMIT &&
-	       (mode == TREE_LINK ||
-		(held_entry_flags(job, change->path, NULL) & CHANGE_IS_HELD)) &&
-	       !is_in_work_tree(job, change);
+	       (mode == TREE_LINK || (held_entry_flags(job, change->path, NULL) & CHANGE_IS_HELD));
 }
 
 void branches_follow(const struct job *job, size_t number,
-		     enum branches_item (*look)(void *context, const char *path), void *context)
+		     enum branches_item (*look)(void *context, const char *path, int *ret_file),
+		     void *context)
 {
 	struct commits_ref *ref = &commits_state()->refs[number];
 	bool is_whole = !state.is_lost, is_seen = true;
@@ -222,16 +236,18 @@ void branches_follow(const struct job *job, size_t number,
 		return;
 	for (size_t i = 0; i < state.change_count && is_whole && is_seen; i++) {
 		const struct index_change *change = &state.changes[i];
-		const enum branches_item item = look(context, change->path);
+		const bool is_asked = is_risky(job, change);
+		int file = -ENOENT;
 
-		is_whole = item != BRANCHES_STAYS && !is_left(change->path);
-		is_seen = item == BRANCHES_APPLIED || !is_hidden(job, change);
+		is_whole = look(context, change->path, is_asked ? &file : NULL) != BRANCHES_STAYS &&
+			   !is_left(change->path);
+		is_seen = !is_asked || is_in_work_tree(job, change, file);
 	}
-	if (!is_seen)
+	if (!is_whole)
+		ref->refusal = "it is checked out, and not all of its files would be applied";
+	else if (!is_seen)
 		ref->refusal = "it is checked out, and the work tree lacks a host-executed file as "
 			       "it is committed";
-	else if (!is_whole)
-		ref->refusal = "it is checked out, and not all of its files would be applied";
 }
 
 /* --- its files -------------------------------------------------------------------------------- */

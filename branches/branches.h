@@ -38,10 +38,12 @@ enum branches_item {
 };
 
 /* Refuse a checked-out branch if the work tree would not follow it. `look` returns what becomes of
- * a changed path. A host-executed file must be in the work tree as well: git would write one that
- * is in the index alone. */
+ * a changed path, and opens the sandbox's file if that is applied; -errno: it cannot, -ENOENT:
+ * there is none to apply. A host-executed file must be in the work tree as it is committed: git
+ * would write one that is in the index alone. */
 void branches_follow(const struct job *job, size_t number,
-		     enum branches_item (*look)(void *context, const char *path), void *context);
+		     enum branches_item (*look)(void *context, const char *path, int *ret_file),
+		     void *context);
 
 /* A file that goes along with a branch: the index, or a log of the branch's values. */
 struct branches_file {

@@ -207,11 +207,20 @@ static int enter_taken(struct gathering *gathering)
 
 /* --- commits ---------------------------------------------------------------------------------- */
 
-static enum branches_item look_at_item(void *context, const char *path)
+static enum branches_item look_at_item(void *context, const char *path, int *ret_file)
 {
+	static struct difference difference;
 	const struct gathering *gathering = context;
 	const size_t number = find_item(gathering, path, strlen(path));
 
+	if (ret_file && number < gathering->items.count) {
+		items_show(gathering->items.all[number], &difference);
+		*ret_file =
+			S_ISREG(difference.now.st_mode) && !(difference.flags & CHANGE_IS_MERGED)
+				? tree_open(&gathering->job->directories, &difference, false)
+				: -EBADMSG;
+		*ret_file = *ret_file == -ENOENT ? -EIO : *ret_file;
+	}
 	return number == gathering->items.count         ? BRANCHES_AGREED
 	       : gathering->fates[number] == FATE_TAKEN ? BRANCHES_APPLIED
 							: BRANCHES_STAYS;
