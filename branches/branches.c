@@ -9,13 +9,11 @@
 
 #include "commits/refs.h"
 #include "commits/tree_names.h"
-#include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "heap/grow.h"
 #include "layers/beneath.h"
 #include "layers/files.h"
-#include "layers/held.h"
 #include "state.h"
 
 #define OURS GIT "refs/msp/"
@@ -186,8 +184,9 @@ static bool is_left(const char *path)
 	return bsearch(&path, state.left, state.left_count, sizeof(*state.left), compare_names);
 }
 
-/* Return whether the work tree will have the file that a change brings. `file`: as `look` opens it,
- * and closed. A link has no content that a program executes, and its target is judged. */
+/* Return whether the work tree will have the file that a change brings. `file`: what comes to its
+ * path, and closed; -ENOENT: nothing does. A link has no content that a program executes, and its
+ * target is judged. */
 static bool is_in_work_tree(const struct job *job, const struct index_change *change, int file)
 {
 	uint8_t found[OBJECT_ID_BYTES];
@@ -215,39 +214,37 @@ static bool is_in_work_tree(const struct job *job, const struct index_change *ch
 	return !error && memcmp(found, change->file.new_id, sizeof(found)) == 0;
 }
 
-/* Return whether git could write a file that the change brings to the index, and that is
- * host-executed, or a link. */
-static bool is_risky(const struct job *job, const struct index_change *change)
+/* Return whether a change is seen in the work tree, if git could write it and it is host-executed
+ * or a link. */
+static bool is_seen(const struct job *job, const struct index_change *change,
+		    const struct branches_apply *apply, bool is_applied)
 {
 	const uint32_t mode = change->file.new_mode;
 
-	return mode != 0 && mode != TREE_COMMIT &&
-	       (mode == TREE_LINK || (held_entry_flags(job, change->path, NULL) & CHANGE_IS_HELD));
+	if (mode == 0 || mode == TREE_COMMIT ||
+	    (mode != TREE_LINK && !apply->is_held(apply->context, change->path)))
+		return true;
+	return is_in_work_tree(job, change,
+			       is_applied ? apply->open(apply->context, change->path) : -ENOENT);
 }
 
-void branches_follow(const struct job *job, size_t number,
-		     enum branches_item (*look)(void *context, const char *path, int *ret_file),
-		     void *context)
+void branches_follow(const struct job *job, size_t number, const struct branches_apply *apply)
 {
 	struct commits_ref *ref = &commits_state()->refs[number];
-	bool is_whole = !state.is_lost, is_seen = true;
 
-	if (!ref->is_checked_out || ref->refusal)
-		return;
-	for (size_t i = 0; i < state.change_count && is_whole && is_seen; i++) {
+	if (ref->is_checked_out && !ref->refusal && state.is_lost)
+		ref->refusal = "there is not enough memory";
+	for (size_t i = 0; i < state.change_count && ref->is_checked_out && !ref->refusal; i++) {
 		const struct index_change *change = &state.changes[i];
-		const bool is_asked = is_risky(job, change);
-		int file = -ENOENT;
+		const enum branches_item item = apply->look(apply->context, change->path);
 
-		is_whole = look(context, change->path, is_asked ? &file : NULL) != BRANCHES_STAYS &&
-			   !is_left(change->path);
-		is_seen = !is_asked || is_in_work_tree(job, change, file);
+		if (item == BRANCHES_STAYS || is_left(change->path))
+			ref->refusal = "it is checked out, and not all of its files would be "
+				       "applied";
+		else if (!is_seen(job, change, apply, item == BRANCHES_APPLIED))
+			ref->refusal = "it is checked out, and the work tree lacks a host-executed "
+				       "file as it is committed";
 	}
-	if (!is_whole)
-		ref->refusal = "it is checked out, and not all of its files would be applied";
-	else if (!is_seen)
-		ref->refusal = "it is checked out, and the work tree lacks a host-executed file as "
-			       "it is committed";
 }
 
 /* --- its files -------------------------------------------------------------------------------- */

@@ -37,13 +37,19 @@ enum branches_item {
 	BRANCHES_APPLIED,
 };
 
-/* Refuse a checked-out branch if the work tree would not follow it. `look` returns what becomes of
- * a changed path, and opens the sandbox's file if that is applied; -errno: it cannot, -ENOENT:
- * there is none to apply. A host-executed file must be in the work tree as it is committed: git
- * would write one that is in the index alone. */
-void branches_follow(const struct job *job, size_t number,
-		     enum branches_item (*look)(void *context, const char *path, int *ret_file),
-		     void *context);
+struct branches_apply {
+	/* Return what becomes of a path. */
+	enum branches_item (*look)(void *context, const char *path);
+	/* Return whether the path is of a host-executed file. */
+	bool (*is_held)(void *context, const char *path);
+	/* Open what comes to an applied path: a descriptor; -EBADMSG: no regular file; -errno. */
+	int (*open)(void *context, const char *path);
+	void *context;
+};
+
+/* Refuse a checked-out branch if the work tree would not follow it. A host-executed file must be in
+ * the work tree as it is committed: git would write one that is in the index alone. */
+void branches_follow(const struct job *job, size_t number, const struct branches_apply *apply);
 
 /* A file that goes along with a branch: the index, or a log of the branch's values. */
 struct branches_file {

@@ -39,7 +39,11 @@ void branches_describe(const struct commits_ref *ref, char ret[IPC_PATH_MAX])
 
 	branches_write_id(ref->id, id);
 	used = snprintf(ret, IPC_PATH_MAX, "%.*s", SHORT_DIGITS, id);
-	if (ref->error || ref->refusal)
+	if (ref->error == -EUSERS)
+		used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used,
+				 ": one of %u beyond the first %u, which all stay: name some",
+				 commits_state()->rest, COMMITS_REFS_MAX);
+	else if (ref->error || ref->refusal)
 		used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ": %s",
 				 ref->error ? refusal_of(ref->error) : ref->refusal);
 	else

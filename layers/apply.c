@@ -207,23 +207,34 @@ static int enter_taken(struct gathering *gathering)
 
 /* --- commits ---------------------------------------------------------------------------------- */
 
-static enum branches_item look_at_item(void *context, const char *path, int *ret_file)
+static enum branches_item look_at_item(void *context, const char *path)
 {
-	static struct difference difference;
 	const struct gathering *gathering = context;
 	const size_t number = find_item(gathering, path, strlen(path));
 
-	if (ret_file && number < gathering->items.count) {
-		items_show(gathering->items.all[number], &difference);
-		*ret_file =
-			S_ISREG(difference.now.st_mode) && !(difference.flags & CHANGE_IS_MERGED)
-				? tree_open(&gathering->job->directories, &difference, false)
-				: -EBADMSG;
-		*ret_file = *ret_file == -ENOENT ? -EIO : *ret_file;
-	}
 	return number == gathering->items.count         ? BRANCHES_AGREED
 	       : gathering->fates[number] == FATE_TAKEN ? BRANCHES_APPLIED
 							: BRANCHES_STAYS;
+}
+
+static bool is_held_path(void *context, const char *path)
+{
+	const struct gathering *gathering = context;
+
+	return held_entry_flags(gathering->job, path, NULL) & CHANGE_IS_HELD;
+}
+
+static int open_item(void *context, const char *path)
+{
+	static struct difference difference;
+	const struct gathering *gathering = context;
+	int file;
+
+	items_show(gathering->items.all[find_item(gathering, path, strlen(path))], &difference);
+	if (!S_ISREG(difference.now.st_mode) || (difference.flags & CHANGE_IS_MERGED))
+		return -EBADMSG;
+	file = tree_open(&gathering->job->directories, &difference, false);
+	return file == -ENOENT ? -EIO : file;
 }
 
 /* Decide on every ref, and fetch what the taken ones need. */
@@ -232,10 +243,11 @@ static int choose_refs(struct gathering *gathering)
 	static struct difference difference;
 	char text[IPC_PATH_MAX];
 	struct job *job = gathering->job;
+	const struct branches_apply apply = { look_at_item, is_held_path, open_item, gathering };
 	int error = commits_state()->error; /* the reader may have ended, asked to merge */
 
 	for (size_t i = 0; i < commits_count() && !error; i++) {
-		branches_follow(job, i, look_at_item, gathering);
+		branches_follow(job, i, &apply);
 		commits_show(i, &difference, text);
 		gathering->ref_flags[i] = difference.flags;
 		job->done.held += (difference.flags & CHANGE_IS_HELD) != 0;

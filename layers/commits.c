@@ -22,6 +22,7 @@
 #include "common/fd.h"
 #include "confine.h"
 #include "gitpath.h"
+#include "heap/grow.h"
 #include "held.h"
 
 #define GIT ".git/"
@@ -218,57 +219,87 @@ static bool is_hosts_already(const struct job *job, const char *path,
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
+static int append_ref(const struct commits_ref *new)
+{
+	if (!state.refs)
+		state.refs = calloc(COMMITS_REFS_MAX + 1, sizeof(*state.refs));
+	if (!state.refs)
+		return -ENOMEM;
+	state.refs[state.ref_count] = *new;
+	state.refs[state.ref_count].path = strdup(new->path);
+	return state.refs[state.ref_count++].path ? 0 : -ENOMEM;
+}
+
+/* Count a ref that is not looked at, and list the first. */
+static int add_rest(char *path)
+{
+	static struct commits_ref ref;
+
+	ref.path = path;
+	ref.error = -EUSERS;
+	return state.rest++ > 0 ? 0 : append_ref(&ref);
+}
+
 static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJECT_ID_BYTES])
 {
+	static struct commits_ref ref;
 	char path[IPC_PATH_MAX];
-	struct commits_ref *ref;
-	struct stat old = { 0 };
 
+	memset(&ref, 0, sizeof(ref));
 	if (!branches_place(job, name, path) || !job_is_chosen(job, path) ||
-	    branches_has(job, name, id) || is_hosts_already(job, path, id, &old))
+	    branches_has(job, name, id) || is_hosts_already(job, path, id, &ref.old))
 		return 0;
-	if (state.ref_count == COMMITS_REFS_MAX)
-		return -E2BIG;
-	if (!state.refs)
-		state.refs = calloc(COMMITS_REFS_MAX, sizeof(*state.refs));
-	if (!state.refs)
-		return -ENOMEM;
-	ref = &state.refs[state.ref_count];
-	ref->path = strdup(path);
-	if (!ref->path)
-		return -ENOMEM;
-	ref->old = old;
-	memcpy(ref->id, id, sizeof(ref->id));
-	branches_bases(job, name, ref->bases);
-	state.ref_count++;
-	return 0;
+	if (state.ref_count - (state.rest > 0) == COMMITS_REFS_MAX)
+		return add_rest(path);
+	ref.path = path;
+	memcpy(ref.id, id, sizeof(ref.id));
+	branches_bases(job, name, ref.bases);
+	return append_ref(&ref);
+}
+
+static int compare_changes(const void *left, const void *right)
+{
+	return strcmp(((const struct commits_change *)left)->path,
+		      ((const struct commits_change *)right)->path);
+}
+
+static int compare_with_name(const void *name, const void *change)
+{
+	return strcmp(name, ((const struct commits_change *)change)->path);
 }
 
 static const struct commits_change *find_change(const char *name)
 {
-	for (size_t i = 0; i < state.change_count; i++) {
-		if (strcmp(state.changes[i].path, name) == 0)
-			return &state.changes[i];
-	}
-	return NULL;
+	return state.change_count == 0 ? NULL
+				       : bsearch(name, state.changes, state.change_count,
+						 sizeof(*state.changes), compare_with_name);
 }
 
 /* A line of packed-refs counts where no loose ref of the sandbox hides it, and the host's loose one
  * is another. */
 static int hear_packed(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
-	const struct commits_change *change = find_change((const char *)bytes);
+	const char *name = (const char *)bytes;
+	const struct commits_change *change = find_change(name);
+	struct commits_packed *packed;
+	char path[IPC_PATH_MAX];
 
-	if (!refs_is_name((const char *)bytes) || (change && change->source >= 0))
+	if (!refs_is_name(name) || (change && change->source >= 0))
 		return 0;
-	if (state.packed_count == COMMITS_REFS_MAX)
-		return -E2BIG;
-	if (!state.packed)
-		state.packed = calloc(COMMITS_REFS_MAX, sizeof(*state.packed));
-	if (!state.packed || !(state.packed[state.packed_count].name = strdup((const char *)bytes)))
+	if (state.packed_count == COMMITS_PACKED_MAX)
+		return branches_place(context, name, path) ? add_rest(path) : 0;
+	packed = grow_list(state.packed, &state.packed_room, state.packed_count + 1,
+			   sizeof(*packed));
+	if (!packed)
 		return -ENOMEM;
-	memcpy(state.packed[state.packed_count].id, tell->id, OBJECT_ID_BYTES);
-	state.packed[state.packed_count++].is_deleted = change != NULL;
+	state.packed = packed;
+	packed += state.packed_count;
+	packed->name = strdup(name);
+	if (!packed->name)
+		return -ENOMEM;
+	memcpy(packed->id, tell->id, OBJECT_ID_BYTES);
+	packed->is_deleted = change != NULL;
+	state.packed_count++;
 	return 0;
 }
 
@@ -276,7 +307,7 @@ static int add_packed(struct job *job, uint32_t source)
 {
 	const struct reader_ask ask = { .kind = READER_PACKED, .source = source };
 	uint8_t id[OBJECT_ID_BYTES];
-	int error = commits_ask(&ask, hear_packed, NULL, NULL);
+	int error = commits_ask(&ask, hear_packed, job, NULL);
 
 	for (size_t i = 0; i < state.packed_count && !error; i++) {
 		const struct commits_packed *packed = &state.packed[i];
@@ -365,12 +396,14 @@ int commits_find(struct job *job)
 
 	if (state.requests < 0)
 		return error;
+	if (state.change_count > 0)
+		qsort(state.changes, state.change_count, sizeof(*state.changes), compare_changes);
 	for (size_t i = 0; i < state.change_count && !error; i++)
 		error = add_changed(job, &state.changes[i]);
 	if (state.ref_count > 0)
 		qsort(state.refs, state.ref_count, sizeof(*state.refs), compare_refs);
 	for (size_t i = 0; i < state.ref_count && !error; i++) {
-		error = look_into(job, &state.refs[i]);
+		error = state.refs[i].error ? 0 : look_into(job, &state.refs[i]);
 		if (!error)
 			error = branches_judge(job, i);
 	}

@@ -11,8 +11,11 @@
 #include "digest.h"
 #include "job.h"
 
-/* Refs of one apply, at most; more are not looked at, which the last one says. */
+/* Refs of one apply, at most. Of the rest one is listed, which says how many they are. */
 #define COMMITS_REFS_MAX 256
+
+/* Differing lines of packed-refs that are looked at. */
+#define COMMITS_PACKED_MAX 16384U
 
 /* Fork the reader, before the process gives up its rights: 0 or -errno. */
 int commits_begin(struct job *job);

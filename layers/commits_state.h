@@ -30,11 +30,11 @@ struct commits_ref {
 	uint8_t id[OBJECT_ID_BYTES];
 	uint8_t bases[2][OBJECT_ID_BYTES]; /* as of branches_bases() */
 	struct stat old;                   /* st_mode 0: there is none */
-	int error;                         /* -errno: it cannot be taken over */
-	const char *refusal;               /* the reason why a branch cannot move; else NULL */
-	bool is_checked_out;               /* the branch, on the host */
-	uint32_t commits;                  /* that the host's branch lacks */
-	uint32_t held; /* host-executed files that differ, or that its commits change */
+	int error;           /* -errno: it cannot be taken over; -EUSERS: nor the rest */
+	const char *refusal; /* the reason why a branch cannot move; else NULL */
+	bool is_checked_out; /* the branch, on the host */
+	uint32_t commits;    /* that the host's branch lacks */
+	uint32_t held;       /* host-executed files that differ, or that its commits change */
 	uint32_t unnamed;
 	size_t named_size;
 	char named[512];
@@ -55,9 +55,10 @@ struct commits {
 	struct commits_change *changes;
 	size_t change_count;
 	struct commits_packed *packed;
-	size_t packed_count;
-	struct commits_ref *refs; /* by path */
+	size_t packed_count, packed_room;
+	struct commits_ref *refs; /* by path; at most COMMITS_REFS_MAX and one */
 	size_t ref_count;
+	uint32_t rest; /* refs beyond the bound: the first of them has -EUSERS */
 	struct commits_object *objects;
 	size_t object_count, object_room;
 	size_t sorted_count; /* the first so many are in the order of their ids */

@@ -649,6 +649,32 @@ class Amounts(Case):
         """The control: 125 paths."""
         self.assertTrue(self.crossed(TREES, 3))
 
+    def test_many_refs(self):
+        """Those beyond the bound stay; all else goes on, and they come by their names."""
+        self.inside("for i in $(seq 300); do echo update refs/heads/b$i HEAD; done | "
+                    "git update-ref --stdin; echo new > new")
+        listed = self.listed()
+        self.assertIn("new", listed)
+        rest = [record for record in listed.values() if "beyond the first 256" in
+                str(record.get("link"))]
+        self.assertEqual(len(rest), 1, listed)
+        self.assertIn("one of 44 ", rest[0]["link"])
+        self.assertTrue(rest[0].get("repository"))
+        self.apply(code=None)
+        self.assertEqual(self.get("new"), b"new\n")
+        self.assertEqual(len(self.host_refs()), 257)
+        self.apply(code=None)
+        self.assertEqual(len(self.host_refs()), 301)
+
+    def test_many_packed_refs(self):
+        self.inside("for i in $(seq 300); do echo update refs/heads/b$i HEAD; done | "
+                    "git update-ref --stdin; git pack-refs --all; "
+                    "for i in $(seq 20000); do echo " + self.first + " refs/tags/t$i; done | "
+                    "sort -k 2 > /tmp/tags; cat /tmp/tags >> .git/packed-refs; echo new > new")
+        self.apply(code=None)
+        self.assertEqual(self.get("new"), b"new\n")
+        self.assertEqual(len(self.host_refs()), 257)
+
     def test_what_two_refs_need_is_fetched_once(self):
         self.inside("echo two >> file; git commit -qam second; git branch other; git branch third")
         before = int(self.git("count-objects").split()[0])
