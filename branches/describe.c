@@ -21,7 +21,8 @@ static const char *refusal_of(int error)
 	case -EBADMSG:
 		return "an object is damaged, or git would refuse it";
 	case -E2BIG:
-		return "more than 512 MiB, 200,000 objects or 32 MiB of changed paths";
+		return "more than 512 MiB, 200,000 objects, 32 MiB of changed paths or 16,384 "
+		       "trees again";
 	case -EFBIG:
 	case -ENAMETOOLONG:
 		return "an object or a path is too large";

@@ -27,7 +27,7 @@ struct reader {
 	int objects_error;
 	struct objects objects;
 	uint64_t paths_bytes; /* told so far */
-	uint32_t again;       /* of all walks: WALK_AGAIN_MAX */
+	uint32_t again;       /* of all walks: WALK_AGAIN_ALL */
 	struct walk_known known;
 };
 
@@ -208,12 +208,11 @@ static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint
 			      .found = ask->kind == READER_BRING ? tell_object : NULL,
 			      .changed = ask->kind == READER_WALK ? tell_path : NULL,
 			      .known = &reader->known,
-			      .again = reader->again };
+			      .again = &reader->again };
 	memcpy(walk.bases[0], ask->old, sizeof(ask->old));
 	memcpy(walk.bases[1], ask->head, sizeof(ask->head));
 	if (!error)
 		error = walk_run(&walk, ask->id);
-	reader->again = walk.again;
 	*ret_commits = walk.commits;
 	return error;
 }

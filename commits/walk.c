@@ -351,6 +351,7 @@ static int compare_first(struct walk *walk, struct walk_side *sides, size_t coun
 static int is_again(struct walk *walk, const struct directory *directory)
 {
 	const bool has_paths = walk->changed || walk->differs;
+	uint32_t none = 0, *again = walk->again ? walk->again : &none;
 	uint8_t key[OBJECT_ID_BYTES];
 	int status;
 
@@ -366,8 +367,9 @@ static int is_again(struct walk *walk, const struct directory *directory)
 	key[0] |= is_zero(key);
 	status = add_id(&walk->pairs, key);
 	if (status == 1 && has_paths) {
-		walk->again += 1 + (uint32_t)directory->old_count;
-		status = walk->again > WALK_AGAIN_MAX ? -E2BIG : 0;
+		walk->again_here += 1 + (uint32_t)directory->old_count;
+		*again += 1 + (uint32_t)directory->old_count;
+		status = walk->again_here > WALK_AGAIN_MAX || *again > WALK_AGAIN_ALL ? -E2BIG : 0;
 	}
 	return status;
 }
@@ -612,12 +614,11 @@ int walk_compare(const struct objects *objects, const uint8_t old[OBJECT_ID_BYTE
 	int error = read_tree(objects, now, tree);
 
 	walk = (struct walk){
-		.objects = objects, .context = context, .differs = differs, .again = *again
+		.objects = objects, .context = context, .differs = differs, .again = again
 	};
 	memcpy(walk.bases[0], old, OBJECT_ID_BYTES);
 	if (!error)
 		error = compare_with_base(&walk, tree);
-	*again = walk.again;
 	free_ids(&walk.pairs);
 	return error;
 }

@@ -19,9 +19,10 @@
  * sandbox's repository does not bound them. */
 #define WALK_BYTES_MAX ((uint64_t)512 << 20)
 
-/* Trees that are compared again, in another place, over all walks of a reader. Trees in one another
- * have more paths than any disk has bytes; a project repeats some thousand. */
-#define WALK_AGAIN_MAX 65536U
+/* Trees that a walk compares again, in another place, and that all walks of a reader do. Trees in
+ * one another have more paths than any disk has bytes; a project repeats some thousand. */
+#define WALK_AGAIN_MAX 16384U
+#define WALK_AGAIN_ALL 262144U
 
 /* The host's commits, at most, among which a walk looks for the one where it may end. */
 #define WALK_KNOWN_MAX 50000U
@@ -64,14 +65,14 @@ struct walk {
 	uint8_t bases[2][OBJECT_ID_BYTES];
 	struct walk_known *known; /* kept from walk to walk; needed with `changed` */
 	uint32_t commits;         /* commits that neither base has */
-	uint32_t again;           /* so far, of WALK_AGAIN_MAX; the caller keeps it */
+	uint32_t *again;          /* of all walks so far; NULL: there is no other */
 	/* private: */
 	int (*differs)(void *context, const char *path, const struct tree_entry *old,
 		       const struct tree_entry *now);
 	struct walk_ids seen, pairs, told;
 	uint8_t (*waiting)[OBJECT_ID_BYTES];
 	size_t waiting_count, waiting_room;
-	uint32_t entries;
+	uint32_t entries, again_here;
 	uint64_t bytes;
 	char path[IPC_PATH_MAX];
 };

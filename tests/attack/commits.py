@@ -628,7 +628,7 @@ class Amounts(Case):
         self.assertLess(time.monotonic() - begin, 60)
         crossed = any(line.startswith(MAIN) for line in self.host_refs())
         if not crossed:
-            self.assertIn("more than 512 MiB, 200,000 objects or 32 MiB", result.stdout)
+            self.assertIn("more than 512 MiB, 200,000 objects, 32 MiB", result.stdout)
         return crossed
 
     def test_deltas_that_grow(self):
@@ -644,6 +644,26 @@ class Amounts(Case):
     def test_trees_that_grow(self):
         self.assertFalse(self.crossed(TREES, 12))
         self.assert_nothing_crossed()
+
+    def test_trees_in_one_another(self):
+        """A kilobyte of trees without a file, and so without a path: 2 ** 30 directories. Neither the
+        listing nor the apply of all else ends with it."""
+        def nested(levels):
+            write, tree = self.put_object("tree", b"")
+            script = write
+            for _ in range(levels):
+                write, tree = self.put_object("tree", b"".join(
+                    b"40000 %s\0%s" % (name, bytes.fromhex(tree)) for name in (b"a", b"b")))
+                script += write
+            return script + f"git update-ref refs/heads/t{levels} " \
+                            f"$(echo x | git commit-tree {tree} -p {self.first})\n"
+        self.inside(nested(30) + nested(5) + "echo new > new")
+        listed = self.listed()
+        self.assertIn("trees again", listed[f".git/refs/msp/{NAME}/t30"]["link"])
+        self.apply(code=None)
+        self.assertEqual(self.get("new"), b"new\n")
+        self.assertEqual([line.split()[0] for line in self.host_refs()],
+                         ["refs/heads/main", f"refs/msp/{NAME}/t5"])
 
     def test_trees_that_grow_little(self):
         """The control: 125 paths."""
