@@ -346,26 +346,22 @@ static int compare_first(struct walk *walk, struct walk_side *sides, size_t coun
 	return error;
 }
 
-/* Return whether a comparison was made before: 1, 0 or -errno. Its paths are others now; objects
- * alone are brought once, whatever they were compared with. */
+/* Return whether a tree was compared before: 1, 0 or -errno. Its paths are others now, and so they
+ * are compared again, within a bound; objects alone are brought once, whatever they were compared
+ * with. A tree that is gone has the id of the first old one, inverted. */
 static int is_again(struct walk *walk, const struct directory *directory)
 {
 	const bool has_paths = walk->changed || walk->differs;
 	uint32_t none = 0, *again = walk->again ? walk->again : &none;
+	const uint8_t *id = directory->now ? directory->now : directory->old[0];
 	uint8_t key[OBJECT_ID_BYTES];
 	int status;
 
-	if (!has_paths && !directory->now)
+	if (!id || (!has_paths && !directory->now))
 		return 1;
-	memset(key, 0xff, sizeof(key));
-	if (directory->now)
-		memcpy(key, directory->now, sizeof(key));
-	for (size_t i = 0; has_paths && i < directory->old_count; i++) {
-		for (size_t byte = 0; byte < sizeof(key); byte++)
-			key[byte] ^= directory->old[i][(byte + i + 1) % sizeof(key)];
-	}
-	key[0] |= is_zero(key);
-	status = add_id(&walk->pairs, key);
+	for (size_t i = 0; i < sizeof(key); i++)
+		key[i] = directory->now ? id[i] : (uint8_t)~id[i];
+	status = add_id(&walk->trees, key);
 	if (status == 1 && has_paths) {
 		walk->again_here += 1 + (uint32_t)directory->old_count;
 		*again += 1 + (uint32_t)directory->old_count;
@@ -571,7 +567,7 @@ static int compare_end(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 	error = read_tree(walk->objects, id, tree);
 	if (!error)
 		error = compare_with_base(walk, tree);
-	free_ids(&walk->pairs); /* the commits may say the same of the same places */
+	free_ids(&walk->trees); /* the commits may say the same of the same places */
 	return error;
 }
 
@@ -595,7 +591,7 @@ int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 			error = look_at_commit(walk, next);
 	}
 	free_ids(&walk->seen);
-	free_ids(&walk->pairs);
+	free_ids(&walk->trees);
 	free_ids(&walk->told);
 	free(walk->waiting);
 	walk->waiting = NULL;
@@ -619,6 +615,6 @@ int walk_compare(const struct objects *objects, const uint8_t old[OBJECT_ID_BYTE
 	memcpy(walk.bases[0], old, OBJECT_ID_BYTES);
 	if (!error)
 		error = compare_with_base(&walk, tree);
-	free_ids(&walk.pairs);
+	free_ids(&walk.trees);
 	return error;
 }

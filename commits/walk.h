@@ -69,7 +69,7 @@ struct walk {
 	/* private: */
 	int (*differs)(void *context, const char *path, const struct tree_entry *old,
 		       const struct tree_entry *now);
-	struct walk_ids seen, pairs, told;
+	struct walk_ids seen, trees, told;
 	uint8_t (*waiting)[OBJECT_ID_BYTES];
 	size_t waiting_count, waiting_room;
 	uint32_t entries, again_here;

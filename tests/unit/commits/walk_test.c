@@ -70,7 +70,7 @@ static void put(int where, uint32_t type, const void *bytes, size_t size,
 		uint8_t ret[OBJECT_ID_BYTES])
 {
 	static const char *const names[] = { "", "commit", "tree", "blob", "tag" };
-	uint8_t plain[4096], packed[8192];
+	uint8_t plain[8192], packed[16384];
 	uLongf packed_size = sizeof(packed);
 	const size_t head = (size_t)snprintf((char *)plain, 64, "%s %zu", names[type], size) + 1;
 	char path[64];
@@ -353,4 +353,41 @@ Test(walk, a_name_twice_ends_it)
 	put(sandboxes, OBJECT_TREE, bytes, 58, other);
 	put_commit(sandboxes, other, NULL, second);
 	cr_assert_eq(run(second), -EBADMSG);
+}
+
+#define CHAIN 170
+
+/* Write a chain of directories, and a tree with so many names of its beginning, or of one link
+ * after the other. */
+static void put_chain(unsigned int names, const char *leaf, bool is_shifted,
+		      uint8_t ret[OBJECT_ID_BYTES])
+{
+	static uint8_t chain[CHAIN][OBJECT_ID_BYTES], bytes[CHAIN * 32];
+	size_t size = 0;
+
+	put_tree(sandboxes, "100644", leaf, blob, chain[0]);
+	for (unsigned int i = 1; i < CHAIN; i++)
+		put_tree(sandboxes, "40000", "d", chain[i - 1], chain[i]);
+	for (unsigned int i = 0; i < names; i++) {
+		size += (size_t)snprintf((char *)bytes + size, 16, "40000 n%03u", i) + 1;
+		memcpy(bytes + size, chain[CHAIN - 1 - (is_shifted ? i : 0)], OBJECT_ID_BYTES);
+		size += OBJECT_ID_BYTES;
+	}
+	put(sandboxes, OBJECT_TREE, bytes, size, ret);
+}
+
+/* Two sides of some trees each have the product of them as pairs, all different. */
+Test(walk, pairs_of_trees)
+{
+	uint8_t before[OBJECT_ID_BYTES];
+
+	put_host();
+	for (unsigned int names = 2; names <= 120; names += 118) {
+		put_chain(names, "one", true, other);
+		put_commit(hosts, other, NULL, before);
+		memcpy(base, before, sizeof(base));
+		put_chain(names, "two", false, tree);
+		put_commit(sandboxes, tree, before, second);
+		cr_assert_eq(run(second), names == 2 ? 0 : -E2BIG, "%u", names);
+	}
 }
