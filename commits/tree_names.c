@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Modes have six octal digits at most. */
 static const uint8_t *read_mode(const uint8_t *at, const uint8_t *end, uint32_t *ret)
@@ -23,28 +24,69 @@ static bool is_known_mode(uint32_t mode)
 	       mode == TREE_PROGRAM || mode == TREE_LINK || mode == TREE_COMMIT;
 }
 
-/* NTFS drops blanks and dots at the end and has streams behind ":"; "git~1" is its short name for
- * ".git". Names with characters that HFS+ ignores are the caller's to fold. */
-static bool is_repository_name(const char *name, size_t size)
+/* Characters that HFS+ ignores (U+200C to 200F, 202A to 202E, 206A to 206F, FEFF), in UTF-8. */
+static bool is_ignored(const unsigned char *bytes)
 {
-	const char *colon = memchr(name, ':', size);
-
-	size = colon ? (size_t)(colon - name) : size;
-	while (size > 0 && (name[size - 1] == ' ' || name[size - 1] == '.'))
-		size--;
-	return (size == 4 && strncasecmp(name, ".git", 4) == 0) ||
-	       (size == 5 && strncasecmp(name, "git~1", 5) == 0);
+	if (bytes[0] == 0xe2 && bytes[1] == 0x80)
+		return (bytes[2] >= 0x8c && bytes[2] <= 0x8f) ||
+		       (bytes[2] >= 0xaa && bytes[2] <= 0xae);
+	if (bytes[0] == 0xe2 && bytes[1] == 0x81)
+		return bytes[2] >= 0xaa && bytes[2] <= 0xaf;
+	return bytes[0] == 0xef && bytes[1] == 0xbb && bytes[2] == 0xbf;
 }
 
-static bool is_good_name(const char *name, size_t size)
+/* Write a name as the least careful file system has it. NTFS drops blanks and dots at the end and
+ * has streams behind ":". */
+static void fold_name(const char *name, size_t size, char ret[NAME_MAX + 1])
 {
-	return size > 0 && size <= NAME_MAX && !memchr(name, '/', size) &&
-	       !memchr(name, '\\', size) && !(size == 1 && name[0] == '.') &&
-	       !(size == 2 && name[0] == '.' && name[1] == '.') && !is_repository_name(name, size);
+	size_t used = 0;
+
+	for (size_t i = 0; i < size && name[i] != ':'; i++) {
+		if (size - i >= 3 && is_ignored((const unsigned char *)name + i))
+			i += 2;
+		else
+			ret[used++] = (char)tolower((unsigned char)name[i]);
+	}
+	while (used > 0 && (ret[used - 1] == ' ' || ret[used - 1] == '.'))
+		used--;
+	ret[used] = '\0';
+}
+
+/* Return whether NTFS could have made the name for ".git" or a special file: "git~1", "gitmod~1",
+ * "gi7eba~1". */
+static bool is_short_name(const char *folded)
+{
+	const char *tilde = strchr(folded, '~');
+
+	return tilde && tilde - folded <= 6 && strncmp(folded, "gi", 2) == 0 &&
+	       isdigit((unsigned char)tilde[1]);
+}
+
+static bool is_good_name(const char *name, size_t size, uint32_t mode, enum tree_special *ret)
+{
+	static const char *const specials[] = {
+		[TREE_MODULES] = ".gitmodules", [TREE_ATTRIBUTES] = ".gitattributes"
+	};
+	char folded[NAME_MAX + 1];
+
+	*ret = TREE_PLAIN;
+	if (size == 0 || size > NAME_MAX || memchr(name, '/', size) || memchr(name, '\\', size) ||
+	    (size == 1 && name[0] == '.') || (size == 2 && name[0] == '.' && name[1] == '.'))
+		return false;
+	fold_name(name, size, folded);
+	for (enum tree_special i = TREE_MODULES; i <= TREE_ATTRIBUTES; i++) {
+		if (strcmp(folded, specials[i]) != 0)
+			continue;
+		*ret = i;
+		return strlen(folded) == size && strncmp(name, folded, size) == 0 &&
+		       (S_ISREG(mode) || (i == TREE_ATTRIBUTES && mode == TREE_LINK));
+	}
+	return strcmp(folded, ".git") != 0 && !is_short_name(folded);
 }
 
 int tree_entry_read(const uint8_t **at, const uint8_t *end, struct tree_entry *ret)
 {
+	static const uint8_t none[OBJECT_ID_BYTES];
 	const uint8_t *name, *nul;
 
 	if (*at == end)
@@ -57,7 +99,10 @@ int tree_entry_read(const uint8_t **at, const uint8_t *end, struct tree_entry *r
 	ret->name_size = (size_t)(nul - name);
 	ret->id = nul + 1;
 	*at = nul + 1 + OBJECT_ID_BYTES;
-	return is_good_name(ret->name, ret->name_size) ? 1 : -EBADMSG;
+	return is_good_name(ret->name, ret->name_size, ret->mode, &ret->special) &&
+			       memcmp(ret->id, none, sizeof(none)) != 0
+		       ? 1
+		       : -EBADMSG;
 }
 
 static unsigned char byte_behind(const struct tree_entry *entry)

@@ -21,17 +21,25 @@ enum tree_mode {
 	TREE_COMMIT = 0160000, /* a submodule's */
 };
 
+/* Files whose content git obeys. */
+enum tree_special {
+	TREE_PLAIN,
+	TREE_MODULES,    /* .gitmodules */
+	TREE_ATTRIBUTES, /* .gitattributes */
+};
+
 /* An entry; the texts point into the tree's bytes. */
 struct tree_entry {
 	uint32_t mode; /* enum tree_mode */
 	const char *name;
 	size_t name_size;
 	const uint8_t *id;
+	enum tree_special special;
 };
 
 /* Read the entry at *at and move on. 1; 0: there is none; -EBADMSG: it is malformed, git refuses
- * its name (".", "..", ".git" as any file system may spell it, with "/" or "\"), or its mode is
- * none of enum tree_mode. */
+ * its name (".", "..", ".git" as any file system may spell it, with "/" or "\"), its mode is none
+ * of enum tree_mode, its id is zero, or a special file is no file or is spelled in another way. */
 int tree_entry_read(const uint8_t **at, const uint8_t *end, struct tree_entry *ret);
 
 /* Compare as git sorts: a directory as if its name ended with "/". */

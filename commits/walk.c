@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "refs.h"
 #include "tree_names.h"
 
@@ -118,6 +119,8 @@ static int bring_object(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
 	if (status == 0 &&
 	    (walk->seen.count > WALK_OBJECTS_MAX || (walk->bytes += object->size) > WALK_BYTES_MAX))
 		return -E2BIG;
+	if (status == 0)
+		status = check_head(object);
 	if (status == 0 && walk->found)
 		status = walk->found(walk->context, id, object);
 	return status < 0 ? status : 0;
@@ -178,6 +181,22 @@ struct directory {
 	size_t old_count;
 };
 
+/* Return whether a directory has the name of a file before it, and note the names of files. */
+static bool is_twice(struct walk_side *side, const struct tree_entry *before)
+{
+	const struct tree_entry *entry = &side->entry;
+	size_t same = 0;
+
+	while (before && same < entry->name_size && same < before->name_size &&
+	       entry->name[same] == before->name[same])
+		same++;
+	memset(side->is_file + same + 1, 0, NAME_MAX - same);
+	if (entry->mode == TREE_DIRECTORY)
+		return side->is_file[entry->name_size];
+	side->is_file[entry->name_size] = true;
+	return false;
+}
+
 int walk_next_entry(struct walk_side *side, uint32_t *entries)
 {
 	const struct tree_entry before = side->entry;
@@ -190,8 +209,12 @@ int walk_next_entry(struct walk_side *side, uint32_t *entries)
 		return status;
 	if (++*entries > WALK_ENTRIES_MAX)
 		return -E2BIG;
-	return status == 1 && had_entry && tree_entry_compare(&before, &side->entry) >= 0 ? -EBADMSG
-											  : 0;
+	if (status == 0)
+		return 0;
+	return (had_entry && tree_entry_compare(&before, &side->entry) >= 0) ||
+			       is_twice(side, had_entry ? &before : NULL)
+		       ? -EBADMSG
+		       : 0;
 }
 
 int walk_open_side(const struct objects *objects, const uint8_t *id, uint32_t *entries,
@@ -251,10 +274,12 @@ static int look_at_leaf(struct walk *walk, const struct tree_entry *entry)
 		entry->mode == TREE_COMMIT ? 1 : objects_is_hosts(walk->objects, entry->id);
 	int error = is_known < 0 ? is_known : 0;
 
-	if (!error && (!is_known || entry->mode == TREE_LINK)) {
+	if (!error && (!is_known || entry->mode == TREE_LINK || entry->special != TREE_PLAIN)) {
 		error = objects_read(walk->objects, entry->id, &object);
 		if (!error && object.type != OBJECT_BLOB)
 			error = -EBADMSG;
+		if (!error && entry->mode != TREE_LINK)
+			error = check_content(entry->special, &object);
 		if (!error)
 			error = bring_object(walk, entry->id, &object);
 	}
@@ -533,15 +558,19 @@ static int look_at_commit(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 /* Replace a tag's id by its object's id until that is no tag; bring the tags. */
 static int peel_tags(struct walk *walk, uint8_t id[OBJECT_ID_BYTES])
 {
+	struct object tag = { 0 };
+	int error;
+
 	for (;;) {
 		struct object object;
 		const char *at;
-		int error = objects_read(walk->objects, id, &object);
 
-		if (error)
-			return error;
-		if (object.type != OBJECT_TAG) {
-			error = object.type == OBJECT_COMMIT ? 0 : -ENOTSUP;
+		error = objects_read(walk->objects, id, &object);
+		if (!error && tag.bytes)
+			error = check_tagged(&tag, object.type);
+		object_free(&tag);
+		if (error || object.type != OBJECT_TAG) {
+			error = error ? error : object.type == OBJECT_COMMIT ? 0 : -ENOTSUP;
 			object_free(&object);
 			return error;
 		}
@@ -549,10 +578,12 @@ static int peel_tags(struct walk *walk, uint8_t id[OBJECT_ID_BYTES])
 		at = (const char *)object.bytes;
 		if (!error && !parse_line(&at, "object", id))
 			error = -EBADMSG;
-		object_free(&object);
+		tag = object;
 		if (error)
-			return error;
+			break;
 	}
+	object_free(&tag);
+	return error;
 }
 
 /* Compare the tree in which all ends. */

@@ -6,6 +6,7 @@
 #ifndef COMMITS_WALK_H
 #define COMMITS_WALK_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "objects.h"
@@ -83,6 +84,9 @@ struct walk_side {
 	const uint8_t *at;
 	struct tree_entry entry;
 	bool has_entry;
+	/* Beginnings of the entry's name that are names of files before it, by their lengths: a
+	 * directory sorts behind "a.b" and is "a" all the same. */
+	bool is_file[NAME_MAX + 1];
 };
 
 /* Open a tree before its first entry; `id` NULL: it is empty. `*entries` counts those of all trees.

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "commits/check.h"
 #include "commits/library.h"
 #include "commits/objects.h"
 #include "commits/refs.h"
@@ -125,6 +126,14 @@ static void read_texts(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	while (tree_entry_read(&at, data + size, &entry) == 1)
 		must(entry.name_size > 0 && !memchr(entry.name, '/', entry.name_size));
+	for (uint32_t type = OBJECT_COMMIT; type < OBJECT_TYPE_COUNT; type++) {
+		const struct object object = { type, (uint8_t *)text, size };
+
+		if (check_head(&object) == 0 && type == OBJECT_TAG)
+			(void)check_tagged(&object, OBJECT_COMMIT);
+		(void)check_content(TREE_MODULES, &object);
+		(void)check_content(TREE_ATTRIBUTES, &object);
+	}
 	(void)refs_parse(text, size, id);
 	while (refs_next(&next, text + size, &name, id))
 		must(refs_is_name(name) && !strstr(name, "..") && !strstr(name, "/."));

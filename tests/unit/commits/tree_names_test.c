@@ -46,6 +46,16 @@ Test(tree_names, entries_that_git_refuses)
 		ROW("100644 .git...\0" ID),
 		ROW("40000 .git::$X\0" ID),
 		ROW("100644 a/b\0" ID),
+		ROW("100644 .g\xe2\x80\x8cit\0" ID),
+		ROW("40000 .gi\xef\xbb\xbft\0" ID),
+		ROW("100644 gi7eba~1\0" ID),
+		ROW("100644 GITMOD~4\0" ID),
+		ROW("100644 .gitmodules.\0" ID),
+		ROW("100644 .GitModules\0" ID),
+		ROW("120000 .gitmodules\0" ID),
+		ROW("40000 .gitattributes\0" ID),
+		ROW("100644 a\0"
+		    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
 		ROW("100644 a\\b\0" ID),
 		ROW("100644 \0" ID),
 		ROW("104755 a\0" ID),
@@ -69,9 +79,9 @@ Test(tree_names, entries_that_git_refuses)
 
 Test(tree_names, a_directory_is_sorted_as_with_a_slash)
 {
-	const struct tree_entry file = { TREE_FILE, "a\0", 1, NULL };
-	const struct tree_entry folder = { TREE_DIRECTORY, "a\0", 1, NULL };
-	const struct tree_entry between = { TREE_FILE, "a.b", 3, NULL };
+	const struct tree_entry file = { TREE_FILE, "a\0", 1, NULL, TREE_PLAIN };
+	const struct tree_entry folder = { TREE_DIRECTORY, "a\0", 1, NULL, TREE_PLAIN };
+	const struct tree_entry between = { TREE_FILE, "a.b", 3, NULL, TREE_PLAIN };
 
 	cr_assert_lt(tree_entry_compare(&file, &between), 0);
 	cr_assert_gt(tree_entry_compare(&folder, &between), 0);

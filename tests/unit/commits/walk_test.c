@@ -107,7 +107,8 @@ static void put_commit(int where, const uint8_t tree[OBJECT_ID_BYTES], const uin
 	if (parent)
 		size += snprintf(text + size, sizeof(text) - (size_t)size, "parent %s\n",
 				 hex(parent));
-	size += snprintf(text + size, sizeof(text) - (size_t)size, "author a <a> 0 +0000\n\nx\n");
+	size += snprintf(text + size, sizeof(text) - (size_t)size,
+			 "author a <a> 0 +0000\ncommitter a <a> 0 +0000\n\nx\n");
 	put(where, OBJECT_COMMIT, text, (size_t)size, ret);
 }
 
