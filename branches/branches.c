@@ -9,6 +9,7 @@
 
 #include "commits/refs.h"
 #include "commits/tree_names.h"
+#include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "heap/grow.h"
@@ -214,18 +215,15 @@ static bool is_in_work_tree(const struct job *job, const struct index_change *ch
 	return !error && memcmp(found, change->file.new_id, sizeof(found)) == 0;
 }
 
-/* Return whether a change is seen in the work tree, if git could write it and it is host-executed
- * or a link. */
-static bool is_seen(const struct job *job, const struct index_change *change,
-		    const struct branches_apply *apply, bool is_applied)
+/* Return whether git could write what a change brings to the index, and that is host-executed, or a
+ * link. */
+static bool is_risky(const struct job *job, const struct index_change *change,
+		     const struct branches_apply *apply)
 {
 	const uint32_t mode = change->file.new_mode;
 
-	if (mode == 0 || mode == TREE_COMMIT ||
-	    (mode != TREE_LINK && !apply->is_held(apply->context, change->path)))
-		return true;
-	return is_in_work_tree(job, change,
-			       is_applied ? apply->open(apply->context, change->path) : -ENOENT);
+	return mode != 0 && mode != TREE_COMMIT &&
+	       (mode == TREE_LINK || (apply->held(job, change->path, NULL) & CHANGE_IS_HELD));
 }
 
 void branches_follow(const struct job *job, size_t number, const struct branches_apply *apply)
@@ -236,12 +234,15 @@ void branches_follow(const struct job *job, size_t number, const struct branches
 		ref->refusal = "there is not enough memory";
 	for (size_t i = 0; i < state.change_count && ref->is_checked_out && !ref->refusal; i++) {
 		const struct index_change *change = &state.changes[i];
-		const enum branches_item item = apply->look(apply->context, change->path);
+		const bool is_asked = is_risky(job, change, apply);
+		int file = -ENOENT;
 
-		if (item == BRANCHES_STAYS || is_left(change->path))
+		if (apply->look(apply->context, change->path, is_asked ? &file : NULL) ==
+			    BRANCHES_STAYS ||
+		    is_left(change->path))
 			ref->refusal = "it is checked out, and not all of its files would be "
 				       "applied";
-		else if (!is_seen(job, change, apply, item == BRANCHES_APPLIED))
+		if (is_asked && !is_in_work_tree(job, change, file) && !ref->refusal)
 			ref->refusal = "it is checked out, and the work tree lacks a host-executed "
 				       "file as it is committed";
 	}

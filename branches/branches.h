@@ -38,12 +38,11 @@ enum branches_item {
 };
 
 struct branches_apply {
-	/* Return what becomes of a path. */
-	enum branches_item (*look)(void *context, const char *path);
-	/* Return whether the path is of a host-executed file. */
-	bool (*is_held)(void *context, const char *path);
-	/* Open what comes to an applied path: a descriptor; -EBADMSG: no regular file; -errno. */
-	int (*open)(void *context, const char *path);
+	/* Return what becomes of a path, and open what comes to it: a descriptor; -EBADMSG: no
+	 * regular file; another -errno. *ret_file is left alone if nothing does. */
+	enum branches_item (*look)(void *context, const char *path, int *ret_file);
+	/* held_entry_flags() */
+	uint32_t (*held)(const struct job *job, const char *path, const char *target);
 	void *context;
 };
 

@@ -5,11 +5,9 @@
  */
 #include "check.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 #include "refs.h"
 
@@ -112,78 +110,19 @@ int check_tagged(const struct object *tag, uint32_t type)
 
 /* --- .gitmodules ------------------------------------------------------------------------------ */
 
-/* Return whether a submodule's name stays in the directory of its repository. */
-static bool is_good_module(const char *name, size_t size)
+static bool has_text(const char *line, size_t size, const char *text)
 {
-	for (size_t start = 0, i = 0; i <= size; i++) {
-		if (i < size && name[i] != '/')
-			continue;
-		if (i - start == 2 && name[start] == '.' && name[start + 1] == '.')
-			return false;
-		start = i + 1;
-	}
-	return size > 0 && !memchr(name, '\\', size);
+	return memmem(line, size, text, strlen(text)) != NULL;
 }
 
-/* `[WORD]` or `[WORD "NAME"]`. */
-static bool is_good_section(const char *line, size_t size)
-{
-	const char *end = line + size, *at = line + 1, *name;
-
-	while (at < end && isalpha((unsigned char)*at))
-		at++;
-	if (end - at >= 4 && at[0] == ' ' && at[1] == '"') {
-		name = at + 2;
-		at = memchr(name, '"', (size_t)(end - name));
-		if (!at++ || !is_good_module(name, (size_t)(at - 1 - name)))
-			return false;
-	}
-	return at + 1 == end && *at == ']';
-}
-
-/* Return whether a host is named where a program for the web would look for one. */
-static bool is_good_url(const char *url, size_t size)
-{
-	const char *end = url + size, *host = memmem(url, size, "://", 3);
-	const char *at = url;
-
-	for (const char *part = url; part + 3 <= end; part++) {
-		if (part[0] == '%' && part[1] == '0' && strchr("aAdD0", part[2]))
-			return false;
-	}
-	while (end - at >= 2 && at[0] == '.' && (at[1] == '/' || strncmp(at, "../", 3) == 0))
-		at += at[1] == '/' ? 2 : 3;
-	if (at > url && at < end && (*at == ':' || *at == '/'))
-		return false;
-	return size > 0 && !memmem(url, size, "::", 2) &&
-	       (!host || (host + 3 < end && host[3] != '/' && host[3] != ':' && host[3] != '@'));
-}
-
-/* `KEY = VALUE`, without quotes and escapes. */
-static bool is_good_value(const char *line, size_t size)
-{
-	const char *equals = memchr(line, '=', size), *value;
-	size_t key = 0, value_size;
-
-	while (key < size && (isalnum((unsigned char)line[key]) || line[key] == '-'))
-		key++;
-	if (key == 0 || !equals || strspn(line + key, " \t") != (size_t)(equals - line) - key)
-		return false;
-	value = equals + 1;
-	value += strspn(value, " \t");
-	value_size = value < line + size ? (size_t)(line + size - value) : 0;
-	if (memchr(value, '"', value_size) || memchr(value, '\\', value_size))
-		return false;
-	if (key == 3 && strncasecmp(line, "url", 3) == 0)
-		return *value != '-' && is_good_url(value, value_size);
-	if (key == 4 && strncasecmp(line, "path", 4) == 0)
-		return *value != '-';
-	return !(key == 6 && strncasecmp(line, "update", 6) == 0) || *value != '!';
-}
-
+/* Accept a section, or a key and a value that is neither an option of a program nor a command, nor
+ * an address with another hidden in it. A quote or an escape could hide either. */
 static bool is_good_line(const char *line, size_t size)
 {
-	while (size > 0 && (*line == ' ' || *line == '\t')) {
+	static const char *const refused[] = { "\"", "\\", "%0", "::", ":///", "://:", "/:" };
+	const char *value;
+
+	while (size > 0 && strchr(" \t", *line)) {
 		line++;
 		size--;
 	}
@@ -191,7 +130,18 @@ static bool is_good_line(const char *line, size_t size)
 		size--;
 	if (size == 0 || *line == '#' || *line == ';')
 		return true;
-	return *line == '[' ? is_good_section(line, size) : is_good_value(line, size);
+	if (*line == '[')
+		return size > 14 && strncmp(line, "[submodule \"", 12) == 0 &&
+		       strncmp(line + size - 2, "\"]", 2) == 0 &&
+		       !memchr(line + 12, '"', size - 14) && !has_text(line, size, "..") &&
+		       !memchr(line, '\\', size);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		if (has_text(line, size, refused[i]))
+			return false;
+	}
+	value = memchr(line, '=', size);
+	value = value ? value + 1 + strspn(value + 1, " \t") : NULL;
+	return value && *value != '-' && *value != '!';
 }
 
 int check_content(enum tree_special special, const struct object *object)

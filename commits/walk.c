@@ -7,7 +7,6 @@
  * a hook is as dangerous as a new blob.
  */
 #include "walk.h"
-#include "heap/grow.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -21,92 +20,9 @@
 /* Nested directories; each takes a stack frame. */
 #define DEPTH_MAX 512
 
-/* --- sets of ids ------------------------------------------------------------------------------ */
-
-static bool is_zero(const uint8_t id[OBJECT_ID_BYTES])
-{
-	static const uint8_t zero[OBJECT_ID_BYTES];
-
-	return memcmp(id, zero, sizeof(zero)) == 0;
-}
-
-static size_t find_slot(uint8_t (*all)[OBJECT_ID_BYTES], size_t room,
-			const uint8_t id[OBJECT_ID_BYTES])
-{
-	uint64_t start;
-	size_t slot;
-
-	memcpy(&start, id, sizeof(start));
-	slot = (size_t)start & (room - 1);
-	while (!is_zero(all[slot]) && memcmp(all[slot], id, OBJECT_ID_BYTES) != 0)
-		slot = (slot + 1) & (room - 1);
-	return slot;
-}
-
-static bool has_id(const struct walk_ids *ids, const uint8_t id[OBJECT_ID_BYTES])
-{
-	return ids->count > 0 && !is_zero(ids->all[find_slot(ids->all, ids->room, id)]);
-}
-
-static int grow_ids(struct walk_ids *ids)
-{
-	const size_t room = ids->room ? 2 * ids->room : 1024;
-	uint8_t(*all)[OBJECT_ID_BYTES] = calloc(room, OBJECT_ID_BYTES);
-
-	if (!all)
-		return -ENOMEM;
-	for (size_t i = 0; i < ids->room; i++) {
-		if (!is_zero(ids->all[i]))
-			memcpy(all[find_slot(all, room, ids->all[i])], ids->all[i],
-			       OBJECT_ID_BYTES);
-	}
-	free(ids->all);
-	ids->all = all;
-	ids->room = room;
-	return 0;
-}
-
-/* Add an id to a set. 1: it was there; 0: it is new; or -errno. */
-static int add_id(struct walk_ids *ids, const uint8_t id[OBJECT_ID_BYTES])
-{
-	size_t slot;
-
-	if (2 * (ids->count + 1) > ids->room) {
-		const int error = grow_ids(ids);
-
-		if (error)
-			return error;
-	}
-	slot = find_slot(ids->all, ids->room, id);
-	if (!is_zero(ids->all[slot]))
-		return 1;
-	memcpy(ids->all[slot], id, OBJECT_ID_BYTES);
-	ids->count++;
-	return 0;
-}
-
-static void free_ids(struct walk_ids *ids)
-{
-	free(ids->all);
-	*ids = (struct walk_ids){ 0 };
-}
-
-/* Append an id to a list. */
-static int append_id(uint8_t (**list)[OBJECT_ID_BYTES], size_t *count, size_t *room,
-		     const uint8_t id[OBJECT_ID_BYTES])
-{
-	uint8_t(*grown)[OBJECT_ID_BYTES] = grow_list(*list, room, *count + 1, OBJECT_ID_BYTES);
-
-	if (!grown)
-		return -ENOMEM;
-	*list = grown;
-	memcpy(grown[(*count)++], id, OBJECT_ID_BYTES);
-	return 0;
-}
-
 static int add_waiting(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 {
-	return append_id(&walk->waiting, &walk->waiting_count, &walk->waiting_room, id);
+	return ids_append(&walk->waiting, &walk->waiting_count, &walk->waiting_room, id);
 }
 
 /* Report an object once, unless the host has it. */
@@ -114,7 +30,7 @@ static int bring_object(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
 			const struct object *object)
 {
 	const int is_hosts = objects_is_hosts(walk->objects, id);
-	int status = is_hosts ? is_hosts : add_id(&walk->seen, id);
+	int status = is_hosts ? is_hosts : ids_add(&walk->seen, id);
 
 	if (status == 0 &&
 	    (walk->seen.count > WALK_OBJECTS_MAX || (walk->bytes += object->size) > WALK_BYTES_MAX))
@@ -259,7 +175,7 @@ static int tell_leaf(struct walk *walk, const struct tree_entry *entry, const st
 		memcpy(key + size, entry->id, OBJECT_ID_BYTES);
 	error = library_hash(OBJECT_BLOB, (const uint8_t *)key, size + OBJECT_ID_BYTES, id);
 	if (!error)
-		error = add_id(&walk->told, id);
+		error = ids_add(&walk->told, id);
 	if (error)
 		return error < 0 ? error : 0;
 	return walk->changed(walk->context, walk->path, entry ? entry->mode : 0, target);
@@ -386,7 +302,7 @@ static int is_again(struct walk *walk, const struct directory *directory)
 		return 1;
 	for (size_t i = 0; i < sizeof(key); i++)
 		key[i] = directory->now ? id[i] : (uint8_t)~id[i];
-	status = add_id(&walk->trees, key);
+	status = ids_add(&walk->trees, key);
 	if (status == 1 && has_paths) {
 		walk->again_here += 1 + (uint32_t)directory->old_count;
 		*again += 1 + (uint32_t)directory->old_count;
@@ -434,16 +350,16 @@ static void begin_known(const struct walk *walk)
 
 void walk_forget(struct walk_known *known)
 {
-	free_ids(&known->ids);
+	ids_free(&known->ids);
 	free(known->queue);
 	*known = (struct walk_known){ 0 };
 }
 
 static int add_known(struct walk_known *known, const uint8_t id[OBJECT_ID_BYTES])
 {
-	const int status = is_zero(id) ? 1 : add_id(&known->ids, id);
+	const int status = ids_is_zero(id) ? 1 : ids_add(&known->ids, id);
 
-	return status ? status : append_id(&known->queue, &known->count, &known->room, id);
+	return status ? status : ids_append(&known->queue, &known->count, &known->room, id);
 }
 
 /* Return whether the history of a base has this commit of the host: 1, 0 or -errno. The search goes
@@ -456,7 +372,7 @@ static int is_in_history(const struct walk *walk, const uint8_t id[OBJECT_ID_BYT
 
 	for (size_t i = 0; i < 2 && status >= 0; i++)
 		status = add_known(known, known->bases[i]);
-	while (status >= 0 && !has_id(&known->ids, id) && known->next < known->count &&
+	while (status >= 0 && !ids_has(&known->ids, id) && known->next < known->count &&
 	       known->count < WALK_KNOWN_MAX) {
 		struct object object;
 
@@ -467,7 +383,7 @@ static int is_in_history(const struct walk *walk, const uint8_t id[OBJECT_ID_BYT
 		for (size_t i = 0; i < commit.parent_count && status >= 0; i++)
 			status = add_known(known, commit.parents[i]);
 	}
-	return status < 0 ? status : has_id(&known->ids, id);
+	return status < 0 ? status : ids_has(&known->ids, id);
 }
 
 /* Return whether a walk ends at a commit: 1, 0 or -errno. */
@@ -499,7 +415,7 @@ static int read_tree(const struct objects *objects, const uint8_t id[OBJECT_ID_B
 static int compare_with_base(struct walk *walk, const uint8_t tree[OBJECT_ID_BYTES])
 {
 	uint8_t base[OBJECT_ID_BYTES];
-	const bool has_base = !is_zero(walk->bases[0]);
+	const bool has_base = !ids_is_zero(walk->bases[0]);
 	struct directory directory = { .now = tree, .old = { base }, .old_count = has_base };
 	const int error = has_base ? read_tree(walk->objects, walk->bases[0], base) : 0;
 
@@ -544,7 +460,7 @@ static int look_at_commit(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 	if (!error)
 		error = bring_object(walk, id, &object);
 	if (!error)
-		error = add_id(&walk->seen, id);
+		error = ids_add(&walk->seen, id);
 	object_free(&object);
 	walk->commits++;
 	for (size_t i = 0; i < commit.parent_count && error >= 0; i++) {
@@ -598,7 +514,7 @@ static int compare_end(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 	error = read_tree(walk->objects, id, tree);
 	if (!error)
 		error = compare_with_base(walk, tree);
-	free_ids(&walk->trees); /* the commits may say the same of the same places */
+	ids_free(&walk->trees); /* the commits may say the same of the same places */
 	return error;
 }
 
@@ -618,12 +534,12 @@ int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 	while (walk->waiting_count > 0 && error == 0) {
 		memcpy(next, walk->waiting[--walk->waiting_count], sizeof(next));
 		/* A commit of two children was added twice. */
-		if (!has_id(&walk->seen, next))
+		if (!ids_has(&walk->seen, next))
 			error = look_at_commit(walk, next);
 	}
-	free_ids(&walk->seen);
-	free_ids(&walk->trees);
-	free_ids(&walk->told);
+	ids_free(&walk->seen);
+	ids_free(&walk->trees);
+	ids_free(&walk->told);
 	free(walk->waiting);
 	walk->waiting = NULL;
 	walk->waiting_count = walk->waiting_room = 0;
@@ -646,6 +562,6 @@ int walk_compare(const struct objects *objects, const uint8_t old[OBJECT_ID_BYTE
 	memcpy(walk.bases[0], old, OBJECT_ID_BYTES);
 	if (!error)
 		error = compare_with_base(&walk, tree);
-	free_ids(&walk.trees);
+	ids_free(&walk.trees);
 	return error;
 }

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "ids.h"
 #include "objects.h"
 #include "tree_names.h"
 
@@ -37,16 +38,10 @@ struct commit {
 	size_t parent_count;
 };
 
-/* A set of ids: an open hash; all zero: free. */
-struct walk_ids {
-	uint8_t (*all)[OBJECT_ID_BYTES];
-	size_t count, room;
-};
-
 /* The history of the host's branch and of its HEAD, as far as it was looked at. */
 struct walk_known {
 	uint8_t bases[2][OBJECT_ID_BYTES]; /* as of struct walk */
-	struct walk_ids ids;
+	struct ids ids;
 	uint8_t (*queue)[OBJECT_ID_BYTES];
 	size_t next, count, room;
 };
@@ -70,7 +65,7 @@ struct walk {
 	/* private: */
 	int (*differs)(void *context, const char *path, const struct tree_entry *old,
 		       const struct tree_entry *now);
-	struct walk_ids seen, trees, told;
+	struct ids seen, trees, told;
 	uint8_t (*waiting)[OBJECT_ID_BYTES];
 	size_t waiting_count, waiting_room;
 	uint32_t entries, again_here;

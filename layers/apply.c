@@ -25,11 +25,7 @@
 #include "progress.h"
 #include "threeway/threeway.h"
 
-enum fate {
-	FATE_OUT, /* not chosen */
-	FATE_LEFT,
-	FATE_TAKEN,
-};
+enum fate { FATE_OUT /* not chosen */, FATE_LEFT, FATE_TAKEN };
 
 struct gathering {
 	struct job *job;
@@ -173,15 +169,13 @@ static int add_item(struct gathering *gathering, size_t number, const char *path
 	if (!entry)
 		return -ENOMEM;
 	files_side(from, &entry->from);
-	entry->to.mode = to->st_mode & (S_IFMT | 0777U);
 	entry->changed = from->st_ctim;
 	entry->is_linked = from->st_nlink > 1;
 	entry->change = number;
 	entry->is_merged = (gathering->items.all[number]->flags & CHANGE_IS_MERGED) != 0;
-	if (gathering->items.all[number]->kind == CHANGE_MODE) {
+	if (gathering->items.all[number]->kind == CHANGE_MODE)
 		entry->to = entry->from; /* it stays in its place */
-		entry->to.mode = to->st_mode & (S_IFMT | 0777U);
-	}
+	entry->to.mode = to->st_mode & (S_IFMT | 0777U);
 	return 0;
 }
 
@@ -207,34 +201,16 @@ static int enter_taken(struct gathering *gathering)
 
 /* --- commits ---------------------------------------------------------------------------------- */
 
-static enum branches_item look_at_item(void *context, const char *path)
+static enum branches_item look_at_item(void *context, const char *path, int *ret_file)
 {
 	const struct gathering *gathering = context;
 	const size_t number = find_item(gathering, path, strlen(path));
 
+	if (number < gathering->items.count && ret_file)
+		*ret_file = items_open(&gathering->job->directories, gathering->items.all[number]);
 	return number == gathering->items.count         ? BRANCHES_AGREED
 	       : gathering->fates[number] == FATE_TAKEN ? BRANCHES_APPLIED
 							: BRANCHES_STAYS;
-}
-
-static bool is_held_path(void *context, const char *path)
-{
-	const struct gathering *gathering = context;
-
-	return held_entry_flags(gathering->job, path, NULL) & CHANGE_IS_HELD;
-}
-
-static int open_item(void *context, const char *path)
-{
-	static struct difference difference;
-	const struct gathering *gathering = context;
-	int file;
-
-	items_show(gathering->items.all[find_item(gathering, path, strlen(path))], &difference);
-	if (!S_ISREG(difference.now.st_mode) || (difference.flags & CHANGE_IS_MERGED))
-		return -EBADMSG;
-	file = tree_open(&gathering->job->directories, &difference, false);
-	return file == -ENOENT ? -EIO : file;
 }
 
 /* Decide on every ref, and fetch what the taken ones need. */
@@ -243,7 +219,7 @@ static int choose_refs(struct gathering *gathering)
 	static struct difference difference;
 	char text[IPC_PATH_MAX];
 	struct job *job = gathering->job;
-	const struct branches_apply apply = { look_at_item, is_held_path, open_item, gathering };
+	const struct branches_apply apply = { look_at_item, held_entry_flags, gathering };
 	int error = commits_state()->error; /* the reader may have ended, asked to merge */
 
 	for (size_t i = 0; i < commits_count() && !error; i++) {
@@ -581,8 +557,7 @@ static int apply_job(struct job *job)
 {
 	struct gathering gathering = { .job = job };
 	uint32_t ignored;
-	int error;
-	int told;
+	int error, told;
 
 	job->done.step = CHANGES_STEP_JOURNAL;
 	error = apply_recover(&job->directories, &ignored); /* never reported as applied */

@@ -175,3 +175,13 @@ int items_pair(struct items *items, const struct job_directories *directories)
 	free(gone);
 	return 0;
 }
+
+int items_open(const struct job_directories *directories, const struct item *item)
+{
+	static struct difference difference;
+
+	items_show(item, &difference);
+	return S_ISREG(item->now.st_mode) && !(item->flags & CHANGE_IS_MERGED)
+		       ? tree_open(directories, &difference, false)
+		       : -EBADMSG;
+}

@@ -10,6 +10,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import commits  # noqa: E402
+import commits_fetched  # noqa: E402
 from commits import MAIN, NAME, msp  # noqa: E402
 
 BRANCH = "--commits=branch"
@@ -244,7 +245,7 @@ class Hostile(Case):
 
     def request(self, files, gone=()):
         """A commit of the host that no branch has."""
-        return commits.Fetched.fetch(self, 7, files, gone)
+        return commits_fetched.Fetched.fetch(self, 7, files, gone)
 
     def move_request(self, way, files, words=(), keep=False, code=None):
         evil = self.request(files)
@@ -266,7 +267,7 @@ class Hostile(Case):
 
     def test_a_fetched_request_to_the_branch(self):
         files = {".envrc": "evil\n", ".github/workflows/x.yml": "evil\n"}
-        for way in (commits.Fetched.WAYS["a ref"],
+        for way in (commits_fetched.Fetched.WAYS["a ref"],
                     "git commit -q --allow-empty -m x; git merge -q --no-edit {id}"):
             with self.subTest(way):
                 result = self.move_request(way, files)

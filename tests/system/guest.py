@@ -38,6 +38,8 @@ LEFT_OUT_OF_VM = {
     "integration-stress_many": "32 starts at once and 2 s for each: too much for an emulator",
     "attack-branches": "a real system changes nothing about repositories",
     "attack-commits": "a real system changes nothing about repositories",
+    "attack-commits_fetched": "a real system changes nothing about repositories",
+    "attack-commits_fsck": "a real system changes nothing about repositories",
     "attack-consent": "a real system changes nothing about what is shown",
     "attack-held_paths": "a real system changes nothing about names",
     "attack-held_up": "an emulator holds up by itself what must not be held up",
