@@ -2,9 +2,9 @@
  *
  * gitignore(5). The rules of a file nearer to the path come after those of one above, and the last
  * that matches decides; nothing beneath an ignored directory is looked at again. In doubt a path is
- * not ignored. Where the rules can be changed, by an apply of .gitignore that nobody is asked
- * about, is why an ignored name alone lifts nothing that is obeyed by itself: the directory's name
- * must be one of `trees`, too.
+ * not ignored. An apply brings a .gitignore without a question, so the next apply would find it
+ * here as the host's: it hides files, and frees none. An ignored name alone frees nothing that is
+ * obeyed by itself: the directory's name must be one of `trees`, too.
  */
 #include "ignored.h"
 
@@ -16,7 +16,8 @@
 #include "layers/beneath.h"
 #include "layers/held.h"
 
-/* A file of rules, and files that are remembered; behind them none is read, so nothing ignored. */
+/* Bytes of a file of rules; a larger one has none. Files that are remembered: one more takes the
+ * place of the first, and none is left out, since it may say what is not ignored. */
 #define RULES_BYTES_MAX (1 << 20)
 #define FILES_MAX 512
 
@@ -39,27 +40,26 @@ static const char *const entered[] = {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct {
-	struct {
+	struct rules_file {
 		char *path, *text; /* text NULL: there are no rules */
 	} files[FILES_MAX];
-	size_t count;
-} rules;
+	size_t count; /* of all that were read */
 
-/* The directories above the last path, with a "/" after each; the last one is ignored, or none. */
-static struct {
-	char path[IPC_PATH_MAX];
-	size_t ignored;
-} above;
+	/* The directories above the last path, with a "/" after each; the last one is ignored, or
+	 * none. By all rules, and by those of a person's word. */
+	struct above {
+		char path[IPC_PATH_MAX];
+		size_t ignored;
+	} aboves[IGNORED_RULES];
+} rules;
 
 /* --- one pattern ------------------------------------------------------------------------------ */
 
 bool ignored_match(const char *pattern, const char *path)
 {
-	const char *name = strrchr(path, '/');
+	const char *slash = strchr(pattern, '/') ? NULL : strrchr(path, '/');
 
-	if (!strchr(pattern, '/'))
-		return path_match(pattern, name ? name + 1 : path, 0, LOOKS_MAX);
-	return path_match(pattern + (*pattern == '/'), path, 0, LOOKS_MAX);
+	return path_match(pattern + (*pattern == '/'), slash ? slash + 1 : path, 0, LOOKS_MAX);
 }
 
 /* --- files of rules --------------------------------------------------------------------------- */
@@ -96,20 +96,21 @@ static char *read_rules(const struct job *job, const char *path)
 	return NULL;
 }
 
-/* Its text, remembered; NULL: none. */
+/* Its text, remembered until so many others were asked for; NULL: none. */
 static const char *rules_of(const struct job *job, const char *path)
 {
-	for (size_t i = 0; i < rules.count; i++) {
-		if (strcmp(rules.files[i].path, path) == 0)
-			return rules.files[i].text;
+	struct rules_file *file = rules.files;
+
+	for (; file < rules.files + FILES_MAX && file->path; file++) {
+		if (strcmp(file->path, path) == 0)
+			return file->text;
 	}
-	if (rules.count == FILES_MAX)
-		return NULL;
-	rules.files[rules.count].path = strdup(path);
-	if (!rules.files[rules.count].path)
-		return NULL;
-	rules.files[rules.count].text = read_rules(job, path);
-	return rules.files[rules.count++].text;
+	file = &rules.files[rules.count++ % FILES_MAX];
+	free(file->path);
+	free(file->text);
+	file->path = strdup(path);
+	file->text = file->path ? read_rules(job, path) : NULL;
+	return file->text;
 }
 
 /* One line, of `size` bytes: does it decide, and for what? */
@@ -166,28 +167,29 @@ static bool is_hosts_directory(const struct job *job, const char *path)
 
 /* The files of rules in one directory, named by the first `size` bytes of the path; the rest is the
  * path in there. */
-static void try_directory(const struct job *job, const char *path, size_t size, bool is_directory,
-			  bool *ret_ignored)
+static void try_directory(const struct job *job, enum ignored_rules by, const char *path,
+			  size_t size, bool is_directory, bool *ret_ignored)
 {
 	/* The last one decides: a project may hide from msp files that git keeps. */
 	static const char *const names[] = { ".gitignore", ".mspignore" };
 	char file[IPC_PATH_MAX + 16];
 
 	memcpy(file, path, size);
-	for (size_t i = 0; i < COUNT(names); i++) {
+	for (size_t i = by == IGNORED_BY_WORD ? 1 : 0; i < COUNT(names); i++) {
 		memcpy(file + size, names[i], strlen(names[i]) + 1);
 		try_file(rules_of(job, file), path + size, is_directory, ret_ignored);
 	}
 }
 
 /* One path, when nothing above it is ignored. */
-static bool is_ignored_itself(const struct job *job, const char *path, bool is_directory)
+static bool is_ignored_itself(const struct job *job, enum ignored_rules by, const char *path,
+			      bool is_directory)
 {
 	char directory[IPC_PATH_MAX];
 	bool is_ignored = false;
 
 	try_file(rules_of(job, ".git/info/exclude"), path, is_directory, &is_ignored);
-	try_directory(job, path, 0, is_directory, &is_ignored);
+	try_directory(job, by, path, 0, is_directory, &is_ignored);
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		const size_t size = (size_t)(slash + 1 - path);
 
@@ -195,41 +197,42 @@ static bool is_ignored_itself(const struct job *job, const char *path, bool is_d
 		directory[size - 1] = '\0';
 		if (!is_hosts_directory(job, directory))
 			return is_ignored; /* nor is any below it */
-		try_directory(job, path, size, is_directory, &is_ignored);
+		try_directory(job, by, path, size, is_directory, &is_ignored);
 	}
 	return is_ignored;
 }
 
 /* The length of the highest ignored directory above the path; 0: there is none. Paths come in
  * order, so that most directories were asked about for the one before. */
-static size_t find_directory(const struct job *job, const char *path)
+static size_t find_directory(const struct job *job, enum ignored_rules by, const char *path)
 {
+	struct above *above = &rules.aboves[by];
 	size_t known = 0;
 
-	for (size_t i = 0; above.path[i] && above.path[i] == path[i]; i++)
+	for (size_t i = 0; above->path[i] && above->path[i] == path[i]; i++)
 		known = path[i] == '/' ? i + 1 : known;
-	if (above.ignored > 0 && known > above.ignored)
-		return above.ignored;
-	above.ignored = 0;
+	if (above->ignored > 0 && known > above->ignored)
+		return above->ignored;
+	above->ignored = 0;
 	for (const char *slash = strchr(path + known, '/'); slash; slash = strchr(slash + 1, '/')) {
 		const size_t size = (size_t)(slash - path);
 
-		memcpy(above.path + known, path + known, size - known);
-		above.path[size] = '\0';
-		above.ignored = is_ignored_itself(job, above.path, true) ? size : 0;
-		memcpy(above.path + size, "/", sizeof("/"));
-		if (above.ignored > 0)
+		memcpy(above->path + known, path + known, size - known);
+		above->path[size] = '\0';
+		above->ignored = is_ignored_itself(job, by, above->path, true) ? size : 0;
+		memcpy(above->path + size, "/", sizeof("/"));
+		if (above->ignored > 0)
 			return size;
 		known = size + 1;
 	}
-	above.path[known] = '\0';
+	above->path[known] = '\0';
 	return 0;
 }
 
-bool ignored_is(const struct job *job, const char *path, bool is_directory)
+bool ignored_is(const struct job *job, enum ignored_rules by, const char *path, bool is_directory)
 {
-	return job->directories.host >= 0 &&
-	       (find_directory(job, path) > 0 || is_ignored_itself(job, path, is_directory));
+	return job->directories.host >= 0 && (find_directory(job, by, path) > 0 ||
+					      is_ignored_itself(job, by, path, is_directory));
 }
 
 static bool is_any_of(const char *const *names, size_t count, const char *name, size_t size)
@@ -245,7 +248,7 @@ size_t ignored_tree(const struct job *job, const char *path)
 {
 	char folded[IPC_PATH_MAX];
 	const char *name;
-	size_t size = job->directories.host < 0 ? 0 : find_directory(job, path);
+	size_t size = job->directories.host < 0 ? 0 : find_directory(job, IGNORED_BY_WORD, path);
 	bool is_tree;
 
 	if (size == 0)
@@ -253,8 +256,8 @@ size_t ignored_tree(const struct job *job, const char *path)
 	memcpy(folded, path, size);
 	folded[size] = '\0';
 	name = strrchr(folded, '/');
-	is_tree = is_any_of(trees, COUNT(trees), name ? name + 1 : folded,
-			    strlen(name ? name + 1 : folded));
+	name = name ? name + 1 : folded;
+	is_tree = is_any_of(trees, COUNT(trees), name, strlen(name));
 	held_fold(path + size + 1, folded);
 	for (name = folded; is_tree && name; name = strchr(name, '/')) {
 		name += *name == '/';
@@ -265,10 +268,9 @@ size_t ignored_tree(const struct job *job, const char *path)
 
 void ignored_forget(void)
 {
-	for (size_t i = 0; i < rules.count; i++) {
+	for (size_t i = 0; i < FILES_MAX; i++) {
 		free(rules.files[i].path);
 		free(rules.files[i].text);
 	}
 	memset(&rules, 0, sizeof(rules));
-	memset(&above, 0, sizeof(above));
 }

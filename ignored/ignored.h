@@ -8,13 +8,21 @@
 
 #include "layers/job.h"
 
-/* Does .gitignore, .mspignore or .git/info/exclude of the host ignore this path, or a directory
- * above it? False where the rules cannot be read. */
-bool ignored_is(const struct job *job, const char *path, bool is_directory);
+/* Files of rules. An apply brings .gitignore unasked; the others come by a person's word alone,
+ * since .mspignore is always held and .git/info/exclude never crosses. */
+enum ignored_rules {
+	IGNORED_BY_ALL,  /* .git/info/exclude, .gitignore, .mspignore: for what is shown */
+	IGNORED_BY_WORD, /* without .gitignore: for what is not asked about */
+	IGNORED_RULES,
+};
+
+/* Do these rules of the host ignore this path, or a directory above it? False where the rules
+ * cannot be read. */
+bool ignored_is(const struct job *job, enum ignored_rules by, const char *path, bool is_directory);
 
 /* Return how many bytes of the path are a tree of dependencies or of what is built, such as
- * node_modules, that the rules ignore, in which it lies, and from which on it has no name that is
- * obeyed on entering a directory; 0: it is not so. */
+ * node_modules, that the rules of a person's word ignore, in which it lies, and from which on it
+ * has no name that is obeyed on entering a directory; 0: it is not so. */
 size_t ignored_tree(const struct job *job, const char *path);
 
 /* Is one of gitignore(5)'s patterns, without its "!" and its "/" at the end, about this path? Both

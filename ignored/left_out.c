@@ -40,7 +40,7 @@ static bool may_be_tracked(const struct job *job, const char *path)
 static bool is_hidden(const struct job *job, const char *path, const struct stat *now,
 		      const struct stat *old)
 {
-	if (!ignored_is(job, path, S_ISDIR(now->st_mode) || S_ISDIR(old->st_mode)))
+	if (!ignored_is(job, IGNORED_BY_ALL, path, S_ISDIR(now->st_mode) || S_ISDIR(old->st_mode)))
 		return false;
 	return old->st_mode == 0 || !may_be_tracked(job, path);
 }
@@ -51,7 +51,7 @@ static bool is_chosen_by_name(const struct job *job, const char *path)
 	for (size_t at = 0; at < job->chosen_size; at += strlen(job->chosen + at) + 1) {
 		const char *chosen = job->chosen + at;
 
-		if (job_is_in(path, chosen) && ignored_is(job, chosen, true))
+		if (job_is_in(path, chosen) && ignored_is(job, IGNORED_BY_ALL, chosen, true))
 			return true;
 	}
 	return false;

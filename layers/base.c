@@ -44,17 +44,6 @@ static int hash_content(int host, const char *path, struct stat *status, uint8_t
 	return error;
 }
 
-static int hash_link(int host, const char *path, uint8_t ret[SHA256_BYTES])
-{
-	char target[IPC_PATH_MAX];
-	const int size = beneath_link(host, path, target);
-
-	if (size < 0)
-		return size;
-	sha256(target, (size_t)size, ret);
-	return 0;
-}
-
 /* Hash what a path is; unknown where that fails. */
 static void add_hash(int host, const char *path, struct stat *status, struct base_record *record)
 {
@@ -63,7 +52,7 @@ static void add_hash(int host, const char *path, struct stat *status, struct bas
 	if (record->kind == BASE_FILE)
 		error = hash_content(host, path, status, record->hash);
 	else if (record->kind == BASE_LINK)
-		error = hash_link(host, path, record->hash);
+		error = beneath_hash_link(host, path, record->hash);
 	if (error)
 		record->kind = BASE_UNKNOWN;
 }

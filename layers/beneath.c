@@ -136,6 +136,16 @@ int beneath_same(int left, int right)
 	return 0;
 }
 
+int beneath_hash_link(int root, const char *path, uint8_t ret[SHA256_BYTES])
+{
+	char target[IPC_PATH_MAX];
+	const int size = beneath_link(root, path, target);
+
+	if (size >= 0)
+		sha256(target, (size_t)size, ret);
+	return size < 0 ? size : 0;
+}
+
 int beneath_hash(int file, uint8_t ret[SHA256_BYTES])
 {
 	static uint8_t block[BLOCK_BYTES];

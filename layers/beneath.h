@@ -48,6 +48,9 @@ int beneath_same(int left, int right);
 /* SHA-256 of a file's content. 0 or -errno; -EFBIG beyond BENEATH_CONTENT_MAX. */
 int beneath_hash(int file, uint8_t ret[SHA256_BYTES]);
 
+/* SHA-256 of a symbolic link's target. 0 or -errno. */
+int beneath_hash_link(int root, const char *path, uint8_t ret[SHA256_BYTES]);
+
 /* Names in a directory, sorted by their bytes, each once; "." and ".." left out. */
 struct beneath_names {
 	char *bytes; /* NUL after each */

@@ -6,6 +6,7 @@
  */
 #include "held.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
 
@@ -62,12 +63,24 @@ static size_t decode_char(const unsigned char *bytes, uint32_t *ret)
 	return 1;
 }
 
-/* Two characters outside of ASCII fold into it. */
-static unsigned char fold_character(uint32_t character)
+/* Characters outside of ASCII that fold into it (Unicode: CaseFolding, C and F, and Kelvin's sign),
+ * none into more bytes than it has. */
+static const struct {
+	uint32_t character;
+	const char *folded;
+} folds[] = {
+	{ 0x00df, "ss" },  { 0x017f, "s" },  { 0x1e9e, "ss" }, { 0x212a, "k" },
+	{ 0xfb00, "ff" },  { 0xfb01, "fi" }, { 0xfb02, "fl" }, { 0xfb03, "ffi" },
+	{ 0xfb04, "ffl" }, { 0xfb05, "st" }, { 0xfb06, "st" },
+};
+
+static const char *fold_character(uint32_t character)
 {
-	if (character == 0x212a) /* the sign of Kelvin */
-		return 'k';
-	return character == 0x017f /* the long s */ ? 's' : 0;
+	for (size_t i = 0; i < COUNT(folds); i++) {
+		if (folds[i].character == character)
+			return folds[i].folded;
+	}
+	return NULL;
 }
 
 /* It becomes no longer. */
@@ -79,16 +92,16 @@ void held_fold(const char *path, char ret[IPC_PATH_MAX])
 	while (*bytes) {
 		uint32_t character;
 		const size_t size = decode_char(bytes, &character);
+		const char *folded = size > 1 ? fold_character(character) : NULL;
 
 		if (used + size >= IPC_PATH_MAX)
 			break;
-		if (size == 1 && bytes[0] >= 'A' && bytes[0] <= 'Z')
-			ret[used++] = (char)(bytes[0] - 'A' + 'a');
-		else if (size > 1 && fold_character(character))
-			ret[used++] = (char)fold_character(character);
-		else if (size == 1 || !is_ignored(character))
-			for (size_t i = 0; i < size; i++)
-				ret[used++] = (char)bytes[i];
+		if (size == 1)
+			ret[used++] = (char)tolower(bytes[0]);
+		else if (folded)
+			used = (size_t)(stpcpy(ret + used, folded) - ret);
+		else if (!is_ignored(character))
+			used = (size_t)((char *)mempcpy(ret + used, bytes, size) - ret);
 		bytes += size;
 	}
 	ret[used] = '\0';
@@ -171,8 +184,11 @@ static bool is_pattern_of(const char *pattern, const char *path, bool is_below)
 	return false;
 }
 
-bool held_matches_any(const char *const *any, size_t count, const char *folded, bool is_below)
+bool held_matches_any(const char *const *any, size_t count, const char *path, bool is_below)
 {
+	char folded[IPC_PATH_MAX];
+
+	held_fold(path, folded);
 	for (const char *name = folded; name; name = strchr(name, '/')) {
 		name += *name == '/';
 		for (size_t i = 0; i < count; i++) {
@@ -183,30 +199,16 @@ bool held_matches_any(const char *const *any, size_t count, const char *folded, 
 	return false;
 }
 
-static bool is_any_operators(const char *folded, const char *operators, size_t size, bool is_below)
+bool held_is_operators(const char *path, const char *operators, size_t size, bool is_below)
 {
+	char folded[IPC_PATH_MAX];
+
+	held_fold(path, folded);
 	for (size_t at = 0; at < size; at += strlen(operators + at) + 1) {
 		if (is_pattern_of(operators + at, folded, is_below))
 			return true;
 	}
 	return false;
-}
-
-bool held_is_operators(const char *path, const char *operators, size_t size)
-{
-	char folded[IPC_PATH_MAX];
-
-	held_fold(path, folded);
-	return is_any_operators(folded, operators, size, false);
-}
-
-bool held_is_above(const char *path, const char *operators, size_t size)
-{
-	char folded[IPC_PATH_MAX];
-
-	held_fold(path, folded);
-	return held_matches_any(patterns, COUNT(patterns), folded, true) ||
-	       is_any_operators(folded, operators, size, true);
 }
 
 bool held_is_called(const char *name, size_t size, const char *wanted)
@@ -229,11 +231,8 @@ bool held_is_below(const char *pattern, const char *path)
 	return match_beginning(pattern, folded) != NULL;
 }
 
-bool held_is_path(const char *path, const char *operators, size_t size)
+bool held_is_path(const char *path, const char *operators, size_t size, bool is_below)
 {
-	char folded[IPC_PATH_MAX];
-
-	held_fold(path, folded);
-	return held_matches_any(patterns, COUNT(patterns), folded, false) ||
-	       held_is_operators(path, operators, size);
+	return held_matches_any(patterns, COUNT(patterns), path, is_below) ||
+	       held_is_operators(path, operators, size, is_below);
 }

@@ -251,7 +251,7 @@ static bool is_in_zone(const struct job *job, const char *path)
 		if (strcmp(path, stores[i]) == 0)
 			return false;
 	}
-	return held_is_path(path, (const char *)job->ask->held, job->ask->held_size) ||
+	return held_is_path(path, (const char *)job->ask->held, job->ask->held_size, false) ||
 	       is_target(path);
 }
 

@@ -49,14 +49,10 @@ static bool has_content(const struct job_directories *directories, const char *p
 static bool has_text(const struct job_directories *directories, const char *path,
 		     const struct journal_side *side)
 {
-	char text[IPC_PATH_MAX];
 	uint8_t hash[SHA256_BYTES];
-	const int size = beneath_link(directories->host, path, text);
 
-	if (size < 0)
-		return false;
-	sha256(text, (size_t)size, hash);
-	return memcmp(hash, side->hash, sizeof(hash)) == 0;
+	return beneath_hash_link(directories->host, path, hash) == 0 &&
+	       memcmp(hash, side->hash, sizeof(hash)) == 0;
 }
 
 /* Only what stayed in its place has a side without a hash. */

@@ -140,10 +140,11 @@ static int add_held(const struct reading *reading, uint32_t index)
 				    "without / at its start, empty parts, . and .., such as "
 				    "scripts/*.sh",
 				    pattern);
-	if (pattern[0] == '@' && strcmp(pattern, "@tools") != 0)
+	if (pattern[0] == '@' && strcmp(pattern, "@tools") != 0 &&
+	    strcmp(pattern, "@dotfiles") != 0)
 		return reading_fail(reading, key,
-				    "\"%s\" is no group; expected \"@tools\", or [@] where a "
-				    "name begins with @",
+				    "\"%s\" is no group; expected \"@tools\" or \"@dotfiles\", or "
+				    "[@] where a name begins with @",
 				    pattern);
 	for (uint32_t i = 0; i < profile->held_count; i++) {
 		if (strcmp(profile->held[i], pattern) == 0)

@@ -117,51 +117,68 @@ static const char *conflict_words(uint32_t conflict, bool is_one)
 	return is_one ? "keeps the host's newer version" : "keep the host's newer versions";
 }
 
-/* Put the held changes, with their names or only counted, and the conflicts. */
-static void put_risks(struct lines *lines, const struct apply_view *view, uint32_t conflict,
-		      bool is_named)
+/* How much the two lines say, each shorter than the one before. */
+enum wording {
+	WORDS_NAMES,      /* each held change, and new files that may run */
+	WORDS_HELD_NAMES, /* each held change; the new files are counted */
+	WORDS_COUNTS,     /* how many of each kind */
+	WORDS_SUMS,       /* how many are held, and how many are new */
+	WORDINGS,
+};
+
+static void put_held(struct lines *lines, const struct apply_view *view, enum wording wording)
 {
-	static const char *const words[HELD_KINDS][2] = {
+	static const char *const words[NAMED_KINDS][2] = {
 		[HELD_RUNS] = { "can run by themselves", "can run by itself" },
 		[HELD_LEADS_OUT] = { "lead outside", "leads outside" },
+		[HELD_RULES] = { "decide what is asked", "decides what is asked" },
 		[HELD_TOOL] = { "run with their tools", "runs with its tool" },
+		[HELD_DOT] = { "are dot files", "is a dot file" },
+		[HELD_NONE_BUT_NEW] = { "new files may run", "new file may run" },
 	};
-	const uint64_t conflicts = view->page.conflicts;
+	const size_t first = wording == WORDS_SUMS ? HELD_NONE_BUT_NEW : 0;
+	const size_t named = wording == WORDS_NAMES        ? NAMED_KINDS
+			     : wording == WORDS_HELD_NAMES ? HELD_KINDS
+							   : 0;
 
-	for (size_t i = 0; i < HELD_KINDS; i++)
+	if (wording == WORDS_SUMS)
+		put_risk(lines, apply_view_held(view), "held", NULL);
+	for (size_t i = first; i < NAMED_KINDS; i++)
 		put_risk(lines, view->held[i].named, words[i][view->held[i].named == 1],
-			 is_named ? &view->held[i].names : NULL);
-	put_risk(lines, conflicts, conflict_words(conflict, conflicts == 1), NULL);
+			 i < named ? &view->held[i].names : NULL);
 }
 
-/* Return true if every held change can be named. */
-static bool has_all_names(const struct apply_view *view)
+/* Return true if every change of the first kinds can be named. */
+static bool has_all_names(const struct apply_view *view, size_t kinds)
 {
-	for (size_t i = 0; i < HELD_KINDS; i++) {
+	for (size_t i = 0; i < kinds; i++) {
 		if (view->held[i].is_cut)
 			return false;
 	}
 	return true;
 }
 
-/* Return true if the message names each held change. */
+/* Put the longest message that has room in the lines, in the end the shortest one. Return true if
+ * it names each held change. */
 static bool put_message(struct buffer *text, const struct apply_view *view,
 			const struct ipc_sandbox_info *info, uint32_t conflict)
 {
-	struct lines lines = { .text = text };
-	bool is_named = has_all_names(view);
+	const uint64_t conflicts = view->page.conflicts;
+	enum wording wording = has_all_names(view, NAMED_KINDS)  ? WORDS_NAMES
+			       : has_all_names(view, HELD_KINDS) ? WORDS_HELD_NAMES
+								 : WORDS_COUNTS;
+	struct lines lines;
 	size_t head;
 
 	put_head(text, view, info);
 	head = text->size;
-	put_risks(&lines, view, conflict, is_named);
-	if (is_named && lines.is_long) {
-		is_named = false;
+	do {
 		text->size = head;
 		lines = (struct lines){ .text = text };
-		put_risks(&lines, view, conflict, false);
-	}
-	return is_named;
+		put_held(&lines, view, wording);
+		put_risk(&lines, conflicts, conflict_words(conflict, conflicts == 1), NULL);
+	} while (lines.is_long && ++wording < WORDINGS);
+	return wording <= WORDS_HELD_NAMES || apply_view_held(view) == 0;
 }
 
 /* --- the form ------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ void apply_view_start(struct apply_view *view)
 void apply_view_done(struct apply_view *view)
 {
 	change_page_done(&view->page);
-	for (size_t i = 0; i < HELD_KINDS; i++) {
+	for (size_t i = 0; i < NAMED_KINDS; i++) {
 		buffer_done(&view->held[i].names);
 		buffer_done(&view->held[i].directory);
 	}
@@ -69,19 +69,34 @@ static void add_held(struct held_changes *held, const struct change *change)
 		buffer_append(&held->directory, change->path, change->is.path_size);
 }
 
+static enum held_kind kind_of(unsigned int flags)
+{
+	static const struct {
+		unsigned int flag;
+		enum held_kind kind;
+	} kinds[] = { { CHANGE_LEADS_OUT, HELD_LEADS_OUT },
+		      { CHANGE_IS_RULES, HELD_RULES },
+		      { CHANGE_IS_TOOL, HELD_TOOL },
+		      { CHANGE_MAY_RUN, HELD_DOT } };
+
+	if ((flags & CHANGE_IS_HELD) == 0)
+		return HELD_NONE_BUT_NEW;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if ((flags & kinds[i].flag) != 0)
+			return kinds[i].kind;
+	}
+	return HELD_RUNS;
+}
+
 void apply_view_add(struct apply_view *view, const struct change *change)
 {
 	const unsigned int flags = change->is.flags;
 
 	view->total++;
 	change_page_add(&view->page, change);
-	if ((flags & CHANGE_IS_HELD) == 0 || (flags & CHANGE_IS_APPLIED) != 0 ||
-	    change_is_refused(change))
-		return;
-	add_held(&view->held[(flags & CHANGE_LEADS_OUT) != 0 ? HELD_LEADS_OUT
-			     : (flags & CHANGE_IS_TOOL) != 0 ? HELD_TOOL
-							     : HELD_RUNS],
-		 change);
+	if ((flags & (CHANGE_IS_HELD | CHANGE_MAY_RUN)) != 0 && (flags & CHANGE_IS_APPLIED) == 0 &&
+	    !change_is_refused(change))
+		add_held(&view->held[kind_of(flags)], change);
 }
 
 uint64_t apply_view_held(const struct apply_view *view)

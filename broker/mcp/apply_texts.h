@@ -13,12 +13,16 @@
 struct ipc_changes_done;
 struct ipc_sandbox_info;
 
-/* Reasons for which a change waits for a person, the most dangerous first. */
+/* Reasons for which a person looks at a change, the most dangerous first. */
 enum held_kind {
 	HELD_RUNS,      /* the host executes or obeys it by itself */
 	HELD_LEADS_OUT, /* a link out of the project */
+	HELD_RULES,     /* decides what is asked about */
 	HELD_TOOL,      /* executed when its tool is started */
+	HELD_DOT,       /* the operator holds dot files */
 	HELD_KINDS,
+	HELD_NONE_BUT_NEW = HELD_KINDS, /* not held: new, and of a kind that tools execute */
+	NAMED_KINDS,
 };
 
 struct held_changes {
@@ -34,7 +38,7 @@ struct held_changes {
 struct apply_view {
 	struct change_page page; /* a list */
 	uint64_t total;
-	struct held_changes held[HELD_KINDS]; /* without changes that are applied, or never are */
+	struct held_changes held[NAMED_KINDS]; /* without changes that are applied, or never are */
 };
 
 /* Begin anew. */

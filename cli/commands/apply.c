@@ -12,7 +12,6 @@
 #include "commands/review.h"
 #include "common/ipc_changes.h"
 #include "common/log.h"
-#include "heap/buffer.h"
 #include "launch/ask.h"
 #include "launch/progress.h"
 #include "options/command.h"
@@ -20,11 +19,11 @@
 #include "show/change_text.h"
 #include "show/confirm.h"
 #include "show/format.h"
+#include "show/held_names.h"
 #include "show/json.h"
 #include "show/patch_text.h"
 
 /* Paths that are named one by one; the rest is counted. */
-#define HELD_SHOWN 50
 #define REST_NAMED 50
 
 struct apply_options {
@@ -143,21 +142,6 @@ static const char undo_help[] =
 	"  78  the configuration is wrong\n"
 	"  125 the sandbox is damaged, or what was to be done could not be recorded\n";
 
-/* The names of what is held back, to be shown, with a NUL behind each. */
-struct held {
-	struct buffer names;
-	uint64_t count;
-};
-
-/* Kinds of them, the riskiest first. */
-enum held_kind { HELD_BY_ITSELF, HELD_WAY_OUT, HELD_TOOL, HELD_KIND_COUNT };
-
-static const char *const held_heads[HELD_KIND_COUNT] = {
-	[HELD_BY_ITSELF] = "This machine may execute these by itself:",
-	[HELD_WAY_OUT] = "These links lead out of the project:",
-	[HELD_TOOL] = "These are executed when somebody starts their tools:",
-};
-
 /* One `msp apply` or `msp undo`. */
 struct work {
 	struct apply_options options;
@@ -165,7 +149,7 @@ struct work {
 	struct chosen chosen;
 	struct asking *asking;
 	struct question question;
-	struct held held[HELD_KIND_COUNT];
+	struct held_names held;
 	struct json_output json;
 	bool is_bound;  /* the question says what is expected */
 	bool is_unmet;  /* one of the paths has no change */
@@ -177,27 +161,12 @@ struct telling {
 	struct work *work;
 	bool is_json;
 	bool is_shown;                   /* a line for each */
-	bool keeps_held;                 /* held paths are collected */
+	bool keeps_held;                 /* names to look at are collected */
 	bool says_rest;                  /* changes that were left out are named on stderr */
 	const struct patch_style *style; /* contents of what is held back; NULL: none */
 	uint64_t count, done, left_out, merged, marked;
 	uint64_t never; /* left out since their kind is never applied */
 };
-
-static void keep_held(struct held *held, const struct change *change)
-{
-	const char *name = change_name(change);
-
-	held->count++;
-	buffer_append(&held->names, name, strlen(name) + 1);
-}
-
-static enum held_kind held_kind(const struct change *change)
-{
-	if (change->is.flags & CHANGE_IS_TOOL)
-		return HELD_TOOL;
-	return change->is.flags & CHANGE_LEADS_OUT ? HELD_WAY_OUT : HELD_BY_ITSELF;
-}
 
 static void say_rest(const struct telling *telling, const struct change *change)
 {
@@ -237,8 +206,8 @@ static void on_change(void *context, const struct change *change)
 	telling->count++;
 	count_merged(telling, change);
 	chosen_meet(&telling->work->chosen, change);
-	if (telling->keeps_held && (flags & CHANGE_IS_HELD))
-		keep_held(&telling->work->held[held_kind(change)], change);
+	if (telling->keeps_held)
+		held_names_keep(&telling->work->held, change);
 	if (telling->is_shown || telling->style)
 		progress_yield();
 	if (telling->is_json)
@@ -343,21 +312,6 @@ static int check_output(int code)
 
 /* --- for a person --------------------------------------------------------------------------- */
 
-static void print_held(const struct held *held, const char *head)
-{
-	uint64_t shown = 0;
-
-	if (held->count == 0)
-		return;
-	(void)printf("\n%s\n", head);
-	for (size_t at = 0; at < held->names.size && shown < HELD_SHOWN; shown++) {
-		(void)printf("  %s\n", held->names.bytes + at);
-		at += strlen(held->names.bytes + at) + 1;
-	}
-	if (held->count > shown)
-		(void)printf("  and %llu more\n", (unsigned long long)(held->count - shown));
-}
-
 /* Expect an apply to find what is shown now: all of it, contents too. */
 static int expect_shown(struct work *work)
 {
@@ -380,8 +334,7 @@ static int ask_about_held(struct work *work, uint32_t *ret_flags)
 	bool is_yes = false;
 	int code;
 
-	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
-		print_held(&work->held[kind], held_heads[kind]);
+	held_names_print(&work->held);
 	(void)putchar('\n');
 	code = ask_changes(work, CHANGES_PREVIEW, wanted_flags(work) | CHANGES_TEXT_HELD,
 			   &contents);
@@ -515,12 +468,6 @@ static void fill_work(struct work *work, const char *sandbox)
 	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", sandbox);
 }
 
-static void forget_held(struct work *work)
-{
-	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
-		buffer_done(&work->held[kind].names);
-}
-
 static int run_with(const struct command *command, int argc, char *argv[], int most,
 		    int (*run)(struct work *work))
 {
@@ -549,7 +496,7 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 	code = ask_begin(&asking, &work.options.attach);
 	if (!code)
 		code = run(&work);
-	forget_held(&work);
+	held_names_done(&work.held);
 	return ask_end(&asking, code);
 }
 
@@ -561,7 +508,7 @@ int review_apply(struct asking *asking, const char *sandbox)
 	work.asking = asking;
 	fill_work(&work, sandbox);
 	code = run_apply(&work);
-	forget_held(&work);
+	held_names_done(&work.held);
 	return code;
 }
 

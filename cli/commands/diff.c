@@ -14,6 +14,7 @@
 #include "launch/ask.h"
 #include "launch/progress.h"
 #include "options/command.h"
+#include "options/everywhere.h"
 #include "show/change_text.h"
 #include "show/format.h"
 #include "show/json.h"
@@ -95,6 +96,10 @@ enum view {
 
 #define OMITTED_NAMED 20
 
+/* New files that are named in the line about them, and its bytes. */
+#define UNKNOWN_NAMED 3
+#define UNKNOWN_BYTES 400
+
 struct showing {
 	enum view view;
 	bool has_patch; /* JSON: with patches */
@@ -103,6 +108,8 @@ struct showing {
 	struct json_output json;
 	struct chosen *chosen;
 	uint64_t omitted;
+	uint64_t unknown; /* new, of a kind that tools execute */
+	char unknown_names[UNKNOWN_BYTES];
 };
 
 static const char *find_conflict(const struct diff_options *options)
@@ -132,11 +139,27 @@ static void leave_out(struct showing *showing, const struct change *change)
 		log_line("left out, it is no text or too large: %s", change_path(change));
 }
 
+static void keep_unknown(struct showing *showing, const struct change *change)
+{
+	if ((change->is.flags & CHANGE_MAY_RUN) && showing->unknown++ < UNKNOWN_NAMED)
+		format_append(showing->unknown_names, UNKNOWN_BYTES, "%s%s",
+			      showing->unknown > 1 ? ", " : "", change_path(change));
+}
+
+static void note_unknown(const struct showing *showing)
+{
+	if (showing->unknown > 0 && (showing->view == VIEW_READ || showing->view == VIEW_STAT))
+		everywhere_note("%llu of a kind that tools execute: %s%s",
+				(unsigned long long)showing->unknown, showing->unknown_names,
+				showing->unknown > UNKNOWN_NAMED ? " ..." : "");
+}
+
 static void on_change(void *context, const struct change *change)
 {
 	struct showing *showing = context;
 
 	chosen_meet(showing->chosen, change);
+	keep_unknown(showing, change);
 	progress_yield();
 	switch (showing->view) {
 	case VIEW_READ:
@@ -239,6 +262,7 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	if (code)
 		return code;
 	code = finish_showing(&showing, &asking->done);
+	note_unknown(&showing);
 	chosen_note_ignored(&asking->done, "shown");
 	if (!code && chosen_explain_unmet(chosen, sandbox))
 		code = CHOSEN_EXIT_PARTLY;

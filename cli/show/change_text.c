@@ -23,6 +23,8 @@ static const struct {
 	{ CHANGE_IS_HELD, "held", "this machine may execute it by itself" },
 	{ CHANGE_LEADS_OUT, "leads_out", "it leads out of the project" },
 	{ CHANGE_IS_TOOL, "tool", "executed when its tool is started" },
+	{ CHANGE_IS_RULES, "rules", "it decides what msp asks about" },
+	{ CHANGE_MAY_RUN, "may_run", "of a kind that tools execute" },
 	{ CHANGE_IS_MERGED, "merged", "merged with this machine's changes" },
 	{ CHANGE_HAS_MARKERS, "markers", "with conflict markers" },
 	{ CHANGE_IS_STRIPPED, "stripped", "without set-ID bits and capabilities" },
@@ -75,7 +77,7 @@ void change_print_line(const struct change *change)
 	uint32_t said = change->is.flags;
 	bool is_first = true;
 
-	if (said & (CHANGE_LEADS_OUT | CHANGE_IS_TOOL))
+	if (said & (CHANGE_LEADS_OUT | CHANGE_IS_TOOL | CHANGE_IS_RULES | CHANGE_MAY_RUN))
 		said &= ~(uint32_t)CHANGE_IS_HELD; /* for another reason */
 	if (said & CHANGE_IS_COMMITS)
 		said &= ~(uint32_t)CHANGE_IS_CONFLICT; /* its text says more */

@@ -202,7 +202,8 @@ class ToAnAgent(persistent_mcp.Case):
         self.problem("apply_changes", sandbox=self.box)
         message = self.server.asked[0]["message"]
         self.assertEqual(found_hidden(message), [])
-        self.assertRegex(message, r"^[^\n]{1,100}\n1 can run by itself; 2 lead outside$")
+        self.assertRegex(message, r"^[^\n]{1,100}\n1 can run by itself; 2 lead outside; "
+                                  r"1 new file may run$")
         # What the two lines cannot name, no answer applies.
         self.assertNotIn("apply everything", json.dumps(self.server.asked[0]))
         self.assertIn("apply all but held", json.dumps(self.server.asked[0]))

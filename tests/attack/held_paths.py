@@ -136,7 +136,7 @@ class HostLinks(Case):
         self.assert_link_held(".yarn", "yarn", "releases/yarn.cjs")
 
     def test_a_link_into_a_tree_where_links_are_free(self):
-        self.put(".gitignore", "node_modules/\n")
+        self.put(".mspignore", "node_modules/\n")
         sandbox = self.create()
         self.sh(sandbox, "cd /workspace; mkdir node_modules; ln -s /etc node_modules/a; "
                          "ln -s node_modules/a docs; ln -s scripts control2")
@@ -312,11 +312,11 @@ class Ranks(Case):
     """T33: obeyed by itself is held always, what somebody starts by the operator's choice, and
     trees that the host's rules ignore never."""
 
-    def hold_tools(self):
+    def hold_tools(self, word="@tools"):
         path = os.path.join(self.home, "config.yaml")
         with open(path, "w", encoding="utf-8") as file:
             file.write("profiles:\n  - name: careful\n    extends: default\n"
-                       "    lasting: {hold: [\"@tools\"]}\n")
+                       f"    lasting: {{hold: [\"{word}\"]}}\n")
         os.environ["MSP_CONFIG"] = path
         self.profile = ("--profile", "careful")
         self.addCleanup(os.environ.pop, "MSP_CONFIG", None)
@@ -336,7 +336,7 @@ class Ranks(Case):
                          script="; printf 'build.rs\\nnode_modules/\\n' > .gitignore")
 
     def test_trees_that_are_ignored(self):
-        self.put(".gitignore", "node_modules/\n.envrc\n.vscode/\n")
+        self.put(".mspignore", "node_modules/\n.envrc\n.vscode/\n")
         self.ignored = ("--ignored",)
         self.assert_applied("node_modules/x/.vscode/tasks.json", "node_modules/x/CLAUDE.md",
                             "node_modules/x/.github/workflows/ci.yml")
@@ -346,13 +346,116 @@ class Ranks(Case):
         self.ignored = ("--ignored",)
         self.assert_held(".envrc", ".vscode/tasks.json", "node_modules/.envrc")
 
+    def bring(self, path, rule, code):
+        """Apply a rule of a sandbox; True: the host has it."""
+        sandbox = self.create(*self.profile)
+        self.sh(sandbox, f"cd /workspace; mkdir -p $(dirname {path}); echo '{rule}' > {path}")
+        result = msp("apply", sandbox, code=code)
+        self.ignored = ("--ignored",)
+        return os.path.exists(os.path.join(self.project, path)), result.stdout
+
     def test_in_two_steps(self):
         """An apply brings the rule, unasked, and the next one what the rule would lift."""
-        sandbox = self.create()
-        self.sh(sandbox, "cd /workspace; echo 'src/' > .gitignore")
-        msp("apply", sandbox)
+        self.assertTrue(self.bring(".gitignore", "src/\nvendor/\nnode_modules/", 0)[0])
+        self.assert_held("src/.vscode/tasks.json", "src/.envrc", "vendor/x/.vscode/tasks.json",
+                         "node_modules/x/CLAUDE.md")
+
+    def test_tools_in_two_steps(self):
+        """Rules for msp alone wait for a word themselves, wherever they are."""
+        self.hold_tools()
+        self.put("sub/keep", "x")
+        for path in (".mspignore", "sub/.mspignore", ".MSPIGNORE"):
+            with self.subTest(path=path):
+                there, text = self.bring(path, "build.rs", 1)
+                self.assertFalse(there)
+                self.assertIn(path, text)
+        self.assert_held("build.rs", "sub/build.rs")
+
+    def test_the_host_s_own_rules(self):
+        """The control: the same rule frees if a person wrote it, and another person's word takes
+        it over."""
+        self.hold_tools()
+        self.put(".mspignore", "build.rs\n")
         self.ignored = ("--ignored",)
-        self.assert_held("src/.vscode/tasks.json", "src/.envrc")
+        self.assert_applied("build.rs", "sub/build.rs")
+        self.assert_held("eslint.config.mjs")
+
+
+    def test_dot_files_where_the_operator_says_so(self):
+        """A name that no table has; a change of one that a person has agreed to waits again."""
+        self.hold_tools("@dotfiles")
+        self.put(".mspignore", ".cache/\n")
+        self.put(".hadrc", "agreed\n")
+        self.ignored = ("--ignored",)
+        self.assert_held(".newrc", ".newtool/run", "sub/.newtool/run", ".hadrc")
+        self.assert_applied(".cache/x/run", "newtool/run")
+
+
+class Unknown(Case):
+    """New files of a kind that tools execute: they come, and are named."""
+
+    def test_they_are_named(self):
+        sandbox = self.create()
+        self.sh(sandbox, "cd /workspace; echo after > control; mkdir .newtool bin; "
+                         "touch .newtool/x bin/y a.c; echo '#!/bin/sh' > plain; "
+                         "echo > z; chmod +x z")
+        result = msp("diff", sandbox)
+        self.assertIn("4 of a kind that tools execute: .newtool/x, bin/y, plain ...", result.stderr)
+        self.assertEqual(msp("-q", "diff", sandbox).stderr, "")
+        self.assertEqual(msp("diff", "--name-only", sandbox).stderr, "", "for programs")
+        marked = [line for line in msp("apply", sandbox).stdout.splitlines()
+                  if line.endswith("(of a kind that tools execute)")]
+        self.assertEqual([line.split()[1] for line in marked],
+                         [".newtool/x", "bin/y", "plain", "z"])
+        self.assertEqual(self.get("z"), b"\n", "it holds nothing")
+
+    def test_what_the_host_has_had_is_not(self):
+        self.put("bin/y", "x")
+        sandbox = self.create()
+        self.sh(sandbox, "cd /workspace; echo more > bin/y")
+        self.assertNotIn("of a kind", msp("diff", sandbox).stderr)
+        self.sh(sandbox, "cd /workspace; chmod +x bin/y")
+        self.assertIn("1 of a kind that tools execute: bin/y", msp("diff", sandbox).stderr)
+
+
+class Replaced(Case):
+    """A held file stays where the directory above it is to go."""
+
+    def setUp(self):
+        super().setUp()
+        self.put("sub/.envrc", "deny\n")
+        self.put("sub/free", "x\n")
+
+    def assert_stays(self, script):
+        sandbox = self.create()
+        self.sh(sandbox, "cd /workspace; echo after > control; " + script)
+        msp("apply", sandbox, code=1)
+        self.assertEqual(self.get("sub/.envrc"), b"deny\n")
+        self.assertEqual(self.get("control"), b"after\n", "the control: the rest is applied")
+        return sandbox
+
+    def test_by_nothing(self):
+        sandbox = self.assert_stays("rm -r sub")
+        self.assertFalse(os.path.exists(os.path.join(self.project, "sub/free")), "the control")
+        msp("apply", sandbox, "--held")
+        self.assertFalse(os.path.exists(os.path.join(self.project, "sub")))
+
+    def test_by_something_else(self):
+        """Where another thing has its name nothing is applied before a word about the held file."""
+        for script in ("rm -r sub; echo > sub", "mv sub other; ln -s other sub"):
+            with self.subTest(script=script):
+                self.put("control", "before\n")
+                sandbox = self.create()
+                self.sh(sandbox, "cd /workspace; echo after > control; " + script)
+                msp("apply", sandbox, code=70)
+                self.assertEqual((self.get("sub/.envrc"), self.get("control")),
+                                 (b"deny\n", b"before\n"))
+        msp("apply", sandbox, "--held")
+        self.assertTrue(os.path.islink(os.path.join(self.project, "sub")), "the control")
+
+    def test_by_another_name(self):
+        self.assert_stays("mv sub other")
+        self.assertFalse(os.path.exists(os.path.join(self.project, "other/.envrc")))
 
 
 class Depth(Case):

@@ -162,7 +162,7 @@ static void try_held(const char *name)
 	for (; name[size]; size++)
 		upper[size] = (char)toupper((unsigned char)name[size]);
 	upper[size] = '\0';
-	must(held_is_path(name, "", 0) == held_is_path(upper, "", 0));
+	must(held_is_path(name, "", 0, false) == held_is_path(upper, "", 0, false));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

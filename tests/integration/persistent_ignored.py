@@ -63,11 +63,13 @@ class Ignored(PersistentCase):
 
     def test_nothing_ignored_is_held_unasked(self):
         """A tree of dependencies brings names that are held elsewhere."""
+        self.put(".mspignore", "build/\n")
         self.change("mkdir -p build/.vscode; echo x > build/.envrc; echo x > build/.vscode/t")
         result = msp("apply", self.box)
         self.assertNotIn("held", result.stderr)
         result = msp("apply", self.box, "--ignored", code=1)
         self.assertIn("build/.envrc (held back", result.stderr)
+        self.assertNotIn("build/.vscode", result.stderr)
 
     def test_exclusions(self):
         self.change()

@@ -334,8 +334,8 @@ class Changes(Case):
         self.run_in("build", "sed -i 's/1/2/' main.c; rm README; mkdir sub; echo new > sub/n;"
                              r" printf 'a\0b' > bin; ln -s main.c link; chmod +x main.c")
         text = self.text("diff_changes", sandbox="build")
-        for line in (" M main.c | +1 -1\n", " D README", " A sub/n | +1 -0\n", " A bin | binary, ",
-                     " A link -> main.c\n", "-\treturn 1;\n+\treturn 2;\n", "+new\n"):
+        for line in (" M main.c | +1 -1 [may run]\n", " D README", " A sub/n | +1 -0\n",
+                     " A bin | binary, ", " A link -> main.c\n", "-\treturn 1;\n+\treturn 2;\n", "+new\n"):
             self.assertIn(line, text)
         self.assertRegex(text, r"\[\d changes against the project on the host\]$")
         self.assertEqual(self.read("README"), "old\n")

@@ -118,6 +118,92 @@ Test(mcp_question, the_question_fills_its_lines)
 	expect_part(applying_rig.line, "\"enum\":[\"apply nothing\",\"apply everything\"],");
 }
 
+#define NEW_ONES(at)                                                                               \
+	{ ".toolrc", CHANGE_MAY_RUN, NULL },                                                       \
+	{                                                                                          \
+		at, CHANGE_MAY_RUN, NULL                                                           \
+	}
+
+/* Files that no table knows come after what is held, and before what is not named at all. */
+Test(mcp_question, new_files_are_named)
+{
+	static const struct found some[] = { { "main.c", 0, NULL },
+					     NEW_ONES("bin/go"),
+					     { NULL, 0, NULL } };
+
+	applying_open(PLAN_APPLY_ASK, CAN_ASK);
+	applying_say("");
+	applying_find();
+	applying_preview(some);
+	expect_part(rig_hear(&applying_rig),
+		    "\"Apply 3 changes (+0 -0) to /home/user/project?\\n2 new files may run: "
+		    ".toolrc, bin/go\"");
+	expect_part(applying_rig.line, "\"enum\":[\"apply nothing\",\"apply everything\"],");
+}
+
+/* A name without room is counted, and takes no held change its name. */
+Test(mcp_question, new_files_hide_no_held_change)
+{
+	static const struct found some[] = {
+		{ ".env", CHANGE_IS_HELD, NULL },
+		{ ".mspignore", CHANGE_IS_HELD | CHANGE_IS_RULES, NULL },
+		NEW_ONES("scripts/a-name-that-is-longer-than-the-room-which-is-left.sh"),
+		{ NULL, 0, NULL },
+	};
+
+	applying_open(PLAN_APPLY_ASK, CAN_ASK);
+	applying_say("");
+	applying_find();
+	applying_preview(some);
+	expect_part(rig_hear(&applying_rig),
+		    "\"Apply 4 changes (+0 -0) to /home/user/project? 1 can run by itself: .env"
+		    "\\n1 decides what is asked: .mspignore; 2 new files may run\"");
+	expect_part(applying_rig.line, "\"enum\":[\"apply nothing\",\"apply all but held\","
+				       "\"apply everything\"],");
+}
+
+/* Without held changes all can be applied, however many are new. */
+Test(mcp_question, many_new_files_are_counted)
+{
+	static char names[99][64];
+	static struct found many[100];
+
+	for (int i = 0; i < 99; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "bin/%040d", i);
+		many[i] = (struct found){ names[i], CHANGE_MAY_RUN, NULL };
+	}
+	applying_open(PLAN_APPLY_ASK, CAN_ASK);
+	applying_say("");
+	applying_find();
+	applying_preview(many);
+	expect_part(rig_hear(&applying_rig), "project? 99 new files may run\"");
+	expect_part(applying_rig.line, "\"enum\":[\"apply nothing\",\"apply everything\"],");
+}
+
+/* One change of each kind, and conflicts: no third line. */
+Test(mcp_question, all_kinds_have_two_lines)
+{
+	static const struct found all[] = {
+		{ ".envrc", CHANGE_IS_HELD, NULL },
+		{ "out", CHANGE_IS_HELD | CHANGE_LEADS_OUT, NULL },
+		{ ".mspignore", CHANGE_IS_HELD | CHANGE_IS_RULES, NULL },
+		{ "build.rs", CHANGE_IS_HELD | CHANGE_IS_TOOL, NULL },
+		{ ".dot", CHANGE_IS_HELD | CHANGE_MAY_RUN, NULL },
+		{ "bin/x", CHANGE_MAY_RUN, NULL },
+		{ "both", CHANGE_IS_CONFLICT, NULL },
+		{ NULL, 0, NULL },
+	};
+
+	applying_open(PLAN_APPLY_ASK, CAN_ASK);
+	applying_say(",\"conflict\":\"sandbox\"");
+	applying_find();
+	applying_preview(all);
+	expect_part(rig_hear(&applying_rig),
+		    "\"Apply 7 changes (+0 -0) to /home/user/project? 5 held\\n1 new file may "
+		    "run; 1 REPLACES a newer file of the host\"");
+	expect_part(applying_rig.line, "\"enum\":[\"apply nothing\",\"apply all but held\"],");
+}
+
 /* Changes that the question cannot name are not offered. */
 Test(mcp_question, held_changes_that_are_not_shown_stay)
 {

@@ -8,12 +8,13 @@
 
 #include "common/changes.h"
 #include "common/ipc_layers.h"
+#include "ignored/ignored.h"
 #include "layers/held_links.h"
 #include "scene.h"
 
 /* With the operator's patterns in one string, a NUL after each. */
-#define is_held_by(path, patterns) held_is_path((path), (patterns), sizeof(patterns) - 1)
-#define is_held(path) held_is_path((path), "", 0)
+#define is_held_by(path, patterns) held_is_path((path), (patterns), sizeof(patterns) - 1, false)
+#define is_held(path) held_is_path((path), "", 0, false)
 
 Test(held, what_the_host_executes_by_itself)
 {
@@ -77,6 +78,25 @@ Test(held, what_the_host_executes_by_itself)
 		cr_assert(is_held(paths[i]), "%s", paths[i]);
 }
 
+/* Names that the documents of their tools have. */
+Test(held, what_tools_run_on_opening)
+{
+	static const char *const paths[] = {
+		"prek.toml",           ".pre-commit-config.yml",
+		".openhands/setup.sh", ".trunk/trunk.yaml",
+		"devfile.yaml",        ".lintr",
+		"config.nims",         "src/app.nims",
+		".lazy.lua",           ".ycm_extra_conf.py",
+		".bsp/sbt.json",       "buildServer.json",
+		".envrc.private",      "mise/config.toml",
+		"rust-analyzer.toml",  ".shadowenv.d/500_x.lisp",
+		".moon/workspace.yml", ".simple-git-hooks.cjs",
+	};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		cr_assert(is_held(paths[i]), "%s", paths[i]);
+}
+
 Test(held, what_it_does_not)
 {
 	static const char *const paths[] = {
@@ -84,7 +104,8 @@ Test(held, what_it_does_not)
 		"package.json",     "src/git/hooks/x", "git/config",
 		".gitignore",       ".editorconfig",   "github/workflows/ci.yml",
 		"docs/agents.html", "yarn.lock",       ".yarn/cache/x.zip",
-		"header.h",         "heads/x",
+		"header.h",         "heads/x",         "nims",
+		"mise/tasks/x",     "prek.yaml",       "bsp/x.json",
 	};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
@@ -104,6 +125,16 @@ Test(held, names_are_compared_as_a_forgiving_file_system_does)
 	cr_assert(is_held(".v\xc5\xbf"
 			  "code/tasks.json"),
 		  "long s");
+	cr_assert(is_held(".\xc3\x9fh/config"), "sharp s");
+	cr_assert(is_held(".\xe1\xba\x9eh/config"), "its capital");
+	cr_assert(is_held(".con\xef\xac\x81g/x"), "ligature of f and i");
+	cr_assert(is_held("\xef\xac\x82"
+			  "ake.nix"),
+		  "ligature of f and l");
+	cr_assert(is_held(".lint\xef\xac\x86"
+			  "agedrc"),
+		  "ligature of s and t");
+	cr_assert_not(is_held(".con\xef\xac\x80g/x"), "the control: another ligature");
 	cr_assert_not(is_held(".g\xffit/config"), "no such character");
 	cr_assert_not(is_held(".g\xe2\x80"), "cut off");
 }
@@ -173,17 +204,17 @@ Test(held, a_path_above_such_a_name)
 {
 	static const char own[] = "ci/*/run\0**/deploy/run.sh\0top/\0plain";
 
-	cr_assert(held_is_above(".yarn", "", 0));
-	cr_assert(held_is_above("sub/.YARN", "", 0));
-	cr_assert_not(held_is_above("yarn", "", 0));
-	cr_assert_not(held_is_above(".yarn/sdks", "", 0), "it is held itself");
-	cr_assert_not(held_is_above("ci", "", 0), "the control");
-	cr_assert(held_is_above("ci", own, sizeof(own)));
-	cr_assert(held_is_above("ci/x", own, sizeof(own)));
-	cr_assert_not(held_is_above("a/ci", own, sizeof(own)));
-	cr_assert(held_is_above("a/b/deploy", own, sizeof(own)));
-	cr_assert_not(held_is_above("top", own, sizeof(own)));
-	cr_assert_not(held_is_above("plain", own, sizeof(own)));
+	cr_assert(held_is_path(".yarn", "", 0, true));
+	cr_assert(held_is_path("sub/.YARN", "", 0, true));
+	cr_assert_not(held_is_path("yarn", "", 0, true));
+	cr_assert_not(held_is_path(".yarn/sdks", "", 0, true), "it is held itself");
+	cr_assert_not(held_is_path("ci", "", 0, true), "the control");
+	cr_assert(held_is_path("ci", own, sizeof(own), true));
+	cr_assert(held_is_path("ci/x", own, sizeof(own), true));
+	cr_assert_not(held_is_path("a/ci", own, sizeof(own), true));
+	cr_assert(held_is_path("a/b/deploy", own, sizeof(own), true));
+	cr_assert_not(held_is_path("top", own, sizeof(own), true));
+	cr_assert_not(held_is_path("plain", own, sizeof(own), true));
 }
 
 Test(held, by_a_rename_either_way_and_by_a_deletion)
@@ -348,5 +379,104 @@ Test(held, stores_are_not_searched_for_links)
 	put_file(scene.uppers[0], "src/main.c", "x");
 	put_file(scene.uppers[0], "bin/hook", "x");
 	cr_assert_str_eq(held_of_scene(), "bin/hook\n");
+	scene_end(&scene);
+}
+
+/* --- files that no table knows --- */
+
+static int note_flags(void *context, const struct difference *difference)
+{
+	struct seen *seen = context;
+	const size_t used = strlen(seen->text);
+	const uint32_t flags = held_flags(&job, difference);
+
+	if (flags & CHANGE_MAY_RUN)
+		(void)snprintf(seen->text + used, sizeof(seen->text) - used, "%s%s\n",
+			       difference->path, flags & CHANGE_IS_HELD ? " held" : "");
+	return 0;
+}
+
+static const char *unknown_of_scene(void)
+{
+	static struct seen seen;
+
+	seen.text[0] = '\0';
+	job.directories = scene.directories;
+	held_links_forget();
+	ignored_forget();
+	cr_assert_eq(tree_compare(&scene.directories, note_flags, &seen), 0);
+	return seen.text;
+}
+
+/* Each has a kind that tools execute, and a twin that has not. */
+Test(held, new_files_of_a_kind_that_tools_execute)
+{
+	scene_begin(&scene, 1);
+	put_file(scene.uppers[0], ".toolrc", "x");
+	put_file(scene.uppers[0], ".tool/config", "x");
+	put_file(scene.uppers[0], "tool/config", "x");
+	put_file(scene.uppers[0], "Bin/x", "x");
+	put_file(scene.uppers[0], "bins/x", "x");
+	put_file(scene.uppers[0], "a.SH", "x");
+	put_file(scene.uppers[0], "a.shx", "x");
+	put_file(scene.uppers[0], "program", "x");
+	put_mode(scene.uppers[0], "program", 0755);
+	put_file(scene.uppers[0], "script", "#!/bin/sh\n");
+	put_file(scene.uppers[0], "text", "# !/bin/sh\n");
+	put_file(scene.uppers[0], "short", "#");
+	put_link(scene.uppers[0], "src/.link", "../text");
+	put_link(scene.uppers[0], "src/link", "../text");
+	cr_assert_str_eq(unknown_of_scene(),
+			 ".tool/config\n.toolrc\nBin/x\na.SH\nprogram\nscript\nsrc/.link\n");
+	scene_end(&scene);
+}
+
+/* What the host has had there is known to its user, but for the right to be executed. */
+Test(held, files_that_the_host_has_had)
+{
+	scene_begin(&scene, 1);
+	put_file(scene.directories.host, ".toolrc", "x");
+	put_file(scene.uppers[0], ".toolrc", "y");
+	put_file(scene.directories.host, "program", "x");
+	put_mode(scene.directories.host, "program", 0755);
+	put_file(scene.uppers[0], "program", "y");
+	put_mode(scene.uppers[0], "program", 0755);
+	put_file(scene.directories.host, "text", "x");
+	put_file(scene.uppers[0], "text", "#!/bin/sh\n");
+	put_file(scene.directories.host, "more", "x");
+	put_mode(scene.directories.host, "more", 0644);
+	put_file(scene.uppers[0], "more", "x");
+	put_mode(scene.uppers[0], "more", 0755);
+	put_file(scene.directories.host, "was", "#!/bin/sh\ntrue");
+	put_whiteout(scene.uppers[0], "was");
+	put_file(scene.uppers[0], "is", "#!/bin/sh\ntrue");
+	put_file(scene.directories.host, "folder/x", "x");
+	put_file(scene.uppers[0], "folder", "#!/bin/sh\n");
+	cr_assert_str_eq(unknown_of_scene(), "folder\nis\nmore\n");
+	scene_end(&scene);
+}
+
+Test(held, dot_files_where_the_operator_holds_them)
+{
+	static const char word[] = "@dotfiles";
+
+	scene_begin(&scene, 1);
+	put_file(scene.directories.host, ".had", "x");
+	put_file(scene.uppers[0], ".had", "y");
+	put_file(scene.directories.host, ".mspignore", ".cache/\n");
+	put_file(scene.uppers[0], ".cache/x", "x");
+	put_file(scene.uppers[0], ".tool/config", "x");
+	put_file(scene.uppers[0], ".envrc", "x");
+	put_file(scene.uppers[0], "a.sh", "x");
+	put_file(scene.uppers[0], "a.c", "x");
+	cr_assert_str_eq(unknown_of_scene(), ".tool/config\na.sh\n", "the control");
+	memcpy(ask.held, word, sizeof(word));
+	ask.held_size = sizeof(word);
+	cr_assert_str_eq(unknown_of_scene(), ".had held\n.tool held\n.tool/config held\na.sh\n");
+	cr_assert_eq(held_entry_flags(&job, ".eslintrc.js", NULL), CHANGE_IS_HELD | CHANGE_IS_TOOL);
+	cr_assert_eq(held_entry_flags(&job, "way", ".tool/config"),
+		     CHANGE_IS_HELD | CHANGE_MAY_RUN);
+	cr_assert_eq(held_entry_flags(&job, "build.rs", NULL), CHANGE_IS_TOOL);
+	ask.held_size = 0;
 	scene_end(&scene);
 }

@@ -2,6 +2,7 @@
 #include "ignored/ignored.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/changes.h"
@@ -42,11 +43,12 @@ Test(ignored, no_pattern_takes_for_ever)
 static struct scene scene;
 static struct ipc_layers_do ask;
 static struct job job = { .ask = &ask, .output = -1 };
+static const char *rules_file = ".mspignore";
 
 static void begin(const char *rules, const char *hold, size_t size)
 {
 	scene_begin(&scene, 1);
-	put_file(scene.directories.host, ".gitignore", rules);
+	put_file(scene.directories.host, rules_file, rules);
 	job.directories = scene.directories;
 	memcpy(ask.held, hold, size);
 	ask.held_size = (uint32_t)size;
@@ -61,21 +63,22 @@ static uint32_t flags(const char *path)
 
 Test(ignored, rules_are_the_last_that_match)
 {
+	rules_file = ".gitignore";
 	begin("# x\n\n*.log\n!keep.log\nout/\n/top\ntrailing \n!out/kept\n", "", 0);
 	put_file(scene.directories.host, "sub/.gitignore", "!deep.log\nlocal\n");
 	put_file(scene.directories.host, ".git/info/exclude", "mine\n");
-	cr_expect(ignored_is(&job, "a.log", false));
-	cr_expect(ignored_is(&job, "x/a.log", false));
-	cr_expect_not(ignored_is(&job, "keep.log", false));
-	cr_expect_not(ignored_is(&job, "sub/deep.log", false));
-	cr_expect(ignored_is(&job, "sub/x/local", false));
-	cr_expect_not(ignored_is(&job, "local", false));
-	cr_expect(ignored_is(&job, "out/kept", false), "beneath what is ignored");
-	cr_expect_not(ignored_is(&job, "out", false), "a file");
-	cr_expect(ignored_is(&job, "top", false));
-	cr_expect_not(ignored_is(&job, "x/top", false));
-	cr_expect(ignored_is(&job, "trailing", false));
-	cr_expect(ignored_is(&job, "mine", false));
+	cr_expect(ignored_is(&job, IGNORED_BY_ALL, "a.log", false));
+	cr_expect(ignored_is(&job, IGNORED_BY_ALL, "x/a.log", false));
+	cr_expect_not(ignored_is(&job, IGNORED_BY_ALL, "keep.log", false));
+	cr_expect_not(ignored_is(&job, IGNORED_BY_ALL, "sub/deep.log", false));
+	cr_expect(ignored_is(&job, IGNORED_BY_ALL, "sub/x/local", false));
+	cr_expect_not(ignored_is(&job, IGNORED_BY_ALL, "local", false));
+	cr_expect(ignored_is(&job, IGNORED_BY_ALL, "out/kept", false), "beneath what is ignored");
+	cr_expect_not(ignored_is(&job, IGNORED_BY_ALL, "out", false), "a file");
+	cr_expect(ignored_is(&job, IGNORED_BY_ALL, "top", false));
+	cr_expect_not(ignored_is(&job, IGNORED_BY_ALL, "x/top", false));
+	cr_expect(ignored_is(&job, IGNORED_BY_ALL, "trailing", false));
+	cr_expect(ignored_is(&job, IGNORED_BY_ALL, "mine", false));
 	scene_end(&scene);
 }
 
@@ -95,7 +98,7 @@ Test(ignored, what_it_lifts_and_what_not)
 	cr_expect_eq(flags(".env"), CHANGE_IS_HELD);
 	cr_expect_eq(flags(".vscode/tasks.json"), CHANGE_IS_HELD);
 	cr_expect_eq(flags(".husky/node_modules/x/.vscode/y"), CHANGE_IS_HELD);
-	/* A rule that an apply may have brought lifts nothing but trees. */
+	/* A rule lifts nothing but trees. */
 	cr_expect_eq(flags("src/.vscode/tasks.json"), CHANGE_IS_HELD);
 	cr_expect_eq(flags("vendor/x/.vscode/tasks.json"), CHANGE_IS_HELD, "not ignored");
 	cr_expect_eq(held_entry_flags(&job, "node_modules", "/tmp"),
@@ -104,6 +107,39 @@ Test(ignored, what_it_lifts_and_what_not)
 	cr_expect_eq(flags("eslint.config.js"), 0);
 	cr_expect_eq(flags("vite.config.ts"), CHANGE_IS_HELD | CHANGE_IS_TOOL);
 	cr_expect_eq(flags(".gitignore"), CHANGE_IS_HELD | CHANGE_IS_TOOL);
+	cr_expect_eq(flags("node_modules/x/.mspignore"), CHANGE_IS_HELD | CHANGE_IS_RULES);
+	scene_end(&scene);
+}
+
+/* An apply may have brought such a file without a word. */
+Test(ignored, rules_that_come_unasked_lift_nothing)
+{
+	rules_file = ".gitignore";
+	begin("node_modules/\neslint.config.js\n", "@tools", 7);
+	cr_expect(ignored_is(&job, IGNORED_BY_ALL, "eslint.config.js", false), "hidden");
+	cr_expect_eq(flags("eslint.config.js"), CHANGE_IS_HELD | CHANGE_IS_TOOL);
+	cr_expect_eq(flags("node_modules/x/.vscode/tasks.json"), CHANGE_IS_HELD);
+	put_file(scene.directories.host, ".git/info/exclude", "node_modules/\neslint.config.js\n");
+	ignored_forget();
+	cr_expect_eq(flags("eslint.config.js"), 0, "the control");
+	cr_expect_eq(flags("node_modules/x/.vscode/tasks.json"), 0, "the control");
+	scene_end(&scene);
+}
+
+/* Files of rules beyond those that are remembered say what is not ignored, too. */
+Test(ignored, many_directories_hide_no_rule)
+{
+	char path[32];
+
+	begin("eslint.config.js\n", "@tools", 7);
+	put_file(scene.directories.host, "zz/.mspignore", "!eslint.config.js\n");
+	for (int i = 0; i < 600; i++) {
+		(void)snprintf(path, sizeof(path), "d%03d", i);
+		put_folder(scene.directories.host, path);
+		(void)stpcpy(path + strlen(path), "/eslint.config.js");
+		cr_expect_eq(flags(path), 0, "the control");
+	}
+	cr_expect_eq(flags("zz/eslint.config.js"), CHANGE_IS_HELD | CHANGE_IS_TOOL);
 	scene_end(&scene);
 }
 
@@ -172,7 +208,7 @@ Test(ignored, paths_in_any_order)
 	};
 
 	begin("node_modules/\n", "", 0);
-	put_file(scene.directories.host, "a/.gitignore", "/build/\n");
+	put_file(scene.directories.host, "a/.mspignore", "/build/\n");
 	for (int times = 0; times < 2; times++) {
 		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 			cr_expect_eq(flags(rows[i].path), rows[i].flags, "%s", rows[i].path);

@@ -101,7 +101,9 @@ static void note_flags(uint32_t flags, char **text, const char *end)
 		      { CHANGE_IS_GITS, " repository" },
 		      { CHANGE_IS_COMMITS, " commits" },
 		      { CHANGE_IS_TOOL, " tool" },
-		      { CHANGE_LEADS_OUT, " out" } };
+		      { CHANGE_LEADS_OUT, " out" },
+		      { CHANGE_IS_RULES, " rules" },
+		      { CHANGE_MAY_RUN, " may-run" } };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (flags & names[i].flag)

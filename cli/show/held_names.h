@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of changes that a person looks at before an apply, by rank, the riskiest first.
+ */
+#ifndef CLI_SHOW_HELD_NAMES_H
+#define CLI_SHOW_HELD_NAMES_H
+
+#include <stdint.h>
+
+#include "frontend/changes.h"
+#include "heap/buffer.h"
+
+/* Ranks of common/changes.h; the last one has changes that are not held, too. */
+enum held_rank { HELD_BY_ITSELF, HELD_WAY_OUT, HELD_RULES, HELD_TOOL, HELD_UNKNOWN, HELD_RANKS };
+
+struct held_names {
+	struct {
+		struct buffer names; /* to be shown, with a NUL behind each */
+		uint64_t count;
+	} ranks[HELD_RANKS];
+};
+
+/* Keep the name of a change that is held, or may run; of another do nothing. */
+void held_names_keep(struct held_names *held, const struct change *change);
+
+/* Print a list for each rank that has names, with its head. */
+void held_names_print(const struct held_names *held);
+
+void held_names_done(struct held_names *held);
+
+#endif
