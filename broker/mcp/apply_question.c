@@ -136,15 +136,18 @@ static void put_held(struct lines *lines, const struct apply_view *view, enum wo
 		[HELD_DOT] = { "are dot files", "is a dot file" },
 		[HELD_NONE_BUT_NEW] = { "new files may run", "new file may run" },
 	};
-	const size_t first = wording == WORDS_SUMS ? HELD_NONE_BUT_NEW : 0;
+	const uint64_t held = apply_view_held(view);
 	const size_t named = wording == WORDS_NAMES        ? NAMED_KINDS
 			     : wording == WORDS_HELD_NAMES ? HELD_KINDS
 							   : 0;
 
 	if (wording == WORDS_SUMS)
-		put_risk(lines, apply_view_held(view), "held", NULL);
-	for (size_t i = first; i < NAMED_KINDS; i++)
-		put_risk(lines, view->held[i].named, words[i][view->held[i].named == 1],
+		put_risk(lines, held, "held", NULL);
+	for (size_t i = wording == WORDS_SUMS ? HELD_KINDS : 0; i < NAMED_KINDS; i++)
+		put_risk(lines, view->held[i].named,
+			 i == HELD_NONE_BUT_NEW && held > 0
+				 ? "new may run, not held" /* "all but held" applies it */
+				 : words[i][view->held[i].named == 1],
 			 i < named ? &view->held[i].names : NULL);
 }
 

@@ -11,21 +11,24 @@
 #define SHOWN_MAX 50U
 
 static const char *const heads[HELD_RANKS] = {
+	[HELD_NOT] = "These are not held back, and of a kind that tools execute:",
 	[HELD_BY_ITSELF] = "This machine may execute these by itself:",
 	[HELD_WAY_OUT] = "These links lead out of the project:",
 	[HELD_RULES] = "These decide what msp asks about:",
 	[HELD_TOOL] = "These are executed when somebody starts their tools:",
-	[HELD_UNKNOWN] = "These are of a kind that tools execute:",
+	[HELD_DOT] = "These are dot files:",
 };
 
 static enum held_rank rank_of(uint32_t flags)
 {
+	if (!(flags & CHANGE_IS_HELD))
+		return HELD_NOT;
 	if (flags & CHANGE_LEADS_OUT)
 		return HELD_WAY_OUT;
 	if (flags & CHANGE_IS_RULES)
 		return HELD_RULES;
 	if (flags & CHANGE_MAY_RUN)
-		return HELD_UNKNOWN;
+		return HELD_DOT;
 	return flags & CHANGE_IS_TOOL ? HELD_TOOL : HELD_BY_ITSELF;
 }
 

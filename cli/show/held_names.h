@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of changes that a person looks at before an apply, by rank, the riskiest first.
+ * Names of changes that a person looks at before an apply, by rank.
  */
 #ifndef CLI_SHOW_HELD_NAMES_H
 #define CLI_SHOW_HELD_NAMES_H
@@ -10,8 +10,16 @@
 #include "frontend/changes.h"
 #include "heap/buffer.h"
 
-/* Ranks of common/changes.h; the last one has changes that are not held, too. */
-enum held_rank { HELD_BY_ITSELF, HELD_WAY_OUT, HELD_RULES, HELD_TOOL, HELD_UNKNOWN, HELD_RANKS };
+/* The first one is not held, and comes with the rest whatever is said about the others. */
+enum held_rank {
+	HELD_NOT,
+	HELD_BY_ITSELF,
+	HELD_WAY_OUT,
+	HELD_RULES,
+	HELD_TOOL,
+	HELD_DOT,
+	HELD_RANKS
+};
 
 struct held_names {
 	struct {

@@ -112,6 +112,17 @@ class InATerminal(Case):
         self.assertEqual(code, 0, text)
         self.assertEqual(self.get(".envrc").decode(), LINE + "\n", "as it was agreed to")
 
+    def test_the_question_is_about_held_files(self):
+        """A new program comes with the rest, and stands above what the question is about."""
+        self.sh(self.id, "mkdir bin; touch bin/new; echo > .envrc; echo x > .mspignore")
+        code, text = in_terminal("apply", self.id, answer=b"n\n")
+        self.assertEqual(code, 1, text)
+        self.assertRegex(text, r"not held back, and of a kind that tools execute:\r?\n  bin/new"
+                               r"\r?\n\r?\nThis machine may execute these by itself:\r?\n  \.envrc"
+                               r"\r?\n\r?\nThese decide what msp asks about:\r?\n  \.mspignore")
+        self.assertEqual([os.path.exists(os.path.join(self.project, name))
+                          for name in ("bin/new", ".envrc", ".mspignore")], [True, False, False])
+
     def test_names(self):
         self.write_inside(NAME, "\0\n")
         self.sh(self.id, f"ln -s '{TARGET}' link; mkdir .vscode; echo > .vscode/{NAME}")
@@ -203,7 +214,7 @@ class ToAnAgent(persistent_mcp.Case):
         message = self.server.asked[0]["message"]
         self.assertEqual(found_hidden(message), [])
         self.assertRegex(message, r"^[^\n]{1,100}\n1 can run by itself; 2 lead outside; "
-                                  r"1 new file may run$")
+                                  r"1 new may run, not held$")
         # What the two lines cannot name, no answer applies.
         self.assertNotIn("apply everything", json.dumps(self.server.asked[0]))
         self.assertIn("apply all but held", json.dumps(self.server.asked[0]))

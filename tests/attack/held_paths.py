@@ -371,6 +371,34 @@ class Ranks(Case):
                 self.assertIn(path, text)
         self.assert_held("build.rs", "sub/build.rs")
 
+    def test_rules_by_other_ways(self):
+        """A person's rules say that build.rs is not ignored after all. They stay, however a sandbox
+        changes them, and so do names that lead to new ones."""
+        self.put(".git/info/exclude", "build.rs\nnode_modules/\n")
+        self.put("node_modules/keep", "x")
+        for script in ("rm .mspignore", "chmod 600 .mspignore", "mv .mspignore x",
+                       "rm .mspignore; mkdir .mspignore; touch .mspignore/x",
+                       "rm .mspignore; ln -s rules .mspignore; echo build.rs > rules",
+                       "rm .mspignore; ln rules .mspignore", "mv rules .mspignore",
+                       "echo build.rs > sub/.mspignore", "ln -s .mspignore link",
+                       "echo build.rs > node_modules/.mspignore"):
+            with self.subTest(script=script):
+                self.put(".mspignore", "!build.rs\n")
+                self.put("sub/keep", "x")
+                self.put("rules", "build.rs\n")
+                self.put("control", "before\n")
+                sandbox = self.create()
+                self.sh(sandbox, "cd /workspace; echo after > control; " + script)
+                result = msp("apply", sandbox, "--ignored", code=1)
+                self.assertEqual((self.get(".mspignore"), self.get("control")),
+                                 (b"!build.rs\n", b"after\n"), result.stdout)
+                self.assertEqual(os.stat(os.path.join(self.project, ".mspignore")).st_mode & 0o777,
+                                 0o644)
+                for path in ("sub/.mspignore", "node_modules/.mspignore", "link"):
+                    self.assertFalse(os.path.lexists(os.path.join(self.project, path)), path)
+        msp("apply", sandbox, "--ignored", "--held")
+        self.assertEqual(self.get("node_modules/.mspignore"), b"build.rs\n", "the control")
+
     def test_the_host_s_own_rules(self):
         """The control: the same rule frees if a person wrote it, and another person's word takes
         it over."""
@@ -389,6 +417,22 @@ class Ranks(Case):
         self.ignored = ("--ignored",)
         self.assert_held(".newrc", ".newtool/run", "sub/.newtool/run", ".hadrc")
         self.assert_applied(".cache/x/run", "newtool/run")
+
+
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class RulesInCommits(Case):
+    def test_they_wait(self):
+        git(self.project, "init", "-q")
+        git(self.project, "commit", "-q", "--allow-empty", "-m", "first")
+        for name, code, there in ((".mspignore", 1, False), (".gitignore", 0, True)):
+            with self.subTest(name=name):
+                sandbox = self.create()
+                self.sh(sandbox, f"cd /workspace; echo build.rs > {name}; git add {name}; git -c "
+                                 "user.name=a -c user.email=b commit -qm second; rm " + name)
+                result = msp("apply", sandbox, ".git", code=code)
+                self.assertEqual(name in result.stdout, not there, result.stdout)
+                refs = git(self.project, "for-each-ref", "refs/msp")
+                self.assertEqual(sandbox.encode() in refs, there)
 
 
 class Unknown(Case):

@@ -157,7 +157,7 @@ Test(mcp_question, new_files_hide_no_held_change)
 	applying_preview(some);
 	expect_part(rig_hear(&applying_rig),
 		    "\"Apply 4 changes (+0 -0) to /home/user/project? 1 can run by itself: .env"
-		    "\\n1 decides what is asked: .mspignore; 2 new files may run\"");
+		    "\\n1 decides what is asked: .mspignore; 2 new may run, not held\"");
 	expect_part(applying_rig.line, "\"enum\":[\"apply nothing\",\"apply all but held\","
 				       "\"apply everything\"],");
 }
@@ -199,8 +199,8 @@ Test(mcp_question, all_kinds_have_two_lines)
 	applying_find();
 	applying_preview(all);
 	expect_part(rig_hear(&applying_rig),
-		    "\"Apply 7 changes (+0 -0) to /home/user/project? 5 held\\n1 new file may "
-		    "run; 1 REPLACES a newer file of the host\"");
+		    "\"Apply 7 changes (+0 -0) to /home/user/project? 5 held\\n1 new may run, "
+		    "not held; 1 REPLACES a newer file of the host\"");
 	expect_part(applying_rig.line, "\"enum\":[\"apply nothing\",\"apply all but held\"],");
 }
 
