@@ -20,6 +20,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "frontend/utf8.h"
 #include "options/everywhere.h"
 #include "show/format.h"
 #include "table.h"
@@ -87,6 +88,7 @@ int main(int argc, char *argv[])
 	int code;
 
 	log_set_name("msp");
+	log_make_line = utf8_make_line; /* names of strangers' files are in many lines */
 	/* The parent may have set SIGCHLD to SIG_IGN; wait() would lose exit statuses. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	/* A write beyond the caller's limit for files is an error like others. */

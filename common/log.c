@@ -19,26 +19,28 @@ void log_set_name(const char *name)
 	log_name = name;
 }
 
+static void hide_controls(char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+	}
+}
+
+void (*log_make_line)(char *text) = hide_controls;
+
 /* One write, so that lines of several processes do not mix. */
 static void write_line(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 static void write_line(const char *format, va_list arguments)
 {
-	char line[1024];
-	int used = snprintf(line, sizeof(line), "%s: ", log_name);
-	const int room = (int)sizeof(line) - used - 1;
-	int text = vsnprintf(line + used, (size_t)room, format, arguments);
+	char line[1024] = "";
+	size_t used = (size_t)snprintf(line, sizeof(line), "%s: ", log_name);
 
-	if (text < 0)
-		text = 0;
-	if (text >= room)
-		text = room - 1;
-	for (int i = used; i < used + text; i++) {
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
-	}
-	used += text;
+	(void)vsnprintf(line + used, sizeof(line) - used - 1, format, arguments);
+	log_make_line(line + used);
+	used = strlen(line);
 	line[used++] = '\n';
-	(void)!write(STDERR_FILENO, line, (size_t)used); /* nowhere to complain to */
+	(void)!write(STDERR_FILENO, line, used); /* nowhere to complain to */
 }
 
 void log_line(const char *format, ...)

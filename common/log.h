@@ -11,7 +11,11 @@
 /* The name in front of each line; static storage, set once in main. */
 void log_set_name(const char *name);
 
-/* One line. Control characters in the text are shown as '?': values may come from a peer. */
+/* Makes the text one line that can be shown: values may come from a peer. Unless main sets another
+ * function, control characters become '?'. The text gets no longer. */
+extern void (*log_make_line)(char *text);
+
+/* One line. */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A line, then _exit(code). */
