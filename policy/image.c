@@ -288,8 +288,51 @@ static int miss_image(const struct reading *reading, const char *text)
 	return set_cwd(reading);
 }
 
+/* Is the image hidden at a path, by a mount of the profile? */
+static bool is_hidden(const struct profile *profile, const char *path)
+{
+	const struct profile_mount *around = mounts_around(profile, path);
+
+	return around != NULL && around->kind >= PLAN_BIND && around->kind != PLAN_IMAGE;
+}
+
+/* Is something else than a directory at a path in the image? A link to one may be on the way to an
+ * entry, and not in its place. */
+static bool is_no_directory(const struct profile *profile, const char *path, bool may_be_link)
+{
+	char found[PATH_MAX];
+	const mode_t itself = images_look_itself(profile->tree, path);
+	const mode_t mode = may_be_link ? images_look(profile->tree, path, found) : itself;
+
+	return itself != 0 && !S_ISDIR(mode);
+}
+
+/* Find the path at which the image has something else than the directory that an entry needs. */
+static bool find_blocked(const struct profile *profile, char ret[IPC_PATH_MAX])
+{
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		const struct profile_mount *mount = &profile->mounts[i];
+		const char *end = mount->target;
+
+		while ((end = strchr(end + 1, '/')) != NULL) {
+			(void)snprintf(ret, IPC_PATH_MAX, "%.*s", (int)(end - mount->target),
+				       mount->target);
+			if (is_hidden(profile, ret))
+				break;
+			if (is_no_directory(profile, ret, true))
+				return true;
+		}
+		(void)snprintf(ret, IPC_PATH_MAX, "%s", mount->target);
+		if (end == NULL && mount->kind >= PLAN_TMPFS && mount->kind != PLAN_MASK &&
+		    is_no_directory(profile, ret, false))
+			return true;
+	}
+	return false;
+}
+
 int image_check(const struct reading *reading)
 {
+	char blocked[IPC_PATH_MAX];
 	struct profile *profile = reading->profile;
 	struct reading adding = *reading;
 	char text[IMAGE_TEXT_MAX];
@@ -314,6 +357,14 @@ int image_check(const struct reading *reading)
 	profile->tree = images_find(reading->place.images, profile->image, text);
 	if (profile->tree == NULL)
 		return miss_image(reading, text);
+	if (find_blocked(profile, blocked)) {
+		(void)snprintf(text, sizeof(text),
+			       "the image '%.160s' has a file or a link at %.160s, where the "
+			       "profile needs a directory: take an image with a directory there",
+			       profile->image, blocked);
+		profile->tree = NULL;
+		return miss_image(reading, text);
+	}
 	add_trust(profile);
 	if (has_system(profile))
 		return reading_fail(reading, "files",

@@ -87,6 +87,16 @@ static int open_images(const char *directory, const char *wanted, char text[IMAG
 	return store;
 }
 
+/* Is the word a part of the digest that it was found by? Another image could begin so one day. */
+static bool is_beginning(const char *wanted, const char *digest)
+{
+	const size_t mark = strlen(IMAGE_DIGEST_PREFIX);
+
+	if (strncmp(wanted, IMAGE_DIGEST_PREFIX, mark) == 0)
+		return strcmp(wanted + mark, digest) != 0;
+	return strncmp(wanted, digest, strlen(wanted)) == 0;
+}
+
 const struct images_entry *images_find(struct images *images, const char *wanted,
 				       char text[IMAGE_TEXT_MAX])
 {
@@ -117,6 +127,11 @@ const struct images_entry *images_find(struct images *images, const char *wanted
 	fd_close(&store);
 	if (error == -ENOENT)
 		put_absent(wanted, text);
+	else if (error == 0 && is_beginning(wanted, entry->image->digest))
+		(void)snprintf(text, IMAGE_TEXT_MAX,
+			       "the image '%.255s' is the beginning of a digest; expected a name, "
+			       "or sha256: and all 64 digits: 'msp image show' prints them",
+			       wanted);
 	else if (error == 0 && entry->image->layer_count == 0)
 		(void)snprintf(text, IMAGE_TEXT_MAX, "%.255s has no layer; expected one with files",
 			       wanted);
@@ -205,7 +220,8 @@ static bool follow_link(const char *full, char done[PATH_MAX], const char *rest,
 	return true;
 }
 
-mode_t images_look(const struct images_entry *entry, const char *path, char ret[PATH_MAX])
+static mode_t look_at_file(const struct images_entry *entry, const char *path, bool follows_last,
+			   char ret[PATH_MAX])
 {
 	char done[PATH_MAX] = "", left[PATH_MAX];
 	mode_t mode = S_IFDIR | 0755; /* the root's */
@@ -233,7 +249,7 @@ mode_t images_look(const struct images_entry *entry, const char *path, char ret[
 			mode = look_once(entry, done, ret);
 			if (mode == 0)
 				return 0;
-			if (S_ISLNK(mode)) {
+			if (S_ISLNK(mode) && (follows_last || rest[strspn(rest, "/")] != '\0')) {
 				if (++links > LINKS_MAX || !follow_link(ret, done, rest, left))
 					return 0;
 				mode = S_IFDIR | 0755;
@@ -242,6 +258,18 @@ mode_t images_look(const struct images_entry *entry, const char *path, char ret[
 		}
 		memcpy(left, rest, strlen(rest) + 1);
 	}
+}
+
+mode_t images_look(const struct images_entry *entry, const char *path, char ret[PATH_MAX])
+{
+	return look_at_file(entry, path, true, ret);
+}
+
+mode_t images_look_itself(const struct images_entry *entry, const char *path)
+{
+	char found[PATH_MAX];
+
+	return look_at_file(entry, path, false, found);
 }
 
 /* Is the name of a layer's root hidden, or was it shown, by a higher layer? */

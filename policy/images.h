@@ -34,6 +34,9 @@ const struct images_entry *images_find(struct images *images, const char *wanted
  * permissions, or 0: there is none; the path on the host is in `ret`. */
 mode_t images_look(const struct images_entry *entry, const char *path, char ret[PATH_MAX]);
 
+/* Find it without following a link at the end of the path. */
+mode_t images_look_itself(const struct images_entry *entry, const char *path);
+
 /* Call `take` for each name in the image's root, in no order, until it returns something else than
  * 0, which is returned. `mode` is the type and permissions of the name itself. */
 int images_each_top(const struct images_entry *entry,

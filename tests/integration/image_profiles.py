@@ -73,6 +73,7 @@ class WithImages(WithFolder):
         self.store = image_store.Store(self.state)
         lowest, upper, python = (self.store.layer(name) for name in ("lowest", "upper", "python"))
         image_store.fill_distro(lowest)
+        os.symlink(os.path.basename(lowest), self.state + "/lowest")
         for name in ("gone", "covered/one", "covered/two", "kept"):
             image_store.put_file(lowest, f"/opt/{name}", name + "\n")
         fill_python(python)
@@ -250,6 +251,46 @@ class Configuration(WithImages):
         result = self.command("profile", "check")
         self.assertEqual(result.returncode, 78)
         self.assertRegex(result.stderr, r"config.yaml:\d+: profile none cannot be used: the image 'absent:3'")
+
+    def test_a_digest_is_whole(self):
+        """An image can be made whose digest begins as one wants, so a part of one pins nothing."""
+        digest = self.store.keep("pinned:1", [os.path.join(self.store.path, "layers", os.readlink(self.state + "/lowest"))])
+        for word, is_usable in ((f"sha256:{digest}", True), ("pinned:1", True), (f"sha256:{digest[:12]}", False),
+                                (f"sha256:{digest[:63]}", False), (digest[:12], False), (digest, False)):
+            with self.subTest(word=word):
+                self.config = self.write(PROFILES + f"  - {{name: pin, extends: image, image: '{word}'}}\n")
+                result = self.shell("pin", "echo y")
+                if is_usable:
+                    self.assertEqual((result.returncode, result.stdout), (0, "y\n"), result.stderr)
+                else:
+                    self.assertEqual((result.returncode, result.stdout), (64, ""), result.stderr)
+                    self.assertRegex(result.stderr, "expected a name, or sha256: and all 64 digits|is not in the store")
+                self.assertEqual(self.says("read", "echo y"), "y\n")
+
+    def test_files_and_links_in_the_place_of_directories(self):
+        """An image that has a link or a file where the profile needs a directory is told so, and other
+        profiles run; a link to a directory may be on the way."""
+        for at, target, is_usable in (("/tmp", "var/tmp", False), ("/workspace", "/var", False), ("/tmp", None, False),
+                                      ("/home/agent", "/var", False), ("/home", "/nowhere", False),
+                                      ("/etc", None, False), ("/home", "var", True), ("/etc/hosts", "/nowhere", True)):
+            with self.subTest(at=at, target=target):
+                name = f"{at}{target}{is_usable}"
+                layer = self.store.layer(name)
+                if target:
+                    os.makedirs(os.path.dirname(layer + at), exist_ok=True)
+                    os.symlink(target, layer + at)
+                else:
+                    image_store.put_file(layer, at)
+                lower = [os.path.join(self.store.path, "layers", os.readlink(self.state + "/lowest"))]
+                self.store.keep("lower:1", [*lower, layer])
+                result = self.shell("lower", "echo x > /tmp/x; echo y")
+                if is_usable:
+                    self.assertEqual((result.returncode, result.stdout), (0, "y\n"), result.stderr)
+                    continue
+                self.assertEqual((result.returncode, result.stdout), (64, ""), result.stderr)
+                self.assertIn(f"the image 'lower:1' has a file or a link at {at}, where the profile needs a directory",
+                              result.stderr)
+                self.assertEqual(self.says("read", "echo y"), "y\n")
 
     def test_clients_are_told_of_a_missing_image(self):
         self.config = self.write(PROFILES + "  - {name: none, extends: image, image: 'absent:3'}\n")
