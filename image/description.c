@@ -7,14 +7,21 @@
 
 #include "image/digest.h"
 #include "image/refuse.h"
+#include "image/report.h"
 #include "json/read.h"
 
 #define BLOBS "blobs/sha256/"
 #define INDEX "index.json"
 #define MANIFEST "manifest.json"
 
+#define NO_LAYERS "it has no layers"
+
 /* An index in an index is what multi-platform images have. */
 #define DEPTH_MAX 3
+
+/* The manifests and indexes that are read. The largest images of registries are for some twenty
+ * platforms, with an attestation for each. */
+#define BLOBS_MAX 256U
 
 /* A JSON file of the image. */
 struct text {
@@ -23,9 +30,10 @@ struct text {
 	struct json_value *top;
 };
 
-/* The image that was chosen. */
+/* The image that was chosen, and how many files it took. */
 struct choice {
 	bool is_made;
+	uint32_t blobs;
 	char digest[IMAGE_DIGEST_MAX];
 };
 
@@ -100,7 +108,8 @@ static void add_name(const char *name)
 {
 	char spelled[IMAGE_NAME_MAX];
 
-	if (report.name_count == IMAGE_REPORT_NAMES_MAX || image_name_read(name, spelled))
+	if (report.name_count == IMAGE_REPORT_NAMES_MAX || strchr(name, '@') ||
+	    image_name_read(name, spelled))
 		return;
 	for (uint32_t i = 0; i < report.name_count; i++) {
 		if (strcmp(report.names[i], spelled) == 0)
@@ -159,14 +168,16 @@ static int read_diff_ids(const struct text *text, struct description *ret)
 	const struct json_value *list = json_member(
 		&text->document, json_member(&text->document, text->top, "rootfs"), "diff_ids");
 	struct json_value *value = json_first(&text->document, list);
+	const uint32_t most = ret->layer_count ? ret->layer_count : IMAGE_LAYERS_MAX;
 	uint32_t count = 0;
 
 	for (; value; value = json_next(&text->document, value)) {
-		if (count == ret->layer_count)
+		if (count == most)
 			break;
 		if (copy_digest(value, "a layer", ret->layers[count++].diff_id) < 0)
 			return -1;
 	}
+	ret->layer_count = ret->layer_count ? ret->layer_count : count;
 	return count == ret->layer_count && !value
 		       ? 0
 		       : refuse("its configuration does not have a diff_id for each of its %u "
@@ -182,6 +193,7 @@ static int read_config(const struct input *input, const char *path, char digest[
 	struct text text;
 	int result = read_text(input, path, digest, &text);
 
+	(void)snprintf(ret->config, sizeof(ret->config), "%s", path);
 	if (result == 0)
 		result = check_platform(&text);
 	if (result == 0)
@@ -246,11 +258,29 @@ static int read_layers(const struct text *text, struct description *ret)
 	return 0;
 }
 
+/* Read a manifest with its configuration, which is a blob unless it has a `path`. */
+static int read_manifest(const struct input *input, const struct text *text, const char *digest,
+			 const char *path, struct description *ret)
+{
+	char config[IMAGE_DIGEST_MAX], blob[DESCRIPTION_PATH_MAX];
+
+	if (read_layers(text, ret) < 0 ||
+	    copy_digest(json_member(&text->document,
+				    json_member(&text->document, text->top, "config"), "digest"),
+			"its configuration", config) < 0)
+		return -1;
+	if (ret->layer_count == 0)
+		return refuse(NO_LAYERS);
+	write_blob_path(digest, ret->manifest);
+	write_blob_path(config, blob);
+	ret->image.digest_kind = IMAGE_DIGEST_MANIFEST;
+	memcpy(ret->image.digest, digest, sizeof(ret->image.digest));
+	return read_config(input, path ? path : blob, config, ret);
+}
+
 static int take_manifest(const struct input *input, const struct text *text, const char *digest,
 			 struct choice *choice, struct description *ret)
 {
-	char config[IMAGE_DIGEST_MAX], path[DESCRIPTION_PATH_MAX];
-
 	if (choice->is_made)
 		return strcmp(choice->digest, digest) == 0
 			       ? 0
@@ -258,15 +288,7 @@ static int take_manifest(const struct input *input, const struct text *text, con
 					"them");
 	choice->is_made = true;
 	memcpy(choice->digest, digest, sizeof(choice->digest));
-	if (read_layers(text, ret) < 0 ||
-	    copy_digest(json_member(&text->document,
-				    json_member(&text->document, text->top, "config"), "digest"),
-			"its configuration", config) < 0)
-		return -1;
-	write_blob_path(config, path);
-	ret->image.digest_kind = IMAGE_DIGEST_MANIFEST;
-	memcpy(ret->image.digest, digest, sizeof(ret->image.digest));
-	return read_config(input, path, config, ret);
+	return read_manifest(input, text, digest, NULL, ret);
 }
 
 static int read_blob(const struct input *input, const char *digest, uint32_t depth,
@@ -305,6 +327,8 @@ static int read_blob(const struct input *input, const char *digest, uint32_t dep
 
 	if (depth == DEPTH_MAX)
 		return refuse("its indexes are more than %d deep", DEPTH_MAX);
+	if (choice->blobs++ == BLOBS_MAX)
+		return refuse("its indexes lead to more than %u manifests and indexes", BLOBS_MAX);
 	write_blob_path(digest, path);
 	memcpy(found, digest, sizeof(found));
 	result = read_text(input, path, found, &text);
@@ -363,6 +387,8 @@ static int read_archived(const struct input *input, const struct text *text,
 		if (!copy_string(value, ret->layers[ret->layer_count++].path, DESCRIPTION_PATH_MAX))
 			return refuse("the path of a layer in '" MANIFEST "' cannot be read");
 	}
+	if (ret->layer_count == 0)
+		return refuse(NO_LAYERS);
 	if (!copy_member(text, entry, "Config", config, sizeof(config)))
 		return refuse("'" MANIFEST "' names no configuration");
 	for (value = json_first(document, json_member(document, entry, "RepoTags")); value;
@@ -403,8 +429,8 @@ static int has_file(const struct input *input, const char *path)
 	return found;
 }
 
-/* Return the first fault of an image whose layers are not there yet. */
-static const char *find_fault(struct description *description)
+/* Refuse an image, whose layers are not there yet, for its first fault. */
+static int check_image(struct description *description)
 {
 	struct image *image = &description->image;
 	const char *rule;
@@ -413,14 +439,13 @@ static const char *find_fault(struct description *description)
 	memcpy(image->layers[0].diff_id, description->layers[0].diff_id, IMAGE_DIGEST_MAX);
 	rule = image_fault(image);
 	image->layer_count = 0;
-	return rule;
+	return rule ? refuse("its configuration breaks a rule: %s", rule) : 0;
 }
 
 int description_read(const struct input *input, struct description *ret)
 {
 	const int is_layout = has_file(input, INDEX);
 	const int is_archive = is_layout == 0 ? has_file(input, MANIFEST) : 0;
-	const char *rule;
 	int result;
 
 	memset(ret, 0, sizeof(*ret));
@@ -429,10 +454,25 @@ int description_read(const struct input *input, struct description *ret)
 	if (!is_layout && !is_archive)
 		return refuse(INPUT_NO_IMAGE);
 	result = is_layout ? read_layout(input, ret) : read_archive(input, ret);
-	if (result == 0 && ret->layer_count == 0)
-		result = refuse("it has no layers");
-	if (result < 0)
-		return -1;
-	rule = find_fault(ret);
-	return rule ? refuse("its configuration breaks a rule: %s", rule) : 0;
+	return result == 0 ? check_image(ret) : -1;
+}
+
+int description_read_again(const struct input *input, struct description *ret)
+{
+	const int is_layout = has_file(input, IMAGE_INCOMING_INDEXED);
+	char digest[IMAGE_DIGEST_MAX] = "";
+	struct text text = { 0 };
+	int result;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!is_layout) {
+		ret->image.digest_kind = IMAGE_DIGEST_CONFIG;
+		result = read_config(input, IMAGE_INCOMING_CONFIG, digest, ret);
+	} else {
+		result = read_text(input, IMAGE_INCOMING_INDEXED, digest, &text);
+		if (result == 0)
+			result = read_manifest(input, &text, digest, IMAGE_INCOMING_CONFIG, ret);
+		text_done(&text);
+	}
+	return result == 0 ? check_image(ret) : -1;
 }

@@ -19,7 +19,8 @@ struct layer_source {
 };
 
 struct description {
-	struct image image; /* without layers */
+	struct image image;                                                /* without layers */
+	char manifest[DESCRIPTION_PATH_MAX], config[DESCRIPTION_PATH_MAX]; /* or empty */
 	uint32_t layer_count;
 	struct layer_source layers[IMAGE_LAYERS_MAX]; /* the lowest first; one may be there twice */
 };
@@ -27,5 +28,9 @@ struct description {
 /* Read the description of the one image for linux/amd64, and add its names to the report. 0, or -1
  * with the reason kept. */
 int description_read(const struct input *input, struct description *ret);
+
+/* Read what an import has left (image/report.h), and no more: names and archives of layers are not
+ * in it. 0 or -1. */
+int description_read_again(const struct input *input, struct description *ret);
 
 #endif

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,29 +14,25 @@
 #include "image/pack.h"
 #include "image/refuse.h"
 #include "image/store.h"
-#include "image/target.h"
 #include "image/unpack.h"
 #include "layers/remove.h"
 
 /* The archive of a layer has a header and padding for each entry, and names. */
 #define ENTRY_BYTES 4096U
-#define ARCHIVE_MORE ((uint64_t)UNPACK_ENTRIES_MAX * ENTRY_BYTES)
+#define ARCHIVE_MORE ((uint64_t)ROOM_ENTRIES_MAX * ENTRY_BYTES)
 
 /* The archive of a layer that is made here. */
 #define PACKED "archive"
 
 static int import_layer(const struct input *input, const struct layer_source *source, int incoming,
-			struct unpack *unpack)
+			struct room *room)
 {
-	const uint64_t most = unpack->most_bytes + ARCHIVE_MORE - unpack->bytes;
+	const uint64_t most = room->most_bytes + ARCHIVE_MORE - room->bytes;
 	struct stream stream;
 	int result = stream_begin(&stream, input, source->path, most);
 
-	if (result == 0 && mkdirat(incoming, source->diff_id, TARGET_MODE) != 0)
-		result = refuse_call("making its directory", errno);
 	if (result == 0)
-		result = unpack_layer(unpack, &stream,
-				      target_directory(incoming, source->diff_id, TARGET_MODE));
+		result = unpack_layer(room, &stream, incoming, source->diff_id);
 	if (result == 0)
 		result = stream_check(&stream, source->digest, source->diff_id);
 	stream_end(&stream);
@@ -60,40 +57,66 @@ static bool is_repeated(const struct description *description, uint32_t index)
 	return false;
 }
 
+/* Add a layer to the image. */
+static struct image_layer *add_layer(struct description *description, uint32_t index)
+{
+	struct image *image = &description->image;
+	struct image_layer *layer = &image->layers[image->layer_count++];
+
+	memcpy(layer->diff_id, description->layers[index].diff_id, sizeof(layer->diff_id));
+	return layer;
+}
+
 static int import_layers(const struct input *input, struct description *description, int incoming,
 			 int layers, uint64_t most)
 {
-	struct unpack unpack = { .most_bytes = most };
+	struct room room = { .most_bytes = most };
 
 	for (uint32_t i = 0; i < description->layer_count; i++) {
 		const struct layer_source *source = &description->layers[i];
-		const struct unpack before = unpack;
+		const struct room before = room;
 		struct image_layer *layer;
 
 		if (is_repeated(description, i))
 			continue;
 		refuse_in_layer(i + 1, description->layer_count, source->diff_id);
 		if (!is_there(layers, source->diff_id) &&
-		    import_layer(input, source, incoming, &unpack) < 0)
+		    import_layer(input, source, incoming, &room) < 0)
 			return -1;
-		layer = &description->image.layers[description->image.layer_count++];
-		memcpy(layer->diff_id, source->diff_id, sizeof(layer->diff_id));
-		layer->bytes = unpack.bytes - before.bytes;
-		layer->entries = unpack.entries - before.entries;
+		layer = add_layer(description, i);
+		layer->bytes = room.bytes - before.bytes;
+		layer->entries = room.entries - before.entries;
 	}
 	refuse_in_layer(0, 0, NULL);
 	return 0;
 }
 
+static int write_file(int incoming, const char *name, const void *bytes, size_t size)
+{
+	int fd = openat(incoming, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	int error = fd < 0 ? -errno : fd_write_all(fd, bytes, size);
+
+	fd_close(&fd);
+	return error ? refuse_call("writing its description", error) : 0;
+}
+
 static int write_manifest(int incoming, const struct image *image)
 {
 	static uint8_t bytes[IMAGE_MANIFEST_MAX];
-	int fd = openat(incoming, IMAGE_INCOMING_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			S_IRUSR | S_IWUSR);
-	int error = fd < 0 ? -errno : fd_write_all(fd, bytes, image_manifest_write(image, bytes));
 
-	fd_close(&fd);
-	return error ? refuse_call("writing its manifest", error) : 0;
+	return write_file(incoming, IMAGE_INCOMING_MANIFEST, bytes,
+			  image_manifest_write(image, bytes));
+}
+
+/* Leave a JSON file of the image for those who check what was made of it. */
+static int copy_text(const struct input *input, const char *path, int incoming, const char *name)
+{
+	size_t size;
+	char *text = path[0] ? input_read_text(input, path, &size) : NULL;
+	const int result = text ? write_file(incoming, name, text, size) : path[0] ? -1 : 0;
+
+	free(text);
+	return result;
 }
 
 int image_import(int input_fd, int incoming, int layers, uint64_t most)
@@ -107,21 +130,38 @@ int image_import(int input_fd, int incoming, int layers, uint64_t most)
 	if (result == 0)
 		result = import_layers(&input, &description, incoming, layers, most);
 	if (result == 0)
+		result = copy_text(&input, description.manifest, incoming, IMAGE_INCOMING_INDEXED);
+	if (result == 0)
+		result = copy_text(&input, description.config, incoming, IMAGE_INCOMING_CONFIG);
+	if (result == 0)
 		result = write_manifest(incoming, &description.image);
 	input_end(&input);
 	memcpy(report.digest, description.image.digest, sizeof(report.digest));
 	return result;
 }
 
+int image_check(int made, int incoming)
+{
+	static struct description description;
+	const struct input input = { .fd = made, .is_directory = true };
+	const int result = description_read_again(&input, &description);
+
+	for (uint32_t i = 0; result == 0 && i < description.layer_count; i++) {
+		if (!is_repeated(&description, i))
+			(void)add_layer(&description, i);
+	}
+	return result == 0 ? write_manifest(incoming, &description.image) : -1;
+}
+
 /* Unpack the archive as that of any image. */
 static int unpack_packed(const struct layer_source *source, int incoming, uint64_t most)
 {
 	const struct input input = { .fd = incoming, .is_directory = true };
-	struct unpack unpack = { .most_bytes = most };
-	const int result = import_layer(&input, source, incoming, &unpack);
+	struct room room = { .most_bytes = most };
+	const int result = import_layer(&input, source, incoming, &room);
 
-	report.bytes = unpack.bytes;
-	report.entries = unpack.entries;
+	report.bytes = room.bytes;
+	report.entries = room.entries;
 	return result;
 }
 
@@ -132,7 +172,7 @@ int image_pack(const struct pack_source *from, int incoming, int layers, uint64_
 	int fd = openat(incoming, PACKED, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 			S_IRUSR | S_IWUSR);
 	int result = fd < 0 ? refuse_call("making the layer's archive", errno)
-			    : pack_layers(from, fd, most + ARCHIVE_MORE, source.diff_id, &entries);
+			    : pack_layers(from, fd, most, source.diff_id, &entries);
 
 	fd_close(&fd);
 	if (result == 0 && entries > 0 && !is_there(layers, source.diff_id))

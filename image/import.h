@@ -11,6 +11,10 @@
  * ones, and write its manifest. `input` becomes ours. 0 with the report filled, or -1. */
 int image_import(int input, int incoming, int layers, uint64_t most);
 
+/* Write the manifest again, without figures, of what an import has left in the directory `made`. 0
+ * or -1. */
+int image_check(int made, int incoming);
+
 struct pack_source;
 
 /* Make one layer of those of a sandbox, of at most `most` bytes, unless it is there. Returns 0 with

@@ -15,6 +15,8 @@
 #include "heap/buffer.h"
 #include "heap/memory.h"
 #include "image/refuse.h"
+#include "image/report.h"
+#include "image/room.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 
@@ -55,7 +57,7 @@ ssize_t input_next(struct archive *archive, const void **ret, const char *what)
 	while (result == ARCHIVE_OK && size == 0);
 	if (result == ARCHIVE_OK)
 		return (ssize_t)size;
-	return result == ARCHIVE_EOF ? 0 : refuse("%s: %s", what, archive_error_string(archive));
+	return result == ARCHIVE_EOF ? 0 : refuse_archive(what, archive);
 }
 
 /* --- an archive that is copied ---------------------------------------------------------------- */
@@ -71,10 +73,7 @@ static int copy_bytes(struct archive *archive, int to, uint64_t most)
 	while ((size = input_next(archive, &bytes, "it cannot be unpacked")) > 0) {
 		copied += (size_t)size;
 		if (copied > most)
-			return refuse("it takes more than the %llu MiB that are left for images: "
-				      "'msp image remove' makes room, or images.disk of the "
-				      "configuration",
-				      (unsigned long long)(most >> 20));
+			return room_refuse("it takes", most);
 		error = fd_write_all(to, bytes, (size_t)size);
 		if (error)
 			return refuse_call("copying it", error);
@@ -176,9 +175,9 @@ static int list_members(struct input *input)
 
 	while (result == 0 && (status = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF) {
 		if (status < ARCHIVE_WARN)
-			result = input->count == 0 ? refuse(INPUT_NO_IMAGE)
-						   : refuse("the archive cannot be read: %s",
-							    archive_error_string(archive));
+			result = input->count == 0
+					 ? refuse(INPUT_NO_IMAGE)
+					 : refuse_archive("the archive cannot be read", archive);
 		else
 			result = add_member(input, archive, entry);
 	}
@@ -289,7 +288,7 @@ char *input_read_text(const struct input *input, const char *path, size_t *ret_s
 	if (size == 0)
 		size = refuse("'%.200s' is missing in it", path);
 	while (size > 0 && (size = input_read(&file, &bytes)) > 0) {
-		if (text.size + (size_t)size > INPUT_TEXT_MAX)
+		if (text.size + (size_t)size > IMAGE_JSON_MAX)
 			size = refuse("'%.200s' is longer than 4 MiB", path);
 		else
 			buffer_append(&text, bytes, (size_t)size);

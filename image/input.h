@@ -14,9 +14,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The longest JSON of an image. */
-#define INPUT_TEXT_MAX ((size_t)4 << 20)
-
 #define INPUT_NO_IMAGE                                                                             \
 	"this is no image: it must be an OCI layout or a docker-archive, as 'podman save' or "     \
 	"'skopeo copy' writes it"

@@ -18,7 +18,9 @@
 /* The path of a file in one of the directories. */
 #define PATH_ROOM (sizeof(IMAGE_INCOMING_NEW "/") + IMAGE_NAME_MAX)
 
-#define NEW_MANIFEST IMAGE_INCOMING_NEW "/" IMAGE_INCOMING_MANIFEST
+/* The files around new layers. */
+#define NEW(name) (IMAGE_INCOMING_NEW "/" name)
+#define CHECKED_MANIFEST IMAGE_INCOMING_CHECKED "/" IMAGE_INCOMING_MANIFEST
 
 /* The layers of all images, each once. */
 struct layer_list {
@@ -144,17 +146,40 @@ static int sync_directory(int store, const char *path)
 	return error;
 }
 
-static int read_new(const struct image_keep *keep, const char *digest, struct image *ret)
+/* Read a manifest in `incoming`. */
+static int read_new(const struct image_keep *keep, const char *path, struct image *ret)
 {
 	static uint8_t bytes[IMAGE_MANIFEST_MAX + 1];
-	const ssize_t size = image_read_file(keep->store, NEW_MANIFEST, bytes, sizeof(bytes));
+	const ssize_t size = image_read_file(keep->store, path, bytes, sizeof(bytes));
 
 	if (size < 0)
 		return size == -ENOENT ? -EBADMSG : (int)size;
-	if (!image_digest_is_good(digest) || !image_manifest_read(bytes, (size_t)size, ret))
-		return -EBADMSG;
-	memcpy(ret->digest, digest, IMAGE_DIGEST_MAX);
+	return image_manifest_read(bytes, (size_t)size, ret) ? 0 : -EBADMSG;
+}
+
+/* Compute the digest of a new image from the JSON file that has it. */
+static int find_digest(const struct image_keep *keep, struct image *image)
+{
+	static uint8_t text[IMAGE_JSON_MAX];
+	const char *path = image->digest_kind == IMAGE_DIGEST_MANIFEST ? NEW(IMAGE_INCOMING_INDEXED)
+								       : NEW(IMAGE_INCOMING_CONFIG);
+	const ssize_t size = image_read_file(keep->store, path, text, sizeof(text));
+	uint8_t hash[SHA256_BYTES];
+
+	if (size < 0 || image->digest_kind == IMAGE_DIGEST_COMMIT)
+		return size < 0 && size != -ENOENT ? (int)size : -EBADMSG;
+	sha256(text, (size_t)size, hash);
+	image_digest_write(hash, image->digest);
 	return 0;
+}
+
+static bool is_same(const struct image *one, const struct image *other)
+{
+	static uint8_t bytes[2][IMAGE_MANIFEST_MAX];
+	const size_t size = image_manifest_write_bare(one, bytes[0]);
+
+	return image_manifest_write_bare(other, bytes[1]) == size &&
+	       memcmp(bytes[0], bytes[1], size) == 0;
 }
 
 /* Give a layer its place, or find there the one of another image, with its figures. msp-image has
@@ -163,9 +188,13 @@ static int place_layer(const struct image_keep *keep, const struct layer_list *k
 		       struct image_layer *layer)
 {
 	const struct image_layer *other = find_layer(known, layer->diff_id);
+	struct stat status;
 	char path[PATH_ROOM];
 
 	(void)snprintf(path, sizeof(path), IMAGE_INCOMING_NEW "/%s", layer->diff_id);
+	if (fstatat(keep->store, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !S_ISDIR(status.st_mode))
+		return -EBADMSG;
 	if (renameat(keep->store, path, keep->layers, layer->diff_id) == 0)
 		return 0;
 	if (!other || (errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST))
@@ -201,13 +230,20 @@ static int write_file(const struct image_keep *keep, const char *directory, cons
 	return error ? error : sync_directory(keep->store, directory);
 }
 
-/* Give layers and manifest of an image without fault their places. */
+/* Give layers and manifest of an image without fault their places. No manifest takes the place of
+ * another one; a damaged file is none. */
 static int place_image(const struct image_keep *keep, struct image *image)
 {
 	static uint8_t bytes[IMAGE_MANIFEST_MAX];
-	struct layer_list known;
-	int error = list_layers(keep->store, &known);
+	static struct image there;
+	struct layer_list known = { 0 };
+	const int found = image_read(keep->store, image->digest, &there);
+	int error = found == -ENOENT || found == -EBADMSG ? 0 : found;
 
+	if (found == 0 && !is_same(&there, image))
+		error = -EEXIST;
+	if (!error)
+		error = list_layers(keep->store, &known);
 	/* Thousands of files at once; all of them before a name that leads to them. */
 	if (!error && syncfs(keep->store) != 0)
 		error = -errno;
@@ -216,7 +252,7 @@ static int place_image(const struct image_keep *keep, struct image *image)
 	free(known.layers);
 	if (!error)
 		error = sync_directory(keep->store, IMAGE_LAYERS);
-	if (!error)
+	if (!error && found != 0)
 		error = write_file(keep, IMAGE_MANIFESTS, image->digest, bytes,
 				   image_manifest_write(image, bytes));
 	return error;
@@ -225,28 +261,26 @@ static int place_image(const struct image_keep *keep, struct image *image)
 int image_commit(const struct image_keep *keep, const struct image_report *report,
 		 struct image *ret)
 {
-	int error = read_new(keep, report->digest, ret);
+	static const char *const files[] = { NEW(IMAGE_INCOMING_MANIFEST),
+					     NEW(IMAGE_INCOMING_CONFIG),
+					     NEW(IMAGE_INCOMING_INDEXED), CHECKED_MANIFEST };
+	static struct image checked;
+	int error = read_new(keep, files[0], ret);
 
+	if (!error)
+		error = read_new(keep, CHECKED_MANIFEST, &checked);
+	if (!error)
+		error = find_digest(keep, ret);
+	if (!error && (!is_same(ret, &checked) || strcmp(ret->digest, report->digest) != 0))
+		error = -EBADMSG;
 	if (!error)
 		error = place_image(keep, ret);
 	/* Leftovers go with the next cleaning. */
-	(void)unlinkat(keep->store, NEW_MANIFEST, 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		(void)unlinkat(keep->store, files[i], 0);
+	(void)unlinkat(keep->store, IMAGE_INCOMING_CHECKED, AT_REMOVEDIR);
 	(void)unlinkat(keep->store, IMAGE_INCOMING_NEW, AT_REMOVEDIR);
 	return error;
-}
-
-/* Give the image the SHA-256 of its file without the figures, which depend on what was there. */
-static void set_digest(struct image *image)
-{
-	static uint8_t bytes[IMAGE_MANIFEST_MAX];
-	static struct image bare;
-	uint8_t hash[SHA256_BYTES];
-
-	bare = *image;
-	for (uint32_t i = 0; i < bare.layer_count; i++)
-		bare.layers[i].bytes = bare.layers[i].entries = 0;
-	sha256(bytes, image_manifest_write(&bare, bytes), hash);
-	image_digest_write(hash, image->digest);
 }
 
 int image_commit_packed(const struct image_keep *keep, struct image *image)
@@ -254,7 +288,7 @@ int image_commit_packed(const struct image_keep *keep, struct image *image)
 	image->digest_kind = IMAGE_DIGEST_COMMIT;
 	if (image_fault(image))
 		return -EBADMSG;
-	set_digest(image);
+	image_manifest_digest(image, image->digest);
 	return place_image(keep, image);
 }
 

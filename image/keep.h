@@ -10,8 +10,10 @@
 #include "image/report.h"
 #include "image/store.h"
 
-/* The parts of `incoming`: of msp-image, and of a command that pulls. */
+/* The parts of `incoming`: of msp-image, of that which checks the first, and of a command that
+ * pulls. */
 #define IMAGE_INCOMING_NEW IMAGE_INCOMING "/new"
+#define IMAGE_INCOMING_CHECKED IMAGE_INCOMING "/checked"
 #define IMAGE_INCOMING_PULLED IMAGE_INCOMING "/pulled"
 
 /* The store while it is changed. The caller sets all to -1, and closes them. */
@@ -32,8 +34,9 @@ int image_collect(const struct image_keep *keep);
 /* Make a new directory in `incoming`, close-on-exec; or -errno. */
 int image_make_incoming(const struct image_keep *keep, const char *path);
 
-/* Give the layers and the manifest that msp-image has made their places. 0 with *ret read;
- * -EBADMSG: it has not made what it says; or another -errno. */
+/* Give the layers and the manifest that msp-image has made their places, if the manifest that it
+ * has made again is the same, and its digest that of the JSON file. 0 with *ret read; -EBADMSG: it
+ * has not made what it says; -EEXIST: another manifest has the digest; or another -errno. */
 int image_commit(const struct image_keep *keep, const struct image_report *report,
 		 struct image *ret);
 

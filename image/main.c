@@ -7,8 +7,9 @@
  * a directory for new layers and nothing else: no network, no other program, no other file. It
  * cannot change a layer that is there. It finds the image's description (description.c), unpacks
  * each layer that is missing (unpack.c) while it checks the digests (stream.c), and writes a
- * manifest in our own form. msp reads that, and gives layers, manifest and name their places with
- * renames.
+ * manifest in our own form. A second msp-image, which has not met the archive, makes that manifest
+ * again of the JSON files alone. msp computes their digest and compares both manifests, and gives
+ * layers, manifest and name their places with renames.
  *
  * It has two threads, so that a layer is decompressed while its files are made (ahead.c). Both are
  * confined alike before one of them has read a byte of the image.
@@ -134,6 +135,8 @@ static int run_act(int count, char *const words[])
 
 	if (strcmp(act, "import") == 0 && count == 3)
 		return image_import(IMAGE_FD_INPUT, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS, most);
+	if (strcmp(act, "check") == 0 && count == 2)
+		return image_check(IMAGE_FD_INPUT, IMAGE_FD_INCOMING);
 	if (strcmp(act, "pack") == 0 && count > 3)
 		return image_pack(&sources, IMAGE_FD_INCOMING, IMAGE_FD_LAYERS, most);
 	if (strcmp(act, "remove") == 0 && count == 2)

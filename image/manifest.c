@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "common/sha256.h"
+
 #define VERSION 1U
 
 /* At the start of the file; numbers as the processor has them. Behind it the layers, then the texts
@@ -157,6 +159,25 @@ size_t image_manifest_write(const struct image *image, uint8_t ret[IMAGE_MANIFES
 	header.texts_size = (uint32_t)(at - texts);
 	memcpy(ret, &header, sizeof(header));
 	return (size_t)(at - ret);
+}
+
+size_t image_manifest_write_bare(const struct image *image, uint8_t ret[IMAGE_MANIFEST_MAX])
+{
+	static struct image bare;
+
+	bare = *image;
+	for (uint32_t i = 0; i < bare.layer_count; i++)
+		bare.layers[i].bytes = bare.layers[i].entries = 0;
+	return image_manifest_write(&bare, ret);
+}
+
+void image_manifest_digest(const struct image *image, char ret[IMAGE_DIGEST_MAX])
+{
+	static uint8_t bytes[IMAGE_MANIFEST_MAX];
+	uint8_t hash[SHA256_BYTES];
+
+	sha256(bytes, image_manifest_write_bare(image, bytes), hash);
+	image_digest_write(hash, ret);
 }
 
 static void read_layers(const uint8_t *bytes, struct image *ret)

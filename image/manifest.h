@@ -69,6 +69,13 @@ const char *image_fault(const struct image *image);
 /* Write the file of an image without a fault; return its size. */
 size_t image_manifest_write(const struct image *image, uint8_t ret[IMAGE_MANIFEST_MAX]);
 
+/* Write it without the figures of layers, which depend on what was there: two images are the same
+ * if these bytes are. */
+size_t image_manifest_write_bare(const struct image *image, uint8_t ret[IMAGE_MANIFEST_MAX]);
+
+/* Write the digest of IMAGE_DIGEST_COMMIT. */
+void image_manifest_digest(const struct image *image, char ret[IMAGE_DIGEST_MAX]);
+
 /* Read a file into `ret`, but for its digest. False: it is not the file of an image without fault.
  */
 bool image_manifest_read(const uint8_t *bytes, size_t size, struct image *ret);

@@ -22,6 +22,7 @@
 #include "image/digest.h"
 #include "image/entry.h"
 #include "image/refuse.h"
+#include "image/room.h"
 #include "image/store.h"
 #include "image/target.h"
 
@@ -53,7 +54,7 @@ struct pack {
 	struct archive *archive;
 	struct archive_entry *entry;
 	int to;
-	uint64_t left; /* bytes that may be written */
+	uint64_t most, left; /* bytes that may be written */
 	uint64_t entries;
 	EVP_MD_CTX *digest;
 	void *links; /* of tsearch(3) */
@@ -70,8 +71,7 @@ static la_ssize_t write_archive(struct archive *archive, void *context, const vo
 	int error;
 
 	if (size > pack->left)
-		return refuse("it takes more than is left for images: 'msp image remove' makes "
-			      "room, or images.disk of the configuration");
+		return room_refuse("it takes", pack->most);
 	error = fd_write_all(pack->to, bytes, size);
 	if (error)
 		return refuse_call("writing the layer's archive", error);
@@ -115,7 +115,7 @@ static int write_header(struct pack *pack)
 	pack->entries++;
 	return archive_write_header(pack->archive, pack->entry) == ARCHIVE_OK
 		       ? 0
-		       : refuse("it cannot be written: %s", archive_error_string(pack->archive));
+		       : refuse_archive("it cannot be written", pack->archive);
 }
 
 /* Write a mark beside the present path, or in it: `at` is where its own name begins. */
@@ -170,8 +170,7 @@ static int write_content(struct pack *pack, int fd)
 
 	while ((size = read(fd, pack->block, sizeof(pack->block))) > 0) {
 		if (archive_write_data(pack->archive, pack->block, (size_t)size) != size)
-			return refuse("it cannot be written: %s",
-				      archive_error_string(pack->archive));
+			return refuse_archive("it cannot be written", pack->archive);
 	}
 	return size < 0 ? refuse_call("reading it", errno) : 0;
 }
@@ -430,6 +429,7 @@ int pack_layers(const struct pack_source *source, int to, uint64_t most,
 			      .archive = archive_write_new(),
 			      .entry = archive_entry_new(),
 			      .to = to,
+			      .most = most,
 			      .left = most,
 			      .digest = digest_begin() };
 	if (!pack.archive || !pack.entry ||
@@ -441,8 +441,7 @@ int pack_layers(const struct pack_source *source, int to, uint64_t most,
 		result = pack_directory(&pack, UINT32_MAX >> (PACK_LAYERS_MAX - source->count));
 	refuse_in_entry(NULL);
 	if (result == 0 && archive_write_close(pack.archive) != ARCHIVE_OK)
-		result = refuse("the archive cannot be ended: %s",
-				archive_error_string(pack.archive));
+		result = refuse_archive("the archive cannot be ended", pack.archive);
 	if (result < 0 && pack.archive)
 		(void)archive_write_fail(pack.archive); /* nothing more is written */
 	*ret_entries = pack.entries;

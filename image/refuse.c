@@ -51,3 +51,10 @@ int refuse_call(const char *act, int error)
 {
 	return refuse("%s: %s", act, errno_text(error < 0 ? -error : error));
 }
+
+int refuse_archive(const char *act, struct archive *archive)
+{
+	const char *text = archive_error_string(archive);
+
+	return refuse("%s: %s", act, text ? text : "libarchive gives no reason");
+}

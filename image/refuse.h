@@ -5,6 +5,8 @@
 #ifndef IMAGE_REFUSE_H
 #define IMAGE_REFUSE_H
 
+#include <archive.h>
+
 #include "image/report.h"
 
 /* From now on a reason is about this layer (count from 1; 0: none), and about this entry in it
@@ -24,5 +26,8 @@ extern struct image_report report;
 /* Where a thread keeps its reason instead, without a place in the image: IMAGE_REPORT_TEXT_MAX
  * bytes. */
 extern _Thread_local char *refuse_aside;
+
+/* Refuse what libarchive says, which may be nothing. -1. */
+int refuse_archive(const char *act, struct archive *archive);
 
 #endif

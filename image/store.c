@@ -44,7 +44,7 @@ ssize_t image_read_file(int store, const char *path, void *ret, size_t room)
 int image_read(int store, const char *digest, struct image *ret)
 {
 	static uint8_t bytes[IMAGE_MANIFEST_MAX + 1];
-	char path[PATH_ROOM];
+	char path[PATH_ROOM], own[IMAGE_DIGEST_MAX];
 	ssize_t size;
 
 	(void)snprintf(path, sizeof(path), IMAGE_MANIFESTS "/%.64s", digest);
@@ -54,7 +54,9 @@ int image_read(int store, const char *digest, struct image *ret)
 	if (!image_manifest_read(bytes, (size_t)size, ret))
 		return -EBADMSG;
 	memcpy(ret->digest, digest, IMAGE_DIGEST_MAX);
-	return 0;
+	if (ret->digest_kind == IMAGE_DIGEST_COMMIT)
+		image_manifest_digest(ret, own);
+	return ret->digest_kind != IMAGE_DIGEST_COMMIT || strcmp(own, digest) == 0 ? 0 : -EBADMSG;
 }
 
 void image_layer_path(const struct image_layer *layer, char ret[IMAGE_LAYER_PATH_MAX])

@@ -47,7 +47,8 @@ int image_find(int store, const char *wanted, struct image *ret, char text[IMAGE
 int image_resolve(int store, const char *wanted, char ret[IMAGE_DIGEST_MAX],
 		  char text[IMAGE_TEXT_MAX]);
 
-/* Read the image with this digest. 0; -EBADMSG: its file is not one of ours; or another -errno. */
+/* Read the image with this digest. 0; -EBADMSG: its file is not one of ours, or is that of `msp
+ * commit` and does not have this digest; or another -errno. */
 int image_read(int store, const char *digest, struct image *ret);
 
 /* Read a regular file that may be longer than `room` bytes: the size of what was read, or -errno.

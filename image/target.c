@@ -12,6 +12,9 @@
 #include "image/refuse.h"
 #include "layers/remove.h"
 
+/* The text of a shorter link lies in its inode: EXT4_N_BLOCKS * 4, and xfs has more room. */
+#define INLINE_BYTES 60U
+
 void target_end(struct target *target)
 {
 	fd_close(&target->parent);
@@ -19,10 +22,11 @@ void target_end(struct target *target)
 }
 
 /* Open beneath the layer, over no link that leads out of it. */
-static int open_beneath(int root, const char *path, uint64_t flags)
+static int open_beneath(int root, const char *path, uint64_t flags, uint64_t more)
 {
-	const int fd = kernel_openat2(root, path[0] ? path : ".", flags | O_CLOEXEC,
-				      RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
+	const int fd =
+		kernel_openat2(root, path[0] ? path : ".", flags | O_DIRECTORY | O_CLOEXEC,
+			       RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV | more);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -36,46 +40,78 @@ static int refuse_way(int error)
 	return refuse_call("opening its directory", error);
 }
 
-/* Make the directories of a path that are missing. */
-static int make_missing(int root, const char *path)
+/* Make the directories of a path that are missing, which are entries as well. A descriptor, -errno,
+ * or -1 with the reason kept. */
+static int make_missing(const struct target *target, const char *path)
 {
 	char part[PATH_MAX] = "";
-	int parent = open_beneath(root, "", O_PATH | O_DIRECTORY);
-	int error = parent < 0 ? parent : 0;
+	int parent = open_beneath(target->root, "", O_PATH, 0);
+	bool is_made = false; /* and so nothing is in it */
 
-	for (size_t size = 0; !error && path[size];) {
-		const char *name = path + size;
+	for (size_t size = 0; parent >= 0 && path[size];) {
+		char *name = part + size;
+		int next;
 
-		size += strcspn(name, "/");
+		size += strcspn(path + size, "/");
 		memcpy(part, path, size);
 		part[size] = '\0';
-		if (mkdirat(parent, part + (name - path), TARGET_MODE) != 0 && errno != EEXIST)
-			error = -errno;
+		next = is_made ? -ENOENT : open_beneath(target->root, part, O_PATH, 0);
+		is_made = next == -ENOENT;
+		if (is_made) {
+			next = room_take_entry(target->room);
+			if (next == 0)
+				next = room_take_name(target->room, name, ROOM_BLOCK);
+			if (next == 0)
+				next = mkdirat(parent, name, TARGET_MODE) != 0 ? -errno : 0;
+			if (next == 0)
+				next = open_beneath(parent, name, O_PATH, RESOLVE_NO_SYMLINKS);
+		}
 		fd_close(&parent);
-		if (!error)
-			parent = open_beneath(root, part, O_PATH | O_DIRECTORY);
-		if (!error && parent < 0)
-			error = parent;
+		parent = next;
 		size += path[size] == '/';
 	}
-	return error ? error : parent;
+	return parent;
+}
+
+/* Refuse a directory that lies too deep. Links are on the way to it, so its path does not tell. */
+static int check_depth(const struct target *target)
+{
+	struct stat root, status;
+	int above = openat(target->parent, ".", O_PATH | O_CLOEXEC);
+	uint32_t depth = 0;
+
+	(void)fstat(target->root, &root);
+	while (above >= 0 && depth <= TARGET_DEPTH_MAX && fstat(above, &status) == 0 &&
+	       status.st_ino != root.st_ino) {
+		const int next = openat(above, "..", O_PATH | O_CLOEXEC);
+
+		fd_close(&above);
+		above = next;
+		depth++;
+	}
+	fd_close(&above);
+	return depth > TARGET_DEPTH_MAX
+		       ? refuse("it lies more than %d directories deep", TARGET_DEPTH_MAX)
+		       : 0;
 }
 
 int target_parent(struct target *target, const char *directory)
 {
-	int fd;
+	bool has_links;
 
 	if (target->parent >= 0 && strcmp(directory, target->parent_path) == 0)
-		return target->parent;
+		return 0;
 	fd_close(&target->parent);
-	fd = open_beneath(target->root, directory, O_PATH | O_DIRECTORY);
-	if (fd == -ENOENT)
-		fd = make_missing(target->root, directory);
-	if (fd < 0)
-		return refuse_way(fd);
-	target->parent = fd;
+	target->parent = open_beneath(target->root, directory, O_PATH, RESOLVE_NO_SYMLINKS);
+	has_links = target->parent == -ELOOP;
+	if (has_links)
+		target->parent = open_beneath(target->root, directory, O_PATH, 0);
+	if (target->parent == -ENOENT)
+		target->parent = make_missing(target, directory);
+	if (target->parent < 0)
+		return refuse_way(target->parent);
 	memcpy(target->parent_path, directory, strlen(directory) + 1);
-	return fd;
+	return has_links ? check_depth(target) : 0;
 }
 
 /* Make room for a new entry. 0; 1: there was a whiteout; or -1. */
@@ -92,8 +128,11 @@ static int clear_name(int parent, const char *name)
 	return S_ISCHR(status.st_mode) && status.st_rdev == 0;
 }
 
-static int mark_opaque(int directory)
+/* The attribute may take a block of its own. */
+static int mark_opaque(const struct target *target, int directory)
 {
+	if (room_take_bytes(target->room, ROOM_BLOCK) < 0)
+		return -1;
 	if (fsetxattr(directory, TARGET_OPAQUE_NAME, TARGET_OPAQUE_VALUE,
 		      strlen(TARGET_OPAQUE_VALUE), 0) == 0)
 		return 0;
@@ -111,21 +150,35 @@ static int open_directory(int parent, const char *name)
 	return fd < 0 ? refuse_call("opening it", errno) : fd;
 }
 
-int target_hide_below(int parent, const char *name)
+int target_begin(struct target *target, struct room *room, int incoming, const char *diff_id)
 {
-	int fd = open_directory(parent, name);
-	const int result = fd < 0 ? -1 : mark_opaque(fd);
+	*target = (struct target){ .room = room, .root = -1, .parent = -1 };
+	if (room_take_name(room, diff_id, ROOM_BLOCK) < 0)
+		return -1;
+	if (mkdirat(incoming, diff_id, TARGET_MODE) != 0)
+		return refuse_call("making its directory", errno);
+	target->root = open_directory(incoming, diff_id);
+	return target->root < 0 ? -1 : 0;
+}
+
+int target_hide_below(struct target *target, const char *name)
+{
+	int fd = open_directory(target->parent, name);
+	const int result = fd < 0 ? -1 : mark_opaque(target, fd);
 
 	fd_close(&fd);
 	return result;
 }
 
-int target_directory(int parent, const char *name, mode_t mode)
+int target_directory(struct target *target, const char *name, mode_t mode)
 {
+	const int parent = target->parent;
 	struct stat status;
 	int hidden = 0;
 	int fd;
 
+	if (room_take_name(target->room, name, ROOM_BLOCK) < 0)
+		return -1;
 	if (mkdirat(parent, name, mode) != 0) {
 		if (errno != EEXIST || fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
 			return refuse_call("making it", errno);
@@ -136,41 +189,48 @@ int target_directory(int parent, const char *name, mode_t mode)
 			return refuse_call("making it", errno);
 	}
 	fd = open_directory(parent, name);
-	if (fd >= 0 && hidden && mark_opaque(fd) < 0)
+	if (fd >= 0 && hidden && mark_opaque(target, fd) < 0)
 		fd_close(&fd);
 	return fd;
 }
 
-int target_file(int parent, const char *name, mode_t mode)
+int target_file(struct target *target, const char *name, mode_t mode)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(parent, name, flags, mode);
+	int fd;
 
+	if (room_take_name(target->room, name, 0) < 0)
+		return -1;
+	fd = openat(target->parent, name, flags, mode);
 	if (fd < 0 && errno == EEXIST) {
-		if (clear_name(parent, name) < 0)
+		if (clear_name(target->parent, name) < 0)
 			return -1;
-		fd = openat(parent, name, flags, mode);
+		fd = openat(target->parent, name, flags, mode);
 	}
 	return fd < 0 ? refuse_call("making it", errno) : fd;
 }
 
-int target_symlink(int parent, const char *name, const char *text)
+int target_symlink(struct target *target, const char *name, const char *text)
 {
-	int status = symlinkat(text, parent, name);
+	int status;
 
+	if (room_take_name(target->room, name, strlen(text) < INLINE_BYTES ? 0 : ROOM_BLOCK) < 0)
+		return -1;
+	status = symlinkat(text, target->parent, name);
 	if (status != 0 && errno == EEXIST) {
-		if (clear_name(parent, name) < 0)
+		if (clear_name(target->parent, name) < 0)
 			return -1;
-		status = symlinkat(text, parent, name);
+		status = symlinkat(text, target->parent, name);
 	}
 	return status == 0 ? 0 : refuse_call("making the link", errno);
 }
 
-int target_hard_link(struct target *target, int parent, const char *name, const char *directory,
+int target_hard_link(struct target *target, const char *name, const char *directory,
 		     const char *other)
 {
+	const int parent = target->parent;
 	struct stat from, to;
-	int far = open_beneath(target->root, directory, O_PATH | O_DIRECTORY);
+	int far = open_beneath(target->root, directory, O_PATH, 0);
 	int result;
 
 	if (far == -ENOENT || (far >= 0 && fstatat(far, other, &from, AT_SYMLINK_NOFOLLOW) != 0))
@@ -182,7 +242,7 @@ int target_hard_link(struct target *target, int parent, const char *name, const 
 	else if (fstatat(parent, name, &to, AT_SYMLINK_NOFOLLOW) == 0 && from.st_dev == to.st_dev &&
 		 from.st_ino == to.st_ino)
 		result = 0;
-	else if (clear_name(parent, name) < 0)
+	else if (room_take_name(target->room, name, 0) < 0 || clear_name(parent, name) < 0)
 		result = -1;
 	else
 		result = linkat(far, other, parent, name, 0) == 0
@@ -192,21 +252,23 @@ int target_hard_link(struct target *target, int parent, const char *name, const 
 	return result;
 }
 
-int target_hide(int parent, const char *name)
+int target_hide(struct target *target, const char *name)
 {
 	struct stat status;
 
-	/* A device with the number 0 needs no capability. */
-	if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return mknodat(parent, name, S_IFCHR, 0) == 0 ? 0 : refuse_call("hiding it", errno);
 	/* Another kind hides a lower one as it is. */
-	return S_ISDIR(status.st_mode) ? target_hide_below(parent, name) : 0;
+	if (fstatat(target->parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+		return S_ISDIR(status.st_mode) ? target_hide_below(target, name) : 0;
+	if (room_take_name(target->room, name, 0) < 0)
+		return -1;
+	/* A device with the number 0 needs no capability. */
+	return mknodat(target->parent, name, S_IFCHR, 0) == 0 ? 0 : refuse_call("hiding it", errno);
 }
 
 void target_set_time(const struct target *target, const char *path, struct timespec changed)
 {
 	const struct timespec times[2] = { changed, changed };
-	int fd = open_beneath(target->root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	int fd = open_beneath(target->root, path, O_RDONLY | O_NOFOLLOW, 0);
 
 	if (fd >= 0)
 		(void)futimens(fd, times); /* a time is no part of what is checked */

@@ -16,8 +16,6 @@
 #include "image/refuse.h"
 #include "image/target.h"
 
-#define BLOCK_BYTES 4096U
-
 /* Files of this size and more begin to go to the disk while the next are unpacked, so that the
  * keeper of the image, who waits for the disk, waits less: a fifth of an import, measured. Smaller
  * ones gain nothing. */
@@ -31,25 +29,13 @@ struct directory_time {
 
 /* One layer, and its present entry. */
 struct work {
-	struct unpack *unpack;
 	struct target target;
 	struct archive *archive;
 	struct archive_entry *entry;
 	struct entry_path path;
-	int parent; /* the directory of the path; the target's */
 	struct directory_time *times;
 	size_t time_count, time_room;
 };
-
-static int count_bytes(struct unpack *unpack, uint64_t bytes)
-{
-	if (bytes > unpack->most_bytes - unpack->bytes)
-		return refuse("the layers take more than the %llu MiB that are left for images: "
-			      "'msp image remove' makes room, or images.disk of the configuration",
-			      (unsigned long long)(unpack->most_bytes >> 20));
-	unpack->bytes += bytes;
-	return 0;
-}
 
 static struct timespec changed_of(struct archive_entry *entry)
 {
@@ -97,12 +83,12 @@ static int set_directory_mode(const struct work *work, int fd)
 
 static int unpack_directory(struct work *work)
 {
-	int fd = target_directory(work->parent, work->path.name, S_IRWXU);
+	int fd = target_directory(&work->target, work->path.name, S_IRWXU);
 	int result = fd < 0 ? -1 : set_directory_mode(work, fd);
 
 	fd_close(&fd);
 	add_time(work);
-	return result < 0 ? -1 : count_bytes(work->unpack, BLOCK_BYTES);
+	return result;
 }
 
 static int write_block(int fd, const char *bytes, size_t size, off_t at)
@@ -122,11 +108,11 @@ static int write_block(int fd, const char *bytes, size_t size, off_t at)
 /* Count the blocks of a file up to `end`, beyond the *counted bytes that are counted. */
 static int count_blocks(struct work *work, uint64_t end, uint64_t *counted)
 {
-	const uint64_t blocks = (end + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+	const uint64_t blocks = (end + ROOM_BLOCK - 1) / ROOM_BLOCK * ROOM_BLOCK;
 
 	if (blocks <= *counted)
 		return 0;
-	if (count_bytes(work->unpack, blocks - *counted) < 0)
+	if (room_take_bytes(work->target.room, blocks - *counted) < 0)
 		return -1;
 	*counted = blocks;
 	return 0;
@@ -149,7 +135,7 @@ static int write_content(struct work *work, int fd)
 			return -1;
 	}
 	if (result != ARCHIVE_EOF)
-		return refuse("it cannot be read: %s", archive_error_string(work->archive));
+		return refuse_archive("it cannot be read", work->archive);
 	if (end >= EARLY_BYTES)
 		(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* only sooner */
 	if (whole <= end)
@@ -162,7 +148,7 @@ static int write_content(struct work *work, int fd)
 static int unpack_file(struct work *work)
 {
 	const struct timespec times[2] = { changed_of(work->entry), changed_of(work->entry) };
-	int fd = target_file(work->parent, work->path.name, mode_of(work, 0777, S_IRUSR));
+	int fd = target_file(&work->target, work->path.name, mode_of(work, 0777, S_IRUSR));
 	int result = fd < 0 ? -1 : write_content(work, fd);
 
 	if (result == 0)
@@ -177,7 +163,7 @@ static int unpack_symlink(struct work *work)
 
 	if (!text || text[0] == '\0')
 		return refuse("it is a symbolic link to nothing");
-	return target_symlink(work->parent, work->path.name, text);
+	return target_symlink(&work->target, work->path.name, text);
 }
 
 static int unpack_hard_link(struct work *work, const char *other)
@@ -189,8 +175,7 @@ static int unpack_hard_link(struct work *work, const char *other)
 	if (rule || kind != ENTRY_FILE)
 		return refuse("it is a hard link to '%.200s': %s", other,
 			      rule ? rule : "it must lead to a file");
-	return target_hard_link(&work->target, work->parent, work->path.name, path.directory,
-				path.name);
+	return target_hard_link(&work->target, work->path.name, path.directory, path.name);
 }
 
 /* Leave a special file out. One with overlayfs' number would hide a file of lower layers that the
@@ -224,11 +209,11 @@ static int unpack_any(struct work *work)
 }
 
 /* Have the directory of the present entry hide that of lower layers. */
-static int hide_below(const struct work *work)
+static int hide_below(struct work *work)
 {
 	return work->path.directory[0] == '\0'
 		       ? refuse("it hides all lower layers: make an image of this layer alone")
-		       : target_hide_below(work->parent, ".");
+		       : target_hide_below(&work->target, ".");
 }
 
 static int unpack_entry(struct work *work, const char *path)
@@ -238,20 +223,19 @@ static int unpack_entry(struct work *work, const char *path)
 
 	if (rule)
 		return refuse("%s", rule);
-	if (++work->unpack->entries > UNPACK_ENTRIES_MAX)
-		return refuse("the layers have more than %u entries", UNPACK_ENTRIES_MAX);
+	if (room_take_entry(work->target.room) < 0)
+		return -1;
 	if (kind == ENTRY_ROOT)
 		return archive_entry_filetype(work->entry) == AE_IFDIR
 			       ? set_directory_mode(work, work->target.root)
 			       : refuse("it is the layer's own directory, and none");
 	if (kind == ENTRY_IGNORED)
 		return 0;
-	work->parent = target_parent(&work->target, work->path.directory);
-	if (work->parent < 0)
+	if (target_parent(&work->target, work->path.directory) < 0)
 		return -1;
 	if (kind == ENTRY_OPAQUE)
 		return hide_below(work);
-	return kind == ENTRY_WHITEOUT ? target_hide(work->parent, work->path.name)
+	return kind == ENTRY_WHITEOUT ? target_hide(&work->target, work->path.name)
 				      : unpack_any(work);
 }
 
@@ -272,8 +256,7 @@ static int unpack_entries(struct work *work)
 
 		refuse_in_entry(path);
 		if (status < ARCHIVE_WARN)
-			result = refuse("it cannot be read: %s",
-					archive_error_string(work->archive));
+			result = refuse_archive("it cannot be read", work->archive);
 		else
 			result = path ? unpack_entry(work, path)
 				      : refuse("an entry has no name, or one that is no UTF-8");
@@ -282,15 +265,14 @@ static int unpack_entries(struct work *work)
 	return result;
 }
 
-int unpack_layer(struct unpack *unpack, struct stream *stream, int root)
+int unpack_layer(struct room *room, struct stream *stream, int incoming, const char *diff_id)
 {
 	static struct work work;
 	int result;
 
-	work = (struct work){ .unpack = unpack,
-			      .target = { .root = root, .parent = -1 },
-			      .archive = archive_read_new() };
-	if (root < 0 || !work.archive ||
+	work = (struct work){ .archive = archive_read_new() };
+	result = target_begin(&work.target, room, incoming, diff_id);
+	if (result < 0 || !work.archive ||
 	    archive_read_support_format_tar(work.archive) != ARCHIVE_OK ||
 	    archive_read_support_format_empty(work.archive) != ARCHIVE_OK ||
 	    archive_read_open(work.archive, stream, NULL, read_content, NULL) != ARCHIVE_OK)

@@ -9,18 +9,10 @@
 #ifndef IMAGE_UNPACK_H
 #define IMAGE_UNPACK_H
 
+#include "image/room.h"
 #include "image/stream.h"
 
-/* Entries in the new layers of an image. */
-#define UNPACK_ENTRIES_MAX 1000000U
-
-struct unpack {
-	uint64_t bytes, entries; /* of new layers; counted as in struct image_layer */
-	uint64_t most_bytes;
-};
-
-/* Unpack a stream into the directory `root`, which becomes ours; -1 if it was refused. 0 or -1,
- * with the reason kept. */
-int unpack_layer(struct unpack *unpack, struct stream *stream, int root);
+/* Unpack a stream into a new directory in `incoming`. 0 or -1, with the reason kept. */
+int unpack_layer(struct room *room, struct stream *stream, int incoming, const char *diff_id);
 
 #endif

@@ -208,11 +208,7 @@ static int keep_layer(const struct image_keep *keep, struct image_arrival *arriv
 	}
 	add_layer(&arrival->image, &arrival->report);
 	error = image_commit_packed(keep, &arrival->image);
-	if (error == -EBADMSG) {
-		log_line("msp-image has not made what it says");
-		return MSP_EXIT_SOFTWARE;
-	}
-	return error ? image_fail("the image cannot be kept", error) : 0;
+	return error ? image_tell_unkept(error, arrival->image.digest) : 0;
 }
 
 /* Commit, in a store that is locked and without leftovers. */

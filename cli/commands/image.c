@@ -74,8 +74,9 @@ static const char help[] =
 	"  prune               remove images without a name\n"
 	"\n"
 	"NAME is [HOST[:PORT]/]PATH[:TAG], such as python:3.12; without one, the names\n"
-	"that the image says are taken. IMAGE is a name, a digest, or four or more of\n"
-	"its first digits. An image that a running msp uses is not removed.\n"
+	"that the image says are taken, if no other image has them. IMAGE is a name, a\n"
+	"digest, or four or more of its first digits. An image that a running msp uses\n"
+	"is not removed.\n"
 	"\n"
 	"The exit code is 0; 64 when the command line is wrong or there is no such\n"
 	"image; 75 while it is used; 78 when the image, or the room for it, is refused.\n";

@@ -53,12 +53,16 @@ struct image_arrival {
 	struct image_report report;
 	struct image image;
 	const char *name; /* in its one spelling; NULL: those of the image */
+	char digest[IMAGE_DIGEST_MAX]; /* which it must have; empty: nobody says it */
 };
 
 /* Read a person's name of an image; find how many bytes new layers may take. 0, or the exit code
  * after a line. */
 int image_read_name(const char *word, char ret[IMAGE_NAME_MAX]);
 int image_find_room(const struct image_keep *keep, uint64_t disk, uint64_t *ret);
+
+/* Say why image_commit() or image_commit_packed() has not kept an image. Returns the exit code. */
+int image_tell_unkept(int error, const char *digest);
 
 /* Say what an image that is kept has lost, how large it is, and give it its names. 0, or the exit
  * code after a line. */

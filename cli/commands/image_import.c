@@ -57,6 +57,16 @@ static void tell_losses(const struct image_report *report)
 		everywhere_note("left out: %s", text);
 }
 
+/* Have a name hold the image; say which image loses it. */
+static int move_name(const struct image_keep *keep, const char *name, const char *digest)
+{
+	char before[IMAGE_DIGEST_MAX];
+
+	if (image_name_digest(keep->store, name, before) == 0 && strcmp(before, digest) != 0)
+		everywhere_note("the name %s moves from the image %.12s", name, before);
+	return image_name_write(keep, name, digest);
+}
+
 /* Have the names hold the image, and print them; without one, the digest. */
 static int name_image(const struct image_keep *keep, const struct image_arrival *arrival)
 {
@@ -67,7 +77,7 @@ static int name_image(const struct image_keep *keep, const struct image_arrival 
 	for (uint32_t i = 0; i < count && !error; i++) {
 		const char *name = arrival->name ? arrival->name : report->names[i];
 
-		error = image_name_write(keep, name, arrival->image.digest);
+		error = move_name(keep, name, arrival->image.digest);
 		if (!error)
 			(void)printf("%s\n", name);
 	}
@@ -77,6 +87,46 @@ static int name_image(const struct image_keep *keep, const struct image_arrival 
 		return image_fail("the image is here, and cannot be named", error);
 	error = format_flush();
 	return error ? image_fail("standard output", error) : 0;
+}
+
+/* Refuse names that an image says itself and that another one has, also where a person leaves out
+ * ":latest" and means a local name or a digest. 0, or the exit code after a line. */
+static int check_names(const struct image_keep *keep, const struct image_arrival *arrival)
+{
+	static const char latest[] = ":latest";
+	const struct image_report *report = &arrival->report;
+
+	for (uint32_t i = 0; !arrival->name && i < report->name_count; i++) {
+		const char *name = report->names[i];
+		const size_t size = strlen(name), tag = strlen(latest);
+		const bool is_latest = size > tag && strcmp(name + size - tag, latest) == 0;
+		char word[IMAGE_NAME_MAX], digest[IMAGE_DIGEST_MAX] = "", text[IMAGE_TEXT_MAX];
+		int error;
+
+		format_text(word, sizeof(word), "%.*s", (int)(is_latest ? size - tag : size), name);
+		error = image_resolve(keep->store, word, digest, text);
+		if (error == -ENOENT || (error == 0 && strcmp(digest, report->digest) == 0))
+			continue;
+		log_line("the image calls itself %s, which means another image here: 'msp image "
+			 "import FILE NAME' gives it another name, or moves this one",
+			 name);
+		return MSP_EXIT_REFUSED;
+	}
+	return 0;
+}
+
+int image_tell_unkept(int error, const char *digest)
+{
+	if (error == -EBADMSG) {
+		log_line(IMAGE_PROGRAM_LIES);
+		return MSP_EXIT_SOFTWARE;
+	}
+	if (error != -EEXIST)
+		return image_fail("the image cannot be kept", error);
+	log_line("the image %.12s is here with other layers or another configuration: 'msp image "
+		 "remove sha256:%s' removes that one",
+		 digest, digest);
+	return MSP_EXIT_REFUSED;
 }
 
 static void tell_size(const struct image *image)
@@ -107,16 +157,20 @@ static int import_image(const struct image_keep *keep, int input, uint64_t disk,
 
 	if (!code)
 		code = image_program_import(keep, input, most, &arrival->report);
+	if (!code && arrival->digest[0] && strcmp(arrival->digest, arrival->report.digest) != 0) {
+		log_line("the image is %.12s, and must be %.12s: it is another one",
+			 arrival->report.digest, arrival->digest);
+		code = MSP_EXIT_REFUSED;
+	}
+	if (!code)
+		code = check_names(keep, arrival);
+	if (!code)
+		code = image_program_check(keep);
 	if (code)
 		return code;
 	error = image_commit(keep, &arrival->report, &arrival->image);
-	if (error == -EBADMSG) {
-		log_line("msp-image has not made what it says");
-		return MSP_EXIT_SOFTWARE;
-	}
-	if (error)
-		return image_fail("the image cannot be kept", error);
-	return image_name_arrival(keep, arrival);
+	return error ? image_tell_unkept(error, arrival->report.digest)
+		     : image_name_arrival(keep, arrival);
 }
 
 int image_read_name(const char *word, char ret[IMAGE_NAME_MAX])
@@ -151,6 +205,8 @@ int image_run_import(const struct image_options *options, char *const words[])
 	if (code)
 		return code;
 	arrival.name = words[1] ? name : NULL;
+	if (words[1] && strchr(name, '@'))
+		format_text(arrival.digest, sizeof(arrival.digest), "%s", strrchr(name, ':') + 1);
 	input = open_input(words[0]);
 	if (input < 0)
 		return MSP_EXIT_USAGE;
@@ -174,7 +230,7 @@ static int pull_image(const struct image_keep *keep, uint64_t disk, struct image
 		log_line("%s", text);
 	} else {
 		everywhere_note("skopeo fetches %s", arrival->name);
-		code = image_program_fetch(arrival->name, path);
+		code = image_program_fetch(arrival->name, path, arrival->digest);
 		if (!code)
 			code = import_image(keep, fd, disk, arrival);
 	}

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,9 @@
 #include "common/log.h"
 
 #define FIRST_PLACE 3
+
+/* A few lines. */
+#define ERRORS_BYTES 4096
 
 /* Let the child end with us, since nobody would read its answer. An exec keeps that. */
 static int follow_parent(pid_t parent)
@@ -33,7 +37,9 @@ static int become_helper(const struct helper *helper, pid_t parent, int null, in
 {
 	const bool reads_errors = helper->output_of == STDERR_FILENO;
 	int fds[FIRST_PLACE + HELPER_FDS_MAX + 1] = { null, reads_errors ? null : output,
-						      reads_errors ? output : STDERR_FILENO };
+						      reads_errors     ? output
+						      : helper->errors ? helper->errors
+								       : STDERR_FILENO };
 	static const int places[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	const size_t count = FIRST_PLACE + helper->fd_count;
 	const bool has_image = helper->image >= 0;
@@ -144,6 +150,32 @@ enum helper_end helper_run(const struct helper *helper, int wait_ms, char *outpu
 	fd_close(&ends[0]);
 	fd_close(&null);
 	return end;
+}
+
+int helper_errors(void)
+{
+	int fd = memfd_create("errors", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const bool is_made = fd >= 0 && ftruncate(fd, ERRORS_BYTES) == 0 &&
+			     fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
+	const int error = is_made ? 0 : -errno;
+
+	if (error)
+		fd_close(&fd);
+	return error ? error : fd;
+}
+
+void helper_log_errors(int *errors)
+{
+	char text[ERRORS_BYTES + 1] = "";
+	char *rest = text;
+
+	if (pread(*errors, text, ERRORS_BYTES, 0) > 0) {
+		for (const char *line; (line = strsep(&rest, "\n"));) {
+			if (line[0])
+				log_line("%s", line);
+		}
+	}
+	fd_close(errors);
 }
 
 int helper_explain_end(const char *program, enum helper_end end, int status, int wait_ms)

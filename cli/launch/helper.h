@@ -17,6 +17,7 @@ struct helper {
 	int fds[HELPER_FDS_MAX]; /* it gets these from 3 on, and no other */
 	size_t fd_count;
 	int output_of; /* STDOUT_FILENO or STDERR_FILENO: the one that is read */
+	int errors;    /* the file of helper_errors(), in place of our stderr; 0: none */
 };
 
 enum helper_end {
@@ -29,6 +30,14 @@ enum helper_end {
  * out. The one that is not read is ours. */
 enum helper_end helper_run(const struct helper *helper, int wait_ms, char *output, size_t room,
 			   size_t *ret_size, int *ret_status);
+
+/* Make a file for the log lines of a program which may have been taken over: what it writes to a
+ * terminal, that would obey. It has little room. A close-on-exec descriptor, which is the caller's,
+ * or -errno. */
+int helper_errors(void);
+
+/* Log its lines, and close it. */
+void helper_log_errors(int *errors);
 
 /* Explain on stderr the end of a program that gave no answer. Returns MSP_EXIT_SOFTWARE. */
 int helper_explain_end(const char *program, enum helper_end end, int status, int wait_ms);

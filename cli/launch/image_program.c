@@ -33,7 +33,7 @@ static bool report_is_whole(const struct image_report *report, size_t size)
 		char spelled[IMAGE_NAME_MAX];
 
 		if (!memchr(report->names[i], '\0', sizeof(report->names[i])) ||
-		    image_name_read(report->names[i], spelled) != NULL ||
+		    image_name_read(report->names[i], spelled) != NULL || strchr(spelled, '@') ||
 		    strcmp(report->names[i], spelled) != 0)
 			return false;
 	}
@@ -47,24 +47,35 @@ static int run_program(const struct image_keep *keep, int input, int incoming, c
 	char text[LAUNCH_TEXT_MAX];
 	char *const environment[] = { NULL };
 	int image = launch_open_program(PROGRAM, text);
+	int errors = image < 0 ? -1 : helper_errors();
 	const struct helper helper = { .image = image,
 				       .words = words,
 				       .environment = environment,
 				       .fds = { input, incoming, keep->layers, keep->lock },
 				       .fd_count = 4,
-				       .output_of = STDOUT_FILENO };
+				       .output_of = STDOUT_FILENO,
+				       .errors = errors };
 	enum helper_end end;
 	size_t size;
 	int status = 0;
 
-	if (image < 0) {
+	if (image >= 0 && errors < 0)
+		format_text(text, sizeof(text), "the file for lines of " PROGRAM ": %s",
+			    errno_text(-errors));
+	if (errors < 0) {
 		log_line("%s", text);
+		fd_close(&image);
 		return MSP_EXIT_SOFTWARE;
 	}
 	end = helper_run(&helper, WAIT_MS, (char *)ret, sizeof(*ret), &size, &status);
 	fd_close(&image);
-	if (end != HELPER_ENDED || status != 0 || !report_is_whole(ret, size))
+	helper_log_errors(&errors);
+	if (end != HELPER_ENDED || status != 0)
 		return helper_explain_end(PROGRAM, end, status, WAIT_MS);
+	if (!report_is_whole(ret, size)) {
+		log_line(IMAGE_PROGRAM_LIES);
+		return MSP_EXIT_SOFTWARE;
+	}
 	if (ret->is_done)
 		return 0;
 	log_line("%s", ret->text);
@@ -98,6 +109,26 @@ int image_program_import(const struct image_keep *keep, int input, uint64_t most
 	char *words[] = { name, act, NULL, NULL };
 
 	return run_in_new(keep, input, most, words, ret);
+}
+
+int image_program_check(const struct image_keep *keep)
+{
+	static char name[] = PROGRAM;
+	static char act[] = "check";
+	char *const words[] = { name, act, NULL };
+	static struct image_report report;
+	int made = openat(keep->store, IMAGE_INCOMING_NEW,
+			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int checked = made < 0 ? -errno : image_make_incoming(keep, IMAGE_INCOMING_CHECKED);
+	int code = MSP_EXIT_REFUSED;
+
+	if (checked < 0)
+		log_line("the directory for what is checked: %s", errno_text(-checked));
+	else
+		code = run_program(keep, made, checked, words, &report);
+	fd_close(&checked);
+	fd_close(&made);
+	return code;
 }
 
 int image_program_pack(const struct image_keep *keep, const struct kept_layers *layers,
@@ -157,16 +188,19 @@ static bool find_program(const char *name, char ret[IPC_PATH_MAX])
 	return false;
 }
 
-int image_program_fetch(const char *reference, const char *directory)
+int image_program_fetch(const char *reference, const char *directory, char ret[IMAGE_DIGEST_MAX])
 {
-	static char copy[] = "copy", quiet[] = "--quiet";
+	static char copy[] = "copy", quiet[] = "--quiet", digest[] = "--digestfile=/dev/stdout";
 	static char os[] = "--override-os=linux", architecture[] = "--override-arch=amd64";
 	char program[IPC_PATH_MAX], source[IMAGE_NAME_MAX + 16], target[IPC_PATH_MAX + 16];
-	char *const words[] = { program, copy, quiet, os, architecture, source, target, NULL };
+	char *const words[] = {
+		program, copy, quiet, digest, os, architecture, source, target, NULL
+	};
 	const struct helper helper = {
 		.image = -1, .words = words, .environment = environ, .output_of = STDOUT_FILENO
 	};
-	char said[16];
+	char said[sizeof(IMAGE_DIGEST_PREFIX) + IMAGE_DIGEST_MAX] = "";
+	const size_t mark = strlen(IMAGE_DIGEST_PREFIX);
 	enum helper_end end;
 	size_t size;
 	int status = 0;
@@ -178,9 +212,18 @@ int image_program_fetch(const char *reference, const char *directory)
 	}
 	format_text(source, sizeof(source), "docker://%s", reference);
 	format_text(target, sizeof(target), "oci:%s", directory);
-	end = helper_run(&helper, WAIT_MS, said, sizeof(said), &size, &status);
-	if (end == HELPER_ENDED && status == 0)
-		return 0;
+	end = helper_run(&helper, WAIT_MS, said, sizeof(said) - 1, &size, &status);
+	if (end == HELPER_ENDED && status == 0) {
+		said[strcspn(said, "\n")] = '\0';
+		if (strncmp(said, IMAGE_DIGEST_PREFIX, mark) == 0 &&
+		    image_digest_is_good(said + mark)) {
+			memcpy(ret, said + mark, IMAGE_DIGEST_MAX);
+			return 0;
+		}
+		log_line("skopeo has not said which digest it has fetched: install skopeo 1.0 or "
+			 "newer");
+		return MSP_EXIT_REFUSED;
+	}
 	(void)helper_explain_end("skopeo", end, status, WAIT_MS); /* no fault of ours */
 	return MSP_EXIT_REFUSED;
 }

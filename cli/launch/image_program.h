@@ -10,10 +10,17 @@
 
 struct kept_layers;
 
+/* The line where msp-image and what it leaves are at odds. */
+#define IMAGE_PROGRAM_LIES "msp-image has not made what it says"
+
 /* Import what `input` is, with at most `most` bytes of new layers. 0 with the report read, or the
  * exit code after a line. */
 int image_program_import(const struct image_keep *keep, int input, uint64_t most,
 			 struct image_report *ret);
+
+/* Have another msp-image make the manifest again, of the JSON files that the import has left. 0, or
+ * the exit code after a line. */
+int image_program_check(const struct image_keep *keep);
 
 #define IMAGE_LEFT_OUT_MAX (PLAN_MOUNTS_MAX + 1)
 
@@ -27,7 +34,7 @@ int image_program_pack(const struct image_keep *keep, const struct kept_layers *
 int image_program_clean(const struct image_keep *keep);
 
 /* Have skopeo copy an image of a registry, whose name is in its one spelling, into a new directory
- * as an OCI layout. 0, or the exit code after a line. */
-int image_program_fetch(const char *reference, const char *directory);
+ * as an OCI layout. 0 with the manifest's digest, or the exit code after a line. */
+int image_program_fetch(const char *reference, const char *directory, char ret[IMAGE_DIGEST_MAX]);
 
 #endif

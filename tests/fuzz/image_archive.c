@@ -15,6 +15,7 @@
 #include "image/ahead.h"
 #include "image/import.h"
 #include "image/refuse.h"
+#include "image/store.h"
 #include "property.h"
 
 #define BLOCK 512U
@@ -23,7 +24,7 @@
 #define MOST_BYTES ((uint64_t)1 << 20)
 
 static char folder[] = "/tmp/msp-fuzz-image-XXXXXX";
-static int beside = -1, incoming = -1, layers = -1;
+static int beside = -1, incoming = -1, layers = -1, checked = -1;
 
 void archive_add(struct buffer *archive, const struct archive_member *member, const void *content,
 		 size_t size)
@@ -145,6 +146,30 @@ void archive_check_layers(const char *name)
 	check_directory(name, check_one);
 }
 
+static size_t read_manifest(int directory, uint8_t ret[IMAGE_MANIFEST_MAX])
+{
+	static uint8_t bytes[IMAGE_MANIFEST_MAX + 1];
+	static struct image image;
+	const ssize_t size =
+		image_read_file(directory, IMAGE_INCOMING_MANIFEST, bytes, sizeof(bytes));
+
+	must(size > 0 && image_manifest_read(bytes, (size_t)size, &image));
+	return image_manifest_write_bare(&image, ret);
+}
+
+/* The manifest that is made again of the JSON files alone is the same. */
+static void check_again(void)
+{
+	static uint8_t made[IMAGE_MANIFEST_MAX], again[IMAGE_MANIFEST_MAX];
+	size_t size;
+
+	refuse_in_layer(0, 0, NULL);
+	must(image_check(incoming, checked) == 0);
+	size = read_manifest(incoming, made);
+	must(read_manifest(checked, again) == size && memcmp(made, again, size) == 0);
+	must(unlinkat(checked, IMAGE_INCOMING_MANIFEST, 0) == 0);
+}
+
 bool archive_import(const struct buffer *archive)
 {
 	int input = memfd_create("archive", MFD_CLOEXEC);
@@ -154,13 +179,17 @@ bool archive_import(const struct buffer *archive)
 		beside = archive_directory("beside");
 		incoming = archive_directory("incoming");
 		layers = archive_directory("layers");
+		checked = archive_directory("checked");
 	}
 	must(write(input, archive->bytes, archive->size) == (ssize_t)archive->size);
 	memset(&report, 0, sizeof(report));
 	refuse_in_layer(0, 0, NULL);
 	is_taken = image_import(input, incoming, layers, MOST_BYTES) == 0;
 	must(is_taken == (report.text[0] == '\0'));
+	if (is_taken)
+		check_again();
 	check_directory("incoming", check_one);
+	check_directory("checked", count_one);
 	check_directory("beside", count_one);
 	check_directory("layers", count_one);
 	memset(&report, 0, sizeof(report));

@@ -346,6 +346,36 @@ class Keeping(Case):
         self.ok(self.store.msp("remove", digest[:15]))
         self.assertEqual(self.listed()["images"], [])
 
+    def test_names_that_an_image_says_itself(self):
+        """They are taken if they are free or its own, and never from another image, also where a name or a
+        digest means that one in another spelling; a name that is given moves, and that is said."""
+        own = Image(BASE).oci("one:1")
+        self.ok(self.store.import_files(own))
+        self.bring(Image(BASE), "localhost/local")
+        digits = self.shown("one:1")["digest"][7:13]
+        before = self.store.contents()
+        for name in ("one:1", "docker.io/library/one:1", "local:latest", digits + ":latest"):
+            for files in (Image(UPPER).docker("free:1", name), Image(UPPER).oci(name)):
+                with self.subTest(name=name):
+                    self.refused(self.store.import_files(files), 78,
+                                 "the image calls itself .*, which means another image here")
+                    self.assertEqual(self.store.contents(), before)
+        self.assertEqual(self.ok(self.store.import_files(own)), "one:1\n")
+        moved = self.store.import_files(Image(UPPER).docker("one:1"), "one:1")
+        self.assertEqual(self.ok(moved), "one:1\n")
+        self.assertIn(f"the name one:1 moves from the image {digits}", moved.stderr.decode())
+        self.assertEqual(self.shown("one:1")["layers"][0]["diff_id"], "sha256:" + sha256(UPPER))
+        self.assertEqual(self.ok(self.store.import_files(Image(UPPER).docker("free:1", "local:2"))), "free:1\nlocal:2\n")
+        pinned = "other@sha256:" + "ab" * 32
+        self.assertRegex(self.ok(self.store.import_files(Image(UPPER).oci(pinned))), r"^sha256:[0-9a-f]{64}\n$")
+
+    def test_a_name_with_a_digest(self):
+        """It is that of the image, or the image is another one."""
+        digest = json.loads(Image(BASE).oci()["index.json"])["manifests"][0]["digest"]
+        name = f"one@{digest}"
+        self.refused(self.store.import_files(Image(UPPER).oci(), name), 78, "it is another one")
+        self.assertEqual(self.ok(self.store.import_files(Image(BASE).oci(), name)), name + "\n")
+
     def test_an_image_in_use_stays(self):
         self.bring(Image(BASE), "one:1")
         digest = self.shown("one:1")["digest"][7:]
@@ -430,6 +460,7 @@ class Words(Case):
 SKOPEO = """#!/bin/sh
 test -n "$FAIL" && { echo "skopeo: no such image" >&2; exit 1; }
 printf '%s\\n' "$@" > "$WORDS"
+echo "$DIGEST"
 for last; do :; done
 cp -r "$LAYOUT/." "${last#oci:}"
 """
@@ -447,8 +478,9 @@ class Pull(Case):
         self.said = os.path.join(self.store.folder, "words")
         self.files = Image(BASE, **CONFIG).oci()
         layouts = images_support.write_directory(os.path.join(self.store.folder, "l"), self.files)
+        self.digest = json.loads(self.files["index.json"])["manifests"][0]["digest"]
         self.environment = {**os.environ, "MSP_STATE_DIR": self.store.state, "LAYOUT": layouts,
-                            "WORDS": self.said, "PATH": self.programs + ":/usr/bin:/bin"}
+                            "DIGEST": self.digest, "WORDS": self.said, "PATH": self.programs + ":/usr/bin:/bin"}
 
     def pull(self, reference, **more):
         return self.store.msp("pull", reference, env={**self.environment, **more})
@@ -457,7 +489,7 @@ class Pull(Case):
         self.assertEqual(self.ok(self.pull("docker.io/library/app:3")), "app:3\n")
         with open(self.said, encoding="utf-8") as file:
             words = file.read().splitlines()
-        self.assertEqual(words[:-1], ["copy", "--quiet", "--override-os=linux",
+        self.assertEqual(words[:-1], ["copy", "--quiet", "--digestfile=/dev/stdout", "--override-os=linux",
                                       "--override-arch=amd64", "docker://app:3"])
         self.assertEqual(self.shown("app:3")["cwd"], "/srv")
         self.assertEqual(os.listdir(self.store.path("incoming")), [])
@@ -466,6 +498,16 @@ class Pull(Case):
         pinned = "quay.example/app@sha256:" + "ab" * 32
         self.assertEqual(self.ok(self.pull(pinned)), pinned + "\n")
         self.assertEqual(self.shown(pinned)["names"], [pinned])
+
+    def test_another_digest(self):
+        """The digest that skopeo says is that of the manifest; else nothing comes in."""
+        for said, says in (("sha256:" + "ab" * 32, "the image is [0-9a-f]{12}, and must be abababababab"),
+                           (self.digest + "0", "has not said which digest"), (self.digest[:-1], "has not said"),
+                           ("", "has not said"), ("x" * 500, "has not said")):
+            with self.subTest(said=said):
+                self.refused(self.pull("app:3", DIGEST=said), 78, says)
+                self.assertEqual(self.ok(self.store.msp("-q", "list")), "")
+        self.ok(self.pull("app:3"))
 
     def test_failures(self):
         self.refused(self.pull("app:3", FAIL="1"), 78, "skopeo: no such image")

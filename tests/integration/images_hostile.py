@@ -45,6 +45,7 @@ class Case(unittest.TestCase):
         text = result.stderr.decode("utf-8", "replace")
         self.assertRegex(text, says)
         self.assertEqual(len(text.splitlines()), 1, text)
+        self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
         self.assertLess(len(text), 1200)
         after = self.store.contents()
         for name in ("incoming", "layers", "manifests", "names"):
@@ -180,6 +181,18 @@ class Entries(Case):
         self.taken(Image(data).oci())
         self.assertEqual(sorted(os.listdir(self.store.layer(data))), ["Name", "name"])
 
+    def test_hidden_characters(self):
+        """Names and texts of an archive reach a terminal without what it, or a reader, would be misled by."""
+        name = "..\u202e/\u009b2J\u0085\ufeff\u2066"
+        for files in (self.image(entry(f"../{name}", "x")), self.image(symlink(f"l{name[2:]}", ""))):
+            self.refused(files, r"\?\?.*: it")
+        image = Image(layer(*GOOD), platform=(name, name)).docker("evil:1")
+        self.refused(image, "it is for '\\.\\.\\?/")
+        made = json.loads(Image(layer(*GOOD)).docker()["manifest.json"])
+        made[0]["Layers"] = [name]
+        self.refused({**Image(layer(*GOOD)).docker(), "manifest.json": json.dumps(made).encode()}, r"\?.*missing")
+        self.taken(self.image(entry("g\u00fct/\u5b57", "x")))
+
     def test_a_deep_tree_that_links_made_deeper(self):
         """Longer than any path, so it can only be removed step by step."""
         entries, step = [], "/".join(["d" * 200] * 15)
@@ -231,6 +244,74 @@ class Amounts(Case):
             self.taken(files, "good:1", "--disk=4M")
             self.assertEqual(self.store.msp("remove", "good:1").returncode, 0)
 
+    def test_what_has_no_content(self):
+        """Directories that no entry names, links, marks: each takes an inode or a block. Of a tenth of them
+        the image comes in, with a size that is no less than what it takes."""
+        def deep(number):
+            return [entry(f"{number}/" + "/".join("d" * 50) + "/f", "")]
+
+        text, name = "t" * 4000, "n" * 250
+        kinds = {
+            "directories without an entry": (deep, 8),
+            "directories": (lambda number: [entry(f"d{number}")], 250),
+            "empty files": (lambda number: [entry(f"f{number}", "")], 2000),
+            "long names": (lambda number: [entry(f"{number:05}{name}", "")], 1100),
+            "short links": (lambda number: [symlink(f"l{number}", "x")], 2000),
+            "long links": (lambda number: [symlink(f"l{number}", text)], 250),
+            "hard links": (lambda number: [hard_link(f"h{number}", "etc/name")], 2000),
+            "whiteouts": (lambda number: [entry(f"etc/.wh.{number}", "")], 2000),
+            "opaque directories": (lambda number: [entry(f"o{number}/.wh..wh..opq", "")], 130),
+            "replaced files": (lambda number: [entry("etc/name", "x")], 250),
+            "everything that replaces": (lambda number: [[entry("etc/x")], [symlink("etc/x", text)]][number % 2], 250),
+        }
+        for kind, (make, count) in kinds.items():
+            with self.subTest(kind=kind):
+                entries = [one for number in range(count) for one in make(number)]
+                self.refused(self.image(*entries), "the layers take more than the 1 MiB", "--disk=1M")
+                few = entries[:len(entries) // 10]
+                self.taken(self.image(*few), "good:1", "--disk=1M")
+                shown = json.loads(self.store.msp("show", "--json", "good:1").stdout)["layers"][0]
+                top = self.store.path("layers", shown["diff_id"][7:])
+                taken = subprocess.run(["du", "-sB1", top], capture_output=True, check=True).stdout
+                inodes = subprocess.run(["du", "-s", "--inodes", top], capture_output=True, check=True).stdout
+                self.assertGreaterEqual(shown["bytes"], int(taken.split()[0]))
+                self.assertGreaterEqual(shown["entries"] + 1, int(inodes.split()[0]))
+                self.assertEqual(self.store.msp("remove", "good:1").returncode, 0)
+
+    def test_what_was_proven(self):
+        """40,000 directories above 40 entries, in some kilobytes."""
+        entries = [entry(f"{number}/" + "d/" * 999 + "f", "") for number in range(40)]
+        self.refused(self.image(*entries), "the layers take more than the 2 MiB", "--disk=2M")
+        self.taken(self.image(*entries[:2]))
+        self.assertRegex(self.store.msp("list").stdout.decode(), r"good:1 .* [89]\.[0-9] MiB")
+        self.assertEqual(self.store.msp("remove", "good:1").returncode, 0)
+
+    def test_depth(self):
+        """Deeper than a path can name, over links."""
+        def chain(count):
+            made = []
+            for number in range(count):
+                made.append(entry(f"l{number}/" + "d/" * 900 if number else "d/" * 900))
+                made.append(symlink(f"l{number + 1}", (f"l{number}/" if number else "") + "d/" * 899 + "d"))
+            return made
+
+        self.refused(self.image(*chain(3)), "it lies more than 2048 directories deep")
+        self.taken(self.image(*chain(2)))
+        self.assertEqual(self.store.msp("remove", "good:1").returncode, 0)
+
+    def test_headers_of_pax(self):
+        """Attributes without end, and a header that is longer than the archive."""
+        def with_headers(headers):
+            info, data = entry("x", "x", pax_headers=headers)
+            return Image(layer((info, data), format=tarfile.PAX_FORMAT)).oci("evil:1")
+
+        self.taken(with_headers({f"SCHILY.xattr.user.a{number}": "v" * 200 for number in range(3000)}))
+        self.assertEqual(os.listxattr(self.store.path("layers", os.listdir(self.store.path("layers"))[0], "x")), [])
+        long = bytearray(layer(entry("x", "x", pax_headers={"comment": "c"}), format=tarfile.PAX_FORMAT))
+        info = tarfile.TarInfo("PaxHeaders/x")
+        info.type, info.size = tarfile.XHDTYPE, 7 << 30
+        self.refused(Image(info.tobuf(tarfile.USTAR_FORMAT) + bytes(long)).oci("evil:1"), ".")
+
     def test_holes(self):
         """1 TiB that an archive of some kilobytes has."""
         def sparse(size):
@@ -268,6 +349,24 @@ class Amounts(Case):
         self.assertEqual(result.returncode, 78)
         self.assertIn(b"it takes more than the 31 MiB that are left", result.stderr)
         self.assertEqual(os.listdir(self.store.path("incoming")), [])
+
+
+class Indexes(Case):
+    def nested(self, count, depth=2):
+        """An index of `count` indexes, each of which names the one image so many times."""
+        files, descriptor = Image(layer(*GOOD)).blobs()
+        for _ in range(depth):
+            data = json.dumps({"manifests": [descriptor] * count}).encode()
+            files[f"blobs/sha256/{sha256(data)}"] = data
+            descriptor = {"digest": f"sha256:{sha256(data)}", "size": len(data)}
+        return layout(files, *[descriptor] * count)
+
+    def test_many(self):
+        """n indexes of n indexes of n names of an image would be n^3 reads."""
+        self.refused(self.nested(100), "lead to more than 256 manifests and indexes")
+        self.refused(self.nested(5000), "more than 256 manifests")
+        self.taken(self.nested(5))
+        self.refused(self.nested(1, 4), "more than 3 deep")
 
 
 class Damage(Case):

@@ -59,9 +59,7 @@ static void set_up(void)
 	write_header(fd, "c");
 	cr_assert_eq(write(fd, end, sizeof(end)), sizeof(end));
 	(void)close(fd);
-	cr_assert_eq(mkdirat(top, "root", 0700), 0);
 	ahead_start(not_confined);
-	root = openat(top, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	(void)close(top);
 }
 
@@ -85,8 +83,9 @@ static bool is_there(const char *name)
 /* Unpack the layer behind so many entries of others. */
 static int unpack_behind(uint64_t entries)
 {
-	struct unpack unpack = { .entries = entries, .most_bytes = 1 << 20 };
+	struct room room = { .entries = entries, .most_bytes = 1 << 20 };
 	struct input input = { .fd = -1 };
+	const int top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stream stream;
 	int result;
 
@@ -94,9 +93,11 @@ static int unpack_behind(uint64_t entries)
 		input_begin(&input, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), -1, 1 << 20),
 		0);
 	cr_assert_eq(stream_begin(&stream, &input, "layer.tar", 1 << 20), 0);
-	result = unpack_layer(&unpack, &stream, dup(root));
+	result = unpack_layer(&room, &stream, top, "root");
 	stream_end(&stream);
 	input_end(&input);
+	root = openat(top, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)close(top);
 	return result;
 }
 
@@ -104,14 +105,14 @@ TestSuite(unpack, .init = set_up, .fini = tear_down);
 
 Test(unpack, the_last_entry_that_is_allowed)
 {
-	cr_expect_eq(unpack_behind(UNPACK_ENTRIES_MAX - 3), 0, "%s", report.text);
+	cr_expect_eq(unpack_behind(ROOM_ENTRIES_MAX - 3), 0, "%s", report.text);
 	cr_expect(is_there("c"));
 }
 
 Test(unpack, one_entry_more)
 {
-	cr_expect_eq(UNPACK_ENTRIES_MAX, 1000000);
-	cr_expect_eq(unpack_behind(UNPACK_ENTRIES_MAX - 2), -1);
+	cr_expect_eq(ROOM_ENTRIES_MAX, 1000000);
+	cr_expect_eq(unpack_behind(ROOM_ENTRIES_MAX - 2), -1);
 	cr_expect_not_null(strstr(report.text, "'c': the layers have more than 1000000 entries"),
 			   "%s", report.text);
 	cr_expect(is_there("b"), "the entries before it are counted and made");
