@@ -10,6 +10,7 @@
 #include "policy/images.h"
 #include "policy/profile_parts.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -133,6 +134,21 @@ const char *image_variable(const struct profile *profile, uint32_t index)
 	return is_said ? "" : variable;
 }
 
+/* Keep the reason why the image cannot be used. Returns -1. */
+static int miss_image(const struct reading *reading, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static int miss_image(const struct reading *reading, const char *format, ...)
+{
+	char text[IMAGE_TEXT_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	reading->profile->missing = memory_text(text, strlen(text));
+	return -1;
+}
+
 /* Add the image's variables to the profile's as far as there is room. */
 static int check_variables(const struct reading *reading)
 {
@@ -146,9 +162,9 @@ static int check_variables(const struct reading *reading)
 		bytes += strlen(variable) + 1;
 	return bytes <= IPC_ENVIRONMENT_MAX / 2
 		       ? 0
-		       : reading_fail(
-				 reading, "image",
-				 "%s: its variables and the profile's are too long, %zu bytes; "
+		       : miss_image(
+				 reading,
+				 "%.160s: its variables and the profile's are too long, %zu bytes; "
 				 "expected at most %d bytes in all",
 				 profile->image, bytes, IPC_ENVIRONMENT_MAX / 2);
 }
@@ -162,9 +178,10 @@ static int check_command(const struct reading *reading)
 		bytes += strlen(word) + 1;
 	return bytes <= IPC_ARGV_MAX
 		       ? 0
-		       : reading_fail(reading, "image",
-				      "%s: its command is too long, %zu bytes; expected at most %d",
-				      reading->profile->image, bytes, IPC_ARGV_MAX);
+		       : miss_image(
+				 reading,
+				 "%.160s: its command is too long, %zu bytes; expected at most %d",
+				 reading->profile->image, bytes, IPC_ARGV_MAX);
 }
 
 /* Take the image's directory unless a key says one; in the root itself nothing can be done. */
@@ -180,10 +197,10 @@ static int set_cwd(const struct reading *reading)
 	profile->origins.cwd = profile->origins.image;
 	return reading_is_path(profile->cwd)
 		       ? 0
-		       : reading_fail(reading, "image",
-				      "%s: its working directory \"%s\" is not " READING_PATH
-				      "; expected cwd in the profile",
-				      profile->image, profile->cwd);
+		       : miss_image(reading,
+				    "%.160s: its working directory \"%.160s\" is not " READING_PATH
+				    "; expected cwd in the profile",
+				    profile->image, profile->cwd);
 }
 
 static bool has_rule(const struct profile *profile, const char *path)
@@ -211,10 +228,11 @@ static int add_rule(void *context, const char *name, mode_t mode)
 	if ((!S_ISDIR(mode) && !S_ISREG(mode)) || has_rule(profile, path))
 		return 0;
 	if (profile->rule_count == PLAN_RULES_MAX)
-		return reading_fail(reading, "image",
-				    "%s: too many files in its root; expected at most %u, with the "
-				    "profile's rules of landlock",
-				    profile->image, PLAN_RULES_MAX);
+		return miss_image(
+			reading,
+			"%.160s: too many files in its root; expected at most %u, with the "
+			"profile's rules of landlock",
+			profile->image, PLAN_RULES_MAX);
 	for (uint32_t i = 0; i < rule.words.count; i++)
 		rule.rights |= profile_right(words[i]);
 	rule.path = profile->rule_paths[profile->owned_rules++] = memory_text(path, strlen(path));
@@ -281,13 +299,6 @@ static bool has_system(const struct profile *profile)
 	return false;
 }
 
-/* Keep the reason: the profile is complete but for its image, and others may extend it. */
-static int miss_image(const struct reading *reading, const char *text)
-{
-	reading->profile->missing = memory_text(text, strlen(text));
-	return set_cwd(reading);
-}
-
 /* Is the image hidden at a path, by a mount of the profile? */
 static bool is_hidden(const struct profile *profile, const char *path)
 {
@@ -330,12 +341,43 @@ static bool find_blocked(const struct profile *profile, char ret[IPC_PATH_MAX])
 	return false;
 }
 
-int image_check(const struct reading *reading)
+/* Add what the image gives to the profile. */
+static int take_image(const struct reading *reading)
 {
-	char blocked[IPC_PATH_MAX];
 	struct profile *profile = reading->profile;
 	struct reading adding = *reading;
-	char text[IMAGE_TEXT_MAX];
+	int result;
+
+	add_trust(profile);
+	if (has_system(profile))
+		return reading_fail(reading, "files",
+				    "the place " PLACE_SYSTEM " is that of a root which may be "
+				    "written; expected another name");
+	result = images_each_top(profile->tree, add_rule, &adding);
+	if (result == 0)
+		result = add_made(&adding);
+	if (result < -1)
+		result = miss_image(reading, "%.160s: its layers cannot be read", profile->image);
+	return result != 0 || check_variables(reading) != 0 || check_command(reading) != 0
+		       ? -1
+		       : set_cwd(reading);
+}
+
+/* Go on without the image: the profile is complete but for it, and others may extend it. */
+static int leave_image(const struct reading *reading)
+{
+	struct profile *profile = reading->profile;
+
+	profile->tree = NULL;
+	if (profile->is_cwd_of_image)
+		profile->cwd = NULL;
+	return set_cwd(reading);
+}
+
+int image_check(const struct reading *reading)
+{
+	struct profile *profile = reading->profile;
+	char text[IPC_PATH_MAX];
 	int result;
 
 	if (profile->seccomp.pretends_ownership && profile->numbers.user != PLAN_USER_ROOT)
@@ -356,29 +398,16 @@ int image_check(const struct reading *reading)
 					      "python:3.12, that msp image import brought");
 	profile->tree = images_find(reading->place.images, profile->image, text);
 	if (profile->tree == NULL)
-		return miss_image(reading, text);
-	if (find_blocked(profile, blocked)) {
-		(void)snprintf(text, sizeof(text),
-			       "the image '%.160s' has a file or a link at %.160s, where the "
-			       "profile needs a directory: take an image with a directory there",
-			       profile->image, blocked);
-		profile->tree = NULL;
-		return miss_image(reading, text);
-	}
-	add_trust(profile);
-	if (has_system(profile))
-		return reading_fail(reading, "files",
-				    "the place " PLACE_SYSTEM " is that of a root which may be "
-				    "written; expected another name");
-	result = images_each_top(profile->tree, add_rule, &adding);
-	if (result == 0)
-		result = add_made(&adding);
-	if (result < -1)
-		return reading_fail(reading, "image", "%s: its layers cannot be read",
-				    profile->image);
-	return result != 0 || check_variables(reading) != 0 || check_command(reading) != 0
-		       ? -1
-		       : set_cwd(reading);
+		result = miss_image(reading, "%s", text);
+	else if (find_blocked(profile, text))
+		result = miss_image(
+			reading,
+			"the image '%.160s' has a file or a link at %.160s, where the "
+			"profile needs a directory: take an image with a directory there",
+			profile->image, text);
+	else
+		result = take_image(reading);
+	return result != 0 && profile->missing != NULL ? leave_image(reading) : result;
 }
 
 struct profile_mount image_mount(const struct profile *profile)

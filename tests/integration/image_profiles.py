@@ -252,6 +252,24 @@ class Configuration(WithImages):
         self.assertEqual(result.returncode, 78)
         self.assertRegex(result.stderr, r"config.yaml:\d+: profile none cannot be used: the image 'absent:3'")
 
+    def test_an_image_that_does_not_fit_takes_its_profile_alone(self):
+        """What an image says of itself is a stranger's, and no mistake of the configuration."""
+        lower = os.path.join(self.store.path, "layers", os.readlink(self.state + "/lowest"))
+        wide = self.store.layer("wide")
+        for number in range(70):
+            os.mkdir(f"{wide}/d{number}")
+        for layers, said, says in (([lower], {"cwd": "/../../.."}, "its working directory"),
+                                   ([lower], {"environment": ["A=" + "x" * 40000]}, "its variables and the profile's"),
+                                   ([lower, wide], {}, "too many files in its root")):
+            with self.subTest(says=says):
+                self.store.keep("lower:1", layers, **said)
+                result = self.shell("lower", "echo y")
+                self.assertEqual((result.returncode, result.stdout), (64, ""), result.stderr)
+                self.assertRegex(result.stderr, f"the profile 'lower' cannot be used: .*{says}")
+                self.assertEqual(self.says("read", "echo y"), "y\n")
+        self.store.keep("lower:1", [lower])
+        self.assertEqual(self.says("lower", "echo y"), "y\n")
+
     def test_a_digest_is_whole(self):
         """An image can be made whose digest begins as one wants, so a part of one pins nothing."""
         digest = self.store.keep("pinned:1", [os.path.join(self.store.path, "layers", os.readlink(self.state + "/lowest"))])
