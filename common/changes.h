@@ -41,8 +41,8 @@ enum change_flag {
 	CHANGE_IS_MERGED =
 		16384, /* a conflict, where host and sandbox are merged into the new content */
 	CHANGE_HAS_MARKERS = 32768, /* MERGED: lines that both changed stand between markers */
-	CHANGE_MAY_RUN = 65536,   /* has a kind that tools execute, and new on the host or a dot file
-				   * that the operator holds */
+	CHANGE_MAY_RUN = 65536, /* has a kind that tools execute, and new on the host or a dot file
+				 * that the operator holds */
 	CHANGE_IS_RULES = 131072, /* decides what is asked about: it is HELD */
 	CHANGE_FLAGS = 262143,
 };
