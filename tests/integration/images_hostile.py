@@ -462,7 +462,7 @@ class Damage(Case):
         one, two = Image(layer(*GOOD)), Image(layer(*GOOD), layer(entry("b", "b")))
         files = {**one.oci(), **two.oci()}
         manifest = {"config": {"digest": "sha256:" + hashlib.sha256(two.configuration()).hexdigest()},
-                    "layers": [{"digest": "sha256:" + sha256(gzip.compress(one.layers[0]))}]}
+                    "layers": [{"digest": "sha256:" + sha256(images_support.COMPRESSORS["+gzip"](one.layers[0]))}]}
         data = json.dumps(manifest).encode()
         files[f"blobs/sha256/{sha256(data)}"] = data
         self.refused(layout({name: value for name, value in files.items() if name.startswith("blobs")},

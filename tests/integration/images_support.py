@@ -24,7 +24,7 @@ def zstd(data):
     return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True).stdout
 
 
-COMPRESSORS = {"": lambda data: data, "+gzip": gzip.compress, "+xz": lzma.compress,
+COMPRESSORS = {"": lambda data: data, "+gzip": lambda data: gzip.compress(data, mtime=0), "+xz": lzma.compress,
                "+bzip2": bz2.compress, "+zstd": zstd}
 
 
