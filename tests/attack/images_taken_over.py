@@ -239,6 +239,15 @@ class TakenOver(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (0, b"mine:1\n"), result.stderr)
         self.assertEqual(self.store.contents()["names/victim:1"], self.before["names/victim:1"])
 
+    def test_lines_to_the_terminal(self):
+        """They lose what a terminal obeys, and have little room; they come, which is the control."""
+        result = self.bring(shout)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = result.stderr.decode()
+        self.assertIn("msp: image: ?[2J??forged\n", text)
+        self.assertNotRegex(text, "[\x1b\x80-\x9f\u202e]")
+        self.assertLess(len(text), 16384)
+
     def test_layers_that_are_there_stay(self):
         """An import of the victim itself, whose layer the program has made again with other files."""
         result = self.bring(layer_again, "again:1", image=VICTIM)
@@ -246,6 +255,16 @@ class TakenOver(unittest.TestCase):
         found = self.store.contents()
         del found["names/again:1"]
         self.assertEqual(found, self.before)
+
+
+def shout(act):
+    """What a terminal obeys, and more than a person reads."""
+    os.write(2, "\x1b[2J\x9b\u202eforged\n".encode())
+    try:
+        for _ in range(100):
+            os.write(2, b"forged\n" * 100)
+    except PermissionError:
+        pass
 
 
 def layer_again(act):
