@@ -113,12 +113,12 @@ static void take_input(struct inflow *input, size_t size)
 /* Write what waits for a side. */
 static void flush(struct exchange *exchange, struct side *side, struct buffer *flow)
 {
-	size_t at = 0, put;
+	size_t at = 0, put = 1;
 
-	do {
+	while (put > 0 && at < flow->size) {
 		put = side_write(side, flow->bytes + at, flow->size - at);
 		at += put;
-	} while (put > 0 && at < flow->size);
+	}
 	if (at == 0)
 		return;
 	exchange->has_moved = true;

@@ -25,7 +25,8 @@ static bool has(const struct buffer *buffer, const char *text, size_t size)
 /* Blank the placeholders: their letters may end what a host has begun. */
 static void blank_placeholder(struct buffer *buffer, const struct needle *needle)
 {
-	const struct slice text = needle->placeholder;
+	/* It is cut to a value's length, which has eight bytes at least. */
+	const struct slice text = { needle->placeholder.bytes, 8 };
 	char *at = buffer->size > 0 ? memmem(buffer->bytes, buffer->size, text.bytes, text.size)
 				    : NULL;
 
