@@ -154,9 +154,16 @@ static int handle_sandbox_cgroup(void *context, struct channel_message *message)
 	return 0;
 }
 
+static int handle_sandbox_workspace(void *context, struct channel_message *message)
+{
+	fd_close(&factory.places.workspace);
+	factory.places.workspace = channel_take_fd(message, 0);
+	return 0;
+}
+
 static int handle_sandbox_layer(void *context, struct channel_message *message)
 {
-	return places_add(&factory.places, ipc_body(message, sandbox_layer), &message->fds[0]);
+	return places_add(&factory.places, ipc_body(message, sandbox_layer));
 }
 
 /* Returns 0 in the child, the child's pid here, or -errno. */
@@ -265,7 +272,8 @@ static int handle_helper_start(void *context, struct channel_message *message)
 	if (profile < 0 || from->kind >= HELPER_KIND_COUNT)
 		return -EPROTO;
 	factory.helper = from->kind;
-	fd_close(&factory.next_cgroup); /* a sandbox's that never came */
+	fd_close(&factory.next_cgroup); /* this and these are a sandbox's that never came */
+	places_clear(&factory.places);
 	return run_in((uint32_t)profile, from->slot, IPC_TYPE_helper_started, message, helper_run);
 }
 
@@ -278,6 +286,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_forget] = handle_factory_forget,
 	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_cgroup,
 	[IPC_TYPE_sandbox_layer] = handle_sandbox_layer,
+	[IPC_TYPE_sandbox_workspace] = handle_sandbox_workspace,
 	[IPC_TYPE_sandbox_create] = handle_sandbox_create,
 	[IPC_TYPE_helper_start] = handle_helper_start,
 };
@@ -291,14 +300,15 @@ static void await_children(void)
 		(void)poll(NULL, 0, 1);
 }
 
-int factory_run(int channel_fd)
+int factory_run(int channel_fd, int state)
 {
 	enum ipc_error wrong;
 	int status = 1;
 
-	factory.host = factory.cgroup = factory.next_cgroup = factory.base[0] = factory.base[1] =
-		-1;
+	factory.host = factory.cgroup = factory.next_cgroup = factory.places.workspace =
+		factory.base[0] = factory.base[1] = -1;
 	factory.shown = &shown;
+	factory.places.state = state;
 	factory.channel = (struct channel){ channel_fd, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
 	get_ready();
 	while (status == 1)

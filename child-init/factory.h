@@ -15,8 +15,10 @@
 
 struct shown;
 
-/* The channel of each role. */
+/* The channel of each role; and the factory's descriptor of the state directory, if sandboxes may
+ * last. */
 #define CHANNEL_FD 3
+#define STATE_FD 4
 
 /* The user's uid and gid, as the factory's namespace and every sandbox's know them. */
 #define WORKLOAD_ID 1000
@@ -48,7 +50,8 @@ struct factory {
 	uint32_t newest;
 };
 
-/* Serve the channel; returns the exit status. Inits and helpers do not return from it. */
-int factory_run(int channel_fd);
+/* Serve the channel, with the state directory or -1; returns the exit status. Inits and helpers do
+ * not return from it. */
+int factory_run(int channel_fd, int state);
 
 #endif

@@ -116,9 +116,12 @@ static inline int layer_keep_capabilities(void)
 /* How names of a tree are resolved; without, as by joining paths: links lead where they will. */
 #ifdef MSP_WITHOUT_RESOLVE
 #define LAYER_RESOLVE 0
+#define LAYER_RESOLVE_BENEATH 0
 #define LAYER_RESOLVE_PATH(path) ((path)[1] != '\0' ? (path) + 1 : ".")
 #else
 #define LAYER_RESOLVE (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+/* A person may have put the layers on another file system. */
+#define LAYER_RESOLVE_BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
 #define LAYER_RESOLVE_PATH(path) (path)
 #endif
 

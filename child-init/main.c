@@ -14,8 +14,9 @@
  * into, loopback, mounts, new root, no capabilities. A step that fails is reported as {stage,
  * errno} and ends the process; nothing is retried, nothing goes on. Then it serves: each spawn
  * message becomes a workload through the lists STANDBY and RESUME (serve.c reaps and reports).
- * A persistent sandbox has several at once, and what it keeps is mounted from directories that came
- * before (places.c).
+ * A persistent sandbox has several at once. The files that it keeps are mounted from layers: the
+ * supervisor says which, and the init opens them beneath the state directory, which the launcher
+ * gave the factory as descriptor 4 (places.c).
  *
  * A request for a helper (msp-broker, msp-layers) passes the list HELPER and ends in an exec of the
  * helper's image (helper.c).
@@ -52,8 +53,8 @@ int main(void)
 	/* Modes in the plan are meant as they are written. */
 	(void)umask(0);
 	/* Children are reaped by the kernel: the supervisor watches them through pidfds. */
-	if (relro_protect() != 0 || kernel_close_range(CHANNEL_FD + 1, ~0U) != 0 ||
+	if (relro_protect() != 0 || kernel_close_range(STATE_FD + 1, ~0U) != 0 ||
 	    signal(SIGCHLD, SIG_IGN) == SIG_ERR || leave_terminal() != 0)
 		return MSP_EXIT_SOFTWARE;
-	return factory_run(CHANNEL_FD);
+	return factory_run(CHANNEL_FD, fcntl(STATE_FD, F_SETFD, FD_CLOEXEC) == 0 ? STATE_FD : -1);
 }

@@ -143,9 +143,11 @@ static int attach_place(struct tree *tree, const struct plan_mount *mount, uint3
 	const bool is_bind = mount->kind == PLAN_BIND;
 	struct mount_layer below = { "lowerdir+",
 				     is_bind ? tree_open(tree->root, target, O_PATH) : -1 };
-	const int error = attach_own(
-		tree, places_mount(tree->places, index, attributes, tree->host, &below, is_bind),
-		target, places_roles(tree->places, index) == PLACE_ROLE(LAYER_WRITE));
+	const int error =
+		attach_own(tree,
+			   places_mount(tree->places, index, plan_string(tree->plan, mount->place),
+					attributes, tree->host, &below, is_bind),
+			   target, places_roles(tree->places, index) == PLACE_ROLE(LAYER_WRITE));
 
 	fd_close(&below.fd);
 	return error;
@@ -210,12 +212,13 @@ static int new_image(const struct tree *tree, const struct plan_mount *image, co
 	for (; name < end; name += strlen(name) + 1)
 		layers[count++] =
 			(struct mount_layer){ "lowerdir+", tree_open(tree->host, name, O_PATH) };
-	const int result = tree->places && places_roles(tree->places, 0) != 0
-				   ? places_mount(tree->places, 0, image->attributes, tree->host,
-						  layers, count)
-				   : mount_overlay(layers, count, path,
-						   plan_string(tree->plan, image->options),
-						   image->options_size, image->attributes);
+	const int result =
+		tree->places && places_roles(tree->places, 0) != 0
+			? places_mount(tree->places, 0, plan_string(tree->plan, image->place),
+				       image->attributes, tree->host, layers, count)
+			: mount_overlay(layers, count, path,
+					plan_string(tree->plan, image->options),
+					image->options_size, image->attributes);
 	while (count > 0)
 		fd_close(&layers[--count].fd);
 	return result;

@@ -9,20 +9,39 @@
 #include "common/ipc_factory.h"
 #include "common/kernel.h"
 #include "common/layer_role.h"
+#include "common/text.h"
 #include "layers.h"
 #include "tree.h"
 
 #define OVERLAY (PLACE_ROLE(LAYER_LOWER) | PLACE_ROLE(LAYER_UPPER) | PLACE_ROLE(LAYER_WORK))
+#define WORKSPACE (PLACE_ROLE(LAYER_LOWER) | PLACE_ROLE(LAYER_READ) | PLACE_ROLE(LAYER_WRITE))
 
-int places_add(struct places *places, const struct ipc_sandbox_layer *layer, int *fd)
+/* The directory in a layer by its role there, and the mode that it is made with; 0: it is not. */
+static const struct {
+	const char *key, *prefix;
+	mode_t mode;
+} kinds[LAYER_ROLE_COUNT] = {
+	[LAYER_LOWER] = { "lowerdir+", "", 0 },
+	[LAYER_UPPER] = { "upperdir", "", 0755 },
+	[LAYER_WORK] = { "workdir", "work-", 0700 },
+};
+
+int places_add(struct places *places, const struct ipc_sandbox_layer *layer)
 {
+	const bool is_layer = layer->id[0] != '\0';
+
 	if (layer->number == 0)
-		places_clear(places);
-	if (layer->role == 0 || layer->role >= LAYER_ROLE_COUNT ||
+		places->count = 0;
+	if (layer->role >= LAYER_ROLE_COUNT ||
+	    !((is_layer ? OVERLAY : WORKSPACE) & PLACE_ROLE(layer->role)) ||
+	    (is_layer && strspn(layer->id, IPC_ID_DIGITS) != IPC_ID_MAX - 1) ||
 	    places->count == PLACES_LAYERS_MAX || layer->number != places->count)
 		return -EPROTO;
-	places->layers[places->count++] = (struct place_layer){ *fd, layer->mount, layer->role };
-	*fd = -1;
+	struct place_layer *next = &places->layers[places->count++];
+
+	next->mount = layer->mount;
+	next->role = layer->role;
+	memcpy(next->id, layer->id, sizeof(next->id));
 	return 0;
 }
 
@@ -44,8 +63,8 @@ bool places_fit(struct places *places, uint32_t layers, const struct plan *plan,
 
 void places_clear(struct places *places)
 {
-	while (places->count > 0)
-		fd_close(&places->layers[--places->count].fd);
+	places->count = 0;
+	fd_close(&places->workspace);
 }
 
 uint32_t places_roles(const struct places *places, uint32_t mount)
@@ -80,25 +99,59 @@ static int open_here(int host, int fd)
 	return tree_open_meant(host, name, O_PATH | O_DIRECTORY, &meant);
 }
 
-int places_mount(const struct places *places, uint32_t mount, uint64_t attributes, int host,
-		 const struct mount_layer *below, uint32_t below_count)
+/* Open a directory beneath another one; no link and no ".." leads out of that. */
+static int open_beneath(int directory, const char *prefix, const char *name, mode_t mode)
 {
-	static const char *const keys[LAYER_ROLE_COUNT] = {
-		[LAYER_LOWER] = "lowerdir+", [LAYER_UPPER] = "upperdir", [LAYER_WORK] = "workdir"
-	};
-	struct mount_layer layers[PLACES_LAYERS_MAX + PLAN_LAYERS_MAX] = { { 0 } };
+	struct text path = { .used = 0 };
+
+	if (directory < 0)
+		return directory;
+	text_add(&path, prefix);
+	text_add(&path, name);
+	if (mode && mkdirat(directory, path.bytes, mode) != 0 && errno != EEXIST)
+		return -errno;
+	const int fd = kernel_openat2(directory, path.bytes, O_PATH | O_DIRECTORY | O_CLOEXEC,
+				      LAYER_RESOLVE_BENEATH);
+	return fd < 0 ? -errno : fd;
+}
+
+/* -ENOENT: the layer has no such place, which a profile may have got later. */
+static int open_place(int state, const struct place_layer *layer, const char *place)
+{
+	int directory = open_beneath(state, "layers/", layer->id, 0);
+	const int fd = directory < 0 ? -ESTALE
+				     : open_beneath(directory, kinds[layer->role].prefix, place,
+						    kinds[layer->role].mode);
+
+	fd_close(&directory);
+	return fd;
+}
+
+int places_mount(const struct places *places, uint32_t mount, const char *place,
+		 uint64_t attributes, int host, const struct mount_layer *below,
+		 uint32_t below_count)
+{
+	struct mount_layer layers[PLACES_LAYERS_MAX + 1 + PLAN_LAYERS_MAX] = { { 0 } };
 	const uint32_t roles = places_roles(places, mount);
 	const bool is_host = roles == PLACE_ROLE(LAYER_READ) || roles == PLACE_ROLE(LAYER_WRITE);
 	uint32_t count = 0;
 
-	if (!is_host && (roles | (below_count > 0 ? PLACE_ROLE(LAYER_LOWER) : 0)) != OVERLAY)
+	if (!is_host && (roles | PLACE_ROLE(LAYER_LOWER)) != OVERLAY)
 		return -EINVAL;
+	int state = open_here(host, places->state);
 	for (uint32_t i = 0; i < places->count; i++) {
-		if (places->layers[i].mount == mount)
-			layers[count++] =
-				(struct mount_layer){ keys[places->layers[i].role],
-						      open_here(host, places->layers[i].fd) };
+		const struct place_layer *layer = &places->layers[i];
+		const int fd = layer->mount != mount ? -ENOENT
+			       : layer->id[0]        ? open_place(state, layer, place)
+						     : open_here(host, places->workspace);
+
+		if (fd != -ENOENT)
+			layers[count++] = (struct mount_layer){ kinds[layer->role].key, fd };
 	}
+	/* An overlay needs another layer than its upper. */
+	if (count == 2 && below_count == 0)
+		layers[count++] = (struct mount_layer){ kinds[LAYER_LOWER].key,
+							open_beneath(state, "", "empty", 0700) };
 	memcpy(&layers[count], below, below_count * sizeof(*below));
 	int result = layers[0].fd;
 	/* It is read-only until the tree is complete. */
@@ -107,5 +160,6 @@ int places_mount(const struct places *places, uint32_t mount, uint64_t attribute
 				 : mount_layers(layers, count + below_count, attributes);
 	while (count > 0)
 		fd_close(&layers[--count].fd);
+	fd_close(&state);
 	return result;
 }

@@ -52,11 +52,20 @@ struct ipc_sandbox_cgroup {
 	uint32_t slot;
 };
 
-/* fd: O_PATH of a directory from which a persistent mount of the next sandbox_create is made */
+/* fd: O_PATH of the workspace of the next sandbox_create, as the path opener opened it */
+struct ipc_sandbox_workspace {
+	uint32_t reserved;
+};
+
+/* A directory from which a persistent mount of the next sandbox_create is made. A layer has a name
+ * in place of a descriptor: the init opens it beneath the state directory, which the launcher gave
+ * the factory. */
 struct ipc_sandbox_layer {
 	uint32_t number; /* how many came before it; 0: forget those of a sandbox that never came */
 	uint32_t mount;  /* index of the profile's record, which has a place */
-	uint32_t role;   /* enum layer_role */
+	uint32_t
+		role; /* enum layer_role: LOWER, UPPER, WORK; of the workspace LOWER, READ, WRITE */
+	char id[IPC_ID_MAX]; /* empty: the workspace */
 };
 
 /* fd: the init's end of its channel */

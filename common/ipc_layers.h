@@ -23,15 +23,20 @@ enum layers_operation {
 };
 
 enum layers_role {
-	LAYERS_HOST = 1, /* the workspace on the host */
-	LAYERS_LAYER,    /* a layer's directory (its places and its base), the highest first */
-	LAYERS_SINCE,    /* as LAYER: a layer that belongs to what is compared with */
-	LAYERS_JOURNAL,  /* the sandbox's directory for journals */
-	LAYERS_TARGET,   /* to be removed, or to take the merged layers */
+	LAYERS_LAYER = 1, /* a layer's directory (its places and its base), the highest first */
+	LAYERS_SINCE,     /* as LAYER: a layer that belongs to what is compared with */
+	LAYERS_JOURNAL,   /* the sandbox's directory for journals */
+	LAYERS_TARGET,    /* to be removed, or to take the merged layers */
 	LAYERS_ROLE_COUNT
 };
 
-/* fd: O_PATH of a directory. */
+/* fd: O_PATH of the workspace on the host, as the path opener opened it */
+struct ipc_layers_host {
+	uint32_t reserved;
+};
+
+/* fd: a directory of the state directory, opened for reading by msp-store. Landlock keeps both from
+ * opening any other so, which it does not do with O_PATH. */
 struct ipc_layers_directory {
 	uint32_t role; /* enum layers_role */
 };

@@ -88,7 +88,6 @@ static const struct ipc_field ipc_store_answer_fields[] = {
 	BYTES(ipc_store_answer, ids),
 };
 FIELDS(1, ipc_store_directory, U32, reserved)
-FIELDS(1, ipc_store_path, U32, reserved)
 FIELDS(1, ipc_supervisor_unaudited, STR, problem)
 FIELDS(1, ipc_supervisor_listen, U32, is_activated)
 FIELDS(1, ipc_supervisor_notify, U64, watchdog_us)
@@ -316,8 +315,10 @@ static const struct ipc_field ipc_changes_done_fields[] = {
 	FIELD(RAW, ipc_changes_done, digest),
 };
 FIELDS(1, ipc_request_done, U64, request)
-FIELDS(3, ipc_sandbox_layer, U32, number, U32, mount, U32, role)
+FIELDS(4, ipc_sandbox_layer, U32, number, U32, mount, U32, role, OPT, id)
+FIELDS(1, ipc_sandbox_workspace, U32, reserved)
 FIELDS(1, ipc_spawn_image, U32, slot)
+FIELDS(1, ipc_layers_host, U32, reserved)
 FIELDS(1, ipc_layers_directory, U32, role)
 static const struct ipc_field ipc_layers_do_fields[] = {
 	FIELD(RAW, ipc_layers_do, schema),

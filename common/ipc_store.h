@@ -29,9 +29,7 @@ enum store_operation {
 	STORE_DO_MERGE_TARGET,
 	STORE_DO_MERGE_DONE,
 	STORE_DO_LAYER,
-	STORE_DO_WORK,
 	STORE_DO_JOURNAL,
-	STORE_DO_EMPTY,
 	STORE_DO_INTERRUPTED,
 	STORE_DO_IS_EMPTY,
 	STORE_DO_TRASH,
@@ -104,13 +102,8 @@ struct ipc_store_answer {
 	uint8_t ids[IPC_STORE_IDS_MAX];
 };
 
-/* fd: a sandbox's directory, which is its lock; after store_answer */
+/* fd: a sandbox's directory, which is its lock, or one to be handed on; before store_answer */
 struct ipc_store_directory {
-	uint32_t reserved;
-};
-
-/* fd: a directory to be mounted or handed on; after store_answer */
-struct ipc_store_path {
 	uint32_t reserved;
 };
 

@@ -8,7 +8,7 @@
 enum layer_role {
 	LAYER_LOWER = 1, /* the highest first */
 	LAYER_UPPER,
-	LAYER_WORK,
+	LAYER_WORK,  /* the directory that overlayfs wants beside the upper, in the same layer */
 	LAYER_READ,  /* alone: a directory to be bound, read-only */
 	LAYER_WRITE, /* as LAYER_READ, not read-only */
 	LAYER_ROLE_COUNT

@@ -28,6 +28,7 @@
 
 /* A sandbox's or layer's id and its NUL: 128 random bits in Crockford's base 32. */
 #define IPC_ID_MAX 27
+#define IPC_ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"
 
 /* Lists of names (profiles, languages) and the detail of a refusal. */
 #define IPC_LIST_MAX 1024

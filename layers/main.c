@@ -53,26 +53,25 @@ static int set_once(int *place, int directory)
 	return 0;
 }
 
+static int handle_host(void *context, struct channel_message *message)
+{
+	return set_once(&job.directories.host, channel_take_fd(message, 0));
+}
+
 static int handle_directory(void *context, struct channel_message *message)
 {
-	struct job_directories *directories = &job.directories;
+	struct job_directories *all = &job.directories;
+	const uint32_t role = ipc_body(message, layers_directory)->role;
 	int directory = channel_take_fd(message, 0);
 
-	switch (ipc_body(message, layers_directory)->role) {
-	case LAYERS_HOST:
-		return set_once(&directories->host, directory);
-	case LAYERS_LAYER:
-		return add_to(directories->layers, &directories->layer_count, directory);
-	case LAYERS_SINCE:
-		return add_to(directories->since, &directories->since_count, directory);
-	case LAYERS_JOURNAL:
-		return set_once(&directories->journal, directory);
-	case LAYERS_TARGET:
-		return set_once(&directories->target, directory);
-	default:
-		fd_close(&directory);
-		return -EPROTO;
-	}
+	if (role == LAYERS_LAYER)
+		return add_to(all->layers, &all->layer_count, directory);
+	if (role == LAYERS_SINCE)
+		return add_to(all->since, &all->since_count, directory);
+	if (role == LAYERS_JOURNAL || role == LAYERS_TARGET)
+		return set_once(role == LAYERS_JOURNAL ? &all->journal : &all->target, directory);
+	fd_close(&directory);
+	return -EPROTO;
 }
 
 /* A list of paths; `ret` is for the rest of the process. */
@@ -109,6 +108,7 @@ static int handle_do(void *context, struct channel_message *message)
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_layers_host] = handle_host,
 	[IPC_TYPE_layers_directory] = handle_directory,
 	[IPC_TYPE_layers_do] = handle_do,
 };

@@ -25,10 +25,9 @@ extern struct store_places store_places;
 
 /* An id as text: 128 bits in Crockford's base 32. */
 #define STORE_ID_CHARS (IPC_ID_MAX - 1)
-#define STORE_ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"
+#define STORE_ID_DIGITS IPC_ID_DIGITS
 
 #define STORE_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define STORE_PATH (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* Take over the state directory: everything else needs it. 0 or -errno. store_directory() is -1
  * before. */

@@ -15,7 +15,7 @@
 #include "inner.h"
 
 #define BASE_NAME "base"    /* layers/base.h */
-#define WORK_PREFIX "work-" /* and the place's name */
+#define WORK_PREFIX "work-" /* an init makes the work directories (child-init/places.c) */
 #define MERGE_NAME "merge"
 
 static struct store_meta next; /* the meta to be */
@@ -33,7 +33,7 @@ static int open_made(int dir, const char *name, mode_t mode)
 
 	if (mode && mkdirat(dir, name, mode) != 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(dir, name, STORE_PATH);
+	fd = openat(dir, name, STORE_DIRECTORY);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -45,46 +45,14 @@ static int open_layer(const uint8_t id[STORE_ID_BYTES])
 	return open_made(store_places.layers, text, 0);
 }
 
-static int open_in_layer(const struct store_meta *meta, uint32_t layer, const char *name,
-			 mode_t mode)
+int store_layer(const struct store_meta *meta, uint32_t layer)
 {
-	int dir = layer < meta->layer_count ? open_layer(meta->layers[layer].id) : -ENOENT;
-	int fd;
-
-	if (dir < 0 || !name)
-		return dir;
-	fd = open_made(dir, name, mode);
-	fd_close(&dir);
-	return fd;
-}
-
-int store_layer(const struct store_meta *meta, uint32_t layer, const char *place, bool is_made)
-{
-	if (place && !is_place(place))
-		return -EINVAL;
-	/* In the sandbox it is the place itself. */
-	return open_in_layer(meta, layer, place,
-			     is_made ? S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH : 0);
-}
-
-int store_work(const struct store_meta *meta, const char *place)
-{
-	char name[sizeof(WORK_PREFIX) + IPC_NAME_MAX] = WORK_PREFIX;
-
-	if (!is_place(place) || strlen(place) >= IPC_NAME_MAX)
-		return -EINVAL;
-	memcpy(name + strlen(WORK_PREFIX), place, strlen(place) + 1);
-	return open_in_layer(meta, meta->upper, name, S_IRWXU);
+	return layer < meta->layer_count ? open_layer(meta->layers[layer].id) : -ENOENT;
 }
 
 int store_journal(int sandbox)
 {
 	return open_made(sandbox, "journal", S_IRWXU);
-}
-
-int store_empty(void)
-{
-	return store_places.state < 0 ? -ENOTCONN : open_made(store_places.state, "empty", S_IRWXU);
 }
 
 /* --- what becomes a layer --------------------------------------------------------------------- */

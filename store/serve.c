@@ -22,8 +22,7 @@ enum part {
 	PART_NOTHING,
 	PART_META = 1,
 	PART_SANDBOX = 2,   /* its directory */
-	PART_DIRECTORY = 4, /* the result, which locks a sandbox */
-	PART_PATH = 8,      /* the result, which is O_PATH */
+	PART_DIRECTORY = 4, /* the result, which may lock a sandbox */
 };
 
 static struct store_meta meta; /* the question's, then the answer's */
@@ -119,12 +118,8 @@ static bool take_layer(const struct ipc_store_ask *ask)
 	return true;
 }
 
-OPERATION(layer, take_layer(ask)
-			 ? store_layer(&meta, 0, ask->name[0] ? ask->name : NULL, ask->number != 0)
-			 : -EINVAL)
-OPERATION(work, take_layer(ask) ? store_work(&meta, ask->name) : -EINVAL)
+OPERATION(layer, take_layer(ask) ? store_layer(&meta, 0) : -EINVAL)
 OPERATION(journal, store_journal(sandbox))
-OPERATION(empty, store_empty())
 OPERATION(interrupted, store_is_interrupted(sandbox))
 OPERATION(is_empty, store_is_empty(&meta))
 OPERATION(trash, store_trash())
@@ -148,15 +143,13 @@ static const struct operation {
 	[STORE_DO_ROLLBACK] = { do_rollback, PART_META | PART_SANDBOX, PART_META },
 	[STORE_DO_FORGET] = { do_forget, PART_META | PART_SANDBOX, PART_META },
 	[STORE_DO_FORK] = { do_fork, PART_META | PART_SANDBOX, PART_META | PART_DIRECTORY },
-	[STORE_DO_MERGE_TARGET] = { do_merge_target, PART_SANDBOX, PART_PATH },
+	[STORE_DO_MERGE_TARGET] = { do_merge_target, PART_SANDBOX, PART_DIRECTORY },
 	[STORE_DO_MERGE_DONE] = { do_merge_done, PART_META | PART_SANDBOX, PART_META },
-	[STORE_DO_LAYER] = { do_layer, PART_NOTHING, PART_PATH },
-	[STORE_DO_WORK] = { do_work, PART_NOTHING, PART_PATH },
-	[STORE_DO_JOURNAL] = { do_journal, PART_SANDBOX, PART_PATH },
-	[STORE_DO_EMPTY] = { do_empty, PART_NOTHING, PART_PATH },
+	[STORE_DO_LAYER] = { do_layer, PART_NOTHING, PART_DIRECTORY },
+	[STORE_DO_JOURNAL] = { do_journal, PART_SANDBOX, PART_DIRECTORY },
 	[STORE_DO_INTERRUPTED] = { do_interrupted, PART_SANDBOX, PART_NOTHING },
 	[STORE_DO_IS_EMPTY] = { do_is_empty, PART_META, PART_NOTHING },
-	[STORE_DO_TRASH] = { do_trash, PART_NOTHING, PART_PATH },
+	[STORE_DO_TRASH] = { do_trash, PART_NOTHING, PART_DIRECTORY },
 };
 
 /* Take over what the question brings. A meta that is new has neither layers nor magic yet. */
@@ -180,7 +173,7 @@ static int take_question(const struct ipc_store_ask *ask, const struct operation
 
 static void put_result(const struct operation *operation, int result)
 {
-	const bool has_fd = result >= 0 && (operation->gives & (PART_DIRECTORY | PART_PATH));
+	const bool has_fd = result >= 0 && operation->gives & PART_DIRECTORY;
 
 	answer.error = result < 0 ? (uint32_t)-result : 0;
 	answer.value = has_fd ? 1 : result > 0 ? (uint32_t)result : 0;
@@ -195,15 +188,12 @@ static void put_result(const struct operation *operation, int result)
 static int send_answer(const struct channel *channel, const struct operation *operation, int result)
 {
 	static const struct ipc_store_directory directory;
-	static const struct ipc_store_path path;
 	int error = 0;
 
 	put_result(operation, result);
 	if (result >= 0 && operation->gives & PART_DIRECTORY)
 		error = channel_send(channel, IPC_TYPE_store_directory, &directory, &result, 0);
-	else if (result >= 0 && operation->gives & PART_PATH)
-		error = channel_send(channel, IPC_TYPE_store_path, &path, &result, 0);
-	if (operation->gives & (PART_DIRECTORY | PART_PATH))
+	if (operation->gives & PART_DIRECTORY)
 		fd_close(&result);
 	return error ? error : channel_send(channel, IPC_TYPE_store_answer, &answer, NULL, 0);
 }

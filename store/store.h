@@ -4,7 +4,8 @@
  * state directory, all of it 0700 and named through descriptors only. A layer is never written to
  * again once another is built on it, and so can be of several sandboxes. Of what a workload wrote
  * nothing is read in here but whether a directory of it is empty: layers' directories are made,
- * opened and moved to trash/, which msp-layers empties.
+ * opened for msp-layers, and moved to trash/, which that empties. The places in a layer are made
+ * and opened by the init that mounts them (child-init/places.h).
  *
  * A crash at any point, also of the machine, leaves the old or the new, by the order of things:
  *
@@ -175,7 +176,7 @@ uint32_t store_checkpoint_of(const struct store_meta *meta, uint32_t layer, uint
 /*
  * A merge makes a chain short again: the layers below the upper, the highest first, when they are
  * more than STORE_CHAIN_MAX. msp-layers makes one of them all in the directory
- * store_merge_target(), O_PATH and the caller's, and syncs it. store_merge_done() puts it in their
+ * store_merge_target(), which is the caller's, and syncs it. store_merge_done() puts it in their
  * place where nothing else is based on them, and counts what it takes: 0, -ESTALE (they are no
  * longer there), another -errno. Only when nothing of the sandbox is mounted; it may have changed
  * since the plan.
@@ -190,15 +191,10 @@ int store_merge_target(int sandbox);
 int store_merge_done(int sandbox, struct store_meta *meta, const struct store_merge *merge,
 		     uint64_t bytes, uint64_t inodes);
 
-/* O_PATH of a layer's directory (`place` NULL), or of a place in it, which is made where `is_made`.
- * -ENOENT where it is not there. */
-int store_layer(const struct store_meta *meta, uint32_t layer, const char *place, bool is_made);
-
-/* Open as O_PATH the work directory that overlayfs wants beside a place of the upper, the sandbox's
- * directory for journals, or a directory that is always empty. The first two are made. */
-int store_work(const struct store_meta *meta, const char *place);
+/* Open a layer's directory, or the sandbox's directory for journals, which is made. A descriptor,
+ * the caller's, or -errno. */
+int store_layer(const struct store_meta *meta, uint32_t layer);
 int store_journal(int sandbox);
-int store_empty(void);
 
 /* Call for each sandbox, damaged or not: its id. Until the function returns other than 0, which is
  * returned. */
@@ -213,7 +209,7 @@ bool store_is_interrupted(int sandbox);
  * returns other than 0. */
 int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void *context);
 
-/* O_PATH of the directory whose contents shall be removed, or -ENOENT: there is nothing in it. */
+/* Open the directory whose contents shall be removed; -ENOENT: there is nothing in it. */
 int store_trash(void);
 
 #endif

@@ -299,7 +299,8 @@ static int start_beside(const struct launch *launch, int channel, int null, stru
 		return error;
 	error = trust_connect(launch->trust); /* a later policy may need it */
 	if (!error)
-		error = launch_factory(launch->images, null, ret);
+		error = launch_factory(launch->images, launch_open_state(launch->images), null,
+				       ret);
 	/* The messages wait in the socket until the supervisor that we become reads them. */
 	if (!error)
 		error = launch_send(launch, channel);

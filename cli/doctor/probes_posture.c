@@ -98,7 +98,7 @@ static int try_sandbox(const struct images *images, struct launch *launch, struc
 	if (error)
 		return error;
 	(void)sigprocmask(SIG_SETMASK, NULL, &mask); /* only asks */
-	error = launch_spawn(images, ends[1], null, &mask, &launched);
+	error = launch_spawn(images, -1, ends[1], null, &mask, &launched);
 	fd_close(&ends[1]);
 	if (!error) {
 		(void)launch_send(launch, ends[0]); /* if it is gone, its status says why */

@@ -284,8 +284,11 @@ static int start_supervisor(struct attachment *attachment, const sigset_t *mask)
 
 	if (error)
 		return error;
-	error = launch_spawn(&attachment->images, ends[1], attachment->null, mask,
-			     &attachment->launched);
+	/* A sandbox of an expected profile does not last. */
+	error = launch_spawn(&attachment->images,
+			     attachment->expected_profile ? -1
+							  : launch_open_state(&attachment->images),
+			     ends[1], attachment->null, mask, &attachment->launched);
 	fd_close(&ends[1]);
 	attachment->channel = ends[0];
 	return error;

@@ -359,31 +359,48 @@ static int send_audit(const struct images *images, const struct channel *channel
 	return channel_send(channel, IPC_TYPE_supervisor_audit, &audit, &gateway->audit, 0);
 }
 
+/* The state directory of this start, or why there is none. */
+static struct {
+	bool is_asked;
+	int directory;
+	struct ipc_supervisor_stateless missing;
+} state = { .directory = -1 };
+
+int launch_open_state(const struct images *images)
+{
+	static char path[IPC_PATH_MAX];
+	char *problem = state.missing.problem;
+
+	if (state.is_asked)
+		return state.directory;
+	state.is_asked = true;
+	if (images->layers < 0 || images->store < 0)
+		format_text(problem, sizeof(state.missing.problem),
+			    "the program %s is missing: install all of msp's programs together",
+			    images->layers < 0 ? "msp-layers" : "msp-store");
+	else if (state_place_find(STATE_PLACE_ALL, path, problem))
+		state.directory = state_place_open(path, true, problem);
+	return state.directory;
+}
+
 /* Send a channel to msp-store, which has the state directory. Without one no sandbox is persistent,
  * and everything else works. */
 static int send_state(const struct images *images, const struct channel *channel)
 {
-	static struct ipc_supervisor_stateless missing;
-	static const struct ipc_supervisor_state state;
+	static const struct ipc_supervisor_state message;
 	static const struct ipc_supervisor_file file;
-	static char path[IPC_PATH_MAX];
 	int fds[] = { -1, images->layers };
-	int directory = -1;
 	int error;
 
-	if (images->layers < 0 || images->store < 0)
-		format_text(missing.problem, sizeof(missing.problem),
-			    "the program %s is missing: install all of msp's programs together",
-			    images->layers < 0 ? "msp-layers" : "msp-store");
-	else if (state_place_find(STATE_PLACE_ALL, path, missing.problem))
-		directory = state_place_open(path, true, missing.problem);
-	if (directory < 0)
-		return channel_send(channel, IPC_TYPE_supervisor_stateless, &missing, NULL, 0);
-	fds[0] = launch_steward(LAUNCH_STORE, images->store, &directory, 1);
-	fd_close(&directory);
+	if (launch_open_state(images) < 0)
+		return channel_send(channel, IPC_TYPE_supervisor_stateless, &state.missing, NULL,
+				    0);
+	fds[0] = launch_steward(LAUNCH_STORE, images->store, &state.directory, 1);
+	fd_close(&state.directory);
+	state.is_asked = false;
 	if (fds[0] < 0)
 		return fds[0];
-	error = channel_send(channel, IPC_TYPE_supervisor_state, &state, fds, 0);
+	error = channel_send(channel, IPC_TYPE_supervisor_state, &message, fds, 0);
 	fd_close(&fds[0]);
 	if (!error && images->file >= 0)
 		error = channel_send(channel, IPC_TYPE_supervisor_file, &file, &images->file, 0);

@@ -151,9 +151,14 @@ struct factory {
 	int pidfd;
 };
 
-/* Start one as a child of this process, which has to become its supervisor; `null` becomes its
- * stdin and stdout. 0 or -errno. */
-int launch_factory(const struct images *images, int null, struct factory *ret);
+/* Open the state directory at the first call, for the factory and msp-store. It stays the start's,
+ * until launch_send() closes it; -1: there is none, and launch_send() says why. */
+int launch_open_state(const struct images *images);
+
+/* Start one as a child of this process, which has to become its supervisor; `state` is that of
+ * launch_open_state(), or -1: no sandbox lasts; `null` becomes its stdin and stdout. 0 or -errno.
+ */
+int launch_factory(const struct images *images, int state, int null, struct factory *ret);
 
 /* Become the supervisor, with `channel` to the launcher. Returns only on failure: -errno. */
 int launch_exec(const struct images *images, int channel, const struct factory *factory);
@@ -184,12 +189,12 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 			const struct channel *channel);
 
 /*
- * Start the supervisor as a child that has started a factory, with `channel` to us and `null` as
- * its stdin and stdout; `mask` is the signal mask that both get. What they leave becomes ours to
- * reap. 0 or -errno.
+ * Start the supervisor as a child that has started a factory with `state`, with `channel` to us and
+ * `null` as its stdin and stdout; `mask` is the signal mask that both get. What they leave becomes
+ * ours to reap. 0 or -errno.
  */
-int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
-		 struct launched *ret);
+int launch_spawn(const struct images *images, int state, int channel, int null,
+		 const sigset_t *mask, struct launched *ret);
 
 /* Far beyond what ending takes: 150 ms when every sandbox must be killed; and beyond what a
  * supervisor gives an apply, which would else have to be recovered. */

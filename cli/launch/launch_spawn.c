@@ -79,7 +79,7 @@ static int start_child(struct child *child, int *ret_pidfd)
 	return child->pid < 0 ? -errno : 0;
 }
 
-int launch_factory(const struct images *images, int null, struct factory *ret)
+int launch_factory(const struct images *images, int state, int null, struct factory *ret)
 {
 	int image = fd_sealed_from_file("msp-child-init", images->child_init);
 	int error = image < 0 ? image : 0;
@@ -89,10 +89,11 @@ int launch_factory(const struct images *images, int null, struct factory *ret)
 	if (!error)
 		error = channel_pair(ends);
 	if (!error) {
-		const int fds[] = { null, null, STDERR_FILENO, ends[1], image };
+		const int fds[] = { null, null, STDERR_FILENO, ends[1], state, image };
 
 		memcpy(new_factory.fds, fds, sizeof(fds));
-		new_factory.fd_count = 5;
+		new_factory.fd_count = state < 0 ? 5 : 6;
+		new_factory.fds[new_factory.fd_count - 1] = image;
 		error = start_child(&new_factory, &pidfd);
 	}
 	fd_close(&image);
@@ -158,20 +159,21 @@ int launch_exec_refused(const struct images *images, int reason)
 }
 
 /* In the child: the same, without the caller's stdin and stdout. */
-static int become_child(const struct images *images, int channel, int null, const sigset_t *mask)
+static int become_child(const struct images *images, int state, int channel, int null,
+			const sigset_t *mask)
 {
 	struct factory factory = { -1, -1 };
 	int error = sigprocmask(SIG_SETMASK, mask, NULL) == 0 ? 0 : -errno;
 
 	if (!error)
-		error = launch_factory(images, null, &factory);
+		error = launch_factory(images, state, null, &factory);
 	if (!error && (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0))
 		error = -errno;
 	return error ? error : launch_exec(images, channel, &factory);
 }
 
-int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
-		 struct launched *ret)
+int launch_spawn(const struct images *images, int state, int channel, int null,
+		 const sigset_t *mask, struct launched *ret)
 {
 	volatile int error = 0;
 	pid_t pid;
@@ -181,7 +183,7 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
 	/* The child runs in our memory until its exec: it calls the system, and touches `error` and
 	 * what the factory is started from. */
 	if (pid == 0) {
-		error = become_child(images, channel, null, mask);
+		error = become_child(images, state, channel, null, mask);
 		_exit(MSP_EXIT_SOFTWARE);
 	}
 	if (pid < 0)

@@ -2,7 +2,6 @@
 #include "persistent/layers_job.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +91,7 @@ static int hand_chain(const struct layers_job *job, uint32_t role, uint32_t high
 
 	for (uint32_t layer = highest; layer != STORE_NO_LAYER && !error;
 	     layer = meta->layers[layer].parent)
-		error = hand_fd(job, role, store_layer(meta, layer, NULL, false));
+		error = hand_fd(job, role, store_layer(meta, layer));
 	return error;
 }
 
@@ -116,7 +115,8 @@ static int hand_all(struct layers_job *job, const struct layers_ask *ask)
 	if (job->operation == LAYERS_MERGE)
 		return hand_merged(job);
 	if (own->workspace >= 0 && own->meta->workspace_mode == WORKSPACE_COPY)
-		error = hand_fd(job, LAYERS_HOST, fcntl(own->workspace, F_DUPFD_CLOEXEC, 0));
+		error = state_send(&job->channel, IPC_TYPE_layers_host,
+				   &(struct ipc_layers_host){ 0 }, &own->workspace);
 	if (!error)
 		error = hand_chain(job, LAYERS_LAYER, own->meta->upper);
 	if (!error && ask->changes && ask->changes->flags & CHANGES_FROM_CHECKPOINT)

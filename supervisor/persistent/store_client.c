@@ -54,9 +54,7 @@ static int receive_answer(int *ret_fd)
 	       message.type != IPC_TYPE_store_answer) {
 		if (status == -EMFILE)
 			*ret_fd = -EMFILE;
-		else if (status == 1 && *ret_fd == -1 &&
-			 (message.type == IPC_TYPE_store_directory ||
-			  message.type == IPC_TYPE_store_path))
+		else if (status == 1 && *ret_fd == -1 && message.type == IPC_TYPE_store_directory)
 			*ret_fd = channel_take_fd(&message, 0);
 		else if (status != -EINTR)
 			return lose_store(wrong ? ipc_error_text(wrong) : "msp-store ended");
@@ -309,28 +307,19 @@ int store_merge_done(int sandbox, struct store_meta *meta, const struct store_me
 	return ask_store(sandbox, meta, NULL);
 }
 
-static int open_layer(uint32_t operation, const struct store_meta *meta, uint32_t layer,
-		      const char *place, bool is_made)
+int store_layer(const struct store_meta *meta, uint32_t layer)
 {
 	if (layer >= meta->layer_count)
 		return -ENOENT;
-	begin_question(operation, NULL);
-	ask.number = is_made;
+	begin_question(STORE_DO_LAYER, NULL);
 	ask.ids_size = STORE_ID_BYTES;
 	memcpy(ask.ids, meta->layers[layer].id, STORE_ID_BYTES);
-	put_name(place ? place : "");
 	return ask_store(-1, NULL, NULL);
 }
 
-QUESTION(int, store_layer,
-	 (const struct store_meta *meta, uint32_t layer, const char *place, bool is_made),
-	 open_layer(STORE_DO_LAYER, meta, layer, place, is_made))
-QUESTION(int, store_work, (const struct store_meta *meta, const char *place),
-	 open_layer(STORE_DO_WORK, meta, meta->upper, place, true))
 QUESTION(int, store_journal, (int sandbox), ask_about(STORE_DO_JOURNAL, NULL, sandbox))
 QUESTION(bool, store_is_empty, (const struct store_meta *meta),
 	 ask_about(STORE_DO_IS_EMPTY, meta, -1) == 1)
-QUESTION(int, store_empty, (void), ask_about(STORE_DO_EMPTY, NULL, -1))
 
 /* If it cannot be found out, an apply may have been. */
 QUESTION(bool, store_is_interrupted, (int sandbox),

@@ -96,7 +96,7 @@ class Process(unittest.TestCase):
 
     def test_no_such_role(self):
         job = self.started()
-        fd = os.open(self.path("host"), os.O_PATH)
+        fd = os.open(self.path("host"), os.O_RDONLY)
         job.send(ipc.message("layers_directory", role=99), [fd])
         os.close(fd)
         self.assert_breach(job, "message is wrong")
@@ -105,7 +105,7 @@ class Process(unittest.TestCase):
         self.put("file")
         job = self.started(("LAYER", "layer"))
         fd = os.open(self.path("file"), os.O_PATH)
-        job.send(ipc.message("layers_directory", role=layers.ROLES["LAYERS_HOST"]), [fd])
+        job.send(ipc.message("layers_host"), [fd])
         os.close(fd)
         job.ask("DIFF")
         code, done, _, errors = job.end()

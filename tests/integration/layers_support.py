@@ -90,8 +90,10 @@ class Job:
         self.channel.sendmsg([data], rights)
 
     def hand(self, role, path):
-        fd = path if isinstance(path, int) else os.open(path, os.O_PATH | os.O_DIRECTORY)
-        self.send(ipc.message("layers_directory", role=ROLES[f"LAYERS_{role}"]), [fd])
+        how = os.O_PATH if role == "HOST" else os.O_RDONLY
+        fd = path if isinstance(path, int) else os.open(path, how | os.O_DIRECTORY)
+        self.send(ipc.message("layers_host") if role == "HOST" else
+                  ipc.message("layers_directory", role=ROLES[f"LAYERS_{role}"]), [fd])
         if not isinstance(path, int):
             os.close(fd)
 

@@ -31,7 +31,6 @@
 #include "common/names.h"
 #include "hand_plan.h"
 #include "look.h"
-#include "places.h"
 #include "supervised.h"
 
 #define BASE PLAN_PHASE_BASE
@@ -100,7 +99,7 @@ Test(persistent, one_that_was_broken_off_is_forgotten)
 	struct streams streams;
 
 	supervised_begin(LIMITS_FALLBACK);
-	supervised_layer(place, LAYER_LOWER, "/usr");
+	supervised_workspace(place, LAYER_LOWER, "/usr");
 	supervised_break_off();
 	init = supervised_create(SLOT + 1, true);
 	streams = supervised_spawn(&init, ONE, "ls /place");
@@ -498,102 +497,4 @@ Test(persistent, a_program_that_could_be_changed_is_none)
 	send(&init, IPC_TYPE_spawn_image, &message, &file);
 	fd_close(&file);
 	cr_assert(supervised_ends(&init));
-}
-
-static void add_layers(void)
-{
-	for (const char *const *name = (const char *const[]){ "upper", "work", "lower", NULL };
-	     *name; name++)
-		cr_assert_eq(mkdir(look_folder(*name), 0755), 0);
-	supervised_layer(place, LAYER_LOWER, look_folder("lower"));
-	supervised_layer(place, LAYER_LOWER, look_folder("folder"));
-	supervised_layer(place, LAYER_UPPER, look_folder("upper"));
-	supervised_layer(place, LAYER_WORK, look_folder("work"));
-}
-
-Test(persistent, files_of_a_place_last)
-{
-	struct channel init;
-	struct streams streams;
-
-	supervised_begin(LIMITS_CGROUP);
-	add_layers();
-	init = supervised_create(SLOT, true);
-	streams = supervised_spawn(&init, ONE,
-				   "cd /place; cat inner; echo one >>inner; echo new >new");
-	cr_assert_eq(supervised_await(&init, ONE)->status, 0);
-	cr_expect_str_eq(supervised_read(&streams.out), "inner text");
-	streams = supervised_spawn(&init, TWO, "cat /place/new; echo /proc/1/fd/* /proc/$$/fd/*");
-	cr_assert_eq(supervised_await(&init, TWO)->status, 0);
-	cr_expect_not_null(strstr(supervised_read(&streams.out), "new\n/proc/1/fd/* "));
-	cr_expect(look_says(look_folder("upper/inner"), "inner textone\n"));
-	cr_expect(look_says(look_folder("upper/new"), "new\n"));
-	cr_expect(look_says(look_folder("folder/inner"), "inner text"));
-	fd_close(&init.fd); /* the sandbox ends */
-	supervised_layer(place, LAYER_WRITE, look_folder("folder"));
-	init = supervised_create(SLOT + 1, true);
-	streams = supervised_spawn(&init, ONE, "ls /place");
-	cr_assert_eq(supervised_await(&init, ONE)->status, 0);
-	cr_expect_str_eq(supervised_read(&streams.out), "inner\nsub\n", "of another sandbox");
-}
-
-Test(persistent, a_place_that_cannot_be_made_ends_the_start)
-{
-	struct channel init;
-	const struct channel_message *message;
-	int status;
-	enum ipc_error wrong;
-	static struct channel_message received;
-
-	supervised_begin(LIMITS_CGROUP);
-	add_layers();
-	cr_assert_eq(rmdir(look_folder("lower")), 0);
-	init = supervised_create(SLOT, true);
-	status = channel_receive(&init, &received, 0, &wrong);
-	message = &received;
-	cr_assert_eq(status, 1);
-	cr_assert_eq(message->type, IPC_TYPE_network_socket);
-	channel_message_done(&received);
-	cr_assert_eq(channel_receive(&init, &received, 0, &wrong), 1);
-	cr_assert_eq(message->type, IPC_TYPE_init_failed);
-	cr_expect_eq(ipc_body(message, init_failed)->stage, STAGE_MOUNTS);
-	cr_expect_eq(ipc_body(message, init_failed)->error, ESTALE);
-	cr_expect(supervised_ends(&init));
-	init = supervised_create(SLOT, true);
-	(void)supervised_spawn(&init, ONE, "exit 0");
-	cr_expect_eq(supervised_await(&init, ONE)->status, 0, "the factory goes on");
-}
-
-Test(persistent, fewer_layers_than_came)
-{
-	const struct ipc_sandbox_create create = { .slot = SLOT, .layers = 1, .lasts = true };
-	struct channel init;
-	int ends[2];
-
-	supervised_begin(LIMITS_CGROUP);
-	supervised_layer(place, LAYER_LOWER, look_folder("folder"));
-	supervised_layer(place, LAYER_LOWER, look_folder("folder"));
-	cr_assert_eq(channel_pair(ends), 0);
-	init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
-	send(supervised_factory(), IPC_TYPE_sandbox_create, &create, &ends[1]);
-	fd_close(&ends[1]);
-	cr_expect(supervised_ends(supervised_factory()));
-	cr_expect(supervised_ends(&init));
-}
-
-Test(persistent, layers_of_a_record_without_a_place)
-{
-	supervised_begin(LIMITS_CGROUP);
-	supervised_layer(place - 1, LAYER_WRITE, look_folder("folder"));
-	(void)supervised_ask(SLOT, true);
-	cr_expect(supervised_ends(supervised_factory()));
-}
-
-Test(persistent, too_many_layers)
-{
-	supervised_begin(LIMITS_CGROUP);
-	for (uint32_t i = 0; i < PLACES_LAYERS_MAX; i++)
-		supervised_layer(place, LAYER_LOWER, look_folder("folder"));
-	supervised_layer(place, LAYER_LOWER, look_folder("folder"));
-	cr_expect(supervised_ends(supervised_factory()));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a sandbox gets in place of a record's own mount, in nested namespaces as an init does it.
- * The directories are opened outside of them, as the supervisor does.
+ * Layers are beneath a state directory that is opened outside of them, as the launcher does, and
+ * workspaces are opened there too, as the path opener does.
  */
 #include "places.h"
 
@@ -32,6 +33,13 @@
 #define SANDBOX PLAN_PHASE_SANDBOX
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define NESTED (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID)
+
+#define MIDDLE_ID "0000000000000000000000000m"
+#define UPPER_ID "0000000000000000000000000p"
+#define OTHER_ID "0000000000000000000000000t"
+#define MIDDLE "layers/" MIDDLE_ID
+#define UPPER "layers/" UPPER_ID
+#define OTHER "layers/" OTHER_ID
 
 static struct plan plan;
 static struct shown shown;
@@ -67,11 +75,14 @@ static void prepare(void)
 {
 	(void)look_folder_make();
 	for (const char *const *name =
-		     (const char *const[]){ "upper", "work", "middle", "host", NULL };
+		     (const char *const[]){ "layers", UPPER, UPPER "/place", MIDDLE,
+					    MIDDLE "/place", OTHER, "host", NULL };
 	     *name; name++)
 		make(*name);
-	write_file("middle/from-middle", "middle");
-	write_file("middle/both", "middle");
+	places.workspace = -1;
+	places.state = open(look_folder(""), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	write_file(MIDDLE "/place/from-middle", "middle");
+	write_file(MIDDLE "/place/both", "middle");
 	write_file("host/from-host", "host");
 	write_file("host/both", "host");
 	hand_plan_begin();
@@ -82,22 +93,32 @@ static void prepare(void)
 
 TestSuite(places, .init = prepare, .fini = look_folder_remove, .timeout = 60);
 
+static int add_layer(uint32_t role, const char *id)
+{
+	struct ipc_sandbox_layer layer = { places.count, place, role, "" };
+
+	(void)snprintf(layer.id, sizeof(layer.id), "%s", id);
+	return places_add(&places, &layer);
+}
+
 static int add(uint32_t role, const char *name)
 {
-	const struct ipc_sandbox_layer layer = { places.count, place, role };
-	int fd = open(look_folder(name), O_PATH | O_CLOEXEC);
-	const int error = places_add(&places, &layer, &fd);
+	fd_close(&places.workspace);
+	places.workspace = open(look_folder(name), O_PATH | O_CLOEXEC);
+	return add_layer(role, "");
+}
 
-	fd_close(&fd);
-	return error;
+static void add_upper(const char *id)
+{
+	cr_assert_eq(add_layer(LAYER_UPPER, id), 0);
+	cr_assert_eq(add_layer(LAYER_WORK, id), 0);
 }
 
 static void add_layers(void)
 {
-	cr_assert_eq(add(LAYER_LOWER, "middle"), 0);
+	cr_assert_eq(add_layer(LAYER_LOWER, MIDDLE_ID), 0);
 	cr_assert_eq(add(LAYER_LOWER, "host"), 0);
-	cr_assert_eq(add(LAYER_UPPER, "upper"), 0);
-	cr_assert_eq(add(LAYER_WORK, "work"), 0);
+	add_upper(UPPER_ID);
 }
 
 static int enter(void)
@@ -110,6 +131,7 @@ static int enter(void)
 		return ACT_FAILED;
 	}
 	places_clear(&places);
+	fd_close(&places.state);
 	return error ? ACT_PASSED : look();
 }
 
@@ -167,10 +189,10 @@ Test(places, an_overlay_of_two_lowers)
 	add_layers();
 	expect_inside(look_at_overlay);
 	cr_expect(look_holds(look_folder("host"), "both from-host"));
-	cr_expect(look_holds(look_folder("middle"), "both from-middle"));
+	cr_expect(look_holds(look_folder(MIDDLE "/place"), "both from-middle"));
 	cr_expect(look_says(look_folder("host/from-host"), "host"));
-	cr_expect(look_holds(look_folder("upper"), "both from-host new"));
-	cr_expect_eq(look_mode(look_folder("upper/both")), S_IFCHR, "a whiteout");
+	cr_expect(look_holds(look_folder(UPPER "/place"), "both from-host new"));
+	cr_expect_eq(look_mode(look_folder(UPPER "/place/both")), S_IFCHR, "a whiteout");
 }
 
 static int look_at_mode(void)
@@ -184,7 +206,7 @@ Test(places, the_mode_is_that_of_the_upper_directory)
 {
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs")->attributes |= MOUNT_ATTR_NOEXEC;
 	add_layers();
-	cr_assert_eq(chmod(look_folder("upper"), 0710), 0);
+	cr_assert_eq(chmod(look_folder(UPPER "/place"), 0710), 0);
 	expect_inside(look_at_mode);
 }
 
@@ -213,7 +235,7 @@ static int look_for_names(void)
 	CHECK(look_holds("/", ".sealed place proc"));
 	CHECK(look_holds("/..", ".sealed place proc"));
 	CHECK(look_holds("/proc/self/cwd", ".sealed place proc"));
-	CHECK(chdir(look_folder("upper")) != 0 && errno == ENOENT);
+	CHECK(chdir(look_folder(UPPER "/place")) != 0 && errno == ENOENT);
 	for (int fd = 3; fd < 64; fd++)
 		CHECK(fcntl(fd, F_GETFD) == -1 || fchdir(fd) != 0);
 	return ACT_PASSED;
@@ -284,13 +306,12 @@ static int look_at_bind_below(void)
 Test(places, a_binds_source_is_the_lowest_layer)
 {
 	add_place(PLAN_BIND, BASE, look_folder("folder"))->attributes = READ_ONLY;
-	cr_assert_eq(add(LAYER_LOWER, "middle"), 0);
-	cr_assert_eq(add(LAYER_UPPER, "upper"), 0);
-	cr_assert_eq(add(LAYER_WORK, "work"), 0);
+	cr_assert_eq(add_layer(LAYER_LOWER, MIDDLE_ID), 0);
+	add_upper(UPPER_ID);
 	expect_inside(look_at_bind_below);
 	cr_expect(look_holds(look_folder("folder"), "inner sub"));
 	cr_expect(look_holds(look_folder("folder/sub"), "deep"));
-	cr_expect(look_holds(look_folder("upper"), "inner sub"));
+	cr_expect(look_holds(look_folder(UPPER "/place"), "inner sub"));
 }
 
 static int look_at_one_below(void)
@@ -302,11 +323,10 @@ static int look_at_one_below(void)
 
 Test(places, a_bind_needs_no_other_layer)
 {
-	add_place(PLAN_BIND, BASE, look_folder("middle"))->attributes = READ_ONLY;
-	cr_assert_eq(add(LAYER_UPPER, "upper"), 0);
-	cr_assert_eq(add(LAYER_WORK, "work"), 0);
+	add_place(PLAN_BIND, BASE, look_folder(MIDDLE "/place"))->attributes = READ_ONLY;
+	add_upper(UPPER_ID);
 	expect_inside(look_at_one_below);
-	cr_expect(look_holds(look_folder("upper"), "new"));
+	cr_expect(look_holds(look_folder(UPPER "/place"), "new"));
 }
 
 static int look_at_plain_bind(void)
@@ -366,12 +386,54 @@ Test(places, nothing_is_made_in_a_workspace_that_is_written)
 	cr_expect(look_holds(look_folder("host"), "both from-host"));
 }
 
-Test(places, a_lower_that_is_gone)
+static int look_at_the_middle(void)
+{
+	CHECK(look_holds("/place", "both from-middle"));
+	return look_create("/place/new") == 0 ? ACT_PASSED : ACT_FAILED;
+}
+
+/* A layer was made before the profile had the place. */
+Test(places, a_layer_without_the_place_is_left_out)
+{
+	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
+	cr_assert_eq(add_layer(LAYER_LOWER, OTHER_ID), 0);
+	cr_assert_eq(add_layer(LAYER_LOWER, MIDDLE_ID), 0);
+	add_upper(UPPER_ID);
+	expect_inside(look_at_the_middle);
+}
+
+static int look_at_nothing(void)
+{
+	CHECK(look_holds("/place", ""));
+	return look_create("/place/new") == 0 ? ACT_PASSED : ACT_FAILED;
+}
+
+Test(places, the_first_layer_gets_the_place)
+{
+	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
+	add_upper(OTHER_ID);
+	expect_inside(look_at_nothing);
+	cr_expect(look_holds(look_folder(OTHER), "place work-place"));
+	cr_expect(look_holds(look_folder(OTHER "/place"), "new"));
+	cr_expect_eq(look_mode(look_folder(OTHER "/work-place")), S_IFDIR | 0700);
+	cr_expect(look_holds(look_folder("empty"), ""));
+}
+
+/* The workload owns the place, and may have closed it. */
+Test(places, an_unreadable_place_is_one)
+{
+	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
+	cr_assert_eq(chmod(look_folder(UPPER "/place"), 0), 0);
+	add_layers();
+	expect_inside(look_at_overlay);
+}
+
+Test(places, a_workspace_that_is_gone)
 {
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
 	make("gone");
 	cr_assert_eq(add(LAYER_LOWER, "gone"), 0);
-	add_layers();
+	add_upper(UPPER_ID);
 	cr_assert_eq(rmdir(look_folder("gone")), 0);
 	expect_failure(-ESTALE);
 }
@@ -381,27 +443,27 @@ Test(places, another_directory_of_that_name)
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
 	make("gone");
 	cr_assert_eq(add(LAYER_LOWER, "gone"), 0);
-	add_layers();
+	add_upper(UPPER_ID);
 	cr_assert_eq(rmdir(look_folder("gone")), 0);
 	make("gone (deleted)"); /* as the kernel calls it */
 	make("gone");
 	expect_failure(-ESTALE);
 }
 
-Test(places, one_that_was_renamed_is_found)
+Test(places, a_workspace_that_was_renamed_is_found)
 {
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
 	add_layers();
-	cr_assert_eq(rename(look_folder("upper"), look_folder("up\nper")), 0);
+	cr_assert_eq(rename(look_folder("host"), look_folder("ho\nst")), 0);
 	expect_inside(look_at_overlay);
-	cr_expect(look_holds(look_folder("up\nper"), "both from-host new"));
+	cr_expect(look_holds(look_folder(UPPER "/place"), "both from-host new"));
 }
 
-Test(places, a_file_is_no_layer)
+Test(places, a_file_is_no_workspace)
 {
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
 	cr_assert_eq(add(LAYER_LOWER, "file"), 0);
-	add_layers();
+	add_upper(UPPER_ID);
 	expect_failure(-ENOTDIR);
 }
 
@@ -409,8 +471,7 @@ Test(places, an_overlay_needs_its_upper_directory)
 {
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
 	cr_assert_eq(add(LAYER_LOWER, "host"), 0);
-	cr_assert_eq(add(LAYER_LOWER, "middle"), 0);
-	cr_assert_eq(add(LAYER_WORK, "work"), 0);
+	cr_assert_eq(add_layer(LAYER_LOWER, MIDDLE_ID), 0);
 	expect_failure(-EINVAL);
 }
 
@@ -428,11 +489,13 @@ Test(places, there_is_an_end_to_layers)
 
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
 	for (size_t i = 0; i < deep; i++) {
-		char name[16];
+		char name[64];
 
-		(void)snprintf(name, sizeof(name), "layer%zu", i);
+		(void)snprintf(name, sizeof(name), "layers/%026zu", i);
 		make(name);
-		cr_assert_eq(add(LAYER_LOWER, name), 0);
+		cr_assert_eq(add_layer(LAYER_LOWER, strchr(name, '/') + 1), 0);
+		(void)strncat(name, "/place", sizeof(name) - strlen(name) - 1);
+		make(name);
 	}
 	add_layers();
 	expect_inside(look_at_overlay);
@@ -446,6 +509,12 @@ Test(places, there_is_an_end_to_layers)
 Test(places, roles_are_a_closed_set)
 {
 	cr_expect_eq(add(0, "host"), -EPROTO);
+	cr_expect_eq(add(LAYER_UPPER, "host"), -EPROTO, "a workspace is no layer");
+	cr_expect_eq(add_layer(LAYER_READ, UPPER_ID), -EPROTO, "a layer is no workspace");
+	cr_expect_eq(add_layer(LAYER_WRITE, UPPER_ID), -EPROTO);
+	cr_expect_eq(add(LAYER_WORK, "host"), -EPROTO);
+	cr_expect_eq(add_layer(0, UPPER_ID), -EPROTO);
+	cr_expect_eq(add_layer(UINT32_MAX, UPPER_ID), -EPROTO);
 	cr_expect_eq(add(LAYER_ROLE_COUNT, "host"), -EPROTO);
 	cr_expect_eq(add(UINT32_MAX, "host"), -EPROTO);
 	cr_expect_eq(places.count, 0);
@@ -453,18 +522,17 @@ Test(places, roles_are_a_closed_set)
 
 Test(places, one_sandbox_at_a_time)
 {
-	const struct ipc_sandbox_layer again = { 1, 0, LAYER_UPPER };
-	const struct ipc_sandbox_layer other = { 0, 0, LAYER_UPPER };
-	int fd = -1;
+	const struct ipc_sandbox_layer again = { 1, 0, LAYER_UPPER, OTHER_ID };
+	const struct ipc_sandbox_layer other = { 0, 0, LAYER_UPPER, OTHER_ID };
 
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
 	hand_plan_open(&plan);
 	add_layers();
-	cr_expect_eq(places_add(&places, &again, &fd), -EPROTO);
+	cr_expect_eq(places_add(&places, &again), -EPROTO);
 	cr_expect_not(places_fit(&places, 3, &plan, &hand_plan.profile));
 	cr_expect_not(places_fit(&places, 5, &plan, &hand_plan.profile));
 	cr_expect(places_fit(&places, 4, &plan, &hand_plan.profile));
-	cr_expect_eq(places_add(&places, &other, &fd), 0);
+	cr_expect_eq(places_add(&places, &other), 0);
 	cr_expect_eq(places.count, 1, "the others never came to be");
 	cr_expect(places_fit(&places, 0, &plan, &hand_plan.profile));
 	cr_expect_eq(places.count, 0);
@@ -478,7 +546,7 @@ Test(places, only_records_with_a_place_have_any)
 	cr_expect(places_fit(&places, 1, &plan, &hand_plan.profile));
 	place--;
 	cr_assert_eq(add(LAYER_WRITE, "host"), 0);
-	cr_expect_not(places_fit(&places, 2, &plan, &hand_plan.profile));
+	cr_expect_not(places_fit(&places, 3, &plan, &hand_plan.profile));
 	places_clear(&places);
 	place += 2;
 	cr_assert_eq(add(LAYER_WRITE, "host"), 0);

@@ -28,15 +28,24 @@
 static struct channel factory = { .fd = -1 };
 static pid_t factory_pid;
 static uint32_t layers_sent; /* for the next sandbox */
+static char state[256];      /* the state directory; empty: none */
+
+static int open_state(void)
+{
+	const int fd = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd == STATE_FD ? fd : dup3(fd, STATE_FD, O_CLOEXEC);
+}
 
 static void become_factory(int channel)
 {
 	(void)umask(0);
 	(void)setpgid(0, 0);
 	if (signal(SIGCHLD, SIG_IGN) == SIG_ERR || dup2(channel, CHANNEL_FD) < 0 ||
-	    kernel_close_range(CHANNEL_FD + 1, ~0U) != 0) /* with the test's own end */
-		_exit(99);
-	_exit(factory_run(CHANNEL_FD));
+	    (state[0] && open_state() != STATE_FD) ||
+	    kernel_close_range(state[0] ? STATE_FD + 1 : STATE_FD, ~0U) != 0)
+		_exit(99); /* else the test's own end stays open */
+	_exit(factory_run(CHANNEL_FD, state[0] ? STATE_FD : -1));
 }
 
 static void tell(const struct channel *channel, uint32_t type, const void *message, const int *fds)
@@ -98,14 +107,28 @@ const struct channel *supervised_factory(void)
 	return &factory;
 }
 
-void supervised_layer(uint32_t mount, uint32_t role, const char *path)
+void supervised_state(const char *path)
 {
-	const struct ipc_sandbox_layer layer = { layers_sent++, mount, role };
+	(void)snprintf(state, sizeof(state), "%s", path);
+}
+
+void supervised_layer(uint32_t mount, uint32_t role, const char *id)
+{
+	struct ipc_sandbox_layer layer = { layers_sent++, mount, role, "" };
+
+	(void)snprintf(layer.id, sizeof(layer.id), "%s", id);
+	tell(&factory, IPC_TYPE_sandbox_layer, &layer, NULL);
+}
+
+void supervised_workspace(uint32_t mount, uint32_t role, const char *path)
+{
+	const struct ipc_sandbox_workspace workspace = { 0 };
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
 	cr_assert_geq(fd, 0, "%s", path);
-	tell(&factory, IPC_TYPE_sandbox_layer, &layer, &fd);
+	tell(&factory, IPC_TYPE_sandbox_workspace, &workspace, &fd);
 	fd_close(&fd);
+	supervised_layer(mount, role, "");
 }
 
 void supervised_break_off(void)

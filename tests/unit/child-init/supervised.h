@@ -24,8 +24,12 @@ void supervised_begin(uint32_t limits);
 /* End it and all of its sandboxes. */
 void supervised_end(void);
 
-/* Hand the factory a directory for the next sandbox; or say no more of that one. */
-void supervised_layer(uint32_t mount, uint32_t role, const char *path);
+/* The state directory of the factory that begins next. */
+void supervised_state(const char *path);
+
+/* Name a layer, or hand over a workspace, for the next sandbox; or say no more of that one. */
+void supervised_layer(uint32_t mount, uint32_t role, const char *id);
+void supervised_workspace(uint32_t mount, uint32_t role, const char *path);
 void supervised_break_off(void);
 
 /* Ask for a sandbox; its channel is valid when this returns, whatever becomes of it. */

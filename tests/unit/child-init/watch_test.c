@@ -365,7 +365,6 @@ static int watch_what_lasts(void *unused)
 {
 	const struct ipc_sandbox_layer layer = { .mount = 0, .role = LAYER_WRITE };
 	struct watch_store store;
-	int none = -1;
 
 	hand_plan_begin();
 	(void)hand_plan_add(PLAN_TMPFS, PLAN_PHASE_SANDBOX, "/tmp", "tmpfs");
@@ -374,7 +373,7 @@ static int watch_what_lasts(void *unused)
 		return ACT_UNPREPARED;
 	CHECK(make_file("/tmp", "a", 3));
 	CHECK(watch_files(&factory, &hand_plan.profile).bytes == 3 * 4096);
-	CHECK(places_add(&factory.places, &layer, &none) == 0);
+	CHECK(places_add(&factory.places, &layer) == 0);
 	store = watch_files(&factory, &hand_plan.profile);
 	CHECK(store.bytes == 0 && !store.is_full);
 	CHECK(make_file("/tmp", "b", 13));

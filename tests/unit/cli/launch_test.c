@@ -295,7 +295,7 @@ static int spawn(const char *supervisor, const char *factory, struct launched *r
 
 	(void)sigemptyset(&mask);
 	cr_assert_eq(channel_pair(ends), 0);
-	return launch_spawn(&images, ends[1], launch_standard_fds(), &mask, ret);
+	return launch_spawn(&images, -1, ends[1], launch_standard_fds(), &mask, ret);
 }
 
 Test(launch, programs_that_cannot_be_executed)

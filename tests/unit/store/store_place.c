@@ -84,9 +84,22 @@ static void make_file(int place, const char *file)
 	fd_close(&fd);
 }
 
+/* As an init does it. */
+int place_open(const struct store_meta *meta, uint32_t layer, const char *name, bool is_made)
+{
+	int directory = store_layer(meta, layer);
+	int place;
+
+	if (is_made)
+		(void)mkdirat(directory, name, 0755); /* it may be there */
+	place = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd_close(&directory);
+	return place;
+}
+
 void place_write(const struct store_meta *meta, const char *file)
 {
-	int place = store_layer(meta, meta->upper, PLACE, true);
+	int place = place_open(meta, meta->upper, PLACE, true);
 
 	cr_assert_geq(place, 0);
 	make_file(place, file);
@@ -98,7 +111,7 @@ bool place_shows(const struct store_meta *meta, uint32_t layer, const char *file
 	bool is_there = false;
 
 	for (; layer != STORE_NO_LAYER && !is_there; layer = meta->layers[layer].parent) {
-		int place = store_layer(meta, layer, PLACE, false);
+		int place = place_open(meta, layer, PLACE, false);
 
 		is_there = place >= 0 && faccessat(place, file, F_OK, 0) == 0;
 		fd_close(&place);

@@ -32,6 +32,9 @@ int place_take(const char *name, struct store_meta *meta);
 /* Destroy it: 0 or store_destroy()'s error. */
 int place_destroy(const struct store_meta *meta);
 
+/* Open a directory in a layer, which is made where `is_made`; a descriptor, the caller's. */
+int place_open(const struct store_meta *meta, uint32_t layer, const char *name, bool is_made);
+
 /* Make an empty file in the sandbox, as a workload would. */
 void place_write(const struct store_meta *meta, const char *file);
 

@@ -578,7 +578,7 @@ Test(store, trash_is_there_until_it_is_gone)
 	cr_expect_eq(store_trash(), -ENOENT);
 	cr_assert_eq(place_destroy(&meta), 0);
 	trash = store_trash();
-	cr_assert(fd_is_kind(trash, 'o'));
+	cr_assert(fd_is_kind(trash, 'd'));
 	cr_expect_eq(place_count("trash"), 2, "the sandbox and its layer");
 	(void)snprintf(command, sizeof(command), "rm -r %s/trash/*", place_path);
 	cr_assert_eq(system(command), 0);

@@ -113,7 +113,7 @@ Test(layers_job, a_diff_is_handed_the_host_and_the_layers)
 	answer_workspace();
 	records = take_records(7);
 	helper = persistent_take_helper(&rig, LAYERS_DIFF);
-	cr_assert_eq(helper.roles[LAYERS_HOST], 1);
+	cr_assert_eq(helper.hosts, 1);
 	cr_assert_eq(helper.roles[LAYERS_LAYER], 1);
 	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 0);
 	cr_assert_eq(helper.ask.conflict, CONFLICT_HOST);
@@ -232,7 +232,7 @@ Test(layers_job, an_apply_has_the_journal_and_is_alone)
 	records = take_records(7);
 	helper = persistent_take_helper(&rig, LAYERS_APPLY);
 	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 1);
-	cr_assert_eq(helper.roles[LAYERS_HOST], 1);
+	cr_assert_eq(helper.hosts, 1);
 	cr_assert_eq(helper.roles[LAYERS_LAYER], 1);
 	cr_assert_eq(helper.ask.expected[0], 9);
 	cr_assert_eq(helper.ask.expected[IPC_DIGEST_BYTES - 1], 9);
@@ -374,7 +374,7 @@ Test(layers_job, what_is_started_during_an_apply_waits_for_its_end)
 	persistent_finish(&helper, &(struct ipc_layers_done){ .applied = 1 });
 	(void)take_done(7);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_workspace);
 	fd_close(&records);
 }
 

@@ -111,8 +111,7 @@ struct rig_sandbox persistent_begin(const struct rig *rig, uint64_t number, cons
 
 	rig_send(&rig->frontend, IPC_TYPE_execution_start, persistent_request(number, name), NULL);
 	sandbox = take_started(rig, number);
-	for (int i = 0; i < 2 * 3;
-	     i++) /* of each place the lowest, the upper, the work directory */
+	for (int i = 0; i < 2 * 2; i++) /* of each place the upper and the work directory */
 		(void)rig_take(&rig->factory, IPC_TYPE_sandbox_layer);
 	message = rig_take(&rig->factory, IPC_TYPE_sandbox_create);
 	cr_assert_eq(ipc_body(message, sandbox_create)->lasts, 1);
@@ -157,8 +156,12 @@ struct rig_helper persistent_take_helper(const struct rig *rig, uint32_t operati
 			channel_message_done(&told);
 			break;
 		}
-		cr_assert_eq(told.type, IPC_TYPE_layers_directory);
-		helper.roles[ipc_body(&told, layers_directory)->role]++;
+		if (told.type == IPC_TYPE_layers_directory)
+			helper.roles[ipc_body(&told, layers_directory)->role]++;
+		else if (told.type == IPC_TYPE_layers_host)
+			helper.hosts++;
+		else
+			cr_assert_fail("%s", ipc_message(told.type)->name);
 		channel_message_done(&told);
 	}
 	cr_assert_eq(helper.ask.operation, operation, "%u", helper.ask.operation);

@@ -19,6 +19,7 @@ struct rig_helper {
 	struct channel channel; /* its end */
 	int output;
 	uint32_t roles[LAYERS_ROLE_COUNT]; /* how many directories came of each */
+	uint32_t hosts;                    /* how many workspaces */
 	struct ipc_layers_do ask;
 	pid_t pid; /* 0: none yet */
 };

@@ -42,7 +42,7 @@ static struct rig_sandbox begin_in_cgroup(void)
 
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 4; i++)
 		(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
 	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_cgroup);
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);

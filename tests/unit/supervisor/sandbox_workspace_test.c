@@ -85,11 +85,13 @@ Test(sandbox_workspace, its_workspace_is_opened_by_the_launcher)
 	rig_take_nothing(&rig.factory);
 	answer_workspace("/usr");
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
-	cr_assert_eq(ipc_body(message, sandbox_layer)->role, LAYER_LOWER);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_workspace);
 	cr_assert_eq(fstat(message->fds[0], &found), 0);
 	cr_assert_eq(stat("/usr", &meant), 0);
 	cr_assert_eq(found.st_ino, meant.st_ino);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+	cr_assert_eq(ipc_body(message, sandbox_layer)->role, LAYER_LOWER);
+	cr_assert_str_eq(ipc_body(message, sandbox_layer)->id, "");
 }
 
 /* A person may use what a model made, and a model what a person made for it; a model that another
