@@ -8,8 +8,10 @@
  * can ask for what is in store.h, and can write nothing else of the user's.
  *
  * It is a steward (steward/steward.h). It answers one question after the other (serve.c), opens
- * directories that others mount or look into, and reads no file but metas and counts of its own.
- * Several supervisors of a user have one each: they meet in the locks of the directories (store.c).
+ * directories that msp-layers looks into, and reads no file but metas and counts of its own.
+ * Landlock does not govern O_PATH, which the filter refuses: all that it can open is beneath its
+ * directory. What is mounted it does not open at all (child-init/places.h). Several supervisors of
+ * a user have one each: they meet in the locks of the directories (store.c).
  *
  * It ends with its supervisor, and its supervisor with it.
  */

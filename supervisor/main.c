@@ -8,7 +8,8 @@
  * It starts with a channel on which a launcher (msp) says what to start from: the sealed plan, the
  * images of our other processes, perhaps a cgroup directory (start.c); and with another one to a
  * child, the factory, which alone clones. It never forks, and confines itself: Landlock with
- * nothing but that cgroup directory and the store, and its own system call list (confine.c).
+ * nothing but that cgroup directory, and its own system call list, which refuses O_PATH, since
+ * Landlock does not govern that (confine.c).
  *
  * From then on it is a loop over channels (handlers.c): a frontend, msp-broker or the msp that
  * launched it, asks for executions; each gets an ephemeral sandbox (execution.c, sandbox.c), or

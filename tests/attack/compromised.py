@@ -47,9 +47,8 @@ ALLOWED = {
     "msp-image": LOOKS | {"read_link", "path_new", "beside_path", "chmod_at", "chmod_new",
                           "beside_chmod"},
     "msp-layers": {"beside_stat", "beside_path"},
-    "msp-store": LOOKS | {"path_file", "path_folder", "path_root"},
-    "msp-supervisor": {"stat", "access", "set_time_now", "path_file", "path_folder", "path_old",
-                       "path_root"},
+    "msp-store": LOOKS,
+    "msp-supervisor": {"stat", "access", "set_time_now"},
 }
 CONFIG = """\
 profiles:
