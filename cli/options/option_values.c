@@ -158,7 +158,7 @@ const char *option_set_label(void *member, const char *value)
 {
 	if (value[strspn(value, "0123456789")] == '\0')
 		return "a name that is no number: those are given by msp";
-	return option_set_sandbox(member, value);
+	return option_set_sandbox_name(member, value);
 }
 
 const char *option_set_long_time(void *member, const char *value)

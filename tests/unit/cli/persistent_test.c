@@ -91,6 +91,9 @@ Test(persistent_options, a_checkpoints_name_is_no_number)
 	cr_expect_null(option_set_label(&value, "before-2"));
 	cr_expect_not_null(option_set_label(&value, "12"));
 	cr_expect_not_null(option_set_label(&value, ""));
+	cr_expect_not_null(strstr(option_set_label(&value, "6zzzzzzzzzzzzzzzzzzzzzzzzz"),
+				  "the form of an id"));
+	cr_expect_null(option_set_label(&value, "6zzzzzzzzzzzzzzzzzzzzzzzz"), "shorter");
 	cr_expect_null(option_set_checkpoint(&value, "12"));
 	cr_expect_not_null(option_set_checkpoint(&value, "1/2"));
 }
@@ -416,4 +419,6 @@ Test(refusal, those_of_sandboxes_name_what_was_meant_and_what_helps)
 		cr_expect(strstr(line, cases[i].word), "'%s' in '%s'", cases[i].word, line);
 		cr_expect(strstr(line, cases[i].remedy), "'%s' in '%s'", cases[i].remedy, line);
 	}
+	/* A name that nobody can have. */
+	cr_expect_not_null(strstr(explained(REFUSAL_SANDBOX_NAME, ""), "'NM' cannot be a name"));
 }
