@@ -11,7 +11,7 @@
 
 #include "refs.h"
 
-/* Of a time in seconds; more overflow git's numbers. */
+/* Digits of a time in seconds; more overflow the numbers of git. */
 #define DATE_DIGITS_MAX 18
 
 /* git reads no longer line of a `.gitattributes`. */

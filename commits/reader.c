@@ -27,7 +27,7 @@ struct reader {
 	int objects_error;
 	struct objects objects;
 	uint64_t paths_bytes; /* told so far */
-	uint32_t again;       /* of all walks: WALK_AGAIN_ALL */
+	uint32_t again;       /* the count of struct walk */
 	struct walk_known known;
 };
 

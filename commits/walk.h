@@ -61,7 +61,7 @@ struct walk {
 	uint8_t bases[2][OBJECT_ID_BYTES];
 	struct walk_known *known; /* kept from walk to walk; needed with `changed` */
 	uint32_t commits;         /* commits that neither base has */
-	uint32_t *again;          /* of all walks so far; NULL: there is no other */
+	uint32_t *again;          /* the count of all walks; NULL: there is no other */
 	/* private: */
 	int (*differs)(void *context, const char *path, const struct tree_entry *old,
 		       const struct tree_entry *now);
