@@ -26,6 +26,8 @@ static const char *refusal_of(int error)
 	case -EFBIG:
 	case -ENAMETOOLONG:
 		return "an object or a path is too large";
+	case -EEXIST:
+		return "another ref of the sandbox has this name here, or a part of it";
 	case -ENOTSUP:
 		return "it names no commit";
 	default:

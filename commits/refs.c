@@ -43,7 +43,11 @@ static bool is_good_part(const char *part, size_t size)
 
 bool refs_is_name(const char *name)
 {
-	if (strncmp(name, "refs/heads/", 11) != 0 && strncmp(name, "refs/tags/", 10) != 0)
+	const size_t kind = strncmp(name, "refs/heads/", 11) == 0  ? 11
+			    : strncmp(name, "refs/tags/", 10) == 0 ? 10
+								   : 0;
+
+	if (kind == 0 || name[kind] == '-' || strcmp(name + kind, "HEAD") == 0)
 		return false;
 	for (const char *part = name;; part++) {
 		const size_t size = strcspn(part, "/");

@@ -18,7 +18,7 @@
 #define REFS_PACKED_MAX ((size_t)64 << 20)
 
 /* Return whether git accepts the text as a ref's name, as git-check-ref-format(1) says, and it is a
- * branch or a tag. */
+ * branch or a tag that git itself would make: neither "HEAD" nor like an option. */
 bool refs_is_name(const char *name);
 
 /* Parse the digits that a text begins with. It ends with a NUL, or has as many bytes. */

@@ -240,6 +240,17 @@ static int add_rest(char *path)
 	return state.rest++ > 0 ? 0 : append_ref(&ref);
 }
 
+/* Return whether a ref has the path, or one above or below: `tags/v1` is a branch's name, too. */
+static bool is_taken(const char *path)
+{
+	bool is_taken = false;
+
+	for (size_t i = 0; i < state.ref_count && !is_taken; i++)
+		is_taken = strcmp(path, state.refs[i].path) == 0 ||
+			   is_below(path, state.refs[i].path) || is_below(state.refs[i].path, path);
+	return is_taken;
+}
+
 static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJECT_ID_BYTES])
 {
 	static struct commits_ref ref;
@@ -252,6 +263,7 @@ static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJ
 	if (state.ref_count - (state.rest > 0) == COMMITS_REFS_MAX)
 		return add_rest(path);
 	ref.path = path;
+	ref.error = is_taken(path) ? -EEXIST : 0;
 	memcpy(ref.id, id, sizeof(ref.id));
 	branches_bases(job, name, ref.bases);
 	return append_ref(&ref);

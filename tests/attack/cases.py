@@ -16,6 +16,7 @@ def case(title, *elsewhere, absent=None):
 FAULT, INTEGRATION, UNIT = "tests/fault/", "tests/integration/", "tests/unit/"
 LASTING, TOOLS = "tests/attack/persistent.py: ", "tests/attack/file_tools.py: "
 COMMITS, BRANCHES = "tests/attack/commits.py: ", "tests/attack/branches.py: "
+FETCHED, FSCK = "tests/attack/commits_fetched.py: ", "tests/attack/commits_fsck.py: "
 STANDBY, HELD = "tests/attack/standby.py: ", "tests/attack/held_paths.py: "
 CONSENT = "tests/attack/consent.py: "
 COUNTS, COUNTERS = "tests/limits/counts.py: ", "tests/limits/user_counters.py: "
@@ -138,7 +139,9 @@ CASES = {
                 COMMITS + "test_in_a_side_that_is_merged", COMMITS + "test_in_the_merge_itself",
                 COMMITS + "test_content_that_the_host_has", COMMITS + "test_a_root_commit",
                 COMMITS + "test_a_link_to_such_a_file", COMMITS + "test_packed",
-                COMMITS + "test_a_tag_alone"),
+                COMMITS + "test_a_tag_alone", FETCHED + "test_each_way_is_held_and_named",
+                FETCHED + "test_names_other_than_a_branch", FETCHED + "test_a_branch_set_back",
+                FETCHED + "test_a_submodule", FETCHED + "test_names_of_others"),
     "T27": case("files planted for the next interpreter, run between executions",
                 STANDBY + "test_nothing_that_was_planted_runs_between_executions",
                 STANDBY + "test_a_variable_does_not_lead_there",
@@ -170,7 +173,8 @@ CASES = {
                 COMMITS + "test_an_index_of_a_pack_that_lies", COMMITS + "test_a_missing_object",
                 COMMITS + "test_names_that_git_would_refuse",
                 COMMITS + "test_modes_and_orders_that_git_would_refuse",
-                COMMITS + "test_what_is_no_file", COMMITS + "test_a_bomb"),
+                COMMITS + "test_what_is_no_file", COMMITS + "test_a_bomb",
+                COMMITS + "test_trees_in_one_another", FSCK + "test_as_git_does"),
     "T33": case("consent made unreadable: long lists, hidden characters, links without a target",
                 CONSENT + "test_the_question", CONSENT + "test_in_the_question",
                 CONSENT + "test_in_lists", HELD + "test_tools_are_marked",
@@ -180,6 +184,8 @@ CASES = {
                 BRANCHES + "test_what_git_is_at", BRANCHES + "test_another_work_tree",
                 BRANCHES + "test_staged_changes_of_its_files",
                 BRANCHES + "test_an_index_that_is_not_understood",
+                BRANCHES + "test_a_fetched_request_to_the_branch",
+                BRANCHES + "test_a_host_executed_file_that_is_another_in_the_work_tree",
                 BRANCHES + "test_files_that_would_not_follow", BRANCHES + "test_hooks_are_not_run",
                 BRANCHES + "test_names_that_are_directories_of_others"),
     # Faults of earlier systems of this design.

@@ -121,6 +121,25 @@ git reset -q
         self.assertEqual(self.host_refs(), sorted(
             [*before, f"refs/msp/{NAME}/control {self.first}"]))
 
+    def test_names_of_others(self):
+        """Two refs that would be one here, and names that git itself refuses to make."""
+        self.inside(f"git branch tags/v1 {self.evil}; git tag v1; git branch control; "
+                    f"for i in HEAD -x --exec; do git rev-parse {self.evil} > .git/refs/heads/$i; "
+                    f"git rev-parse HEAD > .git/refs/tags/$i; done; git checkout -q --detach; "
+                    "git commit -q --allow-empty -m x; "
+                    f"echo {self.first} refs/heads/control/below >> .git/packed-refs")
+        records = [record for record in self.listed().values() if record.get("commits")]
+        self.assertEqual(sorted((record["path"].partition(NAME + "/")[2], "has this name" in
+                                 record["link"]) for record in records),
+                         [("HEAD", False), ("control", True), ("control/below", False),
+                          ("tags/v1", True)])
+        before = self.host_refs()
+        self.apply("--held", code=None)
+        made = [line.split()[0].partition(NAME + "/")[2] for line in self.host_refs()
+                if line not in before]
+        self.assertEqual(sorted(made), ["HEAD", "control/below", "tags/v1"])
+        self.git("fsck", "--strict", "--no-dangling")
+
     def test_a_branch_of_the_host_is_compared_with_itself(self):
         """Not with HEAD: what the branch has is no news."""
         self.git("branch", "request", self.evil)

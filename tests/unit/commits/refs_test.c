@@ -9,11 +9,15 @@
 
 Test(refs, names_of_branches_and_tags)
 {
-	static const char *const good[] = { "refs/heads/main", "refs/heads/a/b.c/d-1",
-					    "refs/tags/v1.0", "refs/heads/\xc3\xa4" };
+	static const char *const good[] = { "refs/heads/main",   "refs/heads/a/b.c/d-1",
+					    "refs/tags/v1.0",    "refs/heads/\xc3\xa4",
+					    "refs/heads/a/HEAD", "refs/heads/a/-b" };
 	static const char *const bad[] = { "main",
 					   "refs/heads/",
 					   "refs/heads//a",
+					   "refs/heads/HEAD",
+					   "refs/heads/-a",
+					   "refs/tags/--exec",
 					   "refs/remotes/o/x",
 					   "refs/heads/.a",
 					   "refs/heads/a/.b",
