@@ -185,34 +185,39 @@ static bool is_left(const char *path)
 	return bsearch(&path, state.left, state.left_count, sizeof(*state.left), compare_names);
 }
 
-/* Return whether the work tree will have the file that a change brings. `file`: what comes to its
- * path, and closed; -ENOENT: nothing does. A link has no content that a program executes, and its
- * target is judged. */
-static bool is_in_work_tree(const struct job *job, const struct index_change *change, int file)
+static bool is_blob(const uint8_t id[OBJECT_ID_BYTES], const char *bytes, size_t size)
 {
 	uint8_t found[OBJECT_ID_BYTES];
+
+	return library_hash(OBJECT_BLOB, (const uint8_t *)bytes, size, found) == 0 &&
+	       memcmp(found, id, sizeof(found)) == 0;
+}
+
+/* Return whether the work tree will have the file that a change brings. `file`: what comes to its
+ * path, and closed; -ENOENT: nothing does. */
+static bool is_in_work_tree(const struct job *job, const struct index_change *change, int file)
+{
+	const uint8_t *id = change->file.new_id;
+	char target[IPC_PATH_MAX];
 	struct stat status = { 0 };
 	char *text;
 	size_t size;
-	int error;
+	bool is_same;
 
-	if (file == -ENOENT && change->file.new_mode == TREE_LINK)
-		return beneath_look(job->directories.host, change->path, &status) == 0 &&
-		       S_ISLNK(status.st_mode);
-	if (change->file.new_mode == TREE_LINK) {
-		fd_close(&file);
-		return file == -EBADMSG;
+	if (file == -ENOENT && change->file.new_mode == TREE_LINK) {
+		const int length = beneath_link(job->directories.host, change->path, target);
+
+		return length >= 0 && is_blob(id, target, (size_t)length);
 	}
 	if (file == -ENOENT)
 		file = beneath_file(job->directories.host, change->path, &status);
 	if (file >= 0 && fstat(file, &status) != 0)
 		fd_close(&file);
-	error = read_file(file, &status, OBJECT_BYTES_MAX, &text, &size);
-	if (error)
+	if (read_file(file, &status, OBJECT_BYTES_MAX, &text, &size) != 0)
 		return false;
-	error = library_hash(OBJECT_BLOB, (const uint8_t *)text, size, found);
+	is_same = is_blob(id, text, size);
 	free(text);
-	return !error && memcmp(found, change->file.new_id, sizeof(found)) == 0;
+	return is_same;
 }
 
 /* Return whether git could write what a change brings to the index, and that is host-executed, or a

@@ -38,8 +38,8 @@ enum branches_item {
 };
 
 struct branches_apply {
-	/* Return what becomes of a path, and open what comes to it: a descriptor; -EBADMSG: no
-	 * regular file; another -errno. *ret_file is left alone if nothing does. */
+	/* Return what becomes of a path, and open what comes to it: a descriptor, also of a
+	 * link's target, or -errno. *ret_file is left alone if nothing does. */
 	enum branches_item (*look)(void *context, const char *path, int *ret_file);
 	/* held_entry_flags() */
 	uint32_t (*held)(const struct job *job, const char *path, const char *target);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "beneath.h"
 #include "common/changes.h"
@@ -179,8 +180,17 @@ int items_pair(struct items *items, const struct job_directories *directories)
 int items_open(const struct job_directories *directories, const struct item *item)
 {
 	static struct difference difference;
+	char target[IPC_PATH_MAX];
+	int size, file;
 
 	items_show(item, &difference);
+	if (S_ISLNK(item->now.st_mode)) {
+		size = tree_link(directories, &difference, false, target);
+		file = size < 0 ? size : memfd_create("target", MFD_CLOEXEC);
+		if (file >= 0 && fd_write_all(file, target, (size_t)size) != 0)
+			fd_close(&file);
+		return file;
+	}
 	return S_ISREG(item->now.st_mode) && !(item->flags & CHANGE_IS_MERGED)
 		       ? tree_open(directories, &difference, false)
 		       : -EBADMSG;

@@ -36,8 +36,8 @@ int items_pair(struct items *items, const struct job_directories *directories);
 
 void items_show(const struct item *item, struct difference *ret);
 
-/* Open the sandbox's content of a file: a descriptor; -EBADMSG: it is no regular file, or is
- * merged; another -errno. */
+/* Open the sandbox's content of a file, or the target of a link: a descriptor; -EBADMSG: it is
+ * neither, or is merged; another -errno. */
 int items_open(const struct job_directories *directories, const struct item *item);
 
 #endif

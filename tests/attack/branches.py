@@ -297,9 +297,14 @@ class Hostile(Case):
         self.inside("echo other > .envrc")
         self.assertIn("lacks a host-executed file", self.move(None, ("--held",)).stderr)
         self.assertEqual(self.head(), self.first)
-        self.inside("git add .envrc; git commit -q --amend -m x")
+        self.inside("git add .envrc; git commit -q --amend -m x; ln -s a .vscode; git add .vscode; "
+                    "git commit -q --amend -m x; ln -sfn b .vscode")
+        self.assertIn("lacks a host-executed file", self.move(None, ("--held",)).stderr)
+        self.assertEqual(self.head(), self.first)
+        self.inside("ln -sfn a .vscode")
         self.move(words=("--held",))
         self.assertNotEqual(self.head(), self.first, "the control")
+        self.assertEqual(self.status(), "")
 
     def test_a_parent_that_is_none(self):
         """The commit names main as its parent; the tree, or a commit between, is missing."""
