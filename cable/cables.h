@@ -29,6 +29,8 @@ struct cabled {
 	struct party party;
 	uint32_t port_count;
 	uint16_t ports[CABLE_PORTS_MAX]; /* that have a listener */
+	bool is_lasting;                 /* persistent: `cuts` is the file of what was taken away */
+	int cuts;
 	int network; /* the gateway's namespace, where the profile lets hosts be added; or -1 */
 };
 

@@ -114,6 +114,23 @@ bool grants_cut(const struct party *from, const char *host)
 	return row != NULL;
 }
 
+bool grants_give_back(const struct party *to, const char *host, uint32_t port)
+{
+	struct grant *row;
+
+	for (uint32_t i = 0; i < GRANTS_MAX; i++) {
+		if (is_same(&grants[i], to) && grants[i].is_back && grants[i].port == port &&
+		    strcmp(grants[i].host, host) == 0)
+			grants[i].used = 0;
+	}
+	row = take_row(to, host);
+	if (row) {
+		row->port = port;
+		row->is_back = true;
+	}
+	return row != NULL;
+}
+
 void grants_remove(const struct grant *grant)
 {
 	grants[grant - grants].used = 0;
@@ -142,17 +159,16 @@ bool grants_count(const struct grant *grant, uint32_t approval)
 
 bool grants_allow(const struct party *sandbox, uint32_t approval, const char *host, uint32_t port)
 {
-	const struct grant *own = find_own(sandbox, host, port);
-
-	if (own)
-		return !own->is_cut && grants_count(own, approval);
+	if (grants_deny(sandbox, host, port))
+		return false;
 	for (uint32_t i = 0; i < GRANTS_MAX; i++) {
 		struct grant *grant = &grants[i];
 
-		if (!is_of(grant, sandbox) || !is_covering(grant, host, port) ||
-		    !grants_count(grant, approval))
+		if (grant->is_cut || grant->is_back || !is_of(grant, sandbox) ||
+		    !is_covering(grant, host, port) || !grants_count(grant, approval))
 			continue;
-		grant->used = ++uses;
+		if (is_client(grant)) /* own rows stay in the order in which they were made */
+			grant->used = ++uses;
 		return true;
 	}
 	return false;

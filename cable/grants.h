@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The hosts that sandboxes reach beside the list of their profile, and those that a person has
- * taken away. A row is one sandbox's, until that ends, or all sandboxes' of a client. Names are
+ * taken away (cuts.h keeps these). A row is one sandbox's, until that ends, or all sandboxes' of a
+ * client. Names are
  * compared byte by byte: the peers write them in the one spelling, and a text in another one covers
  * nothing.
  */
@@ -22,6 +23,7 @@ struct grant {
 	uint32_t port;
 	bool is_brokers; /* a client's user agreed, not a person at the command line */
 	bool is_cut;
+	bool is_back;            /* given back after it was taken away, which is no grant */
 	char host[IPC_HOST_MAX]; /* empty: all hosts */
 };
 
@@ -31,6 +33,9 @@ const struct grant *grants_add(const struct party *to, const char *host, uint32_
 
 /* Take a host away from a sandbox; "": all hosts. False: there is no row. */
 bool grants_cut(const struct party *from, const char *host);
+
+/* Give a host with a port back to a sandbox. False: there is no row. */
+bool grants_give_back(const struct party *to, const char *host, uint32_t port);
 
 /* Remove a grant. */
 void grants_remove(const struct grant *grant);

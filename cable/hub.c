@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cable/cables.h"
+#include "cable/cuts.h"
 #include "cable/grants.h"
 #include "cable/permits.h"
 #include "cable/questions.h"
@@ -167,10 +168,11 @@ static int make_cable(const struct ipc_cable_make *make, const int fds[3], struc
 	return cable_make(hub->home, fds[1], ports, count, ret, ret_step);
 }
 
-/* msp-dial knows the sandbox before msp-egress can ask for it. */
+/* msp-dial knows the sandbox before msp-egress can ask for it, and that hosts are taken away. */
 static int announce_cable(const struct ipc_cable_make *make, uint32_t plan, uint32_t server,
-			  const struct cable *cable)
+			  const struct cable *cable, bool has_cuts)
 {
+	const struct ipc_dial_tighten tighten = { make->slot, make->use };
 	struct ipc_dial_begin dial = { make->slot, make->use, plan, make->profile, "" };
 	const struct ipc_egress_port port = { make->slot, 0 };
 	const struct plan_profile *profile = plan_profile(&plans[plan].plan, make->profile);
@@ -180,6 +182,8 @@ static int announce_cable(const struct ipc_cable_make *make, uint32_t plan, uint
 
 	memcpy(dial.sandbox, make->sandbox, sizeof(dial.sandbox));
 	error = channel_send(&hub->dial, IPC_TYPE_dial_begin, &dial, NULL, 0);
+	if (!error && has_cuts)
+		error = channel_send(&hub->dial, IPC_TYPE_dial_tighten, &tighten, NULL, 0);
 	for (uint32_t i = 0; i < cable->count && !error; i++)
 		error = channel_send(&hub->egress, IPC_TYPE_egress_port, &port, &cable->ports[i],
 				     0);
@@ -190,6 +194,7 @@ static int announce_cable(const struct ipc_cable_make *make, uint32_t plan, uint
 static const char *const steps[CABLE_STEP_COUNT] = {
 	[CABLE_STEP_POLICY] = "reading its hosts",
 	[CABLE_STEP_READER] = "beginning the reader of its requests",
+	[CABLE_STEP_CUTS] = "taking hosts away",
 	[CABLE_STEP_SOCKET] = "looking at its socket",
 	[CABLE_STEP_ENTER] = "entering the user namespace",
 	[CABLE_STEP_NAMESPACE] = "making a network namespace",
@@ -215,32 +220,58 @@ static int keep_network(struct cabled *made, const struct cable *cable)
 	return 0;
 }
 
+/* The file of the next cable in the slot. */
+static int handle_cuts(void *context, struct channel_message *message)
+{
+	const uint32_t slot = ipc_body(message, cable_cuts)->slot;
+
+	if (slot >= GATEWAY_SLOTS || cables[slot].is_made || cables[slot].is_lasting)
+		return -EPROTO;
+	cables[slot].is_lasting = true;
+	cables[slot].cuts = channel_take_fd(message, 0);
+	return 0;
+}
+
+/* Forget what is known of the hosts of a sandbox; the file stays. */
+static void drop_hosts(uint32_t slot)
+{
+	if (cables[slot].is_lasting)
+		fd_close(&cables[slot].cuts);
+	cables[slot].is_lasting = false;
+	grants_end(slot);
+}
+
 /* After a failure, the closed pipe tells the init. */
 static int handle_make(void *context, struct channel_message *message)
 {
 	const struct ipc_cable_make *make = ipc_body(message, cable_make);
+	struct cabled *made = &cables[make->slot % GATEWAY_SLOTS];
 	struct cable cable = { .dns = -1 };
-	uint32_t step = CABLE_STEP_NONE, plan = 0, server = 0;
-	int error;
+	uint32_t step = CABLE_STEP_CUTS, plan = 0, server = 0;
+	int has_cuts, error;
 
-	if (make->slot >= GATEWAY_SLOTS || cables[make->slot].is_made)
+	if (make->slot >= GATEWAY_SLOTS || made->is_made ||
+	    made->is_lasting != (make->sandbox[0] != '\0'))
 		return -EPROTO;
-	error = make_cable(make, message->fds, &cable, &plan, &server, &step);
+	made->party.slot = make->slot;
+	made->party.use = make->use;
+	memcpy(made->sandbox, make->sandbox, IPC_ID_MAX);
+	has_cuts = made->is_lasting ? cuts_load(made) : 0;
+	error = has_cuts < 0 ? has_cuts
+			     : make_cable(make, message->fds, &cable, &plan, &server, &step);
 	if (error) {
 		log_line("the network of a sandbox cannot be made: %s: %s",
 			 steps[step % CABLE_STEP_COUNT], errno_text(-error));
+		drop_hosts(make->slot);
 		return 0;
 	}
-	cables[make->slot].is_made = true;
-	cables[make->slot].party.slot = make->slot;
-	cables[make->slot].party.use = make->use;
-	cables[make->slot].plan = plan;
-	cables[make->slot].denials = 0;
-	memcpy(cables[make->slot].sandbox, make->sandbox, IPC_ID_MAX);
+	made->is_made = true;
+	made->plan = plan;
+	made->denials = 0;
 	plans[plan].cables++;
-	error = announce_cable(make, plan, server, &cable);
+	error = announce_cable(make, plan, server, &cable, has_cuts > 0);
 	if (!error)
-		error = keep_network(&cables[make->slot], &cable);
+		error = keep_network(made, &cable);
 	cable_close(&cable); /* msp-egress has the listeners */
 	if (!error)
 		(void)!write(message->fds[0], "", 1); /* an init that has ended waits for nothing */
@@ -261,7 +292,7 @@ static int handle_end(void *context, struct channel_message *message)
 	plans[cables[slot].plan].cables--;
 	fd_close(&cables[slot].network);
 	cables[slot].party.frontend = 0;
-	grants_end(slot);
+	drop_hosts(slot);
 	questions_end(slot);
 	tallies_end(slot);
 	error = channel_send(&hub->dial, IPC_TYPE_cable_end, &end, NULL, 0);
@@ -412,6 +443,7 @@ static const dispatch_handler from_launcher[IPC_TYPE_COUNT] = {
 static const dispatch_handler from_http[IPC_TYPE_COUNT] = { NULL };
 
 static const dispatch_handler from_supervisor[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_cable_cuts] = handle_cuts,
 	[IPC_TYPE_cable_make] = handle_make,
 	[IPC_TYPE_cable_end] = handle_end,
 	[IPC_TYPE_cable_watch] = handle_watch,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cable/cuts.h"
 #include "cable/grants.h"
 #include "cable/questions.h"
 #include "cable/records.h"
@@ -83,7 +84,8 @@ static int open_port(const struct hub *hub, struct cabled *sandbox, uint32_t por
 
 static bool is_taken(const struct cabled *sandbox, const struct grant *grant)
 {
-	return !grant->is_cut && grants_count(grant, sandbox->profile->host_approval);
+	return !grant->is_cut && !grant->is_back &&
+	       grants_count(grant, sandbox->profile->host_approval);
 }
 
 void permits_open(const struct hub *hub, struct cabled *sandbox)
@@ -136,15 +138,31 @@ static int cut_host(const struct hub *hub, const struct cabled *sandbox,
 		return -ENOSPC;
 	memcpy(cut.host, wanted->host, sizeof(cut.host));
 	error = channel_send(&hub->dial, IPC_TYPE_dial_tighten, &tighten, NULL, 0);
-	return error ? error : channel_send(&hub->egress, IPC_TYPE_egress_cut, &cut, NULL, 0);
+	if (!error)
+		error = channel_send(&hub->egress, IPC_TYPE_egress_cut, &cut, NULL, 0);
+	return error || !sandbox->is_lasting ? error : cuts_save(sandbox);
 }
 
-static int add_grant(const struct hub *hub, const struct party *to, const char *sandbox,
+/* Give back what was taken away, for good. 0 or -errno, and then it is taken away. */
+static int give_back(const struct cabled *sandbox, const char *host, uint32_t port)
+{
+	int error = grants_give_back(&sandbox->party, host, port) ? 0 : -ENOSPC;
+
+	if (!error && sandbox->is_lasting)
+		error = cuts_save(sandbox);
+	if (error)
+		(void)grants_cut(&sandbox->party, host);
+	return error;
+}
+
+static int add_grant(const struct hub *hub, const struct party *to, const struct cabled *sandbox,
 		     bool is_broker, const struct ipc_network_grant *wanted)
 {
 	const struct grant *grant;
-	int error = records_grant(wanted, to, sandbox, is_broker);
+	int error = records_grant(wanted, to, sandbox ? sandbox->sandbox : "", is_broker);
 
+	if (!error && sandbox && grants_deny(to, wanted->host, wanted->port))
+		error = give_back(sandbox, wanted->host, wanted->port);
 	if (error)
 		return error;
 	grant = grants_add(to, wanted->host, wanted->port, is_broker);
@@ -178,5 +196,5 @@ int permits_take(const struct hub *hub, const struct party *from, bool is_broker
 		to.frontend = wanted->frontend;
 		memcpy(to.owner, wanted->owner, sizeof(to.owner));
 	}
-	return add_grant(hub, &to, sandbox ? sandbox->sandbox : "", is_broker, wanted);
+	return add_grant(hub, &to, sandbox, is_broker, wanted);
 }

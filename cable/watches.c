@@ -66,7 +66,8 @@ static void send_grants(const struct look *look)
 									 : NETWORK_HOST_GRANTED,
 						  .port = grant->port };
 
-		if (!grant->is_cut && !grants_count(grant, sandbox->profile->host_approval))
+		if (grant->is_back ||
+		    (!grant->is_cut && !grants_count(grant, sandbox->profile->host_approval)))
 			continue;
 		if (grant->of.slot == GATEWAY_SLOTS)
 			shown.frontend = grant->of.frontend;

@@ -60,6 +60,7 @@ IPC_FIRST(spawn_code, slot);
 IPC_FIRST(spawn_cgroup, slot);
 IPC_FIRST(spawn_signal, slot);
 IPC_FIRST(spawn_kill, slot);
+IPC_FIRST(cable_cuts, slot);
 IPC_FIRST(cable_make, slot);
 IPC_FIRST(cable_end, slot);
 IPC_FIRST(egress_port, slot);

@@ -55,6 +55,12 @@ struct ipc_gateway_forget {
 	uint32_t slot;
 };
 
+/* The file of a persistent sandbox for the hosts that a person has taken away, before its
+ * cable_make. fd: opened for both directions */
+struct ipc_cable_cuts {
+	uint32_t slot;
+};
+
 /* Make the cable of a sandbox, with a listener for each port of its profile. fds: those of
  * network_socket, and the sealed policy blob. The byte comes after egress_begin and dial_begin are
  * sent; where the cable cannot be made, the pipe is closed. */
@@ -68,6 +74,7 @@ struct ipc_cable_make {
 enum cable_step {
 	CABLE_STEP_NONE = 0,
 	CABLE_STEP_POLICY,    /* no such policy or profile */
+	CABLE_STEP_CUTS,      /* no room for what was taken away */
 	CABLE_STEP_SOCKET,    /* not a routing socket of a sandbox below the factory's namespace */
 	CABLE_STEP_ENTER,     /* entering the factory's user namespace */
 	CABLE_STEP_READER,    /* beginning the server that reads requests */

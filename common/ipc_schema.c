@@ -88,6 +88,7 @@ static const struct ipc_field ipc_store_answer_fields[] = {
 	BYTES(ipc_store_answer, ids),
 };
 FIELDS(1, ipc_store_directory, U32, reserved)
+FIELDS(1, ipc_store_file, U32, reserved)
 FIELDS(1, ipc_supervisor_unaudited, STR, problem)
 FIELDS(1, ipc_supervisor_listen, U32, is_activated)
 FIELDS(1, ipc_supervisor_notify, U64, watchdog_us)
@@ -361,6 +362,7 @@ FIELDS(5, ipc_bridge_end, U64, connections, U64, refused, U64, sent, U64, receiv
 FIELDS(1, ipc_gateway_start, RAW, schema)
 FIELDS(1, ipc_gateway_policy, U32, slot)
 FIELDS(1, ipc_gateway_forget, U32, slot)
+FIELDS(1, ipc_cable_cuts, U32, slot)
 FIELDS(4, ipc_cable_make, U32, slot, U32, use, U32, profile, OPT, sandbox)
 FIELDS(1, ipc_cable_end, U32, slot)
 FIELDS(6, ipc_cable_watch, U64, from.request, OPT, from.owner, OPT, from.sandbox, U32, frontend, U32, is_broker, U32, slot)

@@ -33,6 +33,7 @@ enum store_operation {
 	STORE_DO_INTERRUPTED,
 	STORE_DO_IS_EMPTY,
 	STORE_DO_TRASH,
+	STORE_DO_CUTS,
 	STORE_DO_COUNT_OF,
 };
 
@@ -104,6 +105,11 @@ struct ipc_store_answer {
 
 /* fd: a sandbox's directory, which is its lock, or one to be handed on; before store_answer */
 struct ipc_store_directory {
+	uint32_t reserved;
+};
+
+/* fd: a file of a sandbox, for another program; after store_answer */
+struct ipc_store_file {
 	uint32_t reserved;
 };
 

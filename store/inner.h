@@ -85,9 +85,11 @@ void store_survey_add(const struct store_meta *meta, uint64_t bytes);
 void store_survey_forget(void);
 void store_survey_count(const uint8_t id[STORE_ID_BYTES], uint64_t more);
 
-/* Make it on disk, on the layers that `meta` has, the highest of them `base`: its directory,
- * locked, or -errno. Under the lock. */
-int store_plant(struct store_meta *meta, uint32_t base);
+/* Make it on disk, on the layers that `meta` has, the highest of them `base`, with the cuts of the
+ * sandbox of the directory `origin` (-1: of none): its directory, locked, or -errno. Under the
+ * lock.
+ */
+int store_plant(struct store_meta *meta, uint32_t base, int origin);
 
 /* Layers that no meta names go to trash/. Under the lock. 0 or -errno, and then nothing is lost. */
 int store_collect(void);

@@ -252,7 +252,7 @@ static void copy_stack(struct store_meta *to, const struct store_meta *from, uin
 	}
 }
 
-static int fork_at(const struct store_meta *meta, uint32_t layer, const char *name,
+static int fork_at(int sandbox, const struct store_meta *meta, uint32_t layer, const char *name,
 		   struct store_meta *ret)
 {
 	const uint32_t depth = store_depth(meta, layer);
@@ -269,7 +269,7 @@ static int fork_at(const struct store_meta *meta, uint32_t layer, const char *na
 	ret->ttl_s = meta->ttl_s;
 	copy_stack(ret, meta, layer);
 	store_sum_all(ret);
-	return store_plant(ret, depth == 0 ? STORE_NO_LAYER : depth - 1);
+	return store_plant(ret, depth == 0 ? STORE_NO_LAYER : depth - 1, sandbox);
 }
 
 /* Make the upper a layer, as a fork of the present needs. Nothing is lost by that if the fork then
@@ -299,7 +299,7 @@ int store_fork(int sandbox, struct store_meta *meta, uint32_t number, const char
 	if (!result && number == 0)
 		result = freeze_present(sandbox, meta, &layer);
 	if (!result)
-		result = fork_at(meta, layer, name, ret);
+		result = fork_at(sandbox, meta, layer, name, ret);
 	store_unlock();
 	return result;
 }

@@ -23,7 +23,10 @@ enum part {
 	PART_META = 1,
 	PART_SANDBOX = 2,   /* its directory */
 	PART_DIRECTORY = 4, /* the result, which may lock a sandbox */
+	PART_FILE = 8,      /* the result */
 };
+
+#define PART_FDS (PART_DIRECTORY | PART_FILE)
 
 static struct store_meta meta; /* the question's, then the answer's */
 static struct store_meta made;
@@ -123,6 +126,7 @@ OPERATION(journal, store_journal(sandbox))
 OPERATION(interrupted, store_is_interrupted(sandbox))
 OPERATION(is_empty, store_is_empty(&meta))
 OPERATION(trash, store_trash())
+OPERATION(cuts, store_cuts(sandbox))
 
 static const struct operation {
 	int (*run)(const struct ipc_store_ask *ask);
@@ -150,6 +154,7 @@ static const struct operation {
 	[STORE_DO_INTERRUPTED] = { do_interrupted, PART_SANDBOX, PART_NOTHING },
 	[STORE_DO_IS_EMPTY] = { do_is_empty, PART_META, PART_NOTHING },
 	[STORE_DO_TRASH] = { do_trash, PART_NOTHING, PART_DIRECTORY },
+	[STORE_DO_CUTS] = { do_cuts, PART_SANDBOX, PART_FILE },
 };
 
 /* Take over what the question brings. A meta that is new has neither layers nor magic yet. */
@@ -173,7 +178,7 @@ static int take_question(const struct ipc_store_ask *ask, const struct operation
 
 static void put_result(const struct operation *operation, int result)
 {
-	const bool has_fd = result >= 0 && operation->gives & PART_DIRECTORY;
+	const bool has_fd = result >= 0 && (operation->gives & PART_FDS);
 
 	answer.error = result < 0 ? (uint32_t)-result : 0;
 	answer.value = has_fd ? 1 : result > 0 ? (uint32_t)result : 0;
@@ -188,12 +193,15 @@ static void put_result(const struct operation *operation, int result)
 static int send_answer(const struct channel *channel, const struct operation *operation, int result)
 {
 	static const struct ipc_store_directory directory;
+	static const struct ipc_store_file file;
 	int error = 0;
 
 	put_result(operation, result);
 	if (result >= 0 && operation->gives & PART_DIRECTORY)
 		error = channel_send(channel, IPC_TYPE_store_directory, &directory, &result, 0);
-	if (operation->gives & PART_DIRECTORY)
+	else if (result >= 0 && operation->gives & PART_FILE)
+		error = channel_send(channel, IPC_TYPE_store_file, &file, &result, 0);
+	if (operation->gives & PART_FDS)
 		fd_close(&result);
 	return error ? error : channel_send(channel, IPC_TYPE_store_answer, &answer, NULL, 0);
 }

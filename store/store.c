@@ -332,7 +332,32 @@ void store_remove_layer(const uint8_t id[STORE_ID_BYTES])
 	(void)unlinkat(store_places.layers, text, AT_REMOVEDIR); /* or it is found as left over */
 }
 
-int store_plant(struct store_meta *meta, uint32_t base)
+/* More than msp-cable writes. */
+#define CUTS_BYTES_MAX 16384
+
+/* Give a fork what a person has taken away from its sandbox, before it is one itself. A file that
+ * is longer than msp-cable writes is cut, which takes away all hosts. */
+static int copy_cuts(int from, int to)
+{
+	static uint8_t bytes[CUTS_BYTES_MAX];
+	int fd = openat(from, STORE_CUTS, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const ssize_t size = fd >= 0           ? pread(fd, bytes, sizeof(bytes), 0)
+			     : errno == ENOENT ? 0
+					       : -1;
+	int error = size < 0 ? -errno : 0;
+
+	fd_close(&fd);
+	if (size <= 0)
+		return error;
+	fd = openat(to, STORE_CUTS, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	error = fd < 0 ? -errno : fd_write_all(fd, bytes, (size_t)size);
+	if (!error && fsync(fd) != 0)
+		error = -errno;
+	fd_close(&fd);
+	return error;
+}
+
+int store_plant(struct store_meta *meta, uint32_t base, int origin)
 {
 	char id[IPC_ID_MAX];
 	int error = store_random(meta->id);
@@ -350,11 +375,14 @@ int store_plant(struct store_meta *meta, uint32_t base)
 		error = -errno;
 	if (!error) {
 		fd = own_directory(id);
-		error = fd < 0 ? fd : store_write(fd, meta, false);
+		error = fd < 0 ? fd : origin >= 0 ? copy_cuts(origin, fd) : 0;
 	}
+	if (!error)
+		error = store_write(fd, meta, false);
 	if (error) {
 		/* The disk may be full: remove the useless directory, do not move it to trash/. */
-		(void)unlinkat(fd, "meta", 0); /* both: a failure leaves a leftover */
+		(void)unlinkat(fd, STORE_CUTS, 0); /* each failure leaves a leftover */
+		(void)unlinkat(fd, "meta", 0);
 		(void)unlinkat(store_places.sandboxes, id, AT_REMOVEDIR);
 		fd_close(&fd);
 		store_remove_layer(meta->layers[meta->upper].id);
@@ -374,7 +402,7 @@ int store_create(struct store_meta *meta, struct store_census *census)
 	meta->checkpoint_count = 0;
 	result = store_survey(census, meta->owner, meta->name);
 	if (!result)
-		result = store_plant(meta, STORE_NO_LAYER);
+		result = store_plant(meta, STORE_NO_LAYER, -1);
 	store_unlock();
 	return result;
 }
@@ -502,6 +530,15 @@ int store_mark(int sandbox)
 int store_unmark(int sandbox)
 {
 	return unlinkat(sandbox, STORE_MARK, 0) == 0 ? 0 : -errno;
+}
+
+int store_cuts(int sandbox)
+{
+	const int fd =
+		openat(sandbox, STORE_CUTS, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		       S_IRUSR | S_IWUSR);
+
+	return fd < 0 ? -errno : fd;
 }
 
 /* --- history ---------------------------------------------------------------------------------- */

@@ -135,6 +135,11 @@ int store_unmark(int sandbox);
  * notes only. 0 or -errno; no execution depends on it. */
 int store_note(int sandbox, const struct history_note *note);
 
+/* Open the file for the hosts that a person has taken away from the sandbox, which msp-cable writes
+ * and reads: it, the caller's, or -errno. It is made where there is none. A fork gets a copy. */
+#define STORE_CUTS "cuts"
+int store_cuts(int sandbox);
+
 /* Note that the sandbox was used now. */
 void store_touch(int sandbox);
 

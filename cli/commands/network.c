@@ -459,7 +459,7 @@ int network_tighten(const struct network_options *options, char *const words[])
 	error = network_grant(&asking.talk.client, &wish.watch, &wish.message);
 	if (error)
 		return ask_end(&asking, refuse_grant(error));
-	(void)printf("%s can no longer reach %s, until it ends\n", wish.whom,
-		     words[1] ? wish.message.host : "any host");
+	(void)printf("%s can no longer reach %s, until 'msp network approve' gives it back\n",
+		     wish.whom, words[1] ? wish.message.host : "any host");
 	return ask_end(&asking, report_error(format_flush()));
 }

@@ -52,6 +52,22 @@ int gateway_open(void *context, struct channel_message *message)
 	return loop_add(&watch, supervisor.gateway.fd, on_gateway, NULL);
 }
 
+/* Hand on the file that says what a person has taken away. False: there is no cable without it. */
+static bool pass_cuts(const struct sandbox *sandbox)
+{
+	const struct ipc_cable_cuts cuts = { sandbox->slot };
+	int fd = event_sandbox_cuts(sandbox);
+	const bool is_there = fd >= 0;
+
+	if (is_there)
+		gateway_tell(IPC_TYPE_cable_cuts, &cuts, &fd);
+	else
+		log_line("the hosts that were taken away from a sandbox cannot be read: %s",
+			 errno_text(-fd));
+	fd_close(&fd);
+	return is_there;
+}
+
 int gateway_make(void *context, struct channel_message *message)
 {
 	struct sandbox *sandbox = context;
@@ -64,6 +80,8 @@ int gateway_make(void *context, struct channel_message *message)
 	if (!ipc_body(message, network_socket)->has_hosts)
 		return 0;
 	memcpy(make.sandbox, sandbox->persistent.id, sizeof(make.sandbox));
+	if (make.sandbox[0] && !pass_cuts(sandbox))
+		return 0; /* its init sees that the pipe is closed */
 	sandbox->cable = ++last_cable;
 	gateway_tell(IPC_TYPE_cable_make, &make, fds);
 	return 0;

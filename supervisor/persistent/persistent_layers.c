@@ -55,6 +55,11 @@ static int send_place(const struct persistent *own, uint32_t *number, uint32_t m
 	return error ? error : send_layer(number, mount, LAYER_WORK, upper);
 }
 
+int event_sandbox_cuts(const struct sandbox *sandbox)
+{
+	return store_cuts(sandbox->persistent.directory);
+}
+
 int event_sandbox_launched(const struct sandbox *sandbox, uint32_t *ret_count)
 {
 	const struct plan *plan = &supervisor.plan;

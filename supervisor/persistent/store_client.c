@@ -54,7 +54,9 @@ static int receive_answer(int *ret_fd)
 	       message.type != IPC_TYPE_store_answer) {
 		if (status == -EMFILE)
 			*ret_fd = -EMFILE;
-		else if (status == 1 && *ret_fd == -1 && message.type == IPC_TYPE_store_directory)
+		else if (status == 1 && *ret_fd == -1 &&
+			 (message.type == IPC_TYPE_store_directory ||
+			  message.type == IPC_TYPE_store_file))
 			*ret_fd = channel_take_fd(&message, 0);
 		else if (status != -EINTR)
 			return lose_store(wrong ? ipc_error_text(wrong) : "msp-store ended");
@@ -317,6 +319,7 @@ int store_layer(const struct store_meta *meta, uint32_t layer)
 	return ask_store(-1, NULL, NULL);
 }
 
+QUESTION(int, store_cuts, (int sandbox), ask_about(STORE_DO_CUTS, NULL, sandbox))
 QUESTION(int, store_journal, (int sandbox), ask_about(STORE_DO_JOURNAL, NULL, sandbox))
 QUESTION(bool, store_is_empty, (const struct store_meta *meta),
 	 ask_about(STORE_DO_IS_EMPTY, meta, -1) == 1)

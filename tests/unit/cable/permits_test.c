@@ -7,10 +7,14 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "cable/cuts.h"
 #include "cable/grants.h"
 #include "cable/questions.h"
 #include "cable/records.h"
@@ -302,4 +306,112 @@ Test(permits, more_questions_than_msp_dial_has, .init = begin)
 	for (uint32_t i = 0; i < GATEWAY_ASKS_MAX; i++)
 		cr_assert_eq(permits_ask(&question), 0);
 	cr_expect_eq(permits_ask(&question), -EPROTO);
+}
+
+/* --- the file of cuts ------------------------------------------------------------------------- */
+
+#define LATER 8U /* the use of the sandbox's next cable */
+
+static struct cabled *lasting(uint32_t use, int file)
+{
+	grants_end(SLOT);
+	cables[SLOT].is_lasting = true;
+	cables[SLOT].cuts = file;
+	cables[SLOT].party.use = use;
+	return &cables[SLOT];
+}
+
+static bool is_denied(const char *host)
+{
+	return grants_deny(&cables[SLOT].party, host, 443);
+}
+
+static int change(const char *host, bool is_cut)
+{
+	struct ipc_network_grant wanted = { .port = 443, .is_cut = is_cut };
+	const struct party from = { SLOT, cables[SLOT].party.use, 9, "" };
+
+	memcpy(wanted.host, host, strlen(host) + 1);
+	return permits_take(&hub, &from, false, &wanted);
+}
+
+Test(permits, a_cut_is_the_sandboxs_until_a_person_takes_it_back, .init = begin)
+{
+	const int file = memfd_create("cuts", MFD_CLOEXEC);
+
+	cr_expect_eq(cuts_load(lasting(USE, file)), 0, "an empty file");
+	cr_assert_eq(change("a.example", true), 0);
+	cr_assert_eq(change("b.example", true), 0);
+	cr_expect_eq(cuts_load(lasting(LATER, file)), 1);
+	cr_expect(is_denied("a.example") && is_denied("b.example"));
+	cr_expect_not(is_denied("c.example"), "the control");
+	cr_assert_eq(change("a.example", false), 0);
+	cr_expect_eq(cuts_load(lasting(LATER + 1, file)), 1);
+	cr_expect_not(is_denied("a.example"));
+	cr_expect(is_denied("b.example"));
+	cr_expect(grants_deny(&cables[SLOT].party, "a.example", 22), "it had another port");
+	close(file);
+}
+
+Test(permits, all_hosts_but_those_that_are_given_back, .init = begin)
+{
+	const int file = memfd_create("cuts", MFD_CLOEXEC);
+
+	cr_expect_eq(cuts_load(lasting(USE, file)), 0);
+	cr_assert_eq(change("", true), 0);
+	cr_assert_eq(change("a.example", false), 0);
+	for (uint32_t use = LATER; use < LATER + 3; use++) {
+		cr_expect_not(is_denied("a.example"));
+		cr_expect(is_denied("b.example"));
+		cr_expect_eq(cuts_load(lasting(use, file)), 1);
+	}
+	/* What was given back is no grant of a later sandbox. */
+	cr_expect_not(
+		grants_allow(&cables[SLOT].party, PLAN_HOST_APPROVAL_PERSON, "a.example", 443));
+	cr_assert_eq(change("a.example", true), 0);
+	cr_expect_eq(cuts_load(lasting(LATER + 4, file)), 1);
+	cr_expect(is_denied("a.example"));
+	close(file);
+}
+
+/* What we never write takes all hosts away, and so does what cannot be read. */
+Test(permits, damaged_files, .init = begin)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+		off_t at;
+	} rows[] = {
+		{ "x", 1, 0 },     { "\377", 1, 4 }, { "A", 1, 12 },
+		{ "\033", 1, 13 }, { "\n", 1, 14 },  { "x", 1, 1 << 20 },
+	};
+	const int broken = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const int file = memfd_create("cuts", MFD_CLOEXEC);
+
+		cr_expect_eq(cuts_load(lasting(USE, file)), 0);
+		cr_assert_eq(change("a.example", true), 0);
+		cr_assert_eq(pwrite(file, rows[i].bytes, rows[i].size, rows[i].at), 1);
+		if (rows[i].at >= 1 << 20)
+			cr_assert_eq(ftruncate(file, 100), 0);
+		cr_expect_eq(cuts_load(lasting(LATER, file)), 1);
+		cr_expect(is_denied("c.example"), "%zu", i);
+		close(file);
+	}
+	cr_expect_eq(cuts_load(lasting(LATER, broken)), 1);
+	cr_expect(is_denied("c.example"));
+	close(broken);
+}
+
+Test(permits, a_cut_that_cannot_be_kept_holds, .init = begin)
+{
+	const int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	cr_expect_eq(cuts_load(lasting(USE, file)), 0);
+	cr_expect_eq(change("a.example", true), -EBADF);
+	cr_expect(is_denied("a.example"));
+	cr_expect_eq(change("a.example", false), -EBADF);
+	cr_expect(is_denied("a.example"), "it could not be given back");
+	close(file);
 }
