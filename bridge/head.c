@@ -146,8 +146,8 @@ static bool split_field(struct span line, struct span *ret_name, struct span *re
 struct said {
 	uint32_t hosts, lengths;
 	bool is_host_wrong, is_page_wrong, is_page_own, is_cross_site, is_malformed;
-	bool is_endless; /* its body has no length, or another protocol follows */
-	uint64_t body;
+	bool is_endless;  /* its body has no length, or another protocol follows */
+	uint64_t content; /* bytes of the body */
 	uint16_t port;
 };
 
@@ -184,7 +184,7 @@ static void take_length(struct said *said, struct span value)
 	said->is_malformed |= value.size == 0 || value.size > LENGTH_DIGITS;
 	for (size_t i = 0; i < value.size && !said->is_malformed; i++) {
 		said->is_malformed = value.at[i] < '0' || value.at[i] > '9';
-		said->body = said->body * 10 + (uint64_t)(value.at[i] - '0');
+		said->content = said->content * 10 + (uint64_t)(value.at[i] - '0');
 	}
 }
 
@@ -257,6 +257,6 @@ enum head_verdict head_judge(const uint8_t *bytes, size_t size, bool is_end, uin
 		return HEAD_OTHER;
 	verdict = judge_fields(&rest, &said);
 	if (verdict == HEAD_FINE && !said.is_endless)
-		*ret_size = size - rest.size + said.body;
+		*ret_size = size - rest.size + said.content;
 	return verdict == HEAD_MORE && is_end ? HEAD_BAD : verdict;
 }

@@ -10,7 +10,7 @@ CODE_LINES = {
     "audit": 737,
     "store": 1558,
     "common": 2190,
-    "cable": 1689,
+    "cable": 1692,
     "egress": 1492,
     "dial": 1360,
     "http": 2419,
@@ -38,4 +38,5 @@ CHILD_INIT_BYTES = 111 * 1024
 CIRCLE_MAX = 4
 
 # Objects of a build that depend on one header of messages (headers.py).
-HEADER_OBJECTS = {"default": 105, "common/ipc_done.h": 115, "common/ipc_persistent.h": 109}
+HEADER_OBJECTS = {"default": 105, "common/ipc_done.h": 115, "common/ipc_persistent.h": 109,
+                  "common/ipc_gateway.h": 107}
