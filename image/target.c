@@ -77,13 +77,13 @@ static int make_missing(const struct target *target, const char *path)
 static int check_depth(const struct target *target)
 {
 	struct stat root, status;
-	int above = openat(target->parent, ".", O_PATH | O_CLOEXEC);
+	int above = kernel_openat2(target->parent, ".", O_PATH | O_CLOEXEC, 0);
 	uint32_t depth = 0;
 
 	(void)fstat(target->root, &root);
 	while (above >= 0 && depth <= TARGET_DEPTH_MAX && fstat(above, &status) == 0 &&
 	       status.st_ino != root.st_ino) {
-		const int next = openat(above, "..", O_PATH | O_CLOEXEC);
+		const int next = kernel_openat2(above, "..", O_PATH | O_CLOEXEC, 0);
 
 		fd_close(&above);
 		above = next;

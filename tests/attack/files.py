@@ -16,8 +16,8 @@ setUpModule = probes.needs_ordinary_user
 
 WRITABLE = ("/tmp", "/dev/shm", "/home/agent", "/workspace")
 # Entries of /etc that are our own; the others are read-only binds of what is alike everywhere.
-ETC_OWN = {"gitconfig", "group", "hostname", "hosts", "mtab", "nsswitch.conf", "os-release", "passwd",
-           "profile", "resolv.conf", "runtimes", "shells"}
+ETC_OWN = {"chromium", "firefox", "gitconfig", "group", "hostname", "hosts", "mtab", "nsswitch.conf", "opt",
+           "os-release", "passwd", "profile", "resolv.conf", "runtimes", "shells"}
 ETC_BOUND = {"alternatives", "ca-certificates.conf", "crypto-policies", "ld.so.cache",
              "ld.so.conf", "ld.so.conf.d", "ld-musl-x86_64.path", "localtime", "mime.types", "pki",
              "protocols", "R", "services", "ssl"}

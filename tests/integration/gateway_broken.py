@@ -241,7 +241,7 @@ class Cable(unittest.TestCase):
     """msp-cable and a broken msp-egress, which speaks as soon as slot 5 has its cable."""
 
     def begin(self, *said):
-        folder = tempfile.TemporaryDirectory(prefix="msp-egress-")
+        folder = tempfile.TemporaryDirectory(prefix="msp-hostile-")
         self.addCleanup(folder.cleanup)
         path = os.path.join(folder.name, "msp-egress")
         make_hostile_egress(path, "egress_begin", *said)
