@@ -28,8 +28,8 @@ struct host_wanted {
 /* Read a host. False: the text is neither an address nor a name. */
 bool host_wanted_read(const char *text, struct host_wanted *ret);
 
-/* Return whether the text is a host as msp writes it: a name in the one spelling, or an IPv4 address.
- * It has letters, digits, '.', '-' and '_' alone. */
+/* Return whether the text is a host as msp writes it: a name in the one spelling, or an IPv4
+ * address. It has letters, digits, '.', '-' and '_' alone. */
 bool host_is_written(const char *text);
 
 /* Return whether no entry can allow the host: it is an address of IPv6, or of a kind that is never

@@ -52,7 +52,7 @@ int image_fail(const char *act, int error);
 struct image_arrival {
 	struct image_report report;
 	struct image image;
-	const char *name; /* in its one spelling; NULL: those of the image */
+	const char *name;              /* in its one spelling; NULL: those of the image */
 	char digest[IMAGE_DIGEST_MAX]; /* which it must have; empty: nobody says it */
 };
 

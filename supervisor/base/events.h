@@ -27,8 +27,8 @@ void event_standby_lost(struct sandbox *sandbox);
  * (persistent_layers.c). */
 int event_sandbox_launched(const struct sandbox *sandbox, uint32_t *ret_count);
 
-/* The cable of a persistent sandbox is to be made: open the file of what a person has taken away, the
- * caller's; or -errno (persistent_layers.c). */
+/* The cable of a persistent sandbox is to be made: open the file of what a person has taken away,
+ * the caller's; or -errno (persistent_layers.c). */
 int event_sandbox_cuts(const struct sandbox *sandbox);
 
 /* An execution begins in a persistent sandbox, or is gone from it (persistent.c). */
