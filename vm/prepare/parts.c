@@ -43,6 +43,13 @@ int refuse(const char *format, ...)
 	return -1;
 }
 
+int refuse_archive(const char *what, struct archive *archive)
+{
+	const char *text = archive_error_string(archive);
+
+	return refuse("%s: %s", what, text != NULL ? text : "it is cut off or changed");
+}
+
 /* Return the room that so many bytes are given: with the next power of two few appended blocks
  * move. */
 static size_t room_for(size_t size)
@@ -102,7 +109,7 @@ static int read_entry(struct archive *archive, size_t most, const char *name, st
 		if (append_bytes(ret, block, (size_t)got, most, name) != 0)
 			return -1;
 	}
-	return got == 0 ? 0 : refuse("%s: %s", name, archive_error_string(archive));
+	return got == 0 ? 0 : refuse_archive(name, archive);
 }
 
 static struct archive *new_reader(void)
@@ -132,7 +139,7 @@ int content_unpack(const struct content *packed, size_t most, const char *name, 
 	if (result == ARCHIVE_OK)
 		result = archive_read_next_header(archive, &entry);
 	result = result == ARCHIVE_OK ? read_entry(archive, most, name, ret)
-				      : refuse("%s: %s", name, archive_error_string(archive));
+				      : refuse_archive(name, archive);
 	(void)archive_read_free(archive);
 	return result;
 }
@@ -294,9 +301,7 @@ static int read_files(struct archive *inner, struct parts *parts)
 		if (parts_take(parts, path, content) != 0)
 			return -1;
 	}
-	return result == ARCHIVE_EOF
-		       ? 0
-		       : refuse("the package is damaged: %s", archive_error_string(inner));
+	return result == ARCHIVE_EOF ? 0 : refuse_archive("the package is damaged", inner);
 }
 
 static int read_member(struct archive *outer, struct parts *parts)
@@ -310,9 +315,8 @@ static int read_member(struct archive *outer, struct parts *parts)
 	nested.outer = outer;
 	(void)archive_read_support_format_tar(inner);
 	result = archive_read_open(inner, &nested, NULL, read_nested, NULL);
-	result = result == ARCHIVE_OK
-			 ? read_files(inner, parts)
-			 : refuse("the package is damaged: %s", archive_error_string(inner));
+	result = result == ARCHIVE_OK ? read_files(inner, parts)
+				      : refuse_archive("the package is damaged", inner);
 	(void)archive_read_free(inner);
 	return result;
 }

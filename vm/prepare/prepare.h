@@ -13,6 +13,8 @@
 
 struct archive;
 
+struct archive;
+
 /* Bytes of a file, from malloc(). */
 struct content {
 	uint8_t *bytes;
@@ -47,6 +49,9 @@ extern const char *const module_names[MODULE_COUNT];
 
 /* Put the reason into the report. Return -1. */
 int refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Refuse with the reason of libarchive, which has none for some failures. Return -1. */
+int refuse_archive(const char *what, struct archive *archive);
 
 /* Append bytes. False: there is no memory for them. */
 bool content_append(struct content *content, const void *bytes, size_t size);

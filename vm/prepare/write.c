@@ -154,7 +154,7 @@ static int put_entry(struct archive *archive, const char *path, unsigned int typ
 	    archive_write_data(archive, content->bytes, content->size) != (la_ssize_t)content->size)
 		result = ARCHIVE_FATAL;
 	archive_entry_free(entry);
-	return result == ARCHIVE_OK ? 0 : refuse("%s: %s", path, archive_error_string(archive));
+	return result == ARCHIVE_OK ? 0 : refuse_archive(path, archive);
 }
 
 static int put_all(struct archive *archive, const struct parts *parts)
@@ -188,7 +188,7 @@ int initramfs_write(int directory, const struct parts *parts)
 	else
 		result = put_all(archive, parts);
 	if (result == 0 && archive_write_close(archive) != ARCHIVE_OK)
-		result = refuse("the initramfs: %s", archive_error_string(archive));
+		result = refuse_archive("the initramfs", archive);
 	(void)archive_write_free(archive);
 	if (result == 0)
 		result = file_write(directory, PREPARE_INITRAMFS, made.bytes, made.size);
