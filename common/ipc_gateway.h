@@ -72,7 +72,6 @@ struct ipc_cable_make {
 };
 
 enum cable_step {
-	CABLE_STEP_NONE = 0,
 	CABLE_STEP_POLICY,    /* no such policy or profile */
 	CABLE_STEP_CUTS,      /* no room for what was taken away */
 	CABLE_STEP_SOCKET,    /* not a routing socket of a sandbox below the factory's namespace */
