@@ -6,6 +6,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/plan.h"
+#include "frontend/utf8.h"
 #include "policy/config_file.h"
 #include "policy/decide.h"
 #include "policy/host_groups.h"
@@ -101,15 +102,29 @@ static struct policy *load_policy(const struct request *request)
 	return policy;
 }
 
+static int flush_stdout(void)
+{
+	if (fflush(stdout) == 0 && ferror(stdout) == 0)
+		return 0;
+	log_line("standard output: %s", errno_text(errno));
+	return MSP_EXIT_SOFTWARE;
+}
+
 static int write_stdout(const struct buffer *text)
 {
-	if (text->size == 0)
-		return 0;
-	if (fwrite(text->bytes, 1, text->size, stdout) != text->size || fflush(stdout) != 0) {
-		log_line("standard output: %s", errno_text(errno));
-		return MSP_EXIT_SOFTWARE;
+	if (text->size > 0)
+		(void)fwrite(text->bytes, 1, text->size, stdout);
+	return text->size > 0 ? flush_stdout() : 0;
+}
+
+/* Print lines that say words of the command line, which can be a stranger's names of files. */
+static int write_lines(char *lines)
+{
+	for (char *rest = lines, *line; (line = strsep(&rest, "\n")) != NULL;) {
+		utf8_make_line(line);
+		(void)puts(line);
 	}
-	return 0;
+	return flush_stdout();
 }
 
 /* Write a temporary file beside `path` and rename it, so that no reader sees half a plan. */
@@ -255,9 +270,9 @@ static int run_check(const struct request *request)
 	if (result == 0)
 		result = check_images(policy);
 	own = count_own(policy);
-	buffer_format(&text, "%s: ok, %u profile%s\n", request->config, own, own == 1 ? "" : "s");
+	buffer_format(&text, "%s: ok, %u profile%s", request->config, own, own == 1 ? "" : "s");
 	if (result == 0)
-		result = write_stdout(&text);
+		result = write_lines(text.bytes);
 	buffer_done(&blob);
 	buffer_done(&text);
 	policy = policy_free(policy);
@@ -366,8 +381,7 @@ static int explain_text(const struct plan *plan, const struct plan_profile *prof
 	if (decide(plan, profile, &operation, &decision) != 0)
 		return MSP_EXIT_SOFTWARE;
 	decision_print(plan, &operation, &decision, lines);
-	(void)printf("%s\n", lines);
-	return 0;
+	return write_lines(lines);
 }
 
 static int explain_all(const struct plan *plan, const struct request *request)
@@ -407,8 +421,6 @@ static int run_explain(const struct request *request)
 							     : compile_policy(policy, &blob);
 	if (result == 0 && plan_open(blob.bytes, blob.size, &plan) == 0)
 		result = explain_all(&plan, request);
-	if (result == 0 && fflush(stdout) != 0)
-		result = MSP_EXIT_SOFTWARE;
 	buffer_done(&blob);
 	policy = policy_free(policy);
 	return result;
@@ -522,6 +534,7 @@ int main(int argc, char **argv)
 	int result;
 
 	log_set_name("msp-policy");
+	log_make_line = utf8_make_line; /* as the launcher does */
 	if (argc < 2) {
 		(void)fputs(usage, stderr);
 		return MSP_EXIT_USAGE;

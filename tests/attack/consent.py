@@ -9,7 +9,9 @@ import json
 import os
 import pty
 import select
+import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -146,6 +148,43 @@ class InATerminal(Case):
                 text = msp(*words, code=None).stderr
                 self.assertIn("left out: " if words[0] != "diff" else "left out, ", text)
                 self.assertEqual(found_hidden(text), [])
+
+
+class CommandLines(Case):
+    """Words that a person or a program gives, often names of strangers' files, in refusals."""
+
+    def test_no_refusal_says_them_as_they_are(self):
+        word = "x\x1b[31m\x9b31m\u202ey\u200b" + SEEN
+        for words in ((word,), ("apply", word), ("apply", self.id, word), ("diff", word),
+                      ("diff", self.id, "--since", word), ("undo", word), ("stop", word),
+                      ("destroy", word), ("exec", word, "--", "true"), ("exec", self.id, "--", word),
+                      ("run", "--", word), ("run", f"--workspace={word}", "--", "true"),
+                      ("run", f"--profile={word}", "--", "true"), ("cp", f"{word}:a", "."),
+                      ("cp", f"{self.id}:{word}", "."), ("create", f"--name={word}"),
+                      ("create", f"--image={word}"), ("image", "import", word), ("image", word),
+                      ("commit", self.id, word), ("checkpoint", self.id, word), ("fork", word),
+                      ("logs", word), ("network", word, word), ("bridge", word, "80"),
+                      ("profile", "show", word), ("profile", "check", word),
+                      ("profile", "diff", word, word), ("profile", word)):
+            with self.subTest(words=words):
+                result = msp(*words, code=None)
+                self.assertNotEqual(result.returncode, 0)
+                text = result.stdout + result.stderr
+                self.assertEqual(found_hidden(text), [])
+                self.assertNotIn("\x1b", text)
+        self.assertIn(SEEN.split()[0], msp("apply", word, code=None).stderr, "the control")
+
+    def test_no_answer_of_the_policy_says_them_as_they_are(self):
+        program = os.path.join(support.BIN, "msp-policy")
+        with tempfile.TemporaryDirectory(prefix="x\u202ey\u200b") as folder:
+            path = os.path.join(folder, SEEN.split()[0])
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("profiles: []\n")
+            for words in (("explain", "default", f"read {path}"), ("check", "--config", path)):
+                with self.subTest(words=words):
+                    result = subprocess.run([program, *words], capture_output=True, text=True, check=True)
+                    self.assertEqual(found_hidden(result.stdout), [])
+                    self.assertIn(SEEN.split()[0], result.stdout, "the control")
 
 
 class Links(Case):

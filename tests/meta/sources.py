@@ -60,7 +60,7 @@ JSON_HEADERS = ("json/read.h", "json/string.h")
 # Processes that relay bytes between sockets.
 RELAY_FOLDERS = ("relay", "egress", "bridge")
 HOSTS_FOLDERS = ("policy", "hosts", "egress", "dial", "http", "cli")
-SHARED_HEADERS = {("policy/units.h", "cli"), ("frontend/utf8.h", "json"), ("layers/remove.h", "image"), ("image/keep.h", "cli"), ("image/manifest.h", "cli"), ("image/name.h", "cli"), ("image/report.h", "cli"), ("vm/prepare/report.h", "cli"),
+SHARED_HEADERS = {("policy/units.h", "cli"), ("frontend/utf8.h", "json"), ("frontend/utf8.h", "policy"), ("layers/remove.h", "image"), ("image/keep.h", "cli"), ("image/manifest.h", "cli"), ("image/name.h", "cli"), ("image/report.h", "cli"), ("vm/prepare/report.h", "cli"),
                   ("image/store.h", "cli"), ("image/store.h", "policy"),
                   ("store/store.h", "supervisor"), ("store/store.h", "cli"), ("steward/steward.h", "audit"),
                   ("steward/steward.h", "store"), ("steward/steward.h", "cable"),
