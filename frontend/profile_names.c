@@ -94,6 +94,16 @@ bool profiles_have_hosts(const struct plan *plan, const char *name)
 	return find_one(plan, name, has_hosts) != NULL;
 }
 
+static bool has_image(const struct plan_profile *profile)
+{
+	return profile->image != 0;
+}
+
+bool profile_has_image(const struct plan *plan, const char *name)
+{
+	return plan && plan->bytes && find_one(plan, name, has_image) != NULL;
+}
+
 void profile_names(const struct plan *plan, char *ret, size_t size)
 {
 	const size_t between = strlen(PROFILE_NAMES_SEPARATOR);

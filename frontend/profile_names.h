@@ -45,6 +45,9 @@ const struct plan_profile *profile_first(const struct plan *plan,
 /* Return whether the profile `name` ("": the default one, NULL: any) has hosts. */
 bool profiles_have_hosts(const struct plan *plan, const char *name);
 
+/* Return whether the profile `name` ("": the default one) has an image. False: or no plan yet. */
+bool profile_has_image(const struct plan *plan, const char *name);
+
 /* Write their names into `ret`, of `size` bytes: as many as fit. */
 void profile_names(const struct plan *plan, char *ret, size_t size);
 

@@ -10,6 +10,7 @@
 #include "common/ipc_refused.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "frontend/profile_names.h"
 #include "frontend/runner_text.h"
 #include "mcp/refusal.h"
 
@@ -136,11 +137,14 @@ static void append_error(struct buffer *text, uint32_t error)
 
 /* The command could not be started, although the sandbox was. */
 static void say_exec_failed(const struct execution_label *label, uint32_t error,
-			    struct buffer *text)
+			    const struct plan *plan, struct buffer *text)
 {
 	buffer_format(text, "\"%s\" could not be executed: ", label->subject);
 	append_error(text, error);
-	if (error == ENOENT)
+	if (error == ENOENT && profile_has_image(plan, label->profile))
+		buffer_append_text(text, ". Check its name and path: the sandbox has the programs "
+					 "of its image, and none of this machine.");
+	else if (error == ENOENT)
 		buffer_append_text(text,
 				   ". Check its name and path: the sandbox has the programs "
 				   "that are installed on this machine under /usr, and nothing "
@@ -183,7 +187,7 @@ static void say_start_failed(const struct execution_label *label,
 	    runner_print_failure(plan, label->profile, done->error, runner)) {
 		buffer_format(text, "Ask the user: %s.", runner);
 	} else if (done->stage == STAGE_EXEC) {
-		say_exec_failed(label, done->error, text);
+		say_exec_failed(label, done->error, plan, text);
 	} else if (done->stage == STAGE_CWD && label->cwd[0]) {
 		say_cwd_failed(label, done->error, text);
 	} else {

@@ -91,15 +91,29 @@ static bool explain_runner(const struct outcome *outcome, const struct outcome_r
 	return is_said;
 }
 
-static void explain_internal(const struct ipc_execution_done *done,
-			     const struct outcome_request *request)
+/* Say which files a command can be among. */
+static void explain_not_found(const struct outcome *outcome, const struct outcome_request *request)
 {
+	struct plan plan = { .bytes = NULL };
+	bool has_image = false;
+
+	if (outcome->plan >= 0 && plan_open_fd(outcome->plan, &plan) == 0) {
+		has_image = profile_has_image(&plan, outcome_profile(outcome, request));
+		plan_close(&plan);
+	}
+	log_line("%s: not found in the sandbox: only %s, --ro paths and the sandbox's own files "
+		 "are there, and PATH is %s",
+		 request->command, has_image ? "the image's files" : "/usr",
+		 has_image ? "the image's, unless the profile has its own" : "the profile's");
+}
+
+static void explain_internal(const struct outcome *outcome, const struct outcome_request *request)
+{
+	const struct ipc_execution_done *done = &outcome->done;
 	const char *text = errno_text((int)done->error);
 
 	if (done->stage == STAGE_EXEC && done->error == ENOENT)
-		log_line("%s: not found in the sandbox: only /usr, --ro paths and the "
-			 "sandbox's own files are there, and PATH is the profile's",
-			 request->command);
+		explain_not_found(outcome, request);
 	else if (done->stage == STAGE_EXEC)
 		log_line("%s: cannot be executed in the sandbox: %s", request->command, text);
 	else if (done->stage == STAGE_CWD)
@@ -115,9 +129,9 @@ static void explain_internal(const struct ipc_execution_done *done,
 			 stage_text(done->stage), text);
 }
 
-static void explain_done(const struct ipc_execution_done *done,
-			 const struct outcome_request *request)
+static void explain_done(const struct outcome *outcome, const struct outcome_request *request)
 {
+	const struct ipc_execution_done *done = &outcome->done;
 	const unsigned long long wall_ms = done->wall_us / 1000;
 	char peak[64] = "";
 
@@ -155,7 +169,7 @@ static void explain_done(const struct ipc_execution_done *done,
 			 request->sandbox ? request->sandbox : "");
 		break;
 	case VERDICT_INTERNAL:
-		explain_internal(done, request);
+		explain_internal(outcome, request);
 		break;
 	default:
 		log_line("%s: the execution was ended", verdict_name(done->verdict));
@@ -258,7 +272,7 @@ static void explain_denials(const struct outcome *outcome, const struct outcome_
 static void explain_ended(const struct outcome *outcome, const struct outcome_request *request)
 {
 	if (!explain_runner(outcome, request))
-		explain_done(&outcome->done, request);
+		explain_done(outcome, request);
 	if (outcome_exit_code(outcome) != 0)
 		explain_denials(outcome, request);
 }

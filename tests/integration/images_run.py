@@ -78,6 +78,15 @@ class Run(WithFolder):
     def test_command(self):
         self.assertEqual(self.says("upper"), "said in /opt\n")
 
+    def test_a_command_that_is_not_in_it(self):
+        """What is said of the files that a sandbox has is true of this one."""
+        result = self.run_msp("no-such-command", options=("--profile", "upper"))
+        self.assertEqual(result.returncode, 127)
+        self.assertIn("no-such-command: not found in the sandbox: only the image's files, ", result.stderr)
+        self.assertNotIn("/usr", result.stderr)
+        result = self.run_msp("no-such-command")
+        self.assertIn("only /usr, ", result.stderr, "the control")
+
     def test_a_lost_layer_comes_back(self):
         """The next import gives it its place again, though the image's manifest is as it was."""
         image = Image(distribution(), layer(entry("opt"), entry("opt/lost", "found\n")))

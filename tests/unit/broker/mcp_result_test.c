@@ -13,6 +13,7 @@
 #include "common/ipc_refused.h"
 #include "common/names.h"
 #include "common/refusal.h"
+#include "plan_blob.h"
 #include "rig.h"
 
 static struct execution_info info;
@@ -183,6 +184,27 @@ Test(mcp_result, signals)
 	expect_part(text_of_execution(), "a file grew beyond");
 	done.signal = 4000;
 	expect_part(text_of_execution(), "[killed by signal 4000 ·");
+}
+
+Test(mcp_result, programs_are_those_of_the_image)
+{
+	static _Alignas(8) struct blob blob;
+	struct plan plan;
+
+	(void)blob_make(&blob);
+	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
+	done.verdict = VERDICT_INTERNAL;
+	done.stage = STAGE_EXEC;
+	done.error = ENOENT;
+	info.done = &done;
+	begin();
+	result_put_failure(&info, &plan, &result.text);
+	expect_part(text(), "under /usr");
+	blob.profile.image = 1;
+	begin();
+	result_put_failure(&info, &plan, &result.text);
+	expect_part(text(), "of its image, and none of this machine");
+	cr_expect_null(strstr(text(), "/usr"));
 }
 
 Test(mcp_result, starts_that_fail)

@@ -56,6 +56,18 @@ Test(profile_names, one_is_found_unless_it_is_a_helpers)
 	cr_expect_null(profile_named(&plan, "none"));
 }
 
+Test(profile_names, an_image_is_that_of_the_named_profile)
+{
+	make_plan((const char *const[MANY]){ "default", "_helper", "strict" });
+	wide.profiles[2].image = 1;
+	cr_expect(profile_has_image(&plan, "strict"));
+	cr_expect_not(profile_has_image(&plan, "default"));
+	cr_expect_not(profile_has_image(&plan, ""), "the default one");
+	cr_expect_not(profile_has_image(&plan, "none"));
+	cr_expect_not(profile_has_image(NULL, "strict"));
+	cr_expect_not(profile_has_image(&(struct plan){ .bytes = NULL }, "strict"));
+}
+
 Test(profile_names, what_does_not_fit_is_left_out_whole)
 {
 	static const struct {
