@@ -39,6 +39,7 @@ __attribute__((constructor)) static void read_config(void)
 	hostile_read_config();
 }
 
+#ifndef HOSTILE_WITHIN_ALONE
 static void try_beneath(void)
 {
 	const pid_t pid = (pid_t)syscall(SYS_fork);
@@ -50,6 +51,7 @@ static void try_beneath(void)
 	if (pid > 0)
 		(void)syscall(SYS_wait4, pid, NULL, 0, NULL);
 }
+#endif
 
 int __wrap_seccomp_install(const struct sock_filter *filter, uint32_t count)
 {
@@ -64,7 +66,9 @@ int __wrap_seccomp_install(const struct sock_filter *filter, uint32_t count)
 		if (soft[i].code == (BPF_RET | BPF_K) && soft[i].k == SECCOMP_RET_KILL_PROCESS)
 			soft[i].k = SECCOMP_RET_ERRNO | REFUSED;
 	}
+#ifndef HOSTILE_WITHIN_ALONE
 	try_beneath();
+#endif
 	error = __real_seccomp_install(soft, count);
 	if (error == 0)
 		hostile_try_all(label, "within");
