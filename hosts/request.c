@@ -63,14 +63,22 @@ static const struct {
 	enum symbol symbol;
 } likes[] = {
 	{ 0x80, 0xa0, SYMBOL_BLANK },      { 0xad, 0xad, SYMBOL_BLANK },
-	{ 0x2000, 0x200f, SYMBOL_BLANK },  { 0x2024, 0x2026, SYMBOL_DOT },
-	{ 0x2028, 0x202f, SYMBOL_BLANK },  { 0x2044, 0x2044, SYMBOL_FAULTY }, /* slashes */
-	{ 0x2060, 0x206f, SYMBOL_BLANK },  { 0x2215, 0x2216, SYMBOL_FAULTY },
-	{ 0x3000, 0x3000, SYMBOL_BLANK },  { 0xfe52, 0xfe52, SYMBOL_DOT },
-	{ 0xfe68, 0xfe68, SYMBOL_FAULTY }, { 0xfeff, 0xfeff, SYMBOL_BLANK },
-	{ 0xff05, 0xff05, SYMBOL_FAULTY }, { 0xff0e, 0xff0e, SYMBOL_DOT },    /* full width: % . */
+	{ 0x34f, 0x34f, SYMBOL_BLANK },    { 0x37e, 0x37e, SYMBOL_FAULTY }, /* ; of Greek */
+	{ 0x61c, 0x61c, SYMBOL_BLANK },    { 0x1680, 0x1680, SYMBOL_BLANK },
+	{ 0x180b, 0x180f, SYMBOL_BLANK },  { 0x2000, 0x200f, SYMBOL_BLANK },
+	{ 0x2024, 0x2026, SYMBOL_DOT },    { 0x2028, 0x202f, SYMBOL_BLANK },
+	{ 0x2044, 0x2044, SYMBOL_FAULTY },                                    /* slashes */
+	{ 0x205f, 0x206f, SYMBOL_BLANK },  { 0x2100, 0x2101, SYMBOL_FAULTY }, /* a/c */
+	{ 0x2105, 0x2106, SYMBOL_FAULTY }, { 0x2215, 0x2216, SYMBOL_FAULTY },
+	{ 0x3000, 0x3000, SYMBOL_BLANK },  { 0xfe00, 0xfe0f, SYMBOL_BLANK },
+	{ 0xfe14, 0xfe14, SYMBOL_FAULTY }, { 0xfe19, 0xfe19, SYMBOL_DOT },
+	{ 0xfe30, 0xfe30, SYMBOL_DOT }, /* ... .. */
+	{ 0xfe52, 0xfe52, SYMBOL_DOT },    { 0xfe54, 0xfe54, SYMBOL_FAULTY },
+	{ 0xfe68, 0xfe68, SYMBOL_FAULTY }, { 0xfe6a, 0xfe6a, SYMBOL_FAULTY },
+	{ 0xfeff, 0xfeff, SYMBOL_BLANK },  { 0xff05, 0xff05, SYMBOL_FAULTY },
+	{ 0xff0e, 0xff0e, SYMBOL_DOT },                                       /* full width: % . */
 	{ 0xff0f, 0xff0f, SYMBOL_FAULTY }, { 0xff1b, 0xff1b, SYMBOL_FAULTY }, /* / ; */
-	{ 0xff3c, 0xff3c, SYMBOL_FAULTY },
+	{ 0xff3c, 0xff3c, SYMBOL_FAULTY }, { 0xe0000, 0xe0fff, SYMBOL_BLANK },
 };
 
 /* Read a character of UTF-8 that begins with the byte `code`. *ret_size is what it takes. */
@@ -106,7 +114,7 @@ static enum symbol read_symbol(const char *text, size_t size, size_t *ret_size)
 
 	*ret_size = 1;
 	if (text[0] != '%')
-		return text[0] == '.' ? SYMBOL_DOT : SYMBOL_PLAIN;
+		return text[0] == '.' ? SYMBOL_DOT : text[0] == '+' ? SYMBOL_BLANK : SYMBOL_PLAIN;
 	*ret_size = 3;
 	code = read_escape(text, size);
 	if (code >= 0x80)
@@ -116,8 +124,9 @@ static enum symbol read_symbol(const char *text, size_t size, size_t *ret_size)
 	return code == ' ' ? SYMBOL_BLANK : SYMBOL_PLAIN;
 }
 
-/* Check a segment. Some servers drop what follows a semicolon, and blanks, before they look for
- * segments of dots; others take any number of dots for two. */
+/* Check a segment. Some servers drop what follows a semicolon, or what a second reader takes for a
+ * query, and blanks, before they look for segments of dots; others take any number of dots for two.
+ */
 static const char *find_segment_fault(const char *text, size_t size)
 {
 	bool has_dot = false, is_plain = false, is_parameter = false;
@@ -125,12 +134,13 @@ static const char *find_segment_fault(const char *text, size_t size)
 
 	for (size_t i = 0; i < size; i += taken) {
 		const enum symbol symbol = read_symbol(text + i, size - i, &taken);
+		const int escaped = read_escape(text + i, size - i);
 
 		if (symbol == SYMBOL_FAULTY)
 			return "a path has % only before two hexadecimal digits that stand neither "
 			       "for . / \\ % ; nor for a control character, and beyond ASCII for "
 			       "UTF-8";
-		is_parameter |= text[i] == ';';
+		is_parameter |= text[i] == ';' || escaped == '?' || escaped == '#';
 		has_dot |= symbol == SYMBOL_DOT && !is_parameter;
 		is_plain |= symbol == SYMBOL_PLAIN && !is_parameter;
 	}

@@ -27,8 +27,9 @@ Test(request, methods)
 }
 
 static const char *const sound_paths[] = {
-	"/",    "/a",         "/a/",         "/a/b.c",        "/.a",         "/a.",  "/a/..b",
-	"/%20", "/%7E%c3%A9", "/%e2%80%a6a", "/%f0%9f%98%80", "/@a/b;c=d,e", "/a:b", "/a+b(c)'!*$&"
+	"/",      "/a",           "/a/",         "/a/b.c",      "/.a",           "/a.",
+	"/a/..b", "/%20",         "/%7E%c3%A9",  "/%e2%80%a6a", "/%f0%9f%98%80", "/@a/b;c=d,e",
+	"/a:b",   "/a+b(c)'!*$&", "/a%ef%bc%9f", "/a..%3fx",    "/a+/+",         "/..a+"
 };
 static const char *const bad_paths[] = {
 	"",
@@ -56,6 +57,16 @@ static const char *const bad_paths[] = {
 	"/%25",
 	"/%252e",
 	"/a/..;/b",
+	"/a/%ef%b8%b0/b", /* for two dots, upright; then those that are like . / ; % */
+	"/a/%ef%b8%99",
+	"/a/%e2%84%80",
+	"/a%cd%be",
+	"/a%ef%b9%94",
+	"/a%ef%b9%aa",
+	"/a/..%ef%b8%80/b", /* a selector of variants */
+	"/a/..%3fx/b",
+	"/a/.%23x",
+	"/a/..+/b",
 	"/a/.;x",
 	"/a%3bb",
 	"/a%c0%aeb",
