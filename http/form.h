@@ -13,7 +13,9 @@
 
 struct form {
 	bool is_read;
-	size_t size; /* of the name so far; one that is too long is no such name */
+	bool is_hidden; /* compressed, or in another character set: its names cannot be read */
+	bool is_value;  /* the name so far began behind = or a colon */
+	size_t size;    /* bytes of the name so far */
 	char name[FORM_NAME_MAX];
 };
 

@@ -66,12 +66,16 @@ static const struct {
 	{ "http2-settings", HEAD_OF_HOP },
 	{ "alt-svc", HEAD_OF_HOP }, /* QUIC leads nowhere */
 	{ "accept-encoding", HEAD_ACCEPT_CODING },
+	{ "accept-charset", HEAD_ACCEPT_CODING },
+	{ "a-im", HEAD_RANGE },
 	{ "range", HEAD_RANGE },
+	{ "x-ms-range", HEAD_RANGE },
 	{ "if-range", HEAD_RANGE },
 	{ "content-encoding", HEAD_CONTENT_CODING },
 	{ "content-type", HEAD_CONTENT_TYPE },
 	{ "x-http-method-override", HEAD_OVERRIDE },
 	{ "x-http-method", HEAD_OVERRIDE },
+	{ "http-method-override", HEAD_OVERRIDE },
 	{ "x-method-override", HEAD_OVERRIDE },
 	{ "x-http-verb-override", HEAD_OVERRIDE },
 	{ "x-original-method", HEAD_OVERRIDE },
@@ -197,8 +201,11 @@ static enum head_fault read_field(struct slice line, struct head_field *ret)
 		return HEAD_BAD_FIELD_VALUE;
 	ret->kind = HEAD_PASSED;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (kinds[i].kind == HEAD_OVERRIDE ? is_like(ret->name, kinds[i].name)
-						   : slice_is(ret->name, kinds[i].name))
+		const bool is_loose =
+			kinds[i].kind >= HEAD_ACCEPT_CODING && kinds[i].kind != HEAD_CONTENT_TYPE;
+
+		if (is_loose ? is_like(ret->name, kinds[i].name)
+			     : slice_is(ret->name, kinds[i].name))
 			ret->kind = kinds[i].kind;
 	}
 	return HEAD_SOUND;

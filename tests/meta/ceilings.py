@@ -13,7 +13,7 @@ CODE_LINES = {
     "cable": 1693,
     "egress": 1737,
     "dial": 1424,
-    "http": 2659,
+    "http": 2700,
     "relay": 89,
     "bridge": 711,
     "image": 2771,

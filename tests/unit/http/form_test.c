@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define FORM "application/x-www-form-urlencoded"
+#define OF_SET FORM "; charset="
 #define PART "--x\r\nContent-Disposition: form-data; "
 
 /* Take a body in pieces. Return whether a field in it gives a method. */
@@ -18,8 +20,8 @@ static bool overrides(bool has_rules, const char *type, const char *body, size_t
 	char text[256];
 	bool is_found = false;
 
-	(void)snprintf(text, sizeof(text),
-		       "POST /repos/acme/ HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\n\r\n", type);
+	(void)snprintf(text, sizeof(text), "POST /repos/acme/ HTTP/1.1\r\nHost: a%s%s\r\n\r\n",
+		       type ? "\r\nContent-Type: " : "", type ? type : "");
 	cr_assert_eq(head_read_request(text, strlen(text), &head), HEAD_SOUND);
 	form_begin(&form, &head, has_rules);
 	for (size_t at = 0, size = strlen(body); at < size; at += piece)
@@ -43,6 +45,27 @@ Test(form, fields)
 		{ "multipart/form-data; boundary=x", PART "name=\"_method\"\r\n\r\nPUT", true },
 		{ "multipart/form-data; boundary=x", PART "name=_method\r\n\r\nPUT", true },
 		{ "multipart/form-data; boundary=x", PART "name=\"a\"\r\n\r\nmy _method", false },
+		{ "multipart/form-data; boundary=x", PART "name=_method; x=y\r\n\r\nPUT", true },
+		{ "multipart/form-data; boundary=x", PART "name=_method \r\n\r\nPUT", true },
+		{ "multipart/form-data; boundary=x", PART "name='_method'\r\n\r\nPUT", true },
+		{ "multipart/form-data; boundary=x", PART "name=\"\\_method\"\r\n\r\nPUT", true },
+		{ "multipart/form-data; boundary=x", PART "name*=utf-8''_method\r\n\r\nPUT", true },
+		{ "multipart/form-data; boundary=x", "--x\r\nContent-ID: _method\r\n\r\nPUT",
+		  true },
+		{ "multipart/form-data; boundary=x", PART "name=a; x=y\r\n\r\nb: c", false },
+		{ NULL, "a=b&_method=DELETE", true }, /* Rack takes it for a form */
+		{ NULL, "{\"a\": \"b\"}", false },
+		{ "text/plain", "_method=DELETE", false },
+		{ OF_SET "utf-16", "%00_%00m%00e%00t%00h%00o%00d=%00P%00U%00T", true },
+		{ OF_SET "IBM037", "m%85%a3%88%96%84=x", true },
+		{ OF_SET "utf-8; charset=utf-16", "a=b", true },
+		{ OF_SET "\"UTF-8\"", "a=b", false },
+		{ OF_SET "ISO-8859-1", "a=b", false },
+		{ FORM "\r\nContent-Encoding: gzip", "\x1f\x8b", true },
+		{ FORM "\r\nContent-Encoding: identity", "a=b", false },
+		{ FORM "\r\nContent_Encoding: gzip", "\x1f\x8b", true },
+		{ "application/x-git-upload-pack-request\r\nContent-Encoding: gzip", "\x1f\x8b",
+		  false },
 		{ "application/json", "{\"_method\": \"DELETE\"}", false }, /* it is not read */
 	};
 

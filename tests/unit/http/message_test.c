@@ -35,6 +35,8 @@ Test(message, request_is_written_anew)
 
 	rig_make(&rig);
 	cr_assert(request(&rig.api, "POST /repos/acme/x?y HTTP/1.1\r\nhOST: API.example:443\r\n"
+				    "Accept-Charset: utf-16\r\naccept_encoding: br\r\nX-MS-Range: "
+				    "bytes=1-2\r\nA-IM: gzip\r\n"
 				    "Accept-Encoding: gzip\r\nRange: bytes=1-2\r\nTE: trailers\r\n"
 				    "Connection: keep-alive\r\nProxy-Authorization: a\r\n"
 				    "Authorization:token msp-secret-TOKEN\r\nX-Y:  z\r\n"
