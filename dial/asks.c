@@ -212,7 +212,7 @@ static void resolve_name(struct ask *ask)
 	const struct resolution *known;
 
 	ask->state = ASK_RESOLVING;
-	known = lookup_name(ask->attempt.peer.name, now);
+	known = lookup_name(ask->slot, ask->attempt.peer.name, now);
 	if (known)
 		take_resolution(ask, known);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/share.h"
 #include "dial/cache.h"
 #include "dial/servers.h"
 
@@ -15,6 +16,7 @@ static const struct resolution failed = { .end = RESOLVE_FAILED };
 
 static struct lookup {
 	bool is_used;
+	uint32_t slot;    /* the sandbox's that asked first */
 	uint32_t servers; /* the number of the servers that were asked */
 	char name[HOST_NAME_MAX_SIZE];
 } lookups[LOOKUPS_MAX];
@@ -69,10 +71,11 @@ static void on_resolved(void *context, const struct resolution *resolution)
 	event_lookup_done(name, resolution);
 }
 
-const struct resolution *lookup_name(const char *name, uint64_t now_ms)
+const struct resolution *lookup_name(uint32_t slot, const char *name, uint64_t now_ms)
 {
 	const struct resolution *known;
 	struct lookup *lookup = NULL;
+	uint32_t own = 0, used = 0;
 
 	now = now_ms;
 	look_at_servers();
@@ -84,10 +87,13 @@ const struct resolution *lookup_name(const char *name, uint64_t now_ms)
 			return NULL;
 		if (!lookups[i].is_used)
 			lookup = &lookups[i];
+		used += lookups[i].is_used;
+		own += lookups[i].is_used && lookups[i].slot == slot;
 	}
-	if (!lookup)
+	if (!lookup || !share_allows(own, used, LOOKUPS_MAX))
 		return &failed;
 	lookup->is_used = true;
+	lookup->slot = slot;
 	memcpy(lookup->name, name, strlen(name) + 1);
 	ask_servers(lookup);
 	return NULL;

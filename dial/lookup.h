@@ -9,8 +9,9 @@
 #include "dial/resolve.h"
 
 /* Return what is known of a name, until the next call of any of these functions; or NULL: the
- * answer comes by event_lookup_done(), perhaps before the return. */
-const struct resolution *lookup_name(const char *name, uint64_t now_ms);
+ * answer comes by event_lookup_done(), perhaps before the return. A sandbox that has its share of
+ * the names that are asked for gets a failure (common/share.h). */
+const struct resolution *lookup_name(uint32_t slot, const char *name, uint64_t now_ms);
 
 /* Set what to wait for, and handle what has come: as resolver_wants(), resolver_handle(). */
 uint32_t lookup_wants(struct pollfd polled[RESOLVE_SOCKETS_MAX], int *timeout_ms);

@@ -47,8 +47,9 @@ static struct attempt began;
 static struct plan_proxy proxy; /* the profile's; empty: none */
 static uint32_t host_approval;  /* the profile's */
 
-const struct resolution *lookup_name(const char *name, uint64_t now_ms)
+const struct resolution *lookup_name(uint32_t slot, const char *name, uint64_t now_ms)
 {
+	(void)slot;
 	(void)now_ms;
 	(void)strcpy(looked_up, name);
 	lookups++;
