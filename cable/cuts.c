@@ -89,13 +89,13 @@ int cuts_save(const struct cabled *sandbox)
 		if (!grant->is_cut && !grant->is_back)
 			continue;
 		if (count == CUTS_MAX)
-			return -ENOSPC;
+			return -E2BIG;
 		file.rows[count].kind = grant->is_cut ? CUT_TAKEN : CUT_BACK;
 		file.rows[count].port = grant->port;
 		memcpy(file.rows[count++].host, grant->host, IPC_HOST_MAX);
 	}
 	size = pwrite(sandbox->cuts, &file, sizeof(file), 0);
 	if (size < 0)
-		return -errno;
+		return errno == ENOSPC ? -EIO : -errno; /* there is room for the grant */
 	return size != sizeof(file) ? -EIO : fdatasync(sandbox->cuts) != 0 ? -errno : 0;
 }

@@ -9,7 +9,7 @@
 
 #include "cable/cables.h"
 
-/* Rows of one sandbox. Further hosts are taken away with all others. */
+/* Rows of one sandbox. Further ones are taken away until it stops, or for good with all hosts. */
 #define CUTS_MAX 32U
 
 /* Take over what the file says, into grants. A file that cannot be read, or says what we never
@@ -17,7 +17,7 @@
  */
 int cuts_load(const struct cabled *sandbox);
 
-/* Write what is taken away now. 0 or -errno; -ENOSPC: there are too many. */
+/* Write what is taken away now. 0 or -errno; -E2BIG: there are too many rows. */
 int cuts_save(const struct cabled *sandbox);
 
 #endif

@@ -399,6 +399,10 @@ static int refuse_grant(int error)
 		{ EACCES, "its profile lets no host be added: host_approval: person in the "
 			  "operator's profile" },
 		{ ENOSPC, "there is no room for another host or port: add it to the profile" },
+		{ E2BIG, "32 changes are kept, so a further cut ends when it stops: take away all "
+			 "hosts (msp network tighten SANDBOX), and approve those that it needs" },
+		{ EIO, "its directory cannot be written, so a cut ends when it stops: make room on "
+		       "the disk, and repeat this" },
 		{ ETIMEDOUT, "it is not recorded in the audit log in time" },
 	};
 	size_t i = 0;

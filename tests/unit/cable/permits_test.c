@@ -415,3 +415,31 @@ Test(permits, a_cut_that_cannot_be_kept_holds, .init = begin)
 	cr_expect(is_denied("a.example"), "it could not be given back");
 	close(file);
 }
+
+/* The person hears that this one is not for good, and all hosts are one cut. */
+Test(permits, more_cuts_than_are_kept, .init = begin)
+{
+	const int file = memfd_create("cuts", MFD_CLOEXEC);
+	char host[32];
+
+	cr_expect_eq(cuts_load(lasting(USE, file)), 0);
+	for (uint32_t i = 0; i <= CUTS_MAX; i++) {
+		(void)snprintf(host, sizeof(host), "h%u.example", i);
+		cr_expect_eq(change(host, true), i < CUTS_MAX ? 0 : -E2BIG, "%u", i);
+		cr_expect(is_denied(host));
+	}
+	cr_assert_eq(change("", true), 0);
+	cr_expect_eq(cuts_load(lasting(LATER, file)), 1);
+	cr_expect(is_denied(host) && is_denied("other.example"));
+	close(file);
+}
+
+Test(permits, a_full_disk, .init = begin)
+{
+	const int file = open("/dev/full", O_RDWR | O_CLOEXEC);
+
+	cr_expect_eq(cuts_load(lasting(USE, file)), 1, "it cannot be read as an empty one");
+	cr_expect_eq(change("a.example", true), -EIO);
+	cr_expect(is_denied("a.example"));
+	close(file);
+}
