@@ -17,6 +17,8 @@
 
 static struct {
 	bool is_used;
+	bool is_ending, is_told; /* the server is to hear that it ends, and has */
+	enum connection_end reason;
 	uint64_t sent, received; /* so far, as the server says */
 	struct reader_connection is;
 } connections[READERS_MAX];
@@ -118,6 +120,7 @@ bool readers_open(const struct reader_connection *connection, int client, int ho
 	if (channel_send(&servers[server], IPC_TYPE_http_open, &open, fds, MSG_DONTWAIT) != 0)
 		return false;
 	connections[i].is_used = true;
+	connections[i].is_ending = false;
 	connections[i].sent = connections[i].received = 0;
 	connections[i].is = *connection;
 	of_server[server]++;
@@ -187,6 +190,29 @@ static const dispatch_handler from_server[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_http_refused] = handle_refused,
 };
 
+/* Tell the server which connections end, as far as it takes that: it answers each, and hears of
+ * more then. False: it takes none, and has none to answer. */
+static bool tell_ends(uint32_t server)
+{
+	bool is_full = false, is_answering = false;
+
+	for (uint32_t i = 0; i < READERS_MAX; i++) {
+		const struct ipc_http_end end = { connections[i].is.number,
+						  (uint32_t)connections[i].reason };
+
+		if (!connections[i].is_used || !connections[i].is_ending ||
+		    connections[i].is.server != server)
+			continue;
+		if (!connections[i].is_told && !is_full) {
+			is_full = channel_send(&servers[server], IPC_TYPE_http_end, &end, NULL,
+					       MSG_DONTWAIT) != 0;
+			connections[i].is_told = !is_full;
+		}
+		is_answering |= connections[i].is_told;
+	}
+	return !is_full || is_answering;
+}
+
 /* A server that breaks the protocol is left like one that has ended. */
 int readers_turn(uint32_t server)
 {
@@ -197,20 +223,30 @@ int readers_turn(uint32_t server)
 	for (int i = 0; i < TURN_MOST && status == 1; i++)
 		status = dispatch_one(&servers[server], &message, MSG_DONTWAIT, from_server,
 				      &server, &wrong);
-	return status == 1 || status == -EAGAIN ? 0 : end_server(server);
+	if (status != 1 && status != -EAGAIN)
+		return end_server(server);
+	(void)tell_ends(server); /* its answers to the others come */
+	return 0;
 }
 
 void readers_end_host(uint32_t slot, const char *host, enum connection_end reason)
 {
+	uint32_t server = HTTP_SERVERS_MAX; /* a sandbox has one */
+
 	for (uint32_t i = 0; i < READERS_MAX; i++) {
 		const struct reader_connection *is = &connections[i].is;
-		const struct ipc_http_end end = { is->number, (uint32_t)reason };
 
-		/* A server that is too busy to read it has to end: its channel is closed. */
-		if (connections[i].is_used && is->slot == slot &&
-		    (host[0] == '\0' || strcmp(is->host, host) == 0) &&
-		    channel_send(&servers[is->server], IPC_TYPE_http_end, &end, NULL,
-				 MSG_DONTWAIT) != 0)
-			(void)shutdown(servers[is->server].fd, SHUT_RDWR); /* its end is seen */
+		if (!connections[i].is_used || is->slot != slot ||
+		    (host[0] != '\0' && strcmp(is->host, host) != 0))
+			continue;
+		server = is->server;
+		if (connections[i].is_ending)
+			continue; /* once is enough */
+		connections[i].is_ending = true;
+		connections[i].is_told = false;
+		connections[i].reason = reason;
 	}
+	/* A server that is too busy to read has to end: its channel is closed. */
+	if (server < HTTP_SERVERS_MAX && !tell_ends(server))
+		(void)shutdown(servers[server].fd, SHUT_RDWR); /* its end is seen */
 }

@@ -24,7 +24,7 @@
 static struct channel cable, far_cable, server;
 static struct outbox to_cable = { .channel = &cable };
 static struct channel_message message;
-static int waiting;
+static int waiting, near_server;
 static uint32_t ended, ended_entry;
 
 void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,
@@ -55,7 +55,16 @@ static void take_server(uint32_t number)
 
 	cr_assert_eq(channel_pair(ends), 0);
 	server = (struct channel){ ends[0], IPC_HTTP, IPC_EGRESS, IPC_SERVE };
+	near_server = ends[1];
 	cr_assert_eq(readers_take(number, ends[1]), 0);
+}
+
+/* As on a machine with small buffers. */
+static void shrink_room(void)
+{
+	const int room = 16384;
+
+	cr_assert_eq(setsockopt(near_server, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
 }
 
 static const _Atomic uint64_t *counters;
@@ -233,8 +242,12 @@ Test(readers, a_sandbox_that_ends, .init = begin)
 	cr_assert(receive(&server, IPC_TYPE_http_end));
 	cr_expect_eq(ipc_body(&message, http_end)->reason, CONNECTION_END_CUT);
 	readers_end_host(5, "", CONNECTION_END_SANDBOX);
+	cr_expect_not(receive(&server, IPC_TYPE_http_end), "it has heard so");
+	cr_assert(open_one(2, SERVER));
+	cr_assert(receive(&server, IPC_TYPE_http_open));
+	readers_end_host(5, "", CONNECTION_END_SANDBOX);
 	cr_assert(receive(&server, IPC_TYPE_http_end));
-	cr_expect_eq(ipc_body(&message, http_end)->number, 1);
+	cr_expect_eq(ipc_body(&message, http_end)->number, 2);
 	cr_expect_eq(ipc_body(&message, http_end)->reason, CONNECTION_END_SANDBOX);
 }
 
@@ -268,6 +281,51 @@ Test(readers, shares_of_a_server, .init = begin)
 	cr_assert_eq(channel_send(&server, IPC_TYPE_http_done, &done, NULL, 0), 0);
 	turn();
 	cr_expect_eq(fill(11), 1, "given back");
+}
+
+/* Answer each end that the server has heard of. Return how many. */
+static uint32_t answer_ends(void)
+{
+	static struct ipc_http_done dones[HTTP_CONNECTIONS_MAX];
+	uint32_t count = 0;
+
+	while (receive(&server, IPC_TYPE_http_end))
+		dones[count++].number = ipc_body(&message, http_end)->number;
+	for (uint32_t i = 0; i < count; i++) {
+		cr_assert_eq(channel_send(&server, IPC_TYPE_http_done, &dones[i], NULL, 0), 0);
+		if (i % 64 == 63 || i + 1 == count)
+			cr_assert_eq(readers_turn(SERVER), 0);
+	}
+	return count;
+}
+
+/* A channel has less room than a sandbox has connections: the server hears of the rest when it
+ * answers, and keeps the connections of others. */
+Test(readers, more_ends_than_a_channel_takes, .init = begin)
+{
+	uint32_t own, answered = 0, more = 1;
+
+	cr_assert(open_of(1, SERVER, 6));
+	cr_assert(receive(&server, IPC_TYPE_http_open));
+	own = fill(5);
+	shrink_room();
+	readers_end_host(5, "", CONNECTION_END_SANDBOX);
+	for (; more > 0; answered += more)
+		more = answer_ends();
+	cr_expect_eq(answered, own);
+	cr_expect_eq(ended, own);
+	cr_expect(open_of(2, SERVER, 6), "the server is there");
+}
+
+/* The control: it reads nothing, and has heard of no end. */
+Test(readers, a_server_that_reads_nothing, .init = begin)
+{
+	shrink_room();
+	for (uint64_t number = 1; open_one(number, SERVER);)
+		number++;
+	readers_end_host(5, "", CONNECTION_END_SANDBOX);
+	turn();
+	expect_end(1, CONNECTION_END_READER);
 }
 
 Test(readers, numbers_of_servers, .init = begin)
