@@ -21,8 +21,8 @@ static const char *refusal_of(int error)
 	case -EBADMSG:
 		return "an object is damaged, or git would refuse it";
 	case -E2BIG:
-		return "more than 512 MiB, 200,000 objects, 32 MiB of changed paths or 16,384 "
-		       "trees again";
+		return "more than 512 MiB, 200,000 objects, 32 MiB of changed paths, 16,384 trees "
+		       "again or 15,625 commits of this machine that the branch lacks";
 	case -EFBIG:
 	case -ENAMETOOLONG:
 		return "an object or a path is too large";

@@ -341,10 +341,12 @@ static int compare_directory(struct walk *walk, const struct directory *director
 static void begin_known(const struct walk *walk)
 {
 	struct walk_known *known = walk->known;
+	const uint32_t read = known->read;
 
 	if (memcmp(known->bases, walk->bases, sizeof(known->bases)) == 0)
 		return;
 	walk_forget(known);
+	known->read = read;
 	memcpy(known->bases, walk->bases, sizeof(known->bases));
 }
 
@@ -373,9 +375,10 @@ static int is_in_history(const struct walk *walk, const uint8_t id[OBJECT_ID_BYT
 	for (size_t i = 0; i < 2 && status >= 0; i++)
 		status = add_known(known, known->bases[i]);
 	while (status >= 0 && !ids_has(&known->ids, id) && known->next < known->count &&
-	       known->count < WALK_KNOWN_MAX) {
+	       known->count < WALK_KNOWN_MAX && known->read < WALK_READ_ALL) {
 		struct object object;
 
+		known->read++;
 		/* A shallow history ends with commits whose parents are missing. */
 		if (walk_read_commit(walk->objects, known->queue[known->next++], &object, &commit))
 			continue;
@@ -448,12 +451,27 @@ static int compare_commit(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
 	return compare_directory(walk, &directory, 0, 0);
 }
 
+/* Count a commit that is to be compared, if the host has it. 0 or -errno. */
+static int count_hosts(const struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+{
+	const int is_hosts = walk->changed ? objects_is_hosts(walk->objects, id) : 0;
+
+	if (is_hosts <= 0)
+		return is_hosts;
+	if (walk->known->read >= WALK_READ_ALL)
+		return -E2BIG;
+	walk->known->read += WALK_READ_COMPARED;
+	return 0;
+}
+
 static int look_at_commit(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 {
 	static struct commit commit;
 	struct object object;
-	int error = walk_read_commit(walk->objects, id, &object, &commit);
+	int error = count_hosts(walk, id);
 
+	if (!error)
+		error = walk_read_commit(walk->objects, id, &object, &commit);
 	if (error)
 		return error;
 	error = compare_commit(walk, id, &commit);

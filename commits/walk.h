@@ -27,7 +27,12 @@
 #define WALK_AGAIN_ALL 262144U
 
 /* The host's commits, at most, among which a walk looks for the one where it may end. */
-#define WALK_KNOWN_MAX 50000U
+#define WALK_KNOWN_MAX 200000U
+
+/* The host's commits that all walks of a reader read, half a minute of work: a ref of 41 bytes may
+ * lead over all of a long history. To compare one takes as long as to read so many. */
+#define WALK_READ_ALL 1000000U
+#define WALK_READ_COMPARED 64U
 
 /* People make no merge of more parents. */
 #define PARENTS_MAX 64
@@ -44,6 +49,7 @@ struct walk_known {
 	struct ids ids;
 	uint8_t (*queue)[OBJECT_ID_BYTES];
 	size_t next, count, room;
+	uint32_t read; /* of WALK_READ_ALL; kept when the bases change */
 };
 
 struct walk {

@@ -196,6 +196,26 @@ Test(walk, a_commit_of_the_host_that_its_branch_lacks)
 	cr_assert_str_eq(told, ".envrc\nfile\n", "the branch would lose it");
 }
 
+/* A ref of 41 bytes leads over all of a history that the host has and its branch lacks, once for
+ * each ref. */
+Test(walk, commits_of_the_host_are_counted_for_all_walks)
+{
+	uint8_t above[OBJECT_ID_BYTES];
+
+	put_host();
+	put_beside("aside", NULL);
+	memcpy(base, first, sizeof(base));
+	memcpy(known.bases, first, sizeof(base)); /* the bases of another ref */
+	known.read = WALK_READ_ALL;
+	cr_assert_eq(run(second), -E2BIG);
+	put_tree(sandboxes, "100644", "new", blob, tree);
+	put_commit(sandboxes, tree, first, above);
+	known.read = WALK_READ_ALL;
+	cr_assert_eq(run(above), 0, "a commit upon the branch needs none");
+	known.read = WALK_READ_ALL - 2 * WALK_READ_COMPARED;
+	cr_assert_eq(run(second), 0, "the control");
+}
+
 static void put_merge(int where, const uint8_t its_tree[OBJECT_ID_BYTES], const uint8_t *one,
 		      const uint8_t *two, uint8_t ret[OBJECT_ID_BYTES])
 {
