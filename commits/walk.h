@@ -49,7 +49,7 @@ struct walk_known {
 	struct ids ids;
 	uint8_t (*queue)[OBJECT_ID_BYTES];
 	size_t next, count, room;
-	uint32_t read; /* of WALK_READ_ALL; kept when the bases change */
+	uint32_t read; /* commits of WALK_READ_ALL, whatever the bases */
 };
 
 struct walk {
