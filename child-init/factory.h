@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "common/channel.h"
+#include "common/ipc_factory.h"
 #include "common/limits_mode.h"
 #include "common/names.h"
 #include "common/plan.h"
@@ -19,6 +20,7 @@ struct shown;
  * last. */
 #define CHANNEL_FD 3
 #define STATE_FD 4
+#define HELPER_FD 5 /* the images of helpers, by enum helper_kind */
 
 /* The user's uid and gid, as the factory's namespace and every sandbox's know them. */
 #define WORKLOAD_ID 1000
@@ -42,6 +44,7 @@ struct factory {
 	bool is_probed;                     /* the next sandbox shall note which it has */
 	bool lasts;                         /* the next sandbox does */
 	bool is_last;                       /* it is the last one, of everything */
+	int images[HELPER_KIND_COUNT];      /* the files of helpers, as the launcher opened them; -1: none */
 	uint32_t helper;                    /* enum helper_kind of the next one */
 	struct places places;               /* for the next sandbox */
 	const struct shown *shown;
@@ -50,8 +53,8 @@ struct factory {
 	uint32_t newest;
 };
 
-/* Serve the channel, with the state directory or -1; returns the exit status. Inits and helpers do
- * not return from it. */
-int factory_run(int channel_fd, int state);
+/* Serve the channel, with the state directory and the images of helpers, or -1; returns the exit
+ * status. Inits and helpers do not return from it. */
+int factory_run(int channel_fd, int state, const int images[HELPER_KIND_COUNT]);
 
 #endif

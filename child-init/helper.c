@@ -19,7 +19,9 @@ void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 	static char names[HELPER_KIND_COUNT][sizeof("msp-broker")] = { "msp-broker", "msp-layers" };
 	char *const arguments[] = { names[factory->helper], NULL };
 	char *const environment[] = { NULL };
-	const int all[] = { fds[0], fds[1], fds[2], fds[3], fds[4], factory->base[0] };
+	const int all[] = {
+		factory->images[factory->helper], fds[0], fds[1], fds[2], fds[3], factory->base[0]
+	};
 	const bool awaits_base = all[5] >= 0;
 
 	/* The supervisor sees the helper's channel end: a failure here needs no words. */

@@ -10,7 +10,7 @@
 /* The plan's profile that says what a helper's tree holds. */
 #define HELPER_PROFILE "_helper"
 
-/* Descriptors as in the message helper_start: image, stdin, stdout, channel. Never returns. */
+/* Descriptors as in the message helper_start. Never returns. */
 void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 	__attribute__((noreturn));
 

@@ -19,7 +19,9 @@
  * gave the factory as descriptor 4 (places.c).
  *
  * A request for a helper (msp-broker, msp-layers) passes the list HELPER and ends in an exec of the
- * helper's image (helper.c).
+ * helper's image (helper.c). The launcher gave the factory these images behind descriptor 4, so
+ * that the supervisor, which any file of a client passes through, cannot say what a helper
+ * executes.
  *
  * What comes in: messages of the supervisor over the channels, and the sealed plan. No byte of a
  * workload, no path that a workload could change, no text of anybody but the kernel.
@@ -48,13 +50,22 @@ static int leave_terminal(void)
 	return error;
 }
 
+/* Close a descriptor of the launcher at each exec. Return it, or -1: it is not open. */
+static int take(int fd)
+{
+	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1;
+}
+
 int main(void)
 {
 	/* Modes in the plan are meant as they are written. */
 	(void)umask(0);
 	/* Children are reaped by the kernel: the supervisor watches them through pidfds. */
-	if (relro_protect() != 0 || kernel_close_range(STATE_FD + 1, ~0U) != 0 ||
+	if (relro_protect() != 0 || kernel_close_range(HELPER_FD + HELPER_KIND_COUNT, ~0U) != 0 ||
 	    signal(SIGCHLD, SIG_IGN) == SIG_ERR || leave_terminal() != 0)
 		return MSP_EXIT_SOFTWARE;
-	return factory_run(CHANNEL_FD, fcntl(STATE_FD, F_SETFD, FD_CLOEXEC) == 0 ? STATE_FD : -1);
+	const int images[] = { [HELPER_BROKER] = take(HELPER_FD + HELPER_BROKER),
+			       [HELPER_LAYERS] = take(HELPER_FD + HELPER_LAYERS) };
+
+	return factory_run(CHANNEL_FD, take(STATE_FD), images);
 }

@@ -93,7 +93,8 @@ struct ipc_sandbox_failed {
 
 enum helper_kind { HELPER_BROKER = 0, HELPER_LAYERS, HELPER_KIND_COUNT };
 
-/* fds: image, stdin, stdout, stderr, the helper's channel */
+/* fds: stdin, stdout, stderr, the helper's channel. Its image is what the launcher gave the
+ * factory. */
 struct ipc_helper_start {
 	uint32_t slot;
 	uint32_t kind; /* enum helper_kind */

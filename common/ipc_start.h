@@ -25,7 +25,7 @@ enum start_fd {
 	START_FD_END,
 };
 
-/* The first message. fds: sealed policy blob, msp-broker */
+/* The first message. fd: sealed policy blob */
 struct ipc_supervisor_start {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 	uint32_t frontend;     /* enum frontend_mode */
@@ -56,7 +56,7 @@ struct ipc_supervisor_unaudited {
 	char problem[IPC_LIST_MAX]; /* why, as a phrase */
 };
 
-/* fds: a channel to msp-store, which has the state directory; msp-layers */
+/* fd: a channel to msp-store, which has the state directory */
 struct ipc_supervisor_state {
 	uint32_t reserved;
 };

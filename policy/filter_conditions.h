@@ -54,7 +54,11 @@
 #define READS(argument_index)                                                                      \
 	WITHIN(argument_index, O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_DIRECTORY | LARGE_FILE)
 #define LARGE_FILE 0100000 /* musl adds it; O_LARGEFILE is 0 here with glibc */
-#define NO_PATH(argument_index) HAS_NOT(argument_index, O_PATH)
+
+/* An open file that Landlock governs: for reading or both, or for reading or writing. It is no
+ * O_PATH, and it has not the access mode 3, with which a file is opened for neither. */
+#define NO_PATH(argument_index) HAS_NOT(argument_index, O_PATH | O_WRONLY)
+#define NO_PATH_WRITES(argument_index) HAS_NOT(argument_index, O_PATH | O_RDWR)
 
 /* Conditions of the calls of several lists. An address would lead elsewhere than to the peer, and
  * MSG_FASTOPEN connects a socket anew, without connect(2) and what judges that. A name in the

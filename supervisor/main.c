@@ -115,7 +115,6 @@ static int attach_client(void)
 	if (!error && (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0))
 		error = -errno;
 	fd_close(&null);
-	fd_close(&supervisor.broker);
 	return error;
 }
 
@@ -126,7 +125,6 @@ static int attach_frontends(const struct start *start)
 
 	supervisor.is_persons = start->frontend == FRONTEND_LAUNCHER;
 	if (supervisor.is_persons) {
-		fd_close(&supervisor.broker);
 		error = start->opener < 0 ? 0 : reload_keep_launcher(start->opener);
 		if (!error && !frontend_add(launcher, false, handlers_on_frontend))
 			error = -ENFILE;

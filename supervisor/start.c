@@ -82,7 +82,6 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 	    memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
 		return -EPROTO;
 	start.policy = channel_take_fd(message, 0);
-	supervisor.broker = channel_take_fd(message, 1);
 	supervisor.executions_max = from->executions;
 	supervisor.memory_bytes = from->memory_bytes;
 	supervisor.is_service = from->frontend == FRONTEND_SERVICE;
@@ -105,6 +104,7 @@ static int handle_descriptor(void *context, struct channel_message *message)
 {
 	static int *const places[IPC_TYPE_COUNT] = {
 		[IPC_TYPE_supervisor_cgroup] = &start.cgroup,
+		[IPC_TYPE_supervisor_state] = &start.state,
 		[IPC_TYPE_supervisor_opener] = &start.opener,
 		[IPC_TYPE_supervisor_listen] = &start.service.listener,
 	};
@@ -122,12 +122,6 @@ static int handle_supervisor_unaudited(void *context, struct channel_message *me
 {
 	memcpy(start.audit.problem, ipc_body(message, supervisor_unaudited)->problem, IPC_LIST_MAX);
 	return 0;
-}
-
-static int handle_supervisor_state(void *context, struct channel_message *message)
-{
-	(void)keep_fd(&start.state, message, 0);
-	return keep_fd(&supervisor.layers, message, 1);
 }
 
 /* A sandbox is handed a sealed copy, as with child-init. */
@@ -171,7 +165,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_pin] = generation_take_pin,
 	[IPC_TYPE_supervisor_audit] = handle_supervisor_audit,
 	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
-	[IPC_TYPE_supervisor_state] = handle_supervisor_state,
+	[IPC_TYPE_supervisor_state] = handle_descriptor,
 	[IPC_TYPE_supervisor_file] = handle_supervisor_file,
 	[IPC_TYPE_supervisor_gateway] = gateway_open,
 	[IPC_TYPE_supervisor_opener] = handle_descriptor,
@@ -263,7 +257,7 @@ void start_supervisor(struct start *ret)
 {
 	int error;
 
-	supervisor.layers = supervisor.file_image = supervisor.null = supervisor.nothing = -1;
+	supervisor.file_image = supervisor.null = supervisor.nothing = -1;
 	/* A write beyond the limit for files is an error like others. */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
 		log_fatal(MSP_EXIT_SOFTWARE, "signals cannot be set: %s", errno_text(errno));

@@ -305,13 +305,12 @@ static int send_start(const struct launch *launch, const struct channel *channel
 								: launch->limits,
 					      .executions = launch->budget.executions,
 					      .memory_bytes = launch->budget.memory_bytes };
-	const int fds[] = { launch->config->plan_fd, launch->images->broker };
-
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	if (launch->default_profile)
 		format_text(start.default_profile, sizeof(start.default_profile), "%s",
 			    launch->default_profile);
-	return channel_send(channel, IPC_TYPE_supervisor_start, &start, fds, 0);
+	return channel_send(channel, IPC_TYPE_supervisor_start, &start, &launch->config->plan_fd,
+			    0);
 }
 
 int launch_send_pins(const struct pins *pins, const struct channel *channel)
@@ -389,19 +388,18 @@ static int send_state(const struct images *images, const struct channel *channel
 {
 	static const struct ipc_supervisor_state message;
 	static const struct ipc_supervisor_file file;
-	int fds[] = { -1, images->layers };
-	int error;
+	int store, error;
 
 	if (launch_open_state(images) < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_stateless, &state.missing, NULL,
 				    0);
-	fds[0] = launch_steward(LAUNCH_STORE, images->store, &state.directory, 1);
+	store = launch_steward(LAUNCH_STORE, images->store, &state.directory, 1);
 	fd_close(&state.directory);
 	state.is_asked = false;
-	if (fds[0] < 0)
-		return fds[0];
-	error = channel_send(channel, IPC_TYPE_supervisor_state, &message, fds, 0);
-	fd_close(&fds[0]);
+	if (store < 0)
+		return store;
+	error = channel_send(channel, IPC_TYPE_supervisor_state, &message, &store, 0);
+	fd_close(&store);
 	if (!error && images->file >= 0)
 		error = channel_send(channel, IPC_TYPE_supervisor_file, &file, &images->file, 0);
 	return error;

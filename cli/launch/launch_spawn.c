@@ -89,11 +89,18 @@ int launch_factory(const struct images *images, int state, int null, struct fact
 	if (!error)
 		error = channel_pair(ends);
 	if (!error) {
-		const int fds[] = { null, null, STDERR_FILENO, ends[1], state, image };
+		/* No directory and no program, in the place of what is missing. */
+		const int fds[] = { null,
+				    null,
+				    STDERR_FILENO,
+				    ends[1],
+				    state < 0 ? null : state,
+				    images->broker,
+				    images->layers < 0 ? null : images->layers,
+				    image };
 
 		memcpy(new_factory.fds, fds, sizeof(fds));
-		new_factory.fd_count = state < 0 ? 5 : 6;
-		new_factory.fds[new_factory.fd_count - 1] = image;
+		new_factory.fd_count = sizeof(fds) / sizeof(fds[0]);
 		error = start_child(&new_factory, &pidfd);
 	}
 	fd_close(&image);

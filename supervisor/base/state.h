@@ -204,8 +204,6 @@ struct supervisor {
 	uid_t uid;
 	uint32_t pid;
 	int cgroup;              /* directory with our sandboxes' cgroups, or -1 */
-	int broker;              /* msp-broker's image, or -1 when no more is started */
-	int layers;              /* msp-layers' */
 	int file_image;          /* msp-file's, sealed, or -1: there are no file tools */
 	int null;                /* /dev/null */
 	int nothing;             /* an empty file, sealed */

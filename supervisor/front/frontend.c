@@ -46,7 +46,7 @@ static int ask_for_broker(struct frontend *frontend, const int stdio[3], int bro
 {
 	const uint32_t slot = BROKER_SLOT + (uint32_t)(frontend - supervisor.frontends);
 	const struct ipc_helper_start request = { .slot = slot };
-	const int fds[] = { supervisor.broker, stdio[0], stdio[1], stdio[2], broker_end };
+	const int fds[] = { stdio[0], stdio[1], stdio[2], broker_end };
 	const int error = state_send(&supervisor.factory, IPC_TYPE_helper_start, &request, fds);
 
 	frontend->awaits_broker = error == 0;

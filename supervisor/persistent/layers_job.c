@@ -344,7 +344,7 @@ static int launch_job(struct layers_job *job, int helper_end, int output)
 	const struct ipc_helper_start message = { .slot = job->slot, .kind = HELPER_LAYERS };
 	/* Without a sandbox it outlives us, and nobody shall wait for the end of its stderr. */
 	const int errors = job->sandbox ? STDERR_FILENO : supervisor.null;
-	const int fds[] = { supervisor.layers, supervisor.null, output, errors, helper_end };
+	const int fds[] = { supervisor.null, output, errors, helper_end };
 	int error = loop_add(&job->watch, job->channel.fd, on_channel, job);
 
 	if (!error)

@@ -44,7 +44,7 @@ ALLOWED = {
     "msp-dial": {"connect", "six"},
     "msp-egress": set(),
     "msp-http": {"fork"},  # the starter
-    "msp-image": LOOKS | {"read_link", "path_new", "beside_path", "chmod_at", "chmod_new",
+    "msp-image": LOOKS | {"read_link", "open_for_neither_new", "path_new", "beside_path", "chmod_at", "chmod_new",
                           "beside_chmod"},
     "msp-layers": {"beside_stat", "beside_path"},
     "msp-store": LOOKS,

@@ -76,6 +76,17 @@ int act_read_folder(void)
 	return openat_flags(".", O_RDONLY | O_DIRECTORY);
 }
 
+/* Landlock asks neither for reading nor for writing. */
+int act_open_for_neither(void)
+{
+	return openat_flags("secret", O_ACCMODE);
+}
+
+int act_open_for_neither_new(void)
+{
+	return openat2_flags("secret", O_ACCMODE);
+}
+
 int act_path_file(void)
 {
 	return openat_flags("secret", O_PATH);

@@ -46,6 +46,8 @@ int step_bind(int fd);
 	X(write_file)                                                                              \
 	X(append_file)                                                                             \
 	X(read_folder)                                                                             \
+	X(open_for_neither)                                                                        \
+	X(open_for_neither_new)                                                                    \
 	X(path_file)                                                                               \
 	X(path_folder)                                                                             \
 	X(path_new)                                                                                \

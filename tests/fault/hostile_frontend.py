@@ -357,11 +357,6 @@ class Launchers(Hostile):
                     break  # it ended on the part before
             return self.assert_ended(peer, *codes)
 
-    def broker(self):
-        fd = os.open(os.path.join(support.BIN, "msp-broker"), os.O_RDONLY)
-        self.addCleanup(os.close, fd)
-        return fd
-
     def policy(self, change=None):
         with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
             data = bytearray(file.read())
@@ -383,7 +378,7 @@ class Launchers(Hostile):
 
     def test_no_place_for_the_audit_log(self):
         """Or one that is not to be written to, or has something else in the log's place."""
-        fds = [self.policy(), self.broker()]
+        fds = [self.policy()]
         self.start([self.START, self.RUN], [fds, ()], (REFUSED,))
         self.start([self.START, ipc.message("supervisor_unaudited", problem="x"), self.RUN],
                    [fds, (), ()], (REFUSED,))
@@ -399,7 +394,7 @@ class Launchers(Hostile):
         self.start([self.START, message, self.RUN], [fds, [fds[0]], ()])
 
     def test_order(self):
-        fds = [self.policy(), self.broker()]
+        fds = [self.policy()]
         self.start([self.RUN])
         self.start([ipc.hello()])
         self.start([self.START, self.START], [fds, fds])
@@ -413,7 +408,7 @@ class Launchers(Hostile):
         self.addCleanup(os.close, fd)
         with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
             os.write(fd, file.read())
-        self.start([self.START], [[fd, self.broker()]])
+        self.start([self.START], [[fd]])
 
     def test_a_policy_of_few_bytes(self):
         size = os.path.getsize(os.path.join(support.BIN, "builtin.policy"))
@@ -421,7 +416,7 @@ class Launchers(Hostile):
             def cut(data, keep=keep):
                 del data[keep:]
             with self.subTest(bytes=keep):
-                self.start([self.START, self.RUN], [[self.policy(cut), self.broker()], ()],
+                self.start([self.START, self.RUN], [[self.policy(cut)], ()],
                            (REFUSED, SOFTWARE))
 
     def test_a_policy_with_changed_bytes(self):
@@ -431,7 +426,7 @@ class Launchers(Hostile):
             def change(data):
                 for _ in range(4):
                     data[numbers.randrange(min(len(data), 4096))] = numbers.randrange(256)
-            fds = [self.policy(change), self.broker()]
+            fds = [self.policy(change)]
             with ipc.Peer() as peer:
                 try:
                     peer.send(self.START, fds)
@@ -444,19 +439,10 @@ class Launchers(Hostile):
                 peer.channel.close()
                 self.assert_ended(peer, 0, REFUSED, SOFTWARE)
 
-    def test_images_that_are_none(self):
-        policy = self.policy()
-        text = os.open(__file__, os.O_RDONLY)
-        folder = os.open("/", os.O_RDONLY)
-        null = os.open("/dev/null", os.O_RDONLY)
-        for fd in (text, folder, null):
-            self.addCleanup(os.close, fd)
-        for image in (folder, null):
-            with self.subTest(image=image):
-                self.start([self.START, self.RUN], [[policy, image], ()])
+    def test_a_factory_that_is_another_program(self):
         message, directory = self.audit(tempfile.mkdtemp(dir=os.environ["MSP_STATE_DIR"]))
-        parts = [self.START, message, self.RUN], [[policy, text], directory, ()]
-        self.start(*parts, factory=lambda _: ipc.start_factory("/usr/bin/true"))
+        self.start([self.START, message, self.RUN], [[self.policy()], directory, ()],
+                   factory=lambda _: ipc.start_factory("/usr/bin/true"))
 
     def test_factories_that_are_none(self):
         """At its descriptors is nothing, something else, or somebody else's."""
@@ -497,7 +483,7 @@ class Launchers(Hostile):
         folder = os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY)
         self.addCleanup(os.close, folder)
         with ipc.Peer() as peer:
-            peer.send(self.START, [self.policy(), self.broker()])
+            peer.send(self.START, [self.policy()])
             peer.send(ipc.message("supervisor_cgroup"), [folder])
             peer.send_audit()
             peer.send(self.RUN)

@@ -162,7 +162,14 @@ def start_factory(program):
         image = sealed(file.read())
     child = os.fork()
     if child == 0:
-        os.dup2(theirs.fileno(), CHANNEL_FD)
+        helpers = [os.path.join(os.path.dirname(program), name)
+                   for name in ("msp-broker", "msp-layers")]
+        files = [os.open(path if os.path.exists(path) else "/dev/null", os.O_RDONLY)
+                 for path in ("/dev/null", *helpers)]
+        others = [fcntl.fcntl(fd, fcntl.F_DUPFD, 32) for fd in (theirs.fileno(), *files)]
+        image = fcntl.fcntl(image, fcntl.F_DUPFD_CLOEXEC, 32)
+        for place, fd in enumerate(others, CHANNEL_FD):
+            os.dup2(fd, place)
         os.execve(image, ["msp-child-init"], {})
     pidfd = fcntl.fcntl(os.pidfd_open(child), fcntl.F_DUPFD_CLOEXEC, FACTORY_PIDFD + 1)
     os.dup2(ours.detach(), FACTORY_FD)
@@ -234,7 +241,6 @@ class Peer:
         directory."""
         with open(os.path.join(self.programs, "builtin.policy"), "rb") as file:
             fds = [sealed(file.read())]
-        fds.append(os.open(os.path.join(self.programs, "msp-broker"), os.O_RDONLY))
         self.send(message("supervisor_start", schema=SCHEMA, frontend=frontend, limits=limits,
                           executions=executions), fds)
         for fd in fds:

@@ -41,12 +41,9 @@ class Supervisor(ipc.Peer):
 
     def send_audit(self, path=None):
         super().send_audit(path)
-        layers = os.path.join(self.programs, "msp-supervisor")  # no job is asked for
         store = ipc.start_steward("msp-store", self.state, self.programs)
-        image = os.open(layers, os.O_RDONLY)
-        self.send(ipc.message("supervisor_state"), [store.fileno(), image])
+        self.send(ipc.message("supervisor_state"), [store.fileno()])
         store.close()
-        os.close(image)
 
     def ask(self, kind, **values):
         """Everything that is answered to one request."""

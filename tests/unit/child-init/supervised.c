@@ -45,7 +45,8 @@ static void become_factory(int channel)
 	    (state[0] && open_state() != STATE_FD) ||
 	    kernel_close_range(state[0] ? STATE_FD + 1 : STATE_FD, ~0U) != 0)
 		_exit(99); /* else the test's own end stays open */
-	_exit(factory_run(CHANNEL_FD, state[0] ? STATE_FD : -1));
+	_exit(factory_run(CHANNEL_FD, state[0] ? STATE_FD : -1,
+			  (const int[]){ -1, -1 }));
 }
 
 static void tell(const struct channel *channel, uint32_t type, const void *message, const int *fds)

@@ -185,9 +185,9 @@ static struct broker take_broker(void)
 {
 	struct channel_message *message = rig_take(&rig.factory, IPC_TYPE_helper_start);
 	struct broker broker = { ipc_body(message, helper_start)->slot,
-				 { message->fds[4], IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP } };
+				 { message->fds[3], IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP } };
 
-	message->fds[4] = -1;
+	message->fds[3] = -1;
 	return broker;
 }
 

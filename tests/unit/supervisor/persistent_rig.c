@@ -26,7 +26,6 @@ void persistent_open(struct rig *rig, struct channel *launcher)
 
 	rig_open_welcomed(rig);
 	place_make();
-	supervisor.layers = open("/usr/bin/true", O_RDONLY | O_CLOEXEC);
 	supervisor.null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	supervisor.nothing = fd_sealed_from_bytes("nothing", "", 0);
 	cr_assert_eq(channel_pair(ends), 0);
@@ -143,9 +142,9 @@ struct rig_helper persistent_take_helper(const struct rig *rig, uint32_t operati
 	cr_assert_eq(ipc_body(message, helper_start)->kind, HELPER_LAYERS);
 	helper.slot = ipc_body(message, helper_start)->slot;
 	cr_assert_geq(helper.slot, LAYERS_SLOT);
-	helper.output = message->fds[2];
-	helper.channel = (struct channel){ message->fds[4], IPC_LAYERS, IPC_SUPERVISOR, IPC_SERVE };
-	message->fds[2] = message->fds[4] = -1;
+	helper.output = message->fds[1];
+	helper.channel = (struct channel){ message->fds[3], IPC_LAYERS, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[1] = message->fds[3] = -1;
 	for (;;) {
 		enum ipc_error wrong = IPC_OK;
 		static struct channel_message told;

@@ -68,12 +68,9 @@ void rig_open(struct rig *rig)
 					  .landlock_abi = 6,
 					  .executions_max = EXECUTIONS_DEFAULT,
 					  .uid = geteuid(),
-					  .layers = -1,
 					  .file_image = -1,
 					  .null = -1,
-					  .nothing = -1,
-					  .broker = open("/usr/bin/true", O_RDONLY | O_CLOEXEC) };
-	cr_assert_geq(supervisor.broker, 0);
+					  .nothing = -1 };
 	small_plan_open(&supervisor.plan);
 	supervisor.generations[0].plan = supervisor.plan;
 	supervisor.generations[0].postures = postures;
@@ -120,7 +117,6 @@ void rig_close(struct rig *rig)
 		if (frontend->state != FRONTEND_FREE)
 			fd_close(&frontend->broker);
 	}
-	fd_close(&supervisor.broker);
 	fd_close(&supervisor.plan_fd);
 	fd_close(&supervisor.factory.fd);
 }

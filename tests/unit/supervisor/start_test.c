@@ -106,13 +106,13 @@ static void say_start(const void *plan, size_t size, uint32_t limits)
 	struct ipc_supervisor_start start = { .frontend = frontend_mode,
 					      .limits = limits,
 					      .executions = executions };
-	int fds[2] = { fd_sealed_from_bytes("plan", plan, size), fd_of_kind('f') };
+	int fd = fd_sealed_from_bytes("plan", plan, size);
 
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	start.schema[0] ^= schema_change;
 	strncpy(start.default_profile, default_profile, sizeof(start.default_profile) - 1);
-	say(IPC_TYPE_supervisor_start, &start, fds);
-	fd_close_all(fds, 2);
+	say(IPC_TYPE_supervisor_start, &start, &fd);
+	fd_close(&fd);
 }
 
 static void say_audit(void)
@@ -174,7 +174,7 @@ static int start(void *is_root)
 	    supervisor.factory.phase != IPC_SERVE || start.frontend != frontend_mode ||
 	    supervisor.executions_max != executions || supervisor.default_profile != default_index)
 		return WRONG;
-	return fd_is_kind(supervisor.broker, 'f') && start.policy < 0 ? STARTED : WRONG;
+	return start.policy < 0 ? STARTED : WRONG;
 }
 
 static int outcome_as(bool is_root)
