@@ -5,8 +5,8 @@ says in a decision what for."""
 # Lines of C that are neither blank, comment nor an include of a header, of a folder's .c files and of
 # those of other folders that its program is linked with.
 CODE_LINES = {
-    "child-init": 2224,
-    "supervisor": 6467,
+    "child-init": 2233,
+    "supervisor": 6460,
     "audit": 737,
     "store": 1522,
     "common": 2193,
