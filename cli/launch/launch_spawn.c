@@ -95,7 +95,7 @@ int launch_factory(const struct images *images, int state, int null, struct fact
 				    STDERR_FILENO,
 				    ends[1],
 				    state < 0 ? null : state,
-				    images->broker,
+				    images->broker < 0 ? null : images->broker,
 				    images->layers < 0 ? null : images->layers,
 				    image };
 

@@ -287,7 +287,9 @@ Test(launch, a_service_gets_its_sockets)
 static int spawn(const char *supervisor, const char *factory, struct launched *ret)
 {
 	const struct images images = { .supervisor = open(supervisor, O_RDONLY | O_CLOEXEC),
-				       .child_init = open(factory, O_RDONLY | O_CLOEXEC) };
+				       .child_init = open(factory, O_RDONLY | O_CLOEXEC),
+				       .broker = -1,
+				       .layers = -1 };
 	sigset_t mask;
 	int ends[2];
 
@@ -374,7 +376,9 @@ Test(launch, starts_a_factory_and_its_supervisor)
 	static const char *const supervisors[] = { "/dev/null", "/dev/null", "",
 						   "socket:",   "socket:",   "anon_inode:[pidfd]",
 						   NULL };
-	static const char *const factorys[] = { "/dev/null", "/dev/null", "", "socket:", NULL };
+	/* No state directory, and neither of the helpers. */
+	static const char *const factorys[] = { "/dev/null", "/dev/null", "",          "socket:",
+						"/dev/null", "/dev/null", "/dev/null", NULL };
 	struct launched launched;
 	int image;
 
