@@ -269,7 +269,7 @@ static int handle_helper_start(void *context, struct channel_message *message)
 
 	factory.plan = factory.plans[factory.newest];
 	profile = plan_profile_find(&factory.plan, HELPER_PROFILE);
-	if (profile < 0 || from->kind >= HELPER_KIND_COUNT || factory.images[from->kind] < 0)
+	if (profile < 0 || from->kind >= HELPER_KIND_COUNT)
 		return -EPROTO;
 	factory.helper = from->kind;
 	fd_close(&factory.next_cgroup); /* this and these are a sandbox's that never came */
@@ -300,7 +300,7 @@ static void await_children(void)
 		(void)poll(NULL, 0, 1);
 }
 
-int factory_run(int channel_fd, int state, const int images[HELPER_KIND_COUNT])
+int factory_run(void)
 {
 	enum ipc_error wrong;
 	int status = 1;
@@ -308,9 +308,7 @@ int factory_run(int channel_fd, int state, const int images[HELPER_KIND_COUNT])
 	factory.host = factory.cgroup = factory.next_cgroup = factory.places.workspace =
 		factory.base[0] = factory.base[1] = -1;
 	factory.shown = &shown;
-	factory.places.state = state;
-	memcpy(factory.images, images, sizeof(factory.images));
-	factory.channel = (struct channel){ channel_fd, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
+	factory.channel = (struct channel){ CHANNEL_FD, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
 	get_ready();
 	while (status == 1)
 		status =

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 #include "common/channel.h"
-#include "common/ipc_factory.h"
 #include "common/limits_mode.h"
 #include "common/names.h"
 #include "common/plan.h"
@@ -16,11 +15,11 @@
 
 struct shown;
 
-/* The channel of each role; and the factory's descriptor of the state directory, if sandboxes may
- * last. */
+/* The channel of each role; and behind STATE_FD the images of helpers, by enum helper_kind, which
+ * the launcher gives the factory. /dev/null stands for what is missing. Factory and init close them
+ * at each exec. Descriptors above are closed: the image of this program is the last. */
 #define CHANNEL_FD 3
-#define STATE_FD 4
-#define HELPER_FD 5 /* the images of helpers, by enum helper_kind */
+#define HELPER_FD 5
 
 /* The user's uid and gid, as the factory's namespace and every sandbox's know them. */
 #define WORKLOAD_ID 1000
@@ -44,7 +43,6 @@ struct factory {
 	bool is_probed;                     /* the next sandbox shall note which it has */
 	bool lasts;                         /* the next sandbox does */
 	bool is_last;                       /* it is the last one, of everything */
-	int images[HELPER_KIND_COUNT];      /* the files of helpers, as the launcher opened them; -1: none */
 	uint32_t helper;                    /* enum helper_kind of the next one */
 	struct places places;               /* for the next sandbox */
 	const struct shown *shown;
@@ -53,8 +51,7 @@ struct factory {
 	uint32_t newest;
 };
 
-/* Serve the channel, with the state directory and the images of helpers, or -1; returns the exit
- * status. Inits and helpers do not return from it. */
-int factory_run(int channel_fd, int state, const int images[HELPER_KIND_COUNT]);
+/* Serve the channel; returns the exit status. Inits and helpers do not return from it. */
+int factory_run(void);
 
 #endif

@@ -20,7 +20,7 @@ void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 	char *const arguments[] = { names[factory->helper], NULL };
 	char *const environment[] = { NULL };
 	const int all[] = {
-		factory->images[factory->helper], fds[0], fds[1], fds[2], fds[3], factory->base[0]
+		HELPER_FD + (int)factory->helper, fds[0], fds[1], fds[2], fds[3], factory->base[0]
 	};
 	const bool awaits_base = all[5] >= 0;
 

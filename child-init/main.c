@@ -31,6 +31,7 @@
 #include <sys/stat.h>
 
 #include "common/confine/relro.h"
+#include "common/ipc_factory.h"
 #include "common/kernel.h"
 #include "common/limits.h"
 #include "factory.h"
@@ -50,10 +51,15 @@ static int leave_terminal(void)
 	return error;
 }
 
-/* Close a descriptor of the launcher at each exec. Return it, or -1: it is not open. */
-static int take(int fd)
+/* Close the launcher's descriptors at each exec. Another one would take the place of one that is
+ * missing. */
+static int keep_given(void)
 {
-	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1;
+	int error = 0;
+
+	for (int fd = STATE_FD; fd < HELPER_FD + HELPER_KIND_COUNT; fd++)
+		error |= fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return error;
 }
 
 int main(void)
@@ -61,11 +67,9 @@ int main(void)
 	/* Modes in the plan are meant as they are written. */
 	(void)umask(0);
 	/* Children are reaped by the kernel: the supervisor watches them through pidfds. */
-	if (relro_protect() != 0 || kernel_close_range(HELPER_FD + HELPER_KIND_COUNT, ~0U) != 0 ||
+	if (relro_protect() != 0 || keep_given() != 0 ||
+	    kernel_close_range(HELPER_FD + HELPER_KIND_COUNT, ~0U) != 0 ||
 	    signal(SIGCHLD, SIG_IGN) == SIG_ERR || leave_terminal() != 0)
 		return MSP_EXIT_SOFTWARE;
-	const int images[] = { [HELPER_BROKER] = take(HELPER_FD + HELPER_BROKER),
-			       [HELPER_LAYERS] = take(HELPER_FD + HELPER_LAYERS) };
-
-	return factory_run(CHANNEL_FD, take(STATE_FD), images);
+	return factory_run();
 }

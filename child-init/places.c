@@ -138,7 +138,7 @@ int places_mount(const struct places *places, uint32_t mount, const char *place,
 
 	if (!is_host && (roles | PLACE_ROLE(LAYER_LOWER)) != OVERLAY)
 		return -EINVAL;
-	int state = open_here(host, places->state);
+	int state = open_here(host, STATE_FD);
 	for (uint32_t i = 0; i < places->count; i++) {
 		const struct place_layer *layer = &places->layers[i];
 		const int fd = layer->mount != mount ? -ENOENT

@@ -16,12 +16,14 @@
 
 struct ipc_sandbox_layer;
 
+/* The state directory, which the launcher gives the factory, and every sandbox inherits. */
+#define STATE_FD 4
+
 /* Each persistent mount has its lowers, upper and work directory, and a workspace below all. */
 #define PLACES_LAYERS_MAX (PLACES_MAX * (LAYERS_DEEP_MAX + 3))
 
 /* The directories of one sandbox to come, in the order they came. */
 struct places {
-	int state;     /* the state directory, as the launcher opened it; -1: there is none */
 	int workspace; /* O_PATH, as the path opener opened it; -1: there is none */
 	uint32_t count;
 	struct place_layer {

@@ -167,7 +167,7 @@ if child == 0:
     os.setpgid(0, 0)
     ours.close()
     sys.exit(theirs.recv(1) != b"")
-fds = [int(sys.argv[1]), ours.fileno(), os.pidfd_open(child)]
+fds = [int(sys.argv[1]), ours.fileno(), os.pidfd_open(child), os.open("/dev/null", os.O_RDONLY)]
 for place, fd in enumerate([fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in fds], 3):
     os.dup2(fd, place)
 os.execv(sys.argv[2], sys.argv[2:])
@@ -177,7 +177,8 @@ os.execv(sys.argv[2], sys.argv[2:])
 def rights_when_waiting(program):
     """{page's address in the file: rights} of a process that waits at its descriptor 3. It hides
     itself from its user; who made the user namespace that it runs in may look all the same. A
-    supervisor has a child and a channel to it besides, at 5 and 4."""
+    supervisor has a child and a channel to it besides, at 5 and 4, and a factory the launcher's
+    descriptors from 4 to 6."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         child = subprocess.Popen(

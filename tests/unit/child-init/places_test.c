@@ -44,6 +44,7 @@
 static struct plan plan;
 static struct shown shown;
 static struct places places;
+static int state;      /* the state directory */
 static uint32_t place; /* index of the record */
 static int expected_error;
 static int (*look)(void);
@@ -80,7 +81,7 @@ static void prepare(void)
 	     *name; name++)
 		make(*name);
 	places.workspace = -1;
-	places.state = open(look_folder(""), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	state = open(look_folder(""), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	write_file(MIDDLE "/place/from-middle", "middle");
 	write_file(MIDDLE "/place/both", "middle");
 	write_file("host/from-host", "host");
@@ -124,14 +125,18 @@ static void add_layers(void)
 static int enter(void)
 {
 	uint32_t stage = STAGE_NONE;
-	const int error = mounts_enter(&plan, 0, &shown, &places, &stage);
+	int error;
 
+	if (dup3(state, STATE_FD, O_CLOEXEC) != STATE_FD)
+		return ACT_FAILED;
+	fd_close(&state);
+	error = mounts_enter(&plan, 0, &shown, &places, &stage);
 	if (error != expected_error || (error && stage != STAGE_MOUNTS)) {
 		(void)fprintf(stderr, "%s: %s\n", stage_text(stage), strerror(-error));
 		return ACT_FAILED;
 	}
 	places_clear(&places);
-	fd_close(&places.state);
+	(void)close(STATE_FD);
 	return error ? ACT_PASSED : look();
 }
 

@@ -30,11 +30,14 @@ static pid_t factory_pid;
 static uint32_t layers_sent; /* for the next sandbox */
 static char state[256];      /* the state directory; empty: none */
 
-static int open_state(void)
+/* Have what the launcher gives: the state directory, and no helper. */
+static int open_given(void)
 {
-	const int fd = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int given = open(state[0] ? state : "/dev/null", O_RDONLY | O_CLOEXEC);
+	const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const int fds[] = { given, null, null }, places[] = { STATE_FD, HELPER_FD, HELPER_FD + 1 };
 
-	return fd == STATE_FD ? fd : dup3(fd, STATE_FD, O_CLOEXEC);
+	return given < 0 || null < 0 ? -errno : fd_place(fds, places, 3, 0);
 }
 
 static void become_factory(int channel)
@@ -42,11 +45,9 @@ static void become_factory(int channel)
 	(void)umask(0);
 	(void)setpgid(0, 0);
 	if (signal(SIGCHLD, SIG_IGN) == SIG_ERR || dup2(channel, CHANNEL_FD) < 0 ||
-	    (state[0] && open_state() != STATE_FD) ||
-	    kernel_close_range(state[0] ? STATE_FD + 1 : STATE_FD, ~0U) != 0)
+	    open_given() != 0 || kernel_close_range(HELPER_FD + HELPER_KIND_COUNT, ~0U) != 0)
 		_exit(99); /* else the test's own end stays open */
-	_exit(factory_run(CHANNEL_FD, state[0] ? STATE_FD : -1,
-			  (const int[]){ -1, -1 }));
+	_exit(factory_run());
 }
 
 static void tell(const struct channel *channel, uint32_t type, const void *message, const int *fds)
