@@ -29,7 +29,8 @@ BUILD = pathlib.Path(os.environ["MSP_BUILD"])
 HOSTILE = BUILD / "controls" / "hostile"
 FOLDER = BUILD / "hostile"  # HOSTILE_FOLDER of the programs
 SECONDS = 60
-LINE = re.compile(r"^hostile (msp-[a-z-]+|outside)(?:@\d+)? (\w+) (\w+) (\d+)$", re.M)
+# msp says whose lines it hands on.
+LINE = re.compile(r"^(?:msp: image: )?hostile (msp-[a-z-]+|outside)(?:@\d+)? (\w+) (\w+) (\d+)$", re.M)
 FILTER = 251
 # EPERM, ENOENT (a tree of its own), EBADF (no directory was handed over), EACCES, ENOSYS
 REFUSED = {FILTER, 1, 2, 9, 13, 38}
