@@ -44,7 +44,7 @@ void branches_describe(const struct commits_ref *ref, char ret[IPC_PATH_MAX])
 	used = snprintf(ret, IPC_PATH_MAX, "%.*s", SHORT_DIGITS, id);
 	if (ref->error == -EUSERS)
 		used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used,
-				 ": one of %u beyond the first %u, which all stay: name some",
+				 ": one of %u beyond the first %d, which all stay: name some",
 				 commits_state()->rest, COMMITS_REFS_MAX);
 	else if (ref->error || ref->refusal)
 		used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ": %s",

@@ -54,9 +54,10 @@ int image_read(int store, const char *digest, struct image *ret)
 	if (!image_manifest_read(bytes, (size_t)size, ret))
 		return -EBADMSG;
 	memcpy(ret->digest, digest, IMAGE_DIGEST_MAX);
-	if (ret->digest_kind == IMAGE_DIGEST_COMMIT)
-		image_manifest_digest(ret, own);
-	return ret->digest_kind != IMAGE_DIGEST_COMMIT || strcmp(own, digest) == 0 ? 0 : -EBADMSG;
+	if (ret->digest_kind != IMAGE_DIGEST_COMMIT)
+		return 0;
+	image_manifest_digest(ret, own);
+	return strcmp(own, digest) == 0 ? 0 : -EBADMSG;
 }
 
 void image_layer_path(const struct image_layer *layer, char ret[IMAGE_LAYER_PATH_MAX])

@@ -16,7 +16,7 @@ CODE_LINES = {
     "http": 2700,
     "relay": 89,
     "bridge": 711,
-    "image": 2771,
+    "image": 2772,
     "layers": 6088,
     "commits": 1703,
     "branches": 996,
