@@ -75,11 +75,10 @@ struct ipc_store_note {
 
 struct ipc_store_ask {
 	uint32_t operation; /* enum store_operation */
-	uint32_t number;    /* a checkpoint's; LAYER: 1 if the place is to be made; LIST: 1 if
-			     * expired sandboxes are to be destroyed */
+	uint32_t number;    /* a checkpoint's; LIST: 1 if expired sandboxes are to be destroyed */
 	uint64_t bytes, inodes;
 	struct store_census census;
-	char name[IPC_NAME_MAX]; /* a sandbox's name or id, a checkpoint's, a place's */
+	char name[IPC_NAME_MAX]; /* a sandbox's name or id, a checkpoint's */
 	char owner[IPC_NAME_MAX];
 	uint32_t ids_size;
 	uint32_t meta_size;

@@ -230,7 +230,7 @@ void event_lookup_done(const char *name, const struct resolution *resolution)
 /* Take room for a question, or NULL: the sandbox has its share of it. */
 static struct ask *take_ask(uint64_t number, uint32_t slot, uint32_t use, bool is_name)
 {
-	if (slot >= GATEWAY_SLOTS || !share_allows(of_slot[slot], used, ASKS_MAX))
+	if (slot >= GATEWAY_SLOTS || !share_grants(of_slot[slot], used, ASKS_MAX, 1))
 		return NULL;
 	of_slot[slot]++;
 	used++;

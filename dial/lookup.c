@@ -90,7 +90,7 @@ const struct resolution *lookup_name(uint32_t slot, const char *name, uint64_t n
 		used += lookups[i].is_used;
 		own += lookups[i].is_used && lookups[i].slot == slot;
 	}
-	if (!lookup || !share_allows(own, used, LOOKUPS_MAX))
+	if (!lookup || !share_grants(own, used, LOOKUPS_MAX, 1))
 		return &failed;
 	lookup->is_used = true;
 	lookup->slot = slot;

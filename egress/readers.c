@@ -15,7 +15,7 @@
 
 #define TURN_MOST 64 /* messages */
 
-static struct {
+static struct read_one {
 	bool is_used;
 	bool is_ending, is_told; /* the server is to hear that it ends, and has */
 	enum connection_end reason;
@@ -111,18 +111,15 @@ bool readers_open(const struct reader_connection *connection, int client, int ho
 	uint32_t i = 0;
 
 	if (server >= HTTP_SERVERS_MAX || servers[server].fd < 0 ||
-	    !share_allows(own, of_server[server], HTTP_CONNECTIONS_MAX) ||
-	    !share_allows(own, used, READERS_MAX))
+	    !share_grants(own, of_server[server], HTTP_CONNECTIONS_MAX, 1) ||
+	    !share_grants(own, used, READERS_MAX, 1))
 		return false;
 	while (connections[i].is_used)
 		i++;
 	memcpy(open.host, connection->host, sizeof(open.host));
 	if (channel_send(&servers[server], IPC_TYPE_http_open, &open, fds, MSG_DONTWAIT) != 0)
 		return false;
-	connections[i].is_used = true;
-	connections[i].is_ending = false;
-	connections[i].sent = connections[i].received = 0;
-	connections[i].is = *connection;
+	connections[i] = (struct read_one){ .is_used = true, .is = *connection };
 	of_server[server]++;
 	of_slot[connection->slot]++;
 	used++;
@@ -141,12 +138,13 @@ static int handle_moved(void *context, struct channel_message *message)
 	const struct ipc_http_moved *moved = ipc_body(message, http_moved);
 	const uint32_t *server = context, index = find_connection(*server, moved->number);
 	const struct ipc_http_more more = { moved->number };
-	const struct reader_connection *is = &connections[index].is;
+	const struct reader_connection *is;
 
 	if (!is_sound(index, moved->sent, moved->received))
 		return -EPROTO;
 	connections[index].sent = moved->sent;
 	connections[index].received = moved->received;
+	is = &connections[index].is;
 	if (!event_reader_moved(is->slot, is->use, is->entry, moved->sent, moved->received))
 		return 0;
 	/* As in readers_end_host(). */

@@ -79,8 +79,8 @@ static struct sandbox *sandbox_of(struct gate *gate)
 /* Return whether the sandbox may have one more question, and descriptors for its connection. */
 static bool has_share(const struct sandbox *sandbox)
 {
-	return share_allows(sandbox->questions, question_count, QUESTIONS_MAX) &&
-	       share_allows(2 * sandbox->gate.entry_count, fds_used + 1, fds_max);
+	return share_grants(sandbox->questions, question_count, QUESTIONS_MAX, 1) &&
+	       share_grants(2 * sandbox->gate.entry_count, fds_used + 1, fds_max, 1);
 }
 
 /* Let the connections of the sandbox wait in the kernel while it has its share, or go on. */
@@ -95,7 +95,7 @@ static struct question *take_question(struct gate *gate, uint32_t index, bool is
 {
 	struct sandbox *sandbox = sandbox_of(gate);
 
-	if (!share_allows(sandbox->questions, question_count, QUESTIONS_MAX))
+	if (!share_grants(sandbox->questions, question_count, QUESTIONS_MAX, 1))
 		return NULL;
 	for (uint32_t i = 0; i < QUESTIONS_MAX; i++) {
 		if (questions[i].is_used)
@@ -288,6 +288,14 @@ bool event_gate_read(struct gate *gate, uint32_t entry, int host, const struct i
 	return true;
 }
 
+/* Find a sandbox that a message names; it has none for which there was no room. */
+static struct sandbox *find_sandbox(uint32_t slot, uint32_t use)
+{
+	struct sandbox *sandbox = slot < GATEWAY_SLOTS ? sandboxes[slot] : NULL;
+
+	return sandbox && sandbox->use == use ? sandbox : NULL;
+}
+
 void event_gate_spent(struct gate *gate)
 {
 	readers_end_host(sandbox_of(gate)->slot, "", CONNECTION_END_SPENT);
@@ -296,29 +304,21 @@ void event_gate_spent(struct gate *gate)
 bool event_reader_moved(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,
 			uint64_t received)
 {
-	struct sandbox *sandbox = sandboxes[slot];
+	struct sandbox *sandbox = find_sandbox(slot, use);
 
-	return sandbox && sandbox->use == use && gate_count(&sandbox->gate, entry, sent, received);
+	return sandbox && gate_count(&sandbox->gate, entry, sent, received);
 }
 
 void event_reader_ended(uint32_t slot, uint32_t use, uint32_t entry, uint64_t sent,
 			uint64_t received)
 {
-	struct sandbox *sandbox = sandboxes[slot];
+	struct sandbox *sandbox = find_sandbox(slot, use);
 
-	if (sandbox && sandbox->use == use) /* else it has ended before */
+	if (sandbox) /* else it has ended before */
 		gate_read(&sandbox->gate, entry, sent, received);
 }
 
 /* --- sandboxes -------------------------------------------------------------------------------- */
-
-/* Find a sandbox that msp-cable names; it has none for which there was no room. */
-static struct sandbox *find_sandbox(uint32_t slot, uint32_t use)
-{
-	struct sandbox *sandbox = slot < GATEWAY_SLOTS ? sandboxes[slot] : NULL;
-
-	return sandbox && sandbox->use == use ? sandbox : NULL;
-}
 
 /* Give a sandbox that runs a further listener. Without room for it, its port is closed. */
 static int add_port(struct sandbox *sandbox, int fd)

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "executions/share.h"
 
-#define RATIO 3U
+#include "common/share.h"
 
 bool share_allows(uint32_t principal, size_t own, size_t used, size_t total, size_t wanted)
 {
-	if (wanted > total || used > total - wanted)
-		return false;
-	/* the added one lets a newcomer take the last */
-	return principal == 0 || own + wanted <= RATIO * (total - used - wanted + 1);
+	return principal == 0 ? share_fits(used, total, wanted)
+			      : share_grants(own, used, total, wanted);
 }
 
 bool share_is_plenty(size_t used, size_t total)
 {
-	return used <= total / (RATIO + 1);
+	return used <= total / (SHARE_RATIO + 1);
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The share that one principal may take of a bounded total. The rule is that of dynamic thresholds
- * (Choudhury and Hahne, 1998): a principal may hold three times the unused part. One principal
- * alone gets three quarters, two get three sevenths each, and a newcomer finds room as long as
- * there are fewer principals than a third of the total.
+ * The share that one principal may take of a bounded total (common/share.h).
  */
 #ifndef BROKER_EXECUTIONS_SHARE_H
 #define BROKER_EXECUTIONS_SHARE_H

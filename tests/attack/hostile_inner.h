@@ -20,7 +20,7 @@ struct hostile_config {
 
 extern struct hostile_config config;
 
-/* Of a child, in shared memory. */
+/* The result of a child, in shared memory. */
 extern int *shared_result;
 
 /* A path of the process's own folder, in one of several static buffers. */

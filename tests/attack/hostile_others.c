@@ -154,7 +154,7 @@ int act_six(void)
 	return with_socket(AF_INET6, SOCK_STREAM, 0, nothing);
 }
 
-/* The same to a datagram socket's file, by a pair that is connected to itself. */
+/* Send to a datagram socket's file, by a pair that is connected to itself. */
 int act_send_file(void)
 {
 	struct sockaddr_un to = unix_address("../datagram");

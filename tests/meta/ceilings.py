@@ -11,7 +11,7 @@ CODE_LINES = {
     "store": 1522,
     "common": 2193,
     "cable": 1693,
-    "egress": 1767,
+    "egress": 1765,
     "dial": 1429,
     "http": 2700,
     "relay": 89,

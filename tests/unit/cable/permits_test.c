@@ -365,7 +365,7 @@ Test(permits, all_hosts_but_those_that_are_given_back, .init = begin)
 		cr_expect(is_denied("b.example"));
 		cr_expect_eq(cuts_load(lasting(use, file)), 1);
 	}
-	/* What was given back is no grant of a later sandbox. */
+	/* A host that was given back is no grant of a later sandbox. */
 	cr_expect_not(
 		grants_allow(&cables[SLOT].party, PLAN_HOST_APPROVAL_PERSON, "a.example", 443));
 	cr_assert_eq(change("a.example", true), 0);
@@ -374,7 +374,7 @@ Test(permits, all_hosts_but_those_that_are_given_back, .init = begin)
 	close(file);
 }
 
-/* What we never write takes all hosts away, and so does what cannot be read. */
+/* Rows that msp-cable never writes take all hosts away, and so does a file that cannot be read. */
 Test(permits, damaged_files, .init = begin)
 {
 	static const struct {

@@ -177,7 +177,7 @@ static const struct row {
 	const char *heard;  /* the host's, of the client */
 	enum connection_refusal refusal;
 } rows[] = {
-	/* What stands. */
+	/* Openings that stand. */
 	{ "aScd", "acd", CONNECTION_FINE },
 	{ "fTcdDd", "fcdd", CONNECTION_FINE },
 	{ "aXSkcdDd", "akcdd", CONNECTION_FINE },
@@ -344,7 +344,7 @@ Test(opening, early_data_without_end)
 	}
 }
 
-/* What the host says reaches the workload, whatever it is. */
+/* The workload hears each byte of the host. */
 Test(opening, the_workload_hears_the_host)
 {
 	static const char *const scripts[] = { "aXS", "aRCaTCD", "aPaSD", "aHH", "aXH" };

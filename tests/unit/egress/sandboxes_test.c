@@ -199,7 +199,7 @@ Test(sandboxes, shares_of_the_questions)
 		sum += asked;
 	}
 	cr_expect_leq(sum, QUESTIONS_MAX);
-	/* Those that wait are asked about when there is room. */
+	/* The waiting connections are asked about when there is room. */
 	cr_assert_eq(sandboxes_end_one(SLOT), 0);
 	for (uint64_t number = 1; number <= sum; number++) {
 		const uint64_t at = number * QUESTIONS_MAX + number - 1;

@@ -431,7 +431,7 @@ Test(held, new_files_of_a_kind_that_tools_execute)
 	scene_end(&scene);
 }
 
-/* What the host has had there is known to its user, but for the right to be executed. */
+/* A user knows the files that the host has had, but not their new right to be executed. */
 Test(held, files_that_the_host_has_had)
 {
 	scene_begin(&scene, 1);
