@@ -11,12 +11,15 @@ function(msp_link_static_program name)
 	endif()
 endfunction()
 
-# msp_include_root(RESULT): a folder that shows the current one to others as `#include "NAME/x.h"`.
+# msp_include_root(RESULT): a folder that shows the current one to others as `#include "PATH/x.h"`, with
+# its path in the tree.
 function(msp_include_root result)
-	get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+	file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+	string(REPLACE "/" "-" name ${path})
 	set(root ${CMAKE_BINARY_DIR}/include-${name})
-	file(MAKE_DIRECTORY ${root})
-	file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+	get_filename_component(family ${root}/${path} DIRECTORY)
+	file(MAKE_DIRECTORY ${family})
+	file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${path} SYMBOLIC)
 	set(${result} ${root} PARENT_SCOPE)
 endfunction()
 
