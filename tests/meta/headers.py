@@ -78,7 +78,7 @@ class Objects(unittest.TestCase):
 
 class Bodies(unittest.TestCase):
     def test_a_body_is_taken_by_its_type(self):
-        for path in tree.sources(*tree.PROCESS_FOLDERS, "common", "frontend"):
+        for path in tree.sources(*tree.PARTS):
             if path not in WHOLE:
                 with self.subTest(path=path):
                     owners = set(re.findall(r"(\w+)(?:\.|->)body\b", tree.read(path)))

@@ -8,10 +8,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("MSP_BUILD") or os.path.join(ROOT, "build", "dev")
 BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
-# Each process's sources and the program they become.
-PROCESS_FOLDERS = ("cli", "broker", "supervisor", "child-init", "policy", "scope", "layers",
-                   "file", "audit", "store", "steward", "cable", "egress", "dial", "http",
-                   "bridge", "image", "vm")
+# Folders of sources: each is a program or a library.
+PARTS = ("audit", "branches", "bridge", "broker", "cable", "child-init", "cli", "commits", "common", "dial",
+         "egress", "file", "foreign", "frontend", "heap", "hosts", "http", "ignored", "image", "json", "layers",
+         "policy", "relay", "scope", "steward", "store", "supervisor", "threeway", "vm")
+# Families of them.
+FAMILIES = ("gateway", "layers", "lib", "stewards")
 # Its library is of those that ask a supervisor for something.
 FRONTENDS = ("cli", "broker")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
@@ -43,10 +45,16 @@ def files():
     return sorted(found)
 
 
-def sources(*folders):
-    """The .c, .h and .def files beneath the folders (none: all)."""
+def part(path):
+    """The folder of the program or library that a file belongs to."""
+    names = path.split("/")
+    return "/".join(names[:2 if names[0] in FAMILIES and len(names) > 2 else 1])
+
+
+def sources(*parts):
+    """The .c, .h and .def files of these parts (none: all)."""
     return [path for path in files() if path.endswith((".c", ".h", ".def"))
-            and (not folders or path.split("/")[0] in folders)]
+            and (not parts or part(path) in parts)]
 
 
 @functools.cache
