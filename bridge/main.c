@@ -31,7 +31,7 @@
 #include "common/log.h"
 #include "heap/memory.h"
 #include "seccomp_filter.h"
-#include "steward/steward.h"
+#include "stewards/base/steward.h"
 
 /* Connections at once; a further one is reset. Each has two buffers of 64 KiB. */
 #define CONNECTIONS_MAX 256U

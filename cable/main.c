@@ -33,8 +33,8 @@
 #include "common/ipc_gateway.h"
 #include "common/log.h"
 #include "seccomp_filter.h"
-#include "steward/child.h"
-#include "steward/steward.h"
+#include "stewards/base/child.h"
+#include "stewards/base/steward.h"
 
 #define CAPABILITIES (1U << CAP_NET_ADMIN | 1U << CAP_SYS_ADMIN | 1U << CAP_NET_BIND_SERVICE)
 

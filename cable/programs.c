@@ -8,7 +8,7 @@
 #include "common/fd.h"
 #include "common/ipc_gateway.h"
 #include "common/kernel.h"
-#include "steward/child.h"
+#include "stewards/base/child.h"
 
 #define IMAGE_FD (GATEWAY_FD_CHANNEL + PROGRAM_FDS_MAX)
 

@@ -4,7 +4,7 @@
 #include "cable/cables.h"
 #include "common/ipc_gateway.h"
 #include "common/ipc_network.h"
-#include "steward/record.h"
+#include "stewards/base/record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -10,7 +10,7 @@
 #include "common/history.h"
 #include "common/limits.h"
 
-/* Each is a function of store/store.h. */
+/* Each is a function of stewards/store/store.h. */
 enum store_operation {
 	STORE_DO_LIST,
 	STORE_DO_FIND,

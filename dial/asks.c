@@ -13,8 +13,8 @@
 #include "dial/below.h"
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
-#include "steward/counters.h"
-#include "steward/record.h"
+#include "stewards/base/counters.h"
+#include "stewards/base/record.h"
 
 enum ask_state {
 	ASK_FREE = 0,

@@ -37,9 +37,9 @@
 #include "dial/sandboxes.h"
 #include "dial/servers.h"
 #include "seccomp_filter.h"
-#include "steward/counters.h"
-#include "steward/peer.h"
-#include "steward/steward.h"
+#include "stewards/base/counters.h"
+#include "stewards/base/peer.h"
+#include "stewards/base/steward.h"
 
 #define RANDOM_PATH "/dev/urandom"
 

@@ -22,7 +22,7 @@
 #include "common/log.h"
 #include "dial/resolv_conf.h"
 #include "servers_filter.h"
-#include "steward/child.h"
+#include "stewards/base/child.h"
 
 #define PATH "/etc/resolv.conf"
 #define NAME "msp-dial-names" /* the process's */

@@ -29,9 +29,9 @@
 #include "egress/readers.h"
 #include "egress/sandboxes.h"
 #include "seccomp_filter.h"
-#include "steward/counters.h"
-#include "steward/peer.h"
-#include "steward/steward.h"
+#include "stewards/base/counters.h"
+#include "stewards/base/peer.h"
+#include "stewards/base/steward.h"
 
 /* Descriptors of the program itself, and of a message in the hand. */
 #define FDS_OWN 16U

@@ -11,7 +11,7 @@
 #include "common/fd.h"
 #include "common/ipc_http.h"
 #include "common/share.h"
-#include "steward/counters.h"
+#include "stewards/base/counters.h"
 
 #define TURN_MOST 64 /* messages */
 

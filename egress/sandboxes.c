@@ -12,7 +12,7 @@
 #include "common/share.h"
 #include "egress/gate.h"
 #include "egress/readers.h"
-#include "steward/counters.h"
+#include "stewards/base/counters.h"
 
 static struct sandbox {
 	uint32_t slot, use;

@@ -26,7 +26,7 @@
 #include "http/starter.h"
 #include "http/trust.h"
 #include "seccomp_filter.h"
-#include "steward/steward.h"
+#include "stewards/base/steward.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define FREED 0x5a /* bytes of memory that was freed: a request's head may have had a secret */

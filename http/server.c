@@ -20,7 +20,7 @@
 #include "http/secrets.h"
 #include "http/trust.h"
 #include "seccomp_filter.h"
-#include "steward/peer.h"
+#include "stewards/base/peer.h"
 
 #define EVENTS_MAX 64
 #define TICK_MS 1000

@@ -15,7 +15,7 @@
 #include "common/log.h"
 #include "http/server.h"
 #include "starter_filter.h"
-#include "steward/steward.h"
+#include "stewards/base/steward.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

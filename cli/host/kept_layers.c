@@ -12,7 +12,7 @@
 #include "common/sha256.h"
 #include "host/state_place.h"
 #include "show/format.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 /* The part of the state directory with a directory for each layer. */
 #define LAYERS "layers"

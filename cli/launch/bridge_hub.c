@@ -8,7 +8,7 @@
 
 #include "common/fd.h"
 #include "common/ipc_bridge.h"
-#include "steward/record.h"
+#include "stewards/base/record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

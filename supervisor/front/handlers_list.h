@@ -8,7 +8,7 @@
 #include "common/dispatch.h"
 #include "common/refusal.h"
 #include "run/sandbox.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 struct sight {
 	const char *id;

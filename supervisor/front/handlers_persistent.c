@@ -21,7 +21,7 @@
 #include "run/deferred.h"
 #include "run/request.h"
 #include "run/sandbox.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 static struct store_meta meta; /* the new sandbox's */
 

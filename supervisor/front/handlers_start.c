@@ -28,7 +28,7 @@
 #include "run/request.h"
 #include "run/sandbox.h"
 #include "run/standby.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 /* The persistent sandbox that a request is for. */
 struct target {

@@ -7,7 +7,7 @@
 #include "base/state.h"
 #include "common/history.h"
 #include "common/ipc_init.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 void history_add(const struct request *request, int code)
 {

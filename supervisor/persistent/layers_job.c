@@ -18,7 +18,7 @@
 #include "common/kernel.h"
 #include "common/workspace_mode.h"
 #include "run/sandbox.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 enum job_state {
 	JOB_FREE,

@@ -27,7 +27,7 @@
 #include "run/persistent_rest.h"
 #include "run/sandbox.h"
 #include "run/standby.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 static struct store_meta metas[SANDBOXES_MAX];
 

@@ -9,7 +9,7 @@
 #include "common/layer_role.h"
 #include "common/workspace_mode.h"
 #include "run/sandbox.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 /* As the next one; *number counts them. `layer` NULL: the workspace. There may be many, and the
  * factory always reads. */

@@ -14,7 +14,7 @@
 #include "common/fd.h"
 #include "common/ipc_store.h"
 #include "common/log.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 /* A part of a meta that is compared, and copied, as one. */
 #define SPARSE_BYTES 512
@@ -152,7 +152,8 @@ int store_connect(int socket)
 	return error;
 }
 
-/* --- questions, as store/store.h has them ----------------------------------------------------- */
+/* --- questions, as stewards/store/store.h has them
+ * ----------------------------------------------------- */
 
 /* A question that is one call. */
 #define QUESTION(type, name, parameters, call)                                                     \

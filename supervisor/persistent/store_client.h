@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The supervisor's end of msp-store. store/store.h has the questions.
+ * The supervisor's end of msp-store. stewards/store/store.h has the questions.
  */
 #ifndef SUPERVISOR_PERSISTENT_STORE_CLIENT_H
 #define SUPERVISOR_PERSISTENT_STORE_CLIENT_H

@@ -12,7 +12,7 @@
 #include "base/state.h"
 #include "common/log.h" /* errno_text(), for what a refusal says */
 #include "common/refusal.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 struct ipc_layers_done;
 struct ipc_spawn_code;

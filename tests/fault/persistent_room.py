@@ -440,7 +440,7 @@ class Slow(Case):
 
 
 def text_of(number):
-    """An id as it is written, store/meta.c."""
+    """An id as it is written, stewards/store/meta.c."""
     return "".join(DIGITS[number >> 5 * place & 31] for place in range(25, -1, -1))
 
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "property.h"
-#include "store/inner.h"
+#include "stewards/store/inner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

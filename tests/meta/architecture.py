@@ -14,8 +14,8 @@ HOPS_MAX = 12
 LINES_READ = 900  # an hour
 LINES_REVIEWED = 300
 PARTS = {  # the folders of a row
-    "msp-child-init": ("child-init",), "msp-supervisor": ("supervisor",), "msp-audit": ("audit",),
-    "msp-store": ("store",), "both stewards": ("steward",), "msp-layers": ("layers",),
+    "msp-child-init": ("child-init",), "msp-supervisor": ("supervisor",), "msp-audit": ("stewards/audit",),
+    "msp-store": ("stewards/store",), "both stewards": ("stewards/base",), "msp-layers": ("layers",),
     "the reader of repositories": ("commits",), "the branches that follow commits": ("branches",),
     "the merger of files in conflict": ("threeway",),
     "the preparer of new sandboxes": ("foreign",), "the rules of ignored files": ("ignored",), "msp-file": ("file",), "msp-scope": ("scope",),

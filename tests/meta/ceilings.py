@@ -7,8 +7,8 @@ says in a decision what for."""
 CODE_LINES = {
     "child-init": 2233,
     "supervisor": 6460,
-    "audit": 737,
-    "store": 1522,
+    "stewards/audit": 737,
+    "stewards/store": 1522,
     "common": 2193,
     "cable": 1693,
     "egress": 1765,
@@ -24,8 +24,8 @@ CODE_LINES = {
     "ignored": 406,
     "threeway": 381,
 }
-LINKED = {"supervisor": ("store/held.c", "store/meta.c"), "audit": ("steward/steward.c",),
-          "store": ("steward/steward.c",)}
+LINKED = {"supervisor": ("stewards/store/held.c", "stewards/store/meta.c"), "stewards/audit": ("stewards/base/steward.c",),
+          "stewards/store": ("stewards/base/steward.c",)}
 
 # Of each file, and of each function.
 FILE_LINES = 600

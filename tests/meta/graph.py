@@ -16,7 +16,7 @@ TARGETS = {"cli": ("msp",), "broker": ("broker_core", "msp-broker"), "frontend":
            "supervisor": ("msp-supervisor",), "child-init": ("msp-child-init",),
            "policy": ("msp_policy_lib", "msp-policy"), "decide": ("msp_decide",),
            "layers": ("layers_core", "msp-layers"), "commits": ("commits_core",), "branches": ("branches_core",), "threeway": ("threeway_core",), "foreign": ("foreign_core",), "ignored": ("ignored_core",),
-           "file": ("msp-file",), "audit": ("msp-audit",), "store": ("msp-store", "msp_store_shared"), "steward": ("msp_steward",),
+           "file": ("msp-file",), "stewards/audit": ("msp-audit",), "stewards/store": ("msp-store", "msp_store_shared"), "stewards/base": ("msp_steward",),
            "scope": ("msp-scope",), "common": ("msp_common",)}
 
 

@@ -15,8 +15,8 @@ import tree
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 # The message as a whole: the channel, the copy of a deferred request, the hash that comes first, and
 # the pages of a request to come.
-WHOLE = {"common/channel.c", "common/channel.h", "supervisor/run/deferred.c", "steward/steward.c",
-         "child-init/standby.c"}
+WHOLE = {"common/channel.c", "common/channel.h", "supervisor/run/deferred.c", "stewards/base/steward.c",
+         "child-init/standby.c", "heap/outbox.c"}
 OTHER_BODIES = {"connection", "copy"}  # of an HTTP request, of a file
 
 

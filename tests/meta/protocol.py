@@ -13,7 +13,7 @@ ROW = re.compile(r'^IPC\((\w+),\s*(\w+),\s*(\w+),\s*(\w+),\s*"(\w*)"\)', re.M)
 # other programs of the gateway.
 RECEIVERS = {"SUPERVISOR": ["supervisor", "cable"], "FACTORY": ["child-init"], "INIT": ["child-init"],
              "FRONTEND": ["frontend", "cli", "broker"], "LAUNCHER": ["cli"], "LAYERS": ["layers"],
-             "AUDIT": ["audit"], "STORE": ["store"], "GATEWAY": ["cable", "dial", "egress", "http"],
+             "AUDIT": ["stewards/audit"], "STORE": ["stewards/store"], "GATEWAY": ["cable", "dial", "egress", "http"],
              "EGRESS": ["egress"], "DIAL": ["dial"], "HTTP": ["http"], "BRIDGE": ["bridge"]}
 
 

@@ -21,7 +21,7 @@
 #include "dial/lookup.h"
 #include "dial/sandboxes.h"
 #include "plan_blob.h"
-#include "steward/counters.h"
+#include "stewards/base/counters.h"
 #include "support.h"
 
 #define SLOT 5U

@@ -14,7 +14,7 @@
 #include "common/ipc_gateway.h"
 #include "common/ipc_http.h"
 #include "egress/readers.h"
-#include "steward/counters.h"
+#include "stewards/base/counters.h"
 #include "support.h"
 
 #define DATA 1000U

@@ -17,7 +17,7 @@
 #include "common/fd.h"
 #include "common/plan.h"
 #include "egress/gate.h"
-#include "steward/counters.h"
+#include "stewards/base/counters.h"
 #include "support.h"
 
 #define SLOT 3U

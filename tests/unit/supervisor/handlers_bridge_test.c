@@ -17,7 +17,7 @@
 #include "common/refusal.h"
 #include "front/handlers.h"
 #include "persistent_rig.h"
-#include "store/store.h"
+#include "stewards/store/store.h"
 
 #define NAME "web"
 

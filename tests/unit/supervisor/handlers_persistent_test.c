@@ -25,7 +25,7 @@
 #include "front/handlers.h"
 #include "front/handlers_list.h"
 #include "persistent_rig.h"
-#include "store/inner.h"
+#include "stewards/store/inner.h"
 #include "support.h"
 
 static struct rig rig;

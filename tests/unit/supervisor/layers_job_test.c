@@ -21,7 +21,7 @@
 #include "common/workspace_mode.h"
 #include "persistent_rig.h"
 #include "run/sandbox.h"
-#include "store/inner.h"
+#include "stewards/store/inner.h"
 #include "support.h"
 
 static struct rig rig;
