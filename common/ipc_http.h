@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages of msp-http: http/http.h has their order.
+ * Messages of msp-http: gateway/http/http.h has their order.
  */
 #ifndef COMMON_IPC_HTTP_H
 #define COMMON_IPC_HTTP_H

@@ -245,8 +245,8 @@ struct plan_proxy {
 /* A request that a host's entry allows. An entry without any allows every request; rules and
  * secrets are those of the first entry that covers a host, so names come before wildcards. */
 struct plan_request {
-	char path[248];   /* "", or a prefix in the one spelling of hosts/request.h */
-	uint32_t methods; /* bits of hosts/request.h; 0: every method */
+	char path[248];   /* "", or a prefix in the one spelling of gateway/hosts/request.h */
+	uint32_t methods; /* bits of gateway/hosts/request.h; 0: every method */
 	uint16_t host;    /* index of the entry, which is HTTP or HTTPS */
 	uint16_t line;    /* in the file of network_origin */
 };

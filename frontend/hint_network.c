@@ -12,8 +12,8 @@
 #include <strings.h>
 
 #include "frontend/profile_names.h"
-#include "hosts/groups.h"
-#include "hosts/list.h"
+#include "gateway/hosts/groups.h"
+#include "gateway/hosts/list.h"
 
 #define ANY_HOST "any host"
 #define PACKAGES "packages"

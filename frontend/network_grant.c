@@ -8,7 +8,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
-#include "hosts/list.h"
+#include "gateway/hosts/list.h"
 
 /* msp-cable answers when the grant is in the audit log, whose lock another process may have. */
 #define ANSWER_MS 10000

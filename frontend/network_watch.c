@@ -8,7 +8,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
-#include "hosts/list.h"
+#include "gateway/hosts/list.h"
 
 /* msp-cable answers at once, unless it is stopped. */
 #define ANSWER_MS 500

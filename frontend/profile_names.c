@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/plan.h"
-#include "hosts/list.h"
+#include "gateway/hosts/list.h"
 
 const struct plan_profile *profile_named(const struct plan *plan, const char *name)
 {

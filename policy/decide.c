@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hosts/list.h"
+#include "gateway/hosts/list.h"
 #include "policy/decide_parts.h"
 
 static void (*const parts[OPERATION_KIND_COUNT])(const struct question *) = {

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-#include "hosts/groups.h"
-#include "hosts/list.h"
+#include "gateway/hosts/groups.h"
+#include "gateway/hosts/list.h"
 
 #define NO_ENTRY "hosts: no entry covers the name %s"
 

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "hosts/list.h"
-#include "hosts/request.h"
+#include "gateway/hosts/list.h"
+#include "gateway/hosts/request.h"
 
 static uint32_t index_of(const struct question *question, const struct plan_host *host)
 {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "common/kernel.h"
-#include "hosts/address.h"
+#include "gateway/hosts/address.h"
 
 /* The first port for all users in a new network namespace (net.ipv4.ip_unprivileged_port_start). */
 #define PORT_UNPRIVILEGED 1024U

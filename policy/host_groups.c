@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/host_groups.h"
 
-#include "hosts/groups.h"
+#include "gateway/hosts/groups.h"
 
 void host_groups_list(struct buffer *text)
 {

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "gateway/hosts/request.h"
 #include "heap/buffer.h"
-#include "hosts/request.h"
 
 #define RULE_MAX 512U
 #define ALL_METHODS "*"

@@ -5,7 +5,7 @@
  *   HOST[:PORT[,PORT]...] [tls|tcp|http|https] [private]
  *
  * HOST is a name, a wildcard for one label, or an IPv4 address or network. Without a port it is
- * 443. An entry "@GROUP" stands for the entries of a group (hosts/groups.def).
+ * 443. An entry "@GROUP" stands for the entries of a group (gateway/hosts/groups.def).
  */
 #include "policy/profile_parts.h"
 
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hosts/address.h"
-#include "hosts/groups.h"
-#include "hosts/list.h"
+#include "gateway/hosts/address.h"
+#include "gateway/hosts/groups.h"
+#include "gateway/hosts/list.h"
 #include "policy/host_groups.h"
 
 #define ENTRY_MAX 512U

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hosts/address.h"
-#include "hosts/name.h"
+#include "gateway/hosts/address.h"
+#include "gateway/hosts/name.h"
 
 /* linux/limits.h: a longer name is in no directory. */
 #define NAME_BYTES_MAX 255U

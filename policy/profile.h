@@ -7,7 +7,7 @@
 #define POLICY_PROFILE_H
 
 #include "common/plan.h"
-#include "hosts/pattern.h"
+#include "gateway/hosts/pattern.h"
 #include "policy/seccomp_groups.h"
 #include "policy/source.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hosts/list.h"
+#include "gateway/hosts/list.h"
 
 #define KEY "through"
 #define DIRECT "direct"

@@ -21,7 +21,7 @@
 #include "common/log.h"
 #include "doctor/probes.h"
 #include "frontend/profile_names.h"
-#include "hosts/list.h"
+#include "gateway/hosts/list.h"
 #include "show/format.h"
 
 #define ANSWER_S 3

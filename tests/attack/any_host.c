@@ -2,7 +2,7 @@
  *
  * In place of host_list_find(): a msp-dial whose every list has every host.
  */
-#include "hosts/list.h"
+#include "gateway/hosts/list.h"
 
 const struct plan_host *__real_host_list_find(const struct plan *plan,
 					      const struct plan_profile *profile,

@@ -79,7 +79,7 @@ CASES = {
                 INTEGRATION + "network_hosts.py: test_addresses",
                 INTEGRATION + "network_hosts.py: test_udp_and_ipv6",
                 INTEGRATION + "network_asked.py: test_addresses_that_are_never_dialled",
-                UNIT + "cable/permits_test.c: a_broker_may_nothing_else"),
+                UNIT + "gateway/cable/permits_test.c: a_broker_may_nothing_else"),
     "T18": case("files that the host executes, made or changed inside",
                 LASTING + "test_created", LASTING + "test_renamed_into_place",
                 LASTING + "test_linked", LASTING + "test_a_file_that_is_linked_to_later",

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "bridge/head.h"
+#include "gateway/bridge/head.h"
 #include "property.h"
 
 #define PORT 7000

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress/dns.h"
+#include "gateway/egress/dns.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

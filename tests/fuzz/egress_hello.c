@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress/opening.h"
+#include "gateway/egress/opening.h"
 #include "property.h"
 
 #define NAME "a.example"

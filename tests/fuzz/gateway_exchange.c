@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/exchange.h"
+#include "gateway/http/exchange.h"
 #include "property.h"
 #include "rig.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/body.h"
-#include "http/message.h"
+#include "gateway/http/body.h"
+#include "gateway/http/message.h"
 #include "property.h"
 #include "rig.h"
 

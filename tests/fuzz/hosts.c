@@ -12,9 +12,9 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "hosts/address.h"
-#include "hosts/name.h"
-#include "hosts/pattern.h"
+#include "gateway/hosts/address.h"
+#include "gateway/hosts/name.h"
+#include "gateway/hosts/pattern.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -44,14 +44,14 @@ OPENING = {"open", "openat", "openat2", "creat", "memfd_create", "mount", "name_
            "open_by_handle_at"}
 # What a program of the gateway has no system call for, by its list.
 NEVER = {
-    "cable/seccomp_list.def": STARTING | OPENING | {"connect", "accept", "accept4", "kill"},
-    "egress/seccomp_list.def": STARTING | OPENING | {
+    "gateway/cable/seccomp_list.def": STARTING | OPENING | {"connect", "accept", "accept4", "kill"},
+    "gateway/egress/seccomp_list.def": STARTING | OPENING | {
         "socket", "socketpair", "connect", "bind", "listen", "setns", "unshare", "ioctl", "kill"},
-    "bridge/seccomp_list.def": STARTING | OPENING | {
+    "gateway/bridge/seccomp_list.def": STARTING | OPENING | {
         "bind", "accept", "setns", "unshare", "ioctl", "kill", "socketpair"},
-    "dial/seccomp_list.def": STARTING | (OPENING - {"openat"}) | {
+    "gateway/dial/seccomp_list.def": STARTING | (OPENING - {"openat"}) | {
         "bind", "listen", "accept", "accept4", "setns", "unshare", "ioctl", "kill"},
-    "dial/servers_list.def": STARTING | (OPENING - {"openat"}) | {
+    "gateway/dial/servers_list.def": STARTING | (OPENING - {"openat"}) | {
         "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg",
         "recvmsg", "setns", "unshare", "ioctl", "kill", "write"},
     "image/seccomp_list.def": STARTING | (OPENING - {"openat", "openat2"}) | {
@@ -62,10 +62,10 @@ NEVER = {
         "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg", "recvmsg",
         "setns", "unshare", "ioctl", "kill", "chmod", "fchmod", "chown", "fchown", "setxattr",
         "unlinkat", "renameat", "renameat2", "prctl", "seccomp"},
-    "http/seccomp_list.def": STARTING | OPENING | {
+    "gateway/http/seccomp_list.def": STARTING | OPENING | {
         "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "setns", "unshare",
         "ioctl", "kill", "prctl", "seccomp"},
-    "http/starter_list.def": (STARTING - {"clone"}) | OPENING | {
+    "gateway/http/starter_list.def": (STARTING - {"clone"}) | OPENING | {
         "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "setns", "unshare",
         "ioctl", "kill"},
 }
@@ -82,15 +82,15 @@ class Gateway(unittest.TestCase):
 
     def test_the_starter_of_msp_http_may_all_that_its_servers_may(self):
         """Their filter is installed beside its own."""
-        starter, server = (set(ROW.findall(tree.read(f"http/{name}_list.def")))
+        starter, server = (set(ROW.findall(tree.read(f"gateway/http/{name}_list.def")))
                            for name in ("starter", "seccomp"))
         self.assertLess(server, starter)
 
     def test_the_conditions_of_msp_cable_and_msp_dial(self):
         """A namespace is of the network, and a socket of the families that are needed."""
-        for path, families in (("cable/seccomp_list.def", {"AF_NETLINK", "AF_INET"}),
-                               ("dial/seccomp_list.def", {"AF_INET", "AF_INET6"}),
-                               ("bridge/seccomp_list.def", {"AF_INET", "AF_INET6"})):
+        for path, families in (("gateway/cable/seccomp_list.def", {"AF_NETLINK", "AF_INET"}),
+                               ("gateway/dial/seccomp_list.def", {"AF_INET", "AF_INET6"}),
+                               ("gateway/bridge/seccomp_list.def", {"AF_INET", "AF_INET6"})):
             rows = ROW.findall(tree.read(path))
             with self.subTest(path=path):
                 self.assertEqual({re.search(r" IS\(0, (\w+)\), TYPE\(1, SOCK_\w+\), IS\(2, 0\)",

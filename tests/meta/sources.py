@@ -26,8 +26,8 @@ SHARED = {
     "frontend/": ("frontend", *tree.FRONTENDS),
     "frontend/utf8.h": ("json", "policy"),
     "heap/": ("frontend", "cli", "broker", "policy", "layers", "branches", "commits", "ignored",
-              "egress", "dial", "http", "bridge", "image", "json", "vm"),
-    "hosts/": ("frontend", "policy", "cable", "egress", "dial", "http", "cli"),
+              "gateway/egress", "gateway/dial", "gateway/http", "gateway/bridge", "image", "json", "vm"),
+    "gateway/hosts/": ("frontend", "policy", "gateway/cable", "gateway/egress", "gateway/dial", "gateway/http", "cli"),
     "image/keep.h": ("cli",), "image/manifest.h": ("cli",), "image/name.h": ("cli",),
     "image/report.h": ("cli",), "image/store.h": ("cli", "policy"),
     "json/read.h": ("broker", "image"), "json/string.h": ("broker", "image"),
@@ -38,12 +38,12 @@ SHARED = {
     "policy/decide.h": ("frontend", *tree.FRONTENDS),
     "policy/operation.h": ("frontend", *tree.FRONTENDS),
     "policy/units.h": ("cli",),
-    "relay/relay.h": ("egress", "bridge"),
-    "stewards/base/child.h": ("cable", "dial"),
-    "stewards/base/counters.h": ("egress", "dial"),
-    "stewards/base/peer.h": ("egress", "dial", "http"),
-    "stewards/base/record.h": ("cable", "dial", "cli"),
-    "stewards/base/steward.h": ("stewards/audit", "stewards/store", "cable", "egress", "dial", "bridge", "http"),
+    "gateway/relay/relay.h": ("gateway/egress", "gateway/bridge"),
+    "stewards/base/child.h": ("gateway/cable", "gateway/dial"),
+    "stewards/base/counters.h": ("gateway/egress", "gateway/dial"),
+    "stewards/base/peer.h": ("gateway/egress", "gateway/dial", "gateway/http"),
+    "stewards/base/record.h": ("gateway/cable", "gateway/dial", "cli"),
+    "stewards/base/steward.h": ("stewards/audit", "stewards/store", "gateway/cable", "gateway/egress", "gateway/dial", "gateway/bridge", "gateway/http"),
     "stewards/store/store.h": ("supervisor", "cli"),
     "vm/prepare/report.h": ("cli",),
 }
@@ -168,11 +168,11 @@ class Includes(unittest.TestCase):
                     self.assertTrue(may_include(path, header))
 
     def test_a_header_of_another_process_is_found(self):
-        self.assertTrue(may_include("egress/dns.c", "egress/dns.h"))
+        self.assertTrue(may_include("gateway/egress/dns.c", "gateway/egress/dns.h"))
         self.assertTrue(may_include("supervisor/main.c", "base/state.h"))
-        self.assertTrue(may_include("egress/dns.c", "heap/buffer.h"))
-        for header in ("dial/asks.h", "heap/none.h", "../dial/asks.h", "stewards/base/child.h"):
-            self.assertFalse(may_include("egress/dns.c", header))
+        self.assertTrue(may_include("gateway/egress/dns.c", "heap/buffer.h"))
+        for header in ("gateway/dial/asks.h", "heap/none.h", "../dial/asks.h", "stewards/base/child.h"):
+            self.assertFalse(may_include("gateway/egress/dns.c", header))
         self.assertFalse(may_include("supervisor/main.c", "heap/buffer.h"))
 
     def test_what_decides_needs_nothing_of_the_compiler(self):
@@ -180,7 +180,7 @@ class Includes(unittest.TestCase):
             if os.path.basename(path).startswith(("decide", "operation")):
                 for header in self.includes(path):
                     with self.subTest(path=path, header=header):
-                        self.assertTrue(header.startswith(("common/", "hosts/")) or
+                        self.assertTrue(header.startswith(("common/", "gateway/hosts/")) or
                                         header in DECIDE_PARTS)
 
     def test_common_includes_common_alone(self):
@@ -190,10 +190,10 @@ class Includes(unittest.TestCase):
                     self.assertTrue(header.startswith("common/"))
 
     def test_hosts_includes_the_plan_alone(self):
-        for path in tree.sources("hosts"):
+        for path in tree.sources("gateway/hosts"):
             for header in self.includes(path):
                 with self.subTest(path=path, header=header):
-                    self.assertTrue(header.startswith("hosts/") or header == "common/plan.h")
+                    self.assertTrue(header.startswith("gateway/hosts/") or header == "common/plan.h")
 
     def test_headers_are_guarded_by_their_place(self):
         for path in tree.sources(*tree.PARTS):

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hosts/request.h"
+#include "gateway/hosts/request.h"
 
 /* --- requests and secrets -----------------------------------------------------------------------
  */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hosts/groups.h"
-#include "hosts/list.h"
+#include "gateway/hosts/groups.h"
+#include "gateway/hosts/list.h"
 #include "policy/decide.h"
 #include "policy/facts.h"
 #include "policy/host_groups.h"

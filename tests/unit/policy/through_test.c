@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hosts/list.h"
+#include "gateway/hosts/list.h"
 #include "policy/facts.h"
 
 #define HOSTS "  network: hosts\n  hosts: [a.example, db.example:5432 private, 8.8.8.8:853]\n"
