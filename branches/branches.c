@@ -12,9 +12,9 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
-#include "heap/grow.h"
 #include "layers/beneath.h"
 #include "layers/files.h"
+#include "lib/heap/grow.h"
 #include "state.h"
 
 #define OURS GIT "refs/msp/"

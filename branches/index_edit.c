@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "commits/tree_names.h"
-#include "heap/grow.h"
 #include "index_hash.h"
+#include "lib/heap/grow.h"
 
 #define HEAD_BYTES 12
 #define STAT_BYTES 40 /* times and numbers of a file; the mode is among them: */

@@ -12,9 +12,9 @@
 #include "commits/refs.h"
 #include "commits/tree_names.h"
 #include "common/fd.h"
-#include "heap/grow.h"
 #include "layers/beneath.h"
 #include "layers/gitpath.h"
+#include "lib/heap/grow.h"
 #include "state.h"
 
 /* A larger log is not copied. */

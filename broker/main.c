@@ -12,8 +12,8 @@
  * an honest one: executions under the operator's policy.
  *
  * One thread, one event loop (server.c). io/client.c splits the client's bytes into lines, and
- * http/ takes requests apart and keeps sessions; json/read.c, the only JSON reader of the project,
- * makes values of them; mcp/ gives them meaning; executions/ keeps the pipes of running
+ * http/ takes requests apart and keeps sessions; lib/json/read.c, the only JSON reader of the
+ * project, makes values of them; mcp/ gives them meaning; executions/ keeps the pipes of running
  * executions. The broker's death ends everything that ran for its clients.
  */
 #include <malloc.h>

@@ -8,7 +8,7 @@
 #include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/tool_status.h"
 #include "stdio_server.h"
 

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "heap/memory.h"
 #include "io/client.h"
+#include "lib/heap/memory.h"
 #include "mcp/session.h"
 
 struct stdio {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 bool ids_is_zero(const uint8_t id[OBJECT_ID_BYTES])
 {

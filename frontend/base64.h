@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* Append the encoding, with padding. */
 void base64_append(struct buffer *to, const void *bytes, size_t size);

@@ -9,7 +9,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "frontend/nonblocking.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 /* A pipe holds as much at once. Records without a patch take some hundred bytes. */
 #define FIRST_ROOM ((size_t)64 << 10)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 enum json_form {
 	/* On one line, for a protocol. In strings a byte outside UTF-8 becomes \xNN text. */

@@ -9,7 +9,7 @@
 #include "common/plan.h"
 #include "common/refusal.h"
 #include "frontend/profile_names.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 struct refusal_row {
 	int exit_code;

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 struct ipc_execution_refused;
 struct plan;

@@ -17,7 +17,7 @@
 #include "common/ipc_refused.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 /* A queued start is up to 128 KiB; what does not fit in here waits at the client. */
 #define QUEUE_BYTES_MAX ((size_t)4 << 20)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/limits.h"
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 #define HEAD_BYTES 12
 #define STATUS_BYTES 40 /* times, numbers and sizes of an entry, before its object's id */

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "heap/path_match.h"
 #include "layers/beneath.h"
 #include "layers/held.h"
+#include "lib/heap/path_match.h"
 
 /* Bytes of a file of rules; a larger one has none. Files that are remembered: one more takes the
  * place of the first, and none is left out, since it may say what is not ignored. */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "common/confine/steps.h"
-#include "heap/buffer.h"
 #include "image/refuse.h"
+#include "lib/heap/buffer.h"
 
 /* A block is full with these bytes. The source's last piece may go a little beyond. */
 #define TURN_BYTES ((size_t)2 << 20)

@@ -8,7 +8,7 @@
 #include "image/digest.h"
 #include "image/refuse.h"
 #include "image/report.h"
-#include "json/read.h"
+#include "lib/json/read.h"
 
 #define BLOBS "blobs/sha256/"
 #define INDEX "index.json"

@@ -4,7 +4,7 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 static EVP_MD *algorithm;
 

@@ -12,11 +12,11 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
-#include "heap/buffer.h"
-#include "heap/memory.h"
 #include "image/refuse.h"
 #include "image/report.h"
 #include "image/room.h"
+#include "lib/heap/buffer.h"
+#include "lib/heap/memory.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 

@@ -13,7 +13,7 @@
 
 #include "common/fd.h"
 #include "common/sha256.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 /* The path of a file in one of the directories. */
 #define PATH_ROOM (sizeof(IMAGE_INCOMING_NEW "/") + IMAGE_NAME_MAX)

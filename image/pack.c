@@ -18,13 +18,13 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
-#include "heap/memory.h"
 #include "image/digest.h"
 #include "image/entry.h"
 #include "image/refuse.h"
 #include "image/room.h"
 #include "image/store.h"
 #include "image/target.h"
+#include "lib/heap/memory.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 

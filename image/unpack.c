@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "heap/memory.h"
 #include "image/entry.h"
 #include "image/refuse.h"
 #include "image/target.h"
+#include "lib/heap/memory.h"
 
 /* Files of this size and more begin to go to the disk while the next are unpacked, so that the
  * keeper of the image, who waits for the disk, waits less: a fifth of an import, measured. Smaller

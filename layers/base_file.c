@@ -10,7 +10,7 @@
 #include "beneath.h"
 #include "common/fd.h"
 #include "files.h"
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 #define FIRST_SLOTS 1024
 #define ALIGNMENT 8

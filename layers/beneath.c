@@ -9,7 +9,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 #define RESOLVE_ALL                                                                                \
 	(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)

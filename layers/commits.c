@@ -22,8 +22,8 @@
 #include "common/fd.h"
 #include "confine.h"
 #include "gitpath.h"
-#include "heap/grow.h"
 #include "held.h"
+#include "lib/heap/grow.h"
 
 #define GIT ".git/"
 #define GIT_SIZE (sizeof(GIT) - 1)

@@ -18,7 +18,7 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "files.h"
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 #define MODE_REF (S_IFREG | 0644U)
 

@@ -8,7 +8,7 @@
 
 #include "beneath.h"
 #include "common/fd.h"
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 static int *open_slot(struct descent *descent, size_t level)
 {

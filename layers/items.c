@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "items.h"
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "journal.h"
 #include "gitpath.h"
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 #include <errno.h>
 #include <stdbool.h>

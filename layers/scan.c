@@ -20,8 +20,8 @@
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
 #include "descent.h"
-#include "heap/grow.h"
 #include "job.h"
+#include "lib/heap/grow.h"
 
 #define BLOCK_BYTES 512 /* st_blocks' unit */
 #define FIRST_SLOTS 256

@@ -5,7 +5,7 @@
 #ifndef POLICY_CONFIG_FILE_H
 #define POLICY_CONFIG_FILE_H
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 #include "policy/text.h"
 
 #include <stdbool.h>

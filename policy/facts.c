@@ -2,7 +2,7 @@
 #include "policy/facts.h"
 
 #include "common/sha256.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "policy/images.h"
 #include "policy/profile_parts.h"
 #include "policy/units.h"

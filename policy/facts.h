@@ -5,7 +5,7 @@
 #ifndef POLICY_FACTS_H
 #define POLICY_FACTS_H
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 #include "policy/profile.h"
 
 /* Sections in the order in which `diff` prints them. */

@@ -5,7 +5,7 @@
 #ifndef POLICY_HOST_GROUPS_H
 #define POLICY_HOST_GROUPS_H
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* Append the names of all groups, each with its mark: "@a, @b". */
 void host_groups_list(struct buffer *text);

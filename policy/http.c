@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "gateway/hosts/request.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #define RULE_MAX 512U
 #define ALL_METHODS "*"

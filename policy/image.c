@@ -6,7 +6,7 @@
  */
 #include "common/limits.h"
 #include "common/plan.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "policy/images.h"
 #include "policy/profile_parts.h"
 

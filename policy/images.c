@@ -3,7 +3,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 #include <dirent.h>
 #include <errno.h>

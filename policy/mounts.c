@@ -5,7 +5,7 @@
  * directories that a file does not mention are added here.
  */
 #include "common/plan.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "policy/profile_parts.h"
 #include "policy/units.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "heap/buffer.h"
-#include "heap/memory.h"
+#include "lib/heap/buffer.h"
+#include "lib/heap/memory.h"
 
 struct reader {
 	yaml_parser_t parser;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/policy.h"
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "policy/builtin.h"
 #include "policy/images.h"
 #include "policy/profile_parts.h"

@@ -6,7 +6,7 @@
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 #include "policy/profile.h"
 #include "policy/text.h"
 

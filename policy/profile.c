@@ -3,7 +3,7 @@
 
 #include "common/confine/landlock.h"
 #include "common/limits.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "policy/profile_parts.h"
 
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "policy/source.h"
 
 #include "common/plan.h"
-#include "heap/buffer.h"
-#include "heap/memory.h"
+#include "lib/heap/buffer.h"
+#include "lib/heap/memory.h"
 #include "policy/foreign_keys.h"
 
 #include <cyaml/cyaml.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/writer.h"
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 #include "policy/text.h"
 
 #include <string.h>

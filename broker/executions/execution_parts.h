@@ -11,7 +11,7 @@
 #include "common/ipc_done.h"
 #include "executions/executions.h"
 #include "frontend/network_watch.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 struct execution_watches {
 	struct execution_watch *first;

@@ -13,7 +13,7 @@
 #include "executions/execution_parts.h"
 #include "frontend/network_watch.h"
 #include "frontend/nonblocking.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 #define READ_BYTES ((size_t)64 << 10)
 

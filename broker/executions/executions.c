@@ -18,9 +18,9 @@
 #include "common/names.h"
 #include "executions/execution_parts.h"
 #include "frontend/network_watch.h"
-#include "heap/memory.h"
 #include "io/clock.h"
 #include "io/random_id.h"
+#include "lib/heap/memory.h"
 
 /* Pipes close when the sandbox dies, shortly before or after execution_done. */
 static const struct timeval drain_time = { .tv_usec = 500000 };

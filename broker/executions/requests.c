@@ -13,7 +13,7 @@
 #include "executions/share.h"
 #include "frontend/network_grant.h"
 #include "frontend/network_watch.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 struct request_pending {
 	struct request_pending *next;

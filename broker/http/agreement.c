@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
 #include "http/headers.h"
+#include "lib/heap/memory.h"
 #include "mcp/era.h"
 #include "mcp/request.h"
 #include "mcp/tools.h"

@@ -24,9 +24,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "heap/memory.h"
 #include "http/connection_parts.h"
 #include "io/clock.h"
+#include "lib/heap/memory.h"
 
 /* Above this bound, output that can wait should wait. */
 #define QUEUE_HIGH_BYTES ((size_t)256 << 10)

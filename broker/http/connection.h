@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "heap/buffer.h"
 #include "http/trouble.h"
+#include "lib/heap/buffer.h"
 
 /* Connections at once, and those of them whose client has not been identified yet. */
 #define HTTP_CONNECTIONS_MAX 500U

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
 #include "http/connection_parts.h"
 #include "io/clock.h"
+#include "lib/heap/memory.h"
 
 /* Bytes that a client may send while its last request is being answered. */
 #define EARLY_BYTES_MAX ((size_t)64 << 10)

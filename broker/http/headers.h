@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* Return true if this Host (host, or host:port) names only this machine. */
 bool header_host_is_local(const char *value);

@@ -8,11 +8,11 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "heap/memory.h"
 #include "http/headers.h"
 #include "http/ladder.h"
 #include "http/legacy.h"
 #include "http/post.h"
+#include "lib/heap/memory.h"
 
 static const struct timeval sweep_time = { .tv_sec = 1 };
 

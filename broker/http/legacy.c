@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "executions/share.h"
-#include "heap/memory.h"
 #include "http/ladder.h"
 #include "http/post.h"
 #include "io/clock.h"
+#include "lib/heap/memory.h"
 #include "mcp/era.h"
 
 /* Time without a request, a stream or a running execution. */

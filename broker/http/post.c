@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
 #include "http/agreement.h"
 #include "http/ladder.h"
 #include "http/legacy.h"
 #include "io/clock.h"
+#include "lib/heap/memory.h"
 #include "mcp/call.h"
 #include "mcp/message.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 void replay_drop_oldest(struct replay *replay)
 {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* Beyond this bound the oldest events make room for new ones. */
 #define REPLAY_BYTES_MAX ((size_t)1 << 20)

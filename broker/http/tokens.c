@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 _Static_assert(TOKEN_HASH_BYTES == crypto_hash_sha256_BYTES, "the hash is SHA-256");
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "heap/memory.h"
 #include "io/lines.h"
+#include "lib/heap/memory.h"
 
 /* Queued bytes: above the first bound reading stops, below the second it goes on. */
 #define QUEUE_HIGH_BYTES ((size_t)1 << 20)

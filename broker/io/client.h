@@ -12,7 +12,7 @@
 #include <event2/event.h>
 #include <stdbool.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 struct client;
 

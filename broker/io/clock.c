@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 #define DAY_MS INT64_C(86400000)
 /* Days of 400 years, after which the Gregorian calendar repeats. */

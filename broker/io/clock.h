@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* Return milliseconds since an arbitrary start. */
 int64_t clock_steady_ms(void);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 
 #define CHARACTER_BYTES_MAX 4
 

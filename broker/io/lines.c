@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 #define READ_BYTES ((size_t)64 << 10)
 /* The longest line, its \r\n, and one read behind it. */

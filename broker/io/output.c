@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 struct output_block {
 	struct output_block *next;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #define OUTPUT_BLOCK_BYTES ((size_t)8 << 10)
 

@@ -11,7 +11,7 @@
 #ifndef BROKER_IO_TEXT_H
 #define BROKER_IO_TEXT_H
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 enum text_use {
 	TEXT_CONTENTS,

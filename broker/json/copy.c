@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 uint32_t json_end(const struct json_document *document, const struct json_value *value)
 {

@@ -6,7 +6,7 @@
 #define BROKER_JSON_COPY_H
 
 #include "frontend/json_write.h"
-#include "json/read.h"
+#include "lib/json/read.h"
 
 /* A document with a text of its own. An all-zero struct is an empty one. */
 struct json_tree {

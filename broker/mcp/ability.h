@@ -7,7 +7,7 @@
 #define BROKER_MCP_ABILITY_H
 
 #include "frontend/json_write.h"
-#include "json/read.h"
+#include "lib/json/read.h"
 
 /* Bits of a set. */
 enum ability {

@@ -9,8 +9,8 @@
 
 #include "frontend/profile_names.h"
 #include "frontend/utf8.h"
-#include "heap/memory.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/params.h"
 
 static const char *const kind_names[] = {

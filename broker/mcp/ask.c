@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "executions/share.h"
-#include "heap/memory.h"
 #include "io/clock.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/ask_parts.h"
 #include "mcp/events.h"
 #include "mcp/session.h"

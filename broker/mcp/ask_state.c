@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "frontend/base64.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 static void add_number(crypto_generichash_state *hash, uint32_t number)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 static bool is_of(const struct open_bridge *bridge, const struct execution_owner *owner)
 {

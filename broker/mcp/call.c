@@ -6,9 +6,9 @@
 
 #include "common/clock.h"
 #include "executions/share.h"
-#include "heap/memory.h"
 #include "io/clock.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/ask.h"
 #include "mcp/events.h"
 #include "mcp/tasks.h"

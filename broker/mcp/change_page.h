@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "frontend/changes.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 struct change_page {
 	size_t room;  /* for the list and the diffs together */

@@ -7,9 +7,9 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "heap/memory.h"
 #include "io/clock.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/events.h"
 
 /* Milliseconds from which on an act is long enough for reports. */

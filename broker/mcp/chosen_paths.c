@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "heap/memory.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/call.h"
 #include "mcp/request.h"
 

@@ -7,7 +7,7 @@
 #define BROKER_MCP_ERA_H
 
 #include "frontend/json_write.h"
-#include "json/read.h"
+#include "lib/json/read.h"
 
 enum era {
 	ERA_LEGACY = 1,

@@ -7,8 +7,8 @@
 #ifndef BROKER_MCP_EVENTS_H
 #define BROKER_MCP_EVENTS_H
 
+#include "lib/json/read.h"
 #include "mcp/session.h"
-#include "json/read.h"
 
 struct ask;
 struct call;

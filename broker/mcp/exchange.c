@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 void exchange_init(struct exchange *exchange, const struct exchange_kind *kind)
 {

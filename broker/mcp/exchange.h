@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 struct exchange;
 

@@ -7,7 +7,7 @@
 #include "common/ipc_done.h"
 #include "common/ipc_refused.h"
 #include "common/names.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/refusal.h"
 #include "mcp/result.h"

@@ -5,7 +5,7 @@
 #ifndef BROKER_MCP_GUIDE_H
 #define BROKER_MCP_GUIDE_H
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 struct host;
 

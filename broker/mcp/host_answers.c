@@ -6,7 +6,7 @@
 
 #include "common/ipc_network.h"
 #include "executions/share.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/host.h"
 
 struct kept_answer {

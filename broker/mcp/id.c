@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/buffer.h"
-#include "json/string.h"
+#include "lib/heap/buffer.h"
+#include "lib/json/string.h"
 
 static void keep_text(struct buffer *buffer, char **ret, size_t *ret_size)
 {

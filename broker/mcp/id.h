@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "json/read.h"
+#include "lib/json/read.h"
 
 /* Bounded, because it is echoed and kept for every request in flight. */
 #define RPC_ID_BYTES_MAX 65536U

@@ -5,7 +5,7 @@
 #ifndef BROKER_MCP_LOG_LEVEL_H
 #define BROKER_MCP_LOG_LEVEL_H
 
-#include "json/read.h"
+#include "lib/json/read.h"
 
 enum log_level {
 	LOG_LEVEL_DEBUG,

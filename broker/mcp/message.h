@@ -6,9 +6,9 @@
 #define BROKER_MCP_MESSAGE_H
 
 #include "frontend/json_write.h"
+#include "lib/json/read.h"
 #include "mcp/era.h"
 #include "mcp/id.h"
-#include "json/read.h"
 
 /* Codes of JSON-RPC, and of MCP 2026-07-28. */
 enum rpc_code {

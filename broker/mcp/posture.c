@@ -13,7 +13,7 @@
 #include "common/limits_mode.h"
 #include "common/names.h"
 #include "frontend/posture_text.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 /* Measurements of one profile. */
 struct posture_measured {

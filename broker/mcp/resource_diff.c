@@ -9,7 +9,7 @@
 #include "common/ipc_changes.h"
 #include "common/ipc_refused.h"
 #include "common/refusal.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/changes_job.h"
 #include "mcp/sandbox_resource.h"

@@ -7,7 +7,7 @@
 
 #include "common/ipc_refused.h"
 #include "common/refusal.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/file_job.h"
 #include "mcp/sandboxes.h"
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
-#include "heap/memory.h"
 #include "io/clock.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/subscriptions.h"
 
 /* A readable log of both streams together, with room left for the lines around them. */

@@ -8,7 +8,7 @@
 #include "common/fd.h"
 #include "frontend/network_json.h"
 #include "frontend/profile_names.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/sandbox_resource.h"
 #include "mcp/sandbox_search.h"
 

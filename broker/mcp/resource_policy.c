@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "frontend/profile_names.h"
-#include "heap/memory.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/subscriptions.h"
 
 /* Return the visible profile at `place`; NULL behind the last. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 static const char hex_digits[] = "0123456789ABCDEF";
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #define RESOURCE_VARIABLES_MAX 4
 #define RESOURCE_VALUE_MAX 256 /* with the NUL */

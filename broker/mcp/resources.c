@@ -5,9 +5,9 @@
 
 #include "frontend/base64.h"
 #include "frontend/utf8.h"
-#include "heap/memory.h"
 #include "io/clock.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/page.h"
 
 static bool is_offered(const struct session *session, const struct resource_provider *row)

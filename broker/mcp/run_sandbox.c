@@ -6,8 +6,8 @@
 
 #include "common/fd.h"
 #include "common/ipc_execution.h"
-#include "heap/memory.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/sandbox_search.h"
 #include "mcp/sandboxes.h"
 

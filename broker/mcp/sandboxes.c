@@ -8,8 +8,8 @@
 #include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "executions/share.h"
-#include "heap/memory.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/sandbox_search.h"
 
 /* Bytes of a name. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "frontend/base64.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES

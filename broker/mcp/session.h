@@ -7,10 +7,10 @@
 
 #include <stddef.h>
 
+#include "lib/json/read.h"
 #include "mcp/exchange.h"
 #include "mcp/host.h"
 #include "mcp/log_level.h"
-#include "json/read.h"
 
 struct call;
 struct subscriber;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
 #include "io/clock.h"
+#include "lib/heap/memory.h"
 #include "mcp/events.h"
 
 /* Interval between two notifications of one resource, and between two rounds of the timer. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "executions/share.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/events.h"
 #include "mcp/subscribers.h"
 

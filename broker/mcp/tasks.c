@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
 #include "io/clock.h"
 #include "io/random_id.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/ask.h"
 #include "mcp/events.h"
 #include "mcp/session.h"

@@ -16,7 +16,7 @@
 #include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "common/workspace_mode.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/apply_question.h"
 #include "mcp/changes_job.h"
 #include "mcp/params.h"

@@ -17,7 +17,7 @@
 #include "common/ipc_bridge.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/bridges.h"
 #include "mcp/choice.h"
 #include "mcp/params.h"

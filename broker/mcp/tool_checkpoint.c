@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/ipc_persistent.h"
-#include "heap/memory.h"
 #include "io/clock.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/checkpoints.h"
 #include "mcp/errand.h"
 #include "mcp/params.h"

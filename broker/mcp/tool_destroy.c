@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/ipc_persistent.h"
-#include "heap/memory.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/errand.h"
 #include "mcp/params.h"
 #include "mcp/resource_diff.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "frontend/profile_names.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/call.h"
 #include "mcp/params.h"
 #include "policy/decide.h"

@@ -14,7 +14,7 @@
 #include "executions/share.h"
 #include "frontend/network_grant.h"
 #include "frontend/profile_names.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/host_answers.h"
 #include "mcp/host_question.h"
 #include "mcp/params.h"

@@ -16,8 +16,8 @@
 
 #include "common/ipc_persistent.h"
 #include "common/workspace_mode.h"
-#include "heap/memory.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/errand.h"
 #include "mcp/file_job.h"

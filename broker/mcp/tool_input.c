@@ -2,7 +2,7 @@
  *
  * send_input: write to an execution's input, and show its answer.
  */
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/params.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"

@@ -8,7 +8,7 @@
 
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/apply_texts.h"
 #include "mcp/changes_job.h"
 #include "mcp/params.h"

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/params.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "frontend/json_write.h"
+#include "lib/json/read.h"
 #include "mcp/host.h"
 #include "mcp/request.h"
-#include "json/read.h"
 
 #define TOOL_PARAMS_MAX 14
 

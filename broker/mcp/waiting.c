@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "heap/memory.h"
 #include "io/clock.h"
+#include "lib/heap/memory.h"
 #include "mcp/events.h"
 #include "mcp/execution_news.h"
 

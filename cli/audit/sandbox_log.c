@@ -8,7 +8,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/names.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 #include "show/figures.h"
 #include "show/format.h"
 

@@ -6,7 +6,7 @@
 #define CLI_CLIENT_CLIENT_EDIT_H
 
 #include "client/client.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #define CLIENT_EDIT_TEXT_MAX 256
 

@@ -10,7 +10,7 @@
 
 #include "client/client.h"
 #include "common/limits.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #define CLIENT_FILE_TEXT_MAX (IPC_PATH_MAX + 256)
 #define CLIENT_FILE_BYTES_MAX ((size_t)16 << 20)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #define DIGITS "0123456789"
 #define HEX_DIGITS DIGITS "abcdefABCDEF"

@@ -9,8 +9,8 @@
 #include "common/ipc_done.h"
 #include "common/log.h"
 #include "common/names.h"
-#include "heap/memory.h"
 #include "launch/progress.h"
+#include "lib/heap/memory.h"
 #include "show/format.h"
 #include "show/quote.h"
 

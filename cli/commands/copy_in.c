@@ -14,8 +14,8 @@
 #include "commands/copy_ask.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "heap/memory.h"
 #include "launch/progress.h"
+#include "lib/heap/memory.h"
 
 /* Directories that are open at once. */
 #define FOLDERS_OPEN 32

@@ -18,8 +18,8 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
-#include "heap/memory.h"
 #include "launch/progress.h"
+#include "lib/heap/memory.h"
 #include "show/format.h"
 
 /* A list that is longer is no list of files that somebody wants. */

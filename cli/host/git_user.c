@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "heap/path_match.h"
 #include "host/directory.h"
 #include "host/git_config.h"
+#include "lib/heap/path_match.h"
 #include "show/format.h"
 
 #define FILE_BYTES_MAX (1U << 20)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "options/everywhere.h"
 #include "options/sandbox_search.h"
 #include "options/suggest.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 void capture_init(struct capture *capture)
 {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "frontend/changes.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* The first one is not held, and comes with the rest whatever is said about the others. */
 enum held_rank {

@@ -5,7 +5,7 @@
 #ifndef CLI_SHOW_LINE_DIFF_H
 #define CLI_SHOW_LINE_DIFF_H
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* Print the hunk on stdout. A terminal obeys nothing in it. */
 void line_diff_print(const struct buffer *old, const struct buffer *now);

@@ -8,7 +8,7 @@
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/workspace_mode.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "show/figures.h"
 #include "show/format.h"
 #include "show/quote.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "show/change_text.h"
 #include "show/format.h"
 #include "show/quote.h"

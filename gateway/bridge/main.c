@@ -29,7 +29,7 @@
 #include "common/log.h"
 #include "gateway/bridge/connection.h"
 #include "gateway/bridge/network.h"
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "seccomp_filter.h"
 #include "stewards/base/steward.h"
 

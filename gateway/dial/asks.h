@@ -10,7 +10,7 @@
 
 #include "common/ipc_audit.h"
 #include "common/ipc_gateway.h"
-#include "heap/outbox.h"
+#include "lib/heap/outbox.h"
 
 /* Questions at once; more are refused. */
 #define ASKS_MAX GATEWAY_ASKS_MAX

@@ -7,7 +7,7 @@
 #define GATEWAY_EGRESS_READERS_H
 
 #include "common/ipc_gateway.h"
-#include "heap/outbox.h"
+#include "lib/heap/outbox.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #define GATEWAY_EGRESS_SANDBOXES_H
 
 #include "common/ipc_gateway.h"
-#include "heap/outbox.h"
+#include "lib/heap/outbox.h"
 
 /* Questions at once: as many as msp-dial has. */
 #define QUESTIONS_MAX GATEWAY_ASKS_MAX

@@ -13,7 +13,7 @@
 #include "gateway/http/redact.h"
 #include "gateway/http/side.h"
 #include "gateway/http/target.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #define EXCHANGE_HELLO_MS 10000U   /* for a workload's handshake, as msp-egress has it */
 #define EXCHANGE_HOST_MS 15000U    /* for a host's */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #define MAGIC 0xfeedfeedU
 #define VERSION 2U

@@ -9,7 +9,7 @@
 #include "gateway/http/head.h"
 #include "gateway/http/redact.h"
 #include "gateway/http/target.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* Append the head of a request. False: it is refused, nothing is appended, and *ret_refusal says
  * why. */

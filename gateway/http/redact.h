@@ -12,7 +12,7 @@
 #define GATEWAY_HTTP_REDACT_H
 
 #include "gateway/http/secrets.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* Bytes that are taken at once. */
 #define REDACT_PIECE 4096U

@@ -18,7 +18,7 @@
 #include "gateway/http/http.h"
 #include "gateway/http/secrets.h"
 #include "gateway/http/trust.h"
-#include "heap/outbox.h"
+#include "lib/heap/outbox.h"
 #include "seccomp_filter.h"
 #include "stewards/base/peer.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/json/read.h"
 #include "mcp/id.h"
 #include "property.h"
-#include "json/read.h"
 
 #define NAMES_MAX 4096
 

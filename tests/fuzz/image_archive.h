@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 /* An entry of a tar archive; its name and link are cut to 100 bytes. */
 struct archive_member {

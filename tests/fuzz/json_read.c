@@ -4,7 +4,7 @@
  * into a JSON-RPC message. Properties: the tree is whole and lies in the text; with more behind it
  * the text is none; a string that is written back reads as the same bytes.
  */
-#include "json/read.h"
+#include "lib/json/read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "common/fd.h"
 #include "common/history.h"
 #include "frontend/utf8.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

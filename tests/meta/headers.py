@@ -16,7 +16,7 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 # The message as a whole: the channel, the copy of a deferred request, the hash that comes first, and
 # the pages of a request to come.
 WHOLE = {"common/channel.c", "common/channel.h", "supervisor/run/deferred.c", "stewards/base/steward.c",
-         "child-init/standby.c", "heap/outbox.c"}
+         "child-init/standby.c", "lib/heap/outbox.c"}
 OTHER_BODIES = {"connection", "copy"}  # of an HTTP request, of a file
 
 

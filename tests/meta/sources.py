@@ -24,13 +24,13 @@ DECIDE_PARTS = (*DECIDE_HEADERS, "policy/decide_parts.h")
 SHARED = {
     "common/": tree.PARTS,
     "frontend/": ("frontend", *tree.FRONTENDS),
-    "frontend/utf8.h": ("json", "policy"),
-    "heap/": ("frontend", "cli", "broker", "policy", "layers", "branches", "commits", "ignored",
-              "gateway/egress", "gateway/dial", "gateway/http", "gateway/bridge", "image", "json", "vm"),
+    "frontend/utf8.h": ("lib/json", "policy"),
+    "lib/heap/": ("frontend", "cli", "broker", "policy", "layers", "branches", "commits", "ignored",
+              "gateway/egress", "gateway/dial", "gateway/http", "gateway/bridge", "image", "lib/json", "vm"),
     "gateway/hosts/": ("frontend", "policy", "gateway/cable", "gateway/egress", "gateway/dial", "gateway/http", "cli"),
     "image/keep.h": ("cli",), "image/manifest.h": ("cli",), "image/name.h": ("cli",),
     "image/report.h": ("cli",), "image/store.h": ("cli", "policy"),
-    "json/read.h": ("broker", "image"), "json/string.h": ("broker", "image"),
+    "lib/json/read.h": ("broker", "image"), "lib/json/string.h": ("broker", "image"),
     "layers/": ("branches", "commits", "foreign", "ignored", "threeway"),
     "branches/": ("commits", "layers"), "commits/": ("branches", "layers", "threeway"),
     "ignored/": ("layers",), "threeway/": ("commits", "layers"),
@@ -170,10 +170,10 @@ class Includes(unittest.TestCase):
     def test_a_header_of_another_process_is_found(self):
         self.assertTrue(may_include("gateway/egress/dns.c", "gateway/egress/dns.h"))
         self.assertTrue(may_include("supervisor/main.c", "base/state.h"))
-        self.assertTrue(may_include("gateway/egress/dns.c", "heap/buffer.h"))
+        self.assertTrue(may_include("gateway/egress/dns.c", "lib/heap/buffer.h"))
         for header in ("gateway/dial/asks.h", "heap/none.h", "../dial/asks.h", "stewards/base/child.h"):
             self.assertFalse(may_include("gateway/egress/dns.c", header))
-        self.assertFalse(may_include("supervisor/main.c", "heap/buffer.h"))
+        self.assertFalse(may_include("supervisor/main.c", "lib/heap/buffer.h"))
 
     def test_what_decides_needs_nothing_of_the_compiler(self):
         for path in tree.sources("policy"):

@@ -10,7 +10,7 @@ BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
 # Folders of sources: each is a program or a library.
 PARTS = ("stewards/audit", "branches", "gateway/bridge", "broker", "gateway/cable", "child-init", "cli", "commits", "common", "gateway/dial",
-         "gateway/egress", "file", "foreign", "frontend", "heap", "gateway/hosts", "gateway/http", "ignored", "image", "json", "layers",
+         "gateway/egress", "file", "foreign", "frontend", "lib/heap", "gateway/hosts", "gateway/http", "ignored", "image", "lib/json", "layers",
          "policy", "gateway/relay", "scope", "stewards/base", "stewards/store", "supervisor", "threeway", "vm")
 # Families of them.
 FAMILIES = ("gateway", "layers", "lib", "stewards")

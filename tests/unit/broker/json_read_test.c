@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json/read.h"
+#include "lib/json/read.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

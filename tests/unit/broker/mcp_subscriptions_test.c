@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "mcp/resources.h"
 #include "mcp/session.h"
 #include "mcp/subscriptions.h"

@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 #include "common/channel.h"
+#include "lib/json/read.h"
 #include "server.h"
-#include "json/read.h"
 
 struct ipc_execution_done;
 

@@ -14,7 +14,7 @@
 
 #include "common/fd.h"
 #include "common/history.h"
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 #include "show/format.h"
 
 #define ID "2rgbftc2erh915t6ckfprby7fr"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
-#include "json/read.h"
+#include "lib/json/read.h"
 
 static struct buffer out;
 

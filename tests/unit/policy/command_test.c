@@ -2,7 +2,7 @@
  *
  * msp-policy as a command: exit codes, streams, files.
  */
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 #include <criterion/criterion.h>
 #include <stdint.h>

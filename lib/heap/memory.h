@@ -2,8 +2,8 @@
  *
  * Memory of programs that end when it runs out: an execution or a command is lost, never a rule.
  */
-#ifndef HEAP_MEMORY_H
-#define HEAP_MEMORY_H
+#ifndef LIB_HEAP_MEMORY_H
+#define LIB_HEAP_MEMORY_H
 
 #include <stddef.h>
 
@@ -15,7 +15,7 @@ void *memory_resize(void *memory, size_t size);
 /* Resize an array to `count` items of `size` bytes; never NULL. */
 void *memory_resize_array(void *memory, size_t count, size_t size);
 
-/* Resize a list as grow_list() does (heap/grow.h); never NULL. */
+/* Resize a list as grow_list() does (lib/heap/grow.h); never NULL. */
 void *memory_grow_list(void *list, size_t *room, size_t count, size_t size);
 
 /* Copy `size` bytes with a NUL behind; never NULL. The caller frees it. */

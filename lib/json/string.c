@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json/string.h"
+#include "lib/json/string.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "frontend/utf8.h"
-#include "json/read.h"
+#include "lib/json/read.h"
 
 #define INTEGER_MAX 9007199254740991 /* 2^53 - 1 */
 #define INTEGER_DIGITS 16

@@ -8,8 +8,8 @@
  * Strings and keys are decoded in place, so the text must be writable and must live as long as the
  * document. Numbers stay text and are never rounded.
  */
-#ifndef JSON_READ_H
-#define JSON_READ_H
+#ifndef LIB_JSON_READ_H
+#define LIB_JSON_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>

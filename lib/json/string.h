@@ -2,8 +2,8 @@
  *
  * The content of a JSON string between its quotes, and the value of a JSON number.
  */
-#ifndef JSON_STRING_H
-#define JSON_STRING_H
+#ifndef LIB_JSON_STRING_H
+#define LIB_JSON_STRING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Messages to a peer that may not read for a while: a program that waited for it could not be
  * waited for by it.
  */
-#ifndef HEAP_OUTBOX_H
-#define HEAP_OUTBOX_H
+#ifndef LIB_HEAP_OUTBOX_H
+#define LIB_HEAP_OUTBOX_H
 
 #include <stdbool.h>
 

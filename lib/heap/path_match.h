@@ -2,8 +2,8 @@
  *
  * Patterns of paths, as git's files of rules and of configuration have them.
  */
-#ifndef HEAP_PATH_MATCH_H
-#define HEAP_PATH_MATCH_H
+#ifndef LIB_HEAP_PATH_MATCH_H
+#define LIB_HEAP_PATH_MATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/limits.h"
 #include "common/log.h"
-#include "heap/grow.h"
+#include "lib/heap/grow.h"
 
 void bug(const char *what)
 {

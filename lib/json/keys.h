@@ -2,8 +2,8 @@
  *
  * The keys of every object of a JSON text, to find duplicate keys of an object.
  */
-#ifndef JSON_KEYS_H
-#define JSON_KEYS_H
+#ifndef LIB_JSON_KEYS_H
+#define LIB_JSON_KEYS_H
 
 #include <stdbool.h>
 #include <stdint.h>

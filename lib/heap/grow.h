@@ -2,8 +2,8 @@
  *
  * Room for a list that grows: doubled, so that its items are moved seldom.
  */
-#ifndef HEAP_GROW_H
-#define HEAP_GROW_H
+#ifndef LIB_HEAP_GROW_H
+#define LIB_HEAP_GROW_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "heap/outbox.h"
+#include "lib/heap/outbox.h"
 
 #include <errno.h>
 #include <stdlib.h>

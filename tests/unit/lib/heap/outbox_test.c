@@ -2,7 +2,7 @@
  *
  * Messages to a peer that does not read: they wait, keep their order, and are bounded.
  */
-#include "heap/outbox.h"
+#include "lib/heap/outbox.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -8,16 +8,16 @@
  * After an error that leaves the text JSON (depth, duplicate key, too many values), reading goes
  * on and keeps only the top-level "id", so that the answer can name its request.
  */
-#include "json/read.h"
+#include "lib/json/read.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
 #include "frontend/utf8.h"
-#include "heap/memory.h"
-#include "json/keys.h"
-#include "json/string.h"
+#include "lib/heap/memory.h"
+#include "lib/json/keys.h"
+#include "lib/json/string.h"
 
 struct reader {
 	struct json_document *document;

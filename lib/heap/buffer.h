@@ -2,8 +2,8 @@
  *
  * Growing byte buffer. An all-zero struct is an empty buffer.
  */
-#ifndef HEAP_BUFFER_H
-#define HEAP_BUFFER_H
+#ifndef LIB_HEAP_BUFFER_H
+#define LIB_HEAP_BUFFER_H
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "heap/buffer.h"
+#include "lib/heap/buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/memory.h"
+#include "lib/heap/memory.h"
 
 #define FIRST_ROOM 256
 

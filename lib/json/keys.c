@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json/keys.h"
+#include "lib/json/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "heap/memory.h"
-#include "json/read.h"
+#include "lib/heap/memory.h"
+#include "lib/json/read.h"
 
 #define ROOM_FIRST 64U
 
