@@ -39,8 +39,8 @@ enum changes_flag {
 	CHANGES_FROM_CHECKPOINT = 4, /* DIFF: since the checkpoint `number`, not against the host */
 	CHANGES_TEXT_HELD = 8,       /* as TEXT, only of what is held back */
 	CHANGES_IGNORED_TOO = 16,    /* ignored files that git does not track, too */
-	CHANGES_BRANCHES = 32,       /* commits move the host's branches (branches/branches.h) */
-	CHANGES_MARKERS = 64, /* CONFLICT_MERGE: lines in conflict are applied between markers */
+	CHANGES_BRANCHES = 32, /* commits move the host's branches (layers/branches/branches.h) */
+	CHANGES_MARKERS = 64,  /* CONFLICT_MERGE: lines in conflict are applied between markers */
 	/* A broker needs the digest of a preview for them. */
 	CHANGES_CONSENTED = CHANGES_HELD_TOO | CHANGES_BRANCHES,
 };

@@ -12,7 +12,6 @@
 
 #include "base.h"
 #include "beneath.h"
-#include "branches/branches.h"
 #include "commits.h"
 #include "commits_state.h"
 #include "common/changes.h"
@@ -20,10 +19,11 @@
 #include "digest.h"
 #include "files.h"
 #include "held.h"
-#include "ignored/left_out.h"
 #include "items.h"
+#include "layers/branches/branches.h"
+#include "layers/ignored/left_out.h"
+#include "layers/merger/threeway.h"
 #include "progress.h"
-#include "threeway/threeway.h"
 
 enum fate { FATE_OUT /* not chosen */, FATE_LEFT, FATE_TAKEN };
 

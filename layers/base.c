@@ -11,7 +11,7 @@
 #include "common/changes.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "threeway/renewed.h"
+#include "layers/merger/renewed.h"
 
 /* A note ends then, with what it has. The next one goes on; until then the rest counts as changed.
  * A count comes with it, and must not wait for as long as a workload likes. */

@@ -12,17 +12,17 @@
 #include <unistd.h>
 
 #include "beneath.h"
-#include "branches/branches.h"
-#include "commits/library.h"
-#include "commits/reader.h"
-#include "commits/refs.h"
-#include "commits/tree_names.h"
 #include "commits_state.h"
 #include "common/changes.h"
 #include "common/fd.h"
 #include "confine.h"
 #include "gitpath.h"
 #include "held.h"
+#include "layers/branches/branches.h"
+#include "layers/reader/library.h"
+#include "layers/reader/reader.h"
+#include "layers/reader/refs.h"
+#include "layers/reader/tree_names.h"
 #include "lib/heap/grow.h"
 
 #define GIT ".git/"

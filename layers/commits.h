@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Commits of the sandbox's repository, on their way to the host's. A ref of the sandbox becomes
- * `.git/refs/msp/SANDBOX/NAME`, or a branch of the host (branches/branches.h), and every object
- * that it needs and the host lacks becomes a loose object there. The configuration stays as it is.
- * docs/decisions/0046-consent.md
+ * `.git/refs/msp/SANDBOX/NAME`, or a branch of the host (layers/branches/branches.h), and every
+ * object that it needs and the host lacks becomes a loose object there. The configuration stays as
+ * it is. docs/decisions/0046-consent.md
  */
 #ifndef LAYERS_COMMITS_H
 #define LAYERS_COMMITS_H

@@ -10,14 +10,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "branches/branches.h"
-#include "commits/library.h"
-#include "commits/refs.h"
-#include "commits/walk.h"
 #include "commits_state.h"
 #include "common/changes.h"
 #include "common/fd.h"
 #include "files.h"
+#include "layers/branches/branches.h"
+#include "layers/reader/library.h"
+#include "layers/reader/refs.h"
+#include "layers/reader/walk.h"
 #include "lib/heap/grow.h"
 
 #define MODE_REF (S_IFREG | 0644U)

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "commits.h"
-#include "commits/reader.h"
+#include "layers/reader/reader.h"
 
 /* Host-executed files that the text of a ref names. */
 #define COMMITS_NAMED_MAX 8

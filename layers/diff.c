@@ -9,10 +9,10 @@
 #include "common/ipc_layers.h"
 #include "digest.h"
 #include "files.h"
-#include "ignored/left_out.h"
 #include "job.h"
+#include "layers/ignored/left_out.h"
+#include "layers/merger/threeway.h"
 #include "patch.h"
-#include "threeway/threeway.h"
 
 struct telling {
 	struct job *job;

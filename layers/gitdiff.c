@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <git2.h>
 
-#include "commits/library.h"
+#include "layers/reader/library.h"
 
 /* Lines of context around a change, as git has them by default. */
 #define CONTEXT_LINES 3

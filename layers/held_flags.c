@@ -13,7 +13,7 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "held_links.h"
-#include "ignored/ignored.h"
+#include "layers/ignored/ignored.h"
 
 /* The operator's words among his patterns: for all of held_tools.def, and for dot files. */
 #define TOOLS_WORD "@tools"

@@ -36,7 +36,7 @@ int job_undo(struct job *job);
 int job_recover(struct job *job);
 int job_merge(struct job *job);
 int job_remove(struct job *job);  /* the answer goes before it begins */
-int job_prepare(struct job *job); /* foreign/prepare.c */
+int job_prepare(struct job *job); /* layers/foreign/prepare.c */
 
 /* Does the operation need all that it was given? A request that says nonsense is a breach. */
 bool job_is_right(const struct job *job);

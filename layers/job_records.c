@@ -4,7 +4,7 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
-#include "ignored/ignored.h"
+#include "layers/ignored/ignored.h"
 #include "layers/job.h"
 
 int job_flush(struct job *job)

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "branches/branches.h"
 #include "common/changes.h"
 #include "common/fd.h"
 #include "files.h"
 #include "gitdiff.h"
+#include "layers/branches/branches.h"
 
 /* git's own: a NUL among the first bytes makes a file binary. */
 #define BINARY_LOOK_BYTES 8000

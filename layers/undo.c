@@ -10,12 +10,12 @@
 
 #include "apply.h"
 #include "beneath.h"
-#include "branches/branches.h"
 #include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "files.h"
 #include "gitpath.h"
+#include "layers/branches/branches.h"
 #include "progress.h"
 
 enum now {

@@ -25,7 +25,7 @@ USER_PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/sandboxes.md", "
               "docs/cookbook.md", "docs/http.md", "docs/profiles.md", "docs/policy-files.md", "docs/policy.md",
               "docs/policy-denials.md")
 FOLDERS = ("cli", "frontend", "lib/heap", "gateway/hosts", "gateway/relay", "gateway/bridge", "gateway/cable", "gateway/egress", "gateway/dial", "broker", "supervisor", "child-init", "policy", "layers",
-           "branches", "commits", "threeway", "file", "scope", "common", "stewards/audit", "stewards/store", "stewards/base")
+           "layers/branches", "layers/reader", "layers/merger", "file", "scope", "common", "stewards/audit", "stewards/store", "stewards/base")
 
 
 def comments(text):

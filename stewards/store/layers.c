@@ -70,7 +70,8 @@ static int found_in_place(void *context, const char *name)
 	return is_place(name) && has_other(context, name, NULL);
 }
 
-/* The user's name for git, which msp puts into a new sandbox, does not count (foreign/identity.h).
+/* The user's name for git, which msp puts into a new sandbox, does not count
+ * (layers/foreign/identity.h).
  */
 static int found_in_used(void *context, const char *name)
 {

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "commits/check.h"
-#include "commits/library.h"
-#include "commits/objects.h"
-#include "commits/refs.h"
-#include "commits/tree_names.h"
-#include "commits/walk.h"
 #include "common/fd.h"
+#include "layers/reader/check.h"
+#include "layers/reader/library.h"
+#include "layers/reader/objects.h"
+#include "layers/reader/refs.h"
+#include "layers/reader/tree_names.h"
+#include "layers/reader/walk.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,8 +4,8 @@
  * directory above one, is found; a name that is in none of them is not. An index that index_edit()
  * has made is its own edit.
  */
-#include "ignored/git_index.h"
-#include "branches/index_edit.h"
+#include "layers/ignored/git_index.h"
+#include "layers/branches/index_edit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

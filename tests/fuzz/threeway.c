@@ -16,13 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "branches/branches.h"
-#include "commits/library.h"
 #include "common/fd.h"
+#include "layers/branches/branches.h"
+#include "layers/merger/ancestor.h"
+#include "layers/merger/answer.h"
+#include "layers/merger/text.h"
+#include "layers/reader/library.h"
 #include "property.h"
-#include "threeway/ancestor.h"
-#include "threeway/answer.h"
-#include "threeway/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -16,9 +16,9 @@ LINES_REVIEWED = 300
 PARTS = {  # the folders of a row
     "msp-child-init": ("child-init",), "msp-supervisor": ("supervisor",), "msp-audit": ("stewards/audit",),
     "msp-store": ("stewards/store",), "both stewards": ("stewards/base",), "msp-layers": ("layers",),
-    "the reader of repositories": ("commits",), "the branches that follow commits": ("branches",),
-    "the merger of files in conflict": ("threeway",),
-    "the preparer of new sandboxes": ("foreign",), "the rules of ignored files": ("ignored",), "msp-file": ("file",), "msp-scope": ("scope",),
+    "the reader of repositories": ("layers/reader",), "the branches that follow commits": ("layers/branches",),
+    "the merger of files in conflict": ("layers/merger",),
+    "the preparer of new sandboxes": ("layers/foreign",), "the rules of ignored files": ("layers/ignored",), "msp-file": ("file",), "msp-scope": ("scope",),
     "msp-cable": ("gateway/cable",), "msp-egress": ("gateway/egress",), "msp-dial": ("gateway/dial",),
     "msp-http": ("gateway/http",), "msp-bridge": ("gateway/bridge",), "msp-image": ("image",),
     "msp-vm and its helpers": ("vm",), "the reader of JSON": ("lib/json",),

@@ -18,11 +18,11 @@ CODE_LINES = {
     "gateway/bridge": 711,
     "image": 2772,
     "layers": 6088,
-    "commits": 1703,
-    "branches": 996,
-    "foreign": 369,
-    "ignored": 406,
-    "threeway": 381,
+    "layers/reader": 1703,
+    "layers/branches": 996,
+    "layers/foreign": 369,
+    "layers/ignored": 406,
+    "layers/merger": 381,
 }
 LINKED = {"supervisor": ("stewards/store/held.c", "stewards/store/meta.c"), "stewards/audit": ("stewards/base/steward.c",),
           "stewards/store": ("stewards/base/steward.c",)}

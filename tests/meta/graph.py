@@ -15,7 +15,7 @@ import tree
 TARGETS = {"cli": ("msp",), "broker": ("broker_core", "msp-broker"), "frontend": ("msp_frontend",), "lib/heap": ("msp_heap",), "gateway/hosts": ("msp_hosts",), "gateway/cable": ("msp_cable_core",), "gateway/egress": ("msp_egress_core",), "gateway/dial": ("msp_dial_core",), "gateway/http": ("msp_http_core", "msp-http"), "gateway/bridge": ("msp_bridge_core", "msp-bridge"), "gateway/relay": ("msp_relay",), "image": ("msp_images", "msp_image_core", "msp-image"), "lib/json": ("msp_json",), "vm": ("msp-vm", "msp-vm-init", "msp_vm_prepare_core", "msp-vm-prepare"),
            "supervisor": ("msp-supervisor",), "child-init": ("msp-child-init",),
            "policy": ("msp_policy_lib", "msp-policy"), "decide": ("msp_decide",),
-           "layers": ("layers_core", "msp-layers"), "commits": ("commits_core",), "branches": ("branches_core",), "threeway": ("threeway_core",), "foreign": ("foreign_core",), "ignored": ("ignored_core",),
+           "layers": ("layers_core", "msp-layers"), "layers/reader": ("commits_core",), "layers/branches": ("branches_core",), "layers/merger": ("threeway_core",), "layers/foreign": ("foreign_core",), "layers/ignored": ("ignored_core",),
            "file": ("msp-file",), "stewards/audit": ("msp-audit",), "stewards/store": ("msp-store", "msp_store_shared"), "stewards/base": ("msp_steward",),
            "scope": ("msp-scope",), "common": ("msp_common",)}
 

@@ -38,13 +38,13 @@ class Package(unittest.TestCase):
 
     def test_libraries_that_are_loaded_are_depended_on(self):
         """dpkg-shlibdeps does not see them."""
-        loaded = re.findall(r"^msp_soname\((\S+) ", tree.read("commits/CMakeLists.txt"), re.M)
+        loaded = re.findall(r"^msp_soname\((\S+) ", tree.read("layers/reader/CMakeLists.txt"), re.M)
         named = re.search(r"^LOADED = \$\(foreach name,([^,]+),", tree.read(DEBIAN + "rules"), re.M)
         self.assertEqual({"lib" + name for name in loaded}, set(named[1].split()))
         self.assertIn("${msp:Loaded}", tree.read(DEBIAN + "control"))
         sources = [path for path in tree.sources() if not path.startswith("tests/")]
         self.assertEqual([path for path in sources if "dlopen(" in tree.read(path)],
-                         ["commits/library.c"])
+                         ["layers/reader/library.c"])
 
     def test_the_overrides_name_programs_of_ours(self):
         overrides = re.findall(r"^msp: \S+ \[usr/(?:bin|libexec/msp)/(.+)\]$",

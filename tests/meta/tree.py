@@ -9,9 +9,9 @@ BUILD = os.environ.get("MSP_BUILD") or os.path.join(ROOT, "build", "dev")
 BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
 # Folders of sources: each is a program or a library.
-PARTS = ("stewards/audit", "branches", "gateway/bridge", "broker", "gateway/cable", "child-init", "cli", "commits", "common", "gateway/dial",
-         "gateway/egress", "file", "foreign", "frontend", "lib/heap", "gateway/hosts", "gateway/http", "ignored", "image", "lib/json", "layers",
-         "policy", "gateway/relay", "scope", "stewards/base", "stewards/store", "supervisor", "threeway", "vm")
+PARTS = ("stewards/audit", "layers/branches", "gateway/bridge", "broker", "gateway/cable", "child-init", "cli", "layers/reader", "common", "gateway/dial",
+         "gateway/egress", "file", "layers/foreign", "frontend", "lib/heap", "gateway/hosts", "gateway/http", "layers/ignored", "image", "lib/json", "layers",
+         "policy", "gateway/relay", "scope", "stewards/base", "stewards/store", "supervisor", "layers/merger", "vm")
 # Families of them.
 FAMILIES = ("gateway", "layers", "lib", "stewards")
 # Its library is of those that ask a supervisor for something.

@@ -2,7 +2,7 @@
  *
  * Indexes as git writes them, and bytes that are none.
  */
-#include "ignored/git_index.h"
+#include "layers/ignored/git_index.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
 
 #include "common/changes.h"
 #include "common/ipc_layers.h"
-#include "ignored/ignored.h"
 #include "layers/held_links.h"
+#include "layers/ignored/ignored.h"
 #include "scene.h"
 
 /* With the operator's patterns in one string, a NUL after each. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ignored/ignored.h"
+#include "layers/ignored/ignored.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

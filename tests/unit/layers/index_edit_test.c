@@ -2,16 +2,16 @@
  *
  * The edit of an index, on bytes made by hand; tests/attack/branches.py has git make and read them.
  */
-#include "branches/index_edit.h"
+#include "layers/branches/index_edit.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "branches/index_hash.h"
-#include "commits/tree_names.h"
-#include "ignored/git_index.h"
+#include "layers/branches/index_hash.h"
+#include "layers/ignored/git_index.h"
+#include "layers/reader/tree_names.h"
 #include "scene.h"
 
 #define ROOM 4096

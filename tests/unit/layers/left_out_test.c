@@ -2,7 +2,7 @@
  *
  * What of a sandbox's changes nobody sees unasked, by the rules and the index of the host.
  */
-#include "ignored/left_out.h"
+#include "layers/ignored/left_out.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "common/fd.h"
 #include "common/ipc_changes.h"
-#include "ignored/ignored.h"
+#include "layers/ignored/ignored.h"
 #include "scene.h"
 
 static struct scene scene;

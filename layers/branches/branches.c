@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "branches.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/changes.h"
+#include "common/fd.h"
+#include "common/ipc_changes.h"
+#include "layers/beneath.h"
+#include "layers/files.h"
+#include "layers/reader/refs.h"
+#include "layers/reader/tree_names.h"
+#include "lib/heap/grow.h"
+#include "state.h"
+
+#define OURS GIT "refs/msp/"
+
+/* A loose ref has 41 bytes, HEAD the name of a branch. */
+#define REF_BYTES_MAX IPC_PATH_MAX
+
+static struct branches state;
+
+struct branches *branches_state(void)
+{
+	return &state;
+}
+
+bool branches_is_branch(const struct commits_ref *ref)
+{
+	return strncmp(ref->path, GIT HEADS, GIT_SIZE + HEADS_SIZE) == 0;
+}
+
+bool branches_place(const struct job *job, const char *name, char ret[IPC_PATH_MAX])
+{
+	const bool is_branch = strncmp(name, HEADS, HEADS_SIZE) == 0;
+	const char *shown = is_branch                        ? name + HEADS_SIZE
+			    : strncmp(name, "refs/", 5) == 0 ? name + 5
+							     : name;
+	const int size = is_branch && (job->ask->flags & CHANGES_BRANCHES)
+				 ? snprintf(ret, IPC_PATH_MAX, GIT "%s", name)
+				 : snprintf(ret, IPC_PATH_MAX, OURS "%s/%s", job->ask->name, shown);
+
+	return size > 0 && size < IPC_PATH_MAX;
+}
+
+/* --- the host's refs -------------------------------------------------------------------------- */
+
+/* Read an open file, which it closes. */
+static int read_file(int file, const struct stat *status, size_t most, char **ret, size_t *ret_size)
+{
+	const bool fits = file >= 0 && (uint64_t)status->st_size <= most;
+	char *bytes = fits ? malloc((size_t)status->st_size + 1) : NULL;
+	const ssize_t size =
+		bytes ? beneath_read(file, bytes, (size_t)status->st_size, 0) : -ENOMEM;
+
+	if (file < 0)
+		return file;
+	fd_close(&file);
+	if (!bytes || size < 0) {
+		free(bytes);
+		return !fits ? -EFBIG : !bytes ? -ENOMEM : -EIO;
+	}
+	bytes[size] = '\0';
+	*ret = bytes;
+	*ret_size = (size_t)size;
+	return 0;
+}
+
+int branches_read_file(const struct job_directories *directories, const char *path, size_t most,
+		       char **ret, size_t *ret_size, struct stat *ret_status)
+{
+	return read_file(beneath_file(directories->host, path, ret_status), ret_status, most, ret,
+			 ret_size);
+}
+
+static int read_packed(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES])
+{
+	struct stat status;
+	char *text, *at;
+	const char *found;
+	size_t size;
+	int error = branches_read_file(&job->directories, GIT "packed-refs", REFS_PACKED_MAX, &text,
+				       &size, &status);
+
+	if (error)
+		return error;
+	error = -ENOENT;
+	for (at = text; error && refs_next(&at, text + size, &found, ret);)
+		error = strcmp(found, name) == 0 ? 0 : -ENOENT;
+	free(text);
+	return error;
+}
+
+int branches_read(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES])
+{
+	char path[IPC_PATH_MAX];
+	struct stat status;
+	char *text;
+	size_t size;
+	int error;
+
+	if (snprintf(path, sizeof(path), GIT "%s", name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	error = branches_read_file(&job->directories, path, REF_BYTES_MAX, &text, &size, &status);
+	if (error == -ENOENT || error == -ENOTDIR || error == -ESTALE) /* a directory */
+		return read_packed(job, name, ret);
+	if (error)
+		return error;
+	error = refs_parse(text, size, ret);
+	free(text);
+	return error;
+}
+
+void branches_bases(const struct job *job, const char *name, uint8_t ret[2][OBJECT_ID_BYTES])
+{
+	char head[IPC_PATH_MAX];
+
+	memset(ret, 0, (size_t)2 * OBJECT_ID_BYTES);
+	if (branches_read_head(job, head) != 0 ||
+	    branches_read(job, head[0] ? head : "HEAD", ret[1]) != 0)
+		memset(ret[1], 0, OBJECT_ID_BYTES);
+	if (strncmp(name, HEADS, HEADS_SIZE) != 0 || branches_read(job, name, ret[0]) != 0)
+		memcpy(ret[0], ret[1], OBJECT_ID_BYTES);
+}
+
+bool branches_has(const struct job *job, const char *name, const uint8_t id[OBJECT_ID_BYTES])
+{
+	uint8_t found[OBJECT_ID_BYTES];
+
+	return strncmp(name, HEADS, HEADS_SIZE) == 0 && branches_read(job, name, found) == 0 &&
+	       memcmp(found, id, sizeof(found)) == 0;
+}
+
+int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX])
+{
+	struct stat status;
+	char *text;
+	const char *name;
+	size_t size;
+	int error = branches_read_file(&job->directories, GIT "HEAD", REF_BYTES_MAX, &text, &size,
+				       &status);
+
+	ret[0] = '\0';
+	if (error)
+		return error;
+	name = strncmp(text, "ref:", 4) == 0 ? text + 4 + strspn(text + 4, " \t") : "";
+	(void)snprintf(ret, IPC_PATH_MAX, "%.*s", (int)strcspn(name, " \t\r\n"), name);
+	free(text);
+	return 0;
+}
+
+/* --- the work tree ---------------------------------------------------------------------------- */
+
+void branches_note_left(const struct job *job, const char *path)
+{
+	char **left;
+
+	if (!(job->ask->flags & CHANGES_BRANCHES))
+		return;
+	left = grow_list(state.left, &state.left_room, state.left_count + 1, sizeof(*left));
+	if (left)
+		state.left = left;
+	if (!left || !(left[state.left_count] = strdup(path)))
+		state.is_lost = true;
+	else
+		state.left_count++;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static bool is_left(const char *path)
+{
+	if (state.left_count == 0)
+		return false;
+	if (!state.is_sorted)
+		qsort(state.left, state.left_count, sizeof(*state.left), compare_names);
+	state.is_sorted = true;
+	return bsearch(&path, state.left, state.left_count, sizeof(*state.left), compare_names);
+}
+
+static bool is_blob(const uint8_t id[OBJECT_ID_BYTES], const char *bytes, size_t size)
+{
+	uint8_t found[OBJECT_ID_BYTES];
+
+	return library_hash(OBJECT_BLOB, (const uint8_t *)bytes, size, found) == 0 &&
+	       memcmp(found, id, sizeof(found)) == 0;
+}
+
+/* Return whether the work tree will have the file that a change brings. `file`: what comes to its
+ * path, and closed; -ENOENT: nothing does. */
+static bool is_in_work_tree(const struct job *job, const struct index_change *change, int file)
+{
+	const uint8_t *id = change->file.new_id;
+	char target[IPC_PATH_MAX];
+	struct stat status = { 0 };
+	char *text;
+	size_t size;
+	bool is_same;
+
+	if (file == -ENOENT && change->file.new_mode == TREE_LINK) {
+		const int length = beneath_link(job->directories.host, change->path, target);
+
+		return length >= 0 && is_blob(id, target, (size_t)length);
+	}
+	if (file == -ENOENT)
+		file = beneath_file(job->directories.host, change->path, &status);
+	if (file >= 0 && fstat(file, &status) != 0)
+		fd_close(&file);
+	if (read_file(file, &status, OBJECT_BYTES_MAX, &text, &size) != 0)
+		return false;
+	is_same = is_blob(id, text, size);
+	free(text);
+	return is_same;
+}
+
+/* Return whether git could write what a change brings to the index, and that is host-executed, or a
+ * link. */
+static bool is_risky(const struct job *job, const struct index_change *change,
+		     const struct branches_apply *apply)
+{
+	const uint32_t mode = change->file.new_mode;
+
+	return mode != 0 && mode != TREE_COMMIT &&
+	       (mode == TREE_LINK || (apply->held(job, change->path, NULL) & CHANGE_IS_HELD));
+}
+
+void branches_follow(const struct job *job, size_t number, const struct branches_apply *apply)
+{
+	struct commits_ref *ref = &commits_state()->refs[number];
+
+	if (ref->is_checked_out && !ref->refusal && state.is_lost)
+		ref->refusal = "there is not enough memory";
+	for (size_t i = 0; i < state.change_count && ref->is_checked_out && !ref->refusal; i++) {
+		const struct index_change *change = &state.changes[i];
+		const bool is_asked = is_risky(job, change, apply);
+		int file = -ENOENT;
+
+		if (apply->look(apply->context, change->path, is_asked ? &file : NULL) ==
+			    BRANCHES_STAYS ||
+		    is_left(change->path))
+			ref->refusal = "it is checked out, and not all of its files would be "
+				       "applied";
+		if (is_asked && !is_in_work_tree(job, change, file) && !ref->refusal)
+			ref->refusal = "it is checked out, and the work tree lacks a host-executed "
+				       "file as it is committed";
+	}
+}
+
+/* --- its files -------------------------------------------------------------------------------- */
+
+size_t branches_file_count(void)
+{
+	return state.file_count;
+}
+
+const struct branches_file *branches_file(size_t number)
+{
+	return &state.files[number];
+}
+
+bool branches_is_locked(const struct job *job, const struct commits_ref *ref)
+{
+	char path[IPC_PATH_MAX];
+	struct stat status;
+
+	if (snprintf(path, sizeof(path), "%s.lock", ref->path) >= (int)sizeof(path) ||
+	    beneath_look(job->directories.host, path, &status) != 0 || status.st_mode != 0)
+		return true;
+	return ref->is_checked_out &&
+	       (beneath_look(job->directories.host, INDEX_PATH ".lock", &status) != 0 ||
+		status.st_mode != 0 ||
+		beneath_look(job->directories.host, GIT "HEAD.lock", &status) != 0 ||
+		status.st_mode != 0);
+}
+
+/* git takes the lock of a ref before it reads the ref: one that has read the old commit has the
+ * lock still, or has written by now. */
+int branches_settle(const struct job *job, size_t number)
+{
+	const struct commits_ref *ref = &commits_state()->refs[number];
+	uint8_t found[OBJECT_ID_BYTES];
+	char head[IPC_PATH_MAX];
+
+	if (!branches_is_branch(ref))
+		return 0;
+	if (branches_is_locked(job, ref) || branches_read_head(job, head) != 0 ||
+	    ref->is_checked_out != (strcmp(head, ref->path + GIT_SIZE) == 0) ||
+	    branches_read(job, ref->path + GIT_SIZE, found) != 0 ||
+	    memcmp(found, ref->id, sizeof(found)) != 0)
+		return -ESTALE;
+	return 0;
+}
+
+bool branches_has_index(const struct job_directories *directories, const struct journal_side *side)
+{
+	struct stat status;
+	uint8_t hash[SHA256_BYTES];
+	uint8_t *bytes;
+	char *text;
+	size_t size;
+	int error =
+		branches_read_file(directories, INDEX_PATH, INDEX_BYTES_MAX, &text, &size, &status);
+
+	if (error)
+		return false;
+	error = index_edit((const uint8_t *)text, size, NULL, 0, &bytes, &size);
+	free(text);
+	if (error)
+		return false;
+	files_hash(bytes, size, hash);
+	free(bytes);
+	return size == side->size && memcmp(hash, side->hash, sizeof(hash)) == 0;
+}
+
+void branches_end(void)
+{
+	for (size_t i = 0; i < state.change_count; i++)
+		free(state.changes[i].path);
+	for (size_t i = 0; i < state.left_count; i++)
+		free(state.left[i]);
+	for (size_t i = 0; i < state.file_count; i++) {
+		free(state.files[i].path);
+		free(state.files[i].bytes);
+	}
+	free(state.changes);
+	free(state.left);
+	free(state.files);
+	state = (struct branches){ 0 };
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state that judge.c finds out and branches.c hands over. Part of branches.h.
+ */
+#ifndef LAYERS_BRANCHES_STATE_H
+#define LAYERS_BRANCHES_STATE_H
+
+#include "branches.h"
+#include "index_edit.h"
+
+#define GIT ".git/"
+#define GIT_SIZE (sizeof(GIT) - 1)
+#define HEADS "refs/heads/"
+#define HEADS_SIZE (sizeof(HEADS) - 1)
+
+#define INDEX_PATH GIT "index"
+
+struct branches {
+	struct index_change *changes; /* the checked-out branch's, by path */
+	size_t change_count, change_room;
+	char **left; /* sorted once they are searched */
+	size_t left_count, left_room;
+	bool is_sorted, is_lost; /* lost: for want of memory */
+	struct branches_file *files;
+	size_t file_count, file_room;
+};
+
+struct branches *branches_state(void);
+
+/* Return whether a ref of the host is a branch that would move. */
+bool branches_is_branch(const struct commits_ref *ref);
+
+/* Read a file of the host: its bytes with a NUL behind them, for the caller to free. 0 or -errno;
+ * -EFBIG: it has more than `most`. */
+int branches_read_file(const struct job_directories *directories, const char *path, size_t most,
+		       char **ret, size_t *ret_size, struct stat *ret_status);
+
+/* Read the name of the branch that is checked out on the host; empty: none. 0 or -errno. */
+int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX]);
+
+/* Return whether git holds one of the locks of a branch, and of the index if it is checked out. */
+bool branches_is_locked(const struct job *job, const struct commits_ref *ref);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Files that the project's rules ignore: they are made anew from others, by tools whose code the
+ * host executes anyway. The rules are the host's, never those that a sandbox has changed.
+ */
+#ifndef LAYERS_IGNORED_IGNORED_H
+#define LAYERS_IGNORED_IGNORED_H
+
+#include "layers/job.h"
+
+/* Files of rules. An apply brings .gitignore unasked; the others come by a person's word alone,
+ * since .mspignore is always held and .git/info/exclude never crosses. */
+enum ignored_rules {
+	IGNORED_BY_ALL,  /* .git/info/exclude, .gitignore, .mspignore: for what is shown */
+	IGNORED_BY_WORD, /* without .gitignore: for what is not asked about */
+	IGNORED_RULES,
+};
+
+/* Do these rules of the host ignore this path, or a directory above it? False where the rules
+ * cannot be read. */
+bool ignored_is(const struct job *job, enum ignored_rules by, const char *path, bool is_directory);
+
+/* Return how many bytes of the path are a tree of dependencies or of what is built, such as
+ * node_modules, that the rules of a person's word ignore, in which it lies, and from which on it
+ * has no name that is obeyed on entering a directory; 0: it is not so. */
+size_t ignored_tree(const struct job *job, const char *path);
+
+/* Is one of gitignore(5)'s patterns, without its "!" and its "/" at the end, about this path? Both
+ * relative to the file's directory. */
+bool ignored_match(const char *pattern, const char *path);
+
+/* Read a file of the host: its bytes with a NUL behind them, for the caller to free. NULL: it is
+ * not there, or has more than `most`. */
+char *ignored_read(const struct job *job, const char *path, off_t most, size_t *ret_size);
+
+/* Forget what was read. */
+void ignored_forget(void);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ancestor.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers/reader/open.h"
+#include "layers/reader/refs.h"
+#include "layers/reader/walk.h"
+
+/* Versions of the file that are remembered as wrong. */
+#define WRONG_MAX 256
+
+/* git reads no longer HEAD. */
+#define HEAD_BYTES_MAX 4096
+
+struct search {
+	const int *gits;
+	const struct objects *objects;
+	const struct reader_ask *ask;
+	uint8_t commits[ANCESTOR_COMMITS_MAX][OBJECT_ID_BYTES]; /* met, in their order */
+	size_t count;
+	uint8_t wrong[WRONG_MAX][OBJECT_ID_BYTES];
+	size_t wrong_count;
+	uint32_t entries; /* trees' entries over all files, bounded by walk.h */
+};
+
+bool ancestor_is(const struct reader_ask *ask, const uint8_t *bytes, size_t size)
+{
+	uint8_t hash[SHA256_BYTES];
+
+	if (size != ask->base_size)
+		return false;
+	sha256(bytes, size, hash);
+	return memcmp(hash, ask->base, sizeof(hash)) == 0;
+}
+
+static bool has_id(uint8_t (*ids)[OBJECT_ID_BYTES], size_t count, const uint8_t *id)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (memcmp(ids[i], id, OBJECT_ID_BYTES) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_commit(struct search *search, const uint8_t *id)
+{
+	if (search->count < ANCESTOR_COMMITS_MAX && !has_id(search->commits, search->count, id))
+		memcpy(search->commits[search->count++], id, OBJECT_ID_BYTES);
+}
+
+/* --- the first commits ------------------------------------------------------------------------ */
+
+static void add_packed(struct search *search, int git, const char *name)
+{
+	uint8_t id[OBJECT_ID_BYTES];
+	const char *found;
+	char *text, *at;
+	size_t size;
+
+	if (open_text(git, "packed-refs", REFS_PACKED_MAX, &text, &size) != 0)
+		return;
+	for (at = text; refs_next(&at, text + size, &found, id);) {
+		if (strcmp(found, name) == 0)
+			add_commit(search, id);
+	}
+	free(text);
+}
+
+/* Add the commit of a branch, in every repository that has it. */
+static void add_branch(struct search *search, const char *name)
+{
+	uint8_t id[OBJECT_ID_BYTES];
+
+	for (size_t i = search->objects->count; i-- > 0;) {
+		char *text;
+		size_t size;
+
+		if (open_text(search->gits[i], name, HEAD_BYTES_MAX, &text, &size) == 0) {
+			if (refs_parse(text, size, id) == 0)
+				add_commit(search, id);
+			free(text);
+		}
+		add_packed(search, search->gits[i], name);
+	}
+}
+
+static void add_head(struct search *search, int git)
+{
+	uint8_t id[OBJECT_ID_BYTES];
+	char *text, *name;
+	size_t size;
+
+	if (open_text(git, "HEAD", HEAD_BYTES_MAX, &text, &size) != 0)
+		return;
+	if (refs_parse(text, size, id) == 0) {
+		add_commit(search, id);
+	} else if (strncmp(text, "ref:", 4) == 0) {
+		name = text + 4 + strspn(text + 4, " \t");
+		name[strcspn(name, " \t\r\n")] = '\0';
+		if (refs_is_name(name))
+			add_branch(search, name);
+	}
+	free(text);
+}
+
+/* --- a commit's version of the file ------------------------------------------------------------
+ */
+
+/* Find a name in the tree `id`, which becomes that of the entry. 0, -ENOENT or -errno, as of
+ * walk_run(). */
+static int find_entry(struct search *search, uint8_t id[OBJECT_ID_BYTES], const char *name,
+		      size_t size, uint32_t *ret_mode)
+{
+	struct walk_side side = { .has_entry = false };
+	int error = walk_open_side(search->objects, id, &search->entries, &side);
+
+	while (!error && side.has_entry &&
+	       !(side.entry.name_size == size && memcmp(side.entry.name, name, size) == 0))
+		error = walk_next_entry(&side, &search->entries);
+	if (!error && !side.has_entry)
+		error = -ENOENT;
+	if (!error) {
+		*ret_mode = side.entry.mode;
+		memcpy(id, side.entry.id, OBJECT_ID_BYTES);
+	}
+	object_free(&side.object);
+	return error;
+}
+
+/* Find the file in the tree `id`, which becomes that of its content. */
+static int find_file(struct search *search, uint8_t id[OBJECT_ID_BYTES])
+{
+	const char *part = search->ask->path;
+	uint32_t mode = TREE_DIRECTORY;
+	int error = 0;
+
+	while (*part && !error && mode == TREE_DIRECTORY) {
+		const size_t size = strcspn(part, "/");
+
+		error = find_entry(search, id, part, size, &mode);
+		part += size + (part[size] == '/');
+	}
+	if (error)
+		return error;
+	return *part == '\0' && (mode == TREE_FILE || mode == TREE_FILE_OLD || mode == TREE_PROGRAM)
+		       ? 0
+		       : -ENOENT;
+}
+
+static int look_at(struct search *search, const uint8_t *commit_id, struct object *ret)
+{
+	static struct commit commit;
+	struct object object;
+	uint8_t id[OBJECT_ID_BYTES];
+	int error = walk_read_commit(search->objects, commit_id, &object, &commit);
+
+	if (error)
+		return error;
+	object_free(&object);
+	for (size_t i = 0; i < commit.parent_count; i++)
+		add_commit(search, commit.parents[i]);
+	memcpy(id, commit.tree, sizeof(id));
+	error = find_file(search, id);
+	if (error || has_id(search->wrong, search->wrong_count, id))
+		return error ? error : -ENOENT;
+	error = objects_read(search->objects, id, ret);
+	if (error)
+		return error;
+	if (ret->type == OBJECT_BLOB && ancestor_is(search->ask, ret->bytes, ret->size))
+		return 0;
+	object_free(ret);
+	if (search->wrong_count < WRONG_MAX)
+		memcpy(search->wrong[search->wrong_count++], id, sizeof(id));
+	return -ENOENT;
+}
+
+int ancestor_find(const int *gits, const struct objects *objects, const struct reader_ask *ask,
+		  struct object *ret)
+{
+	static struct search search;
+	int error = -ENOENT;
+
+	search.gits = gits;
+	search.objects = objects;
+	search.ask = ask;
+	search.count = search.wrong_count = 0;
+	for (size_t i = objects->count; i-- > 0;)
+		add_head(&search, gits[i]);
+	for (size_t at = 0; at < search.count && error; at++) {
+		error = look_at(&search, search.commits[at], ret);
+		if (error == -E2BIG || error == -ENOMEM)
+			return error;
+	}
+	return error ? -ENOENT : 0; /* a commit that cannot be read has no version */
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reader.h"
+#include "lib/heap/grow.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "layers/branches/history.h"
+#include "layers/merger/answer.h"
+#include "open.h"
+#include "refs.h"
+#include "walk.h"
+
+/* A loose ref has 41 bytes; git reads no more than 256. */
+#define REF_BYTES_MAX 256
+
+struct reader {
+	int requests, answers;
+	int gits[OBJECTS_SOURCES_MAX];
+	size_t count;
+	bool has_objects; /* `objects` was opened, with `error`: */
+	int objects_error;
+	struct objects objects;
+	uint64_t paths_bytes; /* told so far */
+	uint32_t again;       /* the count of struct walk */
+	struct walk_known known;
+};
+
+static int send_tell(void *context, const struct reader_tell *what, const void *bytes)
+{
+	const struct reader *reader = context;
+	int error = fd_write_all(reader->answers, what, sizeof(*what));
+
+	return error || what->size == 0 ? error : fd_write_all(reader->answers, bytes, what->size);
+}
+
+static int answer_ref(struct reader *reader, const struct reader_ask *ask)
+{
+	struct reader_tell found = { .kind = READER_FOUND };
+	char *text;
+	size_t size;
+	int error = open_text(reader->gits[ask->source], ask->path, REF_BYTES_MAX, &text, &size);
+
+	if (error)
+		return error;
+	error = refs_parse(text, size, found.id);
+	free(text);
+	return error ? error : send_tell(reader, &found, NULL);
+}
+
+/* --- packed-refs ------------------------------------------------------------------------------ */
+
+struct named {
+	const char *name; /* in the text */
+	uint8_t id[OBJECT_ID_BYTES];
+};
+
+struct packed {
+	char *text;
+	struct named *all;
+	size_t count;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
+}
+
+static void free_packed(struct packed *packed)
+{
+	free(packed->text);
+	free(packed->all);
+}
+
+static int read_packed(int git, struct packed *ret)
+{
+	size_t size, room = 0;
+	char *at;
+	struct named next;
+	int error = open_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size);
+
+	if (error)
+		return error == -ENOENT ? 0 : error;
+	at = ret->text;
+	while (refs_next(&at, ret->text + size, &next.name, next.id)) {
+		struct named *grown = grow_list(ret->all, &room, ret->count + 1, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		ret->all = grown;
+		ret->all[ret->count++] = next;
+	}
+	if (ret->count > 0)
+		qsort(ret->all, ret->count, sizeof(*ret->all), compare_names);
+	return 0;
+}
+
+static bool has_same(const struct packed *packed, const struct named *named)
+{
+	const struct named *found = packed->count == 0
+					    ? NULL
+					    : bsearch(named, packed->all, packed->count,
+						      sizeof(*packed->all), compare_names);
+
+	return found && memcmp(found->id, named->id, sizeof(named->id)) == 0;
+}
+
+static int answer_packed(struct reader *reader, const struct reader_ask *ask)
+{
+	struct packed now = { 0 }, host = { 0 };
+	int error = read_packed(reader->gits[ask->source], &now);
+
+	if (!error)
+		error = read_packed(reader->gits[reader->count - 1], &host);
+	for (size_t i = 0; i < now.count && !error; i++) {
+		struct reader_tell named = { .kind = READER_NAMED,
+					     .size = (uint32_t)strlen(now.all[i].name) };
+
+		if (named.size >= IPC_PATH_MAX || has_same(&host, &now.all[i]))
+			continue;
+		memcpy(named.id, now.all[i].id, sizeof(named.id));
+		error = send_tell(reader, &named, now.all[i].name);
+	}
+	free_packed(&now);
+	free_packed(&host);
+	return error;
+}
+
+/* --- commits ---------------------------------------------------------------------------------- */
+
+static int tell_object(void *context, const uint8_t id[OBJECT_ID_BYTES],
+		       const struct object *object)
+{
+	struct reader_tell told = { .kind = READER_OBJECT,
+				    .count = object->type,
+				    .size = (uint32_t)object->size };
+
+	memcpy(told.id, id, sizeof(told.id));
+	return send_tell(context, &told, object->bytes);
+}
+
+static int tell_path(void *context, const char *path, uint32_t mode, const char *target)
+{
+	struct reader *reader = context;
+	static char text[2 * IPC_PATH_MAX];
+	const size_t size = strlen(path), more = target ? strlen(target) + 1 : 0;
+	const struct reader_tell told = { .kind = READER_PATH,
+					  .count = mode,
+					  .size = (uint32_t)(size + more) };
+
+	if (size + more >= sizeof(text))
+		return -ENAMETOOLONG;
+	reader->paths_bytes += sizeof(told) + size + more;
+	if (reader->paths_bytes > READER_PATHS_BYTES_MAX)
+		return -E2BIG;
+	memcpy(text, path, size + 1);
+	if (target)
+		memcpy(text + size + 1, target, more - 1);
+	return send_tell(reader, &told, text);
+}
+
+static int tell_file(void *context, const struct history_file *file, const char *path)
+{
+	struct reader *reader = context;
+	static uint8_t text[sizeof(*file) + IPC_PATH_MAX];
+	const size_t size = strlen(path); /* shorter than IPC_PATH_MAX */
+	const struct reader_tell told = { .kind = READER_FILE,
+					  .size = (uint32_t)(sizeof(*file) + size) };
+
+	reader->paths_bytes += sizeof(told) + size;
+	if (reader->paths_bytes > READER_PATHS_BYTES_MAX)
+		return -E2BIG;
+	memcpy(mempcpy(text, file, sizeof(*file)), path, size + 1);
+	return send_tell(reader, &told, text);
+}
+
+static int open_objects(struct reader *reader)
+{
+	if (reader->has_objects)
+		return reader->objects_error;
+	reader->has_objects = true;
+	for (size_t i = 0; i < reader->count && !reader->objects_error; i++)
+		reader->objects_error =
+			objects_add(&reader->objects, open_directory(reader->gits[i], "objects"));
+	return reader->objects_error;
+}
+
+static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint32_t *ret_commits)
+{
+	static struct walk walk;
+	int error = open_objects(reader);
+
+	if (ask->kind == READER_MERGE) /* an opened source may have the base */
+		return answer_merge(reader->requests, reader->gits, &reader->objects, ask,
+				    send_tell, reader);
+	if (!error && ask->kind == READER_CHAIN)
+		return history_chain(&reader->objects, ask->old, ask->id, tell_object, reader);
+	if (!error && ask->kind == READER_FILES)
+		return history_files(&reader->objects, ask->old, ask->id, &reader->again, tell_file,
+				     reader);
+	walk = (struct walk){ .objects = &reader->objects,
+			      .context = reader,
+			      .found = ask->kind == READER_BRING ? tell_object : NULL,
+			      .changed = ask->kind == READER_WALK ? tell_path : NULL,
+			      .known = &reader->known,
+			      .again = &reader->again };
+	memcpy(walk.bases[0], ask->old, sizeof(ask->old));
+	memcpy(walk.bases[1], ask->head, sizeof(ask->head));
+	if (!error)
+		error = walk_run(&walk, ask->id);
+	*ret_commits = walk.commits;
+	return error;
+}
+
+static int answer_ask(struct reader *reader, const struct reader_ask *ask, uint32_t *ret_count)
+{
+	if (ask->kind == READER_REF)
+		return answer_ref(reader, ask);
+	if (ask->kind == READER_PACKED)
+		return answer_packed(reader, ask);
+	return answer_walk(reader, ask, ret_count);
+}
+
+int reader_read(int pipe, void *ret, size_t size)
+{
+	for (size_t used = 0; used < size;) {
+		const ssize_t more = read(pipe, (uint8_t *)ret + used, size - used);
+
+		if (more < 0 && errno == EINTR)
+			continue;
+		if (more <= 0)
+			return more < 0 ? -errno : -EPIPE;
+		used += (size_t)more;
+	}
+	return 0;
+}
+
+void reader_serve(int requests, int answers, const int *gits, size_t count)
+{
+	static struct reader reader;
+	static struct reader_ask ask;
+
+	reader.requests = requests;
+	reader.answers = answers;
+	reader.count = count;
+	memcpy(reader.gits, gits, count * sizeof(*gits));
+	while (reader_read(requests, &ask, sizeof(ask)) == 0) {
+		struct reader_tell end = { .kind = READER_END };
+
+		end.error = answer_ask(&reader, &ask, &end.count);
+		if (send_tell(&reader, &end, NULL) != 0)
+			break;
+	}
+	walk_forget(&reader.known);
+	objects_close(&reader.objects);
+}

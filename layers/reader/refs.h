@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The texts that name commits: a loose ref, HEAD, and packed-refs.
+ */
+#ifndef LAYERS_READER_REFS_H
+#define LAYERS_READER_REFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "library.h"
+
+/* The digits of an id. */
+#define HEX_BYTES ((size_t)2 * OBJECT_ID_BYTES)
+
+/* A larger packed-refs is refused. */
+#define REFS_PACKED_MAX ((size_t)64 << 20)
+
+/* Return whether git accepts the text as a ref's name, as git-check-ref-format(1) says, and it is a
+ * branch or a tag that git itself would make: neither "HEAD" nor like an option. */
+bool refs_is_name(const char *name);
+
+/* Parse the digits that a text begins with. It ends with a NUL, or has as many bytes. */
+bool refs_parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES]);
+
+/* Parse the content of a loose ref or of HEAD. 0; -ENOTSUP: it names another ref, or its id is not
+ * a SHA-1; -EBADMSG. */
+int refs_parse(const char *text, size_t size, uint8_t ret[OBJECT_ID_BYTES]);
+
+/* Read the next branch or tag of packed-refs at *at and move on. The name is terminated in place.
+ * True: there is one. Lines of any other form are passed over. */
+bool refs_next(char **at, char *end, const char **ret_name, uint8_t ret_id[OBJECT_ID_BYTES]);
+
+#endif
