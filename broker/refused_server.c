@@ -9,7 +9,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "lib/heap/memory.h"
-#include "mcp/tool_status.h"
+#include "mcp/tools/tool_status.h"
 #include "stdio_server.h"
 
 static void on_client_end(void *context)

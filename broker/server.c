@@ -18,9 +18,9 @@
 #include "frontend/nonblocking.h"
 #include "http/http.h"
 #include "lib/heap/memory.h"
-#include "mcp/resource_diff.h"
-#include "mcp/resource_log.h"
-#include "mcp/subscriptions.h"
+#include "mcp/resources/resource_diff.h"
+#include "mcp/resources/resource_log.h"
+#include "mcp/resources/subscriptions.h"
 #include "stdio_server.h"
 
 /* Messages taken from the supervisor before other events have their turn. */

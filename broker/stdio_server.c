@@ -6,7 +6,7 @@
 
 #include "io/client.h"
 #include "lib/heap/memory.h"
-#include "mcp/session.h"
+#include "mcp/core/session.h"
 
 struct stdio {
 	void (*ended)(void *context);

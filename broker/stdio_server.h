@@ -5,7 +5,7 @@
 #ifndef BROKER_STDIO_SERVER_H
 #define BROKER_STDIO_SERVER_H
 
-#include "mcp/host.h"
+#include "mcp/core/host.h"
 
 struct stdio;
 

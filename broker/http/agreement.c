@@ -7,9 +7,9 @@
 
 #include "http/headers.h"
 #include "lib/heap/memory.h"
-#include "mcp/era.h"
-#include "mcp/request.h"
-#include "mcp/tools.h"
+#include "mcp/core/era.h"
+#include "mcp/core/request.h"
+#include "mcp/tools/tools.h"
 
 #define VERSION_HEADER "MCP-Protocol-Version"
 #define PARAM_HEADER "Mcp-Param-"

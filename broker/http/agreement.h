@@ -8,7 +8,7 @@
 #define BROKER_HTTP_AGREEMENT_H
 
 #include "http/http.h"
-#include "mcp/message.h"
+#include "mcp/core/message.h"
 
 enum agreement {
 	AGREEMENT_LEGACY,

@@ -9,7 +9,7 @@
 
 #include "http/connection.h"
 #include "http/tokens.h"
-#include "mcp/host.h"
+#include "mcp/core/host.h"
 
 #define HTTP_PATH "/mcp"
 

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "http/headers.h"
-#include "mcp/message.h"
+#include "mcp/core/message.h"
 
 #define REALM "Bearer realm=\"msp\""
 

@@ -11,7 +11,7 @@
 #include "http/post.h"
 #include "io/clock.h"
 #include "lib/heap/memory.h"
-#include "mcp/era.h"
+#include "mcp/core/era.h"
 
 /* Time without a request, a stream or a running execution. */
 #define IDLE_MS ((int64_t)30 * 60 * 1000)

@@ -12,7 +12,7 @@
 
 #include "http/http.h"
 #include "http/replay.h"
-#include "mcp/session.h"
+#include "mcp/core/session.h"
 
 /* Bounds of sessions and kept events; principals share both (share.h). */
 #define LEGACY_SESSIONS_MAX 256U

@@ -10,8 +10,8 @@
 #include "http/legacy.h"
 #include "io/clock.h"
 #include "lib/heap/memory.h"
-#include "mcp/call.h"
-#include "mcp/message.h"
+#include "mcp/core/call.h"
+#include "mcp/core/message.h"
 
 /* An answer that takes longer becomes a stream, so that the client and proxies see that the server
  * works on it. */

@@ -10,8 +10,8 @@
 #define BROKER_HTTP_POST_H
 
 #include "http/http.h"
-#include "mcp/era.h"
-#include "mcp/session.h"
+#include "mcp/core/era.h"
+#include "mcp/core/session.h"
 
 struct post {
 	struct exchange exchange; /* first: struct post and its exchange have one address */

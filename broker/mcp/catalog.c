@@ -2,19 +2,19 @@
  *
  * The tools, prompts and resources of the product.
  */
-#include "mcp/host.h"
-#include "mcp/prompt_start.h"
-#include "mcp/resource_diff.h"
-#include "mcp/resource_file.h"
-#include "mcp/resource_log.h"
-#include "mcp/resource_network.h"
-#include "mcp/resource_policy.h"
-#include "mcp/tool_execution.h"
-#include "mcp/tool_explain.h"
-#include "mcp/tool_file.h"
-#include "mcp/tool_host.h"
-#include "mcp/tool_run.h"
-#include "mcp/tool_sandbox.h"
+#include "mcp/core/host.h"
+#include "mcp/prompts/prompt_start.h"
+#include "mcp/resources/resource_diff.h"
+#include "mcp/resources/resource_file.h"
+#include "mcp/resources/resource_log.h"
+#include "mcp/resources/resource_network.h"
+#include "mcp/resources/resource_policy.h"
+#include "mcp/tools/tool_execution.h"
+#include "mcp/tools/tool_explain.h"
+#include "mcp/tools/tool_file.h"
+#include "mcp/tools/tool_host.h"
+#include "mcp/tools/tool_run.h"
+#include "mcp/tools/tool_sandbox.h"
 
 static const struct tool *const tools[] = {
 	&tool_run_command,        &tool_run_code,           &tool_read_output,

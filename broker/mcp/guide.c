@@ -2,7 +2,7 @@
 #include "mcp/guide.h"
 
 #include "common/limits_mode.h"
-#include "mcp/host.h"
+#include "mcp/core/host.h"
 
 static const char workflow[] = "Runs commands and code in sandboxes on the user's Linux machine. "
 			       "The kernel confines every program: ";

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mcp/host.h"
+#include "mcp/core/host.h"
 
 #include "common/fd.h"
 #include "common/ipc_client.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
-#include "mcp/ask.h"
-#include "mcp/bridges.h"
-#include "mcp/host_answers.h"
-#include "mcp/resource_policy.h"
-#include "mcp/sandboxes.h"
-#include "mcp/subscriptions.h"
-#include "mcp/tasks.h"
+#include "mcp/asking/ask.h"
+#include "mcp/asking/tasks.h"
+#include "mcp/core/bridges.h"
+#include "mcp/core/host_answers.h"
+#include "mcp/core/sandboxes.h"
+#include "mcp/resources/resource_policy.h"
+#include "mcp/resources/subscriptions.h"
 
 /* The plan is only shown, so a fault in it stops no other function. The channel has checked that it
  * is sealed. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/lifecycle.h"
 
-#include "mcp/ability.h"
-#include "mcp/call.h"
+#include "mcp/core/ability.h"
+#include "mcp/core/call.h"
 #include "mcp/guide.h"
 
 static void put_guide(struct json_writer *writer, const struct request *request)

@@ -5,7 +5,7 @@
 #ifndef BROKER_MCP_LIFECYCLE_H
 #define BROKER_MCP_LIFECYCLE_H
 
-#include "mcp/request.h"
+#include "mcp/core/request.h"
 
 void lifecycle_initialize(const struct request *request);
 void lifecycle_ping(const struct request *request);

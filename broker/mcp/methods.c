@@ -5,17 +5,17 @@
  */
 
 #include "io/text.h"
-#include "mcp/ask.h"
-#include "mcp/call.h"
-#include "mcp/completion.h"
-#include "mcp/events.h"
+#include "mcp/asking/ask.h"
+#include "mcp/asking/tasks.h"
+#include "mcp/core/call.h"
+#include "mcp/core/events.h"
+#include "mcp/core/request.h"
 #include "mcp/lifecycle.h"
-#include "mcp/prompts.h"
-#include "mcp/request.h"
-#include "mcp/resources.h"
-#include "mcp/subscriptions.h"
-#include "mcp/tasks.h"
-#include "mcp/tools.h"
+#include "mcp/prompts/completion.h"
+#include "mcp/prompts/prompts.h"
+#include "mcp/resources/resources.h"
+#include "mcp/resources/subscriptions.h"
+#include "mcp/tools/tools.h"
 
 struct method {
 	const char *name;

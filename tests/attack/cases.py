@@ -237,9 +237,9 @@ CASES = {
                INTEGRATION + "mcp_tools.py: test_a_workload_cannot_speak_for_the_server"),
     "M6": case("secrets on command lines, in other executions, in logs and errors"),
     "M7": case("cursors and request states that a client can forge",
-               UNIT + "broker/mcp_sealed_test.c: nothing_but_the_whole_text_opens",
-               UNIT + "broker/mcp_sealed_test.c: a_state_is_its_requests_own",
-               UNIT + "broker/mcp_era_test.c: cursors"),
+               UNIT + "broker/mcp/asking/sealed_test.c: nothing_but_the_whole_text_opens",
+               UNIT + "broker/mcp/asking/sealed_test.c: a_state_is_its_requests_own",
+               UNIT + "broker/mcp/core/era_test.c: cursors"),
     # What they mean for the init.
     "R1": case("no descriptor of ours, in the first moment of a workload",
                "tests/attack/processes.py: test_its_descriptors_are_never_shown_early"),

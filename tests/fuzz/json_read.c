@@ -12,8 +12,8 @@
 #include "frontend/json_write.h"
 #include "frontend/utf8.h"
 #include "io/lines.h"
-#include "mcp/era.h"
-#include "mcp/message.h"
+#include "mcp/core/era.h"
+#include "mcp/core/message.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -508,7 +508,7 @@ class Logs(Case):
         self.assertLess(self.peak_kib(), MEMORY_KIB)
 
     @unittest.skipUnless(support.IS_ALL,
-                         "tests/unit/broker/executions_kept_test.c has the number")
+                         "tests/unit/broker/executions/executions_kept_test.c has the number")
     def test_only_so_many_are_kept(self):
         first = self.start("true; sleep 0.05")
         self.read_until(first, "[exit 0")

@@ -49,7 +49,7 @@ def objects(part, targets):
 
 def calls(found):
     """File to the files whose symbols it uses, other than events, which are reported upward
-    (supervisor/base/events.h, broker/mcp/events.h)."""
+    (supervisor/base/events.h, broker/mcp/core/events.h)."""
     owner, uses = {}, {}
     names = symbols(found.values())
     for name, path in found.items():

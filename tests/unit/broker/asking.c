@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/ask.h"
-#include "mcp/tasks.h"
-#include "mcp/tools.h"
+#include "mcp/asking/ask.h"
+#include "mcp/asking/tasks.h"
+#include "mcp/tools/tools.h"
 
 struct call *asking_hung;
 int asking_given_up;

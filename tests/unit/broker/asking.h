@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_BROKER_ASKING_H
 #define TESTS_UNIT_BROKER_ASKING_H
 
-#include "mcp/call.h"
+#include "mcp/core/call.h"
 #include "rig.h"
 
 /* What goes into a request of the modern era, with capabilities in between. */

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The questions of a call, and how they are sent in each era. The answers are read in
+ * ask_inputs.c.
+ */
+#include "mcp/asking/ask.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "executions/share.h"
+#include "io/clock.h"
+#include "io/text.h"
+#include "lib/heap/memory.h"
+#include "mcp/asking/ask_parts.h"
+#include "mcp/asking/tasks.h"
+#include "mcp/core/events.h"
+#include "mcp/core/session.h"
+
+bool ask_is_open(const struct call *call)
+{
+	return call->ask->open_count > 0;
+}
+
+/* The key of this process; state that an earlier process sealed cannot be opened. */
+static const struct sealed_key *sealed_key(struct host *host)
+{
+	if (!host->sealed_key) {
+		host->sealed_key = memory_get(sizeof(*host->sealed_key));
+		sealed_key_make(host->sealed_key);
+	}
+	return host->sealed_key;
+}
+
+void ask_done(struct host *host)
+{
+	if (!host->sealed_key)
+		return;
+	sodium_memzero(host->sealed_key, sizeof(*host->sealed_key));
+	free(host->sealed_key);
+	host->sealed_key = NULL;
+}
+
+/* Return the bytes that the principal's calls keep. */
+static size_t bytes_of(const struct host *host, uint32_t principal)
+{
+	size_t bytes = 0;
+
+	for (const struct session *session = host->sessions; session; session = session->next) {
+		const struct call *call = session->principal == principal ? session->calls : NULL;
+
+		for (; call; call = call->next)
+			bytes += call->ask ? call->ask->bytes : 0;
+	}
+	return bytes;
+}
+
+bool ask_count(struct call *call, size_t bytes)
+{
+	struct host *host = call->session->host;
+	const uint32_t principal = call->session->principal;
+
+	if (!share_is_plenty(host->ask_bytes + bytes, ASK_BYTES_MAX) &&
+	    !share_allows(principal, bytes_of(host, principal), host->ask_bytes, ASK_BYTES_MAX,
+			  bytes))
+		return false;
+	host->ask_bytes += bytes;
+	call->ask->bytes += bytes;
+	return true;
+}
+
+static bool refuse_misfit(const struct request *request, const struct json_value *value)
+{
+	struct json_value key = { .text = value->key, .size = value->key_size };
+
+	request_refuse(request, RPC_INVALID_PARAMS,
+		       "Invalid params: in inputResponses there is no object for", &key);
+	return false;
+}
+
+/* Read the state and answers that a client of the modern era sends with a repeated request. */
+static bool take_earlier(const struct request *request, struct ask *ask)
+{
+	struct json_value *state = request_param(request, "requestState");
+	struct json_value *inputs;
+	const char *problem = NULL;
+
+	if (!request_object(request, "inputResponses", &inputs))
+		return false;
+	for (struct json_value *v = json_first(request->document, inputs); v;
+	     v = json_next(request->document, v)) {
+		if (v->kind != JSON_OBJECT)
+			return refuse_misfit(request, v);
+	}
+	if (inputs)
+		json_tree_copy(&ask->inputs, request->document, inputs);
+	if (!state)
+		return true;
+	if (!request_string(request, "requestState"))
+		return false;
+	problem = ask_state_open(sealed_key(request->session->host), &ask->origin,
+				 clock_steady_ms(), state, &ask->state);
+	if (problem)
+		request_refuse(request, RPC_INVALID_PARAMS, problem, NULL);
+	return !problem;
+}
+
+static struct question *free_question(struct question *question)
+{
+	struct question *next = question->next;
+
+	free(question->key);
+	buffer_done(&question->params);
+	buffer_done(&question->problem);
+	json_tree_done(&question->answer);
+	free(question);
+	return next;
+}
+
+static void free_ask(struct ask *ask)
+{
+	while (ask->questions)
+		ask->questions = free_question(ask->questions);
+	json_tree_done(&ask->arguments);
+	json_tree_done(&ask->inputs);
+	ask_state_done(&ask->state);
+	free(ask);
+}
+
+/* Tell the client that the answer to a question is no longer needed. */
+static void withdraw_question(struct call *call, uint64_t number)
+{
+	char id[ASK_ID_ROOM];
+	struct buffer line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	(void)snprintf(id, sizeof(id), ASK_ID_FORMAT, number);
+	message_open_notification(&writer, "notifications/cancelled");
+	json_put_text(&writer, "requestId", id);
+	message_close_notification(&writer);
+	exchange_say(call->exchange, &line);
+	buffer_done(&line);
+}
+
+struct ask *event_call_freed(struct call *call)
+{
+	struct ask *ask = call->ask;
+
+	if (!ask)
+		return NULL;
+	for (struct question *q = ask->questions; q; q = q->next) {
+		if (q->is_open && q->number > 0)
+			withdraw_question(call, q->number);
+	}
+	call->session->host->ask_bytes -= ask->bytes;
+	free_ask(ask);
+	return NULL;
+}
+
+/* Fail the call: in the result for a tool, with a protocol error otherwise. */
+static void fail_call(struct call *call, const char *problem)
+{
+	if (!call->ask || call->ask->asker->is_tool)
+		call_fail_text(call, problem);
+	else
+		call_refuse(call, RPC_INVALID_REQUEST, problem, NULL);
+}
+
+void ask_resume(struct call *call)
+{
+	struct ask *ask = call->ask;
+
+	ask->missing = 0;
+	ask->misfit = NULL;
+	ask->asker->run(call, &ask->arguments.document, json_top(&ask->arguments.document));
+}
+
+void ask_run(const struct request *request, const struct asker *asker, const void *row,
+	     const struct json_value *name, const struct json_value *arguments)
+{
+	struct ask *ask = memory_get_zeroed(1, sizeof(*ask));
+	struct call *call;
+
+	ask->asker = asker;
+	ask->row = row;
+	ask_origin_make(&ask->origin, request->session->principal, asker->method, name,
+			request->document, arguments);
+	if (request->era == ERA_MODERN && !take_earlier(request, ask)) {
+		free_ask(ask);
+		return;
+	}
+	if (arguments)
+		json_tree_copy(&ask->arguments, request->document, arguments);
+	call = call_new(request);
+	call->ask = ask;
+	if (ask_count(call, ask->arguments.bytes + ask->inputs.bytes + ask->state.tree.bytes))
+		ask_resume(call);
+	else
+		fail_call(call, "Nothing was done: too many calls wait for the client's answers. "
+				"Answer or cancel them, and call again.");
+}
+
+const void *ask_row(const struct call *call)
+{
+	return call->ask->row;
+}
+
+bool call_can_ask(const struct call *call, enum ask_kind kind)
+{
+	return (call->abilities & ask_ability(kind)) != 0;
+}
+
+static struct question *add_question(struct ask *ask, const char *key, enum ask_kind kind)
+{
+	struct question **link = &ask->questions;
+	struct question *question = memory_get_zeroed(1, sizeof(*question));
+
+	while (*link)
+		link = &(*link)->next;
+	*link = question;
+	question->kind = kind;
+	question->key = memory_get(strlen(key) + 1);
+	memcpy(question->key, key, strlen(key) + 1);
+	return question;
+}
+
+/* Look for an answer in this request and in earlier rounds of it. */
+static bool find_answer(struct ask *ask, struct question *question)
+{
+	struct ask_input *input = &question->input;
+
+	input->document = &ask->inputs.document;
+	input->value = json_member(input->document, json_top(input->document), question->key);
+	if (!input->value) {
+		input->document = &ask->state.tree.document;
+		input->value = json_member(input->document, ask->state.inputs, question->key);
+	}
+	question->is_answered =
+		input->value && ask_fits(question->kind, input->document, input->value);
+	if (input->value && !question->is_answered)
+		ask->misfit = question->key;
+	return question->is_answered;
+}
+
+static void open_question(struct call *call, struct question *question, const struct buffer *params)
+{
+	struct ask *ask = call->ask;
+
+	if (!call_can_ask(call, question->kind))
+		ask->missing |= ask_ability(question->kind);
+	if (question->is_open)
+		return;
+	question->is_open = true;
+	if (params)
+		buffer_append(&question->params, params->bytes, params->size);
+	if (++ask->open_count > ASK_QUESTIONS_MAX)
+		bug("too many questions at once");
+}
+
+static struct question *question_of(struct ask *ask, const char *key, enum ask_kind kind)
+{
+	struct question *question = ask_find(ask, key, strlen(key));
+
+	if (!question)
+		question = add_question(ask, key, kind);
+	if (question->kind != kind)
+		bug("another question under the same key");
+	return question;
+}
+
+const struct ask_input *call_answer(struct call *call, const char *key, enum ask_kind kind)
+{
+	struct question *question = question_of(call->ask, key, kind);
+
+	return question->is_answered || find_answer(call->ask, question) ? &question->input : NULL;
+}
+
+const struct ask_input *call_ask(struct call *call, const char *key, enum ask_kind kind,
+				 const struct buffer *params)
+{
+	const struct ask_input *input = call_answer(call, key, kind);
+
+	if (!input)
+		open_question(call, question_of(call->ask, key, kind), params);
+	return input;
+}
+
+void ask_put_requests(struct json_writer *writer, const char *key, const struct call *call)
+{
+	json_open_object(writer, key);
+	for (struct question *q = call->ask->questions; q; q = q->next) {
+		if (!q->is_open)
+			continue;
+		json_open_object(writer, q->key);
+		json_put_text(writer, "method", ask_method(q->kind));
+		if (q->params.size > 0)
+			json_put_raw(writer, "params", q->params.bytes, q->params.size);
+		json_close_object(writer);
+	}
+	json_close_object(writer);
+}
+
+/* Legacy era: send requests of ours, which the client answers while the call is in flight. */
+static void send_requests(struct call *call)
+{
+	char id[ASK_ID_ROOM];
+
+	for (struct question *q = call->ask->questions; q; q = q->next) {
+		struct buffer line = { 0 };
+		struct json_writer writer = { .out = &line };
+
+		if (!q->is_open)
+			continue;
+		q->number = ++call->session->last_question;
+		(void)snprintf(id, sizeof(id), ASK_ID_FORMAT, q->number);
+		message_put_request(&writer, id, ask_method(q->kind),
+				    q->params.size ? &q->params : NULL);
+		exchange_say(call->exchange, &line);
+		buffer_done(&line);
+	}
+}
+
+static void put_answers(struct json_writer *writer, const struct ask *ask)
+{
+	json_open_object(writer, NULL);
+	for (struct question *q = ask->questions; q; q = q->next) {
+		if (q->is_answered && q->input.value)
+			json_put_value(writer, q->key, q->input.document, q->input.value);
+	}
+	json_close_object(writer);
+}
+
+/* Modern era: answer the request with the questions and the sealed state. */
+static void answer_requests(struct call *call)
+{
+	struct ask *ask = call->ask;
+	struct buffer inputs = { 0 }, state = { 0 };
+	struct json_writer writer = { .out = &inputs };
+	struct answer answer;
+
+	put_answers(&writer, ask);
+	if (inputs.size > ASK_INPUTS_MAX) {
+		fail_call(call, "Nothing was done: the answers are too long. Call again, and "
+				"answer more briefly.");
+	} else {
+		ask_state_close(sealed_key(call->session->host), &ask->origin, clock_steady_ms(),
+				&ask->state, &inputs, &state);
+		call_open_typed(call, &answer, "input_required");
+		ask_put_requests(&answer.writer, "inputRequests", call);
+		json_put_string(&answer.writer, "requestState", state.bytes, state.size);
+		call_close_result(call, &answer);
+	}
+	buffer_done(&inputs);
+	buffer_done(&state);
+}
+
+static void refuse_answer(struct call *call, const char *key)
+{
+	struct buffer text = { 0 };
+
+	buffer_append_text(&text, "Invalid params: inputResponses.");
+	buffer_append_text(&text, key);
+	buffer_append_text(&text, ": ");
+	buffer_append(&text, ASK_MISFIT, sizeof(ASK_MISFIT)); /* with its terminator */
+	call_refuse(call, RPC_INVALID_PARAMS, text.bytes, NULL);
+	buffer_done(&text);
+}
+
+void call_await(struct call *call)
+{
+	struct ask *ask = call->ask;
+
+	if (ask->missing)
+		call_refuse_abilities(call, ask->missing);
+	else if (ask->misfit)
+		refuse_answer(call, ask->misfit);
+	else if (ask->open_count == 0)
+		bug("a call that awaits nothing");
+	else if (++ask->state.round > ASK_ROUNDS_MAX)
+		fail_call(call, "Nothing was done: eight rounds of answers from the client were "
+				"insufficient.");
+	else if (call->task)
+		event_task_changed(call->task);
+	else if (call->era == ERA_LEGACY)
+		send_requests(call);
+	else
+		answer_requests(call);
+}
+
+void call_keep(struct call *call, const void *bytes, size_t size)
+{
+	struct buffer *kept = &call->ask->state.kept;
+
+	if (size > ASK_KEPT_MAX)
+		bug("more is kept than the client can carry");
+	kept->size = 0;
+	buffer_append(kept, bytes, size);
+}
+
+const struct buffer *call_kept(const struct call *call)
+{
+	return &call->ask->state.kept;
+}
+
+/* Describe the missing capabilities: as text with its terminator, and as data of the error. */
+static void describe_missing(unsigned int missing, struct buffer *text, struct buffer *data)
+{
+	struct json_writer writer = { .out = data };
+
+	buffer_format(text, "Nothing was done: the client has not declared %s.",
+		      ability_name(missing));
+	json_open_object(&writer, NULL);
+	ability_put(&writer, "requiredCapabilities", missing);
+	json_close_object(&writer);
+}
+
+void request_refuse_abilities(const struct request *request, unsigned int missing)
+{
+	struct buffer text = { 0 }, data = { 0 };
+
+	describe_missing(missing, &text, &data);
+	request_refuse_with(request, RPC_CAPABILITY_MISSING, &text, &data);
+	buffer_done(&text);
+	buffer_done(&data);
+}
+
+void call_refuse_abilities(struct call *call, unsigned int missing)
+{
+	struct buffer text = { 0 }, data = { 0 };
+
+	describe_missing(missing, &text, &data);
+	buffer_append(&text, "", 1);
+	if (call->era == ERA_MODERN)
+		call_refuse(call, RPC_CAPABILITY_MISSING, text.bytes, &data);
+	else
+		fail_call(call, text.bytes);
+	buffer_done(&text);
+	buffer_done(&data);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/core/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "executions/share.h"
+#include "io/clock.h"
+#include "io/text.h"
+#include "lib/heap/memory.h"
+#include "mcp/asking/ask.h"
+#include "mcp/asking/tasks.h"
+#include "mcp/core/events.h"
+
+#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
+
+/* Interval between two notifications of progress. */
+#define PROGRESS_MS 500
+
+static void keep_token(struct call *call, const struct request *request)
+{
+	struct json_value *token =
+		json_member(request->document, request->message->meta, "progressToken");
+	struct rpc_id read = { 0 };
+
+	/* a token has the form of an id: a string or an integer */
+	if (!token || !rpc_id_read(token, &read))
+		return;
+	call->progress.token = read.raw;
+	call->progress.token_size = read.raw_size;
+	read.raw = NULL;
+	rpc_id_done(&read);
+}
+
+static enum log_level log_threshold(const struct request *request)
+{
+	enum log_level level = LOG_LEVEL_NONE;
+
+	if (request->era == ERA_LEGACY)
+		return request->session->log_level;
+	(void)log_level_read(json_member(request->document, request->message->meta, META_LOG_LEVEL),
+			     &level); /* without a known level no log message is sent */
+	return level;
+}
+
+static void link_call(struct call *call)
+{
+	struct session *session = call->session;
+
+	call->next = session->calls;
+	session->calls = call;
+	session->call_count++;
+	session->host->call_count++;
+}
+
+bool call_has_room(const struct session *session)
+{
+	const struct host *host = session->host;
+	size_t own = 0;
+
+	if (share_is_plenty(host->call_count, CALLS_MAX))
+		return true;
+	for (const struct session *s = host->sessions; s; s = s->next)
+		own += s->principal == session->principal ? s->call_count : 0;
+	return share_allows(session->principal, own, host->call_count, CALLS_MAX, 1);
+}
+
+struct call *call_new(const struct request *request)
+{
+	struct session *session = request->session;
+	struct call *call = memory_get_zeroed(1, sizeof(*call));
+
+	call->session = session;
+	call->exchange = request->exchange;
+	call->id = request->message->id;
+	request->message->id = (struct rpc_id){ 0 };
+	call->era = request->era;
+	call->begun_us = clock_now_us();
+	call->log_level = log_threshold(request);
+	call->abilities = request_abilities(request);
+	call->progress.last = -1;
+	keep_token(call, request);
+	exchange_hold(call->exchange);
+	link_call(call);
+	return call;
+}
+
+static void unlink_call(struct call *call)
+{
+	struct call **link = &call->session->calls;
+
+	while (*link != call)
+		link = &(*link)->next;
+	*link = call->next;
+	call->session->call_count--;
+	call->session->host->call_count--;
+}
+
+static void forget_token(struct call *call)
+{
+	free(call->progress.token);
+	call->progress.token = NULL;
+}
+
+void call_drop(struct call *call)
+{
+	unlink_call(call);
+	call->ask = event_call_freed(call);
+	if (call->task)
+		event_call_over(call->task);
+	exchange_release(call->exchange);
+	rpc_id_done(&call->id);
+	forget_token(call);
+	free(call);
+}
+
+void call_move(struct call *call, struct session *session, struct exchange *exchange)
+{
+	unlink_call(call);
+	exchange_hold(exchange);
+	exchange_release(call->exchange);
+	rpc_id_done(&call->id);
+	forget_token(call);
+	call->log_level = LOG_LEVEL_NONE;
+	call->exchange = exchange;
+	call->session = session;
+	link_call(call);
+}
+
+struct call *call_find(struct session *session, const struct rpc_id *id)
+{
+	struct call *call = session->calls;
+
+	while (call && !rpc_id_equals(&call->id, id))
+		call = call->next;
+	return call;
+}
+
+void call_cancel(struct call *call)
+{
+	if (call->cancel)
+		call->cancel(call);
+	call_drop(call);
+}
+
+void call_cancel_exchange(struct session *session, const struct exchange *exchange)
+{
+	struct call *next;
+
+	for (struct call *call = session->calls; call; call = next) {
+		next = call->next;
+		if (call->exchange == exchange)
+			call_cancel(call);
+	}
+}
+
+void call_open_typed(struct call *call, struct answer *answer, const char *type)
+{
+	memset(answer, 0, sizeof(*answer));
+	answer->writer.out = &answer->line;
+	message_open_typed_result(&answer->writer, &call->id, call->era, type);
+}
+
+void call_open_result(struct call *call, struct answer *answer)
+{
+	call_open_typed(call, answer, "complete");
+}
+
+void call_open_meta(struct call *call, struct answer *answer)
+{
+	message_open_meta(&answer->writer, call->era);
+	answer->has_meta = true;
+}
+
+void call_close_meta(struct answer *answer)
+{
+	message_close_meta(&answer->writer);
+}
+
+void call_put_answer(struct call *call, struct answer *answer)
+{
+	if (!answer->has_meta && call->era == ERA_MODERN) {
+		call_open_meta(call, answer);
+		call_close_meta(answer);
+	}
+	message_close_result(&answer->writer);
+	exchange_answer(call->exchange, &answer->line, 0);
+	buffer_done(&answer->line);
+}
+
+void call_close_result(struct call *call, struct answer *answer)
+{
+	call_put_answer(call, answer);
+	call_drop(call);
+}
+
+void call_put_text(struct answer *answer, const struct buffer *text, bool is_error)
+{
+	struct json_writer *writer = &answer->writer;
+
+	json_open_array(writer, "content");
+	json_open_object(writer, NULL);
+	json_put_text(writer, "type", "text");
+	json_put_string(writer, "text", text->bytes, text->size);
+	json_close_object(writer);
+	json_close_array(writer);
+	json_put_bool(writer, "isError", is_error);
+}
+
+void call_answer_text(struct call *call, const struct buffer *text, bool is_error)
+{
+	struct answer answer;
+
+	call_open_result(call, &answer);
+	call_put_text(&answer, text, is_error);
+	call_close_result(call, &answer);
+}
+
+void call_fail(struct call *call, const struct buffer *problem)
+{
+	call_answer_text(call, problem, true);
+}
+
+void call_fail_text(struct call *call, const char *problem)
+{
+	struct buffer text = { 0 };
+
+	buffer_append_text(&text, problem);
+	call_fail(call, &text);
+	buffer_done(&text);
+}
+
+void call_fail_value(struct call *call, const char *argument, const char *value, size_t size,
+		     const char *rest)
+{
+	struct buffer text = { 0 };
+
+	buffer_format(&text, "The argument `%s` is \"", argument);
+	text_quote(&text, value, size, QUOTE_BYTES);
+	buffer_format(&text, "\", %s", rest);
+	call_fail(call, &text);
+	buffer_done(&text);
+}
+
+void call_refuse(struct call *call, enum rpc_code code, const char *text, const struct buffer *data)
+{
+	struct buffer message = { 0 }, line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	buffer_append_text(&message, text);
+	message_put_error(&writer, &call->id, code, &message, data);
+	exchange_answer(call->exchange, &line, code);
+	buffer_done(&message);
+	buffer_done(&line);
+	call_drop(call);
+}
+
+static void say_notification(struct call *call, const struct buffer *line)
+{
+	exchange_say(call->exchange, line);
+}
+
+void call_say_progress(struct call *call, double progress, double total, const char *message)
+{
+	struct call_progress *state = &call->progress;
+	const int64_t now = clock_steady_ms();
+	struct buffer line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	if (!state->token || progress <= state->last ||
+	    (state->last_ms > 0 && now - state->last_ms < PROGRESS_MS))
+		return;
+	state->last = progress;
+	state->last_ms = now;
+	message_open_notification(&writer, "notifications/progress");
+	json_put_raw(&writer, "progressToken", state->token, state->token_size);
+	json_put_double(&writer, "progress", progress);
+	if (total > 0)
+		json_put_double(&writer, "total", total);
+	if (message)
+		json_put_text(&writer, "message", message);
+	message_close_notification(&writer);
+	say_notification(call, &line);
+	buffer_done(&line);
+}
+
+void call_say_log(struct call *call, enum log_level level, const char *logger,
+		  const struct buffer *data)
+{
+	struct buffer line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	if (level < call->log_level)
+		return;
+	message_open_notification(&writer, "notifications/message");
+	json_put_text(&writer, "level", log_level_name(level));
+	json_put_text(&writer, "logger", logger);
+	json_put_raw(&writer, "data", data->bytes, data->size);
+	message_close_notification(&writer);
+	say_notification(call, &line);
+	buffer_done(&line);
+}

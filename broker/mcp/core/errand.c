@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/core/errand.h"
+
+#include <stddef.h>
+
+#include "common/ipc_refused.h"
+
+static void cancel_errand(struct call *call)
+{
+	struct errand *errand = call->work;
+
+	asked_forget(&errand->asked);
+	errand->rules->free(errand);
+}
+
+struct call *errand_release(struct errand *errand)
+{
+	struct call *call = errand->call;
+
+	asked_forget(&errand->asked);
+	call->cancel = NULL;
+	call->work = NULL;
+	errand->rules->free(errand);
+	return call;
+}
+
+static void refuse_call(struct call *call, const struct buffer *problem)
+{
+	struct buffer text = { 0 };
+
+	buffer_append(&text, problem->bytes, problem->size);
+	buffer_append(&text, "", 1);
+	call_refuse(call, RPC_INVALID_REQUEST, text.bytes, NULL);
+	buffer_done(&text);
+}
+
+void errand_answer(struct errand *errand, const struct buffer *text, bool is_error)
+{
+	const bool is_read = errand->is_read;
+	struct call *call = errand_release(errand);
+
+	if (is_error && is_read)
+		refuse_call(call, text);
+	else
+		call_answer_text(call, text, is_error);
+}
+
+void errand_fail_text(struct errand *errand, const char *problem)
+{
+	struct buffer text = { 0 };
+
+	buffer_append_text(&text, problem);
+	errand_answer(errand, &text, true);
+	buffer_done(&text);
+}
+
+void errand_refuse(struct errand *errand, const struct ipc_execution_refused *refused)
+{
+	struct buffer text = { 0 };
+
+	if (errand->rules->refused && errand->rules->refused(errand, refused))
+		return;
+	buffer_append_text(&text, "Nothing was done. ");
+	refusal_put(&text, refused, &errand->subjects, &errand->call->session->host->plan);
+	errand_answer(errand, &text, true);
+	buffer_done(&text);
+}
+
+static const char *const problems[] = {
+	[ASKING_TOO_MANY] =
+		"Nothing was done: the limit of waiting calls about sandboxes (64, 8 of them about "
+		"changes), or this client's share, is reached. Call again when one is answered.",
+	[ASKING_QUEUE_FULL] =
+		"Nothing was done: too many requests are waiting. Call again in a moment.",
+	[ASKING_LOST] = "Nothing was done: this server is ending. Have the client start it again.",
+};
+
+bool errand_is_asked(struct errand *errand, enum asking asking)
+{
+	if (asking != ASKING_DONE)
+		errand_fail_text(errand, problems[asking]);
+	return asking == ASKING_DONE;
+}
+
+static void on_answer(struct asked *asked, const struct supervisor_answer *answer)
+{
+	struct errand *errand =
+		(struct errand *)(void *)((char *)asked - offsetof(struct errand, asked));
+
+	if (answer->kind == ANSWER_LOST)
+		errand_fail_text(errand,
+				 "It is unknown whether this was done: the server is ending. Have "
+				 "the client start it again, and check with list_sandboxes.");
+	else if (answer->kind == ANSWER_REFUSED)
+		errand_refuse(errand, answer->refused);
+	else
+		errand->rules->answered(errand, answer);
+}
+
+void errand_begin(struct errand *errand, struct call *call, const struct errand_rules *rules)
+{
+	errand->asked =
+		(struct asked){ .answered = on_answer, .principal = call->session->principal };
+	errand->call = call;
+	errand->rules = rules;
+	call->cancel = cancel_errand;
+	call->work = errand;
+}

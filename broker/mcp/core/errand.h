@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A call that waits for the supervisor's answers about persistent sandboxes, to one request after
+ * another. Embedded in the tool's state of the call.
+ */
+#ifndef BROKER_MCP_CORE_ERRAND_H
+#define BROKER_MCP_CORE_ERRAND_H
+
+#include "executions/requests.h"
+#include "mcp/core/call.h"
+#include "mcp/core/refusal.h"
+
+struct errand;
+struct ipc_execution_refused;
+
+struct errand_rules {
+	/* Take an answer that is neither a refusal nor the loss of the supervisor. */
+	void (*answered)(struct errand *errand, const struct supervisor_answer *answer);
+	/* Handle a refusal. True: it is handled. NULL or false: the call fails with the refusal's
+	 * text. */
+	bool (*refused)(struct errand *errand, const struct ipc_execution_refused *refused);
+	/* Free the structure around the errand; the call is over or goes on without it. */
+	void (*free)(struct errand *errand);
+};
+
+struct errand {
+	struct asked asked;
+	struct call *call;
+	const struct errand_rules *rules;
+	struct refusal_words subjects; /* for the texts; its pointers live as long as the errand */
+	bool is_read;                  /* for a resource: failures are protocol errors */
+};
+
+/* Begin; the call waits for answers from now on. `free` is called when the client cancels it. */
+void errand_begin(struct errand *errand, struct call *call, const struct errand_rules *rules);
+
+/* Check the result of sending a request. False: the call has failed with a remedy, and the errand
+ * is freed. */
+bool errand_is_asked(struct errand *errand, enum asking asking);
+
+/* Give the call back to the caller, without work to stop. Frees the errand. */
+struct call *errand_release(struct errand *errand);
+
+/* Answer with a text or a failure and end both. */
+void errand_answer(struct errand *errand, const struct buffer *text, bool is_error);
+void errand_fail_text(struct errand *errand, const char *problem);
+
+/* Refuse the call as the supervisor did, or with the text of such a refusal. */
+void errand_refuse(struct errand *errand, const struct ipc_execution_refused *refused);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/core/message.h"
+
+#include <string.h>
+
+static void mark_invalid(struct message *message, enum rpc_code code, const char *problem)
+{
+	message->kind = MESSAGE_INVALID;
+	message->code = code;
+	message->problem = problem;
+}
+
+/* Take a parameter that must be an object; JSON null counts as absent. False: another type. */
+static bool take_object(struct json_value *value, struct json_value **ret)
+{
+	if (!value || value->kind == JSON_NULL)
+		return true;
+	*ret = value;
+	return value->kind == JSON_OBJECT;
+}
+
+static void read_params(const struct json_document *document, struct json_value *value,
+			struct message *message)
+{
+	const char *problem = NULL;
+
+	if (!take_object(json_member(document, value, "params"), &message->params))
+		problem = "Invalid params: params must be an object";
+	else if (!take_object(json_member(document, message->params, "_meta"), &message->meta))
+		problem = "Invalid params: params._meta must be an object";
+	if (!problem)
+		return;
+	if (message->kind == MESSAGE_NOTIFICATION)
+		message->kind = MESSAGE_IGNORED;
+	else
+		mark_invalid(message, RPC_INVALID_PARAMS, problem);
+}
+
+void message_read(const struct json_document *document, struct json_value *value,
+		  struct message *ret)
+{
+	struct json_value *id;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!json_is(value, JSON_OBJECT)) {
+		mark_invalid(ret, RPC_INVALID_REQUEST,
+			     "Invalid request: a message must be a JSON object");
+		return;
+	}
+	if (!json_equals(json_member(document, value, "jsonrpc"), "2.0")) {
+		mark_invalid(ret, RPC_INVALID_REQUEST,
+			     "Invalid request: the member \"jsonrpc\" must be \"2.0\"");
+		return;
+	}
+	ret->method = json_member(document, value, "method");
+	if (!ret->method &&
+	    (json_member(document, value, "result") || json_member(document, value, "error"))) {
+		ret->kind = MESSAGE_RESPONSE;
+		return;
+	}
+	id = json_member(document, value, "id");
+	ret->kind = id ? MESSAGE_REQUEST : MESSAGE_NOTIFICATION;
+	if (id && !rpc_id_read(id, &ret->id))
+		mark_invalid(
+			ret, RPC_INVALID_REQUEST,
+			"Invalid request: the member \"id\" must be a string or an integer within "
+			"+-(2^53-1)");
+	else if (!json_is(ret->method, JSON_STRING))
+		mark_invalid(ret, RPC_INVALID_REQUEST,
+			     "Invalid request: the member \"method\" must be a string");
+	else
+		read_params(document, value, ret);
+	if (ret->kind != MESSAGE_INVALID)
+		json_decode(ret->method);
+}
+
+void message_done(struct message *message)
+{
+	rpc_id_done(&message->id);
+}
+
+static void open_answer(struct json_writer *writer, const struct rpc_id *id)
+{
+	json_open_object(writer, NULL);
+	json_put_text(writer, "jsonrpc", "2.0");
+	if (id && id->raw)
+		json_put_raw(writer, "id", id->raw, id->raw_size);
+	else
+		json_put_raw(writer, "id", "null", 4);
+}
+
+void message_open_typed_result(struct json_writer *writer, const struct rpc_id *id, enum era era,
+			       const char *type)
+{
+	open_answer(writer, id);
+	json_open_object(writer, "result");
+	if (era == ERA_MODERN)
+		json_put_text(writer, "resultType", type);
+}
+
+void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era)
+{
+	message_open_typed_result(writer, id, era, "complete");
+}
+
+void message_open_meta(struct json_writer *writer, enum era era)
+{
+	json_open_object(writer, "_meta");
+	if (era == ERA_MODERN)
+		era_put_server(writer, "io.modelcontextprotocol/serverInfo");
+}
+
+void message_close_meta(struct json_writer *writer)
+{
+	json_close_object(writer);
+}
+
+void message_close_result(struct json_writer *writer)
+{
+	json_close_object(writer);
+	json_close_object(writer);
+}
+
+void message_put_subscription(struct json_writer *writer, const struct rpc_id *id)
+{
+	json_put_raw(writer, "io.modelcontextprotocol/subscriptionId", id->raw, id->raw_size);
+}
+
+void message_put_request(struct json_writer *writer, const char *id, const char *method,
+			 const struct buffer *params)
+{
+	json_open_object(writer, NULL);
+	json_put_text(writer, "jsonrpc", "2.0");
+	json_put_text(writer, "id", id);
+	json_put_text(writer, "method", method);
+	if (params)
+		json_put_raw(writer, "params", params->bytes, params->size);
+	json_close_object(writer);
+}
+
+void message_open_notification(struct json_writer *writer, const char *method)
+{
+	json_open_object(writer, NULL);
+	json_put_text(writer, "jsonrpc", "2.0");
+	json_put_text(writer, "method", method);
+	json_open_object(writer, "params");
+}
+
+void message_close_notification(struct json_writer *writer)
+{
+	json_close_object(writer);
+	json_close_object(writer);
+}
+
+void message_put_error(struct json_writer *writer, const struct rpc_id *id, enum rpc_code code,
+		       const struct buffer *text, const struct buffer *data)
+{
+	open_answer(writer, id);
+	json_open_object(writer, "error");
+	json_put_signed(writer, "code", code);
+	json_put_string(writer, "message", text->bytes, text->size);
+	if (data)
+		json_put_raw(writer, "data", data->bytes, data->size);
+	json_close_object(writer);
+	json_close_object(writer);
+}

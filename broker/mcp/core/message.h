@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * JSON-RPC: the kind of message that a JSON value is, and the frames of answers.
+ */
+#ifndef BROKER_MCP_CORE_MESSAGE_H
+#define BROKER_MCP_CORE_MESSAGE_H
+
+#include "frontend/json_write.h"
+#include "lib/json/read.h"
+#include "mcp/core/era.h"
+#include "mcp/core/id.h"
+
+/* Codes of JSON-RPC, and of MCP 2026-07-28. */
+enum rpc_code {
+	RPC_PARSE_ERROR = -32700,
+	RPC_INVALID_REQUEST = -32600,
+	RPC_METHOD_NOT_FOUND = -32601,
+	RPC_INVALID_PARAMS = -32602,
+	RPC_RESOURCE_NOT_FOUND = -32002, /* only in the legacy era */
+	RPC_HEADER_MISMATCH = -32020,
+	RPC_CAPABILITY_MISSING = -32021,
+	RPC_UNSUPPORTED_VERSION = -32022,
+};
+
+enum message_kind {
+	MESSAGE_REQUEST,
+	MESSAGE_NOTIFICATION,
+	MESSAGE_RESPONSE, /* answers a request of ours, or an unknown one */
+	MESSAGE_IGNORED,  /* an invalid notification */
+	MESSAGE_INVALID,  /* answer with `code` and `problem` */
+};
+
+struct message {
+	enum message_kind kind;
+	struct rpc_id id; /* without `raw` there is no id */
+	struct json_value *method;
+	struct json_value *params; /* an object or NULL */
+	struct json_value *meta;   /* params._meta, an object or NULL */
+	enum rpc_code code;
+	const char *problem;
+};
+
+/* Read `value`; the caller frees the message with message_done(). */
+void message_read(const struct json_document *document, struct json_value *value,
+		  struct message *ret);
+void message_done(struct message *message);
+
+/* Open and close the frame of an answer. The modern era names the type of each result. The result's
+ * members are written between open and close; its _meta holds the era's members and those written
+ * between open and close of the meta. */
+void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era);
+void message_open_typed_result(struct json_writer *writer, const struct rpc_id *id, enum era era,
+			       const char *type);
+void message_open_meta(struct json_writer *writer, enum era era);
+void message_close_meta(struct json_writer *writer);
+void message_close_result(struct json_writer *writer);
+
+/* Write the member of a _meta that names the subscriptions/listen of a message. */
+void message_put_subscription(struct json_writer *writer, const struct rpc_id *id);
+
+/* Write a whole request of ours; `params` is JSON or NULL. */
+void message_put_request(struct json_writer *writer, const char *id, const char *method,
+			 const struct buffer *params);
+
+/* Open a notification of ours; its params are written before close. */
+void message_open_notification(struct json_writer *writer, const char *method);
+void message_close_notification(struct json_writer *writer);
+
+/* Write a whole error answer; `data` is JSON or NULL. An id without `raw`, or NULL, is written as
+ * null. */
+void message_put_error(struct json_writer *writer, const struct rpc_id *id, enum rpc_code code,
+		       const struct buffer *text, const struct buffer *data);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/resources/resource_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ipc_refused.h"
+#include "common/refusal.h"
+#include "lib/heap/memory.h"
+#include "mcp/core/file_job.h"
+#include "mcp/core/sandboxes.h"
+
+enum file_variable {
+	FILE_SANDBOX,
+	FILE_PATH,
+};
+
+struct reading {
+	struct file_job job;      /* first */
+	struct resource resource; /* its URI is the copy below */
+	char *uri;
+};
+
+/* Fail instead of cutting: a cut text would be taken for the whole. */
+static void fail_large(struct file_job *job)
+{
+	struct buffer text = { 0 };
+
+	file_job_put_path(job, &text);
+	buffer_format(&text,
+		      " has %" PRIu64 " bytes, and a resource at most %zu: "
+		      "read_sandbox_file reads it in parts.",
+		      job->answer.is.size, RESOURCE_BYTES_MAX);
+	file_job_answer(job, &text, true);
+	buffer_done(&text);
+}
+
+static void on_answered(struct file_job *job)
+{
+	struct reading *work = (struct reading *)job;
+	const struct buffer content = { .bytes = (char *)(uintptr_t)job->rest,
+					.size = job->rest_size };
+
+	if (job->answer.is.size > RESOURCE_BYTES_MAX || job->rest_size > RESOURCE_BYTES_MAX) {
+		fail_large(job);
+	} else if (job->rest_size < job->answer.is.count) {
+		file_job_fail(job, "The file could not be read completely. Read it again.");
+	} else {
+		resources_answer(job->waiting.call, &work->resource, NULL, &content);
+		file_job_done(job);
+	}
+}
+
+/* A missing sandbox gets the text of every missing resource. */
+static bool on_refused(struct file_job *job, const struct ipc_execution_refused *refused)
+{
+	const struct reading *work = (const struct reading *)job;
+	struct call *call = job->waiting.call;
+
+	if (refused->reason != REFUSAL_SANDBOX_UNKNOWN && refused->reason != REFUSAL_STATE)
+		return false;
+	sandboxes_forget(call->session->host, call->session->principal, job->wanted.sandbox);
+	resources_refuse_call(call, work->uri, work->resource.uri_size);
+	file_job_done(job);
+	return true;
+}
+
+static void free_reading(struct file_job *job)
+{
+	struct reading *work = (struct reading *)job;
+
+	free(work->uri);
+	free(work);
+}
+
+static const struct file_job_rules rules = { .answered = on_answered,
+					     .refused = on_refused,
+					     .free = free_reading };
+
+static void read_resource(struct call *call, const struct resource *resource)
+{
+	const char *path = resource->values.value[FILE_PATH];
+	const struct json_value asked = { .text = (char *)(uintptr_t)path,
+					  .size = (uint32_t)strlen(path) };
+	char sandbox[IPC_NAME_MAX] = "";
+	struct reading *work;
+
+	if (!sandboxes_is_id(resource->values.value[FILE_SANDBOX])) {
+		resources_refuse_call(call, resource->uri, resource->uri_size);
+		return;
+	}
+	memcpy(sandbox, resource->values.value[FILE_SANDBOX], SANDBOX_ID_CHARS);
+	work = (struct reading *)file_job_new(sizeof(*work), &rules, call, sandbox);
+	work->job.is_read = true;
+	work->resource = *resource;
+	work->uri = memory_get(resource->uri_size + 1);
+	memcpy(work->uri, resource->uri, resource->uri_size);
+	work->resource.uri = work->uri;
+	if (!file_job_ask(&work->job, "read", &asked))
+		return;
+	(void)file_ask_number(&work->job.wanted, 0);
+	(void)file_ask_number(&work->job.wanted, RESOURCE_BYTES_MAX + 1);
+	file_job_start(&work->job, NULL);
+}
+
+/* Only the sandbox knows its files. */
+static bool file_exists(const struct session *session, const struct resource_values *values)
+{
+	(void)session;
+	(void)values;
+	return false;
+}
+
+static void complete_file(const struct session *session, size_t place,
+			  const struct resource_values *values, struct completion *completion)
+{
+	const struct known_sandbox *known = NULL;
+
+	(void)values;
+	while (place == FILE_SANDBOX &&
+	       (known = sandboxes_next(session->host, session->principal, known)))
+		completion_offer(completion, known->id);
+}
+
+const struct resource_provider resource_file = {
+	.uri_template = "sandbox://{id}/files/{+path}",
+	.name = "file",
+	.title = "File of a sandbox",
+	.description =
+		"A regular file of a persistent sandbox, by its path relative to /workspace. The "
+		"tool list_sandbox_files lists files, and read_sandbox_file reads large ones in "
+		"parts.",
+	.mime_type = "text/plain",
+	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
+	.priority = 0.4,
+	.is_changing = true,
+	.is_looked_up = true,
+	.exists = file_exists,
+	.read = read_resource,
+	.complete = complete_file,
+};

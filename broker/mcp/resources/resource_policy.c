@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/resources/resource_policy.h"
+
+#include <string.h>
+
+#include "frontend/profile_names.h"
+#include "io/text.h"
+#include "lib/heap/memory.h"
+#include "mcp/resources/subscriptions.h"
+
+/* Return the visible profile at `place`; NULL behind the last. */
+static const struct plan_profile *profile_at(const struct session *session, size_t place)
+{
+	const struct plan *plan = &session->host->plan;
+
+	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (profile_is_listed(plan, profile) && place-- == 0)
+			return profile;
+	}
+	return NULL;
+}
+
+static const struct plan_profile *find_profile(const struct session *session, const char *name)
+{
+	const struct plan *plan = &session->host->plan;
+	const struct plan_profile *profile;
+
+	for (size_t i = 0; (profile = profile_at(session, i)); i++) {
+		if (strcmp(plan_string(plan, profile->name), name) == 0)
+			return profile;
+	}
+	return NULL;
+}
+
+static size_t count_profiles(const struct session *session)
+{
+	size_t profiles = 0;
+
+	while (profile_at(session, profiles))
+		profiles++;
+	return profiles;
+}
+
+static void describe_profile(const struct session *session, size_t place,
+			     struct resource_entry *ret)
+{
+	const struct plan *plan = &session->host->plan;
+	const struct plan_profile *profile = profile_at(session, place);
+	const char *name;
+
+	if (!profile)
+		bug("a profile beyond the last");
+	name = plan_string(plan, profile->name);
+	(void)strncpy(ret->values.value[0], name, RESOURCE_VALUE_MAX - 1);
+	buffer_append_text(&ret->name, name);
+	buffer_format(&ret->title, "Policy of the profile %s", name);
+	buffer_append_text(&ret->description, plan_string(plan, profile->description));
+	ret->size = strlen(plan_string(plan, profile->text));
+	ret->has_size = true;
+}
+
+static bool profile_exists(const struct session *session, const struct resource_values *values)
+{
+	return find_profile(session, values->value[0]) != NULL;
+}
+
+static void read_policy(struct call *call, const struct resource *resource)
+{
+	const struct plan *plan = &call->session->host->plan;
+	const struct plan_profile *profile = find_profile(call->session, resource->values.value[0]);
+	struct buffer text = { 0 };
+	const char *whole;
+
+	if (!profile)
+		bug("a profile that was there is gone");
+	whole = plan_string(plan, profile->text);
+	/* no real policy is so long that it is cut */
+	buffer_append(&text, whole,
+		      text_fit_first(whole, strlen(whole), RESOURCE_BYTES_MAX, TEXT_CONTENTS));
+	resources_answer(call, resource, NULL, &text);
+	buffer_done(&text);
+}
+
+static void complete_profile(const struct session *session, size_t place,
+			     const struct resource_values *known, struct completion *completion)
+{
+	const struct plan *plan = &session->host->plan;
+	const struct plan_profile *profile;
+
+	(void)place; /* there is one variable */
+	(void)known;
+	for (size_t i = 0; (profile = profile_at(session, i)); i++)
+		completion_offer(completion, plan_string(plan, profile->name));
+}
+
+void resource_policy_changed(struct host *host)
+{
+	const struct plan *plan = &host->plan;
+
+	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
+		const char *name = plan_string(plan, plan_profile(plan, i)->name);
+		struct buffer uri = { 0 };
+
+		buffer_format(&uri, "policy://%s", name);
+		host_resource_updated(host, uri.bytes, uri.size);
+		buffer_done(&uri);
+	}
+}
+
+const struct resource_provider resource_policy = {
+	.uri_template = "policy://{profile}",
+	.name = "policy",
+	.title = "Policy of a profile",
+	.description = "What a sandbox of this profile can see, do and use: files, system calls, "
+		       "network, limits, languages. It is in force for every execution under the "
+		       "profile, and cannot be changed from inside a sandbox.",
+	.mime_type = "text/plain",
+	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
+	.priority = 0.5,
+	.is_changing = true,
+	.count = count_profiles,
+	.describe = describe_profile,
+	.exists = profile_exists,
+	.read = read_policy,
+	.complete = complete_profile,
+};

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/resources/resources.h"
+
+#include <string.h>
+
+#include "frontend/base64.h"
+#include "frontend/utf8.h"
+#include "io/clock.h"
+#include "io/text.h"
+#include "lib/heap/memory.h"
+#include "mcp/core/page.h"
+
+static bool is_offered(const struct session *session, const struct resource_provider *row)
+{
+	return !row->is_offered || row->is_offered(session->host);
+}
+
+/* Walk through the rows that the policy gives a sense, from `at` on, which moves behind the one
+ * that is returned. NULL: it was the last. */
+static const struct resource_provider *next_offered(const struct session *session,
+						    const struct resource_provider *const **at)
+{
+	while (**at && !is_offered(session, **at))
+		++*at;
+	return **at ? *(*at)++ : NULL;
+}
+
+static const struct resource_provider *const *first_row(const struct session *session)
+{
+	return session->host->catalog->resources;
+}
+
+/* --- lists -------------------------------------------------------------------------------- */
+
+static void put_annotations(struct json_writer *writer, const struct resource_provider *row,
+			    int64_t modified_ms)
+{
+	struct buffer date = { 0 };
+
+	json_open_object(writer, "annotations");
+	json_open_array(writer, "audience");
+	if ((row->audience & AUDIENCE_USER) != 0)
+		json_put_text(writer, NULL, "user");
+	if ((row->audience & AUDIENCE_ASSISTANT) != 0)
+		json_put_text(writer, NULL, "assistant");
+	json_close_array(writer);
+	json_put_double(writer, "priority", row->priority);
+	if (modified_ms > 0) {
+		clock_append_date(&date, modified_ms);
+		json_put_string(writer, "lastModified", date.bytes, date.size);
+		buffer_done(&date);
+	}
+	json_close_object(writer);
+}
+
+/* Put the entry's own text, or else its row's text. */
+static void put_either(struct json_writer *writer, const char *key, const struct buffer *text,
+		       const char *otherwise)
+{
+	if (text->size > 0)
+		json_put_string(writer, key, text->bytes, text->size);
+	else
+		json_put_text(writer, key, otherwise);
+}
+
+static void put_entry(struct json_writer *writer, const struct session *session,
+		      const struct resource_provider *row, size_t place)
+{
+	struct resource_entry entry = { .has_size = false };
+	struct buffer uri = { 0 };
+
+	row->describe(session, place, &entry);
+	resource_uri_expand(row->uri_template, &entry.values, &uri);
+	json_open_object(writer, NULL);
+	json_put_string(writer, "uri", uri.bytes, uri.size);
+	put_either(writer, "name", &entry.name, row->name);
+	put_either(writer, "title", &entry.title, row->title);
+	put_either(writer, "description", &entry.description, row->description);
+	json_put_text(writer, "mimeType", row->mime_type);
+	put_annotations(writer, row, entry.modified_ms);
+	if (entry.has_size)
+		json_put_number(writer, "size", entry.size);
+	json_close_object(writer);
+	buffer_done(&uri);
+	buffer_done(&entry.name);
+	buffer_done(&entry.title);
+	buffer_done(&entry.description);
+}
+
+static size_t count_of(const struct session *session, const struct resource_provider *row)
+{
+	return row->count ? row->count(session) : 0;
+}
+
+/* Put the entries of all rows, one row after the other. */
+static void put_entries(struct json_writer *writer, const struct session *session, size_t first,
+			size_t end)
+{
+	const struct resource_provider *const *at = first_row(session), *row;
+	size_t begin = 0; /* index of the row's first entry */
+
+	while ((row = next_offered(session, &at))) {
+		const size_t count = count_of(session, row);
+
+		for (size_t i = 0; i < count; i++) {
+			if (begin + i >= first && begin + i < end)
+				put_entry(writer, session, row, i);
+		}
+		begin += count;
+	}
+}
+
+void resources_list(const struct request *request)
+{
+	const struct session *session = request->session;
+	const struct resource_provider *const *at = first_row(session), *row;
+	size_t count = 0;
+	size_t first, end;
+	struct answer answer;
+
+	while ((row = next_offered(session, &at)))
+		count += count_of(session, row);
+	if (!page_begin(request, count, &first))
+		return;
+	end = page_end(first, count);
+	request_open_result(request, &answer);
+	json_open_array(&answer.writer, "resources");
+	put_entries(&answer.writer, session, first, end);
+	json_close_array(&answer.writer);
+	page_put_cursor(&answer.writer, end, count);
+	/* logs come and go with executions */
+	answer_put_caching(&answer, request->era, 0);
+	request_close_result(request, &answer);
+}
+
+static void put_template(struct json_writer *writer, const struct resource_provider *row)
+{
+	json_open_object(writer, NULL);
+	json_put_text(writer, "uriTemplate", row->uri_template);
+	json_put_text(writer, "name", row->name);
+	json_put_text(writer, "title", row->title);
+	json_put_text(writer, "description", row->description);
+	json_put_text(writer, "mimeType", row->mime_type);
+	put_annotations(writer, row, 0);
+	json_close_object(writer);
+}
+
+void resources_list_templates(const struct request *request)
+{
+	const struct resource_provider *const *at = first_row(request->session), *row;
+	size_t count = 0, place = 0;
+	size_t first, end;
+	struct answer answer;
+
+	while ((row = next_offered(request->session, &at)))
+		count += resource_uri_has_variables(row->uri_template);
+	if (!page_begin(request, count, &first))
+		return;
+	end = page_end(first, count);
+	request_open_result(request, &answer);
+	json_open_array(&answer.writer, "resourceTemplates");
+	at = first_row(request->session);
+	while ((row = next_offered(request->session, &at))) {
+		if (!resource_uri_has_variables(row->uri_template))
+			continue;
+		if (place >= first && place < end)
+			put_template(&answer.writer, row);
+		place++;
+	}
+	json_close_array(&answer.writer);
+	page_put_cursor(&answer.writer, end, count);
+	request_put_caching(request, &answer);
+	request_close_result(request, &answer);
+}
+
+/* --- one resource ------------------------------------------------------------------------- */
+
+bool resources_find(const struct session *session, const struct json_value *uri,
+		    struct resource *ret)
+{
+	const struct resource_provider *const *at = first_row(session), *row;
+
+	ret->provider = NULL;
+	ret->uri = uri->text;
+	ret->uri_size = uri->size;
+	while ((row = next_offered(session, &at))) {
+		if (!resource_uri_match(row->uri_template, uri->text, uri->size, &ret->values))
+			continue;
+		ret->provider = row;
+		return row->exists(session, &ret->values);
+	}
+	return false;
+}
+
+static void describe_unknown(const struct session *session, const char *uri, size_t size,
+			     struct buffer *text, struct buffer *data)
+{
+	const struct resource_provider *const *at = first_row(session),
+					      *row = next_offered(session, &at);
+	struct json_writer writer = { .out = data };
+
+	buffer_append_text(text, "Resource not found: ");
+	text_quote(text, uri, size, QUOTE_BYTES);
+	buffer_append_text(text, ". resources/list shows the resources; their URIs look like: ");
+	while (row) {
+		buffer_append_text(text, row->uri_template);
+		row = next_offered(session, &at);
+		buffer_append_text(text, row ? ", " : "");
+	}
+	json_open_object(&writer, NULL);
+	json_put_string(&writer, "uri", uri,
+			text_fit_first(uri, size, RESOURCE_URI_SHOWN, TEXT_JUDGED));
+	json_close_object(&writer);
+}
+
+static enum rpc_code unknown_code(enum era era)
+{
+	return era == ERA_MODERN ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND;
+}
+
+void resources_refuse_unknown(const struct request *request, const struct json_value *uri)
+{
+	struct buffer text = { 0 }, data = { 0 };
+
+	describe_unknown(request->session, uri->text, uri->size, &text, &data);
+	request_refuse_with(request, unknown_code(request->era), &text, &data);
+	buffer_done(&text);
+	buffer_done(&data);
+}
+
+void resources_refuse_call(struct call *call, const char *uri, size_t size)
+{
+	struct buffer text = { 0 }, data = { 0 };
+
+	describe_unknown(call->session, uri, size, &text, &data);
+	buffer_append(&text, "", 1);
+	call_refuse(call, unknown_code(call->era), text.bytes, &data);
+	buffer_done(&text);
+	buffer_done(&data);
+}
+
+void resources_read(const struct request *request)
+{
+	struct json_value *uri = request_string(request, "uri");
+	struct resource resource;
+
+	if (!uri)
+		return;
+	if (resources_find(request->session, uri, &resource) ||
+	    (resource.provider && resource.provider->is_looked_up))
+		resource.provider->read(call_new(request), &resource);
+	else
+		resources_refuse_unknown(request, uri);
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+/* Return the row's type, unless it is a text type and the content is not text. */
+static const char *type_of(const struct resource *resource, bool is_text)
+{
+	const char *type = resource->provider->mime_type;
+
+	return is_text || strncmp(type, "text/", 5) != 0 ? type : "application/octet-stream";
+}
+
+static void put_blob(struct json_writer *writer, const struct buffer *content)
+{
+	struct buffer encoded = { 0 };
+
+	base64_append(&encoded, content->bytes, content->size);
+	json_put_string(writer, "blob", encoded.bytes, encoded.size);
+	buffer_done(&encoded);
+}
+
+static void answer_content(struct call *call, const struct resource *resource,
+			   const char *mime_type, const struct buffer *content,
+			   const struct buffer *meta)
+{
+	const bool is_text = utf8_is_valid(content->bytes, content->size);
+	struct answer answer;
+	struct json_writer *writer = &answer.writer;
+
+	if (content->size > RESOURCE_BYTES_MAX)
+		bug("a resource's content beyond its bound");
+	call_open_result(call, &answer);
+	json_open_array(writer, "contents");
+	json_open_object(writer, NULL);
+	json_put_string(writer, "uri", resource->uri, resource->uri_size);
+	json_put_text(writer, "mimeType", mime_type ? mime_type : type_of(resource, is_text));
+	if (is_text)
+		json_put_string(writer, "text", content->bytes, content->size);
+	else
+		put_blob(writer, content);
+	if (meta)
+		json_put_raw(writer, "_meta", meta->bytes, meta->size);
+	json_close_object(writer);
+	json_close_array(writer);
+	answer_put_caching(&answer, call->era, resource->provider->is_changing ? 0 : ANSWER_TTL_MS);
+	call_close_result(call, &answer);
+}
+
+void resources_answer(struct call *call, const struct resource *resource, const char *mime_type,
+		      const struct buffer *content)
+{
+	answer_content(call, resource, mime_type, content, NULL);
+}
+
+void resources_answer_with(struct call *call, const struct resource *resource,
+			   const struct buffer *content, const struct buffer *meta)
+{
+	answer_content(call, resource, NULL, content, meta);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The resources that clients may read: one row per kind, each with a URI template. Rows know which
+ * resources a session has; another principal's resource does not exist for it.
+ */
+#ifndef BROKER_MCP_RESOURCES_RESOURCES_H
+#define BROKER_MCP_RESOURCES_RESOURCES_H
+
+#include <stdint.h>
+
+#include "mcp/core/call.h"
+#include "mcp/core/resource_uri.h"
+#include "mcp/prompts/completion.h"
+
+/* Bound of a result's content: as JSON, with every byte escaped as \u00NN, it stays below 1 MiB,
+ * which each transport keeps for a slow client. */
+#define RESOURCE_BYTES_MAX ((size_t)128 << 10)
+
+/* Bytes that are quoted of a URI without a resource. */
+#define RESOURCE_URI_SHOWN 2048U
+
+enum resource_audience {
+	AUDIENCE_USER = 1,
+	AUDIENCE_ASSISTANT = 2,
+};
+
+/* An entry of resources/list. Empty texts: the row's text is used. The caller frees the buffers. */
+struct resource_entry {
+	struct resource_values values;
+	struct buffer name;
+	struct buffer title;
+	struct buffer description;
+	uint64_t size;
+	bool has_size;
+	int64_t modified_ms; /* since 1970; 0: not known */
+};
+
+/* A requested resource while it is read. */
+struct resource {
+	const struct resource_provider *provider;
+	const char *uri; /* as the client wrote it, not terminated */
+	size_t uri_size;
+	struct resource_values values;
+};
+
+struct resource_provider {
+	const char *uri_template; /* without a variable: one resource */
+	const char *name;
+	const char *title;
+	const char *description;
+	const char *mime_type;
+	unsigned int audience; /* enum resource_audience */
+	double priority;       /* 0 to 1 */
+	bool is_changing;      /* its content may change at any time */
+	bool is_piece;         /* part of another resource, which is the one to subscribe to */
+	bool is_looked_up;     /* `exists` only knows some: `read` finds the others, or refuses with
+				  resources_refuse_call() */
+	/* Return whether the policy gives it a sense; NULL: always. */
+	bool (*is_offered)(const struct host *host);
+	/* The entries listed for this session; both NULL: none. */
+	size_t (*count)(const struct session *session);
+	void (*describe)(const struct session *session, size_t place, struct resource_entry *ret);
+	/* Return true if the session has this resource. */
+	bool (*exists)(const struct session *session, const struct resource_values *values);
+	/* Answer with one of the functions below, now or later; the resource exists, and is only
+	 * valid during the call. */
+	void (*read)(struct call *call, const struct resource *resource);
+	/* Offer values of the variable at `place`; `known` has the values that the client has given
+	 * for the others. NULL: none are offered. */
+	void (*complete)(const struct session *session, size_t place,
+			 const struct resource_values *known, struct completion *completion);
+};
+
+/* Answer the methods of resources. */
+void resources_list(const struct request *request);
+void resources_list_templates(const struct request *request);
+void resources_read(const struct request *request);
+
+/* Find the resource that `uri` (decoded) names for this session. False: there is none. */
+bool resources_find(const struct session *session, const struct json_value *uri,
+		    struct resource *ret);
+
+/* Refuse a request for a missing resource. */
+void resources_refuse_unknown(const struct request *request, const struct json_value *uri);
+
+/* Refuse a call whose resource turned out to be missing; ends the call. */
+void resources_refuse_call(struct call *call, const char *uri, size_t size);
+
+/* Answer a resources/read and end the call: at most RESOURCE_BYTES_MAX bytes, as text when they are
+ * UTF-8, otherwise in base64. `mime_type` NULL: the row's; left out for content that is not
+ * text. */
+void resources_answer(struct call *call, const struct resource *resource, const char *mime_type,
+		      const struct buffer *content);
+
+/* Answer with the row's type; `meta` is a JSON object for the content's _meta. */
+void resources_answer_with(struct call *call, const struct resource *resource,
+			   const struct buffer *content, const struct buffer *meta);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/tools/apply_texts.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
+#include "common/workspace_mode.h"
+#include "frontend/json_write.h"
+#include "io/text.h"
+#include "mcp/core/changes_job.h"
+#include "mcp/core/result.h"
+
+/* Room for names of one kind; a question has less. */
+#define HELD_NAMES_BYTES 200U
+
+/* --- the view ------------------------------------------------------------------------------- */
+
+void apply_view_start(struct apply_view *view)
+{
+	apply_view_done(view);
+	*view = (struct apply_view){ .page = { .room = RESULT_TEXT_BYTES, .is_list = true } };
+}
+
+void apply_view_done(struct apply_view *view)
+{
+	change_page_done(&view->page);
+	for (size_t i = 0; i < NAMED_KINDS; i++) {
+		buffer_done(&view->held[i].names);
+		buffer_done(&view->held[i].directory);
+	}
+}
+
+/* Return true if the last change is the directory that this one is in. */
+static bool is_in_last(const struct held_changes *held, const struct change *change)
+{
+	const size_t size = held->directory.size;
+
+	return size > 0 && change->is.path_size > size && change->path[size] == '/' &&
+	       memcmp(change->path, held->directory.bytes, size) == 0;
+}
+
+static void add_name(struct held_changes *held, const struct change *change)
+{
+	if (held->is_cut)
+		return;
+	held->before = held->names.size;
+	if (held->names.size > 0)
+		buffer_append_text(&held->names, ", ");
+	change_put_listed_name(&held->names, change);
+	if (held->names.size <= HELD_NAMES_BYTES)
+		return;
+	held->names.size = held->before;
+	held->is_cut = true;
+}
+
+static void add_held(struct held_changes *held, const struct change *change)
+{
+	held->count++;
+	if (is_in_last(held, change))
+		held->names.size = held->before;
+	else
+		held->named++;
+	add_name(held, change);
+	held->directory.size = 0;
+	if ((change->is.flags & CHANGE_IS_DIRECTORY) != 0)
+		buffer_append(&held->directory, change->path, change->is.path_size);
+}
+
+static enum held_kind kind_of(unsigned int flags)
+{
+	static const struct {
+		unsigned int flag;
+		enum held_kind kind;
+	} kinds[] = { { CHANGE_LEADS_OUT, HELD_LEADS_OUT },
+		      { CHANGE_IS_RULES, HELD_RULES },
+		      { CHANGE_IS_TOOL, HELD_TOOL },
+		      { CHANGE_MAY_RUN, HELD_DOT } };
+
+	if ((flags & CHANGE_IS_HELD) == 0)
+		return HELD_NONE_BUT_NEW;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if ((flags & kinds[i].flag) != 0)
+			return kinds[i].kind;
+	}
+	return HELD_RUNS;
+}
+
+void apply_view_add(struct apply_view *view, const struct change *change)
+{
+	const unsigned int flags = change->is.flags;
+
+	view->total++;
+	change_page_add(&view->page, change);
+	if ((flags & (CHANGE_IS_HELD | CHANGE_MAY_RUN)) != 0 && (flags & CHANGE_IS_APPLIED) == 0 &&
+	    !change_is_refused(change))
+		add_held(&view->held[kind_of(flags)], change);
+}
+
+uint64_t apply_view_held(const struct apply_view *view)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < HELD_KINDS; i++)
+		count += view->held[i].count;
+	return count;
+}
+
+static void put_count(struct buffer *text, uint64_t count)
+{
+	buffer_format(text, "%" PRIu64 " change%s", count, count == 1 ? "" : "s");
+}
+
+static void put_list(const struct apply_view *view, struct buffer *text)
+{
+	change_page_put(&view->page, text);
+	if (view->total > view->page.count)
+		buffer_format(text, " and %" PRIu64 " more\n", view->total - view->page.count);
+}
+
+static void put_project(struct buffer *text, const struct ipc_sandbox_info *info)
+{
+	change_put_path(text, (const uint8_t *)info->workspace, strlen(info->workspace));
+}
+
+/* --- the result --------------------------------------------------------------------------- */
+
+void apply_digest_text(const uint8_t digest[IPC_DIGEST_BYTES], char ret[APPLY_DIGEST_ROOM])
+{
+	(void)sodium_bin2hex(ret, APPLY_DIGEST_ROOM, digest, APPLY_DIGEST_SHOWN);
+}
+
+enum plan_apply apply_policy(const struct host *host, const char *profile)
+{
+	const struct plan *plan = &host->plan;
+	const int index = plan->bytes ? plan_profile_find(plan, profile) : -1;
+	const uint32_t apply = index < 0 ? (uint32_t)PLAN_APPLY_PERSON
+					 : plan_profile(plan, (uint32_t)index)->apply;
+
+	return apply < PLAN_APPLY_COUNT ? (enum plan_apply)apply : PLAN_APPLY_PERSON;
+}
+
+const char *apply_check_workspace(const struct ipc_sandbox_info *info)
+{
+	if (info->workspace_mode == WORKSPACE_WRITE)
+		return "The sandbox works on the project itself, which has its changes already.";
+	if (info->workspace_mode == WORKSPACE_NONE)
+		return "This sandbox has no project to apply to; it was created without workspace.";
+	if (info->workspace_mode != WORKSPACE_COPY)
+		return "The sandbox has no copy of a project. The user can copy its files with "
+		       "`msp cp`.";
+	return NULL;
+}
+
+void apply_put_failure(struct buffer *text, const char *problem,
+		       const struct ipc_sandbox_info *info)
+{
+	buffer_append_text(text, "Nothing was applied. ");
+	buffer_append_text(text, problem);
+	buffer_format(text,
+		      " The changes stay in the sandbox; the user can review them with `msp diff "
+		      "%s` and apply them with `msp apply %s`.",
+		      info->id, info->id);
+}
+
+void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_info *info,
+		       const struct ipc_changes_done *done, struct buffer *text)
+{
+	put_list(view, text);
+	buffer_append_text(text, "[nothing to apply: no file differs from ");
+	put_project(text, info);
+	if (view->total > 0)
+		buffer_append_text(text, " but for changes that are never applied");
+	changes_job_put_ignored(done, text);
+	buffer_append_text(text, "]");
+}
+
+/* Say what an apply would do with the changes that are listed. */
+static void put_fates(const struct apply_view *view, struct buffer *text)
+{
+	const struct change_page *page = &view->page;
+
+	if (page->conflicts > 0)
+		buffer_format(text, " · %" PRIu64 " in conflict: see `conflict`", page->conflicts);
+	if (apply_view_held(view) > 0)
+		buffer_format(text, " · %" PRIu64 " held: need the user's consent",
+			      apply_view_held(view));
+	if (page->refused > 0)
+		buffer_format(text, " · %" PRIu64 " never applied", page->refused);
+}
+
+void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_info *info,
+		       const struct ipc_changes_done *done, enum plan_apply policy,
+		       struct buffer *text)
+{
+	char digest[APPLY_DIGEST_ROOM];
+
+	if (view->total == 0) {
+		apply_put_nothing(view, info, done, text);
+		return;
+	}
+	apply_digest_text(done->digest, digest);
+	put_list(view, text);
+	buffer_append_text(text, "[preview: ");
+	put_count(text, view->total);
+	buffer_append_text(text, " for ");
+	put_project(text, info);
+	put_fates(view, text);
+	changes_job_put_ignored(done, text);
+	buffer_format(text, " · digest %s · nothing was applied", digest);
+	if (policy == PLAN_APPLY_PERSON)
+		buffer_format(text, " · only the user can apply: `msp apply %s`", info->id);
+	else if (policy == PLAN_APPLY_ASK)
+		buffer_append_text(text, " · apply_changes asks the user");
+	buffer_append_text(text, "]");
+}
+
+static void put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			  const char *more, struct buffer *text)
+{
+	put_list(view, text);
+	buffer_append_text(text, "[nothing was applied: ");
+	put_count(text, view->page.conflicts);
+	buffer_append_text(text, " in conflict with newer changes in ");
+	put_project(text, info);
+	buffer_append_text(text, more);
+	buffer_append_text(text, "conflict=\"host\" keeps the host's files and applies the rest, "
+				 "conflict=\"sandbox\" replaces them]");
+}
+
+void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			 const struct ipc_changes_done *done, struct buffer *text)
+{
+	(void)done;
+	put_conflicts(view, info,
+		      " · ask the user: conflict=\"merge\" merges the changes of both, ", text);
+}
+
+void apply_put_unmerged(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			const struct ipc_changes_done *done, struct buffer *text)
+{
+	(void)done;
+	put_conflicts(view, info, " and cannot be merged · ask the user: ", text);
+}
+
+void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_info *info,
+		       const struct ipc_changes_done *done, struct buffer *text)
+{
+	const uint64_t held = done->held;
+
+	put_list(view, text);
+	buffer_append_text(text, "[");
+	put_count(text, done->applied);
+	buffer_append_text(text, done->applied == 1 ? " was applied to " : " were applied to ");
+	put_project(text, info);
+	if (done->conflicts > 0)
+		buffer_format(text, " · %u in conflict", done->conflicts);
+	if (apply_view_held(view) > 0)
+		buffer_format(
+			text,
+			" · %" PRIu64
+			" host-executed, left out: the user can apply them with `msp apply %s`",
+			held, info->id);
+	if (done->applied > 0)
+		buffer_format(text, " · `msp undo %s` undoes it", info->id);
+	buffer_append_text(text, "]");
+}

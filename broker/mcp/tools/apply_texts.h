@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The changes of a preview or an apply, as far as they are shown, and the results of
+ * preview_changes and apply_changes.
+ */
+#ifndef BROKER_MCP_TOOLS_APPLY_TEXTS_H
+#define BROKER_MCP_TOOLS_APPLY_TEXTS_H
+
+#include "common/plan.h"
+#include "mcp/core/change_page.h"
+#include "mcp/core/sandboxes.h"
+
+struct ipc_changes_done;
+struct ipc_sandbox_info;
+
+/* Reasons for which a person looks at a change, the most dangerous first. */
+enum held_kind {
+	HELD_RUNS,      /* the host executes or obeys it by itself */
+	HELD_LEADS_OUT, /* a link out of the project */
+	HELD_RULES,     /* decides what is asked about */
+	HELD_TOOL,      /* executed when its tool is started */
+	HELD_DOT,       /* the operator holds dot files */
+	HELD_KINDS,
+	HELD_NONE_BUT_NEW = HELD_KINDS, /* not held: new, and of a kind that tools execute */
+	NAMED_KINDS,
+};
+
+struct held_changes {
+	uint64_t count;
+	/* For a question: a new directory counts as the changes in it, if there are some. */
+	uint64_t named;
+	struct buffer names;     /* in a line, separated by ", " */
+	bool is_cut;             /* further names have no room in a question */
+	struct buffer directory; /* path of the last change, if it is a directory */
+	size_t before;           /* bytes of the names before it */
+};
+
+struct apply_view {
+	struct change_page page; /* a list */
+	uint64_t total;
+	struct held_changes held[NAMED_KINDS]; /* without changes that are applied, or never are */
+};
+
+/* Begin anew. */
+void apply_view_start(struct apply_view *view);
+void apply_view_add(struct apply_view *view, const struct change *change);
+void apply_view_done(struct apply_view *view);
+
+/* Return the number of changes that wait for a person. */
+uint64_t apply_view_held(const struct apply_view *view);
+
+/* Bytes of a digest that are shown, as twice as many digits; enough that a workload finds no two
+ * sets of changes with the same. */
+#define APPLY_DIGEST_SHOWN 16
+#define APPLY_DIGEST_ROOM (2 * APPLY_DIGEST_SHOWN + 1)
+void apply_digest_text(const uint8_t digest[IPC_DIGEST_BYTES], char ret[APPLY_DIGEST_ROOM]);
+
+/* Append the result: of a preview, of an apply. */
+void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_info *info,
+		       const struct ipc_changes_done *done, enum plan_apply policy,
+		       struct buffer *text);
+void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_info *info,
+		       const struct ipc_changes_done *done, struct buffer *text);
+void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			 const struct ipc_changes_done *done, struct buffer *text);
+void apply_put_unmerged(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			const struct ipc_changes_done *done, struct buffer *text);
+void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_info *info,
+		       const struct ipc_changes_done *done, struct buffer *text);
+
+/* Append the problem, that nothing was applied, and how the user can apply the changes. */
+void apply_put_failure(struct buffer *text, const char *problem,
+		       const struct ipc_sandbox_info *info);
+
+/* Return who may apply under this profile. If it is gone, no policy allows agents to. */
+enum plan_apply apply_policy(const struct host *host, const char *profile);
+
+/* Return the reason why no changes of this sandbox can be applied; NULL: there is none. */
+const char *apply_check_workspace(const struct ipc_sandbox_info *info);
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * apply_changes: bring the changes of a sandbox to the project on the host, as far as the policy
+ * and the user allow agents to.
+ *
+ * A preview always precedes the apply, and msp-layers applies exactly the previewed changes: it
+ * compares all changes and their contents with the preview's digest before it begins. If the user
+ * has to agree, the question is about the preview's changes; with the answer the call applies them
+ * without another preview.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
+#include "lib/heap/memory.h"
+#include "mcp/core/changes_job.h"
+#include "mcp/core/sandbox_search.h"
+#include "mcp/resources/resource_diff.h"
+#include "mcp/tools/apply_question.h"
+#include "mcp/tools/params.h"
+#include "mcp/tools/tool_sandbox.h"
+
+enum apply_param {
+	APPLY_SANDBOX,
+	APPLY_PATHS,
+	APPLY_DIGEST,
+	APPLY_CONFLICT,
+	APPLY_PARAMS,
+};
+
+/* In the order of enum changes_conflict. */
+static const char *const conflict_names[] = { "refuse", "sandbox", "host", "merge", NULL };
+
+static const struct tool_param params[APPLY_PARAMS] = {
+	[APPLY_SANDBOX] = ROW_SANDBOX,
+	[APPLY_PATHS] = ROW_PATHS,
+	[APPLY_DIGEST] = { .name = "digest",
+			   .kind = PARAM_TEXT,
+			   .bytes_max = APPLY_DIGEST_ROOM - 1,
+			   .description = "A preview's: refuse if the changes are others now." },
+	[APPLY_CONFLICT] = { .name = "conflict",
+			     .kind = PARAM_NAME,
+			     .names = conflict_names,
+			     .standard = "\"refuse\"",
+			     .description =
+				     "If the host changed a file too: apply nothing, take "
+				     "the sandbox's, keep the host's, merge both or nothing." },
+};
+
+/* The question's name. */
+#define ASK_KEY "apply"
+
+enum apply_phase {
+	PHASE_SEARCH,
+	PHASE_PREVIEW,
+	PHASE_APPLY,
+};
+
+/* The subject of the question, kept for the answer. */
+struct asked_about {
+	uint8_t digest[IPC_DIGEST_BYTES]; /* digest of the preview */
+	char sandbox[IPC_ID_MAX];
+	uint8_t offered; /* answers, as bits */
+	uint8_t has_held;
+};
+
+struct applying {
+	struct sandbox_search search; /* first */
+	enum apply_phase phase;
+	struct changes_job job;
+	struct ipc_changes_start wanted;
+	struct chosen_paths paths;
+	char digest[APPLY_DIGEST_ROOM]; /* the agent's preview; "": none is named */
+	enum plan_apply policy;
+	struct apply_view view;
+	struct asked_about asked;
+};
+
+static void free_applying(struct errand *errand)
+{
+	struct applying *work = (struct applying *)errand;
+
+	changes_job_stop(&work->job);
+	apply_view_done(&work->view);
+	chosen_paths_done(&work->paths);
+	free(work);
+}
+
+/* --- preview --------------------------------------------------------------------------------- */
+
+static void on_change(void *context, const struct change *change)
+{
+	struct applying *work = context;
+
+	apply_view_add(&work->view, change);
+	chosen_paths_meet(&work->paths, change);
+}
+
+static void start_job(struct applying *work, uint32_t operation)
+{
+	apply_view_start(&work->view);
+	chosen_paths_watch(&work->paths);
+	work->phase = operation == CHANGES_APPLY ? PHASE_APPLY : PHASE_PREVIEW;
+	work->wanted.operation = operation;
+	if (operation == CHANGES_PREVIEW)
+		work->wanted.flags = CHANGES_TEXT;
+	else
+		memcpy(work->wanted.expected, work->asked.digest, sizeof(work->asked.digest));
+	changes_job_start(&work->job, &work->wanted, &work->paths);
+}
+
+/* --- consent --------------------------------------------------------------------------------- */
+
+static struct call *call_of(const struct applying *work)
+{
+	return work->search.errand.call;
+}
+
+static void fail_apply(struct applying *work, const char *problem)
+{
+	struct buffer text = { 0 };
+
+	if (work->search.info.workspace_mode == WORKSPACE_COPY)
+		apply_put_failure(&text, problem, &work->search.info);
+	else /* a person could not either */
+		buffer_format(&text, "Nothing was applied. %s", problem);
+	errand_answer(&work->search.errand, &text, true);
+	buffer_done(&text);
+}
+
+/* Apply the preview's changes; host-executed files only with the user's consent. */
+static void apply_previewed(struct applying *work, bool is_held_too)
+{
+	work->wanted.flags = is_held_too ? CHANGES_HELD_TOO : 0;
+	start_job(work, CHANGES_APPLY);
+}
+
+static void take_answer(struct applying *work, const struct ask_input *input)
+{
+	struct buffer problem = { 0 };
+	const enum apply_answer answer = apply_read_answer(input, work->asked.offered, &problem);
+
+	if (answer != APPLY_NOTHING) {
+		apply_previewed(work, answer == APPLY_EVERYTHING && work->asked.has_held);
+	} else {
+		if (work->policy == PLAN_APPLY_AGENT)
+			buffer_append_text(&problem, " Changes that are not held need no consent: "
+						     "choose them with `paths`.");
+		buffer_append(&problem, "", 1);
+		fail_apply(work, problem.bytes);
+	}
+	buffer_done(&problem);
+}
+
+/* Ask the question, and keep its subject for the answer. */
+static void ask_user(struct applying *work, const struct buffer *question)
+{
+	struct call *call = call_of(work);
+
+	memcpy(work->asked.sandbox, work->search.info.id, sizeof(work->asked.sandbox));
+	if (call_ask(call, ASK_KEY, ASK_ELICITATION, question)) {
+		fail_apply(work, "The answer belongs to other changes than these.");
+		return;
+	}
+	call_keep(call, &work->asked, sizeof(work->asked));
+	call_await(errand_release(&work->search.errand));
+}
+
+/* Go on after the preview. With AGENT, changes that are not held need no consent. */
+static void ask_or_apply(struct applying *work)
+{
+	const bool is_agents = work->policy == PLAN_APPLY_AGENT;
+	struct buffer question = { 0 };
+	unsigned int offered;
+
+	offered = apply_put_question(&work->view, &work->search.info, work->wanted.conflict,
+				     &question);
+	work->asked.offered = (uint8_t)offered;
+	work->asked.has_held = apply_view_held(&work->view) > 0;
+	memcpy(work->asked.digest, work->job.done.digest, sizeof(work->asked.digest));
+	if (is_agents &&
+	    (!work->asked.has_held || (offered & APPLY_OFFERS(APPLY_EVERYTHING)) == 0 ||
+	     !call_can_ask(call_of(work), ASK_ELICITATION)))
+		apply_previewed(work, false);
+	else if (offered == APPLY_OFFERS(APPLY_NOTHING))
+		fail_apply(work, "Its changes can run by themselves, and their names are too long "
+				 "for a question to the user.");
+	else
+		ask_user(work, &question);
+	buffer_done(&question);
+}
+
+/* Return the answer to the question about this sandbox; it holds for the previewed changes. */
+static const struct ask_input *find_answer(struct applying *work)
+{
+	const struct buffer *kept = call_kept(call_of(work));
+
+	if (kept->size != sizeof(work->asked))
+		return NULL;
+	memcpy(&work->asked, kept->bytes, sizeof(work->asked));
+	if (memcmp(work->asked.sandbox, work->search.info.id, sizeof(work->asked.sandbox)) != 0)
+		return NULL;
+	return call_answer(call_of(work), ASK_KEY, ASK_ELICITATION);
+}
+
+/* --- the steps ------------------------------------------------------------------------------ */
+
+static void answer_apply(struct applying *work,
+			 void (*put)(const struct apply_view *view,
+				     const struct ipc_sandbox_info *info,
+				     const struct ipc_changes_done *done, struct buffer *text),
+			 bool is_error)
+{
+	struct buffer text = { 0 };
+
+	put(&work->view, &work->search.info, &work->job.done, &text);
+	errand_answer(&work->search.errand, &text, is_error);
+	buffer_done(&text);
+}
+
+/* Return true if the changes are those of the agent's preview, or it names none. */
+static bool is_expected(const struct applying *work)
+{
+	char digest[APPLY_DIGEST_ROOM];
+
+	apply_digest_text(work->job.done.digest, digest);
+	return !work->digest[0] || strcmp(work->digest, digest) == 0;
+}
+
+static void on_previewed(struct applying *work)
+{
+	const struct change_page *page = &work->view.page;
+	struct buffer problem = { 0 };
+
+	if (chosen_paths_put_unmet(&work->paths, &problem)) {
+		buffer_append(&problem, "", 1);
+		fail_apply(work, problem.bytes);
+	} else if (!is_expected(work)) {
+		fail_apply(work, "The changes are not those of this `digest`. Call "
+				 "preview_changes again.");
+	} else if (work->view.total == page->refused) {
+		answer_apply(work, apply_put_nothing, false);
+	} else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_REFUSE) {
+		answer_apply(work, apply_put_conflicts, true);
+	} else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_MERGE) {
+		answer_apply(work, apply_put_unmerged, true);
+	} else {
+		ask_or_apply(work);
+	}
+	buffer_done(&problem);
+}
+
+static void on_ended(void *context)
+{
+	struct applying *work = context;
+	struct session *session = call_of(work)->session;
+	struct buffer problem = { 0 };
+
+	if (work->phase == PHASE_APPLY)
+		resource_diff_changed(session->host, work->search.info.id);
+	if (work->job.done.error != 0 || (work->job.is_broken && work->phase != PHASE_APPLY)) {
+		if (work->job.done.step == CHANGES_STEP_CONFIRMED)
+			buffer_append_text(&problem,
+					   "The changes differ from the preview. Let no execution "
+					   "run in the sandbox, and call again.");
+		else
+			changes_job_put_problem(&work->job, &problem);
+		buffer_append(&problem, "", 1);
+		fail_apply(work, problem.bytes);
+		buffer_done(&problem);
+	} else if (work->phase == PHASE_APPLY) {
+		answer_apply(work, apply_put_applied, work->job.done.applied == 0);
+	} else {
+		on_previewed(work);
+	}
+}
+
+static const struct changes_rules changes_rules = { .found = on_change, .ended = on_ended };
+
+/* Return the reason against it before a preview; NULL: none. */
+static const char *check_request(const struct applying *work)
+{
+	const struct ipc_sandbox_info *info = &work->search.info;
+	const char *problem = apply_check_workspace(info);
+
+	if (problem)
+		return problem;
+	if (work->policy == PLAN_APPLY_PERSON)
+		return "The policy lets only the user apply changes.";
+	if (work->policy == PLAN_APPLY_ASK && !call_can_ask(call_of(work), ASK_ELICITATION))
+		return "The policy requires the user's consent, and this client cannot ask (it "
+		       "lacks elicitation).";
+	if (info->executions > 0)
+		return "An execution in the sandbox could change the files meanwhile. Wait with "
+		       "read_output or end it with kill_execution, and call again.";
+	return NULL;
+}
+
+static void on_found(struct sandbox_search *search)
+{
+	struct applying *work = (struct applying *)search;
+	const struct session *session = search->errand.call->session;
+	const struct ask_input *answered;
+	const char *problem;
+
+	work->policy = apply_policy(session->host, search->info.profile);
+	problem = check_request(work);
+	if (problem) {
+		fail_apply(work, problem);
+		return;
+	}
+	memcpy(work->wanted.sandbox, search->info.id, sizeof(search->info.id));
+	(void)strncpy(work->wanted.owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(work->wanted.owner) - 1);
+	answered = find_answer(work);
+	if (answered)
+		take_answer(work, answered);
+	else
+		start_job(work, CHANGES_PREVIEW);
+}
+
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+{
+	struct applying *work = (struct applying *)errand;
+
+	if (work->phase == PHASE_SEARCH)
+		sandbox_search_take(errand, answer);
+	else
+		changes_job_take(&work->job, answer);
+}
+
+/* The supervisor's policy decides. */
+static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
+{
+	if (refused->reason != REFUSAL_APPLY)
+		return false;
+	fail_apply((struct applying *)errand, "The policy lets only the user apply changes.");
+	return true;
+}
+
+static const struct errand_rules rules = { .answered = on_answer,
+					   .refused = on_refused,
+					   .free = free_applying };
+
+static uint32_t conflict_of(struct json_value *value)
+{
+	uint32_t index = 0;
+
+	while (value && !json_equals(value, conflict_names[index]))
+		index++;
+	return CONFLICT_REFUSE + index;
+}
+
+static void apply_changes(struct call *call, const struct json_document *document,
+			  struct json_value *const *values)
+{
+	char wanted[IPC_NAME_MAX];
+	struct applying *work;
+
+	if (!chosen_paths_check(call, document, values[APPLY_PATHS]) ||
+	    !sandboxes_take(call, values[APPLY_SANDBOX], wanted))
+		return;
+	work = memory_get_zeroed(1, sizeof(*work));
+	chosen_paths_take(&work->paths, document, values[APPLY_PATHS]);
+	if (values[APPLY_DIGEST])
+		memcpy(work->digest, values[APPLY_DIGEST]->text, values[APPLY_DIGEST]->size);
+	work->wanted.conflict = conflict_of(values[APPLY_CONFLICT]);
+	work->job.rules = &changes_rules;
+	work->job.errand = &work->search.errand;
+	work->job.work = work;
+	memcpy(work->search.wanted, wanted, sizeof(wanted));
+	work->search.found = on_found;
+	work->search.errand.subjects.sandbox = work->search.wanted;
+	sandbox_search_begin(&work->search, call, &rules);
+}
+
+const struct tool tool_apply_changes = {
+	.name = "apply_changes",
+	.title = "Apply changes to the project",
+	.description = "Apply changes in a sandbox's /workspace to the user's project: all, or "
+		       "chosen `paths`, completely or not at all. Look with preview_changes first. "
+		       "The policy may require the user's consent, always for host-executed files, "
+		       "or that the user runs `msp apply`.",
+	.params = params,
+	.param_count = APPLY_PARAMS,
+	.is_destructive = true,
+	.may_ask = true,
+	.handler = apply_changes,
+};

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * create_sandbox. Its result is data, and complete without the text.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ipc_changes.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_refused.h"
+#include "common/refusal.h"
+#include "common/workspace_mode.h"
+#include "io/clock.h"
+#include "io/text.h"
+#include "lib/heap/memory.h"
+#include "mcp/core/changes_job.h"
+#include "mcp/core/errand.h"
+#include "mcp/core/sandboxes.h"
+#include "mcp/tools/params.h"
+#include "mcp/tools/roots.h"
+#include "mcp/tools/sandbox_room.h"
+#include "mcp/tools/sandbox_view.h"
+#include "mcp/tools/tool_sandbox.h"
+
+enum create_param {
+	CREATE_PROFILE,
+	CREATE_WORKSPACE,
+	CREATE_MODE,
+	CREATE_NAME,
+	CREATE_TTL,
+	CREATE_NETWORK,
+	CREATE_PARAMS,
+};
+
+/* Ten years; the profile's maximum holds anyway. */
+#define TTL_S_MAX 315360000
+
+/* The workspace that stands for the client's root, and the name of the question for it. */
+#define ROOT_WORD "."
+#define ROOTS_KEY "roots"
+
+/* In the order of enum workspace_mode, from COPY on. */
+static const char *const mode_names[] = { "copy-on-write", "read-only", "read-write", NULL };
+
+static const struct tool_param params[CREATE_PARAMS] = {
+	[CREATE_PROFILE] = { .name = "profile",
+			     .kind = PARAM_NAME,
+			     .source = NAMES_PROFILES,
+			     .bytes_max = IPC_NAME_MAX,
+			     .describe = params_describe_profiles },
+	[CREATE_WORKSPACE] = { .name = "workspace",
+			       .kind = PARAM_TEXT,
+			       .bytes_max = IPC_PATH_MAX - 1,
+			       .description =
+				       "The user's project, an absolute path; usually "
+				       "the directory that the client was started in. \".\": "
+				       "the client's root. Omitted: empty." },
+	[CREATE_MODE] = { .name = "workspace_mode",
+			  .kind = PARAM_NAME,
+			  .names = mode_names,
+			  .standard = "\"copy-on-write\"",
+			  .description = "read-write: changes reach the project at once, if the "
+					 "policy allows it." },
+	[CREATE_NAME] = ROW_NAME("Letters, digits, '.', '_', '-'."),
+	[CREATE_TTL] = { .name = "ttl_s",
+			 .kind = PARAM_INTEGER,
+			 .minimum = 1,
+			 .maximum = TTL_S_MAX,
+			 .description = "Seconds from its last use to its removal." },
+	[CREATE_NETWORK] = ROW_NETWORK("Without the profile's hosts."),
+};
+
+/* --- the answer ----------------------------------------------------------------------------- */
+
+struct creation {
+	struct errand errand; /* first */
+	struct ipc_sandbox_new wanted;
+	bool makes_room;
+	struct sandbox_room room;
+	struct ipc_execution_refused refused; /* set while room is made */
+	struct ipc_sandbox_info made;
+	uint64_t made_s;
+	bool is_preparing; /* foreign files of the workspace */
+	struct changes_job job;
+	struct buffer left; /* the foreign files that stay unchangeable */
+	uint32_t left_count;
+};
+
+/* So many are named. */
+#define LEFT_NAMED_MAX 10
+
+static const char next_step[] =
+	"Pass `sandbox` to run_command and run_code to run in it; checkpoint saves and rolls back "
+	"its files; diff_changes shows what changed in /workspace; destroy_sandbox removes it.";
+
+static bool is_prepared(const struct creation *creation)
+{
+	return creation->is_preparing && creation->job.done.error == 0 && !creation->job.is_broken;
+}
+
+static void put_foreign(const struct creation *creation, struct buffer *text)
+{
+	const struct ipc_changes_done *done = &creation->job.done;
+
+	if (!creation->is_preparing)
+		return;
+	if (!is_prepared(creation)) {
+		buffer_append_text(text, " Files of other owners or groups may be unchangeable in "
+					 "it.");
+		return;
+	}
+	if (done->step == CHANGES_STEP_WRITE)
+		buffer_append_text(text, " The user may not write to the project: apply_changes "
+					 "would fail. Ask the user to chown it.");
+	if (done->total > 0)
+		buffer_format(
+			text,
+			" %" PRIu64 " files and directories of the project have another owner "
+			"or group: %" PRIu32 " can be changed in the sandbox, %" PRIu32 " cannot%s",
+			done->total, done->applied, done->held, done->held ? ": " : ".");
+	if (creation->left.size > 0)
+		buffer_append(text, creation->left.bytes, creation->left.size);
+	if (creation->left_count > LEFT_NAMED_MAX)
+		buffer_append_text(text, ", and more");
+	if (creation->left_count > 0)
+		buffer_append_text(text, ". Only the user can chown those.");
+	if (done->step == CHANGES_STEP_READ)
+		buffer_format(text,
+			      " The project is large: only its first %" PRIu64
+			      " names were searched for such files.",
+			      done->ignored);
+}
+
+static void put_text(struct buffer *text, const struct creation *creation)
+{
+	const struct ipc_sandbox_info *info = &creation->made;
+
+	buffer_append_text(text, "The sandbox \"");
+	text_quote(text, sandbox_handle(info), strlen(sandbox_handle(info)), QUOTE_BYTES);
+	buffer_format(text, "\" (id %s, profile %s) is created. ", info->id, info->profile);
+	sandbox_put_workspace(text, info);
+	buffer_append_text(text, ".");
+	if (info->expires_s > creation->made_s) {
+		buffer_append_text(text, " It is removed ");
+		sandbox_put_span(text, info->expires_s - creation->made_s);
+		buffer_append_text(text, " after its last use.");
+	}
+	put_foreign(creation, text);
+	sandbox_room_put_removed(&creation->room, text);
+	buffer_append_text(text, "\n[");
+	buffer_append_text(text, next_step);
+	buffer_append_text(text, "]");
+}
+
+static void write_foreign(struct json_writer *writer, const struct creation *creation)
+{
+	const struct ipc_changes_done *done = &creation->job.done;
+
+	if (!is_prepared(creation) || done->total == 0)
+		return;
+	json_open_object(writer, "foreign");
+	json_put_number(writer, "total", done->total);
+	json_put_number(writer, "prepared", done->applied);
+	json_put_number(writer, "unchangeable", done->held);
+	json_close_object(writer);
+}
+
+static void answer_created(struct creation *creation)
+{
+	struct call *call = creation->errand.call;
+	struct buffer text = { 0 };
+	struct answer result;
+
+	put_text(&text, creation);
+	call_open_result(call, &result);
+	call_put_text(&result, &text, false);
+	json_open_object(&result.writer, "structuredContent");
+	sandbox_put(&result.writer, &creation->made);
+	write_foreign(&result.writer, creation);
+	if (creation->room.removed.id[0])
+		json_put_text(&result.writer, "removed", creation->room.removed.id);
+	json_put_text(&result.writer, "next", next_step);
+	json_close_object(&result.writer);
+	call = errand_release(&creation->errand);
+	call_close_result(call, &result);
+	buffer_done(&text);
+}
+
+/* --- foreign files of the workspace --------------------------------------------------------- */
+
+static void on_left(void *context, const struct change *change)
+{
+	struct creation *creation = context;
+
+	if (creation->left_count++ >= LEFT_NAMED_MAX)
+		return;
+	if (creation->left_count > 1)
+		buffer_append_text(&creation->left, ", ");
+	text_quote(&creation->left, (const char *)change->path, change->is.path_size, QUOTE_BYTES);
+}
+
+static void on_prepared(void *context)
+{
+	answer_created(context);
+}
+
+static void prepare_foreign(struct creation *creation)
+{
+	static const struct changes_rules changes_rules = { .found = on_left,
+							    .ended = on_prepared };
+	static const struct chosen_paths all;
+	struct ipc_changes_start wanted = { .operation = CHANGES_PREPARE };
+
+	memcpy(wanted.sandbox, creation->made.id, sizeof(creation->made.id));
+	memcpy(wanted.owner, creation->wanted.owner, sizeof(wanted.owner));
+	creation->is_preparing = true;
+	creation->job.rules = &changes_rules;
+	creation->job.errand = &creation->errand;
+	creation->job.work = creation;
+	changes_job_start(&creation->job, &wanted, &all);
+}
+
+static void take_created(struct creation *creation, const struct ipc_sandbox_info *info)
+{
+	const struct session *session = creation->errand.call->session;
+
+	creation->made = *info;
+	creation->made_s = (uint64_t)clock_date_ms() / 1000;
+	sandboxes_learn(session->host, session->principal, info);
+	if (creation->wanted.workspace_mode == WORKSPACE_COPY)
+		prepare_foreign(creation);
+	else
+		answer_created(creation);
+}
+
+static void free_creation(struct errand *errand)
+{
+	struct creation *creation = (struct creation *)errand;
+
+	changes_job_stop(&creation->job);
+	buffer_done(&creation->left);
+	free(creation);
+}
+
+/* --- room at the limit ---------------------------------------------------------------------- */
+
+static void ask_new(struct creation *creation)
+{
+	struct requests *requests = creation->errand.call->session->host->requests;
+
+	(void)errand_is_asked(&creation->errand, requests_sandbox_new(requests, &creation->wanted,
+								      &creation->errand.asked));
+}
+
+/* Fail as the supervisor refused, and name the sandbox to remove. */
+static void fail_full(struct creation *creation)
+{
+	struct buffer text = { 0 };
+
+	buffer_append_text(&text, "Nothing was created. ");
+	refusal_put(&text, &creation->refused, &creation->errand.subjects, NULL);
+	sandbox_room_put_oldest(&creation->room, &text);
+	sandbox_room_put_removed(&creation->room, &text);
+	errand_answer(&creation->errand, &text, true);
+	buffer_done(&text);
+}
+
+static void go_on(struct creation *creation, enum room_step step)
+{
+	if (step == ROOM_WAITS)
+		return;
+	creation->makes_room = false;
+	if (step == ROOM_MADE)
+		ask_new(creation);
+	else
+		fail_full(creation);
+}
+
+static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
+{
+	struct creation *creation = (struct creation *)errand;
+
+	if (creation->makes_room) {
+		go_on(creation, sandbox_room_take(&creation->room, errand, NULL));
+		return true;
+	}
+	if (creation->is_preparing) { /* the sandbox exists all the same */
+		creation->job.is_broken = true;
+		answer_created(creation);
+		return true;
+	}
+	if (refused->reason != REFUSAL_SANDBOXES)
+		return false;
+	creation->refused = *refused;
+	if (creation->room.removed.id[0]) { /* another client has the room */
+		fail_full(creation);
+	} else {
+		creation->makes_room = true;
+		go_on(creation, sandbox_room_begin(&creation->room, errand));
+	}
+	return true;
+}
+
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+{
+	struct creation *creation = (struct creation *)errand;
+
+	if (creation->makes_room)
+		go_on(creation, sandbox_room_take(&creation->room, errand, answer));
+	else if (creation->is_preparing)
+		changes_job_take(&creation->job, answer);
+	else
+		take_created(creation, answer->sandbox);
+}
+
+static const struct errand_rules rules = { .answered = on_answer,
+					   .refused = on_refused,
+					   .free = free_creation };
+
+/* --- the request ---------------------------------------------------------------------------- */
+
+/* Check the arguments. False: the call has failed. */
+static bool check_request(struct call *call, struct json_value *const *values,
+			  const struct ipc_sandbox_new *wanted)
+{
+	const struct json_value *name = values[CREATE_NAME];
+	const struct json_value *workspace = values[CREATE_WORKSPACE];
+	const char *rest = name ? sandboxes_check_name(wanted->name, true) : NULL;
+
+	if (name && name->size == 0)
+		rest = "and so is no name. Leave it out for a sandbox without one.";
+	if (rest) {
+		call_fail_value(call, "name", name->text, name->size, rest);
+		return false;
+	}
+	if (workspace && wanted->workspace[0] != '/' && strcmp(wanted->workspace, ROOT_WORD) != 0) {
+		call_fail_value(call, "workspace", workspace->text, workspace->size,
+				"but must be an absolute path of a directory on the user's "
+				"machine. Leave it out to begin with an empty /workspace.");
+		return false;
+	}
+	if (!workspace && values[CREATE_MODE]) {
+		call_fail_text(call, "The argument `workspace_mode` needs a `workspace`, which is "
+				     "missing. Give the directory, or leave both out.");
+		return false;
+	}
+	return true;
+}
+
+static void copy_text(const struct json_value *value, char *room, size_t size)
+{
+	if (value && value->size >= size)
+		bug("a checked string does not fit");
+	if (value)
+		memcpy(room, value->text, value->size);
+}
+
+static uint32_t mode_of(struct json_value *value)
+{
+	uint32_t index = 0;
+
+	while (value && !json_equals(value, mode_names[index]))
+		index++;
+	return WORKSPACE_COPY + index;
+}
+
+static void fill_request(struct json_value *const *values, struct ipc_sandbox_new *ret)
+{
+	copy_text(values[CREATE_PROFILE], ret->profile, sizeof(ret->profile));
+	copy_text(values[CREATE_WORKSPACE], ret->workspace, sizeof(ret->workspace));
+	copy_text(values[CREATE_NAME], ret->name, sizeof(ret->name));
+	ret->ttl_s = (uint32_t)tool_integer(values[CREATE_TTL], 0);
+	ret->no_hosts = values[CREATE_NETWORK] != NULL;
+	if (values[CREATE_WORKSPACE])
+		ret->workspace_mode = mode_of(values[CREATE_MODE]);
+}
+
+/* Put the client's root in the place of its word. Returns false if the call has ended or waits. */
+static bool take_root(struct call *call, struct ipc_sandbox_new *wanted)
+{
+	struct buffer problem = { 0 };
+	const struct ask_input *input;
+	bool is_taken;
+
+	if (strcmp(wanted->workspace, ROOT_WORD) != 0)
+		return true;
+	if (!call_can_ask(call, ASK_ROOTS)) {
+		call_fail_text(call, "This client has no roots, so that `workspace` must be an "
+				     "absolute path of a directory on the user's machine.");
+		return false;
+	}
+	input = call_ask(call, ROOTS_KEY, ASK_ROOTS, NULL);
+	if (!input) {
+		call_await(call);
+		return false;
+	}
+	is_taken = roots_take_only(input, wanted->workspace, sizeof(wanted->workspace), &problem);
+	if (!is_taken)
+		call_fail(call, &problem);
+	buffer_done(&problem);
+	return is_taken;
+}
+
+static void create_sandbox(struct call *call, const struct json_document *document,
+			   struct json_value *const *values)
+{
+	const struct session *session = call->session;
+	struct creation *creation = memory_get_zeroed(1, sizeof(*creation));
+	struct ipc_sandbox_new *wanted = &creation->wanted;
+
+	(void)document;
+	fill_request(values, wanted);
+	if (!check_request(call, values, wanted) || !take_root(call, wanted)) {
+		free(creation);
+		return;
+	}
+	(void)strncpy(wanted->owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(wanted->owner) - 1);
+	creation->errand.subjects =
+		(struct refusal_words){ .profile = wanted->profile, .name = wanted->name };
+	errand_begin(&creation->errand, call, &rules);
+	ask_new(creation);
+}
+
+const struct tool tool_create_sandbox = {
+	.name = "create_sandbox",
+	.title = "Create a persistent sandbox",
+	.description = "Create a persistent sandbox for work of several steps: its files in "
+		       "/workspace and /home/agent stay between runs. Pass its name or id as "
+		       "`sandbox` to other tools. With `workspace`, /workspace shows the user's "
+		       "project; changes stay in the sandbox until apply_changes.",
+	.params = params,
+	.param_count = CREATE_PARAMS,
+	.may_ask = true,
+	.handler = create_sandbox,
+};

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * destroy_sandbox: end the executions in a persistent sandbox, and remove its files.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ipc_persistent.h"
+#include "io/text.h"
+#include "lib/heap/memory.h"
+#include "mcp/core/errand.h"
+#include "mcp/core/sandboxes.h"
+#include "mcp/resources/resource_diff.h"
+#include "mcp/tools/params.h"
+#include "mcp/tools/tool_sandbox.h"
+
+static const struct tool_param params[] = { ROW_SANDBOX };
+
+struct destruction {
+	struct errand errand; /* first */
+	struct ipc_sandbox_end wanted;
+};
+
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+{
+	const struct destruction *destruction = (struct destruction *)errand;
+	const char *called = destruction->wanted.sandbox;
+	struct buffer text = { 0 };
+
+	(void)answer;
+	resource_diff_forget(errand->call->session, called);
+	buffer_append_text(&text, "The sandbox \"");
+	text_quote(&text, called, strlen(called), QUOTE_BYTES);
+	buffer_append_text(&text, "\" is removed with its files and checkpoints, and its "
+				  "executions were ended. Its forks remain.");
+	errand_answer(errand, &text, false);
+	buffer_done(&text);
+}
+
+static void free_destruction(struct errand *errand)
+{
+	free(errand);
+}
+
+static const struct errand_rules rules = { .answered = on_answer, .free = free_destruction };
+
+static void destroy_sandbox(struct call *call, const struct json_document *document,
+			    struct json_value *const *values)
+{
+	const struct session *session = call->session;
+	struct destruction *destruction;
+	struct ipc_sandbox_end wanted = { .how = SANDBOX_END_DESTROY };
+
+	(void)document;
+	if (!sandboxes_take(call, values[0], wanted.sandbox))
+		return;
+	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(wanted.owner) - 1);
+	destruction = memory_get_zeroed(1, sizeof(*destruction));
+	destruction->wanted = wanted;
+	destruction->errand.subjects.sandbox = destruction->wanted.sandbox;
+	errand_begin(&destruction->errand, call, &rules);
+	(void)errand_is_asked(&destruction->errand,
+			      requests_sandbox_end(session->host->requests, &destruction->wanted,
+						   &destruction->errand.asked));
+}
+
+const struct tool tool_destroy_sandbox = {
+	.name = "destroy_sandbox",
+	.title = "Destroy a persistent sandbox",
+	.description = "Remove a persistent sandbox with its files and checkpoints, and end its "
+		       "executions. Changes that were not applied are lost: check first.",
+	.params = params,
+	.param_count = 1,
+	.is_destructive = true,
+	.handler = destroy_sandbox,
+};
