@@ -3,8 +3,8 @@
  * Common parts of the resources of sandboxes (sandbox://ID/...): entries in lists, and the answer
  * for a sandbox that is missing.
  */
-#ifndef MCP_SANDBOX_RESOURCE_H
-#define MCP_SANDBOX_RESOURCE_H
+#ifndef BROKER_MCP_RESOURCES_SANDBOX_RESOURCE_H
+#define BROKER_MCP_RESOURCES_SANDBOX_RESOURCE_H
 
 #include "mcp/core/sandboxes.h"
 #include "mcp/resources/resources.h"
