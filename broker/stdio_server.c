@@ -6,7 +6,7 @@
 
 #include "io/client.h"
 #include "lib/heap/memory.h"
-#include "mcp/core/session.h"
+#include "mcp/methods.h"
 
 struct stdio {
 	void (*ended)(void *context);
@@ -20,14 +20,14 @@ static void on_line(void *context, char *line, size_t size)
 {
 	struct stdio *stdio = context;
 
-	session_take_text(&stdio->session, &stdio->exchange, line, size);
+	methods_take_text(&stdio->session, &stdio->exchange, line, size);
 }
 
 static void on_long_line(void *context)
 {
 	struct stdio *stdio = context;
 
-	session_refuse_long(&stdio->exchange);
+	methods_refuse_long(&stdio->exchange);
 }
 
 static void on_end(void *context)

@@ -12,6 +12,7 @@
 #include "lib/heap/memory.h"
 #include "mcp/core/call.h"
 #include "mcp/core/message.h"
+#include "mcp/methods.h"
 
 /* An answer that takes longer becomes a stream, so that the client and proxies see that the server
  * works on it. */
@@ -222,7 +223,7 @@ static void take_alone(struct post *post, const struct inbound *inbound,
 {
 	post->has_own = true;
 	session_init(&post->own, post->http->host, inbound->principal, NULL);
-	session_take_document(&post->own, &post->exchange, document, JSON_OK);
+	methods_take_document(&post->own, &post->exchange, document, JSON_OK);
 }
 
 static void take_initialize(struct post *post, const struct inbound *inbound,
@@ -240,7 +241,7 @@ static void take_initialize(struct post *post, const struct inbound *inbound,
 	}
 	join_session(post, legacy);
 	post->makes_session = true;
-	session_take_document(&legacy->session, &post->exchange, document, JSON_OK);
+	methods_take_document(&legacy->session, &post->exchange, document, JSON_OK);
 	if (!legacy->session.version)
 		legacy_end(legacy);
 }
@@ -263,7 +264,7 @@ static void take_in_session(struct post *post, const struct inbound *inbound,
 		return;
 	}
 	join_session(post, legacy);
-	session_take_document(&legacy->session, &post->exchange, document, JSON_OK);
+	methods_take_document(&legacy->session, &post->exchange, document, JSON_OK);
 }
 
 /* Decide whether the document has a session of its own or belongs to a legacy one. */
@@ -303,7 +304,7 @@ void post_take(const struct inbound *inbound)
 		bug("a body that is not as long as it is");
 	error = json_read(&document, text, size);
 	if (error)
-		session_take_document(NULL, &post->exchange, &document, error);
+		methods_take_document(NULL, &post->exchange, &document, error);
 	else
 		route_post(post, inbound, &document);
 	json_done(&document);

@@ -47,23 +47,24 @@ def objects(part, targets):
     return found
 
 
-def calls(found):
-    """File to the files whose symbols it uses, other than events, which are reported upward
-    (supervisor/base/events.h, broker/mcp/core/events.h)."""
+def calls(found, has_events=False):
+    """File to the files whose symbols it uses, other than events, which a part that has them reports
+    upward (supervisor/base/events.h)."""
     owner, uses = {}, {}
     names = symbols(found.values())
     for name, path in found.items():
         defined, uses[name] = names[path]
         owner.update(dict.fromkeys(defined, name))
     return {name: {owner[symbol] for symbol in used
-                   if owner.get(symbol, name) != name and not symbol.startswith("event_")}
+                   if owner.get(symbol, name) != name and
+                   not (has_events and symbol.startswith("event_"))}
             for name, used in uses.items()}
 
 
 @functools.cache
 def calls_of(part):
     """Of the files of a part."""
-    return calls(objects(part, TARGETS[part]))
+    return calls(objects(part, TARGETS[part]), part == "supervisor")
 
 
 def rooms(graph):

@@ -15,8 +15,6 @@
 #include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/asking/ask_parts.h"
-#include "mcp/asking/tasks.h"
-#include "mcp/core/events.h"
 #include "mcp/core/session.h"
 
 bool ask_is_open(const struct call *call)
@@ -144,19 +142,17 @@ static void withdraw_question(struct call *call, uint64_t number)
 	buffer_done(&line);
 }
 
-struct ask *event_call_freed(struct call *call)
+static void end_ask(struct call *call)
 {
 	struct ask *ask = call->ask;
 
-	if (!ask)
-		return NULL;
 	for (struct question *q = ask->questions; q; q = q->next) {
 		if (q->is_open && q->number > 0)
 			withdraw_question(call, q->number);
 	}
 	call->session->host->ask_bytes -= ask->bytes;
 	free_ask(ask);
-	return NULL;
+	call->ask = NULL;
 }
 
 /* Fail the call: in the result for a tool, with a protocol error otherwise. */
@@ -195,6 +191,7 @@ void ask_run(const struct request *request, const struct asker *asker, const voi
 		json_tree_copy(&ask->arguments, request->document, arguments);
 	call = call_new(request);
 	call->ask = ask;
+	call->end_ask = end_ask;
 	if (ask_count(call, ask->arguments.bytes + ask->inputs.bytes + ask->state.tree.bytes))
 		ask_resume(call);
 	else
@@ -381,8 +378,8 @@ void call_await(struct call *call)
 	else if (++ask->state.round > ASK_ROUNDS_MAX)
 		fail_call(call, "Nothing was done: eight rounds of answers from the client were "
 				"insufficient.");
-	else if (call->task)
-		event_task_changed(call->task);
+	else if (call->asked)
+		call->asked(call);
 	else if (call->era == ERA_LEGACY)
 		send_requests(call);
 	else

@@ -14,9 +14,7 @@
 #include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/asking/ask.h"
-#include "mcp/core/events.h"
 #include "mcp/core/session.h"
-#include "mcp/resources/subscriptions.h"
 
 enum task_status {
 	TASK_WORKING,
@@ -68,12 +66,36 @@ static void keep_answer(struct exchange *exchange, const struct buffer *answer, 
 	buffer_append(&task->outcome, answer->bytes + size, answer->size - size - 1);
 }
 
-static void keep_task(struct exchange *exchange)
+/* Report a change of the answer to tasks/get. */
+static void report_change(struct task *task)
 {
-	(void)exchange; /* the table frees its task */
+	struct host *host = task->session.host;
+	const int64_t now = clock_date_ms();
+
+	if (now > task->updated_date_ms) /* the time of day may be set back */
+		task->updated_date_ms = now;
+	if (host->task_updated)
+		host->task_updated(host, task);
 }
 
-static const struct exchange_kind kind = { keep_nothing, keep_answer, keep_task };
+static void note_questions(struct call *call)
+{
+	report_change((struct task *)call->exchange);
+}
+
+/* Take the end of the call. The table frees its task later. */
+static void note_end(struct exchange *exchange)
+{
+	struct task *task = (struct task *)exchange;
+
+	task->call = NULL;
+	task->over_ms = clock_steady_ms();
+	if (task->status == TASK_WORKING)
+		task->status = TASK_CANCELLED;
+	report_change(task);
+}
+
+static const struct exchange_kind kind = { keep_nothing, keep_answer, note_end };
 
 /* Return the link that holds the task. */
 static struct task **find_link(struct host *host, const struct task *task)
@@ -208,12 +230,17 @@ static void answer_task(struct call *call, const struct task *task)
 	call_put_answer(call, &answer);
 }
 
+bool call_is_task(const struct call *call)
+{
+	return call->exchange->kind == &kind;
+}
+
 bool call_become_task(struct call *call, const char *id)
 {
 	struct host *host = call->session->host;
 	struct task *task;
 
-	if (call->task)
+	if (call_is_task(call))
 		return true;
 	if ((call->abilities & ABILITY_TASKS) == 0 || !make_room(host, call->session->principal))
 		return false;
@@ -232,28 +259,10 @@ bool call_become_task(struct call *call, const char *id)
 	host->tasks = task;
 	task->call = call;
 	answer_task(call, task);
-	call->task = task;
+	call->asked = note_questions;
 	call_move(call, &task->session, &task->exchange);
+	exchange_release(&task->exchange); /* the call alone holds it */
 	return true;
-}
-
-void event_task_changed(struct task *task)
-{
-	const int64_t now = clock_date_ms();
-
-	if (now > task->updated_date_ms) /* the time of day may be set back */
-		task->updated_date_ms = now;
-	if (task->session.host->task_updated)
-		task->session.host->task_updated(task->session.host, task);
-}
-
-void event_call_over(struct task *task)
-{
-	task->call = NULL;
-	task->over_ms = clock_steady_ms();
-	if (task->status == TASK_WORKING)
-		task->status = TASK_CANCELLED;
-	event_task_changed(task);
 }
 
 /* Find the task that the request names; NULL: the request has been refused. */
@@ -319,7 +328,7 @@ void tasks_update(const struct request *request)
 	}
 	request_answer_empty(request);
 	if (is_waiting && !ask_is_open(task->call)) {
-		event_task_changed(task);
+		report_change(task);
 		ask_resume(task->call);
 	}
 }

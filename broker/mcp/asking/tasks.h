@@ -19,6 +19,9 @@
  * client did not declare the extension, or there is no room, so answer it as any other call. */
 bool call_become_task(struct call *call, const char *id);
 
+/* Return true if the call has become a task. */
+bool call_is_task(const struct call *call);
+
 /* Answer the methods of tasks. */
 void tasks_get(const struct request *request);
 void tasks_update(const struct request *request);

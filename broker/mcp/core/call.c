@@ -9,9 +9,6 @@
 #include "io/clock.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
-#include "mcp/asking/ask.h"
-#include "mcp/asking/tasks.h"
-#include "mcp/core/events.h"
 
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 
@@ -106,9 +103,8 @@ static void forget_token(struct call *call)
 void call_drop(struct call *call)
 {
 	unlink_call(call);
-	call->ask = event_call_freed(call);
-	if (call->task)
-		event_call_over(call->task);
+	if (call->ask)
+		call->end_ask(call);
 	exchange_release(call->exchange);
 	rpc_id_done(&call->id);
 	forget_token(call);

@@ -12,7 +12,6 @@
 #include "mcp/core/result.h"
 
 struct ask;
-struct task;
 
 /* Progress for a client that asked for it. */
 struct call_progress {
@@ -32,8 +31,10 @@ struct call {
 	unsigned int abilities;   /* abilities of the client */
 	uint64_t begun_us;        /* by clock_now_us() */
 	struct call_progress progress;
-	struct ask *ask;                   /* NULL: it may not ask the client questions */
-	struct task *task;                 /* the task it became; NULL: none */
+	struct ask *ask;                    /* NULL: it may not ask the client questions */
+	void (*end_ask)(struct call *call); /* withdraw questions, free `ask`; set with it */
+	/* Take note of open questions, which are not to be sent; NULL: send them. */
+	void (*asked)(struct call *call);
 	void (*cancel)(struct call *call); /* stop the work; NULL: no work to stop */
 	void *work;                        /* state of its handler */
 	struct execution *execution;       /* the execution that it waits for; NULL: none */

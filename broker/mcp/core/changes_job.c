@@ -10,7 +10,6 @@
 #include "io/clock.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
-#include "mcp/core/events.h"
 
 /* Milliseconds from which on an act is long enough for reports. */
 #define PROGRESS_FROM_MS 1000

@@ -7,7 +7,6 @@
 
 #include <stddef.h>
 
-#include "lib/json/read.h"
 #include "mcp/core/exchange.h"
 #include "mcp/core/host.h"
 #include "mcp/core/log_level.h"
@@ -30,6 +29,7 @@ struct session {
 	enum log_level log_level; /* legacy era: messages below it are not sent */
 	/* Its resource subscriptions in the legacy era; NULL: none. */
 	struct subscriber *subscriber;
+	void (*end_subscriptions)(struct session *session); /* set with it */
 };
 
 /* Make a session of `host`, which must outlive it; `channel` stays the caller's. */
@@ -41,16 +41,5 @@ struct execution_owner session_owner(const struct session *session);
 
 /* Cancel the calls in flight, and end the executions of the session. */
 void session_done(struct session *session);
-
-/* Take the text of one message, or of a batch; it is written to. Empty text is ignored. `exchange`
- * stays the caller's. */
-void session_take_text(struct session *session, struct exchange *exchange, char *text, size_t size);
-
-/* Take a document that was read already; `error` is json_read()'s result. */
-void session_take_document(struct session *session, struct exchange *exchange,
-			   const struct json_document *document, enum json_error error);
-
-/* Refuse a text beyond LINE_BYTES_MAX, which was thrown away. */
-void session_refuse_long(struct exchange *exchange);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "io/clock.h"
 #include "lib/heap/memory.h"
-#include "mcp/core/events.h"
 #include "mcp/core/execution_news.h"
 
 /* Milliseconds between two reports of progress. */

@@ -11,7 +11,6 @@
 
 #include "io/clock.h"
 #include "lib/heap/memory.h"
-#include "mcp/core/events.h"
 
 /* Interval between two notifications of one resource, and between two rounds of the timer. */
 #define UPDATE_MS 500

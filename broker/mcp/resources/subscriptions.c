@@ -6,7 +6,6 @@
 
 #include "executions/share.h"
 #include "lib/heap/memory.h"
-#include "mcp/core/events.h"
 #include "mcp/resources/subscribers.h"
 
 static const char *list_method(enum host_list list)
@@ -82,6 +81,14 @@ static void report_task(struct host *host, const struct task *task)
 
 /* --- the legacy era ------------------------------------------------------------------------- */
 
+static void end_subscriptions(struct session *session)
+{
+	subscriber_remove_all(session->host, session->subscriber);
+	free(session->subscriber);
+	session->subscriber = NULL;
+	session->end_subscriptions = NULL;
+}
+
 void subscriptions_subscribe(const struct request *request)
 {
 	struct session *session = request->session;
@@ -103,6 +110,7 @@ void subscriptions_subscribe(const struct request *request)
 	if (!session->subscriber) {
 		session->subscriber = memory_get_zeroed(1, sizeof(struct subscriber));
 		session->subscriber->session = session;
+		session->end_subscriptions = end_subscriptions;
 	}
 	_Static_assert(SUBSCRIBED_URIS_MAX == 256, "the text below names it");
 	if (subscriber_add(session->host, session->subscriber, &resource))
@@ -124,15 +132,6 @@ void subscriptions_unsubscribe(const struct request *request)
 	if (session->subscriber)
 		subscriber_remove(session->host, session->subscriber, uri);
 	request_answer_empty(request);
-}
-
-void event_session_over(struct session *session)
-{
-	if (!session->subscriber)
-		return;
-	subscriber_remove_all(session->host, session->subscriber);
-	free(session->subscriber);
-	session->subscriber = NULL;
 }
 
 /* --- subscriptions/listen ------------------------------------------------------------------- */

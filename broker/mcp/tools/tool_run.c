@@ -242,7 +242,7 @@ static void on_ended(struct waiting *waiting, enum waiting_end end);
 /* Only a task's client has the handle; it may want to read the output so far. */
 static void on_cancelled(struct waiting *waiting)
 {
-	if (waiting->call->task)
+	if (call_is_task(waiting->call))
 		execution_kill(waiting->execution);
 	else
 		execution_discard(waiting->execution);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/heap/memory.h"
-#include "mcp/core/session.h"
+#include "mcp/methods.h"
 #include "mcp/resources/resources.h"
 #include "mcp/resources/subscriptions.h"
 #include "rig.h"
@@ -134,7 +134,7 @@ static void say_to(struct session *to, struct way *back, const char *line)
 
 	cr_assert_lt(strlen(line), sizeof(copy));
 	memcpy(copy, line, strlen(line));
-	session_take_text(to, &back->exchange, copy, strlen(line));
+	methods_take_text(to, &back->exchange, copy, strlen(line));
 }
 
 static void ask(const char *id, const char *method, const char *params)
