@@ -18,8 +18,7 @@
 #include "frontend/nonblocking.h"
 #include "http/http.h"
 #include "lib/heap/memory.h"
-#include "mcp/resources/resource_diff.h"
-#include "mcp/resources/resource_log.h"
+#include "mcp/resources/resources.h"
 #include "mcp/resources/subscriptions.h"
 #include "stdio_server.h"
 

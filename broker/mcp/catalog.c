@@ -3,27 +3,15 @@
  * The tools, prompts and resources of the product.
  */
 #include "mcp/core/host.h"
-#include "mcp/prompts/prompt_start.h"
-#include "mcp/resources/resource_diff.h"
-#include "mcp/resources/resource_file.h"
-#include "mcp/resources/resource_log.h"
-#include "mcp/resources/resource_network.h"
-#include "mcp/resources/resource_policy.h"
-#include "mcp/tools/tool_execution.h"
-#include "mcp/tools/tool_explain.h"
-#include "mcp/tools/tool_file.h"
-#include "mcp/tools/tool_host.h"
-#include "mcp/tools/tool_run.h"
-#include "mcp/tools/tool_sandbox.h"
+#include "mcp/prompts/prompts.h"
+#include "mcp/resources/resources.h"
+#include "mcp/tools/tools.h"
 
 static const struct tool *const tools[] = {
-	&tool_run_command,        &tool_run_code,           &tool_read_output,
-	&tool_send_input,         &tool_kill_execution,     &tool_list_sandboxes,
-	&tool_create_sandbox,     &tool_destroy_sandbox,    &tool_checkpoint,
-	&tool_diff_changes,       &tool_preview_changes,    &tool_apply_changes,
-	&tool_read_sandbox_file,  &tool_write_sandbox_file, &tool_patch_sandbox_files,
-	&tool_list_sandbox_files, &tool_import_files,       &tool_bridge_port,
-	&tool_explain_policy,     &tool_request_host,       NULL,
+#define TOOL(name) &tool_##name,
+#include "mcp/tools/tools.def"
+#undef TOOL
+	NULL,
 };
 
 static const struct prompt *const prompts[] = {

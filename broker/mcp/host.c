@@ -10,7 +10,7 @@
 #include "mcp/core/bridges.h"
 #include "mcp/core/host_answers.h"
 #include "mcp/core/sandboxes.h"
-#include "mcp/resources/resource_policy.h"
+#include "mcp/resources/resources.h"
 #include "mcp/resources/subscriptions.h"
 
 /* The plan is only shown, so a fault in it stops no other function. The channel has checked that it

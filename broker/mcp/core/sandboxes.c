@@ -10,7 +10,6 @@
 #include "executions/share.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
-#include "mcp/core/sandbox_search.h"
 
 /* Bytes of a name. */
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mcp/prompts/prompt_start.h"
+#include "mcp/prompts/prompts.h"
 
 #include <string.h>
 

@@ -33,6 +33,9 @@ struct prompt {
 		    const struct json_document *document, struct json_value *const *values);
 };
 
+/* The product's prompts (prompt_start.c). */
+extern const struct prompt prompt_try_code, prompt_compare_commands, prompt_explore_sandbox;
+
 /* Answer prompts/list and prompts/get. */
 void prompts_list(const struct request *request);
 void prompts_get(const struct request *request);

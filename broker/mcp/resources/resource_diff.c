@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mcp/resources/resource_diff.h"
+#include "mcp/resources/resources.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "lib/heap/memory.h"
 #include "mcp/core/change_page.h"
 #include "mcp/core/changes_job.h"
-#include "mcp/core/sandbox_search.h"
+#include "mcp/core/sandboxes.h"
 #include "mcp/resources/sandbox_resource.h"
 #include "mcp/resources/subscriptions.h"
 

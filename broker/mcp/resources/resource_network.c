@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mcp/resources/resource_network.h"
+#include "mcp/resources/resources.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "frontend/network_json.h"
 #include "frontend/profile_names.h"
 #include "lib/heap/memory.h"
-#include "mcp/core/sandbox_search.h"
+#include "mcp/core/sandboxes.h"
 #include "mcp/resources/sandbox_resource.h"
 
 /* msp-cable answers at once, unless it is stopped; the supervisor may have other work. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mcp/resources/resource_policy.h"
+#include "mcp/resources/resources.h"
 
 #include <string.h>
 

@@ -71,6 +71,11 @@ struct resource_provider {
 			 const struct resource_values *known, struct completion *completion);
 };
 
+/* The product's resources: each is in the file of its first two words. */
+extern const struct resource_provider resource_log, resource_log_stream, resource_log_piece;
+extern const struct resource_provider resource_diff, resource_file, resource_network;
+extern const struct resource_provider resource_policy;
+
 /* Answer the methods of resources. */
 void resources_list(const struct request *request);
 void resources_list_templates(const struct request *request);
@@ -95,5 +100,24 @@ void resources_answer(struct call *call, const struct resource *resource, const 
 /* Answer with the row's type; `meta` is a JSON object for the content's _meta. */
 void resources_answer_with(struct call *call, const struct resource *resource,
 			   const struct buffer *content, const struct buffer *meta);
+
+/* --- changes of the product's resources ------------------------------------------------------ */
+
+/* Notify subscribers of new output from now on. The watch is the host's. */
+void resource_log_watch(struct host *host);
+
+/* Notify subscribers of a changed policy. */
+void resource_policy_changed(struct host *host);
+
+/* Notify subscribers that the files of this sandbox have changed. */
+void resource_diff_changed(struct host *host, const char *id);
+
+/* Forget a sandbox that is gone, by the id or name that this client uses, and notify its
+ * subscribers. */
+void resource_diff_forget(const struct session *session, const char *called);
+
+/* Notify subscribers from now on when an execution in their sandbox has ended. The watch is the
+ * host's. */
+void resource_diff_watch(struct host *host);
 
 #endif

@@ -48,12 +48,18 @@ void params_describe_profiles(struct buffer *text, const struct host *host);
 		.description = (text)                                                              \
 	}
 
-/* A checkpoint by its number or name (checkpoints.h). */
+/* A checkpoint by its number or name. */
 #define ROW_CHECKPOINT(called, text)                                                               \
 	{                                                                                          \
 		.name = (called), .kind = PARAM_TEXT, .bytes_max = IPC_NAME_MAX - 1,               \
 		.description = (text)                                                              \
 	}
+
+/* Read a checked value of it (NULL: not given, and nothing is set): a text of digits is a number,
+ * any other the name `ret_name`. False: it is neither, and the call has failed
+ * (tool_checkpoint.c). */
+bool checkpoints_take(struct call *call, const struct json_value *value, uint32_t *ret_number,
+		      char ret_name[IPC_NAME_MAX]);
 
 /* A file or directory of a sandbox. */
 #define ROW_PATH(required, text)                                                                   \

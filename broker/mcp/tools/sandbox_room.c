@@ -7,7 +7,7 @@
 #include "io/clock.h"
 #include "io/text.h"
 #include "mcp/core/sandboxes.h"
-#include "mcp/resources/resource_diff.h"
+#include "mcp/resources/resources.h"
 #include "mcp/tools/sandbox_view.h"
 
 static uint64_t now_s(void)

@@ -18,11 +18,10 @@
 #include "common/workspace_mode.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/changes_job.h"
-#include "mcp/core/sandbox_search.h"
-#include "mcp/resources/resource_diff.h"
+#include "mcp/core/sandboxes.h"
+#include "mcp/resources/resources.h"
 #include "mcp/tools/apply_question.h"
 #include "mcp/tools/params.h"
-#include "mcp/tools/tool_sandbox.h"
 
 enum apply_param {
 	APPLY_SANDBOX,

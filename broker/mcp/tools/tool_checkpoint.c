@@ -13,11 +13,9 @@
 #include "lib/heap/memory.h"
 #include "mcp/core/errand.h"
 #include "mcp/core/sandboxes.h"
-#include "mcp/resources/resource_diff.h"
-#include "mcp/tools/checkpoints.h"
+#include "mcp/resources/resources.h"
 #include "mcp/tools/params.h"
 #include "mcp/tools/sandbox_view.h"
-#include "mcp/tools/tool_sandbox.h"
 
 enum checkpoint_param {
 	CHECKPOINT_PARAM_SANDBOX,

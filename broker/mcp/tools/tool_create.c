@@ -21,7 +21,6 @@
 #include "mcp/tools/roots.h"
 #include "mcp/tools/sandbox_room.h"
 #include "mcp/tools/sandbox_view.h"
-#include "mcp/tools/tool_sandbox.h"
 
 enum create_param {
 	CREATE_PROFILE,

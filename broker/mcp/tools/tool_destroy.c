@@ -10,9 +10,8 @@
 #include "lib/heap/memory.h"
 #include "mcp/core/errand.h"
 #include "mcp/core/sandboxes.h"
-#include "mcp/resources/resource_diff.h"
+#include "mcp/resources/resources.h"
 #include "mcp/tools/params.h"
-#include "mcp/tools/tool_sandbox.h"
 
 static const struct tool_param params[] = { ROW_SANDBOX };
 

@@ -17,9 +17,7 @@
 #include "mcp/core/change_page.h"
 #include "mcp/core/changes_job.h"
 #include "mcp/core/sandboxes.h"
-#include "mcp/tools/checkpoints.h"
 #include "mcp/tools/params.h"
-#include "mcp/tools/tool_sandbox.h"
 
 enum diff_param {
 	DIFF_SANDBOX,

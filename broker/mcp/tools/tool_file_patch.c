@@ -12,7 +12,6 @@
 #include "mcp/core/file_job.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/params.h"
-#include "mcp/tools/tool_file.h"
 
 enum patch_param {
 	PATCH_SANDBOX,

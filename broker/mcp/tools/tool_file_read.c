@@ -11,7 +11,6 @@
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/file_lines.h"
 #include "mcp/tools/params.h"
-#include "mcp/tools/tool_file.h"
 
 enum read_param {
 	READ_SANDBOX,

@@ -10,7 +10,6 @@
 #include "mcp/core/file_job.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/params.h"
-#include "mcp/tools/tool_file.h"
 
 enum write_param {
 	WRITE_SANDBOX,

@@ -3,7 +3,6 @@
  * The grant is in msp-cable, which records it before it holds. It is for all sandboxes of this
  * frontend and owner, and counts only in profiles that let a client ask.
  */
-#include "mcp/tools/tool_host.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -23,7 +23,6 @@
 #include "mcp/core/file_job.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/params.h"
-#include "mcp/tools/tool_file.h"
 
 /* Files of one call, and names of those that were left out. */
 #define FILES_MAX 500U

@@ -5,7 +5,6 @@
 #include "lib/heap/memory.h"
 #include "mcp/core/waiting.h"
 #include "mcp/tools/params.h"
-#include "mcp/tools/tool_execution.h"
 #include "mcp/tools/tool_handle.h"
 
 enum write_param {

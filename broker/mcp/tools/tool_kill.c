@@ -7,7 +7,6 @@
 #include "lib/heap/memory.h"
 #include "mcp/core/waiting.h"
 #include "mcp/tools/params.h"
-#include "mcp/tools/tool_execution.h"
 #include "mcp/tools/tool_handle.h"
 
 enum kill_param {

@@ -19,7 +19,6 @@
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/params.h"
 #include "mcp/tools/sandbox_view.h"
-#include "mcp/tools/tool_execution.h"
 
 enum list_param {
 	LIST_OFFSET,

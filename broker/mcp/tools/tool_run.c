@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mcp/tools/tool_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -88,6 +88,10 @@ struct tool {
 			struct json_value *const *values);
 };
 
+#define TOOL(name) extern const struct tool tool_##name;
+#include "mcp/tools/tools.def"
+#undef TOOL
+
 /* Return the name at `index` that a NAME allows, in *ret_size bytes; NULL beyond the last. */
 const char *tool_param_name(const struct tool_param *param, const struct posture *posture,
 			    size_t index, size_t *ret_size);
