@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/json/read.h"
-#include "mcp/core/id.h"
+#include "mcp/core/message.h"
 #include "property.h"
 
 #define NAMES_MAX 4096

@@ -7,8 +7,27 @@
 #ifndef BROKER_MCP_ASKING_ASK_STATE_H
 #define BROKER_MCP_ASKING_ASK_STATE_H
 
-#include "mcp/asking/sealed.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "json/copy.h"
+#include "lib/heap/buffer.h"
+
+#define SEALED_KEY_BYTES 32
+
+struct sealed_key {
+	uint8_t bytes[SEALED_KEY_BYTES];
+};
+
+/* Make a random key for this process; texts of earlier processes cannot be opened. */
+void sealed_key_make(struct sealed_key *ret);
+
+/* Append the sealed form of `plain` to `text`: base64url without padding. */
+void sealed_close(const struct sealed_key *key, const struct buffer *plain, struct buffer *text);
+
+/* Append the content of a sealed text to `plain`. False: the text is not ours, and `plain` is
+ * unchanged. */
+bool sealed_open(const struct sealed_key *key, const char *text, size_t size, struct buffer *plain);
 
 #define ASK_STATE_MS INT64_C(600000) /* ten minutes */
 

@@ -6,10 +6,9 @@
 #ifndef BROKER_MCP_CORE_CALL_H
 #define BROKER_MCP_CORE_CALL_H
 
-#include "mcp/core/ability.h"
-#include "mcp/core/log_level.h"
 #include "mcp/core/request.h"
 #include "mcp/core/result.h"
+#include "mcp/core/session.h"
 
 struct ask;
 

@@ -8,7 +8,7 @@
 
 #include "executions/requests.h"
 #include "mcp/core/call.h"
-#include "mcp/core/refusal.h"
+#include "mcp/core/result.h"
 
 struct errand;
 struct ipc_execution_refused;

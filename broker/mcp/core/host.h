@@ -11,7 +11,7 @@
 #include "common/plan.h"
 #include "executions/executions.h"
 #include "executions/requests.h"
-#include "mcp/asking/sealed.h"
+#include "mcp/asking/ask_state.h"
 #include "mcp/core/posture.h"
 
 struct ipc_policy_changed;

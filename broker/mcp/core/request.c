@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/core/request.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/text.h"
-#include "mcp/core/ability.h"
 
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 
@@ -120,4 +121,126 @@ void request_answer_empty(const struct request *request)
 
 	request_open_result(request, &answer);
 	request_close_result(request, &answer);
+}
+
+/* --- abilities of a client ------------------------------------------------------------------ */
+
+/* Abilities that are a member of the capabilities by themselves. */
+static const struct {
+	enum ability ability;
+	const char *member;
+} members[] = {
+	{ ABILITY_ELICITATION, "elicitation" },
+	{ ABILITY_SAMPLING, "sampling" },
+	{ ABILITY_ROOTS, "roots" },
+};
+#define MEMBER_COUNT (sizeof(members) / sizeof(members[0]))
+
+/* An empty object means forms; an object that names only other modes does not. */
+static bool has_forms(const struct json_document *document, const struct json_value *elicitation)
+{
+	return json_member(document, elicitation, "form") ||
+	       !json_member(document, elicitation, "url");
+}
+
+unsigned int ability_read(const struct json_document *document,
+			  const struct json_value *capabilities)
+{
+	const struct json_value *extensions = json_member(document, capabilities, "extensions");
+	unsigned int abilities = 0;
+
+	for (size_t i = 0; i < MEMBER_COUNT; i++) {
+		const struct json_value *member =
+			json_member(document, capabilities, members[i].member);
+
+		if (json_is(member, JSON_OBJECT) &&
+		    (members[i].ability != ABILITY_ELICITATION || has_forms(document, member)))
+			abilities |= members[i].ability;
+	}
+	if (json_is(json_member(document, extensions, TASKS_EXTENSION), JSON_OBJECT))
+		abilities |= ABILITY_TASKS;
+	return abilities;
+}
+
+static void put_empty(struct json_writer *writer, const char *key)
+{
+	json_open_object(writer, key);
+	json_close_object(writer);
+}
+
+void ability_put(struct json_writer *writer, const char *key, unsigned int abilities)
+{
+	json_open_object(writer, key);
+	for (size_t i = 0; i < MEMBER_COUNT; i++) {
+		if ((abilities & members[i].ability) != 0)
+			put_empty(writer, members[i].member);
+	}
+	if ((abilities & ABILITY_TASKS) != 0) {
+		json_open_object(writer, "extensions");
+		put_empty(writer, TASKS_EXTENSION);
+		json_close_object(writer);
+	}
+	json_close_object(writer);
+}
+
+const char *ability_name(unsigned int abilities)
+{
+	for (size_t i = 0; i < MEMBER_COUNT; i++) {
+		if ((abilities & members[i].ability) != 0)
+			return members[i].member;
+	}
+	return "the extension " TASKS_EXTENSION;
+}
+
+/* --- pages of a list ------------------------------------------------------------------------ */
+
+#define CURSOR_PREFIX "after-"
+#define CURSOR_ROOM 32
+
+static void print_cursor(size_t place, char ret[CURSOR_ROOM])
+{
+	(void)snprintf(ret, CURSOR_ROOM, CURSOR_PREFIX "%zu", place);
+}
+
+/* A cursor is valid only at the beginning of a page, so it is compared with each of those few. */
+static bool find_page(struct json_value *cursor, size_t count, size_t *ret_first)
+{
+	char text[CURSOR_ROOM];
+
+	for (size_t place = PAGE_ENTRIES; place < count; place += PAGE_ENTRIES) {
+		print_cursor(place, text);
+		if (json_equals(cursor, text)) {
+			*ret_first = place;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool page_begin(const struct request *request, size_t count, size_t *ret_first)
+{
+	struct json_value *cursor = request_param(request, "cursor");
+
+	*ret_first = 0;
+	if (!cursor || json_equals(cursor, "") || find_page(cursor, count, ret_first))
+		return true;
+	request_refuse(request, RPC_INVALID_PARAMS,
+		       "Invalid params: unknown cursor; leave it out to begin at the first page",
+		       NULL);
+	return false;
+}
+
+size_t page_end(size_t first, size_t count)
+{
+	return count - first > PAGE_ENTRIES ? first + PAGE_ENTRIES : count;
+}
+
+void page_put_cursor(struct json_writer *writer, size_t end, size_t count)
+{
+	char text[CURSOR_ROOM];
+
+	if (end == count)
+		return;
+	print_cursor(end, text);
+	json_put_text(writer, "nextCursor", text);
 }

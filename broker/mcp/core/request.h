@@ -6,8 +6,30 @@
 #ifndef BROKER_MCP_CORE_REQUEST_H
 #define BROKER_MCP_CORE_REQUEST_H
 
+#include "frontend/json_write.h"
+#include "lib/json/read.h"
 #include "mcp/core/message.h"
 #include "mcp/core/session.h"
+
+/* Bits of a set. */
+enum ability {
+	ABILITY_ELICITATION = 1, /* ask the user with a form */
+	ABILITY_SAMPLING = 2,    /* ask the client's model */
+	ABILITY_ROOTS = 4,
+	ABILITY_TASKS = 8, /* the extension: poll for the result of a call */
+};
+
+#define TASKS_EXTENSION "io.modelcontextprotocol/tasks"
+
+/* Return the set that a capabilities object (NULL: none) declares. */
+unsigned int ability_read(const struct json_document *document,
+			  const struct json_value *capabilities);
+
+/* Write a capabilities object that declares the set. */
+void ability_put(struct json_writer *writer, const char *key, unsigned int abilities);
+
+/* Return the name, for a sentence, of the lowest ability in the set. */
+const char *ability_name(unsigned int abilities);
 
 /* Milliseconds for which an unchanging answer may be cached: it holds for the life of the process,
  * but a client must not keep it for long over a restart with another configuration. */
@@ -61,5 +83,19 @@ void request_close_result(const struct request *request, struct answer *answer);
 
 /* Answer with an empty result. */
 void request_answer_empty(const struct request *request);
+
+/* --- pages of a list ------------------------------------------------------------------------ */
+
+#define PAGE_ENTRIES 100U
+
+/* Find where the requested page begins in a list of `count` entries. False: the cursor is invalid,
+ * and the request has been refused. */
+bool page_begin(const struct request *request, size_t count, size_t *ret_first);
+
+/* Return where that page ends; the entries between the two have to be written. */
+size_t page_end(size_t first, size_t count);
+
+/* Write the cursor of the entries from `end` on, if there are any; call it after the entries. */
+void page_put_cursor(struct json_writer *writer, size_t end, size_t count);
 
 #endif

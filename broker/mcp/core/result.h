@@ -9,6 +9,7 @@
 #include "common/plan.h"
 #include "executions/executions.h"
 #include "frontend/json_write.h"
+#include "frontend/refusal_text.h"
 #include "mcp/core/posture.h"
 
 /* Bound of both streams together, unless the client chooses another. With the lines around them a
@@ -61,5 +62,14 @@ void result_put_verdict(const struct execution_info *info, const struct plan *pl
 			struct buffer *text);
 void result_put_failure(const struct execution_info *info, const struct plan *plan,
 			struct buffer *text);
+
+/* --- refusals ------------------------------------------------------------------------------- */
+
+struct ipc_execution_refused;
+
+/* Append one or two sentences, without the result ("Nothing was run."). `plan` is that in force, or
+ * NULL. */
+void refusal_put(struct buffer *text, const struct ipc_execution_refused *refused,
+		 const struct refusal_words *words, const struct plan *plan);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
 
 #include <sodium.h>

@@ -5,7 +5,7 @@
 
 #include "io/text.h"
 #include "mcp/asking/ask.h"
-#include "mcp/core/page.h"
+#include "mcp/core/request.h"
 
 static const struct prompt *const *prompt_rows(const struct session *session)
 {

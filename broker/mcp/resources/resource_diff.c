@@ -12,8 +12,8 @@
 #include "lib/heap/memory.h"
 #include "mcp/core/change_page.h"
 #include "mcp/core/changes_job.h"
+#include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
-#include "mcp/resources/sandbox_resource.h"
 #include "mcp/resources/subscriptions.h"
 
 #define DIFF_URI "sandbox://{id}/diff"

@@ -9,8 +9,8 @@
 #include "frontend/network_json.h"
 #include "frontend/profile_names.h"
 #include "lib/heap/memory.h"
+#include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
-#include "mcp/resources/sandbox_resource.h"
 
 /* msp-cable answers at once, unless it is stopped; the supervisor may have other work. */
 #define ANSWER_S 5

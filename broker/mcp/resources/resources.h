@@ -10,6 +10,7 @@
 
 #include "mcp/core/call.h"
 #include "mcp/core/resource_uri.h"
+#include "mcp/core/sandboxes.h"
 #include "mcp/prompts/completion.h"
 
 /* Bound of a result's content: as JSON, with every byte escaped as \u00NN, it stays below 1 MiB,
@@ -101,7 +102,7 @@ void resources_answer(struct call *call, const struct resource *resource, const 
 void resources_answer_with(struct call *call, const struct resource *resource,
 			   const struct buffer *content, const struct buffer *meta);
 
-/* --- changes of the product's resources ------------------------------------------------------ */
+/* --- changes of the product's resources ----------------------------------------------------- */
 
 /* Notify subscribers of new output from now on. The watch is the host's. */
 void resource_log_watch(struct host *host);
@@ -119,5 +120,33 @@ void resource_diff_forget(const struct session *session, const char *called);
 /* Notify subscribers from now on when an execution in their sandbox has ended. The watch is the
  * host's. */
 void resource_diff_watch(struct host *host);
+
+/* --- resources of a persistent sandbox ------------------------------------------------------ */
+
+struct ipc_execution_refused;
+
+/* Return the next sandbox of the session that has the resource, or the first; NULL: the end. */
+typedef const struct known_sandbox *sandbox_step(const struct session *session,
+						 const struct known_sandbox *before);
+
+/* The step of a resource that each sandbox has. */
+const struct known_sandbox *sandbox_resource_each(const struct session *session,
+						  const struct known_sandbox *before);
+
+size_t sandbox_resource_count(const struct session *session, sandbox_step *step);
+
+/* Describe the entry at a place: its name ends with `word`, its title begins with `title`. */
+void sandbox_resource_describe(const struct session *session, sandbox_step *step, size_t place,
+			       const char *word, const char *title, struct resource_entry *ret);
+
+bool sandbox_resource_exists(const struct session *session, const struct resource_values *values);
+
+void sandbox_resource_complete(const struct session *session, sandbox_step *step,
+			       struct completion *completion);
+
+/* Answer for a sandbox that is missing as for every missing resource, and forget it; the reading is
+ * freed. False: it is another refusal. */
+bool sandbox_resource_refused(struct errand *errand, const struct ipc_execution_refused *refused,
+			      const struct resource *resource);
 
 #endif

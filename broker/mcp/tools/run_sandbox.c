@@ -8,6 +8,7 @@
 #include "common/ipc_execution.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
+#include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
 
 /* An order that waits while the supervisor looks up its sandbox. */

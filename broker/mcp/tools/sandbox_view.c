@@ -8,6 +8,8 @@
 #include "common/workspace_mode.h"
 #include "io/clock.h"
 #include "io/text.h"
+#include "mcp/core/sandboxes.h"
+#include "mcp/resources/resources.h"
 
 #define MINUTE_S UINT64_C(60)
 #define HOUR_S (60 * MINUTE_S)
@@ -95,4 +97,121 @@ void sandbox_put_workspace(struct buffer *text, const struct ipc_sandbox_info *i
 		buffer_append_text(text, ", read-only");
 	else
 		buffer_append_text(text, " itself: changes reach the host at once");
+}
+
+/* --- room for a new one --------------------------------------------------------------------- */
+
+static uint64_t now_s(void)
+{
+	return (uint64_t)clock_date_ms() / 1000;
+}
+
+static void copy_sandbox(struct room_sandbox *ret, const struct ipc_sandbox_info *info)
+{
+	ret->used_s = info->used_s;
+	memcpy(ret->id, info->id, sizeof(ret->id));
+	memcpy(ret->name, info->name, sizeof(ret->name));
+}
+
+/* Keep the sandbox in its place by time. With a full table the most recently used one is dropped.
+ */
+static void add_tried(struct sandbox_room *room, const struct ipc_sandbox_info *info)
+{
+	size_t at = room->count;
+
+	while (at > 0 && room->tried[at - 1].used_s > info->used_s)
+		at--;
+	if (at == ROOM_TRIED_MAX)
+		return;
+	room->count += room->count < ROOM_TRIED_MAX;
+	memmove(&room->tried[at + 1], &room->tried[at],
+		(room->count - at - 1) * sizeof(room->tried[0]));
+	copy_sandbox(&room->tried[at], info);
+}
+
+static void consider_sandbox(struct sandbox_room *room, const struct ipc_sandbox_info *info)
+{
+	if (info->is_live || info->is_elsewhere || info->executions > 0)
+		return;
+	if (!room->oldest.id[0] || info->used_s < room->oldest.used_s)
+		copy_sandbox(&room->oldest, info);
+	if (!info->is_damaged && info->checkpoints == 0 && info->used_s + ROOM_UNUSED_S <= now_s())
+		add_tried(room, info);
+}
+
+static void copy_owner(const struct errand *errand, char ret[IPC_NAME_MAX])
+{
+	const struct session *session = errand->call->session;
+
+	(void)strncpy(ret, sandboxes_owner(session->host, session->principal), IPC_NAME_MAX - 1);
+}
+
+enum room_step sandbox_room_begin(struct sandbox_room *room, struct errand *errand)
+{
+	struct ipc_sandbox_list wanted = { .request = 0 };
+
+	*room = (struct sandbox_room){ .is_listed = false };
+	copy_owner(errand, wanted.owner);
+	(void)errand_is_asked(errand, requests_sandbox_list(errand->call->session->host->requests,
+							    &wanted, &errand->asked));
+	return ROOM_WAITS;
+}
+
+/* Ask for the removal of the next sandbox; the supervisor removes it only if it has no files. */
+static enum room_step try_next(struct sandbox_room *room, struct errand *errand)
+{
+	struct ipc_sandbox_end wanted = { .how = SANDBOX_END_EMPTY };
+
+	if (room->next == room->count)
+		return ROOM_NONE;
+	memcpy(wanted.sandbox, room->tried[room->next++].id, IPC_ID_MAX);
+	copy_owner(errand, wanted.owner);
+	(void)errand_is_asked(errand, requests_sandbox_end(errand->call->session->host->requests,
+							   &wanted, &errand->asked));
+	return ROOM_WAITS;
+}
+
+enum room_step sandbox_room_take(struct sandbox_room *room, struct errand *errand,
+				 const struct supervisor_answer *answer)
+{
+	if (answer && answer->kind == ANSWER_SANDBOX) {
+		consider_sandbox(room, answer->sandbox);
+		return ROOM_WAITS;
+	}
+	if (!answer || !room->is_listed) {
+		room->is_listed = true;
+		return try_next(room, errand);
+	}
+	room->removed = room->tried[room->next - 1];
+	resource_diff_forget(errand->call->session, room->removed.id);
+	return ROOM_MADE;
+}
+
+static void put_called(struct buffer *text, const struct room_sandbox *sandbox)
+{
+	const char *called = sandbox->name[0] ? sandbox->name : sandbox->id;
+
+	buffer_append_text(text, "\"");
+	text_quote(text, called, strlen(called), IPC_NAME_MAX);
+	buffer_append_text(text, "\"");
+}
+
+void sandbox_room_put_removed(const struct sandbox_room *room, struct buffer *text)
+{
+	if (!room->removed.id[0])
+		return;
+	buffer_append_text(text, " To make room, your sandbox ");
+	put_called(text, &room->removed);
+	buffer_append_text(text, " was removed: it had no files and was unused for ");
+	sandbox_put_span(text, now_s() - room->removed.used_s);
+	buffer_append_text(text, ".");
+}
+
+void sandbox_room_put_oldest(const struct sandbox_room *room, struct buffer *text)
+{
+	if (!room->oldest.id[0] || strcmp(room->oldest.id, room->removed.id) == 0)
+		return;
+	buffer_append_text(text, " Unused for longest is ");
+	put_called(text, &room->oldest);
+	buffer_format(text, "; the user can remove it with `msp destroy %s`.", room->oldest.id);
 }

@@ -18,6 +18,7 @@
 #include "common/workspace_mode.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/changes_job.h"
+#include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/resources/resources.h"
 #include "mcp/tools/apply_question.h"

@@ -20,6 +20,7 @@
 #include "lib/heap/memory.h"
 #include "mcp/asking/choice.h"
 #include "mcp/core/bridges.h"
+#include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/params.h"
 #include "mcp/tools/sandbox_view.h"

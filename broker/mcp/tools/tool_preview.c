@@ -10,6 +10,7 @@
 #include "common/ipc_persistent.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/changes_job.h"
+#include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/apply_texts.h"
 #include "mcp/tools/params.h"

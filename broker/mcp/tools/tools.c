@@ -11,7 +11,7 @@
 #include "frontend/profile_names.h"
 #include "io/text.h"
 #include "mcp/asking/ask.h"
-#include "mcp/core/page.h"
+#include "mcp/core/request.h"
 
 static const char *name_in_list(const char *list, size_t index, size_t *ret_size)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/core/id.h"
+#include "mcp/core/message.h"
 
 static struct json_document document;
 static char *copy;

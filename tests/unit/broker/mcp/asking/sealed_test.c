@@ -2,7 +2,6 @@
  *
  * What clients keep for us, sealed: the seal, and the state of a request in it.
  */
-#include "mcp/asking/sealed.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "common/ipc_execution.h"
 #include "common/names.h"
 #include "io/lines.h"
-#include "mcp/core/id.h"
+#include "mcp/core/message.h"
 #include "rig.h"
 
 static struct rig rig;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/core/page.h"
+#include "mcp/core/request.h"
 #include "mcp/prompts/prompts.h"
 #include "mcp/resources/resources.h"
 #include "mcp/tools/tools.h"

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The lookup of a persistent sandbox before a tool works on it (sandboxes.c).
+ */
+#ifndef BROKER_MCP_CORE_SANDBOX_SEARCH_H
+#define BROKER_MCP_CORE_SANDBOX_SEARCH_H
+
+#include "common/ipc_persistent.h"
+#include "mcp/core/errand.h"
+
+/* A call that asks the supervisor for a sandbox by id or name. Embedded in the tool's state of the
+ * call. */
+struct sandbox_search {
+	struct errand errand; /* first; free for the next request after the lookup */
+	void (*found)(struct sandbox_search *search);
+	char wanted[IPC_NAME_MAX];
+	bool is_found;
+	struct ipc_sandbox_info info; /* the sandbox that was found */
+};
+
+/* Look up `search->wanted`, then call `search->found`; the caller sets both. If there is no such
+ * sandbox, the call fails with the supervisor's text for an unknown one. `rules` as for
+ * errand_begin(); during the lookup their `answered` is sandbox_search_take(). */
+void sandbox_search_begin(struct sandbox_search *search, struct call *call,
+			  const struct errand_rules *rules);
+
+/* Look up the sandbox with an id so, for a call that changes nothing; the caller sets `found`. */
+void sandbox_search_read(struct sandbox_search *search, struct call *call, const char *id,
+			 const struct errand_rules *rules);
+
+void sandbox_search_take(struct errand *errand, const struct supervisor_answer *answer);
+
+#endif
