@@ -75,7 +75,7 @@ function(msp_seccomp_filter target list)
 		set(generator ${target}-${name}gen)
 	endif()
 	set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated-${target})
-	add_executable(${generator} ${CMAKE_SOURCE_DIR}/policy/filtergen.c)
+	add_executable(${generator} ${CMAKE_SOURCE_DIR}/policy/write/filtergen.c)
 	set_target_properties(${generator} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
 	target_compile_definitions(${generator} PRIVATE
 		FILTER_LIST="${CMAKE_CURRENT_SOURCE_DIR}/${list}")

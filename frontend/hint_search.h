@@ -7,7 +7,7 @@
 
 #include "frontend/denial_hints.h"
 #include "frontend/hint_text.h"
-#include "policy/decide.h"
+#include "policy/decide/decide.h"
 
 /* The question that a phrase puts to the policy. */
 enum topic {

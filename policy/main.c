@@ -7,12 +7,14 @@
 #include "common/log.h"
 #include "common/plan.h"
 #include "frontend/utf8.h"
-#include "policy/config_file.h"
-#include "policy/decide.h"
-#include "policy/host_groups.h"
-#include "policy/policy.h"
-#include "policy/profile_parts.h"
-#include "policy/units.h"
+#include "policy/decide/decide.h"
+#include "policy/read/config_file.h"
+#include "policy/read/host_groups.h"
+#include "policy/read/policy.h"
+#include "policy/read/profile_parts.h"
+#include "policy/read/units.h"
+#include "policy/write/compile.h"
+#include "policy/write/show.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -99,7 +99,7 @@ def page_faults(path):
             for fault in [sentence_fault(sentence, path in USER_PAGES)] if fault]
 
 
-# Their text is that of tables in C: policy/seccomp_groups.def, seccomp_conditions.c.
+# Their text is that of tables in C: policy/read/seccomp_groups.def, seccomp_conditions.c.
 GENERATED = ("docs/seccomp.md",)
 
 

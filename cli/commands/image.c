@@ -22,7 +22,7 @@
 #include "lib/heap/memory.h"
 #include "options/command.h"
 #include "options/everywhere.h"
-#include "policy/units.h"
+#include "policy/read/units.h"
 #include "show/figures.h"
 #include "show/format.h"
 #include "show/json.h"

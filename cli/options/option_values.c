@@ -9,7 +9,7 @@
 #include "common/limits_mode.h"
 #include "options/options.h"
 #include "options/sandbox_search.h"
-#include "policy/units.h"
+#include "policy/read/units.h"
 #include "show/format.h"
 #include "show/refusal.h"
 

@@ -9,7 +9,7 @@
  * the neighbours of each line with conditions: arguments that differ from the allowed ones in a
  * single bit that a condition looks at.
  */
-#include "policy/filter_conditions.h"
+#include "policy/write/filter_conditions.h"
 
 #include <errno.h>
 #include <fcntl.h>

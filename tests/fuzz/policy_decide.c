@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "common/plan.h"
-#include "policy/decide.h"
-#include "policy/policy.h"
+#include "policy/decide/decide.h"
+#include "policy/read/policy.h"
+#include "policy/write/compile.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

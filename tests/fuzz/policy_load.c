@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "common/plan.h"
-#include "policy/policy.h"
-#include "policy/source.h"
+#include "policy/read/policy.h"
+#include "policy/read/source.h"
+#include "policy/write/compile.h"
+#include "policy/write/show.h"
 #include "property.h"
 #include "support.h"
 

@@ -14,11 +14,11 @@ LIBRARY = {"archive_error_string", "archive_entry_pathname", "archive_entry_syml
 # Arguments that are never missing, as the caller has asked before.
 ASKED = {("cli/commands/client_config.c", "strsep"), ("cli/commands/commit.c", "find_place"),
          ("cli/help.c", "command_group"), ("cli/commands/image_import.c", "strrchr"),
-         ("policy/http.c", "host_method_name"), ("gateway/http/message.c", "host_method_name"),
-         ("policy/decide_http.c", "host_path_fault"), ("gateway/http/message.c", "host_path_fault")}
+         ("policy/read/http.c", "host_method_name"), ("gateway/http/message.c", "host_method_name"),
+         ("policy/decide/decide_http.c", "host_path_fault"), ("gateway/http/message.c", "host_path_fault")}
 # Words that have no row, as the caller has dealt with them before.
 LEFT = {("cli/show/change_text.c", "steps", "CHANGES_STEP_CONFIRMED"),
-        ("policy/network.c", "network_names", "NETWORK_UNSAID")}
+        ("policy/read/network.c", "network_names", "NETWORK_UNSAID")}
 FUNCTION = re.compile(r"^(?:static |inline |extern )*(?:const )?char \*(\w+)\([^;{}]*\)\s*\{(.*?)^\}",
                       re.S | re.M)
 LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')

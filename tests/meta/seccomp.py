@@ -15,7 +15,7 @@ class Page(unittest.TestCase):
 
     def test_the_table_was_read_whole(self):
         """A row in a form that the page's reader does not know would be left out silently."""
-        text = tree.read("policy/seccomp_groups.def")
+        text = tree.read("policy/read/seccomp_groups.def")
         self.assertEqual(len(seccomp_page.groups()), len(re.findall(r"^GROUP\(", text, re.M)))
         for name, kind, reason, calls in seccomp_page.groups():
             with self.subTest(group=name):
@@ -25,7 +25,7 @@ class Page(unittest.TestCase):
 
     def test_every_condition_is_on_it(self):
         """Those of calls that no shipped profile allows, too."""
-        named = re.findall(r'^\tCONDITION\("(\w+)"', tree.read("policy/seccomp_conditions.c"), re.M)
+        named = re.findall(r'^\tCONDITION\("(\w+)"', tree.read("policy/write/seccomp_conditions.c"), re.M)
         page = tree.read(seccomp_page.PAGE)
         self.assertGreater(len(named), 20)
         for call in named:

@@ -18,8 +18,8 @@ MACHINE_PATHS = re.compile(r"/wor[k]/|/tmp/buil[d]-|/home/(?!agent\b|user\b|you\
 GENERATED_HEADERS = {"seccomp_filter.h", "starter_filter.h", "seccomp_http_filter.h", "seccomp_write_filter.h",
                      "servers_filter.h"}
 # What a plan answers: a library that whoever holds one may use, and what it is made of.
-DECIDE_HEADERS = ("policy/decide.h", "policy/operation.h")
-DECIDE_PARTS = (*DECIDE_HEADERS, "policy/decide_parts.h")
+DECIDE_HEADERS = ("policy/decide/decide.h", "policy/decide/operation.h")
+DECIDE_PARTS = (*DECIDE_HEADERS, "policy/decide/decide_parts.h")
 # What a part shows to others, by the beginning of a header's path. Trusted processes have no heap.
 SHARED = {
     "common/": tree.PARTS,
@@ -35,9 +35,9 @@ SHARED = {
     "layers/branches/": ("layers/reader", "layers"), "layers/reader/": ("layers/branches", "layers", "layers/merger"),
     "layers/ignored/": ("layers",), "layers/merger/": ("layers/reader", "layers"),
     "layers/remove.h": ("image",),
-    "policy/decide.h": ("frontend", *tree.FRONTENDS),
-    "policy/operation.h": ("frontend", *tree.FRONTENDS),
-    "policy/units.h": ("cli",),
+    "policy/decide/decide.h": ("frontend", *tree.FRONTENDS),
+    "policy/decide/operation.h": ("frontend", *tree.FRONTENDS),
+    "policy/read/units.h": ("cli",),
     "gateway/relay/relay.h": ("gateway/egress", "gateway/bridge"),
     "stewards/base/child.h": ("gateway/cable", "gateway/dial"),
     "stewards/base/counters.h": ("gateway/egress", "gateway/dial"),

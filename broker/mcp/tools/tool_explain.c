@@ -7,7 +7,7 @@
 #include "lib/heap/memory.h"
 #include "mcp/core/call.h"
 #include "mcp/tools/params.h"
-#include "policy/decide.h"
+#include "policy/decide/decide.h"
 
 enum explain_param {
 	EXPLAIN_OPERATION,

@@ -19,7 +19,7 @@
 #include "mcp/core/host_answers.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/params.h"
-#include "policy/decide.h"
+#include "policy/decide/decide.h"
 
 /* --- the question --------------------------------------------------------------------------- */
 

@@ -3,7 +3,9 @@
  * A configuration as a whole: what it says of all profiles, how its profiles hang together, what
  * becomes of it in the plan, and how two profiles differ.
  */
-#include "policy/config_file.h"
+#include "policy/read/config_file.h"
+#include "policy/write/compile.h"
+#include "policy/write/show.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

@@ -3,7 +3,7 @@
  * What is decided of profiles that the product does not ship; of those that it ships,
  * tests/integration/explain.py compares each answer with a sandbox.
  */
-#include "policy/decide.h"
+#include "policy/decide/decide.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/kernel.h"
+#include "policy/write/compile.h"
 #include "support.h"
 
 static struct builtin builtin;

@@ -3,6 +3,7 @@
  * The tables of system calls: complete, without repetition, and within the budget.
  */
 #include "bpf.h"
+#include "policy/write/seccomp_rules.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "gateway/hosts/request.h"
+#include "policy/write/show.h"
 
 /* --- requests and secrets -----------------------------------------------------------------------
  */

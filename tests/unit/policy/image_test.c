@@ -2,9 +2,9 @@
  *
  * The tree of an image, asked layer by layer, and what a profile has of it in the plan.
  */
-#include "policy/filter.h"
-#include "policy/images.h"
-#include "policy/seccomp_groups.h"
+#include "policy/read/images.h"
+#include "policy/read/seccomp_groups.h"
+#include "policy/write/compile.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

@@ -9,6 +9,8 @@
 
 #include "common/limits.h"
 #include "common/workspace_mode.h"
+#include "policy/write/compile.h"
+#include "policy/write/show.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define PROFILE "profiles: [{name: mine, extends: default, "

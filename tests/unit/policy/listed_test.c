@@ -3,6 +3,7 @@
  * What `msp-policy seccomp PROFILE` prints, read again and compared with what the filter answers.
  */
 #include "oracle.h"
+#include "policy/write/show.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

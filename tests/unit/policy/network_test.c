@@ -12,9 +12,10 @@
 
 #include "gateway/hosts/groups.h"
 #include "gateway/hosts/list.h"
-#include "policy/decide.h"
-#include "policy/facts.h"
-#include "policy/host_groups.h"
+#include "policy/decide/decide.h"
+#include "policy/read/host_groups.h"
+#include "policy/write/facts.h"
+#include "policy/write/show.h"
 
 static void expect_mistake(const char *entry, const char *part)
 {

@@ -2,7 +2,7 @@
  *
  * What people and models may write as an operation, and what they are told otherwise.
  */
-#include "policy/operation.h"
+#include "policy/decide/operation.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oracle.h"
 
-#include "policy/filter.h"
+#include "policy/write/filter.h"
 
 #include <seccomp.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct group {
 
 static const struct group groups[] = {
 #define GROUP(name, kind, reason, calls) { " " #name " ", #kind, " " calls " " },
-#include "policy/seccomp_groups.def"
+#include "policy/read/seccomp_groups.def"
 #undef GROUP
 };
 

@@ -4,6 +4,7 @@
  * when something is wrong with it.
  */
 #include "common/kernel.h"
+#include "policy/write/show.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

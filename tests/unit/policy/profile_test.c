@@ -2,6 +2,8 @@
  *
  * YAML files, right and wrong. A mistake names file, line, key and what was expected.
  */
+#include "policy/write/compile.h"
+#include "policy/write/show.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

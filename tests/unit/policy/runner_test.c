@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/facts.h"
+#include "policy/write/facts.h"
+#include "policy/write/show.h"
 
 #define RUNNER "  runner: [/usr/bin/env, A=b]\n"
 

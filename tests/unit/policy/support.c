@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
+#include "policy/write/compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

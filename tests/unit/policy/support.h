@@ -7,7 +7,8 @@
 
 #include "bpf.h"
 #include "common/plan.h"
-#include "policy/policy.h"
+#include "policy/read/policy.h"
+#include "policy/write/filter.h"
 
 #include <linux/audit.h>
 #include <stdint.h>

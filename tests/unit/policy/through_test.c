@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "gateway/hosts/list.h"
-#include "policy/facts.h"
+#include "policy/write/facts.h"
+#include "policy/write/show.h"
 
 #define HOSTS "  network: hosts\n  hosts: [a.example, db.example:5432 private, 8.8.8.8:853]\n"
 

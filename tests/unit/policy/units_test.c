@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/units.h"
+#include "policy/read/units.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

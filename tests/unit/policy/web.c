@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/facts.h"
+#include "policy/write/compile.h"
+#include "policy/write/facts.h"
+#include "policy/write/show.h"
 
 struct policy_error mistake;
 struct builtin loaded;

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_POLICY_WEB_H
 #define TESTS_UNIT_POLICY_WEB_H
 
-#include "policy/decide.h"
+#include "policy/decide/decide.h"
 #include "support.h"
 
 #include <stdbool.h>

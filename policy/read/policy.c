@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/read/policy.h"
+
+#include "lib/heap/memory.h"
+#include "policy/read/builtin.h"
+#include "policy/read/images.h"
+#include "policy/read/profile_parts.h"
+#include "policy/read/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The operator's file, and each of the program's own. */
+#define SOURCES_MAX (PLAN_PROFILES_MAX + 1)
+
+/* Behind a profile's name in the name of its file. */
+#define SHIPPED_SUFFIX ".yaml"
+
+struct policy {
+	bool is_builtin; /* while the built-in profiles are added */
+	uint32_t source_count;
+	uint32_t count;
+	struct images *images;
+	struct policy_settings settings;
+	struct source *sources[SOURCES_MAX];
+	struct profile *profiles[PLAN_PROFILES_MAX]; /* NULL: not made yet */
+};
+
+struct policy *policy_new(void)
+{
+	struct policy *policy = memory_get_zeroed(1, sizeof(*policy));
+
+	policy->settings = settings_default();
+	return policy;
+}
+
+void policy_look_in(struct policy *policy, const char *images)
+{
+	policy->images = images_new(images);
+}
+
+struct policy *policy_free(struct policy *policy)
+{
+	if (policy == NULL)
+		return NULL;
+	for (uint32_t i = 0; i < policy->count; i++)
+		policy->profiles[i] = profile_free(policy->profiles[i]);
+	for (uint32_t i = 0; i < policy->source_count; i++)
+		policy->sources[i] = source_free(policy->sources[i]);
+	policy->images = images_free(policy->images);
+	free(policy);
+	return NULL;
+}
+
+uint32_t policy_count(const struct policy *policy)
+{
+	return policy->count;
+}
+
+uint32_t policy_count_records(const struct policy *policy, struct policy_error *error)
+{
+	const struct policy_settings *settings = &policy->settings;
+	uint32_t count = policy->count;
+
+	for (uint32_t i = 0; i < policy->count; i++)
+		count += profile_has_hosts(policy->profiles[i]);
+	if (count <= PLAN_PROFILES_MAX)
+		return count;
+	(void)snprintf(error->text, sizeof(error->text),
+		       "%s:%u: profiles: too many, %u, of which those with hosts count twice; "
+		       "expected at most %u",
+		       settings->file != NULL ? settings->file : "built-in profiles",
+		       settings->profiles_line, count, PLAN_PROFILES_MAX);
+	policy_error_tidy(error);
+	return 0;
+}
+
+uint32_t policy_put_missing(const struct policy *policy, struct buffer *blob, uint32_t *ret_size)
+{
+	const uint32_t offset = (uint32_t)blob->size;
+
+	for (uint32_t i = 0; i < policy->count; i++) {
+		const struct profile *profile = policy->profiles[i];
+
+		if (profile->missing == NULL)
+			continue;
+		buffer_append(blob, profile->name, strlen(profile->name) + 1);
+		buffer_append(blob, profile->missing, strlen(profile->missing) + 1);
+	}
+	*ret_size = (uint32_t)blob->size - offset;
+	return *ret_size > 0 ? offset : 0;
+}
+
+const struct profile *policy_at(const struct policy *policy, uint32_t index)
+{
+	return policy->profiles[index];
+}
+
+const struct policy_settings *policy_settings(const struct policy *policy)
+{
+	return &policy->settings;
+}
+
+const struct profile *policy_find(const struct policy *policy, const char *name)
+{
+	for (uint32_t i = 0; i < policy->count; i++) {
+		if (policy->profiles[i] != NULL && strcmp(policy->profiles[i]->name, name) == 0)
+			return policy->profiles[i];
+	}
+	return NULL;
+}
+
+/* A file whose profiles are being made; they follow the `first` profiles of earlier files. */
+struct adding {
+	struct policy *policy;
+	const struct source *source;
+	uint32_t first;
+	struct policy_error *error;
+};
+
+static const struct source_profile *said_at(const struct adding *adding, uint32_t index)
+{
+	return &adding->source->config->profiles[index];
+}
+
+static int fail_profile(const struct adding *adding, uint32_t index, const char *key,
+			const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static int fail_profile(const struct adding *adding, uint32_t index, const char *key,
+			const char *format, ...)
+{
+	char full[KEY_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	source_vfail(adding->source, adding->error, reading_key(full, "profiles", index, key),
+		     format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+/* Return the index of a profile of the file, or -1. */
+static int find_in_file(const struct adding *adding, const char *name, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (strcmp(said_at(adding, i)->name, name) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+static uint32_t line_of(const struct adding *adding, uint32_t index)
+{
+	char key[KEY_MAX];
+
+	return source_origin(adding->source, reading_key(key, "profiles", index, "name")).line;
+}
+
+static int check_name(const struct adding *adding, uint32_t index)
+{
+	const struct profile_place place = { adding->source, index, adding->policy->is_builtin,
+					     adding->policy->images };
+	const struct profile *other;
+	int twin;
+
+	if (profile_check_name(&place, adding->error) != 0)
+		return -1;
+	twin = find_in_file(adding, said_at(adding, index)->name, index);
+	if (twin >= 0)
+		return fail_profile(
+			adding, index, "name",
+			"there is a profile \"%s\" in line %u already; expected another name",
+			said_at(adding, index)->name, line_of(adding, (uint32_t)twin));
+	other = policy_find(adding->policy, said_at(adding, index)->name);
+	if (other != NULL)
+		return fail_profile(adding, index, "name",
+				    "there is a built-in profile \"%s\"; expected another name",
+				    other->name);
+	return 0;
+}
+
+static int check_names(const struct adding *adding)
+{
+	const uint32_t count = adding->source->config->profiles_count;
+
+	if (adding->first + count > PLAN_PROFILES_MAX)
+		return source_fail(adding->source, adding->error, "profiles",
+				   "too many; expected at most %u with the %u that are built in",
+				   PLAN_PROFILES_MAX - adding->first, adding->first);
+	for (uint32_t i = 0; i < count; i++) {
+		if (check_name(adding, i) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Reasons why a profile cannot be made. */
+enum obstacle {
+	OBSTACLE_NONE,
+	OBSTACLE_WAITS, /* its parent has not been made yet */
+	OBSTACLE_MISTAKE,
+};
+
+static const struct builtin_profile *find_shipped(const char *name)
+{
+	const size_t size = strlen(name);
+
+	for (uint32_t i = 0; i < shipped_profile_count; i++) {
+		const char *file = shipped_profiles[i].file;
+
+		if (strncmp(file, name, size) == 0 && strcmp(file + size, SHIPPED_SUFFIX) == 0)
+			return &shipped_profiles[i];
+	}
+	return NULL;
+}
+
+static enum obstacle find_parent(const struct adding *adding, uint32_t index,
+				 const struct profile **ret)
+{
+	const char *name = said_at(adding, index)->extends;
+
+	*ret = NULL;
+	if (name == NULL)
+		return OBSTACLE_NONE;
+	*ret = policy_find(adding->policy, name);
+	if (*ret != NULL && (name[0] != '_' || adding->policy->is_builtin))
+		return OBSTACLE_NONE;
+	if (find_in_file(adding, name, adding->source->config->profiles_count) >= 0)
+		return OBSTACLE_WAITS;
+	(void)fail_profile(
+		adding, index, "extends",
+		find_shipped(name) != NULL
+			? "the profile \"%s\" is not offered; expected it in the list `offer`"
+			: "there is no profile \"%s\"; expected a built-in one or one of this file",
+		name);
+	return OBSTACLE_MISTAKE;
+}
+
+static enum obstacle make_profile(const struct adding *adding, uint32_t index)
+{
+	const struct profile_place place = { adding->source, index, adding->policy->is_builtin,
+					     adding->policy->images };
+	struct profile **slot = &adding->policy->profiles[adding->first + index];
+	const struct profile *parent;
+	const enum obstacle obstacle = find_parent(adding, index, &parent);
+
+	if (obstacle != OBSTACLE_NONE)
+		return obstacle;
+	*slot = profile_new(&place, parent, adding->error);
+	return *slot != NULL ? OBSTACLE_NONE : OBSTACLE_MISTAKE;
+}
+
+/* Report a cycle. No remaining profile can be made, so the parents of any of them lead to one. */
+static int fail_cycle(const struct adding *adding)
+{
+	const uint32_t count = adding->source->config->profiles_count;
+	struct buffer chain = { .bytes = NULL };
+	uint32_t at = 0, start;
+
+	while (adding->policy->profiles[adding->first + at] != NULL)
+		at++;
+	for (uint32_t i = 0; i < count; i++)
+		at = (uint32_t)find_in_file(adding, said_at(adding, at)->extends, count);
+	start = at;
+	do {
+		buffer_format(&chain, "%s -> ", said_at(adding, at)->name);
+		at = (uint32_t)find_in_file(adding, said_at(adding, at)->extends, count);
+	} while (at != start);
+	(void)fail_profile(adding, start, "extends",
+			   "leads back to itself, %s%s; expected a profile that does not",
+			   chain.bytes, said_at(adding, start)->name);
+	buffer_done(&chain);
+	return -1;
+}
+
+/* Try once to make each remaining profile. Return how many were made, or -1. */
+static int make_some(const struct adding *adding)
+{
+	int made = 0;
+
+	for (uint32_t i = 0; i < adding->source->config->profiles_count; i++) {
+		enum obstacle obstacle;
+
+		if (adding->policy->profiles[adding->first + i] != NULL)
+			continue;
+		obstacle = make_profile(adding, i);
+		if (obstacle == OBSTACLE_MISTAKE)
+			return -1;
+		made += obstacle == OBSTACLE_NONE;
+	}
+	return made;
+}
+
+static int make_all(const struct adding *adding)
+{
+	const uint32_t count = adding->source->config->profiles_count;
+	uint32_t made = 0;
+
+	while (made < count) {
+		const int more = make_some(adding);
+
+		if (more < 0)
+			return -1;
+		if (more == 0)
+			return fail_cycle(adding);
+		made += (uint32_t)more;
+	}
+	return 0;
+}
+
+static int check_default(const struct adding *adding)
+{
+	const char *name = adding->source->config->default_profile;
+
+	if (name == NULL || (name[0] != '_' && policy_find(adding->policy, name) != NULL))
+		return 0;
+	return source_fail(adding->source, adding->error, "default_profile",
+			   "there is no profile \"%s\"; expected a built-in one or one of this "
+			   "file",
+			   name);
+}
+
+/* Give each profile, also those of msp's own processes, what the file requires of the machine. */
+static void apply_requirements(const struct adding *adding)
+{
+	const struct policy_settings *settings = &adding->policy->settings;
+	const struct origin limits = source_origin(adding->source, "limits");
+	const struct origin landlock = source_origin(adding->source, "requirements.landlock");
+
+	for (uint32_t i = 0; i < adding->policy->count; i++) {
+		if (settings->accepts_fallback)
+			profile_accept_fallback(adding->policy->profiles[i], &limits);
+		if (settings->landlock_abi != 0)
+			profile_require_landlock(adding->policy->profiles[i],
+						 settings->landlock_abi, &landlock);
+	}
+}
+
+static int fail_offer(const struct source *source, const char *key, const char *name,
+		      struct policy_error *error)
+{
+	struct buffer known = { .bytes = NULL };
+
+	for (uint32_t i = 0; i < shipped_profile_count; i++) {
+		const char *file = shipped_profiles[i].file;
+
+		buffer_format(&known, "%s%.*s", i > 0 ? ", " : "",
+			      (int)(strlen(file) - strlen(SHIPPED_SUFFIX)), file);
+	}
+	(void)source_fail(source, error, key,
+			  "there is no shipped profile \"%s\"; expected one of %s", name,
+			  known.bytes);
+	buffer_done(&known);
+	return -1;
+}
+
+/* Add the shipped profiles that a file offers, as if they were built in. */
+static int add_offered(struct policy *policy, const struct source *source,
+		       struct policy_error *error)
+{
+	const struct source_config *said = source->config;
+	int result = 0;
+
+	for (uint32_t i = 0; i < said->offer_count && result == 0; i++) {
+		const struct builtin_profile *shipped = find_shipped(said->offer[i]);
+		char key[KEY_MAX];
+
+		(void)reading_key(key, "offer", i, "");
+		if (shipped == NULL)
+			return fail_offer(source, key, said->offer[i], error);
+		if (policy_find(policy, said->offer[i]) != NULL)
+			return source_fail(source, error, key, "%s given twice; expected once",
+					   said->offer[i]);
+		policy->is_builtin = true;
+		result = policy_add(policy, shipped->file, shipped->text, shipped->size, error);
+		policy->is_builtin = false;
+	}
+	return result;
+}
+
+static int add_source(struct policy *policy, const struct source *source,
+		      struct policy_error *error)
+{
+	const struct adding adding = { policy, source, policy->count, error };
+
+	if (check_names(&adding) != 0)
+		return -1;
+	if (!policy->is_builtin && settings_read(source, &policy->settings, error) != 0)
+		return -1;
+	policy->count += source->config->profiles_count;
+	if (make_all(&adding) != 0 || check_default(&adding) != 0)
+		return -1;
+	apply_requirements(&adding);
+	return 0;
+}
+
+int policy_add(struct policy *policy, const char *file, const char *text, size_t size,
+	       struct policy_error *error)
+{
+	struct source *source = source_load(file, text, size, error);
+
+	if (source == NULL)
+		return -1;
+	if (policy->source_count == SOURCES_MAX)
+		abort();
+	policy->sources[policy->source_count++] = source;
+	return add_offered(policy, source, error) != 0 ? -1 : add_source(policy, source, error);
+}
+
+int policy_add_builtin(struct policy *policy, struct policy_error *error)
+{
+	int result = 0;
+
+	policy->is_builtin = true;
+	for (uint32_t i = 0; i < builtin_profile_count && result == 0; i++)
+		result = policy_add(policy, builtin_profiles[i].file, builtin_profiles[i].text,
+				    builtin_profiles[i].size, error);
+	policy->is_builtin = false;
+	return result;
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/read/profile.h"
+
+#include "common/confine/landlock.h"
+#include "common/limits.h"
+#include "lib/heap/memory.h"
+#include "policy/read/profile_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define DIGITS "0123456789"
+
+/* With PLAN_NARROWED behind it a name has room in a message. */
+#define NAME_LONGEST (IPC_NAME_MAX - sizeof(PLAN_NARROWED))
+
+static bool is_word(const char *text, const char *allowed, size_t most)
+{
+	const size_t length = strlen(text);
+
+	return length > 0 && length <= most && strspn(text, allowed) == length;
+}
+
+static bool is_line(const char *text)
+{
+	for (const char *at = text; *at != '\0'; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			return false;
+	}
+	return *text != '\0' && strlen(text) <= 200;
+}
+
+int profile_check_name(const struct profile_place *place, struct policy_error *error)
+{
+	const struct reading reading = { .place = *place, .error = error };
+	const char *name = place->source->config->profiles[place->index].name;
+
+	if (name == NULL)
+		return reading_fail(&reading, "name", "missing; expected a name");
+	if (!is_word(name, LOWER DIGITS "-_", NAME_LONGEST))
+		return reading_fail(&reading, "name",
+				    "\"%s\" is not a name; expected up to %zu of a-z, 0-9, - and _",
+				    name, NAME_LONGEST);
+	if (name[0] == '_' && !place->is_builtin)
+		return reading_fail(&reading, "name",
+				    "\"%s\" is a name of the program's own; expected one that "
+				    "does not begin with _",
+				    name);
+	return 0;
+}
+
+/* Take over a text and its origin if the file has it. */
+static void take_text(const struct reading *reading, const char *key, const char *said,
+		      const char **text, struct origin *origin)
+{
+	if (said == NULL)
+		return;
+	*text = said;
+	*origin = reading_origin(reading, key);
+}
+
+static int apply_names(const struct reading *reading)
+{
+	const struct source_profile *said = reading->said;
+	struct profile *profile = reading->profile;
+	struct profile_origins *origins = &profile->origins;
+
+	if (said->description != NULL && !is_line(said->description))
+		return reading_fail(reading, "description",
+				    "expected one line of 1 to 200 characters");
+	if (said->hostname != NULL && !is_word(said->hostname, LOWER DIGITS "-", 63))
+		return reading_fail(
+			reading, "hostname",
+			"\"%s\" is not a host name; expected up to 63 of a-z, 0-9 and -",
+			said->hostname);
+	if (said->cwd != NULL && !reading_is_path(said->cwd))
+		return reading_fail(reading, "cwd", "\"%s\" is not a path; expected " READING_PATH,
+				    said->cwd);
+	profile->name = said->name;
+	origins->name = reading_origin(reading, "name");
+	origins->extends = reading_origin(reading, "extends");
+	take_text(reading, "description", said->description, &profile->description,
+		  &origins->description);
+	take_text(reading, "hostname", said->hostname, &profile->hostname, &origins->hostname);
+	take_text(reading, "cwd", said->cwd, &profile->cwd, &origins->cwd);
+	return 0;
+}
+
+static int apply_shell(const struct reading *reading)
+{
+	const struct source_profile *said = reading->said;
+
+	if (said->shell == NULL)
+		return 0;
+	if (said->shell_count == 0 || said->shell[0][0] != '/')
+		return reading_fail(reading, "shell",
+				    "expected the shell's absolute path and its options, such as "
+				    "[/bin/bash, -c]");
+	reading->profile->shell = (struct strings){ said->shell, said->shell_count };
+	reading->profile->origins.shell = reading_origin(reading, "shell");
+	return 0;
+}
+
+static bool is_variable(const char *text)
+{
+	const size_t length = strspn(text, LOWER DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+
+	return length > 0 && text[length] == '=' && (text[0] < '0' || text[0] > '9');
+}
+
+/* Return whether an earlier entry of the list has the name of entry `index`. */
+static bool is_again(char *const *variables, uint32_t index)
+{
+	const size_t length = strcspn(variables[index], "=") + 1;
+
+	for (uint32_t i = 0; i < index; i++) {
+		if (strncmp(variables[i], variables[index], length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int set_variable(const struct reading *reading, uint32_t index)
+{
+	struct profile *profile = reading->profile;
+	const char *variable = reading->said->environment[index];
+	const size_t length = strcspn(variable, "=") + 1;
+	uint32_t place = 0;
+	char key[KEY_MAX];
+
+	(void)reading_key(key, "environment", index, "");
+	if (!is_variable(variable))
+		return reading_fail(reading, key, "\"%s\" is not a variable; expected NAME=value",
+				    variable);
+	if (is_again(reading->said->environment, index))
+		return reading_fail(reading, key, "%.*s given twice; expected once",
+				    (int)(length - 1), variable);
+	while (place < profile->environment_count &&
+	       strncmp(profile->environment[place], variable, length) != 0)
+		place++;
+	if (place == PROFILE_ENVIRONMENT_MAX)
+		return reading_fail(reading, key, "too many variables; expected at most %u",
+				    PROFILE_ENVIRONMENT_MAX);
+	profile->environment[place] = variable;
+	profile->origins.environment[place] = reading_origin(reading, key);
+	if (place == profile->environment_count)
+		profile->environment_count++;
+	return 0;
+}
+
+static int apply_environment(const struct reading *reading)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < reading->said->environment_count; i++) {
+		if (set_variable(reading, i) != 0)
+			return -1;
+	}
+	for (uint32_t i = 0; i < reading->profile->environment_count; i++)
+		bytes += strlen(reading->profile->environment[i]) + 1;
+	/* Half of the bytes of an execution; the rest is for the request. */
+	if (bytes > IPC_ENVIRONMENT_MAX / 2)
+		return reading_fail(reading, "environment",
+				    "too long; expected at most %d bytes in all",
+				    IPC_ENVIRONMENT_MAX / 2);
+	return 0;
+}
+
+static int read_rights(const struct reading *reading, uint32_t index, uint64_t *ret)
+{
+	const struct source_rule *said = &reading->said->landlock[index];
+	char key[KEY_MAX];
+
+	*ret = 0;
+	(void)reading_key(key, "landlock", index, "rights");
+	for (uint32_t i = 0; i < said->rights_count; i++) {
+		const uint64_t found = profile_right(said->rights[i]);
+
+		if (found == 0)
+			return reading_fail(reading, key,
+					    "\"%s\" is not known; expected list, read, execute, "
+					    "write, create or ioctl",
+					    said->rights[i]);
+		*ret |= found;
+	}
+	return *ret != 0 ? 0
+			 : reading_fail(reading, key, "missing; expected a list such as [read]");
+}
+
+static int set_rule(const struct reading *reading, uint32_t index)
+{
+	const struct source_rule *said = &reading->said->landlock[index];
+	struct profile *profile = reading->profile;
+	struct profile_rule rule = { .path = said->path,
+				     .words = { said->rights, said->rights_count } };
+	uint32_t place = 0;
+	char key[KEY_MAX];
+
+	(void)reading_key(key, "landlock", index, "path");
+	rule.origin = reading_origin(reading, key);
+	if (rule.path == NULL)
+		return reading_fail(reading, key, "missing; expected a path in the sandbox");
+	if (strcmp(rule.path, "/") != 0 && !reading_is_path(rule.path))
+		return reading_fail(reading, key, "\"%s\" is not a path; expected " READING_PATH,
+				    rule.path);
+	for (uint32_t i = 0; i < index; i++) {
+		if (strcmp(reading->said->landlock[i].path, rule.path) == 0)
+			return reading_fail(reading, key, "%s given twice; expected once",
+					    rule.path);
+	}
+	if (read_rights(reading, index, &rule.rights) != 0)
+		return -1;
+	while (place < profile->rule_count && strcmp(profile->rules[place].path, rule.path) != 0)
+		place++;
+	if (place == PLAN_RULES_MAX)
+		return reading_fail(reading, key, "too many rules; expected at most %u",
+				    PLAN_RULES_MAX);
+	profile->rules[place] = rule;
+	if (place == profile->rule_count)
+		profile->rule_count++;
+	return 0;
+}
+
+static int apply_landlock(const struct reading *reading)
+{
+	for (uint32_t i = 0; i < reading->said->landlock_count; i++) {
+		if (set_rule(reading, i) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int check_cwd(const struct reading *reading)
+{
+	const struct profile_mount *around = mounts_around(reading->profile, reading->profile->cwd);
+
+	if (reading->profile->image != NULL) /* mounts_check() makes it */
+		return 0;
+	if (around == NULL || (strcmp(around->target, reading->profile->cwd) != 0 &&
+			       around->kind != PLAN_BIND && around->kind != PLAN_OVERLAY))
+		return reading_fail(reading, "cwd",
+				    "%s is not made by any entry of files; expected a directory "
+				    "that one makes",
+				    reading->profile->cwd);
+	return 0;
+}
+
+static int check_complete(const struct reading *reading)
+{
+	const struct profile *profile = reading->profile;
+	const struct {
+		const char *key;
+		bool is_there;
+		const char *expected;
+	} needs[] = {
+		{ "description", profile->description != NULL, "one line for people" },
+		{ "hostname", profile->hostname != NULL, "a host name" },
+		{ "cwd", profile->cwd != NULL, "a directory of the sandbox" },
+		{ "shell", profile->shell.count > 0, "a list such as [/bin/sh, -c]" },
+		{ "network", profile->network != NETWORK_UNSAID, "none, loopback or hosts" },
+		{ "files", profile->mount_count > 0, "entries such as {at: /usr, kind: bind}" },
+		{ "landlock", profile->rule_count > 0,
+		  "entries such as {path: /usr, rights: [read]}" },
+		{ "seccomp.allow", seccomp_allowed_count(&profile->seccomp) > 0,
+		  "groups such as basic" },
+	};
+
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+		if (!needs[i].is_there)
+			return reading_fail(reading, needs[i].key,
+					    "missing; expected %s, or a profile to extend",
+					    needs[i].expected);
+	}
+	return 0;
+}
+
+static void forget_implied(struct profile *profile)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		if (!profile->mounts[i].is_implied)
+			profile->mounts[kept++] = profile->mounts[i];
+	}
+	profile->mount_count = kept;
+	memset(profile->owned, 0, sizeof(profile->owned));
+	profile->owned_count = 0;
+	for (kept = 0; kept < profile->rule_count && !profile->rules[kept].is_implied;)
+		kept++;
+	profile->rule_count = kept; /* the implied ones follow the others */
+	profile->owned_rules = 0;
+	profile->tree = NULL;
+	profile->missing = NULL; /* the parent's */
+	if (profile->is_cwd_of_image)
+		profile->cwd = NULL;
+	profile->is_cwd_of_image = false;
+}
+
+static int read_all(const struct reading *reading)
+{
+	static int (*const parts[])(const struct reading *) = {
+		apply_names,    image_apply,   apply_shell,       runner_apply,    network_apply,
+		through_apply,  http_apply,    apply_environment, mounts_apply,    apply_landlock,
+		seccomp_apply,  limits_apply,  lasting_apply,     languages_apply, image_check,
+		check_complete, limits_check,  network_check,     through_check,   http_check,
+		mounts_check,   lasting_check, check_cwd,         languages_check, runner_check,
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i](reading) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+struct profile *profile_new(const struct profile_place *place, const struct profile *parent,
+			    struct policy_error *error)
+{
+	struct profile *profile = memory_get_zeroed(1, sizeof(*profile));
+	const struct reading reading = { *place, &place->source->config->profiles[place->index],
+					 profile, error };
+
+	if (parent != NULL) {
+		*profile = *parent;
+		forget_implied(profile);
+	} else
+		profile->numbers.user = PLAN_USER_AGENT;
+	profile->parent = parent;
+	if (read_all(&reading) != 0)
+		return profile_free(profile);
+	profile->numbers.landlock_fs = LANDLOCK_FS_ALL;
+	profile->numbers.landlock_net = profile->network == NETWORK_NONE ? LANDLOCK_NET_ALL : 0;
+	profile->numbers.landlock_scopes = LANDLOCK_SCOPE_ALL;
+	return profile;
+}
+
+bool profile_has_hosts(const struct profile *profile)
+{
+	return profile->network == NETWORK_HOSTS && profile->name[0] != '_';
+}
+
+struct profile *profile_narrow(const struct profile *profile)
+{
+	const size_t size = strlen(profile->name) + sizeof(PLAN_NARROWED);
+	struct profile *copy = memory_get(sizeof(*copy));
+
+	*copy = *profile;
+	copy->network = NETWORK_LOOPBACK;
+	copy->owned[0] = memory_get(size);
+	copy->owned_count = 1;
+	copy->owned_rules = 0; /* they stay the profile's */
+	copy->missing = NULL;
+	(void)snprintf(copy->owned[0], size, "%s" PLAN_NARROWED, profile->name);
+	copy->name = copy->owned[0];
+	return copy;
+}
+
+struct profile *profile_free(struct profile *profile)
+{
+	if (profile == NULL)
+		return NULL;
+	for (uint32_t i = 0; i < profile->owned_count; i++)
+		free(profile->owned[i]);
+	for (uint32_t i = 0; i < profile->owned_rules; i++)
+		free(profile->rule_paths[i]);
+	free(profile->missing);
+	free(profile);
+	return NULL;
+}

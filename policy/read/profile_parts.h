@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of profile_new(), one file each. Each returns 0, or -1 with *error set.
+ */
+#ifndef POLICY_READ_PROFILE_PARTS_H
+#define POLICY_READ_PROFILE_PARTS_H
+
+#include "policy/read/profile.h"
+#include "policy/read/reading.h"
+
+#include <limits.h>
+
+/* Take over `limits` and `requirements` of the file. */
+int limits_apply(const struct reading *reading);
+
+/* Check that every limit is given and that they are consistent. */
+int limits_check(const struct reading *reading);
+
+/* Print limit `index` as a file has it. Return its key without "limits."; NULL behind the last. */
+const char *limits_value(const struct profile *profile, uint32_t index, char ret[32]);
+
+/* Take over `lasting` of the file. */
+int lasting_apply(const struct reading *reading);
+
+/* Check that `lasting` is complete if an entry of `files` has a place. */
+int lasting_check(const struct reading *reading);
+
+/* Print a key of `lasting`, below PROFILE_LASTING, and return it; NULL: it was not given. */
+const char *lasting_value(const struct profile *profile, uint32_t index, char ret[32]);
+
+/* Take over `through` of the file, and check that no entry of `hosts` is the proxy. */
+int through_apply(const struct reading *reading);
+int through_check(const struct reading *reading);
+
+/* Print the proxy of a profile with hosts: "proxy.example.org:3128". False: no key says it. */
+#define THROUGH_TEXT_MAX (HOST_NAME_MAX_SIZE + 8U)
+bool through_print(const struct profile *profile, char ret[THROUGH_TEXT_MAX]);
+
+/* Take over `runner` of the file, and check that its program is in the sandbox. */
+int runner_apply(const struct reading *reading);
+int runner_check(const struct reading *reading);
+
+/* Take over `network`, `hosts` and `host_approval` of the file, and check that they fit. */
+int network_apply(const struct reading *reading);
+int network_check(const struct reading *reading);
+
+/* Return the network, and the right to approve hosts, in the word of a file. The latter is NULL if
+ * no file says it, or if it is without effect. */
+const char *network_name(const struct profile *profile);
+const char *network_approval(const struct profile *profile);
+
+/* Return the text of an entry of kind file: a built-in one that is about names has another text in
+ * a profile with hosts, whose names the gateway resolves. */
+const char *network_file_text(const struct profile *profile, const struct profile_mount *mount);
+
+/* Print a host as a file has it: "example.org:443 tls". */
+#define HOST_TEXT_MAX (HOST_PATTERN_MAX_SIZE + 32U)
+void network_print_host(const struct profile *profile, uint32_t host, char ret[HOST_TEXT_MAX]);
+
+/* Return the kind of entry `host`, which rules and secrets make https of a tls that is not said. */
+uint8_t network_host_kind(const struct profile *profile, uint32_t host);
+
+/* Return whether the bits of a rule or a secret have entry `host`. */
+bool http_is_for(const uint8_t hosts[PLAN_HOSTS_MAX / 8], uint32_t host);
+
+/* Print the placeholder of a secret. */
+#define HTTP_PLACEHOLDER_MAX sizeof(((struct plan_secret *)NULL)->placeholder)
+void http_print_placeholder(const struct profile_secret *secret, char ret[HTTP_PLACEHOLDER_MAX]);
+
+/* Return whether msp-http reads the requests to hosts of this kind. */
+bool network_is_read(uint8_t kind);
+
+/* Take over `requests` and `secrets` of the file, and check that they fit the hosts. */
+int http_apply(const struct reading *reading);
+int secrets_read(const struct reading *reading);
+int http_check(const struct reading *reading);
+
+/* Return whether the entry is a directory of trusted certificates, in the place of which the
+ * sandbox sees the launcher's: msp-http ends TLS with a certificate of its own. */
+bool http_is_trust(const struct profile *profile, const struct profile_mount *mount);
+
+/* Print variable `index` of those that a profile with such hosts adds to its environment:
+ * certificates and placeholders. False behind the last; empty: the profile says it itself. */
+#define HTTP_VARIABLE_MAX 160U
+bool http_print_variable(const struct profile *profile, uint32_t index, char ret[HTTP_VARIABLE_MAX],
+			 struct origin *ret_origin);
+
+/* Print a request rule, and a secret without its value, as lines for people. */
+#define HTTP_TEXT_MAX 1024U
+void http_print_request(const struct profile_request *request, char ret[HTTP_TEXT_MAX]);
+void http_print_secret(const struct profile_secret *secret, char ret[HTTP_TEXT_MAX]);
+
+/* Take over `seccomp` of the file. */
+int seccomp_apply(const struct reading *reading);
+
+/* Take over the entries of `files`. */
+int mounts_apply(const struct reading *reading);
+
+/* Add the implied directories, and check that each entry can be made where it is. */
+int mounts_check(const struct reading *reading);
+
+/* Return the MOUNT_ATTR_* of an entry. */
+uint64_t mounts_attributes(const struct profile_mount *mount);
+
+/* Find the entry that is or contains `path`: the longest matching target, or NULL. */
+const struct profile_mount *mounts_around(const struct profile *profile, const char *path);
+
+/* In place of an image's name: only profiles that extend this built-in one say it, and it is in no
+ * plan itself. */
+#define IMAGE_AWAITED "-"
+
+/* The working directory if neither profile nor image says one. */
+#define IMAGE_CWD "/workspace"
+
+/* Take over `image`, `root`, `user` and `pretend`, and find the image. */
+int image_apply(const struct reading *reading);
+int image_check(const struct reading *reading);
+
+/* Return whether the profile is there for others to extend, without an image of its own. */
+bool image_is_awaited(const struct profile *profile);
+
+/* Return the entry of `files` that an image is. */
+struct profile_mount image_mount(const struct profile *profile);
+
+/* Return word `index` of the command that an image brings; NULL behind the last. */
+const char *image_command(const struct profile *profile, uint32_t index);
+
+/* Return variable `index` of those that a profile has from its image; NULL behind the last; empty:
+ * the profile says it itself. */
+const char *image_variable(const struct profile *profile, uint32_t index);
+
+/* Print the path on the host of a program of the sandbox; empty: it cannot be there. */
+void languages_print_program(const struct profile *profile, const char *program,
+			     char ret[PATH_MAX]);
+
+/* Return whether the profile's shell is in its sandboxes, as far as an image decides that. */
+bool languages_have_shell(const struct profile *profile);
+
+/* Take over the entries of `languages`, and check all languages. */
+int languages_apply(const struct reading *reading);
+int languages_check(const struct reading *reading);
+
+#endif

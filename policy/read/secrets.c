@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `secrets` of a profile: a name, a header, hosts, and one source: a file, a variable or a command.
+ */
+#include "policy/read/profile_parts.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Return whether a text is a token, as RFC 9110 calls a header's name. */
+static bool is_token(const char *text)
+{
+	static const char bytes[] = UPPER "abcdefghijklmnopqrstuvwxyz" DIGITS "!#$%&'*+-.^_`|~";
+
+	return text[0] != '\0' && strspn(text, bytes) == strlen(text) &&
+	       strlen(text) < sizeof(((struct plan_secret *)NULL)->header);
+}
+
+/* Return whether the header is the connection's, or decides where a request ends. */
+static bool is_own_header(const char *text)
+{
+	static const char *const own[] = {
+		"Host",
+		"Content-Length",
+		"Transfer-Encoding",
+		"Connection",
+		"Upgrade",
+		"Keep-Alive",
+		"TE",
+		"Trailer",
+		"Expect",
+		"Accept-Encoding",
+	};
+
+	for (size_t i = 0; i < COUNT(own); i++) {
+		if (strcasecmp(text, own[i]) == 0)
+			return true;
+	}
+	return strncasecmp(text, "Proxy-", strlen("Proxy-")) == 0;
+}
+
+/* A secret while it is read. */
+struct secret_entry {
+	const struct reading *reading;
+	const struct source_secret *said;
+	uint32_t index;
+	struct profile_secret secret;
+};
+
+static const char *secret_key(const struct secret_entry *entry, const char *key, char ret[KEY_MAX])
+{
+	return reading_key(ret, "secrets", entry->index, key);
+}
+
+static bool is_secret_name(const char *name)
+{
+	return name[0] >= 'A' && name[0] <= 'Z' && strspn(name, UPPER DIGITS "_") == strlen(name) &&
+	       strlen(name) < sizeof(((struct plan_secret *)NULL)->name);
+}
+
+static int read_name(struct secret_entry *entry)
+{
+	const char *name = entry->said->name;
+	char key[KEY_MAX];
+
+	(void)secret_key(entry, "name", key);
+	if (name == NULL || !is_secret_name(name))
+		return reading_fail(entry->reading, key,
+				    "\"%s\" is not the name of a secret; expected up to 63 of A-Z, "
+				    "0-9 and _, beginning with a letter, such as GITHUB_TOKEN",
+				    name != NULL ? name : "");
+	for (uint32_t i = 0; i < entry->index; i++) {
+		if (strcmp(entry->reading->said->secrets[i].name, name) == 0)
+			return reading_fail(entry->reading, key, "%s given twice; expected once",
+					    name);
+	}
+	entry->secret.name = name;
+	entry->secret.origin = reading_origin(entry->reading, key);
+	return 0;
+}
+
+static int read_header(struct secret_entry *entry)
+{
+	const char *header = entry->said->header;
+	char key[KEY_MAX];
+
+	(void)secret_key(entry, "header", key);
+	if (header == NULL)
+		return reading_fail(entry->reading, key,
+				    "missing; expected a header, such as Authorization");
+	if (!is_token(header))
+		return reading_fail(
+			entry->reading, key,
+			"\"%s\" is not the name of a header; expected up to 63 letters, "
+			"digits and hyphens, such as Authorization",
+			header);
+	if (is_own_header(header))
+		return reading_fail(entry->reading, key,
+				    "\"%s\" decides how a request is read, and can have no secret; "
+				    "expected another header, such as Authorization",
+				    header);
+	entry->secret.header = header;
+	return 0;
+}
+
+/* Return whether the words of the source fit into a plan, each with a NUL, and one more. */
+static bool is_source_short(const struct strings *source)
+{
+	size_t size = 1;
+
+	for (uint32_t i = 0; i < source->count; i++)
+		size += strlen(source->items[i]) + 1;
+	return size <= sizeof(((struct plan_secret *)NULL)->source);
+}
+
+static bool is_variable_name(const char *text)
+{
+	return text[0] != '\0' &&
+	       strspn(text, UPPER "abcdefghijklmnopqrstuvwxyz" DIGITS "_") == strlen(text);
+}
+
+/* A path of the user's own is below ~/, which the launcher knows. */
+static bool is_file(const char *text)
+{
+	return reading_is_path(text[0] == '~' ? text + 1 : text);
+}
+
+static int read_source(struct secret_entry *entry)
+{
+	const struct source_secret *said = entry->said;
+	struct profile_secret *secret = &entry->secret;
+	const int sources = (said->file != NULL) + (said->env != NULL) + (said->command_count > 0);
+	char key[KEY_MAX];
+
+	(void)secret_key(entry, "", key);
+	if (sources != 1)
+		return reading_fail(
+			entry->reading, key, "%s; expected one source: file, env or command",
+			sources == 0 ? "without a source" : "with more than one source");
+	if (said->file != NULL && !is_file(said->file))
+		return reading_fail(entry->reading, secret_key(entry, "file", key),
+				    "\"%s\" is not a path; expected " READING_PATH
+				    ", or ~/ and the rest of a path",
+				    said->file);
+	if (said->env != NULL && !is_variable_name(said->env))
+		return reading_fail(entry->reading, secret_key(entry, "env", key),
+				    "\"%s\" is not a variable's name; expected letters, digits and "
+				    "_",
+				    said->env);
+	if (said->command_count > 0 && !reading_is_path(said->command[0]))
+		return reading_fail(entry->reading, secret_key(entry, "command", key),
+				    "\"%s\" is not a program's path; expected " READING_PATH,
+				    said->command[0]);
+	secret->source_kind = said->file != NULL  ? PLAN_SECRET_FILE
+			      : said->env != NULL ? PLAN_SECRET_ENV
+						  : PLAN_SECRET_COMMAND;
+	secret->source = said->file != NULL ? (struct strings){ &said->file, 1 }
+			 : said->env != NULL
+				 ? (struct strings){ &said->env, 1 }
+				 : (struct strings){ said->command, said->command_count };
+	return is_source_short(&secret->source)
+		       ? 0
+		       : reading_fail(entry->reading, key,
+				      "the source is too long; expected at "
+				      "most 510 bytes");
+}
+
+static int read_cleartext(struct secret_entry *entry)
+{
+	const char *said = entry->said->cleartext;
+	char key[KEY_MAX];
+
+	entry->secret.is_cleartext = said != NULL && strcmp(said, "true") == 0;
+	if (said == NULL || entry->secret.is_cleartext || strcmp(said, "false") == 0)
+		return 0;
+	return reading_fail(entry->reading, secret_key(entry, "cleartext", key),
+			    "\"%s\" is not known; expected true or false", said);
+}
+
+int secrets_read(const struct reading *reading)
+{
+	const struct source_profile *said = reading->said;
+	struct profile *profile = reading->profile;
+
+	profile->secret_count = 0; /* the list replaces the parent's */
+	profile->origins.secrets = reading_origin(reading, "secrets");
+	for (uint32_t i = 0; i < said->secrets_count; i++) {
+		struct secret_entry entry = { .reading = reading,
+					      .said = &said->secrets[i],
+					      .index = i };
+		char key[KEY_MAX];
+
+		entry.secret.wanted =
+			(struct strings){ entry.said->hosts, entry.said->hosts_count };
+		if (read_name(&entry) != 0 || read_header(&entry) != 0 ||
+		    read_source(&entry) != 0 || read_cleartext(&entry) != 0)
+			return -1;
+		if (entry.said->hosts_count == 0)
+			return reading_fail(reading, secret_key(&entry, "hosts", key),
+					    "missing; expected a list of hosts, such as "
+					    "[api.example.org]");
+		profile->secrets[profile->secret_count++] = entry.secret;
+	}
+	return 0;
+}
