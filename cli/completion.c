@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "options/command.h"
 #include "options/everywhere.h"
-#include "show/format.h"
 #include "table.h"
 
 #define WORDS_MAX 1024

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "options/everywhere.h"
-#include "show/format.h"
+#include "show/print.h"
 #include "table.h"
 
 static int run_version(const struct command *command, int argc, char *argv[])
@@ -45,7 +46,7 @@ static void print_group(size_t i)
 	do
 		format_append(names, sizeof(names), "%s ", commands[i++]->name);
 	while (i < command_count && !command_group(commands[i]));
-	format_print(names, TITLE_COLUMN, COLUMNS);
+	print_wrapped(names, TITLE_COLUMN, COLUMNS);
 }
 
 static int print_overview(void)

@@ -19,10 +19,10 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "frontend/utf8.h"
 #include "options/everywhere.h"
-#include "show/format.h"
 #include "table.h"
 
 /* Words that people try first. */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "show/format.h"
+#include "show/print.h"
 
 /* Soon enough for somebody who looks on; costs nothing. */
 #define STEP_MS 100
@@ -54,7 +54,7 @@ static int print_new(void)
 		follow.is_over =
 			!audit_give(follow.taker, line, size, follow.number, reader->line, &bad);
 	}
-	error = format_flush();
+	error = print_flush();
 	return more < 0 ? more : error;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "show/format.h"
+#include "common/format.h"
 
 /* The execution and the event of a record. */
 struct said {

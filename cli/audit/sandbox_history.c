@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/history.h"
 #include "frontend/json_write.h"
-#include "show/format.h"
 #include "show/quote.h"
 #include "show/words.h"
 

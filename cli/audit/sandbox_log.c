@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "audit/sandbox_history.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "lib/heap/buffer.h"
 #include "show/figures.h"
-#include "show/format.h"
 
 /* Digits of a hash for people: enough to find it again in the log. */
 #define HASH_SHOWN 12

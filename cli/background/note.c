@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "host/state_place.h"
-#include "show/format.h"
 
 static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's */
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "show/format.h"
+#include "common/format.h"
 
 #define NAME "output."
 #define NAME_MAX_BYTES 32

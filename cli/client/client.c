@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/limits_mode.h"
-#include "show/format.h"
 
 /* clang-format off */
 static const struct client clients[] = {

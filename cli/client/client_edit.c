@@ -5,7 +5,7 @@
 
 #include "client/json_text.h"
 #include "client/toml_text.h"
-#include "show/format.h"
+#include "common/format.h"
 
 /* Two bytes of the indentation of msp's own JSON are one level. */
 #define OWN_INDENT 2

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/account.h"
-#include "show/format.h"
 
 /* linux/fs.h; the C library of the static programs has no renameat2 */
 #ifndef RENAME_NOREPLACE

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "show/format.h"
+#include "common/format.h"
 
 /* The beginning of a line, without blanks and quotes. */
 #define BARE_MAX 128

@@ -10,6 +10,7 @@
 
 #include "commands/chosen.h"
 #include "commands/review.h"
+#include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/log.h"
 #include "launch/ask.h"
@@ -18,10 +19,10 @@
 #include "options/everywhere.h"
 #include "show/change_text.h"
 #include "show/confirm.h"
-#include "show/format.h"
 #include "show/held_names.h"
 #include "show/json.h"
 #include "show/patch_text.h"
+#include "show/print.h"
 
 /* Paths that are named one by one; the rest is counted. */
 #define REST_NAMED 50
@@ -302,7 +303,7 @@ static int run_json(struct work *work, uint32_t operation)
 /* The exit code of what was done, unless it could not be said. */
 static int check_output(int code)
 {
-	const int error = format_flush();
+	const int error = print_flush();
 
 	if (!error)
 		return code;

@@ -21,7 +21,6 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
 
 #define EXIT_ENDED 1 /* there is nothing to end */
 #define STEP_MS 100  /* soon enough for somebody who looks on; costs nothing */

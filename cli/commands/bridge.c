@@ -13,6 +13,7 @@
 
 #include "commands/sandboxes.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_bridge.h"
 #include "common/log.h"
 #include "launch/ask_bridge.h"
@@ -21,7 +22,7 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
+#include "show/print.h"
 
 struct bridge_options {
 	struct attach_options attach;
@@ -248,7 +249,7 @@ static int print_address(const struct work *work)
 		    work->options->is_raw ? "127.0.0.1:%u" : "http://127.0.0.1:%u/",
 		    work->host_port);
 	(void)puts(name);
-	if (format_flush() != 0)
+	if (print_flush() != 0)
 		log_line("standard output cannot be written");
 	everywhere_note("it leads to port %u of sandbox '%s', until Ctrl-C", work->port,
 			work->sandbox);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "host/mounts.h"
@@ -19,7 +20,7 @@
 #include "launch/config.h"
 #include "launch/launch.h"
 #include "options/command.h"
-#include "show/format.h"
+#include "show/print.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -231,7 +232,7 @@ static int add_cache(const struct tool *tool, const char *given, const struct pl
 			 tool->name, tool->missing, tool->fill, path, tool->fill_end);
 	} else {
 		print_profile(tool, shape, path);
-		code = format_flush() ? MSP_EXIT_SOFTWARE : 0;
+		code = print_flush() ? MSP_EXIT_SOFTWARE : 0;
 	}
 	fd_close(&fd);
 	return code;

@@ -7,14 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "launch/ask.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
 #include "show/json.h"
+#include "show/print.h"
 #include "show/sandbox_text.h"
 
 struct checkpoint_options {
@@ -172,7 +173,7 @@ static void on_saved(void *context, const struct ipc_checkpoint_info *info)
 		return;
 	}
 	(void)printf("%u\n", info->number);
-	work->written = format_flush();
+	work->written = print_flush();
 }
 
 static int run_checkpoint(const struct command *command, int argc, char *argv[])
@@ -271,7 +272,7 @@ static int run_checkpoints(const struct command *command, int argc, char *argv[]
 			everywhere_note(
 				"the sandbox has no checkpoint: 'msp checkpoint %s' makes one",
 				work.words.list[0]);
-		return check_output(format_flush());
+		return check_output(print_flush());
 	}
 	json_close_array(&work.json.writer);
 	json_close_object(&work.json.writer);
@@ -379,7 +380,7 @@ static int show_forked(struct work *work)
 {
 	if (!work->options.is_json) {
 		(void)puts(work->sandbox.id);
-		return format_flush();
+		return print_flush();
 	}
 	json_begin(&work->json, STDOUT_FILENO);
 	json_open_object(&work->json.writer, NULL);

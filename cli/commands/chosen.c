@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/log.h"
 #include "options/everywhere.h"
-#include "show/format.h"
 #include "show/quote.h"
 
 #define RULE                                                                                       \

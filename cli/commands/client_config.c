@@ -16,6 +16,7 @@
 #include "client/client_edit.h"
 #include "client/client_file.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
@@ -24,8 +25,8 @@
 #include "options/command.h"
 #include "options/suggest.h"
 #include "show/confirm.h"
-#include "show/format.h"
 #include "show/line_diff.h"
+#include "show/print.h"
 
 struct config_options {
 	struct client_wish wish;
@@ -257,7 +258,7 @@ static int agree_change(const struct change *change, bool is_agreed)
 		     change->file.path);
 	for (size_t i = 0; i < change->count; before = &change->steps[i++])
 		line_diff_print(before, &change->steps[i]);
-	if (format_flush() != 0)
+	if (print_flush() != 0)
 		return MSP_EXIT_SOFTWARE;
 	if (is_agreed)
 		return 0;

@@ -10,6 +10,7 @@
 #include "commands/image.h"
 #include "commands/sandboxes.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
@@ -22,7 +23,6 @@
 #include "options/everywhere.h"
 #include "options/options.h"
 #include "options/sandbox_search.h"
-#include "show/format.h"
 
 static const struct option_row rows[] = {
 	OPTION_RUN_AS(struct image_options, run_as),

@@ -10,7 +10,6 @@
 #include "frontend/file_answer.h"
 #include "launch/progress.h"
 #include "options/command.h"
-#include "show/format.h"
 
 struct copy_options {
 	struct attach_options attach;

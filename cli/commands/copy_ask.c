@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/ipc_done.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "launch/progress.h"
 #include "lib/heap/memory.h"
-#include "show/format.h"
 #include "show/quote.h"
 
 void copy_question(struct copy *copy, const char *command, const char *path)

@@ -16,11 +16,11 @@
 
 #include "commands/copy_ask.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "launch/progress.h"
 #include "lib/heap/memory.h"
-#include "show/format.h"
 
 /* A list that is longer is no list of files that somebody wants. */
 #define ENTRIES_MAX 1000000U

@@ -8,6 +8,7 @@
 
 #include "commands/foreign.h"
 #include "commands/new_sandbox.h"
+#include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
@@ -15,8 +16,8 @@
 #include "launch/ask.h"
 #include "options/command.h"
 #include "options/everywhere.h"
-#include "show/format.h"
 #include "show/json.h"
+#include "show/print.h"
 #include "show/sandbox_text.h"
 
 struct create_options {
@@ -99,7 +100,7 @@ static int show_id(const struct create_options *options, const struct ipc_sandbo
 		error = json_finish(&json);
 	} else {
 		(void)puts(info->id);
-		error = format_flush();
+		error = print_flush();
 	}
 	if (error) {
 		log_line("sandbox %s was made, but standard output: %s", info->id,

@@ -9,6 +9,7 @@
 
 #include "commands/chosen.h"
 #include "commands/review.h"
+#include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/log.h"
 #include "launch/ask.h"
@@ -16,9 +17,9 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/change_text.h"
-#include "show/format.h"
 #include "show/json.h"
 #include "show/patch_text.h"
+#include "show/print.h"
 #include "show/stat_text.h"
 
 #define COLUMNS 80
@@ -218,7 +219,7 @@ static int finish_showing(struct showing *showing, const struct ipc_changes_done
 		json_close_object(&showing->json.writer);
 		error = json_finish(&showing->json);
 	} else
-		error = format_flush();
+		error = print_flush();
 	if (error == -EPIPE) /* its reader had enough */
 		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
 	if (error) {

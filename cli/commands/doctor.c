@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "doctor/examine.h"
 #include "doctor/runtimes.h"
 #include "options/command.h"
-#include "show/format.h"
 #include "show/json.h"
+#include "show/print.h"
 
 #define TEXT_COLUMN 27
 #define COLUMNS 100
@@ -66,13 +67,13 @@ static void print_finding(const struct probe *probe, const struct finding *findi
 	(void)printf("  %s%-8s%s %-*s", color, status_words[finding->status].word,
 		     color[0] ? "\033[0m" : "", TEXT_COLUMN - 11, probe->name);
 	format_text(text, sizeof(text), "%s: %s", finding->tried, finding->happened);
-	format_print(text, TEXT_COLUMN, COLUMNS);
+	print_wrapped(text, TEXT_COLUMN, COLUMNS);
 	if (finding->status != FINDING_MISSING)
 		return;
 	(void)printf("%*swhy: ", TEXT_COLUMN, "");
-	format_print(probe->why, TEXT_COLUMN + 5, COLUMNS);
+	print_wrapped(probe->why, TEXT_COLUMN + 5, COLUMNS);
 	(void)printf("%*sfix: ", TEXT_COLUMN, "");
-	format_print(doctor_fix(probe, finding), TEXT_COLUMN + 5, COLUMNS);
+	print_wrapped(doctor_fix(probe, finding), TEXT_COLUMN + 5, COLUMNS);
 }
 
 static void print_conclusion(const struct doctor_verdict *all)

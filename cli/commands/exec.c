@@ -12,8 +12,8 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
 #include "show/json.h"
+#include "show/print.h"
 
 struct exec_options {
 	struct execute_options execute;
@@ -88,7 +88,7 @@ static int detach_command(const struct execute *what)
 	error = is_json ? print_json(&start) : 0;
 	if (!is_json) {
 		(void)puts(start.id);
-		error = format_flush();
+		error = print_flush();
 	}
 	everywhere_note(
 		"the command ends after %s at the latest: 'msp attach %s' shows its output, 'msp "

@@ -3,11 +3,11 @@
 
 #include <unistd.h>
 
+#include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "show/change_text.h"
-#include "show/format.h"
 
 /* So many are named. */
 #define NAMED_MAX 10

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "host/state_place.h"
@@ -24,8 +25,8 @@
 #include "options/everywhere.h"
 #include "policy/read/units.h"
 #include "show/figures.h"
-#include "show/format.h"
 #include "show/json.h"
+#include "show/print.h"
 #include "show/quote.h"
 
 #define DISK_MIN ((uint64_t)1 << 20)
@@ -296,7 +297,7 @@ static int run_list(const struct image_options *options, char *const words[])
 		error = print_rows_json(&listing);
 	} else {
 		print_rows(&listing);
-		error = format_flush();
+		error = print_flush();
 	}
 	fd_close(&store);
 	if (error)
@@ -431,7 +432,7 @@ static int show_image(int store, const char *wanted, bool is_json)
 		error = print_image_json(&image, &names);
 	} else if (!error) {
 		print_image(&image, &names);
-		error = format_flush();
+		error = print_flush();
 	}
 	free(names.list);
 	return error ? image_fail("the image cannot be shown", error) : 0;

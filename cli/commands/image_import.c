@@ -10,13 +10,14 @@
 
 #include "commands/image.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "host/state_place.h"
 #include "launch/image_program.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
+#include "show/print.h"
 
 int image_find_room(const struct image_keep *keep, uint64_t disk, uint64_t *ret)
 {
@@ -85,7 +86,7 @@ static int name_image(const struct image_keep *keep, const struct image_arrival 
 		(void)printf(IMAGE_DIGEST_PREFIX "%s\n", arrival->image.digest);
 	if (error)
 		return image_fail("the image is here, and cannot be named", error);
-	error = format_flush();
+	error = print_flush();
 	return error ? image_fail("standard output", error) : 0;
 }
 

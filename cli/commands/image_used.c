@@ -13,10 +13,10 @@
 #include "commands/image.h"
 #include "commands/sandboxes.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "host/state_place.h"
-#include "show/format.h"
 
 struct search {
 	const struct plan *plan;

@@ -12,12 +12,13 @@
 #include "audit/audit_read.h"
 #include "audit/sandbox_history.h"
 #include "audit/sandbox_log.h"
+#include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "launch/ask.h"
 #include "launch/launch.h"
 #include "options/command.h"
-#include "show/format.h"
+#include "show/print.h"
 
 #define EXIT_FOUND 1 /* a line of the log is no record */
 
@@ -219,7 +220,7 @@ static int show_log(const struct logs_options *options, const struct audit_log *
 	if (options->is_follow && !history.is_over)
 		return follow_log(log, &history);
 	sandbox_log_finish(&history);
-	error = format_flush();
+	error = print_flush();
 	if (error)
 		return give_up(error);
 	return bad > 0 ? EXIT_FOUND : 0;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/format.h"
 #include "common/ipc_network.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
@@ -21,8 +22,8 @@
 #include "launch/ask.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
 #include "show/json.h"
+#include "show/print.h"
 
 #define MICROSECONDS 1000000U
 
@@ -160,7 +161,7 @@ static int print_network(const char *name)
 		everywhere_note("nothing runs in sandbox '%s', so it has no connection", name);
 	else if (view.connection_count + view.host_count + view.denials.count == 0)
 		everywhere_note("no connection is open, and nothing was refused lately");
-	return format_flush();
+	return print_flush();
 }
 
 int network_list(const struct network_options *options, char *const words[])
@@ -230,7 +231,7 @@ static int print_asked(void)
 	if (asked.count == 0)
 		everywhere_note("no sandbox was refused a host that can be granted "
 				"(host_approval in the profile)");
-	return report_error(format_flush());
+	return report_error(print_flush());
 }
 
 int network_asked(const struct network_options *options, char *const words[])
@@ -438,7 +439,7 @@ int network_approve(const struct network_options *options, char *const words[])
 	(void)printf("%s can reach %s:%u until it ends\n", wish.whom, wish.message.host,
 		     wish.message.port);
 	advise_profile();
-	return ask_end(&asking, report_error(format_flush()));
+	return ask_end(&asking, report_error(print_flush()));
 }
 
 /* --- tighten -------------------------------------------------------------------------------- */
@@ -465,5 +466,5 @@ int network_tighten(const struct network_options *options, char *const words[])
 		return ask_end(&asking, refuse_grant(error));
 	(void)printf("%s can no longer reach %s, until 'msp network approve' gives it back\n",
 		     wish.whom, words[1] ? wish.message.host : "any host");
-	return ask_end(&asking, report_error(format_flush()));
+	return ask_end(&asking, report_error(print_flush()));
 }

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "commands/foreign.h"
+#include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/workspace_mode.h"
 #include "launch/ask.h"
-#include "show/format.h"
 #include "show/refusal.h"
 
 const char *new_sandbox_set_workspace(void *member, const char *value)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands/network.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/account.h"
 #include "host/pins.h"
@@ -17,7 +18,6 @@
 #include "launch/config.h"
 #include "launch/launch.h"
 #include "options/command.h"
-#include "show/format.h"
 
 /* Words for msp-policy: the operands, its name, --config, its value, and the end. */
 #define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 6)

@@ -13,6 +13,7 @@
 #include "background/note.h"
 #include "commands/ps_others.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -24,8 +25,8 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
 #include "show/json.h"
+#include "show/print.h"
 
 struct ps_options {
 	struct attach_options attach;
@@ -319,12 +320,12 @@ static int show_listing(const struct listing *listing)
 	else if (everywhere.is_quiet) {
 		for (size_t i = 0; i < listing->count; i++)
 			(void)puts(listing->commands[i].id);
-		error = format_flush();
+		error = print_flush();
 	} else if (listing->count == 0)
 		everywhere_note("no command to show: 'msp exec -d SANDBOX -- CMD' starts one");
 	else {
 		print_table(listing);
-		error = format_flush();
+		error = print_flush();
 	}
 	if (!error)
 		return 0;

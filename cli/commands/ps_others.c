@@ -7,8 +7,8 @@
 #include "audit/open_executions.h"
 #include "audit/sandbox_history.h"
 #include "background/note.h"
+#include "common/format.h"
 #include "common/ipc_persistent.h"
-#include "show/format.h"
 
 struct others {
 	const struct background *known;

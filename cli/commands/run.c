@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "commands/trial.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/directory.h"
 #include "launch/config.h"
 #include "launch/execute.h"
 #include "options/command.h"
-#include "show/format.h"
 
 /* The words of an image's command, at most. */
 #define WORDS_MAX 512

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "host/holder.h"
@@ -23,8 +24,8 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
 #include "show/json.h"
+#include "show/print.h"
 #include "show/sandbox_text.h"
 
 /* --- list ----------------------------------------------------------------------------------- */
@@ -101,7 +102,7 @@ static int show_list(struct listing *listing)
 	int error;
 
 	if (listing->is_words)
-		error = format_flush();
+		error = print_flush();
 	else if (!listing->table) {
 		json_close_array(&listing->json.writer);
 		json_close_object(&listing->json.writer);
@@ -111,7 +112,7 @@ static int show_list(struct listing *listing)
 		return 0;
 	} else {
 		sandbox_table_print(listing->table, (uint64_t)time(NULL));
-		error = format_flush();
+		error = print_flush();
 	}
 	return judge_output(error);
 }
@@ -499,7 +500,7 @@ static int print_lines(void)
 	}
 	if (bridge_count == 0)
 		everywhere_note("no bridge is open: 'msp bridge SANDBOX PORT' opens one");
-	return format_flush();
+	return print_flush();
 }
 
 int bridges_list(const struct attach_options *attach, bool is_json)

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "launch/launch.h"
 #include "launch/secret.h"
 #include "options/command.h"
-#include "show/format.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define HOSTS_TEXT_MAX 1024

@@ -18,6 +18,7 @@
 #include "commands/serve_refused.h"
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_start.h"
 #include "common/limits.h"
 #include "common/limits_mode.h"
@@ -35,7 +36,6 @@
 #include "launch/machine_place.h"
 #include "launch/opener.h"
 #include "options/command.h"
-#include "show/format.h"
 
 struct serve_options {
 	const char *config;

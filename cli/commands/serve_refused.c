@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "doctor/examine.h"
-#include "show/format.h"
 
 /* The broker takes 16 KiB (broker/refused_server.h). */
 #define TEXT_MAX 16000

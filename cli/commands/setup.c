@@ -11,7 +11,7 @@
 #include "options/command.h"
 #include "setup/walk.h"
 #include "show/confirm.h"
-#include "show/format.h"
+#include "show/print.h"
 #include "table.h"
 
 struct setup_options {
@@ -84,7 +84,7 @@ static int run_setup(const struct command *command, int argc, char *argv[])
 		(void)puts("");
 		code = command_doctor.run(&command_doctor, 1, doctor);
 	}
-	if (format_flush() != 0 || walk.has_failed)
+	if (print_flush() != 0 || walk.has_failed)
 		code = MSP_EXIT_SOFTWARE;
 	return code;
 }

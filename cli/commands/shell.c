@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "commands/trial.h"
+#include "common/format.h"
 #include "options/command.h"
-#include "show/format.h"
 
 struct shell_options {
 	struct execute_options execute;

@@ -6,15 +6,16 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_client.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
 #include "host/service.h"
 #include "launch/launch.h"
 #include "options/command.h"
-#include "show/format.h"
 #include "show/json.h"
 #include "show/measured.h"
+#include "show/print.h"
 
 #define COLUMN 14
 #define COLUMNS 100
@@ -111,7 +112,7 @@ static void print_status(const struct ipc_status *status)
 		return;
 	measured_describe(&status->posture, text, sizeof(text));
 	(void)printf("  %-*s", COLUMN - 2, "posture");
-	format_print(text, COLUMN, COLUMNS);
+	print_wrapped(text, COLUMN, COLUMNS);
 }
 
 static void write_status(struct json_writer *json, const struct ipc_status *status)

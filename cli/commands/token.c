@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/token_file.h"
 #include "launch/launch.h"
 #include "options/command.h"
-#include "show/format.h"
 #include "show/json.h"
 
 struct token_options {

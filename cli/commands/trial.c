@@ -7,6 +7,7 @@
 #include "commands/review.h"
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
@@ -14,7 +15,6 @@
 #include "launch/ask.h"
 #include "options/everywhere.h"
 #include "show/confirm.h"
-#include "show/format.h"
 
 #define KEPT_S 3600
 

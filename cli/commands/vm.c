@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/sha256.h"
@@ -27,8 +28,8 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
 #include "show/json.h"
+#include "show/print.h"
 #include "vm/prepare/report.h"
 
 #define NEW ".new"
@@ -340,7 +341,7 @@ static int make_machine(int machines, int directory, struct machine_source *sour
 	everywhere_note("kernel %.12s, %u modules; machines are made of it from now on", digest,
 			source->modules_found);
 	tell_missing();
-	error = format_flush();
+	error = print_flush();
 	return error ? vm_fail("standard output", -error) : 0;
 }
 
@@ -489,7 +490,7 @@ static int list_machines(int machines, bool is_json)
 	}
 	if (names.count == 0)
 		everywhere_note("there is no machine: 'msp vm prepare' makes one");
-	error = format_flush();
+	error = print_flush();
 	return error ? vm_fail("standard output", -error) : 0;
 }
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "common/limits_mode.h"
 #include "host/state_place.h"
-#include "show/format.h"
 
 /* The remedy of a probe that fails because another one does. */
 #define FIX_CAUSE "mend what is missing above first"

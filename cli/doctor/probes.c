@@ -14,12 +14,12 @@
 
 #include "common/confine/landlock.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "common/plan.h"
 #include "frontend/profile_names.h"
 #include "host/descriptors.h"
 #include "host/pins.h"
-#include "show/format.h"
 
 /* The ABI that the built-in profiles require, and the least that a configuration can ask for. */
 #define LANDLOCK_NEEDED 6

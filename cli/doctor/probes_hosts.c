@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "doctor/probes.h"
 #include "frontend/profile_names.h"
 #include "gateway/hosts/list.h"
-#include "show/format.h"
 
 #define ANSWER_S 3
 

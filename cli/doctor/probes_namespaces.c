@@ -22,13 +22,13 @@
 #include "common/confine/identity.h"
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "common/mount.h"
 #include "doctor/probes.h"
 #include "host/mounts.h"
 #include "host/state_place.h"
-#include "show/format.h"
 
 /* A child's report: NULL when every step worked. The text is a constant of this program, which the
  * child shares. */

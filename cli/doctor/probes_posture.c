@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_client.h"
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
@@ -21,7 +22,6 @@
 #include "host/budget.h"
 #include "host/pins.h"
 #include "launch/machine_place.h"
-#include "show/format.h"
 #include "show/measured.h"
 
 struct trial {

@@ -3,9 +3,9 @@
  * The probe of the secrets of profiles: do their sources have values? Commands are not run.
  */
 #include "common/fd.h"
+#include "common/format.h"
 #include "doctor/probes.h"
 #include "launch/secret.h"
-#include "show/format.h"
 
 /* The secrets of all profiles. */
 struct tally {

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "doctor/probes.h"
 #include "launch/machine_place.h"
 #include "launch/machine_program.h"
-#include "show/format.h"
 
 /* The package of each language that a built-in profile has. */
 static const struct {

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "host/service_socket.h"
 #include "host/state_place.h"
-#include "show/format.h"
 
 bool account_owns_folder(const char *path, uid_t uid)
 {

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "host/mounts.h"
 #include "host/shown.h"
-#include "show/format.h"
 
 const char *bind_split(const char *word, char host[IPC_PATH_MAX], char inside[IPC_PATH_MAX])
 {

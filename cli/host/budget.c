@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/sysinfo.h>
 
-#include "show/format.h"
+#include "common/format.h"
 
 uint64_t budget_parse_max(const char *text)
 {

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/mounts.h"
-#include "show/format.h"
 
 static const struct {
 	const char *name;

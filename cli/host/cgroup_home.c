@@ -15,8 +15,8 @@
 
 #include "common/cgroup.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "host/cgroup.h"
-#include "show/format.h"
 
 #define PREFIX "msp."
 #define SUPERVISOR "supervisor"

@@ -19,11 +19,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "host/directory.h"
 #include "host/git_config.h"
 #include "host/git_user.h"
-#include "show/format.h"
 
 /* Bytes of a file, and of a list. A repository with 200 submodules has 400 names of files, 30 kB,
  * and as many again of each relative path that its user's configuration has. */

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "host/directory.h"
 #include "host/git_config.h"
 #include "lib/heap/path_match.h"
-#include "show/format.h"
 
 #define FILE_BYTES_MAX (1U << 20)
 

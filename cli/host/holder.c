@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "host/process_end.h"
 #include "host/state_place.h"
-#include "show/format.h"
 
 #define STORE "msp-store"
 #define SUPERVISOR "msp-supervisor"

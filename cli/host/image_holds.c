@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/state_place.h"
 #include "image/store.h"
-#include "show/format.h"
 
 /* More than the profiles of one plan have; policies that are read again may have others. */
 #define HOLDS_MAX 256

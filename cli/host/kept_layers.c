@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/sha256.h"
 #include "host/state_place.h"
-#include "show/format.h"
 #include "stewards/store/store.h"
 
 /* The part of the state directory with a directory for each layer. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "show/format.h"
+#include "common/format.h"
 
 bool path_is_within(const char *path, const char *folder)
 {

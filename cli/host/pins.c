@@ -9,12 +9,12 @@
 #include <sys/statvfs.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "host/image_holds.h"
 #include "host/mounts.h"
 #include "host/shown.h"
-#include "show/format.h"
 
 /* The state of one walk over the plan. */
 struct opening {

@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "host/protected_walk.h"
 #include "host/state_place.h"
-#include "show/format.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/state_place.h"
 #include "options/sandbox_search.h"
-#include "show/format.h"
 
 #define FILE_NAME "runs"
 #define RUNS_MAX 100

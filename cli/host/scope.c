@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
-#include "show/format.h"
 
 #define ADDRESS "DBUS_SESSION_BUS_ADDRESS"
 #define NAME "msp-scope: "

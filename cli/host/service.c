@@ -13,10 +13,10 @@
 #include "common/channel.h"
 #include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_client.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
-#include "show/format.h"
 
 #define RUN_FOLDER "/run/user"
 #define OWN_FOLDER "msp"

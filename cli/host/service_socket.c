@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "frontend/nonblocking.h"
 #include "host/unix_socket.h"
-#include "show/format.h"
 
 /* Clients that may wait to be accepted; systemd's own default is beyond what clients come to. */
 #define BACKLOG 128

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
-#include "show/format.h"
 
 int shown_real_path(int fd, char ret[IPC_PATH_MAX])
 {

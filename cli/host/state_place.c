@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/account.h"
-#include "show/format.h"
 
 #define SYSTEM_PLACE "/var/lib/msp"
 #define IN_HOME "/.local/state/msp"

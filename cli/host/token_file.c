@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/account.h"
-#include "show/format.h"
 
 /* Everything but the owner's rights. */
 #define OTHERS (S_IRWXG | S_IRWXO)

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "options/options.h"
-#include "show/format.h"
 
 /* Beside the socket: held while one that nobody listens on is replaced. */
 #define LOCK_SUFFIX ".lock"

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "frontend/utf8.h"
 #include "host/mounts.h"
 #include "host/protected.h"
 #include "host/shown.h"
-#include "show/format.h"
 
 /* As many as a file can name, and the client's own. */
 #define OPEN_MAX 64

@@ -9,6 +9,7 @@
 
 #include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "common/refusal.h"
 #include "host/holder.h"
@@ -16,7 +17,6 @@
 #include "launch/ask_bridge.h"
 #include "launch/progress.h"
 #include "show/confirm.h"
-#include "show/format.h"
 
 enum slot { SLOT_RECORDS, SLOT_PIPES, SLOT_COUNT = SLOT_PIPES + FILE_PIPES_SLOTS };
 

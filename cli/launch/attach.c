@@ -7,6 +7,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_client.h"
 #include "common/ipc_start.h"
 #include "common/limits_mode.h"
@@ -19,7 +20,6 @@
 #include "launch/opener.h"
 #include "launch/plan_binds.h"
 #include "options/everywhere.h"
-#include "show/format.h"
 
 static struct binds binds;
 static struct pins pins;

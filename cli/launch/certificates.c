@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/state_place.h"
 #include "launch/helper.h"
-#include "show/format.h"
 
 #define PLACE "/trust"
 #define WAIT_MS 10000

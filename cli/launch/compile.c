@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "launch/helper.h"
 #include "launch/launch.h"
-#include "show/format.h"
 
 #define PROGRAM "msp-policy"
 #define PREFIX PROGRAM ": "

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
 #include "host/account.h"
@@ -17,7 +18,6 @@
 #include "launch/compile.h"
 #include "launch/plan_cache.h"
 #include "options/options.h"
-#include "show/format.h"
 
 #define VARIABLE "MSP_CONFIG"
 

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_execution.h"
 #include "common/log.h"
 #include "common/refusal.h"
@@ -18,7 +19,6 @@
 #include "launch/conversation.h"
 #include "launch/session.h"
 #include "show/confirm.h"
-#include "show/format.h"
 
 /* As much of a command as hints are found in. */
 #define COMMAND_LINE_MAX 2048

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/kept_layers.h"
 #include "launch/helper.h"
 #include "launch/launch.h"
-#include "show/format.h"
 
 #define PROGRAM "msp-image"
 

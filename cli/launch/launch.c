@@ -12,6 +12,7 @@
 #include "common/channel.h"
 #include "common/counters.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_audit.h"
 #include "common/ipc_start.h"
 #include "common/kernel.h"
@@ -21,7 +22,6 @@
 #include "host/account.h"
 #include "host/scope.h"
 #include "host/state_place.h"
-#include "show/format.h"
 
 #define PROGRAM_PATH_MAX (IPC_PATH_MAX + 32)
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "frontend/nonblocking.h"
-#include "show/format.h"
 
 /* Clients that may wait to be accepted: the broker serves 500, and all may come at once after it
  * was restarted. */

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "common/plan.h"
 #include "host/state_place.h"
 #include "launch/plan_source.h"
-#include "show/format.h"
 
 bool machine_place_find(char ret[IPC_PATH_MAX])
 {

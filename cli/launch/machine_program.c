@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "launch/helper.h"
 #include "launch/launch.h"
-#include "show/format.h"
 
 #define PROGRAM "msp-vm-prepare"
 #define INIT "msp-vm-init"

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_bridge.h"
 #include "common/ipc_start.h"
 #include "common/log.h"
@@ -23,7 +24,6 @@
 #include "launch/bridge_hub.h"
 #include "launch/bridge_program.h"
 #include "launch/machine_place.h"
-#include "show/format.h"
 
 /* Numbers of its descriptors, behind /dev/null three times, so that all others can be closed. */
 #define CHANNEL_PLACE 3

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
-#include "show/format.h"
 
 #define ALIGNMENT 8U
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc.h"
 #include "common/limits.h"
 #include "common/plan.h"
@@ -23,7 +24,6 @@
 #include "host/state_place.h"
 #include "image/store.h"
 #include "launch/launch.h"
-#include "show/format.h"
 
 #define IN_HOME "/.cache/msp"
 #define SLOTS 16

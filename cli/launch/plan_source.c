@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
-#include "show/format.h"
 
 /* Put the directory's path behind a plan's bytes, as the source of the records with this flag. */
 static void put_path(uint8_t *bytes, uint32_t size, uint32_t flag, const char *path)

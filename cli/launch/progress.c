@@ -11,9 +11,9 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/format.h"
 
 #define SECOND_US UINT64_C(1000000)
 

@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_http.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "host/account.h"
 #include "launch/helper.h"
-#include "show/format.h"
 
 /* Longest that a command may take; a person may have to unlock a store of passwords. */
 #define COMMAND_MS 30000

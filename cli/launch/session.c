@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_client.h"
 #include "common/ipc_execution.h"
 #include "common/ipc_persistent.h"
@@ -27,7 +28,6 @@
 #include "launch/relay.h"
 #include "launch/terminal.h"
 #include "options/sandbox_search.h"
-#include "show/format.h"
 
 #define END_MS 200
 #define NO_DEADLINE UINT64_MAX

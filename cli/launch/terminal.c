@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "show/format.h"
+#include "common/format.h"
 
 int terminal_make_raw(struct terminal *terminal, int fd)
 {

@@ -11,13 +11,13 @@
 #include "common/channel.h"
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_gateway.h"
 #include "common/ipc_http.h"
 #include "common/log.h"
 #include "launch/launch.h"
 #include "launch/plan_source.h"
 #include "launch/secret.h"
-#include "show/format.h"
 
 /* A server that ends so soon is not begun again. */
 #define PAUSE_US 10000000

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/log.h"
 #include "lib/heap/memory.h"
 #include "options/everywhere.h"
 #include "options/sandbox_search.h"
 #include "options/suggest.h"
-#include "show/format.h"
+#include "show/print.h"
 
 #define COLUMNS 80
 #define HELP_COLUMN 26
@@ -139,7 +140,7 @@ static void print_option(const struct option_row *row)
 		(void)printf("\n%*s", HELP_COLUMN, "");
 	else
 		(void)printf("%*s", HELP_COLUMN - used, "");
-	format_print(row->help, HELP_COLUMN, COLUMNS);
+	print_wrapped(row->help, HELP_COLUMN, COLUMNS);
 }
 
 void command_print_options(const struct option_table *table, bool is_common)
@@ -170,7 +171,7 @@ static void print_common(const struct option_table *table)
 	}
 	format_append(text, sizeof(text), ".");
 	(void)putchar('\n');
-	format_print(text, 0, COLUMNS);
+	print_wrapped(text, 0, COLUMNS);
 }
 
 int command_print_help(const struct command *command)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "common/log.h"
-#include "show/format.h"
 
 struct everywhere everywhere;
 

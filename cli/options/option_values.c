@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/limits_mode.h"
 #include "options/options.h"
 #include "options/sandbox_search.h"
 #include "policy/read/units.h"
-#include "show/format.h"
 #include "show/refusal.h"
 
 const char *option_set_no_hosts(void *member, const char *value)

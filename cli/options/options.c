@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "common/format.h"
 #include "options/everywhere.h"
 #include "options/sandbox_search.h"
 #include "options/suggest.h"
-#include "show/format.h"
 
 static const struct option_row *find_row(const struct option_table *table, const char *name,
 					 size_t size)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "host/cgroup.h"
-#include "show/format.h"
 
 #define SYSTEMD "/run/systemd/system"
 #define MANAGER "/run/user/{uid}/systemd/private"

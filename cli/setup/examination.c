@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "show/format.h"
+#include "common/format.h"
 
 static void name_user(const struct machine *machine, struct examination *ret)
 {

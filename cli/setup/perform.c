@@ -11,9 +11,9 @@
 
 #include "client/client_file.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/log.h"
 #include "host/account.h"
-#include "show/format.h"
 
 #define SYSTEM_PATH "/usr/sbin:/usr/bin:/sbin:/bin"
 #define AWAIT_STEPS 100

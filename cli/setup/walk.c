@@ -6,10 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "common/log.h"
 #include "setup/perform.h"
 #include "show/confirm.h"
-#include "show/format.h"
+#include "show/print.h"
 
 #define COLUMNS 100
 #define INDENT 4
@@ -19,14 +20,14 @@ static void print_labelled(const char *label, const char *text)
 	const int column = INDENT + (int)strlen(label) + 2;
 
 	(void)printf("%*s%s: ", INDENT, "", label);
-	format_print(text, column, COLUMNS);
+	print_wrapped(text, column, COLUMNS);
 }
 
 static void print_finding(struct setup_walk *walk, const struct probe *probe,
 			  const struct finding *finding)
 {
 	(void)printf("%s%s\n%*s", walk->has_shown ? "\n" : "", probe->name, INDENT, "");
-	format_print(finding->happened, INDENT, COLUMNS);
+	print_wrapped(finding->happened, INDENT, COLUMNS);
 	print_labelled("why", probe->why);
 	walk->has_shown = true;
 }

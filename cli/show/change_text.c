@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/log.h"
 #include "frontend/utf8.h"
-#include "show/format.h"
 #include "show/quote.h"
 
 static const struct {

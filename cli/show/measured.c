@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show/measured.h"
+#include "common/format.h"
 
 #include "common/confine/landlock.h"
 #include "common/ipc_posture.h"
 #include "common/names.h"
 #include "frontend/posture_text.h"
-#include "show/format.h"
 
 /* Enough of a SHA-256 to tell filters apart by eye. */
 #define SHORT_BYTES 6

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -15,7 +16,6 @@
 #include "frontend/denials_network.h"
 #include "frontend/profile_names.h"
 #include "frontend/runner_text.h"
-#include "show/format.h"
 #include "show/json.h"
 #include "show/measured.h"
 #include "show/refusal.h"

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/limits.h"
 #include "frontend/utf8.h"
-#include "show/format.h"
 
 /* C's letter for a byte, as git uses it; 0: none. */
 static char escape_letter(uint8_t byte)

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/workspace_mode.h"
 #include "lib/heap/memory.h"
 #include "show/figures.h"
-#include "show/format.h"
 #include "show/quote.h"
 
 struct sandbox_table {

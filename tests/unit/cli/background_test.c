@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "show/format.h"
+#include "common/format.h"
 
 #define SANDBOX "2rgbftc2erh915t6ckfprby7fr"
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "host/protected.h"
-#include "show/format.h"
 
 static char host[IPC_PATH_MAX];
 static char inside[IPC_PATH_MAX];

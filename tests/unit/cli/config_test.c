@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "common/limits_mode.h"
 #include "options/options.h"
-#include "show/format.h"
 
 #define NOBODY 65534
 

@@ -18,9 +18,9 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_start.h"
 #include "common/limits_mode.h"
-#include "show/format.h"
 
 /* No place for an audit log, but where a test says so. */
 static void name_no_place(void)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "show/format.h"
+#include "common/format.h"
 
 TestSuite(protected_rules, .init = protected_begin, .fini = protected_end);
 

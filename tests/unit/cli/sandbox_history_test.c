@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/history.h"
 #include "lib/heap/buffer.h"
-#include "show/format.h"
 
 #define ID "2rgbftc2erh915t6ckfprby7fr"
 #define TIME_US 1795662735032927U

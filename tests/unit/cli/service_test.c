@@ -13,9 +13,9 @@
 #include "common/channel.h"
 #include "common/end_reason.h"
 #include "common/fd.h"
+#include "common/format.h"
 #include "common/ipc_client.h"
 #include "common/limits_mode.h"
-#include "show/format.h"
 
 static char root[64];
 static char text[SERVICE_TEXT_MAX];

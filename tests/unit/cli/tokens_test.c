@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/format.h"
+#include "common/format.h"
 
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

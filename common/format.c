@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/format.h"
+#include "common/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,41 +43,6 @@ void format_hex(const uint8_t *bytes, size_t size, char *ret)
 {
 	for (size_t i = 0; i < size; i++)
 		format_text(ret + 2 * i, 3, "%02x", bytes[i]);
-}
-
-void format_print(const char *text, int column, int width)
-{
-	int at = column;
-
-	while (*text != '\0') {
-		const int size = (int)strcspn(text, " ");
-
-		if (at > column && at + 1 + size > width) {
-			(void)printf("\n%*s", column, "");
-			at = column;
-		} else if (at > column) {
-			(void)putchar(' ');
-			at++;
-		}
-		(void)printf("%.*s", size, text);
-		at += size;
-		text += size;
-		text += strspn(text, " ");
-	}
-	(void)putchar('\n');
-}
-
-int format_flush(void)
-{
-	struct pollfd entry = { .fd = STDOUT_FILENO };
-	const int error = fflush(stdout) == 0 ? 0 : errno;
-
-	if (!error && !ferror(stdout))
-		return 0;
-	/* An earlier write has failed: its error is not known. */
-	if (poll(&entry, 1, 0) == 1 && (entry.revents & POLLERR))
-		return -EPIPE;
-	return error ? -error : -EIO;
 }
 
 int read_text_file(int directory, const char *path, char *text, size_t room)

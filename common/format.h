@@ -2,8 +2,8 @@
  *
  * Short texts in fixed buffers.
  */
-#ifndef CLI_SHOW_FORMAT_H
-#define CLI_SHOW_FORMAT_H
+#ifndef COMMON_FORMAT_H
+#define COMMON_FORMAT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,13 +18,6 @@ void format_append(char *text, size_t room, const char *format, ...)
 
 /* Write bytes as two hexadecimal digits each; `ret` has room for them and a NUL. */
 void format_hex(const uint8_t *bytes, size_t size, char *ret);
-
-/* Print to stdout from column `column` on, wrapped at spaces before column `width`; further lines
- * begin at `column` too. */
-void format_print(const char *text, int column, int width);
-
-/* Was everything printed to stdout written? 0 or -errno: -EPIPE when nobody reads it any more. */
-int format_flush(void);
 
 /* Read at most room-1 bytes of a file beneath `directory` (AT_FDCWD for none) and terminate them;
  * a trailing newline is taken off. How many, or -errno. */
