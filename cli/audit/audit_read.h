@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "common/audit.h"
-#include "host/state_place.h"
+#include "launcher/host/state_place.h"
 
 #define AUDIT_FILES (AUDIT_KEPT + 1)
 

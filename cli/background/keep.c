@@ -25,8 +25,8 @@
 #include "common/ipc_execution.h"
 #include "common/log.h"
 #include "common/names.h"
-#include "host/state_place.h"
-#include "launch/launch.h"
+#include "launcher/host/state_place.h"
+#include "launcher/start/launch.h"
 #include "show/outcome.h"
 
 #define WAIT_FACTOR 10

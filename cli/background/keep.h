@@ -6,8 +6,8 @@
 #ifndef CLI_BACKGROUND_KEEP_H
 #define CLI_BACKGROUND_KEEP_H
 
+#include "ask/execute.h"
 #include "background/note.h"
-#include "launch/execute.h"
 
 struct background_start {
 	char id[BACKGROUND_ID_MAX];

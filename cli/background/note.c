@@ -12,7 +12,7 @@
 
 #include "common/fd.h"
 #include "common/format.h"
-#include "host/state_place.h"
+#include "launcher/host/state_place.h"
 
 static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's */
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "frontend/json_write.h"
-#include "host/workspace.h"
+#include "launcher/host/workspace.h"
 
 /* The id under which VS Code keeps the token that it asks its user for. */
 #define CLIENT_TOKEN_INPUT "msp-token"

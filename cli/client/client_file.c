@@ -14,7 +14,7 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
-#include "host/account.h"
+#include "launcher/host/account.h"
 
 /* linux/fs.h; the C library of the static programs has no renameat2 */
 #ifndef RENAME_NOREPLACE

@@ -8,13 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
+#include "ask/progress.h"
 #include "commands/chosen.h"
 #include "commands/review.h"
 #include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/log.h"
-#include "launch/ask.h"
-#include "launch/progress.h"
+#include "launcher/start/config.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/change_text.h"

@@ -9,7 +9,7 @@
 #include "audit/audit_follow.h"
 #include "audit/audit_verify.h"
 #include "common/log.h"
-#include "launch/launch.h"
+#include "launcher/start/launch.h"
 #include "options/command.h"
 
 /* Records that show prints, unless --last says how many. */

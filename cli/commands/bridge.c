@@ -11,14 +11,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "ask/ask_bridge.h"
+#include "ask/attach.h"
 #include "commands/sandboxes.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/ipc_bridge.h"
 #include "common/log.h"
-#include "launch/ask_bridge.h"
-#include "launch/attach.h"
-#include "launch/bridge_program.h"
+#include "launcher/start/bridge_program.h"
+#include "launcher/start/config.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"

@@ -7,10 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
 #include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
-#include "launch/ask.h"
+#include "launcher/start/config.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"

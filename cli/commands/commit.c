@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/recent.h"
 #include "commands/image.h"
 #include "commands/sandboxes.h"
 #include "common/fd.h"
@@ -14,10 +15,9 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
-#include "host/kept_layers.h"
-#include "host/recent.h"
-#include "launch/image_program.h"
-#include "launch/launch.h"
+#include "launcher/host/kept_layers.h"
+#include "launcher/start/image_program.h"
+#include "launcher/start/launch.h"
 #include "lib/heap/memory.h"
 #include "options/command.h"
 #include "options/everywhere.h"

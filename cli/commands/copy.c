@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/progress.h"
 #include "commands/copy_ask.h"
 #include "common/log.h"
 #include "frontend/file_answer.h"
-#include "launch/progress.h"
+#include "launcher/start/config.h"
 #include "options/command.h"
 
 struct copy_options {

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/progress.h"
 #include "common/format.h"
 #include "common/ipc_done.h"
 #include "common/log.h"
 #include "common/names.h"
-#include "launch/progress.h"
 #include "lib/heap/memory.h"
 #include "show/quote.h"
 

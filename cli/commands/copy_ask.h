@@ -5,8 +5,8 @@
 #ifndef CLI_COMMANDS_COPY_ASK_H
 #define CLI_COMMANDS_COPY_ASK_H
 
+#include "ask/ask.h"
 #include "frontend/file_answer.h"
-#include "launch/ask.h"
 
 struct copy {
 	const char *sandbox; /* as the user called it */

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ask/progress.h"
 #include "commands/copy_ask.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "launch/progress.h"
 #include "lib/heap/memory.h"
 
 /* Directories that are open at once. */

@@ -14,12 +14,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "ask/progress.h"
 #include "commands/copy_ask.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
-#include "launch/progress.h"
 #include "lib/heap/memory.h"
 
 /* A list that is longer is no list of files that somebody wants. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
 #include "commands/foreign.h"
 #include "commands/new_sandbox.h"
 #include "common/format.h"
@@ -13,7 +14,7 @@
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/workspace_mode.h"
-#include "launch/ask.h"
+#include "launcher/start/config.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/json.h"

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "doctor/examine.h"
 #include "doctor/runtimes.h"
+#include "launcher/start/config.h"
 #include "options/command.h"
 #include "show/json.h"
 #include "show/print.h"

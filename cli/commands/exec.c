@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "ask/execute.h"
 #include "background/keep.h"
 #include "common/log.h"
-#include "launch/execute.h"
+#include "launcher/start/config.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"

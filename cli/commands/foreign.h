@@ -5,7 +5,7 @@
 #ifndef CLI_COMMANDS_FOREIGN_H
 #define CLI_COMMANDS_FOREIGN_H
 
-#include "launch/ask.h"
+#include "ask/ask.h"
 #include "show/json.h"
 
 /* Have them prepared, and print lines about those that stay unchangeable. A failure leaves the

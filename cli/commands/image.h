@@ -7,7 +7,7 @@
 
 #include "common/limits.h"
 #include "image/keep.h"
-#include "launch/config.h"
+#include "launcher/start/config.h"
 
 struct image_options {
 	const char *config;

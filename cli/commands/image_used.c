@@ -16,7 +16,7 @@
 #include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "host/state_place.h"
+#include "launcher/host/state_place.h"
 
 struct search {
 	const struct plan *plan;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
 #include "audit/audit_follow.h"
 #include "audit/audit_read.h"
 #include "audit/sandbox_history.h"
@@ -15,8 +16,8 @@
 #include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
-#include "launch/ask.h"
-#include "launch/launch.h"
+#include "launcher/start/config.h"
+#include "launcher/start/launch.h"
 #include "options/command.h"
 #include "show/print.h"
 

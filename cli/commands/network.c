@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
 #include "common/clock.h"
 #include "common/format.h"
 #include "common/ipc_network.h"
@@ -19,7 +20,6 @@
 #include "common/plan.h"
 #include "frontend/network_grant.h"
 #include "frontend/network_json.h"
-#include "launch/ask.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
 #include "show/json.h"

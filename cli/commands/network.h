@@ -5,7 +5,7 @@
 #ifndef CLI_COMMANDS_NETWORK_H
 #define CLI_COMMANDS_NETWORK_H
 
-#include "launch/attach.h"
+#include "ask/attach.h"
 
 struct network_options {
 	struct attach_options attach;

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
 #include "commands/foreign.h"
 #include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/workspace_mode.h"
-#include "launch/ask.h"
 #include "show/refusal.h"
 
 const char *new_sandbox_set_workspace(void *member, const char *value)

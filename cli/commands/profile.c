@@ -11,12 +11,12 @@
 #include "commands/network.h"
 #include "common/format.h"
 #include "common/log.h"
-#include "host/account.h"
-#include "host/pins.h"
-#include "host/state_place.h"
-#include "launch/compile.h"
-#include "launch/config.h"
-#include "launch/launch.h"
+#include "launcher/host/account.h"
+#include "launcher/host/pins.h"
+#include "launcher/host/state_place.h"
+#include "launcher/start/compile.h"
+#include "launcher/start/config.h"
+#include "launcher/start/launch.h"
 #include "options/command.h"
 
 /* Words for msp-policy: the operands, its name, --config, its value, and the end. */

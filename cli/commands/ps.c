@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
+#include "ask/recent.h"
 #include "audit/sandbox_history.h"
 #include "background/note.h"
 #include "commands/ps_others.h"
@@ -17,10 +19,9 @@
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "common/names.h"
-#include "host/recent.h"
-#include "host/state_place.h"
-#include "launch/ask.h"
-#include "launch/launch.h"
+#include "launcher/host/state_place.h"
+#include "launcher/start/config.h"
+#include "launcher/start/launch.h"
 #include "lib/heap/memory.h"
 #include "options/command.h"
 #include "options/everywhere.h"

@@ -4,12 +4,13 @@
  */
 #include <string.h>
 
+#include "ask/execute.h"
 #include "commands/trial.h"
 #include "common/format.h"
 #include "common/log.h"
-#include "host/directory.h"
-#include "launch/config.h"
-#include "launch/execute.h"
+#include "launcher/host/bind.h"
+#include "launcher/host/directory.h"
+#include "launcher/start/config.h"
 #include "options/command.h"
 
 /* The words of an image's command, at most. */

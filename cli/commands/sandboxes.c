@@ -13,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
+#include "ask/recent.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
-#include "host/holder.h"
-#include "host/recent.h"
-#include "launch/ask.h"
+#include "launcher/host/holder.h"
+#include "launcher/start/config.h"
 #include "lib/heap/buffer.h"
 #include "options/command.h"
 #include "options/everywhere.h"

@@ -8,8 +8,8 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
-#include "launch/launch.h"
-#include "launch/secret.h"
+#include "launcher/start/launch.h"
+#include "launcher/start/secret.h"
 #include "options/command.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -15,6 +15,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "ask/hand_over.h"
+#include "commands/listen.h"
 #include "commands/serve_refused.h"
 #include "common/channel.h"
 #include "common/fd.h"
@@ -25,16 +27,15 @@
 #include "common/log.h"
 #include "doctor/examine.h"
 #include "frontend/profile_names.h"
-#include "host/descriptors.h"
-#include "host/pins.h"
-#include "host/service.h"
-#include "host/token_file.h"
-#include "host/workspace.h"
-#include "launch/hand_over.h"
-#include "launch/launch.h"
-#include "launch/listen.h"
-#include "launch/machine_place.h"
-#include "launch/opener.h"
+#include "launcher/host/descriptors.h"
+#include "launcher/host/pins.h"
+#include "launcher/host/service.h"
+#include "launcher/host/token_file.h"
+#include "launcher/host/workspace.h"
+#include "launcher/start/config.h"
+#include "launcher/start/launch.h"
+#include "launcher/start/machine_place.h"
+#include "launcher/start/opener.h"
 #include "options/command.h"
 
 struct serve_options {

@@ -5,7 +5,7 @@
 #ifndef CLI_COMMANDS_SERVE_REFUSED_H
 #define CLI_COMMANDS_SERVE_REFUSED_H
 
-#include "launch/launch.h"
+#include "launcher/start/launch.h"
 
 /* Become a broker that tells the client on standard input the reason of a refused start: `reason`,
  * and all that the doctor misses. `config` is --config or NULL, `limits` those of the command line.

@@ -8,6 +8,7 @@
 
 #include "commands/trial.h"
 #include "common/format.h"
+#include "launcher/start/config.h"
 #include "options/command.h"
 
 struct shell_options {

@@ -11,8 +11,8 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
-#include "host/token_file.h"
-#include "launch/launch.h"
+#include "launcher/host/token_file.h"
+#include "launcher/start/launch.h"
 #include "options/command.h"
 #include "show/json.h"
 

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "ask/ask.h"
+#include "ask/recent.h"
 #include "commands/pager.h"
 #include "commands/review.h"
 #include "common/clock.h"
@@ -11,8 +13,6 @@
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
-#include "host/recent.h"
-#include "launch/ask.h"
 #include "options/everywhere.h"
 #include "show/confirm.h"
 

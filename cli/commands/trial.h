@@ -6,8 +6,8 @@
 #ifndef CLI_COMMANDS_TRIAL_H
 #define CLI_COMMANDS_TRIAL_H
 
+#include "ask/execute.h"
 #include "commands/new_sandbox.h"
-#include "launch/execute.h"
 
 struct trial_options {
 	const char *workspace; /* NULL: none was given */

@@ -7,7 +7,7 @@
 
 #include "common/format.h"
 #include "common/limits_mode.h"
-#include "host/state_place.h"
+#include "launcher/host/state_place.h"
 
 /* The remedy of a probe that fails because another one does. */
 #define FIX_CAUSE "mend what is missing above first"

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "doctor/probes.h"
+#include "launcher/start/config.h"
 
 /* Room for what all required probes have to say. */
 #define DOCTOR_TEXT_MAX 12000

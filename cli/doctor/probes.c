@@ -18,8 +18,9 @@
 #include "common/log.h"
 #include "common/plan.h"
 #include "frontend/profile_names.h"
-#include "host/descriptors.h"
-#include "host/pins.h"
+#include "launcher/host/descriptors.h"
+#include "launcher/host/pins.h"
+#include "options/options.h"
 
 /* The ABI that the built-in profiles require, and the least that a configuration can ask for. */
 #define LANDLOCK_NEEDED 6

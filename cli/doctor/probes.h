@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "host/account.h"
-#include "host/cgroup.h"
-#include "host/scope.h"
-#include "launch/config.h"
-#include "launch/launch.h"
+#include "launcher/host/account.h"
+#include "launcher/host/cgroup.h"
+#include "launcher/host/scope.h"
+#include "launcher/start/config.h"
+#include "launcher/start/launch.h"
+#include "options/options.h"
 
 enum finding_status {
 	FINDING_OK,

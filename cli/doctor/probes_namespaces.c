@@ -27,8 +27,8 @@
 #include "common/log.h"
 #include "common/mount.h"
 #include "doctor/probes.h"
-#include "host/mounts.h"
-#include "host/state_place.h"
+#include "launcher/host/mounts.h"
+#include "launcher/host/state_place.h"
 
 /* A child's report: NULL when every step worked. The text is a constant of this program, which the
  * child shares. */

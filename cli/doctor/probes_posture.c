@@ -19,9 +19,9 @@
 #include "common/log.h"
 #include "doctor/probes.h"
 #include "frontend/supervisor_client.h"
-#include "host/budget.h"
-#include "host/pins.h"
-#include "launch/machine_place.h"
+#include "launcher/host/budget.h"
+#include "launcher/host/pins.h"
+#include "launcher/start/machine_place.h"
 #include "show/measured.h"
 
 struct trial {

@@ -5,7 +5,7 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "doctor/probes.h"
-#include "launch/secret.h"
+#include "launcher/start/secret.h"
 
 /* The secrets of all profiles. */
 struct tally {

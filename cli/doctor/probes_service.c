@@ -8,8 +8,8 @@
 #include "common/ipc_client.h"
 #include "common/limits_mode.h"
 #include "doctor/probes.h"
-#include "host/service.h"
-#include "host/state_place.h"
+#include "launcher/host/service.h"
+#include "launcher/host/state_place.h"
 
 /* Say that a silent service is only starting, if its systemd knows that. */
 static bool is_starting(const struct machine *machine, const struct service *service,

@@ -7,8 +7,9 @@
 
 #include "common/format.h"
 #include "doctor/probes.h"
-#include "launch/machine_place.h"
-#include "launch/machine_program.h"
+#include "launcher/start/machine_place.h"
+#include "launcher/start/machine_program.h"
+#include "options/options.h"
 
 /* The package of each language that a built-in profile has. */
 static const struct {

@@ -11,7 +11,7 @@
 
 #include "common/limits.h"
 #include "common/plan.h"
-#include "launch/machine_program.h"
+#include "launcher/start/machine_program.h"
 
 struct machine;
 

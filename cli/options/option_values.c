@@ -8,6 +8,8 @@
 #include "common/format.h"
 #include "common/limits.h"
 #include "common/limits_mode.h"
+#include "launcher/host/bind.h"
+#include "launcher/host/unix_socket.h"
 #include "options/options.h"
 #include "options/sandbox_search.h"
 #include "policy/read/units.h"
@@ -283,7 +285,7 @@ const char *option_set_socket(void *member, const char *value)
 	const char *name = strrchr(value, '/');
 
 	if (value[0] != '/' || strlen(value) >= IPC_PATH_MAX || name[1] == '\0' ||
-	    strlen(name + 1) >= OPTION_SOCKET_NAME_MAX || strcmp(name, "/.") == 0 ||
+	    strlen(name + 1) >= UNIX_SOCKET_NAME_MAX || strcmp(name, "/.") == 0 ||
 	    strcmp(name, "/..") == 0)
 		return "the absolute path of a socket, such as /run/user/1000/msp/supervisor.sock, "
 		       "with a last part shorter than 64 bytes";

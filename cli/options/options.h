@@ -53,26 +53,15 @@ enum options_result {
 enum options_result options_parse(const struct option_table *table, int argc, char *const argv[],
 				  void *target, int *ret_rest, char text[OPTIONS_TEXT_MAX]);
 
-/* The last part of --socket: an address must hold it behind /proc/self/fd/N (unix(7)). */
-#define OPTION_SOCKET_NAME_MAX 64
-
 /* K=V strings with a NUL after each, as execution_start carries them. */
 struct environment {
 	uint32_t size;
 	uint8_t bytes[IPC_ENVIRONMENT_MAX];
 };
 
-/* The --ro values as they were given. */
-struct bind_words {
-	uint32_t count;
-	const char *words[BINDS_MAX];
-};
-
-/* Before option_set_limits: the operator's configuration says it. */
-#define LIMITS_UNSAID UINT32_MAX
-
 option_set option_set_flag;    /* bool */
-option_set option_set_limits;  /* uint32_t, enum limits_mode: what the operator accepts */
+option_set option_set_limits;  /* uint32_t, enum limits_mode: what the operator accepts; before:
+				* LIMITS_UNSAID */
 option_set option_set_time;    /* uint32_t, milliseconds above 0 */
 option_set option_set_profile; /* const char * */
 option_set option_set_account; /* const char * */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "common/format.h"
-#include "host/cgroup.h"
+#include "launcher/host/cgroup.h"
 
 #define SYSTEMD "/run/systemd/system"
 #define MANAGER "/run/user/{uid}/systemd/private"

@@ -9,6 +9,7 @@
 
 #include "common/fd.h"
 #include "common/format.h"
+#include "launcher/start/config.h"
 
 static void name_user(const struct machine *machine, struct examination *ret)
 {

@@ -13,7 +13,7 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
-#include "host/account.h"
+#include "launcher/host/account.h"
 
 #define SYSTEM_PATH "/usr/sbin:/usr/bin:/sbin:/bin"
 #define AWAIT_STEPS 100

@@ -404,7 +404,7 @@ class Clocks(Case):
 class Slow(Case):
     """What is to be done to the files at the end takes longer than ending does."""
     TRIES = 40
-    STOPPED_S = 1.5  # more than LAUNCH_END_MS of cli/launch/launch.h
+    STOPPED_S = 1.5  # more than LAUNCH_END_MS of launcher/start/launch.h
 
     def stop_helper(self, process):
         """Stop msp-layers when it works for this msp; its pid, None when it was not seen."""

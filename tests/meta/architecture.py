@@ -18,11 +18,11 @@ PARTS = {  # the folders of a row
     "msp-store": ("stewards/store",), "both stewards": ("stewards/base",), "msp-layers": ("layers",),
     "the reader of repositories": ("layers/reader",), "the branches that follow commits": ("layers/branches",),
     "the merger of files in conflict": ("layers/merger",),
-    "the preparer of new sandboxes": ("layers/foreign",), "the rules of ignored files": ("layers/ignored",), "msp-file": ("file",), "msp-scope": ("scope",),
+    "the preparer of new sandboxes": ("layers/foreign",), "the rules of ignored files": ("layers/ignored",), "msp-file": ("file",),
     "msp-cable": ("gateway/cable",), "msp-egress": ("gateway/egress",), "msp-dial": ("gateway/dial",),
     "msp-http": ("gateway/http",), "msp-bridge": ("gateway/bridge",), "msp-image": ("image",),
     "msp-vm and its helpers": ("vm",), "the reader of JSON": ("lib/json",),
-    "msp-broker": ("broker",), "msp-policy": ("policy",), "msp, path opener": ("cli",),
+    "msp-broker": ("broker",), "msp-policy": ("policy",), "msp": ("cli",), "the launcher, path opener, msp-scope": ("launcher",),
     "shared by all": ("common",), "shared by frontends": ("frontend",),
 }
 FOLDERS = tuple(name for names in PARTS.values() for name in names)

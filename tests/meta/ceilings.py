@@ -9,7 +9,7 @@ CODE_LINES = {
     "supervisor": 6460,
     "stewards/audit": 737,
     "stewards/store": 1522,
-    "common": 2193,
+    "common": 2245,
     "gateway/cable": 1693,
     "gateway/egress": 1765,
     "gateway/dial": 1429,

@@ -12,12 +12,12 @@ import ceilings
 import tree
 
 # Objects of each program that is looked at, by the target that compiles them.
-TARGETS = {"cli": ("msp",), "broker": ("broker_core", "msp-broker"), "frontend": ("msp_frontend",), "lib/heap": ("msp_heap",), "gateway/hosts": ("msp_hosts",), "gateway/cable": ("msp_cable_core",), "gateway/egress": ("msp_egress_core",), "gateway/dial": ("msp_dial_core",), "gateway/http": ("msp_http_core", "msp-http"), "gateway/bridge": ("msp_bridge_core", "msp-bridge"), "gateway/relay": ("msp_relay",), "image": ("msp_images", "msp_image_core", "msp-image"), "lib/json": ("msp_json",), "vm": ("msp-vm", "msp-vm-init", "msp_vm_prepare_core", "msp-vm-prepare"),
+TARGETS = {"cli": ("msp",), "launcher": ("msp_launcher",), "launcher/scope": ("msp-scope",), "broker": ("broker_core", "msp-broker"), "frontend": ("msp_frontend",), "lib/heap": ("msp_heap",), "gateway/hosts": ("msp_hosts",), "gateway/cable": ("msp_cable_core",), "gateway/egress": ("msp_egress_core",), "gateway/dial": ("msp_dial_core",), "gateway/http": ("msp_http_core", "msp-http"), "gateway/bridge": ("msp_bridge_core", "msp-bridge"), "gateway/relay": ("msp_relay",), "image": ("msp_images", "msp_image_core", "msp-image"), "lib/json": ("msp_json",), "vm": ("msp-vm", "msp-vm-init", "msp_vm_prepare_core", "msp-vm-prepare"),
            "supervisor": ("msp-supervisor",), "child-init": ("msp-child-init",),
            "policy": ("msp_policy_lib", "msp-policy"), "decide": ("msp_decide",),
            "layers": ("layers_core", "msp-layers"), "layers/reader": ("commits_core",), "layers/branches": ("branches_core",), "layers/merger": ("threeway_core",), "layers/foreign": ("foreign_core",), "layers/ignored": ("ignored_core",),
            "file": ("msp-file",), "stewards/audit": ("msp-audit",), "stewards/store": ("msp-store", "msp_store_shared"), "stewards/base": ("msp_steward",),
-           "scope": ("msp-scope",), "common": ("msp_common",)}
+           "common": ("msp_common",)}
 
 
 def symbols(paths):

@@ -10,12 +10,12 @@ BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
 # Folders of sources: each is a program or a library.
 PARTS = ("stewards/audit", "layers/branches", "gateway/bridge", "broker", "gateway/cable", "child-init", "cli", "layers/reader", "common", "gateway/dial",
-         "gateway/egress", "file", "layers/foreign", "frontend", "lib/heap", "gateway/hosts", "gateway/http", "layers/ignored", "image", "lib/json", "layers",
-         "policy", "gateway/relay", "scope", "stewards/base", "stewards/store", "supervisor", "layers/merger", "vm")
+         "gateway/egress", "file", "layers/foreign", "frontend", "lib/heap", "gateway/hosts", "gateway/http", "layers/ignored", "image", "lib/json", "launcher", "layers",
+         "policy", "gateway/relay", "stewards/base", "stewards/store", "supervisor", "layers/merger", "vm")
 # Families of them.
 FAMILIES = ("gateway", "layers", "lib", "stewards")
 # Its library is of those that ask a supervisor for something.
-FRONTENDS = ("cli", "broker")
+FRONTENDS = ("cli", "launcher", "broker")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
             "msp-layers", "msp-file", "msp-audit", "msp-store", "msp-cable", "msp-egress", "msp-dial",
             "msp-http", "msp-bridge", "msp-image", "msp-vm", "msp-vm-init", "msp-vm-prepare")

@@ -14,7 +14,7 @@
 #include "audit/audit_read.h"
 #include "common/fd.h"
 #include "common/format.h"
-#include "host/state_place.h"
+#include "launcher/host/state_place.h"
 
 static char root[] = "/tmp/msp-test-XXXXXX";
 static char text[STATE_PLACE_TEXT_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch/listen.h"
+#include "commands/listen.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

@@ -7,6 +7,8 @@
 
 #include "common/limits.h"
 #include "common/limits_mode.h"
+#include "launcher/host/bind.h"
+#include "launcher/host/unix_socket.h"
 #include "options/everywhere.h"
 #include "options/sandbox_search.h"
 #include "table.h"
@@ -512,8 +514,8 @@ Test(options, paths_of_sockets)
 	cr_expect_str_eq(path, "/s");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_expect_not_null(option_set_socket(&path, bad[i]), "%s", bad[i]);
-	memset(most + 5, 'x', OPTION_SOCKET_NAME_MAX - 1);
+	memset(most + 5, 'x', UNIX_SOCKET_NAME_MAX - 1);
 	cr_expect_null(option_set_socket(&path, most));
-	most[5 + OPTION_SOCKET_NAME_MAX - 1] = 'x';
+	most[5 + UNIX_SOCKET_NAME_MAX - 1] = 'x';
 	cr_expect_not_null(option_set_socket(&path, most));
 }

@@ -3,8 +3,8 @@
  * The relay between pipes, sockets, files and terminals. Each test is the loop that a session is:
  * poll, step; a test that would wait for ever ends with its alarm.
  */
+#include "ask/relay.h"
 #include "frontend/nonblocking.h"
-#include "launch/relay.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

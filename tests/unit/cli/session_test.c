@@ -3,8 +3,8 @@
  * A session in a child, with pipes for the caller's streams; this process plays the supervisor and
  * the caller. The child's exit code is what `msp run` would exit with.
  */
-#include "launch/conversation.h"
-#include "launch/session.h"
+#include "ask/conversation.h"
+#include "ask/session.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

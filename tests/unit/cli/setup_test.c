@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/cgroup.h"
+#include "launcher/host/cgroup.h"
 #include "setup/acts.h"
 #include "setup/perform.h"
 #include "setup/walk.h"

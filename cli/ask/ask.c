@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ask/ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask/ask_bridge.h"
+#include "ask/progress.h"
+#include "ask/recent.h"
+#include "common/end_reason.h"
+#include "common/fd.h"
+#include "common/format.h"
+#include "common/log.h"
+#include "common/refusal.h"
+#include "launcher/host/holder.h"
+#include "show/confirm.h"
+
+enum slot { SLOT_RECORDS, SLOT_PIPES, SLOT_COUNT = SLOT_PIPES + FILE_PIPES_SLOTS };
+
+/* --- what the supervisor says --------------------------------------------------------------- */
+
+static void take_answer(struct asking *asking, uint64_t request, uint32_t type)
+{
+	if (request == asking->request && type == asking->ends_with)
+		asking->is_answered = true;
+}
+
+static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
+{
+	struct asking *asking = context;
+
+	asking->plan = plan;
+	if (asking->keeps_welcome)
+		asking->welcome = *welcome;
+}
+
+static void on_refused(void *context, const struct ipc_execution_refused *refused)
+{
+	struct asking *asking = context;
+
+	if (refused->request != asking->request)
+		return;
+	asking->talk.outcome.is_refused = true;
+	asking->talk.outcome.refused = *refused;
+	asking->is_answered = true;
+}
+
+static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
+{
+	struct asking *asking = context;
+
+	if (asking->is_searching)
+		sandbox_search_add(&asking->search, info);
+	else if (asking->handlers && asking->handlers->on_sandbox)
+		asking->handlers->on_sandbox(asking->context, info);
+	take_answer(asking, info->request, IPC_TYPE_sandbox_info);
+}
+
+static void on_checkpoint(void *context, const struct ipc_checkpoint_info *info)
+{
+	struct asking *asking = context;
+
+	if (asking->handlers && asking->handlers->on_checkpoint)
+		asking->handlers->on_checkpoint(asking->context, info);
+	take_answer(asking, info->request, IPC_TYPE_checkpoint_info);
+}
+
+static void on_request_done(void *context, const struct ipc_request_done *done)
+{
+	take_answer(context, done->request, IPC_TYPE_request_done);
+}
+
+static void on_changes(void *context, const struct ipc_changes_started *started, int records)
+{
+	struct asking *asking = context;
+
+	if (records < 0)
+		asking->records_error = -EMFILE;
+	else
+		change_stream_init(&asking->records, records);
+}
+
+static void on_changes_done(void *context, const struct ipc_changes_done *done)
+{
+	struct asking *asking = context;
+
+	asking->done = *done;
+	take_answer(asking, done->request, IPC_TYPE_changes_done);
+}
+
+static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
+{
+	struct asking *asking = context;
+
+	if (fds[0] >= 0) {
+		file_pipes_open(&asking->pipes, fds);
+		return;
+	}
+	asking->talk.outcome.relay_name = "taking the streams of msp-file";
+	asking->talk.outcome.relay_error = EMFILE;
+	asking->is_answered = true;
+}
+
+static void on_done(void *context, const struct ipc_execution_done *done)
+{
+	struct asking *asking = context;
+
+	asking->ended = *done;
+	file_pipes_drain(&asking->pipes);
+	take_answer(asking, done->request, IPC_TYPE_execution_done);
+}
+
+static const struct supervisor_handlers handlers = {
+	.on_welcome = on_welcome,
+	.on_refused = on_refused,
+	.on_sandbox = on_sandbox,
+	.on_checkpoint = on_checkpoint,
+	.on_request_done = on_request_done,
+	.on_changes = on_changes,
+	.on_changes_done = on_changes_done,
+	.on_started = on_started,
+	.on_done = on_done,
+};
+
+/* --- the loop ------------------------------------------------------------------------------- */
+
+static void on_record(void *context, const struct change *change)
+{
+	struct asking *asking = context;
+
+	if (asking->handlers && asking->handlers->on_change)
+		asking->handlers->on_change(asking->context, change);
+}
+
+static void read_records(struct asking *asking)
+{
+	const int result = change_stream_read(&asking->records, on_record, asking);
+	const struct change_progress *progress = &asking->records.progress;
+
+	if (result < 0)
+		asking->records_error = result;
+	if (progress->stage)
+		progress_note(changes_stage_text(progress->stage), progress->done, progress->total);
+}
+
+/* End a file question whose output has no taker, once. */
+static void give_up_file(struct asking *asking)
+{
+	if (asking->pipes.error == 0 || asking->pipes.is_given_up)
+		return;
+	asking->pipes.is_given_up = true;
+	(void)supervisor_execution_end(&asking->talk.client, asking->request, END_CANCELLED);
+}
+
+static void fill_sources(struct conversation *talk, struct pollfd *entries)
+{
+	const struct asking *asking = (const struct asking *)talk;
+
+	entries[SLOT_RECORDS] = (struct pollfd){ .fd = asking->records.fd, .events = POLLIN };
+	file_pipes_poll(&asking->pipes, entries + SLOT_PIPES);
+}
+
+static void step_sources(struct conversation *talk, const struct pollfd *entries)
+{
+	struct asking *asking = (struct asking *)talk;
+
+	if (entries[SLOT_RECORDS].revents)
+		read_records(asking);
+	file_pipes_turn(&asking->pipes, entries + SLOT_PIPES);
+	give_up_file(asking);
+	progress_draw();
+}
+
+static int wait_for_progress(const struct conversation *talk)
+{
+	return progress_wait_ms();
+}
+
+static void take_signal(struct conversation *talk, int signal)
+{
+	if (signal == SIGTSTP)
+		(void)kill(getpid(), SIGSTOP);
+	else if (signal != SIGWINCH && signal != SIGCONT)
+		talk->outcome.signal = signal;
+}
+
+static bool is_over(const struct conversation *talk)
+{
+	const struct asking *asking = (const struct asking *)talk;
+
+	return talk->outcome.signal != 0 || (asking->is_answered && asking->records.fd < 0);
+}
+
+static const struct conversation_rules question_rules = {
+	.slots = SLOT_COUNT,
+	.fill = fill_sources,
+	.step = step_sources,
+	.take_signal = take_signal,
+	.is_over = is_over,
+	.wait_ms = wait_for_progress,
+};
+
+/* --- questions ------------------------------------------------------------------------------ */
+
+static int send_changes(struct asking *asking, const struct question *question)
+{
+	const int chosen = fd_sealed_from_bytes("chosen", question->paths, question->paths_size);
+
+	return chosen < 0 ? chosen
+			  : supervisor_changes_start(&asking->talk.client, &question->is.changes,
+						     chosen);
+}
+
+static uint32_t end_of_checkpoint(uint32_t operation)
+{
+	switch (operation) {
+	case CHECKPOINT_SAVE:
+		return IPC_TYPE_checkpoint_info;
+	case CHECKPOINT_FORK:
+		return IPC_TYPE_sandbox_info;
+	default:
+		return IPC_TYPE_request_done;
+	}
+}
+
+static int send_question(struct asking *asking, struct question *question)
+{
+	const uint64_t request = ++asking->request;
+
+	switch (question->kind) {
+	case ASK_NEW:
+		asking->ends_with = IPC_TYPE_sandbox_info;
+		question->is.new_one.request = request;
+		return supervisor_sandbox_new(&asking->talk.client, &question->is.new_one);
+	case ASK_LIST:
+		asking->ends_with = IPC_TYPE_request_done;
+		question->is.list.request = request;
+		return supervisor_sandbox_list(&asking->talk.client, &question->is.list);
+	case ASK_END:
+		asking->ends_with = IPC_TYPE_request_done;
+		question->is.end.request = request;
+		return supervisor_sandbox_end(&asking->talk.client, &question->is.end);
+	case ASK_CHECKPOINT:
+		asking->ends_with = end_of_checkpoint(question->is.checkpoint.operation);
+		question->is.checkpoint.request = request;
+		return supervisor_checkpoint_do(&asking->talk.client, &question->is.checkpoint);
+	case ASK_CHANGES:
+		asking->ends_with = IPC_TYPE_changes_done;
+		question->is.changes.request = request;
+		return send_changes(asking, question);
+	case ASK_FILE:
+		asking->ends_with = IPC_TYPE_execution_done;
+		question->is.file.request = request;
+		file_pipes_init(&asking->pipes, &question->file);
+		return supervisor_file_start(&asking->talk.client, &question->is.file);
+	case ASK_BRIDGE:
+		asking->ends_with = IPC_TYPE_request_done;
+		question->is.bridge.request = request;
+		return supervisor_bridge_start(&asking->talk.client, &question->is.bridge,
+					       fcntl(question->network, F_DUPFD_CLOEXEC, 0));
+	}
+	return -EINVAL;
+}
+
+/* Send it and wait for what ends its answer. */
+static void exchange_question(struct asking *asking, struct question *question)
+{
+	asking->is_answered = false;
+	asking->records_error = 0;
+	asking->talk.outcome.is_refused = false;
+	memset(&asking->done, 0, sizeof(asking->done));
+	memset(&asking->ended, 0, sizeof(asking->ended));
+	if (asking->talk.outcome.signal || asking->talk.outcome.is_supervisor_gone ||
+	    !conversation_is_sent(&asking->talk, send_question(asking, question)))
+		return;
+	if (question->act)
+		progress_begin(question->act);
+	conversation_run(&asking->talk, &question_rules);
+	if (question->act)
+		progress_end();
+	change_stream_done(&asking->records);
+	file_pipes_done(&asking->pipes);
+}
+
+/* Return the places of the sandbox's name and owner in the question; NULL: it names none. */
+static char *sandbox_of(struct question *question, char **ret_owner)
+{
+	switch (question->kind) {
+	case ASK_END:
+		*ret_owner = question->is.end.owner;
+		return question->is.end.sandbox;
+	case ASK_CHECKPOINT:
+		*ret_owner = question->is.checkpoint.owner;
+		return question->is.checkpoint.sandbox;
+	case ASK_CHANGES:
+		*ret_owner = question->is.changes.owner;
+		return question->is.changes.sandbox;
+	case ASK_FILE:
+		*ret_owner = question->is.file.owner;
+		return question->is.file.sandbox;
+	case ASK_BRIDGE:
+		*ret_owner = question->is.bridge.owner;
+		return question->is.bridge.sandbox;
+	default:
+		return NULL;
+	}
+}
+
+/* The word was no id or name: it may be the beginning of an id. True: the question names it now. */
+static bool complete_question(struct asking *asking, struct question *question)
+{
+	struct question list = { .kind = ASK_LIST, .is.list.is_everybody = 1 };
+	char *owner = NULL;
+	char *sandbox = sandbox_of(question, &owner);
+	char word[IPC_NAME_MAX];
+
+	if (!sandbox || asking->talk.outcome.refused.reason != REFUSAL_SANDBOX_UNKNOWN)
+		return false;
+	format_text(word, sizeof(word), "%s", sandbox);
+	if (!sandbox_search_begin(&asking->search, word))
+		return false;
+	asking->is_searching = true;
+	exchange_question(asking, &list);
+	asking->is_searching = false;
+	if (asking->talk.outcome.is_refused || asking->search.found != 1) {
+		if (!asking->talk.outcome.is_refused)
+			sandbox_search_explain(&asking->search, &asking->talk.outcome.refused);
+		asking->talk.outcome.is_refused = true;
+		return false;
+	}
+	format_text(sandbox, IPC_NAME_MAX, "%s", asking->search.id);
+	format_text(owner, IPC_NAME_MAX, "%s", asking->search.owner);
+	return true;
+}
+
+/* Return the exit code of a conversation that is over, after a line; 0: it is not. */
+static int judge_conversation(struct asking *asking)
+{
+	static const struct outcome_request nothing = { .command = "", .line = "", .profile = "" };
+	struct outcome *outcome = &asking->talk.outcome;
+
+	if (!outcome->signal && !outcome->relay_name && !outcome->is_supervisor_gone)
+		return 0;
+	progress_end();
+	outcome->is_refused = false;
+	outcome->is_service = attach_is_service(&asking->attachment);
+	outcome->supervisor_status = attach_close(&asking->attachment);
+	outcome_explain(outcome, &nothing);
+	return outcome_exit_code(outcome);
+}
+
+bool ask_is_elsewhere(const struct asking *asking)
+{
+	const struct outcome *outcome = &asking->talk.outcome;
+
+	return outcome->is_refused && outcome->refused.reason == REFUSAL_SANDBOX_ELSEWHERE;
+}
+
+static void explain_refusal(const struct ipc_execution_refused *refused, struct refusal_words words,
+			    int plan)
+{
+	char holder[HOLDER_TEXT_MAX];
+
+	if (refused->reason == REFUSAL_SANDBOX_ELSEWHERE && refused->detail[0] && words.sandbox)
+		words.holder = holder_describe(refused->detail, words.sandbox, holder);
+	refusal_explain(refused, &words, plan);
+}
+
+/* Return the exit code of the answer, after a line if it is no success. */
+static int judge_answer(struct asking *asking, const struct question *question)
+{
+	const struct outcome *outcome = &asking->talk.outcome;
+	const int code = judge_conversation(asking);
+
+	if (code)
+		return code;
+	if (outcome->is_refused) {
+		progress_end();
+		if (!question->is_tried || !ask_is_elsewhere(asking))
+			explain_refusal(&outcome->refused, question->words, asking->plan);
+		return refusal_exit_code(outcome->refused.reason);
+	}
+	if (asking->records_error) {
+		log_line("the records of the changes cannot be read: %s",
+			 errno_text(-asking->records_error));
+		return MSP_EXIT_SOFTWARE;
+	}
+	return 0;
+}
+
+int ask(struct asking *asking, struct question *question, const struct ask_handlers *wanted,
+	void *context)
+{
+	char *owner;
+	char *sandbox = sandbox_of(question, &owner);
+	const int code = sandbox ? recent_resolve(sandbox) : 0;
+
+	if (code)
+		return code;
+	asking->handlers = wanted;
+	asking->context = context;
+	exchange_question(asking, question);
+	if (asking->talk.outcome.is_refused && complete_question(asking, question))
+		exchange_question(asking, question);
+	return judge_answer(asking, question);
+}
+
+/* --- questions to the person ------------------------------------------------------------------ */
+
+static void fill_terminal(struct conversation *talk, struct pollfd *entries)
+{
+	entries[0] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
+}
+
+/* Read a line of the terminal, which is in its canonical mode; empty at its end. */
+static void step_terminal(struct conversation *talk, const struct pollfd *entries)
+{
+	struct asking *asking = (struct asking *)talk;
+	ssize_t got;
+
+	if (!entries[0].revents || talk->outcome.signal)
+		return;
+	got = read(STDIN_FILENO, asking->line, sizeof(asking->line) - 1);
+	asking->line[got > 0 ? got : 0] = '\0';
+	asking->is_answered = true;
+}
+
+static const struct conversation_rules person_rules = {
+	.slots = 1,
+	.fill = fill_terminal,
+	.step = step_terminal,
+	.take_signal = take_signal,
+	.is_over = is_over,
+};
+
+int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
+{
+	*ret_is_yes = false;
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "%s [y/N] ", text);
+	asking->is_answered = false;
+	asking->line[0] = '\0'; /* no earlier answer may count */
+	conversation_run(&asking->talk, &person_rules);
+	if (!asking->is_answered) {
+		(void)fputc('\n', stderr);
+		return judge_conversation(asking);
+	}
+	*ret_is_yes = confirm_is_yes(asking->line);
+	return 0;
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static int begin_asking(struct asking *asking, const struct attach_options *options,
+			bool runs_nothing, bool use_tty)
+{
+	const struct attachment none = { .options = options,
+					 .runs_nothing = runs_nothing,
+					 .is_persistent = true,
+					 ATTACHMENT_NONE };
+	sigset_t before;
+	int code;
+	int error;
+
+	memset(asking, 0, sizeof(*asking));
+	asking->attachment = none;
+	asking->plan = -1;
+	asking->records.fd = -1;
+	file_pipes_init(&asking->pipes, NULL);
+	asking->talk.outcome.plan = -1;
+	asking->talk.signals = conversation_block_signals(use_tty, &before);
+	if (asking->talk.signals < 0) {
+		log_line("%s", errno_text(-asking->talk.signals));
+		return MSP_EXIT_SOFTWARE;
+	}
+	code = attach_prepare(&asking->attachment);
+	if (!code)
+		code = attach_open(&asking->attachment, &before);
+	if (code)
+		return code;
+	supervisor_client_init(&asking->talk.client, asking->attachment.channel, &handlers, asking);
+	error = supervisor_hello(&asking->talk.client, asking->attachment.limits);
+	/* An ended supervisor has said why: the first question finds that out. */
+	asking->talk.outcome.is_supervisor_gone = error == -EPIPE || error == -ECONNRESET;
+	if (!error || asking->talk.outcome.is_supervisor_gone)
+		return 0;
+	log_line("asking the supervisor: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
+int ask_begin(struct asking *asking, const struct attach_options *options)
+{
+	return begin_asking(asking, options, true, false);
+}
+
+int ask_begin_files(struct asking *asking, const struct attach_options *options)
+{
+	return begin_asking(asking, options, false, false);
+}
+
+int ask_begin_execution(struct asking *asking, const struct attach_options *options, bool use_tty)
+{
+	const int code = begin_asking(asking, options, false, use_tty);
+
+	asking->keeps_welcome = true; /* the welcome is not read yet */
+	return code;
+}
+
+int ask_end(struct asking *asking, int code)
+{
+	supervisor_client_done(&asking->talk.client);
+	change_stream_done(&asking->records);
+	if (asking->attachment.channel >= 0)
+		(void)attach_close(&asking->attachment);
+	fd_close(&asking->talk.signals);
+	fd_close(&asking->plan);
+	return code;
+}
+
+int ask_for_bridge(const struct attach_options *options, const struct ipc_bridge_start *wanted,
+		   int network)
+{
+	static struct question question = { .kind = ASK_BRIDGE };
+	static struct asking asking;
+	int code = ask_begin(&asking, options);
+
+	question.is.bridge = *wanted;
+	question.network = network;
+	question.words.sandbox = wanted->sandbox;
+	if (!code)
+		code = ask(&asking, &question, NULL, NULL);
+	return ask_end(&asking, code);
+}
+
+bool ask_is_over(const struct asking *asking)
+{
+	return asking->attachment.channel < 0;
+}
+
+/* --- a checkpoint by its name --------------------------------------------------------------- */
+
+struct named {
+	const char *name;
+	uint32_t number;
+};
+
+static void on_named(void *context, const struct ipc_checkpoint_info *info)
+{
+	struct named *named = context;
+
+	if (strcmp(info->name, named->name) == 0)
+		named->number = info->number;
+}
+
+bool ask_is_number(const char *word, uint32_t *ret)
+{
+	uint64_t number = 0;
+
+	for (const char *c = word; *c != '\0'; c++) {
+		if (*c < '0' || *c > '9' || number > UINT32_MAX)
+			return false;
+		number = number * 10 + (uint64_t)(*c - '0');
+	}
+	*ret = (uint32_t)number;
+	return number > 0 && number <= UINT32_MAX;
+}
+
+int ask_for_checkpoint(struct asking *asking, const char *sandbox, const char *checkpoint,
+		       uint32_t *ret)
+{
+	static const struct ask_handlers list_handlers = { .on_checkpoint = on_named };
+	static struct question question = { .kind = ASK_CHECKPOINT };
+	struct named named = { .name = checkpoint, .number = 0 };
+	int code;
+
+	if (ask_is_number(checkpoint, ret))
+		return 0;
+	question.is.checkpoint.operation = CHECKPOINT_LIST;
+	question.words = (struct refusal_words){ .sandbox = sandbox };
+	format_text(question.is.checkpoint.sandbox, sizeof(question.is.checkpoint.sandbox), "%s",
+		    sandbox);
+	code = ask(asking, &question, &list_handlers, &named);
+	if (code)
+		return code;
+	if (named.number == 0) {
+		log_line("sandbox '%s' has no checkpoint '%s': 'msp checkpoints %s' shows those "
+			 "that there are",
+			 sandbox, checkpoint, sandbox);
+		return MSP_EXIT_USAGE;
+	}
+	*ret = named.number;
+	return 0;
+}

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A conversation with three streams. It ends when the supervisor has reported the end and both
+ * output streams are drained; or when the supervisor is gone; or, after a signal or the loss of our
+ * reader, when the execution is reported ended or END_MS have passed: our end ends all the rest.
+ */
+#include "ask/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask/conversation.h"
+#include "ask/relay.h"
+#include "ask/terminal.h"
+#include "common/clock.h"
+#include "common/end_reason.h"
+#include "common/fd.h"
+#include "common/format.h"
+#include "common/ipc_client.h"
+#include "common/ipc_execution.h"
+#include "common/ipc_persistent.h"
+#include "common/ipc_posture.h"
+#include "common/log.h"
+#include "common/refusal.h"
+#include "frontend/denial_hints.h"
+#include "frontend/network_watch.h"
+#include "frontend/nonblocking.h"
+#include "options/sandbox_search.h"
+
+#define END_MS 200
+#define NO_DEADLINE UINT64_MAX
+
+enum stream {
+	STREAM_STDIN,
+	STREAM_STDOUT,
+	STREAM_STDERR,
+	STREAM_COUNT,
+};
+
+/* Why the sandboxes that there are were asked for. */
+enum listing {
+	LISTING_NONE,
+	LISTING_SEARCH,  /* which one is meant */
+	LISTING_PROFILE, /* under which profile it is */
+};
+
+struct session {
+	struct conversation talk; /* first */
+	const struct session_options *options;
+	const struct outcome_request *request;
+	struct ipc_execution_start *start;
+	enum listing listing;
+	bool is_searched;
+	struct sandbox_search search;
+	struct ipc_profile_posture known; /* the welcome's posture of a profile; may be none */
+	struct terminal terminal;
+	int fds[STREAM_COUNT]; /* the workload's ends that we hold, or -1 */
+	int own[STREAM_COUNT]; /* own openings of the caller's terminal, or -1 */
+	struct relay relays[STREAM_COUNT];
+	uint64_t taken_bytes;
+	uint64_t output_bytes; /* the profile's limit, 0: none */
+	bool is_ending;
+	uint64_t deadline_ms; /* for the end, or before it for the welcome */
+};
+
+static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
+
+/* The end of what a person has seen of the workload's errors: an explanation begins there. */
+static struct relay_tail shown;
+_Static_assert(sizeof(shown.bytes) <= HINT_BYTES, "denial_hints_add() would ignore it");
+
+static uint64_t now_ms(void)
+{
+	return clock_now_us() / 1000;
+}
+
+/* Have the execution killed and wait a little for the report. */
+static void begin_end(struct session *session)
+{
+	if (session->is_ending)
+		return;
+	session->is_ending = true;
+	session->deadline_ms = now_ms() + END_MS;
+	/* If the channel is broken, the supervisor ends everything by itself. */
+	(void)supervisor_execution_end(&session->talk.client, session->start->request,
+				       END_CANCELLED);
+}
+
+/* --- what the supervisor says --------------------------------------------------------------- */
+
+/* Return whether it has a persistent sandbox, whose profile is not known at first. */
+static bool has_sandbox(const struct session *session)
+{
+	return session->start->sandbox[0] != '\0';
+}
+
+static void take_posture(struct session *session, const struct ipc_profile_posture *posture)
+{
+	session->talk.outcome.posture = posture->posture;
+	if (session->options->is_verbose && !has_sandbox(session))
+		outcome_print_measured(&session->talk.outcome);
+}
+
+static void take_profile(struct session *session, const char *profile)
+{
+	format_text(session->talk.outcome.profile, sizeof(session->talk.outcome.profile), "%s",
+		    profile);
+	if (strcmp(session->known.profile, profile) == 0)
+		take_posture(session, &session->known);
+}
+
+static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
+{
+	struct session *session = context;
+
+	session->talk.outcome.plan = plan;
+	session->talk.outcome.is_welcome = true;
+	if (!session->is_ending)
+		session->deadline_ms = NO_DEADLINE;
+	session->talk.outcome.landlock_abi = welcome->landlock_abi;
+	session->talk.outcome.limits = welcome->limits;
+	memcpy(session->talk.outcome.default_profile, welcome->offer.default_profile,
+	       sizeof(session->talk.outcome.default_profile));
+	memcpy(session->known.profile, welcome->posture_profile, sizeof(session->known.profile));
+	session->known.posture = welcome->posture;
+	if (has_sandbox(session))
+		return;
+	if (session->options->is_verbose)
+		outcome_print_posture(&session->talk.outcome, session->request);
+	if (strcmp(session->known.profile,
+		   outcome_profile(&session->talk.outcome, session->request)) == 0)
+		take_posture(session, &session->known);
+}
+
+static void on_turned_away(void *context, uint32_t reason)
+{
+	struct session *session = context;
+
+	session->talk.outcome.turned_away = reason;
+}
+
+static void on_posture(void *context, const struct ipc_profile_posture *posture)
+{
+	struct session *session = context;
+
+	take_posture(session, posture);
+	if (has_sandbox(session))
+		take_profile(session, posture->profile);
+}
+
+static bool ask_for_sandboxes(struct session *session, enum listing listing, bool is_everybody)
+{
+	struct ipc_sandbox_list list = { .request = session->start->request + 1,
+					 .is_everybody = is_everybody };
+
+	memcpy(list.owner, session->start->owner, sizeof(list.owner));
+	if (supervisor_sandbox_list(&session->talk.client, &list) != 0)
+		return false;
+	session->listing = listing;
+	return true;
+}
+
+/* The word was no id or name: it may be the beginning of an id. */
+static bool begin_search(struct session *session)
+{
+	if (session->is_searched ||
+	    !sandbox_search_begin(&session->search, session->request->sandbox))
+		return false;
+	session->is_searched = true;
+	return ask_for_sandboxes(session, LISTING_SEARCH, true);
+}
+
+static void end_search(struct session *session)
+{
+	const struct sandbox_search *search = &session->search;
+
+	if (search->found == 1) {
+		format_text(session->start->sandbox, sizeof(session->start->sandbox), "%s",
+			    search->id);
+		memcpy(session->start->owner, search->owner, sizeof(session->start->owner));
+		/* Else the end of the channel says it. */
+		(void)supervisor_execution_start(&session->talk.client, session->start);
+		return;
+	}
+	session->talk.outcome.is_refused = true;
+	sandbox_search_explain(search, &session->talk.outcome.refused);
+}
+
+static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
+{
+	struct session *session = context;
+
+	if (session->listing == LISTING_SEARCH)
+		sandbox_search_add(&session->search, info);
+	else if (strcmp(info->id, session->start->sandbox) == 0 ||
+		 strcmp(info->name, session->start->sandbox) == 0)
+		take_profile(session, info->profile);
+}
+
+static void on_listed(void *context, const struct ipc_request_done *done)
+{
+	struct session *session = context;
+	const enum listing listing = session->listing;
+
+	session->listing = LISTING_NONE;
+	if (listing == LISTING_SEARCH)
+		end_search(session);
+}
+
+static void on_refused(void *context, const struct ipc_execution_refused *refused)
+{
+	struct session *session = context;
+
+	if (refused->request == session->start->request + 1 &&
+	    session->listing == LISTING_PROFILE) {
+		session->listing = LISTING_NONE;
+		return; /* texts do without it */
+	}
+	if (refused->reason == REFUSAL_SANDBOX_UNKNOWN && begin_search(session))
+		return;
+	session->talk.outcome.is_refused = true;
+	session->talk.outcome.refused = *refused;
+}
+
+static void attach_input(struct session *session, int own)
+{
+	struct relay *relay = &session->relays[STREAM_STDIN];
+
+	(void)fd_set_nonblocking(own, true); /* cannot fail on a pipe or terminal of ours */
+	session->fds[STREAM_STDIN] = own;
+	relay_init(relay, STDIN_FILENO, relay_end_of(STDIN_FILENO), own, RELAY_OWN);
+	relay->buffer = buffers[STREAM_STDIN];
+}
+
+static void attach_output(struct session *session, enum stream stream, int own, int callers)
+{
+	struct relay *relay = &session->relays[stream];
+	const enum relay_end end = relay_end_of(callers);
+	int again = -1;
+
+	(void)fd_set_nonblocking(own, true); /* cannot fail on a pipe or terminal of ours */
+	session->fds[stream] = own;
+	/* A terminal is written through an opening of our own, which never makes us wait. */
+	if (end == RELAY_TERMINAL)
+		again = terminal_reopen(callers, O_WRONLY);
+	if (again >= 0)
+		session->own[stream] = again;
+	relay_init(relay, own, RELAY_OWN, again >= 0 ? again : callers, end);
+	if (again >= 0)
+		relay->sink_end = RELAY_OWN;
+	relay->buffer = buffers[stream];
+	if (end == RELAY_TERMINAL && !session->options->is_shell &&
+	    (stream == STREAM_STDERR || session->options->use_tty))
+		relay->tail = &shown;
+}
+
+/* End the execution: `name` says which step failed. */
+static void fail_step(struct session *session, const char *name, int error)
+{
+	session->talk.outcome.relay_name = name;
+	session->talk.outcome.relay_error = error;
+	begin_end(session);
+}
+
+static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
+{
+	struct session *session = context;
+	const struct session_taker *taker = session->options->taker;
+	int error;
+
+	if (fds[0] < 0) {
+		fail_step(session, "taking the command's streams", EMFILE);
+		return;
+	}
+	session->output_bytes = started->output_bytes;
+	attach_input(session, fds[0]);
+	if (taker) {
+		session->fds[STREAM_STDOUT] = fds[1];
+		session->fds[STREAM_STDERR] = fds[2];
+		(void)fd_set_nonblocking(fds[1], true); /* pipes of ours */
+		(void)fd_set_nonblocking(fds[2], true);
+		error = taker->started ? taker->started(taker->context, started) : 0;
+		if (error)
+			fail_step(session, "keeping the command's output", -error);
+		return;
+	}
+	attach_output(session, STREAM_STDOUT, fds[1], STDOUT_FILENO);
+	attach_output(session, STREAM_STDERR, fds[2], STDERR_FILENO);
+}
+
+static void on_tty(void *context, const struct ipc_execution_tty *tty, int terminal)
+{
+	struct session *session = context;
+	int copy;
+
+	if (terminal < 0) {
+		fail_step(session, "taking the command's streams", EMFILE);
+		return;
+	}
+	copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
+	session->output_bytes = tty->output_bytes;
+	terminal_copy_size(STDOUT_FILENO, terminal);
+	attach_output(session, STREAM_STDOUT, terminal, STDOUT_FILENO);
+	if (copy >= 0)
+		attach_input(session, copy);
+}
+
+static void on_done(void *context, const struct ipc_execution_done *done)
+{
+	struct session *session = context;
+
+	session->talk.outcome.is_done = true;
+	session->talk.outcome.done = *done;
+	if (done->has_refusals)
+		network_watch_collect(&session->talk.client, done->request,
+				      &session->talk.outcome.network);
+	if (has_sandbox(session) && !session->talk.outcome.profile[0] &&
+	    (done->denials_size > 0 || session->talk.outcome.network.count > 0 ||
+	     session->options->is_verbose || session->options->taker ||
+	     (shown.size > 0 && denial_hints_apply(done))))
+		(void)ask_for_sandboxes(session, LISTING_PROFILE, false);
+}
+
+static const struct supervisor_handlers handlers = {
+	.on_welcome = on_welcome,
+	.on_turned_away = on_turned_away,
+	.on_refused = on_refused,
+	.on_started = on_started,
+	.on_tty = on_tty,
+	.on_done = on_done,
+	.on_posture = on_posture,
+	.on_sandbox = on_sandbox,
+	.on_request_done = on_listed,
+};
+
+/* --- what the caller says ------------------------------------------------------------------- */
+
+/* Stopped from outside (the keys go to the workload): give the terminal back for that time. */
+static void stop_ourselves(struct session *session)
+{
+	terminal_restore(&session->terminal);
+	(void)kill(getpid(), SIGSTOP);
+}
+
+static void take_signal(struct conversation *talk, int signal)
+{
+	struct session *session = (struct session *)talk;
+
+	switch (signal) {
+	case SIGWINCH:
+		if (session->fds[STREAM_STDOUT] >= 0)
+			terminal_copy_size(STDOUT_FILENO, session->fds[STREAM_STDOUT]);
+		break;
+	case SIGTSTP:
+		stop_ourselves(session);
+		break;
+	case SIGCONT: /* the shell has had the terminal in between */
+		if (!session->is_ending)
+			(void)terminal_make_raw(&session->terminal, STDIN_FILENO);
+		break;
+	default:
+		if (session->talk.outcome.signal) /* a second one: do not wait any longer */
+			session->deadline_ms = 0;
+		session->talk.outcome.signal = signal;
+		begin_end(session);
+		break;
+	}
+}
+
+/* --- the streams ---------------------------------------------------------------------------- */
+
+static void close_stream(struct session *session, enum stream stream)
+{
+	fd_close(&session->fds[stream]);
+}
+
+static void step_stdin(struct session *session, const struct pollfd entries[2])
+{
+	struct relay *relay = &session->relays[STREAM_STDIN];
+
+	if (!relay_is_over(relay))
+		(void)relay_step(relay, entries);
+	if (!relay_is_over(relay))
+		return;
+	/* The workload sees end of file, also when our stdin cannot be read: it may never ask for
+	 * it. A terminal that is gone is a hang-up. */
+	close_stream(session, STREAM_STDIN);
+	if (relay->state == RELAY_FAILED && relay->error != EBADF) /* EBADF: nohup's way */
+		log_line("reading standard input: %s", errno_text(relay->error));
+	if (relay->state == RELAY_ENDED && session->options->use_tty && !session->is_ending) {
+		session->talk.outcome.signal = SIGHUP;
+		begin_end(session);
+	}
+}
+
+static void step_output(struct session *session, enum stream stream, const struct pollfd entries[2])
+{
+	struct relay *relay = &session->relays[stream];
+
+	(void)relay_step(relay, entries);
+	if (!relay_is_over(relay))
+		return;
+	close_stream(session, stream);
+	if (session->is_ending)
+		return;
+	if (relay->state == RELAY_BROKEN) {
+		session->talk.outcome.is_reader_gone = true;
+		begin_end(session);
+	} else if (relay->state == RELAY_FAILED) {
+		fail_step(session,
+			  stream == STREAM_STDOUT ? "writing standard output"
+						  : "writing standard error",
+			  relay->error);
+	}
+}
+
+static void step_taken(struct session *session, enum stream stream, const struct pollfd *entry)
+{
+	const struct session_taker *taker = session->options->taker;
+	ssize_t size;
+
+	if (entry->revents == 0)
+		return;
+	size = read(session->fds[stream], buffers[stream], RELAY_BUFFER_BYTES);
+	if (size > 0) {
+		taker->output(taker->context, stream == STREAM_STDERR, buffers[stream],
+			      (size_t)size);
+		session->taken_bytes += (uint64_t)size;
+	} else if (size == 0 || (errno != EAGAIN && errno != EINTR))
+		close_stream(session, stream);
+}
+
+static void fill_stream(const struct session *session, enum stream stream, struct pollfd entries[2])
+{
+	entries[0] = (struct pollfd){ .fd = -1 };
+	entries[1] = (struct pollfd){ .fd = -1 };
+	if (session->fds[stream] < 0)
+		return;
+	if (session->options->taker && stream != STREAM_STDIN)
+		entries[0] = (struct pollfd){ .fd = session->fds[stream], .events = POLLIN };
+	else
+		relay_poll(&session->relays[stream],
+			   stream == STREAM_STDIN && !session->options->use_tty, entries);
+}
+
+static void step_stream(struct session *session, enum stream stream, const struct pollfd entries[2])
+{
+	if (session->fds[stream] < 0)
+		return;
+	if (stream == STREAM_STDIN)
+		step_stdin(session, entries);
+	else if (session->options->taker)
+		step_taken(session, stream, &entries[0]);
+	else
+		step_output(session, stream, entries);
+}
+
+static void check_output(struct session *session)
+{
+	const uint64_t taken = session->taken_bytes + session->relays[STREAM_STDOUT].taken +
+			       session->relays[STREAM_STDERR].taken;
+
+	if (session->output_bytes == 0 || taken <= session->output_bytes)
+		return;
+	session->output_bytes = 0; /* asked for once */
+	/* If the channel is broken, the supervisor ends everything by itself. */
+	(void)supervisor_execution_end(&session->talk.client, session->start->request, END_OUTPUT);
+}
+
+/* --- the loop ------------------------------------------------------------------------------- */
+
+static void fill_streams(struct conversation *talk, struct pollfd *entries)
+{
+	for (int i = 0; i < STREAM_COUNT; i++)
+		fill_stream((struct session *)talk, (enum stream)i, &entries[2 * (size_t)i]);
+}
+
+static void step_streams(struct conversation *talk, const struct pollfd *entries)
+{
+	struct session *session = (struct session *)talk;
+
+	for (int i = 0; i < STREAM_COUNT; i++)
+		step_stream(session, (enum stream)i, &entries[2 * (size_t)i]);
+	check_output(session);
+}
+
+static bool is_over(const struct conversation *talk)
+{
+	const struct session *session = (const struct session *)talk;
+	const struct outcome *outcome = &talk->outcome;
+
+	if (outcome->is_refused || outcome->turned_away)
+		return true;
+	if (session->is_ending && outcome->is_done)
+		return true;
+	if (session->deadline_ms != NO_DEADLINE)
+		return now_ms() >= session->deadline_ms;
+	return outcome->is_done && session->listing == LISTING_NONE &&
+	       session->fds[STREAM_STDOUT] < 0 && session->fds[STREAM_STDERR] < 0;
+}
+
+static int wait_ms(const struct conversation *talk)
+{
+	const struct session *session = (const struct session *)talk;
+	const uint64_t now = now_ms();
+
+	if (session->deadline_ms == NO_DEADLINE)
+		return -1;
+	return session->deadline_ms > now ? (int)(session->deadline_ms - now) : 0;
+}
+
+static const struct conversation_rules rules = {
+	.slots = 2 * (size_t)STREAM_COUNT,
+	.fill = fill_streams,
+	.step = step_streams,
+	.take_signal = take_signal,
+	.is_over = is_over,
+	.wait_ms = wait_ms,
+};
+
+/* Take part in a conversation that was welcomed before. */
+static void join_conversation(struct session *session)
+{
+	const struct session_joined *joined = session->options->joined;
+
+	session->talk.client = *joined->client;
+	session->talk.client.handlers = &handlers;
+	session->talk.client.context = session;
+	on_welcome(session, joined->welcome, joined->plan);
+}
+
+/* Give it back as it was. */
+static void leave_conversation(const struct session *session)
+{
+	const struct session_joined *joined = session->options->joined;
+	const struct supervisor_handlers *theirs = joined->client->handlers;
+	void *context = joined->client->context;
+
+	*joined->client = session->talk.client;
+	joined->client->handlers = theirs;
+	joined->client->context = context;
+}
+
+static void send_request(struct session *session)
+{
+	int error = session->options->joined
+			    ? 0
+			    : supervisor_hello(&session->talk.client, session->options->limits);
+
+	if (!error)
+		error = supervisor_execution_start(&session->talk.client, session->start);
+	if (!conversation_is_sent(&session->talk, error)) {
+		session->is_ending = true;
+		session->deadline_ms = 0;
+	}
+}
+
+struct outcome session_run(const struct session_options *options, int channel, int signals,
+			   struct ipc_execution_start *start, const struct outcome_request *request)
+{
+	struct session session = { .options = options,
+				   .request = request,
+				   .start = start,
+				   .fds = { -1, -1, -1 },
+				   .own = { -1, -1, -1 },
+				   .talk = { .signals = signals, .outcome = { .plan = -1 } },
+				   .deadline_ms = NO_DEADLINE };
+	const uint64_t asked_us = clock_now_us();
+
+	shown.size = 0;
+	if (options->answer_ms > 0)
+		session.deadline_ms = now_ms() + options->answer_ms;
+	if (options->joined)
+		join_conversation(&session);
+	else
+		supervisor_client_init(&session.talk.client, channel, &handlers, &session);
+	send_request(&session);
+	if (options->use_tty && !session.is_ending)
+		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
+	conversation_run(&session.talk, &rules);
+	timings_set(&session.talk.outcome.timings, &session.talk.outcome.done, options->launched_us,
+		    asked_us, clock_now_us());
+	session.talk.outcome.shown = shown.bytes;
+	session.talk.outcome.shown_size = shown.size;
+	terminal_restore(&session.terminal);
+	fd_close_all(session.fds, STREAM_COUNT);
+	fd_close_all(session.own, STREAM_COUNT);
+	if (options->joined)
+		leave_conversation(&session);
+	else
+		supervisor_client_done(&session.talk.client);
+	return session.talk.outcome;
+}

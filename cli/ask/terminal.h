@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The caller's terminal while a workload has one of its own: raw, and given back as it was.
+ */
+#ifndef CLI_ASK_TERMINAL_H
+#define CLI_ASK_TERMINAL_H
+
+#include <stdbool.h>
+#include <termios.h>
+
+struct terminal {
+	int fd;
+	bool is_raw;
+	struct termios before;
+};
+
+/* Pass every key through from now on. In the background this stops the process until it is brought
+ * to the foreground. 0 or -errno. */
+int terminal_make_raw(struct terminal *terminal, int fd);
+
+/* Give it back; safe to call at any time and more than once. */
+void terminal_restore(struct terminal *terminal);
+
+/* Tell the terminal `to` the size of the terminal `from`. */
+void terminal_copy_size(int from, int to);
+
+/* An own, non-blocking opening of the terminal behind `fd`, or -errno when we may not open it. */
+int terminal_reopen(int fd, int access_mode);
+
+#endif

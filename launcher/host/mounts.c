@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/host/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/format.h"
+
+bool path_is_within(const char *path, const char *folder)
+{
+	const size_t size = strlen(folder);
+
+	if (strcmp(folder, "/") == 0)
+		return path[0] == '/';
+	return strncmp(path, folder, size) == 0 && (path[size] == '/' || path[size] == '\0');
+}
+
+/* Space, tab, newline and backslash come as octal escapes. In place. */
+static void unescape_text(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from != '\0'; to++) {
+		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
+			*to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+/* The next word of a line, which ends at a space; NULL at the end. */
+static char *next_word(char **line)
+{
+	char *word = *line;
+	char *space;
+
+	if (*word == '\0')
+		return NULL;
+	space = strchr(word, ' ');
+	if (space) {
+		*space = '\0';
+		*line = space + 1;
+	} else {
+		*line = word + strlen(word);
+	}
+	return word;
+}
+
+/* id parent device root point options [optional]... - type source options */
+static bool parse_line(char *line, struct mount *ret)
+{
+	char *words[6] = { 0 };
+	char *word;
+
+	for (size_t i = 0; i < 6; i++) {
+		words[i] = next_word(&line);
+		if (!words[i])
+			return false;
+	}
+	do {
+		word = next_word(&line);
+	} while (word && strcmp(word, "-") != 0);
+	if (!word)
+		return false;
+	ret->type = next_word(&line);
+	ret->device = words[2];
+	ret->root = words[3];
+	ret->point = words[4];
+	unescape_text(words[3]);
+	unescape_text(words[4]);
+	return ret->type != NULL;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t count = 1;
+
+	for (; *text != '\0'; text++) {
+		if (*text == '\n')
+			count++;
+	}
+	return count;
+}
+
+/* Takes `text`. A line that cannot be read makes the whole table untrusted: -EBADMSG. */
+static int parse_text(char *text, struct mounts *ret)
+{
+	struct mounts mounts = { .text = text };
+
+	mounts.list = calloc(count_lines(text), sizeof(struct mount));
+	if (!mounts.list)
+		abort();
+	while (*text != '\0') {
+		char *line = text;
+		char *end = strchr(text, '\n');
+
+		text = end ? end + 1 : text + strlen(text);
+		if (end)
+			*end = '\0';
+		if (!parse_line(line, &mounts.list[mounts.count])) {
+			mounts_done(&mounts);
+			return -EBADMSG;
+		}
+		mounts.count++;
+	}
+	*ret = mounts;
+	return 0;
+}
+
+int mounts_parse(const char *text, struct mounts *ret)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		abort();
+	return parse_text(copy, ret);
+}
+
+int mounts_read(struct mounts *ret)
+{
+	size_t room = 16384;
+
+	for (;; room *= 2) {
+		char *text = malloc(room);
+		int size;
+
+		if (!text)
+			abort();
+		size = read_text_file(AT_FDCWD, "/proc/self/mountinfo", text, room);
+		if (size >= 0 && (size_t)size < room - 2)
+			return parse_text(text, ret);
+		free(text);
+		if (size < 0)
+			return size;
+		if (room > ((size_t)64 << 20))
+			return -EFBIG;
+	}
+}
+
+void mounts_done(struct mounts *mounts)
+{
+	free(mounts->list);
+	free(mounts->text);
+	memset(mounts, 0, sizeof(*mounts));
+}
+
+const char *mounts_inside(const struct mounts *mounts, const char *path)
+{
+	for (size_t i = 0; i < mounts->count; i++) {
+		const char *point = mounts->list[i].point;
+
+		if (strcmp(point, path) != 0 && path_is_within(point, path))
+			return point;
+	}
+	return NULL;
+}
+
+/* The mount that a path is on: the longest mount point that it is within, the last of equals. */
+static const struct mount *mount_of(const struct mounts *mounts, const char *path)
+{
+	const struct mount *best = NULL;
+
+	for (size_t i = 0; i < mounts->count; i++) {
+		const struct mount *mount = &mounts->list[i];
+
+		if (path_is_within(path, mount->point) &&
+		    (!best || strlen(mount->point) >= strlen(best->point)))
+			best = mount;
+	}
+	return best;
+}
+
+/* `path` without `folder` in front of it: empty, or beginning with '/'. */
+static const char *remainder_of(const char *path, const char *folder)
+{
+	const char *rest = strcmp(folder, "/") == 0 ? path : path + strlen(folder);
+
+	return strcmp(rest, "/") == 0 ? "" : rest;
+}
+
+static const char *without_slash(const char *path)
+{
+	return strcmp(path, "/") == 0 ? "" : path;
+}
+
+bool mounts_other_name(const struct mounts *mounts, size_t index, const char *path, char *ret,
+		       size_t room)
+{
+	const struct mount *own = mount_of(mounts, path);
+	const struct mount *other = &mounts->list[index];
+	char within[8192]; /* the path inside the file system */
+
+	if (!own || other == own || strcmp(own->device, other->device) != 0)
+		return false;
+	if (strlen(own->root) + strlen(path) >= sizeof(within))
+		return false;
+	format_text(within, sizeof(within), "%s%s", without_slash(own->root),
+		    remainder_of(path, own->point));
+	if (within[0] == '\0')
+		format_text(within, sizeof(within), "/");
+	if (!path_is_within(within, other->root) || strlen(other->point) + strlen(within) >= room)
+		return false;
+	format_text(ret, room, "%s%s", without_slash(other->point),
+		    remainder_of(within, other->root));
+	if (ret[0] == '\0')
+		format_text(ret, room, "/");
+	return strcmp(ret, path) != 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/host/process_end.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+static int await_end(int process, int wait_ms)
+{
+	struct pollfd entry = { .fd = process, .events = POLLIN };
+	int count;
+
+	do
+		count = poll(&entry, 1, wait_ms);
+	while (count < 0 && errno == EINTR);
+	if (count < 0)
+		return -errno;
+	return count > 0 ? 0 : -ETIME;
+}
+
+int process_end(pid_t (*find)(const void *context), const void *context, int wait_ms)
+{
+	const pid_t pid = find(context);
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	int error = fd < 0 ? -ESRCH : 0;
+
+	if (!error && find(context) != pid)
+		error = -ESRCH;
+	if (!error && syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) != 0)
+		error = -errno;
+	if (!error) /* a stopped one, too */
+		(void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
+	if (!error)
+		error = await_end(fd, wait_ms);
+	fd_close(&fd);
+	return error;
+}

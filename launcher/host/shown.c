@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/host/shown.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/format.h"
+#include "common/kernel.h"
+
+int shown_real_path(int fd, char ret[IPC_PATH_MAX])
+{
+	char link[64];
+	struct stat opened = { 0 };
+	struct stat named = { 0 };
+	ssize_t size;
+	int again;
+	int error;
+
+	format_text(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, ret, IPC_PATH_MAX - 1);
+	if (size < 0)
+		return -errno;
+	ret[size] = '\0';
+	again = kernel_openat2(AT_FDCWD, ret, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
+	if (again < 0)
+		return errno == ENOENT || errno == ELOOP ? -ESTALE : -errno;
+	error = fstat(fd, &opened) != 0 || fstat(again, &named) != 0 ? -errno : 0;
+	fd_close(&again);
+	if (!error && (opened.st_dev != named.st_dev || opened.st_ino != named.st_ino))
+		error = -ESTALE;
+	return error;
+}
+
+int shown_check(int fd, const char *path, enum protected_use use, const struct mounts *mounts,
+		const struct protected_set *set, char text[SHOWN_TEXT_MAX])
+{
+	struct protected_answer answer;
+	struct stat status;
+	const char *mount;
+
+	if (fstat(fd, &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
+		format_text(text, SHOWN_TEXT_MAX,
+			    "'%.300s' is refused: only a regular file or a folder can be shown to "
+			    "a sandbox, never a device, socket or pipe",
+			    path);
+		return -1;
+	}
+	answer = protected_check(fd, path, use, mounts, set);
+	if (answer.verdict != PROTECTED_FREE) {
+		protected_describe(&answer, path, set, text);
+		return -1;
+	}
+	mount = mounts_inside(mounts, path);
+	if (mount) {
+		format_text(text, SHOWN_TEXT_MAX,
+			    "'%.300s' is refused: another file system is mounted inside it at "
+			    "%.300s. Name the folders that are needed, each by itself",
+			    path, mount);
+		return -1;
+	}
+	return 0;
+}

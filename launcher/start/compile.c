@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/start/compile.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/format.h"
+#include "common/kernel.h"
+#include "common/log.h"
+#include "launcher/start/helper.h"
+#include "launcher/start/launch.h"
+
+#define PROGRAM "msp-policy"
+#define PREFIX PROGRAM ": "
+
+/* Longest that compiling may take: a thousand times what it does. */
+#define WAIT_MS 10000
+
+#define PLAN_WORD "3" /* its first descriptor behind the standard ones */
+
+/* Its lines as one of ours: without its name, and without line ends. */
+static void make_line(char text[CONFIG_TEXT_MAX])
+{
+	char line[CONFIG_TEXT_MAX] = "";
+	char *rest = text;
+
+	while (rest) {
+		char *next = strchr(rest, '\n');
+
+		if (next)
+			*next++ = '\0';
+		if (strncmp(rest, PREFIX, strlen(PREFIX)) == 0)
+			rest += strlen(PREFIX);
+		if (*rest)
+			format_append(line, sizeof(line), "%s%s", line[0] ? "; " : "", rest);
+		rest = next;
+	}
+	memcpy(text, line, sizeof(line));
+}
+
+static int explain_end(int status, bool is_late, const char *path, char text[CONFIG_TEXT_MAX])
+{
+	make_line(text);
+	if (is_late)
+		format_text(text, CONFIG_TEXT_MAX,
+			    "the configuration %.900s cannot be compiled: " PROGRAM
+			    " did not end within %d s",
+			    path, WAIT_MS / 1000);
+	else if (WIFSIGNALED(status))
+		format_text(text, CONFIG_TEXT_MAX,
+			    "the configuration %.900s cannot be compiled: " PROGRAM
+			    " was killed by signal %d",
+			    path, WTERMSIG(status));
+	else if (!text[0])
+		format_text(text, CONFIG_TEXT_MAX,
+			    "the configuration %.900s cannot be compiled: " PROGRAM
+			    " ended with code %d and said nothing",
+			    path, WEXITSTATUS(status));
+	return -1;
+}
+
+/* Run it to its end. 0 when it says that the plan is complete. The environment is empty, so that
+ * what started us does not decide how a library of its behaves. */
+static int run_compiler(int image, int plan, char *path, char *images, char text[CONFIG_TEXT_MAX])
+{
+	static char option[] = "--images";
+	static char program[] = PROGRAM;
+	static char command[] = "compile";
+	static char config[] = "--config";
+	static char fd[] = "--fd";
+	static char number[] = PLAN_WORD;
+	char *const words[] = { program, command, config, path, fd, number, images ? option : NULL,
+				images,  NULL };
+	char *const environment[] = { NULL };
+	const struct helper helper = { .image = image,
+				       .words = words,
+				       .environment = environment,
+				       .fds = { plan },
+				       .fd_count = 1,
+				       .output_of = STDERR_FILENO };
+	size_t size;
+	int status = 0;
+	const enum helper_end end =
+		helper_run(&helper, WAIT_MS, text, CONFIG_TEXT_MAX - 1, &size, &status);
+
+	text[size] = '\0';
+	if (end == HELPER_FAILED) {
+		format_text(text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s",
+			    errno_text(-status));
+		return -1;
+	}
+	return end == HELPER_ENDED && status == 0
+		       ? 0
+		       : explain_end(status, end == HELPER_LATE, path, text);
+}
+
+int compile_config(char *path, char *images, char text[CONFIG_TEXT_MAX])
+{
+	int image = launch_open_program(PROGRAM, text);
+	int plan = image < 0 ? -1 : memfd_create(PROGRAM, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int error = image < 0 || plan < 0 ? -errno : 0;
+	bool is_compiled = false;
+
+	if (image >= 0 && plan >= 0) {
+		is_compiled = run_compiler(image, plan, path, images, text) == 0;
+		error = is_compiled ? fd_seal(plan) : 0;
+	}
+	if (image >= 0 && error)
+		format_text(text, CONFIG_TEXT_MAX, PROGRAM ": descriptors: %s", errno_text(-error));
+	fd_close(&image);
+	if (error || !is_compiled)
+		fd_close(&plan);
+	return plan;
+}
+
+int compile_become(char *const words[], char text[CONFIG_TEXT_MAX])
+{
+	char *const environment[] = { NULL };
+	const int image = launch_open_program(PROGRAM, text);
+
+	if (image < 0)
+		return MSP_EXIT_SOFTWARE;
+	(void)kernel_execute(image, words, environment);
+	format_text(text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s", errno_text(errno));
+	return MSP_EXIT_SOFTWARE;
+}

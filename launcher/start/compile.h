@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running msp-policy, the only program that reads configurations.
+ */
+#ifndef LAUNCHER_START_COMPILE_H
+#define LAUNCHER_START_COMPILE_H
+
+#include "launcher/start/config.h"
+
+/* Compile the file `path`, with the images in their directory; NULL: there is none. A sealed
+ * descriptor of the plan, which is the caller's; or -1 and in `text` what msp-policy says is wrong.
+ */
+int compile_config(char *path, char *images, char text[CONFIG_TEXT_MAX]);
+
+/* Become msp-policy with these words, NULL at their end. Returns only on failure: the exit code,
+ * with a line in `text`. */
+int compile_become(char *const words[], char text[CONFIG_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/start/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/format.h"
+#include "common/limits_mode.h"
+#include "common/log.h"
+#include "launcher/host/account.h"
+#include "launcher/host/state_place.h"
+#include "launcher/start/compile.h"
+#include "launcher/start/plan_cache.h"
+
+#define VARIABLE "MSP_CONFIG"
+
+/* Try to open a file for reading, without waiting: 0 or -errno. */
+static int try_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+	int error = 0;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		error = -errno;
+	else if (!S_ISREG(status.st_mode))
+		error = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+	fd_close(&fd);
+	return error;
+}
+
+static const char *explain_open(int error)
+{
+	return error == -EINVAL ? "it is no regular file" : errno_text(-error);
+}
+
+static int explain_file(const char *path, const char *who, int error, char text[CONFIG_TEXT_MAX])
+{
+	format_text(text, CONFIG_TEXT_MAX, "the configuration %.900s%s cannot be read: %s", path,
+		    who, explain_open(error));
+	return -1;
+}
+
+/* A file that was named must be there. */
+static int take_named(const char *path, const char *who, char ret[IPC_PATH_MAX],
+		      char text[CONFIG_TEXT_MAX])
+{
+	const int error = strlen(path) >= IPC_PATH_MAX ? -ENAMETOOLONG : try_file(path);
+
+	if (error)
+		return explain_file(path, who, error, text);
+	format_text(ret, IPC_PATH_MAX, "%s", path);
+	return 0;
+}
+
+/* Take a file that was found; one that was not named may be missing. 1: it is there. */
+static int take_found(const char *folder, const char *name, char ret[IPC_PATH_MAX],
+		      char text[CONFIG_TEXT_MAX])
+{
+	char path[IPC_PATH_MAX];
+	int error;
+
+	if (strlen(folder) + 1 + strlen(name) >= sizeof(path))
+		return explain_file(folder, "", -ENAMETOOLONG, text);
+	format_text(path, sizeof(path), "%s%s%s", folder, folder[0] ? "/" : "", name);
+	error = try_file(path);
+	if (error == -ENOENT || error == -ENOTDIR)
+		return 0;
+	if (error)
+		return explain_file(path, "", error, text);
+	format_text(ret, IPC_PATH_MAX, "%s", path);
+	return 1;
+}
+
+int config_search(const struct config_places *places, char ret[IPC_PATH_MAX],
+		  char text[CONFIG_TEXT_MAX])
+{
+	int found = 0;
+
+	ret[0] = '\0';
+	if (places->given)
+		return take_named(places->given, "", ret, text);
+	if (places->variable && places->variable[0] != '\0') {
+		/* A client starts msp in the folder of a project, whose files are not policy. */
+		if (places->variable[0] != '/') {
+			format_text(text, CONFIG_TEXT_MAX,
+				    VARIABLE "=%.900s is refused: it must be an absolute path",
+				    places->variable);
+			return -1;
+		}
+		return take_named(places->variable, ", which " VARIABLE " names,", ret, text);
+	}
+	if (places->home)
+		found = take_found(places->home, CONFIG_HOME_FILE, ret, text);
+	if (!found && places->system)
+		found = take_found("", places->system, ret, text);
+	return found < 0 ? -1 : 0;
+}
+
+/* HOME, where that is a folder of ours, as it need not be after a change of user; else what the
+ * account database says. */
+static const char *find_home(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *entry;
+
+	if (account_owns_folder(home, geteuid()))
+		return home;
+	entry = getpwuid(geteuid());
+	if (entry)
+		home = entry->pw_dir;
+	return home && home[0] == '/' ? home : NULL;
+}
+
+static int find_file(const char *given, bool is_roots, char ret[IPC_PATH_MAX],
+		     char text[CONFIG_TEXT_MAX])
+{
+	struct config_places places = { .given = given,
+					.variable = getenv(VARIABLE),
+					.system = CONFIG_SYSTEM_FILE };
+
+	if (!given && !(places.variable && places.variable[0]) && !is_roots)
+		places.home = find_home();
+	return config_search(&places, ret, text);
+}
+
+int config_find(const char *given, char ret[IPC_PATH_MAX], char text[CONFIG_TEXT_MAX])
+{
+	return find_file(given, geteuid() == 0, ret, text);
+}
+
+bool config_is_named(const struct config *config)
+{
+	const char *variable = getenv(VARIABLE);
+
+	return config->given || (variable && variable[0] != '\0');
+}
+
+/* Take the plan of an earlier start; false: there is none that passes the supervisor's check. */
+static bool take_cached(struct config *config, const char *images, struct plan_cache_key *ret)
+{
+	config->plan_fd = plan_cache_find(config->path, images, ret);
+	if (config->plan_fd >= 0 && plan_open_fd(config->plan_fd, &config->plan) != 0)
+		fd_close(&config->plan_fd);
+	return config->plan_fd >= 0;
+}
+
+/* Check a new plan as the supervisor will. */
+static int take_compiled(struct config *config, char text[CONFIG_TEXT_MAX])
+{
+	struct plan_cache_key key;
+	char images[IPC_PATH_MAX];
+	const bool has_images = state_place_images(images);
+	int error;
+
+	if (take_cached(config, has_images ? images : NULL, &key))
+		return 0;
+	config->plan_fd = compile_config(config->path, has_images ? images : NULL, text);
+	if (config->plan_fd < 0)
+		return MSP_EXIT_REFUSED;
+	error = plan_open_fd(config->plan_fd, &config->plan);
+	if (!error) {
+		plan_cache_keep(config->path, has_images ? images : NULL, &key, config->plan_fd);
+		return 0;
+	}
+	fd_close(&config->plan_fd);
+	format_text(text, CONFIG_TEXT_MAX,
+		    "msp-policy is not of this version (%s): install all of msp's programs "
+		    "together",
+		    errno_text(-error));
+	return MSP_EXIT_REFUSED;
+}
+
+static int take_builtin(struct config *config, char text[CONFIG_TEXT_MAX])
+{
+	const int fd = fd_sealed_from_file("msp-policy", config->builtin);
+
+	if (fd < 0) {
+		format_text(text, CONFIG_TEXT_MAX, "builtin.policy cannot be read: %s",
+			    errno_text(-fd));
+		return MSP_EXIT_SANDBOX;
+	}
+	config->plan_fd = fd;
+	return 0;
+}
+
+int config_read(struct config *config, char text[CONFIG_TEXT_MAX])
+{
+	int code = 0;
+
+	if (config->is_read)
+		return 0;
+	config->is_roots = config->is_roots || geteuid() == 0;
+	if (find_file(config->given, config->is_roots, config->path, text) != 0)
+		return MSP_EXIT_REFUSED;
+	if (config->path[0] != '\0')
+		code = take_compiled(config, text);
+	else if (config->builtin >= 0)
+		code = take_builtin(config, text);
+	config->is_read = code == 0;
+	return code;
+}
+
+int config_read_again(const struct config *config, struct config *ret, char text[CONFIG_TEXT_MAX])
+{
+	*ret = (struct config)CONFIG_UNREAD;
+	ret->given = config->path[0] != '\0' ? config->path : NULL;
+	ret->builtin = config->builtin;
+	ret->is_roots = config->is_roots;
+	return config_read(ret, text);
+}
+
+void config_close(struct config *config)
+{
+	if (config->plan.bytes)
+		plan_close(&config->plan);
+	fd_close(&config->plan_fd);
+}
+
+const struct plan *config_plan(struct config *config)
+{
+	if (!config->plan.bytes && plan_open_fd(config->plan_fd, &config->plan) != 0)
+		return NULL;
+	return &config->plan;
+}
+
+/* The built-in profiles come without anything that an operator says of all of them. */
+static const struct plan_header *find_header(struct config *config)
+{
+	const struct plan *plan = config->path[0] != '\0' ? config_plan(config) : NULL;
+
+	return plan ? plan_header(plan) : NULL;
+}
+
+uint32_t config_limits(struct config *config, uint32_t said)
+{
+	const struct plan_header *header = said == LIMITS_UNSAID ? find_header(config) : NULL;
+
+	if (said != LIMITS_UNSAID)
+		return said;
+	return header && header->limits_fallback ? LIMITS_FALLBACK : LIMITS_CGROUP;
+}
+
+const char *config_run_as(struct config *config)
+{
+	const struct plan_header *header = find_header(config);
+
+	return header && header->run_as ? plan_string(&config->plan, header->run_as) : NULL;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/start/machine_program.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/format.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "launcher/start/helper.h"
+#include "launcher/start/launch.h"
+
+#define PROGRAM "msp-vm-prepare"
+#define INIT "msp-vm-init"
+
+/* A hundred times of what it takes. */
+#define WAIT_MS 600000
+
+/* The trial has a limit of a second by itself. */
+#define TRIAL_WAIT_MS 10000
+
+static bool report_is_whole(const struct prepare_report *report, size_t size)
+{
+	return size == sizeof(*report) &&
+	       memchr(report->version, '\0', sizeof(report->version)) != NULL &&
+	       memchr(report->text, '\0', sizeof(report->text)) != NULL;
+}
+
+/* Run it to its end, with the first program. */
+static int run_program(const struct machine_source *source, int directory, int image, int init,
+		       struct prepare_report *ret)
+{
+	static char name[] = PROGRAM, package[] = "package", kernel[] = "kernel";
+	char *const words[] = { name, source->is_package ? package : kernel, NULL };
+	char *const environment[] = { NULL };
+	const struct helper helper = { .image = image,
+				       .words = words,
+				       .environment = environment,
+				       .fds = { source->input, directory, source->modules, init },
+				       .fd_count = 4,
+				       .output_of = STDOUT_FILENO };
+	size_t size = 0;
+	int status = 0;
+	const enum helper_end end =
+		helper_run(&helper, WAIT_MS, (char *)ret, sizeof(*ret), &size, &status);
+
+	if (end == HELPER_ENDED && status == 0 && report_is_whole(ret, size))
+		return 0;
+	return helper_explain_end(PROGRAM, end, status, WAIT_MS);
+}
+
+int machine_program_prepare(struct machine_source *source, int directory)
+{
+	static struct prepare_report report;
+	char text[LAUNCH_TEXT_MAX];
+	int image = launch_open_program(PROGRAM, text);
+	int init = image < 0 ? -1 : launch_open_program(INIT, text);
+	int code = MSP_EXIT_SOFTWARE;
+
+	if (init < 0)
+		log_line("%s", text);
+	else
+		code = run_program(source, directory, image, init, &report);
+	fd_close(&init);
+	fd_close(&image);
+	if (!code && !report.is_done) {
+		log_line("%s: %s", source->name, report.text);
+		code = MSP_EXIT_REFUSED;
+	}
+	source->modules_found = report.modules;
+	if (!code && source->is_package)
+		memcpy(source->version, report.version, sizeof(source->version));
+	return code;
+}
+
+bool machine_program_try_kvm(char ret[MACHINE_ANSWER_MAX])
+{
+	static char name[] = PREPARE_PROGRAM, word[] = "--try-kvm";
+	char *const words[] = { name, word, NULL };
+	char *const environment[] = { NULL };
+	char text[LAUNCH_TEXT_MAX];
+	int image = launch_open_program(PREPARE_PROGRAM, text);
+	const struct helper helper = { .image = image,
+				       .words = words,
+				       .environment = environment,
+				       .output_of = STDOUT_FILENO };
+	size_t size = 0;
+	int status = 0;
+
+	ret[0] = '\0';
+	if (image >= 0 && helper_run(&helper, TRIAL_WAIT_MS, ret, MACHINE_ANSWER_MAX - 1, &size,
+				     &status) == HELPER_ENDED)
+		ret[size] = '\0';
+	fd_close(&image);
+	ret[strcspn(ret, "\n")] = '\0';
+	if (!ret[0])
+		format_text(ret, MACHINE_ANSWER_MAX,
+			    "emulated: " PREPARE_PROGRAM " cannot try KVM");
+	return strcmp(ret, "KVM") == 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Compiled plans of earlier starts, in ~/.cache/msp: compiling a configuration takes longer than
+ * the rest of a start. A plan is found under a digest of everything that compiling reads. The
+ * directory is not the state directory, which msp-store can write. Without a home directory of the
+ * account, and for root, there is no cache.
+ */
+#ifndef LAUNCHER_START_PLAN_CACHE_H
+#define LAUNCHER_START_PLAN_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/sha256.h"
+
+/* The configuration, and the program that compiles it, as they were. */
+struct plan_cache_key {
+	bool is_known;
+	uint8_t slot; /* follows from the path alone, so that old plans do not accumulate */
+	uint8_t digest[SHA256_BYTES];
+};
+
+/*
+ * Find the plan of the configuration at `path`, as the file is now, and as the images are in their
+ * directory `images` (NULL: there is none). Fills *ret for
+ * plan_cache_keep(). Returns a sealed descriptor, the caller's, whose plan is still to be checked;
+ * -1: none is known.
+ */
+int plan_cache_find(const char *path, const char *images, struct plan_cache_key *ret);
+
+/* Keep the sealed `plan`, which was compiled after plan_cache_find(), unless the configuration or
+ * the images have changed since. A cache that cannot be written stays as it is. */
+void plan_cache_keep(const char *path, const char *images, const struct plan_cache_key *key,
+		     int plan);
+
+#endif
