@@ -17,18 +17,23 @@
 #define CLIENT_TOKEN_ENV "MSP_TOKEN"
 #define CLIENT_UNIX_SCHEME "unix:///"
 
+/* A client. In the words of its command @server, @url, @header, @pair (the header as NAME=VALUE),
+ * @variable (the token's) and @json (the server as an object) stand for those of the wish. */
 struct client {
 	const char *name;
-	const char *servers; /* the member that holds the servers; NULL: TOML */
-	const char *place;
+	const char *program;    /* its command line, which adds a server; NULL: none does */
+	const char *add;        /* the words for a server that the client starts */
+	const char *add_http;   /* the words for a running server */
+	const char *remove;     /* the words that remove a server; NULL: the client replaces one */
+	const char *place;      /* the file of the printed text */
 	const char *http_place; /* NULL: the same */
-	const char *variable;   /* names the directory of the file; NULL: none does */
-	const char *home; /* the file's directory beneath the home directory; NULL: a project's */
-	const char *file;
-	bool has_type;    /* each server says "type": "stdio" */
-	const char *type; /* an HTTP server's, or NULL */
-	const char *url;  /* the member that holds the URL */
-	/* The marks around a variable of the environment in a member. */
+	const char *servers;    /* the member that holds the servers; NULL: TOML */
+	const char *stdio_type; /* the type of a server that the client starts, or NULL */
+	const char *http_type;  /* the type of a running server, or NULL */
+	const char *url;        /* the member that holds the URL */
+	bool has_one_command;   /* the program and its arguments are one array */
+	bool asks_token;        /* the client asks its user for the token */
+	/* The marks around a variable of the environment, or an input, in a member. */
 	const char *before;
 	const char *after;
 };
@@ -49,16 +54,15 @@ const struct client *client_find(const char *name);
 #define CLIENT_NAMES_MAX 8
 size_t client_names(const char *names[CLIENT_NAMES_MAX]);
 
-/* Does the client ask its user for the token of this server? */
-bool client_asks_token(const struct client *client, const struct client_wish *wish);
-
-/* Write the members of the server's object; of the input that asks for the token. */
-void client_write_server(struct json_writer *json, const struct client *client,
-			 const struct client_wish *wish);
-void client_write_input(struct json_writer *json);
+/* Return the name of the variable that holds the token. */
+const char *client_variable(const struct client_wish *wish);
 
 /* Append the whole configuration with nothing but msp in it. */
-void client_append_alone(struct buffer *out, const struct client *client,
-			 const struct client_wish *wish);
+void client_append_text(struct buffer *out, const struct client *client,
+			const struct client_wish *wish);
+
+/* Append the words with which the client's program adds the server, with a NUL after each. */
+void client_append_command(struct buffer *words, const struct client *client,
+			   const struct client_wish *wish);
 
 #endif

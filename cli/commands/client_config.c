@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp client-config`: prints what an MCP client must be told, in that client's own format, or adds
- * it to the client's own file. Only the configuration, or its change, goes to standard output.
+ * `msp client-config`: prints what an MCP client must be told, in that client's own format, or runs
+ * the client's own command that adds it. Only the configuration, or the command with its output,
+ * goes to standard output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,6 @@
 #include <unistd.h>
 
 #include "client/client.h"
-#include "client/client_edit.h"
-#include "client/client_file.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/limits.h"
@@ -25,19 +24,21 @@
 #include "launcher/start/launch.h"
 #include "options/command.h"
 #include "options/suggest.h"
+#include "setup/perform.h"
 #include "show/confirm.h"
-#include "show/line_diff.h"
 #include "show/print.h"
+#include "show/words.h"
 
 struct config_options {
 	struct client_wish wish;
 	bool is_written;
-	const char *file;
 	bool is_agreed;
 };
 
 #define URL_MAX 1024
 #define VARIABLE_MAX 128
+/* Room for the words of a client's command, whose workspaces are CLIENT_WORKSPACES_MAX. */
+#define CLIENT_COMMAND_WORDS 32
 static bool begins_with(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -89,17 +90,6 @@ static const char *set_workspace(void *member, const char *value)
 	return workspace_set_word(member, path);
 }
 
-static const char *set_written(void *member, const char *value)
-{
-	struct config_options *options = member;
-
-	if (value && (value[0] == '\0' || strlen(value) >= IPC_PATH_MAX - NAME_MAX))
-		return "the path of the client's configuration file";
-	options->is_written = true;
-	options->file = value;
-	return NULL;
-}
-
 static const struct option_row rows[] = {
 	{ .name = "limits",
 	  .argument = "required|fallback",
@@ -127,25 +117,27 @@ static const struct option_row rows[] = {
 	  .help = "with --http: the variable of the client's environment that holds its token (the "
 		  "default: " CLIENT_TOKEN_ENV "). vscode asks for the token, once" },
 	{ .name = "write",
-	  .argument = "FILE",
-	  .set = set_written,
-	  .help = "add the server to the client's own configuration, or to FILE: show the change, "
-		  "ask, and write it",
-	  .is_optional = true },
+	  .set = option_set_flag,
+	  .offset = offsetof(struct config_options, is_written),
+	  .help = "add the server by the client's own command: show it, ask, and run it" },
 	{ .name = "yes",
 	  .set = option_set_flag,
 	  .offset = offsetof(struct config_options, is_agreed),
 	  .help = "with --write: do not ask" },
 };
 
+/* Refuse a command line whose client is unknown, or missing (NULL). */
 static int refuse_client(const struct command *command, const char *word)
 {
 	const char *names[CLIENT_NAMES_MAX];
 	const size_t count = client_names(names);
-	const char *near = suggest_nearest(word, names, count);
+	const char *near = word ? suggest_nearest(word, names, count) : NULL;
 	char text[OPTIONS_TEXT_MAX];
 
-	format_text(text, sizeof(text), "no client '%s' is known", word);
+	if (word)
+		format_text(text, sizeof(text), "no client '%s' is known", word);
+	else
+		format_text(text, sizeof(text), "a client is needed");
 	if (near)
 		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
 	format_append(text, sizeof(text), "; known are ");
@@ -175,17 +167,17 @@ static const char *find_conflict(const struct client *client, const struct confi
 /* Say how the client gets the token of a running server. */
 static void say_token(const struct client *client, const struct client_wish *wish)
 {
-	const char *variable = wish->token_env ? wish->token_env : CLIENT_TOKEN_ENV;
+	if (wish->url && !client->asks_token)
+		log_line("client-config: the client must be started with its token, which 'msp "
+			 "token create' shows, in the variable %s",
+			 client_variable(wish));
+}
 
-	if (!wish->url || client->has_type)
-		return;
-	log_line("client-config: the client must be started with its token, which 'msp token "
-		 "create' shows, in the variable %s",
-		 variable);
-	if (strcmp(client->name, "claude") == 0)
-		log_line("client-config: the same by a command: claude mcp add --scope project "
-			 "--transport http msp '%s' --header 'Authorization: Bearer ${%s}'",
-			 wish->url, variable);
+/* Say where the printed text belongs. */
+static void say_place(const struct client *client, const struct client_wish *wish)
+{
+	log_line("client-config: this belongs into %s",
+		 wish->url && client->http_place ? client->http_place : client->place);
 }
 
 static void explain_refusal(const struct client_wish *wish)
@@ -219,12 +211,12 @@ static void warn_refusal(const struct client_wish *wish)
 		;
 }
 
-static int print_alone(const struct client *client, const struct client_wish *wish)
+static int print_text(const struct client *client, const struct client_wish *wish)
 {
 	struct buffer text = { 0 };
 	int error;
 
-	client_append_alone(&text, client, wish);
+	client_append_text(&text, client, wish);
 	error = fd_write_all(STDOUT_FILENO, text.bytes, text.size);
 	buffer_done(&text);
 	if (error)
@@ -232,99 +224,91 @@ static int print_alone(const struct client *client, const struct client_wish *wi
 	return error ? MSP_EXIT_SOFTWARE : 0;
 }
 
-/* --- the client's own file -------------------------------------------------------------------- */
+/* --- the client's own command ----------------------------------------------------------------- */
 
-/* Texts of the file, from the one that was read to the one that is wanted. */
-struct change {
-	struct client_file file;
-	struct buffer steps[CLIENT_EDIT_STEPS];
-	size_t count;
-};
-
-static int refuse_write(const struct client *client, const struct client_wish *wish,
-			const char *path, const char *why)
+/* Print the text for a person to add, because of `why`. Returns the exit code. */
+static int refuse_command(const struct client *client, const struct client_wish *wish,
+			  const char *why)
 {
-	log_line("client-config: nothing was written: %s%s%s. This belongs into it", path,
-		 path[0] ? ": " : "", why);
-	return print_alone(client, wish) ? MSP_EXIT_SOFTWARE : MSP_EXIT_REFUSED;
+	log_line("client-config: nothing was added: %s", why);
+	if (print_text(client, wish) != 0)
+		return MSP_EXIT_SOFTWARE;
+	say_place(client, wish);
+	say_token(client, wish);
+	return MSP_EXIT_REFUSED;
 }
 
-/* Show the change and get the person's consent. 0, or the exit code. */
-static int agree_change(const struct change *change, bool is_agreed)
+/* Show the command and get the person's consent. 0, or the exit code. */
+static int agree_command(const struct client *client, const struct buffer *words, bool is_agreed)
 {
-	const struct buffer *before = &change->file.text;
-	char text[IPC_PATH_MAX + 32];
-
-	(void)printf("--- %s\n+++ %s\n", change->file.is_there ? change->file.path : "/dev/null",
-		     change->file.path);
-	for (size_t i = 0; i < change->count; before = &change->steps[i++])
-		line_diff_print(before, &change->steps[i]);
+	words_print(words->bytes, words->size);
+	(void)putchar('\n');
 	if (print_flush() != 0)
 		return MSP_EXIT_SOFTWARE;
+	if (!client->remove)
+		log_line("client-config: if %s has a server msp already, this replaces it",
+			 client->program);
 	if (is_agreed)
 		return 0;
 	if (!confirm_is_possible()) {
-		log_line("client-config: nothing was written: there is no terminal to ask on. With "
-			 "--yes the change is written without a question");
+		log_line("client-config: nothing was added: there is no terminal to ask on. With "
+			 "--yes the command is run without a question");
 		return MSP_EXIT_USAGE;
 	}
-	format_text(text, sizeof(text), "Write this to %s?", change->file.path);
-	if (confirm(text))
+	if (confirm("Run this?"))
 		return 0;
-	log_line("client-config: nothing was written");
+	log_line("client-config: nothing was added");
 	return 1;
 }
 
-static int write_change(const struct client *client, const struct config_options *options,
-			const struct change *change)
+/* Run the command, whose words have a NUL after each. Returns the exit code. */
+static int run_command(const struct client *client, const struct buffer *words)
 {
-	char text[CLIENT_FILE_TEXT_MAX];
-	int code = agree_change(change, options->is_agreed);
-	int error;
+	char *list[CLIENT_COMMAND_WORDS + 1] = { NULL };
+	char why[PERFORM_TEXT_MAX];
+	size_t count = 0;
 
-	if (code)
-		return code;
-	error = client_file_replace(&change->file, &change->steps[change->count - 1], text);
-	if (error) {
-		log_line("client-config: nothing was written: %s", text);
-		return error == -EAGAIN ? MSP_EXIT_AGAIN : MSP_EXIT_SOFTWARE;
+	for (size_t at = 0; at < words->size && count < CLIENT_COMMAND_WORDS;
+	     at += strlen(words->bytes + at) + 1)
+		list[count++] = words->bytes + at;
+	if (perform_run_for_user(list, why) == 0) {
+		log_line("client-config: %s has the server msp now", client->program);
+		return 0;
 	}
-	log_line("client-config: %s has the server msp now", change->file.path);
-	say_token(client, &options->wish);
-	return 0;
+	log_line("client-config: %s has not added the server msp: %s", client->program, why);
+	if (client->remove)
+		log_line("client-config: if it has one already, remove that first: %s %s",
+			 client->program, client->remove);
+	else
+		log_line("client-config: without --write the text for its file is printed");
+	return MSP_EXIT_SOFTWARE;
 }
 
-static int write_file(const struct client *client, const struct config_options *options)
+static int add_by_command(const struct client *client, const struct config_options *options)
 {
-	static struct change change;
-	char text[CLIENT_FILE_TEXT_MAX];
+	const char *folders = getenv("PATH");
+	struct buffer words = { 0 };
 	char path[IPC_PATH_MAX];
+	char why[128];
 	int code;
 
-	if (options->file)
-		format_text(path, sizeof(path), "%s", options->file);
-	else if (!client_file_place(client, path, text))
-		return refuse_write(client, &options->wish, "", text);
 	warn_refusal(&options->wish);
-	if (!client_file_read(path, !options->file && !client->home, &change.file, text))
-		return refuse_write(client, &options->wish, "", text);
-	switch (client_edit(client, &options->wish, &change.file.text, change.steps, &change.count,
-			    text)) {
-	case CLIENT_EDIT_SAME:
-		log_line("client-config: %s has the server msp already", change.file.path);
-		code = 0;
-		break;
-	case CLIENT_EDIT_CHANGED:
-		code = write_change(client, options, &change);
-		break;
-	case CLIENT_EDIT_REFUSED:
-	default:
-		code = refuse_write(client, &options->wish, change.file.path, text);
-		break;
+	if (!client->program) {
+		format_text(why, sizeof(why), "%s has no command that adds a server", client->name);
+		return refuse_command(client, &options->wish, why);
 	}
-	for (size_t i = 0; i < CLIENT_EDIT_STEPS; i++)
-		buffer_done(&change.steps[i]);
-	buffer_done(&change.file.text);
+	if (!perform_find_in(folders ? folders : "", client->program, path, sizeof(path))) {
+		format_text(why, sizeof(why), "there is no program %s in PATH", client->program);
+		return refuse_command(client, &options->wish, why);
+	}
+	buffer_append(&words, path, strlen(path) + 1);
+	client_append_command(&words, client, &options->wish);
+	code = agree_command(client, &words, options->is_agreed);
+	if (!code)
+		code = run_command(client, &words);
+	if (!code)
+		say_token(client, &options->wish);
+	buffer_done(&words);
 	return code;
 }
 
@@ -339,12 +323,9 @@ static int client_config(const struct command *command, int argc, char *argv[])
 
 	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
-	if (words.count == 0)
-		return command_usage_error(command, "a client is needed: claude, codex, cursor, "
-						    "vscode or gemini");
-	client = client_find(words.list[0]);
+	client = words.count > 0 ? client_find(words.list[0]) : NULL;
 	if (!client)
-		return refuse_client(command, words.list[0]);
+		return refuse_client(command, words.count > 0 ? words.list[0] : NULL);
 	conflict = find_conflict(client, &options);
 	if (conflict)
 		return command_usage_error(command, conflict);
@@ -356,12 +337,11 @@ static int client_config(const struct command *command, int argc, char *argv[])
 	}
 	options.wish.path = path;
 	if (options.is_written)
-		return write_file(client, &options);
-	code = print_alone(client, &options.wish);
+		return add_by_command(client, &options);
+	code = print_text(client, &options.wish);
 	if (code)
 		return code;
-	log_line("client-config: this belongs into %s",
-		 options.wish.url && client->http_place ? client->http_place : client->place);
+	say_place(client, &options.wish);
 	say_token(client, &options.wish);
 	warn_refusal(&options.wish);
 	return 0;
@@ -369,15 +349,15 @@ static int client_config(const struct command *command, int argc, char *argv[])
 
 const struct command command_client_config = {
 	.name = "client-config",
-	.operands = "claude|codex|cursor|vscode|gemini",
+	.operands = "claude|codex|cursor|vscode|gemini|qwen|opencode|copilot",
 	.summary = "print or install the configuration for an MCP client",
 	.help = "Print what makes an MCP client start this msp, in the client's own format\n"
 		"and with the path of this program. Where it belongs is said on standard\n"
 		"error. It is the same with the user's service and without.\n"
 		"\n"
-		"With --write it is added to the client's own file: the change is shown, and\n"
-		"written after a yes. All else in the file stays as it is. claude and vscode\n"
-		"have a file in each project, here that of the working directory.\n"
+		"With --write the client's own command adds it, such as 'claude mcp add': the\n"
+		"command is shown, and run after a yes. For a client without such a command the\n"
+		"text is printed.\n"
 		"\n"
 		"With --http it makes the client connect to a server that runs. The token is not\n"
 		"in it: the client reads it from its environment.\n",

@@ -4,14 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "client/client_file.h"
 #include "common/fd.h"
 #include "common/format.h"
+#include "common/limits.h"
 #include "common/log.h"
 #include "launcher/host/account.h"
 
@@ -19,19 +21,22 @@
 #define AWAIT_STEPS 100
 #define AWAIT_STEP_NS 100000000
 
-bool perform_find(const char *name, char *ret, size_t room)
+bool perform_find_in(const char *folders, const char *name, char *ret, size_t room)
 {
-	const char *folder = SYSTEM_PATH;
+	while (*folders) {
+		const size_t size = strcspn(folders, ":");
 
-	while (*folder) {
-		const size_t size = strcspn(folder, ":");
-
-		format_text(ret, room, "%.*s/%s", (int)size, folder, name);
-		if (access(ret, X_OK) == 0)
+		format_text(ret, room, "%.*s/%s", (int)size, folders, name);
+		if (folders[0] == '/' && access(ret, X_OK) == 0)
 			return true;
-		folder += size + (folder[size] == ':');
+		folders += size + (folders[size] == ':');
 	}
 	return false;
+}
+
+bool perform_find(const char *name, char *ret, size_t room)
+{
+	return perform_find_in(SYSTEM_PATH, name, ret, room);
 }
 
 /* Start a program that writes to our standard error only. 0 or -errno. */
@@ -60,18 +65,11 @@ static int start_program(const char *path, char *const words[], uid_t uid, pid_t
 	return -error;
 }
 
-int perform_run(char *const words[], uid_t uid, char text[PERFORM_TEXT_MAX])
+/* Wait for the end of a program, unless its start failed with `error`. As perform_run(). */
+static int await_program(int error, pid_t child, char text[PERFORM_TEXT_MAX])
 {
-	char path[IPC_PATH_MAX];
-	pid_t child = 0;
 	int status = 0;
-	int error;
 
-	if (!perform_find(words[0], path, sizeof(path))) {
-		format_text(text, PERFORM_TEXT_MAX, "it is not in " SYSTEM_PATH);
-		return -1;
-	}
-	error = start_program(path, words, uid, &child);
 	while (!error && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (error)
@@ -83,20 +81,59 @@ int perform_run(char *const words[], uid_t uid, char text[PERFORM_TEXT_MAX])
 	return error || status != 0 ? -1 : 0;
 }
 
+int perform_run(char *const words[], uid_t uid, char text[PERFORM_TEXT_MAX])
+{
+	char path[IPC_PATH_MAX];
+	pid_t child = 0;
+	int error;
+
+	if (!perform_find(words[0], path, sizeof(path))) {
+		format_text(text, PERFORM_TEXT_MAX, "it is not in " SYSTEM_PATH);
+		return -1;
+	}
+	error = start_program(path, words, uid, &child);
+	return await_program(error, child, text);
+}
+
+int perform_run_for_user(char *const words[], char text[PERFORM_TEXT_MAX])
+{
+	pid_t child = 0;
+	const int error = -posix_spawn(&child, words[0], NULL, NULL, words, environ);
+
+	return await_program(error, child, text);
+}
+
+/* Write a file without a name of its own yet, and give it one that must be free. 0 or -errno. */
+static int make_file(int fd, const char *temporary, const char *path, const char *content)
+{
+	const mode_t mask = umask(0);
+
+	(void)umask(mask); /* cannot fail */
+	if (fchmod(fd, 0666 & ~mask) != 0 || fd_write_all(fd, content, strlen(content)) != 0 ||
+	    fsync(fd) != 0)
+		return -errno;
+	return link(temporary, path) == 0 ? 0 : -errno;
+}
+
 int perform_write(const char *path, const char *content, char text[PERFORM_TEXT_MAX])
 {
-	static struct client_file file;
-	struct buffer now = { 0 };
-	char why[CLIENT_FILE_TEXT_MAX] = "it is there already, and stays as it is";
-	int error = -1;
+	char folder[IPC_PATH_MAX];
+	char temporary[IPC_PATH_MAX + 16];
+	int error;
+	int fd;
 
-	buffer_append_text(&now, content);
-	if (client_file_read(path, false, &file, why) && !file.is_there)
-		error = client_file_replace(&file, &now, why);
-	buffer_done(&file.text);
-	buffer_done(&now);
-	if (error)
-		format_text(text, PERFORM_TEXT_MAX, "%.500s", why);
+	format_text(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	(void)mkdir(folder, 0777); /* or it is there, or the next step fails */
+	format_text(temporary, sizeof(temporary), "%s/.msp-XXXXXX", folder);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	error = fd < 0 ? -errno : make_file(fd, temporary, path, content);
+	if (fd >= 0)
+		(void)unlink(temporary); /* no program reads it */
+	fd_close(&fd);
+	if (error == -EEXIST)
+		format_text(text, PERFORM_TEXT_MAX, "it is there already, and stays as it is");
+	else if (error)
+		format_text(text, PERFORM_TEXT_MAX, "%.400s: %s", path, errno_text(-error));
 	return error ? -1 : 0;
 }
 

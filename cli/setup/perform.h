@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two ways in which `msp setup` changes the machine: a program that is run, a file that is
- * made.
+ * The two ways in which `msp setup` changes the machine, a program that is run and a file that is
+ * made, and the one in which `msp client-config` does.
  */
 #ifndef CLI_SETUP_PERFORM_H
 #define CLI_SETUP_PERFORM_H
@@ -15,10 +15,17 @@
  * path. False: there is none. */
 bool perform_find(const char *name, char *ret, size_t room);
 
+/* Find a program in the absolute ones of these folders, with ':' between them. */
+bool perform_find_in(const char *folders, const char *name, char *ret, size_t room);
+
 /* Run a program of the system to its end, without a shell, without input, with its output on
  * standard error, and with an environment that has nothing of the caller's but the home of `uid`.
  * 0, or -1 with the reason in `text`. */
 int perform_run(char *const words[], uid_t uid, char text[PERFORM_TEXT_MAX]);
+
+/* Run the user's own program, an absolute path, to its end, with the environment and the standard
+ * streams of msp, without a shell. Returns as perform_run(). */
+int perform_run_for_user(char *const words[], char text[PERFORM_TEXT_MAX]);
 
 /* Make a file, and its directory if that is missing, as a whole or not at all. 0, or -1 with a line
  * in `text`, also if there is one already. */

@@ -238,6 +238,12 @@ TRANSCRIPTS = {
     "cursor-http": configuration("cursor", URL),
     "vscode-stdio": configuration("vscode"),
     "vscode-http": configuration("vscode", URL),
+    "qwen-stdio": configuration("qwen"),
+    "qwen-http": configuration("qwen", URL),
+    "opencode-stdio": configuration("opencode"),
+    "opencode-http": configuration("opencode", URL),
+    "copilot-stdio": configuration("copilot"),
+    "copilot-http": configuration("copilot", URL),
     "inspector": command_line(
         "mcp-inspector",
         ("--cli", "SERVER", *CALL, "command=echo hello; exit 3"),

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `msp client-config` tells clients, and how it adds that to their own files."""
+"""What `msp client-config` tells clients, and how it has their own commands add that."""
 import json
 import os
-import resource
+import signal
+import stat
+import subprocess
 import tempfile
 import unittest
 
@@ -24,6 +26,9 @@ class Configuration(unittest.TestCase):
                 ("claude", "mcpServers", "url", "http", "Bearer ${WORD}"),
                 ("cursor", "mcpServers", "url", None, "Bearer ${env:WORD}"),
                 ("gemini", "mcpServers", "httpUrl", None, "Bearer ${WORD}"),
+                ("qwen", "mcpServers", "httpUrl", None, "Bearer ${WORD}"),
+                ("opencode", "mcp", "url", "remote", "Bearer {env:WORD}"),
+                ("copilot", "mcpServers", "url", "http", "Bearer ${WORD}"),
                 ("vscode", "servers", "url", "http", "Bearer ${input:msp-token}")):
             with self.subTest(client=client):
                 result = self.config(client, "--token-env=WORD")
@@ -42,10 +47,6 @@ class Configuration(unittest.TestCase):
                          f'[mcp_servers.msp]\nurl = "{self.URL}"\n'
                          'bearer_token_env_var = "MSP_TOKEN"\n')
 
-    def test_claudes_own_command(self):
-        self.assertIn(f"claude mcp add --scope project --transport http msp '{self.URL}' --header "
-                      "'Authorization: Bearer ${MSP_TOKEN}'", self.config("claude").stderr)
-
     def test_a_unix_socket(self):
         url = "unix:///run/user/1000/msp/http.sock#/mcp"
         result = msp("client-config", "--http=" + url, "vscode")
@@ -63,157 +64,165 @@ class Configuration(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stdout), (64, ""), result.stderr)
 
 
-class Written(unittest.TestCase):
-    """--write in a project of its own, with a home of its own. For a running server, because msp
-    examines this machine for one that it shall start."""
-    HTTP = "--http=http://127.0.0.1:8765/mcp"
+# Add a server that the client starts, and a running one: the words after the client's program.
+SERVE = [os.path.realpath(MSP), "serve", "--limits=fallback"]
+URL = "http://127.0.0.1:8765/mcp"
+HEADER = "Authorization: Bearer ${MSP_TOKEN}"
+USER = ["mcp", "add", "--scope", "user"]
+ADDED = {
+    "claude": (["mcp", "add", "--scope", "project", "msp", "--", *SERVE],
+               ["mcp", "add", "--scope", "project", "--transport", "http", "msp", URL, "--header", HEADER]),
+    "codex": (["mcp", "add", "msp", "--", *SERVE],
+              ["mcp", "add", "msp", "--url", URL, "--bearer-token-env-var", "MSP_TOKEN"]),
+    "gemini": ([*USER, "msp", *SERVE], [*USER, "--transport", "http", "msp", URL, "--header", HEADER]),
+    "qwen": ([*USER, "msp", *SERVE], [*USER, "--transport", "http", "msp", URL, "--header", HEADER]),
+    "opencode": (["mcp", "add", "msp", "--", *SERVE],
+                 ["mcp", "add", "msp", "--url", URL, "--header", "Authorization=Bearer {env:MSP_TOKEN}"]),
+    "copilot": (["mcp", "add", "msp", "--", *SERVE],
+                ["mcp", "add", "--transport", "http", "--header", HEADER, "msp", URL]),
+}
+CLIENT = """\
+#!/usr/bin/python3
+import json, os, sys
+with open(os.environ["RECORD"], "a") as file:
+    file.write(json.dumps(sys.argv[1:]) + "\\n")
+print("the client's word")
+sys.stdout.flush()
+exec(os.environ.get("CLIENT_ENDS", ""))
+"""
+
+
+class Added(unittest.TestCase):
+    """--write with clients that record their words. Mostly for a running server, because msp examines
+    this machine for one that it shall start."""
+    HTTP = "--http=" + URL
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.home = os.path.realpath(folder.name)
-        self.project = os.path.join(self.home, "project")
-        os.mkdir(self.project)
-        self.path = os.path.join(self.project, ".mcp.json")
-        self.environment = {**os.environ, "HOME": self.home}
-        self.environment.pop("CODEX_HOME", None)
+        self.folder = os.path.realpath(folder.name)
+        self.bin, self.record = os.path.join(self.folder, "bin"), os.path.join(self.folder, "record")
+        os.mkdir(self.bin)
+        for name in (*ADDED, "code"):
+            self.put_program(os.path.join(self.bin, name))
+        self.environment = {**os.environ, "PATH": self.bin + ":/usr/bin:/bin", "RECORD": self.record}
 
-    def write(self, *options, client="claude", code=0, **keywords):
-        result = msp("client-config", self.HTTP, "--write", *options, client, cwd=self.project,
-                     env=self.environment, **keywords)
+    @staticmethod
+    def put_program(path):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(CLIENT)
+        os.chmod(path, 0o755)
+
+    def write(self, *options, client="claude", code=0, http=True):
+        result = msp("client-config", *([self.HTTP] if http else []), "--write", *options, client,
+                     cwd=self.folder, env=self.environment)
         self.assertEqual(result.returncode, code, result.stderr)
         return result
 
-    def put(self, text):
-        with open(self.path, "w", encoding="utf-8") as file:
-            file.write(text)
-
-    def text(self, path=None):
-        with open(path or self.path, encoding="utf-8") as file:
-            return file.read()
-
-    def server(self):
-        return json.loads(self.text())["mcpServers"]["msp"]
+    def words(self):
+        """The words of each start of a client."""
+        if not os.path.exists(self.record):
+            return []
+        with open(self.record, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
 
     def test_each_client(self):
-        for client, path in (("claude", "project/.mcp.json"), ("codex", ".codex/config.toml"),
-                             ("cursor", ".cursor/mcp.json"), ("gemini", ".gemini/settings.json"),
-                             ("vscode", "project/.vscode/mcp.json")):
+        for client, (serve, http) in ADDED.items():
             with self.subTest(client=client):
-                path = os.path.join(self.home, path)
                 result = self.write("--yes", client=client)
-                self.assertIn(f"+++ {path}\n", result.stdout)
-                self.assertEqual(self.text(path), msp("client-config", self.HTTP, client).stdout)
-                self.assertEqual(os.listdir(os.path.dirname(path)).count(os.path.basename(path)), 1)
-                result = self.write(client=client)
-                self.assertEqual(result.stdout, "")
-                self.assertIn("has the server msp already", result.stderr)
+                self.assertEqual(self.words()[-1], http)
+                self.assertIn(f"{self.bin}/{client} mcp add ", result.stdout.splitlines()[0])
+                self.assertIn("the client's word\n", result.stdout)
+                self.assertIn(f"{client} has the server msp now", result.stderr)
+                self.assertIn("in the variable MSP_TOKEN", result.stderr)
+                self.write("--yes", "--limits=fallback", client=client, http=False)
+                self.assertEqual(self.words()[-1], serve)
 
-    def test_a_place_of_ones_own(self):
-        self.environment["CODEX_HOME"] = os.path.join(self.home, "elsewhere")
-        self.write("--yes", client="codex")
-        self.assertIn("[mcp_servers.msp]", self.text(os.path.join(self.home, "elsewhere",
-                                                                  "config.toml")))
-        self.path = os.path.join(self.home, "given.json")
-        result = msp("client-config", f"--write={self.path}", "--yes", "cursor",
-                     env=self.environment)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(self.server(), {"command": os.path.realpath(MSP), "args": ["serve"]})
+    def test_the_shown_command_is_the_one_that_is_run(self):
+        result = self.write("--yes", "--token-env=WORD")
+        shown = result.stdout.splitlines()[0]
+        self.assertIn("'Authorization: Bearer ${WORD}'", shown)
+        again = subprocess.run(["sh", "-c", shown], env=self.environment, capture_output=True, check=True)
+        self.assertEqual(again.stdout, b"the client's word\n")
+        self.assertEqual(*self.words())
 
-    def test_a_change_is_shown_and_the_rest_is_kept(self):
-        self.put('{\n  "z": [1.50, "\\u00e9"],\n  "mcpServers": {\n'
-                 '    "msp": {"command": "/old", "args": [], "env": {"A": "b"}}\n  }\n}\n')
-        os.chmod(self.path, 0o640)
-        result = self.write("--yes")
-        self.assertIn('-    "msp": {"command": "/old", "args": [], "env": {"A": "b"}}\n',
-                      result.stdout)
-        self.assertIn('+      "url": "http://127.0.0.1:8765/mcp",\n', result.stdout)
-        self.assertIn('"z": [1.50, "\\u00e9"]', self.text())
-        self.assertEqual(self.server()["env"], {"A": "b"})
-        self.assertEqual(os.stat(self.path).st_mode & 0o7777, 0o640)
+    def test_visual_studio_code(self):
+        self.write("--yes", client="vscode")
+        option, word = self.words()[-1]
+        server = json.loads(word)
+        self.assertEqual(option, "--add-mcp")
+        self.assertEqual({name: server[name] for name in ("name", "type", "url")},
+                         {"name": "msp", "type": "http", "url": URL})
+        self.assertEqual([row["id"] for row in server["inputs"]], ["msp-token"])
+        self.write("--yes", "--limits=fallback", client="vscode", http=False)
+        self.assertEqual(json.loads(self.words()[-1][1]),
+                         {"name": "msp", "type": "stdio", "command": SERVE[0], "args": SERVE[1:]})
 
-    def test_without_a_terminal_it_asks_for_yes(self):
-        result = self.write(code=64)
-        self.assertIn('+    "msp": {', result.stdout)
-        self.assertIn("With --yes", result.stderr)
-        self.assertEqual(os.listdir(self.project), [])
-        self.assertEqual(msp("client-config", "--yes", "claude").returncode, 64)
+    def test_no_shell(self):
+        project = os.path.join(self.folder, "$(touch here) 'b' ;")
+        os.mkdir(project)
+        self.write("--yes", f"--workspace={project}", client="codex", http=False)
+        self.assertEqual(self.words()[-1][-1], f"--workspace={project}")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "here")))
 
-    def ask(self):
-        terminal = Terminal(words=["client-config", self.HTTP, "--write", "claude"], cwd=self.project,
-                            environment=self.environment)
-        terminal.read_until(b"[y/N]", seconds=60)
-        return terminal
+    def test_a_server_of_the_same_name(self):
+        self.assertIn("if codex has a server msp already, this replaces it",
+                      self.write("--yes", client="codex").stderr)
+        self.environment["CLIENT_ENDS"] = "sys.exit(3)"
+        result = self.write("--yes", code=70)
+        self.assertIn("claude has not added the server msp: exit code 3", result.stderr)
+        self.assertIn("remove that first: claude mcp remove --scope project msp", result.stderr)
+        self.assertNotIn("has the server msp now", result.stderr)
+        self.assertIn("the text for its file is printed", self.write("--yes", client="codex", code=70).stderr)
 
-    def test_a_person_answers(self):
-        for answer, code, there in ((b"n\n", 1, []), (b"\x04", 1, []), (b"y\n", 0, [".mcp.json"])):
-            with self.subTest(answer=answer):
-                terminal = self.ask()
-                self.assertEqual(os.listdir(self.project), [])
-                terminal.type(answer)
-                self.assertEqual(terminal.end()[0], code)
-                self.assertEqual(os.listdir(self.project), there)
-
-    def test_a_file_that_changes_meanwhile(self):
-        for before, after in (("{}", '{"a": 1}'), (None, "{}")):
-            with self.subTest(before=before):
-                if before:
-                    self.put(before)
-                elif os.path.exists(self.path):
-                    os.unlink(self.path)
-                terminal = self.ask()
-                self.put(after)
-                terminal.type(b"y\n")
-                self.assertEqual(terminal.end()[0], 75)
-                self.assertEqual(self.text(), after)
-                self.assertEqual(os.listdir(self.project), [".mcp.json"])
+    def test_a_client_that_is_killed(self):
+        self.environment["CLIENT_ENDS"] = f"os.kill(os.getpid(), {int(signal.SIGKILL)})"
+        self.assertIn("ended by signal 9", self.write("--yes", code=70).stderr)
 
     def refuse(self, says, client="claude"):
         result = self.write("--yes", client=client, code=78)
-        self.assertRegex(result.stderr, says)
+        self.assertIn("nothing was added: " + says, result.stderr)
+        self.assertIn("this belongs into", result.stderr)
         self.assertEqual(result.stdout, msp("client-config", self.HTTP, client).stdout)
+        self.assertEqual(self.words(), [])
 
-    def test_a_file_for_a_person(self):
-        for text, says in (('{\n// mine\n}', "line 2 has a comment"), ("[]", "no JSON object"),
-                           ('{"mcpServers": 1}', "no object")):
-            with self.subTest(text=text):
-                self.put(text)
-                self.refuse(says)
-                self.assertEqual(self.text(), text)
-        os.mkdir(os.path.join(self.home, ".codex"))
-        self.path = os.path.join(self.home, ".codex", "config.toml")
-        self.put("[mcp_servers.msp]\ncommand = 'other'\n")
-        self.refuse("another server msp", client="codex")
-        self.assertEqual(self.text(), "[mcp_servers.msp]\ncommand = 'other'\n")
+    def test_no_program(self):
+        self.refuse("cursor has no command that adds a server", client="cursor")
+        os.unlink(os.path.join(self.bin, "claude"))
+        self.refuse("there is no program claude in PATH")
+        del self.environment["PATH"]
+        self.refuse("there is no program codex in PATH", client="codex")
 
-    def test_links(self):
-        inside = os.path.join(self.project, "real.json")
-        os.symlink("real.json", self.path)
-        self.refuse("a link to nothing")
-        with open(inside, "w", encoding="utf-8") as file:
-            file.write("{}")
-        self.write("--yes")
-        self.assertEqual(os.readlink(self.path), "real.json")
-        self.assertEqual(self.server()["type"], "http")
-        os.unlink(self.path)
-        outside = os.path.join(self.home, "outside.json")
-        os.rename(inside, outside)
-        os.symlink(outside, self.path)
-        self.put("{}")
-        self.refuse("leads out of this directory")
-        self.assertEqual(self.text(), "{}")
-        os.symlink(self.home, os.path.join(self.project, ".vscode"))
-        self.refuse("leads out of this directory", client="vscode")
-        os.unlink(self.path)
-        os.link(outside, self.path)
-        self.refuse("hard links")
+    def test_the_working_directory_is_not_searched(self):
+        """A project's own file is not the user's program."""
+        self.put_program(os.path.join(self.folder, "claude"))
+        os.unlink(os.path.join(self.bin, "claude"))
+        for path in (".:/usr/bin", ":/usr/bin", "/usr/bin:", "bin/..:/usr/bin"):
+            with self.subTest(path=path):
+                self.environment["PATH"] = path
+                self.refuse("there is no program claude in PATH")
+        self.environment["PATH"] = self.folder
+        os.chmod(os.path.join(self.folder, "claude"), stat.S_IRUSR)
+        self.refuse("there is no program claude in PATH")
 
-    def test_a_full_disk(self):
-        self.put("{}")
-        result = self.write("--yes", code=70, preexec_fn=lambda: resource.setrlimit(
-            resource.RLIMIT_FSIZE, (10, 10)))
-        self.assertIn("cannot be written", result.stderr)
-        self.assertEqual((self.text(), os.listdir(self.project)), ("{}", [".mcp.json"]))
+    def test_without_a_terminal_it_asks_for_yes(self):
+        result = self.write(code=64)
+        self.assertIn("claude mcp add", result.stdout)
+        self.assertIn("With --yes", result.stderr)
+        self.assertEqual(self.words(), [])
+        self.assertEqual(msp("client-config", "--yes", "claude").returncode, 64)
+        self.assertEqual(msp("client-config", "--write=file", "claude").returncode, 64)
+
+    def test_a_person_answers(self):
+        for answer, code, count in ((b"n\n", 1, 0), (b"\x04", 1, 0), (b"y\n", 0, 1)):
+            with self.subTest(answer=answer):
+                terminal = Terminal(words=["client-config", self.HTTP, "--write", "claude"],
+                                    cwd=self.folder, environment=self.environment)
+                terminal.read_until(b"[y/N]", seconds=60)
+                self.assertEqual(self.words(), [])
+                terminal.type(answer)
+                self.assertEqual(terminal.end()[0], code)
+                self.assertEqual(len(self.words()), count)
 
 
 if __name__ == "__main__":

@@ -260,15 +260,20 @@ class Doctor(unittest.TestCase):
 class ClientConfig(unittest.TestCase):
     def test_json_clients(self):
         for client, servers in (("claude", "mcpServers"), ("cursor", "mcpServers"),
-                                ("vscode", "servers"), ("gemini", "mcpServers")):
+                                ("vscode", "servers"), ("gemini", "mcpServers"), ("qwen", "mcpServers"),
+                                ("copilot", "mcpServers")):
             with self.subTest(client=client):
                 result = msp("client-config", client)
                 self.assertEqual(result.returncode, 0)
                 server = json.loads(result.stdout)[servers]["msp"]
                 self.assertEqual(server["command"], os.path.realpath(MSP))
                 self.assertEqual(server["args"], ["serve"])
-                self.assertEqual(server.get("type"), "stdio" if client == "vscode" else None)
+                self.assertEqual(server.get("type"), {"vscode": "stdio", "copilot": "local"}.get(client))
                 self.assertIn("this belongs into", result.stderr)
+
+    def test_opencode(self):
+        self.assertEqual(json.loads(msp("client-config", "opencode").stdout)["mcp"]["msp"],
+                         {"type": "local", "command": [os.path.realpath(MSP), "serve"]})
 
     def test_codex(self):
         self.assertEqual(msp("client-config", "codex").stdout,
