@@ -177,10 +177,16 @@ static void print_common(const struct option_table *table)
 int command_print_help(const struct command *command)
 {
 	const struct option_table *table = &command->options;
+	const bool is_wide = sizeof("usage: msp  [OPTIONS]") + strlen(command->name) +
+				     strlen(command->operands) >
+			     COLUMNS;
 
 	(void)printf("usage: msp %s%s%s%s\n\n%s", command->name,
 		     command->options.count > 0 ? " [OPTIONS]" : "",
-		     command->operands[0] ? " " : "", command->operands, command->help);
+		     is_wide                ? "\n       "
+		     : command->operands[0] ? " "
+					    : "",
+		     command->operands, command->help);
 	if (count_common(table) < table->count)
 		(void)fputs("\noptions:\n", stdout);
 	command_print_options(table, false);
