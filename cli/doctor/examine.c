@@ -86,14 +86,17 @@ const char *doctor_fix(const struct probe *probe, const struct finding *finding)
 	return finding->fix[0] ? finding->fix : probe->fix;
 }
 
-/* Probes that fail when another one, or with "" any other, does. */
+/* Probes that fail when another one does. A lack of cgroups does not stop a start of the posture,
+ * which is then tried without. */
 static const struct {
 	const char *name;
 	const char *cause;
 } consequences[] = {
-	{ "namespaces", "user-namespace " }, { "proc", "user-namespace " },
-	{ "overlay", "user-namespace " },    { "persistent", "user-namespace " },
-	{ "persistent", "overlay " },        { "posture", "" },
+	{ "overlay", "user-namespace " }, { "persistent", "user-namespace " },
+	{ "persistent", "overlay " },     { "posture", "architecture " },
+	{ "posture", "landlock " },       { "posture", "user-namespace " },
+	{ "posture", "audit " },          { "posture", "files " },
+	{ "posture", "configuration " },  { "posture", "default-profile " },
 };
 
 bool doctor_is_explained(const struct probe *probe, const char *text)
@@ -117,7 +120,7 @@ void doctor_note(struct doctor_verdict *all, const struct probe *probe, struct f
 	if (probe->level == PROBE_REQUIRED)
 		all->is_fit_fallback = false;
 	all->is_weaker = all->is_weaker || probe->level == PROBE_LIMITS;
-	if (doctor_is_explained(probe, all->missing))
+	if (!finding->fix[0] && doctor_is_explained(probe, all->missing))
 		format_text(finding->fix, sizeof(finding->fix), "%s", FIX_CAUSE);
 	format_append(all->missing, sizeof(all->missing), "Missing: %s \n", probe->name);
 }

@@ -26,10 +26,6 @@
 #define LANDLOCK_NEEDED 6
 #define LANDLOCK_LEAST 2
 
-#define FIX_KERNEL                                                                                 \
-	"run a kernel that has it: Linux 6.12 or newer (Debian 12: linux-image-amd64 of "          \
-	"bookworm-backports)"
-
 static void probe_architecture(const struct machine *machine, struct finding *ret)
 {
 	struct utsname name;
@@ -319,11 +315,6 @@ static void probe_descriptors(const struct machine *machine, struct finding *ret
 			    "%" PRIu64 ", at least twice the open_files of every profile", limit);
 }
 
-#define FIX_CONTAINER                                                                              \
-	"inside a container, start the container with this allowed (podman and docker: "           \
-	"--security-opt seccomp=unconfined --security-opt systempaths=unconfined); "               \
-	"else " FIX_KERNEL
-
 #define FIX_DELEGATION "as root " CGROUP_DROP_IN
 
 const struct probe probes[] = {
@@ -335,13 +326,8 @@ const struct probe probes[] = {
 	{ "user-namespace", PROBE_REQUIRED, probe_user_namespace,
 	  "every sandbox lives in its own, so that nothing of ours needs root",
 	  "in a chroot, in which the kernel makes none, start msp outside of it; " FIX_CONTAINER },
-	{ "namespaces", PROBE_REQUIRED, probe_other_namespaces,
-	  "what a sandbox cannot see it cannot touch", FIX_CONTAINER },
-	{ "proc", PROBE_REQUIRED, probe_proc, "programs need a /proc, and only their own",
-	  FIX_CONTAINER },
 	{ "overlay", PROBE_REQUIRED, probe_overlay, "copy-on-write folders",
 	  "load it: modprobe overlay; else " FIX_KERNEL },
-	{ "seccomp", PROBE_REQUIRED, probe_seccomp, "the list of system calls", FIX_KERNEL },
 	{ "cgroup", PROBE_LIMITS, probe_cgroup, "hard limits of memory, processes and CPU time",
 	  "" },
 	{ "cgroup-clone", PROBE_LIMITS, probe_cgroup_clone,

@@ -77,13 +77,19 @@ extern const size_t probe_count;
 const struct plan_profile *find_default_profile(const struct plan *plan,
 						char text[OPTIONS_TEXT_MAX]);
 
+/* Remedies for a kernel, and for a container, that lacks something. */
+#define FIX_KERNEL                                                                                 \
+	"run a kernel that has it: Linux 6.12 or newer (Debian 12: linux-image-amd64 of "          \
+	"bookworm-backports)"
+#define FIX_CONTAINER                                                                              \
+	"inside a container, start the container with this allowed (podman and docker: "           \
+	"--security-opt seccomp=unconfined --security-opt systempaths=unconfined); "               \
+	"else " FIX_KERNEL
+
 /* The probes that need namespaces (probes_namespaces.c). */
 void probe_user_namespace(const struct machine *machine, struct finding *ret);
-void probe_other_namespaces(const struct machine *machine, struct finding *ret);
-void probe_proc(const struct machine *machine, struct finding *ret);
 void probe_overlay(const struct machine *machine, struct finding *ret);
 void probe_persistent(const struct machine *machine, struct finding *ret);
-void probe_seccomp(const struct machine *machine, struct finding *ret);
 void probe_cgroup_clone(const struct machine *machine, struct finding *ret);
 
 /* The probe of what profiles with hosts need (probes_hosts.c). Its two parts: make a pair of
@@ -100,7 +106,7 @@ void probe_secrets(const struct machine *machine, struct finding *ret);
 void probe_service(const struct machine *machine, struct finding *ret);
 void probe_audit(const struct machine *machine, struct finding *ret);
 
-/* The probe of all of it together (probes_posture.c). */
+/* The probe of all of it together: a real start, whose failed step it names (probes_posture.c). */
 void probe_posture(const struct machine *machine, struct finding *ret);
 
 #endif

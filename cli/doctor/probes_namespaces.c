@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The probes that change a process: each runs in a child of its own, which reports the first step
- * that failed.
+ * that failed. A real start (probes_posture.c) cannot tell what these do. It takes too long for
+ * user namespaces, which `msp serve` tries before each start; no ephemeral sandbox has an overlay,
+ * a veth device or files on disk; and a cgroup that cannot be cloned into must not hide that a
+ * start with weaker limits works.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "common/confine/identity.h"
-#include "common/confine/seccomp.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/kernel.h"
@@ -183,20 +182,6 @@ void probe_user_namespace(const struct machine *machine, struct finding *ret)
 		fix_user_namespace(machine, ret);
 }
 
-static struct step enter_others(void)
-{
-	return enter_namespaces(CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
-				CLONE_NEWCGROUP);
-}
-
-void probe_other_namespaces(const struct machine *machine, struct finding *ret)
-{
-	const struct step step = in_child(enter_others);
-
-	format_text(ret->tried, sizeof(ret->tried), "pid, net, ipc, uts and cgroup namespaces");
-	report_step(ret, &step, "all work");
-}
-
 static struct step make_veth(void)
 {
 	const struct step step = enter_namespaces(CLONE_NEWNET);
@@ -213,33 +198,6 @@ bool probe_veth(struct finding *ret)
 
 	report_step(ret, &step, "works");
 	return !step.failed;
-}
-
-static struct step mount_proc(void)
-{
-	static const char options[] = "hidepid\0"
-				      "invisible";
-
-	return attach_mount(mount_new("proc", options, sizeof(options),
-				      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC),
-			    "/proc", "mounting proc");
-}
-
-static struct step enter_proc(void)
-{
-	const struct step step = enter_namespaces(CLONE_NEWNS | CLONE_NEWPID);
-
-	/* Only a child is in the new pid namespace. */
-	return step.failed ? step : in_child(mount_proc);
-}
-
-void probe_proc(const struct machine *machine, struct finding *ret)
-{
-	const struct step step = in_child(enter_proc);
-
-	format_text(ret->tried, sizeof(ret->tried),
-		    "a fresh /proc with hidepid=invisible in a new pid namespace");
-	report_step(ret, &step, "works");
 }
 
 static struct step make_overlay(void)
@@ -403,41 +361,6 @@ void probe_persistent(const struct machine *machine, struct finding *ret)
 		format_text(ret->fix, sizeof(ret->fix),
 			    "install all of msp's programs together, of one version");
 	}
-}
-
-static struct step install_filter(void)
-{
-	static const uint32_t actions[] = { SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ERRNO,
-					    SECCOMP_RET_ALLOW };
-	static const struct sock_filter filter[] = {
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	int error;
-
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
-		if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &actions[i]) != 0)
-			return failed_step("asking for the actions kill_process, errno and allow");
-	}
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return failed_step("setting no_new_privs");
-	error = seccomp_install(filter, 1);
-	errno = -error;
-	return error ? failed_step("installing a filter") : all_done;
-}
-
-void probe_seccomp(const struct machine *machine, struct finding *ret)
-{
-	const struct step step = in_child(install_filter);
-	char actions[128];
-	char text[192];
-
-	format_text(ret->tried, sizeof(ret->tried),
-		    "the actions kill_process, errno and allow, and a filter");
-	if (read_text_file(AT_FDCWD, "/proc/sys/kernel/seccomp/actions_avail", actions,
-			   sizeof(actions)) < 0)
-		format_text(actions, sizeof(actions), "unknown");
-	format_text(text, sizeof(text), "works; the kernel offers: %s", actions);
-	report_step(ret, &step, text);
 }
 
 /* Clone into a fresh cgroup below ours; the child's only act is to end. */

@@ -17,6 +17,7 @@
 #include "common/ipc_start.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
+#include "common/names.h"
 #include "doctor/probes.h"
 #include "frontend/supervisor_client.h"
 #include "launcher/host/budget.h"
@@ -108,20 +109,44 @@ static int try_sandbox(const struct images *images, struct launch *launch, struc
 	return error ? error : launch_await(&launched, LAUNCH_END_MS);
 }
 
+/* Name the step at which the start failed, and its remedy. */
+static void describe_stage(const struct ipc_execution_done *done, struct finding *ret)
+{
+	static const struct {
+		uint32_t stage;
+		const char *fix;
+	} fixes[] = {
+		{ STAGE_NAMESPACES, FIX_CONTAINER }, { STAGE_IDENTITY, FIX_CONTAINER },
+		{ STAGE_NETWORK, FIX_CONTAINER },    { STAGE_HOSTNAME, FIX_CONTAINER },
+		{ STAGE_MOUNTS, FIX_CONTAINER },     { STAGE_CLONE, FIX_CONTAINER },
+		{ STAGE_LANDLOCK, FIX_KERNEL },      { STAGE_RESTRICT, FIX_KERNEL },
+		{ STAGE_SECCOMP, FIX_KERNEL },       { STAGE_LISTENER, FIX_KERNEL },
+	};
+
+	format_text(ret->happened, sizeof(ret->happened), "%s: %s", stage_text(done->stage),
+		    errno_text((int)done->error));
+	for (size_t i = 0; i < sizeof(fixes) / sizeof(fixes[0]); i++) {
+		if (fixes[i].stage == done->stage)
+			format_text(ret->fix, sizeof(ret->fix), "%s", fixes[i].fix);
+	}
+}
+
 static void judge_trial(const struct trial *trial, int status, struct finding *ret)
 {
-	if (status < 0)
+	if (status < 0) {
 		format_text(ret->happened, sizeof(ret->happened),
 			    "the supervisor cannot be started: %s", errno_text(-status));
-	else if (!trial->is_done || !trial->posture.is_measured)
+	} else if (trial->is_done && trial->posture.is_measured) {
+		ret->status = FINDING_OK;
+		measured_describe(&trial->posture, ret->happened, sizeof(ret->happened));
+	} else if (trial->is_done && trial->done.error != 0) {
+		describe_stage(&trial->done, ret);
+	} else {
 		format_text(ret->happened, sizeof(ret->happened),
 			    "msp refuses to run it, and says why above (the supervisor ended with "
 			    "code %d)",
 			    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-	else
-		ret->status = FINDING_OK;
-	if (ret->status == FINDING_OK)
-		measured_describe(&trial->posture, ret->happened, sizeof(ret->happened));
+	}
 }
 
 void probe_posture(const struct machine *machine, struct finding *ret)
@@ -163,6 +188,7 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 	    limits != LIMITS_FALLBACK) {
 		launch_explain_cgroup(&unlimited, text);
 		format_text(ret->happened, sizeof(ret->happened), "%s", text);
+		format_text(ret->fix, sizeof(ret->fix), "mend the cgroup as it says");
 		return;
 	}
 	judge_trial(&trial, try_sandbox(&machine->images, &launch, &trial), ret);

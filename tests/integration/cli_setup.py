@@ -8,7 +8,7 @@ from cli_support import msp
 from cli_tty import Terminal
 
 # Findings that are about another one; without it they are told.
-CONSEQUENCES = {"namespaces", "proc", "overlay", "posture"}
+CONSEQUENCES = {"overlay", "posture"}
 
 
 class Setup(unittest.TestCase):

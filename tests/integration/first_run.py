@@ -3,6 +3,7 @@
 """A machine or a configuration on which nothing may run: a client and its model are told the reason
 and the fix, where they would otherwise see a server that ended."""
 import ctypes
+import json
 import os
 import re
 import struct
@@ -72,18 +73,35 @@ class Refused(unittest.TestCase):
         self.assert_told(self.serve(preexec_fn=hide_landlock), r"Missing: landlock ",
                          r"(?m)^Fix: run a kernel")
 
-    def test_without_user_namespaces(self):
+    def without(self, kind):
+        """A program that starts msp where there can be no more namespaces of a kind."""
         with tempfile.NamedTemporaryFile("w", suffix=".sh", delete=False) as script:
             script.write("#!/bin/sh\n"
                          "exec unshare --user --map-current-user --keep-caps sh -c '\n"
-                         "echo 0 >/proc/sys/user/max_user_namespaces &&\n"
+                         f"echo 0 >/proc/sys/user/max_{kind}_namespaces &&\n"
                          'exec setpriv --ambient-caps=-all --inh-caps=-all "$0" "$@"\' '
                          f'{support.MSP} "$@"\n')
         self.addCleanup(os.unlink, script.name)
         os.chmod(script.name, 0o755)
-        server = self.serve(program=script.name)
+        return script.name
+
+    def test_without_user_namespaces(self):
+        server = self.serve(program=self.without("user"))
         self.assert_told(server, r"Missing: user-namespace [^\n]*\n"
                          r"Fix: sysctl -w user.max_user_namespaces=\d+\n\n")  # and no consequence
+
+    def test_a_start_that_fails(self):
+        """The doctor makes one, and tells the step that failed with its remedy."""
+        for kind in ("net", "pid", "ipc", "uts", "cgroup"):
+            with self.subTest(kind=kind):
+                told = subprocess.run([self.without(kind), "doctor", "--json"], capture_output=True,
+                                      stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)
+                rows = {row["name"]: row for row in json.loads(told.stdout)["probes"]}
+                self.assertEqual((told.returncode, rows["user-namespace"]["status"]), (78, "ok"))
+                self.assertEqual(rows["posture"]["happened"],
+                                 "creating the namespaces: No space left on device (ENOSPC)")
+                self.assertIn("inside a container, start the container with this allowed",
+                              rows["posture"]["fix"])
 
     def test_a_configuration_with_a_mistake(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
