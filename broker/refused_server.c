@@ -23,8 +23,6 @@ static void answer_status(struct call *call, const struct json_document *documen
 {
 	struct buffer text = { 0 };
 
-	(void)document;
-	(void)values;
 	buffer_append_text(&text, call->session->host->refusal);
 	call_answer_text(call, &text, false);
 	buffer_done(&text);

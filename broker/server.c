@@ -222,8 +222,6 @@ static void on_supervisor_readable(evutil_socket_t fd, short what, void *argumen
 	struct server *server = argument;
 	int result = 1;
 
-	(void)fd;
-	(void)what;
 	for (int i = 0; i < MESSAGES_PER_ROUND && result == 1 && !server->is_over; i++)
 		result = supervisor_receive(&server->supervisor);
 	if (result == -EPROTO)
@@ -236,8 +234,6 @@ static void on_supervisor_writable(evutil_socket_t fd, short what, void *argumen
 {
 	struct server *server = argument;
 
-	(void)fd;
-	(void)what;
 	if (supervisor_flush(&server->supervisor) != 0)
 		lose_supervisor(server, "does not listen");
 	else if (!supervisor_has_queued(&server->supervisor))

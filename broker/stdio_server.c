@@ -55,7 +55,6 @@ static void say_message(struct exchange *exchange, const struct buffer *line)
 
 static void answer_message(struct exchange *exchange, const struct buffer *line, int code)
 {
-	(void)code;
 	client_send(stdio_of(exchange)->client, line);
 }
 
@@ -70,7 +69,6 @@ static bool is_behind(const struct exchange *exchange)
 
 static void never_done(struct exchange *exchange)
 {
-	(void)exchange;
 	bug("the client's exchange ends with the server");
 }
 

@@ -118,7 +118,6 @@ static void on_output(evutil_socket_t fd, short what, void *argument)
 	struct execution *execution = stream->execution;
 	const ssize_t size = read(fd, bytes, sizeof(bytes));
 
-	(void)what;
 	if (size > 0) {
 		output_add(&execution->info.log, stream->which, bytes, (size_t)size);
 		executions_fit_logs(execution->executions, execution);
@@ -153,7 +152,6 @@ static void on_input(evutil_socket_t fd, short what, void *argument)
 	const ssize_t size = write(fd, execution->input.bytes + execution->input_written,
 				   execution->input.size - execution->input_written);
 
-	(void)what;
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (size < 0) { /* the workload closed its input, so the rest is dropped */
@@ -200,7 +198,6 @@ static void on_network(evutil_socket_t fd, short what, void *argument)
 {
 	struct execution *execution = argument;
 
-	(void)what;
 	if (!network_watch_take(fd, execution->network_denials))
 		return;
 	execution->info.network = execution->network_denials;

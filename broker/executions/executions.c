@@ -33,8 +33,6 @@ static const struct timeval expiry_time = { .tv_sec = 60 };
 
 static void on_expiry(evutil_socket_t fd, short what, void *argument)
 {
-	(void)fd;
-	(void)what;
 	executions_expire(argument, clock_steady_ms());
 }
 
@@ -432,8 +430,6 @@ void execution_streams_changed(struct execution *execution)
 
 static void on_drain_time(evutil_socket_t fd, short what, void *argument)
 {
-	(void)fd;
-	(void)what;
 	finish_execution(argument);
 }
 

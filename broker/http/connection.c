@@ -82,7 +82,6 @@ static void on_close(struct evhttp_connection *evcon, void *argument)
 {
 	struct connection *connection = argument;
 
-	(void)evcon;
 	if (connection->request && !evhttp_request_get_connection(connection->request))
 		evhttp_request_free(connection->request);
 	connection->request = NULL;
@@ -93,7 +92,6 @@ static void on_refused_input(struct bufferevent *bufferevent, void *argument)
 {
 	struct evbuffer *input = bufferevent_get_input(bufferevent);
 
-	(void)argument;
 	(void)evbuffer_drain(input, evbuffer_get_length(input));
 }
 
@@ -101,15 +99,12 @@ static void on_end(struct bufferevent *bufferevent, short what, void *argument)
 {
 	const struct connection *connection = argument;
 
-	(void)bufferevent;
-	(void)what;
 	evhttp_connection_free(connection->evcon);
 }
 
 /* The refusal is written and ends the connection, but the client may still be sending. */
 static void on_refusal_written(struct bufferevent *bufferevent, void *argument)
 {
-	(void)argument;
 	(void)shutdown(bufferevent_getfd(bufferevent),
 		       SHUT_WR); /* if it fails, the connection is closed later */
 }
@@ -211,8 +206,6 @@ static void on_deferred(evutil_socket_t fd, short what, void *argument)
 	struct connections *connections = argument;
 	struct connection *connection = connections->first;
 
-	(void)fd;
-	(void)what;
 	while (connection) {
 		struct connection *next = connection->next;
 
@@ -232,7 +225,6 @@ static struct connections *accepting;
 /* The process has probably run out of descriptors: wait for the next look, and make room. */
 static void on_accept_error(struct evconnlistener *listener, void *argument)
 {
-	(void)argument;
 	(void)evconnlistener_disable(listener);
 	room_for_descriptor(accepting);
 }
@@ -333,7 +325,6 @@ static void on_complete(struct evhttp_request *request, void *argument)
 {
 	struct connection *connection = argument;
 
-	(void)request;
 	set_phase(connection, PHASE_READING);
 	connection->intake = INTAKE_HEAD;
 	connection->seen = 0;

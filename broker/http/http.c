@@ -81,8 +81,6 @@ static void on_sweep(evutil_socket_t fd, short what, void *argument)
 {
 	struct http *http = argument;
 
-	(void)fd;
-	(void)what;
 	tokens_refresh(&http->tokens);
 	end_revoked(http);
 	legacy_sweep(http);

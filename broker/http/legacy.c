@@ -91,15 +91,11 @@ static void say_on_channel(struct exchange *channel, const struct buffer *messag
 
 static void answer_on_channel(struct exchange *channel, const struct buffer *answer, int code)
 {
-	(void)channel;
-	(void)answer;
-	(void)code;
 	bug("an answer to nothing that was asked");
 }
 
 static void never_done(struct exchange *channel)
 {
-	(void)channel;
 	bug("the session's channel ends with the session");
 }
 

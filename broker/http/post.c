@@ -396,8 +396,6 @@ static void on_patience(evutil_socket_t fd, short what, void *argument)
 {
 	struct post *post = argument;
 
-	(void)fd;
-	(void)what;
 	if (!post->connection || post->is_streaming)
 		return;
 	number_stream(post);

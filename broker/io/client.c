@@ -242,8 +242,6 @@ static void read_some(struct client *client)
 
 static void on_readable(evutil_socket_t fd, short what, void *argument)
 {
-	(void)fd;
-	(void)what;
 	read_some(argument);
 }
 
@@ -251,8 +249,6 @@ static void on_writable(evutil_socket_t fd, short what, void *argument)
 {
 	struct client *client = argument;
 
-	(void)fd;
-	(void)what;
 	flush_queue(client);
 	if (client->state == CLIENT_FLUSHING && pending_bytes(client) == 0)
 		end_client(client);
@@ -276,8 +272,6 @@ static void on_timer(evutil_socket_t fd, short what, void *argument)
 {
 	struct client *client = argument;
 
-	(void)fd;
-	(void)what;
 	if (client->state == CLIENT_FLUSHING || client->state == CLIENT_STALLED) {
 		if (client->is_stuck && (client->state == CLIENT_FLUSHING || has_hung_up(client))) {
 			end_client(client);

@@ -50,8 +50,6 @@ static const char error_frame[] = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":";
 
 static void keep_nothing(struct exchange *exchange, const struct buffer *message)
 {
-	(void)exchange;
-	(void)message;
 }
 
 static void keep_answer(struct exchange *exchange, const struct buffer *answer, int code)

@@ -29,8 +29,6 @@ void bridges_close(struct open_bridge *bridge)
 /* Take the end of msp-bridge, which says nothing else after its beginning. */
 static void on_end(evutil_socket_t fd, short what, void *argument)
 {
-	(void)fd;
-	(void)what;
 	bridges_close(argument);
 }
 

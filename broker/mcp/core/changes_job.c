@@ -72,8 +72,6 @@ static void on_readable(evutil_socket_t fd, short what, void *argument)
 	struct changes_job *job = argument;
 	const int result = change_stream_read(&job->stream, on_found, job);
 
-	(void)fd;
-	(void)what;
 	if (result == 1) {
 		say_progress(job);
 		return;

@@ -58,7 +58,6 @@ static void batch_answer(struct exchange *exchange, const struct buffer *answer,
 {
 	struct buffer *answers = &batch_of(exchange)->answers;
 
-	(void)code; /* each answer in the array carries its own code */
 	buffer_append(answers, answers->size ? "," : "[", 1);
 	buffer_append(answers, answer->bytes, answer->size);
 }

@@ -106,15 +106,11 @@ static void set_timer(struct waiting *waiting, struct event **timer, uint32_t ms
 
 static void on_limit(evutil_socket_t fd, short what, void *argument)
 {
-	(void)fd;
-	(void)what;
 	end_waiting(argument, WAITING_TIME);
 }
 
 static void on_settled(evutil_socket_t fd, short what, void *argument)
 {
-	(void)fd;
-	(void)what;
 	end_waiting(argument, WAITING_PRINTED);
 }
 
@@ -126,8 +122,6 @@ static void on_progress(evutil_socket_t fd, short what, void *argument)
 	const int64_t ms = clock_steady_ms() - waiting->began_ms;
 	char text[64];
 
-	(void)fd;
-	(void)what;
 	if (bytes < 1000)
 		(void)snprintf(text, sizeof(text), "%" PRId64 " s, %" PRIu64 " bytes of output",
 			       ms / 1000, bytes);

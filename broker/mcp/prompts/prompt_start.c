@@ -40,7 +40,6 @@ static void try_code(struct call *call, const struct prompt *prompt,
 {
 	struct buffer text = { 0 };
 
-	(void)document;
 	buffer_append_text(&text, "Write a program in ");
 	append_value(&text, values[TRY_CODE_LANGUAGE]);
 	append_block(&text, " for this task, and show that it works by running it:",
@@ -66,7 +65,6 @@ static void compare_commands(struct call *call, const struct prompt *prompt,
 {
 	struct buffer text = { 0 };
 
-	(void)document;
 	buffer_append_text(&text, "Compare two shell commands: do they give the same result, and "
 				  "which is faster?\n\n");
 	append_block(&text, "First command:", values[COMPARE_FIRST]);
@@ -97,7 +95,6 @@ static void explore_sandbox(struct call *call, const struct prompt *prompt,
 	const struct json_value *profile = values[EXPLORE_PROFILE];
 	struct buffer text = { 0 };
 
-	(void)document;
 	buffer_append_text(&text, "Find out what your sandboxes on this machine can and cannot "
 				  "do, and report it to me. ");
 	if (profile) {

@@ -47,8 +47,6 @@ static void describe_diff(const struct session *session, size_t place, struct re
 static void complete_diff(const struct session *session, size_t place,
 			  const struct resource_values *values, struct completion *completion)
 {
-	(void)place; /* there is one variable */
-	(void)values;
 	sandbox_resource_complete(session, sandbox_resource_each, completion);
 }
 

@@ -107,8 +107,6 @@ static void read_resource(struct call *call, const struct resource *resource)
 /* Only the sandbox knows its files. */
 static bool file_exists(const struct session *session, const struct resource_values *values)
 {
-	(void)session;
-	(void)values;
 	return false;
 }
 
@@ -117,7 +115,6 @@ static void complete_file(const struct session *session, size_t place,
 {
 	const struct known_sandbox *known = NULL;
 
-	(void)values;
 	while (place == FILE_SANDBOX &&
 	       (known = sandboxes_next(session->host, session->principal, known)))
 		completion_offer(completion, known->id);

@@ -62,8 +62,6 @@ static void describe_network(const struct session *session, size_t place,
 static void complete_network(const struct session *session, size_t place,
 			     const struct resource_values *values, struct completion *completion)
 {
-	(void)place; /* there is one variable */
-	(void)values;
 	sandbox_resource_complete(session, next_sandbox, completion);
 }
 

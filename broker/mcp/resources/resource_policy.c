@@ -89,8 +89,6 @@ static void complete_profile(const struct session *session, size_t place,
 	const struct plan *plan = &session->host->plan;
 	const struct plan_profile *profile;
 
-	(void)place; /* there is one variable */
-	(void)known;
 	for (size_t i = 0; (profile = profile_at(session, i)); i++)
 		completion_offer(completion, plan_string(plan, profile->name));
 }

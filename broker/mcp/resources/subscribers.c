@@ -154,8 +154,6 @@ static void on_timer(evutil_socket_t fd, short what, void *argument)
 	const int64_t now = clock_steady_ms();
 	bool is_waiting = false;
 
-	(void)fd;
-	(void)what;
 	for (size_t i = 0; i < TOPIC_BUCKETS; i++)
 		is_waiting |= flush_bucket(all->buckets[i], now);
 	if (is_waiting)

@@ -233,7 +233,6 @@ static void put_conflicts(const struct apply_view *view, const struct ipc_sandbo
 void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
 			 const struct ipc_changes_done *done, struct buffer *text)
 {
-	(void)done;
 	put_conflicts(view, info,
 		      " · ask the user: conflict=\"merge\" merges the changes of both, ", text);
 }
@@ -241,7 +240,6 @@ void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox
 void apply_put_unmerged(const struct apply_view *view, const struct ipc_sandbox_info *info,
 			const struct ipc_changes_done *done, struct buffer *text)
 {
-	(void)done;
 	put_conflicts(view, info, " and cannot be merged · ask the user: ", text);
 }
 

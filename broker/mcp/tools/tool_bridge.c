@@ -210,7 +210,6 @@ static void on_control(evutil_socket_t fd, short what, void *argument)
 	enum ipc_error wrong;
 	const int result = channel_receive(&channel, &message, MSG_DONTWAIT, &wrong);
 
-	(void)what;
 	if (result == -EAGAIN) {
 		(void)event_add(work->event, NULL);
 	} else if (result == 1 && message.type == IPC_TYPE_bridge_bound &&
@@ -412,7 +411,6 @@ static void bridge_port(struct call *call, const struct json_document *document,
 	char wanted[IPC_NAME_MAX];
 	struct bridging *work;
 
-	(void)document;
 	if (!sandboxes_take(call, values[BRIDGE_SANDBOX], wanted))
 		return;
 	work = memory_get_zeroed(1, sizeof(*work));

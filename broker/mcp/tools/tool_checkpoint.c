@@ -272,7 +272,6 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 						    operation_of(values[CHECKPOINT_PARAM_ACTION]) };
 	const char *problem, *rest;
 
-	(void)document;
 	if (!sandboxes_take(call, values[CHECKPOINT_PARAM_SANDBOX], wanted.sandbox) ||
 	    !checkpoints_take(call, values[CHECKPOINT_PARAM_WHICH], &wanted.number, wanted.of))
 		return;

@@ -473,7 +473,6 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 	struct creation *creation = memory_get_zeroed(1, sizeof(*creation));
 	struct ipc_sandbox_new *wanted = &creation->wanted;
 
-	(void)document;
 	fill_request(values, wanted);
 	if (!check_request(call, values, wanted) || !take_root(call, wanted)) {
 		free(creation);

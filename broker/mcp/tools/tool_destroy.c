@@ -26,7 +26,6 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 	const char *called = destruction->wanted.sandbox;
 	struct buffer text = { 0 };
 
-	(void)answer;
 	resource_diff_forget(errand->call->session, called);
 	buffer_append_text(&text, "The sandbox \"");
 	text_quote(&text, called, strlen(called), QUOTE_BYTES);
@@ -50,7 +49,6 @@ static void destroy_sandbox(struct call *call, const struct json_document *docum
 	struct destruction *destruction;
 	struct ipc_sandbox_end wanted = { .how = SANDBOX_END_DESTROY };
 
-	(void)document;
 	if (!sandboxes_take(call, values[0], wanted.sandbox))
 		return;
 	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),

@@ -109,7 +109,6 @@ static void explain_policy(struct call *call, const struct json_document *docume
 	struct operation operation;
 	struct decision decision;
 
-	(void)document;
 	copy_text(values[EXPLAIN_OPERATION], text, sizeof(text));
 	if (values[EXPLAIN_PROFILE])
 		copy_text(values[EXPLAIN_PROFILE], name, sizeof(name));

@@ -167,7 +167,6 @@ static void list_sandbox_files(struct call *call, const struct json_document *do
 	char sandbox[IPC_NAME_MAX];
 	struct file_listing *work;
 
-	(void)document;
 	if (!sandboxes_take(call, values[LIST_SANDBOX], sandbox))
 		return;
 	work = (struct file_listing *)file_job_new(sizeof(*work), &rules, call, sandbox);

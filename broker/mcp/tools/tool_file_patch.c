@@ -91,7 +91,6 @@ static void patch_sandbox_files(struct call *call, const struct json_document *d
 	char sandbox[IPC_NAME_MAX];
 	struct file_job *job;
 
-	(void)document;
 	if (input.size == 0) {
 		call_fail_text(call, "The argument `patch` is empty. Begin it with *** Begin "
 				     "Patch, or give a unified diff.");

@@ -376,7 +376,6 @@ static void read_sandbox_file(struct call *call, const struct json_document *doc
 	char sandbox[IPC_NAME_MAX];
 	struct file_reading *work;
 
-	(void)document;
 	if (!sandboxes_take(call, values[READ_SANDBOX], sandbox))
 		return;
 	work = (struct file_reading *)file_job_new(sizeof(*work), &rules, call, sandbox);

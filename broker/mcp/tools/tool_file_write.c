@@ -154,7 +154,6 @@ static void write_sandbox_file(struct call *call, const struct json_document *do
 	char sandbox[IPC_NAME_MAX];
 	struct file_writing *work;
 
-	(void)document;
 	if (problem) {
 		call_fail_text(call, problem);
 		return;

@@ -432,7 +432,6 @@ static void request_host(struct call *call, const struct json_document *document
 	struct decision decision;
 	const char *problem;
 
-	(void)document;
 	(void)snprintf(name, sizeof(name), "%.*s", (int)values[HOST_NAME]->size,
 		       values[HOST_NAME]->text);
 	problem = network_grant_read(name, (uint32_t)tool_integer(values[HOST_PORT], PORT_OF_TLS),

@@ -193,14 +193,12 @@ static void answer_import(struct errand *errand)
 
 static void on_destroyed(struct errand *errand, const struct supervisor_answer *answer)
 {
-	(void)answer;
 	answer_import(errand);
 }
 
 /* The second sandbox expired, or the user removed it. */
 static bool on_gone(struct errand *errand, const struct ipc_execution_refused *refused)
 {
-	(void)refused;
 	answer_import(errand);
 	return true;
 }

@@ -91,7 +91,6 @@ static void send_input(struct call *call, const struct json_document *document,
 	struct execution *execution = handle_find(call, values[WRITE_HANDLE]);
 	const char *problem;
 
-	(void)document;
 	if (!execution)
 		return;
 	problem = check_arguments(execution_info(execution), values);

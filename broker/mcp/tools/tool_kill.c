@@ -56,7 +56,6 @@ static void kill_execution(struct call *call, const struct json_document *docume
 	struct execution *execution = handle_find(call, values[KILL_HANDLE]);
 	size_t index = 0;
 
-	(void)document;
 	if (!execution)
 		return;
 	while (values[KILL_SIGNAL] && !json_equals(values[KILL_SIGNAL], signal_names[index]))

@@ -255,7 +255,6 @@ static void list_sandboxes(struct call *call, const struct json_document *docume
 	struct listing *listing = memory_get_zeroed(1, sizeof(*listing));
 	struct ipc_sandbox_list wanted = { .request = 0 };
 
-	(void)document;
 	listing->offset = listing->end = (size_t)tool_integer(values[LIST_OFFSET], 0);
 	listing->writer.out = &listing->text;
 	json_open_object(&listing->writer, NULL);

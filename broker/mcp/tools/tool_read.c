@@ -141,7 +141,6 @@ static void read_output(struct call *call, const struct json_document *document,
 	struct json_value *stream = values[READ_STREAM];
 	struct reading *reading;
 
-	(void)document;
 	if (!execution)
 		return;
 	reading = memory_get_zeroed(1, sizeof(*reading));
