@@ -31,6 +31,11 @@ const char *sandboxes_owner(const struct host *host, uint32_t principal)
 	return name;
 }
 
+void sandboxes_put_owner(const struct session *session, char field[IPC_NAME_MAX])
+{
+	(void)strncpy(field, sandboxes_owner(session->host, session->principal), IPC_NAME_MAX - 1);
+}
+
 bool sandboxes_is_id(const char *text)
 {
 	return strlen(text) == SANDBOX_ID_CHARS && strspn(text, ID_DIGITS) == SANDBOX_ID_CHARS;
@@ -186,8 +191,7 @@ void sandbox_search_begin(struct sandbox_search *search, struct call *call,
 
 	errand_begin(&search->errand, call, rules);
 	search->is_found = false;
-	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(wanted.owner) - 1);
+	sandboxes_put_owner(session, wanted.owner);
 	memcpy(wanted.called, search->wanted, sizeof(wanted.called));
 	(void)errand_is_asked(
 		&search->errand,

@@ -33,6 +33,9 @@ struct known_sandbox {
  * call. */
 const char *sandboxes_owner(const struct host *host, uint32_t principal);
 
+/* Write the owner of this session's sandboxes into an empty field of a request. */
+void sandboxes_put_owner(const struct session *session, char field[IPC_NAME_MAX]);
+
 /* Return true if this text has the form of an id, so that it cannot be a name. */
 bool sandboxes_is_id(const char *text);
 

@@ -106,8 +106,7 @@ static void on_found(struct sandbox_search *search)
 
 	work->is_found = true;
 	memcpy(work->wanted.sandbox, search->info.id, sizeof(search->info.id));
-	(void)strncpy(work->wanted.owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(work->wanted.owner) - 1);
+	sandboxes_put_owner(session, work->wanted.owner);
 	changes_job_start(&work->job, &work->wanted, &(struct chosen_paths){ 0 });
 }
 

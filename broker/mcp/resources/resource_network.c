@@ -109,8 +109,7 @@ static void on_found(struct sandbox_search *search)
 		return;
 	}
 	memcpy(watch.sandbox, search->info.id, sizeof(search->info.id));
-	(void)strncpy(watch.owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(watch.owner) - 1);
+	sandboxes_put_owner(session, watch.owner);
 	work->fd = requests_network_look(session->host->requests, &watch);
 	if (work->fd < 0) {
 		fail_reading(work);

@@ -247,6 +247,22 @@ bool tool_boolean(const struct json_value *value)
 	return value && value->kind == JSON_TRUE;
 }
 
+uint32_t tool_name_index(struct json_value *value, const char *const *names)
+{
+	uint32_t index = 0;
+
+	while (value && !json_equals(value, names[index]))
+		index++;
+	return index;
+}
+
+void tool_copy_text(const struct json_value *value, char *room, size_t size)
+{
+	if (value && value->size >= size)
+		bug("a checked string does not fit");
+	(void)snprintf(room, size, "%.*s", value ? (int)value->size : 0, value ? value->text : "");
+}
+
 static void say_unknown(const struct tool *tool, const struct posture *posture,
 			const struct json_value *member, struct buffer *problem)
 {

@@ -143,7 +143,7 @@ static void copy_owner(const struct errand *errand, char ret[IPC_NAME_MAX])
 {
 	const struct session *session = errand->call->session;
 
-	(void)strncpy(ret, sandboxes_owner(session->host, session->principal), IPC_NAME_MAX - 1);
+	sandboxes_put_owner(session, ret);
 }
 
 enum room_step sandbox_room_begin(struct sandbox_room *room, struct errand *errand)

@@ -195,8 +195,7 @@ static void ask_supervisor(struct bridging *work, enum bridge_operation operatio
 
 	work->phase = operation == BRIDGE_MAKE ? PHASE_MAKE : PHASE_START;
 	memcpy(wanted.sandbox, work->search.info.id, sizeof(work->search.info.id));
-	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(wanted.owner) - 1);
+	sandboxes_put_owner(session, wanted.owner);
 	(void)errand_is_asked(&work->search.errand,
 			      requests_bridge_start(session->host->requests, &wanted, channel,
 						    &work->search.errand.asked));

@@ -64,10 +64,7 @@ bool checkpoints_take(struct call *call, const struct json_value *value, uint32_
 
 	if (!value)
 		return true;
-	if (value->size >= IPC_NAME_MAX)
-		bug("a checked name does not fit");
-	memcpy(text, value->text, value->size);
-	text[value->size] = '\0';
+	tool_copy_text(value, text, sizeof(text));
 	if (!is_number(text)) {
 		memcpy(ret_name, text, value->size + 1);
 		number = 1;
@@ -107,15 +104,6 @@ static const char *check_arguments(struct json_value *const *values,
 		return "The argument `checkpoint` is for rollback, fork and delete. With save, use "
 		       "`name` to name the new one.";
 	return NULL;
-}
-
-static uint32_t operation_of(struct json_value *value)
-{
-	uint32_t index = 0;
-
-	while (!json_equals(value, action_names[index]))
-		index++;
-	return CHECKPOINT_SAVE + index;
 }
 
 /* --- answers -------------------------------------------------------------------------------- */
@@ -268,8 +256,10 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 {
 	const struct session *session = call->session;
 	const struct json_value *name = values[CHECKPOINT_PARAM_NAME];
-	struct ipc_checkpoint_do wanted = { .operation =
-						    operation_of(values[CHECKPOINT_PARAM_ACTION]) };
+	struct ipc_checkpoint_do wanted = {
+		.operation = CHECKPOINT_SAVE +
+			     tool_name_index(values[CHECKPOINT_PARAM_ACTION], action_names)
+	};
 	const char *problem, *rest;
 
 	if (!sandboxes_take(call, values[CHECKPOINT_PARAM_SANDBOX], wanted.sandbox) ||
@@ -285,8 +275,7 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 		call_fail_value(call, "name", name->text, name->size, rest);
 	if (problem || rest)
 		return;
-	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(wanted.owner) - 1);
+	sandboxes_put_owner(session, wanted.owner);
 	start_operation(call, &wanted, values[CHECKPOINT_PARAM_WHICH]);
 }
 

@@ -412,32 +412,16 @@ static bool check_request(struct call *call, struct json_value *const *values,
 	return true;
 }
 
-static void copy_text(const struct json_value *value, char *room, size_t size)
-{
-	if (value && value->size >= size)
-		bug("a checked string does not fit");
-	if (value)
-		memcpy(room, value->text, value->size);
-}
-
-static uint32_t mode_of(struct json_value *value)
-{
-	uint32_t index = 0;
-
-	while (value && !json_equals(value, mode_names[index]))
-		index++;
-	return WORKSPACE_COPY + index;
-}
-
 static void fill_request(struct json_value *const *values, struct ipc_sandbox_new *ret)
 {
-	copy_text(values[CREATE_PROFILE], ret->profile, sizeof(ret->profile));
-	copy_text(values[CREATE_WORKSPACE], ret->workspace, sizeof(ret->workspace));
-	copy_text(values[CREATE_NAME], ret->name, sizeof(ret->name));
+	tool_copy_text(values[CREATE_PROFILE], ret->profile, sizeof(ret->profile));
+	tool_copy_text(values[CREATE_WORKSPACE], ret->workspace, sizeof(ret->workspace));
+	tool_copy_text(values[CREATE_NAME], ret->name, sizeof(ret->name));
 	ret->ttl_s = (uint32_t)tool_integer(values[CREATE_TTL], 0);
 	ret->no_hosts = values[CREATE_NETWORK] != NULL;
 	if (values[CREATE_WORKSPACE])
-		ret->workspace_mode = mode_of(values[CREATE_MODE]);
+		ret->workspace_mode =
+			WORKSPACE_COPY + tool_name_index(values[CREATE_MODE], mode_names);
 }
 
 /* Put the client's root in the place of its word. Returns false if the call has ended or waits. */
@@ -478,8 +462,7 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 		free(creation);
 		return;
 	}
-	(void)strncpy(wanted->owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(wanted->owner) - 1);
+	sandboxes_put_owner(session, wanted->owner);
 	creation->errand.subjects =
 		(struct refusal_words){ .profile = wanted->profile, .name = wanted->name };
 	errand_begin(&creation->errand, call, &rules);

@@ -51,8 +51,7 @@ static void destroy_sandbox(struct call *call, const struct json_document *docum
 
 	if (!sandboxes_take(call, values[0], wanted.sandbox))
 		return;
-	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(wanted.owner) - 1);
+	sandboxes_put_owner(session, wanted.owner);
 	destruction = memory_get_zeroed(1, sizeof(*destruction));
 	destruction->wanted = wanted;
 	destruction->errand.subjects.sandbox = destruction->wanted.sandbox;

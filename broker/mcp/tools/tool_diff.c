@@ -228,16 +228,12 @@ static void diff_changes(struct call *call, const struct json_document *document
 	    !sandboxes_take(call, values[DIFF_SANDBOX], wanted.sandbox) ||
 	    !checkpoints_take(call, values[DIFF_SINCE], &wanted.number, since))
 		return;
-	if (values[DIFF_SINCE]) {
-		memcpy(since, values[DIFF_SINCE]->text, values[DIFF_SINCE]->size);
-		since[values[DIFF_SINCE]->size] = '\0';
-	}
+	tool_copy_text(values[DIFF_SINCE], since, sizeof(since));
 	wanted.flags =
 		(has_text ? CHANGES_TEXT : 0) | (values[DIFF_SINCE] ? CHANGES_FROM_CHECKPOINT : 0);
 	wanted.skip = (uint64_t)tool_integer(values[DIFF_OFFSET], 0);
 	wanted.most = (uint64_t)tool_integer(values[DIFF_LIMIT], LIMIT_DEFAULT);
-	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(wanted.owner) - 1);
+	sandboxes_put_owner(session, wanted.owner);
 	start_search(call, &wanted, since, document, values[DIFF_PATHS]);
 }
 

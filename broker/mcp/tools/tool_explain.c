@@ -83,15 +83,6 @@ static void answer_decision(struct call *call, const char *profile,
 	buffer_done(&text);
 }
 
-/* Copy a string without NUL of at most `room` - 1 bytes, and terminate it. */
-static void copy_text(const struct json_value *value, char *to, size_t room)
-{
-	if (value->size >= room)
-		bug("an argument longer than its table says");
-	memcpy(to, value->text, value->size);
-	to[value->size] = '\0';
-}
-
 static void fail_operation(struct call *call, const char *operation, const char *problem)
 {
 	char rest[OPERATION_PROBLEM_MAX + 8];
@@ -109,9 +100,9 @@ static void explain_policy(struct call *call, const struct json_document *docume
 	struct operation operation;
 	struct decision decision;
 
-	copy_text(values[EXPLAIN_OPERATION], text, sizeof(text));
+	tool_copy_text(values[EXPLAIN_OPERATION], text, sizeof(text));
 	if (values[EXPLAIN_PROFILE])
-		copy_text(values[EXPLAIN_PROFILE], name, sizeof(name));
+		tool_copy_text(values[EXPLAIN_PROFILE], name, sizeof(name));
 	else
 		(void)snprintf(name, sizeof(name), "%s", host->posture.profile);
 	profile = host->plan.bytes ? profile_named(&host->plan, name) : NULL;

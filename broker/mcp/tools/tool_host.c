@@ -280,8 +280,7 @@ static void begin_grant(struct call *call, const struct ipc_network_grant *grant
 	struct granting *granting;
 	int fd = -EBUSY;
 
-	(void)strncpy(watch.owner, sandboxes_owner(host, call->session->principal),
-		      sizeof(watch.owner) - 1);
+	sandboxes_put_owner(call->session, watch.owner);
 	if (has_room(call->session))
 		fd = requests_network_grant(host->requests, &watch, grant);
 	if (fd < 0) {
@@ -379,7 +378,7 @@ static const struct plan_profile *find_profile(const struct host *host,
 	if (!host->plan.bytes)
 		return NULL;
 	if (value) {
-		(void)snprintf(name, sizeof(name), "%.*s", (int)value->size, value->text);
+		tool_copy_text(value, name, sizeof(name));
 		return profile_named(&host->plan, name);
 	}
 	standard = profile_named(&host->plan, host->posture.profile);
@@ -432,8 +431,7 @@ static void request_host(struct call *call, const struct json_document *document
 	struct decision decision;
 	const char *problem;
 
-	(void)snprintf(name, sizeof(name), "%.*s", (int)values[HOST_NAME]->size,
-		       values[HOST_NAME]->text);
+	tool_copy_text(values[HOST_NAME], name, sizeof(name));
 	problem = network_grant_read(name, (uint32_t)tool_integer(values[HOST_PORT], PORT_OF_TLS),
 				     &grant);
 	if (problem) {

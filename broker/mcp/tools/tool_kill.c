@@ -54,12 +54,10 @@ static void kill_execution(struct call *call, const struct json_document *docume
 			   struct json_value *const *values)
 {
 	struct execution *execution = handle_find(call, values[KILL_HANDLE]);
-	size_t index = 0;
+	const size_t index = tool_name_index(values[KILL_SIGNAL], signal_names);
 
 	if (!execution)
 		return;
-	while (values[KILL_SIGNAL] && !json_equals(values[KILL_SIGNAL], signal_names[index]))
-		index++;
 	if (index > 0 && execution_info(execution)->state != EXECUTION_OVER) {
 		send_signal(call, execution, index);
 		return;

@@ -259,8 +259,7 @@ static void list_sandboxes(struct call *call, const struct json_document *docume
 	listing->writer.out = &listing->text;
 	json_open_object(&listing->writer, NULL);
 	json_open_array(&listing->writer, "sandboxes");
-	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(wanted.owner) - 1);
+	sandboxes_put_owner(session, wanted.owner);
 	errand_begin(&listing->errand, call, &rules);
 	(void)errand_is_asked(
 		&listing->errand,

@@ -151,15 +151,6 @@ static void pack_map(const struct packed *packed, const struct json_document *do
 	}
 }
 
-/* Copy a checked string into a fixed room; its table's bound is below the room. */
-static void copy_text(char *room, size_t room_size, const struct json_value *value)
-{
-	if (value->size >= room_size)
-		bug("a checked string does not fit");
-	memcpy(room, value->text, value->size);
-	room[value->size] = '\0';
-}
-
 /* The label of the call that is being taken; one thread. */
 static struct execution_label label;
 
@@ -181,7 +172,7 @@ static void set_profile(struct call *call, const struct json_value *value, bool 
 	const char *name;
 
 	if (value)
-		copy_text(room, IPC_NAME_MAX, value);
+		tool_copy_text(value, room, IPC_NAME_MAX);
 	else if (!has_sandbox)
 		memcpy(room, call->session->host->posture.profile, IPC_NAME_MAX);
 	name = no_hosts && plan->bytes ? profile_without_hosts(plan, room) : room;
@@ -288,7 +279,7 @@ void run_start(struct call *call, struct execution_order *order, uint32_t limit_
 	struct waiting *waiting;
 
 	memset(owner, 0, IPC_NAME_MAX);
-	(void)strncpy(owner, sandboxes_owner(session->host, session->principal), IPC_NAME_MAX - 1);
+	sandboxes_put_owner(session, owner);
 	order->owner = session_owner(session);
 	order->asked_us = call->begun_us;
 	start = executions_start(session->host->executions, order, &execution);
@@ -376,7 +367,7 @@ static void fill_command(struct call *call, const struct json_document *document
 	set_profile(call, values[RUN_COMMAND_PROFILE], values[RUN_COMMAND_SANDBOX] != NULL,
 		    start->no_hosts != 0, start->profile);
 	if (values[RUN_COMMAND_CWD]) {
-		copy_text(start->cwd, sizeof(start->cwd), values[RUN_COMMAND_CWD]);
+		tool_copy_text(values[RUN_COMMAND_CWD], start->cwd, sizeof(start->cwd));
 		set_label(label.cwd, start->cwd, strlen(start->cwd));
 	}
 	if (command) {
@@ -476,7 +467,7 @@ static void run_code(struct call *call, const struct json_document *document,
 	start.no_hosts = values[RUN_CODE_NETWORK] != NULL;
 	set_profile(call, values[RUN_CODE_PROFILE], values[RUN_CODE_SANDBOX] != NULL,
 		    start.no_hosts != 0, start.profile);
-	copy_text(start.language, sizeof(start.language), language);
+	tool_copy_text(language, start.language, sizeof(start.language));
 	set_label(label.subject, language->text, language->size);
 	pack_list(&argv, document, values[RUN_CODE_ARGS]);
 	set_input(&order, values[RUN_CODE_STDIN], values[RUN_CODE_INTERACTIVE]);

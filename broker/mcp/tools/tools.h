@@ -118,4 +118,10 @@ bool tool_take_arguments(const struct tool *tool, const struct host *host,
 int64_t tool_integer(const struct json_value *value, int64_t otherwise);
 bool tool_boolean(const struct json_value *value);
 
+/* Return the index of a checked NAME in the names of its table; 0 without it. */
+uint32_t tool_name_index(struct json_value *value, const char *const *names);
+
+/* Copy a checked string with a NUL into a room, which its table's bound fits; "" without it. */
+void tool_copy_text(const struct json_value *value, char *room, size_t size);
+
 #endif
