@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * apply_changes: bring the changes of a sandbox to the project on the host, as far as the policy
- * and the user allow agents to.
+ * and the user allow agents to. preview_changes: its judgement about each change, without an apply.
+ * It is a tool of its own, because clients that cannot ask their user refuse every call of a
+ * destructive tool.
  *
  * A preview always precedes the apply, and msp-layers applies exactly the previewed changes: it
  * compares all changes and their contents with the preview's digest before it begins. If the user
@@ -27,7 +29,8 @@
 enum apply_param {
 	APPLY_SANDBOX,
 	APPLY_PATHS,
-	APPLY_DIGEST,
+	PREVIEW_PARAMS, /* a preview has those above */
+	APPLY_DIGEST = PREVIEW_PARAMS,
 	APPLY_CONFLICT,
 	APPLY_PARAMS,
 };
@@ -70,6 +73,7 @@ struct asked_about {
 
 struct applying {
 	struct sandbox_search search; /* first */
+	bool is_preview;              /* nothing is applied */
 	enum apply_phase phase;
 	struct changes_job job;
 	struct ipc_changes_start wanted;
@@ -254,12 +258,34 @@ static void on_previewed(struct applying *work)
 	buffer_done(&problem);
 }
 
+static void answer_preview(struct applying *work)
+{
+	const struct ipc_sandbox_info *info = &work->search.info;
+	const struct host *host = call_of(work)->session->host;
+	bool is_error = work->job.done.error != 0 || work->job.is_broken;
+	struct buffer text = { 0 };
+
+	if (is_error)
+		changes_job_put_problem(&work->job, &text);
+	else
+		is_error = chosen_paths_put_unmet(&work->paths, &text);
+	if (!is_error)
+		apply_put_preview(&work->view, info, &work->job.done,
+				  apply_policy(host, info->profile), &text);
+	errand_answer(&work->search.errand, &text, is_error);
+	buffer_done(&text);
+}
+
 static void on_ended(void *context)
 {
 	struct applying *work = context;
 	struct session *session = call_of(work)->session;
 	struct buffer problem = { 0 };
 
+	if (work->is_preview) {
+		answer_preview(work);
+		return;
+	}
 	if (work->phase == PHASE_APPLY)
 		resource_diff_changed(session->host, work->search.info.id);
 	if (work->job.done.error != 0 || (work->job.is_broken && work->phase != PHASE_APPLY)) {
@@ -287,7 +313,7 @@ static const char *check_request(const struct applying *work)
 	const struct ipc_sandbox_info *info = &work->search.info;
 	const char *problem = apply_check_workspace(info);
 
-	if (problem)
+	if (problem || work->is_preview)
 		return problem;
 	if (work->policy == PLAN_APPLY_PERSON)
 		return "The policy lets only the user apply changes.";
@@ -309,14 +335,15 @@ static void on_found(struct sandbox_search *search)
 
 	work->policy = apply_policy(session->host, search->info.profile);
 	problem = check_request(work);
-	if (problem) {
+	if (problem && work->is_preview)
+		errand_fail_text(&search->errand, problem);
+	else if (problem)
 		fail_apply(work, problem);
+	if (problem)
 		return;
-	}
 	memcpy(work->wanted.sandbox, search->info.id, sizeof(search->info.id));
-	(void)strncpy(work->wanted.owner, sandboxes_owner(session->host, session->principal),
-		      sizeof(work->wanted.owner) - 1);
-	answered = find_answer(work);
+	sandboxes_put_owner(session, work->wanted.owner);
+	answered = work->is_preview ? NULL : find_answer(work);
 	if (answered)
 		take_answer(work, answered);
 	else
@@ -336,9 +363,11 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 /* The supervisor's policy decides. */
 static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
 {
-	if (refused->reason != REFUSAL_APPLY)
+	struct applying *work = (struct applying *)errand;
+
+	if (refused->reason != REFUSAL_APPLY || work->is_preview)
 		return false;
-	fail_apply((struct applying *)errand, "The policy lets only the user apply changes.");
+	fail_apply(work, "The policy lets only the user apply changes.");
 	return true;
 }
 
@@ -346,17 +375,8 @@ static const struct errand_rules rules = { .answered = on_answer,
 					   .refused = on_refused,
 					   .free = free_applying };
 
-static uint32_t conflict_of(struct json_value *value)
-{
-	uint32_t index = 0;
-
-	while (value && !json_equals(value, conflict_names[index]))
-		index++;
-	return CONFLICT_REFUSE + index;
-}
-
-static void apply_changes(struct call *call, const struct json_document *document,
-			  struct json_value *const *values)
+static void begin_work(struct call *call, const struct json_document *document,
+		       struct json_value *const *values, bool is_preview)
 {
 	char wanted[IPC_NAME_MAX];
 	struct applying *work;
@@ -365,10 +385,11 @@ static void apply_changes(struct call *call, const struct json_document *documen
 	    !sandboxes_take(call, values[APPLY_SANDBOX], wanted))
 		return;
 	work = memory_get_zeroed(1, sizeof(*work));
+	work->is_preview = is_preview;
 	chosen_paths_take(&work->paths, document, values[APPLY_PATHS]);
-	if (values[APPLY_DIGEST])
-		memcpy(work->digest, values[APPLY_DIGEST]->text, values[APPLY_DIGEST]->size);
-	work->wanted.conflict = conflict_of(values[APPLY_CONFLICT]);
+	tool_copy_text(values[APPLY_DIGEST], work->digest, sizeof(work->digest));
+	work->wanted.conflict =
+		CONFLICT_REFUSE + tool_name_index(values[APPLY_CONFLICT], conflict_names);
 	work->job.rules = &changes_rules;
 	work->job.errand = &work->search.errand;
 	work->job.work = work;
@@ -376,6 +397,18 @@ static void apply_changes(struct call *call, const struct json_document *documen
 	work->search.found = on_found;
 	work->search.errand.subjects.sandbox = work->search.wanted;
 	sandbox_search_begin(&work->search, call, &rules);
+}
+
+static void apply_changes(struct call *call, const struct json_document *document,
+			  struct json_value *const *values)
+{
+	begin_work(call, document, values, false);
+}
+
+static void preview_changes(struct call *call, const struct json_document *document,
+			    struct json_value *const *values)
+{
+	begin_work(call, document, values, true);
 }
 
 const struct tool tool_apply_changes = {
@@ -390,4 +423,16 @@ const struct tool tool_apply_changes = {
 	.is_destructive = true,
 	.may_ask = true,
 	.handler = apply_changes,
+};
+
+const struct tool tool_preview_changes = {
+	.name = "preview_changes",
+	.title = "Preview an apply",
+	.description = "List what apply_changes would do with each change: apply it, hold it for "
+		       "the user's consent, or leave it out. Changes nothing.",
+	.params = params,
+	.param_count = PREVIEW_PARAMS,
+	.is_read_only = true,
+	.is_idempotent = true,
+	.handler = preview_changes,
 };
