@@ -428,7 +428,6 @@ void call_refuse_abilities(struct call *call, unsigned int missing)
 	struct buffer text = { 0 }, data = { 0 };
 
 	describe_missing(missing, &text, &data);
-	buffer_append(&text, "", 1);
 	if (call->era == ERA_MODERN)
 		call_refuse(call, RPC_CAPABILITY_MISSING, text.bytes, &data);
 	else

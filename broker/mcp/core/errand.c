@@ -24,23 +24,13 @@ struct call *errand_release(struct errand *errand)
 	return call;
 }
 
-static void refuse_call(struct call *call, const struct buffer *problem)
-{
-	struct buffer text = { 0 };
-
-	buffer_append(&text, problem->bytes, problem->size);
-	buffer_append(&text, "", 1);
-	call_refuse(call, RPC_INVALID_REQUEST, text.bytes, NULL);
-	buffer_done(&text);
-}
-
 void errand_answer(struct errand *errand, const struct buffer *text, bool is_error)
 {
 	const bool is_read = errand->is_read;
 	struct call *call = errand_release(errand);
 
 	if (is_error && is_read)
-		refuse_call(call, text);
+		call_refuse(call, RPC_INVALID_REQUEST, text->bytes, NULL);
 	else
 		call_answer_text(call, text, is_error);
 }

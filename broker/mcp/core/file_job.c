@@ -43,22 +43,18 @@ void file_job_put_path(const struct file_job *job, struct buffer *text)
 void file_job_answer(struct file_job *job, const struct buffer *text, bool is_error)
 {
 	struct call *call = job->waiting.call;
-	struct buffer ended = { 0 };
+	bool is_refused;
 
 	if (is_error && job->rules->failed_text) {
 		job->rules->failed_text(job, text);
 		return;
 	}
-	if (is_error && job->is_read) {
-		buffer_append(&ended, text->bytes, text->size);
-		buffer_append(&ended, "", 1);
-		file_job_done(job);
-		call_refuse(call, RPC_INVALID_REQUEST, ended.bytes, NULL);
-		buffer_done(&ended);
-		return;
-	}
+	is_refused = is_error && job->is_read;
 	file_job_done(job);
-	call_answer_text(call, text, is_error);
+	if (is_refused)
+		call_refuse(call, RPC_INVALID_REQUEST, text->bytes, NULL);
+	else
+		call_answer_text(call, text, is_error);
 }
 
 void file_job_answer_image(struct file_job *job, const struct buffer *text, const char *mime_type)

@@ -275,7 +275,6 @@ static void refuse_missing(struct call *call, const struct execution_info *info,
 	} else {
 		buffer_append_text(&text, " to its end; run the command again if you need it");
 	}
-	buffer_append(&text, "", 1);
 	call_refuse(call, RPC_INVALID_PARAMS, text.bytes, NULL);
 	buffer_done(&text);
 }

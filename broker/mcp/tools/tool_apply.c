@@ -154,7 +154,6 @@ static void take_answer(struct applying *work, const struct ask_input *input)
 		if (work->policy == PLAN_APPLY_AGENT)
 			buffer_append_text(&problem, " Changes that are not held need no consent: "
 						     "choose them with `paths`.");
-		buffer_append(&problem, "", 1);
 		fail_apply(work, problem.bytes);
 	}
 	buffer_done(&problem);
@@ -241,7 +240,6 @@ static void on_previewed(struct applying *work)
 	struct buffer problem = { 0 };
 
 	if (chosen_paths_put_unmet(&work->paths, &problem)) {
-		buffer_append(&problem, "", 1);
 		fail_apply(work, problem.bytes);
 	} else if (!is_expected(work)) {
 		fail_apply(work, "The changes are not those of this `digest`. Call "
@@ -295,7 +293,6 @@ static void on_ended(void *context)
 					   "run in the sandbox, and call again.");
 		else
 			changes_job_put_problem(&work->job, &problem);
-		buffer_append(&problem, "", 1);
 		fail_apply(work, problem.bytes);
 		buffer_done(&problem);
 	} else if (work->phase == PHASE_APPLY) {

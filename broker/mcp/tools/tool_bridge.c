@@ -128,7 +128,6 @@ static void leave_to_user(struct bridging *work, const char *problem)
 
 	buffer_format(&text, "%s The user can run `msp bridge %s %u`.", problem,
 		      work->search.info.id, work->port);
-	buffer_append(&text, "", 1);
 	fail_bridge(work, text.bytes);
 	buffer_done(&text);
 }
@@ -166,7 +165,6 @@ static void explain_failure(struct bridging *work, const struct ipc_bridge_ready
 	else
 		buffer_format(&text, "The sandbox's network cannot be entered: %s.",
 			      errno_text((int)ready->error));
-	buffer_append(&text, "", 1);
 	if (ready->step == BRIDGE_STEP_ENTER || (ready->step == BRIDGE_STEP_LISTEN && !is_taken))
 		leave_to_user(work, text.bytes);
 	else
@@ -321,7 +319,6 @@ static void take_answer(struct bridging *work, const struct ask_input *input)
 	if (choice_read(&choice, input, &answer, &problem) == CHOICE_MADE) {
 		make_bridge(work);
 	} else {
-		buffer_append(&problem, "", 1);
 		leave_to_user(work, problem.bytes);
 	}
 	buffer_done(&problem);
