@@ -78,9 +78,6 @@ struct executions {
 
 /* --- executions.c --- */
 
-/* Take an execution out of the table; free it once no notification about it is in progress. */
-void execution_remove(struct execution *execution);
-
 void execution_notify(struct execution *execution, enum execution_event event);
 
 /* Say that messages to the supervisor wait for room, if some do. */

@@ -61,7 +61,8 @@ static void free_execution(struct execution *execution)
 	free(execution);
 }
 
-void execution_remove(struct execution *execution)
+/* Take an execution out of the table; free it once no notification about it is in progress. */
+static void execution_remove(struct execution *execution)
 {
 	struct executions *executions = execution->executions;
 

@@ -53,7 +53,7 @@ static void set_phase(struct connection *connection, enum phase phase)
 	connection->queued = 0;
 }
 
-void connection_forget_taken(struct connection *connection)
+static void connection_forget_taken(struct connection *connection)
 {
 	connection->connections->taken -= connection->taken;
 	connection->taken = 0;

@@ -63,8 +63,6 @@ size_t connection_queued(const struct connection *connection);
 /* Have new, doomed and continued connections looked at in the next round of the loop. */
 void connections_look_soon(struct connections *connections);
 
-void connection_forget_taken(struct connection *connection);
-
 /* Take the connection over from evhttp, which has not answered this request: answer it with the
  * fault, then end it. */
 void connection_refuse(struct connection *connection, const struct fault *fault);

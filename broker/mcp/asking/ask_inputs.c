@@ -80,14 +80,15 @@ static void close_question(struct call *call, struct question *question)
 	call->ask->open_count--;
 }
 
-void ask_settle_problem(struct call *call, struct question *question, const char *problem)
+/* Close a question with the answer, or with a problem; both are copied. */
+static void ask_settle_problem(struct call *call, struct question *question, const char *problem)
 {
 	buffer_append(&question->problem, problem, strlen(problem) + 1);
 	close_question(call, question);
 }
 
-void ask_settle(struct call *call, struct question *question, const struct json_document *document,
-		const struct json_value *value)
+static void ask_settle(struct call *call, struct question *question,
+		       const struct json_document *document, const struct json_value *value)
 {
 	struct json_tree *answer = &question->answer;
 

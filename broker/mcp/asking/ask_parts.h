@@ -56,9 +56,4 @@ bool ask_fits(enum ask_kind kind, const struct json_document *document,
 /* Find the question `key`, or NULL. */
 struct question *ask_find(const struct ask *ask, const char *key, size_t size);
 
-/* Close a question with the answer, or with a problem; both are copied. */
-void ask_settle(struct call *call, struct question *question, const struct json_document *document,
-		const struct json_value *value);
-void ask_settle_problem(struct call *call, struct question *question, const char *problem);
-
 #endif

@@ -115,7 +115,8 @@ static void free_task(struct host *host, struct task *task)
 	free(task);
 }
 
-void tasks_expire(struct host *host, int64_t now_ms)
+/* Remove the tasks whose time to be kept ended by `now_ms`. */
+static void tasks_expire(struct host *host, int64_t now_ms)
 {
 	struct task *next;
 

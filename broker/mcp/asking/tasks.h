@@ -33,9 +33,6 @@ bool task_is(const struct task *task, uint32_t principal, const char *id, size_t
 struct task *tasks_find(struct host *host, uint32_t principal, const char *id, size_t size);
 void task_put(struct json_writer *writer, const struct task *task);
 
-/* Remove the tasks whose time to be kept ended by `now_ms`. */
-void tasks_expire(struct host *host, int64_t now_ms);
-
 /* End all tasks. */
 void tasks_done(struct host *host);
 

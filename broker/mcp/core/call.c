@@ -100,7 +100,8 @@ static void forget_token(struct call *call)
 	call->progress.token = NULL;
 }
 
-void call_drop(struct call *call)
+/* End it without an answer. Its handler is not told. */
+static void call_drop(struct call *call)
 {
 	unlink_call(call);
 	if (call->ask)
@@ -138,17 +139,6 @@ void call_cancel(struct call *call)
 	if (call->cancel)
 		call->cancel(call);
 	call_drop(call);
-}
-
-void call_cancel_exchange(struct session *session, const struct exchange *exchange)
-{
-	struct call *next;
-
-	for (struct call *call = session->calls; call; call = next) {
-		next = call->next;
-		if (call->exchange == exchange)
-			call_cancel(call);
-	}
 }
 
 void call_open_typed(struct call *call, struct answer *answer, const char *type)

@@ -48,17 +48,11 @@ bool call_has_room(const struct session *session);
 /* Make a call of the request; it takes the request's id. */
 struct call *call_new(const struct request *request);
 
-/* End it without an answer. Its handler is not told. */
-void call_drop(struct call *call);
-
 /* Find the call in flight with this id; NULL: none. */
 struct call *call_find(struct session *session, const struct rpc_id *id);
 
 /* Stop the work and end the call: the client wants no answer. */
 void call_cancel(struct call *call);
-
-/* Cancel the calls of this exchange, which has lost its client. */
-void call_cancel_exchange(struct session *session, const struct exchange *exchange);
 
 /* Close an answer that does not end the call, and go on without its client: the next answer goes to
  * `exchange`, in `session`. */

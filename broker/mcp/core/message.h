@@ -93,4 +93,23 @@ void message_close_notification(struct json_writer *writer);
 void message_put_error(struct json_writer *writer, const struct rpc_id *id, enum rpc_code code,
 		       const struct buffer *text, const struct buffer *data);
 
+/* --- levels of a client's log --------------------------------------------------------------- */
+
+enum log_level {
+	LOG_LEVEL_DEBUG,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_NOTICE,
+	LOG_LEVEL_WARNING,
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_CRITICAL,
+	LOG_LEVEL_ALERT,
+	LOG_LEVEL_EMERGENCY,
+	LOG_LEVEL_NONE, /* as a threshold: no message passes */
+};
+
+/* Read the level that a string names. False: none. */
+bool log_level_read(struct json_value *value, enum log_level *ret);
+
+const char *log_level_name(enum log_level level);
+
 #endif

@@ -22,7 +22,8 @@ static const char *const mode_names[WORKSPACE_MODE_COUNT] = {
 	[WORKSPACE_WRITE] = "read-write",
 };
 
-const char *sandbox_mode_name(uint32_t mode)
+/* Return the name of an enum workspace_mode in arguments and results; for NONE, "none". */
+static const char *sandbox_mode_name(uint32_t mode)
 {
 	return mode_names[mode < WORKSPACE_MODE_COUNT ? mode : WORKSPACE_NONE];
 }

@@ -10,9 +10,6 @@
 
 struct ipc_sandbox_info;
 
-/* Return the name of an enum workspace_mode in arguments and results; for NONE, "none". */
-const char *sandbox_mode_name(uint32_t mode);
-
 /* Write the members of an open object. */
 void sandbox_put(struct json_writer *writer, const struct ipc_sandbox_info *info);
 
