@@ -7,6 +7,7 @@
 #define BROKER_MCP_TOOLS_APPLY_TEXTS_H
 
 #include "common/plan.h"
+#include "mcp/asking/ask.h"
 #include "mcp/core/change_page.h"
 #include "mcp/core/sandboxes.h"
 
@@ -77,5 +78,28 @@ enum plan_apply apply_policy(const struct host *host, const char *profile);
 
 /* Return the reason why no changes of this sandbox can be applied; NULL: there is none. */
 const char *apply_check_workspace(const struct ipc_sandbox_info *info);
+
+/* --- the question ----------------------------------------------------------------------- */
+
+struct ipc_sandbox_info;
+
+/* The answers, in the order in which they are offered; the first is the default. */
+enum apply_answer {
+	APPLY_NOTHING,
+	APPLY_ALL_BUT_HELD,
+	APPLY_EVERYTHING,
+	APPLY_ANSWERS,
+};
+#define APPLY_OFFERS(answer) (1U << (answer))
+
+/* Append the parameters of the question (elicitation/create) as JSON. Returns the offered answers,
+ * as bits. APPLY_EVERYTHING is one of them only if the question names each held change. */
+unsigned int apply_put_question(const struct apply_view *view, const struct ipc_sandbox_info *info,
+				uint32_t conflict, struct buffer *params);
+
+/* Return the answer, one of `offered`. With APPLY_NOTHING the reason is appended to `ret_problem`
+ * as a sentence. */
+enum apply_answer apply_read_answer(const struct ask_input *input, unsigned int offered,
+				    struct buffer *ret_problem);
 
 #endif

@@ -23,7 +23,7 @@
 #include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/resources/resources.h"
-#include "mcp/tools/apply_question.h"
+#include "mcp/tools/apply_texts.h"
 #include "mcp/tools/params.h"
 
 enum apply_param {
