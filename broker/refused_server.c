@@ -25,7 +25,6 @@ static void answer_status(struct call *call, const struct json_document *documen
 
 	buffer_append_text(&text, call->session->host->refusal);
 	call_answer_text(call, &text, false);
-	buffer_done(&text);
 }
 
 static const struct tool tool_status = {

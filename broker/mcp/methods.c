@@ -80,8 +80,6 @@ static void refuse_version(const struct request *request, const struct json_valu
 			text_fit_first(version->text, version->size, QUOTE_BYTES, TEXT_JUDGED));
 	json_close_object(&writer);
 	request_refuse_with(request, RPC_UNSUPPORTED_VERSION, &text, &data);
-	buffer_done(&text);
-	buffer_done(&data);
 }
 
 /* Find the era. False: the request has been refused. */

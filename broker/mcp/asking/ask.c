@@ -419,8 +419,6 @@ void request_refuse_abilities(const struct request *request, unsigned int missin
 
 	describe_missing(missing, &text, &data);
 	request_refuse_with(request, RPC_CAPABILITY_MISSING, &text, &data);
-	buffer_done(&text);
-	buffer_done(&data);
 }
 
 void call_refuse_abilities(struct call *call, unsigned int missing)

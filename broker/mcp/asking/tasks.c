@@ -305,7 +305,6 @@ static void refuse_misfit(const struct request *request, const char *key)
 		      "Invalid params: the answer to %s does not match the form of its question",
 		      key);
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
-	buffer_done(&text);
 }
 
 /* Ignore answers that no question asked for, or that come too late. */

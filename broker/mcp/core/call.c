@@ -194,16 +194,17 @@ void call_put_text(struct answer *answer, const struct buffer *text, bool is_err
 	json_put_bool(writer, "isError", is_error);
 }
 
-void call_answer_text(struct call *call, const struct buffer *text, bool is_error)
+void call_answer_text(struct call *call, struct buffer *text, bool is_error)
 {
 	struct answer answer;
 
 	call_open_result(call, &answer);
 	call_put_text(&answer, text, is_error);
 	call_close_result(call, &answer);
+	buffer_done(text);
 }
 
-void call_fail(struct call *call, const struct buffer *problem)
+void call_fail(struct call *call, struct buffer *problem)
 {
 	call_answer_text(call, problem, true);
 }
@@ -214,7 +215,6 @@ void call_fail_text(struct call *call, const char *problem)
 
 	buffer_append_text(&text, problem);
 	call_fail(call, &text);
-	buffer_done(&text);
 }
 
 void call_fail_value(struct call *call, const char *argument, const char *value, size_t size,
@@ -226,7 +226,6 @@ void call_fail_value(struct call *call, const char *argument, const char *value,
 	text_quote(&text, value, size, QUOTE_BYTES);
 	buffer_format(&text, "\", %s", rest);
 	call_fail(call, &text);
-	buffer_done(&text);
 }
 
 void call_refuse(struct call *call, enum rpc_code code, const char *text, const struct buffer *data)

@@ -70,11 +70,11 @@ void call_close_result(struct call *call, struct answer *answer);
 /* Write the members of a tool's result with one text block. */
 void call_put_text(struct answer *answer, const struct buffer *text, bool is_error);
 
-/* Answer with one text block and end the call. */
-void call_answer_text(struct call *call, const struct buffer *text, bool is_error);
+/* Answer with one text block and end the call; takes the text. */
+void call_answer_text(struct call *call, struct buffer *text, bool is_error);
 
-/* Answer that nothing was done, with the reason for the model; ends the call. */
-void call_fail(struct call *call, const struct buffer *problem);
+/* Answer that nothing was done, with the reason for the model; ends the call. Takes the reason. */
+void call_fail(struct call *call, struct buffer *problem);
 void call_fail_text(struct call *call, const char *problem);
 
 /* Answer that an argument is "VALUE", and the rest of the sentence; ends the call. */

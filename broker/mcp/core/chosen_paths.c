@@ -86,7 +86,6 @@ bool chosen_paths_check(struct call *call, const struct json_document *document,
 	buffer_append_text(&text, "\", but each path must be inside the workspace and relative to "
 				  "it, such as \"src/main.c\", without \"..\".");
 	call_fail(call, &text);
-	buffer_done(&text);
 	return false;
 }
 

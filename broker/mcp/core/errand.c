@@ -24,7 +24,7 @@ struct call *errand_release(struct errand *errand)
 	return call;
 }
 
-void errand_answer(struct errand *errand, const struct buffer *text, bool is_error)
+void errand_answer(struct errand *errand, struct buffer *text, bool is_error)
 {
 	const bool is_read = errand->is_read;
 	struct call *call = errand_release(errand);
@@ -33,6 +33,7 @@ void errand_answer(struct errand *errand, const struct buffer *text, bool is_err
 		call_refuse(call, RPC_INVALID_REQUEST, text->bytes, NULL);
 	else
 		call_answer_text(call, text, is_error);
+	buffer_done(text);
 }
 
 void errand_fail_text(struct errand *errand, const char *problem)
@@ -41,7 +42,6 @@ void errand_fail_text(struct errand *errand, const char *problem)
 
 	buffer_append_text(&text, problem);
 	errand_answer(errand, &text, true);
-	buffer_done(&text);
 }
 
 void errand_refuse(struct errand *errand, const struct ipc_execution_refused *refused)
@@ -53,7 +53,6 @@ void errand_refuse(struct errand *errand, const struct ipc_execution_refused *re
 	buffer_append_text(&text, "Nothing was done. ");
 	refusal_put(&text, refused, &errand->subjects, &errand->call->session->host->plan);
 	errand_answer(errand, &text, true);
-	buffer_done(&text);
 }
 
 static const char *const problems[] = {

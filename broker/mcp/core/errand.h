@@ -41,8 +41,8 @@ bool errand_is_asked(struct errand *errand, enum asking asking);
 /* Give the call back to the caller, without work to stop. Frees the errand. */
 struct call *errand_release(struct errand *errand);
 
-/* Answer with a text or a failure and end both. */
-void errand_answer(struct errand *errand, const struct buffer *text, bool is_error);
+/* Answer with a text, which is taken, or a failure and end both. */
+void errand_answer(struct errand *errand, struct buffer *text, bool is_error);
 void errand_fail_text(struct errand *errand, const char *problem);
 
 /* Refuse the call as the supervisor did, or with the text of such a refusal. */

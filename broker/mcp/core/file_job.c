@@ -40,13 +40,14 @@ void file_job_put_path(const struct file_job *job, struct buffer *text)
 	change_put_path(text, (const uint8_t *)job->path.bytes, job->path.size);
 }
 
-void file_job_answer(struct file_job *job, const struct buffer *text, bool is_error)
+void file_job_answer(struct file_job *job, struct buffer *text, bool is_error)
 {
 	struct call *call = job->waiting.call;
 	bool is_refused;
 
 	if (is_error && job->rules->failed_text) {
 		job->rules->failed_text(job, text);
+		buffer_done(text);
 		return;
 	}
 	is_refused = is_error && job->is_read;
@@ -55,6 +56,7 @@ void file_job_answer(struct file_job *job, const struct buffer *text, bool is_er
 		call_refuse(call, RPC_INVALID_REQUEST, text->bytes, NULL);
 	else
 		call_answer_text(call, text, is_error);
+	buffer_done(text);
 }
 
 void file_job_answer_image(struct file_job *job, const struct buffer *text, const char *mime_type)
@@ -86,7 +88,6 @@ void file_job_fail(struct file_job *job, const char *problem)
 
 	buffer_append_text(&text, problem);
 	file_job_answer(job, &text, true);
-	buffer_done(&text);
 }
 
 static void fail_refused(struct file_job *job, const struct ipc_execution_refused *refused)
@@ -100,7 +101,6 @@ static void fail_refused(struct file_job *job, const struct ipc_execution_refuse
 	buffer_append_text(&text, "Nothing was done. ");
 	refusal_put(&text, refused, &subjects, &job->waiting.call->session->host->plan);
 	file_job_answer(job, &text, true);
-	buffer_done(&text);
 }
 
 /* It ended before it gave a valid answer. */
@@ -124,7 +124,6 @@ static void fail_ended(struct file_job *job, const struct execution_info *info)
 	buffer_append_text(&text,
 			   " Each file is either unchanged or complete. Check, and call again.");
 	file_job_answer(job, &text, true);
-	buffer_done(&text);
 }
 
 static void fail_problem(struct file_job *job)
@@ -138,7 +137,6 @@ static void fail_problem(struct file_job *job)
 	buffer_append_text(&text, problem);
 	buffer_append_text(&text, ".");
 	file_job_answer(job, &text, true);
-	buffer_done(&text);
 }
 
 /* Take its output up to the first gap. */

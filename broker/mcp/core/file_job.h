@@ -65,8 +65,8 @@ void file_job_fail(struct file_job *job, const char *problem);
 /* Answer with the image that is `rest`, and a line of text; frees the job. */
 void file_job_answer_image(struct file_job *job, const struct buffer *text, const char *mime_type);
 
-/* Answer the call; frees the job. */
-void file_job_answer(struct file_job *job, const struct buffer *text, bool is_error);
+/* Answer the call; frees the job, and takes the text. */
+void file_job_answer(struct file_job *job, struct buffer *text, bool is_error);
 
 /* Free the job of a call that is over. */
 void file_job_done(struct file_job *job);

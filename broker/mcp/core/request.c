@@ -22,7 +22,6 @@ static void refuse_kind(const struct request *request, const char *name, const c
 
 	buffer_format(&text, "Invalid params: %s must be %s", name, wanted);
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
-	buffer_done(&text);
 }
 
 struct json_value *request_string(const struct request *request, const char *name)
@@ -59,8 +58,8 @@ unsigned int request_abilities(const struct request *request)
 		json_member(request->document, request->message->meta, META_CAPABILITIES));
 }
 
-void request_refuse_with(const struct request *request, enum rpc_code code,
-			 const struct buffer *text, const struct buffer *data)
+void request_refuse_with(const struct request *request, enum rpc_code code, struct buffer *text,
+			 struct buffer *data)
 {
 	struct buffer line = { 0 };
 	struct json_writer writer = { .out = &line };
@@ -68,6 +67,9 @@ void request_refuse_with(const struct request *request, enum rpc_code code,
 	message_put_error(&writer, &request->message->id, code, text, data);
 	exchange_answer(request->exchange, &line, code);
 	buffer_done(&line);
+	buffer_done(text);
+	if (data)
+		buffer_done(data);
 }
 
 void request_refuse(const struct request *request, enum rpc_code code, const char *text,
@@ -81,7 +83,6 @@ void request_refuse(const struct request *request, enum rpc_code code, const cha
 		text_quote(&message, value->text, value->size, QUOTE_BYTES);
 	}
 	request_refuse_with(request, code, &message, NULL);
-	buffer_done(&message);
 }
 
 void request_open_result(const struct request *request, struct answer *answer)

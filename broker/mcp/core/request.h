@@ -64,9 +64,9 @@ unsigned int request_abilities(const struct request *request);
 void request_refuse(const struct request *request, enum rpc_code code, const char *text,
 		    const struct json_value *value);
 
-/* Answer with an error whose text was made elsewhere; `data` is JSON or NULL. */
-void request_refuse_with(const struct request *request, enum rpc_code code,
-			 const struct buffer *text, const struct buffer *data);
+/* Answer with an error whose text was made elsewhere; `data` is JSON or NULL. Takes both. */
+void request_refuse_with(const struct request *request, enum rpc_code code, struct buffer *text,
+			 struct buffer *data);
 
 /* An answer that is being written: the result's members go into `writer` between open and close. In
  * the modern era a cacheable result carries its lifetime. */

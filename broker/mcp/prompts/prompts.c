@@ -87,7 +87,6 @@ static void refuse_unknown(const struct request *request, const struct json_valu
 	for (size_t i = 0; prompts[i]; i++)
 		buffer_format(&text, "%s%s", i > 0 ? ", " : "", prompts[i]->name);
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
-	buffer_done(&text);
 }
 
 /* Report the problem of one argument, and list the valid arguments. */
@@ -104,7 +103,6 @@ static void refuse_argument(const struct request *request, const struct prompt *
 			      prompt->arguments[i].is_required ? " (required)" : "");
 	buffer_append_text(&text, prompt->argument_count > 0 ? "" : " none");
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
-	buffer_done(&text);
 }
 
 static const char *check_value(const struct json_value *value, int place)

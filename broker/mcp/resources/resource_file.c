@@ -33,7 +33,6 @@ static void fail_large(struct file_job *job)
 		      "read_sandbox_file reads it in parts.",
 		      job->answer.is.size, RESOURCE_BYTES_MAX);
 	file_job_answer(job, &text, true);
-	buffer_done(&text);
 }
 
 static void on_answered(struct file_job *job)

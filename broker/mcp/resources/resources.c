@@ -224,8 +224,6 @@ void resources_refuse_unknown(const struct request *request, const struct json_v
 
 	describe_unknown(request->session, uri->text, uri->size, &text, &data);
 	request_refuse_with(request, unknown_code(request->era), &text, &data);
-	buffer_done(&text);
-	buffer_done(&data);
 }
 
 void resources_refuse_call(struct call *call, const char *uri, size_t size)

@@ -51,7 +51,6 @@ static void fail_profile(struct call *call, const char *asked, const char *has)
 	buffer_append_text(&text,
 			   "\". Leave `profile` out, or create a sandbox under that profile.");
 	call_fail(call, &text);
-	buffer_done(&text);
 }
 
 /* Start it in the sandbox with this id or name, as of the last lookup. */

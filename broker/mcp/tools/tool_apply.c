@@ -133,7 +133,6 @@ static void fail_apply(struct applying *work, const char *problem)
 	else /* a person could not either */
 		buffer_format(&text, "Nothing was applied. %s", problem);
 	errand_answer(&work->search.errand, &text, true);
-	buffer_done(&text);
 }
 
 /* Apply the preview's changes; host-executed files only with the user's consent. */
@@ -222,7 +221,6 @@ static void answer_apply(struct applying *work,
 
 	put(&work->view, &work->search.info, &work->job.done, &text);
 	errand_answer(&work->search.errand, &text, is_error);
-	buffer_done(&text);
 }
 
 /* Return true if the changes are those of the agent's preview, or it names none. */
@@ -271,7 +269,6 @@ static void answer_preview(struct applying *work)
 		apply_put_preview(&work->view, info, &work->job.done,
 				  apply_policy(host, info->profile), &text);
 	errand_answer(&work->search.errand, &text, is_error);
-	buffer_done(&text);
 }
 
 static void on_ended(void *context)

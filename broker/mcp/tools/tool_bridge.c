@@ -118,7 +118,6 @@ static void fail_bridge(struct bridging *work, const char *problem)
 
 	buffer_format(&text, "No port was opened. %s", problem);
 	errand_answer(&work->search.errand, &text, true);
-	buffer_done(&text);
 }
 
 /* Fail with the way for the user, by the id: a name may be another owner's. */
@@ -180,7 +179,6 @@ static void answer_open(struct bridging *work)
 		     work->port, work->host_port);
 	put_url(&text, work);
 	errand_answer(&work->search.errand, &text, false);
-	buffer_done(&text);
 }
 
 /* Ask the supervisor to have it started, or to let it in; takes the channel. */
@@ -359,7 +357,6 @@ static void close_open(struct bridging *work, struct open_bridge *open)
 		buffer_append_text(&text, "This client has no bridge to that port of the sandbox.");
 	}
 	errand_answer(&work->search.errand, &text, !open);
-	buffer_done(&text);
 }
 
 static void on_found(struct sandbox_search *search)

@@ -219,7 +219,6 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 	if (work->wanted.operation == CHECKPOINT_ROLLBACK)
 		tell_changed(session, work->wanted.sandbox);
 	errand_answer(errand, &text, false);
-	buffer_done(&text);
 }
 
 static void free_checkpointing(struct errand *errand)

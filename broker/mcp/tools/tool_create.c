@@ -327,7 +327,6 @@ static void fail_full(struct creation *creation)
 	sandbox_room_put_oldest(&creation->room, &text);
 	sandbox_room_put_removed(&creation->room, &text);
 	errand_answer(&creation->errand, &text, true);
-	buffer_done(&text);
 }
 
 static void go_on(struct creation *creation, enum room_step step)

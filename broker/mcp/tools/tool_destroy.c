@@ -32,7 +32,6 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 	buffer_append_text(&text, "\" is removed with its files and checkpoints, and its "
 				  "executions were ended. Its forks remain.");
 	errand_answer(errand, &text, false);
-	buffer_done(&text);
 }
 
 static void free_destruction(struct errand *errand)

@@ -107,7 +107,6 @@ static void on_ended(void *context)
 	if (!is_error)
 		put_last_line(work, &text);
 	errand_answer(&work->errand, &text, is_error);
-	buffer_done(&text);
 }
 
 static void on_found(void *context, const struct change *change)

@@ -150,7 +150,6 @@ static void on_answered(struct file_job *job)
 	}
 	put_last_line(work, &text);
 	file_job_answer(job, &text, false);
-	buffer_done(&text);
 }
 
 static void free_listing(struct file_job *job)

@@ -293,7 +293,6 @@ static void answer_base64(struct file_reading *work)
 	buffer_end_line(&text);
 	put_byte_range(work, &text, size);
 	file_job_answer(&work->job, &text, false);
-	buffer_done(&text);
 }
 
 static void answer_lines(struct file_reading *work)
@@ -329,7 +328,6 @@ static void answer_digest(struct file_reading *work)
 
 	file_lines_put_binary(&work->job, &text);
 	file_job_answer(&work->job, &text, false);
-	buffer_done(&text);
 }
 
 static void on_answered(struct file_job *job)

@@ -87,7 +87,6 @@ static void on_answered(struct file_job *job)
 	if (is_like_hosts(&job->path))
 		buffer_append_text(&text, " · in the sandbox, not on the host");
 	file_job_answer(job, &text, false);
-	buffer_done(&text);
 }
 
 static void free_writing(struct file_job *job)
@@ -227,7 +226,6 @@ static void on_patched(struct file_job *job)
 	buffer_end_line(&text);
 	buffer_format(&text, "[%" PRIu64 " file%s changed]", count, count == 1 ? "" : "s");
 	file_job_answer(job, &text, false);
-	buffer_done(&text);
 }
 
 static void on_failed(struct file_job *job)
@@ -246,7 +244,6 @@ static void on_failed(struct file_job *job)
 		buffer_format(&text, "%s%s.", job->rest_size > 0 ? " " : "The patch ", problem);
 	}
 	file_job_answer(job, &text, true);
-	buffer_done(&text);
 }
 
 static void free_job(struct file_job *job)

@@ -19,7 +19,6 @@ struct execution *handle_find(struct call *call, const struct json_value *handle
 	buffer_append_text(&text, "\". Handles work until an hour after the execution ended. "
 				  "list_sandboxes shows the valid ones.");
 	call_fail(call, &text);
-	buffer_done(&text);
 	return NULL;
 }
 

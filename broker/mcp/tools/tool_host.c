@@ -157,7 +157,6 @@ static void fail_host(struct call *call, const struct ipc_network_grant *grant, 
 	buffer_format(&text, "Nothing was allowed. %s", problem);
 	put_remedy(&text, call->session->host, grant);
 	call_fail(call, &text);
-	buffer_done(&text);
 }
 
 static bool is_asking(const struct plan_profile *profile)
@@ -197,7 +196,6 @@ static void answer_granted(struct call *call, const struct ipc_network_grant *gr
 	put_profiles(&text, plan);
 	buffer_append_text(&text, ". Run the command again.");
 	call_answer_text(call, &text, false);
-	buffer_done(&text);
 }
 
 /* --- the grant ------------------------------------------------------------------------------ */
@@ -404,7 +402,6 @@ static void fail_profile(struct call *call, const struct ipc_network_grant *gran
 	put_profiles(&text, plan);
 	buffer_append_text(&text, ".");
 	call_fail(call, &text);
-	buffer_done(&text);
 }
 
 /* Answer for a host that the profile has already, or that no grant opens. */
@@ -417,7 +414,6 @@ static void answer_decided(struct call *call, const struct operation *operation,
 	decision_print(&call->session->host->plan, operation, decision, lines);
 	buffer_format(&text, "Nobody was asked. %s", lines);
 	call_answer_text(call, &text, decision->answer == DECISION_REFUSED);
-	buffer_done(&text);
 }
 
 static void request_host(struct call *call, const struct json_document *document,

@@ -188,7 +188,6 @@ static void answer_import(struct errand *errand)
 
 	put_result(import, &text);
 	errand_answer(errand, &text, import->problem.size > 0);
-	buffer_done(&text);
 }
 
 static void on_destroyed(struct errand *errand, const struct supervisor_answer *answer)

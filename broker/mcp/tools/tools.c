@@ -232,7 +232,6 @@ static void refuse_unknown(const struct request *request, const struct json_valu
 	for (size_t i = 0; (tool = next_offered(host, &at)); i++)
 		buffer_format(&text, "%s%s", i ? ", " : "", tool->name);
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
-	buffer_done(&text);
 }
 
 static void run_tool(struct call *call, const struct tool *tool,
