@@ -20,7 +20,6 @@
 #include <sodium.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/stage_hook.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_client.h"
 #include "common/ipc_done.h"

@@ -2,7 +2,6 @@
 #include "http/headers.h"
 
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 

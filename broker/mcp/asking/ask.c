@@ -12,7 +12,6 @@
 
 #include "executions/share.h"
 #include "io/clock.h"
-#include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/asking/ask_parts.h"
 #include "mcp/core/session.h"

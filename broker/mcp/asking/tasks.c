@@ -11,7 +11,6 @@
 
 #include "io/clock.h"
 #include "io/random_id.h"
-#include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/asking/ask.h"
 #include "mcp/core/session.h"

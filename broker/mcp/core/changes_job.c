@@ -5,10 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/fd.h"
 #include "common/log.h"
 #include "io/clock.h"
-#include "io/text.h"
 #include "lib/heap/memory.h"
 
 /* Milliseconds from which on an act is long enough for reports. */

@@ -2,7 +2,6 @@
 #include "mcp/core/posture.h"
 
 #include <sodium.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

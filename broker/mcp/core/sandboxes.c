@@ -9,7 +9,6 @@
 #include "common/ipc_refused.h"
 #include "common/refusal.h"
 #include "executions/share.h"
-#include "io/text.h"
 #include "lib/heap/memory.h"
 
 /* Bytes of a name. */

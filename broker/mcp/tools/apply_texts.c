@@ -8,7 +8,6 @@
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "common/workspace_mode.h"
-#include "frontend/json_write.h"
 #include "io/text.h"
 #include "mcp/asking/choice.h"
 #include "mcp/core/changes_job.h"
