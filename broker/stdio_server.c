@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stdio_server.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "io/client.h"
@@ -9,10 +8,10 @@
 #include "mcp/methods.h"
 
 struct stdio {
+	struct exchange exchange; /* first; the exchange of every message of the client */
 	void (*ended)(void *context);
 	void *context;
 	struct client *client;
-	struct exchange exchange; /* the exchange of every message of the client */
 	struct session session;
 };
 
@@ -45,7 +44,7 @@ static const struct client_handlers client_handlers = {
 
 static struct stdio *stdio_of(struct exchange *exchange)
 {
-	return (struct stdio *)(void *)((char *)exchange - offsetof(struct stdio, exchange));
+	return (struct stdio *)exchange;
 }
 
 static void say_message(struct exchange *exchange, const struct buffer *line)
@@ -60,11 +59,7 @@ static void answer_message(struct exchange *exchange, const struct buffer *line,
 
 static bool is_behind(const struct exchange *exchange)
 {
-	const struct stdio *stdio =
-		(const struct stdio *)(const void *)((const char *)exchange -
-						     offsetof(struct stdio, exchange));
-
-	return client_is_behind(stdio->client);
+	return client_is_behind(((const struct stdio *)exchange)->client);
 }
 
 static void never_done(struct exchange *exchange)

@@ -2,7 +2,6 @@
 #include "http/legacy.h"
 
 #include <sodium.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@
 
 static struct legacy *legacy_of(struct exchange *channel)
 {
-	return (struct legacy *)(void *)((char *)channel - offsetof(struct legacy, channel));
+	return (struct legacy *)channel;
 }
 
 /* Bound the events kept for lost streams in all sessions: a principal beyond its share loses its
@@ -103,9 +102,7 @@ static const struct exchange_kind channel_kind = { say_on_channel, answer_on_cha
 
 static bool is_behind(const struct exchange *channel)
 {
-	const struct legacy *legacy =
-		(const struct legacy *)(const void *)((const char *)channel -
-						      offsetof(struct legacy, channel));
+	const struct legacy *legacy = (const struct legacy *)channel;
 
 	return legacy->listener && connection_is_behind(legacy->listener);
 }

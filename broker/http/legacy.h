@@ -27,11 +27,11 @@
 struct post;
 
 struct legacy {
+	struct exchange channel; /* first; for messages that belong to no request */
 	struct legacy *next;
 	struct http *http;
 	char id[LEGACY_ID_CHARS + 1];
 	struct session session;
-	struct exchange channel;     /* for messages that belong to no request */
 	struct connection *listener; /* stream of the channel; NULL: none is open */
 	uint64_t said;               /* events of the channel so far */
 	uint64_t heard;              /* events that a listener was given */

@@ -212,7 +212,7 @@ void lifecycle_discover(const struct request *request)
 	era_put_versions(&answer.writer, "supportedVersions");
 	put_capabilities(&answer.writer, request->session->host->catalog, ERA_MODERN);
 	put_guide(&answer.writer, request);
-	request_put_caching(request, &answer);
+	answer_put_caching(&answer, request->era, ANSWER_TTL_MS);
 	request_close_result(request, &answer);
 }
 

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/core/errand.h"
 
-#include <stddef.h>
+#include <stdlib.h>
 
 #include "common/ipc_refused.h"
+
+void errand_free(struct errand *errand)
+{
+	if (errand->rules->free)
+		errand->rules->free(errand);
+	else
+		free(errand);
+}
 
 static void cancel_errand(struct call *call)
 {
 	struct errand *errand = call->work;
 
 	asked_forget(&errand->asked);
-	errand->rules->free(errand);
+	errand_free(errand);
 }
 
 struct call *errand_release(struct errand *errand)
@@ -20,7 +28,7 @@ struct call *errand_release(struct errand *errand)
 	asked_forget(&errand->asked);
 	call->cancel = NULL;
 	call->work = NULL;
-	errand->rules->free(errand);
+	errand_free(errand);
 	return call;
 }
 
@@ -73,8 +81,7 @@ bool errand_is_asked(struct errand *errand, enum asking asking)
 
 static void on_answer(struct asked *asked, const struct supervisor_answer *answer)
 {
-	struct errand *errand =
-		(struct errand *)(void *)((char *)asked - offsetof(struct errand, asked));
+	struct errand *errand = (struct errand *)asked;
 
 	if (answer->kind == ANSWER_LOST)
 		errand_fail_text(errand,

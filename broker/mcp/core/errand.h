@@ -19,12 +19,13 @@ struct errand_rules {
 	/* Handle a refusal. True: it is handled. NULL or false: the call fails with the refusal's
 	 * text. */
 	bool (*refused)(struct errand *errand, const struct ipc_execution_refused *refused);
-	/* Free the structure around the errand; the call is over or goes on without it. */
+	/* Free the structure around the errand; the call is over or goes on without it. NULL: it
+	 * has nothing else to free. */
 	void (*free)(struct errand *errand);
 };
 
 struct errand {
-	struct asked asked;
+	struct asked asked; /* first */
 	struct call *call;
 	const struct errand_rules *rules;
 	struct refusal_words subjects; /* for the texts; its pointers live as long as the errand */
@@ -37,6 +38,9 @@ void errand_begin(struct errand *errand, struct call *call, const struct errand_
 /* Check the result of sending a request. False: the call has failed with a remedy, and the errand
  * is freed. */
 bool errand_is_asked(struct errand *errand, enum asking asking);
+
+/* Free the structure around it, as its rules say. */
+void errand_free(struct errand *errand);
 
 /* Give the call back to the caller, without work to stop. Frees the errand. */
 struct call *errand_release(struct errand *errand);

@@ -30,7 +30,10 @@ void file_job_done(struct file_job *job)
 {
 	buffer_done(&job->path);
 	buffer_done(&job->output);
-	job->rules->free(job);
+	if (job->rules->free)
+		job->rules->free(job);
+	else
+		free(job);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */

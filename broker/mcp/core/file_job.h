@@ -26,7 +26,8 @@ struct file_job_rules {
 	/* Take every failure that is left, as the text for the call, which goes on. NULL: the call
 	 * fails with it. */
 	void (*failed_text)(struct file_job *job, const struct buffer *text);
-	/* Free the structure around the job; the call is over. */
+	/* Free the structure around the job; the call is over. NULL: it has nothing else to free.
+	 */
 	void (*free)(struct file_job *job);
 };
 

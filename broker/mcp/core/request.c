@@ -100,11 +100,6 @@ void answer_put_caching(struct answer *answer, enum era era, uint32_t ttl_ms)
 	json_put_text(&answer->writer, "cacheScope", "private");
 }
 
-void request_put_caching(const struct request *request, struct answer *answer)
-{
-	answer_put_caching(answer, request->era, ANSWER_TTL_MS);
-}
-
 void request_close_result(const struct request *request, struct answer *answer)
 {
 	if (request->era == ERA_MODERN) {
@@ -218,7 +213,7 @@ static bool find_page(struct json_value *cursor, size_t count, size_t *ret_first
 	return false;
 }
 
-bool page_begin(const struct request *request, size_t count, size_t *ret_first)
+static bool begin_page(const struct request *request, size_t count, size_t *ret_first)
 {
 	struct json_value *cursor = request_param(request, "cursor");
 
@@ -231,12 +226,7 @@ bool page_begin(const struct request *request, size_t count, size_t *ret_first)
 	return false;
 }
 
-size_t page_end(size_t first, size_t count)
-{
-	return count - first > PAGE_ENTRIES ? first + PAGE_ENTRIES : count;
-}
-
-void page_put_cursor(struct json_writer *writer, size_t end, size_t count)
+static void put_cursor(struct json_writer *writer, size_t end, size_t count)
 {
 	char text[CURSOR_ROOM];
 
@@ -244,4 +234,23 @@ void page_put_cursor(struct json_writer *writer, size_t end, size_t count)
 		return;
 	print_cursor(end, text);
 	json_put_text(writer, "nextCursor", text);
+}
+
+void page_answer(const struct request *request, const char *member, size_t count, uint32_t ttl_ms,
+		 void (*put)(struct json_writer *writer, const struct session *session,
+			     size_t first, size_t end))
+{
+	struct answer answer;
+	size_t first, end;
+
+	if (!begin_page(request, count, &first))
+		return;
+	end = count - first > PAGE_ENTRIES ? first + PAGE_ENTRIES : count;
+	request_open_result(request, &answer);
+	json_open_array(&answer.writer, member);
+	put(&answer.writer, request->session, first, end);
+	json_close_array(&answer.writer);
+	put_cursor(&answer.writer, end, count);
+	answer_put_caching(&answer, request->era, ttl_ms);
+	request_close_result(request, &answer);
 }

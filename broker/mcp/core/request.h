@@ -77,7 +77,6 @@ struct answer {
 };
 
 void request_open_result(const struct request *request, struct answer *answer);
-void request_put_caching(const struct request *request, struct answer *answer);
 void answer_put_caching(struct answer *answer, enum era era, uint32_t ttl_ms);
 void request_close_result(const struct request *request, struct answer *answer);
 
@@ -88,14 +87,10 @@ void request_answer_empty(const struct request *request);
 
 #define PAGE_ENTRIES 100U
 
-/* Find where the requested page begins in a list of `count` entries. False: the cursor is invalid,
- * and the request has been refused. */
-bool page_begin(const struct request *request, size_t count, size_t *ret_first);
-
-/* Return where that page ends; the entries between the two have to be written. */
-size_t page_end(size_t first, size_t count);
-
-/* Write the cursor of the entries from `end` on, if there are any; call it after the entries. */
-void page_put_cursor(struct json_writer *writer, size_t end, size_t count);
+/* Answer a list of `count` entries with the page that the request's cursor names: `put` writes the
+ * entries from `first` to before `end`. The answer may be cached for so long. */
+void page_answer(const struct request *request, const char *member, size_t count, uint32_t ttl_ms,
+		 void (*put)(struct json_writer *writer, const struct session *session,
+			     size_t first, size_t end));
 
 #endif

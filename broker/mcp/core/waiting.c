@@ -89,7 +89,10 @@ static void cancel_waiting(struct call *call)
 	struct waiting *waiting = call->work;
 
 	stop_waiting(waiting);
-	waiting->rules->cancelled(waiting);
+	if (waiting->rules->cancelled)
+		waiting->rules->cancelled(waiting);
+	else
+		free(waiting);
 }
 
 static void set_timer(struct waiting *waiting, struct event **timer, uint32_t ms,

@@ -36,26 +36,21 @@ static void put_prompt(struct json_writer *writer, const struct prompt *prompt)
 	json_close_object(writer);
 }
 
+static void put_page(struct json_writer *writer, const struct session *session, size_t first,
+		     size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		put_prompt(writer, prompt_rows(session)[i]);
+}
+
 void prompts_list(const struct request *request)
 {
 	const struct prompt *const *prompts = prompt_rows(request->session);
 	size_t count = 0;
-	size_t first, end;
-	struct answer answer;
 
 	while (prompts[count])
 		count++;
-	if (!page_begin(request, count, &first))
-		return;
-	end = page_end(first, count);
-	request_open_result(request, &answer);
-	json_open_array(&answer.writer, "prompts");
-	for (size_t i = first; i < end; i++)
-		put_prompt(&answer.writer, prompts[i]);
-	json_close_array(&answer.writer);
-	page_put_cursor(&answer.writer, end, count);
-	request_put_caching(request, &answer);
-	request_close_result(request, &answer);
+	page_answer(request, "prompts", count, ANSWER_TTL_MS, put_page);
 }
 
 const struct prompt *prompts_find(const struct session *session, struct json_value *name)

@@ -170,7 +170,7 @@ static struct call *take_call(struct reading *reading)
 static void answer_reading(struct reading *reading, const struct buffer *text)
 {
 	resources_answer(take_call(reading), &reading->resource, NULL, text);
-	reading->search.errand.rules->free(&reading->search.errand);
+	errand_free(&reading->search.errand);
 }
 
 /* Answer for a sandbox that is missing as for every missing resource, and forget it. False: it is
@@ -186,7 +186,7 @@ static bool on_refused(struct errand *errand, const struct ipc_execution_refused
 	call = take_call(reading);
 	sandboxes_forget(call->session->host, call->session->principal, resource->values.value[0]);
 	resources_refuse_call(call, resource->uri, resource->uri_size);
-	errand->rules->free(errand);
+	errand_free(errand);
 	return true;
 }
 

@@ -115,22 +115,11 @@ void resources_list(const struct request *request)
 	const struct session *session = request->session;
 	const struct resource_provider *const *at = first_row(session), *row;
 	size_t count = 0;
-	size_t first, end;
-	struct answer answer;
 
 	while ((row = next_offered(session, &at)))
 		count += count_of(session, row);
-	if (!page_begin(request, count, &first))
-		return;
-	end = page_end(first, count);
-	request_open_result(request, &answer);
-	json_open_array(&answer.writer, "resources");
-	put_entries(&answer.writer, session, first, end);
-	json_close_array(&answer.writer);
-	page_put_cursor(&answer.writer, end, count);
 	/* logs come and go with executions */
-	answer_put_caching(&answer, request->era, 0);
-	request_close_result(request, &answer);
+	page_answer(request, "resources", count, 0, put_entries);
 }
 
 static void put_template(struct json_writer *writer, const struct resource_provider *row)
@@ -145,32 +134,29 @@ static void put_template(struct json_writer *writer, const struct resource_provi
 	json_close_object(writer);
 }
 
-void resources_list_templates(const struct request *request)
+static void put_templates(struct json_writer *writer, const struct session *session, size_t first,
+			  size_t end)
 {
-	const struct resource_provider *const *at = first_row(request->session), *row;
-	size_t count = 0, place = 0;
-	size_t first, end;
-	struct answer answer;
+	const struct resource_provider *const *at = first_row(session), *row;
+	size_t place = 0;
 
-	while ((row = next_offered(request->session, &at)))
-		count += resource_uri_has_variables(row->uri_template);
-	if (!page_begin(request, count, &first))
-		return;
-	end = page_end(first, count);
-	request_open_result(request, &answer);
-	json_open_array(&answer.writer, "resourceTemplates");
-	at = first_row(request->session);
-	while ((row = next_offered(request->session, &at))) {
+	while ((row = next_offered(session, &at))) {
 		if (!resource_uri_has_variables(row->uri_template))
 			continue;
 		if (place >= first && place < end)
-			put_template(&answer.writer, row);
+			put_template(writer, row);
 		place++;
 	}
-	json_close_array(&answer.writer);
-	page_put_cursor(&answer.writer, end, count);
-	request_put_caching(request, &answer);
-	request_close_result(request, &answer);
+}
+
+void resources_list_templates(const struct request *request)
+{
+	const struct resource_provider *const *at = first_row(request->session), *row;
+	size_t count = 0;
+
+	while ((row = next_offered(request->session, &at)))
+		count += resource_uri_has_variables(row->uri_template);
+	page_answer(request, "resourceTemplates", count, ANSWER_TTL_MS, put_templates);
 }
 
 /* --- one resource --------------------------------------------------------------------------- */

@@ -34,12 +34,7 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 	errand_answer(errand, &text, false);
 }
 
-static void free_destruction(struct errand *errand)
-{
-	free(errand);
-}
-
-static const struct errand_rules rules = { .answered = on_answer, .free = free_destruction };
+static const struct errand_rules rules = { .answered = on_answer };
 
 static void destroy_sandbox(struct call *call, const struct json_document *document,
 			    struct json_value *const *values)

@@ -152,12 +152,7 @@ static void on_answered(struct file_job *job)
 	file_job_answer(job, &text, false);
 }
 
-static void free_listing(struct file_job *job)
-{
-	free(job);
-}
-
-static const struct file_job_rules rules = { .answered = on_answered, .free = free_listing };
+static const struct file_job_rules rules = { .answered = on_answered };
 
 static void list_sandbox_files(struct call *call, const struct json_document *document,
 			       struct json_value *const *values)

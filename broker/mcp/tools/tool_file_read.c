@@ -346,12 +346,7 @@ static void on_answered(struct file_job *job)
 		file_job_fail(job, FILE_JOB_INCOMPLETE);
 }
 
-static void free_reading(struct file_job *job)
-{
-	free(job);
-}
-
-static const struct file_job_rules rules = { .answered = on_answered, .free = free_reading };
+static const struct file_job_rules rules = { .answered = on_answered };
 
 /* Set what is read: bytes, or lines. */
 static void take_range(struct file_reading *work, struct json_value *const *values)

@@ -89,12 +89,7 @@ static void on_answered(struct file_job *job)
 	file_job_answer(job, &text, false);
 }
 
-static void free_writing(struct file_job *job)
-{
-	free(job);
-}
-
-static const struct file_job_rules rules = { .answered = on_answered, .free = free_writing };
+static const struct file_job_rules rules = { .answered = on_answered };
 
 /* Check the combination of arguments. NULL: it is valid. */
 static const char *check_arguments(struct json_value *const *values)
@@ -246,14 +241,7 @@ static void on_failed(struct file_job *job)
 	file_job_answer(job, &text, true);
 }
 
-static void free_job(struct file_job *job)
-{
-	free(job);
-}
-
-static const struct file_job_rules patch_rules = { .answered = on_patched,
-						   .failed = on_failed,
-						   .free = free_job };
+static const struct file_job_rules patch_rules = { .answered = on_patched, .failed = on_failed };
 
 static void patch_sandbox_files(struct call *call, const struct json_document *document,
 				struct json_value *const *values)

@@ -93,8 +93,3 @@ void handle_waiting_ended(struct waiting *waiting, enum waiting_end end)
 	}
 	free(waiting);
 }
-
-void handle_waiting_cancelled(struct waiting *waiting)
-{
-	free(waiting);
-}

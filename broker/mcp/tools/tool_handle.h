@@ -31,7 +31,6 @@ bool handle_answer_end(struct call *call, struct execution *execution,
 
 /* The `ended` of waiting_rules for a call that shows new output; frees `waiting`. */
 void handle_waiting_ended(struct waiting *waiting, enum waiting_end end);
-void handle_waiting_cancelled(struct waiting *waiting);
 
 /* Answer with a finished text, and with the handle if `is_kept`. Frees the text. */
 void handle_answer_result(struct call *call, const struct execution *execution,

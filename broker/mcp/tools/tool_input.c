@@ -44,7 +44,6 @@ static bool has_news(const struct waiting *waiting)
 
 static const struct waiting_rules rules = {
 	.ended = handle_waiting_ended,
-	.cancelled = handle_waiting_cancelled,
 	.has_news = has_news,
 	.settle_ms = SETTLE_MS,
 	.is_still_settled = true,

@@ -33,8 +33,7 @@ static const struct tool_param params[KILL_PARAMS] = {
 			  .description = "Others than KILL go to the program's process group." },
 };
 
-static const struct waiting_rules rules = { .ended = handle_waiting_ended,
-					    .cancelled = handle_waiting_cancelled };
+static const struct waiting_rules rules = { .ended = handle_waiting_ended };
 
 static void send_signal(struct call *call, struct execution *execution, size_t index)
 {

@@ -100,7 +100,6 @@ static void on_ended(struct waiting *waiting, enum waiting_end end)
 
 static const struct waiting_rules rules = {
 	.ended = on_ended,
-	.cancelled = handle_waiting_cancelled,
 	.has_news = has_news,
 	.settle_ms = SETTLE_MS,
 };
@@ -117,8 +116,7 @@ static void on_extended(struct waiting *waiting, enum waiting_end end)
 		waiting_begin(waiting, waiting->call, waiting->execution, &rules, reading->wait_ms);
 }
 
-static const struct waiting_rules extension_rules = { .ended = on_extended,
-						      .cancelled = handle_waiting_cancelled };
+static const struct waiting_rules extension_rules = { .ended = on_extended };
 
 /* Move the deadline of a running execution first. */
 static void begin_extension(struct call *call, struct execution *execution, uint32_t timeout_ms,

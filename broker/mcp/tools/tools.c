@@ -183,31 +183,28 @@ static const struct tool *next_offered(const struct host *host, const struct too
 	return **at ? *(*at)++ : NULL;
 }
 
+static void put_page(struct json_writer *writer, const struct session *session, size_t first,
+		     size_t end)
+{
+	const struct host *host = session->host;
+	const struct tool *const *at = host->catalog->tools;
+	const struct tool *tool;
+
+	for (size_t i = 0; i < end && (tool = next_offered(host, &at)); i++) {
+		if (i >= first)
+			put_tool(writer, tool, host);
+	}
+}
+
 void tools_list(const struct request *request)
 {
 	const struct host *host = request->session->host;
 	const struct tool *const *at = host->catalog->tools;
-	const struct tool *tool;
 	size_t count = 0;
-	size_t first, end;
-	struct answer answer;
 
 	while (next_offered(host, &at))
 		count++;
-	if (!page_begin(request, count, &first))
-		return;
-	end = page_end(first, count);
-	request_open_result(request, &answer);
-	json_open_array(&answer.writer, "tools");
-	at = host->catalog->tools;
-	for (size_t i = 0; i < end && (tool = next_offered(host, &at)); i++) {
-		if (i >= first)
-			put_tool(&answer.writer, tool, host);
-	}
-	json_close_array(&answer.writer);
-	page_put_cursor(&answer.writer, end, count);
-	request_put_caching(request, &answer);
-	request_close_result(request, &answer);
+	page_answer(request, "tools", count, ANSWER_TTL_MS, put_page);
 }
 
 const struct tool *tools_find(const struct host *host, struct json_value *name)
