@@ -19,6 +19,36 @@ static const char *const kind_names[] = {
 	[JSON_OBJECT] = "an object",
 };
 
+static const char *name_in_list(const char *list, size_t index, size_t *ret_size)
+{
+	for (; index > 0 && list; index--) {
+		list = strstr(list, PROFILE_NAMES_SEPARATOR);
+		if (list)
+			list += strlen(PROFILE_NAMES_SEPARATOR);
+	}
+	if (!list || list[0] == '\0')
+		return NULL;
+	*ret_size = strcspn(list, PROFILE_NAMES_SEPARATOR);
+	return list;
+}
+
+const char *tool_param_name(const struct tool_param *param, const struct posture *posture,
+			    size_t index, size_t *ret_size)
+{
+	if (param->source == NAMES_PROFILES)
+		return name_in_list(posture->profiles, index, ret_size);
+	if (param->source == NAMES_LANGUAGES)
+		return name_in_list(posture->languages, index, ret_size);
+	if (param->names[index])
+		*ret_size = strlen(param->names[index]);
+	return param->names[index];
+}
+
+bool tool_param_is_published(const struct tool_param *param, const struct posture *posture)
+{
+	return !param->is_for_hosts || posture->has_hosts;
+}
+
 struct check {
 	const struct host *host;
 	const struct json_document *document;
@@ -294,12 +324,10 @@ static size_t find_param(const struct tool *tool, const struct json_value *membe
 
 bool tool_take_arguments(const struct tool *tool, const struct host *host,
 			 const struct json_document *document, struct json_value *arguments,
-			 struct json_value *ret_values[TOOL_PARAMS_MAX], struct buffer *ret_problem)
+			 struct json_value **ret_values, struct buffer *ret_problem)
 {
 	struct check check = { .host = host, .document = document, .problem = ret_problem };
 
-	for (size_t i = 0; i < TOOL_PARAMS_MAX; i++)
-		ret_values[i] = NULL;
 	for (struct json_value *v = json_first(document, arguments); v;
 	     v = json_next(document, v)) {
 		const size_t i = find_param(tool, v);

@@ -381,9 +381,11 @@ static void begin_work(struct call *call, const struct json_document *document,
 	work = memory_get_zeroed(1, sizeof(*work));
 	work->is_preview = is_preview;
 	chosen_paths_take(&work->paths, document, values[APPLY_PATHS]);
-	tool_copy_text(values[APPLY_DIGEST], work->digest, sizeof(work->digest));
-	work->wanted.conflict =
-		CONFLICT_REFUSE + tool_name_index(values[APPLY_CONFLICT], conflict_names);
+	work->wanted.conflict = CONFLICT_REFUSE;
+	if (!is_preview) {
+		tool_copy_text(values[APPLY_DIGEST], work->digest, sizeof(work->digest));
+		work->wanted.conflict += tool_name_index(values[APPLY_CONFLICT], conflict_names);
+	}
 	work->job.rules = &changes_rules;
 	work->job.errand = &work->search.errand;
 	work->job.work = work;

@@ -53,8 +53,6 @@ enum run_code_param {
 	RUN_CODE_PARAMS,
 };
 
-_Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX, "a place for each");
-
 /* The base 64 of the longest code. */
 #define CODE_BASE64_MAX ((CODE_BYTES_MAX + 2) / 3 * 4)
 

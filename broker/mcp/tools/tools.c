@@ -5,38 +5,15 @@
  */
 #include "mcp/tools/tools.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/workspace_mode.h"
 #include "frontend/profile_names.h"
 #include "io/text.h"
+#include "lib/heap/memory.h"
 #include "mcp/asking/ask.h"
 #include "mcp/core/request.h"
-
-static const char *name_in_list(const char *list, size_t index, size_t *ret_size)
-{
-	for (; index > 0 && list; index--) {
-		list = strstr(list, PROFILE_NAMES_SEPARATOR);
-		if (list)
-			list += strlen(PROFILE_NAMES_SEPARATOR);
-	}
-	if (!list || list[0] == '\0')
-		return NULL;
-	*ret_size = strcspn(list, PROFILE_NAMES_SEPARATOR);
-	return list;
-}
-
-const char *tool_param_name(const struct tool_param *param, const struct posture *posture,
-			    size_t index, size_t *ret_size)
-{
-	if (param->source == NAMES_PROFILES)
-		return name_in_list(posture->profiles, index, ret_size);
-	if (param->source == NAMES_LANGUAGES)
-		return name_in_list(posture->languages, index, ret_size);
-	if (param->names[index])
-		*ret_size = strlen(param->names[index]);
-	return param->names[index];
-}
 
 static void put_names(struct json_writer *writer, const struct tool_param *param,
 		      const struct posture *posture)
@@ -108,11 +85,6 @@ static void put_required(struct json_writer *writer, const struct tool *tool)
 	}
 	if (is_open)
 		json_close_array(writer);
-}
-
-bool tool_param_is_published(const struct tool_param *param, const struct posture *posture)
-{
-	return !param->is_for_hosts || posture->has_hosts;
 }
 
 static void put_schema(struct json_writer *writer, const struct tool *tool, const struct host *host)
@@ -234,10 +206,12 @@ static void refuse_unknown(const struct request *request, const struct json_valu
 static void run_tool(struct call *call, const struct tool *tool,
 		     const struct json_document *document, struct json_value *arguments)
 {
-	struct json_value *values[TOOL_PARAMS_MAX] = { arguments };
+	struct json_value **values = memory_get_zeroed(tool->param_count + 1, sizeof(*values));
 	const unsigned int missing = tool->needs & ~call->abilities;
 	struct buffer problem = { 0 };
 
+	if (tool->schema)
+		values[0] = arguments;
 	if (missing)
 		call_refuse_abilities(call, missing);
 	else if (tool->schema || tool_take_arguments(tool, call->session->host, document, arguments,
@@ -246,6 +220,7 @@ static void run_tool(struct call *call, const struct tool *tool,
 	else
 		call_fail(call, &problem);
 	buffer_done(&problem);
+	free(values);
 }
 
 static void run_again(struct call *call, const struct json_document *document,

@@ -13,8 +13,6 @@
 #include "mcp/core/host.h"
 #include "mcp/core/request.h"
 
-#define TOOL_PARAMS_MAX 14
-
 /* A number as the JSON that is published. */
 #define TEXT_OF(number) TEXT_OF_EXPANDED(number)
 #define TEXT_OF_EXPANDED(number) #number
@@ -106,12 +104,12 @@ bool tool_param_is_published(const struct tool_param *param, const struct postur
 void tools_list(const struct request *request);
 void tools_call(const struct request *request);
 
-/* Check `arguments` (an object, or NULL for none) and sort them into `ret_values`, strings decoded.
+/* Check `arguments` (an object, or NULL for none) and sort them into `ret_values`, which are NULL,
+ * strings decoded.
  * False: they do not fit, and the reason with the remedy is appended to `ret_problem`. */
 bool tool_take_arguments(const struct tool *tool, const struct host *host,
 			 const struct json_document *document, struct json_value *arguments,
-			 struct json_value *ret_values[TOOL_PARAMS_MAX],
-			 struct buffer *ret_problem);
+			 struct json_value **ret_values, struct buffer *ret_problem);
 
 /* Return the value of a checked argument: an INTEGER, or `otherwise` without it; a BOOLEAN, false
  * without it. */
