@@ -32,13 +32,12 @@ enum apply_param {
 	PREVIEW_PARAMS, /* a preview has those above */
 	APPLY_DIGEST = PREVIEW_PARAMS,
 	APPLY_CONFLICT,
-	APPLY_PARAMS,
 };
 
 /* In the order of enum changes_conflict. */
 static const char *const conflict_names[] = { "refuse", "sandbox", "host", "merge", NULL };
 
-static const struct tool_param params[APPLY_PARAMS] = {
+static const struct tool_param params[] = {
 	[APPLY_SANDBOX] = ROW_SANDBOX,
 	[APPLY_PATHS] = ROW_PATHS,
 	[APPLY_DIGEST] = { .name = "digest",
@@ -414,8 +413,7 @@ const struct tool tool_apply_changes = {
 		       "chosen `paths`, completely or not at all. Look with preview_changes first. "
 		       "The policy may require the user's consent, always for host-executed files, "
 		       "or that the user runs `msp apply`.",
-	.params = params,
-	.param_count = APPLY_PARAMS,
+	TOOL_PARAMS(params),
 	.is_destructive = true,
 	.may_ask = true,
 	.handler = apply_changes,

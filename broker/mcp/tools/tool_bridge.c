@@ -30,10 +30,9 @@ enum bridge_param {
 	BRIDGE_PORT,
 	BRIDGE_HOST_PORT,
 	BRIDGE_CLOSE,
-	BRIDGE_PARAMS,
 };
 
-static const struct tool_param params[BRIDGE_PARAMS] = {
+static const struct tool_param params[] = {
 	[BRIDGE_SANDBOX] = ROW_SANDBOX,
 	[BRIDGE_PORT] = { .name = "port",
 			  .kind = PARAM_INTEGER,
@@ -428,8 +427,7 @@ const struct tool tool_bridge_port = {
 	.description =
 		"Let a port of the user's machine lead to a server in a persistent sandbox, so "
 		"that the user's browser shows it. The user is asked. Returns the URL.",
-	.params = params,
-	.param_count = BRIDGE_PARAMS,
+	TOOL_PARAMS(params),
 	.may_ask = true,
 	.is_offered = is_offered,
 	.handler = bridge_port,

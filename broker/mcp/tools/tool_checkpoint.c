@@ -22,13 +22,12 @@ enum checkpoint_param {
 	CHECKPOINT_PARAM_ACTION,
 	CHECKPOINT_PARAM_WHICH,
 	CHECKPOINT_PARAM_NAME,
-	CHECKPOINT_PARAMS,
 };
 
 /* In the order of enum checkpoint_operation. */
 static const char *const action_names[] = { "save", "list", "rollback", "fork", "delete", NULL };
 
-static const struct tool_param params[CHECKPOINT_PARAMS] = {
+static const struct tool_param params[] = {
 	[CHECKPOINT_PARAM_SANDBOX] = ROW_SANDBOX,
 	[CHECKPOINT_PARAM_ACTION] = { .name = "action",
 				      .kind = PARAM_NAME,
@@ -285,7 +284,6 @@ const struct tool tool_checkpoint = {
 	.description = "Save the files of a persistent sandbox and return to them: save before a "
 		       "risky step, rollback if it went wrong, fork to try two ways. Processes and "
 		       "/tmp are not saved; no execution may run meanwhile.",
-	.params = params,
-	.param_count = CHECKPOINT_PARAMS,
+	TOOL_PARAMS(params),
 	.handler = run_checkpoint,
 };

@@ -94,7 +94,6 @@ enum create_param {
 	CREATE_NAME,
 	CREATE_TTL,
 	CREATE_NETWORK,
-	CREATE_PARAMS,
 };
 
 /* Ten years; the profile's maximum holds anyway. */
@@ -107,7 +106,7 @@ enum create_param {
 /* In the order of enum workspace_mode, from COPY on. */
 static const char *const mode_names[] = { "copy-on-write", "read-only", "read-write", NULL };
 
-static const struct tool_param params[CREATE_PARAMS] = {
+static const struct tool_param params[] = {
 	[CREATE_PROFILE] = { .name = "profile",
 			     .kind = PARAM_NAME,
 			     .source = NAMES_PROFILES,
@@ -475,8 +474,7 @@ const struct tool tool_create_sandbox = {
 		       "/workspace and /home/agent stay between runs. Pass its name or id as "
 		       "`sandbox` to other tools. With `workspace`, /workspace shows the user's "
 		       "project; changes stay in the sandbox until apply_changes.",
-	.params = params,
-	.param_count = CREATE_PARAMS,
+	TOOL_PARAMS(params),
 	.may_ask = true,
 	.handler = create_sandbox,
 };

@@ -60,8 +60,7 @@ const struct tool tool_destroy_sandbox = {
 	.title = "Destroy a persistent sandbox",
 	.description = "Remove a persistent sandbox with its files and checkpoints, and end its "
 		       "executions. Changes that were not applied are lost: check first.",
-	.params = params,
-	.param_count = 1,
+	TOOL_PARAMS(params),
 	.is_destructive = true,
 	.handler = destroy_sandbox,
 };

@@ -26,13 +26,12 @@ enum diff_param {
 	DIFF_TEXT,
 	DIFF_OFFSET,
 	DIFF_LIMIT,
-	DIFF_PARAMS,
 };
 
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX 1000
 
-static const struct tool_param params[DIFF_PARAMS] = {
+static const struct tool_param params[] = {
 	[DIFF_SANDBOX] = ROW_SANDBOX,
 	[DIFF_PATHS] = ROW_PATHS,
 	[DIFF_SINCE] =
@@ -242,8 +241,7 @@ const struct tool tool_diff_changes = {
 	.description = "Show how /workspace of a persistent sandbox differs from the user's "
 		       "project, or from a checkpoint: a list of files, then unified diffs. The "
 		       "last line has the offset of the rest.",
-	.params = params,
-	.param_count = DIFF_PARAMS,
+	TOOL_PARAMS(params),
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = diff_changes,

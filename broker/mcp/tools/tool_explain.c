@@ -12,13 +12,12 @@
 enum explain_param {
 	EXPLAIN_OPERATION,
 	EXPLAIN_PROFILE,
-	EXPLAIN_PARAMS,
 };
 
 /* Room for the first word, too. */
 #define TEXT_MAX (OPERATION_TEXT_MAX - 1)
 
-static const struct tool_param params[EXPLAIN_PARAMS] = {
+static const struct tool_param params[] = {
 	[EXPLAIN_OPERATION] = { .name = "operation",
 				.kind = PARAM_TEXT,
 				.is_required = true,
@@ -122,8 +121,7 @@ const struct tool tool_explain_policy = {
 	.description =
 		"Say whether a program in a sandbox may do something, without doing it, by which "
 		"rule, and what the operator could change. Use it when something was refused.",
-	.params = params,
-	.param_count = EXPLAIN_PARAMS,
+	TOOL_PARAMS(params),
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = explain_policy,

@@ -20,7 +20,6 @@ enum list_param {
 	LIST_PATTERN,
 	LIST_OFFSET,
 	LIST_LIMIT,
-	LIST_PARAMS,
 };
 
 #define DEPTH_PATTERN 16
@@ -28,7 +27,7 @@ enum list_param {
 #define LIMIT_DEFAULT 200
 #define LIMIT_MAX 1000
 
-static const struct tool_param params[LIST_PARAMS] = {
+static const struct tool_param params[] = {
 	[LIST_SANDBOX] = ROW_SANDBOX,
 	[LIST_PATH] = ROW_PATH(
 		false, "Directory, relative to /workspace or absolute. Omitted: /workspace."),
@@ -184,8 +183,7 @@ const struct tool tool_list_sandbox_files = {
 	.description = "List a directory of a persistent sandbox: mode, size, time and path of "
 		       "each entry, directories with a slash, links with their target. `depth` and "
 		       "`pattern` look further down.",
-	.params = params,
-	.param_count = LIST_PARAMS,
+	TOOL_PARAMS(params),
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = list_sandbox_files,

@@ -235,7 +235,6 @@ enum read_param {
 	READ_OFFSET,
 	READ_LIMIT,
 	READ_ENCODING,
-	READ_PARAMS,
 };
 
 /* Base64 has a third more characters. */
@@ -245,7 +244,7 @@ enum read_param {
  * agents cut a result. */
 #define LINES_TEXT_BYTES 50000
 
-static const struct tool_param params[READ_PARAMS] = {
+static const struct tool_param params[] = {
 	[READ_SANDBOX] = ROW_SANDBOX,
 	[READ_PATH] = ROW_PATH(true, PATH_TEXT),
 	[READ_OFFSET] = ROW_OFFSET(OFFSET_OF_BYTES_MAX, NULL, "First line, from 1."),
@@ -388,8 +387,7 @@ const struct tool tool_read_sandbox_file = {
 	.description = "Return a text file of a persistent sandbox, or a part, each line as "
 		       "NUMBER→TEXT; NUMBER→ is not in the file. Shows images (png, jpeg, gif, "
 		       "webp). To search many files, use run_command with grep.",
-	.params = params,
-	.param_count = READ_PARAMS,
+	TOOL_PARAMS(params),
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = read_sandbox_file,

@@ -23,7 +23,6 @@ enum write_param {
 	WRITE_MODE,
 	WRITE_OLD,
 	WRITE_NEW,
-	WRITE_PARAMS,
 };
 
 /* Bound by the length of a line. */
@@ -31,7 +30,7 @@ enum write_param {
 
 static const char *const modes[] = { "overwrite", "create", "append", NULL };
 
-static const struct tool_param params[WRITE_PARAMS] = {
+static const struct tool_param params[] = {
 	[WRITE_SANDBOX] = ROW_SANDBOX,
 	[WRITE_PATH] = ROW_PATH(true, PATH_TEXT " Missing directories are made."),
 	[WRITE_CONTENT] = { .name = "content",
@@ -174,8 +173,7 @@ const struct tool tool_write_sandbox_file = {
 	.description = "Write a file in a persistent sandbox: its whole `content`, or one exact "
 		       "replacement of `old_text` by `new_text`. It is written completely or not "
 		       "at all, and keeps its mode.",
-	.params = params,
-	.param_count = WRITE_PARAMS,
+	TOOL_PARAMS(params),
 	.is_destructive_here = true,
 	.handler = write_sandbox_file,
 };
@@ -185,10 +183,9 @@ const struct tool tool_write_sandbox_file = {
 enum patch_param {
 	PATCH_SANDBOX,
 	PATCH_PATCH,
-	PATCH_PARAMS,
 };
 
-static const struct tool_param patch_params[PATCH_PARAMS] = {
+static const struct tool_param patch_params[] = {
 	[PATCH_SANDBOX] = ROW_SANDBOX,
 	[PATCH_PATCH] = { .name = "patch",
 			  .kind = PARAM_BYTES,
@@ -268,8 +265,7 @@ const struct tool tool_patch_sandbox_files = {
 	.title = "Patch files of a sandbox",
 	.description = "Change files of a persistent sandbox by a patch: all of it, or nothing and "
 		       "where it does not fit. A hunk's old lines must fit in one place only.",
-	.params = patch_params,
-	.param_count = PATCH_PARAMS,
+	TOOL_PARAMS(patch_params),
 	.is_destructive_here = true,
 	.handler = patch_sandbox_files,
 };

@@ -91,7 +91,6 @@ enum host_param {
 	HOST_PORT,
 	HOST_PROFILE,
 	HOST_REASON,
-	HOST_PARAMS,
 };
 
 #define REASON_BYTES_MAX 500
@@ -99,7 +98,7 @@ enum host_param {
 /* The port that is meant without one. A granted host's connections to it have to be TLS. */
 #define PORT_OF_TLS 443
 
-static const struct tool_param params[HOST_PARAMS] = {
+static const struct tool_param params[] = {
 	[HOST_NAME] = { .name = "host",
 			.kind = PARAM_TEXT,
 			.is_required = true,
@@ -463,8 +462,7 @@ const struct tool tool_request_host = {
 	.title = "Ask the user for a host",
 	.description = "Ask the user to let this session's sandboxes reach a host that their "
 		       "profile refuses.",
-	.params = params,
-	.param_count = HOST_PARAMS,
+	TOOL_PARAMS(params),
 	.is_idempotent = true,
 	.is_open_world = true,
 	.may_ask = true,

@@ -42,10 +42,9 @@ enum import_param {
 	IMPORT_FROM,
 	IMPORT_PATHS,
 	IMPORT_TO,
-	IMPORT_PARAMS,
 };
 
-static const struct tool_param params[IMPORT_PARAMS] = {
+static const struct tool_param params[] = {
 	[IMPORT_SANDBOX] = ROW_SANDBOX,
 	[IMPORT_FROM] = { .name = "from",
 			  .kind = PARAM_TEXT,
@@ -513,8 +512,7 @@ const struct tool tool_import_files = {
 		       "workspace: from a directory that the operator opened to this server. "
 		       "Replaces files; links in directories are left out; a file has at most 4 "
 		       "MiB.",
-	.params = params,
-	.param_count = IMPORT_PARAMS,
+	TOOL_PARAMS(params),
 	.is_destructive_here = true,
 	.handler = import_files,
 };

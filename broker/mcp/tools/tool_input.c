@@ -14,7 +14,6 @@ enum write_param {
 	WRITE_WAIT,
 	WRITE_ROWS,
 	WRITE_COLUMNS,
-	WRITE_PARAMS,
 };
 
 /* Bound by the length of a line. */
@@ -26,7 +25,7 @@ enum write_param {
  * wait. */
 #define SETTLE_MS 200
 
-static const struct tool_param params[WRITE_PARAMS] = {
+static const struct tool_param params[] = {
 	[WRITE_HANDLE] = ROW_HANDLE,
 	[WRITE_DATA] = { .name = "data", .kind = PARAM_BYTES, .bytes_max = DATA_BYTES_MAX },
 	[WRITE_EOF] = ROW_FLAG("eof", NULL, "End the input after `data`."),
@@ -113,7 +112,6 @@ const struct tool tool_send_input = {
 		"Type to an execution that was started with `tty` or `interactive`, and return "
 		"the new output after up to `wait_ms`. End a line with \\n; in a terminal "
 		"\\u0003 is Ctrl-C.",
-	.params = params,
-	.param_count = WRITE_PARAMS,
+	TOOL_PARAMS(params),
 	.handler = send_input,
 };

@@ -12,7 +12,6 @@
 enum kill_param {
 	KILL_HANDLE,
 	KILL_SIGNAL,
-	KILL_PARAMS,
 };
 
 /* The supervisor kills; its report usually comes within milliseconds. */
@@ -24,7 +23,7 @@ static const char *const signal_names[] = { "KILL", "HUP",  "INT",  "QUIT", "USR
 static const uint32_t signal_numbers[] = { SIGKILL, SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,
 					   SIGUSR2, SIGTERM, SIGCONT, SIGSTOP };
 
-static const struct tool_param params[KILL_PARAMS] = {
+static const struct tool_param params[] = {
 	[KILL_HANDLE] = ROW_HANDLE,
 	[KILL_SIGNAL] = { .name = "signal",
 			  .kind = PARAM_NAME,
@@ -71,7 +70,6 @@ const struct tool tool_kill_execution = {
 	.title = "End an execution, or send it a signal",
 	.description = "End an execution with all its processes and return the rest of its output. "
 		       "With `signal`, signal its program instead; read_output shows the effect.",
-	.params = params,
-	.param_count = KILL_PARAMS,
+	TOOL_PARAMS(params),
 	.handler = kill_execution,
 };

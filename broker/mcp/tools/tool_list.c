@@ -22,10 +22,9 @@
 
 enum list_param {
 	LIST_OFFSET,
-	LIST_PARAMS,
 };
 
-static const struct tool_param params[LIST_PARAMS] = {
+static const struct tool_param params[] = {
 	[LIST_OFFSET] = ROW_OFFSET(OFFSET_OF_ENTRIES_MAX, NULL, "Sandboxes to skip."),
 };
 
@@ -272,8 +271,7 @@ const struct tool tool_list_sandboxes = {
 	.description = "List persistent sandboxes (state, workspace, time of removal), which all "
 		       "clients of one user share, and your executions, running ones and ended "
 		       "ones whose output is kept. Use it to find a sandbox or a handle again.",
-	.params = params,
-	.param_count = LIST_PARAMS,
+	TOOL_PARAMS(params),
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = list_sandboxes,

@@ -16,7 +16,6 @@ enum read_param {
 	READ_STREAM,
 	READ_BYTES,
 	READ_TIMEOUT,
-	READ_PARAMS,
 };
 
 /* The most bytes that a client may request at once, and the largest offset that a JSON number holds
@@ -28,7 +27,7 @@ enum read_param {
 
 static const char *const stream_names[] = { "stdout", "stderr", NULL };
 
-static const struct tool_param params[READ_PARAMS] = {
+static const struct tool_param params[] = {
 	[READ_HANDLE] = ROW_HANDLE,
 	[READ_OFFSET] = ROW_OFFSET(OFFSET_OF_BYTES_MAX, NULL,
 				   "Read one stream from this byte on. Omitted: new output."),
@@ -163,8 +162,7 @@ const struct tool tool_read_output = {
 		"output or the end. Call it again until the last line is a verdict such as [exit 0 "
 		"· 31.2 s]. With `offset` it reads one stream from that byte on, such as the "
 		"middle of a cut output. Output is kept for an hour after its last use.",
-	.params = params,
-	.param_count = READ_PARAMS,
+	TOOL_PARAMS(params),
 	.is_read_only = true,
 	.handler = read_output,
 };

@@ -35,7 +35,6 @@ enum run_command_param {
 	RUN_COMMAND_PROFILE,
 	RUN_COMMAND_SANDBOX,
 	RUN_COMMAND_NETWORK,
-	RUN_COMMAND_PARAMS,
 };
 
 enum run_code_param {
@@ -50,7 +49,6 @@ enum run_code_param {
 	RUN_CODE_PROFILE,
 	RUN_CODE_SANDBOX,
 	RUN_CODE_NETWORK,
-	RUN_CODE_PARAMS,
 };
 
 /* The base 64 of the longest code. */
@@ -60,7 +58,7 @@ enum run_code_param {
 #define TTY_ROWS_DEFAULT 24
 #define TTY_COLUMNS_DEFAULT 80
 
-static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
+static const struct tool_param command_params[] = {
 	[RUN_COMMAND_COMMAND] = { .name = "command",
 				  .kind = PARAM_TEXT,
 				  .bytes_max = IPC_ARGV_MAX - 1,
@@ -88,7 +86,7 @@ static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
 	[RUN_COMMAND_NETWORK] = ROW_NETWORK("Without the profile's hosts; not with `sandbox`."),
 };
 
-static const struct tool_param code_params[RUN_CODE_PARAMS] = {
+static const struct tool_param code_params[] = {
 	[RUN_CODE_LANGUAGE] = { .name = "language",
 				.kind = PARAM_NAME,
 				.is_required = true,
@@ -490,8 +488,7 @@ const struct tool tool_run_command = {
 	.title = "Run a command in a sandbox",
 	.description = DESCRIPTION("no network"),
 	.description_hosts = DESCRIPTION("of the network the profile's hosts alone"),
-	.params = command_params,
-	.param_count = RUN_COMMAND_PARAMS,
+	TOOL_PARAMS(command_params),
 	.is_destructive_here = true,
 	.is_open_world_here = true,
 	.handler = run_command,
@@ -503,8 +500,7 @@ const struct tool tool_run_code = {
 	.description = "Run source text in a sandbox like run_command's and return what it "
 		       "prints, without shell quoting. Use it to compute, to transform data, to "
 		       "check code. The other arguments are run_command's.",
-	.params = code_params,
-	.param_count = RUN_CODE_PARAMS,
+	TOOL_PARAMS(code_params),
 	.is_destructive_here = true,
 	.is_open_world_here = true,
 	.handler = run_code,

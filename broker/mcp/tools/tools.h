@@ -62,6 +62,9 @@ struct tool_param {
 	void (*describe)(struct buffer *text, const struct host *host);
 };
 
+/* The rows of a tool, and their number. */
+#define TOOL_PARAMS(rows) .params = (rows), .param_count = sizeof(rows) / sizeof((rows)[0])
+
 struct call;
 
 struct tool {
