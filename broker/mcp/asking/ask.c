@@ -1,43 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The questions of a call, and how they are sent in each era. The answers are read in
- * ask_inputs.c.
+ * The questions of a call: how they are sent in each era, and how the answers are read.
  */
 #include "mcp/asking/ask.h"
 
-#include <sodium.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "executions/share.h"
 #include "io/clock.h"
+#include "io/text.h"
 #include "lib/heap/memory.h"
-#include "mcp/asking/ask_parts.h"
 #include "mcp/core/session.h"
+
+/* Ids of our requests: clients have ids of their own, so the name helps readers of a transcript. */
+#define ASK_ID_FORMAT "msp-%" PRIu64
+#define ASK_ID_ROOM 32
+
+#define ASK_MISFIT "the answer does not match the form of its question"
+
+struct question {
+	struct question *next;
+	char *key;
+	enum ask_kind kind;
+	struct buffer params; /* empty: none */
+	bool is_open;         /* asked, and not answered */
+	bool is_answered;
+	uint64_t number;         /* number of our request in the legacy era; 0: there is none */
+	struct json_tree answer; /* set unless the answer is in one of the trees below */
+	struct buffer problem;
+	struct ask_input input;
+};
+
+struct ask {
+	const struct asker *asker;
+	const void *row;
+	struct ask_origin origin;
+	struct json_tree arguments; /* empty: none */
+	struct json_tree inputs;    /* the answers that came with the request */
+	struct ask_state state;     /* the state of earlier rounds, or all zero */
+	struct question *questions; /* oldest first */
+	unsigned int open_count;
+	unsigned int missing; /* abilities that the questions need and the client lacks */
+	const char *misfit;   /* key of an answer that does not fit its question */
+	size_t bytes;         /* its part of the host's ask_bytes */
+};
+
+static const struct {
+	const char *method;
+	enum ability ability;
+} kinds[] = {
+	[ASK_ELICITATION] = { "elicitation/create", ABILITY_ELICITATION },
+	[ASK_SAMPLING] = { "sampling/createMessage", ABILITY_SAMPLING },
+	[ASK_ROOTS] = { "roots/list", ABILITY_ROOTS },
+};
+
+static bool is_elicited(const struct json_document *document, const struct json_value *value)
+{
+	struct json_value *action = json_member(document, value, "action");
+	const struct json_value *content = json_member(document, value, "content");
+
+	return (json_equals(action, "accept") || json_equals(action, "decline") ||
+		json_equals(action, "cancel")) &&
+	       (!content || content->kind == JSON_NULL || content->kind == JSON_OBJECT);
+}
+
+static bool is_sampled(const struct json_document *document, const struct json_value *value)
+{
+	const struct json_value *content = json_member(document, value, "content");
+
+	return json_is(json_member(document, value, "role"), JSON_STRING) &&
+	       json_is(json_member(document, value, "model"), JSON_STRING) &&
+	       (json_is(content, JSON_OBJECT) || json_is(content, JSON_ARRAY));
+}
+
+/* Return true if `value` has the form of an answer to that kind. */
+static bool ask_fits(enum ask_kind kind, const struct json_document *document,
+		     const struct json_value *value)
+{
+	switch (kind) {
+	case ASK_ELICITATION:
+		return is_elicited(document, value);
+	case ASK_SAMPLING:
+		return is_sampled(document, value);
+	case ASK_ROOTS:
+		return json_is(json_member(document, value, "roots"), JSON_ARRAY);
+	}
+	return false;
+}
+
+/* Find the question `key`, or NULL. */
+static struct question *ask_find(const struct ask *ask, const char *key, size_t size)
+{
+	struct question *question = ask->questions;
+
+	while (question && (strlen(question->key) != size || memcmp(question->key, key, size) != 0))
+		question = question->next;
+	return question;
+}
 
 bool ask_is_open(const struct call *call)
 {
 	return call->ask->open_count > 0;
-}
-
-/* The key of this process; state that an earlier process sealed cannot be opened. */
-static const struct sealed_key *sealed_key(struct host *host)
-{
-	if (!host->sealed_key) {
-		host->sealed_key = memory_get(sizeof(*host->sealed_key));
-		sealed_key_make(host->sealed_key);
-	}
-	return host->sealed_key;
-}
-
-void ask_done(struct host *host)
-{
-	if (!host->sealed_key)
-		return;
-	sodium_memzero(host->sealed_key, sizeof(*host->sealed_key));
-	free(host->sealed_key);
-	host->sealed_key = NULL;
 }
 
 /* Return the bytes that the principal's calls keep. */
@@ -54,7 +120,8 @@ static size_t bytes_of(const struct host *host, uint32_t principal)
 	return bytes;
 }
 
-bool ask_count(struct call *call, size_t bytes)
+/* Take bytes of the host's bound, or give them back. False: none are left. */
+static bool ask_count(struct call *call, size_t bytes)
 {
 	struct host *host = call->session->host;
 	const uint32_t principal = call->session->principal;
@@ -68,15 +135,6 @@ bool ask_count(struct call *call, size_t bytes)
 	return true;
 }
 
-static bool refuse_misfit(const struct request *request, const struct json_value *value)
-{
-	struct json_value key = { .text = value->key, .size = value->key_size };
-
-	request_refuse(request, RPC_INVALID_PARAMS,
-		       "Invalid params: in inputResponses there is no object for", &key);
-	return false;
-}
-
 /* Read the state and answers that a client of the modern era sends with a repeated request. */
 static bool take_earlier(const struct request *request, struct ask *ask)
 {
@@ -88,8 +146,13 @@ static bool take_earlier(const struct request *request, struct ask *ask)
 		return false;
 	for (struct json_value *v = json_first(request->document, inputs); v;
 	     v = json_next(request->document, v)) {
-		if (v->kind != JSON_OBJECT)
-			return refuse_misfit(request, v);
+		const struct json_value key = { .text = v->key, .size = v->key_size };
+
+		if (v->kind == JSON_OBJECT)
+			continue;
+		request_refuse(request, RPC_INVALID_PARAMS,
+			       "Invalid params: in inputResponses there is no object for", &key);
+		return false;
 	}
 	if (inputs)
 		json_tree_copy(&ask->inputs, request->document, inputs);
@@ -97,7 +160,7 @@ static bool take_earlier(const struct request *request, struct ask *ask)
 		return true;
 	if (!request_string(request, "requestState"))
 		return false;
-	problem = ask_state_open(sealed_key(request->session->host), &ask->origin,
+	problem = ask_state_open(ask_state_key(request->session->host), &ask->origin,
 				 clock_steady_ms(), state, &ask->state);
 	if (problem)
 		request_refuse(request, RPC_INVALID_PARAMS, problem, NULL);
@@ -205,21 +268,7 @@ const void *ask_row(const struct call *call)
 
 bool call_can_ask(const struct call *call, enum ask_kind kind)
 {
-	return (call->abilities & ask_ability(kind)) != 0;
-}
-
-static struct question *add_question(struct ask *ask, const char *key, enum ask_kind kind)
-{
-	struct question **link = &ask->questions;
-	struct question *question = memory_get_zeroed(1, sizeof(*question));
-
-	while (*link)
-		link = &(*link)->next;
-	*link = question;
-	question->kind = kind;
-	question->key = memory_get(strlen(key) + 1);
-	memcpy(question->key, key, strlen(key) + 1);
-	return question;
+	return (call->abilities & kinds[kind].ability) != 0;
 }
 
 /* Look for an answer in this request and in earlier rounds of it. */
@@ -245,7 +294,7 @@ static void open_question(struct call *call, struct question *question, const st
 	struct ask *ask = call->ask;
 
 	if (!call_can_ask(call, question->kind))
-		ask->missing |= ask_ability(question->kind);
+		ask->missing |= kinds[question->kind].ability;
 	if (question->is_open)
 		return;
 	question->is_open = true;
@@ -255,12 +304,20 @@ static void open_question(struct call *call, struct question *question, const st
 		bug("too many questions at once");
 }
 
+/* Find the question `key`, or add it. */
 static struct question *question_of(struct ask *ask, const char *key, enum ask_kind kind)
 {
 	struct question *question = ask_find(ask, key, strlen(key));
+	struct question **link = &ask->questions;
 
-	if (!question)
-		question = add_question(ask, key, kind);
+	if (!question) {
+		while (*link)
+			link = &(*link)->next;
+		*link = question = memory_get_zeroed(1, sizeof(*question));
+		question->kind = kind;
+		question->key = memory_get(strlen(key) + 1);
+		memcpy(question->key, key, strlen(key) + 1);
+	}
 	if (question->kind != kind)
 		bug("another question under the same key");
 	return question;
@@ -290,7 +347,7 @@ void ask_put_requests(struct json_writer *writer, const char *key, const struct 
 		if (!q->is_open)
 			continue;
 		json_open_object(writer, q->key);
-		json_put_text(writer, "method", ask_method(q->kind));
+		json_put_text(writer, "method", kinds[q->kind].method);
 		if (q->params.size > 0)
 			json_put_raw(writer, "params", q->params.bytes, q->params.size);
 		json_close_object(writer);
@@ -311,7 +368,7 @@ static void send_requests(struct call *call)
 			continue;
 		q->number = ++call->session->last_question;
 		(void)snprintf(id, sizeof(id), ASK_ID_FORMAT, q->number);
-		message_put_request(&writer, id, ask_method(q->kind),
+		message_put_request(&writer, id, kinds[q->kind].method,
 				    q->params.size ? &q->params : NULL);
 		exchange_say(call->exchange, &line);
 		buffer_done(&line);
@@ -341,7 +398,7 @@ static void answer_requests(struct call *call)
 		fail_call(call, "Nothing was done: the answers are too long. Call again, and "
 				"answer more briefly.");
 	} else {
-		ask_state_close(sealed_key(call->session->host), &ask->origin, clock_steady_ms(),
+		ask_state_close(ask_state_key(call->session->host), &ask->origin, clock_steady_ms(),
 				&ask->state, &inputs, &state);
 		call_open_typed(call, &answer, "input_required");
 		ask_put_requests(&answer.writer, "inputRequests", call);
@@ -356,10 +413,7 @@ static void refuse_answer(struct call *call, const char *key)
 {
 	struct buffer text = { 0 };
 
-	buffer_append_text(&text, "Invalid params: inputResponses.");
-	buffer_append_text(&text, key);
-	buffer_append_text(&text, ": ");
-	buffer_append(&text, ASK_MISFIT, sizeof(ASK_MISFIT)); /* with its terminator */
+	buffer_format(&text, "Invalid params: inputResponses.%s: " ASK_MISFIT, key);
 	call_refuse(call, RPC_INVALID_PARAMS, text.bytes, NULL);
 	buffer_done(&text);
 }
@@ -400,35 +454,146 @@ const struct buffer *call_kept(const struct call *call)
 	return &call->ask->state.kept;
 }
 
-/* Describe the missing capabilities: as text with its terminator, and as data of the error. */
-static void describe_missing(unsigned int missing, struct buffer *text, struct buffer *data)
-{
-	struct json_writer writer = { .out = data };
-
-	buffer_format(text, "Nothing was done: the client has not declared %s.",
-		      ability_name(missing));
-	json_open_object(&writer, NULL);
-	ability_put(&writer, "requiredCapabilities", missing);
-	json_close_object(&writer);
-}
-
-void request_refuse_abilities(const struct request *request, unsigned int missing)
-{
-	struct buffer text = { 0 }, data = { 0 };
-
-	describe_missing(missing, &text, &data);
-	request_refuse_with(request, RPC_CAPABILITY_MISSING, &text, &data);
-}
-
 void call_refuse_abilities(struct call *call, unsigned int missing)
 {
 	struct buffer text = { 0 }, data = { 0 };
 
-	describe_missing(missing, &text, &data);
+	ability_put_missing(missing, &text, &data);
 	if (call->era == ERA_MODERN)
 		call_refuse(call, RPC_CAPABILITY_MISSING, text.bytes, &data);
 	else
 		fail_call(call, text.bytes);
 	buffer_done(&text);
 	buffer_done(&data);
+}
+
+/* --- answers -------------------------------------------------------------------------------- */
+
+static void close_question(struct call *call, struct question *question)
+{
+	question->input = (struct ask_input){ .document = &question->answer.document,
+					      .value = json_top(&question->answer.document),
+					      .problem = question->problem.bytes };
+	question->is_answered = true;
+	question->is_open = false;
+	question->number = 0;
+	call->ask->open_count--;
+}
+
+/* Close a question with the answer, or with a problem; both are copied. */
+static void ask_settle_problem(struct call *call, struct question *question, const char *problem)
+{
+	buffer_append(&question->problem, problem, strlen(problem) + 1);
+	close_question(call, question);
+}
+
+static void ask_settle(struct call *call, struct question *question,
+		       const struct json_document *document, const struct json_value *value)
+{
+	struct json_tree *answer = &question->answer;
+
+	json_tree_copy(answer, document, value);
+	if (answer->bytes <= ASK_ANSWER_BYTES_MAX && ask_count(call, answer->bytes)) {
+		close_question(call, question);
+		return;
+	}
+	json_tree_done(answer);
+	ask_settle_problem(call, question, "the answer is too long");
+}
+
+static struct question *find_asked(struct session *session, struct json_value *id,
+				   struct call **ret_call)
+{
+	char text[ASK_ID_ROOM];
+
+	for (struct call *call = session->calls; call; call = call->next) {
+		for (struct question *q = call->ask ? call->ask->questions : NULL; q; q = q->next) {
+			if (!q->is_open || q->number == 0)
+				continue;
+			(void)snprintf(text, sizeof(text), ASK_ID_FORMAT, q->number);
+			if (json_equals(id, text)) {
+				*ret_call = call;
+				return q;
+			}
+		}
+	}
+	return NULL;
+}
+
+static void describe_error(const struct json_document *document, const struct json_value *error,
+			   struct buffer *problem)
+{
+	struct json_value *message = json_member(document, error, "message");
+
+	buffer_append_text(problem, "the client answered with an error");
+	if (json_is(message, JSON_STRING)) {
+		json_decode(message);
+		buffer_append_text(problem, ": ");
+		text_quote(problem, message->text, message->size, QUOTE_BYTES);
+	}
+	buffer_append(problem, "", 1);
+}
+
+void ask_take_response(struct session *session, const struct json_document *document,
+		       struct json_value *value)
+{
+	const struct json_value *result = json_member(document, value, "result");
+	struct buffer problem = { 0 };
+	struct question *question;
+	struct call *call = NULL;
+
+	question = find_asked(session, json_member(document, value, "id"), &call);
+	if (!question)
+		return;
+	if (result && ask_fits(question->kind, document, result)) {
+		ask_settle(call, question, document, result);
+	} else if (result) {
+		ask_settle_problem(call, question, ASK_MISFIT);
+	} else {
+		describe_error(document, json_member(document, value, "error"), &problem);
+		ask_settle_problem(call, question, problem.bytes);
+		buffer_done(&problem);
+	}
+	if (!ask_is_open(call))
+		ask_resume(call);
+}
+
+const char *ask_take_inputs(struct call *call, const struct json_document *document,
+			    const struct json_value *inputs)
+{
+	struct question *question;
+
+	for (struct json_value *v = json_first(document, inputs); v; v = json_next(document, v)) {
+		question = ask_find(call->ask, v->key, v->key_size);
+		if (question && question->is_open && !ask_fits(question->kind, document, v))
+			return question->key;
+	}
+	for (struct json_value *v = json_first(document, inputs); v; v = json_next(document, v)) {
+		question = ask_find(call->ask, v->key, v->key_size);
+		if (question && question->is_open)
+			ask_settle(call, question, document, v);
+	}
+	return NULL;
+}
+
+enum ask_reply ask_reply(const struct ask_input *input)
+{
+	struct json_value *action;
+
+	if (!input->value)
+		return ASK_FAILED;
+	action = json_member(input->document, input->value, "action");
+	if (json_equals(action, "accept"))
+		return ASK_ACCEPTED;
+	return json_equals(action, "decline") ? ASK_DECLINED : ASK_DISMISSED;
+}
+
+struct json_value *ask_accepted(const struct ask_input *input)
+{
+	struct json_value *content;
+
+	if (ask_reply(input) != ASK_ACCEPTED)
+		return NULL;
+	content = json_member(input->document, input->value, "content");
+	return json_is(content, JSON_OBJECT) ? content : NULL;
 }

@@ -84,8 +84,7 @@ enum ask_reply ask_reply(const struct ask_input *input);
 void call_keep(struct call *call, const void *bytes, size_t size);
 const struct buffer *call_kept(const struct call *call);
 
-/* Refuse a request for the abilities that the client lacks; ends the call. */
-void request_refuse_abilities(const struct request *request, unsigned int missing);
+/* Refuse a call for the abilities that the client lacks; ends the call. */
 void call_refuse_abilities(struct call *call, unsigned int missing);
 
 /* Take a response of the client to any question. */
@@ -100,8 +99,5 @@ const char *ask_take_inputs(struct call *call, const struct json_document *docum
 			    const struct json_value *inputs);
 bool ask_is_open(const struct call *call);
 void ask_resume(struct call *call);
-
-/* Free the state that the host keeps for all calls that ask. */
-void ask_done(struct host *host);
 
 #endif

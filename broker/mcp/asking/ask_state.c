@@ -11,6 +11,7 @@
 
 #include "frontend/base64.h"
 #include "lib/heap/memory.h"
+#include "mcp/core/host.h"
 
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
@@ -223,4 +224,24 @@ void ask_state_done(struct ask_state *state)
 	buffer_done(&state->kept);
 	json_tree_done(&state->tree);
 	memset(state, 0, sizeof(*state));
+}
+
+/* --- the key ---------------------------------------------------------------------------------- */
+
+const struct sealed_key *ask_state_key(struct host *host)
+{
+	if (!host->sealed_key) {
+		host->sealed_key = memory_get(sizeof(*host->sealed_key));
+		sealed_key_make(host->sealed_key);
+	}
+	return host->sealed_key;
+}
+
+void ask_done(struct host *host)
+{
+	if (!host->sealed_key)
+		return;
+	sodium_memzero(host->sealed_key, sizeof(*host->sealed_key));
+	free(host->sealed_key);
+	host->sealed_key = NULL;
 }

@@ -13,6 +13,8 @@
 #include "json/copy.h"
 #include "lib/heap/buffer.h"
 
+struct host;
+
 #define SEALED_KEY_BYTES 32
 
 struct sealed_key {
@@ -67,5 +69,11 @@ const char *ask_state_open(const struct sealed_key *key, const struct ask_origin
 			   int64_t now_ms, const struct json_value *text, struct ask_state *ret);
 
 void ask_state_done(struct ask_state *state);
+
+/* Return the key of this process; state that an earlier process sealed cannot be opened. */
+const struct sealed_key *ask_state_key(struct host *host);
+
+/* Free the key. */
+void ask_done(struct host *host);
 
 #endif

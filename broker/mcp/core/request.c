@@ -188,6 +188,25 @@ const char *ability_name(unsigned int abilities)
 	return "the extension " TASKS_EXTENSION;
 }
 
+void ability_put_missing(unsigned int missing, struct buffer *text, struct buffer *data)
+{
+	struct json_writer writer = { .out = data };
+
+	buffer_format(text, "Nothing was done: the client has not declared %s.",
+		      ability_name(missing));
+	json_open_object(&writer, NULL);
+	ability_put(&writer, "requiredCapabilities", missing);
+	json_close_object(&writer);
+}
+
+void request_refuse_abilities(const struct request *request, unsigned int missing)
+{
+	struct buffer text = { 0 }, data = { 0 };
+
+	ability_put_missing(missing, &text, &data);
+	request_refuse_with(request, RPC_CAPABILITY_MISSING, &text, &data);
+}
+
 /* --- pages of a list ------------------------------------------------------------------------ */
 
 #define CURSOR_PREFIX "after-"

@@ -83,6 +83,12 @@ void request_close_result(const struct request *request, struct answer *answer);
 /* Answer with an empty result. */
 void request_answer_empty(const struct request *request);
 
+/* Describe the abilities that a client lacks: as a text, and as data of the error. */
+void ability_put_missing(unsigned int missing, struct buffer *text, struct buffer *data);
+
+/* Refuse a request for them. */
+void request_refuse_abilities(const struct request *request, unsigned int missing);
+
 /* --- pages of a list ------------------------------------------------------------------------ */
 
 #define PAGE_ENTRIES 100U
