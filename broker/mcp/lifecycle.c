@@ -7,7 +7,6 @@
 #include "common/log.h"
 #include "frontend/profile_names.h"
 #include "lib/heap/buffer.h"
-#include "mcp/asking/ask.h"
 #include "mcp/asking/tasks.h"
 #include "mcp/core/bridges.h"
 #include "mcp/core/call.h"

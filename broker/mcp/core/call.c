@@ -241,11 +241,6 @@ void call_refuse(struct call *call, enum rpc_code code, const char *text, const 
 	call_drop(call);
 }
 
-static void say_notification(struct call *call, const struct buffer *line)
-{
-	exchange_say(call->exchange, line);
-}
-
 void call_say_progress(struct call *call, double progress, double total, const char *message)
 {
 	struct call_progress *state = &call->progress;
@@ -266,7 +261,7 @@ void call_say_progress(struct call *call, double progress, double total, const c
 	if (message)
 		json_put_text(&writer, "message", message);
 	message_close_notification(&writer);
-	say_notification(call, &line);
+	exchange_say(call->exchange, &line);
 	buffer_done(&line);
 }
 
@@ -283,6 +278,6 @@ void call_say_log(struct call *call, enum log_level level, const char *logger,
 	json_put_text(&writer, "logger", logger);
 	json_put_raw(&writer, "data", data->bytes, data->size);
 	message_close_notification(&writer);
-	say_notification(call, &line);
+	exchange_say(call->exchange, &line);
 	buffer_done(&line);
 }

@@ -6,19 +6,16 @@
 enum try_code_argument {
 	TRY_CODE_LANGUAGE,
 	TRY_CODE_TASK,
-	TRY_CODE_ARGUMENTS,
 };
 
 enum compare_commands_argument {
 	COMPARE_FIRST,
 	COMPARE_SECOND,
 	COMPARE_INPUT,
-	COMPARE_ARGUMENTS,
 };
 
 enum explore_sandbox_argument {
 	EXPLORE_PROFILE,
-	EXPLORE_ARGUMENTS,
 };
 
 static void append_value(struct buffer *text, const struct json_value *value)
@@ -125,13 +122,13 @@ static void explore_sandbox(struct call *call, const struct prompt *prompt,
 	buffer_done(&text);
 }
 
-static const struct prompt_argument try_code_arguments[TRY_CODE_ARGUMENTS] = {
+static const struct prompt_argument try_code_arguments[] = {
 	[TRY_CODE_LANGUAGE] = { "language", "The language to write the program in", true,
 				COMPLETION_LANGUAGES },
 	[TRY_CODE_TASK] = { "task", "Task of the program", true, COMPLETION_NONE },
 };
 
-static const struct prompt_argument compare_commands_arguments[COMPARE_ARGUMENTS] = {
+static const struct prompt_argument compare_commands_arguments[] = {
 	[COMPARE_FIRST] = { "first", "A shell command", true, COMPLETION_NONE },
 	[COMPARE_SECOND] = { "second", "Another shell command that should do the same", true,
 			     COMPLETION_NONE },
@@ -139,7 +136,7 @@ static const struct prompt_argument compare_commands_arguments[COMPARE_ARGUMENTS
 			    COMPLETION_NONE },
 };
 
-static const struct prompt_argument explore_sandbox_arguments[EXPLORE_ARGUMENTS] = {
+static const struct prompt_argument explore_sandbox_arguments[] = {
 	[EXPLORE_PROFILE] = { "profile", "The policy to examine; the default if left out", false,
 			      COMPLETION_PROFILES },
 };
@@ -149,8 +146,7 @@ const struct prompt prompt_try_code = {
 	.title = "Write a program and run it until it works",
 	.description = "Writes a program for a task, runs it with checks in a sandbox, and fixes "
 		       "it until the checks pass.",
-	.arguments = try_code_arguments,
-	.argument_count = TRY_CODE_ARGUMENTS,
+	PROMPT_ARGUMENTS(try_code_arguments),
 	.get = try_code,
 };
 
@@ -159,8 +155,7 @@ const struct prompt prompt_compare_commands = {
 	.title = "Compare two commands",
 	.description = "Runs two shell commands on the same input in a sandbox, compares their "
 		       "output, and measures which is faster.",
-	.arguments = compare_commands_arguments,
-	.argument_count = COMPARE_ARGUMENTS,
+	PROMPT_ARGUMENTS(compare_commands_arguments),
 	.get = compare_commands,
 };
 
@@ -169,7 +164,6 @@ const struct prompt prompt_explore_sandbox = {
 	.title = "Find out what the sandbox can do",
 	.description =
 		"Explores a sandbox and reports which operations work and which are blocked.",
-	.arguments = explore_sandbox_arguments,
-	.argument_count = EXPLORE_ARGUMENTS,
+	PROMPT_ARGUMENTS(explore_sandbox_arguments),
 	.get = explore_sandbox,
 };

@@ -20,6 +20,10 @@ struct prompt_argument {
 	enum completion_source source;
 };
 
+/* The rows of a prompt's arguments, and their number. */
+#define PROMPT_ARGUMENTS(rows)                                                                     \
+	.arguments = (rows), .argument_count = sizeof(rows) / sizeof((rows)[0])
+
 struct prompt {
 	const char *name;
 	const char *title;

@@ -46,7 +46,7 @@ static void on_answered(struct file_job *job)
 	} else if (job->rest_size < job->answer.is.count) {
 		file_job_fail(job, "The file could not be read completely. Read it again.");
 	} else {
-		resources_answer(job->waiting.call, &work->resource, NULL, &content);
+		resources_answer(job->waiting.call, &work->resource, &content, NULL);
 		file_job_done(job);
 	}
 }

@@ -218,7 +218,7 @@ static void read_log(struct call *call, const struct resource *resource)
 		buffer_end_line(&text);
 	}
 	put_state(info, &call->session->host->plan, &text);
-	resources_answer(call, resource, NULL, &text);
+	resources_answer(call, resource, &text, NULL);
 	buffer_done(&text);
 }
 
@@ -301,7 +301,7 @@ static void read_stream(struct call *call, const struct resource *resource)
 	if (offset + span.size < output->total)
 		drop_half_character(&span);
 	put_meta(info, stream, offset, span.size, &meta);
-	resources_answer_with(call, resource, &span, &meta);
+	resources_answer(call, resource, &span, &meta);
 	buffer_done(&span);
 	buffer_done(&meta);
 }

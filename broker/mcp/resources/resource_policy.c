@@ -79,7 +79,7 @@ static void read_policy(struct call *call, const struct resource *resource)
 	/* no real policy is so long that it is cut */
 	buffer_append(&text, whole,
 		      text_fit_first(whole, strlen(whole), RESOURCE_BYTES_MAX, TEXT_CONTENTS));
-	resources_answer(call, resource, NULL, &text);
+	resources_answer(call, resource, &text, NULL);
 	buffer_done(&text);
 }
 

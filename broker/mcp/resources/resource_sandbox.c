@@ -169,7 +169,7 @@ static struct call *take_call(struct reading *reading)
 
 static void answer_reading(struct reading *reading, const struct buffer *text)
 {
-	resources_answer(take_call(reading), &reading->resource, NULL, text);
+	resources_answer(take_call(reading), &reading->resource, text, NULL);
 	errand_free(&reading->search.errand);
 }
 

@@ -255,9 +255,8 @@ static void put_blob(struct json_writer *writer, const struct buffer *content)
 	buffer_done(&encoded);
 }
 
-static void answer_content(struct call *call, const struct resource *resource,
-			   const char *mime_type, const struct buffer *content,
-			   const struct buffer *meta)
+void resources_answer(struct call *call, const struct resource *resource,
+		      const struct buffer *content, const struct buffer *meta)
 {
 	const bool is_text = utf8_is_valid(content->bytes, content->size);
 	struct answer answer;
@@ -269,7 +268,7 @@ static void answer_content(struct call *call, const struct resource *resource,
 	json_open_array(writer, "contents");
 	json_open_object(writer, NULL);
 	json_put_string(writer, "uri", resource->uri, resource->uri_size);
-	json_put_text(writer, "mimeType", mime_type ? mime_type : type_of(resource, is_text));
+	json_put_text(writer, "mimeType", type_of(resource, is_text));
 	if (is_text)
 		json_put_string(writer, "text", content->bytes, content->size);
 	else
@@ -280,16 +279,4 @@ static void answer_content(struct call *call, const struct resource *resource,
 	json_close_array(writer);
 	answer_put_caching(&answer, call->era, resource->provider->is_changing ? 0 : ANSWER_TTL_MS);
 	call_close_result(call, &answer);
-}
-
-void resources_answer(struct call *call, const struct resource *resource, const char *mime_type,
-		      const struct buffer *content)
-{
-	answer_content(call, resource, mime_type, content, NULL);
-}
-
-void resources_answer_with(struct call *call, const struct resource *resource,
-			   const struct buffer *content, const struct buffer *meta)
-{
-	answer_content(call, resource, NULL, content, meta);
 }

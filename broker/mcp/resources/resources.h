@@ -93,14 +93,9 @@ void resources_refuse_unknown(const struct request *request, const struct json_v
 void resources_refuse_call(struct call *call, const char *uri, size_t size);
 
 /* Answer a resources/read and end the call: at most RESOURCE_BYTES_MAX bytes, as text when they are
- * UTF-8, otherwise in base64. `mime_type` NULL: the row's; left out for content that is not
- * text. */
-void resources_answer(struct call *call, const struct resource *resource, const char *mime_type,
-		      const struct buffer *content);
-
-/* Answer with the row's type; `meta` is a JSON object for the content's _meta. */
-void resources_answer_with(struct call *call, const struct resource *resource,
-			   const struct buffer *content, const struct buffer *meta);
+ * UTF-8, otherwise in base64. `meta` is a JSON object for the content's _meta, or NULL. */
+void resources_answer(struct call *call, const struct resource *resource,
+		      const struct buffer *content, const struct buffer *meta);
 
 /* --- changes of the product's resources ----------------------------------------------------- */
 

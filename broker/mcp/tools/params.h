@@ -105,8 +105,8 @@ extern const char *const param_encodings[];
 		.standard = TEXT_OF(otherwise), .description = (text)                              \
 	}
 
-/* A side of a terminal; `otherwise` is JSON, or NULL. */
-#define ROW_TTY_SIDE(called, otherwise, text)                                                      \
+/* A side of a terminal, or a port; `otherwise` is JSON, or NULL. */
+#define ROW_UINT16(called, otherwise, text)                                                        \
 	{                                                                                          \
 		.name = (called), .kind = PARAM_INTEGER, .minimum = 1, .maximum = UINT16_MAX,      \
 		.standard = (otherwise), .description = (text)                                     \

@@ -40,16 +40,9 @@ static const struct tool_param params[] = {
 			  .minimum = 1,
 			  .maximum = UINT16_MAX,
 			  .description = "Of the running server in the sandbox." },
-	[BRIDGE_HOST_PORT] = { .name = "host_port",
-			       .kind = PARAM_INTEGER,
-			       .minimum = 1,
-			       .maximum = UINT16_MAX,
-			       .description = "Of the user's 127.0.0.1; the same or any by "
-					      "default." },
-	[BRIDGE_CLOSE] = { .name = "close",
-			   .kind = PARAM_BOOLEAN,
-			   .standard = "false",
-			   .description = "Close it instead." },
+	[BRIDGE_HOST_PORT] = ROW_UINT16("host_port", NULL,
+					"Of the user's 127.0.0.1; the same or any by default."),
+	[BRIDGE_CLOSE] = ROW_FLAG("close", "false", "Close it instead."),
 };
 
 /* The question's name. */

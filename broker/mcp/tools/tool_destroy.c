@@ -2,7 +2,6 @@
  *
  * destroy_sandbox: end the executions in a persistent sandbox, and remove its files.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/ipc_persistent.h"

@@ -30,8 +30,8 @@ static const struct tool_param params[] = {
 	[WRITE_DATA] = { .name = "data", .kind = PARAM_BYTES, .bytes_max = DATA_BYTES_MAX },
 	[WRITE_EOF] = ROW_FLAG("eof", NULL, "End the input after `data`."),
 	[WRITE_WAIT] = ROW_WAIT("wait_ms", WAIT_MS_WRITE, NULL),
-	[WRITE_ROWS] = ROW_TTY_SIDE("tty_rows", NULL, "New size of the terminal."),
-	[WRITE_COLUMNS] = ROW_TTY_SIDE("tty_columns", NULL, NULL),
+	[WRITE_ROWS] = ROW_UINT16("tty_rows", NULL, "New size of the terminal."),
+	[WRITE_COLUMNS] = ROW_UINT16("tty_columns", NULL, NULL),
 };
 
 static bool has_news(const struct waiting *waiting)

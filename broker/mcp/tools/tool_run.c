@@ -75,8 +75,8 @@ static const struct tool_param command_params[] = {
 	[RUN_COMMAND_STDIN] = ROW_STDIN("Standard input, which then ends."),
 	[RUN_COMMAND_INTERACTIVE] = ROW_INTERACTIVE("Keep the input open for send_input."),
 	[RUN_COMMAND_TTY] = ROW_FLAG("tty", NULL, "Run in a terminal."),
-	[RUN_COMMAND_ROWS] = ROW_TTY_SIDE("tty_rows", TEXT_OF(TTY_ROWS_DEFAULT), NULL),
-	[RUN_COMMAND_COLUMNS] = ROW_TTY_SIDE("tty_columns", TEXT_OF(TTY_COLUMNS_DEFAULT), NULL),
+	[RUN_COMMAND_ROWS] = ROW_UINT16("tty_rows", TEXT_OF(TTY_ROWS_DEFAULT), NULL),
+	[RUN_COMMAND_COLUMNS] = ROW_UINT16("tty_columns", TEXT_OF(TTY_COLUMNS_DEFAULT), NULL),
 	[RUN_COMMAND_YIELD] =
 		ROW_YIELD("Wait so long for the end, then return a handle; 0 for servers."),
 	[RUN_COMMAND_TIMEOUT] = ROW_TIMEOUT("Kill it after so long", params_describe_timeout),

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/workspace_mode.h"
-#include "frontend/profile_names.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/asking/ask.h"

@@ -75,7 +75,7 @@ static void read_nothing(struct call *call, const struct resource *resource)
 {
 	const struct buffer nothing = { 0 };
 
-	resources_answer(call, resource, NULL, &nothing);
+	resources_answer(call, resource, &nothing, NULL);
 }
 
 static const struct resource_provider open_row = { .uri_template = "t://{name}",
