@@ -231,13 +231,13 @@ static uint32_t count_own(const struct policy *policy)
 	uint32_t own = 0;
 
 	for (uint32_t i = 0; i < policy_count(policy); i++)
-		own += policy_at(policy, i)->origins.name.file == file;
+		own += policy_at(policy, i)->origins.keys[KEY_profile_name].file == file;
 	return own;
 }
 
 static int refuse_missing(const struct profile *profile)
 {
-	const struct origin *origin = &profile->origins.image;
+	const struct origin *origin = &profile->origins.keys[KEY_profile_image];
 
 	log_line("%s:%u: profile %s cannot be used: %s", origin->file, origin->line, profile->name,
 		 profile->missing);

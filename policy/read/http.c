@@ -112,20 +112,19 @@ static int read_rule(const struct reading *reading, const char *key, char *text,
 
 static int read_requests(const struct reading *reading)
 {
-	const struct source_profile *said = reading->said;
+	const struct strings said = node_texts(reading->said, "requests");
 	struct profile *profile = reading->profile;
 	char key[KEY_MAX], text[RULE_MAX];
 
 	profile->request_count = 0; /* the list replaces the parent's */
-	profile->origins.requests = reading_origin(reading, "requests");
-	for (uint32_t i = 0; i < said->requests_count; i++) {
+	for (uint32_t i = 0; i < said.count; i++) {
 		struct profile_request request = { .methods = 0 };
 
 		(void)reading_key(key, "requests", i, "");
-		if (strlen(said->requests[i]) >= sizeof(text))
+		if (strlen(said.items[i]) >= sizeof(text))
 			return reading_fail(reading, key, "too long; expected at most %zu bytes",
 					    sizeof(text) - 1);
-		memcpy(text, said->requests[i], strlen(said->requests[i]) + 1);
+		memcpy(text, said.items[i], strlen(said.items[i]) + 1);
 		request.origin = reading_origin(reading, key);
 		if (read_rule(reading, key, text, &request) != 0)
 			return -1;
@@ -360,13 +359,7 @@ static int check_trust(const struct reading *reading)
 int http_check(const struct reading *reading)
 {
 	const struct profile *profile = reading->profile;
-	const char *const key = reading_says(reading, "secrets") ? "secrets" : "requests";
 
-	if (profile->network != NETWORK_HOSTS &&
-	    (reading_says(reading, "secrets") || reading_says(reading, "requests")))
-		return reading_fail(reading, key,
-				    "without effect, since network is %s; expected network: hosts",
-				    network_name(profile));
 	if (profile->network != NETWORK_HOSTS)
 		return 0;
 	return check_requests(reading) != 0 || check_secrets(reading) != 0 ||
@@ -418,7 +411,7 @@ bool http_print_variable(const struct profile *profile, uint32_t index, char ret
 		*ret_origin = secret->origin;
 	} else if (!has_variable(profile, trust_variables[index])) {
 		(void)snprintf(ret, HTTP_VARIABLE_MAX, "%s", trust_variables[index]);
-		*ret_origin = profile->origins.hosts;
+		*ret_origin = profile->origins.keys[KEY_profile_hosts];
 	}
 	return true;
 }
@@ -439,17 +432,13 @@ void http_print_request(const struct profile_request *request, char ret[HTTP_TEX
 
 void http_print_secret(const struct profile_secret *secret, char ret[HTTP_TEXT_MAX])
 {
-	static const char *const kinds[PLAN_SECRET_SOURCE_COUNT] = {
-		[PLAN_SECRET_FILE] = "file",
-		[PLAN_SECRET_ENV] = "env",
-		[PLAN_SECRET_COMMAND] = "command",
-	};
 	struct buffer text = { .bytes = NULL };
 
 	buffer_format(&text, "%s for", secret->name);
 	for (uint32_t i = 0; i < secret->wanted.count; i++)
 		buffer_format(&text, " %s", secret->wanted.items[i]);
-	buffer_format(&text, " in %s, %s", secret->header, kinds[secret->source_kind]);
+	buffer_format(&text, " in %s, %s", secret->header,
+		      secrets_source_name(secret->source_kind));
 	for (uint32_t i = 0; i < secret->source.count; i++)
 		buffer_format(&text, " %s", secret->source.items[i]);
 	buffer_format(&text, "%s", secret->is_cleartext ? ", cleartext" : "");

@@ -25,65 +25,30 @@
 
 #define PATH_VARIABLE "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-static int read_word(const struct reading *reading, const char *key, const char *said,
-		     const char *const words[2], uint32_t *ret)
-{
-	for (uint32_t i = 0; i < 2; i++) {
-		if (strcmp(said, words[i]) == 0) {
-			*ret = i;
-			return 0;
-		}
-	}
-	return reading_fail(reading, key, "\"%s\" is not known; expected %s or %s", said, words[0],
-			    words[1]);
-}
-
 static int read_pretend(const struct reading *reading)
 {
-	const struct source_profile *said = reading->said;
-	struct profile *profile = reading->profile;
+	const struct strings said = node_texts(reading->said, "pretend");
 	char key[KEY_MAX];
 
 	if (!reading_says(reading, "pretend"))
 		return 0;
-	for (uint32_t i = 0; i < said->pretend_count; i++) {
+	for (uint32_t i = 0; i < said.count; i++) {
 		(void)reading_key(key, "pretend", i, "");
-		if (strcmp(said->pretend[i], "ownership") != 0)
+		if (strcmp(said.items[i], "ownership") != 0)
 			return reading_fail(reading, key, "\"%s\" is not known; expected ownership",
-					    said->pretend[i]);
+					    said.items[i]);
 		if (i > 0)
 			return reading_fail(reading, key, "ownership given twice; expected once");
 	}
-	profile->seccomp.pretends_ownership = said->pretend_count > 0;
-	profile->origins.pretend = reading_origin(reading, "pretend");
+	reading->profile->seccomp.pretends_ownership = said.count > 0;
 	return 0;
 }
 
 int image_apply(const struct reading *reading)
 {
-	static const char *const roots[2] = { "read-only", "writable" };
-	static const char *const users[2] = { "agent", "root" };
-	const struct source_profile *said = reading->said;
 	struct profile *profile = reading->profile;
-	struct profile_origins *origins = &profile->origins;
-	uint32_t word = 0;
 
-	if (said->image != NULL) {
-		profile->image = said->image;
-		origins->image = reading_origin(reading, "image");
-	}
-	if (said->root != NULL) {
-		if (read_word(reading, "root", said->root, roots, &word) != 0)
-			return -1;
-		profile->is_root_writable = word == 1;
-		origins->root = reading_origin(reading, "root");
-	}
-	if (said->user != NULL) {
-		if (read_word(reading, "user", said->user, users, &word) != 0)
-			return -1;
-		profile->numbers.user = word == 1 ? PLAN_USER_ROOT : PLAN_USER_AGENT;
-		origins->user = reading_origin(reading, "user");
-	}
+	profile->numbers.user = profile->is_user_root ? PLAN_USER_ROOT : PLAN_USER_AGENT;
 	return read_pretend(reading);
 }
 
@@ -194,7 +159,7 @@ static int set_cwd(const struct reading *reading)
 		return 0;
 	profile->is_cwd_of_image = true;
 	profile->cwd = cwd != NULL && cwd[0] != '\0' && strcmp(cwd, "/") != 0 ? cwd : IMAGE_CWD;
-	profile->origins.cwd = profile->origins.image;
+	profile->origins.keys[KEY_profile_cwd] = profile->origins.keys[KEY_profile_image];
 	return reading_is_path(profile->cwd)
 		       ? 0
 		       : miss_image(reading,
@@ -221,7 +186,7 @@ static int add_rule(void *context, const char *name, mode_t mode)
 	struct profile *profile = reading->profile;
 	struct profile_rule rule = { .words = { words, profile->is_root_writable ? 4 : 2 },
 				     .is_implied = true,
-				     .origin = profile->origins.image };
+				     .origin = profile->origins.keys[KEY_profile_image] };
 	char path[IPC_PATH_MAX + 1];
 
 	(void)snprintf(path, sizeof(path), "/%s", name);
@@ -285,7 +250,7 @@ static void add_trust(struct profile *profile)
 					.is_noexec = true,
 					.is_implied = true,
 					.is_builtin = true,
-					.origin = profile->origins.image };
+					.origin = profile->origins.keys[KEY_profile_image] };
 }
 
 static bool has_system(const struct profile *profile)
@@ -384,7 +349,7 @@ int image_check(const struct reading *reading)
 		return reading_fail(reading, reading_says(reading, "pretend") ? "pretend" : "user",
 				    "ownership is pretended to user 0 alone; expected user: root "
 				    "beside pretend: [ownership], or pretend: []");
-	if (profile->image == NULL && profile->origins.root.file != NULL)
+	if (profile->image == NULL && profile->origins.keys[KEY_profile_root].file != NULL)
 		return reading_fail(reading, "root",
 				    "does not belong to a profile without an image; expected image "
 				    "beside it");
@@ -424,6 +389,6 @@ struct profile_mount image_mount(const struct profile *profile)
 		.inodes = is_own ? OWN_INODES : SMALL_INODES,
 		.is_writable = is_own,
 		.is_implied = true,
-		.origin = profile->origins.image,
+		.origin = profile->origins.keys[KEY_profile_image],
 	};
 }

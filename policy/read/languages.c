@@ -6,6 +6,7 @@
 #include "common/plan.h"
 #include "policy/read/images.h"
 #include "policy/read/profile_parts.h"
+#include "policy/read/values.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,83 +30,78 @@ static bool is_name(const char *text)
 	return length > 0 && length < IPC_NAME_MAX && strspn(text, NAME_CHARACTERS) == length;
 }
 
-static uint32_t count_marks(const struct source_language *said)
+static uint32_t count_marks(const struct profile_language *language)
 {
 	uint32_t marks = 0;
 
-	for (uint32_t i = 0; i < said->run_count; i++)
-		marks += strcmp(said->run[i], FILE_MARK) == 0;
+	for (uint32_t i = 0; i < language->run.count; i++)
+		marks += strcmp(language->run.items[i], FILE_MARK) == 0;
 	return marks;
 }
 
 /* Refuse an entry that would replace an earlier one of the file. */
-static int check_twins(const struct reading *reading, uint32_t index)
+static int check_twins(const struct reading *reading, uint32_t index,
+		       const struct profile_language *language)
 {
-	const struct source_language *all = reading->said->languages;
+	const struct node *said = node_find(reading->said, "languages");
 
 	for (uint32_t i = 0; i < index; i++) {
-		if (strcmp(all[i].name, all[index].name) == 0 &&
-		    strcmp(all[i].program, all[index].program) == 0)
+		if (strcmp(node_text(&said->items[i], "name"), language->name) == 0 &&
+		    strcmp(node_text(&said->items[i], "program"), language->program) == 0)
 			return fail_entry(reading, index, "name",
 					  "given twice with this program; expected once");
 	}
 	return 0;
 }
 
-static int check_entry(const struct reading *reading, uint32_t index)
+static int check_entry(const struct reading *reading, uint32_t index,
+		       const struct profile_language *language)
 {
-	const struct source_language *said = &reading->said->languages[index];
-
-	if (said->name == NULL || !is_name(said->name))
+	if (language->name == NULL || !is_name(language->name))
 		return fail_entry(reading, index, "name", "expected a short name such as python");
-	for (uint32_t i = 0; i < said->aliases_count; i++) {
-		if (!is_name(said->aliases[i]))
+	for (uint32_t i = 0; i < language->aliases.count; i++) {
+		if (!is_name(language->aliases.items[i]))
 			return fail_entry(reading, index, "aliases",
 					  "expected short names such as py");
 	}
-	if (said->program == NULL || !reading_is_path(said->program))
+	if (language->program == NULL || !reading_is_path(language->program))
 		return fail_entry(reading, index, "program",
 				  "expected the absolute path of the interpreter or compiler");
-	if (said->file == NULL || !reading_is_path(said->file))
+	if (language->file == NULL || !reading_is_path(language->file))
 		return fail_entry(reading, index, "file",
 				  "expected the absolute path where the code is put");
-	if (said->run_count == 0 || said->run[0][0] != '/')
+	if (language->run.count == 0 || language->run.items[0][0] != '/')
 		return fail_entry(reading, index, "run",
 				  "expected a command line that begins with an absolute path");
-	if (said->ahead != NULL && strcmp(said->ahead, "true") != 0 &&
-	    strcmp(said->ahead, "false") != 0)
-		return fail_entry(reading, index, "ahead", "expected true or false");
-	if (count_marks(said) != 1)
+	if (count_marks(language) != 1)
 		return fail_entry(reading, index, "run",
 				  "expected exactly one argument \"{file}\", by itself; a program "
 				  "that takes it otherwise is started by a shell: [/bin/sh, -c, "
 				  "'... \"$0\" \"$@\"', \"{file}\"]");
-	return check_twins(reading, index);
+	return check_twins(reading, index, language);
 }
 
-static int put_language(const struct reading *reading, uint32_t index)
+static int read_language(const struct reading *reading, uint32_t index)
 {
-	const struct source_language *said = &reading->said->languages[index];
+	struct profile_language language = { .name = NULL };
 	struct profile *profile = reading->profile;
 	uint32_t place = 0;
 	char key[KEY_MAX];
 
+	if (values_read(reading, reading_key(key, "languages", index, ""), SET_languages,
+			&language) != 0 ||
+	    check_entry(reading, index, &language) != 0)
+		return -1;
+	(void)reading_key(key, "languages", index, "name");
+	language.origin = reading_origin(reading, key);
 	while (place < profile->language_count &&
-	       (strcmp(profile->languages[place].name, said->name) != 0 ||
-		strcmp(profile->languages[place].program, said->program) != 0))
+	       (strcmp(profile->languages[place].name, language.name) != 0 ||
+		strcmp(profile->languages[place].program, language.program) != 0))
 		place++;
 	if (place == PLAN_LANGUAGES_MAX)
-		return reading_fail(reading, reading_key(key, "languages", index, "name"),
-				    "too many entries; expected at most %u", PLAN_LANGUAGES_MAX);
-	profile->languages[place] = (struct profile_language){
-		.name = said->name,
-		.program = said->program,
-		.file = said->file,
-		.aliases = { said->aliases, said->aliases_count },
-		.run = { said->run, said->run_count },
-		.ahead = said->ahead != NULL && strcmp(said->ahead, "true") == 0,
-		.origin = reading_origin(reading, reading_key(key, "languages", index, "name")),
-	};
+		return reading_fail(reading, key, "too many entries; expected at most %u",
+				    PLAN_LANGUAGES_MAX);
+	profile->languages[place] = language;
 	if (place == profile->language_count)
 		profile->language_count++;
 	return 0;
@@ -113,8 +109,8 @@ static int put_language(const struct reading *reading, uint32_t index)
 
 int languages_apply(const struct reading *reading)
 {
-	for (uint32_t i = 0; i < reading->said->languages_count; i++) {
-		if (check_entry(reading, i) != 0 || put_language(reading, i) != 0)
+	for (uint32_t i = 0; i < reading_count(reading, "languages"); i++) {
+		if (read_language(reading, i) != 0)
 			return -1;
 	}
 	return 0;

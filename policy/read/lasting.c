@@ -3,110 +3,12 @@
  * The settings of persistent sandboxes: the persistent mounts (places), which `files` names, and
  * the keys of `lasting`.
  */
-#include "policy/read/numbers.h"
+#include "policy/read/values.h"
 
 #include <string.h>
 
 #include "common/limits.h"
-#include "common/workspace_mode.h"
-
-#define M NUMBER_M
-#define G NUMBER_G
-#define T NUMBER_T
-#define DAY NUMBER_DAY
-
-/* clang-format off */
-static const struct number numbers[] = {
-	NUMBER(lasting, disk,     disk_bytes,    UNIT_SIZE,   M,   T),
-	NUMBER(lasting, inodes,   disk_inodes,   UNIT_AMOUNT, 100, G),
-	NUMBER(lasting, idle,     idle_s,        UNIT_SPAN,   1,   DAY),
-	NUMBER(lasting, ttl,      ttl_default_s, UNIT_SPAN,   1,   365 * DAY),
-	NUMBER(lasting, ttl_most, ttl_max_s,     UNIT_SPAN,   1,   365 * DAY),
-	NUMBER(lasting, wall_default, wall_persistent_ms, UNIT_DURATION, 100, DAY * 1000),
-};
-/* clang-format on */
-#define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
-
-/* Words in the order of enum workspace_mode, from its second value. */
-static const char *const workspace_words[] = { "copy-on-write", "read-only", "read-write" };
-/* Words in the order of enum plan_apply. */
-static const char *const apply_words[] = { "person", "ask", "agent" };
-
-/* Words in the order of enum plan_bridge. */
-static const char *const bridge_words[PLAN_BRIDGE_COUNT] = { "person", "ask" };
-
-#define WORD_COUNT 3
-
-_Static_assert(sizeof(workspace_words) / sizeof(workspace_words[0]) == WORD_COUNT &&
-		       WORKSPACE_MODE_COUNT == WORD_COUNT + 1,
-	       "a word for each");
-_Static_assert(sizeof(apply_words) / sizeof(apply_words[0]) == WORD_COUNT &&
-		       PLAN_APPLY_COUNT == WORD_COUNT,
-	       "a word for each");
-
-enum said {
-	SAID_WALL = 1 << (NUMBER_COUNT - 1),
-	SAID_WORKSPACE = 1 << NUMBER_COUNT,
-	SAID_APPLY = 1 << (NUMBER_COUNT + 1),
-	SAID_BRIDGE = 1 << (NUMBER_COUNT + 2),
-};
-
-_Static_assert(NUMBER_COUNT + 3 == PROFILE_LASTING, "as many origins");
-
-/* Return the index of the word, or -1 with the error set. */
-static int read_word(const struct reading *reading, const char *key, const char *said,
-		     const char *const words[WORD_COUNT])
-{
-	for (int i = 0; i < WORD_COUNT; i++) {
-		if (strcmp(words[i], said) == 0)
-			return i;
-	}
-	return reading_fail(reading, key, "\"%s\" is not known; expected %s, %s or %s", said,
-			    words[0], words[1], words[2]);
-}
-
-static int apply_words_said(const struct reading *reading, const struct source_lasting *said)
-{
-	struct profile *profile = reading->profile;
-	struct origin *origins = profile->origins.lasting;
-	int word;
-
-	if (said->workspace != NULL) {
-		word = read_word(reading, "lasting.workspace", said->workspace, workspace_words);
-		if (word < 0)
-			return -1;
-		profile->numbers.workspace_mode = (uint32_t)word + WORKSPACE_COPY;
-		origins[NUMBER_COUNT] = reading_origin(reading, "lasting.workspace");
-		profile->said_lasting |= SAID_WORKSPACE;
-	}
-	if (said->apply != NULL) {
-		word = read_word(reading, "lasting.apply", said->apply, apply_words);
-		if (word < 0)
-			return -1;
-		profile->numbers.apply = (uint32_t)word;
-		origins[NUMBER_COUNT + 1] = reading_origin(reading, "lasting.apply");
-		profile->said_lasting |= SAID_APPLY;
-	}
-	return 0;
-}
-
-static int bridge_word_said(const struct reading *reading, const char *said)
-{
-	struct profile *profile = reading->profile;
-	uint32_t word = 0;
-
-	if (said == NULL)
-		return 0;
-	while (word < PLAN_BRIDGE_COUNT && strcmp(bridge_words[word], said) != 0)
-		word++;
-	if (word == PLAN_BRIDGE_COUNT)
-		return reading_fail(reading, "lasting.bridge",
-				    "\"%s\" is not known; expected person or ask", said);
-	profile->numbers.bridge = word;
-	profile->origins.lasting[NUMBER_COUNT + 2] = reading_origin(reading, "lasting.bridge");
-	profile->said_lasting |= SAID_BRIDGE;
-	return 0;
-}
+#include "policy/read/profile_parts.h"
 
 static bool is_pattern(const char *text)
 {
@@ -129,7 +31,7 @@ static bool is_pattern(const char *text)
 static int add_held(const struct reading *reading, uint32_t index)
 {
 	struct profile *profile = reading->profile;
-	const char *pattern = reading->said->lasting->hold[index];
+	const char *pattern = node_texts(reading->said, "lasting.hold").items[index];
 	size_t bytes = strlen(pattern) + 1;
 	char key[KEY_MAX];
 
@@ -163,16 +65,7 @@ static int add_held(const struct reading *reading, uint32_t index)
 
 int lasting_apply(const struct reading *reading)
 {
-	const struct source_lasting *said = reading->said->lasting;
-	struct profile *profile = reading->profile;
-
-	if (said == NULL)
-		return 0;
-	if (numbers_apply(reading, numbers, NUMBER_COUNT, said, profile->origins.lasting,
-			  &profile->said_lasting) != 0 ||
-	    apply_words_said(reading, said) != 0 || bridge_word_said(reading, said->bridge) != 0)
-		return -1;
-	for (uint32_t i = 0; i < said->hold_count; i++) {
+	for (uint32_t i = 0; i < reading_count(reading, "lasting.hold"); i++) {
 		if (add_held(reading, i) != 0)
 			return -1;
 	}
@@ -227,7 +120,8 @@ static void settle_wall(struct profile *profile)
 {
 	struct plan_profile *is = &profile->numbers;
 
-	if ((profile->said_lasting & SAID_WALL) == 0 || !profile_lasts(profile))
+	if (value_origin(profile, KEY_lasting_wall_default)->file == NULL ||
+	    !profile_lasts(profile))
 		is->wall_persistent_ms = is->wall_default_ms;
 	if (is->wall_persistent_ms < is->wall_default_ms)
 		is->wall_persistent_ms = is->wall_default_ms;
@@ -245,35 +139,10 @@ int lasting_check(const struct reading *reading)
 		return reading_fail(reading, "lasting.ttl",
 				    "greater than lasting.ttl_most; expected at most as much");
 	if (!profile_lasts(profile))
-		return reading->said->lasting == NULL
+		return !reading_says(reading, "lasting")
 			       ? 0
 			       : reading_fail(reading, "lasting",
 					      "this profile keeps no files; expected an entry of "
 					      "files with a place, or no such key");
-	if (numbers_check(reading, numbers, NUMBER_COUNT, profile->said_lasting | SAID_WALL) != 0)
-		return -1;
-	if ((profile->said_lasting & SAID_WORKSPACE) == 0)
-		return reading_fail(reading, "lasting.workspace",
-				    "missing; expected copy-on-write, read-only or read-write");
-	if ((profile->said_lasting & SAID_APPLY) == 0)
-		return reading_fail(reading, "lasting.apply",
-				    "missing; expected person, ask or agent");
-	return check_places(reading);
-}
-
-const char *lasting_value(const struct profile *profile, uint32_t index, char ret[32])
-{
-	static const char *const keys[] = { "workspace", "apply", "bridge" };
-	const struct plan_profile *said = &profile->numbers;
-	const char *word;
-
-	if (index >= PROFILE_LASTING || (profile->said_lasting & 1U << index) == 0)
-		return NULL;
-	if (index < NUMBER_COUNT)
-		return number_value(profile, &numbers[index], ret);
-	word = index == NUMBER_COUNT       ? workspace_words[said->workspace_mode - WORKSPACE_COPY]
-	       : index == NUMBER_COUNT + 1 ? apply_words[said->apply]
-					   : bridge_words[said->bridge];
-	memcpy(ret, word, strlen(word) + 1);
-	return keys[index - NUMBER_COUNT];
+	return values_check(reading, NEED_TO_LAST) != 0 ? -1 : check_places(reading);
 }

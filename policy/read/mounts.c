@@ -8,31 +8,15 @@
 #include "lib/heap/memory.h"
 #include "policy/read/profile_parts.h"
 #include "policy/read/units.h"
+#include "policy/read/values.h"
 
 #include <linux/mount.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
-enum mount_key {
-	KEY_FROM = 1 << 0,
-	KEY_TO = 1 << 1,
-	KEY_TEXT = 1 << 2,
-	KEY_SIZE = 1 << 3,
-	KEY_INODES = 1 << 4,
-	KEY_MODE = 1 << 5,
-	KEY_DEVICE = 1 << 6,
-	KEY_OPTIONAL = 1 << 7,
-	KEY_NOEXEC = 1 << 8,
-	KEY_ACCESS = 1 << 9,
-	KEY_PLACE = 1 << 10,
-};
-
-struct key {
-	const char *name;
-	unsigned int bit;
-	size_t offset; /* in struct source_mount */
-};
+/* The bit of a key of an entry. */
+#define BIT(key) (1U << (KEY_files_##key - KEY_files_at))
 
 /* The directory of the virtual machine that `msp vm prepare` made; the launcher knows where it is.
  */
@@ -40,19 +24,6 @@ struct key {
 
 /* A smaller tmpfs is a mistake in the unit. */
 #define SIZE_LEAST 65536U
-
-#define KEY(name, bit)                                                                             \
-	{                                                                                          \
-#name, bit, offsetof(struct source_mount, name)                                    \
-	}
-
-static const struct key keys[] = {
-	KEY(from, KEY_FROM),     KEY(to, KEY_TO),         KEY(text, KEY_TEXT),
-	KEY(size, KEY_SIZE),     KEY(inodes, KEY_INODES), KEY(mode, KEY_MODE),
-	KEY(device, KEY_DEVICE), KEY(noexec, KEY_NOEXEC), KEY(optional, KEY_OPTIONAL),
-	KEY(access, KEY_ACCESS), KEY(place, KEY_PLACE),
-};
-#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
 struct kind {
 	const char *name;
@@ -64,21 +35,21 @@ struct kind {
 
 /* clang-format off */
 static const struct kind kinds[PLAN_MOUNT_KIND_COUNT] = {
-	[PLAN_DIRECTORY] = { "directory", PLAN_PHASE_BASE, 0, KEY_MODE, 0755 },
-	[PLAN_SYMLINK] = { "symlink", PLAN_PHASE_BASE, KEY_TO, 0, 0 },
-	[PLAN_FILE] = { "file", PLAN_PHASE_BASE, KEY_TEXT, KEY_MODE, 0644 },
-	[PLAN_COPY] = { "copy", PLAN_PHASE_BASE, 0, KEY_FROM | KEY_OPTIONAL | KEY_MODE, 0444 },
+	[PLAN_DIRECTORY] = { "directory", PLAN_PHASE_BASE, 0, BIT(mode), 0755 },
+	[PLAN_SYMLINK] = { "symlink", PLAN_PHASE_BASE, BIT(to), 0, 0 },
+	[PLAN_FILE] = { "file", PLAN_PHASE_BASE, BIT(text), BIT(mode), 0644 },
+	[PLAN_COPY] = { "copy", PLAN_PHASE_BASE, 0, BIT(from) | BIT(optional) | BIT(mode), 0444 },
 	[PLAN_BIND] = { "bind", PLAN_PHASE_BASE, 0,
-		KEY_ACCESS | KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC | KEY_PLACE, 0 },
-	[PLAN_DEVICE] = { "device", PLAN_PHASE_BASE, KEY_DEVICE, KEY_FROM | KEY_OPTIONAL, 0 },
-	[PLAN_TMPFS] = { "tmpfs", PLAN_PHASE_SANDBOX, KEY_SIZE | KEY_INODES | KEY_MODE,
-		KEY_NOEXEC | KEY_PLACE, 0 },
+		BIT(access) | BIT(from) | BIT(optional) | BIT(noexec) | BIT(place), 0 },
+	[PLAN_DEVICE] = { "device", PLAN_PHASE_BASE, BIT(device), BIT(from) | BIT(optional), 0 },
+	[PLAN_TMPFS] = { "tmpfs", PLAN_PHASE_SANDBOX, BIT(size) | BIT(inodes) | BIT(mode),
+		BIT(noexec) | BIT(place), 0 },
 	[PLAN_PROC] = { "proc", PLAN_PHASE_SANDBOX, 0, 0, 0 },
 	[PLAN_DEVPTS] = { "devpts", PLAN_PHASE_SANDBOX, 0, 0, 0 },
-	[PLAN_MASK] = { "mask", PLAN_PHASE_SANDBOX, 0, KEY_OPTIONAL, 0 },
+	[PLAN_MASK] = { "mask", PLAN_PHASE_SANDBOX, 0, BIT(optional), 0 },
 	/* A bind with access copy-on-write. */
-	[PLAN_OVERLAY] = { "bind", PLAN_PHASE_SANDBOX, KEY_ACCESS | KEY_SIZE | KEY_INODES,
-		KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC, 0755 },
+	[PLAN_OVERLAY] = { "bind", PLAN_PHASE_SANDBOX, BIT(access) | BIT(size) | BIT(inodes),
+		BIT(from) | BIT(optional) | BIT(noexec), 0755 },
 	/* No entry of a file: image.c adds it. */
 	[PLAN_IMAGE] = { "image", PLAN_PHASE_BASE, 0, 0, 0755 },
 };
@@ -90,7 +61,7 @@ static const char kind_names[] =
 /* One entry being read. */
 struct entry {
 	const struct reading *reading;
-	const struct source_mount *said;
+	const struct node *said;
 	uint32_t index;
 	struct profile_mount mount;
 };
@@ -114,12 +85,9 @@ static int fail_plainly(const struct entry *entry, const char *key, const char *
 	return -1;
 }
 
-static const char *value_of(const struct source_mount *said, const struct key *key)
+static const char *value_of(const struct entry *entry, const char *key)
 {
-	const char *value;
-
-	memcpy(&value, (const uint8_t *)said + key->offset, sizeof(value));
-	return value;
+	return node_text(entry->said, key);
 }
 
 const char *profile_mount_kind_name(uint32_t kind)
@@ -129,7 +97,8 @@ const char *profile_mount_kind_name(uint32_t kind)
 
 static int read_target(struct entry *entry)
 {
-	const char *at = entry->said->at;
+	const struct node *all = node_find(entry->reading->said, "files");
+	const char *at = value_of(entry, "at");
 	char path[KEY_MAX];
 
 	if (at == NULL)
@@ -137,10 +106,9 @@ static int read_target(struct entry *entry)
 	if (!reading_is_path(at))
 		return fail_key(entry, "at", "is not a path; expected " READING_PATH, at);
 	for (uint32_t i = 0; i < entry->index; i++) {
-		if (strcmp(entry->reading->said->files[i].at, at) == 0)
+		if (strcmp(node_text(&all->items[i], "at"), at) == 0)
 			return fail_key(entry, "at", "has an entry already; expected one", at);
 	}
-	entry->mount.target = at;
 	entry->mount.origin =
 		reading_origin(entry->reading, reading_key(path, "files", entry->index, "at"));
 	return 0;
@@ -153,37 +121,19 @@ static void set_kind(struct entry *entry, uint32_t kind)
 	entry->mount.mode = kinds[kind].mode;
 }
 
-/* Read `access`: the rights that the operator gives to a file or directory of the host. */
-static int read_access(struct entry *entry)
-{
-	const char *access = entry->said->access;
-	char path[KEY_MAX];
-
-	if (entry->mount.kind != PLAN_BIND || access == NULL || strcmp(access, "read-only") == 0)
-		return 0;
-	if (strcmp(access, "copy-on-write") == 0) {
-		set_kind(entry, PLAN_OVERLAY);
-		return 0;
-	}
-	entry->mount.is_writable = strcmp(access, "writable") == 0;
-	return entry->mount.is_writable
-		       ? 0
-		       : reading_fail(entry->reading,
-				      reading_key(path, "files", entry->index, "access"),
-				      "\"%s\" is not known; expected read-only, copy-on-write or "
-				      "writable",
-				      access);
-}
-
 static int read_kind(struct entry *entry)
 {
-	const char *name = entry->said->kind;
+	const char *copied = key_table[KEY_files_access].words[MOUNT_COPY];
+	const char *name = value_of(entry, "kind"), *access = value_of(entry, "access");
 	char path[KEY_MAX];
 
 	for (uint32_t i = 1; name != NULL && i < PLAN_IMAGE; i++) {
 		if (strcmp(kinds[i].name, name) == 0) {
-			set_kind(entry, i);
-			return read_access(entry);
+			set_kind(entry,
+				 i == PLAN_BIND && access != NULL && strcmp(access, copied) == 0
+					 ? PLAN_OVERLAY
+					 : i);
+			return 0;
 		}
 	}
 	return reading_fail(entry->reading, reading_key(path, "files", entry->index, "kind"),
@@ -205,38 +155,40 @@ static int check_keys(const struct entry *entry)
 	const struct kind *kind = &kinds[entry->mount.kind];
 	char path[KEY_MAX];
 
-	for (size_t i = 0; i < KEY_COUNT; i++) {
-		const bool is_said = value_of(entry->said, &keys[i]) != NULL;
+	for (enum key_id i = KEY_files_at; i < KEY_COUNT && key_table[i].of == SET_files; i++) {
+		const bool is_said = value_of(entry, key_table[i].name) != NULL;
+		const unsigned int bit = 1U << (i - KEY_files_at);
 
-		if (is_said && ((kind->needed | kind->allowed) & keys[i].bit) == 0)
-			return reading_fail(entry->reading,
-					    reading_key(path, "files", entry->index, keys[i].name),
-					    "does not belong to kind %s%s; expected no such key",
-					    kind->name, access_of(entry));
-		if (!is_said && (kind->needed & keys[i].bit) != 0)
-			return reading_fail(entry->reading,
-					    reading_key(path, "files", entry->index, keys[i].name),
-					    "missing; expected a value, which kind %s%s needs",
-					    kind->name, access_of(entry));
+		if (is_said && ((kind->needed | kind->allowed | BIT(at) | BIT(kind)) & bit) == 0)
+			return reading_fail(
+				entry->reading,
+				reading_key(path, "files", entry->index, key_table[i].name),
+				"does not belong to kind %s%s; expected no such key", kind->name,
+				access_of(entry));
+		if (!is_said && (kind->needed & bit) != 0)
+			return reading_fail(
+				entry->reading,
+				reading_key(path, "files", entry->index, key_table[i].name),
+				"missing; expected a value, which kind %s%s needs", kind->name,
+				access_of(entry));
 	}
 	return 0;
 }
 
 static int read_source(struct entry *entry)
 {
-	const struct source_mount *said = entry->said;
 	const uint32_t kind = entry->mount.kind;
+	const char *from = value_of(entry, "from");
 
 	if (kind == PLAN_SYMLINK) {
-		if (said->to[0] == '\0')
-			return fail_key(entry, "to", "is empty; expected the link's text",
-					said->to);
-		entry->mount.source = said->to;
+		entry->mount.source = value_of(entry, "to");
+		if (entry->mount.source[0] == '\0')
+			return fail_key(entry, "to", "is empty; expected the link's text", "");
 	} else if (kind == PLAN_FILE) {
-		entry->mount.source = said->text;
+		entry->mount.source = value_of(entry, "text");
 	} else if (kind == PLAN_COPY || kind == PLAN_BIND || kind == PLAN_DEVICE ||
 		   kind == PLAN_OVERLAY) {
-		entry->mount.source = said->from != NULL ? said->from : said->at;
+		entry->mount.source = from != NULL ? from : entry->mount.target;
 		if (!reading_is_path(entry->mount.source))
 			return fail_key(entry, "from", "is not a path; expected " READING_PATH,
 					entry->mount.source);
@@ -246,7 +198,7 @@ static int read_source(struct entry *entry)
 
 static int read_device(struct entry *entry)
 {
-	const char *text = entry->said->device;
+	const char *text = value_of(entry, "device");
 	const char *colon = text != NULL ? strchr(text, ':') : NULL;
 	uint64_t major_number, minor_number;
 	char front[16] = "";
@@ -264,48 +216,38 @@ static int read_device(struct entry *entry)
 	return 0;
 }
 
-static int read_flag(struct entry *entry, const char *key, const char *text, bool *ret)
-{
-	if (text == NULL || strcmp(text, "false") == 0)
-		return 0;
-	if (strcmp(text, "true") != 0)
-		return fail_key(entry, key, "is not known; expected true or false", text);
-	*ret = true;
-	return 0;
-}
-
 static int read_sizes(struct entry *entry)
 {
-	const struct source_mount *said = entry->said;
+	const char *mode = value_of(entry, "mode"), *size = value_of(entry, "size"),
+		   *inodes = value_of(entry, "inodes");
 	struct profile_mount *mount = &entry->mount;
 
-	if (said->mode != NULL && !units_mode(said->mode, &mount->mode))
+	if (mode != NULL && !units_mode(mode, &mount->mode))
 		return fail_key(entry, "mode", "is not a mode; expected octal digits, such as 0755",
-				said->mode);
+				mode);
 	if ((mount->mode & 06000) != 0)
 		return fail_key(entry, "mode",
 				"has set-ID bits, which no file of a sandbox has; expected at "
 				"most 1777",
-				said->mode);
-	if (said->size != NULL &&
-	    (!units_size(said->size, &mount->size_bytes) || mount->size_bytes < SIZE_LEAST))
+				mode);
+	if (size != NULL &&
+	    (!units_size(size, &mount->size_bytes) || mount->size_bytes < SIZE_LEAST))
 		return fail_key(entry, "size",
 				"is not understood or too small; expected a size of at least "
 				"64K, such as 256M",
-				said->size);
+				size);
 	/* 0 would mean "no limit" to the kernel. */
-	if (said->inodes != NULL &&
-	    (!units_size(said->inodes, &mount->inodes) || mount->inodes < 16))
+	if (inodes != NULL && (!units_size(inodes, &mount->inodes) || mount->inodes < 16))
 		return fail_key(entry, "inodes",
 				"is not understood or too small; expected a number of at least "
 				"16, such as 64K",
-				said->inodes);
+				inodes);
 	return 0;
 }
 
-static int read_place(struct entry *entry)
+static int check_place(const struct entry *entry)
 {
-	const char *place = entry->said->place;
+	const char *place = entry->mount.place;
 	const bool is_bind = entry->mount.kind == PLAN_BIND;
 
 	if (place == NULL)
@@ -329,7 +271,6 @@ static int read_place(struct entry *entry)
 				"is where a directory of the host is shown that a request names; "
 				"expected kind tmpfs, or another name",
 				place);
-	entry->mount.place = place;
 	return 0;
 }
 
@@ -368,28 +309,29 @@ static bool is_machine(const struct entry *entry)
 
 static int apply_entry(struct entry *entry)
 {
-	bool is_optional = false;
+	char path[KEY_MAX];
 
 	if (read_target(entry) != 0 || read_kind(entry) != 0 || check_keys(entry) != 0 ||
-	    read_source(entry) != 0 || read_device(entry) != 0 || read_sizes(entry) != 0 ||
-	    read_flag(entry, "optional", entry->said->optional, &is_optional) != 0 ||
-	    read_flag(entry, "noexec", entry->said->noexec, &entry->mount.is_noexec) != 0)
+	    values_read(entry->reading, reading_key(path, "files", entry->index, ""), SET_files,
+			&entry->mount) != 0 ||
+	    read_source(entry) != 0 || read_device(entry) != 0 || read_sizes(entry) != 0)
 		return -1;
-	entry->mount.flags = is_optional ? PLAN_OPTIONAL : 0;
+	entry->mount.is_writable = entry->mount.access == MOUNT_WRITE;
+	entry->mount.flags = entry->mount.is_optional ? PLAN_OPTIONAL : 0;
 	entry->mount.is_builtin = entry->reading->place.is_builtin;
 	if (is_operators(entry))
 		entry->mount.flags |= PLAN_PINNED;
 	if (is_machine(entry))
 		entry->mount.flags |= PLAN_PINNED | PLAN_MACHINE;
-	return read_place(entry) != 0 ? -1 : put_entry(entry);
+	return check_place(entry) != 0 ? -1 : put_entry(entry);
 }
 
 int mounts_apply(const struct reading *reading)
 {
-	const struct source_profile *said = reading->said;
+	const struct node *said = node_find(reading->said, "files");
 
-	for (uint32_t i = 0; i < said->files_count; i++) {
-		struct entry entry = { .reading = reading, .said = &said->files[i], .index = i };
+	for (uint32_t i = 0; said != NULL && i < said->count; i++) {
+		struct entry entry = { .reading = reading, .said = &said->items[i], .index = i };
 
 		if (apply_entry(&entry) != 0)
 			return -1;
@@ -431,12 +373,12 @@ struct building {
 static int fail_build(const struct building *building, const struct profile_mount *mount,
 		      const char *problem, const char *other)
 {
-	const struct source_profile *said = building->reading->said;
+	const struct node *said = node_find(building->reading->said, "files");
 	char key[KEY_MAX] = "files";
 
 	/* An inherited entry has no line of its own. */
-	for (uint32_t i = 0; i < said->files_count; i++) {
-		if (strcmp(said->files[i].at, mount->target) == 0)
+	for (uint32_t i = 0; said != NULL && i < said->count; i++) {
+		if (strcmp(node_text(&said->items[i], "at"), mount->target) == 0)
 			(void)reading_key(key, "files", i, "at");
 	}
 	return reading_fail(building->reading, key, "%s: %s%s", mount->target, problem, other);

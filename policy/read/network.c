@@ -18,26 +18,15 @@
 #include "gateway/hosts/groups.h"
 #include "gateway/hosts/list.h"
 #include "policy/read/host_groups.h"
+#include "policy/read/values.h"
 
 #define ENTRY_MAX 512U
-
-static const char *const network_names[NETWORK_COUNT] = {
-	[NETWORK_NONE] = "none",
-	[NETWORK_LOOPBACK] = "loopback",
-	[NETWORK_HOSTS] = "hosts",
-};
 
 static const char *const kind_names[PLAN_HOST_KIND_COUNT] = {
 	[PLAN_HOST_TCP] = "tcp",
 	[PLAN_HOST_TLS] = "tls",
 	[PLAN_HOST_HTTP] = "http",
 	[PLAN_HOST_HTTPS] = "https",
-};
-
-static const char *const approval_names[PLAN_HOST_APPROVAL_COUNT] = {
-	[PLAN_HOST_APPROVAL_NEVER] = "never",
-	[PLAN_HOST_APPROVAL_PERSON] = "person",
-	[PLAN_HOST_APPROVAL_ASK] = "ask",
 };
 
 /* An entry while it is read. */
@@ -62,18 +51,6 @@ uint8_t network_host_kind(const struct profile *profile, uint32_t host)
 		is_read |= http_is_for(profile->secrets[i].hosts, host);
 	return is_read && profile->hosts[host].kind == PLAN_HOST_TLS ? PLAN_HOST_HTTPS
 								     : profile->hosts[host].kind;
-}
-
-const char *network_name(const struct profile *profile)
-{
-	return network_names[profile->network];
-}
-
-const char *network_approval(const struct profile *profile)
-{
-	return profile->network == NETWORK_HOSTS && profile->origins.host_approval.file != NULL
-		       ? approval_names[profile->numbers.host_approval]
-		       : NULL;
 }
 
 void network_print_host(const struct profile *profile, uint32_t host, char ret[HOST_TEXT_MAX])
@@ -294,15 +271,16 @@ static int read_group(const struct entry *entry, const char *name)
 	return 0;
 }
 
-static int read_hosts(const struct reading *reading)
+int network_apply(const struct reading *reading)
 {
-	const struct source_profile *said = reading->said;
+	const struct strings said = node_texts(reading->said, "hosts");
 
+	if (!reading_says(reading, "hosts"))
+		return 0;
 	reading->profile->host_count = 0; /* the list replaces the parent's */
-	reading->profile->origins.hosts = reading_origin(reading, "hosts");
-	for (uint32_t i = 0; i < said->hosts_count; i++) {
+	for (uint32_t i = 0; i < said.count; i++) {
 		struct entry entry = { .reading = reading };
-		const char *text = said->hosts[i];
+		const char *text = said.items[i];
 
 		(void)reading_key(entry.key, "hosts", i, "");
 		entry.host.origin = reading_origin(reading, entry.key);
@@ -311,45 +289,6 @@ static int read_hosts(const struct reading *reading)
 			return -1;
 	}
 	return 0;
-}
-
-static int read_approval(const struct reading *reading)
-{
-	const char *said = reading->said->host_approval;
-	uint32_t approval = PLAN_HOST_APPROVAL_NEVER;
-
-	if (said == NULL)
-		return 0;
-	while (approval < PLAN_HOST_APPROVAL_COUNT && strcmp(said, approval_names[approval]) != 0)
-		approval++;
-	if (approval == PLAN_HOST_APPROVAL_COUNT)
-		return reading_fail(reading, "host_approval",
-				    "\"%s\" is not known; expected never, person or ask", said);
-	reading->profile->numbers.host_approval = approval;
-	reading->profile->origins.host_approval = reading_origin(reading, "host_approval");
-	return 0;
-}
-
-int network_apply(const struct reading *reading)
-{
-	const char *said = reading->said->network;
-	struct profile *profile = reading->profile;
-	enum profile_network network = NETWORK_NONE;
-
-	if (said != NULL) {
-		while (network < NETWORK_COUNT && strcmp(said, network_names[network]) != 0)
-			network++;
-		if (network == NETWORK_COUNT)
-			return reading_fail(reading, "network",
-					    "\"%s\" is not known; expected none, loopback or "
-					    "hosts",
-					    said);
-		profile->network = network;
-		profile->origins.network = reading_origin(reading, "network");
-	}
-	if (read_approval(reading) != 0)
-		return -1;
-	return reading_says(reading, "hosts") ? read_hosts(reading) : 0;
 }
 
 #define RESOLVER_FILE "/etc/resolv.conf"
@@ -391,17 +330,21 @@ static int check_resolver(const struct reading *reading)
 
 int network_check(const struct reading *reading)
 {
-	static const char *const keys[] = { "hosts", "host_approval", "through" };
+	static const char *const keys[] = { "hosts", "host_approval", "through", "secrets",
+					    "requests" };
 	const struct profile *profile = reading->profile;
+	char network[VALUE_TEXT_MAX];
 
+	value_print(profile, KEY_profile_network, network);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (profile->network != NETWORK_HOSTS && reading_says(reading, keys[i]))
 			return reading_fail(reading, keys[i],
 					    "without effect, since network is %s; expected "
 					    "network: hosts",
-					    network_names[profile->network]);
+					    network);
 	}
-	if (profile->network == NETWORK_HOSTS && profile->origins.hosts.file == NULL)
+	if (profile->network == NETWORK_HOSTS &&
+	    profile->origins.keys[KEY_profile_hosts].file == NULL)
 		return reading_fail(reading, "hosts",
 				    "missing; expected a list of hosts, such as [example.org], or "
 				    "network: loopback");

@@ -119,9 +119,10 @@ struct adding {
 	struct policy_error *error;
 };
 
-static const struct source_profile *said_at(const struct adding *adding, uint32_t index)
+/* Return the text of a key of a profile; NULL: it is not said. */
+static const char *said_at(const struct adding *adding, uint32_t index, const char *key)
 {
-	return &adding->source->config->profiles[index];
+	return node_text(source_profile(adding->source, index), key);
 }
 
 static int fail_profile(const struct adding *adding, uint32_t index, const char *key,
@@ -144,7 +145,7 @@ static int fail_profile(const struct adding *adding, uint32_t index, const char 
 static int find_in_file(const struct adding *adding, const char *name, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (strcmp(said_at(adding, i)->name, name) == 0)
+		if (strcmp(said_at(adding, i, "name"), name) == 0)
 			return (int)i;
 	}
 	return -1;
@@ -166,13 +167,13 @@ static int check_name(const struct adding *adding, uint32_t index)
 
 	if (profile_check_name(&place, adding->error) != 0)
 		return -1;
-	twin = find_in_file(adding, said_at(adding, index)->name, index);
+	twin = find_in_file(adding, said_at(adding, index, "name"), index);
 	if (twin >= 0)
 		return fail_profile(
 			adding, index, "name",
 			"there is a profile \"%s\" in line %u already; expected another name",
-			said_at(adding, index)->name, line_of(adding, (uint32_t)twin));
-	other = policy_find(adding->policy, said_at(adding, index)->name);
+			said_at(adding, index, "name"), line_of(adding, (uint32_t)twin));
+	other = policy_find(adding->policy, said_at(adding, index, "name"));
 	if (other != NULL)
 		return fail_profile(adding, index, "name",
 				    "there is a built-in profile \"%s\"; expected another name",
@@ -182,7 +183,7 @@ static int check_name(const struct adding *adding, uint32_t index)
 
 static int check_names(const struct adding *adding)
 {
-	const uint32_t count = adding->source->config->profiles_count;
+	const uint32_t count = source_profiles(adding->source);
 
 	if (adding->first + count > PLAN_PROFILES_MAX)
 		return source_fail(adding->source, adding->error, "profiles",
@@ -218,7 +219,7 @@ static const struct builtin_profile *find_shipped(const char *name)
 static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 				 const struct profile **ret)
 {
-	const char *name = said_at(adding, index)->extends;
+	const char *name = said_at(adding, index, "extends");
 
 	*ret = NULL;
 	if (name == NULL)
@@ -226,7 +227,7 @@ static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 	*ret = policy_find(adding->policy, name);
 	if (*ret != NULL && (name[0] != '_' || adding->policy->is_builtin))
 		return OBSTACLE_NONE;
-	if (find_in_file(adding, name, adding->source->config->profiles_count) >= 0)
+	if (find_in_file(adding, name, source_profiles(adding->source)) >= 0)
 		return OBSTACLE_WAITS;
 	(void)fail_profile(
 		adding, index, "extends",
@@ -254,22 +255,22 @@ static enum obstacle make_profile(const struct adding *adding, uint32_t index)
 /* Report a cycle. No remaining profile can be made, so the parents of any of them lead to one. */
 static int fail_cycle(const struct adding *adding)
 {
-	const uint32_t count = adding->source->config->profiles_count;
+	const uint32_t count = source_profiles(adding->source);
 	struct buffer chain = { .bytes = NULL };
 	uint32_t at = 0, start;
 
 	while (adding->policy->profiles[adding->first + at] != NULL)
 		at++;
 	for (uint32_t i = 0; i < count; i++)
-		at = (uint32_t)find_in_file(adding, said_at(adding, at)->extends, count);
+		at = (uint32_t)find_in_file(adding, said_at(adding, at, "extends"), count);
 	start = at;
 	do {
-		buffer_format(&chain, "%s -> ", said_at(adding, at)->name);
-		at = (uint32_t)find_in_file(adding, said_at(adding, at)->extends, count);
+		buffer_format(&chain, "%s -> ", said_at(adding, at, "name"));
+		at = (uint32_t)find_in_file(adding, said_at(adding, at, "extends"), count);
 	} while (at != start);
 	(void)fail_profile(adding, start, "extends",
 			   "leads back to itself, %s%s; expected a profile that does not",
-			   chain.bytes, said_at(adding, start)->name);
+			   chain.bytes, said_at(adding, start, "name"));
 	buffer_done(&chain);
 	return -1;
 }
@@ -279,7 +280,7 @@ static int make_some(const struct adding *adding)
 {
 	int made = 0;
 
-	for (uint32_t i = 0; i < adding->source->config->profiles_count; i++) {
+	for (uint32_t i = 0; i < source_profiles(adding->source); i++) {
 		enum obstacle obstacle;
 
 		if (adding->policy->profiles[adding->first + i] != NULL)
@@ -294,7 +295,7 @@ static int make_some(const struct adding *adding)
 
 static int make_all(const struct adding *adding)
 {
-	const uint32_t count = adding->source->config->profiles_count;
+	const uint32_t count = source_profiles(adding->source);
 	uint32_t made = 0;
 
 	while (made < count) {
@@ -311,7 +312,7 @@ static int make_all(const struct adding *adding)
 
 static int check_default(const struct adding *adding)
 {
-	const char *name = adding->source->config->default_profile;
+	const char *name = node_text(&adding->source->root, "default_profile");
 
 	if (name == NULL || (name[0] != '_' && policy_find(adding->policy, name) != NULL))
 		return 0;
@@ -359,19 +360,19 @@ static int fail_offer(const struct source *source, const char *key, const char *
 static int add_offered(struct policy *policy, const struct source *source,
 		       struct policy_error *error)
 {
-	const struct source_config *said = source->config;
+	const struct strings said = node_texts(&source->root, "offer");
 	int result = 0;
 
-	for (uint32_t i = 0; i < said->offer_count && result == 0; i++) {
-		const struct builtin_profile *shipped = find_shipped(said->offer[i]);
+	for (uint32_t i = 0; i < said.count && result == 0; i++) {
+		const struct builtin_profile *shipped = find_shipped(said.items[i]);
 		char key[KEY_MAX];
 
 		(void)reading_key(key, "offer", i, "");
 		if (shipped == NULL)
-			return fail_offer(source, key, said->offer[i], error);
-		if (policy_find(policy, said->offer[i]) != NULL)
+			return fail_offer(source, key, said.items[i], error);
+		if (policy_find(policy, said.items[i]) != NULL)
 			return source_fail(source, error, key, "%s given twice; expected once",
-					   said->offer[i]);
+					   said.items[i]);
 		policy->is_builtin = true;
 		result = policy_add(policy, shipped->file, shipped->text, shipped->size, error);
 		policy->is_builtin = false;
@@ -388,7 +389,7 @@ static int add_source(struct policy *policy, const struct source *source,
 		return -1;
 	if (!policy->is_builtin && settings_read(source, &policy->settings, error) != 0)
 		return -1;
-	policy->count += source->config->profiles_count;
+	policy->count += source_profiles(source);
 	if (make_all(&adding) != 0 || check_default(&adding) != 0)
 		return -1;
 	apply_requirements(&adding);

@@ -5,6 +5,7 @@
 #include "common/limits.h"
 #include "lib/heap/memory.h"
 #include "policy/read/profile_parts.h"
+#include "policy/read/values.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +35,10 @@ static bool is_line(const char *text)
 
 int profile_check_name(const struct profile_place *place, struct policy_error *error)
 {
-	const struct reading reading = { .place = *place, .error = error };
-	const char *name = place->source->config->profiles[place->index].name;
+	const struct reading reading = { .place = *place,
+					 .said = source_profile(place->source, place->index),
+					 .error = error };
+	const char *name = node_text(reading.said, "name");
 
 	if (name == NULL)
 		return reading_fail(&reading, "name", "missing; expected a name");
@@ -51,55 +54,26 @@ int profile_check_name(const struct profile_place *place, struct policy_error *e
 	return 0;
 }
 
-/* Take over a text and its origin if the file has it. */
-static void take_text(const struct reading *reading, const char *key, const char *said,
-		      const char **text, struct origin *origin)
+static int check_names(const struct reading *reading)
 {
-	if (said == NULL)
-		return;
-	*text = said;
-	*origin = reading_origin(reading, key);
-}
+	const struct profile *profile = reading->profile;
 
-static int apply_names(const struct reading *reading)
-{
-	const struct source_profile *said = reading->said;
-	struct profile *profile = reading->profile;
-	struct profile_origins *origins = &profile->origins;
-
-	if (said->description != NULL && !is_line(said->description))
+	if (profile->description != NULL && !is_line(profile->description))
 		return reading_fail(reading, "description",
 				    "expected one line of 1 to 200 characters");
-	if (said->hostname != NULL && !is_word(said->hostname, LOWER DIGITS "-", 63))
+	if (profile->hostname != NULL && !is_word(profile->hostname, LOWER DIGITS "-", 63))
 		return reading_fail(
 			reading, "hostname",
 			"\"%s\" is not a host name; expected up to 63 of a-z, 0-9 and -",
-			said->hostname);
-	if (said->cwd != NULL && !reading_is_path(said->cwd))
+			profile->hostname);
+	if (profile->cwd != NULL && !reading_is_path(profile->cwd))
 		return reading_fail(reading, "cwd", "\"%s\" is not a path; expected " READING_PATH,
-				    said->cwd);
-	profile->name = said->name;
-	origins->name = reading_origin(reading, "name");
-	origins->extends = reading_origin(reading, "extends");
-	take_text(reading, "description", said->description, &profile->description,
-		  &origins->description);
-	take_text(reading, "hostname", said->hostname, &profile->hostname, &origins->hostname);
-	take_text(reading, "cwd", said->cwd, &profile->cwd, &origins->cwd);
-	return 0;
-}
-
-static int apply_shell(const struct reading *reading)
-{
-	const struct source_profile *said = reading->said;
-
-	if (said->shell == NULL)
-		return 0;
-	if (said->shell_count == 0 || said->shell[0][0] != '/')
+				    profile->cwd);
+	if (value_origin(profile, KEY_profile_shell)->file != NULL &&
+	    (profile->shell.count == 0 || profile->shell.items[0][0] != '/'))
 		return reading_fail(reading, "shell",
 				    "expected the shell's absolute path and its options, such as "
 				    "[/bin/bash, -c]");
-	reading->profile->shell = (struct strings){ said->shell, said->shell_count };
-	reading->profile->origins.shell = reading_origin(reading, "shell");
 	return 0;
 }
 
@@ -111,12 +85,12 @@ static bool is_variable(const char *text)
 }
 
 /* Return whether an earlier entry of the list has the name of entry `index`. */
-static bool is_again(char *const *variables, uint32_t index)
+static bool is_again(const struct strings *variables, uint32_t index)
 {
-	const size_t length = strcspn(variables[index], "=") + 1;
+	const size_t length = strcspn(variables->items[index], "=") + 1;
 
 	for (uint32_t i = 0; i < index; i++) {
-		if (strncmp(variables[i], variables[index], length) == 0)
+		if (strncmp(variables->items[i], variables->items[index], length) == 0)
 			return true;
 	}
 	return false;
@@ -124,8 +98,9 @@ static bool is_again(char *const *variables, uint32_t index)
 
 static int set_variable(const struct reading *reading, uint32_t index)
 {
+	const struct strings said = node_texts(reading->said, "environment");
 	struct profile *profile = reading->profile;
-	const char *variable = reading->said->environment[index];
+	const char *variable = said.items[index];
 	const size_t length = strcspn(variable, "=") + 1;
 	uint32_t place = 0;
 	char key[KEY_MAX];
@@ -134,7 +109,7 @@ static int set_variable(const struct reading *reading, uint32_t index)
 	if (!is_variable(variable))
 		return reading_fail(reading, key, "\"%s\" is not a variable; expected NAME=value",
 				    variable);
-	if (is_again(reading->said->environment, index))
+	if (is_again(&said, index))
 		return reading_fail(reading, key, "%.*s given twice; expected once",
 				    (int)(length - 1), variable);
 	while (place < profile->environment_count &&
@@ -154,7 +129,7 @@ static int apply_environment(const struct reading *reading)
 {
 	size_t bytes = 0;
 
-	for (uint32_t i = 0; i < reading->said->environment_count; i++) {
+	for (uint32_t i = 0; i < reading_count(reading, "environment"); i++) {
 		if (set_variable(reading, i) != 0)
 			return -1;
 	}
@@ -168,55 +143,50 @@ static int apply_environment(const struct reading *reading)
 	return 0;
 }
 
-static int read_rights(const struct reading *reading, uint32_t index, uint64_t *ret)
+static int read_rights(const struct reading *reading, const char *key, struct profile_rule *rule)
 {
-	const struct source_rule *said = &reading->said->landlock[index];
-	char key[KEY_MAX];
-
-	*ret = 0;
-	(void)reading_key(key, "landlock", index, "rights");
-	for (uint32_t i = 0; i < said->rights_count; i++) {
-		const uint64_t found = profile_right(said->rights[i]);
+	for (uint32_t i = 0; i < rule->words.count; i++) {
+		const uint64_t found = profile_right(rule->words.items[i]);
 
 		if (found == 0)
 			return reading_fail(reading, key,
 					    "\"%s\" is not known; expected list, read, execute, "
 					    "write, create or ioctl",
-					    said->rights[i]);
-		*ret |= found;
+					    rule->words.items[i]);
+		rule->rights |= found;
 	}
-	return *ret != 0 ? 0
-			 : reading_fail(reading, key, "missing; expected a list such as [read]");
+	return rule->rights != 0
+		       ? 0
+		       : reading_fail(reading, key, "missing; expected a list such as [read]");
 }
 
-static int set_rule(const struct reading *reading, uint32_t index)
+static int set_rule(const struct reading *reading, const struct node *said, uint32_t index)
 {
-	const struct source_rule *said = &reading->said->landlock[index];
 	struct profile *profile = reading->profile;
-	struct profile_rule rule = { .path = said->path,
-				     .words = { said->rights, said->rights_count } };
+	struct profile_rule rule = { .path = NULL };
 	uint32_t place = 0;
 	char key[KEY_MAX];
 
-	(void)reading_key(key, "landlock", index, "path");
-	rule.origin = reading_origin(reading, key);
+	if (values_read(reading, reading_key(key, "landlock", index, ""), SET_landlock, &rule) != 0)
+		return -1;
+	rule.origin = reading_origin(reading, reading_key(key, "landlock", index, "path"));
 	if (rule.path == NULL)
 		return reading_fail(reading, key, "missing; expected a path in the sandbox");
 	if (strcmp(rule.path, "/") != 0 && !reading_is_path(rule.path))
 		return reading_fail(reading, key, "\"%s\" is not a path; expected " READING_PATH,
 				    rule.path);
 	for (uint32_t i = 0; i < index; i++) {
-		if (strcmp(reading->said->landlock[i].path, rule.path) == 0)
+		if (strcmp(node_text(&said->items[i], "path"), rule.path) == 0)
 			return reading_fail(reading, key, "%s given twice; expected once",
 					    rule.path);
 	}
-	if (read_rights(reading, index, &rule.rights) != 0)
+	if (read_rights(reading, reading_key(key, "landlock", index, "rights"), &rule) != 0)
 		return -1;
 	while (place < profile->rule_count && strcmp(profile->rules[place].path, rule.path) != 0)
 		place++;
 	if (place == PLAN_RULES_MAX)
-		return reading_fail(reading, key, "too many rules; expected at most %u",
-				    PLAN_RULES_MAX);
+		return reading_fail(reading, reading_key(key, "landlock", index, "path"),
+				    "too many rules; expected at most %u", PLAN_RULES_MAX);
 	profile->rules[place] = rule;
 	if (place == profile->rule_count)
 		profile->rule_count++;
@@ -225,8 +195,10 @@ static int set_rule(const struct reading *reading, uint32_t index)
 
 static int apply_landlock(const struct reading *reading)
 {
-	for (uint32_t i = 0; i < reading->said->landlock_count; i++) {
-		if (set_rule(reading, i) != 0)
+	const struct node *said = node_find(reading->said, "landlock");
+
+	for (uint32_t i = 0; said != NULL && i < said->count; i++) {
+		if (set_rule(reading, said, i) != 0)
 			return -1;
 	}
 	return 0;
@@ -298,14 +270,19 @@ static void forget_implied(struct profile *profile)
 	profile->is_cwd_of_image = false;
 }
 
+static int read_values(const struct reading *reading)
+{
+	return values_read(reading, "", SET_profile, reading->profile);
+}
+
 static int read_all(const struct reading *reading)
 {
 	static int (*const parts[])(const struct reading *) = {
-		apply_names,    image_apply,   apply_shell,       runner_apply,    network_apply,
-		through_apply,  http_apply,    apply_environment, mounts_apply,    apply_landlock,
-		seccomp_apply,  limits_apply,  lasting_apply,     languages_apply, image_check,
-		check_complete, limits_check,  network_check,     through_check,   http_check,
-		mounts_check,   lasting_check, check_cwd,         languages_check, runner_check,
+		read_values,   check_names,       image_apply,  network_apply,  through_apply,
+		http_apply,    apply_environment, mounts_apply, apply_landlock, seccomp_apply,
+		lasting_apply, languages_apply,   image_check,  check_complete, limits_check,
+		network_check, through_check,     http_check,   mounts_check,   lasting_check,
+		check_cwd,     languages_check,   runner_check,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -319,14 +296,13 @@ struct profile *profile_new(const struct profile_place *place, const struct prof
 			    struct policy_error *error)
 {
 	struct profile *profile = memory_get_zeroed(1, sizeof(*profile));
-	const struct reading reading = { *place, &place->source->config->profiles[place->index],
+	const struct reading reading = { *place, source_profile(place->source, place->index),
 					 profile, error };
 
 	if (parent != NULL) {
 		*profile = *parent;
 		forget_implied(profile);
-	} else
-		profile->numbers.user = PLAN_USER_AGENT;
+	}
 	profile->parent = parent;
 	if (read_all(&reading) != 0)
 		return profile_free(profile);

@@ -8,6 +8,7 @@
 
 #include "common/plan.h"
 #include "gateway/hosts/pattern.h"
+#include "policy/read/keys.h"
 #include "policy/read/seccomp_groups.h"
 #include "policy/read/source.h"
 
@@ -15,14 +16,7 @@
 #include <stdint.h>
 
 #define PROFILE_ENVIRONMENT_MAX 64U
-#define PROFILE_LIMITS_MAX 20U
-#define PROFILE_LASTING 9U /* keys of `lasting` with one value */
 #define PROFILE_HELD_MAX 64U
-
-struct strings {
-	char *const *items;
-	uint32_t count;
-};
 
 enum profile_network {
 	NETWORK_UNSAID = 0,
@@ -30,6 +24,14 @@ enum profile_network {
 	NETWORK_LOOPBACK, /* only the network namespace, which has just loopback, confines */
 	NETWORK_HOSTS,    /* as LOOPBACK, with a way to the profile's hosts */
 	NETWORK_COUNT
+};
+
+/* Rights to a file or directory of the host. */
+enum mount_access {
+	MOUNT_READ = 0,
+	MOUNT_COPY, /* copy-on-write */
+	MOUNT_WRITE,
+	MOUNT_ACCESS_COUNT
 };
 
 /* An entry like struct plan_mount, with texts. */
@@ -44,6 +46,8 @@ struct profile_mount {
 	uint64_t size_bytes;
 	uint64_t inodes;
 	uint64_t device;
+	enum mount_access access;
+	bool is_optional;
 	bool is_noexec;
 	bool is_writable; /* a bind that can change the host's files */
 	struct origin origin;
@@ -102,11 +106,7 @@ struct profile_secret {
 
 /* The origins of those values of a profile that have no records of their own. */
 struct profile_origins {
-	struct origin name, extends, description, image, root, user, pretend, hostname, cwd, runner,
-		shell, network, hosts, host_approval, through, requests, secrets, refuse;
-	struct origin landlock_abi, limits_mode;
-	struct origin limits[PROFILE_LIMITS_MAX]; /* in the table's order in limits.c */
-	struct origin lasting[PROFILE_LASTING];   /* numbers first, as lasting.c has them */
+	struct origin keys[KEY_COUNT]; /* the profile's or its parents'; no file: none says it */
 	struct origin held[PROFILE_HELD_MAX];
 	struct origin environment[PROFILE_ENVIRONMENT_MAX];
 	struct origin groups[SECCOMP_GROUPS_MAX]; /* indexed as in struct plan_profile */
@@ -123,6 +123,7 @@ struct profile {
 	const char *hostname;
 	const char *cwd;
 	bool is_root_writable;
+	bool is_user_root;
 	bool is_cwd_of_image; /* no key says it */
 	enum profile_network network;
 	struct strings runner; /* before every command; none: no words */
@@ -131,8 +132,6 @@ struct profile {
 	struct profile_origins origins;
 	struct plan_profile numbers; /* limits, requirements, Landlock, `lasting`, `host_approval`,
 				      * `through`, `user`; its offsets stay 0 */
-	uint32_t said;               /* bits of the given limits and requirements */
-	uint32_t said_lasting;       /* bits of the given keys of `lasting` */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,
 		held_count, host_count, request_count, secret_count;
 	const char *environment[PROFILE_ENVIRONMENT_MAX];

@@ -10,23 +10,14 @@
 
 #include <limits.h>
 
-/* Take over `limits` and `requirements` of the file. */
-int limits_apply(const struct reading *reading);
-
-/* Check that every limit is given and that they are consistent. */
+/* Check that every limit and requirement is given and that they are consistent. */
 int limits_check(const struct reading *reading);
 
-/* Print limit `index` as a file has it. Return its key without "limits."; NULL behind the last. */
-const char *limits_value(const struct profile *profile, uint32_t index, char ret[32]);
-
-/* Take over `lasting` of the file. */
+/* Take over `lasting.hold` of the file. */
 int lasting_apply(const struct reading *reading);
 
 /* Check that `lasting` is complete if an entry of `files` has a place. */
 int lasting_check(const struct reading *reading);
-
-/* Print a key of `lasting`, below PROFILE_LASTING, and return it; NULL: it was not given. */
-const char *lasting_value(const struct profile *profile, uint32_t index, char ret[32]);
 
 /* Take over `through` of the file, and check that no entry of `hosts` is the proxy. */
 int through_apply(const struct reading *reading);
@@ -36,18 +27,12 @@ int through_check(const struct reading *reading);
 #define THROUGH_TEXT_MAX (HOST_NAME_MAX_SIZE + 8U)
 bool through_print(const struct profile *profile, char ret[THROUGH_TEXT_MAX]);
 
-/* Take over `runner` of the file, and check that its program is in the sandbox. */
-int runner_apply(const struct reading *reading);
+/* Check `runner`, and that its program is in the sandbox. */
 int runner_check(const struct reading *reading);
 
-/* Take over `network`, `hosts` and `host_approval` of the file, and check that they fit. */
+/* Take over `hosts` of the file, and check that they fit `network` and `host_approval`. */
 int network_apply(const struct reading *reading);
 int network_check(const struct reading *reading);
-
-/* Return the network, and the right to approve hosts, in the word of a file. The latter is NULL if
- * no file says it, or if it is without effect. */
-const char *network_name(const struct profile *profile);
-const char *network_approval(const struct profile *profile);
 
 /* Return the text of an entry of kind file: a built-in one that is about names has another text in
  * a profile with hosts, whose names the gateway resolves. */
@@ -74,6 +59,9 @@ bool network_is_read(uint8_t kind);
 int http_apply(const struct reading *reading);
 int secrets_read(const struct reading *reading);
 int http_check(const struct reading *reading);
+
+/* Return the key of a secret's source. */
+const char *secrets_source_name(enum plan_secret_source kind);
 
 /* Return whether the entry is a directory of trusted certificates, in the place of which the
  * sandbox sees the launcher's: msp-http ends TLS with a certificate of its own. */
@@ -112,7 +100,7 @@ const struct profile_mount *mounts_around(const struct profile *profile, const c
 /* The working directory if neither profile nor image says one. */
 #define IMAGE_CWD "/workspace"
 
-/* Take over `image`, `root`, `user` and `pretend`, and find the image. */
+/* Take over `user` and `pretend`, and find the image. */
 int image_apply(const struct reading *reading);
 int image_check(const struct reading *reading);
 

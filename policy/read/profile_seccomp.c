@@ -11,8 +11,7 @@
 /* A list of groups, and its effect. */
 struct group_list {
 	const char *key;
-	char *const *names;
-	uint32_t count;
+	struct strings names;
 	bool is_allowing;
 	const char *futile; /* the message for a group that it does not change */
 };
@@ -27,7 +26,7 @@ static int fail_group(const struct reading *reading, const char *key, const char
 static int change_group(const struct reading *reading, const struct group_list *list,
 			uint32_t index, const bool *before)
 {
-	const char *name = list->names[index] + (list->names[index][0] == '@' ? 1 : 0);
+	const char *name = list->names.items[index] + (list->names.items[index][0] == '@' ? 1 : 0);
 	struct profile *profile = reading->profile;
 	const int group = seccomp_group_find(name);
 	char key[KEY_MAX];
@@ -37,7 +36,7 @@ static int change_group(const struct reading *reading, const struct group_list *
 		return reading_fail(reading, key,
 				    "\"%s\" is not a group; expected one that `msp-policy groups` "
 				    "lists",
-				    list->names[index]);
+				    list->names.items[index]);
 	if (seccomp_group_at((uint32_t)group)->kind != SECCOMP_ALLOWABLE)
 		return reading_fail(reading, key,
 				    "group %s can never be allowed: %s; expected another group",
@@ -54,7 +53,7 @@ static int change_group(const struct reading *reading, const struct group_list *
 static int change_groups(const struct reading *reading, const struct group_list *list,
 			 const bool *before)
 {
-	for (uint32_t i = 0; i < list->count; i++) {
+	for (uint32_t i = 0; i < list->names.count; i++) {
 		if (change_group(reading, list, i, before) != 0)
 			return -1;
 	}
@@ -62,32 +61,33 @@ static int change_groups(const struct reading *reading, const struct group_list 
 }
 
 /* Set the whole list. Groups that it does not name are not allowed; its line is their origin. */
-static int allow_groups(const struct reading *reading, const struct source_seccomp *said)
+static int allow_groups(const struct reading *reading)
 {
-	const struct group_list list = { "seccomp.allow", said->allow, said->allow_count, true,
-					 "" };
+	const struct group_list list = { "seccomp.allow",
+					 node_texts(reading->said, "seccomp.allow"), true, "" };
 	static const bool nothing[SECCOMP_GROUPS_MAX];
 
-	if (said->allow_count == 0)
+	if (list.names.count == 0)
 		return reading_fail(reading, list.key, "empty; expected groups such as basic");
 	memset(reading->profile->seccomp.is_allowed, 0, sizeof(nothing));
 	for (uint32_t i = 0; i < seccomp_group_count(); i++)
-		reading->profile->origins.groups[i] = reading_origin(reading, "seccomp.allow");
+		reading->profile->origins.groups[i] = reading_origin(reading, list.key);
 	return change_groups(reading, &list, nothing);
 }
 
-static int change_parents_groups(const struct reading *reading, const struct source_seccomp *said)
+static int change_parents_groups(const struct reading *reading)
 {
-	const struct group_list add = { "seccomp.add", said->add, said->add_count, true,
-					"is allowed already; expected one that is not" };
-	const struct group_list remove = { "seccomp.remove", said->remove, said->remove_count,
-					   false, "is not allowed anyway; expected one that is" };
-	const char *key = said->add_count > 0 ? add.key : remove.key;
+	const struct group_list add = { "seccomp.add", node_texts(reading->said, "seccomp.add"),
+					true, "is allowed already; expected one that is not" };
+	const struct group_list remove = { "seccomp.remove",
+					   node_texts(reading->said, "seccomp.remove"), false,
+					   "is not allowed anyway; expected one that is" };
+	const char *key = add.names.count > 0 ? add.key : remove.key;
 	bool before[SECCOMP_GROUPS_MAX];
 
-	if (said->add_count == 0 && said->remove_count == 0)
+	if (add.names.count == 0 && remove.names.count == 0)
 		return 0;
-	if (said->allow_count > 0)
+	if (reading_says(reading, "seccomp.allow"))
 		return reading_fail(reading, key,
 				    "changes what the parent allows, and seccomp.allow replaces "
 				    "it; expected one of the two");
@@ -102,7 +102,7 @@ static int change_parents_groups(const struct reading *reading, const struct sou
 
 static int refuse_call(const struct reading *reading, uint32_t index)
 {
-	const char *call = reading->said->seccomp->refuse[index];
+	const char *call = node_texts(reading->said, "seccomp.refuse").items[index];
 	struct seccomp_policy *policy = &reading->profile->seccomp;
 	const int group = seccomp_group_of(call);
 	char key[KEY_MAX];
@@ -131,17 +131,11 @@ static int refuse_call(const struct reading *reading, uint32_t index)
 
 int seccomp_apply(const struct reading *reading)
 {
-	const struct source_seccomp *said = reading->said->seccomp;
-
-	if (said == NULL)
-		return 0;
-	if (reading_says(reading, "seccomp.allow") && allow_groups(reading, said) != 0)
+	if (reading_says(reading, "seccomp.allow") && allow_groups(reading) != 0)
 		return -1;
-	if (change_parents_groups(reading, said) != 0)
+	if (change_parents_groups(reading) != 0)
 		return -1;
-	if (said->refuse_count > 0)
-		reading->profile->origins.refuse = reading_origin(reading, "seccomp.refuse");
-	for (uint32_t i = 0; i < said->refuse_count; i++) {
+	for (uint32_t i = 0; i < reading_count(reading, "seccomp.refuse"); i++) {
 		if (refuse_call(reading, i) != 0)
 			return -1;
 	}

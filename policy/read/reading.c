@@ -12,6 +12,8 @@
 /* Return the full key in the file. */
 static const char *full_key(const struct reading *reading, const char *key, char *ret)
 {
+	if (reading->said == &reading->place.source->root)
+		return key;
 	(void)snprintf(ret, FULL_KEY_MAX, "profiles[%u].%s", reading->place.index, key);
 	return ret;
 }
@@ -28,18 +30,19 @@ int reading_fail(const struct reading *reading, const char *key, const char *for
 	return -1;
 }
 
-bool reading_says(const struct reading *reading, const char *key)
-{
-	char full[FULL_KEY_MAX];
-
-	return source_says(reading->place.source, full_key(reading, key, full));
-}
-
 struct origin reading_origin(const struct reading *reading, const char *key)
 {
-	char full[FULL_KEY_MAX];
+	return (struct origin){ reading->place.source->file, node_line(reading->said, key) };
+}
 
-	return source_origin(reading->place.source, full_key(reading, key, full));
+bool reading_says(const struct reading *reading, const char *key)
+{
+	return node_find(reading->said, key) != NULL;
+}
+
+uint32_t reading_count(const struct reading *reading, const char *list)
+{
+	return node_texts(reading->said, list).count;
 }
 
 const char *reading_key(char *ret, const char *list, uint32_t index, const char *key)

@@ -17,18 +17,11 @@
 /* The rest is a request's. */
 #define BYTES_MAX (IPC_ARGV_MAX / 4)
 
-int runner_apply(const struct reading *reading)
+static int check_words(const struct reading *reading)
 {
-	const struct source_profile *said = reading->said;
-	struct strings *runner = &reading->profile->runner;
+	const struct strings *runner = &reading->profile->runner;
 	size_t bytes = 0;
 
-	if (!reading_says(reading, KEY))
-		return 0;
-	*runner = (struct strings){ said->runner, said->runner_count };
-	reading->profile->origins.runner = reading_origin(reading, KEY);
-	if (runner->count == 0) /* none, where the extended profile has one */
-		return 0;
 	if (!reading_is_path(runner->items[0]))
 		return reading_fail(reading, KEY,
 				    "\"%s\" is not a path; expected that of a program in the "
@@ -49,7 +42,11 @@ int runner_check(const struct reading *reading)
 	const struct profile_mount *around;
 	char program[PATH_MAX];
 
-	if (profile->runner.count == 0 || image_is_awaited(profile))
+	if (profile->runner.count == 0) /* none, or none where the extended profile has one */
+		return 0;
+	if (check_words(reading) != 0)
+		return -1;
+	if (image_is_awaited(profile))
 		return 0;
 	around = mounts_around(profile, profile->runner.items[0]);
 	if (around != NULL && around->kind == PLAN_TMPFS)

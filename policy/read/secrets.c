@@ -3,6 +3,7 @@
  * `secrets` of a profile: a name, a header, hosts, and one source: a file, a variable or a command.
  */
 #include "policy/read/profile_parts.h"
+#include "policy/read/values.h"
 
 #include <string.h>
 #include <strings.h>
@@ -43,10 +44,21 @@ static bool is_own_header(const char *text)
 	return strncasecmp(text, "Proxy-", strlen("Proxy-")) == 0;
 }
 
+const char *secrets_source_name(enum plan_secret_source kind)
+{
+	static const char *const names[PLAN_SECRET_SOURCE_COUNT] = {
+		[PLAN_SECRET_FILE] = "file",
+		[PLAN_SECRET_ENV] = "env",
+		[PLAN_SECRET_COMMAND] = "command",
+	};
+
+	return names[kind];
+}
+
 /* A secret while it is read. */
 struct secret_entry {
 	const struct reading *reading;
-	const struct source_secret *said;
+	const struct node *said;
 	uint32_t index;
 	struct profile_secret secret;
 };
@@ -64,7 +76,8 @@ static bool is_secret_name(const char *name)
 
 static int read_name(struct secret_entry *entry)
 {
-	const char *name = entry->said->name;
+	const struct profile *profile = entry->reading->profile;
+	const char *name = entry->secret.name;
 	char key[KEY_MAX];
 
 	(void)secret_key(entry, "name", key);
@@ -74,18 +87,17 @@ static int read_name(struct secret_entry *entry)
 				    "0-9 and _, beginning with a letter, such as GITHUB_TOKEN",
 				    name != NULL ? name : "");
 	for (uint32_t i = 0; i < entry->index; i++) {
-		if (strcmp(entry->reading->said->secrets[i].name, name) == 0)
+		if (strcmp(profile->secrets[i].name, name) == 0)
 			return reading_fail(entry->reading, key, "%s given twice; expected once",
 					    name);
 	}
-	entry->secret.name = name;
 	entry->secret.origin = reading_origin(entry->reading, key);
 	return 0;
 }
 
 static int read_header(struct secret_entry *entry)
 {
-	const char *header = entry->said->header;
+	const char *header = entry->secret.header;
 	char key[KEY_MAX];
 
 	(void)secret_key(entry, "header", key);
@@ -103,7 +115,6 @@ static int read_header(struct secret_entry *entry)
 				    "\"%s\" decides how a request is read, and can have no secret; "
 				    "expected another header, such as Authorization",
 				    header);
-	entry->secret.header = header;
 	return 0;
 }
 
@@ -129,80 +140,88 @@ static bool is_file(const char *text)
 	return reading_is_path(text[0] == '~' ? text + 1 : text);
 }
 
-static int read_source(struct secret_entry *entry)
+/* Read the source of a kind: one text, or the words of a command. */
+static int read_kind(struct secret_entry *entry, enum plan_secret_source kind)
 {
-	const struct source_secret *said = entry->said;
 	struct profile_secret *secret = &entry->secret;
-	const int sources = (said->file != NULL) + (said->env != NULL) + (said->command_count > 0);
+	const char *first = secret->source.items[0];
 	char key[KEY_MAX];
 
-	(void)secret_key(entry, "", key);
-	if (sources != 1)
-		return reading_fail(
-			entry->reading, key, "%s; expected one source: file, env or command",
-			sources == 0 ? "without a source" : "with more than one source");
-	if (said->file != NULL && !is_file(said->file))
+	secret->source_kind = kind;
+	if (kind == PLAN_SECRET_FILE && !is_file(first))
 		return reading_fail(entry->reading, secret_key(entry, "file", key),
 				    "\"%s\" is not a path; expected " READING_PATH
 				    ", or ~/ and the rest of a path",
-				    said->file);
-	if (said->env != NULL && !is_variable_name(said->env))
+				    first);
+	if (kind == PLAN_SECRET_ENV && !is_variable_name(first))
 		return reading_fail(entry->reading, secret_key(entry, "env", key),
 				    "\"%s\" is not a variable's name; expected letters, digits and "
 				    "_",
-				    said->env);
-	if (said->command_count > 0 && !reading_is_path(said->command[0]))
+				    first);
+	if (kind == PLAN_SECRET_COMMAND && !reading_is_path(first))
 		return reading_fail(entry->reading, secret_key(entry, "command", key),
 				    "\"%s\" is not a program's path; expected " READING_PATH,
-				    said->command[0]);
-	secret->source_kind = said->file != NULL  ? PLAN_SECRET_FILE
-			      : said->env != NULL ? PLAN_SECRET_ENV
-						  : PLAN_SECRET_COMMAND;
-	secret->source = said->file != NULL ? (struct strings){ &said->file, 1 }
-			 : said->env != NULL
-				 ? (struct strings){ &said->env, 1 }
-				 : (struct strings){ said->command, said->command_count };
+				    first);
 	return is_source_short(&secret->source)
 		       ? 0
-		       : reading_fail(entry->reading, key,
+		       : reading_fail(entry->reading, secret_key(entry, "", key),
 				      "the source is too long; expected at "
 				      "most 510 bytes");
 }
 
-static int read_cleartext(struct secret_entry *entry)
+static int read_source(struct secret_entry *entry)
 {
-	const char *said = entry->said->cleartext;
+	enum plan_secret_source kind = PLAN_SECRET_FILE;
+	uint32_t sources = 0;
 	char key[KEY_MAX];
 
-	entry->secret.is_cleartext = said != NULL && strcmp(said, "true") == 0;
-	if (said == NULL || entry->secret.is_cleartext || strcmp(said, "false") == 0)
-		return 0;
-	return reading_fail(entry->reading, secret_key(entry, "cleartext", key),
-			    "\"%s\" is not known; expected true or false", said);
+	for (enum plan_secret_source i = 0; i < PLAN_SECRET_SOURCE_COUNT; i++) {
+		const struct node *node = node_find(entry->said, secrets_source_name(i));
+
+		if (node == NULL || (node->kind == NODE_LIST && node->count == 0))
+			continue;
+		entry->secret.source = node->kind == NODE_LIST
+					       ? (struct strings){ node->texts, node->count }
+					       : (struct strings){ &node->text, 1 };
+		kind = i;
+		sources++;
+	}
+	if (sources != 1)
+		return reading_fail(entry->reading, secret_key(entry, "", key),
+				    "%s; expected one source: file, env or command",
+				    sources == 0 ? "without a source"
+						 : "with more than one source");
+	return read_kind(entry, kind);
+}
+
+static int read_secret(struct secret_entry *entry)
+{
+	char key[KEY_MAX];
+
+	if (values_read(entry->reading, secret_key(entry, "", key), SET_secrets, &entry->secret) !=
+		    0 ||
+	    read_name(entry) != 0 || read_header(entry) != 0 || read_source(entry) != 0)
+		return -1;
+	return entry->secret.wanted.count > 0
+		       ? 0
+		       : reading_fail(entry->reading, secret_key(entry, "hosts", key),
+				      "missing; expected a list of hosts, such as "
+				      "[api.example.org]");
 }
 
 int secrets_read(const struct reading *reading)
 {
-	const struct source_profile *said = reading->said;
+	const struct node *said = node_find(reading->said, "secrets");
 	struct profile *profile = reading->profile;
 
 	profile->secret_count = 0; /* the list replaces the parent's */
-	profile->origins.secrets = reading_origin(reading, "secrets");
-	for (uint32_t i = 0; i < said->secrets_count; i++) {
+	for (uint32_t i = 0; i < said->count; i++) {
 		struct secret_entry entry = { .reading = reading,
-					      .said = &said->secrets[i],
+					      .said = &said->items[i],
 					      .index = i };
-		char key[KEY_MAX];
 
-		entry.secret.wanted =
-			(struct strings){ entry.said->hosts, entry.said->hosts_count };
-		if (read_name(&entry) != 0 || read_header(&entry) != 0 ||
-		    read_source(&entry) != 0 || read_cleartext(&entry) != 0)
+		if (read_secret(&entry) != 0)
 			return -1;
-		if (entry.said->hosts_count == 0)
-			return reading_fail(reading, secret_key(&entry, "hosts", key),
-					    "missing; expected a list of hosts, such as "
-					    "[api.example.org]");
 		profile->secrets[profile->secret_count++] = entry.secret;
 	}
 	return 0;

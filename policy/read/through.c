@@ -87,13 +87,12 @@ static int read_proxy(const struct reading *reading, const char *said, struct pl
 
 int through_apply(const struct reading *reading)
 {
-	const char *said = reading->said->through;
+	const char *said = node_text(reading->said, KEY);
 	struct profile *profile = reading->profile;
 
 	if (said == NULL)
 		return 0;
 	profile->numbers.through = (struct plan_proxy){ .port = 0 };
-	profile->origins.through = reading_origin(reading, KEY);
 	return strcmp(said, DIRECT) == 0 ? 0 : read_proxy(reading, said, &profile->numbers.through);
 }
 
@@ -128,7 +127,8 @@ bool through_print(const struct profile *profile, char ret[THROUGH_TEXT_MAX])
 {
 	const struct plan_proxy *proxy = &profile->numbers.through;
 
-	if (profile->network != NETWORK_HOSTS || profile->origins.through.file == NULL)
+	if (profile->network != NETWORK_HOSTS ||
+	    profile->origins.keys[KEY_profile_through].file == NULL)
 		return false;
 	if (proxy->host[0] == '\0')
 		(void)snprintf(ret, THROUGH_TEXT_MAX, DIRECT);

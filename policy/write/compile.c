@@ -290,7 +290,7 @@ static void put_answers(struct writer *writer, const struct profile *profile,
 	out->group_origins =
 		writer_put_array(writer, origins, seccomp_group_count() * sizeof(origins[0]));
 	out->answers = writer_put_array(writer, answers, writer->call_count);
-	out->refuse_origin = writer_put_origin(writer, &profile->origins.refuse);
+	out->refuse_origin = writer_put_origin(writer, &profile->origins.keys[KEY_seccomp_refuse]);
 }
 
 static void put_held(struct writer *writer, const struct profile *profile, struct plan_profile *out)
@@ -314,8 +314,9 @@ static void put_network(struct writer *writer, const struct profile *profile,
 	const bool has_hosts = profile->network == NETWORK_HOSTS;
 
 	out->network = networks[profile->network];
-	out->network_origin = writer_put_origin(writer, has_hosts ? &profile->origins.hosts
-								  : &profile->origins.network);
+	out->network_origin =
+		writer_put_origin(writer, has_hosts ? &profile->origins.keys[KEY_profile_hosts]
+						    : &profile->origins.keys[KEY_profile_network]);
 	out->host_count = has_hosts ? profile->host_count : 0;
 	if (!has_hosts)
 		out->through = (struct plan_proxy){ .port = 0 };
@@ -432,7 +433,7 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	*out = profile->numbers;
 	out->name = writer_put_text(writer, profile->name);
 	out->extends = profile->parent != NULL ? writer_put_text(writer, profile->parent->name) : 0;
-	out->origin = writer_put_origin(writer, &profile->origins.name);
+	out->origin = writer_put_origin(writer, &profile->origins.keys[KEY_profile_name]);
 	put_network(writer, profile, out);
 	put_requests(writer, profile, out);
 	put_secrets(writer, profile, out);

@@ -6,6 +6,7 @@
 #include "policy/read/images.h"
 #include "policy/read/profile_parts.h"
 #include "policy/read/units.h"
+#include "policy/read/values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -245,54 +246,48 @@ static void add_seccomp(struct facts *facts, const struct profile *profile)
 	}
 }
 
-static void add_limits(struct facts *facts, const struct profile *profile)
+/* Add the word of a key. */
+static void add_word(struct facts *facts, enum fact_section section, const struct profile *profile,
+		     enum key_id key)
 {
-	const char *key;
-	char value[32];
+	char word[VALUE_TEXT_MAX];
 
-	for (uint32_t i = 0; (key = limits_value(profile, i, value)) != NULL; i++) {
-		struct draft draft = { .fact = { .section = FACT_LIMITS,
-						 .origin = profile->origins.limits[i] } };
+	value_print(profile, key, word);
+	add_text(facts, section, word, value_origin(profile, key));
+}
 
-		buffer_format(&draft.key, "%s", key);
-		buffer_format(&draft.text, "%-13s %s", key, value);
+/* Add the numbers and words of a set of keys. */
+static void add_values(struct facts *facts, enum fact_section section,
+		       const struct profile *profile, enum key_set set)
+{
+	char value[VALUE_TEXT_MAX];
+
+	for (enum key_id key = 0; key < KEY_COUNT; key++) {
+		const struct origin *origin = value_origin(profile, key);
+		struct draft draft = { .fact = { .section = section, .origin = *origin } };
+
+		if (key_table[key].of != set || key_table[key].kept_bytes == 0 ||
+		    origin->file == NULL ||
+		    (key_table[key].need == NEED_FOR_HOSTS && profile->network != NETWORK_HOSTS))
+			continue;
+		value_print(profile, key, value);
+		buffer_format(&draft.key, "%s", key_table[key].name);
+		buffer_format(&draft.text, "%-13s %s", key_table[key].name, value);
 		add_fact(facts, &draft);
 	}
 }
 
-static void add_requirements(struct facts *facts, const struct profile *profile)
+static void add_limits(struct facts *facts, const struct profile *profile)
 {
-	struct draft abi = { .fact = { .section = FACT_REQUIREMENTS,
-				       .origin = profile->origins.landlock_abi } };
-	struct draft mode = { .fact = { .section = FACT_REQUIREMENTS,
-					.origin = profile->origins.limits_mode } };
-
-	buffer_format(&abi.key, "landlock");
-	buffer_format(&abi.text, "%-13s %u", "landlock", profile->numbers.landlock_abi_min);
-	add_fact(facts, &abi);
-	buffer_format(&mode.key, "limits");
-	buffer_format(&mode.text, "%-13s %s", "limits",
-		      profile->numbers.limits_fallback != 0 ? "fallback" : "required");
-	add_fact(facts, &mode);
+	add_values(facts, FACT_LIMITS, profile, SET_limits);
+	add_values(facts, FACT_REQUIREMENTS, profile, SET_requirements);
 }
 
 static void add_lasting(struct facts *facts, const struct profile *profile)
 {
-	char value[32];
-
 	if (!profile_lasts(profile))
 		return;
-	for (uint32_t i = 0; i < PROFILE_LASTING; i++) {
-		struct draft draft = { .fact = { .section = FACT_LASTING,
-						 .origin = profile->origins.lasting[i] } };
-		const char *key = lasting_value(profile, i, value);
-
-		if (key == NULL)
-			continue;
-		buffer_format(&draft.key, "%s", key);
-		buffer_format(&draft.text, "%-13s %s", key, value);
-		add_fact(facts, &draft);
-	}
+	add_values(facts, FACT_LASTING, profile, SET_lasting);
 	for (uint32_t i = 0; i < profile->held_count; i++) {
 		struct draft draft = { .fact = { .section = FACT_LASTING,
 						 .origin = profile->origins.held[i] } };
@@ -329,8 +324,10 @@ static void add_environment(struct facts *facts, const struct profile *profile)
 	}
 	for (uint32_t i = 0; profile->tree != NULL && (variable = image_variable(profile, i));
 	     i++) {
-		struct draft draft = { .fact = { .section = FACT_ENVIRONMENT,
-						 .origin = profile->origins.image } };
+		struct draft draft = {
+			.fact = { .section = FACT_ENVIRONMENT,
+				  .origin = profile->origins.keys[KEY_profile_image] }
+		};
 
 		if (variable[0] == '\0')
 			continue;
@@ -411,26 +408,25 @@ static void add_secrets(struct facts *facts, const struct profile *profile)
 
 static void add_image(struct facts *facts, const struct profile *profile)
 {
-	const struct profile_origins *origins = &profile->origins;
-	const bool is_root = profile->numbers.user == PLAN_USER_ROOT;
-	struct draft image = { .fact = { .section = FACT_IMAGE, .origin = origins->image } };
-	struct draft command = { .fact = { .section = FACT_COMMAND, .origin = origins->image } };
+	const struct origin *origin = value_origin(profile, KEY_profile_image);
+	struct draft image = { .fact = { .section = FACT_IMAGE, .origin = *origin } };
+	struct draft command = { .fact = { .section = FACT_COMMAND, .origin = *origin } };
 	const char *word;
 
-	if (is_root || origins->user.file != NULL)
-		add_text(facts, FACT_USER, is_root ? "root" : "agent", &origins->user);
+	if (value_origin(profile, KEY_profile_user)->file != NULL)
+		add_word(facts, FACT_USER, profile, KEY_profile_user);
 	if (profile->seccomp.pretends_ownership)
-		add_text(facts, FACT_PRETEND, "ownership", &origins->pretend);
+		add_text(facts, FACT_PRETEND, "ownership",
+			 value_origin(profile, KEY_profile_pretend));
 	if (profile->missing != NULL)
-		add_text(facts, FACT_IMAGE, profile->missing, &origins->image);
+		add_text(facts, FACT_IMAGE, profile->missing, origin);
 	if (profile->tree == NULL)
 		return;
 	buffer_format(&image.text, "%s, sha256:%s, %u layer%s", profile->image,
 		      profile->tree->image->digest, profile->tree->count,
 		      profile->tree->count == 1 ? "" : "s");
 	add_fact(facts, &image);
-	add_text(facts, FACT_ROOT, profile->is_root_writable ? "writable" : "read-only",
-		 &origins->root);
+	add_word(facts, FACT_ROOT, profile, KEY_profile_root);
 	for (uint32_t i = 0; (word = image_command(profile, i)) != NULL; i++) {
 		char *const words[] = { memory_text(word, strlen(word)) };
 
@@ -442,36 +438,43 @@ static void add_image(struct facts *facts, const struct profile *profile)
 		add_fact(facts, &command);
 }
 
+static void add_words(struct facts *facts, enum fact_section section, const struct profile *profile,
+		      enum key_id key, const struct strings *words)
+{
+	struct draft draft = { .fact = { .section = section,
+					 .origin = *value_origin(profile, key) } };
+
+	if (words->count == 0)
+		return;
+	put_words(&draft.text, words);
+	add_fact(facts, &draft);
+}
+
 static void add_texts(struct facts *facts, const struct profile *profile)
 {
-	const struct profile_origins *origins = &profile->origins;
-	struct draft runner = { .fact = { .section = FACT_RUNNER, .origin = origins->runner } };
-	struct draft shell = { .fact = { .section = FACT_SHELL, .origin = origins->shell } };
 	char through[THROUGH_TEXT_MAX];
 
-	add_text(facts, FACT_NETWORK, network_name(profile), &origins->network);
-	if (network_approval(profile) != NULL)
-		add_text(facts, FACT_HOST_APPROVAL, network_approval(profile),
-			 &origins->host_approval);
+	add_word(facts, FACT_NETWORK, profile, KEY_profile_network);
+	if (profile->network == NETWORK_HOSTS &&
+	    value_origin(profile, KEY_profile_host_approval)->file != NULL)
+		add_word(facts, FACT_HOST_APPROVAL, profile, KEY_profile_host_approval);
 	if (through_print(profile, through))
-		add_text(facts, FACT_THROUGH, through, &origins->through);
-	add_text(facts, FACT_HOSTNAME, profile->hostname, &origins->hostname);
-	add_text(facts, FACT_CWD, profile->cwd, &origins->cwd);
-	if (profile->runner.count > 0) {
-		put_words(&runner.text, &profile->runner);
-		add_fact(facts, &runner);
-	}
-	put_words(&shell.text, &profile->shell);
-	add_fact(facts, &shell);
-	add_text(facts, FACT_DESCRIPTION, profile->description, &origins->description);
+		add_text(facts, FACT_THROUGH, through, value_origin(profile, KEY_profile_through));
+	add_text(facts, FACT_HOSTNAME, profile->hostname,
+		 value_origin(profile, KEY_profile_hostname));
+	add_text(facts, FACT_CWD, profile->cwd, value_origin(profile, KEY_profile_cwd));
+	add_words(facts, FACT_RUNNER, profile, KEY_profile_runner, &profile->runner);
+	add_words(facts, FACT_SHELL, profile, KEY_profile_shell, &profile->shell);
+	add_text(facts, FACT_DESCRIPTION, profile->description,
+		 value_origin(profile, KEY_profile_description));
 }
 
 struct facts facts_of(const struct profile *profile)
 {
 	static void (*const parts[])(struct facts *, const struct profile *) = {
-		add_files,   add_landlock,    add_seccomp,   add_limits, add_requirements,
-		add_lasting, add_environment, add_languages, add_hosts,  add_requests,
-		add_secrets, add_image,       add_texts,
+		add_files,    add_landlock,    add_seccomp,   add_limits,
+		add_lasting,  add_environment, add_languages, add_hosts,
+		add_requests, add_secrets,     add_image,     add_texts,
 	};
 	struct facts facts = { .count = 0 };
 

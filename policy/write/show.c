@@ -8,6 +8,7 @@
 #include "policy/write/facts.h"
 #include "policy/write/seccomp_rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void show_section(const struct facts *facts, enum fact_section section, const char *before,
@@ -24,11 +25,13 @@ static void show_section(const struct facts *facts, enum fact_section section, c
 	}
 }
 
-/* Show a section of one line. */
+/* Show a section of one line, if the profile has it. */
 static void show_value(const struct facts *facts, enum fact_section section, struct buffer *text)
 {
-	buffer_format(text, "%s: ", fact_section_name(section));
-	show_section(facts, section, "", text);
+	char before[32];
+
+	(void)snprintf(before, sizeof(before), "%s: ", fact_section_name(section));
+	show_section(facts, section, before, text);
 }
 
 static void show_list(const struct facts *facts, enum fact_section section, struct buffer *text)
@@ -51,10 +54,10 @@ static void show_some(const struct facts *facts, enum fact_section section, stru
 static void show_names(const struct profile *profile, struct buffer *text)
 {
 	buffer_format(text, "name: %s", profile->name);
-	fact_print_origin(&profile->origins.name, text);
+	fact_print_origin(&profile->origins.keys[KEY_profile_name], text);
 	for (const struct profile *at = profile; at->parent != NULL; at = at->parent) {
 		buffer_format(text, "%s%s", at == profile ? "\nextends: " : ", ", at->parent->name);
-		fact_print_origin(&at->origins.extends, text);
+		fact_print_origin(&at->origins.keys[KEY_profile_extends], text);
 	}
 	buffer_format(text, "\n");
 }
@@ -83,31 +86,22 @@ void policy_show(const struct profile *profile, struct buffer *text)
 
 	show_names(profile, text);
 	show_value(&facts, FACT_DESCRIPTION, text);
-	if (profile->missing != NULL)
-		show_value(&facts, FACT_IMAGE, text);
-	if (profile->tree != NULL) {
-		show_value(&facts, FACT_IMAGE, text);
-		show_value(&facts, FACT_ROOT, text);
-	}
-	if (profile->numbers.user == PLAN_USER_ROOT)
+	show_value(&facts, FACT_IMAGE, text);
+	show_value(&facts, FACT_ROOT, text);
+	if (profile->is_user_root)
 		show_value(&facts, FACT_USER, text);
-	if (profile->seccomp.pretends_ownership)
-		show_value(&facts, FACT_PRETEND, text);
-	if (image_command(profile, 0) != NULL)
-		show_value(&facts, FACT_COMMAND, text);
+	show_value(&facts, FACT_PRETEND, text);
+	show_value(&facts, FACT_COMMAND, text);
 	show_value(&facts, FACT_HOSTNAME, text);
 	show_value(&facts, FACT_CWD, text);
-	if (profile->runner.count > 0)
-		show_value(&facts, FACT_RUNNER, text);
+	show_value(&facts, FACT_RUNNER, text);
 	show_value(&facts, FACT_SHELL, text);
 	show_value(&facts, FACT_NETWORK, text);
 	if (profile->network == NETWORK_HOSTS)
 		buffer_format(text, "hosts:%s\n", profile->host_count == 0 ? " none" : "");
 	show_list(&facts, FACT_HOSTS, text);
-	if (network_approval(profile) != NULL)
-		show_value(&facts, FACT_HOST_APPROVAL, text);
-	if (profile->network == NETWORK_HOSTS && profile->origins.through.file != NULL)
-		show_value(&facts, FACT_THROUGH, text);
+	show_value(&facts, FACT_HOST_APPROVAL, text);
+	show_value(&facts, FACT_THROUGH, text);
 	show_some(&facts, FACT_REQUESTS, text);
 	show_some(&facts, FACT_SECRETS, text);
 	buffer_format(text, "environment:\n");
@@ -122,10 +116,7 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	show_list(&facts, FACT_LIMITS, text);
 	buffer_format(text, "requirements:\n");
 	show_list(&facts, FACT_REQUIREMENTS, text);
-	if (profile_lasts(profile)) {
-		buffer_format(text, "lasting:\n");
-		show_list(&facts, FACT_LASTING, text);
-	}
+	show_some(&facts, FACT_LASTING, text);
 	if (profile->language_count > 0)
 		buffer_format(text, "languages: the first entry of a name whose program exists\n");
 	show_list(&facts, FACT_LANGUAGES, text);
@@ -146,7 +137,7 @@ static void show_pretended(const struct profile *profile, const char *call, stru
 	if (answer == NULL || seccomp_is_refused(&profile->seccomp, number))
 		return;
 	buffer_format(text, "    %s: %s", call, answer);
-	fact_print_origin(&profile->origins.pretend, text);
+	fact_print_origin(&profile->origins.keys[KEY_profile_pretend], text);
 	buffer_format(text, "\n");
 }
 

@@ -103,8 +103,8 @@ static void add(struct policy *policy, const char *text, size_t size)
 
 static bool has_child(const struct source *source)
 {
-	for (uint32_t i = 0; i < source->config->profiles_count; i++) {
-		if (source->config->profiles[i].extends)
+	for (uint32_t i = 0; i < source_profiles(source); i++) {
+		if (node_text(source_profile(source, i), "extends") != NULL)
 			return true;
 	}
 	return false;

@@ -21,7 +21,7 @@ ALLOWED_LIBRARIES = {
     "msp-broker": {"libc", "libevent_core-2.1", "libevent_extra-2.1", "libsodium", "libyajl"},
     "msp-scope": {"libc", "libsystemd"},
     "msp-layers": {"libc"},  # and libgit2 and zlib in some jobs: gitdiff.c, layers/reader/library.c
-    "msp-policy": {"libc", "libcyaml", "libpsl", "libyaml-0", "libseccomp"},
+    "msp-policy": {"libc", "libpsl", "libyaml-0", "libseccomp"},
     "msp-supervisor": set(),
     "msp-child-init": set(),
     "msp-file": set(),

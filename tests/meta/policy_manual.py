@@ -164,7 +164,7 @@ class Manual(unittest.TestCase):
                 self.assertIn(key + ": ", told)
                 self.assertEqual(re.search(pattern, told, re.I)[1],
                                  re.search(pattern, " ".join(keys[key]), re.I)[1])
-        told = complaint("profiles: [{name: a, extends: default, requirements: {landlock: x}}]")
+        told = complaint("profiles: [{name: a, extends: default, requirements: {landlock: 99}}]")
         least, most = re.search(r"expected (\d+) to (\d+)$", told).groups()
         self.assertIn(f"from {least} to {most}.", self.items("Requirements")["landlock"][0])
 
