@@ -58,8 +58,13 @@ struct request {
 struct command {
 	const char *name;
 	int least, most; /* number of arguments without options */
-	bool writes;     /* takes -o and --fd */
-	int (*run)(const struct request *request);
+	enum {
+		READS_NOTHING, /* and `policy` is NULL */
+		READS_PROFILES,
+		WRITES_PLAN, /* of them, and takes -o and --fd */
+	} does;
+	/* Append to `text`, which is printed if it has something. Return the exit code. */
+	int (*run)(const struct request *request, const struct policy *policy, struct buffer *text);
 };
 
 static int refuse_request(const char *problem)
@@ -104,29 +109,22 @@ static struct policy *load_policy(const struct request *request)
 	return policy;
 }
 
-static int flush_stdout(void)
+static int write_stdout(const struct buffer *text)
 {
-	if (fflush(stdout) == 0 && ferror(stdout) == 0)
+	if (text->size == 0 ||
+	    (fwrite(text->bytes, 1, text->size, stdout) == text->size && fflush(stdout) == 0))
 		return 0;
 	log_line("standard output: %s", errno_text(errno));
 	return MSP_EXIT_SOFTWARE;
 }
 
-static int write_stdout(const struct buffer *text)
-{
-	if (text->size > 0)
-		(void)fwrite(text->bytes, 1, text->size, stdout);
-	return text->size > 0 ? flush_stdout() : 0;
-}
-
-/* Print lines that say words of the command line, which can be a stranger's names of files. */
-static int write_lines(char *lines)
+/* Append lines that say words of the command line, which can be a stranger's names of files. */
+static void append_lines(struct buffer *text, char *lines)
 {
 	for (char *rest = lines, *line; (line = strsep(&rest, "\n")) != NULL;) {
 		utf8_make_line(line);
-		(void)puts(line);
+		buffer_format(text, "%s\n", line);
 	}
-	return flush_stdout();
 }
 
 /* Write a temporary file beside `path` and rename it, so that no reader sees half a plan. */
@@ -195,32 +193,19 @@ static int write_fd(const char *text, const struct buffer *blob)
 	return 0;
 }
 
-static int write_plan(const struct request *request, const struct buffer *blob)
-{
-	if (request->fd != NULL)
-		return write_fd(request->fd, blob);
-	return request->output != NULL ? write_file(request->output, blob) : write_stdout(blob);
-}
-
-static int run_compile(const struct request *request)
+static int run_compile(const struct request *request, const struct policy *policy,
+		       struct buffer *text)
 {
 	struct buffer blob = { .bytes = NULL };
-	struct policy *policy;
-	int result;
+	int result = compile_policy(policy, &blob);
 
-	if (request->output != NULL && request->fd != NULL)
-		return refuse_usage("-o and --fd are two places, and there is one plan", "");
-	if (request->output == NULL && request->fd == NULL && isatty(STDOUT_FILENO) != 0)
-		return refuse_usage("a plan is binary and this is a terminal: name a file with ",
-				    "-o");
-	policy = load_policy(request);
-	if (policy == NULL)
-		return MSP_EXIT_REFUSED;
-	result = compile_policy(policy, &blob);
-	if (result == 0)
-		result = write_plan(request, &blob);
+	if (result == 0 && request->fd != NULL)
+		result = write_fd(request->fd, &blob);
+	else if (result == 0 && request->output != NULL)
+		result = write_file(request->output, &blob);
+	else if (result == 0)
+		buffer_append(text, blob.bytes, blob.size);
 	buffer_done(&blob);
-	policy = policy_free(policy);
 	return result;
 }
 
@@ -256,28 +241,20 @@ static int check_images(const struct policy *policy)
 	return result;
 }
 
-static int run_check(const struct request *request)
+static int run_check(const struct request *request, const struct policy *policy,
+		     struct buffer *text)
 {
-	struct buffer blob = { .bytes = NULL }, text = { .bytes = NULL };
-	struct policy *policy;
-	uint32_t own;
-	int result;
+	struct buffer blob = { .bytes = NULL }, line = { .bytes = NULL };
+	const uint32_t own = count_own(policy);
+	int result = compile_policy(policy, &blob);
 
-	if (request->config == NULL)
-		return refuse_usage("nothing to check: name a file with ", "--config");
-	policy = load_policy(request);
-	if (policy == NULL)
-		return MSP_EXIT_REFUSED;
-	result = compile_policy(policy, &blob);
 	if (result == 0)
 		result = check_images(policy);
-	own = count_own(policy);
-	buffer_format(&text, "%s: ok, %u profile%s", request->config, own, own == 1 ? "" : "s");
+	buffer_format(&line, "%s: ok, %u profile%s", request->config, own, own == 1 ? "" : "s");
 	if (result == 0)
-		result = write_lines(text.bytes);
+		append_lines(text, line.bytes);
 	buffer_done(&blob);
-	buffer_done(&text);
-	policy = policy_free(policy);
+	buffer_done(&line);
 	return result;
 }
 
@@ -292,85 +269,57 @@ static const struct profile *find_profile(const struct policy *policy,
 	return profile;
 }
 
-static int show_with(const struct request *request,
-		     void (*show)(const struct profile *, struct buffer *))
+static int show_with(const struct request *request, const struct policy *policy,
+		     struct buffer *text, void (*show)(const struct profile *, struct buffer *))
 {
-	struct buffer text = { .bytes = NULL };
-	struct policy *policy = load_policy(request);
-	const struct profile *profile;
-	int result = MSP_EXIT_USAGE;
+	const struct profile *profile = find_profile(policy, request, 0);
 
-	if (policy == NULL)
-		return MSP_EXIT_REFUSED;
-	profile = find_profile(policy, request, 0);
-	if (profile != NULL) {
-		show(profile, &text);
-		result = write_stdout(&text);
-	}
-	buffer_done(&text);
-	policy = policy_free(policy);
-	return result;
+	if (profile == NULL)
+		return MSP_EXIT_USAGE;
+	show(profile, text);
+	return 0;
 }
 
-static int run_show(const struct request *request)
+static int run_show(const struct request *request, const struct policy *policy, struct buffer *text)
 {
-	return show_with(request, policy_show);
+	return show_with(request, policy, text, policy_show);
 }
 
-static int run_seccomp(const struct request *request)
+static int run_seccomp(const struct request *request, const struct policy *policy,
+		       struct buffer *text)
 {
-	return show_with(request, policy_show_seccomp);
+	return show_with(request, policy, text, policy_show_seccomp);
 }
 
 /* Print the differences. The exit code is as of diff(1): 0 if there are none, else 1. */
-static int run_diff(const struct request *request)
+static int run_diff(const struct request *request, const struct policy *policy, struct buffer *text)
 {
-	struct buffer text = { .bytes = NULL };
-	struct policy *policy = load_policy(request);
-	const struct profile *a, *b;
-	int result = MSP_EXIT_USAGE;
+	const struct profile *a = find_profile(policy, request, 0);
+	const struct profile *b = a != NULL ? find_profile(policy, request, 1) : NULL;
 
-	if (policy == NULL)
-		return MSP_EXIT_REFUSED;
-	a = find_profile(policy, request, 0);
-	b = a != NULL ? find_profile(policy, request, 1) : NULL;
-	if (a != NULL && b != NULL) {
-		policy_diff(a, b, &text);
-		result = write_stdout(&text);
-		if (result == 0 && text.size > 0)
-			result = 1;
-	}
-	buffer_done(&text);
-	policy = policy_free(policy);
-	return result;
+	if (b == NULL)
+		return MSP_EXIT_USAGE;
+	policy_diff(a, b, text);
+	return text->size > 0 ? 1 : 0;
 }
 
-static int print_whole(void (*print)(struct buffer *text))
+static int run_groups(const struct request *request, const struct policy *policy,
+		      struct buffer *text)
 {
-	struct buffer text = { .bytes = NULL };
-	int result;
-
-	print(&text);
-	result = write_stdout(&text);
-	buffer_done(&text);
-	return result;
+	policy_show_groups(text);
+	return 0;
 }
 
-static int run_groups(const struct request *request)
+static int run_hosts(const struct request *request, const struct policy *policy,
+		     struct buffer *text)
 {
-	(void)request;
-	return print_whole(policy_show_groups);
-}
-
-static int run_hosts(const struct request *request)
-{
-	(void)request;
-	return print_whole(host_groups_print);
+	host_groups_print(text);
+	return 0;
 }
 
 /* Print the answer to one operation: one argument, or all remaining words. */
-static int explain_text(const struct plan *plan, const struct plan_profile *profile,
-			const char *text)
+static int explain_one(const struct plan *plan, const struct plan_profile *profile,
+		       const char *text, struct buffer *ret)
 {
 	char problem[OPERATION_PROBLEM_MAX], lines[DECISION_TEXT_MAX];
 	struct operation operation;
@@ -383,102 +332,89 @@ static int explain_text(const struct plan *plan, const struct plan_profile *prof
 	if (decide(plan, profile, &operation, &decision) != 0)
 		return MSP_EXIT_SOFTWARE;
 	decision_print(plan, &operation, &decision, lines);
-	return write_lines(lines);
+	append_lines(ret, lines);
+	return 0;
 }
 
-static int explain_all(const struct plan *plan, const struct request *request)
+static int explain_all(const struct plan *plan, const struct request *request, struct buffer *text)
 {
 	const int index = plan_profile_find(plan, request->arguments[0]);
 	struct buffer words = { .bytes = NULL };
+	const struct plan_profile *profile;
 	int result = 0;
 
 	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
 		return refuse_usage("there is no profile ", request->arguments[0]);
+	profile = plan_profile(plan, (uint32_t)index);
 	if (strchr(request->arguments[1], ' ') ==
 	    NULL) { /* a single word: the next arguments belong to it */
 		for (int i = 1; i < request->count; i++)
 			buffer_format(&words, "%s%s", i > 1 ? " " : "", request->arguments[i]);
-		result = explain_text(plan, plan_profile(plan, (uint32_t)index), words.bytes);
+		result = explain_one(plan, profile, words.bytes, text);
 		buffer_done(&words);
 		return result;
 	}
 	for (int i = 1; i < request->count && result == 0; i++)
-		result = explain_text(plan, plan_profile(plan, (uint32_t)index),
-				      request->arguments[i]);
+		result = explain_one(plan, profile, request->arguments[i], text);
 	return result;
 }
 
-static int run_explain(const struct request *request)
+static int run_explain(const struct request *request, const struct policy *policy,
+		       struct buffer *text)
 {
+	const struct profile *profile = policy_find(policy, request->arguments[0]);
 	struct buffer blob = { .bytes = NULL };
-	struct policy *policy = load_policy(request);
-	const struct profile *profile;
 	struct plan plan;
-	int result;
+	int result = profile != NULL && profile->missing != NULL ? refuse_missing(profile)
+								 : compile_policy(policy, &blob);
 
-	if (policy == NULL)
-		return MSP_EXIT_REFUSED;
-	profile = policy_find(policy, request->arguments[0]);
-	result = profile != NULL && profile->missing != NULL ? refuse_missing(profile)
-							     : compile_policy(policy, &blob);
 	if (result == 0 && plan_open(blob.bytes, blob.size, &plan) == 0)
-		result = explain_all(&plan, request);
+		result = explain_all(&plan, request, text);
 	buffer_done(&blob);
-	policy = policy_free(policy);
 	return result;
 }
 
-static int run_list(const struct request *request)
+static int run_list(const struct request *request, const struct policy *policy, struct buffer *text)
 {
-	struct buffer text = { .bytes = NULL };
-	struct policy *policy = load_policy(request);
-	int result;
-
-	if (policy == NULL)
-		return MSP_EXIT_REFUSED;
 	for (uint32_t i = 0; i < policy_count(policy); i++) {
 		const struct profile *profile = policy_at(policy, i);
 
 		if (profile->name[0] != '_' && !image_is_awaited(profile))
-			buffer_format(&text, "%-12s %s%s\n", profile->name,
+			buffer_format(text, "%-12s %s%s\n", profile->name,
 				      profile->missing != NULL ? "cannot be used: " : "",
 				      profile->missing != NULL ? profile->missing
 							       : profile->description);
 	}
-	result = write_stdout(&text);
-	buffer_done(&text);
-	policy = policy_free(policy);
-	return result;
-}
-
-static int run_help(const struct request *request)
-{
-	(void)request;
-	(void)fputs(usage, stdout);
 	return 0;
 }
 
-static int run_version(const struct request *request)
+static int run_help(const struct request *request, const struct policy *policy, struct buffer *text)
 {
-	(void)request;
-	(void)printf("msp-policy %s\n", MSP_VERSION);
+	buffer_append_text(text, usage);
+	return 0;
+}
+
+static int run_version(const struct request *request, const struct policy *policy,
+		       struct buffer *text)
+{
+	buffer_format(text, "msp-policy %s\n", MSP_VERSION);
 	return 0;
 }
 
 static const struct command commands[] = {
-	{ "compile", 0, 0, true, run_compile },
-	{ "check", 0, 0, false, run_check },
-	{ "list", 0, 0, false, run_list },
-	{ "show", 1, 1, false, run_show },
-	{ "diff", 2, 2, false, run_diff },
-	{ "seccomp", 1, 1, false, run_seccomp },
-	{ "explain", 2, ARGUMENTS_MAX, false, run_explain },
-	{ "groups", 0, 0, false, run_groups },
-	{ "hosts", 0, 0, false, run_hosts },
-	{ "--help", 0, 0, false, run_help },
-	{ "-h", 0, 0, false, run_help },
-	{ "help", 0, 0, false, run_help },
-	{ "--version", 0, 0, false, run_version },
+	{ "compile", 0, 0, WRITES_PLAN, run_compile },
+	{ "check", 0, 0, READS_PROFILES, run_check },
+	{ "list", 0, 0, READS_PROFILES, run_list },
+	{ "show", 1, 1, READS_PROFILES, run_show },
+	{ "diff", 2, 2, READS_PROFILES, run_diff },
+	{ "seccomp", 1, 1, READS_PROFILES, run_seccomp },
+	{ "explain", 2, ARGUMENTS_MAX, READS_PROFILES, run_explain },
+	{ "groups", 0, 0, READS_NOTHING, run_groups },
+	{ "hosts", 0, 0, READS_NOTHING, run_hosts },
+	{ "--help", 0, 0, READS_NOTHING, run_help },
+	{ "-h", 0, 0, READS_NOTHING, run_help },
+	{ "help", 0, 0, READS_NOTHING, run_help },
+	{ "--version", 0, 0, READS_NOTHING, run_version },
 };
 
 static const struct command *find_command(const char *name)
@@ -498,9 +434,11 @@ static const char **place_of(const struct command *command, const char *word,
 		return &request->config;
 	if (strcmp(word, "--images") == 0)
 		return &request->images;
-	if (command->writes && strcmp(word, "-o") == 0)
-		return &request->output;
-	return command->writes && strcmp(word, "--fd") == 0 ? &request->fd : NULL;
+	if (command->does != WRITES_PLAN)
+		return NULL;
+	return strcmp(word, "-o") == 0     ? &request->output
+	       : strcmp(word, "--fd") == 0 ? &request->fd
+					   : NULL;
 }
 
 /* Options may stand before, between and behind the arguments. */
@@ -529,6 +467,36 @@ static int read_request(const struct command *command, int argc, char **argv,
 	return 0;
 }
 
+/* Refuse what the options do not say together. */
+static int check_options(const struct command *command, const struct request *request)
+{
+	if (command->run == run_check && request->config == NULL)
+		return refuse_usage("nothing to check: name a file with ", "--config");
+	if (command->does != WRITES_PLAN)
+		return 0;
+	if (request->output != NULL && request->fd != NULL)
+		return refuse_usage("-o and --fd are two places, and there is one plan", "");
+	if (request->output == NULL && request->fd == NULL && isatty(STDOUT_FILENO) != 0)
+		return refuse_usage("a plan is binary and this is a terminal: name a file with ",
+				    "-o");
+	return 0;
+}
+
+static int run_command(const struct command *command, const struct request *request)
+{
+	struct policy *policy = command->does != READS_NOTHING ? load_policy(request) : NULL;
+	struct buffer text = { .bytes = NULL };
+	int result, written;
+
+	if (command->does != READS_NOTHING && policy == NULL)
+		return MSP_EXIT_REFUSED;
+	result = command->run(request, policy, &text);
+	written = write_stdout(&text);
+	buffer_done(&text);
+	policy = policy_free(policy);
+	return written != 0 ? written : result;
+}
+
 int main(int argc, char **argv)
 {
 	struct request request = { .count = 0 };
@@ -545,5 +513,7 @@ int main(int argc, char **argv)
 	if (command == NULL)
 		return refuse_usage("unknown command ", argv[1]);
 	result = read_request(command, argc - 2, argv + 2, &request);
-	return result == 0 ? command->run(&request) : result;
+	if (result == 0)
+		result = check_options(command, &request);
+	return result == 0 ? run_command(command, &request) : result;
 }
