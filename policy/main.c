@@ -61,7 +61,7 @@ struct command {
 	enum {
 		READS_NOTHING, /* and `policy` is NULL */
 		READS_PROFILES,
-		WRITES_PLAN, /* of them, and takes -o and --fd */
+		WRITES_PLAN, /* a plan of the profiles, and takes -o and --fd */
 	} does;
 	/* Append to `text`, which is printed if it has something. Return the exit code. */
 	int (*run)(const struct request *request, const struct policy *policy, struct buffer *text);

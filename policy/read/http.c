@@ -36,7 +36,7 @@ static const char *const trust_variables[] = {
 
 /* --- request rules ---------------------------------------------------------------------------- */
 
-static int read_methods(const struct reading *reading, const char *key, char *text, uint32_t *ret)
+static int read_methods(const struct reading *entry, char *text, uint32_t *ret)
 {
 	char *rest = NULL;
 
@@ -48,40 +48,37 @@ static int read_methods(const struct reading *reading, const char *key, char *te
 
 		if (bit == 0)
 			return reading_fail(
-				reading, key,
+				entry, "",
 				"\"%s\" is not a method; expected GET, HEAD, POST, PUT, "
 				"PATCH, DELETE or OPTIONS, or * for all",
 				word);
 		*ret |= bit;
 	}
 	return *ret != 0 ? 0
-			 : reading_fail(reading, key,
+			 : reading_fail(entry, "",
 					"without a method; expected some, such as "
 					"GET,POST, or * for all");
 }
 
-static int read_path(const struct reading *reading, const char *key, const char *text,
-		     struct profile_request *request)
+static int read_path(const struct reading *entry, const char *text, struct profile_request *request)
 {
 	const size_t size = strlen(text);
 	const char *fault = host_path_fault(text, size);
 
 	if (fault != NULL)
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "\"%s\" is no path of a rule: %s; expected a path "
 				    "such as /repos/acme/",
 				    text, fault);
 	if (size >= sizeof(request->path))
-		return reading_fail(reading, key,
-				    "the path is too long; expected at most %zu bytes",
+		return reading_fail(entry, "", "the path is too long; expected at most %zu bytes",
 				    sizeof(request->path) - 1);
 	memcpy(request->path, text, size + 1);
 	return 0;
 }
 
 /* Split a rule, which is the caller's copy. */
-static int read_rule(const struct reading *reading, const char *key, char *text,
-		     struct profile_request *request)
+static int read_rule(const struct reading *entry, char *text, struct profile_request *request)
 {
 	char *blank = strchr(text, ' '), *host = blank != NULL ? blank + 1 : text;
 	char *slash = strchr(host, '/');
@@ -89,7 +86,7 @@ static int read_rule(const struct reading *reading, const char *key, char *text,
 	enum host_fault fault;
 
 	if (blank == NULL || blank == text)
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "\"%s\" is not a rule; expected METHODS HOST/PATH, such as "
 				    "\"GET,POST api.example.org/v1/\"",
 				    text);
@@ -100,42 +97,36 @@ static int read_rule(const struct reading *reading, const char *key, char *text,
 	}
 	fault = host_pattern_read(host, strlen(host), request->host);
 	if (fault != HOST_SOUND)
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "\"%s\" is no host: %s; expected a host of the "
 				    "list hosts, without a port",
 				    host, host_fault_rule(fault));
-	return read_methods(reading, key, text, &request->methods) != 0 ||
-			       read_path(reading, key, path, request) != 0
+	return read_methods(entry, text, &request->methods) != 0 ||
+			       read_path(entry, path, request) != 0
 		       ? -1
 		       : 0;
 }
 
-static int read_requests(const struct reading *reading)
+static int read_request(const struct reading *entry)
 {
-	const struct strings said = node_texts(reading->said, "requests");
-	struct profile *profile = reading->profile;
-	char key[KEY_MAX], text[RULE_MAX];
+	struct profile_request request = { .origin = reading_origin(entry, "") };
+	char text[RULE_MAX];
 
-	profile->request_count = 0; /* the list replaces the parent's */
-	for (uint32_t i = 0; i < said.count; i++) {
-		struct profile_request request = { .methods = 0 };
-
-		(void)reading_key(key, "requests", i, "");
-		if (strlen(said.items[i]) >= sizeof(text))
-			return reading_fail(reading, key, "too long; expected at most %zu bytes",
-					    sizeof(text) - 1);
-		memcpy(text, said.items[i], strlen(said.items[i]) + 1);
-		request.origin = reading_origin(reading, key);
-		if (read_rule(reading, key, text, &request) != 0)
-			return -1;
-		profile->requests[profile->request_count++] = request;
-	}
+	if (strlen(entry->said->text) >= sizeof(text))
+		return reading_fail(entry, "", "too long; expected at most %zu bytes",
+				    sizeof(text) - 1);
+	memcpy(text, entry->said->text, strlen(entry->said->text) + 1);
+	if (read_rule(entry, text, &request) != 0)
+		return -1;
+	entry->profile->requests[entry->profile->request_count++] = request;
 	return 0;
 }
 
 int http_apply(const struct reading *reading)
 {
-	if (reading_says(reading, "requests") && read_requests(reading) != 0)
+	if (reading_says(reading, "requests"))
+		reading->profile->request_count = 0; /* the list replaces the parent's */
+	if (reading_each(reading, "requests", read_request) != 0)
 		return -1;
 	return reading_says(reading, "secrets") ? secrets_read(reading) : 0;
 }
@@ -376,17 +367,6 @@ bool http_is_trust(const struct profile *profile, const struct profile_mount *mo
 	       ends_tls(profile);
 }
 
-static bool has_variable(const struct profile *profile, const char *variable)
-{
-	const size_t length = strcspn(variable, "=") + 1;
-
-	for (uint32_t i = 0; i < profile->environment_count; i++) {
-		if (strncmp(profile->environment[i], variable, length) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* No placeholder is a part of another: a name has neither small letters nor a hyphen. */
 void http_print_placeholder(const struct profile_secret *secret, char ret[HTTP_PLACEHOLDER_MAX])
 {
@@ -409,7 +389,7 @@ bool http_print_variable(const struct profile *profile, uint32_t index, char ret
 		http_print_placeholder(secret, placeholder);
 		(void)snprintf(ret, HTTP_VARIABLE_MAX, "%s=%s", secret->name, placeholder);
 		*ret_origin = secret->origin;
-	} else if (!has_variable(profile, trust_variables[index])) {
+	} else if (!environment_has(profile, trust_variables[index])) {
 		(void)snprintf(ret, HTTP_VARIABLE_MAX, "%s", trust_variables[index]);
 		*ret_origin = profile->origins.keys[KEY_profile_hosts];
 	}

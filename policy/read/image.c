@@ -25,23 +25,14 @@
 
 #define PATH_VARIABLE "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-static int read_pretend(const struct reading *reading)
+static int check_pretended(const struct reading *entry)
 {
-	const struct strings said = node_texts(reading->said, "pretend");
-	char key[KEY_MAX];
-
-	if (!reading_says(reading, "pretend"))
-		return 0;
-	for (uint32_t i = 0; i < said.count; i++) {
-		(void)reading_key(key, "pretend", i, "");
-		if (strcmp(said.items[i], "ownership") != 0)
-			return reading_fail(reading, key, "\"%s\" is not known; expected ownership",
-					    said.items[i]);
-		if (i > 0)
-			return reading_fail(reading, key, "ownership given twice; expected once");
-	}
-	reading->profile->seccomp.pretends_ownership = said.count > 0;
-	return 0;
+	if (strcmp(entry->said->text, "ownership") != 0)
+		return reading_fail(entry, "", "\"%s\" is not known; expected ownership",
+				    entry->said->text);
+	return reading_is_again(entry, "")
+		       ? reading_fail(entry, "", "ownership given twice; expected once")
+		       : 0;
 }
 
 int image_apply(const struct reading *reading)
@@ -49,7 +40,10 @@ int image_apply(const struct reading *reading)
 	struct profile *profile = reading->profile;
 
 	profile->numbers.user = profile->is_user_root ? PLAN_USER_ROOT : PLAN_USER_AGENT;
-	return read_pretend(reading);
+	if (reading_says(reading, "pretend"))
+		profile->seccomp.pretends_ownership =
+			node_texts(reading->said, "pretend").count > 0;
+	return reading_each(reading, "pretend", check_pretended);
 }
 
 bool image_is_awaited(const struct profile *profile)
@@ -74,17 +68,6 @@ const char *image_command(const struct profile *profile, uint32_t index)
 	return image != NULL ? word_at(&image->entrypoint, &image->command, index) : NULL;
 }
 
-static bool has_variable(const struct profile *profile, const char *variable)
-{
-	const size_t length = strcspn(variable, "=") + 1;
-
-	for (uint32_t i = 0; i < profile->environment_count; i++) {
-		if (strncmp(profile->environment[i], variable, length) == 0)
-			return true;
-	}
-	return false;
-}
-
 const char *image_variable(const struct profile *profile, uint32_t index)
 {
 	const struct image_words *own = &profile->tree->image->environment;
@@ -92,7 +75,7 @@ const char *image_variable(const struct profile *profile, uint32_t index)
 	const char *variable = is_path              ? PATH_VARIABLE
 			       : index < own->count ? own->list[index]
 						    : NULL;
-	bool is_said = variable != NULL && has_variable(profile, variable);
+	bool is_said = variable != NULL && environment_has(profile, variable);
 
 	for (uint32_t i = 0; is_path && i < own->count; i++)
 		is_said = is_said || strncmp(own->list[i], "PATH=", strlen("PATH=")) == 0;

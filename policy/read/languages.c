@@ -15,14 +15,6 @@
 #define FILE_MARK "{file}"
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789+#._-"
 
-static int fail_entry(const struct reading *reading, uint32_t index, const char *key,
-		      const char *problem)
-{
-	char path[KEY_MAX];
-
-	return reading_fail(reading, reading_key(path, "languages", index, key), "%s", problem);
-}
-
 static bool is_name(const char *text)
 {
 	const size_t length = strlen(text);
@@ -39,67 +31,59 @@ static uint32_t count_marks(const struct profile_language *language)
 	return marks;
 }
 
-/* Refuse an entry that would replace an earlier one of the file. */
-static int check_twins(const struct reading *reading, uint32_t index,
-		       const struct profile_language *language)
+/* Return whether an earlier entry has the same name and program. */
+static bool is_language_again(const struct reading *entry, const struct profile_language *language)
 {
-	const struct node *said = node_find(reading->said, "languages");
-
-	for (uint32_t i = 0; i < index; i++) {
-		if (strcmp(node_text(&said->items[i], "name"), language->name) == 0 &&
-		    strcmp(node_text(&said->items[i], "program"), language->program) == 0)
-			return fail_entry(reading, index, "name",
-					  "given twice with this program; expected once");
+	for (const struct node *other = entry->first; other < entry->said; other++) {
+		if (strcmp(node_text(other, "name"), language->name) == 0 &&
+		    strcmp(node_text(other, "program"), language->program) == 0)
+			return true;
 	}
-	return 0;
+	return false;
 }
 
-static int check_entry(const struct reading *reading, uint32_t index,
-		       const struct profile_language *language)
+static int check_entry(const struct reading *entry, const struct profile_language *language)
 {
 	if (language->name == NULL || !is_name(language->name))
-		return fail_entry(reading, index, "name", "expected a short name such as python");
+		return reading_fail(entry, "name", "expected a short name such as python");
 	for (uint32_t i = 0; i < language->aliases.count; i++) {
 		if (!is_name(language->aliases.items[i]))
-			return fail_entry(reading, index, "aliases",
-					  "expected short names such as py");
+			return reading_fail(entry, "aliases", "expected short names such as py");
 	}
 	if (language->program == NULL || !reading_is_path(language->program))
-		return fail_entry(reading, index, "program",
-				  "expected the absolute path of the interpreter or compiler");
+		return reading_fail(entry, "program",
+				    "expected the absolute path of the interpreter or compiler");
 	if (language->file == NULL || !reading_is_path(language->file))
-		return fail_entry(reading, index, "file",
-				  "expected the absolute path where the code is put");
+		return reading_fail(entry, "file",
+				    "expected the absolute path where the code is put");
 	if (language->run.count == 0 || language->run.items[0][0] != '/')
-		return fail_entry(reading, index, "run",
-				  "expected a command line that begins with an absolute path");
+		return reading_fail(entry, "run",
+				    "expected a command line that begins with an absolute path");
 	if (count_marks(language) != 1)
-		return fail_entry(reading, index, "run",
-				  "expected exactly one argument \"{file}\", by itself; a program "
-				  "that takes it otherwise is started by a shell: [/bin/sh, -c, "
-				  "'... \"$0\" \"$@\"', \"{file}\"]");
-	return check_twins(reading, index, language);
+		return reading_fail(
+			entry, "run",
+			"expected exactly one argument \"{file}\", by itself; a program "
+			"that takes it otherwise is started by a shell: [/bin/sh, -c, "
+			"'... \"$0\" \"$@\"', \"{file}\"]");
+	return is_language_again(entry, language)
+		       ? reading_fail(entry, "name", "given twice with this program; expected once")
+		       : 0;
 }
 
-static int read_language(const struct reading *reading, uint32_t index)
+static int read_language(const struct reading *entry)
 {
-	struct profile_language language = { .name = NULL };
-	struct profile *profile = reading->profile;
+	struct profile_language language = { .origin = reading_origin(entry, "name") };
+	struct profile *profile = entry->profile;
 	uint32_t place = 0;
-	char key[KEY_MAX];
 
-	if (values_read(reading, reading_key(key, "languages", index, ""), SET_languages,
-			&language) != 0 ||
-	    check_entry(reading, index, &language) != 0)
+	if (values_read(entry, SET_languages, &language) != 0 || check_entry(entry, &language) != 0)
 		return -1;
-	(void)reading_key(key, "languages", index, "name");
-	language.origin = reading_origin(reading, key);
 	while (place < profile->language_count &&
 	       (strcmp(profile->languages[place].name, language.name) != 0 ||
 		strcmp(profile->languages[place].program, language.program) != 0))
 		place++;
 	if (place == PLAN_LANGUAGES_MAX)
-		return reading_fail(reading, key, "too many entries; expected at most %u",
+		return reading_fail(entry, "name", "too many entries; expected at most %u",
 				    PLAN_LANGUAGES_MAX);
 	profile->languages[place] = language;
 	if (place == profile->language_count)
@@ -109,11 +93,7 @@ static int read_language(const struct reading *reading, uint32_t index)
 
 int languages_apply(const struct reading *reading)
 {
-	for (uint32_t i = 0; i < reading_count(reading, "languages"); i++) {
-		if (read_language(reading, i) != 0)
-			return -1;
-	}
-	return 0;
+	return reading_each(reading, "languages", read_language);
 }
 
 /* Return whether `name` is the name or an alias of `language`. */

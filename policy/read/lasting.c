@@ -28,48 +28,42 @@ static bool is_pattern(const char *text)
 	return reading_is_path(path);
 }
 
-static int add_held(const struct reading *reading, uint32_t index)
+static int add_held(const struct reading *entry)
 {
-	struct profile *profile = reading->profile;
-	const char *pattern = node_texts(reading->said, "lasting.hold").items[index];
+	struct profile *profile = entry->profile;
+	const char *pattern = entry->said->text;
 	size_t bytes = strlen(pattern) + 1;
-	char key[KEY_MAX];
 
-	(void)reading_key(key, "lasting.hold", index, "");
 	if (!is_pattern(pattern))
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "\"%s\" is not a pattern; expected a path in the workspace, "
 				    "without / at its start, empty parts, . and .., such as "
 				    "scripts/*.sh",
 				    pattern);
 	if (pattern[0] == '@' && strcmp(pattern, "@tools") != 0 &&
 	    strcmp(pattern, "@dotfiles") != 0)
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "\"%s\" is no group; expected \"@tools\" or \"@dotfiles\", or "
 				    "[@] where a name begins with @",
 				    pattern);
 	for (uint32_t i = 0; i < profile->held_count; i++) {
 		if (strcmp(profile->held[i], pattern) == 0)
-			return reading_fail(reading, key, "%s is held already; expected it once",
+			return reading_fail(entry, "", "%s is held already; expected it once",
 					    pattern);
 		bytes += strlen(profile->held[i]) + 1;
 	}
 	if (profile->held_count == PROFILE_HELD_MAX || bytes > IPC_LIST_MAX)
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "too much; expected at most %u patterns of %d bytes in all",
 				    PROFILE_HELD_MAX, IPC_LIST_MAX);
 	profile->held[profile->held_count] = pattern;
-	profile->origins.held[profile->held_count++] = reading_origin(reading, key);
+	profile->origins.held[profile->held_count++] = reading_origin(entry, "");
 	return 0;
 }
 
 int lasting_apply(const struct reading *reading)
 {
-	for (uint32_t i = 0; i < reading_count(reading, "lasting.hold"); i++) {
-		if (add_held(reading, i) != 0)
-			return -1;
-	}
-	return 0;
+	return reading_each(reading, "lasting.hold", add_held);
 }
 
 bool profile_lasts(const struct profile *profile)

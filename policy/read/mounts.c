@@ -61,33 +61,18 @@ static const char kind_names[] =
 /* One entry being read. */
 struct entry {
 	const struct reading *reading;
-	const struct node *said;
-	uint32_t index;
 	struct profile_mount mount;
 };
 
 static int fail_key(const struct entry *entry, const char *key, const char *problem,
 		    const char *value)
 {
-	char path[KEY_MAX];
-
-	(void)reading_fail(entry->reading, reading_key(path, "files", entry->index, key),
-			   "\"%s\" %s", value, problem);
-	return -1;
-}
-
-static int fail_plainly(const struct entry *entry, const char *key, const char *problem)
-{
-	char path[KEY_MAX];
-
-	(void)reading_fail(entry->reading, reading_key(path, "files", entry->index, key), "%s",
-			   problem);
-	return -1;
+	return reading_fail(entry->reading, key, "\"%s\" %s", value, problem);
 }
 
 static const char *value_of(const struct entry *entry, const char *key)
 {
-	return node_text(entry->said, key);
+	return node_text(entry->reading->said, key);
 }
 
 const char *profile_mount_kind_name(uint32_t kind)
@@ -97,20 +82,16 @@ const char *profile_mount_kind_name(uint32_t kind)
 
 static int read_target(struct entry *entry)
 {
-	const struct node *all = node_find(entry->reading->said, "files");
 	const char *at = value_of(entry, "at");
-	char path[KEY_MAX];
 
 	if (at == NULL)
-		return fail_plainly(entry, "at", "missing; expected a path in the sandbox");
+		return reading_fail(entry->reading, "at",
+				    "missing; expected a path in the sandbox");
 	if (!reading_is_path(at))
 		return fail_key(entry, "at", "is not a path; expected " READING_PATH, at);
-	for (uint32_t i = 0; i < entry->index; i++) {
-		if (strcmp(node_text(&all->items[i], "at"), at) == 0)
-			return fail_key(entry, "at", "has an entry already; expected one", at);
-	}
-	entry->mount.origin =
-		reading_origin(entry->reading, reading_key(path, "files", entry->index, "at"));
+	if (reading_is_again(entry->reading, "at"))
+		return fail_key(entry, "at", "has an entry already; expected one", at);
+	entry->mount.origin = reading_origin(entry->reading, "at");
 	return 0;
 }
 
@@ -125,7 +106,6 @@ static int read_kind(struct entry *entry)
 {
 	const char *copied = key_table[KEY_files_access].words[MOUNT_COPY];
 	const char *name = value_of(entry, "kind"), *access = value_of(entry, "access");
-	char path[KEY_MAX];
 
 	for (uint32_t i = 1; name != NULL && i < PLAN_IMAGE; i++) {
 		if (strcmp(kinds[i].name, name) == 0) {
@@ -136,7 +116,7 @@ static int read_kind(struct entry *entry)
 			return 0;
 		}
 	}
-	return reading_fail(entry->reading, reading_key(path, "files", entry->index, "kind"),
+	return reading_fail(entry->reading, "kind",
 			    name != NULL ? "\"%s\" is not known; expected %s"
 					 : "missing%s; expected %s",
 			    name != NULL ? name : "", kind_names);
@@ -153,24 +133,19 @@ static const char *access_of(const struct entry *entry)
 static int check_keys(const struct entry *entry)
 {
 	const struct kind *kind = &kinds[entry->mount.kind];
-	char path[KEY_MAX];
 
 	for (enum key_id i = KEY_files_at; i < KEY_COUNT && key_table[i].of == SET_files; i++) {
 		const bool is_said = value_of(entry, key_table[i].name) != NULL;
 		const unsigned int bit = 1U << (i - KEY_files_at);
 
 		if (is_said && ((kind->needed | kind->allowed | BIT(at) | BIT(kind)) & bit) == 0)
-			return reading_fail(
-				entry->reading,
-				reading_key(path, "files", entry->index, key_table[i].name),
-				"does not belong to kind %s%s; expected no such key", kind->name,
-				access_of(entry));
+			return reading_fail(entry->reading, key_table[i].name,
+					    "does not belong to kind %s%s; expected no such key",
+					    kind->name, access_of(entry));
 		if (!is_said && (kind->needed & bit) != 0)
-			return reading_fail(
-				entry->reading,
-				reading_key(path, "files", entry->index, key_table[i].name),
-				"missing; expected a value, which kind %s%s needs", kind->name,
-				access_of(entry));
+			return reading_fail(entry->reading, key_table[i].name,
+					    "missing; expected a value, which kind %s%s needs",
+					    kind->name, access_of(entry));
 	}
 	return 0;
 }
@@ -309,12 +284,9 @@ static bool is_machine(const struct entry *entry)
 
 static int apply_entry(struct entry *entry)
 {
-	char path[KEY_MAX];
-
 	if (read_target(entry) != 0 || read_kind(entry) != 0 || check_keys(entry) != 0 ||
-	    values_read(entry->reading, reading_key(path, "files", entry->index, ""), SET_files,
-			&entry->mount) != 0 ||
-	    read_source(entry) != 0 || read_device(entry) != 0 || read_sizes(entry) != 0)
+	    values_read(entry->reading, SET_files, &entry->mount) != 0 || read_source(entry) != 0 ||
+	    read_device(entry) != 0 || read_sizes(entry) != 0)
 		return -1;
 	entry->mount.is_writable = entry->mount.access == MOUNT_WRITE;
 	entry->mount.flags = entry->mount.is_optional ? PLAN_OPTIONAL : 0;
@@ -326,17 +298,16 @@ static int apply_entry(struct entry *entry)
 	return check_place(entry) != 0 ? -1 : put_entry(entry);
 }
 
+static int read_entry(const struct reading *reading)
+{
+	struct entry entry = { .reading = reading };
+
+	return apply_entry(&entry);
+}
+
 int mounts_apply(const struct reading *reading)
 {
-	const struct node *said = node_find(reading->said, "files");
-
-	for (uint32_t i = 0; said != NULL && i < said->count; i++) {
-		struct entry entry = { .reading = reading, .said = &said->items[i], .index = i };
-
-		if (apply_entry(&entry) != 0)
-			return -1;
-	}
-	return 0;
+	return reading_each(reading, "files", read_entry);
 }
 
 /* Find the last entry of the path: the last mount hides the earlier ones. */

@@ -32,7 +32,6 @@ static const char *const kind_names[PLAN_HOST_KIND_COUNT] = {
 /* An entry while it is read. */
 struct entry {
 	const struct reading *reading;
-	char key[KEY_MAX];
 	struct profile_host host; /* all but the port, and the kind if it is not given */
 };
 
@@ -71,12 +70,12 @@ static int check_wildcard(const struct entry *entry)
 	if (parent == NULL)
 		return 0;
 	if (suffixes == NULL)
-		return reading_fail(entry->reading, entry->key,
+		return reading_fail(entry->reading, "",
 				    "\"%s\" cannot be checked, since libpsl has no list of public "
 				    "suffixes; expected hosts by name",
 				    entry->host.pattern);
 	if (psl_is_public_suffix(suffixes, parent) != 0)
-		return reading_fail(entry->reading, entry->key,
+		return reading_fail(entry->reading, "",
 				    "\"%s\" covers hosts of anybody, since %s is a public suffix; "
 				    "expected a wildcard below a registered name",
 				    entry->host.pattern, parent);
@@ -91,8 +90,7 @@ static int check_name(const struct entry *entry)
 
 	if (what == NULL)
 		return 0;
-	return reading_fail(entry->reading, entry->key, "\"%s\" is %s; expected another host", name,
-			    what);
+	return reading_fail(entry->reading, "", "\"%s\" is %s; expected another host", name, what);
 }
 
 static int read_address(struct entry *entry, const char *text)
@@ -101,12 +99,12 @@ static int read_address(struct entry *entry, const char *text)
 	const struct host_address *first = &network.first;
 
 	if (!host_network_read(text, &network))
-		return reading_fail(entry->reading, entry->key,
+		return reading_fail(entry->reading, "",
 				    "\"%s\" is not a network; expected an IPv4 address, or its "
 				    "first address and bits, such as 10.20.0.0/24",
 				    text);
 	if (host_address_reach(first) == HOST_REACH_NEVER)
-		return reading_fail(entry->reading, entry->key,
+		return reading_fail(entry->reading, "",
 				    "\"%s\" is %s, which no profile can allow; expected another "
 				    "host",
 				    text, host_address_kind_words(host_address_kind(first)));
@@ -129,7 +127,7 @@ static int read_host(struct entry *entry, const char *text)
 		return read_address(entry, text);
 	fault = host_pattern_read(text, strlen(text), entry->host.pattern);
 	if (fault != HOST_SOUND)
-		return reading_fail(entry->reading, entry->key, "\"%s\" is no host: %s", text,
+		return reading_fail(entry->reading, "", "\"%s\" is no host: %s", text,
 				    host_fault_rule(fault));
 	return check_name(entry) != 0 || check_wildcard(entry) != 0 ? -1 : 0;
 }
@@ -147,7 +145,7 @@ static int read_word(struct entry *entry, const char *word)
 			return 0;
 		}
 	}
-	return reading_fail(entry->reading, entry->key,
+	return reading_fail(entry->reading, "",
 			    "\"%s\" is not known; expected tls, tcp, http or https, or private",
 			    word);
 }
@@ -163,12 +161,11 @@ static int add_port(const struct entry *entry, uint32_t port)
 	for (uint32_t i = 0; i < profile->host_count; i++) {
 		if (profile->hosts[i].port == host.port &&
 		    strcmp(profile->hosts[i].pattern, host.pattern) == 0)
-			return reading_fail(entry->reading, entry->key,
-					    "%s:%u given twice; expected once", host.pattern,
-					    (unsigned int)port);
+			return reading_fail(entry->reading, "", "%s:%u given twice; expected once",
+					    host.pattern, (unsigned int)port);
 	}
 	if (profile->host_count == PLAN_HOSTS_MAX)
-		return reading_fail(entry->reading, "hosts",
+		return reading_fail(entry->reading, "",
 				    "too many hosts and ports; expected at most %u",
 				    PLAN_HOSTS_MAX);
 	profile->hosts[profile->host_count++] = host;
@@ -185,12 +182,12 @@ static int read_ports(const struct entry *entry, char *text)
 
 		if (strlen(word) > 5 || strspn(word, "0123456789") != strlen(word) || port == 0 ||
 		    port > UINT16_MAX)
-			return reading_fail(entry->reading, entry->key,
+			return reading_fail(entry->reading, "",
 					    "\"%s\" is not a port; expected numbers from 1 to "
 					    "65535, such as 22,443",
 					    word);
 		if (port == HOST_PORT_DNS)
-			return reading_fail(entry->reading, entry->key,
+			return reading_fail(entry->reading, "",
 					    "port 53 is the sandbox's own resolver; expected "
 					    "another port");
 		if (add_port(entry, (uint32_t)port) != 0)
@@ -206,14 +203,14 @@ static int read_entry(struct entry *entry, char *text)
 	const char *host = strtok_r(text, " ", &rest), *word;
 
 	if (host == NULL)
-		return reading_fail(entry->reading, entry->key,
+		return reading_fail(entry->reading, "",
 				    "empty; expected a host, such as example.org:22,443");
 	if (strstr(host, "://") != NULL)
-		return reading_fail(entry->reading, entry->key,
+		return reading_fail(entry->reading, "",
 				    "\"%s\" is a URL; expected its host and port alone", host);
 	ports = strchr(host, ':');
 	if (ports != NULL && strchr(ports + 1, ':') != NULL)
-		return reading_fail(entry->reading, entry->key,
+		return reading_fail(entry->reading, "",
 				    "\"%s\" is an IPv6 address, which no sandbox can connect to; "
 				    "expected the host's name",
 				    host);
@@ -221,7 +218,7 @@ static int read_entry(struct entry *entry, char *text)
 		*ports++ = '\0';
 	if (ports != NULL && (ports[0] == '\0' || strstr(ports, ",,") != NULL || ports[0] == ',' ||
 			      ports[strlen(ports) - 1] == ','))
-		return reading_fail(entry->reading, entry->key,
+		return reading_fail(entry->reading, "",
 				    "a port is missing after the colon or a comma; expected "
 				    "numbers such as 22,443");
 	if (read_host(entry, host) != 0)
@@ -231,7 +228,7 @@ static int read_entry(struct entry *entry, char *text)
 			return -1;
 	}
 	if (network_is_read(entry->host.kind) && is_address(host))
-		return reading_fail(entry->reading, entry->key,
+		return reading_fail(entry->reading, "",
 				    "\"%s\" is an address, whose requests have no name; expected "
 				    "the host's name, or tcp",
 				    host);
@@ -245,8 +242,8 @@ static int read_single(const struct entry *entry, const char *said)
 	char text[ENTRY_MAX];
 
 	if (strlen(said) >= sizeof(text))
-		return reading_fail(entry->reading, entry->key,
-				    "too long; expected at most %zu bytes", sizeof(text) - 1);
+		return reading_fail(entry->reading, "", "too long; expected at most %zu bytes",
+				    sizeof(text) - 1);
 	memcpy(text, said, strlen(said) + 1);
 	return read_entry(&single, text);
 }
@@ -258,7 +255,7 @@ static int read_group(const struct entry *entry, const char *name)
 
 	if (group == NULL) {
 		host_groups_list(&known);
-		(void)reading_fail(entry->reading, entry->key,
+		(void)reading_fail(entry->reading, "",
 				   "there is no group of hosts \"%s\"; expected one of %s", name,
 				   known.bytes);
 		buffer_done(&known);
@@ -271,24 +268,21 @@ static int read_group(const struct entry *entry, const char *name)
 	return 0;
 }
 
+static int read_said(const struct reading *reading)
+{
+	const struct entry entry = { .reading = reading,
+				     .host.origin = reading_origin(reading, "") };
+	const char *text = reading->said->text;
+
+	return text[0] == HOST_GROUP_MARK ? read_group(&entry, text + 1)
+					  : read_single(&entry, text);
+}
+
 int network_apply(const struct reading *reading)
 {
-	const struct strings said = node_texts(reading->said, "hosts");
-
-	if (!reading_says(reading, "hosts"))
-		return 0;
-	reading->profile->host_count = 0; /* the list replaces the parent's */
-	for (uint32_t i = 0; i < said.count; i++) {
-		struct entry entry = { .reading = reading };
-		const char *text = said.items[i];
-
-		(void)reading_key(entry.key, "hosts", i, "");
-		entry.host.origin = reading_origin(reading, entry.key);
-		if (text[0] == HOST_GROUP_MARK ? read_group(&entry, text + 1) != 0
-					       : read_single(&entry, text) != 0)
-			return -1;
-	}
-	return 0;
+	if (reading_says(reading, "hosts"))
+		reading->profile->host_count = 0; /* the list replaces the parent's */
+	return reading_each(reading, "hosts", read_said);
 }
 
 #define RESOLVER_FILE "/etc/resolv.conf"

@@ -35,9 +35,7 @@ static bool is_line(const char *text)
 
 int profile_check_name(const struct profile_place *place, struct policy_error *error)
 {
-	const struct reading reading = { .place = *place,
-					 .said = source_profile(place->source, place->index),
-					 .error = error };
+	const struct reading reading = reading_start(place, NULL, error);
 	const char *name = node_text(reading.said, "name");
 
 	if (name == NULL)
@@ -77,79 +75,13 @@ static int check_names(const struct reading *reading)
 	return 0;
 }
 
-static bool is_variable(const char *text)
-{
-	const size_t length = strspn(text, LOWER DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-
-	return length > 0 && text[length] == '=' && (text[0] < '0' || text[0] > '9');
-}
-
-/* Return whether an earlier entry of the list has the name of entry `index`. */
-static bool is_again(const struct strings *variables, uint32_t index)
-{
-	const size_t length = strcspn(variables->items[index], "=") + 1;
-
-	for (uint32_t i = 0; i < index; i++) {
-		if (strncmp(variables->items[i], variables->items[index], length) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int set_variable(const struct reading *reading, uint32_t index)
-{
-	const struct strings said = node_texts(reading->said, "environment");
-	struct profile *profile = reading->profile;
-	const char *variable = said.items[index];
-	const size_t length = strcspn(variable, "=") + 1;
-	uint32_t place = 0;
-	char key[KEY_MAX];
-
-	(void)reading_key(key, "environment", index, "");
-	if (!is_variable(variable))
-		return reading_fail(reading, key, "\"%s\" is not a variable; expected NAME=value",
-				    variable);
-	if (is_again(&said, index))
-		return reading_fail(reading, key, "%.*s given twice; expected once",
-				    (int)(length - 1), variable);
-	while (place < profile->environment_count &&
-	       strncmp(profile->environment[place], variable, length) != 0)
-		place++;
-	if (place == PROFILE_ENVIRONMENT_MAX)
-		return reading_fail(reading, key, "too many variables; expected at most %u",
-				    PROFILE_ENVIRONMENT_MAX);
-	profile->environment[place] = variable;
-	profile->origins.environment[place] = reading_origin(reading, key);
-	if (place == profile->environment_count)
-		profile->environment_count++;
-	return 0;
-}
-
-static int apply_environment(const struct reading *reading)
-{
-	size_t bytes = 0;
-
-	for (uint32_t i = 0; i < reading_count(reading, "environment"); i++) {
-		if (set_variable(reading, i) != 0)
-			return -1;
-	}
-	for (uint32_t i = 0; i < reading->profile->environment_count; i++)
-		bytes += strlen(reading->profile->environment[i]) + 1;
-	/* Half of the bytes of an execution; the rest is for the request. */
-	if (bytes > IPC_ENVIRONMENT_MAX / 2)
-		return reading_fail(reading, "environment",
-				    "too long; expected at most %d bytes in all",
-				    IPC_ENVIRONMENT_MAX / 2);
-	return 0;
-}
-
-static int read_rights(const struct reading *reading, const char *key, struct profile_rule *rule)
+static int read_rights(const struct reading *entry, struct profile_rule *rule)
 {
 	for (uint32_t i = 0; i < rule->words.count; i++) {
 		const uint64_t found = profile_right(rule->words.items[i]);
 
 		if (found == 0)
-			return reading_fail(reading, key,
+			return reading_fail(entry, "rights",
 					    "\"%s\" is not known; expected list, read, execute, "
 					    "write, create or ioctl",
 					    rule->words.items[i]);
@@ -157,36 +89,31 @@ static int read_rights(const struct reading *reading, const char *key, struct pr
 	}
 	return rule->rights != 0
 		       ? 0
-		       : reading_fail(reading, key, "missing; expected a list such as [read]");
+		       : reading_fail(entry, "rights", "missing; expected a list such as [read]");
 }
 
-static int set_rule(const struct reading *reading, const struct node *said, uint32_t index)
+static int set_rule(const struct reading *entry)
 {
-	struct profile *profile = reading->profile;
-	struct profile_rule rule = { .path = NULL };
+	struct profile *profile = entry->profile;
+	struct profile_rule rule = { .origin = reading_origin(entry, "path") };
 	uint32_t place = 0;
-	char key[KEY_MAX];
 
-	if (values_read(reading, reading_key(key, "landlock", index, ""), SET_landlock, &rule) != 0)
+	if (values_read(entry, SET_landlock, &rule) != 0)
 		return -1;
-	rule.origin = reading_origin(reading, reading_key(key, "landlock", index, "path"));
 	if (rule.path == NULL)
-		return reading_fail(reading, key, "missing; expected a path in the sandbox");
+		return reading_fail(entry, "path", "missing; expected a path in the sandbox");
 	if (strcmp(rule.path, "/") != 0 && !reading_is_path(rule.path))
-		return reading_fail(reading, key, "\"%s\" is not a path; expected " READING_PATH,
+		return reading_fail(entry, "path", "\"%s\" is not a path; expected " READING_PATH,
 				    rule.path);
-	for (uint32_t i = 0; i < index; i++) {
-		if (strcmp(node_text(&said->items[i], "path"), rule.path) == 0)
-			return reading_fail(reading, key, "%s given twice; expected once",
-					    rule.path);
-	}
-	if (read_rights(reading, reading_key(key, "landlock", index, "rights"), &rule) != 0)
+	if (reading_is_again(entry, "path"))
+		return reading_fail(entry, "path", "%s given twice; expected once", rule.path);
+	if (read_rights(entry, &rule) != 0)
 		return -1;
 	while (place < profile->rule_count && strcmp(profile->rules[place].path, rule.path) != 0)
 		place++;
 	if (place == PLAN_RULES_MAX)
-		return reading_fail(reading, reading_key(key, "landlock", index, "path"),
-				    "too many rules; expected at most %u", PLAN_RULES_MAX);
+		return reading_fail(entry, "path", "too many rules; expected at most %u",
+				    PLAN_RULES_MAX);
 	profile->rules[place] = rule;
 	if (place == profile->rule_count)
 		profile->rule_count++;
@@ -195,13 +122,7 @@ static int set_rule(const struct reading *reading, const struct node *said, uint
 
 static int apply_landlock(const struct reading *reading)
 {
-	const struct node *said = node_find(reading->said, "landlock");
-
-	for (uint32_t i = 0; said != NULL && i < said->count; i++) {
-		if (set_rule(reading, said, i) != 0)
-			return -1;
-	}
-	return 0;
+	return reading_each(reading, "landlock", set_rule);
 }
 
 static int check_cwd(const struct reading *reading)
@@ -272,14 +193,14 @@ static void forget_implied(struct profile *profile)
 
 static int read_values(const struct reading *reading)
 {
-	return values_read(reading, "", SET_profile, reading->profile);
+	return values_read(reading, SET_profile, reading->profile);
 }
 
 static int read_all(const struct reading *reading)
 {
 	static int (*const parts[])(const struct reading *) = {
 		read_values,   check_names,       image_apply,  network_apply,  through_apply,
-		http_apply,    apply_environment, mounts_apply, apply_landlock, seccomp_apply,
+		http_apply,    environment_apply, mounts_apply, apply_landlock, seccomp_apply,
 		lasting_apply, languages_apply,   image_check,  check_complete, limits_check,
 		network_check, through_check,     http_check,   mounts_check,   lasting_check,
 		check_cwd,     languages_check,   runner_check,
@@ -296,8 +217,7 @@ struct profile *profile_new(const struct profile_place *place, const struct prof
 			    struct policy_error *error)
 {
 	struct profile *profile = memory_get_zeroed(1, sizeof(*profile));
-	const struct reading reading = { *place, source_profile(place->source, place->index),
-					 profile, error };
+	const struct reading reading = reading_start(place, profile, error);
 
 	if (parent != NULL) {
 		*profile = *parent;
@@ -310,6 +230,27 @@ struct profile *profile_new(const struct profile_place *place, const struct prof
 	profile->numbers.landlock_net = profile->network == NETWORK_NONE ? LANDLOCK_NET_ALL : 0;
 	profile->numbers.landlock_scopes = LANDLOCK_SCOPE_ALL;
 	return profile;
+}
+
+void profile_each_variable(const struct profile *profile,
+			   void (*take)(void *context, const char *variable,
+					const struct origin *origin),
+			   void *context)
+{
+	char added[HTTP_VARIABLE_MAX];
+	struct origin origin;
+	const char *text;
+
+	for (uint32_t i = 0; i < profile->environment_count; i++)
+		take(context, profile->environment[i], &profile->origins.environment[i]);
+	for (uint32_t i = 0; http_print_variable(profile, i, added, &origin); i++) {
+		if (added[0] != '\0')
+			take(context, added, &origin);
+	}
+	for (uint32_t i = 0; profile->tree != NULL && (text = image_variable(profile, i)); i++) {
+		if (text[0] != '\0')
+			take(context, text, value_origin(profile, KEY_profile_image));
+	}
 }
 
 bool profile_has_hosts(const struct profile *profile)

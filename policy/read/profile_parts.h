@@ -78,6 +78,19 @@ bool http_print_variable(const struct profile *profile, uint32_t index, char ret
 void http_print_request(const struct profile_request *request, char ret[HTTP_TEXT_MAX]);
 void http_print_secret(const struct profile_secret *secret, char ret[HTTP_TEXT_MAX]);
 
+/* Take over `environment` of the file. */
+int environment_apply(const struct reading *reading);
+
+/* Return whether the profile itself has the variable of NAME=... */
+bool environment_has(const struct profile *profile, const char *variable);
+
+/* Take each variable of a sandbox: the profile's, and those that hosts, secrets and an image add.
+ */
+void profile_each_variable(const struct profile *profile,
+			   void (*take)(void *context, const char *variable,
+					const struct origin *origin),
+			   void *context);
+
 /* Take over `seccomp` of the file. */
 int seccomp_apply(const struct reading *reading);
 

@@ -8,123 +8,113 @@
 
 #include <string.h>
 
-/* A list of groups, and its effect. */
-struct group_list {
-	const char *key;
-	struct strings names;
-	bool is_allowing;
-	const char *futile; /* the message for a group that it does not change */
-};
-
-static int fail_group(const struct reading *reading, const char *key, const char *name,
-		      const char *problem)
+static int fail_group(const struct reading *entry, const char *name, const char *problem)
 {
-	return reading_fail(reading, key, "group %s %s", name, problem);
+	return reading_fail(entry, "", "group %s %s", name, problem);
 }
 
-/* Apply entry `index` of the list; `before`: the allowed groups before the whole list. */
-static int change_group(const struct reading *reading, const struct group_list *list,
-			uint32_t index, const bool *before)
+/* Allow or refuse the group of an entry. A group that had been so before the list is `futile`. */
+static int change_group(const struct reading *entry, bool is_allowing, const bool *before,
+			const char *futile)
 {
-	const char *name = list->names.items[index] + (list->names.items[index][0] == '@' ? 1 : 0);
-	struct profile *profile = reading->profile;
+	const char *name = entry->said->text + (entry->said->text[0] == '@' ? 1 : 0);
+	struct profile *profile = entry->profile;
 	const int group = seccomp_group_find(name);
-	char key[KEY_MAX];
 
-	(void)reading_key(key, list->key, index, "");
 	if (group < 0)
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "\"%s\" is not a group; expected one that `msp-policy groups` "
 				    "lists",
-				    list->names.items[index]);
+				    entry->said->text);
 	if (seccomp_group_at((uint32_t)group)->kind != SECCOMP_ALLOWABLE)
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "group %s can never be allowed: %s; expected another group",
 				    name, seccomp_group_at((uint32_t)group)->reason);
-	if (before[group] == list->is_allowing)
-		return fail_group(reading, key, name, list->futile);
-	if (profile->seccomp.is_allowed[group] == list->is_allowing)
-		return fail_group(reading, key, name, "given twice; expected once");
-	profile->seccomp.is_allowed[group] = list->is_allowing;
-	profile->origins.groups[group] = reading_origin(reading, key);
+	if (before[group] == is_allowing)
+		return fail_group(entry, name, futile);
+	if (profile->seccomp.is_allowed[group] == is_allowing)
+		return fail_group(entry, name, "given twice; expected once");
+	profile->seccomp.is_allowed[group] = is_allowing;
+	profile->origins.groups[group] = reading_origin(entry, "");
 	return 0;
 }
 
-static int change_groups(const struct reading *reading, const struct group_list *list,
-			 const bool *before)
+static int allow_group(const struct reading *entry)
 {
-	for (uint32_t i = 0; i < list->names.count; i++) {
-		if (change_group(reading, list, i, before) != 0)
-			return -1;
-	}
-	return 0;
+	static const bool nothing[SECCOMP_GROUPS_MAX];
+
+	return change_group(entry, true, nothing, "");
+}
+
+static int add_group(const struct reading *entry)
+{
+	return change_group(entry, true, entry->profile->parent->seccomp.is_allowed,
+			    "is allowed already; expected one that is not");
+}
+
+static int remove_group(const struct reading *entry)
+{
+	return change_group(entry, false, entry->profile->parent->seccomp.is_allowed,
+			    "is not allowed anyway; expected one that is");
 }
 
 /* Set the whole list. Groups that it does not name are not allowed; its line is their origin. */
 static int allow_groups(const struct reading *reading)
 {
-	const struct group_list list = { "seccomp.allow",
-					 node_texts(reading->said, "seccomp.allow"), true, "" };
-	static const bool nothing[SECCOMP_GROUPS_MAX];
+	static const char key[] = "seccomp.allow";
+	struct profile *profile = reading->profile;
 
-	if (list.names.count == 0)
-		return reading_fail(reading, list.key, "empty; expected groups such as basic");
-	memset(reading->profile->seccomp.is_allowed, 0, sizeof(nothing));
+	if (node_texts(reading->said, key).count == 0)
+		return reading_fail(reading, key, "empty; expected groups such as basic");
+	memset(profile->seccomp.is_allowed, 0, sizeof(profile->seccomp.is_allowed));
 	for (uint32_t i = 0; i < seccomp_group_count(); i++)
-		reading->profile->origins.groups[i] = reading_origin(reading, list.key);
-	return change_groups(reading, &list, nothing);
+		profile->origins.groups[i] = reading_origin(reading, key);
+	return reading_each(reading, key, allow_group);
 }
 
 static int change_parents_groups(const struct reading *reading)
 {
-	const struct group_list add = { "seccomp.add", node_texts(reading->said, "seccomp.add"),
-					true, "is allowed already; expected one that is not" };
-	const struct group_list remove = { "seccomp.remove",
-					   node_texts(reading->said, "seccomp.remove"), false,
-					   "is not allowed anyway; expected one that is" };
-	const char *key = add.names.count > 0 ? add.key : remove.key;
-	bool before[SECCOMP_GROUPS_MAX];
+	static const char add[] = "seccomp.add", remove[] = "seccomp.remove";
+	const bool adds = node_texts(reading->said, add).count > 0;
 
-	if (add.names.count == 0 && remove.names.count == 0)
+	if (!adds && node_texts(reading->said, remove).count == 0)
 		return 0;
 	if (reading_says(reading, "seccomp.allow"))
-		return reading_fail(reading, key,
+		return reading_fail(reading, adds ? add : remove,
 				    "changes what the parent allows, and seccomp.allow replaces "
 				    "it; expected one of the two");
 	if (reading->profile->parent == NULL)
-		return reading_fail(reading, key,
+		return reading_fail(reading, adds ? add : remove,
 				    "there is no parent to change; expected seccomp.allow, or a "
 				    "profile to extend");
-	memcpy(before, reading->profile->seccomp.is_allowed, sizeof(before));
-	return change_groups(reading, &add, before) != 0 ? -1
-							 : change_groups(reading, &remove, before);
+	return reading_each(reading, add, add_group) != 0
+		       ? -1
+		       : reading_each(reading, remove, remove_group);
 }
 
-static int refuse_call(const struct reading *reading, uint32_t index)
+static int refuse_call(const struct reading *entry)
 {
-	const char *call = node_texts(reading->said, "seccomp.refuse").items[index];
-	struct seccomp_policy *policy = &reading->profile->seccomp;
+	const char *call = entry->said->text;
+	struct seccomp_policy *policy = &entry->profile->seccomp;
 	const int group = seccomp_group_of(call);
-	char key[KEY_MAX];
 
-	(void)reading_key(key, "seccomp.refuse", index, "");
 	if (group < 0)
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "\"%s\" is not a system call of x86_64; expected a name such "
 				    "as socket",
 				    call);
 	if (!policy->is_allowed[group])
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "%s is not allowed anyway, its group is %s; expected a call of "
 				    "a group that is",
 				    call, seccomp_group_at((uint32_t)group)->name);
 	if (seccomp_is_refused(policy, (uint32_t)seccomp_number(call)))
-		return reading_fail(reading, key,
+		return reading_fail(entry, "",
 				    "%s is refused already; expected a call that is allowed", call);
 	if (policy->refused_count == SECCOMP_CALLS_MAX)
-		return reading_fail(reading, key, "too many; expected at most %u calls",
+		return reading_fail(entry, "", "too many; expected at most %u calls",
 				    SECCOMP_CALLS_MAX);
-	reading->profile->origins.refused[policy->refused_count] = reading_origin(reading, key);
+	entry->profile->origins.refused[policy->refused_count] = reading_origin(entry, "");
 	policy->refused[policy->refused_count++] = (uint32_t)seccomp_number(call);
 	return 0;
 }
@@ -133,11 +123,7 @@ int seccomp_apply(const struct reading *reading)
 {
 	if (reading_says(reading, "seccomp.allow") && allow_groups(reading) != 0)
 		return -1;
-	if (change_parents_groups(reading) != 0)
-		return -1;
-	for (uint32_t i = 0; i < reading_count(reading, "seccomp.refuse"); i++) {
-		if (refuse_call(reading, i) != 0)
-			return -1;
-	}
-	return 0;
+	return change_parents_groups(reading) != 0
+		       ? -1
+		       : reading_each(reading, "seccomp.refuse", refuse_call);
 }

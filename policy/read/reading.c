@@ -7,24 +7,65 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FULL_KEY_MAX (KEY_MAX + 32)
-
-/* Return the full key in the file. */
-static const char *full_key(const struct reading *reading, const char *key, char *ret)
+struct reading reading_start(const struct profile_place *place, struct profile *profile,
+			     struct policy_error *error)
 {
-	if (reading->said == &reading->place.source->root)
-		return key;
-	(void)snprintf(ret, FULL_KEY_MAX, "profiles[%u].%s", reading->place.index, key);
+	struct reading reading = { .place = *place,
+				   .said = source_profile(place->source, place->index),
+				   .profile = profile,
+				   .error = error };
+
+	(void)reading_key(reading.path, "profiles", place->index, "");
+	return reading;
+}
+
+#define FULL_KEY_MAX (2 * KEY_MAX)
+
+/* Print the path in the file of a key of what is read. */
+static const char *print_path(const struct reading *reading, const char *key,
+			      char ret[FULL_KEY_MAX])
+{
+	(void)snprintf(ret, FULL_KEY_MAX, "%s%s%s", reading->path,
+		       *reading->path != '\0' && *key != '\0' ? "." : "", key);
 	return ret;
+}
+
+int reading_each(const struct reading *reading, const char *list,
+		 int (*read_entry)(const struct reading *entry))
+{
+	const struct node *node = node_find(reading->said, list);
+	struct reading entry = *reading;
+	char path[FULL_KEY_MAX];
+
+	(void)print_path(reading, list, path);
+	for (uint32_t i = 0; node != NULL && i < node->count; i++) {
+		entry.said = &node->items[i];
+		entry.first = node->items;
+		(void)reading_key(entry.path, path, i, "");
+		if (read_entry(&entry) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+bool reading_is_again(const struct reading *entry, const char *key)
+{
+	const char *text = node_text(entry->said, key);
+
+	for (const struct node *other = entry->first; other < entry->said; other++) {
+		if (strcmp(node_text(other, key), text) == 0)
+			return true;
+	}
+	return false;
 }
 
 int reading_fail(const struct reading *reading, const char *key, const char *format, ...)
 {
-	char full[FULL_KEY_MAX];
+	char path[FULL_KEY_MAX];
 	va_list arguments;
 
 	va_start(arguments, format);
-	source_vfail(reading->place.source, reading->error, full_key(reading, key, full), format,
+	source_vfail(reading->place.source, reading->error, print_path(reading, key, path), format,
 		     arguments);
 	va_end(arguments);
 	return -1;
@@ -38,11 +79,6 @@ struct origin reading_origin(const struct reading *reading, const char *key)
 bool reading_says(const struct reading *reading, const char *key)
 {
 	return node_find(reading->said, key) != NULL;
-}
-
-uint32_t reading_count(const struct reading *reading, const char *list)
-{
-	return node_texts(reading->said, list).count;
 }
 
 const char *reading_key(char *ret, const char *list, uint32_t index, const char *key)

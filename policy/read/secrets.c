@@ -55,63 +55,37 @@ const char *secrets_source_name(enum plan_secret_source kind)
 	return names[kind];
 }
 
-/* A secret while it is read. */
-struct secret_entry {
-	const struct reading *reading;
-	const struct node *said;
-	uint32_t index;
-	struct profile_secret secret;
-};
-
-static const char *secret_key(const struct secret_entry *entry, const char *key, char ret[KEY_MAX])
-{
-	return reading_key(ret, "secrets", entry->index, key);
-}
-
 static bool is_secret_name(const char *name)
 {
 	return name[0] >= 'A' && name[0] <= 'Z' && strspn(name, UPPER DIGITS "_") == strlen(name) &&
 	       strlen(name) < sizeof(((struct plan_secret *)NULL)->name);
 }
 
-static int read_name(struct secret_entry *entry)
+static int check_secret_name(const struct reading *entry, const char *name)
 {
-	const struct profile *profile = entry->reading->profile;
-	const char *name = entry->secret.name;
-	char key[KEY_MAX];
-
-	(void)secret_key(entry, "name", key);
 	if (name == NULL || !is_secret_name(name))
-		return reading_fail(entry->reading, key,
+		return reading_fail(entry, "name",
 				    "\"%s\" is not the name of a secret; expected up to 63 of A-Z, "
 				    "0-9 and _, beginning with a letter, such as GITHUB_TOKEN",
 				    name != NULL ? name : "");
-	for (uint32_t i = 0; i < entry->index; i++) {
-		if (strcmp(profile->secrets[i].name, name) == 0)
-			return reading_fail(entry->reading, key, "%s given twice; expected once",
-					    name);
-	}
-	entry->secret.origin = reading_origin(entry->reading, key);
-	return 0;
+	return reading_is_again(entry, "name")
+		       ? reading_fail(entry, "name", "%s given twice; expected once", name)
+		       : 0;
 }
 
-static int read_header(struct secret_entry *entry)
+static int check_header(const struct reading *entry, const char *header)
 {
-	const char *header = entry->secret.header;
-	char key[KEY_MAX];
-
-	(void)secret_key(entry, "header", key);
 	if (header == NULL)
-		return reading_fail(entry->reading, key,
+		return reading_fail(entry, "header",
 				    "missing; expected a header, such as Authorization");
 	if (!is_token(header))
 		return reading_fail(
-			entry->reading, key,
+			entry, "header",
 			"\"%s\" is not the name of a header; expected up to 63 letters, "
 			"digits and hyphens, such as Authorization",
 			header);
 	if (is_own_header(header))
-		return reading_fail(entry->reading, key,
+		return reading_fail(entry, "header",
 				    "\"%s\" decides how a request is read, and can have no secret; "
 				    "expected another header, such as Authorization",
 				    header);
@@ -140,89 +114,71 @@ static bool is_file(const char *text)
 	return reading_is_path(text[0] == '~' ? text + 1 : text);
 }
 
-/* Read the source of a kind: one text, or the words of a command. */
-static int read_kind(struct secret_entry *entry, enum plan_secret_source kind)
+/* Check a source: one text, or the words of a command. */
+static int check_source(const struct reading *entry, const struct profile_secret *secret)
 {
-	struct profile_secret *secret = &entry->secret;
+	const enum plan_secret_source kind = secret->source_kind;
 	const char *first = secret->source.items[0];
-	char key[KEY_MAX];
 
-	secret->source_kind = kind;
 	if (kind == PLAN_SECRET_FILE && !is_file(first))
-		return reading_fail(entry->reading, secret_key(entry, "file", key),
+		return reading_fail(entry, "file",
 				    "\"%s\" is not a path; expected " READING_PATH
 				    ", or ~/ and the rest of a path",
 				    first);
 	if (kind == PLAN_SECRET_ENV && !is_variable_name(first))
-		return reading_fail(entry->reading, secret_key(entry, "env", key),
+		return reading_fail(entry, "env",
 				    "\"%s\" is not a variable's name; expected letters, digits and "
 				    "_",
 				    first);
 	if (kind == PLAN_SECRET_COMMAND && !reading_is_path(first))
-		return reading_fail(entry->reading, secret_key(entry, "command", key),
+		return reading_fail(entry, "command",
 				    "\"%s\" is not a program's path; expected " READING_PATH,
 				    first);
 	return is_source_short(&secret->source)
 		       ? 0
-		       : reading_fail(entry->reading, secret_key(entry, "", key),
-				      "the source is too long; expected at "
-				      "most 510 bytes");
+		       : reading_fail(entry, "",
+				      "the source is too long; expected at most 510 bytes");
 }
 
-static int read_source(struct secret_entry *entry)
+static int read_source(const struct reading *entry, struct profile_secret *secret)
 {
-	enum plan_secret_source kind = PLAN_SECRET_FILE;
 	uint32_t sources = 0;
-	char key[KEY_MAX];
 
 	for (enum plan_secret_source i = 0; i < PLAN_SECRET_SOURCE_COUNT; i++) {
 		const struct node *node = node_find(entry->said, secrets_source_name(i));
 
 		if (node == NULL || (node->kind == NODE_LIST && node->count == 0))
 			continue;
-		entry->secret.source = node->kind == NODE_LIST
-					       ? (struct strings){ node->texts, node->count }
-					       : (struct strings){ &node->text, 1 };
-		kind = i;
+		secret->source = node->kind == NODE_LIST
+					 ? (struct strings){ node->texts, node->count }
+					 : (struct strings){ &node->text, 1 };
+		secret->source_kind = i;
 		sources++;
 	}
 	if (sources != 1)
-		return reading_fail(entry->reading, secret_key(entry, "", key),
-				    "%s; expected one source: file, env or command",
+		return reading_fail(entry, "", "%s; expected one source: file, env or command",
 				    sources == 0 ? "without a source"
 						 : "with more than one source");
-	return read_kind(entry, kind);
+	return check_source(entry, secret);
 }
 
-static int read_secret(struct secret_entry *entry)
+static int read_secret(const struct reading *entry)
 {
-	char key[KEY_MAX];
+	struct profile_secret secret = { .origin = reading_origin(entry, "name") };
 
-	if (values_read(entry->reading, secret_key(entry, "", key), SET_secrets, &entry->secret) !=
-		    0 ||
-	    read_name(entry) != 0 || read_header(entry) != 0 || read_source(entry) != 0)
+	if (values_read(entry, SET_secrets, &secret) != 0 ||
+	    check_secret_name(entry, secret.name) != 0 || check_header(entry, secret.header) != 0 ||
+	    read_source(entry, &secret) != 0)
 		return -1;
-	return entry->secret.wanted.count > 0
-		       ? 0
-		       : reading_fail(entry->reading, secret_key(entry, "hosts", key),
-				      "missing; expected a list of hosts, such as "
-				      "[api.example.org]");
+	if (secret.wanted.count == 0)
+		return reading_fail(entry, "hosts",
+				    "missing; expected a list of hosts, such as [api.example.org]");
+	entry->profile->secrets[entry->profile->secret_count++] = secret;
+	return 0;
 }
 
 int secrets_read(const struct reading *reading)
 {
-	const struct node *said = node_find(reading->said, "secrets");
-	struct profile *profile = reading->profile;
-
-	profile->secret_count = 0; /* the list replaces the parent's */
-	for (uint32_t i = 0; i < said->count; i++) {
-		struct secret_entry entry = { .reading = reading,
-					      .said = &said->items[i],
-					      .index = i };
-
-		if (read_secret(&entry) != 0)
-			return -1;
-		profile->secrets[profile->secret_count++] = entry.secret;
-	}
-	return 0;
+	reading->profile->secret_count = 0; /* the list replaces the parent's */
+	return reading_each(reading, "secrets", read_secret);
 }

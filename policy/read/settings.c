@@ -28,26 +28,24 @@ static int check_account(const struct reading *reading, const char *account)
 			    account);
 }
 
-/* Check a list of paths. An empty list would mean "none", which the plan cannot express. */
-static int check_paths(const struct reading *reading, const char *key, const struct strings *said)
+static int check_path(const struct reading *entry)
 {
-	char entry[KEY_MAX];
+	const char *path = entry->said->text;
 
-	if (said->count == 0 && reading_says(reading, key))
+	if (!reading_is_path(path))
+		return reading_fail(entry, "", "\"%s\" is not a path; expected " READING_PATH,
+				    path);
+	return reading_is_again(entry, "")
+		       ? reading_fail(entry, "", "%s given twice; expected once", path)
+		       : 0;
+}
+
+/* Check a list of paths. An empty list would mean "none", which the plan cannot express. */
+static int check_paths(const struct reading *reading, const char *key)
+{
+	if (reading_says(reading, key) && node_texts(reading->said, key).count == 0)
 		return reading_fail(reading, key, "empty; expected absolute paths, or no such key");
-	for (uint32_t i = 0; i < said->count; i++) {
-		(void)reading_key(entry, key, i, "");
-		if (!reading_is_path(said->items[i]))
-			return reading_fail(reading, entry,
-					    "\"%s\" is not a path; expected " READING_PATH,
-					    said->items[i]);
-		for (uint32_t j = 0; j < i; j++) {
-			if (strcmp(said->items[i], said->items[j]) == 0)
-				return reading_fail(reading, entry, "%s given twice; expected once",
-						    said->items[i]);
-		}
-	}
-	return 0;
+	return reading_each(reading, key, check_path);
 }
 
 struct policy_settings settings_default(void)
@@ -73,11 +71,10 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 		.images_bytes = ret->images_bytes,
 	};
 
-	if (values_read(&reading, "", SET_file, &settings) != 0 ||
+	if (values_read(&reading, SET_file, &settings) != 0 ||
 	    check_account(&reading, settings.run_as) != 0 ||
-	    check_paths(&reading, "workspaces", &settings.workspaces) != 0 ||
-	    check_paths(&reading, "protect", &settings.protect) != 0 ||
-	    check_paths(&reading, "unprotect", &settings.unprotect) != 0)
+	    check_paths(&reading, "workspaces") != 0 || check_paths(&reading, "protect") != 0 ||
+	    check_paths(&reading, "unprotect") != 0)
 		return -1;
 	*ret = settings;
 	return 0;

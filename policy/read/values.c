@@ -145,7 +145,8 @@ static int keep_value(const struct reading *reading, const char *path, const str
 	return 0;
 }
 
-int values_read(const struct reading *reading, const char *path, enum key_set set, void *kept)
+/* Keep the values of a set's keys at `path`, and of the sets within. */
+static int read_set(const struct reading *reading, const char *path, enum key_set set, void *kept)
 {
 	const struct node *within = node_find(reading->said, path);
 	char full[KEY_MAX];
@@ -161,13 +162,18 @@ int values_read(const struct reading *reading, const char *path, enum key_set se
 		if (kept == reading->profile)
 			reading->profile->origins.keys[id] =
 				(struct origin){ reading->place.source->file, node->line };
-		if (node->kind == NODE_KEYS ? values_read(reading, full, key->keys, kept) != 0
+		if (node->kind == NODE_KEYS ? read_set(reading, full, key->keys, kept) != 0
 		    : key->kept_bytes > 0
 			    ? keep_value(reading, full, key, node, (uint8_t *)kept + key->kept) != 0
 			    : false)
 			return -1;
 	}
 	return 0;
+}
+
+int values_read(const struct reading *reading, enum key_set set, void *kept)
+{
+	return read_set(reading, "", set, kept);
 }
 
 /* Return the name of the key that has the set. */

@@ -9,11 +9,11 @@
 #include "policy/read/reading.h"
 
 /*
- * Keep the values of a set's keys at `path` within what is read ("": its own keys), and those of
- * the sets within, in the fields of *kept: a profile, whose origins are set, too, an entry, or the
- * settings. 0, or -1 with the error set.
+ * Keep the values of the keys that are read, of a set, and of the sets within, in the fields of
+ * *kept: a profile, whose origins are set, too, an entry, or the settings. 0, or -1 with the error
+ * set.
  */
-int values_read(const struct reading *reading, const char *path, enum key_set set, void *kept);
+int values_read(const struct reading *reading, enum key_set set, void *kept);
 
 /* Check that the profile has each value of this need. 0, or -1 with the error set. */
 int values_check(const struct reading *reading, enum key_need need);

@@ -14,29 +14,21 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+
+static void append_variable(void *blob, const char *variable, const struct origin *origin)
+{
+	(void)origin; /* the plan has none of a variable */
+	buffer_append(blob, variable, strlen(variable) + 1);
+}
 
 static void put_environment(struct writer *writer, const struct profile *profile,
 			    struct plan_profile *out)
 {
 	const uint32_t offset = (uint32_t)writer->blob->size;
-	char variable[HTTP_VARIABLE_MAX];
-	struct origin origin;
-	const char *text;
 
-	for (uint32_t i = 0; i < profile->environment_count; i++)
-		buffer_append(writer->blob, profile->environment[i],
-			      strlen(profile->environment[i]) + 1);
-	for (uint32_t i = 0; http_print_variable(profile, i, variable, &origin); i++) {
-		if (variable[0] != '\0')
-			buffer_append(writer->blob, variable, strlen(variable) + 1);
-	}
-	for (uint32_t i = 0; profile->tree != NULL && (text = image_variable(profile, i)); i++) {
-		if (text[0] != '\0')
-			buffer_append(writer->blob, text, strlen(text) + 1);
-	}
+	profile_each_variable(profile, append_variable, writer->blob);
 	out->environment = writer_end_list(writer, offset, &out->environment_size);
 }
 
@@ -96,7 +88,6 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
 		const struct profile_mount *mount = &profile->mounts[i];
-		const char *source = mount_source(profile, mount);
 
 		records[i] = (struct plan_mount){
 			.kind = mount->kind,
@@ -104,12 +95,12 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 			.flags = http_is_trust(profile, mount) ? PLAN_TRUST | PLAN_PINNED
 							       : mount->flags,
 			.mode = mount->mode,
-			.source = source != NULL ? writer_put_text(writer, source) : 0,
+			.source = writer_put_text(writer, mount_source(profile, mount)),
 			.target = writer_put_text(writer, mount->target),
 			.attributes = mounts_attributes(mount),
 			.device = mount->device,
 			.origin = writer_put_origin(writer, &mount->origin),
-			.place = mount->place != NULL ? writer_put_text(writer, mount->place) : 0,
+			.place = writer_put_text(writer, mount->place),
 		};
 		put_options(writer, mount, &records[i]);
 	}
@@ -229,39 +220,27 @@ static void put_groups(struct writer *writer, struct plan_header *header)
 		writer_put_array(writer, records, header->group_count * sizeof(records[0]));
 }
 
-static int compare_calls(const void *left, const void *right)
-{
-	const struct plan_call *a = left, *b = right;
-
-	return a->number < b->number ? -1 : a->number > b->number;
-}
+_Static_assert(SECCOMP_CALLS_MAX <= PLAN_CALLS_MAX, "the plan has room for all");
 
 static void put_calls(struct writer *writer, struct plan_header *header)
 {
-	struct plan_call *records = writer->calls;
-	uint32_t count = 0;
-	char name[32];
+	const struct seccomp_call *calls = seccomp_calls(&writer->call_count);
 
-	for (uint32_t i = 0; i < seccomp_group_count(); i++) {
-		const char *calls = seccomp_group_at(i)->calls;
+	for (uint32_t i = 0; i < writer->call_count; i++) {
+		const struct seccomp_condition *condition = seccomp_condition_find(calls[i].name);
 
-		while (count < PLAN_CALLS_MAX && seccomp_next_call(&calls, name)) {
-			const struct seccomp_condition *condition = seccomp_condition_find(name);
-
-			records[count++] = (struct plan_call){
-				.number = (uint32_t)seccomp_number(name),
-				.name = writer_put_text(writer, name),
-				.group = i,
-				.condition = condition != NULL
-						     ? writer_put_text(writer, condition->reason)
-						     : 0,
-				.argument = seccomp_condition_argument(condition),
-			};
-		}
+		writer->calls[i] = (struct plan_call){
+			.number = calls[i].number,
+			.name = writer_put_text(writer, calls[i].name),
+			.group = calls[i].group,
+			.condition = writer_put_text(writer,
+						     condition != NULL ? condition->reason : NULL),
+			.argument = seccomp_condition_argument(condition),
+		};
 	}
-	qsort(records, count, sizeof(records[0]), compare_calls);
-	header->call_count = writer->call_count = count;
-	header->calls = writer_put_array(writer, records, count * sizeof(records[0]));
+	header->call_count = writer->call_count;
+	header->calls = writer_put_array(writer, writer->calls,
+					 writer->call_count * sizeof(writer->calls[0]));
 }
 
 static uint8_t answer_to(const struct seccomp_policy *policy, const struct plan_call *call)
@@ -469,9 +448,9 @@ static int put_narrowed(struct writer *writer, const struct profile *profile,
 static void put_settings(struct writer *writer, const struct policy_settings *settings,
 			 struct plan_header *header)
 {
-	header->file = settings->file != NULL ? writer_put_text(writer, settings->file) : 0;
+	header->file = writer_put_text(writer, settings->file);
 	header->default_profile = writer_put_text(writer, settings->default_profile);
-	header->run_as = settings->run_as != NULL ? writer_put_text(writer, settings->run_as) : 0;
+	header->run_as = writer_put_text(writer, settings->run_as);
 	header->workspaces =
 		writer_put_list(writer, &settings->workspaces, &header->workspaces_size);
 	header->protect = writer_put_list(writer, &settings->protect, &header->protect_size);

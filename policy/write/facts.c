@@ -8,6 +8,8 @@
 #include "policy/read/units.h"
 #include "policy/read/values.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -100,6 +102,23 @@ static void add_text(struct facts *facts, enum fact_section section, const char 
 	struct draft draft = { .fact = { .section = section, .origin = *origin } };
 
 	buffer_format(&draft.text, "%s", text);
+	add_fact(facts, &draft);
+}
+
+/* Add a fact of a section that has many. */
+static void add_line(struct facts *facts, const struct fact *fact, const char *key,
+		     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static void add_line(struct facts *facts, const struct fact *fact, const char *key,
+		     const char *format, ...)
+{
+	struct draft draft = { .fact = *fact };
+	va_list arguments;
+
+	buffer_append_text(&draft.key, key);
+	va_start(arguments, format);
+	buffer_vformat(&draft.text, format, arguments);
+	va_end(arguments);
 	add_fact(facts, &draft);
 }
 
@@ -221,28 +240,26 @@ static void add_landlock(struct facts *facts, const struct profile *profile)
 static void add_seccomp(struct facts *facts, const struct profile *profile)
 {
 	const struct seccomp_policy *policy = &profile->seccomp;
-	char call[32];
+	char call[32], key[64];
 
 	for (uint32_t i = 0; i < seccomp_group_count(); i++) {
-		struct draft draft = { .fact = { .section = FACT_SECCOMP,
-						 .is_quiet = !policy->is_allowed[i],
-						 .origin = profile->origins.groups[i] } };
+		const struct fact fact = { .section = FACT_SECCOMP,
+					   .is_quiet = !policy->is_allowed[i],
+					   .origin = profile->origins.groups[i] };
 
 		if (seccomp_group_at(i)->kind != SECCOMP_ALLOWABLE)
 			continue;
-		buffer_format(&draft.key, "group %s", seccomp_group_at(i)->name);
-		buffer_format(&draft.text, "%-7s %s", policy->is_allowed[i] ? "allowed" : "refused",
-			      seccomp_group_at(i)->name);
-		add_fact(facts, &draft);
+		(void)snprintf(key, sizeof(key), "group %s", seccomp_group_at(i)->name);
+		add_line(facts, &fact, key, "%-7s %s",
+			 policy->is_allowed[i] ? "allowed" : "refused", seccomp_group_at(i)->name);
 	}
 	for (uint32_t i = 0; i < policy->refused_count; i++) {
-		struct draft draft = { .fact = { .section = FACT_SECCOMP,
-						 .origin = profile->origins.refused[i] } };
+		const struct fact fact = { .section = FACT_SECCOMP,
+					   .origin = profile->origins.refused[i] };
 
 		seccomp_call_name(policy->refused[i], call);
-		buffer_format(&draft.key, "call %s", call);
-		buffer_format(&draft.text, "refused call %s", call);
-		add_fact(facts, &draft);
+		(void)snprintf(key, sizeof(key), "call %s", call);
+		add_line(facts, &fact, key, "refused call %s", call);
 	}
 }
 
@@ -264,16 +281,14 @@ static void add_values(struct facts *facts, enum fact_section section,
 
 	for (enum key_id key = 0; key < KEY_COUNT; key++) {
 		const struct origin *origin = value_origin(profile, key);
-		struct draft draft = { .fact = { .section = section, .origin = *origin } };
+		const struct fact fact = { .section = section, .origin = *origin };
 
 		if (key_table[key].of != set || key_table[key].kept_bytes == 0 ||
 		    origin->file == NULL ||
 		    (key_table[key].need == NEED_FOR_HOSTS && profile->network != NETWORK_HOSTS))
 			continue;
 		value_print(profile, key, value);
-		buffer_format(&draft.key, "%s", key_table[key].name);
-		buffer_format(&draft.text, "%-13s %s", key_table[key].name, value);
-		add_fact(facts, &draft);
+		add_line(facts, &fact, key_table[key].name, "%-13s %s", key_table[key].name, value);
 	}
 }
 
@@ -285,56 +300,32 @@ static void add_limits(struct facts *facts, const struct profile *profile)
 
 static void add_lasting(struct facts *facts, const struct profile *profile)
 {
+	char key[IPC_LIST_MAX + sizeof("hold ")];
+
 	if (!profile_lasts(profile))
 		return;
 	add_values(facts, FACT_LASTING, profile, SET_lasting);
 	for (uint32_t i = 0; i < profile->held_count; i++) {
-		struct draft draft = { .fact = { .section = FACT_LASTING,
-						 .origin = profile->origins.held[i] } };
+		const struct fact fact = { .section = FACT_LASTING,
+					   .origin = profile->origins.held[i] };
 
-		buffer_format(&draft.key, "hold %s", profile->held[i]);
-		buffer_format(&draft.text, "%-13s %s", "hold", profile->held[i]);
-		add_fact(facts, &draft);
+		(void)snprintf(key, sizeof(key), "hold %s", profile->held[i]);
+		add_line(facts, &fact, key, "%-13s %s", "hold", profile->held[i]);
 	}
+}
+
+static void add_variable(void *context, const char *variable, const struct origin *origin)
+{
+	const struct fact fact = { .section = FACT_ENVIRONMENT, .origin = *origin };
+	char *name = memory_text(variable, strcspn(variable, "="));
+
+	add_line(context, &fact, name, "%s", variable);
+	free(name);
 }
 
 static void add_environment(struct facts *facts, const struct profile *profile)
 {
-	char added[HTTP_VARIABLE_MAX];
-	struct origin origin;
-	const char *variable;
-
-	for (uint32_t i = 0; i < profile->environment_count; i++) {
-		struct draft draft = { .fact = { .section = FACT_ENVIRONMENT,
-						 .origin = profile->origins.environment[i] } };
-
-		variable = profile->environment[i];
-		buffer_append(&draft.key, variable, strcspn(variable, "="));
-		buffer_format(&draft.text, "%s", variable);
-		add_fact(facts, &draft);
-	}
-	for (uint32_t i = 0; http_print_variable(profile, i, added, &origin); i++) {
-		struct draft draft = { .fact = { .section = FACT_ENVIRONMENT, .origin = origin } };
-
-		if (added[0] == '\0')
-			continue;
-		buffer_append(&draft.key, added, strcspn(added, "="));
-		buffer_format(&draft.text, "%s", added);
-		add_fact(facts, &draft);
-	}
-	for (uint32_t i = 0; profile->tree != NULL && (variable = image_variable(profile, i));
-	     i++) {
-		struct draft draft = {
-			.fact = { .section = FACT_ENVIRONMENT,
-				  .origin = profile->origins.keys[KEY_profile_image] }
-		};
-
-		if (variable[0] == '\0')
-			continue;
-		buffer_append(&draft.key, variable, strcspn(variable, "="));
-		buffer_format(&draft.text, "%s", variable);
-		add_fact(facts, &draft);
-	}
+	profile_each_variable(profile, add_variable, facts);
 }
 
 static void add_languages(struct facts *facts, const struct profile *profile)
@@ -361,48 +352,32 @@ static void add_languages(struct facts *facts, const struct profile *profile)
 
 static void add_hosts(struct facts *facts, const struct profile *profile)
 {
-	char text[HOST_TEXT_MAX];
+	char text[HTTP_TEXT_MAX], key[HOST_TEXT_MAX];
 
-	for (uint32_t i = 0; profile->network == NETWORK_HOSTS && i < profile->host_count; i++) {
+	if (profile->network != NETWORK_HOSTS)
+		return;
+	for (uint32_t i = 0; i < profile->host_count; i++) {
 		const struct profile_host *host = &profile->hosts[i];
-		struct draft draft = { .fact = { .section = FACT_HOSTS, .origin = host->origin } };
 
 		network_print_host(profile, i, text);
-		buffer_format(&draft.key, "%s:%u", host->pattern, (unsigned int)host->port);
-		buffer_format(&draft.text, "%s", text);
-		add_fact(facts, &draft);
+		(void)snprintf(key, sizeof(key), "%s:%u", host->pattern, (unsigned int)host->port);
+		add_line(facts, &(struct fact){ .section = FACT_HOSTS, .origin = host->origin },
+			 key, "%s", text);
 	}
-}
-
-static void add_requests(struct facts *facts, const struct profile *profile)
-{
-	char text[HTTP_TEXT_MAX];
-
-	for (uint32_t i = 0; profile->network == NETWORK_HOSTS && i < profile->request_count; i++) {
+	for (uint32_t i = 0; i < profile->request_count; i++) {
 		const struct profile_request *request = &profile->requests[i];
-		struct draft draft = { .fact = { .section = FACT_REQUESTS,
-						 .origin = request->origin } };
 
 		http_print_request(request, text);
-		buffer_format(&draft.key, "%s", text);
-		buffer_format(&draft.text, "%s", text);
-		add_fact(facts, &draft);
+		add_line(facts,
+			 &(struct fact){ .section = FACT_REQUESTS, .origin = request->origin },
+			 text, "%s", text);
 	}
-}
-
-static void add_secrets(struct facts *facts, const struct profile *profile)
-{
-	char text[HTTP_TEXT_MAX];
-
-	for (uint32_t i = 0; profile->network == NETWORK_HOSTS && i < profile->secret_count; i++) {
+	for (uint32_t i = 0; i < profile->secret_count; i++) {
 		const struct profile_secret *secret = &profile->secrets[i];
-		struct draft draft = { .fact = { .section = FACT_SECRETS,
-						 .origin = secret->origin } };
 
 		http_print_secret(secret, text);
-		buffer_format(&draft.key, "%s", secret->name);
-		buffer_format(&draft.text, "%s", text);
-		add_fact(facts, &draft);
+		add_line(facts, &(struct fact){ .section = FACT_SECRETS, .origin = secret->origin },
+			 secret->name, "%s", text);
 	}
 }
 
@@ -472,9 +447,8 @@ static void add_texts(struct facts *facts, const struct profile *profile)
 struct facts facts_of(const struct profile *profile)
 {
 	static void (*const parts[])(struct facts *, const struct profile *) = {
-		add_files,    add_landlock,    add_seccomp,   add_limits,
-		add_lasting,  add_environment, add_languages, add_hosts,
-		add_requests, add_secrets,     add_image,     add_texts,
+		add_files,       add_landlock,  add_seccomp, add_limits, add_lasting,
+		add_environment, add_languages, add_hosts,   add_image,  add_texts,
 	};
 	struct facts facts = { .count = 0 };
 

@@ -51,6 +51,8 @@ uint32_t writer_put_text(struct writer *writer, const char *text)
 {
 	const uint32_t offset = (uint32_t)writer->blob->size;
 
+	if (text == NULL)
+		return 0;
 	buffer_append(writer->blob, text, strlen(text) + 1);
 	return share_part(writer, offset, 1);
 }
@@ -63,9 +65,7 @@ uint32_t writer_end_list(struct writer *writer, uint32_t offset, uint32_t *ret_s
 
 struct plan_origin writer_put_origin(struct writer *writer, const struct origin *origin)
 {
-	return (struct plan_origin){ origin->file != NULL ? writer_put_text(writer, origin->file)
-							  : 0,
-				     origin->line };
+	return (struct plan_origin){ writer_put_text(writer, origin->file), origin->line };
 }
 
 void writer_append_list(struct writer *writer, const struct strings *list, const char *file)

@@ -27,7 +27,7 @@ struct writer {
 uint32_t writer_put_records(struct buffer *blob, const void *data, size_t size);
 uint32_t writer_put_array(struct writer *writer, const void *data, size_t size);
 
-/* Put a text with its NUL. Return its offset. */
+/* Put a text with its NUL. Return its offset; 0 for NULL. */
 uint32_t writer_put_text(struct writer *writer, const char *text);
 
 /* End a list that began at `offset`. Return its offset, or 0 if it is empty. */

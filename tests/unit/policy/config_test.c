@@ -358,37 +358,6 @@ static const struct {
 };
 /* clang-format on */
 
-static bool fits(const struct key *key)
-{
-	uint32_t holes = 0;
-
-	switch (key->type) {
-	case TYPE_TEXT:
-		return key->kept_bytes == 0 || key->kept_bytes == sizeof(char *);
-	case TYPE_TEXTS:
-		return key->kept_bytes == 0 || key->kept_bytes == sizeof(struct strings);
-	case TYPE_ENTRIES:
-	case TYPE_KEYS:
-		return key->kept_bytes == 0 && key->keys != SET_file;
-	case TYPE_WORD:
-		for (uint64_t i = 0; i < key->most; i++)
-			holes += key->words[i] == NULL;
-		return holes <= 1 && (holes == 0 || key->words[0] == NULL) &&
-		       (key->kept_bytes == 1 || key->kept_bytes == 4);
-	default:
-		return key->kept_bytes == 8 || (key->kept_bytes == 4 && key->most <= UINT32_MAX);
-	}
-}
-
-Test(config, each_value_fits_the_field_that_keeps_it)
-{
-	for (enum key_id key = 0; key < KEY_COUNT; key++) {
-		cr_expect(fits(&key_table[key]), "%s", key_table[key].name);
-		cr_expect_eq(key_find(key_table[key].of, key_table[key].name), key,
-			     "%s stands twice", key_table[key].name);
-	}
-}
-
 Test(config, a_mistake_names_file_line_key_and_what_was_expected)
 {
 	for (size_t i = 0; i < COUNT(mistakes); i++)
