@@ -134,7 +134,7 @@ static int check_keys(const struct entry *entry)
 {
 	const struct kind *kind = &kinds[entry->mount.kind];
 
-	for (enum key_id i = KEY_files_at; i < KEY_COUNT && key_table[i].of == SET_files; i++) {
+	for (enum key_id i = KEY_files_at; i <= KEY_files_place; i++) { /* all of the set */
 		const bool is_said = value_of(entry, key_table[i].name) != NULL;
 		const unsigned int bit = 1U << (i - KEY_files_at);
 
