@@ -18,6 +18,7 @@
 #include "gateway/hosts/groups.h"
 #include "gateway/hosts/list.h"
 #include "policy/read/host_groups.h"
+#include "policy/read/units.h"
 #include "policy/read/values.h"
 
 #define ENTRY_MAX 512U
@@ -178,10 +179,9 @@ static int read_ports(const struct entry *entry, char *text)
 
 	for (char *word = strtok_r(text, ",", &rest); word != NULL;
 	     word = strtok_r(NULL, ",", &rest)) {
-		const unsigned long port = strtoul(word, NULL, 10);
+		uint64_t port;
 
-		if (strlen(word) > 5 || strspn(word, "0123456789") != strlen(word) || port == 0 ||
-		    port > UINT16_MAX)
+		if (!units_number(word, &port) || port == 0 || port > UINT16_MAX)
 			return reading_fail(entry->reading, "",
 					    "\"%s\" is not a port; expected numbers from 1 to "
 					    "65535, such as 22,443",

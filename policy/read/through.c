@@ -6,15 +6,14 @@
 #include "policy/read/profile_parts.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gateway/hosts/list.h"
+#include "policy/read/units.h"
 
 #define KEY "through"
 #define DIRECT "direct"
 #define EXAMPLE "such as proxy.example.org:3128"
-#define PORT_DIGITS_MAX 5U
 
 _Static_assert(sizeof(((struct plan_proxy *)NULL)->host) == HOST_NAME_MAX_SIZE, "each name fits");
 
@@ -45,11 +44,9 @@ static int read_proxy_host(const struct reading *reading, const char *text, stru
 
 static int read_proxy_port(const struct reading *reading, const char *text, uint16_t *ret)
 {
-	const size_t size = strlen(text);
-	const unsigned long port = strtoul(text, NULL, 10);
+	uint64_t port;
 
-	if (size == 0 || size > PORT_DIGITS_MAX || strspn(text, "0123456789") != size ||
-	    port == 0 || port > UINT16_MAX)
+	if (!units_number(text, &port) || port == 0 || port > UINT16_MAX)
 		return reading_fail(reading, KEY,
 				    "\"%s\" is not a port; expected a number from 1 to 65535",
 				    text);

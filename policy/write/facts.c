@@ -26,30 +26,9 @@ struct draft {
 const char *fact_section_name(enum fact_section section)
 {
 	static const char *const names[FACT_SECTION_COUNT] = {
-		[FACT_FILES] = "files",
-		[FACT_LANDLOCK] = "landlock",
-		[FACT_SECCOMP] = "seccomp",
-		[FACT_LIMITS] = "limits",
-		[FACT_REQUIREMENTS] = "requirements",
-		[FACT_LASTING] = "lasting",
-		[FACT_ENVIRONMENT] = "environment",
-		[FACT_LANGUAGES] = "languages",
-		[FACT_IMAGE] = "image",
-		[FACT_ROOT] = "root",
-		[FACT_USER] = "user",
-		[FACT_PRETEND] = "pretend",
-		[FACT_COMMAND] = "command",
-		[FACT_NETWORK] = "network",
-		[FACT_HOSTS] = "hosts",
-		[FACT_HOST_APPROVAL] = "host_approval",
-		[FACT_THROUGH] = "through",
-		[FACT_REQUESTS] = "requests",
-		[FACT_SECRETS] = "secrets",
-		[FACT_HOSTNAME] = "hostname",
-		[FACT_CWD] = "cwd",
-		[FACT_RUNNER] = "runner",
-		[FACT_SHELL] = "shell",
-		[FACT_DESCRIPTION] = "description",
+#define SECTION(id, name) [FACT_##id] = (name),
+		FACT_SECTIONS
+#undef SECTION
 	};
 
 	return names[section];

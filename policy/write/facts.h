@@ -9,33 +9,40 @@
 #include "policy/read/profile.h"
 
 /* Sections in the order in which `diff` prints them. */
+/* clang-format off: read as a table */
+#define FACT_SECTIONS \
+	SECTION(FILES, "files") \
+	SECTION(LANDLOCK, "landlock") \
+	SECTION(SECCOMP, "seccomp") \
+	SECTION(LIMITS, "limits") \
+	SECTION(REQUIREMENTS, "requirements") \
+	SECTION(LASTING, "lasting") \
+	SECTION(ENVIRONMENT, "environment") \
+	SECTION(LANGUAGES, "languages") \
+	SECTION(HOSTS, "hosts") \
+	SECTION(HOST_APPROVAL, "host_approval") \
+	SECTION(THROUGH, "through") \
+	SECTION(REQUESTS, "requests") \
+	SECTION(SECRETS, "secrets") \
+	SECTION(IMAGE, "image") \
+	SECTION(ROOT, "root") \
+	SECTION(USER, "user") \
+	SECTION(PRETEND, "pretend") \
+	SECTION(COMMAND, "command") \
+	SECTION(NETWORK, "network") \
+	SECTION(HOSTNAME, "hostname") \
+	SECTION(CWD, "cwd") \
+	SECTION(RUNNER, "runner") \
+	SECTION(SHELL, "shell") \
+	SECTION(DESCRIPTION, "description")
+
 enum fact_section {
-	FACT_FILES,
-	FACT_LANDLOCK,
-	FACT_SECCOMP,
-	FACT_LIMITS,
-	FACT_REQUIREMENTS,
-	FACT_LASTING,
-	FACT_ENVIRONMENT,
-	FACT_LANGUAGES,
-	FACT_HOSTS,
-	FACT_HOST_APPROVAL,
-	FACT_THROUGH,
-	FACT_REQUESTS,
-	FACT_SECRETS,
-	FACT_IMAGE,
-	FACT_ROOT,
-	FACT_USER,
-	FACT_PRETEND,
-	FACT_COMMAND,
-	FACT_NETWORK,
-	FACT_HOSTNAME,
-	FACT_CWD,
-	FACT_RUNNER,
-	FACT_SHELL,
-	FACT_DESCRIPTION,
-	FACT_SECTION_COUNT,
+#define SECTION(id, name) FACT_##id,
+	FACT_SECTIONS
+#undef SECTION
+	FACT_SECTION_COUNT
 };
+/* clang-format on */
 
 struct fact {
 	enum fact_section section;
