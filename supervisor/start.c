@@ -15,6 +15,7 @@
 #include "base/gateway.h"
 #include "base/generation.h"
 #include "base/state.h"
+#include "base/store_client.h"
 #include "common/confine/landlock.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
@@ -23,7 +24,7 @@
 #include "common/kernel.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
-#include "persistent/store_client.h"
+#include "run/execution.h"
 #include "run/pool.h"
 
 static struct start start = {
@@ -257,6 +258,7 @@ void start_supervisor(struct start *ret)
 {
 	int error;
 
+	supervisor.sandbox_handlers = &execution_handlers;
 	supervisor.file_image = supervisor.null = supervisor.nothing = -1;
 	/* A write beyond the limit for files is an error like others. */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)

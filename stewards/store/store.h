@@ -80,7 +80,7 @@ struct store_meta {
 
 /*
  * msp-store does all of this, in a process of its own that has the state directory. The
- * supervisor's functions of these names ask it (supervisor/persistent/store_client.c), for
+ * supervisor's functions of these names ask it (supervisor/base/store_client.c), for
  * store_each() and store_sweep() at once; those of meta.c and held.c are the same in both.
  */
 

@@ -5,10 +5,10 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "base/events.h"
 #include "common/fd.h"
 #include "common/ipc_gateway.h"
 #include "common/log.h"
+#include "stewards/store/store.h"
 
 static struct loop_watch watch;
 static uint32_t last_cable;
@@ -28,7 +28,7 @@ static void on_gateway(void *context)
 	log_line("the gateway (msp-cable) has ended, and the sandboxes with hosts with it");
 	FOR_EACH (sandbox, sandbox, supervisor.sandboxes, SANDBOX_SLOTS) {
 		if (sandbox->cable > 0 && sandbox->state == SANDBOX_LIVE)
-			event_sandbox_lost(sandbox, STAGE_NETWORK, ENETDOWN);
+			supervisor.sandbox_handlers->on_lost(sandbox, STAGE_NETWORK, ENETDOWN);
 	}
 }
 
@@ -56,7 +56,7 @@ int gateway_open(void *context, struct channel_message *message)
 static bool pass_cuts(const struct sandbox *sandbox)
 {
 	const struct ipc_cable_cuts cuts = { sandbox->slot };
-	int fd = event_sandbox_cuts(sandbox);
+	int fd = store_cuts(sandbox->persistent.directory);
 	const bool is_there = fd >= 0;
 
 	if (is_there)

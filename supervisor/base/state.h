@@ -188,7 +188,20 @@ struct generation {
 	struct ipc_posture_full *postures; /* PLAN_PROFILES_MAX, by profile */
 };
 
+/* What happens to sandboxes, told by the files below to the one in charge of executions
+ * (execution.c). */
+struct sandbox_handlers {
+	/* The init of a sandbox, the context, has sent a message or has ended. */
+	void (*on_message)(void *sandbox);
+	/* A sandbox has no init, or none that works: report its executions as failed at this stage.
+	 */
+	void (*on_lost)(struct sandbox *sandbox, uint32_t stage, uint32_t error);
+	/* The init is gone, so that an execution need not wait for that any more. */
+	void (*on_over)(const struct sandbox *sandbox);
+};
+
 struct supervisor {
+	const struct sandbox_handlers *sandbox_handlers; /* set at start */
 	struct plan plan;                /* the one in force, in one of the generations */
 	int plan_fd;                     /* the plan's memfd, sealed: for frontends */
 	uint32_t generation;             /* how many there have been, with it */

@@ -11,9 +11,9 @@
 
 #include "base/audit.h"
 #include "base/reply.h"
+#include "base/store_client.h"
 #include "common/ipc_persistent.h"
 #include "persistent/layers_job.h"
-#include "persistent/store_client.h"
 #include "run/execution.h"
 
 /* So many are looked at for a piece. What is told of them leaves room in the channel for other

@@ -20,6 +20,7 @@
 #include "front/handlers_list.h"
 #include "persistent/history.h"
 #include "persistent/layers_job.h"
+#include "persistent/scan.h"
 #include "persistent/workspace.h"
 #include "run/budget.h"
 #include "run/deferred.h"
@@ -70,6 +71,8 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 				    retry_ms);
 	if (refusal)
 		return deferred_add(frontend, target->message, target->owner, target->sandbox);
+	if (request->sandbox)
+		scan_execution_begin(&request->sandbox->persistent);
 	error = execution_begin(frontend, request, code);
 	history_add(request, code);
 	if (!error || supervisor.is_ending) /* then it has been said why */

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/events.h"
 #include "base/reply.h"
 #include "common/fd.h"
 #include "common/ipc_layers.h"
@@ -279,26 +278,6 @@ enum refusal sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend,
 	return own->writer || scan_is_needed(own) ? REFUSAL_DEFERRED : REFUSAL_NONE;
 }
 
-/* --- their executions ------------------------------------------------------------------------- */
-
-void event_sandbox_joined(struct sandbox *sandbox)
-{
-	scan_execution_begin(&sandbox->persistent);
-	sandbox_stir(sandbox);
-}
-
-void event_sandbox_left(struct sandbox *sandbox)
-{
-	struct persistent *own = &sandbox->persistent;
-
-	own->idle_us = clock_now_us();
-	own->is_changed = true;
-	if (own->idle_us + SCAN_SETTLED_US < own->scan.due_us)
-		own->scan.due_us = own->idle_us + SCAN_SETTLED_US;
-	sandbox_stir(sandbox);
-	standby_rest(sandbox);
-}
-
 /* --- what is due ------------------------------------------------------------------------------ */
 
 static bool merge_layers(struct sandbox *sandbox)
@@ -317,7 +296,7 @@ static void settle_sandbox(struct sandbox *sandbox, uint64_t now)
 	if (sandbox->state == SANDBOX_LIVE && own->executions == 0) {
 		own->due_us = own->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
 		if (own->due_us <= now || own->is_stopping || supervisor.is_ending)
-			sandbox_end(sandbox);
+			standby_end_sandbox(sandbox);
 	}
 	if (sandbox->state == SANDBOX_ENDING && own->executions == 0 && sandbox_is_over(sandbox)) {
 		own->is_changed |= sandbox_clear(sandbox);

@@ -32,10 +32,6 @@
 #include "common/refusal.h"
 #include "run/sandbox.h"
 
-/* From the end of an execution to a scan: longer than a client takes for the next call of a series,
- * with which msp-layers would compete. Who asks for what is noted has it noted at once. */
-#define SCAN_SETTLED_US 300000
-
 enum scan_event {
 	SCAN_ON_FOUND,     /* the mark of an earlier supervisor */
 	SCAN_ON_EXECUTION, /* begins, or still runs when a scan begins */

@@ -84,7 +84,8 @@ bool cgroup_remove_leaf(uint32_t slot, uint32_t leaf)
 {
 	const char *path = path_in(slot, leaf, "");
 
-	return unlinkat(supervisor.cgroup, path, AT_REMOVEDIR) == 0 || errno == ENOENT;
+	return supervisor.cgroup < 0 || unlinkat(supervisor.cgroup, path, AT_REMOVEDIR) == 0 ||
+	       errno == ENOENT;
 }
 
 int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sandbox,

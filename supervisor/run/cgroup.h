@@ -3,7 +3,7 @@
  * The cgroups of sandboxes: s<slot> with the limits, in it the leaf e0 of its first execution and,
  * where it has more, e1 and so on. The init lives in s<slot> itself, whose cgroup namespace it is,
  * so that it can clone into the leaves.
- * Without a delegated cgroup (limits: fallback) nothing here is called.
+ * Without a delegated cgroup (limits: fallback) nothing here is called but cgroup_remove_leaf().
  */
 #ifndef SUPERVISOR_RUN_CGROUP_H
 #define SUPERVISOR_RUN_CGROUP_H
@@ -28,7 +28,7 @@ int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sa
 bool cgroup_check(uint32_t slot, const struct plan_profile *profile, uint32_t *ret_controllers);
 
 /* One more leaf: its descriptor, the caller's, or -errno; and it is gone again: true, or false
- * while a process is left in it. */
+ * while a process is left in it. Without cgroups there is none. */
 int cgroup_add_leaf(uint32_t slot, uint32_t leaf);
 bool cgroup_remove_leaf(uint32_t slot, uint32_t leaf);
 

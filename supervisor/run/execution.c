@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 
 #include "base/audit.h"
-#include "base/events.h"
 #include "base/gateway.h"
 #include "base/reply.h"
 #include "common/cgroup.h"
@@ -74,8 +73,9 @@ static bool is_gone(const struct execution *execution)
 
 static bool clear_parts(const struct execution *execution)
 {
-	return sandbox_lasts(execution->sandbox) ? leaf_clear(execution->sandbox, execution->leaf)
-						 : sandbox_clear(execution->sandbox);
+	return sandbox_lasts(execution->sandbox)
+		       ? cgroup_remove_leaf(execution->sandbox->slot, execution->leaf)
+		       : sandbox_clear(execution->sandbox);
 }
 
 /* The slot is free once nothing of the sandbox, or of its part of one, is left. */
@@ -346,8 +346,8 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 
 static int handle_init_failed(void *context, struct channel_message *message)
 {
-	event_sandbox_lost(context, ipc_body(message, init_failed)->stage,
-			   ipc_body(message, init_failed)->error);
+	execution_lose_sandbox(context, ipc_body(message, init_failed)->stage,
+			       ipc_body(message, init_failed)->error);
 	return 0;
 }
 
@@ -392,7 +392,7 @@ uint32_t execution_count(const struct sandbox *sandbox)
 }
 
 /* An init that says nothing more, or something wrong, is at its end. */
-void event_init_message(void *context)
+static void on_init_message(void *context)
 {
 	static struct channel_message message;
 	struct sandbox *sandbox = context;
@@ -408,7 +408,7 @@ void event_init_message(void *context)
 	fd_close(&sandbox->init.fd);
 	/* Before the factory's answer there may never have been an init: the answer says why. */
 	if (sandbox->has_answer)
-		event_sandbox_lost(sandbox, STAGE_CHANNEL, EPIPE);
+		execution_lose_sandbox(sandbox, STAGE_CHANNEL, EPIPE);
 }
 
 void execution_kill(struct execution *execution, uint32_t verdict)
@@ -449,24 +449,6 @@ void execution_abandon(const struct frontend *frontend)
 	}
 }
 
-void event_sandbox_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error)
-{
-	if (!sandbox_lasts(sandbox)) {
-		if (!sandbox->ephemeral.execution)
-			pool_lost(sandbox, stage, error);
-		else if (is_live(sandbox->ephemeral.execution))
-			report_internal(sandbox->ephemeral.execution, stage, error);
-		else
-			event_sandbox_over(sandbox);
-		return;
-	}
-	FOR_EACH_EXECUTION (execution) {
-		if (runs_in(execution, sandbox))
-			report_internal(execution, stage, error);
-	}
-	sandbox_end(sandbox);
-}
-
 /* Reported, and its sandbox is to be torn down. */
 static bool is_left(const struct execution *execution)
 {
@@ -474,7 +456,7 @@ static bool is_left(const struct execution *execution)
 	       execution->sandbox->state == SANDBOX_LIVE;
 }
 
-void event_sandbox_over(const struct sandbox *sandbox)
+static void on_sandbox_over(const struct sandbox *sandbox)
 {
 	if (sandbox_lasts(sandbox)) /* they are looked at when all of them are */
 		return;
@@ -485,6 +467,30 @@ void event_sandbox_over(const struct sandbox *sandbox)
 	else
 		pool_clear();
 }
+
+void execution_lose_sandbox(struct sandbox *sandbox, uint32_t stage, uint32_t error)
+{
+	if (!sandbox_lasts(sandbox)) {
+		if (!sandbox->ephemeral.execution)
+			pool_lost(sandbox, stage, error);
+		else if (is_live(sandbox->ephemeral.execution))
+			report_internal(sandbox->ephemeral.execution, stage, error);
+		else
+			on_sandbox_over(sandbox);
+		return;
+	}
+	FOR_EACH_EXECUTION (execution) {
+		if (runs_in(execution, sandbox))
+			report_internal(execution, stage, error);
+	}
+	standby_end_sandbox(sandbox);
+}
+
+const struct sandbox_handlers execution_handlers = {
+	.on_message = on_init_message,
+	.on_lost = execution_lose_sandbox,
+	.on_over = on_sandbox_over,
+};
 
 void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict)
 {
@@ -538,7 +544,7 @@ void execution_expire(void)
 		if (execution->state == EXECUTION_LIVE)
 			execution_kill(execution, VERDICT_TIMEOUT);
 		else if (execution->state == EXECUTION_ENDING)
-			event_sandbox_lost(execution->sandbox, STAGE_CHANNEL, ETIMEDOUT);
+			execution_lose_sandbox(execution->sandbox, STAGE_CHANNEL, ETIMEDOUT);
 		else if (is_left(execution))
 			kill_rest(execution);
 		else

@@ -49,6 +49,13 @@ void execution_abandon(const struct frontend *frontend);
  * was refused. Return whether something was refused since the begin. */
 bool execution_tell_cable(struct execution *execution, const char *owner);
 
+/* What executions do about the things that happen to sandboxes. */
+extern const struct sandbox_handlers execution_handlers;
+
+/* Report the executions of a sandbox that has no init, or none that works, as failed at this stage,
+ * and end it. */
+void execution_lose_sandbox(struct sandbox *sandbox, uint32_t stage, uint32_t error);
+
 /* Set when execution_expire() has to look at it next. */
 void execution_set_deadline(struct execution *execution, uint64_t deadline_us);
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/events.h"
 #include "base/gateway.h"
 #include "common/fd.h"
 #include "common/ipc_execution.h"
@@ -275,8 +274,8 @@ static void launch_init(struct execution *execution, const struct parts *parts)
 		execution->asked_us = clock_now_us();
 		sandbox_launch(sandbox, execution->probe, &parts->sandbox);
 	} else if (sandbox->ephemeral.lost_stage != STAGE_NONE) {
-		event_sandbox_lost(sandbox, sandbox->ephemeral.lost_stage,
-				   sandbox->ephemeral.lost_error);
+		execution_lose_sandbox(sandbox, sandbox->ephemeral.lost_stage,
+				       sandbox->ephemeral.lost_error);
 	}
 }
 

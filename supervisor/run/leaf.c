@@ -3,9 +3,13 @@
 
 #include <errno.h>
 
-#include "base/events.h"
 #include "common/limits.h"
-#include "run/cgroup.h"
+#include "run/sandbox.h"
+#include "run/standby.h"
+
+/* From the end of an execution to a scan: longer than a client takes for the next call of a series,
+ * with which msp-layers would compete. Who asks for what is noted has it noted at once. */
+#define SCAN_SETTLED_US 300000
 
 int leaf_join(struct sandbox *sandbox, uint32_t *ret_leaf)
 {
@@ -16,18 +20,20 @@ int leaf_join(struct sandbox *sandbox, uint32_t *ret_leaf)
 		return -EBUSY;
 	own->leaves |= 1U << *ret_leaf;
 	own->executions++;
-	event_sandbox_joined(sandbox);
+	sandbox_stir(sandbox);
 	return 0;
-}
-
-bool leaf_clear(const struct sandbox *sandbox, uint32_t leaf)
-{
-	return supervisor.cgroup < 0 || cgroup_remove_leaf(sandbox->slot, leaf);
 }
 
 void leaf_leave(struct sandbox *sandbox, uint32_t leaf)
 {
-	sandbox->persistent.leaves &= ~(1U << leaf);
-	sandbox->persistent.executions--;
-	event_sandbox_left(sandbox);
+	struct persistent *own = &sandbox->persistent;
+
+	own->leaves &= ~(1U << leaf);
+	own->executions--;
+	own->idle_us = clock_now_us();
+	own->is_changed = true;
+	if (own->idle_us + SCAN_SETTLED_US < own->scan.due_us)
+		own->scan.due_us = own->idle_us + SCAN_SETTLED_US;
+	sandbox_stir(sandbox);
+	standby_rest(sandbox);
 }

@@ -10,10 +10,8 @@
 /* Reserve a cgroup leaf for an execution that begins; -EBUSY when none is free. */
 int leaf_join(struct sandbox *sandbox, uint32_t *ret_leaf);
 
-/* Return true once the processes that an execution left, and its leaf, are gone. */
-bool leaf_clear(const struct sandbox *sandbox, uint32_t leaf);
-
-/* Release the leaf of an execution that is gone. */
+/* Release the leaf of an execution that is gone, and plan the scan and the standby process
+ * that follow. */
 void leaf_leave(struct sandbox *sandbox, uint32_t leaf);
 
 #endif

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/events.h"
 #include "base/gateway.h"
 #include "base/generation.h"
 #include "common/cgroup.h"
@@ -16,6 +15,7 @@
 #include "common/ipc_init.h"
 #include "common/kernel.h"
 #include "run/cgroup.h"
+#include "run/sandbox_layers.h"
 
 uint64_t sandbox_real_us(void)
 {
@@ -82,7 +82,8 @@ int sandbox_make(struct sandbox *sandbox, struct sandbox_parts *ret)
 
 int sandbox_watch(struct sandbox *sandbox)
 {
-	return loop_add(&sandbox->init_watch, sandbox->init.fd, event_init_message, sandbox);
+	return loop_add(&sandbox->init_watch, sandbox->init.fd,
+			supervisor.sandbox_handlers->on_message, sandbox);
 }
 
 void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts)
@@ -104,7 +105,7 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 					     .probe = probe,
 					     .lasts = sandbox_lasts(sandbox),
 					     .is_last = supervisor.is_for_one };
-	int error = create.lasts ? event_sandbox_launched(sandbox, &create.layers) : 0;
+	int error = create.lasts ? sandbox_send_layers(sandbox, &create.layers) : 0;
 
 	if (!error && parts->cgroup >= 0)
 		error = state_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
@@ -221,7 +222,7 @@ static void on_pid(void *context)
 
 	loop_remove(&sandbox->pid_watch);
 	fd_close(&sandbox->pidfd);
-	event_sandbox_over(sandbox);
+	supervisor.sandbox_handlers->on_over(sandbox);
 }
 
 static struct sandbox *find_waiting(uint32_t slot)
@@ -250,7 +251,7 @@ int sandbox_created(void *context, struct channel_message *message)
 	if (!error && sandbox->state == SANDBOX_ENDING)
 		sandbox_end(sandbox);
 	else if (!error && sandbox->init.fd < 0)
-		event_sandbox_lost(sandbox, STAGE_CHANNEL, EPIPE);
+		supervisor.sandbox_handlers->on_lost(sandbox, STAGE_CHANNEL, EPIPE);
 	return error;
 }
 
@@ -262,19 +263,17 @@ int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error)
 		return -EPROTO;
 	take_answer(sandbox);
 	if (sandbox->state == SANDBOX_LIVE)
-		event_sandbox_lost(sandbox, stage, error);
+		supervisor.sandbox_handlers->on_lost(sandbox, stage, error);
 	else
-		event_sandbox_over(sandbox);
+		supervisor.sandbox_handlers->on_over(sandbox);
 	return 0;
 }
 
 void sandbox_end(struct sandbox *sandbox)
 {
 	sandbox->state = SANDBOX_ENDING;
-	if (sandbox_lasts(sandbox)) {
-		event_standby_lost(sandbox);
+	if (sandbox_lasts(sandbox))
 		sandbox_stir(sandbox);
-	}
 	if (sandbox->cable > 0)
 		gateway_tell(IPC_TYPE_cable_end, &(struct ipc_cable_end){ sandbox->slot }, NULL);
 	fd_close(&sandbox->network);

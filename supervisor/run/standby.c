@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "base/audit.h"
-#include "base/events.h"
 #include "common/fd.h"
 #include "common/ipc_init.h"
 #include "run/cgroup.h"
-#include "run/leaf.h"
 #include "run/sandbox.h"
 
 /* How long an init may take to say that what it was to kill is gone. */
@@ -229,7 +227,7 @@ static int make_standby(struct standby *new)
 			error = state_send(&sandbox->init, IPC_TYPE_spawn, &new->words->spawn,
 					   NULL);
 	}
-	if (error && supervisor.cgroup >= 0)
+	if (error)
 		(void)cgroup_remove_leaf(sandbox->slot, LEAF); /* unused */
 	return error;
 }
@@ -282,14 +280,14 @@ static void look_for(struct standby *standby, uint64_t now)
 	struct sandbox *sandbox = standby->sandbox;
 	struct persistent *own = &sandbox->persistent;
 
-	if (standby->is_gone && leaf_clear(sandbox, LEAF)) {
+	if (standby->is_gone && cgroup_remove_leaf(sandbox->slot, LEAF)) {
 		standby->is_dropped = false;
 		standby->due_us = own->executions == 0 ? now + pause_us(standby) : UINT64_MAX;
 		own->leaves &= ~(1U << LEAF);
 		own->is_changed = true;
 		sandbox_stir(sandbox);
 	} else if (standby->dropped_us + GRACE_US <= now) {
-		event_sandbox_lost(sandbox, STAGE_CHANNEL, ETIMEDOUT);
+		supervisor.sandbox_handlers->on_lost(sandbox, STAGE_CHANNEL, ETIMEDOUT);
 	} else {
 		standby->due_us = now + SANDBOX_RETRY_US;
 	}
@@ -371,19 +369,26 @@ bool standby_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from)
 	return true;
 }
 
-void event_standby_lost(struct sandbox *sandbox)
+static void lose_standby(struct sandbox *sandbox)
 {
 	struct standby *standby = find_standby(sandbox);
 
 	if (!standby)
 		return;
 	if (standby->is_waiting || standby->is_dropped) {
-		(void)leaf_clear(sandbox, LEAF); /* else its cgroup is removed with it */
+		(void)cgroup_remove_leaf(sandbox->slot,
+					 LEAF); /* else its cgroup is removed with it */
 		sandbox->persistent.leaves &= ~(1U << LEAF);
 	}
 	close_parts(&standby->parts);
 	standby->sandbox = NULL;
 	standby->is_noted = standby->is_waiting = standby->is_dropped = false;
+}
+
+void standby_end_sandbox(struct sandbox *sandbox)
+{
+	lose_standby(sandbox);
+	sandbox_end(sandbox);
 }
 
 bool standby_is_clear(const struct sandbox *sandbox)

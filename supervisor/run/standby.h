@@ -82,6 +82,9 @@ bool standby_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from);
  * requests for the sandbox run again when it has gone. */
 bool standby_is_clear(const struct sandbox *sandbox);
 
+/* End the init of a persistent sandbox as sandbox_end() does, and its standby process with it. */
+void standby_end_sandbox(struct sandbox *sandbox);
+
 /* Kill all standby processes: their memory is needed. */
 void standby_drop_all(void);
 

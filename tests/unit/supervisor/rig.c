@@ -28,7 +28,7 @@
 #include "common/refusal.h"
 #include "front/frontend.h"
 #include "front/handlers.h"
-#include "persistent/store_client.h"
+#include "base/store_client.h"
 #include "run/deferred.h"
 #include "run/execution.h"
 #include "run/pool.h"
@@ -61,7 +61,8 @@ void rig_open(struct rig *rig)
 	int frontend[2];
 	int factory[2];
 
-	supervisor = (struct supervisor){ .cgroup = -1,
+	supervisor = (struct supervisor){ .sandbox_handlers = &execution_handlers,
+					  .cgroup = -1,
 					  .launcher.fd = -1,
 					  .gateway.fd = -1,
 					  .limits = LIMITS_FALLBACK,

@@ -2,9 +2,10 @@
  *
  * The layers that the places of a persistent sandbox are made of, as its start needs them.
  */
+#include "run/sandbox_layers.h"
+
 #include <string.h>
 
-#include "base/events.h"
 #include "common/ipc_factory.h"
 #include "common/layer_role.h"
 #include "common/workspace_mode.h"
@@ -55,12 +56,7 @@ static int send_place(const struct persistent *own, uint32_t *number, uint32_t m
 	return error ? error : send_layer(number, mount, LAYER_WORK, upper);
 }
 
-int event_sandbox_cuts(const struct sandbox *sandbox)
-{
-	return store_cuts(sandbox->persistent.directory);
-}
-
-int event_sandbox_launched(const struct sandbox *sandbox, uint32_t *ret_count)
+int sandbox_send_layers(const struct sandbox *sandbox, uint32_t *ret_count)
 {
 	const struct plan *plan = &supervisor.plan;
 	const struct plan_profile *profile = plan_profile(plan, sandbox->profile);

@@ -3,7 +3,7 @@
  * Each question has its answer before anything else is done: what the disk takes, requests wait for
  * in any case.
  */
-#include "persistent/store_client.h"
+#include "base/store_client.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * The supervisor's end of msp-store. stewards/store/store.h has the questions.
  */
-#ifndef SUPERVISOR_PERSISTENT_STORE_CLIENT_H
-#define SUPERVISOR_PERSISTENT_STORE_CLIENT_H
+#ifndef SUPERVISOR_BASE_STORE_CLIENT_H
+#define SUPERVISOR_BASE_STORE_CLIENT_H
 
 #include "common/limits.h"
 
