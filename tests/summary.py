@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Say what ran: reads build/results (JUnit files of ctest and of tests/system/guest.py, and
 steps-*.tsv) and prints one line per test program, then how many of each kind there were, then
-`N passed, N failed, N skipped`. Counts cases where the program's output says how many it had
-(unittest, Criterion), else the program as one. A program that failed among others and passed alone
-(SUITE-alone.xml) counts as it went alone and is called unsteady. Exits 1 when anything failed."""
+`N passed, N failed, N skipped`; before that, which ceilings were raised or lowered since the last
+release. Counts cases where the program's output says how many it had (unittest, Criterion), else the
+program as one. A program that failed among others and passed alone (SUITE-alone.xml) counts as it
+went alone and is called unsteady. Exits 1 when anything failed."""
 import os
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "meta"))
+import ratchet  # noqa: E402  pylint: disable=wrong-import-position
 
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in ", re.M)
 UNITTEST_END = re.compile(r"^(OK|FAILED)(?: \((.*)\))?$", re.M)
@@ -136,6 +140,7 @@ def main():
     print_table("== of each kind", by_kind(rows))
     passed, failed, skipped = sums(rows)
     print()
+    print("\n".join(ratchet.report()))
     for name in unsteady:
         print(f"unsteady: {name} failed among others and passed alone")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
