@@ -82,7 +82,7 @@ void audit_head_write(const struct audit_head *head, char ret[AUDIT_HEAD_BYTES])
 }
 
 /* Digits, at least one; *at is moved behind them. */
-static bool take_number(const char **at, const char *end, uint64_t *ret)
+static bool parse_number(const char **at, const char *end, uint64_t *ret)
 {
 	const char *start = *at;
 	uint64_t number = 0;
@@ -93,7 +93,7 @@ static bool take_number(const char **at, const char *end, uint64_t *ret)
 	return *at > start;
 }
 
-static bool take_str(const char **at, const char *end, const char *text)
+static bool expect_text(const char **at, const char *end, const char *text)
 {
 	const size_t size = strlen(text);
 
@@ -104,7 +104,7 @@ static bool take_str(const char **at, const char *end, const char *text)
 }
 
 /* At `*at` there are HASH_TEXT bytes, or more; it is moved behind them. */
-static bool take_hash(const char **at, char ret[AUDIT_HASH_MAX])
+static bool parse_hash(const char **at, char ret[AUDIT_HASH_MAX])
 {
 	memcpy(ret, *at, HASH_TEXT);
 	ret[HASH_TEXT] = '\0';
@@ -124,16 +124,16 @@ bool audit_head_read(const char text[AUDIT_HEAD_BYTES], struct audit_head *ret)
 	const char *end = text + AUDIT_HEAD_BYTES;
 	const char *at = text;
 
-	if (!take_str(&at, end, seq_key))
+	if (!expect_text(&at, end, seq_key))
 		return false;
 	skip_spaces(&at, end);
-	if (!take_number(&at, end, &ret->seq) || !take_str(&at, end, size_key))
+	if (!parse_number(&at, end, &ret->seq) || !expect_text(&at, end, size_key))
 		return false;
 	skip_spaces(&at, end);
-	if (!take_number(&at, end, &ret->size) || !take_str(&at, end, AUDIT_HASH) ||
+	if (!parse_number(&at, end, &ret->size) || !expect_text(&at, end, AUDIT_HASH) ||
 	    (size_t)(end - at) != HASH_TEXT + END_SIZE)
 		return false;
-	return take_hash(&at, ret->hash) && take_str(&at, end, AUDIT_END);
+	return parse_hash(&at, ret->hash) && expect_text(&at, end, AUDIT_END);
 }
 
 bool audit_link_read(const char *line, size_t size, struct audit_link *ret)
@@ -142,14 +142,14 @@ bool audit_link_read(const char *line, size_t size, struct audit_link *ret)
 	const char *end = line + size;
 	char hash[AUDIT_HASH_MAX];
 
-	if (size > AUDIT_LINE_MAX || !take_str(&at, end, seq_key) ||
-	    !take_number(&at, end, &ret->seq) || !take_str(&at, end, ",") ||
+	if (size > AUDIT_LINE_MAX || !expect_text(&at, end, seq_key) ||
+	    !parse_number(&at, end, &ret->seq) || !expect_text(&at, end, ",") ||
 	    (size_t)(end - at) < TAIL_SIZE)
 		return false;
 	at = end - TAIL_SIZE;
-	if (!take_str(&at, end, AUDIT_PREVIOUS) || !take_hash(&at, ret->previous) ||
-	    !take_str(&at, end, "\"") || !take_str(&at, end, AUDIT_HASH) ||
-	    !take_hash(&at, ret->hash) || !take_str(&at, end, AUDIT_END))
+	if (!expect_text(&at, end, AUDIT_PREVIOUS) || !parse_hash(&at, ret->previous) ||
+	    !expect_text(&at, end, "\"") || !expect_text(&at, end, AUDIT_HASH) ||
+	    !parse_hash(&at, ret->hash) || !expect_text(&at, end, AUDIT_END))
 		return false;
 	/* The quote in front of `,"hash":` closes `previous` and is hashed. */
 	audit_hash(line, size - END_SIZE - HASH_TEXT - MIDDLE_SIZE, hash);

@@ -52,7 +52,7 @@ int start_ask_factory(int flags, siginfo_t *ret)
 
 /* The launcher has started it, as our child, before we were executed: it makes itself ready
  * meanwhile, and does nothing for anybody before it is told to serve. */
-static void take_factory(void)
+static void check_factory(void)
 {
 	struct ucred maker;
 	socklen_t size = sizeof(maker);
@@ -217,7 +217,7 @@ static int make_only(void)
 	return found >= 0 && supervisor.is_for_one ? pool_make((uint32_t)found) : 0;
 }
 
-static int tell_factory(void)
+static int begin_factory(void)
 {
 	struct ipc_factory_start begin = { .limits = supervisor.limits };
 	const struct ipc_factory_cgroup cgroup = { .slots = SANDBOX_SLOTS };
@@ -265,12 +265,12 @@ void start_supervisor(struct start *ret)
 		log_fatal(MSP_EXIT_SOFTWARE, "signals cannot be set: %s", errno_text(errno));
 	fd_raise_limit(); /* each execution costs up to five for a moment */
 	refuse_root();
-	take_factory();
+	check_factory();
 	receive_launcher();
 	supervisor.is_for_one = start.run.is_expected != 0;
 	check_requirements();
 	audit_open(&start.audit, start.frontend);
-	error = tell_factory();
+	error = begin_factory();
 	if (error && error != -EPIPE) /* it has ended, and why waits in its channel */
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", errno_text(-error));
 	error = make_only();

@@ -94,7 +94,7 @@ static void lose_writer(void)
 }
 
 /* Take an answer, within ANSWER_WAIT_US or (MSG_DONTWAIT) at once. False: there is none. */
-static bool take_answer(int flags, uint64_t *ret_number, int *ret_error)
+static bool receive_answer(int flags, uint64_t *ret_number, int *ret_error)
 {
 	static struct channel_message message;
 	enum ipc_error wrong = IPC_OK;
@@ -120,7 +120,7 @@ static void on_ready(void *context)
 	uint64_t number;
 	int error;
 
-	while (audit.is_on && take_answer(MSG_DONTWAIT, &number, &error))
+	while (audit.is_on && receive_answer(MSG_DONTWAIT, &number, &error))
 		audit.on_answer(number, error);
 }
 
@@ -206,7 +206,7 @@ static int await_answer(uint64_t number, uint64_t deadline_us)
 	int error = 0;
 
 	while (audit.is_on && answered != number) {
-		if (take_answer(0, &answered, &error)) {
+		if (receive_answer(0, &answered, &error)) {
 			if (answered != number && audit.on_answer) /* else it ends */
 				audit.on_answer(answered, error);
 		} else if (clock_now_us() >= deadline_us) {
@@ -219,7 +219,7 @@ static int await_answer(uint64_t number, uint64_t deadline_us)
 }
 
 /* Return the error; if it is one, `detail` says why nothing could be recorded. */
-static int explain_error(int error, char detail[IPC_LIST_MAX])
+static int describe_error(int error, char detail[IPC_LIST_MAX])
 {
 	if (error)
 		(void)snprintf(detail, IPC_LIST_MAX,
@@ -262,7 +262,7 @@ static int require_begin(enum audit_event event, const struct audit_field *field
 	}
 	if (ticket->state == AUDIT_TICKET_ASKED)
 		return -EINPROGRESS;
-	error = ticket->state == AUDIT_TICKET_REFUSED ? explain_error(error, detail) : 0;
+	error = ticket->state == AUDIT_TICKET_REFUSED ? describe_error(error, detail) : 0;
 	ticket->state = AUDIT_TICKET_NONE; /* the caller knows */
 	return error;
 }
@@ -315,7 +315,7 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 		audit.asked = !audit.is_optional;
 		error = record_start(audit.asked);
 	}
-	if (explain_error(error, problem))
+	if (describe_error(error, problem))
 		go_without(problem);
 }
 
@@ -331,7 +331,7 @@ void audit_await_start(void (*on_answer)(uint64_t number, int error))
 		error = await_answer(audit.asked, clock_now_us() + POLICY_ANSWER_US);
 	if (!error)
 		error = loop_add(&audit.watch, audit.channel.fd, on_ready, NULL);
-	if (explain_error(error, problem))
+	if (describe_error(error, problem))
 		go_without(problem);
 }
 
@@ -347,9 +347,9 @@ int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_
 	sha256(plan->bytes, plan->size, hash);
 	if (!audit.is_on)
 		return 0;
-	return explain_error(require_record(AUDIT_POLICY, fields, COUNT(fields), POLICY_WAIT_MS,
-					    POLICY_ANSWER_US, &ticket),
-			     detail);
+	return describe_error(require_record(AUDIT_POLICY, fields, COUNT(fields), POLICY_WAIT_MS,
+					     POLICY_ANSWER_US, &ticket),
+			      detail);
 }
 
 void audit_client(const struct frontend *frontend)

@@ -188,7 +188,7 @@ struct generation {
 	struct ipc_posture_full *postures; /* PLAN_PROFILES_MAX, by profile */
 };
 
-/* What happens to sandboxes, told by the files below to the one in charge of executions
+/* The handlers of events of sandboxes, which files below report to the one in charge of executions
  * (execution.c). */
 struct sandbox_handlers {
 	/* The init of a sandbox, the context, has sent a message or has ended. */

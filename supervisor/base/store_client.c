@@ -76,7 +76,7 @@ static void copy_sparsely(struct store_meta *to, const void *from)
 }
 
 /* Check here too that a walk along the layers ends. */
-static int take_meta(const uint8_t *bytes, uint32_t size, struct store_meta *ret)
+static int read_meta(const uint8_t *bytes, uint32_t size, struct store_meta *ret)
 {
 	static struct store_meta found;
 
@@ -99,7 +99,7 @@ static void begin_question(uint32_t operation, const struct store_meta *meta)
 }
 
 /* A name that is too long is nobody's; the end of the field is 0 already. */
-static void put_name(const char *text)
+static void set_name(const char *text)
 {
 	(void)strncpy(ask.name, text, sizeof(ask.name) - 1);
 }
@@ -120,9 +120,9 @@ static int ask_store(int sandbox, struct store_meta *meta, struct store_meta *ma
 		return lose_store(errno_text(-error));
 	error = receive_answer(&fd);
 	if (!error)
-		error = take_meta(answer->meta, answer->meta_size, meta);
+		error = read_meta(answer->meta, answer->meta_size, meta);
 	if (!error)
-		error = take_meta(answer->made, answer->made_size, made);
+		error = read_meta(answer->made, answer->made_size, made);
 	if (!error && answer->error)
 		error = -(int)answer->error;
 	if (!error)
@@ -189,7 +189,7 @@ int store_list(int (*destroyed)(void *context, const char id[IPC_ID_MAX]),
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
 {
 	begin_question(STORE_DO_FIND, NULL);
-	put_name(name);
+	set_name(name);
 	(void)strncpy(ask.owner, owner, sizeof(ask.owner) - 1);
 	if (ask_store(-1, NULL, NULL) != 1)
 		return false;
@@ -201,7 +201,7 @@ bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
 static int ask_named(uint32_t operation, const char *id, struct store_meta *ret)
 {
 	begin_question(operation, NULL);
-	put_name(id);
+	set_name(id);
 	return ask_store(-1, ret, NULL);
 }
 
@@ -240,7 +240,7 @@ int store_fork(int sandbox, struct store_meta *meta, uint32_t number, const char
 {
 	begin_question(STORE_DO_FORK, meta);
 	ask.number = number;
-	put_name(name);
+	set_name(name);
 	return ask_census(sandbox, meta, ret, census);
 }
 
@@ -279,7 +279,7 @@ static int change_meta(uint32_t operation, int sandbox, struct store_meta *meta,
 {
 	begin_question(operation, meta);
 	ask.number = number;
-	put_name(name);
+	set_name(name);
 	return ask_store(sandbox, meta, NULL);
 }
 

@@ -277,7 +277,7 @@ static const dispatch_handler factory_handlers[IPC_TYPE_COUNT] = {
 
 /* Why nothing more is received: `status` is 0 when the peer is gone, -ECANCELED when a handler has
  * said it, else -errno. True when it was a fault. */
-static bool explain_loss(const char *name, int status, enum ipc_error wrong)
+static bool log_loss(const char *name, int status, enum ipc_error wrong)
 {
 	if (wrong)
 		log_line("%s broke the protocol: %s", name, ipc_error_text(wrong));
@@ -315,7 +315,7 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 {
 	const bool is_unready = !frontend->is_connection && frontend->channel.phase == IPC_SETUP;
 	const char *missing = is_unready ? "the frontend ended before it was ready" : NULL;
-	bool is_fault = explain_loss("a frontend", status, wrong);
+	bool is_fault = log_loss("a frontend", status, wrong);
 
 	if (!is_fault)
 		hear_last_word(frontend);
@@ -332,7 +332,7 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 }
 
 /* There was no room for what came with a message: that one request fails. */
-static int take_without_fds(const struct frontend *frontend, const struct channel_message *message)
+static int do_without_fds(const struct frontend *frontend, const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_code_start || message->type == IPC_TYPE_changes_start)
 		return reply_done(frontend, ipc_request(message), -EMFILE);
@@ -342,7 +342,7 @@ static int take_without_fds(const struct frontend *frontend, const struct channe
 }
 
 /* Take an answer whose pidfd found no room as a failed start. Its process ends with its channel. */
-static int take_without_pidfd(const struct channel_message *message)
+static int do_without_pidfd(const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_sandbox_created)
 		return sandbox_failed(ipc_slot(message), STAGE_CLONE, EMFILE);
@@ -381,7 +381,7 @@ void handlers_on_frontend(void *context)
 				  frontend, &wrong);
 
 	deferred_end_question();
-	if (status == -EMFILE && take_without_fds(frontend, &received) == 0)
+	if (status == -EMFILE && do_without_fds(frontend, &received) == 0)
 		status = 1;
 	if (status != 1 && status != -EAGAIN)
 		lose_frontend(frontend, status, wrong);
@@ -393,12 +393,12 @@ static void on_factory(void *context)
 	int status = dispatch_one(&supervisor.factory, &received, MSG_DONTWAIT, factory_handlers,
 				  NULL, &wrong);
 
-	if (status == -EMFILE && take_without_pidfd(&received) == 0)
+	if (status == -EMFILE && do_without_pidfd(&received) == 0)
 		status = 1;
 	if (status == 1 || status == -EAGAIN)
 		return;
 	note_breach("factory", 0, status, wrong);
-	(void)explain_loss("the factory", status, wrong);
+	(void)log_loss("the factory", status, wrong);
 	loop_remove(&factory_watch);
 	fd_close(&supervisor.factory.fd);
 	state_end(MSP_EXIT_SOFTWARE);

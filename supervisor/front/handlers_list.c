@@ -130,7 +130,7 @@ static int add_id(void *context, const char id[IPC_ID_MAX])
 
 /* Leave out a sandbox that went meanwhile. A failed look goes to *ret_error; returns 0 or -errno of
  * the channel. */
-static int tell_piece(const struct frontend *frontend, const struct ipc_sandbox_list *from,
+static int send_piece(const struct frontend *frontend, const struct ipc_sandbox_list *from,
 		      const struct piece *piece, int *ret_error)
 {
 	struct sight sight;
@@ -149,7 +149,7 @@ static int tell_piece(const struct frontend *frontend, const struct ipc_sandbox_
 }
 
 /* Answer for a sandbox that went meanwhile as for one that never was. */
-static int tell_called(const struct frontend *frontend, const struct ipc_sandbox_list *from)
+static int send_called(const struct frontend *frontend, const struct ipc_sandbox_list *from)
 {
 	char id[IPC_ID_MAX];
 	struct sight sight;
@@ -175,10 +175,10 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 		return reply_refuse(frontend, from->request, REFUSAL_STATE, supervisor.stateless,
 				    0);
 	if (from->called[0])
-		return tell_called(frontend, from);
+		return send_called(frontend, from);
 	error = store_list(from->after[0] ? NULL : note_expired, add_id, &piece);
 	error = error < 0 ? error : 0;
-	told = tell_piece(frontend, from, &piece, &error);
+	told = send_piece(frontend, from, &piece, &error);
 	if (told)
 		return told;
 	if (error || piece.count < PIECE)

@@ -37,8 +37,8 @@ static void describe_limit(const struct store_meta *of, char detail[IPC_LIST_MAX
 }
 
 /* Explain an error of the store to the client. */
-static enum refusal explain_error(int error, const struct store_census *census,
-				  const struct store_meta *of, char detail[IPC_LIST_MAX])
+static enum refusal judge_error(int error, const struct store_census *census,
+				const struct store_meta *of, char detail[IPC_LIST_MAX])
 {
 	switch (error) {
 	case -EEXIST:
@@ -70,7 +70,7 @@ static struct store_census census_limits(void)
 
 /* Tell of a sandbox that was just made, and unlock it: it has no owner until its first use. If its
  * frontend cannot be told, destroy it. */
-static int tell_made(const struct frontend *frontend, uint64_t request, int fd, const char *origin,
+static int send_made(const struct frontend *frontend, uint64_t request, int fd, const char *origin,
 		     uint32_t checkpoint)
 {
 	char id[IPC_ID_MAX];
@@ -172,8 +172,8 @@ static int create_sandbox(const struct frontend *frontend, uint64_t request)
 	if ((fd == -EUSERS || fd == -EDQUOT) && sweep_expired() > 0)
 		fd = store_create(&meta, &census);
 	if (fd >= 0)
-		return tell_made(frontend, request, fd, NULL, 0);
-	refusal = explain_error(fd, &census, &meta, detail);
+		return send_made(frontend, request, fd, NULL, 0);
+	refusal = judge_error(fd, &census, &meta, detail);
 	return reply_refuse(frontend, request, refusal, detail, 0);
 }
 
@@ -274,7 +274,7 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 
 /* --- checkpoints ------------------------------------------------------------------------------ */
 
-static int tell_checkpoint(const struct frontend *frontend, uint64_t request,
+static int send_checkpoint(const struct frontend *frontend, uint64_t request,
 			   const struct store_meta *of, const struct store_checkpoint *at)
 {
 	struct ipc_checkpoint_info info = {
@@ -308,7 +308,7 @@ static int list_checkpoints(const struct frontend *frontend, const struct ipc_ch
 		return reply_refuse(frontend, from->request, REFUSAL_SANDBOX_DAMAGED,
 				    "its meta is not as it was written", 0);
 	for (uint32_t i = 0; i < sight.meta->checkpoint_count && !error; i++)
-		error = tell_checkpoint(frontend, from->request, sight.meta,
+		error = send_checkpoint(frontend, from->request, sight.meta,
 					&sight.meta->checkpoints[i]);
 	return error ? error : reply_done(frontend, from->request, 0);
 }
@@ -361,16 +361,16 @@ static int act_on(const struct frontend *frontend, const struct ipc_checkpoint_d
 	else
 		result = store_forget(own->directory, own->meta, number);
 	if (result < 0) {
-		refusal = explain_error(result, &census, own->meta, detail);
+		refusal = judge_error(result, &census, own->meta, detail);
 		return reply_refuse(frontend, from->request, refusal, detail, 0);
 	}
 	if (from->operation == CHECKPOINT_FORK)
-		return tell_made(frontend, from->request, result, own->id, number);
+		return send_made(frontend, from->request, result, own->id, number);
 	if (from->operation == CHECKPOINT_SAVE)
 		number = made.number;
 	audit_sandbox_change(frontend, own->id, words[from->operation], number);
 	return from->operation == CHECKPOINT_SAVE
-		       ? tell_checkpoint(frontend, from->request, own->meta, &made)
+		       ? send_checkpoint(frontend, from->request, own->meta, &made)
 		       : reply_done(frontend, from->request, 0);
 }
 

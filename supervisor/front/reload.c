@@ -20,7 +20,7 @@ static struct loop_watch launcher_watch;
 static bool is_asked;    /* and has not answered */
 static bool is_outdated; /* the answer to come may be older than the last request to reload */
 
-static void take_answer(void)
+static void note_answer(void)
 {
 	is_asked = false;
 	if (is_outdated)
@@ -37,7 +37,7 @@ static int handle_policy_new(void *context, struct channel_message *message)
 		handlers_tell_policy();
 	}
 	generation_drop_pins();
-	take_answer();
+	note_answer();
 	return 0;
 }
 
@@ -47,7 +47,7 @@ static int handle_policy_bad(void *context, struct channel_message *message)
 		return -EPROTO;
 	generation_drop_pins();
 	generation_stay(ipc_body(message, policy_bad)->text);
-	take_answer();
+	note_answer();
 	return 0;
 }
 

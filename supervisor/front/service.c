@@ -27,7 +27,7 @@ static uint64_t listen_due_us = UINT64_MAX;
 static uint64_t opened_us;
 
 /* The manager's protocol, sd_notify(3): one datagram with lines of NAME=VALUE. */
-static void tell_manager(const char *text)
+static void notify_manager(const char *text)
 {
 	/* A manager that does not listen ends us by its watchdog. */
 	if (service.notify >= 0 && write(service.notify, text, strlen(text)) < 0)
@@ -88,7 +88,7 @@ static uint64_t sign_interval_us(void)
 
 void service_tell_ready(void)
 {
-	tell_manager("READY=1");
+	notify_manager("READY=1");
 	if (service.watchdog_us > 0)
 		sign_due_us = clock_now_us() + sign_interval_us();
 }
@@ -96,7 +96,7 @@ void service_tell_ready(void)
 void service_tell_stopping(void)
 {
 	loop_remove(&listen_watch);
-	tell_manager("STOPPING=1");
+	notify_manager("STOPPING=1");
 }
 
 uint64_t service_deadline_us(void)
@@ -109,7 +109,7 @@ void service_tick(void)
 	const uint64_t now = clock_now_us();
 
 	if (sign_due_us <= now) {
-		tell_manager("WATCHDOG=1");
+		notify_manager("WATCHDOG=1");
 		sign_due_us = now + sign_interval_us();
 	}
 	if (listen_due_us <= now)

@@ -174,7 +174,7 @@ static void try_free(struct layers_job *job)
 		layers_job_empty_trash();
 }
 
-static void tell_frontend(const struct layers_job *job, const struct ipc_layers_done *from)
+static void send_frontend(const struct layers_job *job, const struct ipc_layers_done *from)
 {
 	struct ipc_changes_done done = { .request = job->request,
 					 .error = from->error,
@@ -220,7 +220,7 @@ static void finish_job(struct layers_job *job, const struct ipc_layers_done *don
 	loop_remove(&job->watch);
 	fd_close(&job->channel.fd);
 	if (job->sandbox) {
-		tell_frontend(job, done);
+		send_frontend(job, done);
 		end_work(job, done);
 	}
 	try_free(job);
@@ -355,7 +355,7 @@ static int launch_job(struct layers_job *job, int helper_end, int output)
 }
 
 /* Send the frontend its end of the pipe before anything is written to it. */
-static int tell_started(const struct layers_job *job, int pipe_ends[2])
+static int send_started(const struct layers_job *job, int pipe_ends[2])
 {
 	const struct ipc_changes_started started = { .request = job->request };
 
@@ -382,7 +382,7 @@ static int begin_job(const struct layers_ask *ask, struct layers_job **ret)
 	if (!error)
 		error = ask_for(job, ask);
 	if (!error)
-		error = tell_started(job, pipe_ends);
+		error = send_started(job, pipe_ends);
 	if (!error)
 		error = launch_job(job, ends[1], job->frontend ? pipe_ends[1] : supervisor.null);
 	if (error) {

@@ -63,7 +63,7 @@ bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX])
 	return sandbox || store_find(owner, name, ret);
 }
 
-static int take_sandbox(const char *id, struct sandbox **ret)
+static int lock_sandbox(const char *id, struct sandbox **ret)
 {
 	uint32_t slot = EPHEMERAL_MAX;
 	struct persistent *own;
@@ -101,7 +101,7 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	if (!sandbox && supervisor.stateless[0])
 		return reply_reason(REFUSAL_STATE, supervisor.stateless, detail);
 	if (!sandbox)
-		error = store_find(owner, name, id) ? take_sandbox(id, &sandbox) : -ENOENT;
+		error = store_find(owner, name, id) ? lock_sandbox(id, &sandbox) : -ENOENT;
 	if (error == -ENOENT)
 		return REFUSAL_SANDBOX_UNKNOWN;
 	if (error == -EBUSY)

@@ -58,7 +58,7 @@ static void remove_mark(struct persistent *own)
 }
 
 /* Let waiting requests go on without the scan. */
-static void put_off(struct persistent *own)
+static void delay_scan(struct persistent *own)
 {
 	own->scan.due_us = clock_now_us() + LATER_US;
 	own->is_changed = true;

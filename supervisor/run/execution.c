@@ -100,7 +100,7 @@ static void try_free(struct execution *execution)
 }
 
 /* A frontend that does not read until its channel is full is no longer served. */
-static void tell_frontend(const struct execution *execution, uint32_t type, const void *message,
+static void send_frontend(const struct execution *execution, uint32_t type, const void *message,
 			  const int *fds)
 {
 	struct frontend *frontend = execution->frontend;
@@ -134,7 +134,7 @@ static void kill_rest(const struct execution *execution)
 
 /* Its time in parts, but for the last, which ends with the report. Whatever an init says, each
  * begins where the one before ended, and none ends later than now. */
-static void put_parts(const struct execution *execution, const struct ipc_spawn_done *from,
+static void set_parts(const struct execution *execution, const struct ipc_spawn_done *from,
 		      struct ipc_execution_done *done)
 {
 	const uint64_t now = clock_now_us();
@@ -187,11 +187,11 @@ static void send_report(struct execution *execution, struct ipc_execution_done *
 	done->has_refusals = execution_tell_cable(execution, "");
 	if (!is_killed)
 		kill_rest(execution);
-	tell_frontend(execution, IPC_TYPE_profile_posture,
+	send_frontend(execution, IPC_TYPE_profile_posture,
 		      posture_news(execution->frontend, execution->sandbox->generation,
 				   execution->sandbox->profile),
 		      NULL);
-	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
+	send_frontend(execution, IPC_TYPE_execution_done, done, NULL);
 	if (is_killed && pool_may_hold(execution->sandbox->init.fd))
 		execution_set_deadline(execution, clock_now_us() + TEARDOWN_PAUSE_US);
 	else if (is_killed)
@@ -334,7 +334,7 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	usage = measure_usage(execution, from);
 	done = (struct ipc_execution_done){ .cpu_us = usage.cpu_us,
 					    .peak_bytes = usage.peak_bytes };
-	put_parts(execution, from, &done);
+	set_parts(execution, from, &done);
 	if (!denials_put(&done, from, &usage))
 		return -EPROTO;
 	done.verdict = judge_end(execution, from, &usage);
@@ -362,7 +362,7 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 		return -EPROTO;
 	tty.request = execution->request;
 	tty.wall_ms = execution_left_ms(execution);
-	tell_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
+	send_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
 	return 0;
 }
 

@@ -49,7 +49,7 @@ void execution_abandon(const struct frontend *frontend);
  * was refused. Return whether something was refused since the begin. */
 bool execution_tell_cable(struct execution *execution, const char *owner);
 
-/* What executions do about the things that happen to sandboxes. */
+/* The handlers of events of sandboxes, installed at start. */
 extern const struct sandbox_handlers execution_handlers;
 
 /* Report the executions of a sandbox that has no init, or none that works, as failed at this stage,

@@ -166,7 +166,7 @@ uint64_t execution_extend(struct execution *execution, uint32_t wall_ms)
 	return execution_left_ms(execution);
 }
 
-static int tell_started(const struct execution *execution, const struct request *request,
+static int send_started(const struct execution *execution, const struct request *request,
 			const struct parts *parts)
 {
 	const struct sandbox *sandbox = execution->sandbox;
@@ -247,7 +247,7 @@ static int prepare_parts(struct execution *execution, const struct request *requ
 	if (error == -ENOENT)
 		error = enter_own(execution, request, code, parts);
 	if (!error)
-		error = tell_started(execution, request, parts);
+		error = send_started(execution, request, parts);
 	if (error) {
 		unmake_parts(execution, parts);
 		close_parts(parts);

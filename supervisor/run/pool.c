@@ -88,7 +88,7 @@ static void add_sandbox(struct pool *pool, struct sandbox *sandbox)
 	total++;
 }
 
-static void take_out(struct pool *pool, struct sandbox *sandbox)
+static void remove_sandbox(struct pool *pool, struct sandbox *sandbox)
 {
 	struct sandbox *before = NULL;
 	struct sandbox **at = &pool->first;
@@ -109,7 +109,7 @@ static void end_first(struct pool *pool)
 {
 	struct sandbox *sandbox = pool->first;
 
-	take_out(pool, sandbox);
+	remove_sandbox(pool, sandbox);
 	add_ending(sandbox);
 }
 
@@ -170,7 +170,7 @@ struct sandbox *pool_take(uint32_t profile, int *ret_leaf)
 	if (is_open && (!sandbox || sandbox->ephemeral.made_us + POOL_MAKING_US > pool->used_us))
 		grow_pool(pool);
 	if (sandbox) {
-		take_out(pool, sandbox);
+		remove_sandbox(pool, sandbox);
 		total--;
 		failures = 0;
 		if (only_leaf >= 0)
@@ -206,7 +206,7 @@ void pool_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 		}
 		return;
 	}
-	take_out(&pools[sandbox->profile], sandbox);
+	remove_sandbox(&pools[sandbox->profile], sandbox);
 	add_ending(sandbox);
 	delay_next();
 }

@@ -27,7 +27,7 @@ const struct ipc_posture_full *posture_default(void)
 }
 
 /* `answer` is to the act against the first of the open layers. */
-static void explain_open(const struct execution *execution, uint32_t open, int answer)
+static void log_open(const struct execution *execution, uint32_t open, int answer)
 {
 	const char *name = plan_string(sandbox_plan(execution->sandbox),
 				       sandbox_profile(execution->sandbox)->name);
@@ -52,7 +52,7 @@ int posture_check_limits(const struct execution *execution)
 	if (supervisor.limits == LIMITS_FALLBACK || execution->probe == PROBE_NONE ||
 	    cgroup_check(execution->sandbox->slot, profile, &posture->controllers))
 		return 0;
-	explain_open(execution, POSTURE_BIT(POSTURE_CGROUP), 0);
+	log_open(execution, POSTURE_BIT(POSTURE_CGROUP), 0);
 	state_end(MSP_EXIT_REFUSED);
 	return -ECANCELED;
 }
@@ -88,7 +88,7 @@ bool posture_take(struct execution *execution, const struct ipc_posture_measured
 	execution->probe = PROBE_NONE;
 	if (open) {
 		execution->frontend = NULL; /* our own end tells it */
-		explain_open(execution, open, (int)measured->error);
+		log_open(execution, open, (int)measured->error);
 		state_end(MSP_EXIT_REFUSED);
 		return false;
 	}

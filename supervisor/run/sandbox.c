@@ -232,7 +232,7 @@ static struct sandbox *find_waiting(uint32_t slot)
 	return sandbox && sandbox->state >= SANDBOX_LIVE && !sandbox->has_answer ? sandbox : NULL;
 }
 
-static void take_answer(struct sandbox *sandbox)
+static void note_answer(struct sandbox *sandbox)
 {
 	sandbox->has_answer = true;
 	supervisor.starts_pending--;
@@ -245,7 +245,7 @@ int sandbox_created(void *context, struct channel_message *message)
 
 	if (!sandbox)
 		return -EPROTO;
-	take_answer(sandbox);
+	note_answer(sandbox);
 	sandbox->pidfd = channel_take_fd(message, 0);
 	error = loop_add(&sandbox->pid_watch, sandbox->pidfd, on_pid, sandbox);
 	if (!error && sandbox->state == SANDBOX_ENDING)
@@ -261,7 +261,7 @@ int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error)
 
 	if (!sandbox)
 		return -EPROTO;
-	take_answer(sandbox);
+	note_answer(sandbox);
 	if (sandbox->state == SANDBOX_LIVE)
 		supervisor.sandbox_handlers->on_lost(sandbox, stage, error);
 	else

@@ -376,8 +376,8 @@ static void lose_standby(struct sandbox *sandbox)
 	if (!standby)
 		return;
 	if (standby->is_waiting || standby->is_dropped) {
-		(void)cgroup_remove_leaf(sandbox->slot,
-					 LEAF); /* else its cgroup is removed with it */
+		/* Or it is removed with the sandbox's cgroup. */
+		(void)cgroup_remove_leaf(sandbox->slot, LEAF);
 		sandbox->persistent.leaves &= ~(1U << LEAF);
 	}
 	close_parts(&standby->parts);
