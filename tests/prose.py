@@ -18,6 +18,8 @@ NO_SUBJECT = re.compile(r"(?:what|who|whose|whoever|whatever|where|of|those|thes
                         r"ones that|nothing|nobody|the other|as [a-z_]+\(\))\b", re.I)
 COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
 FUNCTION = re.compile(r"^static [^\n;={}]*?\*?\b([a-z0-9_]+)\([^;{]*?\)\n\{", re.M)
+# Verbs that mean several things; docs/glossary.md has one for each of these.
+UNCLEAR_VERBS = ("take", "put", "say", "tell", "explain")
 # A sentence of a page: at most so many words, and none of these words where a user reads it.
 SENTENCE_WORDS_MAX = 40
 INTERNAL = re.compile(r"\b(?:leaf|frontends?|keeper|lasting|noted|the note)\b", re.I)
@@ -48,6 +50,19 @@ def name_faults(path):
     text = tree.read(path)
     return [(text.count("\n", 0, match.start()) + 1, match.group(1))
             for match in FUNCTION.finditer(text) if "_" not in match.group(1)]
+
+
+def unclear_verbs(text):
+    """{verb: the static functions that begin with it} of a C file."""
+    names = FUNCTION.findall(text)
+    return {verb: [name for name in names if name.startswith(verb + "_")] for verb in UNCLEAR_VERBS}
+
+
+def verb_counts():
+    """{unclear verb: how many static functions of the product begin with it}."""
+    found = [unclear_verbs(tree.read(path)) for path in tree.sources()
+             if path.endswith(".c") and not path.startswith("tests/")]
+    return {verb: sum(len(names[verb]) for names in found) for verb in UNCLEAR_VERBS}
 
 
 def paragraphs(text):

@@ -6,6 +6,7 @@ import os
 import re
 import unittest
 
+import ceilings
 import tree
 
 SPEC = importlib.util.spec_from_file_location("prose", os.path.join(tree.ROOT, "tests/prose.py"))
@@ -21,6 +22,18 @@ class Prose(unittest.TestCase):
         found = [words for _, words in prose.comments(text) if prose.NO_SUBJECT.match(words)]
         self.assertEqual(found, ["What it is.", "Where it ends.", "Whatever."])
         self.assertEqual(prose.FUNCTION.findall(text), ["find", "find_it"])
+
+    def test_unclear_verbs_are_found(self):
+        text = ("static int take_it(int a)\n{\n}\nint put_it(void)\n{\n}\nstatic void retake_it(void)\n"
+                "{\n}\nstatic bool tell_it(void)\n{\n}\n")
+        self.assertEqual({verb: names for verb, names in prose.unclear_verbs(text).items() if names},
+                         {"take": ["take_it"], "tell": ["tell_it"]})
+
+    def test_no_function_more_begins_with_an_unclear_verb(self):
+        for verb, count in prose.verb_counts().items():
+            with self.subTest(verb=verb):
+                self.assertLessEqual(count, ceilings.UNCLEAR_VERBS[verb], "docs/glossary.md, Verbs")
+                self.assertGreater(count, 0, "the verb is gone: it needs no ceiling")
 
     def test_every_comment_has_a_subject_and_every_function_a_noun(self):
         for folder in prose.FOLDERS:

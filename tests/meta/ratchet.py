@@ -15,7 +15,7 @@ import tree
 
 TABLE = "tests/meta/ceilings.py"
 # Tables of it whose numbers the command sets. A program at the default is in neither of circles.
-LOWERED = ("CODE_LINES", "CIRCLE_FILES", "CIRCLE_FOLDERS")
+LOWERED = ("CODE_LINES", "UNCLEAR_VERBS", "CIRCLE_FILES", "CIRCLE_FOLDERS")
 
 
 def part_sources(part, files):
@@ -76,7 +76,7 @@ def undecided(before, now, decisions, pages):
     """The raised ceilings for which RAISED names no decision that there is. Where a table had no
     ceiling, there is none to raise."""
     for table, part, old, new in changes(before, now):
-        if old is None and table in before and table != "CODE_LINES":
+        if old is None and table in before and table.startswith("CIRCLE"):
             old = ceilings.CIRCLE_MAX if table == "CIRCLE_FILES" else 0
         if old is not None and new is not None and new > old and \
                 not any(page.startswith(decisions.get(part, "?") + "-") for page in pages):
@@ -104,7 +104,9 @@ def report():
 def measured():
     """The tables as they would be of what there is; those of circles, if something is built."""
     import graph
-    found = {"CODE_LINES": {part: part_lines(part) for part in ceilings.CODE_LINES}}
+    from prose import prose
+    found = {"CODE_LINES": {part: part_lines(part) for part in ceilings.CODE_LINES},
+             "UNCLEAR_VERBS": prose.verb_counts()}
     if os.path.exists(os.path.join(tree.BUILD, "build.ninja")):
         called = {program: graph.calls_of(program) for program in tree.PROGRAMS}
         found["CIRCLE_FILES"] = {program: len(graph.largest(of)) for program, of in called.items()}
@@ -116,12 +118,12 @@ def measured():
 def lower(text, found, raised=None):
     """ceilings.py with the numbers that are found, where these are less, and that of the part that may
     be raised."""
-    least = {"CODE_LINES": 0, "CIRCLE_FILES": ceilings.CIRCLE_MAX, "CIRCLE_FOLDERS": 0}
+    least = {"CIRCLE_FILES": ceilings.CIRCLE_MAX}
     for table, numbers in found.items():
         def line(match):
             part, old = match.group(1), int(match.group(2))
             new = numbers.get(part, 0) if part == raised else min(old, numbers.get(part, 0))
-            return f'    "{part}": {new},\n' if new > least[table] else ""
+            return f'    "{part}": {new},\n' if new > least.get(table, 0) else ""
 
         head, body, tail = re.split(rf"(^{table} = \{{\n.*?^\}})", text, maxsplit=1, flags=re.M | re.S)
         text = head + re.sub(r'    "([^"]+)": (\d+),\n', line, body) + tail
