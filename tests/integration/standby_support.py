@@ -52,7 +52,7 @@ def stopped(pid):
     return int(found.group(1)) if found else None
 
 
-def wait_for(condition, seconds=20):
+def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
