@@ -26,7 +26,7 @@ ROLES = ("supervisor", "opener", *BESIDE, "probe", "init", "workload")
 RUN_ROLES = ("msp", "supervisor", "factory", "init", "workload")
 TURNS_MAX = 4
 GAP_S = 3
-END_S = 15
+END_S = 60  # what hangs
 shared = {}
 
 
@@ -82,9 +82,9 @@ class Jumps(Clocked):
                            *support.limits(), lines=[
             *longer,
             faults.call_line(1, command="echo quick"),
-            faults.call_line(2, command="sleep 30", timeout_ms=700),
-            faults.call_line(3, command="sleep 0.3; echo slow", timeout_ms=20000),
-            faults.call_line(4, command="sleep 30 & echo left")])
+            faults.call_line(2, command="sleep 300", timeout_ms=700),
+            faults.call_line(3, command="sleep 0.3; echo slow", timeout_ms=60000),
+            faults.call_line(4, command="sleep 300 & echo left")])
 
     def assert_right(self, answers):
         self.assertLessEqual({1, 2, 3, 4}, set(answers))
@@ -92,8 +92,8 @@ class Jumps(Clocked):
             self.assertTrue(support.text_of(answers[number][0]).startswith(text), answers)
         self.assertEqual(answers[2][0]["_meta"]["msp/execution"].get("verdict"), "timeout")
         self.assertGreater(answers[2][1], 0.6)
-        self.assertLess(answers[2][1], 20)
-        self.assertLess(answers[4][1], 20)
+        self.assertLess(answers[2][1], 200)  # it and the next did not wait for their sleep
+        self.assertLess(answers[4][1], 200)
 
     @staticmethod
     def looks(report, roles):
@@ -129,7 +129,7 @@ class Jumps(Clocked):
             self.assertEqual(code, 0)
             self.assert_right(answers)
             self.assertTrue(support.text_of(answers[5][0]).startswith("late\n[exit 0"), answers)
-            self.assertLess(answers[5][1], 8)
+            self.assertGreater(answers[5][1], 5.5)
             if hits:
                 break
         self.assertGreater(hits, 0)
@@ -190,9 +190,9 @@ class Gaps(Clocked):
 
     def gap(self, *roles):
         """Three executions across a gap: one ends in it, one times out in it, one goes on."""
-        ends, _ = self.running("sleep 1; echo ended", timeout_ms=20000)
-        times_out, _ = self.running("sleep 30", timeout_ms=1000)
-        goes_on, _ = self.running(f"sleep {GAP_S + 1}; echo went on", timeout_ms=20000)
+        ends, _ = self.running("sleep 1; echo ended", timeout_ms=60000)
+        times_out, _ = self.running("sleep 30", timeout_ms=GAP_S * 800)
+        goes_on, _ = self.running(f"sleep {GAP_S + 1}; echo went on", timeout_ms=60000)
         with self.stopped(*(self.chain[role] for role in roles)):
             time.sleep(GAP_S)
             self.assertTrue(shared["bystander"].is_well())
@@ -222,20 +222,20 @@ class Gaps(Clocked):
         with self.stopped(self.chain["factory"]):
             for _ in support.ready(self.chain["supervisor"]):
                 self.assertEqual(self.verdict(self.post("echo ready"), END_S)[0], "exited")
-            waits = self.post("echo waited", timeout_ms=20000)
+            waits = self.post("echo waited", timeout_ms=60000)
             gives_up = self.post("echo never", timeout_ms=500)
             self.assertEqual(self.verdict(gives_up, END_S)[0], "timeout")
         self.assertEqual(self.verdict(waits, END_S)[1][:7], "waited\n")
 
     def test_init(self):
         """It cannot act on the timeout: the supervisor does without it."""
-        times_out, init = self.running("sleep 30", timeout_ms=1000)
+        times_out, init = self.running("sleep 30", timeout_ms=GAP_S * 800)
         with self.stopped(init):
             start = time.monotonic()
             self.assertEqual(self.verdict(times_out, END_S)[0], "timeout")
             self.assertLess(time.monotonic() - start, END_S)
             self.assertTrue(support.wait_until(lambda: not support.is_alive(init), END_S))
-        goes_on, init = self.running("sleep 0.5; echo went on", timeout_ms=20000)
+        goes_on, init = self.running("sleep 0.5; echo went on", timeout_ms=60000)
         with self.stopped(init):
             time.sleep(GAP_S)
         self.assertEqual(self.verdict(goes_on, END_S)[1][:8], "went on\n")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Background commands: `msp exec -d`, `ps`, `attach`, `wait` and `kill`; with a supervisor of their
 own and through a service, and the end of each process that has a part in them."""
+import contextlib
 import json
 import os
 import pty
@@ -218,8 +219,12 @@ class Ends(Case):
         self.assertTrue(support.wait_until(
             lambda: self.is_in("begun", self.folder(self.made, self.one)), SECONDS))
         self.keeper = find_keeper(self.mark)
+        # The shell has written that before it becomes the sleep.
+        self.assertTrue(support.wait_until(self.has_begun, SECONDS), self.below)
+
+    def has_begun(self):
         self.below = support.descendants(self.keeper, with_opener=True, with_ready=True)
-        self.assertTrue(self.below)
+        return "sleep" in map(self.name_of, self.below)
 
     def assert_nothing_runs(self):
         self.assertTrue(support.wait_until(
@@ -261,9 +266,11 @@ class Ends(Case):
                 self.assert_nothing_runs()
                 self.assertEqual(self.listed("--ended")[self.one]["state"], "ended")
 
-    def name_of(self, pid):
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
+    @staticmethod
+    def name_of(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
             return os.path.basename(file.read().split(b"\0")[0].decode())
+        return ""  # it is gone
 
     def test_a_signal_to_the_keeper(self):
         os.kill(self.keeper, signal.SIGTERM)
