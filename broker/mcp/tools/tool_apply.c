@@ -72,7 +72,7 @@ struct asked_about {
 
 struct applying {
 	struct sandbox_search search; /* first */
-	bool is_preview;              /* nothing is applied */
+	bool is_preview;              /* without an apply */
 	enum apply_phase phase;
 	struct changes_job job;
 	struct ipc_changes_start wanted;
