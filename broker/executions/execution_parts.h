@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Declarations that only the files of the executions share: executions.c (the table and the
- * supervisor's answers), execution_streams.c (pipes and terminals), execution_kept.c (kept logs
- * and their age), execution_room.c (limits on their number).
+ * supervisor's answers), execution_streams.c (pipes and terminals, and requests about an execution
+ * that runs), execution_kept.c (kept logs and their age, and limits on the number of executions).
  */
 #ifndef BROKER_EXECUTIONS_EXECUTION_PARTS_H
 #define BROKER_EXECUTIONS_EXECUTION_PARTS_H
@@ -86,12 +86,10 @@ void executions_tell_queued(struct executions *executions);
 /* Check, after a change of its streams, whether the execution is over. */
 void execution_streams_changed(struct execution *execution);
 
-/* --- execution_asks.c --- */
+/* --- execution_streams.c --- */
 
 /* Ask the supervisor to end an execution, once. */
 void execution_ask_end(struct execution *execution, enum end_reason reason);
-
-/* --- execution_streams.c --- */
 
 void execution_streams_init(struct execution *execution, const struct execution_order *order);
 /* Ask for what was refused in the network of an execution, which is over when that has come. */
@@ -107,8 +105,6 @@ void execution_close_input(struct execution *execution);
 /* Make room for the newest output among its principal's logs and ended executions. */
 void executions_fit_logs(struct executions *executions, const struct execution *newest);
 void executions_fit_kept(struct executions *executions, const struct execution *newest);
-
-/* --- execution_room.c --- */
 
 /* Return EXECUTION_START_DONE if the order's principal may have one more execution, or the reason
  * against it. */
