@@ -102,8 +102,8 @@ def neighbours(host, machine):
         rows.append((row["what"], row["mode"], row["answers"],
                      f"{row['worst_ms']} of {row['bound_ms']} ms"))
     return ("While one sandbox does that, `run_command true` of the same and of another client is "
-            "answered. The bound\nis 2 s with cgroup v2 (in the emulator longer by its slowdown), and "
-            "20 s in the fallback, which only a\nstandstill exceeds.\n\n" +
+            "answered. The bound\nis 2 s with cgroup v2 (in the emulator longer by its slowdown). In "
+            "the fallback it is 20 s, which only a\nstandstill exceeds.\n\n" +
             table(("way", "limits", "answers", "worst, of what is allowed"), rows) if rows else None)
 
 

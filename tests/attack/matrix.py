@@ -40,8 +40,8 @@ build can lack them, the act outside of any sandbox.
 | - | not needed against this act |
 
 Control: *build*, the build without these layers; *host*, no sandbox. With `*`, the act cannot succeed
-on these kernels for other reasons (a missing module or setting), and the control shows that the
-kernel was asked.
+on these kernels for other reasons (a missing module or setting). The control shows that the kernel
+was asked.
 
 No layer takes the caller's supplementary groups away ([posture](policy-posture.md)).
 """
