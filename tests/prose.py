@@ -21,7 +21,7 @@ FUNCTION = re.compile(r"^static [^\n;={}]*?\*?\b([a-z0-9_]+)\([^;{]*?\)\n\{", re
 # Verbs that mean several things; docs/glossary.md has one for each of these.
 UNCLEAR_VERBS = ("take", "put", "say", "tell", "explain")
 # A sentence of a page: at most so many words, and none of these words where a user reads it.
-SENTENCE_WORDS_MAX = 40
+SENTENCE_WORDS_MAX = 25
 INTERNAL = re.compile(r"\b(?:leaf|frontends?|keeper|lasting|noted|the note)\b", re.I)
 USER_PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md",
               "docs/cookbook.md", "docs/http.md", "docs/profiles.md", "docs/policy-files.md", "docs/policy.md",

@@ -51,8 +51,8 @@ class Prose(unittest.TestCase):
                          [None, "no subject", "no subject", None])
         self.assertEqual(list(prose.cells(page + "| a | who asks |\n")),
                          [(14, "Of a table"), (15, "a"), (15, "who asks")])
-        self.assertIsNone(prose.sentence_fault("a " * 40))
-        self.assertEqual(prose.sentence_fault("a " * 41), "41 words")
+        self.assertIsNone(prose.sentence_fault("a " * 25))
+        self.assertEqual(prose.sentence_fault("a " * 26), "26 words")
         self.assertIsNone(prose.sentence_fault("Each frontend."))
         self.assertEqual(prose.sentence_fault("Each frontend.", True), "internal word: frontend")
 
