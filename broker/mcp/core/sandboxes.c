@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
 
 #include <sodium.h>
@@ -10,6 +9,7 @@
 #include "common/refusal.h"
 #include "executions/share.h"
 #include "lib/heap/memory.h"
+#include "mcp/core/sandbox_search.h"
 
 /* Bytes of a name. */
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
