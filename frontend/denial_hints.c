@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc_done.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "frontend/hint_search.h"
@@ -29,13 +28,6 @@ static const struct silent {
 		{ "npm view", 0 },   { "npm search", 0 },  { "npm outdated", 0 },
 		{ "npx --yes", 0 },  { "npx -y", 0 },      { "npx create-", 0 },
 		{ "npm create", 0 }, { "npm exec", 0 },    { "npm init ", 0 } };
-
-bool denial_hints_apply(const struct ipc_execution_done *done)
-{
-	return done->stage == STAGE_NONE &&
-	       (done->verdict == VERDICT_SIGNALLED || done->verdict == VERDICT_TIMEOUT ||
-		(done->verdict == VERDICT_EXITED && done->exit_code != 0));
-}
 
 /* --- limits and facts ------------------------------------------------------------------------- */
 

@@ -12,8 +12,6 @@
 
 #include "frontend/denials.h"
 
-struct ipc_execution_done;
-
 /* The bytes of the end of an output that are searched. */
 #define HINT_BYTES 4096U
 
@@ -33,10 +31,6 @@ struct hint_source {
 	const char *output;  /* likewise of its output, for programs that print errors there */
 	size_t output_size;
 };
-
-/* Return whether a refusal may be the reason of this end, and not a limit or a wish. For want of a
- * network, programs run out of time. */
-bool denial_hints_apply(const struct ipc_execution_done *done);
 
 /*
  * Add the operations that the output speaks of and the policy refuses, and choose the views that

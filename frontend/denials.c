@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/ipc_done.h"
+#include "common/names.h"
 #include "frontend/profile_names.h"
 
 #define LINES_MAX 2U
@@ -276,6 +277,13 @@ static void (*const describers[DENIAL_COUNT])(const struct source *source,
 	[DENIAL_PIDS] = describe_pids,    [DENIAL_DISK] = describe_disk,
 	[DENIAL_OTHER] = describe_rest,
 };
+
+bool denial_hints_apply(const struct ipc_execution_done *done)
+{
+	return done->stage == STAGE_NONE &&
+	       (done->verdict == VERDICT_SIGNALLED || done->verdict == VERDICT_TIMEOUT ||
+		(done->verdict == VERDICT_EXITED && done->exit_code != 0));
+}
 
 void denials_describe(const struct plan *plan, const char *profile,
 		      const struct ipc_execution_done *done, struct denial_views *ret)

@@ -71,6 +71,10 @@ struct denial_views {
 void denials_describe(const struct plan *plan, const char *profile,
 		      const struct ipc_execution_done *done, struct denial_views *ret);
 
+/* Return whether a refusal may be the reason of this end, and not a limit or a wish. For want of a
+ * network, programs run out of time. */
+bool denial_hints_apply(const struct ipc_execution_done *done);
+
 /* Put at most two lines for a person, without a newline at the end: the kinds that weigh most, and
  * the number of further ones. Empty: there is nothing to say. */
 void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_MAX]);

@@ -10,11 +10,12 @@
 #include "common/ipc_client.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
+#include "frontend/posture_text.h"
+#include "frontend/words/words.h"
 #include "launcher/host/service.h"
 #include "launcher/start/launch.h"
 #include "options/command.h"
 #include "show/json.h"
-#include "show/measured.h"
 #include "show/print.h"
 
 #define COLUMN 14
@@ -53,11 +54,6 @@ static const struct {
 	[SERVICE_FAILED] = { "failed", MSP_EXIT_SOFTWARE },
 };
 
-static const char *limits_name(uint32_t limits)
-{
-	return limits == LIMITS_CGROUP ? "cgroup" : "fallback";
-}
-
 static void print_row(const char *name, const char *text)
 {
 	(void)printf("  %-*s%s\n", COLUMN - 2, name, text);
@@ -78,6 +74,7 @@ static void format_uptime(uint64_t seconds, char *text, size_t room)
 
 static void print_status(const struct ipc_status *status)
 {
+	struct buffer posture = { 0 };
 	char text[1024];
 
 	format_uptime(status->uptime_us / 1000000, text, sizeof(text));
@@ -110,9 +107,10 @@ static void print_status(const struct ipc_status *status)
 	print_row("policy", text);
 	if (!status->posture.is_measured)
 		return;
-	measured_describe(&status->posture, text, sizeof(text));
+	posture_describe(&status->posture, &posture);
 	(void)printf("  %-*s", COLUMN - 2, "posture");
-	print_wrapped(text, COLUMN, COLUMNS);
+	print_wrapped(posture.bytes, COLUMN, COLUMNS);
+	buffer_done(&posture);
 }
 
 static void write_status(struct json_writer *json, const struct ipc_status *status)
@@ -139,9 +137,9 @@ static void write_status(struct json_writer *json, const struct ipc_status *stat
 	json_put_bool(json, "reload_failed", status->reload_failed != 0);
 	json_close_object(json);
 	json_open_object(json, "posture");
-	json_put_text(json, "limits", limits_name(status->limits));
+	json_put_text(json, "limits", limits_mode_name(status->limits));
 	json_put_number(json, "landlock_abi", status->landlock_abi);
-	measured_write(json, &status->posture);
+	posture_put(json, &status->posture);
 	json_close_object(json);
 }
 

@@ -19,11 +19,11 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "doctor/probes.h"
+#include "frontend/posture_text.h"
 #include "frontend/supervisor_client.h"
 #include "launcher/host/budget.h"
 #include "launcher/host/pins.h"
 #include "launcher/start/machine_place.h"
-#include "show/measured.h"
 
 struct trial {
 	struct ipc_posture_full posture;
@@ -133,12 +133,16 @@ static void describe_stage(const struct ipc_execution_done *done, struct finding
 
 static void judge_trial(const struct trial *trial, int status, struct finding *ret)
 {
+	struct buffer text = { 0 };
+
 	if (status < 0) {
 		format_text(ret->happened, sizeof(ret->happened),
 			    "the supervisor cannot be started: %s", errno_text(-status));
 	} else if (trial->is_done && trial->posture.is_measured) {
 		ret->status = FINDING_OK;
-		measured_describe(&trial->posture, ret->happened, sizeof(ret->happened));
+		posture_describe(&trial->posture, &text);
+		format_text(ret->happened, sizeof(ret->happened), "%s", text.bytes);
+		buffer_done(&text);
 	} else if (trial->is_done && trial->done.error != 0) {
 		describe_stage(&trial->done, ret);
 	} else {

@@ -8,6 +8,7 @@
 #include "common/ipc_client.h"
 #include "common/limits_mode.h"
 #include "doctor/probes.h"
+#include "frontend/words/words.h"
 #include "launcher/host/service.h"
 #include "launcher/host/state_place.h"
 
@@ -39,8 +40,7 @@ void probe_service(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened),
 			    "process %u runs, of this version (" MSP_VERSION
 			    "), with limits: %s, Landlock ABI %u; 'msp status' says more",
-			    status.pid, status.limits == LIMITS_CGROUP ? "cgroup" : "fallback",
-			    status.landlock_abi);
+			    status.pid, limits_mode_name(status.limits), status.landlock_abi);
 	} else if (service.state == SERVICE_ABSENT) {
 		ret->cause = CAUSE_ABSENT;
 		format_text(ret->happened, sizeof(ret->happened),

@@ -8,16 +8,17 @@
 #include <unistd.h>
 
 #include "common/format.h"
-#include "common/limits_mode.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "frontend/denial_hints.h"
 #include "frontend/denials.h"
 #include "frontend/denials_network.h"
+#include "frontend/outcome_json.h"
+#include "frontend/posture_text.h"
 #include "frontend/profile_names.h"
 #include "frontend/runner_text.h"
+#include "frontend/words/words.h"
 #include "show/json.h"
-#include "show/measured.h"
 #include "show/refusal.h"
 
 static int failed_start_code(const struct ipc_execution_done *done)
@@ -325,23 +326,19 @@ void outcome_explain(const struct outcome *outcome, const struct outcome_request
 		explain_gone(outcome);
 }
 
-static const char *limits_name(uint32_t limits)
-{
-	return limits == LIMITS_CGROUP ? "cgroup" : "fallback";
-}
-
 void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request)
 {
 	log_line("profile %s, Landlock ABI %u, limits: %s", outcome_profile(outcome, request),
-		 outcome->landlock_abi, limits_name(outcome->limits));
+		 outcome->landlock_abi, limits_mode_name(outcome->limits));
 }
 
 void outcome_print_measured(const struct outcome *outcome)
 {
-	char text[1024];
+	struct buffer text = { 0 };
 
-	measured_describe(&outcome->posture, text, sizeof(text));
-	log_line("%s", text);
+	posture_describe(&outcome->posture, &text);
+	log_line("%s", text.bytes);
+	buffer_done(&text);
 }
 
 void outcome_print_end(const struct outcome *outcome)
@@ -383,95 +380,40 @@ void outcome_print_timings(const struct outcome *outcome)
 	log_line("microseconds:%s together %llu", text, (unsigned long long)sum);
 }
 
-static struct capture_parts write_stream(struct json_writer *json, const char *name,
-					 struct capture *capture)
+/* The number of written bytes is a member of the outcome. */
+static void write_stream(struct json_writer *json, const char *name,
+			 const struct capture_parts *parts)
 {
-	const struct capture_parts parts = capture_finish(capture);
 	struct buffer kept = { 0 };
 	char member[32];
 
-	buffer_append(&kept, parts.parts[0], parts.sizes[0]);
-	buffer_append(&kept, parts.parts[1], parts.sizes[1]);
-	if (parts.is_utf8)
+	buffer_append(&kept, parts->parts[0], parts->sizes[0]);
+	buffer_append(&kept, parts->parts[1], parts->sizes[1]);
+	if (parts->is_utf8)
 		json_put_string(json, name, kept.bytes, kept.size);
 	else
 		json_put_base64(json, name, kept.bytes, kept.size);
 	buffer_done(&kept);
 	format_text(member, sizeof(member), "%s_encoding", name);
-	json_put_text(json, member, parts.is_utf8 ? "utf-8" : "base64");
-	format_text(member, sizeof(member), "%s_bytes", name);
-	json_put_number(json, member, capture->total);
+	json_put_text(json, member, parts->is_utf8 ? "utf-8" : "base64");
 	format_text(member, sizeof(member), "%s_omitted_bytes", name);
-	json_put_number(json, member, parts.omitted);
-	if (parts.omitted > 0) {
-		format_text(member, sizeof(member), "%s_omitted_at", name);
-		json_put_number(json, member, parts.sizes[0]);
-	}
-	return parts;
+	json_put_number(json, member, parts->omitted);
+	if (parts->omitted == 0)
+		return;
+	format_text(member, sizeof(member), "%s_omitted_at", name);
+	json_put_number(json, member, parts->sizes[0]);
 }
 
-static void write_denials(struct json_writer *json, const struct outcome *outcome,
-			  const struct outcome_request *request, const struct capture_parts *errors)
+/* Describe denials with the hints in the end of the captured errors. */
+static const struct denial_views *describe_captured(const struct outcome *outcome,
+						    const struct outcome_request *request,
+						    const struct capture_parts *errors)
 {
 	const int last = errors->sizes[1] > 0;
 	const size_t size = errors->sizes[last] < HINT_BYTES ? errors->sizes[last] : HINT_BYTES;
-	const struct denial_views *views = describe_denials(
-		outcome, request, errors->parts[last] + errors->sizes[last] - size, size);
 
-	json_open_array(json, "denials");
-	for (uint32_t i = 0; i < views->count; i++) {
-		const struct denial_view *view = &views->items[i];
-
-		json_open_object(json, NULL);
-		json_put_text(json, "layer", view->layer);
-		json_put_text(json, "operation", view->operation);
-		json_put_text(json, "target", view->target);
-		json_put_text(json, "reason", view->reason);
-		json_put_text(json, "rule", view->rule);
-		json_put_text(json, "remedy", view->remedy);
-		json_put_text(json, "hint", view->hint);
-		json_put_number(json, "count", view->count);
-		json_put_bool(json, "inferred", view->is_inferred);
-		if (view->is_shared)
-			json_put_bool(json, "shared", true);
-		json_close_object(json);
-	}
-	json_close_array(json);
-	if (views->other[0])
-		json_put_text(json, "not_the_sandbox", views->other);
-	if (views->note[0])
-		json_put_text(json, "note", views->note);
-}
-
-static void write_done(struct json_writer *json, const struct ipc_execution_done *done)
-{
-	if (done->verdict == VERDICT_INTERNAL) {
-		json_open_object(json, "error");
-		json_put_text(json, "stage", stage_text(done->stage));
-		json_put_text(json, "message", errno_text((int)done->error));
-		json_close_object(json);
-	}
-	if (done->signal)
-		json_put_number(json, "signal", done->signal);
-	else
-		json_put_null(json, "signal");
-	json_put_number(json, "wall_ms", done->wall_us / 1000);
-	if (done->cpu_us > 0)
-		json_put_number(json, "cpu_ms", done->cpu_us / 1000);
-	if (done->peak_bytes > 0)
-		json_put_number(json, "peak_bytes", done->peak_bytes);
-}
-
-static void write_timings(struct json_writer *json, const struct timings *timings)
-{
-	if (!timings->is_known)
-		return;
-	json_open_object(json, "timings_us");
-	for (enum timing timing = 0; timing < TIMING_COUNT; timing++) {
-		if (timings_have(timings, timing))
-			json_put_number(json, timing_name(timing), timings->us[timing]);
-	}
-	json_close_object(json);
+	return describe_denials(outcome, request, errors->parts[last] + errors->sizes[last] - size,
+				size);
 }
 
 static void write_workspace(struct json_writer *json, const struct outcome *outcome)
@@ -489,26 +431,26 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 		       struct capture captures[2])
 {
 	static struct json_output json;
-	struct capture_parts errors;
+	const struct capture_parts output = capture_finish(&captures[0]);
+	const struct capture_parts errors = capture_finish(&captures[1]);
+	const struct outcome_facts facts = {
+		.done = &outcome->done,
+		.timings = &outcome->timings,
+		.denials = describe_captured(outcome, request, &errors),
+		.stdout_bytes = captures[0].total,
+		.stderr_bytes = captures[1].total,
+		.is_truncated = output.omitted + errors.omitted > 0,
+		.limits = outcome->limits,
+		.landlock_abi = outcome->landlock_abi,
+		.profile = outcome_profile(outcome, request),
+		.posture = &outcome->posture,
+	};
 
 	json_begin(&json, STDOUT_FILENO);
 	json_open_object(&json.writer, NULL);
-	json_put_text(&json.writer, "verdict",
-		      outcome->is_done ? verdict_name(outcome->done.verdict) : "internal");
-	json_put_number(&json.writer, "exit_code", (uint64_t)outcome_exit_code(outcome));
-	if (outcome->is_done)
-		write_done(&json.writer, &outcome->done);
-	write_timings(&json.writer, &outcome->timings);
-	(void)write_stream(&json.writer, "stdout", &captures[0]);
-	errors = write_stream(&json.writer, "stderr", &captures[1]);
-	if (outcome->is_done)
-		write_denials(&json.writer, outcome, request, &errors);
-	json_open_object(&json.writer, "posture");
-	json_put_text(&json.writer, "limits", limits_name(outcome->limits));
-	json_put_number(&json.writer, "landlock_abi", outcome->landlock_abi);
-	measured_write(&json.writer, &outcome->posture);
-	json_close_object(&json.writer);
-	json_put_text(&json.writer, "profile", outcome_profile(outcome, request));
+	outcome_put(&json.writer, &facts);
+	write_stream(&json.writer, "stdout", &output);
+	write_stream(&json.writer, "stderr", &errors);
 	if (outcome->workspace)
 		write_workspace(&json.writer, outcome);
 	json_close_object(&json.writer);

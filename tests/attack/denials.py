@@ -53,7 +53,7 @@ def run_json(code, *options, **keywords):
 
 
 def count_of(told, operation="mount"):
-    return sum(item["count"] for item in told["denials"] if item["operation"] == operation)
+    return sum(item["count"] for item in told.get("denials", ()) if item["operation"] == operation)
 
 
 def inits_below(pid):
@@ -198,14 +198,14 @@ for _ in range(4):
 time.sleep(0.2)
 """
         for ending, seconds, expected in (
-                ("time.sleep(60)", SHORT_S, ("timeout", 124)),
+                ("time.sleep(60)", SHORT_S, ("timeout", 9)),
                 ("os._exit(3)", 40, ("exited", 3)),
                 ("os.kill(-1, 9); os._exit(4)", 40, ("exited", 4)),
-                ("os.kill(0, 9)", 40, ("signalled", 137))):
+                ("os.kill(0, 9)", 40, ("signalled", 9))):
             with self.subTest(ending=ending):
                 start = time.monotonic()
                 told = run_json(flood + ending, f"--timeout={seconds}")
-                self.assertEqual((told["verdict"], told["exit_code"]), expected, told)
+                self.assertEqual((told["verdict"], told.get("exit_code", told.get("signal"))), expected, told)
                 self.assertGreater(count_of(told), 100)
                 self.assertLess(time.monotonic() - start, 55)
 

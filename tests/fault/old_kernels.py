@@ -65,7 +65,7 @@ class OldKernels(WithFolder):
             with self.subTest(abi=abi):
                 value = self.run_json(abi, "echo", "old", options=("--profile=strict",))
                 self.assertEqual(value["stdout"], "old\n")
-                self.assertEqual(value["posture"]["landlock_abi"], abi)
+                self.assertEqual(value["landlock_abi"], abi)
                 self.assertEqual(value["posture"]["landlock_lost"], lost)
                 self.assertEqual(set(value["posture"]["not_tried"]) - {"cgroup"}, UNTRIED[abi])
 

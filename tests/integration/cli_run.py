@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`msp run`: streams, exit codes, options, and what it says when something goes wrong."""
 import base64
+import errno
 import json
 import os
 import re
@@ -235,14 +236,14 @@ class Json(unittest.TestCase):
         self.assertEqual(result.stderr, "")
         self.assertEqual(value["verdict"], "exited")
         self.assertEqual(value["exit_code"], 3)
-        self.assertIsNone(value["signal"])
+        self.assertNotIn("signal", value)
         self.assertEqual(value["stdout"], "in\n")
         self.assertEqual(value["stderr"], '"é"\n')
         self.assertEqual(value["stdout_encoding"], "utf-8")
         self.assertEqual(value["profile"], "default")
-        self.assertIn(value["posture"]["limits"], ("fallback", "cgroup"))
-        self.assertGreaterEqual(value["posture"]["landlock_abi"], 6)
-        self.assertIn("seccomp", value["posture"]["layers"])
+        self.assertIn(value["limits"], ("fallback", "cgroup"))
+        self.assertGreaterEqual(value["landlock_abi"], 6)
+        self.assertGreater(value["posture"]["layers"], 10)
         self.assertIn("landlock tcp", value["posture"]["not_tried"], "the profile allows it")
         self.assertRegex(value["posture"]["filter_sha256"], r"^[0-9a-f]{64}$")
         for name in ("wall_ms", "cpu_ms", "peak_bytes", "stdout_bytes", "stderr_bytes"):
@@ -259,7 +260,7 @@ class Json(unittest.TestCase):
         self.assertGreaterEqual(timings["start"] + timings["run"], 200000)
         self.assertLessEqual(sum(timings.values()), wall_us)
         told = sum(timings[name] for name in STAGES[2:-1])
-        self.assertEqual(told // 1000, value["wall_ms"])
+        self.assertEqual((told + 500) // 1000, value["wall_ms"])
         _, value = self.object_of("/nothing")
         self.assertNotIn("timings_us", value)
 
@@ -277,6 +278,7 @@ class Json(unittest.TestCase):
         result, value = self.object_of("sh", "-c", "kill -9 $$")
         self.assertEqual((result.returncode, value["verdict"], value["signal"]),
                          (137, "signalled", 9))
+        self.assertNotIn("exit_code", value)
 
     def test_timeout(self):
         result, value = self.object_of("sh", "-c", "echo before; sleep 30",
@@ -286,10 +288,9 @@ class Json(unittest.TestCase):
 
     def test_a_failed_start(self):
         result, value = self.object_of("no-such-command")
-        self.assertEqual((result.returncode, value["verdict"], value["exit_code"]),
-                         (127, "internal", 127))
-        self.assertEqual(value["error"]["stage"], "executing the command")
-        self.assertIn("No such file", value["error"]["message"])
+        self.assertEqual((result.returncode, value["verdict"], value["stage"], value["errno"]),
+                         (127, "internal", "executing the command", errno.ENOENT))
+        self.assertNotIn("exit_code", value)
 
     def test_head_and_tail(self):
         _, value = self.object_of("sh", "-c", "echo first; yes | head -c 5000000; echo last")

@@ -46,7 +46,7 @@ def denials_of(code, options=()):
     told = run_json("python3", "-c", CALLS + code, options=options)
     if told["exit_code"] != 0:
         raise AssertionError(told)
-    return {(item["operation"], item["target"]): item for item in told["denials"]}
+    return {(item["operation"], item["target"]): item for item in told.get("denials", ())}
 
 
 def counts_of(code, options=()):
@@ -66,7 +66,7 @@ class Counting(unittest.TestCase):
                          "tempfile.TemporaryFile().write(b'x')"]):
             with self.subTest(command=command):
                 told = run_json(*command)
-                self.assertEqual((told["exit_code"], told["denials"]), (0, []))
+                self.assertEqual((told["exit_code"], "denials" in told), (0, False))
 
     def test_what_does_not_exist_is_not_a_denial(self):
         self.assertEqual(counts_of(f"assert call({CLONE3}) == 38; assert call(2000) == 38"), {})
@@ -140,7 +140,7 @@ descend(3)
                         "except OSError:\n"
                         "    time.sleep(0.3)\n"
                         "    raise\n", options=["--profile", "strict"])
-        found = {item["operation"]: item for item in told["denials"]}
+        found = {item["operation"]: item for item in told.get("denials", ())}
         self.assertIn("processes", found, told)
         self.assertEqual((found["processes"]["layer"], found["processes"]["rule"]),
                          ("limits", "limits: pids: 64"))
@@ -150,7 +150,7 @@ class Words(unittest.TestCase):
     def test_what_no_profile_allows(self):
         item, = denials_of(f"calls({MOUNT}, 2)").values()
         self.assertEqual(item, {
-            "layer": "seccomp", "operation": "mount", "target": "", "count": 2, "inferred": False,
+            "layer": "seccomp", "operation": "mount", "target": "", "count": 2,
             "reason": "the file tree is fixed before a workload starts", "rule": "group mount",
             "remedy": "no profile can allow it", "hint": "mount is refused in every profile"})
 
@@ -209,8 +209,8 @@ class Hints(unittest.TestCase):
     def denials_after(self, command):
         told = run_json("sh", "-c", command)
         self.assertNotEqual(told["exit_code"], 0, told)
-        return [(item["layer"], item["operation"], item["target"]) for item in told["denials"]
-                if item["inferred"]], told.get("not_the_sandbox", "")
+        return [(item["layer"], item["operation"], item["target"]) for item in told.get("denials", ())
+                if item.get("inferred")], told.get("not_the_sandbox", "")
 
     def test_refused(self):
         for command, expected in (
@@ -239,7 +239,7 @@ class Hints(unittest.TestCase):
                 ("cat /usr/no", "/usr/no is missing, or a link")):
             with self.subTest(command=command):
                 told = run_json("sh", "-c", command)
-                self.assertEqual((told["denials"], told.get("not_the_sandbox")), ([], None))
+                self.assertEqual(("denials" in told, "not_the_sandbox" in told), (False, False))
                 self.assertTrue(told["note"].startswith(note), told["note"])
 
     def test_nothing_to_say(self):
@@ -247,7 +247,7 @@ class Hints(unittest.TestCase):
                         "echo /etc/shadow >&2; exit 1", "cat /etc/shadow >&2; exit 0; false"):
             with self.subTest(command=command):
                 told = run_json("sh", "-c", command)
-                self.assertEqual((told["denials"], told.get("not_the_sandbox")), ([], None))
+                self.assertEqual(("denials" in told, "not_the_sandbox" in told), (False, False))
 
     def test_what_it_prints_proves_nothing_and_is_not_obeyed(self):
         found, other = self.denials_after(

@@ -33,7 +33,7 @@ class OneShot(WithHosts):
     def denials(self, command):
         result = self.run_in("net", "sh", "-c", command, options=("--json",))
         self.assertTrue(result.stdout, result.stderr)
-        return json.loads(result.stdout)["denials"]
+        return json.loads(result.stdout).get("denials", [])
 
     def test_names_and_ports(self):
         connect = CONNECT.replace('"', "'")
@@ -51,12 +51,12 @@ class OneShot(WithHosts):
     def test_what_is_counted_is_not_inferred_too(self):
         got = self.denials(f"curl -sS http://{UNLISTED}/")
         self.assertEqual([denial["target"] for denial in got], [UNLISTED])
-        self.assertFalse(got[0]["inferred"])
+        self.assertNotIn("inferred", got[0])
 
     def test_what_only_the_kernel_refused_is_inferred(self):
         got = self.denials("echo 'connect to web.example.org port 81: Connection refused' >&2;"
                            f"{resolve(1)}; exit 1")
-        self.assertEqual({(denial["target"], denial["inferred"]) for denial in got},
+        self.assertEqual({(denial["target"], denial.get("inferred", False)) for denial in got},
                          {(UNLISTED, False), ("web.example.org", True)})
 
     def test_more_kinds_than_are_told_apart(self):

@@ -157,7 +157,7 @@ class Ground:
 
     def limits(self):
         """What is in force here, as a result says it."""
-        return self.run("small", "true")["posture"]["limits"]
+        return self.run("small", "true")["limits"]
 
 
 def remove(folder, limit=5.0):

@@ -50,7 +50,7 @@ class Limits(unittest.TestCase):
     def hog(self, profile, mode, amount=0, seconds=0):
         told = GROUND.hog(profile, mode, amount,
                           options=("--timeout", str(seconds)) if seconds else ())
-        self.assertEqual(told["posture"]["limits"], LIMITS)
+        self.assertEqual(told["limits"], LIMITS)
         return told
 
 

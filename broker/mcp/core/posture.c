@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/core/posture.h"
 
-#include <sodium.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/confine/landlock.h"
 #include "common/ipc_client.h"
 #include "common/ipc_posture.h"
-#include "common/limits_mode.h"
-#include "common/names.h"
-#include "frontend/posture_text.h"
 #include "lib/heap/memory.h"
 
 /* Measurements of one profile. */
@@ -102,53 +98,9 @@ void posture_learn(struct posture *posture, const char *profile, const struct ip
 	posture->measured[index].is = *is;
 }
 
-static void put_sets(struct json_writer *writer, const struct ipc_posture_full *is)
-{
-	const char *name;
-
-	json_open_array(writer, "not_tried");
-	for (uint32_t layer = 0; layer < POSTURE_COUNT; layer++) {
-		if (is->measured.layers_untried & POSTURE_BIT(layer))
-			json_put_text(writer, NULL, posture_layer_name(layer));
-	}
-	json_close_array(writer);
-	json_open_array(writer, "namespaces");
-	for (uint32_t kind = 0; kind < POSTURE_NAMESPACE_COUNT; kind++) {
-		if (is->measured.namespaces & POSTURE_BIT(kind))
-			json_put_text(writer, NULL, posture_namespace_name(kind));
-	}
-	json_close_array(writer);
-	json_open_array(writer, "controllers");
-	for (uint32_t bit = 1; (name = posture_controller_name(bit)) != NULL; bit <<= 1) {
-		if (is->controllers & bit)
-			json_put_text(writer, NULL, name);
-	}
-	json_close_array(writer);
-	json_open_array(writer, "landlock_lost");
-	for (size_t i = 0; (name = landlock_lost((int)is->measured.landlock_abi, i)) != NULL; i++)
-		json_put_text(writer, NULL, name);
-	json_close_array(writer);
-}
-
-void posture_put(struct json_writer *writer, const struct posture *posture, const char *profile)
+const struct ipc_posture_full *posture_find(const struct posture *posture, const char *profile)
 {
 	const uint32_t index = find_measured(posture, profile);
-	const struct ipc_posture_full *is;
-	char hash[2 * IPC_SCHEMA_BYTES + 1];
 
-	if (index == posture->measured_count)
-		return;
-	is = &posture->measured[index].is;
-	(void)sodium_bin2hex(hash, sizeof(hash), is->filter_hash, IPC_SCHEMA_BYTES);
-	json_open_object(writer, "posture");
-	json_put_number(writer, "layers", (uint64_t)__builtin_popcount(is->measured.layers_closed));
-	put_sets(writer, is);
-	json_put_number(writer, "seccomp_mode", is->seccomp_mode);
-	json_put_text(writer, "filter_sha256", hash);
-	json_close_object(writer);
-}
-
-const char *posture_limits_name(const struct posture *posture)
-{
-	return posture->limits == LIMITS_CGROUP ? "cgroup" : "fallback";
+	return index < posture->measured_count ? &posture->measured[index].is : NULL;
 }

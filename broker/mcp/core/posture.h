@@ -7,7 +7,6 @@
 
 #include "common/limits.h"
 #include "common/plan.h"
-#include "frontend/json_write.h"
 #include "frontend/profile_names.h"
 
 struct ipc_policy_changed;
@@ -38,11 +37,7 @@ void posture_done(struct posture *posture);
 /* Take the measurements of a sandbox of this profile. */
 void posture_learn(struct posture *posture, const char *profile, const struct ipc_posture_full *is);
 
-/* Write the member "posture" of an open object: the measurements of the profile, if there are
- * any. */
-void posture_put(struct json_writer *writer, const struct posture *posture, const char *profile);
-
-/* "cgroup" or "fallback" */
-const char *posture_limits_name(const struct posture *posture);
+/* Return the measurements of a profile; NULL: none. */
+const struct ipc_posture_full *posture_find(const struct posture *posture, const char *profile);
 
 #endif

@@ -11,6 +11,7 @@
 #include "frontend/denial_hints.h"
 #include "frontend/denials.h"
 #include "frontend/denials_network.h"
+#include "frontend/outcome_json.h"
 #include "io/clock.h"
 #include "io/excerpt.h"
 #include "mcp/core/result.h"
@@ -300,87 +301,28 @@ void result_of_stream(const struct execution_info *info, enum output_stream stre
 	put_last_line(info, to == from, ret);
 }
 
-static void put_denials_meta(struct json_writer *writer, const struct result *result,
-			     const struct execution_info *info)
-{
-	const struct denial_views *views = describe_denials(info, result);
-
-	if (views->other[0])
-		json_put_text(writer, "not_the_sandbox", views->other);
-	if (views->note[0])
-		json_put_text(writer, "note", views->note);
-	if (views->count == 0)
-		return;
-	json_open_array(writer, "denials");
-	for (uint32_t i = 0; i < views->count; i++) {
-		const struct denial_view *view = &views->items[i];
-
-		json_open_object(writer, NULL);
-		json_put_text(writer, "layer", view->layer);
-		json_put_text(writer, "operation", view->operation);
-		json_put_text(writer, "target", view->target);
-		json_put_text(writer, "reason", view->reason);
-		json_put_text(writer, "rule", view->rule);
-		json_put_text(writer, "remedy", view->remedy);
-		json_put_text(writer, "hint", view->hint);
-		json_put_number(writer, "count", view->count);
-		if (view->is_inferred)
-			json_put_bool(writer, "inferred", true);
-		if (view->is_shared)
-			json_put_bool(writer, "shared", true);
-		json_close_object(writer);
-	}
-	json_close_array(writer);
-}
-
-static void put_timings(struct json_writer *writer, const struct timings *timings)
-{
-	if (!timings->is_known)
-		return;
-	json_open_object(writer, "timings_us");
-	for (enum timing timing = 0; timing < TIMING_COUNT; timing++) {
-		if (timings_have(timings, timing))
-			json_put_number(writer, timing_name(timing), timings->us[timing]);
-	}
-	json_close_object(writer);
-}
-
 void result_put_meta(struct json_writer *writer, const struct result *result,
 		     const struct execution_info *info, const struct posture *posture, bool is_kept)
 {
-	const struct ipc_execution_done *done = info->done;
+	const struct outcome_facts facts = {
+		.done = info->done,
+		.timings = &info->timings,
+		.denials = info->done ? describe_denials(info, result) : NULL,
+		.wall_us = us_since(info->started_ms),
+		.stdout_bytes = info->log.streams[OUTPUT_OUT].total,
+		.stderr_bytes = info->log.streams[OUTPUT_ERR].total,
+		.is_truncated = result->is_truncated,
+		.limits = posture->limits,
+		.landlock_abi = posture->landlock_abi,
+		.profile = info->label.profile,
+		.posture = posture_find(posture, info->label.profile),
+	};
 
 	json_open_object(writer, "msp/execution");
 	if (is_kept) {
 		json_put_text(writer, "handle", info->handle);
-		json_put_text(writer, "state", done ? "ended" : "running");
+		json_put_text(writer, "state", info->done ? "ended" : "running");
 	}
-	if (done) {
-		json_put_text(writer, "verdict", verdict_name(done->verdict));
-		if (done->verdict == VERDICT_EXITED)
-			json_put_number(writer, "exit_code", done->exit_code);
-		if (done->signal != 0)
-			json_put_number(writer, "signal", done->signal);
-		if (done->stage != STAGE_NONE) {
-			json_put_text(writer, "stage", stage_text(done->stage));
-			json_put_number(writer, "errno", done->error);
-		}
-		json_put_number(writer, "wall_ms", (done->wall_us + 500) / 1000);
-		if (done->cpu_us > 0)
-			json_put_number(writer, "cpu_ms", (done->cpu_us + 500) / 1000);
-		if (done->peak_bytes > 0)
-			json_put_number(writer, "peak_bytes", done->peak_bytes);
-		put_timings(writer, &info->timings);
-		put_denials_meta(writer, result, info);
-	} else {
-		json_put_number(writer, "wall_ms", us_since(info->started_ms) / 1000);
-	}
-	json_put_number(writer, "stdout_bytes", info->log.streams[OUTPUT_OUT].total);
-	json_put_number(writer, "stderr_bytes", info->log.streams[OUTPUT_ERR].total);
-	json_put_bool(writer, "truncated", result->is_truncated);
-	json_put_text(writer, "limits", posture_limits_name(posture));
-	json_put_number(writer, "landlock_abi", posture->landlock_abi);
-	json_put_text(writer, "profile", info->label.profile);
-	posture_put(writer, posture, info->label.profile);
+	outcome_put(writer, &facts);
 	json_close_object(writer);
 }
