@@ -13,7 +13,7 @@
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
-#include "common/workspace_mode.h"
+#include "frontend/words/words.h"
 #include "launcher/start/config.h"
 #include "options/command.h"
 #include "options/everywhere.h"
@@ -30,7 +30,7 @@ struct create_options {
 static const char *set_mode(void *member, const char *value)
 {
 	for (uint32_t mode = WORKSPACE_COPY; mode < WORKSPACE_MODE_COUNT; mode++) {
-		if (strcmp(value, sandbox_mode_name(mode)) != 0)
+		if (strcmp(value, workspace_modes[mode]) != 0)
 			continue;
 		*(uint32_t *)member = mode;
 		return NULL;

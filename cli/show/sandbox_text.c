@@ -8,7 +8,7 @@
 #include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
-#include "common/workspace_mode.h"
+#include "frontend/words/words.h"
 #include "lib/heap/memory.h"
 #include "show/figures.h"
 #include "show/quote.h"
@@ -19,26 +19,10 @@ struct sandbox_table {
 	struct ipc_sandbox_info *list;
 };
 
-static const char *const modes[WORKSPACE_MODE_COUNT] = {
-	[WORKSPACE_NONE] = "none",
-	[WORKSPACE_COPY] = "copy-on-write",
-	[WORKSPACE_READ] = "read-only",
-	[WORKSPACE_WRITE] = "read-write",
-};
-
-const char *sandbox_mode_name(uint32_t mode)
-{
-	return mode < WORKSPACE_MODE_COUNT ? modes[mode] : "unknown";
-}
-
 const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAME_MAX])
 {
-	if (info->is_damaged)
-		return "damaged";
-	if (info->is_elsewhere)
-		return "elsewhere";
-	if (info->executions == 0)
-		return info->is_live ? "live" : "cold";
+	if (info->executions == 0 || info->is_damaged || info->is_elsewhere)
+		return sandbox_state_name(info->is_damaged, info->is_elsewhere, info->is_live);
 	format_text(text, IPC_NAME_MAX, "running %u", info->executions);
 	return text;
 }
@@ -53,7 +37,7 @@ void sandbox_write(struct json_writer *json, const struct ipc_sandbox_info *info
 		json_put_text(json, "workspace", info->workspace);
 	else
 		json_put_null(json, "workspace");
-	json_put_text(json, "mode", sandbox_mode_name(info->workspace_mode));
+	json_put_text(json, "mode", workspace_mode_name(info->workspace_mode));
 	json_put_bool(json, "live", info->is_live != 0);
 	json_put_bool(json, "elsewhere", info->is_elsewhere != 0);
 	json_put_bool(json, "damaged", info->is_damaged != 0);
@@ -156,7 +140,7 @@ static void print_workspace(const struct ipc_sandbox_info *info)
 	}
 	quote_print_text(info->workspace, strlen(info->workspace), true);
 	if (info->workspace_mode != WORKSPACE_COPY)
-		(void)printf(" (%s)", sandbox_mode_name(info->workspace_mode));
+		(void)printf(" (%s)", workspace_mode_name(info->workspace_mode));
 	(void)putchar('\n');
 }
 

@@ -15,9 +15,6 @@ struct ipc_sandbox_info;
 /* "cold", "live", "running 2", "elsewhere" or "damaged". */
 const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAME_MAX]);
 
-/* "copy-on-write", ... as --mode takes it. */
-const char *sandbox_mode_name(uint32_t mode);
-
 void sandbox_write(struct json_writer *json, const struct ipc_sandbox_info *info);
 
 /* Lines of a table, which is printed when all of them are known. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/ipc_persistent.h"
-#include "common/workspace_mode.h"
+#include "frontend/words/words.h"
 #include "io/clock.h"
 #include "io/text.h"
 #include "mcp/core/sandboxes.h"
@@ -15,31 +15,9 @@
 #define HOUR_S (60 * MINUTE_S)
 #define DAY_S (24 * HOUR_S)
 
-static const char *const mode_names[WORKSPACE_MODE_COUNT] = {
-	[WORKSPACE_NONE] = "none",
-	[WORKSPACE_COPY] = "copy-on-write",
-	[WORKSPACE_READ] = "read-only",
-	[WORKSPACE_WRITE] = "read-write",
-};
-
-/* Return the name of an enum workspace_mode in arguments and results; for NONE, "none". */
-static const char *sandbox_mode_name(uint32_t mode)
-{
-	return mode_names[mode < WORKSPACE_MODE_COUNT ? mode : WORKSPACE_NONE];
-}
-
 const char *sandbox_handle(const struct ipc_sandbox_info *info)
 {
 	return info->name[0] ? info->name : info->id;
-}
-
-static const char *state_of(const struct ipc_sandbox_info *info)
-{
-	if (info->is_damaged)
-		return "damaged";
-	if (info->is_elsewhere)
-		return "elsewhere";
-	return info->is_live ? "live" : "cold";
 }
 
 static void put_date(struct json_writer *writer, const char *key, uint64_t seconds)
@@ -60,10 +38,11 @@ void sandbox_put(struct json_writer *writer, const struct ipc_sandbox_info *info
 	if (info->name[0])
 		json_put_text(writer, "name", info->name);
 	json_put_text(writer, "profile", info->profile);
-	json_put_text(writer, "state", state_of(info));
+	json_put_text(writer, "state",
+		      sandbox_state_name(info->is_damaged, info->is_elsewhere, info->is_live));
 	if (info->workspace[0])
 		json_put_text(writer, "workspace", info->workspace);
-	json_put_text(writer, "workspace_mode", sandbox_mode_name(info->workspace_mode));
+	json_put_text(writer, "workspace_mode", workspace_mode_name(info->workspace_mode));
 	json_put_number(writer, "checkpoints", info->checkpoints);
 	json_put_number(writer, "disk_bytes", info->disk_bytes);
 	put_date(writer, "created", info->created_s);

@@ -10,7 +10,7 @@
 #include "common/ipc_persistent.h"
 #include "common/ipc_refused.h"
 #include "common/refusal.h"
-#include "common/workspace_mode.h"
+#include "frontend/words/words.h"
 #include "io/clock.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
@@ -103,9 +103,6 @@ enum create_param {
 #define ROOT_WORD "."
 #define ROOTS_KEY "roots"
 
-/* In the order of enum workspace_mode, from COPY on. */
-static const char *const mode_names[] = { "copy-on-write", "read-only", "read-write", NULL };
-
 static const struct tool_param params[] = {
 	[CREATE_PROFILE] = { .name = "profile",
 			     .kind = PARAM_NAME,
@@ -121,7 +118,7 @@ static const struct tool_param params[] = {
 				       "the client's root. Omitted: empty." },
 	[CREATE_MODE] = { .name = "workspace_mode",
 			  .kind = PARAM_NAME,
-			  .names = mode_names,
+			  .names = workspace_modes + WORKSPACE_COPY,
 			  .standard = "\"copy-on-write\"",
 			  .description = "read-write: changes reach the project at once, if the "
 					 "policy allows it." },
@@ -419,7 +416,8 @@ static void fill_request(struct json_value *const *values, struct ipc_sandbox_ne
 	ret->no_hosts = values[CREATE_NETWORK] != NULL;
 	if (values[CREATE_WORKSPACE])
 		ret->workspace_mode =
-			WORKSPACE_COPY + tool_name_index(values[CREATE_MODE], mode_names);
+			WORKSPACE_COPY +
+			tool_name_index(values[CREATE_MODE], workspace_modes + WORKSPACE_COPY);
 }
 
 /* Put the client's root in the place of its word. Returns false if the call has ended or waits. */
