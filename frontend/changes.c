@@ -88,3 +88,42 @@ long changes_read(const uint8_t *bytes, size_t size, struct change *ret)
 	*ret = change;
 	return (long)whole;
 }
+
+void change_put_path(struct buffer *text, enum quote_use use, const struct change *change)
+{
+	quote_path_with(text, use, "", change->path, change->is.path_size,
+			change->is.flags & CHANGE_IS_DIRECTORY ? "/" : "");
+}
+
+void change_put_name(struct buffer *text, enum quote_use use, const struct change *change)
+{
+	change_put_path(text, use, change);
+	if (change->is.link_size == 0)
+		return;
+	buffer_append_text(text, " -> ");
+	quote_path(text, use, change->link, change->is.link_size);
+}
+
+/* Heads come before the first "@@" of a file, and one patch may be of two: a deletion and an
+ * addition. */
+void change_count_lines(const struct change *change, uint64_t *ret_added, uint64_t *ret_removed)
+{
+	const uint8_t *at = change->patch;
+	const uint8_t *end = at + change->is.patch_size;
+	bool is_hunk = false;
+
+	*ret_added = *ret_removed = 0;
+	while (at < end) {
+		const uint8_t *newline = memchr(at, '\n', (size_t)(end - at));
+
+		if (*at == 'd')
+			is_hunk = false;
+		else if (*at == '@')
+			is_hunk = true;
+		else if (is_hunk && *at == '+')
+			++*ret_added;
+		else if (is_hunk && *at == '-')
+			++*ret_removed;
+		at = newline ? newline + 1 : end;
+	}
+}

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "common/changes.h"
+#include "frontend/quote.h"
 
 /* A record with its texts, in the reader's memory. */
 struct change {
@@ -31,5 +32,14 @@ const char *changes_stage_text(uint32_t stage);
 /* The name of a kind, and its letter. Static storage. */
 const char *change_kind_name(uint32_t kind);
 char change_kind_letter(uint32_t kind);
+
+/* Append the path, with a slash behind a directory's. */
+void change_put_path(struct buffer *text, enum quote_use use, const struct change *change);
+
+/* Append the path, and behind a symbolic link's " -> " and its target. */
+void change_put_name(struct buffer *text, enum quote_use use, const struct change *change);
+
+/* Count the lines that a patch adds and removes. */
+void change_count_lines(const struct change *change, uint64_t *ret_added, uint64_t *ret_removed);
 
 #endif

@@ -127,7 +127,6 @@ void chosen_meet(struct chosen *chosen, const struct change *change)
 
 bool chosen_explain_unmet(const struct chosen *chosen, const char *sandbox)
 {
-	static char text[QUOTE_MAX(IPC_PATH_MAX)];
 	size_t number = 0;
 	bool ret = false;
 
@@ -136,10 +135,8 @@ bool chosen_explain_unmet(const struct chosen *chosen, const char *sandbox)
 		if (chosen->is_met[number])
 			continue;
 		ret = true;
-		(void)quote_path("", chosen->bytes + at, strlen(chosen->bytes + at), text,
-				 sizeof(text));
 		log_line("%s: nothing has changed there; 'msp diff --name-only %s' shows what has",
-			 text, sandbox);
+			 quote_shown(chosen->bytes + at, strlen(chosen->bytes + at)), sandbox);
 	}
 	return ret;
 }

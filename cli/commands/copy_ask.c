@@ -67,12 +67,7 @@ static int take_bytes(void *context, const uint8_t *bytes, size_t size)
 
 const char *copy_shown(const char *path)
 {
-	static char text[QUOTE_MAX(IPC_PATH_MAX)];
-	const size_t size = strlen(path);
-
-	(void)quote_path("", path, size < IPC_PATH_MAX ? size : IPC_PATH_MAX - 1, text,
-			 sizeof(text));
-	return text;
+	return quote_shown(path, strlen(path));
 }
 
 static int explain_ended(const struct copy *copy, const char *path)

@@ -9,67 +9,25 @@
 #include "common/ipc_changes.h"
 #include "common/log.h"
 #include "frontend/utf8.h"
+#include "frontend/words/changes.h"
 #include "show/quote.h"
-
-static const struct {
-	uint32_t flag;
-	const char *name; /* in JSON */
-	const char *text; /* in a line; NULL: it does not say that */
-} flags[] = {
-	{ CHANGE_IS_DIRECTORY, "directory", NULL },
-	{ CHANGE_IS_BINARY, "binary", NULL },
-	{ CHANGE_IS_LARGE, "large", NULL },
-	{ CHANGE_IS_CONFLICT, "conflict", "conflict: changed on this machine meanwhile" },
-	{ CHANGE_IS_HELD, "held", "this machine may execute it by itself" },
-	{ CHANGE_LEADS_OUT, "leads_out", "it leads out of the project" },
-	{ CHANGE_IS_TOOL, "tool", "executed when its tool is started" },
-	{ CHANGE_IS_RULES, "rules", "it decides what msp asks about" },
-	{ CHANGE_MAY_RUN, "may_run", "of a kind that tools execute" },
-	{ CHANGE_IS_MERGED, "merged", "merged with this machine's changes" },
-	{ CHANGE_HAS_MARKERS, "markers", "with conflict markers" },
-	{ CHANGE_IS_STRIPPED, "stripped", "without set-ID bits and capabilities" },
-	{ CHANGE_IS_REFUSED, "refused", "never applied: a device, socket or FIFO" },
-	{ CHANGE_IS_UNREADABLE, "unreadable", "never applied: it cannot be read" },
-	{ CHANGE_IS_GITS, "repository", "stays in the sandbox's repository" },
-	{ CHANGE_IS_COMMITS, "commits", NULL },
-	{ CHANGE_IS_APPLIED, "applied", NULL },
-	{ CHANGE_IS_UNDONE, "undone", NULL },
-};
-
-/* Reasons why a conflict is not merged, in JSON and for people. */
-static const struct {
-	const char *word, *text;
-} unmerged[UNMERGED_COUNT] = {
-#define UNMERGED(name, word_, text_) [UNMERGED_##name] = { word_, text_ },
-#include "common/unmerged.def"
-#undef UNMERGED
-};
 
 const char *change_path(const struct change *change)
 {
-	static char text[QUOTE_MAX(IPC_PATH_MAX)];
-	static char path[IPC_PATH_MAX + 1];
-	size_t size = change->is.path_size;
+	static struct buffer text;
 
-	memcpy(path, change->path, size);
-	if (change->is.flags & CHANGE_IS_DIRECTORY)
-		path[size++] = '/';
-	(void)quote_path("", path, size, text, sizeof(text));
-	return text;
+	text.size = 0;
+	change_put_path(&text, QUOTE_ASCII, change);
+	return text.bytes;
 }
 
 const char *change_name(const struct change *change)
 {
-	static char text[2 * QUOTE_MAX(IPC_PATH_MAX) + 4];
-	size_t used;
+	static struct buffer text;
 
-	format_text(text, sizeof(text), "%s", change_path(change));
-	if (change->is.link_size == 0)
-		return text;
-	format_append(text, sizeof(text), " -> ");
-	used = strlen(text);
-	(void)quote_path("", change->link, change->is.link_size, text + used, sizeof(text) - used);
-	return text;
+	text.size = 0;
+	change_put_name(&text, QUOTE_ASCII, change);
+	return text.bytes;
 }
 
 void change_print_line(const struct change *change)
@@ -82,25 +40,23 @@ void change_print_line(const struct change *change)
 	if (said & CHANGE_IS_COMMITS)
 		said &= ~(uint32_t)CHANGE_IS_CONFLICT; /* its text says more */
 	(void)printf("%c  ", change_kind_letter(change->is.kind));
-	if (change->is.kind == CHANGE_RENAMED) {
-		quote_print(change->old_path, change->is.old_path_size);
-		(void)fputs(" => ", stdout);
-	}
+	if (change->is.kind == CHANGE_RENAMED)
+		(void)printf("%s => ", quote_shown(change->old_path, change->is.old_path_size));
 	(void)fputs(change_name(change), stdout);
 	if (change->is.kind == CHANGE_MODE) {
 		(void)printf("  (mode %o -> %o", change->is.old_mode & 07777,
 			     change->is.new_mode & 07777);
 		is_first = false;
 	}
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (!flags[i].text || !(said & flags[i].flag))
+	for (size_t i = 0; i < CHANGE_WORDS; i++) {
+		if (!change_words[i].text || !(said & change_words[i].flag))
 			continue;
-		(void)printf("%s%s", is_first ? "  (" : "; ", flags[i].text);
+		(void)printf("%s%s", is_first ? "  (" : "; ", change_words[i].text);
 		is_first = false;
 	}
 	if (change->is.unmerged)
 		(void)printf("%snot merged: %s", is_first ? "  (" : "; ",
-			     unmerged[change->is.unmerged].text);
+			     unmerged_words[change->is.unmerged].text);
 	(void)puts(is_first && !change->is.unmerged ? "" : ")");
 }
 
@@ -143,39 +99,15 @@ void change_write(struct json_writer *json, const struct change *change, bool ha
 	write_mode(json, "new_mode", is->new_mode);
 	json_put_number(json, "old_bytes", is->old_size);
 	json_put_number(json, "new_bytes", is->new_size);
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (is->flags & flags[i].flag)
-			json_put_bool(json, flags[i].name, true);
+	for (size_t i = 0; i < CHANGE_WORDS; i++) {
+		if (is->flags & change_words[i].flag)
+			json_put_bool(json, change_words[i].name, true);
 	}
 	if (is->unmerged)
-		json_put_text(json, "unmerged", unmerged[is->unmerged].word);
+		json_put_text(json, "unmerged", unmerged_words[is->unmerged].word);
 	if (has_patch && is->patch_size > 0)
 		write_bytes(json, "patch", change->patch, is->patch_size);
 	json_close_object(json);
-}
-
-/* Heads come before the first "@@" of a file, and one patch may be of two: a deletion and an
- * addition. */
-void change_count_lines(const struct change *change, uint64_t *ret_added, uint64_t *ret_removed)
-{
-	const uint8_t *at = change->patch;
-	const uint8_t *end = at + change->is.patch_size;
-	bool is_hunk = false;
-
-	*ret_added = *ret_removed = 0;
-	while (at < end) {
-		const uint8_t *newline = memchr(at, '\n', (size_t)(end - at));
-
-		if (*at == 'd')
-			is_hunk = false;
-		else if (*at == '@')
-			is_hunk = true;
-		else if (is_hunk && *at == '+')
-			++*ret_added;
-		else if (is_hunk && *at == '-')
-			++*ret_removed;
-		at = newline ? newline + 1 : end;
-	}
 }
 
 int change_explain_others(void)
@@ -200,17 +132,6 @@ static const char *explain_errno(int error)
 
 int change_explain_error(const struct ipc_changes_done *done)
 {
-	static const char *const steps[CHANGES_STEP_COUNT] = {
-		[CHANGES_STEP_NONE] = "the changes cannot be worked on",
-		[CHANGES_STEP_READ] = "the sandbox's or this machine's files cannot be read",
-		[CHANGES_STEP_OUTPUT] = "the changes cannot be told of",
-		[CHANGES_STEP_JOURNAL] = "what would be done cannot be written down, so that "
-					 "nothing was changed",
-		[CHANGES_STEP_WRITE] = "this machine's files cannot be changed; what was begun is "
-				       "taken back",
-		[CHANGES_STEP_HELPER] = "msp-layers did not end as it should",
-	};
-
 	if (!done->error)
 		return 0;
 	if (done->step == CHANGES_STEP_CONFIRMED)
@@ -221,7 +142,6 @@ int change_explain_error(const struct ipc_changes_done *done)
 			 "killed or out of memory; try again");
 		return MSP_EXIT_SOFTWARE;
 	}
-	log_line("%s: %s", steps[done->step < CHANGES_STEP_COUNT ? done->step : CHANGES_STEP_NONE],
-		 explain_errno((int)done->error));
+	log_line("%s: %s", changes_step_words(done->step)->people, explain_errno((int)done->error));
 	return MSP_EXIT_SOFTWARE;
 }

@@ -25,9 +25,6 @@ void change_print_line(const struct change *change);
 /* An object with all that is known; the patch only with `has_patch`. */
 void change_write(struct json_writer *json, const struct change *change, bool has_patch);
 
-/* The lines that a patch adds and removes. */
-void change_count_lines(const struct change *change, uint64_t *ret_added, uint64_t *ret_removed);
-
 /* The changes are others than those that were shown: say so. The exit code. */
 int change_explain_others(void);
 

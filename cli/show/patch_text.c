@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show/patch_text.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,26 +113,24 @@ static void print_patch(const struct patch_style *style, const struct change *ch
 	}
 }
 
-static void put_head_line(const struct patch_style *style, const char *text)
+/* Print a line of the head, or of another color. */
+static void put_line(const struct patch_style *style, const char *color, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void put_line(const struct patch_style *style, const char *color, const char *format, ...)
 {
-	print_line(style, COLOR_HEAD, (const uint8_t *)text, strlen(text));
+	static struct buffer line;
+	va_list arguments;
+
+	line.size = 0;
+	va_start(arguments, format);
+	buffer_vformat(&line, format, arguments);
+	va_end(arguments);
+	print_line(style, color, (const uint8_t *)line.bytes, line.size);
 }
 
-static char old_name[QUOTE_MAX(IPC_PATH_MAX)];
-static char new_name[QUOTE_MAX(IPC_PATH_MAX)];
-static char line[2 * QUOTE_MAX(IPC_PATH_MAX) + 64];
-
-static void put_renamed(const struct patch_style *style, const struct change *change)
-{
-	static char from[QUOTE_MAX(IPC_PATH_MAX)];
-
-	(void)quote_path("", change->old_path, change->is.old_path_size, from, sizeof(from));
-	(void)snprintf(line, sizeof(line), "rename from %s", from);
-	put_head_line(style, line);
-	(void)quote_path("", change->path, change->is.path_size, from, sizeof(from));
-	(void)snprintf(line, sizeof(line), "rename to %s", from);
-	put_head_line(style, line);
-}
+/* The names of a change as git writes them. */
+static struct buffer old_name, new_name;
 
 /* Print git's lines before the content. */
 static void put_head(const struct patch_style *style, const struct change *change)
@@ -139,31 +138,24 @@ static void put_head(const struct patch_style *style, const struct change *chang
 	const struct change_record *is = &change->is;
 	const bool is_renamed = is->kind == CHANGE_RENAMED;
 
-	(void)quote_path("a/", is_renamed ? change->old_path : change->path,
-			 is_renamed ? is->old_path_size : is->path_size, old_name,
-			 sizeof(old_name));
-	(void)quote_path("b/", change->path, is->path_size, new_name, sizeof(new_name));
-	(void)snprintf(line, sizeof(line), "diff --git %s %s", old_name, new_name);
-	put_head_line(style, line);
-	line[0] = '\0';
+	old_name.size = new_name.size = 0;
+	quote_path_with(&old_name, QUOTE_ASCII, "a/", is_renamed ? change->old_path : change->path,
+			is_renamed ? is->old_path_size : is->path_size, "");
+	quote_path_with(&new_name, QUOTE_ASCII, "b/", change->path, is->path_size, "");
+	put_line(style, COLOR_HEAD, "diff --git %s %s", old_name.bytes, new_name.bytes);
 	if (is->old_mode == 0)
-		(void)snprintf(line, sizeof(line), "new file mode %06o", is->new_mode);
+		put_line(style, COLOR_HEAD, "new file mode %06o", is->new_mode);
 	else if (is->new_mode == 0)
-		(void)snprintf(line, sizeof(line), "deleted file mode %06o", is->old_mode);
-	else if (is->old_mode != is->new_mode)
-		(void)snprintf(line, sizeof(line), "old mode %06o\nnew mode %06o", is->old_mode,
-			       is->new_mode);
-	if (line[0] != '\0') {
-		char *second = strchr(line, '\n');
-
-		if (second)
-			*second++ = '\0';
-		put_head_line(style, line);
-		if (second)
-			put_head_line(style, second);
+		put_line(style, COLOR_HEAD, "deleted file mode %06o", is->old_mode);
+	else if (is->old_mode != is->new_mode) {
+		put_line(style, COLOR_HEAD, "old mode %06o", is->old_mode);
+		put_line(style, COLOR_HEAD, "new mode %06o", is->new_mode);
 	}
-	if (is_renamed)
-		put_renamed(style, change);
+	if (!is_renamed)
+		return;
+	put_line(style, COLOR_HEAD, "rename from %s",
+		 quote_shown(change->old_path, is->old_path_size));
+	put_line(style, COLOR_HEAD, "rename to %s", quote_shown(change->path, is->path_size));
 }
 
 /* A change whose content is not told: a word about it. */
@@ -176,17 +168,9 @@ static void put_untold(const struct patch_style *style, const struct change *cha
 							    : "Files";
 
 	put_head(style, change);
-	(void)snprintf(line, sizeof(line), "%s %s and %s differ", what,
-		       is->old_mode == 0 ? "/dev/null" : old_name,
-		       is->new_mode == 0 ? "/dev/null" : new_name);
-	print_line(style, "", (const uint8_t *)line, strlen(line));
-}
-
-/* A ref of the sandbox, and how many commits it brings. */
-static void put_commits(const struct patch_style *style, const struct change *change)
-{
-	(void)snprintf(line, sizeof(line), "Commits: %s", change_name(change));
-	put_head_line(style, line);
+	put_line(style, "", "%s %s and %s differ", what,
+		 is->old_mode == 0 ? "/dev/null" : old_name.bytes,
+		 is->new_mode == 0 ? "/dev/null" : new_name.bytes);
 }
 
 /* A head says all of it. */
@@ -211,7 +195,7 @@ bool patch_print(const struct patch_style *style, const struct change *change)
 	    (has_commits && !style->is_shown))
 		return true;
 	if (has_commits)
-		put_commits(style, change);
+		put_line(style, COLOR_HEAD, "Commits: %s", change_name(change));
 	else if (change->is.patch_size > 0)
 		print_patch(style, change);
 	else if (is_all_head(&change->is))

@@ -4,66 +4,18 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/format.h"
-#include "common/limits.h"
+#include "frontend/quote.h"
 #include "frontend/utf8.h"
 
-/* C's letter for a byte, as git uses it; 0: none. */
-static char escape_letter(uint8_t byte)
+const char *quote_shown(const void *path, size_t size)
 {
-	static const char bytes[] = "\a\b\t\n\v\f\r\"\\";
-	static const char letters[] = "abtnvfr\"\\";
-	const char *at = byte ? strchr(bytes, byte) : NULL;
+	static struct buffer text;
 
-	return at ? letters[at - bytes] : '\0';
-}
-
-static bool is_plain(uint8_t byte)
-{
-	return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
-}
-
-static bool needs_quotes(const uint8_t *path, size_t size)
-{
-	for (size_t i = 0; i < size; i++) {
-		if (!is_plain(path[i]))
-			return true;
-	}
-	return false;
-}
-
-size_t quote_path(const char *prefix, const void *path, size_t size, char *ret, size_t room)
-{
-	const uint8_t *bytes = path;
-
-	if (!needs_quotes(bytes, size)) {
-		format_text(ret, room, "%s%.*s", prefix, (int)size, (const char *)path);
-		return strlen(ret);
-	}
-	format_text(ret, room, "\"%s", prefix);
-	for (size_t i = 0; i < size; i++) {
-		const char letter = escape_letter(bytes[i]);
-		const size_t used = strlen(ret);
-
-		if (is_plain(bytes[i]))
-			format_text(ret + used, room - used, "%c", bytes[i]);
-		else if (letter)
-			format_text(ret + used, room - used, "\\%c", letter);
-		else
-			format_text(ret + used, room - used, "\\%03o", bytes[i]);
-	}
-	format_append(ret, room, "\"");
-	return strlen(ret);
-}
-
-void quote_print(const void *path, size_t size)
-{
-	static char text[QUOTE_MAX(IPC_PATH_MAX)];
-
-	(void)quote_path("", path, size, text, sizeof(text));
-	(void)fputs(text, stdout);
+	text.size = 0;
+	quote_path(&text, QUOTE_ASCII, path, size);
+	return text.bytes;
 }
 
 /* U+0080 to U+009F, which some terminals obey. */

@@ -38,17 +38,14 @@ struct stat_text *stat_text_new(unsigned int columns)
 
 static char *copy_name(const struct change *change)
 {
-	static char text[3 * QUOTE_MAX(IPC_PATH_MAX) + 8];
-	size_t used = 0;
+	struct buffer text = { 0 };
 
 	if (change->is.kind == CHANGE_RENAMED) {
-		used = quote_path("", change->old_path, change->is.old_path_size, text,
-				  QUOTE_MAX(IPC_PATH_MAX));
-		memcpy(text + used, " => ", sizeof(" => "));
-		used += 4;
+		quote_path(&text, QUOTE_ASCII, change->old_path, change->is.old_path_size);
+		buffer_append_text(&text, " => ");
 	}
-	format_text(text + used, sizeof(text) - used, "%s", change_name(change));
-	return memory_text(text, strlen(text));
+	change_put_name(&text, QUOTE_ASCII, change);
+	return text.bytes;
 }
 
 static void note_change(struct entry *entry, const struct change_record *is)

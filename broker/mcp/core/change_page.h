@@ -36,17 +36,6 @@ void change_page_put(const struct change_page *page, struct buffer *text);
 
 void change_page_done(struct change_page *page);
 
-/* Put a path as one line: unchanged, or in quotation marks as git prints paths with odd bytes. */
-void change_put_path(struct buffer *text, const uint8_t *path, size_t size);
-
-/* Put the path that a change has now: with a slash behind a directory's, and behind a symbolic
- * link's " -> " and its target. */
-void change_put_name(struct buffer *text, const struct change *change);
-
-/* Put the name as one of several in a sentence: also in quotation marks if it has a space or
- * punctuation that would make it look like two names or more text. */
-void change_put_listed_name(struct buffer *text, const struct change *change);
-
 /* Return true for a change that no apply applies. */
 bool change_is_refused(const struct change *change);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "frontend/words/changes.h"
 #include "io/clock.h"
 #include "lib/heap/memory.h"
 
@@ -120,16 +121,6 @@ void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted
 									  &job->errand->asked));
 }
 
-static const char *const step_texts[CHANGES_STEP_COUNT] = {
-	[CHANGES_STEP_NONE] = "working on the files",
-	[CHANGES_STEP_READ] = "reading the sandbox's or the host's files",
-	[CHANGES_STEP_OUTPUT] = "reporting the changes",
-	[CHANGES_STEP_JOURNAL] = "preparing to change the host's files, which are as they were",
-	[CHANGES_STEP_WRITE] = "changing the host's files, which were restored",
-	[CHANGES_STEP_CONFIRMED] = "comparing the changes with the preview",
-	[CHANGES_STEP_HELPER] = "msp-layers, which ended early",
-};
-
 void changes_job_put_ignored(const struct ipc_changes_done *done, struct buffer *text)
 {
 	if (done->ignored > 0)
@@ -140,14 +131,13 @@ void changes_job_put_ignored(const struct ipc_changes_done *done, struct buffer 
 
 void changes_job_put_problem(const struct changes_job *job, struct buffer *text)
 {
-	const uint32_t step = job->done.step < CHANGES_STEP_COUNT ? job->done.step : 0;
-
 	if (job->done.error == EOWNERDEAD)
 		buffer_append_text(text, "The process that reads git's objects ended early, killed "
 					 "or out of memory. Nothing was changed. Call again.");
 	else if (job->done.error != 0)
 		buffer_format(text, "It failed with \"%s\" in %s.",
-			      errno_text((int)job->done.error), step_texts[step]);
+			      errno_text((int)job->done.error),
+			      changes_step_words(job->done.step)->models);
 	if (job->done.error == EROFS)
 		buffer_append_text(text, " The msp service may not write there. Ask the user to "
 					 "run `msp stop` and `msp apply --standalone`.");

@@ -7,6 +7,7 @@
 #include "common/ipc_done.h"
 #include "common/ipc_refused.h"
 #include "common/names.h"
+#include "frontend/quote.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/change_page.h"
 #include "mcp/core/result.h"
@@ -40,7 +41,7 @@ void file_job_done(struct file_job *job)
 
 void file_job_put_path(const struct file_job *job, struct buffer *text)
 {
-	change_put_path(text, (const uint8_t *)job->path.bytes, job->path.size);
+	quote_path(text, QUOTE_UTF8, job->path.bytes, job->path.size);
 }
 
 void file_job_answer(struct file_job *job, struct buffer *text, bool is_error)

@@ -8,6 +8,7 @@
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "common/workspace_mode.h"
+#include "frontend/quote.h"
 #include "io/text.h"
 #include "mcp/asking/choice.h"
 #include "mcp/core/changes_job.h"
@@ -49,7 +50,7 @@ static void add_name(struct held_changes *held, const struct change *change)
 	held->before = held->names.size;
 	if (held->names.size > 0)
 		buffer_append_text(&held->names, ", ");
-	change_put_listed_name(&held->names, change);
+	change_put_name(&held->names, QUOTE_LISTED, change);
 	if (held->names.size <= HELD_NAMES_BYTES)
 		return;
 	held->names.size = held->before;
@@ -122,7 +123,7 @@ static void put_list(const struct apply_view *view, struct buffer *text)
 
 static void put_project(struct buffer *text, const struct ipc_sandbox_info *info)
 {
-	change_put_path(text, (const uint8_t *)info->workspace, strlen(info->workspace));
+	quote_path(text, QUOTE_UTF8, info->workspace, strlen(info->workspace));
 }
 
 /* --- the result --------------------------------------------------------------------------- */
@@ -287,7 +288,7 @@ static void put_project_end(struct buffer *text, const char *path, size_t room)
 
 	if (shown < size)
 		buffer_append_text(text, "...");
-	change_put_path(text, (const uint8_t *)path + size - shown, shown);
+	quote_path(text, QUOTE_UTF8, path + size - shown, shown);
 }
 
 /* Return the bytes for the end of the path beside `used` bytes of the first line. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "frontend/quote.h"
 #include "io/clock.h"
 #include "mcp/core/change_page.h"
 #include "mcp/core/file_job.h"
@@ -65,12 +66,12 @@ static void put_entry(const struct file_found *found, struct buffer *line)
 	clock_append_date(line, is->modified_s * 1000);
 	line->size -= strlen(".000Z");
 	buffer_append_text(line, "Z ");
-	change_put_path(line, (const uint8_t *)found->path, is->path_size);
+	quote_path(line, QUOTE_UTF8, found->path, is->path_size);
 	if (S_ISDIR(is->mode))
 		buffer_append_text(line, "/");
 	if (is->link_size > 0) {
 		buffer_append_text(line, " -> ");
-		change_put_path(line, (const uint8_t *)found->link, is->link_size);
+		quote_path(line, QUOTE_UTF8, found->link, is->link_size);
 	}
 	if (!S_ISREG(is->mode) && !S_ISDIR(is->mode) && !S_ISLNK(is->mode))
 		buffer_format(line, " [%s]", file_kind_name(is->mode));

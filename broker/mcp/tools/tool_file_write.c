@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "frontend/base64.h"
+#include "frontend/quote.h"
 #include "io/text.h"
 #include "mcp/core/change_page.h"
 #include "mcp/core/file_job.h"
@@ -231,8 +232,8 @@ static void on_failed(struct file_job *job)
 	if (job->answer.is.problem == FILE_UNFIT) {
 		put_report(job, &text);
 	} else {
-		change_put_path(&text, job->rest,
-				job->rest_size < IPC_PATH_MAX ? job->rest_size : IPC_PATH_MAX);
+		quote_path(&text, QUOTE_UTF8, job->rest,
+			   job->rest_size < IPC_PATH_MAX ? job->rest_size : IPC_PATH_MAX);
 		buffer_format(&text, "%s%s.", job->rest_size > 0 ? " " : "The patch ", problem);
 	}
 	file_job_answer(job, &text, true);

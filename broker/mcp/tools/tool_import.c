@@ -16,6 +16,7 @@
 
 #include "common/ipc_persistent.h"
 #include "common/workspace_mode.h"
+#include "frontend/quote.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/change_page.h"
@@ -148,10 +149,10 @@ static void leave_out(struct import *import, const char *folder, const char *nam
 		return;
 	buffer_append_text(names, names->size > 0 ? ", " : "");
 	if (folder && strcmp(folder, ".") != 0) {
-		change_put_path(names, (const uint8_t *)folder, strlen(folder));
+		quote_path(names, QUOTE_UTF8, folder, strlen(folder));
 		buffer_append_text(names, "/");
 	}
-	change_put_path(names, (const uint8_t *)name, size);
+	quote_path(names, QUOTE_UTF8, name, size);
 	buffer_format(names, " (%s)", why);
 }
 
@@ -166,8 +167,7 @@ static void put_result(const struct import *import, struct buffer *text)
 	buffer_format(text, "%" PRIu64 " file%s (%" PRIu64 " byte%s) %s imported from ",
 		      import->done, import->done == 1 ? "" : "s", import->bytes,
 		      import->bytes == 1 ? "" : "s", import->done == 1 ? "was" : "were");
-	change_put_path(text, (const uint8_t *)import->wanted.workspace,
-			strlen(import->wanted.workspace));
+	quote_path(text, QUOTE_UTF8, import->wanted.workspace, strlen(import->wanted.workspace));
 	buffer_append_text(text, " to \"");
 	text_quote(text, import->to, strlen(import->to), QUOTE_BYTES);
 	buffer_append_text(text, "\" in the sandbox.");

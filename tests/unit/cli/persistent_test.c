@@ -212,39 +212,6 @@ Test(sandbox_search, one_several_none)
 
 /* --- quoting -------------------------------------------------------------------------------- */
 
-static void expect_quoted(const char *prefix, const char *path, const char *expected)
-{
-	char text[QUOTE_MAX(64)];
-
-	cr_expect_eq(quote_path(prefix, path, strlen(path), text, sizeof(text)), strlen(expected));
-	cr_expect_str_eq(text, expected);
-}
-
-/* As git 2.39 prints them. */
-Test(quote, paths_as_git_does)
-{
-	expect_quoted("", "plain name.c", "plain name.c");
-	expect_quoted("a/", "x", "a/x");
-	expect_quoted("a/", "tab\there", "\"a/tab\\there\"");
-	expect_quoted("", "new\nline", "\"new\\nline\"");
-	expect_quoted("", "quote\"", "\"quote\\\"\"");
-	expect_quoted("", "back\\slash", "\"back\\\\slash\"");
-	expect_quoted("", "\xc3\xa4", "\"\\303\\244\"");
-	expect_quoted("", "\x01\x1b[31m\x7f\xff", "\"\\001\\033[31m\\177\\377\"");
-	expect_quoted("", "\a\b\v\f\r", "\"\\a\\b\\v\\f\\r\"");
-}
-
-Test(quote, the_longest_path_fits)
-{
-	static char text[QUOTE_MAX(IPC_PATH_MAX)];
-	char path[IPC_PATH_MAX];
-
-	memset(path, 0xff, sizeof(path));
-	cr_expect_eq(quote_path("a/", path, sizeof(path), text, sizeof(text)),
-		     4U * IPC_PATH_MAX + 4);
-	cr_expect_eq(text[strlen(text) - 1], '"');
-}
-
 Test(quote, nothing_that_a_terminal_obeys, .init = cr_redirect_stdout)
 {
 	static const char bytes[] = "a\tb\x1b[31m\r\x7f\xc2\x9b\xff\xc3\xa4\0z";
