@@ -12,7 +12,7 @@ struct change_word {
 	const char *name;    /* in JSON */
 	const char *text;    /* for people, in a line; NULL: the line does not say it */
 	const char *mark;    /* for models, in a line; NULL: none */
-	const char *meaning; /* of the mark, below the list; NULL: it has none */
+	const char *meaning; /* the mark's, below the list; NULL: none */
 };
 
 #define CHANGE_WORDS 18

@@ -17,7 +17,7 @@ ASKED = {("cli/commands/client_config.c", "strsep"), ("cli/commands/commit.c", "
          ("policy/read/http.c", "host_method_name"), ("gateway/http/message.c", "host_method_name"),
          ("policy/decide/decide_http.c", "host_path_fault"), ("gateway/http/message.c", "host_path_fault")}
 # Words that have no row, as the caller has dealt with them before.
-LEFT = {("cli/show/change_text.c", "steps", "CHANGES_STEP_CONFIRMED")}
+LEFT = set()
 FUNCTION = re.compile(r"^(?:static |inline |extern )*(?:const )?char \*(\w+)\([^;{}]*\)\s*\{(.*?)^\}",
                       re.S | re.M)
 LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -94,7 +94,8 @@ def holes(sources):
     known = enumerations(sources)
     for path, text in sources.items():
         for name, count, body in re.findall(
-                r"\bconst char \*const (\w+)\[(\w+)\] = \{([^{}#]*)\};", text):
+                r"\bconst (?:char \*const|struct step_words) (\w+)\[(\w+)\] = "
+                r"\{((?:[^{}#]|\{[^{}]*\})*)\};", text):
             rows = re.findall(r"\[(\w+)\] =", body)
             for word in known.get(count, []):
                 if rows and word not in rows:
