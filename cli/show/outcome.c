@@ -134,46 +134,31 @@ static void explain_done(const struct outcome *outcome, const struct outcome_req
 {
 	const struct ipc_execution_done *done = &outcome->done;
 	const unsigned long long wall_ms = done->wall_us / 1000;
+	const char *name = verdict_name(done->verdict);
+	const char *text = verdict_words(done->verdict)->people;
 	char peak[64] = "";
 
 	switch (done->verdict) {
-	case VERDICT_EXITED:
-	case VERDICT_SIGNALLED:
-		break; /* the exit code says it all */
 	case VERDICT_TIMEOUT:
-		log_line("timeout: stopped after %llu.%03llu s%s", wall_ms / 1000, wall_ms % 1000,
+		log_line("%s: %s after %llu.%03llu s%s", name, text, wall_ms / 1000, wall_ms % 1000,
 			 request->timeout_ms ? "" : " (the profile's limit; see --timeout)");
-		break;
-	case VERDICT_CPU_TIME:
-		log_line("cpu_time: killed, the profile's CPU time was used up");
 		break;
 	case VERDICT_MEMORY:
 		if (done->peak_bytes > 0)
 			format_text(peak, sizeof(peak), ", peak %llu MiB",
 				    (unsigned long long)done->peak_bytes >> 20);
-		log_line("memory: killed at the profile's memory limit%s", peak);
-		break;
-	case VERDICT_PIDS:
-		log_line("pids: the profile's number of processes was reached");
-		break;
-	case VERDICT_DISK:
-		log_line("disk: the sandbox's files reached their limit");
-		break;
-	case VERDICT_OUTPUT:
-		log_line("output: killed at the profile's output limit");
-		break;
-	case VERDICT_DENIED:
-		log_line("denied: killed by the system call filter");
+		log_line("%s: %s%s", name, text, peak);
 		break;
 	case VERDICT_STOPPED:
-		log_line("stopped: sandbox '%s' was stopped or destroyed, and with it the command",
-			 request->sandbox ? request->sandbox : "");
+		log_line("%s: sandbox '%s' %s", name, request->sandbox ? request->sandbox : "",
+			 text);
 		break;
 	case VERDICT_INTERNAL:
 		explain_internal(outcome, request);
 		break;
-	default:
-		log_line("%s: the execution was ended", verdict_name(done->verdict));
+	default: /* the exit code says all about the command's own end */
+		if (text)
+			log_line("%s: %s", name, text);
 		break;
 	}
 }

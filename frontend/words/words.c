@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/words/words.h"
 
+#include <stddef.h>
+
 #include "common/limits_mode.h"
+#include "common/names.h"
 
 const char *limits_mode_name(uint32_t limits)
 {
@@ -27,4 +30,35 @@ const char *sandbox_state_name(uint32_t is_damaged, uint32_t is_elsewhere, uint3
 	if (is_elsewhere)
 		return "elsewhere";
 	return is_live ? "live" : "cold";
+}
+
+static const struct verdict_words verdicts[VERDICT_COUNT] = {
+	[VERDICT_EXITED] = { NULL, NULL },
+	[VERDICT_SIGNALLED] = { NULL, NULL },
+	[VERDICT_TIMEOUT] = { "stopped", "stopped at its time limit" },
+	[VERDICT_CPU_TIME] = { "killed, the profile's CPU time was used up",
+			       "CPU time limit reached: every process was killed; do less at "
+			       "once" },
+	[VERDICT_MEMORY] = { "killed at the profile's memory limit", "memory limit reached" },
+	[VERDICT_PIDS] = { "the profile's number of processes was reached",
+			   "process limit reached: every process was killed; start fewer "
+			   "processes and threads" },
+	[VERDICT_DISK] = { "the sandbox's files reached their limit",
+			   "disk limit reached: every process was killed; write less" },
+	[VERDICT_OUTPUT] = { "killed at the profile's output limit",
+			     "output limit reached: every process was killed; print less" },
+	[VERDICT_DENIED] = { "killed by the system call filter",
+			     "killed for an operation that the profile does not allow" },
+	[VERDICT_CANCELLED] = { "the execution was ended", "cancelled: every process was killed" },
+	[VERDICT_STOPPED] = { "was stopped or destroyed, and with it the command",
+			      "the sandbox was stopped or destroyed: every process was killed" },
+	[VERDICT_CLIENT_GONE] = { "the execution was ended",
+				  "cancelled: every process was killed" },
+	[VERDICT_INTERNAL] = { "the execution was ended",
+			       "the sandbox failed: do not rely on the result" },
+};
+
+const struct verdict_words *verdict_words(uint32_t verdict)
+{
+	return &verdicts[verdict < VERDICT_COUNT ? verdict : VERDICT_INTERNAL];
 }

@@ -22,4 +22,13 @@ const char *workspace_mode_name(uint32_t mode);
 /* Return "damaged", "elsewhere", "live" or "cold". */
 const char *sandbox_state_name(uint32_t is_damaged, uint32_t is_elsewhere, uint32_t is_live);
 
+/* Words of an enum verdict, without its figures; NULL: the figures say it. */
+struct verdict_words {
+	const char *people; /* behind its name; STOPPED: and behind the sandbox's */
+	const char *models; /* a last line */
+};
+
+/* Return the words; a verdict that there is not has those of INTERNAL. */
+const struct verdict_words *verdict_words(uint32_t verdict);
+
 #endif

@@ -94,7 +94,7 @@ def holes(sources):
     known = enumerations(sources)
     for path, text in sources.items():
         for name, count, body in re.findall(
-                r"\bconst (?:char \*const|struct step_words) (\w+)\[(\w+)\] = "
+                r"\bconst (?:char \*const|struct (?:step|verdict)_words) (\w+)\[(\w+)\] = "
                 r"\{((?:[^{}#]|\{[^{}]*\})*)\};", text):
             rows = re.findall(r"\[(\w+)\] =", body)
             for word in known.get(count, []):

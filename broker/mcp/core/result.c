@@ -12,6 +12,7 @@
 #include "common/names.h"
 #include "frontend/profile_names.h"
 #include "frontend/runner_text.h"
+#include "frontend/words/words.h"
 #include "io/text.h"
 
 void result_put_duration(struct buffer *text, uint64_t us)
@@ -79,7 +80,7 @@ static uint64_t time_limit_of(const struct execution_info *info, const struct pl
 	return info->is_persistent ? profile->wall_persistent_ms : profile->wall_default_ms;
 }
 
-/* Say the time limit, and how to have more time or that there is no more. */
+/* Say the length of the time limit, and how to have more time or that there is no more. */
 static void say_timeout(const struct execution_info *info, const struct plan *plan,
 			struct buffer *text)
 {
@@ -87,7 +88,7 @@ static void say_timeout(const struct execution_info *info, const struct plan *pl
 	const struct plan_profile *profile = index < 0 ? NULL : plan_profile(plan, (uint32_t)index);
 	const uint64_t limit_ms = time_limit_of(info, profile);
 
-	buffer_append_text(text, "stopped at its time limit of ");
+	buffer_append_text(text, " of ");
 	put_limit(text, limit_ms);
 	if (!profile)
 		return;
@@ -101,34 +102,10 @@ static void say_timeout(const struct execution_info *info, const struct plan *pl
 
 static void say_memory(struct buffer *text, const struct ipc_execution_done *done)
 {
-	buffer_append_text(text, "memory limit reached");
 	if (done->peak_bytes > 0)
 		buffer_format(text, " (peak %" PRIu64 " MiB)", done->peak_bytes >> 20);
 	buffer_append_text(text, ": every process was killed; use less memory");
 }
-
-struct verdict_text {
-	void (*say)(struct buffer *text, const struct ipc_execution_done *done);
-	const char *plain; /* text without a value */
-};
-
-static const struct verdict_text verdicts[VERDICT_COUNT] = {
-	[VERDICT_EXITED] = { say_exited, NULL },
-	[VERDICT_SIGNALLED] = { say_signalled, NULL },
-	[VERDICT_CPU_TIME] = { NULL, "CPU time limit reached: every process was killed; do less at "
-				     "once" },
-	[VERDICT_MEMORY] = { say_memory, NULL },
-	[VERDICT_PIDS] = { NULL, "process limit reached: every process was killed; start fewer "
-				 "processes and threads" },
-	[VERDICT_DISK] = { NULL, "disk limit reached: every process was killed; write less" },
-	[VERDICT_OUTPUT] = { NULL, "output limit reached: every process was killed; print less" },
-	[VERDICT_DENIED] = { NULL, "killed for an operation that the profile does not allow" },
-	[VERDICT_CANCELLED] = { NULL, "cancelled: every process was killed" },
-	[VERDICT_STOPPED] = { NULL,
-			      "the sandbox was stopped or destroyed: every process was killed" },
-	[VERDICT_CLIENT_GONE] = { NULL, "cancelled: every process was killed" },
-	[VERDICT_INTERNAL] = { NULL, "the sandbox failed: do not rely on the result" },
-};
 
 static void append_error(struct buffer *text, uint32_t error)
 {
@@ -204,14 +181,18 @@ void result_put_verdict(const struct execution_info *info, const struct plan *pl
 			struct buffer *text)
 {
 	const struct ipc_execution_done *done = info->done;
-	const uint32_t verdict = done->verdict < VERDICT_COUNT ? done->verdict : VERDICT_INTERNAL;
+	const char *words = verdict_words(done->verdict)->models;
 
-	if (verdict == VERDICT_TIMEOUT)
-		say_timeout(info, plan, text);
-	else if (verdicts[verdict].say)
-		verdicts[verdict].say(text, done);
+	if (done->verdict == VERDICT_EXITED)
+		say_exited(text, done);
+	else if (done->verdict == VERDICT_SIGNALLED)
+		say_signalled(text, done);
 	else
-		buffer_append_text(text, verdicts[verdict].plain);
+		buffer_append_text(text, words);
+	if (done->verdict == VERDICT_TIMEOUT)
+		say_timeout(info, plan, text);
+	else if (done->verdict == VERDICT_MEMORY)
+		say_memory(text, done);
 }
 
 static void say_refused(const struct execution_label *label,
