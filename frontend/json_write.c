@@ -162,6 +162,14 @@ void json_put_text(struct json_writer *writer, const char *key, const char *text
 	json_put_string(writer, key, text, strlen(text));
 }
 
+void json_put_text_or_null(struct json_writer *writer, const char *key, const char *text)
+{
+	if (text[0])
+		json_put_text(writer, key, text);
+	else
+		json_put_null(writer, key);
+}
+
 void json_put_base64(struct json_writer *writer, const char *key, const void *bytes, size_t size)
 {
 	begin_value(writer, key);

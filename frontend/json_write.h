@@ -38,6 +38,8 @@ void json_close_array(struct json_writer *writer);
 /* Write a string of any bytes. */
 void json_put_string(struct json_writer *writer, const char *key, const void *text, size_t size);
 void json_put_text(struct json_writer *writer, const char *key, const char *text);
+/* Write null for an empty text. */
+void json_put_text_or_null(struct json_writer *writer, const char *key, const char *text);
 /* Write bytes as a string of base 64, with padding. */
 void json_put_base64(struct json_writer *writer, const char *key, const void *bytes, size_t size);
 void json_put_number(struct json_writer *writer, const char *key, uint64_t number);

@@ -290,26 +290,11 @@ static int run_json(struct work *work, uint32_t operation)
 	json_put_bool(&work->json.writer, "complete", code == 0);
 	json_close_object(&work->json.writer);
 	error = json_finish(&work->json);
-	if (error) {
-		log_line("standard output: %s", errno_text(-error));
-		return MSP_EXIT_SOFTWARE;
-	}
-	if (code)
-		return code;
+	if (error || code)
+		return command_judge_output(error, code);
 	if (is_preview ? !is_whole(work, &telling) : telling.left_out + telling.marked > 0)
 		return CHOSEN_EXIT_PARTLY;
 	return work->is_unmet ? CHOSEN_EXIT_PARTLY : 0;
-}
-
-/* The exit code of what was done, unless it could not be said. */
-static int check_output(int code)
-{
-	const int error = print_flush();
-
-	if (!error)
-		return code;
-	log_line("standard output: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
 }
 
 /* --- for a person --------------------------------------------------------------------------- */
@@ -359,7 +344,8 @@ static int finish_work(const struct work *work, const struct telling *telling, c
 	if (telling->left_out > 0)
 		(void)printf(", %llu left out", (unsigned long long)telling->left_out);
 	(void)putchar('\n');
-	return check_output(
+	return command_judge_output(
+		print_flush(),
 		telling->left_out + telling->marked > 0 || work->is_unmet ? CHOSEN_EXIT_PARTLY : 0);
 }
 
@@ -433,7 +419,9 @@ static int run_apply(struct work *work)
 	}
 	if (!work->options.is_preview)
 		return apply_shown(work);
-	return check_output(is_whole(work, &preview) && !work->is_unmet ? 0 : CHOSEN_EXIT_PARTLY);
+	return command_judge_output(print_flush(), is_whole(work, &preview) && !work->is_unmet
+							   ? 0
+							   : CHOSEN_EXIT_PARTLY);
 }
 
 static int run_undo(struct work *work)

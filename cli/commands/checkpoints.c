@@ -14,9 +14,10 @@
 #include "launcher/start/config.h"
 #include "options/command.h"
 #include "options/everywhere.h"
-#include "show/figures.h"
+
 #include "show/json.h"
 #include "show/print.h"
+#include "show/rows.h"
 #include "show/sandbox_text.h"
 
 struct checkpoint_options {
@@ -58,7 +59,7 @@ struct work {
 	struct asking asking;
 	struct question question;
 	struct json_output json;
-	size_t count;
+	struct rows rows;
 	int written; /* -errno of standard output */
 	struct ipc_sandbox_info sandbox;
 };
@@ -128,24 +129,25 @@ static int ask_once(const struct command *command, struct work *work,
 	return ask_end(&work->asking, code);
 }
 
-static int check_output(int error)
+/* Give the cells or members of a checkpoint. */
+static void put_checkpoint(struct rows *rows, const struct ipc_checkpoint_info *info)
 {
-	if (!error)
-		return 0;
-	log_line("standard output: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
-}
+	char number[16];
 
-static void write_checkpoint(struct json_writer *json, const struct ipc_checkpoint_info *info)
-{
-	json_put_number(json, "number", info->number);
-	json_put_text(json, "name", info->name);
+	format_text(number, sizeof(number), "%c %u", info->is_current ? '*' : ' ', info->number);
+	rows_cell(rows, "  NUMBER", number);
+	rows_moment(rows, "CREATED     ", "created_s", info->created_s);
+	format_text(number, sizeof(number), "%.0u", info->parent);
+	rows_text(rows, "ON    ", NULL, number);
+	rows_text(rows, "NAME", "name", info->name);
+	if (!rows->json)
+		return;
+	json_put_number(rows->json, "number", info->number);
 	if (info->parent)
-		json_put_number(json, "parent", info->parent);
+		json_put_number(rows->json, "parent", info->parent);
 	else
-		json_put_null(json, "parent");
-	json_put_bool(json, "current", info->is_current != 0);
-	json_put_number(json, "created_s", info->created_s);
+		json_put_null(rows->json, "parent");
+	json_put_bool(rows->json, "current", info->is_current != 0);
 }
 
 /* --- checkpoint ----------------------------------------------------------------------------- */
@@ -164,11 +166,12 @@ static const char save_help[] =
 static void on_saved(void *context, const struct ipc_checkpoint_info *info)
 {
 	struct work *work = context;
+	struct rows row = { .json = &work->json.writer };
 
 	if (work->options.is_json) {
 		json_begin(&work->json, STDOUT_FILENO);
 		json_open_object(&work->json.writer, NULL);
-		write_checkpoint(&work->json.writer, info);
+		put_checkpoint(&row, info);
 		json_close_object(&work->json.writer);
 		work->written = json_finish(&work->json);
 		return;
@@ -204,7 +207,7 @@ static int run_checkpoint(const struct command *command, int argc, char *argv[])
 		format_text(wanted->name, sizeof(wanted->name), "%s", name);
 	work.question.words.name = name;
 	code = ask_once(command, &work, &handlers);
-	return code ? code : check_output(work.written);
+	return code ? code : command_judge_output(work.written, 0);
 }
 
 const struct command command_checkpoint = {
@@ -231,23 +234,9 @@ static const char list_help[] =
 static void on_listed(void *context, const struct ipc_checkpoint_info *info)
 {
 	struct work *work = context;
-	char when[FIGURES_TEXT_MAX];
-	char parent[16] = "-";
 
-	work->count++;
-	if (work->options.is_json) {
-		json_open_object(&work->json.writer, NULL);
-		write_checkpoint(&work->json.writer, info);
-		json_close_object(&work->json.writer);
-		return;
-	}
-	if (work->count == 1)
-		(void)puts("  NUMBER  CREATED       ON      NAME");
-	if (info->parent)
-		format_text(parent, sizeof(parent), "%u", info->parent);
-	(void)printf("%c %-6u  %-12s  %-6s  %s\n", info->is_current ? '*' : ' ', info->number,
-		     figures_moment(info->created_s, (uint64_t)time(NULL), when), parent,
-		     info->name[0] ? info->name : "-");
+	rows_next(&work->rows);
+	put_checkpoint(&work->rows, info);
 }
 
 static int run_checkpoints(const struct command *command, int argc, char *argv[])
@@ -260,24 +249,16 @@ static int run_checkpoints(const struct command *command, int argc, char *argv[]
 
 	if (!prepare_work(command, argc, argv, &shape, &work, &code))
 		return code;
-	if (work.options.is_json) {
-		json_begin(&work.json, STDOUT_FILENO);
-		json_open_object(&work.json.writer, NULL);
-		json_open_array(&work.json.writer, "checkpoints");
-	}
+	work.rows.is_json = work.options.is_json;
+	rows_begin(&work.rows, "checkpoints");
 	code = ask_once(command, &work, &handlers);
 	if (code)
 		return code;
-	if (!work.options.is_json) {
-		if (work.count == 0)
-			everywhere_note(
-				"the sandbox has no checkpoint: 'msp checkpoint %s' makes one",
+	if (!work.rows.json && work.rows.count == 0)
+		everywhere_note("the sandbox has no checkpoint: 'msp checkpoint %s' makes one",
 				work.words.list[0]);
-		return check_output(print_flush());
-	}
-	json_close_array(&work.json.writer);
-	json_close_object(&work.json.writer);
-	return check_output(json_finish(&work.json));
+	rows_end(&work.rows);
+	return command_judge_output(rows_finish(&work.rows), 0);
 }
 
 const struct command command_checkpoints = {
@@ -409,7 +390,7 @@ static int fork_sandbox(const struct command *command, int argc, char *argv[])
 	code = ask_once(command, &work, &handlers);
 	if (code)
 		return code;
-	code = check_output(show_forked(&work));
+	code = command_judge_output(show_forked(&work), 0);
 	if (code)
 		log_line("sandbox %s was made", work.sandbox.id);
 	return code;

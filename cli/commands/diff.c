@@ -223,10 +223,8 @@ static int finish_showing(struct showing *showing, const struct ipc_changes_done
 		error = print_flush();
 	if (error == -EPIPE) /* its reader had enough */
 		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
-	if (error) {
-		log_line("standard output: %s", errno_text(-error));
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (error)
+		return command_judge_output(error, 0);
 	if (showing->omitted > OMITTED_NAMED)
 		log_line("%llu files in all were left out", (unsigned long long)showing->omitted);
 	return code ? code : showing->omitted > 0 ? CHOSEN_EXIT_PARTLY : 0;

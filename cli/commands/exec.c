@@ -95,10 +95,7 @@ static int detach_command(const struct execute *what)
 		"the command ends after %s at the latest: 'msp attach %s' shows its output, 'msp "
 		"wait %s' its end",
 		figures_span((start.wall_ms + 999) / 1000, span), start.id, start.id);
-	if (!error)
-		return 0;
-	log_line("standard output: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
+	return command_judge_output(error, 0);
 }
 
 static int run_exec(const struct command *command, int argc, char *argv[])

@@ -25,9 +25,9 @@
 #include "options/everywhere.h"
 #include "policy/read/units.h"
 #include "show/figures.h"
-#include "show/json.h"
 #include "show/print.h"
 #include "show/quote.h"
+#include "show/rows.h"
 
 #define DISK_MIN ((uint64_t)1 << 20)
 #define DISK_MAX ((uint64_t)1 << 50)
@@ -215,33 +215,6 @@ static int list_images(int store, struct listing *ret)
 	return error;
 }
 
-static void print_rows(const struct listing *listing)
-{
-	char size[FIGURES_TEXT_MAX];
-	int width = 4;
-
-	for (size_t i = 0; i < listing->count; i++) {
-		const int length = (int)strlen(listing->rows[i].entry.name);
-
-		width = length > width ? length : width;
-	}
-	if (listing->count > 0 && !everywhere.is_quiet)
-		(void)printf("%-*s  %-*s  %6s  %s\n", width, "NAME", DIGEST_SHORT, "DIGEST",
-			     "LAYERS", "SIZE");
-	for (size_t i = 0; i < listing->count; i++) {
-		const struct row *row = &listing->rows[i];
-		const char *name = row->entry.name[0] ? row->entry.name : "-";
-
-		if (everywhere.is_quiet)
-			(void)printf("%s\n",
-				     row->entry.name[0] ? row->entry.name : row->entry.digest);
-		else
-			(void)printf("%-*s  %.*s  %6u  %s\n", width, name, DIGEST_SHORT,
-				     row->entry.digest, row->layers,
-				     row->layers ? figures_bytes(row->bytes, size) : "damaged");
-	}
-}
-
 static void put_digest(struct json_writer *json, const char *key, const char *digest)
 {
 	char text[sizeof(IMAGE_DIGEST_PREFIX) + IMAGE_DIGEST_MAX];
@@ -250,32 +223,47 @@ static void put_digest(struct json_writer *json, const char *key, const char *di
 	json_put_text(json, key, text);
 }
 
-static int print_rows_json(const struct listing *listing)
+/* Give the cells or members of an image. */
+static void put_row(struct rows *shown, const struct row *row)
 {
-	static struct json_output json;
+	char text[FIGURES_TEXT_MAX];
+
+	rows_next(shown);
+	rows_text(shown, "NAME", NULL, row->entry.name);
+	format_text(text, sizeof(text), "%.*s", DIGEST_SHORT, row->entry.digest);
+	rows_cell(shown, "DIGEST", text);
+	format_text(text, sizeof(text), "%6u", row->layers);
+	rows_cell(shown, "LAYERS", text);
+	rows_cell(shown, "SIZE", row->layers ? figures_bytes(row->bytes, text) : "damaged");
+	if (!shown->json)
+		return;
+	json_put_text_or_null(shown->json, "name", row->entry.name);
+	put_digest(shown->json, "digest", row->entry.digest);
+	json_put_number(shown->json, "layers", row->layers);
+	json_put_number(shown->json, "bytes", row->bytes);
+}
+
+static int print_list(const struct listing *listing, bool is_json)
+{
+	static struct rows shown;
 	uint64_t used = 0;
 
-	(void)image_used(listing->store, &used); /* 0 is shown if it cannot be read */
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	json_open_array(&json.writer, "images");
+	shown.is_json = is_json;
+	rows_begin(&shown, "images");
 	for (size_t i = 0; i < listing->count; i++) {
-		const struct row *row = &listing->rows[i];
+		const struct image_entry *entry = &listing->rows[i].entry;
 
-		json_open_object(&json.writer, NULL);
-		if (row->entry.name[0])
-			json_put_text(&json.writer, "name", row->entry.name);
+		if (!is_json && everywhere.is_quiet)
+			(void)puts(entry->name[0] ? entry->name : entry->digest);
 		else
-			json_put_null(&json.writer, "name");
-		put_digest(&json.writer, "digest", row->entry.digest);
-		json_put_number(&json.writer, "layers", row->layers);
-		json_put_number(&json.writer, "bytes", row->bytes);
-		json_close_object(&json.writer);
+			put_row(&shown, &listing->rows[i]);
 	}
-	json_close_array(&json.writer);
-	json_put_number(&json.writer, "bytes", used);
-	json_close_object(&json.writer);
-	return json_finish(&json);
+	rows_end(&shown);
+	if (is_json) {
+		(void)image_used(listing->store, &used); /* 0 is shown if it cannot be read */
+		json_put_number(shown.json, "bytes", used);
+	}
+	return rows_finish(&shown);
 }
 
 static int run_list(const struct image_options *options, char *const words[])
@@ -293,12 +281,7 @@ static int run_list(const struct image_options *options, char *const words[])
 		return image_fail("the images cannot be listed", error);
 	}
 	listing.store = store;
-	if (options->is_json) {
-		error = print_rows_json(&listing);
-	} else {
-		print_rows(&listing);
-		error = print_flush();
-	}
+	error = print_list(&listing, options->is_json);
 	fd_close(&store);
 	if (error)
 		return image_fail("standard output", error);

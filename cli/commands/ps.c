@@ -25,9 +25,9 @@
 #include "lib/heap/memory.h"
 #include "options/command.h"
 #include "options/everywhere.h"
-#include "show/figures.h"
-#include "show/json.h"
 #include "show/print.h"
+#include "show/rows.h"
+#include "show/sandbox_text.h"
 
 struct ps_options {
 	struct attach_options attach;
@@ -69,8 +69,7 @@ struct listing {
 	const char *sandbox; /* id of the one that is meant; NULL: all */
 	struct sandbox_search search;
 	bool is_beginning; /* the word may be the beginning of an id */
-	size_t sandbox_count, sandbox_room;
-	struct ipc_sandbox_info *infos;
+	struct sandbox_list sandboxes;
 	size_t count, room;
 	struct background *commands; /* without descriptors */
 };
@@ -81,12 +80,7 @@ static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
 {
 	struct listing *listing = context;
 
-	if (listing->sandbox_count == listing->sandbox_room) {
-		listing->sandbox_room = listing->sandbox_room ? 2 * listing->sandbox_room : 16;
-		listing->infos =
-			memory_resize_array(listing->infos, listing->sandbox_room, sizeof(*info));
-	}
-	listing->infos[listing->sandbox_count++] = *info;
+	sandbox_list_add(&listing->sandboxes, info);
 	if (listing->is_beginning)
 		sandbox_search_add(&listing->search, info);
 }
@@ -94,8 +88,8 @@ static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
 /* Replace the word by the id of the sandbox that it means. 0, or the exit code after a line. */
 static int resolve_word(struct listing *listing, char word[IPC_NAME_MAX])
 {
-	for (size_t i = 0; i < listing->sandbox_count; i++) {
-		const struct ipc_sandbox_info *info = &listing->infos[i];
+	for (size_t i = 0; i < listing->sandboxes.count; i++) {
+		const struct ipc_sandbox_info *info = &listing->sandboxes.infos[i];
 
 		if (strcmp(info->id, word) == 0 ||
 		    (info->owner[0] == '\0' && strcmp(info->name, word) == 0)) {
@@ -161,8 +155,8 @@ static void find_others(struct listing *listing)
 	listing->count = listing->room = 0;
 	for (size_t i = 0; i < known.count; i++)
 		add_command(listing, &known.commands[i]);
-	ps_find_others(listing->infos, listing->sandbox_count, known.commands, known.count,
-		       take_other, listing);
+	ps_find_others(listing->sandboxes.infos, listing->sandboxes.count, known.commands,
+		       known.count, take_other, listing);
 	free(known.commands);
 }
 
@@ -184,9 +178,9 @@ static void find_commands(struct listing *listing)
 
 static const char *sandbox_name(const struct listing *listing, const char *id)
 {
-	for (size_t i = 0; i < listing->sandbox_count; i++) {
-		if (strcmp(listing->infos[i].id, id) == 0)
-			return listing->infos[i].name;
+	for (size_t i = 0; i < listing->sandboxes.count; i++) {
+		if (strcmp(listing->sandboxes.infos[i].id, id) == 0)
+			return listing->sandboxes.infos[i].name;
 	}
 	return "";
 }
@@ -205,44 +199,6 @@ static void describe_state(const struct background *command, char text[STATE_MAX
 		format_text(text, STATE_MAX, "failed");
 	else
 		format_text(text, STATE_MAX, "%s", verdict_name(note->verdict));
-}
-
-static void print_row(const struct listing *listing, const struct background *command, int width,
-		      uint64_t now_s)
-{
-	const char *name = sandbox_name(listing, command->sandbox);
-	char state[STATE_MAX];
-	char figure[FIGURES_TEXT_MAX];
-
-	describe_state(command, state);
-	(void)printf("%-6s  %-*s  %-9s  %-10s  ", command->id[0] ? command->id : "-", width,
-		     name[0] ? name : command->sandbox, state,
-		     command->note.begun_us > 0
-			     ? figures_moment(command->note.begun_us / 1000000, now_s, figure)
-			     : "?");
-	if (command->note.command.argv_size > 0)
-		sandbox_history_print(&command->note.command);
-	else
-		(void)putchar('?');
-	(void)putchar('\n');
-}
-
-static void print_table(const struct listing *listing)
-{
-	const uint64_t now_s = (uint64_t)time(NULL);
-	size_t width = strlen("SANDBOX");
-
-	for (size_t i = 0; i < listing->count; i++) {
-		const char *id = listing->commands[i].sandbox;
-		const char *name = sandbox_name(listing, id);
-		const size_t size = strlen(name[0] ? name : id);
-
-		width = size > width ? size : width;
-	}
-	(void)printf("%-6s  %-*s  %-9s  %-10s  %s\n", "ID", (int)width, "SANDBOX", "STATE", "SINCE",
-		     "COMMAND");
-	for (size_t i = 0; i < listing->count; i++)
-		print_row(listing, &listing->commands[i], (int)width, now_s);
 }
 
 static void write_arguments(struct json_writer *json, const struct history_note *command)
@@ -265,73 +221,78 @@ static void write_arguments(struct json_writer *json, const struct history_note 
 		json_put_string(json, "code", text + command->argv_size, command->code_size);
 }
 
-static void write_command(struct json_writer *json, const struct listing *listing,
-			  const struct background *command)
+static void print_command(const void *item)
+{
+	const struct background *command = item;
+
+	if (command->note.command.argv_size > 0)
+		sandbox_history_print(&command->note.command);
+	else
+		(void)putchar('?');
+}
+
+static void write_command(struct json_writer *json, const struct background *command)
 {
 	static const char *const states[] = { [BACKGROUND_RUNNING] = "running",
 					      [BACKGROUND_ENDED] = "ended",
 					      [BACKGROUND_LOST] = "lost" };
 	const struct background_note *note = &command->note;
 
-	json_open_object(json, NULL);
-	if (command->id[0])
-		json_put_text(json, "id", command->id);
-	else
-		json_put_null(json, "id");
+	json_put_text_or_null(json, "id", command->id);
 	json_put_text(json, "sandbox", command->sandbox);
-	json_put_text(json, "name", sandbox_name(listing, command->sandbox));
 	json_put_text(json, "state", states[command->state]);
 	write_arguments(json, &note->command);
-	if (note->begun_us > 0)
-		json_put_number(json, "begun_s", note->begun_us / 1000000);
 	if (note->wall_ms > 0)
 		json_put_number(json, "wall_ms", note->wall_ms);
-	if (command->state == BACKGROUND_ENDED) {
-		json_put_number(json, "ended_s", note->ended_us / 1000000);
-		json_put_number(json, "exit_code", note->exit_code);
-		json_put_text(json, "verdict",
-			      note->verdict < VERDICT_COUNT ? verdict_name(note->verdict)
-							    : "internal");
-		json_put_number(json, "output_bytes", note->output_bytes);
-		json_put_number(json, "lost_bytes", note->lost_bytes);
-	}
-	json_close_object(json);
+	if (command->state != BACKGROUND_ENDED)
+		return;
+	json_put_number(json, "ended_s", note->ended_us / 1000000);
+	json_put_number(json, "exit_code", note->exit_code);
+	json_put_text(json, "verdict",
+		      note->verdict < VERDICT_COUNT ? verdict_name(note->verdict) : "internal");
+	json_put_number(json, "output_bytes", note->output_bytes);
+	json_put_number(json, "lost_bytes", note->lost_bytes);
 }
 
-static int print_json(const struct listing *listing)
+/* Give the cells or members of a command. */
+static void put_command(struct rows *shown, const struct listing *listing,
+			const struct background *command)
 {
-	static struct json_output json;
+	const char *name = sandbox_name(listing, command->sandbox);
+	char state[STATE_MAX];
 
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	json_open_array(&json.writer, "commands");
-	for (size_t i = 0; i < listing->count; i++)
-		write_command(&json.writer, listing, &listing->commands[i]);
-	json_close_array(&json.writer);
-	json_close_object(&json.writer);
-	return json_finish(&json);
+	rows_next(shown);
+	describe_state(command, state);
+	rows_text(shown, "ID    ", NULL, command->id);
+	rows_cell(shown, "SANDBOX", name[0] ? name : command->sandbox);
+	rows_cell(shown, "STATE    ", state);
+	if (command->note.begun_us > 0)
+		rows_moment(shown, "SINCE     ", "begun_s", command->note.begun_us / 1000000);
+	else
+		rows_cell(shown, "SINCE     ", "?");
+	rows_last(shown, "COMMAND", print_command, command);
+	if (!shown->json)
+		return;
+	json_put_text(shown->json, "name", name);
+	write_command(shown->json, command);
 }
 
 static int show_listing(const struct listing *listing)
 {
-	int error = 0;
+	static struct rows shown;
 
-	if (listing->options->is_json)
-		error = print_json(listing);
-	else if (everywhere.is_quiet) {
-		for (size_t i = 0; i < listing->count; i++)
+	shown.is_json = listing->options->is_json;
+	rows_begin(&shown, "commands");
+	for (size_t i = 0; i < listing->count; i++) {
+		if (!shown.json && everywhere.is_quiet)
 			(void)puts(listing->commands[i].id);
-		error = print_flush();
-	} else if (listing->count == 0)
-		everywhere_note("no command to show: 'msp exec -d SANDBOX -- CMD' starts one");
-	else {
-		print_table(listing);
-		error = print_flush();
+		else
+			put_command(&shown, listing, &listing->commands[i]);
 	}
-	if (!error)
-		return 0;
-	log_line("standard output: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
+	if (!shown.json && listing->count == 0)
+		everywhere_note("no command to show: 'msp exec -d SANDBOX -- CMD' starts one");
+	rows_end(&shown);
+	return command_judge_output(rows_finish(&shown), 0);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

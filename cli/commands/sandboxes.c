@@ -25,8 +25,8 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/json.h"
 #include "show/print.h"
+#include "show/rows.h"
 #include "show/sandbox_text.h"
 
 /* --- list ----------------------------------------------------------------------------------- */
@@ -64,58 +64,23 @@ static const char list_help[] =
 	"seconds since 1970. 'msp list -q' prints one word for each sandbox: its name,\n"
 	"or its id where it has none.\n";
 
-struct listing {
-	struct json_output json;
-	struct sandbox_table *table; /* NULL: JSON */
-	size_t count;
-	bool is_words; /* one word for each */
-};
-
 static void on_listed(void *context, const struct ipc_sandbox_info *info)
 {
-	struct listing *listing = context;
-
-	listing->count++;
-	if (listing->is_words) {
-		(void)puts(info->name[0] ? info->name : info->id);
-		return;
-	}
-	if (listing->table) {
-		sandbox_table_add(listing->table, info);
-		return;
-	}
-	json_open_object(&listing->json.writer, NULL);
-	sandbox_write(&listing->json.writer, info);
-	json_close_object(&listing->json.writer);
+	sandbox_list_add(context, info);
 }
 
-/* Return the exit code of printing, after a line if it failed. */
-static int judge_output(int error)
+static int show_list(struct sandbox_list *list, const struct list_options *options)
 {
-	if (!error)
-		return 0;
-	log_line("standard output: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
-}
+	static struct rows rows;
 
-static int show_list(struct listing *listing)
-{
-	int error;
-
-	if (listing->is_words)
-		error = print_flush();
-	else if (!listing->table) {
-		json_close_array(&listing->json.writer);
-		json_close_object(&listing->json.writer);
-		error = json_finish(&listing->json);
-	} else if (listing->count == 0) {
+	rows.is_json = options->is_json;
+	if (!rows.is_json && list->count == 0)
 		everywhere_note("there is no sandbox: 'msp create' makes one");
-		return 0;
-	} else {
-		sandbox_table_print(listing->table, (uint64_t)time(NULL));
-		error = print_flush();
-	}
-	return judge_output(error);
+	if (rows.is_json || !everywhere.is_quiet)
+		return command_judge_output(sandbox_list_print(list, &rows, options->is_all), 0);
+	for (size_t i = 0; i < list->count; i++)
+		(void)puts(list->infos[i].name[0] ? list->infos[i].name : list->infos[i].id);
+	return command_judge_output(print_flush(), 0);
 }
 
 static int run_list(const struct command *command, int argc, char *argv[])
@@ -123,7 +88,7 @@ static int run_list(const struct command *command, int argc, char *argv[])
 	static const struct ask_handlers handlers = { .on_sandbox = on_listed };
 	static struct list_options options = { .attach.limits = LIMITS_UNSAID };
 	static struct question question = { .kind = ASK_LIST };
-	static struct listing listing;
+	static struct sandbox_list list;
 	static struct asking asking;
 	int rest;
 	int code;
@@ -132,19 +97,11 @@ static int run_list(const struct command *command, int argc, char *argv[])
 		return code;
 	command_name_lines(command);
 	question.is.list.is_everybody = options.is_all;
-	if (options.is_json) {
-		json_begin(&listing.json, STDOUT_FILENO);
-		json_open_object(&listing.json.writer, NULL);
-		json_open_array(&listing.json.writer, "sandboxes");
-	} else if (everywhere.is_quiet)
-		listing.is_words = true;
-	else
-		listing.table = sandbox_table_new(options.is_all);
 	code = ask_begin(&asking, &options.attach);
 	if (!code)
-		code = ask(&asking, &question, &handlers, &listing);
+		code = ask(&asking, &question, &handlers, &list);
 	code = ask_end(&asking, code);
-	return code ? code : show_list(&listing);
+	return code ? code : show_list(&list, &options);
 }
 
 const struct command command_list = {
@@ -463,45 +420,36 @@ static int ask_for_bridges(const struct attach_options *attach, uint32_t close)
 	return MSP_EXIT_SOFTWARE;
 }
 
-static int print_json(void)
+static int print_bridges(bool is_json)
 {
-	struct json_output json;
-
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	json_open_array(&json.writer, "bridges");
-	for (size_t i = 0; i < bridge_count; i++) {
-		json_open_object(&json.writer, NULL);
-		json_put_number(&json.writer, "host_port", bridges[i].host_port);
-		json_put_number(&json.writer, "port", bridges[i].port);
-		json_put_text(&json.writer, "sandbox", bridges[i].sandbox);
-		json_put_text(&json.writer, "name", bridges[i].name);
-		json_put_number(&json.writer, "since_s", bridges[i].since_s);
-		json_close_object(&json.writer);
-	}
-	json_close_array(&json.writer);
-	json_close_object(&json.writer);
-	return json_finish(&json);
-}
-
-static int print_lines(void)
-{
+	static struct rows rows;
 	const uint64_t now_s = (uint64_t)time(NULL);
 	char since[FIGURES_TEXT_MAX];
 
+	rows.is_json = is_json;
+	rows_begin(&rows, "bridges");
 	for (size_t i = 0; i < bridge_count; i++) {
 		const struct ipc_bridge_info *is = &bridges[i];
 
-		if (everywhere.is_quiet)
+		if (is_json) {
+			rows_next(&rows);
+			json_put_number(rows.json, "host_port", is->host_port);
+			json_put_number(rows.json, "port", is->port);
+			json_put_text(rows.json, "sandbox", is->sandbox);
+			json_put_text(rows.json, "name", is->name);
+			json_put_number(rows.json, "since_s", is->since_s);
+		} else if (everywhere.is_quiet) {
 			(void)printf("%u\n", is->host_port);
-		else
+		} else {
 			(void)printf("127.0.0.1:%-5u  port %-5u of %s, opened %s\n", is->host_port,
 				     is->port, sandbox_called(is),
 				     figures_moment(is->since_s, now_s, since));
+		}
 	}
-	if (bridge_count == 0)
+	if (bridge_count == 0 && !is_json)
 		everywhere_note("no bridge is open: 'msp bridge SANDBOX PORT' opens one");
-	return print_flush();
+	rows_end(&rows);
+	return rows_finish(&rows);
 }
 
 int bridges_list(const struct attach_options *attach, bool is_json)
@@ -510,7 +458,7 @@ int bridges_list(const struct attach_options *attach, bool is_json)
 
 	if (code)
 		return code;
-	return judge_output(is_json ? print_json() : print_lines());
+	return command_judge_output(print_bridges(is_json), 0);
 }
 
 int bridges_close(const struct attach_options *attach, uint32_t host_port)

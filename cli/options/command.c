@@ -174,6 +174,14 @@ static void print_common(const struct option_table *table)
 	print_wrapped(text, 0, COLUMNS);
 }
 
+int command_judge_output(int error, int code)
+{
+	if (!error)
+		return code;
+	log_line("standard output: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
 int command_print_help(const struct command *command)
 {
 	const struct option_table *table = &command->options;

@@ -60,6 +60,9 @@ void command_name_lines(const struct command *command);
 /* A usage error of `command` (NULL: of msp itself) on stderr. Returns its exit code. */
 int command_usage_error(const struct command *command, const char *text);
 
+/* Return `code`, or if printing failed (-errno), another exit code after a line. */
+int command_judge_output(int error, int code);
+
 /* Print what the help says about the options of a table: the common ones, or the others. */
 void command_print_options(const struct option_table *table, bool is_common);
 

@@ -404,10 +404,7 @@ static const struct denial_views *describe_captured(const struct outcome *outcom
 static void write_workspace(struct json_writer *json, const struct outcome *outcome)
 {
 	json_open_object(json, "workspace");
-	if (outcome->workspace[0])
-		json_put_text(json, "sandbox", outcome->workspace);
-	else
-		json_put_null(json, "sandbox");
+	json_put_text_or_null(json, "sandbox", outcome->workspace);
 	json_put_number(json, "changes", outcome->changes);
 	json_close_object(json);
 }

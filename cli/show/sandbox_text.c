@@ -10,14 +10,8 @@
 #include "common/log.h"
 #include "frontend/words/words.h"
 #include "lib/heap/memory.h"
-#include "show/figures.h"
-#include "show/quote.h"
 
-struct sandbox_table {
-	bool has_owner;
-	size_t count, room;
-	struct ipc_sandbox_info *list;
-};
+#include "show/quote.h"
 
 const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAME_MAX])
 {
@@ -27,43 +21,13 @@ const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAM
 	return text;
 }
 
-void sandbox_write(struct json_writer *json, const struct ipc_sandbox_info *info)
+void sandbox_list_add(struct sandbox_list *list, const struct ipc_sandbox_info *info)
 {
-	json_put_text(json, "id", info->id);
-	json_put_text(json, "name", info->name);
-	json_put_text(json, "owner", info->owner);
-	json_put_text(json, "profile", info->profile);
-	if (info->workspace[0])
-		json_put_text(json, "workspace", info->workspace);
-	else
-		json_put_null(json, "workspace");
-	json_put_text(json, "mode", workspace_mode_name(info->workspace_mode));
-	json_put_bool(json, "live", info->is_live != 0);
-	json_put_bool(json, "elsewhere", info->is_elsewhere != 0);
-	json_put_bool(json, "damaged", info->is_damaged != 0);
-	json_put_number(json, "executions", info->executions);
-	json_put_number(json, "checkpoints", info->checkpoints);
-	json_put_number(json, "created_s", info->created_s);
-	json_put_number(json, "used_s", info->used_s);
-	json_put_number(json, "expires_s", info->expires_s);
-	json_put_number(json, "disk_bytes", info->disk_bytes);
-}
-
-struct sandbox_table *sandbox_table_new(bool has_owner)
-{
-	struct sandbox_table *table = memory_get_zeroed(1, sizeof(*table));
-
-	table->has_owner = has_owner;
-	return table;
-}
-
-void sandbox_table_add(struct sandbox_table *table, const struct ipc_sandbox_info *info)
-{
-	if (table->count == table->room) {
-		table->room = table->room ? 2 * table->room : 16;
-		table->list = memory_resize_array(table->list, table->room, sizeof(table->list[0]));
+	if (list->count == list->room) {
+		list->room = list->room ? 2 * list->room : 16;
+		list->infos = memory_resize_array(list->infos, list->room, sizeof(*info));
 	}
-	table->list[table->count++] = *info;
+	list->infos[list->count++] = *info;
 }
 
 static int compare_use(const void *one, const void *other)
@@ -76,100 +40,64 @@ static int compare_use(const void *one, const void *other)
 	return strcmp(a->id, b->id);
 }
 
-enum column {
-	COLUMN_ID,
-	COLUMN_NAME,
-	COLUMN_OWNER,
-	COLUMN_PROFILE,
-	COLUMN_STATE,
-	COLUMN_DISK,
-	COLUMN_USED,
-	COLUMN_EXPIRES,
-	COLUMN_WORKSPACE,
-	COLUMN_COUNT,
-};
-
-static const char *const titles[COLUMN_COUNT] = { "ID",   "NAME", "OWNER",   "PROFILE",  "STATE",
-						  "DISK", "USED", "EXPIRES", "WORKSPACE" };
-
-struct line {
-	char texts[COLUMN_COUNT - 1][IPC_NAME_MAX];
-};
-
-static void fill_line(const struct ipc_sandbox_info *info, uint64_t now_s, struct line *ret)
+static void print_workspace(const void *item)
 {
-	char text[IPC_NAME_MAX];
-	char figure[FIGURES_TEXT_MAX];
+	const struct ipc_sandbox_info *info = item;
 
-	memset(ret, 0, sizeof(*ret));
-	format_text(ret->texts[COLUMN_ID], IPC_NAME_MAX, "%s", info->id);
-	format_text(ret->texts[COLUMN_NAME], IPC_NAME_MAX, "%s", info->name[0] ? info->name : "-");
-	format_text(ret->texts[COLUMN_OWNER], IPC_NAME_MAX, "%s",
-		    info->owner[0] ? info->owner : "-");
-	format_text(ret->texts[COLUMN_STATE], IPC_NAME_MAX, "%s", sandbox_state(info, text));
-	if (info->is_damaged)
-		return; /* the rest is not known */
-	format_text(ret->texts[COLUMN_PROFILE], IPC_NAME_MAX, "%s", info->profile);
-	format_text(ret->texts[COLUMN_DISK], IPC_NAME_MAX, "%s",
-		    figures_bytes(info->disk_bytes, figure));
-	format_text(ret->texts[COLUMN_USED], IPC_NAME_MAX, "%s",
-		    figures_moment(info->used_s, now_s, figure));
-	format_text(ret->texts[COLUMN_EXPIRES], IPC_NAME_MAX, "%s",
-		    figures_moment(info->expires_s, now_s, figure));
-}
-
-static bool is_shown(const struct sandbox_table *table, int column)
-{
-	return column != COLUMN_OWNER || table->has_owner;
-}
-
-static void print_line(const struct sandbox_table *table, const struct line *line,
-		       const size_t widths[COLUMN_COUNT])
-{
-	for (int column = 0; column < COLUMN_WORKSPACE; column++) {
-		if (is_shown(table, column))
-			(void)printf("%-*s  ", (int)widths[column], line->texts[column]);
-	}
-}
-
-static void print_workspace(const struct ipc_sandbox_info *info)
-{
 	if (!info->workspace[0]) {
-		(void)puts("-");
+		(void)putchar('-');
 		return;
 	}
 	quote_print_text(info->workspace, strlen(info->workspace), true);
 	if (info->workspace_mode != WORKSPACE_COPY)
 		(void)printf(" (%s)", workspace_mode_name(info->workspace_mode));
-	(void)putchar('\n');
 }
 
-void sandbox_table_print(struct sandbox_table *table, uint64_t now_s)
+static void put_sandbox(struct rows *rows, const struct ipc_sandbox_info *info, bool has_owner)
 {
-	size_t widths[COLUMN_COUNT] = { 0 };
-	struct line head = { 0 };
-	struct line line;
+	char text[IPC_NAME_MAX];
 
-	for (int column = 0; column < COLUMN_WORKSPACE; column++) {
-		widths[column] = strlen(titles[column]);
-		format_text(head.texts[column], IPC_NAME_MAX, "%s", titles[column]);
+	rows_text(rows, "ID", "id", info->id);
+	rows_text(rows, "NAME", "name", info->name);
+	rows_text(rows, has_owner ? "OWNER" : NULL, "owner", info->owner);
+	rows->is_blank = info->is_damaged; /* most of it is not known */
+	rows_text(rows, "PROFILE", "profile", info->profile);
+	rows->is_blank = false;
+	rows_cell(rows, "STATE", sandbox_state(info, text));
+	rows->is_blank = info->is_damaged;
+	rows_bytes(rows, "DISK", "disk_bytes", info->disk_bytes);
+	rows_moment(rows, "USED", "used_s", info->used_s);
+	rows_moment(rows, "EXPIRES", "expires_s", info->expires_s);
+	rows->is_blank = false;
+	rows_last(rows, "WORKSPACE", print_workspace, info);
+	if (!rows->json)
+		return;
+	json_put_text_or_null(rows->json, "workspace", info->workspace);
+	json_put_text(rows->json, "mode", workspace_mode_name(info->workspace_mode));
+	json_put_bool(rows->json, "live", info->is_live != 0);
+	json_put_bool(rows->json, "elsewhere", info->is_elsewhere != 0);
+	json_put_bool(rows->json, "damaged", info->is_damaged != 0);
+	json_put_number(rows->json, "executions", info->executions);
+	json_put_number(rows->json, "checkpoints", info->checkpoints);
+	json_put_number(rows->json, "created_s", info->created_s);
+}
+
+void sandbox_write(struct json_writer *json, const struct ipc_sandbox_info *info)
+{
+	struct rows rows = { .json = json };
+
+	put_sandbox(&rows, info, false);
+}
+
+int sandbox_list_print(struct sandbox_list *list, struct rows *rows, bool has_owner)
+{
+	rows_begin(rows, "sandboxes");
+	if (!rows->json && list->count > 0)
+		qsort(list->infos, list->count, sizeof(list->infos[0]), compare_use);
+	for (size_t i = 0; i < list->count; i++) {
+		rows_next(rows);
+		put_sandbox(rows, &list->infos[i], has_owner);
 	}
-	if (table->count > 0)
-		qsort(table->list, table->count, sizeof(table->list[0]), compare_use);
-	for (size_t i = 0; i < table->count; i++) {
-		fill_line(&table->list[i], now_s, &line);
-		for (int column = 0; column < COLUMN_WORKSPACE; column++) {
-			if (strlen(line.texts[column]) > widths[column])
-				widths[column] = strlen(line.texts[column]);
-		}
-	}
-	print_line(table, &head, widths);
-	(void)puts(titles[COLUMN_WORKSPACE]);
-	for (size_t i = 0; i < table->count; i++) {
-		fill_line(&table->list[i], now_s, &line);
-		print_line(table, &line, widths);
-		print_workspace(&table->list[i]);
-	}
-	free(table->list);
-	free(table);
+	rows_end(rows);
+	return rows_finish(rows);
 }

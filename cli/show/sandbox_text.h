@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "common/limits.h"
-#include "show/json.h"
+#include "show/rows.h"
 
 struct ipc_sandbox_info;
 
@@ -17,13 +17,15 @@ const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAM
 
 void sandbox_write(struct json_writer *json, const struct ipc_sandbox_info *info);
 
-/* Lines of a table, which is printed when all of them are known. */
-struct sandbox_table;
+/* Sandboxes in the order of their answers; all-zero: none. */
+struct sandbox_list {
+	size_t count, room;
+	struct ipc_sandbox_info *infos;
+};
 
-struct sandbox_table *sandbox_table_new(bool has_owner);
-void sandbox_table_add(struct sandbox_table *table, const struct ipc_sandbox_info *info);
+void sandbox_list_add(struct sandbox_list *list, const struct ipc_sandbox_info *info);
 
-/* Print the table, the last used sandbox first, and free it. */
-void sandbox_table_print(struct sandbox_table *table, uint64_t now_s);
+/* Print the list as new rows; in a table, the last used sandbox first. 0 or -errno. */
+int sandbox_list_print(struct sandbox_list *list, struct rows *rows, bool has_owner);
 
 #endif

@@ -292,7 +292,8 @@ Test(sandbox_text, a_table, .init = cr_redirect_stdout)
 {
 	struct ipc_sandbox_info first = sandbox("2rgbftc2erh915t6ckfprby7fr", "");
 	struct ipc_sandbox_info second = sandbox("3rgbftc2erh915t6ckfprby7fr", "laptop");
-	struct sandbox_table *table = sandbox_table_new(false);
+	struct rows rows = { .now_s = 100 };
+	struct sandbox_list list = { 0 };
 
 	first.used_s = 40;
 	first.expires_s = 7300;
@@ -302,10 +303,9 @@ Test(sandbox_text, a_table, .init = cr_redirect_stdout)
 	second.workspace_mode = WORKSPACE_READ;
 	(void)snprintf(second.name, sizeof(second.name), "fix");
 	(void)snprintf(second.workspace, sizeof(second.workspace), "/srv/a\nb");
-	sandbox_table_add(table, &first);
-	sandbox_table_add(table, &second);
-	sandbox_table_print(table, 100);
-	(void)fflush(stdout);
+	sandbox_list_add(&list, &first);
+	sandbox_list_add(&list, &second);
+	cr_assert_eq(sandbox_list_print(&list, &rows, false), 0);
 	cr_assert_stdout_eq_str(
 		"ID                          NAME  PROFILE  STATE  DISK     USED      EXPIRES    "
 		"WORKSPACE\n"
