@@ -67,10 +67,7 @@ static const char *set_commits(void *member, const char *value)
 }
 
 #define ROW(option, value, setter, member, text)                                                   \
-	{                                                                                          \
-		.name = (option), .argument = (value), .set = (setter),                            \
-		.offset = offsetof(struct apply_options, member), .help = (text)                   \
-	}
+	OPTION(struct apply_options, option, value, setter, member, text)
 
 static const struct option_row apply_rows[] = {
 	ROW("preview", NULL, option_set_flag, is_preview,
@@ -517,10 +514,7 @@ const struct command command_apply = {
 	.operands = "SANDBOX [PATH]...",
 	.summary = "take over what a sandbox has changed",
 	.help = apply_help,
-	.options = { .rows = apply_rows,
-		     .count = sizeof(apply_rows) / sizeof(apply_rows[0]),
-		     .has_operands = true,
-		     .has_recent = true },
+	.options = { OPTION_ROWS(apply_rows), .has_operands = true, .has_recent = true },
 	.run = run_apply_command,
 };
 
@@ -529,9 +523,6 @@ const struct command command_undo = {
 	.operands = "SANDBOX",
 	.summary = "take back the last apply",
 	.help = undo_help,
-	.options = { .rows = undo_rows,
-		     .count = sizeof(undo_rows) / sizeof(undo_rows[0]),
-		     .has_operands = true,
-		     .has_recent = true },
+	.options = { OPTION_ROWS(undo_rows), .has_operands = true, .has_recent = true },
 	.run = run_undo_command,
 };

@@ -27,10 +27,7 @@ struct audit_options {
 };
 
 #define ROW(option, value, setter, member, text)                                                   \
-	{                                                                                          \
-		.name = (option), .argument = (value), .set = (setter),                            \
-		.offset = offsetof(struct audit_options, member), .help = (text)                   \
-	}
+	OPTION(struct audit_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
 	{ .name = "last",
@@ -180,6 +177,6 @@ const struct command command_audit = {
 	.operands = "show | verify | follow",
 	.summary = "show and check the audit log",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_audit,
 };

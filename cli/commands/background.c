@@ -376,9 +376,7 @@ const struct command command_attach = {
 	.operands = "ID",
 	.summary = "show the output of a background command",
 	.help = attach_help,
-	.options = { .rows = attach_rows,
-		     .count = sizeof(attach_rows) / sizeof(attach_rows[0]),
-		     .has_operands = true },
+	.options = { OPTION_ROWS(attach_rows), .has_operands = true },
 	.run = run_attach,
 };
 
@@ -387,7 +385,7 @@ const struct command command_wait = {
 	.operands = "ID",
 	.summary = "wait for the end of a background command",
 	.help = wait_help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_wait,
 };
 
@@ -396,6 +394,6 @@ const struct command command_kill = {
 	.operands = "ID...",
 	.summary = "end background commands",
 	.help = kill_help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_kill,
 };

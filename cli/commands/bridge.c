@@ -35,30 +35,18 @@ struct bridge_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "host-port",
-	  .argument = "PORT",
-	  .set = option_set_port,
-	  .offset = offsetof(struct bridge_options, host_port),
-	  .help = "the port of this machine; without it the same number, or another one where that "
-		  "is taken" },
-	{ .name = "raw",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct bridge_options, is_raw),
-	  .help = "pass all bytes on unread: any page in a browser can then send requests to the "
-		  "sandbox" },
-	{ .name = "list",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct bridge_options, is_list),
-	  .help = "show the open bridges" },
-	{ .name = "json",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct bridge_options, is_json),
-	  .help = "with --list: as JSON" },
-	{ .name = "close",
-	  .argument = "PORT",
-	  .set = option_set_port,
-	  .offset = offsetof(struct bridge_options, close),
-	  .help = "close the bridge with this port of this machine" },
+	OPTION(struct bridge_options, "host-port", "PORT", option_set_port, host_port,
+	       "the port of this machine; without it the same number, or another one where that "
+	       "is taken"),
+	OPTION(struct bridge_options, "raw", NULL, option_set_flag, is_raw,
+	       "pass all bytes on unread: any page in a browser can then send requests to the "
+	       "sandbox"),
+	OPTION(struct bridge_options, "list", NULL, option_set_flag, is_list,
+	       "show the open bridges"),
+	OPTION(struct bridge_options, "json", NULL, option_set_flag, is_json,
+	       "with --list: as JSON"),
+	OPTION(struct bridge_options, "close", "PORT", option_set_port, close,
+	       "close the bridge with this port of this machine"),
 	ATTACH_ROWS(struct bridge_options, attach),
 };
 
@@ -379,9 +367,6 @@ const struct command command_bridge = {
 	.operands = "SANDBOX PORT | --list | --close PORT",
 	.summary = "open a port of a persistent sandbox on this machine",
 	.help = help,
-	.options = { .rows = rows,
-		     .count = sizeof(rows) / sizeof(rows[0]),
-		     .has_operands = true,
-		     .has_recent = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true, .has_recent = true },
 	.run = run_bridge,
 };

@@ -300,6 +300,6 @@ const struct command command_cache = {
 		"\n"
 		"The exit code is 0; 64 when the command line is wrong; 78 when the directory is\n"
 		"no such cache, belongs to another user or must not be shown.\n",
-	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_cache,
 };

@@ -43,11 +43,8 @@ static const struct option_row json_rows[] = {
 };
 
 static const struct option_row fork_rows[] = {
-	{ .name = "name",
-	  .argument = "NAME",
-	  .set = option_set_sandbox_name,
-	  .offset = offsetof(struct checkpoint_options, name),
-	  .help = "what to call the new sandbox" },
+	OPTION(struct checkpoint_options, "name", "NAME", option_set_sandbox_name, name,
+	       "what to call the new sandbox"),
 	JSON_ROW,
 	ATTACH_ROWS(struct checkpoint_options, attach),
 };
@@ -215,9 +212,7 @@ const struct command command_checkpoint = {
 	.operands = "SANDBOX [NAME]",
 	.summary = "keep a sandbox's files as they are now",
 	.help = save_help,
-	.options = { .rows = json_rows,
-		     .count = sizeof(json_rows) / sizeof(json_rows[0]),
-		     .has_operands = true },
+	.options = { OPTION_ROWS(json_rows), .has_operands = true },
 	.run = run_checkpoint,
 };
 
@@ -266,9 +261,7 @@ const struct command command_checkpoints = {
 	.operands = "SANDBOX",
 	.summary = "show a sandbox's checkpoints",
 	.help = list_help,
-	.options = { .rows = json_rows,
-		     .count = sizeof(json_rows) / sizeof(json_rows[0]),
-		     .has_operands = true },
+	.options = { OPTION_ROWS(json_rows), .has_operands = true },
 	.run = run_checkpoints,
 };
 
@@ -323,9 +316,7 @@ const struct command command_rollback = {
 	.operands = "SANDBOX CHECKPOINT",
 	.summary = "make a sandbox's files what they were",
 	.help = rollback_help,
-	.options = { .rows = plain_rows,
-		     .count = sizeof(plain_rows) / sizeof(plain_rows[0]),
-		     .has_operands = true },
+	.options = { OPTION_ROWS(plain_rows), .has_operands = true },
 	.run = run_rollback,
 };
 
@@ -334,9 +325,7 @@ const struct command command_forget = {
 	.operands = "SANDBOX CHECKPOINT",
 	.summary = "forget a checkpoint",
 	.help = forget_help,
-	.options = { .rows = plain_rows,
-		     .count = sizeof(plain_rows) / sizeof(plain_rows[0]),
-		     .has_operands = true },
+	.options = { OPTION_ROWS(plain_rows), .has_operands = true },
 	.run = run_forget,
 };
 
@@ -401,8 +390,6 @@ const struct command command_fork = {
 	.operands = "SANDBOX [CHECKPOINT]",
 	.summary = "make another sandbox with the files of one",
 	.help = fork_help,
-	.options = { .rows = fork_rows,
-		     .count = sizeof(fork_rows) / sizeof(fork_rows[0]),
-		     .has_operands = true },
+	.options = { OPTION_ROWS(fork_rows), .has_operands = true },
 	.run = fork_sandbox,
 };

@@ -91,39 +91,26 @@ static const char *set_workspace(void *member, const char *value)
 }
 
 static const struct option_row rows[] = {
-	{ .name = "limits",
-	  .argument = "required|fallback",
-	  .set = option_set_limits,
-	  .offset = offsetof(struct config_options, wish.limits),
-	  .help = "put this --limits into the configuration; 'fallback' where 'msp doctor' misses "
-		  "nothing but cgroup v2" },
-	{ .name = "workspace",
-	  .argument = "DIR",
-	  .set = set_workspace,
-	  .offset = offsetof(struct config_options, wish.workspaces),
-	  .help = "let the client's requests have sandboxes work on DIR; may be given up to 8 "
-		  "times. "
-		  "Needed for desktop clients, which start msp in the home directory or in /" },
-	{ .name = "http",
-	  .argument = "URL",
-	  .set = set_url,
-	  .offset = offsetof(struct config_options, wish.url),
-	  .help = "for a server that runs, 'msp serve --http': connect to it in place of starting "
-		  "one" },
+	OPTION(struct config_options, "limits", "required|fallback", option_set_limits, wish.limits,
+	       "put this --limits into the configuration; 'fallback' where 'msp doctor' misses "
+	       "nothing but cgroup v2"),
+	OPTION(struct config_options, "workspace", "DIR", set_workspace, wish.workspaces,
+	       "let the client's requests have sandboxes work on DIR; may be given up to 8 "
+	       "times. "
+	       "Needed for desktop clients, which start msp in the home directory or in /"),
+	OPTION(struct config_options, "http", "URL", set_url, wish.url,
+	       "for a server that runs, 'msp serve --http': connect to it in place of starting "
+	       "one"),
 	{ .name = "token-env",
 	  .argument = "NAME",
 	  .set = set_variable,
 	  .offset = offsetof(struct config_options, wish.token_env),
 	  .help = "with --http: the variable of the client's environment that holds its token (the "
 		  "default: " CLIENT_TOKEN_ENV "). vscode asks for the token, once" },
-	{ .name = "write",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct config_options, is_written),
-	  .help = "add the server by the client's own command: show it, ask, and run it" },
-	{ .name = "yes",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct config_options, is_agreed),
-	  .help = "with --write: do not ask" },
+	OPTION(struct config_options, "write", NULL, option_set_flag, is_written,
+	       "add the server by the client's own command: show it, ask, and run it"),
+	OPTION(struct config_options, "yes", NULL, option_set_flag, is_agreed,
+	       "with --write: do not ask"),
 };
 
 /* Refuse a command line whose client is unknown, or missing (NULL). */
@@ -361,6 +348,6 @@ const struct command command_client_config = {
 		"\n"
 		"With --http it makes the client connect to a server that runs. The token is not\n"
 		"in it: the client reads it from its environment.\n",
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = client_config,
 };

@@ -319,6 +319,6 @@ const struct command command_commit = {
 	.operands = "SANDBOX NAME[:TAG]",
 	.summary = "make an image of a sandbox's root",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_commit,
 };

@@ -132,6 +132,6 @@ const struct command command_cp = {
 	.operands = "SANDBOX:PATH LOCAL | LOCAL SANDBOX:PATH",
 	.summary = "copy files between this machine and a sandbox",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_cp,
 };

@@ -39,10 +39,7 @@ static const char *set_mode(void *member, const char *value)
 }
 
 #define ROW(option, value, setter, member, text)                                                   \
-	{                                                                                          \
-		.name = (option), .argument = (value), .set = (setter),                            \
-		.offset = offsetof(struct create_options, member), .help = (text)                  \
-	}
+	OPTION(struct create_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
 	ROW("name", "NAME", option_set_sandbox_name, wanted.name,
@@ -152,6 +149,6 @@ const struct command command_create = {
 	.operands = "",
 	.summary = "make a sandbox that keeps its files",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_create,
 };

@@ -37,10 +37,7 @@ struct diff_options {
 };
 
 #define ROW(option, value, setter, member, text)                                                   \
-	{                                                                                          \
-		.name = (option), .argument = (value), .set = (setter),                            \
-		.offset = offsetof(struct diff_options, member), .help = (text)                    \
-	}
+	OPTION(struct diff_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
 	ROW("stat", NULL, option_set_flag, is_stat, "print how many lines changed in each file"),
@@ -309,9 +306,6 @@ const struct command command_diff = {
 	.operands = "SANDBOX [PATH]...",
 	.summary = "show what a sandbox has changed",
 	.help = help,
-	.options = { .rows = rows,
-		     .count = sizeof(rows) / sizeof(rows[0]),
-		     .has_operands = true,
-		     .has_recent = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true, .has_recent = true },
 	.run = run_diff,
 };

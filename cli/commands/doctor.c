@@ -28,17 +28,12 @@ struct doctor_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct doctor_options, is_json),
-	  .help = "print one JSON object" },
+	OPTION(struct doctor_options, "json", NULL, option_set_flag, is_json,
+	       "print one JSON object"),
 	OPTION_CONFIG(struct doctor_options, config),
-	{ .name = "run-as",
-	  .argument = "USER",
-	  .set = option_set_account,
-	  .offset = offsetof(struct doctor_options, run_as),
-	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
-		  "what the configuration says, else 'msp')" },
+	OPTION(struct doctor_options, "run-as", "USER", option_set_account, run_as,
+	       "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
+	       "what the configuration says, else 'msp')"),
 };
 
 /* --- for a person --------------------------------------------------------------------------- */
@@ -246,6 +241,6 @@ const struct command command_doctor = {
 		"how to fix it. Then one line for each runtime of the default profile: its\n"
 		"program, or the command that installs it. The exit code is 0 when nothing\n"
 		"required is missing, else 78.\n",
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
+	.options = { OPTION_ROWS(rows) },
 	.run = run_doctor,
 };

@@ -129,9 +129,6 @@ const struct command command_exec = {
 	.operands = "SANDBOX [--] CMD [ARG]...",
 	.summary = "run one command in a persistent sandbox",
 	.help = help,
-	.options = { .rows = rows,
-		     .count = sizeof(rows) / sizeof(rows[0]),
-		     .has_operands = true,
-		     .has_recent = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true, .has_recent = true },
 	.run = run_exec,
 };

@@ -46,10 +46,7 @@ static const char *set_disk(void *member, const char *value)
 }
 
 #define ROW(option, value, setter, member, text)                                                   \
-	{                                                                                          \
-		.name = (option), .argument = (value), .set = (setter),                            \
-		.offset = offsetof(struct image_options, member), .help = (text)                   \
-	}
+	OPTION(struct image_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
 	ROW("disk", "SIZE", set_disk, disk,
@@ -519,6 +516,6 @@ const struct command command_image = {
 	.operands = "import|pull|list|show|remove|prune ...",
 	.summary = "keep images of containers for profiles",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_image,
 };

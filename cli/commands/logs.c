@@ -31,10 +31,7 @@ struct logs_options {
 };
 
 #define ROW(option, value, setter, member, text)                                                   \
-	{                                                                                          \
-		.name = (option), .argument = (value), .set = (setter),                            \
-		.offset = offsetof(struct logs_options, member), .help = (text)                    \
-	}
+	OPTION(struct logs_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
 	{ .name = "last",
@@ -273,6 +270,6 @@ const struct command command_logs = {
 	.operands = "SANDBOX",
 	.summary = "show what happened in a sandbox",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_logs,
 };

@@ -36,20 +36,12 @@ static const char *set_client(void *target, const char *text)
 }
 
 static const struct option_row network_rows[] = {
-	{ .name = "sandbox",
-	  .argument = "SANDBOX",
-	  .set = option_set_sandbox,
-	  .offset = offsetof(struct network_options, sandbox),
-	  .help = "approve: for this persistent sandbox, which need not have asked" },
-	{ .name = "client",
-	  .argument = "N",
-	  .set = set_client,
-	  .offset = offsetof(struct network_options, client),
-	  .help = "approve: for all sandboxes of this client, until its session ends" },
-	{ .name = "json",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct network_options, is_json),
-	  .help = "list: print one JSON object" },
+	OPTION(struct network_options, "sandbox", "SANDBOX", option_set_sandbox, sandbox,
+	       "approve: for this persistent sandbox, which need not have asked"),
+	OPTION(struct network_options, "client", "N", set_client, client,
+	       "approve: for all sandboxes of this client, until its session ends"),
+	OPTION(struct network_options, "json", NULL, option_set_flag, is_json,
+	       "list: print one JSON object"),
 	ATTACH_ROWS(struct network_options, attach),
 };
 
@@ -243,7 +235,7 @@ const struct command command_profile = {
 		"\n"
 		"Root sees the configuration that a start by root reads. The exit code is 0, 64\n"
 		"when the command line is wrong, and 78 when the configuration is.\n",
-	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_profile,
 };
 
@@ -264,7 +256,7 @@ const struct command command_policy = {
 		"\n"
 		"The exit code is 0, 64 when the command line is wrong, and 78 when the\n"
 		"configuration is.\n",
-	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_policy,
 };
 
@@ -294,6 +286,6 @@ const struct command command_network = {
 		"The exit code is 0; 64 when the command line is wrong, there is no such sandbox,\n"
 		"or nobody or several ask for the host; 75 when nothing runs in the sandbox; and\n"
 		"78 when its profile lets no host be added.\n",
-	.options = { .rows = network_rows, .count = LENGTH(network_rows), .has_operands = true },
+	.options = { OPTION_ROWS(network_rows), .has_operands = true },
 	.run = run_network,
 };

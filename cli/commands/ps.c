@@ -36,14 +36,9 @@ struct ps_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "ended",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct ps_options, has_ended),
-	  .help = "those too that have ended, and whose output is still there" },
-	{ .name = "json",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct ps_options, is_json),
-	  .help = "print one JSON object" },
+	OPTION(struct ps_options, "ended", NULL, option_set_flag, has_ended,
+	       "those too that have ended, and whose output is still there"),
+	OPTION(struct ps_options, "json", NULL, option_set_flag, is_json, "print one JSON object"),
 	ATTACH_ROWS(struct ps_options, attach),
 };
 
@@ -348,9 +343,6 @@ const struct command command_ps = {
 	.operands = "[SANDBOX]",
 	.summary = "show the commands that run in sandboxes",
 	.help = help,
-	.options = { .rows = rows,
-		     .count = sizeof(rows) / sizeof(rows[0]),
-		     .has_operands = true,
-		     .has_recent = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true, .has_recent = true },
 	.run = run_ps,
 };

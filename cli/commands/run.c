@@ -24,13 +24,10 @@ struct run_options {
 
 static const struct option_row rows[] = {
 	TRIAL_ROWS(struct run_options, trial),
-	{ .name = "ro",
-	  .argument = "HOST[:INSIDE]",
-	  .set = option_set_bind,
-	  .offset = offsetof(struct run_options, binds),
-	  .help = "show this file or folder, read-only, at INSIDE (the default: the same path); "
-		  "may be given up to 32 times. Refused for what holds keys or tokens, and for "
-		  "your home" },
+	OPTION(struct run_options, "ro", "HOST[:INSIDE]", option_set_bind, binds,
+	       "show this file or folder, read-only, at INSIDE (the default: the same path); "
+	       "may be given up to 32 times. Refused for what holds keys or tokens, and for "
+	       "your home"),
 	EXECUTE_ROWS(struct run_options, execute),
 };
 
@@ -144,6 +141,6 @@ const struct command command_run = {
 	.operands = "[[--] CMD [ARG]...]",
 	.summary = "run one command in a sandbox",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_run,
 };

@@ -38,14 +38,10 @@ struct list_options {
 };
 
 static const struct option_row list_rows[] = {
-	{ .name = "all",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct list_options, is_all),
-	  .help = "those of the clients of an HTTP server too, with who owns them" },
-	{ .name = "json",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct list_options, is_json),
-	  .help = "print one JSON object" },
+	OPTION(struct list_options, "all", NULL, option_set_flag, is_all,
+	       "those of the clients of an HTTP server too, with who owns them"),
+	OPTION(struct list_options, "json", NULL, option_set_flag, is_json,
+	       "print one JSON object"),
 	ATTACH_ROWS(struct list_options, attach),
 };
 
@@ -109,7 +105,7 @@ const struct command command_list = {
 	.operands = "",
 	.summary = "show the persistent sandboxes",
 	.help = list_help,
-	.options = { .rows = list_rows, .count = sizeof(list_rows) / sizeof(list_rows[0]) },
+	.options = { OPTION_ROWS(list_rows) },
 	.run = run_list,
 };
 
@@ -154,15 +150,11 @@ static const struct option_row stop_rows[] = {
 };
 
 static const struct option_row destroy_rows[] = {
-	{ .name = "all",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct end_options, is_all),
-	  .help = "remove all of your sandboxes, those of clients that you start included; in a "
-		  "terminal after a question" },
-	{ .name = "yes",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct end_options, is_agreed),
-	  .help = "with --all: do not ask" },
+	OPTION(struct end_options, "all", NULL, option_set_flag, is_all,
+	       "remove all of your sandboxes, those of clients that you start included; in a "
+	       "terminal after a question"),
+	OPTION(struct end_options, "yes", NULL, option_set_flag, is_agreed,
+	       "with --all: do not ask"),
 	ATTACH_ROWS(struct end_options, attach),
 };
 
@@ -339,10 +331,7 @@ const struct command command_stop = {
 	.operands = "SANDBOX...",
 	.summary = "end what runs in a sandbox; its files stay",
 	.help = stop_help,
-	.options = { .rows = stop_rows,
-		     .count = sizeof(stop_rows) / sizeof(stop_rows[0]),
-		     .has_operands = true,
-		     .has_recent = true },
+	.options = { OPTION_ROWS(stop_rows), .has_operands = true, .has_recent = true },
 	.run = run_stop,
 };
 
@@ -351,10 +340,7 @@ const struct command command_destroy = {
 	.operands = "SANDBOX... | --all",
 	.summary = "remove a sandbox with its files",
 	.help = destroy_help,
-	.options = { .rows = destroy_rows,
-		     .count = sizeof(destroy_rows) / sizeof(destroy_rows[0]),
-		     .has_operands = true,
-		     .has_recent = true },
+	.options = { OPTION_ROWS(destroy_rows), .has_operands = true, .has_recent = true },
 	.run = run_destroy,
 };
 

@@ -134,6 +134,6 @@ const struct command command_secret = {
 		"\n"
 		"The exit code is 0, 64 when the command line is wrong, and 78 when a source\n"
 		"cannot be read or the configuration is wrong.\n",
-	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_secret,
 };

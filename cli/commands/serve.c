@@ -54,10 +54,7 @@ struct serve_options {
 };
 
 #define ROW(option, value, setter, member, text)                                                   \
-	{                                                                                          \
-		.name = (option), .argument = (value), .set = (setter),                            \
-		.offset = offsetof(struct serve_options, member), .help = (text)                   \
-	}
+	OPTION(struct serve_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
 	OPTION_CONFIG_ALSO(struct serve_options, config, false,
@@ -474,6 +471,6 @@ const struct command command_serve = {
 	.operands = "",
 	.summary = "serve an MCP client on standard streams, or many by HTTP",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
+	.options = { OPTION_ROWS(rows) },
 	.run = run_serve,
 };

@@ -20,14 +20,9 @@ struct setup_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "dry-run",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct setup_options, is_dry),
-	  .help = "print what would be done, and change nothing" },
-	{ .name = "yes",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct setup_options, is_agreed),
-	  .help = "do not ask" },
+	OPTION(struct setup_options, "dry-run", NULL, option_set_flag, is_dry,
+	       "print what would be done, and change nothing"),
+	OPTION(struct setup_options, "yes", NULL, option_set_flag, is_agreed, "do not ask"),
 };
 
 /* Examine and walk; once more after the account that root becomes was made. 0, or the exit code. */
@@ -97,6 +92,6 @@ const struct command command_setup = {
 		"shown, with the command or the file and its text, and done after a yes. For\n"
 		"what root must do, an ordinary user gets the command line. For the rest the\n"
 		"remedy is said. At the end the doctor examines the machine again.\n",
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
+	.options = { OPTION_ROWS(rows) },
 	.run = run_setup,
 };

@@ -108,9 +108,6 @@ const struct command command_shell = {
 	.operands = "[SANDBOX]",
 	.summary = "start a shell in a sandbox, or over this directory",
 	.help = help,
-	.options = { .rows = rows,
-		     .count = sizeof(rows) / sizeof(rows[0]),
-		     .has_operands = true,
-		     .has_recent = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true, .has_recent = true },
 	.run = run_shell,
 };

@@ -27,15 +27,10 @@ struct status_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct status_options, is_json),
-	  .help = "print one JSON object" },
-	{ .name = "socket",
-	  .argument = "PATH",
-	  .set = option_set_socket,
-	  .offset = offsetof(struct status_options, socket),
-	  .help = "ask the service on this socket" },
+	OPTION(struct status_options, "json", NULL, option_set_flag, is_json,
+	       "print one JSON object"),
+	OPTION(struct status_options, "socket", "PATH", option_set_socket, socket,
+	       "ask the service on this socket"),
 };
 
 /* The name of each state in JSON, and its exit code. */
@@ -208,6 +203,6 @@ const struct command command_status = {
 		"answers, how it is: its process, clients, executions and memory, and what it\n"
 		"enforces. The exit code is 0 when it runs, 3 when it does not, 75 when it is\n"
 		"of another version, hangs, or is full, and 78 when it cannot be trusted.\n",
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
+	.options = { OPTION_ROWS(rows) },
 	.run = run_status,
 };

@@ -23,10 +23,7 @@ struct token_options {
 };
 
 #define ROW(option, value, setter, member, text)                                                   \
-	{                                                                                          \
-		.name = (option), .argument = (value), .set = (setter),                            \
-		.offset = offsetof(struct token_options, member), .help = (text)                   \
-	}
+	OPTION(struct token_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
 	ROW("token-file", "PATH", token_file_set_path, file,
@@ -318,6 +315,6 @@ const struct command command_token = {
 	.operands = "create NAME | list | revoke NAME",
 	.summary = "say who may use an HTTP server",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_token,
 };

@@ -46,10 +46,8 @@ struct vm_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json",
-	  .set = option_set_flag,
-	  .offset = offsetof(struct vm_options, is_json),
-	  .help = "list: print one JSON object" },
+	OPTION(struct vm_options, "json", NULL, option_set_flag, is_json,
+	       "list: print one JSON object"),
 	OPTION_RUN_AS(struct vm_options, run_as),
 	OPTION_CONFIG(struct vm_options, config),
 };
@@ -582,6 +580,6 @@ const struct command command_vm = {
 	.operands = "prepare|list|remove ...",
 	.summary = "keep kernels of virtual machines for profiles",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true },
 	.run = run_vm,
 };

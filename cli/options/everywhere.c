@@ -41,9 +41,7 @@ static const struct option_row rows[] = {
 	  .is_common = true },
 };
 
-const struct option_table everywhere_options = { .rows = rows,
-						 .count = sizeof(rows) / sizeof(rows[0]),
-						 .has_operands = true };
+const struct option_table everywhere_options = { OPTION_ROWS(rows), .has_operands = true };
 
 void everywhere_note(const char *format, ...)
 {

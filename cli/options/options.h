@@ -36,6 +36,16 @@ struct option_table {
 	bool has_recent;   /* one of them may be "-1": a kept run */
 };
 
+/* A row that has no letter and is of one command. */
+#define OPTION(type, option, value, setter, member, text)                                          \
+	{                                                                                          \
+		.name = (option), .argument = (value), .set = (setter),                            \
+		.offset = offsetof(type, member), .help = (text)                                   \
+	}
+
+/* The first two members of a table. */
+#define OPTION_ROWS(rows_) .rows = (rows_), .count = sizeof(rows_) / sizeof((rows_)[0])
+
 enum options_result {
 	OPTIONS_OK,
 	OPTIONS_HELP,  /* --help was asked for */
