@@ -7,50 +7,30 @@
 
 #include "show/change_text.h"
 
-/* Names of one rank that are shown; the rest is counted. */
+/* Names of one kind that are shown; the rest is counted. */
 #define SHOWN_MAX 50U
-
-static const char *const heads[HELD_RANKS] = {
-	[HELD_NOT] = "These are not held back, and of a kind that tools execute:",
-	[HELD_BY_ITSELF] = "This machine may execute these by itself:",
-	[HELD_WAY_OUT] = "These links lead out of the project:",
-	[HELD_RULES] = "These decide what msp asks about:",
-	[HELD_TOOL] = "These are executed when somebody starts their tools:",
-	[HELD_DOT] = "These are dot files:",
-};
-
-static enum held_rank rank_of(uint32_t flags)
-{
-	if (!(flags & CHANGE_IS_HELD))
-		return HELD_NOT;
-	if (flags & CHANGE_LEADS_OUT)
-		return HELD_WAY_OUT;
-	if (flags & CHANGE_IS_RULES)
-		return HELD_RULES;
-	if (flags & CHANGE_MAY_RUN)
-		return HELD_DOT;
-	return flags & CHANGE_IS_TOOL ? HELD_TOOL : HELD_BY_ITSELF;
-}
 
 void held_names_keep(struct held_names *held, const struct change *change)
 {
 	const uint32_t flags = change->is.flags;
 	const char *name = change_name(change);
-	const enum held_rank rank = rank_of(flags);
+	const enum held_kind kind = change_held_kind(flags);
 
 	if (!(flags & (CHANGE_IS_HELD | CHANGE_MAY_RUN)))
 		return;
-	held->ranks[rank].count++;
-	buffer_append(&held->ranks[rank].names, name, strlen(name) + 1);
+	held->kinds[kind].count++;
+	buffer_append(&held->kinds[kind].names, name, strlen(name) + 1);
 }
 
-static void print_rank(const struct buffer *names, uint64_t count, const char *head)
+static void print_kind(const struct held_names *held, enum held_kind kind)
 {
+	const struct buffer *names = &held->kinds[kind].names;
+	const uint64_t count = held->kinds[kind].count;
 	uint64_t shown = 0;
 
 	if (count == 0)
 		return;
-	(void)printf("\n%s\n", head);
+	(void)printf("\n%s\n", held_words[kind].head);
 	for (size_t at = 0; at < names->size && shown < SHOWN_MAX; shown++) {
 		(void)printf("  %s\n", names->bytes + at);
 		at += strlen(names->bytes + at) + 1;
@@ -61,12 +41,14 @@ static void print_rank(const struct buffer *names, uint64_t count, const char *h
 
 void held_names_print(const struct held_names *held)
 {
-	for (int rank = 0; rank < HELD_RANKS; rank++)
-		print_rank(&held->ranks[rank].names, held->ranks[rank].count, heads[rank]);
+	/* These come with the rest, whatever is said about the others. */
+	print_kind(held, HELD_NONE_BUT_NEW);
+	for (enum held_kind kind = 0; kind < HELD_KINDS; kind++)
+		print_kind(held, kind);
 }
 
 void held_names_done(struct held_names *held)
 {
-	for (int rank = 0; rank < HELD_RANKS; rank++)
-		buffer_done(&held->ranks[rank].names);
+	for (size_t kind = 0; kind < NAMED_KINDS; kind++)
+		buffer_done(&held->kinds[kind].names);
 }

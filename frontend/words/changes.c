@@ -64,3 +64,36 @@ const struct step_words *changes_step_words(uint32_t step)
 {
 	return &steps[step < CHANGES_STEP_COUNT ? step : CHANGES_STEP_NONE];
 }
+
+const struct held_words held_words[NAMED_KINDS] = {
+	[HELD_RUNS] = { "This machine may execute these by itself:", "can run by themselves",
+			"can run by itself" },
+	[HELD_LEADS_OUT] = { "These links lead out of the project:", "lead outside",
+			     "leads outside" },
+	[HELD_RULES] = { "These decide what msp asks about:", "decide what is asked",
+			 "decides what is asked" },
+	[HELD_TOOL] = { "These are executed when somebody starts their tools:",
+			"run with their tools", "runs with its tool" },
+	[HELD_DOT] = { "These are dot files:", "are dot files", "is a dot file" },
+	[HELD_NONE_BUT_NEW] = { "These are not held back, and of a kind that tools execute:",
+				"new files may run", "new file may run" },
+};
+
+enum held_kind change_held_kind(uint32_t flags)
+{
+	static const struct {
+		uint32_t flag;
+		enum held_kind kind;
+	} kinds[] = { { CHANGE_LEADS_OUT, HELD_LEADS_OUT },
+		      { CHANGE_IS_RULES, HELD_RULES },
+		      { CHANGE_IS_TOOL, HELD_TOOL },
+		      { CHANGE_MAY_RUN, HELD_DOT } };
+
+	if ((flags & CHANGE_IS_HELD) == 0)
+		return HELD_NONE_BUT_NEW;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if ((flags & kinds[i].flag) != 0)
+			return kinds[i].kind;
+	}
+	return HELD_RUNS;
+}

@@ -34,4 +34,25 @@ struct step_words {
 /* Return the words; those of NONE for a step that there is not. */
 const struct step_words *changes_step_words(uint32_t step);
 
+/* Reasons for which a person looks at a change, the most dangerous first. */
+enum held_kind {
+	HELD_RUNS,      /* the host executes or obeys it by itself */
+	HELD_LEADS_OUT, /* a link out of the project */
+	HELD_RULES,     /* decides what is asked about */
+	HELD_TOOL,      /* executed when its tool is started */
+	HELD_DOT,       /* the operator holds dot files */
+	HELD_KINDS,
+	HELD_NONE_BUT_NEW = HELD_KINDS, /* not held: new, and of a kind that tools execute */
+	NAMED_KINDS,
+};
+
+struct held_words {
+	const char *head;       /* for people, above the names */
+	const char *many, *one; /* in a question, behind a count or the names */
+};
+extern const struct held_words held_words[NAMED_KINDS];
+
+/* Return the kind of a change with CHANGE_IS_HELD or CHANGE_MAY_RUN. */
+enum held_kind change_held_kind(uint32_t flags);
+
 #endif

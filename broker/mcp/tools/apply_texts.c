@@ -70,25 +70,6 @@ static void add_held(struct held_changes *held, const struct change *change)
 		buffer_append(&held->directory, change->path, change->is.path_size);
 }
 
-static enum held_kind kind_of(unsigned int flags)
-{
-	static const struct {
-		unsigned int flag;
-		enum held_kind kind;
-	} kinds[] = { { CHANGE_LEADS_OUT, HELD_LEADS_OUT },
-		      { CHANGE_IS_RULES, HELD_RULES },
-		      { CHANGE_IS_TOOL, HELD_TOOL },
-		      { CHANGE_MAY_RUN, HELD_DOT } };
-
-	if ((flags & CHANGE_IS_HELD) == 0)
-		return HELD_NONE_BUT_NEW;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if ((flags & kinds[i].flag) != 0)
-			return kinds[i].kind;
-	}
-	return HELD_RUNS;
-}
-
 void apply_view_add(struct apply_view *view, const struct change *change)
 {
 	const unsigned int flags = change->is.flags;
@@ -97,7 +78,7 @@ void apply_view_add(struct apply_view *view, const struct change *change)
 	change_page_add(&view->page, change);
 	if ((flags & (CHANGE_IS_HELD | CHANGE_MAY_RUN)) != 0 && (flags & CHANGE_IS_APPLIED) == 0 &&
 	    !change_is_refused(change))
-		add_held(&view->held[kind_of(flags)], change);
+		add_held(&view->held[change_held_kind(flags)], change);
 }
 
 uint64_t apply_view_held(const struct apply_view *view)
@@ -388,14 +369,6 @@ enum wording {
 
 static void put_held(struct lines *lines, const struct apply_view *view, enum wording wording)
 {
-	static const char *const words[NAMED_KINDS][2] = {
-		[HELD_RUNS] = { "can run by themselves", "can run by itself" },
-		[HELD_LEADS_OUT] = { "lead outside", "leads outside" },
-		[HELD_RULES] = { "decide what is asked", "decides what is asked" },
-		[HELD_TOOL] = { "run with their tools", "runs with its tool" },
-		[HELD_DOT] = { "are dot files", "is a dot file" },
-		[HELD_NONE_BUT_NEW] = { "new files may run", "new file may run" },
-	};
 	const uint64_t held = apply_view_held(view);
 	const size_t named = wording == WORDS_NAMES        ? NAMED_KINDS
 			     : wording == WORDS_HELD_NAMES ? HELD_KINDS
@@ -407,7 +380,8 @@ static void put_held(struct lines *lines, const struct apply_view *view, enum wo
 		put_risk(lines, view->held[i].named,
 			 i == HELD_NONE_BUT_NEW && held > 0
 				 ? "new may run, not held" /* "all but held" applies it */
-				 : words[i][view->held[i].named == 1],
+			 : view->held[i].named == 1 ? held_words[i].one
+						    : held_words[i].many,
 			 i < named ? &view->held[i].names : NULL);
 }
 

@@ -7,24 +7,13 @@
 #define BROKER_MCP_TOOLS_APPLY_TEXTS_H
 
 #include "common/plan.h"
+#include "frontend/words/changes.h"
 #include "mcp/asking/ask.h"
 #include "mcp/core/change_page.h"
 #include "mcp/core/sandboxes.h"
 
 struct ipc_changes_done;
 struct ipc_sandbox_info;
-
-/* Reasons for which a person looks at a change, the most dangerous first. */
-enum held_kind {
-	HELD_RUNS,      /* the host executes or obeys it by itself */
-	HELD_LEADS_OUT, /* a link out of the project */
-	HELD_RULES,     /* decides what is asked about */
-	HELD_TOOL,      /* executed when its tool is started */
-	HELD_DOT,       /* the operator holds dot files */
-	HELD_KINDS,
-	HELD_NONE_BUT_NEW = HELD_KINDS, /* not held: new, and of a kind that tools execute */
-	NAMED_KINDS,
-};
 
 struct held_changes {
 	uint64_t count;
