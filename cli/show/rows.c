@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "lib/heap/memory.h"
 #include "show/figures.h"
 #include "show/print.h"
