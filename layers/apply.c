@@ -428,7 +428,7 @@ static int source_open(const void *context, const struct journal_entry *entry)
 		const struct branches_file *file = branches_file(
 			entry->change - number_of_object(gathering, commits_object_count()));
 
-		return commits_open_bytes(file->bytes, file->size);
+		return files_from_bytes(file->bytes, file->size);
 	}
 	if (entry->change >= number_of_object(gathering, 0))
 		return commits_open_object(entry->change - number_of_object(gathering, 0));

@@ -11,7 +11,6 @@
 #include "common/changes.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "layers/merger/renewed.h"
 
 /* A note ends then, with what it has. The next one goes on; until then the rest counts as changed.
  * A count comes with it, and must not wait for as long as a workload likes. */
@@ -294,6 +293,25 @@ static bool is_said(const struct base_record *said, const struct base_record *no
 	       has_same_content(said, now);
 }
 
+/* Replace the content of a base, which is the merged file of the host, by that of the sandbox's
+ * file, its side of the merge; BASE_UNKNOWN if it cannot be read. */
+static void take_sandboxes_side(const struct job_directories *directories, const char *path,
+				struct base_record *record)
+{
+	char below[sizeof(WORKSPACE_NAME "/") + IPC_PATH_MAX];
+	struct stat status = { 0 };
+	int file = -ENOENT;
+
+	(void)snprintf(below, sizeof(below), WORKSPACE_NAME "/%s", path);
+	for (uint32_t i = 0; i < directories->layer_count && file == -ENOENT; i++)
+		file = beneath_file(directories->layers[i], below, &status);
+	if (file < 0 || beneath_hash(file, record->hash) != 0)
+		record->kind = BASE_UNKNOWN;
+	fd_close(&file);
+	record->length = (uint64_t)status.st_size;
+	record->changed_ns = beneath_born(directories->host, path);
+}
+
 /* Find the new base of a path; false: it stays as it is. */
 static bool find_new(const struct base_table *table, const struct job_directories *directories,
 		     const struct base_change *change, struct base_record *ret)
@@ -304,7 +322,7 @@ static bool find_new(const struct base_table *table, const struct job_directorie
 
 	look_at_host(host, change->path, true, &now);
 	if (change->is_merged)
-		renewed_base(directories, change->path, &now);
+		take_sandboxes_side(directories, change->path, &now);
 	if (!change->was) {
 		*ret = now;
 		return !is_known || !is_said(&said, &now);

@@ -10,6 +10,7 @@
 
 #include "digest.h"
 #include "job.h"
+#include "layers/reader/reader.h"
 
 /* Refs of one apply, at most. Of the rest one is listed, which says how many they are. */
 #define COMMITS_REFS_MAX 256
@@ -17,8 +18,9 @@
 /* Differing lines of packed-refs that are looked at. */
 #define COMMITS_PACKED_MAX 16384U
 
-/* Fork the reader, before the process gives up its rights: 0 or -errno. */
-int commits_begin(struct job *job);
+/* Fork the reader, which merges by that function (answer_merge()), before the process gives up its
+ * rights: 0 or -errno. */
+int commits_begin(const struct job *job, reader_merge merge);
 
 enum commits_fate {
 	COMMITS_ELSEWHERE, /* the difference is in no repository */
@@ -53,8 +55,7 @@ void commits_object_path(size_t number, char ret[IPC_PATH_MAX]);
 /* Return the permissions of a new directory in the host's .git: those that .git itself has. */
 uint32_t commits_directory_mode(void);
 
-/* Open the content of a file, a fetched object, or of a ref: a memfd, or -errno. */
-int commits_open_bytes(const void *bytes, size_t size);
+/* Open the content of a fetched object, or of a ref: a memfd, or -errno. */
 int commits_open_object(size_t number);
 int commits_open_ref(size_t number);
 

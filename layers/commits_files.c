@@ -84,13 +84,11 @@ static int spool_bytes(struct commits *state, const uint8_t *bytes, size_t size)
 
 static int add_object(struct commits *state, const uint8_t id[OBJECT_ID_BYTES], size_t size)
 {
-	struct commits_object *object = grow_list(state->objects, &state->object_room,
-						  state->object_count + 1, sizeof(*object));
+	struct commits_object *object = grow_item(&state->objects, &state->object_room,
+						  &state->object_count, sizeof(*object));
 
 	if (!object)
 		return -ENOMEM;
-	state->objects = object;
-	object += state->object_count++;
 	memcpy(object->id, id, sizeof(object->id));
 	object->at = state->spooled;
 	object->size = size;
@@ -190,7 +188,7 @@ void commits_object_path(size_t number, char ret[IPC_PATH_MAX])
 {
 	char id[HEX_BYTES + 1];
 
-	branches_write_id(commits_state()->objects[number].id, id);
+	refs_write_id(commits_state()->objects[number].id, id);
 	(void)snprintf(ret, IPC_PATH_MAX, ".git/objects/%.2s/%s", id, id + 2);
 }
 
@@ -201,16 +199,6 @@ uint32_t commits_directory_mode(void)
 
 /* --- their content ---------------------------------------------------------------------------- */
 
-int commits_open_bytes(const void *bytes, size_t size)
-{
-	int file = memfd_create("content", MFD_CLOEXEC);
-	int error = file < 0 ? -errno : fd_write_all(file, bytes, size);
-
-	if (error)
-		fd_close(&file);
-	return error ? error : file;
-}
-
 int commits_open_object(size_t number)
 {
 	const struct commits_object *object = &commits_state()->objects[number];
@@ -220,7 +208,7 @@ int commits_open_object(size_t number)
 	if (!bytes)
 		return -ENOMEM;
 	if (pread(commits_state()->spool, bytes, object->size, object->at) == (ssize_t)object->size)
-		file = commits_open_bytes(bytes, object->size);
+		file = files_from_bytes(bytes, object->size);
 	free(bytes);
 	return file;
 }
@@ -229,7 +217,7 @@ int commits_open_ref(size_t number)
 {
 	char text[HEX_BYTES + 2];
 
-	branches_write_id(commits_state()->refs[number].id, text);
+	refs_write_id(commits_state()->refs[number].id, text);
 	text[HEX_BYTES] = '\n';
-	return commits_open_bytes(text, HEX_BYTES + 1);
+	return files_from_bytes(text, HEX_BYTES + 1);
 }

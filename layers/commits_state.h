@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The state that commits.c finds and commits_files.c turns into files. Part of commits.h.
+ * The reader of repositories as the job knows it (commits_ask.c), and the state that commits.c
+ * finds and commits_files.c turns into files. Part of commits.h.
  */
 #ifndef LAYERS_COMMITS_STATE_H
 #define LAYERS_COMMITS_STATE_H
@@ -8,7 +9,6 @@
 #include <sys/types.h>
 
 #include "commits.h"
-#include "layers/reader/reader.h"
 
 /* Host-executed files that the text of a ref names. */
 #define COMMITS_NAMED_MAX 8
@@ -53,7 +53,7 @@ struct commits {
 	int error;             /* -errno: the job cannot know what the commits say, and fails; 0 */
 	char stays[IPC_PATH_MAX];
 	struct commits_change *changes;
-	size_t change_count;
+	size_t change_count, change_room;
 	struct commits_packed *packed;
 	size_t packed_count, packed_room;
 	struct commits_ref *refs; /* by path; at most COMMITS_REFS_MAX and one */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "beneath.h"
@@ -121,6 +122,16 @@ static void hash_end(struct sha256 *hash, off_t size, uint8_t ret[SHA256_BYTES])
 {
 	sha256_add(hash, &size, sizeof(size));
 	sha256_end(hash, ret);
+}
+
+int files_from_bytes(const void *bytes, size_t size)
+{
+	int file = memfd_create("content", MFD_CLOEXEC);
+	int error = file < 0 ? -errno : fd_write_all(file, bytes, size);
+
+	if (error)
+		fd_close(&file);
+	return error ? error : file;
 }
 
 void files_hash(const uint8_t *bytes, size_t size, uint8_t ret[SHA256_BYTES])

@@ -45,6 +45,9 @@ int files_copy(int from, int to, uint8_t ret_hash[SHA256_BYTES]);
 int files_read(int fd, void *bytes, size_t size, off_t at);
 int files_write(int fd, const void *bytes, size_t size, off_t at);
 
+/* Make a file in memory of these bytes: a descriptor or -errno. */
+int files_from_bytes(const void *bytes, size_t size);
+
 /* Hash a file of these bytes in the same way. */
 void files_hash(const uint8_t *bytes, size_t size, uint8_t ret[SHA256_BYTES]);
 

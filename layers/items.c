@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "beneath.h"
 #include "common/changes.h"
 #include "common/fd.h"
+#include "files.h"
 #include "gitpath.h"
 
 /* How many of the same size and content are looked at for one of the same name. */
@@ -19,20 +19,18 @@
 struct item *items_add(struct items *items, const char *path)
 {
 	const size_t size = strlen(path) + 1;
-	struct item **all =
-		grow_list(items->all, &items->room, items->count + 1, sizeof(struct item *));
-	struct item *item;
+	struct item *item = calloc(1, sizeof(*item) + size);
+	struct item **place =
+		item ? grow_item(&items->all, &items->room, &items->count, sizeof(struct item *))
+		     : NULL;
 
-	if (!all)
+	if (!place) {
+		free(item);
 		return NULL;
-	items->all = all;
-	item = calloc(1, sizeof(*item) + size);
-	if (!item)
-		return NULL;
+	}
 	memcpy(item->path, path, size);
 	item->layer = item->old_layer = -1;
-	items->all[items->count++] = item;
-	return item;
+	return *place = item;
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -181,15 +179,12 @@ int items_open(const struct job_directories *directories, const struct item *ite
 {
 	static struct difference difference;
 	char target[IPC_PATH_MAX];
-	int size, file;
+	int size;
 
 	items_show(item, &difference);
 	if (S_ISLNK(item->now.st_mode)) {
 		size = tree_link(directories, &difference, false, target);
-		file = size < 0 ? size : memfd_create("target", MFD_CLOEXEC);
-		if (file >= 0 && fd_write_all(file, target, (size_t)size) != 0)
-			fd_close(&file);
-		return file;
+		return size < 0 ? size : files_from_bytes(target, (size_t)size);
 	}
 	return S_ISREG(item->now.st_mode) && !(item->flags & CHANGE_IS_MERGED)
 		       ? tree_open(directories, &difference, false)

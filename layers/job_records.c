@@ -4,8 +4,8 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
-#include "layers/ignored/ignored.h"
 #include "layers/job.h"
+#include "lib/heap/path_match.h"
 
 int job_flush(struct job *job)
 {
@@ -28,10 +28,10 @@ static bool is_matched(const char *pattern, const char *path)
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		memcpy(part, path, (size_t)(slash - path));
 		part[slash - path] = '\0';
-		if (ignored_match(names, part))
+		if (path_match_rule(names, part))
 			return true;
 	}
-	return ignored_match(names, path);
+	return path_match_rule(names, path);
 }
 
 bool job_is_in(const char *path, const char *chosen)

@@ -50,17 +50,15 @@ int journal_check_path(const char *path)
 struct journal_entry *journal_add(struct journal *journal, const char *path)
 {
 	char *copy = strdup(path);
-	struct journal_entry *entries = !copy ? NULL
-					      : grow_list(journal->entries, &journal->room,
-							  journal->count + 1, sizeof(*entries));
+	struct journal_entry *entry =
+		copy ? grow_item(&journal->entries, &journal->room, &journal->count, sizeof(*entry))
+		     : NULL;
 
-	if (!entries) {
+	if (entry)
+		entry->path = copy;
+	else
 		free(copy);
-		return NULL;
-	}
-	journal->entries = entries;
-	entries[journal->count] = (struct journal_entry){ .path = copy };
-	return &entries[journal->count++];
+	return entry;
 }
 
 static int order_of(const struct journal_entry *entry)

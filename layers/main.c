@@ -26,6 +26,7 @@
 #include "confine.h"
 #include "gitdiff.h"
 #include "job.h"
+#include "layers/merger/answer.h"
 #include "progress.h"
 #include "remove.h"
 
@@ -159,7 +160,7 @@ int main(void)
 		error = remove_detach();
 	if (!error && (ask.operation == LAYERS_DIFF || ask.operation == LAYERS_PREVIEW ||
 		       ask.operation == LAYERS_APPLY))
-		error = commits_begin(&job);
+		error = commits_begin(&job, answer_merge);
 	confine_job(&job);
 	if (!error && ask.operation == LAYERS_REMOVE)
 		send_answer(&channel); /* the supervisor need not wait */

@@ -12,7 +12,7 @@
 #include "common/fd.h"
 #include "files.h"
 #include "gitdiff.h"
-#include "layers/branches/branches.h"
+#include "layers/reader/refs.h"
 
 /* git's own: a NUL among the first bytes makes a file binary. */
 #define BINARY_LOOK_BYTES 8000
@@ -108,7 +108,7 @@ static int put_id(struct patch *patch, const struct blob *blob)
 {
 	char text[HEX_BYTES + 1];
 
-	branches_write_id(blob->id, text);
+	refs_write_id(blob->id, text);
 	return put_raw(patch, text, ID_DIGITS);
 }
 

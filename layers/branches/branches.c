@@ -49,42 +49,14 @@ bool branches_place(const struct job *job, const char *name, char ret[IPC_PATH_M
 
 /* --- the host's refs -------------------------------------------------------------------------- */
 
-/* Read an open file, which it closes. */
-static int read_file(int file, const struct stat *status, size_t most, char **ret, size_t *ret_size)
-{
-	const bool fits = file >= 0 && (uint64_t)status->st_size <= most;
-	char *bytes = fits ? malloc((size_t)status->st_size + 1) : NULL;
-	const ssize_t size =
-		bytes ? beneath_read(file, bytes, (size_t)status->st_size, 0) : -ENOMEM;
-
-	if (file < 0)
-		return file;
-	fd_close(&file);
-	if (!bytes || size < 0) {
-		free(bytes);
-		return !fits ? -EFBIG : !bytes ? -ENOMEM : -EIO;
-	}
-	bytes[size] = '\0';
-	*ret = bytes;
-	*ret_size = (size_t)size;
-	return 0;
-}
-
-int branches_read_file(const struct job_directories *directories, const char *path, size_t most,
-		       char **ret, size_t *ret_size, struct stat *ret_status)
-{
-	return read_file(beneath_file(directories->host, path, ret_status), ret_status, most, ret,
-			 ret_size);
-}
-
 static int read_packed(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES])
 {
 	struct stat status;
 	char *text, *at;
 	const char *found;
 	size_t size;
-	int error = branches_read_file(&job->directories, GIT "packed-refs", REFS_PACKED_MAX, &text,
-				       &size, &status);
+	int error = beneath_text(job->directories.host, GIT "packed-refs", REFS_PACKED_MAX, &text,
+				 &size, &status);
 
 	if (error)
 		return error;
@@ -105,7 +77,7 @@ int branches_read(const struct job *job, const char *name, uint8_t ret[OBJECT_ID
 
 	if (snprintf(path, sizeof(path), GIT "%s", name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	error = branches_read_file(&job->directories, path, REF_BYTES_MAX, &text, &size, &status);
+	error = beneath_text(job->directories.host, path, REF_BYTES_MAX, &text, &size, &status);
 	if (error == -ENOENT || error == -ENOTDIR || error == -ESTALE) /* a directory */
 		return read_packed(job, name, ret);
 	if (error)
@@ -141,8 +113,8 @@ int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX])
 	char *text;
 	const char *name;
 	size_t size;
-	int error = branches_read_file(&job->directories, GIT "HEAD", REF_BYTES_MAX, &text, &size,
-				       &status);
+	int error = beneath_text(job->directories.host, GIT "HEAD", REF_BYTES_MAX, &text, &size,
+				 &status);
 
 	ret[0] = '\0';
 	if (error)
@@ -157,17 +129,18 @@ int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX])
 
 void branches_note_left(const struct job *job, const char *path)
 {
-	char **left;
+	char *copy, **left;
 
 	if (!(job->ask->flags & CHANGES_BRANCHES))
 		return;
-	left = grow_list(state.left, &state.left_room, state.left_count + 1, sizeof(*left));
+	copy = strdup(path);
+	left = copy ? grow_item(&state.left, &state.left_room, &state.left_count, sizeof(*left))
+		    : NULL;
 	if (left)
-		state.left = left;
-	if (!left || !(left[state.left_count] = strdup(path)))
-		state.is_lost = true;
+		*left = copy;
 	else
-		state.left_count++;
+		free(copy);
+	state.is_lost |= !left;
 }
 
 static int compare_names(const void *left, const void *right)
@@ -211,9 +184,7 @@ static bool is_in_work_tree(const struct job *job, const struct index_change *ch
 	}
 	if (file == -ENOENT)
 		file = beneath_file(job->directories.host, change->path, &status);
-	if (file >= 0 && fstat(file, &status) != 0)
-		fd_close(&file);
-	if (read_file(file, &status, OBJECT_BYTES_MAX, &text, &size) != 0)
+	if (beneath_text_of(file, OBJECT_BYTES_MAX, &text, &size, &status) != 0)
 		return false;
 	is_same = is_blob(id, text, size);
 	free(text);
@@ -306,7 +277,7 @@ bool branches_has_index(const struct job_directories *directories, const struct 
 	char *text;
 	size_t size;
 	int error =
-		branches_read_file(directories, INDEX_PATH, INDEX_BYTES_MAX, &text, &size, &status);
+		beneath_text(directories->host, INDEX_PATH, INDEX_BYTES_MAX, &text, &size, &status);
 
 	if (error)
 		return false;

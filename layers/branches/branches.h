@@ -70,9 +70,6 @@ int branches_settle(const struct job *job, size_t number);
  * the times of files in it since. */
 bool branches_has_index(const struct job_directories *directories, const struct journal_side *side);
 
-/* Write the digits of an id, terminated. */
-void branches_write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1]);
-
 /* Say for people what a ref brings, or why it brings nothing. */
 void branches_describe(const struct commits_ref *ref, char ret[IPC_PATH_MAX]);
 

@@ -7,12 +7,6 @@
 
 #define SHORT_DIGITS 12
 
-void branches_write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1])
-{
-	for (size_t i = 0; i < OBJECT_ID_BYTES; i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", id[i]);
-}
-
 static const char *refusal_of(int error)
 {
 	switch (error) {
@@ -40,7 +34,7 @@ void branches_describe(const struct commits_ref *ref, char ret[IPC_PATH_MAX])
 	char id[HEX_BYTES + 1];
 	int used;
 
-	branches_write_id(ref->id, id);
+	refs_write_id(ref->id, id);
 	used = snprintf(ret, IPC_PATH_MAX, "%.*s", SHORT_DIGITS, id);
 	if (ref->error == -EUSERS)
 		used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used,

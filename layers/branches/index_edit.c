@@ -11,144 +11,27 @@
 #include <string.h>
 
 #include "index_hash.h"
+#include "layers/ignored/git_index.h"
 #include "layers/reader/tree_names.h"
 #include "lib/heap/grow.h"
 
-#define HEAD_BYTES 12
-#define STAT_BYTES 40 /* times and numbers of a file; the mode is among them: */
-#define MODE_AT 24
-#define FIXED_BYTES (STAT_BYTES + OBJECT_ID_BYTES + 2)
-
-/* Flags of an entry, and, if it is EXTENDED, two more bytes of them. */
-#define PASSED_OVER 0x8000U
-#define EXTENDED 0x4000U
-#define STAGE 0x3000U
-#define NAME_SIZE 0x0fffU
-
-struct entry {
-	uint32_t mode;
-	uint8_t id[OBJECT_ID_BYTES];
-	char name[IPC_PATH_MAX];
-};
+#define FIXED_BYTES (INDEX_STAT_BYTES + OBJECT_ID_BYTES + 2)
+#define NAME_SIZE 0x0fffU /* of an entry's flags */
 
 struct edit {
-	const uint8_t *at, *end;
-	uint32_t version;
-	uint32_t left; /* entries that are not read yet */
+	struct git_index_reader old;
 	bool has_entry;
-	bool is_stale; /* a change fits no entry: told unless a split index is the reason */
-	struct entry entry;
+	bool is_stale;  /* a change fits no entry: told unless a split index is the reason */
 	uint8_t *bytes; /* the new index */
 	size_t size, room;
 	uint32_t count;
 	char last[IPC_PATH_MAX]; /* the name before in the new index */
 };
 
-static uint32_t get_number(const uint8_t *bytes)
-{
-	uint32_t number;
-
-	memcpy(&number, bytes, sizeof(number));
-	return be32toh(number);
-}
-
 static void put_number(uint8_t *bytes, uint32_t number)
 {
 	number = htobe32(number);
 	memcpy(bytes, &number, sizeof(number));
-}
-
-/* --- reading ---------------------------------------------------------------------------------- */
-
-/* Version 4: the number of bytes that the name lacks of the one before. */
-static bool get_cut(struct edit *edit, size_t *ret)
-{
-	size_t value = 0;
-
-	for (int i = 0; i < 4 && edit->at < edit->end; i++) {
-		const uint8_t byte = *edit->at++;
-
-		value = value << 7 | (byte & 0x7f);
-		if (!(byte & 0x80)) {
-			*ret = value;
-			return true;
-		}
-		value++;
-	}
-	return false;
-}
-
-/* Read the name behind an entry's head, whose bytes begin at `begin`. */
-static int read_name(struct edit *edit, const uint8_t *begin)
-{
-	char *name = edit->entry.name;
-	const size_t last = strlen(name);
-	size_t cut = last, size;
-	const uint8_t *nul;
-	char before[IPC_PATH_MAX];
-
-	memcpy(before, name, last + 1);
-	if (edit->version == 4 && (!get_cut(edit, &cut) || cut > last))
-		return -EBADMSG;
-	nul = memchr(edit->at, '\0', (size_t)(edit->end - edit->at));
-	if (!nul)
-		return -EBADMSG;
-	size = (size_t)(nul - edit->at);
-	if (last - cut + size == 0) /* the name is in the other part of a split index */
-		return -ENOTSUP;
-	if (last - cut + size >= sizeof(before))
-		return -EBADMSG;
-	memcpy(name + last - cut, edit->at, size + 1);
-	size = (size_t)(nul + 1 - begin);
-	if (edit->version < 4)
-		size = (size + 7) / 8 * 8;
-	if (size > (size_t)(edit->end - begin))
-		return -EBADMSG;
-	edit->at = begin + size;
-	return strcmp(before, name) < 0 ? 0 : -EBADMSG;
-}
-
-/* Read the next entry, if there is one. */
-static int read_entry(struct edit *edit)
-{
-	const uint8_t *begin = edit->at;
-	uint32_t flags;
-
-	edit->has_entry = edit->left > 0;
-	if (!edit->has_entry)
-		return 0;
-	edit->left--;
-	if ((size_t)(edit->end - begin) < FIXED_BYTES + 2)
-		return -EBADMSG;
-	edit->entry.mode = get_number(begin + MODE_AT);
-	memcpy(edit->entry.id, begin + STAT_BYTES, OBJECT_ID_BYTES);
-	flags = get_number(begin + FIXED_BYTES - 2) >> 16;
-	edit->at += FIXED_BYTES;
-	if (flags & EXTENDED) {
-		edit->at += 2;
-		/* It is sparse, or is to be added later. */
-		flags |= begin[FIXED_BYTES] || begin[FIXED_BYTES + 1] ? PASSED_OVER : 0;
-	}
-	if (flags & (PASSED_OVER | STAGE) || (edit->entry.mode & 0170000) == TREE_DIRECTORY)
-		return -ENOTSUP;
-	return read_name(edit, begin);
-}
-
-/* An extension whose name begins with a capital letter can be left out. */
-static int check_extensions(const struct edit *edit)
-{
-	const uint8_t *at = edit->at;
-
-	while ((size_t)(edit->end - at) >= 8) {
-		const uint32_t size = get_number(at + 4);
-
-		if (size > (size_t)(edit->end - at) - 8)
-			return -EBADMSG;
-		if (*at < 'A' || *at > 'Z')
-			return -ENOTSUP;
-		at += 8 + size;
-	}
-	return at == edit->end ? 0 : -EBADMSG;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -179,18 +62,18 @@ static int put_entry(struct edit *edit, uint32_t mode, const uint8_t id[OBJECT_I
 	edit->bytes = bytes;
 	bytes += edit->size;
 	memset(bytes, 0, FIXED_BYTES + size + 16);
-	put_number(bytes + MODE_AT, mode);
-	memcpy(bytes + STAT_BYTES, id, OBJECT_ID_BYTES);
+	put_number(bytes + INDEX_MODE_AT, mode);
+	memcpy(bytes + INDEX_STAT_BYTES, id, OBJECT_ID_BYTES);
 	bytes[FIXED_BYTES - 2] = (uint8_t)((size < NAME_SIZE ? size : NAME_SIZE) >> 8);
 	bytes[FIXED_BYTES - 1] = (uint8_t)(size < NAME_SIZE ? size : NAME_SIZE);
-	if (edit->version == 4) {
+	if (edit->old.version == 4) {
 		while (edit->last[same] && edit->last[same] == name[same])
 			same++;
 		used += put_cut(bytes + used, strlen(edit->last) - same);
 	}
 	memcpy(bytes + used, name + same, size - same);
 	used += size - same + 1;
-	edit->size += edit->version == 4 ? used : (used + 7) / 8 * 8;
+	edit->size += edit->old.version == 4 ? used : (used + 7) / 8 * 8;
 	memcpy(edit->last, name, size + 1);
 	edit->count++;
 	return 0;
@@ -205,7 +88,7 @@ static int put_ends(struct edit *edit)
 		return -ENOMEM;
 	edit->bytes = bytes;
 	put_number(bytes, 0x44495243U); /* "DIRC" */
-	put_number(bytes + 4, edit->version);
+	put_number(bytes + 4, edit->old.version);
 	put_number(bytes + 8, edit->count);
 	index_hash(bytes, edit->size, bytes + edit->size);
 	edit->size += INDEX_HASH_BYTES;
@@ -214,13 +97,28 @@ static int put_ends(struct edit *edit)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
+/* Read the next entry, if there is one. */
+static int read_entry(struct edit *edit)
+{
+	const int status = git_index_next(&edit->old);
+
+	edit->has_entry = status == 1;
+	if (!edit->has_entry)
+		return status;
+	return (edit->old.flags & (INDEX_PASSED_OVER | INDEX_STAGE)) ||
+			       (edit->old.mode & 0170000) == TREE_DIRECTORY
+		       ? -ENOTSUP
+		       : 0;
+}
+
 /* Old trees have modes that no index has. */
 static uint32_t index_mode(uint32_t mode)
 {
 	return mode == TREE_FILE_OLD ? TREE_FILE : mode;
 }
 
-static bool is_entry(const struct entry *entry, uint32_t mode, const uint8_t id[OBJECT_ID_BYTES])
+static bool is_entry(const struct git_index_reader *entry, uint32_t mode,
+		     const uint8_t id[OBJECT_ID_BYTES])
 {
 	return entry && entry->mode == index_mode(mode) &&
 	       memcmp(entry->id, id, OBJECT_ID_BYTES) == 0;
@@ -228,9 +126,9 @@ static bool is_entry(const struct entry *entry, uint32_t mode, const uint8_t id[
 
 /* Write what a change makes of its entry. NULL: the index has none. */
 static int put_change(struct edit *edit, const struct index_change *change,
-		      const struct entry *entry)
+		      const struct git_index_reader *entry)
 {
-	const struct history_file *file = &change->file;
+	const struct reader_file *file = &change->file;
 	const bool is_new =
 		file->new_mode == 0 ? !entry : is_entry(entry, file->new_mode, file->new_id);
 	const bool is_old =
@@ -249,7 +147,7 @@ static int merge_changes(struct edit *edit, const struct index_change *changes, 
 	int error = read_entry(edit);
 
 	while (!error && (edit->has_entry || changes < end)) {
-		const struct entry *entry = &edit->entry;
+		const struct git_index_reader *entry = &edit->old;
 		const int order = !edit->has_entry ? 1
 				  : changes == end ? -1
 						   : strcmp(entry->name, changes->path);
@@ -270,19 +168,12 @@ int index_edit(const uint8_t *bytes, size_t size, const struct index_change *cha
 	static struct edit edit;
 	int error;
 
-	if (size < HEAD_BYTES + INDEX_HASH_BYTES || memcmp(bytes, "DIRC", 4) != 0)
-		return -EBADMSG;
 	memset(&edit, 0, sizeof(edit));
-	edit.at = bytes + HEAD_BYTES;
-	edit.end = bytes + size - INDEX_HASH_BYTES;
-	edit.version = get_number(bytes + 4);
-	edit.left = get_number(bytes + 8);
-	edit.size = HEAD_BYTES;
-	if (edit.version < 2 || edit.version > 4)
-		return -EBADMSG;
+	edit.size = INDEX_HEAD_BYTES;
+	error = git_index_begin(&edit.old, bytes, size, INDEX_HASH_BYTES);
+	if (error)
+		return error;
 	error = merge_changes(&edit, changes, count);
-	if (!error)
-		error = check_extensions(&edit);
 	if (!error)
 		error = edit.is_stale ? -ESTALE : put_ends(&edit);
 	if (error) {

@@ -7,14 +7,11 @@
 #ifndef LAYERS_BRANCHES_INDEX_EDIT_H
 #define LAYERS_BRANCHES_INDEX_EDIT_H
 
-#include "history.h"
-
-/* A larger index is refused: 200,000 files have some 25 MB. */
-#define INDEX_BYTES_MAX ((size_t)256 << 20)
+#include "layers/reader/reader.h"
 
 struct index_change {
 	char *path;
-	struct history_file file;
+	struct reader_file file;
 };
 
 /* Make a new index of the one in `bytes`. `changes`: in the order of strcmp(), each path once. *ret

@@ -53,8 +53,8 @@ static bool file_names(const struct job *job, const char *tree, const char *file
 	size_t size;
 	int error =
 		snprintf(path, sizeof(path), GIT "worktrees/%s/%s", tree, file) < (int)sizeof(path)
-			? branches_read_file(&job->directories, path, IPC_PATH_MAX, &text, &size,
-					     &status)
+			? beneath_text(job->directories.host, path, IPC_PATH_MAX, &text, &size,
+				       &status)
 			: -ENAMETOOLONG;
 	bool is_named;
 
@@ -113,8 +113,8 @@ static bool is_blocked(const struct job *job, const char *name)
 	(void)snprintf(path, sizeof(path), GIT "%s", name); /* it is a ref's path */
 	if (beneath_look(job->directories.host, path, &status) != 0 || status.st_mode != 0)
 		return true;
-	error = branches_read_file(&job->directories, GIT "packed-refs", REFS_PACKED_MAX, &text,
-				   &size, &status);
+	error = beneath_text(job->directories.host, GIT "packed-refs", REFS_PACKED_MAX, &text,
+			     &size, &status);
 	if (error)
 		return error != -ENOENT;
 	for (at = text; !found && refs_next(&at, text + size, &other, id);)
@@ -181,19 +181,15 @@ static int add_file(size_t ref, const char *path, const struct stat *old, uint8_
 		    size_t size)
 {
 	struct branches *state = branches_state();
-	struct branches_file *files =
-		grow_list(state->files, &state->file_room, state->file_count + 1, sizeof(*files));
-	struct branches_file *file = files ? &files[state->file_count] : NULL;
+	struct branches_file *file =
+		grow_item(&state->files, &state->file_room, &state->file_count, sizeof(*file));
 
-	if (files)
-		state->files = files;
-	if (!file || !(file->path = strdup(path))) {
+	if (!file) {
 		free(bytes);
 		return -ENOMEM;
 	}
-	*file = (struct branches_file){ ref, file->path, *old, bytes, size };
-	state->file_count++;
-	return 0;
+	*file = (struct branches_file){ ref, strdup(path), *old, bytes, size };
+	return file->path ? 0 : -ENOMEM;
 }
 
 /* Add a line to the log of a branch's values or of HEAD's. Where git keeps none, neither does msp:
@@ -207,8 +203,8 @@ static int add_log(const struct job *job, size_t number, const uint8_t old[OBJEC
 	char *text = NULL, *whole;
 	size_t size = 0;
 	int error = snprintf(path, sizeof(path), GIT "logs/%s", name) < (int)sizeof(path)
-			    ? branches_read_file(&job->directories, path, LOG_BYTES_MAX, &text,
-						 &size, &status)
+			    ? beneath_text(job->directories.host, path, LOG_BYTES_MAX, &text, &size,
+					   &status)
 			    : -ENAMETOOLONG;
 	int more;
 
@@ -220,8 +216,8 @@ static int add_log(const struct job *job, size_t number, const uint8_t old[OBJEC
 	} else if (error) {
 		return error;
 	}
-	branches_write_id(old, before);
-	branches_write_id(commits_state()->refs[number].id, after);
+	refs_write_id(old, before);
+	refs_write_id(commits_state()->refs[number].id, after);
 	more = snprintf(line, sizeof(line),
 			"%s %s msp <msp@localhost> %lld +0000\tmsp apply %s: %s\n", before, after,
 			(long long)time(NULL), job->ask->name, is_new ? "Created" : "Fast-forward");
@@ -235,7 +231,7 @@ static int add_log(const struct job *job, size_t number, const uint8_t old[OBJEC
 }
 
 /* Only names that git itself would check out may come into the index. */
-static bool is_good_file(const struct history_file *file, const char *path, size_t size)
+static bool is_good_file(const struct reader_file *file, const char *path, size_t size)
 {
 	return strlen(path) == size && size > 0 && journal_check_path(path) == 0 &&
 	       gitpath_repository(path) == 0 && file->old_mode != TREE_DIRECTORY &&
@@ -245,25 +241,21 @@ static bool is_good_file(const struct history_file *file, const char *path, size
 static int hear_file(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
 	struct branches *state = branches_state();
-	struct index_change change, *grown;
-	const char *path = (const char *)bytes + sizeof(change.file);
+	struct index_change *change;
+	struct reader_file file;
+	const char *path = (const char *)bytes + sizeof(file);
 
-	(void)context;
-	if (tell->kind != READER_FILE || tell->size <= sizeof(change.file))
+	if (tell->kind != READER_FILE || tell->size <= sizeof(file))
 		return -EPROTO;
-	memcpy(&change.file, bytes, sizeof(change.file));
-	if (!is_good_file(&change.file, path, tell->size - sizeof(change.file)))
+	memcpy(&file, bytes, sizeof(file));
+	if (!is_good_file(&file, path, tell->size - sizeof(file)))
 		return -EBADMSG;
-	grown = grow_list(state->changes, &state->change_room, state->change_count + 1,
-			  sizeof(*grown));
-	if (!grown)
+	change = grow_item(&state->changes, &state->change_room, &state->change_count,
+			   sizeof(*change));
+	if (!change)
 		return -ENOMEM;
-	state->changes = grown;
-	change.path = strdup(path);
-	if (!change.path)
-		return -ENOMEM;
-	grown[state->change_count++] = change;
-	return 0;
+	*change = (struct index_change){ strdup(path), file };
+	return change->path ? 0 : -ENOMEM;
 }
 
 static int compare_changes(const void *left, const void *right)
@@ -282,8 +274,8 @@ static int add_index(const struct job *job, size_t number, const uint8_t old[OBJ
 	int error = ask_between(READER_FILES, &commits_state()->refs[number], old, hear_file, NULL);
 
 	if (!error)
-		error = branches_read_file(&job->directories, INDEX_PATH, INDEX_BYTES_MAX, &text,
-					   &size, &status);
+		error = beneath_text(job->directories.host, INDEX_PATH, INDEX_BYTES_MAX, &text,
+				     &size, &status);
 	if (error)
 		return error;
 	if (state->change_count > 0)

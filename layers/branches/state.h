@@ -7,6 +7,7 @@
 
 #include "branches.h"
 #include "index_edit.h"
+#include "layers/ignored/git_index.h"
 
 #define GIT ".git/"
 #define GIT_SIZE (sizeof(GIT) - 1)
@@ -29,11 +30,6 @@ struct branches *branches_state(void);
 
 /* Return whether a ref of the host is a branch that would move. */
 bool branches_is_branch(const struct commits_ref *ref);
-
-/* Read a file of the host: its bytes with a NUL behind them, for the caller to free. 0 or -errno;
- * -EFBIG: it has more than `most`. */
-int branches_read_file(const struct job_directories *directories, const char *path, size_t most,
-		       char **ret, size_t *ret_size, struct stat *ret_status);
 
 /* Read the name of the branch that is checked out on the host; empty: none. 0 or -errno. */
 int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX]);

@@ -6,20 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/limits.h"
 #include "lib/heap/grow.h"
 
-#define HEAD_BYTES 12
-#define STATUS_BYTES 40 /* times, numbers and sizes of an entry, before its object's id */
 #define SHA1_BYTES 20
 #define SHA256_ID_BYTES 32
-#define EXTENDED 0x4000U /* flags of an entry: two more bytes of them follow */
-
-struct reader {
-	const uint8_t *at, *end;
-	uint32_t version;
-	size_t id_bytes;
-};
 
 static uint32_t get_number(const uint8_t *bytes)
 {
@@ -29,116 +19,141 @@ static uint32_t get_number(const uint8_t *bytes)
 	return be32toh(number);
 }
 
-/* Add a name: the first `kept` bytes of the last one, and these. */
-static int add_name(struct git_index *index, size_t kept, const uint8_t *bytes, size_t size)
-{
-	const size_t last = index->count > 0 ? index->starts[index->count - 1] : 0;
-	uint32_t *starts =
-		grow_list(index->starts, &index->starts_room, index->count + 1, sizeof(*starts));
-	char *names;
+/* --- entries ---------------------------------------------------------------------------------- */
 
-	if (!starts)
-		return -ENOMEM;
-	index->starts = starts;
-	if (kept + size == 0 || kept + size >= IPC_PATH_MAX || index->size > UINT32_MAX / 2)
-		return -EBADMSG;
-	names = grow_list(index->names, &index->room, index->size + kept + size + 1, 1);
-	if (!names)
-		return -ENOMEM;
-	index->names = names;
-	memcpy(names + index->size, names + last, kept);
-	memcpy(names + index->size + kept, bytes, size);
-	names[index->size + kept + size] = '\0';
-	/* In order, so that they can be searched; a file in conflict has several entries. */
-	if (index->count > 0 && strcmp(names + last, names + index->size) > 0)
-		return -EBADMSG;
-	index->starts[index->count++] = (uint32_t)index->size;
-	index->size += kept + size + 1;
-	return 0;
-}
-
-/* Version 4: how many bytes of the last name to take off, as git writes such a number. */
-static int get_cut(struct reader *reader, size_t *ret)
+/* Version 4: the number of bytes that the name lacks of the one before, as git writes such a
+ * number.
+ */
+static bool get_cut(struct git_index_reader *reader, size_t *ret)
 {
 	size_t value = 0;
 
 	for (int i = 0; i < 4 && reader->at < reader->end; i++) {
 		const uint8_t byte = *reader->at++;
 
-		value = (value << 7) | (byte & 0x7f);
+		value = value << 7 | (byte & 0x7f);
 		if (!(byte & 0x80)) {
 			*ret = value;
-			return 0;
+			return true;
 		}
 		value++;
 	}
-	return -EBADMSG;
+	return false;
 }
 
-static int read_entry(struct git_index *index, struct reader *reader)
+/* Read the name behind an entry's head, whose bytes begin at `begin`. */
+static int read_name(struct git_index_reader *reader, const uint8_t *begin)
 {
-	const uint8_t *begin = reader->at;
-	const size_t head = STATUS_BYTES + reader->id_bytes + 2;
-	const size_t last =
-		index->count > 0 ? strlen(index->names + index->starts[index->count - 1]) : 0;
-	size_t cut = last;
+	char *name = reader->name, before[IPC_PATH_MAX];
+	const size_t last = strlen(name);
+	size_t cut = last, size;
 	const uint8_t *nul;
-	size_t used;
-	int error = 0;
+	int order;
 
-	if ((size_t)(reader->end - begin) < head + 2)
+	memcpy(before, name, last + 1);
+	if (reader->version == 4 && (!get_cut(reader, &cut) || cut > last))
 		return -EBADMSG;
-	reader->at += head + ((begin[head - 2] << 8 & EXTENDED) && reader->version > 2 ? 2 : 0);
-	if (reader->version == 4)
-		error = get_cut(reader, &cut);
-	nul = error || cut > last ? NULL
-				  : memchr(reader->at, '\0', (size_t)(reader->end - reader->at));
+	nul = memchr(reader->at, '\0', (size_t)(reader->end - reader->at));
 	if (!nul)
 		return -EBADMSG;
-	error = add_name(index, last - cut, reader->at, (size_t)(nul - reader->at));
-	used = (size_t)(nul + 1 - begin);
-	if (reader->version < 4)
-		used = (used + 7) / 8 * 8;
-	if (used > (size_t)(reader->end - begin))
+	size = (size_t)(nul - reader->at);
+	if (last - cut + size == 0) /* the name is in the other part of a split index */
+		return -ENOTSUP;
+	if (last - cut + size >= sizeof(before))
 		return -EBADMSG;
-	reader->at = begin + used;
-	return error;
+	memcpy(name + last - cut, reader->at, size + 1);
+	size = (size_t)(nul + 1 - begin);
+	if (reader->version < 4)
+		size = (size + 7) / 8 * 8;
+	if (size > (size_t)(reader->end - begin))
+		return -EBADMSG;
+	reader->at = begin + size;
+	order = strcmp(before, name); /* a file in conflict has several entries */
+	return order < 0 || (order == 0 && (reader->flags & INDEX_STAGE)) ? 1 : -EBADMSG;
 }
 
-/* Behind the entries: "link" says that most of them are in another file. */
-static int read_extensions(const struct reader *reader)
+/* Check the rest: an extension whose name begins with a capital letter can be left out. */
+static int check_extensions(const struct git_index_reader *reader)
 {
 	const uint8_t *at = reader->at;
 
 	while ((size_t)(reader->end - at) >= 8) {
 		const uint32_t size = get_number(at + 4);
 
-		if (memcmp(at, "link", 4) == 0 || size > (size_t)(reader->end - at) - 8)
+		if (size > (size_t)(reader->end - at) - 8)
 			return -EBADMSG;
+		if (*at < 'A' || *at > 'Z')
+			return -ENOTSUP;
 		at += 8 + size;
 	}
 	return at == reader->end ? 0 : -EBADMSG;
 }
 
+int git_index_begin(struct git_index_reader *reader, const uint8_t *bytes, size_t size,
+		    size_t id_bytes)
+{
+	if (size < INDEX_HEAD_BYTES + id_bytes || memcmp(bytes, "DIRC", 4) != 0)
+		return -EBADMSG;
+	*reader = (struct git_index_reader){ .at = bytes + INDEX_HEAD_BYTES,
+					     .end = bytes + size - id_bytes, /* its own hash */
+					     .version = get_number(bytes + 4),
+					     .left = get_number(bytes + 8),
+					     .id_bytes = id_bytes };
+	return reader->version >= 2 && reader->version <= 4 ? 0 : -EBADMSG;
+}
+
+int git_index_next(struct git_index_reader *reader)
+{
+	const uint8_t *begin = reader->at;
+	const size_t head = INDEX_STAT_BYTES + reader->id_bytes + 2;
+
+	if (reader->left == 0)
+		return check_extensions(reader);
+	reader->left--;
+	if ((size_t)(reader->end - begin) < head + 2)
+		return -EBADMSG;
+	reader->mode = get_number(begin + INDEX_MODE_AT);
+	reader->id = begin + INDEX_STAT_BYTES;
+	reader->flags = get_number(begin + head - 2) >> 16;
+	reader->at += head;
+	if (reader->flags & INDEX_EXTENDED) {
+		reader->at += 2;
+		reader->flags |= begin[head] || begin[head + 1] ? INDEX_PASSED_OVER : 0;
+	}
+	return read_name(reader, begin);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static int add_name(struct git_index *index, const char *name)
+{
+	const size_t size = strlen(name) + 1;
+	char *names = grow_list(index->names, &index->room, index->size + size, 1);
+	uint32_t *start;
+
+	if (!names)
+		return -ENOMEM;
+	index->names = names;
+	start = grow_item(&index->starts, &index->starts_room, &index->count, sizeof(*start));
+	if (!start)
+		return -ENOMEM;
+	*start = (uint32_t)index->size;
+	memcpy(names + index->size, name, size);
+	index->size += size;
+	return index->size <= UINT32_MAX / 2 ? 0 : -EBADMSG;
+}
+
 static int read_with(struct git_index *index, const uint8_t *bytes, size_t size, size_t id_bytes)
 {
-	struct reader reader = { .at = bytes + HEAD_BYTES, .id_bytes = id_bytes };
-	int error = 0;
+	static struct git_index_reader reader;
+	int status = git_index_begin(&reader, bytes, size, id_bytes);
 
 	memset(index, 0, sizeof(*index));
-	if (size < HEAD_BYTES + id_bytes || memcmp(bytes, "DIRC", 4) != 0)
-		return -EBADMSG;
-	reader.end = bytes + size - id_bytes; /* the file's own hash */
-	reader.version = get_number(bytes + 4);
-	if (reader.version < 2 || reader.version > 4)
-		return -EBADMSG;
-	for (uint32_t left = get_number(bytes + 8); left > 0 && !error; left--)
-		error = read_entry(index, &reader);
-	if (!error)
-		error = read_extensions(&reader);
-	if (error)
+	while (status >= 0 && (status = git_index_next(&reader)) == 1)
+		status = add_name(index, reader.name);
+	if (status < 0)
 		git_index_free(index);
-	return error;
+	return status;
 }
 
 int git_index_read(struct git_index *index, const uint8_t *bytes, size_t size)
@@ -146,7 +161,9 @@ int git_index_read(struct git_index *index, const uint8_t *bytes, size_t size)
 	int error = read_with(index, bytes, size, SHA1_BYTES);
 
 	/* The file does not say which hash it is made with. */
-	return error == -EBADMSG ? read_with(index, bytes, size, SHA256_ID_BYTES) : error;
+	if (error == -EBADMSG || error == -ENOTSUP)
+		error = read_with(index, bytes, size, SHA256_ID_BYTES);
+	return error == -ENOTSUP ? -EBADMSG : error;
 }
 
 /* Return whether a name begins with the path and has `end` behind it. */

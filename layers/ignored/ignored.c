@@ -21,9 +21,6 @@
 #define RULES_BYTES_MAX (1 << 20)
 #define FILES_MAX 512
 
-/* A pattern of many stars; behind them it matches nothing. */
-#define LOOKS_MAX 1000
-
 static const char *const trees[] = {
 	".gradle", ".next", ".nox",           ".nuxt",        ".terraform",
 	".tox",    ".venv", "__pypackages__", "_build",       "bower_components",
@@ -53,44 +50,17 @@ static struct {
 	} aboves[IGNORED_RULES];
 } rules;
 
-/* --- one pattern ------------------------------------------------------------------------------ */
-
-bool ignored_match(const char *pattern, const char *path)
-{
-	const char *slash = strchr(pattern, '/') ? NULL : strrchr(path, '/');
-
-	return path_match(pattern + (*pattern == '/'), slash ? slash + 1 : path, 0, LOOKS_MAX);
-}
-
 /* --- files of rules --------------------------------------------------------------------------- */
-
-char *ignored_read(const struct job *job, const char *path, off_t most, size_t *ret_size)
-{
-	struct stat status;
-	int file = beneath_file(job->directories.host, path, &status);
-	char *bytes = NULL;
-	ssize_t size = -1;
-
-	if (file >= 0 && status.st_size <= most)
-		bytes = malloc((size_t)status.st_size + 1);
-	if (bytes)
-		size = beneath_read(file, bytes, (size_t)status.st_size, 0);
-	fd_close(&file);
-	if (size < 0) {
-		free(bytes);
-		return NULL;
-	}
-	bytes[size] = '\0';
-	*ret_size = (size_t)size;
-	return bytes;
-}
 
 static char *read_rules(const struct job *job, const char *path)
 {
-	size_t size = 0;
-	char *text = ignored_read(job, path, RULES_BYTES_MAX, &size);
+	struct stat status;
+	size_t size;
+	char *text;
 
-	if (!text || !memchr(text, '\0', size))
+	if (beneath_text(job->directories.host, path, RULES_BYTES_MAX, &text, &size, &status) != 0)
+		return NULL;
+	if (!memchr(text, '\0', size))
 		return text;
 	free(text);
 	return NULL;
@@ -140,7 +110,7 @@ static void try_line(const char *line, size_t size, const char *path, bool is_di
 		return;
 	memcpy(pattern, line, size);
 	pattern[size] = '\0';
-	if (ignored_match(pattern, path))
+	if (path_match_rule(pattern, path))
 		*ret_ignored = !is_negative;
 }
 

@@ -25,14 +25,6 @@ bool ignored_is(const struct job *job, enum ignored_rules by, const char *path, 
  * has no name that is obeyed on entering a directory; 0: it is not so. */
 size_t ignored_tree(const struct job *job, const char *path);
 
-/* Is one of gitignore(5)'s patterns, without its "!" and its "/" at the end, about this path? Both
- * relative to the file's directory. */
-bool ignored_match(const char *pattern, const char *path);
-
-/* Read a file of the host: its bytes with a NUL behind them, for the caller to free. NULL: it is
- * not there, or has more than `most`. */
-char *ignored_read(const struct job *job, const char *path, off_t most, size_t *ret_size);
-
 /* Forget what was read. */
 void ignored_forget(void);
 

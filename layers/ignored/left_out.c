@@ -8,9 +8,7 @@
 #include "common/ipc_changes.h"
 #include "git_index.h"
 #include "ignored.h"
-
-/* An index of more is not read: 200,000 files have some 25 MB. */
-#define INDEX_BYTES_MAX ((off_t)256 << 20)
+#include "layers/beneath.h"
 
 static struct {
 	struct git_index index;
@@ -19,12 +17,14 @@ static struct {
 
 static void read_index(const struct job *job)
 {
-	size_t size = 0;
-	char *bytes = ignored_read(job, ".git/index", INDEX_BYTES_MAX, &size);
+	struct stat status;
+	size_t size;
+	char *bytes = NULL;
 
 	tracked.is_tried = true;
-	tracked.is_known =
-		bytes && git_index_read(&tracked.index, (const uint8_t *)bytes, size) == 0;
+	tracked.is_known = beneath_text(job->directories.host, ".git/index", INDEX_BYTES_MAX,
+					&bytes, &size, &status) == 0 &&
+			   git_index_read(&tracked.index, (const uint8_t *)bytes, size) == 0;
 	free(bytes);
 }
 

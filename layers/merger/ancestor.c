@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/reader/open.h"
+#include "layers/beneath.h"
 #include "layers/reader/refs.h"
 #include "layers/reader/walk.h"
 
@@ -57,11 +57,12 @@ static void add_commit(struct search *search, const uint8_t *id)
 static void add_packed(struct search *search, int git, const char *name)
 {
 	uint8_t id[OBJECT_ID_BYTES];
+	struct stat status;
 	const char *found;
 	char *text, *at;
 	size_t size;
 
-	if (open_text(git, "packed-refs", REFS_PACKED_MAX, &text, &size) != 0)
+	if (beneath_text(git, "packed-refs", REFS_PACKED_MAX, &text, &size, &status) != 0)
 		return;
 	for (at = text; refs_next(&at, text + size, &found, id);) {
 		if (strcmp(found, name) == 0)
@@ -74,12 +75,14 @@ static void add_packed(struct search *search, int git, const char *name)
 static void add_branch(struct search *search, const char *name)
 {
 	uint8_t id[OBJECT_ID_BYTES];
+	struct stat status;
 
 	for (size_t i = search->objects->count; i-- > 0;) {
 		char *text;
 		size_t size;
 
-		if (open_text(search->gits[i], name, HEAD_BYTES_MAX, &text, &size) == 0) {
+		if (beneath_text(search->gits[i], name, HEAD_BYTES_MAX, &text, &size, &status) ==
+		    0) {
 			if (refs_parse(text, size, id) == 0)
 				add_commit(search, id);
 			free(text);
@@ -91,10 +94,11 @@ static void add_branch(struct search *search, const char *name)
 static void add_head(struct search *search, int git)
 {
 	uint8_t id[OBJECT_ID_BYTES];
+	struct stat status;
 	char *text, *name;
 	size_t size;
 
-	if (open_text(git, "HEAD", HEAD_BYTES_MAX, &text, &size) != 0)
+	if (beneath_text(git, "HEAD", HEAD_BYTES_MAX, &text, &size, &status) != 0)
 		return;
 	if (refs_parse(text, size, id) == 0) {
 		add_commit(search, id);

@@ -166,7 +166,7 @@ int threeway_open(const struct job *job, const struct difference *difference,
 	    merge.has_markers == ((difference->flags & CHANGE_HAS_MARKERS) != 0)) {
 		files_hash(merge.sides, merge.host_size, hash);
 		if (memcmp(hash, host_hash, sizeof(hash)) == 0)
-			file = commits_open_bytes(merge.bytes, merge.bytes_size);
+			file = files_from_bytes(merge.bytes, merge.bytes_size);
 	}
 	free_merge(&merge);
 	return file < 0 && commits_state()->error ? commits_state()->error : file;

@@ -77,11 +77,10 @@ void ids_free(struct ids *ids)
 int ids_append(uint8_t (**list)[OBJECT_ID_BYTES], size_t *count, size_t *room,
 	       const uint8_t id[OBJECT_ID_BYTES])
 {
-	uint8_t(*grown)[OBJECT_ID_BYTES] = grow_list(*list, room, *count + 1, OBJECT_ID_BYTES);
+	uint8_t *added = grow_item(list, room, count, OBJECT_ID_BYTES);
 
-	if (!grown)
+	if (!added)
 		return -ENOMEM;
-	*list = grown;
-	memcpy(grown[(*count)++], id, OBJECT_ID_BYTES);
+	memcpy(added, id, OBJECT_ID_BYTES);
 	return 0;
 }

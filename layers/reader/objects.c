@@ -8,8 +8,8 @@
 
 #include "common/fd.h"
 #include "inflate.h"
-#include "layers/branches/branches.h"
-#include "open.h"
+#include "layers/beneath.h"
+#include "refs.h"
 
 /* "commit 134217728" and a NUL, with room. */
 #define LOOSE_HEAD_MAX 32
@@ -27,13 +27,13 @@ static void write_loose_path(const uint8_t id[OBJECT_ID_BYTES], char ret[LOOSE_P
 {
 	char text[HEX_BYTES + 1];
 
-	branches_write_id(id, text);
+	refs_write_id(id, text);
 	(void)snprintf(ret, LOOSE_PATH_MAX, "%.2s/%s", text, text + 2);
 }
 
 int objects_add(struct objects *objects, int directory)
 {
-	int packs = directory < 0 ? -1 : open_directory(directory, "pack");
+	int packs = directory < 0 ? -1 : beneath_directory(directory, "pack");
 	int error = 0;
 
 	objects->sources[objects->count].directory = directory;
@@ -100,10 +100,11 @@ static int read_loose(int directory, const uint8_t id[OBJECT_ID_BYTES], struct o
 {
 	static struct inflate inflate;
 	char path[LOOSE_PATH_MAX];
+	struct stat status;
 	int file, error;
 
 	write_loose_path(id, path);
-	file = open_beneath(directory, path);
+	file = beneath_file(directory, path, &status);
 	if (file < 0)
 		return file;
 	error = inflate_begin(&inflate, file, 0);
@@ -125,12 +126,13 @@ int objects_is_hosts(const struct objects *objects, const uint8_t id[OBJECT_ID_B
 	const struct pack *pack;
 	uint64_t offset;
 	char path[LOOSE_PATH_MAX];
+	struct stat status;
 	int file;
 
 	if (objects->sources[host].directory < 0)
 		return 0;
 	write_loose_path(id, path);
-	file = open_beneath(objects->sources[host].directory, path);
+	file = beneath_file(objects->sources[host].directory, path, &status);
 	if (file >= 0) {
 		fd_close(&file);
 		return 1;

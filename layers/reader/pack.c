@@ -14,8 +14,8 @@
 
 #include "common/fd.h"
 #include "inflate.h"
+#include "layers/beneath.h"
 #include "objects.h"
-#include "open.h"
 
 /* gitformat-pack(5) */
 #define INDEX_MAGIC 0xff744f63U
@@ -83,12 +83,13 @@ static int open_pack(int directory, const char *index_name, struct pack *ret)
 {
 	char name[NAME_MAX + 1];
 	const size_t stem = strlen(index_name) - strlen(".idx");
+	struct stat status;
 	int error;
 
 	/* is_index() has checked that it fits. */
 	(void)snprintf(name, sizeof(name), "%.*s.pack", (int)stem, index_name);
-	ret->index = open_beneath(directory, index_name);
-	ret->file = open_beneath(directory, name);
+	ret->index = beneath_file(directory, index_name, &status);
+	ret->file = beneath_file(directory, name, &status);
 	error = ret->index < 0 ? ret->index : ret->file < 0 ? ret->file : check_index(ret);
 	if (error) {
 		fd_close(&ret->index);

@@ -10,17 +10,19 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "layers/branches/history.h"
-#include "layers/merger/answer.h"
-#include "open.h"
+#include "layers/beneath.h"
 #include "refs.h"
 #include "walk.h"
 
 /* A loose ref has 41 bytes; git reads no more than 256. */
 #define REF_BYTES_MAX 256
 
+/* A search for an ancestor ends beyond so many commits with -E2BIG. */
+#define CHAIN_COMMITS_MAX 200000U
+
 struct reader {
 	int requests, answers;
+	reader_merge merge;
 	int gits[OBJECTS_SOURCES_MAX];
 	size_t count;
 	bool has_objects; /* `objects` was opened, with `error`: */
@@ -42,9 +44,11 @@ static int send_tell(void *context, const struct reader_tell *what, const void *
 static int answer_ref(struct reader *reader, const struct reader_ask *ask)
 {
 	struct reader_tell found = { .kind = READER_FOUND };
+	struct stat status;
 	char *text;
 	size_t size;
-	int error = open_text(reader->gits[ask->source], ask->path, REF_BYTES_MAX, &text, &size);
+	int error = beneath_text(reader->gits[ask->source], ask->path, REF_BYTES_MAX, &text, &size,
+				 &status);
 
 	if (error)
 		return error;
@@ -81,19 +85,19 @@ static int read_packed(int git, struct packed *ret)
 {
 	size_t size, room = 0;
 	char *at;
+	struct stat status;
 	struct named next;
-	int error = open_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size);
+	int error = beneath_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size, &status);
 
 	if (error)
 		return error == -ENOENT ? 0 : error;
 	at = ret->text;
 	while (refs_next(&at, ret->text + size, &next.name, next.id)) {
-		struct named *grown = grow_list(ret->all, &room, ret->count + 1, sizeof(*grown));
+		struct named *named = grow_item(&ret->all, &room, &ret->count, sizeof(*named));
 
-		if (!grown)
+		if (!named)
 			return -ENOMEM;
-		ret->all = grown;
-		ret->all[ret->count++] = next;
+		*named = next;
 	}
 	if (ret->count > 0)
 		qsort(ret->all, ret->count, sizeof(*ret->all), compare_names);
@@ -164,20 +168,107 @@ static int tell_path(void *context, const char *path, uint32_t mode, const char 
 	return send_tell(reader, &told, text);
 }
 
-static int tell_file(void *context, const struct history_file *file, const char *path)
+static int tell_file(void *context, const char *path, const struct tree_entry *old,
+		     const struct tree_entry *now)
 {
 	struct reader *reader = context;
-	static uint8_t text[sizeof(*file) + IPC_PATH_MAX];
+	static uint8_t text[sizeof(struct reader_file) + IPC_PATH_MAX];
 	const size_t size = strlen(path); /* shorter than IPC_PATH_MAX */
+	struct reader_file file = { .old_mode = old ? old->mode : 0,
+				    .new_mode = now ? now->mode : 0 };
 	const struct reader_tell told = { .kind = READER_FILE,
-					  .size = (uint32_t)(sizeof(*file) + size) };
+					  .size = (uint32_t)(sizeof(file) + size) };
 
+	if (old)
+		memcpy(file.old_id, old->id, sizeof(file.old_id));
+	if (now)
+		memcpy(file.new_id, now->id, sizeof(file.new_id));
 	reader->paths_bytes += sizeof(told) + size;
 	if (reader->paths_bytes > READER_PATHS_BYTES_MAX)
 		return -E2BIG;
-	memcpy(mempcpy(text, file, sizeof(*file)), path, size + 1);
+	memcpy(mempcpy(text, &file, sizeof(file)), path, size + 1);
 	return send_tell(reader, &told, text);
 }
+
+/* --- the way from one commit to another ------------------------------------------------------- */
+
+struct node {
+	uint8_t id[OBJECT_ID_BYTES];
+	size_t child; /* the node from which the search came here */
+};
+
+/* The search goes breadth first: `nodes` is its queue, and all that it has met. */
+struct search {
+	struct node *nodes;
+	size_t count, room;
+	struct ids met;
+};
+
+/* Add a commit once. -E2BIG: there are too many. */
+static int add_node(struct search *search, const uint8_t id[OBJECT_ID_BYTES], size_t child)
+{
+	const int status = ids_add(&search->met, id);
+	struct node *node;
+
+	if (status)
+		return status < 0 ? status : 0;
+	if (search->count == CHAIN_COMMITS_MAX)
+		return -E2BIG;
+	node = grow_item(&search->nodes, &search->room, &search->count, sizeof(*node));
+	if (!node)
+		return -ENOMEM;
+	memcpy(node->id, id, OBJECT_ID_BYTES);
+	node->child = child;
+	return 0;
+}
+
+/* Search until `old` is met. Its number is *ret. */
+static int find_ancestor(const struct objects *objects, struct search *search,
+			 const uint8_t old[OBJECT_ID_BYTES], size_t *ret)
+{
+	static struct commit commit;
+	int error = 0;
+
+	for (size_t at = 0; at < search->count && !error; at++) {
+		struct object object;
+
+		if (memcmp(search->nodes[at].id, old, OBJECT_ID_BYTES) == 0) {
+			*ret = at;
+			return 0;
+		}
+		error = walk_read_commit(objects, search->nodes[at].id, &object, &commit);
+		if (error)
+			return error;
+		object_free(&object);
+		for (size_t i = 0; i < commit.parent_count && !error; i++)
+			error = add_node(search, commit.parents[i], at);
+	}
+	return error ? error : -ESTALE;
+}
+
+static int answer_chain(struct reader *reader, const struct reader_ask *ask)
+{
+	struct search search = { 0 };
+	size_t at = 0;
+	int error = add_node(&search, ask->id, 0);
+
+	if (!error)
+		error = find_ancestor(&reader->objects, &search, ask->old, &at);
+	while (!error && at != 0) {
+		struct object object;
+
+		at = search.nodes[at].child;
+		error = objects_read(&reader->objects, search.nodes[at].id, &object);
+		if (!error)
+			error = tell_object(reader, search.nodes[at].id, &object);
+		object_free(&object);
+	}
+	free(search.nodes);
+	ids_free(&search.met);
+	return error;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
 
 static int open_objects(struct reader *reader)
 {
@@ -185,8 +276,8 @@ static int open_objects(struct reader *reader)
 		return reader->objects_error;
 	reader->has_objects = true;
 	for (size_t i = 0; i < reader->count && !reader->objects_error; i++)
-		reader->objects_error =
-			objects_add(&reader->objects, open_directory(reader->gits[i], "objects"));
+		reader->objects_error = objects_add(&reader->objects,
+						    beneath_directory(reader->gits[i], "objects"));
 	return reader->objects_error;
 }
 
@@ -196,13 +287,13 @@ static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint
 	int error = open_objects(reader);
 
 	if (ask->kind == READER_MERGE) /* an opened source may have the base */
-		return answer_merge(reader->requests, reader->gits, &reader->objects, ask,
-				    send_tell, reader);
+		return reader->merge(reader->requests, reader->gits, &reader->objects, ask,
+				     send_tell, reader);
 	if (!error && ask->kind == READER_CHAIN)
-		return history_chain(&reader->objects, ask->old, ask->id, tell_object, reader);
+		return answer_chain(reader, ask);
 	if (!error && ask->kind == READER_FILES)
-		return history_files(&reader->objects, ask->old, ask->id, &reader->again, tell_file,
-				     reader);
+		return walk_compare(&reader->objects, ask->old, ask->id, &reader->again, tell_file,
+				    reader);
 	walk = (struct walk){ .objects = &reader->objects,
 			      .context = reader,
 			      .found = ask->kind == READER_BRING ? tell_object : NULL,
@@ -240,7 +331,7 @@ int reader_read(int pipe, void *ret, size_t size)
 	return 0;
 }
 
-void reader_serve(int requests, int answers, const int *gits, size_t count)
+void reader_serve(int requests, int answers, const int *gits, size_t count, reader_merge merge)
 {
 	static struct reader reader;
 	static struct reader_ask ask;
@@ -248,6 +339,7 @@ void reader_serve(int requests, int answers, const int *gits, size_t count)
 	reader.requests = requests;
 	reader.answers = answers;
 	reader.count = count;
+	reader.merge = merge;
 	memcpy(reader.gits, gits, count * sizeof(*gits));
 	while (reader_read(requests, &ask, sizeof(ask)) == 0) {
 		struct reader_tell end = { .kind = READER_END };

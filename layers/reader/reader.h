@@ -23,8 +23,8 @@ enum reader_ask_kind {
 	READER_PACKED,  /* packed-refs in `source` without the host's own; READER_NAMED */
 	READER_WALK,    /* the paths that a commit would bring to `old`; READER_PATH */
 	READER_BRING,   /* the objects that a commit would bring; READER_OBJECT */
-	READER_CHAIN,   /* the commits behind `old` up to `id`; READER_OBJECT
-			   (layers/branches/history.h) */
+	READER_CHAIN,   /* the commits behind `old` up to `id`, the oldest first: each has the one
+			 * before among its parents. -ESTALE: `old` is no ancestor; READER_OBJECT */
 	READER_FILES,   /* the files that differ between them; READER_FILE */
 	READER_MERGE,   /* the sides of `path` that follow, since a base; READER_MERGED */
 };
@@ -49,7 +49,7 @@ enum reader_tell_kind {
 	READER_NAMED,   /* a ref of PACKED: the name follows */
 	READER_PATH,    /* a changed path follows; behind it a NUL and a link's target may */
 	READER_OBJECT,  /* its bytes follow */
-	READER_FILE,    /* struct history_file and a path follow */
+	READER_FILE,    /* struct reader_file and a path follow */
 	READER_MERGED,  /* the merged content follows */
 };
 
@@ -62,11 +62,25 @@ struct reader_tell {
 	uint8_t id[OBJECT_ID_BYTES];
 };
 
+/* A file, link or submodule that differs. Modes are enum tree_mode; 0: there is none. */
+struct reader_file {
+	uint32_t old_mode, new_mode;
+	uint8_t old_id[OBJECT_ID_BYTES], new_id[OBJECT_ID_BYTES];
+};
+
+/* Answer READER_MERGE, whose sides follow in the pipe `requests`: tell of the result with
+ * `context`. 0 or -errno (answer_merge() in layers/merger/answer.h). */
+typedef int (*reader_merge)(int requests, const int *gits, const struct objects *objects,
+			    const struct reader_ask *ask,
+			    int (*tell)(void *context, const struct reader_tell *what,
+					const void *bytes),
+			    void *context);
+
 /* Read exactly so many bytes of a pipe. 0; -EPIPE: it ended; another -errno. */
 int reader_read(int pipe, void *ret, size_t size);
 
 /* Serve until `requests` ends. `gits`: the directories .git of each source (-1: there is none), the
  * host's last; the reader owns them. */
-void reader_serve(int requests, int answers, const int *gits, size_t count);
+void reader_serve(int requests, int answers, const int *gits, size_t count, reader_merge merge);
 
 #endif

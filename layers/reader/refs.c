@@ -2,6 +2,7 @@
 #include "refs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static int parse_digit(char digit)
@@ -22,6 +23,12 @@ bool refs_parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES])
 		ret[i] = (uint8_t)(16 * high + low);
 	}
 	return true;
+}
+
+void refs_write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1])
+{
+	for (size_t i = 0; i < OBJECT_ID_BYTES; i++)
+		(void)snprintf(ret + 2 * i, 3, "%02x", id[i]);
 }
 
 /* Check a part between slashes. */

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_ROOM 64
 
@@ -22,4 +23,17 @@ void *grow_list(void *list, size_t *room, size_t count, size_t size)
 	if (grown)
 		*room = wanted;
 	return grown;
+}
+
+void *grow_item(void *list, size_t *room, size_t *count, size_t size)
+{
+	void *items;
+	uint8_t *grown;
+
+	memcpy(&items, list, sizeof(items));
+	grown = grow_list(items, room, *count + 1, size);
+	if (!grown)
+		return NULL;
+	memcpy(list, &grown, sizeof(grown));
+	return memset(grown + (*count)++ * size, 0, size);
 }

@@ -11,4 +11,8 @@
  * list with *room set, or NULL without memory: the list and *room are unchanged then. */
 void *grow_list(void *list, size_t *room, size_t count, size_t size);
 
+/* Append an item of `size` zero bytes to the list at `list`, a pointer to a pointer. Returns the
+ * item, or NULL without memory: the list is unchanged then. */
+void *grow_item(void *list, size_t *room, size_t *count, size_t size);
+
 #endif

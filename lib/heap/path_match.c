@@ -4,6 +4,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#define LOOKS_MAX 1000
+
 bool path_match_name(const char *pattern, size_t size, const char *name, size_t length, int flags)
 {
 	char left[256], right[256];
@@ -47,4 +49,11 @@ static bool match_names(const char *pattern, const char *path, int flags, unsign
 bool path_match(const char *pattern, const char *path, int flags, unsigned int budget)
 {
 	return match_names(pattern, path, flags, &budget);
+}
+
+bool path_match_rule(const char *pattern, const char *path)
+{
+	const char *slash = strchr(pattern, '/') ? NULL : strrchr(path, '/');
+
+	return path_match(pattern + (*pattern == '/'), slash ? slash + 1 : path, 0, LOOKS_MAX);
 }

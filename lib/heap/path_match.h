@@ -15,4 +15,8 @@ bool path_match_name(const char *pattern, size_t size, const char *name, size_t 
 /* Match a path name by name; two stars are any number of names. False also after `budget` looks. */
 bool path_match(const char *pattern, const char *path, int flags, unsigned int budget);
 
+/* Match a path with one of gitignore(5)'s patterns, without its "!" and its "/" at the end. Both
+ * are relative to the file's directory. A pattern of too many stars matches nothing. */
+bool path_match_rule(const char *pattern, const char *path);
+
 #endif

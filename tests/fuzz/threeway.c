@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "layers/branches/branches.h"
 #include "layers/merger/ancestor.h"
 #include "layers/merger/answer.h"
 #include "layers/merger/text.h"
 #include "layers/reader/library.h"
+#include "layers/reader/refs.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -125,7 +125,7 @@ static void put_object(enum object_type type, const struct text *content, const 
 	packed = malloc(packed_size);
 	must(packed != NULL && library_zlib()->compress2(packed, &packed_size, plain,
 							 head + content->size, 1) == Z_OK);
-	branches_write_id(ret, digits);
+	refs_write_id(ret, digits);
 	(void)snprintf(name, sizeof(name), "objects/%.2s", digits);
 	must(mkdirat(root, name, 0700) == 0 || errno == EEXIST);
 	(void)snprintf(name, sizeof(name), "objects/%.2s/%s", digits, digits + 2);
@@ -138,7 +138,7 @@ static size_t put_id(uint8_t *to, const uint8_t id[OBJECT_ID_BYTES], bool as_dig
 {
 	char digits[HEX_BYTES + 1];
 
-	branches_write_id(id, digits);
+	refs_write_id(id, digits);
 	memcpy(to, as_digits ? (const void *)digits : id, as_digits ? HEX_BYTES : OBJECT_ID_BYTES);
 	return as_digits ? HEX_BYTES : OBJECT_ID_BYTES;
 }
@@ -178,7 +178,7 @@ static void put_commit(const uint8_t tree[OBJECT_ID_BYTES], uint8_t ret[OBJECT_I
 	char digits[HEX_BYTES + 1], bytes[256];
 	int size;
 
-	branches_write_id(tree, digits);
+	refs_write_id(tree, digits);
 	size = snprintf(bytes, sizeof(bytes),
 			"tree %s\nauthor a <a@a> 1 +0000\ncommitter a <a@a> 1 +0000\n\nx\n",
 			digits);

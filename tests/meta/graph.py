@@ -4,6 +4,7 @@
 includes do not show it. Files call downward. A circle of files can only be read as a whole."""
 import collections
 import functools
+import json
 import os
 import re
 import subprocess
@@ -156,6 +157,11 @@ class Graph(unittest.TestCase):
             with self.subTest(program=program):
                 found = largest(rooms(calls_of(program)))
                 self.assertLessEqual(len(found), ceilings.CIRCLE_FOLDERS.get(program, 0), found)
+
+    def test_libraries_of_layers_call_one_way(self):
+        graph = libraries()
+        self.assertIn("commits_core", graph["layers_changes"])
+        self.assertEqual([sorted(circle) for circle in circles(graph)], [])
 
 
 if __name__ == "__main__":

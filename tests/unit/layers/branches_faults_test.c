@@ -19,6 +19,7 @@
 #include "layers/base.h"
 #include "layers/commits.h"
 #include "layers/journal.h"
+#include "layers/merger/answer.h"
 
 #define GIT                                                                                        \
 	"GIT_CONFIG_NOSYSTEM=1 HOME=/nonexistent GIT_OPTIONAL_LOCKS=0 git -c user.name=x "         \
@@ -50,7 +51,7 @@ static void begin_reader(void)
 	fd_close(&rig.job.output);
 	rig.ask.flags = CHANGES_BRANCHES;
 	(void)stpcpy(rig.ask.name, "box");
-	cr_assert_eq(commits_begin(&rig.job), 0);
+	cr_assert_eq(commits_begin(&rig.job, answer_merge), 0);
 }
 
 /* The layer is a copy of the project in which somebody has committed. */

@@ -87,16 +87,21 @@ Test(git_index, extensions)
 		     "longer than the file");
 	cr_expect_eq(git_index_read(&index_, bytes, add_extension(size, "link", 5)), -EBADMSG,
 		     "most names are in another file");
+	cr_expect_eq(git_index_read(&index_, bytes, add_extension(size, "sdir", 0)), -EBADMSG,
+		     "names of whole directories are left out");
 }
 
 Test(git_index, no_order_is_no_index)
 {
 	static const char *const wrong[] = { "b", "a", NULL };
 	static const char *const twice[] = { "a", "a", "b", NULL };
+	const size_t size = scene_index(bytes, 2, 20, twice);
 
 	cr_expect_eq(git_index_read(&index_, bytes, scene_index(bytes, 2, 20, wrong)), -EBADMSG);
-	cr_assert_eq(git_index_read(&index_, bytes, scene_index(bytes, 2, 20, twice)), 0,
-		     "in conflict");
+	cr_expect_eq(git_index_read(&index_, bytes, scene_index(bytes, 2, 20, twice)), -EBADMSG);
+	bytes[72] |= 0x10;
+	bytes[136] |= 0x20; /* the stages of the first two entries */
+	cr_assert_eq(git_index_read(&index_, bytes, size), 0, "in conflict");
 	cr_expect(git_index_has(&index_, "a") && git_index_has(&index_, "b"));
 	git_index_free(&index_);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layers/ignored/ignored.h"
+#include "lib/heap/path_match.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -30,14 +31,14 @@ Test(ignored, patterns_as_git_reads_them)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		cr_expect_eq(ignored_match(rows[i].pattern, rows[i].path), rows[i].matches, "%s %s",
-			     rows[i].pattern, rows[i].path);
+		cr_expect_eq(path_match_rule(rows[i].pattern, rows[i].path), rows[i].matches,
+			     "%s %s", rows[i].pattern, rows[i].path);
 }
 
 Test(ignored, no_pattern_takes_for_ever)
 {
-	cr_expect_not(ignored_match("**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/b",
-				    "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a"));
+	cr_expect_not(path_match_rule("**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/b",
+				      "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a"));
 }
 
 static struct scene scene;
