@@ -593,6 +593,5 @@ int job_apply(struct job *job)
 	if (lock < 0)
 		job->done.step = CHANGES_STEP_JOURNAL;
 	fd_close(&lock);
-	job->done.error = (uint32_t)-error;
 	return error;
 }

@@ -257,19 +257,6 @@ bool base_table_history(const struct base_table *table, const char *path, struct
 	return slot->bytes != NULL;
 }
 
-static int keep_block(struct base_table *table, uint8_t *bytes)
-{
-	uint8_t **blocks = table->added_blocks;
-
-	if ((table->added_block_count & (table->added_block_count - 1)) == 0)
-		blocks = reallocarray(blocks, 2 * table->added_block_count + 1, sizeof(*blocks));
-	if (!blocks)
-		return -ENOMEM;
-	table->added_blocks = blocks;
-	table->added_blocks[table->added_block_count++] = bytes;
-	return 0;
-}
-
 static int append_to(struct base_table *table, const uint8_t *bytes, size_t size)
 {
 	uint8_t *added = grow_list(table->added, &table->added_room, table->added_size + size, 1);
@@ -284,22 +271,20 @@ static int append_to(struct base_table *table, const uint8_t *bytes, size_t size
 
 int base_table_add(struct base_table *table, struct base_record *record, const char *path)
 {
-	uint8_t *bytes;
+	uint8_t *bytes, **kept;
 	int error;
 
 	record->path_size = (uint32_t)strlen(path);
 	record->size = (uint32_t)whole_size(record->path_size);
 	record->check = check_of(record, path);
-	bytes = calloc(1, record->size);
+	kept = grow_item(&table->added_blocks, &table->added_block_room, &table->added_block_count,
+			 sizeof(*kept));
+	bytes = kept ? calloc(1, record->size) : NULL;
 	if (!bytes)
 		return -ENOMEM;
+	*kept = bytes;
 	memcpy(bytes, record, sizeof(*record));
 	memcpy(bytes + sizeof(*record), path, record->path_size);
-	error = keep_block(table, bytes);
-	if (error) {
-		free(bytes);
-		return error;
-	}
 	error = put_row(table, bytes, record);
 	return error ? error : append_to(table, bytes, record->size);
 }

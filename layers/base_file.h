@@ -20,7 +20,7 @@ struct base_table {
 	uint8_t *added; /* records to be written */
 	size_t added_size, added_room;
 	uint8_t **added_blocks; /* that the slots point into */
-	size_t added_block_count;
+	size_t added_block_count, added_block_room;
 };
 
 /* Read the bases of all layers. 0 or -errno; -EBADMSG: one is damaged. */

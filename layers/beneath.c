@@ -265,6 +265,13 @@ int beneath_names_sort(struct beneath_names *names)
 	return 0;
 }
 
+int beneath_names_read(struct beneath_names *names, int directory)
+{
+	const int error = beneath_names_add(names, directory, true);
+
+	return error ? error : beneath_names_sort(names);
+}
+
 void beneath_names_free(struct beneath_names *names)
 {
 	free(names->bytes);

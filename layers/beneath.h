@@ -72,6 +72,10 @@ struct beneath_names {
 int beneath_names_add(struct beneath_names *names, int directory, bool is_all);
 
 int beneath_names_sort(struct beneath_names *names);
+
+/* Read and sort all names of an open directory: 0 or -errno. The caller frees them in any case. */
+int beneath_names_read(struct beneath_names *names, int directory);
+
 void beneath_names_free(struct beneath_names *names);
 
 #endif

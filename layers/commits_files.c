@@ -69,8 +69,6 @@ void commits_add_to_digest(const struct job_directories *directories, struct dig
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-static const char *const type_names[OBJECT_TYPE_COUNT] = { NULL, "commit", "tree", "blob", "tag" };
-
 static int spool_bytes(struct commits *state, const uint8_t *bytes, size_t size)
 {
 	if (state->spool < 0)
@@ -103,7 +101,7 @@ static int store_object(uint32_t type, const uint8_t id[OBJECT_ID_BYTES], const 
 	const struct library_zlib *zlib = library_zlib();
 	char head[HEAD_MAX];
 	const size_t length =
-		(size_t)snprintf(head, sizeof(head), "%s %zu", type_names[type], size) + 1;
+		(size_t)snprintf(head, sizeof(head), "%s %zu", object_type_names[type], size) + 1;
 	uLongf packed_size = zlib->compressBound(length + size);
 	uint8_t *plain = malloc(length + size), *packed = malloc(packed_size);
 	int error = plain && packed ? 0 : -ENOMEM;

@@ -140,7 +140,6 @@ static int list_changes(struct job *job, struct digest *digest)
 	if (!error)
 		error = tell_refs(&telling);
 	patch_free(&telling.patch);
-	job->done.error = (uint32_t)-error;
 	job->done.step = error ? telling.step : CHANGES_STEP_NONE;
 	return error;
 }

@@ -64,12 +64,13 @@ bool job_is_right(const struct job *job)
 
 int job_run(struct job *job)
 {
-	const int error = operations[job->ask->operation].run(job);
+	int error = operations[job->ask->operation].run(job);
 	const int unwritten = job_flush(job);
 
-	if (error || !unwritten)
-		return error;
-	job->done.error = (uint32_t)-unwritten;
-	job->done.step = CHANGES_STEP_OUTPUT;
-	return unwritten;
+	if (!error && unwritten) {
+		error = unwritten;
+		job->done.step = CHANGES_STEP_OUTPUT;
+	}
+	job->done.error = (uint32_t)-error;
+	return error;
 }

@@ -27,7 +27,7 @@ struct job {
 	void (*confine_reader)(const struct job *job);
 };
 
-/* Each sets `job->done`; 0 or -errno, which is set there too. */
+/* Each sets `job->done`, but for its error. 0 or -errno. */
 int job_scan(struct job *job);
 int job_diff(struct job *job);
 int job_preview(struct job *job);
@@ -41,7 +41,7 @@ int job_prepare(struct job *job); /* layers/foreign/prepare.c */
 /* Does the operation need all that it was given? A request that says nonsense is a breach. */
 bool job_is_right(const struct job *job);
 
-/* Do what is asked for, and write what is left to be told. */
+/* Do what is asked for, write what is left to be told, and set the error of `job->done`. */
 int job_run(struct job *job);
 
 /* --- for the operations (job_records.c)

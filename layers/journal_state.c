@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "files.h"
@@ -63,24 +64,17 @@ int journal_write(int state, const struct journal *journal)
 	return error ? error : journal_sync(state);
 }
 
-static int read_file(int fd, struct journal *ret)
+static int read_file(int state, struct journal *ret)
 {
 	struct stat status;
-	uint8_t *bytes;
+	char *bytes;
 	size_t size;
-	int error;
+	int error = beneath_text(state, FILE_NAME, JOURNAL_BYTES_MAX, &bytes, &size, &status);
 
-	if (fstat(fd, &status) != 0)
-		return -errno;
-	if (!S_ISREG(status.st_mode) || status.st_size <= 0 || status.st_size > JOURNAL_BYTES_MAX)
-		return -EBADMSG;
-	size = (size_t)status.st_size;
-	bytes = malloc(size);
-	if (!bytes)
-		return -ENOMEM;
-	error = files_read(fd, bytes, size, 0);
-	if (error == 0)
-		error = journal_parse(bytes, size, ret);
+	/* A state without a journal is a damaged one, not none. */
+	if (error)
+		return error == -ENOENT || error == -ESTALE || error == -EFBIG ? -EBADMSG : error;
+	error = journal_parse((const uint8_t *)bytes, size, ret);
 	free(bytes);
 	return error;
 }
@@ -88,19 +82,14 @@ static int read_file(int fd, struct journal *ret)
 int journal_read(int directory, const char *name, struct journal *ret, int *ret_state)
 {
 	int state = openat(directory, name, DIRECTORY_FLAGS);
-	int fd;
 	int error;
 
 	if (state < 0)
 		return -errno;
-	fd = openat(state, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	/* A state without a journal is a damaged one, not none. */
-	error = fd >= 0 ? read_file(fd, ret) : errno == ENOENT ? -EBADMSG : -errno;
-	fd_close(&fd);
-	if (error || !ret_state)
-		fd_close(&state);
+	error = read_file(state, ret);
 	if (error == 0 && ret_state)
-		*ret_state = state;
+		*ret_state = fd_take(&state);
+	fd_close(&state);
 	return error;
 }
 

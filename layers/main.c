@@ -11,11 +11,11 @@
  * diff.c tells of it, scan.c counts, apply.c and what belongs to it changes the host's files.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "commits.h"
 #include "common/changes.h"
 #include "common/dispatch.h"
@@ -75,22 +75,17 @@ static int handle_directory(void *context, struct channel_message *message)
 	return -EPROTO;
 }
 
-/* A list of paths; `ret` is for the rest of the process. */
-static int read_list(int file, const char **ret, size_t *ret_size)
+/* Take a list of paths, for the rest of the process. */
+static int take_list(struct channel_message *message, uint32_t index, const char **ret,
+		     size_t *ret_size)
 {
 	struct stat status;
-	char *bytes;
+	char *bytes = NULL;
+	const int error = beneath_text_of(channel_take_fd(message, index), LIST_BYTES_MAX, &bytes,
+					  ret_size, &status);
 
-	if (fstat(file, &status) != 0)
-		return -errno;
-	if (status.st_size > LIST_BYTES_MAX)
-		return -EFBIG;
-	bytes = malloc((size_t)status.st_size + 1);
-	if (!bytes)
-		return -ENOMEM;
 	*ret = bytes;
-	*ret_size = (size_t)status.st_size;
-	return pread(file, bytes, *ret_size, 0) == (ssize_t)*ret_size ? 0 : -EIO;
+	return error;
 }
 
 static int handle_do(void *context, struct channel_message *message)
@@ -104,8 +99,8 @@ static int handle_do(void *context, struct channel_message *message)
 	}
 	ask = *wanted;
 	is_asked = true;
-	error = read_list(message->fds[0], &job.chosen, &job.chosen_size);
-	return error ? error : read_list(message->fds[1], &job.named, &job.named_size);
+	error = take_list(message, 0, &job.chosen, &job.chosen_size);
+	return error ? error : take_list(message, 1, &job.named, &job.named_size);
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {

@@ -172,10 +172,8 @@ static bool is_own(const struct part *part, const char *name)
 static int bring_all(struct merging *merging, struct part *part, uint32_t layer)
 {
 	struct beneath_names names = { 0 };
-	int error = beneath_names_add(&names, descent_here(&merging->layers[layer]), true);
+	int error = beneath_names_read(&names, descent_here(&merging->layers[layer]));
 
-	if (error == 0)
-		error = beneath_names_sort(&names);
 	for (size_t i = 0; i < names.count && error == 0; i++) {
 		if (!is_own(part, names.names[i]))
 			error = bring_in(merging, part, layer, names.names[i]);
@@ -358,7 +356,6 @@ int job_merge(struct job *job)
 
 	if (error == 0)
 		error = merge_bases(&job->directories);
-	job->done.error = (uint32_t)-error;
 	job->done.step = error ? CHANGES_STEP_WRITE : CHANGES_STEP_NONE;
 	return error;
 }

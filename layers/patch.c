@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "common/changes.h"
 #include "common/fd.h"
 #include "files.h"
@@ -194,6 +195,7 @@ static uint32_t git_mode(const struct stat *status)
 int patch_read(int file, uint8_t **ret, size_t *ret_size)
 {
 	struct stat status;
+	ssize_t size;
 	size_t room = CHANGE_TEXT_MAX + 1;
 
 	if (fstat(file, &status) != 0)
@@ -203,16 +205,9 @@ int patch_read(int file, uint8_t **ret, size_t *ret_size)
 	*ret = malloc(room + 1);
 	if (!*ret)
 		return -ENOMEM;
-	while (*ret_size < room) {
-		const ssize_t size = read(file, *ret + *ret_size, room - *ret_size);
-
-		if (size < 0 && errno == EINTR)
-			continue;
-		if (size <= 0)
-			return size < 0 ? -errno : 0;
-		*ret_size += (size_t)size;
-	}
-	return 0;
+	size = beneath_read(file, *ret, room, 0);
+	*ret_size = size < 0 ? 0 : (size_t)size;
+	return size < 0 ? (int)size : 0;
 }
 
 static int read_link(const struct job_directories *directories, const struct difference *difference,

@@ -12,7 +12,6 @@ int job_recover(struct job *job)
 	int error = lock < 0 ? lock : apply_recover(&job->directories, &job->done.conflicts);
 
 	fd_close(&lock);
-	job->done.error = (uint32_t)-error;
 	job->done.step = error ? CHANGES_STEP_JOURNAL : CHANGES_STEP_NONE;
 	return error;
 }

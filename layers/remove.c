@@ -46,11 +46,9 @@ static int pass_once(int top, int directory, directory_action action)
 {
 	struct beneath_names names = { 0 };
 	bool is_better = false;
-	int error = lseek(directory, 0, SEEK_SET) == 0 ? beneath_names_add(&names, directory, true)
-						       : -errno;
+	int error =
+		lseek(directory, 0, SEEK_SET) == 0 ? beneath_names_read(&names, directory) : -errno;
 
-	if (error == 0)
-		error = beneath_names_sort(&names);
 	/* There is no list if not all could be read. */
 	for (size_t i = 0; names.names && i < names.count; i++) {
 		int wrong = unlinkat(directory, names.names[i], 0) == 0 ? 0 : -errno;
@@ -153,6 +151,5 @@ int job_remove(struct job *job)
 		error = error ? error : pass_again(top, top, take_apart);
 	}
 	fd_close(&top);
-	job->done.error = (uint32_t)-error;
 	return error;
 }

@@ -286,7 +286,5 @@ int job_scan(struct job *job)
 			 : !error            ? LAYERS_SCAN_BASES
 			 : is_passing(error) ? LAYERS_SCAN_MACHINE
 					     : LAYERS_SCAN_TREE;
-	error = error ? error : unnoted;
-	job->done.error = (uint32_t)-error;
-	return error;
+	return error ? error : unnoted;
 }

@@ -362,6 +362,5 @@ int job_undo(struct job *job)
 	free(undoing.flags);
 	fd_close(&undoing.saved);
 	fd_close(&lock);
-	job->done.error = (uint32_t)-error;
 	return error;
 }

@@ -75,10 +75,8 @@ static bool is_in_other_tree(const struct job *job, const char *name)
 	struct beneath_names trees = { 0 };
 	int directory = beneath_directory(job->directories.host, GIT "worktrees");
 	bool is_named = directory < 0 && directory != -ENOENT;
-	int error = directory < 0 ? 0 : beneath_names_add(&trees, directory, true);
+	int error = directory < 0 ? 0 : beneath_names_read(&trees, directory);
 
-	if (!error)
-		error = beneath_names_sort(&trees);
 	for (size_t i = 0; i < trees.count && !error && !is_named; i++) {
 		for (size_t file = 0; file < sizeof(files) / sizeof(files[0]); file++)
 			is_named |= file_names(job, trees.names[i], files[file], name);
@@ -128,15 +126,13 @@ static bool is_blocked(const struct job *job, const char *name)
 /* Return whether a commit has this one among its parents. */
 static bool has_parent(const char *commit, const uint8_t id[OBJECT_ID_BYTES])
 {
-	static const char word[] = "parent ";
 	uint8_t parent[OBJECT_ID_BYTES];
 
-	commit = strncmp(commit, "tree ", 5) == 0 ? strchr(commit, '\n') : NULL;
-	while (commit && strncmp(commit + 1, word, sizeof(word) - 1) == 0) {
-		if (refs_parse_id(commit + sizeof(word), parent) &&
-		    memcmp(parent, id, sizeof(parent)) == 0)
+	if (!refs_take_line(&commit, "tree ", parent))
+		return false;
+	while (refs_take_line(&commit, "parent ", parent)) {
+		if (memcmp(parent, id, sizeof(parent)) == 0)
 			return true;
-		commit = strchr(commit + 1, '\n');
 	}
 	return false;
 }

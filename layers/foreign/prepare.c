@@ -401,7 +401,6 @@ int job_prepare(struct job *job)
 		error = note_copies(job, clock_ns_of(&began) / 1000);
 	if (!error)
 		error = identity_write(job);
-	job->done.error = (uint32_t)-error;
 	if (error || !may_use(job->directories.host, ".", W_OK))
 		job->done.step = CHANGES_STEP_WRITE;
 	else if (preparing.is_cut)

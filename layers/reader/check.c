@@ -27,16 +27,6 @@ static bool take_word(const char **at, const char *word)
 	return true;
 }
 
-static bool take_id(const char **at, const char *word)
-{
-	uint8_t id[OBJECT_ID_BYTES];
-
-	if (!take_word(at, word) || !refs_parse_id(*at, id) || (*at)[HEX_BYTES] != '\n')
-		return false;
-	*at += HEX_BYTES + 1;
-	return true;
-}
-
 /* "WORD NAME <MAIL> SECONDS +ZONE" and a newline. */
 static bool take_person(const char **at, const char *word)
 {
@@ -65,16 +55,20 @@ static bool take_person(const char **at, const char *word)
 
 static bool is_good_commit(const char *at)
 {
-	if (!take_id(&at, "tree "))
+	uint8_t id[OBJECT_ID_BYTES];
+
+	if (!refs_take_line(&at, "tree ", id))
 		return false;
-	while (take_id(&at, "parent "))
+	while (refs_take_line(&at, "parent ", id))
 		;
 	return take_person(&at, "author ") && take_person(&at, "committer ");
 }
 
 static bool is_good_tag(const char *at)
 {
-	if (!take_id(&at, "object ") || !take_word(&at, "type "))
+	uint8_t id[OBJECT_ID_BYTES];
+
+	if (!refs_take_line(&at, "object ", id) || !take_word(&at, "type "))
 		return false;
 	at += strcspn(at, "\n");
 	if (!take_word(&at, "\ntag "))

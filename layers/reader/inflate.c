@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "layers/beneath.h"
 
 int inflate_begin(struct inflate *inflate, int file, off_t offset)
 {
@@ -19,13 +20,11 @@ int inflate_begin(struct inflate *inflate, int file, off_t offset)
 
 static int fill_input(struct inflate *inflate)
 {
-	ssize_t size;
+	const ssize_t size =
+		beneath_read(inflate->file, inflate->input, sizeof(inflate->input), inflate->at);
 
-	do
-		size = pread(inflate->file, inflate->input, sizeof(inflate->input), inflate->at);
-	while (size < 0 && errno == EINTR);
 	if (size <= 0)
-		return size < 0 ? -errno : -EBADMSG;
+		return size < 0 ? (int)size : -EBADMSG;
 	inflate->at += size;
 	inflate->stream.next_in = inflate->input;
 	inflate->stream.avail_in = (uInt)size;

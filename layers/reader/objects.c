@@ -16,19 +16,21 @@
 
 #define LOOSE_PATH_MAX (2 * OBJECT_ID_BYTES + 2)
 
-static const char *const type_names[OBJECT_TYPE_COUNT] = {
+const char *const object_type_names[OBJECT_TYPE_COUNT] = {
 	[OBJECT_COMMIT] = "commit",
 	[OBJECT_TREE] = "tree",
 	[OBJECT_BLOB] = "blob",
 	[OBJECT_TAG] = "tag",
 };
 
-static void write_loose_path(const uint8_t id[OBJECT_ID_BYTES], char ret[LOOSE_PATH_MAX])
+static int open_loose(int directory, const uint8_t id[OBJECT_ID_BYTES])
 {
-	char text[HEX_BYTES + 1];
+	char text[HEX_BYTES + 1], path[LOOSE_PATH_MAX];
+	struct stat status;
 
 	refs_write_id(id, text);
-	(void)snprintf(ret, LOOSE_PATH_MAX, "%.2s/%s", text, text + 2);
+	(void)snprintf(path, sizeof(path), "%.2s/%s", text, text + 2);
+	return beneath_file(directory, path, &status);
 }
 
 int objects_add(struct objects *objects, int directory)
@@ -56,8 +58,8 @@ static int parse_loose_head(const char *head, size_t size, struct object *ret)
 		return -EBADMSG;
 	ret->type = 0;
 	for (uint32_t i = OBJECT_COMMIT; i < OBJECT_TYPE_COUNT; i++) {
-		if (strlen(type_names[i]) == (size_t)(digits - head) &&
-		    strncmp(head, type_names[i], (size_t)(digits - head)) == 0)
+		if (strlen(object_type_names[i]) == (size_t)(digits - head) &&
+		    strncmp(head, object_type_names[i], (size_t)(digits - head)) == 0)
 			ret->type = i;
 	}
 	ret->size = 0;
@@ -99,12 +101,9 @@ static int read_inflated(struct inflate *inflate, struct object *ret)
 static int read_loose(int directory, const uint8_t id[OBJECT_ID_BYTES], struct object *ret)
 {
 	static struct inflate inflate;
-	char path[LOOSE_PATH_MAX];
-	struct stat status;
-	int file, error;
+	int file = open_loose(directory, id);
+	int error;
 
-	write_loose_path(id, path);
-	file = beneath_file(directory, path, &status);
 	if (file < 0)
 		return file;
 	error = inflate_begin(&inflate, file, 0);
@@ -125,14 +124,11 @@ int objects_is_hosts(const struct objects *objects, const uint8_t id[OBJECT_ID_B
 	const size_t host = objects->count - 1;
 	const struct pack *pack;
 	uint64_t offset;
-	char path[LOOSE_PATH_MAX];
-	struct stat status;
 	int file;
 
 	if (objects->sources[host].directory < 0)
 		return 0;
-	write_loose_path(id, path);
-	file = beneath_file(objects->sources[host].directory, path, &status);
+	file = open_loose(objects->sources[host].directory, id);
 	if (file >= 0) {
 		fd_close(&file);
 		return 1;

@@ -15,6 +15,9 @@
 
 #define OBJECTS_SOURCES_MAX (LAYERS_MAX + 1)
 
+/* The words of enum object_type, as an object's head has them. */
+extern const char *const object_type_names[OBJECT_TYPE_COUNT];
+
 struct object {
 	uint32_t type;  /* enum object_type */
 	uint8_t *bytes; /* malloc()ed, with a NUL behind the last */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pack.h"
 
-#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include "common/fd.h"
 #include "inflate.h"
 #include "layers/beneath.h"
+#include "lib/heap/grow.h"
 #include "objects.h"
 
 /* gitformat-pack(5) */
@@ -32,16 +32,9 @@
 
 static int read_at(int file, void *ret, size_t size, uint64_t at)
 {
-	ssize_t status;
+	const ssize_t got = at > INT64_MAX ? -EBADMSG : beneath_read(file, ret, size, (off_t)at);
 
-	if (at > INT64_MAX)
-		return -EBADMSG;
-	do
-		status = pread(file, ret, size, (off_t)at);
-	while (status < 0 && errno == EINTR);
-	if (status < 0)
-		return -errno;
-	return (size_t)status == size ? 0 : -EBADMSG;
+	return got < 0 ? (int)got : (size_t)got == size ? 0 : -EBADMSG;
 }
 
 static int read_number(int file, uint64_t at, uint32_t *ret)
@@ -107,36 +100,28 @@ static bool is_index(const char *name)
 
 static int add_pack(struct packs *packs, int directory, const char *name)
 {
-	struct pack *grown;
+	struct pack *pack;
 	int error;
 
 	if (packs->count == PACKS_MAX)
 		return -E2BIG;
-	grown = reallocarray(packs->all, packs->count + 1, sizeof(*grown));
-	if (!grown)
+	pack = grow_item(&packs->all, &packs->room, &packs->count, sizeof(*pack));
+	if (!pack)
 		return -ENOMEM;
-	packs->all = grown;
-	error = open_pack(directory, name, &grown[packs->count]);
-	packs->count += error == 0;
+	error = open_pack(directory, name, pack);
+	packs->count -= error != 0;
 	return error == -EMFILE || error == -ENFILE || error == -ENOMEM ? error : 0;
 }
 
 int packs_open(struct packs *packs, int directory)
 {
-	static _Alignas(struct dirent64) char buffer[32 << 10];
-	ssize_t size;
-	int error = 0;
+	struct beneath_names names = { 0 };
+	int error = beneath_names_read(&names, directory);
 
-	while ((size = getdents64(directory, buffer, sizeof(buffer))) > 0 && !error) {
-		for (ssize_t at = 0; at < size && !error;) {
-			const struct dirent64 *entry = (const void *)(buffer + at);
-
-			if (is_index(entry->d_name))
-				error = add_pack(packs, directory, entry->d_name);
-			at += entry->d_reclen;
-		}
-	}
-	return size < 0 ? -errno : error;
+	for (size_t i = 0; i < names.count && !error; i++)
+		error = is_index(names.names[i]) ? add_pack(packs, directory, names.names[i]) : 0;
+	beneath_names_free(&names);
+	return error;
 }
 
 void packs_close(struct packs *packs)
@@ -267,13 +252,12 @@ static int parse_head(const struct pack *pack, const uint8_t *bytes, size_t most
 static int read_head(const struct pack *pack, uint64_t offset, struct entry *ret)
 {
 	uint8_t bytes[48] = { 0 }; /* at most 10 for the size, and 20 for an id */
-	ssize_t size;
+	const ssize_t size =
+		offset > INT64_MAX ? -EBADMSG
+				   : beneath_read(pack->file, bytes, sizeof(bytes), (off_t)offset);
 
-	if (offset > INT64_MAX)
-		return -EBADMSG;
-	size = pread(pack->file, bytes, sizeof(bytes), (off_t)offset);
 	if (size <= 0)
-		return size < 0 ? -errno : -EBADMSG;
+		return size < 0 ? (int)size : -EBADMSG;
 	return parse_head(pack, bytes, sizeof(bytes), offset, ret);
 }
 

@@ -23,7 +23,7 @@ struct pack {
 
 struct packs {
 	struct pack *all; /* malloc()ed */
-	size_t count;
+	size_t count, room;
 };
 
 struct object;

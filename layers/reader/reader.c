@@ -222,28 +222,18 @@ static int add_node(struct search *search, const uint8_t id[OBJECT_ID_BYTES], si
 	return 0;
 }
 
-/* Search until `old` is met. Its number is *ret. */
-static int find_ancestor(const struct objects *objects, struct search *search,
-			 const uint8_t old[OBJECT_ID_BYTES], size_t *ret)
+static int add_parents(const struct objects *objects, struct search *search, size_t at)
 {
 	static struct commit commit;
-	int error = 0;
+	struct object object;
+	int error = walk_read_commit(objects, search->nodes[at].id, &object, &commit);
 
-	for (size_t at = 0; at < search->count && !error; at++) {
-		struct object object;
-
-		if (memcmp(search->nodes[at].id, old, OBJECT_ID_BYTES) == 0) {
-			*ret = at;
-			return 0;
-		}
-		error = walk_read_commit(objects, search->nodes[at].id, &object, &commit);
-		if (error)
-			return error;
-		object_free(&object);
-		for (size_t i = 0; i < commit.parent_count && !error; i++)
-			error = add_node(search, commit.parents[i], at);
-	}
-	return error ? error : -ESTALE;
+	if (error)
+		return error;
+	object_free(&object);
+	for (size_t i = 0; i < commit.parent_count && !error; i++)
+		error = add_node(search, commit.parents[i], at);
+	return error;
 }
 
 static int answer_chain(struct reader *reader, const struct reader_ask *ask)
@@ -252,8 +242,11 @@ static int answer_chain(struct reader *reader, const struct reader_ask *ask)
 	size_t at = 0;
 	int error = add_node(&search, ask->id, 0);
 
-	if (!error)
-		error = find_ancestor(&reader->objects, &search, ask->old, &at);
+	while (!error && memcmp(search.nodes[at].id, ask->old, OBJECT_ID_BYTES) != 0) {
+		error = add_parents(&reader->objects, &search, at++);
+		if (!error && at == search.count)
+			error = -ESTALE;
+	}
 	while (!error && at != 0) {
 		struct object object;
 

@@ -25,6 +25,17 @@ bool refs_parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES])
 	return true;
 }
 
+bool refs_take_line(const char **at, const char *word, uint8_t ret[OBJECT_ID_BYTES])
+{
+	const size_t size = strlen(word);
+	const char *text = *at + size;
+
+	if (strncmp(*at, word, size) != 0 || !refs_parse_id(text, ret) || text[HEX_BYTES] != '\n')
+		return false;
+	*at = text + HEX_BYTES + 1;
+	return true;
+}
+
 void refs_write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1])
 {
 	for (size_t i = 0; i < OBJECT_ID_BYTES; i++)

@@ -24,6 +24,9 @@ bool refs_is_name(const char *name);
 /* Parse the digits that a text begins with. It ends with a NUL, or has as many bytes. */
 bool refs_parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES]);
 
+/* Parse "WORDID" and a newline at *at, where the word ends with a blank, and move on. */
+bool refs_take_line(const char **at, const char *word, uint8_t ret[OBJECT_ID_BYTES]);
+
 /* Write the digits of an id, terminated. */
 void refs_write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1]);
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ids.h"
+
 /* Modes have six octal digits at most. */
 static const uint8_t *read_mode(const uint8_t *at, const uint8_t *end, uint32_t *ret)
 {
@@ -86,7 +88,6 @@ static bool is_good_name(const char *name, size_t size, uint32_t mode, enum tree
 
 int tree_entry_read(const uint8_t **at, const uint8_t *end, struct tree_entry *ret)
 {
-	static const uint8_t none[OBJECT_ID_BYTES];
 	const uint8_t *name, *nul;
 
 	if (*at == end)
@@ -100,7 +101,7 @@ int tree_entry_read(const uint8_t **at, const uint8_t *end, struct tree_entry *r
 	ret->id = nul + 1;
 	*at = nul + 1 + OBJECT_ID_BYTES;
 	return is_good_name(ret->name, ret->name_size, ret->mode, &ret->special) &&
-			       memcmp(ret->id, none, sizeof(none)) != 0
+			       !ids_is_zero(ret->id)
 		       ? 1
 		       : -EBADMSG;
 }

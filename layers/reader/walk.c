@@ -44,32 +44,17 @@ static int bring_object(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
 
 /* --- what a commit says ----------------------------------------------------------------------- */
 
-/* Parse "WORD ID" and a newline at *at, and move on. */
-static bool parse_line(const char **at, const char *word, uint8_t ret[OBJECT_ID_BYTES])
-{
-	const size_t size = strlen(word);
-	const char *text = *at;
-
-	if (strncmp(text, word, size) != 0 || text[size] != ' ')
-		return false;
-	text += size + 1;
-	if (!refs_parse_id(text, ret) || text[HEX_BYTES] != '\n')
-		return false;
-	*at = text + HEX_BYTES + 1;
-	return true;
-}
-
 static int parse_commit(const struct object *object, struct commit *ret)
 {
 	const char *at = (const char *)object->bytes;
 
 	ret->parent_count = 0;
-	if (object->type != OBJECT_COMMIT || !parse_line(&at, "tree", ret->tree))
+	if (object->type != OBJECT_COMMIT || !refs_take_line(&at, "tree ", ret->tree))
 		return -EBADMSG;
 	while (strncmp(at, "parent ", 7) == 0) {
 		if (ret->parent_count == PARENTS_MAX)
 			return -E2BIG;
-		if (!parse_line(&at, "parent", ret->parents[ret->parent_count++]))
+		if (!refs_take_line(&at, "parent ", ret->parents[ret->parent_count++]))
 			return -EBADMSG;
 	}
 	return strncmp(at, "author ", 7) == 0 ? 0 : -EBADMSG;
@@ -510,7 +495,7 @@ static int peel_tags(struct walk *walk, uint8_t id[OBJECT_ID_BYTES])
 		}
 		error = bring_object(walk, id, &object);
 		at = (const char *)object.bytes;
-		if (!error && !parse_line(&at, "object", id))
+		if (!error && !refs_take_line(&at, "object ", id))
 			error = -EBADMSG;
 		tag = object;
 		if (error)

@@ -154,7 +154,7 @@ int rig_do(struct rig *rig, int (*job)(struct job *job), const char *chosen)
 
 	rig_start(rig, chosen);
 	error = job(&rig->job);
-	cr_assert_eq(rig->job.done.error, (uint32_t)-error);
+	rig->job.done.error = (uint32_t)-error; /* as job_run() does */
 	read_told(rig, rig->job.output);
 	fd_close(&rig->job.output);
 	return error;
