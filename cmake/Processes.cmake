@@ -24,15 +24,31 @@ function(msp_include_root result)
 endfunction()
 
 # msp_static_twin(NAME SOURCES...): with MSP_STATIC the library NAME_static, for static programs. It shows
-# the same folders; what else it is linked with, the caller says.
+# the same folders, and is linked with the twins of the same libraries.
 function(msp_static_twin name)
 	if(MSP_STATIC)
 		get_target_property(includes ${name} INTERFACE_INCLUDE_DIRECTORIES)
+		get_target_property(libraries ${name} INTERFACE_LINK_LIBRARIES)
 		add_library(${name}_static STATIC ${ARGN})
 		target_include_directories(${name}_static PUBLIC ${includes})
 		target_compile_options(${name}_static PRIVATE -ffunction-sections -fdata-sections)
 		target_link_libraries(${name}_static PRIVATE msp_flags msp_musl)
+		foreach(library IN LISTS libraries)
+			if(TARGET ${library}_static)
+				target_link_libraries(${name}_static PUBLIC ${library}_static)
+			endif()
+		endforeach()
 	endif()
+endfunction()
+
+# msp_link_twins(NAME LIBRARIES...): link NAME with libraries, or with the static twins that they have.
+function(msp_link_twins name)
+	foreach(library IN LISTS ARGN)
+		if(TARGET ${library}_static)
+			set(library ${library}_static)
+		endif()
+		target_link_libraries(${name} PRIVATE ${library})
+	endforeach()
 endfunction()
 
 # msp_static_program(NAME SOURCES...): a process of the trusted side.
