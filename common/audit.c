@@ -51,23 +51,12 @@ void audit_file_name(unsigned int number, char ret[AUDIT_NAME_MAX])
 	memcpy(ret, name.bytes, name.used + 1);
 }
 
-void audit_hash_text(const uint8_t hash[SHA256_BYTES], char ret[AUDIT_HASH_MAX])
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < SHA256_BYTES; i++) {
-		ret[2 * i] = digits[hash[i] >> 4];
-		ret[2 * i + 1] = digits[hash[i] & 0xf];
-	}
-	ret[HASH_TEXT] = '\0';
-}
-
 void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX])
 {
 	uint8_t hash[SHA256_BYTES];
 
 	sha256(data, size, hash);
-	audit_hash_text(hash, ret);
+	sha256_text(hash, ret);
 }
 
 /* Spaces in front of a number are JSON too, and keep all in its place. */

@@ -32,7 +32,7 @@
 #define AUDIT_LINE_MAX 4096
 
 #define AUDIT_NAME_MAX 24
-#define AUDIT_HASH_MAX (2 * SHA256_BYTES + 1)
+#define AUDIT_HASH_MAX SHA256_TEXT_MAX
 
 enum audit_event {
 #define AUDIT(name, text) AUDIT_##name,
@@ -62,7 +62,6 @@ bool audit_head_read(const char text[AUDIT_HEAD_BYTES], struct audit_head *ret);
 void audit_file_name(unsigned int number, char ret[AUDIT_NAME_MAX]);
 
 /* SHA-256 as text: of these bytes, and one that is known. */
-void audit_hash_text(const uint8_t hash[SHA256_BYTES], char ret[AUDIT_HASH_MAX]);
 void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX]);
 
 /* How each record ends: this, a hash and a quote, the next, a hash, and the last. */

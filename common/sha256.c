@@ -217,3 +217,14 @@ void sha256(const void *data, size_t size, uint8_t ret[SHA256_BYTES])
 	sha256_add(&state, data, size);
 	sha256_end(&state, ret);
 }
+
+void sha256_text(const uint8_t hash[SHA256_BYTES], char ret[SHA256_TEXT_MAX])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < SHA256_BYTES; i++) {
+		ret[2 * i] = digits[hash[i] >> 4];
+		ret[2 * i + 1] = digits[hash[i] & 0xf];
+	}
+	ret[SHA256_TEXT_MAX - 1] = '\0';
+}

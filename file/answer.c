@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "lib/heap/grow.h"
 
 void answer_bytes(const void *bytes, size_t size)
 {
@@ -51,6 +52,52 @@ void answer_problem(enum file_problem problem)
 					.error = problem == FILE_ERROR ? (uint32_t)errno : 0 };
 
 	answer_end(head, "");
+}
+
+void answer_error(int error)
+{
+	errno = error;
+	answer_problem(FILE_ERROR);
+}
+
+void answer_irregular(mode_t mode)
+{
+	answer_end((struct file_head){ .problem = FILE_NOT_REGULAR, .mode = mode }, "");
+}
+
+size_t answer_read(int file, char *room, size_t size, uint64_t offset)
+{
+	ssize_t got;
+
+	do
+		got = pread(file, room, size, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		_exit(1);
+	return (size_t)got;
+}
+
+void answer_range(int file, uint64_t offset, uint64_t length)
+{
+	static char block[65536];
+	size_t got;
+
+	for (; length > 0; length -= got, offset += got) {
+		got = answer_read(file, block, length < sizeof(block) ? length : sizeof(block),
+				  offset);
+		if (got == 0)
+			return;
+		answer_bytes(block, got);
+	}
+}
+
+void *answer_item(void *list, size_t *room, size_t *count, size_t size)
+{
+	void *item = grow_item(list, room, count, size);
+
+	if (!item)
+		answer_error(ENOMEM);
+	return item;
 }
 
 /* Read from the standard input, without interruptions. */
@@ -140,8 +187,7 @@ void answer_missing(const char *path, int error)
 		answer_end(
 			(struct file_head){ .problem = FILE_NO_FOLDER, .error = (uint32_t)error },
 			above);
-	errno = error ? EPERM : ENOENT; /* in its own directory no file can be made */
-	answer_problem(FILE_ERROR);
+	answer_error(error ? EPERM : ENOENT); /* in its own directory no file can be made */
 }
 
 /* Answer why a path leads to nothing, and end. */
@@ -168,14 +214,12 @@ int answer_open(const char *path, struct stat *ret)
 	if (stat(path, ret) != 0)
 		explain_missing(path);
 	if (!S_ISREG(ret->st_mode))
-		answer_end((struct file_head){ .problem = FILE_NOT_REGULAR, .mode = ret->st_mode },
-			   "");
+		answer_irregular(ret->st_mode);
 	/* The file may have been replaced since stat(): O_NONBLOCK keeps a FIFO from blocking. */
 	file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (file < 0 || fstat(file, ret) != 0)
 		answer_problem(FILE_ERROR);
 	if (!S_ISREG(ret->st_mode))
-		answer_end((struct file_head){ .problem = FILE_NOT_REGULAR, .mode = ret->st_mode },
-			   "");
+		answer_irregular(ret->st_mode);
 	return file;
 }

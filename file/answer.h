@@ -22,11 +22,25 @@ void answer_end(struct file_head head, const char *text) __attribute__((noreturn
 /* Write a problem and exit. With FILE_ERROR the answer has errno. */
 void answer_problem(enum file_problem problem) __attribute__((noreturn));
 
+/* Write FILE_ERROR with this errno, or FILE_NOT_REGULAR with the type of a file, and exit. */
+void answer_error(int error) __attribute__((noreturn));
+void answer_irregular(mode_t mode) __attribute__((noreturn));
+
 /* Write the head; the caller writes more behind it. */
 void answer_begin(struct file_head head);
 
 /* Write to the standard output, or exit if the reader is gone. */
 void answer_bytes(const void *bytes, size_t size);
+
+/* Write a range of a file behind the head; fewer bytes if it has fewer. An error ends this process:
+ * the answer is incomplete, and its reader sees that. */
+void answer_range(int file, uint64_t offset, uint64_t length);
+
+/* Read at an offset in the same way: the number of bytes; 0: the end. */
+size_t answer_read(int file, char *room, size_t size, uint64_t offset);
+
+/* Append an item of zeros as grow_item() does; without memory answer so and exit. */
+void *answer_item(void *list, size_t *room, size_t *count, size_t size);
 
 /* Read the next bytes of the file's new content. Their number; 0: the end; -1: it was cut off. */
 long answer_input(void *room, size_t size);

@@ -14,6 +14,7 @@
 
 #include "answer.h"
 #include "common/fd.h"
+#include "lib/heap/grow.h"
 
 static struct {
 	uint64_t depth;
@@ -26,7 +27,7 @@ static struct {
 
 struct names {
 	char **list;
-	size_t count;
+	size_t count, room;
 };
 
 static int compare_names(const void *a, const void *b)
@@ -41,14 +42,10 @@ static int compare_names(const void *a, const void *b)
 
 static void add_name(struct names *names, const char *name)
 {
-	if ((names->count & (names->count + 1)) == 0 || !names->list) { /* 0, 1, 3, 7, ... */
-		names->list = realloc(names->list, (2 * names->count + 2) * sizeof(char *));
-		if (!names->list)
-			_exit(1); /* the reader sees that the last entry is missing */
-	}
-	names->list[names->count] = strdup(name);
-	if (!names->list[names->count++])
-		_exit(1);
+	char **added = grow_item(&names->list, &names->room, &names->count, sizeof(char *));
+
+	if (!added || !(*added = strdup(name)))
+		_exit(1); /* the reader sees that the last entry is missing */
 }
 
 static bool is_dot(const char *name)
@@ -155,7 +152,7 @@ static void look_at(int folder, const char *name, uint64_t depth)
 static void list_folder(int folder, uint64_t depth)
 {
 	const size_t length = strlen(list.path);
-	struct names names = { NULL, 0 };
+	struct names names = { 0 };
 	int own = fcntl(folder, F_DUPFD_CLOEXEC, 0);
 
 	if (!read_names(folder, &names) || own < 0) {

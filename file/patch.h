@@ -68,9 +68,6 @@ struct patch_fault {
 	const char *text;
 };
 
-/* Return `list` with room for one item more; ends the program without memory. */
-void *patch_grow(void *list, size_t count, size_t *room, size_t size);
-
 /* Read a patch in the apply_patch form or a unified diff. False: *ret_fault says why not. */
 bool patch_parse(const char *text, size_t size, struct patch *ret, struct patch_fault *ret_fault);
 void patch_free(struct patch *patch);

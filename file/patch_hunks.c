@@ -4,29 +4,29 @@
  */
 #include <string.h>
 
+#include "answer.h"
 #include "patch_reader.h"
 
 struct patch_hunk *reader_add_hunk(struct reader *reader)
 {
 	struct patch *patch = reader->patch;
+	struct patch_hunk *hunk =
+		answer_item(&patch->hunks, &patch->hunk_room, &patch->hunk_count, sizeof(*hunk));
 
-	patch->hunks = patch_grow(patch->hunks, patch->hunk_count, &patch->hunk_room,
-				  sizeof(*patch->hunks));
-	patch->hunks[patch->hunk_count] =
-		(struct patch_hunk){ .number = reader->at + 1, .first = patch->line_count };
+	hunk->number = reader->at + 1;
+	hunk->first = patch->line_count;
 	reader_last_file(reader)->count++;
-	return &patch->hunks[patch->hunk_count++];
+	return hunk;
 }
 
 static void add_line(struct reader *reader, struct patch_hunk *hunk, enum patch_sign sign,
 		     struct source_line line)
 {
 	struct patch *patch = reader->patch;
+	struct patch_line *added =
+		answer_item(&patch->lines, &patch->line_room, &patch->line_count, sizeof(*added));
 
-	patch->lines = patch_grow(patch->lines, patch->line_count, &patch->line_room,
-				  sizeof(*patch->lines));
-	patch->lines[patch->line_count++] =
-		(struct patch_line){ .text = line.text, .size = line.size, .sign = sign };
+	*added = (struct patch_line){ .text = line.text, .size = line.size, .sign = sign };
 	hunk->count++;
 }
 

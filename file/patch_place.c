@@ -71,6 +71,7 @@ void document_split(const char *text, size_t size, struct document *ret)
 		struct document_line line = { .text = text,
 					      .size = (size_t)((newline ? newline : end) - text),
 					      .end = newline ? END_LF : END_NONE };
+		struct document_line *added;
 
 		text += line.size + 1;
 		if (newline && line.size > 0 && newline[-1] == '\r') {
@@ -78,8 +79,8 @@ void document_split(const char *text, size_t size, struct document *ret)
 			line.end = END_CRLF;
 			crlf++;
 		}
-		ret->lines = patch_grow(ret->lines, ret->count, &ret->room, sizeof(*ret->lines));
-		ret->lines[ret->count++] = line;
+		added = answer_item(&ret->lines, &ret->room, &ret->count, sizeof(*added));
+		*added = line;
 	}
 	ret->end = 2 * crlf > ret->count ? END_CRLF : END_LF;
 }

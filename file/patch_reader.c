@@ -9,17 +9,6 @@
 
 #include "answer.h"
 
-void *patch_grow(void *list, size_t count, size_t *room, size_t size)
-{
-	if (count < *room)
-		return list;
-	*room = *room ? *room * 2 : 16;
-	list = reallocarray(list, *room, size);
-	if (!list)
-		answer_problem(FILE_ERROR);
-	return list;
-}
-
 void patch_free(struct patch *patch)
 {
 	for (size_t i = 0; i < patch->file_count; i++) {
@@ -45,13 +34,13 @@ void reader_split(struct reader *reader, const char *text, size_t size)
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		struct source_line line = { text, (size_t)((newline ? newline : end) - text) };
+		struct source_line *added;
 
 		text += line.size + 1;
 		if (line.size > 0 && line.text[line.size - 1] == '\r')
 			line.size--;
-		reader->lines = patch_grow(reader->lines, reader->count, &reader->room,
-					   sizeof(*reader->lines));
-		reader->lines[reader->count++] = line;
+		added = answer_item(&reader->lines, &reader->room, &reader->count, sizeof(*added));
+		*added = line;
 	}
 }
 
@@ -156,6 +145,7 @@ char *source_copy_path(struct source_line name)
 bool reader_add_file(struct reader *reader, enum patch_kind kind, char *path)
 {
 	struct patch *patch = reader->patch;
+	struct patch_file *file;
 
 	if (!path)
 		return reader_set_fault(reader, "the name of a file is missing or not valid");
@@ -164,9 +154,8 @@ bool reader_add_file(struct reader *reader, enum patch_kind kind, char *path)
 		return reader_set_fault(reader,
 					"a patch may have at most 256 files: send it in parts");
 	}
-	patch->files = patch_grow(patch->files, patch->file_count, &patch->file_room,
-				  sizeof(*patch->files));
-	patch->files[patch->file_count++] = (struct patch_file){
+	file = answer_item(&patch->files, &patch->file_room, &patch->file_count, sizeof(*file));
+	*file = (struct patch_file){
 		.kind = kind, .path = path, .is_program = -1, .first = patch->hunk_count
 	};
 	return true;

@@ -2,23 +2,20 @@
  *
  * The text of a file after a patch.
  */
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "answer.h"
+#include "lib/heap/grow.h"
 #include "patch.h"
 
 static void append_bytes(struct patch_text *text, size_t *room, const char *bytes, size_t size)
 {
-	while (!text->bytes || *room < text->size + size) {
-		const size_t more = *room ? 2 * *room : 4096;
-		char *larger = realloc(text->bytes, more);
+	char *grown = grow_list(text->bytes, room, text->size + size, 1);
 
-		if (!larger)
-			answer_problem(FILE_ERROR);
-		text->bytes = larger;
-		*room = more;
-	}
+	if (!grown)
+		answer_error(ENOMEM);
+	text->bytes = grown;
 	if (size > 0)
 		memcpy(text->bytes + text->size, bytes, size);
 	text->size += size;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
+ * read PATH OFFSET LENGTH: a range of a regular file, cut at the end of the file.
+ *
  * show PATH FIRST COUNT ROOM: a regular file as a model sees it. A text comes as its lines from
  * number FIRST on, at most COUNT of them and about ROOM bytes; an image as its bytes; any other
  * file, known by a NUL among its first bytes, as a digest.
  */
-#include <errno.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "answer.h"
 #include "common/sha256.h"
@@ -23,19 +24,6 @@ static struct {
 	char bytes[FILE_LINE_MAX]; /* first bytes of the current line */
 	char last;                 /* last byte of the current line */
 } show;
-
-/* Read at an offset. 0: the end, or an error once the head is written, which ends this process. */
-static size_t read_at(int file, char *room, size_t size, uint64_t offset)
-{
-	ssize_t got;
-
-	do
-		got = pread(file, room, size, (off_t)offset);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		_exit(1); /* the answer is incomplete, and its reader sees that */
-	return (size_t)got;
-}
 
 static bool is_wanted(void)
 {
@@ -102,7 +90,7 @@ static void show_lines(int file)
 	uint64_t offset = 0;
 	size_t got;
 
-	while ((got = read_at(file, block, sizeof(block), offset)) > 0) {
+	while ((got = answer_read(file, block, sizeof(block), offset)) > 0) {
 		take_block(block, got);
 		offset += got;
 		show.scanned += got;
@@ -117,22 +105,9 @@ static void show_lines(int file)
 	answer_bytes(&last, sizeof(last));
 }
 
-static void show_image(int file, uint64_t size)
-{
-	static char block[65536];
-	uint64_t offset = 0;
-	size_t got;
-
-	while (offset < size && (got = read_at(file, block, sizeof(block), offset)) > 0) {
-		answer_bytes(block, got < size - offset ? got : (size_t)(size - offset));
-		offset += got;
-	}
-}
-
 /* Make the text of the digest of a file; empty if it is too large. */
-static void put_digest(int file, uint64_t size, char ret[2 * SHA256_BYTES + 1])
+static void put_digest(int file, uint64_t size, char ret[SHA256_TEXT_MAX])
 {
-	static const char digits[] = "0123456789abcdef";
 	static char block[65536];
 	uint8_t digest[SHA256_BYTES];
 	struct sha256 state;
@@ -143,21 +118,18 @@ static void put_digest(int file, uint64_t size, char ret[2 * SHA256_BYTES + 1])
 	if (size > FILE_SCAN_MAX)
 		return;
 	sha256_begin(&state);
-	while (offset <= FILE_SCAN_MAX && (got = read_at(file, block, sizeof(block), offset)) > 0) {
+	while (offset <= FILE_SCAN_MAX &&
+	       (got = answer_read(file, block, sizeof(block), offset)) > 0) {
 		sha256_add(&state, block, got);
 		offset += got;
 	}
 	sha256_end(&state, digest);
-	for (size_t i = 0; i < sizeof(digest); i++) {
-		ret[2 * i] = digits[digest[i] >> 4];
-		ret[2 * i + 1] = digits[digest[i] & 15];
-	}
-	ret[2 * sizeof(digest)] = '\0';
+	sha256_text(digest, ret);
 }
 
 static void show_binary(int file, struct file_head head, const char *first, size_t size)
 {
-	char digest[2 * SHA256_BYTES + 1];
+	char digest[SHA256_TEXT_MAX];
 
 	put_digest(file, head.size, digest);
 	head.form = FILE_FORM_DIGEST;
@@ -181,15 +153,31 @@ void command_show(char **arguments)
 	file = answer_open(arguments[0], &status);
 	head.mode = status.st_mode;
 	head.size = (uint64_t)status.st_size;
-	size = read_at(file, first, sizeof(first), 0);
+	size = answer_read(file, first, sizeof(first), 0);
 	if (file_image_type((const uint8_t *)first, size) && head.size <= FILE_IMAGE_MAX) {
 		head.form = FILE_FORM_IMAGE;
 		answer_begin(head);
-		show_image(file, head.size);
+		answer_range(file, 0, head.size);
 	} else if (memchr(first, '\0', size) || file_image_type((const uint8_t *)first, size)) {
 		show_binary(file, head, first, size);
 	} else {
 		answer_begin(head);
 		show_lines(file);
 	}
+}
+
+void command_read(char **arguments)
+{
+	const uint64_t offset = answer_number(arguments[1]);
+	const uint64_t length = answer_number(arguments[2]);
+	struct file_head head = { .problem = FILE_DONE };
+	struct stat status;
+	const int file = answer_open(arguments[0], &status);
+
+	head.mode = status.st_mode;
+	head.size = (uint64_t)status.st_size;
+	head.count = offset < head.size ? head.size - offset : 0;
+	answer_begin(head);
+	if (head.count > 0)
+		answer_range(file, offset, length < head.count ? length : head.count);
 }

@@ -23,7 +23,7 @@
 /* Directories that were made, for an undo. */
 static struct {
 	char **list;
-	size_t count;
+	size_t count, room;
 	int error; /* why one could not be made; 0: all could */
 } made;
 
@@ -41,16 +41,11 @@ void target_answer_missing(const char *path)
 
 static void note_directory(const char *path)
 {
-	char **list = reallocarray(made.list, made.count + 1, sizeof(*list));
-	char *copy = strdup(path);
+	char **made_one = answer_item(&made.list, &made.room, &made.count, sizeof(char *));
 
-	if (!list || !copy) {
-		free(copy);
-		errno = ENOMEM;
-		answer_problem(FILE_ERROR);
-	}
-	made.list = list;
-	made.list[made.count++] = copy;
+	*made_one = strdup(path);
+	if (!*made_one)
+		answer_error(ENOMEM);
 }
 
 void target_remove_directories(void)
@@ -88,27 +83,21 @@ static void resolve_folder(struct target *target)
 			*slash = '/';
 	} else if (snprintf(target->path, sizeof(target->path), "%s/%s",
 			    strcmp(folder, "/") == 0 ? "" : folder,
-			    name) >= (int)sizeof(target->path)) {
-		errno = ENAMETOOLONG;
-		answer_problem(FILE_ERROR);
-	}
+			    name) >= (int)sizeof(target->path))
+		answer_error(ENAMETOOLONG);
 }
 
 void target_find(struct target *target, const char *path)
 {
 	target->file = -1;
-	if (strlen(path) >= sizeof(target->path)) {
-		errno = ENAMETOOLONG;
-		answer_problem(FILE_ERROR);
-	}
+	if (strlen(path) >= sizeof(target->path))
+		answer_error(ENAMETOOLONG);
 	if (realpath(path, target->path)) {
 		if (stat(target->path, &target->old) != 0)
 			answer_problem(FILE_ERROR);
 		target->was_there = target->has_mode = true;
 		if (!S_ISREG(target->old.st_mode))
-			answer_end((struct file_head){ .problem = FILE_NOT_REGULAR,
-						       .mode = target->old.st_mode },
-				   "");
+			answer_irregular(target->old.st_mode);
 		return;
 	}
 	if (errno == ENOENT && path[0] && path[strlen(path) - 1] == '/')
@@ -231,18 +220,14 @@ bool target_exchange(struct target *target)
 void target_find_link(struct target *target, const char *path)
 {
 	*target = (struct target){ .file = -1 };
-	if (strlen(path) >= sizeof(target->path)) {
-		errno = ENAMETOOLONG;
-		answer_problem(FILE_ERROR);
-	}
+	if (strlen(path) >= sizeof(target->path))
+		answer_error(ENAMETOOLONG);
 	memcpy(target->path, path, strlen(path) + 1);
 	if (lstat(path, &target->old) != 0)
 		answer_problem(FILE_ERROR);
 	target->was_there = true;
 	if (!S_ISREG(target->old.st_mode) && !S_ISLNK(target->old.st_mode))
-		answer_end((struct file_head){ .problem = FILE_NOT_REGULAR,
-					       .mode = target->old.st_mode },
-			   "");
+		answer_irregular(target->old.st_mode);
 	resolve_folder(target);
 	set_beside(target, folder_size(target));
 }

@@ -111,20 +111,16 @@ void command_mkdir(char **arguments)
 {
 	struct stat status;
 
-	if (strlen(arguments[0]) >= sizeof(target.path)) {
-		errno = ENAMETOOLONG;
-		answer_problem(FILE_ERROR);
-	}
+	if (strlen(arguments[0]) >= sizeof(target.path))
+		answer_error(ENAMETOOLONG);
 	(void)snprintf(target.path, sizeof(target.path), "%s", arguments[0]);
 	target_make_parents(target.path);
 	if (mkdir(target.path, 0777) != 0 && errno != EEXIST)
 		target_answer_missing(target.path);
 	if (stat(target.path, &status) != 0)
 		answer_problem(FILE_ERROR);
-	if (!S_ISDIR(status.st_mode)) {
-		errno = ENOTDIR;
-		answer_problem(FILE_ERROR);
-	}
+	if (!S_ISDIR(status.st_mode))
+		answer_error(ENOTDIR);
 	answer_end((struct file_head){ .problem = FILE_DONE, .mode = status.st_mode }, "");
 }
 

@@ -4,6 +4,7 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 
+#include "common/sha256.h"
 #include "lib/heap/memory.h"
 
 static EVP_MD *algorithm;
@@ -37,7 +38,7 @@ void digest_end(EVP_MD_CTX *digest, char ret[IMAGE_DIGEST_MAX])
 	if (EVP_DigestFinal_ex(digest, bytes, NULL) != 1)
 		give_up("SHA-256 of OpenSSL");
 	EVP_MD_CTX_free(digest);
-	image_digest_write(bytes, ret);
+	sha256_text(bytes, ret);
 }
 
 void digest_of(const void *bytes, size_t size, char ret[IMAGE_DIGEST_MAX])

@@ -169,7 +169,7 @@ static int find_digest(const struct image_keep *keep, struct image *image)
 	if (size < 0 || image->digest_kind == IMAGE_DIGEST_COMMIT)
 		return size < 0 && size != -ENOENT ? (int)size : -EBADMSG;
 	sha256(text, (size_t)size, hash);
-	image_digest_write(hash, image->digest);
+	sha256_text(hash, image->digest);
 	return 0;
 }
 

@@ -54,15 +54,6 @@ static void pack_digest(const char *digest, uint8_t ret[32])
 			(uint8_t)(digit_value(digest[2 * i]) << 4 | digit_value(digest[2 * i + 1]));
 }
 
-void image_digest_write(const uint8_t packed[32], char ret[IMAGE_DIGEST_MAX])
-{
-	for (size_t i = 0; i < 32; i++) {
-		ret[2 * i] = digits[packed[i] >> 4];
-		ret[2 * i + 1] = digits[packed[i] & 15];
-	}
-	ret[64] = '\0';
-}
-
 const char *image_add_text(struct image *image, const char *text, size_t size)
 {
 	char *kept = image->texts + image->texts_size;
@@ -177,7 +168,7 @@ void image_manifest_digest(const struct image *image, char ret[IMAGE_DIGEST_MAX]
 	uint8_t hash[SHA256_BYTES];
 
 	sha256(bytes, image_manifest_write_bare(image, bytes), hash);
-	image_digest_write(hash, ret);
+	sha256_text(hash, ret);
 }
 
 static void read_layers(const uint8_t *bytes, struct image *ret)
@@ -186,7 +177,7 @@ static void read_layers(const uint8_t *bytes, struct image *ret)
 		struct kept_layer layer;
 
 		memcpy(&layer, bytes + i * sizeof(layer), sizeof(layer));
-		image_digest_write(layer.diff_id, ret->layers[i].diff_id);
+		sha256_text(layer.diff_id, ret->layers[i].diff_id);
 		ret->layers[i].bytes = layer.bytes;
 		ret->layers[i].entries = layer.entries;
 	}

@@ -83,7 +83,4 @@ bool image_manifest_read(const uint8_t *bytes, size_t size, struct image *ret);
 /* Is it 64 digits, 0 to 9 and a to f, and no more? */
 bool image_digest_is_good(const char *digest);
 
-/* Write the digits of a SHA-256. */
-void image_digest_write(const uint8_t bytes[32], char ret[IMAGE_DIGEST_MAX]);
-
 #endif

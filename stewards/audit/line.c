@@ -45,7 +45,7 @@ static void add_hash(struct audit_line *line, const char *key, const uint8_t *ha
 {
 	char text[AUDIT_HASH_MAX];
 
-	audit_hash_text(hash, text);
+	sha256_text(hash, text);
 	add_format(line, ",\"%s\":\"%s\"", key, text);
 }
 
