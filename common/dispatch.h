@@ -20,4 +20,11 @@ int dispatch_one(const struct channel *channel, struct channel_message *message,
 		 const dispatch_handler handlers[IPC_TYPE_COUNT], void *context,
 		 enum ipc_error *ret_error);
 
+/* Define a handler that is one call; `from` is its message. */
+#define DISPATCH_CALL(handler, call)                                                               \
+	static int handler(void *context, struct channel_message *from)                            \
+	{                                                                                          \
+		return call;                                                                       \
+	}
+
 #endif

@@ -86,25 +86,11 @@ static void look_at_network(void)
 	if_freenameindex(names);
 }
 
-static int handle_policy(void *context, struct channel_message *from)
-{
-	return sandboxes_take_plan(ipc_body(from, gateway_policy)->slot, from->fds[0]);
-}
-
-static int handle_forget(void *context, struct channel_message *from)
-{
-	return sandboxes_forget_plan(ipc_body(from, gateway_forget)->slot);
-}
-
-static int handle_begin(void *context, struct channel_message *from)
-{
-	return sandboxes_begin(ipc_body(from, dial_begin));
-}
-
-static int handle_tighten(void *context, struct channel_message *from)
-{
-	return sandboxes_tighten(ipc_body(from, dial_tighten));
-}
+DISPATCH_CALL(handle_policy,
+	      sandboxes_take_plan(ipc_body(from, gateway_policy)->slot, from->fds[0]))
+DISPATCH_CALL(handle_forget, sandboxes_forget_plan(ipc_body(from, gateway_forget)->slot))
+DISPATCH_CALL(handle_begin, sandboxes_begin(ipc_body(from, dial_begin)))
+DISPATCH_CALL(handle_tighten, sandboxes_tighten(ipc_body(from, dial_tighten)))
 
 static int handle_end(void *context, struct channel_message *from)
 {
@@ -113,25 +99,10 @@ static int handle_end(void *context, struct channel_message *from)
 	return error ? error : asks_end_sandbox(ipc_slot(from));
 }
 
-static int handle_told(void *context, struct channel_message *from)
-{
-	return asks_told(ipc_body(from, host_told), now_ms);
-}
-
-static int handle_written(void *context, struct channel_message *from)
-{
-	return asks_recorded(ipc_body(from, audit_written), now_ms);
-}
-
-static int handle_name(void *context, struct channel_message *from)
-{
-	return asks_take_name(ipc_body(from, name_ask), now_ms);
-}
-
-static int handle_dial(void *context, struct channel_message *from)
-{
-	return asks_take_dial(ipc_body(from, dial_ask), now_ms);
-}
+DISPATCH_CALL(handle_told, asks_told(ipc_body(from, host_told), now_ms))
+DISPATCH_CALL(handle_written, asks_recorded(ipc_body(from, audit_written), now_ms))
+DISPATCH_CALL(handle_name, asks_take_name(ipc_body(from, name_ask), now_ms))
+DISPATCH_CALL(handle_dial, asks_take_dial(ipc_body(from, dial_ask), now_ms))
 
 static const dispatch_handler from_cable[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_gateway_policy] = handle_policy, [IPC_TYPE_gateway_forget] = handle_forget,
@@ -150,10 +121,7 @@ static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
 
 static void require_peers(int error)
 {
-	if (error == -EPIPE)
-		exit(0);
-	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "a peer cannot be answered: %s", errno_text(-error));
+	peer_require(error, "a peer cannot be answered");
 }
 
 /* Wait for a peer's messages, and for room if some wait for it. */

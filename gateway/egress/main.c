@@ -50,45 +50,17 @@ static struct channel_message message;
 static int waiting;
 static uint64_t now_ms;
 
-static int handle_port(void *context, struct channel_message *from)
-{
-	return sandboxes_take_port(ipc_body(from, egress_port), channel_take_fd(from, 0));
-}
-
-static int handle_begin(void *context, struct channel_message *from)
-{
-	return sandboxes_begin_one(ipc_body(from, egress_begin), channel_take_fd(from, 0), now_ms);
-}
-
-static int handle_http(void *context, struct channel_message *from)
-{
-	return readers_take(ipc_body(from, egress_http)->server, channel_take_fd(from, 0));
-}
-
-static int handle_cut(void *context, struct channel_message *from)
-{
-	return sandboxes_cut(ipc_body(from, egress_cut));
-}
-
-static int handle_look(void *context, struct channel_message *from)
-{
-	return sandboxes_look(ipc_body(from, egress_look));
-}
-
-static int handle_end(void *context, struct channel_message *from)
-{
-	return sandboxes_end_one(ipc_slot(from));
-}
-
-static int handle_dialed(void *context, struct channel_message *from)
-{
-	return sandboxes_dialed(ipc_body(from, dial_done), channel_take_fd(from, 0));
-}
-
-static int handle_done(void *context, struct channel_message *from)
-{
-	return sandboxes_answered(ipc_body(from, ask_done));
-}
+DISPATCH_CALL(handle_port,
+	      sandboxes_take_port(ipc_body(from, egress_port), channel_take_fd(from, 0)))
+DISPATCH_CALL(handle_begin,
+	      sandboxes_begin_one(ipc_body(from, egress_begin), channel_take_fd(from, 0), now_ms))
+DISPATCH_CALL(handle_http,
+	      readers_take(ipc_body(from, egress_http)->server, channel_take_fd(from, 0)))
+DISPATCH_CALL(handle_cut, sandboxes_cut(ipc_body(from, egress_cut)))
+DISPATCH_CALL(handle_look, sandboxes_look(ipc_body(from, egress_look)))
+DISPATCH_CALL(handle_end, sandboxes_end_one(ipc_slot(from)))
+DISPATCH_CALL(handle_dialed, sandboxes_dialed(ipc_body(from, dial_done), channel_take_fd(from, 0)))
+DISPATCH_CALL(handle_done, sandboxes_answered(ipc_body(from, ask_done)))
 
 static const dispatch_handler from_cable[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_egress_port] = handle_port, [IPC_TYPE_egress_begin] = handle_begin,
@@ -103,10 +75,7 @@ static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
 
 static void require_peers(int error)
 {
-	if (error == -EPIPE)
-		exit(0);
-	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "a peer cannot be asked: %s", errno_text(-error));
+	peer_require(error, "a peer cannot be asked");
 }
 
 /* Wait for a peer's messages, and for room if some wait for it. `watched`: the events so far. */

@@ -50,10 +50,7 @@ static uint64_t now_ms;
 
 static void require_egress(int error)
 {
-	if (error == -EPIPE)
-		exit(0);
-	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "msp-egress cannot be told: %s", errno_text(-error));
+	peer_require(error, "msp-egress cannot be told");
 }
 
 static void watch(int fd, uint32_t data, short *before, short events)
@@ -220,11 +217,7 @@ static int handle_trust(void *context, struct channel_message *from)
 	return 0;
 }
 
-static int handle_secret(void *context, struct channel_message *from)
-{
-	(void)context;
-	return secrets_take(ipc_body(from, http_secret)->index, from->fds[0]);
-}
+DISPATCH_CALL(handle_secret, secrets_take(ipc_body(from, http_secret)->index, from->fds[0]))
 
 static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_http_open] = handle_open,

@@ -25,3 +25,11 @@ bool peer_turn(const struct channel *peer, struct channel_message *message,
 			  wrong ? ipc_error_text(wrong) : errno_text(-status));
 	return status < 0;
 }
+
+void peer_require(int error, const char *problem)
+{
+	if (error == -EPIPE)
+		exit(0);
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "%s: %s", problem, errno_text(-error));
+}
