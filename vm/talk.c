@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "vm/limits.h"
 #include "vm/say.h"
@@ -305,18 +306,10 @@ static void send_input(struct talk *talk)
 	send_frame(talk, WIRE_INPUT, bytes, got > 0 ? (uint32_t)got : 0);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Return the time to wait, -1 for ever; 0 when the machine has taken too long. */
 static int wait_ms(const struct talk *talk, uint64_t deadline)
 {
-	const uint64_t now = now_ms();
+	const uint64_t now = clock_now_us() / 1000;
 
 	if (talk->is_ready)
 		return -1;
@@ -325,7 +318,7 @@ static int wait_ms(const struct talk *talk, uint64_t deadline)
 
 static void exchange_all(struct talk *talk, int signals)
 {
-	const uint64_t deadline = now_ms() + talk->boot_ms;
+	const uint64_t deadline = clock_now_us() / 1000 + talk->boot_ms;
 
 	while (talk->end == TALK_NONE) {
 		struct pollfd polls[] = {

@@ -82,8 +82,7 @@ static void lose_writer(void)
 {
 	if (audit.channel.fd < 0)
 		return;
-	loop_remove(&audit.watch);
-	fd_close(&audit.channel.fd);
+	loop_close(&audit.watch, &audit.channel.fd);
 	if (audit.is_optional) {
 		log_line("nothing is audited any more: msp-audit ended");
 		audit.is_on = false;

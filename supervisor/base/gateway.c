@@ -23,8 +23,7 @@ void gateway_tell(uint32_t type, const void *message, const int *fds)
  */
 static void on_gateway(void *context)
 {
-	loop_remove(&watch);
-	fd_close(&supervisor.gateway.fd);
+	loop_close(&watch, &supervisor.gateway.fd);
 	log_line("the gateway (msp-cable) has ended, and the sandboxes with hosts with it");
 	FOR_EACH (sandbox, sandbox, supervisor.sandboxes, SANDBOX_SLOTS) {
 		if (sandbox->cable > 0 && sandbox->state == SANDBOX_LIVE)

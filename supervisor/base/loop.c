@@ -5,6 +5,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/fd.h"
+
 #define EVENTS_MAX 64
 
 static int epoll = -1;
@@ -30,6 +32,12 @@ void loop_remove(struct loop_watch *watch)
 	if (watch->on_ready)
 		(void)epoll_ctl(epoll, EPOLL_CTL_DEL, watch->fd, NULL); /* it was added */
 	watch->on_ready = NULL;
+}
+
+void loop_close(struct loop_watch *watch, int *fd)
+{
+	loop_remove(watch);
+	fd_close(fd);
 }
 
 static int timeout_ms(uint64_t deadline_us)

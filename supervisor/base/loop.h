@@ -25,6 +25,9 @@ int loop_add(struct loop_watch *watch, int fd, void (*on_ready)(void *), void *c
 /* Before its descriptor is closed. Harmless when it is not watched. */
 void loop_remove(struct loop_watch *watch);
 
+/* Remove the watch, and close its descriptor. */
+void loop_close(struct loop_watch *watch, int *fd);
+
 /* Wait until something is ready or `deadline_us` (clock_now_us() time; UINT64_MAX: never) and call
  * back. 0 or -errno. */
 int loop_turn(uint64_t deadline_us);

@@ -30,8 +30,7 @@ static int lose_store(const char *why)
 {
 	if (channel.fd < 0)
 		return -EPIPE;
-	loop_remove(&watch);
-	fd_close(&channel.fd);
+	loop_close(&watch, &channel.fd);
 	log_line("the files of persistent sandboxes are out of reach: %s", why);
 	state_end(MSP_EXIT_SOFTWARE);
 	return -EPIPE;

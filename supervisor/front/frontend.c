@@ -105,8 +105,7 @@ static void on_broker(void *context)
 {
 	struct frontend *frontend = context;
 
-	loop_remove(&frontend->broker_watch);
-	fd_close(&frontend->broker);
+	loop_close(&frontend->broker_watch, &frontend->broker);
 	try_free(frontend);
 }
 
@@ -160,9 +159,8 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason)
 	execution_abandon(frontend);
 	layers_job_abandon(frontend);
 	deferred_forget(frontend);
-	loop_remove(&frontend->watch);
+	loop_close(&frontend->watch, &frontend->channel.fd);
 	loop_remove(&frontend->client_watch);
-	fd_close(&frontend->channel.fd);
 	if (frontend->client.fd >= 0)
 		frontend_tell_client_end(&frontend->client, reason);
 	fd_close(&frontend->client.fd);

@@ -399,8 +399,7 @@ static void on_factory(void *context)
 		return;
 	note_breach("factory", 0, status, wrong);
 	(void)log_loss("the factory", status, wrong);
-	loop_remove(&factory_watch);
-	fd_close(&supervisor.factory.fd);
+	loop_close(&factory_watch, &supervisor.factory.fd);
 	state_end(MSP_EXIT_SOFTWARE);
 }
 

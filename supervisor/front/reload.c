@@ -74,8 +74,7 @@ static void on_launcher(void *context)
 
 	if (status == 1 || status == -EAGAIN)
 		return;
-	loop_remove(&launcher_watch);
-	fd_close(&supervisor.launcher.fd);
+	loop_close(&launcher_watch, &supervisor.launcher.fd);
 	workspace_lost();
 	if (supervisor.is_persons || supervisor.is_ending)
 		return;

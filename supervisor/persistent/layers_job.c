@@ -217,8 +217,7 @@ static void finish_job(struct layers_job *job, const struct ipc_layers_done *don
 	if (job->state != JOB_LIVE)
 		return;
 	job->state = JOB_OVER;
-	loop_remove(&job->watch);
-	fd_close(&job->channel.fd);
+	loop_close(&job->watch, &job->channel.fd);
 	if (job->sandbox) {
 		send_frontend(job, done);
 		end_work(job, done);
@@ -263,8 +262,7 @@ static void on_pid(void *context)
 {
 	struct layers_job *job = context;
 
-	loop_remove(&job->pid_watch);
-	fd_close(&job->pidfd);
+	loop_close(&job->pid_watch, &job->pidfd);
 	try_free(job);
 }
 
@@ -386,8 +384,7 @@ static int begin_job(const struct layers_ask *ask, struct layers_job **ret)
 	if (!error)
 		error = launch_job(job, ends[1], job->frontend ? pipe_ends[1] : supervisor.null);
 	if (error) {
-		loop_remove(&job->watch);
-		fd_close(&job->channel.fd);
+		loop_close(&job->watch, &job->channel.fd);
 	} else {
 		*ret = job;
 	}

@@ -404,8 +404,7 @@ static void on_init_message(void *context)
 		return;
 	if (status == -EPROTO)
 		audit_violation("init", number_in(sandbox), ipc_error_text(wrong));
-	loop_remove(&sandbox->init_watch);
-	fd_close(&sandbox->init.fd);
+	loop_close(&sandbox->init_watch, &sandbox->init.fd);
 	/* Before the factory's answer there may never have been an init: the answer says why. */
 	if (sandbox->has_answer)
 		execution_lose_sandbox(sandbox, STAGE_CHANNEL, EPIPE);

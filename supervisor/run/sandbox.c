@@ -88,8 +88,7 @@ int sandbox_watch(struct sandbox *sandbox)
 
 void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts)
 {
-	loop_remove(&sandbox->init_watch);
-	fd_close(&sandbox->init.fd);
+	loop_close(&sandbox->init_watch, &sandbox->init.fd);
 	sandbox_forget_standby(sandbox);
 	if (parts->cgroup >= 0)
 		(void)cgroup_remove(supervisor.cgroup, sandbox->slot); /* unused */
@@ -220,8 +219,7 @@ static void on_pid(void *context)
 {
 	struct sandbox *sandbox = context;
 
-	loop_remove(&sandbox->pid_watch);
-	fd_close(&sandbox->pidfd);
+	loop_close(&sandbox->pid_watch, &sandbox->pidfd);
 	supervisor.sandbox_handlers->on_over(sandbox);
 }
 
@@ -277,8 +275,7 @@ void sandbox_end(struct sandbox *sandbox)
 	if (sandbox->cable > 0)
 		gateway_tell(IPC_TYPE_cable_end, &(struct ipc_cable_end){ sandbox->slot }, NULL);
 	fd_close(&sandbox->network);
-	loop_remove(&sandbox->init_watch);
-	fd_close(&sandbox->init.fd);
+	loop_close(&sandbox->init_watch, &sandbox->init.fd);
 	sandbox_forget_standby(sandbox);
 	/* ESRCH: it went by itself when its channel ended. EBADF: the factory has not answered. */
 	(void)kernel_pidfd_send_signal(sandbox->pidfd, SIGKILL);

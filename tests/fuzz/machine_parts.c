@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct parts parts;
 	struct input input = { data, size };
-	struct content package = { NULL, 0 }, packed, kernel;
+	struct content package = { 0 }, packed, kernel;
 	int result = 0;
 
 	open_directory();

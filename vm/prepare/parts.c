@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "lib/heap/grow.h"
 
 /* Several times what there is. */
 #define KERNEL_MAX ((size_t)256 << 20)
@@ -50,28 +51,13 @@ int refuse_archive(const char *what, struct archive *archive)
 	return refuse("%s: %s", what, text != NULL ? text : "it is cut off or changed");
 }
 
-/* Return the room that so many bytes are given: with the next power of two few appended blocks
- * move. */
-static size_t room_for(size_t size)
-{
-	size_t room = BLOCK;
-
-	while (room < size)
-		room *= 2;
-	return room;
-}
-
 bool content_append(struct content *content, const void *bytes, size_t size)
 {
-	const size_t room = room_for(content->size + size);
+	uint8_t *grown = grow_list(content->bytes, &content->room, content->size + size, 1);
 
-	if (content->bytes == NULL || room > room_for(content->size)) {
-		uint8_t *grown = realloc(content->bytes, room);
-
-		if (grown == NULL)
-			return false;
-		content->bytes = grown;
-	}
+	if (grown == NULL)
+		return false;
+	content->bytes = grown;
 	if (size > 0)
 		memcpy(content->bytes + content->size, bytes, size);
 	content->size += size;
@@ -144,10 +130,17 @@ int content_unpack(const struct content *packed, size_t most, const char *name, 
 	return result;
 }
 
+static const char *file_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
 /* Return the index of a module's file, packed or not; -1: it is none that a machine needs. */
 static int find_module(const char *path, bool *ret_is_packed)
 {
-	const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+	const char *name = file_of(path);
 
 	for (int i = 0; i < MODULE_COUNT; i++) {
 		const size_t length = strlen(module_names[i]);
@@ -178,13 +171,6 @@ static void mark_builtin(struct parts *parts, struct content *list)
 	}
 }
 
-static const char *file_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static bool is_wanted(const char *path)
 {
 	const char *name = file_of(path);
@@ -206,7 +192,7 @@ static int take_module(struct content *module, const char *name, struct content 
 	}
 	*module = content;
 	if (is_packed) {
-		*module = (struct content){ NULL, 0 };
+		*module = (struct content){ 0 };
 		result = content_unpack(&content, MODULE_MAX, name, module);
 		free(content.bytes);
 	}
@@ -290,7 +276,7 @@ static int read_files(struct archive *inner, struct parts *parts)
 
 	while ((result = archive_read_next_header(inner, &entry)) == ARCHIVE_OK) {
 		const char *path = archive_entry_pathname(entry);
-		struct content content = { NULL, 0 };
+		struct content content = { 0 };
 
 		if (path == NULL || archive_entry_filetype(entry) != AE_IFREG || !is_wanted(path))
 			continue;
@@ -360,7 +346,7 @@ static int read_child(int directory, const struct dirent *entry, uint32_t depth,
 		      struct parts *parts)
 {
 	const bool is_directory = entry->d_type == DT_DIR;
-	struct content content = { NULL, 0 };
+	struct content content = { 0 };
 	int result = -1;
 	int fd;
 

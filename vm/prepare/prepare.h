@@ -13,12 +13,10 @@
 
 struct archive;
 
-struct archive;
-
 /* Bytes of a file, from malloc(). */
 struct content {
 	uint8_t *bytes;
-	size_t size;
+	size_t size, room;
 };
 
 /* Modules in the order in which they are loaded: those of each bus, the port, 9p. */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/log.h"
 
 /* The boot protocol (Documentation/x86/boot.rst): where a kernel's compressed program is. */
@@ -30,26 +31,13 @@
 
 int file_write(int directory, const char *name, const void *bytes, size_t size)
 {
-	const uint8_t *at = bytes;
-	const int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	int error = fd < 0 ? -errno : fd_write_all(fd, bytes, size);
 
-	if (fd < 0)
-		return refuse("%s: %s", name, errno_text(errno));
-	while (size > 0) {
-		const ssize_t done = write(fd, at, size);
-
-		if (done <= 0)
-			break;
-		at += done;
-		size -= (size_t)done;
-	}
-	if (size > 0 || fsync(fd) != 0) {
-		(void)refuse("%s: %s", name, errno_text(errno));
-		(void)close(fd);
-		return -1;
-	}
-	(void)close(fd);
-	return 0;
+	if (error == 0 && fsync(fd) != 0)
+		error = -errno;
+	fd_close(&fd);
+	return error == 0 ? 0 : refuse("%s: %s", name, errno_text(-error));
 }
 
 static uint32_t number_at(const struct content *content, size_t at)
@@ -77,7 +65,7 @@ static int find_payload(const struct content *kernel, struct content *ret)
 	/* The size behind the program is gzip's own, and otherwise the kernel's. */
 	if (memcmp(kernel->bytes + start, GZIP_MAGIC, strlen(GZIP_MAGIC)) != 0)
 		size -= SIZE_BYTES;
-	*ret = (struct content){ kernel->bytes + start, size };
+	*ret = (struct content){ .bytes = kernel->bytes + start, .size = size };
 	return 0;
 }
 
@@ -115,7 +103,7 @@ static int trim_program(struct content *program)
 
 int kernel_write(int directory, const struct content *kernel)
 {
-	struct content payload, program = { NULL, 0 };
+	struct content payload, program = { 0 };
 	int result = find_payload(kernel, &payload);
 
 	if (result == 0)
@@ -179,7 +167,7 @@ static int put_all(struct archive *archive, const struct parts *parts)
 int initramfs_write(int directory, const struct parts *parts)
 {
 	struct archive *archive = archive_write_new();
-	struct content made = { NULL, 0 };
+	struct content made = { 0 };
 	int result;
 
 	if (archive == NULL || archive_write_set_format_cpio_newc(archive) != ARCHIVE_OK ||

@@ -169,7 +169,7 @@ Test(parts, long_version)
 Test(parts, content_has_a_limit)
 {
 	int ends[2];
-	struct content content = { NULL, 0 };
+	struct content content = { 0 };
 
 	cr_assert_eq(pipe(ends), 0);
 	cr_assert_eq(write(ends[1], "12345", 5), 5);
@@ -183,7 +183,7 @@ Test(parts, bomb_is_cut_off)
 {
 	uint8_t *zeros = calloc(1, 8 << 20);
 	struct content packed = scene_pack(zeros, 8 << 20, SCENE_GZIP);
-	struct content content = { NULL, 0 };
+	struct content content = { 0 };
 
 	cr_assert_lt(packed.size, 65536);
 	cr_expect_neq(content_unpack(&packed, 1 << 20, "it", &content), 0);

@@ -49,7 +49,7 @@ struct content scene_pack(const void *bytes, size_t size, enum scene_compression
 {
 	const struct scene_file file = { "raw", bytes, size };
 	struct archive *archive = archive_write_new();
-	struct content made = { NULL, 0 };
+	struct content made = { 0 };
 
 	(void)archive_write_set_format_raw(archive);
 	set_compression(archive, compression);
@@ -74,7 +74,7 @@ struct content scene_package(const struct scene_file *files, size_t count,
 			     enum scene_compression compression)
 {
 	struct archive *archive = archive_write_new();
-	struct content data = { NULL, 0 }, package = { NULL, 0 };
+	struct content data = { 0 }, package = { 0 };
 
 	(void)archive_write_set_format_ustar(archive);
 	set_compression(archive, compression);
@@ -93,7 +93,7 @@ struct content scene_kernel(const struct content *packed)
 {
 	uint8_t head[HEAD_SIZE] = { 0 };
 	const uint32_t size = (uint32_t)packed->size;
-	struct content kernel = { NULL, 0 };
+	struct content kernel = { 0 };
 
 	head[0x1f1] = 1;
 	memcpy(head + 0x202, "HdrS", 4);
@@ -121,6 +121,6 @@ void scene_clear(struct parts *parts)
 	free(parts->init.bytes);
 	for (int i = 0; i < MODULE_COUNT; i++)
 		free(parts->modules[i].bytes);
-	*parts = (struct parts){ .kernel = { NULL, 0 } };
+	*parts = (struct parts){ .kernel = { 0 } };
 	report = (struct prepare_report){ .is_done = 0 };
 }
