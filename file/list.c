@@ -30,11 +30,6 @@ struct names {
 	size_t count, room;
 };
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* gcc 12's analyzer loses sight of what is reachable through memory that realloc() moved. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
@@ -68,8 +63,7 @@ static bool read_names(int folder, struct names *ret)
 			add_name(ret, entry->d_name);
 	}
 	(void)closedir(stream);
-	if (ret->count > 0)
-		qsort(ret->list, ret->count, sizeof(char *), compare_names);
+	list_sort(ret->list, ret->count, sizeof(char *));
 	return true;
 }
 

@@ -240,11 +240,6 @@ int beneath_names_add(struct beneath_names *names, int directory, bool is_all)
 	}
 }
 
-static int compare_names(const void *left, const void *right)
-{
-	return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 int beneath_names_sort(struct beneath_names *names)
 {
 	const char *name = names->bytes;
@@ -256,7 +251,7 @@ int beneath_names_sort(struct beneath_names *names)
 		return -ENOMEM;
 	for (size_t i = 0; i < names->count; i++, name += strlen(name) + 1)
 		names->names[i] = name;
-	qsort(names->names, names->count, sizeof(*names->names), compare_names);
+	list_sort(names->names, names->count, sizeof(*names->names));
 	for (size_t i = 0; i < names->count; i++) {
 		if (i == 0 || strcmp(names->names[i], names->names[unique - 1]) != 0)
 			names->names[unique++] = names->names[i];

@@ -155,24 +155,11 @@ static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJ
 	return append_ref(&ref);
 }
 
-static int compare_changes(const void *left, const void *right)
-{
-	return strcmp(((const struct commits_change *)left)->path,
-		      ((const struct commits_change *)right)->path);
-}
-
-static int compare_with_name(const void *name, const void *change)
-{
-	return strcmp(name, ((const struct commits_change *)change)->path);
-}
-
 static const struct commits_change *find_change(const char *name)
 {
 	struct commits *state = commits_state();
 
-	return state->change_count == 0 ? NULL
-					: bsearch(name, state->changes, state->change_count,
-						  sizeof(*state->changes), compare_with_name);
+	return list_find(name, state->changes, state->change_count, sizeof(*state->changes));
 }
 
 /* A line of packed-refs counts where no loose ref of the sandbox hides it, and the host's loose one
@@ -280,12 +267,6 @@ static int look_into(const struct job *job, struct commits_ref *ref)
 	return ref->error == -ENOMEM || commits_state()->requests < 0 ? ref->error : 0;
 }
 
-static int compare_refs(const void *left, const void *right)
-{
-	return strcmp(((const struct commits_ref *)left)->path,
-		      ((const struct commits_ref *)right)->path);
-}
-
 int commits_find(struct job *job)
 {
 	struct commits *state = commits_state();
@@ -293,13 +274,10 @@ int commits_find(struct job *job)
 
 	if (error || state->requests < 0)
 		return error;
-	if (state->change_count > 0)
-		qsort(state->changes, state->change_count, sizeof(*state->changes),
-		      compare_changes);
+	list_sort(state->changes, state->change_count, sizeof(*state->changes));
 	for (size_t i = 0; i < state->change_count && !error; i++)
 		error = add_changed(job, &state->changes[i]);
-	if (state->ref_count > 0)
-		qsort(state->refs, state->ref_count, sizeof(*state->refs), compare_refs);
+	list_sort(state->refs, state->ref_count, sizeof(*state->refs));
 	for (size_t i = 0; i < state->ref_count && !error; i++) {
 		error = state->refs[i].error ? 0 : look_into(job, &state->refs[i]);
 		if (!error)

@@ -232,14 +232,11 @@ static const dispatch_handler from_launcher[IPC_TYPE_COUNT] = {
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-static void watch_channels(int operation)
+static void watch_egress(void)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.u32 = DATA_EGRESS };
+	static short watched;
 
-	if (to_egress.count > 0)
-		event.events |= EPOLLOUT;
-	if (epoll_ctl(waiting, operation, egress.fd, &event) != 0)
-		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
+	watch(egress.fd, DATA_EGRESS, &watched, to_egress.count > 0 ? POLLIN | POLLOUT : POLLIN);
 }
 
 /* Turn the connections that wait for no event. Return whether some are left. */
@@ -307,12 +304,11 @@ static void await_secrets(void)
 
 static void begin_loop(void)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.u32 = DATA_LAUNCHER };
+	short watched = 0;
 
-	waiting = epoll_create1(EPOLL_CLOEXEC);
-	if (waiting < 0 || epoll_ctl(waiting, EPOLL_CTL_ADD, launcher.fd, &event) != 0)
-		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
-	watch_channels(EPOLL_CTL_ADD);
+	waiting = epoll_create1(EPOLL_CLOEXEC); /* or the first watch() fails */
+	watch(launcher.fd, DATA_LAUNCHER, &watched, POLLIN);
+	watch_egress();
 }
 
 void server_run(int egress_fd, int launcher_fd, const struct plan *own, uint32_t index)
@@ -337,6 +333,6 @@ void server_run(int egress_fd, int launcher_fd, const struct plan *own, uint32_t
 
 		turn_once(is_left ? 0 : connection_count > 0 ? TICK_MS : -1);
 		require_egress(outbox_flush(&to_egress));
-		watch_channels(EPOLL_CTL_MOD);
+		watch_egress();
 	}
 }

@@ -143,19 +143,12 @@ void branches_note_left(const struct job *job, const char *path)
 	state.is_lost |= !left;
 }
 
-static int compare_names(const void *left, const void *right)
-{
-	return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
 static bool is_left(const char *path)
 {
-	if (state.left_count == 0)
-		return false;
 	if (!state.is_sorted)
-		qsort(state.left, state.left_count, sizeof(*state.left), compare_names);
+		list_sort(state.left, state.left_count, sizeof(*state.left));
 	state.is_sorted = true;
-	return bsearch(&path, state.left, state.left_count, sizeof(*state.left), compare_names);
+	return list_find(path, state.left, state.left_count, sizeof(*state.left));
 }
 
 static bool is_blob(const uint8_t id[OBJECT_ID_BYTES], const char *bytes, size_t size)

@@ -254,12 +254,6 @@ static int hear_file(void *context, const struct reader_tell *tell, const uint8_
 	return change->path ? 0 : -ENOMEM;
 }
 
-static int compare_changes(const void *left, const void *right)
-{
-	return strcmp(((const struct index_change *)left)->path,
-		      ((const struct index_change *)right)->path);
-}
-
 static int add_index(const struct job *job, size_t number, const uint8_t old[OBJECT_ID_BYTES])
 {
 	struct branches *state = branches_state();
@@ -274,9 +268,7 @@ static int add_index(const struct job *job, size_t number, const uint8_t old[OBJ
 				     &size, &status);
 	if (error)
 		return error;
-	if (state->change_count > 0)
-		qsort(state->changes, state->change_count, sizeof(*state->changes),
-		      compare_changes);
+	list_sort(state->changes, state->change_count, sizeof(*state->changes));
 	error = index_edit((const uint8_t *)text, size, state->changes, state->change_count, &bytes,
 			   &size);
 	free(text);

@@ -70,11 +70,6 @@ struct packed {
 	size_t count;
 };
 
-static int compare_names(const void *left, const void *right)
-{
-	return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
-}
-
 static void free_packed(struct packed *packed)
 {
 	free(packed->text);
@@ -99,17 +94,14 @@ static int read_packed(int git, struct packed *ret)
 			return -ENOMEM;
 		*named = next;
 	}
-	if (ret->count > 0)
-		qsort(ret->all, ret->count, sizeof(*ret->all), compare_names);
+	list_sort(ret->all, ret->count, sizeof(*ret->all));
 	return 0;
 }
 
 static bool has_same(const struct packed *packed, const struct named *named)
 {
-	const struct named *found = packed->count == 0
-					    ? NULL
-					    : bsearch(named, packed->all, packed->count,
-						      sizeof(*packed->all), compare_names);
+	const struct named *found =
+		list_find(named->name, packed->all, packed->count, sizeof(*packed->all));
 
 	return found && memcmp(found->id, named->id, sizeof(named->id)) == 0;
 }

@@ -37,3 +37,19 @@ void *grow_item(void *list, size_t *room, size_t *count, size_t size)
 	memcpy(list, &grown, sizeof(grown));
 	return memset(grown + (*count)++ * size, 0, size);
 }
+
+static int compare_texts(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+void list_sort(void *list, size_t count, size_t size)
+{
+	if (count > 0)
+		qsort(list, count, size, compare_texts);
+}
+
+void *list_find(const char *text, void *list, size_t count, size_t size)
+{
+	return count > 0 ? bsearch(&text, list, count, size, compare_texts) : NULL;
+}

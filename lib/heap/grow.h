@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Room for a list that grows: doubled, so that its items are moved seldom.
+ * Lists: room that grows, doubled, so that items are moved seldom; and the order of their texts.
  */
 #ifndef LIB_HEAP_GROW_H
 #define LIB_HEAP_GROW_H
@@ -14,5 +14,12 @@ void *grow_list(void *list, size_t *room, size_t count, size_t size);
 /* Append an item of `size` zero bytes to the list at `list`, a pointer to a pointer. Returns the
  * item, or NULL without memory: the list is unchanged then. */
 void *grow_item(void *list, size_t *room, size_t *count, size_t size);
+
+/* Sort items of `size` bytes, each of which begins with a pointer to a text, by the texts' bytes.
+ */
+void list_sort(void *list, size_t count, size_t size);
+
+/* Find an item with this text in a sorted list; NULL: there is none. */
+void *list_find(const char *text, void *list, size_t count, size_t size);
 
 #endif
