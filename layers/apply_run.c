@@ -263,3 +263,13 @@ int apply_lock(const struct job_directories *directories)
 	}
 	return fd;
 }
+
+int job_recover(struct job *job)
+{
+	int lock = apply_lock(&job->directories);
+	int error = lock < 0 ? lock : apply_recover(&job->directories, &job->done.conflicts);
+
+	fd_close(&lock);
+	job->done.step = error ? CHANGES_STEP_JOURNAL : CHANGES_STEP_NONE;
+	return error;
+}

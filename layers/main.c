@@ -26,7 +26,7 @@
 #include "confine.h"
 #include "gitdiff.h"
 #include "job.h"
-#include "layers/merger/answer.h"
+#include "layers/merger/ancestor.h"
 #include "progress.h"
 #include "remove.h"
 

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -22,7 +23,6 @@
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
-#include "identity.h"
 #include "layers/base.h"
 #include "layers/beneath.h"
 #include "layers/files.h"
@@ -42,6 +42,9 @@
 
 /* The copy under work, beside the persistent mounts: a kill leaves no half file in the upper. */
 #define COPY_NAME ".prepared"
+
+#define HOME_NAME "home"
+#define TEXT_MAX (4 * GIT_USER_MAX + 64)
 
 #define OPEN_MODE 0700U
 #define UPPER_MODE 0755U
@@ -383,6 +386,80 @@ static int note_copies(const struct job *job, uint64_t began_us)
 	return error ? error : base_note(&job->directories, began_us);
 }
 
+/* --- the user's name and email for git -------------------------------------------------------- */
+
+/* Append a value in git's quotes. A control character could begin another line. */
+static void add_value(char text[TEXT_MAX], const char *key, const char *value)
+{
+	char quoted[2 * GIT_USER_MAX], *at = quoted;
+	const size_t used = strlen(text);
+
+	if (strlen(value) >= GIT_USER_MAX)
+		return;
+	for (; *value; value++) {
+		if ((unsigned char)*value < ' ' || *value == '\x7f')
+			return;
+		if (*value == '"' || *value == '\\')
+			*at++ = '\\';
+		*at++ = *value;
+	}
+	*at = '\0';
+	(void)snprintf(text + used, TEXT_MAX - used, "%s\t%s = \"%s\"\n", used ? "" : "[user]\n",
+		       key, quoted);
+}
+
+static void write_text(const struct job *job, char ret[TEXT_MAX])
+{
+	static const struct {
+		const char *mark, *key;
+	} rows[] = { { GIT_USER_NAME_MARK, "name" }, { GIT_USER_EMAIL_MARK, "email" } };
+
+	ret[0] = '\0';
+	for (size_t at = 0; at < job->named_size; at += strlen(job->named + at) + 1) {
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			const size_t size = strlen(rows[i].mark);
+
+			if (strncmp(job->named + at, rows[i].mark, size) == 0)
+				add_value(ret, rows[i].key, job->named + at + size);
+		}
+	}
+}
+
+/* Write the name and email that the job was given into `.config/git/config` of the home, if no
+ * execution has made a home yet. git reads this file behind the system's and before the home's own
+ * .gitconfig and the repository's configuration: whatever is set in the sandbox wins. */
+static int write_identity(const struct job *job)
+{
+	static const char *const directories[] = { HOME_NAME, HOME_NAME "/.config",
+						   HOME_NAME "/.config/git" };
+	const int layer = job->directories.layers[0];
+	char text[TEXT_MAX];
+	int error = 0, file = -1, directory = -1;
+
+	write_text(job, text);
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]) && text[0]; i++) {
+		const char *name;
+		int parent = files_parent(layer, directories[i], &name);
+
+		error = parent < 0 ? parent : mkdirat(parent, name, 0700) == 0 ? 0 : -errno;
+		fd_close(&parent);
+		if (error)
+			return error == -EEXIST ? 0 : error;
+	}
+	if (!text[0])
+		return 0;
+	directory = files_open(layer, HOME_NAME "/.config/git", O_PATH | O_DIRECTORY);
+	file = directory < 0
+		       ? directory
+		       : openat(directory, "config", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	error = file < 0 ? -errno : fd_write_all(file, text, strlen(text));
+	fd_close(&file);
+	fd_close(&directory);
+	return error;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
 int job_prepare(struct job *job)
 {
 	struct timespec began = { 0 };
@@ -400,7 +477,7 @@ int job_prepare(struct job *job)
 	if (!error && job->done.applied > 0)
 		error = note_copies(job, clock_ns_of(&began) / 1000);
 	if (!error)
-		error = identity_write(job);
+		error = write_identity(job);
 	if (error || !may_use(job->directories.host, ".", W_OK))
 		job->done.step = CHANGES_STEP_WRITE;
 	else if (preparing.is_cut)

@@ -23,4 +23,12 @@ int ancestor_find(const int *gits, const struct objects *objects, const struct r
 /* Return whether this is the content that was noted. */
 bool ancestor_is(const struct reader_ask *ask, const uint8_t *bytes, size_t size);
 
+/* The reader's answer to READER_MERGE. Read the two sides that follow a request, merge them since
+ * the base that it names, and tell of the result. `gits`: as many as there are sources of objects.
+ * 0; -EPROTO: the sides are not read; another -errno, as of ancestor_find() or text_merge(). */
+int answer_merge(int requests, const int *gits, const struct objects *objects,
+		 const struct reader_ask *ask,
+		 int (*tell)(void *context, const struct reader_tell *what, const void *bytes),
+		 void *context);
+
 #endif

@@ -69,7 +69,7 @@ struct reader_file {
 };
 
 /* Answer READER_MERGE, whose sides follow in the pipe `requests`: tell of the result with
- * `context`. 0 or -errno (answer_merge() in layers/merger/answer.h). */
+ * `context`. 0 or -errno (answer_merge() in layers/merger/ancestor.h). */
 typedef int (*reader_merge)(int requests, const int *gits, const struct objects *objects,
 			    const struct reader_ask *ask,
 			    int (*tell)(void *context, const struct reader_tell *what,

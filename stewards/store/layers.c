@@ -71,7 +71,7 @@ static int found_in_place(void *context, const char *name)
 }
 
 /* The user's name for git, which msp puts into a new sandbox, does not count
- * (layers/foreign/identity.h).
+ * (layers/foreign/prepare.c).
  */
 static int found_in_used(void *context, const char *name)
 {

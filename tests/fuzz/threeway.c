@@ -18,7 +18,6 @@
 
 #include "common/fd.h"
 #include "layers/merger/ancestor.h"
-#include "layers/merger/answer.h"
 #include "layers/merger/text.h"
 #include "layers/reader/library.h"
 #include "layers/reader/refs.h"

@@ -19,7 +19,7 @@
 #include "layers/base.h"
 #include "layers/commits.h"
 #include "layers/journal.h"
-#include "layers/merger/answer.h"
+#include "layers/merger/ancestor.h"
 
 #define GIT                                                                                        \
 	"GIT_CONFIG_NOSYSTEM=1 HOME=/nonexistent GIT_OPTIONAL_LOCKS=0 git -c user.name=x "         \
