@@ -30,7 +30,8 @@ struct item *items_add(struct items *items, const char *path)
 	}
 	memcpy(item->path, path, size);
 	item->layer = item->old_layer = -1;
-	return *place = item;
+	*place = item;
+	return item;
 }
 
 static int compare_paths(const void *left, const void *right)

@@ -16,7 +16,7 @@
 #include "lib/heap/grow.h"
 
 #define FIXED_BYTES (INDEX_STAT_BYTES + OBJECT_ID_BYTES + 2)
-#define NAME_SIZE 0x0fffU /* of an entry's flags */
+#define NAME_SIZE 0x0fffU /* the size of a name, in an entry's flags */
 
 struct edit {
 	struct git_index_reader old;

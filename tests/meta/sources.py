@@ -26,7 +26,7 @@ SHARED = {
     "common/": tree.PARTS,
     "frontend/": ("frontend", *tree.FRONTENDS),
     "frontend/utf8.h": ("lib/json", "policy"),
-    "lib/heap/": ("frontend", "cli", "launcher", "broker", "policy", "layers", "layers/branches", "layers/reader", "layers/ignored",
+    "lib/heap/": ("file", "frontend", "cli", "launcher", "broker", "policy", "layers", "layers/branches", "layers/reader", "layers/ignored",
               "gateway/egress", "gateway/dial", "gateway/http", "gateway/bridge", "image", "lib/json", "vm"),
     "gateway/hosts/": ("frontend", "policy", "gateway/cable", "gateway/egress", "gateway/dial", "gateway/http", "cli"),
     "image/keep.h": ("cli", "launcher"), "image/manifest.h": ("cli",), "image/name.h": ("cli",),
