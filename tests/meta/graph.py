@@ -158,11 +158,6 @@ class Graph(unittest.TestCase):
                 found = largest(rooms(calls_of(program)))
                 self.assertLessEqual(len(found), ceilings.CIRCLE_FOLDERS.get(program, 0), found)
 
-    def test_libraries_of_layers_call_one_way(self):
-        graph = libraries()
-        self.assertIn("commits_core", graph["layers_changes"])
-        self.assertEqual([sorted(circle) for circle in circles(graph)], [])
-
 
 if __name__ == "__main__":
     unittest.main()
