@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The messages between our processes: their types, their one encoder and their one decoder. Their
- * structs stand by subject in ipc_*.h, in which a comment on a struct says first what descriptors
- * go with it. A file includes the headers of the messages that it handles; ipc_all.h has all.
+ * The messages between our processes: their types, their one encoder and their one decoder. They
+ * are described by subject in ipc_*.h (ipc_message.h), in which a comment on a message says first
+ * what descriptors go with it. A file includes the headers of the messages that it handles;
+ * ipc_all.h has all.
  *
- * A struct never goes over the wire as memory: ipc_schema.c lists each struct's fields, and the
- * encoder and decoder walk that list. Wire format: u32 type, then the fields in order, native byte
- * order, no padding; strings and byte ranges carry a u32 length and no terminator.
+ * A struct never goes over the wire as memory: ipc_schema.c makes a list of each struct's fields
+ * from its description, and the encoder and decoder walk that list. Wire format: u32 type, then the
+ * fields in order, native byte order, no padding; strings and byte ranges carry a u32 length and no
+ * terminator.
  *
  * Field rules (checked by the decoder, so that a handler need not): STR holds 1 to size-1 bytes
  * without NUL and arrives terminated; OPT may also be empty; BYTES holds 0 to size bytes, and its
@@ -96,7 +98,7 @@ struct ipc_message {
 /* The row of a type; NULL for IPC_TYPE_NONE and beyond the table. */
 const struct ipc_message *ipc_message(uint32_t type);
 
-/* SHA-256 of ipc_messages.def, these headers, ipc_schema.c and limits.h, computed by the build. */
+/* SHA-256 of the SCHEMA_FILES of CMakeLists.txt, computed by the build. */
 extern const uint8_t ipc_schema_hash[IPC_SCHEMA_BYTES];
 
 /*

@@ -5,16 +5,15 @@
 #ifndef COMMON_IPC_AUDIT_H
 #define COMMON_IPC_AUDIT_H
 
-#include <stdint.h>
+#include "common/ipc_message.h"
 
-#include "common/limits.h"
+/* clang-format off */
 
 /* The first message, before the supervisor has heard anybody but its launcher. */
-struct ipc_audit_start {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-	uint32_t pid;            /* the supervisor's, for its records */
-	char path[IPC_PATH_MAX]; /* the directory's, for messages */
-};
+IPC_MESSAGE(audit_start,
+	(RAW, schema, IPC_SCHEMA_BYTES),
+	(U32, pid),                 /* the supervisor's, for its records */
+	(STR, path, IPC_PATH_MAX)); /* the directory's, for messages */
 
 /* One field: a number, or a text, SHA-256 or command of `value` bytes, which lies in the record's
  * texts behind those of the fields before it. */
@@ -32,24 +31,22 @@ struct ipc_audit_field {
 #define IPC_AUDIT_ANY_CPU UINT32_MAX
 
 /* Write a record. */
-struct ipc_audit_record {
-	uint64_t number;  /* that audit_written answers with; 0: no answer is wanted, and the record
-			   * is kept until it can be written */
-	uint64_t lost;    /* how many records the supervisor could not send before it */
-	uint32_t wait_ms; /* longest wait for the log's lock, if the record has a number */
-	uint32_t cpu;     /* to run on: where the supervisor waits, waking is fastest */
-	uint32_t event;   /* enum audit_event */
-	uint32_t field_count;
-	uint32_t texts_size;
-	uint32_t reserved;
-	struct ipc_audit_field fields[IPC_AUDIT_FIELDS_MAX];
-	uint8_t texts[IPC_AUDIT_TEXTS_MAX];
-};
+IPC_MESSAGE(audit_record,
+	/* that audit_written answers with; 0: no answer is wanted, and the record is kept until it
+	 * can be written */
+	(U64, number),
+	(U64, lost),    /* how many records the supervisor could not send before it */
+	(U32, wait_ms), /* longest wait for the log's lock, if the record has a number */
+	(U32, cpu),     /* to run on: where the supervisor waits, waking is fastest */
+	(U32, event),   /* enum audit_event */
+	(U32, field_count), (STRUCTS, fields, ipc_audit_field, IPC_AUDIT_FIELDS_MAX),
+	(BYTES, texts, IPC_AUDIT_TEXTS_MAX), (U32, reserved));
 
 /* A record with a number was written, or will not be. */
-struct ipc_audit_written {
-	uint64_t number;
-	uint32_t error; /* errno; 0: it was written. ETIMEDOUT: another process keeps the lock */
-};
+IPC_MESSAGE(audit_written,
+	(U64, number),
+	(U32, error)); /* errno; 0: it was written. ETIMEDOUT: another process keeps the lock */
+
+/* clang-format on */
 
 #endif

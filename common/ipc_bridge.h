@@ -7,9 +7,9 @@
 #ifndef COMMON_IPC_BRIDGE_H
 #define COMMON_IPC_BRIDGE_H
 
-#include <stdint.h>
+#include "common/ipc_message.h"
 
-#include "common/limits.h"
+/* clang-format off */
 
 /* The descriptors that msp-bridge is executed with, beside its standard ones. */
 enum bridge_fd {
@@ -19,14 +19,8 @@ enum bridge_fd {
 
 /* Bind the port of the host and start msp-bridge. fd: its BRIDGE_FD_CHANNEL. To the path opener, or
  * to the msp that has handed its client over: that one has the host's network. */
-struct ipc_bridge_bind {
-	uint32_t port;
-	uint32_t host_port;
-};
-struct ipc_client_bridge {
-	uint32_t port;
-	uint32_t host_port;
-};
+IPC_MESSAGE(bridge_bind, (U32, port), (U32, host_port));
+IPC_MESSAGE(client_bridge, (U32, port), (U32, host_port));
 
 enum bridge_operation {
 	BRIDGE_ENTER = 0, /* fd: the other end of the channel of the msp-bridge's bridge_begin */
@@ -37,63 +31,45 @@ enum bridge_operation {
 /* Let an msp-bridge into the network of a live persistent sandbox, or have it started for a
  * frontend that cannot. A broker needs PLAN_BRIDGE_ASK. request_done answers, or execution_refused.
  */
-struct ipc_bridge_start {
-	uint64_t request;
-	uint32_t operation; /* enum bridge_operation */
-	uint32_t port;
-	uint32_t host_port; /* MAKE: 0 is the same number, or any */
-	char sandbox[IPC_NAME_MAX];
-	char owner[IPC_NAME_MAX];
-};
+IPC_MESSAGE(bridge_start,
+	(HEAD, STR),
+	(U32, operation), /* enum bridge_operation */
+	(U32, port),
+	(U32, host_port)); /* MAKE: 0 is the same number, or any */
 
 /* Record the bridge, and send bridge_open. fds: that end; a socket of the sandbox's network; the
  * pidfd of its init. */
-struct ipc_bridge_give {
-	uint32_t frontend; /* its number */
-	uint32_t port;
-	uint32_t host_port;
-	char sandbox[IPC_ID_MAX];
-	char name[IPC_NAME_MAX]; /* "": the sandbox has none */
-};
+IPC_MESSAGE(bridge_give,
+	(U32, frontend), /* its number */
+	(U32, port), (U32, host_port), (STR, sandbox, IPC_ID_MAX),
+	(OPT, name, IPC_NAME_MAX)); /* "": the sandbox has none */
 
 /* fds: the socket and the pidfd. There is a record. If there is none, the channel is closed. */
-struct ipc_bridge_open {
-	uint32_t reserved;
-};
+IPC_MESSAGE(bridge_open, (U32, reserved));
 
 /* Tell of the open bridges, or close one. fd: a channel on which the path opener answers with
  * bridge_info, and which it closes when that is all, or the bridge has ended. A broker is no
  * sender. */
-struct ipc_bridge_look {
-	uint32_t close; /* the port of the host; 0: none, tell of all */
-};
+IPC_MESSAGE(bridge_look, (U32, close)); /* the port of the host; 0: none, tell of all */
 
 /* Do as a bridge_look says. */
-struct ipc_bridge_show {
-	uint32_t close;
-};
+IPC_MESSAGE(bridge_show, (U32, close));
 
 /* A bridge that is open, or is being closed. */
-struct ipc_bridge_info {
-	uint64_t since_s; /* by the real clock */
-	uint32_t port;
-	uint32_t host_port;
-	char sandbox[IPC_ID_MAX];
-	char name[IPC_NAME_MAX]; /* "": it has none */
-};
+IPC_MESSAGE(bridge_info,
+	(U64, since_s), /* by the real clock */
+	(U32, port), (U32, host_port), (STR, sandbox, IPC_ID_MAX),
+	(OPT, name, IPC_NAME_MAX)); /* "": it has none */
 
 /* The first message to an msp-bridge. fd: a channel to the path opener, which sends bridge_open. */
-struct ipc_bridge_begin {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-	uint32_t port;   /* the sandbox's */
-	uint32_t is_raw; /* 1: any bytes pass; else the Host of an HTTP request must be this machine
-			  */
-};
+IPC_MESSAGE(bridge_begin,
+	(RAW, schema, IPC_SCHEMA_BYTES),
+	(U32, port), /* the sandbox's */
+	/* 1: any bytes pass; else the Host of an HTTP request must be this machine */
+	(U32, is_raw));
 
 /* The host's port is ours, and nobody can connect to it yet. */
-struct ipc_bridge_bound {
-	uint32_t host_port;
-};
+IPC_MESSAGE(bridge_bound, (U32, host_port));
 
 enum bridge_step {
 	BRIDGE_STEP_NONE = 0,
@@ -105,10 +81,9 @@ enum bridge_step {
 };
 
 /* The port can be connected to, or why there is no bridge. */
-struct ipc_bridge_ready {
-	uint32_t step;  /* enum bridge_step */
-	uint32_t error; /* errno of that */
-};
+IPC_MESSAGE(bridge_ready,
+	(U32, step),   /* enum bridge_step */
+	(U32, error)); /* errno of that */
 
 enum bridge_end {
 	BRIDGE_END_FRONTEND = 0, /* its frontend closed it, or ended */
@@ -119,11 +94,12 @@ enum bridge_end {
 };
 
 /* A bridge that was ready has ended. To both peers. */
-struct ipc_bridge_end {
-	uint64_t connections;
-	uint64_t refused;        /* connections, by their Host, Origin or head */
-	uint64_t sent, received; /* bytes that the sandbox and the host's clients took */
-	uint32_t reason;         /* enum bridge_end */
-};
+IPC_MESSAGE(bridge_end,
+	(U64, connections),
+	(U64, refused),               /* connections, by their Host, Origin or head */
+	(U64, sent), (U64, received), /* bytes that the sandbox and the host's clients took */
+	(U32, reason));               /* enum bridge_end */
+
+/* clang-format on */
 
 #endif

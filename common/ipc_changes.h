@@ -5,9 +5,9 @@
 #ifndef COMMON_IPC_CHANGES_H
 #define COMMON_IPC_CHANGES_H
 
-#include <stdint.h>
+#include "common/ipc_message.h"
 
-#include "common/limits.h"
+/* clang-format off */
 
 enum changes_operation {
 	CHANGES_DIFF = 1,
@@ -51,38 +51,32 @@ enum changes_flag {
 
 /* fd: the chosen paths, relative to the workspace, NUL after each, sealed; empty: all.
  * changes_started and changes_done answer, or execution_refused. */
-struct ipc_changes_start {
-	uint64_t request;
-	uint32_t operation; /* enum changes_operation */
-	uint32_t conflict;  /* enum changes_conflict */
-	uint32_t flags;     /* enum changes_flag */
-	uint32_t number;    /* a checkpoint's */
-	uint64_t skip;      /* DIFF, PREVIEW: changes to leave out at the beginning */
-	uint64_t most;      /* how many to list; 0: all */
+IPC_MESSAGE(changes_start,
+	(HEAD, STR),
+	(U32, operation), /* enum changes_operation */
+	(U32, conflict),  /* enum changes_conflict */
+	(U32, flags),     /* enum changes_flag */
+	(U32, number),    /* a checkpoint's */
+	(U64, skip),      /* DIFF, PREVIEW: changes to leave out at the beginning */
+	(U64, most),      /* how many to list; 0: all */
 	/* APPLY: the digest of a preview with the same chosen paths. If the changes are others now,
 	 * nothing is applied: ESTALE at CHANGES_STEP_CONFIRMED. All zero: whatever they are. */
-	uint8_t expected[IPC_DIGEST_BYTES];
-	char sandbox[IPC_NAME_MAX];
-	char owner[IPC_NAME_MAX];
-};
+	(RAW, expected, IPC_DIGEST_BYTES));
 
 /* fd: struct change_record (common/changes.h) after another */
-struct ipc_changes_started {
-	uint64_t request;
-};
+IPC_MESSAGE(changes_started, (U64, request));
 
-struct ipc_changes_done {
-	uint64_t request;
-	uint32_t error;     /* errno of a failure; 0: all of it was done and told */
-	uint32_t step;      /* enum changes_step of it */
-	uint32_t conflicts; /* how many changes are in conflict */
-	uint32_t held;
-	uint32_t applied;
-	uint64_t total;                   /* changes that there are */
-	uint64_t ignored;                 /* changed files that are left out, in no other count */
-	uint8_t digest[IPC_DIGEST_BYTES]; /* PREVIEW: SHA-256 of all of them, told or not, and of
-					   * the contents of the new files; else zero */
-};
+IPC_MESSAGE(changes_done,
+	(U64, request),
+	(U32, error),     /* errno of a failure; 0: all of it was done and told */
+	(U32, step),      /* enum changes_step of it */
+	(U32, conflicts), /* how many changes are in conflict */
+	(U32, held), (U32, applied),
+	(U64, total),   /* changes that there are */
+	(U64, ignored), /* changed files that are left out, in no other count */
+	/* PREVIEW: SHA-256 of all of them, told or not, and of the contents of the new files; else
+	 * zero */
+	(RAW, digest, IPC_DIGEST_BYTES));
 
 enum changes_step {
 	CHANGES_STEP_NONE,
@@ -94,5 +88,7 @@ enum changes_step {
 	CHANGES_STEP_CONFIRMED, /* comparing with what was confirmed: nothing was begun */
 	CHANGES_STEP_COUNT
 };
+
+/* clang-format on */
 
 #endif

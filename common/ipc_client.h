@@ -6,88 +6,68 @@
 #ifndef COMMON_IPC_CLIENT_H
 #define COMMON_IPC_CLIENT_H
 
-#include <stdint.h>
-
+#include "common/ipc_message.h"
 #include "common/ipc_posture.h"
-#include "common/limits.h"
+
+/* clang-format off */
 
 /* fd: O_PATH of a directory that the client's requests may name, or lie in. Before client_start, at
  * most CLIENT_WORKSPACES_MAX. */
-struct ipc_client_workspace {
-	uint32_t is_start; /* 1: only the one that msp was started in; nobody named it */
-};
+IPC_MESSAGE(client_workspace,
+	(U32, is_start)); /* 1: only the one that msp was started in; nobody named it */
 
 /* fds: the client's stdin, stdout, stderr. Nothing of them is used before client_started. */
-struct ipc_client_start {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-	uint32_t limits; /* enum limits_mode that the client's operator accepts */
-};
+IPC_MESSAGE(client_start,
+	(RAW, schema, IPC_SCHEMA_BYTES),
+	(U32, limits)); /* enum limits_mode that the client's operator accepts */
 
-struct ipc_client_started {
-	uint32_t limits; /* enum limits_mode in force */
-};
+IPC_MESSAGE(client_started, (U32, limits)); /* enum limits_mode in force */
 
-struct ipc_client_end {
-	uint32_t reason; /* enum client_end_reason */
-};
+IPC_MESSAGE(client_end, (U32, reason)); /* enum client_end_reason */
 
-struct ipc_status_ask {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-};
+IPC_MESSAGE(status_ask, (RAW, schema, IPC_SCHEMA_BYTES));
 
-struct ipc_status {
-	uint32_t pid; /* the supervisor's */
-	uint32_t landlock_abi;
-	uint32_t limits; /* enum limits_mode in force */
-	uint32_t clients;
-	uint32_t clients_max;
-	uint32_t executions; /* alive now */
-	uint32_t executions_max;
-	uint64_t executions_started; /* since the start */
-	uint64_t executions_refused; /* for want of room, since the start */
-	uint64_t memory_bytes;       /* used by all sandboxes now; 0 where it cannot be told */
-	uint64_t memory_max_bytes;   /* 0: no limit for all together */
-	uint32_t generation;         /* the policy's, counted from 1 */
-	uint32_t reload_failed;      /* 1: the operator's file has changed, and cannot be used */
-	uint64_t uptime_us;
-	struct ipc_posture_full posture; /* the default profile's */
-};
+IPC_MESSAGE(status,
+	(U32, pid), /* the supervisor's */
+	(U32, landlock_abi),
+	(U32, limits), /* enum limits_mode in force */
+	(U32, clients), (U32, clients_max),
+	(U32, executions), /* alive now */
+	(U32, executions_max),
+	(U64, executions_started), /* since the start */
+	(U64, executions_refused), /* for want of room, since the start */
+	(U64, memory_bytes),       /* used by all sandboxes now; 0 where it cannot be told */
+	(U64, memory_max_bytes),   /* 0: no limit for all together */
+	(U32, generation),         /* the policy's, counted from 1 */
+	(U32, reload_failed),      /* 1: the operator's file has changed, and cannot be used */
+	(U64, uptime_us),
+	(STRUCT, posture, ipc_posture_full)); /* the default profile's */
 
-struct ipc_hello {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-	uint32_t limits; /* enum limits_mode that is accepted; else client_end is the answer */
-};
-
-/* The offer of a policy to its clients, beside the profiles, which the plan has. */
-struct ipc_offer {
-	char default_profile[IPC_NAME_MAX];
-	uint32_t languages_size;
-	uint8_t languages[IPC_LIST_MAX]; /* installed ones of the default profile: names with a NUL
-					  * after each */
-};
+IPC_MESSAGE(hello,
+	(RAW, schema, IPC_SCHEMA_BYTES),
+	(U32, limits)); /* enum limits_mode that is accepted; else client_end is the answer */
 
 /* fd: the sealed plan; what it says of helpers' profiles is not for clients. With it the posture,
  * as measured. */
-struct ipc_welcome {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-	uint32_t landlock_abi;
-	uint32_t limits;         /* enum limits_mode in force */
-	uint32_t executions_max; /* alive at once, of all frontends */
-	uint32_t is_service;     /* the user's service: commands of a person reach it */
-	struct ipc_offer offer;
-	char posture_profile[IPC_NAME_MAX]; /* the default profile's; empty: not measured yet */
-	struct ipc_posture_full posture;
-};
+IPC_MESSAGE(welcome,
+	(RAW, schema, IPC_SCHEMA_BYTES), (U32, landlock_abi),
+	(U32, limits),         /* enum limits_mode in force */
+	(U32, executions_max), /* alive at once, of all frontends */
+	(U32, is_service),     /* the user's service: commands of a person reach it */
+	(STR, default_profile, IPC_NAME_MAX),
+	(BYTES, languages, IPC_LIST_MAX),     /* of it, installed: names, NUL after each */
+	(OPT, posture_profile, IPC_NAME_MAX), /* the default one; empty: not measured yet */
+	(STRUCT, posture, ipc_posture_full));
 
 /* A broker's last word: its end is none of a crash. */
-struct ipc_goodbye {
-	uint32_t exit_code;
-};
+IPC_MESSAGE(goodbye, (U32, exit_code));
 
 /* fd: the sealed plan that holds for what is asked from now on; the rest as in the welcome. */
-struct ipc_policy_changed {
-	uint32_t generation; /* counted from 1 */
-	struct ipc_offer offer;
-};
+IPC_MESSAGE(policy_changed,
+	(U32, generation), /* counted from 1 */
+	(STR, default_profile, IPC_NAME_MAX),
+	(BYTES, languages, IPC_LIST_MAX));
+
+/* clang-format on */
 
 #endif

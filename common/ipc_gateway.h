@@ -6,10 +6,10 @@
 #ifndef COMMON_IPC_GATEWAY_H
 #define COMMON_IPC_GATEWAY_H
 
-#include <stdint.h>
-
 #include "common/counters.h"
-#include "common/limits.h"
+#include "common/ipc_message.h"
+
+/* clang-format off */
 
 /* The descriptors that each program is executed with, beside its standard ones, without an argument
  * and a variable. The launcher starts msp-cable, which starts the other two. */
@@ -36,40 +36,30 @@ enum gateway_fd {
  * socket that was opened in the sandbox's network namespace. From a sandbox with hosts, whose init
  * waits for the byte, and fails if the pipe is closed without one; and from each persistent one,
  * for bridges. */
-struct ipc_network_socket {
-	uint32_t has_hosts;
-};
+IPC_MESSAGE(network_socket, (U32, has_hosts));
 
 /* The first message, passed on to each program. */
-struct ipc_gateway_start {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-};
+IPC_MESSAGE(gateway_start, (RAW, schema, IPC_SCHEMA_BYTES));
 
 /* From msp-cable to msp-dial. fd: sealed policy blob */
-struct ipc_gateway_policy {
-	uint32_t slot; /* under which it is kept, below GENERATIONS_MAX; not in use */
-};
+IPC_MESSAGE(gateway_policy,
+	(U32, slot)); /* under which it is kept, below GENERATIONS_MAX; not in use */
 
 /* No other cable will come from it; those that there are have ended. */
-struct ipc_gateway_forget {
-	uint32_t slot;
-};
+IPC_MESSAGE(gateway_forget, (U32, slot));
 
 /* The file of a persistent sandbox for the hosts that a person has taken away, before its
  * cable_make. fd: opened for both directions */
-struct ipc_cable_cuts {
-	uint32_t slot;
-};
+IPC_MESSAGE(cable_cuts, (U32, slot));
 
 /* Make the cable of a sandbox, with a listener for each port of its profile. fds: those of
  * network_socket, and the sealed policy blob. The byte comes after egress_begin and dial_begin are
  * sent; where the cable cannot be made, the pipe is closed. */
-struct ipc_cable_make {
-	uint32_t slot;
-	uint32_t use;             /* number of the cable, never given again: records have it */
-	uint32_t profile;         /* index in the blob */
-	char sandbox[IPC_ID_MAX]; /* the sandbox's id; empty: it is ephemeral */
-};
+IPC_MESSAGE(cable_make,
+	(U32, slot),
+	(U32, use),                  /* number of the cable, never given again: records have it */
+	(U32, profile),              /* index in the blob */
+	(OPT, sandbox, IPC_ID_MAX)); /* the sandbox's id; empty: it is ephemeral */
 
 enum cable_step {
 	CABLE_STEP_POLICY,    /* no such policy or profile */
@@ -88,31 +78,24 @@ enum cable_step {
 };
 
 /* The sandbox has ended. The cable's connections do, too, if it could be made. */
-struct ipc_cable_end {
-	uint32_t slot;
-};
+IPC_MESSAGE(cable_end, (U32, slot));
 
 /* An execution is about to begin in a sandbox, whose cable may come later, or is over. From its
  * begin on the sandbox is that client's and owner's. An ephemeral sandbox has one execution: its
  * begin is told where hosts can be added, its end also where something was refused. */
-struct ipc_cable_execution {
-	uint64_t request;  /* for which the frontend asks after the end (network_watch) */
-	uint64_t since_us; /* its refusals are no older, by the monotonic clock */
-	uint32_t frontend; /* 0: it has gone */
-	uint32_t is_over;
-	uint32_t slot;
-	uint32_t place; /* below EXECUTIONS_MAX; other executions at once have others */
-	char owner[IPC_NAME_MAX];
-};
+IPC_MESSAGE(cable_execution,
+	(U64, request),  /* for which the frontend asks after the end (network_watch) */
+	(U64, since_us), /* its refusals are no older, by the monotonic clock */
+	(U32, frontend), /* 0: it has gone */
+	(U32, is_over), (U32, slot),
+	(U32, place), /* below EXECUTIONS_MAX; other executions at once have others */
+	(OPT, owner, IPC_NAME_MAX));
 
 /* An open connection, for an egress_look; with number 0 and no host: those were all. */
-struct ipc_connection_open {
-	uint64_t number;         /* as in dial_done */
-	uint64_t sent, received; /* bytes so far; those of msp-http are not known before the end */
-	uint32_t look;
-	uint32_t port;
-	char host[IPC_HOST_MAX];
-};
+IPC_MESSAGE(connection_open,
+	(U64, number), /* as in dial_done */
+	(U64, sent), (U64, received), /* bytes so far; those of msp-http are not known before the end */
+	(U32, look), (U32, port), (OPT, host, IPC_HOST_MAX));
 
 /* The end of a connection whose begin is recorded. */
 enum connection_end {
@@ -141,24 +124,20 @@ enum connection_end {
 	CONNECTION_END_COUNT
 };
 
-struct ipc_connection_end {
-	uint64_t number;
-	uint64_t sent, received; /* bytes that host and workload took */
-	uint32_t slot;
-	uint32_t use;
-	uint32_t reason;               /* enum connection_end */
-	char address[IPC_ADDRESS_MAX]; /* empty: none was dialled */
-};
+IPC_MESSAGE(connection_end,
+	(U64, number),
+	(U64, sent), (U64, received), /* bytes that host and workload took */
+	(U32, slot), (U32, use),
+	(U32, reason),                    /* enum connection_end */
+	(OPT, address, IPC_ADDRESS_MAX)); /* empty: none was dialled */
 
 /* A name or a connection is refused by policy. Sent before the workload hears of it. */
-struct ipc_connection_refused {
-	uint64_t time_us; /* monotonic clock */
-	uint32_t slot;
-	uint32_t use;
-	uint32_t port;   /* 0: a name was asked for */
-	uint32_t reason; /* enum connection_refused */
-	char host[IPC_HOST_MAX];
-};
+IPC_MESSAGE(connection_refused,
+	(U64, time_us), /* monotonic clock */
+	(U32, slot), (U32, use),
+	(U32, port),   /* 0: a name was asked for */
+	(U32, reason), /* enum connection_refused */
+	(STR, host, IPC_HOST_MAX));
 
 enum connection_refused {
 	CONNECTION_REFUSED_HOST = 0, /* no entry covers the host */
@@ -176,57 +155,42 @@ enum connection_refused {
 };
 
 /* Between msp-cable and the other two, in the place of the supervisor. fd: a listener */
-struct ipc_egress_port {
-	uint32_t slot;
-	uint32_t use; /* a running sandbox's; 0: the next egress_begin's */
-};
+IPC_MESSAGE(egress_port,
+	(U32, slot),
+	(U32, use)); /* a running sandbox's; 0: the next egress_begin's */
 
 /* End the connections of a sandbox with a host. */
-struct ipc_egress_cut {
-	uint32_t slot;
-	uint32_t use;
-	char host[IPC_HOST_MAX]; /* empty: all hosts */
-};
+IPC_MESSAGE(egress_cut,
+	(U32, slot), (U32, use),
+	(OPT, host, IPC_HOST_MAX)); /* empty: all hosts */
 
 /* Say which connections of a sandbox are open. */
-struct ipc_egress_look {
-	uint32_t look; /* comes back */
-	uint32_t slot;
-	uint32_t use;
-};
+IPC_MESSAGE(egress_look,
+	(U32, look), /* comes back */
+	(U32, slot), (U32, use));
 
 /* fd: the listener for questions */
-struct ipc_egress_begin {
-	uint32_t slot;
-	uint32_t use;
-	uint32_t ports;  /* how many egress_port came before */
-	uint32_t server; /* as in egress_http; HTTP_SERVERS_MAX: there is none */
-	struct network_limits limits;
-};
+IPC_MESSAGE(egress_begin,
+	(U32, slot), (U32, use),
+	(U32, ports),  /* how many egress_port came before */
+	(U32, server), /* as in egress_http; HTTP_SERVERS_MAX: there is none */
+	(STRUCT, limits, network_limits));
 
 /* Servers of msp-http at once, by profiles of plans. */
 #define HTTP_SERVERS_MAX 64
 
 /* A server for sandboxes to come, and in the place of one with the number. fd: its channel
  * (IPC_EGRESS to IPC_HTTP) */
-struct ipc_egress_http {
-	uint32_t server;
-};
+IPC_MESSAGE(egress_http, (U32, server));
 
 /* From the launcher to msp-cable: a server can be begun for a profile, also in the place of one
  * that has ended. It comes before the supervisor has the policy. fds: those of http_begin but for
  * the policy; the other end of the first (IPC_EGRESS to IPC_HTTP); the sealed policy blob */
-struct ipc_gateway_http {
-	uint32_t profile;
-};
+IPC_MESSAGE(gateway_http, (U32, profile));
 
-struct ipc_dial_begin {
-	uint32_t slot;
-	uint32_t use;
-	uint32_t generation;
-	uint32_t profile;
-	char sandbox[IPC_ID_MAX]; /* as in cable_make */
-};
+IPC_MESSAGE(dial_begin,
+	(U32, slot), (U32, use), (U32, generation), (U32, profile),
+	(OPT, sandbox, IPC_ID_MAX)); /* as in cable_make */
 
 /* Questions of msp-egress, and so of msp-dial, at once. */
 #define GATEWAY_ASKS_MAX 1024U
@@ -234,21 +198,16 @@ struct ipc_dial_begin {
 /* From msp-cable to msp-dial: from now on ask about each host of a sandbox, since some are taken
  * away.
  */
-struct ipc_dial_tighten {
-	uint32_t slot;
-	uint32_t use;
-};
+IPC_MESSAGE(dial_tighten, (U32, slot), (U32, use));
 
 /* From msp-dial to msp-cable, about a name that the plan has no entry for, where its profile lets
  * hosts be added; or about any host. The answer knows all that the supervisor has said before. */
-struct ipc_host_ask {
-	uint64_t number; /* comes back */
-	uint32_t slot;
-	uint32_t use;
-	uint32_t port;      /* 0: any */
-	uint32_t is_listed; /* the plan has an entry */
-	char host[IPC_HOST_MAX];
-};
+IPC_MESSAGE(host_ask,
+	(U64, number), /* comes back */
+	(U32, slot), (U32, use),
+	(U32, port),      /* 0: any */
+	(U32, is_listed), /* the plan has an entry */
+	(STR, host, IPC_HOST_MAX));
 
 enum host_answer {
 	HOST_ANSWER_REFUSED = 0,
@@ -257,35 +216,26 @@ enum host_answer {
 	HOST_ANSWER_COUNT
 };
 
-struct ipc_host_told {
-	uint64_t number;
-	uint32_t answer; /* enum host_answer */
-};
+IPC_MESSAGE(host_told,
+	(U64, number),
+	(U32, answer)); /* enum host_answer */
 
 /* Between msp-egress and msp-dial. A question for a name; ask_done answers. */
-struct ipc_name_ask {
-	uint64_t number; /* comes back */
-	uint32_t slot;
-	uint32_t use;
-	char host[IPC_HOST_MAX];
-};
+IPC_MESSAGE(name_ask,
+	(U64, number), /* comes back */
+	(U32, slot), (U32, use), (STR, host, IPC_HOST_MAX));
 
 /* Connect to a host. dial_done or ask_done answers. */
-struct ipc_dial_ask {
-	uint64_t number; /* comes back */
-	uint32_t slot;
-	uint32_t use;
-	uint32_t port;
-	char host[IPC_HOST_MAX];
-};
+IPC_MESSAGE(dial_ask,
+	(U64, number), /* comes back */
+	(U32, slot), (U32, use), (U32, port), (STR, host, IPC_HOST_MAX));
 
 /* fd: a connected socket, which does not block */
-struct ipc_dial_done {
-	uint64_t number;
-	uint64_t connection; /* counts this gateway's; connection_end is msp-egress's to send */
-	uint32_t kind;       /* enum plan_host_kind */
-	char address[IPC_ADDRESS_MAX];
-};
+IPC_MESSAGE(dial_done,
+	(U64, number),
+	(U64, connection), /* counts this gateway's; connection_end is msp-egress's to send */
+	(U32, kind),       /* enum plan_host_kind */
+	(STR, address, IPC_ADDRESS_MAX));
 
 enum dial_result {
 	DIAL_RESULT_FINE = 0, /* the name has an address */
@@ -295,9 +245,10 @@ enum dial_result {
 	DIAL_RESULT_COUNT
 };
 
-struct ipc_ask_done {
-	uint64_t number;
-	uint32_t result; /* enum dial_result; of a dial never DIAL_RESULT_FINE */
-};
+IPC_MESSAGE(ask_done,
+	(U64, number),
+	(U32, result)); /* enum dial_result; of a dial never DIAL_RESULT_FINE */
+
+/* clang-format on */
 
 #endif

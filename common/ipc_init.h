@@ -5,32 +5,25 @@
 #ifndef COMMON_IPC_INIT_H
 #define COMMON_IPC_INIT_H
 
-#include <stdint.h>
+#include "common/ipc_message.h"
 
-#include "common/limits.h"
+/* clang-format off */
 
 /* fds: stdin, stdout, stderr of the workload */
-struct ipc_spawn_stdio {
-	uint32_t slot;
-};
+IPC_MESSAGE(spawn_stdio, (U32, slot));
 
 /* fd: the program to execute, sealed, in place of what argv[0] names */
-struct ipc_spawn_image {
-	uint32_t slot;
-};
+IPC_MESSAGE(spawn_image, (U32, slot));
 
 _Static_assert(sizeof(struct ipc_spawn_image) == sizeof(struct ipc_spawn_stdio), "a slot alone");
 
 /* fd: the code, sealed */
-struct ipc_spawn_code {
-	uint32_t slot;
-	char path[IPC_PATH_MAX]; /* its place for the workload */
-};
+IPC_MESSAGE(spawn_code,
+	(U32, slot),
+	(STR, path, IPC_PATH_MAX)); /* its place for the workload */
 
 /* fd: the execution's leaf */
-struct ipc_spawn_cgroup {
-	uint32_t slot;
-};
+IPC_MESSAGE(spawn_cgroup, (U32, slot));
 
 _Static_assert(sizeof(struct ipc_spawn_cgroup) == sizeof(struct ipc_spawn_stdio), "a slot alone");
 
@@ -54,82 +47,57 @@ enum feed_mode {
  * before its spawn have this number too. */
 #define STANDBY_SLOT EXECUTIONS_MAX
 
-struct ipc_spawn {
-	uint32_t slot;
-	uint32_t probe; /* enum probe_mode */
-	uint32_t use_tty;
-	uint32_t tty_rows;
-	uint32_t tty_columns;
-	uint32_t feed; /* enum feed_mode */
-	char cwd[IPC_PATH_MAX];
-	uint32_t argv_size;
-	uint8_t argv[IPC_ARGV_MAX];
-	uint32_t environment_size;
-	uint8_t environment[IPC_ENVIRONMENT_MAX];
-};
+IPC_MESSAGE(spawn,
+	(U32, slot),
+	(U32, probe), /* enum probe_mode */
+	(U32, use_tty), (U32, tty_rows), (U32, tty_columns),
+	(U32, feed), /* enum feed_mode */
+	(STR, cwd, IPC_PATH_MAX), (BYTES, argv, IPC_ARGV_MAX),
+	(BYTES, environment, IPC_ENVIRONMENT_MAX));
 
 /* Have a process wait to be a workload: it reads a spawn, and what comes before it, from a channel
  * of its own. Only while nothing else runs in the sandbox; a request for a terminal or a probe is
  * not for it. One that lasts answers with spawn_waits, or says that it is gone; another ends with
  * it. fd: its end of that channel */
-struct ipc_spawn_standby {
-	uint32_t sandbox; /* its slot */
-};
+IPC_MESSAGE(spawn_standby, (U32, sandbox)); /* its slot */
 
 /* As spawn_standby, where there are cgroups. fds: its socket, and the leaf of the execution to
  * come, which needs no spawn_cgroup then */
-struct ipc_spawn_standby_leaf {
-	uint32_t sandbox;
-};
+IPC_MESSAGE(spawn_standby_leaf, (U32, sandbox));
 
 /* For the workload's first process and its group, while it lives. */
-struct ipc_spawn_signal {
-	uint32_t slot;
-	uint32_t signal;
-};
+IPC_MESSAGE(spawn_signal, (U32, slot), (U32, signal));
 
 /* Kill every process of this execution; without cgroups, where they cannot be told apart, what of
  * it is known, and everything when nothing else runs in the sandbox. */
-struct ipc_spawn_kill {
-	uint32_t slot;
-};
+IPC_MESSAGE(spawn_kill, (U32, slot));
 
-struct ipc_init_failed {
-	uint32_t stage;
-	uint32_t error;
-};
+IPC_MESSAGE(init_failed, (U32, stage), (U32, error));
 
 /* fd: the listener of the new workload's system call filter. Over a socketpair of the two. */
-struct ipc_spawn_listener {
-	uint32_t slot;
-};
+IPC_MESSAGE(spawn_listener, (U32, slot));
 
-struct ipc_spawned_tty {
-	uint32_t slot;
-};
+IPC_MESSAGE(spawned_tty, (U32, slot));
 
-struct ipc_spawn_waits {
-	uint32_t sandbox; /* as it was asked */
-};
+IPC_MESSAGE(spawn_waits, (U32, sandbox)); /* as it was asked */
 
-struct ipc_spawn_done {
-	uint32_t slot;
-	uint32_t stage; /* NONE: it ran; else where its start failed */
-	uint32_t error;
-	uint32_t status;      /* as wait(2) gives it */
-	uint32_t over_memory; /* 1: the fallback's watch killed it */
-	uint32_t over_pids;   /* 1: that watch saw as many as the profile allows */
-	uint32_t over_disk;   /* 1: it failed, and left a file system without blocks or inodes */
+IPC_MESSAGE(spawn_done,
+	(U32, slot),
+	(U32, stage), /* NONE: it ran; else where its start failed */
+	(U32, error),
+	(U32, status),      /* as wait(2) gives it */
+	(U32, over_memory), /* 1: the fallback's watch killed it */
+	(U32, over_pids),   /* 1: that watch saw as many as the profile allows */
+	(U32, over_disk),   /* 1: it failed, and left a file system without blocks or inodes */
 	/* 1: cpu_us and peak_bytes cover each of its processes. 0: one had not ended, or the
 	 * sandbox lasts, where a process may be of another execution. */
-	uint32_t is_whole;
-	uint64_t cpu_us;
-	uint64_t peak_bytes;
-	uint64_t taken_us;    /* by the monotonic clock: the spawn was taken up, */
-	uint64_t executed_us; /* the kernel asked to execute its workload, */
-	uint64_t ended_us;    /* and its first process reaped */
-	uint32_t denials_size;
-	uint8_t denials[IPC_DENIALS_MAX]; /* struct denial[] */
-};
+	(U32, is_whole),
+	(U64, cpu_us), (U64, peak_bytes),
+	(U64, taken_us),                    /* by the monotonic clock: the spawn was taken up, */
+	(U64, executed_us),                 /* the kernel asked to execute its workload, */
+	(U64, ended_us),                    /* and its first process reaped */
+	(BYTES, denials, IPC_DENIALS_MAX)); /* struct denial[] */
+
+/* clang-format on */
 
 #endif

@@ -5,9 +5,9 @@
 #ifndef COMMON_IPC_LAYERS_H
 #define COMMON_IPC_LAYERS_H
 
-#include <stdint.h>
+#include "common/ipc_message.h"
 
-#include "common/limits.h"
+/* clang-format off */
 
 enum layers_operation {
 	LAYERS_SCAN = 1, /* scan: note the bases of the uppers' files, and count bytes */
@@ -31,33 +31,25 @@ enum layers_role {
 };
 
 /* fd: O_PATH of the workspace on the host, as the path opener opened it */
-struct ipc_layers_host {
-	uint32_t reserved;
-};
+IPC_MESSAGE(layers_host, (U32, reserved));
 
 /* fd: a directory of the state directory, opened for reading by msp-store. Landlock keeps both from
  * opening any other so, which it does not do with O_PATH. */
-struct ipc_layers_directory {
-	uint32_t role; /* enum layers_role */
-};
+IPC_MESSAGE(layers_directory, (U32, role)); /* enum layers_role */
 
 /* fds: the chosen paths, as in changes_start; what git names, as in workspace_open. The directories
  * came before; it does this and ends. */
-struct ipc_layers_do {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-	uint32_t operation; /* enum layers_operation */
-	uint32_t conflict;
-	uint32_t flags;
-	uint64_t skip;
-	uint64_t most;
-	uint64_t since_us; /* real clock; NOTE: a file of the host that changed later has no
-			    * known base */
-	uint8_t expected[IPC_DIGEST_BYTES]; /* as in changes_start */
-	char name[IPC_NAME_MAX];            /* the sandbox's, or its id: part of its refs' names */
-	char workspace[IPC_PATH_MAX];       /* the kernel's name of HOST; empty: there is none */
-	uint32_t held_size;         /* patterns that the operator adds to what is held back */
-	uint8_t held[IPC_LIST_MAX]; /* NUL after each */
-};
+IPC_MESSAGE(layers_do,
+	(RAW, schema, IPC_SCHEMA_BYTES),
+	(U32, operation), /* enum layers_operation */
+	(U32, conflict), (U32, flags), (U64, skip), (U64, most),
+	/* real clock; NOTE: a file of the host that changed later has no known base */
+	(U64, since_us),
+	(RAW, expected, IPC_DIGEST_BYTES), /* as in changes_start */
+	(OPT, name, IPC_NAME_MAX),         /* the sandbox's, or its id: part of its refs' names */
+	(OPT, workspace, IPC_PATH_MAX),    /* the kernel's name of HOST; empty: there is none */
+	/* patterns that the operator adds to what is held back, NUL after each */
+	(BYTES, held, IPC_LIST_MAX));
 
 /* How a NOTE failed, in the place of a step. */
 enum layers_note_step {
@@ -66,17 +58,14 @@ enum layers_note_step {
 	LAYERS_SCAN_BASES,      /* all is counted; what files were made from is not noted */
 };
 
-struct ipc_layers_done {
-	uint32_t error;
-	uint32_t step; /* enum changes_step; NOTE: enum layers_note_step */
-	uint32_t conflicts;
-	uint32_t held;
-	uint32_t applied;
-	uint64_t total;
-	uint64_t ignored;
-	uint64_t bytes; /* NOTE, MERGE: of the layers, in blocks */
-	uint64_t inodes;
-	uint8_t digest[IPC_DIGEST_BYTES]; /* as in changes_done */
-};
+IPC_MESSAGE(layers_done,
+	(U32, error),
+	(U32, step), /* enum changes_step; NOTE: enum layers_note_step */
+	(U32, conflicts), (U32, held), (U32, applied), (U64, total), (U64, ignored),
+	(U64, bytes), /* NOTE, MERGE: of the layers, in blocks */
+	(U64, inodes),
+	(RAW, digest, IPC_DIGEST_BYTES)); /* as in changes_done */
+
+/* clang-format on */
 
 #endif

@@ -5,9 +5,9 @@
 #ifndef COMMON_IPC_POSTURE_H
 #define COMMON_IPC_POSTURE_H
 
-#include <stdint.h>
+#include "common/ipc_message.h"
 
-#include "common/limits.h"
+/* clang-format off */
 
 /* The part of a profile's posture that a probe measured in a sandbox. */
 struct ipc_posture_measured {
@@ -19,6 +19,7 @@ struct ipc_posture_measured {
 	uint32_t layers_closed;  /* POSTURE_BIT() each: the act against it was tried and refused */
 	uint32_t layers_untried; /* the profile does without it, or allows what would be tried */
 	uint32_t error; /* answer to the act against the first layer in neither set; 0: it worked */
+	uint32_t reserved;
 };
 
 /* The whole posture, with the supervisor's part. */
@@ -34,15 +35,11 @@ struct ipc_posture_full {
 
 /* Before the end of the frontend's first execution in a profile whose posture the welcome did not
  * say. */
-struct ipc_profile_posture {
-	char profile[IPC_NAME_MAX];
-	struct ipc_posture_full posture;
-};
+IPC_MESSAGE(profile_posture, (STR, profile, IPC_NAME_MAX), (STRUCT, posture, ipc_posture_full));
 
 /* The posture that a spawn with a probe has measured, before any other message about it. */
-struct ipc_posture {
-	uint32_t slot;
-	struct ipc_posture_measured measured;
-};
+IPC_MESSAGE(posture, (U32, slot), (STRUCT, measured, ipc_posture_measured));
+
+/* clang-format on */
 
 #endif

@@ -5,15 +5,16 @@
 #ifndef COMMON_IPC_REFUSED_H
 #define COMMON_IPC_REFUSED_H
 
-#include <stdint.h>
+#include "common/ipc_message.h"
 
-#include "common/limits.h"
+/* clang-format off */
 
-struct ipc_execution_refused {
-	uint64_t request;
-	uint32_t reason;   /* enum refusal */
-	uint32_t retry_ms; /* BUSY, MEMORY: in this time at the latest an execution ends; else 0 */
-	char detail[IPC_LIST_MAX];
-};
+IPC_MESSAGE(execution_refused,
+	(U64, request),
+	(U32, reason),   /* enum refusal */
+	(U32, retry_ms), /* BUSY, MEMORY: in this time at the latest an execution ends; else 0 */
+	(OPT, detail, IPC_LIST_MAX));
+
+/* clang-format on */
 
 #endif

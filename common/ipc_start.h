@@ -6,9 +6,9 @@
 #ifndef COMMON_IPC_START_H
 #define COMMON_IPC_START_H
 
-#include <stdint.h>
+#include "common/ipc_message.h"
 
-#include "common/limits.h"
+/* clang-format off */
 
 enum frontend_mode {
 	FRONTEND_BROKER = 1, /* start msp-broker on the supervisor's descriptors 0 and 1 */
@@ -26,123 +26,95 @@ enum start_fd {
 };
 
 /* The first message. fd: sealed policy blob */
-struct ipc_supervisor_start {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-	uint32_t frontend;     /* enum frontend_mode */
-	uint32_t limits;       /* enum limits_mode that the operator accepts */
-	uint32_t executions;   /* most at once, 1 to EXECUTIONS_MAX */
-	uint64_t memory_bytes; /* most that all sandboxes together may use; 0: no such limit */
-	char default_profile[IPC_NAME_MAX]; /* if a request names none; empty: the plan's */
-};
+IPC_MESSAGE(supervisor_start,
+	(RAW, schema, IPC_SCHEMA_BYTES),
+	(U32, frontend), /* enum frontend_mode */
+	(U32, limits), /* enum limits_mode that the operator accepts */
+	(U32, executions), /* most at once, 1 to EXECUTIONS_MAX */
+	(U64, memory_bytes), /* most that all sandboxes together may use; 0: no such limit */
+	(OPT, default_profile, IPC_NAME_MAX)); /* if a request names none; empty: the plan's */
 
 /* fd: a cgroup v2 directory with cpu, memory and pids enabled for its children, ours to fill */
-struct ipc_supervisor_cgroup {
-	uint32_t has_io; /* 1: io is enabled too */
-};
+IPC_MESSAGE(supervisor_cgroup, (U32, has_io)); /* 1: io is enabled too */
 
 /* fd: O_PATH of what the record's `source` named when the launcher checked it */
-struct ipc_supervisor_pin {
-	uint32_t profile; /* index in the blob */
-	uint32_t mount;   /* index in the profile */
-};
+IPC_MESSAGE(supervisor_pin,
+	(U32, profile), /* index in the blob */
+	(U32, mount));  /* index in the profile */
 
 /* fd: channel to an msp-audit that has the audit log's directory, ours alone */
-struct ipc_supervisor_audit {
-	char path[IPC_PATH_MAX]; /* the directory's, for messages */
-};
+IPC_MESSAGE(supervisor_audit, (STR, path, IPC_PATH_MAX)); /* the directory's, for messages */
 
 /* There is none. */
-struct ipc_supervisor_unaudited {
-	char problem[IPC_LIST_MAX]; /* why, as a phrase */
-};
+IPC_MESSAGE(supervisor_unaudited, (STR, problem, IPC_LIST_MAX)); /* why, as a phrase */
 
 /* fd: a channel to msp-store, which has the state directory */
-struct ipc_supervisor_state {
-	uint32_t reserved;
-};
+IPC_MESSAGE(supervisor_state, (U32, reserved));
 
 /* fd: msp-file, after supervisor_state; without it there are no file tools */
-struct ipc_supervisor_file {
-	uint32_t reserved;
-};
+IPC_MESSAGE(supervisor_file, (U32, reserved));
 
 /* There is none, so that no sandbox lasts. */
-struct ipc_supervisor_stateless {
-	char problem[IPC_LIST_MAX]; /* why, as a phrase */
-};
+IPC_MESSAGE(supervisor_stateless, (STR, problem, IPC_LIST_MAX)); /* why, as a phrase */
 
 /* fd: a channel of its own to the part of the launcher that stays, where the launcher itself goes
  * on as the frontend */
-struct ipc_supervisor_opener {
-	uint32_t reserved;
-};
+IPC_MESSAGE(supervisor_opener, (U32, reserved));
 
 /* fds: a channel to msp-cable, if a profile has hosts; and the counters of its refusals
  * (counters.h). Where a part of the launcher stays, it also comes later: when a new policy needs
  * the gateway, or another was started for one that ended. */
-struct ipc_supervisor_gateway {
-	uint32_t reserved;
-};
+IPC_MESSAGE(supervisor_gateway, (U32, reserved));
 
 /* fd: the service's listening SOCK_SEQPACKET socket */
-struct ipc_supervisor_listen {
-	uint32_t is_activated; /* 1: the service manager made it, and keeps it after us */
-};
+IPC_MESSAGE(supervisor_listen,
+	(U32, is_activated)); /* 1: the service manager made it, and keeps it after us */
 
 /* fd: a datagram socket connected to the service manager, for sd_notify(3)'s messages */
-struct ipc_supervisor_notify {
-	uint64_t watchdog_us; /* it expects to hear from us this often; 0: it does not */
-};
+IPC_MESSAGE(supervisor_notify,
+	(U64, watchdog_us)); /* it expects to hear from us this often; 0: it does not */
 
 /* The launcher said everything: start. */
-struct ipc_supervisor_run {
-	uint32_t pins;        /* how many supervisor_pin came before */
-	uint32_t is_expected; /* 1: an execution of the launcher's is the next thing, and all */
-	char profile[IPC_NAME_MAX]; /* the execution's; empty: the default one */
-};
+IPC_MESSAGE(supervisor_run,
+	(U32, pins), /* how many supervisor_pin came before */
+	(U32, is_expected), /* 1: an execution of the launcher's is the next thing, and all */
+	(OPT, profile, IPC_NAME_MAX)); /* the execution's; empty: the default one */
 
 /* The operator's file may have changed: compile it again. One of the next two answers. */
-struct ipc_policy_ask {
-	uint32_t generation; /* the one in force, counted from 1 */
-};
+IPC_MESSAGE(policy_ask, (U32, generation)); /* the one in force, counted from 1 */
 
 /* fd: sealed policy blob */
-struct ipc_policy_new {
-	uint32_t generation; /* the question's */
-	uint32_t pins;       /* how many supervisor_pin for it came before */
-};
+IPC_MESSAGE(policy_new,
+	(U32, generation), /* the question's */
+	(U32, pins));      /* how many supervisor_pin for it came before */
 
 /* The operator's file is wrong: an explanation for the operator. */
-struct ipc_policy_bad {
-	char text[IPC_LIST_MAX];
-};
+IPC_MESSAGE(policy_bad, (STR, text, IPC_LIST_MAX));
 
 /* fd: O_PATH of a directory. For the next workspace_ask, which is no person's: the client's own, as
  * in client_workspace. Without any: those that this launcher was started with. */
-struct ipc_workspace_within {
-	uint32_t is_start;
-};
+IPC_MESSAGE(workspace_within, (U32, is_start));
 
 /* Open a directory of the host that a sandbox shall work on, if the policy lets it: it meets
  * nothing protected, and lies in a workspace. One of the next two answers. */
-struct ipc_workspace_ask {
-	uint32_t number;     /* the question's */
-	uint32_t generation; /* the policy's in force */
-	uint32_t is_person;  /* 1: a person named it; else a model may have: what is open to it
-			      * without the operator's word is the directory msp was started in */
-	char path[IPC_PATH_MAX];
-};
+IPC_MESSAGE(workspace_ask,
+	(U32, number),     /* the question's */
+	(U32, generation), /* the policy's in force */
+	/* 1: a person named it; else a model may have: what is open to it without the operator's
+	 * word is the directory msp was started in */
+	(U32, is_person),
+	(STR, path, IPC_PATH_MAX));
 
 /* fds: O_PATH of it; sealed: absolute paths, NUL after each, that may lead to a file in it which
  * the host's git executes or obeys. The directory itself among them: any file may. */
-struct ipc_workspace_open {
-	uint32_t number;
-	char path[IPC_PATH_MAX]; /* canonical */
-};
+IPC_MESSAGE(workspace_open,
+	(U32, number),
+	(STR, path, IPC_PATH_MAX)); /* canonical */
 
-struct ipc_workspace_bad {
-	uint32_t number;
-	char text[IPC_LIST_MAX]; /* the path, the rule and what helps */
-};
+IPC_MESSAGE(workspace_bad,
+	(U32, number),
+	(STR, text, IPC_LIST_MAX)); /* the path, the rule and what helps */
+
+/* clang-format on */
 
 #endif

@@ -5,10 +5,10 @@
 #ifndef COMMON_IPC_STORE_H
 #define COMMON_IPC_STORE_H
 
-#include <stdint.h>
-
 #include "common/history.h"
-#include "common/limits.h"
+#include "common/ipc_message.h"
+
+/* clang-format off */
 
 /* Each is a function of stewards/store/store.h. */
 enum store_operation {
@@ -58,58 +58,41 @@ struct store_census {
 };
 
 /* The first message; store_answer says whether the state directory could be opened. */
-struct ipc_store_start {
-	uint8_t schema[IPC_SCHEMA_BYTES];
-};
+IPC_MESSAGE(store_start, (RAW, schema, IPC_SCHEMA_BYTES));
 
 /* fd: the directory of the sandbox that the next store_ask is about */
-struct ipc_store_sandbox {
-	uint32_t reserved;
-};
+IPC_MESSAGE(store_sandbox, (U32, reserved));
 
 /* An execution for the history of a sandbox. No request waits for it: it has no answer. fd: the
  * sandbox's directory */
-struct ipc_store_note {
-	struct history_note note;
-};
+IPC_MESSAGE(store_note, (STRUCT, note, history_note));
 
-struct ipc_store_ask {
-	uint32_t operation; /* enum store_operation */
-	uint32_t number;    /* a checkpoint's; LIST: 1 if expired sandboxes are to be destroyed */
-	uint64_t bytes, inodes;
-	struct store_census census;
-	char name[IPC_NAME_MAX]; /* a sandbox's name or id, a checkpoint's */
-	char owner[IPC_NAME_MAX];
-	uint32_t ids_size;
-	uint32_t meta_size;
-	uint8_t ids[LAYERS_DEEP_MAX * IPC_STORE_ID_BYTES]; /* layers' ids */
-	uint8_t meta[IPC_STORE_META_BYTES];
-};
+IPC_MESSAGE(store_ask,
+	(U32, operation), /* enum store_operation */
+	(U32, number),    /* a checkpoint's; LIST: 1 if expired sandboxes are to be destroyed */
+	(U64, bytes), (U64, inodes), (STRUCT, census, store_census),
+	(OPT, name, IPC_NAME_MAX), /* a sandbox's name or id, a checkpoint's */
+	(OPT, owner, IPC_NAME_MAX),
+	(BYTES, ids, LAYERS_DEEP_MAX * IPC_STORE_ID_BYTES), /* layers' ids */
+	(BYTES, meta, IPC_STORE_META_BYTES));
 
-struct ipc_store_answer {
-	uint32_t error; /* errno */
-	uint32_t value; /* a number; where a descriptor follows: 1 */
-	uint32_t is_taken;
-	uint64_t used_s;
-	struct store_census census; /* FIND: the id is that of the sandbox */
-	uint32_t meta_size;
-	uint32_t made_size;
-	uint32_t ids_size;
-	uint8_t meta[IPC_STORE_META_BYTES]; /* as the operation changed or found it */
-	uint8_t made[IPC_STORE_META_BYTES]; /* FORK: the new sandbox's */
+IPC_MESSAGE(store_answer,
+	(U32, error), /* errno */
+	(U32, value), /* a number; where a descriptor follows: 1 */
+	(U32, is_taken), (U64, used_s),
+	(STRUCT, census, store_census),      /* FIND: the id is that of the sandbox */
+	(BYTES, meta, IPC_STORE_META_BYTES), /* as the operation changed or found it */
+	(BYTES, made, IPC_STORE_META_BYTES), /* FORK: the new sandbox's */
 	/* Texts, a NUL after each. LIST: the destroyed ones first, of which `value` is the number;
 	 * with an error, they alone. */
-	uint8_t ids[IPC_STORE_IDS_MAX];
-};
+	(BYTES, ids, IPC_STORE_IDS_MAX));
 
 /* fd: a sandbox's directory, which is its lock, or one to be handed on; before store_answer */
-struct ipc_store_directory {
-	uint32_t reserved;
-};
+IPC_MESSAGE(store_directory, (U32, reserved));
 
 /* fd: a file of a sandbox, for another program; after store_answer */
-struct ipc_store_file {
-	uint32_t reserved;
-};
+IPC_MESSAGE(store_file, (U32, reserved));
+
+/* clang-format on */
 
 #endif

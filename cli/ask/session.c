@@ -121,7 +121,7 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 		session->deadline_ms = NO_DEADLINE;
 	session->talk.outcome.landlock_abi = welcome->landlock_abi;
 	session->talk.outcome.limits = welcome->limits;
-	memcpy(session->talk.outcome.default_profile, welcome->offer.default_profile,
+	memcpy(session->talk.outcome.default_profile, welcome->default_profile,
 	       sizeof(session->talk.outcome.default_profile));
 	memcpy(session->known.profile, welcome->posture_profile, sizeof(session->known.profile));
 	session->known.posture = welcome->posture;

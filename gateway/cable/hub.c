@@ -391,14 +391,14 @@ static int handle_watch(void *context, struct channel_message *message)
 
 	if (watch->slot > GATEWAY_SLOTS)
 		return -EPROTO;
-	if (watch->from.request != 0) {
-		tallies_tell(watch->frontend, watch->from.request, &asker.channel);
+	if (watch->request != 0) {
+		tallies_tell(watch->frontend, watch->request, &asker.channel);
 		return 0;
 	}
 	if (watch->slot < GATEWAY_SLOTS && !cables[watch->slot].is_made)
 		return 0;
 	asker.of.use = watch->slot < GATEWAY_SLOTS ? cables[watch->slot].party.use : 0;
-	memcpy(asker.of.owner, watch->from.owner, IPC_NAME_MAX);
+	memcpy(asker.of.owner, watch->owner, IPC_NAME_MAX);
 	if (dispatch_one(&asker.channel, &asked, MSG_DONTWAIT, from_frontend, &asker, &wrong) !=
 	    -EAGAIN)
 		return 0;

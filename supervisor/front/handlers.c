@@ -53,11 +53,10 @@ void handlers_prepare(void)
 					.is_service = supervisor.is_service };
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	if (!supervisor.is_for_one) /* else the frontend has its command */
-		welcome.offer.languages_size =
-			request_list_languages(profile, welcome.offer.languages);
+		welcome.languages_size = request_list_languages(profile, welcome.languages);
 	/* The start saw to it that the name fits. */
-	strncpy(welcome.offer.default_profile, plan_string(&supervisor.plan, profile->name),
-		sizeof(welcome.offer.default_profile) - 1);
+	strncpy(welcome.default_profile, plan_string(&supervisor.plan, profile->name),
+		sizeof(welcome.default_profile) - 1);
 }
 
 void handlers_tell_policy(void)
@@ -66,7 +65,9 @@ void handlers_tell_policy(void)
 
 	handlers_prepare();
 	changed.generation = supervisor.generation;
-	changed.offer = welcome.offer;
+	memcpy(changed.default_profile, welcome.default_profile, sizeof(changed.default_profile));
+	changed.languages_size = welcome.languages_size;
+	memcpy(changed.languages, welcome.languages, sizeof(changed.languages));
 	frontend_tell_all(IPC_TYPE_policy_changed, &changed, &supervisor.plan_fd);
 }
 

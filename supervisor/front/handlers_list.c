@@ -154,7 +154,7 @@ static int send_called(const struct frontend *frontend, const struct ipc_sandbox
 	char id[IPC_ID_MAX];
 	struct sight sight;
 	const int error =
-		sandbox_look_up(from->owner, from->called, id) ? sight_look(id, &sight) : -ENOENT;
+		sandbox_look_up(from->owner, from->sandbox, id) ? sight_look(id, &sight) : -ENOENT;
 	const int told = error ? 0 : sight_tell(frontend, from->request, &sight);
 
 	return told ? told : reply_done(frontend, from->request, error == -ENOENT ? 0 : error);
@@ -169,12 +169,12 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 	const struct frontend *frontend = context;
 	int error, told;
 
-	if (from->is_everybody && (frontend->is_broker || from->called[0]))
+	if (from->is_everybody && (frontend->is_broker || from->sandbox[0]))
 		return -EPROTO;
 	if (supervisor.stateless[0])
 		return reply_refuse(frontend, from->request, REFUSAL_STATE, supervisor.stateless,
 				    0);
-	if (from->called[0])
+	if (from->sandbox[0])
 		return send_called(frontend, from);
 	error = store_list(from->after[0] ? NULL : note_expired, add_id, &piece);
 	error = error < 0 ? error : 0;

@@ -406,8 +406,10 @@ int handle_network_watch(void *context, struct channel_message *message)
 	const struct frontend *frontend = context;
 	const struct sandbox *sandbox =
 		from->sandbox[0] ? sandbox_find(from->owner, from->sandbox) : NULL;
-	const struct ipc_cable_watch watch = { *from, frontend->number, frontend->is_broker,
-					       sandbox ? sandbox->slot : GATEWAY_SLOTS };
+	const struct ipc_cable_watch watch = { .head = from->head,
+					       .frontend = frontend->number,
+					       .is_broker = frontend->is_broker,
+					       .slot = sandbox ? sandbox->slot : GATEWAY_SLOTS };
 
 	if (sandbox || !from->sandbox[0])
 		gateway_tell(IPC_TYPE_cable_watch, &watch, message->fds);

@@ -21,7 +21,7 @@ from cli_support import MSP, SECONDS, msp
 from service import LIMITS, Folder, Service, end_of
 
 OWN = "gets a supervisor of its own"
-WELCOME = ipc.message("welcome", schema=ipc.SCHEMA, **{"offer.default_profile": "default"})
+WELCOME = ipc.message("welcome", schema=ipc.SCHEMA, default_profile="default")
 
 
 def setUpModule():

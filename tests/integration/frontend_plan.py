@@ -111,7 +111,7 @@ class Plan(unittest.TestCase):
                     for fd in told.fds:
                         os.close(fd)
                     self.assertEqual(told.name, name)
-                    got = dict(zip((field for _, _, field in ipc.FIELDS[name]),
+                    got = dict(zip((field for _, field in ipc.FIELDS[name]),
                                    struct.unpack_from("=QQQQ", told.body)))
                     self.assertEqual((got["request"], got["log_bytes"]), (number, size))
                     self.assertEqual(self.peer.receive().name, "execution_done")

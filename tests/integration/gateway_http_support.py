@@ -203,7 +203,7 @@ class Http:
         number, = struct.unpack_from("=I", data)
         name = ipc.NAMES[number]
         at, values = 4, {}
-        for kind, _, field in ipc.FIELDS[name]:
+        for kind, field in ipc.FIELDS[name]:
             values[field], = struct.unpack_from("=Q" if kind == "U64" else "=I", data, at)
             at += 8 if kind == "U64" else 4
         return name, values

@@ -62,7 +62,7 @@ def index_of(plan, profile):
 
 def parse_record(data):
     """The number, the event and the fields of an audit_record."""
-    rows = {field: kind for kind, _, field in ipc.FIELDS["audit_record"]}
+    rows = {field: kind for kind, field in ipc.FIELDS["audit_record"]}
     at, said = 4, {}
     for field, kind in rows.items():
         if kind == "RAW":
@@ -199,7 +199,7 @@ class Gateway:
             for data in said:
                 ours.send(data)
             self.send("cable_watch", fds=[theirs.fileno()], slot=slot, frontend=frontend,
-                      is_broker=is_broker, **{"from.request": request})
+                      is_broker=is_broker, request=request)
             theirs.close()
             answers = []
             while (answer := Program.receive(ours)) is not None:
@@ -321,7 +321,7 @@ class Program:
 def parse_message(data):
     name = ipc.NAMES[struct.unpack("I", data[:4])[0]]
     at, values = 4, {}
-    for kind, _, field in ipc.FIELDS[name]:
+    for kind, field in ipc.FIELDS[name]:
         if kind in ("U32", "U64"):
             values[field], = struct.unpack_from("=I" if kind == "U32" else "=Q", data, at)
             at += 4 if kind == "U32" else 8

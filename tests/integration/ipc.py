@@ -39,28 +39,34 @@ VERDICTS = re.findall(r'^VERDICT\(\w+, "(\w+)"\)', read_common("verdict.def"), r
 STAGES = re.findall(r'^STAGE\((\w+),', read_common("stage.def"), re.M)
 
 
-def expand(text):
-    """The schema with its macros for structs in structs, NAME(type, at), written out."""
-    macros = re.findall(r"^#define (\w+)\(type, at\)((?:.*\\\n)+.*)", text, re.M)
-    for name, body in reversed(macros):  # a later one may use an earlier one
-        text = re.sub(rf"\b{name}\((ipc_\w+|type), ([\w.]+)\)", lambda found, body=body: re.sub(
-            r"\bat\b", found.group(2), re.sub(r"\btype\b", found.group(1), body)), text)
-    return re.sub(r"^FIELDS\(\d, (\w+),\s+(\w+(?:,\s+[\w.]+)*)\)$", lambda found: (
-        f"{found.group(1)}_fields[] = {{\n" + "".join(
-            f"\tFIELD({kind}, {found.group(1)}, {member}),\n"
-            for kind, member in re.findall(r"(\w+),\s+([\w.]+)", found.group(2))) + "};"),
-        text, flags=re.M)
+def read_fields():
+    """Message to its (kind, member), and the type of each member that is a struct."""
+    text = re.sub(r"/\*.*?\*/", "", "".join(map(read_common, FILES)), flags=re.S)
+    found, structs = {}, {}
+    for name, rows in re.findall(r"^IPC_MESSAGE\((\w+),(.*?)\);", text, re.S | re.M):
+        found[name] = []
+        for kind, member, rest in re.findall(r"\((\w+), (\w+)(?:, ([^()]+))?\)", rows):
+            if kind == "HEAD":
+                found[name] += [("U64", "request"), (member, "sandbox"), ("OPT", "owner")]
+            else:
+                found[name].append(("RAW" if kind.startswith("STRUCT") else kind, member))
+                if kind == "STRUCT":
+                    structs[name, member] = rest
+    return found, structs
 
 
-def fields():
-    """Message to its (kind, "BYTES" or "", member), from both forms of a list."""
-    text = expand(read_common("ipc_schema.c"))
-    found = re.findall(r"ipc_(\w+)_fields\[\] = \{(.*?)\n\};", text, re.S)
-    return {name: re.findall(r"(?:FIELD\((\w+), |(BYTES)\()\w+, ([\w.]+)\)", rows)
-            for name, rows in found}
+def struct_bytes(name):
+    """The size of a struct that a message has, of numbers, hashes and other such structs."""
+    text = "".join(map(read_common, FILES))
+    body = re.sub(r"/\*.*?\*/", "", re.search(rf"struct {name} {{(.*?)}};", text, re.S).group(1),
+                  flags=re.S)
+    sizes = {"uint32_t": 4, "uint64_t": 8}
+    return sum(struct_bytes(kind[7:]) if kind.startswith("struct ") else
+               HASH_BYTES if count else sizes[kind]
+               for kind, count in re.findall(r"(struct \w+|\w+)\s+\w+(\[\w+\])?;", body))
 
 
-FIELDS = fields()
+FIELDS, STRUCTS = read_fields()
 HASH_BYTES = 32
 
 
@@ -86,11 +92,13 @@ def raw_message(name, body=b""):
 
 def message(name, /, **values):
     """A message of the table; what is not named is 0 or empty."""
-    rows = [(kind or bytes_kind, field) for kind, bytes_kind, field in FIELDS[name]]
-    if set(values) - {field for _, field in rows}:
-        raise ValueError(f"{name} has no {set(values) - {field for _, field in rows}}")
+    unknown = set(values) - {field for _, field in FIELDS[name]}
+    if unknown:
+        raise ValueError(f"{name} has no {unknown}")
+    for field in {field for of, field in STRUCTS if of == name} - set(values):
+        values[field] = bytes(struct_bytes(STRUCTS[name, field]))
     return raw_message(name, b"".join(encode_field(kind, values.get(field))
-                                      for kind, field in rows))
+                                      for kind, field in FIELDS[name]))
 
 
 def start_steward(name, folder, programs=None):
@@ -135,9 +143,9 @@ def execution_extend(request, wall_ms):
 
 def parse_done(body):
     """The numbers of an execution_done, the enums by name, and the bytes of its denials."""
-    *rows, (_, _, last) = FIELDS["execution_done"]
-    names = [field for _, _, field in rows]
-    layout = "=" + "".join("Q" if kind == "U64" else "I" for kind, _, _ in rows) + "I"
+    *rows, (_, last) = FIELDS["execution_done"]
+    names = [field for _, field in rows]
+    layout = "=" + "".join("Q" if kind == "U64" else "I" for kind, _ in rows) + "I"
     *numbers, size = struct.unpack_from(layout, body)
     values = dict(zip(names, numbers))
     values.update(verdict=VERDICTS[values["verdict"]], stage=STAGES[values["stage"]])

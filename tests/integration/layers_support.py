@@ -65,7 +65,7 @@ def parse_changes(data):
 
 
 def parse_done(body):
-    rows = [(kind, field) for kind, _, field in ipc.FIELDS["layers_done"]]
+    rows = ipc.FIELDS["layers_done"]
     layout = "=" + "".join({"U32": "I", "U64": "Q", "RAW": "32s"}[kind] for kind, _ in rows)
     return types.SimpleNamespace(**dict(zip([field for _, field in rows],
                                             struct.unpack(layout, body))))

@@ -23,8 +23,7 @@ def decode(data):
     """(name, fields) of a message."""
     name = ipc.NAMES[struct.unpack_from("I", data)[0]]
     at, fields = 4, {}
-    for kind, bytes_kind, field in ipc.FIELDS[name]:
-        kind = kind or bytes_kind
+    for kind, field in ipc.FIELDS[name]:
         if kind in ("U32", "U64"):
             size = 4 if kind == "U32" else 8
             fields[field] = int.from_bytes(data[at:at + size], "little")
@@ -108,7 +107,7 @@ class Scripted:
         elif name == "hello":
             plan = ipc.sealed(b"plan")
             socket.send_fds(connection, [ipc.message("welcome", schema=ipc.SCHEMA,
-                                                     **{"offer.default_profile": "default"})], [plan])
+                                                     default_profile="default")], [plan])
             os.close(plan)
         elif name != "goodbye":
             for told in self.answers[name](fields):

@@ -20,7 +20,7 @@ DESTROY = 2
 def parse(told):
     """The fields of a message without byte ranges."""
     values, at = {}, 0
-    for kind, _, field in ipc.FIELDS[told.name]:
+    for kind, field in ipc.FIELDS[told.name]:
         if kind in ("U32", "U64"):
             size = 4 if kind == "U32" else 8
             values[field] = int.from_bytes(told.body[at:at + size], "little")

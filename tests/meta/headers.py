@@ -21,7 +21,7 @@ OTHER_BODIES = {"connection", "copy"}  # of an HTTP request, of a file
 
 
 def message_headers():
-    return [path for path in tree.sources("common") if re.fullmatch(r"common/ipc_(?!all)\w+\.h", path)]
+    return [path for path in tree.sources("common") if re.fullmatch(r"common/ipc_(?!all|message)\w+\.h", path)]
 
 
 @functools.lru_cache(None)

@@ -56,16 +56,16 @@ void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret
 	ret->landlock_abi = welcome->landlock_abi;
 	ret->limits = welcome->limits;
 	ret->is_service = welcome->is_service != 0;
-	join_names(welcome->offer.languages, welcome->offer.languages_size, ret->languages);
-	memcpy(ret->profile, welcome->offer.default_profile, sizeof(ret->profile));
+	join_names(welcome->languages, welcome->languages_size, ret->languages);
+	memcpy(ret->profile, welcome->default_profile, sizeof(ret->profile));
 	if (welcome->posture_profile[0])
 		posture_learn(ret, welcome->posture_profile, &welcome->posture);
 }
 
 void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed)
 {
-	join_names(changed->offer.languages, changed->offer.languages_size, posture->languages);
-	memcpy(posture->profile, changed->offer.default_profile, sizeof(posture->profile));
+	join_names(changed->languages, changed->languages_size, posture->languages);
+	memcpy(posture->profile, changed->default_profile, sizeof(posture->profile));
 }
 
 void posture_done(struct posture *posture)

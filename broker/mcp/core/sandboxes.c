@@ -191,7 +191,7 @@ void sandbox_search_begin(struct sandbox_search *search, struct call *call,
 	errand_begin(&search->errand, call, rules);
 	search->is_found = false;
 	sandboxes_put_owner(session, wanted.owner);
-	memcpy(wanted.called, search->wanted, sizeof(wanted.called));
+	memcpy(wanted.sandbox, search->wanted, sizeof(wanted.sandbox));
 	(void)errand_is_asked(
 		&search->errand,
 		requests_sandbox_list(session->host->requests, &wanted, &search->errand.asked));

@@ -103,7 +103,7 @@ void rig_change_policy(struct rig *rig)
 	int plan = make_plan(rig);
 
 	changed.generation = 2;
-	memcpy(changed.offer.default_profile, rig->profile_name, strlen(rig->profile_name) + 1);
+	memcpy(changed.default_profile, rig->profile_name, strlen(rig->profile_name) + 1);
 	rig_send(rig, IPC_TYPE_policy_changed, &changed, &plan);
 	fd_close(&plan);
 	rig_turn(rig);
@@ -120,9 +120,9 @@ void rig_welcome(struct rig *rig)
 	welcome.limits = LIMITS_FALLBACK;
 	welcome.is_service = rig->is_service;
 	welcome.executions_max = EXECUTIONS_MAX;
-	memcpy(welcome.offer.default_profile, "default", sizeof("default"));
-	welcome.offer.languages_size = sizeof(languages);
-	memcpy(welcome.offer.languages, languages, sizeof(languages));
+	memcpy(welcome.default_profile, "default", sizeof("default"));
+	welcome.languages_size = sizeof(languages);
+	memcpy(welcome.languages, languages, sizeof(languages));
 	rig_send(rig, IPC_TYPE_welcome, &welcome, &plan);
 	fd_close(&plan);
 	rig->supervisor.phase = IPC_SERVE;

@@ -88,8 +88,7 @@ static void say(uint32_t type, const void *message, const int *fds)
 /* Up to a started execution. */
 static void begin(void)
 {
-	static struct ipc_welcome welcome = { .landlock_abi = 6,
-					      .offer.default_profile = "default" };
+	static struct ipc_welcome welcome = { .landlock_abi = 6, .default_profile = "default" };
 	const struct ipc_execution_started started = { .request = 1 };
 	int inside[3];
 	int handed[3];

@@ -104,8 +104,7 @@ static struct channel_message *take(uint32_t type)
 
 static void send_welcome(const uint8_t schema[IPC_SCHEMA_BYTES])
 {
-	static struct ipc_welcome welcome = { .landlock_abi = 6,
-					      .offer.default_profile = "default" };
+	static struct ipc_welcome welcome = { .landlock_abi = 6, .default_profile = "default" };
 	const struct channel setup = { supervisor.fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
 	int plan = fd_sealed_from_bytes("plan", "", 1);
 

@@ -247,10 +247,10 @@ Test(gateway, the_question_for_an_executions_refusals_is_passed_on)
 	rig_send(&rig.frontend, IPC_TYPE_network_watch, &watch, &ends[1]);
 	fd_close(&ends[1]);
 	passed = rig_body(&gateway, cable_watch);
-	cr_assert_eq(passed->from.request, 7U);
+	cr_assert_eq(passed->request, 7U);
 	cr_assert_eq(passed->frontend, supervisor.frontends[0].number);
 	cr_assert_eq(passed->is_broker, 0U);
-	cr_assert_str_eq(passed->from.owner, "alice");
+	cr_assert_str_eq(passed->owner, "alice");
 	cr_assert_eq(passed->slot, (uint32_t)GATEWAY_SLOTS);
 	cr_assert_eq(recv(ends[0], &(char){ 0 }, 1, MSG_DONTWAIT), -1, "it is open");
 	rig_release();

@@ -190,7 +190,7 @@ Test(generation, brings_its_default_profile)
 	(void)rig_take(&rig.factory, IPC_TYPE_factory_forget); /* what may have been in its slot */
 	(void)rig_take(&rig.factory, IPC_TYPE_factory_policy);
 	changed = rig_body(&rig.frontend, policy_changed);
-	cr_assert_str_eq(changed->offer.default_profile, "strict");
+	cr_assert_str_eq(changed->default_profile, "strict");
 	cr_assert_eq(supervisor.default_profile, 1);
 }
 

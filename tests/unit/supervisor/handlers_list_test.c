@@ -117,7 +117,7 @@ static void send_called(const char *owner, const char *name, uint32_t is_everybo
 	struct ipc_sandbox_list ask = { .request = 5, .is_everybody = is_everybody };
 
 	strncpy(ask.owner, owner, sizeof(ask.owner) - 1);
-	strncpy(ask.called, name, sizeof(ask.called) - 1);
+	strncpy(ask.sandbox, name, sizeof(ask.sandbox) - 1);
 	rig_send(&rig.frontend, IPC_TYPE_sandbox_list, &ask, NULL);
 }
 

@@ -70,10 +70,9 @@ Test(handlers, hello_is_answered_with_the_posture)
 	cr_assert_eq(memcmp(welcome->schema, ipc_schema_hash, IPC_SCHEMA_BYTES), 0);
 	cr_assert_eq(welcome->landlock_abi, 6);
 	cr_assert_eq(welcome->limits, LIMITS_FALLBACK);
-	cr_assert_str_eq(welcome->offer.default_profile, "default");
-	cr_assert_eq(welcome->offer.languages_size, sizeof("python\0bash"));
-	cr_assert_eq(
-		memcmp(welcome->offer.languages, "python\0bash", welcome->offer.languages_size), 0);
+	cr_assert_str_eq(welcome->default_profile, "default");
+	cr_assert_eq(welcome->languages_size, sizeof("python\0bash"));
+	cr_assert_eq(memcmp(welcome->languages, "python\0bash", welcome->languages_size), 0);
 	cr_assert_not(supervisor.is_ending);
 }
 
@@ -86,8 +85,8 @@ Test(handlers, the_welcome_is_of_the_default_profile)
 	handlers_prepare();
 	say_hello(0);
 	welcome = rig_body(&rig.frontend, welcome);
-	cr_assert_str_eq(welcome->offer.default_profile, "strict");
-	cr_assert_eq(welcome->offer.languages_size, 0U, "the other profile has two");
+	cr_assert_str_eq(welcome->default_profile, "strict");
+	cr_assert_eq(welcome->languages_size, 0U, "the other profile has two");
 }
 
 Test(handlers, the_welcome_brings_the_plan)

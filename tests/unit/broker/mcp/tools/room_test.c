@@ -55,7 +55,7 @@ static void answer_list(const struct ipc_sandbox_info *infos, size_t count)
 	const struct ipc_sandbox_list list = *rig_body(&rig, sandbox_list);
 
 	cr_assert_eq(list.is_everybody, 0);
-	cr_assert_str_eq(list.called, "");
+	cr_assert_str_eq(list.sandbox, "");
 	for (size_t i = 0; i < count; i++)
 		persistent_answer(&rig, list.request, &infos[i]);
 	persistent_done(&rig, list.request);
