@@ -126,7 +126,7 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 {
 	struct server *server = context;
 
-	require_asked(server, requests_on_refused(server->host.requests, refused) ||
+	require_asked(server, requests_on(server->host.requests, ANSWER_REFUSED, refused, -1) ||
 				      executions_on_refused(server->host.executions, refused));
 }
 
@@ -169,35 +169,35 @@ static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
 {
 	struct server *server = context;
 
-	require_asked(server, requests_on_sandbox(server->host.requests, info));
+	require_asked(server, requests_on(server->host.requests, ANSWER_SANDBOX, info, -1));
 }
 
 static void on_checkpoint(void *context, const struct ipc_checkpoint_info *info)
 {
 	struct server *server = context;
 
-	require_asked(server, requests_on_checkpoint(server->host.requests, info));
+	require_asked(server, requests_on(server->host.requests, ANSWER_CHECKPOINT, info, -1));
 }
 
 static void on_request_done(void *context, const struct ipc_request_done *done)
 {
 	struct server *server = context;
 
-	require_asked(server, requests_on_done(server->host.requests, done));
+	require_asked(server, requests_on(server->host.requests, ANSWER_DONE, done, -1));
 }
 
 static void on_changes(void *context, const struct ipc_changes_started *started, int records)
 {
 	struct server *server = context;
 
-	require_asked(server, requests_on_changes(server->host.requests, started, records));
+	require_asked(server, requests_on(server->host.requests, ANSWER_CHANGES, started, records));
 }
 
 static void on_changes_done(void *context, const struct ipc_changes_done *done)
 {
 	struct server *server = context;
 
-	require_asked(server, requests_on_changes_done(server->host.requests, done));
+	require_asked(server, requests_on(server->host.requests, ANSWER_CHANGES_DONE, done, -1));
 }
 
 static const struct supervisor_handlers supervisor_handlers = {

@@ -33,8 +33,7 @@ IPC_MESSAGE(sandbox_list,
 	(OPT, after, IPC_ID_MAX)); /* only those behind this id; empty: from the first one on */
 
 /* There may be more: who wants them asks again, with just these words. */
-IPC_MESSAGE(sandbox_more,
-	(U64, request), (U32, is_everybody), (OPT, owner, IPC_NAME_MAX), (STR, after, IPC_ID_MAX));
+IPC_MESSAGE(sandbox_more, (HEAD, OPT), (U32, is_everybody), (STR, after, IPC_ID_MAX));
 
 enum sandbox_end {
 	SANDBOX_END_STOP = 1, /* end what runs in it; its files stay */

@@ -46,7 +46,7 @@ int network_grant_ask(struct supervisor_client *client, const struct ipc_network
 	if (error)
 		fd_close(&ends[1]);
 	else
-		error = supervisor_network_watch(client, watch, ends[1]);
+		error = supervisor_request(client, network_watch, watch, ends[1]);
 	if (!error)
 		return channel.fd;
 	fd_close(&channel.fd);

@@ -21,7 +21,7 @@ int network_watch_execution(struct supervisor_client *client, uint64_t request)
 
 	if (channel_pair(ends) != 0)
 		return -1;
-	if (supervisor_network_watch(client, &watch, ends[1]) == 0)
+	if (supervisor_request(client, network_watch, &watch, ends[1]) == 0)
 		return ends[0];
 	fd_close(&ends[0]);
 	return -1;
@@ -88,7 +88,7 @@ int network_look_begin(struct supervisor_client *client, const struct ipc_networ
 
 	if (error)
 		return error;
-	error = supervisor_network_watch(client, at, ends[1]);
+	error = supervisor_request(client, network_watch, at, ends[1]);
 	if (!error)
 		return ends[0];
 	fd_close(&ends[0]);

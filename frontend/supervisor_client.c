@@ -119,77 +119,14 @@ static bool has_room(const struct supervisor_client *client, size_t size)
 	return !client->queue_first || client->queue_bytes + size <= QUEUE_BYTES_MAX;
 }
 
-/* Takes `fd`. */
-static int send_request(struct supervisor_client *client, uint32_t type, const void *message,
-			int fd)
+int supervisor_request_of(struct supervisor_client *client, uint32_t type, const void *message,
+			  int fd)
 {
 	if (!has_room(client, ipc_message(type)->struct_size)) {
 		fd_close(&fd);
 		return -ENOBUFS;
 	}
 	return send_or_queue(client, type, message, fd);
-}
-
-int supervisor_execution_start(struct supervisor_client *client,
-			       const struct ipc_execution_start *start)
-{
-	return send_request(client, IPC_TYPE_execution_start, start, -1);
-}
-
-int supervisor_code_start(struct supervisor_client *client, const struct ipc_code_start *start,
-			  int code)
-{
-	return send_request(client, IPC_TYPE_code_start, start, code);
-}
-
-int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start)
-{
-	return send_request(client, IPC_TYPE_file_start, start, -1);
-}
-
-int supervisor_network_watch(struct supervisor_client *client,
-			     const struct ipc_network_watch *watch, int end)
-{
-	return send_request(client, IPC_TYPE_network_watch, watch, end);
-}
-
-int supervisor_sandbox_new(struct supervisor_client *client, const struct ipc_sandbox_new *wanted)
-{
-	return send_request(client, IPC_TYPE_sandbox_new, wanted, -1);
-}
-
-int supervisor_sandbox_list(struct supervisor_client *client, const struct ipc_sandbox_list *wanted)
-{
-	return send_request(client, IPC_TYPE_sandbox_list, wanted, -1);
-}
-
-int supervisor_sandbox_end(struct supervisor_client *client, const struct ipc_sandbox_end *wanted)
-{
-	return send_request(client, IPC_TYPE_sandbox_end, wanted, -1);
-}
-
-int supervisor_checkpoint_do(struct supervisor_client *client,
-			     const struct ipc_checkpoint_do *wanted)
-{
-	return send_request(client, IPC_TYPE_checkpoint_do, wanted, -1);
-}
-
-int supervisor_changes_start(struct supervisor_client *client,
-			     const struct ipc_changes_start *wanted, int chosen)
-{
-	return send_request(client, IPC_TYPE_changes_start, wanted, chosen);
-}
-
-int supervisor_bridge_start(struct supervisor_client *client, const struct ipc_bridge_start *wanted,
-			    int network)
-{
-	return send_request(client, IPC_TYPE_bridge_start, wanted, network);
-}
-
-int supervisor_bridge_look(struct supervisor_client *client, const struct ipc_bridge_look *wanted,
-			   int end)
-{
-	return send_request(client, IPC_TYPE_bridge_look, wanted, end);
 }
 
 int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
@@ -204,7 +141,7 @@ int supervisor_execution_signal(struct supervisor_client *client, uint64_t reque
 {
 	const struct ipc_execution_signal message = { .request = request, .signal = signal };
 
-	return send_request(client, IPC_TYPE_execution_signal, &message, -1);
+	return supervisor_request(client, execution_signal, &message, -1);
 }
 
 int supervisor_execution_extend(struct supervisor_client *client, uint64_t request,
@@ -212,7 +149,7 @@ int supervisor_execution_extend(struct supervisor_client *client, uint64_t reque
 {
 	const struct ipc_execution_extend message = { .request = request, .wall_ms = wall_ms };
 
-	return send_request(client, IPC_TYPE_execution_extend, &message, -1);
+	return supervisor_request(client, execution_extend, &message, -1);
 }
 
 void supervisor_goodbye(struct supervisor_client *client)
@@ -244,6 +181,23 @@ int supervisor_flush(struct supervisor_client *client)
 	return 0;
 }
 
+/* Hand a message on that has no descriptor. */
+#define TAKE(handler, name)                                                                        \
+	static void take_##handler(struct supervisor_client *client,                               \
+				   struct channel_message *message)                                \
+	{                                                                                          \
+		if (client->handlers->on_##handler)                                                \
+			client->handlers->on_##handler(client->context, ipc_body(message, name));  \
+	}
+TAKE(refused, execution_refused)
+TAKE(extended, execution_extended)
+TAKE(done, execution_done)
+TAKE(posture, profile_posture)
+TAKE(sandbox, sandbox_info)
+TAKE(checkpoint, checkpoint_info)
+TAKE(request_done, request_done)
+TAKE(changes_done, changes_done)
+
 static void take_welcome(struct supervisor_client *client, struct channel_message *message)
 {
 	client->receiving.phase = IPC_SERVE;
@@ -266,12 +220,6 @@ static void take_policy(struct supervisor_client *client, struct channel_message
 					    channel_take_fd(message, 0));
 }
 
-static void take_refused(struct supervisor_client *client, struct channel_message *message)
-{
-	if (client->handlers->on_refused)
-		client->handlers->on_refused(client->context, ipc_body(message, execution_refused));
-}
-
 static void take_started(struct supervisor_client *client, struct channel_message *message)
 {
 	if (!client->handlers->on_started)
@@ -292,54 +240,14 @@ static void take_tty(struct supervisor_client *client, struct channel_message *m
 	client->handlers->on_tty(client->context, ipc_body(message, execution_tty), terminal);
 }
 
-static void take_extended(struct supervisor_client *client, struct channel_message *message)
-{
-	if (client->handlers->on_extended)
-		client->handlers->on_extended(client->context,
-					      ipc_body(message, execution_extended));
-}
-
-static void take_done(struct supervisor_client *client, struct channel_message *message)
-{
-	if (client->handlers->on_done)
-		client->handlers->on_done(client->context, ipc_body(message, execution_done));
-}
-
-static void take_posture(struct supervisor_client *client, struct channel_message *message)
-{
-	if (client->handlers->on_posture)
-		client->handlers->on_posture(client->context, ipc_body(message, profile_posture));
-}
-
-static void take_sandbox(struct supervisor_client *client, struct channel_message *message)
-{
-	if (client->handlers->on_sandbox)
-		client->handlers->on_sandbox(client->context, ipc_body(message, sandbox_info));
-}
-
 static void take_more(struct supervisor_client *client, struct channel_message *message)
 {
 	const struct ipc_sandbox_more *more = ipc_body(message, sandbox_more);
-	struct ipc_sandbox_list next = { .request = more->request,
-					 .is_everybody = more->is_everybody };
+	struct ipc_sandbox_list next = { .head = more->head, .is_everybody = more->is_everybody };
 
-	memcpy(next.owner, more->owner, sizeof(next.owner));
 	memcpy(next.after, more->after, sizeof(next.after));
 	/* Whom it cannot be sent to has ended, as the channel will say. */
 	(void)send_or_queue(client, IPC_TYPE_sandbox_list, &next, -1);
-}
-
-static void take_checkpoint(struct supervisor_client *client, struct channel_message *message)
-{
-	if (client->handlers->on_checkpoint)
-		client->handlers->on_checkpoint(client->context,
-						ipc_body(message, checkpoint_info));
-}
-
-static void take_request_done(struct supervisor_client *client, struct channel_message *message)
-{
-	if (client->handlers->on_request_done)
-		client->handlers->on_request_done(client->context, ipc_body(message, request_done));
 }
 
 static void take_changes(struct supervisor_client *client, struct channel_message *message)
@@ -348,12 +256,6 @@ static void take_changes(struct supervisor_client *client, struct channel_messag
 		client->handlers->on_changes(client->context, ipc_body(message, changes_started),
 					     message->fd_count > 0 ? channel_take_fd(message, 0)
 								   : -1);
-}
-
-static void take_changes_done(struct supervisor_client *client, struct channel_message *message)
-{
-	if (client->handlers->on_changes_done)
-		client->handlers->on_changes_done(client->context, ipc_body(message, changes_done));
 }
 
 typedef void take(struct supervisor_client *client, struct channel_message *message);

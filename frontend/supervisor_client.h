@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The frontend's side of the conversation with the supervisor: supervisor_execution_start() asks,
+ * The frontend's side of the conversation with the supervisor: supervisor_request() asks,
  * handle_execution_start() in the supervisor answers. Used by msp-broker and by `msp run`.
  *
  * There is no event loop in here and nothing blocks unless the descriptor does: the caller waits
@@ -19,29 +19,18 @@
 #include "common/channel.h"
 #include "common/end_reason.h"
 
-struct ipc_bridge_look;
-struct ipc_bridge_start;
 struct ipc_changes_done;
-struct ipc_changes_start;
 struct ipc_changes_started;
-struct ipc_checkpoint_do;
 struct ipc_checkpoint_info;
-struct ipc_code_start;
 struct ipc_execution_done;
 struct ipc_execution_extended;
 struct ipc_execution_refused;
-struct ipc_execution_start;
 struct ipc_execution_started;
 struct ipc_execution_tty;
-struct ipc_file_start;
-struct ipc_network_watch;
 struct ipc_policy_changed;
 struct ipc_profile_posture;
 struct ipc_request_done;
-struct ipc_sandbox_end;
 struct ipc_sandbox_info;
-struct ipc_sandbox_list;
-struct ipc_sandbox_new;
 struct ipc_welcome;
 
 /* Called from supervisor_receive(), one call per message. A NULL handler drops the message (and
@@ -102,45 +91,18 @@ void supervisor_client_done(struct supervisor_client *client);
 int supervisor_hello(struct supervisor_client *client, uint32_t limits);
 
 /*
- * Ask for an execution. Sent at once or queued: 0; -ENOBUFS when so much is queued already that a
- * further request is not taken (try again after a flush); -EPROTO when the struct cannot be
- * encoded (an argument over its room); another -errno from the socket.
+ * Send the request `name` with its struct, a struct ipc_name: of an execution, a sandbox or a
+ * bridge. `fd`, the descriptor that the message's row wants, or -1, belongs to the client from this
+ * call on. Sent at once or queued: 0; -ENOBUFS when so much is queued already that a further
+ * request is not taken (try again after a flush); -EPROTO when the struct cannot be encoded (an
+ * argument over its room); another -errno from the socket.
  */
-int supervisor_execution_start(struct supervisor_client *client,
-			       const struct ipc_execution_start *start);
+#define supervisor_request(client, name, message, fd)                                              \
+	supervisor_request_of((client), IPC_TYPE_##name,                                           \
+			      1 ? (message) : (const struct ipc_##name *)NULL, (fd))
 
-/* Start an execution of code. `code`, from fd_sealed_from_bytes(), belongs to the client from this
- * call on, whatever it returns. */
-int supervisor_code_start(struct supervisor_client *client, const struct ipc_code_start *start,
-			  int code);
-
-/* Work on a file of a sandbox. It is an execution from then on. */
-int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start);
-
-/* Have the network of an execution or a sandbox watched. `end`, of a channel_pair(), belongs to the
- * client from this call on. */
-int supervisor_network_watch(struct supervisor_client *client,
-			     const struct ipc_network_watch *watch, int end);
-
-/* Ask about persistent sandboxes: see the messages in ipc.h, whose numbers are from the same range
- * as those of executions. Errors as in supervisor_execution_start(). `chosen`, a sealed memfd,
- * belongs to the client from this call on. */
-int supervisor_sandbox_new(struct supervisor_client *client, const struct ipc_sandbox_new *ask);
-int supervisor_sandbox_list(struct supervisor_client *client, const struct ipc_sandbox_list *ask);
-int supervisor_sandbox_end(struct supervisor_client *client, const struct ipc_sandbox_end *ask);
-int supervisor_checkpoint_do(struct supervisor_client *client, const struct ipc_checkpoint_do *ask);
-int supervisor_changes_start(struct supervisor_client *client, const struct ipc_changes_start *ask,
-			     int chosen);
-
-/* Let an msp-bridge into a sandbox, or have one started. `channel`, as the operation says, belongs
- * to the client from this call on. */
-int supervisor_bridge_start(struct supervisor_client *client, const struct ipc_bridge_start *ask,
-			    int channel);
-
-/* Have the open bridges told, or one closed. `end`, of a channel_pair(), belongs to the client from
- * this call on. */
-int supervisor_bridge_look(struct supervisor_client *client, const struct ipc_bridge_look *ask,
-			   int end);
+int supervisor_request_of(struct supervisor_client *client, uint32_t type, const void *message,
+			  int fd);
 
 /* Have an execution killed; execution_done still follows. Never refused for lack of room in the
  * queue: say it once per execution. */
@@ -148,12 +110,12 @@ int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
 			     enum end_reason reason);
 
 /* Send a signal of IPC_SIGNALS to an execution's first process and its group; nothing answers, and
- * one that has just ended is left alone. -ENOBUFS as in supervisor_execution_start(). */
+ * one that has just ended is left alone. -ENOBUFS as in supervisor_request(). */
 int supervisor_execution_signal(struct supervisor_client *client, uint64_t request,
 				uint32_t signal);
 
 /* Ask for a later deadline; execution_extended answers, unless the execution has just ended.
- * -ENOBUFS as in supervisor_execution_start(). */
+ * -ENOBUFS as in supervisor_request(). */
 int supervisor_execution_extend(struct supervisor_client *client, uint64_t request,
 				uint32_t wall_ms);
 

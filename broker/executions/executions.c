@@ -262,16 +262,17 @@ static int ask_supervisor(struct executions *executions, const struct execution_
 {
 	if (order->code) {
 		order->code->request = request;
-		return supervisor_code_start(executions->client, order->code, order->code_fd);
+		return supervisor_request(executions->client, code_start, order->code,
+					  order->code_fd);
 	}
 	if (order->file) {
 		order->file->request = request;
-		return supervisor_file_start(executions->client, order->file);
+		return supervisor_request(executions->client, file_start, order->file, -1);
 	}
 	if (!order->command)
 		bug("an order for nothing");
 	order->command->request = request;
-	return supervisor_execution_start(executions->client, order->command);
+	return supervisor_request(executions->client, execution_start, order->command, -1);
 }
 
 static enum execution_start start_error(int error)

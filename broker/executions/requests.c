@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/fd.h"
 #include "common/ipc_bridge.h"
@@ -102,11 +103,6 @@ static bool has_room(const struct requests *requests, const struct asked *asked,
 			     requests->changes_count, REQUESTS_CHANGES_MAX, 1));
 }
 
-static uint64_t next_number(struct requests *requests)
-{
-	return ++requests->client->last_request;
-}
-
 /* Record the request that was sent with the newest number, unless sending failed. */
 static enum asking note_request(struct requests *requests, struct asked *asked,
 				unsigned int answers, unsigned int last, int error)
@@ -131,40 +127,12 @@ static enum asking note_request(struct requests *requests, struct asked *asked,
 	return ASKING_DONE;
 }
 
-enum asking requests_sandbox_new(struct requests *requests, struct ipc_sandbox_new *wanted,
-				 struct asked *asked)
-{
-	if (!has_room(requests, asked, 0))
-		return ASKING_TOO_MANY;
-	wanted->request = next_number(requests);
-	return note_request(requests, asked, 0, BIT(SANDBOX),
-			    supervisor_sandbox_new(requests->client, wanted));
-}
-
-enum asking requests_sandbox_list(struct requests *requests, struct ipc_sandbox_list *wanted,
-				  struct asked *asked)
-{
-	if (!has_room(requests, asked, 0))
-		return ASKING_TOO_MANY;
-	wanted->request = next_number(requests);
-	return note_request(requests, asked, BIT(SANDBOX), BIT(DONE),
-			    supervisor_sandbox_list(requests->client, wanted));
-}
-
-enum asking requests_sandbox_end(struct requests *requests, struct ipc_sandbox_end *wanted,
-				 struct asked *asked)
-{
-	if (!has_room(requests, asked, 0))
-		return ASKING_TOO_MANY;
-	wanted->request = next_number(requests);
-	return note_request(requests, asked, 0, BIT(DONE),
-			    supervisor_sandbox_end(requests->client, wanted));
-}
-
-/* By operation: the answers that may come, and the answer that completes it. */
-static const struct {
+/* The answers that may come to a request, and those that complete it, but for ENDS. */
+struct expected {
 	unsigned int answers, last;
-} checkpoint_answers[CHECKPOINT_OPERATION_COUNT] = {
+};
+
+static const struct expected expected_of_checkpoint[CHECKPOINT_OPERATION_COUNT] = {
 	[CHECKPOINT_SAVE] = { 0, BIT(CHECKPOINT) },
 	[CHECKPOINT_LIST] = { BIT(CHECKPOINT), BIT(DONE) },
 	[CHECKPOINT_ROLLBACK] = { 0, BIT(DONE) },
@@ -172,27 +140,36 @@ static const struct {
 	[CHECKPOINT_DELETE] = { 0, BIT(DONE) },
 };
 
-enum asking requests_checkpoint_do(struct requests *requests, struct ipc_checkpoint_do *wanted,
-				   struct asked *asked)
+static struct expected expected_of(uint32_t type, const void *wanted)
 {
-	if (!has_room(requests, asked, 0))
-		return ASKING_TOO_MANY;
-	wanted->request = next_number(requests);
-	return note_request(requests, asked, checkpoint_answers[wanted->operation].answers,
-			    checkpoint_answers[wanted->operation].last,
-			    supervisor_checkpoint_do(requests->client, wanted));
+	switch (type) {
+	case IPC_TYPE_sandbox_new:
+		return (struct expected){ 0, BIT(SANDBOX) };
+	case IPC_TYPE_sandbox_list:
+		return (struct expected){ BIT(SANDBOX), BIT(DONE) };
+	case IPC_TYPE_checkpoint_do:
+		return expected_of_checkpoint[((const struct ipc_checkpoint_do *)wanted)
+						      ->operation];
+	case IPC_TYPE_changes_start:
+		return (struct expected){ BIT(CHANGES), BIT(CHANGES_DONE) };
+	default:
+		return (struct expected){ 0, BIT(DONE) };
+	}
 }
 
-enum asking requests_changes_start(struct requests *requests, struct ipc_changes_start *wanted,
-				   int chosen, struct asked *asked)
+enum asking requests_ask_of(struct requests *requests, uint32_t type, void *wanted, int fd,
+			    struct asked *asked)
 {
-	if (!has_room(requests, asked, BIT(CHANGES_DONE))) {
-		fd_close(&chosen);
+	const struct expected expected = expected_of(type, wanted);
+	struct ipc_head *head = wanted;
+
+	if (!has_room(requests, asked, expected.last)) {
+		fd_close(&fd);
 		return ASKING_TOO_MANY;
 	}
-	wanted->request = next_number(requests);
-	return note_request(requests, asked, BIT(CHANGES), BIT(CHANGES_DONE),
-			    supervisor_changes_start(requests->client, wanted, chosen));
+	head->request = ++requests->client->last_request;
+	return note_request(requests, asked, expected.answers, expected.last,
+			    supervisor_request_of(requests->client, type, wanted, fd));
 }
 
 int requests_network_grant(struct requests *requests, const struct ipc_network_watch *watch,
@@ -212,18 +189,6 @@ int requests_network_look(struct requests *requests, const struct ipc_network_wa
 	if (supervisor_has_queued(requests->client))
 		requests->queued(requests->context);
 	return fd;
-}
-
-enum asking requests_bridge_start(struct requests *requests, struct ipc_bridge_start *wanted,
-				  int channel, struct asked *asked)
-{
-	if (!has_room(requests, asked, 0)) {
-		fd_close(&channel);
-		return ASKING_TOO_MANY;
-	}
-	wanted->request = next_number(requests);
-	return note_request(requests, asked, 0, BIT(DONE),
-			    supervisor_bridge_start(requests->client, wanted, channel));
 }
 
 void asked_forget(struct asked *asked)
@@ -261,55 +226,13 @@ static bool take_answer(struct requests *requests, uint64_t number,
 	return true;
 }
 
-bool requests_on_sandbox(struct requests *requests, const struct ipc_sandbox_info *info)
+bool requests_on(struct requests *requests, enum answer_kind kind, const void *message, int records)
 {
-	struct supervisor_answer answer = { .kind = ANSWER_SANDBOX,
-					    .records = -1,
-					    .sandbox = info };
+	struct supervisor_answer answer = { .kind = kind, .records = records, .message = message };
+	uint64_t request;
 
-	return take_answer(requests, info->request, &answer);
-}
-
-bool requests_on_checkpoint(struct requests *requests, const struct ipc_checkpoint_info *info)
-{
-	struct supervisor_answer answer = { .kind = ANSWER_CHECKPOINT,
-					    .records = -1,
-					    .checkpoint = info };
-
-	return take_answer(requests, info->request, &answer);
-}
-
-bool requests_on_done(struct requests *requests, const struct ipc_request_done *done)
-{
-	struct supervisor_answer answer = { .kind = ANSWER_DONE, .records = -1 };
-
-	return take_answer(requests, done->request, &answer);
-}
-
-bool requests_on_changes(struct requests *requests, const struct ipc_changes_started *started,
-			 int records)
-{
-	struct supervisor_answer answer = { .kind = ANSWER_CHANGES, .records = records };
-
-	return take_answer(requests, started->request, &answer);
-}
-
-bool requests_on_changes_done(struct requests *requests, const struct ipc_changes_done *done)
-{
-	struct supervisor_answer answer = { .kind = ANSWER_CHANGES_DONE,
-					    .records = -1,
-					    .changes = done };
-
-	return take_answer(requests, done->request, &answer);
-}
-
-bool requests_on_refused(struct requests *requests, const struct ipc_execution_refused *refused)
-{
-	struct supervisor_answer answer = { .kind = ANSWER_REFUSED,
-					    .records = -1,
-					    .refused = refused };
-
-	return take_answer(requests, refused->request, &answer);
+	memcpy(&request, message, sizeof(request)); /* each answer begins with it */
+	return take_answer(requests, request, &answer);
 }
 
 void requests_lose(struct requests *requests)

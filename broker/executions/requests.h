@@ -11,20 +11,12 @@
 
 #include "frontend/supervisor_client.h"
 
-struct ipc_bridge_start;
 struct ipc_changes_done;
-struct ipc_changes_start;
-struct ipc_changes_started;
-struct ipc_checkpoint_do;
 struct ipc_checkpoint_info;
 struct ipc_execution_refused;
 struct ipc_network_grant;
 struct ipc_network_watch;
-struct ipc_request_done;
-struct ipc_sandbox_end;
 struct ipc_sandbox_info;
-struct ipc_sandbox_list;
-struct ipc_sandbox_new;
 
 /* Bounds of the requests in progress, and of those whose answer comes through a pipe: reading one
  * change may take CHANGE_STREAM_MAX bytes of memory. */
@@ -51,6 +43,7 @@ struct supervisor_answer {
 	bool is_last; /* no further answer follows */
 	int records;  /* CHANGES: the callee owns it; -1: there was no room for it */
 	union {
+		const void *message;
 		const struct ipc_sandbox_info *sandbox;
 		const struct ipc_checkpoint_info *checkpoint;
 		const struct ipc_changes_done *changes;
@@ -80,20 +73,15 @@ struct requests *requests_new(struct supervisor_client *client, void (*queued)(v
 /* Free the table without further answers. Returns NULL. */
 struct requests *requests_free(struct requests *requests);
 
-/* Send a request; its number is filled in. A descriptor is taken whatever is returned.
- * No answer comes before the event loop goes on. */
-enum asking requests_sandbox_new(struct requests *requests, struct ipc_sandbox_new *wanted,
-				 struct asked *asked);
-enum asking requests_sandbox_list(struct requests *requests, struct ipc_sandbox_list *wanted,
-				  struct asked *asked);
-enum asking requests_sandbox_end(struct requests *requests, struct ipc_sandbox_end *wanted,
-				 struct asked *asked);
-enum asking requests_checkpoint_do(struct requests *requests, struct ipc_checkpoint_do *wanted,
-				   struct asked *asked);
-enum asking requests_changes_start(struct requests *requests, struct ipc_changes_start *wanted,
-				   int chosen, struct asked *asked);
-enum asking requests_bridge_start(struct requests *requests, struct ipc_bridge_start *wanted,
-				  int channel, struct asked *asked);
+/* Send the request `name`, a struct ipc_name with a head, about sandboxes or bridges; its number is
+ * filled in. `fd`, the descriptor that the message's row wants, or -1, is taken whatever is
+ * returned. No answer comes before the event loop goes on. */
+#define requests_ask(requests, name, wanted, fd, asked)                                            \
+	requests_ask_of((requests), IPC_TYPE_##name, 1 ? (wanted) : (struct ipc_##name *)NULL,     \
+			(fd), (asked))
+
+enum asking requests_ask_of(struct requests *requests, uint32_t type, void *wanted, int fd,
+			    struct asked *asked);
 
 /* Ask msp-cable to let a host be reached, by no request of the table. Return a descriptor for
  * network_grant_take(), the caller's, or -errno. */
@@ -108,14 +96,10 @@ int requests_network_look(struct requests *requests, const struct ipc_network_wa
  * a request. */
 void asked_forget(struct asked *asked);
 
-/* Handle the supervisor's answers. False: it answered a request that was not made here. */
-bool requests_on_sandbox(struct requests *requests, const struct ipc_sandbox_info *info);
-bool requests_on_checkpoint(struct requests *requests, const struct ipc_checkpoint_info *info);
-bool requests_on_done(struct requests *requests, const struct ipc_request_done *done);
-bool requests_on_changes(struct requests *requests, const struct ipc_changes_started *started,
-			 int records);
-bool requests_on_changes_done(struct requests *requests, const struct ipc_changes_done *done);
-bool requests_on_refused(struct requests *requests, const struct ipc_execution_refused *refused);
+/* Handle the supervisor's answer `message`, the struct of the kind. `records`: CHANGES: the read
+ * end of its pipe; else -1. False: it answered a request that was not made here. */
+bool requests_on(struct requests *requests, enum answer_kind kind, const void *message,
+		 int records);
 
 /* Answer every waiter with ANSWER_LOST: the supervisor is gone. */
 void requests_lose(struct requests *requests);

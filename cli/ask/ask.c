@@ -205,64 +205,49 @@ static const struct conversation_rules question_rules = {
 
 /* --- questions ------------------------------------------------------------------------------ */
 
-static int send_changes(struct asking *asking, const struct question *question)
-{
-	const int chosen = fd_sealed_from_bytes("chosen", question->paths, question->paths_size);
+/* By kind: the request, the message that ends its answer, besides a refusal, and whether it is
+ * about a sandbox. */
+static const struct {
+	uint32_t request, ends_with;
+	bool has_sandbox;
+} kinds[] = {
+	[ASK_NEW] = { IPC_TYPE_sandbox_new, IPC_TYPE_sandbox_info, false },
+	[ASK_LIST] = { IPC_TYPE_sandbox_list, IPC_TYPE_request_done, false },
+	[ASK_END] = { IPC_TYPE_sandbox_end, IPC_TYPE_request_done, true },
+	[ASK_CHECKPOINT] = { IPC_TYPE_checkpoint_do, IPC_TYPE_request_done, true },
+	[ASK_CHANGES] = { IPC_TYPE_changes_start, IPC_TYPE_changes_done, true },
+	[ASK_FILE] = { IPC_TYPE_file_start, IPC_TYPE_execution_done, true },
+	[ASK_BRIDGE] = { IPC_TYPE_bridge_start, IPC_TYPE_request_done, true },
+};
 
-	return chosen < 0 ? chosen
-			  : supervisor_changes_start(&asking->talk.client, &question->is.changes,
-						     chosen);
-}
-
-static uint32_t end_of_checkpoint(uint32_t operation)
+static uint32_t end_of_answer(const struct question *question)
 {
-	switch (operation) {
-	case CHECKPOINT_SAVE:
+	if (question->kind == ASK_CHECKPOINT &&
+	    question->is.checkpoint.operation == CHECKPOINT_SAVE)
 		return IPC_TYPE_checkpoint_info;
-	case CHECKPOINT_FORK:
+	if (question->kind == ASK_CHECKPOINT &&
+	    question->is.checkpoint.operation == CHECKPOINT_FORK)
 		return IPC_TYPE_sandbox_info;
-	default:
-		return IPC_TYPE_request_done;
-	}
+	return kinds[question->kind].ends_with;
 }
 
 static int send_question(struct asking *asking, struct question *question)
 {
-	const uint64_t request = ++asking->request;
+	int fd = -1;
 
-	switch (question->kind) {
-	case ASK_NEW:
-		asking->ends_with = IPC_TYPE_sandbox_info;
-		question->is.new_one.request = request;
-		return supervisor_sandbox_new(&asking->talk.client, &question->is.new_one);
-	case ASK_LIST:
-		asking->ends_with = IPC_TYPE_request_done;
-		question->is.list.request = request;
-		return supervisor_sandbox_list(&asking->talk.client, &question->is.list);
-	case ASK_END:
-		asking->ends_with = IPC_TYPE_request_done;
-		question->is.end.request = request;
-		return supervisor_sandbox_end(&asking->talk.client, &question->is.end);
-	case ASK_CHECKPOINT:
-		asking->ends_with = end_of_checkpoint(question->is.checkpoint.operation);
-		question->is.checkpoint.request = request;
-		return supervisor_checkpoint_do(&asking->talk.client, &question->is.checkpoint);
-	case ASK_CHANGES:
-		asking->ends_with = IPC_TYPE_changes_done;
-		question->is.changes.request = request;
-		return send_changes(asking, question);
-	case ASK_FILE:
-		asking->ends_with = IPC_TYPE_execution_done;
-		question->is.file.request = request;
+	if (question->kind == ASK_CHANGES) {
+		fd = fd_sealed_from_bytes("chosen", question->paths, question->paths_size);
+		if (fd < 0)
+			return fd;
+	} else if (question->kind == ASK_BRIDGE) {
+		fd = fcntl(question->network, F_DUPFD_CLOEXEC, 0);
+	} else if (question->kind == ASK_FILE) {
 		file_pipes_init(&asking->pipes, &question->file);
-		return supervisor_file_start(&asking->talk.client, &question->is.file);
-	case ASK_BRIDGE:
-		asking->ends_with = IPC_TYPE_request_done;
-		question->is.bridge.request = request;
-		return supervisor_bridge_start(&asking->talk.client, &question->is.bridge,
-					       fcntl(question->network, F_DUPFD_CLOEXEC, 0));
 	}
-	return -EINVAL;
+	asking->ends_with = end_of_answer(question);
+	question->is.head.request = ++asking->request;
+	return supervisor_request_of(&asking->talk.client, kinds[question->kind].request,
+				     &question->is, fd);
 }
 
 /* Send it and wait for what ends its answer. */
@@ -285,41 +270,17 @@ static void exchange_question(struct asking *asking, struct question *question)
 	file_pipes_done(&asking->pipes);
 }
 
-/* Return the places of the sandbox's name and owner in the question; NULL: it names none. */
-static char *sandbox_of(struct question *question, char **ret_owner)
-{
-	switch (question->kind) {
-	case ASK_END:
-		*ret_owner = question->is.end.owner;
-		return question->is.end.sandbox;
-	case ASK_CHECKPOINT:
-		*ret_owner = question->is.checkpoint.owner;
-		return question->is.checkpoint.sandbox;
-	case ASK_CHANGES:
-		*ret_owner = question->is.changes.owner;
-		return question->is.changes.sandbox;
-	case ASK_FILE:
-		*ret_owner = question->is.file.owner;
-		return question->is.file.sandbox;
-	case ASK_BRIDGE:
-		*ret_owner = question->is.bridge.owner;
-		return question->is.bridge.sandbox;
-	default:
-		return NULL;
-	}
-}
-
 /* The word was no id or name: it may be the beginning of an id. True: the question names it now. */
 static bool complete_question(struct asking *asking, struct question *question)
 {
 	struct question list = { .kind = ASK_LIST, .is.list.is_everybody = 1 };
-	char *owner = NULL;
-	char *sandbox = sandbox_of(question, &owner);
+	struct ipc_head *head = &question->is.head;
 	char word[IPC_NAME_MAX];
 
-	if (!sandbox || asking->talk.outcome.refused.reason != REFUSAL_SANDBOX_UNKNOWN)
+	if (!kinds[question->kind].has_sandbox ||
+	    asking->talk.outcome.refused.reason != REFUSAL_SANDBOX_UNKNOWN)
 		return false;
-	format_text(word, sizeof(word), "%s", sandbox);
+	format_text(word, sizeof(word), "%s", head->sandbox);
 	if (!sandbox_search_begin(&asking->search, word))
 		return false;
 	asking->is_searching = true;
@@ -331,8 +292,8 @@ static bool complete_question(struct asking *asking, struct question *question)
 		asking->talk.outcome.is_refused = true;
 		return false;
 	}
-	format_text(sandbox, IPC_NAME_MAX, "%s", asking->search.id);
-	format_text(owner, IPC_NAME_MAX, "%s", asking->search.owner);
+	format_text(head->sandbox, sizeof(head->sandbox), "%s", asking->search.id);
+	format_text(head->owner, sizeof(head->owner), "%s", asking->search.owner);
 	return true;
 }
 
@@ -394,9 +355,8 @@ static int judge_answer(struct asking *asking, const struct question *question)
 int ask(struct asking *asking, struct question *question, const struct ask_handlers *wanted,
 	void *context)
 {
-	char *owner;
-	char *sandbox = sandbox_of(question, &owner);
-	const int code = sandbox ? recent_resolve(sandbox) : 0;
+	const int code =
+		kinds[question->kind].has_sandbox ? recent_resolve(question->is.head.sandbox) : 0;
 
 	if (code)
 		return code;

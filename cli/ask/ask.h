@@ -42,6 +42,7 @@ enum ask_kind {
 struct question {
 	enum ask_kind kind;
 	union {
+		struct ipc_head head; /* each begins with it */
 		struct ipc_sandbox_new new_one;
 		struct ipc_sandbox_list list;
 		struct ipc_sandbox_end end;

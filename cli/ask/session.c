@@ -156,7 +156,7 @@ static bool ask_for_sandboxes(struct session *session, enum listing listing, boo
 					 .is_everybody = is_everybody };
 
 	memcpy(list.owner, session->start->owner, sizeof(list.owner));
-	if (supervisor_sandbox_list(&session->talk.client, &list) != 0)
+	if (supervisor_request(&session->talk.client, sandbox_list, &list, -1) != 0)
 		return false;
 	session->listing = listing;
 	return true;
@@ -181,7 +181,8 @@ static void end_search(struct session *session)
 			    search->id);
 		memcpy(session->start->owner, search->owner, sizeof(session->start->owner));
 		/* Else the end of the channel says it. */
-		(void)supervisor_execution_start(&session->talk.client, session->start);
+		(void)supervisor_request(&session->talk.client, execution_start, session->start,
+					 -1);
 		return;
 	}
 	session->talk.outcome.is_refused = true;
@@ -550,7 +551,8 @@ static void send_request(struct session *session)
 			    : supervisor_hello(&session->talk.client, session->options->limits);
 
 	if (!error)
-		error = supervisor_execution_start(&session->talk.client, session->start);
+		error = supervisor_request(&session->talk.client, execution_start, session->start,
+					   -1);
 	if (!conversation_is_sent(&session->talk, error)) {
 		session->is_ending = true;
 		session->deadline_ms = 0;

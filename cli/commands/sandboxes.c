@@ -384,7 +384,7 @@ static int look_at_bridges(struct asking *asking, uint32_t close)
 
 	if (error)
 		return error;
-	error = supervisor_bridge_look(&asking->talk.client, &look, ends[1]);
+	error = supervisor_request(&asking->talk.client, bridge_look, &look, ends[1]);
 	if (!error)
 		error = take_bridges(ends[0]);
 	fd_close(&ends[0]);

@@ -79,7 +79,7 @@ static void try_once(int channel, struct trial *trial)
 	start.argv_size = sizeof("true");
 	supervisor_client_init(&client, channel, &handlers, trial);
 	result = supervisor_hello(&client, LIMITS_FALLBACK) ||
-				 supervisor_execution_start(&client, &start)
+				 supervisor_request(&client, execution_start, &start, -1)
 			 ? 0
 			 : 1;
 	while (result == 1 && !trial->is_done)

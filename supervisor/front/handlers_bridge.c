@@ -34,7 +34,7 @@ int handle_bridge_start(void *context, struct channel_message *message)
 
 	if (from->operation > BRIDGE_MAKE)
 		return -EPROTO;
-	refusal = sandbox_own(from->owner, from->sandbox, &sandbox, detail);
+	refusal = sandbox_own(&from->head, &sandbox, detail);
 	if (!refusal && (sandbox->network < 0 || sandbox->pidfd < 0))
 		refusal = REFUSAL_BRIDGE;
 	if (!refusal && frontend->is_broker && sandbox_profile(sandbox)->bridge != PLAN_BRIDGE_ASK)

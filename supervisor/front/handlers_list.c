@@ -163,8 +163,7 @@ static int send_called(const struct frontend *frontend, const struct ipc_sandbox
 int handle_sandbox_list(void *context, struct channel_message *message)
 {
 	const struct ipc_sandbox_list *from = ipc_body(message, sandbox_list);
-	struct ipc_sandbox_more more = { .request = from->request,
-					 .is_everybody = from->is_everybody };
+	struct ipc_sandbox_more more = { .head = from->head, .is_everybody = from->is_everybody };
 	struct piece piece = { .after = from->after };
 	const struct frontend *frontend = context;
 	int error, told;
@@ -183,7 +182,6 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 		return told;
 	if (error || piece.count < PIECE)
 		return reply_done(frontend, from->request, error);
-	memcpy(more.owner, from->owner, sizeof(more.owner));
 	memcpy(more.after, piece.ids[PIECE - 1], sizeof(more.after));
 	return reply_send(frontend, IPC_TYPE_sandbox_more, &more);
 }

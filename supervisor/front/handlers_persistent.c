@@ -254,8 +254,8 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 
 	if (from->how < SANDBOX_END_STOP || from->how > SANDBOX_END_EMPTY)
 		return -EPROTO;
-	refusal = is_spared ? sandbox_own_idle(from->owner, from->sandbox, &sandbox, detail)
-			    : sandbox_own(from->owner, from->sandbox, &sandbox, detail);
+	refusal = is_spared ? sandbox_own_idle(&from->head, &sandbox, detail)
+			    : sandbox_own(&from->head, &sandbox, detail);
 	if (refusal == REFUSAL_SANDBOX_DAMAGED && from->how == SANDBOX_END_DESTROY)
 		return discard_damaged(frontend, from, detail);
 	if (!refusal && is_spared && !store_is_empty(sandbox->persistent.meta))
@@ -387,7 +387,7 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 	if (from->operation == CHECKPOINT_LIST)
 		return list_checkpoints(frontend, from);
 	if (!from->name[0] || store_is_name(from->name))
-		refusal = sandbox_own_idle(from->owner, from->sandbox, &sandbox, detail);
+		refusal = sandbox_own_idle(&from->head, &sandbox, detail);
 	if (!refusal)
 		refusal = let_change(sandbox, frontend,
 				     from->operation == CHECKPOINT_SAVE ||
@@ -406,10 +406,10 @@ int handle_network_watch(void *context, struct channel_message *message)
 	const struct frontend *frontend = context;
 	const struct sandbox *sandbox =
 		from->sandbox[0] ? sandbox_find(from->owner, from->sandbox) : NULL;
-	const struct ipc_cable_watch watch = { .head = from->head,
-					       .frontend = frontend->number,
-					       .is_broker = frontend->is_broker,
-					       .slot = sandbox ? sandbox->slot : GATEWAY_SLOTS };
+	const struct ipc_cable_watch watch = { { from->head },
+					       frontend->number,
+					       frontend->is_broker,
+					       sandbox ? sandbox->slot : GATEWAY_SLOTS };
 
 	if (sandbox || !from->sandbox[0])
 		gateway_tell(IPC_TYPE_cable_watch, &watch, message->fds);

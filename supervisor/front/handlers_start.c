@@ -35,7 +35,7 @@
 struct target {
 	struct frontend *frontend;
 	struct channel_message *message;
-	const char *owner, *name;
+	const struct ipc_head *head;
 	bool execute;
 	struct sandbox *sandbox; /* this and `profile`: when it is ready */
 	uint32_t profile;
@@ -44,18 +44,18 @@ struct target {
 /* A sandbox is there in milliseconds; an emulated machine under load needs a hundred times that. */
 #define PROBE_MS 20000
 
-static int begin_in(const struct target *target, uint64_t number, enum refusal refusal,
-		    struct request *request, int code, char detail[IPC_LIST_MAX])
+static int begin_in(const struct target *target, enum refusal refusal, struct request *request,
+		    int code, char detail[IPC_LIST_MAX])
 {
 	struct frontend *frontend = target->frontend;
 	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL };
 	uint32_t retry_ms = 0;
 	int error = 0;
 
-	request->owner = target->owner;
+	request->owner = target->head->owner;
 	request->sandbox = target->sandbox;
 	request->heard_us = clock_now_us();
-	if (execution_find(frontend, number))
+	if (execution_find(frontend, target->head->request))
 		refusal = REFUSAL_REQUEST_IN_USE;
 	else if (!refusal)
 		refusal = budget_check(plan_profile(&supervisor.plan, request->profile),
@@ -67,10 +67,9 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 	if (error)
 		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
 	if (refusal && refusal != REFUSAL_DEFERRED)
-		return reply_refuse(frontend, ipc_request(target->message), refusal, detail,
-				    retry_ms);
+		return reply_refuse(frontend, target->head->request, refusal, detail, retry_ms);
 	if (refusal)
-		return deferred_add(frontend, target->message, target->owner, target->sandbox);
+		return deferred_add(frontend, target->message, request->owner, target->sandbox);
 	if (request->sandbox)
 		scan_execution_begin(&request->sandbox->persistent);
 	error = execution_begin(frontend, request, code);
@@ -79,13 +78,12 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 		return 0;
 	done.error = (uint32_t)-error;
 	audit_execution_end(request->id, request->sandbox, &done);
-	return reply_done(frontend, number, error);
+	return reply_done(frontend, target->head->request, error);
 }
 
 static enum refusal find_target(struct target *target, char detail[IPC_LIST_MAX])
 {
-	const enum refusal refusal =
-		sandbox_own(target->owner, target->name, &target->sandbox, detail);
+	const enum refusal refusal = sandbox_own(target->head, &target->sandbox, detail);
 
 	return refusal ? refusal
 		       : sandbox_prepare(target->sandbox, target->frontend, target->execute,
@@ -96,9 +94,10 @@ static enum refusal find_target(struct target *target, char detail[IPC_LIST_MAX]
 static enum refusal enter_sandbox(struct target *target, char profile[IPC_NAME_MAX],
 				  uint32_t no_hosts, char detail[IPC_LIST_MAX])
 {
-	const enum refusal refusal = target->name[0] ? find_target(target, detail) : REFUSAL_NONE;
+	const enum refusal refusal =
+		target->head->sandbox[0] ? find_target(target, detail) : REFUSAL_NONE;
 
-	if (!target->name[0] || refusal)
+	if (!target->head->sandbox[0] || refusal)
 		return refusal;
 	if (no_hosts ||
 	    (profile[0] && strcmp(profile, target->sandbox->persistent.meta->profile) != 0))
@@ -111,33 +110,33 @@ static enum refusal enter_sandbox(struct target *target, char profile[IPC_NAME_M
 int handle_execution_start(void *context, struct channel_message *message)
 {
 	struct ipc_execution_start *from = ipc_body_mutable(message, execution_start);
-	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
+	struct target target = { context, message, &from->head, true, NULL, 0 };
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal = enter_sandbox(&target, from->profile, from->no_hosts, detail);
 	struct request request;
 
 	if (!refusal)
 		refusal = request_command(from, &request, detail);
-	return begin_in(&target, from->request, refusal, &request, -1, detail);
+	return begin_in(&target, refusal, &request, -1, detail);
 }
 
 int handle_code_start(void *context, struct channel_message *message)
 {
 	struct ipc_code_start *from = ipc_body_mutable(message, code_start);
-	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
+	struct target target = { context, message, &from->head, true, NULL, 0 };
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal = enter_sandbox(&target, from->profile, from->no_hosts, detail);
 	struct request request;
 
 	if (!refusal)
 		refusal = request_code(from, &request, detail);
-	return begin_in(&target, from->request, refusal, &request, message->fds[0], detail);
+	return begin_in(&target, refusal, &request, message->fds[0], detail);
 }
 
 int handle_file_start(void *context, struct channel_message *message)
 {
 	struct ipc_file_start *from = ipc_body_mutable(message, file_start);
-	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
+	struct target target = { context, message, &from->head, true, NULL, 0 };
 	enum refusal refusal = REFUSAL_NONE;
 	char detail[IPC_LIST_MAX] = "";
 	struct request request;
@@ -150,7 +149,7 @@ int handle_file_start(void *context, struct channel_message *message)
 	if (!refusal)
 		refusal = request_file(from, target.sandbox->persistent.meta->profile, &request,
 				       detail);
-	return begin_in(&target, from->request, refusal, &request, -1, detail);
+	return begin_in(&target, refusal, &request, -1, detail);
 }
 
 int handlers_start_probe(void)
@@ -182,8 +181,7 @@ static bool changes_host(uint32_t operation)
 /* An execution in it would change the files that are brought to the host. */
 static enum refusal find_alone(struct target *target, char detail[IPC_LIST_MAX])
 {
-	enum refusal refusal =
-		sandbox_own_idle(target->owner, target->name, &target->sandbox, detail);
+	enum refusal refusal = sandbox_own_idle(target->head, &target->sandbox, detail);
 
 	if (!refusal)
 		refusal = find_target(target, detail);
@@ -277,7 +275,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 int handle_changes_start(void *context, struct channel_message *message)
 {
 	const struct ipc_changes_start *from = ipc_body(message, changes_start);
-	struct target target = { context, message, from->owner, from->sandbox, false, NULL, 0 };
+	struct target target = { context, message, &from->head, false, NULL, 0 };
 	enum refusal refusal = REFUSAL_NONE;
 	char detail[IPC_LIST_MAX] = "";
 

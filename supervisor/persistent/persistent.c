@@ -91,17 +91,18 @@ static int lock_sandbox(const char *id, struct sandbox **ret)
 	return 0;
 }
 
-enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
+enum refusal sandbox_own(const struct ipc_head *head, struct sandbox **ret,
 			 char detail[IPC_LIST_MAX])
 {
-	struct sandbox *sandbox = sandbox_find(owner, name);
+	struct sandbox *sandbox = sandbox_find(head->owner, head->sandbox);
 	char id[IPC_ID_MAX];
 	int error = 0;
 
 	if (!sandbox && supervisor.stateless[0])
 		return reply_reason(REFUSAL_STATE, supervisor.stateless, detail);
 	if (!sandbox)
-		error = store_find(owner, name, id) ? lock_sandbox(id, &sandbox) : -ENOENT;
+		error = store_find(head->owner, head->sandbox, id) ? lock_sandbox(id, &sandbox)
+								   : -ENOENT;
 	if (error == -ENOENT)
 		return REFUSAL_SANDBOX_UNKNOWN;
 	if (error == -EBUSY)
@@ -131,10 +132,10 @@ void sandbox_disown(struct sandbox *sandbox)
 
 /* --- what may be asked of them ---------------------------------------------------------------- */
 
-enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbox **ret,
+enum refusal sandbox_own_idle(const struct ipc_head *head, struct sandbox **ret,
 			      char detail[IPC_LIST_MAX])
 {
-	const enum refusal refusal = sandbox_own(owner, name, ret, detail);
+	const enum refusal refusal = sandbox_own(head, ret, detail);
 	const uint32_t running = refusal ? 0 : execution_count(*ret);
 
 	if (running > 0)

@@ -14,6 +14,7 @@
 #include "common/refusal.h"
 #include "stewards/store/store.h"
 
+struct ipc_head;
 struct ipc_layers_done;
 struct ipc_spawn_code;
 
@@ -121,13 +122,13 @@ struct sandbox *sandbox_find(const char *owner, const char *name);
 /* The id of the owner's sandbox with this id or name, ours or not; false: there is none. */
 bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX]);
 
-/* Own the sandbox `name` (id or name) of `owner`: find it in the store and lock it. REFUSAL_NONE
- * with *ret set, or the reason with its detail. */
-enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
+/* Own the sandbox that a request names: find it in the store and lock it. REFUSAL_NONE with *ret
+ * set, or the reason with its detail. */
+enum refusal sandbox_own(const struct ipc_head *head, struct sandbox **ret,
 			 char detail[IPC_LIST_MAX]);
 
 /* Own a sandbox as sandbox_own() does, if nothing runs in it. */
-enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbox **ret,
+enum refusal sandbox_own_idle(const struct ipc_head *head, struct sandbox **ret,
 			      char detail[IPC_LIST_MAX]);
 
 /* No reason: the request has to wait, and its handler shall return deferred_add(). */

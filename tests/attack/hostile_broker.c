@@ -73,7 +73,7 @@ static void run(void)
 	start.argv_size = (uint32_t)snprintf((char *)start.argv, sizeof(start.argv),
 					     "getent%chosts%c%s", 0, 0, host) +
 			  1;
-	if (supervisor_execution_start(&client, &start) != 0)
+	if (supervisor_request(&client, execution_start, &start, -1) != 0)
 		exit(1);
 	is_done = false;
 	await(&is_done);

@@ -57,7 +57,7 @@ def broken_hops(hops, read=tree.read):
         after, (wanted, *_), _ = hops[number]
         message = re.search(r"message `(\w+)`", handed)
         if message:
-            if f"IPC_TYPE_{message.group(1)}" not in text:
+            if not re.search(tree.names_message(message.group(1)), text):
                 yield f"{path} does not send {message.group(1)}"
             if not re.search(rf"IPC_TYPE_{message.group(1)}\b|handle_{message.group(1)}\b",
                              read(after)):

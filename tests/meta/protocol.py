@@ -23,8 +23,8 @@ def rows():
 
 def mentions(folders, name):
     """Is the message's number used in the folders' sources? Type names may be made by a macro
-    from a table row such as HANDLER(name, ...)."""
-    pattern = re.compile(rf"\bIPC_TYPE_{name}\b|\b[A-Z_]+\(\s*{name}\s*[,)]")
+    from a table row such as HANDLER(name, ...), or by one that sends a request."""
+    pattern = re.compile(tree.names_message(name) + rf"|\b[A-Z_]+\(\s*{name}\s*[,)]")
     return any(pattern.search(tree.read(path)) for path in tree.sources(*folders))
 
 

@@ -71,3 +71,9 @@ def program(name):
 def readelf(*arguments):
     return subprocess.run(["readelf", "-W", *arguments], capture_output=True, check=True,
                           text=True).stdout
+
+
+def names_message(name):
+    """A pattern for a message's number, or for a macro that sends a request with it."""
+    return (rf"\bIPC_TYPE_{name}\b|"
+            rf"\b(?:supervisor_request|requests_ask|errand_ask)\([^;]*?,\s*{name},")

@@ -107,7 +107,6 @@ void changes_job_take(struct changes_job *job, const struct supervisor_answer *a
 void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted,
 		       const struct chosen_paths *paths)
 {
-	struct requests *requests = job->errand->call->session->host->requests;
 	const int chosen = chosen_paths_seal(paths);
 
 	job->is_done = job->is_broken = false;
@@ -117,8 +116,7 @@ void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted
 		errand_fail_text(job->errand, "Nothing was done: there is no memory for the paths. "
 					      "Call again in a moment.");
 	else
-		(void)errand_is_asked(job->errand, requests_changes_start(requests, wanted, chosen,
-									  &job->errand->asked));
+		errand_ask(job->errand, changes_start, wanted, chosen);
 }
 
 void changes_job_put_ignored(const struct ipc_changes_done *done, struct buffer *text)

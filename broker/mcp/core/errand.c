@@ -72,11 +72,13 @@ static const char *const problems[] = {
 	[ASKING_LOST] = "Nothing was done: this server is ending. Have the client start it again.",
 };
 
-bool errand_is_asked(struct errand *errand, enum asking asking)
+void errand_ask_of(struct errand *errand, uint32_t type, void *wanted, int fd)
 {
+	const enum asking asking = requests_ask_of(errand->call->session->host->requests, type,
+						   wanted, fd, &errand->asked);
+
 	if (asking != ASKING_DONE)
 		errand_fail_text(errand, problems[asking]);
-	return asking == ASKING_DONE;
 }
 
 static void on_answer(struct asked *asked, const struct supervisor_answer *answer)

@@ -35,9 +35,12 @@ struct errand {
 /* Begin; the call waits for answers from now on. `free` is called when the client cancels it. */
 void errand_begin(struct errand *errand, struct call *call, const struct errand_rules *rules);
 
-/* Check the result of sending a request. False: the call has failed with a remedy, and the errand
- * is freed. */
-bool errand_is_asked(struct errand *errand, enum asking asking);
+/* Send the request `name`, as requests_ask() does. If it cannot be sent, the call fails with a
+ * remedy, and the errand is freed. */
+#define errand_ask(errand, name, wanted, fd)                                                       \
+	errand_ask_of((errand), IPC_TYPE_##name, 1 ? (wanted) : (struct ipc_##name *)NULL, (fd))
+
+void errand_ask_of(struct errand *errand, uint32_t type, void *wanted, int fd);
 
 /* Free the structure around it, as its rules say. */
 void errand_free(struct errand *errand);

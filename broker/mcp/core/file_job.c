@@ -22,8 +22,7 @@ struct file_job *file_job_new(size_t size, const struct file_job_rules *rules, s
 
 	job->rules = rules;
 	job->waiting.call = call;
-	memcpy(job->wanted.sandbox, sandbox, IPC_NAME_MAX);
-	sandboxes_put_owner(session, job->wanted.owner);
+	sandboxes_head(session, sandbox, &job->wanted.head);
 	return job;
 }
 

@@ -30,9 +30,13 @@ const char *sandboxes_owner(const struct host *host, uint32_t principal)
 	return name;
 }
 
-void sandboxes_put_owner(const struct session *session, char field[IPC_NAME_MAX])
+void sandboxes_head(const struct session *session, const char *sandbox, struct ipc_head *ret)
 {
-	(void)strncpy(field, sandboxes_owner(session->host, session->principal), IPC_NAME_MAX - 1);
+	(void)strncpy(ret->owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(ret->owner) - 1);
+	ret->owner[sizeof(ret->owner) - 1] = '\0';
+	if (sandbox)
+		(void)strncpy(ret->sandbox, sandbox, sizeof(ret->sandbox) - 1);
 }
 
 bool sandboxes_is_id(const char *text)
@@ -190,11 +194,8 @@ void sandbox_search_begin(struct sandbox_search *search, struct call *call,
 
 	errand_begin(&search->errand, call, rules);
 	search->is_found = false;
-	sandboxes_put_owner(session, wanted.owner);
-	memcpy(wanted.sandbox, search->wanted, sizeof(wanted.sandbox));
-	(void)errand_is_asked(
-		&search->errand,
-		requests_sandbox_list(session->host->requests, &wanted, &search->errand.asked));
+	sandboxes_head(session, search->wanted, &wanted.head);
+	errand_ask(&search->errand, sandbox_list, &wanted, -1);
 }
 
 void sandbox_search_read(struct sandbox_search *search, struct call *call, const char *id,

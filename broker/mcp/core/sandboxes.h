@@ -8,7 +8,7 @@
 #ifndef BROKER_MCP_CORE_SANDBOXES_H
 #define BROKER_MCP_CORE_SANDBOXES_H
 
-#include "common/limits.h"
+#include "common/ipc_message.h"
 #include "mcp/core/errand.h"
 #include "mcp/core/host.h"
 
@@ -33,8 +33,9 @@ struct known_sandbox {
  * call. */
 const char *sandboxes_owner(const struct host *host, uint32_t principal);
 
-/* Write the owner of this session's sandboxes into an empty field of a request. */
-void sandboxes_put_owner(const struct session *session, char field[IPC_NAME_MAX]);
+/* Fill in the owner of a session's request, and the sandbox that it is about; NULL: leave that. The
+ * rest of the head is zero. */
+void sandboxes_head(const struct session *session, const char *sandbox, struct ipc_head *ret);
 
 /* Return true if this text has the form of an id, so that it cannot be a name. */
 bool sandboxes_is_id(const char *text);

@@ -249,8 +249,7 @@ static void on_diff_found(struct sandbox_search *search)
 	const struct session *session = search->errand.call->session;
 
 	work->is_found = true;
-	memcpy(work->wanted.sandbox, search->info.id, sizeof(search->info.id));
-	sandboxes_put_owner(session, work->wanted.owner);
+	sandboxes_head(session, search->info.id, &work->wanted.head);
 	changes_job_start(&work->job, &work->wanted, &(struct chosen_paths){ 0 });
 }
 
@@ -409,8 +408,7 @@ static void on_network_found(struct sandbox_search *search)
 		answer_view(work);
 		return;
 	}
-	memcpy(watch.sandbox, search->info.id, sizeof(search->info.id));
-	sandboxes_put_owner(session, watch.owner);
+	sandboxes_head(session, search->info.id, &watch.head);
 	work->fd = requests_network_look(session->host->requests, &watch);
 	if (work->fd < 0) {
 		fail_reading(work);

@@ -119,21 +119,13 @@ static void consider_sandbox(struct sandbox_room *room, const struct ipc_sandbox
 		add_tried(room, info);
 }
 
-static void copy_owner(const struct errand *errand, char ret[IPC_NAME_MAX])
-{
-	const struct session *session = errand->call->session;
-
-	sandboxes_put_owner(session, ret);
-}
-
 enum room_step sandbox_room_begin(struct sandbox_room *room, struct errand *errand)
 {
 	struct ipc_sandbox_list wanted = { .request = 0 };
 
 	*room = (struct sandbox_room){ .is_listed = false };
-	copy_owner(errand, wanted.owner);
-	(void)errand_is_asked(errand, requests_sandbox_list(errand->call->session->host->requests,
-							    &wanted, &errand->asked));
+	sandboxes_head(errand->call->session, NULL, &wanted.head);
+	errand_ask(errand, sandbox_list, &wanted, -1);
 	return ROOM_WAITS;
 }
 
@@ -144,10 +136,8 @@ static enum room_step try_next(struct sandbox_room *room, struct errand *errand)
 
 	if (room->next == room->count)
 		return ROOM_NONE;
-	memcpy(wanted.sandbox, room->tried[room->next++].id, IPC_ID_MAX);
-	copy_owner(errand, wanted.owner);
-	(void)errand_is_asked(errand, requests_sandbox_end(errand->call->session->host->requests,
-							   &wanted, &errand->asked));
+	sandboxes_head(errand->call->session, room->tried[room->next++].id, &wanted.head);
+	errand_ask(errand, sandbox_end, &wanted, -1);
 	return ROOM_WAITS;
 }
 

@@ -334,8 +334,7 @@ static void on_found(struct sandbox_search *search)
 		fail_apply(work, problem);
 	if (problem)
 		return;
-	memcpy(work->wanted.sandbox, search->info.id, sizeof(search->info.id));
-	sandboxes_put_owner(session, work->wanted.owner);
+	sandboxes_head(session, search->info.id, &work->wanted.head);
 	answered = work->is_preview ? NULL : find_answer(work);
 	if (answered)
 		take_answer(work, answered);

@@ -182,11 +182,8 @@ static void ask_supervisor(struct bridging *work, enum bridge_operation operatio
 					   .host_port = work->host_port };
 
 	work->phase = operation == BRIDGE_MAKE ? PHASE_MAKE : PHASE_START;
-	memcpy(wanted.sandbox, work->search.info.id, sizeof(work->search.info.id));
-	sandboxes_put_owner(session, wanted.owner);
-	(void)errand_is_asked(&work->search.errand,
-			      requests_bridge_start(session->host->requests, &wanted, channel,
-						    &work->search.errand.asked));
+	sandboxes_head(session, work->search.info.id, &wanted.head);
+	errand_ask(&work->search.errand, bridge_start, &wanted, channel);
 }
 
 static void on_control(evutil_socket_t fd, short what, void *argument)

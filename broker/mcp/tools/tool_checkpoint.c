@@ -244,9 +244,7 @@ static void start_operation(struct call *call, const struct ipc_checkpoint_do *w
 							.name = work->wanted.name,
 							.checkpoint = work->which };
 	errand_begin(&work->errand, call, &rules);
-	(void)errand_is_asked(&work->errand,
-			      requests_checkpoint_do(call->session->host->requests, &work->wanted,
-						     &work->errand.asked));
+	errand_ask(&work->errand, checkpoint_do, &work->wanted, -1);
 }
 
 static void run_checkpoint(struct call *call, const struct json_document *document,
@@ -273,7 +271,7 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 		call_fail_value(call, "name", name->text, name->size, rest);
 	if (problem || rest)
 		return;
-	sandboxes_put_owner(session, wanted.owner);
+	sandboxes_head(session, NULL, &wanted.head);
 	start_operation(call, &wanted, values[CHECKPOINT_PARAM_WHICH]);
 }
 

@@ -272,8 +272,7 @@ static void prepare_foreign(struct creation *creation)
 	static const struct chosen_paths all;
 	struct ipc_changes_start wanted = { .operation = CHANGES_PREPARE };
 
-	memcpy(wanted.sandbox, creation->made.id, sizeof(creation->made.id));
-	memcpy(wanted.owner, creation->wanted.owner, sizeof(wanted.owner));
+	sandboxes_head(creation->errand.call->session, creation->made.id, &wanted.head);
 	creation->is_preparing = true;
 	creation->job.rules = &changes_rules;
 	creation->job.errand = &creation->errand;
@@ -305,14 +304,6 @@ static void free_creation(struct errand *errand)
 
 /* --- room at the limit ---------------------------------------------------------------------- */
 
-static void ask_new(struct creation *creation)
-{
-	struct requests *requests = creation->errand.call->session->host->requests;
-
-	(void)errand_is_asked(&creation->errand, requests_sandbox_new(requests, &creation->wanted,
-								      &creation->errand.asked));
-}
-
 /* Fail as the supervisor refused, and name the sandbox to remove. */
 static void fail_full(struct creation *creation)
 {
@@ -331,7 +322,7 @@ static void go_on(struct creation *creation, enum room_step step)
 		return;
 	creation->makes_room = false;
 	if (step == ROOM_MADE)
-		ask_new(creation);
+		errand_ask(&creation->errand, sandbox_new, &creation->wanted, -1);
 	else
 		fail_full(creation);
 }
@@ -458,11 +449,11 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 		free(creation);
 		return;
 	}
-	sandboxes_put_owner(session, wanted->owner);
+	sandboxes_head(session, NULL, &wanted->head);
 	creation->errand.subjects =
 		(struct refusal_words){ .profile = wanted->profile, .name = wanted->name };
 	errand_begin(&creation->errand, call, &rules);
-	ask_new(creation);
+	errand_ask(&creation->errand, sandbox_new, &creation->wanted, -1);
 }
 
 const struct tool tool_create_sandbox = {

@@ -44,14 +44,12 @@ static void destroy_sandbox(struct call *call, const struct json_document *docum
 
 	if (!sandboxes_take(call, values[0], wanted.sandbox))
 		return;
-	sandboxes_put_owner(session, wanted.owner);
+	sandboxes_head(session, NULL, &wanted.head);
 	destruction = memory_get_zeroed(1, sizeof(*destruction));
 	destruction->wanted = wanted;
 	destruction->errand.subjects.sandbox = destruction->wanted.sandbox;
 	errand_begin(&destruction->errand, call, &rules);
-	(void)errand_is_asked(&destruction->errand,
-			      requests_sandbox_end(session->host->requests, &destruction->wanted,
-						   &destruction->errand.asked));
+	errand_ask(&destruction->errand, sandbox_end, &destruction->wanted, -1);
 }
 
 const struct tool tool_destroy_sandbox = {

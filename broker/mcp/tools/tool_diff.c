@@ -184,12 +184,9 @@ static const struct errand_rules rules = { .answered = on_answer, .free = free_d
 static void ask_checkpoints(struct diffing *work)
 {
 	struct ipc_checkpoint_do wanted = { .operation = CHECKPOINT_LIST };
-	struct errand *errand = &work->errand;
 
-	memcpy(wanted.sandbox, work->wanted.sandbox, sizeof(wanted.sandbox));
-	memcpy(wanted.owner, work->wanted.owner, sizeof(wanted.owner));
-	(void)errand_is_asked(errand, requests_checkpoint_do(errand->call->session->host->requests,
-							     &wanted, &errand->asked));
+	wanted.head = work->wanted.head;
+	errand_ask(&work->errand, checkpoint_do, &wanted, -1);
 }
 
 static void start_search(struct call *call, const struct ipc_changes_start *wanted,
@@ -231,7 +228,7 @@ static void diff_changes(struct call *call, const struct json_document *document
 		(has_text ? CHANGES_TEXT : 0) | (values[DIFF_SINCE] ? CHANGES_FROM_CHECKPOINT : 0);
 	wanted.skip = (uint64_t)tool_integer(values[DIFF_OFFSET], 0);
 	wanted.most = (uint64_t)tool_integer(values[DIFF_LIMIT], LIMIT_DEFAULT);
-	sandboxes_put_owner(session, wanted.owner);
+	sandboxes_head(session, NULL, &wanted.head);
 	start_search(call, &wanted, since, document, values[DIFF_PATHS]);
 }
 

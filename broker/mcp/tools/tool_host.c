@@ -272,7 +272,7 @@ static void begin_grant(struct call *call, const struct ipc_network_grant *grant
 	struct granting *granting;
 	int fd = -EBUSY;
 
-	sandboxes_put_owner(call->session, watch.owner);
+	sandboxes_head(call->session, NULL, &watch.head);
 	if (has_room(call->session))
 		fd = requests_network_grant(host->requests, &watch, grant);
 	if (fd < 0) {

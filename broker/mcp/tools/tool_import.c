@@ -218,9 +218,7 @@ static void destroy_source(struct import *import, struct call *call)
 						   .free = free_errand };
 	struct import_errand *work = begin_errand(import, call, &rules);
 
-	(void)errand_is_asked(&work->errand,
-			      requests_sandbox_end(call->session->host->requests, &import->end,
-						   &work->errand.asked));
+	errand_ask(&work->errand, sandbox_end, &import->end, -1);
 }
 
 /* --- the files -------------------------------------------------------------------------------- */
@@ -475,8 +473,6 @@ static void import_files(struct call *call, const struct json_document *document
 			 struct json_value *const *values)
 {
 	static const struct errand_rules rules = { .answered = on_created, .free = free_errand };
-	const struct session *session = call->session;
-	const char *owner = sandboxes_owner(session->host, session->principal);
 	const struct json_value *to = values[IMPORT_TO];
 	struct import_errand *work;
 	struct import *import;
@@ -497,12 +493,10 @@ static void import_files(struct call *call, const struct json_document *document
 	import->wanted.workspace_mode = WORKSPACE_READ;
 	import->wanted.ttl_s = SOURCE_TTL_S;
 	import->end.how = SANDBOX_END_DESTROY;
-	(void)strncpy(import->wanted.owner, owner, sizeof(import->wanted.owner) - 1);
-	(void)strncpy(import->end.owner, owner, sizeof(import->end.owner) - 1);
+	sandboxes_head(call->session, NULL, &import->wanted.head);
+	sandboxes_head(call->session, NULL, &import->end.head);
 	work = begin_errand(import, call, &rules);
-	(void)errand_is_asked(&work->errand,
-			      requests_sandbox_new(session->host->requests, &import->wanted,
-						   &work->errand.asked));
+	errand_ask(&work->errand, sandbox_new, &import->wanted, -1);
 }
 
 const struct tool tool_import_files = {

@@ -258,11 +258,9 @@ static void list_sandboxes(struct call *call, const struct json_document *docume
 	listing->writer.out = &listing->text;
 	json_open_object(&listing->writer, NULL);
 	json_open_array(&listing->writer, "sandboxes");
-	sandboxes_put_owner(session, wanted.owner);
+	sandboxes_head(session, NULL, &wanted.head);
 	errand_begin(&listing->errand, call, &rules);
-	(void)errand_is_asked(
-		&listing->errand,
-		requests_sandbox_list(session->host->requests, &wanted, &listing->errand.asked));
+	errand_ask(&listing->errand, sandbox_list, &wanted, -1);
 }
 
 const struct tool tool_list_sandboxes = {

@@ -268,14 +268,12 @@ static const char *const start_problems[] = {
 
 void run_start(struct call *call, struct execution_order *order, uint32_t limit_ms)
 {
-	char *owner = order->code ? order->code->owner : order->command->owner;
 	const struct session *session = call->session;
 	struct execution *execution;
 	enum execution_start start;
 	struct waiting *waiting;
 
-	memset(owner, 0, IPC_NAME_MAX);
-	sandboxes_put_owner(session, owner);
+	sandboxes_head(session, NULL, order->code ? &order->code->head : &order->command->head);
 	order->owner = session_owner(session);
 	order->asked_us = call->begun_us;
 	start = executions_start(session->host->executions, order, &execution);

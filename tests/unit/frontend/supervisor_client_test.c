@@ -123,7 +123,7 @@ static int start(uint64_t request, uint32_t argv_size)
 	memset(message.argv, 'x', argv_size);
 	message.argv[argv_size - 1] = 0;
 	message.argv_size = argv_size;
-	return supervisor_execution_start(&client, &message);
+	return supervisor_request(&client, execution_start, &message, -1);
 }
 
 Test(supervisor_client, pipes_requests_behind_hello)
@@ -301,7 +301,7 @@ Test(supervisor_client, takes_the_code_descriptor_whatever_happens)
 	struct channel_message *received;
 
 	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
-	cr_assert_eq(supervisor_code_start(&client, &message, code), 0);
+	cr_assert_eq(supervisor_request(&client, code_start, &message, code), 0);
 	(void)take(IPC_TYPE_hello);
 	received = take(IPC_TYPE_code_start);
 	cr_assert(fd_is_kind(received->fds[0], 'm'));
@@ -309,7 +309,7 @@ Test(supervisor_client, takes_the_code_descriptor_whatever_happens)
 	cr_assert_not(fd_is_kind(code, 'm'), "closed after sending");
 	code = fd_sealed_from_bytes("code", "print(1)", 8);
 	fd_close(&supervisor.fd);
-	cr_assert_neq(supervisor_code_start(&client, &message, code), 0);
+	cr_assert_neq(supervisor_request(&client, code_start, &message, code), 0);
 	cr_assert_not(fd_is_kind(code, 'm'), "closed after an error");
 }
 
@@ -319,5 +319,5 @@ Test(supervisor_client, says_when_a_request_cannot_be_encoded)
 
 	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	message.argv_size = IPC_ARGV_MAX + 1;
-	cr_assert_eq(supervisor_execution_start(&client, &message), -EPROTO);
+	cr_assert_eq(supervisor_request(&client, execution_start, &message, -1), -EPROTO);
 }
