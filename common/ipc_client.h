@@ -55,7 +55,7 @@ IPC_MESSAGE(welcome,
 	(U32, executions_max), /* alive at once, of all frontends */
 	(U32, is_service),     /* the user's service: commands of a person reach it */
 	(STR, default_profile, IPC_NAME_MAX),
-	(BYTES, languages, IPC_LIST_MAX),     /* of it, installed: names, NUL after each */
+	(BYTES, languages, IPC_LIST_MAX),     /* installed ones: names, NUL after each */
 	(OPT, posture_profile, IPC_NAME_MAX), /* the default one; empty: not measured yet */
 	(STRUCT, posture, ipc_posture_full));
 

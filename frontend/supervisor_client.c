@@ -11,7 +11,6 @@
 #include "common/ipc_client.h"
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
-#include "common/ipc_network.h"
 #include "common/ipc_persistent.h"
 #include "common/ipc_posture.h"
 #include "common/ipc_refused.h"

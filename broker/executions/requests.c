@@ -6,11 +6,8 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_bridge.h"
 #include "common/ipc_changes.h"
-#include "common/ipc_done.h"
 #include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
 #include "executions/share.h"
 #include "frontend/network_grant.h"
 #include "frontend/network_watch.h"

@@ -12,6 +12,7 @@
 #include "common/cgroup.h"
 #include "common/fd.h"
 #include "common/ipc_factory.h"
+#include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "common/kernel.h"
 #include "run/cgroup.h"

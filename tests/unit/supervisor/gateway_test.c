@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_audit.h"
 #include "common/ipc_gateway.h"
 #include "common/ipc_network.h"
 #include "common/ipc_start.h"
