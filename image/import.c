@@ -15,7 +15,7 @@
 #include "image/refuse.h"
 #include "image/store.h"
 #include "image/unpack.h"
-#include "layers/remove.h"
+#include "layers/base/remove.h"
 
 /* The archive of a layer has a header and padding for each entry, and names. */
 #define ENTRY_BYTES 4096U

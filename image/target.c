@@ -10,7 +10,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "image/refuse.h"
-#include "layers/remove.h"
+#include "layers/base/remove.h"
 
 /* The text of a shorter link lies in its inode: EXT4_N_BLOCKS * 4, and xfs has more room. */
 #define INLINE_BYTES 60U

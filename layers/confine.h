@@ -5,7 +5,7 @@
 #ifndef LAYERS_CONFINE_H
 #define LAYERS_CONFINE_H
 
-#include "job.h"
+#include "layers/base/job.h"
 
 #define CONFINE_CHANNEL 3
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "base.h"
-#include "commits.h"
-#include "commits_state.h"
 #include "common/changes.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
-#include "digest.h"
-#include "files.h"
-#include "job.h"
+#include "layers/base/base.h"
+#include "layers/base/files.h"
+#include "layers/base/job.h"
+#include "layers/branches/commits.h"
+#include "layers/changes/commits_state.h"
+#include "layers/changes/digest.h"
+#include "layers/changes/patch.h"
 #include "layers/ignored/left_out.h"
 #include "layers/merger/threeway.h"
-#include "patch.h"
 
 struct telling {
 	struct job *job;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "job.h"
+#include "layers/base/job.h"
 
 #include "common/changes.h"
 #include "common/ipc_changes.h"

@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "beneath.h"
-#include "commits.h"
 #include "common/changes.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
@@ -24,11 +22,13 @@
 #include "common/ipc_layers.h"
 #include "common/log.h"
 #include "confine.h"
-#include "gitdiff.h"
-#include "job.h"
+#include "layers/base/beneath.h"
+#include "layers/base/job.h"
+#include "layers/base/progress.h"
+#include "layers/base/remove.h"
+#include "layers/branches/commits.h"
+#include "layers/changes/gitdiff.h"
 #include "layers/merger/ancestor.h"
-#include "progress.h"
-#include "remove.h"
 
 /* Most bytes of a list of paths. */
 #define LIST_BYTES_MAX (16 << 20)

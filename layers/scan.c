@@ -14,13 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "beneath.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
-#include "descent.h"
-#include "job.h"
+#include "layers/base/base.h"
+#include "layers/base/beneath.h"
+#include "layers/base/descent.h"
+#include "layers/base/job.h"
 #include "lib/heap/grow.h"
 
 #define BLOCK_BYTES 512 /* st_blocks' unit */

@@ -26,8 +26,8 @@ INTERNAL = re.compile(r"\b(?:leaf|frontends?|keeper|lasting|noted|the note)\b", 
 USER_PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md",
               "docs/cookbook.md", "docs/http.md", "docs/profiles.md", "docs/policy-files.md", "docs/policy.md",
               "docs/policy-denials.md")
-FOLDERS = ("cli", "frontend", "lib/heap", "gateway/hosts", "gateway/relay", "gateway/bridge", "gateway/cable", "gateway/egress", "gateway/dial", "broker", "supervisor", "child-init", "policy", "layers",
-           "layers/branches", "layers/reader", "layers/merger", "file", "scope", "common", "stewards/audit", "stewards/store", "stewards/base")
+FOLDERS = tuple(part for part in tree.PARTS if part not in (
+    "gateway/http", "image", "layers/foreign", "layers/ignored", "lib/json", "vm"))
 
 
 def comments(text):

@@ -7,8 +7,8 @@
 #ifndef LAYERS_BRANCHES_BRANCHES_H
 #define LAYERS_BRANCHES_BRANCHES_H
 
-#include "layers/commits_state.h"
-#include "layers/journal.h"
+#include "layers/base/journal.h"
+#include "layers/changes/commits_state.h"
 #include "layers/reader/refs.h"
 
 /* Write the host's name, in the workspace, of a ref of the sandbox. False: it would be too long. */

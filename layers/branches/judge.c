@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "common/fd.h"
-#include "layers/beneath.h"
-#include "layers/gitpath.h"
+#include "layers/base/beneath.h"
+#include "layers/base/gitpath.h"
 #include "layers/reader/refs.h"
 #include "layers/reader/tree_names.h"
 #include "lib/heap/grow.h"

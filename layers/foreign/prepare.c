@@ -23,11 +23,11 @@
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
-#include "layers/base.h"
-#include "layers/beneath.h"
-#include "layers/files.h"
-#include "layers/job.h"
-#include "layers/progress.h"
+#include "layers/base/base.h"
+#include "layers/base/beneath.h"
+#include "layers/base/files.h"
+#include "layers/base/job.h"
+#include "layers/base/progress.h"
 
 /* The search ends behind so many names: `create` must not wait for a large project. A bound of time
  * would leave out more of a small project, the more the machine has to do. */

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "layers/beneath.h"
-#include "layers/held.h"
+#include "layers/base/beneath.h"
+#include "layers/base/held.h"
 #include "lib/heap/path_match.h"
 
 /* Bytes of a file of rules; a larger one has none. Files that are remembered: one more takes the

@@ -6,7 +6,7 @@
 #ifndef LAYERS_IGNORED_IGNORED_H
 #define LAYERS_IGNORED_IGNORED_H
 
-#include "layers/job.h"
+#include "layers/base/job.h"
 
 /* Files of rules. An apply brings .gitignore unasked; the others come by a person's word alone,
  * since .mspignore is always held and .git/info/exclude never crosses. */

@@ -8,7 +8,7 @@
 #include "common/ipc_changes.h"
 #include "git_index.h"
 #include "ignored.h"
-#include "layers/beneath.h"
+#include "layers/base/beneath.h"
 
 static struct {
 	struct git_index index;

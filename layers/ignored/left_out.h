@@ -6,7 +6,7 @@
 #ifndef LAYERS_IGNORED_LEFT_OUT_H
 #define LAYERS_IGNORED_LEFT_OUT_H
 
-#include "layers/job.h"
+#include "layers/base/job.h"
 
 /* Is the change left out? A file is counted in job->done.ignored then. No change is that the job
  * asks for with CHANGES_IGNORED_TOO, or that lies in a chosen path which is ignored itself. */

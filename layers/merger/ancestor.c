@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/beneath.h"
+#include "layers/base/beneath.h"
 #include "layers/reader/refs.h"
 #include "layers/reader/walk.h"
 #include "text.h"

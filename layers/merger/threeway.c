@@ -9,11 +9,11 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
-#include "layers/base.h"
-#include "layers/commits_state.h"
-#include "layers/files.h"
-#include "layers/held.h"
-#include "layers/patch.h"
+#include "layers/base/base.h"
+#include "layers/base/files.h"
+#include "layers/base/held.h"
+#include "layers/changes/commits_state.h"
+#include "layers/changes/patch.h"
 
 /* One merge: both sides in a row, as the reader wants them, and its result. */
 struct merge {

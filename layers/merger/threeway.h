@@ -8,7 +8,7 @@
 #define LAYERS_MERGER_THREEWAY_H
 
 #include "common/sha256.h"
-#include "layers/job.h"
+#include "layers/base/job.h"
 
 /* Judge a difference in conflict. Return CHANGE_IS_MERGED, maybe with CHANGE_HAS_MARKERS, if its
  * merge can be applied; else CHANGE_IS_CONFLICT, and *ret_unmerged says why it cannot (enum

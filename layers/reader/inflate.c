@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "layers/beneath.h"
+#include "layers/base/beneath.h"
 
 int inflate_begin(struct inflate *inflate, int file, off_t offset)
 {

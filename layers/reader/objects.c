@@ -8,7 +8,7 @@
 
 #include "common/fd.h"
 #include "inflate.h"
-#include "layers/beneath.h"
+#include "layers/base/beneath.h"
 #include "refs.h"
 
 /* "commit 134217728" and a NUL, with room. */

@@ -13,7 +13,7 @@
 
 #include "common/fd.h"
 #include "inflate.h"
-#include "layers/beneath.h"
+#include "layers/base/beneath.h"
 #include "lib/heap/grow.h"
 #include "objects.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "layers/beneath.h"
+#include "layers/base/beneath.h"
 #include "refs.h"
 #include "walk.h"
 

@@ -14,7 +14,7 @@
 #include "common/ipc_store.h"
 #include "inner.h"
 
-#define BASE_NAME "base"    /* layers/base.h */
+#define BASE_NAME "base"    /* layers/base/base.h */
 #define WORK_PREFIX "work-" /* an init makes the work directories (child-init/places.c) */
 #define MERGE_NAME "merge"
 

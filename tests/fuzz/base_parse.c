@@ -14,7 +14,7 @@
 
 #include "common/fd.h"
 #include "common/sha256.h"
-#include "layers/base_file.h"
+#include "layers/base/base_file.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "patch.h"
+#include "layers/changes/patch.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "journal.h"
+#include "layers/base/journal.h"
 #include "property.h"
 
 #define HEAD_BYTES 32U

@@ -15,9 +15,9 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
-#include "layers/gitdiff.h"
-#include "layers/held.h"
-#include "layers/patch.h"
+#include "layers/base/held.h"
+#include "layers/changes/gitdiff.h"
+#include "layers/changes/patch.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

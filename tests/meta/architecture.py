@@ -17,7 +17,8 @@ LINES_READ = 900  # an hour
 LINES_REVIEWED = 300
 PARTS = {  # the folders of a row
     "msp-child-init": ("child-init",), "msp-supervisor": ("supervisor",), "msp-audit": ("stewards/audit",),
-    "msp-store": ("stewards/store",), "both stewards": ("stewards/base",), "msp-layers": ("layers",),
+    "msp-store": ("stewards/store",), "both stewards": ("stewards/base",), 
+    "msp-layers": ("layers", "layers/base", "layers/changes", "layers/apply"),
     "the reader of repositories": ("layers/reader",), "the branches that follow commits": ("layers/branches",),
     "the merger of files in conflict": ("layers/merger",),
     "the preparer of new sandboxes": ("layers/foreign",), "the rules of ignored files": ("layers/ignored",), "msp-file": ("file",),

@@ -20,30 +20,33 @@ RAISED = {}
 # and of those of other folders that its program is linked with.
 CODE_LINES = {
     "child-init": 2233,
-    "supervisor": 6459,
+    "supervisor": 6449,
     "stewards/audit": 737,
     "stewards/store": 1522,
-    "common": 2245,
+    "common": 1885,
     "gateway/cable": 1693,
-    "gateway/egress": 1765,
-    "gateway/dial": 1429,
-    "gateway/http": 2700,
+    "gateway/egress": 1741,
+    "gateway/dial": 1403,
+    "gateway/http": 2689,
     "gateway/relay": 89,
     "gateway/bridge": 711,
-    "image": 2772,
-    "layers": 6088,
-    "layers/reader": 1703,
-    "layers/branches": 996,
-    "layers/foreign": 369,
-    "layers/ignored": 406,
-    "layers/merger": 381,
-    "cli": 18750,
+    "image": 2764,
+    "layers": 601,
+    "layers/apply": 1793,
+    "layers/base": 2615,
+    "layers/changes": 654,
+    "layers/reader": 1695,
+    "layers/branches": 1153,
+    "layers/foreign": 368,
+    "layers/ignored": 396,
+    "layers/merger": 370,
+    "cli": 17293,
     "launcher": 7602,
-    "broker": 16885,
+    "broker": 16146,
     "frontend": 3561,
-    "policy": 8952,
-    "file": 2329,
-    "vm": 1845,
+    "policy": 8172,
+    "file": 2276,
+    "vm": 1817,
     "gateway/hosts": 633,
     "lib/heap": 213,
     "lib/json": 491,
@@ -54,10 +57,10 @@ LINKED = {"supervisor": ("stewards/store/held.c", "stewards/store/meta.c"), "ste
 
 # Static functions whose names begin with a verb of several meanings (docs/glossary.md).
 UNCLEAR_VERBS = {
-    "take": 212,
+    "take": 193,
     "put": 208,
     "say": 32,
-    "tell": 32,
+    "tell": 31,
     "explain": 33,
 }
 
@@ -72,10 +75,8 @@ CHILD_INIT_BYTES = 111 * 1024
 # programs that have more.
 CIRCLE_MAX = 4
 CIRCLE_FILES = {
-    "msp-layers": 11,
 }
 CIRCLE_FOLDERS = {
-    "msp-layers": 6,
 }
 
 # Objects of a build that depend on one header of messages (headers.py).

@@ -12,7 +12,7 @@ ROW = re.compile(r'^IPC\((\w+),\s*(\w+),\s*(\w+),\s*(\w+),\s*"(\w*)"\)', re.M)
 # Where the receiver of a role reads its messages. msp-cable stands in for the supervisor towards the
 # other programs of the gateway.
 RECEIVERS = {"SUPERVISOR": ["supervisor", "gateway/cable"], "FACTORY": ["child-init"], "INIT": ["child-init"],
-             "FRONTEND": ["frontend", "cli", "launcher", "broker"], "LAUNCHER": ["cli", "launcher"], "LAYERS": ["layers"],
+             "FRONTEND": ["frontend", "cli", "launcher", "broker"], "LAUNCHER": ["cli", "launcher"], "LAYERS": ["layers", "layers/base", "layers/changes", "layers/apply"],
              "AUDIT": ["stewards/audit"], "STORE": ["stewards/store"], "GATEWAY": ["gateway/cable", "gateway/dial", "gateway/egress", "gateway/http"],
              "EGRESS": ["gateway/egress"], "DIAL": ["gateway/dial"], "HTTP": ["gateway/http"], "BRIDGE": ["gateway/bridge"]}
 

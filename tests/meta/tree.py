@@ -9,9 +9,12 @@ BUILD = os.environ.get("MSP_BUILD") or os.path.join(ROOT, "build", "dev")
 BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
 # Folders of sources: each is a program or a library.
-PARTS = ("stewards/audit", "layers/branches", "gateway/bridge", "broker", "gateway/cable", "child-init", "cli", "layers/reader", "common", "gateway/dial",
-         "gateway/egress", "file", "layers/foreign", "frontend", "lib/heap", "gateway/hosts", "gateway/http", "layers/ignored", "image", "lib/json", "launcher", "layers",
-         "policy", "gateway/relay", "stewards/base", "stewards/store", "supervisor", "layers/merger", "vm")
+PARTS = ("broker", "child-init", "cli", "common", "file", "frontend", "gateway/bridge", "gateway/cable",
+         "gateway/dial", "gateway/egress", "gateway/hosts", "gateway/http", "gateway/relay",
+         "image", "launcher", "layers", "layers/apply", "layers/base", "layers/branches",
+         "layers/changes", "layers/foreign", "layers/ignored", "layers/merger", "layers/reader",
+         "lib/heap", "lib/json", "policy", "stewards/audit", "stewards/base", "stewards/store",
+         "supervisor", "vm")
 # Families of them.
 FAMILIES = ("gateway", "layers", "lib", "stewards")
 # Its library is of those that ask a supervisor for something.

@@ -19,7 +19,7 @@
 
 #include "common/fd.h"
 #include "image/refuse.h"
-#include "layers/remove.h"
+#include "layers/base/remove.h"
 
 #define MOST (1U << 20)
 #define UPPER 0

@@ -19,9 +19,9 @@
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "fault.h"
-#include "layers/base.h"
-#include "layers/beneath.h"
-#include "layers/journal.h"
+#include "layers/base/base.h"
+#include "layers/base/beneath.h"
+#include "layers/base/journal.h"
 
 /* After each fifth fault the way on and back is tried; recoveries are killed from each 19th state
  * of an apply. */

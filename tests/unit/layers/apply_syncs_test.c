@@ -9,8 +9,8 @@
 #include <sys/user.h>
 
 #include "fault.h"
-#include "layers/base.h"
-#include "layers/journal.h"
+#include "layers/base/base.h"
+#include "layers/base/journal.h"
 
 static struct rig rig;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/apply.h"
+#include "layers/apply/apply.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
-#include "layers/base.h"
-#include "layers/beneath.h"
+#include "layers/base/base.h"
+#include "layers/base/beneath.h"
 #include "rig.h"
 
 static struct rig rig;

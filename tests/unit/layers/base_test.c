@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/base.h"
+#include "layers/base/base.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
-#include "layers/files.h"
+#include "layers/base/files.h"
 #include "scene.h"
 
 static struct scene scene;

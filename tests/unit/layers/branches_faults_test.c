@@ -16,9 +16,9 @@
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "fault.h"
-#include "layers/base.h"
-#include "layers/commits.h"
-#include "layers/journal.h"
+#include "layers/base/base.h"
+#include "layers/base/journal.h"
+#include "layers/branches/commits.h"
 #include "layers/merger/ancestor.h"
 
 #define GIT                                                                                        \

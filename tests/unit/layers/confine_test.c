@@ -19,7 +19,7 @@
 #include "common/fd.h"
 #include "common/ipc_layers.h"
 #include "common/kernel.h"
-#include "layers/beneath.h"
+#include "layers/base/beneath.h"
 #include "scene.h"
 #include "support.h"
 

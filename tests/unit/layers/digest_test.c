@@ -2,7 +2,7 @@
  *
  * What a preview says of all it found, and that an apply takes it at its word.
  */
-#include "layers/digest.h"
+#include "layers/changes/digest.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 
 #include "common/fd.h"
 #include "common/ipc_changes.h"
-#include "layers/base.h"
-#include "layers/files.h"
+#include "layers/base/base.h"
+#include "layers/base/files.h"
 #include "rig.h"
 
 static struct rig rig;

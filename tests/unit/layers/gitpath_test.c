@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "layers/gitpath.h"
+#include "layers/base/gitpath.h"
 
 Test(gitpath, finds_a_repository_as_any_file_system_spells_it)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/held.h"
+#include "layers/base/held.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "common/changes.h"
 #include "common/ipc_layers.h"
-#include "layers/held_links.h"
+#include "layers/base/held_links.h"
 #include "layers/ignored/ignored.h"
 #include "scene.h"
 

@@ -8,8 +8,8 @@
 
 #include "common/changes.h"
 #include "common/ipc_layers.h"
-#include "layers/held.h"
-#include "layers/held_links.h"
+#include "layers/base/held.h"
+#include "layers/base/held_links.h"
 #include "scene.h"
 
 Test(ignored, patterns_as_git_reads_them)

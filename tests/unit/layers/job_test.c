@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/job.h"
+#include "layers/base/job.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

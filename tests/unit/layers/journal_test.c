@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/journal.h"
+#include "layers/base/journal.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

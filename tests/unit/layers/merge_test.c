@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "layers/base.h"
-#include "layers/beneath.h"
+#include "layers/base/base.h"
+#include "layers/base/beneath.h"
 #include "rig.h"
 
 static struct rig rig;

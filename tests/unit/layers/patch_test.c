@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/patch.h"
+#include "layers/changes/patch.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
-#include "layers/gitdiff.h"
+#include "layers/changes/gitdiff.h"
 #include "scene.h"
 
 static struct scene scene;

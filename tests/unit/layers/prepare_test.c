@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/ipc_changes.h"
-#include "layers/job.h"
+#include "layers/base/job.h"
 #include "rig.h"
 
 #define NS_PER_S 1000000000L

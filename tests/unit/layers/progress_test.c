@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/progress.h"
+#include "layers/base/progress.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/remove.h"
+#include "layers/base/remove.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

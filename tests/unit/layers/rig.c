@@ -14,7 +14,7 @@
 
 #include "common/fd.h"
 #include "frontend/changes.h"
-#include "layers/base.h"
+#include "layers/base/base.h"
 
 static int open_folder(const char *root, const char *name)
 {

@@ -7,7 +7,7 @@
 #define UNIT_LAYERS_RIG_H
 
 #include "common/ipc_layers.h"
-#include "layers/job.h"
+#include "layers/base/job.h"
 #include "scene.h"
 
 #define RIG_TEXT_MAX (256 << 10)

@@ -15,8 +15,8 @@
 #include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
-#include "layers/base.h"
-#include "layers/job.h"
+#include "layers/base/base.h"
+#include "layers/base/job.h"
 #include "scene.h"
 
 static struct scene scene;

@@ -12,7 +12,7 @@
 
 #include "common/fd.h"
 #include "frontend/changes.h"
-#include "layers/beneath.h"
+#include "layers/base/beneath.h"
 
 static int open_folder(int directory, const char *path)
 {

@@ -5,7 +5,7 @@
 #ifndef UNIT_LAYERS_SCENE_H
 #define UNIT_LAYERS_SCENE_H
 
-#include "layers/tree.h"
+#include "layers/base/tree.h"
 
 /* Room for what a comparison tells. */
 #define SCENE_TEXT_MAX 65536

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layers/tree.h"
+#include "layers/base/tree.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
-#include "layers/beneath.h"
+#include "layers/base/beneath.h"
 #include "scene.h"
 
 static struct scene scene;

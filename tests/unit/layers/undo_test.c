@@ -2,7 +2,7 @@
  *
  * The results of an undo: conflicts after it, whole repositories, and the files themselves.
  */
-#include "layers/apply.h"
+#include "layers/apply/apply.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
-#include "layers/base.h"
+#include "layers/base/base.h"
 #include "rig.h"
 
 static struct rig rig;

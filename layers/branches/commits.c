@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layers/branches/commits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/changes.h"
+#include "common/fd.h"
+#include "layers/base/beneath.h"
+#include "layers/base/gitpath.h"
+#include "layers/base/held.h"
+#include "layers/branches/branches.h"
+#include "layers/changes/commits_state.h"
+#include "layers/reader/refs.h"
+#include "layers/reader/tree_names.h"
+#include "lib/heap/grow.h"
+
+#define GIT ".git/"
+#define GIT_SIZE (sizeof(GIT) - 1)
+#define REFS GIT "refs/"
+
+/* --- which refs ------------------------------------------------------------------------------- */
+
+static int remember_change(const struct difference *difference)
+{
+	struct commits *state = commits_state();
+	struct commits_change *change = grow_item(&state->changes, &state->change_room,
+						  &state->change_count, sizeof(*change));
+
+	if (!change)
+		return -ENOMEM;
+	change->path = strdup(difference->path + GIT_SIZE);
+	change->source = difference->kind == CHANGE_DELETED ? -1 : difference->layer;
+	return change->path ? 0 : -ENOMEM;
+}
+
+static bool is_below(const char *path, const char *above)
+{
+	const size_t size = strlen(above);
+
+	return size > 0 && strncmp(path, above, size) == 0 && path[size] == '/';
+}
+
+enum commits_fate commits_judge(const struct difference *difference)
+{
+	struct commits *state = commits_state();
+	const char *path = difference->path;
+	const size_t repository = gitpath_repository(path);
+
+	if (repository == 0)
+		return COMMITS_ELSEWHERE;
+	if (is_below(path, state->stays))
+		return COMMITS_DATA;
+	if (gitpath_is_data(path)) {
+		if (strncmp(path, GIT, GIT_SIZE) == 0 &&
+		    (S_ISREG(difference->now.st_mode) || S_ISREG(difference->old.st_mode)) &&
+		    (strncmp(path, REFS, sizeof(REFS) - 1) == 0 ||
+		     strcmp(path, GIT "packed-refs") == 0 || strcmp(path, GIT "HEAD") == 0) &&
+		    remember_change(difference) != 0)
+			state->error = -ENOMEM;
+		return COMMITS_DATA;
+	}
+	/* One line stands for a folder that came or went with all that is in it. */
+	if (difference->kind == CHANGE_ADDED || difference->kind == CHANGE_DELETED ||
+	    difference->kind == CHANGE_TYPE)
+		(void)stpcpy(state->stays, path);
+	return COMMITS_STAYS;
+}
+
+static int keep_id(void *context, const struct reader_tell *tell, const uint8_t *bytes)
+{
+	(void)bytes;
+	memcpy(context, tell->id, OBJECT_ID_BYTES);
+	return 0;
+}
+
+static int read_ref(const char *path, uint32_t source, uint8_t ret[OBJECT_ID_BYTES])
+{
+	static struct reader_ask ask;
+
+	ask = (struct reader_ask){ .kind = READER_REF, .source = source };
+	(void)snprintf(ask.path, sizeof(ask.path), "%s", path);
+	return commits_ask(&ask, keep_id, ret, NULL);
+}
+
+static bool is_hosts_already(const struct job *job, const char *path,
+			     const uint8_t id[OBJECT_ID_BYTES], struct stat *ret_old)
+{
+	uint8_t found[OBJECT_ID_BYTES];
+
+	if (beneath_look(job->directories.host, path, ret_old) != 0 || ret_old->st_mode == 0)
+		return false;
+	return read_ref(path + GIT_SIZE, job->directories.layer_count, found) == 0 &&
+	       memcmp(found, id, sizeof(found)) == 0;
+}
+
+/* gcc 12's analyzer loses sight of the copy of a path that commits_state()->refs has. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
+static int append_ref(const struct commits_ref *new)
+{
+	struct commits *state = commits_state();
+
+	if (!state->refs)
+		state->refs = calloc(COMMITS_REFS_MAX + 1, sizeof(*state->refs));
+	if (!state->refs)
+		return -ENOMEM;
+	state->refs[state->ref_count] = *new;
+	state->refs[state->ref_count].path = strdup(new->path);
+	return state->refs[state->ref_count++].path ? 0 : -ENOMEM;
+}
+
+/* Count a ref that is not looked at, and list the first. */
+static int add_rest(char *path)
+{
+	static struct commits_ref ref;
+
+	ref.path = path;
+	ref.error = -EUSERS;
+	return commits_state()->rest++ > 0 ? 0 : append_ref(&ref);
+}
+
+/* Return whether a ref has the path, or one above or below: `tags/v1` is a branch's name, too. */
+static bool is_taken(const char *path)
+{
+	struct commits *state = commits_state();
+	bool is_taken = false;
+
+	for (size_t i = 0; i < state->ref_count && !is_taken; i++)
+		is_taken = strcmp(path, state->refs[i].path) == 0 ||
+			   is_below(path, state->refs[i].path) ||
+			   is_below(state->refs[i].path, path);
+	return is_taken;
+}
+
+static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJECT_ID_BYTES])
+{
+	static struct commits_ref ref;
+	char path[IPC_PATH_MAX];
+
+	memset(&ref, 0, sizeof(ref));
+	if (!branches_place(job, name, path) || !job_is_chosen(job, path) ||
+	    branches_has(job, name, id) || is_hosts_already(job, path, id, &ref.old))
+		return 0;
+	if (commits_state()->ref_count - (commits_state()->rest > 0) == COMMITS_REFS_MAX)
+		return add_rest(path);
+	ref.path = path;
+	ref.error = is_taken(path) ? -EEXIST : 0;
+	memcpy(ref.id, id, sizeof(ref.id));
+	branches_bases(job, name, ref.bases);
+	return append_ref(&ref);
+}
+
+static const struct commits_change *find_change(const char *name)
+{
+	struct commits *state = commits_state();
+
+	return list_find(name, state->changes, state->change_count, sizeof(*state->changes));
+}
+
+/* A line of packed-refs counts where no loose ref of the sandbox hides it, and the host's loose one
+ * is another. */
+static int hear_packed(void *context, const struct reader_tell *tell, const uint8_t *bytes)
+{
+	struct commits *state = commits_state();
+	const char *name = (const char *)bytes;
+	const struct commits_change *change = find_change(name);
+	struct commits_packed *packed;
+	char path[IPC_PATH_MAX];
+
+	if (!refs_is_name(name) || (change && change->source >= 0))
+		return 0;
+	if (state->packed_count == COMMITS_PACKED_MAX)
+		return branches_place(context, name, path) ? add_rest(path) : 0;
+	packed = grow_item(&state->packed, &state->packed_room, &state->packed_count,
+			   sizeof(*packed));
+	if (!packed)
+		return -ENOMEM;
+	packed->name = strdup(name);
+	memcpy(packed->id, tell->id, OBJECT_ID_BYTES);
+	packed->is_deleted = change != NULL;
+	return packed->name ? 0 : -ENOMEM;
+}
+
+static int add_packed(struct job *job, uint32_t source)
+{
+	const struct reader_ask ask = { .kind = READER_PACKED, .source = source };
+	uint8_t id[OBJECT_ID_BYTES];
+	int error = commits_ask(&ask, hear_packed, job, NULL);
+
+	for (size_t i = 0; i < commits_state()->packed_count && !error; i++) {
+		const struct commits_packed *packed = &commits_state()->packed[i];
+		const int hosts = read_ref(packed->name, job->directories.layer_count, id);
+
+		/* The host's loose ref is what the sandbox sees, unless it deleted that. */
+		if (hosts == 0 && (!packed->is_deleted || memcmp(id, packed->id, sizeof(id)) == 0))
+			continue;
+		error = add_ref(job, packed->name, packed->id);
+	}
+	return error;
+}
+
+static int add_changed(struct job *job, const struct commits_change *change)
+{
+	uint8_t id[OBJECT_ID_BYTES];
+	int error;
+
+	if (change->source < 0)
+		return 0;
+	if (strcmp(change->path, "packed-refs") == 0)
+		return add_packed(job, (uint32_t)change->source);
+	if (strcmp(change->path, "HEAD") != 0 && !refs_is_name(change->path))
+		return 0;
+	error = read_ref(change->path, (uint32_t)change->source, id);
+	if (error == -ENOTSUP || error == -EBADMSG || error == -ENOENT || error == -ESTALE)
+		return 0; /* it names another ref, or is none */
+	return error ? error : add_ref(job, change->path, id);
+}
+
+/* --- what a ref brings ------------------------------------------------------------------------ */
+
+struct looking {
+	const struct job *job;
+	struct commits_ref *ref;
+};
+
+static int hear_path(void *context, const struct reader_tell *tell, const uint8_t *bytes)
+{
+	const struct looking *looking = context;
+	struct commits_ref *ref = looking->ref;
+	const char *path = (const char *)bytes;
+	const size_t size = strlen(path);
+	const char *target = size < tell->size ? path + size + 1 : NULL;
+
+	if (tell->kind != READER_PATH || size == 0 || size >= IPC_PATH_MAX ||
+	    (target && strlen(target) >= IPC_PATH_MAX))
+		return tell->kind == READER_OBJECT ? 0 : -EPROTO;
+	if (gitpath_repository(path) > 0) /* as a file system spells it that ignores characters */
+		return -EBADMSG;
+	/* The files of a submodule's commit are in another repository, and unknown. */
+	if (tell->count != TREE_COMMIT &&
+	    !(held_entry_flags(looking->job, path, target) & CHANGE_IS_HELD))
+		return 0;
+	if (ref->held++ < COMMITS_NAMED_MAX && ref->named_size + size + 3 < sizeof(ref->named))
+		ref->named_size += (size_t)snprintf(ref->named + ref->named_size,
+						    sizeof(ref->named) - ref->named_size, "%s%s",
+						    ref->named_size ? ", " : "", path);
+	else
+		ref->unnamed++;
+	return 0;
+}
+
+static int look_into(const struct job *job, struct commits_ref *ref)
+{
+	struct looking looking = { job, ref };
+	static struct reader_ask ask;
+
+	ask = (struct reader_ask){ .kind = READER_WALK };
+	memcpy(ask.id, ref->id, sizeof(ask.id));
+	memcpy(ask.old, ref->bases[0], sizeof(ask.old));
+	memcpy(ask.head, ref->bases[1], sizeof(ask.head));
+	ref->error = commits_ask(&ask, hear_path, &looking, &ref->commits);
+	return ref->error == -ENOMEM || commits_state()->requests < 0 ? ref->error : 0;
+}
+
+int commits_find(struct job *job)
+{
+	struct commits *state = commits_state();
+	int error = state->error;
+
+	if (error || state->requests < 0)
+		return error;
+	list_sort(state->changes, state->change_count, sizeof(*state->changes));
+	for (size_t i = 0; i < state->change_count && !error; i++)
+		error = add_changed(job, &state->changes[i]);
+	list_sort(state->refs, state->ref_count, sizeof(*state->refs));
+	for (size_t i = 0; i < state->ref_count && !error; i++) {
+		error = state->refs[i].error ? 0 : look_into(job, &state->refs[i]);
+		if (!error)
+			error = branches_judge(job, i);
+	}
+	return error;
+}
+
+void commits_end(void)
+{
+	struct commits *state = commits_state();
+
+	fd_close(&state->requests); /* at which the reader ends */
+	fd_close(&state->answers);
+	fd_close(&state->spool);
+	for (size_t i = 0; i < state->change_count; i++)
+		free(state->changes[i].path);
+	for (size_t i = 0; i < state->packed_count; i++)
+		free(state->packed[i].name);
+	for (size_t i = 0; i < state->ref_count; i++)
+		free(state->refs[i].path);
+	free(state->changes);
+	free(state->packed);
+	free(state->refs);
+	free(state->objects);
+	branches_end();
+	*state = (struct commits){ .requests = -1, .answers = -1, .spool = -1 };
+}
