@@ -9,6 +9,7 @@
 #include <linux/keyctl.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,14 +29,34 @@ bool account_owns_folder(const char *path, uid_t uid)
 	       status.st_uid == uid;
 }
 
+const char *account_listed_home(const char *name)
+{
+	static struct answer {
+		bool is_known;
+		uid_t asker;
+		char name[64];
+		char home[4096];
+	} answers[2]; /* our own, and another's */
+	struct answer *answer = &answers[name != NULL];
+	const struct passwd *entry;
+
+	if (!answer->is_known || answer->asker != geteuid() ||
+	    (name && strcmp(answer->name, name) != 0)) {
+		entry = name ? getpwnam(name) : getpwuid(geteuid());
+		*answer = (struct answer){ .is_known = true, .asker = geteuid() };
+		format_text(answer->name, sizeof(answer->name), "%s", name ? name : "");
+		format_text(answer->home, sizeof(answer->home), "%s",
+			    entry && entry->pw_dir ? entry->pw_dir : "");
+	}
+	return answer->home[0] ? answer->home : NULL;
+}
+
 const char *account_home(void)
 {
 	const char *home = getenv("HOME");
-	const struct passwd *entry =
-		account_owns_folder(home, geteuid()) ? NULL : getpwuid(geteuid());
 
-	if (entry)
-		home = entry->pw_dir;
+	if (!account_owns_folder(home, geteuid()))
+		home = account_listed_home(NULL);
 	return account_owns_folder(home, geteuid()) ? home : NULL;
 }
 

@@ -25,6 +25,10 @@ int account_find(const char *name, struct account *ret);
 /* Is that a folder of `uid`? NULL is none. */
 bool account_owns_folder(const char *path, uid_t uid);
 
+/* Return the home directory that the account database has for an account, for NULL our own; NULL:
+ * none. An answer is kept, for a process that confines itself. */
+const char *account_listed_home(const char *name);
+
 /* Our home: HOME where that is a folder of ours, which it need not be after a change of user, else
  * that of the account database; NULL where neither is. Static storage. */
 const char *account_home(void);

@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "launcher/host/account.h"
 #include "launcher/host/protected_walk.h"
 #include "launcher/host/state_place.h"
 
@@ -460,7 +460,6 @@ static const char *absolute_variable(const char *name)
 
 struct protected_set protected_set_of(const struct plan *plan)
 {
-	static char store[3][4096];
 	static char state[IPC_PATH_MAX];
 	char problem[STATE_PLACE_TEXT_MAX];
 	const struct plan_header *header = plan_header(plan);
@@ -474,22 +473,18 @@ struct protected_set protected_set_of(const struct plan *plan)
 		.search = getenv("PATH"),
 		.temporary = absolute_variable("TMPDIR"),
 	};
-	const char *environment = getenv("HOME");
 	const char *sudo_user = getenv("SUDO_USER");
-	const struct passwd *entry = getpwuid(geteuid());
+	const char *const homes[] = { getenv("HOME"), account_listed_home(NULL),
+				      sudo_user ? account_listed_home(sudo_user) : NULL };
 	size_t count = 0;
 
 	for (size_t i = 0; i < PROTECTED_HIDDEN_MAX; i++)
 		set.hidden[i] = absolute_variable(variables[i]);
 	set.state = state_place_find(STATE_PLACE_ALL, state, problem) ? state : NULL;
-	format_text(store[0], sizeof(store[0]), "%s", environment ? environment : "");
-	format_text(store[1], sizeof(store[1]), "%s", entry && entry->pw_dir ? entry->pw_dir : "");
-	entry = sudo_user ? getpwnam(sudo_user) : NULL;
-	format_text(store[2], sizeof(store[2]), "%s", entry && entry->pw_dir ? entry->pw_dir : "");
-	for (size_t i = 0; i < 3; i++) {
-		if (store[i][0] == '/' && store[i][1] != '\0' &&
-		    (i == 0 || strcmp(store[i], store[i - 1]) != 0))
-			set.homes[count++] = store[i];
+	for (size_t i = 0; i < COUNT(homes); i++) {
+		if (homes[i] && homes[i][0] == '/' && homes[i][1] != '\0' &&
+		    (i == 0 || !homes[i - 1] || strcmp(homes[i], homes[i - 1]) != 0))
+			set.homes[count++] = homes[i];
 	}
 	return set;
 }

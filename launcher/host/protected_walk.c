@@ -67,7 +67,8 @@ static int walk_up(int folder, struct walk *walk)
 			break;
 		last = here;
 		error = walk_note(walk, &here);
-		parent = error ? -1 : openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		parent = error ? -1
+			       : kernel_openat2(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 		if (!error && parent < 0)
 			error = -errno;
 		if (error)

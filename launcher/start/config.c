@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -108,13 +107,11 @@ int config_search(const struct config_places *places, char ret[IPC_PATH_MAX],
 static const char *find_home(void)
 {
 	const char *home = getenv("HOME");
-	const struct passwd *entry;
+	const char *listed =
+		account_owns_folder(home, geteuid()) ? NULL : account_listed_home(NULL);
 
-	if (account_owns_folder(home, geteuid()))
-		return home;
-	entry = getpwuid(geteuid());
-	if (entry)
-		home = entry->pw_dir;
+	if (listed)
+		home = listed;
 	return home && home[0] == '/' ? home : NULL;
 }
 

@@ -57,12 +57,14 @@ static const struct {
 	{ "msp-child-init", offsetof(struct images, child_init), false },
 	{ "msp-broker", offsetof(struct images, broker), false },
 	{ "msp-audit", offsetof(struct images, audit), false },
+	{ "msp-opener", offsetof(struct images, opener), false },
 	{ "builtin.policy", offsetof(struct images, policy), false },
 	{ "msp-scope", offsetof(struct images, scope), true }, /* one of several ways to a cgroup */
 	/* Without these two no sandbox is persistent. */
 	{ "msp-store", offsetof(struct images, store), true },
 	{ "msp-layers", offsetof(struct images, layers), true },
-	{ "msp-file", offsetof(struct images, file), true }, /* without it no file tools */
+	{ "msp-file", offsetof(struct images, file), true },      /* without it no file tools */
+	{ "msp-git-config", offsetof(struct images, git), true }, /* nor a directory of the host */
 	/* Without these no profile has hosts. */
 	{ "msp-cable", offsetof(struct images, cable), true },
 	{ "msp-egress", offsetof(struct images, egress), true },
@@ -340,17 +342,16 @@ static int send_sockets(const struct service_sockets *sockets, const struct chan
 	return error;
 }
 
-/* The audit log's directory. */
-static struct ipc_supervisor_audit audit;
-
 /* Whether it must be is not ours to say. */
 static int send_audit(const struct images *images, const struct channel *channel,
 		      struct launch_gateway *gateway)
 {
 	static struct ipc_supervisor_unaudited missing;
+	static struct ipc_supervisor_audit audit;
 
 	if (state_place_find(STATE_PLACE_AUDIT, audit.path, missing.problem))
 		gateway->log = state_place_open(audit.path, true, missing.problem);
+	memcpy(gateway->path, audit.path, sizeof(gateway->path));
 	if (gateway->log < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_unaudited, &missing, NULL, 0);
 	gateway->audit = launch_steward(LAUNCH_AUDIT, images->audit, &gateway->log, 1);
@@ -436,7 +437,7 @@ static int start_records(const struct images *images, const struct launch_gatewa
 	if (channel.fd < 0)
 		return channel.fd;
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
-	memcpy(start.path, audit.path, sizeof(start.path));
+	memcpy(start.path, gateway->path, sizeof(start.path));
 	start.pid = (uint32_t)gateway->supervisor;
 	error = channel_send(&channel, IPC_TYPE_audit_start, &start, NULL, 0);
 	if (error)

@@ -27,11 +27,13 @@ struct images {
 	int child_init;
 	int broker;
 	int audit;
+	int opener;
 	int policy;
 	int scope;  /* this and those below may be missing */
 	int layers; /* without either of these no sandbox is persistent */
 	int store;
 	int file;  /* without it there are no file tools */
+	int git;   /* without it no directory of the host can be worked on */
 	int cable; /* without any of these no profile has hosts */
 	int egress;
 	int dial;
@@ -40,7 +42,7 @@ struct images {
 
 #define IMAGES_NONE                                                                                \
 	{                                                                                          \
-		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1                                 \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1                         \
 	}
 
 #define LAUNCH_TEXT_MAX CONFIG_TEXT_MAX
@@ -107,11 +109,12 @@ struct launch_gateway {
 	int pidfd; /* msp-cable's */
 	int trust; /* msp-cable's end of the channel of struct trust, taken by the start */
 	pid_t supervisor;
+	char path[IPC_PATH_MAX]; /* the log's directory's */
 };
 
 #define LAUNCH_GATEWAY_NONE                                                                        \
 	{                                                                                          \
-		-1, -1, -1, -1, 0                                                                  \
+		-1, -1, -1, -1, 0, ""                                                              \
 	}
 
 struct launch {

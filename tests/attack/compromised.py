@@ -44,10 +44,15 @@ ALLOWED = {
     "msp-cable": {"route", "bind", "listen"},  # in a network namespace of its own
     "msp-dial": {"connect", "six"},
     "msp-egress": set(),
+    # It reads what the user may: a configuration includes files by name.
+    "msp-git-config": {"read_file", "read_file_old", "read_folder", "read_link", "proc", "access", "access_at",
+                       "stat", "stat_old"},
     "msp-http": {"fork"},  # the starter
     "msp-image": LOOKS | {"read_link", "open_for_neither_new", "path_new", "beside_path", "chmod_at", "chmod_new",
                           "beside_chmod"},
     "msp-layers": {"beside_stat", "beside_path"},
+    # It opens directories with O_PATH, to hand them on.
+    "msp-opener": {"path_new", "open_for_neither_new", "access_at", "stat", "stat_old", "stat_new"},
     "msp-store": LOOKS,
     "msp-supervisor": {"stat", "access", "set_time_now"},
 }
@@ -189,10 +194,11 @@ class Compromised(unittest.TestCase):
         self.check(said, "msp-cable", "msp-dial", "msp-egress", "msp-http")
 
     def test_with_a_persistent_sandbox(self):
-        self.msp("create", "--name=one")
+        self.msp("create", "--name=one", "--workspace=.")
         self.msp("exec", *support.limits(), "one", "--", "sh", "-c", "echo b > b")
         said = self.msp("diff", "one")
         self.check(said, "msp-store", "msp-layers")
+        self.check((FOLDER / "said").read_text(), "msp-opener", "msp-git-config")
         self.msp("destroy", "one")
 
     def test_with_an_image(self):

@@ -7,6 +7,7 @@
  * of the network, or a message brings it one, it tries what that allows (column "socket").
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -36,6 +37,10 @@ static char label[64] = HOSTILE_NAME;
 
 __attribute__((constructor)) static void read_config(void)
 {
+#ifdef HOSTILE_SAID /* the launcher takes its standard error away */
+	(void)dup2(open(HOSTILE_SAID, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600),
+		   STDERR_FILENO);
+#endif
 	hostile_read_config();
 }
 

@@ -20,7 +20,7 @@ BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
 PROBE_FOLDER = os.path.join(BUILD, "probe")
 CONTROLS = os.path.join(BUILD, "controls")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-layers",
-            "msp-audit", "msp-policy", "msp-store", "msp-cable", "msp-egress", "msp-dial",
+            "msp-audit", "msp-opener", "msp-git-config", "msp-policy", "msp-store", "msp-cable", "msp-egress", "msp-dial",
             "msp-http", "msp-bridge", "msp-image", "msp-vm", "msp-vm-prepare", "builtin.policy")
 
 # Between the acts of one sandbox.

@@ -19,7 +19,7 @@ import leftovers
 import support
 
 NO_SPACE = "No space left on device"
-PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit")
+PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit", "msp-opener")
 SMALL = """name: small
 extends: default
 files:

@@ -3,7 +3,7 @@
  * A configuration of git: nothing is read behind its end, each value and word ends, a value is no
  * longer than the text, and a path has no separator of words unless it is the value as a whole.
  */
-#include "launcher/host/git_config.h"
+#include "launcher/git/config.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -160,7 +160,7 @@ class Place(unittest.TestCase):
 
 def programs_with(folder, change):
     """A copy of the programs in `folder` whose compiled policy `change(bytearray)` changed."""
-    for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit"):
+    for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit", "msp-opener"):
         shutil.copy(os.path.join(support.BIN, name), folder)
     with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
         plan = bytearray(file.read())

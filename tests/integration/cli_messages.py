@@ -229,7 +229,7 @@ class Doctor(unittest.TestCase):
             here = os.path.dirname(MSP)
             os.makedirs(folder + "/bin")
             os.makedirs(folder + "/libexec/msp")
-            for name in ("msp-supervisor", "msp-broker", "msp-child-init", "msp-audit",
+            for name in ("msp-supervisor", "msp-broker", "msp-child-init", "msp-audit", "msp-opener",
                          "builtin.policy"):
                 shutil.copy(os.path.join(here, name), folder + "/libexec/msp")
             shutil.copy(MSP, folder + "/bin")
@@ -243,7 +243,7 @@ class Doctor(unittest.TestCase):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             os.chmod(folder, 0o755)
             here = os.path.dirname(MSP)
-            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit"):
+            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit", "msp-opener"):
                 shutil.copy(os.path.join(here, name), folder)
             with open(folder + "/builtin.policy", "wb") as file:
                 file.write(b"not a policy")

@@ -83,7 +83,7 @@ class Root(unittest.TestCase):
         """The account can reach neither the programs nor the working directory."""
         account, _ = accounts()
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit",
+            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit", "msp-opener",
                          "builtin.policy"):
                 shutil.copy(os.path.join(os.path.dirname(MSP), name), folder)
             os.chmod(folder, 0o700)
@@ -107,7 +107,7 @@ class Root(unittest.TestCase):
             os.chmod(folder, 0o755)
             copy = shutil.copy(MSP, folder)
             shutil.copy(os.path.join(os.path.dirname(MSP), "msp-supervisor"), folder)
-            for name in ("msp-broker", "msp-child-init", "msp-audit", "builtin.policy"):
+            for name in ("msp-broker", "msp-child-init", "msp-audit", "msp-opener", "builtin.policy"):
                 shutil.copy(os.path.join(os.path.dirname(MSP), name), folder)
             os.chmod(copy, 0o4755)
             result = msp("run", "--limits=fallback", "--", "true", executable=copy,

@@ -11,7 +11,7 @@ import support
 
 BUILD = os.environ.get("MSP_BUILD") or os.path.join(support.ROOT, "build", "release")
 LIBEXEC = {"msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
-           "msp-layers", "msp-file", "msp-audit", "msp-store", "msp-bridge", "msp-image", "msp-vm", "msp-vm-init",
+           "msp-layers", "msp-file", "msp-opener", "msp-git-config", "msp-audit", "msp-store", "msp-bridge", "msp-image", "msp-vm", "msp-vm-init",
            "msp-vm-prepare",
            "builtin.policy"}
 if os.path.exists(os.path.join(BUILD, "bin", "msp-cable")):

@@ -13,7 +13,7 @@ import support
 BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
 CHANGE = os.path.join(BUILD, "plans", "plan-change")
 # Beside msp, whose own file has to lie in the folder.
-OTHERS = ("msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-audit")
+OTHERS = ("msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-audit", "msp-opener")
 
 
 def programs(folder, *changes, child_init=None):

@@ -32,6 +32,14 @@ def size(pid):
     return re.search(r"^VmSize:\s*(\d+)", read(f"/proc/{pid}/status"), re.M).group(1)
 
 
+def is_running(pid):
+    """A process that has ended maps nothing."""
+    try:
+        return "VmSize:" in read(f"/proc/{pid}/status")
+    except OSError:
+        return False
+
+
 def openers_of(service):
     found = []
     for pid in support.descendants(service.process.pid, with_opener=True):
@@ -109,10 +117,11 @@ class Reload(Folder):
     def test_the_launcher_ends_with_it(self):
         service = self.service()
         openers = openers_of(service)
+        self.assertTrue(all(is_running(pid) for pid in openers))
         service.process.kill()
         service.process.wait(SECONDS)
         self.assertTrue(support.wait_until(
-            lambda: not any(os.path.exists(f"/proc/{pid}/fd/3") for pid in openers), SECONDS))
+            lambda: not any(is_running(pid) for pid in openers), SECONDS))
 
 
 if __name__ == "__main__":

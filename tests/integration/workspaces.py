@@ -295,15 +295,17 @@ class Process(Asked):
         self.assertEqual(("supervisor_state" in opener.heard) +
                          ("supervisor_stateless" in opener.heard), 1)
         pid, = [pid for pid in children(opener.process.pid) if name_of(pid) == "msp-opener"]
-        held = {name: os.readlink(f"/proc/{pid}/fd/{name}")
-                for name in os.listdir(f"/proc/{pid}/fd")}
-        # Behind what it starts a gateway from are places for what msp-http needs; there is neither.
-        self.assertEqual(set(held), {str(fd) for fd in range(18)}, held)
-        self.assertEqual([os.path.basename(held[fd]) for fd in ("5", "6", "7", "10", "11", "12")],
-                         ["msp-cable", "msp-egress", "msp-dial", "msp-http", "msp-audit", "audit"])
-        self.assertRegex(held["13"], "^socket:")  # to a gateway
-        self.assertEqual({held[str(fd)] for fd in (0, 1, 2, 9, 14, 15, 16)}, {"/dev/null"})
-        self.assertEqual(held["17"], self.other)
+        starter, = children(pid)
+        self.assertTrue(support.wait_until(lambda: name_of(starter) == "msp-starter", SECONDS))
+        # It is confined when it answers.
+        self.assert_opened(opener, self.other, self.other, is_person=1)
+        for each, privileges, filters in ((pid, 1, 2), (starter, 0, 0)):
+            with self.assertRaises(PermissionError):  # nobody else sees a secret in its memory
+                os.listdir(f"/proc/{each}/fd")
+            with open(f"/proc/{each}/status", encoding="ascii") as file:
+                said = dict(line.split(":", 1) for line in file)
+            self.assertEqual(int(said["CapPrm"], 16), 0)
+            self.assertEqual((int(said["NoNewPrivs"]), int(said["Seccomp"])), (privileges, filters))
         opener.close()
         self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}/exe") or
                                            name_of(pid) != "msp-opener", SECONDS))

@@ -23,7 +23,7 @@ from own_cgroup import (  # noqa: E402
 BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
 HOG_FOLDER = os.path.join(BUILD, "limits")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-layers",
-            "msp-audit", "msp-store")
+            "msp-audit", "msp-opener", "msp-git-config", "msp-store")
 # Set where the machine is known to have delegated cgroups: that they are not found is a failure.
 REQUIRE_CGROUP = os.environ.get("MSP_REQUIRE_CGROUP") == "1"
 

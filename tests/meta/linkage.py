@@ -25,6 +25,8 @@ ALLOWED_LIBRARIES = {
     "msp-supervisor": set(),
     "msp-child-init": set(),
     "msp-file": set(),
+    "msp-opener": set(),
+    "msp-git-config": set(),
     "msp-audit": set(),
     "msp-store": set(),
     "msp-cable": set(),
@@ -66,6 +68,9 @@ FORBIDDEN_OF = {
     "msp-policy": {"getenv", "fork", "execve", "socket"},
     # It forks its reader of repositories before it is confined; its filters know no clone.
     "msp-layers": FORBIDDEN_BROKER - {"open", "open64", "openat", "openat64", "dlopen", "fork"},
+    # It forks its starter, which executes programs with the launcher's library, before it is confined.
+    "msp-opener": FORBIDDEN_BROKER - {"open", "fork"},
+    "msp-git-config": FORBIDDEN_BROKER - {"open", "open64", "openat", "openat64", "fopen", "fopen64", "getenv"},
     "msp-file": FORBIDDEN_BROKER - {"open", "open64", "openat", "openat64"},
     # Of what it links: layers_core opens files, and loads libgit2 in parts that are not linked here.
     "msp-image": FORBIDDEN_BROKER - {"openat", "openat64"},

@@ -21,9 +21,10 @@ FAMILIES = ("gateway", "layers", "lib", "stewards")
 FRONTENDS = ("cli", "launcher", "broker")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
             "msp-layers", "msp-file", "msp-audit", "msp-store", "msp-cable", "msp-egress", "msp-dial",
-            "msp-http", "msp-bridge", "msp-image", "msp-vm", "msp-vm-init", "msp-vm-prepare")
+            "msp-http", "msp-bridge", "msp-opener", "msp-git-config", "msp-image", "msp-vm", "msp-vm-init", "msp-vm-prepare")
 STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init", "msp-file", "msp-audit",
-                   "msp-store", "msp-cable", "msp-egress", "msp-bridge", "msp-vm", "msp-vm-init")
+                   "msp-store", "msp-cable", "msp-egress", "msp-bridge", "msp-opener", "msp-git-config",
+                   "msp-vm", "msp-vm-init")
 DYNAMIC_PROGRAMS = tuple(name for name in PROGRAMS if name not in STATIC_PROGRAMS)
 
 

@@ -13,7 +13,7 @@ import units
 from units import support
 
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-audit",
-            "msp-store", "msp-policy", "msp-layers", "msp-file", "builtin.policy")
+            "msp-opener", "msp-git-config", "msp-store", "msp-policy", "msp-layers", "msp-file", "builtin.policy")
 ACT = "/systemctl --user enable --now msp.socket"
 
 

@@ -91,7 +91,7 @@ def sleepers():
 def ours():
     """Processes of msp, wherever."""
     return processes("msp", "msp-supervisor", "msp-child-init", "msp-broker", "msp-scope",
-                     "msp-audit", "msp-store")
+                     "msp-audit", "msp-store", "msp-opener", "msp-starter")
 
 
 def msp(*arguments, program=None, **keywords):

@@ -13,7 +13,7 @@ import units
 from units import support
 import ipc
 
-PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-audit")
+PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-audit", "msp-opener")
 
 
 def make_other_version(folder):

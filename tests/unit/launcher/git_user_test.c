@@ -3,7 +3,7 @@
  * Conditions of includes, and the order of git's files. tests/integration/persistent_cli.py
  * compares with git.
  */
-#include "launcher/host/git_user.h"
+#include "launcher/git/user.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

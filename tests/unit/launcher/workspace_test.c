@@ -19,6 +19,7 @@
 #include "common/fd.h"
 #include "common/ipc_start.h"
 #include "hand_plan.h"
+#include "launcher/opener/begin.h"
 #include "launcher/start/opener.h"
 
 static char top[64];
@@ -348,6 +349,30 @@ static int sealed_plan(void)
 	return fd;
 }
 
+int __wrap_git_question_ask(int image, const char *workspace);
+
+/* git executes nothing in it. */
+int __wrap_git_question_ask(int image, const char *workspace)
+{
+	return fd_sealed_from_bytes("named", "", 0);
+}
+
+static void stay_as_it_is(const struct protected_set *set)
+{
+}
+
+/* As msp-opener, but for the exec and its confinement. */
+static void become_opener(const struct launch *launch, int channel) __attribute__((noreturn));
+static void become_opener(const struct launch *launch, int channel)
+{
+	static struct opener_start start;
+
+	if (opener_place(launch, channel, channel) < 0 || !opener_take_start(&start))
+		_exit(1);
+	opener_serve(&start, stay_as_it_is);
+	_exit(0);
+}
+
 /* `newer` is what it finds when it is asked to read the policy again. */
 static void start_opener(int plan_fd, int newer)
 {
@@ -355,15 +380,18 @@ static void start_opener(int plan_fd, int newer)
 	static struct config config = CONFIG_UNREAD;
 	struct launch launch = { .images = &images, .config = &config, .workspaces = &own };
 	int ends[2];
+	pid_t pid;
 
-	images.policy = newer;
 	config.is_read = true;
 	config.plan_fd = plan_fd;
 	config.builtin = newer;
 	cr_assert_not_null(config_plan(&config));
 	cr_assert_eq(setenv("MSP_CONFIG", "", 1), 0);
 	cr_assert_eq(channel_pair(ends), 0);
-	cr_assert_gt(opener_start(&launch, ends[0]), 0);
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (pid == 0)
+		become_opener(&launch, ends[0]);
 	(void)close(ends[0]);
 	supervisor.fd = ends[1];
 }

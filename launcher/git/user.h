@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The user's name and email of git's configuration, for commits in a sandbox. Both travel to the
- * job that prepares a new sandbox behind the paths of git_named.h, as records that begin as no path
+ * job that prepares a new sandbox behind the paths of named.h, as records that begin as no path
  * of a workspace does (common/limits.h).
  */
-#ifndef LAUNCHER_HOST_GIT_USER_H
-#define LAUNCHER_HOST_GIT_USER_H
+#ifndef LAUNCHER_GIT_USER_H
+#define LAUNCHER_GIT_USER_H
 
 #include <stdbool.h>
 

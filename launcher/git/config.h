@@ -3,8 +3,8 @@
  * git's configuration files (git-config(1), "CONFIGURATION FILE"), and the paths that their values
  * may name. Nothing in here opens a file.
  */
-#ifndef LAUNCHER_HOST_GIT_CONFIG_H
-#define LAUNCHER_HOST_GIT_CONFIG_H
+#ifndef LAUNCHER_GIT_CONFIG_H
+#define LAUNCHER_GIT_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>

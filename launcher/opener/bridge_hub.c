@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/start/bridge_hub.h"
+#include "launcher/opener/bridge_hub.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/host/git_config.h"
+#include "launcher/git/config.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -4,13 +4,12 @@
  * path is only looked at. More is named than git would execute: a word of a command is taken for a
  * path, from every directory that git may run it in, and each condition of an include for true.
  */
-#include "launcher/host/git_named.h"
+#include "launcher/git/named.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,9 +20,10 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/limits.h"
+#include "launcher/git/config.h"
+#include "launcher/git/home.h"
+#include "launcher/git/user.h"
 #include "launcher/host/directory.h"
-#include "launcher/host/git_config.h"
-#include "launcher/host/git_user.h"
 
 /* Bytes of a file, and of a list. A repository with 200 submodules has 400 names of files, 30 kB,
  * and as many again of each relative path that its user's configuration has. */
@@ -246,11 +246,8 @@ static const char *expand_path(const char *path, char ret[PATH_MAX])
 	if (path[0] != '~')
 		return path;
 	if (size > 1) {
-		const struct passwd *entry;
-
 		format_text(name, sizeof(name), "%.*s", (int)(size - 1), path + 1);
-		entry = getpwnam(name);
-		home = entry ? entry->pw_dir : NULL;
+		home = home_listed(name);
 	}
 	return home && join_paths(ret, home, path + size + (path[size] == '/')) ? ret : NULL;
 }
@@ -344,7 +341,7 @@ static void find_paths(void *context, enum git_key kind, const char *subsection,
 /* The text of a regular file, which is the caller's; NULL: there is none. */
 static char *read_text(struct named *named, const char *path, size_t *ret_size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 	char *text = NULL;
 	ssize_t size = -1;
@@ -496,8 +493,7 @@ static void find_repository(struct named *named)
 /* A service may have less of an environment than the user's shell. */
 static void find_users(struct named *named)
 {
-	const struct passwd *entry = getpwuid(getuid());
-	const char *const homes[] = { getenv("HOME"), entry ? entry->pw_dir : NULL };
+	const char *const homes[] = { getenv("HOME"), home_listed(NULL) };
 	const char *const files[] = { getenv("GIT_CONFIG_GLOBAL"), getenv("GIT_CONFIG_SYSTEM"),
 				      "/etc/gitconfig", "/usr/local/etc/gitconfig" };
 
@@ -510,7 +506,7 @@ static void find_users(struct named *named)
 		add_file(named, files[i] ? "/" : NULL, files[i] ? files[i] : "");
 }
 
-/* The user's name and email follow the paths: see git_user.h. */
+/* The user's name and email follow the paths: see user.h. */
 static void add_user(struct named *named)
 {
 	char record[GIT_USER_RECORD_MAX];
@@ -521,10 +517,10 @@ static void add_user(struct named *named)
 	}
 }
 
-int git_named_open(const char *workspace)
+int git_named_write(const char *workspace, int fd)
 {
 	struct named named = { .workspace = workspace };
-	int fd;
+	int error;
 
 	add_to(&named, &named.bases, workspace);
 	find_repository(&named);
@@ -537,10 +533,9 @@ int git_named_open(const char *workspace)
 		add_to(&named, &named.paths, workspace);
 	}
 	add_user(&named);
-	fd = named.is_lost ? -ENOMEM
-			   : fd_sealed_from_bytes("named", named.paths.bytes, named.paths.size);
+	error = named.is_lost ? -ENOMEM : fd_write_all(fd, named.paths.bytes, named.paths.size);
 	free(named.paths.bytes);
 	free(named.files.bytes);
 	free(named.bases.bytes);
-	return fd;
+	return error;
 }

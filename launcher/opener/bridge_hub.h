@@ -3,8 +3,8 @@
  * The bridges of a supervisor, in its path opener: each is recorded in the audit log before its
  * msp-bridge is let into the sandbox, and when it has ended.
  */
-#ifndef LAUNCHER_START_BRIDGE_HUB_H
-#define LAUNCHER_START_BRIDGE_HUB_H
+#ifndef LAUNCHER_OPENER_BRIDGE_HUB_H
+#define LAUNCHER_OPENER_BRIDGE_HUB_H
 
 #include <poll.h>
 #include <stddef.h>

@@ -3,12 +3,11 @@
  * git-config(1), "FILES" and "CONDITIONAL INCLUDES". The files are the user's own. No git is
  * started: msp starts no process of the host. The last value in git's order counts.
  */
-#include "launcher/host/git_user.h"
+#include "launcher/git/user.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,8 +15,9 @@
 
 #include "common/fd.h"
 #include "common/format.h"
+#include "launcher/git/config.h"
+#include "launcher/git/home.h"
 #include "launcher/host/directory.h"
-#include "launcher/host/git_config.h"
 #include "lib/heap/path_match.h"
 
 #define FILE_BYTES_MAX (1U << 20)
@@ -44,9 +44,10 @@ static void read_file(struct finding *finding, const char *path);
 static const char *home_path(void)
 {
 	const char *home = getenv("HOME");
-	const struct passwd *entry = home && home[0] == '/' ? NULL : getpwuid(getuid());
 
-	return home && home[0] == '/' ? home : entry ? entry->pw_dir : "";
+	if (!home || home[0] != '/')
+		home = home_listed(NULL);
+	return home ? home : "";
 }
 
 static bool join_path(char ret[PATH_MAX], const char *directory, const char *path)
@@ -168,7 +169,7 @@ static void take_value(void *context, enum git_key kind, const char *subsection,
 
 static void read_file(struct finding *finding, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const char *outer = finding->file;
 	struct stat status;
 	char *text = NULL;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/git/home.h"
+
+#include <pwd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *own_home;
+
+void home_set_own(const char *path)
+{
+	own_home = path[0] ? path : NULL;
+}
+
+const char *home_listed(const char *name)
+{
+	static char found[4096];
+	FILE *file = name ? fopen("/etc/passwd", "re") : NULL;
+	const struct passwd *entry = NULL;
+
+	if (!name)
+		return own_home;
+	do {
+		entry = file ? fgetpwent(file) : NULL;
+	} while (entry && strcmp(entry->pw_name, name) != 0);
+	if (entry)
+		(void)snprintf(found, sizeof(found), "%s", entry->pw_dir);
+	if (file)
+		(void)fclose(file);
+	return entry ? found : NULL;
+}

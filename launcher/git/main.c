@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Theory of operation
+ *
+ * msp-git-config WORKSPACE HOME
+ *
+ * It answers one question of the path opener: what in this directory does the host's git execute?
+ * For that it reads the configuration of the repository, of the user and of the system (named.c,
+ * user.c), which is text that others may have written (config.c), and writes a list of paths to
+ * descriptor 3, a memory file. HOME is what the account database has.
+ *
+ * Must: read any file that the user may, for a configuration includes files by name; end after one
+ * answer. Must not: write, create or execute a file, start a process, or have a network. When it is
+ * taken over, it can write a wrong list: msp then lets an apply change a file that git executes, or
+ * holds too much back. The list can carry what a file holds to msp-layers, which compares it with
+ * paths of changes; of the user's name and email a new sandbox sees 255 bytes each.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/confine/capabilities.h"
+#include "common/confine/landlock.h"
+#include "common/confine/relro.h"
+#include "common/confine/seccomp.h"
+#include "common/confine/steps.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "launcher/git/home.h"
+#include "launcher/git/named.h"
+#include "seccomp_filter.h"
+
+#define ANSWER 3
+
+/* The most that named.c writes, and some. */
+#define ANSWER_BYTES_MAX (2U << 20)
+
+static void enter_landlock(void)
+{
+	struct kernel_landlock_ruleset attr;
+	const int ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	confine_require(root < 0 ? -errno
+				 : landlock_allow(ruleset, &attr, root,
+						  LANDLOCK_ACCESS_FS_READ_FILE |
+							  LANDLOCK_ACCESS_FS_READ_DIR),
+			"allowing to read in Landlock");
+	fd_close(&root);
+	confine_enter(ruleset);
+}
+
+int main(int argc, char **argv)
+{
+	int error;
+
+	log_set_name("msp-git-config");
+	confine_require(relro_protect(), "protecting its own tables");
+	if (argc != 3 || argv[1][0] != '/' || !fd_is_kind(ANSWER, 'f'))
+		log_fatal(MSP_EXIT_USAGE, "this program is started by msp");
+	confine_require(confine_result(kernel_close_range(ANSWER + 1, ~0U)),
+			"closing other descriptors");
+	confine_privileges();
+	confine_limit(RLIMIT_FSIZE, ANSWER_BYTES_MAX, "limiting its answer");
+	confine_require(capabilities_set(0), "dropping capabilities");
+	enter_landlock();
+	confine_require(
+		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
+		"installing the system call filter");
+	home_set_own(argv[2]);
+	error = git_named_write(argv[1], ANSWER);
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "%s", errno_text(-error));
+	return 0;
+}

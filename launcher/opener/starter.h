@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The starter: it compiles policies, reads secrets, and starts programs. It takes no bytes from
+ * another but the path of a directory that was opened, and the numbers of ports.
+ */
+#ifndef LAUNCHER_OPENER_STARTER_H
+#define LAUNCHER_OPENER_STARTER_H
+
+#include "launcher/start/opener.h"
+
+/* Serve the opener at the other end of `channel`, until it has ended. */
+void starter_run(struct opener_start *start, int channel);
+
+#endif
