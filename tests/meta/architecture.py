@@ -17,7 +17,7 @@ LINES_READ = 900  # an hour
 LINES_REVIEWED = 300
 PARTS = {  # the folders of a row
     "msp-child-init": ("child-init",), "msp-supervisor": ("supervisor",), "msp-audit": ("stewards/audit",),
-    "msp-store": ("stewards/store",), "both stewards": ("stewards/base",), 
+    "msp-store": ("stewards/store",), "both stewards": ("stewards/base",),
     "msp-layers": ("layers", "layers/base", "layers/changes", "layers/apply"),
     "the reader of repositories": ("layers/reader",), "the branches that follow commits": ("layers/branches",),
     "the merger of files in conflict": ("layers/merger",),
@@ -25,7 +25,8 @@ PARTS = {  # the folders of a row
     "msp-cable": ("gateway/cable",), "msp-egress": ("gateway/egress",), "msp-dial": ("gateway/dial",),
     "msp-http": ("gateway/http",), "msp-bridge": ("gateway/bridge",), "msp-image": ("image",),
     "msp-vm and its helpers": ("vm",), "the reader of JSON": ("lib/json",),
-    "msp-broker": ("broker",), "msp-policy": ("policy",), "msp": ("cli",), "the launcher, path opener, msp-scope": ("launcher",),
+    "msp-broker": ("broker",), "msp-policy": ("policy",), "msp": ("cli",),
+    "the launcher, msp-opener, msp-git-config, msp-scope": ("launcher",),
     "shared by all": ("common",), "shared by frontends": ("frontend",),
 }
 FOLDERS = tuple(name for names in PARTS.values() for name in names)
