@@ -7,7 +7,7 @@
  * It answers one question of the path opener: what in this directory does the host's git execute?
  * For that it reads the configuration of the repository, of the user and of the system (named.c,
  * user.c), which is text that others may have written (config.c), and writes a list of paths to
- * descriptor 3, a memory file. HOME is what the account database has.
+ * its standard output, a pipe. HOME is what the account database has.
  *
  * Must: read any file that the user may, for a configuration includes files by name; end after one
  * answer. Must not: write, create or execute a file, start a process, or have a network. When it is
@@ -17,7 +17,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/confine/capabilities.h"
@@ -32,11 +31,6 @@
 #include "launcher/git/home.h"
 #include "launcher/git/named.h"
 #include "seccomp_filter.h"
-
-#define ANSWER 3
-
-/* The most that named.c writes, and some. */
-#define ANSWER_BYTES_MAX (2U << 20)
 
 static void enter_landlock(void)
 {
@@ -59,19 +53,18 @@ int main(int argc, char **argv)
 
 	log_set_name("msp-git-config");
 	confine_require(relro_protect(), "protecting its own tables");
-	if (argc != 3 || argv[1][0] != '/' || !fd_is_kind(ANSWER, 'f'))
+	if (argc != 3 || argv[1][0] != '/' || !fd_is_kind(STDOUT_FILENO, 'p'))
 		log_fatal(MSP_EXIT_USAGE, "this program is started by msp");
-	confine_require(confine_result(kernel_close_range(ANSWER + 1, ~0U)),
+	confine_require(confine_result(kernel_close_range(STDERR_FILENO + 1, ~0U)),
 			"closing other descriptors");
 	confine_privileges();
-	confine_limit(RLIMIT_FSIZE, ANSWER_BYTES_MAX, "limiting its answer");
 	confine_require(capabilities_set(0), "dropping capabilities");
 	enter_landlock();
 	confine_require(
 		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
 		"installing the system call filter");
 	home_set_own(argv[2]);
-	error = git_named_write(argv[1], ANSWER);
+	error = git_named_write(argv[1], STDOUT_FILENO);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "%s", errno_text(-error));
 	return 0;

@@ -177,7 +177,8 @@ static void drop_fds(struct opener_start *start)
 		fd_close(named[i]);
 }
 
-void answer_run(struct opener_start *start, int starter, opener_confine *confine)
+void answer_run(struct opener_start *start, const struct plan *plan, int starter,
+		opener_confine *confine)
 {
 	static struct opener opener;
 	struct protected_set set;
@@ -187,14 +188,13 @@ void answer_run(struct opener_start *start, int starter, opener_confine *confine
 	opener.starter = (struct channel){ starter, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
 	opener.audit = start->gateway.audit;
 	opener.own = start->own;
-	if (plan_open_fd(start->plan, &opener.plan) == 0) {
-		drop_fds(start);
-		set = protected_set_of(&opener.plan); /* it keeps what the account database says */
-		confine(&set);
-		do {
-			await_event(&opener);
-		} while (take_messages(&opener));
-	}
+	opener.plan = *plan;
+	drop_fds(start);
+	set = protected_set_of(plan); /* it keeps what the account database says */
+	confine(&set);
+	do {
+		await_event(&opener);
+	} while (take_messages(&opener));
 	bridge_hub_end();
 	fd_close(&opener.supervisor.fd);
 	fd_close(&opener.starter.fd);

@@ -12,8 +12,9 @@
 /* Confine the process, but for what tells it which directories are protected. */
 typedef void opener_confine(const struct protected_set *set);
 
-/* Answer until the supervisor or the starter, at the other end of `starter`, has ended; `confine`
- * comes first. */
-void answer_run(struct opener_start *start, int starter, opener_confine *confine);
+/* Answer until the supervisor or the starter, at the other end of `starter`, has ended; `plan` is
+ * the one in force. `confine` comes first. */
+void answer_run(struct opener_start *start, const struct plan *plan, int starter,
+		opener_confine *confine);
 
 #endif

@@ -42,19 +42,21 @@ bool opener_take_start(struct opener_start *ret)
 
 void opener_serve(struct opener_start *start, opener_confine *confine)
 {
+	struct plan plan = { .bytes = NULL };
 	int ends[2] = { -1, -1 };
 	pid_t starter = -1;
 
-	if (channel_pair(ends) == 0)
+	/* Checked once for both, which may close it. */
+	if (plan_open_fd(start->plan, &plan) == 0 && channel_pair(ends) == 0)
 		starter = fork();
 	if (starter == 0) {
 		fd_close(&ends[0]);
-		starter_run(start, ends[1]);
+		starter_run(start, &plan, ends[1]);
 		_exit(0);
 	}
 	fd_close(&ends[1]);
 	if (starter > 0)
-		answer_run(start, ends[0], confine);
+		answer_run(start, &plan, ends[0], confine);
 	while (starter > 0 && waitpid(starter, NULL, 0) < 0 && errno == EINTR)
 		;
 }

@@ -3,16 +3,17 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "common/format.h"
 #include "launcher/host/account.h"
 #include "launcher/start/helper.h"
-#include "launcher/start/launch.h"
 
 #define WAIT_MS 10000
+
+/* More than its paths and records have (launcher/git/named.c). */
+#define ANSWER_BYTES_MAX (2U << 20)
 
 /* Variables that say where git's configuration lies. */
 static const char *const variables[] = {
@@ -40,30 +41,26 @@ static void choose_environment(char *ret[COUNT(variables) + 1])
 
 int git_question_ask(int image, char *workspace)
 {
+	static char answer[ANSWER_BYTES_MAX];
 	static char name[] = "msp-git-config";
 	const char *listed = account_listed_home(NULL);
 	char home[4096];
 	char *const words[] = { name, workspace, home, NULL };
 	char *environment[COUNT(variables) + 1];
-	char said[256];
-	struct helper helper = { .image = image,
-				 .words = words,
-				 .environment = environment,
-				 .fds = { memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING) },
-				 .fd_count = 1,
-				 .output_of = STDERR_FILENO };
+	const struct helper helper = { .image = image,
+				       .words = words,
+				       .environment = environment,
+				       .output_of = STDOUT_FILENO };
 	int status = 0;
 	size_t size;
-	int error = helper.image < 0 || helper.fds[0] < 0 ? -ENOENT : 0;
 
+	if (image < 0)
+		return -ENOENT;
 	format_text(home, sizeof(home), "%s", listed ? listed : "");
 	choose_environment(environment);
-	if (!error &&
-	    helper_run(&helper, WAIT_MS, said, sizeof(said), &size, &status) != HELPER_ENDED)
-		error = -ETIMEDOUT;
-	if (!error)
-		error = status == 0 ? fd_seal(helper.fds[0]) : -EBADMSG;
-	if (error)
-		fd_close(&helper.fds[0]);
-	return error ? error : helper.fds[0];
+	if (helper_run(&helper, WAIT_MS, answer, sizeof(answer), &size, &status) != HELPER_ENDED)
+		return -ETIMEDOUT;
+	if (status != 0 || size == sizeof(answer))
+		return -EBADMSG;
+	return fd_sealed_from_bytes("named", answer, size);
 }

@@ -208,13 +208,14 @@ static void await_event(struct starter *starter)
 }
 
 /* Take the parts of the start that are the starter's. */
-static void take_start(struct opener_start *start, struct config *config)
+static void take_start(struct opener_start *start, const struct plan *plan, struct config *config)
 {
 	*config = (struct config)CONFIG_UNREAD;
 	config->builtin = start->builtin;
 	config->is_roots = start->is_roots;
 	config->is_read = true;
 	config->plan_fd = start->plan;
+	config->plan = *plan;
 	format_text(config->path, sizeof(config->path), "%s", start->config);
 	fd_close_all(start->own.list, start->own.count);
 	fd_close(&start->gateway.audit);
@@ -227,7 +228,7 @@ static void take_start(struct opener_start *start, struct config *config)
 	}
 }
 
-void starter_run(struct opener_start *start, int channel)
+void starter_run(struct opener_start *start, const struct plan *plan, int channel)
 {
 	static struct channel_message message;
 	static struct starter starter = { .newer = CONFIG_UNREAD, .directory = -1 };
@@ -239,7 +240,7 @@ void starter_run(struct opener_start *start, int channel)
 		(struct channel){ OPENER_FD_CHANNEL, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
 	starter.start = start;
 	(void)prctl(PR_SET_NAME, "msp-starter"); /* for ps(1) only */
-	take_start(start, &starter.config);
+	take_start(start, plan, &starter.config);
 	image_holds_take_all(config_plan(&starter.config));
 	while (status == 1 || status == -EAGAIN) {
 		await_event(&starter);

@@ -8,7 +8,8 @@
 
 #include "launcher/start/opener.h"
 
-/* Serve the opener at the other end of `channel`, until it has ended. */
-void starter_run(struct opener_start *start, int channel);
+/* Serve the opener at the other end of `channel`, until it has ended; `plan` is the one in force.
+ */
+void starter_run(struct opener_start *start, const struct plan *plan, int channel);
 
 #endif
