@@ -41,7 +41,7 @@ static void print_kind(const struct held_names *held, enum held_kind kind)
 
 void held_names_print(const struct held_names *held)
 {
-	/* These come with the rest, whatever is said about the others. */
+	/* The harmless kind comes with the rest, whatever is said about the others. */
 	print_kind(held, HELD_NONE_BUT_NEW);
 	for (enum held_kind kind = 0; kind < HELD_KINDS; kind++)
 		print_kind(held, kind);

@@ -18,13 +18,13 @@
 enum opener_fd {
 	OPENER_FD_START,       /* a sealed struct opener_start, as standard input */
 	OPENER_FD_CHANNEL = 3, /* to the supervisor */
-	OPENER_FD_FIRST        /* those that the struct names, one behind the other */
+	OPENER_FD_FIRST        /* the named ones, one behind the other */
 };
 
-/* What it starts from. A descriptor is its number there, or -1: it is absent. */
+/* All that it starts from. A descriptor is its number there, or -1: it is absent. */
 struct opener_start {
 	uint8_t schema[IPC_SCHEMA_BYTES];
-	int plan;    /* of the configuration in force */
+	int plan;    /* that is in force */
 	int builtin; /* builtin.policy */
 	bool is_roots;
 	char config[IPC_PATH_MAX]; /* the configuration's path; empty: the built-in profiles */
