@@ -136,3 +136,13 @@ Test(account, become_refuses)
 	cr_expect_eq(drop_in_child(become_nobody_known), 0);
 	cr_expect_eq(drop_in_child(become_root), 0);
 }
+
+Test(account, the_database_is_asked_for_homes)
+{
+	for (int i = 0; i < 2; i++) { /* the second answer is the kept one */
+		cr_expect_null(account_listed_home("nobody-has-this-name"));
+		cr_expect_str_eq(account_listed_home("root"), "/root");
+	}
+	if (geteuid() != 0)
+		cr_expect(!account_listed_home(NULL) || strcmp(account_listed_home(NULL), "/root"));
+}

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "launcher/git/home.h"
+
 static char home[64];
 
 static void put_text(const char *name, const char *text)
@@ -118,4 +120,14 @@ Test(git_user, what_is_no_name_is_none)
 	text[strlen(text) - 1] = '\0';
 	cr_expect_eq(strlen(name_for(text)), GIT_USER_MAX - 1);
 	end();
+}
+
+Test(git_user, homes_are_those_of_the_account_files)
+{
+	home_set_own("/home/of-ours");
+	cr_expect_str_eq(home_listed(NULL), "/home/of-ours");
+	home_set_own("");
+	cr_expect_null(home_listed(NULL));
+	cr_expect_str_eq(home_listed("root"), "/root");
+	cr_expect_null(home_listed("nobody-has-this-name"));
 }
