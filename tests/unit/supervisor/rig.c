@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/loop.h"
+#include "base/store_client.h"
 #include "common/fd.h"
 #include "common/ipc_client.h"
 #include "common/ipc_done.h"
@@ -28,7 +29,6 @@
 #include "common/refusal.h"
 #include "front/frontend.h"
 #include "front/handlers.h"
-#include "base/store_client.h"
 #include "run/deferred.h"
 #include "run/execution.h"
 #include "run/pool.h"
@@ -127,7 +127,7 @@ void (*rig_others_settle)(void);
 void rig_turn(void)
 {
 	for (int i = 0; i < TURNS; i++) {
-		if (i == TURNS / 2 && rig_others_settle)
+		if (i >= TURNS / 2 && rig_others_settle)
 			rig_others_settle();
 		cr_assert_eq(loop_turn(0), 0);
 		execution_expire();
