@@ -11,6 +11,7 @@ import subprocess
 import unittest
 
 import ceilings
+import sources
 import tree
 
 
@@ -157,6 +158,14 @@ class Graph(unittest.TestCase):
             with self.subTest(program=program):
                 found = largest(rooms(calls_of(program)))
                 self.assertLessEqual(len(found), ceilings.CIRCLE_FOLDERS.get(program, 0), found)
+
+    def test_msp_opener_reaches_few_files(self):
+        """Of launcher/: its library is linked with msp, too."""
+        files = [name for name in calls_of("msp-opener") if name.startswith("launcher/")]
+        self.assertIn("launcher/host/workspace.c", files)
+        self.assertFalse([name for name in files if name.startswith("launcher/git/")])
+        self.assertLessEqual(sum(sources.code_lines(tree.read(name)) for name in files),
+                             ceilings.OPENER_LINES)
 
 
 if __name__ == "__main__":
