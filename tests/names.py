@@ -13,7 +13,7 @@ import sys
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 NOT_OF_DEV = ("sanitized", "fuzz")
-COMMAND = re.compile(r"^\s*(foreach|endforeach|msp_unit_test|msp_test|msp_python_tests)\s*\(([^)]*)",
+COMMAND = re.compile(r"^\s*(foreach|endforeach|msp_unit_test|msp_test|msp_python_tests|broker_test)\s*\(([^)]*)",
                      re.M)
 NEAR, NEAR_MOST = 0.5, 5
 

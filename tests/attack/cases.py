@@ -93,7 +93,7 @@ CASES = {
                 LASTING + "test_what_is_protected", LASTING + "test_through_mcp",
                 LASTING + "test_moved_afterwards",
                 INTEGRATION + "workspaces.py: test_what_a_model_asks_for",
-                UNIT + "cli/workspace_test.c: nothing_is_told_of_what_is_outside"),
+                UNIT + "launcher/workspace_test.c: nothing_is_told_of_what_is_outside"),
     "T20": case("results replaced by links, devices or sparse files",
                 TOOLS + "test_what_is_no_file", TOOLS + "test_copied",
                 TOOLS + "test_a_sparse_terabyte", TOOLS + "test_links_of_the_host",

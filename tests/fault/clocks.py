@@ -18,11 +18,11 @@ import leftovers
 import support
 
 INJECT = faults.tool("inject")
-# The processes of `msp serve`, as they come: the layers are tried in a sandbox of its own. Factory,
-# broker and prover begin at the same time, in any order. The writer of the audit log is none of
+# The processes of `msp serve`, as they come: the layers are tried in a sandbox of its own. Opener,
+# starter, factory, broker and prover begin at the same time, in any order. The writer of the audit log is none of
 # them: the tracer does not follow it.
-BESIDE = ("first beside others", "second beside others", "third beside others")
-ROLES = ("supervisor", "opener", *BESIDE, "probe", "init", "workload")
+BESIDE = tuple(f"{place} beside others" for place in ("first", "second", "third", "fourth", "fifth"))
+ROLES = ("supervisor", *BESIDE, "probe", "init", "workload")
 RUN_ROLES = ("msp", "supervisor", "factory", "init", "workload")
 TURNS_MAX = 4
 GAP_S = 3

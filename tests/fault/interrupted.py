@@ -166,7 +166,7 @@ class Run(Kind, unittest.TestCase):
 
 
 class Serve(Kind, unittest.TestCase):
-    ROLES = ("supervisor", "opener", "factory", "broker", "prover", "probe", "init", WORKLOAD)
+    ROLES = ("supervisor", "opener", "factory", "starter", "broker", "prover", "probe", "init", WORKLOAD)
 
     def command(self):
         return ["serve", "--strict-start", *support.limits()]

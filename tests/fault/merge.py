@@ -24,7 +24,7 @@ from persistent_support import git
 
 INJECT = faults.tool("inject")
 THREADS = 2
-JOB, READER = 9, 10  # by the order in which the processes come; a preview has both before
+JOB, READER = 10, 11  # by the order in which the processes come; a preview has both before
 MERGE = ("apply", "box", "--conflict=merge")
 
 # The calls that change the host or the journal, and those by which job and reader hear of each

@@ -22,7 +22,7 @@ import leftovers
 import support
 
 INJECT = faults.tool("inject")
-BROKER = 4  # the fourth process of `msp serve` to come
+BROKER = 5  # the fifth process of `msp serve` to come
 SOFTWARE = 70
 HANG_S = 10
 MOST = 8  # allocations of a kind of request in an ordinary run
