@@ -32,15 +32,12 @@ static struct rejection make_rejection(int status, const char *text)
 
 static void answer_rejection(const struct inbound *inbound, const struct rejection *why)
 {
-	struct buffer text = { 0 }, body = { 0 };
-	struct json_writer writer = { .out = &body };
+	struct buffer body = { 0 };
 
-	buffer_append_text(&text, why->text);
-	message_put_error(&writer, NULL, RPC_INVALID_REQUEST, &text, NULL);
+	message_put_error(&body, NULL, RPC_INVALID_REQUEST, why->text, NULL);
 	if (why->header)
 		connection_add_header(inbound->connection, why->header, why->value);
 	connection_reply(inbound->connection, why->status, HTTP_JSON, &body);
-	buffer_done(&text);
 	buffer_done(&body);
 }
 

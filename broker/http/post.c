@@ -432,13 +432,8 @@ static void join_session(struct post *post, struct legacy *legacy)
 
 static void refuse_post(struct post *post, const struct rpc_id *id, const struct disagreement *why)
 {
-	struct buffer line = { 0 };
-	struct json_writer writer = { .out = &line };
-
 	post->refused_status = 400;
-	message_put_error(&writer, id, why->code, &why->text, NULL);
-	exchange_answer(&post->exchange, &line, why->code);
-	buffer_done(&line);
+	exchange_refuse(&post->exchange, id, why->code, why->text.bytes, NULL);
 }
 
 /* Take a document as the only message of its own session. */

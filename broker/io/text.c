@@ -93,18 +93,21 @@ void text_append(struct buffer *buffer, const char *bytes, size_t size, enum tex
 	}
 }
 
-void text_quote(struct buffer *buffer, const char *bytes, size_t size, size_t room)
+const char *text_quoted(const char *bytes, size_t size, size_t room)
 {
+	static struct buffer kept[4];
+	static size_t calls;
 	const size_t fits = text_fit_first(bytes, size, room, TEXT_JUDGED);
-	const size_t start = buffer->size;
+	struct buffer *text = &kept[calls++ % (sizeof(kept) / sizeof(kept[0]))];
 
-	text_append(buffer, bytes, fits, TEXT_JUDGED);
-	for (size_t i = start; i < buffer->size; i++) {
-		if (buffer->bytes[i] == '\n' || buffer->bytes[i] == '\t')
-			buffer->bytes[i] = ' ';
+	text->size = 0;
+	text_append(text, bytes, fits, TEXT_JUDGED);
+	for (size_t i = 0; i < text->size; i++) {
+		if (text->bytes[i] == '\n' || text->bytes[i] == '\t')
+			text->bytes[i] = ' ';
 	}
-	if (fits < size)
-		buffer_append_text(buffer, "...");
+	buffer_append_text(text, fits < size ? "..." : "");
+	return text->bytes;
 }
 
 size_t text_fit_first(const char *bytes, size_t size, size_t room, enum text_use use)

@@ -21,10 +21,10 @@ enum text_use {
 /* Append all of `bytes`. */
 void text_append(struct buffer *buffer, const char *bytes, size_t size, enum text_use use);
 
-/* Append the first of `bytes`, as at most `room` bytes of text, then "..." if some were left out.
+/* Return the first of `bytes`, as at most `room` bytes of text, then "..." if some were left out.
  * Newlines and tabs become spaces: for quoting a value inside a sentence, which is judged by its
- * look. */
-void text_quote(struct buffer *buffer, const char *bytes, size_t size, size_t room);
+ * look. The text is valid until the fourth call after this one. */
+const char *text_quoted(const char *bytes, size_t size, size_t room);
 
 /* Return how many of the first (last) bytes make at most `room` bytes of text. Characters are not
  * cut. */

@@ -72,8 +72,8 @@ static void refuse_version(const struct request *request, const struct json_valu
 	struct buffer text = { 0 }, data = { 0 };
 	struct json_writer writer = { .out = &data };
 
-	buffer_append_text(&text, "Unsupported protocol version: ");
-	text_quote(&text, version->text, version->size, QUOTE_BYTES);
+	buffer_format(&text, "Unsupported protocol version: %s",
+		      text_quoted(version->text, version->size, QUOTE_BYTES));
 	json_open_object(&writer, NULL);
 	era_put_versions(&writer, "supported");
 	json_put_string(&writer, "requested", version->text,
@@ -180,19 +180,6 @@ static const struct {
 	[JSON_ERROR_VALUES] = { RPC_INVALID_REQUEST, "Invalid request: more than 65536 values" },
 };
 
-static void refuse_text(struct exchange *exchange, const struct rpc_id *id, enum rpc_code code,
-			const char *text)
-{
-	struct buffer message = { 0 }, answer = { 0 };
-	struct json_writer writer = { .out = &answer };
-
-	buffer_append_text(&message, text);
-	message_put_error(&writer, id, code, &message, NULL);
-	exchange_answer(exchange, &answer, code);
-	buffer_done(&message);
-	buffer_done(&answer);
-}
-
 static void take_batch(struct session *session, struct exchange *exchange,
 		       const struct json_document *document)
 {
@@ -200,13 +187,15 @@ static void take_batch(struct session *session, struct exchange *exchange,
 	struct exchange *batch;
 
 	if (!era_has_batches(session->version)) {
-		refuse_text(exchange, NULL, RPC_INVALID_REQUEST,
-			    "Invalid request: batches belong to protocol version 2025-03-26 only");
+		exchange_refuse(
+			exchange, NULL, RPC_INVALID_REQUEST,
+			"Invalid request: batches belong to protocol version 2025-03-26 only",
+			NULL);
 		return;
 	}
 	if (top->count == 0 || top->count > BATCH_MESSAGES_MAX) {
-		refuse_text(exchange, NULL, RPC_INVALID_REQUEST,
-			    "Invalid request: a batch holds 1 to 100 messages");
+		exchange_refuse(exchange, NULL, RPC_INVALID_REQUEST,
+				"Invalid request: a batch holds 1 to 100 messages", NULL);
 		return;
 	}
 	batch = exchange_new_batch(exchange);
@@ -224,7 +213,8 @@ static void refuse_document(struct exchange *exchange, const struct json_documen
 
 	if (id)
 		(void)rpc_id_read(id, &read); /* on failure the id is null */
-	refuse_text(exchange, &read, json_problems[error].code, json_problems[error].text);
+	exchange_refuse(exchange, &read, json_problems[error].code, json_problems[error].text,
+			NULL);
 	rpc_id_done(&read);
 }
 
@@ -254,6 +244,6 @@ void methods_take_text(struct session *session, struct exchange *exchange, char 
 void methods_refuse_long(struct exchange *exchange)
 {
 	_Static_assert(LINE_BYTES_MAX == 10485760, "the text below names it");
-	refuse_text(exchange, NULL, RPC_INVALID_REQUEST,
-		    "Invalid request: the line is longer than 10485760 bytes");
+	exchange_refuse(exchange, NULL, RPC_INVALID_REQUEST,
+			"Invalid request: the line is longer than 10485760 bytes", NULL);
 }

@@ -199,7 +199,7 @@ static void withdraw_question(struct call *call, uint64_t number)
 	(void)snprintf(id, sizeof(id), ASK_ID_FORMAT, number);
 	message_open_notification(&writer, "notifications/cancelled");
 	json_put_text(&writer, "requestId", id);
-	message_close_notification(&writer);
+	message_close(&writer);
 	exchange_say(call->exchange, &line);
 	buffer_done(&line);
 }
@@ -215,15 +215,6 @@ static void end_ask(struct call *call)
 	call->session->host->ask_bytes -= ask->bytes;
 	free_ask(ask);
 	call->ask = NULL;
-}
-
-/* Fail the call: in the result for a tool, with a protocol error otherwise. */
-static void fail_call(struct call *call, const char *problem)
-{
-	if (!call->ask || call->ask->asker->is_tool)
-		call_fail_text(call, problem);
-	else
-		call_refuse(call, RPC_INVALID_REQUEST, problem, NULL);
 }
 
 void ask_resume(struct call *call)
@@ -254,10 +245,11 @@ void ask_run(const struct request *request, const struct asker *asker, const voi
 	call = call_new(request);
 	call->ask = ask;
 	call->end_ask = end_ask;
+	call->is_plain = !asker->is_tool;
 	if (ask_count(call, ask->arguments.bytes + ask->inputs.bytes + ask->state.tree.bytes))
 		ask_resume(call);
 	else
-		fail_call(call, "Nothing was done: too many calls wait for the client's answers. "
+		call_fail(call, "Nothing was done: too many calls wait for the client's answers. "
 				"Answer or cancel them, and call again.");
 }
 
@@ -395,7 +387,7 @@ static void answer_requests(struct call *call)
 
 	put_answers(&writer, ask);
 	if (inputs.size > ASK_INPUTS_MAX) {
-		fail_call(call, "Nothing was done: the answers are too long. Call again, and "
+		call_fail(call, "Nothing was done: the answers are too long. Call again, and "
 				"answer more briefly.");
 	} else {
 		ask_state_close(ask_state_key(call->session->host), &ask->origin, clock_steady_ms(),
@@ -429,7 +421,7 @@ void call_await(struct call *call)
 	else if (ask->open_count == 0)
 		bug("a call that awaits nothing");
 	else if (++ask->state.round > ASK_ROUNDS_MAX)
-		fail_call(call, "Nothing was done: eight rounds of answers from the client were "
+		call_fail(call, "Nothing was done: eight rounds of answers from the client were "
 				"insufficient.");
 	else if (call->asked)
 		call->asked(call);
@@ -462,7 +454,7 @@ void call_refuse_abilities(struct call *call, unsigned int missing)
 	if (call->era == ERA_MODERN)
 		call_refuse(call, RPC_CAPABILITY_MISSING, text.bytes, &data);
 	else
-		fail_call(call, text.bytes);
+		call_fail(call, "%s", text.bytes);
 	buffer_done(&text);
 	buffer_done(&data);
 }
@@ -528,10 +520,9 @@ static void describe_error(const struct json_document *document, const struct js
 	buffer_append_text(problem, "the client answered with an error");
 	if (json_is(message, JSON_STRING)) {
 		json_decode(message);
-		buffer_append_text(problem, ": ");
-		text_quote(problem, message->text, message->size, QUOTE_BYTES);
+		buffer_format(problem, ": %s",
+			      text_quoted(message->text, message->size, QUOTE_BYTES));
 	}
-	buffer_append(problem, "", 1);
 }
 
 void ask_take_response(struct session *session, const struct json_document *document,

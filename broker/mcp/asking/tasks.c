@@ -296,20 +296,11 @@ void tasks_get(const struct request *request)
 	request_close_result(request, &answer);
 }
 
-static void refuse_misfit(const struct request *request, const char *key)
-{
-	struct buffer text = { 0 };
-
-	buffer_format(&text,
-		      "Invalid params: the answer to %s does not match the form of its question",
-		      key);
-	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
-}
-
 /* Ignore answers that no question asked for, or that come too late. */
 void tasks_update(const struct request *request)
 {
 	struct task *task = find_task(request);
+	struct buffer text = { 0 };
 	const char *misfit = NULL;
 	struct json_value *inputs;
 	bool is_waiting;
@@ -320,7 +311,11 @@ void tasks_update(const struct request *request)
 	if (is_waiting)
 		misfit = ask_take_inputs(task->call, request->document, inputs);
 	if (misfit) {
-		refuse_misfit(request, misfit);
+		buffer_format(&text,
+			      "Invalid params: the answer to %s does not match the form of its "
+			      "question",
+			      misfit);
+		request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
 		return;
 	}
 	request_answer_empty(request);

@@ -143,9 +143,7 @@ void call_cancel(struct call *call)
 
 void call_open_typed(struct call *call, struct answer *answer, const char *type)
 {
-	memset(answer, 0, sizeof(*answer));
-	answer->writer.out = &answer->line;
-	message_open_typed_result(&answer->writer, &call->id, call->era, type);
+	answer_begin(answer, &call->id, call->era, type);
 }
 
 void call_open_result(struct call *call, struct answer *answer)
@@ -159,20 +157,9 @@ void call_open_meta(struct call *call, struct answer *answer)
 	answer->has_meta = true;
 }
 
-void call_close_meta(struct answer *answer)
-{
-	message_close_meta(&answer->writer);
-}
-
 void call_put_answer(struct call *call, struct answer *answer)
 {
-	if (!answer->has_meta && call->era == ERA_MODERN) {
-		call_open_meta(call, answer);
-		call_close_meta(answer);
-	}
-	message_close_result(&answer->writer);
-	exchange_answer(call->exchange, &answer->line, 0);
-	buffer_done(&answer->line);
+	answer_send(answer, call->exchange, call->era);
 }
 
 void call_close_result(struct call *call, struct answer *answer)
@@ -198,46 +185,37 @@ void call_answer_text(struct call *call, struct buffer *text, bool is_error)
 {
 	struct answer answer;
 
-	call_open_result(call, &answer);
-	call_put_text(&answer, text, is_error);
-	call_close_result(call, &answer);
+	if (is_error && call->is_plain) {
+		call_refuse(call, RPC_INVALID_REQUEST, text->bytes, NULL);
+	} else {
+		call_open_result(call, &answer);
+		call_put_text(&answer, text, is_error);
+		call_close_result(call, &answer);
+	}
 	buffer_done(text);
 }
 
-void call_fail(struct call *call, struct buffer *problem)
-{
-	call_answer_text(call, problem, true);
-}
-
-void call_fail_text(struct call *call, const char *problem)
+void call_fail(struct call *call, const char *format, ...)
 {
 	struct buffer text = { 0 };
+	va_list words;
 
-	buffer_append_text(&text, problem);
-	call_fail(call, &text);
+	va_start(words, format);
+	buffer_vformat(&text, format, words);
+	va_end(words);
+	call_answer_text(call, &text, true);
 }
 
 void call_fail_value(struct call *call, const char *argument, const char *value, size_t size,
 		     const char *rest)
 {
-	struct buffer text = { 0 };
-
-	buffer_format(&text, "The argument `%s` is \"", argument);
-	text_quote(&text, value, size, QUOTE_BYTES);
-	buffer_format(&text, "\", %s", rest);
-	call_fail(call, &text);
+	call_fail(call, "The argument `%s` is \"%s\", %s", argument,
+		  text_quoted(value, size, QUOTE_BYTES), rest);
 }
 
 void call_refuse(struct call *call, enum rpc_code code, const char *text, const struct buffer *data)
 {
-	struct buffer message = { 0 }, line = { 0 };
-	struct json_writer writer = { .out = &line };
-
-	buffer_append_text(&message, text);
-	message_put_error(&writer, &call->id, code, &message, data);
-	exchange_answer(call->exchange, &line, code);
-	buffer_done(&message);
-	buffer_done(&line);
+	exchange_refuse(call->exchange, &call->id, code, text, data);
 	call_drop(call);
 }
 
@@ -260,7 +238,7 @@ void call_say_progress(struct call *call, double progress, double total, const c
 		json_put_double(&writer, "total", total);
 	if (message)
 		json_put_text(&writer, "message", message);
-	message_close_notification(&writer);
+	message_close(&writer);
 	exchange_say(call->exchange, &line);
 	buffer_done(&line);
 }
@@ -277,7 +255,7 @@ void call_say_log(struct call *call, enum log_level level, const char *logger,
 	json_put_text(&writer, "level", log_level_name(level));
 	json_put_text(&writer, "logger", logger);
 	json_put_raw(&writer, "data", data->bytes, data->size);
-	message_close_notification(&writer);
+	message_close(&writer);
 	exchange_say(call->exchange, &line);
 	buffer_done(&line);
 }

@@ -28,6 +28,7 @@ struct call {
 	enum era era;
 	enum log_level log_level; /* messages below it are not sent */
 	unsigned int abilities;   /* abilities of the client */
+	bool is_plain;            /* no tool's: its result cannot report an error */
 	uint64_t begun_us;        /* by clock_now_us() */
 	struct call_progress progress;
 	struct ask *ask;                    /* NULL: it may not ask the client questions */
@@ -64,18 +65,17 @@ void call_move(struct call *call, struct session *session, struct exchange *exch
 void call_open_result(struct call *call, struct answer *answer);
 void call_open_typed(struct call *call, struct answer *answer, const char *type);
 void call_open_meta(struct call *call, struct answer *answer);
-void call_close_meta(struct answer *answer);
 void call_close_result(struct call *call, struct answer *answer);
 
 /* Write the members of a tool's result with one text block. */
 void call_put_text(struct answer *answer, const struct buffer *text, bool is_error);
 
-/* Answer with one text block and end the call; takes the text. */
+/* Answer with one text block and end the call; takes the text. An error of a plain call is one of
+ * the protocol. */
 void call_answer_text(struct call *call, struct buffer *text, bool is_error);
 
-/* Answer that nothing was done, with the reason for the model; ends the call. Takes the reason. */
-void call_fail(struct call *call, struct buffer *problem);
-void call_fail_text(struct call *call, const char *problem);
+/* Answer that nothing was done, with the reason for the model as printf makes it; ends the call. */
+void call_fail(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Answer that an argument is "VALUE", and the rest of the sentence; ends the call. */
 void call_fail_value(struct call *call, const char *argument, const char *value, size_t size,

@@ -113,8 +113,8 @@ void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted
 	if (job->began_ms == 0)
 		job->began_ms = clock_steady_ms();
 	if (chosen < 0)
-		errand_fail_text(job->errand, "Nothing was done: there is no memory for the paths. "
-					      "Call again in a moment.");
+		errand_fail(job->errand, "Nothing was done: there is no memory for the paths. Call "
+					 "again in a moment.");
 	else
 		errand_ask(job->errand, changes_start, wanted, chosen);
 }

@@ -66,11 +66,9 @@ bool chosen_paths_check(struct call *call, const struct json_document *document,
 			const struct json_value *paths)
 {
 	struct json_value *v = json_first(document, paths);
-	struct buffer text = { 0 };
 
 	if (paths && paths->count == 0) {
-		call_fail_text(call,
-			       "The argument `paths` is empty. Leave it out to mean all changes.");
+		call_fail(call, "The argument `paths` is empty. Leave it out to mean all changes.");
 		return false;
 	}
 	for (; v; v = json_next(document, v)) {
@@ -81,11 +79,11 @@ bool chosen_paths_check(struct call *call, const struct json_document *document,
 	}
 	if (!v)
 		return true;
-	buffer_append_text(&text, "The argument `paths` contains \"");
-	text_quote(&text, v->text, v->size, QUOTE_BYTES);
-	buffer_append_text(&text, "\", but each path must be inside the workspace and relative to "
-				  "it, such as \"src/main.c\", without \"..\".");
-	call_fail(call, &text);
+	call_fail(
+		call,
+		"The argument `paths` contains \"%s\", but each path must be inside the workspace "
+		"and relative to it, such as \"src/main.c\", without \"..\".",
+		text_quoted(v->text, v->size, QUOTE_BYTES));
 	return false;
 }
 
@@ -191,9 +189,9 @@ bool chosen_paths_put_unmet(const struct chosen_paths *paths, struct buffer *tex
 		return false;
 	while (paths->sorted[first].is_met)
 		first++;
-	buffer_append_text(text, "There is no change at \"");
-	text_quote(text, paths->sorted[first].text, paths->sorted[first].size, QUOTE_BYTES);
-	buffer_append_text(text, "\"");
+	buffer_format(
+		text, "There is no change at \"%s\"",
+		text_quoted(paths->sorted[first].text, paths->sorted[first].size, QUOTE_BYTES));
 	if (paths->unmet_count > 1)
 		buffer_format(text, " and %zu more of `paths`", paths->unmet_count - 1);
 	buffer_append_text(text, ": mistyped, or unchanged. diff_changes lists the changes.");

@@ -34,21 +34,17 @@ struct call *errand_release(struct errand *errand)
 
 void errand_answer(struct errand *errand, struct buffer *text, bool is_error)
 {
-	const bool is_read = errand->is_read;
-	struct call *call = errand_release(errand);
-
-	if (is_error && is_read)
-		call_refuse(call, RPC_INVALID_REQUEST, text->bytes, NULL);
-	else
-		call_answer_text(call, text, is_error);
-	buffer_done(text);
+	call_answer_text(errand_release(errand), text, is_error);
 }
 
-void errand_fail_text(struct errand *errand, const char *problem)
+void errand_fail(struct errand *errand, const char *format, ...)
 {
 	struct buffer text = { 0 };
+	va_list words;
 
-	buffer_append_text(&text, problem);
+	va_start(words, format);
+	buffer_vformat(&text, format, words);
+	va_end(words);
 	errand_answer(errand, &text, true);
 }
 
@@ -78,7 +74,7 @@ void errand_ask_of(struct errand *errand, uint32_t type, void *wanted, int fd)
 						   wanted, fd, &errand->asked);
 
 	if (asking != ASKING_DONE)
-		errand_fail_text(errand, problems[asking]);
+		errand_fail(errand, "%s", problems[asking]);
 }
 
 static void on_answer(struct asked *asked, const struct supervisor_answer *answer)
@@ -86,9 +82,9 @@ static void on_answer(struct asked *asked, const struct supervisor_answer *answe
 	struct errand *errand = (struct errand *)asked;
 
 	if (answer->kind == ANSWER_LOST)
-		errand_fail_text(errand,
-				 "It is unknown whether this was done: the server is ending. Have "
-				 "the client start it again, and check with list_sandboxes.");
+		errand_fail(errand,
+			    "It is unknown whether this was done: the server is ending. Have the "
+			    "client start it again, and check with list_sandboxes.");
 	else if (answer->kind == ANSWER_REFUSED)
 		errand_refuse(errand, answer->refused);
 	else

@@ -29,7 +29,6 @@ struct errand {
 	struct call *call;
 	const struct errand_rules *rules;
 	struct refusal_words subjects; /* for the texts; its pointers live as long as the errand */
-	bool is_read;                  /* for a resource: failures are protocol errors */
 };
 
 /* Begin; the call waits for answers from now on. `free` is called when the client cancels it. */
@@ -50,7 +49,8 @@ struct call *errand_release(struct errand *errand);
 
 /* Answer with a text, which is taken, or a failure and end both. */
 void errand_answer(struct errand *errand, struct buffer *text, bool is_error);
-void errand_fail_text(struct errand *errand, const char *problem);
+void errand_fail(struct errand *errand, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Refuse the call as the supervisor did, or with the text of such a refusal. */
 void errand_refuse(struct errand *errand, const struct ipc_execution_refused *refused);

@@ -38,6 +38,16 @@ void exchange_answer(struct exchange *exchange, const struct buffer *answer, int
 	exchange->kind->answer(exchange, answer, code);
 }
 
+void exchange_refuse(struct exchange *exchange, const struct rpc_id *id, enum rpc_code code,
+		     const char *text, const struct buffer *data)
+{
+	struct buffer line = { 0 };
+
+	message_put_error(&line, id, code, text, data);
+	exchange_answer(exchange, &line, code);
+	buffer_done(&line);
+}
+
 struct batch {
 	struct exchange exchange; /* first: struct batch and its exchange have one address */
 	struct exchange *inner;

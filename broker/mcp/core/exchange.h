@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "lib/heap/buffer.h"
+#include "mcp/core/message.h"
 
 struct exchange;
 
@@ -41,6 +42,10 @@ bool exchange_is_behind(const struct exchange *exchange);
 /* Send, without ending a session or a call: a broken exchange is given up later. */
 void exchange_say(struct exchange *exchange, const struct buffer *message);
 void exchange_answer(struct exchange *exchange, const struct buffer *answer, int code);
+
+/* Answer with an error, as message_put_error() writes it. */
+void exchange_refuse(struct exchange *exchange, const struct rpc_id *id, enum rpc_code code,
+		     const char *text, const struct buffer *data);
 
 /* Make a batch: its answers go through `inner` as one array, when the last of its calls is over. */
 struct exchange *exchange_new_batch(struct exchange *inner);

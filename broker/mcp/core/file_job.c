@@ -46,20 +46,14 @@ void file_job_put_path(const struct file_job *job, struct buffer *text)
 void file_job_answer(struct file_job *job, struct buffer *text, bool is_error)
 {
 	struct call *call = job->waiting.call;
-	bool is_refused;
 
 	if (is_error && job->rules->failed_text) {
 		job->rules->failed_text(job, text);
 		buffer_done(text);
 		return;
 	}
-	is_refused = is_error && job->is_read;
 	file_job_done(job);
-	if (is_refused)
-		call_refuse(call, RPC_INVALID_REQUEST, text->bytes, NULL);
-	else
-		call_answer_text(call, text, is_error);
-	buffer_done(text);
+	call_answer_text(call, text, is_error);
 }
 
 void file_job_answer_image(struct file_job *job, const struct buffer *text, const char *mime_type)

@@ -34,7 +34,6 @@ struct file_job_rules {
 struct file_job {
 	struct waiting waiting; /* first */
 	const struct file_job_rules *rules;
-	bool is_read; /* for a resource: failures are protocol errors */
 	struct ipc_file_start wanted;
 	struct buffer path;   /* the path as requested */
 	struct buffer output; /* the whole output */

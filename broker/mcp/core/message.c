@@ -94,18 +94,13 @@ static void open_answer(struct json_writer *writer, const struct rpc_id *id)
 		json_put_raw(writer, "id", "null", 4);
 }
 
-void message_open_typed_result(struct json_writer *writer, const struct rpc_id *id, enum era era,
-			       const char *type)
+void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era,
+			 const char *type)
 {
 	open_answer(writer, id);
 	json_open_object(writer, "result");
 	if (era == ERA_MODERN)
 		json_put_text(writer, "resultType", type);
-}
-
-void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era)
-{
-	message_open_typed_result(writer, id, era, "complete");
 }
 
 void message_open_meta(struct json_writer *writer, enum era era)
@@ -115,12 +110,7 @@ void message_open_meta(struct json_writer *writer, enum era era)
 		era_put_server(writer, "io.modelcontextprotocol/serverInfo");
 }
 
-void message_close_meta(struct json_writer *writer)
-{
-	json_close_object(writer);
-}
-
-void message_close_result(struct json_writer *writer)
+void message_close(struct json_writer *writer)
 {
 	json_close_object(writer);
 	json_close_object(writer);
@@ -151,23 +141,18 @@ void message_open_notification(struct json_writer *writer, const char *method)
 	json_open_object(writer, "params");
 }
 
-void message_close_notification(struct json_writer *writer)
+void message_put_error(struct buffer *line, const struct rpc_id *id, enum rpc_code code,
+		       const char *text, const struct buffer *data)
 {
-	json_close_object(writer);
-	json_close_object(writer);
-}
+	struct json_writer writer = { .out = line };
 
-void message_put_error(struct json_writer *writer, const struct rpc_id *id, enum rpc_code code,
-		       const struct buffer *text, const struct buffer *data)
-{
-	open_answer(writer, id);
-	json_open_object(writer, "error");
-	json_put_signed(writer, "code", code);
-	json_put_string(writer, "message", text->bytes, text->size);
+	open_answer(&writer, id);
+	json_open_object(&writer, "error");
+	json_put_signed(&writer, "code", code);
+	json_put_text(&writer, "message", text);
 	if (data)
-		json_put_raw(writer, "data", data->bytes, data->size);
-	json_close_object(writer);
-	json_close_object(writer);
+		json_put_raw(&writer, "data", data->bytes, data->size);
+	message_close(&writer);
 }
 
 /* --- ids ------------------------------------------------------------------------------------ */

@@ -67,15 +67,14 @@ void message_read(const struct json_document *document, struct json_value *value
 		  struct message *ret);
 void message_done(struct message *message);
 
-/* Open and close the frame of an answer. The modern era names the type of each result. The result's
- * members are written between open and close; its _meta holds the era's members and those written
- * between open and close of the meta. */
-void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era);
-void message_open_typed_result(struct json_writer *writer, const struct rpc_id *id, enum era era,
-			       const char *type);
+/* Open and close the frame of an answer, or of a notification of ours. The modern era names the
+ * type of each result. The result's members, or the notification's params, are written between open
+ * and close; a result's _meta is an object with the era's members. */
+void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era,
+			 const char *type);
 void message_open_meta(struct json_writer *writer, enum era era);
-void message_close_meta(struct json_writer *writer);
-void message_close_result(struct json_writer *writer);
+void message_open_notification(struct json_writer *writer, const char *method);
+void message_close(struct json_writer *writer);
 
 /* Write the member of a _meta that names the subscriptions/listen of a message. */
 void message_put_subscription(struct json_writer *writer, const struct rpc_id *id);
@@ -84,14 +83,10 @@ void message_put_subscription(struct json_writer *writer, const struct rpc_id *i
 void message_put_request(struct json_writer *writer, const char *id, const char *method,
 			 const struct buffer *params);
 
-/* Open a notification of ours; its params are written before close. */
-void message_open_notification(struct json_writer *writer, const char *method);
-void message_close_notification(struct json_writer *writer);
-
 /* Write a whole error answer; `data` is JSON or NULL. An id without `raw`, or NULL, is written as
  * null. */
-void message_put_error(struct json_writer *writer, const struct rpc_id *id, enum rpc_code code,
-		       const struct buffer *text, const struct buffer *data);
+void message_put_error(struct buffer *line, const struct rpc_id *id, enum rpc_code code,
+		       const char *text, const struct buffer *data);
 
 /* --- levels of a client's log --------------------------------------------------------------- */
 

@@ -61,12 +61,7 @@ unsigned int request_abilities(const struct request *request)
 void request_refuse_with(const struct request *request, enum rpc_code code, struct buffer *text,
 			 struct buffer *data)
 {
-	struct buffer line = { 0 };
-	struct json_writer writer = { .out = &line };
-
-	message_put_error(&writer, &request->message->id, code, text, data);
-	exchange_answer(request->exchange, &line, code);
-	buffer_done(&line);
+	exchange_refuse(request->exchange, &request->message->id, code, text->bytes, data);
 	buffer_done(text);
 	if (data)
 		buffer_done(data);
@@ -78,18 +73,32 @@ void request_refuse(const struct request *request, enum rpc_code code, const cha
 	struct buffer message = { 0 };
 
 	buffer_append_text(&message, text);
-	if (value) {
-		buffer_append_text(&message, ": ");
-		text_quote(&message, value->text, value->size, QUOTE_BYTES);
-	}
+	if (value)
+		buffer_format(&message, ": %s", text_quoted(value->text, value->size, QUOTE_BYTES));
 	request_refuse_with(request, code, &message, NULL);
+}
+
+void answer_begin(struct answer *answer, const struct rpc_id *id, enum era era, const char *type)
+{
+	memset(answer, 0, sizeof(*answer));
+	answer->writer.out = &answer->line;
+	message_open_result(&answer->writer, id, era, type);
+}
+
+void answer_send(struct answer *answer, struct exchange *exchange, enum era era)
+{
+	if (!answer->has_meta && era == ERA_MODERN) {
+		message_open_meta(&answer->writer, era);
+		json_close_object(&answer->writer);
+	}
+	message_close(&answer->writer);
+	exchange_answer(exchange, &answer->line, 0);
+	buffer_done(&answer->line);
 }
 
 void request_open_result(const struct request *request, struct answer *answer)
 {
-	memset(answer, 0, sizeof(*answer));
-	answer->writer.out = &answer->line;
-	message_open_result(&answer->writer, &request->message->id, request->era);
+	answer_begin(answer, &request->message->id, request->era, "complete");
 }
 
 void answer_put_caching(struct answer *answer, enum era era, uint32_t ttl_ms)
@@ -102,13 +111,7 @@ void answer_put_caching(struct answer *answer, enum era era, uint32_t ttl_ms)
 
 void request_close_result(const struct request *request, struct answer *answer)
 {
-	if (request->era == ERA_MODERN) {
-		message_open_meta(&answer->writer, request->era);
-		message_close_meta(&answer->writer);
-	}
-	message_close_result(&answer->writer);
-	exchange_answer(request->exchange, &answer->line, 0);
-	buffer_done(&answer->line);
+	answer_send(answer, request->exchange, request->era);
 }
 
 void request_answer_empty(const struct request *request)

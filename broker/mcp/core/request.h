@@ -76,6 +76,8 @@ struct answer {
 	bool has_meta;
 };
 
+void answer_begin(struct answer *answer, const struct rpc_id *id, enum era era, const char *type);
+void answer_send(struct answer *answer, struct exchange *exchange, enum era era);
 void request_open_result(const struct request *request, struct answer *answer);
 void answer_put_caching(struct answer *answer, enum era era, uint32_t ttl_ms);
 void request_close_result(const struct request *request, struct answer *answer);

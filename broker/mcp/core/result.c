@@ -224,7 +224,7 @@ void result_put_failure(const struct execution_info *info, const struct plan *pl
 
 static void put_word(struct buffer *text, const char *word)
 {
-	text_quote(text, word, strlen(word), WORD_BYTES);
+	buffer_append_text(text, text_quoted(word, strlen(word), WORD_BYTES));
 }
 
 static void put_detail(struct buffer *text, const char *detail)

@@ -149,8 +149,8 @@ const char *sandboxes_id_of(const struct host *host, uint32_t principal, const c
 bool sandboxes_take(struct call *call, const struct json_value *value, char ret[IPC_NAME_MAX])
 {
 	if (value->size == 0) {
-		call_fail_text(call, "The argument `sandbox` is empty, but must be a sandbox's id "
-				     "or name. list_sandboxes shows them.");
+		call_fail(call, "The argument `sandbox` is empty, but must be a sandbox's id "
+				"or name. list_sandboxes shows them.");
 		return false;
 	}
 	if (value->size >= IPC_NAME_MAX)
@@ -202,7 +202,6 @@ void sandbox_search_read(struct sandbox_search *search, struct call *call, const
 			 const struct errand_rules *rules)
 {
 	memcpy(search->wanted, id, SANDBOX_ID_CHARS);
-	search->errand.is_read = true;
 	search->errand.subjects.sandbox = search->wanted;
 	sandbox_search_begin(search, call, rules);
 }

@@ -76,9 +76,8 @@ static void refuse_unknown(const struct request *request, const struct json_valu
 	const struct prompt *const *prompts = prompt_rows(request->session);
 	struct buffer text = { 0 };
 
-	buffer_append_text(&text, "Unknown prompt: ");
-	text_quote(&text, name->text, name->size, QUOTE_BYTES);
-	buffer_append_text(&text, ". The prompts are: ");
+	buffer_format(&text, "Unknown prompt: %s. The prompts are: ",
+		      text_quoted(name->text, name->size, QUOTE_BYTES));
 	for (size_t i = 0; prompts[i]; i++)
 		buffer_format(&text, "%s%s", i > 0 ? ", " : "", prompts[i]->name);
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
@@ -90,9 +89,8 @@ static void refuse_argument(const struct request *request, const struct prompt *
 {
 	struct buffer text = { 0 };
 
-	buffer_format(&text, "Invalid params: %s: ", problem);
-	text_quote(&text, name, size, QUOTE_BYTES);
-	buffer_format(&text, ". The arguments of %s are:", prompt->name);
+	buffer_format(&text, "Invalid params: %s: %s. The arguments of %s are:", problem,
+		      text_quoted(name, size, QUOTE_BYTES), prompt->name);
 	for (size_t i = 0; i < prompt->argument_count; i++)
 		buffer_format(&text, "%s %s%s", i > 0 ? "," : "", prompt->arguments[i].name,
 			      prompt->arguments[i].is_required ? " (required)" : "");

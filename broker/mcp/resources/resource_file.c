@@ -91,7 +91,6 @@ static void read_resource(struct call *call, const struct resource *resource)
 	}
 	memcpy(sandbox, resource->values.value[FILE_SANDBOX], SANDBOX_ID_CHARS);
 	work = (struct reading *)file_job_new(sizeof(*work), &rules, call, sandbox);
-	work->job.is_read = true;
 	work->resource = *resource;
 	work->uri = memory_get(resource->uri_size + 1);
 	memcpy(work->uri, resource->uri, resource->uri_size);

@@ -382,9 +382,8 @@ static void answer_view(struct network_reading *work)
 
 static void fail_reading(struct network_reading *work)
 {
-	errand_fail_text(&work->reading.search.errand,
-			 "The network of the sandboxes does not answer. Read "
-			 "it again in a moment.");
+	errand_fail(&work->reading.search.errand,
+		    "The network of the sandboxes does not answer. Read it again in a moment.");
 }
 
 static void on_rows(evutil_socket_t fd, short what, void *argument)

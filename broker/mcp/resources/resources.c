@@ -185,9 +185,10 @@ static void describe_unknown(const struct session *session, const char *uri, siz
 					      *row = next_offered(session, &at);
 	struct json_writer writer = { .out = data };
 
-	buffer_append_text(text, "Resource not found: ");
-	text_quote(text, uri, size, QUOTE_BYTES);
-	buffer_append_text(text, ". resources/list shows the resources; their URIs look like: ");
+	buffer_format(text,
+		      "Resource not found: %s. resources/list shows the resources; their URIs look "
+		      "like: ",
+		      text_quoted(uri, size, QUOTE_BYTES));
 	while (row) {
 		buffer_append_text(text, row->uri_template);
 		row = next_offered(session, &at);
@@ -226,14 +227,18 @@ void resources_read(const struct request *request)
 {
 	struct json_value *uri = request_string(request, "uri");
 	struct resource resource;
+	struct call *call;
 
 	if (!uri)
 		return;
 	if (resources_find(request->session, uri, &resource) ||
-	    (resource.provider && resource.provider->is_looked_up))
-		resource.provider->read(call_new(request), &resource);
-	else
+	    (resource.provider && resource.provider->is_looked_up)) {
+		call = call_new(request);
+		call->is_plain = true;
+		resource.provider->read(call, &resource);
+	} else {
 		resources_refuse_unknown(request, uri);
+	}
 }
 
 /* --- answers -------------------------------------------------------------------------------- */

@@ -107,7 +107,7 @@ static void say_updated(const struct subscription *subscription, struct exchange
 	subscriber_open_notification(&writer, subscription->subscriber,
 				     "notifications/resources/updated");
 	json_put_string(&writer, "uri", subscription->uri.bytes, subscription->uri.size);
-	message_close_notification(&writer);
+	message_close(&writer);
 	exchange_say(way, &line);
 	buffer_done(&line);
 }

@@ -22,7 +22,7 @@ static void say_list_changed(const struct subscriber *subscriber, enum host_list
 	struct json_writer writer = { .out = &line };
 
 	subscriber_open_notification(&writer, subscriber, list_method(list));
-	message_close_notification(&writer);
+	message_close(&writer);
 	exchange_say(subscriber_way(subscriber), &line);
 	buffer_done(&line);
 }
@@ -62,7 +62,7 @@ static void say_task(const struct subscriber *listen, const struct task *task)
 
 	subscriber_open_notification(&writer, listen, "notifications/tasks");
 	task_put(&writer, task);
-	message_close_notification(&writer);
+	message_close(&writer);
 	exchange_say(subscriber_way(listen), &line);
 	buffer_done(&line);
 }
@@ -325,7 +325,7 @@ static void start_listen(const struct request *request, const struct json_value 
 	if (tasks)
 		take_tasks(request, tasks, listen, &writer);
 	json_close_object(&writer);
-	message_close_notification(&writer);
+	message_close(&writer);
 	exchange_say(listen->call->exchange, &line);
 	buffer_done(&line);
 }
@@ -357,7 +357,7 @@ static void end_listen(struct call *call)
 	call_open_result(call, &answer);
 	call_open_meta(call, &answer);
 	message_put_subscription(&answer.writer, &call->id);
-	call_close_meta(&answer);
+	json_close_object(&answer.writer);
 	call_close_result(call, &answer);
 }
 

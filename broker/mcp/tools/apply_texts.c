@@ -136,17 +136,6 @@ const char *apply_check_workspace(const struct ipc_sandbox_info *info)
 	return NULL;
 }
 
-void apply_put_failure(struct buffer *text, const char *problem,
-		       const struct ipc_sandbox_info *info)
-{
-	buffer_append_text(text, "Nothing was applied. ");
-	buffer_append_text(text, problem);
-	buffer_format(text,
-		      " The changes stay in the sandbox; the user can review them with `msp diff "
-		      "%s` and apply them with `msp apply %s`.",
-		      info->id, info->id);
-}
-
 void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_info *info,
 		       const struct ipc_changes_done *done, struct buffer *text)
 {

@@ -58,10 +58,6 @@ void apply_put_unmerged(const struct apply_view *view, const struct ipc_sandbox_
 void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_info *info,
 		       const struct ipc_changes_done *done, struct buffer *text);
 
-/* Append the problem, that nothing was applied, and how the user can apply the changes. */
-void apply_put_failure(struct buffer *text, const char *problem,
-		       const struct ipc_sandbox_info *info);
-
 /* Return who may apply under this profile. If it is gone, no policy allows agents to. */
 enum plan_apply apply_policy(const struct host *host, const char *profile);
 

@@ -122,12 +122,11 @@ static bool is_variable(const struct check *check, const struct json_value *memb
 
 	if (is_fine)
 		return true;
-	buffer_format(check->problem, "The argument `%s` has a variable named \"",
-		      check->param->name);
-	text_quote(check->problem, member->key, member->key_size, QUOTE_BYTES);
-	buffer_append_text(check->problem,
-			   "\", but a name must not be empty and must not contain "
-			   "'=', NUL or an unpaired surrogate. Rename it and call again.");
+	buffer_format(check->problem,
+		      "The argument `%s` has a variable named \"%s\", but a name must not be empty "
+		      "and must not contain '=', NUL or an unpaired surrogate. Rename it and call "
+		      "again.",
+		      check->param->name, text_quoted(member->key, member->key_size, QUOTE_BYTES));
 	return false;
 }
 
@@ -185,11 +184,10 @@ static bool check_integer(const struct check *check, struct json_value *value)
 	}
 	if (json_integer(value, &number) && number >= param->minimum && number <= param->maximum)
 		return true;
-	buffer_format(check->problem, "The argument `%s` is ", param->name);
-	text_quote(check->problem, value->text, value->size, QUOTE_BYTES);
 	buffer_format(check->problem,
-		      ", but must be an integer from %" PRId64 " to %" PRId64
+		      "The argument `%s` is %s, but must be an integer from %" PRId64 " to %" PRId64
 		      ". Leave it out for the default.",
+		      param->name, text_quoted(value->text, value->size, QUOTE_BYTES),
 		      param->minimum, param->maximum);
 	return false;
 }
@@ -248,9 +246,9 @@ static bool check_name(const struct check *check, struct json_value *value)
 		return false;
 	if (is_name(check, value))
 		return true;
-	buffer_format(check->problem, "The argument `%s` is \"", check->param->name);
-	text_quote(check->problem, value->text, value->size, QUOTE_BYTES);
-	buffer_append_text(check->problem, "\", but must be one of: ");
+	buffer_format(check->problem,
+		      "The argument `%s` is \"%s\", but must be one of: ", check->param->name,
+		      text_quoted(value->text, value->size, QUOTE_BYTES));
 	list_names(check);
 	buffer_append_text(check->problem, ".");
 	return false;
@@ -298,10 +296,9 @@ static void say_unknown(const struct tool *tool, const struct posture *posture,
 {
 	bool is_next = false;
 
-	buffer_format(problem, "%s has no argument `", tool->name);
-	text_quote(problem, member->key, member->key_size, QUOTE_BYTES);
-	buffer_append_text(problem,
-			   tool->param_count > 0 ? "`. Its arguments are: " : "`; it takes none");
+	buffer_format(problem, "%s has no argument `%s`%s", tool->name,
+		      text_quoted(member->key, member->key_size, QUOTE_BYTES),
+		      tool->param_count > 0 ? ". Its arguments are: " : "; it takes none");
 	for (size_t i = 0; i < tool->param_count; i++) {
 		if (!tool_param_is_published(&tool->params[i], posture))
 			continue;

@@ -42,15 +42,11 @@ static void copy_name(char room[IPC_NAME_MAX], const char *name)
 
 static void fail_profile(struct call *call, const char *asked, const char *has)
 {
-	struct buffer text = { 0 };
-
-	buffer_append_text(&text, "Nothing was run: the sandbox has the profile \"");
-	text_quote(&text, has, strlen(has), QUOTE_BYTES);
-	buffer_append_text(&text, "\", and the argument `profile` is \"");
-	text_quote(&text, asked, strlen(asked), QUOTE_BYTES);
-	buffer_append_text(&text,
-			   "\". Leave `profile` out, or create a sandbox under that profile.");
-	call_fail(call, &text);
+	call_fail(call,
+		  "Nothing was run: the sandbox has the profile \"%s\", and the argument `profile` "
+		  "is \"%s\". Leave `profile` out, or create a sandbox under that profile.",
+		  text_quoted(has, strlen(has), QUOTE_BYTES),
+		  text_quoted(asked, strlen(asked), QUOTE_BYTES));
 }
 
 /* Start it in the sandbox with this id or name, as of the last lookup. */
@@ -149,7 +145,6 @@ void run_in_sandbox(struct call *call, struct execution_order *order, struct exe
 {
 	const struct session *session = call->session;
 	const struct known_sandbox *known;
-	struct buffer shown = { 0 };
 	char wanted[IPC_NAME_MAX];
 
 	if (!sandboxes_take(call, sandbox, wanted)) {
@@ -157,10 +152,8 @@ void run_in_sandbox(struct call *call, struct execution_order *order, struct exe
 			fd_close(&order->code_fd);
 		return;
 	}
-	text_quote(&shown, wanted, strlen(wanted), LABEL_TEXT_MAX - 8);
-	memcpy(label->sandbox, shown.bytes, shown.size);
-	label->sandbox[shown.size] = '\0';
-	buffer_done(&shown);
+	(void)snprintf(label->sandbox, sizeof(label->sandbox), "%s",
+		       text_quoted(wanted, strlen(wanted), LABEL_TEXT_MAX - 8));
 	known = sandboxes_known(session->host, session->principal, wanted);
 	if (known) {
 		start_in(call, order, label, known->id, known->profile, limit_ms);

@@ -67,8 +67,8 @@ void sandbox_put_workspace(struct buffer *text, const struct ipc_sandbox_info *i
 		buffer_append_text(text, "/workspace begins empty");
 		return;
 	}
-	buffer_append_text(text, "/workspace is ");
-	text_quote(text, info->workspace, strlen(info->workspace), IPC_PATH_MAX);
+	buffer_format(text, "/workspace is %s",
+		      text_quoted(info->workspace, strlen(info->workspace), IPC_PATH_MAX));
 	if (info->workspace_mode == WORKSPACE_COPY)
 		buffer_append_text(
 			text,
@@ -157,22 +157,21 @@ enum room_step sandbox_room_take(struct sandbox_room *room, struct errand *erran
 	return ROOM_MADE;
 }
 
-static void put_called(struct buffer *text, const struct room_sandbox *sandbox)
+static const char *called(const struct room_sandbox *sandbox)
 {
-	const char *called = sandbox->name[0] ? sandbox->name : sandbox->id;
+	const char *name = sandbox->name[0] ? sandbox->name : sandbox->id;
 
-	buffer_append_text(text, "\"");
-	text_quote(text, called, strlen(called), IPC_NAME_MAX);
-	buffer_append_text(text, "\"");
+	return text_quoted(name, strlen(name), IPC_NAME_MAX);
 }
 
 void sandbox_room_put_removed(const struct sandbox_room *room, struct buffer *text)
 {
 	if (!room->removed.id[0])
 		return;
-	buffer_append_text(text, " To make room, your sandbox ");
-	put_called(text, &room->removed);
-	buffer_append_text(text, " was removed: it had no files and was unused for ");
+	buffer_format(text,
+		      " To make room, your sandbox \"%s\" was removed: it had no files and was "
+		      "unused for ",
+		      called(&room->removed));
 	sandbox_put_span(text, now_s() - room->removed.used_s);
 	buffer_append_text(text, ".");
 }
@@ -181,7 +180,8 @@ void sandbox_room_put_oldest(const struct sandbox_room *room, struct buffer *tex
 {
 	if (!room->oldest.id[0] || strcmp(room->oldest.id, room->removed.id) == 0)
 		return;
-	buffer_append_text(text, " Unused for longest is ");
-	put_called(text, &room->oldest);
-	buffer_format(text, "; the user can remove it with `msp destroy %s`.", room->oldest.id);
+	buffer_format(
+		text,
+		" Unused for longest is \"%s\"; the user can remove it with `msp destroy %s`.",
+		called(&room->oldest), room->oldest.id);
 }

@@ -125,13 +125,15 @@ static struct call *call_of(const struct applying *work)
 
 static void fail_apply(struct applying *work, const char *problem)
 {
-	struct buffer text = { 0 };
+	const char *id = work->search.info.id;
 
 	if (work->search.info.workspace_mode == WORKSPACE_COPY)
-		apply_put_failure(&text, problem, &work->search.info);
+		errand_fail(&work->search.errand,
+			    "Nothing was applied. %s The changes stay in the sandbox; the user can "
+			    "review them with `msp diff %s` and apply them with `msp apply %s`.",
+			    problem, id, id);
 	else /* a person could not either */
-		buffer_format(&text, "Nothing was applied. %s", problem);
-	errand_answer(&work->search.errand, &text, true);
+		errand_fail(&work->search.errand, "Nothing was applied. %s", problem);
 }
 
 /* Apply the preview's changes; host-executed files only with the user's consent. */
@@ -329,7 +331,7 @@ static void on_found(struct sandbox_search *search)
 	work->policy = apply_policy(session->host, search->info.profile);
 	problem = check_request(work);
 	if (problem && work->is_preview)
-		errand_fail_text(&search->errand, problem);
+		errand_fail(&search->errand, "%s", problem);
 	else if (problem)
 		fail_apply(work, problem);
 	if (problem)

@@ -106,21 +106,15 @@ static struct call *call_of(const struct bridging *work)
 
 static void fail_bridge(struct bridging *work, const char *problem)
 {
-	struct buffer text = { 0 };
-
-	buffer_format(&text, "No port was opened. %s", problem);
-	errand_answer(&work->search.errand, &text, true);
+	errand_fail(&work->search.errand, "No port was opened. %s", problem);
 }
 
 /* Fail with the way for the user, by the id: a name may be another owner's. */
 static void leave_to_user(struct bridging *work, const char *problem)
 {
-	struct buffer text = { 0 };
-
-	buffer_format(&text, "%s The user can run `msp bridge %s %u`.", problem,
-		      work->search.info.id, work->port);
-	fail_bridge(work, text.bytes);
-	buffer_done(&text);
+	errand_fail(&work->search.errand,
+		    "No port was opened. %s The user can run `msp bridge %s %u`.", problem,
+		    work->search.info.id, work->port);
 }
 
 static void put_url(struct buffer *text, const struct bridging *work)

@@ -110,11 +110,8 @@ static const char *check_arguments(struct json_value *const *values,
 static void put_called(struct buffer *text, uint32_t number, const char *name)
 {
 	buffer_format(text, "%" PRIu32, number);
-	if (!name[0])
-		return;
-	buffer_append_text(text, " \"");
-	text_quote(text, name, strlen(name), QUOTE_BYTES);
-	buffer_append_text(text, "\"");
+	if (name[0])
+		buffer_format(text, " \"%s\"", text_quoted(name, strlen(name), QUOTE_BYTES));
 }
 
 static void put_line(struct checkpointing *work, const struct ipc_checkpoint_info *info)
@@ -158,32 +155,27 @@ static void put_saved(const struct ipc_checkpoint_info *info, struct buffer *tex
 static void put_forked(const struct checkpointing *work, const struct ipc_sandbox_info *info,
 		       struct buffer *text)
 {
-	buffer_append_text(text, "The sandbox \"");
-	text_quote(text, sandbox_handle(info), strlen(sandbox_handle(info)), QUOTE_BYTES);
-	buffer_format(text, "\" (id %s) has the files of ", info->id);
-	if (work->which[0]) {
-		buffer_append_text(text, "checkpoint ");
-		text_quote(text, work->which, strlen(work->which), QUOTE_BYTES);
-		buffer_append_text(text, " of ");
-	}
-	buffer_append_text(text, "\"");
-	text_quote(text, work->wanted.sandbox, strlen(work->wanted.sandbox), QUOTE_BYTES);
-	buffer_append_text(
+	buffer_format(text, "The sandbox \"%s\" (id %s) has the files of ",
+		      text_quoted(sandbox_handle(info), strlen(sandbox_handle(info)), QUOTE_BYTES),
+		      info->id);
+	if (work->which[0])
+		buffer_format(text, "checkpoint %s of ",
+			      text_quoted(work->which, strlen(work->which), QUOTE_BYTES));
+	buffer_format(
 		text,
-		"\" and is independent of it. Pass its name or id as `sandbox` to run in it.");
+		"\"%s\" and is independent of it. Pass its name or id as `sandbox` to run in it.",
+		text_quoted(work->wanted.sandbox, strlen(work->wanted.sandbox), QUOTE_BYTES));
 }
 
 static void put_done(const struct checkpointing *work, struct buffer *text)
 {
-	buffer_append_text(text, work->wanted.operation == CHECKPOINT_DELETE
-					 ? "Checkpoint "
-					 : "The files are restored to checkpoint ");
-	text_quote(text, work->which, strlen(work->which), QUOTE_BYTES);
-	buffer_append_text(
+	buffer_format(
 		text,
 		work->wanted.operation == CHECKPOINT_DELETE
-			? " is deleted; the present files are unchanged."
-			: ". The checkpoint still exists; the sandbox's processes have ended.");
+			? "Checkpoint %s is deleted; the present files are unchanged."
+			: "The files are restored to checkpoint %s. The checkpoint still exists; "
+			  "the sandbox's processes have ended.",
+		text_quoted(work->which, strlen(work->which), QUOTE_BYTES));
 }
 
 /* Notify subscribers that its files have changed. */
@@ -266,7 +258,7 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 	problem = check_arguments(values, &wanted);
 	rest = name ? check_name(wanted.name, wanted.operation) : NULL;
 	if (problem)
-		call_fail_text(call, problem);
+		call_fail(call, "%s", problem);
 	else if (rest)
 		call_fail_value(call, "name", name->text, name->size, rest);
 	if (problem || rest)

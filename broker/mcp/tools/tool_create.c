@@ -46,17 +46,10 @@ static bool read_root(const struct json_document *document, const struct json_va
 	       ret->value[0][0] == '/';
 }
 
-static void put_root(struct buffer *text, const char *path)
-{
-	buffer_append_text(text, text->size > 0 ? ", \"" : "\"");
-	text_quote(text, path, strlen(path), ROOT_BYTES);
-	buffer_append_text(text, "\"");
-}
-
-/* Copy the path of the client's only root. Returns false if there is none, or more than one, with
- * the reason as sentences in `ret_problem`. */
-static bool roots_take_only(const struct ask_input *input, char *ret, size_t room,
-			    struct buffer *ret_problem)
+/* Copy the path of the client's only root. False: there is none, or more than one, and the call has
+ * failed. */
+static bool roots_take_only(struct call *call, const struct ask_input *input, char *ret,
+			    size_t room)
 {
 	const struct json_value *roots = json_member(input->document, input->value, "roots");
 	struct resource_values values;
@@ -70,17 +63,17 @@ static bool roots_take_only(const struct ask_input *input, char *ret, size_t roo
 		if (count++ == 0)
 			memcpy(ret, values.value[0], strlen(values.value[0]) + 1);
 		if (count <= ROOTS_NAMED)
-			put_root(&names, values.value[0]);
+			buffer_format(
+				&names, "%s\"%s\"", names.size > 0 ? ", " : "",
+				text_quoted(values.value[0], strlen(values.value[0]), ROOT_BYTES));
 	}
-	if (count > 1) {
-		buffer_format(ret_problem, "The client has %" PRIu64 " roots: ", count);
-		buffer_append(ret_problem, names.bytes, names.size);
-		buffer_append_text(ret_problem, ". Give one of them as `workspace`.");
-	} else if (count == 0) {
-		buffer_append_text(ret_problem,
-				   "The client has no root that is a directory of this machine. "
-				   "Give the absolute path of the project as `workspace`.");
-	}
+	if (count > 1)
+		call_fail(call,
+			  "The client has %" PRIu64 " roots: %s. Give one of them as `workspace`.",
+			  count, names.bytes);
+	else if (count == 0)
+		call_fail(call, "The client has no root that is a directory of this machine. Give "
+				"the absolute path of the project as `workspace`.");
 	buffer_done(&names);
 	return count == 1;
 }
@@ -196,9 +189,9 @@ static void put_text(struct buffer *text, const struct creation *creation)
 {
 	const struct ipc_sandbox_info *info = &creation->made;
 
-	buffer_append_text(text, "The sandbox \"");
-	text_quote(text, sandbox_handle(info), strlen(sandbox_handle(info)), QUOTE_BYTES);
-	buffer_format(text, "\" (id %s, profile %s) is created. ", info->id, info->profile);
+	buffer_format(text, "The sandbox \"%s\" (id %s, profile %s) is created. ",
+		      text_quoted(sandbox_handle(info), strlen(sandbox_handle(info)), QUOTE_BYTES),
+		      info->id, info->profile);
 	sandbox_put_workspace(text, info);
 	buffer_append_text(text, ".");
 	if (info->expires_s > creation->made_s) {
@@ -208,9 +201,7 @@ static void put_text(struct buffer *text, const struct creation *creation)
 	}
 	put_foreign(creation, text);
 	sandbox_room_put_removed(&creation->room, text);
-	buffer_append_text(text, "\n[");
-	buffer_append_text(text, next_step);
-	buffer_append_text(text, "]");
+	buffer_format(text, "\n[%s]", next_step);
 }
 
 static void write_foreign(struct json_writer *writer, const struct creation *creation)
@@ -255,9 +246,8 @@ static void on_left(void *context, const struct change *change)
 
 	if (creation->left_count++ >= LEFT_NAMED_MAX)
 		return;
-	if (creation->left_count > 1)
-		buffer_append_text(&creation->left, ", ");
-	text_quote(&creation->left, (const char *)change->path, change->is.path_size, QUOTE_BYTES);
+	buffer_format(&creation->left, "%s%s", creation->left_count > 1 ? ", " : "",
+		      text_quoted((const char *)change->path, change->is.path_size, QUOTE_BYTES));
 }
 
 static void on_prepared(void *context)
@@ -391,8 +381,8 @@ static bool check_request(struct call *call, struct json_value *const *values,
 		return false;
 	}
 	if (!workspace && values[CREATE_MODE]) {
-		call_fail_text(call, "The argument `workspace_mode` needs a `workspace`, which is "
-				     "missing. Give the directory, or leave both out.");
+		call_fail(call, "The argument `workspace_mode` needs a `workspace`, which is "
+				"missing. Give the directory, or leave both out.");
 		return false;
 	}
 	return true;
@@ -414,15 +404,13 @@ static void fill_request(struct json_value *const *values, struct ipc_sandbox_ne
 /* Put the client's root in the place of its word. Returns false if the call has ended or waits. */
 static bool take_root(struct call *call, struct ipc_sandbox_new *wanted)
 {
-	struct buffer problem = { 0 };
 	const struct ask_input *input;
-	bool is_taken;
 
 	if (strcmp(wanted->workspace, ROOT_WORD) != 0)
 		return true;
 	if (!call_can_ask(call, ASK_ROOTS)) {
-		call_fail_text(call, "This client has no roots, so that `workspace` must be an "
-				     "absolute path of a directory on the user's machine.");
+		call_fail(call, "This client has no roots, so that `workspace` must be an "
+				"absolute path of a directory on the user's machine.");
 		return false;
 	}
 	input = call_ask(call, ROOTS_KEY, ASK_ROOTS, NULL);
@@ -430,11 +418,7 @@ static bool take_root(struct call *call, struct ipc_sandbox_new *wanted)
 		call_await(call);
 		return false;
 	}
-	is_taken = roots_take_only(input, wanted->workspace, sizeof(wanted->workspace), &problem);
-	if (!is_taken)
-		call_fail(call, &problem);
-	buffer_done(&problem);
-	return is_taken;
+	return roots_take_only(call, input, wanted->workspace, sizeof(wanted->workspace));
 }
 
 static void create_sandbox(struct call *call, const struct json_document *document,

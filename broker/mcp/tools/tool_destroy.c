@@ -26,10 +26,10 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 	struct buffer text = { 0 };
 
 	resource_diff_forget(errand->call->session, called);
-	buffer_append_text(&text, "The sandbox \"");
-	text_quote(&text, called, strlen(called), QUOTE_BYTES);
-	buffer_append_text(&text, "\" is removed with its files and checkpoints, and its "
-				  "executions were ended. Its forks remain.");
+	buffer_format(&text,
+		      "The sandbox \"%s\" is removed with its files and checkpoints, and its "
+		      "executions were ended. Its forks remain.",
+		      text_quoted(called, strlen(called), QUOTE_BYTES));
 	errand_answer(errand, &text, false);
 }
 

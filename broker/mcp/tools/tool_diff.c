@@ -56,12 +56,11 @@ struct diffing {
 
 static void put_compared(const struct diffing *work, struct buffer *text)
 {
-	if (work->since[0]) {
-		buffer_append_text(text, "checkpoint ");
-		text_quote(text, work->since, strlen(work->since), QUOTE_BYTES);
-	} else {
+	if (work->since[0])
+		buffer_format(text, "checkpoint %s",
+			      text_quoted(work->since, strlen(work->since), QUOTE_BYTES));
+	else
 		buffer_append_text(text, "the project on the host");
-	}
 }
 
 /* Say how many of the changes are shown, and how to go on. */

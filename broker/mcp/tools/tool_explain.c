@@ -106,7 +106,7 @@ static void explain_policy(struct call *call, const struct json_document *docume
 		(void)snprintf(name, sizeof(name), "%s", host->posture.profile);
 	profile = host->plan.bytes ? profile_named(&host->plan, name) : NULL;
 	if (!profile)
-		call_fail_text(call, "This profile has no policy to explain.");
+		call_fail(call, "This profile has no policy to explain.");
 	else if (operation_parse(text, &operation, problem) != 0)
 		fail_operation(call, text, problem);
 	else if (decide(&host->plan, profile, &operation, &decision) != 0)

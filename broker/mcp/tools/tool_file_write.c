@@ -153,7 +153,7 @@ static void write_sandbox_file(struct call *call, const struct json_document *do
 	struct file_writing *work;
 
 	if (problem) {
-		call_fail_text(call, problem);
+		call_fail(call, "%s", problem);
 		return;
 	}
 	if (!sandboxes_take(call, values[WRITE_SANDBOX], sandbox))
@@ -250,8 +250,8 @@ static void patch_sandbox_files(struct call *call, const struct json_document *d
 	struct file_job *job;
 
 	if (input.size == 0) {
-		call_fail_text(call, "The argument `patch` is empty. Begin it with *** Begin "
-				     "Patch, or give a unified diff.");
+		call_fail(call, "The argument `patch` is empty. Begin it with *** Begin "
+				"Patch, or give a unified diff.");
 		return;
 	}
 	if (!sandboxes_take(call, values[PATCH_SANDBOX], sandbox))

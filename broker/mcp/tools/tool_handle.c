@@ -10,21 +10,19 @@ struct execution *handle_find(struct call *call, const struct json_value *handle
 	const struct session *session = call->session;
 	struct execution *execution = executions_find(session->host->executions, session->principal,
 						      handle->text, handle->size);
-	struct buffer text = { 0 };
 
-	if (execution)
-		return execution;
-	buffer_append_text(&text, "There is no execution with the handle \"");
-	text_quote(&text, handle->text, handle->size, QUOTE_BYTES);
-	buffer_append_text(&text, "\". Handles work until an hour after the execution ended. "
-				  "list_sandboxes shows the valid ones.");
-	call_fail(call, &text);
-	return NULL;
+	if (!execution)
+		call_fail(
+			call,
+			"There is no execution with the handle \"%s\". Handles work until an hour "
+			"after the execution ended. list_sandboxes shows the valid ones.",
+			text_quoted(handle->text, handle->size, QUOTE_BYTES));
+	return execution;
 }
 
 void handle_fail_gone(struct call *call)
 {
-	call_fail_text(call, "The execution was ended with its session.");
+	call_fail(call, "The execution was ended with its session.");
 }
 
 void handle_answer_result(struct call *call, const struct execution *execution,
@@ -39,7 +37,7 @@ void handle_answer_result(struct call *call, const struct execution *execution,
 		call_open_meta(call, &answer);
 		result_put_meta(&answer.writer, result, info, &call->session->host->posture,
 				is_kept);
-		call_close_meta(&answer);
+		json_close_object(&answer.writer);
 	}
 	call_close_result(call, &answer);
 	buffer_done(&result->text);

@@ -42,7 +42,7 @@ static void put_reason(struct buffer *message, const struct json_value *reason)
 	if (!reason || reason->size == 0)
 		return;
 	buffer_append_text(message, before);
-	text_quote(message, reason->text, reason->size, room);
+	buffer_append_text(message, text_quoted(reason->text, reason->size, room));
 	for (size_t i = start; i < message->size; i++) {
 		if (message->bytes[i] == '"')
 			message->bytes[i] = '\'';
@@ -131,26 +131,20 @@ struct granting {
 
 /* --- answers -------------------------------------------------------------------------------- */
 
-/* Say how a person can allow the host. */
-static void put_remedy(struct buffer *text, const struct host *host,
-		       const struct ipc_network_grant *grant)
-{
-	if (host->posture.is_service)
-		buffer_format(text, " The user can allow it: `msp network approve %s:%u`.",
-			      grant->host, grant->port);
-	else
-		buffer_format(text,
-			      " The operator can add \"%s:%u\" to the `hosts` of the profile.",
-			      grant->host, grant->port);
-}
-
+/* Fail with the way for a person to allow the host. */
 static void fail_host(struct call *call, const struct ipc_network_grant *grant, const char *problem)
 {
-	struct buffer text = { 0 };
-
-	buffer_format(&text, "Nothing was allowed. %s", problem);
-	put_remedy(&text, call->session->host, grant);
-	call_fail(call, &text);
+	if (call->session->host->posture.is_service)
+		call_fail(call,
+			  "Nothing was allowed. %s The user can allow it: `msp network approve "
+			  "%s:%u`.",
+			  problem, grant->host, grant->port);
+	else
+		call_fail(
+			call,
+			"Nothing was allowed. %s The operator can add \"%s:%u\" to the `hosts` of "
+			"the profile.",
+			problem, grant->host, grant->port);
 }
 
 static bool is_asking(const struct plan_profile *profile)
@@ -383,19 +377,17 @@ static void fail_profile(struct call *call, const struct ipc_network_grant *gran
 			 const struct plan_profile *profile)
 {
 	const struct plan *plan = &call->session->host->plan;
-	struct buffer text = { 0 };
+	struct buffer others = { 0 };
 
 	if (profile->host_approval == PLAN_HOST_APPROVAL_PERSON) {
 		fail_host(call, grant, "In this profile only the user allows further hosts.");
 		return;
 	}
-	buffer_format(&text,
-		      "Nothing was allowed: the profile %s takes no further hosts. Those "
-		      "that do: ",
-		      plan_string(plan, profile->name));
-	put_profiles(&text, plan);
-	buffer_append_text(&text, ".");
-	call_fail(call, &text);
+	put_profiles(&others, plan);
+	call_fail(call,
+		  "Nothing was allowed: the profile %s takes no further hosts. Those that do: %s.",
+		  plan_string(plan, profile->name), others.bytes ? others.bytes : "");
+	buffer_done(&others);
 }
 
 /* Answer for a host that the profile has already, or that no grant opens. */
@@ -430,7 +422,7 @@ static void request_host(struct call *call, const struct json_document *document
 		return;
 	}
 	if (!profile) {
-		call_fail_text(call, "Nothing was allowed: there is no such profile.");
+		call_fail(call, "Nothing was allowed: there is no such profile.");
 		return;
 	}
 	if (profile->host_approval != PLAN_HOST_APPROVAL_ASK) {

@@ -168,9 +168,8 @@ static void put_result(const struct import *import, struct buffer *text)
 		      import->done, import->done == 1 ? "" : "s", import->bytes,
 		      import->bytes == 1 ? "" : "s", import->done == 1 ? "was" : "were");
 	quote_path(text, QUOTE_UTF8, import->wanted.workspace, strlen(import->wanted.workspace));
-	buffer_append_text(text, " to \"");
-	text_quote(text, import->to, strlen(import->to), QUOTE_BYTES);
-	buffer_append_text(text, "\" in the sandbox.");
+	buffer_format(text, " to \"%s\" in the sandbox.",
+		      text_quoted(import->to, strlen(import->to), QUOTE_BYTES));
 	if (import->left == 0)
 		return;
 	buffer_format(text, "\n[left out: ");

@@ -99,7 +99,7 @@ static void send_input(struct call *call, const struct json_document *document,
 	if (!problem)
 		problem = type_data(execution, values[WRITE_DATA], tool_boolean(values[WRITE_EOF]));
 	if (problem)
-		call_fail_text(call, problem);
+		call_fail(call, "%s", problem);
 	else
 		waiting_begin(memory_get_zeroed(1, sizeof(struct waiting)), call, execution, &rules,
 			      (uint32_t)tool_integer(values[WRITE_WAIT], WAIT_MS_WRITE));

@@ -39,8 +39,8 @@ static void send_signal(struct call *call, struct execution *execution, size_t i
 	struct result result = handle_result(call);
 
 	if (!execution_signal(execution, signal_numbers[index])) {
-		call_fail_text(call, "The signal was not sent: the execution is starting or "
-				     "ending. Call again in a moment.");
+		call_fail(call, "The signal was not sent: the execution is starting or "
+				"ending. Call again in a moment.");
 		return;
 	}
 	buffer_format(&result.text, "[SIG%s was sent to %s · read_output(handle) shows the effect]",

@@ -123,8 +123,8 @@ static void begin_extension(struct call *call, struct execution *execution, uint
 {
 	if (!execution_extend(execution, timeout_ms)) {
 		free(reading);
-		call_fail_text(call, "The time limit was not moved: the execution is starting or "
-				     "ending. Call again in a moment.");
+		call_fail(call, "The time limit was not moved: the execution is starting or "
+				"ending. Call again in a moment.");
 		return;
 	}
 	reading->waiting.ends_at_start = true;

@@ -152,12 +152,7 @@ static struct execution_label label;
 
 static void set_label(char room[LABEL_TEXT_MAX], const char *text, size_t size)
 {
-	struct buffer quoted = { 0 };
-
-	text_quote(&quoted, text, size, LABEL_TEXT_MAX - 8);
-	buffer_append(&quoted, "", 1);
-	memcpy(room, quoted.bytes, quoted.size);
-	buffer_done(&quoted);
+	(void)snprintf(room, LABEL_TEXT_MAX, "%s", text_quoted(text, size, LABEL_TEXT_MAX - 8));
 }
 
 /* Set the profile; empty if the sandbox has one. The label has that of the sandbox to come. */
@@ -278,7 +273,7 @@ void run_start(struct call *call, struct execution_order *order, uint32_t limit_
 	order->asked_us = call->begun_us;
 	start = executions_start(session->host->executions, order, &execution);
 	if (start != EXECUTION_START_DONE) {
-		call_fail_text(call, start_problems[start]);
+		call_fail(call, "%s", start_problems[start]);
 		return;
 	}
 	waiting = memory_get_zeroed(1, sizeof(*waiting));
@@ -291,9 +286,9 @@ static bool check_network(struct call *call, const struct json_value *network,
 			  const struct json_value *sandbox)
 {
 	if (network && sandbox)
-		call_fail_text(call, "Nothing was run: a sandbox keeps the network that it was "
-				     "created with, so `network` is for a new one. Leave `sandbox` "
-				     "out, or create a sandbox with `network`.");
+		call_fail(call, "Nothing was run: a sandbox keeps the network that it was "
+				"created with, so `network` is for a new one. Leave `sandbox` "
+				"out, or create a sandbox with `network`.");
 	return !network || !sandbox;
 }
 
@@ -388,7 +383,7 @@ static void run_command(struct call *call, const struct json_document *document,
 	const char *problem = check_command(values);
 
 	if (problem) {
-		call_fail_text(call, problem);
+		call_fail(call, "%s", problem);
 		return;
 	}
 	if (!check_network(call, values[RUN_COMMAND_NETWORK], values[RUN_COMMAND_SANDBOX]))
@@ -426,14 +421,14 @@ static int seal_code(struct call *call, struct json_value *const *values)
 		(void)snprintf(label.command, sizeof(label.command), "%zu bytes of code",
 			       bytes.size);
 	} else {
-		call_fail_text(call, "Nothing was run: `code_base64` is not base64 with padding. "
-				     "Encode the bytes again, or give source text in `code`.");
+		call_fail(call, "Nothing was run: `code_base64` is not base64 with padding. "
+				"Encode the bytes again, or give source text in `code`.");
 		return -1;
 	}
 	fd = fd_sealed_from_bytes("code", bytes.bytes, bytes.size);
 	if (fd < 0)
-		call_fail_text(call, "Nothing was run: there is no memory for the code. Call again "
-				     "in a moment.");
+		call_fail(call, "Nothing was run: there is no memory for the code. Call again "
+				"in a moment.");
 	buffer_done(&bytes);
 	return fd;
 }
@@ -448,7 +443,7 @@ static void run_code(struct call *call, const struct json_document *document,
 	const char *problem = check_code(values);
 
 	if (problem) {
-		call_fail_text(call, problem);
+		call_fail(call, "%s", problem);
 		return;
 	}
 	if (!check_network(call, values[RUN_CODE_NETWORK], values[RUN_CODE_SANDBOX]))

@@ -194,9 +194,8 @@ static void refuse_unknown(const struct request *request, const struct json_valu
 	const struct tool *tool;
 	struct buffer text = { 0 };
 
-	buffer_append_text(&text, "Unknown tool: ");
-	text_quote(&text, name->text, name->size, QUOTE_BYTES);
-	buffer_append_text(&text, ". The tools are: ");
+	buffer_format(&text, "Unknown tool: %s. The tools are: ",
+		      text_quoted(name->text, name->size, QUOTE_BYTES));
 	for (size_t i = 0; (tool = next_offered(host, &at)); i++)
 		buffer_format(&text, "%s%s", i ? ", " : "", tool->name);
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
@@ -217,7 +216,7 @@ static void run_tool(struct call *call, const struct tool *tool,
 						     values, &problem))
 		tool->handler(call, document, values);
 	else
-		call_fail(call, &problem);
+		call_fail(call, "%s", problem.bytes);
 	buffer_done(&problem);
 	free(values);
 }

@@ -96,9 +96,9 @@ static void ask_steps(struct call *call, const struct json_document *document,
 		inputs[1] = ask_form(call, "step2", "Two?");
 	if (inputs[0] && inputs[1]) {
 		if (call_kept(call)->size != size)
-			call_fail_text(call, "nothing was kept");
+			call_fail(call, "nothing was kept");
 		else if (size > 0 && memcmp(call_kept(call)->bytes, values[0]->text, size) != 0)
-			call_fail_text(call, "something else was kept");
+			call_fail(call, "something else was kept");
 		else
 			finish(call, inputs, 2);
 		return;
@@ -130,7 +130,7 @@ static void ask_in_task(struct call *call, const struct json_document *document,
 	(void)document;
 	(void)values;
 	if (!call_become_task(call, "0123456789abcdefghjkmnpqrs-2")) {
-		call_fail_text(call, "no task");
+		call_fail(call, "no task");
 		return;
 	}
 	inputs[0] = ask_form(call, "first", "One?");
@@ -165,9 +165,9 @@ static void instant_task(struct call *call, const struct json_document *document
 	(void)document;
 	(void)values;
 	if (call_become_task(call, NULL))
-		call_fail_text(call, "the tool's own error");
+		call_fail(call, "the tool's own error");
 	else
-		call_fail_text(call, "no room");
+		call_fail(call, "no room");
 }
 
 static void failing_task(struct call *call, const struct json_document *document,

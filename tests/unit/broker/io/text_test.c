@@ -93,23 +93,23 @@ Test(text, keeps_hidden_characters_in_contents)
 
 Test(text, quotes_hidden_characters)
 {
-	struct buffer text = { 0 };
-
-	text_quote(&text,
-		   "a\xe2\x80\xae"
-		   "b",
-		   5, 100);
-	cr_assert_eq(text.size, 8);
-	cr_assert_arr_eq(text.bytes, "a\\u202eb", 8);
-	buffer_done(&text);
+	cr_assert_str_eq(text_quoted("a\xe2\x80\xae"
+				     "b",
+				     5, 100),
+			 "a\\u202eb");
 }
 
 Test(text, quotes_on_one_line)
 {
-	struct buffer text = { 0 };
+	cr_assert_str_eq(text_quoted("a\nb\tc\x1b and more", 15, 9), "a b c\\x1b...");
+}
 
-	text_quote(&text, "a\nb\tc\x1b and more", 15, 9);
-	cr_assert_eq(text.size, 12);
-	cr_assert_eq(memcmp(text.bytes, "a b c\\x1b...", 12), 0);
-	buffer_done(&text);
+Test(text, keeps_what_is_quoted_for_three_more_quotes)
+{
+	const char *first = text_quoted("first", 5, 100);
+
+	for (int i = 0; i < 3; i++)
+		(void)text_quoted("another", 7, 100);
+	cr_assert_str_eq(first, "first");
+	cr_assert_str_eq(text_quoted("", 0, 100), "");
 }

@@ -77,7 +77,7 @@ Test(mcp_tasks, a_call_becomes_a_task_when_its_client_polls)
 				  "\",\"status\":\"working\"");
 	expect_no_part("\"result\":{\"content");
 	cr_assert_not_null(asking_hung);
-	call_fail_text(asking_hung, "done");
+	call_fail(asking_hung, "done");
 	asking_hung = NULL;
 	rig_hear_nothing(&rig);
 	expect_part(get(HUNG_ID), "\"status\":\"completed\"");
@@ -101,7 +101,7 @@ Test(mcp_tasks, without_the_extension_it_stays_a_call)
 {
 	asking_say(&rig, "1", CAPABILITIES_ALL, "hang", "");
 	rig_hear_nothing(&rig);
-	call_fail_text(asking_hung, "done");
+	call_fail(asking_hung, "done");
 	asking_hung = NULL;
 	expect_part(rig_hear(&rig), "\"id\":1,");
 	expect_part(rig.line, "done");
@@ -335,7 +335,7 @@ Test(mcp_tasks, a_task_is_its_principals_and_is_forgotten)
 	fake_clock_ahead_ms = 100 * TASK_KEPT_MS; /* it still runs */
 	cr_assert_eq(tasks_find(host, 0, id, strlen(id)), task);
 	expect_part(get(id), "\"ttlMs\":3636");
-	call_fail_text(asking_hung, "done");
+	call_fail(asking_hung, "done");
 	fake_clock_ahead_ms += TASK_KEPT_MS - 1000;
 	expect_part(get(id), "\"status\":\"completed\"");
 	fake_clock_ahead_ms += 2000;
