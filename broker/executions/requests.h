@@ -73,13 +73,9 @@ struct requests *requests_new(struct supervisor_client *client, void (*queued)(v
 /* Free the table without further answers. Returns NULL. */
 struct requests *requests_free(struct requests *requests);
 
-/* Send the request `name`, a struct ipc_name with a head, about sandboxes or bridges; its number is
- * filled in. `fd`, the descriptor that the message's row wants, or -1, is taken whatever is
- * returned. No answer comes before the event loop goes on. */
-#define requests_ask(requests, name, wanted, fd, asked)                                            \
-	requests_ask_of((requests), IPC_TYPE_##name, 1 ? (wanted) : (struct ipc_##name *)NULL,     \
-			(fd), (asked))
-
+/* Send a request that begins with a head, about sandboxes or bridges; its number is filled in.
+ * `fd`, the descriptor that the message's row wants, or -1, is taken whatever is returned. No
+ * answer comes before the event loop goes on. */
 enum asking requests_ask_of(struct requests *requests, uint32_t type, void *wanted, int fd,
 			    struct asked *asked);
 

@@ -21,8 +21,7 @@ static void put_title(struct json_writer *writer, const struct choice *choice)
 	buffer_done(&text);
 }
 
-static void put_form(struct json_writer *writer, const struct choice *choice,
-		     const struct buffer *help)
+static void put_form(struct json_writer *writer, const struct choice *choice, const char *help)
 {
 	json_open_object(writer, "requestedSchema");
 	json_put_text(writer, "type", "object");
@@ -30,7 +29,7 @@ static void put_form(struct json_writer *writer, const struct choice *choice,
 	json_open_object(writer, ANSWER_KEY);
 	json_put_text(writer, "type", "string");
 	put_title(writer, choice);
-	json_put_string(writer, "description", help->bytes, help->size);
+	json_put_text(writer, "description", help);
 	json_open_array(writer, "enum");
 	for (unsigned int i = 0; i < choice->count; i++) {
 		if (is_offered(choice, i))
@@ -47,7 +46,7 @@ static void put_form(struct json_writer *writer, const struct choice *choice,
 }
 
 void choice_put_question(const struct choice *choice, const struct buffer *message,
-			 const struct buffer *help, struct buffer *params)
+			 const char *help, struct buffer *params)
 {
 	struct json_writer writer = { .out = params };
 

@@ -13,7 +13,6 @@
 /* Claude Code cuts each line of a message at 74 columns in a terminal of 80, and a description at
  * 68. No character takes more columns than bytes. */
 #define CHOICE_LINE_BYTES 72U
-#define CHOICE_HELP_BYTES 68U
 
 /* The answers, in the order in which they are offered; the first one consents to nothing, and is
  * the default. */
@@ -31,7 +30,7 @@ enum choice_end {
 
 /* Append the parameters of the question (elicitation/create) as JSON. */
 void choice_put_question(const struct choice *choice, const struct buffer *message,
-			 const struct buffer *help, struct buffer *params);
+			 const char *help, struct buffer *params);
 
 /* Read the reply. For CHOICE_MADE *ret_answer is the index; else it is 0, and the reason is
  * appended to `ret_problem` as a sentence. */

@@ -16,7 +16,7 @@
 /* The last part of a stage that is not reported: one in so many. */
 #define PROGRESS_QUIET_PART 8U
 
-static void stop_reading(struct changes_job *job)
+void changes_job_stop(struct changes_job *job)
 {
 	if (!job->event)
 		return;
@@ -25,22 +25,17 @@ static void stop_reading(struct changes_job *job)
 	change_stream_done(&job->stream);
 }
 
-void changes_job_stop(struct changes_job *job)
-{
-	stop_reading(job);
-}
-
 static void finish_if_over(struct changes_job *job)
 {
 	if (job->is_done && !job->event)
-		job->rules->ended(job->work);
+		job->rules->ended(job->errand);
 }
 
 static void on_found(void *context, const struct change *change)
 {
 	struct changes_job *job = context;
 
-	job->rules->found(job->work, change);
+	job->rules->found(job->errand, change);
 }
 
 /* Report the progress of the stages as one number that only rises. */
@@ -76,7 +71,7 @@ static void on_readable(evutil_socket_t fd, short what, void *argument)
 		return;
 	}
 	job->is_broken |= result < 0;
-	stop_reading(job);
+	changes_job_stop(job);
 	finish_if_over(job);
 }
 
@@ -104,11 +99,14 @@ void changes_job_take(struct changes_job *job, const struct supervisor_answer *a
 	finish_if_over(job);
 }
 
-void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted,
-		       const struct chosen_paths *paths)
+void changes_job_start(struct changes_job *job, struct errand *errand,
+		       const struct changes_rules *rules, const char *sandbox,
+		       struct ipc_changes_start *wanted, const struct chosen_paths *paths)
 {
 	const int chosen = chosen_paths_seal(paths);
 
+	job->errand = errand;
+	job->rules = rules;
 	job->is_done = job->is_broken = false;
 	if (job->began_ms == 0)
 		job->began_ms = clock_steady_ms();
@@ -116,7 +114,7 @@ void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted
 		errand_fail(job->errand, "Nothing was done: there is no memory for the paths. Call "
 					 "again in a moment.");
 	else
-		errand_ask(job->errand, changes_start, wanted, chosen);
+		errand_ask(errand, changes_start, sandbox, wanted, chosen);
 }
 
 void changes_job_put_ignored(const struct ipc_changes_done *done, struct buffer *text)

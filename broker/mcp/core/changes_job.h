@@ -15,17 +15,14 @@
 
 struct changes_rules {
 	/* Take a change, valid during the call. */
-	void (*found)(void *work, const struct change *change);
+	void (*found)(struct errand *errand, const struct change *change);
 	/* Every change was reported; `done` has the result. Ends the call or asks for more. */
-	void (*ended)(void *work);
+	void (*ended)(struct errand *errand);
 };
 
 struct changes_job {
-	/* Set by the tool. The errand must have begun, with changes_job_take() as its `answered`;
-	 * the errand and `work` must contain this job. */
 	const struct changes_rules *rules;
 	struct errand *errand;
-	void *work;
 	struct change_stream stream;
 	struct event *event; /* NULL: nothing is read */
 	bool is_done;        /* the supervisor has reported the end */
@@ -37,9 +34,12 @@ struct changes_job {
 	struct ipc_changes_done done;
 };
 
-/* Ask for the changes that `paths` chooses; `wanted` is the request. */
-void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted,
-		       const struct chosen_paths *paths);
+/* Ask for the changes of a sandbox that `paths` chooses; `wanted` is the request, which has the
+ * sandbox if it is NULL. The errand has begun, with changes_job_take() as its `answered`; the job
+ * is in the structure around it. */
+void changes_job_start(struct changes_job *job, struct errand *errand,
+		       const struct changes_rules *rules, const char *sandbox,
+		       struct ipc_changes_start *wanted, const struct chosen_paths *paths);
 
 void changes_job_take(struct changes_job *job, const struct supervisor_answer *answer);
 

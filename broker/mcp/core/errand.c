@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/ipc_refused.h"
+#include "mcp/core/sandboxes.h"
 
 void errand_free(struct errand *errand)
 {
@@ -68,11 +69,13 @@ static const char *const problems[] = {
 	[ASKING_LOST] = "Nothing was done: this server is ending. Have the client start it again.",
 };
 
-void errand_ask_of(struct errand *errand, uint32_t type, void *wanted, int fd)
+void errand_ask_of(struct errand *errand, uint32_t type, const char *sandbox, void *wanted, int fd)
 {
-	const enum asking asking = requests_ask_of(errand->call->session->host->requests, type,
-						   wanted, fd, &errand->asked);
+	const struct session *session = errand->call->session;
+	enum asking asking;
 
+	sandboxes_head(session, sandbox, wanted);
+	asking = requests_ask_of(session->host->requests, type, wanted, fd, &errand->asked);
 	if (asking != ASKING_DONE)
 		errand_fail(errand, "%s", problems[asking]);
 }

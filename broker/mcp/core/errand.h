@@ -34,12 +34,13 @@ struct errand {
 /* Begin; the call waits for answers from now on. `free` is called when the client cancels it. */
 void errand_begin(struct errand *errand, struct call *call, const struct errand_rules *rules);
 
-/* Send the request `name`, as requests_ask() does. If it cannot be sent, the call fails with a
+/* Send the request `name` of the call's owner, as requests_ask_of() does. `sandbox`: its id or
+ * name; NULL: the request has it, or needs none. If it cannot be sent, the call fails with a
  * remedy, and the errand is freed. */
-#define errand_ask(errand, name, wanted, fd)                                                       \
-	errand_ask_of((errand), IPC_TYPE_##name, 1 ? (wanted) : (struct ipc_##name *)NULL, (fd))
-
-void errand_ask_of(struct errand *errand, uint32_t type, void *wanted, int fd);
+#define errand_ask(errand, name, sandbox, wanted, fd)                                              \
+	errand_ask_of((errand), IPC_TYPE_##name, (sandbox),                                        \
+		      1 ? (wanted) : (struct ipc_##name *)NULL, (fd))
+void errand_ask_of(struct errand *errand, uint32_t type, const char *sandbox, void *wanted, int fd);
 
 /* Free the structure around it, as its rules say. */
 void errand_free(struct errand *errand);

@@ -167,7 +167,8 @@ static void put_empty(struct json_writer *writer, const char *key)
 	json_close_object(writer);
 }
 
-void ability_put(struct json_writer *writer, const char *key, unsigned int abilities)
+/* Write a capabilities object that declares the set. */
+static void ability_put(struct json_writer *writer, const char *key, unsigned int abilities)
 {
 	json_open_object(writer, key);
 	for (size_t i = 0; i < MEMBER_COUNT; i++) {
@@ -182,7 +183,8 @@ void ability_put(struct json_writer *writer, const char *key, unsigned int abili
 	json_close_object(writer);
 }
 
-const char *ability_name(unsigned int abilities)
+/* Return the name, for a sentence, of the lowest ability in the set. */
+static const char *ability_name(unsigned int abilities)
 {
 	for (size_t i = 0; i < MEMBER_COUNT; i++) {
 		if ((abilities & members[i].ability) != 0)

@@ -25,12 +25,6 @@ enum ability {
 unsigned int ability_read(const struct json_document *document,
 			  const struct json_value *capabilities);
 
-/* Write a capabilities object that declares the set. */
-void ability_put(struct json_writer *writer, const char *key, unsigned int abilities);
-
-/* Return the name, for a sentence, of the lowest ability in the set. */
-const char *ability_name(unsigned int abilities);
-
 /* Milliseconds for which an unchanging answer may be cached: it holds for the life of the process,
  * but a client must not keep it for long over a restart with another configuration. */
 #define ANSWER_TTL_MS 300000U

@@ -18,15 +18,12 @@ struct sandbox_search {
 	struct ipc_sandbox_info info; /* the sandbox that was found */
 };
 
-/* Look up `search->wanted`, then call `search->found`; the caller sets both. If there is no such
+/* Look up the sandbox with this id or name, then call `found`. If there is no such
  * sandbox, the call fails with the supervisor's text for an unknown one. `rules` as for
  * errand_begin(); during the lookup their `answered` is sandbox_search_take(). */
-void sandbox_search_begin(struct sandbox_search *search, struct call *call,
+void sandbox_search_begin(struct sandbox_search *search, struct call *call, const char *wanted,
+			  void (*found)(struct sandbox_search *search),
 			  const struct errand_rules *rules);
-
-/* Look up the sandbox with an id so, for a call that changes nothing; the caller sets `found`. */
-void sandbox_search_read(struct sandbox_search *search, struct call *call, const char *id,
-			 const struct errand_rules *rules);
 
 void sandbox_search_take(struct errand *errand, const struct supervisor_answer *answer);
 

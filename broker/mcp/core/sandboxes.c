@@ -186,22 +186,16 @@ void sandbox_search_take(struct errand *errand, const struct supervisor_answer *
 	}
 }
 
-void sandbox_search_begin(struct sandbox_search *search, struct call *call,
+void sandbox_search_begin(struct sandbox_search *search, struct call *call, const char *wanted,
+			  void (*found)(struct sandbox_search *search),
 			  const struct errand_rules *rules)
 {
-	const struct session *session = call->session;
-	struct ipc_sandbox_list wanted = { .request = 0 };
+	struct ipc_sandbox_list request = { .request = 0 };
 
 	errand_begin(&search->errand, call, rules);
-	search->is_found = false;
-	sandboxes_head(session, search->wanted, &wanted.head);
-	errand_ask(&search->errand, sandbox_list, &wanted, -1);
-}
-
-void sandbox_search_read(struct sandbox_search *search, struct call *call, const char *id,
-			 const struct errand_rules *rules)
-{
-	memcpy(search->wanted, id, SANDBOX_ID_CHARS);
+	(void)snprintf(search->wanted, sizeof(search->wanted), "%s", wanted);
 	search->errand.subjects.sandbox = search->wanted;
-	sandbox_search_begin(search, call, rules);
+	search->found = found;
+	search->is_found = false;
+	errand_ask(&search->errand, sandbox_list, search->wanted, &request, -1);
 }

@@ -218,14 +218,14 @@ static void put_last_line(const struct diff_reading *work, struct buffer *text)
 	buffer_append_text(text, "]\n");
 }
 
-static void on_ended(void *context)
+static void on_ended(struct errand *errand)
 {
-	struct diff_reading *work = context;
+	struct diff_reading *work = (struct diff_reading *)errand;
 	struct buffer text = { 0 };
 
 	if (work->job.done.error != 0 || work->job.is_broken) {
 		changes_job_put_problem(&work->job, &text);
-		errand_answer(work->job.errand, &text, true);
+		errand_answer(errand, &text, true);
 	} else {
 		change_page_put(&work->page, &text);
 		put_last_line(work, &text);
@@ -234,11 +234,9 @@ static void on_ended(void *context)
 	buffer_done(&text);
 }
 
-static void on_change(void *context, const struct change *change)
+static void on_change(struct errand *errand, const struct change *change)
 {
-	struct diff_reading *work = context;
-
-	change_page_add(&work->page, change);
+	change_page_add(&((struct diff_reading *)errand)->page, change);
 }
 
 static const struct changes_rules changes_rules = { .found = on_change, .ended = on_ended };
@@ -246,11 +244,10 @@ static const struct changes_rules changes_rules = { .found = on_change, .ended =
 static void on_diff_found(struct sandbox_search *search)
 {
 	struct diff_reading *work = (struct diff_reading *)search;
-	const struct session *session = search->errand.call->session;
 
 	work->is_found = true;
-	sandboxes_head(session, search->info.id, &work->wanted.head);
-	changes_job_start(&work->job, &work->wanted, &(struct chosen_paths){ 0 });
+	changes_job_start(&work->job, &search->errand, &changes_rules, search->info.id,
+			  &work->wanted, &(struct chosen_paths){ 0 });
 }
 
 static void on_diff_answer(struct errand *errand, const struct supervisor_answer *answer)
@@ -285,11 +282,8 @@ static void read_diff(struct call *call, const struct resource *resource)
 	work->wanted.operation = CHANGES_DIFF;
 	work->wanted.flags = CHANGES_TEXT;
 	work->page.room = TEXT_BYTES;
-	work->job.rules = &changes_rules;
-	work->job.errand = &work->reading.search.errand;
-	work->job.work = work;
-	work->reading.search.found = on_diff_found;
-	sandbox_search_read(&work->reading.search, call, resource->values.value[0], &diff_rules);
+	sandbox_search_begin(&work->reading.search, call, resource->values.value[0], on_diff_found,
+			     &diff_rules);
 }
 
 void resource_diff_changed(struct host *host, const char *id)
@@ -439,8 +433,8 @@ static void read_network(struct call *call, const struct resource *resource)
 	if (!work)
 		return;
 	work->fd = -1;
-	work->reading.search.found = on_network_found;
-	sandbox_search_read(&work->reading.search, call, resource->values.value[0], &network_rules);
+	sandbox_search_begin(&work->reading.search, call, resource->values.value[0],
+			     on_network_found, &network_rules);
 }
 
 const struct resource_provider resource_network = {

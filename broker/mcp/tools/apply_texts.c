@@ -442,7 +442,7 @@ unsigned int apply_put_question(const struct apply_view *view, const struct ipc_
 	const struct choice choice = choice_of(offers_of(view, is_named));
 
 	put_help(&help, info, apply_view_held(view) > 0);
-	choice_put_question(&choice, &message, &help, params);
+	choice_put_question(&choice, &message, help.bytes, params);
 	buffer_done(&message);
 	buffer_done(&help);
 	return choice.offered;

@@ -122,10 +122,7 @@ static void hold_order(struct call *call, const struct execution_order *order,
 	held->order.code = held->code = copy_of(order->code, sizeof(*order->code));
 	held->order.input = held->input = copy_of(order->input, order->input_size);
 	held->limit_ms = limit_ms;
-	copy_name(held->search.wanted, wanted);
-	held->search.found = on_found;
-	held->search.errand.subjects.sandbox = held->label.sandbox;
-	sandbox_search_begin(&held->search, call, &rules);
+	sandbox_search_begin(&held->search, call, wanted, on_found, &rules);
 }
 
 /* A name may belong to another sandbox by now. The supervisor reports with the start which sandbox

@@ -124,8 +124,7 @@ enum room_step sandbox_room_begin(struct sandbox_room *room, struct errand *erra
 	struct ipc_sandbox_list wanted = { .request = 0 };
 
 	*room = (struct sandbox_room){ .is_listed = false };
-	sandboxes_head(errand->call->session, NULL, &wanted.head);
-	errand_ask(errand, sandbox_list, &wanted, -1);
+	errand_ask(errand, sandbox_list, NULL, &wanted, -1);
 	return ROOM_WAITS;
 }
 
@@ -136,8 +135,7 @@ static enum room_step try_next(struct sandbox_room *room, struct errand *errand)
 
 	if (room->next == room->count)
 		return ROOM_NONE;
-	sandboxes_head(errand->call->session, room->tried[room->next++].id, &wanted.head);
-	errand_ask(errand, sandbox_end, &wanted, -1);
+	errand_ask(errand, sandbox_end, room->tried[room->next++].id, &wanted, -1);
 	return ROOM_WAITS;
 }
 

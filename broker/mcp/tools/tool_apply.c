@@ -95,16 +95,20 @@ static void free_applying(struct errand *errand)
 
 /* --- preview --------------------------------------------------------------------------------- */
 
-static void on_change(void *context, const struct change *change)
+static void on_change(struct errand *errand, const struct change *change)
 {
-	struct applying *work = context;
+	struct applying *work = (struct applying *)errand;
 
 	apply_view_add(&work->view, change);
 	chosen_paths_meet(&work->paths, change);
 }
 
+static void on_ended(struct errand *errand);
+
 static void start_job(struct applying *work, uint32_t operation)
 {
+	static const struct changes_rules rules = { .found = on_change, .ended = on_ended };
+
 	apply_view_start(&work->view);
 	chosen_paths_watch(&work->paths);
 	work->phase = operation == CHANGES_APPLY ? PHASE_APPLY : PHASE_PREVIEW;
@@ -113,7 +117,8 @@ static void start_job(struct applying *work, uint32_t operation)
 		work->wanted.flags = CHANGES_TEXT;
 	else
 		memcpy(work->wanted.expected, work->asked.digest, sizeof(work->asked.digest));
-	changes_job_start(&work->job, &work->wanted, &work->paths);
+	changes_job_start(&work->job, &work->search.errand, &rules, work->search.info.id,
+			  &work->wanted, &work->paths);
 }
 
 /* --- consent --------------------------------------------------------------------------------- */
@@ -272,9 +277,9 @@ static void answer_preview(struct applying *work)
 	errand_answer(&work->search.errand, &text, is_error);
 }
 
-static void on_ended(void *context)
+static void on_ended(struct errand *errand)
 {
-	struct applying *work = context;
+	struct applying *work = (struct applying *)errand;
 	struct session *session = call_of(work)->session;
 	struct buffer problem = { 0 };
 
@@ -300,8 +305,6 @@ static void on_ended(void *context)
 	}
 }
 
-static const struct changes_rules changes_rules = { .found = on_change, .ended = on_ended };
-
 /* Return the reason against it before a preview; NULL: none. */
 static const char *check_request(const struct applying *work)
 {
@@ -324,11 +327,11 @@ static const char *check_request(const struct applying *work)
 static void on_found(struct sandbox_search *search)
 {
 	struct applying *work = (struct applying *)search;
-	const struct session *session = search->errand.call->session;
+	const struct host *host = search->errand.call->session->host;
 	const struct ask_input *answered;
 	const char *problem;
 
-	work->policy = apply_policy(session->host, search->info.profile);
+	work->policy = apply_policy(host, search->info.profile);
 	problem = check_request(work);
 	if (problem && work->is_preview)
 		errand_fail(&search->errand, "%s", problem);
@@ -336,7 +339,6 @@ static void on_found(struct sandbox_search *search)
 		fail_apply(work, problem);
 	if (problem)
 		return;
-	sandboxes_head(session, search->info.id, &work->wanted.head);
 	answered = work->is_preview ? NULL : find_answer(work);
 	if (answered)
 		take_answer(work, answered);
@@ -386,13 +388,7 @@ static void begin_work(struct call *call, const struct json_document *document,
 		tool_copy_text(values[APPLY_DIGEST], work->digest, sizeof(work->digest));
 		work->wanted.conflict += tool_name_index(values[APPLY_CONFLICT], conflict_names);
 	}
-	work->job.rules = &changes_rules;
-	work->job.errand = &work->search.errand;
-	work->job.work = work;
-	memcpy(work->search.wanted, wanted, sizeof(wanted));
-	work->search.found = on_found;
-	work->search.errand.subjects.sandbox = work->search.wanted;
-	sandbox_search_begin(&work->search, call, &rules);
+	sandbox_search_begin(&work->search, call, wanted, on_found, &rules);
 }
 
 static void apply_changes(struct call *call, const struct json_document *document,

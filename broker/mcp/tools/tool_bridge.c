@@ -170,14 +170,12 @@ static void answer_open(struct bridging *work)
 /* Ask the supervisor to have it started, or to let it in; takes the channel. */
 static void ask_supervisor(struct bridging *work, enum bridge_operation operation, int channel)
 {
-	const struct session *session = call_of(work)->session;
 	struct ipc_bridge_start wanted = { .operation = operation,
 					   .port = work->port,
 					   .host_port = work->host_port };
 
 	work->phase = operation == BRIDGE_MAKE ? PHASE_MAKE : PHASE_START;
-	sandboxes_head(session, work->search.info.id, &wanted.head);
-	errand_ask(&work->search.errand, bridge_start, &wanted, channel);
+	errand_ask(&work->search.errand, bridge_start, work->search.info.id, &wanted, channel);
 }
 
 static void on_control(evutil_socket_t fd, short what, void *argument)
@@ -256,15 +254,14 @@ static void ask_user(struct bridging *work)
 	const char *name =
 		strlen(sandbox_handle(info)) <= NAME_BYTES ? sandbox_handle(info) : info->id;
 	struct asked_about about = { .port = work->port, .host_port = work->host_port };
-	struct buffer message = { 0 }, help = { 0 }, question = { 0 };
+	struct buffer message = { 0 }, question = { 0 };
 	struct call *call = call_of(work);
 
 	buffer_format(&message, "Open port %u of sandbox \"%s\" on 127.0.0.1", work->port, name);
 	if (work->host_port)
 		buffer_format(&message, ":%u", work->host_port);
 	buffer_append_text(&message, "?\nPrograms of this machine reach the agent's server then.");
-	buffer_append_text(&help, "Open ones: msp bridge --list");
-	choice_put_question(&choice, &message, &help, &question);
+	choice_put_question(&choice, &message, "Open ones: msp bridge --list", &question);
 	memcpy(about.sandbox, info->id, sizeof(about.sandbox));
 	if (call_ask(call, ASK_KEY, ASK_ELICITATION, &question)) {
 		fail_bridge(work, "The answer belongs to another port than this.");
@@ -273,7 +270,6 @@ static void ask_user(struct bridging *work)
 		call_await(errand_release(&work->search.errand));
 	}
 	buffer_done(&message);
-	buffer_done(&help);
 	buffer_done(&question);
 }
 
@@ -394,10 +390,7 @@ static void bridge_port(struct call *call, const struct json_document *document,
 	work->port = (uint32_t)tool_integer(values[BRIDGE_PORT], 0);
 	work->host_port = (uint32_t)tool_integer(values[BRIDGE_HOST_PORT], 0);
 	work->closes = tool_boolean(values[BRIDGE_CLOSE]);
-	memcpy(work->search.wanted, wanted, sizeof(wanted));
-	work->search.found = on_found;
-	work->search.errand.subjects.sandbox = work->search.wanted;
-	sandbox_search_begin(&work->search, call, &rules);
+	sandbox_search_begin(&work->search, call, wanted, on_found, &rules);
 }
 
 static bool is_offered(const struct host *host)

@@ -236,13 +236,12 @@ static void start_operation(struct call *call, const struct ipc_checkpoint_do *w
 							.name = work->wanted.name,
 							.checkpoint = work->which };
 	errand_begin(&work->errand, call, &rules);
-	errand_ask(&work->errand, checkpoint_do, &work->wanted, -1);
+	errand_ask(&work->errand, checkpoint_do, NULL, &work->wanted, -1);
 }
 
 static void run_checkpoint(struct call *call, const struct json_document *document,
 			   struct json_value *const *values)
 {
-	const struct session *session = call->session;
 	const struct json_value *name = values[CHECKPOINT_PARAM_NAME];
 	struct ipc_checkpoint_do wanted = {
 		.operation = CHECKPOINT_SAVE +
@@ -263,7 +262,6 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 		call_fail_value(call, "name", name->text, name->size, rest);
 	if (problem || rest)
 		return;
-	sandboxes_head(session, NULL, &wanted.head);
 	start_operation(call, &wanted, values[CHECKPOINT_PARAM_WHICH]);
 }
 

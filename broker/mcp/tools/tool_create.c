@@ -240,9 +240,9 @@ static void answer_created(struct creation *creation)
 
 /* --- foreign files of the workspace --------------------------------------------------------- */
 
-static void on_left(void *context, const struct change *change)
+static void on_left(struct errand *errand, const struct change *change)
 {
-	struct creation *creation = context;
+	struct creation *creation = (struct creation *)errand;
 
 	if (creation->left_count++ >= LEFT_NAMED_MAX)
 		return;
@@ -250,9 +250,9 @@ static void on_left(void *context, const struct change *change)
 		      text_quoted((const char *)change->path, change->is.path_size, QUOTE_BYTES));
 }
 
-static void on_prepared(void *context)
+static void on_prepared(struct errand *errand)
 {
-	answer_created(context);
+	answer_created((struct creation *)errand);
 }
 
 static void prepare_foreign(struct creation *creation)
@@ -262,12 +262,9 @@ static void prepare_foreign(struct creation *creation)
 	static const struct chosen_paths all;
 	struct ipc_changes_start wanted = { .operation = CHANGES_PREPARE };
 
-	sandboxes_head(creation->errand.call->session, creation->made.id, &wanted.head);
 	creation->is_preparing = true;
-	creation->job.rules = &changes_rules;
-	creation->job.errand = &creation->errand;
-	creation->job.work = creation;
-	changes_job_start(&creation->job, &wanted, &all);
+	changes_job_start(&creation->job, &creation->errand, &changes_rules, creation->made.id,
+			  &wanted, &all);
 }
 
 static void take_created(struct creation *creation, const struct ipc_sandbox_info *info)
@@ -312,7 +309,7 @@ static void go_on(struct creation *creation, enum room_step step)
 		return;
 	creation->makes_room = false;
 	if (step == ROOM_MADE)
-		errand_ask(&creation->errand, sandbox_new, &creation->wanted, -1);
+		errand_ask(&creation->errand, sandbox_new, NULL, &creation->wanted, -1);
 	else
 		fail_full(creation);
 }
@@ -424,7 +421,6 @@ static bool take_root(struct call *call, struct ipc_sandbox_new *wanted)
 static void create_sandbox(struct call *call, const struct json_document *document,
 			   struct json_value *const *values)
 {
-	const struct session *session = call->session;
 	struct creation *creation = memory_get_zeroed(1, sizeof(*creation));
 	struct ipc_sandbox_new *wanted = &creation->wanted;
 
@@ -433,11 +429,10 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 		free(creation);
 		return;
 	}
-	sandboxes_head(session, NULL, &wanted->head);
 	creation->errand.subjects =
 		(struct refusal_words){ .profile = wanted->profile, .name = wanted->name };
 	errand_begin(&creation->errand, call, &rules);
-	errand_ask(&creation->errand, sandbox_new, &creation->wanted, -1);
+	errand_ask(&creation->errand, sandbox_new, NULL, &creation->wanted, -1);
 }
 
 const struct tool tool_create_sandbox = {

@@ -38,18 +38,16 @@ static const struct errand_rules rules = { .answered = on_answer };
 static void destroy_sandbox(struct call *call, const struct json_document *document,
 			    struct json_value *const *values)
 {
-	const struct session *session = call->session;
 	struct destruction *destruction;
 	struct ipc_sandbox_end wanted = { .how = SANDBOX_END_DESTROY };
 
 	if (!sandboxes_take(call, values[0], wanted.sandbox))
 		return;
-	sandboxes_head(session, NULL, &wanted.head);
 	destruction = memory_get_zeroed(1, sizeof(*destruction));
 	destruction->wanted = wanted;
 	destruction->errand.subjects.sandbox = destruction->wanted.sandbox;
 	errand_begin(&destruction->errand, call, &rules);
-	errand_ask(&destruction->errand, sandbox_end, &destruction->wanted, -1);
+	errand_ask(&destruction->errand, sandbox_end, NULL, &destruction->wanted, -1);
 }
 
 const struct tool tool_destroy_sandbox = {

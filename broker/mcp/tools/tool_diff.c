@@ -94,9 +94,9 @@ static void put_last_line(const struct diffing *work, struct buffer *text)
 	buffer_append_text(text, "]");
 }
 
-static void on_ended(void *context)
+static void on_ended(struct errand *errand)
 {
-	struct diffing *work = context;
+	struct diffing *work = (struct diffing *)errand;
 	const bool is_error = work->job.done.error != 0 || work->job.is_broken;
 	struct buffer text = { 0 };
 
@@ -104,14 +104,12 @@ static void on_ended(void *context)
 	changes_job_put_problem(&work->job, &text);
 	if (!is_error)
 		put_last_line(work, &text);
-	errand_answer(&work->errand, &text, is_error);
+	errand_answer(errand, &text, is_error);
 }
 
-static void on_found(void *context, const struct change *change)
+static void on_found(struct errand *errand, const struct change *change)
 {
-	struct diffing *work = context;
-
-	change_page_add(&work->page, change);
+	change_page_add(&((struct diffing *)errand)->page, change);
 }
 
 static const struct changes_rules changes_rules = { .found = on_found, .ended = on_ended };
@@ -121,7 +119,8 @@ static const struct changes_rules changes_rules = { .found = on_found, .ended = 
 static void start_diff(struct diffing *work)
 {
 	work->has_number = true;
-	changes_job_start(&work->job, &work->wanted, &work->paths);
+	changes_job_start(&work->job, &work->errand, &changes_rules, NULL, &work->wanted,
+			  &work->paths);
 }
 
 static void note_checkpoint(struct diffing *work, const struct ipc_checkpoint_info *info)
@@ -184,8 +183,7 @@ static void ask_checkpoints(struct diffing *work)
 {
 	struct ipc_checkpoint_do wanted = { .operation = CHECKPOINT_LIST };
 
-	wanted.head = work->wanted.head;
-	errand_ask(&work->errand, checkpoint_do, &wanted, -1);
+	errand_ask(&work->errand, checkpoint_do, work->wanted.sandbox, &wanted, -1);
 }
 
 static void start_search(struct call *call, const struct ipc_changes_start *wanted,
@@ -198,9 +196,6 @@ static void start_search(struct call *call, const struct ipc_changes_start *want
 	work->page.room = RESULT_TEXT_BYTES;
 	(void)snprintf(work->since, sizeof(work->since), "%s", since);
 	chosen_paths_take(&work->paths, document, paths);
-	work->job.rules = &changes_rules;
-	work->job.errand = &work->errand;
-	work->job.work = work;
 	work->errand.subjects = (struct refusal_words){ .sandbox = work->wanted.sandbox,
 							.checkpoint = work->since };
 	errand_begin(&work->errand, call, &rules);
@@ -213,7 +208,6 @@ static void start_search(struct call *call, const struct ipc_changes_start *want
 static void diff_changes(struct call *call, const struct json_document *document,
 			 struct json_value *const *values)
 {
-	const struct session *session = call->session;
 	const bool has_text = !values[DIFF_TEXT] || tool_boolean(values[DIFF_TEXT]);
 	struct ipc_changes_start wanted = { .operation = CHANGES_DIFF };
 	char since[IPC_NAME_MAX] = "";
@@ -227,7 +221,6 @@ static void diff_changes(struct call *call, const struct json_document *document
 		(has_text ? CHANGES_TEXT : 0) | (values[DIFF_SINCE] ? CHANGES_FROM_CHECKPOINT : 0);
 	wanted.skip = (uint64_t)tool_integer(values[DIFF_OFFSET], 0);
 	wanted.most = (uint64_t)tool_integer(values[DIFF_LIMIT], LIMIT_DEFAULT);
-	sandboxes_head(session, NULL, &wanted.head);
 	start_search(call, &wanted, since, document, values[DIFF_PATHS]);
 }
 

@@ -55,7 +55,7 @@ static void put_reason(struct buffer *message, const struct json_value *reason)
 static bool host_put_question(const struct ipc_network_grant *grant,
 			      const struct json_value *reason, struct buffer *params)
 {
-	struct buffer name = { 0 }, message = { 0 }, about = { 0 };
+	struct buffer name = { 0 }, message = { 0 };
 	bool is_short;
 
 	buffer_format(&name, "%s:%u", grant->host, grant->port);
@@ -66,22 +66,11 @@ static bool host_put_question(const struct ipc_network_grant *grant,
 	} else {
 		buffer_format(&message, "Let sandboxes reach this host?\n%s", name.bytes);
 	}
-	buffer_append_text(&about, help);
 	if (is_short)
-		choice_put_question(&choice, &message, &about, params);
+		choice_put_question(&choice, &message, help, params);
 	buffer_done(&name);
 	buffer_done(&message);
-	buffer_done(&about);
 	return is_short;
-}
-
-/* Read the reply; CHOICE_MADE: the host is allowed. Otherwise the reason is appended to
- * `ret_problem` as a sentence. */
-static enum choice_end host_read_answer(const struct ask_input *input, struct buffer *ret_problem)
-{
-	unsigned int answer;
-
-	return choice_read(&choice, input, &answer, ret_problem);
 }
 
 /* --- the tool ------------------------------------------------------------------------------- */
@@ -292,8 +281,9 @@ static void take_answer(struct call *call, const struct ipc_network_grant *grant
 {
 	const struct execution_owner owner = session_owner(call->session);
 	struct buffer problem = { 0 };
+	unsigned int answer;
 
-	switch (host_read_answer(input, &problem)) {
+	switch (choice_read(&choice, input, &answer, &problem)) {
 	case CHOICE_MADE:
 		begin_grant(call, grant);
 		break;

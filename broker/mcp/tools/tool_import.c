@@ -217,7 +217,7 @@ static void destroy_source(struct import *import, struct call *call)
 						   .free = free_errand };
 	struct import_errand *work = begin_errand(import, call, &rules);
 
-	errand_ask(&work->errand, sandbox_end, &import->end, -1);
+	errand_ask(&work->errand, sandbox_end, NULL, &import->end, -1);
 }
 
 /* --- the files -------------------------------------------------------------------------------- */
@@ -492,10 +492,8 @@ static void import_files(struct call *call, const struct json_document *document
 	import->wanted.workspace_mode = WORKSPACE_READ;
 	import->wanted.ttl_s = SOURCE_TTL_S;
 	import->end.how = SANDBOX_END_DESTROY;
-	sandboxes_head(call->session, NULL, &import->wanted.head);
-	sandboxes_head(call->session, NULL, &import->end.head);
 	work = begin_errand(import, call, &rules);
-	errand_ask(&work->errand, sandbox_new, &import->wanted, -1);
+	errand_ask(&work->errand, sandbox_new, NULL, &import->wanted, -1);
 }
 
 const struct tool tool_import_files = {

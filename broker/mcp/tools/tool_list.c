@@ -250,7 +250,6 @@ static const struct errand_rules rules = { .answered = on_answer,
 static void list_sandboxes(struct call *call, const struct json_document *document,
 			   struct json_value *const *values)
 {
-	const struct session *session = call->session;
 	struct listing *listing = memory_get_zeroed(1, sizeof(*listing));
 	struct ipc_sandbox_list wanted = { .request = 0 };
 
@@ -258,9 +257,8 @@ static void list_sandboxes(struct call *call, const struct json_document *docume
 	listing->writer.out = &listing->text;
 	json_open_object(&listing->writer, NULL);
 	json_open_array(&listing->writer, "sandboxes");
-	sandboxes_head(session, NULL, &wanted.head);
 	errand_begin(&listing->errand, call, &rules);
-	errand_ask(&listing->errand, sandbox_list, &wanted, -1);
+	errand_ask(&listing->errand, sandbox_list, NULL, &wanted, -1);
 }
 
 const struct tool tool_list_sandboxes = {
