@@ -4,9 +4,7 @@
  * the new one, never in between (target.h).
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include "image/digest.h"
 
 #include <openssl/crypto.h>
-#include <stdio.h>
 
 #include "common/sha256.h"
 #include "lib/heap/memory.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image/entry.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 

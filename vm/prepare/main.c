@@ -7,9 +7,7 @@
  * files their place when it has said that all is done. It reads archives, so it can do nothing
  * else: it has no network, no other program and no file but those it is given.
  */
-#include <errno.h>
 #include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>

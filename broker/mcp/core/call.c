@@ -2,7 +2,6 @@
 #include "mcp/core/call.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "executions/share.h"

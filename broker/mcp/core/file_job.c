@@ -9,7 +9,6 @@
 #include "common/names.h"
 #include "frontend/quote.h"
 #include "lib/heap/memory.h"
-#include "mcp/core/change_page.h"
 #include "mcp/core/result.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/core/session.h"

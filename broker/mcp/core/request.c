@@ -2,7 +2,6 @@
 #include "mcp/core/request.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/text.h"

@@ -4,7 +4,6 @@
  * execution goes on.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "common/ipc_done.h"
 #include "common/names.h"

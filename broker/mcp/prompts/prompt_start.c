@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/prompts/prompts.h"
 
-#include <string.h>
-
 enum try_code_argument {
 	TRY_CODE_LANGUAGE,
 	TRY_CODE_TASK,

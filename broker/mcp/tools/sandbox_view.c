@@ -8,7 +8,6 @@
 #include "frontend/words/words.h"
 #include "io/clock.h"
 #include "io/text.h"
-#include "mcp/core/sandboxes.h"
 #include "mcp/resources/resources.h"
 
 #define MINUTE_S UINT64_C(60)

@@ -3,13 +3,11 @@
  * list_sandbox_files: the entries of a directory of a persistent sandbox, and of those below it.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "frontend/quote.h"
 #include "io/clock.h"
-#include "mcp/core/change_page.h"
 #include "mcp/core/file_job.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/params.h"

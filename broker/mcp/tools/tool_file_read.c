@@ -3,7 +3,6 @@
  * read_sandbox_file: lines of a text file of a persistent sandbox, an image, or bytes as base64.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/sha256.h"

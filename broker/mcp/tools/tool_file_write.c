@@ -5,13 +5,11 @@
  * sandbox, by msp-file; its report is a workload's text.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/base64.h"
 #include "frontend/quote.h"
 #include "io/text.h"
-#include "mcp/core/change_page.h"
 #include "mcp/core/file_job.h"
 #include "mcp/core/sandboxes.h"
 #include "mcp/tools/params.h"

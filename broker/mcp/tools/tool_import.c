@@ -19,7 +19,6 @@
 #include "frontend/quote.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
-#include "mcp/core/change_page.h"
 #include "mcp/core/errand.h"
 #include "mcp/core/file_job.h"
 #include "mcp/core/sandboxes.h"
