@@ -67,7 +67,8 @@ static void never_done(struct exchange *exchange)
 	bug("the client's exchange ends with the server");
 }
 
-static const struct exchange_kind stdio_kind = { say_message, answer_message, never_done };
+static const struct exchange_kind stdio_kind = { say_message, answer_message, never_done,
+						 is_behind };
 
 struct stdio *stdio_new(struct host *host, int in, int out, void (*ended)(void *context),
 			void *context)
@@ -77,7 +78,6 @@ struct stdio *stdio_new(struct host *host, int in, int out, void (*ended)(void *
 	stdio->ended = ended;
 	stdio->context = context;
 	exchange_init(&stdio->exchange, &stdio_kind);
-	stdio->exchange.is_behind = is_behind;
 	session_init(&stdio->session, host, 0, &stdio->exchange);
 	stdio->client = client_new(host->base, in, out, &client_handlers, stdio);
 	return stdio;

@@ -20,6 +20,7 @@
 #include "frontend/network_watch.h"
 #include "io/clock.h"
 #include "io/random_id.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 
 /* Pipes close when the sandbox dies, shortly before or after execution_done. */
@@ -203,18 +204,13 @@ static struct execution_walk *walks;
 
 void execution_unwatch(struct execution_watch *watch)
 {
-	struct execution_watch **link;
-
 	if (!watch->list)
 		return;
 	for (struct execution_walk *walk = walks; walk; walk = walk->outer) {
 		if (walk->next == watch)
 			walk->next = watch->next;
 	}
-	link = &watch->list->first;
-	while (*link != watch)
-		link = &(*link)->next;
-	*link = watch->next;
+	CHAIN_REMOVE(watch->list->first, watch, next);
 	watch->list = NULL;
 }
 

@@ -11,6 +11,7 @@
 #include "executions/share.h"
 #include "frontend/network_grant.h"
 #include "frontend/network_watch.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 
 struct request_pending {
@@ -55,11 +56,7 @@ static bool is_about_changes(const struct request_pending *pending)
 /* Take a request out of the table; its waiter may ask again. */
 static void drop_request(struct requests *requests, struct request_pending *pending)
 {
-	struct request_pending **link = &requests->first;
-
-	while (*link != pending)
-		link = &(*link)->next;
-	*link = pending->next;
+	CHAIN_REMOVE(requests->first, pending, next);
 	requests->count--;
 	requests->changes_count -= is_about_changes(pending);
 	if (pending->asked)
@@ -100,6 +97,12 @@ static bool has_room(const struct requests *requests, const struct asked *asked,
 			     requests->changes_count, REQUESTS_CHANGES_MAX, 1));
 }
 
+static void tell_queued(struct requests *requests)
+{
+	if (supervisor_has_queued(requests->client))
+		requests->queued(requests->context);
+}
+
 /* Record the request that was sent with the newest number, unless sending failed. */
 static enum asking note_request(struct requests *requests, struct asked *asked,
 				unsigned int answers, unsigned int last, int error)
@@ -119,8 +122,7 @@ static enum asking note_request(struct requests *requests, struct asked *asked,
 	requests->count++;
 	requests->changes_count += is_about_changes(pending);
 	asked->pending = pending;
-	if (supervisor_has_queued(requests->client))
-		requests->queued(requests->context);
+	tell_queued(requests);
 	return ASKING_DONE;
 }
 
@@ -174,8 +176,7 @@ int requests_network_grant(struct requests *requests, const struct ipc_network_w
 {
 	const int fd = network_grant_ask(requests->client, watch, grant);
 
-	if (supervisor_has_queued(requests->client))
-		requests->queued(requests->context);
+	tell_queued(requests);
 	return fd;
 }
 
@@ -183,8 +184,7 @@ int requests_network_look(struct requests *requests, const struct ipc_network_wa
 {
 	const int fd = network_look_begin(requests->client, watch);
 
-	if (supervisor_has_queued(requests->client))
-		requests->queued(requests->context);
+	tell_queued(requests);
 	return fd;
 }
 

@@ -26,6 +26,7 @@
 
 #include "http/connection_parts.h"
 #include "io/clock.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 
 /* Above this bound, output that can wait should wait. */
@@ -63,11 +64,8 @@ static void connection_forget_taken(struct connection *connection)
 static void drop_connection(struct connection *connection)
 {
 	struct connections *connections = connection->connections;
-	struct connection **link = &connections->first;
 
-	while (*link != connection)
-		link = &(*link)->next;
-	*link = connection->next;
+	CHAIN_REMOVE(connections->first, connection, next);
 	connection_forget_taken(connection);
 	if (connection->gone)
 		connection->gone(connection->owner);

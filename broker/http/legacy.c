@@ -9,6 +9,7 @@
 #include "http/ladder.h"
 #include "http/post.h"
 #include "io/clock.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/era.h"
 
@@ -98,14 +99,15 @@ static void never_done(struct exchange *channel)
 	bug("the session's channel ends with the session");
 }
 
-static const struct exchange_kind channel_kind = { say_on_channel, answer_on_channel, never_done };
-
 static bool is_behind(const struct exchange *channel)
 {
 	const struct legacy *legacy = (const struct legacy *)channel;
 
 	return legacy->listener && connection_is_behind(legacy->listener);
 }
+
+static const struct exchange_kind channel_kind = { say_on_channel, answer_on_channel, never_done,
+						   is_behind };
 
 static bool runs_something(const struct legacy *legacy)
 {
@@ -169,7 +171,6 @@ struct legacy *legacy_new(struct http *http, uint32_t principal)
 	randombytes_buf(random, sizeof(random));
 	(void)sodium_bin2hex(legacy->id, sizeof(legacy->id), random, sizeof(random));
 	exchange_init(&legacy->channel, &channel_kind);
-	legacy->channel.is_behind = is_behind;
 	session_init(&legacy->session, http->host, principal, &legacy->channel);
 	legacy->session.owns_executions = true;
 	legacy->used_ms = clock_steady_ms();
@@ -190,11 +191,7 @@ static void close_listener(struct legacy *legacy)
 
 void legacy_end(struct legacy *legacy)
 {
-	struct legacy **link = &legacy->http->sessions;
-
-	while (*link != legacy)
-		link = &(*link)->next;
-	*link = legacy->next;
+	CHAIN_REMOVE(legacy->http->sessions, legacy, next);
 	legacy->http->session_count--;
 	session_done(&legacy->session);
 	while (legacy->posts) /* a POST that is still being made */

@@ -11,6 +11,7 @@
 #include "http/ladder.h"
 #include "http/legacy.h"
 #include "io/clock.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/call.h"
 #include "mcp/core/era.h"
@@ -334,11 +335,7 @@ static void answer_request(struct exchange *exchange, const struct buffer *text,
 
 void post_leave_session(struct post *post)
 {
-	struct post **link = &post->legacy->posts;
-
-	while (*link != post)
-		link = &(*link)->next;
-	*link = post->next;
+	CHAIN_REMOVE(post->legacy->posts, post, next);
 	post->legacy->used_ms = clock_steady_ms();
 	post->legacy = NULL;
 }
@@ -367,7 +364,7 @@ static bool is_behind(const struct exchange *exchange)
 	return post->connection && connection_is_behind(post->connection);
 }
 
-static const struct exchange_kind post_kind = { say_event, answer_request, post_done };
+static const struct exchange_kind post_kind = { say_event, answer_request, post_done, is_behind };
 
 static void client_gone(void *owner)
 {
@@ -416,7 +413,6 @@ static struct post *post_new(const struct inbound *inbound)
 	struct post *post = memory_get_zeroed(1, sizeof(*post));
 
 	exchange_init(&post->exchange, &post_kind);
-	post->exchange.is_behind = is_behind;
 	post->http = inbound->http;
 	post->connection = inbound->connection;
 	connection_set_owner(post->connection, client_gone, post);

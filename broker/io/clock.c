@@ -60,3 +60,12 @@ void clock_append_date(struct buffer *text, int64_t date_ms)
 	buffer_format(text, "%04" PRId64 "-%02d-%02dT%02d:%02d:%02d.%03dZ", date.year, date.month,
 		      date.day, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
 }
+
+void clock_put_date(struct json_writer *writer, const char *key, int64_t date_ms)
+{
+	struct buffer text = { 0 };
+
+	clock_append_date(&text, date_ms);
+	json_put_string(writer, key, text.bytes, text.size);
+	buffer_done(&text);
+}

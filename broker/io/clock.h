@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "frontend/json_write.h"
 #include "lib/heap/buffer.h"
 
 /* Return milliseconds since an arbitrary start. */
@@ -18,5 +19,6 @@ int64_t clock_date_ms(void);
 /* Append 2026-07-28T12:00:00.000Z (RFC 3339), for `date_ms` from 1970 to 9999. The C library's own
  * conversion opens files. */
 void clock_append_date(struct buffer *text, int64_t date_ms);
+void clock_put_date(struct json_writer *writer, const char *key, int64_t date_ms);
 
 #endif

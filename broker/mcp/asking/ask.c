@@ -199,9 +199,7 @@ static void withdraw_question(struct call *call, uint64_t number)
 	(void)snprintf(id, sizeof(id), ASK_ID_FORMAT, number);
 	message_open_notification(&writer, "notifications/cancelled");
 	json_put_text(&writer, "requestId", id);
-	message_close(&writer);
-	exchange_say(call->exchange, &line);
-	buffer_done(&line);
+	exchange_close(call->exchange, &writer);
 }
 
 static void end_ask(struct call *call)

@@ -11,6 +11,7 @@
 
 #include "io/clock.h"
 #include "io/random_id.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 #include "mcp/asking/ask.h"
 #include "mcp/core/session.h"
@@ -92,24 +93,12 @@ static void note_end(struct exchange *exchange)
 	report_change(task);
 }
 
-static const struct exchange_kind kind = { keep_nothing, keep_answer, note_end };
-
-/* Return the link that holds the task. */
-static struct task **find_link(struct host *host, const struct task *task)
-{
-	struct task **link = &host->tasks;
-
-	while (*link != task)
-		link = &(*link)->next;
-	return link;
-}
+static const struct exchange_kind kind = { keep_nothing, keep_answer, note_end, NULL };
 
 static void free_task(struct host *host, struct task *task)
 {
-	struct task **link = find_link(host, task);
-
 	session_done(&task->session);
-	*link = task->next;
+	CHAIN_REMOVE(host->tasks, task, next);
 	buffer_done(&task->outcome);
 	free(task);
 }
@@ -170,15 +159,6 @@ static bool make_room(struct host *host, uint32_t principal)
 	return oldest != NULL;
 }
 
-static void put_date(struct json_writer *writer, const char *key, int64_t date_ms)
-{
-	struct buffer text = { 0 };
-
-	clock_append_date(&text, date_ms);
-	json_put_string(writer, key, text.bytes, text.size);
-	buffer_done(&text);
-}
-
 static enum task_status status_of(const struct task *task)
 {
 	if (!task->call)
@@ -194,8 +174,8 @@ static void put_state(struct json_writer *writer, const struct task *task)
 
 	json_put_text(writer, "taskId", task->id);
 	json_put_text(writer, "status", status_names[status_of(task)]);
-	put_date(writer, "createdAt", task->created_date_ms);
-	put_date(writer, "lastUpdatedAt", task->updated_date_ms);
+	clock_put_date(writer, "createdAt", task->created_date_ms);
+	clock_put_date(writer, "lastUpdatedAt", task->updated_date_ms);
 	json_put_signed(writer, "ttlMs", end - task->created_ms + TASK_KEPT_MS);
 	json_put_number(writer, "pollIntervalMs", TASK_POLL_MS);
 }

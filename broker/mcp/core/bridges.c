@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 
 static bool is_of(const struct open_bridge *bridge, const struct execution_owner *owner)
@@ -16,11 +17,7 @@ static bool is_of(const struct open_bridge *bridge, const struct execution_owner
 /* The kernel closes the port with msp-bridge, which ends with its channel. */
 void bridges_close(struct open_bridge *bridge)
 {
-	struct open_bridge **link = &bridge->host->bridges;
-
-	while (*link != bridge)
-		link = &(*link)->next;
-	*link = bridge->next;
+	CHAIN_REMOVE(bridge->host->bridges, bridge, next);
 	event_free(bridge->event);
 	fd_close(&bridge->control);
 	free(bridge);

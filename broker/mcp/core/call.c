@@ -7,6 +7,7 @@
 #include "executions/share.h"
 #include "io/clock.h"
 #include "io/text.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
@@ -84,11 +85,7 @@ struct call *call_new(const struct request *request)
 
 static void unlink_call(struct call *call)
 {
-	struct call **link = &call->session->calls;
-
-	while (*link != call)
-		link = &(*link)->next;
-	*link = call->next;
+	CHAIN_REMOVE(call->session->calls, call, next);
 	call->session->call_count--;
 	call->session->host->call_count--;
 }
@@ -99,8 +96,7 @@ static void forget_token(struct call *call)
 	call->progress.token = NULL;
 }
 
-/* End it without an answer. Its handler is not told. */
-static void call_drop(struct call *call)
+void call_end(struct call *call)
 {
 	unlink_call(call);
 	if (call->ask)
@@ -137,7 +133,7 @@ void call_cancel(struct call *call)
 {
 	if (call->cancel)
 		call->cancel(call);
-	call_drop(call);
+	call_end(call);
 }
 
 void call_open_typed(struct call *call, struct answer *answer, const char *type)
@@ -164,7 +160,7 @@ void call_put_answer(struct call *call, struct answer *answer)
 void call_close_result(struct call *call, struct answer *answer)
 {
 	call_put_answer(call, answer);
-	call_drop(call);
+	call_end(call);
 }
 
 void call_put_text(struct answer *answer, const struct buffer *text, bool is_error)
@@ -215,7 +211,7 @@ void call_fail_value(struct call *call, const char *argument, const char *value,
 void call_refuse(struct call *call, enum rpc_code code, const char *text, const struct buffer *data)
 {
 	exchange_refuse(call->exchange, &call->id, code, text, data);
-	call_drop(call);
+	call_end(call);
 }
 
 void call_say_progress(struct call *call, double progress, double total, const char *message)
@@ -237,9 +233,7 @@ void call_say_progress(struct call *call, double progress, double total, const c
 		json_put_double(&writer, "total", total);
 	if (message)
 		json_put_text(&writer, "message", message);
-	message_close(&writer);
-	exchange_say(call->exchange, &line);
-	buffer_done(&line);
+	exchange_close(call->exchange, &writer);
 }
 
 void call_say_log(struct call *call, enum log_level level, const char *logger,
@@ -254,7 +248,5 @@ void call_say_log(struct call *call, enum log_level level, const char *logger,
 	json_put_text(&writer, "level", log_level_name(level));
 	json_put_text(&writer, "logger", logger);
 	json_put_raw(&writer, "data", data->bytes, data->size);
-	message_close(&writer);
-	exchange_say(call->exchange, &line);
-	buffer_done(&line);
+	exchange_close(call->exchange, &writer);
 }

@@ -52,6 +52,9 @@ struct call *call_new(const struct request *request);
 /* Find the call in flight with this id; NULL: none. */
 struct call *call_find(struct session *session, const struct rpc_id *id);
 
+/* End the call, which has its answer or needs none. Its handler is not told. */
+void call_end(struct call *call);
+
 /* Stop the work and end the call: the client wants no answer. */
 void call_cancel(struct call *call);
 

@@ -9,7 +9,6 @@ void exchange_init(struct exchange *exchange, const struct exchange_kind *kind)
 {
 	exchange->kind = kind;
 	exchange->open = 1;
-	exchange->is_behind = NULL;
 }
 
 void exchange_hold(struct exchange *exchange)
@@ -25,7 +24,7 @@ void exchange_release(struct exchange *exchange)
 
 bool exchange_is_behind(const struct exchange *exchange)
 {
-	return exchange->is_behind && exchange->is_behind(exchange);
+	return exchange->kind->is_behind && exchange->kind->is_behind(exchange);
 }
 
 void exchange_say(struct exchange *exchange, const struct buffer *message)
@@ -36,6 +35,13 @@ void exchange_say(struct exchange *exchange, const struct buffer *message)
 void exchange_answer(struct exchange *exchange, const struct buffer *answer, int code)
 {
 	exchange->kind->answer(exchange, answer, code);
+}
+
+void exchange_close(struct exchange *exchange, struct json_writer *writer)
+{
+	message_close(writer);
+	exchange_say(exchange, writer->out);
+	buffer_done(writer->out);
 }
 
 void exchange_refuse(struct exchange *exchange, const struct rpc_id *id, enum rpc_code code,
@@ -85,7 +91,7 @@ static void batch_done(struct exchange *exchange)
 	free(batch);
 }
 
-static const struct exchange_kind batch_kind = { batch_say, batch_answer, batch_done };
+static const struct exchange_kind batch_kind = { batch_say, batch_answer, batch_done, NULL };
 
 struct exchange *exchange_new_batch(struct exchange *inner)
 {

@@ -21,14 +21,14 @@ struct exchange_kind {
 	void (*answer)(struct exchange *exchange, const struct buffer *answer, int code);
 	/* The last user has left: the exchange is not used after this. */
 	void (*done)(struct exchange *exchange);
+	/* Return true if so much waits to be sent that optional messages should wait; NULL: never.
+	 */
+	bool (*is_behind)(const struct exchange *exchange);
 };
 
 struct exchange {
 	const struct exchange_kind *kind;
 	uint32_t open; /* users that remain: its maker, and each call in flight */
-	/* Return true if so much waits to be sent that optional messages should wait. The transport
-	 * may set it after exchange_init(); NULL: never. */
-	bool (*is_behind)(const struct exchange *exchange);
 };
 
 /* Start with one reference, the maker's. */
@@ -42,6 +42,9 @@ bool exchange_is_behind(const struct exchange *exchange);
 /* Send, without ending a session or a call: a broken exchange is given up later. */
 void exchange_say(struct exchange *exchange, const struct buffer *message);
 void exchange_answer(struct exchange *exchange, const struct buffer *answer, int code);
+
+/* Close a notification that was written, send it and free its line. */
+void exchange_close(struct exchange *exchange, struct json_writer *writer);
 
 /* Answer with an error, as message_put_error() writes it. */
 void exchange_refuse(struct exchange *exchange, const struct rpc_id *id, enum rpc_code code,

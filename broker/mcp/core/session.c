@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/heap/chain.h"
 #include "mcp/core/bridges.h"
 #include "mcp/core/call.h"
 #include "mcp/core/host_answers.h"
@@ -33,7 +34,6 @@ struct execution_owner session_owner(const struct session *session)
 void session_done(struct session *session)
 {
 	const struct execution_owner owner = session_owner(session);
-	struct session **link = &session->host->sessions;
 
 	while (session->calls)
 		call_cancel(session->calls);
@@ -44,7 +44,5 @@ void session_done(struct session *session)
 		host_answers_forget(session->host, &owner);
 		bridges_end(session->host, &owner);
 	}
-	while (*link != session)
-		link = &(*link)->next;
-	*link = session->next;
+	CHAIN_REMOVE(session->host->sessions, session, next);
 }

@@ -127,9 +127,7 @@ const struct resource_provider resource_file = {
 		"tool list_sandbox_files lists files, and read_sandbox_file reads large ones in "
 		"parts.",
 	.mime_type = "text/plain",
-	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.4,
-	.is_changing = true,
 	.is_looked_up = true,
 	.exists = file_exists,
 	.read = read_resource,

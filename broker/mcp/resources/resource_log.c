@@ -394,9 +394,7 @@ const struct resource_provider resource_log = {
 		       "lines in brackets say which bytes are missing and where to read on. Logs "
 		       "are kept for an hour after the execution ends.",
 	.mime_type = "text/plain",
-	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.3,
-	.is_changing = true,
 	.count = count_executions,
 	.describe = describe_log,
 	.exists = log_exists,
@@ -411,9 +409,7 @@ const struct resource_provider resource_log_stream = {
 	.description = "The bytes of an execution's stdout or stderr from the beginning, at most "
 		       "128 KiB; _meta says where to go on.",
 	.mime_type = "text/plain",
-	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.2,
-	.is_changing = true,
 	.exists = stream_exists,
 	.read = read_stream,
 	.complete = complete_log,
@@ -426,9 +422,7 @@ const struct resource_provider resource_log_piece = {
 	.description = "The bytes of a stream from an offset on, for logs that exceed one answer "
 		       "or still grow.",
 	.mime_type = "text/plain",
-	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.1,
-	.is_changing = true,
 	.is_piece = true,
 	.exists = stream_exists,
 	.read = read_stream,

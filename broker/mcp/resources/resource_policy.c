@@ -115,9 +115,7 @@ const struct resource_provider resource_policy = {
 		       "network, limits, languages. It is in force for every execution under the "
 		       "profile, and cannot be changed from inside a sandbox.",
 	.mime_type = "text/plain",
-	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.5,
-	.is_changing = true,
 	.count = count_profiles,
 	.describe = describe_profile,
 	.exists = profile_exists,

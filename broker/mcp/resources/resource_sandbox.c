@@ -339,9 +339,7 @@ const struct resource_provider resource_diff = {
 		"The changes in /workspace of a persistent sandbox against the user's project: a "
 		"list of files, then unified diffs. It changes with each run in the sandbox.",
 	.mime_type = "text/plain",
-	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.4,
-	.is_changing = true,
 	.is_looked_up = true,
 	.count = count_diffs,
 	.describe = describe_diff,
@@ -444,9 +442,7 @@ const struct resource_provider resource_network = {
 	.description = "The open connections of a persistent sandbox whose profile has hosts, the "
 		       "hosts that were granted or taken away, and the last refusals, as JSON.",
 	.mime_type = "application/json",
-	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.2,
-	.is_changing = true,
 	.is_looked_up = true,
 	.is_offered = has_hosts,
 	.count = count_networks,

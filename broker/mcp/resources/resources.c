@@ -35,21 +35,14 @@ static const struct resource_provider *const *first_row(const struct session *se
 static void put_annotations(struct json_writer *writer, const struct resource_provider *row,
 			    int64_t modified_ms)
 {
-	struct buffer date = { 0 };
-
 	json_open_object(writer, "annotations");
 	json_open_array(writer, "audience");
-	if ((row->audience & AUDIENCE_USER) != 0)
-		json_put_text(writer, NULL, "user");
-	if ((row->audience & AUDIENCE_ASSISTANT) != 0)
-		json_put_text(writer, NULL, "assistant");
+	json_put_text(writer, NULL, "user");
+	json_put_text(writer, NULL, "assistant");
 	json_close_array(writer);
 	json_put_double(writer, "priority", row->priority);
-	if (modified_ms > 0) {
-		clock_append_date(&date, modified_ms);
-		json_put_string(writer, "lastModified", date.bytes, date.size);
-		buffer_done(&date);
-	}
+	if (modified_ms > 0)
+		clock_put_date(writer, "lastModified", modified_ms);
 	json_close_object(writer);
 }
 
@@ -178,49 +171,45 @@ bool resources_find(const struct session *session, const struct json_value *uri,
 	return false;
 }
 
-static void describe_unknown(const struct session *session, const char *uri, size_t size,
-			     struct buffer *text, struct buffer *data)
+/* Answer that there is no such resource. */
+static void refuse_unknown(const struct session *session, struct exchange *exchange,
+			   const struct rpc_id *id, enum era era, const char *uri, size_t size)
 {
 	const struct resource_provider *const *at = first_row(session),
 					      *row = next_offered(session, &at);
-	struct json_writer writer = { .out = data };
+	struct buffer text = { 0 }, data = { 0 };
+	struct json_writer writer = { .out = &data };
 
-	buffer_format(text,
+	buffer_format(&text,
 		      "Resource not found: %s. resources/list shows the resources; their URIs look "
 		      "like: ",
 		      text_quoted(uri, size, QUOTE_BYTES));
 	while (row) {
-		buffer_append_text(text, row->uri_template);
+		buffer_append_text(&text, row->uri_template);
 		row = next_offered(session, &at);
-		buffer_append_text(text, row ? ", " : "");
+		buffer_append_text(&text, row ? ", " : "");
 	}
 	json_open_object(&writer, NULL);
 	json_put_string(&writer, "uri", uri,
 			text_fit_first(uri, size, RESOURCE_URI_SHOWN, TEXT_JUDGED));
 	json_close_object(&writer);
-}
-
-static enum rpc_code unknown_code(enum era era)
-{
-	return era == ERA_MODERN ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND;
+	exchange_refuse(exchange, id,
+			era == ERA_MODERN ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND, text.bytes,
+			&data);
+	buffer_done(&text);
+	buffer_done(&data);
 }
 
 void resources_refuse_unknown(const struct request *request, const struct json_value *uri)
 {
-	struct buffer text = { 0 }, data = { 0 };
-
-	describe_unknown(request->session, uri->text, uri->size, &text, &data);
-	request_refuse_with(request, unknown_code(request->era), &text, &data);
+	refuse_unknown(request->session, request->exchange, &request->message->id, request->era,
+		       uri->text, uri->size);
 }
 
 void resources_refuse_call(struct call *call, const char *uri, size_t size)
 {
-	struct buffer text = { 0 }, data = { 0 };
-
-	describe_unknown(call->session, uri, size, &text, &data);
-	call_refuse(call, unknown_code(call->era), text.bytes, &data);
-	buffer_done(&text);
-	buffer_done(&data);
+	refuse_unknown(call->session, call->exchange, &call->id, call->era, uri, size);
+	call_end(call);
 }
 
 void resources_read(const struct request *request)
@@ -282,6 +271,6 @@ void resources_answer(struct call *call, const struct resource *resource,
 		json_put_raw(writer, "_meta", meta->bytes, meta->size);
 	json_close_object(writer);
 	json_close_array(writer);
-	answer_put_caching(&answer, call->era, resource->provider->is_changing ? 0 : ANSWER_TTL_MS);
+	answer_put_caching(&answer, call->era, 0); /* it may change at any time */
 	call_close_result(call, &answer);
 }

@@ -20,11 +20,6 @@
 /* Bytes that are quoted of a URI without a resource. */
 #define RESOURCE_URI_SHOWN 2048U
 
-enum resource_audience {
-	AUDIENCE_USER = 1,
-	AUDIENCE_ASSISTANT = 2,
-};
-
 /* An entry of resources/list. Empty texts: the row's text is used. The caller frees the buffers. */
 struct resource_entry {
 	struct resource_values values;
@@ -50,12 +45,10 @@ struct resource_provider {
 	const char *title;
 	const char *description;
 	const char *mime_type;
-	unsigned int audience; /* enum resource_audience */
-	double priority;       /* 0 to 1 */
-	bool is_changing;      /* its content may change at any time */
-	bool is_piece;         /* part of another resource, which is the one to subscribe to */
-	bool is_looked_up;     /* `exists` only knows some: `read` finds the others, or refuses with
-				  resources_refuse_call() */
+	double priority;   /* 0 to 1 */
+	bool is_piece;     /* part of another resource, which is the one to subscribe to */
+	bool is_looked_up; /* `exists` only knows some: `read` finds the others, or refuses with
+			      resources_refuse_call() */
 	/* Return whether the policy gives it a sense; NULL: always. */
 	bool (*is_offered)(const struct host *host);
 	/* The entries listed for this session; both NULL: none. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "io/clock.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 
 /* Interval between two notifications of one resource, and between two rounds of the timer. */
@@ -107,9 +108,7 @@ static void say_updated(const struct subscription *subscription, struct exchange
 	subscriber_open_notification(&writer, subscription->subscriber,
 				     "notifications/resources/updated");
 	json_put_string(&writer, "uri", subscription->uri.bytes, subscription->uri.size);
-	message_close(&writer);
-	exchange_say(way, &line);
-	buffer_done(&line);
+	exchange_close(way, &writer);
 }
 
 /* Notify the due subscribers; those with much unsent output stay due. */
@@ -256,15 +255,9 @@ static void drop_subscription(struct subscriptions *all, struct subscription *su
 {
 	struct topic *topic = subscription->topic;
 	struct subscriber *subscriber = subscription->subscriber;
-	struct subscription **link = &topic->first;
 
-	while (*link != subscription)
-		link = &(*link)->next;
-	*link = subscription->next;
-	link = &subscriber->first;
-	while (*link != subscription)
-		link = &(*link)->next_of_its;
-	*link = subscription->next_of_its;
+	CHAIN_REMOVE(topic->first, subscription, next);
+	CHAIN_REMOVE(subscriber->first, subscription, next_of_its);
 	subscriber->count--;
 	buffer_done(&subscription->uri);
 	free(subscription);

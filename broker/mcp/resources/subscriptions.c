@@ -22,9 +22,7 @@ static void say_list_changed(const struct subscriber *subscriber, enum host_list
 	struct json_writer writer = { .out = &line };
 
 	subscriber_open_notification(&writer, subscriber, list_method(list));
-	message_close(&writer);
-	exchange_say(subscriber_way(subscriber), &line);
-	buffer_done(&line);
+	exchange_close(subscriber_way(subscriber), &writer);
 }
 
 void host_list_changed(struct host *host, enum host_list list)
@@ -62,9 +60,7 @@ static void say_task(const struct subscriber *listen, const struct task *task)
 
 	subscriber_open_notification(&writer, listen, "notifications/tasks");
 	task_put(&writer, task);
-	message_close(&writer);
-	exchange_say(subscriber_way(listen), &line);
-	buffer_done(&line);
+	exchange_close(subscriber_way(listen), &writer);
 }
 
 /* Notify of a change of the answer to tasks/get. A subscriber with much unsent output is left out:
@@ -325,9 +321,7 @@ static void start_listen(const struct request *request, const struct json_value 
 	if (tasks)
 		take_tasks(request, tasks, listen, &writer);
 	json_close_object(&writer);
-	message_close(&writer);
-	exchange_say(listen->call->exchange, &line);
-	buffer_done(&line);
+	exchange_close(listen->call->exchange, &writer);
 }
 
 void subscriptions_listen(const struct request *request)

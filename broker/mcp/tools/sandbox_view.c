@@ -21,14 +21,9 @@ const char *sandbox_handle(const struct ipc_sandbox_info *info)
 
 static void put_date(struct json_writer *writer, const char *key, uint64_t seconds)
 {
-	struct buffer date = { 0 };
-
 	/* a sandbox with damaged files may have any time */
-	if (seconds == 0 || seconds > UINT64_C(253402300799))
-		return;
-	clock_append_date(&date, (int64_t)seconds * 1000);
-	json_put_string(writer, key, date.bytes, date.size);
-	buffer_done(&date);
+	if (seconds > 0 && seconds <= UINT64_C(253402300799))
+		clock_put_date(writer, key, (int64_t)seconds * 1000);
 }
 
 void sandbox_put(struct json_writer *writer, const struct ipc_sandbox_info *info)

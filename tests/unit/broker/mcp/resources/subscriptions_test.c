@@ -51,12 +51,12 @@ static void never_done(struct exchange *exchange)
 	cr_assert_fail("the exchange is the test's");
 }
 
-static const struct exchange_kind way_kind = { hear, hear_answer, never_done };
-
 static bool is_way_behind(const struct exchange *exchange)
 {
 	return ((const struct way *)exchange)->is_behind;
 }
+
+static const struct exchange_kind way_kind = { hear, hear_answer, never_done, is_way_behind };
 
 /* t://NAME is there for names of one letter, and q/NAME for principal 7 only. */
 static bool exists(const struct session *session, const struct resource_values *values)
@@ -99,7 +99,6 @@ static void open_way(struct way *opened)
 {
 	memset(opened, 0, sizeof(*opened));
 	exchange_init(&opened->exchange, &way_kind);
-	opened->exchange.is_behind = is_way_behind;
 }
 
 static void forget(struct way *from)
