@@ -462,7 +462,6 @@ void command_patch(char **arguments)
 	size_t size;
 	char *text = target_read_all(-1, &size);
 
-	(void)arguments;
 	steps.list = calloc(2 * PATCH_FILES_MAX, sizeof(*steps.list));
 	if (!steps.list)
 		answer_problem(FILE_ERROR);

@@ -70,7 +70,6 @@ struct patch_fault {
 
 /* Read a patch in the apply_patch form or a unified diff. False: *ret_fault says why not. */
 bool patch_parse(const char *text, size_t size, struct patch *ret, struct patch_fault *ret_fault);
-void patch_free(struct patch *patch);
 
 /* --- places ----------------------------------------------------------------------------------- */
 

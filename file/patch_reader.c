@@ -9,17 +9,6 @@
 
 #include "answer.h"
 
-void patch_free(struct patch *patch)
-{
-	for (size_t i = 0; i < patch->file_count; i++) {
-		free(patch->files[i].path);
-		free(patch->files[i].move);
-	}
-	free(patch->files);
-	free(patch->hunks);
-	free(patch->lines);
-}
-
 bool reader_set_fault(struct reader *reader, const char *text)
 {
 	reader->fault->number = reader->at < reader->count ? reader->at + 1 : reader->count;

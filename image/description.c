@@ -191,21 +191,17 @@ static int read_config(const struct input *input, const char *path, char digest[
 	struct image *image = &ret->image;
 	const struct json_value *config;
 	struct text text;
-	int result = read_text(input, path, digest, &text);
+	bool is_read = read_text(input, path, digest, &text) == 0 && check_platform(&text) == 0 &&
+		       read_diff_ids(&text, ret) == 0;
 
 	(void)snprintf(ret->config, sizeof(ret->config), "%s", path);
-	if (result == 0)
-		result = check_platform(&text);
-	if (result == 0)
-		result = read_diff_ids(&text, ret);
-	config = result == 0 ? json_member(&text.document, text.top, "config") : NULL;
-	if (result < 0 || add_cwd(&text, config, image) < 0 ||
-	    add_words(&text, config, "Env", image, &image->environment) < 0 ||
-	    add_words(&text, config, "Entrypoint", image, &image->entrypoint) < 0 ||
-	    add_words(&text, config, "Cmd", image, &image->command) < 0)
-		result = -1;
+	config = is_read ? json_member(&text.document, text.top, "config") : NULL;
+	is_read = is_read && add_cwd(&text, config, image) == 0 &&
+		  add_words(&text, config, "Env", image, &image->environment) == 0 &&
+		  add_words(&text, config, "Entrypoint", image, &image->entrypoint) == 0 &&
+		  add_words(&text, config, "Cmd", image, &image->command) == 0;
 	text_done(&text);
-	return result;
+	return is_read ? 0 : -1;
 }
 
 /* --- OCI layouts ------------------------------------------------------------------------------ */

@@ -29,14 +29,12 @@ static int import_layer(const struct input *input, const struct layer_source *so
 {
 	const uint64_t most = room->most_bytes + ARCHIVE_MORE - room->bytes;
 	struct stream stream;
-	int result = stream_begin(&stream, input, source->path, most);
+	const bool is_done = stream_begin(&stream, input, source->path, most) == 0 &&
+			     unpack_layer(room, &stream, incoming, source->diff_id) == 0 &&
+			     stream_check(&stream, source->digest, source->diff_id) == 0;
 
-	if (result == 0)
-		result = unpack_layer(room, &stream, incoming, source->diff_id);
-	if (result == 0)
-		result = stream_check(&stream, source->digest, source->diff_id);
 	stream_end(&stream);
-	return result;
+	return is_done ? 0 : -1;
 }
 
 static bool is_there(int layers, const char *diff_id)
@@ -123,21 +121,17 @@ int image_import(int input_fd, int incoming, int layers, uint64_t most)
 {
 	static struct description description;
 	struct input input;
-	int result = input_begin(&input, input_fd, incoming, most);
+	const bool is_done =
+		input_begin(&input, input_fd, incoming, most) == 0 &&
+		description_read(&input, &description) == 0 &&
+		import_layers(&input, &description, incoming, layers, most) == 0 &&
+		copy_text(&input, description.manifest, incoming, IMAGE_INCOMING_INDEXED) == 0 &&
+		copy_text(&input, description.config, incoming, IMAGE_INCOMING_CONFIG) == 0 &&
+		write_manifest(incoming, &description.image) == 0;
 
-	if (result == 0)
-		result = description_read(&input, &description);
-	if (result == 0)
-		result = import_layers(&input, &description, incoming, layers, most);
-	if (result == 0)
-		result = copy_text(&input, description.manifest, incoming, IMAGE_INCOMING_INDEXED);
-	if (result == 0)
-		result = copy_text(&input, description.config, incoming, IMAGE_INCOMING_CONFIG);
-	if (result == 0)
-		result = write_manifest(incoming, &description.image);
 	input_end(&input);
 	memcpy(report.digest, description.image.digest, sizeof(report.digest));
-	return result;
+	return is_done ? 0 : -1;
 }
 
 int image_check(int made, int incoming)
@@ -189,10 +183,8 @@ int image_remove(int directory)
 	int error;
 	DIR *list = image_open_list(directory, ".", &error);
 
-	while (!error && (entry = image_next_file(list, &error))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			error = remove_tree(directory, entry->d_name);
-	}
+	while (!error && (entry = image_next_file(list, &error)))
+		error = remove_tree(directory, entry->d_name);
 	if (list)
 		(void)closedir(list); /* it was only read */
 	return error ? refuse_call("removing files of images", error) : 0;

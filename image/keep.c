@@ -345,6 +345,6 @@ bool image_keep_is_clean(const struct image_keep *keep)
 	while (list && image_next_file(list, &error))
 		count++;
 	if (list)
-		(void)closedir(list);        /* it was only read */
-	return list && !error && count == 2; /* "." and ".." */
+		(void)closedir(list); /* it was only read */
+	return list && !error && count == 0;
 }

@@ -207,7 +207,8 @@ static int check_attributes(int fd, bool is_packed)
 static int pack_file(struct pack *pack, uint32_t layer, const struct stat *status)
 {
 	const char *first = find_link(pack, status);
-	int fd, result;
+	bool is_done;
+	int fd;
 
 	begin_entry(pack, status, AE_IFREG);
 	if (first) {
@@ -218,13 +219,10 @@ static int pack_file(struct pack *pack, uint32_t layer, const struct stat *statu
 	if (fd < 0)
 		return refuse_opening(fd);
 	archive_entry_set_size(pack->entry, status->st_size);
-	result = check_attributes(fd, true);
-	if (result == 0)
-		result = write_header(pack);
-	if (result == 0)
-		result = write_content(pack, fd);
+	is_done = check_attributes(fd, true) == 0 && write_header(pack) == 0 &&
+		  write_content(pack, fd) == 0;
 	fd_close(&fd);
-	return result;
+	return is_done ? 0 : -1;
 }
 
 static int pack_symlink(struct pack *pack, int fd, const struct stat *status)
@@ -297,8 +295,6 @@ static int add_names(const struct pack *pack, uint32_t layer, struct names *name
 	if (fd < 0)
 		return refuse_opening(fd);
 	while (!error && (entry = image_next_file(list, &error))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
 		names->list = memory_grow_list(names->list, &names->room, names->count + 1,
 					       sizeof(*names->list));
 		names->list[names->count++] =

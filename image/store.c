@@ -125,7 +125,9 @@ const struct dirent *image_next_file(DIR *list, int *ret_error)
 	const struct dirent *file;
 
 	errno = 0;
-	file = readdir(list);
+	do
+		file = readdir(list);
+	while (file && (strcmp(file->d_name, ".") == 0 || strcmp(file->d_name, "..") == 0));
 	if (!file && errno)
 		*ret_error = -errno;
 	return file;

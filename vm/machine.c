@@ -54,6 +54,9 @@ static void put_word(struct words *words, const char *format, ...)
 	words->used += (size_t)size + 1;
 }
 
+/* Put an option, and its value as printf makes it. */
+#define put_option(words, option, ...) (put_word((words), (option)), put_word((words), __VA_ARGS__))
+
 /* Write a path as a value of QEMU's options: a comma is doubled. */
 static void quote_path(const char *path, char ret[2 * IPC_PATH_MAX])
 {
@@ -75,11 +78,10 @@ static void put_mounts(struct words *words, const struct mounts *mounts)
 		const struct mount_entry *entry = &mounts->list[i];
 
 		quote_path(entry->path, path);
-		put_word(words, "-fsdev");
-		put_word(words, "local,id=f%u,path=%s,security_model=none,multidevs=remap%s", i,
-			 path, entry->is_writable ? "" : ",readonly=on");
-		put_word(words, "-device");
-		put_word(words, "virtio-9p-pci,fsdev=f%u,mount_tag=" WIRE_TAG, i, i);
+		put_option(words, "-fsdev",
+			   "local,id=f%u,path=%s,security_model=none,multidevs=remap%s", i, path,
+			   entry->is_writable ? "" : ",readonly=on");
+		put_option(words, "-device", "virtio-9p-pci,fsdev=f%u,mount_tag=" WIRE_TAG, i, i);
 	}
 }
 
@@ -92,33 +94,22 @@ static void put_machine(struct words *words, const struct machine_options *optio
 					     "none" };
 
 	put_word(words, "%s", options->emulator);
-	put_word(words, "-machine");
-	put_word(words, "pc,usb=off,vmport=off,accel=%s", options->has_kvm ? "kvm" : "tcg");
-	put_word(words, "-cpu");
+	put_option(words, "-machine", "pc,usb=off,vmport=off,accel=%s",
+		   options->has_kvm ? "kvm" : "tcg");
 	/* With cmpxchg16b the emulation of QEMU 7.2 crashes in kernels since 6.12. */
-	put_word(words, "%s", options->has_kvm ? "host" : "max,-cx16");
-	put_word(words, "-m");
-	put_word(words, "%u", options->memory_mb);
-	put_word(words, "-smp");
-	put_word(words, "%u", options->processors);
+	put_option(words, "-cpu", "%s", options->has_kvm ? "host" : "max,-cx16");
+	put_option(words, "-m", "%u", options->memory_mb);
+	put_option(words, "-smp", "%u", options->processors);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		put_word(words, "%s", fixed[i]);
-	put_word(words, "-kernel");
-	put_word(words, "%s/kernel", options->files);
-	put_word(words, "-initrd");
-	put_word(words, "%s/initramfs", options->files);
-	put_word(words, "-append");
-	put_word(words, KERNEL_WORDS);
-	put_word(words, "-chardev");
-	put_word(words, "socket,id=console,fd=%d", console);
-	put_word(words, "-serial");
-	put_word(words, "chardev:console");
-	put_word(words, "-device");
-	put_word(words, "virtio-serial-pci");
-	put_word(words, "-chardev");
-	put_word(words, "socket,id=port,fd=%d", port);
-	put_word(words, "-device");
-	put_word(words, "virtserialport,chardev=port,name=" WIRE_PORT);
+	put_option(words, "-kernel", "%s/kernel", options->files);
+	put_option(words, "-initrd", "%s/initramfs", options->files);
+	put_option(words, "-append", KERNEL_WORDS);
+	put_option(words, "-chardev", "socket,id=console,fd=%d", console);
+	put_option(words, "-serial", "chardev:console");
+	put_option(words, "-device", "virtio-serial-pci");
+	put_option(words, "-chardev", "socket,id=port,fd=%d", port);
+	put_option(words, "-device", "virtserialport,chardev=port,name=" WIRE_PORT);
 }
 
 static void execute_emulator(struct words *words, int port, int console)

@@ -161,14 +161,12 @@ static enum talk_end take_want(struct talk *talk)
 
 static enum talk_end take_output(struct talk *talk)
 {
-	(void)talk;
 	(void)fd_write_all(STDOUT_FILENO, coming.load.bytes, coming.head.size);
 	return TALK_NONE;
 }
 
 static enum talk_end take_errors(struct talk *talk)
 {
-	(void)talk;
 	(void)fd_write_all(STDERR_FILENO, coming.load.bytes, coming.head.size);
 	return TALK_NONE;
 }

@@ -236,19 +236,16 @@ static const yajl_callbacks callbacks = {
 
 static void *yajl_get(void *context, size_t size)
 {
-	(void)context;
 	return memory_get(size);
 }
 
 static void *yajl_resize(void *context, void *memory, size_t size)
 {
-	(void)context;
 	return memory_resize(memory, size);
 }
 
 static void yajl_release(void *context, void *memory)
 {
-	(void)context;
 	free(memory);
 }
 

@@ -60,19 +60,17 @@ static void confine_prepare(void)
 static int prepare_machine(bool is_package)
 {
 	static struct parts parts;
-	int result = content_read(PREPARE_FD_INIT, INIT_MAX, "the first program", &parts.init);
+	const bool is_read =
+		content_read(PREPARE_FD_INIT, INIT_MAX, "the first program", &parts.init) == 0 &&
+		(is_package ? package_read(PREPARE_FD_INPUT, &parts) == 0
+			    : content_read(PREPARE_FD_INPUT, KERNEL_MAX, "the kernel",
+					   &parts.kernel) == 0 &&
+				      modules_read(PREPARE_FD_MODULES, &parts) == 0);
 
-	if (result == 0 && is_package)
-		result = package_read(PREPARE_FD_INPUT, &parts);
-	else if (result == 0)
-		result = content_read(PREPARE_FD_INPUT, KERNEL_MAX, "the kernel", &parts.kernel);
-	if (result == 0 && !is_package)
-		result = modules_read(PREPARE_FD_MODULES, &parts);
-	if (result == 0)
-		result = parts_check(&parts);
-	if (result == 0)
-		result = kernel_write(PREPARE_FD_OUTPUT, &parts.kernel);
-	return result == 0 ? initramfs_write(PREPARE_FD_OUTPUT, &parts) : result;
+	return is_read && parts_check(&parts) == 0 &&
+			       kernel_write(PREPARE_FD_OUTPUT, &parts.kernel) == 0
+		       ? initramfs_write(PREPARE_FD_OUTPUT, &parts)
+		       : -1;
 }
 
 int main(int argc, char *argv[])

@@ -264,7 +264,6 @@ static ssize_t read_nested(struct archive *inner, void *context, const void **re
 {
 	struct nested *nested = context;
 
-	(void)inner;
 	*ret = nested->block;
 	return archive_read_data(nested->outer, nested->block, sizeof(nested->block));
 }

@@ -104,23 +104,20 @@ static int trim_program(struct content *program)
 int kernel_write(int directory, const struct content *kernel)
 {
 	struct content payload, program = { 0 };
-	int result = find_payload(kernel, &payload);
+	const bool is_done =
+		find_payload(kernel, &payload) == 0 &&
+		content_unpack(&payload, PROGRAM_MAX, "the kernel's program", &program) == 0 &&
+		trim_program(&program) == 0 &&
+		file_write(directory, PREPARE_KERNEL, program.bytes, program.size) == 0;
 
-	if (result == 0)
-		result = content_unpack(&payload, PROGRAM_MAX, "the kernel's program", &program);
-	if (result == 0)
-		result = trim_program(&program);
-	if (result == 0)
-		result = file_write(directory, PREPARE_KERNEL, program.bytes, program.size);
 	free(program.bytes);
-	return result;
+	return is_done ? 0 : -1;
 }
 
 /* --- the initramfs ---------------------------------------------------------------------------- */
 
 static ssize_t keep_bytes(struct archive *archive, void *context, const void *bytes, size_t size)
 {
-	(void)archive;
 	return content_append(context, bytes, size) ? (ssize_t)size : -1;
 }
 

@@ -51,9 +51,8 @@ static void offer_values(const struct request *request, const struct subject *su
 	const struct posture *posture = &request->session->host->posture;
 
 	if (subject->provider) {
-		if (subject->provider->complete)
-			subject->provider->complete(request->session, subject->place,
-						    &subject->known, completion);
+		resources_complete(request->session, subject->provider, subject->place,
+				   &subject->known, completion);
 		return;
 	}
 	switch (subject->prompt->arguments[subject->place].source) {

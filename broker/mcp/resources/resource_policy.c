@@ -25,13 +25,9 @@ static const struct plan_profile *profile_at(const struct session *session, size
 static const struct plan_profile *find_profile(const struct session *session, const char *name)
 {
 	const struct plan *plan = &session->host->plan;
-	const struct plan_profile *profile;
+	const struct plan_profile *profile = plan->bytes ? profile_named(plan, name) : NULL;
 
-	for (size_t i = 0; (profile = profile_at(session, i)); i++) {
-		if (strcmp(plan_string(plan, profile->name), name) == 0)
-			return profile;
-	}
-	return NULL;
+	return profile && profile_is_listed(plan, profile) ? profile : NULL;
 }
 
 static size_t count_profiles(const struct session *session)
@@ -83,16 +79,6 @@ static void read_policy(struct call *call, const struct resource *resource)
 	buffer_done(&text);
 }
 
-static void complete_profile(const struct session *session, size_t place,
-			     const struct resource_values *known, struct completion *completion)
-{
-	const struct plan *plan = &session->host->plan;
-	const struct plan_profile *profile;
-
-	for (size_t i = 0; (profile = profile_at(session, i)); i++)
-		completion_offer(completion, plan_string(plan, profile->name));
-}
-
 void resource_policy_changed(struct host *host)
 {
 	const struct plan *plan = &host->plan;
@@ -120,5 +106,4 @@ const struct resource_provider resource_policy = {
 	.describe = describe_profile,
 	.exists = profile_exists,
 	.read = read_policy,
-	.complete = complete_profile,
 };

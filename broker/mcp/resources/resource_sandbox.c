@@ -74,15 +74,6 @@ static bool sandbox_exists(const struct session *session, const struct resource_
 	return sandboxes_known(session->host, session->principal, values->value[0]) != NULL;
 }
 
-static void complete_each(const struct session *session, sandbox_step *step,
-			  struct completion *completion)
-{
-	const struct known_sandbox *known = NULL;
-
-	while ((known = step(session, known)))
-		completion_offer(completion, known->id);
-}
-
 static size_t count_diffs(const struct session *session)
 {
 	return count_each(session, each_sandbox);
@@ -91,12 +82,6 @@ static size_t count_diffs(const struct session *session)
 static void describe_diff(const struct session *session, size_t place, struct resource_entry *ret)
 {
 	describe_each(session, each_sandbox, place, "diff", "Changes", ret);
-}
-
-static void complete_diff(const struct session *session, size_t place,
-			  const struct resource_values *values, struct completion *completion)
-{
-	complete_each(session, each_sandbox, completion);
 }
 
 /* Return whether the sandbox can have a network: its profile has hosts, or is not known. */
@@ -126,12 +111,6 @@ static void describe_network(const struct session *session, size_t place,
 			     struct resource_entry *ret)
 {
 	describe_each(session, next_networked, place, "network", "Network", ret);
-}
-
-static void complete_network(const struct session *session, size_t place,
-			     const struct resource_values *values, struct completion *completion)
-{
-	complete_each(session, next_networked, completion);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -345,7 +324,6 @@ const struct resource_provider resource_diff = {
 	.describe = describe_diff,
 	.exists = sandbox_exists,
 	.read = read_diff,
-	.complete = complete_diff,
 };
 
 /* --- network -------------------------------------------------------------------------------- */
@@ -449,5 +427,4 @@ const struct resource_provider resource_network = {
 	.describe = describe_network,
 	.exists = sandbox_exists,
 	.read = read_network,
-	.complete = complete_network,
 };

@@ -60,7 +60,7 @@ struct resource_provider {
 	 * valid during the call. */
 	void (*read)(struct call *call, const struct resource *resource);
 	/* Offer values of the variable at `place`; `known` has the values that the client has given
-	 * for the others. NULL: none are offered. */
+	 * for the others. NULL: the values of the entries that can be listed. */
 	void (*complete)(const struct session *session, size_t place,
 			 const struct resource_values *known, struct completion *completion);
 };
@@ -74,6 +74,11 @@ extern const struct resource_provider resource_policy;
 void resources_list(const struct request *request);
 void resources_list_templates(const struct request *request);
 void resources_read(const struct request *request);
+
+/* Offer values of a variable, as the provider's `complete` does. */
+void resources_complete(const struct session *session, const struct resource_provider *row,
+			size_t place, const struct resource_values *known,
+			struct completion *completion);
 
 /* Find the resource that `uri` (decoded) names for this session. False: there is none. */
 bool resources_find(const struct session *session, const struct json_value *uri,
