@@ -15,21 +15,6 @@
 /* Interval between two notifications of progress. */
 #define PROGRESS_MS 500
 
-static void keep_token(struct call *call, const struct request *request)
-{
-	struct json_value *token =
-		json_member(request->document, request->message->meta, "progressToken");
-	struct rpc_id read = { 0 };
-
-	/* a token has the form of an id: a string or an integer */
-	if (!token || !rpc_id_read(token, &read))
-		return;
-	call->progress.token = read.raw;
-	call->progress.token_size = read.raw_size;
-	read.raw = NULL;
-	rpc_id_done(&read);
-}
-
 static enum log_level log_threshold(const struct request *request)
 {
 	enum log_level level = LOG_LEVEL_NONE;
@@ -77,7 +62,8 @@ struct call *call_new(const struct request *request)
 	call->log_level = log_threshold(request);
 	call->abilities = request_abilities(request);
 	call->progress.last = -1;
-	keep_token(call, request);
+	(void)rpc_id_read(json_member(request->document, request->message->meta, "progressToken"),
+			  &call->progress.token); /* another value asks for none */
 	exchange_hold(call->exchange);
 	link_call(call);
 	return call;
@@ -90,12 +76,6 @@ static void unlink_call(struct call *call)
 	call->session->host->call_count--;
 }
 
-static void forget_token(struct call *call)
-{
-	free(call->progress.token);
-	call->progress.token = NULL;
-}
-
 void call_end(struct call *call)
 {
 	unlink_call(call);
@@ -103,7 +83,7 @@ void call_end(struct call *call)
 		call->end_ask(call);
 	exchange_release(call->exchange);
 	rpc_id_done(&call->id);
-	forget_token(call);
+	rpc_id_done(&call->progress.token);
 	free(call);
 }
 
@@ -113,7 +93,7 @@ void call_move(struct call *call, struct session *session, struct exchange *exch
 	exchange_hold(exchange);
 	exchange_release(call->exchange);
 	rpc_id_done(&call->id);
-	forget_token(call);
+	rpc_id_done(&call->progress.token);
 	call->log_level = LOG_LEVEL_NONE;
 	call->exchange = exchange;
 	call->session = session;
@@ -163,15 +143,20 @@ void call_close_result(struct call *call, struct answer *answer)
 	call_end(call);
 }
 
+void call_put_block(struct json_writer *writer, const struct buffer *text)
+{
+	json_open_object(writer, NULL);
+	json_put_text(writer, "type", "text");
+	json_put_string(writer, "text", text->bytes, text->size);
+	json_close_object(writer);
+}
+
 void call_put_text(struct answer *answer, const struct buffer *text, bool is_error)
 {
 	struct json_writer *writer = &answer->writer;
 
 	json_open_array(writer, "content");
-	json_open_object(writer, NULL);
-	json_put_text(writer, "type", "text");
-	json_put_string(writer, "text", text->bytes, text->size);
-	json_close_object(writer);
+	call_put_block(writer, text);
 	json_close_array(writer);
 	json_put_bool(writer, "isError", is_error);
 }
@@ -221,13 +206,13 @@ void call_say_progress(struct call *call, double progress, double total, const c
 	struct buffer line = { 0 };
 	struct json_writer writer = { .out = &line };
 
-	if (!state->token || progress <= state->last ||
+	if (state->token.raw.size == 0 || progress <= state->last ||
 	    (state->last_ms > 0 && now - state->last_ms < PROGRESS_MS))
 		return;
 	state->last = progress;
 	state->last_ms = now;
 	message_open_notification(&writer, "notifications/progress");
-	json_put_raw(&writer, "progressToken", state->token, state->token_size);
+	json_put_raw(&writer, "progressToken", state->token.raw.bytes, state->token.raw.size);
 	json_put_double(&writer, "progress", progress);
 	if (total > 0)
 		json_put_double(&writer, "total", total);

@@ -14,8 +14,7 @@ struct ask;
 
 /* Progress for a client that asked for it. */
 struct call_progress {
-	char *token; /* JSON as it came; NULL: not asked for */
-	size_t token_size;
+	struct rpc_id token; /* which has the form of an id; empty: not asked for */
 	double last;
 	int64_t last_ms; /* when progress was last reported, on the monotonic clock */
 };
@@ -70,7 +69,8 @@ void call_open_typed(struct call *call, struct answer *answer, const char *type)
 void call_open_meta(struct call *call, struct answer *answer);
 void call_close_result(struct call *call, struct answer *answer);
 
-/* Write the members of a tool's result with one text block. */
+/* Write a text block of a result's content; the members of a tool's result with one such. */
+void call_put_block(struct json_writer *writer, const struct buffer *text);
 void call_put_text(struct answer *answer, const struct buffer *text, bool is_error);
 
 /* Answer with one text block and end the call; takes the text. An error of a plain call is one of

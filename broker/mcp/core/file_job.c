@@ -14,14 +14,13 @@
 #include "mcp/core/session.h"
 
 struct file_job *file_job_new(size_t size, const struct file_job_rules *rules, struct call *call,
-			      const char sandbox[IPC_NAME_MAX])
+			      const char *sandbox)
 {
 	struct file_job *job = memory_get_zeroed(1, size);
-	const struct session *session = call->session;
 
 	job->rules = rules;
 	job->waiting.call = call;
-	sandboxes_head(session, sandbox, &job->wanted.head);
+	sandboxes_head(call->session, sandbox, &job->wanted.head);
 	return job;
 }
 
@@ -68,10 +67,7 @@ void file_job_answer_image(struct file_job *job, const struct buffer *text, cons
 	json_put_base64(writer, "data", job->rest, job->rest_size);
 	json_put_text(writer, "mimeType", mime_type);
 	json_close_object(writer);
-	json_open_object(writer, NULL);
-	json_put_text(writer, "type", "text");
-	json_put_string(writer, "text", text->bytes, text->size);
-	json_close_object(writer);
+	call_put_block(writer, text);
 	json_close_array(writer);
 	json_put_bool(writer, "isError", false);
 	file_job_done(job);

@@ -45,7 +45,7 @@ struct file_job {
 /* Make a job for a sandbox, by its id or name. The tool's structure has `size` bytes and begins
  * with the job. */
 struct file_job *file_job_new(size_t size, const struct file_job_rules *rules, struct call *call,
-			      const char sandbox[IPC_NAME_MAX]);
+			      const char *sandbox);
 
 /* Start it with its input; the job is freed when the call is over. False: the call has failed. */
 void file_job_start(struct file_job *job, const struct buffer *input);

@@ -88,8 +88,8 @@ static void open_answer(struct json_writer *writer, const struct rpc_id *id)
 {
 	json_open_object(writer, NULL);
 	json_put_text(writer, "jsonrpc", "2.0");
-	if (id && id->raw)
-		json_put_raw(writer, "id", id->raw, id->raw_size);
+	if (id && id->raw.size > 0)
+		json_put_raw(writer, "id", id->raw.bytes, id->raw.size);
 	else
 		json_put_raw(writer, "id", "null", 4);
 }
@@ -118,7 +118,7 @@ void message_close(struct json_writer *writer)
 
 void message_put_subscription(struct json_writer *writer, const struct rpc_id *id)
 {
-	json_put_raw(writer, "io.modelcontextprotocol/subscriptionId", id->raw, id->raw_size);
+	json_put_raw(writer, "io.modelcontextprotocol/subscriptionId", id->raw.bytes, id->raw.size);
 }
 
 void message_put_request(struct json_writer *writer, const char *id, const char *method,
@@ -157,14 +157,9 @@ void message_put_error(struct buffer *line, const struct rpc_id *id, enum rpc_co
 
 /* --- ids ------------------------------------------------------------------------------------ */
 
-static void keep_text(struct buffer *buffer, char **ret, size_t *ret_size)
+static bool read_string(const struct json_value *value, struct rpc_id *ret)
 {
-	*ret = buffer->bytes;
-	*ret_size = buffer->size;
-}
-
-static bool read_string(const struct json_value *value, struct buffer *raw, struct buffer *meaning)
-{
+	struct buffer *raw = &ret->raw, *meaning = &ret->meaning;
 	bool unpaired;
 
 	if (value->size > RPC_ID_BYTES_MAX)
@@ -179,44 +174,35 @@ static bool read_string(const struct json_value *value, struct buffer *raw, stru
 	return true;
 }
 
-static bool read_number(const struct json_value *value, struct buffer *raw, struct buffer *meaning)
+static bool read_number(const struct json_value *value, struct rpc_id *ret)
 {
 	int64_t number;
 
 	if (value->size > RPC_ID_BYTES_MAX || !json_integer(value, &number))
 		return false;
-	buffer_append(raw, value->text, value->size);
-	buffer_format(meaning, "n%" PRId64, number);
+	buffer_append(&ret->raw, value->text, value->size);
+	buffer_format(&ret->meaning, "n%" PRId64, number);
 	return true;
 }
 
 bool rpc_id_read(const struct json_value *value, struct rpc_id *ret)
 {
-	struct buffer raw = { 0 }, meaning = { 0 };
-	bool is_read = false;
-
-	if (json_is(value, JSON_STRING))
-		is_read = read_string(value, &raw, &meaning);
-	else if (json_is(value, JSON_NUMBER))
-		is_read = read_number(value, &raw, &meaning);
-	if (!is_read)
-		return false;
-	keep_text(&raw, &ret->raw, &ret->raw_size);
-	keep_text(&meaning, &ret->meaning, &ret->meaning_size);
-	return true;
+	memset(ret, 0, sizeof(*ret));
+	return json_is(value, JSON_STRING)   ? read_string(value, ret)
+	       : json_is(value, JSON_NUMBER) ? read_number(value, ret)
+					     : false;
 }
 
 bool rpc_id_equals(const struct rpc_id *left, const struct rpc_id *right)
 {
-	return left->meaning_size == right->meaning_size &&
-	       memcmp(left->meaning, right->meaning, left->meaning_size) == 0;
+	return left->meaning.size == right->meaning.size &&
+	       memcmp(left->meaning.bytes, right->meaning.bytes, left->meaning.size) == 0;
 }
 
 void rpc_id_done(struct rpc_id *id)
 {
-	free(id->raw);
-	free(id->meaning);
-	memset(id, 0, sizeof(*id));
+	buffer_done(&id->raw);
+	buffer_done(&id->meaning);
 }
 
 /* --- levels of a client's log --------------------------------------------------------------- */

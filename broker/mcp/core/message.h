@@ -17,10 +17,9 @@
 
 /* An all-zero struct is "no id". */
 struct rpc_id {
-	char *raw; /* as it came, quotes included */
-	size_t raw_size;
-	char *meaning; /* a type letter, then the decoded string or the integer's decimal digits */
-	size_t meaning_size;
+	struct buffer raw;     /* as it came, quotes included */
+	struct buffer meaning; /* a type letter, then the decoded string or the integer's decimal
+				  digits */
 };
 
 /* Read an id: a string that is not decoded yet, or an integer in the range of every JSON
@@ -54,7 +53,7 @@ enum message_kind {
 
 struct message {
 	enum message_kind kind;
-	struct rpc_id id; /* without `raw` there is no id */
+	struct rpc_id id; /* without `raw` bytes there is no id */
 	struct json_value *method;
 	struct json_value *params; /* an object or NULL */
 	struct json_value *meta;   /* params._meta, an object or NULL */

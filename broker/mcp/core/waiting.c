@@ -195,7 +195,7 @@ void waiting_begin(struct waiting *waiting, struct call *call, struct execution 
 	execution_watch(execution, &waiting->watch);
 	if (!waiting->ends_at_start)
 		set_timer(waiting, &waiting->limit, limit_ms, on_limit);
-	if (call->progress.token && !waiting->ends_at_start)
+	if (call->progress.token.raw.size > 0 && !waiting->ends_at_start)
 		set_timer(waiting, &waiting->progress, PROGRESS_MS, on_progress);
 	if (has_news(waiting))
 		on_output(waiting);

@@ -82,15 +82,14 @@ static void read_resource(struct call *call, const struct resource *resource)
 	const char *path = resource->values.value[FILE_PATH];
 	const struct json_value asked = { .text = (char *)(uintptr_t)path,
 					  .size = (uint32_t)strlen(path) };
-	char sandbox[IPC_NAME_MAX] = "";
 	struct reading *work;
 
 	if (!sandboxes_is_id(resource->values.value[FILE_SANDBOX])) {
 		resources_refuse_call(call, resource->uri, resource->uri_size);
 		return;
 	}
-	memcpy(sandbox, resource->values.value[FILE_SANDBOX], SANDBOX_ID_CHARS);
-	work = (struct reading *)file_job_new(sizeof(*work), &rules, call, sandbox);
+	work = (struct reading *)file_job_new(sizeof(*work), &rules, call,
+					      resource->values.value[FILE_SANDBOX]);
 	work->resource = *resource;
 	work->uri = memory_get(resource->uri_size + 1);
 	memcpy(work->uri, resource->uri, resource->uri_size);

@@ -22,7 +22,6 @@
 #define CHARACTER_REST 3
 
 struct lines {
-	const struct file_job *job;
 	uint64_t first;
 	uint64_t limit;
 	size_t room;
@@ -132,7 +131,7 @@ static void put_line_range(const struct lines *lines, const struct file_line *en
 static bool file_lines_put(const struct file_job *job, uint64_t first, uint64_t limit, size_t room,
 			   struct buffer *text)
 {
-	struct lines lines = { .job = job, .first = first, .limit = limit, .room = room };
+	struct lines lines = { .first = first, .limit = limit, .room = room };
 	struct file_shown found;
 	size_t at = 0;
 	long taken;

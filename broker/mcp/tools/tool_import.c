@@ -223,27 +223,23 @@ static void destroy_source(struct import *import, struct call *call)
 
 static void go_on(struct import *import, struct call *call);
 
-/* Take import and call from the job, which is freed. */
-static struct import *take_back(struct file_job *job, struct call **ret_call)
+/* Take the call back from the job, which is freed without the import. */
+static struct call *take_back(struct file_job *job)
 {
-	struct import_job *work = (struct import_job *)job;
-	struct import *import = work->import;
+	struct call *call = job->waiting.call;
 
-	*ret_call = job->waiting.call;
-	work->import = NULL;
+	((struct import_job *)job)->import = NULL;
 	file_job_done(job);
-	return import;
+	return call;
 }
 
 /* A job failed in a way that stops the import. */
 static void on_failure(struct file_job *job, const struct buffer *text)
 {
-	struct call *call;
 	struct import *import = ((struct import_job *)job)->import;
 
 	buffer_append(&import->problem, text->bytes, text->size);
-	(void)take_back(job, &call);
-	destroy_source(import, call);
+	destroy_source(import, take_back(job));
 }
 
 /* A file or directory of the host that cannot be read is left out. */
@@ -251,24 +247,20 @@ static void on_unreadable(struct file_job *job)
 {
 	struct import *import = ((struct import_job *)job)->import;
 	char problem[FILE_PROBLEM_TEXT_MAX];
-	struct call *call;
 
 	file_problem_text(&job->answer, problem);
 	problem[strcspn(problem, ":")] = '\0';
 	leave_out(import, NULL, import->name, strlen(import->name), problem);
-	(void)take_back(job, &call);
-	go_on(import, call);
+	go_on(import, take_back(job));
 }
 
 static struct import_job *begin_job(struct import *import, struct call *call, const char *sandbox,
 				    const struct file_job_rules *rules, const char *command,
 				    const char *path)
 {
-	char name[IPC_NAME_MAX] = "";
-	struct import_job *work;
+	struct import_job *work =
+		(struct import_job *)file_job_new(sizeof(*work), rules, call, sandbox);
 
-	(void)strncpy(name, sandbox, sizeof(name) - 1);
-	work = (struct import_job *)file_job_new(sizeof(*work), rules, call, name);
 	work->import = import;
 	buffer_append(&work->job.path, path, strlen(path));
 	(void)file_ask_word(&work->job.wanted, command, strlen(command));
@@ -279,12 +271,10 @@ static struct import_job *begin_job(struct import *import, struct call *call, co
 static void on_put(struct file_job *job)
 {
 	struct import *import = ((struct import_job *)job)->import;
-	struct call *call;
 
 	import->done++;
 	import->bytes += job->answer.is.count;
-	(void)take_back(job, &call);
-	go_on(import, call);
+	go_on(import, take_back(job));
 }
 
 static void put_file(struct import *import, struct call *call, uint32_t mode,
@@ -319,7 +309,7 @@ static void on_read(struct file_job *job)
 		leave_out(import, NULL, import->name, strlen(import->name),
 			  job->answer.is.size > FILE_BYTES_MAX ? "larger than 4 MiB"
 							       : "it changed meanwhile");
-	(void)take_back(job, &call);
+	call = take_back(job);
 	if (is_whole)
 		put_file(import, call, mode, &content);
 	else
@@ -363,7 +353,6 @@ static void on_listed(struct file_job *job)
 {
 	struct import *import = ((struct import_job *)job)->import;
 	struct file_found found = { 0 };
-	struct call *call;
 	size_t at = 0;
 	long taken;
 
@@ -376,23 +365,20 @@ static void on_listed(struct file_job *job)
 	else if (import->files.count > FILES_MAX || (found.is.flags & FILE_ENTRY_MORE) != 0)
 		buffer_format(&import->problem,
 			      "There are more than %u files. Choose some with `paths`.", FILES_MAX);
-	(void)take_back(job, &call);
-	go_on(import, call);
+	go_on(import, take_back(job));
 }
 
 /* It is a file, or there is none. */
 static void on_no_folder(struct file_job *job)
 {
 	struct import *import = ((struct import_job *)job)->import;
-	struct call *call;
 
 	if (job->answer.is.problem != FILE_ERROR || job->answer.is.error != ENOTDIR) {
 		on_unreadable(job);
 		return;
 	}
 	add_name(&import->files, NULL, import->name, strlen(import->name));
-	(void)take_back(job, &call);
-	go_on(import, call);
+	go_on(import, take_back(job));
 }
 
 static void list_folder(struct import *import, struct call *call)

@@ -360,8 +360,8 @@ Test(json_read, ids_are_echoed_and_compared)
 	for (size_t i = 0; i < sizeof(equal) / sizeof(equal[0]); i++) {
 		struct rpc_id left = read_id(equal[i][0]), right = read_id(equal[i][1]);
 
-		cr_assert_eq(left.raw_size, strlen(equal[i][0]));
-		cr_assert_eq(memcmp(left.raw, equal[i][0], left.raw_size), 0);
+		cr_assert_eq(left.raw.size, strlen(equal[i][0]));
+		cr_assert_eq(memcmp(left.raw.bytes, equal[i][0], left.raw.size), 0);
 		cr_assert(rpc_id_equals(&left, &right));
 		rpc_id_done(&left);
 		rpc_id_done(&right);

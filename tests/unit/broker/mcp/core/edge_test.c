@@ -425,8 +425,8 @@ Test(mcp_edge, an_id_that_is_read_twice_is_echoed_as_it_came)
 		cr_assert_eq(json_read(&document, text, put_text(text, ids[i])), JSON_OK);
 		cr_assert(rpc_id_read(json_top(&document), &first));
 		cr_assert(rpc_id_read(json_top(&document), &second));
-		cr_assert_eq(second.raw_size, strlen(ids[i]));
-		cr_assert_eq(memcmp(second.raw, ids[i], second.raw_size), 0, "%s", ids[i]);
+		cr_assert_eq(second.raw.size, strlen(ids[i]));
+		cr_assert_eq(memcmp(second.raw.bytes, ids[i], second.raw.size), 0, "%s", ids[i]);
 		cr_assert(rpc_id_equals(&first, &second));
 		rpc_id_done(&first);
 		rpc_id_done(&second);
