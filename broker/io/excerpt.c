@@ -71,12 +71,6 @@ size_t excerpt_text_size(const struct excerpt *excerpt, size_t most)
 	return size;
 }
 
-static void end_line(struct buffer *text)
-{
-	if (text->size > 0 && text->bytes[text->size - 1] != '\n')
-		buffer_append_text(text, "\n");
-}
-
 /* Append the end of the kept bytes from `from` on, at most `room` bytes of text; return where it
  * begins. */
 static uint64_t append_last(const struct excerpt *excerpt, uint64_t from, size_t room,
@@ -119,7 +113,7 @@ bool excerpt_append(const struct excerpt *excerpt, size_t room, struct buffer *t
 	gap = excerpt->from + first;
 	last = append_last(excerpt, gap, room / 2, &end);
 	text_append(text, bytes, first, TEXT_CONTENTS);
-	end_line(text);
+	buffer_end_line(text);
 	buffer_format(text, "[... %" PRIu64 " bytes omitted ...]\n", last - gap);
 	buffer_append(text, end.bytes, end.size);
 	buffer_done(&end);

@@ -203,12 +203,6 @@ struct subscriptions *subscriptions_free(struct subscriptions *all)
 	return NULL;
 }
 
-/* Put the topic's key, which is the same for every spelling of a resource's URI. */
-static void put_key(const struct resource *resource, struct buffer *ret)
-{
-	resource_uri_expand(resource->provider->uri_template, &resource->values, ret);
-}
-
 static struct subscription *find_subscription(const struct subscriber *subscriber,
 					      const struct topic *topic)
 {
@@ -227,7 +221,8 @@ bool subscriber_add(struct host *host, struct subscriber *subscriber,
 	struct buffer key = { 0 };
 	struct topic *topic;
 
-	put_key(resource, &key);
+	/* the key is the same for every spelling of the URI */
+	resource_uri_expand(resource->provider->uri_template, &resource->values, &key);
 	topic = *find_topic(all, key.bytes, key.size);
 	if (topic && find_subscription(subscriber, topic)) {
 		buffer_done(&key);

@@ -94,10 +94,6 @@ static bool is_passable(const struct check *check, const struct json_value *text
 
 static bool take_text(const struct check *check, struct json_value *value)
 {
-	if (value->kind != JSON_STRING) {
-		say_kind(check, value, "is", "a string");
-		return false;
-	}
 	json_decode(value);
 	return is_passable(check, value, "The argument");
 }
@@ -130,7 +126,7 @@ static bool is_variable(const struct check *check, const struct json_value *memb
 	return false;
 }
 
-static bool check_elements(const struct check *check, const struct json_value *container)
+static bool check_elements(const struct check *check, struct json_value *container)
 {
 	const struct json_document *document = check->document;
 	size_t total = 0;
@@ -155,33 +151,11 @@ static bool check_elements(const struct check *check, const struct json_value *c
 	return true;
 }
 
-static bool check_list(const struct check *check, struct json_value *value)
-{
-	if (value->kind != JSON_ARRAY) {
-		say_kind(check, value, "is", "an array of strings");
-		return false;
-	}
-	return check_elements(check, value);
-}
-
-static bool check_map(const struct check *check, struct json_value *value)
-{
-	if (value->kind != JSON_OBJECT) {
-		say_kind(check, value, "is", "an object of strings");
-		return false;
-	}
-	return check_elements(check, value);
-}
-
 static bool check_integer(const struct check *check, struct json_value *value)
 {
 	const struct tool_param *param = check->param;
 	int64_t number;
 
-	if (value->kind != JSON_NUMBER) {
-		say_kind(check, value, "is", "an integer");
-		return false;
-	}
 	if (json_integer(value, &number) && number >= param->minimum && number <= param->maximum)
 		return true;
 	buffer_format(check->problem,
@@ -189,14 +163,6 @@ static bool check_integer(const struct check *check, struct json_value *value)
 		      ". Leave it out for the default.",
 		      param->name, text_quoted(value->text, value->size, QUOTE_BYTES),
 		      param->minimum, param->maximum);
-	return false;
-}
-
-static bool check_boolean(const struct check *check, struct json_value *value)
-{
-	if (value->kind == JSON_TRUE || value->kind == JSON_FALSE)
-		return true;
-	say_kind(check, value, "is", "true or false");
 	return false;
 }
 
@@ -254,12 +220,30 @@ static bool check_name(const struct check *check, struct json_value *value)
 	return false;
 }
 
-static bool (*const checks[])(const struct check *check, struct json_value *value) = {
-	[PARAM_TEXT] = check_string,     [PARAM_BYTES] = check_string,
-	[PARAM_LIST] = check_list,       [PARAM_MAP] = check_map,
-	[PARAM_INTEGER] = check_integer, [PARAM_BOOLEAN] = check_boolean,
-	[PARAM_NAME] = check_name,
+static const struct {
+	enum json_kind kind; /* TRUE: or FALSE */
+	const char *words;
+	bool (*check)(const struct check *check, struct json_value *value);
+} checks[] = {
+	[PARAM_TEXT] = { JSON_STRING, "a string", check_string },
+	[PARAM_BYTES] = { JSON_STRING, "a string", check_string },
+	[PARAM_LIST] = { JSON_ARRAY, "an array of strings", check_elements },
+	[PARAM_MAP] = { JSON_OBJECT, "an object of strings", check_elements },
+	[PARAM_INTEGER] = { JSON_NUMBER, "an integer", check_integer },
+	[PARAM_BOOLEAN] = { JSON_TRUE, "true or false", NULL },
+	[PARAM_NAME] = { JSON_STRING, "a string", check_name },
 };
+
+static bool check_value(const struct check *check, struct json_value *value)
+{
+	const enum param_kind kind = check->param->kind;
+
+	if ((value->kind == JSON_FALSE ? JSON_TRUE : value->kind) != checks[kind].kind) {
+		say_kind(check, value, "is", checks[kind].words);
+		return false;
+	}
+	return !checks[kind].check || checks[kind].check(check, value);
+}
 
 int64_t tool_integer(const struct json_value *value, int64_t otherwise)
 {
@@ -336,7 +320,7 @@ bool tool_take_arguments(const struct tool *tool, const struct host *host,
 		if (v->kind == JSON_NULL) /* many models send null for "not given" */
 			continue;
 		check.param = &tool->params[i];
-		if (!checks[check.param->kind](&check, v))
+		if (!check_value(&check, v))
 			return false;
 		ret_values[i] = v;
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/profile_names.h"
+#include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/call.h"
 #include "mcp/tools/params.h"
@@ -82,14 +83,6 @@ static void answer_decision(struct call *call, const char *profile,
 	buffer_done(&text);
 }
 
-static void fail_operation(struct call *call, const char *operation, const char *problem)
-{
-	char rest[OPERATION_PROBLEM_MAX + 8];
-
-	(void)snprintf(rest, sizeof(rest), "but %s.", problem);
-	call_fail_value(call, "operation", operation, strlen(operation), rest);
-}
-
 static void explain_policy(struct call *call, const struct json_document *document,
 			   struct json_value *const *values)
 {
@@ -108,7 +101,8 @@ static void explain_policy(struct call *call, const struct json_document *docume
 	if (!profile)
 		call_fail(call, "This profile has no policy to explain.");
 	else if (operation_parse(text, &operation, problem) != 0)
-		fail_operation(call, text, problem);
+		call_fail(call, "The argument `operation` is \"%s\", but %s.",
+			  text_quoted(text, strlen(text), QUOTE_BYTES), problem);
 	else if (decide(&host->plan, profile, &operation, &decision) != 0)
 		bug("an operation of a kind that is not known");
 	else

@@ -407,8 +407,8 @@ static void request_host(struct call *call, const struct json_document *document
 	problem = network_grant_read(name, (uint32_t)tool_integer(values[HOST_PORT], PORT_OF_TLS),
 				     &grant);
 	if (problem) {
-		(void)snprintf(rest, sizeof(rest), "but %s.", problem);
-		call_fail_value(call, "host", name, strlen(name), rest);
+		call_fail(call, "The argument `host` is \"%s\", but %s.",
+			  text_quoted(name, strlen(name), QUOTE_BYTES), problem);
 		return;
 	}
 	if (!profile) {

@@ -181,12 +181,6 @@ static void set_input(struct execution_order *order, const struct json_value *va
 	}
 }
 
-/* Names are checked for length and NUL; an empty string counts as not given. */
-static bool is_empty(const struct json_value *value)
-{
-	return value && value->size == 0;
-}
-
 /* The call has waited long enough: the execution goes on without it, and the client gets its
  * handle. */
 static void yield_execution(struct waiting *waiting)
@@ -319,7 +313,7 @@ static const char *check_command(struct json_value *const *values)
 	    (values[RUN_COMMAND_ROWS] || values[RUN_COMMAND_COLUMNS]))
 		return "The arguments `tty_rows` and `tty_columns` are the size of a terminal. Set "
 		       "`tty` to true to have one.";
-	if (is_empty(values[RUN_COMMAND_CWD]))
+	if (values[RUN_COMMAND_CWD] && values[RUN_COMMAND_CWD]->size == 0)
 		return "The argument `cwd` is empty. Leave it out to start in /workspace.";
 	return NULL;
 }
