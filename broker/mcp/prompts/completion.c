@@ -45,14 +45,32 @@ struct subject {
 	struct resource_values known;
 };
 
+static void offer_variable(const struct session *session, const struct subject *subject,
+			   struct completion *completion)
+{
+	const struct resource_provider *row = subject->provider;
+	const size_t count = !row->complete && row->count ? row->count(session) : 0;
+
+	if (row->complete)
+		row->complete(session, subject->place, &subject->known, completion);
+	for (size_t i = 0; i < count; i++) {
+		struct resource_entry entry = { .has_size = false };
+
+		row->describe(session, i, &entry);
+		completion_offer(completion, entry.values.value[subject->place]);
+		buffer_done(&entry.name);
+		buffer_done(&entry.title);
+		buffer_done(&entry.description);
+	}
+}
+
 static void offer_values(const struct request *request, const struct subject *subject,
 			 struct completion *completion)
 {
 	const struct posture *posture = &request->session->host->posture;
 
 	if (subject->provider) {
-		resources_complete(request->session, subject->provider, subject->place,
-				   &subject->known, completion);
+		offer_variable(request->session, subject, completion);
 		return;
 	}
 	switch (subject->prompt->arguments[subject->place].source) {

@@ -56,13 +56,6 @@ static void put_either(struct json_writer *writer, const char *key, const struct
 		json_put_text(writer, key, otherwise);
 }
 
-static void free_entry(struct resource_entry *entry)
-{
-	buffer_done(&entry->name);
-	buffer_done(&entry->title);
-	buffer_done(&entry->description);
-}
-
 static void put_entry(struct json_writer *writer, const struct session *session,
 		      const struct resource_provider *row, size_t place)
 {
@@ -82,7 +75,9 @@ static void put_entry(struct json_writer *writer, const struct session *session,
 		json_put_number(writer, "size", entry.size);
 	json_close_object(writer);
 	buffer_done(&uri);
-	free_entry(&entry);
+	buffer_done(&entry.name);
+	buffer_done(&entry.title);
+	buffer_done(&entry.description);
 }
 
 static size_t count_of(const struct session *session, const struct resource_provider *row)
@@ -155,23 +150,6 @@ void resources_list_templates(const struct request *request)
 	while ((row = next_offered(request->session, &at)))
 		count += resource_uri_has_variables(row->uri_template);
 	page_answer(request, "resourceTemplates", count, ANSWER_TTL_MS, put_templates);
-}
-
-void resources_complete(const struct session *session, const struct resource_provider *row,
-			size_t place, const struct resource_values *known,
-			struct completion *completion)
-{
-	const size_t count = row->complete ? 0 : count_of(session, row);
-
-	if (row->complete)
-		row->complete(session, place, known, completion);
-	for (size_t i = 0; i < count; i++) {
-		struct resource_entry entry = { .has_size = false };
-
-		row->describe(session, i, &entry);
-		completion_offer(completion, entry.values.value[place]);
-		free_entry(&entry);
-	}
 }
 
 /* --- one resource --------------------------------------------------------------------------- */

@@ -75,11 +75,6 @@ void resources_list(const struct request *request);
 void resources_list_templates(const struct request *request);
 void resources_read(const struct request *request);
 
-/* Offer values of a variable, as the provider's `complete` does. */
-void resources_complete(const struct session *session, const struct resource_provider *row,
-			size_t place, const struct resource_values *known,
-			struct completion *completion);
-
 /* Find the resource that `uri` (decoded) names for this session. False: there is none. */
 bool resources_find(const struct session *session, const struct json_value *uri,
 		    struct resource *ret);
