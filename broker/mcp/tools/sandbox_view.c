@@ -149,7 +149,7 @@ enum room_step sandbox_room_take(struct sandbox_room *room, struct errand *erran
 	return ROOM_MADE;
 }
 
-static const char *called(const struct room_sandbox *sandbox)
+static const char *quoted_name(const struct room_sandbox *sandbox)
 {
 	const char *name = sandbox->name[0] ? sandbox->name : sandbox->id;
 
@@ -163,7 +163,7 @@ void sandbox_room_put_removed(const struct sandbox_room *room, struct buffer *te
 	buffer_format(text,
 		      " To make room, your sandbox \"%s\" was removed: it had no files and was "
 		      "unused for ",
-		      called(&room->removed));
+		      quoted_name(&room->removed));
 	sandbox_put_span(text, now_s() - room->removed.used_s);
 	buffer_append_text(text, ".");
 }
@@ -175,5 +175,5 @@ void sandbox_room_put_oldest(const struct sandbox_room *room, struct buffer *tex
 	buffer_format(
 		text,
 		" Unused for longest is \"%s\"; the user can remove it with `msp destroy %s`.",
-		called(&room->oldest), room->oldest.id);
+		quoted_name(&room->oldest), room->oldest.id);
 }
