@@ -166,8 +166,7 @@ static bool is_peer_us(int fd)
 
 static void greet_connection(struct connection *connection)
 {
-	static const struct fault stranger = { TROUBLE_PEER, "403 Forbidden",
-					       "This socket belongs to another user", NULL };
+	FAULT(stranger, TROUBLE_PEER, "403 Forbidden", "This socket belongs to another user");
 	const int fd = bufferevent_getfd(connection->bufferevent);
 	const int yes = 1;
 	void *evcon = NULL;

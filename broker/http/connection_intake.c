@@ -20,9 +20,8 @@
 /* The body of a request without a known token: large enough to be answered like any other. */
 #define UNKNOWN_BODY_BYTES_MAX ((size_t)64 << 10)
 
-static const struct fault bad_chunk_end = { TROUBLE_NOT_HTTP, "400 Bad Request",
-					    "A chunk must end with CR LF, without a trailer",
-					    NULL };
+FAULT(bad_chunk_end, TROUBLE_NOT_HTTP, "400 Bad Request",
+      "A chunk must end with CR LF, without a trailer");
 static const struct fault unknown_body = { TROUBLE_TOKEN, "401 Unauthorized",
 					   "A token is needed: Authorization: Bearer ...",
 					   "WWW-Authenticate: Bearer realm=\"msp\"\r\n" };

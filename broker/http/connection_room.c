@@ -32,20 +32,14 @@
 #define QUEUE_BYTES_MAX ((size_t)4 << 20)
 #define QUEUES_BYTES_MAX ((size_t)128 << 20)
 
-static const struct fault too_slow = { TROUBLE_SLOW, "408 Request Timeout",
-				       "The request took longer than 30 s to arrive", NULL };
-static const struct fault unknown_too_slow = {
-	TROUBLE_SLOW, "408 Request Timeout",
-	"The head of the request, with a known token, took longer than 5 s to arrive", NULL
-};
-static const struct fault too_many_bytes = { TROUBLE_FULL, "503 Service Unavailable",
-					     "This client's share of 64 MiB for arriving requests "
-					     "is used; try again when one is answered",
-					     NULL };
-static const struct fault too_many_connections = {
-	TROUBLE_CONNECTIONS, "503 Service Unavailable",
-	"This client's share of the 400 connections is open, none of them idle; close one", NULL
-};
+FAULT(too_slow, TROUBLE_SLOW, "408 Request Timeout", "The request took longer than 30 s to arrive");
+FAULT(unknown_too_slow, TROUBLE_SLOW, "408 Request Timeout",
+      "The head of the request, with a known token, took longer than 5 s to arrive");
+FAULT(too_many_bytes, TROUBLE_FULL, "503 Service Unavailable",
+      "This client's share of 64 MiB for arriving requests "
+      "is used; try again when one is answered");
+FAULT(too_many_connections, TROUBLE_CONNECTIONS, "503 Service Unavailable",
+      "This client's share of the 400 connections is open, none of them idle; close one");
 
 _Static_assert(KNOWN_MAX == 400 && TAKEN_BYTES_MAX == 67108864, "the texts above name them");
 

@@ -9,8 +9,7 @@
 #define LENGTH_DIGITS_MAX 18 /* fewer than a size_t holds */
 #define CHUNK_DIGITS_MAX (HTTP_CHUNK_LINE_MAX - 2)
 
-#define BAD(name, sentence)                                                                        \
-	static const struct fault name = { TROUBLE_NOT_HTTP, "400 Bad Request", (sentence), NULL }
+#define BAD(name, text) FAULT(name, TROUBLE_NOT_HTTP, "400 Bad Request", text)
 
 BAD(bad_bytes, "The head of the request has invalid bytes; lines end with CR LF");
 BAD(bad_line, "The first line must be METHOD TARGET HTTP/1.1");
@@ -21,17 +20,14 @@ BAD(bad_coding, "Transfer-Encoding must be chunked, alone, and without Content-L
 BAD(bad_body, "Only POST can have a body");
 BAD(bad_chunk, "A chunk's size must be 1 to 8 hexadecimal digits and nothing else");
 
-static const struct fault no_method = { TROUBLE_NOT_HTTP, "501 Not Implemented", "Unknown method",
-					NULL };
-static const struct fault no_version = { TROUBLE_NOT_HTTP, "505 HTTP Version Not Supported",
-					 "Only HTTP/1.1 and HTTP/1.0 are supported", NULL };
-static const struct fault no_length = { TROUBLE_NOT_HTTP, "411 Length Required",
-					"A POST needs Content-Length", NULL };
-static const struct fault no_expectation = { TROUBLE_NOT_HTTP, "417 Expectation Failed",
-					     "Expect may only be 100-continue", NULL };
-static const struct fault head_too_large = { TROUBLE_TOO_LARGE,
-					     "431 Request Header Fields Too Large",
-					     "The head is longer than 16384 bytes", NULL };
+FAULT(no_method, TROUBLE_NOT_HTTP, "501 Not Implemented", "Unknown method");
+FAULT(no_version, TROUBLE_NOT_HTTP, "505 HTTP Version Not Supported",
+      "Only HTTP/1.1 and HTTP/1.0 are supported");
+FAULT(no_length, TROUBLE_NOT_HTTP, "411 Length Required", "A POST needs Content-Length");
+FAULT(no_expectation, TROUBLE_NOT_HTTP, "417 Expectation Failed",
+      "Expect may only be 100-continue");
+FAULT(head_too_large, TROUBLE_TOO_LARGE, "431 Request Header Fields Too Large",
+      "The head is longer than 16384 bytes");
 const struct fault fault_too_large = { TROUBLE_TOO_LARGE, "413 Content Too Large",
 				       "The body is longer than 4194304 bytes", NULL };
 

@@ -27,6 +27,10 @@ struct fault {
 	const char *header; /* a whole header line for the answer; NULL: none */
 };
 
+/* Define a fault without a header. */
+#define FAULT(name, trouble, status, text)                                                         \
+	static const struct fault name = { (trouble), (status), (text), NULL }
+
 extern const struct fault fault_too_large; /* the body is beyond HTTP_BODY_BYTES_MAX */
 
 struct head {
