@@ -10,6 +10,17 @@
 #include "layers/changes/patch.h"
 #include "property.h"
 
+static void free_patch(struct patch *parsed)
+{
+	for (size_t i = 0; i < parsed->file_count; i++) {
+		free(parsed->files[i].path);
+		free(parsed->files[i].move);
+	}
+	free(parsed->files);
+	free(parsed->hunks);
+	free(parsed->lines);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_lines(const struct patch *patch, const char *text, size_t size)
@@ -101,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		must(fault.text != NULL);
 	}
-	patch_free(&patch);
+	free_patch(&patch);
 	document_free(&document);
 	return 0;
 }

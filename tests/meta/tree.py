@@ -80,4 +80,4 @@ def readelf(*arguments):
 def names_message(name):
     """A pattern for a message's number, or for a macro that sends a request with it."""
     return (rf"\bIPC_TYPE_{name}\b|"
-            rf"\b(?:supervisor_request|requests_ask|errand_ask)\([^;]*?,\s*{name},")
+            rf"\b(?:supervisor_request|errand_ask)\([^;]*?,\s*{name},")
