@@ -48,8 +48,9 @@ static struct name *find(struct names *names, struct rpc_id *id, bool may_add)
 {
 	size_t i = 0;
 
-	while (i < names->count && (names->list[i].id.raw_size != id->raw_size ||
-				    memcmp(names->list[i].id.raw, id->raw, id->raw_size) != 0))
+	while (i < names->count &&
+	       (names->list[i].id.raw.size != id->raw.size ||
+		memcmp(names->list[i].id.raw.bytes, id->raw.bytes, id->raw.size) != 0))
 		i++;
 	if (i < names->count || !may_add || i == NAMES_MAX) {
 		rpc_id_done(id);
