@@ -34,8 +34,17 @@ def read_names(text, scripts=lambda folder: ()):
             names = [words[0]]
             for variable, values in loops:
                 names = [name.replace("${%s}" % variable, value) for name in names for value in values]
-            found += [name for name in dict.fromkeys(names) if "$" not in name]
+            names = [name for name in dict.fromkeys(names) if "$" not in name]
+            found += map(broker_name, names) if command == "broker_test" else names
     return found
+
+
+def broker_name(test):
+    """The name that broker_test() gives, tests/unit/broker/CMakeLists.txt."""
+    room, _, rest = test.partition("/")
+    name = os.path.basename(test)
+    return "broker-" + (f"mcp_{name}" if room == "mcp" else
+                        f"{room}_{rest}" if rest and room in ("http", "json") else name)
 
 
 def scripts_of(folder):
