@@ -97,7 +97,7 @@ static bool has_room(const struct requests *requests, const struct asked *asked,
 			     requests->changes_count, REQUESTS_CHANGES_MAX, 1));
 }
 
-static void tell_queued(struct requests *requests)
+static void answer_queued(struct requests *requests)
 {
 	if (supervisor_has_queued(requests->client))
 		requests->queued(requests->context);
@@ -122,7 +122,7 @@ static enum asking note_request(struct requests *requests, struct asked *asked,
 	requests->count++;
 	requests->changes_count += is_about_changes(pending);
 	asked->pending = pending;
-	tell_queued(requests);
+	answer_queued(requests);
 	return ASKING_DONE;
 }
 
@@ -176,7 +176,7 @@ int requests_network_grant(struct requests *requests, const struct ipc_network_w
 {
 	const int fd = network_grant_ask(requests->client, watch, grant);
 
-	tell_queued(requests);
+	answer_queued(requests);
 	return fd;
 }
 
@@ -184,7 +184,7 @@ int requests_network_look(struct requests *requests, const struct ipc_network_wa
 {
 	const int fd = network_look_begin(requests->client, watch);
 
-	tell_queued(requests);
+	answer_queued(requests);
 	return fd;
 }
 
