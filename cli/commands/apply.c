@@ -149,7 +149,7 @@ struct work {
 	struct asking *asking;
 	struct question question;
 	struct held_names held;
-	struct json_output json;
+	struct json_writer *json;
 	bool is_bound;  /* the question says what is expected */
 	bool is_unmet;  /* one of the paths has no change */
 	uint32_t stuck; /* branches that cannot move */
@@ -210,7 +210,7 @@ static void on_change(void *context, const struct change *change)
 	if (telling->is_shown || telling->style)
 		progress_yield();
 	if (telling->is_json)
-		change_write(&telling->work->json.writer, change, false);
+		change_write(telling->work->json, change, false);
 	else if (telling->style && (flags & CHANGE_IS_HELD))
 		(void)patch_print(telling->style, change);
 	else if (telling->is_shown)
@@ -270,23 +270,21 @@ static int run_json(struct work *work, uint32_t operation)
 	int error;
 	int code;
 
-	json_begin(&work->json, STDOUT_FILENO);
-	json_open_object(&work->json.writer, NULL);
-	json_open_array(&work->json.writer, "changes");
+	work->json = json_begin_object();
+	json_open_array(work->json, "changes");
 	code = ask_changes(work, operation, wanted_flags(work), &telling);
 	if (code && work->asking->talk.outcome.is_refused)
 		return code; /* no record came */
 	if (!code)
 		work->is_unmet = chosen_explain_unmet(&work->chosen, work->question.words.sandbox);
-	json_close_array(&work->json.writer);
-	json_put_number(&work->json.writer, "total", done->total);
-	json_put_number(&work->json.writer, "held", done->held);
-	json_put_number(&work->json.writer, "conflicts", done->conflicts);
-	json_put_number(&work->json.writer, "done", telling.done);
-	json_put_number(&work->json.writer, "ignored", done->ignored);
-	json_put_bool(&work->json.writer, "complete", code == 0);
-	json_close_object(&work->json.writer);
-	error = json_finish(&work->json);
+	json_close_array(work->json);
+	json_put_number(work->json, "total", done->total);
+	json_put_number(work->json, "held", done->held);
+	json_put_number(work->json, "conflicts", done->conflicts);
+	json_put_number(work->json, "done", telling.done);
+	json_put_number(work->json, "ignored", done->ignored);
+	json_put_bool(work->json, "complete", code == 0);
+	error = json_finish();
 	if (error || code)
 		return command_judge_output(error, code);
 	if (is_preview ? !is_whole(work, &telling) : telling.left_out + telling.marked > 0)

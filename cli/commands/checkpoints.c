@@ -55,7 +55,6 @@ struct work {
 	struct command_words words;
 	struct asking asking;
 	struct question question;
-	struct json_output json;
 	struct rows rows;
 	int written; /* -errno of standard output */
 	struct ipc_sandbox_info sandbox;
@@ -163,14 +162,12 @@ static const char save_help[] =
 static void on_saved(void *context, const struct ipc_checkpoint_info *info)
 {
 	struct work *work = context;
-	struct rows row = { .json = &work->json.writer };
+	struct rows row = { .is_json = true };
 
 	if (work->options.is_json) {
-		json_begin(&work->json, STDOUT_FILENO);
-		json_open_object(&work->json.writer, NULL);
+		row.json = json_begin_object();
 		put_checkpoint(&row, info);
-		json_close_object(&work->json.writer);
-		work->written = json_finish(&work->json);
+		work->written = json_finish();
 		return;
 	}
 	(void)printf("%u\n", info->number);
@@ -353,11 +350,8 @@ static int show_forked(struct work *work)
 		(void)puts(work->sandbox.id);
 		return print_flush();
 	}
-	json_begin(&work->json, STDOUT_FILENO);
-	json_open_object(&work->json.writer, NULL);
-	sandbox_write(&work->json.writer, &work->sandbox);
-	json_close_object(&work->json.writer);
-	return json_finish(&work->json);
+	sandbox_write(json_begin_object(), &work->sandbox);
+	return json_finish();
 }
 
 static int fork_sandbox(const struct command *command, int argc, char *argv[])

@@ -85,17 +85,15 @@ static const char help[] =
 static int show_id(const struct create_options *options, const struct ipc_sandbox_info *info,
 		   const struct ipc_changes_done *prepared)
 {
-	static struct json_output json;
 	int error;
 
 	if (options->is_json) {
-		json_begin(&json, STDOUT_FILENO);
-		json_open_object(&json.writer, NULL);
-		sandbox_write(&json.writer, info);
+		struct json_writer *json = json_begin_object();
+
+		sandbox_write(json, info);
 		if (info->workspace_mode == WORKSPACE_COPY)
-			foreign_write(&json.writer, prepared);
-		json_close_object(&json.writer);
-		error = json_finish(&json);
+			foreign_write(json, prepared);
+		error = json_finish();
 	} else {
 		(void)puts(info->id);
 		error = print_flush();

@@ -104,7 +104,7 @@ struct showing {
 	bool has_patch; /* JSON: with patches */
 	struct patch_style style;
 	struct stat_text *stat;
-	struct json_output json;
+	struct json_writer *json; /* of VIEW_JSON */
 	struct chosen *chosen;
 	uint64_t omitted;
 	uint64_t unknown; /* new, of a kind that tools execute */
@@ -173,7 +173,7 @@ static void on_change(void *context, const struct change *change)
 		(void)puts(change_path(change));
 		break;
 	case VIEW_JSON:
-		change_write(&showing->json.writer, change, showing->has_patch);
+		change_write(showing->json, change, showing->has_patch);
 		break;
 	}
 }
@@ -196,9 +196,8 @@ static void begin_showing(const struct diff_options *options, struct showing *sh
 		showing->stat = stat_text_new(terminal_columns());
 	if (showing->view != VIEW_JSON)
 		return;
-	json_begin(&showing->json, STDOUT_FILENO);
-	json_open_object(&showing->json.writer, NULL);
-	json_open_array(&showing->json.writer, "changes");
+	showing->json = json_begin_object();
+	json_open_array(showing->json, "changes");
 }
 
 /* The exit code. */
@@ -210,12 +209,11 @@ static int finish_showing(struct showing *showing, const struct ipc_changes_done
 	if (showing->stat)
 		stat_text_finish(showing->stat);
 	if (showing->view == VIEW_JSON) {
-		json_close_array(&showing->json.writer);
-		json_put_number(&showing->json.writer, "total", done->total);
-		json_put_number(&showing->json.writer, "ignored", done->ignored);
-		json_put_bool(&showing->json.writer, "complete", code == 0);
-		json_close_object(&showing->json.writer);
-		error = json_finish(&showing->json);
+		json_close_array(showing->json);
+		json_put_number(showing->json, "total", done->total);
+		json_put_number(showing->json, "ignored", done->ignored);
+		json_put_bool(showing->json, "complete", code == 0);
+		error = json_finish();
 	} else
 		error = print_flush();
 	if (error == -EPIPE) /* its reader had enough */

@@ -183,25 +183,22 @@ static void write_runtimes(struct json_writer *json, const struct machine *machi
 
 static int print_json(const struct machine *machine, struct doctor_verdict *all)
 {
-	static struct json_output json;
+	struct json_writer *json = json_begin_object();
 
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	json_put_text(&json.writer, "version", MSP_VERSION);
-	json_open_array(&json.writer, "probes");
+	json_put_text(json, "version", MSP_VERSION);
+	json_open_array(json, "probes");
 	for (size_t i = 0; i < probe_count; i++) {
 		struct finding finding = { .status = FINDING_MISSING };
 
 		probes[i].run(machine, &finding);
 		doctor_note(all, &probes[i], &finding);
-		write_finding(&json.writer, &probes[i], &finding);
+		write_finding(json, &probes[i], &finding);
 	}
-	json_close_array(&json.writer);
-	write_runtimes(&json.writer, machine);
-	json_put_bool(&json.writer, "ok", all->is_fit);
-	json_put_bool(&json.writer, "ok_with_limits_fallback", all->is_fit_fallback);
-	json_close_object(&json.writer);
-	return json_finish(&json);
+	json_close_array(json);
+	write_runtimes(json, machine);
+	json_put_bool(json, "ok", all->is_fit);
+	json_put_bool(json, "ok_with_limits_fallback", all->is_fit_fallback);
+	return json_finish();
 }
 
 static int run_doctor(const struct command *command, int argc, char *argv[])

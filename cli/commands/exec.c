@@ -62,15 +62,12 @@ static const char help[] =
 
 static int print_json(const struct background_start *start)
 {
-	static struct json_output json;
+	struct json_writer *json = json_begin_object();
 
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	json_put_text(&json.writer, "id", start->id);
-	json_put_text(&json.writer, "sandbox", start->sandbox);
-	json_put_number(&json.writer, "wall_ms", start->wall_ms);
-	json_close_object(&json.writer);
-	return json_finish(&json);
+	json_put_text(json, "id", start->id);
+	json_put_text(json, "sandbox", start->sandbox);
+	json_put_number(json, "wall_ms", start->wall_ms);
+	return json_finish();
 }
 
 /* Start the command in the background and print its id. */

@@ -364,11 +364,8 @@ static void put_words(struct json_writer *json, const char *key, const struct im
 
 static int print_image_json(const struct image *image, const struct image_names *names)
 {
-	static struct json_output json;
-	struct json_writer *writer = &json.writer;
+	struct json_writer *writer = json_begin_object();
 
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(writer, NULL);
 	json_open_array(writer, "names");
 	for (size_t i = 0; i < names->count; i++)
 		json_put_text(writer, NULL, names->list[i]);
@@ -387,8 +384,7 @@ static int print_image_json(const struct image *image, const struct image_names 
 	json_put_text(writer, "cwd", image->cwd);
 	put_words(writer, "entrypoint", &image->entrypoint);
 	put_words(writer, "command", &image->command);
-	json_close_object(writer);
-	return json_finish(&json);
+	return json_finish();
 }
 
 int image_tell_unfound(int error, const char *text)

@@ -145,11 +145,8 @@ static int report_error(int error)
 
 static int print_json(void)
 {
-	struct json_output json;
-
-	json_begin(&json, STDOUT_FILENO);
-	network_json_put(&json.writer, &view, find.is_live);
-	return json_finish(&json);
+	network_json_put(json_begin(STDOUT_FILENO), &view, find.is_live);
+	return json_finish();
 }
 
 static int print_network(const char *name)

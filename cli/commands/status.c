@@ -140,18 +140,15 @@ static void write_status(struct json_writer *json, const struct ipc_status *stat
 
 static int print_json(const struct service *service, const struct ipc_status *status)
 {
-	static struct json_output json;
+	struct json_writer *json = json_begin_object();
 
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	json_put_text(&json.writer, "version", MSP_VERSION);
-	json_put_text(&json.writer, "state", states[service->state].name);
+	json_put_text(json, "version", MSP_VERSION);
+	json_put_text(json, "state", states[service->state].name);
 	if (service->state == SERVICE_HERE)
-		write_status(&json.writer, status);
+		write_status(json, status);
 	else
-		json_put_text(&json.writer, "message", service->text);
-	json_close_object(&json.writer);
-	return json_finish(&json);
+		json_put_text(json, "message", service->text);
+	return json_finish();
 }
 
 static int run_status(const struct command *command, int argc, char *argv[])

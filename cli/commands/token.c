@@ -222,21 +222,18 @@ static int print_names(const struct tokens *tokens)
 
 static int print_json(const struct work *work)
 {
-	static struct json_output json;
+	struct json_writer *json = json_begin_object();
 	struct token_line line;
 
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	json_put_text(&json.writer, "file", work->path);
-	json_open_array(&json.writer, "tokens");
+	json_put_text(json, "file", work->path);
+	json_open_array(json, "tokens");
 	for (size_t at = 0; next_token(&work->tokens, &at, &line);) {
-		json_open_object(&json.writer, NULL);
-		json_put_string(&json.writer, "name", work->tokens.text + line.at, line.name_size);
-		json_close_object(&json.writer);
+		json_open_object(json, NULL);
+		json_put_string(json, "name", work->tokens.text + line.at, line.name_size);
+		json_close_object(json);
 	}
-	json_close_array(&json.writer);
-	json_close_object(&json.writer);
-	return json_finish(&json);
+	json_close_array(json);
+	return json_finish();
 }
 
 static int run_list(const struct token_options *options, const char *name)

@@ -457,19 +457,16 @@ static int read_names(int machines, struct names *ret)
 
 static int print_json(int machines, const struct names *names)
 {
-	static struct json_output json;
+	struct json_writer *json = json_begin_object();
 	struct machine machine;
 
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	json_open_array(&json.writer, "machines");
+	json_open_array(json, "machines");
 	for (uint32_t i = 0; i < names->count; i++) {
 		if (read_machine(machines, names->list[i], &machine))
-			put_machine(&json.writer, &machine);
+			put_machine(json, &machine);
 	}
-	json_close_array(&json.writer);
-	json_close_object(&json.writer);
-	return json_finish(&json);
+	json_close_array(json);
+	return json_finish();
 }
 
 static int list_machines(int machines, bool is_json)

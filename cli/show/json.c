@@ -1,38 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show/json.h"
 
+#include <unistd.h>
+
 #include "common/fd.h"
 
 #define PENDING_BYTES 4096
 
-static void flush_pending(struct json_output *output)
+static struct {
+	struct json_writer writer;
+	struct buffer pending;
+	int fd;
+	int error; /* the first failure to write, -errno */
+} output;
+
+static void flush_pending(void)
 {
-	if (!output->error)
-		output->error =
-			fd_write_all(output->fd, output->pending.bytes, output->pending.size);
-	buffer_drop(&output->pending, output->pending.size);
+	if (!output.error)
+		output.error = fd_write_all(output.fd, output.pending.bytes, output.pending.size);
+	buffer_drop(&output.pending, output.pending.size);
 }
 
 static void on_written(struct json_writer *writer)
 {
-	struct json_output *output = (struct json_output *)writer;
-
-	if (output->pending.size >= PENDING_BYTES)
-		flush_pending(output);
+	(void)writer;
+	if (output.pending.size >= PENDING_BYTES)
+		flush_pending();
 }
 
-void json_begin(struct json_output *output, int fd)
+struct json_writer *json_begin(int fd)
 {
-	*output = (struct json_output){ .fd = fd };
-	output->writer = (struct json_writer){ .out = &output->pending,
-					       .form = JSON_LINES,
-					       .written = on_written };
+	output.fd = fd;
+	output.error = 0;
+	output.pending.size = 0;
+	output.writer = (struct json_writer){ .out = &output.pending,
+					      .form = JSON_LINES,
+					      .written = on_written };
+	return &output.writer;
 }
 
-int json_finish(struct json_output *output)
+struct json_writer *json_begin_object(void)
 {
-	buffer_append_text(&output->pending, "\n");
-	flush_pending(output);
-	buffer_done(&output->pending);
-	return output->error;
+	struct json_writer *writer = json_begin(STDOUT_FILENO);
+
+	json_open_object(writer, NULL);
+	return writer;
+}
+
+int json_finish(void)
+{
+	if (output.writer.depth > 0)
+		json_close_object(&output.writer);
+	buffer_append_text(&output.pending, "\n");
+	flush_pending();
+	buffer_done(&output.pending);
+	return output.error;
 }

@@ -412,7 +412,7 @@ static void write_workspace(struct json_writer *json, const struct outcome *outc
 int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,
 		       struct capture captures[2])
 {
-	static struct json_output json;
+	struct json_writer *json = json_begin_object();
 	const struct capture_parts output = capture_finish(&captures[0]);
 	const struct capture_parts errors = capture_finish(&captures[1]);
 	const struct outcome_facts facts = {
@@ -428,13 +428,10 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 		.posture = &outcome->posture,
 	};
 
-	json_begin(&json, STDOUT_FILENO);
-	json_open_object(&json.writer, NULL);
-	outcome_put(&json.writer, &facts);
-	write_stream(&json.writer, "stdout", &output);
-	write_stream(&json.writer, "stderr", &errors);
+	outcome_put(json, &facts);
+	write_stream(json, "stdout", &output);
+	write_stream(json, "stderr", &errors);
 	if (outcome->workspace)
-		write_workspace(&json.writer, outcome);
-	json_close_object(&json.writer);
-	return json_finish(&json);
+		write_workspace(json, outcome);
+	return json_finish();
 }

@@ -19,9 +19,7 @@ void rows_begin(struct rows *rows, const char *key)
 		rows->now_s = (uint64_t)time(NULL);
 	if (!rows->is_json)
 		return;
-	rows->json = &rows->output.writer;
-	json_begin(&rows->output, STDOUT_FILENO);
-	json_open_object(rows->json, NULL);
+	rows->json = json_begin_object();
 	json_open_array(rows->json, key);
 }
 
@@ -138,10 +136,8 @@ static void print_table(const struct rows *rows)
 
 int rows_finish(struct rows *rows)
 {
-	if (rows->json) {
-		json_close_object(rows->json);
-		return json_finish(&rows->output);
-	}
+	if (rows->json)
+		return json_finish();
 	if (rows->count > 0)
 		print_table(rows);
 	buffer_done(&rows->cells);

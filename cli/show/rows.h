@@ -14,7 +14,6 @@
 /* All-zero, but for `is_json`: a table without rows. */
 struct rows {
 	bool is_json;
-	struct json_output output;
 	struct json_writer *json; /* a row's; NULL: it is a table */
 	uint64_t now_s;           /* for moments; 0: now */
 	size_t count, column_count;

@@ -272,16 +272,14 @@ Test(change_text, lines_of_a_patch_are_counted)
 
 Test(change_text, json, .init = cr_redirect_stdout)
 {
-	static struct json_output json;
 	struct change made = change(CHANGE_SYMLINK, "a\xff", "p\n");
 
 	made.link = (const uint8_t *)"to";
 	made.is.link_size = 2;
 	made.is.new_mode = 0120777;
 	made.is.flags = CHANGE_IS_HELD;
-	json_begin(&json, STDOUT_FILENO);
-	change_write(&json.writer, &made, true);
-	cr_expect_eq(json_finish(&json), 0);
+	change_write(json_begin(STDOUT_FILENO), &made, true);
+	cr_expect_eq(json_finish(), 0);
 	expect_output("{\n"
 		      "  \"kind\": \"symlink\",\n"
 		      "  \"path\": \"a\xef\xbf\xbd\",\n"
