@@ -355,9 +355,14 @@ static int judge_answer(struct asking *asking, const struct question *question)
 int ask(struct asking *asking, struct question *question, const struct ask_handlers *wanted,
 	void *context)
 {
-	const int code =
-		kinds[question->kind].has_sandbox ? recent_resolve(question->is.head.sandbox) : 0;
+	char *sandbox = question->is.head.sandbox;
+	int code = 0;
 
+	if (kinds[question->kind].has_sandbox) {
+		if (sandbox[0] == '\0')
+			format_text(sandbox, IPC_NAME_MAX, "%s", question->words.sandbox);
+		code = recent_resolve(sandbox);
+	}
 	if (code)
 		return code;
 	asking->handlers = wanted;
@@ -480,19 +485,37 @@ int ask_end(struct asking *asking, int code)
 	return code;
 }
 
+int ask_once(const struct attach_options *options, struct question *question,
+	     const struct ask_handlers *wanted, void *context)
+{
+	static struct asking asking;
+	int code = ask_begin(&asking, options);
+
+	if (!code)
+		code = ask(&asking, question, wanted, context);
+	return ask_end(&asking, code);
+}
+
+int ask_for_sandboxes(const struct attach_options *options, bool is_everybody,
+		      void (*on_listed)(void *context, const struct ipc_sandbox_info *info),
+		      void *context)
+{
+	const struct ask_handlers wanted = { .on_sandbox = on_listed };
+	static struct question question = { .kind = ASK_LIST };
+
+	question.is.list.is_everybody = is_everybody;
+	return ask_once(options, &question, &wanted, context);
+}
+
 int ask_for_bridge(const struct attach_options *options, const struct ipc_bridge_start *wanted,
 		   int network)
 {
 	static struct question question = { .kind = ASK_BRIDGE };
-	static struct asking asking;
-	int code = ask_begin(&asking, options);
 
 	question.is.bridge = *wanted;
 	question.network = network;
 	question.words.sandbox = wanted->sandbox;
-	if (!code)
-		code = ask(&asking, &question, NULL, NULL);
-	return ask_end(&asking, code);
+	return ask_once(options, &question, NULL, NULL);
 }
 
 bool ask_is_over(const struct asking *asking)
@@ -540,8 +563,6 @@ int ask_for_checkpoint(struct asking *asking, const char *sandbox, const char *c
 		return 0;
 	question.is.checkpoint.operation = CHECKPOINT_LIST;
 	question.words = (struct refusal_words){ .sandbox = sandbox };
-	format_text(question.is.checkpoint.sandbox, sizeof(question.is.checkpoint.sandbox), "%s",
-		    sandbox);
 	code = ask(asking, &question, &list_handlers, &named);
 	if (code)
 		return code;

@@ -37,8 +37,8 @@ enum ask_kind {
 	ASK_BRIDGE,
 };
 
-/* `request` is filled in here; `sandbox` and `owner` too, where the beginning of an id was given.
- */
+/* `request` is filled in here; `sandbox`, unless it is there, from `words`; and with `owner`, where
+ * the beginning of an id was given. */
 struct question {
 	enum ask_kind kind;
 	union {
@@ -98,6 +98,15 @@ int ask_begin_execution(struct asking *asking, const struct attach_options *opti
  */
 int ask(struct asking *asking, struct question *question, const struct ask_handlers *handlers,
 	void *context);
+
+/* Begin, ask and end. */
+int ask_once(const struct attach_options *options, struct question *question,
+	     const struct ask_handlers *handlers, void *context);
+
+/* Ask for the sandboxes of a person, or of everybody. As ask_once(). */
+int ask_for_sandboxes(const struct attach_options *options, bool is_everybody,
+		      void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info),
+		      void *context);
 
 /* Ask the person at the terminal of standard input, who answers with y or yes, or does not. 0, or
  * the exit code of a signal or of a supervisor that has gone. */

@@ -443,14 +443,11 @@ static int run_undo(struct work *work)
 /* Fill in what each question about the changes says. */
 static void fill_work(struct work *work, const char *sandbox)
 {
-	struct ipc_changes_start *wanted = &work->question.is.changes;
-
 	work->question.kind = ASK_CHANGES;
 	work->question.words.sandbox = sandbox;
 	work->question.paths = work->chosen.bytes;
 	work->question.paths_size = work->chosen.size;
-	wanted->conflict = work->options.conflict;
-	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", sandbox);
+	work->question.is.changes.conflict = work->options.conflict;
 }
 
 static int run_with(const struct command *command, int argc, char *argv[], int most,

@@ -53,7 +53,6 @@ static const struct option_row fork_rows[] = {
 struct work {
 	struct checkpoint_options options;
 	struct command_words words;
-	struct asking asking;
 	struct question question;
 	struct rows rows;
 	int written; /* -errno of standard output */
@@ -72,8 +71,6 @@ struct shape {
 static bool prepare_work(const struct command *command, int argc, char *argv[],
 			 const struct shape *shape, struct work *work, int *ret_exit)
 {
-	struct ipc_checkpoint_do *wanted = &work->question.is.checkpoint;
-
 	work->options.attach.limits = LIMITS_UNSAID;
 	work->words.most = shape->most;
 	if (!command_parse_words(command, argc, argv, &work->options, &work->words, ret_exit))
@@ -87,8 +84,7 @@ static bool prepare_work(const struct command *command, int argc, char *argv[],
 	work->question.kind = ASK_CHECKPOINT;
 	work->question.words.sandbox = work->words.list[0];
 	work->question.act = work->options.is_json ? NULL : shape->act;
-	wanted->operation = shape->operation;
-	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", work->words.list[0]);
+	work->question.is.checkpoint.operation = shape->operation;
 	return true;
 }
 
@@ -113,16 +109,11 @@ static bool choose_checkpoint(const struct command *command, struct work *work, 
 	return true;
 }
 
-static int ask_once(const struct command *command, struct work *work,
+static int ask_work(const struct command *command, struct work *work,
 		    const struct ask_handlers *handlers)
 {
-	int code;
-
 	command_name_lines(command);
-	code = ask_begin(&work->asking, &work->options.attach);
-	if (!code)
-		code = ask(&work->asking, &work->question, handlers, work);
-	return ask_end(&work->asking, code);
+	return ask_once(&work->options.attach, &work->question, handlers, work);
 }
 
 /* Give the cells or members of a checkpoint. */
@@ -200,7 +191,7 @@ static int run_checkpoint(const struct command *command, int argc, char *argv[])
 	if (name)
 		format_text(wanted->name, sizeof(wanted->name), "%s", name);
 	work.question.words.name = name;
-	code = ask_once(command, &work, &handlers);
+	code = ask_work(command, &work, &handlers);
 	return code ? code : command_judge_output(work.written, 0);
 }
 
@@ -243,7 +234,7 @@ static int run_checkpoints(const struct command *command, int argc, char *argv[]
 		return code;
 	work.rows.is_json = work.options.is_json;
 	rows_begin(&work.rows, "checkpoints");
-	code = ask_once(command, &work, &handlers);
+	code = ask_work(command, &work, &handlers);
 	if (code)
 		return code;
 	if (!work.rows.json && work.rows.count == 0)
@@ -295,7 +286,7 @@ static int change_one(const struct command *command, int argc, char *argv[], uin
 	if (!prepare_work(command, argc, argv, &shape, &work, &code) ||
 	    !choose_checkpoint(command, &work, &code))
 		return code;
-	return ask_once(command, &work, NULL);
+	return ask_work(command, &work, NULL);
 }
 
 static int run_rollback(const struct command *command, int argc, char *argv[])
@@ -370,7 +361,7 @@ static int fork_sandbox(const struct command *command, int argc, char *argv[])
 	work.question.words.name = work.options.name;
 	if (work.options.name)
 		format_text(wanted->name, sizeof(wanted->name), "%s", work.options.name);
-	code = ask_once(command, &work, &handlers);
+	code = ask_work(command, &work, &handlers);
 	if (code)
 		return code;
 	code = command_judge_output(show_forked(&work), 0);

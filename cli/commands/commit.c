@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
 #include "ask/recent.h"
 #include "commands/image.h"
-#include "commands/sandboxes.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/limits.h"
@@ -44,53 +44,22 @@ static const char help[] =
 	"an msp has it, 'msp stop' ends that; 78 when its files cannot be an image, or\n"
 	"there is no room for it; 125 when no supervisor could be asked for it.\n";
 
-struct sandbox {
-	char id[IPC_ID_MAX];
-	char name[IPC_NAME_MAX]; /* or again the id */
-	char profile[IPC_NAME_MAX];
-};
-
-/* Looking for the sandbox that a word names. */
-struct search {
-	const char *wanted;
-	size_t size; /* its length */
-	uint32_t count;
-	bool is_exact;
-	struct sandbox found;
-};
-
-static void on_sandbox(void *context, const char *id, const char *name, const char *profile)
+/* Find the sandbox that a word names. 0, or the exit code after a line. */
+static int find_sandbox(const struct image_options *options, const char *word,
+			struct sandbox_search *ret)
 {
-	struct search *search = context;
-	const bool is_exact = strcmp(name, search->wanted) == 0 || strcmp(id, search->wanted) == 0;
-
-	if (search->is_exact || (!is_exact && (search->size < SANDBOX_SEARCH_MIN ||
-					       strncmp(id, search->wanted, search->size) != 0)))
-		return;
-	search->is_exact = is_exact;
-	search->count = is_exact ? 1 : search->count + 1;
-	format_text(search->found.id, sizeof(search->found.id), "%s", id);
-	format_text(search->found.name, sizeof(search->found.name), "%s", name[0] ? name : id);
-	format_text(search->found.profile, sizeof(search->found.profile), "%s", profile);
-}
-
-static int find_sandbox(const struct image_options *options, const char *word, struct sandbox *ret)
-{
-	static struct search search;
-	char wanted[IPC_NAME_MAX];
+	static char wanted[IPC_NAME_MAX];
+	const struct attach_options attach = { .config = options->config, .limits = LIMITS_UNSAID };
 	int code;
 
 	format_text(wanted, sizeof(wanted), "%s", word);
 	code = recent_resolve(wanted);
-	search = (struct search){ .wanted = wanted, .size = strlen(wanted) };
+	(void)sandbox_search_begin(ret, wanted); /* it may be a name */
 	if (!code)
-		code = sandboxes_each(options->config, false, on_sandbox, &search);
-	if (code)
+		code = ask_for_sandboxes(&attach, false, sandbox_search_add_named, ret);
+	if (code || ret->found == 1)
 		return code;
-	*ret = search.found;
-	if (search.count == 1)
-		return 0;
-	if (search.count == 0)
+	if (ret->found == 0)
 		log_line("there is no sandbox '%s': 'msp list' shows them", word);
 	else
 		log_line("'%s' begins several ids: give more of it, 'msp list' shows them", word);
@@ -132,7 +101,7 @@ static void list_made(const struct plan *plan, const struct plan_profile *profil
 }
 
 /* Find the sandbox's image. 0, or the exit code after a line. */
-static int find_base(const struct image_options *options, const struct sandbox *sandbox,
+static int find_base(const struct image_options *options, const struct sandbox_search *sandbox,
 		     struct base *ret)
 {
 	struct config config = CONFIG_UNREAD;
@@ -237,9 +206,9 @@ static int commit_layers(const struct image_keep *keep, const struct kept_layers
 	return code ? code : image_name_arrival(keep, arrival);
 }
 
-static int tell_locked(const struct sandbox *sandbox, int error)
+static int tell_locked(const struct sandbox_search *sandbox, int error)
 {
-	const char *name = sandbox->name;
+	const char *name = sandbox->name[0] ? sandbox->name : sandbox->id;
 
 	if (error == -EBUSY) {
 		log_line("the sandbox '%s' is in use, and its files may be written: 'msp stop %s' "
@@ -258,7 +227,7 @@ static int tell_locked(const struct sandbox *sandbox, int error)
 static int commit_sandbox(const struct image_options *options, const char *word,
 			  struct image_arrival *arrival)
 {
-	static struct sandbox sandbox;
+	static struct sandbox_search sandbox;
 	struct kept_layers layers;
 	struct image_keep keep;
 	static struct base base;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "ask/progress.h"
-#include "common/format.h"
 #include "common/ipc_done.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -101,8 +100,6 @@ int copy_ask(struct copy *copy, const char *path, int source,
 	copy->body = body;
 	copy->context = context;
 	copy->question.file = (struct file_stream){ source, take_bytes, copy };
-	if (copy->question.is.file.sandbox[0] == '\0')
-		format_text(copy->question.is.file.sandbox, IPC_NAME_MAX, "%s", copy->sandbox);
 	code = ask(&copy->asking, &copy->question, NULL, NULL);
 	if (code)
 		return code;

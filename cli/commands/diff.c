@@ -238,7 +238,6 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	question.words = (struct refusal_words){ .sandbox = sandbox, .checkpoint = options->since };
 	question.paths = chosen->bytes;
 	question.paths_size = chosen->size;
-	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", sandbox);
 	wanted->operation = CHANGES_DIFF;
 	question.act = act;
 	begin_showing(options, &showing);

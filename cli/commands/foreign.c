@@ -55,13 +55,11 @@ int foreign_prepare(struct asking *asking, const struct ipc_sandbox_info *info, 
 	static const struct ask_handlers handlers = { .on_change = on_change };
 	static struct question question = { .kind = ASK_CHANGES };
 	static struct unchangeable unchangeable;
-	struct ipc_changes_start *wanted = &question.is.changes;
 	const struct ipc_changes_done *done = &asking->done;
 	int code;
 
 	question.words = (struct refusal_words){ .sandbox = info->id };
-	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", info->id);
-	wanted->operation = CHANGES_PREPARE;
+	question.is.changes.operation = CHANGES_PREPARE;
 	question.act = act;
 	code = ask(asking, &question, &handlers, &unchangeable);
 	if (code)

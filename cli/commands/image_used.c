@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
 #include "commands/image.h"
-#include "commands/sandboxes.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/limits.h"
@@ -31,17 +31,17 @@ static bool has_image(const struct plan *plan, const struct plan_profile *profil
 }
 
 /* Keep the first sandbox whose profile has the image. */
-static void on_sandbox(void *context, const char *id, const char *name, const char *profile)
+static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
 {
 	const struct search *search = context;
-	const int index = plan_profile_find(search->plan, profile);
+	const int index = plan_profile_find(search->plan, info->profile);
 
 	if (index < 0 || search->user->sandbox[0] ||
 	    !has_image(search->plan, plan_profile(search->plan, (uint32_t)index), search->digest))
 		return;
 	format_text(search->user->sandbox, sizeof(search->user->sandbox), "%s",
-		    name[0] ? name : id);
-	format_text(search->user->profile, sizeof(search->user->profile), "%s", profile);
+		    info->name[0] ? info->name : info->id);
+	format_text(search->user->profile, sizeof(search->user->profile), "%s", info->profile);
 }
 
 /* Return whether a supervisor is worth asking: a profile has the image, and a sandbox is there. */
@@ -72,6 +72,7 @@ static bool can_be_used(const struct plan *plan, const char *digest)
 /* Ask in a process of its own: one that starts a supervisor holds the images of its plan. */
 static int ask_apart(struct search *search, const char *config)
 {
+	const struct attach_options attach = { .config = config, .limits = LIMITS_UNSAID };
 	int status = 0, ends[2], code = MSP_EXIT_SOFTWARE;
 	pid_t pid;
 
@@ -82,7 +83,7 @@ static int ask_apart(struct search *search, const char *config)
 	pid = fork();
 	if (pid == 0) {
 		fd_close(&ends[0]);
-		code = sandboxes_each(config, true, on_sandbox, search);
+		code = ask_for_sandboxes(&attach, true, on_sandbox, search);
 		if (!code && fd_write_all(ends[1], search->user, sizeof(*search->user)) != 0)
 			code = MSP_EXIT_SOFTWARE;
 		_exit(code);

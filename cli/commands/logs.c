@@ -110,17 +110,11 @@ static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
 
 static int ask_for_it(const struct logs_options *options, struct search *search)
 {
-	static const struct ask_handlers handlers = { .on_sandbox = on_sandbox };
-	static struct question question = { .kind = ASK_LIST, .is.list.is_everybody = 1 };
-	static struct asking asking;
 	sigset_t before;
 	int code;
 
 	(void)sigprocmask(SIG_SETMASK, NULL, &before); /* cannot fail: it only asks */
-	code = ask_begin(&asking, &options->attach);
-	if (!code)
-		code = ask(&asking, &question, &handlers, search);
-	code = ask_end(&asking, code);
+	code = ask_for_sandboxes(&options->attach, true, on_sandbox, search);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* signals end the rest again */
 	search->is_known |= search->found == 1;
 	return code;

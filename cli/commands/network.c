@@ -32,15 +32,9 @@
 
 static struct asking asking;
 static struct network_view view;
+static struct ipc_network_watch watch; /* of the sandbox that is meant, or of its owner */
 
-/* The sandbox that a word names: by its name, its id, or the beginning of that. */
-static struct find {
-	const char *word;
-	struct sandbox_search search;
-	bool is_found, is_live;
-	char profile[IPC_NAME_MAX];
-	struct ipc_network_watch watch;
-} find;
+static struct sandbox_search meant; /* the sandbox that a word names */
 
 /* The hosts that are asked for, and the names of their sandboxes. */
 static struct {
@@ -51,30 +45,13 @@ static struct {
 
 /* --- a sandbox ------------------------------------------------------------------------------ */
 
-static void on_wanted(void *context, const struct ipc_sandbox_info *info)
-{
-	const bool is_named =
-		strcmp(info->name, find.word) == 0 || strcmp(info->id, find.word) == 0;
-
-	if (find.search.word)
-		sandbox_search_add(&find.search, info);
-	if (!is_named &&
-	    (find.search.found != 1 || find.is_found || strcmp(find.search.id, info->id) != 0))
-		return;
-	find.is_found = is_named;
-	find.is_live = info->is_live != 0;
-	memcpy(find.profile, info->profile, sizeof(find.profile));
-	memcpy(find.watch.sandbox, info->id, sizeof(info->id));
-	memcpy(find.watch.owner, info->owner, sizeof(info->owner));
-}
-
 /* Ask for all sandboxes. 0, or the exit code. */
 static int ask_sandboxes(void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info))
 {
 	const struct ask_handlers handlers = { .on_sandbox = on_sandbox };
 	static struct question question = { .kind = ASK_LIST, .is.list.is_everybody = 1 };
 
-	return ask(&asking, &question, &handlers, NULL);
+	return ask(&asking, &question, &handlers, &meant);
 }
 
 /* Find the sandbox that a word names. 0, or the exit code, after a line. */
@@ -82,11 +59,11 @@ static int find_sandbox(const char *name)
 {
 	int code;
 
-	find.word = name;
-	if (!sandbox_search_begin(&find.search, name))
-		find.search.word = NULL;
-	code = ask_sandboxes(on_wanted);
-	if (code || find.is_found || find.search.found == 1)
+	(void)sandbox_search_begin(&meant, name); /* it may be a name */
+	code = ask_sandboxes(sandbox_search_add_named);
+	memcpy(watch.sandbox, meant.id, sizeof(meant.id));
+	memcpy(watch.owner, meant.owner, sizeof(meant.owner));
+	if (code || meant.found == 1)
 		return code;
 	log_line("there is no sandbox '%s', or several ids begin so: 'msp list' shows them", name);
 	return MSP_EXIT_USAGE;
@@ -145,7 +122,7 @@ static int report_error(int error)
 
 static int print_json(void)
 {
-	network_json_put(json_begin(STDOUT_FILENO), &view, find.is_live);
+	network_json_put(json_begin(STDOUT_FILENO), &view, meant.is_live);
 	return json_finish();
 }
 
@@ -154,7 +131,7 @@ static int print_network(const char *name)
 	print_connections();
 	print_hosts();
 	print_denials();
-	if (!find.is_live)
+	if (!meant.is_live)
 		everywhere_note("nothing runs in sandbox '%s', so it has no connection", name);
 	else if (view.connection_count + view.host_count + view.denials.count == 0)
 		everywhere_note("no connection is open, and nothing was refused lately");
@@ -167,8 +144,8 @@ int network_list(const struct network_options *options, char *const words[])
 
 	if (!code)
 		code = find_sandbox(words[0]);
-	if (!code && find.is_live)
-		code = report_error(network_look(&asking.talk.client, &find.watch, &view));
+	if (!code && meant.is_live)
+		code = report_error(network_look(&asking.talk.client, &watch, &view));
 	if (!code)
 		code = report_error(options->is_json ? print_json() : print_network(words[0]));
 	return ask_end(&asking, code);
@@ -247,7 +224,6 @@ int network_asked(const struct network_options *options, char *const words[])
 /* A host to grant, and for whom. */
 static struct {
 	struct ipc_network_grant message;
-	struct ipc_network_watch watch;
 	const char *profile; /* NULL: not known */
 	char whom[CHOICE_MAX];
 } wish;
@@ -343,9 +319,9 @@ static int choose_question(const char *client)
 		return refuse_choice(count, client);
 	wish.message.port = found->port;
 	wish.profile = found->profile;
-	memcpy(wish.watch.owner, found->owner, sizeof(found->owner));
+	memcpy(watch.owner, found->owner, sizeof(found->owner));
 	if (found->sandbox[0] && !client) {
-		memcpy(wish.watch.sandbox, found->sandbox, sizeof(found->sandbox));
+		memcpy(watch.sandbox, found->sandbox, sizeof(found->sandbox));
 		format_text(wish.whom, sizeof(wish.whom), "sandbox %s", found->sandbox);
 		return 0;
 	}
@@ -360,8 +336,7 @@ static int choose_sandbox(const char *name)
 {
 	const int code = find_sandbox(name);
 
-	wish.watch = find.watch;
-	wish.profile = find.profile;
+	wish.profile = meant.profile;
 	format_text(wish.whom, sizeof(wish.whom), "sandbox %s", name);
 	return code;
 }
@@ -430,7 +405,7 @@ int network_approve(const struct network_options *options, char *const words[])
 		code = choose_question(options->client);
 	if (code)
 		return ask_end(&asking, code);
-	error = network_grant(&asking.talk.client, &wish.watch, &wish.message);
+	error = network_grant(&asking.talk.client, &watch, &wish.message);
 	if (error)
 		return ask_end(&asking, refuse_grant(error));
 	(void)printf("%s can reach %s:%u until it ends\n", wish.whom, wish.message.host,
@@ -458,7 +433,7 @@ int network_tighten(const struct network_options *options, char *const words[])
 		code = choose_sandbox(words[0]);
 	if (code)
 		return ask_end(&asking, code);
-	error = network_grant(&asking.talk.client, &wish.watch, &wish.message);
+	error = network_grant(&asking.talk.client, &watch, &wish.message);
 	if (error)
 		return ask_end(&asking, refuse_grant(error));
 	(void)printf("%s can no longer reach %s, until 'msp network approve' gives it back\n",

@@ -63,7 +63,6 @@ struct listing {
 	const struct ps_options *options;
 	const char *sandbox; /* id of the one that is meant; NULL: all */
 	struct sandbox_search search;
-	bool is_beginning; /* the word may be the beginning of an id */
 	struct sandbox_list sandboxes;
 	size_t count, room;
 	struct background *commands; /* without descriptors */
@@ -76,23 +75,16 @@ static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
 	struct listing *listing = context;
 
 	sandbox_list_add(&listing->sandboxes, info);
-	if (listing->is_beginning)
+	if (info->owner[0] == '\0')
+		sandbox_search_add_named(&listing->search, info);
+	else
 		sandbox_search_add(&listing->search, info);
 }
 
 /* Replace the word by the id of the sandbox that it means. 0, or the exit code after a line. */
 static int resolve_word(struct listing *listing, char word[IPC_NAME_MAX])
 {
-	for (size_t i = 0; i < listing->sandboxes.count; i++) {
-		const struct ipc_sandbox_info *info = &listing->sandboxes.infos[i];
-
-		if (strcmp(info->id, word) == 0 ||
-		    (info->owner[0] == '\0' && strcmp(info->name, word) == 0)) {
-			format_text(word, IPC_NAME_MAX, "%s", info->id);
-			return 0;
-		}
-	}
-	if (listing->is_beginning && listing->search.found == 1) {
+	if (listing->search.found == 1) {
 		format_text(word, IPC_NAME_MAX, "%s", listing->search.id);
 		return 0;
 	}
@@ -303,7 +295,7 @@ static int ask_sandboxes(struct listing *listing, char word[IPC_NAME_MAX])
 
 	if (!code)
 		code = recent_resolve(word);
-	listing->is_beginning = sandbox_search_begin(&listing->search, word);
+	(void)sandbox_search_begin(&listing->search, word); /* it may be a name */
 	if (!code)
 		code = ask(&asking, &question, &handlers, listing);
 	code = ask_end(&asking, code);

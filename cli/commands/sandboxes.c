@@ -81,22 +81,15 @@ static int show_list(struct sandbox_list *list, const struct list_options *optio
 
 static int run_list(const struct command *command, int argc, char *argv[])
 {
-	static const struct ask_handlers handlers = { .on_sandbox = on_listed };
 	static struct list_options options = { .attach.limits = LIMITS_UNSAID };
-	static struct question question = { .kind = ASK_LIST };
 	static struct sandbox_list list;
-	static struct asking asking;
 	int rest;
 	int code;
 
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
 	command_name_lines(command);
-	question.is.list.is_everybody = options.is_all;
-	code = ask_begin(&asking, &options.attach);
-	if (!code)
-		code = ask(&asking, &question, &handlers, &list);
-	code = ask_end(&asking, code);
+	code = ask_for_sandboxes(&options.attach, options.is_all, on_listed, &list);
 	return code ? code : show_list(&list, &options);
 }
 
@@ -108,34 +101,6 @@ const struct command command_list = {
 	.options = { OPTION_ROWS(list_rows) },
 	.run = run_list,
 };
-
-/* A caller's function, and its context. */
-struct taking {
-	sandbox_take *take;
-	void *context;
-};
-
-static void take_one(void *context, const struct ipc_sandbox_info *info)
-{
-	const struct taking *taking = context;
-
-	taking->take(taking->context, info->id, info->name, info->profile);
-}
-
-int sandboxes_each(const char *config, bool is_everybody, sandbox_take *take, void *context)
-{
-	static const struct ask_handlers handlers = { .on_sandbox = take_one };
-	static struct question question = { .kind = ASK_LIST };
-	static struct asking asking;
-	const struct attach_options attach = { .config = config, .limits = LIMITS_UNSAID };
-	struct taking taking = { take, context };
-	int code = ask_begin(&asking, &attach);
-
-	question.is.list.is_everybody = is_everybody;
-	if (!code)
-		code = ask(&asking, &question, &handlers, &taking);
-	return ask_end(&asking, code);
-}
 
 /* --- stop, destroy -------------------------------------------------------------------------- */
 

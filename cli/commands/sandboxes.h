@@ -10,10 +10,6 @@
 
 struct attach_options;
 
-/* Call `take` for each sandbox of a person, or of everybody; `name` may be empty. The exit code. */
-typedef void sandbox_take(void *context, const char *id, const char *name, const char *profile);
-int sandboxes_each(const char *config, bool is_everybody, sandbox_take *take, void *context);
-
 /* Print the open bridges. The exit code. */
 int bridges_list(const struct attach_options *attach, bool is_json);
 

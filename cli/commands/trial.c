@@ -89,8 +89,6 @@ static void count_changes(struct trial *trial)
 
 	question.words.sandbox = trial->sandbox.id;
 	question.is.changes.operation = CHANGES_DIFF;
-	format_text(question.is.changes.sandbox, sizeof(question.is.changes.sandbox), "%s",
-		    trial->sandbox.id);
 	question.paths = "";
 	question.act = trial->what.options->is_json ? NULL : "comparing files";
 	trial->is_counted = ask(&trial->asking, &question, &handlers, trial) == 0 &&
@@ -102,8 +100,6 @@ static void remove_sandbox(struct trial *trial)
 	static struct question question = { .kind = ASK_END, .is.end.how = SANDBOX_END_DESTROY };
 
 	question.words.sandbox = trial->sandbox.id;
-	format_text(question.is.end.sandbox, sizeof(question.is.end.sandbox), "%s",
-		    trial->sandbox.id);
 	if (ask(&trial->asking, &question, NULL, NULL) != 0)
 		return;
 	trial->is_kept = false;

@@ -28,17 +28,40 @@ bool sandbox_search_begin(struct sandbox_search *search, const char *word)
 
 	memset(search, 0, sizeof(*search));
 	search->word = word;
-	return size >= SANDBOX_SEARCH_MIN && size < IPC_ID_MAX && strspn(word, digits) == size;
+	search->is_beginning =
+		size >= SANDBOX_SEARCH_MIN && size < IPC_ID_MAX && strspn(word, digits) == size;
+	return search->is_beginning;
+}
+
+static void keep_found(struct sandbox_search *search, const struct ipc_sandbox_info *info)
+{
+	format_text(search->id, sizeof(search->id), "%s", info->id);
+	format_text(search->name, sizeof(search->name), "%s", info->name);
+	format_text(search->owner, sizeof(search->owner), "%s", info->owner);
+	format_text(search->profile, sizeof(search->profile), "%s", info->profile);
+	search->is_live = info->is_live != 0;
 }
 
 void sandbox_search_add(struct sandbox_search *search, const struct ipc_sandbox_info *info)
 {
-	if (strncmp(info->id, search->word, strlen(search->word)) != 0)
+	if (!search->is_beginning || search->is_exact ||
+	    strncmp(info->id, search->word, strlen(search->word)) != 0)
 		return;
 	search->found++;
-	format_text(search->id, sizeof(search->id), "%s", info->id);
-	format_text(search->owner, sizeof(search->owner), "%s", info->owner);
-	format_text(search->profile, sizeof(search->profile), "%s", info->profile);
+	keep_found(search, info);
+}
+
+void sandbox_search_add_named(void *context, const struct ipc_sandbox_info *info)
+{
+	struct sandbox_search *search = context;
+
+	if (strcmp(info->name, search->word) != 0 && strcmp(info->id, search->word) != 0) {
+		sandbox_search_add(search, info);
+		return;
+	}
+	search->is_exact = true;
+	search->found = 1;
+	keep_found(search, info);
 }
 
 void sandbox_search_explain(const struct sandbox_search *search, struct ipc_execution_refused *ret)

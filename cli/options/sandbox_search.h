@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which sandbox a person means by a word that is no name or id of their own: the one whose id
+ * The sandbox that a person means by a word: the one of this name or id, or else the one whose id
  * begins with it, of whatever owner. The supervisor knows whole ids and names only.
  */
 #ifndef CLI_OPTIONS_SANDBOX_SEARCH_H
@@ -22,17 +22,24 @@ bool sandbox_is_recent(const char *word, uint32_t *ret_number);
 
 struct sandbox_search {
 	const char *word;
-	uint32_t found; /* ids that begin with it */
+	bool is_beginning; /* it may be that of an id */
+	bool is_exact;     /* it is a name, or the whole id */
+	uint32_t found;    /* ids that begin with it; with is_exact: 1 */
+	/* The last one that was found. */
 	char id[IPC_ID_MAX];
+	char name[IPC_NAME_MAX];
 	char owner[IPC_NAME_MAX];
 	char profile[IPC_NAME_MAX];
+	bool is_live;
 };
 
 /* False: the word is no beginning of an id. `word` must outlive the search. */
 bool sandbox_search_begin(struct sandbox_search *search, const char *word);
 
-/* One of those that there are. */
+/* Add one of those that there are, by its id alone; or by its id or its name, for a struct
+ * sandbox_search. */
 void sandbox_search_add(struct sandbox_search *search, const struct ipc_sandbox_info *info);
+void sandbox_search_add_named(void *search, const struct ipc_sandbox_info *info);
 
 /* Explain a search that found none or several. */
 void sandbox_search_explain(const struct sandbox_search *search, struct ipc_execution_refused *ret);

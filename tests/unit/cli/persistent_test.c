@@ -172,6 +172,31 @@ static struct ipc_sandbox_info sandbox(const char *id, const char *owner)
 	return info;
 }
 
+Test(sandbox_search, a_name_before_the_beginning_of_an_id)
+{
+	const struct ipc_sandbox_info infos[] = {
+		{ .id = "2rgbftc2erh915t6ckfprby7fr", .name = "other", .is_live = 1 },
+		{ .id = "3rgbftc2erh915t6ckfprby7fr", .name = "2rgb" },
+		{ .id = "2rgbqqqqerh915t6ckfprby7fr", .name = "" },
+	};
+	struct sandbox_search search;
+
+	(void)sandbox_search_begin(&search, "2rgb");
+	for (size_t i = 0; i < 3; i++)
+		sandbox_search_add_named(&search, &infos[i]);
+	cr_expect_eq(search.found, 1U);
+	cr_expect_str_eq(search.id, infos[1].id);
+	(void)sandbox_search_begin(&search, "2rgbf");
+	for (size_t i = 0; i < 3; i++)
+		sandbox_search_add_named(&search, &infos[i]);
+	cr_expect_eq(search.found, 1U);
+	cr_expect_str_eq(search.name, "other");
+	cr_expect(search.is_live);
+	(void)sandbox_search_begin(&search, "nosuch");
+	sandbox_search_add_named(&search, &infos[0]);
+	cr_expect_eq(search.found, 0U);
+}
+
 Test(sandbox_search, only_what_can_begin_an_id)
 {
 	struct sandbox_search search;
