@@ -121,9 +121,9 @@ static int print_report(const struct machine *machine, struct doctor_verdict *al
 
 	(void)puts("msp " MSP_VERSION " on this machine:\n");
 	for (size_t i = 0; i < probe_count; i++) {
-		struct finding finding = { .status = FINDING_MISSING };
+		struct finding finding;
 
-		probes[i].run(machine, &finding);
+		probe_run(&probes[i], machine, &finding);
 		doctor_note(all, &probes[i], &finding);
 		print_finding(&probes[i], &finding, has_color);
 		(void)fflush(stdout); /* before the next probe forks; the last flush tells */
@@ -188,9 +188,9 @@ static int print_json(const struct machine *machine, struct doctor_verdict *all)
 	json_put_text(json, "version", MSP_VERSION);
 	json_open_array(json, "probes");
 	for (size_t i = 0; i < probe_count; i++) {
-		struct finding finding = { .status = FINDING_MISSING };
+		struct finding finding;
 
-		probes[i].run(machine, &finding);
+		probe_run(&probes[i], machine, &finding);
 		doctor_note(all, &probes[i], &finding);
 		write_finding(json, &probes[i], &finding);
 	}

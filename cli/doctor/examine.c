@@ -128,11 +128,11 @@ void doctor_note(struct doctor_verdict *all, const struct probe *probe, struct f
 static void explain_probe(const struct doctor_verdict *all, const struct machine *machine,
 			  const struct probe *probe, char *text, size_t room)
 {
-	struct finding finding = { .status = FINDING_MISSING };
+	struct finding finding;
 
 	if (doctor_is_explained(probe, text))
 		return;
-	probe->run(machine, &finding);
+	probe_run(probe, machine, &finding);
 	if (is_refusal(all, probe, &finding))
 		format_append(text, room, "Missing: %s (%s). %s\nFix: %s\n", probe->name,
 			      probe->why, finding.happened, doctor_fix(probe, &finding));

@@ -8,6 +8,8 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -26,32 +28,61 @@
 #define LANDLOCK_NEEDED 6
 #define LANDLOCK_LEAST 2
 
+void probe_run(const struct probe *probe, const struct machine *machine, struct finding *ret)
+{
+	*ret = (struct finding){ .status = FINDING_MISSING };
+	format_text(ret->tried, sizeof(ret->tried), "%s", probe->tried);
+	probe->run(machine, ret);
+}
+
+void probe_report(struct finding *ret, enum finding_status status, const char *format, ...)
+{
+	va_list arguments;
+
+	ret->status = status;
+	va_start(arguments, format);
+	/* As in format.c. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
+	(void)vsnprintf(ret->happened, sizeof(ret->happened), format, arguments);
+	va_end(arguments);
+}
+
+void probe_set_fix(struct finding *ret, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	/* As in format.c. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
+	(void)vsnprintf(ret->fix, sizeof(ret->fix), format, arguments);
+	va_end(arguments);
+}
+
+const struct plan *probe_plan(const struct machine *machine)
+{
+	return machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
+}
+
 static void probe_architecture(const struct machine *machine, struct finding *ret)
 {
 	struct utsname name;
 
-	format_text(ret->tried, sizeof(ret->tried), "uname");
 	if (uname(&name) != 0)
 		return;
-	ret->status = strcmp(name.machine, "x86_64") == 0 ? FINDING_OK : FINDING_MISSING;
-	format_text(ret->happened, sizeof(ret->happened), "%s", name.machine);
+	probe_report(ret, strcmp(name.machine, "x86_64") == 0 ? FINDING_OK : FINDING_MISSING, "%s",
+		     name.machine);
 }
 
 static void probe_kernel(const struct machine *machine, struct finding *ret)
 {
 	struct utsname name;
 
-	ret->status = FINDING_NOTE;
-	format_text(ret->tried, sizeof(ret->tried), "uname");
 	if (uname(&name) == 0)
-		format_text(ret->happened, sizeof(ret->happened), "Linux %s", name.release);
+		probe_report(ret, FINDING_NOTE, "Linux %s", name.release);
 }
 
 /* Return the highest ABI that a profile of the configuration requires. */
 static int needed_landlock(const struct machine *machine)
 {
-	const struct plan *plan =
-		machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
+	const struct plan *plan = probe_plan(machine);
 	uint32_t needed = 0;
 
 	for (uint32_t i = 0; plan && i < plan_profile_count(plan); i++) {
@@ -90,24 +121,21 @@ static void probe_landlock(const struct machine *machine, struct finding *ret)
 	const int error = errno;
 	const int needed = needed_landlock(machine);
 
-	format_text(ret->tried, sizeof(ret->tried), "landlock_create_ruleset(NULL, 0, VERSION)");
-	ret->status = abi >= needed ? FINDING_OK : FINDING_MISSING;
-	if (abi > 0)
-		format_text(ret->happened, sizeof(ret->happened), "ABI %d, needed is %d", abi,
-			    needed);
-	else
-		format_text(ret->happened, sizeof(ret->happened), "%s", errno_text(error));
+	probe_report(ret, abi >= needed ? FINDING_OK : FINDING_MISSING, "ABI %d, needed is %d", abi,
+		     needed);
 	if (abi > 0)
 		append_landlock_lost(abi, ret->happened, sizeof(ret->happened));
+	else
+		probe_report(ret, FINDING_MISSING, "%s", errno_text(error));
 	if (abi >= LANDLOCK_LEAST && abi < needed)
-		format_text(ret->fix, sizeof(ret->fix),
-			    FIX_KERNEL "; or give up what it does not control, with "
-				       "'requirements: {landlock: %d}' in the configuration "
-				       "(docs/policy-posture.md)",
-			    abi);
+		probe_set_fix(ret,
+			      FIX_KERNEL "; or give up what it does not control, with "
+					 "'requirements: {landlock: %d}' in the configuration "
+					 "(docs/policy-posture.md)",
+			      abi);
 	if (abi == 0 && error == EOPNOTSUPP)
-		format_text(
-			ret->fix, sizeof(ret->fix),
+		probe_set_fix(
+			ret,
 			"Landlock is built in but off: add 'landlock' to the list after lsm= on "
 			"the kernel command line");
 }
@@ -124,8 +152,6 @@ static void probe_cgroup(const struct machine *machine, struct finding *ret)
 {
 	char missing[64];
 
-	format_text(ret->tried, sizeof(ret->tried),
-		    "a writable cgroup of its own with cpu, memory and pids");
 	cgroup_list_controllers(CGROUP_REQUIRED &
 					~cgroup_parse_controllers(controllers_to_come(machine)),
 				missing, sizeof(missing));
@@ -155,21 +181,18 @@ static void probe_delegation(const struct machine *machine, struct finding *ret)
 	const char *controllers = controllers_to_come(machine);
 	char missing[64];
 
-	format_text(ret->tried, sizeof(ret->tried), "io and cpuset in that cgroup");
 	if (!controllers[0]) {
-		ret->status = FINDING_SKIPPED;
-		format_text(ret->happened, sizeof(ret->happened), "there is no such cgroup");
+		probe_report(ret, FINDING_SKIPPED, "there is no such cgroup");
 		return;
 	}
 	cgroup_list_controllers((CGROUP_IO | CGROUP_CPUSET) &
 					~cgroup_parse_controllers(controllers),
 				missing, sizeof(missing));
-	ret->status = missing[0] ? FINDING_MISSING : FINDING_OK;
-	format_text(ret->happened, sizeof(ret->happened), "both are there");
+	probe_report(ret, missing[0] ? FINDING_MISSING : FINDING_OK, "both are there");
 	if (!missing[0])
 		return;
 	ret->cause = CAUSE_CONTROLLERS;
-	format_text(ret->happened, sizeof(ret->happened), "not there: %s", missing);
+	probe_report(ret, FINDING_MISSING, "not there: %s", missing);
 }
 
 static void probe_files(const struct machine *machine, struct finding *ret)
@@ -178,23 +201,18 @@ static void probe_files(const struct machine *machine, struct finding *ret)
 	struct plan plan;
 	int error;
 
-	format_text(
-		ret->tried, sizeof(ret->tried),
-		"opening msp-supervisor, msp-child-init, msp-broker, msp-scope and builtin.policy");
-	ret->status = FINDING_MISSING;
 	if (machine->images.policy < 0) {
-		format_text(ret->happened, sizeof(ret->happened), "%.600s", machine->images_text);
+		probe_report(ret, FINDING_MISSING, "%.600s", machine->images_text);
 		return;
 	}
 	error = fd < 0 ? fd : plan_open_fd(fd, &plan);
 	fd_close(&fd);
 	if (error) {
-		format_text(ret->happened, sizeof(ret->happened),
-			    "builtin.policy is not of this version: %s", errno_text(-error));
+		probe_report(ret, FINDING_MISSING, "builtin.policy is not of this version: %s",
+			     errno_text(-error));
 		return;
 	}
-	ret->status = FINDING_OK;
-	format_text(ret->happened, sizeof(ret->happened), "all there");
+	probe_report(ret, FINDING_OK, "all there");
 }
 
 static void probe_configuration(const struct machine *machine, struct finding *ret)
@@ -205,17 +223,16 @@ static void probe_configuration(const struct machine *machine, struct finding *r
 
 	format_text(ret->tried, sizeof(ret->tried), "reading %.200s",
 		    config->path[0] ? config->path : "the operator's configuration");
-	ret->status = config->is_read ? FINDING_OK : FINDING_MISSING;
 	if (!config->is_read)
-		format_text(ret->happened, sizeof(ret->happened), "%.900s", machine->config_text);
+		probe_report(ret, FINDING_MISSING, "%.900s", machine->config_text);
 	else if (plan && pins_check(plan, text) != 0)
-		format_text(ret->happened, sizeof(ret->happened),
-			    "it is in force, but a profile cannot be used: %.700s", text);
+		probe_report(ret, FINDING_OK,
+			     "it is in force, but a profile cannot be used: %.700s", text);
 	else if (config->path[0])
-		format_text(ret->happened, sizeof(ret->happened), "nothing is wrong with it");
+		probe_report(ret, FINDING_OK, "nothing is wrong with it");
 	else
-		format_text(ret->happened, sizeof(ret->happened),
-			    "there is none, so the built-in profiles are in force");
+		probe_report(ret, FINDING_OK,
+			     "there is none, so the built-in profiles are in force");
 }
 
 const struct plan_profile *find_default_profile(const struct plan *plan,
@@ -236,37 +253,31 @@ static void probe_profile(const struct machine *machine, struct finding *ret)
 	const struct plan *plan = config_plan(machine->config);
 	char text[OPTIONS_TEXT_MAX];
 	char names[PROFILE_NAMES_SHOWN];
+	enum finding_status status;
 
-	format_text(ret->tried, sizeof(ret->tried), "the profile where none is named");
-	ret->status = FINDING_SKIPPED;
-	format_text(ret->happened, sizeof(ret->happened), "no configuration could be read");
+	probe_report(ret, FINDING_SKIPPED, "no configuration could be read");
 	if (!plan)
 		return;
-	ret->status = find_default_profile(plan, text) ? FINDING_OK : FINDING_MISSING;
+	status = find_default_profile(plan, text) ? FINDING_OK : FINDING_MISSING;
 	profile_names(plan, names, sizeof(names));
-	format_text(ret->happened, sizeof(ret->happened), "%.300s; there are: %s", text, names);
+	probe_report(ret, status, "%.300s; there are: %s", text, names);
 }
 
 static void probe_account(const struct machine *machine, struct finding *ret)
 {
+	if (!machine->was_root) {
+		probe_report(ret, FINDING_SKIPPED, "not needed: msp was not started by root");
+		return;
+	}
 	format_text(ret->tried, sizeof(ret->tried), "becoming the account '%s'",
 		    machine->account.name);
-	if (!machine->was_root) {
-		ret->status = FINDING_SKIPPED;
-		format_text(ret->tried, sizeof(ret->tried), "becoming an ordinary account");
-		format_text(ret->happened, sizeof(ret->happened),
-			    "not needed: msp was not started by root");
-		return;
-	}
-	ret->status = machine->has_account ? FINDING_OK : FINDING_MISSING;
 	if (machine->has_account) {
-		format_text(ret->happened, sizeof(ret->happened), "uid %u; the probes ran as it",
-			    machine->account.uid);
+		probe_report(ret, FINDING_OK, "uid %u; the probes ran as it", machine->account.uid);
 		return;
 	}
-	format_text(ret->happened, sizeof(ret->happened),
-		    "there is no such account, or it is root's; the other probes ran as uid %u",
-		    machine->account.uid);
+	probe_report(ret, FINDING_MISSING,
+		     "there is no such account, or it is root's; the other probes ran as uid %u",
+		     machine->account.uid);
 	if (strcmp(machine->account.name, ACCOUNT_DEFAULT) == 0)
 		ret->cause = CAUSE_ABSENT;
 	account_format_useradd(machine->account.name, ret->fix, sizeof(ret->fix));
@@ -281,7 +292,6 @@ static void probe_groups(const struct machine *machine, struct finding *ret)
 	bool is_first = true;
 
 	ret->status = FINDING_NOTE;
-	format_text(ret->tried, sizeof(ret->tried), "supplementary groups of a workload");
 	for (int i = 0; i < count; i++) {
 		const struct group *group;
 
@@ -298,7 +308,7 @@ static void probe_groups(const struct machine *machine, struct finding *ret)
 		is_first = false;
 	}
 	if (is_first)
-		format_text(ret->happened, sizeof(ret->happened), "none");
+		probe_report(ret, FINDING_NOTE, "none");
 }
 
 static void probe_descriptors(const struct machine *machine, struct finding *ret)
@@ -306,71 +316,79 @@ static void probe_descriptors(const struct machine *machine, struct finding *ret
 	const struct plan *plan = config_plan(machine->config);
 	const uint64_t limit = descriptors_limit();
 
-	format_text(ret->tried, sizeof(ret->tried), "the hard limit of descriptors");
-	ret->status = FINDING_OK;
-	if (plan && descriptors_explain(plan, NULL, limit, ret->happened))
-		ret->status = FINDING_MISSING;
-	else
-		format_text(ret->happened, sizeof(ret->happened),
-			    "%" PRIu64 ", at least twice the open_files of every profile", limit);
+	if (!plan || !descriptors_explain(plan, NULL, limit, ret->happened))
+		probe_report(ret, FINDING_OK,
+			     "%" PRIu64 ", at least twice the open_files of every profile", limit);
 }
 
 #define FIX_DELEGATION "as root " CGROUP_DROP_IN
 
 const struct probe probes[] = {
-	{ "architecture", PROBE_REQUIRED, probe_architecture,
+	{ "architecture", PROBE_REQUIRED, probe_architecture, "uname",
 	  "the system call filters are written for it", "use an x86_64 machine" },
-	{ "kernel", PROBE_INFORMATION, probe_kernel, "for information: the probes decide", "" },
-	{ "landlock", PROBE_REQUIRED, probe_landlock,
+	{ "kernel", PROBE_INFORMATION, probe_kernel, "uname", "for information: the probes decide",
+	  "" },
+	{ "landlock", PROBE_REQUIRED, probe_landlock, "landlock_create_ruleset(NULL, 0, VERSION)",
 	  "the second wall around files, TCP, signals and abstract sockets", FIX_KERNEL },
 	{ "user-namespace", PROBE_REQUIRED, probe_user_namespace,
+	  "a user namespace, and a tmpfs mounted inside it",
 	  "every sandbox lives in its own, so that nothing of ours needs root",
 	  "in a chroot, in which the kernel makes none, start msp outside of it; " FIX_CONTAINER },
-	{ "overlay", PROBE_REQUIRED, probe_overlay, "copy-on-write folders",
-	  "load it: modprobe overlay; else " FIX_KERNEL },
-	{ "cgroup", PROBE_LIMITS, probe_cgroup, "hard limits of memory, processes and CPU time",
-	  "" },
-	{ "cgroup-clone", PROBE_LIMITS, probe_cgroup_clone,
+	{ "overlay", PROBE_REQUIRED, probe_overlay, "an overlay with userxattr on a tmpfs",
+	  "copy-on-write folders", "load it: modprobe overlay; else " FIX_KERNEL },
+	{ "cgroup", PROBE_LIMITS, probe_cgroup,
+	  "a writable cgroup of its own with cpu, memory and pids",
+	  "hard limits of memory, processes and CPU time", "" },
+	{ "cgroup-clone", PROBE_LIMITS, probe_cgroup_clone, "clone3 into a fresh cgroup below ours",
 	  "a process is inside its limits from its first instruction", FIX_KERNEL },
-	{ "delegation", PROBE_INFORMATION, probe_delegation,
+	{ "delegation", PROBE_INFORMATION, probe_delegation, "io and cpuset in that cgroup",
 	  "not required: io bounds what a sandbox reads and writes on disks, cpuset which "
 	  "processors it uses",
 	  FIX_DELEGATION },
-	{ "descriptors", PROBE_INFORMATION, probe_descriptors,
+	{ "descriptors", PROBE_INFORMATION, probe_descriptors, "the hard limit of descriptors",
 	  "not required: a workload gets half of msp's at most, so that what it has in flight "
 	  "between sockets, which the kernel counts per user, never stops msp",
 	  "raise it: LimitNOFILE=524288 in a unit, 'hard nofile 524288' in "
 	  "/etc/security/limits.conf for logins" },
-	{ "service", PROBE_INFORMATION, probe_service,
+	{ "service", PROBE_INFORMATION, probe_service, "asking the user's service",
 	  "not required: it starts commands faster and bounds all clients together",
 	  "renew it: systemctl --user restart msp.service" },
-	{ "audit", PROBE_REQUIRED, probe_audit,
+	{ "audit", PROBE_REQUIRED, probe_audit, "opening the audit log's directory",
 	  "what runs is recorded before it does, unless the operator's configuration says 'audit: "
 	  "optional'",
 	  "name another place with MSP_STATE_DIR=DIR, an absolute path" },
 	{ "persistent", PROBE_INFORMATION, probe_persistent,
+	  "opening the state directory, and an overlay with userxattr on it",
 	  "not required: persistent sandboxes have their files there",
 	  "name another place with MSP_STATE_DIR=DIR, an absolute path, on ext4, xfs, btrfs or "
 	  "tmpfs" },
 	{ "hosts", PROBE_INFORMATION, probe_hosts,
+	  "a pair of veth devices in a network namespace, the first name server, and proxies",
 	  "not required: sandboxes of profiles with hosts reach these by such devices and names",
 	  "load it: modprobe veth" },
 	{ "secrets", PROBE_INFORMATION, probe_secrets,
+	  "the files and variables of profiles' secrets",
 	  "not required: sandboxes of a profile whose secret has no value are refused",
 	  "correct the source, and try it: msp secret check" },
-	{ "files", PROBE_REQUIRED, probe_files, "msp is six programs and a compiled policy",
+	{ "files", PROBE_REQUIRED, probe_files,
+	  "opening msp-supervisor, msp-child-init, msp-broker, msp-scope and builtin.policy",
+	  "msp is six programs and a compiled policy",
 	  "install all of msp's programs together, of one version" },
-	{ "configuration", PROBE_REQUIRED, probe_configuration,
+	{ "configuration", PROBE_REQUIRED, probe_configuration, "",
 	  "what the operator says is enforced, or nothing runs",
 	  "correct the file, or name another one with --config or MSP_CONFIG; 'msp profile "
 	  "check' tries it" },
-	{ "default-profile", PROBE_REQUIRED, probe_profile, "clients rarely name one",
+	{ "default-profile", PROBE_REQUIRED, probe_profile, "the profile where none is named",
+	  "clients rarely name one",
 	  "name one of these: default_profile in the configuration, or "
 	  "MSP_DEFAULT_PROFILE" },
-	{ "account", PROBE_REQUIRED, probe_account, "nothing of ours runs as root", "" },
-	{ "posture", PROBE_REQUIRED, probe_posture, "nothing is run where a layer does not hold",
+	{ "account", PROBE_REQUIRED, probe_account, "becoming an ordinary account",
+	  "nothing of ours runs as root", "" },
+	{ "posture", PROBE_REQUIRED, probe_posture, "",
+	  "nothing is run where a layer does not hold",
 	  "a layer that is open on a machine that has everything else is a fault of msp: report "
 	  "it" },
-	{ "groups", PROBE_INFORMATION, probe_groups, "for information: files of a group", "" },
+	{ "groups", PROBE_INFORMATION, probe_groups, "supplementary groups of a workload",
+	  "for information: files of a group", "" },
 };
 const size_t probe_count = sizeof(probes) / sizeof(probes[0]);

@@ -66,12 +66,26 @@ struct probe {
 	const char *name;
 	enum probe_level level;
 	void (*run)(const struct machine *machine, struct finding *ret);
+	const char *tried; /* empty: the probe says it */
 	const char *why;
 	const char *fix;
 };
 
 extern const struct probe probes[];
 extern const size_t probe_count;
+
+/* Run a probe. */
+void probe_run(const struct probe *probe, const struct machine *machine, struct finding *ret);
+
+/* For probes, whose finding is FINDING_MISSING at first: set the status and what happened, or the
+ * fix. */
+void probe_report(struct finding *ret, enum finding_status status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void probe_set_fix(struct finding *ret, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Return the plan of the configuration; NULL: none could be read. */
+const struct plan *probe_plan(const struct machine *machine);
 
 /* Find the profile of a request without a name, or NULL; `text` names it. */
 const struct plan_profile *find_default_profile(const struct plan *plan,

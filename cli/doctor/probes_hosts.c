@@ -225,14 +225,13 @@ static bool probe_proxies(const struct plan *plan, uint32_t *ret_count, struct f
 		*ret_count += has_proxy;
 		if (!why)
 			continue;
-		ret->status = FINDING_MISSING;
-		format_text(ret->happened, sizeof(ret->happened),
-			    "veth works; the proxy %.100s:%u of profile %.60s takes no connection: "
-			    "%s",
-			    profile->through.host, (unsigned int)profile->through.port,
-			    plan_string(plan, profile->name), why);
-		format_text(ret->fix, sizeof(ret->fix),
-			    "start the proxy, or correct `through` of the profile");
+		probe_report(
+			ret, FINDING_MISSING,
+			"veth works; the proxy %.100s:%u of profile %.60s takes no connection: "
+			"%s",
+			profile->through.host, (unsigned int)profile->through.port,
+			plan_string(plan, profile->name), why);
+		probe_set_fix(ret, "start the proxy, or correct `through` of the profile");
 		return false;
 	}
 	return true;
@@ -240,27 +239,19 @@ static bool probe_proxies(const struct plan *plan, uint32_t *ret_count, struct f
 
 void probe_hosts(const struct machine *machine, struct finding *ret)
 {
-	const struct plan *plan =
-		machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
+	const struct plan *plan = probe_plan(machine);
 	char server[INET6_ADDRSTRLEN];
 	uint32_t proxies = 0;
 	bool asks_server = false;
 	const char *with;
 	int error;
 
-	format_text(ret->tried, sizeof(ret->tried),
-		    "a pair of veth devices in a network namespace, the first name server, and "
-		    "proxies");
-	ret->status = FINDING_SKIPPED;
-	format_text(ret->happened, sizeof(ret->happened), "no profile has hosts");
+	probe_report(ret, FINDING_SKIPPED, "no profile has hosts");
 	if (!plan || !profiles_have_hosts(plan, NULL))
 		return;
-	ret->status = FINDING_MISSING;
 	if (machine->images.cable < 0 || machine->images.egress < 0 || machine->images.dial < 0) {
-		format_text(ret->happened, sizeof(ret->happened),
-			    "msp-cable, msp-egress or msp-dial is missing");
-		format_text(ret->fix, sizeof(ret->fix),
-			    "install all of msp's programs together, of one version");
+		probe_report(ret, FINDING_MISSING, "msp-cable, msp-egress or msp-dial is missing");
+		probe_set_fix(ret, "install all of msp's programs together, of one version");
 		return;
 	}
 	if (!probe_veth(ret) || !probe_proxies(plan, &proxies, ret))
@@ -273,18 +264,15 @@ void probe_hosts(const struct machine *machine, struct finding *ret)
 	}
 	with = proxies ? ", and each proxy takes a connection" : "";
 	if (!asks_server) {
-		ret->status = FINDING_OK;
-		format_text(ret->happened, sizeof(ret->happened), "veth works%s", with);
+		probe_report(ret, FINDING_OK, "veth works%s", with);
 		return;
 	}
 	read_server(server);
 	error = ask_server(server);
-	ret->status = error ? FINDING_MISSING : FINDING_OK;
-	format_text(ret->happened, sizeof(ret->happened),
-		    error ? "veth works; the name server %s gives no answer: %s"
-			  : "veth works, and the name server %s answers%s",
-		    server, error ? errno_text(-error) : with);
+	probe_report(ret, error ? FINDING_MISSING : FINDING_OK,
+		     error ? "veth works; the name server %s gives no answer: %s"
+			   : "veth works, and the name server %s answers%s",
+		     server, error ? errno_text(-error) : with);
 	if (error)
-		format_text(ret->fix, sizeof(ret->fix),
-			    "name a server in /etc/resolv.conf that answers this machine");
+		probe_set_fix(ret, "name a server in /etc/resolv.conf that answers this machine");
 }

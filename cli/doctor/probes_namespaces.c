@@ -74,12 +74,10 @@ static struct step in_child(probe_steps *steps)
 
 static void report_step(struct finding *ret, const struct step *step, const char *success)
 {
-	ret->status = step->failed ? FINDING_MISSING : FINDING_OK;
 	if (step->failed)
-		format_text(ret->happened, sizeof(ret->happened), "%s: %s", step->failed,
-			    errno_text(step->error));
+		probe_report(ret, FINDING_MISSING, "%s: %s", step->failed, errno_text(step->error));
 	else
-		format_text(ret->happened, sizeof(ret->happened), "%s", success);
+		probe_report(ret, FINDING_OK, "%s", success);
 }
 
 /* A user namespace with `more` namespaces, in which we are uid and gid 0. */
@@ -152,31 +150,28 @@ static bool is_chroot(void)
 static void fix_user_namespace(const struct machine *machine, struct finding *ret)
 {
 	if (is_chroot())
-		format_text(
-			ret->fix, sizeof(ret->fix),
+		probe_set_fix(
+			ret,
 			"this is a chroot, in which the kernel makes no user namespace: start "
 			"msp outside of it, or enter it with systemd-nspawn in place of chroot");
 	else if (reads_as("/proc/sys/user/max_user_namespaces", "0"))
-		format_text(ret->fix, sizeof(ret->fix), "sysctl -w user.max_user_namespaces=10000");
+		probe_set_fix(ret, "sysctl -w user.max_user_namespaces=10000");
 	else if (reads_as("/proc/sys/kernel/unprivileged_userns_clone", "0"))
-		format_text(ret->fix, sizeof(ret->fix),
-			    "sysctl -w kernel.unprivileged_userns_clone=1");
+		probe_set_fix(ret, "sysctl -w kernel.unprivileged_userns_clone=1");
 	else if (reads_as("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
 		ret->cause = CAUSE_APPARMOR;
 	if (ret->cause == CAUSE_APPARMOR)
-		format_text(ret->fix, sizeof(ret->fix),
-			    "allow it for msp: put 'abi <abi/4.0>, profile msp "
-			    "%.300s/msp flags=(unconfined) { userns, }' into "
-			    "/etc/apparmor.d/msp and run apparmor_parser -r /etc/apparmor.d/msp",
-			    machine->own_folder);
+		probe_set_fix(ret,
+			      "allow it for msp: put 'abi <abi/4.0>, profile msp "
+			      "%.300s/msp flags=(unconfined) { userns, }' into "
+			      "/etc/apparmor.d/msp and run apparmor_parser -r /etc/apparmor.d/msp",
+			      machine->own_folder);
 }
 
 void probe_user_namespace(const struct machine *machine, struct finding *ret)
 {
 	const struct step step = in_child(enter_mounts);
 
-	format_text(ret->tried, sizeof(ret->tried),
-		    "a user namespace, and a tmpfs mounted inside it");
 	report_step(ret, &step, "both work");
 	if (step.failed)
 		fix_user_namespace(machine, ret);
@@ -221,7 +216,6 @@ void probe_overlay(const struct machine *machine, struct finding *ret)
 {
 	const struct step step = in_child(make_overlay);
 
-	format_text(ret->tried, sizeof(ret->tried), "an overlay with userxattr on a tmpfs");
 	report_step(ret, &step, "works");
 }
 
@@ -320,9 +314,7 @@ static void report_persistent(int place, const char *path, struct finding *ret)
 	char text[IPC_PATH_MAX + 128];
 
 	if (fstatvfs(place, &system) != 0) {
-		ret->status = FINDING_MISSING;
-		format_text(ret->happened, sizeof(ret->happened), "%.400s: %s", path,
-			    errno_text(errno));
+		probe_report(ret, FINDING_MISSING, "%.400s: %s", path, errno_text(errno));
 		return;
 	}
 	format_text(text, sizeof(text), "%.400s; %llu MiB are free there", path,
@@ -338,19 +330,14 @@ void probe_persistent(const struct machine *machine, struct finding *ret)
 	char text[STATE_PLACE_TEXT_MAX];
 	int place = -1;
 
-	format_text(ret->tried, sizeof(ret->tried),
-		    "opening the state directory, and an overlay with userxattr on it");
 	if (machine->was_root && !machine->has_account) {
-		ret->status = FINDING_SKIPPED;
-		format_text(ret->happened, sizeof(ret->happened), "it is the account's");
+		probe_report(ret, FINDING_SKIPPED, "it is the account's");
 		return;
 	}
 	if (state_place_find(STATE_PLACE_ALL, path, text))
 		place = state_place_open(path, true, text);
 	if (place < 0) {
-		ret->status = FINDING_MISSING;
-		format_text(ret->happened, sizeof(ret->happened), "%.*s",
-			    (int)sizeof(ret->happened) - 1, text);
+		probe_report(ret, FINDING_MISSING, "%.*s", (int)sizeof(ret->happened) - 1, text);
 		return;
 	}
 	report_persistent(place, path, ret);
@@ -358,8 +345,7 @@ void probe_persistent(const struct machine *machine, struct finding *ret)
 	if (ret->status == FINDING_OK && machine->images.layers < 0) {
 		ret->status = FINDING_MISSING;
 		format_append(ret->happened, sizeof(ret->happened), "; but msp-layers is missing");
-		format_text(ret->fix, sizeof(ret->fix),
-			    "install all of msp's programs together, of one version");
+		probe_set_fix(ret, "install all of msp's programs together, of one version");
 	}
 }
 
@@ -397,11 +383,8 @@ void probe_cgroup_clone(const struct machine *machine, struct finding *ret)
 	struct step step;
 	char name[64];
 
-	format_text(ret->tried, sizeof(ret->tried), "clone3 into a fresh cgroup below ours");
 	if (machine->cgroup.problem != CGROUP_USABLE) {
-		ret->status = FINDING_SKIPPED;
-		format_text(ret->happened, sizeof(ret->happened),
-			    "there is no cgroup to try it in");
+		probe_report(ret, FINDING_SKIPPED, "there is no cgroup to try it in");
 		return;
 	}
 	format_text(name, sizeof(name), "msp.probe.%d", (int)getpid());

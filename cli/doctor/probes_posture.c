@@ -123,11 +123,11 @@ static void describe_stage(const struct ipc_execution_done *done, struct finding
 		{ STAGE_SECCOMP, FIX_KERNEL },       { STAGE_LISTENER, FIX_KERNEL },
 	};
 
-	format_text(ret->happened, sizeof(ret->happened), "%s: %s", stage_text(done->stage),
-		    errno_text((int)done->error));
+	probe_report(ret, FINDING_MISSING, "%s: %s", stage_text(done->stage),
+		     errno_text((int)done->error));
 	for (size_t i = 0; i < sizeof(fixes) / sizeof(fixes[0]); i++) {
 		if (fixes[i].stage == done->stage)
-			format_text(ret->fix, sizeof(ret->fix), "%s", fixes[i].fix);
+			probe_set_fix(ret, "%s", fixes[i].fix);
 	}
 }
 
@@ -136,20 +136,19 @@ static void judge_trial(const struct trial *trial, int status, struct finding *r
 	struct buffer text = { 0 };
 
 	if (status < 0) {
-		format_text(ret->happened, sizeof(ret->happened),
-			    "the supervisor cannot be started: %s", errno_text(-status));
+		probe_report(ret, FINDING_MISSING, "the supervisor cannot be started: %s",
+			     errno_text(-status));
 	} else if (trial->is_done && trial->posture.is_measured) {
-		ret->status = FINDING_OK;
 		posture_describe(&trial->posture, &text);
-		format_text(ret->happened, sizeof(ret->happened), "%s", text.bytes);
+		probe_report(ret, FINDING_OK, "%s", text.bytes);
 		buffer_done(&text);
 	} else if (trial->is_done && trial->done.error != 0) {
 		describe_stage(&trial->done, ret);
 	} else {
-		format_text(ret->happened, sizeof(ret->happened),
-			    "msp refuses to run it, and says why above (the supervisor ended with "
-			    "code %d)",
-			    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+		probe_report(ret, FINDING_MISSING,
+			     "msp refuses to run it, and says why above (the supervisor ended with "
+			     "code %d)",
+			     WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	}
 }
 
@@ -177,22 +176,21 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 		    "one act against each layer, in a sandbox of the default profile%s",
 		    has_cgroup ? "" : " with limits: fallback");
 	if (machine->images.supervisor < 0 || !plan) {
-		ret->status = FINDING_SKIPPED;
-		format_text(ret->happened, sizeof(ret->happened),
-			    "not all of msp's files, or no usable configuration, are there");
+		probe_report(ret, FINDING_SKIPPED,
+			     "not all of msp's files, or no usable configuration, are there");
 		return;
 	}
 	if (machine_place_put(machine->config, "", text) != 0 ||
 	    trust_prepare(&trust, &machine->images, machine->config, "", text) != 0 ||
 	    pins_open(config_plan(machine->config), "", &trust.pins, &pins, text) != 0) {
-		format_text(ret->happened, sizeof(ret->happened), "%s", text);
+		probe_report(ret, FINDING_MISSING, "%s", text);
 		return;
 	}
 	if (launch_enter_cgroup(&machine->images, &launch.budget, &home, &unlimited) != 0 &&
 	    limits != LIMITS_FALLBACK) {
 		launch_explain_cgroup(&unlimited, text);
-		format_text(ret->happened, sizeof(ret->happened), "%s", text);
-		format_text(ret->fix, sizeof(ret->fix), "mend the cgroup as it says");
+		probe_report(ret, FINDING_MISSING, "%s", text);
+		probe_set_fix(ret, "mend the cgroup as it says");
 		return;
 	}
 	judge_trial(&trial, try_sandbox(&machine->images, &launch, &trial), ret);

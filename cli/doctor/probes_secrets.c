@@ -37,27 +37,22 @@ static void try_secret(const struct plan_profile *profile, const struct plan_sec
 
 void probe_secrets(const struct machine *machine, struct finding *ret)
 {
-	const struct plan *plan =
-		machine->config && machine->config->is_read ? config_plan(machine->config) : NULL;
+	const struct plan *plan = probe_plan(machine);
 	struct tally tally = { .read = 0 };
 
-	format_text(ret->tried, sizeof(ret->tried), "the files and variables of profiles' secrets");
 	for (uint32_t i = 0; plan && i < plan_profile_count(plan); i++) {
 		const struct plan_profile *profile = plan_profile(plan, i);
 
 		for (uint32_t j = 0; j < profile->secret_count; j++)
 			try_secret(profile, &plan_secrets(plan, profile)[j], &tally);
 	}
-	ret->status = tally.broken                  ? FINDING_MISSING
-		      : tally.read + tally.commands ? FINDING_OK
-						    : FINDING_SKIPPED;
 	if (tally.broken)
-		format_text(ret->happened, sizeof(ret->happened), "profile %.60s: %s",
-			    plan_string(plan, tally.broken->name), tally.problem);
-	else if (ret->status == FINDING_SKIPPED)
-		format_text(ret->happened, sizeof(ret->happened), "no profile has secrets");
+		probe_report(ret, FINDING_MISSING, "profile %.60s: %s",
+			     plan_string(plan, tally.broken->name), tally.problem);
+	else if (tally.read + tally.commands == 0)
+		probe_report(ret, FINDING_SKIPPED, "no profile has secrets");
 	else
-		format_text(ret->happened, sizeof(ret->happened),
-			    "%u have values; %u have a command, which 'msp secret check' runs",
-			    tally.read, tally.commands);
+		probe_report(ret, FINDING_OK,
+			     "%u have values; %u have a command, which 'msp secret check' runs",
+			     tally.read, tally.commands);
 }

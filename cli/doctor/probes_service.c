@@ -21,9 +21,9 @@ static bool is_starting(const struct machine *machine, const struct service *ser
 	if (service->state != SERVICE_SILENT || !scope_ask_service(machine->images.scope, &unit) ||
 	    !scope_is_starting(&unit))
 		return false;
-	format_text(ret->happened, sizeof(ret->happened),
-		    "it is starting, for %llu s now: wait, and ask again with 'msp doctor'",
-		    (unsigned long long)unit.age_ms / 1000);
+	probe_report(ret, FINDING_NOTE,
+		     "it is starting, for %llu s now: wait, and ask again with 'msp doctor'",
+		     (unsigned long long)unit.age_ms / 1000);
 	return true;
 }
 
@@ -32,23 +32,19 @@ void probe_service(const struct machine *machine, struct finding *ret)
 	struct service service = service_connect(NULL);
 	struct ipc_status status = { 0 };
 
-	ret->status = FINDING_NOTE;
-	format_text(ret->tried, sizeof(ret->tried), "asking the user's service");
 	service_ask(&service, &status);
 	if (service.state == SERVICE_HERE) {
-		ret->status = FINDING_OK;
-		format_text(ret->happened, sizeof(ret->happened),
-			    "process %u runs, of this version (" MSP_VERSION
-			    "), with limits: %s, Landlock ABI %u; 'msp status' says more",
-			    status.pid, limits_mode_name(status.limits), status.landlock_abi);
+		probe_report(ret, FINDING_OK,
+			     "process %u runs, of this version (" MSP_VERSION
+			     "), with limits: %s, Landlock ABI %u; 'msp status' says more",
+			     status.pid, limits_mode_name(status.limits), status.landlock_abi);
 	} else if (service.state == SERVICE_ABSENT) {
 		ret->cause = CAUSE_ABSENT;
-		format_text(ret->happened, sizeof(ret->happened),
-			    "it is not running: each client gets a supervisor of its own. "
-			    "'systemctl --user enable --now msp.socket' has one serve all");
+		probe_report(ret, FINDING_NOTE,
+			     "it is not running: each client gets a supervisor of its own. "
+			     "'systemctl --user enable --now msp.socket' has one serve all");
 	} else if (!is_starting(machine, &service, ret)) {
-		ret->status = FINDING_MISSING;
-		format_text(ret->happened, sizeof(ret->happened), "%s", service.text);
+		probe_report(ret, FINDING_MISSING, "%s", service.text);
 	}
 	fd_close(&service.fd);
 }
@@ -59,16 +55,13 @@ void probe_audit(const struct machine *machine, struct finding *ret)
 	char text[STATE_PLACE_TEXT_MAX];
 	int fd = -1;
 
-	format_text(ret->tried, sizeof(ret->tried), "opening the audit log's directory");
 	if (machine->was_root && !machine->has_account) {
-		ret->status = FINDING_SKIPPED;
-		format_text(ret->happened, sizeof(ret->happened), "it is the account's");
+		probe_report(ret, FINDING_SKIPPED, "it is the account's");
 		return;
 	}
 	if (state_place_find(STATE_PLACE_AUDIT, path, text))
 		fd = state_place_open(path, true, text);
-	ret->status = fd >= 0 ? FINDING_OK : FINDING_MISSING;
-	format_text(ret->happened, sizeof(ret->happened), "%.*s", (int)sizeof(ret->happened) - 1,
-		    fd >= 0 ? path : text);
+	probe_report(ret, fd >= 0 ? FINDING_OK : FINDING_MISSING, "%.*s",
+		     (int)sizeof(ret->happened) - 1, fd >= 0 ? path : text);
 	fd_close(&fd);
 }

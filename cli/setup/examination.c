@@ -34,8 +34,7 @@ static void examine_all(struct examination *ret)
 	name_user(&machine, ret);
 	doctor_begin_verdict(&machine, LIMITS_UNSAID, &ret->verdict);
 	for (size_t i = 0; i < probe_count; i++) {
-		ret->findings[i].status = FINDING_MISSING;
-		probes[i].run(&machine, &ret->findings[i]);
+		probe_run(&probes[i], &machine, &ret->findings[i]);
 		doctor_note(&ret->verdict, &probes[i], &ret->findings[i]);
 	}
 }
