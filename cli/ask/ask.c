@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/ask_bridge.h"
 #include "ask/progress.h"
 #include "ask/recent.h"
 #include "common/end_reason.h"
@@ -494,28 +493,6 @@ int ask_once(const struct attach_options *options, struct question *question,
 	if (!code)
 		code = ask(&asking, question, wanted, context);
 	return ask_end(&asking, code);
-}
-
-int ask_for_sandboxes(const struct attach_options *options, bool is_everybody,
-		      void (*on_listed)(void *context, const struct ipc_sandbox_info *info),
-		      void *context)
-{
-	const struct ask_handlers wanted = { .on_sandbox = on_listed };
-	static struct question question = { .kind = ASK_LIST };
-
-	question.is.list.is_everybody = is_everybody;
-	return ask_once(options, &question, &wanted, context);
-}
-
-int ask_for_bridge(const struct attach_options *options, const struct ipc_bridge_start *wanted,
-		   int network)
-{
-	static struct question question = { .kind = ASK_BRIDGE };
-
-	question.is.bridge = *wanted;
-	question.network = network;
-	question.words.sandbox = wanted->sandbox;
-	return ask_once(options, &question, NULL, NULL);
 }
 
 bool ask_is_over(const struct asking *asking)

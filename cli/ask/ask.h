@@ -103,11 +103,6 @@ int ask(struct asking *asking, struct question *question, const struct ask_handl
 int ask_once(const struct attach_options *options, struct question *question,
 	     const struct ask_handlers *handlers, void *context);
 
-/* Ask for the sandboxes of a person, or of everybody. As ask_once(). */
-int ask_for_sandboxes(const struct attach_options *options, bool is_everybody,
-		      void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info),
-		      void *context);
-
 /* Ask the person at the terminal of standard input, who answers with y or yes, or does not. 0, or
  * the exit code of a signal or of a supervisor that has gone. */
 int ask_person(struct asking *asking, const char *text, bool *ret_is_yes);

@@ -13,7 +13,7 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
-#include "show/words.h"
+#include "show/quote.h"
 
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
@@ -387,7 +387,7 @@ static void print_value(const struct audit_value *value)
 
 	if (value->is_list) {
 		(void)printf(" %.*s=[", (int)value->key_size, value->key);
-		words_print(words, audit_value_words(value, words));
+		quote_print_words(words, audit_value_words(value, words));
 		(void)putchar(']');
 		return;
 	}

@@ -12,7 +12,6 @@
 #include "common/history.h"
 #include "frontend/json_write.h"
 #include "show/quote.h"
-#include "show/words.h"
 
 /* Notes of both files: writers may exceed the limit by one each. */
 #define NOTES_MAX (2 * (HISTORY_BYTES / sizeof(struct history_note) + SANDBOX_EXECUTIONS_MAX))
@@ -123,7 +122,7 @@ void sandbox_history_print(const struct history_note *note)
 	if (note->code_size > 0)
 		print_code(text + note->argv_size, note->code_size);
 	else
-		words_print(text, note->argv_size);
+		quote_print_words(text, note->argv_size);
 }
 
 static void put_string(struct buffer *out, const void *text, size_t size)

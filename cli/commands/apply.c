@@ -3,6 +3,8 @@
  * `msp apply` and `msp undo`: a sandbox's changes taken over, and taken back.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +17,14 @@
 #include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/log.h"
+#include "frontend/changes.h"
+#include "frontend/words/changes.h"
 #include "launcher/start/config.h"
+#include "lib/heap/buffer.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/change_text.h"
 #include "show/confirm.h"
-#include "show/held_names.h"
 #include "show/json.h"
 #include "show/patch_text.h"
 #include "show/print.h"
@@ -140,6 +144,63 @@ static const char undo_help[] =
 	"  75  another msp has the sandbox, or something runs in it\n"
 	"  78  the configuration is wrong\n"
 	"  125 the sandbox is damaged, or what was to be done could not be recorded\n";
+
+/* --- what is held back ----------------------------------------------------------------------- */
+
+struct held_names {
+	struct {
+		struct buffer names; /* to be shown, with a NUL behind each */
+		uint64_t count;
+	} kinds[NAMED_KINDS];
+};
+
+/* Names of one kind that are shown; the rest is counted. */
+#define SHOWN_MAX 50U
+
+/* Keep the name of a change that is held, or may run; of another do nothing. */
+static void held_names_keep(struct held_names *held, const struct change *change)
+{
+	const uint32_t flags = change->is.flags;
+	const char *name = change_name(change);
+	const enum held_kind kind = change_held_kind(flags);
+
+	if (!(flags & (CHANGE_IS_HELD | CHANGE_MAY_RUN)))
+		return;
+	held->kinds[kind].count++;
+	buffer_append(&held->kinds[kind].names, name, strlen(name) + 1);
+}
+
+static void print_kind(const struct held_names *held, enum held_kind kind)
+{
+	const struct buffer *names = &held->kinds[kind].names;
+	const uint64_t count = held->kinds[kind].count;
+	uint64_t shown = 0;
+
+	if (count == 0)
+		return;
+	(void)printf("\n%s\n", held_words[kind].head);
+	for (size_t at = 0; at < names->size && shown < SHOWN_MAX; shown++) {
+		(void)printf("  %s\n", names->bytes + at);
+		at += strlen(names->bytes + at) + 1;
+	}
+	if (count > shown)
+		(void)printf("  and %" PRIu64 " more\n", count - shown);
+}
+
+/* Print a list for each kind that has names, with its head. */
+static void held_names_print(const struct held_names *held)
+{
+	/* New files come with the rest, whatever is said about the others. */
+	print_kind(held, HELD_NONE_BUT_NEW);
+	for (enum held_kind kind = 0; kind < HELD_KINDS; kind++)
+		print_kind(held, kind);
+}
+
+static void held_names_done(struct held_names *held)
+{
+	for (size_t kind = 0; kind < NAMED_KINDS; kind++)
+		buffer_done(&held->kinds[kind].names);
+}
 
 /* One `msp apply` or `msp undo`. */
 struct work {

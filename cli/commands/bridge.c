@@ -11,8 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ask/ask_bridge.h"
-#include "ask/attach.h"
+#include "ask/ask.h"
 #include "commands/sandboxes.h"
 #include "common/fd.h"
 #include "common/format.h"
@@ -248,11 +247,14 @@ static int print_address(const struct work *work)
 /* Ask the supervisor to let it in. 0, or the exit code after a line. */
 static int ask_supervisor(struct work *work)
 {
-	struct ipc_bridge_start wanted = { .port = work->port, .host_port = work->host_port };
+	static struct question question = { .kind = ASK_BRIDGE };
 	int code;
 
-	format_text(wanted.sandbox, sizeof(wanted.sandbox), "%s", work->sandbox);
-	code = ask_for_bridge(&work->options->attach, &wanted, work->network[0]);
+	question.is.bridge.port = work->port;
+	question.is.bridge.host_port = work->host_port;
+	question.words.sandbox = work->sandbox;
+	question.network = work->network[0];
+	code = ask_once(&work->options->attach, &question, NULL, NULL);
 	fd_close(&work->network[0]);
 	return code;
 }

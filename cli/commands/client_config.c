@@ -27,7 +27,7 @@
 #include "setup/perform.h"
 #include "show/confirm.h"
 #include "show/print.h"
-#include "show/words.h"
+#include "show/quote.h"
 
 struct config_options {
 	struct client_wish wish;
@@ -228,7 +228,7 @@ static int refuse_command(const struct client *client, const struct client_wish 
 /* Show the command and get the person's consent. 0, or the exit code. */
 static int agree_command(const struct client *client, const struct buffer *words, bool is_agreed)
 {
-	words_print(words->bytes, words->size);
+	quote_print_words(words->bytes, words->size);
 	(void)putchar('\n');
 	if (print_flush() != 0)
 		return MSP_EXIT_SOFTWARE;

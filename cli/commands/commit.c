@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/ask.h"
+#include "ask/attach.h"
 #include "ask/recent.h"
 #include "commands/image.h"
+#include "commands/sandboxes.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/limits.h"
@@ -56,7 +57,7 @@ static int find_sandbox(const struct image_options *options, const char *word,
 	code = recent_resolve(wanted);
 	(void)sandbox_search_begin(ret, wanted); /* it may be a name */
 	if (!code)
-		code = ask_for_sandboxes(&attach, false, sandbox_search_add_named, ret);
+		code = sandboxes_each(&attach, false, sandbox_search_add_named, ret);
 	if (code || ret->found == 1)
 		return code;
 	if (ret->found == 0)

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
-#include "commands/foreign.h"
 #include "commands/new_sandbox.h"
 #include "common/format.h"
 #include "common/ipc_changes.h"
@@ -92,7 +91,7 @@ static int show_id(const struct create_options *options, const struct ipc_sandbo
 
 		sandbox_write(json, info);
 		if (info->workspace_mode == WORKSPACE_COPY)
-			foreign_write(json, prepared);
+			new_sandbox_write_foreign(json, prepared);
 		error = json_finish();
 	} else {
 		(void)puts(info->id);

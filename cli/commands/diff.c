@@ -104,7 +104,7 @@ struct showing {
 	bool has_patch; /* JSON: with patches */
 	struct patch_style style;
 	struct stat_text *stat;
-	struct json_writer *json; /* of VIEW_JSON */
+	struct json_writer *json; /* with VIEW_JSON */
 	struct chosen *chosen;
 	uint64_t omitted;
 	uint64_t unknown; /* new, of a kind that tools execute */

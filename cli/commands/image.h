@@ -20,16 +20,6 @@ struct image_options {
 /* Read the configuration. 0, or the exit code after a line. */
 int image_read_config(const struct image_options *options, struct config *ret);
 
-/* A persistent sandbox that shows an image. */
-struct image_user {
-	char sandbox[IPC_NAME_MAX]; /* its name or id; empty: there is none */
-	char profile[IPC_NAME_MAX];
-};
-
-/* Find the first one, live or cold. 0, or the exit code after a line. */
-int image_find_user(const struct image_options *options, const char *digest,
-		    struct image_user *ret);
-
 /* Take the operator's limit, which the option may lower. 0, or the exit code after a line. */
 int image_set_limit(struct image_options *options);
 

@@ -8,17 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/ask.h"
+#include "ask/attach.h"
 #include "audit/audit_follow.h"
 #include "audit/audit_read.h"
 #include "audit/sandbox_history.h"
 #include "audit/sandbox_log.h"
+#include "commands/sandboxes.h"
 #include "common/format.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"
 #include "launcher/start/config.h"
 #include "launcher/start/launch.h"
 #include "options/command.h"
+#include "options/sandbox_search.h"
 #include "show/print.h"
 
 #define EXIT_FOUND 1 /* a line of the log is no record */
@@ -114,7 +116,7 @@ static int ask_for_it(const struct logs_options *options, struct search *search)
 	int code;
 
 	(void)sigprocmask(SIG_SETMASK, NULL, &before); /* cannot fail: it only asks */
-	code = ask_for_sandboxes(&options->attach, true, on_sandbox, search);
+	code = sandboxes_each(&options->attach, true, on_sandbox, search);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* signals end the rest again */
 	search->is_known |= search->found == 1;
 	return code;

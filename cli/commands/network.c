@@ -32,7 +32,7 @@
 
 static struct asking asking;
 static struct network_view view;
-static struct ipc_network_watch watch; /* of the sandbox that is meant, or of its owner */
+static struct ipc_network_watch watch; /* the sandbox that is meant, or its owner */
 
 static struct sandbox_search meant; /* the sandbox that a word names */
 

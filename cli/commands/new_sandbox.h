@@ -9,10 +9,10 @@
 #include "options/options.h"
 
 struct asking;
+struct ipc_changes_done;
 struct ipc_sandbox_info;
+struct json_writer;
 struct question;
-
-struct ipc_sandbox_info;
 
 #define NEW_SANDBOX_NETWORK_HELP                                                                   \
 	"'none': without the hosts of the profile; its own loopback stays as the profile has it"
@@ -35,5 +35,9 @@ int new_sandbox_fill(const struct new_sandbox *wanted, struct question *question
 /* Ask for it, and have foreign files of its workspace prepared. 0, or the exit code after a line.
  */
 int new_sandbox_ask(struct asking *asking, struct question *question, struct ipc_sandbox_info *ret);
+
+/* Write what was found of foreign files, those of another owner or group, as the member "foreign".
+ */
+void new_sandbox_write_foreign(struct json_writer *writer, const struct ipc_changes_done *done);
 
 #endif

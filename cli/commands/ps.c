@@ -3,6 +3,8 @@
  * `msp ps`: the commands that run in persistent sandboxes.
  */
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +13,9 @@
 
 #include "ask/ask.h"
 #include "ask/recent.h"
+#include "audit/open_executions.h"
 #include "audit/sandbox_history.h"
 #include "background/note.h"
-#include "commands/ps_others.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/ipc_persistent.h"
@@ -113,14 +115,6 @@ static void take_command(void *context, const struct background *command)
 	add_command(listing, command);
 }
 
-static void take_other(void *context, const struct background *command)
-{
-	struct listing *listing = context;
-
-	if (!listing->sandbox || strcmp(command->sandbox, listing->sandbox) == 0)
-		add_command(listing, command);
-}
-
 static int compare_begin(const void *one, const void *other)
 {
 	const struct background *a = one;
@@ -131,19 +125,129 @@ static int compare_begin(const void *one, const void *other)
 	return strcmp(a->id, b->id);
 }
 
-/* Find what runs without a keeper; it has no id, which is all that -q prints. */
+/* --- commands without a keeper --------------------------------------------------------------- */
+
+struct others {
+	const struct listing *known; /* the background commands that run */
+	struct listing *listing;
+	bool has_log;
+	struct audit_log log;
+	struct open_executions open;
+};
+
+/* Return whether a background command is this execution: the same words, begun in the time of its
+ * request. */
+static bool has_keeper(const struct others *others, const struct open_execution *one)
+{
+	char hash[2 * SHA256_BYTES + 1];
+
+	for (size_t i = 0; i < others->known->count; i++) {
+		const struct background *known = &others->known->commands[i];
+
+		if (known->state != BACKGROUND_RUNNING ||
+		    strcmp(known->sandbox, one->sandbox) != 0 ||
+		    one->time_us < known->note.asked_us || one->time_us > known->note.begun_us)
+			continue;
+		format_hex(known->note.argv_sha256, SHA256_BYTES, hash);
+		if (strcmp(hash, one->argv_sha256) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t count_known(const struct others *others, const char *sandbox)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < others->known->count; i++)
+		count += others->known->commands[i].state == BACKGROUND_RUNNING &&
+			 strcmp(others->known->commands[i].sandbox, sandbox) == 0;
+	return count;
+}
+
+static void tell_other(const struct others *others, const char *sandbox,
+		       const struct open_execution *one)
+{
+	static struct background other;
+	const struct history_note *command = NULL;
+
+	memset(&other, 0, sizeof(other));
+	format_text(other.sandbox, sizeof(other.sandbox), "%s", sandbox);
+	other.state = BACKGROUND_RUNNING;
+	if (one) {
+		other.note.begun_us = one->time_us;
+		command = sandbox_history_find(one->pid, one->execution, one->time_us);
+	}
+	if (command)
+		other.note.command = *command;
+	if (!others->listing->sandbox || strcmp(sandbox, others->listing->sandbox) == 0)
+		add_command(others->listing, &other);
+}
+
+/* Tell of the executions of one sandbox, the newest first: as many as its supervisor counts, or
+ * those of the log if another supervisor has it. */
+static void tell_sandbox(const struct others *others, const struct ipc_sandbox_info *info)
+{
+	const uint32_t known = count_known(others, info->id);
+	uint32_t left = info->executions > known ? info->executions - known : 0;
+
+	if (info->is_elsewhere)
+		left = SANDBOX_EXECUTIONS_MAX;
+	if (left == 0)
+		return;
+	if (others->has_log)
+		sandbox_history_open(others->log.directory, info->id);
+	for (size_t i = others->open.count; i-- > 0 && left > 0;) {
+		const struct open_execution *one = &others->open.list[i];
+
+		if (strcmp(one->sandbox, info->id) != 0 || has_keeper(others, one))
+			continue;
+		tell_other(others, info->id, one);
+		left--;
+	}
+	for (; left > 0 && !info->is_elsewhere; left--)
+		tell_other(others, info->id, NULL);
+}
+
+static bool is_any_used(const struct others *others, const struct sandbox_list *sandboxes)
+{
+	for (size_t i = 0; i < sandboxes->count; i++) {
+		const struct ipc_sandbox_info *info = &sandboxes->infos[i];
+
+		if (info->is_elsewhere || info->executions > count_known(others, info->id))
+			return true;
+	}
+	return false;
+}
+
+/* Find what runs without a keeper, in the audit log and in the sandboxes' histories. It has no id,
+ * which is all that -q prints, and an empty command where nothing is known of it. */
 static void find_others(struct listing *listing)
 {
-	struct listing known = *listing;
+	const struct listing known = *listing;
+	static struct others others;
+	const struct audit_taker taker = { .take = open_executions_take,
+					   .context = &others.open,
+					   .is_quiet = true };
+	uint64_t bad;
+	char text[STATE_PLACE_TEXT_MAX];
 
-	if (everywhere.is_quiet)
+	others.known = &known;
+	others.listing = listing;
+	if (everywhere.is_quiet || !is_any_used(&others, &known.sandboxes))
 		return;
 	listing->commands = NULL;
 	listing->count = listing->room = 0;
 	for (size_t i = 0; i < known.count; i++)
 		add_command(listing, &known.commands[i]);
-	ps_find_others(listing->sandboxes.infos, listing->sandboxes.count, known.commands,
-		       known.count, take_other, listing);
+	/* An operator may do without a log; then only their number is known. */
+	others.has_log = audit_log_find(&others.log, text);
+	if (others.has_log && audit_log_each(&others.log, 0, &taker, &bad) != 0)
+		others.open.count = 0;
+	for (size_t i = 0; i < known.sandboxes.count; i++)
+		tell_sandbox(&others, &known.sandboxes.infos[i]);
+	if (others.has_log)
+		audit_log_done(&others.log);
 	free(known.commands);
 }
 

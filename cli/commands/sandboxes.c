@@ -79,6 +79,17 @@ static int show_list(struct sandbox_list *list, const struct list_options *optio
 	return command_judge_output(print_flush(), 0);
 }
 
+int sandboxes_each(const struct attach_options *options, bool is_everybody,
+		   void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info),
+		   void *context)
+{
+	const struct ask_handlers wanted = { .on_sandbox = on_sandbox };
+	static struct question question = { .kind = ASK_LIST };
+
+	question.is.list.is_everybody = is_everybody;
+	return ask_once(options, &question, &wanted, context);
+}
+
 static int run_list(const struct command *command, int argc, char *argv[])
 {
 	static struct list_options options = { .attach.limits = LIMITS_UNSAID };
@@ -89,7 +100,7 @@ static int run_list(const struct command *command, int argc, char *argv[])
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
 	command_name_lines(command);
-	code = ask_for_sandboxes(&options.attach, options.is_all, on_listed, &list);
+	code = sandboxes_each(&options.attach, options.is_all, on_listed, &list);
 	return code ? code : show_list(&list, &options);
 }
 

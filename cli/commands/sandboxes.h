@@ -9,6 +9,12 @@
 #include <stdint.h>
 
 struct attach_options;
+struct ipc_sandbox_info;
+
+/* Ask for the sandboxes of a person, or of everybody. 0, or the exit code after a line. */
+int sandboxes_each(const struct attach_options *options, bool is_everybody,
+		   void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info),
+		   void *context);
 
 /* Print the open bridges. The exit code. */
 int bridges_list(const struct attach_options *attach, bool is_json);

@@ -13,11 +13,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ask/hand_over.h"
 #include "commands/listen.h"
-#include "commands/serve_refused.h"
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/format.h"
@@ -150,6 +151,32 @@ static bool tells_client(const struct serve_options *options)
 {
 	return !options->is_service && !options->is_strict_start &&
 	       !listen_is_wanted(&options->http) && !isatty(STDIN_FILENO);
+}
+
+/* The broker takes 16 KiB (broker/refused_server.h). */
+#define TEXT_MAX 16000
+
+/* Become a broker that tells the client on standard input the reason of a refused start: `reason`,
+ * and all that the doctor misses. `config` is --config or NULL, `limits` those of the command line.
+ * Returns only when that fails. */
+static void serve_refused(const struct images *images, const char *config, uint32_t limits,
+			  const char *reason)
+{
+	static struct machine machine;
+	static char missing[DOCTOR_TEXT_MAX], text[TEXT_MAX];
+	int fd;
+
+	if (doctor_examine(config, NULL, &machine) != 0 ||
+	    doctor_explain(&machine, limits, missing, sizeof(missing)))
+		format_text(missing, sizeof(missing), "Reason: %s\n", reason);
+	format_text(text, sizeof(text),
+		    "msp refuses to run anything on this machine.\n\n%s\n"
+		    "`msp doctor` in a terminal shows all checks. After the fix, restart this MCP "
+		    "server.\n",
+		    missing);
+	fd = fd_sealed_from_bytes("refusal", text, strlen(text));
+	if (fd >= 0)
+		(void)launch_exec_refused(images, fd);
 }
 
 /* Say why nothing starts: on standard error, and to a client that would only see an end. */

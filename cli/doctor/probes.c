@@ -17,11 +17,17 @@
 #include "common/confine/landlock.h"
 #include "common/fd.h"
 #include "common/format.h"
+#include "common/ipc_client.h"
+#include "common/limits_mode.h"
 #include "common/log.h"
 #include "common/plan.h"
 #include "frontend/profile_names.h"
+#include "frontend/words/words.h"
 #include "launcher/host/descriptors.h"
 #include "launcher/host/pins.h"
+#include "launcher/host/service.h"
+#include "launcher/host/state_place.h"
+#include "launcher/start/secret.h"
 #include "options/options.h"
 
 /* The ABI that the built-in profiles require, and the least that a configuration can ask for. */
@@ -319,6 +325,112 @@ static void probe_descriptors(const struct machine *machine, struct finding *ret
 	if (!plan || !descriptors_explain(plan, NULL, limit, ret->happened))
 		probe_report(ret, FINDING_OK,
 			     "%" PRIu64 ", at least twice the open_files of every profile", limit);
+}
+
+/* The secrets of all profiles. */
+struct tally {
+	uint32_t read, commands;
+	const struct plan_profile *broken; /* the first profile with a secret that is not read */
+	char problem[SECRET_TEXT_MAX];
+};
+
+static void try_secret(const struct plan_profile *profile, const struct plan_secret *secret,
+		       struct tally *tally)
+{
+	char problem[SECRET_TEXT_MAX];
+	size_t size;
+	int value;
+
+	if (secret->source_kind == PLAN_SECRET_COMMAND) {
+		tally->commands++;
+		return;
+	}
+	value = secret_read(secret, &size, problem);
+	if (value >= 0) {
+		tally->read++;
+	} else if (!tally->broken) {
+		tally->broken = profile;
+		format_text(tally->problem, sizeof(tally->problem), "%s", problem);
+	}
+	fd_close(&value);
+}
+
+/* Do the sources of secrets have values? Commands are not run. */
+static void probe_secrets(const struct machine *machine, struct finding *ret)
+{
+	const struct plan *plan = probe_plan(machine);
+	struct tally tally = { .read = 0 };
+
+	for (uint32_t i = 0; plan && i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		for (uint32_t j = 0; j < profile->secret_count; j++)
+			try_secret(profile, &plan_secrets(plan, profile)[j], &tally);
+	}
+	if (tally.broken)
+		probe_report(ret, FINDING_MISSING, "profile %.60s: %s",
+			     plan_string(plan, tally.broken->name), tally.problem);
+	else if (tally.read + tally.commands == 0)
+		probe_report(ret, FINDING_SKIPPED, "no profile has secrets");
+	else
+		probe_report(ret, FINDING_OK,
+			     "%u have values; %u have a command, which 'msp secret check' runs",
+			     tally.read, tally.commands);
+}
+
+/* Say that a silent service is only starting, if its systemd knows that. */
+static bool is_starting(const struct machine *machine, const struct service *service,
+			struct finding *ret)
+{
+	struct scope_service unit;
+
+	if (service->state != SERVICE_SILENT || !scope_ask_service(machine->images.scope, &unit) ||
+	    !scope_is_starting(&unit))
+		return false;
+	probe_report(ret, FINDING_NOTE,
+		     "it is starting, for %llu s now: wait, and ask again with 'msp doctor'",
+		     (unsigned long long)unit.age_ms / 1000);
+	return true;
+}
+
+/* Does the user's service run, and is it of this version? */
+static void probe_service(const struct machine *machine, struct finding *ret)
+{
+	struct service service = service_connect(NULL);
+	struct ipc_status status = { 0 };
+
+	service_ask(&service, &status);
+	if (service.state == SERVICE_HERE) {
+		probe_report(ret, FINDING_OK,
+			     "process %u runs, of this version (" MSP_VERSION
+			     "), with limits: %s, Landlock ABI %u; 'msp status' says more",
+			     status.pid, limits_mode_name(status.limits), status.landlock_abi);
+	} else if (service.state == SERVICE_ABSENT) {
+		ret->cause = CAUSE_ABSENT;
+		probe_report(ret, FINDING_NOTE,
+			     "it is not running: each client gets a supervisor of its own. "
+			     "'systemctl --user enable --now msp.socket' has one serve all");
+	} else if (!is_starting(machine, &service, ret)) {
+		probe_report(ret, FINDING_MISSING, "%s", service.text);
+	}
+	fd_close(&service.fd);
+}
+
+static void probe_audit(const struct machine *machine, struct finding *ret)
+{
+	char path[IPC_PATH_MAX];
+	char text[STATE_PLACE_TEXT_MAX];
+	int fd = -1;
+
+	if (machine->was_root && !machine->has_account) {
+		probe_report(ret, FINDING_SKIPPED, "it is the account's");
+		return;
+	}
+	if (state_place_find(STATE_PLACE_AUDIT, path, text))
+		fd = state_place_open(path, true, text);
+	probe_report(ret, fd >= 0 ? FINDING_OK : FINDING_MISSING, "%.*s",
+		     (int)sizeof(ret->happened) - 1, fd >= 0 ? path : text);
+	fd_close(&fd);
 }
 
 #define FIX_DELEGATION "as root " CGROUP_DROP_IN

@@ -113,13 +113,6 @@ void probe_hosts(const struct machine *machine, struct finding *ret);
 int probe_make_veth(void);
 bool probe_veth(struct finding *ret);
 
-/* The probe of the sources of secrets (probes_secrets.c). */
-void probe_secrets(const struct machine *machine, struct finding *ret);
-
-/* The probes around the user's service and what is recorded (probes_service.c). */
-void probe_service(const struct machine *machine, struct finding *ret);
-void probe_audit(const struct machine *machine, struct finding *ret);
-
 /* The probe of all of it together: a real start, whose failed step it names (probes_posture.c). */
 void probe_posture(const struct machine *machine, struct finding *ret);
 

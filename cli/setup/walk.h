@@ -6,8 +6,8 @@
 #ifndef CLI_SETUP_WALK_H
 #define CLI_SETUP_WALK_H
 
+#include "doctor/examine.h"
 #include "setup/acts.h"
-#include "setup/examination.h"
 
 #define SETUP_ACTS_MAX 16
 
@@ -20,6 +20,20 @@ struct setup_walk {
 	bool is_offered[SETUP_ACTS_MAX];
 	char program[IPC_PATH_MAX]; /* the path of msp */
 };
+
+#define EXAMINATION_FINDINGS_MAX 32
+
+struct examination {
+	int error;        /* -errno: no ordinary account could be become */
+	bool has_account; /* that root becomes; else the findings are about nobody */
+	char user[64];    /* the account; empty: it has no name */
+	uid_t uid;
+	struct doctor_verdict verdict;
+	struct finding findings[EXAMINATION_FINDINGS_MAX]; /* in the order of `probes` */
+};
+
+/* Examine this machine. 0, or -errno if the child failed or could not become the account. */
+int examination_make(struct examination *ret);
 
 /* Walk through the findings of an examination. If root has no account for msp, only that is offered
  * and the result is false: the other findings are about nobody. */

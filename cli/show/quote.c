@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/format.h"
 #include "frontend/quote.h"
@@ -47,4 +48,41 @@ void quote_print_text(const void *text, size_t size, bool is_judged)
 			(void)fwrite(at, 1, length, stdout);
 		length = length ? length : 1;
 	}
+}
+
+/* Print a word as a shell would take it: in single quotes where it needs them. */
+static void print_word(const char *word, size_t size)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+=./:,@%";
+	bool is_plain = size > 0;
+
+	for (size_t i = 0; i < size; i++)
+		is_plain = is_plain && memchr(plain, word[i], sizeof(plain) - 1);
+	if (!is_plain)
+		(void)putchar('\'');
+	for (size_t at = 0, end; at < size; at = end) {
+		const char *quote = memchr(word + at, '\'', size - at);
+
+		end = quote ? (size_t)(quote - word) : size;
+		quote_print_text(word + at, end - at, true);
+		if (quote) {
+			(void)fputs("'\\''", stdout);
+			end++;
+		}
+	}
+	if (!is_plain)
+		(void)putchar('\'');
+}
+
+void quote_print_words(const char *argv, size_t size)
+{
+	for (size_t at = 0, length; at < size; at += length + 1) {
+		length = strnlen(argv + at, size - at);
+		if (at > 0)
+			(void)putchar(' ');
+		print_word(argv + at, length);
+	}
+	if (size > 0 && argv[size - 1] != '\0')
+		(void)fputs(" ...", stdout);
 }

@@ -17,4 +17,9 @@ const char *quote_shown(const void *path, size_t size);
  * <U+XXXX>, too. No newline is expected. */
 void quote_print_text(const void *text, size_t size, bool is_judged);
 
+/* Print arguments on stdout as a shell would take them, each in single quotes where it needs them,
+ * without anything that a terminal obeys. A NUL is after each; if it is not after the last one,
+ * that is cut off, and " ..." follows it. */
+void quote_print_words(const char *argv, size_t size);
+
 #endif
