@@ -2,7 +2,6 @@
 #include "frontend/denial_hints.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -40,9 +39,8 @@ static bool judge_limit(const struct search *search, const struct finding *findi
 
 	if (!view)
 		return true;
-	(void)snprintf(view->reason, sizeof(view->reason), "%s", errno_text(error));
-	(void)snprintf(view->remedy, sizeof(view->remedy),
-		       "use less, or raise it in the operator's profile");
+	SAY(view->reason, "%s", errno_text(error));
+	SAY(view->remedy, "use less, or raise it in the operator's profile");
 	if (error == ENOMEM)
 		denial_limit(view, "memory", profile->memory_bytes >> 20, " MiB");
 	else if (error == EAGAIN)
@@ -66,9 +64,9 @@ static bool judge_fact(const struct search *search, const struct finding *findin
 	if (!view)
 		return true;
 	view->weight = DENIAL_FACT;
-	(void)snprintf(view->reason, sizeof(view->reason), "%s", finding->phrase->says);
-	(void)snprintf(view->remedy, sizeof(view->remedy), "none: no profile can allow it");
-	hint_put(view->hint, "%s", finding->phrase->says);
+	SAY(view->reason, "%s", finding->phrase->says);
+	SAY(view->remedy, "none: no profile can allow it");
+	SAY(view->hint, "%s", finding->phrase->says);
 	return true;
 }
 

@@ -2,8 +2,6 @@
 #include "frontend/denials.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/ipc_done.h"
@@ -18,21 +16,6 @@ struct source {
 	const struct plan *plan;
 	const struct plan_profile *profile;
 };
-
-static void add_phrase(char *text, size_t size, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static void add_phrase(char *text, size_t size, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	/* Text that does not fit is cut; clang-tidy 14 loses sight of va_start(), where va_list is
-	 * an array. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
-	(void)vsnprintf(text, size, format, arguments);
-	va_end(arguments);
-}
-
-#define SAY(text, ...) add_phrase(text, sizeof(text), __VA_ARGS__)
 
 /* The groups and calls that programs probe: libraries call them at their start, or fall back. */
 static const char *const probed_groups[] = { "attributes", "identity", "scheduling", "locking",
@@ -55,21 +38,12 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 
 #define IS_ONE_OF(name, names) is_one_of(name, names, sizeof(names) / sizeof((names)[0]))
 
-void hint_put(char ret[HINT_TEXT_MAX], const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(ret, HINT_TEXT_MAX, format, arguments);
-	va_end(arguments);
-}
-
 void hint_path(const char *path, char ret[HINT_PATH_MAX])
 {
 	const size_t size = strlen(path);
 
-	(void)snprintf(ret, HINT_PATH_MAX, "%s%s", size < HINT_PATH_MAX ? "" : "...",
-		       size < HINT_PATH_MAX ? path : path + size - (HINT_PATH_MAX - 4));
+	format_text(ret, HINT_PATH_MAX, "%s%s", size < HINT_PATH_MAX ? "" : "...",
+		    size < HINT_PATH_MAX ? path : path + size - (HINT_PATH_MAX - 4));
 }
 
 void denial_limit(struct denial_view *view, const char *key, uint64_t value, const char *unit)
@@ -85,7 +59,7 @@ void denial_limit(struct denial_view *view, const char *key, uint64_t value, con
 
 	if (value == 0) {
 		SAY(view->rule, "files: size and inodes of a tmpfs");
-		hint_put(view->hint, "a file system of the sandbox is full; write less");
+		SAY(view->hint, "a file system of the sandbox is full; write less");
 		return;
 	}
 	SAY(number, "%" PRIu64 "%s", value, unit);
@@ -94,8 +68,8 @@ void denial_limit(struct denial_view *view, const char *key, uint64_t value, con
 		const char *mark = strstr(texts[i].hint, "%s");
 
 		if (strcmp(texts[i].key, key) == 0)
-			hint_put(view->hint, "%.*s%s%s", (int)(mark - texts[i].hint), texts[i].hint,
-				 number, mark + 2);
+			SAY(view->hint, "%.*s%s%s", (int)(mark - texts[i].hint), texts[i].hint,
+			    number, mark + 2);
 	}
 }
 
@@ -134,18 +108,18 @@ static void hint_call(const struct source *source, const struct plan_call *call,
 
 	ret->is_network = strcmp(name, "network") == 0;
 	if (ret->target[0])
-		hint_put(ret->hint, "this use of %s is refused in every profile", ret->operation);
+		SAY(ret->hint, "this use of %s is refused in every profile", ret->operation);
 	else if (IS_ONE_OF(name, root_groups))
-		hint_put(ret->hint, "no root rights here, and none can be had");
+		SAY(ret->hint, "no root rights here, and none can be had");
 	else if (ret->is_network)
-		hint_put(ret->hint, "no network; this profile refuses sockets");
+		SAY(ret->hint, "no network; this profile refuses sockets");
 	else if (group->kind != PLAN_GROUP_ALLOWABLE)
-		hint_put(ret->hint, "%s is refused in every profile", ret->operation);
+		SAY(ret->hint, "%s is refused in every profile", ret->operation);
 	else if (other)
-		hint_put(ret->hint, "%s is refused by this profile; %.30s allows it",
-			 ret->operation, other);
+		SAY(ret->hint, "%s is refused by this profile; %.30s allows it", ret->operation,
+		    other);
 	else
-		hint_put(ret->hint, "%s is refused by the operator's profile", ret->operation);
+		SAY(ret->hint, "%s is refused by the operator's profile", ret->operation);
 }
 
 static enum denial_weight weigh_call(const char *group, const struct denial_view *view)
@@ -215,7 +189,7 @@ static void describe_call(const struct source *source, const struct denial *deni
 		SAY(ret->operation, "system call %" PRIu32, denial->number);
 		SAY(ret->reason, "the profile does not allow it");
 		ret->weight = DENIAL_CALLED;
-		hint_put(ret->hint, "%s is refused", ret->operation);
+		SAY(ret->hint, "%s is refused", ret->operation);
 	}
 }
 
@@ -224,7 +198,7 @@ static void describe_memory(const struct source *source, const struct denial *de
 {
 	(void)denial;
 	SAY(ret->reason, "more than the sandbox may use: processes were killed");
-	hint_put(ret->hint, "the memory limit was reached; use less at once");
+	SAY(ret->hint, "the memory limit was reached; use less at once");
 	if (source->profile)
 		denial_limit(ret, "memory", source->profile->memory_bytes >> 20, " MiB");
 	SAY(ret->remedy, "use less memory, or raise `memory` in the operator's profile");
@@ -235,7 +209,7 @@ static void describe_pids(const struct source *source, const struct denial *deni
 {
 	(void)denial;
 	SAY(ret->reason, "more processes and threads than the sandbox may have");
-	hint_put(ret->hint, "the limit of processes and threads was reached; start fewer");
+	SAY(ret->hint, "the limit of processes and threads was reached; start fewer");
 	if (source->profile)
 		denial_limit(ret, "pids", source->profile->pids, "");
 	SAY(ret->remedy, "start fewer, or raise `pids` in the operator's profile");
@@ -320,15 +294,15 @@ static void put_line(const struct denial_view *view, char *text, size_t size)
 		    view->count == 1 ? "" : "s");
 	else if (view->count > 1)
 		SAY(times, " (%" PRIu32 " times)", view->count);
-	add_phrase(text, size, "denied%s: %s%s%s%s by %s: %s%s%s%s%s%s",
-		   view->is_inferred ? " (inferred)" : "", view->operation,
-		   !view->target[0]                        ? ""
-		   : view->is_inferred || view->is_network ? " "
-							   : " with ",
-		   view->target, times, view->layer, view->reason,
-		   view->rule[0] || view->remedy[0] ? " (" : "", view->rule,
-		   view->rule[0] && view->remedy[0] ? "; " : "", view->remedy,
-		   view->rule[0] || view->remedy[0] ? ")" : "");
+	format_text(text, size, "denied%s: %s%s%s%s by %s: %s%s%s%s%s%s",
+		    view->is_inferred ? " (inferred)" : "", view->operation,
+		    !view->target[0]                        ? ""
+		    : view->is_inferred || view->is_network ? " "
+							    : " with ",
+		    view->target, times, view->layer, view->reason,
+		    view->rule[0] || view->remedy[0] ? " (" : "", view->rule,
+		    view->rule[0] && view->remedy[0] ? "; " : "", view->remedy,
+		    view->rule[0] || view->remedy[0] ? ")" : "");
 }
 
 /* Return the smallest weight among the views, or DENIAL_LAST. */
@@ -371,8 +345,8 @@ void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_M
 		}
 	}
 	if (more > 0)
-		add_phrase(ret + used, DENIALS_TEXT_MAX - used, "; and %" PRIu32 " more kind%s",
-			   more, more > 1 ? "s" : "");
+		format_text(ret + used, DENIALS_TEXT_MAX - used, "; and %" PRIu32 " more kind%s",
+			    more, more > 1 ? "s" : "");
 }
 
 /* Return whether an earlier view says the same, of another target. */
@@ -402,11 +376,11 @@ void denials_put_hints(const struct denial_views *views, char ret[DENIALS_TEXT_M
 	for (uint32_t i = 0; i < views->count && weight < DENIAL_LAST && lines < LINES_MAX; i++) {
 		if (views->items[i].weight != weight || is_repeated(views, i))
 			continue;
-		add_phrase(ret + used, DENIALS_TEXT_MAX - used, "[sandbox: %s]\n",
-			   views->items[i].hint);
+		format_text(ret + used, DENIALS_TEXT_MAX - used, "[sandbox: %s]\n",
+			    views->items[i].hint);
 		used += strlen(ret + used);
 		lines++;
 	}
 	if (lines == 0 && other[0])
-		add_phrase(ret, DENIALS_TEXT_MAX, "[%s]\n", other);
+		format_text(ret, DENIALS_TEXT_MAX, "[%s]\n", other);
 }

@@ -12,10 +12,14 @@
 #include <stdint.h>
 
 #include "common/denial.h"
+#include "common/format.h"
 #include "common/limits.h"
 #include "common/plan.h"
 
 struct ipc_execution_done;
+
+/* Print into an array of characters; a text that does not fit is cut. */
+#define SAY(array, ...) format_text(array, sizeof(array), __VA_ARGS__)
 
 /* Two lines of one sentence each, and their NUL. */
 #define DENIALS_TEXT_MAX 1024
@@ -82,10 +86,6 @@ void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_M
 /* Put at most two hints for a model, each in brackets on a line; or, if there are none, views->note
  * or views->other. Empty: there is nothing to say. */
 void denials_put_hints(const struct denial_views *views, char ret[DENIALS_TEXT_MAX]);
-
-/* Print a hint; a text that does not fit is cut. */
-void hint_put(char ret[HINT_TEXT_MAX], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 /* Print a path for a hint: a long one loses its beginning. */
 void hint_path(const char *path, char ret[HINT_PATH_MAX]);

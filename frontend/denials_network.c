@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/denials_network.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "common/ipc_gateway.h"
@@ -55,14 +54,12 @@ static void put_policy(const struct search *search, const struct ipc_network_den
 	char text[IPC_HOST_MAX + 32];
 	struct operation operation;
 
-	(void)snprintf(text, sizeof(text), "connect %s:%u", denial->host,
-		       denial->port ? denial->port : 443U);
+	SAY(text, "connect %s:%u", denial->host, denial->port ? denial->port : 443U);
 	if (!search->profile || !hint_ask_policy(search, text, &operation, ret))
 		return;
 	hint_describe(search, ret, view);
 	if (ret->answer != DECISION_REFUSED)
-		(void)snprintf(view->remedy, sizeof(view->remedy), "%s",
-			       words[denial->reason].remedy);
+		SAY(view->remedy, "%s", words[denial->reason].remedy);
 }
 
 static void describe_kind(const struct search *search, const struct ipc_network_denial *denial,
@@ -77,37 +74,34 @@ static void describe_kind(const struct search *search, const struct ipc_network_
 				      .count = denial->count,
 				      .is_network = true,
 				      .is_shared = denial->is_shared != 0 };
-	(void)snprintf(view->operation, sizeof(view->operation), "%s",
-		       denial->port ? "connect" : "resolve");
+	SAY(view->operation, "%s", denial->port ? "connect" : "resolve");
 	if (denial->port)
-		(void)snprintf(view->target, sizeof(view->target), "%.190s:%u", denial->host,
-			       denial->port);
+		SAY(view->target, "%.190s:%u", denial->host, denial->port);
 	else
-		(void)snprintf(view->target, sizeof(view->target), "%.200s", denial->host);
+		SAY(view->target, "%.200s", denial->host);
 	put_policy(search, denial, view, &decision);
-	(void)snprintf(view->reason, sizeof(view->reason), "%s", words[denial->reason].reason);
+	SAY(view->reason, "%s", words[denial->reason].reason);
 	profile = denial->reason < CONNECTION_REFUSED_ADDRESS && search->profile
 			  ? profile_reaching(search->source->plan, denial->host,
 					     (uint16_t)denial->port)
 			  : NULL;
 	if (profile) {
 		name = plan_string(search->source->plan, profile->name);
-		(void)snprintf(view->remedy, sizeof(view->remedy), "the profile %s reaches %s",
-			       name, denial->host);
-		hint_put(view->hint, "%.60s cannot be reached; the profile %.30s reaches it",
-			 view->target, name);
+		SAY(view->remedy, "the profile %s reaches %s", name, denial->host);
+		SAY(view->hint, "%.60s cannot be reached; the profile %.30s reaches it",
+		    view->target, name);
 		return;
 	}
 	if (denial->reason < CONNECTION_REFUSED_ADDRESS &&
 	    hint_approve(search, &decision, denial->host, (uint16_t)denial->port, view))
 		return;
-	hint_put(view->hint,
-		 denial->reason < CONNECTION_REFUSED_ADDRESS
-			 ? "%.70s is not among the hosts and ports of this profile"
-		 : denial->reason == CONNECTION_REFUSED_HIDDEN
-			 ? "%.70s was refused, hidden name: use kind https"
-			 : "%.70s was refused by the network of this profile",
-		 view->target);
+	SAY(view->hint,
+	    denial->reason < CONNECTION_REFUSED_ADDRESS
+		    ? "%.70s is not among the hosts and ports of this profile"
+	    : denial->reason == CONNECTION_REFUSED_HIDDEN
+		    ? "%.70s was refused, hidden name: use kind https"
+		    : "%.70s was refused by the network of this profile",
+	    view->target);
 }
 
 static void describe_rest(const struct ipc_network_denial *denial, struct denial_view *view)
@@ -116,9 +110,9 @@ static void describe_rest(const struct ipc_network_denial *denial, struct denial
 				      .weight = DENIAL_LAST,
 				      .count = denial->count,
 				      .is_shared = denial->is_shared != 0 };
-	(void)snprintf(view->operation, sizeof(view->operation), "more hosts");
-	(void)snprintf(view->reason, sizeof(view->reason),
-		       "only the first %d kinds of refusals are told apart", NETWORK_DENIALS_MAX);
+	SAY(view->operation, "more hosts");
+	SAY(view->reason, "only the first %d kinds of refusals are told apart",
+	    NETWORK_DENIALS_MAX);
 }
 
 void denials_add_network(const struct hint_source *source, const struct network_denials *network,

@@ -46,15 +46,15 @@ static void hint_absent(const struct search *search, const char *path, struct de
 
 	hint_path(path, shown);
 	if (strncmp(path, "/proc/", 6) == 0)
-		hint_put(view->hint, "%s is not visible: other processes are hidden", shown);
+		SAY(view->hint, "%s is not visible: other processes are hidden", shown);
 	else if (is_users(path) && workspace && search->source->is_persistent)
-		hint_put(view->hint, "%s is not visible here; a workspace is at %.30s", shown,
-			 workspace);
+		SAY(view->hint, "%s is not visible here; a workspace is at %.30s", shown,
+		    workspace);
 	else if (is_users(path) && workspace && search->source->is_tool)
-		hint_put(view->hint, "the user's files are not here; for a project: create_sandbox "
-				     "with workspace, then pass sandbox");
+		SAY(view->hint, "the user's files are not here; for a project: create_sandbox "
+				"with workspace, then pass sandbox");
 	else
-		hint_put(view->hint, "%s is not visible here", shown);
+		SAY(view->hint, "%s is not visible here", shown);
 }
 
 static void hint_file(const struct search *search, const struct operation *operation,
@@ -66,19 +66,19 @@ static void hint_file(const struct search *search, const struct operation *opera
 	if (decision->error == ENOENT) {
 		hint_absent(search, operation->target, view);
 	} else if (decision->error == EROFS && operation->kind == OPERATION_DELETE) {
-		hint_put(view->hint, "%s cannot be %s (read-only)", shown,
-			 strcmp(wish, "delete") == 0 ? "removed" : "changed");
+		SAY(view->hint, "%s cannot be %s (read-only)", shown,
+		    strcmp(wish, "delete") == 0 ? "removed" : "changed");
 	} else if (decision->error == EROFS) {
 		hint_places(search, "create", places);
-		hint_put(view->hint, "%s cannot be written (read-only)%s%s", shown,
-			 places[0] ? "; use " : "", places);
+		SAY(view->hint, "%s cannot be written (read-only)%s%s", shown,
+		    places[0] ? "; use " : "", places);
 	} else if (operation->kind == OPERATION_EXEC) {
 		hint_places(search, "exec", places);
-		hint_put(view->hint, "%s may not be executed there%s%s", shown,
-			 places[0] ? "; copy it to " : "", places);
+		SAY(view->hint, "%s may not be executed there%s%s", shown,
+		    places[0] ? "; copy it to " : "", places);
 	} else {
-		hint_put(view->hint, "the policy refuses to %s %s",
-			 operation_kind_name(operation->kind), shown);
+		SAY(view->hint, "the policy refuses to %s %s", operation_kind_name(operation->kind),
+		    shown);
 	}
 }
 
@@ -93,18 +93,17 @@ static void note_missing(const struct search *search, const char *path)
 		return;
 	hint_path(path, shown);
 	if (!mount)
-		hint_put(views->note,
-			 "%s is missing, or a link to a place that is not visible here", shown);
+		SAY(views->note, "%s is missing, or a link to a place that is not visible here",
+		    shown);
 	else if (hint_is_workspace(search, mount) && search->source->is_persistent)
 		return;
 	else if (hint_is_workspace(search, mount) && search->source->is_tool)
-		hint_put(views->note,
-			 "%s does not exist; this run had no sandbox argument, so %.30s was empty",
-			 shown, plan_string(search->source->plan, mount->target));
+		SAY(views->note,
+		    "%s does not exist; this run had no sandbox argument, so %.30s was empty",
+		    shown, plan_string(search->source->plan, mount->target));
 	else
-		hint_put(views->note,
-			 "%s does not exist; %.30s is the sandbox's own, not the host's", shown,
-			 plan_string(search->source->plan, mount->target));
+		SAY(views->note, "%s does not exist; %.30s is the sandbox's own, not the host's",
+		    shown, plan_string(search->source->plan, mount->target));
 }
 
 static void say_other(const struct search *search, const struct phrase *phrase, const char *line,
@@ -119,8 +118,8 @@ static void say_other(const struct search *search, const struct phrase *phrase, 
 	}
 	hint_path(path, shown);
 	if (search->is_clear && !search->views->other[0])
-		hint_put(search->views->other,
-			 "not the sandbox: its policy allows %s; look at the file's mode", shown);
+		SAY(search->views->other,
+		    "not the sandbox: its policy allows %s; look at the file's mode", shown);
 }
 
 /* Return whether the name is of a program that was looked for in PATH, as Python words it. */
@@ -138,7 +137,7 @@ static bool find_path(const struct search *search, const struct finding *finding
 	int length;
 
 	if (finding->phrase->says) {
-		(void)snprintf(ret, HINT_TARGET_MAX, "%s", finding->phrase->says);
+		format_text(ret, HINT_TARGET_MAX, "%s", finding->phrase->says);
 		return true;
 	}
 	if (hint_text_path(finding->line, ret))
@@ -198,7 +197,7 @@ static bool ask_path(const struct search *search, const char *const *kinds, cons
 	struct denial_view *view;
 
 	for (; *kinds; kinds++) {
-		(void)snprintf(text, sizeof(text), "%s %s", *kinds, path);
+		SAY(text, "%s %s", *kinds, path);
 		*ret_is_known = hint_ask_policy(search, text, &operation, &decision);
 		if (!*ret_is_known)
 			return false; /* not a path that the policy could speak of */
@@ -232,7 +231,7 @@ static bool is_refused(const struct search *search, const struct elsewhere *plac
 	struct decision decision;
 
 	for (const char *const *kind = place->kinds; *kind; kind++) {
-		(void)snprintf(text, sizeof(text), "%s %s", *kind, path);
+		SAY(text, "%s %s", *kind, path);
 		if (hint_ask_policy(search, text, &operation, &decision) &&
 		    decision.answer > DECISION_CONDITIONAL &&
 		    (!place->error || decision.error == place->error))
@@ -267,7 +266,7 @@ static void find_refused(const struct search *search, const char *text, struct e
 		place->is_ambiguous = place->path[0] && strcmp(place->path, path) != 0;
 		if (place->is_ambiguous)
 			return;
-		(void)snprintf(place->path, sizeof(place->path), "%s", path);
+		SAY(place->path, "%s", path);
 	}
 }
 
@@ -298,8 +297,8 @@ static void add_read_only(const struct search *search)
 	view = places[0] ? hint_add_view(search, "mounts", "write", "") : NULL;
 	if (!view)
 		return;
-	(void)snprintf(view->reason, sizeof(view->reason), "%s", errno_text(EROFS));
-	hint_put(view->hint, "this directory is read-only; use %s", places);
+	SAY(view->reason, "%s", errno_text(EROFS));
+	SAY(view->hint, "this directory is read-only; use %s", places);
 }
 
 bool hint_judge_file(const struct search *search, const struct finding *finding)
@@ -372,7 +371,7 @@ static bool ask_socket(const struct search *search, const char *path)
 	struct decision decision;
 	struct denial_view *view;
 
-	(void)snprintf(text, sizeof(text), "connect unix:%s", path);
+	SAY(text, "connect unix:%s", path);
 	if (!hint_ask_policy(search, text, &operation, &decision)) /* too long for a socket */
 		return false;
 	view = decision.answer < DECISION_REFUSED
@@ -382,8 +381,7 @@ static bool ask_socket(const struct search *search, const char *path)
 		return true;
 	hint_describe(search, &decision, view);
 	hint_path(path, shown);
-	hint_put(view->hint, "%s is not visible here; services of the host cannot be reached",
-		 shown);
+	SAY(view->hint, "%s is not visible here; services of the host cannot be reached", shown);
 	return true;
 }
 
@@ -429,13 +427,11 @@ bool hint_judge_foreign(const struct search *search, const struct finding *findi
 	if (!view)
 		return true;
 	hint_path(path[0] ? path : "the file", shown);
-	(void)snprintf(view->reason, sizeof(view->reason),
-		       "it has another owner or group on the host: %s", errno_text(EOVERFLOW));
-	(void)snprintf(
-		view->remedy, sizeof(view->remedy),
-		"on the host, chown it and its directories to the user and the user's group");
-	hint_put(view->hint, "%s has another owner or group on the host; ask the user to chown it",
-		 shown);
+	SAY(view->reason, "it has another owner or group on the host: %s", errno_text(EOVERFLOW));
+	SAY(view->remedy,
+	    "on the host, chown it and its directories to the user and the user's group");
+	SAY(view->hint, "%s has another owner or group on the host; ask the user to chown it",
+	    shown);
 	return true;
 }
 
@@ -450,7 +446,7 @@ bool hint_judge_project(const struct search *search, const struct finding *findi
 		return false; /* it looked there */
 	if (hint_is_workspace(search, mount) && search->source->is_tool &&
 	    !search->source->is_persistent && !views->note[0] && search->is_clear)
-		hint_put(views->note, "this run had no sandbox argument, so %.60s was empty",
-			 plan_string(search->source->plan, mount->target));
+		SAY(views->note, "this run had no sandbox argument, so %.60s was empty",
+		    plan_string(search->source->plan, mount->target));
 	return true;
 }

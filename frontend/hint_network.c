@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -42,8 +41,8 @@ static bool ask_connect(const struct search *search, const char *host, uint16_t 
 	struct operation operation;
 	const bool is_ipv6 = strchr(host, ':') != NULL;
 
-	(void)snprintf(text, sizeof(text), "connect %s%s%s:%u", is_ipv6 ? "[" : "", host,
-		       is_ipv6 ? "]" : "", port ? port : HOST_PORT_DEFAULT);
+	SAY(text, "connect %s%s%s:%u", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "",
+	    port ? port : HOST_PORT_DEFAULT);
 	return hint_ask_policy(search, text, &operation, ret);
 }
 
@@ -121,18 +120,16 @@ static struct way find_way(const struct search *search, const struct refused *re
 	if (other) {
 		const char *name = plan_string(plan, other->name);
 
-		(void)snprintf(said->remedy, sizeof(said->remedy), "the profile %s reaches %s",
-			       name, refused->host);
+		SAY(said->remedy, "the profile %s reaches %s", name, refused->host);
 		return (struct way){ name, true };
 	}
 	if (!refused->host)
-		(void)snprintf(said->remedy, sizeof(said->remedy),
-			       "in the operator's profile, network: hosts, and the host in hosts");
+		SAY(said->remedy,
+		    "in the operator's profile, network: hosts, and the host in hosts");
 	if (!group || !group->profile)
 		return (struct way){ NULL, false };
-	(void)snprintf(said->remedy, sizeof(said->remedy),
-		       "in the operator's configuration, offer: [%s], a profile that reaches %s",
-		       group->profile, refused->host);
+	SAY(said->remedy, "in the operator's configuration, offer: [%s], a profile that reaches %s",
+	    group->profile, refused->host);
 	return (struct way){ group->profile, false };
 }
 
@@ -145,22 +142,20 @@ static void hint_at_network(const struct search *search, const struct refused *r
 	const char *what = is_host ? "reached" : "downloaded here";
 
 	if (way->profile && way->is_offered && is_host)
-		hint_put(view->hint, "%.60s cannot be reached; the profile %.30s reaches it",
-			 target, way->profile);
+		SAY(view->hint, "%.60s cannot be reached; the profile %.30s reaches it", target,
+		    way->profile);
 	else if (way->profile && way->is_offered)
-		hint_put(view->hint,
-			 "%s cannot be downloaded here; the profile %.30s reaches %.40s", target,
-			 way->profile, refused->host);
+		SAY(view->hint, "%s cannot be downloaded here; the profile %.30s reaches %.40s",
+		    target, way->profile, refused->host);
 	else if (has_hosts(search))
-		hint_put(view->hint, "%.70s is not among the hosts and ports of this profile",
-			 target);
+		SAY(view->hint, "%.70s is not among the hosts and ports of this profile", target);
 	else if (rank_target(target) == 0)
-		hint_put(view->hint, "no network; only the sandbox's own loopback can be reached");
+		SAY(view->hint, "no network; only the sandbox's own loopback can be reached");
 	else if (way->profile)
-		hint_put(view->hint, "no network; %.60s cannot be %s; %s %.30s", target, what,
-			 offer, way->profile);
+		SAY(view->hint, "no network; %.60s cannot be %s; %s %.30s", target, what, offer,
+		    way->profile);
 	else
-		hint_put(view->hint, "no network; %.80s cannot be %s", target, what);
+		SAY(view->hint, "no network; %.80s cannot be %s", target, what);
 }
 
 /* A command reaches sandboxes that last or will be made: those of the service. */
@@ -175,16 +170,15 @@ bool hint_approve(const struct search *search, const struct decision *decision, 
 	if (decision->approval == PLAN_HOST_APPROVAL_NEVER || (!is_asked && !has_command))
 		return false;
 	if (strlen(host) < HINT_COMMAND_MAX) /* a part of it would be another host */
-		(void)snprintf(command, sizeof(command), "msp network approve %.*s:%u",
-			       HINT_COMMAND_MAX, host, port ? port : HOST_PORT_DEFAULT);
-	(void)snprintf(view->remedy, sizeof(view->remedy), "%s%s%s, or %s",
-		       is_asked ? "the tool request_host" : "", is_asked && has_command ? ", " : "",
-		       has_command ? command : "", decision->remedy);
-	hint_put(view->hint,
-		 is_asked ? "%.60s is refused by this profile; request_host asks the user"
-			  : "%.50s is refused by this profile; the user may run `msp network "
-			    "approve`",
-		 view->target);
+		SAY(command, "msp network approve %.*s:%u", HINT_COMMAND_MAX, host,
+		    port ? port : HOST_PORT_DEFAULT);
+	SAY(view->remedy, "%s%s%s, or %s", is_asked ? "the tool request_host" : "",
+	    is_asked && has_command ? ", " : "", has_command ? command : "", decision->remedy);
+	SAY(view->hint,
+	    is_asked ? "%.60s is refused by this profile; request_host asks the user"
+		     : "%.50s is refused by this profile; the user may run `msp network "
+		       "approve`",
+	    view->target);
 	return true;
 }
 
@@ -208,7 +202,7 @@ static void add_network(const struct search *search, const struct refused *refus
 	}
 	way = find_way(search, refused, &said);
 	if (view->is_inferred) {
-		(void)snprintf(view->target, sizeof(view->target), "%s", refused->target);
+		SAY(view->target, "%s", refused->target);
 		hint_describe(search, &said, view);
 	}
 	view->is_network = true;
@@ -304,17 +298,17 @@ bool hint_judge_refused(const struct search *search, const struct finding *findi
 		return true;
 	if (has_hosts(search) && !(is_found && is_loopback(host))) {
 		if (is_found && !views->note[0] && search->is_clear)
-			hint_put(views->note,
-				 "%.60s is allowed, but no server of it could be reached", host);
+			SAY(views->note, "%.60s is allowed, but no server of it could be reached",
+			    host);
 		return true;
 	}
 	if (port)
-		(void)snprintf(number, sizeof(number), ":%u", port);
+		SAY(number, ":%u", port);
 	if (!views->note[0] && search->is_clear)
-		hint_put(views->note,
-			 "nothing in this sandbox listens%s%.60s%s; services of the host cannot be "
-			 "reached",
-			 is_found ? " on " : " there", is_found ? host : "", number);
+		SAY(views->note,
+		    "nothing in this sandbox listens%s%.60s%s; services of the host cannot be "
+		    "reached",
+		    is_found ? " on " : " there", is_found ? host : "", number);
 	return true;
 }
 
@@ -346,8 +340,8 @@ bool hint_judge_fetch(const struct search *search, const struct finding *finding
 	if (!has_hosts(search) &&
 	    ask_connect(search, "example.org", HOST_PORT_DEFAULT, &decision) &&
 	    decision.answer == DECISION_REFUSED && !views->note[0] && search->is_clear)
-		hint_put(views->note,
-			 "this run has no network; only servers in the sandbox can be reached");
+		SAY(views->note,
+		    "this run has no network; only servers in the sandbox can be reached");
 	return true;
 }
 
@@ -401,8 +395,8 @@ bool hint_judge_bind(const struct search *search, const struct finding *finding)
 	hint_describe(search, &decision, view);
 	if (hint_ask_policy(search, "bind 8080", &operation, &decision) &&
 	    decision.answer == DECISION_REFUSED)
-		hint_put(view->hint, "no network; this profile lets no port be bound");
+		SAY(view->hint, "no network; this profile lets no port be bound");
 	else
-		hint_put(view->hint, "ports below 1024 cannot be bound; take one from 1024");
+		SAY(view->hint, "ports below 1024 cannot be bound; take one from 1024");
 	return true;
 }

@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +39,7 @@ static unsigned long find_in_line(const struct search *search, const struct find
 	if (begin == end || (size_t)(end - begin) >= sizeof(number) ||
 	    (begin - finding->line >= 5 && strncmp(begin - 5, "rrno ", 5) == 0))
 		return 0;
-	(void)snprintf(number, sizeof(number), "%.*s", (int)(end - begin), begin);
+	SAY(number, "%.*s", (int)(end - begin), begin);
 	return has_number(search->command, number, strlen(number)) ? strtoul(number, NULL, 10) : 0;
 }
 
@@ -71,9 +70,9 @@ static void add_untraceable(const struct search *search)
 	view = hint_add_view(search, "sandbox", "trace", "process 1");
 	if (!view)
 		return;
-	(void)snprintf(view->reason, sizeof(view->reason), "process 1 is no process of the run");
-	(void)snprintf(view->remedy, sizeof(view->remedy), "none: no profile can allow it");
-	hint_put(view->hint, "process 1 is the sandbox's own and cannot be traced");
+	SAY(view->reason, "process 1 is no process of the run");
+	SAY(view->remedy, "none: no profile can allow it");
+	SAY(view->hint, "process 1 is the sandbox's own and cannot be traced");
 }
 
 bool hint_judge_process(const struct search *search, const struct finding *finding)
@@ -88,9 +87,9 @@ bool hint_judge_process(const struct search *search, const struct finding *findi
 	else if (finding->phrase->error == EPERM || id == 0)
 		return false;
 	else if (!views->note[0] && search->is_clear)
-		hint_put(views->note,
-			 "nothing in this sandbox has process ID %lu; processes outside of it "
-			 "cannot be seen",
-			 id);
+		SAY(views->note,
+		    "nothing in this sandbox has process ID %lu; processes outside of it "
+		    "cannot be seen",
+		    id);
 	return true;
 }

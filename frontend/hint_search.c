@@ -24,7 +24,7 @@ static bool is_allowed(const struct search *search, const char *kind, const char
 	struct operation operation;
 	struct decision decision;
 
-	(void)snprintf(text, sizeof(text), "%s %s/x", kind, path);
+	SAY(text, "%s %s/x", kind, path);
 	return hint_ask_policy(search, text, &operation, &decision) &&
 	       decision.answer == DECISION_ALLOWED;
 }
@@ -115,13 +115,11 @@ void hint_describe(const struct search *search, const struct decision *decision,
 {
 	const struct plan *plan = search->source->plan;
 
-	(void)snprintf(view->reason, sizeof(view->reason), "%s",
-		       decision->error ? errno_text(decision->error) : "refused");
+	SAY(view->reason, "%s", decision->error ? errno_text(decision->error) : "refused");
 	if (decision->origin.file != 0)
-		(void)snprintf(view->rule, sizeof(view->rule), "%.180s (%.60s:%" PRIu32 ")",
-			       decision->rule, plan_string(plan, decision->origin.file),
-			       decision->origin.line);
+		SAY(view->rule, "%.180s (%.60s:%" PRIu32 ")", decision->rule,
+		    plan_string(plan, decision->origin.file), decision->origin.line);
 	else
-		(void)snprintf(view->rule, sizeof(view->rule), "%s", decision->rule);
-	(void)snprintf(view->remedy, sizeof(view->remedy), "%s", decision->remedy);
+		SAY(view->rule, "%s", decision->rule);
+	SAY(view->remedy, "%s", decision->remedy);
 }
