@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "frontend/hint_search.h"
+#include "frontend/profile_names.h"
 
 /* Words of the C library and of programs, in any case; other languages write them in theirs. */
 static const struct phrase phrases[] = {
@@ -235,29 +236,19 @@ static void judge_silence(const struct search *search)
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
-static bool has_any(const char *text, const char *const *words)
-{
-	for (; *words; words++) {
-		if (hint_text_find(text, *words))
-			return true;
-	}
-	return false;
-}
-
 /* Programs try calls that they can do without: a refused call is the reason of a failure only if
  * the output tells of a refusal or of that call, or if there is no output. For a call that programs
  * probe, the output must tell of EPERM, the filter's answer, or of the call. */
 static bool is_reason(const struct denial_view *view, const char *text, bool is_silent)
 {
-	static const char *const eperm[] = { "not permitted", "eperm", "errno 1]", NULL };
-	static const char *const refusals[] = { "permission", "superuser",   "root",
-						"privilege",  "not allowed", NULL };
+	static const char eperm[] = "not permitted|eperm|errno 1]";
+	static const char refusals[] = "permission|superuser|root|privilege|not allowed";
 
 	if (hint_text_find(text, view->operation))
 		return true;
 	if (view->weight == DENIAL_CALLED)
-		return is_silent || has_any(text, eperm) || has_any(text, refusals);
-	return !view->is_silent && has_any(text, eperm);
+		return is_silent || hint_text_has(text, eperm) || hint_text_has(text, refusals);
+	return !view->is_silent && hint_text_has(text, eperm);
 }
 
 static void choose_calls(const struct search *search, const char *text, bool is_silent)
@@ -328,20 +319,19 @@ static bool copy_reason(const struct hint_source *source, char ret[HINT_BYTES + 
 
 void denial_hints_add(const struct hint_source *source, struct denial_views *views)
 {
-	const struct plan *plan = source->plan;
-	const int index = plan && plan->bytes ? plan_profile_find(plan, source->profile) : -1;
 	struct search search = { .source = source,
+				 .profile = profile_find(source->plan, source->profile),
 				 .views = views,
 				 .command = source->command ? source->command : "",
 				 .is_clear = true };
 	char reason[HINT_BYTES + 1];
 	bool is_silent;
 
-	if (index < 0 || source->size > HINT_BYTES || source->output_size > HINT_BYTES)
+	if (!search.profile || source->size > HINT_BYTES || source->output_size > HINT_BYTES)
 		return;
-	search.profile = plan_profile(plan, (uint32_t)index);
-	search.cwd = source->cwd && source->cwd[0] == '/' ? source->cwd
-							  : plan_string(plan, search.profile->cwd);
+	search.cwd = source->cwd && source->cwd[0] == '/'
+			     ? source->cwd
+			     : plan_string(source->plan, search.profile->cwd);
 	is_silent = copy_reason(source, reason);
 	choose_calls(&search, reason, is_silent);
 	for (uint32_t i = 0; i < views->count; i++)

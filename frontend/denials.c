@@ -262,9 +262,7 @@ bool denial_hints_apply(const struct ipc_execution_done *done)
 void denials_describe(const struct plan *plan, const char *profile,
 		      const struct ipc_execution_done *done, struct denial_views *ret)
 {
-	const int index = plan && plan->bytes ? plan_profile_find(plan, profile) : -1;
-	const struct source source = { plan,
-				       index < 0 ? NULL : plan_profile(plan, (uint32_t)index) };
+	const struct source source = { plan, profile_find(plan, profile) };
 	struct denials denials;
 
 	ret->count = 0;

@@ -118,11 +118,8 @@ static void describe_rest(const struct ipc_network_denial *denial, struct denial
 void denials_add_network(const struct hint_source *source, const struct network_denials *network,
 			 struct denial_views *ret)
 {
-	const struct plan *plan = source->plan;
-	const int index = plan && plan->bytes ? plan_profile_find(plan, source->profile) : -1;
 	const struct search search = { .source = source,
-				       .profile = index < 0 ? NULL
-							    : plan_profile(plan, (uint32_t)index) };
+				       .profile = profile_find(source->plan, source->profile) };
 
 	for (uint32_t i = 0; network && i < network->count; i++) {
 		const struct ipc_network_denial *denial = &network->items[i];

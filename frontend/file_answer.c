@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/file_answer.h"
-#include "common/log.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,7 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/format.h"
 #include "common/ipc_persistent.h"
+#include "common/log.h"
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
@@ -147,27 +148,34 @@ static const struct {
 	{ ENXIO, "cannot be opened, as a socket or a FIFO: only regular files can" },
 };
 
-static const char *error_text(uint32_t error, char *room, size_t size)
+static void error_text(uint32_t error, char ret[FILE_PROBLEM_TEXT_MAX])
 {
+	format_text(ret, FILE_PROBLEM_TEXT_MAX, "cannot be used: %s", errno_text((int)error));
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		if ((uint32_t)errors[i].error == error)
-			return errors[i].text;
+			format_text(ret, FILE_PROBLEM_TEXT_MAX, "%s", errors[i].text);
 	}
-	(void)snprintf(room, size, "cannot be used: %s", errno_text((int)error));
-	return room;
 }
+
+/* The problems that one text tells of. */
+static const char *const problem_texts[FILE_PROBLEM_COUNT] = {
+	[FILE_EXISTS] = "exists already: change that file, or choose another name",
+	[FILE_NO_MATCH] = "does not hold the old text: read the file, and give the text exactly as "
+			  "it is, with its spaces and line ends",
+	[FILE_UNFIT] = "does not fit the patch: read the file and make the patch again",
+	[FILE_TORN] = "could not be written, and some files are changed already: the old content "
+		      "is in files .msp-* beside them",
+	[FILE_CUT_OFF] = "is as it was: what was to be written did not come to its end",
+};
 
 /* Show a byte that a terminal or a model would take for something else as \xNN. */
 static void append_shown(char *ret, size_t room, const char *bytes, size_t size)
 {
-	size_t used = strlen(ret);
-
-	for (size_t i = 0; i < size && used + 5 < room; i++) {
+	for (size_t i = 0; i < size && strlen(ret) + 5 < room; i++) {
 		const unsigned char byte = (unsigned char)bytes[i];
 		const bool is_plain = byte >= ' ' && byte < 0x7f && byte != '\\';
 
-		used += (size_t)snprintf(ret + used, room - used, is_plain ? "%c" : "\\x%02x",
-					 byte);
+		format_append(ret, room, is_plain ? "%c" : "\\x%02x", byte);
 	}
 }
 
@@ -179,14 +187,11 @@ static void put_target(const struct file_answer *answer, const char *before, con
 		       char ret[FILE_PROBLEM_TEXT_MAX])
 {
 	const bool is_cut = answer->is.text_size > TARGET_SHOWN;
-	size_t used;
 
-	(void)snprintf(ret, FILE_PROBLEM_TEXT_MAX, "%s \"", before);
+	format_text(ret, FILE_PROBLEM_TEXT_MAX, "%s \"", before);
 	append_shown(ret, FILE_PROBLEM_TEXT_MAX, answer->text,
 		     is_cut ? TARGET_SHOWN : answer->is.text_size);
-	used = strlen(ret);
-	(void)snprintf(ret + used, FILE_PROBLEM_TEXT_MAX - used, "%s\"%s", is_cut ? "..." : "",
-		       after);
+	format_append(ret, FILE_PROBLEM_TEXT_MAX, "%s\"%s", is_cut ? "..." : "", after);
 }
 
 static void no_folder_text(const struct file_answer *answer, char ret[FILE_PROBLEM_TEXT_MAX])
@@ -204,63 +209,43 @@ static void no_folder_text(const struct file_answer *answer, char ret[FILE_PROBL
 void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_TEXT_MAX])
 {
 	const struct file_head *is = &answer->is;
-	char room[FILE_PROBLEM_TEXT_MAX];
-	const char *text = "";
+	const char *text = is->problem < FILE_PROBLEM_COUNT ? problem_texts[is->problem] : NULL;
 
-	switch ((enum file_problem)is->problem) {
+	switch (is->problem) {
 	case FILE_ERROR:
-		text = error_text(is->error, room, sizeof(room));
+		error_text(is->error, ret);
 		break;
 	case FILE_NOT_REGULAR:
-		(void)snprintf(room, sizeof(room),
-			       "is a %s, and only regular files are read and written",
-			       file_kind_name(is->mode));
-		text = room;
+		format_text(ret, FILE_PROBLEM_TEXT_MAX,
+			    "is a %s, and only regular files are read and written",
+			    file_kind_name(is->mode));
 		break;
 	case FILE_DANGLING:
 		put_target(answer, "is a symbolic link to",
 			   ", which does not exist: name the file itself", ret);
-		return;
+		break;
 	case FILE_NO_FOLDER:
 		no_folder_text(answer, ret);
-		return;
-	case FILE_EXISTS:
-		text = "exists already: change that file, or choose another name";
-		break;
-	case FILE_NO_MATCH:
-		text = "does not hold the old text: read the file, and give the text exactly as it "
-		       "is, with its spaces and line ends";
 		break;
 	case FILE_AMBIGUOUS:
-		(void)snprintf(room, sizeof(room),
-			       "holds the old text %llu times: give more of what is around it, so "
-			       "that it occurs once",
-			       (unsigned long long)is->count);
-		text = room;
+		format_text(ret, FILE_PROBLEM_TEXT_MAX,
+			    "holds the old text %llu times: give more of what is around it, so "
+			    "that it occurs once",
+			    (unsigned long long)is->count);
 		break;
 	case FILE_TOO_LARGE:
-		(void)snprintf(room, sizeof(room),
-			       "has %llu bytes, and at most %u can be edited: change it with a "
-			       "program",
-			       (unsigned long long)is->size, FILE_EDIT_MAX);
-		text = room;
-		break;
-	case FILE_UNFIT:
-		text = "does not fit the patch: read the file and make the patch again";
-		break;
-	case FILE_TORN:
-		text = "could not be written, and some files are changed already: the old content "
-		       "is in files .msp-* beside them";
-		break;
-	case FILE_CUT_OFF:
-		text = "is as it was: what was to be written did not come to its end";
+		format_text(ret, FILE_PROBLEM_TEXT_MAX,
+			    "has %llu bytes, and at most %u can be edited: change it with a "
+			    "program",
+			    (unsigned long long)is->size, FILE_EDIT_MAX);
 		break;
 	default:
-		text = "was asked for in a way that msp-file of the sandbox does not know: install "
-		       "all of msp's programs together";
+		format_text(ret, FILE_PROBLEM_TEXT_MAX, "%s",
+			    text ? text
+				 : "was asked for in a way that msp-file of the sandbox does not "
+				   "know: install all of msp's programs together");
 		break;
 	}
-	(void)snprintf(ret, FILE_PROBLEM_TEXT_MAX, "%s", text);
 }
 
 bool file_path_is_of_home(const char *path)

@@ -11,32 +11,29 @@
 #include "common/log.h"
 #include "common/names.h"
 
-/* The user's own directories, as models name them. */
-static bool is_users(const char *path)
+/* Return whether the path is one of the places that `|` separates, or beneath one. */
+static bool is_beneath(const char *path, const char *places)
 {
-	static const char *const places[] = { "/home",  "/root", "/Users", "/mnt",
-					      "/media", "/srv",  "/data" };
+	for (; *places; places += strspn(places, "|")) {
+		const size_t size = strcspn(places, "|");
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const size_t size = strlen(places[i]);
-
-		if (strncmp(path, places[i], size) == 0 && (!path[size] || path[size] == '/'))
+		if (strncmp(path, places, size) == 0 && (!path[size] || path[size] == '/'))
 			return true;
+		places += size;
 	}
 	return false;
 }
 
+/* The user's own directories, as models name them. */
+static bool is_users(const char *path)
+{
+	return is_beneath(path, "/home|/root|/Users|/mnt|/media|/srv|/data");
+}
+
 bool hint_is_of_host(const char *path)
 {
-	static const char *const places[] = { "/bin",  "/boot", "/dev",  "/etc", "/lib", "/opt",
-					      "/proc", "/run",  "/sbin", "/sys", "/usr", "/var" };
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (strncmp(path, places[i], strlen(places[i])) == 0 &&
-		    (path[strlen(places[i])] == '/' || !path[strlen(places[i])]))
-			return true;
-	}
-	return is_users(path);
+	return is_beneath(path, "/bin|/boot|/dev|/etc|/lib|/opt|/proc|/run|/sbin|/sys|/usr|/var") ||
+	       is_users(path);
 }
 
 static void hint_absent(const struct search *search, const char *path, struct denial_view *view)
@@ -174,15 +171,10 @@ static const char *first_kind(const char *line)
  * errors (another owner, a socket, two paths) it says nothing. */
 static bool is_plain(const struct phrase *phrase, const char *line)
 {
-	static const char *const others[] = { "bind",  "connect", "socket", "move",   "rename",
-					      "link",  "chmod",   "chown",  "change", "changing",
-					      "ioctl", "attr",    "lock",   "mount" };
+	static const char others[] = "bind|connect|socket|move|rename|link|chmod|chown|change|"
+				     "changing|ioctl|attr|lock|mount";
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (phrase->error == EACCES && hint_text_find(line, others[i]))
-			return false;
-	}
-	return phrase->error == ENOENT || phrase->error == EACCES;
+	return phrase->error == ENOENT || (phrase->error == EACCES && !hint_text_has(line, others));
 }
 
 /* Ask about the path; add the view if the policy refuses one of the kinds with the error. `error`

@@ -70,15 +70,12 @@ void hint_places(const struct search *search, const char *kind, char ret[HINT_TA
 {
 	const char *const places[] = { plan_string(search->source->plan, search->profile->cwd),
 				       "/tmp" };
-	size_t used = 0;
-
 	ret[0] = '\0';
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		if (strlen(places[i]) > 40 || !is_allowed(search, kind, places[i]) ||
 		    (i > 0 && strcmp(places[i], places[0]) == 0))
 			continue;
-		used += (size_t)snprintf(ret + used, HINT_TARGET_MAX - used, "%s%s",
-					 used > 0 ? " or " : "", places[i]);
+		format_append(ret, HINT_TARGET_MAX, "%s%s", ret[0] ? " or " : "", places[i]);
 	}
 }
 
@@ -86,11 +83,11 @@ struct denial_view *hint_add_view(const struct search *search, const char *layer
 				  const char *operation, const char *target)
 {
 	struct denial_views *views = search->views;
+	struct denial_view *view;
 	uint32_t inferred = 0;
 
 	for (uint32_t i = 0; i < views->count; i++) {
-		struct denial_view *view = &views->items[i];
-
+		view = &views->items[i];
 		if (strcmp(view->layer, layer) == 0 && strcmp(view->operation, operation) == 0 &&
 		    (strcmp(view->target, target) == 0 || !view->is_inferred)) {
 			view->count += view->is_inferred;
@@ -100,14 +97,13 @@ struct denial_view *hint_add_view(const struct search *search, const char *layer
 	}
 	if (inferred == DENIAL_HINTS_MAX)
 		return NULL;
-	views->items[views->count] = (struct denial_view){
+	view = &views->items[views->count++];
+	*view = (struct denial_view){
 		.layer = layer, .weight = DENIAL_FIRST, .count = 1, .is_inferred = true
 	};
-	(void)snprintf(views->items[views->count].operation, sizeof(views->items[0].operation),
-		       "%s", operation);
-	(void)snprintf(views->items[views->count].target, sizeof(views->items[0].target), "%s",
-		       target);
-	return &views->items[views->count++];
+	SAY(view->operation, "%s", operation);
+	SAY(view->target, "%s", target);
+	return view;
 }
 
 void hint_describe(const struct search *search, const struct decision *decision,

@@ -17,14 +17,8 @@
 int network_watch_execution(struct supervisor_client *client, uint64_t request)
 {
 	const struct ipc_network_watch watch = { .request = request };
-	int ends[2];
 
-	if (channel_pair(ends) != 0)
-		return -1;
-	if (supervisor_request(client, network_watch, &watch, ends[1]) == 0)
-		return ends[0];
-	fd_close(&ends[0]);
-	return -1;
+	return network_look_begin(client, &watch);
 }
 
 /* Return whether a person or a model can read the host: also an empty one, for further or all

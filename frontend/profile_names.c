@@ -6,11 +6,16 @@
 #include "common/plan.h"
 #include "gateway/hosts/list.h"
 
+const struct plan_profile *profile_find(const struct plan *plan, const char *name)
+{
+	const int index = plan && plan->bytes ? plan_profile_find(plan, name) : -1;
+
+	return index >= 0 ? plan_profile(plan, (uint32_t)index) : NULL;
+}
+
 const struct plan_profile *profile_named(const struct plan *plan, const char *name)
 {
-	const int index = plan_profile_find(plan, name);
-	const struct plan_profile *profile =
-		index >= 0 ? plan_profile(plan, (uint32_t)index) : NULL;
+	const struct plan_profile *profile = profile_find(plan, name);
 
 	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
 }

@@ -18,7 +18,11 @@ struct plan_profile;
 /* Room for the names in a line for people. */
 #define PROFILE_NAMES_SHOWN 1024
 
-/* Find one by its name; NULL: there is none. */
+/* Find one by its name, also an internal one. NULL: there is none, or `plan` is NULL or without
+ * bytes. */
+const struct plan_profile *profile_find(const struct plan *plan, const char *name);
+
+/* Find one that is not internal. NULL: there is none. */
 const struct plan_profile *profile_named(const struct plan *plan, const char *name);
 
 /* Return why a profile that the configuration has cannot be used. NULL: it can, or there is no such

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "frontend/profile_names.h"
 
 /* Is it a part of the virtual machine that the launcher knows? */
 static bool is_of_machine(const struct plan *plan, const struct plan_profile *profile,
@@ -27,17 +28,13 @@ bool runner_print_failure(const struct plan *plan, const char *profile, uint32_t
 {
 	const struct plan_profile *found;
 	const char *program;
-	int index;
 
 	if (!plan || !plan->bytes)
 		return false;
 	if (!profile[0])
 		profile = plan_string(plan, plan_header(plan)->default_profile);
-	index = plan_profile_find(plan, profile);
-	if (index < 0)
-		return false;
-	found = plan_profile(plan, (uint32_t)index);
-	if (found->runner_size == 0)
+	found = profile_find(plan, profile);
+	if (!found || found->runner_size == 0)
 		return false;
 	program = plan_string(plan, found->shell);
 	if (is_of_machine(plan, found, program))

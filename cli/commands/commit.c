@@ -106,18 +106,15 @@ static int find_base(const struct image_options *options, const struct sandbox_s
 		     struct base *ret)
 {
 	struct config config = CONFIG_UNREAD;
-	const struct plan_profile *profile = NULL;
+	const struct plan_profile *profile;
 	const struct plan *plan;
 	const char *cause;
-	int index;
 	int code = image_read_config(options, &config);
 
 	if (code)
 		return code;
 	plan = config_plan(&config);
-	index = plan ? plan_profile_find(plan, sandbox->profile) : -1;
-	if (index >= 0)
-		profile = plan_profile(plan, (uint32_t)index);
+	profile = profile_find(plan, sandbox->profile);
 	cause = profile_missing(plan, sandbox->profile);
 	code = MSP_EXIT_REFUSED;
 	if (!profile && cause)

@@ -18,6 +18,7 @@
 #include "common/ipc_persistent.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "frontend/profile_names.h"
 #include "launcher/host/state_place.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
@@ -47,10 +48,10 @@ static bool has_image(const struct plan *plan, const struct plan_profile *profil
 static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
 {
 	const struct search *search = context;
-	const int index = plan_profile_find(search->plan, info->profile);
+	const struct plan_profile *profile = profile_find(search->plan, info->profile);
 
-	if (index < 0 || search->user->sandbox[0] ||
-	    !has_image(search->plan, plan_profile(search->plan, (uint32_t)index), search->digest))
+	if (!profile || search->user->sandbox[0] ||
+	    !has_image(search->plan, profile, search->digest))
 		return;
 	format_text(search->user->sandbox, sizeof(search->user->sandbox), "%s",
 		    info->name[0] ? info->name : info->id);

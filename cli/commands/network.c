@@ -20,6 +20,7 @@
 #include "common/plan.h"
 #include "frontend/network_grant.h"
 #include "frontend/network_json.h"
+#include "frontend/profile_names.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
 #include "show/json.h"
@@ -346,12 +347,10 @@ static void advise_profile(void)
 {
 	struct plan plan = { .bytes = NULL };
 	const struct plan_profile *profile;
-	int index;
 
 	if (asking.plan < 0 || plan_open_fd(asking.plan, &plan) != 0)
 		return;
-	index = plan_profile_find(&plan, wish.profile);
-	profile = index < 0 ? NULL : plan_profile(&plan, (uint32_t)index);
+	profile = profile_find(&plan, wish.profile);
 	if (profile && profile->network_origin.file)
 		everywhere_note("to keep it, add \"%s:%u\" to the hosts of profile %s (%s:%u)",
 				wish.message.host, wish.message.port, wish.profile,

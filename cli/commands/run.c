@@ -8,6 +8,7 @@
 #include "commands/trial.h"
 #include "common/format.h"
 #include "common/log.h"
+#include "frontend/profile_names.h"
 #include "launcher/host/bind.h"
 #include "launcher/host/directory.h"
 #include "launcher/start/config.h"
@@ -74,9 +75,9 @@ static bool take_command(const struct run_options *options, char **ret, int room
 	static char bytes[IPC_ARGV_MAX];
 	const char *name = options->trial.profile;
 	char text[CONFIG_TEXT_MAX];
+	const struct plan_profile *profile;
 	const struct plan *plan;
 	int count = 0;
-	int index;
 
 	config.given = options->execute.attach.config;
 	plan = config_read(&config, text) == 0 && config.plan_fd >= 0 ? config_plan(&config) : NULL;
@@ -84,12 +85,8 @@ static bool take_command(const struct run_options *options, char **ret, int room
 		return false;
 	if (!name)
 		name = plan_string(plan, plan_header(plan)->default_profile);
-	index = plan_profile_find(plan, name);
-	if (index < 0)
-		return false;
-	const struct plan_profile *profile = plan_profile(plan, (uint32_t)index);
-
-	if (profile->command_size > sizeof(bytes))
+	profile = profile_find(plan, name);
+	if (!profile || profile->command_size > sizeof(bytes))
 		return false;
 	memcpy(bytes, plan_bytes(plan, profile->command), profile->command_size);
 	for (char *word = bytes; word < bytes + profile->command_size && count < room;
