@@ -27,40 +27,26 @@ struct attach_options {
 	bool is_standalone;
 };
 
-/* NOLINTBEGIN(bugprone-macro-parentheses): `member` is a part of a name. */
 /* The options of every command that needs a supervisor. */
 #define ATTACH_ROWS(type, member)                                                                  \
 	OPTION_CONFIG(type, member.config),                                                        \
-		{ .name = "standalone",                                                            \
-		  .set = option_set_flag,                                                          \
-		  .offset = offsetof(type, member.is_standalone),                                  \
-		  .is_common = true,                                                               \
-		  .help = "start a supervisor for this command alone, also where the service "     \
-			  "answers" },                                                             \
-		{ .name = "socket",                                                                \
-		  .argument = "PATH",                                                              \
-		  .set = option_set_socket,                                                        \
-		  .offset = offsetof(type, member.socket),                                         \
-		  .is_common = true,                                                               \
-		  .help = "the service's socket (the default: "                                    \
-			  "/run/user/UID/msp/supervisor.sock)" },                                  \
-	{                                                                                          \
-		.name = "run-as", .argument = "USER", .set = option_set_account,                   \
-		.offset = offsetof(type, member.run_as), .is_common = true,                        \
-		.help = "when root starts msp: the account to become (the default: MSP_RUN_AS, "   \
-			"else what the configuration says, else 'msp')"                            \
-	}
+		OPTION_WITH(type, "standalone", NULL, option_set_flag, member.is_standalone,       \
+			    "start a supervisor for this command alone, also where the service "   \
+			    "answers",                                                             \
+			    .is_common = true),                                                    \
+		OPTION_WITH(                                                                       \
+			type, "socket", "PATH", option_set_socket, member.socket,                  \
+			"the service's socket (the default: /run/user/UID/msp/supervisor.sock)",   \
+			.is_common = true),                                                        \
+		OPTION_RUN_AS_CONFIGURED(type, member.run_as, true)
 
 /* And of those that run a workload. */
 #define ATTACH_ROW_LIMITS(type, member)                                                            \
-	{                                                                                          \
-		.name = "limits", .argument = "required|fallback", .set = option_set_limits,       \
-		.offset = offsetof(type, member.limits), .is_common = true,                        \
-		.help = "'required' (the default, unless the configuration says otherwise): "      \
-			"refuse to start without cgroup v2. 'fallback': use cgroup v2 where it "   \
-			"can be used, and weaker resource limits where it cannot"                  \
-	}
-/* NOLINTEND(bugprone-macro-parentheses) */
+	OPTION_WITH(type, "limits", "required|fallback", option_set_limits, member.limits,         \
+		    "'required' (the default, unless the configuration says otherwise): "          \
+		    "refuse to start without cgroup v2. 'fallback': use cgroup v2 where it "       \
+		    "can be used, and weaker resource limits where it cannot",                     \
+		    .is_common = true)
 
 struct attachment {
 	/* The request. */

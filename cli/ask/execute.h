@@ -24,45 +24,27 @@ struct execute_options {
 	struct environment environment;
 };
 
-/* NOLINTBEGIN(bugprone-macro-parentheses): `member` is a part of a name. */
 /* Rows of their options, for a struct whose `member` is a struct execute_options: of a shell, and
  * of a command, which can also be captured. */
 #define SHELL_ROWS(type, member)                                                                   \
 	ATTACH_ROW_LIMITS(type, member.attach),                                                    \
-		{ .name = "timeout",                                                               \
-		  .argument = "TIME",                                                              \
-		  .set = option_set_time,                                                          \
-		  .offset = offsetof(type, member.timeout_ms),                                     \
-		  .help = "end the command after this time, such as 10s or 500ms; never more "     \
-			  "than "                                                                  \
-			  "the profile allows" },                                                  \
-		{ .name = "env",                                                                   \
-		  .argument = "NAME=VALUE",                                                        \
-		  .set = option_set_environment,                                                   \
-		  .offset = offsetof(type, member.environment),                                    \
-		  .help = "set a variable; your own environment is not passed on" },               \
-		{ .name = "cwd",                                                                   \
-		  .argument = "DIR",                                                               \
-		  .set = option_set_inside_path,                                                   \
-		  .offset = offsetof(type, member.cwd),                                            \
-		  .help = "where to start, inside the sandbox (the default: /workspace)" },        \
-		{ .name = "timings",                                                               \
-		  .set = option_set_flag,                                                          \
-		  .offset = offsetof(type, member.has_timings),                                    \
-		  .help = "say on stderr where the time went, in microseconds" },                  \
-		{ .name = "verbose",                                                               \
-		  .set = option_set_flag,                                                          \
-		  .offset = offsetof(type, member.is_verbose),                                     \
-		  .help = "say on stderr what is enforced and how the command ended" },            \
+		OPTION(type, "timeout", "TIME", option_set_time, member.timeout_ms,                \
+		       "end the command after this time, such as 10s or 500ms; never more than "   \
+		       "the profile allows"),                                                      \
+		OPTION(type, "env", "NAME=VALUE", option_set_environment, member.environment,      \
+		       "set a variable; your own environment is not passed on"),                   \
+		OPTION(type, "cwd", "DIR", option_set_inside_path, member.cwd,                     \
+		       "where to start, inside the sandbox (the default: /workspace)"),            \
+		OPTION(type, "timings", NULL, option_set_flag, member.has_timings,                 \
+		       "say on stderr where the time went, in microseconds"),                      \
+		OPTION(type, "verbose", NULL, option_set_flag, member.is_verbose,                  \
+		       "say on stderr what is enforced and how the command ended"),                \
 		ATTACH_ROWS(type, member.attach)
 #define EXECUTE_ROWS(type, member)                                                                 \
-	SHELL_ROWS(type, member),                                                                  \
-	{                                                                                          \
-		.name = "json", .set = option_set_flag, .offset = offsetof(type, member.is_json),  \
-		.help = "print one JSON object at the end, with what the command wrote, "          \
-			"instead of its streams"                                                   \
-	}
-/* NOLINTEND(bugprone-macro-parentheses) */
+	SHELL_ROWS(type, member), OPTION(type, "json", NULL, option_set_flag, member.is_json,      \
+					 "print one JSON object at the end, with what the "        \
+					 "command wrote, instead of "                              \
+					 "its streams")
 
 /* Takes the output and the end of a command, in place of the caller. */
 struct execute_keeper {

@@ -32,12 +32,9 @@ struct audit_options {
 	OPTION(struct audit_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
-	{ .name = "last",
-	  .argument = "N",
-	  .set = option_set_last,
-	  .offset = offsetof(struct audit_options, last),
-	  .help = "show: the last N records (the default: 50), 0 for all; -n N is the same",
-	  .letter = 'n' },
+	OPTION_WITH(struct audit_options, "last", "N", option_set_last, last,
+		    "show: the last N records (the default: 50), 0 for all; -n N is the same",
+		    .letter = 'n'),
 	ROW("json", NULL, option_set_flag, is_json,
 	    "show, follow: print the records as they are in the log, JSON lines"),
 	OPTION_RUN_AS(struct audit_options, run_as),

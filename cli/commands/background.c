@@ -34,22 +34,14 @@ struct one_options {
 /* The options with which a start by root finds the account whose commands are meant. */
 #define ACCOUNT_ROWS                                                                               \
 	OPTION_CONFIG(struct one_options, config),                                                 \
-	{                                                                                          \
-		.name = "run-as", .argument = "USER", .set = option_set_account,                   \
-		.offset = offsetof(struct one_options, run_as), .is_common = true,                 \
-		.help = "when root starts msp: the account to become (the default: MSP_RUN_AS, "   \
-			"else what the configuration says, else 'msp')"                            \
-	}
+		OPTION_RUN_AS_CONFIGURED(struct one_options, run_as, true)
 
 static const struct option_row rows[] = { ACCOUNT_ROWS };
 
 static const struct option_row attach_rows[] = {
-	{ .name = "tail",
-	  .argument = "N",
-	  .set = option_set_last,
-	  .offset = offsetof(struct one_options, last),
-	  .help = "begin with the last N lines, 0 for all (the default); -n N is the same",
-	  .letter = 'n' },
+	OPTION_WITH(struct one_options, "tail", "N", option_set_last, last,
+		    "begin with the last N lines, 0 for all (the default); -n N is the same",
+		    .letter = 'n'),
 	ACCOUNT_ROWS,
 };
 

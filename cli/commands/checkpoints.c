@@ -31,11 +31,8 @@ static const struct option_row plain_rows[] = {
 };
 
 #define JSON_ROW                                                                                   \
-	{                                                                                          \
-		.name = "json", .set = option_set_flag,                                            \
-		.offset = offsetof(struct checkpoint_options, is_json),                            \
-		.help = "print one JSON object"                                                    \
-	}
+	OPTION(struct checkpoint_options, "json", NULL, option_set_flag, is_json,                  \
+	       "print one JSON object")
 
 static const struct option_row json_rows[] = {
 	JSON_ROW,

@@ -24,16 +24,11 @@ struct chosen_options {
 };
 
 #define CHOSEN_ROWS(type, member)                                                                  \
-	{ .name = "ignored",                                                                       \
-	  .set = option_set_flag,                                                                  \
-	  .offset = offsetof(type, member.is_ignored),                                             \
-	  .help = "also the files that the project's ignore rules leave out" },                    \
-	{                                                                                          \
-		.name = "exclude", .argument = "GLOB", .set = chosen_set_excluded,                 \
-		.offset = offsetof(type, member.excluded),                                         \
-		.help = "leave out what this pattern of a .gitignore matches, such as '*.log' or " \
-			"'docs/'; may be given several times"                                      \
-	}
+	OPTION(type, "ignored", NULL, option_set_flag, member.is_ignored,                          \
+	       "also the files that the project's ignore rules leave out"),                        \
+		OPTION(type, "exclude", "GLOB", chosen_set_excluded, member.excluded,              \
+		       "leave out what this pattern of a .gitignore matches, such as '*.log' or "  \
+		       "'docs/'; may be given several times")
 
 /* The exit code where something of what was asked for was left out. */
 #define CHOSEN_EXIT_PARTLY 1

@@ -18,11 +18,8 @@ struct copy_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "recursive",
-	  .letter = 'r',
-	  .set = option_set_flag,
-	  .offset = offsetof(struct copy_options, is_recursive),
-	  .help = "copy a directory with what is in it" },
+	OPTION_WITH(struct copy_options, "recursive", NULL, option_set_flag, is_recursive,
+		    "copy a directory with what is in it", .letter = 'r'),
 	ATTACH_ROW_LIMITS(struct copy_options, attach),
 	ATTACH_ROWS(struct copy_options, attach),
 };

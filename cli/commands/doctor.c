@@ -38,9 +38,7 @@ static const struct option_row rows[] = {
 	OPTION(struct doctor_options, "json", NULL, option_set_flag, is_json,
 	       "print one JSON object"),
 	OPTION_CONFIG(struct doctor_options, config),
-	OPTION(struct doctor_options, "run-as", "USER", option_set_account, run_as,
-	       "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
-	       "what the configuration says, else 'msp')"),
+	OPTION_RUN_AS_CONFIGURED(struct doctor_options, run_as, false),
 };
 
 /* --- runtimes -------------------------------------------------------------------------------- */

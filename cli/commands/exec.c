@@ -22,12 +22,11 @@ struct exec_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "detach",
-	  .letter = 'd',
-	  .set = option_set_flag,
-	  .offset = offsetof(struct exec_options, is_detached),
-	  .help = "run CMD in the background, and print its id for 'msp ps', 'attach', 'wait' and "
-		  "'kill'" },
+	OPTION_WITH(
+		struct exec_options, "detach", NULL, option_set_flag, is_detached,
+		"run CMD in the background, and print its id for 'msp ps', 'attach', 'wait' and "
+		"'kill'",
+		.letter = 'd'),
 	EXECUTE_ROWS(struct exec_options, execute),
 };
 

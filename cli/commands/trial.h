@@ -17,38 +17,24 @@ struct trial_options {
 	bool is_reviewed;
 };
 
-/* NOLINTBEGIN(bugprone-macro-parentheses): `member` is a part of a name. */
 #define TRIAL_ROWS(type, member)                                                                   \
-	{ .name = "workspace",                                                                     \
-	  .letter = 'w',                                                                           \
-	  .argument = "DIR",                                                                       \
-	  .is_optional = true,                                                                     \
-	  .set = new_sandbox_set_workspace,                                                        \
-	  .offset = offsetof(type, member.workspace),                                              \
-	  .help = "show DIR (without a value: this directory) at /workspace, copy-on-write; what " \
-		  "CMD changes there is kept for an hour, for 'msp diff -1' and 'msp apply -1'" }, \
-		{ .name = "discard",                                                               \
-		  .set = option_set_flag,                                                          \
-		  .offset = offsetof(type, member.is_discarded),                                   \
-		  .help = "with --workspace: throw the changes away at the end" },                 \
-		{ .name = "review",                                                                \
-		  .set = option_set_flag,                                                          \
-		  .offset = offsetof(type, member.is_reviewed),                                    \
-		  .help = "with --workspace, in a terminal: show the changes at the end and ask "  \
-			  "whether to apply them" },                                               \
-		{ .name = "network",                                                               \
-		  .argument = "none",                                                              \
-		  .set = option_set_no_hosts,                                                      \
-		  .offset = offsetof(type, member.no_hosts),                                       \
-		  .help = NEW_SANDBOX_NETWORK_HELP },                                              \
-	{                                                                                          \
-		.name = "profile", .argument = "NAME", .set = option_set_profile,                  \
-		.offset = offsetof(type, member.profile),                                          \
-		.help = "the policy to run under: 'strict', ...; 'msp profile list' shows them "   \
-			"(the default: MSP_DEFAULT_PROFILE, else what the configuration says, "    \
-			"else 'default')"                                                          \
-	}
-/* NOLINTEND(bugprone-macro-parentheses) */
+	OPTION_WITH(                                                                               \
+		type, "workspace", "DIR", new_sandbox_set_workspace, member.workspace,             \
+		"show DIR (without a value: this directory) at /workspace, copy-on-write; what "   \
+		"CMD changes there is kept for an hour, for 'msp diff -1' and 'msp apply -1'",     \
+		.letter = 'w', .is_optional = true),                                               \
+		OPTION(type, "discard", NULL, option_set_flag, member.is_discarded,                \
+		       "with --workspace: throw the changes away at the end"),                     \
+		OPTION(type, "review", NULL, option_set_flag, member.is_reviewed,                  \
+		       "with --workspace, in a terminal: show the changes at the end and ask "     \
+		       "whether to "                                                               \
+		       "apply them"),                                                              \
+		OPTION(type, "network", "none", option_set_no_hosts, member.no_hosts,              \
+		       NEW_SANDBOX_NETWORK_HELP),                                                  \
+		OPTION(type, "profile", "NAME", option_set_profile, member.profile,                \
+		       "the policy to run under: 'strict', ...; 'msp profile list' shows them "    \
+		       "(the default: MSP_DEFAULT_PROFILE, else what the configuration says, "     \
+		       "else 'default')")
 
 /* The conflict of options in a phrase, or NULL. */
 const char *trial_find_conflict(const struct trial_options *options, bool is_json);

@@ -36,12 +36,16 @@ struct option_table {
 	bool has_recent;   /* one of them may be "-1": a kept run */
 };
 
-/* A row that has no letter and is of one command. */
-#define OPTION(type, option, value, setter, member, text)                                          \
+/* NOLINTBEGIN(bugprone-macro-parentheses): `member` is a part of a name, `more` a list. */
+/* A row, with what else it has: a letter, or that it is a common option. */
+#define OPTION_WITH(type, option, value, setter, member, text, ...)                                \
 	{                                                                                          \
 		.name = (option), .argument = (value), .set = (setter),                            \
-		.offset = offsetof(type, member), .help = (text)                                   \
+		.offset = offsetof(type, member), .help = (text), __VA_ARGS__                      \
 	}
+#define OPTION(type, option, value, setter, member, text)                                          \
+	OPTION_WITH(type, option, value, setter, member, text, .letter = 0)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* The first two members of a table. */
 #define OPTION_ROWS(rows_) .rows = (rows_), .count = sizeof(rows_) / sizeof((rows_)[0])
@@ -79,24 +83,26 @@ option_set option_set_config;  /* const char *, the path of a file */
 
 /* The row of commands that root may start, and that look for the account nowhere else. */
 #define OPTION_RUN_AS(type, member)                                                                \
-	{                                                                                          \
-		.name = "run-as", .argument = "USER", .set = option_set_account,                   \
-		.offset = offsetof(type, member),                                                  \
-		.help = "when root starts msp: the account to become (the default: MSP_RUN_AS, "   \
-			"else 'msp')"                                                              \
-	}
+	OPTION(type, "run-as", "USER", option_set_account, member,                                 \
+	       "when root starts msp: the account to become (the default: MSP_RUN_AS, else "       \
+	       "'msp')")
+
+/* The same where the configuration may name the account. */
+#define OPTION_RUN_AS_CONFIGURED(type, member, common)                                             \
+	OPTION_WITH(type, "run-as", "USER", option_set_account, member,                            \
+		    "when root starts msp: the account to become (the default: MSP_RUN_AS, "       \
+		    "else what the configuration says, else 'msp')",                               \
+		    .is_common = (common))
 
 /* The row of every command that reads the operator's configuration, and the same with what else
  * that means there. */
 #define OPTION_CONFIG(type, member) OPTION_CONFIG_ALSO(type, member, true, "")
 #define OPTION_CONFIG_ALSO(type, member, common, also)                                             \
-	{                                                                                          \
-		.name = "config", .argument = "FILE", .set = option_set_config,                    \
-		.offset = offsetof(type, member), .is_common = (common),                           \
-		.help = "the operator's configuration (the default: MSP_CONFIG, else "             \
-			"~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in " \
-			"profiles)" also                                                           \
-	}
+	OPTION_WITH(type, "config", "FILE", option_set_config, member,                             \
+		    "the operator's configuration (the default: MSP_CONFIG, else "                 \
+		    "~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in "     \
+		    "profiles)" also,                                                              \
+		    .is_common = (common))
 
 /* MSP_DEFAULT_PROFILE into `profile`, unless it is empty or not set; false, and a line in `text`:
  * it is no name of a profile. */
