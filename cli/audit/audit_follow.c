@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -102,24 +101,6 @@ static bool go_on(void)
 	return next >= 0;
 }
 
-static bool is_reader_gone(void)
-{
-	struct pollfd entry = { .fd = STDOUT_FILENO };
-
-	return poll(&entry, 1, STEP_MS) > 0 && (entry.revents & (POLLERR | POLLHUP)) != 0;
-}
-
-static uint64_t count_lines(int fd, uint64_t size)
-{
-	const char *line;
-	size_t line_size;
-
-	audit_reader_init(&follow.reader, fd, size);
-	while (audit_reader_next(&follow.reader, &line, &line_size) == 1)
-		;
-	return follow.reader.line;
-}
-
 int audit_follow(const struct audit_log *log, const struct audit_taker *taker)
 {
 	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
@@ -136,11 +117,11 @@ int audit_follow(const struct audit_log *log, const struct audit_taker *taker)
 		last.fd = dup(last.fd);
 		if (last.fd < 0 || lseek(last.fd, 0, SEEK_SET) != 0)
 			return -errno;
-		lines = count_lines(last.fd, last.size);
+		lines = audit_reader_lines(&follow.reader, last.fd, last.size);
 		take_file(&last, last.size);
 		follow.reader.line = lines;
 	}
-	while (!error && !follow.is_over && !is_reader_gone()) {
+	while (!error && !follow.is_over && !print_is_unread(STEP_MS)) {
 		if (follow.fd >= 0)
 			error = print_new();
 		if (!error && !follow.is_over && !go_on())

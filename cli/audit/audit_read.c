@@ -314,6 +314,24 @@ uint64_t audit_value_number(const struct audit_value *value)
 	return number;
 }
 
+uint64_t audit_number_of(const char *line, size_t size, const char *key)
+{
+	struct audit_value value;
+
+	return audit_value_find(line, size, key, &value) && !value.is_text
+		       ? audit_value_number(&value)
+		       : 0;
+}
+
+void audit_text_of(const char *line, size_t size, const char *key, char *ret, size_t room)
+{
+	struct audit_value value;
+
+	ret[0] = '\0';
+	if (audit_value_find(line, size, key, &value) && value.is_text)
+		format_text(ret, room, "%.*s", (int)value.size, value.value);
+}
+
 bool audit_value_is(const struct audit_value *value, const char *text)
 {
 	return value->is_text && value->size == strlen(text) &&
@@ -441,21 +459,26 @@ bool audit_give(const struct audit_taker *taker, const char *line, size_t size, 
 	return true;
 }
 
+uint64_t audit_reader_lines(struct audit_reader *reader, int fd, uint64_t size)
+{
+	const char *line;
+	size_t line_size;
+
+	audit_reader_init(reader, fd, size);
+	while (audit_reader_next(reader, &line, &line_size) == 1)
+		;
+	return reader->line;
+}
+
 static struct audit_reader reader;
 
 uint64_t audit_log_lines(const struct audit_log *log)
 {
-	const char *line;
 	uint64_t count = 0;
-	size_t size;
 
 	for (unsigned int i = 0; i < log->count; i++) {
-		if (lseek(log->files[i].fd, 0, SEEK_SET) != 0)
-			continue; /* reading it will say so */
-		audit_reader_init(&reader, log->files[i].fd, log->files[i].size);
-		while (audit_reader_next(&reader, &line, &size) == 1)
-			;
-		count += reader.line;
+		if (lseek(log->files[i].fd, 0, SEEK_SET) == 0) /* else reading it will say so */
+			count += audit_reader_lines(&reader, log->files[i].fd, log->files[i].size);
 	}
 	return count;
 }

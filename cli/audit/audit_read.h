@@ -55,6 +55,9 @@ void audit_reader_init(struct audit_reader *reader, int fd, uint64_t left);
  * record in pieces. 1; 0 at the end; -errno. */
 int audit_reader_next(struct audit_reader *reader, const char **ret_line, size_t *ret_size);
 
+/* Read all lines of a file from where it is. Return their number. */
+uint64_t audit_reader_lines(struct audit_reader *reader, int fd, uint64_t size);
+
 /* A field of a record: no text in it needs to be unescaped, or could harm a terminal. The strings
  * of a list are escaped. */
 struct audit_value {
@@ -71,6 +74,13 @@ int audit_value_next(const char *line, size_t size, size_t *at, struct audit_val
 
 /* The field of that name. */
 bool audit_value_find(const char *line, size_t size, const char *key, struct audit_value *ret);
+
+/* Return the number that a record has for the key; 0: it has none. */
+uint64_t audit_number_of(const char *line, size_t size, const char *key);
+
+/* Print the text that a record has for the key; "" if it has none. Texts of records need no escape.
+ */
+void audit_text_of(const char *line, size_t size, const char *key, char *ret, size_t room);
 uint64_t audit_value_number(const struct audit_value *value);
 bool audit_value_is(const struct audit_value *value, const char *text);
 

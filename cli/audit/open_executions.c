@@ -3,31 +3,11 @@
 
 #include <string.h>
 
-#include "common/format.h"
-
 /* The execution and the event of a record. */
 struct said {
 	struct open_execution one;
 	struct audit_value event;
 };
-
-static uint64_t read_number(const char *line, size_t size, const char *key)
-{
-	struct audit_value value;
-
-	return audit_value_find(line, size, key, &value) && !value.is_text
-		       ? audit_value_number(&value)
-		       : 0;
-}
-
-static void read_text(const char *line, size_t size, const char *key, char *ret, size_t room)
-{
-	struct audit_value value;
-
-	ret[0] = '\0';
-	if (audit_value_find(line, size, key, &value) && value.is_text)
-		format_text(ret, room, "%.*s", (int)value.size, value.value);
-}
 
 static void drop_at(struct open_executions *open, size_t i)
 {
@@ -69,15 +49,16 @@ bool open_executions_take(void *context, const char *line, size_t size)
 
 	if (!audit_value_find(line, size, "event", &said.event))
 		return true;
-	read_text(line, size, "sandbox", said.one.sandbox, sizeof(said.one.sandbox));
-	said.one.pid = read_number(line, size, "pid");
-	said.one.execution = read_number(line, size, "execution");
+	audit_text_of(line, size, "sandbox", said.one.sandbox, sizeof(said.one.sandbox));
+	said.one.pid = audit_number_of(line, size, "pid");
+	said.one.execution = audit_number_of(line, size, "execution");
 	drop_ended(open, &said);
 	if (said.one.sandbox[0] == '\0' ||
 	    !audit_value_is(&said.event, audit_event_name(AUDIT_EXECUTION_BEGIN)))
 		return true;
-	said.one.time_us = read_number(line, size, "time_us");
-	read_text(line, size, "argv_sha256", said.one.argv_sha256, sizeof(said.one.argv_sha256));
+	said.one.time_us = audit_number_of(line, size, "time_us");
+	audit_text_of(line, size, "argv_sha256", said.one.argv_sha256,
+		      sizeof(said.one.argv_sha256));
 	add_execution(open, &said.one);
 	return true;
 }

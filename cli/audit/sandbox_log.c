@@ -27,21 +27,12 @@ struct record {
 
 static uint64_t number_of(const struct record *record, const char *key)
 {
-	struct audit_value value;
-
-	return audit_value_find(record->line, record->size, key, &value) && !value.is_text
-		       ? audit_value_number(&value)
-		       : 0;
+	return audit_number_of(record->line, record->size, key);
 }
 
-/* Its text; empty when it has none. Texts of records need no escape. */
 static const char *text_of(const struct record *record, const char *key, char text[DETAIL_MAX])
 {
-	struct audit_value value;
-
-	text[0] = '\0';
-	if (audit_value_find(record->line, record->size, key, &value) && value.is_text)
-		format_text(text, DETAIL_MAX, "%.*s", (int)value.size, value.value);
+	audit_text_of(record->line, record->size, key, text, DETAIL_MAX);
 	return text;
 }
 
@@ -259,25 +250,31 @@ static void take_connection_begin(struct sandbox_log *log, const struct record *
 	print_record(log, record, "connect", detail);
 }
 
+static void add_bytes(const struct record *record, char detail[DETAIL_MAX])
+{
+	char sent[FIGURES_TEXT_MAX], received[FIGURES_TEXT_MAX];
+
+	format_append(detail, DETAIL_MAX, ", sent %s, received %s",
+		      figures_bytes(number_of(record, "sent"), sent),
+		      figures_bytes(number_of(record, "received"), received));
+}
+
 static void take_connection_end(struct sandbox_log *log, const struct record *record)
 {
-	char detail[DETAIL_MAX], text[DETAIL_MAX], figure[FIGURES_TEXT_MAX];
+	char detail[DETAIL_MAX], text[DETAIL_MAX];
 
 	format_text(detail, sizeof(detail), "%llu %.40s",
 		    (unsigned long long)number_of(record, "connection"),
 		    text_of(record, "reason", text));
 	if (text_of(record, "address", text)[0])
 		format_append(detail, sizeof(detail), ", %.46s", text);
-	format_append(detail, sizeof(detail), ", sent %s",
-		      figures_bytes(number_of(record, "sent"), figure));
-	format_append(detail, sizeof(detail), ", received %s",
-		      figures_bytes(number_of(record, "received"), figure));
+	add_bytes(record, detail);
 	print_record(log, record, "connect", detail);
 }
 
 static void take_bridge(struct sandbox_log *log, const struct record *record)
 {
-	char detail[DETAIL_MAX], text[DETAIL_MAX], figure[FIGURES_TEXT_MAX];
+	char detail[DETAIL_MAX], text[DETAIL_MAX];
 
 	format_text(detail, sizeof(detail), "port %llu at 127.0.0.1:%llu",
 		    (unsigned long long)number_of(record, "port"),
@@ -285,10 +282,7 @@ static void take_bridge(struct sandbox_log *log, const struct record *record)
 	if (text_of(record, "reason", text)[0]) {
 		format_append(detail, sizeof(detail), " %.40s, %llu connections", text,
 			      (unsigned long long)number_of(record, "connections"));
-		format_append(detail, sizeof(detail), ", sent %s",
-			      figures_bytes(number_of(record, "sent"), figure));
-		format_append(detail, sizeof(detail), ", received %s",
-			      figures_bytes(number_of(record, "received"), figure));
+		add_bytes(record, detail);
 	}
 	print_record(log, record, "bridge", detail);
 }

@@ -4,7 +4,6 @@
  * keeper has written, and need no supervisor.
  */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
+#include "show/print.h"
 
 #define EXIT_ENDED 1 /* there is nothing to end */
 #define STEP_MS 100  /* soon enough for somebody who looks on; costs nothing */
@@ -247,13 +247,6 @@ static void count_output(struct showing *showing, int directory)
 	showing->is_counting = false;
 }
 
-static bool is_reader_gone(void)
-{
-	struct pollfd entry = { .fd = STDOUT_FILENO };
-
-	return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLERR | POLLHUP)) != 0;
-}
-
 /* Show the output until the command has ended. 0 or -errno of a stream. */
 static int follow_output(struct showing *showing, struct background *found)
 {
@@ -267,7 +260,7 @@ static int follow_output(struct showing *showing, struct background *found)
 		state = found->state; /* before the output: an ended command writes no more */
 		error = show_pieces(showing);
 		if (!error && state == BACKGROUND_RUNNING) {
-			if (is_reader_gone())
+			if (print_is_unread(0))
 				error = -EPIPE;
 			else
 				(void)nanosleep(&step, NULL); /* a shorter pause is as good */

@@ -28,8 +28,8 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
-#include "show/json.h"
 #include "show/print.h"
+#include "show/rows.h"
 #include "vm/prepare/report.h"
 
 #define NEW ".new"
@@ -414,12 +414,10 @@ static void print_machine(const struct machine *machine)
 
 static void put_machine(struct json_writer *writer, const struct machine *machine)
 {
-	json_open_object(writer, NULL);
 	json_put_text(writer, "version", machine->name);
 	json_put_text(writer, "kernel_sha256", machine->digest);
 	json_put_number(writer, "bytes", machine->bytes);
 	json_put_bool(writer, "used", machine->is_current);
-	json_close_object(writer);
 }
 
 /* Names of machines, sorted as versions. */
@@ -455,37 +453,31 @@ static int read_names(int machines, struct names *ret)
 	return 0;
 }
 
-static int print_json(int machines, const struct names *names)
-{
-	struct json_writer *json = json_begin_object();
-	struct machine machine;
-
-	json_open_array(json, "machines");
-	for (uint32_t i = 0; i < names->count; i++) {
-		if (read_machine(machines, names->list[i], &machine))
-			put_machine(json, &machine);
-	}
-	json_close_array(json);
-	return json_finish();
-}
-
 static int list_machines(int machines, bool is_json)
 {
 	static struct names names;
+	static struct rows shown;
 	struct machine machine;
 	int error = read_names(machines, &names);
 
 	if (error)
 		return vm_fail("the directory of machines", -error);
-	if (is_json)
-		return print_json(machines, &names);
+	shown.is_json = is_json;
+	rows_begin(&shown, "machines");
 	for (uint32_t i = 0; i < names.count; i++) {
-		if (read_machine(machines, names.list[i], &machine))
+		if (!read_machine(machines, names.list[i], &machine))
+			continue;
+		if (!is_json) {
 			print_machine(&machine);
+			continue;
+		}
+		rows_next(&shown);
+		put_machine(shown.json, &machine);
 	}
-	if (names.count == 0)
+	if (names.count == 0 && !is_json)
 		everywhere_note("there is no machine: 'msp vm prepare' makes one");
-	error = print_flush();
+	rows_end(&shown);
+	error = rows_finish(&shown);
 	return error ? vm_fail("standard output", -error) : 0;
 }
 

@@ -29,6 +29,13 @@ void print_wrapped(const char *text, int column, int width)
 	(void)putchar('\n');
 }
 
+bool print_is_unread(int wait_ms)
+{
+	struct pollfd entry = { .fd = STDOUT_FILENO };
+
+	return poll(&entry, 1, wait_ms) > 0 && (entry.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 int print_flush(void)
 {
 	struct pollfd entry = { .fd = STDOUT_FILENO };
