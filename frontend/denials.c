@@ -196,7 +196,6 @@ static void describe_call(const struct source *source, const struct denial *deni
 static void describe_memory(const struct source *source, const struct denial *denial,
 			    struct denial_view *ret)
 {
-	(void)denial;
 	SAY(ret->reason, "more than the sandbox may use: processes were killed");
 	SAY(ret->hint, "the memory limit was reached; use less at once");
 	if (source->profile)
@@ -207,7 +206,6 @@ static void describe_memory(const struct source *source, const struct denial *de
 static void describe_pids(const struct source *source, const struct denial *denial,
 			  struct denial_view *ret)
 {
-	(void)denial;
 	SAY(ret->reason, "more processes and threads than the sandbox may have");
 	SAY(ret->hint, "the limit of processes and threads was reached; start fewer");
 	if (source->profile)
@@ -218,8 +216,6 @@ static void describe_pids(const struct source *source, const struct denial *deni
 static void describe_disk(const struct source *source, const struct denial *denial,
 			  struct denial_view *ret)
 {
-	(void)source;
-	(void)denial;
 	SAY(ret->reason, "a file system of the sandbox has no room left");
 	denial_limit(ret, "size", 0, "");
 	SAY(ret->remedy, "write less, or raise them in the operator's profile");
@@ -228,8 +224,6 @@ static void describe_disk(const struct source *source, const struct denial *deni
 static void describe_rest(const struct source *source, const struct denial *denial,
 			  struct denial_view *ret)
 {
-	(void)source;
-	(void)denial;
 	ret->weight = DENIAL_LAST;
 	SAY(ret->reason, "only the first %d kinds of refused calls are told apart",
 	    DENIAL_KINDS_MAX);

@@ -516,19 +516,11 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 {
 	static struct work work;
 	static struct asking asking;
-	char text[OPTIONS_TEXT_MAX];
 	int code;
 
 	work.options.attach.limits = LIMITS_UNSAID;
 	work.words.most = most;
-	if (!command_parse_words(command, argc, argv, &work.options, &work.words, &code))
-		return code;
-	if (work.words.count == 0) {
-		format_text(text, sizeof(text), "a sandbox is missing: msp %s %s", command->name,
-			    command->operands);
-		return command_usage_error(command, text);
-	}
-	if (!command_check_sandbox(command, work.words.list[0], &code) ||
+	if (!command_parse_sandbox(command, argc, argv, &work.options, &work.words, &code) ||
 	    !chosen_add_words(&work.chosen, command, &work.words, &work.options.chosen, &code))
 		return code;
 	if (work.options.is_marked && work.options.conflict != CONFLICT_MERGE)

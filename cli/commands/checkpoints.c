@@ -56,11 +56,10 @@ struct work {
 	struct ipc_sandbox_info sandbox;
 };
 
-/* A command's operation, its number of words, and the one that is missing when there are fewer. */
+/* A command's operation and its number of words. */
 struct shape {
 	uint32_t operation; /* enum checkpoint_operation */
 	int least, most;
-	const char *missing;
 	const char *act; /* as in struct question */
 };
 
@@ -68,12 +67,18 @@ struct shape {
 static bool prepare_work(const struct command *command, int argc, char *argv[],
 			 const struct shape *shape, struct work *work, int *ret_exit)
 {
+	char text[OPTIONS_TEXT_MAX];
+
 	work->options.attach.limits = LIMITS_UNSAID;
 	work->words.most = shape->most;
 	if (!command_parse_words(command, argc, argv, &work->options, &work->words, ret_exit))
 		return false;
 	if (work->words.count < shape->least) {
-		*ret_exit = command_usage_error(command, shape->missing);
+		format_text(text, sizeof(text), "%s: msp %s %s",
+			    shape->least == 1 ? "a sandbox is missing"
+					      : "a sandbox and a checkpoint must be named",
+			    command->name, command->operands);
+		*ret_exit = command_usage_error(command, text);
 		return false;
 	}
 	if (!command_check_sandbox(command, work->words.list[0], ret_exit))
@@ -165,9 +170,7 @@ static void on_saved(void *context, const struct ipc_checkpoint_info *info)
 static int run_checkpoint(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_checkpoint = on_saved };
-	static const struct shape shape = { CHECKPOINT_SAVE, 1, 2,
-					    "a sandbox is missing: msp checkpoint SANDBOX [NAME]",
-					    "saving the checkpoint" };
+	static const struct shape shape = { CHECKPOINT_SAVE, 1, 2, "saving the checkpoint" };
 	static struct work work;
 	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
 	char text[OPTIONS_TEXT_MAX];
@@ -222,8 +225,7 @@ static void on_listed(void *context, const struct ipc_checkpoint_info *info)
 static int run_checkpoints(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_checkpoint = on_listed };
-	static const struct shape shape = { CHECKPOINT_LIST, 1, 1,
-					    "a sandbox is missing: msp checkpoints SANDBOX", NULL };
+	static const struct shape shape = { CHECKPOINT_LIST, 1, 1, NULL };
 	static struct work work;
 	int code;
 
@@ -274,12 +276,9 @@ static int change_one(const struct command *command, int argc, char *argv[], uin
 		      const char *act)
 {
 	static struct work work;
-	char text[OPTIONS_TEXT_MAX];
-	const struct shape shape = { operation, 2, 2, text, act };
+	const struct shape shape = { operation, 2, 2, act };
 	int code;
 
-	format_text(text, sizeof(text), "a sandbox and a checkpoint must be named: msp %s %s",
-		    command->name, command->operands);
 	if (!prepare_work(command, argc, argv, &shape, &work, &code) ||
 	    !choose_checkpoint(command, &work, &code))
 		return code;
@@ -345,9 +344,7 @@ static int show_forked(struct work *work)
 static int fork_sandbox(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_sandbox = on_forked };
-	static const struct shape shape = { CHECKPOINT_FORK, 1, 2,
-					    "a sandbox is missing: msp fork SANDBOX [CHECKPOINT]",
-					    "making the sandbox" };
+	static const struct shape shape = { CHECKPOINT_FORK, 1, 2, "making the sandbox" };
 	static struct work work;
 	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
 	int code;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "ask/progress.h"
-#include "commands/copy_ask.h"
+#include "commands/copy.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "lib/heap/memory.h"

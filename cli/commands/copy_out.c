@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "ask/progress.h"
-#include "commands/copy_ask.h"
+#include "commands/copy.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/kernel.h"

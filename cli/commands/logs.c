@@ -243,11 +243,7 @@ static int run_logs(const struct command *command, int argc, char *argv[])
 	static struct command_words words = { .most = 1 };
 	int code;
 
-	if (!command_parse_words(command, argc, argv, &options, &words, &code))
-		return code;
-	if (words.count == 0)
-		return command_usage_error(command, "a sandbox is missing: msp logs SANDBOX");
-	if (!command_check_sandbox(command, words.list[0], &code))
+	if (!command_parse_sandbox(command, argc, argv, &options, &words, &code))
 		return code;
 	command_name_lines(command);
 	code = launch_become_account(options.attach.config, options.attach.run_as);

@@ -73,26 +73,26 @@ static void read_server(char ret[INET6_ADDRSTRLEN])
 		(void)fclose(file); /* it was only read */
 }
 
-static int connect_server(const char *server)
+/* Connect to an address, within ANSWER_S. A descriptor or -errno. */
+static int connect_to(const struct host_address *address, uint16_t port, int type)
 {
 	const struct timeval most = { .tv_sec = ANSWER_S };
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(53) };
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(53) };
-	const bool is_six = inet_pton(AF_INET6, server, &six.sin6_addr) == 1;
-	int fd;
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port) };
+	const bool is_four = host_address_is_ipv4(address);
+	int fd = socket(is_four ? AF_INET : AF_INET6, type | SOCK_CLOEXEC, 0);
+	int error = fd < 0 ? -errno : 0;
 
-	if (!is_six && inet_pton(AF_INET, server, &four.sin_addr) != 1)
-		return -EINVAL;
-	fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) != 0 ||
-	    connect(fd, is_six ? (const void *)&six : (const void *)&four,
-		    is_six ? sizeof(six) : sizeof(four)) != 0) {
-		const int error = -errno;
-
+	memcpy(&six.sin6_addr, address->bytes, sizeof(six.sin6_addr));
+	memcpy(&four.sin_addr, address->bytes + HOST_IPV4_AT, sizeof(four.sin_addr));
+	if (!error && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
+		       setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) != 0 ||
+		       connect(fd, is_four ? (const void *)&four : (const void *)&six,
+			       is_four ? sizeof(four) : sizeof(six)) != 0))
+		error = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+	if (error)
 		fd_close(&fd);
-		return error;
-	}
-	return fd;
+	return error ? error : fd;
 }
 
 /* Ask for the name servers of the root, which each resolver knows. 0: there was an answer. */
@@ -100,7 +100,9 @@ static int ask_server(const char *server)
 {
 	static const uint8_t question[] = { 'm', 's', 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1 };
 	uint8_t answer[512];
-	int fd = connect_server(server);
+	struct host_address address;
+	int fd = host_address_read(server, &address) ? connect_to(&address, 53, SOCK_DGRAM)
+						     : -EINVAL;
 	int error = fd < 0 ? fd : 0;
 	ssize_t size = 0;
 
@@ -116,19 +118,9 @@ static int ask_server(const char *server)
 /* Connect to an address. 0 or -errno. */
 static int try_address(const struct host_address *address, uint16_t port)
 {
-	const struct timeval most = { .tv_sec = ANSWER_S };
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port) };
-	const bool is_four = host_address_is_ipv4(address);
-	int fd = socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int error = fd < 0 ? -errno : 0;
+	int fd = connect_to(address, port, SOCK_STREAM);
+	const int error = fd < 0 ? fd : 0;
 
-	memcpy(&six.sin6_addr, address->bytes, sizeof(six.sin6_addr));
-	memcpy(&four.sin_addr, address->bytes + HOST_IPV4_AT, sizeof(four.sin_addr));
-	if (!error && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
-		       connect(fd, is_four ? (const void *)&four : (const void *)&six,
-			       is_four ? sizeof(four) : sizeof(six)) != 0))
-		error = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
 	fd_close(&fd);
 	return error;
 }

@@ -86,6 +86,21 @@ bool command_parse_words(const struct command *command, int argc, char *argv[], 
 	}
 }
 
+bool command_parse_sandbox(const struct command *command, int argc, char *argv[], void *target,
+			   struct command_words *words, int *ret_exit)
+{
+	char text[OPTIONS_TEXT_MAX];
+
+	if (!command_parse_words(command, argc, argv, target, words, ret_exit))
+		return false;
+	if (words->count > 0)
+		return command_check_sandbox(command, words->list[0], ret_exit);
+	format_text(text, sizeof(text), "a sandbox is missing: msp %s %s", command->name,
+		    command->operands);
+	*ret_exit = command_usage_error(command, text);
+	return false;
+}
+
 int command_refuse_action(const struct command *command, const char *word,
 			  const char *const names[], size_t count)
 {

@@ -2,8 +2,8 @@
  *
  * Questions of `msp cp` to msp-file in the sandbox, one after the other.
  */
-#ifndef CLI_COMMANDS_COPY_ASK_H
-#define CLI_COMMANDS_COPY_ASK_H
+#ifndef CLI_COMMANDS_COPY_H
+#define CLI_COMMANDS_COPY_H
 
 #include "ask/ask.h"
 #include "frontend/file_answer.h"
