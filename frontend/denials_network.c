@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/denials_network.h"
 
-#include <string.h>
-
 #include "common/ipc_gateway.h"
 #include "frontend/hint_search.h"
 #include "frontend/network_watch.h"

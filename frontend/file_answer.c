@@ -2,7 +2,6 @@
 #include "frontend/file_answer.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

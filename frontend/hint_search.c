@@ -2,7 +2,6 @@
 #include "frontend/hint_search.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"

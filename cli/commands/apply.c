@@ -2,11 +2,8 @@
  *
  * `msp apply` and `msp undo`: a sandbox's changes taken over, and taken back.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +11,6 @@
 #include "ask/progress.h"
 #include "commands/chosen.h"
 #include "commands/review.h"
-#include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/log.h"
 #include "frontend/changes.h"

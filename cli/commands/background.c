@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +17,6 @@
 #include "launcher/host/state_place.h"
 #include "launcher/start/launch.h"
 #include "options/command.h"
-#include "options/everywhere.h"
 #include "show/figures.h"
 #include "show/print.h"
 

@@ -2,9 +2,7 @@
  *
  * `msp checkpoint`, `checkpoints`, `rollback`, `fork` and `forget`: states of a sandbox's files.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ask/ask.h"

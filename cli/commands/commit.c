@@ -3,7 +3,6 @@
  * `msp commit`: what a sandbox has changed in its root, as one more layer of its image.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include "ask/recent.h"
 #include "commands/image.h"
 #include "commands/sandboxes.h"
-#include "common/fd.h"
 #include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"

@@ -4,24 +4,19 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/format.h"
-#include "common/limits.h"
 #include "common/log.h"
 #include "common/plan.h"
 #include "doctor/examine.h"
-#include "doctor/probes.h"
 #include "launcher/start/config.h"
 #include "launcher/start/machine_place.h"
 #include "launcher/start/machine_program.h"
 #include "options/command.h"
-#include "options/options.h"
 #include "show/json.h"
 #include "show/print.h"
 

@@ -2,7 +2,6 @@
  *
  * `msp exec`: one command in a persistent sandbox, otherwise as `msp run`.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 

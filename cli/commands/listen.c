@@ -3,11 +3,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/fd.h"
 #include "common/format.h"

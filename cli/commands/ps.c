@@ -2,9 +2,6 @@
  *
  * `msp ps`: the commands that run in persistent sandboxes.
  */
-#include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +24,6 @@
 #include "lib/heap/memory.h"
 #include "options/command.h"
 #include "options/everywhere.h"
-#include "show/print.h"
 #include "show/rows.h"
 #include "show/sandbox_text.h"
 

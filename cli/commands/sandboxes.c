@@ -6,7 +6,6 @@
 #include "commands/sandboxes.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

@@ -18,7 +18,6 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/ipc_client.h"
-#include "common/limits_mode.h"
 #include "common/log.h"
 #include "common/plan.h"
 #include "frontend/profile_names.h"

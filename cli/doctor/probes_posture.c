@@ -3,7 +3,6 @@
  * The probe of everything together: a real sandbox of the profile that requests without a name get,
  * in which each layer is tried before its command runs.
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/format.h"
 #include "frontend/quote.h"
 #include "frontend/utf8.h"
 
