@@ -157,14 +157,17 @@ static void error_text(uint32_t error, char ret[FILE_PROBLEM_TEXT_MAX])
 }
 
 /* The problems that one text tells of. */
-static const char *const problem_texts[FILE_PROBLEM_COUNT] = {
-	[FILE_EXISTS] = "exists already: change that file, or choose another name",
-	[FILE_NO_MATCH] = "does not hold the old text: read the file, and give the text exactly as "
-			  "it is, with its spaces and line ends",
-	[FILE_UNFIT] = "does not fit the patch: read the file and make the patch again",
-	[FILE_TORN] = "could not be written, and some files are changed already: the old content "
-		      "is in files .msp-* beside them",
-	[FILE_CUT_OFF] = "is as it was: what was to be written did not come to its end",
+static const struct {
+	enum file_problem problem;
+	const char *text;
+} problem_texts[] = {
+	{ FILE_EXISTS, "exists already: change that file, or choose another name" },
+	{ FILE_NO_MATCH, "does not hold the old text: read the file, and give the text exactly as "
+			 "it is, with its spaces and line ends" },
+	{ FILE_UNFIT, "does not fit the patch: read the file and make the patch again" },
+	{ FILE_TORN, "could not be written, and some files are changed already: the old content "
+		     "is in files .msp-* beside them" },
+	{ FILE_CUT_OFF, "is as it was: what was to be written did not come to its end" },
 };
 
 /* Show a byte that a terminal or a model would take for something else as \xNN. */
@@ -208,7 +211,6 @@ static void no_folder_text(const struct file_answer *answer, char ret[FILE_PROBL
 void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_TEXT_MAX])
 {
 	const struct file_head *is = &answer->is;
-	const char *text = is->problem < FILE_PROBLEM_COUNT ? problem_texts[is->problem] : NULL;
 
 	switch (is->problem) {
 	case FILE_ERROR:
@@ -239,10 +241,14 @@ void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_T
 			    (unsigned long long)is->size, FILE_EDIT_MAX);
 		break;
 	default:
-		format_text(ret, FILE_PROBLEM_TEXT_MAX, "%s",
-			    text ? text
-				 : "was asked for in a way that msp-file of the sandbox does not "
-				   "know: install all of msp's programs together");
+		format_text(ret, FILE_PROBLEM_TEXT_MAX,
+			    "was asked for in a way that msp-file of the sandbox does not know: "
+			    "install all of msp's programs together");
+		for (size_t i = 0; i < sizeof(problem_texts) / sizeof(problem_texts[0]); i++) {
+			if (problem_texts[i].problem == is->problem)
+				format_text(ret, FILE_PROBLEM_TEXT_MAX, "%s",
+					    problem_texts[i].text);
+		}
 		break;
 	}
 }

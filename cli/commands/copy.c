@@ -2,13 +2,14 @@
  *
  * `msp cp`: files between this machine and a persistent sandbox.
  */
+#include "commands/copy.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ask/progress.h"
-#include "commands/copy.h"
 #include "common/ipc_done.h"
 #include "common/log.h"
 #include "common/names.h"

@@ -51,7 +51,7 @@ int command_refuse_action(const struct command *command, const char *word,
 const void *command_find_action(const struct command *command, const char *word,
 				const void *actions, size_t size, size_t count, int *ret_exit);
 
-/* The same for a command whose first word is a sandbox: it is there, and what one can be called. */
+/* Parse words of which the first must be what a sandbox can be called. */
 bool command_parse_sandbox(const struct command *command, int argc, char *argv[], void *target,
 			   struct command_words *words, int *ret_exit);
 

@@ -87,7 +87,7 @@ option_set option_set_config;  /* const char *, the path of a file */
 	       "when root starts msp: the account to become (the default: MSP_RUN_AS, else "       \
 	       "'msp')")
 
-/* The same where the configuration may name the account. */
+/* The row of those for which the configuration can name the account. */
 #define OPTION_RUN_AS_CONFIGURED(type, member, common)                                             \
 	OPTION_WITH(type, "run-as", "USER", option_set_account, member,                            \
 		    "when root starts msp: the account to become (the default: MSP_RUN_AS, "       \
