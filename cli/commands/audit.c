@@ -32,9 +32,8 @@ struct audit_options {
 	OPTION(struct audit_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
-	OPTION_WITH(struct audit_options, "last", "N", option_set_last, last,
-		    "show: the last N records (the default: 50), 0 for all; -n N is the same",
-		    .letter = 'n'),
+	OPTION_LETTER(struct audit_options, 'n', "last", "N", option_set_last, last,
+		      "show: the last N records (the default: 50), 0 for all; -n N is the same"),
 	ROW("json", NULL, option_set_flag, is_json,
 	    "show, follow: print the records as they are in the log, JSON lines"),
 	OPTION_RUN_AS(struct audit_options, run_as),

@@ -37,9 +37,8 @@ struct one_options {
 static const struct option_row rows[] = { ACCOUNT_ROWS };
 
 static const struct option_row attach_rows[] = {
-	OPTION_WITH(struct one_options, "tail", "N", option_set_last, last,
-		    "begin with the last N lines, 0 for all (the default); -n N is the same",
-		    .letter = 'n'),
+	OPTION_LETTER(struct one_options, 'n', "tail", "N", option_set_last, last,
+		      "begin with the last N lines, 0 for all (the default); -n N is the same"),
 	ACCOUNT_ROWS,
 };
 

@@ -25,8 +25,8 @@ struct copy_options {
 };
 
 static const struct option_row rows[] = {
-	OPTION_WITH(struct copy_options, "recursive", NULL, option_set_flag, is_recursive,
-		    "copy a directory with what is in it", .letter = 'r'),
+	OPTION_LETTER(struct copy_options, 'r', "recursive", NULL, option_set_flag, is_recursive,
+		      "copy a directory with what is in it"),
 	ATTACH_ROW_LIMITS(struct copy_options, attach),
 	ATTACH_ROWS(struct copy_options, attach),
 };

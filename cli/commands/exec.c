@@ -21,11 +21,10 @@ struct exec_options {
 };
 
 static const struct option_row rows[] = {
-	OPTION_WITH(
-		struct exec_options, "detach", NULL, option_set_flag, is_detached,
+	OPTION_LETTER(
+		struct exec_options, 'd', "detach", NULL, option_set_flag, is_detached,
 		"run CMD in the background, and print its id for 'msp ps', 'attach', 'wait' and "
-		"'kill'",
-		.letter = 'd'),
+		"'kill'"),
 	EXECUTE_ROWS(struct exec_options, execute),
 };
 

@@ -35,8 +35,8 @@ struct logs_options {
 	OPTION(struct logs_options, option, value, setter, member, text)
 
 static const struct option_row rows[] = {
-	OPTION_WITH(struct logs_options, "last", "N", option_set_last, last,
-		    "the last N lines, 0 for all (the default); -n N is the same", .letter = 'n'),
+	OPTION_LETTER(struct logs_options, 'n', "last", "N", option_set_last, last,
+		      "the last N lines, 0 for all (the default); -n N is the same"),
 	ROW("follow", NULL, option_set_flag, is_follow,
 	    "go on with what happens, until the sandbox is gone"),
 	ROW("json", NULL, option_set_flag, is_json,

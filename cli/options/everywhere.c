@@ -25,12 +25,15 @@ static const char *enter_directory(void *member, const char *value)
 	return NULL;
 }
 
+#define ROW(sign, option, value, setter, member, text)                                             \
+	OPTION_WITH(struct everywhere, option, value, setter, member, text, .letter = (sign),      \
+		    .is_common = true)
+
 static const struct option_row rows[] = {
-	OPTION_WITH(struct everywhere, "directory", "DIR", enter_directory, directory,
-		    "act as if msp were started in DIR", .letter = 'C', .is_common = true),
-	OPTION_WITH(struct everywhere, "quiet", NULL, option_set_flag, is_quiet,
-		    "say errors only on stderr; 'msp list -q' prints one word for each sandbox",
-		    .letter = 'q', .is_common = true),
+	ROW('C', "directory", "DIR", enter_directory, directory,
+	    "act as if msp were started in DIR"),
+	ROW('q', "quiet", NULL, option_set_flag, is_quiet,
+	    "say errors only on stderr; 'msp list -q' prints one word for each sandbox"),
 };
 
 const struct option_table everywhere_options = { OPTION_ROWS(rows), .has_operands = true };

@@ -45,6 +45,8 @@ struct option_table {
 	}
 #define OPTION(type, option, value, setter, member, text)                                          \
 	OPTION_WITH(type, option, value, setter, member, text, .letter = 0)
+#define OPTION_LETTER(type, sign, option, value, setter, member, text)                             \
+	OPTION_WITH(type, option, value, setter, member, text, .letter = (sign))
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* The first two members of a table. */
