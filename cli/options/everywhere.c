@@ -25,15 +25,20 @@ static const char *enter_directory(void *member, const char *value)
 	return NULL;
 }
 
-#define ROW(sign, option, value, setter, member, text)                                             \
-	OPTION_WITH(struct everywhere, option, value, setter, member, text, .letter = (sign),      \
-		    .is_common = true)
-
 static const struct option_row rows[] = {
-	ROW('C', "directory", "DIR", enter_directory, directory,
-	    "act as if msp were started in DIR"),
-	ROW('q', "quiet", NULL, option_set_flag, is_quiet,
-	    "say errors only on stderr; 'msp list -q' prints one word for each sandbox"),
+	{ .name = "directory",
+	  .letter = 'C',
+	  .argument = "DIR",
+	  .set = enter_directory,
+	  .offset = offsetof(struct everywhere, directory),
+	  .help = "act as if msp were started in DIR",
+	  .is_common = true },
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .set = option_set_flag,
+	  .offset = offsetof(struct everywhere, is_quiet),
+	  .help = "say errors only on stderr; 'msp list -q' prints one word for each sandbox",
+	  .is_common = true },
 };
 
 const struct option_table everywhere_options = { OPTION_ROWS(rows), .has_operands = true };
