@@ -19,8 +19,4 @@ void format_append(char *text, size_t room, const char *format, ...)
 /* Write bytes as two hexadecimal digits each; `ret` has room for them and a NUL. */
 void format_hex(const uint8_t *bytes, size_t size, char *ret);
 
-/* Read at most room-1 bytes of a file beneath `directory` (AT_FDCWD for none) and terminate them;
- * a trailing newline is taken off. How many, or -errno. */
-int read_text_file(int directory, const char *path, char *text, size_t room);
-
 #endif

@@ -62,3 +62,30 @@ int text_write_file(int dir, const char *path, const char *value)
 	fd_close(&fd);
 	return error;
 }
+
+int text_read_file(int directory, const char *path, char *text, size_t room)
+{
+	int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t got = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (used < room - 1) {
+		got = read(fd, text + used, room - 1 - used);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+	}
+	if (got < 0)
+		got = -errno;
+	fd_close(&fd);
+	if (got < 0)
+		return (int)got;
+	if (used > 0 && text[used - 1] == '\n')
+		used--;
+	text[used] = '\0';
+	return (int)used;
+}

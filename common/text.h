@@ -24,6 +24,10 @@ void text_add_number(struct text *text, uint64_t number);
  * ""; spaces in between are skipped. 0 when there is none. */
 uint64_t text_read_number(int dir, const char *path, const char *key);
 
+/* Read at most room-1 bytes of a file beneath `directory` (AT_FDCWD for none) and terminate them;
+ * a trailing newline is taken off. How many, or -errno. */
+int text_read_file(int directory, const char *path, char *text, size_t room);
+
 /* Write `value` to the file `path` beneath `dir`, which is there; 0 or -errno. */
 int text_write_file(int dir, const char *path, const char *value);
 

@@ -25,6 +25,7 @@
 #include "common/kernel.h"
 #include "common/log.h"
 #include "common/mount.h"
+#include "common/text.h"
 #include "doctor/probes.h"
 #include "launcher/host/mounts.h"
 #include "launcher/host/state_place.h"
@@ -127,7 +128,7 @@ static bool reads_as(const char *path, const char *expected)
 {
 	char text[32];
 
-	return read_text_file(AT_FDCWD, path, text, sizeof(text)) >= 0 &&
+	return text_read_file(AT_FDCWD, path, text, sizeof(text)) >= 0 &&
 	       strcmp(text, expected) == 0;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/sysinfo.h>
 
 #include "common/format.h"
+#include "common/text.h"
 
 uint64_t budget_parse_max(const char *text)
 {
@@ -48,6 +49,6 @@ void budget_complete(struct budget *budget, int cgroup)
 	if (cgroup < 0)
 		return;
 	/* A root cgroup has no such file, and the machine's memory bounds it. */
-	(void)read_text_file(cgroup, "memory.max", text, sizeof(text));
+	(void)text_read_file(cgroup, "memory.max", text, sizeof(text));
 	budget->memory_bytes = budget_share(machine_bytes(), budget_parse_max(text));
 }

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "launcher/host/mounts.h"
 
 static const struct {
@@ -117,7 +118,7 @@ static enum cgroup_problem check_processes(int directory)
 	bool is_other = false;
 	char *at = text;
 
-	if (read_text_file(directory, "cgroup.procs", text, sizeof(text)) < 0)
+	if (text_read_file(directory, "cgroup.procs", text, sizeof(text)) < 0)
 		return CGROUP_ABSENT;
 	while (*at != '\0') {
 		char *end;
@@ -148,7 +149,7 @@ bool cgroup_read_controllers(const char *own, char *ret, size_t room)
 	if (!find_directory(own, path, sizeof(path)))
 		return false;
 	format_append(path, sizeof(path), "/cgroup.controllers");
-	return read_text_file(AT_FDCWD, path, ret, room) >= 0;
+	return text_read_file(AT_FDCWD, path, ret, room) >= 0;
 }
 
 struct cgroup_state cgroup_examine(void)
@@ -157,12 +158,12 @@ struct cgroup_state cgroup_examine(void)
 	char text[8192];
 	char own[2048];
 
-	if (read_text_file(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0 ||
+	if (text_read_file(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0 ||
 	    !cgroup_parse_own(text, own, sizeof(own)) ||
 	    !find_directory(own, state.path, sizeof(state.path)))
 		return state;
 	state.directory = open(state.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (state.directory < 0 || read_text_file(state.directory, "cgroup.controllers",
+	if (state.directory < 0 || text_read_file(state.directory, "cgroup.controllers",
 						  state.controllers, sizeof(state.controllers)) < 0)
 		return state;
 	if ((cgroup_parse_controllers(state.controllers) & CGROUP_REQUIRED) != CGROUP_REQUIRED)
@@ -190,7 +191,7 @@ static uint32_t controllers_on_v1(void)
 	char text[4096];
 	uint32_t found = 0;
 
-	if (read_text_file(AT_FDCWD, "/proc/cgroups", text, sizeof(text)) < 0)
+	if (text_read_file(AT_FDCWD, "/proc/cgroups", text, sizeof(text)) < 0)
 		return 0;
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += strspn(line, "\n");

@@ -10,6 +10,7 @@
 
 #include "common/fd.h"
 #include "common/format.h"
+#include "common/text.h"
 
 bool path_is_within(const char *path, const char *folder)
 {
@@ -134,7 +135,7 @@ int mounts_read(struct mounts *ret)
 
 		if (!text)
 			abort();
-		size = read_text_file(AT_FDCWD, "/proc/self/mountinfo", text, room);
+		size = text_read_file(AT_FDCWD, "/proc/self/mountinfo", text, room);
 		if (size >= 0 && (size_t)size < room - 2)
 			return parse_text(text, ret);
 		free(text);
