@@ -26,8 +26,7 @@ INTERNAL = re.compile(r"\b(?:leaf|frontends?|keeper|lasting|noted|the note)\b", 
 USER_PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md",
               "docs/cookbook.md", "docs/http.md", "docs/profiles.md", "docs/policy-files.md", "docs/policy.md",
               "docs/policy-denials.md")
-FOLDERS = tuple(part for part in tree.PARTS if part not in (
-    "gateway/http", "image", "layers/foreign", "layers/ignored", "lib/json", "vm"))
+FOLDERS = tuple(part for part in tree.PARTS if part not in ("image", "vm"))
 
 
 def comments(text):

@@ -40,7 +40,7 @@ bool exchange_begin(struct exchange *exchange, const struct target *target, int 
 /* --- ends ------------------------------------------------------------------------------------- */
 
 /* End at once. The workload sees a reset where it could take a part for the whole. */
-static void cut(struct exchange *exchange, enum connection_end reason)
+static void cut_connection(struct exchange *exchange, enum connection_end reason)
 {
 	exchange->is_cut = true;
 	exchange->reason = reason;
@@ -48,7 +48,7 @@ static void cut(struct exchange *exchange, enum connection_end reason)
 }
 
 /* End when the workload has what it is to get. */
-static void finish(struct exchange *exchange, enum connection_end reason)
+static void finish_connection(struct exchange *exchange, enum connection_end reason)
 {
 	exchange->reason = reason;
 	exchange->end = EXCHANGE_FINISHING;
@@ -61,11 +61,11 @@ static void answer_self(struct exchange *exchange, uint32_t status, const char *
 			enum connection_end reason)
 {
 	if (exchange->answer == EXCHANGE_ANSWER_BODY) {
-		cut(exchange, reason);
+		cut_connection(exchange, reason);
 		return;
 	}
 	message_write_own(status, text, !exchange->is_of_head, &exchange->to_client);
-	finish(exchange, reason);
+	finish_connection(exchange, reason);
 }
 
 static void refuse_request(struct exchange *exchange, const struct refusal *refusal)
@@ -111,7 +111,7 @@ static void take_input(struct inflow *input, size_t size)
 }
 
 /* Write what waits for a side. */
-static void flush(struct exchange *exchange, struct side *side, struct buffer *flow)
+static void flush_side(struct exchange *exchange, struct side *side, struct buffer *flow)
 {
 	size_t at = 0, put = 1;
 
@@ -159,7 +159,7 @@ static void greet_client(struct exchange *exchange)
 	greeting = trust_greeting(exchange->client.ssl);
 	if (greeting != TRUST_NAMED)
 		event_exchange_refused(exchange, CONNECTION_REFUSED_TLS);
-	cut(exchange, ends[greeting]);
+	cut_connection(exchange, ends[greeting]);
 	exchange->is_cut = false; /* the alert of TLS is to arrive */
 }
 
@@ -272,12 +272,12 @@ static void end_request(struct exchange *exchange)
 	const bool has_bytes = exchange->from_client.end > exchange->from_client.start;
 
 	if (exchange->client.state == SIDE_FAILED || exchange->request == EXCHANGE_REQUEST_BODY)
-		cut(exchange, CONNECTION_END_SIDES);
+		cut_connection(exchange, CONNECTION_END_SIDES);
 	else if (exchange->request == EXCHANGE_REQUEST_HEAD && !has_bytes)
-		finish(exchange, CONNECTION_END_SIDES);
+		finish_connection(exchange, CONNECTION_END_SIDES);
 	else if (exchange->request == EXCHANGE_REQUEST_HEAD &&
 		 exchange->host.state != SIDE_GREETING)
-		cut(exchange, CONNECTION_END_REQUEST); /* a part of a head */
+		cut_connection(exchange, CONNECTION_END_REQUEST); /* a part of a head */
 }
 
 static void take_request(struct exchange *exchange)
@@ -371,7 +371,7 @@ static void pass_data(struct exchange *exchange, struct slice data, bool is_end)
 static void break_off(struct exchange *exchange, enum connection_end reason)
 {
 	pass_data(exchange, (struct slice){ "", 0 }, true);
-	finish(exchange, reason);
+	finish_connection(exchange, reason);
 	exchange->is_partial = true;
 }
 
@@ -384,7 +384,7 @@ static void end_answer(struct exchange *exchange)
 	/* More bytes are an answer that nobody asked for. */
 	if (exchange->is_last || exchange->request != EXCHANGE_REQUEST_SENT ||
 	    exchange->from_host.end > exchange->from_host.start) {
-		finish(exchange, CONNECTION_END_SIDES);
+		finish_connection(exchange, CONNECTION_END_SIDES);
 		return;
 	}
 	exchange->request = EXCHANGE_REQUEST_HEAD;
@@ -426,7 +426,7 @@ static void take_answer(struct exchange *exchange)
 	if (wants_answer(exchange))
 		fill_input(exchange, &exchange->host, &exchange->from_host);
 	if (!is_asked && exchange->from_host.end > exchange->from_host.start) {
-		finish(exchange, CONNECTION_END_ANSWER);
+		finish_connection(exchange, CONNECTION_END_ANSWER);
 		return;
 	}
 	if (exchange->answer == EXCHANGE_ANSWER_HEAD)
@@ -437,9 +437,9 @@ static void take_answer(struct exchange *exchange)
 		return;
 	left = exchange->from_host.end - exchange->from_host.start;
 	if (exchange->answer == EXCHANGE_ANSWER_NONE)
-		finish(exchange, CONNECTION_END_SIDES);
+		finish_connection(exchange, CONNECTION_END_SIDES);
 	else if (exchange->answer == EXCHANGE_ANSWER_HEAD && left == exchange->answer_at)
-		cut(exchange, CONNECTION_END_SIDES); /* no head, or a part of one */
+		cut_connection(exchange, CONNECTION_END_SIDES); /* no head, or a part of one */
 	else if (exchange->answer == EXCHANGE_ANSWER_BODY && left == 0)
 		break_off(exchange, CONNECTION_END_PARTIAL);
 }
@@ -466,7 +466,7 @@ static void finish_client(struct exchange *exchange)
 		exchange->end = EXCHANGE_ENDED;
 }
 
-static void move(struct exchange *exchange)
+static void move_bytes(struct exchange *exchange)
 {
 	exchange->has_moved = false;
 	if (exchange->end == EXCHANGE_GOES_ON)
@@ -476,11 +476,11 @@ static void move(struct exchange *exchange)
 	if (exchange->end == EXCHANGE_GOES_ON)
 		take_request(exchange);
 	if (exchange->end == EXCHANGE_GOES_ON)
-		flush(exchange, &exchange->host, &exchange->to_host);
+		flush_side(exchange, &exchange->host, &exchange->to_host);
 	if (exchange->end == EXCHANGE_GOES_ON)
 		take_answer(exchange);
 	if (exchange->end != EXCHANGE_ENDED)
-		flush(exchange, &exchange->client, &exchange->to_client);
+		flush_side(exchange, &exchange->client, &exchange->to_client);
 	if (exchange->end == EXCHANGE_FINISHING)
 		finish_client(exchange);
 }
@@ -497,7 +497,7 @@ void exchange_turn(struct exchange *exchange, uint64_t now_ms)
 	for (int i = 0; i < MOVES_MAX && exchange->has_moved; i++) {
 		if (exchange->end == EXCHANGE_ENDED || exchange_is_held(exchange))
 			break;
-		move(exchange);
+		move_bytes(exchange);
 		if (exchange->has_moved)
 			exchange->moved_ms = now_ms;
 	}
@@ -540,17 +540,17 @@ static bool is_late(const struct exchange *exchange, uint64_t since_ms, uint64_t
 	return exchange->now_ms - since_ms > most_ms;
 }
 
-static void expire(struct exchange *exchange)
+static void expire_wait(struct exchange *exchange)
 {
 	const bool is_idle = exchange->request == EXCHANGE_REQUEST_HEAD;
 
 	if (exchange->idle_ms > 0 && is_late(exchange, exchange->moved_ms, exchange->idle_ms)) {
-		cut(exchange, CONNECTION_END_IDLE);
+		cut_connection(exchange, CONNECTION_END_IDLE);
 	} else if (exchange->client.state == SIDE_GREETING) {
 		if (!is_late(exchange, exchange->begun_ms, EXCHANGE_HELLO_MS))
 			return;
 		event_exchange_refused(exchange, CONNECTION_REFUSED_TLS);
-		cut(exchange, CONNECTION_END_LATE);
+		cut_connection(exchange, CONNECTION_END_LATE);
 	} else if (exchange->host.state == SIDE_GREETING &&
 		   is_late(exchange, exchange->begun_ms, EXCHANGE_HOST_MS)) {
 		exchange->host.state = SIDE_FAILED;
@@ -563,7 +563,7 @@ static void expire(struct exchange *exchange)
 		exchange->is_ready = true;
 	} else if (is_late(exchange, exchange->moved_ms,
 			   is_idle ? EXCHANGE_IDLE_MS : EXCHANGE_STALL_MS)) {
-		cut(exchange, is_idle ? CONNECTION_END_SIDES : CONNECTION_END_LATE);
+		cut_connection(exchange, is_idle ? CONNECTION_END_SIDES : CONNECTION_END_LATE);
 	}
 }
 
@@ -571,7 +571,7 @@ void exchange_tick(struct exchange *exchange, uint64_t now_ms)
 {
 	exchange->now_ms = now_ms;
 	if (exchange->end == EXCHANGE_GOES_ON)
-		expire(exchange);
+		expire_wait(exchange);
 	else if (exchange->end == EXCHANGE_FINISHING &&
 		 is_late(exchange,
 			 exchange->client.is_written_out ? exchange->finish_ms : exchange->moved_ms,

@@ -43,7 +43,7 @@ enum exchange_answer {
 
 enum exchange_end {
 	EXCHANGE_GOES_ON = 0,
-	EXCHANGE_FINISHING, /* nothing more is read; the workload gets the rest */
+	EXCHANGE_FINISHING, /* the workload gets the rest; no side is read */
 	EXCHANGE_ENDED,
 };
 
@@ -61,7 +61,7 @@ struct exchange {
 	bool is_answer_chunked, is_request_chunked;
 	size_t request_at, answer_at; /* how far a head was looked for */
 	struct body request_body, answer_body;
-	struct form form; /* of the request's body */
+	struct form form; /* the reader of the request's body */
 	uint64_t now_ms, begun_ms, moved_ms;
 	uint64_t head_ms, finish_ms; /* 0: no byte of a head, or no end, has come */
 	uint64_t idle_ms;            /* the profile's limit; 0: none */

@@ -49,14 +49,14 @@ enum head_framing {
 	HEAD_NO_BODY = 0,
 	HEAD_LENGTH,
 	HEAD_CHUNKED,
-	HEAD_UNTIL_CLOSE, /* of an answer */
+	HEAD_UNTIL_CLOSE, /* an answer's */
 };
 
 struct head {
-	struct slice method, target; /* of a request; the target begins with '/' */
+	struct slice method, target; /* a request's; the target begins with '/' */
 	size_t path_size;            /* the target's beginning, up to the query */
 	struct slice host;           /* the value of the field Host */
-	uint32_t status;             /* of an answer */
+	uint32_t status;             /* an answer's */
 	struct slice reason;
 	enum head_framing framing;
 	uint64_t length; /* for HEAD_LENGTH */

@@ -14,7 +14,7 @@
 #define MAGIC 0xfeedfeedU
 #define VERSION 2U
 #define TRUSTED 2U /* an entry that is a certificate */
-#define COUNT_AT 8 /* of the entries */
+#define COUNT_AT 8 /* the count of the entries */
 #define KIND "X.509"
 
 /* Before the file's bytes in its digest: the password in UTF-16, and the format's own words. */

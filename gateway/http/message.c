@@ -7,15 +7,15 @@
 
 #include "gateway/hosts/request.h"
 
-#define SHOWN_MAX 200 /* of a target, in the text of a refusal */
+#define SHOWN_MAX 200 /* bytes of a target in the text of a refusal */
 
 static const char chunked[] = "Transfer-Encoding: chunked\r\n";
 
 /* --- refusals --------------------------------------------------------------------------------- */
 
 /* Write the text of a refusal: the request, and the rule that it breaks, at a line of the file. */
-static bool refuse(const struct target *target, const struct head *head, struct refusal *refusal,
-		   uint32_t line, const char *rule)
+static bool write_refusal(const struct target *target, const struct head *head,
+			  struct refusal *refusal, uint32_t line, const char *rule)
 {
 	const uint32_t file = target->profile->network_origin.file;
 	const struct slice shown = head ? head->target : (struct slice){ "", 0 };
@@ -42,7 +42,8 @@ void message_refuse_fault(const struct target *target, enum head_fault fault,
 {
 	ret_refusal->status = head_fault_status(fault);
 	ret_refusal->reason = CONNECTION_REFUSED_REQUEST;
-	(void)refuse(target, NULL, ret_refusal, 0, head_fault_rule(fault)); /* it is refused */
+	(void)write_refusal(target, NULL, ret_refusal, 0,
+			    head_fault_rule(fault)); /* it is refused */
 }
 
 /* Name the methods of a rule in words. */
@@ -66,7 +67,8 @@ static const char overrides[] = "requests: no field or parameter gives another m
 void message_refuse_override(const struct target *target, struct refusal *ret_refusal)
 {
 	*ret_refusal = (struct refusal){ .status = 403, .reason = CONNECTION_REFUSED_REQUEST };
-	(void)refuse(target, NULL, ret_refusal, target->entry->line, overrides); /* it is refused */
+	(void)write_refusal(target, NULL, ret_refusal, target->entry->line,
+			    overrides); /* it is refused */
 }
 
 static bool has_override(const struct head *head)
@@ -97,20 +99,20 @@ static bool check_rules(const struct target *target, const struct head *head,
 	*ret_refusal = (struct refusal){ .status = 403, .reason = CONNECTION_REFUSED_REQUEST };
 	if (answer == HOST_REQUEST_ALLOWED)
 		return rule == NULL || !has_override(head) ||
-		       refuse(target, head, ret_refusal, rule->line, overrides);
+		       write_refusal(target, head, ret_refusal, rule->line, overrides);
 	if (answer == HOST_REQUEST_SPELLING) {
 		(void)snprintf(text, sizeof(text), "requests: %s",
 			       host_path_fault(head->target.bytes, head->path_size));
-		return refuse(target, head, ret_refusal, rule ? rule->line : 0, text);
+		return write_refusal(target, head, ret_refusal, rule ? rule->line : 0, text);
 	}
 	if (rule == NULL)
-		return refuse(target, head, ret_refusal, target->entry->line,
-			      "requests: the host allows none");
+		return write_refusal(target, head, ret_refusal, target->entry->line,
+				     "requests: the host allows none");
 	name_methods(rule, methods, sizeof(methods));
 	(void)snprintf(text, sizeof(text), "requests: %s allows %s%s%s%s", target->entry->pattern,
 		       methods, rule->path[0] != '\0' ? " below " : "", rule->path,
 		       answer == HOST_REQUEST_PATH ? ", and no rule this path" : "");
-	return refuse(target, head, ret_refusal, rule->line, text);
+	return write_refusal(target, head, ret_refusal, rule->line, text);
 }
 
 static bool refuse_secret(const struct target *target, const struct head *head,
@@ -141,7 +143,7 @@ static bool refuse_secret(const struct target *target, const struct head *head,
 			       record->name, record->header);
 		break;
 	}
-	return refuse(target, head, ret_refusal, record->line, text);
+	return write_refusal(target, head, ret_refusal, record->line, text);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -223,8 +225,9 @@ static bool check_request(const struct target *target, const struct head *head,
 
 	if (!target_is_named(target, head->host.bytes, head->host.size)) {
 		*ret_refusal = (struct refusal){ .status = 421, .reason = CONNECTION_REFUSED_HOST };
-		return refuse(target, head, ret_refusal, target->entry->line,
-			      "hosts: the field Host has the name that the connection was made to");
+		return write_refusal(
+			target, head, ret_refusal, target->entry->line,
+			"hosts: the field Host has the name that the connection was made to");
 	}
 	return check_rules(target, head, ret_refusal) &&
 	       (secret < 0 || refuse_secret(target, head, ret_refusal, SECRETS_ELSEWHERE, secret));

@@ -15,8 +15,8 @@
 static struct {
 	uint64_t version;
 	size_t window;                          /* no needle is shorter */
-	uint64_t factor, gone[256];             /* what a byte counts when it leaves the window */
-	uint64_t hashes[SECRETS_NEEDLES_MAX];   /* of the needles */
+	uint64_t factor, gone[256];             /* a byte's share when it leaves the window */
+	uint64_t hashes[SECRETS_NEEDLES_MAX];   /* the needles' */
 	uint8_t filter[1U << FILTER_BITS >> 3]; /* the first bits of their hashes */
 } search;
 

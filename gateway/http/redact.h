@@ -21,8 +21,8 @@
 struct redact {
 	size_t size;         /* bytes that wait */
 	size_t line;         /* bytes since one that no needle has */
-	uint64_t hash;       /* of the last bytes of that line */
-	uint64_t version;    /* of the needles that were looked for */
+	uint64_t hash;       /* the last bytes' of that line */
+	uint64_t version;    /* the version of the needles looked for */
 	bool is_next_shared; /* with a needle that ends before it */
 	char bytes[REDACT_BYTES_MAX], shown[REDACT_BYTES_MAX]; /* as they came; covered */
 };

@@ -19,7 +19,7 @@
 
 /* The characters of a value that a form writes by their number. */
 enum coded {
-	CODED_ONLY = 0, /* those of `set` */
+	CODED_ONLY = 0, /* the characters of `set` */
 	CODED_BUT,      /* all but letters, digits and those of `set` */
 	CODED_ALL,
 };
@@ -34,7 +34,7 @@ static const struct form {
 	{ CODED_ALL, "", "", "0123456789abcdef", "", false },
 	{ CODED_ALL, "", "", "0123456789ABCDEF", "", false },
 	{ CODED_BUT, "-._~", "%", "0123456789ABCDEF", "", false },      /* RFC 3986 */
-	{ CODED_BUT, "-._~", "%", "0123456789abcdef", "", false },      /* the same, lower case */
+	{ CODED_BUT, "-._~", "%", "0123456789abcdef", "", false },      /* RFC 3986, lower case */
 	{ CODED_BUT, "-._~", "%", "0123456789ABCDEF", "", true },       /* a form: Python, Go */
 	{ CODED_BUT, "-._*", "%", "0123456789ABCDEF", "", true },       /* a form: browsers, Java */
 	{ CODED_BUT, "-._~/", "%", "0123456789ABCDEF", "", false },     /* a path: Python */
@@ -343,7 +343,7 @@ struct output {
 	size_t size, room;
 };
 
-static bool append(struct output *output, const char *bytes, size_t size)
+static bool append_output(struct output *output, const char *bytes, size_t size)
 {
 	if (size > output->room - output->size)
 		return false;
@@ -352,7 +352,7 @@ static bool append(struct output *output, const char *bytes, size_t size)
 	return true;
 }
 
-static enum secrets_result judge(uint32_t secret, uint32_t host, struct slice name)
+static enum secrets_result judge_secret(uint32_t secret, uint32_t host, struct slice name)
 {
 	if (!slice_is(name, records[secret].header))
 		return SECRETS_ELSEWHERE;
@@ -369,21 +369,22 @@ static enum secrets_result put_plain(uint32_t host, struct slice name, struct sl
 
 	while ((secret = find_placeholder(text, &at)) >= 0) {
 		const size_t end = at + strlen(records[secret].placeholder);
-		const enum secrets_result result = judge((uint32_t)secret, host, name);
+		const enum secrets_result result = judge_secret((uint32_t)secret, host, name);
 		const struct value *value = &secrets[secret].values[0];
 
 		*ret_secret = secret;
 		if (result != SECRETS_FINE)
 			return result;
-		if (!append(output, text.bytes, at) || !append(output, value->bytes, value->size))
+		if (!append_output(output, text.bytes, at) ||
+		    !append_output(output, value->bytes, value->size))
 			return SECRETS_LONG;
 		text = (struct slice){ text.bytes + end, text.size - end };
 	}
-	return append(output, text.bytes, text.size) ? SECRETS_FINE : SECRETS_LONG;
+	return append_output(output, text.bytes, text.size) ? SECRETS_FINE : SECRETS_LONG;
 }
 
 /* Decode base64 with its padding. 0: the text is none, or too long. */
-static size_t decode(struct slice text, unsigned char ret[SECRETS_FIELD_MAX])
+static size_t decode_base64(struct slice text, unsigned char ret[SECRETS_FIELD_MAX])
 {
 	size_t padding = 0;
 	int size;
@@ -407,8 +408,8 @@ static enum secrets_result put_basic(uint32_t host, struct slice name, struct sl
 	if (result == SECRETS_FINE) {
 		const int size = EVP_EncodeBlock(coded, (unsigned char *)plain, (int)to.size);
 
-		if (!append(output, BASIC, strlen(BASIC)) ||
-		    !append(output, (char *)coded, (size_t)size))
+		if (!append_output(output, BASIC, strlen(BASIC)) ||
+		    !append_output(output, (char *)coded, (size_t)size))
 			result = SECRETS_LONG;
 		OPENSSL_cleanse(coded, sizeof(coded));
 	}
@@ -427,7 +428,7 @@ enum secrets_result secrets_put(uint32_t host, const struct head_field *field,
 	enum secrets_result result;
 
 	if (field->value.size > prefix && strncasecmp(field->value.bytes, BASIC, prefix) == 0)
-		text.size = decode(
+		text.size = decode_base64(
 			(struct slice){ field->value.bytes + prefix, field->value.size - prefix },
 			decoded);
 	if (secrets_find(text) >= 0)

@@ -53,7 +53,7 @@ static void require_egress(int error)
 	peer_require(error, "msp-egress cannot be told");
 }
 
-static void watch(int fd, uint32_t data, short *before, short events)
+static void watch_socket(int fd, uint32_t data, short *before, short events)
 {
 	struct epoll_event event = { .events = (uint32_t)events, .data.u32 = data };
 	const int operation = events == 0    ? EPOLL_CTL_DEL
@@ -83,8 +83,8 @@ static void settle_connection(uint32_t at)
 		require_egress(outbox_send(&to_egress, IPC_TYPE_http_moved, &moved));
 	}
 	exchange_wants(exchange, &client, &host);
-	watch(exchange->client.fd, 2 * at, &connections[at].client_events, client);
-	watch(exchange->host.fd, 2 * at + 1, &connections[at].host_events, host);
+	watch_socket(exchange->client.fd, 2 * at, &connections[at].client_events, client);
+	watch_socket(exchange->host.fd, 2 * at + 1, &connections[at].host_events, host);
 	if (exchange->end != EXCHANGE_ENDED)
 		return;
 	done = (struct ipc_http_done){ .number = connections[at].number,
@@ -236,7 +236,8 @@ static void watch_egress(void)
 {
 	static short watched;
 
-	watch(egress.fd, DATA_EGRESS, &watched, to_egress.count > 0 ? POLLIN | POLLOUT : POLLIN);
+	watch_socket(egress.fd, DATA_EGRESS, &watched,
+		     to_egress.count > 0 ? POLLIN | POLLOUT : POLLIN);
 }
 
 /* Turn the connections that wait for no event. Return whether some are left. */
@@ -252,7 +253,7 @@ static bool turn_ready(void)
 	return is_left;
 }
 
-static void tick(void)
+static void tick_connections(void)
 {
 	for (uint32_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
 		if (connections[i].exchange == NULL)
@@ -282,7 +283,7 @@ static void turn_once(int timeout_ms)
 			turn_connection(data / 2);
 	}
 	if (now_ms - ticked_ms >= TICK_MS) {
-		tick();
+		tick_connections();
 		ticked_ms = now_ms;
 	}
 }
@@ -306,8 +307,8 @@ static void begin_loop(void)
 {
 	short watched = 0;
 
-	waiting = epoll_create1(EPOLL_CLOEXEC); /* or the first watch() fails */
-	watch(launcher.fd, DATA_LAUNCHER, &watched, POLLIN);
+	waiting = epoll_create1(EPOLL_CLOEXEC); /* or the first watch_socket() fails */
+	watch_socket(launcher.fd, DATA_LAUNCHER, &watched, POLLIN);
 	watch_egress();
 }
 

@@ -12,7 +12,7 @@ struct target {
 	const struct plan *plan;
 	const struct plan_profile *profile;
 	const struct plan_host *entry;
-	uint32_t index; /* of the entry */
+	uint32_t index; /* the entry's */
 	uint16_t port;
 	struct host_wanted wanted;
 	char name[IPC_HOST_MAX];

@@ -248,8 +248,8 @@ bool trust_make_authority(int own, int certificate)
 
 /* --- TLS -------------------------------------------------------------------------------------- */
 
-static int name_index;     /* of the name in an SSL */
-static int greeting_index; /* of the enum trust_greeting */
+static int name_index;     /* the name's in an SSL */
+static int greeting_index; /* the place of enum trust_greeting */
 
 static enum trust_greeting judge_name(const SSL *ssl, const char *wanted)
 {

@@ -306,7 +306,7 @@ static int visit_directory(struct preparing *preparing)
 		preparing->is_cut = is_over(preparing);
 		error = preparing->is_cut ? 0 : visit_name(preparing, entry->d_name);
 	}
-	(void)closedir(names); /* nothing was written to it */
+	(void)closedir(names); /* it was only read */
 	fd_close(&preparing->upper);
 	return error;
 }
@@ -317,7 +317,7 @@ static int close_directories(struct preparing *preparing, struct directory *dire
 	int workspace = beneath_directory(preparing->job->directories.layers[0], WORKSPACE_NAME);
 	int error = 0;
 
-	if (workspace < 0) /* nothing was prepared */
+	if (workspace < 0) /* no entry was prepared */
 		return workspace == -ENOENT ? 0 : workspace;
 	for (; directory && !error; directory = directory->next) {
 		if (directory->is_made && directory->above &&
@@ -329,7 +329,7 @@ static int close_directories(struct preparing *preparing, struct directory *dire
 }
 
 /* Reverse the list: a directory comes behind those that are in it. */
-static struct directory *reverse(struct directory *directory)
+static struct directory *reverse_list(struct directory *directory)
 {
 	struct directory *ret = NULL;
 
@@ -353,7 +353,7 @@ static int search_workspace(struct preparing *preparing)
 	for (preparing->at = preparing->first; preparing->at && !error && !preparing->is_cut;
 	     preparing->at = preparing->at->next)
 		error = visit_directory(preparing);
-	preparing->first = reverse(preparing->first);
+	preparing->first = reverse_list(preparing->first);
 	if (!error)
 		error = close_directories(preparing, preparing->first);
 	while (preparing->first) {

@@ -40,7 +40,7 @@ static struct {
 	struct rules_file {
 		char *path, *text; /* text NULL: there are no rules */
 	} files[FILES_MAX];
-	size_t count; /* of all that were read */
+	size_t count; /* the files that were read */
 
 	/* The directories above the last path, with a "/" after each; the last one is ignored, or
 	 * none. By all rules, and by those of a person's word. */
