@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layers/base/job.h"
 
-#include "common/changes.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
 

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"

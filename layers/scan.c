@@ -14,11 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_layers.h"
 #include "layers/base/base.h"
-#include "layers/base/beneath.h"
 #include "layers/base/descent.h"
 #include "layers/base/job.h"
 #include "lib/heap/grow.h"

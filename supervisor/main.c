@@ -38,7 +38,6 @@
 #include <unistd.h>
 
 #include "base/audit.h"
-#include "base/generation.h"
 #include "base/state.h"
 #include "common/confine/relro.h"
 #include "common/fd.h"

@@ -21,7 +21,6 @@
 #include "common/fd.h"
 #include "common/ipc_factory.h"
 #include "common/ipc_start.h"
-#include "common/kernel.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
 #include "run/execution.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gateway/http/body.h"
 
-#include <string.h>
-
 #define SIZE_DIGITS_MAX 15U
 
 void body_begin(struct body *body, const struct head *head)

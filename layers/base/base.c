@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-#include "common/changes.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "layers/base/base_file.h"

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "common/changes.h"
-#include "common/fd.h"
 #include "common/ipc_changes.h"
 #include "layers/base/beneath.h"
 #include "layers/base/files.h"

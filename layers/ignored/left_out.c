@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/changes.h"
 #include "common/ipc_changes.h"
 #include "git_index.h"
 #include "ignored.h"

@@ -13,7 +13,6 @@
 #include "persistent/layers_job.h"
 #include "run/deferred.h"
 #include "run/execution.h"
-#include "run/posture.h"
 
 struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_message)
 {

@@ -7,7 +7,6 @@
 #include "common/ipc_bridge.h"
 #include "common/refusal.h"
 #include "run/sandbox.h"
-#include "stewards/store/store.h"
 
 /* Hand the channel of an msp-bridge that is to be started to the process that has the host's
  * network: the msp of a client that was handed over, or the path opener. */

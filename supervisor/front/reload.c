@@ -8,7 +8,6 @@
 #include "base/generation.h"
 #include "base/state.h"
 #include "common/dispatch.h"
-#include "common/fd.h"
 #include "common/ipc_start.h"
 #include "common/log.h"
 #include "front/handlers.h"

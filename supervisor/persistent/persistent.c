@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/reply.h"
 #include "common/fd.h"
@@ -20,7 +19,6 @@
 #include "persistent/layers_job.h"
 #include "persistent/scan.h"
 #include "persistent/workspace.h"
-#include "run/cgroup.h"
 #include "run/deferred.h"
 #include "run/execution.h"
 #include "run/persistent_rest.h"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/reply.h"
-#include "common/fd.h"
 #include "common/ipc_layers.h"
 #include "common/log.h"
 #include "common/refusal.h"

@@ -6,10 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/gateway.h"
 #include "common/fd.h"
 #include "common/ipc_execution.h"
-#include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "run/cgroup.h"
 #include "run/execution.h"

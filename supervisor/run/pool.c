@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #include "common/fd.h"
 #include "common/ipc_init.h"

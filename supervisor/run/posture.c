@@ -6,12 +6,10 @@
 #include <string.h>
 
 #include "base/audit.h"
-#include "base/loop.h"
 #include "common/ipc_init.h"
 #include "common/ipc_posture.h"
 #include "common/limits_mode.h"
 #include "common/log.h"
-#include "common/text.h"
 #include "run/cgroup.h"
 #include "run/sandbox.h"
 

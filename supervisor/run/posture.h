@@ -8,7 +8,6 @@
 #define SUPERVISOR_RUN_POSTURE_H
 
 #include "base/state.h"
-#include "front/frontend.h"
 
 struct ipc_posture_full;
 struct ipc_posture_measured;

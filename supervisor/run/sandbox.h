@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "base/state.h"
-#include "common/log.h" /* errno_text(), for what a refusal says */
 #include "common/refusal.h"
 #include "stewards/store/store.h"
 
