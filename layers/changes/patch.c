@@ -37,6 +37,7 @@ struct blob {
 	uint8_t id[OBJECT_ID_BYTES];
 };
 
+/* Append bytes. A patch without room for them is LARGE, and its text is dropped in the end. */
 static int put_raw(void *context, const char *bytes, size_t size)
 {
 	struct patch *patch = context;
@@ -50,108 +51,87 @@ static int put_raw(void *context, const char *bytes, size_t size)
 	return 0;
 }
 
-static int put_text(struct patch *patch, const char *text)
-{
-	return put_raw(patch, text, strlen(text));
-}
-
-/* A name as git quotes it: a C string where it has bytes that are no plain ASCII. */
-static int put_name(struct patch *patch, const char *prefix, const char *name)
-{
-	static const char letters[] = "abtnvfr"; /* from BEL on */
-	bool is_quoted = false;
-	int error;
-
-	for (const char *at = name; *at; at++)
-		is_quoted |= *at < ' ' || *at == 0x7f || *at == '"' || *at == '\\';
-	error = is_quoted ? put_text(patch, "\"") : 0;
-	if (!error)
-		error = put_text(patch, prefix);
-	for (const char *at = name; *at && !error; at++) {
-		const unsigned char byte = (unsigned char)*at;
-		char text[8] = { *at, '\0' };
-
-		if (byte >= '\a' && byte <= '\r')
-			(void)snprintf(text, sizeof(text), "\\%c", letters[byte - '\a']);
-		else if (byte == '"' || byte == '\\')
-			(void)snprintf(text, sizeof(text), "\\%c", byte);
-		else if (byte < ' ' || byte >= 0x7f)
-			(void)snprintf(text, sizeof(text), "\\%03o", byte);
-		error = put_text(patch, text);
-	}
-	return error || !is_quoted ? error : put_text(patch, "\"");
-}
-
-/* A line of the head with a name in it; after one with a blank git wants a tab. */
-static int put_line(struct patch *patch, const char *start, const char *prefix, const char *name,
-		    bool is_tabbed)
-{
-	int error = put_text(patch, start);
-
-	if (!error)
-		error = put_name(patch, prefix, name);
-	return error ? error : put_text(patch, is_tabbed && strchr(name, ' ') ? "\t\n" : "\n");
-}
-
-__attribute__((format(printf, 2, 3))) static int put_format(struct patch *patch, const char *format,
-							    ...)
+__attribute__((format(printf, 2, 3))) static void put_format(struct patch *patch,
+							     const char *format, ...)
 {
 	char text[128];
 	va_list arguments;
+	int size;
 
 	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
+	size = vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	return put_text(patch, text);
+	(void)put_raw(patch, text, (size_t)size); /* the flag says it */
 }
 
-static int put_id(struct patch *patch, const struct blob *blob)
+/* A name as git quotes it: a C string where it has bytes that are no plain ASCII. */
+static void put_name(struct patch *patch, const char *prefix, const char *name)
 {
-	char text[HEX_BYTES + 1];
+	static const char letters[] = "abtnvfr"; /* from BEL on */
+	bool is_quoted = false;
 
-	refs_write_id(blob->id, text);
-	return put_raw(patch, text, ID_DIGITS);
+	for (const char *at = name; *at; at++)
+		is_quoted |= *at < ' ' || *at == 0x7f || *at == '"' || *at == '\\';
+	put_format(patch, "%s%s", is_quoted ? "\"" : "", prefix);
+	for (const char *at = name; *at; at++) {
+		const unsigned char byte = (unsigned char)*at;
+
+		if (byte >= '\a' && byte <= '\r')
+			put_format(patch, "\\%c", letters[byte - '\a']);
+		else if (byte == '"' || byte == '\\')
+			put_format(patch, "\\%c", byte);
+		else if (byte < ' ' || byte >= 0x7f)
+			put_format(patch, "\\%03o", byte);
+		else
+			(void)put_raw(patch, at, 1); /* the flag says it */
+	}
+	put_format(patch, "%s", is_quoted ? "\"" : "");
 }
 
-static int put_modes(struct patch *patch, const struct blob *old, const struct blob *now)
+/* A line of the head with a name in it; after one with a blank git wants a tab. */
+static void put_line(struct patch *patch, const char *start, const char *prefix, const char *name,
+		     bool is_tabbed)
+{
+	put_format(patch, "%s", start);
+	put_name(patch, prefix, name);
+	put_format(patch, is_tabbed && strchr(name, ' ') ? "\t\n" : "\n");
+}
+
+static void put_modes(struct patch *patch, const struct blob *old, const struct blob *now)
 {
 	if (old->mode == 0)
-		return put_format(patch, "new file mode %06o\n", now->mode);
-	if (now->mode == 0)
-		return put_format(patch, "deleted file mode %06o\n", old->mode);
-	if (old->mode != now->mode)
-		return put_format(patch, "old mode %06o\nnew mode %06o\n", old->mode, now->mode);
-	return 0;
+		put_format(patch, "new file mode %06o\n", now->mode);
+	else if (now->mode == 0)
+		put_format(patch, "deleted file mode %06o\n", old->mode);
+	else if (old->mode != now->mode)
+		put_format(patch, "old mode %06o\nnew mode %06o\n", old->mode, now->mode);
 }
 
-static int put_index(struct patch *patch, const struct blob *old, const struct blob *now)
+static void put_index(struct patch *patch, const struct blob *old, const struct blob *now)
 {
-	int error = put_text(patch, "index ");
+	char ids[2][HEX_BYTES + 1];
 
-	if (!error)
-		error = put_id(patch, old);
-	if (!error)
-		error = put_text(patch, "..");
-	if (!error)
-		error = put_id(patch, now);
-	if (!error && old->mode == now->mode)
-		error = put_format(patch, " %06o", now->mode);
-	return error ? error : put_text(patch, "\n");
+	refs_write_id(old->id, ids[0]);
+	refs_write_id(now->id, ids[1]);
+	put_format(patch, "index %.*s..%.*s", ID_DIGITS, ids[0], ID_DIGITS, ids[1]);
+	if (old->mode == now->mode)
+		put_format(patch, " %06o", now->mode);
+	put_format(patch, "\n");
 }
 
 static int put_hunks(struct patch *patch, const struct blob *old, const struct blob *now)
 {
-	int error;
-
 	if (old->size == 0 && now->size == 0)
 		return 0;
-	error = old->mode ? put_line(patch, "--- ", "a/", old->path, true)
-			  : put_text(patch, "--- /dev/null\n");
-	if (!error)
-		error = now->mode ? put_line(patch, "+++ ", "b/", now->path, true)
-				  : put_text(patch, "+++ /dev/null\n");
-	return error ? error
-		     : gitdiff_hunks(old->bytes, old->size, now->bytes, now->size, put_raw, patch);
+	if (old->mode)
+		put_line(patch, "--- ", "a/", old->path, true);
+	else
+		put_format(patch, "--- /dev/null\n");
+	if (now->mode)
+		put_line(patch, "+++ ", "b/", now->path, true);
+	else
+		put_format(patch, "+++ /dev/null\n");
+	return gitdiff_hunks(old->bytes, old->size, now->bytes, now->size, put_raw, patch);
 }
 
 static int put_change(struct patch *patch, const struct blob *old, const struct blob *now)
@@ -159,28 +139,22 @@ static int put_change(struct patch *patch, const struct blob *old, const struct 
 	const bool is_same =
 		old->mode && now->mode && memcmp(old->id, now->id, sizeof(old->id)) == 0;
 	const bool is_renamed = strcmp(old->path, now->path) != 0;
-	int error;
 
 	if (is_same && !is_renamed && old->mode == now->mode)
 		return 0; /* permissions that git does not keep */
-	error = put_text(patch, "diff --git ");
-	if (!error)
-		error = put_name(patch, "a/", old->path);
-	if (!error)
-		error = put_line(patch, " ", "b/", now->path, false);
-	if (!error)
-		error = put_modes(patch, old, now);
-	if (!error && is_renamed) {
-		error = put_text(patch, "similarity index 100%\n");
-		if (!error)
-			error = put_line(patch, "rename from ", "", old->path, false);
-		if (!error)
-			error = put_line(patch, "rename to ", "", now->path, false);
+	put_format(patch, "diff --git ");
+	put_name(patch, "a/", old->path);
+	put_line(patch, " ", "b/", now->path, false);
+	put_modes(patch, old, now);
+	if (is_renamed) {
+		put_format(patch, "similarity index 100%%\n");
+		put_line(patch, "rename from ", "", old->path, false);
+		put_line(patch, "rename to ", "", now->path, false);
 	}
-	if (error || is_same)
-		return error;
-	error = put_index(patch, old, now);
-	return error ? error : put_hunks(patch, old, now);
+	if (is_same)
+		return 0;
+	put_index(patch, old, now);
+	return put_hunks(patch, old, now);
 }
 
 static uint32_t git_mode(const struct stat *status)
