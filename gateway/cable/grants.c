@@ -70,65 +70,51 @@ static bool is_same(const struct grant *grant, const struct party *of)
 	return is_of(grant, of) && is_client(grant) == (of->slot == GATEWAY_SLOTS);
 }
 
-static struct grant *take_row(const struct party *of, const char *host)
+/* Return whether a row says no more once another one of the same party is there. */
+static bool is_replaced(const struct grant *grant, const struct grant *by)
 {
-	struct grant *row = find_room(of);
+	if (by->is_cut && by->host[0] == '\0')
+		return true;
+	if (strcmp(grant->host, by->host) != 0 || (!by->is_cut && grant->port != by->port))
+		return false;
+	return by->is_cut || (by->is_back ? grant->is_back
+					  : !grant->is_cut && grant->is_brokers == by->is_brokers);
+}
 
-	if (!row)
+/* Add a row in the place of those that it replaces. NULL: there is no room. */
+static const struct grant *add_row(struct grant row, const struct party *of, const char *host)
+{
+	struct grant *place;
+
+	memcpy(row.host, host, strlen(host) + 1);
+	for (uint32_t i = 0; i < GRANTS_MAX; i++) {
+		if (is_same(&grants[i], of) && is_replaced(&grants[i], &row))
+			grants[i].used = 0;
+	}
+	place = find_room(of);
+	if (!place)
 		return NULL;
-	*row = (struct grant){ .used = ++uses, .time_us = clock_now_us(), .of = *of };
-	memcpy(row->host, host, strlen(host) + 1);
-	return row;
+	row.used = ++uses;
+	row.time_us = clock_now_us();
+	row.of = *of;
+	*place = row;
+	return place;
 }
 
 const struct grant *grants_add(const struct party *to, const char *host, uint32_t port,
 			       bool is_brokers)
 {
-	struct grant *row;
-
-	for (uint32_t i = 0; i < GRANTS_MAX; i++) {
-		if (is_same(&grants[i], to) && !grants[i].is_cut && grants[i].port == port &&
-		    grants[i].is_brokers == is_brokers && strcmp(grants[i].host, host) == 0)
-			grants[i].used = 0;
-	}
-	row = take_row(to, host);
-	if (row) {
-		row->port = port;
-		row->is_brokers = is_brokers;
-	}
-	return row;
+	return add_row((struct grant){ .port = port, .is_brokers = is_brokers }, to, host);
 }
 
 bool grants_cut(const struct party *from, const char *host)
 {
-	struct grant *row;
-
-	for (uint32_t i = 0; i < GRANTS_MAX; i++) {
-		if (is_same(&grants[i], from) &&
-		    (host[0] == '\0' || strcmp(grants[i].host, host) == 0))
-			grants[i].used = 0;
-	}
-	row = take_row(from, host);
-	if (row)
-		row->is_cut = true;
-	return row != NULL;
+	return add_row((struct grant){ .is_cut = true }, from, host) != NULL;
 }
 
 bool grants_give_back(const struct party *to, const char *host, uint32_t port)
 {
-	struct grant *row;
-
-	for (uint32_t i = 0; i < GRANTS_MAX; i++) {
-		if (is_same(&grants[i], to) && grants[i].is_back && grants[i].port == port &&
-		    strcmp(grants[i].host, host) == 0)
-			grants[i].used = 0;
-	}
-	row = take_row(to, host);
-	if (row) {
-		row->port = port;
-		row->is_back = true;
-	}
-	return row != NULL;
+	return add_row((struct grant){ .port = port, .is_back = true }, to, host) != NULL;
 }
 
 void grants_remove(const struct grant *grant)
