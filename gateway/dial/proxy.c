@@ -53,42 +53,31 @@ static enum proxy_place read_status(struct proxy_answer *answer, char byte)
 	return at == sizeof(beginning) - 2 ? PROXY_AT_REASON : PROXY_AT_STATUS;
 }
 
-static enum proxy_place read_reason(struct proxy_answer *answer, char byte)
+static enum proxy_place read_byte(struct proxy_answer *answer, char byte)
 {
-	return byte == ' ' ? PROXY_AT_TEXT : byte == '\r' ? PROXY_AT_LF : PROXY_AT_FAULT;
+	switch (answer->place) {
+	case PROXY_AT_STATUS:
+		return read_status(answer, byte);
+	case PROXY_AT_REASON:
+		return byte == ' ' ? PROXY_AT_TEXT : byte == '\r' ? PROXY_AT_LF : PROXY_AT_FAULT;
+	case PROXY_AT_TEXT:
+		return byte == '\r' ? PROXY_AT_LF : is_text(byte) ? PROXY_AT_TEXT : PROXY_AT_FAULT;
+	case PROXY_AT_LF:
+		return byte == '\n' ? PROXY_AT_LINE : PROXY_AT_FAULT;
+	case PROXY_AT_LINE: /* a field, or the empty line */
+		if (byte == '\r')
+			return PROXY_AT_LAST_LF;
+		return is_token(byte) ? PROXY_AT_NAME : PROXY_AT_FAULT;
+	case PROXY_AT_NAME:
+		return byte == ':'      ? PROXY_AT_TEXT
+		       : is_token(byte) ? PROXY_AT_NAME
+					: PROXY_AT_FAULT;
+	case PROXY_AT_LAST_LF:
+		return byte == '\n' ? PROXY_AT_END : PROXY_AT_FAULT;
+	default:
+		return answer->place;
+	}
 }
-
-static enum proxy_place read_text(struct proxy_answer *answer, char byte)
-{
-	return byte == '\r' ? PROXY_AT_LF : is_text(byte) ? PROXY_AT_TEXT : PROXY_AT_FAULT;
-}
-
-static enum proxy_place read_lf(struct proxy_answer *answer, char byte)
-{
-	return byte == '\n' ? PROXY_AT_LINE : PROXY_AT_FAULT;
-}
-
-static enum proxy_place read_line(struct proxy_answer *answer, char byte)
-{
-	return byte == '\r' ? PROXY_AT_LAST_LF : is_token(byte) ? PROXY_AT_NAME : PROXY_AT_FAULT;
-}
-
-static enum proxy_place read_name(struct proxy_answer *answer, char byte)
-{
-	return byte == ':' ? PROXY_AT_TEXT : is_token(byte) ? PROXY_AT_NAME : PROXY_AT_FAULT;
-}
-
-static enum proxy_place read_last_lf(struct proxy_answer *answer, char byte)
-{
-	return byte == '\n' ? PROXY_AT_END : PROXY_AT_FAULT;
-}
-
-static enum proxy_place (*const readers[])(struct proxy_answer *, char) = {
-	[PROXY_AT_STATUS] = read_status,   [PROXY_AT_REASON] = read_reason,
-	[PROXY_AT_TEXT] = read_text,       [PROXY_AT_LF] = read_lf,
-	[PROXY_AT_LINE] = read_line,       [PROXY_AT_NAME] = read_name,
-	[PROXY_AT_LAST_LF] = read_last_lf,
-};
 
 enum proxy_state proxy_read(struct proxy_answer *answer, const char *bytes, size_t size,
 			    size_t *ret_used)
@@ -96,7 +85,7 @@ enum proxy_state proxy_read(struct proxy_answer *answer, const char *bytes, size
 	size_t at = 0;
 
 	while (at < size && answer->place < PROXY_AT_END && answer->size < PROXY_HEAD_MAX) {
-		answer->place = readers[answer->place](answer, bytes[at++]);
+		answer->place = read_byte(answer, bytes[at++]);
 		answer->size++;
 	}
 	*ret_used = at;
