@@ -148,15 +148,6 @@ void resolver_handle(struct resolver *resolver, const struct pollfd *polled, uin
 			(polled[i].revents & POLLOUT) != 0 ? polled[i].fd : ARES_SOCKET_BAD);
 }
 
-void resolver_turn(struct resolver *resolver, int timeout_ms)
-{
-	struct pollfd polled[RESOLVE_SOCKETS_MAX];
-	const uint32_t count = resolver_wants(resolver, polled, &timeout_ms);
-
-	(void)poll(polled, count, timeout_ms); /* or late */
-	resolver_handle(resolver, polled, count);
-}
-
 void resolver_free(struct resolver *resolver)
 {
 	ares_destroy(resolver->channel); /* calls end_question() for each question */

@@ -46,9 +46,6 @@ uint32_t resolver_wants(struct resolver *resolver, struct pollfd polled[RESOLVE_
 /* Handle what has come, and what is due. */
 void resolver_handle(struct resolver *resolver, const struct pollfd *polled, uint32_t count);
 
-/* Wait for at most `timeout_ms` and handle what has come. */
-void resolver_turn(struct resolver *resolver, int timeout_ms);
-
 /* Fail all questions and free the resolver. */
 void resolver_free(struct resolver *resolver);
 

@@ -137,11 +137,6 @@ void side_finish(struct side *side, bool is_whole)
 	(void)shutdown(side->fd, SHUT_WR);     /* likewise */
 }
 
-bool side_has_more(const struct side *side)
-{
-	return side->state == SIDE_OPEN && side->ssl != NULL && SSL_pending(side->ssl) > 0;
-}
-
 void side_end(struct side *side, bool is_reset)
 {
 	const struct linger reset = { .l_onoff = 1 };

@@ -40,9 +40,6 @@ size_t side_write(struct side *side, const char *bytes, size_t size);
 /* Have the peer see the end, after all that was written; of TLS only if that is whole. */
 void side_finish(struct side *side, bool is_whole);
 
-/* Return whether bytes have been read from the socket that side_read() has not returned. */
-bool side_has_more(const struct side *side);
-
 /* Close the socket; with `is_reset` so that its peer does not take the bytes so far for all. */
 void side_end(struct side *side, bool is_reset);
 

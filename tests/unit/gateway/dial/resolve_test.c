@@ -218,13 +218,23 @@ static void on_done(void *context, const struct resolution *resolution)
 	*waiter = (struct waiter){ true, *resolution };
 }
 
+/* Wait for at most `timeout_ms` and handle what has come. */
+static void turn(int timeout_ms)
+{
+	struct pollfd polled[RESOLVE_SOCKETS_MAX];
+	const uint32_t count = resolver_wants(resolver, polled, &timeout_ms);
+
+	(void)poll(polled, count, timeout_ms); /* or late */
+	resolver_handle(resolver, polled, count);
+}
+
 static struct resolution ask(const char *name)
 {
 	struct waiter waiter = { .is_done = false };
 
 	resolver_ask(resolver, name, on_done, &waiter);
 	for (int turns = 0; turns < 200 && !waiter.is_done; turns++)
-		resolver_turn(resolver, 200);
+		turn(200);
 	cr_assert(waiter.is_done, "%s", name);
 	return waiter.resolution;
 }
