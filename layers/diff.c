@@ -18,7 +18,7 @@ struct telling {
 	struct job *job;
 	struct patch patch;
 	enum changes_step step;
-	struct digest *digest; /* NULL: nobody asks for it */
+	struct sha256 *digest; /* NULL: nobody asks for it */
 };
 
 static uint32_t more_flags(struct job *job, const struct difference *difference)
@@ -132,7 +132,7 @@ static int tell_refs(struct telling *telling)
 	return error;
 }
 
-static int list_changes(struct job *job, struct digest *digest)
+static int list_changes(struct job *job, struct sha256 *digest)
 {
 	struct telling telling = { .job = job, .step = CHANGES_STEP_READ, .digest = digest };
 	int error = tree_compare(&job->directories, tell_one, &telling);
@@ -152,12 +152,12 @@ int job_diff(struct job *job)
 /* List the changes; the rows say which an apply would take over, and why it would not. */
 int job_preview(struct job *job)
 {
-	struct digest digest;
+	struct sha256 digest;
 	int error;
 
-	digest_begin(&digest);
+	sha256_begin(&digest);
 	error = list_changes(job, &digest);
 	if (!error)
-		digest_end(&digest, job->done.digest);
+		sha256_end(&digest, job->done.digest);
 	return error;
 }

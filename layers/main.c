@@ -78,10 +78,9 @@ static int handle_directory(void *context, struct channel_message *message)
 static int take_list(struct channel_message *message, uint32_t index, const char **ret,
 		     size_t *ret_size)
 {
-	struct stat status;
 	char *bytes = NULL;
 	const int error = beneath_text_of(channel_take_fd(message, index), LIST_BYTES_MAX, &bytes,
-					  ret_size, &status);
+					  ret_size, NULL);
 
 	*ret = bytes;
 	return error;

@@ -355,11 +355,11 @@ static bool is_expected(const struct gathering *gathering)
 {
 	const struct job *job = gathering->job;
 	uint8_t found[IPC_DIGEST_BYTES];
-	struct digest digest;
+	struct sha256 digest;
 
-	if (!digest_is_said(job->ask->expected))
+	if (files_is_zero(job->ask->expected, sizeof(job->ask->expected)))
 		return true;
-	digest_begin(&digest);
+	sha256_begin(&digest);
 	for (size_t i = 0; i < gathering->items.count; i++) {
 		static struct difference difference;
 
@@ -374,7 +374,7 @@ static bool is_expected(const struct gathering *gathering)
 			   NULL);
 	}
 	commits_add_to_digest(&job->directories, &digest);
-	digest_end(&digest, found);
+	sha256_end(&digest, found);
 	return memcmp(found, job->ask->expected, sizeof(found)) == 0;
 }
 

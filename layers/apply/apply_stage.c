@@ -142,11 +142,9 @@ static int make_directory(const struct apply_run *run, const struct journal_entr
 /* Compare a hash: a saved file must still be the one that was compared. */
 static int check_hash(const uint8_t wanted[SHA256_BYTES], const uint8_t hash[SHA256_BYTES])
 {
-	static const uint8_t none[SHA256_BYTES];
-
-	if (memcmp(wanted, none, sizeof(none)) == 0 || memcmp(wanted, hash, sizeof(none)) == 0)
-		return 0;
-	return -EBADMSG;
+	return files_is_zero(wanted, SHA256_BYTES) || memcmp(wanted, hash, SHA256_BYTES) == 0
+		       ? 0
+		       : -EBADMSG;
 }
 
 static int make_new(const struct apply_run *run, struct journal_entry *entry, const char *number)

@@ -66,10 +66,9 @@ int journal_write(int state, const struct journal *journal)
 
 static int read_file(int state, struct journal *ret)
 {
-	struct stat status;
 	char *bytes;
 	size_t size;
-	int error = beneath_text(state, FILE_NAME, JOURNAL_BYTES_MAX, &bytes, &size, &status);
+	int error = beneath_text(state, FILE_NAME, JOURNAL_BYTES_MAX, &bytes, &size, NULL);
 
 	/* A state without a journal is a damaged one, not none. */
 	if (error)

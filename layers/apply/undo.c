@@ -18,12 +18,6 @@
 #include "layers/base/progress.h"
 #include "layers/branches/branches.h"
 
-enum now {
-	NOW_NEW, /* as the apply left it */
-	NOW_OLD, /* as it was before */
-	NOW_OTHER,
-};
-
 struct undoing {
 	struct job *job;
 	struct journal done; /* the apply's */

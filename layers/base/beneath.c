@@ -122,14 +122,15 @@ int beneath_text_of(int file, size_t most, char **ret, size_t *ret_size, struct 
 {
 	char *text = NULL;
 	ssize_t size = -1;
-	int error = file < 0 ? file : fstat(file, ret_status) != 0 ? -errno : 0;
+	struct stat status;
+	int error = file < 0 ? file : fstat(file, &status) != 0 ? -errno : 0;
 
-	if (!error && (uint64_t)ret_status->st_size > most)
+	if (!error && (uint64_t)status.st_size > most)
 		error = -EFBIG;
-	if (!error && !(text = malloc((size_t)ret_status->st_size + 1)))
+	if (!error && !(text = malloc((size_t)status.st_size + 1)))
 		error = -ENOMEM;
 	if (!error) {
-		size = beneath_read(file, text, (size_t)ret_status->st_size, 0);
+		size = beneath_read(file, text, (size_t)status.st_size, 0);
 		error = size < 0 ? (int)size : 0;
 	}
 	fd_close(&file);
@@ -140,13 +141,17 @@ int beneath_text_of(int file, size_t most, char **ret, size_t *ret_size, struct 
 	text[size] = '\0';
 	*ret = text;
 	*ret_size = (size_t)size;
+	if (ret_status)
+		*ret_status = status;
 	return 0;
 }
 
 int beneath_text(int root, const char *path, size_t most, char **ret, size_t *ret_size,
 		 struct stat *ret_status)
 {
-	return beneath_text_of(root < 0 ? -ENOENT : beneath_file(root, path, ret_status), most, ret,
+	struct stat status;
+
+	return beneath_text_of(root < 0 ? -ENOENT : beneath_file(root, path, &status), most, ret,
 			       ret_size, ret_status);
 }
 

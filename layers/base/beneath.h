@@ -43,7 +43,8 @@ int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX]);
 ssize_t beneath_read(int file, void *bytes, size_t most, off_t at);
 
 /* Read all of a regular file of at most `most` bytes. 0, and the caller frees the bytes, which have
- * a NUL behind them; -ENOENT also without a directory (-1); -EFBIG; another -errno. */
+ * a NUL behind them; -ENOENT also without a directory (-1); -EFBIG; another -errno. `ret_status`
+ * may be NULL. */
 int beneath_text(int root, const char *path, size_t most, char **ret, size_t *ret_size,
 		 struct stat *ret_status);
 

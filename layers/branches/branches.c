@@ -33,6 +33,13 @@ bool branches_is_branch(const struct commits_ref *ref)
 	return strncmp(ref->path, GIT HEADS, GIT_SIZE + HEADS_SIZE) == 0;
 }
 
+bool branches_is_below(const char *name, const char *above)
+{
+	const size_t size = strlen(above);
+
+	return strncmp(name, above, size) == 0 && name[size] == '/';
+}
+
 bool branches_place(const struct job *job, const char *name, char ret[IPC_PATH_MAX])
 {
 	const bool is_branch = strncmp(name, HEADS, HEADS_SIZE) == 0;
@@ -50,12 +57,11 @@ bool branches_place(const struct job *job, const char *name, char ret[IPC_PATH_M
 
 static int read_packed(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES])
 {
-	struct stat status;
 	char *text, *at;
 	const char *found;
 	size_t size;
 	int error = beneath_text(job->directories.host, GIT "packed-refs", REFS_PACKED_MAX, &text,
-				 &size, &status);
+				 &size, NULL);
 
 	if (error)
 		return error;
@@ -69,14 +75,13 @@ static int read_packed(const struct job *job, const char *name, uint8_t ret[OBJE
 int branches_read(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES])
 {
 	char path[IPC_PATH_MAX];
-	struct stat status;
 	char *text;
 	size_t size;
 	int error;
 
 	if (snprintf(path, sizeof(path), GIT "%s", name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	error = beneath_text(job->directories.host, path, REF_BYTES_MAX, &text, &size, &status);
+	error = beneath_text(job->directories.host, path, REF_BYTES_MAX, &text, &size, NULL);
 	if (error == -ENOENT || error == -ENOTDIR || error == -ESTALE) /* a directory */
 		return read_packed(job, name, ret);
 	if (error)
@@ -108,12 +113,11 @@ bool branches_has(const struct job *job, const char *name, const uint8_t id[OBJE
 
 int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX])
 {
-	struct stat status;
 	char *text;
 	const char *name;
 	size_t size;
-	int error = beneath_text(job->directories.host, GIT "HEAD", REF_BYTES_MAX, &text, &size,
-				 &status);
+	int error =
+		beneath_text(job->directories.host, GIT "HEAD", REF_BYTES_MAX, &text, &size, NULL);
 
 	ret[0] = '\0';
 	if (error)
@@ -176,7 +180,7 @@ static bool is_in_work_tree(const struct job *job, const struct index_change *ch
 	}
 	if (file == -ENOENT)
 		file = beneath_file(job->directories.host, change->path, &status);
-	if (beneath_text_of(file, OBJECT_BYTES_MAX, &text, &size, &status) != 0)
+	if (beneath_text_of(file, OBJECT_BYTES_MAX, &text, &size, NULL) != 0)
 		return false;
 	is_same = is_blob(id, text, size);
 	free(text);
@@ -263,13 +267,12 @@ int branches_settle(const struct job *job, size_t number)
 
 bool branches_has_index(const struct job_directories *directories, const struct journal_side *side)
 {
-	struct stat status;
 	uint8_t hash[SHA256_BYTES];
 	uint8_t *bytes;
 	char *text;
 	size_t size;
 	int error =
-		beneath_text(directories->host, INDEX_PATH, INDEX_BYTES_MAX, &text, &size, &status);
+		beneath_text(directories->host, INDEX_PATH, INDEX_BYTES_MAX, &text, &size, NULL);
 
 	if (error)
 		return false;

@@ -14,6 +14,9 @@
 /* Write the host's name, in the workspace, of a ref of the sandbox. False: it would be too long. */
 bool branches_place(const struct job *job, const char *name, char ret[IPC_PATH_MAX]);
 
+/* Return whether a name lies in the directory that another one would be. */
+bool branches_is_below(const char *name, const char *above);
+
 /* Read a branch of the host, `name` as in refs/heads/main. 0, -ENOENT or another -errno. */
 int branches_read(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES]);
 

@@ -36,13 +36,6 @@ static int remember_change(const struct difference *difference)
 	return change->path ? 0 : -ENOMEM;
 }
 
-static bool is_below(const char *path, const char *above)
-{
-	const size_t size = strlen(above);
-
-	return size > 0 && strncmp(path, above, size) == 0 && path[size] == '/';
-}
-
 enum commits_fate commits_judge(const struct difference *difference)
 {
 	struct commits *state = commits_state();
@@ -51,7 +44,7 @@ enum commits_fate commits_judge(const struct difference *difference)
 
 	if (repository == 0)
 		return COMMITS_ELSEWHERE;
-	if (is_below(path, state->stays))
+	if (state->stays[0] && branches_is_below(path, state->stays))
 		return COMMITS_DATA;
 	if (gitpath_is_data(path)) {
 		if (strncmp(path, GIT, GIT_SIZE) == 0 &&
@@ -82,7 +75,7 @@ static int read_ref(const char *path, uint32_t source, uint8_t ret[OBJECT_ID_BYT
 
 	ask = (struct reader_ask){ .kind = READER_REF, .source = source };
 	(void)snprintf(ask.path, sizeof(ask.path), "%s", path);
-	return commits_ask(&ask, keep_id, ret, NULL);
+	return commits_ask(&ask, NULL, keep_id, ret, NULL);
 }
 
 static bool is_hosts_already(const struct job *job, const char *path,
@@ -132,8 +125,8 @@ static bool is_taken(const char *path)
 
 	for (size_t i = 0; i < state->ref_count && !is_taken; i++)
 		is_taken = strcmp(path, state->refs[i].path) == 0 ||
-			   is_below(path, state->refs[i].path) ||
-			   is_below(state->refs[i].path, path);
+			   branches_is_below(path, state->refs[i].path) ||
+			   branches_is_below(state->refs[i].path, path);
 	return is_taken;
 }
 
@@ -190,7 +183,7 @@ static int add_packed(struct job *job, uint32_t source)
 {
 	const struct reader_ask ask = { .kind = READER_PACKED, .source = source };
 	uint8_t id[OBJECT_ID_BYTES];
-	int error = commits_ask(&ask, hear_packed, job, NULL);
+	int error = commits_ask(&ask, NULL, hear_packed, job, NULL);
 
 	for (size_t i = 0; i < commits_state()->packed_count && !error; i++) {
 		const struct commits_packed *packed = &commits_state()->packed[i];
@@ -263,7 +256,7 @@ static int look_into(const struct job *job, struct commits_ref *ref)
 	memcpy(ask.id, ref->id, sizeof(ask.id));
 	memcpy(ask.old, ref->bases[0], sizeof(ask.old));
 	memcpy(ask.head, ref->bases[1], sizeof(ask.head));
-	ref->error = commits_ask(&ask, hear_path, &looking, &ref->commits);
+	ref->error = commits_ask(&ask, NULL, hear_path, &looking, &ref->commits);
 	return ref->error == -ENOMEM || commits_state()->requests < 0 ? ref->error : 0;
 }
 

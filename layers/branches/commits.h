@@ -43,7 +43,7 @@ size_t commits_count(void);
 void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_MAX]);
 
 /* Add the refs to what somebody agrees to. */
-void commits_add_to_digest(const struct job_directories *directories, struct digest *digest);
+void commits_add_to_digest(const struct job_directories *directories, struct sha256 *digest);
 
 /* Fetch the objects of a ref, each once over all calls. 0 or -errno. */
 int commits_bring(size_t number);

@@ -52,7 +52,7 @@ void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_
 	branches_describe(ref, ret_text);
 }
 
-void commits_add_to_digest(const struct job_directories *directories, struct digest *digest)
+void commits_add_to_digest(const struct job_directories *directories, struct sha256 *digest)
 {
 	static struct difference difference;
 	char text[IPC_PATH_MAX + 1 + OBJECT_ID_BYTES];
@@ -172,7 +172,7 @@ int commits_bring(size_t number)
 
 	ask = (struct reader_ask){ .kind = READER_BRING };
 	memcpy(ask.id, commits_state()->refs[number].id, sizeof(ask.id));
-	error = commits_ask(&ask, hear_object, NULL, NULL);
+	error = commits_ask(&ask, NULL, hear_object, NULL, NULL);
 	drop_doubles(commits_state());
 	return error;
 }

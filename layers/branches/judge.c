@@ -47,14 +47,13 @@ static bool is_under_way(const struct job *job)
 static bool file_names(const struct job *job, const char *tree, const char *file, const char *name)
 {
 	char path[IPC_PATH_MAX];
-	struct stat status;
 	char *text;
 	const char *at;
 	size_t size;
 	int error =
 		snprintf(path, sizeof(path), GIT "worktrees/%s/%s", tree, file) < (int)sizeof(path)
 			? beneath_text(job->directories.host, path, IPC_PATH_MAX, &text, &size,
-				       &status)
+				       NULL)
 			: -ENAMETOOLONG;
 	bool is_named;
 
@@ -88,13 +87,6 @@ static bool is_in_other_tree(const struct job *job, const char *name)
 
 /* --- a new branch ----------------------------------------------------------------------------- */
 
-static bool is_below(const char *name, const char *above)
-{
-	const size_t size = strlen(above);
-
-	return strncmp(name, above, size) == 0 && name[size] == '/';
-}
-
 /* Return whether a branch cannot be made because its name is a directory of another, or the
  * reverse. */
 static bool is_blocked(const struct job *job, const char *name)
@@ -112,11 +104,11 @@ static bool is_blocked(const struct job *job, const char *name)
 	if (beneath_look(job->directories.host, path, &status) != 0 || status.st_mode != 0)
 		return true;
 	error = beneath_text(job->directories.host, GIT "packed-refs", REFS_PACKED_MAX, &text,
-			     &size, &status);
+			     &size, NULL);
 	if (error)
 		return error != -ENOENT;
 	for (at = text; !found && refs_next(&at, text + size, &other, id);)
-		found = is_below(other, name) || is_below(name, other);
+		found = branches_is_below(other, name) || branches_is_below(name, other);
 	free(text);
 	return found;
 }
@@ -156,7 +148,7 @@ static int ask_between(uint32_t kind, const struct commits_ref *ref,
 	ask = (struct reader_ask){ .kind = kind };
 	memcpy(ask.id, ref->id, sizeof(ask.id));
 	memcpy(ask.old, old, sizeof(ask.old));
-	return commits_ask(&ask, heard, context, NULL);
+	return commits_ask(&ask, NULL, heard, context, NULL);
 }
 
 /* 0; -ESTALE: the old commit is no ancestor of the new one; another -errno. */

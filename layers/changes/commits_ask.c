@@ -77,14 +77,8 @@ int commits_begin(const struct job *job, reader_merge merge)
 	return error;
 }
 
-int commits_ask(const struct reader_ask *ask, commits_heard heard, void *context,
-		uint32_t *ret_count)
-{
-	return commits_ask_with(ask, NULL, heard, context, ret_count);
-}
-
-int commits_ask_with(const struct reader_ask *ask, const uint8_t *body, commits_heard heard,
-		     void *context, uint32_t *ret_count)
+int commits_ask(const struct reader_ask *ask, const uint8_t *body, commits_heard heard,
+		void *context, uint32_t *ret_count)
 {
 	struct reader_tell tell;
 	int error = state.error ? state.error : fd_write_all(state.requests, ask, sizeof(*ask));

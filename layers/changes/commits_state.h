@@ -71,13 +71,10 @@ struct commits *commits_state(void);
 /* Hear one answer; `bytes` has a NUL behind it. 0 or -errno, with which the request fails. */
 typedef int (*commits_heard)(void *context, const struct reader_tell *tell, const uint8_t *bytes);
 
-/* Ask the reader, and hear every answer but the last. Returns the error of that one. -EOWNERDEAD,
- * which stays the state's error: the reader has died, as it does where its limits end. */
-int commits_ask(const struct reader_ask *ask, commits_heard heard, void *context,
-		uint32_t *ret_count);
-
-/* Ask with a body of `ask->body_size` bytes. */
-int commits_ask_with(const struct reader_ask *ask, const uint8_t *body, commits_heard heard,
-		     void *context, uint32_t *ret_count);
+/* Ask the reader, with a body of `ask->body_size` bytes or (NULL) none, and hear every answer but
+ * the last. Return the error of that one. -EOWNERDEAD, which stays the state's error: the reader
+ * has died, as it does where its limits end. */
+int commits_ask(const struct reader_ask *ask, const uint8_t *body, commits_heard heard,
+		void *context, uint32_t *ret_count);
 
 #endif

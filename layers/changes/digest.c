@@ -11,11 +11,6 @@
 
 _Static_assert(IPC_DIGEST_BYTES == SHA256_BYTES, "the digest is SHA-256");
 
-void digest_begin(struct digest *digest)
-{
-	sha256_begin(&digest->state);
-}
-
 uint32_t digest_flags(const struct job *job, const struct difference *difference)
 {
 	uint32_t flags = held_flags(job, difference);
@@ -26,12 +21,12 @@ uint32_t digest_flags(const struct job *job, const struct difference *difference
 }
 
 /* With its size before it, so that no two lists are the same bytes. */
-static void add_bytes(struct digest *digest, const void *bytes, size_t size)
+static void add_bytes(struct sha256 *digest, const void *bytes, size_t size)
 {
 	const uint64_t number = size;
 
-	sha256_add(&digest->state, &number, sizeof(number));
-	sha256_add(&digest->state, bytes, size);
+	sha256_add(digest, &number, sizeof(number));
+	sha256_add(digest, bytes, size);
 }
 
 /* Hash a regular file or a link of one side; -errno stands for one that cannot be read. */
@@ -55,7 +50,7 @@ static int hash_of(const struct job_directories *directories, const struct diffe
 	return error;
 }
 
-static void add_content(struct digest *digest, const struct job_directories *directories,
+static void add_content(struct sha256 *digest, const struct job_directories *directories,
 			const struct difference *difference, bool is_old, const uint8_t *shown)
 {
 	const mode_t mode = is_old ? difference->old.st_mode : difference->now.st_mode;
@@ -69,7 +64,7 @@ static void add_content(struct digest *digest, const struct job_directories *dir
 	add_bytes(digest, shown ? shown : hash, sizeof(hash));
 }
 
-static void add_side(struct digest *digest, const struct stat *status)
+static void add_side(struct sha256 *digest, const struct stat *status)
 {
 	const uint64_t size = S_ISREG(status->st_mode) ? (uint64_t)status->st_size : 0;
 	const uint64_t side[] = { status->st_mode, size };
@@ -77,7 +72,7 @@ static void add_side(struct digest *digest, const struct stat *status)
 	add_bytes(digest, side, sizeof(side));
 }
 
-void digest_add(struct digest *digest, const struct job_directories *directories,
+void digest_add(struct sha256 *digest, const struct job_directories *directories,
 		const struct difference *difference, uint32_t flags, const uint8_t *shown)
 {
 	const uint32_t head[] = { difference->kind, flags };
@@ -91,16 +86,4 @@ void digest_add(struct digest *digest, const struct job_directories *directories
 	/* Without a conflict the host's side is the one that its base says. */
 	if (flags & CHANGE_IS_CONFLICT)
 		add_content(digest, directories, difference, true, NULL);
-}
-
-void digest_end(struct digest *digest, uint8_t ret[IPC_DIGEST_BYTES])
-{
-	sha256_end(&digest->state, ret);
-}
-
-bool digest_is_said(const uint8_t digest[IPC_DIGEST_BYTES])
-{
-	static const uint8_t none[IPC_DIGEST_BYTES];
-
-	return memcmp(digest, none, sizeof(none)) != 0;
 }

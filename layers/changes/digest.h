@@ -9,24 +9,13 @@
 #include "common/sha256.h"
 #include "layers/base/job.h"
 
-struct digest {
-	struct sha256 state;
-};
-
-void digest_begin(struct digest *digest);
-
 /* Return held_flags(), and CHANGE_IS_CONFLICT if the host's side is not its base. */
 uint32_t digest_flags(const struct job *job, const struct difference *difference);
 
 /* The next difference, in the order of tree_compare(), with these flags. `shown`: files_hash() of
  * the new content, or of where a new link points, that somebody was shown; NULL: it is read now.
  * What cannot be read is counted as that. */
-void digest_add(struct digest *digest, const struct job_directories *directories,
+void digest_add(struct sha256 *digest, const struct job_directories *directories,
 		const struct difference *difference, uint32_t flags, const uint8_t *shown);
-
-void digest_end(struct digest *digest, uint8_t ret[IPC_DIGEST_BYTES]);
-
-/* Is it one, and not the absence of any? */
-bool digest_is_said(const uint8_t digest[IPC_DIGEST_BYTES]);
 
 #endif

@@ -54,11 +54,10 @@ static struct {
 
 static char *read_rules(const struct job *job, const char *path)
 {
-	struct stat status;
 	size_t size;
 	char *text;
 
-	if (beneath_text(job->directories.host, path, RULES_BYTES_MAX, &text, &size, &status) != 0)
+	if (beneath_text(job->directories.host, path, RULES_BYTES_MAX, &text, &size, NULL) != 0)
 		return NULL;
 	if (!memchr(text, '\0', size))
 		return text;

@@ -16,13 +16,12 @@ static struct {
 
 static void read_index(const struct job *job)
 {
-	struct stat status;
 	size_t size;
 	char *bytes = NULL;
 
 	tracked.is_tried = true;
 	tracked.is_known = beneath_text(job->directories.host, ".git/index", INDEX_BYTES_MAX,
-					&bytes, &size, &status) == 0 &&
+					&bytes, &size, NULL) == 0 &&
 			   git_index_read(&tracked.index, (const uint8_t *)bytes, size) == 0;
 	free(bytes);
 }

@@ -58,12 +58,11 @@ static void add_commit(struct search *search, const uint8_t *id)
 static void add_packed(struct search *search, int git, const char *name)
 {
 	uint8_t id[OBJECT_ID_BYTES];
-	struct stat status;
 	const char *found;
 	char *text, *at;
 	size_t size;
 
-	if (beneath_text(git, "packed-refs", REFS_PACKED_MAX, &text, &size, &status) != 0)
+	if (beneath_text(git, "packed-refs", REFS_PACKED_MAX, &text, &size, NULL) != 0)
 		return;
 	for (at = text; refs_next(&at, text + size, &found, id);) {
 		if (strcmp(found, name) == 0)
@@ -76,14 +75,12 @@ static void add_packed(struct search *search, int git, const char *name)
 static void add_branch(struct search *search, const char *name)
 {
 	uint8_t id[OBJECT_ID_BYTES];
-	struct stat status;
 
 	for (size_t i = search->objects->count; i-- > 0;) {
 		char *text;
 		size_t size;
 
-		if (beneath_text(search->gits[i], name, HEAD_BYTES_MAX, &text, &size, &status) ==
-		    0) {
+		if (beneath_text(search->gits[i], name, HEAD_BYTES_MAX, &text, &size, NULL) == 0) {
 			if (refs_parse(text, size, id) == 0)
 				add_commit(search, id);
 			free(text);
@@ -95,11 +92,10 @@ static void add_branch(struct search *search, const char *name)
 static void add_head(struct search *search, int git)
 {
 	uint8_t id[OBJECT_ID_BYTES];
-	struct stat status;
 	char *text, *name;
 	size_t size;
 
-	if (beneath_text(git, "HEAD", HEAD_BYTES_MAX, &text, &size, &status) != 0)
+	if (beneath_text(git, "HEAD", HEAD_BYTES_MAX, &text, &size, NULL) != 0)
 		return;
 	if (refs_parse(text, size, id) == 0) {
 		add_commit(search, id);
@@ -159,13 +155,11 @@ static int find_file(struct search *search, uint8_t id[OBJECT_ID_BYTES])
 static int look_at(struct search *search, const uint8_t *commit_id, struct object *ret)
 {
 	static struct commit commit;
-	struct object object;
 	uint8_t id[OBJECT_ID_BYTES];
-	int error = walk_read_commit(search->objects, commit_id, &object, &commit);
+	int error = walk_read_commit(search->objects, commit_id, NULL, &commit);
 
 	if (error)
 		return error;
-	object_free(&object);
 	for (size_t i = 0; i < commit.parent_count; i++)
 		add_commit(search, commit.parents[i]);
 	memcpy(id, commit.tree, sizeof(id));

@@ -96,7 +96,7 @@ static uint32_t ask_reader(const struct job *job, const struct difference *diffe
 				   .base_size = base.length };
 	memcpy(ask.base, base.hash, sizeof(ask.base));
 	(void)snprintf(ask.path, sizeof(ask.path), "%s", difference->path);
-	error = commits_ask_with(&ask, merge->sides, hear_merged, merge, NULL);
+	error = commits_ask(&ask, merge->sides, hear_merged, merge, NULL);
 	if (error == -EBADMSG)
 		return UNMERGED_BINARY;
 	return error || !merge->bytes ? UNMERGED_BASE : 0;

@@ -44,11 +44,10 @@ static int send_tell(void *context, const struct reader_tell *what, const void *
 static int answer_ref(struct reader *reader, const struct reader_ask *ask)
 {
 	struct reader_tell found = { .kind = READER_FOUND };
-	struct stat status;
 	char *text;
 	size_t size;
 	int error = beneath_text(reader->gits[ask->source], ask->path, REF_BYTES_MAX, &text, &size,
-				 &status);
+				 NULL);
 
 	if (error)
 		return error;
@@ -80,9 +79,8 @@ static int read_packed(int git, struct packed *ret)
 {
 	size_t size, room = 0;
 	char *at;
-	struct stat status;
 	struct named next;
-	int error = beneath_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size, &status);
+	int error = beneath_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size, NULL);
 
 	if (error)
 		return error == -ENOENT ? 0 : error;
@@ -217,13 +215,9 @@ static int add_node(struct search *search, const uint8_t id[OBJECT_ID_BYTES], si
 static int add_parents(const struct objects *objects, struct search *search, size_t at)
 {
 	static struct commit commit;
-	struct object object;
-	int error = walk_read_commit(objects, search->nodes[at].id, &object, &commit);
+	int error = walk_read_commit(objects, search->nodes[at].id, NULL, &commit);
 
-	if (error)
-		return error;
-	object_free(&object);
-	for (size_t i = 0; i < commit.parent_count && !error; i++)
+	for (size_t i = 0; !error && i < commit.parent_count; i++)
 		error = add_node(search, commit.parents[i], at);
 	return error;
 }

@@ -63,13 +63,16 @@ static int parse_commit(const struct object *object, struct commit *ret)
 int walk_read_commit(const struct objects *objects, const uint8_t id[OBJECT_ID_BYTES],
 		     struct object *ret_object, struct commit *ret)
 {
-	int error = objects_read(objects, id, ret_object);
+	struct object object;
+	int error = objects_read(objects, id, &object);
 
 	if (error)
 		return error;
-	error = parse_commit(ret_object, ret);
-	if (error)
-		object_free(ret_object);
+	error = parse_commit(&object, ret);
+	if (error || !ret_object)
+		object_free(&object);
+	else
+		*ret_object = object;
 	return error;
 }
 
@@ -361,13 +364,10 @@ static int is_in_history(const struct walk *walk, const uint8_t id[OBJECT_ID_BYT
 		status = add_known(known, known->bases[i]);
 	while (status >= 0 && !ids_has(&known->ids, id) && known->next < known->count &&
 	       known->count < WALK_KNOWN_MAX && known->read < WALK_READ_ALL) {
-		struct object object;
-
 		known->read++;
 		/* A shallow history ends with commits whose parents are missing. */
-		if (walk_read_commit(walk->objects, known->queue[known->next++], &object, &commit))
+		if (walk_read_commit(walk->objects, known->queue[known->next++], NULL, &commit))
 			continue;
-		object_free(&object);
 		for (size_t i = 0; i < commit.parent_count && status >= 0; i++)
 			status = add_known(known, commit.parents[i]);
 	}
@@ -389,13 +389,10 @@ static int read_tree(const struct objects *objects, const uint8_t id[OBJECT_ID_B
 		     uint8_t ret[OBJECT_ID_BYTES])
 {
 	static struct commit commit;
-	struct object object;
-	const int error = walk_read_commit(objects, id, &object, &commit);
+	const int error = walk_read_commit(objects, id, NULL, &commit);
 
-	if (!error) {
-		object_free(&object);
+	if (!error)
 		memcpy(ret, commit.tree, OBJECT_ID_BYTES);
-	}
 	return error;
 }
 

@@ -114,7 +114,8 @@ int walk_compare(const struct objects *objects, const uint8_t old[OBJECT_ID_BYTE
 				const struct tree_entry *now),
 		 void *context);
 
-/* Read a commit and its object, which the caller frees. 0 or -errno, as of walk_run(). */
+/* Read a commit and, unless NULL, its object, which the caller frees. 0 or -errno, as of
+ * walk_run(). */
 int walk_read_commit(const struct objects *objects, const uint8_t id[OBJECT_ID_BYTES],
 		     struct object *ret_object, struct commit *ret);
 

@@ -27,7 +27,7 @@ static void preview(uint32_t flags, const char *chosen)
 	rig.ask.flags = flags;
 	cr_assert_eq(rig_do(&rig, job_preview, chosen), 0);
 	memcpy(found, rig.job.done.digest, sizeof(found));
-	cr_assert(digest_is_said(found));
+	cr_assert_not(files_is_zero(found, IPC_DIGEST_BYTES));
 }
 
 /* An apply of what the last preview found. */
@@ -87,7 +87,7 @@ Test(digest, is_of_all_changes_however_they_are_shown)
 	cr_assert_eq(apply("a"), 0);
 	memset(&rig.ask, 0, sizeof(rig.ask));
 	cr_assert_eq(rig_do(&rig, job_diff, NULL), 0);
-	cr_assert_not(digest_is_said(rig.job.done.digest));
+	cr_assert(files_is_zero(rig.job.done.digest, IPC_DIGEST_BYTES));
 	rig_end(&rig);
 }
 
