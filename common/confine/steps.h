@@ -11,6 +11,8 @@
 
 #include "common/kernel.h"
 
+struct sock_filter;
+
 /* End the process with MSP_EXIT_REFUSED unless `error` (-errno) is 0. */
 void confine_require(int error, const char *step);
 
@@ -33,5 +35,9 @@ int confine_ruleset(uint64_t net, struct kernel_landlock_ruleset *ret_attr);
 
 /* Enter the ruleset's domain, and close it. */
 void confine_enter(int ruleset);
+
+/* Install a system call filter of `count` instructions, or of an array. */
+void confine_filter(const struct sock_filter *filter, uint32_t count);
+#define CONFINE_FILTER(filter) confine_filter((filter), sizeof(filter) / sizeof((filter)[0]))
 
 #endif

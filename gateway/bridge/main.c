@@ -22,7 +22,6 @@
 #include "common/clock.h"
 #include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/ipc_bridge.h"
@@ -124,9 +123,7 @@ static void confine_bridge(void)
 	confine_require(network_allow(ruleset, &attr, bridge.port),
 			"allowing the sandbox's port in Landlock");
 	confine_enter(ruleset);
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	CONFINE_FILTER(seccomp_filter);
 }
 
 /* Return whether something takes connections at the sandbox's port: 0 or -errno. */

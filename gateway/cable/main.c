@@ -18,19 +18,22 @@
  */
 #include <errno.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/ipc_gateway.h"
+#include "common/kernel.h"
 #include "common/log.h"
 #include "gateway/cable/hub.h"
-#include "gateway/cable/programs.h"
 #include "gateway/cable/user.h"
 #include "seccomp_filter.h"
 #include "stewards/base/child.h"
@@ -41,35 +44,84 @@
 /* A program that does not read for so long does not run. */
 #define SEND_S 10
 
+#define PROGRAM_FDS_MAX 4U
+#define IMAGE_FD (GATEWAY_FD_CHANNEL + PROGRAM_FDS_MAX)
+
 static struct channel_message start;
-static int egress_ends[2], dial_ends[2], peer_ends[2], http_ends[2];
-static int egress_pidfd = -1, dial_pidfd = -1, http_pidfd = -1;
-static int egress_image = GATEWAY_FD_EGRESS, dial_image = GATEWAY_FD_DIAL,
-	   http_image = GATEWAY_FD_HTTP, counters = GATEWAY_FD_CABLE_COUNTERS;
+static int peer_ends[2], counters = GATEWAY_FD_CABLE_COUNTERS;
+
+/* The programs that this one starts before it confines itself. */
+static struct program {
+	char name[12];
+	int image;
+	int ends[2]; /* of its channel: ours and its */
+	int pidfd;
+} dial = { "msp-dial", GATEWAY_FD_DIAL, { -1, -1 }, -1 },
+  egress = { "msp-egress", GATEWAY_FD_EGRESS, { -1, -1 }, -1 },
+  http = { "msp-http", GATEWAY_FD_HTTP, { -1, -1 }, -1 };
+
+static struct program *const programs[] = { &egress, &dial, &http };
+#define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
 static void make_channels(void)
 {
 	const struct timeval most = { .tv_sec = SEND_S };
-	int *const pairs[] = { egress_ends, dial_ends, peer_ends, http_ends };
-	int error = 0;
+	int error = channel_pair(peer_ends);
 
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && !error; i++)
-		error = channel_pair(pairs[i]);
-	if (!error &&
-	    (setsockopt(egress_ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
-	     setsockopt(dial_ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0 ||
-	     setsockopt(http_ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) != 0))
-		error = -errno;
+	for (size_t i = 0; i < PROGRAMS && !error; i++) {
+		error = channel_pair(programs[i]->ends);
+		if (!error && setsockopt(programs[i]->ends[0], SOL_SOCKET, SO_SNDTIMEO, &most,
+					 sizeof(most)) != 0)
+			error = -errno;
+	}
 	confine_require(error, "making channels");
+}
+
+/* Return the channel to a program, which takes this one for its supervisor. */
+static struct channel channel_to(const struct program *program)
+{
+	return (struct channel){ program->ends[0], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
+}
+
+static void become_program(struct program *program, const int *given, uint32_t count)
+{
+	int fds[PROGRAM_FDS_MAX + 1] = { program->image };
+	int places[PROGRAM_FDS_MAX + 1] = { IMAGE_FD };
+	char *const arguments[] = { program->name, NULL };
+	char *const environment[] = { NULL };
+
+	for (uint32_t i = 0; i < count; i++) {
+		fds[1 + i] = given[i];
+		places[1 + i] = GATEWAY_FD_CHANNEL + (int)i;
+	}
+	/* A parent that has ended already has closed its end of the channel. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
+	    fd_place(fds, places, 1 + count, (1U << (1 + count)) - 2) == 0)
+		(void)kernel_execute(IMAGE_FD, arguments, environment);
+	_exit(MSP_EXIT_SOFTWARE); /* its peers see the end */
+}
+
+/* Execute a program with its end of the channel and up to three further descriptors, which stay
+ * open here. 0 or -errno. */
+static int start_program(struct program *program, const int *further, uint32_t count)
+{
+	int fds[PROGRAM_FDS_MAX] = { program->ends[1] };
+	const int status = child_fork(&program->pidfd);
+
+	if (status == 0) {
+		memcpy(fds + 1, further, count * sizeof(fds[0]));
+		become_program(program, fds, 1 + count);
+	}
+	fd_close(&program->image);
+	fd_close(&program->ends[1]);
+	return status < 0 ? status : 0;
 }
 
 static void start_dial(void)
 {
-	static char name[] = "msp-dial";
-	const int fds[] = { dial_ends[1], peer_ends[1], counters, GATEWAY_FD_AUDIT };
+	const int further[] = { peer_ends[1], counters, GATEWAY_FD_AUDIT };
 
-	confine_require(program_start(name, &dial_image, fds, 4, &dial_pidfd), "starting msp-dial");
-	fd_close(&dial_ends[1]);
+	confine_require(start_program(&dial, further, 3), "starting msp-dial");
 	fd_close(&peer_ends[1]);
 }
 
@@ -85,12 +137,10 @@ static int begin_program(struct channel *channel)
 
 static int start_egress(struct hub *hub)
 {
-	static char name[] = "msp-egress";
-	const int fds[] = { egress_ends[1], peer_ends[0], counters };
-	const int error = program_start(name, &egress_image, fds, 3, &egress_pidfd);
+	const int further[] = { peer_ends[0], counters };
+	const int error = start_program(&egress, further, 2);
 
 	fd_close(&counters);
-	fd_close(&egress_ends[1]);
 	fd_close(&peer_ends[0]);
 	return error ? error : begin_program(&hub->egress);
 }
@@ -98,10 +148,8 @@ static int start_egress(struct hub *hub)
 /* It has no peer: each of its servers has channels of its own. */
 static int start_http(struct hub *hub)
 {
-	static char name[] = "msp-http";
-	const int error = program_start(name, &http_image, &http_ends[1], 1, &http_pidfd);
+	const int error = start_program(&http, NULL, 0);
 
-	fd_close(&http_ends[1]);
 	return error ? error : begin_program(&hub->http);
 }
 
@@ -115,9 +163,7 @@ static void confine_cable(void)
 	confine_require(capabilities_drop(CAPABILITIES), "dropping capabilities");
 	/* Ports are bound in the gateway's namespaces. */
 	confine_enter(confine_ruleset(LANDLOCK_ACCESS_NET_CONNECT_TCP, &attr));
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	CONFINE_FILTER(seccomp_filter);
 }
 
 int event_hub_first(struct hub *hub, int sandbox, int *ret_home, uint32_t *ret_step)
@@ -139,12 +185,10 @@ int event_hub_first(struct hub *hub, int sandbox, int *ret_home, uint32_t *ret_s
 /* They end with their channels. */
 static void end_programs(void)
 {
-	fd_close(&egress_ends[0]);
-	fd_close(&dial_ends[0]);
-	fd_close(&http_ends[0]);
-	child_await(&egress_pidfd);
-	child_await(&dial_pidfd);
-	child_await(&http_pidfd);
+	for (size_t i = 0; i < PROGRAMS; i++)
+		fd_close(&programs[i]->ends[0]);
+	for (size_t i = 0; i < PROGRAMS; i++)
+		child_await(&programs[i]->pidfd);
 }
 
 int main(void)
@@ -158,9 +202,9 @@ int main(void)
 	steward_begin("msp-cable", "sfffssf");
 	fd_raise_limit();
 	make_channels();
-	hub.egress = (struct channel){ egress_ends[0], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
-	hub.dial = (struct channel){ dial_ends[0], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
-	hub.http = (struct channel){ http_ends[0], IPC_SUPERVISOR, IPC_GATEWAY, IPC_SETUP };
+	hub.egress = channel_to(&egress);
+	hub.dial = channel_to(&dial);
+	hub.http = channel_to(&http);
 	hub.launcher =
 		(struct channel){ GATEWAY_FD_LAUNCHER, IPC_GATEWAY, IPC_LAUNCHER, IPC_SERVE };
 	start_dial();

@@ -27,7 +27,6 @@
 #include "common/clock.h"
 #include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/log.h"
@@ -64,9 +63,7 @@ static void confine_dial(void)
 		"allowing " RANDOM_PATH " in Landlock");
 	fd_close(&random);
 	confine_enter(ruleset);
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	CONFINE_FILTER(seccomp_filter);
 }
 
 /* Say it if there is no network but a loopback, as the unit of the service has it: each dial would

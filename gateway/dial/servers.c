@@ -14,7 +14,6 @@
 
 #include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/kernel.h"
@@ -73,9 +72,7 @@ static void confine_reader(void)
 		allow_folder(ruleset, &attr, path);
 	}
 	confine_enter(ruleset);
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	CONFINE_FILTER(seccomp_filter);
 }
 
 static void run_reader(int channel)

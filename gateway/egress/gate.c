@@ -180,10 +180,8 @@ static void take_query(struct gate *gate, const uint8_t *bytes, size_t size,
 	}
 	while (at < GATE_QUESTIONS_MAX && gate->questions[at].is_used)
 		at++;
-	if (at == GATE_QUESTIONS_MAX) {
-		gate->dropped++; /* the workload asks again, as for a lost datagram */
-		return;
-	}
+	if (at == GATE_QUESTIONS_MAX)
+		return; /* the workload asks again, as for a lost datagram */
 	gate->questions[at] = now;
 	event_gate_name(gate, at, gate->questions[at].query.name);
 }
@@ -248,7 +246,6 @@ static void take_client(struct gate *gate, int client)
 
 	gate->tokens--;
 	if (entry == NULL || !read_target(gate, client, entry->host, &entry->port)) {
-		gate->dropped++;
 		reset_client(client);
 		return;
 	}

@@ -9,7 +9,6 @@
 
 #include "common/channel.h"
 #include "common/clock.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/ipc_http.h"
@@ -316,9 +315,7 @@ void server_run(int egress_fd, int launcher_fd, const struct plan *own, uint32_t
 {
 	int error;
 
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	CONFINE_FILTER(seccomp_filter);
 	egress.fd = egress_fd;
 	launcher.fd = launcher_fd;
 	plan = own;

@@ -10,7 +10,6 @@
 #include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/confine/relro.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/kernel.h"
@@ -65,7 +64,7 @@ void steward_confine(uint64_t rights, const struct sock_filter *filter, uint32_t
 	confine_privileges();
 	confine_require(capabilities_set(0), "dropping capabilities");
 	enter_landlock(rights);
-	confine_require(seccomp_install(filter, count), "installing the system call filter");
+	confine_filter(filter, count);
 }
 
 void steward_hear_start(struct channel *channel, uint32_t type, struct channel_message *ret)
