@@ -11,6 +11,9 @@
 /* Microseconds since some time before, which is the same in every process. */
 uint64_t clock_now_us(void);
 
+/* Return microseconds since 1970, by the clock that an administrator can set. */
+uint64_t clock_real_us(void);
+
 /* Return a time as nanoseconds: to compare times of files. */
 static inline uint64_t clock_ns_of(const struct timespec *time)
 {

@@ -14,7 +14,6 @@
 #include "common/confine/steps.h"
 #include "common/ipc_layers.h"
 #include "common/kernel.h"
-#include "confine_write.h"
 #include "seccomp_filter.h"
 
 #define READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)

@@ -20,4 +20,8 @@ void confine_job(const struct job *job);
  * and a bound of processor time. Ends the process when a step fails. */
 void confine_reader(const struct job *job);
 
+/* Install the system call filter of jobs that write, which is in a file of its own because the
+ * headers that the lists become have the same names in them. 0 or -errno. */
+int confine_install_write_filter(void);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "confine_write.h"
+#include "confine.h"
 
 #include "common/confine/seccomp.h"
 #include "seccomp_write_filter.h"

@@ -57,14 +57,6 @@ struct keeper {
 	struct output_writer output;
 };
 
-static uint64_t real_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static int64_t count_lines(int lines)
 {
 	return (int64_t)lseek(lines, 0, SEEK_CUR);
@@ -99,7 +91,7 @@ static int take_start(void *context, const struct ipc_execution_started *started
 	struct background_note *note = &keeper->command.note;
 	int error;
 
-	note->begun_us = real_us();
+	note->begun_us = clock_real_us();
 	note->command.time_us = note->begun_us;
 	note->wall_ms = started->wall_ms;
 	error = background_make(keeper->sandboxes, started->sandbox, note, &keeper->command);
@@ -156,7 +148,7 @@ static void take_end(void *context, const struct outcome *outcome, int code)
 	note->has_ended = 1;
 	note->exit_code = (uint32_t)code & 0xff;
 	note->verdict = outcome->is_done ? outcome->done.verdict : (uint32_t)VERDICT_COUNT;
-	note->ended_us = real_us();
+	note->ended_us = clock_real_us();
 	note->output_bytes = keeper->output.total;
 	note->lost_bytes = keeper->output.lost;
 	if (background_write(&keeper->command) == 0)
@@ -184,7 +176,7 @@ static void describe_command(const struct execute *what, struct background_note 
 	sha256_end(&state, note->argv_sha256);
 	note->magic = BACKGROUND_MAGIC;
 	note->version = BACKGROUND_VERSION;
-	note->asked_us = real_us();
+	note->asked_us = clock_real_us();
 }
 
 static int open_places(struct keeper *keeper)

@@ -462,7 +462,7 @@ static int write_identity(const struct job *job)
 
 int job_prepare(struct job *job)
 {
-	struct timespec began = { 0 };
+	const uint64_t began_us = clock_real_us();
 	struct preparing preparing = { .job = job,
 				       .uid = getuid(),
 				       .gid = getgid(),
@@ -471,11 +471,10 @@ int job_prepare(struct job *job)
 				       .upper = -1 };
 	int error = check_new(job);
 
-	(void)clock_gettime(CLOCK_REALTIME, &began); /* it cannot fail */
 	if (!error)
 		error = search_workspace(&preparing);
 	if (!error && job->done.applied > 0)
-		error = note_copies(job, clock_ns_of(&began) / 1000);
+		error = note_copies(job, began_us);
 	if (!error)
 		error = write_identity(job);
 	if (error || !may_use(job->directories.host, ".", W_OK))

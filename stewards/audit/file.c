@@ -8,9 +8,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc_audit.h"
 #include "common/log.h"
@@ -278,13 +278,12 @@ static int save_head(const struct audit_head *head)
 /* A record at the end that `head` says; moves it. After an error the log ends where it did. */
 static int put_line(struct audit_head *head, const struct ipc_audit_record *record)
 {
-	struct timespec now;
 	struct audit_head next = { .seq = head->seq + 1 };
-	struct audit_stamp stamp = { .seq = next.seq, .pid = file.pid, .lost = file.lost };
+	struct audit_stamp stamp = {
+		.seq = next.seq, .time_us = clock_real_us(), .pid = file.pid, .lost = file.lost
+	};
 	int error;
 
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
-	stamp.time_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 	audit_line_write(&line, &stamp, record, head->hash, next.hash);
 	next.size = head->size + line.used;
 	error = write_at(file.log, head->size, line.bytes, line.used);

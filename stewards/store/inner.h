@@ -63,9 +63,6 @@ bool store_id_bytes(const char *text, uint8_t ret[STORE_ID_BYTES]);
 /* The index of a layer of the meta; STORE_NO_LAYER: it has none with this id. */
 uint32_t store_layer_find(const struct store_meta *meta, const uint8_t id[STORE_ID_BYTES]);
 
-/* Return the real clock, in seconds. */
-uint64_t store_now_s(void);
-
 /* Replace the meta, as store_save() does, or where not `is_synced` so that a crash of the machine
  * can leave an empty one. What store_plant() made that way is synced by store_settle(). */
 int store_write(int sandbox, struct store_meta *meta, bool is_synced);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc_store.h"
 #include "inner.h"
@@ -151,7 +152,7 @@ static int checkpoint_upper(int sandbox, struct store_meta *meta, const char *na
 		return made;
 	*at = (struct store_checkpoint){ .number = next.next_checkpoint++,
 					 .layer = next.layers[next.upper].parent,
-					 .created_s = store_now_s() };
+					 .created_s = clock_real_us() / 1000000 };
 	strncpy(at->name, name, sizeof(at->name) - 1);
 	next.checkpoint_count++;
 	return commit_meta(sandbox, meta, made == 1);

@@ -6,6 +6,7 @@
  * are no circles.
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/workspace_mode.h"
 #include "inner.h"
@@ -147,4 +148,19 @@ bool store_merge_plan(const struct store_meta *meta, struct store_merge *ret)
 	for (; layer != STORE_NO_LAYER; layer = meta->layers[layer].parent)
 		memcpy(ret->ids[ret->count++], meta->layers[layer].id, STORE_ID_BYTES);
 	return ret->count > STORE_CHAIN_MAX;
+}
+
+/* --- the directory, by the owner of its lock
+ * ------------------------------------------------------- */
+
+void store_touch(int sandbox)
+{
+	(void)futimens(sandbox, NULL); /* cannot fail: the directory is ours */
+}
+
+uint64_t store_used_s(int sandbox)
+{
+	struct stat status;
+
+	return fstat(sandbox, &status) == 0 && status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
 }

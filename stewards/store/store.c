@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/history.h"
 #include "common/ipc_store.h"
@@ -77,14 +78,6 @@ void store_unlock(void)
 {
 	store_survey_end();
 	(void)flock(store_places.lock, LOCK_UN); /* cannot fail: the lock is held */
-}
-
-uint64_t store_now_s(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
-	return (uint64_t)now.tv_sec;
 }
 
 static int open_place(const struct store_places *places, const char *name)
@@ -251,7 +244,7 @@ int store_take(const char *id, struct store_meta *ret)
 
 	if (!error && !has_layers(ret))
 		error = -EBADMSG;
-	if (!error && store_now_s() < ret->created_s + UNSETTLED_S)
+	if (!error && clock_real_us() / 1000000 < ret->created_s + UNSETTLED_S)
 		error = store_settle(fd);
 	if (error && fd >= 0)
 		fd_close(&fd);
@@ -369,7 +362,7 @@ int store_plant(struct store_meta *meta, uint32_t base, int origin)
 		return error;
 	meta->upper = meta->layer_count - 1;
 	meta->next_checkpoint = 1;
-	meta->created_s = store_now_s();
+	meta->created_s = clock_real_us() / 1000000;
 	store_id_text(meta->id, id);
 	if (mkdirat(store_places.sandboxes, id, S_IRWXU) != 0)
 		error = -errno;
@@ -502,7 +495,7 @@ static int sweep_one(void *context, const char id[IPC_ID_MAX])
 int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void *context)
 {
 	static bool is_swept; /* since the start: a crash may have been before it */
-	struct sweep sweep = { destroyed, context, store_now_s(), 0, !is_swept };
+	struct sweep sweep = { destroyed, context, clock_real_us() / 1000000, 0, !is_swept };
 	int error = is_swept ? 0 : store_lock();
 
 	if (error)
@@ -559,7 +552,6 @@ static int open_history(int sandbox, off_t *ret_end)
 int store_note(int sandbox, const struct history_note *note)
 {
 	struct history_note dated = *note;
-	struct timespec now = { 0 };
 	off_t end;
 	int fd = open_history(sandbox, &end);
 	ssize_t written;
@@ -569,8 +561,7 @@ int store_note(int sandbox, const struct history_note *note)
 		(void)renameat(sandbox, HISTORY_FILE, sandbox, HISTORY_FILE_OLD);
 		fd = open_history(sandbox, &end);
 	}
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
-	dated.time_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	dated.time_us = clock_real_us();
 	written = fd < 0 ? -1 : pwrite(fd, &dated, sizeof(dated), end);
 	fd_close(&fd); /* keeps errno */
 	if (written < 0)

@@ -81,7 +81,7 @@ struct store_meta {
 /*
  * msp-store does all of this, in a process of its own that has the state directory. The
  * supervisor's functions of these names ask it (supervisor/base/store_client.c), for
- * store_each() and store_sweep() at once; those of meta.c and held.c are the same in both.
+ * store_each() and store_sweep() at once; those of meta.c are the same in both.
  */
 
 /* Write an id as text; return whether a text is an id, or may name a sandbox or checkpoint. */

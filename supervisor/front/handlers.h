@@ -11,6 +11,15 @@
 /* Put together the welcome message. */
 void handlers_prepare(void);
 
+/* Handle messages of a frontend, the context: about persistent sandboxes, their checkpoints and
+ * network, and the ports of the host that lead into one. */
+int handle_sandbox_new(void *context, struct channel_message *message);
+int handle_sandbox_end(void *context, struct channel_message *message);
+int handle_checkpoint_do(void *context, struct channel_message *message);
+int handle_network_watch(void *context, struct channel_message *message);
+int handle_bridge_start(void *context, struct channel_message *message);
+int handle_bridge_look(void *context, struct channel_message *message);
+
 /* Tell all frontends of the policy that is in force from now on. */
 void handlers_tell_policy(void);
 

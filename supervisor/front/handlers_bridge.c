@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "front/handlers_bridge.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bridges: ports of the host that lead into sandboxes. The supervisor lets an msp-bridge into a
+ * sandbox, and neither makes a connection nor sees a byte of one.
+ */
+#include "front/handlers.h"
 
 #include <errno.h>
 

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "front/handlers_persistent.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests about persistent sandboxes: to make one, to end one, their checkpoints, and their
+ * network.
+ */
+#include "front/handlers.h"
 
 #include <errno.h>
 #include <stdio.h>

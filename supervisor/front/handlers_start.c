@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/audit.h"
 #include "base/reply.h"
+#include "common/history.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_done.h"
 #include "common/ipc_execution.h"
@@ -18,7 +20,6 @@
 #include "common/refusal.h"
 #include "common/workspace_mode.h"
 #include "front/handlers_list.h"
-#include "persistent/history.h"
 #include "persistent/layers_job.h"
 #include "persistent/scan.h"
 #include "persistent/workspace.h"
@@ -43,6 +44,23 @@ struct target {
 
 /* A sandbox is there in milliseconds; an emulated machine under load needs a hundred times that. */
 #define PROBE_MS 20000
+
+/* Have msp-store note an execution that has begun, if it is in a persistent sandbox; `code` is a
+ * memfd, or -1. It is not waited for. */
+static void note_history(const struct request *request, int code)
+{
+	const struct ipc_spawn *spawn = request->spawn;
+	struct history_note note = { .execution = request->id, .pid = supervisor.pid };
+	ssize_t got;
+
+	if (!request->sandbox)
+		return;
+	note.argv_size = spawn->argv_size < HISTORY_TEXT_MAX ? spawn->argv_size : HISTORY_TEXT_MAX;
+	memcpy(note.text, spawn->argv, note.argv_size);
+	got = pread(code, note.text + note.argv_size, HISTORY_TEXT_MAX - note.argv_size, 0);
+	note.code_size = got > 0 ? (uint32_t)got : 0;
+	(void)store_note(request->sandbox->persistent.directory, &note);
+}
 
 static int begin_in(const struct target *target, enum refusal refusal, struct request *request,
 		    int code, char detail[IPC_LIST_MAX])
@@ -73,7 +91,7 @@ static int begin_in(const struct target *target, enum refusal refusal, struct re
 	if (request->sandbox)
 		scan_execution_begin(&request->sandbox->persistent);
 	error = execution_begin(frontend, request, code);
-	history_add(request, code);
+	note_history(request, code);
 	if (!error || supervisor.is_ending) /* then it has been said why */
 		return 0;
 	done.error = (uint32_t)-error;

@@ -329,7 +329,7 @@ static struct layers_job *find_free(const struct layers_ask *ask)
 					       .sandbox = ask->sandbox,
 					       .frontend = ask->frontend,
 					       .request = ask->request,
-					       .began_us = is_note ? sandbox_real_us() : 0,
+					       .began_us = is_note ? clock_real_us() : 0,
 					       .channel.fd = -1,
 					       .pidfd = -1 };
 		return &jobs[i];

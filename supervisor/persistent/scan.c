@@ -130,7 +130,7 @@ void scan_execution_begin(struct persistent *own)
 	if (!is_wanted(&own->scan))
 		own->scan.dirty_us = clock_now_us();
 	if (own->scan.since_us == 0)
-		own->scan.since_us = sandbox_real_us();
+		own->scan.since_us = clock_real_us();
 	scan_step(own, SCAN_ON_EXECUTION);
 	own->scan.due_us = own->scan.dirty_us + LOOK_US;
 }

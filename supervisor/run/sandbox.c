@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <time.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/gateway.h"
@@ -15,16 +15,10 @@
 #include "common/ipc_gateway.h"
 #include "common/ipc_init.h"
 #include "common/kernel.h"
+#include "common/layer_role.h"
+#include "common/workspace_mode.h"
 #include "run/cgroup.h"
-#include "run/sandbox_layers.h"
-
-uint64_t sandbox_real_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
+#include "stewards/store/store.h"
 
 const struct plan *sandbox_plan(const struct sandbox *sandbox)
 {
@@ -95,6 +89,68 @@ void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts)
 		(void)cgroup_remove(supervisor.cgroup, sandbox->slot); /* unused */
 }
 
+/* As the next one; *number counts them. `layer` NULL: the workspace. There may be many, and the
+ * factory always reads. */
+static int send_layer(uint32_t *number, uint32_t mount, uint32_t role,
+		      const struct store_layer *layer)
+{
+	struct ipc_sandbox_layer message = { (*number)++, mount, role, "" };
+
+	if (layer)
+		store_id_text(layer->id, message.id);
+	return channel_send(&supervisor.factory, IPC_TYPE_sandbox_layer, &message, NULL, 0);
+}
+
+static int send_workspace(const struct persistent *own, uint32_t *number, uint32_t mount,
+			  uint32_t role)
+{
+	static const struct ipc_sandbox_workspace message;
+	const int error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_workspace, &message,
+				       &own->workspace, 0);
+
+	return error ? error : send_layer(number, mount, role, NULL);
+}
+
+static int send_place(const struct persistent *own, uint32_t *number, uint32_t mount,
+		      const char *place)
+{
+	const struct store_meta *meta = own->meta;
+	const struct store_layer *upper = &meta->layers[meta->upper];
+	const uint32_t mode = strcmp(place, PLAN_PLACE_WORKSPACE) == 0 ? meta->workspace_mode
+								       : (uint32_t)WORKSPACE_NONE;
+	int error = 0;
+
+	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE)
+		return send_workspace(own, number, mount,
+				      mode == WORKSPACE_READ ? LAYER_READ : LAYER_WRITE);
+	for (uint32_t layer = upper->parent; layer != STORE_NO_LAYER && !error;
+	     layer = meta->layers[layer].parent)
+		error = send_layer(number, mount, LAYER_LOWER, &meta->layers[layer]);
+	if (!error && mode == WORKSPACE_COPY)
+		error = send_workspace(own, number, mount, LAYER_LOWER);
+	if (!error)
+		error = send_layer(number, mount, LAYER_UPPER, upper);
+	return error ? error : send_layer(number, mount, LAYER_WORK, upper);
+}
+
+/* Send the factory, before it is asked for the init of a persistent sandbox, the directories that
+ * its persistent mounts are made of. *ret_count is how many were sent. */
+static int send_layers(const struct sandbox *sandbox, uint32_t *ret_count)
+{
+	const struct plan *plan = &supervisor.plan;
+	const struct plan_profile *profile = plan_profile(plan, sandbox->profile);
+	const struct plan_mount *mounts = plan_mounts(plan, profile);
+	int error = 0;
+
+	*ret_count = 0;
+	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
+		if (mounts[i].place)
+			error = send_place(&sandbox->persistent, ret_count, i,
+					   plan_string(plan, mounts[i].place));
+	}
+	return error;
+}
+
 static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 		       const struct sandbox_parts *parts)
 {
@@ -105,7 +161,7 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 					     .probe = probe,
 					     .lasts = sandbox_lasts(sandbox),
 					     .is_last = supervisor.is_for_one };
-	int error = create.lasts ? sandbox_send_layers(sandbox, &create.layers) : 0;
+	int error = create.lasts ? send_layers(sandbox, &create.layers) : 0;
 
 	if (!error && parts->cgroup >= 0)
 		error = state_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,

@@ -167,9 +167,6 @@ bool sandbox_end_all(void);
 /* Is there work on files that should not be cut short? */
 bool sandbox_is_working(void);
 
-/* Microseconds of the real clock. */
-uint64_t sandbox_real_us(void);
-
 /* Return the memory of all sandboxes now, in bytes: measured by the kernel with cgroups; in the
  * fallback, the sum of their profiles' limits. */
 uint64_t sandbox_memory_used(void);

@@ -2,7 +2,7 @@
  *
  * Bridges: into which sandboxes, and for whom.
  */
-#include "front/handlers_bridge.h"
+#include "front/handlers.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

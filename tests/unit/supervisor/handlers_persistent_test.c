@@ -2,7 +2,7 @@
  *
  * What a frontend may ask about persistent sandboxes, and what it is told.
  */
-#include "front/handlers_persistent.h"
+#include "front/handlers.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
