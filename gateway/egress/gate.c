@@ -313,7 +313,6 @@ static void end_connection(struct gate *gate, struct gate_entry *entry, enum con
 {
 	struct connection *connection = entry->connection;
 
-	gate->refused[connection->refusal]++;
 	if (connection->refusal != CONNECTION_FINE || reason == CONNECTION_END_SPENT)
 		event_gate_refused(gate, entry->host, entry->port,
 				   reason == CONNECTION_END_SPENT ? CONNECTION_REFUSED_LIMIT

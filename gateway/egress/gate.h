@@ -67,7 +67,6 @@ struct gate {
 	uint64_t refilled_ms;
 	bool is_held, are_listeners_watched;
 	uint64_t now_ms;
-	uint64_t refused[CONNECTION_REFUSAL_COUNT]; /* counts */
 };
 
 /* Begin with sockets that do not block, which are the gate's from now on. The gate is zeroed, but

@@ -54,15 +54,10 @@ static void require_egress(int error)
 
 static void watch_socket(int fd, uint32_t data, short *before, short events)
 {
-	struct epoll_event event = { .events = (uint32_t)events, .data.u32 = data };
-	const int operation = events == 0    ? EPOLL_CTL_DEL
-			      : *before == 0 ? EPOLL_CTL_ADD
-					     : EPOLL_CTL_MOD;
+	const int error = peer_watch(waiting, fd, data, (uint32_t)*before, (uint32_t)events);
 
-	if (events == *before)
-		return;
-	if (epoll_ctl(waiting, operation, fd, &event) != 0)
-		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(-error));
 	*before = events;
 }
 
@@ -158,7 +153,6 @@ static int handle_open(void *context, struct channel_message *from)
 	struct ipc_http_done done = { .number = open->number, .reason = CONNECTION_END_LIMIT };
 	struct target target;
 
-	(void)context;
 	if (open->port > UINT16_MAX ||
 	    !target_find(plan, profile, open->host, (uint16_t)open->port, &target))
 		return -EPROTO;
@@ -182,7 +176,6 @@ static int handle_more(void *context, struct channel_message *from)
 {
 	const uint32_t at = find_connection(ipc_body(from, http_more)->number);
 
-	(void)context;
 	if (at == HTTP_CONNECTIONS_MAX || !connections[at].is_asking)
 		return 0; /* it has ended just before */
 	connections[at].is_asking = false;
@@ -197,7 +190,6 @@ static int handle_end(void *context, struct channel_message *from)
 	const struct ipc_http_end *end = ipc_body(from, http_end);
 	const uint32_t at = find_connection(end->number);
 
-	(void)context;
 	if (at == HTTP_CONNECTIONS_MAX)
 		return 0; /* it has ended just before */
 	connections[at].exchange->end = EXCHANGE_ENDED;
@@ -209,7 +201,6 @@ static int handle_end(void *context, struct channel_message *from)
 
 static int handle_trust(void *context, struct channel_message *from)
 {
-	(void)context;
 	if (is_trusted || !trust_begin(from->fds[0], from->fds[1]))
 		return -EPROTO;
 	is_trusted = true;
@@ -272,7 +263,7 @@ static void turn_once(int timeout_ms)
 		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
 	now_ms = clock_now_us() / 1000;
 	for (int i = 0; i < count; i++) {
-		const uint32_t data = events[i].data.u32;
+		const uint32_t data = (uint32_t)events[i].data.u64;
 
 		if (data == DATA_EGRESS)
 			(void)peer_turn(&egress, &message, from_egress, "msp-egress");

@@ -60,11 +60,14 @@ void event_gate_refused(struct gate *at, const char *host, uint16_t port,
 	refusals += strcmp(host, "a.example") == 0 && port == 443;
 }
 
+static uint32_t reasons[CONNECTION_END_COUNT];
+
 void event_gate_ended(struct gate *at, struct ipc_connection_end *end)
 {
 	(void)at;
 	ended += end->number == 7 && strcmp(end->address, "192.0.2.7") == 0;
 	moved += end->sent + end->received;
+	reasons[end->reason]++;
 }
 
 void event_gate_name(struct gate *at, uint32_t question, const char *name)
@@ -198,10 +201,10 @@ static int watch(struct cable *cable)
 		gate_tick(&gate, now_ms);
 	}
 	EXPECT(dials == 6);
-	EXPECT(gate.refused[CONNECTION_LATE] == 1);
-	EXPECT(gate.refused[CONNECTION_OTHER_NAME] == 1);
-	EXPECT(gate.refused[CONNECTION_NO_TLS] == 1);
-	EXPECT(gate.refused[CONNECTION_FINE] == 2);
+	EXPECT(reasons[CONNECTION_END_LATE] == 1);
+	EXPECT(reasons[CONNECTION_END_OTHER_NAME] == 1);
+	EXPECT(reasons[CONNECTION_END_NO_TLS] == 1);
+	EXPECT(reasons[CONNECTION_END_SIDES] == 2);
 	EXPECT(ended == 5 && refusals == 3 && gate.entry_count == 0 && gate.dial_count == 0);
 	EXPECT(moved == 2 * (sizeof(hello_a) - 1 + 7));
 	return 0;
