@@ -133,9 +133,8 @@ static bool collect_ports(const struct plan *plan, const struct plan_profile *pr
 static int make_cable(const struct ipc_cable_make *make, const int fds[3], struct cable *ret,
 		      uint32_t *ret_slot, uint32_t *ret_server, uint32_t *ret_step)
 {
+	struct cabled *made = &cables[make->slot];
 	const struct plan_profile *profile;
-	uint16_t ports[CABLE_PORTS_MAX];
-	uint32_t count;
 	int error;
 
 	*ret_step = CABLE_STEP_POLICY;
@@ -146,7 +145,7 @@ static int make_cable(const struct ipc_cable_make *make, const int fds[3], struc
 		return -EINVAL;
 	profile = plan_profile(&plans[*ret_slot].plan, make->profile);
 	if (profile->network != PLAN_NETWORK_HOSTS ||
-	    !collect_ports(&plans[*ret_slot].plan, profile, ports, &count))
+	    !collect_ports(&plans[*ret_slot].plan, profile, made->ports, &made->port_count))
 		return -EINVAL;
 	*ret_step = CABLE_STEP_SOCKET;
 	if (!is_routing_socket(fds[1]))
@@ -161,11 +160,9 @@ static int make_cable(const struct ipc_cable_make *make, const int fds[3], struc
 			    ret_server);
 	if (error)
 		return error;
-	cables[make->slot].policy = &plans[*ret_slot].plan;
-	cables[make->slot].profile = profile;
-	cables[make->slot].port_count = count;
-	memcpy(cables[make->slot].ports, ports, count * sizeof(ports[0]));
-	return cable_make(hub->home, fds[1], ports, count, ret, ret_step);
+	made->policy = &plans[*ret_slot].plan;
+	made->profile = profile;
+	return cable_make(hub->home, fds[1], made->ports, made->port_count, ret, ret_step);
 }
 
 /* msp-dial knows the sandbox before msp-egress can ask for it, and that hosts are taken away. */

@@ -266,7 +266,6 @@ static int take_name(SSL *ssl, int *ret_alert, void *unused)
 						TRUST_OTHER_NAME };
 	const enum trust_greeting judged = judge_name(ssl, SSL_get_ex_data(ssl, name_index));
 
-	(void)unused;
 	*ret_alert = SSL_AD_UNRECOGNIZED_NAME;
 	if (SSL_set_ex_data(ssl, greeting_index, &values[judged]) != 1)
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
@@ -289,8 +288,6 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret, unsigned char *r
 {
 	unsigned char *chosen;
 
-	(void)ssl;
-	(void)unused;
 	if (SSL_select_next_proto(&chosen, ret_size, protocols, PROTOCOLS_SIZE, offered, size) !=
 	    OPENSSL_NPN_NEGOTIATED)
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
