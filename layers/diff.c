@@ -116,7 +116,7 @@ static int tell_refs(struct telling *telling)
 	char text[IPC_PATH_MAX];
 	int error = commits_find(job);
 
-	for (size_t i = 0; i < commits_count() && !error; i++) {
+	for (size_t i = 0; i < commits_state()->ref_count && !error; i++) {
 		commits_show(i, &difference, text);
 		job->done.held += (difference.flags & CHANGE_IS_HELD) != 0;
 		job->done.conflicts += (difference.flags & CHANGE_IS_CONFLICT) != 0;

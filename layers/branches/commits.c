@@ -11,14 +11,12 @@
 #include "layers/base/beneath.h"
 #include "layers/base/gitpath.h"
 #include "layers/base/held.h"
-#include "layers/branches/branches.h"
+#include "layers/branches/state.h"
 #include "layers/changes/commits_state.h"
 #include "layers/reader/refs.h"
 #include "layers/reader/tree_names.h"
 #include "lib/heap/grow.h"
 
-#define GIT ".git/"
-#define GIT_SIZE (sizeof(GIT) - 1)
 #define REFS GIT "refs/"
 
 /* --- which refs ------------------------------------------------------------------------------- */
@@ -64,7 +62,6 @@ enum commits_fate commits_judge(const struct difference *difference)
 
 static int keep_id(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
-	(void)bytes;
 	memcpy(context, tell->id, OBJECT_ID_BYTES);
 	return 0;
 }

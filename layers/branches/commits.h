@@ -35,9 +35,6 @@ enum commits_fate commits_judge(const struct difference *difference);
  * or -errno; a ref whose commits cannot be read is refused by itself. */
 int commits_find(struct job *job);
 
-/* Return how many refs there are, in the order of their paths. */
-size_t commits_count(void);
-
 /* Show a ref as a difference: CHANGE_IS_COMMITS and, where it is so, HELD, GITS or CONFLICT.
  * `ret_text`: what it brings, for people. */
 void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_MAX]);
@@ -48,12 +45,8 @@ void commits_add_to_digest(const struct job_directories *directories, struct sha
 /* Fetch the objects of a ref, each once over all calls. 0 or -errno. */
 int commits_bring(size_t number);
 
-/* Return how many objects were fetched: each becomes a file of the host. */
-size_t commits_object_count(void);
+/* Write the path of a fetched object, which becomes a file of the host. */
 void commits_object_path(size_t number, char ret[IPC_PATH_MAX]);
-
-/* Return the permissions of a new directory in the host's .git: those that .git itself has. */
-uint32_t commits_directory_mode(void);
 
 /* Open the content of a fetched object, or of a ref: a memfd, or -errno. */
 int commits_open_object(size_t number);

@@ -31,11 +31,6 @@
 /* All objects of one apply, compressed; they are in memory. */
 #define SPOOL_MAX ((off_t)WALK_BYTES_MAX)
 
-size_t commits_count(void)
-{
-	return commits_state()->ref_count;
-}
-
 void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_MAX])
 {
 	const struct commits_ref *ref = &commits_state()->refs[number];
@@ -58,7 +53,7 @@ void commits_add_to_digest(const struct job_directories *directories, struct sha
 	char text[IPC_PATH_MAX + 1 + OBJECT_ID_BYTES];
 	uint8_t shown[SHA256_BYTES];
 
-	for (size_t i = 0; i < commits_count(); i++) {
+	for (size_t i = 0; i < commits_state()->ref_count; i++) {
 		commits_show(i, &difference, text);
 		/* The text names what is held; the host's branch may have gone on since. */
 		memcpy(text + strlen(text) + 1, commits_state()->refs[i].id, OBJECT_ID_BYTES);
@@ -177,22 +172,12 @@ int commits_bring(size_t number)
 	return error;
 }
 
-size_t commits_object_count(void)
-{
-	return commits_state()->object_count;
-}
-
 void commits_object_path(size_t number, char ret[IPC_PATH_MAX])
 {
 	char id[HEX_BYTES + 1];
 
 	refs_write_id(commits_state()->objects[number].id, id);
 	(void)snprintf(ret, IPC_PATH_MAX, ".git/objects/%.2s/%s", id, id + 2);
-}
-
-uint32_t commits_directory_mode(void)
-{
-	return (uint32_t)commits_state()->mode;
 }
 
 /* --- their content ---------------------------------------------------------------------------- */

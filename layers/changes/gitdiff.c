@@ -45,8 +45,6 @@ static int print_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
 				line->origin == GIT_DIFF_LINE_ADDITION ||
 				line->origin == GIT_DIFF_LINE_DELETION;
 
-	(void)delta;
-	(void)hunk;
 	if (line->origin == GIT_DIFF_LINE_FILE_HDR || line->origin == GIT_DIFF_LINE_BINARY)
 		return 0;
 	if (has_origin)
