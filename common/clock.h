@@ -8,11 +8,20 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Microseconds since some time before, which is the same in every process. */
-uint64_t clock_now_us(void);
+/* Return the microseconds of one of these two clocks. */
+uint64_t clock_read_us(clockid_t clock);
+
+/* Return microseconds since some time before, which is the same in every process. */
+static inline uint64_t clock_now_us(void)
+{
+	return clock_read_us(CLOCK_MONOTONIC);
+}
 
 /* Return microseconds since 1970, by the clock that an administrator can set. */
-uint64_t clock_real_us(void);
+static inline uint64_t clock_real_us(void)
+{
+	return clock_read_us(CLOCK_REALTIME);
+}
 
 /* Return a time as nanoseconds: to compare times of files. */
 static inline uint64_t clock_ns_of(const struct timespec *time)

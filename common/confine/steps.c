@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include "common/confine/landlock.h"
-#include "common/confine/seccomp.h"
 #include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
@@ -83,9 +82,4 @@ void confine_enter(int ruleset)
 {
 	confine_require(landlock_enter(ruleset), "entering the Landlock domain");
 	fd_close(&ruleset);
-}
-
-void confine_filter(const struct sock_filter *filter, uint32_t count)
-{
-	confine_require(seccomp_install(filter, count), "installing the system call filter");
 }

@@ -9,9 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/confine/seccomp.h"
 #include "common/kernel.h"
-
-struct sock_filter;
 
 /* End the process with MSP_EXIT_REFUSED unless `error` (-errno) is 0. */
 void confine_require(int error, const char *step);
@@ -36,8 +35,9 @@ int confine_ruleset(uint64_t net, struct kernel_landlock_ruleset *ret_attr);
 /* Enter the ruleset's domain, and close it. */
 void confine_enter(int ruleset);
 
-/* Install a system call filter of `count` instructions, or of an array. */
-void confine_filter(const struct sock_filter *filter, uint32_t count);
-#define CONFINE_FILTER(filter) confine_filter((filter), sizeof(filter) / sizeof((filter)[0]))
+/* Install a system call filter, an array. */
+#define CONFINE_FILTER(filter)                                                                     \
+	confine_require(seccomp_install((filter), sizeof(filter) / sizeof((filter)[0])),           \
+			"installing the system call filter")
 
 #endif

@@ -54,7 +54,7 @@ static int peer_ends[2], counters = GATEWAY_FD_CABLE_COUNTERS;
 static struct program {
 	char name[12];
 	int image;
-	int ends[2]; /* of its channel: ours and its */
+	int ends[2]; /* its channel's: ours and its own */
 	int pidfd;
 } dial = { "msp-dial", GATEWAY_FD_DIAL, { -1, -1 }, -1 },
   egress = { "msp-egress", GATEWAY_FD_EGRESS, { -1, -1 }, -1 },

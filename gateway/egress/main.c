@@ -81,12 +81,14 @@ static void require_peers(int error)
 /* Wait for a peer's messages, and for room if some wait for it. `watched`: the events so far. */
 static void watch_peer(uint32_t *watched, const struct outbox *outbox, uint64_t data)
 {
-	const uint32_t events = outbox->count > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN;
-	const int error = peer_watch(waiting, outbox->channel->fd, data, *watched, events);
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
 
-	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(-error));
-	*watched = events;
+	if (outbox->count > 0)
+		event.events |= EPOLLOUT;
+	if (event.events != *watched && epoll_ctl(waiting, *watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
+						  outbox->channel->fd, &event) != 0)
+		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
+	*watched = event.events;
 }
 
 static void watch_peers(void)

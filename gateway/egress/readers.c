@@ -12,7 +12,6 @@
 #include "common/ipc_http.h"
 #include "common/share.h"
 #include "stewards/base/counters.h"
-#include "stewards/base/peer.h"
 
 #define TURN_MOST 64 /* messages */
 
@@ -89,6 +88,7 @@ static int end_server(uint32_t server)
 
 int readers_take(uint32_t server, int fd)
 {
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = first_data + server };
 	int error;
 
 	if (server >= HTTP_SERVERS_MAX) {
@@ -97,7 +97,7 @@ int readers_take(uint32_t server, int fd)
 	}
 	error = end_server(server);
 	servers[server] = (struct channel){ fd, IPC_EGRESS, IPC_HTTP, IPC_SERVE };
-	return error ? error : peer_watch(waiting, fd, first_data + server, 0, EPOLLIN);
+	return error ? error : epoll_ctl(waiting, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
 }
 
 bool readers_open(const struct reader_connection *connection, int client, int host)

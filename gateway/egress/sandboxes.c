@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "common/clock.h"
 #include "common/fd.h"
@@ -12,7 +13,6 @@
 #include "gateway/egress/gate.h"
 #include "gateway/egress/readers.h"
 #include "stewards/base/counters.h"
-#include "stewards/base/peer.h"
 
 static struct sandbox {
 	uint32_t slot, use;
@@ -233,9 +233,14 @@ int sandboxes_answered(const struct ipc_ask_done *done)
 void event_gate_watch(struct gate *gate, uint32_t mark, int fd, short before, short events)
 {
 	const uint64_t data = (uint64_t)sandbox_of(gate)->slot << 32 | mark;
+	struct epoll_event event = { .events = (uint32_t)events, .data.u64 = data };
+	const int operation = events == 0   ? EPOLL_CTL_DEL
+			      : before == 0 ? EPOLL_CTL_ADD
+					    : EPOLL_CTL_MOD;
 
 	/* A descriptor that is not waited for would never be turned. */
-	note_failure(peer_watch(waiting, fd, data, (uint32_t)before, (uint32_t)events));
+	if (epoll_ctl(waiting, operation, fd, &event) != 0)
+		note_failure(-errno);
 }
 
 void event_gate_refused(struct gate *gate, const char *host, uint16_t port,

@@ -54,10 +54,15 @@ static void require_egress(int error)
 
 static void watch_socket(int fd, uint32_t data, short *before, short events)
 {
-	const int error = peer_watch(waiting, fd, data, (uint32_t)*before, (uint32_t)events);
+	struct epoll_event event = { .events = (uint32_t)events, .data.u32 = data };
+	const int operation = events == 0    ? EPOLL_CTL_DEL
+			      : *before == 0 ? EPOLL_CTL_ADD
+					     : EPOLL_CTL_MOD;
 
-	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(-error));
+	if (events == *before)
+		return;
+	if (epoll_ctl(waiting, operation, fd, &event) != 0)
+		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
 	*before = events;
 }
 
@@ -263,7 +268,7 @@ static void turn_once(int timeout_ms)
 		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
 	now_ms = clock_now_us() / 1000;
 	for (int i = 0; i < count; i++) {
-		const uint32_t data = (uint32_t)events[i].data.u64;
+		const uint32_t data = events[i].data.u32;
 
 		if (data == DATA_EGRESS)
 			(void)peer_turn(&egress, &message, from_egress, "msp-egress");

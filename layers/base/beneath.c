@@ -16,7 +16,8 @@
 #define MOVED_TRIES 16 /* an entry can move while it is opened; a mount stays */
 #define BLOCK_BYTES ((size_t)64 << 10)
 
-int beneath_open(int root, const char *path, uint64_t flags)
+/* Open with the given flags; empty path: the directory itself. A descriptor or -errno. */
+static int open_beneath(int root, const char *path, uint64_t flags)
 {
 	int fd, tries = 0;
 
@@ -30,14 +31,14 @@ int beneath_open(int root, const char *path, uint64_t flags)
 
 int beneath_directory(int root, const char *path)
 {
-	const int fd = beneath_open(root, path, O_RDONLY | O_DIRECTORY);
+	const int fd = open_beneath(root, path, O_RDONLY | O_DIRECTORY);
 
 	return fd == -ENOTDIR || fd == -ELOOP ? -ESTALE : fd;
 }
 
 int beneath_file(int root, const char *path, struct stat *ret)
 {
-	int fd = beneath_open(root, path, O_RDONLY);
+	int fd = open_beneath(root, path, O_RDONLY);
 
 	if (fd == -ELOOP || fd == -ENXIO) /* a link; a socket or a device without a driver */
 		return -ESTALE;
@@ -233,14 +234,12 @@ int beneath_names_add(struct beneath_names *names, int directory, bool is_all)
 			return 0;
 		for (ssize_t at = 0; at < size;) {
 			const struct dirent64 *entry = (const void *)(buffer + at);
-			int error = 0;
 
-			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-			    (is_all || (LEADING & (1U << entry->d_type))))
-				error = add_name(names, entry->d_name);
-			if (error)
-				return error;
 			at += entry->d_reclen;
+			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+			    (is_all || (LEADING & (1U << entry->d_type))) &&
+			    add_name(names, entry->d_name) != 0)
+				return -ENOMEM;
 		}
 	}
 }

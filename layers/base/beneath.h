@@ -19,9 +19,6 @@
  * a workload write, but a sparse file costs nothing to make and its size in time to read. */
 #define BENEATH_CONTENT_MAX ((off_t)16 << 30)
 
-/* Open with the given flags; empty path: the directory itself. A descriptor or -errno. */
-int beneath_open(int root, const char *path, uint64_t flags);
-
 /* A directory, a regular file for reading. -ESTALE: it is something else. */
 int beneath_directory(int root, const char *path);
 int beneath_file(int root, const char *path, struct stat *ret);

@@ -54,8 +54,7 @@ int files_rename(int from, const char *old, int to, const char *name, unsigned i
 
 int files_chmod(int directory, const char *name, uint32_t mode)
 {
-	int fd;
-	int error;
+	int fd, error;
 
 	if (syscall(SYS_fchmodat2, directory, name, mode, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;

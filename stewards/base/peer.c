@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "common/log.h"
@@ -33,14 +32,4 @@ void peer_require(int error, const char *problem)
 		exit(0);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "%s: %s", problem, errno_text(-error));
-}
-
-int peer_watch(int waiting, int fd, uint64_t data, uint32_t before, uint32_t events)
-{
-	struct epoll_event event = { .events = events, .data.u64 = data };
-	const int operation = events == 0   ? EPOLL_CTL_DEL
-			      : before == 0 ? EPOLL_CTL_ADD
-					    : EPOLL_CTL_MOD;
-
-	return events == before || epoll_ctl(waiting, operation, fd, &event) == 0 ? 0 : -errno;
 }

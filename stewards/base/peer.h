@@ -20,8 +20,4 @@ bool peer_turn(const struct channel *peer, struct channel_message *message,
  * with `problem`. */
 void peer_require(int error, const char *problem);
 
-/* Have the epoll descriptor `waiting` wait for other events of a descriptor than before; 0: for
- * none. Its events have `data`. 0 or -errno. */
-int peer_watch(int waiting, int fd, uint64_t data, uint32_t before, uint32_t events);
-
 #endif

@@ -64,7 +64,7 @@ void steward_confine(uint64_t rights, const struct sock_filter *filter, uint32_t
 	confine_privileges();
 	confine_require(capabilities_set(0), "dropping capabilities");
 	enter_landlock(rights);
-	confine_filter(filter, count);
+	confine_require(seccomp_install(filter, count), "installing the system call filter");
 }
 
 void steward_hear_start(struct channel *channel, uint32_t type, struct channel_message *ret)
