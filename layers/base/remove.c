@@ -94,8 +94,7 @@ static int lift_up(int top, int directory, const char *name)
 /* Remove a directory; `action` takes those in it, and `top` is the way up for them. -1: itself. */
 static int remove_directory(int top, int parent, const char *name, directory_action action)
 {
-	int error;
-	int fd;
+	int error, fd;
 
 	if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
 		return 0;
