@@ -176,6 +176,7 @@ static const struct operation {
 static int take_question(const struct ipc_store_ask *ask, const struct operation *operation)
 {
 	memset(&answer, 0, offsetof(struct ipc_store_answer, meta));
+	answer.made_size = answer.ids_size = 0; /* its bytes themselves stay */
 	answer.census.sandboxes_max = ask->census.sandboxes_max;
 	answer.census.bytes_max = ask->census.bytes_max;
 	if ((operation->needs & PART_SANDBOX) != (sandbox >= 0 ? PART_SANDBOX : PART_NOTHING) ||
