@@ -24,6 +24,16 @@ void format_text(char *text, size_t room, const char *format, ...)
 	va_end(arguments);
 }
 
+int format_fail(int code, char *text, size_t room, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	put_text(text, room, format, arguments);
+	va_end(arguments);
+	return code;
+}
+
 void format_append(char *text, size_t room, const char *format, ...)
 {
 	const size_t used = strlen(text);

@@ -12,6 +12,10 @@
 void format_text(char *text, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* As format_text(), and return `code`, for a line that says why something fails. */
+int format_fail(int code, char *text, size_t room, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /* Append to `text`, cut at its room. */
 void format_append(char *text, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

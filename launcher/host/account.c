@@ -164,12 +164,12 @@ int account_drop(uid_t uid, gid_t gid, const char *name)
 
 static int refuse_root(const char *name, char *text)
 {
-	format_text(text, ACCOUNT_TEXT_MAX,
-		    "--run-as=%s is refused: the account must not have uid or gid 0, since a "
-		    "workload never runs as root. Name an ordinary account, or leave the option "
-		    "out to use '" ACCOUNT_DEFAULT "'",
-		    name);
-	return MSP_EXIT_REFUSED;
+	return format_fail(
+		MSP_EXIT_REFUSED, text, ACCOUNT_TEXT_MAX,
+		"--run-as=%s is refused: the account must not have uid or gid 0, since a "
+		"workload never runs as root. Name an ordinary account, or leave the option "
+		"out to use '" ACCOUNT_DEFAULT "'",
+		name);
 }
 
 static int explain_missing(const char *name, char *text)
@@ -177,13 +177,12 @@ static int explain_missing(const char *name, char *text)
 	char command[256];
 
 	account_format_useradd(name, command, sizeof(command));
-	format_text(
-		text, ACCOUNT_TEXT_MAX,
+	return format_fail(
+		MSP_EXIT_REFUSED, text, ACCOUNT_TEXT_MAX,
 		"started as root, and there is no account '%s' to change to; nothing of msp's runs "
 		"as root. Start it as an ordinary user, name another account with "
 		"--run-as=USER, or make this one: %s",
 		name, command);
-	return MSP_EXIT_REFUSED;
 }
 
 /* Leave a folder that root could enter and the account cannot. Only a relative --ro uses it. */
@@ -216,11 +215,9 @@ int account_become(const char *name, int *ret_exit, char text[ACCOUNT_TEXT_MAX])
 		error = account_drop(account.uid, account.gid, account.name);
 	if (!error)
 		error = leave_unreachable_folder();
-	if (error) {
-		format_text(text, ACCOUNT_TEXT_MAX,
-			    "cannot change from root to the account '%s': %s", name,
-			    errno_text(-error));
-		return -1;
-	}
+	if (error)
+		return format_fail(-1, text, ACCOUNT_TEXT_MAX,
+				   "cannot change from root to the account '%s': %s", name,
+				   errno_text(-error));
 	return 0;
 }

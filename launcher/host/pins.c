@@ -99,9 +99,8 @@ static int check_path(const struct opening *opening, int fd, const char *path,
 
 	if (!error)
 		return shown_check(fd, real, use, &opening->mounts, &opening->set, problem);
-	format_text(problem, SHOWN_TEXT_MAX, "'%.300s' has no path of its own: %s", path,
-		    errno_text(-error));
-	return -1;
+	return format_fail(-1, problem, SHOWN_TEXT_MAX, "'%.300s' has no path of its own: %s", path,
+			   errno_text(-error));
 }
 
 static bool is_writable(const struct plan_mount *mount)
@@ -143,13 +142,12 @@ static int prepare_walk(struct opening *opening, char problem[SHOWN_TEXT_MAX])
 {
 	const int error = opening->is_prepared ? 0 : mounts_read(&opening->mounts);
 
-	if (error) {
-		format_text(problem, SHOWN_TEXT_MAX,
-			    "the mount table cannot be read (/proc/self/mountinfo: %s), so nothing "
-			    "can be compared with the protected paths",
-			    errno_text(-error));
-		return -1;
-	}
+	if (error)
+		return format_fail(
+			-1, problem, SHOWN_TEXT_MAX,
+			"the mount table cannot be read (/proc/self/mountinfo: %s), so nothing "
+			"can be compared with the protected paths",
+			errno_text(-error));
 	if (!opening->is_prepared)
 		opening->set = protected_set_of(opening->plan);
 	opening->is_prepared = true;
@@ -196,10 +194,8 @@ static int open_trust(const struct opening *opening, const struct record *record
 	const struct pins_trust *trust = opening->trust;
 	int fd;
 
-	if (trust->refused >> record->profile & 1) {
-		format_text(opening->text, PINS_TEXT_MAX, "%s", trust->problem);
-		return -1;
-	}
+	if (trust->refused >> record->profile & 1)
+		return format_fail(-1, opening->text, PINS_TEXT_MAX, "%s", trust->problem);
 	fd = openat(trust->directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? refuse_error(opening, record, errno) : fd;
 }

@@ -41,10 +41,8 @@ static bool is_possible(char text[SCOPE_TEXT_MAX])
 	bool is_there = address && *address;
 	char path[64];
 
-	if (access("/run/systemd/system", F_OK) != 0) {
-		format_text(text, SCOPE_TEXT_MAX, "systemd does not run here");
-		return false;
-	}
+	if (access("/run/systemd/system", F_OK) != 0)
+		return format_fail(false, text, SCOPE_TEXT_MAX, "systemd does not run here");
 	for (size_t i = 0; !is_there && i < sizeof(places) / sizeof(places[0]); i++) {
 		format_text(path, sizeof(path), "/run/user/%u/%s", geteuid(), places[i]);
 		is_there = access(path, F_OK) == 0;
@@ -124,15 +122,11 @@ static int ask_helper(int image, const char *argument, char text[SCOPE_TEXT_MAX]
 	text[0] = '\0';
 	if (!is_possible(text))
 		return -1;
-	if (image < 0) {
-		format_text(text, SCOPE_TEXT_MAX,
-			    "msp-scope is missing: install all of msp's programs together");
-		return -1;
-	}
-	if (pipe2(ends, O_CLOEXEC) != 0) {
-		format_text(text, SCOPE_TEXT_MAX, "msp-scope: %s", errno_text(errno));
-		return -1;
-	}
+	if (image < 0)
+		return format_fail(-1, text, SCOPE_TEXT_MAX,
+				   "msp-scope is missing: install all of msp's programs together");
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return format_fail(-1, text, SCOPE_TEXT_MAX, "msp-scope: %s", errno_text(errno));
 	pid = fork();
 	if (pid == 0)
 		become_scope(image, ends[1], argument);
@@ -176,15 +170,13 @@ int scope_examine(int image, struct scope_manager *ret, char text[SCOPE_TEXT_MAX
 	char line[SCOPE_TEXT_MAX];
 	const char *group;
 
-	if (ask_helper(image, "--check", line) != 0) {
-		format_text(text, SCOPE_TEXT_MAX, "%s", line);
-		return -1;
-	}
+	if (ask_helper(image, "--check", line) != 0)
+		return format_fail(-1, text, SCOPE_TEXT_MAX, "%s", line);
 	if (scope_parse_manager(line, ret->version, sizeof(ret->version), &group) &&
 	    cgroup_read_controllers(group, ret->controllers, sizeof(ret->controllers)))
 		return 0;
-	format_text(text, SCOPE_TEXT_MAX, "the cgroup of the user's systemd cannot be read");
-	return -1;
+	return format_fail(-1, text, SCOPE_TEXT_MAX,
+			   "the cgroup of the user's systemd cannot be read");
 }
 
 bool scope_parse_service(const char *line, struct scope_service *ret)

@@ -57,11 +57,11 @@ bool service_find_place(const char *given, struct service_place *ret, char text[
 	if (service_choose_folder(RUN_FOLDER, geteuid(), getenv("XDG_RUNTIME_DIR"), ret->folder,
 				  sizeof(ret->folder)))
 		return true;
-	format_text(text, SERVICE_TEXT_MAX,
-		    "there is no place for a service's socket: neither " RUN_FOLDER "/%u nor an "
-		    "XDG_RUNTIME_DIR of ours exists. 'loginctl enable-linger' makes the first",
-		    geteuid());
-	return false;
+	return format_fail(
+		false, text, SERVICE_TEXT_MAX,
+		"there is no place for a service's socket: neither " RUN_FOLDER "/%u nor an "
+		"XDG_RUNTIME_DIR of ours exists. 'loginctl enable-linger' makes the first",
+		geteuid());
 }
 
 /* Close the connection for a reason, whose line comes after the state, as for printf. */

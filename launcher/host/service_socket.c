@@ -64,17 +64,14 @@ static int take_passed(struct service_sockets *sockets, char text[SERVICE_TEXT_M
 		return 0;
 	if (count != 1 || !has_option(SERVICE_SOCKETS_FD, SO_DOMAIN, AF_UNIX) ||
 	    !has_option(SERVICE_SOCKETS_FD, SO_TYPE, SOCK_SEQPACKET) ||
-	    !has_option(SERVICE_SOCKETS_FD, SO_ACCEPTCONN, 1)) {
-		format_text(text, SERVICE_TEXT_MAX,
-			    "what the service manager passes must be one listening unix socket of "
-			    "the kind SOCK_SEQPACKET: ListenSequentialPacket= in msp.socket");
-		return -1;
-	}
-	if (fcntl(SERVICE_SOCKETS_FD, F_SETFD, FD_CLOEXEC) != 0) {
-		format_text(text, SERVICE_TEXT_MAX, "descriptor %d: %s", SERVICE_SOCKETS_FD,
-			    errno_text(errno));
-		return -1;
-	}
+	    !has_option(SERVICE_SOCKETS_FD, SO_ACCEPTCONN, 1))
+		return format_fail(
+			-1, text, SERVICE_TEXT_MAX,
+			"what the service manager passes must be one listening unix socket of "
+			"the kind SOCK_SEQPACKET: ListenSequentialPacket= in msp.socket");
+	if (fcntl(SERVICE_SOCKETS_FD, F_SETFD, FD_CLOEXEC) != 0)
+		return format_fail(-1, text, SERVICE_TEXT_MAX, "descriptor %d: %s",
+				   SERVICE_SOCKETS_FD, errno_text(errno));
 	sockets->listener = SERVICE_SOCKETS_FD;
 	sockets->is_activated = 1;
 	return 1;
@@ -106,20 +103,17 @@ static int make_listener(const struct service_place *place, const char *given, i
 		sockets->listener = fd;
 		return 0;
 	}
-	if (fd != -EADDRINUSE) {
-		format_text(text, SERVICE_TEXT_MAX, "cannot listen on %.500s/%s: %s", place->folder,
-			    place->name, errno_text(-fd));
-		return MSP_EXIT_REFUSED;
-	}
-	if (other.service.state != SERVICE_HERE && other.service.state != SERVICE_SILENT) {
-		format_text(text, SERVICE_TEXT_MAX, "%s", other.service.text);
-		return MSP_EXIT_REFUSED;
-	}
-	format_text(text, SERVICE_TEXT_MAX,
-		    "a service already listens on %.500s/%s: 'msp status' shows it, "
-		    "'systemctl --user restart msp.service' renews it",
-		    place->folder, place->name);
-	return MSP_EXIT_AGAIN;
+	if (fd != -EADDRINUSE)
+		return format_fail(MSP_EXIT_REFUSED, text, SERVICE_TEXT_MAX,
+				   "cannot listen on %.500s/%s: %s", place->folder, place->name,
+				   errno_text(-fd));
+	if (other.service.state != SERVICE_HERE && other.service.state != SERVICE_SILENT)
+		return format_fail(MSP_EXIT_REFUSED, text, SERVICE_TEXT_MAX, "%s",
+				   other.service.text);
+	return format_fail(MSP_EXIT_AGAIN, text, SERVICE_TEXT_MAX,
+			   "a service already listens on %.500s/%s: 'msp status' shows it, "
+			   "'systemctl --user restart msp.service' renews it",
+			   place->folder, place->name);
 }
 
 static int listen_ourselves(const char *given, struct service_sockets *sockets,
@@ -131,11 +125,10 @@ static int listen_ourselves(const char *given, struct service_sockets *sockets,
 
 	if (!service_find_place(given, &place, text))
 		return MSP_EXIT_REFUSED;
-	if (mkdir(place.folder, S_IRWXU) != 0 && errno != EEXIST) {
-		format_text(text, SERVICE_TEXT_MAX, "the folder %.500s cannot be made: %s",
-			    place.folder, errno_text(errno));
-		return MSP_EXIT_REFUSED;
-	}
+	if (mkdir(place.folder, S_IRWXU) != 0 && errno != EEXIST)
+		return format_fail(MSP_EXIT_REFUSED, text, SERVICE_TEXT_MAX,
+				   "the folder %.500s cannot be made: %s", place.folder,
+				   errno_text(errno));
 	folder = unix_socket_open_folder(place.folder, text);
 	if (folder < 0)
 		return MSP_EXIT_REFUSED;
@@ -179,12 +172,10 @@ static int open_notify(struct service_sockets *sockets, char text[SERVICE_TEXT_M
 	if (!name || !*name)
 		return 0;
 	error = connect_notify(name, &sockets->notify);
-	if (error) {
-		format_text(text, SERVICE_TEXT_MAX,
-			    "NOTIFY_SOCKET=%.300s cannot be connected to: %s", name,
-			    errno_text(-error));
-		return MSP_EXIT_REFUSED;
-	}
+	if (error)
+		return format_fail(MSP_EXIT_REFUSED, text, SERVICE_TEXT_MAX,
+				   "NOTIFY_SOCKET=%.300s cannot be connected to: %s", name,
+				   errno_text(-error));
 	if (getenv("WATCHDOG_PID") &&
 	    (!read_number("WATCHDOG_PID", &pid) || pid != (uint64_t)getpid()))
 		return 0;

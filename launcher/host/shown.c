@@ -42,25 +42,23 @@ int shown_check(int fd, const char *path, enum protected_use use, const struct m
 	struct stat status;
 	const char *mount;
 
-	if (fstat(fd, &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
-		format_text(text, SHOWN_TEXT_MAX,
-			    "'%.300s' is refused: only a regular file or a folder can be shown to "
-			    "a sandbox, never a device, socket or pipe",
-			    path);
-		return -1;
-	}
+	if (fstat(fd, &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))
+		return format_fail(
+			-1, text, SHOWN_TEXT_MAX,
+			"'%.300s' is refused: only a regular file or a folder can be shown to "
+			"a sandbox, never a device, socket or pipe",
+			path);
 	answer = protected_check(fd, path, use, mounts, set);
 	if (answer.verdict != PROTECTED_FREE) {
 		protected_describe(&answer, path, set, text);
 		return -1;
 	}
 	mount = mounts_inside(mounts, path);
-	if (mount) {
-		format_text(text, SHOWN_TEXT_MAX,
-			    "'%.300s' is refused: another file system is mounted inside it at "
-			    "%.300s. Name the folders that are needed, each by itself",
-			    path, mount);
-		return -1;
-	}
+	if (mount)
+		return format_fail(
+			-1, text, SHOWN_TEXT_MAX,
+			"'%.300s' is refused: another file system is mounted inside it at "
+			"%.300s. Name the folders that are needed, each by itself",
+			path, mount);
 	return 0;
 }

@@ -58,10 +58,9 @@ bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE
 
 	if (!base)
 		return false;
-	if (strlen(base) >= IPC_PATH_MAX - sizeof(IN_HOME STATE_PLACE_SANDBOXES)) {
-		format_text(text, STATE_PLACE_TEXT_MAX, "the path of its directory is too long");
-		return false;
-	}
+	if (strlen(base) >= IPC_PATH_MAX - sizeof(IN_HOME STATE_PLACE_SANDBOXES))
+		return format_fail(false, text, STATE_PLACE_TEXT_MAX,
+				   "the path of its directory is too long");
 	format_text(ret, IPC_PATH_MAX, "%s%s%s", base, below, which);
 	return true;
 }
@@ -104,18 +103,15 @@ static int check_folder(const char *path, int fd, char text[STATE_PLACE_TEXT_MAX
 
 	if (fstat(fd, &status) != 0)
 		return -errno;
-	if (status.st_uid != geteuid()) {
-		format_text(text, STATE_PLACE_TEXT_MAX,
-			    "%.500s belongs to user %u, and must be ours (user %u)", path,
-			    status.st_uid, geteuid());
-		return -EPERM;
-	}
-	if ((status.st_mode & OTHERS) != 0) {
-		format_text(text, STATE_PLACE_TEXT_MAX,
-			    "%.400s has mode %04o, and must be ours alone: 'chmod 700 %.400s'",
-			    path, status.st_mode & 07777, path);
-		return -EPERM;
-	}
+	if (status.st_uid != geteuid())
+		return format_fail(-EPERM, text, STATE_PLACE_TEXT_MAX,
+				   "%.500s belongs to user %u, and must be ours (user %u)", path,
+				   status.st_uid, geteuid());
+	if ((status.st_mode & OTHERS) != 0)
+		return format_fail(
+			-EPERM, text, STATE_PLACE_TEXT_MAX,
+			"%.400s has mode %04o, and must be ours alone: 'chmod 700 %.400s'", path,
+			status.st_mode & 07777, path);
 	return 0;
 }
 

@@ -32,9 +32,8 @@ static bool go_into(const char *name, bool is_made, char path[IPC_PATH_MAX],
 	format_append(path, IPC_PATH_MAX, "/%s", name);
 	if (!is_made || mkdir(path, S_IRWXU) == 0 || errno == EEXIST)
 		return true;
-	format_text(text, TOKEN_FILE_TEXT_MAX, "the folder %.500s cannot be made: %s", path,
-		    errno_text(errno));
-	return false;
+	return format_fail(false, text, TOKEN_FILE_TEXT_MAX, "the folder %.500s cannot be made: %s",
+			   path, errno_text(errno));
 }
 
 bool token_file_find(bool is_made, char ret[IPC_PATH_MAX], char text[TOKEN_FILE_TEXT_MAX])
@@ -43,13 +42,12 @@ bool token_file_find(bool is_made, char ret[IPC_PATH_MAX], char text[TOKEN_FILE_
 	const bool has_config = account_owns_folder(config, geteuid());
 	const char *base = has_config ? config : account_home();
 
-	if (!base || strlen(base) >= IPC_PATH_MAX - sizeof("/.config/msp/tokens")) {
-		format_text(text, TOKEN_FILE_TEXT_MAX,
-			    "user %u has no home directory of its own to keep tokens in: name a "
-			    "file with --token-file=PATH",
-			    geteuid());
-		return false;
-	}
+	if (!base || strlen(base) >= IPC_PATH_MAX - sizeof("/.config/msp/tokens"))
+		return format_fail(
+			false, text, TOKEN_FILE_TEXT_MAX,
+			"user %u has no home directory of its own to keep tokens in: name a "
+			"file with --token-file=PATH",
+			geteuid());
 	format_text(ret, IPC_PATH_MAX, "%s", base);
 	if ((!has_config && !go_into(".config", is_made, ret, text)) ||
 	    !go_into("msp", is_made, ret, text))
@@ -86,32 +84,27 @@ static int check_file(const char *path, int fd, char text[TOKEN_FILE_TEXT_MAX])
 		explain_open(path, TOKEN_FILE_READ, errno, text);
 		return -EIO;
 	}
-	if (!S_ISREG(status.st_mode)) {
-		format_text(text, TOKEN_FILE_TEXT_MAX,
-			    "the file of tokens, %.500s, is no regular file", path);
-		return -EINVAL;
-	}
-	if (status.st_uid != geteuid()) {
-		format_text(text, TOKEN_FILE_TEXT_MAX,
-			    "the file of tokens, %.500s, belongs to user %u: it must be ours (user "
-			    "%u), or somebody else says who may come in",
-			    path, status.st_uid, geteuid());
-		return -EPERM;
-	}
-	if ((status.st_mode & OTHERS) != 0) {
-		format_text(text, TOKEN_FILE_TEXT_MAX,
-			    "the file of tokens, %.400s, has mode %04o: nobody else may read or "
-			    "write it. 'chmod 600 %.400s' sees to that",
-			    path, status.st_mode & 07777, path);
-		return -EPERM;
-	}
-	if (status.st_size > TOKENS_BYTES_MAX) {
-		format_text(text, TOKEN_FILE_TEXT_MAX,
-			    "the file of tokens, %.500s, is larger than %d bytes, which is the "
-			    "most: start a new one",
-			    path, TOKENS_BYTES_MAX);
-		return -EFBIG;
-	}
+	if (!S_ISREG(status.st_mode))
+		return format_fail(-EINVAL, text, TOKEN_FILE_TEXT_MAX,
+				   "the file of tokens, %.500s, is no regular file", path);
+	if (status.st_uid != geteuid())
+		return format_fail(
+			-EPERM, text, TOKEN_FILE_TEXT_MAX,
+			"the file of tokens, %.500s, belongs to user %u: it must be ours (user "
+			"%u), or somebody else says who may come in",
+			path, status.st_uid, geteuid());
+	if ((status.st_mode & OTHERS) != 0)
+		return format_fail(
+			-EPERM, text, TOKEN_FILE_TEXT_MAX,
+			"the file of tokens, %.400s, has mode %04o: nobody else may read or "
+			"write it. 'chmod 600 %.400s' sees to that",
+			path, status.st_mode & 07777, path);
+	if (status.st_size > TOKENS_BYTES_MAX)
+		return format_fail(
+			-EFBIG, text, TOKEN_FILE_TEXT_MAX,
+			"the file of tokens, %.500s, is larger than %d bytes, which is the "
+			"most: start a new one",
+			path, TOKENS_BYTES_MAX);
 	return 0;
 }
 

@@ -114,14 +114,13 @@ static int check_shown(int fd, const char *path, const struct plan *plan, char t
 	struct mounts mounts;
 	int result = mounts_read(&mounts);
 
-	if (result) {
-		format_text(text, SHOWN_TEXT_MAX,
-			    "'%.300s' is refused: the mount table cannot be read "
-			    "(/proc/self/mountinfo: %s), so nothing can be compared with the "
-			    "protected paths",
-			    path, errno_text(-result));
-		return -1;
-	}
+	if (result)
+		return format_fail(
+			-1, text, SHOWN_TEXT_MAX,
+			"'%.300s' is refused: the mount table cannot be read "
+			"(/proc/self/mountinfo: %s), so nothing can be compared with the "
+			"protected paths",
+			path, errno_text(-result));
 	result = shown_check(fd, path, PROTECTED_WRITTEN, &mounts, &set, text);
 	mounts_done(&mounts);
 	return result;
@@ -137,8 +136,7 @@ int workspaces_check(const struct workspaces *workspaces, const struct plan *pla
 		name_of(workspaces->list[i], path);
 		if (check_shown(workspaces->list[i], path, plan, problem) == 0)
 			continue;
-		format_text(text, WORKSPACE_TEXT_MAX, "--workspace: %.1000s", problem);
-		return -1;
+		return format_fail(-1, text, WORKSPACE_TEXT_MAX, "--workspace: %.1000s", problem);
 	}
 	return 0;
 }

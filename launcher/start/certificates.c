@@ -54,8 +54,7 @@ static const char *const folders[] = { "pem", "java" };
 
 static int refuse_file(char text[CONFIG_TEXT_MAX], const char *what, int error)
 {
-	format_text(text, CONFIG_TEXT_MAX, "%.300s: %s", what, errno_text(-error));
-	return -1;
+	return format_fail(-1, text, CONFIG_TEXT_MAX, "%.300s: %s", what, errno_text(-error));
 }
 
 /* --- the authority ---------------------------------------------------------------------------- */
@@ -82,11 +81,10 @@ static int run_http(int image, char *word, const int fds[2], char text[CONFIG_TE
 		return 0;
 	said[size] = '\0';
 	said[strcspn(said, "\n")] = '\0';
-	format_text(text, CONFIG_TEXT_MAX, "msp-http %s: %s", word,
-		    end == HELPER_FAILED ? errno_text(-status)
-		    : said[0]            ? said
-					 : "it failed and said nothing");
-	return -1;
+	return format_fail(-1, text, CONFIG_TEXT_MAX, "msp-http %s: %s", word,
+			   end == HELPER_FAILED ? errno_text(-status)
+			   : said[0]            ? said
+						: "it failed and said nothing");
 }
 
 static int make_memory(const char *name)

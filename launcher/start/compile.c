@@ -89,11 +89,9 @@ static int run_compiler(int image, int plan, char *path, char *images, char text
 		helper_run(&helper, WAIT_MS, text, CONFIG_TEXT_MAX - 1, &size, &status);
 
 	text[size] = '\0';
-	if (end == HELPER_FAILED) {
-		format_text(text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s",
-			    errno_text(-status));
-		return -1;
-	}
+	if (end == HELPER_FAILED)
+		return format_fail(-1, text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s",
+				   errno_text(-status));
 	return end == HELPER_ENDED && status == 0
 		       ? 0
 		       : explain_end(status, end == HELPER_LATE, path, text);
@@ -126,6 +124,6 @@ int compile_become(char *const words[], char text[CONFIG_TEXT_MAX])
 	if (image < 0)
 		return MSP_EXIT_SOFTWARE;
 	(void)kernel_execute(image, words, environment);
-	format_text(text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s", errno_text(errno));
-	return MSP_EXIT_SOFTWARE;
+	return format_fail(MSP_EXIT_SOFTWARE, text, CONFIG_TEXT_MAX,
+			   PROGRAM " cannot be started: %s", errno_text(errno));
 }

@@ -41,9 +41,9 @@ static const char *explain_open(int error)
 
 static int explain_file(const char *path, const char *who, int error, char text[CONFIG_TEXT_MAX])
 {
-	format_text(text, CONFIG_TEXT_MAX, "the configuration %.900s%s cannot be read: %s", path,
-		    who, explain_open(error));
-	return -1;
+	return format_fail(-1, text, CONFIG_TEXT_MAX,
+			   "the configuration %.900s%s cannot be read: %s", path, who,
+			   explain_open(error));
 }
 
 /* A file that was named must be there. */
@@ -87,12 +87,11 @@ int config_search(const struct config_places *places, char ret[IPC_PATH_MAX],
 		return take_named(places->given, "", ret, text);
 	if (places->variable && places->variable[0] != '\0') {
 		/* A client starts msp in the folder of a project, whose files are not policy. */
-		if (places->variable[0] != '/') {
-			format_text(text, CONFIG_TEXT_MAX,
-				    VARIABLE "=%.900s is refused: it must be an absolute path",
-				    places->variable);
-			return -1;
-		}
+		if (places->variable[0] != '/')
+			return format_fail(-1, text, CONFIG_TEXT_MAX,
+					   VARIABLE
+					   "=%.900s is refused: it must be an absolute path",
+					   places->variable);
 		return take_named(places->variable, ", which " VARIABLE " names,", ret, text);
 	}
 	if (places->home)
@@ -167,22 +166,19 @@ static int take_compiled(struct config *config, char text[CONFIG_TEXT_MAX])
 		return 0;
 	}
 	fd_close(&config->plan_fd);
-	format_text(text, CONFIG_TEXT_MAX,
-		    "msp-policy is not of this version (%s): install all of msp's programs "
-		    "together",
-		    errno_text(-error));
-	return MSP_EXIT_REFUSED;
+	return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
+			   "msp-policy is not of this version (%s): install all of msp's programs "
+			   "together",
+			   errno_text(-error));
 }
 
 static int take_builtin(struct config *config, char text[CONFIG_TEXT_MAX])
 {
 	const int fd = fd_sealed_from_file("msp-policy", config->builtin);
 
-	if (fd < 0) {
-		format_text(text, CONFIG_TEXT_MAX, "builtin.policy cannot be read: %s",
-			    errno_text(-fd));
-		return MSP_EXIT_SANDBOX;
-	}
+	if (fd < 0)
+		return format_fail(MSP_EXIT_SANDBOX, text, CONFIG_TEXT_MAX,
+				   "builtin.policy cannot be read: %s", errno_text(-fd));
 	config->plan_fd = fd;
 	return 0;
 }

@@ -99,14 +99,12 @@ static int open_programs(char path[PROGRAM_PATH_MAX], char text[LAUNCH_TEXT_MAX]
 	char *slash;
 	int folder;
 
-	if (!launch_own_path(own)) {
-		format_text(
-			text, LAUNCH_TEXT_MAX,
+	if (!launch_own_path(own))
+		return format_fail(
+			-1, text, LAUNCH_TEXT_MAX,
 			"the path of msp itself cannot be read from /proc/self/exe: %s. Is /proc "
 			"mounted?",
 			errno_text(errno));
-		return -1;
-	}
 	slash = strrchr(own, '/');
 	*slash = '\0';
 	folder = open_folder(own, path, PROGRAM_PATH_MAX);
@@ -133,11 +131,11 @@ static bool has_room_for_files(char text[LAUNCH_TEXT_MAX])
 
 	if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= FILE_BYTES_LEAST)
 		return true;
-	format_text(text, LAUNCH_TEXT_MAX,
-		    "the limit for the size of files is %llu bytes here, and msp needs %llu: raise "
-		    "it (ulimit -f)",
-		    (unsigned long long)limit.rlim_cur, FILE_BYTES_LEAST);
-	return false;
+	return format_fail(
+		false, text, LAUNCH_TEXT_MAX,
+		"the limit for the size of files is %llu bytes here, and msp needs %llu: raise "
+		"it (ulimit -f)",
+		(unsigned long long)limit.rlim_cur, FILE_BYTES_LEAST);
 }
 
 int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
@@ -217,13 +215,11 @@ int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
 		     char text[LAUNCH_TEXT_MAX])
 {
 	*ret_exit = MSP_EXIT_REFUSED;
-	if (account_is_setuid()) {
-		format_text(
-			text, LAUNCH_TEXT_MAX,
+	if (account_is_setuid())
+		return format_fail(
+			-1, text, LAUNCH_TEXT_MAX,
 			"the real and effective users differ: msp must not be setuid or setgid; "
 			"chmod ug-s the program");
-		return -1;
-	}
 	if (geteuid() == 0) {
 		*ret_exit = config_read(config, text);
 		return *ret_exit ? -1
@@ -233,10 +229,10 @@ int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
 	if (!run_as)
 		return 0;
 	*ret_exit = MSP_EXIT_USAGE;
-	format_text(text, LAUNCH_TEXT_MAX,
-		    "--run-as=%s is refused: only root can become another account; leave it out",
-		    run_as);
-	return -1;
+	return format_fail(
+		-1, text, LAUNCH_TEXT_MAX,
+		"--run-as=%s is refused: only root can become another account; leave it out",
+		run_as);
 }
 
 int launch_become_account(const char *given, const char *run_as)

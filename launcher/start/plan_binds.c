@@ -156,10 +156,8 @@ int plan_binds_put(struct config *config, const char *name, const struct binds *
 		return -1;
 	}
 	error = replace_plan(config);
-	if (error) {
-		format_text(text, CONFIG_TEXT_MAX, "--ro: %s", errno_text(-error));
-		return -1;
-	}
+	if (error)
+		return format_fail(-1, text, CONFIG_TEXT_MAX, "--ro: %s", errno_text(-error));
 	return 0;
 }
 

@@ -60,10 +60,9 @@ int plan_source_put(struct config *config, uint32_t flag, const char *path,
 
 	if (error) {
 		fd_close(&fd);
-		format_text(text, CONFIG_TEXT_MAX,
-			    "the plan cannot be completed with the path %s: %s", path,
-			    errno_text(-error));
-		return -1;
+		return format_fail(-1, text, CONFIG_TEXT_MAX,
+				   "the plan cannot be completed with the path %s: %s", path,
+				   errno_text(-error));
 	}
 	config_close(config);
 	config->plan_fd = fd;

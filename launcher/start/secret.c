@@ -45,8 +45,7 @@ static int refuse_source(const struct plan_secret *secret, char text[SECRET_TEXT
 	/* As in format.c. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
 	(void)vsnprintf(problem, sizeof(problem), format, arguments);
 	va_end(arguments);
-	format_text(text, SECRET_TEXT_MAX, "secret %s: %s", secret->name, problem);
-	return -1;
+	return format_fail(-1, text, SECRET_TEXT_MAX, "secret %s: %s", secret->name, problem);
 }
 
 /* Open the file, whose path may begin with the user's home. */

@@ -262,8 +262,7 @@ int trust_prepare(struct trust *trust, const struct images *images, struct confi
 	index = find_needed(config_plan(config), needed);
 	if (index < 0 || !(trust->pins.refused >> index & 1))
 		return 0;
-	format_text(text, CONFIG_TEXT_MAX, "%s", trust->pins.problem);
-	return -1;
+	return format_fail(-1, text, CONFIG_TEXT_MAX, "%s", trust->pins.problem);
 }
 
 /* Begin a server again, whose channel is closed. One that cannot be is left out. */
