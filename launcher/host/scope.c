@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/host/scope.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/format.h"
-#include "common/kernel.h"
-#include "common/log.h"
+#include "launcher/host/helper.h"
 
 #define ADDRESS "DBUS_SESSION_BUS_ADDRESS"
 #define NAME "msp-scope: "
 
-/* Longest silence of msp-scope. */
+/* Longest that msp-scope may take to answer. */
 #define WAIT_MS 7000
 
 /* A slow machine has an answer of a service that has started within so much more time. */
 #define STARTED_MS 10000
-
-/* The exit code of a child before its exec. */
-#define EXIT_NOT_STARTED 127
 
 bool scope_can_help(enum cgroup_problem problem)
 {
@@ -55,69 +46,22 @@ static bool is_possible(char text[SCOPE_TEXT_MAX])
 	return is_there;
 }
 
-/* In the child, until its exec. Everything it needs from the environment is the bus. */
-static void become_scope(int image, int output, const char *argument)
-{
-	static char name[] = "msp-scope";
-	static const int places[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, 3 };
-	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int fds[] = { null, output, output, image };
-	const char *address = getenv(ADDRESS);
-	char variable[1024];
-	char word[32];
-	char *const arguments[] = { name, word, NULL };
-	char *const environment[] = { address ? variable : NULL, NULL };
-
-	format_text(word, sizeof(word), "%s", argument);
-	format_text(variable, sizeof(variable), ADDRESS "=%s", address ? address : "");
-	if (null < 0 || fd_place(fds, places, 4, 1U << 0 | 1U << 1 | 1U << 2) != 0)
-		_exit(EXIT_NOT_STARTED);
-	(void)kernel_execute(places[3], arguments, environment);
-	_exit(EXIT_NOT_STARTED);
-}
-
-/* Its first line, without its name; whether it ended in time. */
-static bool read_line(int output, char text[SCOPE_TEXT_MAX])
-{
-	struct pollfd entry = { .fd = output, .events = POLLIN };
-	size_t used = 0;
-	ssize_t size = 1;
-	char *line = text;
-
-	while (size > 0) {
-		const int ready = poll(&entry, 1, WAIT_MS);
-
-		if (ready < 0 && errno == EINTR)
-			continue;
-		size = ready > 0 ? read(output, text + used, SCOPE_TEXT_MAX - 1 - used) : -1;
-		used += size > 0 ? (size_t)size : 0;
-		if (used == SCOPE_TEXT_MAX - 1)
-			break;
-	}
-	text[used] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	if (strncmp(line, NAME, strlen(NAME)) == 0)
-		memmove(text, line + strlen(NAME), strlen(line + strlen(NAME)) + 1);
-	return size >= 0;
-}
-
-static int await_child(pid_t pid)
-{
-	int status = -1;
-
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* Run msp-scope with one argument. 0 when it says so, with its line in `text`; else -1, and the
- * line says why. */
+ * line says why. One that does not answer is left alone: it keeps the scope, should that still
+ * come, from being left behind empty, and ends by itself. */
 static int ask_helper(int image, const char *argument, char text[SCOPE_TEXT_MAX])
 {
-	bool is_over;
-	int ends[2];
-	int code;
-	pid_t pid;
+	const char *address = getenv(ADDRESS);
+	char variable[1024], said[SCOPE_TEXT_MAX] = "";
+	const char *const words[] = { "msp-scope", argument, NULL };
+	char *const environment[] = { address ? variable : NULL, NULL };
+	const struct helper helper = { .image = image,
+				       .words = words,
+				       .environment = environment, /* all it needs is the bus */
+				       .output_of = HELPER_BOTH,
+				       .is_left = true };
+	struct helper_answer answer;
+	const char *line = said;
 
 	text[0] = '\0';
 	if (!is_possible(text))
@@ -125,24 +69,16 @@ static int ask_helper(int image, const char *argument, char text[SCOPE_TEXT_MAX]
 	if (image < 0)
 		return format_fail(-1, text, SCOPE_TEXT_MAX,
 				   "msp-scope is missing: install all of msp's programs together");
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return format_fail(-1, text, SCOPE_TEXT_MAX, "msp-scope: %s", errno_text(errno));
-	pid = fork();
-	if (pid == 0)
-		become_scope(image, ends[1], argument);
-	fd_close(&ends[1]);
-	is_over = pid > 0 && read_line(ends[0], text);
-	fd_close(&ends[0]);
-	/* A helper that does not answer is left alone: it keeps the scope, should that still come,
-	 * from being left behind empty, and ends by itself. */
-	code = is_over ? await_child(pid) : -1;
-	if (is_over && code == 0)
-		return 0;
-	if (pid > 0 && !is_over)
-		format_text(text, SCOPE_TEXT_MAX, "msp-scope did not answer in time");
-	else if (!text[0])
-		format_text(text, SCOPE_TEXT_MAX, "msp-scope could not be started");
-	return -1;
+	format_text(variable, sizeof(variable), ADDRESS "=%s", address ? address : "");
+	answer = helper_run(&helper, WAIT_MS, said, sizeof(said) - 1);
+	said[strcspn(said, "\n")] = '\0';
+	if (strncmp(line, NAME, strlen(NAME)) == 0)
+		line += strlen(NAME);
+	if (answer.end == HELPER_LATE)
+		line = "msp-scope did not answer in time";
+	else if (answer.end != HELPER_DONE && !line[0])
+		line = "msp-scope could not be started";
+	return format_fail(answer.end == HELPER_DONE ? 0 : -1, text, SCOPE_TEXT_MAX, "%s", line);
 }
 
 int scope_enter(int image, char text[SCOPE_TEXT_MAX])

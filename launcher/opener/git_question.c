@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "launcher/host/account.h"
-#include "launcher/start/helper.h"
+#include "launcher/host/helper.h"
 
 #define WAIT_MS 10000
 
@@ -39,28 +38,25 @@ static void choose_environment(char *ret[COUNT(variables) + 1])
 	ret[count] = NULL;
 }
 
-int git_question_ask(int image, char *workspace)
+int git_question_ask(int image, const char *workspace)
 {
 	static char answer[ANSWER_BYTES_MAX];
-	static char name[] = "msp-git-config";
 	const char *listed = account_listed_home(NULL);
-	char home[4096];
-	char *const words[] = { name, workspace, home, NULL };
+	const char *const words[] = { "msp-git-config", workspace, listed ? listed : "", NULL };
 	char *environment[COUNT(variables) + 1];
 	const struct helper helper = { .image = image,
 				       .words = words,
 				       .environment = environment,
 				       .output_of = STDOUT_FILENO };
-	int status = 0;
-	size_t size;
+	struct helper_answer said;
 
 	if (image < 0)
 		return -ENOENT;
-	format_text(home, sizeof(home), "%s", listed ? listed : "");
 	choose_environment(environment);
-	if (helper_run(&helper, WAIT_MS, answer, sizeof(answer), &size, &status) != HELPER_ENDED)
+	said = helper_run(&helper, WAIT_MS, answer, sizeof(answer));
+	if (said.end > HELPER_ENDED)
 		return -ETIMEDOUT;
-	if (status != 0 || size == sizeof(answer))
+	if (said.end == HELPER_ENDED || said.size == sizeof(answer))
 		return -EBADMSG;
-	return fd_sealed_from_bytes("named", answer, size);
+	return fd_sealed_from_bytes("named", answer, said.size);
 }

@@ -21,8 +21,8 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
+#include "launcher/host/helper.h"
 #include "launcher/host/state_place.h"
-#include "launcher/start/helper.h"
 
 #define PLACE "/trust"
 #define WAIT_MS 10000
@@ -60,31 +60,25 @@ static int refuse_file(char text[CONFIG_TEXT_MAX], const char *what, int error)
 /* --- the authority ---------------------------------------------------------------------------- */
 
 /* Run msp-http with a word and two descriptors. 0, or -1 with a line. */
-static int run_http(int image, char *word, const int fds[2], char text[CONFIG_TEXT_MAX])
+static int run_http(int image, const char *word, const int fds[2], char text[CONFIG_TEXT_MAX])
 {
-	static char name[] = "msp-http";
-	char *const words[] = { name, word, NULL };
-	char *const environment[] = { NULL };
+	const char *const words[] = { "msp-http", word, NULL };
 	const struct helper helper = { .image = image,
 				       .words = words,
-				       .environment = environment,
 				       .fds = { fds[0], fds[1] },
 				       .fd_count = 2,
 				       .output_of = STDERR_FILENO };
 	char said[512];
-	size_t size;
-	int status = 0;
-	const enum helper_end end =
-		helper_run(&helper, WAIT_MS, said, sizeof(said) - 1, &size, &status);
+	const struct helper_answer answer = helper_run(&helper, WAIT_MS, said, sizeof(said) - 1);
 
-	if (end == HELPER_ENDED && status == 0)
+	if (answer.end == HELPER_DONE)
 		return 0;
-	said[size] = '\0';
+	said[answer.size] = '\0';
 	said[strcspn(said, "\n")] = '\0';
 	return format_fail(-1, text, CONFIG_TEXT_MAX, "msp-http %s: %s", word,
-			   end == HELPER_FAILED ? errno_text(-status)
-			   : said[0]            ? said
-						: "it failed and said nothing");
+			   answer.end == HELPER_FAILED ? errno_text(-answer.status)
+			   : said[0]                   ? said
+						       : "it failed and said nothing");
 }
 
 static int make_memory(const char *name)
@@ -97,7 +91,6 @@ static int make_memory(const char *name)
 /* Make the authority; *ret_own is its certificate alone. */
 static int make_authority(int image, int *ret_authority, int *ret_own, char text[CONFIG_TEXT_MAX])
 {
-	static char word[] = "authority";
 	int fds[2] = { make_memory("authority"), make_memory("certificate") };
 	int error = fds[0] < 0 ? fds[0] : fds[1] < 0 ? fds[1] : 0;
 
@@ -105,7 +98,7 @@ static int make_authority(int image, int *ret_authority, int *ret_own, char text
 		error = -ENOENT;
 	if (error)
 		(void)refuse_file(text, "msp-http cannot make a certificate", error);
-	else if (run_http(image, word, fds, text) != 0)
+	else if (run_http(image, "authority", fds, text) != 0)
 		error = -1;
 	else if (fd_seal(fds[0]) != 0 || fd_seal(fds[1]) != 0)
 		error = refuse_file(text, "the certificate cannot be sealed", -errno);
@@ -153,10 +146,9 @@ static int write_file(int directory, const char *name, const int *parts, size_t 
 /* Programs of Java read certificates in a form of their own. */
 static int write_java(int directory, int http, char text[CONFIG_TEXT_MAX])
 {
-	static char word[] = "java";
 	int fds[2] = { openat(directory, BUNDLE, O_RDONLY | O_CLOEXEC), make_memory("java") };
 	int result = fds[0] < 0 || fds[1] < 0 ? refuse_file(text, JAVA, -errno)
-					      : run_http(http, word, fds, text);
+					      : run_http(http, "java", fds, text);
 
 	if (result == 0 && write_file(directory, JAVA, &fds[1], 1) != 0)
 		result = refuse_file(text, JAVA, -errno);

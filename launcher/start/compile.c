@@ -12,7 +12,7 @@
 #include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
-#include "launcher/start/helper.h"
+#include "launcher/host/helper.h"
 #include "launcher/start/launch.h"
 
 #define PROGRAM "msp-policy"
@@ -43,10 +43,13 @@ static void make_line(char text[CONFIG_TEXT_MAX])
 	memcpy(text, line, sizeof(line));
 }
 
-static int explain_end(int status, bool is_late, const char *path, char text[CONFIG_TEXT_MAX])
+static int explain_end(const struct helper_answer *answer, const char *path,
+		       char text[CONFIG_TEXT_MAX])
 {
+	const int status = answer->status;
+
 	make_line(text);
-	if (is_late)
+	if (answer->end == HELPER_LATE)
 		format_text(text, CONFIG_TEXT_MAX,
 			    "the configuration %.900s cannot be compiled: " PROGRAM
 			    " did not end within %d s",
@@ -66,38 +69,28 @@ static int explain_end(int status, bool is_late, const char *path, char text[CON
 
 /* Run it to its end. 0 when it says that the plan is complete. The environment is empty, so that
  * what started us does not decide how a library of its behaves. */
-static int run_compiler(int image, int plan, char *path, char *images, char text[CONFIG_TEXT_MAX])
+static int run_compiler(int image, int plan, const char *path, const char *images,
+			char text[CONFIG_TEXT_MAX])
 {
-	static char option[] = "--images";
-	static char program[] = PROGRAM;
-	static char command[] = "compile";
-	static char config[] = "--config";
-	static char fd[] = "--fd";
-	static char number[] = PLAN_WORD;
-	char *const words[] = { program, command, config, path, fd, number, images ? option : NULL,
-				images,  NULL };
-	char *const environment[] = { NULL };
+	const char *const words[] = {
+		PROGRAM, "compile", "--config", path, "--fd", PLAN_WORD, images ? "--images" : NULL,
+		images,  NULL
+	};
 	const struct helper helper = { .image = image,
 				       .words = words,
-				       .environment = environment,
 				       .fds = { plan },
 				       .fd_count = 1,
 				       .output_of = STDERR_FILENO };
-	size_t size;
-	int status = 0;
-	const enum helper_end end =
-		helper_run(&helper, WAIT_MS, text, CONFIG_TEXT_MAX - 1, &size, &status);
+	const struct helper_answer answer = helper_run(&helper, WAIT_MS, text, CONFIG_TEXT_MAX - 1);
 
-	text[size] = '\0';
-	if (end == HELPER_FAILED)
+	text[answer.size] = '\0';
+	if (answer.end == HELPER_FAILED)
 		return format_fail(-1, text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s",
-				   errno_text(-status));
-	return end == HELPER_ENDED && status == 0
-		       ? 0
-		       : explain_end(status, end == HELPER_LATE, path, text);
+				   errno_text(-answer.status));
+	return answer.end == HELPER_DONE ? 0 : explain_end(&answer, path, text);
 }
 
-int compile_config(char *path, char *images, char text[CONFIG_TEXT_MAX])
+int compile_config(const char *path, const char *images, char text[CONFIG_TEXT_MAX])
 {
 	int image = launch_open_program(PROGRAM, text);
 	int plan = image < 0 ? -1 : memfd_create(PROGRAM, MFD_CLOEXEC | MFD_ALLOW_SEALING);

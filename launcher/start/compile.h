@@ -10,7 +10,7 @@
 /* Compile the file `path`, with the images in their directory; NULL: there is none. A sealed
  * descriptor of the plan, which is the caller's; or -1 and in `text` what msp-policy says is wrong.
  */
-int compile_config(char *path, char *images, char text[CONFIG_TEXT_MAX]);
+int compile_config(const char *path, const char *images, char text[CONFIG_TEXT_MAX]);
 
 /* Become msp-policy with these words, NULL at their end. Returns only on failure: the exit code,
  * with a line in `text`. */

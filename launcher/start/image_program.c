@@ -11,8 +11,8 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
+#include "launcher/host/helper.h"
 #include "launcher/host/kept_layers.h"
-#include "launcher/start/helper.h"
 #include "launcher/start/launch.h"
 
 #define PROGRAM "msp-image"
@@ -41,23 +41,19 @@ static bool report_is_whole(const struct image_report *report, size_t size)
 }
 
 /* Run it to its end. 0 with the report of what was done, or the exit code after a line. */
-static int run_program(const struct image_keep *keep, int input, int incoming, char *const words[],
-		       struct image_report *ret)
+static int run_program(const struct image_keep *keep, int input, int incoming,
+		       const char *const words[], struct image_report *ret)
 {
 	char text[LAUNCH_TEXT_MAX];
-	char *const environment[] = { NULL };
 	int image = launch_open_program(PROGRAM, text);
 	int errors = image < 0 ? -1 : helper_errors();
 	const struct helper helper = { .image = image,
 				       .words = words,
-				       .environment = environment,
 				       .fds = { input, incoming, keep->layers, keep->lock },
 				       .fd_count = 4,
 				       .output_of = STDOUT_FILENO,
 				       .errors = errors };
-	enum helper_end end;
-	size_t size;
-	int status = 0;
+	struct helper_answer answer;
 
 	if (image >= 0 && errors < 0)
 		format_text(text, sizeof(text), "the file for lines of " PROGRAM ": %s",
@@ -67,12 +63,12 @@ static int run_program(const struct image_keep *keep, int input, int incoming, c
 		fd_close(&image);
 		return MSP_EXIT_SOFTWARE;
 	}
-	end = helper_run(&helper, WAIT_MS, (char *)ret, sizeof(*ret), &size, &status);
+	answer = helper_run(&helper, WAIT_MS, ret, sizeof(*ret));
 	fd_close(&image);
 	helper_log_errors(&errors);
-	if (end != HELPER_ENDED || status != 0)
-		return helper_explain_end(PROGRAM, end, status, WAIT_MS);
-	if (!report_is_whole(ret, size)) {
+	if (answer.end != HELPER_DONE)
+		return helper_explain_end(PROGRAM, &answer, WAIT_MS);
+	if (!report_is_whole(ret, answer.size)) {
 		log_line(IMAGE_PROGRAM_LIES);
 		return MSP_EXIT_SOFTWARE;
 	}
@@ -83,7 +79,7 @@ static int run_program(const struct image_keep *keep, int input, int incoming, c
 }
 
 /* Run an act that makes layers: its words are the program's name, its own and room for a number. */
-static int run_in_new(const struct image_keep *keep, int input, uint64_t most, char *words[],
+static int run_in_new(const struct image_keep *keep, int input, uint64_t most, const char *words[],
 		      struct image_report *ret)
 {
 	char bytes[BYTES_TEXT_MAX];
@@ -104,18 +100,14 @@ static int run_in_new(const struct image_keep *keep, int input, uint64_t most, c
 int image_program_import(const struct image_keep *keep, int input, uint64_t most,
 			 struct image_report *ret)
 {
-	static char name[] = PROGRAM;
-	static char act[] = "import";
-	char *words[] = { name, act, NULL, NULL };
+	const char *words[] = { PROGRAM, "import", NULL, NULL };
 
 	return run_in_new(keep, input, most, words, ret);
 }
 
 int image_program_check(const struct image_keep *keep)
 {
-	static char name[] = PROGRAM;
-	static char act[] = "check";
-	char *const words[] = { name, act, NULL };
+	const char *const words[] = { PROGRAM, "check", NULL };
 	static struct image_report report;
 	int made = openat(keep->store, IMAGE_INCOMING_NEW,
 			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -135,12 +127,11 @@ int image_program_pack(const struct image_keep *keep, const struct kept_layers *
 		       const char *place, char *const left_out[], uint64_t most,
 		       struct image_report *ret)
 {
-	static char name[] = PROGRAM;
-	static char act[] = "pack";
 	char paths[LAYERS_DEEP_MAX][IPC_ID_MAX + PLAN_PLACE_MAX];
 	char count[BYTES_TEXT_MAX];
-	char *words[4 + LAYERS_DEEP_MAX + IMAGE_LEFT_OUT_MAX + 1] = { name, act, NULL, count };
-	char **word = words + 4;
+	const char *words[4 + LAYERS_DEEP_MAX + IMAGE_LEFT_OUT_MAX + 1] = { PROGRAM, "pack", NULL,
+									    count };
+	const char **word = words + 4;
 
 	format_text(count, sizeof(count), "%u", layers->count);
 	for (uint32_t i = 0; i < layers->count; i++) {
@@ -154,9 +145,7 @@ int image_program_pack(const struct image_keep *keep, const struct kept_layers *
 
 int image_program_clean(const struct image_keep *keep)
 {
-	static char name[] = PROGRAM;
-	static char act[] = "remove";
-	char *const words[] = { name, act, NULL };
+	const char *const words[] = { PROGRAM, "remove", NULL };
 	static struct image_report report;
 	int code = MSP_EXIT_SOFTWARE;
 	int null;
@@ -190,20 +179,22 @@ static bool find_program(const char *name, char ret[IPC_PATH_MAX])
 
 int image_program_fetch(const char *reference, const char *directory, char ret[IMAGE_DIGEST_MAX])
 {
-	static char copy[] = "copy", quiet[] = "--quiet", digest[] = "--digestfile=/dev/stdout";
-	static char os[] = "--override-os=linux", architecture[] = "--override-arch=amd64";
 	char program[IPC_PATH_MAX], source[IMAGE_NAME_MAX + 16], target[IPC_PATH_MAX + 16];
-	char *const words[] = {
-		program, copy, quiet, digest, os, architecture, source, target, NULL
-	};
+	const char *const words[] = { program,
+				      "copy",
+				      "--quiet",
+				      "--digestfile=/dev/stdout",
+				      "--override-os=linux",
+				      "--override-arch=amd64",
+				      source,
+				      target,
+				      NULL };
 	const struct helper helper = {
 		.image = -1, .words = words, .environment = environ, .output_of = STDOUT_FILENO
 	};
 	char said[sizeof(IMAGE_DIGEST_PREFIX) + IMAGE_DIGEST_MAX] = "";
 	const size_t mark = strlen(IMAGE_DIGEST_PREFIX);
-	enum helper_end end;
-	size_t size;
-	int status = 0;
+	struct helper_answer answer;
 
 	if (!find_program("skopeo", program)) {
 		log_line("skopeo, which fetches images from registries, is not installed: "
@@ -212,8 +203,8 @@ int image_program_fetch(const char *reference, const char *directory, char ret[I
 	}
 	format_text(source, sizeof(source), "docker://%s", reference);
 	format_text(target, sizeof(target), "oci:%s", directory);
-	end = helper_run(&helper, WAIT_MS, said, sizeof(said) - 1, &size, &status);
-	if (end == HELPER_ENDED && status == 0) {
+	answer = helper_run(&helper, WAIT_MS, said, sizeof(said) - 1);
+	if (answer.end == HELPER_DONE) {
 		said[strcspn(said, "\n")] = '\0';
 		if (strncmp(said, IMAGE_DIGEST_PREFIX, mark) == 0 &&
 		    image_digest_is_good(said + mark)) {
@@ -224,6 +215,6 @@ int image_program_fetch(const char *reference, const char *directory, char ret[I
 			 "newer");
 		return MSP_EXIT_REFUSED;
 	}
-	(void)helper_explain_end("skopeo", end, status, WAIT_MS); /* no fault of ours */
+	(void)helper_explain_end("skopeo", &answer, WAIT_MS); /* no fault of ours */
 	return MSP_EXIT_REFUSED;
 }

@@ -8,7 +8,7 @@
 #include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "launcher/start/helper.h"
+#include "launcher/host/helper.h"
 #include "launcher/start/launch.h"
 
 #define PROGRAM "msp-vm-prepare"
@@ -31,23 +31,17 @@ static bool report_is_whole(const struct prepare_report *report, size_t size)
 static int run_program(const struct machine_source *source, int directory, int image, int init,
 		       struct prepare_report *ret)
 {
-	static char name[] = PROGRAM, package[] = "package", kernel[] = "kernel";
-	char *const words[] = { name, source->is_package ? package : kernel, NULL };
-	char *const environment[] = { NULL };
+	const char *const words[] = { PROGRAM, source->is_package ? "package" : "kernel", NULL };
 	const struct helper helper = { .image = image,
 				       .words = words,
-				       .environment = environment,
 				       .fds = { source->input, directory, source->modules, init },
 				       .fd_count = 4,
 				       .output_of = STDOUT_FILENO };
-	size_t size = 0;
-	int status = 0;
-	const enum helper_end end =
-		helper_run(&helper, WAIT_MS, (char *)ret, sizeof(*ret), &size, &status);
+	const struct helper_answer answer = helper_run(&helper, WAIT_MS, ret, sizeof(*ret));
 
-	if (end == HELPER_ENDED && status == 0 && report_is_whole(ret, size))
-		return 0;
-	return helper_explain_end(PROGRAM, end, status, WAIT_MS);
+	return answer.end == HELPER_DONE && report_is_whole(ret, answer.size)
+		       ? 0
+		       : helper_explain_end(PROGRAM, &answer, WAIT_MS);
 }
 
 int machine_program_prepare(struct machine_source *source, int directory)
@@ -76,22 +70,15 @@ int machine_program_prepare(struct machine_source *source, int directory)
 
 bool machine_program_try_kvm(char ret[MACHINE_ANSWER_MAX])
 {
-	static char name[] = PREPARE_PROGRAM, word[] = "--try-kvm";
-	char *const words[] = { name, word, NULL };
-	char *const environment[] = { NULL };
+	const char *const words[] = { PREPARE_PROGRAM, "--try-kvm", NULL };
 	char text[LAUNCH_TEXT_MAX];
 	int image = launch_open_program(PREPARE_PROGRAM, text);
-	const struct helper helper = { .image = image,
-				       .words = words,
-				       .environment = environment,
-				       .output_of = STDOUT_FILENO };
-	size_t size = 0;
-	int status = 0;
+	const struct helper helper = { .image = image, .words = words, .output_of = STDOUT_FILENO };
+	struct helper_answer answer = { .size = 0 };
 
-	ret[0] = '\0';
-	if (image >= 0 && helper_run(&helper, TRIAL_WAIT_MS, ret, MACHINE_ANSWER_MAX - 1, &size,
-				     &status) == HELPER_ENDED)
-		ret[size] = '\0';
+	if (image >= 0)
+		answer = helper_run(&helper, TRIAL_WAIT_MS, ret, MACHINE_ANSWER_MAX - 1);
+	ret[answer.end <= HELPER_ENDED ? answer.size : 0] = '\0';
 	fd_close(&image);
 	ret[strcspn(ret, "\n")] = '\0';
 	if (!ret[0])

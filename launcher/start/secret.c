@@ -18,7 +18,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "launcher/host/account.h"
-#include "launcher/start/helper.h"
+#include "launcher/host/helper.h"
 
 /* Longest that a command may take; a person may have to unlock a store of passwords. */
 #define COMMAND_MS 30000
@@ -113,32 +113,32 @@ static int run_command(const struct plan_secret *secret, struct value *value,
 		       char text[SECRET_TEXT_MAX])
 {
 	char source[sizeof(secret->source)];
-	char *words[WORDS_MAX + 1] = { NULL };
+	const char *words[WORDS_MAX + 1] = { NULL };
 	const struct helper helper = {
 		.image = -1, .words = words, .environment = environ, .output_of = STDOUT_FILENO
 	};
-	enum helper_end end;
-	int status = 0;
+	struct helper_answer answer;
 	char *at = source;
 
 	memcpy(source, secret->source, sizeof(source));
 	for (int i = 0; i < WORDS_MAX && *at; i++, at += strlen(at) + 1)
 		words[i] = at;
-	end = helper_run(&helper, COMMAND_MS, value->bytes, sizeof(value->bytes), &value->size,
-			 &status);
-	if (end == HELPER_FAILED)
+	answer = helper_run(&helper, COMMAND_MS, value->bytes, sizeof(value->bytes));
+	value->size = answer.size;
+	if (answer.end == HELPER_FAILED)
 		return refuse_source(secret, text,
 				     "%.200s cannot be started: %s; name another "
 				     "program",
-				     words[0], errno_text(-status));
-	if (end == HELPER_LATE)
+				     words[0], errno_text(-answer.status));
+	if (answer.end == HELPER_LATE)
 		return refuse_source(secret, text,
 				     "%.200s did not end within %d s; name a program that does",
 				     words[0], COMMAND_MS / 1000);
-	if (status != 0)
+	if (answer.end != HELPER_DONE)
 		return refuse_source(secret, text, "%.200s failed (%s %d); try it in a shell",
-				     words[0], WIFEXITED(status) ? "exit code" : "signal",
-				     WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+				     words[0], WIFEXITED(answer.status) ? "exit code" : "signal",
+				     WIFEXITED(answer.status) ? WEXITSTATUS(answer.status)
+							      : WTERMSIG(answer.status));
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/start/helper.h"
+#include "launcher/host/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,15 +35,20 @@ static int follow_parent(pid_t parent)
 /* In the child, until its exec: it runs in our memory. */
 static int become_helper(const struct helper *helper, pid_t parent, int null, int output)
 {
-	const bool reads_errors = helper->output_of == STDERR_FILENO;
-	int fds[FIRST_PLACE + HELPER_FDS_MAX + 1] = { null, reads_errors ? null : output,
-						      reads_errors     ? output
-						      : helper->errors ? helper->errors
-								       : STDERR_FILENO };
+	int fds[FIRST_PLACE + HELPER_FDS_MAX + 1] = {
+		null,
+		helper->output_of == STDERR_FILENO ? null : output,
+		helper->output_of != STDOUT_FILENO ? output
+		: helper->errors                   ? helper->errors
+						   : STDERR_FILENO,
+	};
+	char *const *words = (char *const *)(uintptr_t)helper->words; /* an exec writes none */
+	char *const nothing[] = { NULL };
+	char *const *environment = helper->environment ? helper->environment : nothing;
 	static const int places[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	const size_t count = FIRST_PLACE + helper->fd_count;
 	const bool has_image = helper->image >= 0;
-	int error = follow_parent(parent);
+	int error = helper->is_left ? 0 : follow_parent(parent);
 
 	memcpy(fds + FIRST_PLACE, helper->fds, helper->fd_count * sizeof(fds[0]));
 	fds[count] = helper->image;
@@ -52,9 +57,9 @@ static int become_helper(const struct helper *helper, pid_t parent, int null, in
 	if (error)
 		return error;
 	if (has_image)
-		(void)kernel_execute((int)count, helper->words, helper->environment);
+		(void)kernel_execute((int)count, words, environment);
 	else
-		(void)execve(helper->words[0], helper->words, helper->environment);
+		(void)execve(words[0], words, environment);
 	return -errno;
 }
 
@@ -112,44 +117,44 @@ static size_t read_output(int output, int64_t deadline_ms, char *bytes, size_t r
 	return used;
 }
 
-static enum helper_end collect_helper(pid_t pid, int64_t deadline_ms, int *ret_status)
+static void collect_helper(pid_t pid, bool is_left, int64_t deadline_ms, struct helper_answer *ret)
 {
 	int pidfd = kernel_pidfd_open(pid);
 	const bool is_over = pidfd >= 0 && await_input(pidfd, deadline_ms);
 
 	fd_close(&pidfd);
+	ret->end = HELPER_LATE;
+	if (!is_over && is_left)
+		return;
 	if (!is_over)
 		(void)kill(pid, SIGKILL); /* our child, not reaped yet: nobody else's number */
-	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+	while (waitpid(pid, &ret->status, 0) < 0 && errno == EINTR)
 		;
-	return is_over ? HELPER_ENDED : HELPER_LATE;
+	if (is_over)
+		ret->end = ret->status == 0 ? HELPER_DONE : HELPER_ENDED;
 }
 
-enum helper_end helper_run(const struct helper *helper, int wait_ms, char *output, size_t room,
-			   size_t *ret_size, int *ret_status)
+struct helper_answer helper_run(const struct helper *helper, int wait_ms, void *output, size_t room)
 {
+	struct helper_answer answer = { .end = HELPER_FAILED };
 	const int64_t deadline_ms = now_ms() + wait_ms;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	enum helper_end end = HELPER_FAILED;
 	int ends[2] = { -1, -1 };
 	pid_t pid = -1;
 	int error = null < 0 || pipe2(ends, O_CLOEXEC) != 0 ? -errno : 0;
 
-	*ret_size = 0;
 	if (!error)
 		error = spawn_helper(helper, null, ends[1], &pid);
 	fd_close(&ends[1]); /* its end is to be seen */
 	if (!error)
-		*ret_size = read_output(ends[0], deadline_ms, output, room);
+		answer.size = read_output(ends[0], deadline_ms, output, room);
 	if (pid > 0)
-		end = collect_helper(pid, deadline_ms, ret_status);
-	if (error) {
-		*ret_status = error;
-		end = HELPER_FAILED;
-	}
+		collect_helper(pid, helper->is_left, deadline_ms, &answer);
+	if (error)
+		answer = (struct helper_answer){ .end = HELPER_FAILED, .status = error };
 	fd_close(&ends[0]);
 	fd_close(&null);
-	return end;
+	return answer;
 }
 
 int helper_errors(void)
@@ -178,11 +183,13 @@ void helper_log_errors(int *errors)
 	fd_close(errors);
 }
 
-int helper_explain_end(const char *program, enum helper_end end, int status, int wait_ms)
+int helper_explain_end(const char *program, const struct helper_answer *answer, int wait_ms)
 {
-	if (end == HELPER_FAILED)
+	const int status = answer->status;
+
+	if (answer->end == HELPER_FAILED)
 		log_line("%s cannot be started: %s", program, errno_text(-status));
-	else if (end == HELPER_LATE)
+	else if (answer->end == HELPER_LATE)
 		log_line("%s took more than %d minutes", program, wait_ms / 60000);
 	else if (WIFSIGNALED(status))
 		log_line("%s was killed by signal %d%s", program, WTERMSIG(status),
