@@ -262,8 +262,7 @@ static void close_from(struct pins *pins, uint32_t count)
 	}
 }
 
-/* Return the index of the profile that must have its pins, or -1. */
-static int find_needed(const struct plan *plan, const char *needed)
+int pins_find_needed(const struct plan *plan, const char *needed)
 {
 	if (!needed)
 		return -1;
@@ -276,7 +275,7 @@ int pins_open(const struct plan *plan, const char *needed, const struct pins_tru
 	      struct pins *ret, char text[PINS_TEXT_MAX])
 {
 	struct opening opening = { .plan = plan, .trust = trust, .pins = ret, .text = text };
-	const int index = find_needed(plan, needed);
+	const int index = pins_find_needed(plan, needed);
 	int result = 0;
 
 	ret->count = 0;

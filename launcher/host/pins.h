@@ -36,6 +36,10 @@ struct pins_trust {
 		.directory = -1                                                                    \
 	}
 
+/* Return the index of the profile that is `needed` ("": the plan's default); -1: there is none, or
+ * it is NULL. */
+int pins_find_needed(const struct plan *plan, const char *needed);
+
 /*
  * Open and check (protected_set_of()) the source of every record with PLAN_PINNED, but for those
  * with PLAN_GIVEN, which the command has opened. An optional

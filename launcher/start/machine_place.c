@@ -7,7 +7,7 @@
 #include "common/format.h"
 #include "common/plan.h"
 #include "launcher/host/state_place.h"
-#include "launcher/start/plan_source.h"
+#include "launcher/start/plan_binds.h"
 
 bool machine_place_find(char ret[IPC_PATH_MAX])
 {
@@ -48,9 +48,7 @@ int machine_place_put(struct config *config, const char *needed, char text[CONFI
 
 	if (!plan)
 		return 0;
-	if (needed && !needed[0])
-		needed = plan_string(plan, plan_header(plan)->default_profile);
-	only = needed ? plan_profile_find(plan, needed) : -1;
+	only = pins_find_needed(plan, needed);
 	for (uint32_t i = 0; i < plan_profile_count(plan) && !is_shown; i++)
 		is_shown =
 			(!needed || (int)i == only) && shows_machine(plan, plan_profile(plan, i));

@@ -5,7 +5,6 @@
 #include <linux/landlock.h>
 #include <linux/mount.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "common/fd.h"
 #include "common/format.h"
@@ -24,7 +23,7 @@ static uint32_t put_bytes(const void *bytes, size_t size)
 {
 	const uint32_t at = blob.used;
 
-	if (size > sizeof(blob.bytes) - ALIGNMENT - at)
+	if (size + ALIGNMENT > sizeof(blob.bytes) - at)
 		return 0;
 	memcpy(blob.bytes + at, bytes, size);
 	blob.used += (uint32_t)size;
@@ -105,21 +104,22 @@ static bool put_binds(const struct plan *plan, uint32_t index, const struct bind
 	return true;
 }
 
+static void begin_copy(const struct plan *plan)
+{
+	memcpy(blob.bytes, plan->bytes, plan->size);
+	blob.used = plan->size;
+}
+
 static int replace_plan(struct config *config)
 {
 	struct plan_header *header = (void *)blob.bytes;
 	struct plan plan = { .bytes = NULL };
-	int fd = memfd_create("msp-policy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int error = fd < 0 ? -errno : 0;
+	int fd, error;
 
 	memset(blob.bytes + blob.used, 0, ALIGNMENT); /* a plan ends with a NUL */
 	header->size = blob.used + ALIGNMENT;
-	if (!error)
-		error = fd_write_all(fd, blob.bytes, header->size);
-	if (!error)
-		error = fd_seal(fd);
-	if (!error)
-		error = plan_open_fd(fd, &plan);
+	fd = fd_sealed_from_bytes("msp-policy", blob.bytes, header->size);
+	error = fd < 0 ? fd : plan_open_fd(fd, &plan);
 	if (error) {
 		fd_close(&fd);
 		return error;
@@ -149,8 +149,7 @@ int plan_binds_put(struct config *config, const char *name, const struct binds *
 
 	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
 		return 0;
-	memcpy(blob.bytes, plan->bytes, plan->size);
-	blob.used = plan->size;
+	begin_copy(plan);
 	if (!put_binds(plan, (uint32_t)index, binds)) {
 		print_too_many(wanted, text);
 		return -1;
@@ -181,4 +180,35 @@ int plan_binds_pin(const struct plan *plan, const struct binds *binds, struct pi
 		}
 	}
 	return 0;
+}
+
+/* Put the path, as the source of all records with this flag. False: there is no room. */
+static bool put_source(uint32_t flag, const char *path)
+{
+	const uint32_t source = put_bytes(path, strlen(path) + 1);
+	const struct plan_header *header = (const void *)blob.bytes;
+	const struct plan_profile *profiles = (const void *)(blob.bytes + header->profiles);
+
+	for (uint32_t p = 0; p < header->profile_count; p++) {
+		struct plan_mount *mounts = (void *)(blob.bytes + profiles[p].mounts);
+
+		for (uint32_t i = 0; i < profiles[p].mount_count; i++) {
+			if (mounts[i].flags & flag)
+				mounts[i].source = source;
+		}
+	}
+	return source != 0;
+}
+
+int plan_source_put(struct config *config, uint32_t flag, const char *path,
+		    char text[CONFIG_TEXT_MAX])
+{
+	int error;
+
+	begin_copy(config_plan(config));
+	error = put_source(flag, path) ? replace_plan(config) : -E2BIG;
+	return error ? format_fail(-1, text, CONFIG_TEXT_MAX,
+				   "the plan cannot be completed with the path %s: %s", path,
+				   errno_text(-error))
+		     : 0;
 }

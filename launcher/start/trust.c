@@ -16,7 +16,7 @@
 #include "common/ipc_http.h"
 #include "common/log.h"
 #include "launcher/start/launch.h"
-#include "launcher/start/plan_source.h"
+#include "launcher/start/plan_binds.h"
 #include "launcher/start/secret.h"
 
 /* A server that ends so soon is not begun again. */
@@ -36,20 +36,10 @@ static bool is_read(const struct plan *plan, const struct plan_profile *profile)
 	return false;
 }
 
-/* Return the index of the only profile that matters, or -1: all do. */
-static int find_needed(const struct plan *plan, const char *needed)
-{
-	return needed ? plan_profile_find(
-				plan,
-				needed[0] ? needed
-					  : plan_string(plan, plan_header(plan)->default_profile))
-		      : -1;
-}
-
 /* Return the next profile to serve from index `at` on; the number of profiles: there is none. */
 static uint32_t next_read(const struct plan *plan, const char *needed, uint32_t at)
 {
-	const int only = find_needed(plan, needed);
+	const int only = pins_find_needed(plan, needed);
 
 	while (at < plan_profile_count(plan) &&
 	       (!is_read(plan, plan_profile(plan, at)) || (needed && (int)at != only)))
@@ -259,7 +249,7 @@ int trust_prepare(struct trust *trust, const struct images *images, struct confi
 	    plan_source_put(config, PLAN_TRUST, trust->certificates.path, text) != 0 ||
 	    begin_servers(trust, config, needed, text) != 0)
 		return -1;
-	index = find_needed(config_plan(config), needed);
+	index = pins_find_needed(config_plan(config), needed);
 	if (index < 0 || !(trust->pins.refused >> index & 1))
 		return 0;
 	return format_fail(-1, text, CONFIG_TEXT_MAX, "%s", trust->pins.problem);
