@@ -18,21 +18,11 @@
 /* The uid of every account that is not mapped into the user namespace. */
 #define OVERFLOW_UID 65534
 
-/* Set an error of the file as a whole: line 1. */
-static int fail_file(const char *path, struct policy_error *error, const char *problem)
-{
-	(void)snprintf(error->text, sizeof(error->text), "%s:1: %s", path, problem);
-	policy_error_tidy(error);
-	return -1;
-}
-
 static int fail_reading(const char *path, struct policy_error *error)
 {
-	(void)snprintf(error->text, sizeof(error->text),
-		       "%s:1: cannot be read: %s; expected a file that user %ld can read", path,
-		       errno_text(errno), (long)geteuid());
-	policy_error_tidy(error);
-	return -1;
+	return policy_error_set(error, path, 1, "",
+				"cannot be read: %s; expected a file that user %ld can read",
+				errno_text(errno), (long)geteuid());
 }
 
 /* An access list shows in the group's bits of the mode, as the most rights that it gives. */
@@ -110,7 +100,7 @@ int config_file_read(const char *path, struct buffer *ret, struct policy_error *
 	} else {
 		problem = config_file_problem(
 			status.st_mode, is_roots(path, &status) ? 0 : status.st_uid, geteuid());
-		result = problem != NULL ? fail_file(path, error, problem)
+		result = problem != NULL ? policy_error_set(error, path, 1, "", "%s", problem)
 					 : read_all(fd, path, ret, error);
 	}
 	(void)close(fd); /* it was only read */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/read/node.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -29,11 +28,9 @@ static int fail_at(struct reader *reader, const struct node *node, const char *p
 	struct buffer path = { .bytes = NULL };
 
 	node_print_path(reader->root, node, &path);
-	(void)snprintf(reader->error->text, sizeof(reader->error->text), "%s:%u: %s%s%s",
-		       reader->file, line_of_event(reader), path.size > 0 ? path.bytes : "",
-		       path.size > 0 ? ": " : "", problem);
+	(void)policy_error_set(reader->error, reader->file, line_of_event(reader), path.bytes, "%s",
+			       problem);
 	buffer_done(&path);
-	policy_error_tidy(reader->error);
 	return -1;
 }
 
@@ -41,14 +38,12 @@ static int fail_syntax(struct reader *reader)
 {
 	const yaml_parser_t *parser = &reader->parser;
 
-	(void)snprintf(reader->error->text, sizeof(reader->error->text),
-		       "%s:%zu: not YAML: %s%s%s; " NODE_EXPECTED " and values of YAML 1.1",
-		       reader->file, parser->problem_mark.line + 1,
-		       parser->problem != NULL ? parser->problem : "unreadable",
-		       parser->context != NULL ? ", " : "",
-		       parser->context != NULL ? parser->context : "");
-	policy_error_tidy(reader->error);
-	return -1;
+	return policy_error_set(reader->error, reader->file,
+				(uint32_t)parser->problem_mark.line + 1, "",
+				"not YAML: %s%s%s; " NODE_EXPECTED " and values of YAML 1.1",
+				parser->problem != NULL ? parser->problem : "unreadable",
+				parser->context != NULL ? ", " : "",
+				parser->context != NULL ? parser->context : "");
 }
 
 /* Read the next event; the previous event is freed. */
@@ -281,6 +276,7 @@ static bool print_path(const struct node *around, const struct node *node, const
 
 void node_print_path(const struct node *root, const struct node *node, struct buffer *path)
 {
+	buffer_append(path, "", 0); /* that of the root */
 	if (root != node)
 		(void)print_path(root, node, "", path); /* our own node is there */
 }

@@ -67,12 +67,11 @@ uint32_t policy_count_records(const struct policy *policy, struct policy_error *
 		count += profile_has_hosts(policy->profiles[i]);
 	if (count <= PLAN_PROFILES_MAX)
 		return count;
-	(void)snprintf(error->text, sizeof(error->text),
-		       "%s:%u: profiles: too many, %u, of which those with hosts count twice; "
-		       "expected at most %u",
-		       settings->file != NULL ? settings->file : "built-in profiles",
-		       settings->profiles_line, count, PLAN_PROFILES_MAX);
-	policy_error_tidy(error);
+	(void)policy_error_set(error, settings->file != NULL ? settings->file : "built-in profiles",
+			       settings->profiles_line, "profiles",
+			       "too many, %u, of which those with hosts count twice; expected at "
+			       "most %u",
+			       count, PLAN_PROFILES_MAX);
 	return 0;
 }
 
@@ -131,11 +130,10 @@ static int fail_profile(const struct adding *adding, uint32_t index, const char 
 static int fail_profile(const struct adding *adding, uint32_t index, const char *key,
 			const char *format, ...)
 {
-	char full[KEY_MAX];
 	va_list arguments;
 
 	va_start(arguments, format);
-	source_vfail(adding->source, adding->error, reading_key(full, "profiles", index, key),
+	source_vfail(adding->source, adding->error, source_profile(adding->source, index), key,
 		     format, arguments);
 	va_end(arguments);
 	return -1;
@@ -153,9 +151,7 @@ static int find_in_file(const struct adding *adding, const char *name, uint32_t 
 
 static uint32_t line_of(const struct adding *adding, uint32_t index)
 {
-	char key[KEY_MAX];
-
-	return source_origin(adding->source, reading_key(key, "profiles", index, "name")).line;
+	return node_line(source_profile(adding->source, index), "name");
 }
 
 static int check_name(const struct adding *adding, uint32_t index)

@@ -10,24 +10,10 @@
 struct reading reading_start(const struct profile_place *place, struct profile *profile,
 			     struct policy_error *error)
 {
-	struct reading reading = { .place = *place,
-				   .said = source_profile(place->source, place->index),
-				   .profile = profile,
-				   .error = error };
-
-	(void)reading_key(reading.path, "profiles", place->index, "");
-	return reading;
-}
-
-#define FULL_KEY_MAX (2 * KEY_MAX)
-
-/* Print the path in the file of a key of what is read. */
-static const char *print_path(const struct reading *reading, const char *key,
-			      char ret[FULL_KEY_MAX])
-{
-	(void)snprintf(ret, FULL_KEY_MAX, "%s%s%s", reading->path,
-		       *reading->path != '\0' && *key != '\0' ? "." : "", key);
-	return ret;
+	return (struct reading){ .place = *place,
+				 .said = source_profile(place->source, place->index),
+				 .profile = profile,
+				 .error = error };
 }
 
 int reading_each(const struct reading *reading, const char *list,
@@ -35,13 +21,10 @@ int reading_each(const struct reading *reading, const char *list,
 {
 	const struct node *node = node_find(reading->said, list);
 	struct reading entry = *reading;
-	char path[FULL_KEY_MAX];
 
-	(void)print_path(reading, list, path);
 	for (uint32_t i = 0; node != NULL && i < node->count; i++) {
 		entry.said = &node->items[i];
 		entry.first = node->items;
-		(void)reading_key(entry.path, path, i, "");
 		if (read_entry(&entry) != 0)
 			return -1;
 	}
@@ -61,12 +44,10 @@ bool reading_is_again(const struct reading *entry, const char *key)
 
 int reading_fail(const struct reading *reading, const char *key, const char *format, ...)
 {
-	char path[FULL_KEY_MAX];
 	va_list arguments;
 
 	va_start(arguments, format);
-	source_vfail(reading->place.source, reading->error, print_path(reading, key, path), format,
-		     arguments);
+	source_vfail(reading->place.source, reading->error, reading->said, key, format, arguments);
 	va_end(arguments);
 	return -1;
 }

@@ -16,7 +16,6 @@ struct reading {
 	const struct node *first; /* the first entry of that list */
 	struct profile *profile;
 	struct policy_error *error;
-	char path[KEY_MAX]; /* the path of `said` in the file */
 };
 
 /* Begin to read a profile; `profile` may be NULL. */

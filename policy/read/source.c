@@ -5,12 +5,52 @@
 #include "policy/read/source.h"
 
 #include "lib/heap/memory.h"
-#include "policy/read/foreign_keys.h"
 #include "policy/read/keys.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define IMAGES "'image: NAME' and 'extends: image', after 'msp image import FILE NAME'"
+
+/* Keys of other tools that a person may expect. The first row that fits counts; a row without a
+ * value fits all of them. */
+static const struct {
+	const char *key, *value, *remedy;
+} foreign_keys[] = {
+	{ "driver", "bwrap", "a sandbox is always msp's own; expected no such line" },
+	{ "driver", "chroot", "a sandbox is always msp's own; expected no such line" },
+	{ "driver", "podman", "msp runs images without podman; expected " IMAGES },
+	{ "driver", "docker", "msp runs images without docker; expected " IMAGES },
+	{ "driver", "lima", "a virtual machine is a profile; expected 'extends: vm'" },
+	{ "driver", "qemu", "a virtual machine is a profile; expected 'extends: vm'" },
+	{ "driver", NULL,
+	  "a sandbox is always msp's own; expected no such line, or an 'image' or a 'runner'" },
+	{ "runtime", NULL, "msp starts its sandboxes itself; expected no such line" },
+	{ "container", NULL, "a container's image is a key of its own; expected " IMAGES },
+	{ "dockerfile", NULL, "msp builds no images; expected one of another tool, by " IMAGES },
+	{ "volumes", NULL,
+	  "directories of the host are entries of 'files'; expected such as {at: /data, from: "
+	  "/srv/data, kind: bind}" },
+	{ "mounts", NULL,
+	  "mounts are entries of 'files'; expected such as {at: /data, from: /srv/data, kind: "
+	  "bind}" },
+	{ "ports", NULL,
+	  "no profile opens ports of the host; expected no such line, and 'msp bridge SANDBOX "
+	  "PORT'" },
+};
+
+/* Return what to write in the place of a key of another tool; NULL: it is no such key. */
+static const char *foreign_key_remedy(const char *key, const char *value)
+{
+	for (size_t i = 0; i < sizeof(foreign_keys) / sizeof(foreign_keys[0]); i++) {
+		const bool is_of_value = foreign_keys[i].value == NULL ||
+					 (value != NULL && strcmp(foreign_keys[i].value, value) == 0);
+
+		if (strcmp(foreign_keys[i].key, key) == 0 && is_of_value)
+			return foreign_keys[i].remedy;
+	}
+	return NULL;
+}
 
 /* A file while it is compared. */
 struct check {
@@ -20,25 +60,17 @@ struct check {
 
 static int check_keys(const struct check *check, const struct node *node, enum key_set set);
 
-/* Set an error of a node, in its line: a key may hold a dot, so its path would not find it. */
+/* Set an error of a node. */
 static int fail_node(const struct check *check, const struct node *node, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 static int fail_node(const struct check *check, const struct node *node, const char *format, ...)
 {
-	struct buffer text = { .bytes = NULL }, path = { .bytes = NULL };
 	va_list arguments;
 
-	node_print_path(&check->source->root, node, &path);
-	buffer_format(&text, "%s:%u: %s%s", check->source->file, node->line,
-		      path.size > 0 ? path.bytes : "", path.size > 0 ? ": " : "");
 	va_start(arguments, format);
-	buffer_vformat(&text, format, arguments);
+	source_vfail(check->source, check->error, node, "", format, arguments);
 	va_end(arguments);
-	(void)snprintf(check->error->text, sizeof(check->error->text), "%s", text.bytes);
-	policy_error_tidy(check->error);
-	buffer_done(&text);
-	buffer_done(&path);
 	return -1;
 }
 
@@ -153,16 +185,15 @@ const struct node *source_profile(const struct source *source, uint32_t index)
 	return &node_find(&source->root, "profiles")->items[index];
 }
 
-void source_vfail(const struct source *source, struct policy_error *error, const char *key,
-		  const char *format, va_list arguments)
+void source_vfail(const struct source *source, struct policy_error *error, const struct node *node,
+		  const char *key, const char *format, va_list arguments)
 {
-	const size_t most = sizeof(error->text) - 1;
-	const int size = snprintf(error->text, sizeof(error->text), "%s:%u: %s%s", source->file,
-				  source_origin(source, key).line, key, *key != '\0' ? ": " : "");
-	const size_t used = size < 0 ? 0 : (size_t)size < most ? (size_t)size : most;
+	struct buffer path = { .bytes = NULL };
 
-	(void)vsnprintf(error->text + used, sizeof(error->text) - used, format, arguments);
-	policy_error_tidy(error);
+	node_print_path(&source->root, node, &path);
+	buffer_format(&path, "%s%s", path.size > 0 && *key != '\0' ? "." : "", key);
+	policy_error_vset(error, source->file, node_line(node, key), path.bytes, format, arguments);
+	buffer_done(&path);
 }
 
 int source_fail(const struct source *source, struct policy_error *error, const char *key,
@@ -171,7 +202,7 @@ int source_fail(const struct source *source, struct policy_error *error, const c
 	va_list arguments;
 
 	va_start(arguments, format);
-	source_vfail(source, error, key, format, arguments);
+	source_vfail(source, error, &source->root, key, format, arguments);
 	va_end(arguments);
 	return -1;
 }

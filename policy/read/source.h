@@ -38,8 +38,11 @@ const struct node *source_profile(const struct source *source, uint32_t index);
  * "" for the file as a whole. */
 int source_fail(const struct source *source, struct policy_error *error, const char *key,
 		const char *format, ...) __attribute__((format(printf, 4, 5)));
-void source_vfail(const struct source *source, struct policy_error *error, const char *key,
-		  const char *format, va_list arguments) __attribute__((format(printf, 4, 0)));
+
+/* Do that with a key within a node of the file; "": the node itself. */
+void source_vfail(const struct source *source, struct policy_error *error, const struct node *node,
+		  const char *key, const char *format, va_list arguments)
+	__attribute__((format(printf, 5, 0)));
 
 /* Return the origin of `key`, or of the nearest key around it; it belongs to the source. */
 struct origin source_origin(const struct source *source, const char *key);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texts of the compiler: errors for people, and the hash by which a text is found again.
+ * Errors of the compiler, for people.
  */
 #ifndef POLICY_READ_TEXT_H
 #define POLICY_READ_TEXT_H
 
-#include <stddef.h>
+#include <stdarg.h>
 #include <stdint.h>
 
 /* One sentence: the place, the fault, the expected value. */
@@ -13,10 +13,12 @@ struct policy_error {
 	char text[1024];
 };
 
-/* Replace control characters that were quoted from a file, so that the error stays one line. */
-void policy_error_tidy(struct policy_error *error);
-
-/* Compute the FNV-1a hash. */
-uint32_t bytes_hash(const char *bytes, size_t size);
+/* Set it to "FILE:LINE: PATH: ...", without an empty path; control characters that are quoted from
+ * a file are replaced, so that it stays one line. Returns -1. */
+int policy_error_set(struct policy_error *error, const char *file, uint32_t line, const char *path,
+		     const char *format, ...) __attribute__((format(printf, 5, 6)));
+void policy_error_vset(struct policy_error *error, const char *file, uint32_t line,
+		       const char *path, const char *format, va_list arguments)
+	__attribute__((format(printf, 5, 0)));
 
 #endif

@@ -467,24 +467,21 @@ static int fail_size(const struct policy *policy, size_t size, struct policy_err
 {
 	const struct policy_settings *settings = policy_settings(policy);
 
-	(void)snprintf(error->text, sizeof(error->text),
-		       "%s:%u: profiles: too much, a plan of %zu bytes; expected at most %u, with "
-		       "fewer profiles",
-		       settings->file != NULL ? settings->file : "built-in profiles",
-		       settings->profiles_line, size, PLAN_SIZE_MAX);
-	policy_error_tidy(error);
-	return -1;
+	return policy_error_set(
+		error, settings->file != NULL ? settings->file : "built-in profiles",
+		settings->profiles_line, "profiles",
+		"too much, a plan of %zu bytes; expected at most %u, with fewer profiles", size,
+		PLAN_SIZE_MAX);
 }
 
 static int fail_filter(const struct profile *profile, struct policy_error *error)
 {
-	(void)snprintf(error->text, sizeof(error->text),
-		       "%s:%u: seccomp: the filter of profile %s cannot be built; expected fewer "
-		       "exceptions",
-		       profile->origins.groups[0].file, profile->origins.groups[0].line,
-		       profile->name);
-	policy_error_tidy(error);
-	return -1;
+	const struct origin *origin = &profile->origins.groups[0];
+
+	return policy_error_set(
+		error, origin->file, origin->line, "seccomp",
+		"the filter of profile %s cannot be built; expected fewer exceptions",
+		profile->name);
 }
 
 int policy_compile(const struct policy *policy, struct buffer *blob, struct policy_error *error)

@@ -2,12 +2,21 @@
 #include "policy/write/writer.h"
 
 #include "lib/heap/buffer.h"
-#include "policy/read/text.h"
 
 #include <string.h>
 
 #define ALIGNMENT 8U
 #define FILE_MARK "{file}"
+
+/* Compute the FNV-1a hash. */
+static uint32_t hash_bytes(const char *bytes, size_t size)
+{
+	uint32_t hash = 2166136261U;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (uint8_t)bytes[i]) * 16777619U;
+	return hash;
+}
 
 /* Remove the bytes from `offset` to the blob's end if the blob has an equal part at a multiple of
  * `alignment`. Return the offset of the part. */
@@ -15,7 +24,7 @@ static uint32_t share_part(struct writer *writer, uint32_t offset, uint32_t alig
 {
 	const char *bytes = writer->blob->bytes;
 	const uint32_t size = (uint32_t)writer->blob->size - offset;
-	const uint32_t hash = bytes_hash(bytes + offset, size);
+	const uint32_t hash = hash_bytes(bytes + offset, size);
 
 	for (uint32_t i = 0; i < writer->part_count; i++) {
 		const struct part *part = &writer->parts[i];
