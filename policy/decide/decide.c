@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pass a question to the part that decides it, and print the answer.
+ * Pass a question to the part that decides it, set the fields of the answer, and print it.
  */
 #include "policy/decide/decide.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "gateway/hosts/list.h"
+#include "common/log.h"
 #include "policy/decide/decide_parts.h"
 
 static void (*const parts[OPERATION_KIND_COUNT])(const struct question *) = {
@@ -21,31 +22,44 @@ static void (*const parts[OPERATION_KIND_COUNT])(const struct question *) = {
 	[OPERATION_USE] = decide_use,         [OPERATION_SYSCALL] = decide_call,
 };
 
-static const struct error_text {
-	int error;
-	const char *name;
-	const char *text;
-} errors[] = {
-	{ EPERM, "EPERM", "operation not permitted" },
-	{ ENOENT, "ENOENT", "no such file or directory" },
-	{ EACCES, "EACCES", "permission denied" },
-	{ EBUSY, "EBUSY", "device or resource busy" },
-	{ EEXIST, "EEXIST", "file exists" },
-	{ ENOTDIR, "ENOTDIR", "not a directory" },
-	{ EISDIR, "EISDIR", "is a directory" },
-	{ EROFS, "EROFS", "read-only file system" },
-	{ ENOSYS, "ENOSYS", "function not implemented" },
-	{ ELOOP, "ELOOP", "too many levels of symbolic links" },
-	{ ENETUNREACH, "ENETUNREACH", "network is unreachable" },
-	{ ECONNREFUSED, "ECONNREFUSED", "connection refused" },
-};
-
 static const char *const answer_names[DECISION_ANSWER_COUNT] = {
 	[DECISION_ALLOWED] = "allowed",
 	[DECISION_CONDITIONAL] = "conditional",
 	[DECISION_REFUSED] = "refused",
 	[DECISION_ABSENT] = "absent",
 };
+
+void decision_write(char *to, size_t size, const char *format, ...)
+{
+	static const char more[] = "...";
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(to, size, format, arguments);
+	va_end(arguments);
+	if (length >= 0 && (size_t)length < size)
+		return;
+	length = (int)(size - sizeof(more));
+	while (length > 0 && ((unsigned char)to[length] & 0xc0) == 0x80) /* whole characters */
+		length--;
+	memcpy(to + length, more, sizeof(more));
+}
+
+void decision_allow(struct decision *ret, const char *layer)
+{
+	ret->answer = ret->condition[0] != '\0' ? DECISION_CONDITIONAL : DECISION_ALLOWED;
+	ret->layer = layer;
+	ret->error = 0;
+}
+
+void decision_refuse(struct decision *ret, const char *layer, int error)
+{
+	ret->answer = error == ENOENT ? DECISION_ABSENT : DECISION_REFUSED;
+	ret->layer = layer;
+	ret->error = error;
+	ret->condition[0] = '\0';
+}
 
 /* Replace a remedy that was cut: a part of an entry would be refused. */
 static void replace_cut(struct decision *ret)
@@ -59,10 +73,14 @@ static void replace_cut(struct decision *ret)
 int decide(const struct plan *plan, const struct plan_profile *profile,
 	   const struct operation *operation, struct decision *ret)
 {
+	struct question question = { plan, profile, operation, ret, { .is_address = false } };
+
 	if ((unsigned int)operation->kind >= OPERATION_KIND_COUNT)
 		return -EINVAL;
 	*ret = (struct decision){ .layer = "mounts" };
-	parts[operation->kind](&(const struct question){ plan, profile, operation, ret });
+	/* operation_parse() has read a host, too; another target has no entry in any list */
+	(void)host_wanted_read(operation->target, &question.wanted);
+	parts[operation->kind](&question);
 	replace_cut(ret);
 	return 0;
 }
@@ -72,20 +90,16 @@ const char *decision_answer_name(enum decision_answer answer)
 	return answer_names[answer];
 }
 
-static const struct error_text *find_error(int error)
-{
-	static const struct error_text none = { 0, "", "" };
-
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		if (errors[i].error == error)
-			return &errors[i];
-	}
-	return &none;
-}
-
 const char *decision_error_name(int error)
 {
-	return find_error(error)->name;
+	static const char *const names[] = {
+		[0] = "",
+#define ERRNO(name, text) [name] = #name,
+#include "common/errno.def"
+#undef ERRNO
+	};
+
+	return names[error];
 }
 
 static void PRINTF_LIKE(3, 4) add_text(char *text, size_t *used, const char *format, ...)
@@ -115,7 +129,7 @@ static void add_approval(const struct operation *operation, enum plan_host_appro
 void decision_print(const struct plan *plan, const struct operation *operation,
 		    const struct decision *decision, char text[DECISION_TEXT_MAX])
 {
-	const struct error_text *error = find_error(decision->error);
+	const char *error = errno_text(decision->error);
 	const bool is_allowed = decision->answer <= DECISION_CONDITIONAL;
 	size_t used = 0;
 
@@ -124,8 +138,8 @@ void decision_print(const struct plan *plan, const struct operation *operation,
 		 operation->text);
 	if (decision->condition[0] != '\0')
 		add_text(text, &used, ", %s", decision->condition);
-	if (error->error != 0)
-		add_text(text, &used, ": %s (%s)", error->text, error->name);
+	if (decision->error != 0)
+		add_text(text, &used, ": %c%s", tolower((unsigned char)error[0]), error + 1);
 	add_text(text, &used, "\nrule: %s", decision->rule);
 	if (decision->origin.file != 0)
 		add_text(text, &used, " (%s:%u)", plan_string(plan, decision->origin.file),

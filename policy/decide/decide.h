@@ -60,7 +60,7 @@ int decide(const struct plan *plan, const struct plan_profile *profile,
 /* Return "allowed", "conditional", "refused" or "absent". */
 const char *decision_answer_name(enum decision_answer answer);
 
-/* Return an error's name, such as "EROFS"; empty for 0. */
+/* Return the name of a decision's error, such as "EROFS"; empty for 0. */
 const char *decision_error_name(int error);
 
 /* Print at most two lines, without a newline at the end:

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "gateway/hosts/groups.h"
-#include "gateway/hosts/list.h"
 
 #define NO_ENTRY "hosts: no entry covers the name %s"
 
@@ -21,11 +20,10 @@ void decide_cite_host(const struct question *question, const struct plan_host *h
 }
 
 /* Set the right to approve the host. */
-static void cite_approval(const struct question *question, const struct host_wanted *wanted,
-			  unsigned int port)
+static void cite_approval(const struct question *question, unsigned int port)
 {
 	if (question->operation->transport == OPERATION_TCP && port != HOST_PORT_DNS &&
-	    host_list_may_grow(question->profile, wanted))
+	    host_list_may_grow(question->profile, &question->wanted))
 		question->ret->approval = (enum plan_host_approval)question->profile->host_approval;
 }
 
@@ -36,21 +34,20 @@ void decide_advise_host(const struct question *question, const char *before, con
 	const struct operation *operation = question->operation;
 	const unsigned int port = operation->port != 0 ? operation->port : HOST_PORT_DEFAULT;
 	const struct host_group *group = NULL;
+	const struct host_wanted *wanted = &question->wanted;
 	struct decision *ret = question->ret;
-	struct host_wanted wanted;
 
-	(void)host_wanted_read(operation->target, &wanted);
-	if (host_list_find(question->plan, question->profile, &wanted, 0) == NULL)
-		group = host_group_covering(wanted.name, (uint16_t)port);
-	cite_approval(question, &wanted, port);
+	if (host_list_find(question->plan, question->profile, wanted, 0) == NULL)
+		group = host_group_covering(wanted->name, (uint16_t)port);
+	cite_approval(question, port);
 	if (question->profile->is_narrowed)
 		DECISION_SAY(ret->remedy, "a request without network: none, if the profile has "
 					  "the host");
 	else if (operation->transport == OPERATION_UDP)
 		DECISION_SAY(ret->remedy, "none: no profile can allow UDP");
-	else if (wanted.is_address && !host_address_is_ipv4(&wanted.address))
+	else if (wanted->is_address && !host_address_is_ipv4(&wanted->address))
 		DECISION_SAY(ret->remedy, "none: connect to the host by its name");
-	else if (host_wanted_is_never(&wanted))
+	else if (host_wanted_is_never(wanted))
 		DECISION_SAY(ret->remedy, "none: no profile can allow it");
 	else if (port == HOST_PORT_DNS)
 		DECISION_SAY(ret->remedy, "none: port 53 is the sandbox's own resolver");
@@ -69,19 +66,20 @@ static void refuse_host(const struct question *question, int error, const struct
 	decide_advise_host(question, "", "");
 }
 
-static void refuse_address(const struct question *question, const struct host_wanted *wanted)
+static void refuse_address(const struct question *question)
 {
+	const struct host_address *address = &question->wanted.address;
 	struct decision *ret = question->ret;
 
-	if (!host_address_is_ipv4(&wanted->address)) {
+	if (!host_address_is_ipv4(address)) {
 		DECISION_SAY(ret->rule, "network: hosts: a sandbox has IPv4 alone beside its "
 					"loopback; a host with IPv6 is reached by its name");
 		refuse_host(question, ENETUNREACH, NULL);
 		return;
 	}
-	if (host_address_reach(&wanted->address) == HOST_REACH_NEVER) {
+	if (host_address_reach(address) == HOST_REACH_NEVER) {
 		DECISION_SAY(ret->rule, "network: hosts: %s is %s", question->operation->target,
-			     host_address_kind_words(host_address_kind(&wanted->address)));
+			     host_address_kind_words(host_address_kind(address)));
 	} else {
 		DECISION_SAY(ret->rule, "hosts: no entry covers the address %s",
 			     question->operation->target);
@@ -89,8 +87,9 @@ static void refuse_address(const struct question *question, const struct host_wa
 	refuse_host(question, ECONNREFUSED, NULL);
 }
 
-static void refuse_unlisted(const struct question *question, const struct host_wanted *wanted)
+static void refuse_unlisted(const struct question *question)
 {
+	const struct host_wanted *wanted = &question->wanted;
 	const struct plan_host *host = host_list_find(question->plan, question->profile, wanted, 0);
 	const uint16_t port = question->operation->port;
 
@@ -99,15 +98,14 @@ static void refuse_unlisted(const struct question *question, const struct host_w
 			     (unsigned int)port);
 		refuse_host(question, ECONNREFUSED, host);
 	} else if (wanted->is_address) {
-		refuse_address(question, wanted);
+		refuse_address(question);
 	} else {
 		DECISION_SAY(question->ret->rule, NO_ENTRY, wanted->name);
 		refuse_host(question, 0, NULL);
 	}
 }
 
-static void allow_host(const struct question *question, const struct plan_host *host,
-		       const struct host_wanted *wanted)
+static void allow_host(const struct question *question, const struct plan_host *host)
 {
 	static const char *const kinds[PLAN_HOST_KIND_COUNT] = {
 		[PLAN_HOST_TCP] = "",
@@ -115,7 +113,7 @@ static void allow_host(const struct question *question, const struct plan_host *
 		[PLAN_HOST_HTTP] = ", HTTP with the host's name",
 		[PLAN_HOST_HTTPS] = ", HTTPS with the host's name",
 	};
-	const char *proxy = host_list_proxy(question->profile, host, wanted);
+	const char *proxy = host_list_proxy(question->profile, host, &question->wanted);
 	struct decision *ret = question->ret;
 
 	DECISION_SAY(ret->rule, "hosts: %s:%u%s", host->pattern, (unsigned int)host->port,
@@ -125,28 +123,26 @@ static void allow_host(const struct question *question, const struct plan_host *
 			     (unsigned int)question->profile->through.port);
 	else
 		DECISION_SAY(ret->condition, "if it %sanswers",
-			     wanted->is_address      ? ""
-			     : host->is_private != 0 ? "has a public or private address and "
-						     : "has a public address and ");
+			     question->wanted.is_address ? ""
+			     : host->is_private != 0     ? "has a public or private address and "
+							 : "has a public address and ");
 	decide_cite_host(question, host);
 	decision_allow(ret, "network");
 }
 
 void decide_host_name(const struct question *question)
 {
+	const struct plan_host *host =
+		host_list_find(question->plan, question->profile, &question->wanted, 0);
 	struct decision *ret = question->ret;
-	struct host_wanted wanted;
-	const struct plan_host *host;
 
-	(void)host_wanted_read(question->operation->target, &wanted);
-	host = host_list_find(question->plan, question->profile, &wanted, 0);
 	if (host == NULL) {
-		DECISION_SAY(ret->rule, NO_ENTRY, wanted.name);
+		DECISION_SAY(ret->rule, NO_ENTRY, question->wanted.name);
 		refuse_host(question, 0, NULL);
 		return;
 	}
 	DECISION_SAY(ret->rule, "hosts: %s:%u", host->pattern, (unsigned int)host->port);
-	if (host_list_proxy(question->profile, host, &wanted) == NULL)
+	if (host_list_proxy(question->profile, host, &question->wanted) == NULL)
 		DECISION_SAY(ret->condition, "if the host's name servers have an address for it");
 	decide_cite_host(question, host);
 	decision_allow(ret, "network");
@@ -154,32 +150,26 @@ void decide_host_name(const struct question *question)
 
 const struct plan_host *decide_find_host(const struct question *question)
 {
-	const struct operation *operation = question->operation;
-	struct host_wanted wanted;
+	const struct host_wanted *wanted = &question->wanted;
 
-	/* operation_parse() has read it, too; an empty name has no entry */
-	(void)host_wanted_read(operation->target, &wanted);
-	return host_wanted_is_never(&wanted) ? NULL
-					     : host_list_find(question->plan, question->profile,
-							      &wanted, operation->port);
+	return host_wanted_is_never(wanted) ? NULL
+					    : host_list_find(question->plan, question->profile,
+							     wanted, question->operation->port);
 }
 
 void decide_host(const struct question *question)
 {
-	const struct operation *operation = question->operation;
 	const struct plan_host *host = decide_find_host(question);
-	struct host_wanted wanted;
 
-	(void)host_wanted_read(operation->target, &wanted); /* likewise */
-	if (operation->transport == OPERATION_UDP) {
+	if (question->operation->transport == OPERATION_UDP) {
 		DECISION_SAY(question->ret->rule,
 			     "network: hosts: a sandbox reaches hosts by TCP alone");
 		refuse_host(question, ECONNREFUSED, host);
 	} else if (host != NULL) {
-		allow_host(question, host, &wanted);
-	} else if (wanted.is_address && host_wanted_is_never(&wanted)) {
-		refuse_address(question, &wanted);
+		allow_host(question, host);
+	} else if (question->wanted.is_address && host_wanted_is_never(&question->wanted)) {
+		refuse_address(question);
 	} else {
-		refuse_unlisted(question, &wanted);
+		refuse_unlisted(question);
 	}
 }

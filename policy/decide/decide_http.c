@@ -31,9 +31,9 @@ static void cite_line(const struct question *question, uint32_t line)
 static const struct plan_host *decide_connection(const struct question *question)
 {
 	struct operation connect = *question->operation;
-	const struct question inner = { question->plan, question->profile, &connect,
-					question->ret };
+	struct question inner = *question;
 
+	inner.operation = &connect;
 	connect.kind = OPERATION_CONNECT;
 	connect.transport = OPERATION_TCP;
 	decide_network(&inner);

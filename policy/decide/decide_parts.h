@@ -5,6 +5,7 @@
 #ifndef POLICY_DECIDE_DECIDE_PARTS_H
 #define POLICY_DECIDE_DECIDE_PARTS_H
 
+#include "gateway/hosts/list.h"
 #include "policy/decide/decide.h"
 
 #include <stdbool.h>
@@ -37,6 +38,7 @@ struct question {
 	const struct plan_profile *profile;
 	const struct operation *operation;
 	struct decision *ret;
+	struct host_wanted wanted; /* the target, of an operation on a host; else of no meaning */
 };
 
 /* Follow a path through the plan's mounts and links; `follow`: the last name's link, too. */
