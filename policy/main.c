@@ -3,13 +3,14 @@
  * msp-policy: compiles, checks, compares and shows profiles. It reads one given file, writes one
  * file, a descriptor or standard output, and exits.
  */
+#include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/plan.h"
 #include "frontend/utf8.h"
+#include "gateway/hosts/groups.h"
 #include "policy/decide/decide.h"
 #include "policy/read/config_file.h"
-#include "policy/read/host_groups.h"
 #include "policy/read/policy.h"
 #include "policy/read/profile_parts.h"
 #include "policy/read/units.h"
@@ -175,22 +176,14 @@ static int read_fd(const char *text)
 static int write_fd(const char *text, const struct buffer *blob)
 {
 	const int fd = read_fd(text);
-	size_t done = 0;
+	int error;
 
 	if (fd < 0)
 		return refuse_usage("--fd: no number of a descriptor: ", text);
-	while (done < blob->size) {
-		const ssize_t size = write(fd, blob->bytes + done, blob->size - done);
-
-		if (size < 0 && errno == EINTR)
-			continue;
-		if (size < 0) {
-			log_line("descriptor %d: %s", fd, errno_text(errno));
-			return MSP_EXIT_SOFTWARE;
-		}
-		done += (size_t)size;
-	}
-	return 0;
+	error = fd_write_all(fd, blob->bytes, blob->size);
+	if (error)
+		log_line("descriptor %d: %s", fd, errno_text(-error));
+	return error ? MSP_EXIT_SOFTWARE : 0;
 }
 
 static int run_compile(const struct request *request, const struct policy *policy,
@@ -310,10 +303,21 @@ static int run_groups(const struct request *request, const struct policy *policy
 	return 0;
 }
 
+/* Append all groups of hosts: the name, what it is for, and its entries, a line each. */
 static int run_hosts(const struct request *request, const struct policy *policy,
 		     struct buffer *text)
 {
-	host_groups_print(text);
+	for (uint32_t i = 0; i < host_group_count; i++) {
+		const struct host_group *group = &host_groups[i];
+
+		buffer_format(text, "%s%c%s  %s", i > 0 ? "\n" : "", HOST_GROUP_MARK, group->name,
+			      group->about);
+		if (group->profile)
+			buffer_format(text, "; profile %s", group->profile);
+		buffer_format(text, "\n");
+		for (const char *const *entry = group->entries; *entry != NULL; entry++)
+			buffer_format(text, "  %s\n", *entry);
+	}
 	return 0;
 }
 

@@ -17,7 +17,6 @@
 #include "gateway/hosts/address.h"
 #include "gateway/hosts/groups.h"
 #include "gateway/hosts/list.h"
-#include "policy/read/host_groups.h"
 #include "policy/read/units.h"
 #include "policy/read/values.h"
 
@@ -254,7 +253,9 @@ static int read_group(const struct entry *entry, const char *name)
 	struct buffer known = { .bytes = NULL };
 
 	if (group == NULL) {
-		host_groups_list(&known);
+		for (uint32_t i = 0; i < host_group_count; i++)
+			buffer_format(&known, "%s%c%s", i > 0 ? ", " : "", HOST_GROUP_MARK,
+				      host_groups[i].name);
 		(void)reading_fail(entry->reading, "",
 				   "there is no group of hosts \"%s\"; expected one of %s", name,
 				   known.bytes);

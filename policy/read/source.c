@@ -43,8 +43,9 @@ static const struct {
 static const char *foreign_key_remedy(const char *key, const char *value)
 {
 	for (size_t i = 0; i < sizeof(foreign_keys) / sizeof(foreign_keys[0]); i++) {
-		const bool is_of_value = foreign_keys[i].value == NULL ||
-					 (value != NULL && strcmp(foreign_keys[i].value, value) == 0);
+		const bool is_of_value =
+			foreign_keys[i].value == NULL ||
+			(value != NULL && strcmp(foreign_keys[i].value, value) == 0);
 
 		if (strcmp(foreign_keys[i].key, key) == 0 && is_of_value)
 			return foreign_keys[i].remedy;

@@ -157,9 +157,8 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 		record->argv = put_command(writer, profile, language, &record->argv_size);
 	}
 	out->language_count = profile->language_count;
-	if (profile->language_count > 0)
-		out->languages = writer_put_array(writer, records,
-						  profile->language_count * sizeof(records[0]));
+	out->languages =
+		writer_put_array(writer, records, profile->language_count * sizeof(records[0]));
 }
 
 /* Several times the need of a Go or Java program with one timer per thread. */
@@ -309,9 +308,7 @@ static void put_network(struct writer *writer, const struct profile *profile,
 						 .is_private = host->is_private };
 		memcpy(records[i].pattern, host->pattern, sizeof(records[i].pattern));
 	}
-	if (out->host_count > 0)
-		out->hosts =
-			writer_put_array(writer, records, out->host_count * sizeof(records[0]));
+	out->hosts = writer_put_array(writer, records, out->host_count * sizeof(records[0]));
 }
 
 static uint16_t short_line(const struct origin *origin)
@@ -341,9 +338,7 @@ static void put_requests(struct writer *writer, const struct profile *profile,
 			out->request_count++; /* http_check() bounds it */
 		}
 	}
-	if (out->request_count > 0)
-		out->requests =
-			writer_put_array(writer, records, out->request_count * sizeof(records[0]));
+	out->requests = writer_put_array(writer, records, out->request_count * sizeof(records[0]));
 }
 
 static void put_secrets(struct writer *writer, const struct profile *profile,
@@ -369,9 +364,7 @@ static void put_secrets(struct writer *writer, const struct profile *profile,
 			source += size;
 		}
 	}
-	if (out->secret_count > 0)
-		out->secrets =
-			writer_put_array(writer, records, out->secret_count * sizeof(records[0]));
+	out->secrets = writer_put_array(writer, records, out->secret_count * sizeof(records[0]));
 }
 
 static void put_image(struct writer *writer, const struct profile *profile,

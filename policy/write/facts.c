@@ -74,16 +74,6 @@ static void add_fact(struct facts *facts, struct draft *draft)
 	buffer_done(&draft->detail);
 }
 
-/* Add a fact whose text is complete. */
-static void add_text(struct facts *facts, enum fact_section section, const char *text,
-		     const struct origin *origin)
-{
-	struct draft draft = { .fact = { .section = section, .origin = *origin } };
-
-	buffer_format(&draft.text, "%s", text);
-	add_fact(facts, &draft);
-}
-
 /* Add a fact of a section that has many. */
 static void add_line(struct facts *facts, const struct fact *fact, const char *key,
 		     const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -99,6 +89,13 @@ static void add_line(struct facts *facts, const struct fact *fact, const char *k
 	buffer_vformat(&draft.text, format, arguments);
 	va_end(arguments);
 	add_fact(facts, &draft);
+}
+
+/* Add a fact whose text is complete. */
+static void add_text(struct facts *facts, enum fact_section section, const char *text,
+		     const struct origin *origin)
+{
+	add_line(facts, &(struct fact){ .section = section, .origin = *origin }, "", "%s", text);
 }
 
 /* Put the words of a command line, quoted so that different lists read differently. */

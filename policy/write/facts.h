@@ -10,37 +10,37 @@
 
 /* Sections in the order in which `diff` prints them. */
 /* clang-format off: read as a table */
-#define FACT_SECTIONS \
-	SECTION(FILES, "files") \
-	SECTION(LANDLOCK, "landlock") \
-	SECTION(SECCOMP, "seccomp") \
-	SECTION(LIMITS, "limits") \
-	SECTION(REQUIREMENTS, "requirements") \
-	SECTION(LASTING, "lasting") \
-	SECTION(ENVIRONMENT, "environment") \
-	SECTION(LANGUAGES, "languages") \
-	SECTION(HOSTS, "hosts") \
-	SECTION(HOST_APPROVAL, "host_approval") \
-	SECTION(THROUGH, "through") \
-	SECTION(REQUESTS, "requests") \
-	SECTION(SECRETS, "secrets") \
-	SECTION(IMAGE, "image") \
-	SECTION(ROOT, "root") \
-	SECTION(USER, "user") \
-	SECTION(PRETEND, "pretend") \
-	SECTION(COMMAND, "command") \
-	SECTION(NETWORK, "network") \
-	SECTION(HOSTNAME, "hostname") \
-	SECTION(CWD, "cwd") \
-	SECTION(RUNNER, "runner") \
-	SECTION(SHELL, "shell") \
+#define FACT_SECTIONS                                                                              \
+	SECTION(FILES, "files")                                                                    \
+	SECTION(LANDLOCK, "landlock")                                                              \
+	SECTION(SECCOMP, "seccomp")                                                                \
+	SECTION(LIMITS, "limits")                                                                  \
+	SECTION(REQUIREMENTS, "requirements")                                                      \
+	SECTION(LASTING, "lasting")                                                                \
+	SECTION(ENVIRONMENT, "environment")                                                        \
+	SECTION(LANGUAGES, "languages")                                                            \
+	SECTION(HOSTS, "hosts")                                                                    \
+	SECTION(HOST_APPROVAL, "host_approval")                                                    \
+	SECTION(THROUGH, "through")                                                                \
+	SECTION(REQUESTS, "requests")                                                              \
+	SECTION(SECRETS, "secrets")                                                                \
+	SECTION(IMAGE, "image")                                                                    \
+	SECTION(ROOT, "root")                                                                      \
+	SECTION(USER, "user")                                                                      \
+	SECTION(PRETEND, "pretend")                                                                \
+	SECTION(COMMAND, "command")                                                                \
+	SECTION(NETWORK, "network")                                                                \
+	SECTION(HOSTNAME, "hostname")                                                              \
+	SECTION(CWD, "cwd")                                                                        \
+	SECTION(RUNNER, "runner")                                                                  \
+	SECTION(SHELL, "shell")                                                                    \
 	SECTION(DESCRIPTION, "description")
 
 enum fact_section {
 #define SECTION(id, name) FACT_##id,
 	FACT_SECTIONS
 #undef SECTION
-	FACT_SECTION_COUNT
+		FACT_SECTION_COUNT
 };
 /* clang-format on */
 

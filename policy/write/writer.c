@@ -53,7 +53,9 @@ uint32_t writer_put_records(struct buffer *blob, const void *data, size_t size)
 
 uint32_t writer_put_array(struct writer *writer, const void *data, size_t size)
 {
-	return share_part(writer, writer_put_records(writer->blob, data, size), ALIGNMENT);
+	return size > 0
+		       ? share_part(writer, writer_put_records(writer->blob, data, size), ALIGNMENT)
+		       : 0;
 }
 
 uint32_t writer_put_text(struct writer *writer, const char *text)
