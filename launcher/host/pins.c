@@ -12,9 +12,65 @@
 #include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
-#include "launcher/host/image_holds.h"
+#include "image/store.h"
 #include "launcher/host/mounts.h"
 #include "launcher/host/shown.h"
+#include "launcher/host/state_place.h"
+
+/* --- images ----------------------------------------------------------------------------------- */
+
+/* More than the profiles of one plan have; policies that are read again may have others. */
+#define HOLDS_MAX 256
+
+/* The digests that are held; the descriptors stay open until the process ends. */
+static char held[HOLDS_MAX][IMAGE_DIGEST_MAX];
+static uint32_t held_count;
+
+static bool is_held(const char *digest)
+{
+	for (uint32_t i = 0; i < held_count; i++) {
+		if (strcmp(held[i], digest) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Hold the image of a profile, if it has one. 0, or -1 with a line in `text`. */
+static int hold_image(const struct plan *plan, const struct plan_profile *profile,
+		      char text[PINS_TEXT_MAX])
+{
+	const char *digest = profile->image != 0 ? plan_string(plan, profile->image) : "";
+	char path[IPC_PATH_MAX];
+	int store = -1;
+	int fd = -ENOENT;
+
+	if (digest[0] == '\0' || is_held(digest))
+		return 0;
+	if (state_place_images(path))
+		store = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store >= 0)
+		fd = held_count < HOLDS_MAX ? image_hold(store, digest) : -EMFILE;
+	fd_close(&store);
+	if (fd >= 0)
+		format_text(held[held_count++], IMAGE_DIGEST_MAX, "%s", digest);
+	else
+		format_text(text, PINS_TEXT_MAX,
+			    "profile %s: its image sha256:%.12s cannot be used: %s. Import it "
+			    "again with 'msp image import'",
+			    plan_string(plan, profile->name), digest, errno_text(-fd));
+	return fd >= 0 ? 0 : -1;
+}
+
+void pins_hold_images(const struct plan *plan)
+{
+	char text[PINS_TEXT_MAX];
+
+	held_count = 0;
+	for (uint32_t i = 0; plan && i < plan_profile_count(plan); i++)
+		(void)hold_image(plan, plan_profile(plan, i), text); /* a sandbox will fail */
+}
+
+/* --- paths ------------------------------------------------------------------------------------ */
 
 /* The state of one walk over the plan. */
 struct opening {
@@ -236,7 +292,7 @@ static int open_profile(struct opening *opening, uint32_t index)
 {
 	const struct plan_profile *profile = plan_profile(opening->plan, index);
 	const struct plan_mount *mounts = plan_mounts(opening->plan, profile);
-	int result = image_holds_take(opening->plan, profile, opening->text);
+	int result = hold_image(opening->plan, profile, opening->text);
 
 	for (uint32_t i = 0; i < profile->mount_count && result == 0; i++) {
 		const struct record record = { index, i, &mounts[i],

@@ -61,4 +61,11 @@ int pins_check(const struct plan *plan, char text[PINS_TEXT_MAX]);
 
 void pins_close(struct pins *pins);
 
+/*
+ * pins_open() keeps the images of the profiles from being removed as long as this process lives,
+ * since nothing but a lock says that a sandbox shows an image's files. Hold those of all profiles,
+ * as far as they are still there, in a process whose descriptors were closed since.
+ */
+void pins_hold_images(const struct plan *plan);
+
 #endif

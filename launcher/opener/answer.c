@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/opener/answer.h"
+#include "launcher/opener/parts.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/opener/begin.h"
+#include "launcher/opener/parts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
-#include "launcher/opener/starter.h"
 
 static bool is_text(const char *text, size_t room)
 {

@@ -46,7 +46,7 @@
 #include "common/kernel.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "launcher/opener/begin.h"
+#include "launcher/opener/parts.h"
 #include "seccomp_filter.h"
 
 /* Variables that say which directories are protected (protected.c, state_place.c). */

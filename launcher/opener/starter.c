@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/opener/starter.h"
+#include "launcher/opener/parts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,8 +15,6 @@
 #include "common/ipc_start.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
-#include "launcher/host/image_holds.h"
-#include "launcher/opener/git_question.h"
 #include "launcher/start/bridge_program.h"
 #include "launcher/start/machine_place.h"
 
@@ -241,7 +239,7 @@ void starter_run(struct opener_start *start, const struct plan *plan, int channe
 	starter.start = start;
 	(void)prctl(PR_SET_NAME, "msp-starter"); /* for ps(1) only */
 	take_start(start, plan, &starter.config);
-	image_holds_take_all(config_plan(&starter.config));
+	pins_hold_images(config_plan(&starter.config));
 	while (status == 1 || status == -EAGAIN) {
 		await_event(&starter);
 		status = dispatch_one(&starter.opener, &message, MSG_DONTWAIT, handlers, &starter,

@@ -2,7 +2,7 @@
  *
  * What the launcher hands to msp-opener: it takes exactly that.
  */
-#include "launcher/opener/begin.h"
+#include "launcher/opener/parts.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

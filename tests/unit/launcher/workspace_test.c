@@ -19,7 +19,7 @@
 #include "common/fd.h"
 #include "common/ipc_start.h"
 #include "hand_plan.h"
-#include "launcher/opener/begin.h"
+#include "launcher/opener/parts.h"
 #include "launcher/start/opener.h"
 
 static char top[64];
