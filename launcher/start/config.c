@@ -162,7 +162,7 @@ static int take_compiled(struct config *config, char text[CONFIG_TEXT_MAX])
 		return MSP_EXIT_REFUSED;
 	error = plan_open_fd(config->plan_fd, &config->plan);
 	if (!error) {
-		plan_cache_keep(config->path, has_images ? images : NULL, &key, config->plan_fd);
+		plan_cache_keep(config->path, has_images ? images : NULL, &key, &config->plan);
 		return 0;
 	}
 	fd_close(&config->plan_fd);

@@ -211,29 +211,19 @@ int plan_cache_find(const char *path, const char *images, struct plan_cache_key 
 }
 
 /* Write a slot's empty file; 0 or -errno. */
-static int write_slot(int file, const struct plan_cache_key *key, int plan)
+static int write_slot(int file, const struct plan_cache_key *key, const struct plan *plan)
 {
-	const off_t size = lseek(plan, 0, SEEK_END);
 	struct slot_head head;
-	void *bytes;
 	int error;
 
-	if (size <= 0)
-		return -EBADMSG;
-	bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, plan, 0);
-	if (bytes == MAP_FAILED)
-		return -errno;
 	memcpy(head.key, key->digest, sizeof(head.key));
-	sha256(bytes, (size_t)size, head.plan);
+	sha256(plan->bytes, plan->size, head.plan);
 	error = fd_write_all(file, &head, sizeof(head));
-	if (!error)
-		error = fd_write_all(file, bytes, (size_t)size);
-	(void)munmap(bytes, (size_t)size);
-	return error;
+	return error ? error : fd_write_all(file, plan->bytes, plan->size);
 }
 
 void plan_cache_keep(const char *path, const char *images, const struct plan_cache_key *key,
-		     int plan)
+		     const struct plan *plan)
 {
 	const struct plan_cache_key now = find_key(path, images);
 	int directory;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/plan.h"
 #include "common/sha256.h"
 
 /* The configuration, and the program that compiles it, as they were. */
@@ -28,9 +29,9 @@ struct plan_cache_key {
  */
 int plan_cache_find(const char *path, const char *images, struct plan_cache_key *ret);
 
-/* Keep the sealed `plan`, which was compiled after plan_cache_find(), unless the configuration or
+/* Keep the plan, which was compiled after plan_cache_find(), unless the configuration or
  * the images have changed since. A cache that cannot be written stays as it is. */
 void plan_cache_keep(const char *path, const char *images, const struct plan_cache_key *key,
-		     int plan);
+		     const struct plan *plan);
 
 #endif

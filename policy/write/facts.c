@@ -98,15 +98,18 @@ static void add_text(struct facts *facts, enum fact_section section, const char 
 	add_line(facts, &(struct fact){ .section = section, .origin = *origin }, "", "%s", text);
 }
 
-/* Put the words of a command line, quoted so that different lists read differently. */
+/* Put word `index` of a command line, quoted so that different lists read differently. */
+static void put_word(struct buffer *text, uint32_t index, const char *word)
+{
+	const char *quote = *word == '\0' || strpbrk(word, " '") != NULL ? "'" : "";
+
+	buffer_format(text, "%s%s%s%s", index > 0 ? " " : "", quote, word, quote);
+}
+
 static void put_words(struct buffer *text, const struct strings *list)
 {
-	for (uint32_t i = 0; i < list->count; i++) {
-		const char *word = list->items[i];
-		const char *quote = *word == '\0' || strpbrk(word, " '") != NULL ? "'" : "";
-
-		buffer_format(text, "%s%s%s%s", i > 0 ? " " : "", quote, word, quote);
-	}
+	for (uint32_t i = 0; i < list->count; i++)
+		put_word(text, i, list->items[i]);
 }
 
 static void put_size(struct buffer *text, const char *format, uint64_t value)
@@ -378,13 +381,8 @@ static void add_image(struct facts *facts, const struct profile *profile)
 		      profile->tree->count == 1 ? "" : "s");
 	add_fact(facts, &image);
 	add_word(facts, FACT_ROOT, profile, KEY_profile_root);
-	for (uint32_t i = 0; (word = image_command(profile, i)) != NULL; i++) {
-		char *const words[] = { memory_text(word, strlen(word)) };
-
-		buffer_format(&command.text, "%s", i > 0 ? " " : "");
-		put_words(&command.text, &(struct strings){ words, 1 });
-		free(words[0]);
-	}
+	for (uint32_t i = 0; (word = image_command(profile, i)) != NULL; i++)
+		put_word(&command.text, i, word);
 	if (image_command(profile, 0) != NULL)
 		add_fact(facts, &command);
 }
