@@ -121,10 +121,9 @@ static int finish_sealed(int fd, int error)
 {
 	if (!error)
 		error = fd_seal(fd);
-	if (!error)
-		return fd;
-	fd_close(&fd);
-	return error;
+	if (error)
+		fd_close(&fd);
+	return error ? error : fd;
 }
 
 int fd_sealed_from_bytes(const char *name, const void *data, size_t size)

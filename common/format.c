@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_text(char *text, size_t room, const char *format, va_list arguments)
-	__attribute__((format(printf, 3, 0)));
-static void put_text(char *text, size_t room, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void put_text(char *text, size_t room,
+							   const char *format, va_list arguments)
 {
 	/* clang-tidy 14 loses sight of the callers' va_start() on x86_64, where va_list is an
 	 * array. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */

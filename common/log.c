@@ -30,8 +30,7 @@ static void hide_controls(char *text)
 void (*log_make_line)(char *text) = hide_controls;
 
 /* One write, so that lines of several processes do not mix. */
-static void write_line(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
-static void write_line(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static void write_line(const char *format, va_list arguments)
 {
 	char line[1024] = "";
 	size_t used = (size_t)snprintf(line, sizeof(line), "%s: ", log_name);

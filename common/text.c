@@ -71,19 +71,14 @@ int text_read_file(int directory, const char *path, char *text, size_t room)
 
 	if (fd < 0)
 		return -errno;
-	while (used < room - 1) {
-		got = read(fd, text + used, room - 1 - used);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
+	while (used < room - 1 && (got = read(fd, text + used, room - 1 - used)) != 0) {
+		if (got < 0 && errno != EINTR)
 			break;
-		used += (size_t)got;
+		used += got > 0 ? (size_t)got : 0;
 	}
+	fd_close(&fd); /* keeps errno */
 	if (got < 0)
-		got = -errno;
-	fd_close(&fd);
-	if (got < 0)
-		return (int)got;
+		return -errno;
 	if (used > 0 && text[used - 1] == '\n')
 		used--;
 	text[used] = '\0';

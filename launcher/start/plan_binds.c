@@ -182,8 +182,8 @@ int plan_binds_pin(const struct plan *plan, const struct binds *binds, struct pi
 	return 0;
 }
 
-/* Put the path, as the source of all records with this flag. False: there is no room. */
-static bool put_source(uint32_t flag, const char *path)
+/* Make the path the source of all records with this flag. False: there is no room. */
+static bool set_source(uint32_t flag, const char *path)
 {
 	const uint32_t source = put_bytes(path, strlen(path) + 1);
 	const struct plan_header *header = (const void *)blob.bytes;
@@ -206,7 +206,7 @@ int plan_source_put(struct config *config, uint32_t flag, const char *path,
 	int error;
 
 	begin_copy(config_plan(config));
-	error = put_source(flag, path) ? replace_plan(config) : -E2BIG;
+	error = set_source(flag, path) ? replace_plan(config) : -E2BIG;
 	return error ? format_fail(-1, text, CONFIG_TEXT_MAX,
 				   "the plan cannot be completed with the path %s: %s", path,
 				   errno_text(-error))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a compiled plan cannot know: the binds of `msp run --ro`, as records of the plan, and the
- * paths of directories of this start. What a sandbox shows is said in one place.
+ * The binds of `msp run --ro` as records of the plan, and the paths of directories of this start,
+ * which no compiled plan can know: what a sandbox shows is said in one place.
  */
 #ifndef LAUNCHER_START_PLAN_BINDS_H
 #define LAUNCHER_START_PLAN_BINDS_H
@@ -18,7 +18,7 @@
 int plan_binds_put(struct config *config, const char *name, const struct binds *binds,
 		   char text[CONFIG_TEXT_MAX]);
 
-/* Put one in its place with this path as the source of all records with `flag`. 0, or -1 with a
+/* Put a plan in its place with this path as the source of all records with `flag`. 0, or -1 with a
  * line in `text`. */
 int plan_source_put(struct config *config, uint32_t flag, const char *path,
 		    char text[CONFIG_TEXT_MAX]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pass a question to the part that decides it, set the fields of the answer, and print it.
+ * Pass a question to the part that decides it, and print the answer.
  */
 #include "policy/decide/decide.h"
 
@@ -29,38 +29,6 @@ static const char *const answer_names[DECISION_ANSWER_COUNT] = {
 	[DECISION_ABSENT] = "absent",
 };
 
-void decision_write(char *to, size_t size, const char *format, ...)
-{
-	static const char more[] = "...";
-	va_list arguments;
-	int length;
-
-	va_start(arguments, format);
-	length = vsnprintf(to, size, format, arguments);
-	va_end(arguments);
-	if (length >= 0 && (size_t)length < size)
-		return;
-	length = (int)(size - sizeof(more));
-	while (length > 0 && ((unsigned char)to[length] & 0xc0) == 0x80) /* whole characters */
-		length--;
-	memcpy(to + length, more, sizeof(more));
-}
-
-void decision_allow(struct decision *ret, const char *layer)
-{
-	ret->answer = ret->condition[0] != '\0' ? DECISION_CONDITIONAL : DECISION_ALLOWED;
-	ret->layer = layer;
-	ret->error = 0;
-}
-
-void decision_refuse(struct decision *ret, const char *layer, int error)
-{
-	ret->answer = error == ENOENT ? DECISION_ABSENT : DECISION_REFUSED;
-	ret->layer = layer;
-	ret->error = error;
-	ret->condition[0] = '\0';
-}
-
 /* Replace a remedy that was cut: a part of an entry would be refused. */
 static void replace_cut(struct decision *ret)
 {
@@ -73,11 +41,11 @@ static void replace_cut(struct decision *ret)
 int decide(const struct plan *plan, const struct plan_profile *profile,
 	   const struct operation *operation, struct decision *ret)
 {
-	struct question question = { plan, profile, operation, ret, { .is_address = false } };
-
 	if ((unsigned int)operation->kind >= OPERATION_KIND_COUNT)
 		return -EINVAL;
 	*ret = (struct decision){ .layer = "mounts" };
+	struct question question = { plan, profile, operation, ret, { .is_address = false } };
+
 	/* operation_parse() has read a host, too; another target has no entry in any list */
 	(void)host_wanted_read(operation->target, &question.wanted);
 	parts[operation->kind](&question);

@@ -98,8 +98,8 @@ static void add_text(struct facts *facts, enum fact_section section, const char 
 	add_line(facts, &(struct fact){ .section = section, .origin = *origin }, "", "%s", text);
 }
 
-/* Put word `index` of a command line, quoted so that different lists read differently. */
-static void put_word(struct buffer *text, uint32_t index, const char *word)
+/* Append word `index` of a command line, quoted so that different lists read differently. */
+static void append_word(struct buffer *text, uint32_t index, const char *word)
 {
 	const char *quote = *word == '\0' || strpbrk(word, " '") != NULL ? "'" : "";
 
@@ -109,7 +109,7 @@ static void put_word(struct buffer *text, uint32_t index, const char *word)
 static void put_words(struct buffer *text, const struct strings *list)
 {
 	for (uint32_t i = 0; i < list->count; i++)
-		put_word(text, i, list->items[i]);
+		append_word(text, i, list->items[i]);
 }
 
 static void put_size(struct buffer *text, const char *format, uint64_t value)
@@ -382,7 +382,7 @@ static void add_image(struct facts *facts, const struct profile *profile)
 	add_fact(facts, &image);
 	add_word(facts, FACT_ROOT, profile, KEY_profile_root);
 	for (uint32_t i = 0; (word = image_command(profile, i)) != NULL; i++)
-		put_word(&command.text, i, word);
+		append_word(&command.text, i, word);
 	if (image_command(profile, 0) != NULL)
 		add_fact(facts, &command);
 }
