@@ -7,15 +7,10 @@
 #ifndef COMMON_IPC_BRIDGE_H
 #define COMMON_IPC_BRIDGE_H
 
+#include "common/bridge_fd.h"
 #include "common/ipc_message.h"
 
 /* clang-format off */
-
-/* The descriptors that msp-bridge is executed with, beside its standard ones. */
-enum bridge_fd {
-	BRIDGE_FD_CHANNEL = 3, /* to the frontend that it works for */
-	BRIDGE_FD_PORT,        /* the host's socket, bound, which does not listen yet */
-};
 
 /* Bind the port of the host and start msp-bridge. fd: its BRIDGE_FD_CHANNEL. To the path opener, or
  * to the msp that has handed its client over: that one has the host's network. */

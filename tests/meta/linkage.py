@@ -156,7 +156,7 @@ class Linkage(unittest.TestCase):
                     self.assertFalse(names & FORBIDDEN_OF.get(name, set()))
 
     def test_common_objects(self):
-        for name in ("msp_common", "msp_common_static"):
+        for name in ("msp_common", "msp_common_static", "msp_ipc", "msp_ipc_static"):
             for entry, names in object_imports(name).items():
                 with self.subTest(library=name, object=entry):
                     self.assertFalse(names & (FORBIDDEN | HEAP | {"getenv"}))
