@@ -29,8 +29,9 @@ function(msp_static_twin name)
 	if(MSP_STATIC)
 		get_target_property(libraries ${name} INTERFACE_LINK_LIBRARIES)
 		add_library(${name}_static STATIC ${ARGN})
-		target_include_directories(${name}_static PUBLIC
-			$<TARGET_PROPERTY:${name},INTERFACE_INCLUDE_DIRECTORIES>)
+		target_include_directories(${name}_static
+			PUBLIC $<TARGET_PROPERTY:${name},INTERFACE_INCLUDE_DIRECTORIES>
+			PRIVATE $<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>)
 		target_compile_options(${name}_static PRIVATE -ffunction-sections -fdata-sections)
 		target_link_libraries(${name}_static PRIVATE msp_flags msp_musl)
 		foreach(library IN LISTS libraries)
@@ -39,20 +40,18 @@ function(msp_static_twin name)
 				set(library ${CMAKE_MATCH_1})
 				set(users PRIVATE)
 			endif()
-			if(TARGET ${library}_static)
-				target_link_libraries(${name}_static ${users} ${library}_static)
-			endif()
+			target_link_libraries(${name}_static ${users}
+				$<TARGET_NAME_IF_EXISTS:${library}_static>)
 		endforeach()
 	endif()
 endfunction()
 
-# msp_link_twins(NAME LIBRARIES...): link NAME with libraries, or with the static twins that they have.
+# msp_link_twins(NAME LIBRARIES...): link NAME with libraries, or with the static twins that they have,
+# wherever these are defined.
 function(msp_link_twins name)
 	foreach(library IN LISTS ARGN)
-		if(TARGET ${library}_static)
-			set(library ${library}_static)
-		endif()
-		target_link_libraries(${name} PRIVATE ${library})
+		target_link_libraries(${name} PRIVATE
+			$<IF:$<TARGET_EXISTS:${library}_static>,${library}_static,${library}>)
 	endforeach()
 endfunction()
 

@@ -13,6 +13,7 @@ import time
 import unittest
 
 import ceilings
+import graph
 import tree
 
 # The shared libraries that each program may need; none for the static ones.
@@ -131,6 +132,14 @@ class Linkage(unittest.TestCase):
             with self.subTest(program=name):
                 text = tree.readelf("-d", tree.program(name))
                 self.assertNotRegex(text, r"\((RPATH|RUNPATH|TEXTREL)\)")
+
+    def test_static_programs_have_twins_alone(self):
+        for name in tree.STATIC_PROGRAMS:
+            archives = [path for path in graph.statements()["bin/" + name] if path.endswith(".a")]
+            with self.subTest(program=name):
+                self.assertTrue(archives)
+                self.assertEqual([path for path in archives if not path.endswith("_static.a")], [],
+                                 "compiled with the headers of another C library")
 
     def test_static_programs_have_no_interpreter(self):
         for name in tree.STATIC_PROGRAMS:
