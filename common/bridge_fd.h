@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What msp-bridge is executed with, apart from its messages: the filter of its system calls names it.
+ * The descriptors of msp-bridge, apart from its messages: the filter of its system calls names one.
  */
 #ifndef COMMON_BRIDGE_FD_H
 #define COMMON_BRIDGE_FD_H

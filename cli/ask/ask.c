@@ -12,6 +12,7 @@
 #include "common/end_reason.h"
 #include "common/fd.h"
 #include "common/format.h"
+#include "common/ipc_client.h"
 #include "common/log.h"
 #include "common/refusal.h"
 #include "launcher/host/holder.h"
@@ -29,11 +30,12 @@ static void take_answer(struct asking *asking, uint64_t request, uint32_t type)
 
 static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
 {
+	static struct ipc_welcome kept;
 	struct asking *asking = context;
 
+	kept = *welcome;
+	asking->welcome = &kept;
 	asking->plan = plan;
-	if (asking->keeps_welcome)
-		asking->welcome = *welcome;
 }
 
 static void on_refused(void *context, const struct ipc_execution_refused *refused)
@@ -460,17 +462,9 @@ int ask_begin(struct asking *asking, const struct attach_options *options)
 	return begin_asking(asking, options, true, false);
 }
 
-int ask_begin_files(struct asking *asking, const struct attach_options *options)
-{
-	return begin_asking(asking, options, false, false);
-}
-
 int ask_begin_execution(struct asking *asking, const struct attach_options *options, bool use_tty)
 {
-	const int code = begin_asking(asking, options, false, use_tty);
-
-	asking->keeps_welcome = true; /* the welcome is not read yet */
-	return code;
+	return begin_asking(asking, options, false, use_tty);
 }
 
 int ask_end(struct asking *asking, int code)

@@ -13,7 +13,6 @@
 #include "ask/file_pipes.h"
 #include "common/ipc_bridge.h"
 #include "common/ipc_changes.h"
-#include "common/ipc_client.h"
 #include "common/ipc_done.h"
 #include "common/ipc_persistent.h"
 #include "frontend/change_stream.h"
@@ -67,9 +66,8 @@ struct asking {
 	uint32_t ends_with; /* enum ipc_type of what ends its answer, besides a refusal */
 	const struct ask_handlers *handlers;
 	void *context;
-	bool keeps_welcome; /* for an execution in this conversation */
-	struct ipc_welcome welcome;
-	int plan; /* the welcome's; -1: none */
+	const struct ipc_welcome *welcome; /* the last one of this process; NULL: none yet */
+	int plan;                          /* the welcome's; -1: none */
 	bool is_answered;
 	bool is_searching;
 	struct sandbox_search search;
@@ -85,11 +83,8 @@ struct asking {
  */
 int ask_begin(struct asking *asking, const struct attach_options *options);
 
-/* Begin with questions about files, for which an execution runs. */
-int ask_begin_files(struct asking *asking, const struct attach_options *options);
-
-/* Begin with questions around an execution (execute_within()); `use_tty`: it has the caller's
- * terminal. */
+/* Begin with questions about files, for which an execution runs, or around an execution
+ * (execute_within()); `use_tty`: it has the caller's terminal. */
 int ask_begin_execution(struct asking *asking, const struct attach_options *options, bool use_tty);
 
 /*

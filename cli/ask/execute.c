@@ -229,7 +229,7 @@ void execute_within(const struct execute *what, struct asking *asking, uint64_t 
 		    struct outcome *ret)
 {
 	const struct session_joined joined = { .client = &asking->talk.client,
-					       .welcome = &asking->welcome,
+					       .welcome = asking->welcome,
 					       .plan = asking->plan };
 	struct session_options options = session_options(what, launched_us);
 	const struct outcome_request request = describe_request(what);

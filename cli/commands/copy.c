@@ -265,7 +265,7 @@ static int run_cp(const struct command *command, int argc, char *argv[])
 	if (!choose_way(command, &words, &copy, &is_in, &code))
 		return code;
 	command_name_lines(command);
-	code = ask_begin_files(&copy.asking, &options.attach);
+	code = ask_begin_execution(&copy.asking, &options.attach, false);
 	if (strcmp(copy.local, "-") != 0)
 		progress_begin(COPY_ACT);
 	if (!code)
