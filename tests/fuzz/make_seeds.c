@@ -17,9 +17,9 @@
 #include "common/fd.h"
 #include "common/history.h"
 #include "common/ipc_all.h"
+#include "messages.h"
 #include "plan_blob.h"
 #include "property.h"
-#include "support.h"
 
 static void write_seed(const char *folder, const char *name, const void *bytes, size_t size)
 {

@@ -15,6 +15,7 @@
 
 #include "common/fd.h"
 #include "common/ipc_all.h"
+#include "messages.h"
 #include "support.h"
 
 #define FOR_EACH_TYPE(type) for (uint32_t type = 1; type < IPC_TYPE_COUNT; type++)

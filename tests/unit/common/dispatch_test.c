@@ -11,6 +11,7 @@
 
 #include "common/fd.h"
 #include "common/ipc_all.h"
+#include "messages.h"
 #include "support.h"
 
 struct seen {

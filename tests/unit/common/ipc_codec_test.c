@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/ipc_all.h"
-#include "support.h"
+#include "messages.h"
 
 #define FOR_EACH_TYPE(type) for (uint32_t type = 1; type < IPC_TYPE_COUNT; type++)
 

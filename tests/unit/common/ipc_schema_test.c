@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/ipc_all.h"
-#include "support.h"
+#include "messages.h"
 
 static uint8_t covered[sizeof(union ipc_any)];
 static uint8_t padded[sizeof(union ipc_any)];
