@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gateway/http/head.h"
+#include "http/head.h"
 #include "http/headers.h"
 #include "http/tokens.h"
 #include "property.h"
