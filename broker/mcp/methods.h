@@ -8,8 +8,8 @@
 #include "lib/json/read.h"
 #include "mcp/core/session.h"
 
-/* Take the text of one message, or of a batch; it is written to. Empty text is ignored. A request is
- * answered through `exchange`, which stays the caller's. */
+/* Take the text of one message, or of a batch; it is written to. Empty text is ignored. A request
+ * is answered through `exchange`, which stays the caller's. */
 void methods_take_text(struct session *session, struct exchange *exchange, char *text, size_t size);
 
 /* Take a document that was read already; `error` is json_read()'s result. */

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "json/copy.h"
 #include "lib/heap/buffer.h"
+#include "json/copy.h"
 
 struct host;
 
