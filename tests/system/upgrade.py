@@ -39,7 +39,7 @@ class Upgrade(units.ServiceCase):
         self.addCleanup(folder.cleanup)
         os.chmod(folder.name, 0o755)
         self.other = folder.name + "/msp"
-        self.assertEqual(make_other_version(folder.name), 5, "all that use the protocol")
+        self.assertEqual(make_other_version(folder.name), 6, "all that use the protocol")
         self.install(folder=folder.name)
         units.systemctl("start", "msp.service")
 
