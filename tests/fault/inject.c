@@ -9,7 +9,8 @@
  * the call does anything.
  *
  * REPORT is a file: "hit STATUS" when the call was made to fail, with how that process ended as
- * wait(2) gives it; or "ROLE CALL COUNT" lines. "allocation" is one of the hooked broker;
+ * wait(2) gives it; or "ROLE CALL COUNT" lines. "allocation" is one of the hooked broker, whatever
+ * ROLE is;
  * "real-time" and "monotonic" are looks at a clock, which do not fail: the other clock answers. The
  * exit code is COMMAND's. strace(1) can do the same for a call, but not for one process of a chain.
  */
@@ -93,6 +94,7 @@ static struct process {
 } processes[ROLES];
 
 static bool was_hit;
+static struct process *allocating; /* the hooked broker, whose place depends on what runs beside */
 
 /* How many there are, the workload last: a server's start has a sandbox of its own for its probe, a
  * broker and two parts of the launcher that stay; msp run has none of these, and a process of its
@@ -130,7 +132,8 @@ static long role_of(const struct process *process)
 
 static bool is_watched(const struct process *process)
 {
-	return process && !process->is_over && (wish.role == 0 || role_of(process) == wish.role);
+	return process && !process->is_over &&
+	       (wish.role == 0 || wish.call == PSEUDO_ALLOCATION || role_of(process) == wish.role);
 }
 
 static unsigned long classify(const struct user_regs_struct *registers)
@@ -171,6 +174,8 @@ static void on_entry(struct process *process, struct user_regs_struct *registers
 	if (call >= CALLS_END)
 		return;
 	process->counts[call]++;
+	if (call == PSEUDO_ALLOCATION)
+		allocating = process;
 	if (wish.role == 0 || (long)call != wish.call ||
 	    (wish.occurrence != 0 && process->counts[call] != wish.occurrence))
 		return;
@@ -259,7 +264,8 @@ static void write_report(const char *path)
 	if (!file)
 		return;
 	if (wish.role != 0 && was_hit)
-		(void)fprintf(file, "hit %lu\n", processes[wish.role - 1].status);
+		(void)fprintf(file, "hit %lu\n",
+			      (allocating ? allocating : &processes[wish.role - 1])->status);
 	for (size_t role = 0; wish.role == 0 && role < ROLES; role++) {
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 			const unsigned int count = processes[role].counts[names[i].number];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/changes/patch.h"
+#include "patch.h"
 #include "property.h"
 
 static void free_patch(struct patch *parsed)

@@ -80,7 +80,7 @@ static void check_message(const struct json_document *document)
 
 	message_read(document, json_top(document), &message);
 	if (message.kind == MESSAGE_REQUEST)
-		must(message.id.raw != NULL && message.method != NULL);
+		must(message.id.raw.size > 0 && message.method != NULL);
 	if (message.kind == MESSAGE_INVALID)
 		must(message.problem != NULL && message.code != 0);
 	if (era_is_claimed(document, message.meta))
