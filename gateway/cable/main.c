@@ -20,7 +20,6 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -109,7 +108,8 @@ static int start_program(struct program *program, const int *further, uint32_t c
 	const int status = child_fork(&program->pidfd);
 
 	if (status == 0) {
-		memcpy(fds + 1, further, count * sizeof(fds[0]));
+		for (uint32_t i = 0; i < count; i++)
+			fds[1 + i] = further[i];
 		become_program(program, fds, 1 + count);
 	}
 	fd_close(&program->image);

@@ -24,7 +24,7 @@ CODE_LINES = {
     "stewards/audit": 736,
     "stewards/store": 1515,
     "common": 1885,
-    "gateway/cable": 1681,
+    "gateway/cable": 1682,
     "gateway/egress": 1737,
     "gateway/dial": 1387,
     "gateway/http": 2681,
