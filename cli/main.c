@@ -4,8 +4,8 @@
  * and holds no decision of the policy: what a sandbox may do is the supervisor's to say.
  *
  *   run      finds a supervisor, or starts one as a child, and is the frontend of one execution
- *            (launch/execute.c); exec does the same in a persistent sandbox
- *   create, list, ..., diff, apply   ask a supervisor about persistent sandboxes (launch/ask.c)
+ *            (ask/execute.c); exec does the same in a persistent sandbox
+ *   create, list, ..., diff, apply   ask a supervisor about persistent sandboxes (ask/ask.c)
  *   serve    becomes a supervisor that starts msp-broker for an MCP client (commands/serve.c)
  *   token    keeps the file that says who may use an HTTP server (commands/token.c)
  *   audit    shows and checks the audit log (commands/audit.c)

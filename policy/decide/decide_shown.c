@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Paths that no entry of a profile can show, by their text: the launcher refuses the protected ones
- * when it opens them (cli/host/protected.c). No remedy names what it would refuse.
+ * when it opens them (launcher/host/protected.c). No remedy names what it would refuse.
  */
 #include "policy/decide/decide_parts.h"
 

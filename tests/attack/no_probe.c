@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In place of supervisor/probe.c: a supervisor whose sandboxes run with a layer missing.
+ * In place of supervisor/run/probe.c: a supervisor whose sandboxes run with a layer missing.
  */
 #include "common/ipc_init.h"
 #include "run/posture.h"
