@@ -65,7 +65,7 @@ UNCLEAR_VERBS = {
 }
 
 # Of the files of launcher/ that msp-opener reaches by calls.
-OPENER_LINES = 5539
+OPENER_LINES = 5533
 
 # Of each file, and of each function.
 FILE_LINES = 600

@@ -4,7 +4,6 @@
 includes do not show it. Files call downward. A circle of files can only be read as a whole."""
 import collections
 import functools
-import json
 import os
 import re
 import subprocess

@@ -18,23 +18,21 @@ TABLE = "tests/meta/ceilings.py"
 LOWERED = ("CODE_LINES", "UNCLEAR_VERBS", "CIRCLE_FILES", "CIRCLE_FOLDERS")
 
 
-def part_sources(part, files, parts=()):
-    """The .c files of a part, a folder with what is beneath it but no other part, and what it is
-    linked with."""
-    others = tuple(other + "/" for other in parts if other.startswith(part + "/"))
-    return [path for path in files if path.startswith(part + "/") and path.endswith(".c")
-            and not path.startswith(others)] + list(ceilings.LINKED.get(part, ()))
+def part_sources(part, files, parts=tree.PARTS):
+    """The .c files of a part, and what it is linked with."""
+    return [path for path in files if path.endswith(".c") and tree.part(path, parts) == part] + \
+        list(ceilings.LINKED.get(part, ()))
 
 
 def part_lines(part):
     from sources import code_lines
-    return sum(code_lines(tree.read(path)) for path in part_sources(part, tree.sources(), ceilings.CODE_LINES))
+    return sum(code_lines(tree.read(path)) for path in part_sources(part, tree.sources()))
 
 
 def unbounded(files, parts):
     """The product's .c files that no ceiling counts."""
     return [path for path in files if path.endswith(".c") and not path.startswith("tests/") and
-            not any(path.startswith(part + "/") for part in parts)]
+            not tree.part(path, parts)]
 
 
 def git(*arguments):
@@ -151,7 +149,7 @@ class Ratchet(unittest.TestCase):
     def test_a_file_without_a_ceiling_is_found(self):
         files = ["a/x.c", "a/in/y.c", "ab/z.c", "tests/t.c", "a/x.h"]
         self.assertEqual(unbounded(files, ["a"]), ["ab/z.c"])
-        self.assertEqual(part_sources("a", files), ["a/x.c", "a/in/y.c"])
+        self.assertEqual(part_sources("a", files, ("a", "ab")), ["a/x.c", "a/in/y.c"])
         self.assertEqual(part_sources("a", files, ("a", "a/in")), ["a/x.c"])
 
     def test_a_raised_ceiling_is_found(self):

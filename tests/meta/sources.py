@@ -52,6 +52,7 @@ SHARED = {
     "vm/prepare/report.h": ("cli", "launcher"),
 }
 
+
 def functions(text):
     """(name, lines) of each function of a C file: its body starts and ends in the first column."""
     start, name = None, None

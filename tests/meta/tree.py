@@ -4,19 +4,14 @@ import functools
 import os
 import subprocess
 
+import ceilings
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MSP_BUILD") or os.path.join(ROOT, "build", "dev")
 BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
-# Folders of sources: each is a program or a library.
-PARTS = ("broker", "child-init", "cli", "common", "file", "frontend", "gateway/bridge", "gateway/cable",
-         "gateway/dial", "gateway/egress", "gateway/hosts", "gateway/http", "gateway/relay",
-         "image", "launcher", "layers", "layers/apply", "layers/base", "layers/branches",
-         "layers/changes", "layers/foreign", "layers/ignored", "layers/merger", "layers/reader",
-         "lib/heap", "lib/json", "policy", "stewards/audit", "stewards/base", "stewards/store",
-         "supervisor", "vm")
-# Families of them.
-FAMILIES = ("gateway", "layers", "lib", "stewards")
+# Folders of sources: each is a program or a library, and has a ceiling.
+PARTS = tuple(ceilings.CODE_LINES)
 # Its library is of those that ask a supervisor for something.
 FRONTENDS = ("cli", "launcher", "broker")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
@@ -49,10 +44,9 @@ def files():
     return sorted(found)
 
 
-def part(path):
-    """The folder of the program or library that a file belongs to."""
-    names = path.split("/")
-    return "/".join(names[:2 if names[0] in FAMILIES and len(names) > 2 else 1])
+def part(path, parts=PARTS):
+    """The program or library that a file belongs to: the deepest one that it lies beneath."""
+    return max((name for name in parts if path.startswith(name + "/")), key=len, default=None)
 
 
 def sources(*parts):
