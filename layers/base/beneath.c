@@ -188,7 +188,12 @@ int beneath_hash(int file, uint8_t ret[SHA256_BYTES])
 {
 	static uint8_t block[BLOCK_BYTES];
 	struct sha256 state;
+	struct stat status;
 
+	if (fstat(file, &status) != 0)
+		return -errno;
+	if (status.st_size >= BENEATH_CONTENT_MAX)
+		return -EFBIG;
 	sha256_begin(&state);
 	for (off_t at = 0; at < BENEATH_CONTENT_MAX; at += (off_t)BLOCK_BYTES) {
 		const ssize_t size = beneath_read(file, block, BLOCK_BYTES, at);
