@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/names.h"
 
-#include <stddef.h>
 
 static const char *const verdict_names[VERDICT_COUNT] = {
 #define VERDICT(name, text) [VERDICT_##name] = (text),

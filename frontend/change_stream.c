@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/log.h"
 #include "frontend/nonblocking.h"
 #include "lib/heap/memory.h"
 

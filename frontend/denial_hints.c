@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/names.h"
 #include "frontend/hint_search.h"
 #include "frontend/profile_names.h"
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/names.h"
 
 /* Return whether the path is one of the places that `|` separates, or beneath one. */
 static bool is_beneath(const char *path, const char *places)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/names.h"
 
 bool hint_ask_policy(const struct search *search, const char *text, struct operation *operation,
 		     struct decision *ret)

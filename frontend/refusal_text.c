@@ -2,7 +2,6 @@
 #include "frontend/refusal_text.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/ipc_refused.h"

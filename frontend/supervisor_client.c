@@ -15,7 +15,6 @@
 #include "common/ipc_posture.h"
 #include "common/ipc_refused.h"
 #include "common/limits.h"
-#include "common/log.h"
 #include "lib/heap/memory.h"
 
 /* A queued start is up to 128 KiB; what does not fit in here waits at the client. */

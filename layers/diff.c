@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 
 #include "common/changes.h"
 #include "common/ipc_changes.h"

@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/dispatch.h"

@@ -19,7 +19,6 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "vm/limits.h"
-#include "vm/say.h"
 
 /* Forwarded to the command; WINCH as the terminal's new size. */
 static const int forwarded[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "common/end_reason.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "executions/share.h"
 #include "frontend/network_grant.h"

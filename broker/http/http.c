@@ -4,7 +4,6 @@
 #include <event2/http_struct.h>
 #include <sodium.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "common/fd.h"
 #include "common/log.h"

@@ -7,7 +7,6 @@
 
 #include "ask/execute.h"
 #include "background/keep.h"
-#include "common/log.h"
 #include "launcher/start/config.h"
 #include "options/command.h"
 #include "options/everywhere.h"

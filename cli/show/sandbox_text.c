@@ -7,7 +7,6 @@
 
 #include "common/format.h"
 #include "common/ipc_persistent.h"
-#include "common/log.h"
 #include "frontend/words/words.h"
 #include "lib/heap/memory.h"
 

@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "common/format.h"
-#include "common/log.h"
 #include "lib/heap/memory.h"
 #include "show/change_text.h"
-#include "show/quote.h"
 
 /* A bar is worth drawing from here on, and a name can be told from others. */
 #define BAR_MIN 6

@@ -13,8 +13,6 @@
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -18,10 +18,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <net/if.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "common/clock.h"

@@ -18,10 +18,8 @@
  * all connections are reset.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #include "common/clock.h"
 #include "common/fd.h"

@@ -4,8 +4,6 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gateway/http/trust.h"

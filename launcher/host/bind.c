@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "common/fd.h"
 #include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"

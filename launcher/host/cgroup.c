@@ -4,7 +4,6 @@
  */
 #include "launcher/host/cgroup.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
 #include "common/text.h"

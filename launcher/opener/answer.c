@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/ipc_bridge.h"
 #include "common/ipc_start.h"
 #include "launcher/host/workspace.h"

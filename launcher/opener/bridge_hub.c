@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/opener/bridge_hub.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>

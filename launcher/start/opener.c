@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/kernel.h"
 
 size_t opener_list_fds(struct opener_start *start, int *ret[OPENER_FDS_MAX])

@@ -4,7 +4,6 @@
  * between any two of them the process may be killed, and apply_recover() goes on from there.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
  * That is safe because nobody writes to a layer that another is built on. Whiteouts stay, and a
  * directory that hid what lies below still does.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "gateway/hosts/request.h"
 #include "lib/heap/buffer.h"

@@ -4,7 +4,6 @@
 #include "policy/read/units.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool read_seconds(const char *text, uint64_t *ret)

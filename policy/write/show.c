@@ -9,7 +9,6 @@
 #include "policy/write/seccomp_rules.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void show_section(const struct facts *facts, enum fact_section section, const char *before,
 			 struct buffer *text)

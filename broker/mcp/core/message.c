@@ -2,7 +2,6 @@
 #include "mcp/core/message.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/heap/buffer.h"
