@@ -58,8 +58,10 @@ LEFT_OUT_OF_VM = {
 # What the host has shown, and cgroups of a real system change little about. Without --all the test
 # machine runs it only if it is named.
 SHOWN_ON_HOST = ("attack-binds", "attack-clients", "attack-denials", "attack-file_tools",
-                 "attack-files", "attack-network", "attack-persistent", "attack-pinned",
-                 "attack-policies", "attack-proven", "attack-system_calls", "attack-tracing",
+                 "attack-files", "attack-helper_images", "attack-image_roots",
+                 "attack-images_taken_over", "attack-merges", "attack-network",
+                 "attack-persistent", "attack-pinned", "attack-policies", "attack-proven",
+                 "attack-system_calls", "attack-tracing",
                  "fault-persistent", "integration-persistent_cli")
 SHOWN = "the host has shown it; ./dev test --all runs it here too"
 
