@@ -7,14 +7,14 @@ names.py REGEX   succeed if a name matches; else say so, with near names
 """
 import difflib
 import glob
+import itertools
 import os
 import re
 import sys
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 NOT_OF_DEV = ("sanitized", "fuzz")
-COMMAND = re.compile(r"^\s*(foreach|endforeach|msp_unit_test|msp_test|msp_python_tests|broker_test)\s*\(([^)]*)",
-                     re.M)
+COMMAND = re.compile(r"^\s*(foreach|endforeach|msp_unit_tests?|msp_test|msp_python_tests)\s*\(([^)]*)", re.M)
 NEAR, NEAR_MOST = 0.5, 5
 
 
@@ -30,21 +30,16 @@ def read_names(text, scripts=lambda folder: ()):
             loops.pop()
         elif command == "msp_python_tests":
             found += [f"{words[0]}-{name}" for name in scripts(words[0])]
+        elif command == "msp_unit_tests":
+            modules = itertools.takewhile(str.islower, words[2:])
+            found += [f"{words[0]}-{os.path.basename(module)}" for module in modules]
         else:
             names = [words[0]]
             for variable, values in loops:
                 names = [name.replace("${%s}" % variable, value) for name in names for value in values]
             names = [name for name in dict.fromkeys(names) if "$" not in name]
-            found += map(broker_name, names) if command == "broker_test" else names
+            found += names
     return found
-
-
-def broker_name(test):
-    """The name that broker_test() gives, tests/unit/broker/CMakeLists.txt."""
-    room, _, rest = test.partition("/")
-    name = os.path.basename(test)
-    return "broker-" + (f"mcp_{name}" if room == "mcp" else
-                        f"{room}_{rest}" if rest and room in ("http", "json") else name)
 
 
 def scripts_of(folder):

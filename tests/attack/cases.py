@@ -191,7 +191,7 @@ CASES = {
     # Faults of earlier systems of this design.
     "F1": case("Landlock as far as it goes, which may be nowhere",
                FAULT + "setup_faults.py: test_a_kernel_without_landlock",
-               UNIT + "common/landlock_test.c: entering_fails_loudly"),
+               UNIT + "common/confine/landlock_test.c: entering_fails_loudly"),
     "F2": case("the protocol's own streams inherited by a workload",
                "tests/attack/files.py: test_none_of_the_server"),
     "F3": case("protected paths shown by another spelling, or with what is around them",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The jobs of msp-layers that change something, as the process they are: confined, and killed for
-real. Each system call of theirs as the last one is in tests/unit/layers/apply_faults_test.c."""
+real. Each system call of theirs as the last one is in tests/unit/layers/apply/apply_faults_test.c."""
 import os
 import signal
 import stat

@@ -21,6 +21,9 @@ foreach(module pool
 		loop) # of a comment: msp_test(none)
 	msp_unit_test(run-${module} ${module}_test.c)
 endforeach()
+msp_unit_tests(run MODULES
+	leaf base/state
+	SOURCES rig.c LIBRARIES msp_run)
 msp_python_tests(attack 10)
 msp_test(soak fault 600)
 """
@@ -29,7 +32,7 @@ msp_test(soak fault 600)
 class Names(unittest.TestCase):
     def test_they_are_read(self):
         found = names.read_names(TEXT, lambda folder: ["files"] if folder == "attack" else [])
-        self.assertEqual(found, ["run-pool", "run-loop", "attack-files", "soak"])
+        self.assertEqual(found, ["run-pool", "run-loop", "run-leaf", "run-state", "attack-files", "soak"])
 
     def test_they_are_those_of_the_build(self):
         """In the files that ctest reads."""

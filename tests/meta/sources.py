@@ -158,6 +158,18 @@ class Files(unittest.TestCase):
                 self.assertNotRegex(tree.read(path), r"\b(TODO|FIXME|XXX)\b(?!XX)")
 
 
+class UnitTests(unittest.TestCase):
+    def test_each_stands_where_its_subject_does(self):
+        for path in tree.files():
+            place = re.fullmatch(r"tests/unit/(.+)/(\w+)_test\.c", path)
+            subjects = place and {os.path.dirname(source) for source in tree.sources()
+                                  if os.path.basename(source) == place[2] + ".c"
+                                  and source.split("/")[0] == place[1].split("/")[0]}
+            if subjects and len(subjects) == 1:
+                with self.subTest(path=path):
+                    self.assertEqual(subjects, {place[1]})
+
+
 class Includes(unittest.TestCase):
     def includes(self, path):
         return re.findall(r'^\s*#\s*include\s+"([^"]+)"', tree.read(path), re.M)
