@@ -92,7 +92,7 @@ void execution_streams_init(struct execution *execution, const struct execution_
 		execution->streams[i] =
 			(struct stream){ -1, NULL, execution, (enum output_stream)i };
 	append_input(execution, order->input, order->input_size);
-	execution->info.is_terminal = order->command && order->command->use_tty != 0;
+	execution->info.is_terminal = order->is_terminal;
 	execution->info.is_input_open = order->keeps_input || execution->info.is_terminal;
 	execution->ends_input = !execution->info.is_input_open;
 }

@@ -124,7 +124,7 @@ static void set_handle(struct execution_info *info)
 static void name_execution(struct executions *executions, const struct execution_order *order,
 			   struct execution_info *info)
 {
-	info->is_file = order->file != NULL;
+	info->is_file = order->type == IPC_TYPE_file_start;
 	info->is_persistent = order->sandbox != NULL;
 	if (info->is_file) { /* has no name of its own */
 		(void)snprintf(info->sandbox, sizeof(info->sandbox), "%s", order->sandbox);
@@ -163,10 +163,7 @@ static struct execution *create_execution(struct executions *executions,
 	execution->info.label = *order->label;
 	execution->asked_us = order->asked_us;
 	execution->info.started_ms = execution->used_ms = clock_steady_ms();
-	if (order->command)
-		execution->info.limit_ms = order->command->timeout_ms;
-	else if (order->code)
-		execution->info.limit_ms = order->code->timeout_ms;
+	execution->info.limit_ms = order->timeout_ms;
 	name_execution(executions, order, &execution->info);
 	execution_streams_init(execution, order);
 	execution->previous = executions->last;
@@ -253,24 +250,6 @@ void execution_notify(struct execution *execution, enum execution_event event)
 /* --- requests to the supervisor
  * ----------------------------------------------------------------- */
 
-static int ask_supervisor(struct executions *executions, const struct execution_order *order,
-			  uint64_t request)
-{
-	if (order->code) {
-		order->code->request = request;
-		return supervisor_request(executions->client, code_start, order->code,
-					  order->code_fd);
-	}
-	if (order->file) {
-		order->file->request = request;
-		return supervisor_request(executions->client, file_start, order->file, -1);
-	}
-	if (!order->command)
-		bug("an order for nothing");
-	order->command->request = request;
-	return supervisor_request(executions->client, execution_start, order->command, -1);
-}
-
 static enum execution_start start_error(int error)
 {
 	if (error == -ENOBUFS)
@@ -289,7 +268,7 @@ enum execution_start executions_start(struct executions *executions,
 				      struct execution **ret_execution)
 {
 	const enum execution_start room = execution_room(executions, order);
-	int code_fd = order->code ? order->code_fd : -1;
+	int code_fd = order->code_fd;
 	struct execution *execution;
 	int error;
 
@@ -298,7 +277,8 @@ enum execution_start executions_start(struct executions *executions,
 		return room;
 	}
 	execution = create_execution(executions, order);
-	error = ask_supervisor(executions, order, execution->request);
+	order->wanted->request = execution->request;
+	error = supervisor_request_of(executions->client, order->type, order->wanted, code_fd);
 	if (error) {
 		execution_remove(execution);
 		return start_error(error);

@@ -24,15 +24,13 @@
 #include "io/output.h"
 #include "io/random_id.h"
 
-struct ipc_code_start;
 struct ipc_execution_done;
 struct network_denials;
 struct ipc_execution_extended;
 struct ipc_execution_refused;
-struct ipc_execution_start;
 struct ipc_execution_started;
 struct ipc_execution_tty;
-struct ipc_file_start;
+struct ipc_head;
 
 /* The most bytes that may wait for the standard inputs of all executions. */
 #define INPUT_BYTES_MAX ((size_t)12 << 20)
@@ -125,13 +123,14 @@ struct execution_watch {
 /* The most bytes that an execution of a file tool may answer; its log keeps them in any case. */
 #define FILE_OUTPUT_MAX ((size_t)4 << 20)
 
-/* The execution to start: `command`, `code` with the sealed `code_fd`, or `file`. The request
- * number is filled in. */
+/* The execution to start. */
 struct execution_order {
-	struct ipc_execution_start *command; /* sets the terminal, if there is one */
-	struct ipc_code_start *code;
-	int code_fd;
-	struct ipc_file_start *file;
+	uint32_t type; /* IPC_TYPE_execution_start, IPC_TYPE_code_start or IPC_TYPE_file_start */
+	struct ipc_head *wanted; /* the message of that type; its request number is filled in */
+	char *profile;           /* in the message; NULL for a file */
+	int code_fd;             /* the sealed code, or -1 */
+	uint32_t timeout_ms;     /* the message's; 0: the profile's default */
+	bool is_terminal;
 	const char *input; /* for its standard input; copied */
 	size_t input_size;
 	bool keeps_input;    /* its input stays open after that; that of a terminal always does */

@@ -244,7 +244,8 @@ void file_job_start(struct file_job *job, const struct buffer *input)
 	const char *id = sandboxes_id_of(session->host, session->principal, job->wanted.sandbox);
 	struct buffer pieces = { 0 };
 	struct execution_order order = {
-		.file = &job->wanted,
+		.type = IPC_TYPE_file_start,
+		.wanted = &job->wanted.head,
 		.code_fd = -1,
 		.sandbox = id ? id : job->wanted.sandbox,
 		.owner = session_owner(session),

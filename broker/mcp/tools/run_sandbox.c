@@ -16,23 +16,10 @@ struct held_order {
 	struct sandbox_search search; /* first */
 	struct execution_order order; /* its pointers lead to the members below */
 	struct execution_label label;
-	struct ipc_execution_start *command;
-	struct ipc_code_start *code;
+	char *wanted;
 	char *input;
 	uint32_t limit_ms;
 };
-
-/* Fields of an order's message that say where it runs. */
-struct place {
-	char *profile, *sandbox;
-};
-
-static struct place place_of(const struct execution_order *order)
-{
-	if (order->code)
-		return (struct place){ order->code->profile, order->code->sandbox };
-	return (struct place){ order->command->profile, order->command->sandbox };
-}
 
 static void copy_name(char room[IPC_NAME_MAX], const char *name)
 {
@@ -53,9 +40,7 @@ static void fail_profile(struct call *call, const char *asked, const char *has)
 static void start_called(struct call *call, struct execution_order *order, const char *called,
 			 const char *id, uint32_t limit_ms)
 {
-	const struct place place = place_of(order);
-
-	copy_name(place.sandbox, called);
+	copy_name(order->wanted->sandbox, called);
 	order->sandbox = id;
 	run_start(call, order, limit_ms);
 }
@@ -65,15 +50,12 @@ static void start_in(struct call *call, struct execution_order *order,
 		     struct execution_label *label, const char *id, const char *profile,
 		     uint32_t limit_ms)
 {
-	const struct place place = place_of(order);
-
-	if (place.profile[0] && strcmp(place.profile, profile) != 0) {
-		if (order->code)
-			fd_close(&order->code_fd);
-		fail_profile(call, place.profile, profile);
+	if (order->profile[0] && strcmp(order->profile, profile) != 0) {
+		fd_close(&order->code_fd);
+		fail_profile(call, order->profile, profile);
 		return;
 	}
-	copy_name(place.profile, profile);
+	copy_name(order->profile, profile);
 	copy_name(label->profile, profile);
 	start_called(call, order, id, id, limit_ms);
 }
@@ -82,10 +64,8 @@ static void free_held(struct errand *errand)
 {
 	struct held_order *held = (struct held_order *)errand;
 
-	if (held->order.code)
-		fd_close(&held->order.code_fd);
-	free(held->command);
-	free(held->code);
+	fd_close(&held->order.code_fd);
+	free(held->wanted);
 	free(held->input);
 	free(held);
 }
@@ -105,22 +85,20 @@ static void on_found(struct sandbox_search *search)
 	free_held(&search->errand);
 }
 
-static void *copy_of(const void *bytes, size_t size)
-{
-	return bytes ? memcpy(memory_get(size + 1), bytes, size) : NULL;
-}
-
 static void hold_order(struct call *call, const struct execution_order *order,
 		       const struct execution_label *label, const char *wanted, uint32_t limit_ms)
 {
 	struct held_order *held = memory_get_zeroed(1, sizeof(*held));
+	const char *message = (const char *)order->wanted;
 
 	held->order = *order;
 	held->label = *label;
 	held->order.label = &held->label;
-	held->order.command = held->command = copy_of(order->command, sizeof(*order->command));
-	held->order.code = held->code = copy_of(order->code, sizeof(*order->code));
-	held->order.input = held->input = copy_of(order->input, order->input_size);
+	held->wanted = memory_text(message, ipc_message(order->type)->struct_size);
+	held->order.wanted = (struct ipc_head *)(void *)held->wanted;
+	held->order.profile = held->wanted + (order->profile - message);
+	if (order->input)
+		held->order.input = held->input = memory_text(order->input, order->input_size);
 	held->limit_ms = limit_ms;
 	sandbox_search_begin(&held->search, call, wanted, on_found, &rules);
 }
@@ -130,7 +108,7 @@ static void hold_order(struct call *call, const struct execution_order *order,
 static const struct known_sandbox *find_named(const struct session *session,
 					      const struct execution_order *order, const char *name)
 {
-	const char *id = place_of(order).profile[0] || (order->command && order->command->use_tty)
+	const char *id = order->profile[0] || order->is_terminal
 				 ? NULL
 				 : sandboxes_id_of(session->host, session->principal, name);
 
@@ -145,8 +123,7 @@ void run_in_sandbox(struct call *call, struct execution_order *order, struct exe
 	char wanted[IPC_NAME_MAX];
 
 	if (!sandboxes_take(call, sandbox, wanted)) {
-		if (order->code)
-			fd_close(&order->code_fd);
+		fd_close(&order->code_fd);
 		return;
 	}
 	(void)snprintf(label->sandbox, sizeof(label->sandbox), "%s",

@@ -262,7 +262,7 @@ void run_start(struct call *call, struct execution_order *order, uint32_t limit_
 	enum execution_start start;
 	struct waiting *waiting;
 
-	sandboxes_head(session, NULL, order->code ? &order->code->head : &order->command->head);
+	sandboxes_head(session, NULL, order->wanted);
 	order->owner = session_owner(session);
 	order->asked_us = call->begun_us;
 	start = executions_start(session->host->executions, order, &execution);
@@ -373,7 +373,10 @@ static void run_command(struct call *call, const struct json_document *document,
 			struct json_value *const *values)
 {
 	static struct ipc_execution_start start; /* too large for the stack; one thread */
-	struct execution_order order = { .command = &start, .code_fd = -1 };
+	struct execution_order order = { .type = IPC_TYPE_execution_start,
+					 .wanted = &start.head,
+					 .profile = start.profile,
+					 .code_fd = -1 };
 	const char *problem = check_command(values);
 
 	if (problem) {
@@ -385,6 +388,8 @@ static void run_command(struct call *call, const struct json_document *document,
 	ipc_clear(IPC_TYPE_execution_start, &start);
 	memset(&label, 0, sizeof(label));
 	fill_command(call, document, values, &start);
+	order.timeout_ms = start.timeout_ms;
+	order.is_terminal = start.use_tty != 0;
 	set_input(&order, values[RUN_COMMAND_STDIN], values[RUN_COMMAND_INTERACTIVE]);
 	execute_order(call, &order, values[RUN_COMMAND_YIELD], values[RUN_COMMAND_SANDBOX]);
 }
@@ -433,7 +438,9 @@ static void run_code(struct call *call, const struct json_document *document,
 	static struct ipc_code_start start; /* too large for the stack; one thread */
 	const struct packed argv = { start.argv, &start.argv_size, IPC_ARGV_MAX };
 	const struct json_value *language = values[RUN_CODE_LANGUAGE];
-	struct execution_order order = { .code = &start };
+	struct execution_order order = { .type = IPC_TYPE_code_start,
+					 .wanted = &start.head,
+					 .profile = start.profile };
 	const char *problem = check_code(values);
 
 	if (problem) {
@@ -444,7 +451,7 @@ static void run_code(struct call *call, const struct json_document *document,
 		return;
 	ipc_clear(IPC_TYPE_code_start, &start);
 	memset(&label, 0, sizeof(label));
-	start.timeout_ms =
+	start.timeout_ms = order.timeout_ms =
 		timeout_of(values[RUN_CODE_TIMEOUT],
 			   is_long(values[RUN_CODE_INTERACTIVE], values[RUN_CODE_YIELD]));
 	start.no_hosts = values[RUN_CODE_NETWORK] != NULL;

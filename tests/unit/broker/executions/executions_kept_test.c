@@ -68,7 +68,10 @@ static enum execution_start try_start(uint32_t principal, uint64_t session,
 {
 	static const struct execution_label label = { .profile = "p", .command = "c" };
 	static struct ipc_execution_start command;
-	struct execution_order order = { .command = &command,
+	struct execution_order order = { .type = IPC_TYPE_execution_start,
+					 .wanted = &command.head,
+					 .profile = command.profile,
+					 .code_fd = -1,
 					 .owner = { principal, session },
 					 .label = &label };
 	enum execution_start started;
