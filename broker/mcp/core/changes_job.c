@@ -87,12 +87,15 @@ static void read_records(struct changes_job *job, int records)
 		give_up("watching a pipe");
 }
 
-void changes_job_take(struct changes_job *job, const struct supervisor_answer *answer)
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
 {
+	struct changes_job *job = errand->job;
+
 	if (answer->kind == ANSWER_CHANGES) {
 		read_records(job, answer->records);
 		return;
 	}
+	errand->step = NULL;
 	job->is_done = true;
 	job->done = *answer->changes;
 	finish_if_over(job);
@@ -105,6 +108,8 @@ void changes_job_start(struct changes_job *job, struct errand *errand,
 	const int chosen = chosen_paths_seal(paths);
 
 	job->errand = errand;
+	errand->job = job;
+	errand->step = on_answer;
 	job->rules = rules;
 	job->is_done = job->is_broken = false;
 	if (job->began_ms == 0)

@@ -35,13 +35,10 @@ struct changes_job {
 };
 
 /* Ask for the changes of a sandbox that `paths` chooses; `wanted` is the request, which has the
- * sandbox if it is NULL. The errand has begun, with changes_job_take() as its `answered`; the job
- * is in the structure around it. */
+ * sandbox if it is NULL. The errand has begun; the job is in the structure around it. */
 void changes_job_start(struct changes_job *job, struct errand *errand,
 		       const struct changes_rules *rules, const char *sandbox,
 		       struct ipc_changes_start *wanted, const struct chosen_paths *paths);
-
-void changes_job_take(struct changes_job *job, const struct supervisor_answer *answer);
 
 /* Stop the job, in the `free` of the tool's errand. */
 void changes_job_stop(struct changes_job *job);

@@ -67,10 +67,6 @@ bool chosen_paths_check(struct call *call, const struct json_document *document,
 {
 	struct json_value *v = json_first(document, paths);
 
-	if (paths && paths->count == 0) {
-		call_fail(call, "The argument `paths` is empty. Leave it out to mean all changes.");
-		return false;
-	}
 	for (; v; v = json_next(document, v)) {
 		const struct chosen_path path = path_beneath(v);
 

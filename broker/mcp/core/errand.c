@@ -91,7 +91,7 @@ static void on_answer(struct asked *asked, const struct supervisor_answer *answe
 	else if (answer->kind == ANSWER_REFUSED)
 		errand_refuse(errand, answer->refused);
 	else
-		errand->rules->answered(errand, answer);
+		(errand->step ? errand->step : errand->rules->answered)(errand, answer);
 }
 
 void errand_begin(struct errand *errand, struct call *call, const struct errand_rules *rules)

@@ -10,11 +10,13 @@
 #include "mcp/core/call.h"
 #include "mcp/core/result.h"
 
+struct changes_job;
 struct errand;
 struct ipc_execution_refused;
 
 struct errand_rules {
-	/* Take an answer that is neither a refusal nor the loss of the supervisor. */
+	/* Take an answer that is neither a refusal nor the loss of the supervisor, nor that of a
+	 * step. */
 	void (*answered)(struct errand *errand, const struct supervisor_answer *answer);
 	/* Handle a refusal. True: it is handled. NULL or false: the call fails with the refusal's
 	 * text. */
@@ -28,6 +30,9 @@ struct errand {
 	struct asked asked; /* first */
 	struct call *call;
 	const struct errand_rules *rules;
+	/* Takes the answers to a lookup or a job in progress (`job`); NULL: there is none. */
+	void (*step)(struct errand *errand, const struct supervisor_answer *answer);
+	struct changes_job *job;
 	struct refusal_words subjects; /* for the texts; its pointers live as long as the errand */
 };
 

@@ -13,18 +13,15 @@
 struct sandbox_search {
 	struct errand errand; /* first; free for the next request after the lookup */
 	void (*found)(struct sandbox_search *search);
-	char wanted[IPC_NAME_MAX];
+	char wanted[IPC_NAME_MAX]; /* its id or name, set before the lookup */
 	bool is_found;
 	struct ipc_sandbox_info info; /* the sandbox that was found */
 };
 
-/* Look up the sandbox with this id or name, then call `found`. If there is no such
- * sandbox, the call fails with the supervisor's text for an unknown one. `rules` as for
- * errand_begin(); during the lookup their `answered` is sandbox_search_take(). */
-void sandbox_search_begin(struct sandbox_search *search, struct call *call, const char *wanted,
+/* Look up the wanted sandbox, then call `found`. If there is no such sandbox, the call fails with
+ * the supervisor's text for an unknown one. `rules` as for errand_begin(). */
+void sandbox_search_begin(struct sandbox_search *search, struct call *call,
 			  void (*found)(struct sandbox_search *search),
 			  const struct errand_rules *rules);
-
-void sandbox_search_take(struct errand *errand, const struct supervisor_answer *answer);
 
 #endif

@@ -146,20 +146,6 @@ const char *sandboxes_id_of(const struct host *host, uint32_t principal, const c
 	return NULL;
 }
 
-bool sandboxes_take(struct call *call, const struct json_value *value, char ret[IPC_NAME_MAX])
-{
-	if (value->size == 0) {
-		call_fail(call, "The argument `sandbox` is empty, but must be a sandbox's id "
-				"or name. list_sandboxes shows them.");
-		return false;
-	}
-	if (value->size >= IPC_NAME_MAX)
-		bug("a checked name does not fit");
-	memcpy(ret, value->text, value->size);
-	ret[value->size] = '\0';
-	return true;
-}
-
 /* --- lookup ----------------------------------------------------------------------------------- */
 
 static bool is_meant(const struct sandbox_search *search, const struct ipc_sandbox_info *info)
@@ -167,7 +153,7 @@ static bool is_meant(const struct sandbox_search *search, const struct ipc_sandb
 	return strcmp(info->id, search->wanted) == 0 || strcmp(info->name, search->wanted) == 0;
 }
 
-void sandbox_search_take(struct errand *errand, const struct supervisor_answer *answer)
+static void take_found(struct errand *errand, const struct supervisor_answer *answer)
 {
 	struct sandbox_search *search = (struct sandbox_search *)errand;
 	const struct session *session = errand->call->session;
@@ -180,20 +166,21 @@ void sandbox_search_take(struct errand *errand, const struct supervisor_answer *
 		search->is_found = true;
 		search->info = *answer->sandbox;
 	} else if (search->is_found) {
+		errand->step = NULL;
 		search->found(search);
 	} else {
 		errand_refuse(errand, &unknown);
 	}
 }
 
-void sandbox_search_begin(struct sandbox_search *search, struct call *call, const char *wanted,
+void sandbox_search_begin(struct sandbox_search *search, struct call *call,
 			  void (*found)(struct sandbox_search *search),
 			  const struct errand_rules *rules)
 {
 	struct ipc_sandbox_list request = { .request = 0 };
 
 	errand_begin(&search->errand, call, rules);
-	(void)snprintf(search->wanted, sizeof(search->wanted), "%s", wanted);
+	search->errand.step = take_found;
 	search->errand.subjects.sandbox = search->wanted;
 	search->found = found;
 	search->is_found = false;

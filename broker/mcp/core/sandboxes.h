@@ -61,7 +61,4 @@ const char *sandboxes_id_of(const struct host *host, uint32_t principal, const c
 const struct known_sandbox *sandboxes_next(const struct host *host, uint32_t principal,
 					   const struct known_sandbox *before);
 
-/* Take the checked value of `sandbox`, which is never empty. False: the call has failed. */
-bool sandboxes_take(struct call *call, const struct json_value *value, char ret[IPC_NAME_MAX]);
-
 #endif

@@ -133,6 +133,7 @@ static void *reading_new(size_t size, struct call *call, const struct resource *
 	reading = memory_get_zeroed(1, size + resource->uri_size + 1);
 	reading->resource = *resource;
 	reading->resource.uri = memcpy((char *)reading + size, resource->uri, resource->uri_size);
+	memcpy(reading->search.wanted, resource->values.value[0], SANDBOX_ID_CHARS);
 	return reading;
 }
 
@@ -174,7 +175,6 @@ static bool on_refused(struct errand *errand, const struct ipc_execution_refused
 struct diff_reading {
 	struct reading reading; /* first */
 	struct changes_job job;
-	bool is_found;
 	struct ipc_changes_start wanted;
 	struct change_page page;
 };
@@ -224,19 +224,8 @@ static void on_diff_found(struct sandbox_search *search)
 {
 	struct diff_reading *work = (struct diff_reading *)search;
 
-	work->is_found = true;
 	changes_job_start(&work->job, &search->errand, &changes_rules, search->info.id,
 			  &work->wanted, &(struct chosen_paths){ 0 });
-}
-
-static void on_diff_answer(struct errand *errand, const struct supervisor_answer *answer)
-{
-	struct diff_reading *work = (struct diff_reading *)errand;
-
-	if (work->is_found)
-		changes_job_take(&work->job, answer);
-	else
-		sandbox_search_take(errand, answer);
 }
 
 static void free_diff(struct errand *errand)
@@ -248,9 +237,7 @@ static void free_diff(struct errand *errand)
 	free(work);
 }
 
-static const struct errand_rules diff_rules = { .answered = on_diff_answer,
-						.refused = on_refused,
-						.free = free_diff };
+static const struct errand_rules diff_rules = { .refused = on_refused, .free = free_diff };
 
 static void read_diff(struct call *call, const struct resource *resource)
 {
@@ -261,8 +248,7 @@ static void read_diff(struct call *call, const struct resource *resource)
 	work->wanted.operation = CHANGES_DIFF;
 	work->wanted.flags = CHANGES_TEXT;
 	work->page.room = TEXT_BYTES;
-	sandbox_search_begin(&work->reading.search, call, resource->values.value[0], on_diff_found,
-			     &diff_rules);
+	sandbox_search_begin(&work->reading.search, call, on_diff_found, &diff_rules);
 }
 
 void resource_diff_changed(struct host *host, const char *id)
@@ -398,9 +384,7 @@ static void free_network(struct errand *errand)
 	free(work);
 }
 
-static const struct errand_rules network_rules = { .answered = sandbox_search_take,
-						   .refused = on_refused,
-						   .free = free_network };
+static const struct errand_rules network_rules = { .refused = on_refused, .free = free_network };
 
 static void read_network(struct call *call, const struct resource *resource)
 {
@@ -409,8 +393,7 @@ static void read_network(struct call *call, const struct resource *resource)
 	if (!work)
 		return;
 	work->fd = -1;
-	sandbox_search_begin(&work->reading.search, call, resource->values.value[0],
-			     on_network_found, &network_rules);
+	sandbox_search_begin(&work->reading.search, call, on_network_found, &network_rules);
 }
 
 const struct resource_provider resource_network = {

@@ -242,6 +242,11 @@ static bool check_value(const struct check *check, struct json_value *value)
 		say_kind(check, value, "is", checks[kind].words);
 		return false;
 	}
+	if (check->param->if_empty && value->size == 0 && value->count == 0) {
+		buffer_format(check->problem, "The argument `%s` is empty%s", check->param->name,
+			      check->param->if_empty);
+		return false;
+	}
 	return !checks[kind].check || checks[kind].check(check, value);
 }
 

@@ -13,8 +13,10 @@
 #define ROW_SANDBOX                                                                                \
 	{                                                                                          \
 		.name = "sandbox", .kind = PARAM_TEXT, .is_required = true,                        \
-		.bytes_max = IPC_NAME_MAX - 1, .description = "Its id or name."                    \
+		.bytes_max = IPC_NAME_MAX - 1, .if_empty = SANDBOX_IF_EMPTY,                       \
+		.description = "Its id or name."                                                   \
 	}
+#define SANDBOX_IF_EMPTY ", but must be a sandbox's id or name. list_sandboxes shows them."
 
 /* An execution. The bound is above a handle's length, so that longer values are reported as unknown
  * handles. */
@@ -65,16 +67,20 @@ bool checkpoints_take(struct call *call, const struct json_value *value, uint32_
 #define ROW_PATH(required, text)                                                                   \
 	{                                                                                          \
 		.name = "path", .kind = PARAM_TEXT, .is_required = (required),                     \
-		.bytes_max = IPC_PATH_MAX - 1, .description = (text)                               \
+		.bytes_max = IPC_PATH_MAX - 1, .if_empty = PATH_IF_EMPTY, .description = (text)    \
 	}
+#define PATH_IF_EMPTY                                                                              \
+	". Give a path such as src/main.c, relative to /workspace, or an absolute one."
 #define PATH_TEXT "Relative to /workspace, or absolute."
 
 /* Paths of the workspace to which the tool is limited. */
 #define ROW_PATHS                                                                                  \
 	{                                                                                          \
 		.name = "paths", .kind = PARAM_LIST, .bytes_max = CHOSEN_PATHS_BYTES,              \
+		.if_empty = PATHS_IF_EMPTY,                                                        \
 		.description = "Relative to /workspace; all if omitted."                           \
 	}
+#define PATHS_IF_EMPTY ". Leave it out to mean all changes."
 
 /* How the content of a file is given. */
 #define ROW_ENCODING(text)                                                                         \
@@ -138,7 +144,7 @@ extern const char *const param_encodings[];
 #define ROW_RUN_SANDBOX(text)                                                                      \
 	{                                                                                          \
 		.name = "sandbox", .kind = PARAM_TEXT, .bytes_max = IPC_NAME_MAX - 1,              \
-		.description = (text)                                                              \
+		.if_empty = SANDBOX_IF_EMPTY, .description = (text)                                \
 	}
 
 /* Append the languages of each profile with an image: those of the image's programs. */

@@ -10,6 +10,7 @@
 #include "lib/heap/memory.h"
 #include "mcp/core/sandbox_search.h"
 #include "mcp/core/sandboxes.h"
+#include "mcp/tools/tools.h"
 
 /* An order that waits while the supervisor looks up its sandbox. */
 struct held_order {
@@ -70,7 +71,7 @@ static void free_held(struct errand *errand)
 	free(held);
 }
 
-static const struct errand_rules rules = { .answered = sandbox_search_take, .free = free_held };
+static const struct errand_rules rules = { .free = free_held };
 
 static void on_found(struct sandbox_search *search)
 {
@@ -100,7 +101,8 @@ static void hold_order(struct call *call, const struct execution_order *order,
 	if (order->input)
 		held->order.input = held->input = memory_text(order->input, order->input_size);
 	held->limit_ms = limit_ms;
-	sandbox_search_begin(&held->search, call, wanted, on_found, &rules);
+	copy_name(held->search.wanted, wanted);
+	sandbox_search_begin(&held->search, call, on_found, &rules);
 }
 
 /* A name may belong to another sandbox by now. The supervisor reports with the start which sandbox
@@ -122,10 +124,7 @@ void run_in_sandbox(struct call *call, struct execution_order *order, struct exe
 	const struct known_sandbox *known;
 	char wanted[IPC_NAME_MAX];
 
-	if (!sandboxes_take(call, sandbox, wanted)) {
-		fd_close(&order->code_fd);
-		return;
-	}
+	tool_copy_text(sandbox, wanted, sizeof(wanted));
 	(void)snprintf(label->sandbox, sizeof(label->sandbox), "%s",
 		       text_quoted(wanted, strlen(wanted), LABEL_TEXT_MAX - 8));
 	known = sandboxes_known(session->host, session->principal, wanted);

@@ -56,12 +56,6 @@ static const struct tool_param params[] = {
 /* The question's name. */
 #define ASK_KEY "apply"
 
-enum apply_phase {
-	PHASE_SEARCH,
-	PHASE_PREVIEW,
-	PHASE_APPLY,
-};
-
 /* The subject of the question, kept for the answer. */
 struct asked_about {
 	uint8_t digest[IPC_DIGEST_BYTES]; /* digest of the preview */
@@ -73,7 +67,6 @@ struct asked_about {
 struct applying {
 	struct sandbox_search search; /* first */
 	bool is_preview;              /* without an apply */
-	enum apply_phase phase;
 	struct changes_job job;
 	struct ipc_changes_start wanted;
 	struct chosen_paths paths;
@@ -111,7 +104,6 @@ static void start_job(struct applying *work, uint32_t operation)
 
 	apply_view_start(&work->view);
 	chosen_paths_watch(&work->paths);
-	work->phase = operation == CHANGES_APPLY ? PHASE_APPLY : PHASE_PREVIEW;
 	work->wanted.operation = operation;
 	if (operation == CHANGES_PREVIEW)
 		work->wanted.flags = CHANGES_TEXT;
@@ -281,15 +273,16 @@ static void on_ended(struct errand *errand)
 {
 	struct applying *work = (struct applying *)errand;
 	struct session *session = call_of(work)->session;
+	const bool was_apply = work->wanted.operation == CHANGES_APPLY;
 	struct buffer problem = { 0 };
 
 	if (work->is_preview) {
 		answer_preview(work);
 		return;
 	}
-	if (work->phase == PHASE_APPLY)
+	if (was_apply)
 		resource_diff_changed(session->host, work->search.info.id);
-	if (work->job.done.error != 0 || (work->job.is_broken && work->phase != PHASE_APPLY)) {
+	if (work->job.done.error != 0 || (work->job.is_broken && !was_apply)) {
 		if (work->job.done.step == CHANGES_STEP_CONFIRMED)
 			buffer_append_text(&problem,
 					   "The changes differ from the preview. Let no execution "
@@ -298,7 +291,7 @@ static void on_ended(struct errand *errand)
 			changes_job_put_problem(&work->job, &problem);
 		fail_apply(work, problem.bytes);
 		buffer_done(&problem);
-	} else if (work->phase == PHASE_APPLY) {
+	} else if (was_apply) {
 		answer_apply(work, apply_put_applied, work->job.done.applied == 0);
 	} else {
 		on_previewed(work);
@@ -346,16 +339,6 @@ static void on_found(struct sandbox_search *search)
 		start_job(work, CHANGES_PREVIEW);
 }
 
-static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
-{
-	struct applying *work = (struct applying *)errand;
-
-	if (work->phase == PHASE_SEARCH)
-		sandbox_search_take(errand, answer);
-	else
-		changes_job_take(&work->job, answer);
-}
-
 /* The supervisor's policy decides. */
 static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
 {
@@ -367,18 +350,14 @@ static bool on_refused(struct errand *errand, const struct ipc_execution_refused
 	return true;
 }
 
-static const struct errand_rules rules = { .answered = on_answer,
-					   .refused = on_refused,
-					   .free = free_applying };
+static const struct errand_rules rules = { .refused = on_refused, .free = free_applying };
 
 static void begin_work(struct call *call, const struct json_document *document,
 		       struct json_value *const *values, bool is_preview)
 {
-	char wanted[IPC_NAME_MAX];
 	struct applying *work;
 
-	if (!chosen_paths_check(call, document, values[APPLY_PATHS]) ||
-	    !sandboxes_take(call, values[APPLY_SANDBOX], wanted))
+	if (!chosen_paths_check(call, document, values[APPLY_PATHS]))
 		return;
 	work = memory_get_zeroed(1, sizeof(*work));
 	work->is_preview = is_preview;
@@ -388,7 +367,8 @@ static void begin_work(struct call *call, const struct json_document *document,
 		tool_copy_text(values[APPLY_DIGEST], work->digest, sizeof(work->digest));
 		work->wanted.conflict += tool_name_index(values[APPLY_CONFLICT], conflict_names);
 	}
-	sandbox_search_begin(&work->search, call, wanted, on_found, &rules);
+	tool_copy_text(values[APPLY_SANDBOX], work->search.wanted, sizeof(work->search.wanted));
+	sandbox_search_begin(&work->search, call, on_found, &rules);
 }
 
 static void apply_changes(struct call *call, const struct json_document *document,

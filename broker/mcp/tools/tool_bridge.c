@@ -66,7 +66,6 @@ static const struct choice choice = { answers, BRIDGE_ANSWERS,
 #define NAME_BYTES 26U
 
 enum bridge_phase {
-	PHASE_SEARCH,
 	PHASE_MAKE,  /* the supervisor has an msp-bridge started */
 	PHASE_BOUND, /* msp-bridge binds */
 	PHASE_START, /* the supervisor lets it in */
@@ -369,10 +368,7 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 {
 	struct bridging *work = (struct bridging *)errand;
 
-	if (work->phase == PHASE_SEARCH)
-		sandbox_search_take(errand, answer);
-	else
-		hear_bridge(work, work->phase == PHASE_MAKE ? PHASE_BOUND : PHASE_READY);
+	hear_bridge(work, work->phase == PHASE_MAKE ? PHASE_BOUND : PHASE_READY);
 }
 
 static const struct errand_rules rules = { .answered = on_answer, .free = free_bridging };
@@ -380,17 +376,14 @@ static const struct errand_rules rules = { .answered = on_answer, .free = free_b
 static void bridge_port(struct call *call, const struct json_document *document,
 			struct json_value *const *values)
 {
-	char wanted[IPC_NAME_MAX];
-	struct bridging *work;
+	struct bridging *work = memory_get_zeroed(1, sizeof(*work));
 
-	if (!sandboxes_take(call, values[BRIDGE_SANDBOX], wanted))
-		return;
-	work = memory_get_zeroed(1, sizeof(*work));
 	work->control = work->network = -1;
 	work->port = (uint32_t)tool_integer(values[BRIDGE_PORT], 0);
 	work->host_port = (uint32_t)tool_integer(values[BRIDGE_HOST_PORT], 0);
 	work->closes = tool_boolean(values[BRIDGE_CLOSE]);
-	sandbox_search_begin(&work->search, call, wanted, on_found, &rules);
+	tool_copy_text(values[BRIDGE_SANDBOX], work->search.wanted, sizeof(work->search.wanted));
+	sandbox_search_begin(&work->search, call, on_found, &rules);
 }
 
 static bool is_offered(const struct host *host)

@@ -249,8 +249,8 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 	};
 	const char *problem, *rest;
 
-	if (!sandboxes_take(call, values[CHECKPOINT_PARAM_SANDBOX], wanted.sandbox) ||
-	    !checkpoints_take(call, values[CHECKPOINT_PARAM_WHICH], &wanted.number, wanted.of))
+	tool_copy_text(values[CHECKPOINT_PARAM_SANDBOX], wanted.sandbox, sizeof(wanted.sandbox));
+	if (!checkpoints_take(call, values[CHECKPOINT_PARAM_WHICH], &wanted.number, wanted.of))
 		return;
 	if (name)
 		memcpy(wanted.name, name->text, name->size);

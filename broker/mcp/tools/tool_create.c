@@ -345,8 +345,6 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 
 	if (creation->makes_room)
 		go_on(creation, sandbox_room_take(&creation->room, errand, answer));
-	else if (creation->is_preparing)
-		changes_job_take(&creation->job, answer);
 	else
 		take_created(creation, answer->sandbox);
 }

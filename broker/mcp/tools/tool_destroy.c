@@ -38,16 +38,14 @@ static const struct errand_rules rules = { .answered = on_answer };
 static void destroy_sandbox(struct call *call, const struct json_document *document,
 			    struct json_value *const *values)
 {
-	struct destruction *destruction;
-	struct ipc_sandbox_end wanted = { .how = SANDBOX_END_DESTROY };
+	struct destruction *destruction = memory_get_zeroed(1, sizeof(*destruction));
+	struct ipc_sandbox_end *wanted = &destruction->wanted;
 
-	if (!sandboxes_take(call, values[0], wanted.sandbox))
-		return;
-	destruction = memory_get_zeroed(1, sizeof(*destruction));
-	destruction->wanted = wanted;
-	destruction->errand.subjects.sandbox = destruction->wanted.sandbox;
+	wanted->how = SANDBOX_END_DESTROY;
+	tool_copy_text(values[0], wanted->sandbox, sizeof(wanted->sandbox));
+	destruction->errand.subjects.sandbox = wanted->sandbox;
 	errand_begin(&destruction->errand, call, &rules);
-	errand_ask(&destruction->errand, sandbox_end, NULL, &destruction->wanted, -1);
+	errand_ask(&destruction->errand, sandbox_end, NULL, wanted, -1);
 }
 
 const struct tool tool_destroy_sandbox = {

@@ -47,7 +47,6 @@ struct diffing {
 	struct ipc_changes_start wanted;
 	struct change_page page;
 	char since[IPC_NAME_MAX];  /* the checkpoint as the client named it */
-	bool has_number;           /* the checkpoint's number is known, or none is needed */
 	struct buffer checkpoints; /* the existing checkpoints, during the lookup */
 	struct chosen_paths paths;
 };
@@ -118,7 +117,6 @@ static const struct changes_rules changes_rules = { .found = on_found, .ended = 
 
 static void start_diff(struct diffing *work)
 {
-	work->has_number = true;
 	changes_job_start(&work->job, &work->errand, &changes_rules, NULL, &work->wanted,
 			  &work->paths);
 }
@@ -146,24 +144,16 @@ static void fail_unknown(struct diffing *work)
 }
 
 /* Look up a checkpoint by its name first. */
-static void take_checkpoint(struct diffing *work, const struct supervisor_answer *answer)
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
 {
+	struct diffing *work = (struct diffing *)errand;
+
 	if (answer->kind == ANSWER_CHECKPOINT)
 		note_checkpoint(work, answer->checkpoint);
 	else if (work->wanted.number > 0)
 		start_diff(work);
 	else
 		fail_unknown(work);
-}
-
-static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
-{
-	struct diffing *work = (struct diffing *)errand;
-
-	if (work->has_number)
-		changes_job_take(&work->job, answer);
-	else
-		take_checkpoint(work, answer);
 }
 
 static void free_diffing(struct errand *errand)
@@ -213,9 +203,9 @@ static void diff_changes(struct call *call, const struct json_document *document
 	char since[IPC_NAME_MAX] = "";
 
 	if (!chosen_paths_check(call, document, values[DIFF_PATHS]) ||
-	    !sandboxes_take(call, values[DIFF_SANDBOX], wanted.sandbox) ||
 	    !checkpoints_take(call, values[DIFF_SINCE], &wanted.number, since))
 		return;
+	tool_copy_text(values[DIFF_SANDBOX], wanted.sandbox, sizeof(wanted.sandbox));
 	tool_copy_text(values[DIFF_SINCE], since, sizeof(since));
 	wanted.flags =
 		(has_text ? CHANGES_TEXT : 0) | (values[DIFF_SINCE] ? CHANGES_FROM_CHECKPOINT : 0);

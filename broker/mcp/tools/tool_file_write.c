@@ -154,8 +154,7 @@ static void write_sandbox_file(struct call *call, const struct json_document *do
 		call_fail(call, "%s", problem);
 		return;
 	}
-	if (!sandboxes_take(call, values[WRITE_SANDBOX], sandbox))
-		return;
+	tool_copy_text(values[WRITE_SANDBOX], sandbox, sizeof(sandbox));
 	work = (struct file_writing *)file_job_new(sizeof(*work), &rules, call, sandbox);
 	work->is_edit = values[WRITE_OLD] != NULL;
 	if (!file_job_ask(&work->job, work->is_edit ? "edit" : "write", values[WRITE_PATH]))
@@ -190,6 +189,7 @@ static const struct tool_param patch_params[] = {
 			  .kind = PARAM_BYTES,
 			  .is_required = true,
 			  .bytes_max = STDIN_BYTES_MAX,
+			  .if_empty = ". Begin it with *** Begin Patch, or give a unified diff.",
 			  .description =
 				  "*** Begin Patch, *** Add|Update|Delete File: PATH, *** Move "
 				  "to:, @@ LINE, *** End Patch; or a unified diff. Paths: relative "
@@ -247,13 +247,7 @@ static void patch_sandbox_files(struct call *call, const struct json_document *d
 	char sandbox[IPC_NAME_MAX];
 	struct file_job *job;
 
-	if (input.size == 0) {
-		call_fail(call, "The argument `patch` is empty. Begin it with *** Begin "
-				"Patch, or give a unified diff.");
-		return;
-	}
-	if (!sandboxes_take(call, values[PATCH_SANDBOX], sandbox))
-		return;
+	tool_copy_text(values[PATCH_SANDBOX], sandbox, sizeof(sandbox));
 	job = file_job_new(sizeof(*job), &patch_rules, call, sandbox);
 	(void)file_ask_word(&job->wanted, "patch", strlen("patch"));
 	file_job_start(job, &input);

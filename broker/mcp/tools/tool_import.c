@@ -54,6 +54,7 @@ static const struct tool_param params[] = {
 	[IMPORT_PATHS] = { .name = "paths",
 			   .kind = PARAM_LIST,
 			   .bytes_max = CHOSEN_PATHS_BYTES,
+			   .if_empty = PATHS_IF_EMPTY,
 			   .description = "Files and directories in `from`; all if omitted." },
 	[IMPORT_TO] = { .name = "to",
 			.kind = PARAM_TEXT,
@@ -460,13 +461,11 @@ static void import_files(struct call *call, const struct json_document *document
 	const struct json_value *to = values[IMPORT_TO];
 	struct import_errand *work;
 	struct import *import;
-	char target[IPC_NAME_MAX];
 
-	if (!check_request(call, document, values) ||
-	    !sandboxes_take(call, values[IMPORT_SANDBOX], target))
+	if (!check_request(call, document, values))
 		return;
 	import = memory_get_zeroed(1, sizeof(*import));
-	memcpy(import->target, target, sizeof(target));
+	tool_copy_text(values[IMPORT_SANDBOX], import->target, sizeof(import->target));
 	memcpy(import->wanted.workspace, values[IMPORT_FROM]->text, values[IMPORT_FROM]->size);
 	memcpy(import->to, to ? to->text : WORKSPACE, to ? to->size : strlen(WORKSPACE));
 	for (struct json_value *v = json_first(document, values[IMPORT_PATHS]); v;

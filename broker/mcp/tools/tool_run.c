@@ -70,6 +70,7 @@ static const struct tool_param command_params[] = {
 	[RUN_COMMAND_CWD] = { .name = "cwd",
 			      .kind = PARAM_TEXT,
 			      .bytes_max = IPC_PATH_MAX - 1,
+			      .if_empty = ". Leave it out to start in /workspace.",
 			      .description = "Absolute path; default /workspace." },
 	[RUN_COMMAND_ENV] = { .name = "env", .kind = PARAM_MAP, .bytes_max = IPC_ENVIRONMENT_MAX },
 	[RUN_COMMAND_STDIN] = ROW_STDIN("Standard input, which then ends."),
@@ -313,8 +314,6 @@ static const char *check_command(struct json_value *const *values)
 	    (values[RUN_COMMAND_ROWS] || values[RUN_COMMAND_COLUMNS]))
 		return "The arguments `tty_rows` and `tty_columns` are the size of a terminal. Set "
 		       "`tty` to true to have one.";
-	if (values[RUN_COMMAND_CWD] && values[RUN_COMMAND_CWD]->size == 0)
-		return "The argument `cwd` is empty. Leave it out to start in /workspace.";
 	return NULL;
 }
 

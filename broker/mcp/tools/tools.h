@@ -56,7 +56,8 @@ struct tool_param {
 			       after each */
 	int64_t minimum;
 	int64_t maximum;
-	const char *standard;    /* default value, as JSON; NULL: none is published */
+	const char *if_empty; /* refuses "" or []: the sentence behind "is empty"; NULL: allowed */
+	const char *standard; /* default value, as JSON; NULL: none is published */
 	const char *description; /* NULL: the name, and the tool's description, say it */
 	/* Append what the policy adds to the description; NULL: nothing. */
 	void (*describe)(struct buffer *text, const struct host *host);
