@@ -259,21 +259,29 @@ static void put_cursor(struct json_writer *writer, size_t end, size_t count)
 	json_put_text(writer, "nextCursor", text);
 }
 
-void page_answer(const struct request *request, const char *member, size_t count, uint32_t ttl_ms,
-		 void (*put)(struct json_writer *writer, const struct session *session,
-			     size_t first, size_t end))
+bool page_takes(struct page *page)
 {
-	struct answer answer;
-	size_t first, end;
+	const size_t place = page->count++;
 
-	if (!begin_page(request, count, &first))
+	return place >= page->first && place < page->end;
+}
+
+void page_answer(const struct request *request, const char *member, uint32_t ttl_ms,
+		 void (*list)(struct page *page, const struct session *session))
+{
+	struct page all = { .end = 0 };
+	struct answer answer;
+	struct page page = { .writer = &answer.writer };
+
+	list(&all, request->session);
+	if (!begin_page(request, all.count, &page.first))
 		return;
-	end = count - first > PAGE_ENTRIES ? first + PAGE_ENTRIES : count;
+	page.end = all.count - page.first > PAGE_ENTRIES ? page.first + PAGE_ENTRIES : all.count;
 	request_open_result(request, &answer);
 	json_open_array(&answer.writer, member);
-	put(&answer.writer, request->session, first, end);
+	list(&page, request->session);
 	json_close_array(&answer.writer);
-	put_cursor(&answer.writer, end, count);
+	put_cursor(&answer.writer, page.end, all.count);
 	answer_put_caching(&answer, request->era, ttl_ms);
 	request_close_result(request, &answer);
 }

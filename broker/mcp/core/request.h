@@ -89,10 +89,19 @@ void request_refuse_abilities(const struct request *request, unsigned int missin
 
 #define PAGE_ENTRIES 100U
 
-/* Answer a list of `count` entries with the page that the request's cursor names: `put` writes the
- * entries from `first` to before `end`. The answer may be cached for so long. */
-void page_answer(const struct request *request, const char *member, size_t count, uint32_t ttl_ms,
-		 void (*put)(struct json_writer *writer, const struct session *session,
-			     size_t first, size_t end));
+/* A walk through the entries of a list, to count them or to write some. */
+struct page {
+	struct json_writer *writer;
+	size_t first, end; /* the entries to write */
+	size_t count;      /* the entries so far */
+};
+
+/* Count the next entry. True: write it. */
+bool page_takes(struct page *page);
+
+/* Answer a list with the page that the request's cursor names: `list` walks through its entries.
+ * The answer may be cached for so long. */
+void page_answer(const struct request *request, const char *member, uint32_t ttl_ms,
+		 void (*list)(struct page *page, const struct session *session));
 
 #endif

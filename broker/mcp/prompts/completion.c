@@ -49,19 +49,14 @@ static void offer_variable(const struct session *session, const struct subject *
 			   struct completion *completion)
 {
 	const struct resource_provider *row = subject->provider;
-	const size_t count = !row->complete && row->count ? row->count(session) : 0;
+	struct resource_walk walk = { .row = row,
+				      .completion = completion,
+				      .place = subject->place };
 
 	if (row->complete)
 		row->complete(session, subject->place, &subject->known, completion);
-	for (size_t i = 0; i < count; i++) {
-		struct resource_entry entry = { .has_size = false };
-
-		row->describe(session, i, &entry);
-		completion_offer(completion, entry.values.value[subject->place]);
-		buffer_done(&entry.name);
-		buffer_done(&entry.title);
-		buffer_done(&entry.description);
-	}
+	else if (row->list)
+		row->list(session, &walk);
 }
 
 static void offer_values(const struct request *request, const struct subject *subject,

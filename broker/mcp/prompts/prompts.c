@@ -36,21 +36,17 @@ static void put_prompt(struct json_writer *writer, const struct prompt *prompt)
 	json_close_object(writer);
 }
 
-static void put_page(struct json_writer *writer, const struct session *session, size_t first,
-		     size_t end)
+static void put_prompts(struct page *page, const struct session *session)
 {
-	for (size_t i = first; i < end; i++)
-		put_prompt(writer, prompt_rows(session)[i]);
+	for (const struct prompt *const *row = prompt_rows(session); *row; row++) {
+		if (page_takes(page))
+			put_prompt(page->writer, *row);
+	}
 }
 
 void prompts_list(const struct request *request)
 {
-	const struct prompt *const *prompts = prompt_rows(request->session);
-	size_t count = 0;
-
-	while (prompts[count])
-		count++;
-	page_answer(request, "prompts", count, ANSWER_TTL_MS, put_page);
+	page_answer(request, "prompts", ANSWER_TTL_MS, put_prompts);
 }
 
 const struct prompt *prompts_find(const struct session *session, struct json_value *name)

@@ -89,38 +89,31 @@ static void put_piece(const struct execution_info *info, enum output_stream stre
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
-static size_t count_executions(const struct session *session)
+static void put_log(const struct execution_info *info, const struct resource_walk *walk)
 {
-	const struct executions *executions = session->host->executions;
-	const struct execution_owner owner = session_owner(session);
-	const struct execution *execution = NULL;
-	size_t found = 0;
+	struct resource_entry entry = { .has_size = true };
 
-	while ((execution = executions_older(executions, &owner, execution)))
-		found++;
-	return found;
+	(void)snprintf(entry.values.value[LOG_SANDBOX], RESOURCE_VALUE_MAX, "%s", info->sandbox);
+	(void)snprintf(entry.values.value[LOG_EXECUTION], RESOURCE_VALUE_MAX, "%" PRIu32,
+		       info->number);
+	buffer_append_text(&entry.name, info->handle);
+	buffer_append_text(&entry.title, "Log of: ");
+	buffer_append_text(&entry.title, info->label.command);
+	entry.size = info->log.streams[OUTPUT_OUT].total + info->log.streams[OUTPUT_ERR].total;
+	if (info->state == EXECUTION_OVER) /* a running execution may change at any time */
+		entry.modified_ms = clock_date_ms() - (clock_steady_ms() - info->over_ms);
+	resources_put(walk, &entry);
 }
 
-static void describe_log(const struct session *session, size_t place, struct resource_entry *ret)
+static void list_logs(const struct session *session, struct resource_walk *walk)
 {
-	const struct executions *executions = session->host->executions;
 	const struct execution_owner owner = session_owner(session);
-	const struct execution *execution = executions_older(executions, &owner, NULL);
-	const struct execution_info *info;
+	const struct execution *execution = NULL;
 
-	while (place-- > 0)
-		execution = executions_older(executions, &owner, execution);
-	info = execution_info(execution);
-	(void)snprintf(ret->values.value[LOG_SANDBOX], RESOURCE_VALUE_MAX, "%s", info->sandbox);
-	(void)snprintf(ret->values.value[LOG_EXECUTION], RESOURCE_VALUE_MAX, "%" PRIu32,
-		       info->number);
-	buffer_append_text(&ret->name, info->handle);
-	buffer_append_text(&ret->title, "Log of: ");
-	buffer_append_text(&ret->title, info->label.command);
-	ret->size = info->log.streams[OUTPUT_OUT].total + info->log.streams[OUTPUT_ERR].total;
-	ret->has_size = true;
-	if (info->state == EXECUTION_OVER) /* a running execution may change at any time */
-		ret->modified_ms = clock_date_ms() - (clock_steady_ms() - info->over_ms);
+	while ((execution = executions_older(session->host->executions, &owner, execution))) {
+		if (resources_wants(walk))
+			put_log(execution_info(execution), walk);
+	}
 }
 
 /* --- the readable log ------------------------------------------------------------------------ */
@@ -395,8 +388,7 @@ const struct resource_provider resource_log = {
 		       "are kept for an hour after the execution ends.",
 	.mime_type = "text/plain",
 	.priority = 0.3,
-	.count = count_executions,
-	.describe = describe_log,
+	.list = list_logs,
 	.exists = log_exists,
 	.read = read_log,
 	.complete = complete_log,

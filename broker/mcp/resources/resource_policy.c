@@ -8,20 +8,6 @@
 #include "lib/heap/memory.h"
 #include "mcp/resources/subscriptions.h"
 
-/* Return the visible profile at `place`; NULL behind the last. */
-static const struct plan_profile *profile_at(const struct session *session, size_t place)
-{
-	const struct plan *plan = &session->host->plan;
-
-	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
-		const struct plan_profile *profile = plan_profile(plan, i);
-
-		if (profile_is_listed(plan, profile) && place-- == 0)
-			return profile;
-	}
-	return NULL;
-}
-
 static const struct plan_profile *find_profile(const struct session *session, const char *name)
 {
 	const struct plan *plan = &session->host->plan;
@@ -30,31 +16,30 @@ static const struct plan_profile *find_profile(const struct session *session, co
 	return profile && profile_is_listed(plan, profile) ? profile : NULL;
 }
 
-static size_t count_profiles(const struct session *session)
+static void put_profile(const struct plan *plan, const struct plan_profile *profile,
+			const struct resource_walk *walk)
 {
-	size_t profiles = 0;
+	struct resource_entry entry = { .has_size = true };
+	const char *name = plan_string(plan, profile->name);
 
-	while (profile_at(session, profiles))
-		profiles++;
-	return profiles;
+	(void)strncpy(entry.values.value[0], name, RESOURCE_VALUE_MAX - 1);
+	buffer_append_text(&entry.name, name);
+	buffer_format(&entry.title, "Policy of the profile %s", name);
+	buffer_append_text(&entry.description, plan_string(plan, profile->description));
+	entry.size = strlen(plan_string(plan, profile->text));
+	resources_put(walk, &entry);
 }
 
-static void describe_profile(const struct session *session, size_t place,
-			     struct resource_entry *ret)
+static void list_profiles(const struct session *session, struct resource_walk *walk)
 {
 	const struct plan *plan = &session->host->plan;
-	const struct plan_profile *profile = profile_at(session, place);
-	const char *name;
 
-	if (!profile)
-		bug("a profile beyond the last");
-	name = plan_string(plan, profile->name);
-	(void)strncpy(ret->values.value[0], name, RESOURCE_VALUE_MAX - 1);
-	buffer_append_text(&ret->name, name);
-	buffer_format(&ret->title, "Policy of the profile %s", name);
-	buffer_append_text(&ret->description, plan_string(plan, profile->description));
-	ret->size = strlen(plan_string(plan, profile->text));
-	ret->has_size = true;
+	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (profile_is_listed(plan, profile) && resources_wants(walk))
+			put_profile(plan, profile, walk);
+	}
 }
 
 static bool profile_exists(const struct session *session, const struct resource_values *values)
@@ -102,8 +87,7 @@ const struct resource_provider resource_policy = {
 		       "profile, and cannot be changed from inside a sandbox.",
 	.mime_type = "text/plain",
 	.priority = 0.5,
-	.count = count_profiles,
-	.describe = describe_profile,
+	.list = list_profiles,
 	.exists = profile_exists,
 	.read = read_policy,
 };

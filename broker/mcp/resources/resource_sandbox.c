@@ -33,40 +33,17 @@
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
-/* Return the next sandbox of the session that has the resource, or the first; NULL: the end. */
-typedef const struct known_sandbox *sandbox_step(const struct session *session,
-						 const struct known_sandbox *before);
-
-static const struct known_sandbox *each_sandbox(const struct session *session,
-						const struct known_sandbox *before)
+/* Put an entry whose name ends with `word`, and whose title begins with `title`. */
+static void put_sandbox(const struct known_sandbox *known, const char *word, const char *title,
+			const struct resource_walk *walk)
 {
-	return sandboxes_next(session->host, session->principal, before);
-}
+	const char *called = known->name[0] ? known->name : known->id;
+	struct resource_entry entry = { .has_size = false };
 
-static size_t count_each(const struct session *session, sandbox_step *step)
-{
-	const struct known_sandbox *known = NULL;
-	size_t found = 0;
-
-	while ((known = step(session, known)))
-		found++;
-	return found;
-}
-
-/* Describe the entry at a place: its name ends with `word`, its title begins with `title`. */
-static void describe_each(const struct session *session, sandbox_step *step, size_t place,
-			  const char *word, const char *title, struct resource_entry *ret)
-{
-	const struct known_sandbox *known = NULL;
-	const char *called;
-
-	do
-		known = step(session, known);
-	while (place-- > 0);
-	called = known->name[0] ? known->name : known->id;
-	(void)snprintf(ret->values.value[0], RESOURCE_VALUE_MAX, "%s", known->id);
-	buffer_format(&ret->name, "%s/%s", called, word);
-	buffer_format(&ret->title, "%s of the sandbox %s", title, called);
+	(void)snprintf(entry.values.value[0], RESOURCE_VALUE_MAX, "%s", known->id);
+	buffer_format(&entry.name, "%s/%s", called, word);
+	buffer_format(&entry.title, "%s of the sandbox %s", title, called);
+	resources_put(walk, &entry);
 }
 
 static bool sandbox_exists(const struct session *session, const struct resource_values *values)
@@ -74,14 +51,14 @@ static bool sandbox_exists(const struct session *session, const struct resource_
 	return sandboxes_known(session->host, session->principal, values->value[0]) != NULL;
 }
 
-static size_t count_diffs(const struct session *session)
+static void list_diffs(const struct session *session, struct resource_walk *walk)
 {
-	return count_each(session, each_sandbox);
-}
+	const struct known_sandbox *known = NULL;
 
-static void describe_diff(const struct session *session, size_t place, struct resource_entry *ret)
-{
-	describe_each(session, each_sandbox, place, "diff", "Changes", ret);
+	while ((known = sandboxes_next(session->host, session->principal, known))) {
+		if (resources_wants(walk))
+			put_sandbox(known, "diff", "Changes", walk);
+	}
 }
 
 /* Return whether the sandbox can have a network: its profile has hosts, or is not known. */
@@ -92,25 +69,14 @@ static bool has_network(const struct session *session, const struct known_sandbo
 	return !profile || profile->network == PLAN_NETWORK_HOSTS;
 }
 
-/* Return the next sandbox of the session with a network; NULL: there is none. */
-static const struct known_sandbox *next_networked(const struct session *session,
-						  const struct known_sandbox *known)
+static void list_networks(const struct session *session, struct resource_walk *walk)
 {
-	do
-		known = each_sandbox(session, known);
-	while (known && !has_network(session, known));
-	return known;
-}
+	const struct known_sandbox *known = NULL;
 
-static size_t count_networks(const struct session *session)
-{
-	return count_each(session, next_networked);
-}
-
-static void describe_network(const struct session *session, size_t place,
-			     struct resource_entry *ret)
-{
-	describe_each(session, next_networked, place, "network", "Network", ret);
+	while ((known = sandboxes_next(session->host, session->principal, known))) {
+		if (has_network(session, known) && resources_wants(walk))
+			put_sandbox(known, "network", "Network", walk);
+	}
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -306,8 +272,7 @@ const struct resource_provider resource_diff = {
 	.mime_type = "text/plain",
 	.priority = 0.4,
 	.is_looked_up = true,
-	.count = count_diffs,
-	.describe = describe_diff,
+	.list = list_diffs,
 	.exists = sandbox_exists,
 	.read = read_diff,
 };
@@ -406,8 +371,7 @@ const struct resource_provider resource_network = {
 	.priority = 0.2,
 	.is_looked_up = true,
 	.is_offered = has_hosts,
-	.count = count_networks,
-	.describe = describe_network,
+	.list = list_networks,
 	.exists = sandbox_exists,
 	.read = read_network,
 };

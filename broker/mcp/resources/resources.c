@@ -56,63 +56,56 @@ static void put_either(struct json_writer *writer, const char *key, const struct
 		json_put_text(writer, key, otherwise);
 }
 
-static void put_entry(struct json_writer *writer, const struct session *session,
-		      const struct resource_provider *row, size_t place)
+static void put_entry(struct json_writer *writer, const struct resource_provider *row,
+		      const struct resource_entry *entry)
 {
-	struct resource_entry entry = { .has_size = false };
 	struct buffer uri = { 0 };
 
-	row->describe(session, place, &entry);
-	resource_uri_expand(row->uri_template, &entry.values, &uri);
+	resource_uri_expand(row->uri_template, &entry->values, &uri);
 	json_open_object(writer, NULL);
 	json_put_string(writer, "uri", uri.bytes, uri.size);
-	put_either(writer, "name", &entry.name, row->name);
-	put_either(writer, "title", &entry.title, row->title);
-	put_either(writer, "description", &entry.description, row->description);
+	put_either(writer, "name", &entry->name, row->name);
+	put_either(writer, "title", &entry->title, row->title);
+	put_either(writer, "description", &entry->description, row->description);
 	json_put_text(writer, "mimeType", row->mime_type);
-	put_annotations(writer, row, entry.modified_ms);
-	if (entry.has_size)
-		json_put_number(writer, "size", entry.size);
+	put_annotations(writer, row, entry->modified_ms);
+	if (entry->has_size)
+		json_put_number(writer, "size", entry->size);
 	json_close_object(writer);
 	buffer_done(&uri);
-	buffer_done(&entry.name);
-	buffer_done(&entry.title);
-	buffer_done(&entry.description);
 }
 
-static size_t count_of(const struct session *session, const struct resource_provider *row)
+bool resources_wants(const struct resource_walk *walk)
 {
-	return row->count ? row->count(session) : 0;
+	return !walk->page || page_takes(walk->page);
+}
+
+void resources_put(const struct resource_walk *walk, struct resource_entry *entry)
+{
+	if (walk->page)
+		put_entry(walk->page->writer, walk->row, entry);
+	else
+		completion_offer(walk->completion, entry->values.value[walk->place]);
+	buffer_done(&entry->name);
+	buffer_done(&entry->title);
+	buffer_done(&entry->description);
 }
 
 /* Put the entries of all rows, one row after the other. */
-static void put_entries(struct json_writer *writer, const struct session *session, size_t first,
-			size_t end)
+static void put_entries(struct page *page, const struct session *session)
 {
-	const struct resource_provider *const *at = first_row(session), *row;
-	size_t begin = 0; /* index of the row's first entry */
+	const struct resource_provider *const *at = first_row(session);
+	struct resource_walk walk = { .page = page };
 
-	while ((row = next_offered(session, &at))) {
-		const size_t count = count_of(session, row);
-
-		for (size_t i = 0; i < count; i++) {
-			if (begin + i >= first && begin + i < end)
-				put_entry(writer, session, row, i);
-		}
-		begin += count;
+	while ((walk.row = next_offered(session, &at))) {
+		if (walk.row->list)
+			walk.row->list(session, &walk);
 	}
 }
 
 void resources_list(const struct request *request)
 {
-	const struct session *session = request->session;
-	const struct resource_provider *const *at = first_row(session), *row;
-	size_t count = 0;
-
-	while ((row = next_offered(session, &at)))
-		count += count_of(session, row);
-	/* logs come and go with executions */
-	page_answer(request, "resources", count, 0, put_entries);
+	page_answer(request, "resources", 0, put_entries); /* logs come and go with executions */
 }
 
 static void put_template(struct json_writer *writer, const struct resource_provider *row)
@@ -127,29 +120,19 @@ static void put_template(struct json_writer *writer, const struct resource_provi
 	json_close_object(writer);
 }
 
-static void put_templates(struct json_writer *writer, const struct session *session, size_t first,
-			  size_t end)
+static void put_templates(struct page *page, const struct session *session)
 {
 	const struct resource_provider *const *at = first_row(session), *row;
-	size_t place = 0;
 
 	while ((row = next_offered(session, &at))) {
-		if (!resource_uri_has_variables(row->uri_template))
-			continue;
-		if (place >= first && place < end)
-			put_template(writer, row);
-		place++;
+		if (resource_uri_has_variables(row->uri_template) && page_takes(page))
+			put_template(page->writer, row);
 	}
 }
 
 void resources_list_templates(const struct request *request)
 {
-	const struct resource_provider *const *at = first_row(request->session), *row;
-	size_t count = 0;
-
-	while ((row = next_offered(request->session, &at)))
-		count += resource_uri_has_variables(row->uri_template);
-	page_answer(request, "resourceTemplates", count, ANSWER_TTL_MS, put_templates);
+	page_answer(request, "resourceTemplates", ANSWER_TTL_MS, put_templates);
 }
 
 /* --- one resource --------------------------------------------------------------------------- */

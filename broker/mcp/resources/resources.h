@@ -20,7 +20,7 @@
 /* Bytes that are quoted of a URI without a resource. */
 #define RESOURCE_URI_SHOWN 2048U
 
-/* An entry of resources/list. Empty texts: the row's text is used. The caller frees the buffers. */
+/* An entry of resources/list. Empty texts: the row's text is used. */
 struct resource_entry {
 	struct resource_values values;
 	struct buffer name;
@@ -30,6 +30,20 @@ struct resource_entry {
 	bool has_size;
 	int64_t modified_ms; /* since 1970; 0: not known */
 };
+
+/* A walk through the entries of a row: for a page, or for a completion. */
+struct resource_walk {
+	const struct resource_provider *row;
+	struct page *page;             /* the page to write to; NULL: */
+	struct completion *completion; /* offer the values of the variable at `place` */
+	size_t place;
+};
+
+/* Count the next entry. True: describe it, and put it. */
+bool resources_wants(const struct resource_walk *walk);
+
+/* Put an entry, and free its buffers. */
+void resources_put(const struct resource_walk *walk, struct resource_entry *entry);
 
 /* A requested resource while it is read. */
 struct resource {
@@ -51,9 +65,8 @@ struct resource_provider {
 			      resources_refuse_call() */
 	/* Return whether the policy gives it a sense; NULL: always. */
 	bool (*is_offered)(const struct host *host);
-	/* The entries listed for this session; both NULL: none. */
-	size_t (*count)(const struct session *session);
-	void (*describe)(const struct session *session, size_t place, struct resource_entry *ret);
+	/* List the entries of this session: resources_put() each that is wanted. NULL: none. */
+	void (*list)(const struct session *session, struct resource_walk *walk);
 	/* Return true if the session has this resource. */
 	bool (*exists)(const struct session *session, const struct resource_values *values);
 	/* Answer with one of the functions below, now or later; the resource exists, and is only

@@ -154,28 +154,20 @@ static const struct tool *next_offered(const struct host *host, const struct too
 	return **at ? *(*at)++ : NULL;
 }
 
-static void put_page(struct json_writer *writer, const struct session *session, size_t first,
-		     size_t end)
+static void put_tools(struct page *page, const struct session *session)
 {
-	const struct host *host = session->host;
-	const struct tool *const *at = host->catalog->tools;
+	const struct tool *const *at = session->host->catalog->tools;
 	const struct tool *tool;
 
-	for (size_t i = 0; i < end && (tool = next_offered(host, &at)); i++) {
-		if (i >= first)
-			put_tool(writer, tool, host);
+	while ((tool = next_offered(session->host, &at))) {
+		if (page_takes(page))
+			put_tool(page->writer, tool, session->host);
 	}
 }
 
 void tools_list(const struct request *request)
 {
-	const struct host *host = request->session->host;
-	const struct tool *const *at = host->catalog->tools;
-	size_t count = 0;
-
-	while (next_offered(host, &at))
-		count++;
-	page_answer(request, "tools", count, ANSWER_TTL_MS, put_page);
+	page_answer(request, "tools", ANSWER_TTL_MS, put_tools);
 }
 
 const struct tool *tools_find(const struct host *host, struct json_value *name)

@@ -31,22 +31,27 @@ const struct catalog catalog = { .tools = tools, .prompts = prompts, .resources 
 static struct rig rig;
 
 /* Every row lists one resource but the first, which lists none, and the second, which lists two. */
-static size_t count_one(const struct session *session)
+static void put_numbered(struct resource_walk *walk, size_t count)
 {
-	(void)session;
-	return 1;
+	for (size_t i = 0; i < count; i++) {
+		struct resource_entry entry = { .has_size = false };
+
+		(void)snprintf(entry.values.value[0], RESOURCE_VALUE_MAX, "e%zu", i);
+		if (resources_wants(walk))
+			resources_put(walk, &entry);
+	}
 }
 
-static size_t count_two(const struct session *session)
+static void list_one(const struct session *session, struct resource_walk *walk)
 {
 	(void)session;
-	return 2;
+	put_numbered(walk, 1);
 }
 
-static void describe(const struct session *session, size_t place, struct resource_entry *ret)
+static void list_two(const struct session *session, struct resource_walk *walk)
 {
 	(void)session;
-	(void)snprintf(ret->values.value[0], RESOURCE_VALUE_MAX, "e%zu", place);
+	put_numbered(walk, 2);
 }
 
 static void fill_row(size_t i)
@@ -60,8 +65,7 @@ static void fill_row(size_t i)
 						       .title = "",
 						       .description = "",
 						       .mime_type = "text/plain",
-						       .count = i == 1 ? count_two : count_one,
-						       .describe = describe };
+						       .list = i == 1 ? list_two : list_one };
 	tools[i] = &tool_rows[i];
 	prompts[i] = &prompt_rows[i];
 	resources[i] = &resource_rows[i];
@@ -71,7 +75,7 @@ static void open_rig(void)
 {
 	for (size_t i = 0; i < ROWS; i++)
 		fill_row(i);
-	resource_rows[0].count = NULL;
+	resource_rows[0].list = NULL;
 	rig_open(&rig, true);
 }
 
