@@ -165,26 +165,18 @@ static void on_posture(void *context, const struct ipc_profile_posture *posture)
 	posture_learn(&server->host.posture, posture->profile, &posture->posture);
 }
 
-static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
-{
-	struct server *server = context;
-
-	require_asked(server, requests_on(server->host.requests, ANSWER_SANDBOX, info, -1));
-}
-
-static void on_checkpoint(void *context, const struct ipc_checkpoint_info *info)
-{
-	struct server *server = context;
-
-	require_asked(server, requests_on(server->host.requests, ANSWER_CHECKPOINT, info, -1));
-}
-
-static void on_request_done(void *context, const struct ipc_request_done *done)
-{
-	struct server *server = context;
-
-	require_asked(server, requests_on(server->host.requests, ANSWER_DONE, done, -1));
-}
+/* An answer to a request about persistent sandboxes, without a descriptor. */
+#define ON_ANSWER(handler, name, kind)                                                             \
+	static void on_##handler(void *context, const struct ipc_##name *message)                  \
+	{                                                                                          \
+		struct server *server = context;                                                   \
+                                                                                                   \
+		require_asked(server, requests_on(server->host.requests, kind, message, -1));      \
+	}
+ON_ANSWER(sandbox, sandbox_info, ANSWER_SANDBOX)
+ON_ANSWER(checkpoint, checkpoint_info, ANSWER_CHECKPOINT)
+ON_ANSWER(request_done, request_done, ANSWER_DONE)
+ON_ANSWER(changes_done, changes_done, ANSWER_CHANGES_DONE)
 
 static void on_changes(void *context, const struct ipc_changes_started *started, int records)
 {
@@ -193,11 +185,12 @@ static void on_changes(void *context, const struct ipc_changes_started *started,
 	require_asked(server, requests_on(server->host.requests, ANSWER_CHANGES, started, records));
 }
 
-static void on_changes_done(void *context, const struct ipc_changes_done *done)
+static void on_queued(void *context)
 {
 	struct server *server = context;
 
-	require_asked(server, requests_on(server->host.requests, ANSWER_CHANGES_DONE, done, -1));
+	if (event_add(server->supervisor_writable, NULL) != 0)
+		give_up("watching the supervisor's channel");
 }
 
 static const struct supervisor_handlers supervisor_handlers = {
@@ -214,6 +207,7 @@ static const struct supervisor_handlers supervisor_handlers = {
 	.on_request_done = on_request_done,
 	.on_changes = on_changes,
 	.on_changes_done = on_changes_done,
+	.on_queued = on_queued,
 };
 
 static void on_supervisor_readable(evutil_socket_t fd, short what, void *argument)
@@ -239,14 +233,6 @@ static void on_supervisor_writable(evutil_socket_t fd, short what, void *argumen
 		(void)event_del(server->supervisor_writable);
 }
 
-static void on_queued(void *context)
-{
-	struct server *server = context;
-
-	if (event_add(server->supervisor_writable, NULL) != 0)
-		give_up("watching the supervisor's channel");
-}
-
 static struct event *watch_event(struct server *server, int fd, short what, event_callback_fn call)
 {
 	struct event *event = event_new(server->base, fd, (short)(what | EV_PERSIST), call, server);
@@ -262,8 +248,9 @@ static struct server *make_server(struct event_base *base, int channel)
 
 	server->base = base;
 	supervisor_client_init(&server->supervisor, channel, &supervisor_handlers, server);
-	server->host.executions = executions_new(base, &server->supervisor, on_queued, server);
-	server->host.requests = requests_new(&server->supervisor, on_queued, server);
+	server->host.executions = executions_new(base, &server->supervisor);
+	server->host.requests = requests_new(&server->supervisor);
+	server->host.supervisor = &server->supervisor;
 	server->host.base = base;
 	server->host.catalog = &catalog;
 	resource_log_watch(&server->host);

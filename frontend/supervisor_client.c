@@ -94,6 +94,8 @@ static int send_or_queue(struct supervisor_client *client, uint32_t type, const 
 		error = channel_send(&client->sending, type, message, &fd, 0);
 	if (error == -EAGAIN) {
 		enqueue_message(client, type, message, fd);
+		if (client->handlers->on_queued)
+			client->handlers->on_queued(client->context);
 		return 0;
 	}
 	fd_close(&fd);

@@ -62,6 +62,9 @@ struct supervisor_handlers {
 	 * is no room for it. */
 	void (*on_changes)(void *context, const struct ipc_changes_started *started, int records);
 	void (*on_changes_done)(void *context, const struct ipc_changes_done *done);
+	/* No message, and not from supervisor_receive(): the socket had no room for a request, so
+	 * supervisor_flush() when the descriptor is writable. */
+	void (*on_queued)(void *context);
 };
 
 struct supervisor_queued;

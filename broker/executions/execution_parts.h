@@ -64,8 +64,6 @@ struct execution_walk {
 struct executions {
 	struct event_base *base;
 	struct supervisor_client *client;
-	void (*queued)(void *context);
-	void *context;
 	uint32_t last_number; /* last number given to an execution in a persistent sandbox */
 	size_t input_bytes;
 	size_t live_max;
@@ -79,9 +77,6 @@ struct executions {
 /* --- executions.c --- */
 
 void execution_notify(struct execution *execution, enum execution_event event);
-
-/* Say that messages to the supervisor wait for room, if some do. */
-void executions_tell_queued(struct executions *executions);
 
 /* Check, after a change of its streams, whether the execution is over. */
 void execution_streams_changed(struct execution *execution);

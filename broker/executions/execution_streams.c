@@ -213,7 +213,6 @@ void execution_ask_network(struct execution *execution)
 	execution->network_event =
 		make_event(execution, execution->network, EV_READ, on_network, execution);
 	add_event(execution->network_event);
-	executions_tell_queued(execution->executions);
 }
 
 void execution_open_pipes(struct execution *execution, const int fds[3])
@@ -272,14 +271,11 @@ bool execution_resize(struct execution *execution, uint32_t rows, uint32_t colum
 
 void execution_ask_end(struct execution *execution, enum end_reason reason)
 {
-	struct executions *executions = execution->executions;
-
 	if (execution->is_end_asked || execution->is_draining)
 		return;
 	execution->is_end_asked = true;
 	/* if the supervisor is gone, every execution ends with it */
-	(void)supervisor_execution_end(executions->client, execution->request, reason);
-	executions_tell_queued(executions);
+	(void)supervisor_execution_end(execution->executions->client, execution->request, reason);
 }
 
 void execution_kill(struct execution *execution)
@@ -290,24 +286,18 @@ void execution_kill(struct execution *execution)
 
 bool execution_signal(struct execution *execution, uint32_t signal)
 {
-	struct executions *executions = execution->executions;
-
-	if (execution->info.state != EXECUTION_RUNNING || execution->is_draining ||
-	    supervisor_execution_signal(executions->client, execution->request, signal) != 0)
-		return false;
-	executions_tell_queued(executions);
-	return true;
+	return execution->info.state == EXECUTION_RUNNING && !execution->is_draining &&
+	       supervisor_execution_signal(execution->executions->client, execution->request,
+					   signal) == 0;
 }
 
 bool execution_extend(struct execution *execution, uint32_t wall_ms)
 {
-	struct executions *executions = execution->executions;
-
 	if (execution->info.state != EXECUTION_RUNNING || execution->is_draining ||
-	    supervisor_execution_extend(executions->client, execution->request, wall_ms) != 0)
+	    supervisor_execution_extend(execution->executions->client, execution->request,
+					wall_ms) != 0)
 		return false;
 	execution->wanted_ms = wall_ms;
 	execution->extensions++;
-	executions_tell_queued(executions);
 	return true;
 }

@@ -37,16 +37,13 @@ static void on_expiry(evutil_socket_t fd, short what, void *argument)
 	executions_expire(argument, clock_steady_ms());
 }
 
-struct executions *executions_new(struct event_base *base, struct supervisor_client *client,
-				  void (*queued)(void *context), void *context)
+struct executions *executions_new(struct event_base *base, struct supervisor_client *client)
 {
 	struct executions *executions = memory_get_zeroed(1, sizeof(*executions));
 
 	executions->base = base;
 	executions->live_max = EXECUTIONS_MAX;
 	executions->client = client;
-	executions->queued = queued;
-	executions->context = context;
 	executions->expiry = event_new(base, -1, EV_PERSIST, on_expiry, executions);
 	if (!executions->expiry || event_add(executions->expiry, &expiry_time) != 0)
 		give_up("a timer");
@@ -257,12 +254,6 @@ static enum execution_start start_error(int error)
 	return error == -EPROTO ? EXECUTION_START_TOO_LONG : EXECUTION_START_LOST;
 }
 
-void executions_tell_queued(struct executions *executions)
-{
-	if (supervisor_has_queued(executions->client))
-		executions->queued(executions->context);
-}
-
 enum execution_start executions_start(struct executions *executions,
 				      const struct execution_order *order,
 				      struct execution **ret_execution)
@@ -284,7 +275,6 @@ enum execution_start executions_start(struct executions *executions,
 		return start_error(error);
 	}
 	*ret_execution = execution;
-	executions_tell_queued(executions);
 	return EXECUTION_START_DONE;
 }
 
@@ -419,18 +409,18 @@ static bool is_asked(const struct execution *execution, bool is_terminal)
 	       execution->info.is_terminal == is_terminal;
 }
 
-static void set_started(struct execution *execution, uint64_t output_bytes, uint64_t log_bytes,
-			uint64_t wall_ms)
+static void set_started(struct execution *execution, const struct ipc_execution_started *started)
 {
 	struct execution_info *info = &execution->info;
 
 	info->state = EXECUTION_RUNNING;
-	execution->output_left = output_bytes > 0 ? output_bytes : UINT64_MAX;
-	info->log.bytes_max = log_bytes < OUTPUT_MEMORY_MAX ? (size_t)log_bytes : OUTPUT_MEMORY_MAX;
+	execution->output_left = started->output_bytes > 0 ? started->output_bytes : UINT64_MAX;
+	info->log.bytes_max = started->log_bytes < OUTPUT_MEMORY_MAX ? (size_t)started->log_bytes
+								     : OUTPUT_MEMORY_MAX;
 	if (info->is_file)
 		info->log.bytes_max = FILE_OUTPUT_MAX;
-	if (wall_ms > 0)
-		info->ends_ms = clock_steady_ms() + (int64_t)wall_ms;
+	if (started->wall_ms > 0)
+		info->ends_ms = clock_steady_ms() + (int64_t)started->wall_ms;
 }
 
 /* Without its streams the result of an execution is lost: end it and report a failure. */
@@ -442,50 +432,49 @@ static void lose_streams(struct execution *execution)
 	execution_ask_end(execution, END_CANCELLED);
 }
 
-bool executions_on_started(struct executions *executions,
-			   const struct ipc_execution_started *started, const int fds[3])
+/* Take the streams of an execution that has started: three pipes, or a terminal. */
+static bool take_streams(struct executions *executions, const struct ipc_execution_started *started,
+			 const int *fds, size_t count)
 {
 	struct execution *execution = find_by_request(executions, started->request);
-	int copy[3] = { fds[0], fds[1], fds[2] };
+	const bool is_expected = is_asked(execution, count == 1);
+	int unused[3];
 
-	if (!is_asked(execution, false)) {
-		fd_close_all(copy, 3);
+	if (!is_expected || execution->is_abandoned) { /* no reader is left */
+		memcpy(unused, fds, count * sizeof(*fds));
+		fd_close_all(unused, count);
+	}
+	if (!is_expected)
 		return false;
-	}
 	correct_sandbox(&execution->info, started);
-	set_started(execution, started->output_bytes, started->log_bytes, started->wall_ms);
-	if (execution->is_abandoned) { /* no reader is left */
-		fd_close_all(copy, 3);
+	set_started(execution, started);
+	if (execution->is_abandoned)
 		return true;
-	}
 	if (fds[0] < 0)
 		lose_streams(execution);
+	else if (count == 1)
+		execution_open_terminal(execution, fds[0]);
 	else
 		execution_open_pipes(execution, fds);
 	execution_notify(execution, EXECUTION_STARTED);
 	return true;
 }
 
+bool executions_on_started(struct executions *executions,
+			   const struct ipc_execution_started *started, const int fds[3])
+{
+	return take_streams(executions, started, fds, 3);
+}
+
 bool executions_on_tty(struct executions *executions, const struct ipc_execution_tty *tty,
 		       int terminal)
 {
-	struct execution *execution = find_by_request(executions, tty->request);
+	const struct ipc_execution_started started = { .request = tty->request,
+						       .output_bytes = tty->output_bytes,
+						       .log_bytes = tty->log_bytes,
+						       .wall_ms = tty->wall_ms };
 
-	if (!is_asked(execution, true)) {
-		fd_close(&terminal);
-		return false;
-	}
-	set_started(execution, tty->output_bytes, tty->log_bytes, tty->wall_ms);
-	if (execution->is_abandoned) {
-		fd_close(&terminal);
-		return true;
-	}
-	if (terminal < 0)
-		lose_streams(execution);
-	else
-		execution_open_terminal(execution, terminal);
-	execution_notify(execution, EXECUTION_STARTED);
-	return true;
+	return take_streams(executions, &started, &terminal, 1);
 }
 
 bool executions_on_extended(struct executions *executions,

@@ -158,10 +158,8 @@ enum execution_write {
 			       */
 };
 
-/* Make a table. `queued` is called when the supervisor's socket was full: wait until it is
- * writable. */
-struct executions *executions_new(struct event_base *base, struct supervisor_client *client,
-				  void (*queued)(void *context), void *context);
+/* Make a table. */
+struct executions *executions_new(struct event_base *base, struct supervisor_client *client);
 
 /* Close everything without further notifications. Returns NULL. */
 struct executions *executions_free(struct executions *executions);

@@ -8,8 +8,6 @@
 #include "common/fd.h"
 #include "common/ipc_persistent.h"
 #include "executions/share.h"
-#include "frontend/network_grant.h"
-#include "frontend/network_watch.h"
 #include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 
@@ -24,8 +22,6 @@ struct request_pending {
 
 struct requests {
 	struct supervisor_client *client;
-	void (*queued)(void *context);
-	void *context;
 	struct request_pending *first;
 	unsigned int count;
 	unsigned int changes_count;
@@ -36,14 +32,11 @@ struct requests {
 /* A refusal or the loss of the supervisor completes any request. */
 #define ENDS (BIT(REFUSED) | BIT(LOST))
 
-struct requests *requests_new(struct supervisor_client *client, void (*queued)(void *context),
-			      void *context)
+struct requests *requests_new(struct supervisor_client *client)
 {
 	struct requests *requests = memory_get_zeroed(1, sizeof(*requests));
 
 	requests->client = client;
-	requests->queued = queued;
-	requests->context = context;
 	return requests;
 }
 
@@ -96,12 +89,6 @@ static bool has_room(const struct requests *requests, const struct asked *asked,
 			     requests->changes_count, REQUESTS_CHANGES_MAX, 1));
 }
 
-static void answer_queued(struct requests *requests)
-{
-	if (supervisor_has_queued(requests->client))
-		requests->queued(requests->context);
-}
-
 /* Record the request that was sent with the newest number, unless sending failed. */
 static enum asking note_request(struct requests *requests, struct asked *asked,
 				unsigned int answers, unsigned int last, int error)
@@ -121,7 +108,6 @@ static enum asking note_request(struct requests *requests, struct asked *asked,
 	requests->count++;
 	requests->changes_count += is_about_changes(pending);
 	asked->pending = pending;
-	answer_queued(requests);
 	return ASKING_DONE;
 }
 
@@ -168,23 +154,6 @@ enum asking requests_ask_of(struct requests *requests, uint32_t type, void *want
 	head->request = ++requests->client->last_request;
 	return note_request(requests, asked, expected.answers, expected.last,
 			    supervisor_request_of(requests->client, type, wanted, fd));
-}
-
-int requests_network_grant(struct requests *requests, const struct ipc_network_watch *watch,
-			   const struct ipc_network_grant *grant)
-{
-	const int fd = network_grant_ask(requests->client, watch, grant);
-
-	answer_queued(requests);
-	return fd;
-}
-
-int requests_network_look(struct requests *requests, const struct ipc_network_watch *watch)
-{
-	const int fd = network_look_begin(requests->client, watch);
-
-	answer_queued(requests);
-	return fd;
 }
 
 void asked_forget(struct asked *asked)

@@ -14,8 +14,6 @@
 struct ipc_changes_done;
 struct ipc_checkpoint_info;
 struct ipc_execution_refused;
-struct ipc_network_grant;
-struct ipc_network_watch;
 struct ipc_sandbox_info;
 
 /* Bounds of the requests in progress, and of those whose answer comes through a pipe: reading one
@@ -66,9 +64,8 @@ enum asking {
 	ASKING_LOST,       /* the supervisor cannot be reached */
 };
 
-/* Make a table. `queued` as in executions.h. */
-struct requests *requests_new(struct supervisor_client *client, void (*queued)(void *context),
-			      void *context);
+/* Make a table. */
+struct requests *requests_new(struct supervisor_client *client);
 
 /* Free the table without further answers. Returns NULL. */
 struct requests *requests_free(struct requests *requests);
@@ -78,15 +75,6 @@ struct requests *requests_free(struct requests *requests);
  * answer comes before the event loop goes on. */
 enum asking requests_ask_of(struct requests *requests, uint32_t type, void *wanted, int fd,
 			    struct asked *asked);
-
-/* Ask msp-cable to let a host be reached, by no request of the table. Return a descriptor for
- * network_grant_take(), the caller's, or -errno. */
-int requests_network_grant(struct requests *requests, const struct ipc_network_watch *watch,
-			   const struct ipc_network_grant *grant);
-
-/* Look at the network of a sandbox that runs, by no request of the table. Return a descriptor for
- * network_look_take(), the caller's, or -errno. */
-int requests_network_look(struct requests *requests, const struct ipc_network_watch *watch);
 
 /* Stop waiting for the answers; the supervisor completes the request all the same. Allowed without
  * a request. */

@@ -48,6 +48,7 @@ struct host {
 	struct event_base *base;
 	struct executions *executions;
 	struct requests *requests;
+	struct supervisor_client *supervisor; /* for requests of no table */
 	/* Return the name of a principal other than 0; NULL: there is none. */
 	const char *(*name_principal)(const void *context, uint32_t principal);
 	const void *principals; /* its context */

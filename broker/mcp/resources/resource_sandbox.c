@@ -329,7 +329,7 @@ static void on_network_found(struct sandbox_search *search)
 		return;
 	}
 	sandboxes_head(session, search->info.id, &watch.head);
-	work->fd = requests_network_look(session->host->requests, &watch);
+	work->fd = network_look_begin(session->host->supervisor, &watch);
 	if (work->fd < 0) {
 		fail_reading(work);
 		return;

@@ -25,11 +25,6 @@ static struct executions *executions;
 static int channel[2];
 static uint64_t last_request;
 
-static void on_queued(void *context)
-{
-	(void)context;
-}
-
 static void open_all(void)
 {
 	static const struct supervisor_handlers none;
@@ -40,7 +35,7 @@ static void open_all(void)
 	supervisor_client_init(&client, channel[1], &none, NULL);
 	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	cr_assert_eq(fd_set_nonblocking(channel[1], true), 0);
-	executions = executions_new(base, &client, on_queued, NULL);
+	executions = executions_new(base, &client);
 }
 
 static void close_all(void)

@@ -34,11 +34,6 @@ static int listener;
 static struct sockaddr_un address;
 static socklen_t address_size;
 
-static void never_queued(void *context)
-{
-	(void)context;
-}
-
 static void turn(void)
 {
 	for (int i = 0; i < 20; i++)
@@ -55,7 +50,7 @@ static void open_server(void)
 	cr_assert_eq(channel_pair(supervisor_fds), 0);
 	supervisor_client_init(&supervisor, supervisor_fds[0], &handlers, NULL);
 	host = (struct host){ .base = base, .catalog = &catalog };
-	host.executions = executions_new(base, &supervisor, never_queued, NULL);
+	host.executions = executions_new(base, &supervisor);
 	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	address.sun_family = AF_UNIX; /* the kernel finds a name */
 	cr_assert_eq(bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)), 0);
