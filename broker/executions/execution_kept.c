@@ -9,8 +9,7 @@ static bool is_kept(const struct execution *execution)
 
 static bool has_same_owner(const struct execution *execution, const struct execution *other)
 {
-	return execution->info.owner.principal == other->info.owner.principal &&
-	       execution->info.owner.session == other->info.owner.session;
+	return execution_owner_is(&execution->info.owner, &other->info.owner);
 }
 
 static bool has_same_principal(const struct execution *execution, const struct execution *other)

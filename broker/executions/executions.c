@@ -294,10 +294,14 @@ struct execution *executions_find(struct executions *executions, uint32_t princi
 	return NULL;
 }
 
+bool execution_owner_is(const struct execution_owner *owner, const struct execution_owner *other)
+{
+	return owner->principal == other->principal && owner->session == other->session;
+}
+
 static bool belongs_to_owner(const struct execution *execution, const struct execution_owner *owner)
 {
-	return !execution->is_abandoned && execution->info.owner.principal == owner->principal &&
-	       execution->info.owner.session == owner->session;
+	return !execution->is_abandoned && execution_owner_is(&execution->info.owner, owner);
 }
 
 /* Return this owner's next execution before `newer`. */

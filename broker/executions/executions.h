@@ -59,6 +59,8 @@ struct execution_owner {
 	uint64_t session;
 };
 
+bool execution_owner_is(const struct execution_owner *owner, const struct execution_owner *other);
+
 /* The texts that describe an execution, cut to size; all showable (see text.h). */
 struct execution_label {
 	char profile[LABEL_TEXT_MAX];

@@ -266,7 +266,7 @@ void host_done(struct host *host)
 	tasks_done(host);
 	bridges_end(host, NULL);
 	ask_done(host);
-	host_answers_forget_all(host);
+	host_answers_forget(host, NULL);
 	sandboxes_forget_all(host);
 	posture_done(&host->posture);
 	host->subscriptions = subscriptions_free(host->subscriptions);

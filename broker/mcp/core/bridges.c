@@ -8,12 +8,6 @@
 #include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 
-static bool is_of(const struct open_bridge *bridge, const struct execution_owner *owner)
-{
-	return !owner || (bridge->owner.principal == owner->principal &&
-			  bridge->owner.session == owner->session);
-}
-
 /* The kernel closes the port with msp-bridge, which ends with its channel. */
 void bridges_close(struct open_bridge *bridge)
 {
@@ -52,7 +46,7 @@ struct open_bridge *bridges_find(const struct session *session, const char *sand
 	const struct execution_owner owner = session_owner(session);
 	struct open_bridge *bridge = session->host->bridges;
 
-	while (bridge && !(is_of(bridge, &owner) && bridge->port == port &&
+	while (bridge && !(execution_owner_is(&bridge->owner, &owner) && bridge->port == port &&
 			   strcmp(bridge->sandbox, sandbox) == 0))
 		bridge = bridge->next;
 	return bridge;
@@ -64,7 +58,7 @@ bool bridges_have_room(const struct session *session)
 	unsigned int count = 0;
 
 	for (const struct open_bridge *b = session->host->bridges; b; b = b->next)
-		count += is_of(b, &owner);
+		count += execution_owner_is(&b->owner, &owner);
 	return count < BRIDGES_OWN_MAX;
 }
 
@@ -75,7 +69,7 @@ void bridges_end(struct host *host, const struct execution_owner *owner)
 	while (bridge) {
 		struct open_bridge *next = bridge->next;
 
-		if (is_of(bridge, owner))
+		if (!owner || execution_owner_is(&bridge->owner, owner))
 			bridges_close(bridge);
 		bridge = next;
 	}

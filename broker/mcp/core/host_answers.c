@@ -17,16 +17,11 @@ struct kept_answer {
 	char name[IPC_HOST_MAX];
 };
 
-static bool is_owned(const struct kept_answer *kept, const struct execution_owner *owner)
-{
-	return kept->owner.principal == owner->principal && kept->owner.session == owner->session;
-}
-
 enum host_consent host_answers_find(const struct host *host, const struct execution_owner *owner,
 				    const struct ipc_network_grant *grant)
 {
 	for (const struct kept_answer *kept = host->answers; kept; kept = kept->next) {
-		if (is_owned(kept, owner) && kept->port == grant->port &&
+		if (execution_owner_is(&kept->owner, owner) && kept->port == grant->port &&
 		    strcmp(kept->name, grant->host) == 0)
 			return kept->answer;
 	}
@@ -40,7 +35,7 @@ bool host_answers_have_room(const struct host *host, const struct execution_owne
 	for (const struct kept_answer *kept = host->answers; kept; kept = kept->next) {
 		used++;
 		of_principal += kept->owner.principal == owner->principal;
-		of_owner += is_owned(kept, owner);
+		of_owner += execution_owner_is(&kept->owner, owner);
 	}
 	return of_owner < HOST_ANSWERS_PER_OWNER &&
 	       share_allows(owner->principal, of_principal, used, HOST_ANSWERS_MAX, 1);
@@ -66,16 +61,11 @@ void host_answers_forget(struct host *host, const struct execution_owner *owner)
 	while (*link) {
 		struct kept_answer *kept = *link;
 
-		if (owner && !is_owned(kept, owner)) {
+		if (owner && !execution_owner_is(&kept->owner, owner)) {
 			link = &kept->next;
 			continue;
 		}
 		*link = kept->next;
 		free(kept);
 	}
-}
-
-void host_answers_forget_all(struct host *host)
-{
-	host_answers_forget(host, NULL);
 }

@@ -33,8 +33,7 @@ bool host_answers_have_room(const struct host *host, const struct execution_owne
 void host_answers_keep(struct host *host, const struct execution_owner *owner,
 		       const struct ipc_network_grant *grant, enum host_consent answer);
 
-/* Forget the answers of an owner; of all. */
+/* Forget the answers of an owner, or of all (NULL). */
 void host_answers_forget(struct host *host, const struct execution_owner *owner);
-void host_answers_forget_all(struct host *host);
 
 #endif
