@@ -56,25 +56,15 @@ struct result handle_result(const struct call *call)
 	return (struct result){ .plan = &host->plan, .is_service = host->posture.is_service };
 }
 
-void handle_answer(struct call *call, struct execution *execution, const struct result_part *part,
-		   size_t room)
-{
-	struct result result = handle_result(call);
-
-	result_of_execution(execution_info(execution), part, room, &result);
-	note_shown(execution, part);
-	handle_answer_result(call, execution, &result, true);
-}
-
-bool handle_answer_end(struct call *call, struct execution *execution,
-		       const struct result_part *part)
+bool handle_answer(struct call *call, struct execution *execution, const struct result_part *part,
+		   size_t room, bool is_new)
 {
 	struct result result = handle_result(call);
 	bool is_kept;
 
-	result_of_execution(execution_info(execution), part, RESULT_TEXT_BYTES, &result);
+	result_of_execution(execution_info(execution), part, room, &result);
 	note_shown(execution, part);
-	is_kept = result.is_truncated;
+	is_kept = !is_new || result.is_truncated;
 	handle_answer_result(call, execution, &result, is_kept);
 	return is_kept;
 }
@@ -87,7 +77,8 @@ void handle_waiting_ended(struct waiting *waiting, enum waiting_end end)
 		handle_fail_gone(waiting->call);
 	} else {
 		part = result_part_new(execution_info(waiting->execution));
-		handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES);
+		(void)handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES,
+				    false);
 	}
 	free(waiting);
 }

@@ -20,14 +20,10 @@ struct result handle_result(const struct call *call);
 /* Fail the call: the execution existed, and its session has ended it. */
 void handle_fail_gone(struct call *call);
 
-/* Answer the call with this part of the output, and record it as shown. */
-void handle_answer(struct call *call, struct execution *execution, const struct result_part *part,
-		   size_t room);
-
-/* Answer with the end of an execution whose handle was given to no client. False: the answer shows
- * all output, and gives no handle either. */
-bool handle_answer_end(struct call *call, struct execution *execution,
-		       const struct result_part *part);
+/* Answer the call with this part of the output, and record it as shown. False: no client has the
+ * handle (`is_new`), and the answer shows all output, so it gives no handle either. */
+bool handle_answer(struct call *call, struct execution *execution, const struct result_part *part,
+		   size_t room, bool is_new);
 
 /* The `ended` of waiting_rules for a call that shows new output; frees `waiting`. */
 void handle_waiting_ended(struct waiting *waiting, enum waiting_end end);

@@ -80,7 +80,7 @@ static void answer_output(struct reading *reading)
 	struct result result = handle_result(reading->waiting.call);
 
 	if (!reading->has_offset) {
-		handle_answer(reading->waiting.call, execution, &part, reading->room);
+		(void)handle_answer(reading->waiting.call, execution, &part, reading->room, false);
 		return;
 	}
 	result_of_stream(execution_info(execution), reading->stream, reading->offset, reading->room,

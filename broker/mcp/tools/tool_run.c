@@ -188,7 +188,7 @@ static void yield_execution(struct waiting *waiting)
 {
 	const struct result_part part = result_part_all(execution_info(waiting->execution));
 
-	handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES);
+	(void)handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES, false);
 	free(waiting);
 }
 
@@ -198,7 +198,7 @@ static void answer_result(struct waiting *waiting)
 	struct execution *execution = waiting->execution;
 	const struct result_part part = result_part_all(execution_info(execution));
 
-	if (!handle_answer_end(waiting->call, execution, &part))
+	if (!handle_answer(waiting->call, execution, &part, RESULT_TEXT_BYTES, true))
 		execution_discard(execution);
 	free(waiting);
 }
