@@ -62,13 +62,7 @@ static bool is_behind(const struct exchange *exchange)
 	return client_is_behind(((const struct stdio *)exchange)->client);
 }
 
-static void never_done(struct exchange *exchange)
-{
-	bug("the client's exchange ends with the server");
-}
-
-static const struct exchange_kind stdio_kind = { say_message, answer_message, never_done,
-						 is_behind };
+static const struct exchange_kind stdio_kind = { say_message, answer_message, NULL, is_behind };
 
 struct stdio *stdio_new(struct host *host, int in, int out, void (*ended)(void *context),
 			void *context)

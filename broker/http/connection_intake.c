@@ -105,8 +105,7 @@ static const struct fault *take_head(struct connection *connection, size_t *ret_
 	connection->seen = held->size;
 	if (fault || !end)
 		return fault;
-	text = memory_get(size);
-	memcpy(text, held->bytes, size);
+	text = memory_text(held->bytes, size);
 	fault = head_read(text, size, &head);
 	if (!fault)
 		fault = identify_client(connection, head.authorization);

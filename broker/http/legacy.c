@@ -94,11 +94,6 @@ static void answer_on_channel(struct exchange *channel, const struct buffer *ans
 	bug("an answer to nothing that was asked");
 }
 
-static void never_done(struct exchange *channel)
-{
-	bug("the session's channel ends with the session");
-}
-
 static bool is_behind(const struct exchange *channel)
 {
 	const struct legacy *legacy = (const struct legacy *)channel;
@@ -106,7 +101,7 @@ static bool is_behind(const struct exchange *channel)
 	return legacy->listener && connection_is_behind(legacy->listener);
 }
 
-static const struct exchange_kind channel_kind = { say_on_channel, answer_on_channel, never_done,
+static const struct exchange_kind channel_kind = { say_on_channel, answer_on_channel, NULL,
 						   is_behind };
 
 static bool runs_something(const struct legacy *legacy)

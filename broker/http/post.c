@@ -158,8 +158,7 @@ static bool params_agree(const struct question *question)
 			json_member(question->document, question->message->params, "name"));
 	if (!tool || !tool->schema || !strstr(tool->schema, PARAM_KEYWORD))
 		return true;
-	text = memory_get(strlen(tool->schema));
-	memcpy(text, tool->schema, strlen(tool->schema));
+	text = memory_text(tool->schema, strlen(tool->schema));
 	if (json_read(&schema, text, strlen(tool->schema)) != JSON_OK)
 		bug("a schema of ours that is no JSON");
 	properties = json_member(&schema, json_top(&schema), "properties");

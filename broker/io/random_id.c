@@ -5,11 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/limits.h"
+
 #define ID_BYTES 16
 
 void random_id_make(char ret[RANDOM_ID_CHARS + 1])
 {
-	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
 	uint8_t bytes[ID_BYTES];
 	unsigned int bits = 0; /* bits not written yet, the newest lowest */
 	int count = RANDOM_ID_CHARS * 5 - ID_BYTES * 8;
@@ -22,7 +23,7 @@ void random_id_make(char ret[RANDOM_ID_CHARS + 1])
 			count += 8;
 		}
 		count -= 5;
-		ret[i] = digits[bits >> count & 31];
+		ret[i] = IPC_ID_DIGITS[bits >> count & 31];
 	}
 	ret[RANDOM_ID_CHARS] = '\0';
 }

@@ -49,14 +49,6 @@ static const struct method methods[] = {
 	{ "tasks/cancel", ERA_MODERN, false, tasks_cancel },
 };
 
-/* Every other notification is ignored; notifications/initialized needs no action. */
-static const struct {
-	const char *name;
-	void (*take)(const struct request *request);
-} notifications[] = {
-	{ "notifications/cancelled", lifecycle_cancelled },
-};
-
 static const struct method *find_method(const struct request *request)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
@@ -132,14 +124,6 @@ static void take_request(struct request *request)
 		method->run(request);
 }
 
-static void take_notification(const struct request *request)
-{
-	for (size_t i = 0; i < sizeof(notifications) / sizeof(notifications[0]); i++) {
-		if (json_equals(request->message->method, notifications[i].name))
-			notifications[i].take(request);
-	}
-}
-
 static void take_message(struct session *session, struct exchange *exchange, bool is_batched,
 			 const struct json_document *document, struct json_value *value)
 {
@@ -156,8 +140,9 @@ static void take_message(struct session *session, struct exchange *exchange, boo
 		request_refuse(&request, message.code, message.problem, NULL);
 	else if (message.kind == MESSAGE_REQUEST)
 		take_request(&request);
-	else if (message.kind == MESSAGE_NOTIFICATION)
-		take_notification(&request);
+	else if (message.kind == MESSAGE_NOTIFICATION &&
+		 json_equals(message.method, "notifications/cancelled"))
+		lifecycle_cancelled(&request); /* the others need no action */
 	else if (message.kind == MESSAGE_RESPONSE)
 		ask_take_response(session, document, value);
 	message_done(&message);

@@ -305,8 +305,7 @@ static struct question *question_of(struct ask *ask, const char *key, enum ask_k
 			link = &(*link)->next;
 		*link = question = memory_get_zeroed(1, sizeof(*question));
 		question->kind = kind;
-		question->key = memory_get(strlen(key) + 1);
-		memcpy(question->key, key, strlen(key) + 1);
+		question->key = memory_text(key, strlen(key));
 	}
 	if (question->kind != kind)
 		bug("another question under the same key");

@@ -18,8 +18,11 @@ void exchange_hold(struct exchange *exchange)
 
 void exchange_release(struct exchange *exchange)
 {
-	if (--exchange->open == 0)
-		exchange->kind->done(exchange);
+	if (--exchange->open > 0)
+		return;
+	if (!exchange->kind->done)
+		bug("an exchange that its maker has left");
+	exchange->kind->done(exchange);
 }
 
 bool exchange_is_behind(const struct exchange *exchange)

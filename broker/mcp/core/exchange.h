@@ -19,7 +19,8 @@ struct exchange_kind {
 	void (*say)(struct exchange *exchange, const struct buffer *message);
 	/* Send the answer to one of its requests; `code` is the error's, 0 for a result. */
 	void (*answer)(struct exchange *exchange, const struct buffer *answer, int code);
-	/* The last user has left: the exchange is not used after this. */
+	/* The last user has left: the exchange is not used after this. NULL: its maker never does.
+	 */
 	void (*done)(struct exchange *exchange);
 	/* Return true if so much waits to be sent that optional messages should wait; NULL: never.
 	 */

@@ -107,17 +107,12 @@ static void say_memory(struct buffer *text, const struct ipc_execution_done *don
 	buffer_append_text(text, ": every process was killed; use less memory");
 }
 
-static void append_error(struct buffer *text, uint32_t error)
-{
-	buffer_append_text(text, errno_text((int)error));
-}
-
 /* The command could not be started, although the sandbox was. */
 static void say_exec_failed(const struct execution_label *label, uint32_t error,
 			    const struct plan *plan, struct buffer *text)
 {
 	buffer_format(text, "\"%s\" could not be executed: ", label->subject);
-	append_error(text, error);
+	buffer_append_text(text, errno_text((int)error));
 	if (error == ENOENT && profile_has_image(plan, label->profile))
 		buffer_append_text(text, ". Check its name and path: the sandbox has the programs "
 					 "of its image, and none of this machine.");
@@ -142,7 +137,7 @@ static void say_cwd_failed(const struct execution_label *label, uint32_t error, 
 {
 	buffer_format(text,
 		      "The directory \"%s\" (argument cwd) could not be entered: ", label->cwd);
-	append_error(text, error);
+	buffer_append_text(text, errno_text((int)error));
 	buffer_append_text(
 		text,
 		". Use an existing directory such as /workspace, or create it in the command.");
@@ -170,7 +165,7 @@ static void say_start_failed(const struct execution_label *label,
 	} else {
 		buffer_format(text, "The sandbox could not be set up: %s failed: ",
 			      stage_text(done->stage));
-		append_error(text, done->error);
+		buffer_append_text(text, errno_text((int)done->error));
 		buffer_append_text(
 			text,
 			". This is no fault of the command. Ask the user to run `msp doctor`.");

@@ -14,9 +14,6 @@
 /* Bytes of a name. */
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
-/* Digits of an id: random_id.h. */
-#define ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"
-
 const char *sandboxes_owner(const struct host *host, uint32_t principal)
 {
 	const char *name = NULL;
@@ -41,7 +38,7 @@ void sandboxes_head(const struct session *session, const char *sandbox, struct i
 
 bool sandboxes_is_id(const char *text)
 {
-	return strlen(text) == SANDBOX_ID_CHARS && strspn(text, ID_DIGITS) == SANDBOX_ID_CHARS;
+	return strlen(text) == SANDBOX_ID_CHARS && strspn(text, IPC_ID_DIGITS) == SANDBOX_ID_CHARS;
 }
 
 const char *sandboxes_check_name(const char *name, bool is_sandbox)

@@ -18,8 +18,7 @@ enum file_variable {
 
 struct reading {
 	struct file_job job;      /* first */
-	struct resource resource; /* its URI is the copy below */
-	char *uri;
+	struct resource resource; /* its URI stands behind the structure */
 };
 
 /* Fail instead of cutting: a cut text would be taken for the whole. */
@@ -60,22 +59,12 @@ static bool on_refused(struct file_job *job, const struct ipc_execution_refused 
 	if (refused->reason != REFUSAL_SANDBOX_UNKNOWN && refused->reason != REFUSAL_STATE)
 		return false;
 	sandboxes_forget(call->session->host, call->session->principal, job->wanted.sandbox);
-	resources_refuse_call(call, work->uri, work->resource.uri_size);
+	resources_refuse_call(call, work->resource.uri, work->resource.uri_size);
 	file_job_done(job);
 	return true;
 }
 
-static void free_reading(struct file_job *job)
-{
-	struct reading *work = (struct reading *)job;
-
-	free(work->uri);
-	free(work);
-}
-
-static const struct file_job_rules rules = { .answered = on_answered,
-					     .refused = on_refused,
-					     .free = free_reading };
+static const struct file_job_rules rules = { .answered = on_answered, .refused = on_refused };
 
 static void read_resource(struct call *call, const struct resource *resource)
 {
@@ -88,12 +77,10 @@ static void read_resource(struct call *call, const struct resource *resource)
 		resources_refuse_call(call, resource->uri, resource->uri_size);
 		return;
 	}
-	work = (struct reading *)file_job_new(sizeof(*work), &rules, call,
+	work = (struct reading *)file_job_new(sizeof(*work) + resource->uri_size, &rules, call,
 					      resource->values.value[FILE_SANDBOX]);
 	work->resource = *resource;
-	work->uri = memory_get(resource->uri_size + 1);
-	memcpy(work->uri, resource->uri, resource->uri_size);
-	work->resource.uri = work->uri;
+	work->resource.uri = memcpy(work + 1, resource->uri, resource->uri_size);
 	if (!file_job_ask(&work->job, "read", &asked))
 		return;
 	(void)file_ask_number(&work->job.wanted, 0);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "frontend/base64.h"
 #include "frontend/utf8.h"
 #include "io/clock.h"
 #include "io/text.h"
@@ -223,15 +222,6 @@ static const char *type_of(const struct resource *resource, bool is_text)
 	return is_text || strncmp(type, "text/", 5) != 0 ? type : "application/octet-stream";
 }
 
-static void put_blob(struct json_writer *writer, const struct buffer *content)
-{
-	struct buffer encoded = { 0 };
-
-	base64_append(&encoded, content->bytes, content->size);
-	json_put_string(writer, "blob", encoded.bytes, encoded.size);
-	buffer_done(&encoded);
-}
-
 void resources_answer(struct call *call, const struct resource *resource,
 		      const struct buffer *content, const struct buffer *meta)
 {
@@ -249,7 +239,7 @@ void resources_answer(struct call *call, const struct resource *resource,
 	if (is_text)
 		json_put_string(writer, "text", content->bytes, content->size);
 	else
-		put_blob(writer, content);
+		json_put_base64(writer, "blob", content->bytes, content->size);
 	if (meta)
 		json_put_raw(writer, "_meta", meta->bytes, meta->size);
 	json_close_object(writer);

@@ -17,7 +17,7 @@ struct topic;
 
 /* Either `call` (a listen) or `session` is set. */
 struct subscriber {
-	struct subscriber *next_listen, *previous_listen;
+	struct subscriber *next_listen;
 	struct call *call;
 	struct session *session;
 	unsigned int lists; /* enum host_list: the lists that it subscribed to */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "executions/share.h"
+#include "lib/heap/chain.h"
 #include "lib/heap/memory.h"
 #include "mcp/resources/subscribers.h"
 
@@ -213,23 +214,14 @@ static const char *check_room(const struct session *session)
 	return NULL;
 }
 
-static void unlink_listen(struct subscriptions *all, struct subscriber *listen)
-{
-	if (listen->previous_listen)
-		listen->previous_listen->next_listen = listen->next_listen;
-	else
-		all->listens = listen->next_listen;
-	if (listen->next_listen)
-		listen->next_listen->previous_listen = listen->previous_listen;
-	all->listen_count--;
-}
-
 static void cancel_listen(struct call *call)
 {
+	struct subscriptions *all = call->session->host->subscriptions;
 	struct subscriber *listen = call->work;
 
 	subscriber_remove_all(call->session->host, listen);
-	unlink_listen(call->session->host->subscriptions, listen);
+	CHAIN_REMOVE(all->listens, listen, next_listen);
+	all->listen_count--;
 	free(listen->task_ids);
 	free(listen);
 }
@@ -243,8 +235,6 @@ static struct subscriber *new_listen(const struct request *request)
 	listen->call->work = listen;
 	listen->call->cancel = cancel_listen;
 	listen->next_listen = all->listens;
-	if (all->listens)
-		all->listens->previous_listen = listen;
 	all->listens = listen;
 	all->listen_count++;
 	return listen;
