@@ -18,6 +18,7 @@
  */
 #include <malloc.h>
 #include <sodium.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/limits.h"
@@ -51,6 +52,7 @@ int main(void)
 	char *refusal = NULL;
 
 	log_set_name("msp-broker");
+	tzset(); /* the first use of a date reads /etc/localtime */
 	kind = confine_descriptors();
 	if (kind == CONFINE_REFUSED) {
 		refusal = refused_read_text(CONFINE_CHANNEL);

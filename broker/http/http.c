@@ -17,7 +17,6 @@ static const struct timeval sweep_time = { .tv_sec = 1 };
 
 bool http_prepare(void)
 {
-	tzset(); /* answers have a date, and its first use reads /etc/localtime */
 	fd_raise_limit();
 	return sodium_init() >= 0;
 }

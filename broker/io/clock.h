@@ -16,8 +16,8 @@ int64_t clock_steady_ms(void);
 /* Return milliseconds since 1970. */
 int64_t clock_date_ms(void);
 
-/* Append 2026-07-28T12:00:00.000Z (RFC 3339), for `date_ms` from 1970 to 9999. The C library's own
- * conversion opens files. */
+/* Append 2026-07-28T12:00:00.000Z (RFC 3339), for `date_ms` from 1970 to 9999. The C library
+ * reads a file for it, unless tzset() was called before. */
 void clock_append_date(struct buffer *text, int64_t date_ms);
 void clock_put_date(struct json_writer *writer, const char *key, int64_t date_ms);
 
