@@ -20,18 +20,7 @@ static size_t smaller_size(uint64_t a, size_t b)
 /* Count the bytes at the end that begin an incomplete character or line end. */
 static size_t unfinished_bytes(const char *bytes, size_t size)
 {
-	if (size > 0 && bytes[size - 1] == '\r')
-		return 1;
-	for (size_t back = 1; back < CHARACTER_BYTES_MAX && back <= size; back++) {
-		const unsigned char byte = (unsigned char)bytes[size - back];
-		const size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-
-		if (byte < 0x80)
-			return 0;
-		if (byte >= 0xc0)
-			return length > back ? back : 0;
-	}
-	return 0;
+	return size > 0 && bytes[size - 1] == '\r' ? 1 : text_unfinished(bytes, size);
 }
 
 uint64_t excerpt_whole(const struct output *output, uint64_t from, uint64_t to)

@@ -9,6 +9,8 @@
 /* "\\U000e0041" */
 #define SHOWN_MAX 12
 
+#define UTF8_BYTES_MAX 4
+
 /* The text that shows one character, or one byte outside UTF-8. */
 struct shown {
 	size_t taken; /* bytes of the input */
@@ -108,6 +110,20 @@ const char *text_quoted(const char *bytes, size_t size, size_t room)
 	}
 	buffer_append_text(text, fits < size ? "..." : "");
 	return text->bytes;
+}
+
+size_t text_unfinished(const char *bytes, size_t size)
+{
+	for (size_t back = 1; back < UTF8_BYTES_MAX && back <= size; back++) {
+		const unsigned char byte = (unsigned char)bytes[size - back];
+		const size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+
+		if (byte < 0x80)
+			return 0;
+		if (byte >= 0xc0)
+			return length > back ? back : 0;
+	}
+	return 0;
 }
 
 size_t text_fit_first(const char *bytes, size_t size, size_t room, enum text_use use)

@@ -26,6 +26,9 @@ void text_append(struct buffer *buffer, const char *bytes, size_t size, enum tex
  * look. The text is valid until the fourth call after this one. */
 const char *text_quoted(const char *bytes, size_t size, size_t room);
 
+/* Return how many bytes at the end begin a character that is incomplete. */
+size_t text_unfinished(const char *bytes, size_t size);
+
 /* Return how many of the first (last) bytes make at most `room` bytes of text. Characters are not
  * cut. */
 size_t text_fit_first(const char *bytes, size_t size, size_t room, enum text_use use);

@@ -220,14 +220,10 @@ static void read_log(struct call *call, const struct resource *resource)
 /* Drop the half character at the end of a piece that is text otherwise. */
 static void drop_half_character(struct buffer *span)
 {
-	for (size_t cut = 1; cut <= 3 && cut < span->size; cut++) {
-		if (utf8_is_valid(span->bytes, span->size))
-			return;
-		if (utf8_is_valid(span->bytes, span->size - cut)) {
-			span->size -= cut;
-			return;
-		}
-	}
+	const size_t half = text_unfinished(span->bytes, span->size);
+
+	if (half < span->size && utf8_is_valid(span->bytes, span->size - half))
+		span->size -= half;
 }
 
 /* Write where the piece begins and ends in the stream, and where to go on. */

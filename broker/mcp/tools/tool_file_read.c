@@ -18,9 +18,6 @@
 /* A file of a sandbox as a text for a model: its lines with their numbers, or what a binary file
  * is. */
 
-/* Bytes of the longest character of UTF-8 that follow its first. */
-#define CHARACTER_REST 3
-
 struct lines {
 	uint64_t first;
 	uint64_t limit;
@@ -32,19 +29,6 @@ struct lines {
 	bool is_odd;    /* bytes outside UTF-8, or control characters, are escaped */
 	bool is_cut;    /* a long line is cut */
 };
-
-/* Return how many bytes of a cut line to show: no part of a character at the end. */
-static size_t whole_bytes(const char *bytes, size_t size)
-{
-	for (size_t rest = 1; rest <= CHARACTER_REST && rest < size; rest++) {
-		const unsigned char lead = (unsigned char)bytes[size - rest];
-		const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-
-		if (lead >= 0xc0)
-			return length > rest ? size - rest : size;
-	}
-	return size;
-}
 
 static bool has_odd_bytes(const char *bytes, size_t size)
 {
@@ -58,7 +42,8 @@ static bool has_odd_bytes(const char *bytes, size_t size)
 static void put_line(const struct file_shown *found, uint64_t number, struct buffer *line)
 {
 	const bool is_cut = found->is.size > found->is.shown;
-	const size_t size = is_cut ? whole_bytes(found->bytes, found->is.shown) : found->is.shown;
+	const size_t half = is_cut ? text_unfinished(found->bytes, found->is.shown) : 0;
+	const size_t size = found->is.shown - half;
 
 	buffer_format(line, "%" PRIu64 "→", number);
 	text_append(line, found->bytes, size, TEXT_CONTENTS);
