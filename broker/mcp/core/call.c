@@ -186,11 +186,11 @@ void call_fail(struct call *call, const char *format, ...)
 	call_answer_text(call, &text, true);
 }
 
-void call_fail_value(struct call *call, const char *argument, const char *value, size_t size,
+void call_fail_value(struct call *call, const char *argument, const struct json_value *value,
 		     const char *rest)
 {
 	call_fail(call, "The argument `%s` is \"%s\", %s", argument,
-		  text_quoted(value, size, QUOTE_BYTES), rest);
+		  text_quoted(value->text, value->size, QUOTE_BYTES), rest);
 }
 
 void call_refuse(struct call *call, enum rpc_code code, const char *text, const struct buffer *data)

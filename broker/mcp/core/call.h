@@ -81,7 +81,7 @@ void call_answer_text(struct call *call, struct buffer *text, bool is_error);
 void call_fail(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Answer that an argument is "VALUE", and the rest of the sentence; ends the call. */
-void call_fail_value(struct call *call, const char *argument, const char *value, size_t size,
+void call_fail_value(struct call *call, const char *argument, const struct json_value *value,
 		     const char *rest);
 
 /* Answer with an error of the protocol; `data` is JSON or NULL; ends the call. */

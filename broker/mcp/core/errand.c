@@ -22,13 +22,18 @@ static void cancel_errand(struct call *call)
 	errand_free(errand);
 }
 
+struct call *errand_leave(struct errand *errand)
+{
+	asked_forget(&errand->asked);
+	errand->call->cancel = NULL;
+	errand->call->work = NULL;
+	return errand->call;
+}
+
 struct call *errand_release(struct errand *errand)
 {
-	struct call *call = errand->call;
+	struct call *call = errand_leave(errand);
 
-	asked_forget(&errand->asked);
-	call->cancel = NULL;
-	call->work = NULL;
 	errand_free(errand);
 	return call;
 }

@@ -50,7 +50,8 @@ void errand_ask_of(struct errand *errand, uint32_t type, const char *sandbox, vo
 /* Free the structure around it, as its rules say. */
 void errand_free(struct errand *errand);
 
-/* Give the call back to the caller, without work to stop. Frees the errand. */
+/* Give the call back to the caller, without work to stop. errand_release() frees the errand. */
+struct call *errand_leave(struct errand *errand);
 struct call *errand_release(struct errand *errand);
 
 /* Answer with a text, which is taken, or a failure and end both. */

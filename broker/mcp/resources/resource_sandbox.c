@@ -103,19 +103,9 @@ static void *reading_new(size_t size, struct call *call, const struct resource *
 	return reading;
 }
 
-/* Take the call from the reading, which its rules free afterwards. */
-static struct call *take_call(struct reading *reading)
-{
-	struct call *call = reading->search.errand.call;
-
-	call->cancel = NULL;
-	call->work = NULL;
-	return call;
-}
-
 static void answer_reading(struct reading *reading, const struct buffer *text)
 {
-	resources_answer(take_call(reading), &reading->resource, text, NULL);
+	resources_answer(errand_leave(&reading->search.errand), &reading->resource, text, NULL);
 	errand_free(&reading->search.errand);
 }
 
@@ -129,7 +119,7 @@ static bool on_refused(struct errand *errand, const struct ipc_execution_refused
 
 	if (refused->reason != REFUSAL_SANDBOX_UNKNOWN && refused->reason != REFUSAL_STATE)
 		return false;
-	call = take_call(reading);
+	call = errand_leave(errand);
 	sandboxes_forget(call->session->host, call->session->principal, resource->values.value[0]);
 	resources_refuse_call(call, resource->uri, resource->uri_size);
 	errand_free(errand);

@@ -77,12 +77,10 @@ static void on_found(struct sandbox_search *search)
 {
 	struct held_order *held = (struct held_order *)search;
 	struct execution_order order = held->order;
-	struct call *call = search->errand.call;
 
 	held->order.code_fd = -1; /* the execution owns it now */
-	call->cancel = NULL;
-	call->work = NULL;
-	start_in(call, &order, &held->label, search->info.id, search->info.profile, held->limit_ms);
+	start_in(errand_leave(&search->errand), &order, &held->label, search->info.id,
+		 search->info.profile, held->limit_ms);
 	free_held(&search->errand);
 }
 

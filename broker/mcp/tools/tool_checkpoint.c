@@ -73,7 +73,7 @@ bool checkpoints_take(struct call *call, const struct json_value *value, uint32_
 	}
 	if (value->size > 0 && number > 0 && number <= UINT32_MAX)
 		return true;
-	call_fail_value(call, "checkpoint", value->text, value->size,
+	call_fail_value(call, "checkpoint", value,
 			"but must be the number or name of a checkpoint. "
 			"checkpoint(sandbox, action: \"list\") shows them.");
 	return false;
@@ -259,7 +259,7 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 	if (problem)
 		call_fail(call, "%s", problem);
 	else if (rest)
-		call_fail_value(call, "name", name->text, name->size, rest);
+		call_fail_value(call, "name", name, rest);
 	if (problem || rest)
 		return;
 	start_operation(call, &wanted, values[CHECKPOINT_PARAM_WHICH]);

@@ -366,11 +366,11 @@ static bool check_request(struct call *call, struct json_value *const *values,
 	if (name && name->size == 0)
 		rest = "and so is no name. Leave it out for a sandbox without one.";
 	if (rest) {
-		call_fail_value(call, "name", name->text, name->size, rest);
+		call_fail_value(call, "name", name, rest);
 		return false;
 	}
 	if (workspace && wanted->workspace[0] != '/' && strcmp(wanted->workspace, ROOT_WORD) != 0) {
-		call_fail_value(call, "workspace", workspace->text, workspace->size,
+		call_fail_value(call, "workspace", workspace,
 				"but must be an absolute path of a directory on the user's "
 				"machine. Leave it out to begin with an empty /workspace.");
 		return false;

@@ -440,13 +440,13 @@ static bool check_request(struct call *call, const struct json_document *documen
 	const struct json_value *from = values[IMPORT_FROM], *to = values[IMPORT_TO];
 
 	if (from->size == 0 || from->text[0] != '/') {
-		call_fail_value(call, "from", from->text, from->size,
+		call_fail_value(call, "from", from,
 				"but must be an absolute path of a directory on the user's "
 				"machine. For a file, give its name in `paths`.");
 		return false;
 	}
 	if (to && (to->size == 0 || file_path_is_of_home(to->text))) {
-		call_fail_value(call, "to", to->text, to->size,
+		call_fail_value(call, "to", to,
 				"but must be a directory of the sandbox, such as data or "
 				"/home/agent. Leave it out for /workspace.");
 		return false;
