@@ -16,6 +16,9 @@
 /* Time without a request, a stream or a running execution. */
 #define IDLE_MS ((int64_t)30 * 60 * 1000)
 
+/* Time after which a client should reconnect a lost stream. */
+#define RETRY "retry: 1000\n"
+
 #define SESSION_HEADER "Mcp-Session-Id"
 
 static struct legacy *legacy_of(struct exchange *channel)
@@ -217,9 +220,22 @@ struct legacy *legacy_find(const struct inbound *inbound)
 	return legacy;
 }
 
-bool legacy_is_primed(const struct legacy *legacy)
+void legacy_start_stream(const struct legacy *legacy, struct connection *connection,
+			 const struct replay_id *id, const char *otherwise)
 {
-	return legacy->session.version && strcmp(legacy->session.version, "2025-11-25") >= 0;
+	const char *version = legacy ? legacy->session.version : NULL;
+	struct buffer out = { 0 };
+
+	connection_start_stream(connection, HTTP_EVENTS);
+	if (version && strcmp(version, "2025-11-25") >= 0) {
+		buffer_append_text(&out, RETRY);
+		event_append(&out, id, NULL, 0);
+	} else {
+		buffer_append_text(&out, otherwise);
+	}
+	if (out.size > 0)
+		connection_stream(connection, out.bytes, out.size);
+	buffer_done(&out);
 }
 
 static void listener_gone(void *owner)
@@ -234,21 +250,12 @@ static void listener_gone(void *owner)
 static void listen_on(struct legacy *legacy, struct connection *connection, uint64_t heard)
 {
 	const struct replay_id id = { .number = heard };
-	struct buffer out = { 0 };
 
 	close_listener(legacy);
 	legacy->listener = connection;
 	legacy->heard = heard;
 	connection_set_owner(connection, listener_gone, legacy);
-	connection_start_stream(connection, HTTP_EVENTS);
-	if (legacy_is_primed(legacy)) {
-		buffer_append_text(&out, LEGACY_RETRY);
-		event_append(&out, &id, NULL, 0);
-	} else {
-		buffer_append_text(&out, ": open\n\n");
-	}
-	connection_stream(connection, out.bytes, out.size);
-	buffer_done(&out);
+	legacy_start_stream(legacy, connection, &id, ": open\n\n");
 	flush_channel(legacy);
 }
 

@@ -21,9 +21,6 @@
 /* 256 random bits in hexadecimal. */
 #define LEGACY_ID_CHARS 64
 
-/* Time after which a client should reconnect a lost stream. */
-#define LEGACY_RETRY "retry: 1000\n"
-
 struct post;
 
 struct legacy {
@@ -53,9 +50,11 @@ void legacy_end(struct legacy *legacy);
 /* Find the session that a request names. NULL: the request has been refused. */
 struct legacy *legacy_find(const struct inbound *inbound);
 
-/* Return true if its streams begin with an event that has only an id. Clients of before 2025-11-25
- * would read its empty data as a message. */
-bool legacy_is_primed(const struct legacy *legacy);
+/* Start a stream, of a session or of none (NULL), after the event `id`. It begins with an event
+ * that has only an id, or for clients of before 2025-11-25, which would read its empty data as a
+ * message, with `otherwise`. */
+void legacy_start_stream(const struct legacy *legacy, struct connection *connection,
+			 const struct replay_id *id, const char *otherwise);
 
 /* Answer GET and DELETE. */
 void legacy_get(const struct inbound *inbound);

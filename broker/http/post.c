@@ -251,18 +251,10 @@ static struct post *post_of(struct exchange *exchange)
 
 static void start_stream(struct post *post)
 {
-	struct buffer out = { 0 };
-	struct replay_id id = { 0 };
+	const struct replay_id id = { .stream = post->stream };
 
 	post->is_streaming = true;
-	connection_start_stream(post->connection, HTTP_EVENTS);
-	if (!post->legacy || !legacy_is_primed(post->legacy))
-		return;
-	id.stream = post->stream;
-	buffer_append_text(&out, LEGACY_RETRY);
-	event_append(&out, &id, NULL, 0);
-	connection_stream(post->connection, out.bytes, out.size);
-	buffer_done(&out);
+	legacy_start_stream(post->legacy, post->connection, &id, "");
 }
 
 /* Events are numbered and kept, even if no client is there to read them. */
