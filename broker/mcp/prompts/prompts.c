@@ -191,40 +191,19 @@ void prompts_get(const struct request *request)
 		prompt->get(call_new(request), prompt, request->document, values);
 }
 
-void prompts_open_answer(struct call *call, const struct prompt *prompt, struct answer *answer)
-{
-	call_open_result(call, answer);
-	json_put_text(&answer->writer, "description", prompt->description);
-	json_open_array(&answer->writer, "messages");
-}
-
-void prompts_open_message(struct answer *answer, const char *role)
-{
-	json_open_object(&answer->writer, NULL);
-	json_put_text(&answer->writer, "role", role);
-	json_open_object(&answer->writer, "content");
-}
-
-void prompts_close_message(struct answer *answer)
-{
-	json_close_object(&answer->writer);
-	json_close_object(&answer->writer);
-}
-
-void prompts_close_answer(struct call *call, struct answer *answer)
-{
-	json_close_array(&answer->writer);
-	call_close_result(call, answer);
-}
-
 void prompts_answer_text(struct call *call, const struct prompt *prompt, const struct buffer *text)
 {
 	struct answer answer;
+	struct json_writer *writer = &answer.writer;
 
-	prompts_open_answer(call, prompt, &answer);
-	prompts_open_message(&answer, "user");
-	json_put_text(&answer.writer, "type", "text");
-	json_put_string(&answer.writer, "text", text->bytes, text->size);
-	prompts_close_message(&answer);
-	prompts_close_answer(call, &answer);
+	call_open_result(call, &answer);
+	json_put_text(writer, "description", prompt->description);
+	json_open_array(writer, "messages");
+	json_open_object(writer, NULL);
+	json_put_text(writer, "role", "user");
+	json_put_key(writer, "content", strlen("content"));
+	call_put_block(writer, text);
+	json_close_object(writer);
+	json_close_array(writer);
+	call_close_result(call, &answer);
 }

@@ -31,7 +31,7 @@ struct prompt {
 	const struct prompt_argument *arguments;
 	size_t argument_count;
 	bool may_ask; /* see ask.h */
-	/* Answer with the functions below. Arguments have been checked; `values` has one decoded
+	/* Answer with a result of messages. Arguments have been checked; `values` has one decoded
 	 * string per argument, NULL: not given. */
 	void (*get)(struct call *call, const struct prompt *prompt,
 		    const struct json_document *document, struct json_value *const *values);
@@ -49,13 +49,6 @@ const struct prompt *prompts_find(const struct session *session, struct json_val
 
 /* Return the index of an argument by its name, or -1. */
 int prompts_find_argument(const struct prompt *prompt, struct json_value *name);
-
-/* Open and close an answer of messages; closing it ends the call. The members of a message's
- * content are written between its open and close. `role` is "user" or "assistant". */
-void prompts_open_answer(struct call *call, const struct prompt *prompt, struct answer *answer);
-void prompts_open_message(struct answer *answer, const char *role);
-void prompts_close_message(struct answer *answer);
-void prompts_close_answer(struct call *call, struct answer *answer);
 
 /* Answer with one text for the model, as the user's, and end the call. */
 void prompts_answer_text(struct call *call, const struct prompt *prompt, const struct buffer *text);
