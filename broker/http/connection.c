@@ -112,10 +112,10 @@ void connection_refuse(struct connection *connection, const struct fault *fault)
 	struct evbuffer *input = bufferevent_get_input(connection->bufferevent);
 	struct evbuffer *output = bufferevent_get_output(connection->bufferevent);
 	char body[256];
-	const int size = snprintf(body, sizeof(body),
-				  "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,"
-				  "\"message\":\"%s\"}}",
-				  fault->text);
+	const int size = snprintf(
+		body, sizeof(body),
+		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"%s\"}}",
+		fault->text);
 
 	set_phase(connection, PHASE_REFUSED);
 	connection_forget_taken(connection);

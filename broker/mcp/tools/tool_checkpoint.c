@@ -34,8 +34,7 @@ static const struct tool_param params[] = {
 				      .is_required = true,
 				      .names = action_names,
 				      .description = "rollback: unsaved changes are lost. fork: a "
-						     "new sandbox "
-						     "from `checkpoint` or from now." },
+						     "new sandbox from `checkpoint` or from now." },
 	[CHECKPOINT_PARAM_WHICH] = ROW_CHECKPOINT("checkpoint", "Its number or name, from list."),
 	[CHECKPOINT_PARAM_NAME] = ROW_NAME("For the checkpoint (save) or the new sandbox (fork)."),
 };
