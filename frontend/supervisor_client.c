@@ -30,11 +30,9 @@ struct supervisor_queued {
 
 static struct channel frontend_channel(int fd, enum ipc_phase phase)
 {
-	const struct channel channel = {
+	return (struct channel){
 		.fd = fd, .self = IPC_FRONTEND, .peer = IPC_SUPERVISOR, .phase = phase
 	};
-
-	return channel;
 }
 
 void supervisor_client_init(struct supervisor_client *client, int fd,
@@ -232,12 +230,9 @@ static void take_started(struct supervisor_client *client, struct channel_messag
 
 static void take_tty(struct supervisor_client *client, struct channel_message *message)
 {
-	if (!client->handlers->on_tty)
-		return;
-	const int terminal = message->fds[0];
-
-	message->fds[0] = -1;
-	client->handlers->on_tty(client->context, ipc_body(message, execution_tty), terminal);
+	if (client->handlers->on_tty)
+		client->handlers->on_tty(client->context, ipc_body(message, execution_tty),
+					 channel_take_fd(message, 0));
 }
 
 static void take_more(struct supervisor_client *client, struct channel_message *message)

@@ -267,6 +267,9 @@ enum execution_start executions_start(struct executions *executions,
 		fd_close(&code_fd);
 		return room;
 	}
+	if (order->type != IPC_TYPE_execution_start && order->type != IPC_TYPE_code_start &&
+	    order->type != IPC_TYPE_file_start)
+		bug("an order for nothing");
 	execution = create_execution(executions, order);
 	order->wanted->request = execution->request;
 	error = supervisor_request_of(executions->client, order->type, order->wanted, code_fd);

@@ -89,7 +89,7 @@ static void put_piece(const struct execution_info *info, enum output_stream stre
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
-static void put_log(const struct execution_info *info, const struct resource_walk *walk)
+static void describe_log(const struct execution_info *info, const struct resource_walk *walk)
 {
 	struct resource_entry entry = { .has_size = true };
 
@@ -112,7 +112,7 @@ static void list_logs(const struct session *session, struct resource_walk *walk)
 
 	while ((execution = executions_older(session->host->executions, &owner, execution))) {
 		if (resources_wants(walk))
-			put_log(execution_info(execution), walk);
+			describe_log(execution_info(execution), walk);
 	}
 }
 

@@ -16,8 +16,8 @@ static const struct plan_profile *find_profile(const struct session *session, co
 	return profile && profile_is_listed(plan, profile) ? profile : NULL;
 }
 
-static void put_profile(const struct plan *plan, const struct plan_profile *profile,
-			const struct resource_walk *walk)
+static void describe_profile(const struct plan *plan, const struct plan_profile *profile,
+			     const struct resource_walk *walk)
 {
 	struct resource_entry entry = { .has_size = true };
 	const char *name = plan_string(plan, profile->name);
@@ -38,7 +38,7 @@ static void list_profiles(const struct session *session, struct resource_walk *w
 		const struct plan_profile *profile = plan_profile(plan, i);
 
 		if (profile_is_listed(plan, profile) && resources_wants(walk))
-			put_profile(plan, profile, walk);
+			describe_profile(plan, profile, walk);
 	}
 }
 

@@ -33,9 +33,9 @@
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
-/* Put an entry whose name ends with `word`, and whose title begins with `title`. */
-static void put_sandbox(const struct known_sandbox *known, const char *word, const char *title,
-			const struct resource_walk *walk)
+/* Describe an entry whose name ends with `word`, and whose title begins with `title`. */
+static void describe_sandbox(const struct known_sandbox *known, const char *word, const char *title,
+			     const struct resource_walk *walk)
 {
 	const char *called = known->name[0] ? known->name : known->id;
 	struct resource_entry entry = { .has_size = false };
@@ -57,7 +57,7 @@ static void list_diffs(const struct session *session, struct resource_walk *walk
 
 	while ((known = sandboxes_next(session->host, session->principal, known))) {
 		if (resources_wants(walk))
-			put_sandbox(known, "diff", "Changes", walk);
+			describe_sandbox(known, "diff", "Changes", walk);
 	}
 }
 
@@ -75,7 +75,7 @@ static void list_networks(const struct session *session, struct resource_walk *w
 
 	while ((known = sandboxes_next(session->host, session->principal, known))) {
 		if (has_network(session, known) && resources_wants(walk))
-			put_sandbox(known, "network", "Network", walk);
+			describe_sandbox(known, "network", "Network", walk);
 	}
 }
 
