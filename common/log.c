@@ -2,9 +2,9 @@
 #include "common/log.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const errno_texts[] = {
 #define ERRNO(name, text) [name] = text " (" #name ")",
@@ -51,14 +51,14 @@ void log_line(const char *format, ...)
 	va_end(arguments);
 }
 
-void log_fatal(int code, const char *format, ...)
+int log_fail(int code, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
 	write_line(format, arguments);
 	va_end(arguments);
-	_exit(code);
+	return code;
 }
 
 const char *errno_text(int error)

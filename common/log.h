@@ -6,7 +6,7 @@
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
 
-#include <stdarg.h>
+#include <unistd.h>
 
 /* The name in front of each line; static storage, set once in main. */
 void log_set_name(const char *name);
@@ -18,8 +18,11 @@ extern void (*log_make_line)(char *text);
 /* One line. */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A line, then _exit(code). */
-void log_fatal(int code, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+/* One line, and return `code`, for a caller that gives up with it. */
+int log_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line, then _exit(code): log_fatal(code, format, ...). */
+#define log_fatal(...) _exit(log_fail(__VA_ARGS__))
 
 /* Return the words for a number of errno and its name, as all messages use them: "Too many open
  * files (EMFILE)". For a number without a name: "error 524", in storage that the next call uses

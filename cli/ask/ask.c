@@ -345,11 +345,9 @@ static int judge_answer(struct asking *asking, const struct question *question)
 			explain_refusal(&outcome->refused, question->words, asking->plan);
 		return refusal_exit_code(outcome->refused.reason);
 	}
-	if (asking->records_error) {
-		log_line("the records of the changes cannot be read: %s",
-			 errno_text(-asking->records_error));
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (asking->records_error)
+		return log_fail(MSP_EXIT_SOFTWARE, "the records of the changes cannot be read: %s",
+				errno_text(-asking->records_error));
 	return 0;
 }
 
@@ -438,10 +436,8 @@ static int begin_asking(struct asking *asking, const struct attach_options *opti
 	file_pipes_init(&asking->pipes, NULL);
 	asking->talk.outcome.plan = -1;
 	asking->talk.signals = conversation_block_signals(use_tty, &before);
-	if (asking->talk.signals < 0) {
-		log_line("%s", errno_text(-asking->talk.signals));
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (asking->talk.signals < 0)
+		return log_fail(MSP_EXIT_SOFTWARE, "%s", errno_text(-asking->talk.signals));
 	code = attach_prepare(&asking->attachment);
 	if (!code)
 		code = attach_open(&asking->attachment, &before);
@@ -453,8 +449,7 @@ static int begin_asking(struct asking *asking, const struct attach_options *opti
 	asking->talk.outcome.is_supervisor_gone = error == -EPIPE || error == -ECONNRESET;
 	if (!error || asking->talk.outcome.is_supervisor_gone)
 		return 0;
-	log_line("asking the supervisor: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE, "asking the supervisor: %s", errno_text(-error));
 }
 
 int ask_begin(struct asking *asking, const struct attach_options *options)
@@ -537,12 +532,11 @@ int ask_for_checkpoint(struct asking *asking, const char *sandbox, const char *c
 	code = ask(asking, &question, &list_handlers, &named);
 	if (code)
 		return code;
-	if (named.number == 0) {
-		log_line("sandbox '%s' has no checkpoint '%s': 'msp checkpoints %s' shows those "
-			 "that there are",
-			 sandbox, checkpoint, sandbox);
-		return MSP_EXIT_USAGE;
-	}
+	if (named.number == 0)
+		return log_fail(MSP_EXIT_USAGE,
+				"sandbox '%s' has no checkpoint '%s': 'msp checkpoints %s' shows "
+				"those that there are",
+				sandbox, checkpoint, sandbox);
 	*ret = named.number;
 	return 0;
 }

@@ -26,12 +26,6 @@ static struct binds binds;
 static struct pins pins;
 static struct trust trust = TRUST_NONE;
 
-static int refuse_start(const char *text, int code)
-{
-	log_line("%s", text);
-	return code;
-}
-
 static bool has_binds(const struct attachment *attachment)
 {
 	return attachment->binds && attachment->binds->count > 0;
@@ -72,22 +66,22 @@ static int open_shown(struct attachment *attachment)
 	struct protected_set set;
 
 	if (!plan)
-		return refuse_start(text, MSP_EXIT_REFUSED);
+		return log_fail(MSP_EXIT_REFUSED, "%s", text);
 	if (attachment->no_hosts)
 		expect_narrowed(attachment, plan);
 	if (has_binds(attachment)) {
 		set = protected_set_of(plan);
 		if (binds_open(attachment->binds, &set, &binds, text) != 0)
-			return refuse_start(text, MSP_EXIT_USAGE);
+			return log_fail(MSP_EXIT_USAGE, "%s", text);
 	}
 	if (prepare_plan(attachment, text) != 0)
-		return refuse_start(text, MSP_EXIT_REFUSED);
+		return log_fail(MSP_EXIT_REFUSED, "%s", text);
 	plan = config_plan(&attachment->config); /* it may be another one now */
 	if (!attachment->runs_nothing)
 		descriptors_warn(plan, attachment->expected_profile);
 	if (pins_open(plan, attachment->expected_profile, &trust.pins, &pins, text) != 0 ||
 	    plan_binds_pin(plan, &binds, &pins, text) != 0)
-		return refuse_start(text, MSP_EXIT_REFUSED);
+		return log_fail(MSP_EXIT_REFUSED, "%s", text);
 	/* A persistent sandbox has its profile in a file that only the supervisor reads. */
 	if (text[0] && !attachment->expected_profile && !attachment->runs_nothing)
 		log_line("a profile cannot be used: %s", text);
@@ -116,7 +110,7 @@ static int open_images(struct attachment *attachment)
 	if (attachment->images.supervisor >= 0)
 		return 0;
 	if (launch_open_images(&attachment->images, text) != 0)
-		return refuse_start(text, MSP_EXIT_SANDBOX);
+		return log_fail(MSP_EXIT_SANDBOX, "%s", text);
 	attachment->config.builtin = attachment->images.policy;
 	return 0;
 }
@@ -130,7 +124,7 @@ static int read_config(struct attachment *attachment)
 		return code;
 	code = config_read(&attachment->config, text);
 	if (code)
-		return refuse_start(text, code);
+		return log_fail(code, "%s", text);
 	attachment->limits = config_limits(&attachment->config, wanted_limits(attachment));
 	return 0;
 }
@@ -141,7 +135,7 @@ static int explain_service(const struct attachment *attachment)
 	const struct service *service = &attachment->service;
 
 	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
-		return refuse_start(service->text, MSP_EXIT_AGAIN);
+		return log_fail(MSP_EXIT_AGAIN, "%s", service->text);
 	/* That there is none is the usual case, unless somebody named it. */
 	if (service->state != SERVICE_HERE &&
 	    (service->state != SERVICE_ABSENT || attachment->options->socket))
@@ -209,13 +203,13 @@ int attach_prepare(struct attachment *attachment)
 
 	attachment->null = launch_standard_fds();
 	if (attachment->null < 0)
-		return refuse_start("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
+		return log_fail(MSP_EXIT_SANDBOX, "/dev/null cannot be opened");
 	attachment->config.given = attachment->options->config;
 	code = geteuid() == 0 ? open_images(attachment) : 0; /* its account may be configured */
 	if (code)
 		return code;
 	if (launch_drop_root(attachment->options->run_as, &attachment->config, &code, text) != 0)
-		return refuse_start(text, code);
+		return log_fail(code, "%s", text);
 	code = may_use_service(attachment) ? join_service(attachment) : 0;
 	return code || attach_is_service(attachment) ? code : find_place(attachment);
 }
@@ -230,7 +224,7 @@ static int find_out(struct attachment *attachment)
 		code = open_shown(attachment);
 	if (!code && attachment->is_unlimited && attachment->limits != LIMITS_FALLBACK) {
 		launch_explain_cgroup(&attachment->unlimited, text);
-		code = refuse_start(text, MSP_EXIT_REFUSED);
+		code = log_fail(MSP_EXIT_REFUSED, "%s", text);
 	}
 	return code;
 }
@@ -300,11 +294,11 @@ static int check_start(int error)
 {
 	if (!error || error == -EPIPE || error == -ECONNRESET)
 		return 0;
-	log_line("the supervisor cannot be started: %s%s", errno_text(-error),
-		 error == -EACCES ? " (its file must be readable and executable for the account "
-				    "that msp runs as)"
-				  : "");
-	return MSP_EXIT_SANDBOX;
+	return log_fail(MSP_EXIT_SANDBOX, "the supervisor cannot be started: %s%s",
+			errno_text(-error),
+			error == -EACCES ? " (its file must be readable and executable for the "
+					   "account that msp runs as)"
+					 : "");
 }
 
 int attach_open(struct attachment *attachment, const sigset_t *mask)

@@ -60,12 +60,6 @@ static struct outcome_request describe_request(const struct execute *what)
 					 .timeout_ms = what->options->timeout_ms };
 }
 
-static int refuse_command(const char *text, int code)
-{
-	log_line("%s", text);
-	return code;
-}
-
 /* The workload's terminal is of the caller's kind. */
 static void add_term(struct environment *environment)
 {
@@ -109,12 +103,11 @@ static int fill_start(const struct execute *what)
 	for (char *const *word = what->words; *word; word++) {
 		const size_t size = strlen(*word) + 1;
 
-		if (size > sizeof(start.argv) - start.argv_size) {
-			log_line("the command line is longer than %d bytes: pass large data "
-				 "through standard input or a file%s",
-				 IPC_ARGV_MAX, what->sandbox ? "" : " with --ro");
-			return -1;
-		}
+		if (size > sizeof(start.argv) - start.argv_size)
+			return log_fail(-1,
+					"the command line is longer than %d bytes: pass large data "
+					"through standard input or a file%s",
+					IPC_ARGV_MAX, what->sandbox ? "" : " with --ro");
 		memcpy(start.argv + start.argv_size, *word, size);
 		start.argv_size += (uint32_t)size;
 	}
@@ -148,7 +141,7 @@ int execute_finish(const struct execute *what, const struct outcome *outcome)
 		if (error == -EPIPE)
 			code = MSP_EXIT_SIGNAL_BASE + SIGPIPE;
 		else if (error)
-			code = refuse_command(errno_text(-error), MSP_EXIT_SOFTWARE);
+			code = log_fail(MSP_EXIT_SOFTWARE, "%s", errno_text(-error));
 	}
 	return code;
 }
@@ -203,7 +196,7 @@ static int follow_command(const struct execute *what, struct attachment *attachm
 	int code;
 
 	if (signals < 0)
-		return refuse_command(errno_text(-signals), MSP_EXIT_SANDBOX);
+		return log_fail(MSP_EXIT_SANDBOX, "%s", errno_text(-signals));
 	code = run_attached(attachment, &before, signals, &options, &request, &outcome);
 	if (code)
 		return code;

@@ -41,14 +41,12 @@ static void unblock_signals(void)
 
 static int serve_alone(const char *text)
 {
-	log_line("serve: %s; this client gets a supervisor of its own", text);
-	return HAND_OVER_NOT;
+	return log_fail(HAND_OVER_NOT, "serve: %s; this client gets a supervisor of its own", text);
 }
 
 static int give_up(const char *text, int code)
 {
-	log_line("serve: %s", text);
-	return code;
+	return log_fail(code, "serve: %s", text);
 }
 
 static int explain_end(uint32_t reason)

@@ -130,16 +130,13 @@ int recent_resolve(char sandbox[IPC_NAME_MAX])
 		return 0;
 	error = open_runs(&runs, text);
 	fd_close(&runs.file);
-	if (error) {
-		log_line("'%s' is not known: %s", sandbox, text);
-		return MSP_EXIT_REFUSED;
-	}
-	if (number > (uint32_t)runs.count) {
-		log_line("there is no run '%s': %d are kept. 'msp run --workspace' keeps the "
-			 "changes of a command for an hour",
-			 sandbox, runs.count);
-		return MSP_EXIT_USAGE;
-	}
+	if (error)
+		return log_fail(MSP_EXIT_REFUSED, "'%s' is not known: %s", sandbox, text);
+	if (number > (uint32_t)runs.count)
+		return log_fail(MSP_EXIT_USAGE,
+				"there is no run '%s': %d are kept. 'msp run --workspace' keeps "
+				"the changes of a command for an hour",
+				sandbox, runs.count);
 	format_text(sandbox, IPC_NAME_MAX, "%s", runs.ids[(uint32_t)runs.count - number]);
 	return 0;
 }

@@ -293,8 +293,8 @@ static int await_start(int from, int lines, pid_t pid, struct background_start *
 		const int code = await_keeper(pid);
 
 		say_lines(lines, count_lines(lines));
-		log_line("the process that keeps the command's output ended before it ran");
-		return code ? code : MSP_EXIT_SANDBOX;
+		return log_fail(code ? code : MSP_EXIT_SANDBOX,
+				"the process that keeps the command's output ended before it ran");
 	}
 	sign = report;
 	if (report.kind == REPORT_STARTED &&
@@ -310,8 +310,8 @@ static int await_start(int from, int lines, pid_t pid, struct background_start *
 
 static int refuse_start(int error)
 {
-	log_line("a background command cannot be started: %s", errno_text(error));
-	return MSP_EXIT_SANDBOX;
+	return log_fail(MSP_EXIT_SANDBOX, "a background command cannot be started: %s",
+			errno_text(error));
 }
 
 int background_start(const struct execute *what, struct background_start *ret)

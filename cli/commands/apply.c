@@ -405,10 +405,11 @@ static int explain_stuck(const struct work *work)
 {
 	const char *sandbox = work->question.words.sandbox;
 
-	log_line("nothing was applied: a branch cannot move, as its line says. 'msp apply %s .git' "
-		 "brings its commits alone, and 'git merge refs/msp/%s/BRANCH' takes them over",
-		 sandbox, sandbox);
-	return CHOSEN_EXIT_PARTLY;
+	return log_fail(
+		CHOSEN_EXIT_PARTLY,
+		"nothing was applied: a branch cannot move, as its line says. 'msp apply %s .git' "
+		"brings its commits alone, and 'git merge refs/msp/%s/BRANCH' takes them over",
+		sandbox, sandbox);
 }
 
 static int explain_conflicts(const struct work *work, uint32_t conflicts)

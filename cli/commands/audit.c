@@ -54,8 +54,7 @@ static const char help[] =
 
 static int give_up(const char *action, const char *text, int code)
 {
-	log_line("audit %s: %s", action, text);
-	return code;
+	return log_fail(code, "audit %s: %s", action, text);
 }
 
 static struct audit_taker printer_of(const struct audit_options *options)

@@ -96,10 +96,8 @@ static int find_command(const char *word, struct background *ret)
 	int sandboxes = background_open_sandboxes(text);
 	uint32_t found = 0;
 
-	if (sandboxes < 0 && sandboxes != -ENOENT) {
-		log_line("background commands are not known: %s", text);
-		return MSP_EXIT_REFUSED;
-	}
+	if (sandboxes < 0 && sandboxes != -ENOENT)
+		return log_fail(MSP_EXIT_REFUSED, "background commands are not known: %s", text);
 	if (sandboxes >= 0)
 		found = background_find(sandboxes, word, ret);
 	fd_close(&sandboxes);
@@ -127,12 +125,11 @@ static int explain_end(const struct background *command)
 {
 	const struct background_note *note = &command->note;
 
-	if (command->state == BACKGROUND_LOST) {
-		log_line("%s was lost: the process of msp that kept it was killed, and the "
-			 "command with it",
-			 command->id);
-		return MSP_EXIT_SANDBOX;
-	}
+	if (command->state == BACKGROUND_LOST)
+		return log_fail(MSP_EXIT_SANDBOX,
+				"%s was lost: the process of msp that kept it was killed, and the "
+				"command with it",
+				command->id);
 	(void)fd_write_all(STDERR_FILENO, note->lines, note->lines_size);
 	return (int)note->exit_code;
 }
@@ -154,10 +151,9 @@ static int run_wait(const struct command *command, int argc, char *argv[])
 	if (code)
 		return code;
 	error = background_await(&found);
-	if (error) {
-		log_line("%s cannot be waited for: %s", found.id, errno_text(-error));
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (error)
+		return log_fail(MSP_EXIT_SOFTWARE, "%s cannot be waited for: %s", found.id,
+				errno_text(-error));
 	return explain_end(&found);
 }
 
@@ -290,8 +286,7 @@ static int run_attach(const struct command *command, int argc, char *argv[])
 		return explain_end(&found);
 	if (error == -EPIPE)
 		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
-	log_line("the output cannot be written: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE, "the output cannot be written: %s", errno_text(-error));
 }
 
 /* --- kill ---------------------------------------------------------------------------------------
@@ -315,19 +310,18 @@ static int kill_one(const char *word)
 			: -ESRCH;
 	if (error == -ESRCH)
 		background_look(&found);
-	if (error == -ESRCH && found.state == BACKGROUND_RUNNING) {
-		log_line("%s cannot be ended from here, because another PID namespace has its "
-			 "process: 'msp stop %s' ends all that runs in its sandbox",
-			 found.id, found.sandbox);
-		code = MSP_EXIT_SOFTWARE;
-	} else if (error == -ESRCH) {
-		log_line("%s has ended already: 'msp wait %s' gives its exit code", found.id,
-			 found.id);
-		code = EXIT_ENDED;
-	} else if (error) {
-		log_line("%s cannot be ended: %s", found.id, errno_text(-error));
-		code = MSP_EXIT_SOFTWARE;
-	}
+	if (error == -ESRCH && found.state == BACKGROUND_RUNNING)
+		code = log_fail(MSP_EXIT_SOFTWARE,
+				"%s cannot be ended from here, because another PID namespace has "
+				"its process: 'msp stop %s' ends all that runs in its sandbox",
+				found.id, found.sandbox);
+	else if (error == -ESRCH)
+		code = log_fail(EXIT_ENDED,
+				"%s has ended already: 'msp wait %s' gives its exit code", found.id,
+				found.id);
+	else if (error)
+		code = log_fail(MSP_EXIT_SOFTWARE, "%s cannot be ended: %s", found.id,
+				errno_text(-error));
 	background_close(&found);
 	return code;
 }

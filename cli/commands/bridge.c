@@ -138,8 +138,7 @@ static int start_program(struct work *work)
 	fd_close(&work->listener);
 	if (!error)
 		return 0;
-	log_line("msp-bridge cannot be started: %s", errno_text(-error));
-	return MSP_EXIT_SANDBOX;
+	return log_fail(MSP_EXIT_SANDBOX, "msp-bridge cannot be started: %s", errno_text(-error));
 }
 
 /* Bind the port and make the channels. 0, or the exit code after a line. */
@@ -156,8 +155,7 @@ static int prepare_bridge(struct work *work)
 		error = channel_pair(work->network);
 	if (!error)
 		return start_program(work);
-	log_line("channels to msp-bridge: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE, "channels to msp-bridge: %s", errno_text(-error));
 }
 
 /* --- what msp-bridge says --------------------------------------------------------------------- */
@@ -185,17 +183,16 @@ static int receive_message(struct work *work, uint32_t type)
 		if (entries[0].revents)
 			break;
 	}
-	if (channel_receive(&control, &message, 0, &wrong) != 1) {
-		log_line("msp-bridge has ended: its line before this one says why");
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (channel_receive(&control, &message, 0, &wrong) != 1)
+		return log_fail(MSP_EXIT_SOFTWARE,
+				"msp-bridge has ended: its line before this one says why");
 	if (message.type == type)
 		return 0;
-	log_line("port %u of sandbox '%s' cannot be opened: %s", work->port, work->sandbox,
-		 message.type == IPC_TYPE_bridge_ready
-			 ? step_text(ipc_body(&message, bridge_ready), text)
-			 : "msp-bridge says what it must not");
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE, "port %u of sandbox '%s' cannot be opened: %s",
+			work->port, work->sandbox,
+			message.type == IPC_TYPE_bridge_ready
+				? step_text(ipc_body(&message, bridge_ready), text)
+				: "msp-bridge says what it must not");
 }
 
 static void tell_end(const struct ipc_bridge_end *end)
@@ -273,8 +270,7 @@ static int take_signals(struct work *work)
 		work->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (work->signals >= 0)
 		return 0;
-	log_line("signals: %s", errno_text(errno));
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE, "signals: %s", errno_text(errno));
 }
 
 static int open_bridge(struct work *work)
@@ -295,9 +291,10 @@ static int open_bridge(struct work *work)
 		char text[256];
 		const struct ipc_bridge_ready *ready = ipc_body(&message, bridge_ready);
 
-		log_line("port %u of sandbox '%s' cannot be opened: %s", work->port, work->sandbox,
-			 step_text(ready, text));
-		return ready->step == BRIDGE_STEP_CONNECT ? MSP_EXIT_AGAIN : MSP_EXIT_SANDBOX;
+		return log_fail(ready->step == BRIDGE_STEP_CONNECT ? MSP_EXIT_AGAIN
+								   : MSP_EXIT_SANDBOX,
+				"port %u of sandbox '%s' cannot be opened: %s", work->port,
+				work->sandbox, step_text(ready, text));
 	}
 	code = print_address(work);
 	if (!code)

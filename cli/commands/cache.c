@@ -216,11 +216,9 @@ static int add_cache(const struct tool *tool, const char *given, const struct pl
 	bool is_usable;
 	int code = MSP_EXIT_REFUSED;
 
-	if (fd < 0) {
-		log_line("'%s' cannot be opened: %s. Fill one: '%s%s%s", given, errno_text(errno),
-			 tool->fill, given, tool->fill_end);
-		return code;
-	}
+	if (fd < 0)
+		return log_fail(code, "'%s' cannot be opened: %s. Fill one: '%s%s%s", given,
+				errno_text(errno), tool->fill, given, tool->fill_end);
 	is_usable = check_directory(fd, given, path, text) == 0 &&
 		    check_shown(fd, path, plan, text) == 0 && fchdir(fd) == 0;
 	if (is_usable)
@@ -280,8 +278,7 @@ static int run_cache(const struct command *command, int argc, char *argv[])
 	}
 	if (plan)
 		return add_cache(tool, words.list[2], plan);
-	log_line("%s", text);
-	return code ? code : MSP_EXIT_REFUSED;
+	return log_fail(code ? code : MSP_EXIT_REFUSED, "%s", text);
 }
 
 const struct command command_cache = {

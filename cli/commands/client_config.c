@@ -237,15 +237,13 @@ static int agree_command(const struct client *client, const struct buffer *words
 			 client->program);
 	if (is_agreed)
 		return 0;
-	if (!confirm_is_possible()) {
-		log_line("client-config: nothing was added: there is no terminal to ask on. With "
-			 "--yes the command is run without a question");
-		return MSP_EXIT_USAGE;
-	}
+	if (!confirm_is_possible())
+		return log_fail(MSP_EXIT_USAGE,
+				"client-config: nothing was added: there is no terminal to ask on. "
+				"With --yes the command is run without a question");
 	if (confirm("Run this?"))
 		return 0;
-	log_line("client-config: nothing was added");
-	return 1;
+	return log_fail(1, "client-config: nothing was added");
 }
 
 /* Run the command, whose words have a NUL after each. Returns the exit code. */
@@ -316,12 +314,11 @@ static int client_config(const struct command *command, int argc, char *argv[])
 	conflict = find_conflict(client, &options);
 	if (conflict)
 		return command_usage_error(command, conflict);
-	if (!launch_own_path(path)) {
-		log_line("client-config: the path of msp itself cannot be read from "
-			 "/proc/self/exe: %s",
-			 errno_text(errno));
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (!launch_own_path(path))
+		return log_fail(MSP_EXIT_SOFTWARE,
+				"client-config: the path of msp itself cannot be read from "
+				"/proc/self/exe: %s",
+				errno_text(errno));
 	options.wish.path = path;
 	if (options.is_written)
 		return add_by_command(client, &options);

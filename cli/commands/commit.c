@@ -187,12 +187,11 @@ static int commit_layers(const struct image_keep *keep, const struct kept_layers
 
 	if (error)
 		return image_fail("the sandbox's image", error);
-	if (arrival->image.layer_count == IMAGE_LAYERS_MAX) {
-		log_line("the sandbox's image has %d layers, and no image can have more: build one "
-			 "with fewer, and make the changes in a sandbox of that",
-			 IMAGE_LAYERS_MAX);
-		return MSP_EXIT_REFUSED;
-	}
+	if (arrival->image.layer_count == IMAGE_LAYERS_MAX)
+		return log_fail(MSP_EXIT_REFUSED,
+				"the sandbox's image has %d layers, and no image can have more: "
+				"build one with fewer, and make the changes in a sandbox of that",
+				IMAGE_LAYERS_MAX);
 	code = image_find_room(keep, options->disk, &most);
 	if (!code)
 		code = image_program_pack(keep, layers, base->place, base->left_out, most,
@@ -206,12 +205,11 @@ static int tell_locked(const struct sandbox_search *sandbox, int error)
 {
 	const char *name = sandbox->name[0] ? sandbox->name : sandbox->id;
 
-	if (error == -EBUSY) {
-		log_line("the sandbox '%s' is in use, and its files may be written: 'msp stop %s' "
-			 "ends what runs in it",
-			 name, name);
-		return MSP_EXIT_AGAIN;
-	}
+	if (error == -EBUSY)
+		return log_fail(MSP_EXIT_AGAIN,
+				"the sandbox '%s' is in use, and its files may be written: 'msp "
+				"stop %s' ends what runs in it",
+				name, name);
 	if (error == -EBADMSG)
 		log_line("the sandbox '%s' is damaged: 'msp destroy %s' removes it", name, name);
 	else
@@ -265,12 +263,11 @@ static int run_commit(const struct command *command, int argc, char *argv[])
 		return code;
 	command_name_lines(command);
 	code = image_read_name(words.list[1], name);
-	if (!code && strchr(name, '@')) {
-		log_line("'%.100s': the digest of an image follows from its files: give a name "
-			 "alone",
-			 words.list[1]);
-		code = MSP_EXIT_USAGE;
-	}
+	if (!code && strchr(name, '@'))
+		code = log_fail(MSP_EXIT_USAGE,
+				"'%.100s': the digest of an image follows from its files: give a "
+				"name alone",
+				words.list[1]);
 	arrival.name = name;
 	if (!code)
 		code = launch_become_account(options.config, options.run_as);

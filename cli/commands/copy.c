@@ -155,8 +155,7 @@ int copy_explain(struct copy *copy, const char *path)
 
 	file_problem_text(&copy->answer, problem);
 	progress_hide();
-	log_line("%s:%s %s", copy->sandbox, copy_shown(path), problem);
-	return COPY_FAILED;
+	return log_fail(COPY_FAILED, "%s:%s %s", copy->sandbox, copy_shown(path), problem);
 }
 
 void copy_leave_out(struct copy *copy, const char *where, const char *path, const char *why)

@@ -171,8 +171,7 @@ static int put_folder(struct copy *copy)
 		(void)nftw(copy->local, count_found, FOLDERS_OPEN, FTW_PHYS);
 	if (!code && nftw(copy->local, on_found, FOLDERS_OPEN, FTW_PHYS) != 0 && !walk.code) {
 		progress_hide();
-		log_line("%s: %s", copy->local, errno_text(errno));
-		walk.code = COPY_FAILED;
+		walk.code = log_fail(COPY_FAILED, "%s: %s", copy->local, errno_text(errno));
 	}
 	free(to);
 	return code ? code : walk.code;
@@ -187,22 +186,19 @@ int copy_in(struct copy *copy)
 	if (strcmp(copy->local, "-") == 0)
 		return put_file(copy, STDIN_FILENO, 0644);
 	source = open_source(copy->local, 0, &status);
-	if (source < 0) {
-		log_line("%s: %s", copy->local, errno_text(errno));
-		return COPY_FAILED;
-	}
+	if (source < 0)
+		return log_fail(COPY_FAILED, "%s: %s", copy->local, errno_text(errno));
 	if (S_ISDIR(status.st_mode) && copy->is_recursive) {
 		fd_close(&source);
 		return put_folder(copy);
 	}
-	if (S_ISREG(status.st_mode)) {
+	if (S_ISREG(status.st_mode))
 		code = put_file(copy, source, status.st_mode);
-	} else {
-		log_line(S_ISDIR(status.st_mode) ? "%s is a directory: copy it with -r"
-						 : "%s is no regular file",
-			 copy->local);
-		code = COPY_FAILED;
-	}
+	else
+		code = log_fail(COPY_FAILED,
+				S_ISDIR(status.st_mode) ? "%s is a directory: copy it with -r"
+							: "%s is no regular file",
+				copy->local);
 	fd_close(&source);
 	return code;
 }

@@ -87,16 +87,15 @@ static int read_remote(struct copy *copy, const char *path, struct incoming *inc
 	code = copy_ask(copy, path, -1, on_bytes, incoming);
 	if (!code && copy->answer.is.problem == FILE_NOT_REGULAR && S_ISDIR(copy->answer.is.mode)) {
 		progress_hide();
-		log_line("%s:%s is a directory: copy it with -r", copy->sandbox, copy_shown(path));
-		code = COPY_FAILED;
+		code = log_fail(COPY_FAILED, "%s:%s is a directory: copy it with -r", copy->sandbox,
+				copy_shown(path));
 	}
 	if (!code && copy->answer.is.problem != FILE_DONE)
 		code = copy_explain(copy, path);
 	if (!code && incoming->written != copy->answer.is.count) {
 		progress_hide();
-		log_line("%s:%s changed while it was read: copy it again", copy->sandbox,
-			 copy_shown(path));
-		code = COPY_FAILED;
+		code = log_fail(COPY_FAILED, "%s:%s changed while it was read: copy it again",
+				copy->sandbox, copy_shown(path));
 	}
 	return code;
 }
@@ -111,15 +110,13 @@ static int get_file(struct copy *copy, const char *path, int folder, const char 
 
 	if (error) {
 		progress_hide();
-		log_line("%s: %s", copy_shown(local), errno_text(-error));
-		return COPY_FAILED;
+		return log_fail(COPY_FAILED, "%s: %s", copy_shown(local), errno_text(-error));
 	}
 	code = read_remote(copy, path, &incoming);
 	if (!code && (fchmod(incoming.file, copy->answer.is.mode & 0777 & ~umask_now()) != 0 ||
 		      renameat(folder, incoming.beside, folder, name) != 0)) {
 		progress_hide();
-		log_line("%s: %s", copy_shown(local), errno_text(errno));
-		code = COPY_FAILED;
+		code = log_fail(COPY_FAILED, "%s: %s", copy_shown(local), errno_text(errno));
 	}
 	if (code)
 		(void)unlinkat(folder, incoming.beside, 0);
@@ -318,8 +315,8 @@ static int get_entries(struct copy *copy, const struct listing *listing)
 
 	if (root < 0) {
 		progress_hide();
-		log_line("%s: %s", copy->local, errno_text(error ? -error : errno));
-		code = COPY_FAILED;
+		code = log_fail(COPY_FAILED, "%s: %s", copy->local,
+				errno_text(error ? -error : errno));
 	}
 	for (size_t i = 0; !code && i < listing->count; i++) {
 		progress_note(COPY_ACT, i, listing->count);
@@ -373,9 +370,8 @@ static int get_recursive(struct copy *copy)
 		code = copy_explain(copy, copy->remote);
 	else if (!code && !listing.is_whole) {
 		progress_hide();
-		log_line("%s:%s: the list of its files did not come to its end", copy->sandbox,
-			 copy->remote);
-		code = COPY_FAILED;
+		code = log_fail(COPY_FAILED, "%s:%s: the list of its files did not come to its end",
+				copy->sandbox, copy->remote);
 	} else if (!code) {
 		code = get_entries(copy, &listing);
 	}

@@ -97,11 +97,9 @@ static int show_id(const struct create_options *options, const struct ipc_sandbo
 		(void)puts(info->id);
 		error = print_flush();
 	}
-	if (error) {
-		log_line("sandbox %s was made, but standard output: %s", info->id,
-			 errno_text(-error));
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (error)
+		return log_fail(MSP_EXIT_SOFTWARE, "sandbox %s was made, but standard output: %s",
+				info->id, errno_text(-error));
 	if (!options->wanted.workspace && isatty(STDERR_FILENO))
 		everywhere_note(
 			"its /workspace is empty; --workspace=. would show this directory there, "

@@ -360,17 +360,16 @@ static int run_doctor(const struct command *command, int argc, char *argv[])
 	error = launch_standard_fds();
 	if (error >= 0)
 		error = doctor_examine(options.config, options.run_as, &machine);
-	if (error) {
-		log_line("doctor: cannot become an ordinary account: %s. msp must not be setuid",
-			 errno_text(-error));
-		return MSP_EXIT_REFUSED;
-	}
+	if (error)
+		return log_fail(
+			MSP_EXIT_REFUSED,
+			"doctor: cannot become an ordinary account: %s. msp must not be setuid",
+			errno_text(-error));
 	doctor_begin_verdict(&machine, LIMITS_UNSAID, &all);
 	error = options.is_json ? print_json(&machine, &all) : print_report(&machine, &all);
-	if (error) {
-		log_line("doctor: standard output: %s", errno_text(-error));
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (error)
+		return log_fail(MSP_EXIT_SOFTWARE, "doctor: standard output: %s",
+				errno_text(-error));
 	return all.is_fit ? 0 : MSP_EXIT_REFUSED;
 }
 

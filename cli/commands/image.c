@@ -80,8 +80,7 @@ static const char help[] =
 
 int image_fail(const char *act, int error)
 {
-	log_line("%s: %s", act, errno_text(-error));
-	return MSP_EXIT_REFUSED;
+	return log_fail(MSP_EXIT_REFUSED, "%s: %s", act, errno_text(-error));
 }
 
 int image_open_store(bool is_made, bool *ret_none)
@@ -388,9 +387,10 @@ static int print_image_json(const struct image *image, const struct image_names 
 
 int image_tell_unfound(int error, const char *text)
 {
-	log_line("%s", text);
-	return error == -EINVAL || error == -ENOENT || error == -ENOTUNIQ ? MSP_EXIT_USAGE
-									  : MSP_EXIT_REFUSED;
+	return log_fail(error == -EINVAL || error == -ENOENT || error == -ENOTUNIQ
+				? MSP_EXIT_USAGE
+				: MSP_EXIT_REFUSED,
+			"%s", text);
 }
 
 static int show_image(int store, const char *wanted, bool is_json)
@@ -470,12 +470,11 @@ int image_set_limit(struct image_options *options)
 	plan = config_plan(&config);
 	if (plan)
 		most = plan_header(plan)->images_bytes;
-	if (options->disk > most) {
-		log_line("--disk allows more than the %s of the configuration: raise images.disk "
-			 "there, or leave the option out",
-			 figures_bytes(most, size));
-		code = MSP_EXIT_REFUSED;
-	}
+	if (options->disk > most)
+		code = log_fail(MSP_EXIT_REFUSED,
+				"--disk allows more than the %s of the configuration: raise "
+				"images.disk there, or leave the option out",
+				figures_bytes(most, size));
 	if (options->disk == 0)
 		options->disk = most;
 	config_close(&config);

@@ -30,10 +30,10 @@ int image_find_room(const struct image_keep *keep, uint64_t disk, uint64_t *ret)
 	*ret = disk - used;
 	if (used < disk)
 		return 0;
-	log_line("the images take %s of the %s that they may: 'msp image remove' makes room, or "
-		 "images.disk of the configuration",
-		 figures_bytes(used, has), figures_bytes(disk, may));
-	return MSP_EXIT_REFUSED;
+	return log_fail(MSP_EXIT_REFUSED,
+			"the images take %s of the %s that they may: 'msp image remove' makes "
+			"room, or images.disk of the configuration",
+			figures_bytes(used, has), figures_bytes(disk, may));
 }
 
 /* Say what of the image was left out, in one line. */
@@ -108,26 +108,24 @@ static int check_names(const struct image_keep *keep, const struct image_arrival
 		error = image_resolve(keep->store, word, digest, text);
 		if (error == -ENOENT || (error == 0 && strcmp(digest, report->digest) == 0))
 			continue;
-		log_line("the image calls itself %s, which means another image here: 'msp image "
-			 "import FILE NAME' gives it another name, or moves this one",
-			 name);
-		return MSP_EXIT_REFUSED;
+		return log_fail(MSP_EXIT_REFUSED,
+				"the image calls itself %s, which means another image here: 'msp "
+				"image import FILE NAME' gives it another name, or moves this one",
+				name);
 	}
 	return 0;
 }
 
 int image_tell_unkept(int error, const char *digest)
 {
-	if (error == -EBADMSG) {
-		log_line(IMAGE_PROGRAM_LIES);
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (error == -EBADMSG)
+		return log_fail(MSP_EXIT_SOFTWARE, IMAGE_PROGRAM_LIES);
 	if (error != -EEXIST)
 		return image_fail("the image cannot be kept", error);
-	log_line("the image %.12s is here with other layers or another configuration: 'msp image "
-		 "remove sha256:%s' removes that one",
-		 digest, digest);
-	return MSP_EXIT_REFUSED;
+	return log_fail(MSP_EXIT_REFUSED,
+			"the image %.12s is here with other layers or another configuration: 'msp "
+			"image remove sha256:%s' removes that one",
+			digest, digest);
 }
 
 static void tell_size(const struct image *image)
@@ -158,11 +156,10 @@ static int import_image(const struct image_keep *keep, int input, uint64_t disk,
 
 	if (!code)
 		code = image_program_import(keep, input, most, &arrival->report);
-	if (!code && arrival->digest[0] && strcmp(arrival->digest, arrival->report.digest) != 0) {
-		log_line("the image is %.12s, and must be %.12s: it is another one",
-			 arrival->report.digest, arrival->digest);
-		code = MSP_EXIT_REFUSED;
-	}
+	if (!code && arrival->digest[0] && strcmp(arrival->digest, arrival->report.digest) != 0)
+		code = log_fail(MSP_EXIT_REFUSED,
+				"the image is %.12s, and must be %.12s: it is another one",
+				arrival->report.digest, arrival->digest);
 	if (!code)
 		code = check_names(keep, arrival);
 	if (!code)
@@ -180,8 +177,7 @@ int image_read_name(const char *word, char ret[IMAGE_NAME_MAX])
 
 	if (!rule)
 		return 0;
-	log_line("'%.100s': %s", word, rule);
-	return MSP_EXIT_USAGE;
+	return log_fail(MSP_EXIT_USAGE, "'%.100s': %s", word, rule);
 }
 
 /* Open the image that a word names. */

@@ -90,10 +90,8 @@ static int ask_apart(struct search *search, const char *config)
 	int status = 0, ends[2], code = MSP_EXIT_SOFTWARE;
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC) != 0) {
-		log_line("a pipe: %s", errno_text(errno));
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return log_fail(MSP_EXIT_SOFTWARE, "a pipe: %s", errno_text(errno));
 	pid = fork();
 	if (pid == 0) {
 		fd_close(&ends[0]);
@@ -134,9 +132,9 @@ static int find_user(const struct image_options *options, const char *digest, st
 
 static int tell_busy(const char *digest)
 {
-	log_line("the image %.12s is used by a running msp: end its sandboxes and msp first",
-		 digest);
-	return MSP_EXIT_AGAIN;
+	return log_fail(MSP_EXIT_AGAIN,
+			"the image %.12s is used by a running msp: end its sandboxes and msp first",
+			digest);
 }
 
 /* Say that a persistent sandbox needs the image, if one does. 0, or the exit code after a line. */
@@ -147,10 +145,10 @@ static int check_user(const struct image_options *options, const char *digest)
 
 	if (code || !user.sandbox[0])
 		return code;
-	log_line("the image %.12s is that of the persistent sandbox '%s', by its profile %s: 'msp "
-		 "destroy %s' first",
-		 digest, user.sandbox, user.profile, user.sandbox);
-	return MSP_EXIT_AGAIN;
+	return log_fail(MSP_EXIT_AGAIN,
+			"the image %.12s is that of the persistent sandbox '%s', by its profile "
+			"%s: 'msp destroy %s' first",
+			digest, user.sandbox, user.profile, user.sandbox);
 }
 
 /* Remove an image with its names: names first, so that none leads to nothing. */

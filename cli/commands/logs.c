@@ -157,8 +157,8 @@ static int find_sandbox(const struct logs_options *options, const struct audit_l
 
 static int give_up(int error)
 {
-	log_line("standard output: %s", errno_text(-error));
-	return error == -EPIPE ? MSP_EXIT_SIGNAL_BASE + SIGPIPE : MSP_EXIT_SOFTWARE;
+	return log_fail(error == -EPIPE ? MSP_EXIT_SIGNAL_BASE + SIGPIPE : MSP_EXIT_SOFTWARE,
+			"standard output: %s", errno_text(-error));
 }
 
 static int follow_log(const struct audit_log *log, struct sandbox_log *history)
@@ -195,17 +195,15 @@ static int show_log(const struct logs_options *options, const struct audit_log *
 	}
 	if (!error)
 		error = audit_log_each(log, 0, &taker, &bad);
-	if (error) {
-		log_line("the audit log cannot be read: %s", errno_text(-error));
-		return MSP_EXIT_SOFTWARE;
-	}
-	if (history.records == 0) {
-		log_line("the audit log has nothing of sandbox %s: it is older than the oldest "
-			 "record, or nothing was recorded then ('audit: optional' in the "
-			 "operator's configuration lets msp do without)",
-			 search->id);
-		return MSP_EXIT_REFUSED;
-	}
+	if (error)
+		return log_fail(MSP_EXIT_SOFTWARE, "the audit log cannot be read: %s",
+				errno_text(-error));
+	if (history.records == 0)
+		return log_fail(MSP_EXIT_REFUSED,
+				"the audit log has nothing of sandbox %s: it is older than the "
+				"oldest record, or nothing was recorded then ('audit: optional' in "
+				"the operator's configuration lets msp do without)",
+				search->id);
 	if (options->is_follow && !history.is_over)
 		return follow_log(log, &history);
 	sandbox_log_finish(&history);
@@ -222,13 +220,12 @@ static int run_search(struct logs_options *options, const char *word)
 	struct audit_log log;
 	int code;
 
-	if (!audit_log_find(&log, text)) {
-		log_line("there is no audit log: %s. MSP_STATE_DIR=DIR names its place (msp(1)); "
-			 "with 'audit: required' in the operator's configuration, the default, msp "
-			 "runs nothing without it",
-			 text);
-		return MSP_EXIT_REFUSED;
-	}
+	if (!audit_log_find(&log, text))
+		return log_fail(MSP_EXIT_REFUSED,
+				"there is no audit log: %s. MSP_STATE_DIR=DIR names its place "
+				"(msp(1)); with 'audit: required' in the operator's configuration, "
+				"the default, msp runs nothing without it",
+				text);
 	code = find_sandbox(options, &log, &search);
 	if (!code)
 		code = show_log(options, &log, &search);

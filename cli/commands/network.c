@@ -66,8 +66,9 @@ static int find_sandbox(const char *name)
 	memcpy(watch.owner, meant.owner, sizeof(meant.owner));
 	if (code || meant.found == 1)
 		return code;
-	log_line("there is no sandbox '%s', or several ids begin so: 'msp list' shows them", name);
-	return MSP_EXIT_USAGE;
+	return log_fail(MSP_EXIT_USAGE,
+			"there is no sandbox '%s', or several ids begin so: 'msp list' shows them",
+			name);
 }
 
 /* --- list ----------------------------------------------------------------------------------- */
@@ -117,8 +118,7 @@ static int report_error(int error)
 {
 	if (!error)
 		return 0;
-	log_line("%s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE, "%s", errno_text(-error));
 }
 
 static int print_json(void)
@@ -252,8 +252,7 @@ static int read_host(const char *word)
 		       : network_grant_read(host, (uint32_t)port, &wish.message);
 	if (!rule)
 		return 0;
-	log_line("'%.100s' cannot be granted: %s", word, rule);
-	return MSP_EXIT_USAGE;
+	return log_fail(MSP_EXIT_USAGE, "'%.100s' cannot be granted: %s", word, rule);
 }
 
 /* Print how a person names the asker of a question. */
@@ -287,12 +286,11 @@ static int refuse_choice(uint32_t count, const char *client)
 {
 	char text[CHOICE_MAX];
 
-	if (count == 0) {
-		log_line("nobody asks for %s: 'msp network asked' shows the hosts that sandboxes "
-			 "were refused; --sandbox SANDBOX grants one that was not",
-			 wish.message.host);
-		return MSP_EXIT_USAGE;
-	}
+	if (count == 0)
+		return log_fail(MSP_EXIT_USAGE,
+				"nobody asks for %s: 'msp network asked' shows the hosts that "
+				"sandboxes were refused; --sandbox SANDBOX grants one that was not",
+				wish.message.host);
 	log_line("%s is asked for %u times: choose one", wish.message.host, count);
 	for (uint32_t i = 0; i < asked.count; i++) {
 		if (!is_wanted(&asked.rows[i], client))
@@ -381,11 +379,11 @@ static int refuse_grant(int error)
 
 	while (i < sizeof(rows) / sizeof(rows[0]) && rows[i].error != -error)
 		i++;
-	log_line("%s cannot be changed: %s", wish.whom,
-		 i < sizeof(rows) / sizeof(rows[0]) ? rows[i].text : errno_text(-error));
-	return error == -ENOENT || error == -ETIMEDOUT ? MSP_EXIT_AGAIN
-	       : error == -EACCES                      ? MSP_EXIT_REFUSED
-						       : MSP_EXIT_SOFTWARE;
+	return log_fail(error == -ENOENT || error == -ETIMEDOUT ? MSP_EXIT_AGAIN
+			: error == -EACCES                      ? MSP_EXIT_REFUSED
+								: MSP_EXIT_SOFTWARE,
+			"%s cannot be changed: %s", wish.whom,
+			i < sizeof(rows) / sizeof(rows[0]) ? rows[i].text : errno_text(-error));
 }
 
 int network_approve(const struct network_options *options, char *const words[])
@@ -420,10 +418,10 @@ int network_tighten(const struct network_options *options, char *const words[])
 	int code = words[1] ? read_host(words[1]) : 0;
 	int error;
 
-	if (!code && has_port) {
-		log_line("'%.100s' cannot be taken away: a host is, with all its ports", words[1]);
-		code = MSP_EXIT_USAGE;
-	}
+	if (!code && has_port)
+		code = log_fail(MSP_EXIT_USAGE,
+				"'%.100s' cannot be taken away: a host is, with all its ports",
+				words[1]);
 	if (code)
 		return code;
 	wish.message.is_cut = 1;

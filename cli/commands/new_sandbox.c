@@ -53,18 +53,15 @@ int new_sandbox_fill(const struct new_sandbox *wanted, struct question *question
 		(struct refusal_words){ .name = wanted->name,
 					.workspace = wanted->workspace,
 					.profile = wanted->profile ? wanted->profile : "" };
-	if (!wanted->profile && !option_read_default_profile(&question->words.profile, text)) {
-		log_line("%s", text);
-		return MSP_EXIT_USAGE;
-	}
+	if (!wanted->profile && !option_read_default_profile(&question->words.profile, text))
+		return log_fail(MSP_EXIT_USAGE, "%s", text);
 	if (!wanted->profile && question->words.profile[0])
 		question->words.variable = PROFILE_VARIABLE;
 	if (wanted->workspace)
 		error = make_absolute(wanted->workspace, ask_new->workspace);
-	if (error) {
-		log_line("--workspace=%s: %s", wanted->workspace, errno_text(-error));
-		return MSP_EXIT_USAGE;
-	}
+	if (error)
+		return log_fail(MSP_EXIT_USAGE, "--workspace=%s: %s", wanted->workspace,
+				errno_text(-error));
 	ask_new->workspace_mode = wanted->mode        ? wanted->mode
 				  : wanted->workspace ? WORKSPACE_COPY
 						      : WORKSPACE_NONE;

@@ -59,8 +59,7 @@ struct action {
 
 static int give_up(const struct command *command, const char *text, int code)
 {
-	log_line("%s: %s", command->name, text);
-	return code;
+	return log_fail(code, "%s: %s", command->name, text);
 }
 
 static int become_policy(const struct command *command, char *asked, char *path, char *words[],

@@ -86,9 +86,9 @@ static int resolve_word(struct listing *listing, char word[IPC_NAME_MAX])
 		format_text(word, IPC_NAME_MAX, "%s", listing->search.id);
 		return 0;
 	}
-	log_line("there is no sandbox '%s'%s: 'msp list' shows those that there are", word,
-		 listing->search.found > 1 ? ", several ids begin so" : "");
-	return MSP_EXIT_USAGE;
+	return log_fail(MSP_EXIT_USAGE,
+			"there is no sandbox '%s'%s: 'msp list' shows those that there are", word,
+			listing->search.found > 1 ? ", several ids begin so" : "");
 }
 
 static void add_command(struct listing *listing, const struct background *command)

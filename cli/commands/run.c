@@ -126,10 +126,8 @@ static int run_run(const struct command *command, int argc, char *argv[])
 	what.profile = options.trial.profile ? options.trial.profile : "";
 	what.no_hosts = options.trial.no_hosts;
 	what.is_variable = !options.trial.profile;
-	if (what.is_variable && !option_read_default_profile(&what.profile, text)) {
-		log_line("%s", text);
-		return MSP_EXIT_USAGE;
-	}
+	if (what.is_variable && !option_read_default_profile(&what.profile, text))
+		return log_fail(MSP_EXIT_USAGE, "%s", text);
 	return options.trial.workspace ? trial_run(&options.trial, &what) : execute(&what);
 }
 

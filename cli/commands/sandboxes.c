@@ -376,9 +376,9 @@ static int ask_for_bridges(const struct attach_options *attach, uint32_t close)
 	code = ask_end(&asking, code);
 	if (code || !error)
 		return code;
-	log_line("%s: %s", bridge_count > 0 ? "the bridge does not end" : "asking for the bridges",
-		 errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE, "%s: %s",
+			bridge_count > 0 ? "the bridge does not end" : "asking for the bridges",
+			errno_text(-error));
 }
 
 static int print_bridges(bool is_json)
@@ -428,12 +428,11 @@ int bridges_close(const struct attach_options *attach, uint32_t host_port)
 
 	if (code)
 		return code;
-	if (bridge_count == 0) {
-		log_line("no bridge has port %u of this machine: 'msp bridge --list' shows those "
-			 "that are open",
-			 host_port);
-		return MSP_EXIT_USAGE;
-	}
+	if (bridge_count == 0)
+		return log_fail(MSP_EXIT_USAGE,
+				"no bridge has port %u of this machine: 'msp bridge --list' shows "
+				"those that are open",
+				host_port);
 	everywhere_note("the bridge to port %u of sandbox '%s' is closed", bridges[0].port,
 			sandbox_called(&bridges[0]));
 	return 0;

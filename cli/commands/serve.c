@@ -142,8 +142,7 @@ static void greet_person(const struct serve_options *options)
 
 static int give_up(const char *text, int code)
 {
-	log_line("serve: %s", text);
-	return code;
+	return log_fail(code, "serve: %s", text);
 }
 
 /* Return whether a client, and nobody who reads standard error, waits for an answer. */

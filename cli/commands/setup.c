@@ -32,11 +32,11 @@ static int walk_all(struct setup_walk *walk, struct examination *found)
 	do {
 		walk->has_changed = false;
 		error = examination_make(found);
-		if (error) {
-			log_line("setup: this machine cannot be examined: %s%s", errno_text(-error),
-				 error == -EPERM ? ". msp must not be setuid" : "");
-			return error == -EPERM ? MSP_EXIT_REFUSED : MSP_EXIT_SOFTWARE;
-		}
+		if (error)
+			return log_fail(error == -EPERM ? MSP_EXIT_REFUSED : MSP_EXIT_SOFTWARE,
+					"setup: this machine cannot be examined: %s%s",
+					errno_text(-error),
+					error == -EPERM ? ". msp must not be setuid" : "");
 	} while (!setup_walk(walk, found) && walk->has_changed);
 	return 0;
 }
@@ -56,16 +56,15 @@ static int run_setup(const struct command *command, int argc, char *argv[])
 	if (options.is_dry && options.is_agreed)
 		return command_usage_error(command, "--dry-run asks nothing, --yes cannot be given "
 						    "too");
-	if (!options.is_dry && !options.is_agreed && !confirm_is_possible()) {
-		log_line("setup: nothing was done: there is no terminal to ask on. --dry-run only "
-			 "prints what would be done, and --yes does it without a question");
-		return MSP_EXIT_USAGE;
-	}
+	if (!options.is_dry && !options.is_agreed && !confirm_is_possible())
+		return log_fail(
+			MSP_EXIT_USAGE,
+			"setup: nothing was done: there is no terminal to ask on. --dry-run only "
+			"prints what would be done, and --yes does it without a question");
 	code = launch_standard_fds() < 0 || !launch_own_path(walk.program);
-	if (code) {
-		log_line("setup: /dev/null or /proc/self/exe cannot be read");
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (code)
+		return log_fail(MSP_EXIT_SOFTWARE,
+				"setup: /dev/null or /proc/self/exe cannot be read");
 	walk.is_dry = options.is_dry;
 	walk.is_agreed = options.is_agreed;
 	code = walk_all(&walk, &found);

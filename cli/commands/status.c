@@ -164,14 +164,10 @@ static int run_status(const struct command *command, int argc, char *argv[])
 
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
-	if (launch_standard_fds() < 0) {
-		log_line("status: /dev/null cannot be opened");
-		return MSP_EXIT_SOFTWARE;
-	}
-	if (launch_drop_root(NULL, &config, &code, text) != 0) {
-		log_line("status: %s", text);
-		return code;
-	}
+	if (launch_standard_fds() < 0)
+		return log_fail(MSP_EXIT_SOFTWARE, "status: /dev/null cannot be opened");
+	if (launch_drop_root(NULL, &config, &code, text) != 0)
+		return log_fail(code, "status: %s", text);
 	service = service_connect(options.socket);
 	service_ask(&service, &answer);
 	fd_close(&service.fd);
@@ -185,10 +181,8 @@ static int run_status(const struct command *command, int argc, char *argv[])
 				 ? ". 'systemctl --user start msp.service' starts the service; "
 				   "without it, each client gets a supervisor of its own"
 				 : "");
-	if (error || fflush(stdout) != 0) {
-		log_line("status: standard output cannot be written");
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (error || fflush(stdout) != 0)
+		return log_fail(MSP_EXIT_SOFTWARE, "status: standard output cannot be written");
 	return states[service.state].code;
 }
 

@@ -53,14 +53,13 @@ struct work {
 
 static int give_up(const char *action, const char *text, int code)
 {
-	log_line("token %s: %s", action, text);
-	return code;
+	return log_fail(code, "token %s: %s", action, text);
 }
 
 static int fail_work(const char *action, const struct work *work, int error)
 {
-	log_line("token %s: %s: %s", action, work->path, errno_text(-error));
-	return MSP_EXIT_REFUSED;
+	return log_fail(MSP_EXIT_REFUSED, "token %s: %s: %s", action, work->path,
+			errno_text(-error));
 }
 
 /* Find, open, lock and read. 0, -ENOENT, or another -errno with a line said. */
@@ -125,22 +124,21 @@ static int add_token(const struct work *work, const char *name, char token[TOKEN
 	struct token_line line;
 	int error;
 
-	if (tokens_find(&work->tokens, name, &line)) {
-		log_line("token create: '%s' has a token already: take another name, or end it "
-			 "with 'msp token revoke %s' first",
-			 name, name);
-		return MSP_EXIT_USAGE;
-	}
+	if (tokens_find(&work->tokens, name, &line))
+		return log_fail(MSP_EXIT_USAGE,
+				"token create: '%s' has a token already: take another name, or end "
+				"it with 'msp token revoke %s' first",
+				name, name);
 	error = token_generate(token);
 	if (!error) {
 		token_digest(token, digest);
 		error = token_file_add(work->fd, &work->tokens, name, digest);
 	}
-	if (error == -EUSERS || error == -EFBIG) {
-		log_line("token create: %s is full (at most %d tokens and %d bytes): revoke some",
-			 work->path, TOKENS_MAX, TOKENS_BYTES_MAX);
-		return MSP_EXIT_REFUSED;
-	}
+	if (error == -EUSERS || error == -EFBIG)
+		return log_fail(
+			MSP_EXIT_REFUSED,
+			"token create: %s is full (at most %d tokens and %d bytes): revoke some",
+			work->path, TOKENS_MAX, TOKENS_BYTES_MAX);
 	return error ? fail_work("create", work, error) : 0;
 }
 

@@ -70,8 +70,7 @@ static const char help[] =
 
 static int vm_fail(const char *act, int error)
 {
-	log_line("%s: %s", act, errno_text(error));
-	return MSP_EXIT_REFUSED;
+	return log_fail(MSP_EXIT_REFUSED, "%s: %s", act, errno_text(error));
 }
 
 /* Open the directory of machines. -1 after a line; -ENOENT: there is none, and none is made. */
@@ -161,10 +160,8 @@ static int copy_runner(int directory)
 	int from = launch_open_program(PREPARE_PROGRAM, text);
 	int to, error;
 
-	if (from < 0) {
-		log_line("%s", text);
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (from < 0)
+		return log_fail(MSP_EXIT_SOFTWARE, "%s", text);
 	to = openat(directory, PREPARE_PROGRAM, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
 	error = to < 0 ? -errno : fd_copy(from, to);
 	if (!error && fsync(to) != 0)
@@ -199,10 +196,10 @@ static bool find_newest(char ret[PREPARE_VERSION_MAX])
 
 static int refuse_no_kernel(void)
 {
-	log_line("/boot has no kernel with modules in /lib/modules. The package of one need not be "
-		 "installed: apt-get download $(apt-cache depends linux-image-amd64 | sed -n "
-		 "'s/.*Depends: //p'); msp vm prepare linux-image-*.deb");
-	return MSP_EXIT_REFUSED;
+	return log_fail(MSP_EXIT_REFUSED,
+			"/boot has no kernel with modules in /lib/modules. The package of one need "
+			"not be installed: apt-get download $(apt-cache depends linux-image-amd64 "
+			"| sed -n 's/.*Depends: //p'); msp vm prepare linux-image-*.deb");
 }
 
 /* Open a kernel and its directory of modules. 0, or the exit code after a line. */
@@ -236,12 +233,11 @@ static int open_installed(const char *version, struct machine_source *ret)
 
 	if (!version && !find_newest(ret->version))
 		return refuse_no_kernel();
-	if (version && !is_name(version)) {
-		log_line("\"%s\" is neither a package nor the version of a kernel, such as "
-			 "6.12.1-amd64; a package's name has a / or ends with .deb",
-			 version);
-		return MSP_EXIT_USAGE;
-	}
+	if (version && !is_name(version))
+		return log_fail(MSP_EXIT_USAGE,
+				"\"%s\" is neither a package nor the version of a kernel, such as "
+				"6.12.1-amd64; a package's name has a / or ends with .deb",
+				version);
 	if (version)
 		format_text(ret->version, sizeof(ret->version), "%s", version);
 	format_text(kernel, sizeof(kernel), "/boot/vmlinuz-%s", ret->version);
@@ -259,12 +255,11 @@ static int open_built(const char *kernel, const char *modules, struct machine_so
 	if (!realpath(modules, path))
 		return vm_fail(modules, errno);
 	version = strrchr(path, '/') + 1;
-	if (!is_name(version)) {
-		log_line("%s: the directory of modules is not named by the kernel's version; "
-			 "expected one as /lib/modules/6.12.1-amd64 is",
-			 modules);
-		return MSP_EXIT_USAGE;
-	}
+	if (!is_name(version))
+		return log_fail(MSP_EXIT_USAGE,
+				"%s: the directory of modules is not named by the kernel's "
+				"version; expected one as /lib/modules/6.12.1-amd64 is",
+				modules);
 	format_text(ret->version, sizeof(ret->version), "%s", version);
 	return open_kernel(kernel, modules, ret);
 }
@@ -321,12 +316,11 @@ static int make_machine(int machines, int directory, struct machine_source *sour
 	int code = machine_program_prepare(source, directory);
 	int error;
 
-	if (!code && !is_name(source->version)) {
-		log_line("the version of the package's kernel is \"%s\"; expected letters, digits, "
-			 "and \".+~_-\"",
-			 source->version);
-		code = MSP_EXIT_REFUSED;
-	}
+	if (!code && !is_name(source->version))
+		code = log_fail(MSP_EXIT_REFUSED,
+				"the version of the package's kernel is \"%s\"; expected letters, "
+				"digits, and \".+~_-\"",
+				source->version);
 	if (!code)
 		code = copy_runner(directory);
 	if (code)

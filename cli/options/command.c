@@ -193,8 +193,7 @@ int command_judge_output(int error, int code)
 {
 	if (!error)
 		return code;
-	log_line("standard output: %s", errno_text(-error));
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE, "standard output: %s", errno_text(-error));
 }
 
 int command_print_help(const struct command *command)

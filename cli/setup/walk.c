@@ -164,17 +164,15 @@ static int run_command(const struct setup_act *act, const struct setup_facts *fa
 		words[i] = expanded[i];
 	}
 	setup_append_command(act, facts, line, sizeof(line));
-	if (perform_run(words, facts->is_root ? 0 : facts->uid, text) != 0) {
-		log_line("setup: '%s' failed: %s", line, text);
-		return -1;
-	}
+	if (perform_run(words, facts->is_root ? 0 : facts->uid, text) != 0)
+		return log_fail(-1, "setup: '%s' failed: %s", line, text);
 	if (!act->makes)
 		return 0;
 	setup_expand(facts, act->makes, made);
 	if (perform_await(made))
 		return 0;
-	log_line("setup: '%s' was run, but after ten seconds there is no %s", line, made);
-	return -1;
+	return log_fail(-1, "setup: '%s' was run, but after ten seconds there is no %s", line,
+			made);
 }
 
 /* Do an act wholly; after a failure no file of it is left. 0, or -1 after a line. */
@@ -185,10 +183,8 @@ static int perform_act(const struct setup_act *act, const struct setup_facts *fa
 
 	if (act->text) {
 		setup_expand(facts, act->text, content);
-		if (perform_write(act->makes, content, text) != 0) {
-			log_line("setup: nothing was written: %s", text);
-			return -1;
-		}
+		if (perform_write(act->makes, content, text) != 0)
+			return log_fail(-1, "setup: nothing was written: %s", text);
 	}
 	if (run_command(act, facts) == 0)
 		return 0;

@@ -111,9 +111,9 @@ void change_write(struct json_writer *json, const struct change *change, bool ha
 
 int change_explain_others(void)
 {
-	log_line("the changes are not those any more that were shown, and nothing was applied: see "
-		 "to it that nothing runs in the sandbox, and try again");
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE,
+			"the changes are not those any more that were shown, and nothing was "
+			"applied: see to it that nothing runs in the sandbox, and try again");
 }
 
 /* Add to the system's words for an errno. */
@@ -137,10 +137,10 @@ int change_explain_error(const struct ipc_changes_done *done)
 		return change_explain_others(); /* ESTALE says less */
 	if (done->error == EOWNERDEAD) {
 		/* The reader is asked before anything is changed. */
-		log_line("nothing was changed: the process that reads git's objects ended early, "
-			 "killed or out of memory; try again");
-		return MSP_EXIT_SOFTWARE;
+		return log_fail(MSP_EXIT_SOFTWARE,
+				"nothing was changed: the process that reads git's objects ended "
+				"early, killed or out of memory; try again");
 	}
-	log_line("%s: %s", changes_step_words(done->step)->people, explain_errno((int)done->error));
-	return MSP_EXIT_SOFTWARE;
+	return log_fail(MSP_EXIT_SOFTWARE, "%s: %s", changes_step_words(done->step)->people,
+			explain_errno((int)done->error));
 }

@@ -27,6 +27,12 @@ static int log_and_end(void *value)
 	log_fatal(78, "%s", (const char *)value);
 }
 
+static int log_and_fail(void *value)
+{
+	log_set_name("msp-test");
+	return log_fail(64, "it is %s", (const char *)value);
+}
+
 /* Run `child` with its stderr in `text`; returns its wait status. */
 static int capture(int (*child)(void *), void *value)
 {
@@ -53,6 +59,15 @@ Test(log, a_line_has_the_name_in_front)
 
 	(void)capture(log_value, value);
 	cr_assert_str_eq(text, "msp-test: value 'plain'\n");
+}
+
+Test(log, a_failure_has_a_line_and_a_code)
+{
+	char value[] = "wrong";
+	const int status = capture(log_and_fail, value);
+
+	cr_assert_str_eq(text, "msp-test: it is wrong\n");
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 64);
 }
 
 Test(log, control_characters_are_replaced)
