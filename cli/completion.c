@@ -359,29 +359,26 @@ static void print_fish(void)
 
 /* --- the command ---------------------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
+static const struct shell {
+	struct command_action is;
 	void (*print)(void);
-} shells[] = { { "bash", print_bash }, { "zsh", print_zsh }, { "fish", print_fish } };
-
-#define SHELL_COUNT (sizeof(shells) / sizeof(shells[0]))
+} shells[] = {
+	{ { "bash", 0, 0, NULL }, print_bash },
+	{ { "zsh", 0, 0, NULL }, print_zsh },
+	{ { "fish", 0, 0, NULL }, print_fish },
+};
 
 static int run_completion(const struct command *command, int argc, char *argv[])
 {
 	struct command_words words = { .most = 1 };
-	const char *names[SHELL_COUNT];
+	const struct shell *shell;
 	int code;
 
-	if (!command_parse_words(command, argc, argv, NULL, &words, &code))
+	shell = command_parse_action(command, argc, argv, NULL, &words, &code);
+	if (!shell)
 		return code;
-	for (size_t i = 0; i < SHELL_COUNT; i++) {
-		if (words.count > 0 && strcmp(words.list[0], shells[i].name) == 0) {
-			shells[i].print();
-			return fflush(stdout) == 0 ? 0 : MSP_EXIT_SOFTWARE;
-		}
-		names[i] = shells[i].name;
-	}
-	return command_refuse_action(command, words.list[0], names, SHELL_COUNT);
+	shell->print();
+	return fflush(stdout) == 0 ? 0 : MSP_EXIT_SOFTWARE;
 }
 
 const struct command command_completion = {
@@ -394,5 +391,6 @@ const struct command command_completion = {
 		"  zsh   source <(msp completion zsh)\n"
 		"  fish  msp completion fish | source\n",
 	.options = { .has_operands = true },
+	.actions = ACTION_ROWS(shells),
 	.run = run_completion,
 };

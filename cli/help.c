@@ -102,9 +102,7 @@ static const struct {
 
 static int show_help(const struct command *command, int argc, char *argv[])
 {
-	const struct command *topic = NULL;
-	char text[OPTIONS_TEXT_MAX];
-	const char *near;
+	const struct command *topic;
 	int rest;
 	int code;
 
@@ -117,12 +115,7 @@ static int show_help(const struct command *command, int argc, char *argv[])
 			return topics[i].print();
 	}
 	topic = command_find(argv[rest]);
-	if (topic)
-		return command_print_help(topic);
-	near = command_suggest(argv[rest]);
-	format_text(text, sizeof(text), "there is no command '%s'%s%s%s", argv[rest],
-		    near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-	return command_usage_error(NULL, text);
+	return topic ? command_print_help(topic) : command_refuse_unknown(argv[rest]);
 }
 
 const struct command command_help = {

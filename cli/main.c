@@ -36,17 +36,6 @@ static const struct {
 	{ "-V", "version" },
 };
 
-static int refuse_unknown(const char *word)
-{
-	const char *near = command_suggest(word);
-	char text[OPTIONS_TEXT_MAX];
-
-	format_text(text, sizeof(text), "there is no command '%s'", word);
-	if (near)
-		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
-	return command_usage_error(NULL, text);
-}
-
 /* Return the command that a word is another name of, or the word itself. */
 static const char *resolve_alias(const char *word)
 {
@@ -69,15 +58,14 @@ static int take_options(int argc, char *argv[], int *ret_at)
 	case OPTIONS_OK:
 		if (*ret_at < argc)
 			return 0;
-		format_text(text, sizeof(text), "a command is missing");
-		break;
+		return command_usage_error(NULL, "a command is missing");
 	case OPTIONS_HELP:
 		*ret_at = 0;
 		return 0;
 	case OPTIONS_WRONG:
 		break;
 	}
-	return command_usage_error(NULL, text);
+	return command_usage_error(NULL, "%s", text);
 }
 
 int main(int argc, char *argv[])
@@ -103,7 +91,7 @@ int main(int argc, char *argv[])
 	word = at > 0 ? resolve_alias(argv[at]) : "help";
 	command = command_find(word);
 	if (!command)
-		return refuse_unknown(word);
+		return command_refuse_unknown(word);
 	return at > 0 ? command->run(command, argc - at, argv + at)
 		      : command->run(command, 1, argv);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/format.h"
 #include "options/suggest.h"
 
 const struct command *const commands[] = {
@@ -46,11 +47,14 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-const char *command_suggest(const char *name)
+int command_refuse_unknown(const char *name)
 {
 	const char *names[sizeof(commands) / sizeof(commands[0])];
+	char text[OPTIONS_TEXT_MAX];
 
 	for (size_t i = 0; i < command_count; i++)
 		names[i] = commands[i]->name;
-	return suggest_nearest(name, names, command_count);
+	format_text(text, sizeof(text), "there is no command '%s'", name);
+	suggest_append(text, sizeof(text), name, names, command_count);
+	return command_usage_error(NULL, "%s", text);
 }

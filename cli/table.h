@@ -58,7 +58,7 @@ const char *command_group(const struct command *command);
 /* By name, or NULL. */
 const struct command *command_find(const char *name);
 
-/* The name that is meant by a name that does not exist, or NULL. */
-const char *command_suggest(const char *name);
+/* A usage error: no command has this name. Returns its exit code. */
+int command_refuse_unknown(const char *name);
 
 #endif

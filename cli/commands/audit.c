@@ -351,15 +351,13 @@ static int run_verify(const struct audit_options *options, const struct audit_lo
 }
 
 static const struct action {
-	const char *name;
+	struct command_action is;
 	int (*run)(const struct audit_options *options, const struct audit_log *log);
 } actions[] = {
-	{ "show", run_show },
-	{ "verify", run_verify },
-	{ "follow", run_follow },
+	{ { "show", 0, 0, NULL }, run_show },
+	{ { "verify", 0, 0, NULL }, run_verify },
+	{ { "follow", 0, 0, NULL }, run_follow },
 };
-
-#define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
 
 static int run_action(const struct action *action, const struct audit_options *options)
 {
@@ -368,7 +366,7 @@ static int run_action(const struct action *action, const struct audit_options *o
 	int code;
 
 	if (!audit_log_find(&log, text))
-		return give_up(action->name, text, MSP_EXIT_REFUSED);
+		return give_up(action->is.name, text, MSP_EXIT_REFUSED);
 	code = action->run(options, &log);
 	audit_log_done(&log);
 	return code;
@@ -381,20 +379,15 @@ static int run_audit(const struct command *command, int argc, char *argv[])
 	struct command_words words = { .most = 1 };
 	struct config config = CONFIG_UNREAD;
 	char text[LAUNCH_TEXT_MAX];
-	const char *word;
 	int code;
 
-	if (!command_parse_words(command, argc, argv, &options, &words, &code))
-		return code;
-	word = words.list[0];
-	action = command_find_action(command, word, actions, sizeof(actions[0]), ACTION_COUNT,
-				     &code);
+	action = command_parse_action(command, argc, argv, &options, &words, &code);
 	if (!action)
 		return code;
 	if (launch_standard_fds() < 0)
-		return give_up(word, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
+		return give_up(action->is.name, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
 	if (launch_drop_root(options.run_as, &config, &code, text) != 0)
-		return give_up(word, text, code);
+		return give_up(action->is.name, text, code);
 	return run_action(action, &options);
 }
 
@@ -404,5 +397,6 @@ const struct command command_audit = {
 	.summary = "show and check the audit log",
 	.help = help,
 	.options = { OPTION_ROWS(rows), .has_operands = true },
+	.actions = ACTION_ROWS(actions),
 	.run = run_audit,
 };

@@ -313,7 +313,6 @@ static int run_open(const struct command *command, const struct bridge_options *
 	static struct work work = {
 		.control = { -1, -1 }, .network = { -1, -1 }, .listener = -1, .signals = -1
 	};
-	char text[OPTIONS_TEXT_MAX];
 	const char *rule;
 	int code;
 
@@ -325,11 +324,9 @@ static int run_open(const struct command *command, const struct bridge_options *
 	if (!command_check_sandbox(command, work.sandbox, &code))
 		return code;
 	rule = option_set_port(&work.port, words->list[1]);
-	if (rule) {
-		format_text(text, sizeof(text), "'%.100s' cannot be opened: it must be %s",
-			    words->list[1], rule);
-		return command_usage_error(command, text);
-	}
+	if (rule)
+		return command_usage_error(command, "'%.100s' cannot be opened: it must be %s",
+					   words->list[1], rule);
 	command_name_lines(command);
 	code = take_signals(&work);
 	if (!code)

@@ -238,19 +238,15 @@ static int add_cache(const struct tool *tool, const char *given, const struct pl
 
 static int refuse_operands(const struct command *command, const struct tool *tool)
 {
-	char text[LAUNCH_TEXT_MAX];
-
 	if (!tool)
 		return command_usage_error(
 			command, "add takes npm, pip, cargo, go or maven, and a directory");
-	format_text(text, sizeof(text), "add %s takes one directory. Fill one: '%sDIRECTORY%s",
-		    tool->name, tool->fill, tool->fill_end);
-	return command_usage_error(command, text);
+	return command_usage_error(command, "add %s takes one directory. Fill one: '%sDIRECTORY%s",
+				   tool->name, tool->fill, tool->fill_end);
 }
 
 static int run_cache(const struct command *command, int argc, char *argv[])
 {
-	static const char *const actions[] = { "add" };
 	struct cache_options options = { 0 };
 	struct command_words words = { .most = COMMAND_WORDS_MAX };
 	struct config config = CONFIG_UNREAD;
@@ -260,10 +256,8 @@ static int run_cache(const struct command *command, int argc, char *argv[])
 	const struct plan *plan = NULL;
 	int code;
 
-	if (!command_parse_words(command, argc, argv, &options, &words, &code))
+	if (!command_parse_action(command, argc, argv, &options, &words, &code))
 		return code;
-	if (words.count == 0 || strcmp(words.list[0], actions[0]) != 0)
-		return command_refuse_action(command, words.list[0], actions, LENGTH(actions));
 	tool = words.count > 1 ? find_tool(words.list[1]) : NULL;
 	if (!tool || words.count != 3 || !words.list[2][0])
 		return refuse_operands(command, tool);
@@ -280,6 +274,8 @@ static int run_cache(const struct command *command, int argc, char *argv[])
 		return add_cache(tool, words.list[2], plan);
 	return log_fail(code ? code : MSP_EXIT_REFUSED, "%s", text);
 }
+
+static const struct command_action actions[] = { { "add", 0, COMMAND_WORDS_MAX, NULL } };
 
 const struct command command_cache = {
 	.name = "cache",
@@ -298,5 +294,6 @@ const struct command command_cache = {
 		"The exit code is 0; 64 when the command line is wrong; 78 when the directory is\n"
 		"no such cache, belongs to another user or must not be shown.\n",
 	.options = { OPTION_ROWS(rows), .has_operands = true },
+	.actions = ACTION_ROWS(actions),
 	.run = run_cache,
 };

@@ -65,18 +65,16 @@ struct shape {
 static bool prepare_work(const struct command *command, int argc, char *argv[],
 			 const struct shape *shape, struct work *work, int *ret_exit)
 {
-	char text[OPTIONS_TEXT_MAX];
-
 	work->options.attach.limits = LIMITS_UNSAID;
 	work->words.most = shape->most;
 	if (!command_parse_words(command, argc, argv, &work->options, &work->words, ret_exit))
 		return false;
 	if (work->words.count < shape->least) {
-		format_text(text, sizeof(text), "%s: msp %s %s",
-			    shape->least == 1 ? "a sandbox is missing"
-					      : "a sandbox and a checkpoint must be named",
-			    command->name, command->operands);
-		*ret_exit = command_usage_error(command, text);
+		*ret_exit = command_usage_error(
+			command, "%s: msp %s %s",
+			shape->least == 1 ? "a sandbox is missing"
+					  : "a sandbox and a checkpoint must be named",
+			command->name, command->operands);
 		return false;
 	}
 	if (!command_check_sandbox(command, work->words.list[0], ret_exit))
@@ -95,12 +93,10 @@ static bool choose_checkpoint(const struct command *command, struct work *work, 
 	const char *word = work->words.list[1];
 	const char *taken;
 	const char *rule = word ? option_set_checkpoint(&taken, word) : NULL;
-	char text[OPTIONS_TEXT_MAX];
 
 	if (rule) {
-		format_text(text, sizeof(text), "'%.100s' is no checkpoint: it must be %s", word,
-			    rule);
-		*ret_exit = command_usage_error(command, text);
+		*ret_exit = command_usage_error(command, "'%.100s' is no checkpoint: it must be %s",
+						word, rule);
 		return false;
 	}
 	work->question.words.checkpoint = word;
@@ -171,7 +167,6 @@ static int run_checkpoint(const struct command *command, int argc, char *argv[])
 	static const struct shape shape = { CHECKPOINT_SAVE, 1, 2, "saving the checkpoint" };
 	static struct work work;
 	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
-	char text[OPTIONS_TEXT_MAX];
 	const char *name;
 	const char *rule = NULL;
 	int code;
@@ -181,11 +176,9 @@ static int run_checkpoint(const struct command *command, int argc, char *argv[])
 	name = work.words.list[1];
 	if (name)
 		rule = option_set_label(&name, name);
-	if (rule) {
-		format_text(text, sizeof(text), "the name '%.100s' is refused: it must be %s", name,
-			    rule);
-		return command_usage_error(command, text);
-	}
+	if (rule)
+		return command_usage_error(command, "the name '%.100s' is refused: it must be %s",
+					   name, rule);
 	if (name)
 		format_text(wanted->name, sizeof(wanted->name), "%s", name);
 	work.question.words.name = name;

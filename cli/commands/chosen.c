@@ -89,16 +89,13 @@ bool chosen_add_words(struct chosen *chosen, const struct command *command,
 		      const struct command_words *words, const struct chosen_options *options,
 		      int *ret_exit)
 {
-	char text[OPTIONS_TEXT_MAX];
-
 	for (int i = 1; i < words->count; i++) {
 		const char *rule = chosen_add(chosen, words->list[i]);
 
 		if (!rule)
 			continue;
-		format_text(text, sizeof(text), "'%.100s' is refused: it must be %s",
-			    words->list[i], rule);
-		*ret_exit = command_usage_error(command, text);
+		*ret_exit = command_usage_error(command, "'%.100s' is refused: it must be %s",
+						words->list[i], rule);
 		return false;
 	}
 	if (chosen->is_all)

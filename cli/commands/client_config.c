@@ -118,19 +118,17 @@ static int refuse_client(const struct command *command, const char *word)
 {
 	const char *names[CLIENT_NAMES_MAX];
 	const size_t count = client_names(names);
-	const char *near = word ? suggest_nearest(word, names, count) : NULL;
 	char text[OPTIONS_TEXT_MAX];
 
-	if (word)
+	format_text(text, sizeof(text), "a client is needed");
+	if (word) {
 		format_text(text, sizeof(text), "no client '%s' is known", word);
-	else
-		format_text(text, sizeof(text), "a client is needed");
-	if (near)
-		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
+		suggest_append(text, sizeof(text), word, names, count);
+	}
 	format_append(text, sizeof(text), "; known are ");
 	for (size_t i = 0; i < count; i++)
 		format_append(text, sizeof(text), "%s%s", i > 0 ? ", " : "", names[i]);
-	return command_usage_error(command, text);
+	return command_usage_error(command, "%s", text);
 }
 
 static const char *find_conflict(const struct client *client, const struct config_options *options)
@@ -313,7 +311,7 @@ static int client_config(const struct command *command, int argc, char *argv[])
 		return refuse_client(command, words.count > 0 ? words.list[0] : NULL);
 	conflict = find_conflict(client, &options);
 	if (conflict)
-		return command_usage_error(command, conflict);
+		return command_usage_error(command, "%s", conflict);
 	if (!launch_own_path(path))
 		return log_fail(MSP_EXIT_SOFTWARE,
 				"client-config: the path of msp itself cannot be read from "

@@ -113,18 +113,15 @@ static int run_create(const struct command *command, int argc, char *argv[])
 	static struct question question;
 	static struct ipc_sandbox_info info;
 	static struct asking asking;
-	char text[OPTIONS_TEXT_MAX];
 	int rest;
 	int code;
 
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
-	if (rest < argc) {
-		format_text(text, sizeof(text),
-			    "'%.200s' is one word too many; a name is given as --name=NAME",
-			    argv[rest]);
-		return command_usage_error(command, text);
-	}
+	if (rest < argc)
+		return command_usage_error(
+			command, "'%.200s' is one word too many; a name is given as --name=NAME",
+			argv[rest]);
 	if (options.wanted.mode && !options.wanted.workspace)
 		return command_usage_error(command, "--mode is for --workspace");
 	command_name_lines(command);

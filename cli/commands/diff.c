@@ -286,7 +286,7 @@ static int run_diff(const struct command *command, int argc, char *argv[])
 	if (!conflict && words.count == 0)
 		conflict = "a sandbox is missing: msp diff SANDBOX [PATH]...";
 	if (conflict)
-		return command_usage_error(command, conflict);
+		return command_usage_error(command, "%s", conflict);
 	if (!command_check_sandbox(command, words.list[0], &code) ||
 	    !chosen_add_words(&chosen, command, &words, &options.chosen, &code))
 		return code;

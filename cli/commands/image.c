@@ -427,22 +427,18 @@ static int run_show(const struct image_options *options, char *const words[])
 /* --- the command ------------------------------------------------------------------------------ */
 
 static const struct action {
-	const char *name;
-	int least, most; /* words behind it */
-	const char *rule;
+	struct command_action is;
 	int (*run)(const struct image_options *options, char *const words[]);
 } actions[] = {
-	{ "import", 1, 2, "import takes FILE, DIR or -, and a NAME if it shall have another",
+	{ { "import", 1, 2, "import takes FILE, DIR or -, and a NAME if it shall have another" },
 	  image_run_import },
-	{ "pull", 1, 1, "pull takes the reference of an image, such as python:3.12",
+	{ { "pull", 1, 1, "pull takes the reference of an image, such as python:3.12" },
 	  image_run_pull },
-	{ "list", 0, 0, "list takes no word", run_list },
-	{ "show", 1, 1, "show takes one image", run_show },
-	{ "remove", 1, 1, "remove takes one image", image_run_remove },
-	{ "prune", 0, 0, "prune takes no word", image_run_prune },
+	{ { "list", 0, 0, "list takes no word" }, run_list },
+	{ { "show", 1, 1, "show takes one image" }, run_show },
+	{ { "remove", 1, 1, "remove takes one image" }, image_run_remove },
+	{ { "prune", 0, 0, "prune takes no word" }, image_run_prune },
 };
-
-#define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
 
 int image_read_config(const struct image_options *options, struct config *ret)
 {
@@ -488,14 +484,9 @@ static int run_image(const struct command *command, int argc, char *argv[])
 	const struct action *action;
 	int code;
 
-	if (!command_parse_words(command, argc, argv, &options, &words, &code))
-		return code;
-	action = command_find_action(command, words.list[0], actions, sizeof(actions[0]),
-				     ACTION_COUNT, &code);
+	action = command_parse_action(command, argc, argv, &options, &words, &code);
 	if (!action)
 		return code;
-	if (words.count - 1 < action->least || words.count - 1 > action->most)
-		return command_usage_error(command, action->rule);
 	if (options.is_json && action->run != run_list && action->run != run_show)
 		return command_usage_error(command, "--json is for list and show");
 	command_name_lines(command);
@@ -511,5 +502,6 @@ const struct command command_image = {
 	.summary = "keep images of containers for profiles",
 	.help = help,
 	.options = { OPTION_ROWS(rows), .has_operands = true },
+	.actions = ACTION_ROWS(actions),
 	.run = run_image,
 };

@@ -49,9 +49,7 @@ static const struct option_row network_rows[] = {
 #define ASKED_MAX 32
 
 struct action {
-	const char *name;
-	int least, most; /* operands */
-	const char *rule;
+	struct command_action is;
 	bool is_bare;      /* it is not about a configuration */
 	const char *asked; /* msp-policy's name for it; NULL: the same */
 	int (*run)(const struct network_options *options, char *const words[]); /* in its place */
@@ -117,7 +115,7 @@ static int run_action(const struct command *command, const struct action *action
 		      char *words[], int count)
 {
 	static char path[IPC_PATH_MAX];
-	const bool is_check = strcmp(action->name, "check") == 0;
+	const bool is_check = strcmp(action->is.name, "check") == 0;
 	char asked[ASKED_MAX];
 	char text[CONFIG_TEXT_MAX];
 	int code = 0;
@@ -126,29 +124,25 @@ static int run_action(const struct command *command, const struct action *action
 		given = words[--count];
 	if (!action->is_bare && config_find(given, path, text) != 0)
 		return give_up(command, text, MSP_EXIT_REFUSED);
-	if (strcmp(action->name, "list") == 0 || (is_check && !path[0]))
+	if (strcmp(action->is.name, "list") == 0 || (is_check && !path[0]))
 		log_line("configuration: %s", path[0] ? path : "built-in");
 	/* The built-in profiles were checked when msp was built. */
 	if (is_check && !path[0])
 		return 0;
 	if (is_check)
 		code = check_paths(command, path);
-	format_text(asked, sizeof(asked), "%s", action->asked ? action->asked : action->name);
+	format_text(asked, sizeof(asked), "%s", action->asked ? action->asked : action->is.name);
 	return code ? code : become_policy(command, asked, path, words, count);
 }
 
-static int choose_action(const struct command *command, const struct action *actions,
-			 size_t action_count, int argc, char *argv[])
+static int choose_action(const struct command *command, int argc, char *argv[])
 {
 	struct network_options options = { .attach.limits = LIMITS_UNSAID };
 	const struct action *action;
 	struct command_words words = { .most = COMMAND_WORDS_MAX };
 	int code;
 
-	if (!command_parse_words(command, argc, argv, &options, &words, &code))
-		return code;
-	action = command_find_action(command, words.list[0], actions, sizeof(actions[0]),
-				     action_count, &code);
+	action = command_parse_action(command, argc, argv, &options, &words, &code);
 	if (!action)
 		return code;
 	if ((options.sandbox || options.client) && action->run != network_approve)
@@ -157,10 +151,9 @@ static int choose_action(const struct command *command, const struct action *act
 		return command_usage_error(command, "--json is for list");
 	if (options.sandbox && options.client)
 		return command_usage_error(command, "--sandbox and --client exclude one another");
-	if (words.count - 1 < action->least || words.count - 1 > action->most ||
-	    (options.attach.config && !action->run &&
-	     (action->is_bare || (action->least == 0 && words.count > 1))))
-		return command_usage_error(command, action->rule);
+	if (options.attach.config && !action->run &&
+	    (action->is_bare || (action->is.least == 0 && words.count > 1)))
+		return command_usage_error(command, "%s", action->is.rule);
 	if (action->run)
 		return action->run(&options, words.list + 1);
 	if (launch_standard_fds() < 0)
@@ -170,54 +163,33 @@ static int choose_action(const struct command *command, const struct action *act
 	return run_action(command, action, options.attach.config, words.list, words.count);
 }
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+static const struct action profile_actions[] = {
+	{ .is = { "list", 0, 0, "list takes no name" } },
+	{ .is = { "show", 1, 1, "show takes the name of one profile: show NAME" } },
+	{ .is = { "check", 0, 1, "check takes one file, or --config, or none of the two" } },
+	{ .is = { "diff", 2, 2, "diff takes the names of two profiles: diff NAME NAME" } },
+};
 
-static int run_profile(const struct command *command, int argc, char *argv[])
-{
-	static const struct action actions[] = {
-		{ "list", 0, 0, "list takes no name", false, NULL, NULL },
-		{ "show", 1, 1, "show takes the name of one profile: show NAME", false, NULL,
-		  NULL },
-		{ "check", 0, 1, "check takes one file, or --config, or none of the two", false,
-		  NULL, NULL },
-		{ "diff", 2, 2, "diff takes the names of two profiles: diff NAME NAME", false, NULL,
-		  NULL },
-	};
+static const struct action policy_actions[] = {
+	{ .is = { "seccomp", 1, 1, "seccomp takes the name of one profile: seccomp NAME" } },
+	{ .is = { "groups", 0, 0, "groups takes no name and no --config" }, .is_bare = true },
+	{ .is = { "explain", 2, COMMAND_WORDS_MAX,
+		  "explain takes a profile and an operation: explain NAME 'read /etc/passwd'" } },
+};
 
-	return choose_action(command, actions, LENGTH(actions), argc, argv);
-}
-
-static int run_policy(const struct command *command, int argc, char *argv[])
-{
-	static const struct action actions[] = {
-		{ "seccomp", 1, 1, "seccomp takes the name of one profile: seccomp NAME", false,
-		  NULL, NULL },
-		{ "groups", 0, 0, "groups takes no name and no --config", true, NULL, NULL },
-		{ "explain", 2, COMMAND_WORDS_MAX,
-		  "explain takes a profile and an operation: explain NAME 'read /etc/passwd'",
-		  false, NULL, NULL },
-	};
-
-	return choose_action(command, actions, LENGTH(actions), argc, argv);
-}
-
-static int run_network(const struct command *command, int argc, char *argv[])
-{
-	static const struct action actions[] = {
-		{ "list", 1, 1, "list takes the name of one sandbox: list SANDBOX", true, NULL,
-		  network_list },
-		{ "asked", 0, 0, "asked takes no name", true, NULL, network_asked },
-		{ "approve", 1, 1, "approve takes one host: approve HOST[:PORT]", true, NULL,
-		  network_approve },
-		{ "tighten", 1, 2,
-		  "tighten takes a sandbox, and one host or none: tighten SANDBOX "
-		  "[HOST]",
-		  true, NULL, network_tighten },
-		{ "groups", 0, 0, "groups takes no name and no --config", true, "hosts", NULL },
-	};
-
-	return choose_action(command, actions, LENGTH(actions), argc, argv);
-}
+static const struct action network_actions[] = {
+	{ .is = { "list", 1, 1, "list takes the name of one sandbox: list SANDBOX" },
+	  .run = network_list },
+	{ .is = { "asked", 0, 0, "asked takes no name" }, .run = network_asked },
+	{ .is = { "approve", 1, 1, "approve takes one host: approve HOST[:PORT]" },
+	  .run = network_approve },
+	{ .is = { "tighten", 1, 2,
+		  "tighten takes a sandbox, and one host or none: tighten SANDBOX [HOST]" },
+	  .run = network_tighten },
+	{ .is = { "groups", 0, 0, "groups takes no name and no --config" },
+	  .is_bare = true,
+	  .asked = "hosts" },
+};
 
 const struct command command_profile = {
 	.name = "profile",
@@ -235,7 +207,8 @@ const struct command command_profile = {
 		"Root sees the configuration that a start by root reads. The exit code is 0, 64\n"
 		"when the command line is wrong, and 78 when the configuration is.\n",
 	.options = { OPTION_ROWS(rows), .has_operands = true },
-	.run = run_profile,
+	.actions = ACTION_ROWS(profile_actions),
+	.run = choose_action,
 };
 
 const struct command command_policy = {
@@ -256,7 +229,8 @@ const struct command command_policy = {
 		"The exit code is 0, 64 when the command line is wrong, and 78 when the\n"
 		"configuration is.\n",
 	.options = { OPTION_ROWS(rows), .has_operands = true },
-	.run = run_policy,
+	.actions = ACTION_ROWS(policy_actions),
+	.run = choose_action,
 };
 
 const struct command command_network = {
@@ -286,5 +260,6 @@ const struct command command_network = {
 		"or nobody or several ask for the host; 75 when nothing runs in the sandbox; and\n"
 		"78 when its profile lets no host be added.\n",
 	.options = { OPTION_ROWS(network_rows), .has_operands = true },
-	.run = run_network,
+	.actions = ACTION_ROWS(network_actions),
+	.run = choose_action,
 };

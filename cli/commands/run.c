@@ -113,15 +113,13 @@ static int run_run(const struct command *command, int argc, char *argv[])
 					   "a command is missing: msp run -- CMD [ARG]...");
 	conflict = find_conflict(&options);
 	if (conflict)
-		return command_usage_error(command, conflict);
-	if (options.trial.workspace && directory_is_at(what.words[0])) { /* meant for --workspace */
-		format_text(
-			text, sizeof(text),
+		return command_usage_error(command, "%s", conflict);
+	if (options.trial.workspace && directory_is_at(what.words[0])) /* meant for --workspace */
+		return command_usage_error(
+			command,
 			"'%s' is a directory, not a command. A directory for --workspace follows "
 			"an equals sign: --workspace=%s",
 			what.words[0], what.words[0]);
-		return command_usage_error(command, text);
-	}
 	command_name_lines(command);
 	what.profile = options.trial.profile ? options.trial.profile : "";
 	what.no_hosts = options.trial.no_hosts;

@@ -269,7 +269,6 @@ static int end_with(const struct command *command, int argc, char *argv[], uint3
 {
 	static struct end_options options = { .attach.limits = LIMITS_UNSAID };
 	static struct command_words words = { .most = COMMAND_WORDS_MAX };
-	char text[OPTIONS_TEXT_MAX];
 	const char *conflict;
 	int code;
 
@@ -277,12 +276,10 @@ static int end_with(const struct command *command, int argc, char *argv[], uint3
 		return code;
 	conflict = find_conflict(&options, words.count);
 	if (conflict)
-		return command_usage_error(command, conflict);
-	if (words.count == 0 && !options.is_all) {
-		format_text(text, sizeof(text), "a sandbox is missing: msp %s SANDBOX...",
-			    command->name);
-		return command_usage_error(command, text);
-	}
+		return command_usage_error(command, "%s", conflict);
+	if (words.count == 0 && !options.is_all)
+		return command_usage_error(command, "a sandbox is missing: msp %s SANDBOX...",
+					   command->name);
 	for (int i = 0; i < words.count; i++) {
 		if (!command_check_sandbox(command, words.list[i], &code))
 			return code;

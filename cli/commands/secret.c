@@ -12,7 +12,6 @@
 #include "launcher/start/secret.h"
 #include "options/command.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define HOSTS_TEXT_MAX 1024
 
 struct secret_options {
@@ -97,7 +96,6 @@ static int read_config(const struct command *command, const char *given, struct 
 
 static int run_secret(const struct command *command, int argc, char *argv[])
 {
-	static const char *const actions[] = { "check" };
 	struct secret_options options = { 0 };
 	struct command_words words = { .most = COMMAND_WORDS_MAX };
 	struct config config = CONFIG_UNREAD;
@@ -105,13 +103,9 @@ static int run_secret(const struct command *command, int argc, char *argv[])
 	const char *name;
 	int code;
 
-	if (!command_parse_words(command, argc, argv, &options, &words, &code))
+	if (!command_parse_action(command, argc, argv, &options, &words, &code))
 		return code;
-	if (words.count == 0 || strcmp(words.list[0], actions[0]) != 0)
-		return command_refuse_action(command, words.list[0], actions, LENGTH(actions));
-	if (words.count > 2)
-		return command_usage_error(command, "check takes the name of one profile, or none");
-	name = words.count == 2 ? words.list[1] : NULL;
+	name = words.list[1];
 	code = read_config(command, options.config, &config);
 	if (code)
 		return code;
@@ -122,6 +116,10 @@ static int run_secret(const struct command *command, int argc, char *argv[])
 		return command_usage_error(command, "there is no profile of this name");
 	return plan ? try_all(plan, name) : MSP_EXIT_REFUSED;
 }
+
+static const struct command_action actions[] = {
+	{ "check", 0, 1, "check takes the name of one profile, or none" },
+};
 
 const struct command command_secret = {
 	.name = "secret",
@@ -135,5 +133,6 @@ const struct command command_secret = {
 		"The exit code is 0, 64 when the command line is wrong, and 78 when a source\n"
 		"cannot be read or the configuration is wrong.\n",
 	.options = { OPTION_ROWS(rows), .has_operands = true },
+	.actions = ACTION_ROWS(actions),
 	.run = run_secret,
 };

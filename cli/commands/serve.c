@@ -466,7 +466,7 @@ static int run_serve(const struct command *command, int argc, char *argv[])
 		return code;
 	conflict = find_conflict(&options);
 	if (conflict)
-		return command_usage_error(command, conflict);
+		return command_usage_error(command, "%s", conflict);
 	if (!options.default_profile &&
 	    !option_read_default_profile(&options.default_profile, text))
 		return give_up(text, MSP_EXIT_USAGE);

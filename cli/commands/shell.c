@@ -93,7 +93,7 @@ static int run_shell(const struct command *command, int argc, char *argv[])
 		options.trial.workspace = ".";
 	conflict = find_conflict(&options, what.sandbox);
 	if (conflict)
-		return command_usage_error(command, conflict);
+		return command_usage_error(command, "%s", conflict);
 	command_name_lines(command);
 	if (what.sandbox) {
 		format_text(name, sizeof(name), "%s", what.sandbox);

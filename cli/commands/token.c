@@ -252,57 +252,42 @@ static int run_list(const struct token_options *options, const char *name)
 	return written ? MSP_EXIT_SOFTWARE : 0;
 }
 
+#define NO_NAME "a name is missing: create NAME, or revoke NAME"
+
 static const struct action {
-	const char *name;
-	bool has_operand;
+	struct command_action is;
 	int (*run)(const struct token_options *options, const char *name);
 } actions[] = {
-	{ "create", true, run_create },
-	{ "list", false, run_list },
-	{ "revoke", true, run_revoke },
+	{ { "create", 1, 1, NO_NAME }, run_create },
+	{ { "list", 0, 0, "list takes no name" }, run_list },
+	{ { "revoke", 1, 1, NO_NAME }, run_revoke },
 };
-
-#define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
-
-static const char *find_fault(const struct action *action, const struct token_options *options,
-			      const char *name)
-{
-	if (action->has_operand && !name)
-		return "a name is missing: create NAME, or revoke NAME";
-	if (!action->has_operand && name)
-		return "list takes no name";
-	if (action->has_operand && options->is_json)
-		return "--json is for list";
-	if (name && !token_name_is_good(name, strlen(name)))
-		return "the name of a token must be of letters, digits, '.', '_' and '-', at most "
-		       "63";
-	return NULL;
-}
 
 static int run_token(const struct command *command, int argc, char *argv[])
 {
 	struct token_options options = { 0 };
 	const struct action *action;
 	struct command_words words = { .most = 2 };
-	const char *fault;
+	const char *name;
 	struct config config = CONFIG_UNREAD;
 	char text[LAUNCH_TEXT_MAX];
 	int code;
 
-	if (!command_parse_words(command, argc, argv, &options, &words, &code))
-		return code;
-	action = command_find_action(command, words.list[0], actions, sizeof(actions[0]),
-				     ACTION_COUNT, &code);
+	action = command_parse_action(command, argc, argv, &options, &words, &code);
 	if (!action)
 		return code;
-	fault = find_fault(action, &options, words.list[1]);
-	if (fault)
-		return command_usage_error(command, fault);
+	name = words.list[1];
+	if (options.is_json && action->run != run_list)
+		return command_usage_error(command, "--json is for list");
+	if (name && !token_name_is_good(name, strlen(name)))
+		return command_usage_error(command,
+					   "the name of a token must be of letters, digits, '.', "
+					   "'_' and '-', at most 63");
 	if (launch_standard_fds() < 0)
-		return give_up(action->name, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
+		return give_up(action->is.name, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
 	if (launch_drop_root(options.run_as, &config, &code, text) != 0)
-		return give_up(action->name, text, code);
-	return action->run(&options, words.list[1]);
+		return give_up(action->is.name, text, code);
+	return action->run(&options, name);
 }
 
 const struct command command_token = {
@@ -311,5 +296,6 @@ const struct command command_token = {
 	.summary = "say who may use an HTTP server",
 	.help = help,
 	.options = { OPTION_ROWS(rows), .has_operands = true },
+	.actions = ACTION_ROWS(actions),
 	.run = run_token,
 };

@@ -523,18 +523,15 @@ static int run_remove(const struct vm_options *options, char *const words[])
 /* --- the command ------------------------------------------------------------------------------ */
 
 static const struct action {
-	const char *name;
-	int least, most; /* words behind it */
-	const char *rule;
+	struct command_action is;
 	int (*run)(const struct vm_options *options, char *const words[]);
 } actions[] = {
-	{ "prepare", 0, 2,
-	  "prepare takes a package, a version of /boot, or a kernel and its modules", run_prepare },
-	{ "list", 0, 0, "list takes no word", run_list },
-	{ "remove", 1, 1, "remove takes one version", run_remove },
+	{ { "prepare", 0, 2,
+	    "prepare takes a package, a version of /boot, or a kernel and its modules" },
+	  run_prepare },
+	{ { "list", 0, 0, "list takes no word" }, run_list },
+	{ { "remove", 1, 1, "remove takes one version" }, run_remove },
 };
-
-#define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
 
 static int run_vm(const struct command *command, int argc, char *argv[])
 {
@@ -543,14 +540,9 @@ static int run_vm(const struct command *command, int argc, char *argv[])
 	const struct action *action;
 	int code;
 
-	if (!command_parse_words(command, argc, argv, &options, &words, &code))
-		return code;
-	action = command_find_action(command, words.list[0], actions, sizeof(actions[0]),
-				     ACTION_COUNT, &code);
+	action = command_parse_action(command, argc, argv, &options, &words, &code);
 	if (!action)
 		return code;
-	if (words.count - 1 < action->least || words.count - 1 > action->most)
-		return command_usage_error(command, action->rule);
 	if (options.is_json && action->run != run_list)
 		return command_usage_error(command, "--json is for list");
 	command_name_lines(command);
@@ -564,5 +556,6 @@ const struct command command_vm = {
 	.summary = "keep kernels of virtual machines for profiles",
 	.help = help,
 	.options = { OPTION_ROWS(rows), .has_operands = true },
+	.actions = ACTION_ROWS(actions),
 	.run = run_vm,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options/command.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +16,15 @@
 #define COLUMNS 80
 #define HELP_COLUMN 26
 
-int command_usage_error(const struct command *command, const char *text)
+int command_usage_error(const struct command *command, const char *format, ...)
 {
+	char text[OPTIONS_TEXT_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	/* As in format.c. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
 	if (command)
 		log_line("%s: %s. 'msp help %s' shows its use", command->name, text, command->name);
 	else
@@ -28,13 +36,12 @@ bool command_check_sandbox(const struct command *command, const char *word, int 
 {
 	const char *taken;
 	const char *rule = option_set_sandbox(&taken, word);
-	char text[OPTIONS_TEXT_MAX];
 	uint32_t number;
 
 	if (!rule || (command->options.has_recent && sandbox_is_recent(word, &number)))
 		return true;
-	format_text(text, sizeof(text), "'%.100s' is no sandbox: it must be %s", word, rule);
-	*ret_exit = command_usage_error(command, text);
+	*ret_exit =
+		command_usage_error(command, "'%.100s' is no sandbox: it must be %s", word, rule);
 	return false;
 }
 
@@ -60,14 +67,13 @@ bool command_parse(const struct command *command, int argc, char *argv[], void *
 	case OPTIONS_WRONG:
 		break;
 	}
-	*ret_exit = command_usage_error(command, text);
+	*ret_exit = command_usage_error(command, "%s", text);
 	return false;
 }
 
 bool command_parse_words(const struct command *command, int argc, char *argv[], void *target,
 			 struct command_words *words, int *ret_exit)
 {
-	char text[OPTIONS_TEXT_MAX];
 	int rest;
 
 	for (;;) {
@@ -78,8 +84,8 @@ bool command_parse_words(const struct command *command, int argc, char *argv[], 
 		if (argc == 0)
 			return true;
 		if (words->count == words->most) {
-			format_text(text, sizeof(text), "'%s' is one word too many", argv[0]);
-			*ret_exit = command_usage_error(command, text);
+			*ret_exit =
+				command_usage_error(command, "'%s' is one word too many", argv[0]);
 			return false;
 		}
 		words->list[words->count++] = argv[0];
@@ -89,53 +95,62 @@ bool command_parse_words(const struct command *command, int argc, char *argv[], 
 bool command_parse_sandbox(const struct command *command, int argc, char *argv[], void *target,
 			   struct command_words *words, int *ret_exit)
 {
-	char text[OPTIONS_TEXT_MAX];
-
 	if (!command_parse_words(command, argc, argv, target, words, ret_exit))
 		return false;
 	if (words->count > 0)
 		return command_check_sandbox(command, words->list[0], ret_exit);
-	format_text(text, sizeof(text), "a sandbox is missing: msp %s %s", command->name,
-		    command->operands);
-	*ret_exit = command_usage_error(command, text);
+	*ret_exit = command_usage_error(command, "a sandbox is missing: msp %s %s", command->name,
+					command->operands);
 	return false;
 }
 
-int command_refuse_action(const struct command *command, const char *word,
-			  const char *const names[], size_t count)
+static const struct command_action *action_at(const struct action_table *table, size_t i)
 {
-	const char *near = word ? suggest_nearest(word, names, count) : NULL;
+	return (const void *)((const char *)table->rows + i * table->size);
+}
+
+/* A usage error: `word`, the first operand or NULL, is no action of the command. */
+static int refuse_action(const struct command *command, const char *word)
+{
+	const size_t count = command->actions.count;
+	const char *names[COMMAND_ACTIONS_MAX];
 	char text[OPTIONS_TEXT_MAX];
 
-	format_text(text, sizeof(text), "the action is missing; expected %s", command->operands);
-	if (word)
-		format_text(text, sizeof(text), "there is no action '%s', only", word);
-	for (size_t i = 0; word && i < count; i++)
+	if (count > COMMAND_ACTIONS_MAX)
+		bug("a command has more actions than there is room for");
+	if (!word)
+		return command_usage_error(command, "the action is missing; expected %s",
+					   command->operands);
+	format_text(text, sizeof(text), "there is no action '%s', only", word);
+	for (size_t i = 0; i < count; i++) {
+		names[i] = action_at(&command->actions, i)->name;
 		format_append(text, sizeof(text), "%s %s",
 			      i == 0          ? ""
 			      : i + 1 < count ? ","
 					      : " and",
 			      names[i]);
-	if (near)
-		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
-	return command_usage_error(command, text);
+	}
+	suggest_append(text, sizeof(text), word, names, count);
+	return command_usage_error(command, "%s", text);
 }
 
-const void *command_find_action(const struct command *command, const char *word,
-				const void *actions, size_t size, size_t count, int *ret_exit)
+const void *command_parse_action(const struct command *command, int argc, char *argv[],
+				 void *target, struct command_words *words, int *ret_exit)
 {
-	const char *names[COMMAND_ACTIONS_MAX];
+	if (!command_parse_words(command, argc, argv, target, words, ret_exit))
+		return NULL;
+	for (size_t i = 0; words->count > 0 && i < command->actions.count; i++) {
+		const struct command_action *action = action_at(&command->actions, i);
+		const int behind = words->count - 1;
 
-	if (count > COMMAND_ACTIONS_MAX)
-		bug("a command has more actions than there is room for");
-	for (size_t i = 0; i < count; i++) {
-		const char *const *action = (const void *)((const char *)actions + i * size);
-
-		names[i] = *action;
-		if (word && strcmp(names[i], word) == 0)
+		if (strcmp(action->name, words->list[0]) != 0)
+			continue;
+		if (behind >= action->least && behind <= action->most)
 			return action;
+		*ret_exit = command_usage_error(command, "%s", action->rule);
+		return NULL;
 	}
-	*ret_exit = command_refuse_action(command, word, names, count);
+	*ret_exit = refuse_action(command, words->list[0]);
 	return NULL;
 }
 

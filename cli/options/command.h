@@ -9,12 +9,33 @@
 
 #include "options/options.h"
 
+/* An action of a command, which its first operand names: the first member of a row. */
+struct command_action {
+	const char *name;
+	int least, most;  /* words behind it */
+	const char *rule; /* their number in a phrase */
+};
+
+/* Rows of a command's own, at most COMMAND_ACTIONS_MAX. */
+struct action_table {
+	const void *rows;
+	size_t size; /* bytes of a row */
+	size_t count;
+};
+#define COMMAND_ACTIONS_MAX 8
+#define ACTION_ROWS(rows_)                                                                         \
+	{                                                                                          \
+		.rows = (rows_), .size = sizeof((rows_)[0]),                                       \
+		.count = sizeof(rows_) / sizeof((rows_)[0])                                        \
+	}
+
 struct command {
 	const char *name;
 	const char *operands; /* words behind the options, for the usage line */
 	const char *summary;  /* one line */
 	const char *help;     /* paragraphs, each line at most 78 columns */
 	struct option_table options;
+	struct action_table actions;
 	/* argv[0] is the command's name. Returns the exit code of msp. */
 	int (*run)(const struct command *command, int argc, char *argv[]);
 };
@@ -39,17 +60,10 @@ struct command_words {
 bool command_parse_words(const struct command *command, int argc, char *argv[], void *target,
 			 struct command_words *words, int *ret_exit);
 
-/* A usage error: `word`, the first operand or NULL, is not what a command of several can do.
- * Returns its exit code. */
-int command_refuse_action(const struct command *command, const char *word,
-			  const char *const names[], size_t count);
-
-#define COMMAND_ACTIONS_MAX 8
-
-/* Find the action with this name in a list of at most COMMAND_ACTIONS_MAX, whose items have `size`
- * bytes and begin with their name, a const char *. NULL: *ret_exit, after such a usage error. */
-const void *command_find_action(const struct command *command, const char *word,
-				const void *actions, size_t size, size_t count, int *ret_exit);
+/* Parse words of which the first names an action of the command, with as many behind it as that
+ * takes. Return its row, or NULL: *ret_exit, as above. */
+const void *command_parse_action(const struct command *command, int argc, char *argv[],
+				 void *target, struct command_words *words, int *ret_exit);
 
 /* Parse words of which the first must be what a sandbox can be called. */
 bool command_parse_sandbox(const struct command *command, int argc, char *argv[], void *target,
@@ -62,7 +76,8 @@ bool command_check_sandbox(const struct command *command, const char *word, int 
 void command_name_lines(const struct command *command);
 
 /* A usage error of `command` (NULL: of msp itself) on stderr. Returns its exit code. */
-int command_usage_error(const struct command *command, const char *text);
+int command_usage_error(const struct command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Return `code`, or if printing failed (-errno), another exit code after a line. */
 int command_judge_output(int error, int code);

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/format.h"
+
 #define WORD_MAX ((size_t)32)
 
 static size_t least_of(size_t a, size_t b)
@@ -56,4 +58,13 @@ const char *suggest_nearest(const char *word, const char *const words[], size_t 
 	if (!best || best_distance > (strlen(best) + 2) / 3)
 		return NULL;
 	return best;
+}
+
+void suggest_append(char *text, size_t room, const char *word, const char *const words[],
+		    size_t count)
+{
+	const char *near = suggest_nearest(word, words, count);
+
+	if (near)
+		format_append(text, room, " (did you mean '%s'?)", near);
 }

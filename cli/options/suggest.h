@@ -11,4 +11,8 @@
  * a tie; NULL when none is. */
 const char *suggest_nearest(const char *word, const char *const words[], size_t count);
 
+/* Append " (did you mean 'WORD'?)" to a text if one is. */
+void suggest_append(char *text, size_t room, const char *word, const char *const words[],
+		    size_t count);
+
 #endif

@@ -20,6 +20,16 @@ Test(suggest, finds_slips)
 	cr_expect_str_eq(suggest_nearest("verison", words, COUNT), "version");
 }
 
+Test(suggest, appends_a_question_to_a_text)
+{
+	char text[64] = "no 'rnu'";
+
+	suggest_append(text, sizeof(text), "install", words, COUNT);
+	cr_expect_str_eq(text, "no 'rnu'");
+	suggest_append(text, sizeof(text), "rnu", words, COUNT);
+	cr_expect_str_eq(text, "no 'rnu' (did you mean 'run'?)");
+}
+
 Test(suggest, keeps_quiet_about_other_words)
 {
 	cr_expect_null(suggest_nearest("exec", words, COUNT));
