@@ -6,18 +6,10 @@
 #include "common/format.h"
 #include "options/suggest.h"
 
-const struct command *const commands[] = {
-	&command_run,      &command_shell,      &command_exec,       &command_ps,
-	&command_attach,   &command_wait,       &command_kill,       &command_bridge,
-	&command_cp,       &command_create,     &command_list,       &command_logs,
-	&command_stop,     &command_destroy,    &command_checkpoint, &command_checkpoints,
-	&command_rollback, &command_fork,       &command_forget,     &command_diff,
-	&command_apply,    &command_undo,       &command_serve,      &command_client_config,
-	&command_token,    &command_status,     &command_profile,    &command_policy,
-	&command_image,    &command_commit,     &command_vm,         &command_cache,
-	&command_network,  &command_secret,     &command_audit,      &command_doctor,
-	&command_setup,    &command_completion, &command_help,       &command_version,
-};
+#define ROW(name) &command_##name,
+const struct command *const commands[] = { COMMANDS(ROW) };
+#undef ROW
+
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
 static const struct {

@@ -7,48 +7,24 @@
 
 #include "options/command.h"
 
-extern const struct command command_run;
-extern const struct command command_shell;
-extern const struct command command_create;
-extern const struct command command_exec;
-extern const struct command command_bridge;
-extern const struct command command_ps;
-extern const struct command command_attach;
-extern const struct command command_wait;
-extern const struct command command_kill;
-extern const struct command command_cp;
-extern const struct command command_list;
-extern const struct command command_logs;
-extern const struct command command_stop;
-extern const struct command command_destroy;
-extern const struct command command_checkpoint;
-extern const struct command command_checkpoints;
-extern const struct command command_rollback;
-extern const struct command command_fork;
-extern const struct command command_forget;
-extern const struct command command_diff;
-extern const struct command command_apply;
-extern const struct command command_undo;
-extern const struct command command_serve;
-extern const struct command command_token;
-extern const struct command command_profile;
-extern const struct command command_policy;
-extern const struct command command_network;
-extern const struct command command_secret;
-extern const struct command command_commit;
-extern const struct command command_image;
-extern const struct command command_cache;
-extern const struct command command_vm;
-extern const struct command command_status;
-extern const struct command command_audit;
-extern const struct command command_doctor;
-extern const struct command command_setup;
-extern const struct command command_client_config;
-extern const struct command command_completion;
-extern const struct command command_version;
-extern const struct command command_help;
+/* The names of all commands, in the order of the help: a line for each group. */
+/* clang-format off */
+#define COMMANDS(ROW)                                                                              \
+	ROW(run) ROW(shell) ROW(exec) ROW(ps) ROW(attach) ROW(wait) ROW(kill) ROW(bridge) ROW(cp)  \
+	ROW(create) ROW(list) ROW(logs) ROW(stop) ROW(destroy) ROW(checkpoint) ROW(checkpoints)    \
+		ROW(rollback) ROW(fork) ROW(forget)                                                \
+	ROW(diff) ROW(apply) ROW(undo)                                                             \
+	ROW(serve) ROW(client_config) ROW(token) ROW(status)                                       \
+	ROW(profile) ROW(policy) ROW(image) ROW(commit) ROW(vm) ROW(cache) ROW(network)            \
+		ROW(secret) ROW(audit)                                                             \
+	ROW(doctor) ROW(setup) ROW(completion) ROW(help) ROW(version)
+/* clang-format on */
 
-/* All of them, in the order of the help. */
+#define ROW(name) extern const struct command command_##name;
+COMMANDS(ROW)
+#undef ROW
+
+/* Their rows. */
 extern const struct command *const commands[];
 extern const size_t command_count;
 
