@@ -18,8 +18,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "ask/progress.h"
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
 #include "frontend/utf8.h"
 #include "options/everywhere.h"
@@ -68,6 +68,13 @@ static int take_options(int argc, char *argv[], int *ret_at)
 	return command_usage_error(NULL, "%s", text);
 }
 
+/* Names of strangers' files are in many lines, and the line of progress gives way to each. */
+static void make_line(char *text)
+{
+	progress_hide();
+	utf8_make_line(text);
+}
+
 int main(int argc, char *argv[])
 {
 	const struct command *command;
@@ -76,7 +83,7 @@ int main(int argc, char *argv[])
 	int code;
 
 	log_set_name("msp");
-	log_make_line = utf8_make_line; /* names of strangers' files are in many lines */
+	log_make_line = make_line;
 	/* The parent may have set SIGCHLD to SIG_IGN; wait() would lose exit statuses. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	/* A write beyond the caller's limit for files is an error like others. */

@@ -21,7 +21,7 @@ int progress_wait_ms(void);
 /* Draw the line if it is time. */
 void progress_draw(void);
 
-/* Remove the line before a message on stderr; it comes again. */
+/* Remove the line before a message on stderr, as main does for those of the log; it comes again. */
 void progress_hide(void);
 
 /* Make room for output on stdout: remove the line if that is the terminal too; for good if it is a

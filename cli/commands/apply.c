@@ -230,7 +230,6 @@ static void say_rest(const struct telling *telling, const struct change *change)
 
 	if (telling->left_out > REST_NAMED)
 		return;
-	progress_hide();
 	log_line("left out: %s%s", change_name(change),
 		 (flags & CHANGE_IS_HELD)       ? " (held back: --held applies it)"
 		 : (flags & CHANGE_IS_CONFLICT) ? " (in conflict)"

@@ -114,7 +114,6 @@ static int explain_ended(const struct copy *copy, const char *path)
 	const struct ipc_execution_done *ended = &copy->asking.ended;
 	const struct file_pipes *pipes = &copy->asking.pipes;
 
-	progress_hide();
 	if (pipes->error && pipes->error != -EBADMSG)
 		log_line("%s: %s", pipes->is_source ? "what is to be copied" : copy->local,
 			 errno_text(-pipes->error));
@@ -154,14 +153,12 @@ int copy_explain(struct copy *copy, const char *path)
 	char problem[FILE_PROBLEM_TEXT_MAX];
 
 	file_problem_text(&copy->answer, problem);
-	progress_hide();
 	return log_fail(COPY_FAILED, "%s:%s %s", copy->sandbox, copy_shown(path), problem);
 }
 
 void copy_leave_out(struct copy *copy, const char *where, const char *path, const char *why)
 {
 	copy->left_out++;
-	progress_hide();
 	log_line("left out: %s%s: %s", where, copy_shown(path), why);
 }
 

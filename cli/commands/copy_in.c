@@ -169,10 +169,8 @@ static int put_folder(struct copy *copy)
 	walk.to = to;
 	if (!code && progress_wait_ms() >= 0) /* a line will need the number */
 		(void)nftw(copy->local, count_found, FOLDERS_OPEN, FTW_PHYS);
-	if (!code && nftw(copy->local, on_found, FOLDERS_OPEN, FTW_PHYS) != 0 && !walk.code) {
-		progress_hide();
+	if (!code && nftw(copy->local, on_found, FOLDERS_OPEN, FTW_PHYS) != 0 && !walk.code)
 		walk.code = log_fail(COPY_FAILED, "%s: %s", copy->local, errno_text(errno));
-	}
 	free(to);
 	return code ? code : walk.code;
 }

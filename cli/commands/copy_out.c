@@ -85,18 +85,14 @@ static int read_remote(struct copy *copy, const char *path, struct incoming *inc
 	copy_number(copy, 0);
 	copy_number(copy, INT64_MAX);
 	code = copy_ask(copy, path, -1, on_bytes, incoming);
-	if (!code && copy->answer.is.problem == FILE_NOT_REGULAR && S_ISDIR(copy->answer.is.mode)) {
-		progress_hide();
+	if (!code && copy->answer.is.problem == FILE_NOT_REGULAR && S_ISDIR(copy->answer.is.mode))
 		code = log_fail(COPY_FAILED, "%s:%s is a directory: copy it with -r", copy->sandbox,
 				copy_shown(path));
-	}
 	if (!code && copy->answer.is.problem != FILE_DONE)
 		code = copy_explain(copy, path);
-	if (!code && incoming->written != copy->answer.is.count) {
-		progress_hide();
+	if (!code && incoming->written != copy->answer.is.count)
 		code = log_fail(COPY_FAILED, "%s:%s changed while it was read: copy it again",
 				copy->sandbox, copy_shown(path));
-	}
 	return code;
 }
 
@@ -108,16 +104,12 @@ static int get_file(struct copy *copy, const char *path, int folder, const char 
 	int error = open_beside(&incoming);
 	int code;
 
-	if (error) {
-		progress_hide();
+	if (error)
 		return log_fail(COPY_FAILED, "%s: %s", copy_shown(local), errno_text(-error));
-	}
 	code = read_remote(copy, path, &incoming);
 	if (!code && (fchmod(incoming.file, copy->answer.is.mode & 0777 & ~umask_now()) != 0 ||
-		      renameat(folder, incoming.beside, folder, name) != 0)) {
-		progress_hide();
+		      renameat(folder, incoming.beside, folder, name) != 0))
 		code = log_fail(COPY_FAILED, "%s: %s", copy_shown(local), errno_text(errno));
-	}
 	if (code)
 		(void)unlinkat(folder, incoming.beside, 0);
 	fd_close(&incoming.file);
@@ -188,16 +180,12 @@ static int add_entry(struct listing *listing, const struct file_found *found)
 
 	if (listing->count == ENTRIES_MAX || listing->paths_size > PATHS_BYTES_MAX)
 		return -E2BIG;
-	if (listing->count == listing->room) {
-		listing->room = listing->room ? 2 * listing->room : 1024;
-		listing->entries = memory_resize_array(listing->entries, listing->room,
-						       sizeof(*listing->entries));
-	}
-	entry = &listing->entries[listing->count];
+	listing->entries = memory_grow_list(listing->entries, &listing->room, listing->count + 1,
+					    sizeof(*listing->entries));
+	entry = &listing->entries[listing->count++];
 	entry->mode = found->is.mode;
 	entry->path = memory_text(found->path, found->is.path_size);
 	listing->paths_size += found->is.path_size;
-	listing->count++;
 	return 0;
 }
 
@@ -313,11 +301,9 @@ static int get_entries(struct copy *copy, const struct listing *listing)
 		error ? -1 : openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int code = 0;
 
-	if (root < 0) {
-		progress_hide();
+	if (root < 0)
 		code = log_fail(COPY_FAILED, "%s: %s", copy->local,
 				errno_text(error ? -error : errno));
-	}
 	for (size_t i = 0; !code && i < listing->count; i++) {
 		progress_note(COPY_ACT, i, listing->count);
 		code = get_entry(copy, &listing->entries[i], root);
@@ -369,7 +355,6 @@ static int get_recursive(struct copy *copy)
 	else if (!code && copy->answer.is.problem != FILE_DONE)
 		code = copy_explain(copy, copy->remote);
 	else if (!code && !listing.is_whole) {
-		progress_hide();
 		code = log_fail(COPY_FAILED, "%s:%s: the list of its files did not come to its end",
 				copy->sandbox, copy->remote);
 	} else if (!code) {

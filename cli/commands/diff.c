@@ -133,7 +133,6 @@ static enum view choose_view(const struct diff_options *options)
 
 static void leave_out(struct showing *showing, const struct change *change)
 {
-	progress_hide();
 	if (showing->omitted++ < OMITTED_NAMED)
 		log_line("left out, it is no text or too large: %s", change_path(change));
 }
