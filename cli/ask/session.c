@@ -372,11 +372,6 @@ static void take_signal(struct conversation *talk, int signal)
 
 /* --- the streams ---------------------------------------------------------------------------- */
 
-static void close_stream(struct session *session, enum stream stream)
-{
-	fd_close(&session->fds[stream]);
-}
-
 static void step_stdin(struct session *session, const struct pollfd entries[2])
 {
 	struct relay *relay = &session->relays[STREAM_STDIN];
@@ -387,7 +382,7 @@ static void step_stdin(struct session *session, const struct pollfd entries[2])
 		return;
 	/* The workload sees end of file, also when our stdin cannot be read: it may never ask for
 	 * it. A terminal that is gone is a hang-up. */
-	close_stream(session, STREAM_STDIN);
+	fd_close(&session->fds[STREAM_STDIN]);
 	if (relay->state == RELAY_FAILED && relay->error != EBADF) /* EBADF: nohup's way */
 		log_line("reading standard input: %s", errno_text(relay->error));
 	if (relay->state == RELAY_ENDED && session->options->use_tty && !session->is_ending) {
@@ -403,7 +398,7 @@ static void step_output(struct session *session, enum stream stream, const struc
 	(void)relay_step(relay, entries);
 	if (!relay_is_over(relay))
 		return;
-	close_stream(session, stream);
+	fd_close(&session->fds[stream]);
 	if (session->is_ending)
 		return;
 	if (relay->state == RELAY_BROKEN) {
@@ -430,7 +425,7 @@ static void step_taken(struct session *session, enum stream stream, const struct
 			      (size_t)size);
 		session->taken_bytes += (uint64_t)size;
 	} else if (size == 0 || (errno != EAGAIN && errno != EINTR))
-		close_stream(session, stream);
+		fd_close(&session->fds[stream]);
 }
 
 static void fill_stream(const struct session *session, enum stream stream, struct pollfd entries[2])

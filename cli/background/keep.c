@@ -179,21 +179,14 @@ static void describe_command(const struct execute *what, struct background_note 
 	note->asked_us = clock_real_us();
 }
 
-static int open_places(struct keeper *keeper)
-{
-	char text[STATE_PLACE_TEXT_MAX];
-
-	keeper->sandboxes = background_open_sandboxes(text);
-	return keeper->sandboxes < 0 ? keeper->sandboxes : 0;
-}
-
 /* The state directory is that of the account that msp has become by then. */
 static int find_places(void *context, const struct ipc_execution_started *started)
 {
 	struct keeper *keeper = context;
-	const int error = open_places(keeper);
+	char text[STATE_PLACE_TEXT_MAX];
 
-	return error ? error : take_start(context, started);
+	keeper->sandboxes = background_open_sandboxes(text);
+	return keeper->sandboxes < 0 ? keeper->sandboxes : take_start(context, started);
 }
 
 /* Be the keeper: all of it runs in the starter's child. Return the exit code. */

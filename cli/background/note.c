@@ -129,16 +129,19 @@ static bool open_command(int commands, const char *sandbox, const char *id, stru
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-/* Read the next name of a directory that is an id of `size` digits; NULL: there is none. */
+/* Read the next name of a directory that is an id of `size` digits. NULL: there is none, and the
+ * list is closed. */
 static const char *next_id(DIR *list, size_t size)
 {
 	const struct dirent *entry;
 
-	while ((entry = readdir(list))) {
+	while (list && (entry = readdir(list))) {
 		if (strlen(entry->d_name) == size &&
 		    entry->d_name[strspn(entry->d_name, digits)] == '\0')
 			return entry->d_name;
 	}
+	if (list)
+		(void)closedir(list);
 	return NULL;
 }
 
@@ -162,14 +165,12 @@ static void each_of_sandbox(int sandboxes, const char *sandbox,
 	DIR *list = list_directory(commands);
 	const char *id;
 
-	while (list && (id = next_id(list, BACKGROUND_ID_MAX - 1))) {
+	while ((id = next_id(list, BACKGROUND_ID_MAX - 1))) {
 		if (!open_command(commands, sandbox, id, &command))
 			continue;
 		take(context, &command);
 		background_close(&command);
 	}
-	if (list)
-		(void)closedir(list);
 	fd_close(&commands);
 }
 
@@ -179,10 +180,8 @@ void background_each(int sandboxes, void (*take)(void *context, const struct bac
 	DIR *list = list_directory(sandboxes);
 	const char *sandbox;
 
-	while (list && (sandbox = next_id(list, IPC_ID_MAX - 1)))
+	while ((sandbox = next_id(list, IPC_ID_MAX - 1)))
 		each_of_sandbox(sandboxes, sandbox, take, context);
-	if (list)
-		(void)closedir(list);
 }
 
 struct finding {
@@ -255,7 +254,7 @@ static void make_room(int commands, const char *sandbox)
 		count = 0;
 		oldest = (struct ended){ .begun_us = UINT64_MAX };
 		list = list_directory(commands);
-		while (list && (id = next_id(list, BACKGROUND_ID_MAX - 1))) {
+		while ((id = next_id(list, BACKGROUND_ID_MAX - 1))) {
 			if (!open_command(commands, sandbox, id, &command)) {
 				remove_directory(commands, id);
 				continue;
@@ -268,8 +267,6 @@ static void make_room(int commands, const char *sandbox)
 			}
 			background_close(&command);
 		}
-		if (list)
-			(void)closedir(list);
 		if (count >= BACKGROUND_KEPT && oldest.id[0])
 			remove_directory(commands, oldest.id);
 	} while (count > BACKGROUND_KEPT && oldest.id[0]);

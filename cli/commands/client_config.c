@@ -101,12 +101,9 @@ static const struct option_row rows[] = {
 	OPTION(struct config_options, "http", "URL", set_url, wish.url,
 	       "for a server that runs, 'msp serve --http': connect to it in place of starting "
 	       "one"),
-	{ .name = "token-env",
-	  .argument = "NAME",
-	  .set = set_variable,
-	  .offset = offsetof(struct config_options, wish.token_env),
-	  .help = "with --http: the variable of the client's environment that holds its token (the "
-		  "default: " CLIENT_TOKEN_ENV "). vscode asks for the token, once" },
+	OPTION(struct config_options, "token-env", "NAME", set_variable, wish.token_env,
+	       "with --http: the variable of the client's environment that holds its token (the "
+	       "default: " CLIENT_TOKEN_ENV "). vscode asks for the token, once"),
 	OPTION(struct config_options, "write", NULL, option_set_flag, is_written,
 	       "add the server by the client's own command: show it, ask, and run it"),
 	OPTION(struct config_options, "yes", NULL, option_set_flag, is_agreed,

@@ -8,7 +8,6 @@
 
 #include "ask/ask.h"
 #include "commands/new_sandbox.h"
-#include "common/format.h"
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "common/log.h"

@@ -95,10 +95,10 @@ static const char *find_package(const char *language)
 	return NULL;
 }
 
-/* Set the program if the file is there and can be run. */
-static void look_at(struct runtime *runtime, const char *path)
+/* Set the program if the file is there and allows `mode` (X_OK, R_OK). */
+static void look_at(struct runtime *runtime, const char *path, int mode)
 {
-	if (access(path, X_OK) != 0 || !realpath(path, runtime->program))
+	if (access(path, mode) != 0 || !realpath(path, runtime->program))
 		runtime->program[0] = '\0';
 }
 
@@ -130,7 +130,7 @@ static size_t add_languages(const struct plan *plan, const struct plan_profile *
 			format_text(runtime->name, sizeof(runtime->name), "%s", name);
 		}
 		if (!runtime->program[0])
-			look_at(runtime, plan_string(plan, languages[i].host_program));
+			look_at(runtime, plan_string(plan, languages[i].host_program), X_OK);
 	}
 	return count;
 }
@@ -140,7 +140,7 @@ static void add_emulator(struct runtime *ret)
 	*ret = (struct runtime){ .name = "vm",
 				 .use = "QEMU",
 				 .install = "apt install qemu-system-x86" };
-	look_at(ret, MACHINE_EMULATOR);
+	look_at(ret, MACHINE_EMULATOR, X_OK);
 	if (ret->program[0])
 		ret->has_kvm = machine_program_try_kvm(ret->processor);
 }
@@ -154,8 +154,7 @@ static void add_kernel(struct runtime *ret)
 	if (!machine_place_find(path))
 		return;
 	format_text(program, sizeof(program), "%s/kernel", path);
-	if (access(program, R_OK) != 0 || !realpath(program, ret->program))
-		ret->program[0] = '\0';
+	look_at(ret, program, R_OK);
 }
 
 /* Find the runtimes. Return their number; 0: no policy could be read. */
@@ -174,7 +173,7 @@ static size_t runtimes_find(const struct machine *machine, struct runtime ret[RU
 
 		*runtime = (struct runtime){ .use = others[i].use, .install = others[i].install };
 		format_text(runtime->name, sizeof(runtime->name), "%s", others[i].name);
-		look_at(runtime, others[i].program);
+		look_at(runtime, others[i].program, X_OK);
 	}
 	add_emulator(&ret[count++]);
 	add_kernel(&ret[count++]);

@@ -18,7 +18,6 @@
 #include "launcher/start/config.h"
 #include "launcher/start/image_program.h"
 #include "launcher/start/launch.h"
-#include "lib/heap/grow.h"
 #include "lib/heap/memory.h"
 #include "options/command.h"
 #include "options/everywhere.h"
@@ -153,14 +152,11 @@ struct listing {
 static int add_row(struct listing *listing, const char *name, const char *digest)
 {
 	const int error = image_read(listing->store, digest, &listing->image);
-	struct row *grown =
-		grow_list(listing->rows, &listing->room, listing->count + 1, sizeof(*grown));
 	struct row *row;
 
-	if (!grown)
-		give_up("memory for the images");
-	listing->rows = grown;
-	row = &grown[listing->count++];
+	listing->rows =
+		memory_grow_list(listing->rows, &listing->room, listing->count + 1, sizeof(*row));
+	row = &listing->rows[listing->count++];
 	*row = (struct row){ .layers = error ? 0 : listing->image.layer_count };
 	format_text(row->entry.name, sizeof(row->entry.name), "%s", name);
 	memcpy(row->entry.digest, digest, sizeof(row->entry.digest));
@@ -291,14 +287,10 @@ static int run_list(const struct image_options *options, char *const words[])
 static int add_name(void *context, const struct image_entry *entry)
 {
 	struct image_names *names = context;
-	char(*grown)[IMAGE_NAME_MAX];
-
 	if (strcmp(entry->digest, names->digest) != 0)
 		return 0;
-	grown = grow_list(names->list, &names->room, names->count + 1, sizeof(*grown));
-	if (!grown)
-		give_up("memory for the names of an image");
-	names->list = grown;
+	names->list =
+		memory_grow_list(names->list, &names->room, names->count + 1, sizeof(*names->list));
 	memcpy(names->list[names->count++], entry->name, sizeof(entry->name));
 	return 0;
 }

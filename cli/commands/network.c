@@ -386,10 +386,17 @@ static int refuse_grant(int error)
 			i < sizeof(rows) / sizeof(rows[0]) ? rows[i].text : errno_text(-error));
 }
 
+/* Have the wish granted. 0, or the exit code, after a line. */
+static int send_wish(void)
+{
+	const int error = network_grant(&asking.talk.client, &watch, &wish.message);
+
+	return error ? refuse_grant(error) : 0;
+}
+
 int network_approve(const struct network_options *options, char *const words[])
 {
 	int code = read_host(words[0]);
-	int error;
 
 	if (code)
 		return code;
@@ -400,11 +407,10 @@ int network_approve(const struct network_options *options, char *const words[])
 		code = fetch_asked();
 	if (!code && !options->sandbox)
 		code = choose_question(options->client);
+	if (!code)
+		code = send_wish();
 	if (code)
 		return ask_end(&asking, code);
-	error = network_grant(&asking.talk.client, &watch, &wish.message);
-	if (error)
-		return ask_end(&asking, refuse_grant(error));
 	(void)printf("%s can reach %s:%u until it ends\n", wish.whom, wish.message.host,
 		     wish.message.port);
 	advise_profile();
@@ -416,7 +422,6 @@ int network_approve(const struct network_options *options, char *const words[])
 int network_tighten(const struct network_options *options, char *const words[])
 {
 	int code = words[1] ? read_host(words[1]) : 0;
-	int error;
 
 	if (!code && has_port)
 		code = log_fail(MSP_EXIT_USAGE,
@@ -428,11 +433,10 @@ int network_tighten(const struct network_options *options, char *const words[])
 	code = ask_begin(&asking, &options->attach);
 	if (!code)
 		code = choose_sandbox(words[0]);
+	if (!code)
+		code = send_wish();
 	if (code)
 		return ask_end(&asking, code);
-	error = network_grant(&asking.talk.client, &watch, &wish.message);
-	if (error)
-		return ask_end(&asking, refuse_grant(error));
 	(void)printf("%s can no longer reach %s, until 'msp network approve' gives it back\n",
 		     wish.whom, words[1] ? wish.message.host : "any host");
 	return ask_end(&asking, report_error(print_flush()));

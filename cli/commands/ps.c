@@ -93,11 +93,8 @@ static int resolve_word(struct listing *listing, char word[IPC_NAME_MAX])
 
 static void add_command(struct listing *listing, const struct background *command)
 {
-	if (listing->count == listing->room) {
-		listing->room = listing->room ? 2 * listing->room : 16;
-		listing->commands =
-			memory_resize_array(listing->commands, listing->room, sizeof(*command));
-	}
+	listing->commands = memory_grow_list(listing->commands, &listing->room, listing->count + 1,
+					     sizeof(*command));
 	listing->commands[listing->count++] = *command;
 }
 

@@ -6,7 +6,6 @@
 
 #include "ask/execute.h"
 #include "commands/trial.h"
-#include "common/format.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
 #include "launcher/host/bind.h"

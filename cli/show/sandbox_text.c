@@ -22,10 +22,7 @@ const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAM
 
 void sandbox_list_add(struct sandbox_list *list, const struct ipc_sandbox_info *info)
 {
-	if (list->count == list->room) {
-		list->room = list->room ? 2 * list->room : 16;
-		list->infos = memory_resize_array(list->infos, list->room, sizeof(*info));
-	}
+	list->infos = memory_grow_list(list->infos, &list->room, list->count + 1, sizeof(*info));
 	list->infos[list->count++] = *info;
 }
 
