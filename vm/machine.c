@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "vm/say.h"
 #include "vm/wire.h"
 
 /* One line on the console for each, unless something is wrong. A panic ends QEMU. The defences of
@@ -128,7 +127,7 @@ static void execute_emulator(struct words *words, int port, int console)
 	(void)dup2(console, STDERR_FILENO);
 	words->list[words->count] = NULL;
 	(void)execvp(words->list[0], words->list);
-	say("%s cannot be executed: %s", words->list[0], errno_text(errno));
+	log_line("%s cannot be executed: %s", words->list[0], errno_text(errno));
 	_exit(126);
 }
 
@@ -140,10 +139,8 @@ bool machine_start(const struct machine_options *options, const struct mounts *m
 	int port[2], console[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, port) != 0 ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, console) != 0) {
-		say("a socket cannot be made: %s", errno_text(errno));
-		return false;
-	}
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, console) != 0)
+		return log_fail(false, "a socket cannot be made: %s", errno_text(errno));
 	(void)setsockopt(port[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
 	words.count = words.used = 0;
 	put_machine(&words, options, port[1], console[1]);
@@ -156,7 +153,7 @@ bool machine_start(const struct machine_options *options, const struct mounts *m
 	ret->port = port[0];
 	ret->console = console[0];
 	if (ret->emulator < 0)
-		say("a process cannot be made: %s", errno_text(errno));
+		log_line("a process cannot be made: %s", errno_text(errno));
 	return ret->emulator > 0;
 }
 

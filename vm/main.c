@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,6 @@
 #include "vm/kvm.h"
 #include "vm/machine.h"
 #include "vm/mounts.h"
-#include "vm/say.h"
 #include "vm/talk.h"
 
 #define MEMORY_MIN_MB 64
@@ -61,17 +59,6 @@ static const char help[] =
 	"The exit code is the command's; 125 when the machine does not start, or ends\n"
 	"without one; 64 when the command line is wrong.\n";
 
-void say(const char *format, ...)
-{
-	char text[1024];
-	va_list list;
-
-	va_start(list, format);
-	(void)vsnprintf(text, sizeof(text), format, list);
-	va_end(list);
-	(void)fprintf(stderr, "msp-vm: %s\n", text);
-}
-
 /* Read a number of the command line with an optional unit, of which `units` has the letters and
  * each is 1024 times the one before. */
 static bool read_number(const char *text, const char *units, uint64_t most, uint64_t *ret)
@@ -93,8 +80,8 @@ static bool read_number(const char *text, const char *units, uint64_t most, uint
 
 static int refuse_value(const char *option, const char *value, const char *expected)
 {
-	say("%s: \"%s\" is not understood; expected %s", option, value, expected);
-	return MSP_EXIT_USAGE;
+	return log_fail(MSP_EXIT_USAGE, "%s: \"%s\" is not understood; expected %s", option, value,
+			expected);
 }
 
 /* How KVM is chosen. */
@@ -177,8 +164,9 @@ static int read_options(int argc, char *argv[], struct machine_options *options,
 	}
 	if (optind < argc)
 		return 0;
-	say("the command is missing; expected msp-vm [OPTION]... [--] COMMAND [ARG]...");
-	return MSP_EXIT_USAGE;
+	return log_fail(
+		MSP_EXIT_USAGE,
+		"the command is missing; expected msp-vm [OPTION]... [--] COMMAND [ARG]...");
 }
 
 /* Take this program's directory for that of kernel and initramfs. */
@@ -203,11 +191,10 @@ static bool check_files(const struct machine_options *options)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", options->files, names[i]);
-		if (access(path, R_OK) != 0) {
-			say("%s: %s. 'msp vm prepare', outside of the sandbox, makes it", path,
-			    errno_text(errno));
-			return false;
-		}
+		if (access(path, R_OK) != 0)
+			return log_fail(
+				false, "%s: %s. 'msp vm prepare', outside of the sandbox, makes it",
+				path, errno_text(errno));
 	}
 	return true;
 }
@@ -233,27 +220,27 @@ static void print_console(const struct talk *talk)
 static int explain_end(const struct talk *talk, int status)
 {
 	if (talk->end == TALK_FAILED)
-		say("the machine could not start the command: %s: %s", talk->failed.act,
-		    errno_text((int)talk->failed.error));
+		log_line("the machine could not start the command: %s: %s", talk->failed.act,
+			 errno_text((int)talk->failed.error));
 	else if (talk->end == TALK_LATE)
-		say("the machine did not start in %u seconds; its last words:",
-		    talk->boot_ms / 1000);
+		log_line("the machine did not start in %u seconds; its last words:",
+			 talk->boot_ms / 1000);
 	else if (talk->end == TALK_WRONG)
-		say("the machine was ended: it sent a message that its first process never sends; "
-		    "its last words:");
+		log_line("the machine was ended: it sent a message that its first process never "
+			 "sends; its last words:");
 	else if (talk->end == TALK_DEAF)
-		say("the machine was ended: it has not read its messages for %d seconds; its last "
-		    "words:",
-		    MACHINE_READ_S);
+		log_line("the machine was ended: it has not read its messages for %d seconds; its "
+			 "last words:",
+			 MACHINE_READ_S);
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
-		say("QEMU was not started; 'apt-get install qemu-system-x86' installs it");
+		log_line("QEMU was not started; 'apt-get install qemu-system-x86' installs it");
 	else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
-		say("QEMU has failed with code %d; its last words:", WEXITSTATUS(status));
+		log_line("QEMU has failed with code %d; its last words:", WEXITSTATUS(status));
 	else if (WIFEXITED(status))
-		say("the machine has crashed before the command ended; its last words:");
+		log_line("the machine has crashed before the command ended; its last words:");
 	else
-		say("the machine was lost (QEMU was killed by signal %d); its last words:",
-		    WTERMSIG(status));
+		log_line("the machine was lost (QEMU was killed by signal %d); its last words:",
+			 WTERMSIG(status));
 	print_console(talk);
 	return MSP_EXIT_SANDBOX;
 }
@@ -310,9 +297,8 @@ static bool run_with_choice(enum kvm_choice kvm, struct machine_options *options
 		return false;
 	if (!options->has_kvm || !has_kvm_failed(talk, *ret_status))
 		return true;
-	say("the machine did not start with KVM, so it is emulated; --tcg in the profile's runner "
-	    "leaves "
-	    "the attempt out");
+	log_line("the machine did not start with KVM, so it is emulated; --tcg in the profile's "
+		 "runner leaves the attempt out");
 	options->has_kvm = false;
 	talk->boot_ms = boot_ms;
 	return run_machine(options, talk, ret_status);
@@ -329,8 +315,10 @@ int main(int argc, char *argv[])
 	enum kvm_choice kvm = KVM_BY_TRIAL;
 	static struct machine machine;
 	int status;
-	int code = read_options(argc, argv, &options, &kvm, &talk.boot_ms);
+	int code;
 
+	log_set_name("msp-vm");
+	code = read_options(argc, argv, &options, &kvm, &talk.boot_ms);
 	if (code != 0)
 		return code < 0 ? 0 : code;
 	if (options.files == NULL && find_files(files))

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "vm/say.h"
 
 #define TABLE "/proc/self/mounts"
 
@@ -52,17 +51,14 @@ static bool add_mount(struct mounts *mounts, const char *path, bool is_writable)
 {
 	struct mount_entry *entry = &mounts->list[mounts->count];
 
-	if (mounts->count == MOUNTS_MAX) {
-		say("the sandbox has more than %u directories that can be written, and a machine "
-		    "shows no more; leave some out of the profile's files",
-		    MOUNTS_MAX - 1);
-		return false;
-	}
-	if (strlen(path) >= sizeof(entry->path)) {
-		say("the path of a mount has more than %zu bytes: %.80s...",
-		    sizeof(entry->path) - 1, path);
-		return false;
-	}
+	if (mounts->count == MOUNTS_MAX)
+		return log_fail(false,
+				"the sandbox has more than %u directories that can be written, and "
+				"a machine shows no more; leave some out of the profile's files",
+				MOUNTS_MAX - 1);
+	if (strlen(path) >= sizeof(entry->path))
+		return log_fail(false, "the path of a mount has more than %zu bytes: %.80s...",
+				sizeof(entry->path) - 1, path);
 	entry->is_writable = is_writable;
 	memcpy(entry->path, path, strlen(path) + 1);
 	mounts->count++;
@@ -91,10 +87,8 @@ bool mounts_find(struct mounts *ret)
 	FILE *table = setmntent(TABLE, "re");
 	bool is_good;
 
-	if (table == NULL) {
-		say(TABLE " cannot be read: %s", errno_text(errno));
-		return false;
-	}
+	if (table == NULL)
+		return log_fail(false, TABLE " cannot be read: %s", errno_text(errno));
 	is_good = mounts_read(table, ret);
 	(void)endmntent(table);
 	return is_good;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "property.h"
-#include "vm/say.h"
 #include "vm/talk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,11 +26,6 @@ static struct stream streams[2]; /* what stdout and stderr got */
 static struct mounts mounts = { .count = 1, .list = { { .path = "/" } } };
 static struct machine machine;
 static struct talk talk;
-
-void say(const char *format, ...)
-{
-	(void)format;
-}
 
 /* In talk.c's place of fd_write_all(): keep what goes out. */
 int fuzz_write_all(int fd, const void *bytes, size_t size)

@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <time.h>
@@ -48,10 +47,8 @@ int main(void)
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	modules_load("/modules");
 	guest.port = open_port();
-	if (guest.port < 0) {
-		(void)fprintf(stderr, "msp: there is no port to msp-vm: %s\n", errno_text(errno));
-		return 1;
-	}
+	if (guest.port < 0)
+		return log_fail(1, "there is no port to msp-vm: %s", errno_text(errno));
 	port_send(&guest, WIRE_READY, NULL, 0);
 	request_read(&guest);
 	command_start(&guest);

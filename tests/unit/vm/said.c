@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "said.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
-#include "vm/say.h"
+#include "common/log.h"
 
 char said[1024];
 
-void say(const char *format, ...)
+static void keep_line(char *text)
 {
-	va_list list;
+	(void)snprintf(said, sizeof(said), "%s", text);
+}
 
-	va_start(list, format);
-	(void)vsnprintf(said, sizeof(said), format, list);
-	va_end(list);
+__attribute__((constructor)) static void keep_lines(void)
+{
+	log_make_line = keep_line;
 }
