@@ -63,8 +63,7 @@ static const char refused[] =
 static void append_network(struct buffer *text, const struct host *host)
 {
 	const struct plan *plan = &host->plan;
-	const int index = plan->bytes ? plan_profile_find(plan, host->posture.profile) : -1;
-	const struct plan_profile *profile = index < 0 ? NULL : plan_profile(plan, (uint32_t)index);
+	const struct plan_profile *profile = profile_find(plan, host->posture.profile);
 	const void *first = profile ? plan_bytes(plan, profile->hosts) : NULL;
 	const struct plan_host *hosts = first;
 

@@ -84,8 +84,7 @@ static uint64_t time_limit_of(const struct execution_info *info, const struct pl
 static void say_timeout(const struct execution_info *info, const struct plan *plan,
 			struct buffer *text)
 {
-	const int index = plan && plan->bytes ? plan_profile_find(plan, info->label.profile) : -1;
-	const struct plan_profile *profile = index < 0 ? NULL : plan_profile(plan, (uint32_t)index);
+	const struct plan_profile *profile = profile_find(plan, info->label.profile);
 	const uint64_t limit_ms = time_limit_of(info, profile);
 
 	buffer_append_text(text, " of ");

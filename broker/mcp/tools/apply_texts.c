@@ -8,6 +8,7 @@
 #include "common/ipc_changes.h"
 #include "common/ipc_persistent.h"
 #include "common/workspace_mode.h"
+#include "frontend/profile_names.h"
 #include "frontend/quote.h"
 #include "io/text.h"
 #include "mcp/asking/choice.h"
@@ -116,10 +117,8 @@ void apply_digest_text(const uint8_t digest[IPC_DIGEST_BYTES], char ret[APPLY_DI
 
 enum plan_apply apply_policy(const struct host *host, const char *profile)
 {
-	const struct plan *plan = &host->plan;
-	const int index = plan->bytes ? plan_profile_find(plan, profile) : -1;
-	const uint32_t apply = index < 0 ? (uint32_t)PLAN_APPLY_PERSON
-					 : plan_profile(plan, (uint32_t)index)->apply;
+	const struct plan_profile *found = profile_find(&host->plan, profile);
+	const uint32_t apply = found ? found->apply : (uint32_t)PLAN_APPLY_PERSON;
 
 	return apply < PLAN_APPLY_COUNT ? (enum plan_apply)apply : PLAN_APPLY_PERSON;
 }

@@ -13,13 +13,6 @@
 const char *const params_networks[] = { "none", NULL };
 const char *const param_encodings[] = { "text", "base64", NULL };
 
-static const struct plan_profile *find_profile(const struct host *host, const char *name)
-{
-	const int index = host->plan.bytes ? plan_profile_find(&host->plan, name) : -1;
-
-	return index < 0 ? NULL : plan_profile(&host->plan, (uint32_t)index);
-}
-
 void params_describe_profiles(struct buffer *text, const struct host *host)
 {
 	static const struct tool_param names = { .source = NAMES_PROFILES };
@@ -32,7 +25,7 @@ void params_describe_profiles(struct buffer *text, const struct host *host)
 		const struct plan_profile *is;
 
 		(void)snprintf(profile, sizeof(profile), "%.*s", (int)size, name);
-		is = find_profile(host, profile);
+		is = profile_find(&host->plan, profile);
 		about = is ? plan_string(&host->plan, is->description) : "";
 		buffer_format(text, "\n%s: ", profile);
 		buffer_append(text, about,
@@ -90,7 +83,7 @@ void params_describe_languages(struct buffer *text, const struct host *host)
 
 void params_describe_timeout(struct buffer *text, const struct host *host)
 {
-	const struct plan_profile *profile = find_profile(host, host->posture.profile);
+	const struct plan_profile *profile = profile_find(&host->plan, host->posture.profile);
 
 	if (profile)
 		buffer_format(text,

@@ -311,10 +311,10 @@ static bool is_askable(const struct plan_profile *profile)
 static const char *check_request(const struct bridging *work)
 {
 	const struct session *session = call_of(work)->session;
-	const struct plan *plan = &session->host->plan;
-	const int index = plan->bytes ? plan_profile_find(plan, work->search.info.profile) : -1;
+	const struct plan_profile *profile =
+		profile_find(&session->host->plan, work->search.info.profile);
 
-	if (index < 0 || !is_askable(plan_profile(plan, (uint32_t)index)))
+	if (!profile || !is_askable(profile))
 		return "The policy lets only the user open a port of this sandbox.";
 	if (!call_can_ask(call_of(work), ASK_ELICITATION))
 		return "The policy requires the user's consent, and this client cannot ask (it "
