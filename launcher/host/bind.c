@@ -52,20 +52,13 @@ static bool is_within_any(const char *path, const char *const list[], size_t cou
 
 static bool is_normalised(const char *path)
 {
-	const char *part = path;
+	for (const char *part = path; *part == '/'; part += strcspn(part + 1, "/") + 1) {
+		const size_t size = strcspn(part + 1, "/");
 
-	if (path[0] != '/')
-		return false;
-	while (part) {
-		const char *next = strchr(++part, '/');
-		const size_t size = next ? (size_t)(next - part) : strlen(part);
-
-		if (size == 0 || (size == 1 && part[0] == '.') ||
-		    (size == 2 && part[0] == '.' && part[1] == '.'))
+		if (size == 0 || (size <= 2 && memcmp(part + 1, "..", size) == 0))
 			return false;
-		part = next;
 	}
-	return true;
+	return path[0] == '/';
 }
 
 const char *bind_check_inside(const char *inside)

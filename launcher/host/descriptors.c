@@ -6,6 +6,7 @@
 
 #include "common/format.h"
 #include "common/log.h"
+#include "frontend/profile_names.h"
 
 uint64_t descriptors_granted(uint64_t limit, uint32_t open_files)
 {
@@ -36,10 +37,7 @@ static const struct plan_profile *find_greediest(const struct plan *plan)
 bool descriptors_explain(const struct plan *plan, const char *name, uint64_t limit,
 			 char text[DESCRIPTORS_TEXT_MAX])
 {
-	const int index = name ? plan_profile_find(plan, name) : -1;
-	const struct plan_profile *profile = index >= 0 ? plan_profile(plan, (uint32_t)index)
-					     : name     ? NULL
-							: find_greediest(plan);
+	const struct plan_profile *profile = name ? profile_find(plan, name) : find_greediest(plan);
 
 	if (!profile || descriptors_granted(limit, profile->open_files) == profile->open_files)
 		return false;
