@@ -94,9 +94,7 @@ bool audit_log_find(struct audit_log *ret, char text[STATE_PLACE_TEXT_MAX])
 	int directory;
 	int error;
 
-	if (!state_place_find(STATE_PLACE_AUDIT, path, text))
-		return false;
-	directory = state_place_open(path, false, text);
+	directory = state_place_enter(STATE_PLACE_AUDIT, false, path, text);
 	if (directory == -ENOENT)
 		format_text(text, STATE_PLACE_TEXT_MAX,
 			    "nothing was audited yet: there is no %.500s", path);

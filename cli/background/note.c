@@ -12,6 +12,7 @@
 
 #include "common/fd.h"
 #include "common/format.h"
+#include "launcher/host/directory.h"
 #include "launcher/host/state_place.h"
 
 static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's */
@@ -28,9 +29,7 @@ int background_open_sandboxes(char *text)
 	char path[IPC_PATH_MAX];
 
 	text[0] = '\0';
-	if (!state_place_find(STATE_PLACE_SANDBOXES, path, text))
-		return -EINVAL;
-	return state_place_open(path, false, text);
+	return state_place_enter(STATE_PLACE_SANDBOXES, false, path, text);
 }
 
 static int open_commands(int sandboxes, const char *sandbox)
@@ -220,21 +219,6 @@ uint32_t background_find(int sandboxes, const char *word, struct background *ret
 
 /* --- a new one -------------------------------------------------------------------------------- */
 
-/* Remove the files of a directory, and the directory. */
-static void remove_directory(int commands, const char *id)
-{
-	int directory = open_directory(commands, id);
-	DIR *list = list_directory(directory);
-	const struct dirent *entry;
-
-	while (list && (entry = readdir(list)))
-		(void)unlinkat(directory, entry->d_name, 0);
-	if (list)
-		(void)closedir(list);
-	fd_close(&directory);
-	(void)unlinkat(commands, id, AT_REMOVEDIR);
-}
-
 struct ended {
 	uint64_t begun_us;
 	char id[BACKGROUND_ID_MAX];
@@ -256,7 +240,7 @@ static void make_room(int commands, const char *sandbox)
 		list = list_directory(commands);
 		while ((id = next_id(list, BACKGROUND_ID_MAX - 1))) {
 			if (!open_command(commands, sandbox, id, &command)) {
-				remove_directory(commands, id);
+				(void)directory_remove(commands, id); /* or it stays */
 				continue;
 			}
 			count++;
@@ -268,7 +252,7 @@ static void make_room(int commands, const char *sandbox)
 			background_close(&command);
 		}
 		if (count >= BACKGROUND_KEPT && oldest.id[0])
-			remove_directory(commands, oldest.id);
+			(void)directory_remove(commands, oldest.id); /* or it stays */
 	} while (count > BACKGROUND_KEPT && oldest.id[0]);
 }
 
@@ -336,7 +320,7 @@ int background_make(int sandboxes, const char *sandbox, const struct background_
 	if (error) {
 		background_close(ret);
 		if (ret->id[0])
-			remove_directory(commands, ret->id);
+			(void)directory_remove(commands, ret->id); /* or it stays */
 	}
 	fd_close(&commands);
 	return error;
@@ -347,7 +331,7 @@ void background_remove(int sandboxes, struct background *command)
 	int commands = open_commands(sandboxes, command->sandbox);
 
 	if (commands >= 0)
-		remove_directory(commands, command->id);
+		(void)directory_remove(commands, command->id); /* or it stays */
 	fd_close(&commands);
 	background_close(command);
 }

@@ -186,7 +186,7 @@ static int commit_layers(const struct image_keep *keep, const struct kept_layers
 	int code;
 
 	if (error)
-		return image_fail("the sandbox's image", error);
+		return command_fail("the sandbox's image", error);
 	if (arrival->image.layer_count == IMAGE_LAYERS_MAX)
 		return log_fail(MSP_EXIT_REFUSED,
 				"the sandbox's image has %d layers, and no image can have more: "

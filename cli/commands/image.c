@@ -77,32 +77,20 @@ static const char help[] =
 	"The exit code is 0; 64 when the command line is wrong or there is no such\n"
 	"image; 75 while it is used; 78 when the image, or the room for it, is refused.\n";
 
-int image_fail(const char *act, int error)
-{
-	return log_fail(MSP_EXIT_REFUSED, "%s: %s", act, errno_text(-error));
-}
-
-int image_open_store(bool is_made, bool *ret_none)
+int image_open_store(bool is_made)
 {
 	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX];
-	int fd = -1;
+	const int fd = state_place_enter(STATE_PLACE_IMAGES, is_made, path, text);
 
-	*ret_none = false;
-	if (state_place_find(STATE_PLACE_IMAGES, path, text))
-		fd = state_place_open(path, is_made, text);
-	*ret_none = fd == -ENOENT && !is_made;
-	if (fd < 0 && !*ret_none)
-		log_line("%s", text);
-	return fd < 0 ? -1 : fd;
+	return fd >= 0 || (fd == -ENOENT && !is_made) ? fd : log_fail(-1, "%s", text);
 }
 
 int image_begin_change(struct image_keep *keep)
 {
-	bool is_none;
 	int error;
 
 	*keep = (struct image_keep){ -1, -1, -1, -1 };
-	keep->store = image_open_store(true, &is_none);
+	keep->store = image_open_store(true);
 	if (keep->store < 0)
 		return MSP_EXIT_REFUSED;
 	error = image_keep_begin(keep, false);
@@ -112,7 +100,7 @@ int image_begin_change(struct image_keep *keep)
 	}
 	if (!error)
 		error = image_collect(keep);
-	return error ? image_fail("the images cannot be changed", error)
+	return error ? command_fail("the images cannot be changed", error)
 		     : image_program_clean(keep);
 }
 
@@ -129,7 +117,7 @@ int image_end_change(struct image_keep *keep, int code)
 	fd_close(&keep->lock);
 	fd_close(&keep->store);
 	if (error && !code)
-		code = image_fail("layers cannot be removed", error);
+		code = command_fail("layers cannot be removed", error);
 	return code ? code : cleaned;
 }
 
@@ -260,22 +248,21 @@ static int print_list(const struct listing *listing, bool is_json)
 static int run_list(const struct image_options *options, char *const words[])
 {
 	static struct listing listing;
-	bool is_none;
-	int store = image_open_store(false, &is_none);
+	int store = image_open_store(false);
 	int error;
 
-	if (store < 0 && !is_none)
+	if (store == -1)
 		return MSP_EXIT_REFUSED;
 	error = store < 0 ? 0 : list_images(store, &listing);
 	if (error) {
 		fd_close(&store);
-		return image_fail("the images cannot be listed", error);
+		return command_fail("the images cannot be listed", error);
 	}
 	listing.store = store;
 	error = print_list(&listing, options->is_json);
 	fd_close(&store);
 	if (error)
-		return image_fail("standard output", error);
+		return command_fail("standard output", error);
 	if (listing.count == 0)
 		everywhere_note("there is no image: 'msp image pull' or 'msp image import' brings "
 				"one");
@@ -402,13 +389,12 @@ static int show_image(int store, const char *wanted, bool is_json)
 		error = print_flush();
 	}
 	free(names.list);
-	return error ? image_fail("the image cannot be shown", error) : 0;
+	return error ? command_fail("the image cannot be shown", error) : 0;
 }
 
 static int run_show(const struct image_options *options, char *const words[])
 {
-	bool is_none;
-	int store = image_open_store(true, &is_none);
+	int store = image_open_store(true);
 	const int code =
 		store < 0 ? MSP_EXIT_REFUSED : show_image(store, words[0], options->is_json);
 

@@ -23,9 +23,9 @@ int image_read_config(const struct image_options *options, struct config *ret);
 /* Take the operator's limit, which the option may lower. 0, or the exit code after a line. */
 int image_set_limit(struct image_options *options);
 
-/* Open the directory of images, or make it. A descriptor, or -1 after a line; *ret_none: there is
- * none, and it was not to be made. */
-int image_open_store(bool is_made, bool *ret_none);
+/* Open the directory of images, or make it. A descriptor; -1 after a line; -ENOENT: there is none,
+ * and it was not to be made. */
+int image_open_store(bool is_made);
 
 /* Open, lock, and remove what an earlier command has left. 0, or the exit code after a line; the
  * keep is ended in both cases. */
@@ -34,9 +34,6 @@ int image_begin_change(struct image_keep *keep);
 /* Remove what the change has left over, unlock and close. Returns `code`, or another one if that
  * fails. */
 int image_end_change(struct image_keep *keep, int code);
-
-/* Say that an act on the store has failed. Returns the exit code. */
-int image_fail(const char *act, int error);
 
 /* A new image, and the name that a person gives it. */
 struct image_arrival {

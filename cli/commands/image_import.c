@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/image_program.h"
+#include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
 #include "show/print.h"
@@ -26,7 +27,7 @@ int image_find_room(const struct image_keep *keep, uint64_t disk, uint64_t *ret)
 	const int error = image_used(keep->store, &used);
 
 	if (error)
-		return image_fail("the images cannot be counted", error);
+		return command_fail("the images cannot be counted", error);
 	*ret = disk - used;
 	if (used < disk)
 		return 0;
@@ -85,9 +86,9 @@ static int name_image(const struct image_keep *keep, const struct image_arrival 
 	if (count == 0)
 		(void)printf(IMAGE_DIGEST_PREFIX "%s\n", arrival->image.digest);
 	if (error)
-		return image_fail("the image is here, and cannot be named", error);
+		return command_fail("the image is here, and cannot be named", error);
 	error = print_flush();
-	return error ? image_fail("standard output", error) : 0;
+	return error ? command_fail("standard output", error) : 0;
 }
 
 /* Refuse names that an image says itself and that another one has, also where a person leaves out
@@ -121,7 +122,7 @@ int image_tell_unkept(int error, const char *digest)
 	if (error == -EBADMSG)
 		return log_fail(MSP_EXIT_SOFTWARE, IMAGE_PROGRAM_LIES);
 	if (error != -EEXIST)
-		return image_fail("the image cannot be kept", error);
+		return command_fail("the image cannot be kept", error);
 	return log_fail(MSP_EXIT_REFUSED,
 			"the image %.12s is here with other layers or another configuration: 'msp "
 			"image remove sha256:%s' removes that one",
@@ -222,7 +223,7 @@ static int pull_image(const struct image_keep *keep, uint64_t disk, struct image
 	int code = MSP_EXIT_REFUSED;
 
 	if (fd < 0)
-		return image_fail("the directory for what is fetched", fd);
+		return command_fail("the directory for what is fetched", fd);
 	if (!state_place_find(STATE_PLACE_IMAGES "/" IMAGE_INCOMING_PULLED, path, text)) {
 		log_line("%s", text);
 	} else {

@@ -20,6 +20,7 @@
 #include "common/log.h"
 #include "frontend/profile_names.h"
 #include "launcher/host/state_place.h"
+#include "options/command.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
 
@@ -165,14 +166,14 @@ static int remove_whole(const struct image_keep *keep, const struct image_names 
 	if (seized == -EBUSY)
 		return tell_busy(names->digest);
 	if (seized < 0 && seized != -ENOENT)
-		return image_fail("the image cannot be removed", seized);
+		return command_fail("the image cannot be removed", seized);
 	for (size_t i = 0; i < names->count && !error; i++)
 		error = image_name_remove(keep, names->list[i]);
 	if (!error && seized >= 0)
 		error = image_discard(keep, names->digest);
 	fd_close(&seized);
 	if (error)
-		return image_fail("the image cannot be removed", error);
+		return command_fail("the image cannot be removed", error);
 	everywhere_note("the image %.12s is removed", names->digest);
 	return 0;
 }
@@ -200,7 +201,7 @@ static int remove_name(const struct image_keep *keep, const char *name)
 	const int error = image_name_remove(keep, name);
 
 	if (error)
-		return image_fail("the name cannot be removed", error);
+		return command_fail("the name cannot be removed", error);
 	everywhere_note("the name %s is removed", name);
 	return 0;
 }
@@ -223,7 +224,7 @@ static int remove_image(const struct image_keep *keep, const char *wanted,
 	error = image_list_names(keep->store, digest, &names);
 	one = error ? NULL : find_name(&names, name);
 	if (error)
-		code = image_fail("the names of the image", error);
+		code = command_fail("the names of the image", error);
 	else
 		code = one && names.count > 1 ? remove_name(keep, one)
 					      : remove_whole(keep, &names, options);
@@ -298,7 +299,7 @@ static int prune_images(struct pruning *pruning)
 	if (!error)
 		error = image_used(pruning->keep->store, &after);
 	if (error)
-		return image_fail("the images cannot be pruned", error);
+		return command_fail("the images cannot be pruned", error);
 	everywhere_note("%u images without a name removed, %s%s", pruning->removed,
 			figures_bytes(before - after, freed),
 			pruning->busy ? "; others are used by a running msp or a persistent sandbox"

@@ -20,6 +20,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/sha256.h"
+#include "launcher/host/directory.h"
 #include "launcher/host/kernel_version.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/launch.h"
@@ -68,24 +69,13 @@ static const char help[] =
 	"The exit code is 0; 64 when the command line is wrong or there is no such\n"
 	"machine; 78 when a kernel, or a program that is needed, is missing or refused.\n";
 
-static int vm_fail(const char *act, int error)
-{
-	return log_fail(MSP_EXIT_REFUSED, "%s: %s", act, errno_text(error));
-}
-
 /* Open the directory of machines. -1 after a line; -ENOENT: there is none, and none is made. */
 static int open_machines(bool is_made)
 {
 	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX];
-	int fd = -1;
+	const int fd = state_place_enter(STATE_PLACE_MACHINES, is_made, path, text);
 
-	if (state_place_find(STATE_PLACE_MACHINES, path, text))
-		fd = state_place_open(path, is_made, text);
-	if (fd == -ENOENT && !is_made)
-		return fd;
-	if (fd < 0)
-		log_line("%s", text);
-	return fd < 0 ? -1 : fd;
+	return fd >= 0 || (fd == -ENOENT && !is_made) ? fd : log_fail(-1, "%s", text);
 }
 
 /* Is it the name of a machine, and of nothing else? */
@@ -108,28 +98,6 @@ static void read_current(int machines, char ret[IPC_NAME_MAX + 1])
 
 /* --- prepare ---------------------------------------------------------------------------------- */
 
-/* Remove a directory of a machine with its files. 0 or -errno. */
-static int remove_directory(int machines, const char *name)
-{
-	int fd = openat(machines, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	const struct dirent *entry;
-	DIR *stream;
-	int error;
-
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	stream = fdopendir(fd);
-	if (!stream) {
-		error = -errno;
-		fd_close(&fd);
-		return error;
-	}
-	while ((entry = readdir(stream)) != NULL)
-		(void)unlinkat(fd, entry->d_name, 0); /* a file that stays is an error below */
-	(void)closedir(stream);
-	return unlinkat(machines, name, AT_REMOVEDIR) == 0 ? 0 : -errno;
-}
-
 /* Rename a directory of machines; the C library does not have the call. */
 static int rename_machine(int machines, const char *from, const char *to, unsigned int flags)
 {
@@ -144,7 +112,7 @@ static int place_machine(int machines, const char *name)
 	if (error == -EEXIST)
 		error = rename_machine(machines, NEW, name, RENAME_EXCHANGE);
 	if (!error)
-		error = remove_directory(machines, NEW); /* the old one, if there was one */
+		error = directory_remove(machines, NEW); /* the old one, if there was one */
 	(void)unlinkat(machines, NEW_LINK, 0);           /* a killed command left it */
 	if (!error &&
 	    (symlinkat(name, machines, NEW_LINK) != 0 ||
@@ -168,7 +136,7 @@ static int copy_runner(int directory)
 		error = -errno;
 	fd_close(&from);
 	fd_close(&to);
-	return error ? vm_fail(PREPARE_PROGRAM, -error) : 0;
+	return error ? command_fail(PREPARE_PROGRAM, error) : 0;
 }
 
 /* Find the newest kernel of this machine with its modules. */
@@ -208,11 +176,11 @@ static int open_kernel(const char *kernel, const char *modules, struct machine_s
 	ret->name = kernel;
 	ret->input = open(kernel, O_RDONLY | O_CLOEXEC);
 	if (ret->input < 0)
-		return vm_fail(kernel, errno);
+		return command_fail(kernel, -errno);
 	if (fd_is_kind(ret->input, 'd'))
-		return vm_fail(kernel, EISDIR);
+		return command_fail(kernel, -EISDIR);
 	ret->modules = open(modules, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return ret->modules < 0 ? vm_fail(modules, errno) : 0;
+	return ret->modules < 0 ? command_fail(modules, -errno) : 0;
 }
 
 static int open_package(const char *path, struct machine_source *ret)
@@ -222,8 +190,8 @@ static int open_package(const char *path, struct machine_source *ret)
 	ret->input = open(path, O_RDONLY | O_CLOEXEC);
 	ret->modules = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (ret->input < 0 || ret->modules < 0)
-		return vm_fail(path, errno);
-	return fd_is_kind(ret->input, 'd') ? vm_fail(path, EISDIR) : 0;
+		return command_fail(path, -errno);
+	return fd_is_kind(ret->input, 'd') ? command_fail(path, -EISDIR) : 0;
 }
 
 /* Open a kernel of this machine by its version. */
@@ -253,7 +221,7 @@ static int open_built(const char *kernel, const char *modules, struct machine_so
 	const char *version;
 
 	if (!realpath(modules, path))
-		return vm_fail(modules, errno);
+		return command_fail(modules, -errno);
 	version = strrchr(path, '/') + 1;
 	if (!is_name(version))
 		return log_fail(MSP_EXIT_USAGE,
@@ -327,14 +295,14 @@ static int make_machine(int machines, int directory, struct machine_source *sour
 		return code;
 	error = fsync(directory) != 0 ? -errno : place_machine(machines, source->version);
 	if (error)
-		return vm_fail("the machine cannot be kept", -error);
+		return command_fail("the machine cannot be kept", error);
 	print_digest(directory, PREPARE_KERNEL, digest);
 	(void)printf("%s\n", source->version);
 	everywhere_note("kernel %.12s, %u modules; machines are made of it from now on", digest,
 			source->modules_found);
 	tell_missing();
 	error = print_flush();
-	return error ? vm_fail("standard output", -error) : 0;
+	return error ? command_fail("standard output", error) : 0;
 }
 
 static int run_prepare(const struct vm_options *options, char *const words[])
@@ -349,17 +317,17 @@ static int run_prepare(const struct vm_options *options, char *const words[])
 		machines = open_machines(true);
 	if (!code && machines < 0)
 		code = MSP_EXIT_REFUSED;
-	error = code ? 0 : remove_directory(machines, NEW); /* a killed command left it */
+	error = code ? 0 : directory_remove(machines, NEW); /* a killed command left it */
 	if (!code && !error && mkdirat(machines, NEW, 0700) != 0)
 		error = -errno;
 	if (error)
-		code = vm_fail("the directory of machines", -error);
+		code = command_fail("the directory of machines", error);
 	if (!code)
 		directory = openat(machines, NEW, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (!code)
 		code = make_machine(machines, directory, &source);
 	if (code && machines >= 0)
-		(void)remove_directory(machines, NEW);
+		(void)directory_remove(machines, NEW);
 	fd_close(&directory);
 	fd_close(&machines);
 	fd_close(&source.input);
@@ -455,7 +423,7 @@ static int list_machines(int machines, bool is_json)
 	int error = read_names(machines, &names);
 
 	if (error)
-		return vm_fail("the directory of machines", -error);
+		return command_fail("the directory of machines", error);
 	shown.is_json = is_json;
 	rows_begin(&shown, "machines");
 	for (uint32_t i = 0; i < names.count; i++) {
@@ -472,7 +440,7 @@ static int list_machines(int machines, bool is_json)
 		everywhere_note("there is no machine: 'msp vm prepare' makes one");
 	rows_end(&shown);
 	error = rows_finish(&shown);
-	return error ? vm_fail("standard output", -error) : 0;
+	return error ? command_fail("standard output", error) : 0;
 }
 
 static int run_list(const struct vm_options *options, char *const words[])
@@ -509,10 +477,10 @@ static int run_remove(const struct vm_options *options, char *const words[])
 	if (strcmp(current, words[0]) == 0 && unlinkat(machines, MACHINE_CURRENT, 0) != 0)
 		error = -errno;
 	if (!error)
-		error = remove_directory(machines, words[0]);
+		error = directory_remove(machines, words[0]);
 	fd_close(&machines);
 	if (error)
-		return vm_fail("the machine cannot be removed", -error);
+		return command_fail("the machine cannot be removed", error);
 	everywhere_note("the machine %s is removed%s", words[0],
 			strcmp(current, words[0]) == 0
 				? "; 'msp vm prepare' makes another one to be used"

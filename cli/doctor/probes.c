@@ -419,14 +419,13 @@ static void probe_audit(const struct machine *machine, struct finding *ret)
 {
 	char path[IPC_PATH_MAX];
 	char text[STATE_PLACE_TEXT_MAX];
-	int fd = -1;
+	int fd;
 
 	if (machine->was_root && !machine->has_account) {
 		probe_report(ret, FINDING_SKIPPED, "it is the account's");
 		return;
 	}
-	if (state_place_find(STATE_PLACE_AUDIT, path, text))
-		fd = state_place_open(path, true, text);
+	fd = state_place_enter(STATE_PLACE_AUDIT, true, path, text);
 	probe_report(ret, fd >= 0 ? FINDING_OK : FINDING_MISSING, "%.*s",
 		     (int)sizeof(ret->happened) - 1, fd >= 0 ? path : text);
 	fd_close(&fd);

@@ -27,6 +27,7 @@
 #include "common/mount.h"
 #include "common/text.h"
 #include "doctor/probes.h"
+#include "launcher/host/directory.h"
 #include "launcher/host/mounts.h"
 #include "launcher/host/state_place.h"
 
@@ -259,37 +260,20 @@ static struct step make_persistent_overlay(void)
 					: failed_step("removing a file through that overlay");
 }
 
-/* Empty an overlay's own folder, which it closed to everybody: most of it are whiteouts, which are
- * files to their owner. */
-static void empty_work(int folder)
-{
-	const struct dirent *entry;
-	DIR *work;
-	int fd;
-
-	(void)fchmodat(folder, "work/work", S_IRWXU, 0); /* or it is not there */
-	fd = openat(folder, "work/work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	work = fd < 0 ? NULL : fdopendir(fd);
-	if (!work) {
-		fd_close(&fd);
-		return;
-	}
-	while ((entry = readdir(work)) != NULL)
-		(void)unlinkat(fd, entry->d_name, 0);
-	(void)closedir(work);
-}
-
 /* Remove what the trial made. */
 static void remove_trial(void)
 {
 	static const char *const files[] = { "lower/gone", "upper/gone", "upper/made" };
-	static const char *const folders[] = { "work/work", "work", "upper", "lower" };
+	static const char *const folders[] = { "work", "upper", "lower" };
 
 	int folder = open(trial_path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		(void)unlinkat(folder, files[i], 0);
-	empty_work(folder);
+	/* The overlay has closed it to everybody; most of it are whiteouts, files to their owner.
+	 */
+	(void)fchmodat(folder, "work/work", S_IRWXU, 0); /* or it is not there */
+	(void)directory_remove(folder, "work/work");     /* or the last step fails */
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
 		(void)unlinkat(folder, folders[i], AT_REMOVEDIR);
 	fd_close(&folder);
@@ -329,14 +313,13 @@ void probe_persistent(const struct machine *machine, struct finding *ret)
 {
 	char path[IPC_PATH_MAX];
 	char text[STATE_PLACE_TEXT_MAX];
-	int place = -1;
+	int place;
 
 	if (machine->was_root && !machine->has_account) {
 		probe_report(ret, FINDING_SKIPPED, "it is the account's");
 		return;
 	}
-	if (state_place_find(STATE_PLACE_ALL, path, text))
-		place = state_place_open(path, true, text);
+	place = state_place_enter(STATE_PLACE_ALL, true, path, text);
 	if (place < 0) {
 		probe_report(ret, FINDING_MISSING, "%.*s", (int)sizeof(ret->happened) - 1, text);
 		return;

@@ -204,6 +204,11 @@ static void print_common(const struct option_table *table)
 	print_wrapped(text, 0, COLUMNS);
 }
 
+int command_fail(const char *act, int error)
+{
+	return log_fail(MSP_EXIT_REFUSED, "%s: %s", act, errno_text(-error));
+}
+
 int command_judge_output(int error, int code)
 {
 	if (!error)

@@ -79,6 +79,9 @@ void command_name_lines(const struct command *command);
 int command_usage_error(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Say that an act has failed (-errno). Returns MSP_EXIT_REFUSED. */
+int command_fail(const char *act, int error);
+
 /* Return `code`, or if printing failed (-errno), another exit code after a line. */
 int command_judge_output(int error, int code);
 

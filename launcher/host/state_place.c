@@ -140,6 +140,13 @@ int state_place_open(const char *path, bool is_made, char text[STATE_PLACE_TEXT_
 	return error ? error : fd;
 }
 
+int state_place_enter(const char *which, bool is_made, char path[IPC_PATH_MAX],
+		      char text[STATE_PLACE_TEXT_MAX])
+{
+	return state_place_find(which, path, text) ? state_place_open(path, is_made, text)
+						   : -EINVAL;
+}
+
 void state_place_prepare(uid_t uid, gid_t gid, const char *home)
 {
 	char place[sizeof(SYSTEM_PLACE) + 16];

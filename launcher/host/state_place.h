@@ -33,6 +33,11 @@ bool state_place_images(char ret[IPC_PATH_MAX]);
  * close-on-exec, or -errno with a phrase in `text`. */
 int state_place_open(const char *path, bool is_made, char text[STATE_PLACE_TEXT_MAX]);
 
+/* Find one of them and open it, as both do; `path` is its path. A descriptor, or -errno with a
+ * phrase in `text`, -EINVAL where there is no such place. */
+int state_place_enter(const char *which, bool is_made, char path[IPC_PATH_MAX],
+		      char text[STATE_PLACE_TEXT_MAX]);
+
 /* As root, before becoming this account: make /var/lib/msp/UID for it where it has no home of its
  * own. When that cannot be, state_place_open() will say so. */
 void state_place_prepare(uid_t uid, gid_t gid, const char *home);

@@ -234,13 +234,11 @@ static int make_directory(int place, char name[20])
 static int open_place(char path[IPC_PATH_MAX], char text[CONFIG_TEXT_MAX])
 {
 	char problem[STATE_PLACE_TEXT_MAX];
-	int place = -1;
+	const int place = state_place_enter(PLACE, true, path, problem);
 
-	if (state_place_find(PLACE, path, problem))
-		place = state_place_open(path, true, problem);
-	if (place < 0)
-		format_text(text, CONFIG_TEXT_MAX, "no place for certificates: %.900s", problem);
-	return place;
+	return place >= 0 ? place
+			  : format_fail(place, text, CONFIG_TEXT_MAX,
+					"no place for certificates: %.900s", problem);
 }
 
 /* Return whether a program of Java may want certificates. */

@@ -68,14 +68,11 @@ static int run_program(const struct image_keep *keep, int input, int incoming,
 	helper_log_errors(&errors);
 	if (answer.end != HELPER_DONE)
 		return helper_explain_end(PROGRAM, &answer, WAIT_MS);
-	if (!report_is_whole(ret, answer.size)) {
-		log_line(IMAGE_PROGRAM_LIES);
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (!report_is_whole(ret, answer.size))
+		return log_fail(MSP_EXIT_SOFTWARE, IMAGE_PROGRAM_LIES);
 	if (ret->is_done)
 		return 0;
-	log_line("%s", ret->text);
-	return MSP_EXIT_REFUSED;
+	return log_fail(MSP_EXIT_REFUSED, "%s", ret->text);
 }
 
 /* Run an act that makes layers: its words are the program's name, its own and room for a number. */
@@ -88,10 +85,9 @@ static int run_in_new(const struct image_keep *keep, int input, uint64_t most, c
 
 	format_text(bytes, sizeof(bytes), "%llu", (unsigned long long)most);
 	words[2] = bytes;
-	if (incoming < 0) {
-		log_line("the directory for new layers: %s", errno_text(-incoming));
-		return MSP_EXIT_REFUSED;
-	}
+	if (incoming < 0)
+		return log_fail(MSP_EXIT_REFUSED, "the directory for new layers: %s",
+				errno_text(-incoming));
 	code = run_program(keep, input, incoming, words, ret);
 	fd_close(&incoming);
 	return code;
@@ -196,11 +192,11 @@ int image_program_fetch(const char *reference, const char *directory, char ret[I
 	const size_t mark = strlen(IMAGE_DIGEST_PREFIX);
 	struct helper_answer answer;
 
-	if (!find_program("skopeo", program)) {
-		log_line("skopeo, which fetches images from registries, is not installed: "
-			 "'apt-get install skopeo', or import a file that another machine saved");
-		return MSP_EXIT_REFUSED;
-	}
+	if (!find_program("skopeo", program))
+		return log_fail(
+			MSP_EXIT_REFUSED,
+			"skopeo, which fetches images from registries, is not installed: 'apt-get "
+			"install skopeo', or import a file that another machine saved");
 	format_text(source, sizeof(source), "docker://%s", reference);
 	format_text(target, sizeof(target), "oci:%s", directory);
 	answer = helper_run(&helper, WAIT_MS, said, sizeof(said) - 1);
@@ -211,9 +207,8 @@ int image_program_fetch(const char *reference, const char *directory, char ret[I
 			memcpy(ret, said + mark, IMAGE_DIGEST_MAX);
 			return 0;
 		}
-		log_line("skopeo has not said which digest it has fetched: install skopeo 1.0 or "
-			 "newer");
-		return MSP_EXIT_REFUSED;
+		return log_fail(MSP_EXIT_REFUSED, "skopeo has not said which digest it has "
+						  "fetched: install skopeo 1.0 or newer");
 	}
 	(void)helper_explain_end("skopeo", &answer, WAIT_MS); /* no fault of ours */
 	return MSP_EXIT_REFUSED;

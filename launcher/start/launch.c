@@ -242,14 +242,11 @@ int launch_become_account(const char *given, const char *run_as)
 	int code;
 
 	config.given = given;
-	if (launch_standard_fds() < 0) {
-		log_line("/dev/null cannot be opened");
-		return MSP_EXIT_SOFTWARE;
-	}
+	if (launch_standard_fds() < 0)
+		return log_fail(MSP_EXIT_SOFTWARE, "/dev/null cannot be opened");
 	if (launch_drop_root(run_as, &config, &code, text) == 0)
 		return 0;
-	log_line("%s", text);
-	return code;
+	return log_fail(code, "%s", text);
 }
 
 void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MAX])
@@ -345,8 +342,7 @@ static int send_audit(const struct images *images, const struct channel *channel
 	static struct ipc_supervisor_unaudited missing;
 	static struct ipc_supervisor_audit audit;
 
-	if (state_place_find(STATE_PLACE_AUDIT, audit.path, missing.problem))
-		gateway->log = state_place_open(audit.path, true, missing.problem);
+	gateway->log = state_place_enter(STATE_PLACE_AUDIT, true, audit.path, missing.problem);
 	memcpy(gateway->path, audit.path, sizeof(gateway->path));
 	if (gateway->log < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_unaudited, &missing, NULL, 0);
@@ -375,8 +371,8 @@ int launch_open_state(const struct images *images)
 		format_text(problem, sizeof(state.missing.problem),
 			    "the program %s is missing: install all of msp's programs together",
 			    images->layers < 0 ? "msp-layers" : "msp-store");
-	else if (state_place_find(STATE_PLACE_ALL, path, problem))
-		state.directory = state_place_open(path, true, problem);
+	else
+		state.directory = state_place_enter(STATE_PLACE_ALL, true, path, problem);
 	return state.directory;
 }
 

@@ -58,10 +58,8 @@ int machine_program_prepare(struct machine_source *source, int directory)
 		code = run_program(source, directory, image, init, &report);
 	fd_close(&init);
 	fd_close(&image);
-	if (!code && !report.is_done) {
-		log_line("%s: %s", source->name, report.text);
-		code = MSP_EXIT_REFUSED;
-	}
+	if (!code && !report.is_done)
+		code = log_fail(MSP_EXIT_REFUSED, "%s: %s", source->name, report.text);
 	source->modules_found = report.modules;
 	if (!code && source->is_package)
 		memcpy(source->version, report.version, sizeof(source->version));
