@@ -26,11 +26,19 @@ static const char *enter_directory(void *member, const char *value)
 }
 
 static const struct option_row rows[] = {
-	OPTION_WITH(struct everywhere, "directory", "DIR", enter_directory, directory,
-		    "act as if msp were started in DIR", .letter = 'C', .is_common = true),
-	OPTION_WITH(struct everywhere, "quiet", NULL, option_set_flag, is_quiet,
-		    "say errors only on stderr; 'msp list -q' prints one word for each sandbox",
-		    .letter = 'q', .is_common = true),
+	{ .name = "directory",
+	  .letter = 'C',
+	  .argument = "DIR",
+	  .set = enter_directory,
+	  .offset = offsetof(struct everywhere, directory),
+	  .help = "act as if msp were started in DIR",
+	  .is_common = true },
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .set = option_set_flag,
+	  .offset = offsetof(struct everywhere, is_quiet),
+	  .help = "say errors only on stderr; 'msp list -q' prints one word for each sandbox",
+	  .is_common = true },
 };
 
 const struct option_table everywhere_options = { OPTION_ROWS(rows), .has_operands = true };
