@@ -8,6 +8,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "frontend/network_watch.h"
 #include "gateway/hosts/list.h"
 
 /* msp-cable answers when the grant is in the audit log, whose lock another process may have. */
@@ -32,27 +33,6 @@ const char *network_grant_read(const char *host, uint32_t port, struct ipc_netwo
 					  : NULL;
 }
 
-int network_grant_ask(struct supervisor_client *client, const struct ipc_network_watch *watch,
-		      const struct ipc_network_grant *grant)
-{
-	struct channel channel = { -1, IPC_FRONTEND, IPC_GATEWAY, IPC_SERVE };
-	int ends[2];
-	int error = channel_pair(ends);
-
-	if (error)
-		return error;
-	channel.fd = ends[0];
-	error = channel_send(&channel, IPC_TYPE_network_grant, grant, NULL, MSG_DONTWAIT);
-	if (error)
-		fd_close(&ends[1]);
-	else
-		error = supervisor_request(client, network_watch, watch, ends[1]);
-	if (!error)
-		return channel.fd;
-	fd_close(&channel.fd);
-	return error;
-}
-
 bool network_grant_take(int fd, int *ret_error)
 {
 	static struct channel_message message; /* too large for the stack; one thread */
@@ -74,7 +54,7 @@ bool network_grant_take(int fd, int *ret_error)
 int network_grant(struct supervisor_client *client, const struct ipc_network_watch *watch,
 		  const struct ipc_network_grant *grant)
 {
-	struct pollfd entry = { .fd = network_grant_ask(client, watch, grant), .events = POLLIN };
+	struct pollfd entry = { .fd = network_watch_begin(client, watch, grant), .events = POLLIN };
 	int error = entry.fd < 0 ? entry.fd : -ETIMEDOUT;
 
 	while (entry.fd >= 0 && poll(&entry, 1, ANSWER_MS) > 0 &&

@@ -15,16 +15,9 @@
  * that it breaks, in words: "a name has at most 253 bytes". */
 const char *network_grant_read(const char *host, uint32_t port, struct ipc_network_grant *ret);
 
-/* Ask: for the sandbox that `watch` names, or without one for the client of the message. A broker's
- * own client: `watch` has the owner of its sandboxes and nothing else, the message no client.
- * Return a descriptor for the function below, the caller's, which is to be waited for; or -errno.
- */
-int network_grant_ask(struct supervisor_client *client, const struct ipc_network_watch *watch,
-		      const struct ipc_network_grant *grant);
-
-/* Take the answer. False: it has not come. *ret_error is 0 if the host is granted, or taken away,
- * and that recorded; or -errno: those of network_granted, or -ENOENT: there is no such sandbox with
- * hosts. The descriptor is to be closed then. */
+/* Take the answer to a grant of network_watch_begin(). False: it has not come. *ret_error is 0 if
+ * the host is granted, or taken away, and that recorded; or -errno: those of network_granted, or
+ * -ENOENT: there is no such sandbox with hosts. The descriptor is to be closed then. */
 bool network_grant_take(int fd, int *ret_error);
 
 /* Ask, and wait for the answer. 0 or -errno; -ETIMEDOUT: none came. */

@@ -17,7 +17,7 @@ int network_watch_execution(struct supervisor_client *client, uint64_t request)
 {
 	const struct ipc_network_watch watch = { .request = request };
 
-	return network_look_begin(client, &watch);
+	return network_watch_begin(client, &watch, NULL);
 }
 
 /* Return whether a person or a model can read the host: also an empty one, for further or all
@@ -74,24 +74,32 @@ bool network_look_take(int fd, struct network_view *into)
 	return take_messages(fd, &into->denials, into);
 }
 
-int network_look_begin(struct supervisor_client *client, const struct ipc_network_watch *at)
+int network_watch_begin(struct supervisor_client *client, const struct ipc_network_watch *at,
+			const struct ipc_network_grant *grant)
 {
+	struct channel channel = { -1, IPC_FRONTEND, IPC_GATEWAY, IPC_SERVE };
 	int ends[2];
 	int error = channel_pair(ends);
 
 	if (error)
 		return error;
-	error = supervisor_request(client, network_watch, at, ends[1]);
+	channel.fd = ends[0];
+	if (grant)
+		error = channel_send(&channel, IPC_TYPE_network_grant, grant, NULL, MSG_DONTWAIT);
+	if (error)
+		fd_close(&ends[1]);
+	else
+		error = supervisor_request(client, network_watch, at, ends[1]);
 	if (!error)
-		return ends[0];
-	fd_close(&ends[0]);
+		return channel.fd;
+	fd_close(&channel.fd);
 	return error;
 }
 
 int network_look(struct supervisor_client *client, const struct ipc_network_watch *at,
 		 struct network_view *into)
 {
-	struct pollfd entry = { .fd = network_look_begin(client, at), .events = POLLIN };
+	struct pollfd entry = { .fd = network_watch_begin(client, at, NULL), .events = POLLIN };
 	const int error = entry.fd < 0 ? entry.fd : 0;
 
 	while (!error && poll(&entry, 1, LOOK_MS) > 0 && !network_look_take(entry.fd, into))

@@ -35,8 +35,12 @@ struct network_view {
 int network_look(struct supervisor_client *client, const struct ipc_network_watch *at,
 		 struct network_view *into);
 
-/* Begin to look. Return a descriptor for network_look_take(), the caller's, or -errno. */
-int network_look_begin(struct supervisor_client *client, const struct ipc_network_watch *at);
+/* Begin to look; with a grant (else NULL), ask for that: for the sandbox that `at` names, or
+ * without one for the client of the message. A broker's own client: `at` has the owner of its
+ * sandboxes and nothing else, the message no client. Return a descriptor for network_look_take(),
+ * or for network_grant_take(), the caller's, which is to be waited for; or -errno. */
+int network_watch_begin(struct supervisor_client *client, const struct ipc_network_watch *at,
+			const struct ipc_network_grant *grant);
 
 /* Take what has come. Return whether this is all; a breach of the protocol ends it. */
 bool network_look_take(int fd, struct network_view *into);

@@ -319,7 +319,7 @@ static void on_network_found(struct sandbox_search *search)
 		return;
 	}
 	sandboxes_head(session, search->info.id, &watch.head);
-	work->fd = network_look_begin(session->host->supervisor, &watch);
+	work->fd = network_watch_begin(session->host->supervisor, &watch, NULL);
 	if (work->fd < 0) {
 		fail_reading(work);
 		return;

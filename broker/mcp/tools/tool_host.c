@@ -257,7 +257,7 @@ static void begin_grant(struct call *call, const struct ipc_network_grant *grant
 
 	sandboxes_head(call->session, NULL, &watch.head);
 	if (has_room(call->session))
-		fd = network_grant_ask(host->supervisor, &watch, grant);
+		fd = network_watch_begin(host->supervisor, &watch, grant);
 	if (fd < 0) {
 		fail_host(call, grant, grant_problem(fd));
 		return;
