@@ -22,9 +22,6 @@ struct ipc_file_start;
 bool file_ask_word(struct ipc_file_start *ask, const char *word, size_t size);
 bool file_ask_number(struct ipc_file_start *ask, uint64_t number);
 
-/* The bytes before a piece of what is to be written; a piece of 0 bytes ends it. */
-#define FILE_PIECE_HEAD sizeof(uint32_t)
-
 /* --- the answer ------------------------------------------------------------------------------- */
 
 /* The head, and what it says. Texts point into the bytes that were read, and are not terminated. */

@@ -29,7 +29,8 @@ static bool is_users(const char *path)
 	return is_beneath(path, "/home|/root|/Users|/mnt|/media|/srv|/data");
 }
 
-bool hint_is_of_host(const char *path)
+/* Return whether the path begins with a directory that hosts have: it is no route of a URL. */
+static bool is_of_host(const char *path)
 {
 	return is_beneath(path, "/bin|/boot|/dev|/etc|/lib|/opt|/proc|/run|/sbin|/sys|/usr|/var") ||
 	       is_users(path);
@@ -249,7 +250,7 @@ static void find_refused(const struct search *search, const char *text, struct e
 		if ((at > text && !strchr(" \t\n(=>:'\"`", at[-1])) || !hint_text_word(at, path))
 			continue;
 		path[strcspn(path, "\\")] = '\0';
-		if (!hint_is_of_host(path) || strstr(path, "bin/") ||
+		if (!is_of_host(path) || strstr(path, "bin/") ||
 		    strncmp(at + strlen(path), "\", line", 7) == 0 || /* a frame of Python */
 		    (place->mark && !hint_text_has(path, place->mark)) ||
 		    (place->is_plain && is_in_quotes(text, at)) || !is_refused(search, place, path))
@@ -335,9 +336,9 @@ bool hint_judge_open(const struct search *search, const struct finding *finding)
 		       ask_elsewhere(search, &place);
 	while (strlen(path) > 1 && path[strlen(path) - 1] == '/')
 		path[strlen(path) - 1] = '\0';
-	if (hint_is_of_host(path))
+	if (is_of_host(path))
 		(void)ask_path(search, kinds, path, 0, &is_known);
-	return hint_is_of_host(path);
+	return is_of_host(path);
 }
 
 void hint_judge_command_path(const struct search *search, bool is_quiet)
@@ -433,7 +434,7 @@ bool hint_judge_project(const struct search *search, const struct finding *findi
 	struct denial_views *views = search->views;
 	char path[HINT_TARGET_MAX];
 
-	if (hint_text_path(finding->line, path) && hint_is_of_host(path))
+	if (hint_text_path(finding->line, path) && is_of_host(path))
 		return false; /* it looked there */
 	if (hint_is_workspace(search, mount) && search->source->is_tool &&
 	    !search->source->is_persistent && !views->note[0] && search->is_clear)

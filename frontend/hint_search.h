@@ -68,9 +68,6 @@ bool hint_is_workspace(const struct search *search, const struct plan_mount *mou
 /* Return the directory where a persistent sandbox of the profile shows a project; NULL: none. */
 const char *hint_workspace(const struct search *search);
 
-/* Return whether the path begins with a directory that hosts have: it is no route of a URL. */
-bool hint_is_of_host(const char *path);
-
 /* Print the places that the policy lets a workload use for `kind`: "/workspace or /tmp". */
 void hint_places(const struct search *search, const char *kind, char ret[HINT_TARGET_MAX]);
 

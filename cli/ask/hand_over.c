@@ -44,27 +44,21 @@ static int serve_alone(const char *text)
 	return log_fail(HAND_OVER_NOT, "serve: %s; this client gets a supervisor of its own", text);
 }
 
-static int give_up(const char *text, int code)
-{
-	return log_fail(code, "serve: %s", text);
-}
-
 static int explain_end(uint32_t reason)
 {
 	switch (reason) {
 	case CLIENT_END_DONE:
 		return 0;
 	case CLIENT_END_FAILED:
-		return give_up("the service could not serve this client: 'journalctl --user -u "
-			       "msp.service' says why",
-			       MSP_EXIT_SOFTWARE);
+		return log_fail(MSP_EXIT_SOFTWARE,
+				"serve: the service could not serve this client: 'journalctl "
+				"--user -u msp.service' says why");
 	case CLIENT_END_STOPPING:
-		return give_up("the service stops, and what ran for this client was ended: start "
-			       "this server again",
-			       MSP_EXIT_AGAIN);
+		return log_fail(MSP_EXIT_AGAIN, "serve: the service stops, and what ran for this "
+						"client was ended: start this server again");
 	default:
-		return give_up("the service ended this client for an unknown reason",
-			       MSP_EXIT_SOFTWARE);
+		return log_fail(MSP_EXIT_SOFTWARE,
+				"serve: the service ended this client for an unknown reason");
 	}
 }
 
@@ -95,7 +89,7 @@ static int await_end(struct service *service, int null)
 
 	if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
 	    setsockopt(service->fd, SOL_SOCKET, SO_RCVTIMEO, &never, sizeof(never)) != 0)
-		return give_up(errno_text(errno), MSP_EXIT_SOFTWARE);
+		return log_fail(MSP_EXIT_SOFTWARE, "serve: %s", errno_text(errno));
 	do {
 		is_said = service_receive(service, &message) == 1;
 		is_bridge = is_said && message.type == IPC_TYPE_client_bridge;
@@ -103,12 +97,12 @@ static int await_end(struct service *service, int null)
 			host_bridge();
 	} while (is_bridge);
 	if (!is_said)
-		return give_up("the service ended without a word, and what ran for this client "
-			       "with it: start this server again",
-			       MSP_EXIT_AGAIN);
+		return log_fail(MSP_EXIT_AGAIN,
+				"serve: the service ended without a word, and what ran for this "
+				"client with it: start this server again");
 	code = message.type == IPC_TYPE_client_end
 		       ? explain_end(ipc_body(&message, client_end)->reason)
-		       : give_up("the service says what it must not", MSP_EXIT_SOFTWARE);
+		       : log_fail(MSP_EXIT_SOFTWARE, "serve: the service says what it must not");
 	channel_message_done(&message);
 	if (code == MSP_EXIT_AGAIN)
 		await_last_words(service->fd);
@@ -124,8 +118,9 @@ static int leave_silent(struct service *service)
 	if (service_receive(service, &message) == 1) {
 		channel_message_done(&message);
 		fd_close(&service->fd);
-		return give_up("the service took this client too late: start this server again",
-			       MSP_EXIT_AGAIN);
+		return log_fail(
+			MSP_EXIT_AGAIN,
+			"serve: the service took this client too late: start this server again");
 	}
 	return serve_alone("the service does not answer ('systemctl --user restart msp.service' "
 			   "may help)");
@@ -156,7 +151,7 @@ static int examine_service(struct service *service, struct config *config, uint3
 	if (status.limits != LIMITS_CGROUP && *limits == LIMITS_UNSAID)
 		code = config_read(config, text);
 	if (code)
-		return give_up(text, code);
+		return log_fail(code, "serve: %s", text);
 	*limits = config_limits(config, *limits);
 	service_check_limits(service, &status, *limits);
 	return 0;
@@ -165,7 +160,7 @@ static int examine_service(struct service *service, struct config *config, uint3
 static int not_fit(const struct service *service)
 {
 	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
-		return give_up(service->text, MSP_EXIT_AGAIN);
+		return log_fail(MSP_EXIT_AGAIN, "serve: %s", service->text);
 	return serve_alone(service->text);
 }
 

@@ -77,7 +77,9 @@ static const char help[] =
 	"The exit code is 0; 64 when the command line is wrong or there is no such\n"
 	"image; 75 while it is used; 78 when the image, or the room for it, is refused.\n";
 
-int image_open_store(bool is_made)
+/* Open the directory of images, or make it. A descriptor; -1 after a line; -ENOENT: there is none,
+ * and it was not to be made. */
+static int open_store(bool is_made)
 {
 	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX];
 	const int fd = state_place_enter(STATE_PLACE_IMAGES, is_made, path, text);
@@ -90,7 +92,7 @@ int image_begin_change(struct image_keep *keep)
 	int error;
 
 	*keep = (struct image_keep){ -1, -1, -1, -1 };
-	keep->store = image_open_store(true);
+	keep->store = open_store(true);
 	if (keep->store < 0)
 		return MSP_EXIT_REFUSED;
 	error = image_keep_begin(keep, false);
@@ -248,7 +250,7 @@ static int print_list(const struct listing *listing, bool is_json)
 static int run_list(const struct image_options *options, char *const words[])
 {
 	static struct listing listing;
-	int store = image_open_store(false);
+	int store = open_store(false);
 	int error;
 
 	if (store == -1)
@@ -394,7 +396,7 @@ static int show_image(int store, const char *wanted, bool is_json)
 
 static int run_show(const struct image_options *options, char *const words[])
 {
-	int store = image_open_store(true);
+	int store = open_store(true);
 	const int code =
 		store < 0 ? MSP_EXIT_REFUSED : show_image(store, words[0], options->is_json);
 

@@ -23,10 +23,6 @@ int image_read_config(const struct image_options *options, struct config *ret);
 /* Take the operator's limit, which the option may lower. 0, or the exit code after a line. */
 int image_set_limit(struct image_options *options);
 
-/* Open the directory of images, or make it. A descriptor; -1 after a line; -ENOENT: there is none,
- * and it was not to be made. */
-int image_open_store(bool is_made);
-
 /* Open, lock, and remove what an earlier command has left. 0, or the exit code after a line; the
  * keep is ended in both cases. */
 int image_begin_change(struct image_keep *keep);

@@ -140,11 +140,6 @@ static void greet_person(const struct serve_options *options)
 			 "To have a client start it, see 'msp help client-config'; Ctrl-D ends it");
 }
 
-static int give_up(const char *text, int code)
-{
-	return log_fail(code, "serve: %s", text);
-}
-
 /* Return whether a client, and nobody who reads standard error, waits for an answer. */
 static bool tells_client(const struct serve_options *options)
 {
@@ -182,7 +177,7 @@ static void serve_refused(const struct images *images, const char *config, uint3
 static int refuse_start(const struct serve_options *options, const struct images *images,
 			const char *text, int code)
 {
-	(void)give_up(text, code);
+	(void)log_fail(code, "serve: %s", text);
 	if (code == MSP_EXIT_REFUSED && tells_client(options))
 		serve_refused(images, options->config, options->limits, text);
 	return code;
@@ -469,16 +464,16 @@ static int run_serve(const struct command *command, int argc, char *argv[])
 		return command_usage_error(command, "%s", conflict);
 	if (!options.default_profile &&
 	    !option_read_default_profile(&options.default_profile, text))
-		return give_up(text, MSP_EXIT_USAGE);
+		return log_fail(MSP_EXIT_USAGE, "serve: %s", text);
 	null = launch_standard_fds();
 	if (null < 0)
-		return give_up("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
+		return log_fail(MSP_EXIT_SANDBOX, "serve: /dev/null cannot be opened");
 	if (launch_open_images(&images, text) != 0)
-		return give_up(text, MSP_EXIT_SANDBOX);
+		return log_fail(MSP_EXIT_SANDBOX, "serve: %s", text);
 	config.given = options.config;
 	config.builtin = images.policy;
 	if (launch_drop_root(options.run_as, &config, &code, text) != 0)
-		return give_up(text, code);
+		return log_fail(code, "serve: %s", text);
 	code = open_workspaces(&options, &config, &workspaces, text);
 	if (!code && listen_is_wanted(&options.http))
 		code = open_http(&options, text);

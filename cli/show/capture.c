@@ -14,12 +14,6 @@ void capture_init(struct capture *capture)
 	capture->tail = capture->head + CAPTURE_HEAD_BYTES;
 }
 
-void capture_done(struct capture *capture)
-{
-	free(capture->head);
-	memset(capture, 0, sizeof(*capture));
-}
-
 void capture_add(struct capture *capture, const uint8_t *bytes, size_t size)
 {
 	size_t at_head = CAPTURE_HEAD_BYTES - capture->head_size;

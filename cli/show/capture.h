@@ -29,7 +29,6 @@ struct capture_parts {
 };
 
 void capture_init(struct capture *capture);
-void capture_done(struct capture *capture);
 
 void capture_add(struct capture *capture, const uint8_t *bytes, size_t size);
 

@@ -58,14 +58,6 @@ static void put_number(struct rows *rows, const char *title, const char *key, co
 		json_put_number(rows->json, key, number);
 }
 
-void rows_number(struct rows *rows, const char *title, const char *key, uint64_t number)
-{
-	char text[FIGURES_TEXT_MAX];
-
-	format_text(text, sizeof(text), "%" PRIu64, number);
-	put_number(rows, title, key, text, number);
-}
-
 void rows_bytes(struct rows *rows, const char *title, const char *key, uint64_t bytes)
 {
 	char text[FIGURES_TEXT_MAX];

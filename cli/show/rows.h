@@ -34,7 +34,6 @@ void rows_next(struct rows *rows);
  * empty text is "-" in a cell. */
 void rows_cell(struct rows *rows, const char *title, const char *text);
 void rows_text(struct rows *rows, const char *title, const char *key, const char *text);
-void rows_number(struct rows *rows, const char *title, const char *key, uint64_t number);
 void rows_bytes(struct rows *rows, const char *title, const char *key, uint64_t bytes);
 void rows_moment(struct rows *rows, const char *title, const char *key, uint64_t moment_s);
 

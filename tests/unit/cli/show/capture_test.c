@@ -16,7 +16,7 @@ static void begin(void)
 
 static void end(void)
 {
-	capture_done(&capture);
+	free(capture.head);
 }
 
 TestSuite(capture, .init = begin, .fini = end);
