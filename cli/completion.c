@@ -67,20 +67,29 @@ static void find_alternatives(const char *text, char ret[WORDS_MAX])
 	}
 }
 
-/* Return whether the value is a directory of this machine. */
-static bool is_directory(const struct option_row *row)
-{
-	return row->argument && strcmp(row->argument, "DIR") == 0 &&
-	       row->set != option_set_inside_path;
-}
-
 /* Each line begins with the name of a profile. */
 #define PROFILES "msp profile list -q 2>/dev/null | cut -d \" \" -f 1"
 
-/* Return whether the value is the name of a profile. */
-static bool is_profile(const struct option_row *row)
+/* A shell's words for the value of an option: one of a few words, which stand between the first
+ * two; the name of a profile; a directory of this machine; another one. */
+struct value_forms {
+	const char *before, *behind, *profile, *directory, *other;
+};
+
+static void print_value(const struct option_row *row, const struct value_forms *forms)
 {
-	return row->set == option_set_profile;
+	const bool is_directory =
+		strcmp(row->argument, "DIR") == 0 && row->set != option_set_inside_path;
+	char words[WORDS_MAX];
+
+	find_alternatives(row->argument, words);
+	if (words[0])
+		(void)printf("%s%s%s", forms->before, words, forms->behind);
+	else
+		(void)fputs(row->set == option_set_profile ? forms->profile
+			    : is_directory                 ? forms->directory
+							   : forms->other,
+			    stdout);
 }
 
 /* Call for each option of a command, those of every command included. */
@@ -149,20 +158,15 @@ static const char bash_tail[] =
 
 static void print_bash_value(const struct command *command, const struct option_row *row)
 {
-	char words[WORDS_MAX];
+	static const struct value_forms forms = { "words='", "'", "words=$(" PROFILES ")",
+						  "COMPREPLY=($(compgen -d -- \"$cur\")); return",
+						  "return" };
 
 	if (!row->argument)
 		return;
-	find_alternatives(row->argument, words);
-	if (words[0])
-		(void)printf("\t%s:--%s) words='%s' ;;\n", command->name, row->name, words);
-	else if (is_profile(row))
-		(void)printf("\t%s:--%s) words=$(" PROFILES ") ;;\n", command->name, row->name);
-	else if (is_directory(row))
-		(void)printf("\t%s:--%s) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n",
-			     command->name, row->name);
-	else
-		(void)printf("\t%s:--%s) return ;;\n", command->name, row->name);
+	(void)printf("\t%s:--%s) ", command->name, row->name);
+	print_value(row, &forms);
+	(void)fputs(" ;;\n", stdout);
 }
 
 static void print_bash_option(const struct command *command, const struct option_row *row)
@@ -234,7 +238,8 @@ static const char zsh_head[] =
 
 static void print_zsh_option(const struct command *command, const struct option_row *row)
 {
-	char words[WORDS_MAX] = "";
+	static const struct value_forms forms = { "(", ")", "_msp_profiles", "_directories",
+						  "_files" };
 
 	(void)command;
 	(void)printf("\t\t\t'--%s%s[", row->name,
@@ -244,15 +249,8 @@ static void print_zsh_option(const struct command *command, const struct option_
 	print_clause(row->help, ZSH_MARKS);
 	(void)putchar(']');
 	if (row->argument) {
-		find_alternatives(row->argument, words);
 		(void)printf("%s:value:", row->is_optional ? ":" : "");
-		if (words[0])
-			(void)printf("(%s)", words);
-		else
-			(void)fputs(is_profile(row)     ? "_msp_profiles"
-				    : is_directory(row) ? "_directories"
-							: "_files",
-				    stdout);
+		print_value(row, &forms);
 	}
 	(void)fputs("' \\\n", stdout);
 	if (row->letter)
@@ -305,23 +303,16 @@ static void print_zsh(void)
 
 static void print_fish_option(const struct command *command, const struct option_row *row)
 {
-	char words[WORDS_MAX];
+	static const struct value_forms forms = { " -f -a '", "'", " -f -a '(" PROFILES ")'",
+						  " -f -a '(__fish_complete_directories)'", " -F" };
 
 	(void)printf("complete -c msp -n '__fish_seen_subcommand_from %s' -l %s", command->name,
 		     row->name);
 	if (row->letter)
 		(void)printf(" -s %c", row->letter);
 	if (row->argument) {
-		find_alternatives(row->argument, words);
 		(void)printf(row->is_optional ? "" : " -r");
-		if (words[0])
-			(void)printf(" -f -a '%s'", words);
-		else if (is_profile(row))
-			(void)fputs(" -f -a '(" PROFILES ")'", stdout);
-		else if (is_directory(row))
-			(void)fputs(" -f -a '(__fish_complete_directories)'", stdout);
-		else
-			(void)fputs(" -F", stdout);
+		print_value(row, &forms);
 	}
 	(void)fputs(" -d '", stdout);
 	print_clause(row->help, FISH_MARKS);
