@@ -20,6 +20,7 @@
 #include "common/limits_mode.h"
 #include "common/log.h"
 #include "doctor/examine.h"
+#include "launcher/host/directory.h"
 #include "launcher/start/config.h"
 #include "launcher/start/launch.h"
 #include "options/command.h"
@@ -266,7 +267,6 @@ static int run_command(const struct client *client, const struct buffer *words)
 
 static int add_by_command(const struct client *client, const struct config_options *options)
 {
-	const char *folders = getenv("PATH");
 	struct buffer words = { 0 };
 	char path[IPC_PATH_MAX];
 	char why[128];
@@ -277,7 +277,7 @@ static int add_by_command(const struct client *client, const struct config_optio
 		format_text(why, sizeof(why), "%s has no command that adds a server", client->name);
 		return refuse_command(client, &options->wish, why);
 	}
-	if (!perform_find_in(folders ? folders : "", client->program, path, sizeof(path))) {
+	if (!directory_find_program(getenv("PATH"), client->program, path, sizeof(path))) {
 		format_text(why, sizeof(why), "there is no program %s in PATH", client->program);
 		return refuse_command(client, &options->wish, why);
 	}

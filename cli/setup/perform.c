@@ -16,27 +16,15 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "launcher/host/account.h"
+#include "launcher/host/directory.h"
 
 #define SYSTEM_PATH "/usr/sbin:/usr/bin:/sbin:/bin"
 #define AWAIT_STEPS 100
 #define AWAIT_STEP_NS 100000000
 
-bool perform_find_in(const char *folders, const char *name, char *ret, size_t room)
-{
-	while (*folders) {
-		const size_t size = strcspn(folders, ":");
-
-		format_text(ret, room, "%.*s/%s", (int)size, folders, name);
-		if (folders[0] == '/' && access(ret, X_OK) == 0)
-			return true;
-		folders += size + (folders[size] == ':');
-	}
-	return false;
-}
-
 bool perform_find(const char *name, char *ret, size_t room)
 {
-	return perform_find_in(SYSTEM_PATH, name, ret, room);
+	return directory_find_program(SYSTEM_PATH, name, ret, room);
 }
 
 /* Start a program that writes to our standard error only. 0 or -errno. */
@@ -87,10 +75,8 @@ int perform_run(char *const words[], uid_t uid, char text[PERFORM_TEXT_MAX])
 	pid_t child = 0;
 	int error;
 
-	if (!perform_find(words[0], path, sizeof(path))) {
-		format_text(text, PERFORM_TEXT_MAX, "it is not in " SYSTEM_PATH);
-		return -1;
-	}
+	if (!perform_find(words[0], path, sizeof(path)))
+		return format_fail(-1, text, PERFORM_TEXT_MAX, "it is not in " SYSTEM_PATH);
 	error = start_program(path, words, uid, &child);
 	return await_program(error, child, text);
 }

@@ -15,9 +15,6 @@
  * path. False: there is none. */
 bool perform_find(const char *name, char *ret, size_t room);
 
-/* Find a program in the absolute ones of these folders, with ':' between them. */
-bool perform_find_in(const char *folders, const char *name, char *ret, size_t room);
-
 /* Run a program of the system to its end, without a shell, without input, with its output on
  * standard error, and with an environment that has nothing of the caller's but the home of `uid`.
  * 0, or -1 with the reason in `text`. */

@@ -4,16 +4,31 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/format.h"
 
 bool directory_is_at(const char *path)
 {
 	struct stat status;
 
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool directory_find_program(const char *folders, const char *name, char *ret, size_t room)
+{
+	while (folders && *folders) {
+		const size_t size = strcspn(folders, ":");
+
+		format_text(ret, room, "%.*s/%s", (int)size, folders, name);
+		if (folders[0] == '/' && access(ret, X_OK) == 0)
+			return true;
+		folders += size + (folders[size] == ':');
+	}
+	return false;
 }
 
 int directory_remove(int parent, const char *name)

@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/log.h"
+#include "launcher/host/directory.h"
 #include "launcher/host/helper.h"
 #include "launcher/host/kept_layers.h"
 #include "launcher/start/launch.h"
@@ -157,22 +158,6 @@ int image_program_clean(const struct image_keep *keep)
 	return code;
 }
 
-/* Find a program on the PATH. */
-static bool find_program(const char *name, char ret[IPC_PATH_MAX])
-{
-	const char *path = getenv("PATH");
-
-	while (path && *path) {
-		const size_t size = strcspn(path, ":");
-
-		format_text(ret, IPC_PATH_MAX, "%.*s/%s", (int)size, path, name);
-		if (path[0] == '/' && access(ret, X_OK) == 0)
-			return true;
-		path += size + (path[size] == ':');
-	}
-	return false;
-}
-
 int image_program_fetch(const char *reference, const char *directory, char ret[IMAGE_DIGEST_MAX])
 {
 	char program[IPC_PATH_MAX], source[IMAGE_NAME_MAX + 16], target[IPC_PATH_MAX + 16];
@@ -192,7 +177,7 @@ int image_program_fetch(const char *reference, const char *directory, char ret[I
 	const size_t mark = strlen(IMAGE_DIGEST_PREFIX);
 	struct helper_answer answer;
 
-	if (!find_program("skopeo", program))
+	if (!directory_find_program(getenv("PATH"), "skopeo", program, sizeof(program)))
 		return log_fail(
 			MSP_EXIT_REFUSED,
 			"skopeo, which fetches images from registries, is not installed: 'apt-get "
