@@ -104,9 +104,8 @@ bool audit_log_find(struct audit_log *ret, char text[STATE_PLACE_TEXT_MAX])
 	if (!error)
 		return true;
 	fd_close(&directory);
-	format_text(text, STATE_PLACE_TEXT_MAX, "the log in %.500s cannot be opened: %s", path,
-		    errno_text(-error));
-	return false;
+	return format_fail(false, text, STATE_PLACE_TEXT_MAX,
+			   "the log in %.500s cannot be opened: %s", path, errno_text(-error));
 }
 
 void audit_log_done(struct audit_log *log)

@@ -172,11 +172,9 @@ static int check_shown(int fd, const char *path, const struct plan *plan,
 	const int error = mounts_read(&mounts);
 	int result;
 
-	if (error) {
-		format_text(text, LAUNCH_TEXT_MAX, "/proc/self/mountinfo cannot be read: %s",
-			    errno_text(-error));
-		return -1;
-	}
+	if (error)
+		return format_fail(-1, text, LAUNCH_TEXT_MAX,
+				   "/proc/self/mountinfo cannot be read: %s", errno_text(-error));
 	result = shown_check(fd, path, PROTECTED_READ, &mounts, &set, text);
 	mounts_done(&mounts);
 	return result;

@@ -265,8 +265,8 @@ static int open_http(const struct serve_options *options, char text[LAUNCH_TEXT_
 	}
 	if (put_at(STDIN_FILENO, &listener) && put_at(STDOUT_FILENO, &tokens))
 		return 0;
-	format_text(text, LAUNCH_TEXT_MAX, "descriptors: %s", errno_text(errno));
-	return MSP_EXIT_SOFTWARE;
+	return format_fail(MSP_EXIT_SOFTWARE, text, LAUNCH_TEXT_MAX, "descriptors: %s",
+			   errno_text(errno));
 }
 
 /* Return whether the client may be handed over: options for a supervisor cannot be asked of a
@@ -340,9 +340,8 @@ static int become_supervisor(const struct launch *launch, int null, char text[LA
 		error = start_beside(launch, ends[0], null, &factory);
 	if (!error)
 		error = launch_exec(launch->images, ends[1], &factory);
-	format_text(text, LAUNCH_TEXT_MAX, "the supervisor cannot be started: %s",
-		    errno_text(-error));
-	return MSP_EXIT_SANDBOX;
+	return format_fail(MSP_EXIT_SANDBOX, text, LAUNCH_TEXT_MAX,
+			   "the supervisor cannot be started: %s", errno_text(-error));
 }
 
 /* Return whether the plan has the profile; if not, say why. */
@@ -354,15 +353,12 @@ static bool has_profile(const struct plan *plan, const char *name, char text[LAU
 	if (profile_named(plan, name))
 		return true;
 	cause = profile_missing(plan, name);
-	if (cause) {
-		format_text(text, LAUNCH_TEXT_MAX, "the profile '%.100s' cannot be used: %s", name,
-			    cause);
-		return false;
-	}
+	if (cause)
+		return format_fail(false, text, LAUNCH_TEXT_MAX,
+				   "the profile '%.100s' cannot be used: %s", name, cause);
 	profile_names(plan, names, sizeof(names));
-	format_text(text, LAUNCH_TEXT_MAX, "there is no profile '%.100s'; there are: %s", name,
-		    names);
-	return false;
+	return format_fail(false, text, LAUNCH_TEXT_MAX,
+			   "there is no profile '%.100s'; there are: %s", name, names);
 }
 
 static int start_supervisor(struct serve_options *options, const struct images *images,

@@ -115,9 +115,8 @@ bool option_read_default_profile(const char **profile, char text[OPTIONS_TEXT_MA
 
 	if (!rule)
 		return true;
-	format_text(text, OPTIONS_TEXT_MAX, PROFILE_VARIABLE "=%.100s is refused: it must be %s",
-		    value, rule);
-	return false;
+	return format_fail(false, text, OPTIONS_TEXT_MAX,
+			   PROFILE_VARIABLE "=%.100s is refused: it must be %s", value, rule);
 }
 
 const char *option_set_account(void *member, const char *value)

@@ -38,18 +38,17 @@ static size_t add_names(const struct option_table *table, const char *names[NAME
 	return count;
 }
 
-static void describe_unknown(const struct option_table *table, const char *word, char *text)
+static enum options_result refuse_unknown(const struct option_table *table, const char *word,
+					  char *text)
 {
 	const char *names[NAMES_MAX];
 	const size_t count = add_names(&everywhere_options, names, add_names(table, names, 0));
 	const char *near;
 
 	near = suggest_nearest(word + strspn(word, "-"), names, count);
-	if (near)
-		format_text(text, OPTIONS_TEXT_MAX,
-			    "there is no option '%s' (did you mean '--%s'?)", word, near);
-	else
-		format_text(text, OPTIONS_TEXT_MAX, "there is no option '%s'", word);
+	return format_fail(OPTIONS_WRONG, text, OPTIONS_TEXT_MAX, "there is no option '%s'%s%s%s",
+			   word, near ? " (did you mean '--" : "", near ? near : "",
+			   near ? "'?)" : "");
 }
 
 /* Find the row of the first `size` bytes of a word: "--name" or "-x". */
@@ -75,33 +74,28 @@ static enum options_result parse_one(const struct option_table *table, char *con
 		row = find_option(&everywhere_options, word, size);
 		target = &everywhere;
 	}
-	if (!row) {
-		describe_unknown(table, word, text);
-		return OPTIONS_WRONG;
-	}
+	if (!row)
+		return refuse_unknown(table, word, text);
 	*index += 1;
 	if (value)
 		value++;
-	if (!row->argument && value) {
-		format_text(text, OPTIONS_TEXT_MAX, "--%s takes no value: leave out '=%s'",
-			    row->name, value);
-		return OPTIONS_WRONG;
-	}
+	if (!row->argument && value)
+		return format_fail(OPTIONS_WRONG, text, OPTIONS_TEXT_MAX,
+				   "--%s takes no value: leave out '=%s'", row->name, value);
 	if (row->argument && !value && !row->is_optional) {
 		value = argv[*index];
-		if (!value) {
-			format_text(text, OPTIONS_TEXT_MAX, "--%s needs a value: --%s=%s",
-				    row->name, row->name, row->argument);
-			return OPTIONS_WRONG;
-		}
+		if (!value)
+			return format_fail(OPTIONS_WRONG, text, OPTIONS_TEXT_MAX,
+					   "--%s needs a value: --%s=%s", row->name, row->name,
+					   row->argument);
 		*index += 1;
 	}
 	rule = row->set((char *)target + row->offset, value);
 	if (!rule)
 		return OPTIONS_OK;
-	format_text(text, OPTIONS_TEXT_MAX, "--%s: '%s' is refused: it must be %s", row->name,
-		    value ? value : "", rule);
-	return OPTIONS_WRONG;
+	return format_fail(OPTIONS_WRONG, text, OPTIONS_TEXT_MAX,
+			   "--%s: '%s' is refused: it must be %s", row->name, value ? value : "",
+			   rule);
 }
 
 enum options_result options_parse(const struct option_table *table, int argc, char *const argv[],
@@ -125,10 +119,9 @@ enum options_result options_parse(const struct option_table *table, int argc, ch
 		if (result != OPTIONS_OK)
 			return result;
 	}
-	if (index < argc && !table->has_operands) {
-		format_text(text, OPTIONS_TEXT_MAX, "'%s' is one word too many", argv[index]);
-		return OPTIONS_WRONG;
-	}
+	if (index < argc && !table->has_operands)
+		return format_fail(OPTIONS_WRONG, text, OPTIONS_TEXT_MAX,
+				   "'%s' is one word too many", argv[index]);
 	*ret_rest = index;
 	return OPTIONS_OK;
 }
