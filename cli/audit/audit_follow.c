@@ -3,7 +3,7 @@
  * The file that is followed keeps its inode when it is rotated: it is read to its end, and then the
  * one that is newer than it by a number, whatever both are called by then.
  */
-#include "audit/audit_follow.h"
+#include "audit/audit_read.h"
 
 #include <errno.h>
 #include <fcntl.h>

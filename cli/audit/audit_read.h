@@ -107,6 +107,10 @@ bool audit_give(const struct audit_taker *taker, const char *line, size_t size, 
 int audit_log_each(const struct audit_log *log, uint64_t skip, const struct audit_taker *taker,
 		   uint64_t *ret_bad);
 
+/* Give what is written to the log from where `log` ends, across rotations, until the taker wants no
+ * more: 0; or standard output, which it prints to, fails: -errno. In audit_follow.c. */
+int audit_follow(const struct audit_log *log, const struct audit_taker *taker);
+
 /* How many lines there are. */
 uint64_t audit_log_lines(const struct audit_log *log);
 

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit/audit_follow.h"
 #include "audit/audit_read.h"
 #include "common/log.h"
 #include "launcher/start/launch.h"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "ask/attach.h"
-#include "audit/audit_follow.h"
 #include "audit/audit_read.h"
 #include "audit/sandbox_history.h"
 #include "audit/sandbox_log.h"
