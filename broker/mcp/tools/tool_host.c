@@ -12,6 +12,7 @@
 #include "common/ipc_network.h"
 #include "executions/share.h"
 #include "frontend/network_grant.h"
+#include "frontend/network_watch.h"
 #include "frontend/profile_names.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
