@@ -29,9 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/kernel.h"
@@ -96,9 +94,7 @@ static void open_sources(char *const words[])
 
 static void install_filter(void)
 {
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	CONFINE_FILTER(seccomp_filter);
 }
 
 /* Must: leave the image's directory, or the layers that are packed, to be read, and that for new
@@ -109,9 +105,8 @@ static void confine_image(void)
 	struct kernel_landlock_ruleset attr;
 	int ruleset;
 
-	confine_privileges();
+	confine_rights();
 	confine_limit(RLIMIT_AS, MEMORY_BYTES, "limiting its memory");
-	confine_require(capabilities_set(0), "dropping capabilities");
 	ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
 	if (fd_is_kind(IMAGE_FD_INPUT, 'd'))
 		confine_require(landlock_allow(ruleset, &attr, IMAGE_FD_INPUT, READ),

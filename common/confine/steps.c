@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/fd.h"
 #include "common/limits.h"
@@ -52,6 +53,12 @@ void confine_privileges(void)
 	confine_require(confine_result(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)), "no_new_privs");
 	confine_require(confine_result(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)), "not dumpable");
 	confine_limit(RLIMIT_CORE, 0, "refusing core dumps");
+}
+
+void confine_rights(void)
+{
+	confine_privileges();
+	confine_require(capabilities_set(0), "dropping capabilities");
 }
 
 void confine_limit(unsigned int resource, uint64_t most, const char *step)

@@ -25,6 +25,9 @@ void confine_keep_channel(int channel, bool may_be_file);
 /* Must not: leave a way to new privileges, be looked into, or leave a core. */
 void confine_privileges(void);
 
+/* Must not: leave what confine_privileges() takes away, or a capability. */
+void confine_rights(void);
+
 /* Bound a resource (RLIMIT_*), for good. */
 void confine_limit(unsigned int resource, uint64_t most, const char *step);
 

@@ -19,7 +19,6 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
-#include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
@@ -115,8 +114,7 @@ static void confine_bridge(void)
 	struct kernel_landlock_ruleset attr;
 	int ruleset;
 
-	confine_privileges();
-	confine_require(capabilities_set(0), "dropping capabilities");
+	confine_rights();
 	confine_require(network_keep_to_loopback(BRIDGE_FD_PORT), "binding its port to a device");
 	ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
 	confine_require(network_allow(ruleset, &attr, bridge.port),

@@ -22,7 +22,6 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
-#include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
@@ -159,8 +158,7 @@ int main(void)
 	steward_begin("msp-dial", "ssfs");
 	fd_raise_limit();
 	counters_open(GATEWAY_FD_COUNTERS);
-	confine_privileges();
-	confine_require(capabilities_set(0), "dropping capabilities");
+	confine_rights();
 	servers_start();
 	(void)atexit(servers_end);
 	look_at_network();

@@ -12,7 +12,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
@@ -87,8 +86,7 @@ static void run_reader(int channel)
 	channel = STDERR_FILENO + 1;
 	confine_require(confine_result(kernel_close_range((unsigned int)channel + 1, ~0U)),
 			"closing other descriptors");
-	confine_privileges();
-	confine_require(capabilities_set(0), "dropping capabilities");
+	confine_rights();
 	confine_reader();
 	while (recv(channel, &question, 1, 0) == 1)
 		answer_question(channel);

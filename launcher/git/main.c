@@ -19,10 +19,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/confine/relro.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/kernel.h"
@@ -57,12 +55,9 @@ int main(int argc, char **argv)
 		log_fatal(MSP_EXIT_USAGE, "this program is started by msp");
 	confine_require(confine_result(kernel_close_range(STDERR_FILENO + 1, ~0U)),
 			"closing other descriptors");
-	confine_privileges();
-	confine_require(capabilities_set(0), "dropping capabilities");
+	confine_rights();
 	enter_landlock();
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	CONFINE_FILTER(seccomp_filter);
 	home_set_own(argv[2]);
 	error = git_named_write(argv[1], STDOUT_FILENO);
 	if (error)

@@ -40,7 +40,6 @@
 #include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/confine/relro.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/kernel.h"
@@ -95,9 +94,7 @@ static void confine_opener(const struct protected_set *set)
 	forget_environment();
 	confine_privileges();
 	enter_landlock(set);
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	CONFINE_FILTER(seccomp_filter);
 }
 
 /* The signals mean the supervisor, also where both are told; its end closes the channel. */

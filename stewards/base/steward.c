@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/confine/relro.h"
 #include "common/confine/steps.h"
@@ -61,8 +60,7 @@ static void enter_landlock(uint64_t rights)
 
 void steward_confine(uint64_t rights, const struct sock_filter *filter, uint32_t count)
 {
-	confine_privileges();
-	confine_require(capabilities_set(0), "dropping capabilities");
+	confine_rights();
 	enter_landlock(rights);
 	confine_require(seccomp_install(filter, count), "installing the system call filter");
 }

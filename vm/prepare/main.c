@@ -12,9 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
-#include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
 #include "common/limits.h"
@@ -42,9 +40,8 @@ static void confine_prepare(void)
 		log_fatal(MSP_EXIT_USAGE, "this program is started by msp");
 	confine_require(confine_result(kernel_close_range(PREPARE_FD_END, ~0U)),
 			"closing other descriptors");
-	confine_privileges();
+	confine_rights();
 	confine_limit(RLIMIT_AS, MEMORY_BYTES, "limiting its memory");
-	confine_require(capabilities_set(0), "dropping capabilities");
 	ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
 	if (fd_is_kind(PREPARE_FD_MODULES, 'd'))
 		confine_require(landlock_allow(ruleset, &attr, PREPARE_FD_MODULES, READ),
@@ -52,9 +49,7 @@ static void confine_prepare(void)
 	confine_require(landlock_allow(ruleset, &attr, PREPARE_FD_OUTPUT, WRITE),
 			"allowing the directory of the machine in Landlock");
 	confine_enter(ruleset);
-	confine_require(
-		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	CONFINE_FILTER(seccomp_filter);
 }
 
 static int prepare_machine(bool is_package)
