@@ -37,13 +37,9 @@ uint64_t text_read_number(int dir, const char *path, const char *key)
 	char content[4096]; /* memory.stat is the longest */
 	uint64_t number = 0;
 	const char *at = content;
-	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	const ssize_t size = fd < 0 ? -1 : read(fd, content, sizeof(content) - 1);
 
-	fd_close(&fd);
-	if (size <= 0)
+	if (text_read_file(dir, path, content, sizeof(content)) <= 0)
 		return 0;
-	content[size] = '\0';
 	while (at && strncmp(at, key, strlen(key)) != 0) /* strstr(3) is a kilobyte */
 		at = strchr(at + 1, key[0]);
 	if (!at)
