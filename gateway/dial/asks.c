@@ -71,14 +71,20 @@ static void end_question(uint64_t number, enum dial_result result)
 	note_failure(outbox_send(to_egress, IPC_TYPE_ask_done, &done));
 }
 
+/* Answer a question, whose connection is not recorded, and forget it. */
+static void end_ask(struct ask *ask, enum dial_result result)
+{
+	end_question(ask->number, result);
+	free_ask(ask);
+}
+
 static void print_address(const struct attempt *attempt, char ret[IPC_ADDRESS_MAX])
 {
 	const struct host_address *address = &attempt->addresses[attempt->at];
+	const bool is_ipv4 = host_address_is_ipv4(address);
 
-	if (host_address_is_ipv4(address))
-		(void)inet_ntop(AF_INET, address->bytes + HOST_IPV4_AT, ret, IPC_ADDRESS_MAX);
-	else
-		(void)inet_ntop(AF_INET6, address->bytes, ret, IPC_ADDRESS_MAX);
+	(void)inet_ntop(is_ipv4 ? AF_INET : AF_INET6, address->bytes + (is_ipv4 ? HOST_IPV4_AT : 0),
+			ret, IPC_ADDRESS_MAX);
 }
 
 /* Report the end of a connection that msp-egress never had. */
@@ -121,9 +127,8 @@ static enum dial_result report_refused(uint32_t slot, uint32_t use, const char *
 static void give_up(struct ask *ask, enum connection_end reason, enum dial_result result)
 {
 	report_end(ask, reason);
-	end_question(ask->number, result);
 	attempt_end(&ask->attempt);
-	free_ask(ask);
+	end_ask(ask, result);
 }
 
 /* A socket does not wait behind other answers: msp-egress has more of them than it reads. */
@@ -196,8 +201,7 @@ static void take_resolution(struct ask *ask, const struct resolution *resolution
 	const enum dial_result result = results[resolution->end];
 
 	if (ask->is_name) {
-		free_ask(ask);
-		end_question(ask->number, result);
+		end_ask(ask, result);
 	} else if (result != DIAL_RESULT_FINE && ask->attempt.is_through) {
 		take_state(ask, ATTEMPT_PROXY_FAILED);
 	} else if (result != DIAL_RESULT_FINE) {
@@ -285,10 +289,9 @@ static void refuse_host(struct ask *ask, enum connection_refused reason)
 	const char *host = choose_text(&ask->attempt.wanted, text);
 	const bool is_probe = ask->is_name && strcmp(host, RESOLVER_PROBE_NAME) == 0;
 
-	end_question(ask->number, is_probe ? DIAL_RESULT_REFUSED
-					   : report_refused(ask->slot, ask->use, host,
-							    ask->attempt.port, reason));
-	free_ask(ask);
+	end_ask(ask,
+		is_probe ? DIAL_RESULT_REFUSED
+			 : report_refused(ask->slot, ask->use, host, ask->attempt.port, reason));
 }
 
 static void refuse_unlisted(struct ask *ask, const struct sandbox_policy *policy)
@@ -329,13 +332,11 @@ static void allow_host(struct ask *ask, const struct sandbox_policy *policy,
 	    !below_take(ask->slot, ask->attempt.wanted.name, now)) {
 		(void)report_refused(ask->slot, ask->use, ask->attempt.wanted.name,
 				     ask->attempt.port, CONNECTION_REFUSED_NAMES);
-		end_question(ask->number, DIAL_RESULT_FAILED); /* it may be asked later */
-		free_ask(ask);
+		end_ask(ask, DIAL_RESULT_FAILED); /* it may be asked later */
 	} else if (!ask->is_name) {
 		record_begin(ask, policy->sandbox);
 	} else if (ask->attempt.is_through) { /* the proxy resolves the name */
-		end_question(ask->number, DIAL_RESULT_FINE);
-		free_ask(ask);
+		end_ask(ask, DIAL_RESULT_FINE);
 	} else {
 		resolve_name(ask);
 	}
@@ -364,8 +365,7 @@ static int take_question(struct ask *ask)
 	struct sandbox_policy policy;
 
 	if (!sandboxes_find(ask->slot, ask->use, &policy)) {
-		end_question(ask->number, DIAL_RESULT_FAILED);
-		free_ask(ask);
+		end_ask(ask, DIAL_RESULT_FAILED);
 		return failure;
 	}
 	if (ask->is_name)
@@ -435,8 +435,7 @@ int asks_told(const struct ipc_host_told *told, uint64_t now_ms)
 	if (!ask || told->answer >= HOST_ANSWER_COUNT)
 		return -EPROTO;
 	if (!sandboxes_find(ask->slot, ask->use, &policy)) {
-		end_question(ask->number, DIAL_RESULT_FAILED);
-		free_ask(ask);
+		end_ask(ask, DIAL_RESULT_FAILED);
 	} else if (told->answer == HOST_ANSWER_CUT) {
 		refuse_host(ask, CONNECTION_REFUSED_CUT);
 	} else if (told->answer == HOST_ANSWER_REFUSED) {
@@ -473,11 +472,8 @@ int asks_recorded(const struct ipc_audit_written *written, uint64_t now_ms)
 		return failure;
 	}
 	if (written->error != 0) {
-		free_ask(ask);
-		end_question(ask->number, DIAL_RESULT_FAILED);
-		return failure;
-	}
-	if (ask->attempt.peer.is_address) {
+		end_ask(ask, DIAL_RESULT_FAILED);
+	} else if (ask->attempt.peer.is_address) {
 		literal.addresses[0] = ask->attempt.peer.address;
 		take_resolution(ask, &literal);
 	} else {
@@ -495,12 +491,11 @@ int asks_end_sandbox(uint32_t slot)
 		if (ask->state == ASK_FREE || ask->state == ASK_ASKING || ask->state == ASK_GONE ||
 		    ask->slot != slot)
 			continue; /* msp-cable answers a question even then */
-		if (ask->state == ASK_RECORDING || ask->is_name) {
+		if (ask->is_name) {
+			end_ask(ask, DIAL_RESULT_FAILED);
+		} else if (ask->state == ASK_RECORDING) {
 			end_question(ask->number, DIAL_RESULT_FAILED);
-			if (ask->is_name)
-				free_ask(ask);
-			else
-				ask->state = ASK_GONE;
+			ask->state = ASK_GONE;
 		} else {
 			give_up(ask, CONNECTION_END_SANDBOX, DIAL_RESULT_FAILED);
 		}
