@@ -119,11 +119,7 @@ int fd_seal(int fd)
 /* Seal a new memfd, whether writing it succeeded or not. */
 static int finish_sealed(int fd, int error)
 {
-	if (!error)
-		error = fd_seal(fd);
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
+	return fd_unless(error ? error : fd_seal(fd), fd);
 }
 
 int fd_sealed_from_bytes(const char *name, const void *data, size_t size)
@@ -160,6 +156,11 @@ int fd_sealed_from_file(const char *name, int file)
 	return fd < 0 ? -errno : finish_sealed(fd, fd_copy(file, fd));
 }
 
+static int place_of(const int *places, size_t index)
+{
+	return places ? places[index] : (int)index;
+}
+
 int fd_place(const int *fds, const int *places, size_t count, uint64_t keep_mask)
 {
 	int moved[FD_PLACES_MAX];
@@ -168,14 +169,14 @@ int fd_place(const int *fds, const int *places, size_t count, uint64_t keep_mask
 	if (count > FD_PLACES_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++)
-		highest = places[i] > highest ? places[i] : highest;
+		highest = place_of(places, i) > highest ? place_of(places, i) : highest;
 	for (size_t i = 0; i < count; i++) {
 		moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, highest + 1);
 		if (moved[i] < 0)
 			return -errno;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (dup3(moved[i], places[i], keep_mask >> i & 1 ? 0 : O_CLOEXEC) < 0)
+		if (dup3(moved[i], place_of(places, i), keep_mask >> i & 1 ? 0 : O_CLOEXEC) < 0)
 			return -errno;
 	return kernel_close_range((unsigned int)highest + 1, ~0U) == 0 ? 0 : -errno;
 }

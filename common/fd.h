@@ -5,6 +5,7 @@
 #ifndef COMMON_FD_H
 #define COMMON_FD_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,20 @@ static inline int fd_take(int *fd)
 
 	*fd = -1;
 	return taken;
+}
+
+/* Return the descriptor that a call returned, or -errno if it returned none. */
+static inline int fd_result(int fd)
+{
+	return fd < 0 ? -errno : fd;
+}
+
+/* Return `fd`; after an error (-errno) close it and return the error. */
+static inline int fd_unless(int error, int fd)
+{
+	if (error)
+		fd_close(&fd);
+	return error ? error : fd;
 }
 
 /* For `int fd __attribute__((cleanup(fd_cleanup))) = -1;` */
@@ -54,10 +69,10 @@ int fd_sealed_from_file(const char *name, int file);
 void fd_raise_limit(void);
 
 /*
- * Make the descriptors the numbers `places` (each below FD_PLACES_MAX, at most 64) and close
- * everything above the highest of them; bit n of `keep_mask` leaves places[n] open over an exec.
- * All are moved out of the way first, so none is lost to another's move. 0 or -errno; after an
- * error the table is in between and the process must end.
+ * Make the descriptors the numbers `places` (each below FD_PLACES_MAX, at most 64; NULL: 0, 1, 2
+ * and so on) and close everything above the highest of them; bit n of `keep_mask` leaves the n-th
+ * open over an exec. All are moved out of the way first, so none is lost to another's move. 0 or
+ * -errno; after an error the table is in between and the process must end.
  */
 #define FD_PLACES_MAX 60
 int fd_place(const int *fds, const int *places, size_t count, uint64_t keep_mask);

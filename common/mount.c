@@ -72,10 +72,7 @@ int mount_clone(int source, uint64_t attributes)
 		source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	int error = clone < 0 ? -errno : mount_set_attributes(clone, attributes);
 
-	if (!error)
-		return clone;
-	fd_close(&clone);
-	return error;
+	return fd_unless(error, clone);
 }
 
 int mount_overlay(struct mount_layer *layers, uint32_t count, const char *place,

@@ -31,9 +31,7 @@ struct layer_list {
 
 static int open_directory(int store, const char *path, int flags)
 {
-	const int fd = openat(store, path, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return fd_result(openat(store, path, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 int image_keep_begin(struct image_keep *keep, bool is_waiting)
@@ -318,13 +316,10 @@ int image_name_remove(const struct image_keep *keep, const char *name)
 int image_seize(const struct image_keep *keep, const char *digest)
 {
 	int fd = image_open(keep->store, digest);
-	int error;
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
-	error = errno == EWOULDBLOCK ? -EBUSY : -errno;
-	fd_close(&fd);
-	return error;
+	return fd_unless(errno == EWOULDBLOCK ? -EBUSY : -errno, fd);
 }
 
 int image_discard(const struct image_keep *keep, const char *digest)

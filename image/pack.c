@@ -83,11 +83,10 @@ static la_ssize_t write_archive(struct archive *archive, void *context, const vo
 /* Open the present path in a layer. */
 static int open_path(const struct pack *pack, uint32_t layer, uint64_t flags)
 {
-	const int fd = kernel_openat2(pack->source->layers[layer], pack->length ? pack->path : ".",
-				      flags | O_NOFOLLOW | O_CLOEXEC,
-				      RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
-
-	return fd < 0 ? -errno : fd;
+	return fd_result(kernel_openat2(pack->source->layers[layer],
+					pack->length ? pack->path : ".",
+					flags | O_NOFOLLOW | O_CLOEXEC,
+					RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV));
 }
 
 static int refuse_opening(int error)

@@ -68,11 +68,9 @@ void image_layer_path(const struct image_layer *layer, char ret[IMAGE_LAYER_PATH
 int image_open(int store, const char *digest)
 {
 	char path[PATH_ROOM];
-	int fd;
 
 	(void)snprintf(path, sizeof(path), IMAGE_MANIFESTS "/%.64s", digest);
-	fd = openat(store, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
+	return fd_result(openat(store, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
 }
 
 int image_hold(int store, const char *digest)
@@ -87,9 +85,7 @@ int image_hold(int store, const char *digest)
 		error = -errno;
 	else if (status.st_nlink == 0) /* removed before the lock was ours */
 		error = -ENOENT;
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
+	return fd_unless(error, fd);
 }
 
 int image_name_digest(int store, const char *name, char ret[IMAGE_DIGEST_MAX])

@@ -24,11 +24,9 @@ void target_end(struct target *target)
 /* Open beneath the layer, over no link that leads out of it. */
 static int open_beneath(int root, const char *path, uint64_t flags, uint64_t more)
 {
-	const int fd =
+	return fd_result(
 		kernel_openat2(root, path[0] ? path : ".", flags | O_DIRECTORY | O_CLOEXEC,
-			       RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV | more);
-
-	return fd < 0 ? -errno : fd;
+			       RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV | more));
 }
 
 static int refuse_way(int error)

@@ -67,9 +67,7 @@ int network_connect(uint16_t port, bool is_second)
 			is_second ? sizeof(other) : sizeof(one));
 	error = error == 0 || errno == EINPROGRESS ? 0 : -errno;
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* else it is slower */
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
+	return fd_unless(error, fd);
 }
 
 int network_connected(int fd)

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/ipc_gateway.h"
 #include "common/resolver.h"
 #include "gateway/cable/netlink.h"
@@ -88,35 +89,35 @@ static int make_pair(int fd, int sandbox_namespace)
 	return netlink_ask(fd, &request);
 }
 
-static int add_route(int fd, const struct rtmsg *route, int index)
+/* Have all addresses, or with 32 bits CABLE_ADDRESS alone, lead to the device `index`. */
+static int add_route(int fd, uint8_t table, uint8_t type, uint8_t bits, int index)
 {
+	const struct rtmsg route = { .rtm_family = AF_INET,
+				     .rtm_dst_len = bits,
+				     .rtm_table = table,
+				     .rtm_protocol = RTPROT_STATIC,
+				     .rtm_scope = type == RTN_LOCAL ? RT_SCOPE_HOST : RT_SCOPE_LINK,
+				     .rtm_type = type };
 	const uint32_t address = htonl(CABLE_ADDRESS);
 	struct netlink_request request;
 
-	netlink_begin(&request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route, sizeof(*route));
+	netlink_begin(&request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &route, sizeof(route));
 	netlink_add(&request, RTA_OIF, &index, sizeof(index));
-	if (route->rtm_dst_len != 0)
+	if (bits != 0)
 		netlink_add(&request, RTA_DST, &address, sizeof(address));
 	return netlink_ask(fd, &request);
 }
 
-/* Give eth0 its address, the way out, and nothing of IPv6. */
 static int dress_sandbox(int sandbox)
 {
-	static const struct rtmsg out = { .rtm_family = AF_INET,
-					  .rtm_table = RT_TABLE_MAIN,
-					  .rtm_protocol = RTPROT_STATIC,
-					  .rtm_scope = RT_SCOPE_LINK,
-					  .rtm_type = RTN_UNICAST };
 	const struct ifaddrmsg own = { .ifa_family = AF_INET,
 				       .ifa_prefixlen = 32,
 				       .ifa_scope = RT_SCOPE_UNIVERSE,
 				       .ifa_index = CABLE_INDEX };
 	const uint32_t address = htonl(CABLE_ADDRESS);
 	struct netlink_request request;
-	int error;
+	int error = close_ipv6(sandbox);
 
-	error = close_ipv6(sandbox);
 	if (error == 0)
 		error = raise_link(sandbox, CABLE_INDEX, IFF_NOARP);
 	if (error != 0)
@@ -124,23 +125,12 @@ static int dress_sandbox(int sandbox)
 	netlink_begin(&request, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &own, sizeof(own));
 	netlink_add(&request, IFA_LOCAL, &address, sizeof(address));
 	error = netlink_ask(sandbox, &request);
-	return error == 0 ? add_route(sandbox, &out, CABLE_INDEX) : error;
+	return error == 0 ? add_route(sandbox, RT_TABLE_MAIN, RTN_UNICAST, 0, CABLE_INDEX) : error;
 }
 
 /* Take every address for our own but the sandbox's, which is behind the cable. */
 static int dress_gateway(int gateway)
 {
-	static const struct rtmsg all = { .rtm_family = AF_INET,
-					  .rtm_table = RT_TABLE_LOCAL,
-					  .rtm_protocol = RTPROT_STATIC,
-					  .rtm_scope = RT_SCOPE_HOST,
-					  .rtm_type = RTN_LOCAL };
-	static const struct rtmsg back = { .rtm_family = AF_INET,
-					   .rtm_dst_len = 32,
-					   .rtm_table = RT_TABLE_LOCAL,
-					   .rtm_protocol = RTPROT_STATIC,
-					   .rtm_scope = RT_SCOPE_LINK,
-					   .rtm_type = RTN_UNICAST };
 	int error = raise_link(gateway, LOOPBACK_INDEX, 0);
 
 	if (error == 0)
@@ -148,8 +138,9 @@ static int dress_gateway(int gateway)
 	if (error == 0)
 		error = raise_link(gateway, CABLE_INDEX, IFF_NOARP);
 	if (error == 0)
-		error = add_route(gateway, &back, CABLE_INDEX);
-	return error == 0 ? add_route(gateway, &all, LOOPBACK_INDEX) : error;
+		error = add_route(gateway, RT_TABLE_LOCAL, RTN_UNICAST, 32, CABLE_INDEX);
+	return error == 0 ? add_route(gateway, RT_TABLE_LOCAL, RTN_LOCAL, 0, LOOPBACK_INDEX)
+			  : error;
 }
 
 static int open_port(int type, uint16_t port, int *ret)
@@ -158,22 +149,18 @@ static int open_port(int type, uint16_t port, int *ret)
 	const int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const bool is_tcp = type == SOCK_STREAM;
 	const int on = 1;
-	int error;
+	/* Connections have it from their listener: small writes go on at once. An answer to a
+	 * question comes from the address that was asked. */
+	const int error = fd < 0 || bind(fd, (const struct sockaddr *)&any, sizeof(any)) != 0 ||
+					  setsockopt(fd, is_tcp ? IPPROTO_TCP : IPPROTO_IP,
+						     is_tcp ? TCP_NODELAY : IP_PKTINFO, &on,
+						     sizeof(on)) != 0 ||
+					  (is_tcp && listen(fd, BACKLOG) != 0)
+				  ? -errno
+				  : 0;
 
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (const struct sockaddr *)&any, sizeof(any)) != 0 ||
-	    /* Connections have it from their listener: small writes go on at once. An answer to a
-	     * question comes from the address that was asked. */
-	    setsockopt(fd, is_tcp ? IPPROTO_TCP : IPPROTO_IP, is_tcp ? TCP_NODELAY : IP_PKTINFO,
-		       &on, sizeof(on)) != 0 ||
-	    (is_tcp && listen(fd, BACKLOG) != 0)) {
-		error = -errno;
-		(void)close(fd); /* it has nothing to lose */
-		return error;
-	}
-	*ret = fd;
-	return 0;
+	*ret = fd_unless(error, fd);
+	return error;
 }
 
 static int open_ports(const uint16_t *ports, uint32_t count, struct cable *cable)
@@ -278,9 +265,7 @@ int cable_open_port(int home, int network, uint16_t port, int *ret)
 
 void cable_close(struct cable *cable)
 {
-	for (uint32_t i = 0; i < cable->count; i++)
-		(void)close(cable->ports[i]); /* a listener has nothing to lose */
-	if (cable->dns >= 0)
-		(void)close(cable->dns);
+	fd_close_all(cable->ports, cable->count);
+	fd_close(&cable->dns);
 	*cable = (struct cable){ .dns = -1 };
 }

@@ -23,9 +23,7 @@ static int follow_namespace(int of, unsigned long request)
 
 int user_network(int socket)
 {
-	const int fd = ioctl(socket, SIOCGSKNS);
-
-	return fd < 0 ? -errno : fd;
+	return fd_result(ioctl(socket, SIOCGSKNS));
 }
 
 /* Return a descriptor of the network namespace that the caller is in, or -errno. */

@@ -48,9 +48,7 @@
 
 static int open_folder(int parent, const char *name)
 {
-	const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return fd_result(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 /* Remove the cgroups inside `folder` (taken), deepest first. Best effort: rmdir of the top says
@@ -101,11 +99,8 @@ static int open_locked(int parent, const char *name)
 {
 	int folder = open_folder(parent, name);
 
-	if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0)
-		return folder;
-	const int error = -errno;
-	fd_close(&folder);
-	return error;
+	return folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0 ? folder
+								   : fd_unless(-errno, folder);
 }
 
 /* A start whose locks can be taken is dead: nobody of it holds them any more. */

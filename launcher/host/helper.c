@@ -45,7 +45,6 @@ static int become_helper(const struct helper *helper, pid_t parent, int null, in
 	char *const *words = (char *const *)(uintptr_t)helper->words; /* an exec writes none */
 	char *const nothing[] = { NULL };
 	char *const *environment = helper->environment ? helper->environment : nothing;
-	static const int places[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	const size_t count = FIRST_PLACE + helper->fd_count;
 	const bool has_image = helper->image >= 0;
 	int error = helper->is_left ? 0 : follow_parent(parent);
@@ -53,7 +52,7 @@ static int become_helper(const struct helper *helper, pid_t parent, int null, in
 	memcpy(fds + FIRST_PLACE, helper->fds, helper->fd_count * sizeof(fds[0]));
 	fds[count] = helper->image;
 	if (!error)
-		error = fd_place(fds, places, count + has_image, (1U << count) - 1);
+		error = fd_place(fds, NULL, count + has_image, (1U << count) - 1);
 	if (error)
 		return error;
 	if (has_image)
@@ -164,9 +163,7 @@ int helper_errors(void)
 			     fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
 	const int error = is_made ? 0 : -errno;
 
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
+	return fd_unless(error, fd);
 }
 
 void helper_log_errors(int *errors)

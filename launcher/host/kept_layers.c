@@ -52,9 +52,7 @@ static int read_layers(const char *id, struct kept_layers *ret)
 
 static int open_below(int state, const char *path, int flags)
 {
-	const int fd = openat(state, path, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return fd_result(openat(state, path, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 int kept_layers_open(const char *id, struct kept_layers *ret)

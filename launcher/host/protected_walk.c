@@ -86,15 +86,13 @@ static int open_parent(const char *path)
 	char parent[4096];
 	const char *slash = strrchr(path, '/');
 	size_t size = slash > path ? (size_t)(slash - path) : 1;
-	int fd;
 
 	if (size >= sizeof(parent))
 		return -ENAMETOOLONG;
 	memcpy(parent, path, size);
 	parent[size] = '\0';
-	fd = kernel_openat2(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC,
-			    RESOLVE_NO_MAGICLINKS);
-	return fd < 0 ? -errno : fd;
+	return fd_result(kernel_openat2(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC,
+					RESOLVE_NO_MAGICLINKS));
 }
 
 int walk_from(int fd, const char *path, struct walk *walk)

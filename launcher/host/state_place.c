@@ -135,9 +135,7 @@ int state_place_open(const char *path, bool is_made, char text[STATE_PLACE_TEXT_
 			    is_made ? "made" : "opened", errno_text(-error));
 	else
 		error = check_folder(path, fd, text);
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
+	return fd_unless(error, fd);
 }
 
 int state_place_enter(const char *which, bool is_made, char path[IPC_PATH_MAX],

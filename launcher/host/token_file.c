@@ -126,9 +126,7 @@ int token_file_open(const char *path, enum token_file_use use, char text[TOKEN_F
 		return -error;
 	}
 	error = check_file(path, fd, text);
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
+	return fd_unless(error, fd);
 }
 
 int token_file_lock(int fd, bool is_exclusive)

@@ -34,9 +34,7 @@ int unix_socket_open_folder(const char *path, char text[UNIX_SOCKET_TEXT_MAX])
 			    path, status.st_uid, status.st_mode & 07777, geteuid());
 		error = -EPERM;
 	}
-	if (error)
-		fd_close(&folder);
-	return error ? error : folder;
+	return fd_unless(error, folder);
 }
 
 void unix_socket_address(int folder, const char *name, struct sockaddr_un *ret)
@@ -90,9 +88,7 @@ static int bind_in(int folder, const char *name, const struct unix_socket_kind *
 		       bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
 		       listen(fd, kind->backlog) != 0))
 		error = -errno;
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
+	return fd_unless(error, fd);
 }
 
 /* With the lock held nobody else replaces the socket; once it listens, everybody sees that it

@@ -36,10 +36,7 @@ static int bind_exactly(uint32_t port)
 	if (!error && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
 		       bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0))
 		error = -errno;
-	if (!error)
-		return fd;
-	fd_close(&fd);
-	return error;
+	return fd_unless(error, fd);
 }
 
 int bridge_port_bind(uint32_t port, bool is_exact)
@@ -53,13 +50,11 @@ int bridge_port_bind(uint32_t port, bool is_exact)
 static void become_bridge(const int fds[IMAGE_PLACE + 1]) __attribute__((noreturn));
 static void become_bridge(const int fds[IMAGE_PLACE + 1])
 {
-	static const int places[] = { 0, 1, 2, 3, 4, 5 };
 	static char name[] = "msp-bridge";
 	char *const arguments[] = { name, NULL };
 	char *const environment[] = { NULL };
 
-	_Static_assert(sizeof(places) / sizeof(places[0]) == IMAGE_PLACE + 1, "a place for each");
-	if (fd_place(fds, places, IMAGE_PLACE + 1, (1U << IMAGE_PLACE) - 1) == 0)
+	if (fd_place(fds, NULL, IMAGE_PLACE + 1, (1U << IMAGE_PLACE) - 1) == 0)
 		(void)kernel_execute(IMAGE_PLACE, arguments, environment);
 	_exit(MSP_EXIT_SOFTWARE); /* its peers see the end */
 }

@@ -82,9 +82,7 @@ static int run_http(int image, const char *word, const int fds[2], char text[CON
 
 static int make_memory(const char *name)
 {
-	const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	return fd < 0 ? -errno : fd;
+	return fd_result(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
 }
 
 /* Make the authority; *ret_own is its certificate alone. */

@@ -432,9 +432,7 @@ static int start_records(const struct images *images, const struct launch_gatewa
 	memcpy(start.path, gateway->path, sizeof(start.path));
 	start.pid = (uint32_t)gateway->supervisor;
 	error = channel_send(&channel, IPC_TYPE_audit_start, &start, NULL, 0);
-	if (error)
-		fd_close(&channel.fd);
-	return error ? error : channel.fd;
+	return fd_unless(error, channel.fd);
 }
 
 /* Make the counters of refusals. Return a memory file, or -errno. */
@@ -447,9 +445,7 @@ static int make_counters(void)
 				  ? -errno
 				  : 0;
 
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
+	return fd_unless(error, fd);
 }
 
 int launch_send_gateway(const struct images *images, struct launch_gateway *gateway,

@@ -38,8 +38,6 @@ static int execute_image(int image, char *name)
 	return -errno;
 }
 
-_Static_assert(BEHIND_LAST == 11, "become_program() has a place for each");
-
 /* A child that is in our memory until its exec, and that nobody waits for, so that its parent can
  * go on meanwhile. What it uses there is its own and is not written by others any more: that parent
  * may be killed, and the child goes on. */
@@ -59,12 +57,11 @@ static struct child stewards[LAUNCH_STEWARDS];
 
 static int become_program(void *context)
 {
-	static const int places[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
 	const struct child *child = context;
 	const int image = child->fd_count - 1; /* the program gets all but its own image */
 
 	(void)signal(SIGXFSZ, SIG_DFL); /* a workload inherits the factory's */
-	if (fd_place(child->fds, places, (size_t)child->fd_count, (1U << image) - 1) == 0)
+	if (fd_place(child->fds, NULL, (size_t)child->fd_count, (1U << image) - 1) == 0)
 		(void)execute_image(image, child->name);
 	return MSP_EXIT_SOFTWARE; /* its peer sees the end */
 }
@@ -131,17 +128,12 @@ int launch_steward(enum launch_steward which, int image, const int *fds, size_t 
 	}
 	fd_close(&null);
 	fd_close(&ends[1]);
-	if (!error)
-		return ends[0];
-	fd_close(&ends[0]);
-	return error;
+	return fd_unless(error, ends[0]);
 }
 
 int launch_steward_pidfd(enum launch_steward which)
 {
-	const int pidfd = stewards[which].pid > 0 ? kernel_pidfd_open(stewards[which].pid) : -1;
-
-	return pidfd < 0 ? -errno : pidfd;
+	return fd_result(stewards[which].pid > 0 ? kernel_pidfd_open(stewards[which].pid) : -1);
 }
 
 int launch_exec(const struct images *images, int channel, const struct factory *factory)

@@ -77,7 +77,6 @@ int opener_place(const struct launch *launch, int channel, int image)
 	static struct opener_start start;
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int fds[FD_PLACES_MAX] = { null, null, null, channel };
-	int places[FD_PLACES_MAX] = { OPENER_FD_START, 1, 2, OPENER_FD_CHANNEL };
 	int *named[OPENER_FDS_MAX];
 	size_t count = OPENER_FD_FIRST;
 	size_t listed;
@@ -89,15 +88,13 @@ int opener_place(const struct launch *launch, int channel, int image)
 		if (*named[i] < 0)
 			continue;
 		fds[count] = *named[i];
-		*named[i] = places[count] = (int)count;
-		count++;
+		*named[i] = (int)count++;
 	}
 	fds[OPENER_FD_START] = fd_sealed_from_bytes("msp-opener", &start, sizeof(start));
 	if (null < 0 || fds[OPENER_FD_START] < 0)
 		return null < 0 ? -errno : fds[OPENER_FD_START];
 	fds[count] = image;
-	places[count] = (int)count;
-	error = fd_place(fds, places, count + 1, (UINT64_C(1) << count) - 1);
+	error = fd_place(fds, NULL, count + 1, (UINT64_C(1) << count) - 1);
 	return error ? error : (int)count;
 }
 

@@ -67,12 +67,9 @@ static int write_limits(uint32_t slot, const struct plan_profile *profile)
 
 static int make_group(const char *path)
 {
-	int fd;
-
 	if (mkdirat(supervisor.cgroup, path, 0755) != 0)
 		return -errno;
-	fd = openat(supervisor.cgroup, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return fd_result(openat(supervisor.cgroup, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 int cgroup_add_leaf(uint32_t slot, uint32_t leaf)
