@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
+
 static const char *own_home;
 
 void home_set_own(const char *path)
@@ -29,4 +31,24 @@ const char *home_listed(const char *name)
 	if (file)
 		(void)fclose(file);
 	return entry ? found : NULL;
+}
+
+bool path_join(char ret[PATH_MAX], const char *directory, const char *path)
+{
+	if (path[0] == '/')
+		directory = "";
+	if (strlen(directory) + strlen(path) + 2 > PATH_MAX)
+		return false;
+	format_text(ret, PATH_MAX, "%s%s%s", directory, path[0] == '/' ? "" : "/", path);
+	return true;
+}
+
+bool path_join_beside(char ret[PATH_MAX], const char *file, const char *path)
+{
+	const char *end = strrchr(file, '/');
+	char directory[PATH_MAX] = ".";
+
+	if (end)
+		format_text(directory, sizeof(directory), "%.*s", (int)(end - file), file);
+	return path_join(ret, directory, path);
 }

@@ -81,17 +81,6 @@ static void add_to(struct named *named, struct list *list, const char *path)
 	list->size += size;
 }
 
-/* False: too long to be one. */
-static bool join_paths(char ret[PATH_MAX], const char *directory, const char *path)
-{
-	if (path[0] == '/')
-		directory = "";
-	if (strlen(directory) + strlen(path) + 2 > PATH_MAX)
-		return false;
-	format_text(ret, PATH_MAX, "%s%s%s", directory, path[0] == '/' ? "" : "/", path);
-	return true;
-}
-
 /* By its text: "a/../b" is "b". */
 static void simplify_path(const char *path, char ret[PATH_MAX])
 {
@@ -120,17 +109,11 @@ static bool is_in(const char *directory, const char *path)
 	return strncmp(path, directory, size) == 0 && (path[size] == '\0' || path[size] == '/');
 }
 
-/* The directory that a file lies in. */
-static void directory_of(const char *file, char ret[PATH_MAX])
-{
-	format_text(ret, PATH_MAX, "%.*s", (int)(strrchr(file, '/') - file), file);
-}
-
 static bool has_name(const char *directory, const char *name)
 {
 	char path[PATH_MAX];
 
-	return join_paths(path, directory, name) && access(path, F_OK) == 0;
+	return path_join(path, directory, name) && access(path, F_OK) == 0;
 }
 
 /* The part of a path that is there, without links, and where the rest begins. */
@@ -168,7 +151,7 @@ static bool resolve_path(const char *path, char ret[PATH_MAX])
 			return true;
 		}
 		target[length] = '\0';
-		if (!join_paths(whole, ret, target) ||
+		if (!path_join(whole, ret, target) ||
 		    strlen(whole) + strlen(rest + size) >= PATH_MAX)
 			return false;
 		format_text(left, sizeof(left), "%s%s", whole, rest + size);
@@ -192,7 +175,7 @@ static bool add_text(struct named *named, const char *path)
 /* Add its target, and each link on the way there. */
 static void add_links(struct named *named, const char *path)
 {
-	char link[PATH_MAX], target[PATH_MAX], own[PATH_MAX];
+	char link[PATH_MAX], target[PATH_MAX];
 
 	if (resolve_path(path, link))
 		(void)add_text(named, link);
@@ -203,8 +186,7 @@ static void add_links(struct named *named, const char *path)
 		if (size < 0)
 			return;
 		target[size] = '\0';
-		directory_of(link, own);
-		if (!join_paths(link, own, target))
+		if (!path_join_beside(link, link, target))
 			return;
 		(void)add_text(named, link);
 	}
@@ -229,7 +211,7 @@ static void add_hooks(struct named *named, const char *directory)
 		return;
 	while ((entry = readdir(names)) != NULL) {
 		if (entry->d_name[0] != '.' && entry->d_type != DT_REG &&
-		    join_paths(path, directory, entry->d_name))
+		    path_join(path, directory, entry->d_name))
 			add_links(named, path);
 	}
 	(void)closedir(names);
@@ -248,7 +230,7 @@ static const char *expand_path(const char *path, char ret[PATH_MAX])
 		format_text(name, sizeof(name), "%.*s", (int)(size - 1), path + 1);
 		home = home_listed(name);
 	}
-	return home && join_paths(ret, home, path + size + (path[size] == '/')) ? ret : NULL;
+	return home && path_join(ret, home, path + size + (path[size] == '/')) ? ret : NULL;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -257,7 +239,7 @@ static void try_from(struct named *named, const char *base, const char *path)
 {
 	char whole[PATH_MAX];
 
-	if (!join_paths(whole, base, path))
+	if (!path_join(whole, base, path))
 		return;
 	/* A word that a person's own command has for something to work on. */
 	if (named->kind == GIT_KEY_ALIAS && directory_is_at(whole))
@@ -270,7 +252,7 @@ static void try_from(struct named *named, const char *base, const char *path)
 static void try_path(void *context, const char *path)
 {
 	struct named *named = context;
-	char home[PATH_MAX], own[PATH_MAX];
+	char home[PATH_MAX], whole[PATH_MAX];
 	const char *expanded = expand_path(path, home);
 	const char *relative;
 
@@ -287,18 +269,16 @@ static void try_path(void *context, const char *path)
 	for (size_t at = 0; at < named->bases.size && !named->own[0];
 	     at += strlen(named->bases.bytes + at) + 1)
 		try_from(named, named->bases.bytes + at, relative);
-	directory_of(named->file, own);
-	if (expanded[0] != '/')
-		try_from(named, own, expanded);
+	if (expanded[0] != '/' && path_join_beside(whole, named->file, expanded))
+		try_from(named, "", whole);
 }
 
 static void include_file(struct named *named, const char *value)
 {
-	char home[PATH_MAX], own[PATH_MAX], whole[PATH_MAX];
+	char home[PATH_MAX], whole[PATH_MAX];
 	const char *expanded = expand_path(value, home);
 
-	directory_of(named->file, own);
-	if (expanded && join_paths(whole, own, expanded))
+	if (expanded && path_join_beside(whole, named->file, expanded))
 		add_to(named, &named->files, whole);
 }
 
@@ -314,11 +294,10 @@ static void find_worktree(void *context, enum git_key kind, const char *subsecti
 			  const char *value)
 {
 	struct named *named = context;
-	char own[PATH_MAX], whole[PATH_MAX];
+	char whole[PATH_MAX];
 
 	(void)subsection;
-	directory_of(named->file, own);
-	if (kind != GIT_KEY_WORKTREE || !join_paths(whole, own, value))
+	if (kind != GIT_KEY_WORKTREE || !path_join_beside(whole, named->file, value))
 		return;
 	if (realpath(whole, named->own))
 		add_to(named, &named->bases, named->own);
@@ -390,7 +369,7 @@ static void add_file(struct named *named, const char *directory, const char *nam
 {
 	char path[PATH_MAX];
 
-	if (directory && join_paths(path, directory, name) && path[0] == '/')
+	if (directory && path_join(path, directory, name) && path[0] == '/')
 		add_to(named, &named->files, path);
 }
 
@@ -402,7 +381,7 @@ static void add_repository(struct named *named, const char *directory)
 	add_file(named, directory, "config");
 	add_file(named, directory, "config.worktree");
 	named->kind = GIT_KEY_COMMAND;
-	if (join_paths(hooks, directory, "hooks"))
+	if (path_join(hooks, directory, "hooks"))
 		add_hooks(named, hooks);
 }
 
@@ -419,7 +398,7 @@ static void add_repositories(struct named *named, const char *directory, int dep
 
 		for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
 			is_inner |= strcmp(entry->d_name, inner[i]) == 0;
-		if (is_inner || !join_paths(path, directory, entry->d_name) ||
+		if (is_inner || !path_join(path, directory, entry->d_name) ||
 		    !directory_is_at(path))
 			continue;
 		if (has_name(path, "HEAD"))
@@ -437,7 +416,7 @@ static void add_repositories(struct named *named, const char *directory, int dep
 static bool follow_line(struct named *named, const char *file, const char *prefix,
 			char ret[PATH_MAX])
 {
-	char own[PATH_MAX], whole[PATH_MAX];
+	char whole[PATH_MAX];
 	size_t size;
 	char *text = read_text(named, file, &size);
 	bool is_found = false;
@@ -446,8 +425,7 @@ static bool follow_line(struct named *named, const char *file, const char *prefi
 		const char *line = text + strlen(prefix) + strspn(text + strlen(prefix), " ");
 
 		text[(size_t)(line - text) + strcspn(line, "\r\n")] = '\0';
-		directory_of(file, own);
-		is_found = join_paths(whole, own, line) && realpath(whole, ret) != NULL;
+		is_found = path_join_beside(whole, file, line) && realpath(whole, ret) != NULL;
 	}
 	free(text);
 	return is_found;
@@ -463,12 +441,12 @@ static void add_all_of(struct named *named, const char *directory, const char *r
 	if (!directory_is_at(repository) && !follow_line(named, repository, "gitdir:", own))
 		return;
 	add_repository(named, own);
-	if (!join_paths(path, own, "commondir") || !follow_line(named, path, "", common))
+	if (!path_join(path, own, "commondir") || !follow_line(named, path, "", common))
 		format_text(common, sizeof(common), "%s", own);
 	add_repository(named, common);
-	if (join_paths(path, common, "modules"))
+	if (path_join(path, common, "modules"))
 		add_repositories(named, path, 0);
-	if (join_paths(path, common, "worktrees"))
+	if (path_join(path, common, "worktrees"))
 		add_repositories(named, path, 0);
 }
 
@@ -481,7 +459,7 @@ static void find_repository(struct named *named)
 	if (has_name(directory, "objects") && has_name(directory, "HEAD"))
 		add_all_of(named, directory, directory);
 	while (directory[0]) {
-		if (has_name(directory, ".git") && join_paths(path, directory, ".git")) {
+		if (has_name(directory, ".git") && path_join(path, directory, ".git")) {
 			add_all_of(named, directory, path);
 			return;
 		}

@@ -50,23 +50,9 @@ static const char *home_path(void)
 	return home ? home : "";
 }
 
-static bool join_path(char ret[PATH_MAX], const char *directory, const char *path)
+static const char *skip_slashes(const char *path)
 {
-	if (strlen(directory) + strlen(path) + 2 > PATH_MAX)
-		return false;
-	format_text(ret, PATH_MAX, "%s/%s", directory, path);
-	return true;
-}
-
-/* Write the path beside a file. */
-static bool join_beside(char ret[PATH_MAX], const char *file, const char *path)
-{
-	const char *end = strrchr(file, '/');
-	char directory[PATH_MAX] = ".";
-
-	if (end)
-		format_text(directory, sizeof(directory), "%.*s", (int)(end - file), file);
-	return join_path(ret, directory, path);
+	return path + strspn(path, "/");
 }
 
 /* --- conditions ------------------------------------------------------------------------------- */
@@ -77,13 +63,11 @@ static int match_directory(const char *pattern, const char *file, const char *re
 	bool is_whole;
 
 	if (strncmp(pattern, "~/", 2) == 0)
-		is_whole = join_path(whole, home_path(), pattern + 2);
+		is_whole = path_join(whole, home_path(), skip_slashes(pattern + 1));
 	else if (strncmp(pattern, "./", 2) == 0)
-		is_whole = join_beside(whole, file, pattern + 2);
-	else if (pattern[0] == '/')
-		is_whole = join_path(whole, "", pattern + 1);
+		is_whole = path_join_beside(whole, file, skip_slashes(pattern + 1));
 	else
-		is_whole = join_path(whole, "/**", pattern);
+		is_whole = path_join(whole, "/**", pattern);
 	if (!is_whole || strlen(whole) + 3 > sizeof(ended))
 		return -1;
 	format_text(ended, sizeof(ended), "%s%s", whole,
@@ -137,11 +121,9 @@ static void include_file(struct finding *finding, const char *condition, const c
 	if (holds == 0)
 		return;
 	if (strncmp(value, "~/", 2) == 0)
-		is_whole = join_path(path, home_path(), value + 2);
-	else if (value[0] == '/')
-		is_whole = join_path(path, "", value + 1);
+		is_whole = path_join(path, home_path(), skip_slashes(value + 1));
 	else
-		is_whole = value[0] != '~' && join_beside(path, file, value);
+		is_whole = value[0] != '~' && path_join_beside(path, file, value);
 	if (!is_whole || finding->depth == INCLUDES_DEEP_MAX) {
 		finding->is_unsure = true;
 		return;
@@ -196,7 +178,7 @@ static void find_repository(const char *workspace, char ret[PATH_MAX])
 
 	format_text(directory, sizeof(directory), "%s", workspace);
 	for (;;) {
-		if (!join_path(ret, directory, ".git"))
+		if (!path_join(ret, directory, ".git"))
 			break;
 		if (directory_is_at(ret))
 			return;
@@ -219,10 +201,10 @@ static void read_all(struct finding *finding)
 		read_file(finding, global);
 		return;
 	}
-	if (xdg && xdg[0] ? join_path(path, xdg, "git/config")
-			  : join_path(path, home_path(), ".config/git/config"))
+	if (xdg && xdg[0] ? path_join(path, xdg, "git/config")
+			  : path_join(path, home_path(), ".config/git/config"))
 		read_file(finding, path);
-	if (join_path(path, home_path(), ".gitconfig"))
+	if (path_join(path, home_path(), ".gitconfig"))
 		read_file(finding, path);
 }
 
