@@ -31,6 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 #define SERVICE "org.freedesktop.systemd1"
 #define OBJECT "/org/freedesktop/systemd1"
 #define MANAGER "org.freedesktop.systemd1.Manager"
@@ -69,17 +71,9 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 	va_end(arguments);
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static uint64_t left_us(void)
 {
-	const uint64_t now = now_us();
+	const uint64_t now = clock_now_us();
 
 	return now < deadline_us ? deadline_us - now : 1;
 }
@@ -164,7 +158,7 @@ static int await_job(sd_bus *bus, struct job *job)
 	while (!job->result[0]) {
 		int error = sd_bus_process(bus, NULL);
 
-		if (error == 0 && now_us() >= deadline_us)
+		if (error == 0 && clock_now_us() >= deadline_us)
 			return -ETIMEDOUT;
 		if (error == 0)
 			error = sd_bus_wait(bus, left_us());
@@ -294,7 +288,7 @@ static int print_service(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 		error = sd_bus_get_property_trivial(bus, SERVICE, UNIT_OBJECT, UNIT,
 						    "InactiveExitTimestampMonotonic", wrong, 't',
 						    &began_us);
-	age_us = now_us() > began_us ? now_us() - began_us : 0;
+	age_us = clock_now_us() > began_us ? clock_now_us() - began_us : 0;
 	if (error >= 0 &&
 	    (printf("%s %s %llu\n", state, part, (unsigned long long)(age_us / 1000)) < 0 ||
 	     fflush(stdout) != 0))
@@ -338,7 +332,7 @@ static int try_all(scope_act act, uint32_t pid)
 	char address[ADDRESS_MAX];
 	int error = -ENOENT;
 
-	deadline_us = now_us() + DEADLINE_US;
+	deadline_us = clock_now_us() + DEADLINE_US;
 	if (environment && *environment)
 		error = try_address(environment, 0, act, pid);
 	(void)snprintf(address, sizeof(address), "unix:path=/run/user/%u/bus", geteuid());
