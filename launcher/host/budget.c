@@ -8,7 +8,7 @@
 #include "common/format.h"
 #include "common/text.h"
 
-uint64_t budget_parse_max(const char *text)
+uint64_t budget_parse_number(const char *text)
 {
 	char *end = NULL;
 	unsigned long long bytes;
@@ -50,5 +50,5 @@ void budget_complete(struct budget *budget, int cgroup)
 		return;
 	/* A root cgroup has no such file, and the machine's memory bounds it. */
 	(void)text_read_file(cgroup, "memory.max", text, sizeof(text));
-	budget->memory_bytes = budget_share(machine_bytes(), budget_parse_max(text));
+	budget->memory_bytes = budget_share(machine_bytes(), budget_parse_number(text));
 }

@@ -27,7 +27,7 @@ void budget_complete(struct budget *budget, int cgroup);
 /* Three quarters of the lower of two numbers of bytes; 0 stands for "no bound" in either. */
 uint64_t budget_share(uint64_t machine_bytes, uint64_t cgroup_bytes);
 
-/* The number in a memory.max text; 0 for "max" and for what is no number. */
-uint64_t budget_parse_max(const char *text);
+/* Return the number that a text is; 0 for what is none, such as "max" of memory.max. */
+uint64_t budget_parse_number(const char *text);
 
 #endif

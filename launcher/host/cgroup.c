@@ -68,22 +68,6 @@ static bool is_cgroup2(const char *path)
 	return statfs(path, &status) == 0 && (uint64_t)status.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/* Find the path of cgroup `own` of our namespace, through a mount that shows `root` at `point`. */
-static bool find_path(const char *point, const char *root, const char *own, char *ret, size_t room)
-{
-	const char *rest = own;
-
-	if (strcmp(root, "/") != 0) {
-		if (!path_is_within(own, root))
-			return false;
-		rest = own + strlen(root);
-	}
-	if (strcmp(rest, "/") == 0)
-		rest = "";
-	format_text(ret, room, "%s%s", point, rest);
-	return true;
-}
-
 /* The usual places first: the whole mount table is long on some machines. */
 static bool find_directory(const char *own, char *ret, size_t room)
 {
@@ -92,8 +76,8 @@ static bool find_directory(const char *own, char *ret, size_t room)
 	bool is_found = false;
 
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-		if (is_cgroup2(usual[i]) && find_path(usual[i], "/", own, ret, room) &&
-		    access(ret, F_OK) == 0)
+		path_move(own, "/", usual[i], ret, room);
+		if (is_cgroup2(usual[i]) && access(ret, F_OK) == 0)
 			return true;
 	}
 	if (mounts_read(&mounts) != 0)
@@ -101,8 +85,9 @@ static bool find_directory(const char *own, char *ret, size_t room)
 	for (size_t i = 0; !is_found && i < mounts.count; i++) {
 		const struct mount *mount = &mounts.list[i];
 
-		if (strcmp(mount->type, "cgroup2") == 0)
-			is_found = find_path(mount->point, mount->root, own, ret, room);
+		is_found = strcmp(mount->type, "cgroup2") == 0 && path_is_within(own, mount->root);
+		if (is_found)
+			path_move(own, mount->root, mount->point, ret, room);
 	}
 	mounts_done(&mounts);
 	return is_found;

@@ -11,8 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/format.h"
+#include "common/text.h"
 #include "launcher/host/process_end.h"
 #include "launcher/host/state_place.h"
 
@@ -54,14 +54,10 @@ static const struct {
 static size_t read_process(pid_t pid, const char *name, char *ret, size_t room)
 {
 	char path[64];
-	ssize_t size;
-	int fd;
+	int size;
 
 	format_text(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	size = fd < 0 ? 0 : read(fd, ret, room - 1);
-	fd_close(&fd);
-	ret[size > 0 ? size : 0] = '\0';
+	size = text_read_file(AT_FDCWD, path, ret, room);
 	return size > 0 ? (size_t)size : 0;
 }
 

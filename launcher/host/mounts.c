@@ -9,6 +9,7 @@
 
 #include "common/format.h"
 #include "common/text.h"
+#include "lib/heap/memory.h"
 
 bool path_is_within(const char *path, const char *folder)
 {
@@ -35,47 +36,25 @@ static void unescape_text(char *text)
 	*to = '\0';
 }
 
-/* The next word of a line, which ends at a space; NULL at the end. */
-static char *next_word(char **line)
-{
-	char *word = *line;
-	char *space;
-
-	if (*word == '\0')
-		return NULL;
-	space = strchr(word, ' ');
-	if (space) {
-		*space = '\0';
-		*line = space + 1;
-	} else {
-		*line = word + strlen(word);
-	}
-	return word;
-}
-
 /* id parent device root point options [optional]... - type source options */
 static bool parse_line(char *line, struct mount *ret)
 {
 	char *words[6] = { 0 };
-	char *word;
+	const char *word;
 
-	for (size_t i = 0; i < 6; i++) {
-		words[i] = next_word(&line);
-		if (!words[i])
-			return false;
-	}
-	do {
-		word = next_word(&line);
-	} while (word && strcmp(word, "-") != 0);
-	if (!word)
+	for (size_t i = 0; i < 6; i++)
+		words[i] = strsep(&line, " ");
+	while ((word = strsep(&line, " ")) && strcmp(word, "-") != 0)
+		;
+	ret->type = strsep(&line, " ");
+	if (!ret->type || ret->type[0] == '\0') /* there were fewer words */
 		return false;
-	ret->type = next_word(&line);
 	ret->device = words[2];
 	ret->root = words[3];
 	ret->point = words[4];
 	unescape_text(words[3]);
 	unescape_text(words[4]);
-	return ret->type != NULL;
+	return true;
 }
 
 static size_t count_lines(const char *text)
@@ -89,22 +68,14 @@ static size_t count_lines(const char *text)
 	return count;
 }
 
-/* Takes `text`. A line that cannot be read makes the whole table untrusted: -EBADMSG. */
-static int parse_text(char *text, struct mounts *ret)
+/* A line that cannot be read makes the whole table untrusted. */
+int mounts_parse(char *text, struct mounts *ret)
 {
-	struct mounts mounts = { .text = text };
+	struct mounts mounts = { text, memory_get_zeroed(count_lines(text), sizeof(struct mount)),
+				 0 };
 
-	mounts.list = calloc(count_lines(text), sizeof(struct mount));
-	if (!mounts.list)
-		abort();
-	while (*text != '\0') {
-		char *line = text;
-		char *end = strchr(text, '\n');
-
-		text = end ? end + 1 : text + strlen(text);
-		if (end)
-			*end = '\0';
-		if (!parse_line(line, &mounts.list[mounts.count])) {
+	while (text && *text != '\0') {
+		if (!parse_line(strsep(&text, "\n"), &mounts.list[mounts.count])) {
 			mounts_done(&mounts);
 			return -EBADMSG;
 		}
@@ -114,28 +85,16 @@ static int parse_text(char *text, struct mounts *ret)
 	return 0;
 }
 
-int mounts_parse(const char *text, struct mounts *ret)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		abort();
-	return parse_text(copy, ret);
-}
-
 int mounts_read(struct mounts *ret)
 {
 	size_t room = 16384;
 
 	for (;; room *= 2) {
-		char *text = malloc(room);
-		int size;
+		char *text = memory_get(room);
+		const int size = text_read_file(AT_FDCWD, "/proc/self/mountinfo", text, room);
 
-		if (!text)
-			abort();
-		size = text_read_file(AT_FDCWD, "/proc/self/mountinfo", text, room);
 		if (size >= 0 && (size_t)size < room - 2)
-			return parse_text(text, ret);
+			return mounts_parse(text, ret);
 		free(text);
 		if (size < 0)
 			return size;
@@ -177,17 +136,14 @@ static const struct mount *mount_of(const struct mounts *mounts, const char *pat
 	return best;
 }
 
-/* `path` without `folder` in front of it: empty, or beginning with '/'. */
-static const char *remainder_of(const char *path, const char *folder)
+void path_move(const char *path, const char *from, const char *to, char *ret, size_t room)
 {
-	const char *rest = strcmp(folder, "/") == 0 ? path : path + strlen(folder);
+	const char *rest = strcmp(from, "/") == 0 ? path : path + strlen(from);
 
-	return strcmp(rest, "/") == 0 ? "" : rest;
-}
-
-static const char *without_slash(const char *path)
-{
-	return strcmp(path, "/") == 0 ? "" : path;
+	format_text(ret, room, "%s%s", strcmp(to, "/") == 0 ? "" : to,
+		    strcmp(rest, "/") == 0 ? "" : rest);
+	if (ret[0] == '\0')
+		format_text(ret, room, "/");
 }
 
 bool mounts_other_name(const struct mounts *mounts, size_t index, const char *path, char *ret,
@@ -201,15 +157,9 @@ bool mounts_other_name(const struct mounts *mounts, size_t index, const char *pa
 		return false;
 	if (strlen(own->root) + strlen(path) >= sizeof(within))
 		return false;
-	format_text(within, sizeof(within), "%s%s", without_slash(own->root),
-		    remainder_of(path, own->point));
-	if (within[0] == '\0')
-		format_text(within, sizeof(within), "/");
+	path_move(path, own->point, own->root, within, sizeof(within));
 	if (!path_is_within(within, other->root) || strlen(other->point) + strlen(within) >= room)
 		return false;
-	format_text(ret, room, "%s%s", without_slash(other->point),
-		    remainder_of(within, other->root));
-	if (ret[0] == '\0')
-		format_text(ret, room, "/");
+	path_move(within, other->root, other->point, ret, room);
 	return strcmp(ret, path) != 0;
 }

@@ -22,11 +22,11 @@ struct mounts {
 	size_t count;
 };
 
-/* Read the whole table; 0 or -errno. Aborts when memory runs out. */
+/* Read the whole table; 0 or -errno. */
 int mounts_read(struct mounts *ret);
 
-/* Parse a text, which is copied. */
-int mounts_parse(const char *text, struct mounts *ret);
+/* Parse a text, which is taken. 0, or -EBADMSG if there is a line that cannot be read. */
+int mounts_parse(char *text, struct mounts *ret);
 
 void mounts_done(struct mounts *mounts);
 
@@ -40,6 +40,9 @@ const char *mounts_inside(const struct mounts *mounts, const char *path);
  */
 bool mounts_other_name(const struct mounts *mounts, size_t index, const char *path, char *ret,
 		       size_t room);
+
+/* Print the path that `path`, which lies inside `from`, has where that is called `to`. */
+void path_move(const char *path, const char *from, const char *to, char *ret, size_t room);
 
 /* Does `path` lie inside `folder`, or is it that? Both absolute and normalised. */
 bool path_is_within(const char *path, const char *folder);

@@ -14,22 +14,18 @@
 #include "common/format.h"
 #include "common/log.h"
 #include "frontend/nonblocking.h"
+#include "launcher/host/budget.h"
 #include "launcher/host/unix_socket.h"
 
 /* Clients that may wait to be accepted; systemd's own default is beyond what clients come to. */
 #define BACKLOG 128
 
-/* A number of the environment; false when it is not set or none. */
-static bool read_number(const char *name, uint64_t *ret)
+/* A number of the environment; 0 when it is not set or none. */
+static uint64_t read_number(const char *name)
 {
 	const char *text = getenv(name);
-	char *end = NULL;
 
-	if (!text || text[0] < '0' || text[0] > '9')
-		return false;
-	errno = 0;
-	*ret = strtoull(text, &end, 10);
-	return errno == 0 && *end == '\0';
+	return text ? budget_parse_number(text) : 0;
 }
 
 static bool has_option(int fd, int option, int wanted)
@@ -40,27 +36,22 @@ static bool has_option(int fd, int option, int wanted)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 && value == wanted;
 }
 
-static bool read_passed(uint64_t *ret_count)
+static uint64_t count_passed(void)
 {
-	uint64_t pid;
-
-	return read_number("LISTEN_PID", &pid) && read_number("LISTEN_FDS", ret_count) &&
-	       pid == (uint64_t)getpid() && *ret_count > 0;
+	return read_number("LISTEN_PID") == (uint64_t)getpid() ? read_number("LISTEN_FDS") : 0;
 }
 
 bool service_sockets_passed(void)
 {
-	uint64_t count;
-
-	return read_passed(&count);
+	return count_passed() > 0;
 }
 
 /* The manager's socket, if it passed any: 1. 0: it did not. -1 with a line in `text`. */
 static int take_passed(struct service_sockets *sockets, char text[SERVICE_TEXT_MAX])
 {
-	uint64_t count;
+	const uint64_t count = count_passed();
 
-	if (!read_passed(&count))
+	if (count == 0)
 		return 0;
 	if (count != 1 || !has_option(SERVICE_SOCKETS_FD, SO_DOMAIN, AF_UNIX) ||
 	    !has_option(SERVICE_SOCKETS_FD, SO_TYPE, SOCK_SEQPACKET) ||
@@ -137,8 +128,9 @@ static int listen_ourselves(const char *given, struct service_sockets *sockets,
 	return code;
 }
 
-/* NOTIFY_SOCKET: a path, or with '@' in front a name in the abstract namespace. 0 or -errno. */
-static int connect_notify(const char *name, int *ret)
+/* NOTIFY_SOCKET: a path, or with '@' in front a name in the abstract namespace. A socket or -errno.
+ */
+static int connect_notify(const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const size_t size = strlen(name);
@@ -152,35 +144,25 @@ static int connect_notify(const char *name, int *ret)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (struct sockaddr *)&address,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size)) != 0) {
-		const int error = -errno;
-
-		fd_close(&fd);
-		return error;
-	}
-	*ret = fd;
-	return 0;
+	return connect(fd, (struct sockaddr *)&address,
+		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size)) == 0
+		       ? fd
+		       : fd_unless(-errno, fd);
 }
 
 static int open_notify(struct service_sockets *sockets, char text[SERVICE_TEXT_MAX])
 {
 	const char *name = getenv("NOTIFY_SOCKET");
-	uint64_t pid;
-	int error;
 
 	if (!name || !*name)
 		return 0;
-	error = connect_notify(name, &sockets->notify);
-	if (error)
+	sockets->notify = connect_notify(name);
+	if (sockets->notify < 0)
 		return format_fail(MSP_EXIT_REFUSED, text, SERVICE_TEXT_MAX,
 				   "NOTIFY_SOCKET=%.300s cannot be connected to: %s", name,
-				   errno_text(-error));
-	if (getenv("WATCHDOG_PID") &&
-	    (!read_number("WATCHDOG_PID", &pid) || pid != (uint64_t)getpid()))
-		return 0;
-	if (!read_number("WATCHDOG_USEC", &sockets->watchdog_us))
-		sockets->watchdog_us = 0;
+				   errno_text(-sockets->notify));
+	if (!getenv("WATCHDOG_PID") || read_number("WATCHDOG_PID") == (uint64_t)getpid())
+		sockets->watchdog_us = read_number("WATCHDOG_USEC");
 	return 0;
 }
 

@@ -9,29 +9,24 @@
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/kernel.h"
+#include "launcher/host/protected_walk.h"
 
 int shown_real_path(int fd, char ret[IPC_PATH_MAX])
 {
-	char link[64];
-	struct stat opened = { 0 };
-	struct stat named = { 0 };
-	ssize_t size;
+	struct identity opened = { 0 }, named = { 0 };
+	int error = walk_real_name(fd, ret);
 	int again;
-	int error;
 
-	format_text(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, ret, IPC_PATH_MAX - 1);
-	if (size < 0)
-		return -errno;
-	ret[size] = '\0';
+	if (error)
+		return error;
 	again = kernel_openat2(AT_FDCWD, ret, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
 	if (again < 0)
 		return errno == ENOENT || errno == ELOOP ? -ESTALE : -errno;
-	error = fstat(fd, &opened) != 0 || fstat(again, &named) != 0 ? -errno : 0;
+	error = walk_identify(fd, &opened);
+	if (!error)
+		error = walk_identify(again, &named);
 	fd_close(&again);
-	if (!error && (opened.st_dev != named.st_dev || opened.st_ino != named.st_ino))
-		error = -ESTALE;
-	return error;
+	return error || walk_is_same(&opened, &named) ? error : -ESTALE;
 }
 
 int shown_check(int fd, const char *path, enum protected_use use, const struct mounts *mounts,

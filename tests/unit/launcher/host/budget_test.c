@@ -15,12 +15,12 @@
 
 Test(budget, memory_max)
 {
-	cr_expect_eq(budget_parse_max("max"), 0UL);
-	cr_expect_eq(budget_parse_max(""), 0UL);
-	cr_expect_eq(budget_parse_max("-1"), 0UL);
-	cr_expect_eq(budget_parse_max("1024x"), 0UL);
-	cr_expect_eq(budget_parse_max("99999999999999999999999"), 0UL);
-	cr_expect_eq(budget_parse_max("1073741824"), GIB);
+	cr_expect_eq(budget_parse_number("max"), 0UL);
+	cr_expect_eq(budget_parse_number(""), 0UL);
+	cr_expect_eq(budget_parse_number("-1"), 0UL);
+	cr_expect_eq(budget_parse_number("1024x"), 0UL);
+	cr_expect_eq(budget_parse_number("99999999999999999999999"), 0UL);
+	cr_expect_eq(budget_parse_number("1073741824"), GIB);
 }
 
 Test(budget, three_quarters_of_the_lower)

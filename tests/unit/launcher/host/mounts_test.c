@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <string.h>
 
 static const char table[] = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
 			    "23 22 0:21 / /proc rw - proc proc rw\n"
@@ -15,7 +16,7 @@ static struct mounts mounts;
 
 static void begin(void)
 {
-	cr_assert_eq(mounts_parse(table, &mounts), 0);
+	cr_assert_eq(mounts_parse(strdup(table), &mounts), 0);
 }
 
 static void end(void)
@@ -39,9 +40,9 @@ Test(mounts, a_line_that_cannot_be_read_spoils_the_table)
 {
 	struct mounts other;
 
-	cr_expect_eq(mounts_parse("22 1 8:1 / /\n", &other), -EBADMSG);
-	cr_expect_eq(mounts_parse("22 1 8:1 / / rw shared:1\n", &other), -EBADMSG);
-	cr_expect_eq(mounts_parse("nonsense", &other), -EBADMSG);
+	cr_expect_eq(mounts_parse(strdup("22 1 8:1 / /\n"), &other), -EBADMSG);
+	cr_expect_eq(mounts_parse(strdup("22 1 8:1 / / rw shared:1\n"), &other), -EBADMSG);
+	cr_expect_eq(mounts_parse(strdup("nonsense"), &other), -EBADMSG);
 }
 
 Test(mounts, of_this_process)
