@@ -39,8 +39,8 @@ static inline int fd_unless(int error, int fd)
 	return error ? error : fd;
 }
 
-/* For `int fd __attribute__((cleanup(fd_cleanup))) = -1;` */
-#define fd_cleanup fd_close
+/* In `int fd FD_OWNED = -1;`: the descriptor is closed at the end of the block. */
+#define FD_OWNED __attribute__((cleanup(fd_close)))
 
 /* Is `fd` of the kind that this letter of ipc_messages.def means? */
 bool fd_is_kind(int fd, char kind);

@@ -137,11 +137,9 @@ int image_collect(const struct image_keep *keep)
 /* Write the names of a directory to the disk. */
 static int sync_directory(int store, const char *path)
 {
-	int fd = open_directory(store, path, O_RDONLY);
-	const int error = fd < 0 ? fd : fsync(fd) == 0 ? 0 : -errno;
+	int fd FD_OWNED = open_directory(store, path, O_RDONLY);
 
-	fd_close(&fd);
-	return error;
+	return fd < 0 ? fd : fsync(fd) == 0 ? 0 : -errno;
 }
 
 /* Read a manifest in `incoming`. */

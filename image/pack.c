@@ -206,8 +206,7 @@ static int check_attributes(int fd, bool is_packed)
 static int pack_file(struct pack *pack, uint32_t layer, const struct stat *status)
 {
 	const char *first = find_link(pack, status);
-	bool is_done;
-	int fd;
+	int fd FD_OWNED = -1;
 
 	begin_entry(pack, status, AE_IFREG);
 	if (first) {
@@ -218,10 +217,10 @@ static int pack_file(struct pack *pack, uint32_t layer, const struct stat *statu
 	if (fd < 0)
 		return refuse_opening(fd);
 	archive_entry_set_size(pack->entry, status->st_size);
-	is_done = check_attributes(fd, true) == 0 && write_header(pack) == 0 &&
-		  write_content(pack, fd) == 0;
-	fd_close(&fd);
-	return is_done ? 0 : -1;
+	return check_attributes(fd, true) == 0 && write_header(pack) == 0 &&
+			       write_content(pack, fd) == 0
+		       ? 0
+		       : -1;
 }
 
 static int pack_symlink(struct pack *pack, int fd, const struct stat *status)
@@ -335,7 +334,7 @@ static int pack_subdirectory(struct pack *pack, uint32_t among, uint32_t top,
 static int pack_path(struct pack *pack, uint32_t among, const struct name *name, size_t at)
 {
 	struct stat status;
-	int fd, result;
+	int fd FD_OWNED = -1;
 
 	if (strncmp(name->text, ENTRY_MARK, strlen(ENTRY_MARK)) == 0)
 		return refuse("no name can begin with " ENTRY_MARK
@@ -343,22 +342,19 @@ static int pack_path(struct pack *pack, uint32_t among, const struct name *name,
 	fd = open_path(pack, name->layer, O_PATH);
 	if (fd < 0)
 		return refuse_opening(fd);
-	if (fstat(fd, &status) != 0) {
-		result = refuse_call("looking at it", errno);
-	} else if (S_ISDIR(status.st_mode)) {
-		fd_close(&fd);
-		result = pack_subdirectory(pack, among, name->layer, &status);
-	} else if (S_ISREG(status.st_mode)) {
-		result = pack_file(pack, name->layer, &status);
-	} else if (S_ISLNK(status.st_mode)) {
-		result = pack_symlink(pack, fd, &status);
-	} else {
-		/* A special file is left out, and what it hides stays hidden. */
-		report.special_files += !S_ISCHR(status.st_mode) || status.st_rdev != 0;
-		result = write_mark(pack, at, ENTRY_MARK, name->text);
+	if (fstat(fd, &status) != 0)
+		return refuse_call("looking at it", errno);
+	if (S_ISREG(status.st_mode))
+		return pack_file(pack, name->layer, &status);
+	if (S_ISLNK(status.st_mode))
+		return pack_symlink(pack, fd, &status);
+	if (S_ISDIR(status.st_mode)) {
+		fd_close(&fd); /* directories may be deep */
+		return pack_subdirectory(pack, among, name->layer, &status);
 	}
-	fd_close(&fd);
-	return result;
+	/* A special file is left out, and what it hides stays hidden. */
+	report.special_files += !S_ISCHR(status.st_mode) || status.st_rdev != 0;
+	return write_mark(pack, at, ENTRY_MARK, name->text);
 }
 
 static bool is_left_out(const struct pack *pack)

@@ -27,18 +27,15 @@ struct search {
 
 ssize_t image_read_file(int store, const char *path, void *ret, size_t room)
 {
-	int fd = openat(store, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int fd FD_OWNED = openat(store, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	size_t size = 0;
-	ssize_t got = fd < 0 ? -errno : 1;
+	ssize_t got = fd < 0 ? -1 : 1;
 
-	while (fd >= 0 && got > 0 && size < room) {
+	while (got > 0 && size < room) {
 		got = read(fd, (char *)ret + size, room - size);
 		size += got > 0 ? (size_t)got : 0;
 	}
-	if (fd >= 0 && got < 0)
-		got = -errno;
-	fd_close(&fd);
-	return got < 0 ? got : (ssize_t)size;
+	return got < 0 ? -errno : (ssize_t)size;
 }
 
 int image_read(int store, const char *digest, struct image *ret)

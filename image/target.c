@@ -161,11 +161,9 @@ int target_begin(struct target *target, struct room *room, int incoming, const c
 
 int target_hide_below(struct target *target, const char *name)
 {
-	int fd = open_directory(target->parent, name);
-	const int result = fd < 0 ? -1 : mark_opaque(target, fd);
+	int fd FD_OWNED = open_directory(target->parent, name);
 
-	fd_close(&fd);
-	return result;
+	return fd < 0 ? -1 : mark_opaque(target, fd);
 }
 
 int target_directory(struct target *target, const char *name, mode_t mode)
@@ -228,26 +226,22 @@ int target_hard_link(struct target *target, const char *name, const char *direct
 {
 	const int parent = target->parent;
 	struct stat from, to;
-	int far = open_beneath(target->root, directory, O_PATH, 0);
-	int result;
+	int far FD_OWNED = open_beneath(target->root, directory, O_PATH, 0);
 
 	if (far == -ENOENT || (far >= 0 && fstatat(far, other, &from, AT_SYMLINK_NOFOLLOW) != 0))
-		result = refuse("it is a hard link to a file that is not in the layer before it");
-	else if (far < 0)
-		result = refuse_way(far);
-	else if (!S_ISREG(from.st_mode) && !S_ISLNK(from.st_mode))
-		result = refuse("it is a hard link to something that is no file");
-	else if (fstatat(parent, name, &to, AT_SYMLINK_NOFOLLOW) == 0 && from.st_dev == to.st_dev &&
-		 from.st_ino == to.st_ino)
-		result = 0;
-	else if (room_take_name(target->room, name, 0) < 0 || clear_name(parent, name) < 0)
-		result = -1;
-	else
-		result = linkat(far, other, parent, name, 0) == 0
-				 ? 0
-				 : refuse_call("making the hard link", errno);
-	fd_close(&far);
-	return result;
+		return refuse("it is a hard link to a file that is not in the layer before it");
+	if (far < 0)
+		return refuse_way(far);
+	if (!S_ISREG(from.st_mode) && !S_ISLNK(from.st_mode))
+		return refuse("it is a hard link to something that is no file");
+	if (fstatat(parent, name, &to, AT_SYMLINK_NOFOLLOW) == 0 && from.st_dev == to.st_dev &&
+	    from.st_ino == to.st_ino)
+		return 0;
+	if (room_take_name(target->room, name, 0) < 0 || clear_name(parent, name) < 0)
+		return -1;
+	return linkat(far, other, parent, name, 0) == 0
+		       ? 0
+		       : refuse_call("making the hard link", errno);
 }
 
 int target_hide(struct target *target, const char *name)

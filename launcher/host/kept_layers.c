@@ -32,13 +32,12 @@ static bool is_whole(const struct store_meta *meta, const char *id)
 static int read_layers(const char *id, struct kept_layers *ret)
 {
 	static struct store_meta meta;
-	int fd = openat(ret->lock, "meta", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd FD_OWNED =
+		openat(ret->lock, "meta", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const ssize_t size = fd < 0 ? -1 : read(fd, &meta, sizeof(meta));
-	const int error = size < 0 ? -errno : 0;
 
-	fd_close(&fd);
-	if (error)
-		return error;
+	if (size < 0)
+		return -errno;
 	if (size != (ssize_t)sizeof(meta) || !is_whole(&meta, id))
 		return -EBADMSG;
 	for (uint32_t layer = meta.upper; layer != STORE_NO_LAYER;

@@ -98,7 +98,7 @@ static int compare_path(const struct candidate *candidate, const char *path,
 	char nearest[4096];
 	struct identity identity = { 0 };
 	bool is_exact;
-	int fd __attribute__((cleanup(fd_cleanup))) = walk_open_nearest(path, nearest, &is_exact);
+	int fd FD_OWNED = walk_open_nearest(path, nearest, &is_exact);
 	int error;
 
 	*ret = PROTECTED_FREE;
@@ -180,6 +180,14 @@ static bool compare_list(const struct candidate *candidate, const struct protect
 	return true;
 }
 
+/* Return whether something is there, and what. */
+static bool identify_path(const char *path, struct identity *ret)
+{
+	int fd FD_OWNED = kernel_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
+
+	return fd >= 0 && walk_identify(fd, ret) == 0;
+}
+
 /* --- hidden files ----------------------------------------------------------------------------- */
 
 /* Is it this path or inside, by its own name alone? That another mount leads there does not make it
@@ -187,11 +195,9 @@ static bool compare_list(const struct candidate *candidate, const struct protect
 static bool is_in(const struct candidate *candidate, const char *path)
 {
 	struct identity identity = { 0 };
-	int fd = kernel_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
-	const bool is_there = fd >= 0 && walk_identify(fd, &identity) == 0;
 
-	fd_close(&fd);
-	return is_there && walk_steps_meet(&candidate->above, candidate->own_steps, &identity);
+	return identify_path(path, &identity) &&
+	       walk_steps_meet(&candidate->above, candidate->own_steps, &identity);
 }
 
 static bool is_in_any(const struct candidate *candidate, const char *list, uint32_t size)
@@ -231,11 +237,8 @@ static bool fail_unlisted(const struct candidate *candidate, const char *home, i
 			  struct protected_answer *answer)
 {
 	struct identity identity = { 0 };
-	int fd = kernel_openat2(AT_FDCWD, home, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
-	const bool is_there = fd >= 0 && walk_identify(fd, &identity) == 0;
 
-	fd_close(&fd);
-	if (!is_there || !walk_meets(&candidate->above, &identity))
+	if (!identify_path(home, &identity) || !walk_meets(&candidate->above, &identity))
 		return true;
 	answer->verdict = PROTECTED_ERROR;
 	answer->error = error;

@@ -111,8 +111,7 @@ static int listen_ourselves(const char *given, struct service_sockets *sockets,
 			    char text[SERVICE_TEXT_MAX])
 {
 	static struct service_place place;
-	int folder;
-	int code;
+	int folder FD_OWNED = -1;
 
 	if (!service_find_place(given, &place, text))
 		return MSP_EXIT_REFUSED;
@@ -121,11 +120,7 @@ static int listen_ourselves(const char *given, struct service_sockets *sockets,
 				   "the folder %.500s cannot be made: %s", place.folder,
 				   errno_text(errno));
 	folder = unix_socket_open_folder(place.folder, text);
-	if (folder < 0)
-		return MSP_EXIT_REFUSED;
-	code = make_listener(&place, given, folder, sockets, text);
-	fd_close(&folder);
-	return code;
+	return folder < 0 ? MSP_EXIT_REFUSED : make_listener(&place, given, folder, sockets, text);
 }
 
 /* NOTIFY_SOCKET: a path, or with '@' in front a name in the abstract namespace. A socket or -errno.

@@ -54,12 +54,8 @@ static int open_lock(int folder, const char *name)
 		return -errno;
 	/* A holder has it for a moment: starting takes it, serving does not. */
 	while (flock(lock, LOCK_EX) != 0) {
-		if (errno != EINTR) {
-			const int error = -errno;
-
-			fd_close(&lock);
-			return error;
-		}
+		if (errno != EINTR)
+			return fd_unless(-errno, lock);
 	}
 	return lock;
 }
@@ -95,14 +91,11 @@ static int bind_in(int folder, const char *name, const struct unix_socket_kind *
  * lives, for as long as anybody holds it. */
 int unix_socket_listen(int folder, const char *name, const struct unix_socket_kind *kind)
 {
-	int lock = open_lock(folder, name);
-	int ret;
+	int lock FD_OWNED = open_lock(folder, name);
+	int error;
 
 	if (lock < 0)
 		return lock;
-	ret = kind->is_free(kind->context) ? remove_dead(folder, name) : -EADDRINUSE;
-	if (!ret)
-		ret = bind_in(folder, name, kind);
-	fd_close(&lock);
-	return ret;
+	error = kind->is_free(kind->context) ? remove_dead(folder, name) : -EADDRINUSE;
+	return error ? error : bind_in(folder, name, kind);
 }

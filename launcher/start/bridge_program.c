@@ -62,25 +62,20 @@ static void become_bridge(const int fds[IMAGE_PLACE + 1])
 int bridge_program_start(int channel, int port)
 {
 	char text[LAUNCH_TEXT_MAX];
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int image = launch_open_program("msp-bridge", text);
+	int null FD_OWNED = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int error = null < 0 ? -errno : 0;
+	int image FD_OWNED = launch_open_program("msp-bridge", text);
 	const int fds[] = { null, null, STDERR_FILENO, channel, port, image };
-	int error = null < 0 ? -errno : 0;
-	pid_t pid = -1;
+	pid_t pid;
 
 	if (image < 0)
 		log_line("%s", text);
-	if (image < 0 && !error)
-		error = -ENOENT;
-	if (!error)
-		pid = fork();
+	if (image < 0 || error)
+		return error ? error : -ENOENT;
+	pid = fork();
 	if (pid == 0)
 		become_bridge(fds);
-	if (!error && pid < 0)
-		error = -errno;
-	fd_close(&null);
-	fd_close(&image);
-	return error;
+	return pid < 0 ? -errno : 0;
 }
 
 void bridge_program_host(uint32_t port, uint32_t host_port, int channel)

@@ -112,7 +112,7 @@ static int make_authority(int image, int *ret_authority, int *ret_own, char text
 static int copy_roots(char text[CONFIG_TEXT_MAX])
 {
 	const char *said = getenv("SSL_CERT_FILE");
-	int roots = -1, file = -1;
+	int file FD_OWNED = -1, roots;
 
 	if (said && said[0])
 		file = open(said, O_RDONLY | O_CLOEXEC);
@@ -122,7 +122,6 @@ static int copy_roots(char text[CONFIG_TEXT_MAX])
 		file = open(bundles[i], O_RDONLY | O_CLOEXEC);
 	roots = file < 0 ? fd_sealed_from_bytes("roots", "", 0)
 			 : fd_sealed_from_file("roots", file);
-	fd_close(&file);
 	return roots < 0 ? refuse_file(text, "the host's certificates cannot be copied", roots)
 			 : roots;
 }

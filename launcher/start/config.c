@@ -22,16 +22,12 @@
 /* Try to open a file for reading, without waiting: 0 or -errno. */
 static int try_file(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd FD_OWNED = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat status;
-	int error = 0;
 
 	if (fd < 0 || fstat(fd, &status) != 0)
-		error = -errno;
-	else if (!S_ISREG(status.st_mode))
-		error = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
-	fd_close(&fd);
-	return error;
+		return -errno;
+	return S_ISREG(status.st_mode) ? 0 : S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
 }
 
 static const char *explain_open(int error)

@@ -46,7 +46,7 @@ static int run_program(const struct image_keep *keep, int input, int incoming,
 		       const char *const words[], struct image_report *ret)
 {
 	char text[LAUNCH_TEXT_MAX];
-	int image = launch_open_program(PROGRAM, text);
+	int image FD_OWNED = launch_open_program(PROGRAM, text);
 	int errors = image < 0 ? -1 : helper_errors();
 	const struct helper helper = { .image = image,
 				       .words = words,
@@ -61,11 +61,9 @@ static int run_program(const struct image_keep *keep, int input, int incoming,
 			    errno_text(-errors));
 	if (errors < 0) {
 		log_line("%s", text);
-		fd_close(&image);
 		return MSP_EXIT_SOFTWARE;
 	}
 	answer = helper_run(&helper, WAIT_MS, ret, sizeof(*ret));
-	fd_close(&image);
 	helper_log_errors(&errors);
 	if (answer.end != HELPER_DONE)
 		return helper_explain_end(PROGRAM, &answer, WAIT_MS);
@@ -81,17 +79,14 @@ static int run_in_new(const struct image_keep *keep, int input, uint64_t most, c
 		      struct image_report *ret)
 {
 	char bytes[BYTES_TEXT_MAX];
-	int incoming = image_make_incoming(keep, IMAGE_INCOMING_NEW);
-	int code;
+	int incoming FD_OWNED = image_make_incoming(keep, IMAGE_INCOMING_NEW);
 
 	format_text(bytes, sizeof(bytes), "%llu", (unsigned long long)most);
 	words[2] = bytes;
 	if (incoming < 0)
 		return log_fail(MSP_EXIT_REFUSED, "the directory for new layers: %s",
 				errno_text(-incoming));
-	code = run_program(keep, input, incoming, words, ret);
-	fd_close(&incoming);
-	return code;
+	return run_program(keep, input, incoming, words, ret);
 }
 
 int image_program_import(const struct image_keep *keep, int input, uint64_t most,
@@ -106,18 +101,15 @@ int image_program_check(const struct image_keep *keep)
 {
 	const char *const words[] = { PROGRAM, "check", NULL };
 	static struct image_report report;
-	int made = openat(keep->store, IMAGE_INCOMING_NEW,
-			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int checked = made < 0 ? -errno : image_make_incoming(keep, IMAGE_INCOMING_CHECKED);
-	int code = MSP_EXIT_REFUSED;
+	int made FD_OWNED = openat(keep->store, IMAGE_INCOMING_NEW,
+				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int checked FD_OWNED =
+		made < 0 ? -errno : image_make_incoming(keep, IMAGE_INCOMING_CHECKED);
 
-	if (checked < 0)
-		log_line("the directory for what is checked: %s", errno_text(-checked));
-	else
-		code = run_program(keep, made, checked, words, &report);
-	fd_close(&checked);
-	fd_close(&made);
-	return code;
+	if (checked >= 0)
+		return run_program(keep, made, checked, words, &report);
+	log_line("the directory for what is checked: %s", errno_text(-checked));
+	return MSP_EXIT_REFUSED;
 }
 
 int image_program_pack(const struct image_keep *keep, const struct kept_layers *layers,
@@ -144,18 +136,15 @@ int image_program_clean(const struct image_keep *keep)
 {
 	const char *const words[] = { PROGRAM, "remove", NULL };
 	static struct image_report report;
-	int code = MSP_EXIT_SOFTWARE;
-	int null;
+	int null FD_OWNED = -1;
 
 	if (image_keep_is_clean(keep))
 		return 0;
 	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (null < 0)
-		log_line("/dev/null: %s", errno_text(errno));
-	else
-		code = run_program(keep, null, keep->incoming, words, &report);
-	fd_close(&null);
-	return code;
+	if (null >= 0)
+		return run_program(keep, null, keep->incoming, words, &report);
+	log_line("/dev/null: %s", errno_text(errno));
+	return MSP_EXIT_SOFTWARE;
 }
 
 int image_program_fetch(const char *reference, const char *directory, char ret[IMAGE_DIGEST_MAX])

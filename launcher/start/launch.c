@@ -142,7 +142,7 @@ int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
 {
 	struct images images = IMAGES_NONE;
 	char path[PROGRAM_PATH_MAX];
-	int folder = has_room_for_files(text) ? open_programs(path, text) : -1;
+	int folder FD_OWNED = has_room_for_files(text) ? open_programs(path, text) : -1;
 
 	if (folder < 0)
 		return -1;
@@ -151,13 +151,11 @@ int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
 
 		if (fd < 0 && !image_files[i].is_optional) {
 			explain_image(path, image_files[i].name, text);
-			fd_close(&folder);
 			launch_close_images(&images);
 			return -1;
 		}
 		memcpy((char *)&images + image_files[i].offset, &fd, sizeof(fd));
 	}
-	fd_close(&folder);
 	*ret = images;
 	return 0;
 }
@@ -165,15 +163,11 @@ int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
 int launch_open_program(const char *name, char text[LAUNCH_TEXT_MAX])
 {
 	char path[PROGRAM_PATH_MAX];
-	int folder = open_programs(path, text);
-	int fd;
+	int folder FD_OWNED = open_programs(path, text);
+	const int fd = folder < 0 ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC);
 
-	if (folder < 0)
-		return -1;
-	fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (folder >= 0 && fd < 0)
 		explain_image(path, name, text);
-	fd_close(&folder);
 	return fd;
 }
 

@@ -48,16 +48,14 @@ int machine_program_prepare(struct machine_source *source, int directory)
 {
 	static struct prepare_report report;
 	char text[LAUNCH_TEXT_MAX];
-	int image = launch_open_program(PROGRAM, text);
-	int init = image < 0 ? -1 : launch_open_program(INIT, text);
+	int image FD_OWNED = launch_open_program(PROGRAM, text);
+	int init FD_OWNED = image < 0 ? -1 : launch_open_program(INIT, text);
 	int code = MSP_EXIT_SOFTWARE;
 
 	if (init < 0)
 		log_line("%s", text);
 	else
 		code = run_program(source, directory, image, init, &report);
-	fd_close(&init);
-	fd_close(&image);
 	if (!code && !report.is_done)
 		code = log_fail(MSP_EXIT_REFUSED, "%s: %s", source->name, report.text);
 	source->modules_found = report.modules;
@@ -70,14 +68,13 @@ bool machine_program_try_kvm(char ret[MACHINE_ANSWER_MAX])
 {
 	const char *const words[] = { PREPARE_PROGRAM, "--try-kvm", NULL };
 	char text[LAUNCH_TEXT_MAX];
-	int image = launch_open_program(PREPARE_PROGRAM, text);
+	int image FD_OWNED = launch_open_program(PREPARE_PROGRAM, text);
 	const struct helper helper = { .image = image, .words = words, .output_of = STDOUT_FILENO };
 	struct helper_answer answer = { .size = 0 };
 
 	if (image >= 0)
 		answer = helper_run(&helper, TRIAL_WAIT_MS, ret, MACHINE_ANSWER_MAX - 1);
 	ret[answer.end <= HELPER_ENDED ? answer.size : 0] = '\0';
-	fd_close(&image);
 	ret[strcspn(ret, "\n")] = '\0';
 	if (!ret[0])
 		format_text(ret, MACHINE_ANSWER_MAX,

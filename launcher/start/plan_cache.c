@@ -62,15 +62,13 @@ static bool add_compiler(struct sha256 *state)
 {
 	const uint32_t user = geteuid();
 	char text[LAUNCH_TEXT_MAX];
-	int program = launch_open_program("msp-policy", text);
-	int libraries = open("/etc/ld.so.cache", O_PATH | O_CLOEXEC);
+	int program FD_OWNED = launch_open_program("msp-policy", text);
+	int libraries FD_OWNED = open("/etc/ld.so.cache", O_PATH | O_CLOEXEC);
 	const bool is_known = add_identity(state, program);
 
 	/* Without that file the libraries are those of the program's place. */
 	if (libraries >= 0)
 		(void)add_identity(state, libraries);
-	fd_close(&libraries);
-	fd_close(&program);
 	sha256_add(state, &user, sizeof(user));
 	sha256_add(state, ipc_schema_hash, sizeof(ipc_schema_hash));
 	return is_known;
@@ -193,21 +191,16 @@ static int read_slot(int file, const struct plan_cache_key *key)
 
 int plan_cache_find(const char *path, const char *images, struct plan_cache_key *ret)
 {
-	int directory = open_cache(false);
+	int directory FD_OWNED = open_cache(false);
+	int file FD_OWNED = -1;
 	char name[16];
-	int file = -1;
-	int plan = -1;
 
 	*ret = find_key(path, images);
 	name_slot(ret, "", name);
 	if (directory >= 0 && ret->is_known)
 		file = openat(directory, name,
 			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (file >= 0)
-		plan = read_slot(file, ret);
-	fd_close(&file);
-	fd_close(&directory);
-	return plan;
+	return file < 0 ? -1 : read_slot(file, ret);
 }
 
 /* Write a slot's empty file; 0 or -errno. */
@@ -226,9 +219,8 @@ void plan_cache_keep(const char *path, const char *images, const struct plan_cac
 		     const struct plan *plan)
 {
 	const struct plan_cache_key now = find_key(path, images);
-	int directory;
+	int directory FD_OWNED = -1, file FD_OWNED = -1;
 	char name[16], next[16];
-	int file;
 
 	if (!key->is_known || !now.is_known ||
 	    memcmp(key->digest, now.digest, sizeof(now.digest)) != 0)
@@ -244,6 +236,4 @@ void plan_cache_keep(const char *path, const char *images, const struct plan_cac
 	if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0 && ftruncate(file, 0) == 0 &&
 	    write_slot(file, key, plan) == 0)
 		(void)renameat(directory, next, directory, name);
-	fd_close(&file);
-	fd_close(&directory);
 }

@@ -63,35 +63,31 @@ static int read_file(const struct plan_secret *secret, struct value *value,
 		     char text[SECRET_TEXT_MAX])
 {
 	char path[IPC_PATH_MAX];
-	int fd = open_file(secret->source, path);
+	int fd FD_OWNED = open_file(secret->source, path);
 	struct stat status;
-	ssize_t size = -1;
-	int result = 0;
+	ssize_t size;
 
 	if (fd < 0 || fstat(fd, &status) != 0)
-		result = refuse_source(secret, text,
-				       "the file %.200s cannot be read: %s; make it, or name "
-				       "another",
-				       path, errno_text(errno));
-	else if (!S_ISREG(status.st_mode))
-		result = refuse_source(secret, text, "%.200s is no regular file; name one", path);
-	else if (status.st_uid != geteuid() && status.st_uid != 0)
-		result = refuse_source(secret, text,
-				       "the file %.200s belongs to user %u; it must be the "
-				       "user's own: chown %u",
-				       path, status.st_uid, geteuid());
-	else if (status.st_mode & 077)
-		result = refuse_source(secret, text,
-				       "the file %.200s is open to others (mode %04o); chmod 600",
-				       path, status.st_mode & 07777);
-	else
-		size = read(fd, value->bytes, sizeof(value->bytes));
-	if (!result && size < 0)
-		result = refuse_source(secret, text, "the file %.200s cannot be read: %s", path,
-				       errno_text(errno));
-	value->size = size > 0 ? (size_t)size : 0;
-	fd_close(&fd);
-	return result;
+		return refuse_source(secret, text,
+				     "the file %.200s cannot be read: %s; make it, or name another",
+				     path, errno_text(errno));
+	if (!S_ISREG(status.st_mode))
+		return refuse_source(secret, text, "%.200s is no regular file; name one", path);
+	if (status.st_uid != geteuid() && status.st_uid != 0)
+		return refuse_source(secret, text,
+				     "the file %.200s belongs to user %u; it must be the user's "
+				     "own: chown %u",
+				     path, status.st_uid, geteuid());
+	if (status.st_mode & 077)
+		return refuse_source(secret, text,
+				     "the file %.200s is open to others (mode %04o); chmod 600",
+				     path, status.st_mode & 07777);
+	size = read(fd, value->bytes, sizeof(value->bytes));
+	if (size < 0)
+		return refuse_source(secret, text, "the file %.200s cannot be read: %s", path,
+				     errno_text(errno));
+	value->size = (size_t)size;
+	return 0;
 }
 
 static int read_variable(const struct plan_secret *secret, struct value *value,

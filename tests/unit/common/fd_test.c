@@ -210,7 +210,7 @@ Test(fd, closing_forgets_and_keeps_errno)
 	for (size_t i = 0; i < 3; i++)
 		cr_assert_eq(fds[i], -1);
 	{
-		int scoped __attribute__((cleanup(fd_cleanup))) = fd_of_kind('f');
+		int scoped FD_OWNED = fd_of_kind('f');
 		cr_assert_geq(scoped, 0);
 	}
 	cr_assert_eq(fd_count_open(), before - 2);
