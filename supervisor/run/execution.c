@@ -19,7 +19,6 @@
 #include "common/log.h"
 #include "run/cgroup.h"
 #include "run/denials.h"
-#include "run/leaf.h"
 #include "run/pool.h"
 #include "run/posture.h"
 #include "run/sandbox.h"
@@ -86,7 +85,7 @@ static void try_free(struct execution *execution)
 		return;
 	}
 	if (sandbox_lasts(execution->sandbox))
-		leaf_leave(execution->sandbox, execution->leaf);
+		execution_leave_leaf(execution->sandbox, execution->leaf);
 	execution->state = EXECUTION_FREE;
 	if (execution->slot < supervisor.slots_taken)
 		supervisor.slots_taken = execution->slot;

@@ -19,6 +19,10 @@
  */
 int execution_begin(struct frontend *frontend, const struct request *request, int code);
 
+/* Release the cgroup leaf of an execution that is gone in a persistent sandbox, and plan the scan
+ * and the standby process that follow. */
+void execution_leave_leaf(struct sandbox *sandbox, uint32_t leaf);
+
 /* Return the frontend's live execution with this number, or NULL. */
 struct execution *execution_find(const struct frontend *frontend, uint64_t request);
 

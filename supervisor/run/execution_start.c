@@ -11,11 +11,14 @@
 #include "common/ipc_init.h"
 #include "run/cgroup.h"
 #include "run/execution.h"
-#include "run/leaf.h"
 #include "run/pool.h"
 #include "run/posture.h"
 #include "run/sandbox.h"
 #include "run/standby.h"
+
+/* From the end of an execution to a scan: longer than a client takes for the next call of a series,
+ * with which msp-layers would compete. Who asks for what is noted has it noted at once. */
+#define SCAN_SETTLED_US 300000
 
 static struct execution *find_free(void)
 {
@@ -26,6 +29,34 @@ static struct execution *find_free(void)
 		}
 	}
 	return NULL;
+}
+
+/* Reserve a cgroup leaf of a persistent sandbox; -EBUSY when none is free. */
+static int join_leaf(struct sandbox *sandbox, uint32_t *ret_leaf)
+{
+	struct persistent *own = &sandbox->persistent;
+
+	*ret_leaf = (uint32_t)__builtin_ctz(~own->leaves); /* they are fewer than its bits */
+	if (*ret_leaf >= SANDBOX_EXECUTIONS_MAX)
+		return -EBUSY;
+	own->leaves |= 1U << *ret_leaf;
+	own->executions++;
+	sandbox_stir(sandbox);
+	return 0;
+}
+
+void execution_leave_leaf(struct sandbox *sandbox, uint32_t leaf)
+{
+	struct persistent *own = &sandbox->persistent;
+
+	own->leaves &= ~(1U << leaf);
+	own->executions--;
+	own->idle_us = clock_now_us();
+	own->is_changed = true;
+	if (own->idle_us + SCAN_SETTLED_US < own->scan.due_us)
+		own->scan.due_us = own->idle_us + SCAN_SETTLED_US;
+	sandbox_stir(sandbox);
+	standby_rest(sandbox);
 }
 
 /* Descriptors of a start; everything left in it is closed at the end of it. */
@@ -84,7 +115,7 @@ static int make_parts(struct execution *execution, struct parts *parts)
 	int error = 0;
 
 	if (sandbox_lasts(execution->sandbox)) {
-		error = leaf_join(execution->sandbox, &execution->leaf);
+		error = join_leaf(execution->sandbox, &execution->leaf);
 		parts->has_joined = !error;
 	}
 	if (!error && !parts->is_taken)
@@ -107,7 +138,7 @@ static void unmake_parts(struct execution *execution, struct parts *parts)
 	else if (parts->sandbox.leaf >= 0 && !parts->is_taken)
 		(void)cgroup_remove_leaf(sandbox->slot, execution->leaf); /* unused */
 	if (parts->has_joined)
-		leaf_leave(sandbox, execution->leaf);
+		execution_leave_leaf(sandbox, execution->leaf);
 	parts->has_joined = false;
 }
 
