@@ -45,6 +45,7 @@ static struct outbox to_cable = { .channel = &cable }, to_egress = { .channel = 
 		     to_audit = { .channel = &audit };
 static struct channel_message message;
 static uint64_t now_ms;
+static const char no_peer[] = "a peer cannot be answered";
 
 /* c-ares draws the numbers of its questions from a file, and weak ones without it. */
 static void confine_dial(void)
@@ -112,11 +113,6 @@ static const dispatch_handler from_egress[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_dial_ask] = handle_dial,
 };
 
-static void require_peers(int error)
-{
-	peer_require(error, "a peer cannot be answered");
-}
-
 /* Wait for a peer's messages, and for room if some wait for it. */
 static struct pollfd poll_of(const struct outbox *outbox)
 {
@@ -141,11 +137,11 @@ static void turn_once(void)
 		log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", errno_text(errno));
 	now_ms = clock_now_us() / 1000;
 	/* First, while no descriptor that was waited for can be another one. */
-	require_peers(asks_handle(polled + 3 + lookups, asks, now_ms));
+	peer_require(asks_handle(polled + 3 + lookups, asks, now_ms), no_peer);
 	lookup_handle(polled + 3, lookups, now_ms);
-	require_peers(outbox_flush(&to_cable));
-	require_peers(outbox_flush(&to_egress));
-	require_peers(outbox_flush(&to_audit));
+	peer_require(outbox_flush(&to_cable), no_peer);
+	peer_require(outbox_flush(&to_egress), no_peer);
+	peer_require(outbox_flush(&to_audit), no_peer);
 	/* All that msp-cable has said before a question: the end of its sandbox, and a cut. */
 	if (peer_turn(&cable, &message, from_cable, "msp-cable") && polled[1].revents)
 		(void)peer_turn(&egress, &message, from_egress, "msp-egress");

@@ -47,6 +47,7 @@ static struct outbox to_cable = { .channel = &cable }, to_dial = { .channel = &d
 static struct channel_message message;
 static int waiting;
 static uint64_t now_ms;
+static const char no_peer[] = "a peer cannot be asked";
 
 DISPATCH_CALL(handle_port,
 	      sandboxes_take_port(ipc_body(from, egress_port), channel_take_fd(from, 0)))
@@ -70,11 +71,6 @@ static const dispatch_handler from_dial[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_dial_done] = handle_dialed,
 	[IPC_TYPE_ask_done] = handle_done,
 };
-
-static void require_peers(int error)
-{
-	peer_require(error, "a peer cannot be asked");
-}
 
 /* Wait for a peer's messages, and for room if some wait for it. `watched`: the events so far. */
 static void watch_peer(uint32_t *watched, const struct outbox *outbox, uint64_t data)
@@ -115,7 +111,7 @@ static void turn_once(void)
 		else if (data == DATA_DIAL)
 			(void)peer_turn(&dial, &message, from_dial, "msp-dial");
 		else if (data >= DATA_SERVERS)
-			require_peers(readers_turn((uint32_t)(data - DATA_SERVERS)));
+			peer_require(readers_turn((uint32_t)(data - DATA_SERVERS)), no_peer);
 		else
 			sandboxes_turn(data, now_ms);
 	}
@@ -123,9 +119,9 @@ static void turn_once(void)
 		sandboxes_tick(now_ms);
 		ticked_ms = now_ms;
 	}
-	require_peers(outbox_flush(&to_cable));
-	require_peers(outbox_flush(&to_dial));
-	require_peers(sandboxes_failure());
+	peer_require(outbox_flush(&to_cable), no_peer);
+	peer_require(outbox_flush(&to_dial), no_peer);
+	peer_require(sandboxes_failure(), no_peer);
 	watch_peers();
 }
 

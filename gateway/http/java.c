@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gateway/http/java.h"
+#include "gateway/http/parts.h"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gateway/http/server.h"
+#include "gateway/http/parts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -43,13 +43,9 @@ static bool is_trusted; /* http_trust has come */
 static uint32_t connection_count;
 static int waiting;
 static uint64_t now_ms;
+static const char no_peer[] = "msp-egress cannot be told";
 
 /* --- connections ------------------------------------------------------------------------------ */
-
-static void require_egress(int error)
-{
-	peer_require(error, "msp-egress cannot be told");
-}
 
 static void watch_socket(int fd, uint32_t data, short *before, short events)
 {
@@ -78,7 +74,7 @@ static void settle_connection(uint32_t at)
 						      exchange->client.sent };
 
 		connections[at].is_asking = true;
-		require_egress(outbox_send(&to_egress, IPC_TYPE_http_moved, &moved));
+		peer_require(outbox_send(&to_egress, IPC_TYPE_http_moved, &moved), no_peer);
 	}
 	exchange_wants(exchange, &client, &host);
 	watch_socket(exchange->client.fd, 2 * at, &connections[at].client_events, client);
@@ -93,7 +89,7 @@ static void settle_connection(uint32_t at)
 	free(exchange);
 	connections[at].exchange = NULL;
 	connection_count--;
-	require_egress(outbox_send(&to_egress, IPC_TYPE_http_done, &done));
+	peer_require(outbox_send(&to_egress, IPC_TYPE_http_done, &done), no_peer);
 }
 
 void event_exchange_refused(struct exchange *exchange, enum connection_refused reason)
@@ -104,7 +100,7 @@ void event_exchange_refused(struct exchange *exchange, enum connection_refused r
 		if (connections[i].exchange == exchange)
 			refused.number = connections[i].number;
 	}
-	require_egress(outbox_send(&to_egress, IPC_TYPE_http_refused, &refused));
+	peer_require(outbox_send(&to_egress, IPC_TYPE_http_refused, &refused), no_peer);
 }
 
 static void turn_connection(uint32_t at)
@@ -325,7 +321,7 @@ void server_run(int egress_fd, int launcher_fd, const struct plan *own, uint32_t
 		const bool is_left = turn_ready();
 
 		turn_once(is_left ? 0 : connection_count > 0 ? TICK_MS : -1);
-		require_egress(outbox_flush(&to_egress));
+		peer_require(outbox_flush(&to_egress), no_peer);
 		watch_egress();
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gateway/http/starter.h"
+#include "gateway/http/parts.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +13,6 @@
 #include "common/fd.h"
 #include "common/ipc_http.h"
 #include "common/log.h"
-#include "gateway/http/server.h"
 #include "starter_filter.h"
 #include "stewards/base/steward.h"
 
