@@ -46,7 +46,6 @@ static int forget_plan(uint32_t slot)
 	const struct ipc_gateway_forget forget = { slot };
 
 	plan_close(&plans[slot].plan);
-	plans[slot].plan = (struct plan){ .bytes = NULL };
 	return channel_send(&hub->dial, IPC_TYPE_gateway_forget, &forget, NULL, 0);
 }
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/confine/capabilities.h"
 #include "common/fd.h"
 #include "common/format.h"
 #include "common/limits.h"
@@ -124,15 +124,6 @@ static int leave_keyring(void)
 	return keyring >= 0 || errno == ENOSYS || errno == EPERM ? 0 : -errno;
 }
 
-/* Drop all capabilities: none may be left with which the change could be undone. */
-static int drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	const struct __user_cap_data_struct none[2] = { 0 };
-
-	return syscall(SYS_capset, &header, none) == 0 ? 0 : -errno;
-}
-
 static int verify_dropped(uid_t uid, gid_t gid)
 {
 	if (getuid() != uid || geteuid() != uid || getgid() != gid || getegid() != gid)
@@ -158,7 +149,7 @@ int account_drop(uid_t uid, gid_t gid, const char *name)
 	if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
 		return -errno;
 	(void)unsetenv("DBUS_SESSION_BUS_ADDRESS"); /* root's session is not the account's */
-	error = drop_capabilities();
+	error = capabilities_set(0);                /* with one the change could be undone */
 	return error ? error : verify_dropped(uid, gid);
 }
 

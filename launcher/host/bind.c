@@ -81,22 +81,23 @@ const char *bind_check_inside(const char *inside)
 	return NULL;
 }
 
+/* Write the line for a bind that cannot be shown, and return -1. */
+#define REFUSE(text, ...) format_fail(-1, (text), BIND_TEXT_MAX, "--ro: " __VA_ARGS__)
+
 static int open_host(struct bind *bind, char *text)
 {
 	int error;
 
 	bind->fd = kernel_openat2(AT_FDCWD, bind->host, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
 	if (bind->fd < 0)
-		return format_fail(
-			-1, text, BIND_TEXT_MAX,
-			"--ro: '%.300s' cannot be opened: %s. HOST must be an existing file "
-			"or folder, and INSIDE, after a colon, an absolute path",
-			bind->host, errno_text(errno));
+		return REFUSE(text,
+			      "'%.300s' cannot be opened: %s. HOST must be an existing file or "
+			      "folder, and INSIDE, after a colon, an absolute path",
+			      bind->host, errno_text(errno));
 	error = shown_real_path(bind->fd, bind->host);
 	if (error)
-		return format_fail(-1, text, BIND_TEXT_MAX,
-				   "--ro: '%.300s' has no path of its own: %s", bind->host,
-				   errno_text(-error));
+		return REFUSE(text, "'%.300s' has no path of its own: %s", bind->host,
+			      errno_text(-error));
 	return 0;
 }
 
@@ -107,21 +108,18 @@ static int open_one(const char *word, const struct mounts *mounts, const struct 
 	const char *rule = bind_split(word, bind->host, bind->inside);
 
 	if (rule)
-		return format_fail(-1, text, BIND_TEXT_MAX,
-				   "--ro: '%.300s' is refused: it must be %s", word, rule);
+		return REFUSE(text, "'%.300s' is refused: it must be %s", word, rule);
 	if (open_host(bind, text) != 0)
 		return -1;
 	if (shown_check(bind->fd, bind->host, PROTECTED_READ, mounts, set, problem) != 0)
-		return format_fail(-1, text, BIND_TEXT_MAX, "--ro: %s", problem);
+		return REFUSE(text, "%s", problem);
 	if (bind->inside[0] == '\0')
 		memcpy(bind->inside, bind->host, sizeof(bind->inside));
 	rule = bind_check_inside(bind->inside);
 	if (rule)
-		return format_fail(
-			-1, text, BIND_TEXT_MAX,
-			"--ro: the place inside the sandbox, '%.300s', is refused: it must be "
-			"%s",
-			bind->inside, rule);
+		return REFUSE(text,
+			      "the place inside the sandbox, '%.300s', is refused: it must be %s",
+			      bind->inside, rule);
 	return 0;
 }
 
@@ -130,11 +128,10 @@ static int refuse_same_place(const struct binds *binds, const struct bind *bind,
 	for (uint32_t i = 0; i < binds->count; i++) {
 		if (strcmp(binds->list[i].inside, bind->inside) != 0)
 			continue;
-		return format_fail(
-			-1, text, BIND_TEXT_MAX,
-			"--ro: two binds for '%.300s': give one of them another place inside, "
-			"as --ro HOST:INSIDE",
-			bind->inside);
+		return REFUSE(text,
+			      "two binds for '%.300s': give one of them another place inside, as "
+			      "--ro HOST:INSIDE",
+			      bind->inside);
 	}
 	return 0;
 }
@@ -150,11 +147,10 @@ int binds_open(const struct bind_words *words, const struct protected_set *set, 
 		return 0;
 	result = mounts_read(&mounts);
 	if (result)
-		return format_fail(
-			-1, text, BIND_TEXT_MAX,
-			"--ro: the mount table cannot be read (/proc/self/mountinfo: %s), so "
-			"nothing can be compared with the protected paths",
-			errno_text(-result));
+		return REFUSE(text,
+			      "the mount table cannot be read (/proc/self/mountinfo: %s), so "
+			      "nothing can be compared with the protected paths",
+			      errno_text(-result));
 	for (uint32_t i = 0; result == 0 && i < words->count; i++) {
 		struct bind *bind = &ret->list[ret->count];
 

@@ -16,7 +16,6 @@
 struct opener {
 	struct channel supervisor;
 	struct channel starter; /* towards which this stands in for the supervisor */
-	int audit;              /* for the records of bridges */
 	struct plan plan;       /* in force, as far as is known */
 	struct plan newer; /* compiled when generation `asked` was; in force if another one is */
 	uint32_t asked;
@@ -55,8 +54,7 @@ static int handle_policy_ask(void *context, struct channel_message *message)
 	struct opener *opener = context;
 
 	note_generation(opener, ask->generation);
-	if (opener->newer.bytes)
-		plan_close(&opener->newer);
+	plan_close(&opener->newer);
 	opener->asked = ask->generation;
 	return channel_send(&opener->starter, IPC_TYPE_policy_ask, ask, NULL, 0);
 }
@@ -104,18 +102,6 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 	return error;
 }
 
-static int handle_bridge_give(void *context, struct channel_message *message)
-{
-	const struct opener *opener = context;
-
-	return bridge_hub_take(message, opener->audit);
-}
-
-static int handle_bridge_show(void *context, struct channel_message *message)
-{
-	return bridge_hub_show(message);
-}
-
 static int handle_bridge_bind(void *context, struct channel_message *message)
 {
 	const struct opener *opener = context;
@@ -128,8 +114,8 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_policy_ask] = handle_policy_ask,
 	[IPC_TYPE_workspace_within] = handle_workspace_within,
 	[IPC_TYPE_workspace_ask] = handle_workspace_ask,
-	[IPC_TYPE_bridge_give] = handle_bridge_give,
-	[IPC_TYPE_bridge_show] = handle_bridge_show,
+	[IPC_TYPE_bridge_give] = bridge_hub_take,
+	[IPC_TYPE_bridge_show] = bridge_hub_show,
 	[IPC_TYPE_bridge_bind] = handle_bridge_bind,
 };
 
@@ -145,7 +131,7 @@ static void await_event(const struct opener *opener)
 
 	bridge_hub_poll(polls + 2);
 	if (poll(polls, sizeof(polls) / sizeof(polls[0]), -1) > 0)
-		bridge_hub_turn(polls + 2, opener->audit);
+		bridge_hub_turn(polls + 2);
 }
 
 /* Take one message of each. The starter's comes first: the supervisor may know of a new plan. */
@@ -184,7 +170,7 @@ void answer_run(struct opener_start *start, const struct plan *plan, int starter
 	opener.supervisor =
 		(struct channel){ OPENER_FD_CHANNEL, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
 	opener.starter = (struct channel){ starter, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
-	opener.audit = start->gateway.audit;
+	bridge_hub_begin(start->gateway.audit);
 	opener.own = start->own;
 	opener.plan = *plan;
 	drop_fds(start);

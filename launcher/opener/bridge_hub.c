@@ -20,7 +20,13 @@ static struct bridge {
 } bridges[BRIDGES_MAX];
 
 static uint64_t last_number;
-static int record_begin(const struct bridge *bridge, int audit)
+static int audit; /* the supervisor's end of msp-audit's channel; -1: nothing is recorded */
+
+void bridge_hub_begin(int own_audit)
+{
+	audit = own_audit;
+}
+static int record_begin(const struct bridge *bridge)
 {
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(bridge, bridge->number),
@@ -33,7 +39,7 @@ static int record_begin(const struct bridge *bridge, int audit)
 	return record_send(audit, AUDIT_BRIDGE_BEGIN, fields, COUNT(fields));
 }
 
-static void record_end(const struct bridge *bridge, const struct ipc_bridge_end *end, int audit)
+static void record_end(const struct bridge *bridge, const struct ipc_bridge_end *end)
 {
 	static const char *const reasons[BRIDGE_END_COUNT] = {
 		[BRIDGE_END_FRONTEND] = "closed",
@@ -58,7 +64,7 @@ static void record_end(const struct bridge *bridge, const struct ipc_bridge_end 
 	(void)record_send(audit, AUDIT_BRIDGE_END, fields, COUNT(fields)); /* it is counted */
 }
 
-int bridge_hub_take(struct channel_message *message, int audit)
+int bridge_hub_take(void *context, struct channel_message *message)
 {
 	const struct channel channel = { message->fds[0], IPC_LAUNCHER, IPC_BRIDGE, IPC_SERVE };
 	static const struct ipc_bridge_open open;
@@ -73,7 +79,7 @@ int bridge_hub_take(struct channel_message *message, int audit)
 				   .since_s = (uint64_t)time(NULL),
 				   .closer = -1,
 				   .is = *ipc_body(message, bridge_give) };
-	if (record_begin(bridge, audit) != 0) {
+	if (record_begin(bridge) != 0) {
 		bridge->number = 0;
 		return 0;
 	}
@@ -92,7 +98,7 @@ static void close_bridge(struct bridge *bridge, struct channel_message *message)
 	bridge->closer = channel_take_fd(message, 0);
 }
 
-int bridge_hub_show(struct channel_message *message)
+int bridge_hub_show(void *context, struct channel_message *message)
 {
 	const uint32_t close = ipc_body(message, bridge_show)->close;
 	const struct channel channel = { message->fds[0], IPC_LAUNCHER, IPC_FRONTEND, IPC_SERVE };
@@ -121,7 +127,7 @@ void bridge_hub_poll(struct pollfd *entries)
 					      .events = POLLIN };
 }
 
-void bridge_hub_turn(const struct pollfd *entries, int audit)
+void bridge_hub_turn(const struct pollfd *entries)
 {
 	static struct channel_message message;
 	enum ipc_error wrong;
@@ -135,7 +141,7 @@ void bridge_hub_turn(const struct pollfd *entries, int audit)
 			continue;
 		has_said = channel_receive(&channel, &message, MSG_DONTWAIT, &wrong) == 1 &&
 			   message.type == IPC_TYPE_bridge_end;
-		record_end(&bridges[i], has_said ? ipc_body(&message, bridge_end) : NULL, audit);
+		record_end(&bridges[i], has_said ? ipc_body(&message, bridge_end) : NULL);
 		channel_message_done(&message);
 		fd_close(&bridges[i].fd);
 		fd_close(&bridges[i].closer);

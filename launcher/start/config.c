@@ -207,8 +207,7 @@ int config_read_again(const struct config *config, struct config *ret, char text
 
 void config_close(struct config *config)
 {
-	if (config->plan.bytes)
-		plan_close(&config->plan);
+	plan_close(&config->plan);
 	fd_close(&config->plan_fd);
 }
 

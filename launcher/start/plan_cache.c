@@ -41,18 +41,18 @@ struct slot_head {
 static bool add_identity(struct sha256 *state, int fd)
 {
 	struct stat status;
-	uint64_t words[8];
 
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return false;
-	words[0] = status.st_dev;
-	words[1] = status.st_ino;
-	words[2] = (uint64_t)status.st_size;
-	words[3] = (uint64_t)status.st_mtim.tv_sec;
-	words[4] = (uint64_t)status.st_mtim.tv_nsec;
-	words[5] = (uint64_t)status.st_ctim.tv_sec;
-	words[6] = (uint64_t)status.st_ctim.tv_nsec;
-	words[7] = 0;
+
+	const uint64_t words[8] = { status.st_dev,
+				    status.st_ino,
+				    (uint64_t)status.st_size,
+				    (uint64_t)status.st_mtim.tv_sec,
+				    (uint64_t)status.st_mtim.tv_nsec,
+				    (uint64_t)status.st_ctim.tv_sec,
+				    (uint64_t)status.st_ctim.tv_nsec };
+
 	sha256_add(state, words, sizeof(words));
 	return true;
 }
