@@ -26,17 +26,14 @@ static int restrict_files(int cgroup, int abi)
 		.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET,
 	};
 	const struct kernel_landlock_ruleset attr = landlock_fit(all, abi);
-	int ruleset = landlock_create(&attr);
+	int ruleset FD_OWNED = landlock_create(&attr);
 	int error = 0;
 
 	if (ruleset < 0)
 		return ruleset;
 	if (cgroup >= 0)
 		error = landlock_allow(ruleset, &attr, cgroup, CGROUP_RIGHTS);
-	if (!error)
-		error = landlock_enter(ruleset);
-	fd_close(&ruleset);
-	return error;
+	return error ? error : landlock_enter(ruleset);
 }
 
 int confine_supervisor(int cgroup, int abi)

@@ -127,10 +127,8 @@ static int handle_supervisor_unaudited(void *context, struct channel_message *me
 /* A sandbox is handed a sealed copy, as with child-init. */
 static int handle_supervisor_file(void *context, struct channel_message *message)
 {
-	int image = channel_take_fd(message, 0);
-	const int sealed = fd_sealed_from_file("msp-file", image);
+	const int sealed = fd_sealed_from_file("msp-file", message->fds[0]);
 
-	fd_close(&image);
 	fd_close(&supervisor.file_image);
 	supervisor.file_image = sealed;
 	return sealed < 0 ? sealed : 0;

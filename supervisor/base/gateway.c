@@ -55,16 +55,14 @@ int gateway_open(void *context, struct channel_message *message)
 static bool pass_cuts(const struct sandbox *sandbox)
 {
 	const struct ipc_cable_cuts cuts = { sandbox->slot };
-	int fd = store_cuts(sandbox->persistent.directory);
-	const bool is_there = fd >= 0;
+	int fd FD_OWNED = store_cuts(sandbox->persistent.directory);
 
-	if (is_there)
+	if (fd >= 0)
 		gateway_tell(IPC_TYPE_cable_cuts, &cuts, &fd);
 	else
 		log_line("the hosts that were taken away from a sandbox cannot be read: %s",
 			 errno_text(-fd));
-	fd_close(&fd);
-	return is_there;
+	return fd >= 0;
 }
 
 int gateway_make(void *context, struct channel_message *message)

@@ -148,8 +148,8 @@ static enum refusal compose_meta(const struct ipc_sandbox_new *from, char detail
 static int open_workspace(struct frontend *frontend, const struct ipc_sandbox_new *from,
 			  char detail[IPC_LIST_MAX])
 {
+	int fd FD_OWNED = -1;
 	struct stat is;
-	int fd, error = 0;
 
 	if (from->workspace_mode == WORKSPACE_NONE)
 		return 0;
@@ -158,12 +158,11 @@ static int open_workspace(struct frontend *frontend, const struct ipc_sandbox_ne
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &is) != 0)
-		error = -errno;
+		return -errno;
 	meta.workspace_device = is.st_dev;
 	meta.workspace_inode = is.st_ino;
 	meta.is_persons = !frontend->is_broker;
-	fd_close(&fd);
-	return error;
+	return 0;
 }
 
 static int create_sandbox(const struct frontend *frontend, uint64_t request)
