@@ -91,10 +91,10 @@ static int import_layers(const struct input *input, struct description *descript
 
 static int write_file(int incoming, const char *name, const void *bytes, size_t size)
 {
-	int fd = openat(incoming, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	int fd FD_OWNED =
+		openat(incoming, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	int error = fd < 0 ? -errno : fd_write_all(fd, bytes, size);
 
-	fd_close(&fd);
 	return error ? refuse_call("writing its description", error) : 0;
 }
 

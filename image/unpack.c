@@ -83,10 +83,9 @@ static int set_directory_mode(const struct work *work, int fd)
 
 static int unpack_directory(struct work *work)
 {
-	int fd = target_directory(&work->target, work->path.name, S_IRWXU);
+	int fd FD_OWNED = target_directory(&work->target, work->path.name, S_IRWXU);
 	int result = fd < 0 ? -1 : set_directory_mode(work, fd);
 
-	fd_close(&fd);
 	add_time(work);
 	return result;
 }
@@ -148,12 +147,11 @@ static int write_content(struct work *work, int fd)
 static int unpack_file(struct work *work)
 {
 	const struct timespec times[2] = { changed_of(work->entry), changed_of(work->entry) };
-	int fd = target_file(&work->target, work->path.name, mode_of(work, 0777, S_IRUSR));
+	int fd FD_OWNED = target_file(&work->target, work->path.name, mode_of(work, 0777, S_IRUSR));
 	int result = fd < 0 ? -1 : write_content(work, fd);
 
 	if (result == 0)
 		(void)futimens(fd, times); /* a time is no part of what is checked */
-	fd_close(&fd);
 	return result;
 }
 

@@ -23,17 +23,13 @@ int network_keep_to_loopback(int port)
 
 int network_enter(int sandbox)
 {
-	int network = ioctl(sandbox, SIOCGSKNS);
-	int owner = network < 0 ? -1 : ioctl(network, NS_GET_USERNS);
-	int above = owner < 0 ? -1 : ioctl(owner, NS_GET_PARENT);
-	const bool is_in =
-		above >= 0 && setns(above, CLONE_NEWUSER) == 0 && setns(network, CLONE_NEWNET) == 0;
-	const int error = is_in ? 0 : -errno;
+	int network FD_OWNED = ioctl(sandbox, SIOCGSKNS);
+	int owner FD_OWNED = network < 0 ? -1 : ioctl(network, NS_GET_USERNS);
+	int above FD_OWNED = owner < 0 ? -1 : ioctl(owner, NS_GET_PARENT);
 
-	fd_close(&network);
-	fd_close(&owner);
-	fd_close(&above);
-	return error;
+	return above >= 0 && setns(above, CLONE_NEWUSER) == 0 && setns(network, CLONE_NEWNET) == 0
+		       ? 0
+		       : -errno;
 }
 
 int network_allow(int ruleset, const struct kernel_landlock_ruleset *attr, uint16_t port)

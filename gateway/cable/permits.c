@@ -65,7 +65,7 @@ int permits_answer(const struct hub *hub)
 static int open_port(const struct hub *hub, struct cabled *sandbox, uint32_t port)
 {
 	const struct ipc_egress_port given = { sandbox->party.slot, sandbox->party.use };
-	int listener = -1, error;
+	int listener FD_OWNED = -1, error;
 
 	for (uint32_t i = 0; i < sandbox->port_count; i++) {
 		if (sandbox->ports[i] == port)
@@ -76,7 +76,6 @@ static int open_port(const struct hub *hub, struct cabled *sandbox, uint32_t por
 	error = cable_open_port(hub->home, sandbox->network, (uint16_t)port, &listener);
 	if (!error)
 		error = channel_send(&hub->egress, IPC_TYPE_egress_port, &given, &listener, 0);
-	fd_close(&listener); /* msp-egress has it */
 	if (!error)
 		sandbox->ports[sandbox->port_count++] = (uint16_t)port;
 	return error;

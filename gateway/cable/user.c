@@ -11,16 +11,6 @@
 
 #include "common/fd.h"
 
-/* Return the descriptor that the namespace `of`, or a socket, leads to; -errno. `of` is closed. */
-static int follow_namespace(int of, unsigned long request)
-{
-	const int fd = ioctl(of, request);
-	const int error = fd < 0 ? -errno : fd;
-
-	fd_close(&of);
-	return error;
-}
-
 int user_network(int socket)
 {
 	return fd_result(ioctl(socket, SIOCGSKNS));
@@ -29,27 +19,18 @@ int user_network(int socket)
 /* Return a descriptor of the network namespace that the caller is in, or -errno. */
 static int own_network(void)
 {
-	int own = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	const int fd = own < 0 ? -errno : user_network(own);
+	int own FD_OWNED = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
-	fd_close(&own);
-	return fd;
+	return own < 0 ? -errno : user_network(own);
 }
 
 int user_enter(int sandbox)
 {
-	int above = user_network(sandbox);
-	int error;
+	int network FD_OWNED = ioctl(sandbox, SIOCGSKNS);
+	int own FD_OWNED = network < 0 ? -1 : ioctl(network, NS_GET_USERNS);
+	int above FD_OWNED = own < 0 ? -1 : ioctl(own, NS_GET_PARENT); /* the factory's */
 
-	if (above >= 0)
-		above = follow_namespace(above, NS_GET_USERNS); /* the sandbox's */
-	if (above >= 0)
-		above = follow_namespace(above, NS_GET_PARENT); /* the factory's */
-	if (above < 0)
-		return above;
-	error = setns(above, CLONE_NEWUSER) == 0 ? 0 : -errno;
-	fd_close(&above);
-	return error;
+	return above >= 0 && setns(above, CLONE_NEWUSER) == 0 ? 0 : -errno;
 }
 
 int user_make_home(int *ret_home)

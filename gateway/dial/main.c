@@ -52,13 +52,12 @@ static void confine_dial(void)
 {
 	struct kernel_landlock_ruleset attr;
 	const int ruleset = confine_ruleset(LANDLOCK_ACCESS_NET_BIND_TCP, &attr);
-	int random = open(RANDOM_PATH, O_PATH | O_CLOEXEC);
+	int random FD_OWNED = open(RANDOM_PATH, O_PATH | O_CLOEXEC);
 
 	confine_require(
 		random < 0 ? -errno
 			   : landlock_allow(ruleset, &attr, random, LANDLOCK_ACCESS_FS_READ_FILE),
 		"allowing " RANDOM_PATH " in Landlock");
-	fd_close(&random);
 	confine_enter(ruleset);
 	CONFINE_FILTER(seccomp_filter);
 }

@@ -34,10 +34,9 @@ static void answer_question(int channel)
 {
 	static bool was_read;
 	char text[FILE_MAX], servers[SERVERS_TEXT_MAX] = "";
-	int fd = open(PATH, O_RDONLY | O_CLOEXEC);
+	int fd FD_OWNED = open(PATH, O_RDONLY | O_CLOEXEC);
 	ssize_t size = fd >= 0 ? read(fd, text, sizeof(text)) : errno == ENOENT ? 0 : -1;
 
-	fd_close(&fd);
 	if (size > 0 || (size == 0 && !was_read)) {
 		resolv_conf_read(text, (size_t)size, servers);
 		was_read = true;
@@ -49,12 +48,11 @@ static void answer_question(int channel)
 /* Allow to read the files of a folder; a folder that is not there has none. */
 static void allow_folder(int ruleset, const struct kernel_landlock_ruleset *attr, const char *path)
 {
-	int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int folder FD_OWNED = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (folder >= 0)
 		confine_require(landlock_allow(ruleset, attr, folder, LANDLOCK_ACCESS_FS_READ_FILE),
 				"allowing the folder of resolv.conf in Landlock");
-	fd_close(&folder);
 }
 
 /* The file is replaced as a whole, so that its folder is allowed: its own, and the one that it is a

@@ -34,14 +34,13 @@ static void enter_landlock(void)
 {
 	struct kernel_landlock_ruleset attr;
 	const int ruleset = confine_ruleset(LANDLOCK_NET_ALL, &attr);
-	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int root FD_OWNED = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	confine_require(root < 0 ? -errno
 				 : landlock_allow(ruleset, &attr, root,
 						  LANDLOCK_ACCESS_FS_READ_FILE |
 							  LANDLOCK_ACCESS_FS_READ_DIR),
 			"allowing to read in Landlock");
-	fd_close(&root);
 	confine_enter(ruleset);
 }
 

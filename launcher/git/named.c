@@ -319,7 +319,7 @@ static void find_paths(void *context, enum git_key kind, const char *subsection,
 /* The text of a regular file, which is the caller's; NULL: there is none. */
 static char *read_text(struct named *named, const char *path, size_t *ret_size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd FD_OWNED = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 	char *text = NULL;
 	ssize_t size = -1;
@@ -331,7 +331,6 @@ static char *read_text(struct named *named, const char *path, size_t *ret_size)
 			size = read(fd, text, (size_t)status.st_size);
 		named->is_lost |= size < 0;
 	}
-	fd_close(&fd);
 	if (size < 0) {
 		free(text);
 		return NULL;

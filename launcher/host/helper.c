@@ -137,7 +137,7 @@ struct helper_answer helper_run(const struct helper *helper, int wait_ms, void *
 {
 	struct helper_answer answer = { .end = HELPER_FAILED };
 	const int64_t deadline_ms = now_ms() + wait_ms;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null FD_OWNED = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int ends[2] = { -1, -1 };
 	pid_t pid = -1;
 	int error = null < 0 || pipe2(ends, O_CLOEXEC) != 0 ? -errno : 0;
@@ -152,7 +152,6 @@ struct helper_answer helper_run(const struct helper *helper, int wait_ms, void *
 	if (error)
 		answer = (struct helper_answer){ .end = HELPER_FAILED, .status = error };
 	fd_close(&ends[0]);
-	fd_close(&null);
 	return answer;
 }
 

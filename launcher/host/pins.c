@@ -41,7 +41,7 @@ static int hold_image(const struct plan *plan, const struct plan_profile *profil
 {
 	const char *digest = profile->image != 0 ? plan_string(plan, profile->image) : "";
 	char path[IPC_PATH_MAX];
-	int store = -1;
+	int store FD_OWNED = -1;
 	int fd = -ENOENT;
 
 	if (digest[0] == '\0' || is_held(digest))
@@ -50,7 +50,6 @@ static int hold_image(const struct plan *plan, const struct plan_profile *profil
 		store = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store >= 0)
 		fd = held_count < HOLDS_MAX ? image_hold(store, digest) : -EMFILE;
-	fd_close(&store);
 	if (fd >= 0)
 		format_text(held[held_count++], IMAGE_DIGEST_MAX, "%s", digest);
 	else
@@ -112,7 +111,8 @@ static int refuse_link(const struct opening *opening, const struct record *recor
 {
 	char text[SHOWN_TEXT_MAX];
 	char real[IPC_PATH_MAX] = "";
-	int fd = kernel_openat2(AT_FDCWD, record->path, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
+	int fd FD_OWNED =
+		kernel_openat2(AT_FDCWD, record->path, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
 
 	if (fd >= 0 && shown_real_path(fd, real) == 0)
 		format_text(
@@ -125,7 +125,6 @@ static int refuse_link(const struct opening *opening, const struct record *recor
 			    "'%.300s' is refused: a symbolic link is part of it, which leads "
 			    "nowhere now. Write the path of an existing file or folder",
 			    record->path);
-	fd_close(&fd);
 	return refuse_record(opening, record, text);
 }
 

@@ -249,11 +249,11 @@ static bool fail_unlisted(const struct candidate *candidate, const char *home, i
 /* Is it a file or folder of this directory: no link, and nothing that is mounted there? */
 static bool identify_own(int directory, const char *name, struct identity *ret)
 {
-	int fd = kernel_openat2(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_NO_XDEV);
+	int fd FD_OWNED =
+		kernel_openat2(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_NO_XDEV);
 	struct stat status;
 	const bool is_own = fd >= 0 && fstat(fd, &status) == 0 && !S_ISLNK(status.st_mode);
 
-	fd_close(&fd);
 	if (is_own)
 		*ret = (struct identity){ status.st_dev, status.st_ino };
 	return is_own;

@@ -49,35 +49,30 @@ static int walk_note(struct walk *walk, const struct stat *status)
 	return 0;
 }
 
-/* Note every folder from `folder` (taken) up to the root, which is its own parent. */
-static int walk_up(int folder, struct walk *walk)
+/* Note every folder from `start` (taken) up to the root, which is its own parent. */
+static int walk_up(int start, struct walk *walk)
 {
+	int folder FD_OWNED = start;
 	struct stat last = { 0 };
-	int error = 0;
 
 	for (;;) {
 		struct stat here;
-		int parent;
+		int error, parent;
 
-		if (fstat(folder, &here) != 0) {
-			error = -errno;
-			break;
-		}
-		if (here.st_dev == last.st_dev && here.st_ino == last.st_ino)
-			break;
+		if (fstat(folder, &here) != 0)
+			return -errno;
+		if (here.st_dev == last.st_dev && here.st_ino == last.st_ino) /* the root's ".." */
+			return 0;
 		last = here;
 		error = walk_note(walk, &here);
-		parent = error ? -1
-			       : kernel_openat2(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-		if (!error && parent < 0)
-			error = -errno;
 		if (error)
-			break;
+			return error;
+		parent = kernel_openat2(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+		if (parent < 0)
+			return -errno;
 		fd_close(&folder);
 		folder = parent;
 	}
-	fd_close(&folder);
-	return error;
 }
 
 /* The folder that holds `path`; for "/" that is "/". */

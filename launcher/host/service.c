@@ -124,7 +124,7 @@ struct service service_connect(const char *given)
 {
 	struct service service = { .state = SERVICE_HERE, .fd = -1 };
 	static struct service_place place;
-	int folder;
+	int folder FD_OWNED = -1;
 
 	if (!service_find_place(given, &place, service.text)) {
 		service.state = SERVICE_ABSENT;
@@ -135,7 +135,6 @@ struct service service_connect(const char *given)
 		service.state = folder == -ENOENT ? SERVICE_ABSENT : SERVICE_UNTRUSTED;
 	else
 		connect_in(&service, &place, folder);
-	fd_close(&folder);
 	return service;
 }
 

@@ -78,13 +78,12 @@ static void enter_landlock(const struct protected_set *set)
 			  : landlock_allow(ruleset, &attr, table, LANDLOCK_ACCESS_FS_READ_FILE),
 		"allowing its mount table in Landlock");
 	for (size_t i = 0; i < PROTECTED_HOMES_MAX; i++) {
-		int home = set->homes[i] ? open(set->homes[i], O_PATH | O_CLOEXEC) : -1;
+		int home FD_OWNED = set->homes[i] ? open(set->homes[i], O_PATH | O_CLOEXEC) : -1;
 
 		confine_require(home < 0 ? 0
 					 : landlock_allow(ruleset, &attr, home,
 							  LANDLOCK_ACCESS_FS_READ_DIR),
 				"allowing homes in Landlock");
-		fd_close(&home);
 	}
 	confine_enter(ruleset);
 }

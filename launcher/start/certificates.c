@@ -130,12 +130,11 @@ static int copy_roots(char text[CONFIG_TEXT_MAX])
 
 static int write_file(int directory, const char *name, const int *parts, size_t count)
 {
-	int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	int fd FD_OWNED = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	int error = fd < 0 ? -errno : 0;
 
 	for (size_t i = 0; i < count && !error; i++)
 		error = fd_copy(parts[i], fd);
-	fd_close(&fd);
 	return error;
 }
 
@@ -248,7 +247,7 @@ static bool has_java(void)
 static int make_trust(int http, int own, struct certificates *certificates,
 		      char text[CONFIG_TEXT_MAX])
 {
-	int place = open_place(certificates->path, text);
+	int place FD_OWNED = open_place(certificates->path, text);
 	char name[20] = "";
 	int error;
 
@@ -260,7 +259,6 @@ static int make_trust(int http, int own, struct certificates *certificates,
 			? certificates->directory
 			: fill_directory(certificates->directory, certificates->roots, own);
 	format_append(certificates->path, IPC_PATH_MAX, "/%s", name);
-	fd_close(&place);
 	if (error)
 		return refuse_file(text, certificates->path, error);
 	return has_java() ? write_java(certificates->directory, http, text) : 0;
@@ -269,14 +267,13 @@ static int make_trust(int http, int own, struct certificates *certificates,
 int certificates_make(int http, struct certificates *ret, char text[CONFIG_TEXT_MAX])
 {
 	struct certificates made = { .authority = -1, .roots = -1, .directory = -1 };
-	int own = -1;
+	int own FD_OWNED = -1;
 	int result = make_authority(http, &made.authority, &own, text);
 
 	if (result == 0) {
 		made.roots = copy_roots(text);
 		result = made.roots < 0 ? -1 : make_trust(http, own, &made, text);
 	}
-	fd_close(&own);
 	if (result == 0)
 		*ret = made;
 	else

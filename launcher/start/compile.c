@@ -92,21 +92,18 @@ static int run_compiler(int image, int plan, const char *path, const char *image
 
 int compile_config(const char *path, const char *images, char text[CONFIG_TEXT_MAX])
 {
-	int image = launch_open_program(PROGRAM, text);
-	int plan = image < 0 ? -1 : memfd_create(PROGRAM, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int error = image < 0 || plan < 0 ? -errno : 0;
-	bool is_compiled = false;
+	int image FD_OWNED = launch_open_program(PROGRAM, text);
+	int plan, error;
 
-	if (image >= 0 && plan >= 0) {
-		is_compiled = run_compiler(image, plan, path, images, text) == 0;
-		error = is_compiled ? fd_seal(plan) : 0;
-	}
-	if (image >= 0 && error)
+	if (image < 0)
+		return -1;
+	plan = memfd_create(PROGRAM, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (plan >= 0 && run_compiler(image, plan, path, images, text) != 0)
+		return fd_unless(-1, plan);
+	error = plan < 0 ? -errno : fd_seal(plan);
+	if (error)
 		format_text(text, CONFIG_TEXT_MAX, PROGRAM ": descriptors: %s", errno_text(-error));
-	fd_close(&image);
-	if (error || !is_compiled)
-		fd_close(&plan);
-	return plan;
+	return error ? fd_unless(-1, plan) : plan;
 }
 
 int compile_become(char *const words[], char text[CONFIG_TEXT_MAX])

@@ -446,8 +446,8 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 			const struct channel *channel)
 {
 	static const struct ipc_supervisor_gateway message;
-	int fds[2] = { -1, -1 };
-	int error, records;
+	int counters FD_OWNED = -1, records FD_OWNED = -1, cable FD_OWNED = -1;
+	int error;
 
 	fd_close(&gateway->pidfd);
 	if (!has_gateway(images, gateway))
@@ -456,28 +456,23 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 	if (error)
 		return error;
 	records = start_records(images, gateway);
-	if (records < 0)
-		return records;
-	fds[1] = make_counters();
-	error = fds[1] < 0 ? fds[1] : 0;
-	if (!error) {
-		fds[0] = launch_steward(LAUNCH_GATEWAY, images->cable,
-					(const int[LAUNCH_STEWARD_FDS_MAX]){
-						images->egress, images->dial, images->http,
-						gateway->trust, records, fds[1] },
-					LAUNCH_STEWARD_FDS_MAX);
-		error = fds[0] < 0 ? fds[0] : 0;
-	}
-	fd_close(&records);
+	counters = records < 0 ? records : make_counters();
+	if (counters >= 0)
+		cable = launch_steward(LAUNCH_GATEWAY, images->cable,
+				       (const int[LAUNCH_STEWARD_FDS_MAX]){
+					       images->egress, images->dial, images->http,
+					       gateway->trust, records, counters },
+				       LAUNCH_STEWARD_FDS_MAX);
+	else
+		cable = counters;
 	fd_close(&gateway->trust);
-	if (!error) {
-		gateway->pidfd = launch_steward_pidfd(LAUNCH_GATEWAY);
-		error = gateway->pidfd < 0 ? gateway->pidfd : 0;
-	}
-	if (!error)
-		error = channel_send(channel, IPC_TYPE_supervisor_gateway, &message, fds, 0);
-	fd_close_all(fds, 2);
-	return error;
+	if (cable < 0)
+		return cable;
+	gateway->pidfd = launch_steward_pidfd(LAUNCH_GATEWAY);
+	if (gateway->pidfd < 0)
+		return gateway->pidfd;
+	return channel_send(channel, IPC_TYPE_supervisor_gateway, &message,
+			    (const int[]){ cable, counters }, 0);
 }
 
 int launch_send(const struct launch *launch, int channel_fd)

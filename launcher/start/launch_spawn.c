@@ -78,29 +78,27 @@ static int start_child(struct child *child, int *ret_pidfd)
 
 int launch_factory(const struct images *images, int state, int null, struct factory *ret)
 {
-	int image = fd_sealed_from_file("msp-child-init", images->child_init);
-	int error = image < 0 ? image : 0;
+	int image FD_OWNED = fd_sealed_from_file("msp-child-init", images->child_init);
 	int ends[2] = { -1, -1 };
+	int error = image < 0 ? image : channel_pair(ends);
 	int pidfd = -1;
 
-	if (!error)
-		error = channel_pair(ends);
-	if (!error) {
-		/* No directory and no program, in the place of what is missing. */
-		const int fds[] = { null,
-				    null,
-				    STDERR_FILENO,
-				    ends[1],
-				    state < 0 ? null : state,
-				    images->broker < 0 ? null : images->broker,
-				    images->layers < 0 ? null : images->layers,
-				    image };
+	if (error)
+		return error;
 
-		memcpy(new_factory.fds, fds, sizeof(fds));
-		new_factory.fd_count = sizeof(fds) / sizeof(fds[0]);
-		error = start_child(&new_factory, &pidfd);
-	}
-	fd_close(&image);
+	/* No directory and no program, in the place of what is missing. */
+	const int fds[] = { null,
+			    null,
+			    STDERR_FILENO,
+			    ends[1],
+			    state < 0 ? null : state,
+			    images->broker < 0 ? null : images->broker,
+			    images->layers < 0 ? null : images->layers,
+			    image };
+
+	memcpy(new_factory.fds, fds, sizeof(fds));
+	new_factory.fd_count = sizeof(fds) / sizeof(fds[0]);
+	error = start_child(&new_factory, &pidfd);
 	fd_close(&ends[1]);
 	if (error)
 		fd_close(&ends[0]);
@@ -112,7 +110,7 @@ int launch_factory(const struct images *images, int state, int null, struct fact
 int launch_steward(enum launch_steward which, int image, const int *fds, size_t count)
 {
 	struct child *child = &stewards[which];
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null FD_OWNED = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int ends[2] = { -1, -1 };
 	int error = null < 0 ? -errno : channel_pair(ends);
 
@@ -126,7 +124,6 @@ int launch_steward(enum launch_steward which, int image, const int *fds, size_t 
 		child->name = steward_names[which];
 		error = start_child(child, NULL);
 	}
-	fd_close(&null);
 	fd_close(&ends[1]);
 	return fd_unless(error, ends[0]);
 }

@@ -78,7 +78,7 @@ static bool add_compiler(struct sha256 *state)
 static bool add_config(struct sha256 *state, const char *path)
 {
 	static char piece[PIECE];
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd FD_OWNED = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat status;
 	uint32_t words[2];
 	ssize_t size = -1;
@@ -94,7 +94,6 @@ static bool add_config(struct sha256 *state, const char *path)
 			all += (size_t)size;
 		}
 	}
-	fd_close(&fd);
 	return size == 0;
 }
 

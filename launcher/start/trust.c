@@ -55,7 +55,7 @@ static bool send_secret(int fd, const struct plan_secret *secret, uint32_t index
 	const struct channel channel = { fd, IPC_LAUNCHER, IPC_HTTP, IPC_SERVE };
 	const struct ipc_http_secret message = { index };
 	size_t size;
-	int value = secret_read(secret, &size, text);
+	int value FD_OWNED = secret_read(secret, &size, text);
 	const bool has_value = value >= 0;
 
 	if (!has_value)
@@ -63,7 +63,6 @@ static bool send_secret(int fd, const struct plan_secret *secret, uint32_t index
 	/* A server that has ended needs none. */
 	if (value >= 0)
 		(void)channel_send(&channel, IPC_TYPE_http_secret, &message, &value, MSG_DONTWAIT);
-	fd_close(&value);
 	return has_value;
 }
 
