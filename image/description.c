@@ -44,6 +44,9 @@ static void text_done(struct text *text)
 	*text = (struct text){ 0 };
 }
 
+/* In `struct text text TEXT_OWNED;`, for read_text(): it is freed at the end of the block. */
+#define TEXT_OWNED __attribute__((cleanup(text_done)))
+
 /* Read a JSON file; its digest is compared with `digest` ("": nobody says it), and put there. */
 static int read_text(const struct input *input, const char *path, char digest[IMAGE_DIGEST_MAX],
 		     struct text *ret)
@@ -190,18 +193,20 @@ static int read_config(const struct input *input, const char *path, char digest[
 {
 	struct image *image = &ret->image;
 	const struct json_value *config;
-	struct text text;
-	bool is_read = read_text(input, path, digest, &text) == 0 && check_platform(&text) == 0 &&
-		       read_diff_ids(&text, ret) == 0;
+	struct text text TEXT_OWNED;
 
 	(void)snprintf(ret->config, sizeof(ret->config), "%s", path);
-	config = is_read ? json_member(&text.document, text.top, "config") : NULL;
-	is_read = is_read && add_cwd(&text, config, image) == 0 &&
-		  add_words(&text, config, "Env", image, &image->environment) == 0 &&
-		  add_words(&text, config, "Entrypoint", image, &image->entrypoint) == 0 &&
-		  add_words(&text, config, "Cmd", image, &image->command) == 0;
-	text_done(&text);
-	return is_read ? 0 : -1;
+	if (read_text(input, path, digest, &text) < 0 || check_platform(&text) < 0 ||
+	    read_diff_ids(&text, ret) < 0)
+		return -1;
+	config = json_member(&text.document, text.top, "config");
+	return add_cwd(&text, config, image) == 0 &&
+			       add_words(&text, config, "Env", image, &image->environment) == 0 &&
+			       add_words(&text, config, "Entrypoint", image, &image->entrypoint) ==
+				       0 &&
+			       add_words(&text, config, "Cmd", image, &image->command) == 0
+		       ? 0
+		       : -1;
 }
 
 /* --- OCI layouts ------------------------------------------------------------------------------ */
@@ -318,8 +323,7 @@ static int read_blob(const struct input *input, const char *digest, uint32_t dep
 {
 	char path[DESCRIPTION_PATH_MAX], found[IMAGE_DIGEST_MAX];
 	bool has_layers, has_manifests;
-	struct text text;
-	int result;
+	struct text text TEXT_OWNED = { 0 };
 
 	if (depth == DEPTH_MAX)
 		return refuse("its indexes are more than %d deep", DEPTH_MAX);
@@ -327,32 +331,26 @@ static int read_blob(const struct input *input, const char *digest, uint32_t dep
 		return refuse("its indexes lead to more than %u manifests and indexes", BLOBS_MAX);
 	write_blob_path(digest, path);
 	memcpy(found, digest, sizeof(found));
-	result = read_text(input, path, found, &text);
-	if (result == 0) {
-		has_layers = json_member(&text.document, text.top, "layers") != NULL;
-		has_manifests = json_member(&text.document, text.top, "manifests") != NULL;
-		if (has_layers == has_manifests)
-			result = refuse("'%s' must be either a manifest or an index", path);
-		else
-			result = has_layers ? take_manifest(input, &text, digest, choice, ret)
-					    : read_index(input, &text, depth + 1, choice, ret);
-	}
-	text_done(&text);
-	return result;
+	if (read_text(input, path, found, &text) < 0)
+		return -1;
+	has_layers = json_member(&text.document, text.top, "layers") != NULL;
+	has_manifests = json_member(&text.document, text.top, "manifests") != NULL;
+	if (has_layers == has_manifests)
+		return refuse("'%s' must be either a manifest or an index", path);
+	return has_layers ? take_manifest(input, &text, digest, choice, ret)
+			  : read_index(input, &text, depth + 1, choice, ret);
 }
 
 static int read_layout(const struct input *input, struct description *ret)
 {
 	char digest[IMAGE_DIGEST_MAX] = "";
 	struct choice choice = { 0 };
-	struct text text;
-	int result = read_text(input, INDEX, digest, &text);
+	struct text text TEXT_OWNED;
 
-	if (result == 0)
-		result = read_index(input, &text, 0, &choice, ret);
-	text_done(&text);
-	return result == 0 && !choice.is_made ? refuse("it holds no image for linux/amd64")
-					      : result;
+	if (read_text(input, INDEX, digest, &text) < 0 ||
+	    read_index(input, &text, 0, &choice, ret) < 0)
+		return -1;
+	return choice.is_made ? 0 : refuse("it holds no image for linux/amd64");
 }
 
 /* --- docker-archives -------------------------------------------------------------------------- */
@@ -401,18 +399,16 @@ static int read_archive(const struct input *input, struct description *ret)
 {
 	char digest[IMAGE_DIGEST_MAX] = "";
 	const struct json_value *entry;
-	struct text text;
-	int result = read_text(input, MANIFEST, digest, &text);
+	struct text text TEXT_OWNED;
 
-	entry = result == 0 ? json_first(&text.document, text.top) : NULL;
-	if (result == 0 && (!json_is(text.top, JSON_ARRAY) || !entry))
-		result = refuse("'" MANIFEST "' must be a list of images");
-	if (result == 0 && json_next(&text.document, entry))
-		result = refuse("it holds several images: save one of them");
-	if (result == 0)
-		result = read_archived(input, &text, entry, ret);
-	text_done(&text);
-	return result;
+	if (read_text(input, MANIFEST, digest, &text) < 0)
+		return -1;
+	entry = json_first(&text.document, text.top);
+	if (!json_is(text.top, JSON_ARRAY) || !entry)
+		return refuse("'" MANIFEST "' must be a list of images");
+	if (json_next(&text.document, entry))
+		return refuse("it holds several images: save one of them");
+	return read_archived(input, &text, entry, ret);
 }
 
 /* Is there such a file? 1, 0 or -1. */
@@ -457,7 +453,7 @@ int description_read_again(const struct input *input, struct description *ret)
 {
 	const int is_layout = has_file(input, IMAGE_INCOMING_INDEXED);
 	char digest[IMAGE_DIGEST_MAX] = "";
-	struct text text = { 0 };
+	struct text text TEXT_OWNED = { 0 };
 	int result;
 
 	memset(ret, 0, sizeof(*ret));
@@ -468,7 +464,6 @@ int description_read_again(const struct input *input, struct description *ret)
 		result = read_text(input, IMAGE_INCOMING_INDEXED, digest, &text);
 		if (result == 0)
 			result = read_manifest(input, &text, digest, IMAGE_INCOMING_CONFIG, ret);
-		text_done(&text);
 	}
 	return result == 0 ? check_image(ret) : -1;
 }
