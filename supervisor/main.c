@@ -108,12 +108,11 @@ static int watch_signals(void)
 static int attach_client(void)
 {
 	const int stdio[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null FD_OWNED = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int error = null < 0 ? -errno : frontend_add_broker(stdio, handlers_on_frontend);
 
 	if (!error && (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0))
 		error = -errno;
-	fd_close(&null);
 	return error;
 }
 

@@ -208,8 +208,8 @@ static enum refusal open_workspace(struct persistent *own, struct frontend *fron
 {
 	const struct store_meta *meta = own->meta;
 	static char path[IPC_PATH_MAX];
+	int fd FD_OWNED = -1;
 	struct stat is;
-	int fd;
 
 	if (meta->workspace_mode == WORKSPACE_NONE ||
 	    (execute && own->workspace >= 0 &&
@@ -222,7 +222,7 @@ static enum refusal open_workspace(struct persistent *own, struct frontend *fron
 	if (fd >= 0 && strcmp(path, meta->workspace) == 0 && fstat(fd, &is) == 0 &&
 	    is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode) {
 		fd_close(&own->workspace);
-		own->workspace = fd;
+		own->workspace = fd_take(&fd);
 		memcpy(frontend->opened, own->id, IPC_ID_MAX);
 		scan_step(own, SCAN_ON_RETRY);
 		return REFUSAL_NONE;
@@ -232,7 +232,6 @@ static enum refusal open_workspace(struct persistent *own, struct frontend *fron
 			       "%.400s is another directory (%.400s) than the sandbox was made on: "
 			       "put that back in its place",
 			       meta->workspace, path);
-	fd_close(&fd);
 	return REFUSAL_WORKSPACE;
 }
 

@@ -69,11 +69,6 @@ struct parts {
 	bool is_fed;           /* an interpreter */
 };
 
-#define PARTS_NONE                                                                                 \
-	{                                                                                          \
-		.given = STANDBY_PARTS_NONE, .sandbox = SANDBOX_PARTS_NONE                         \
-	}
-
 static void close_parts(struct parts *parts)
 {
 	fd_close_all(parts->given.stdio_ours, 3);
@@ -325,7 +320,7 @@ static void take_waiting(const struct request *request, uint32_t probe, struct p
 int execution_begin(struct frontend *frontend, const struct request *request, int code)
 {
 	struct execution *execution = find_free();
-	struct parts parts = PARTS_NONE;
+	struct parts parts = { .given = STANDBY_PARTS_NONE, .sandbox = SANDBOX_PARTS_NONE };
 	int error;
 
 	if (!execution)
