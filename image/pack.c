@@ -268,7 +268,8 @@ static int find_shown(const struct pack *pack, uint32_t among, uint32_t top, uin
 
 	*ret = 0;
 	for (uint32_t i = top; i < PACK_LAYERS_MAX && hides == 0; i++) {
-		int fd = among & 1U << i ? open_path(pack, i, O_RDONLY | O_DIRECTORY) : -ENOENT;
+		int fd FD_OWNED =
+			among & 1U << i ? open_path(pack, i, O_RDONLY | O_DIRECTORY) : -ENOENT;
 
 		if (fd == -ENOENT)
 			continue;
@@ -278,7 +279,6 @@ static int find_shown(const struct pack *pack, uint32_t among, uint32_t top, uin
 			return refuse_opening(fd);
 		hides = is_opaque(fd, i == top);
 		*ret |= 1U << i;
-		fd_close(&fd);
 	}
 	return hides;
 }

@@ -75,7 +75,7 @@ static int make_missing(const struct target *target, const char *path)
 static int check_depth(const struct target *target)
 {
 	struct stat root, status;
-	int above = kernel_openat2(target->parent, ".", O_PATH | O_CLOEXEC, 0);
+	int above FD_OWNED = kernel_openat2(target->parent, ".", O_PATH | O_CLOEXEC, 0);
 	uint32_t depth = 0;
 
 	(void)fstat(target->root, &root);
@@ -87,7 +87,6 @@ static int check_depth(const struct target *target)
 		above = next;
 		depth++;
 	}
-	fd_close(&above);
 	return depth > TARGET_DEPTH_MAX
 		       ? refuse("it lies more than %d directories deep", TARGET_DEPTH_MAX)
 		       : 0;
@@ -260,9 +259,8 @@ int target_hide(struct target *target, const char *name)
 void target_set_time(const struct target *target, const char *path, struct timespec changed)
 {
 	const struct timespec times[2] = { changed, changed };
-	int fd = open_beneath(target->root, path, O_RDONLY | O_NOFOLLOW, 0);
+	int fd FD_OWNED = open_beneath(target->root, path, O_RDONLY | O_NOFOLLOW, 0);
 
 	if (fd >= 0)
 		(void)futimens(fd, times); /* a time is no part of what is checked */
-	fd_close(&fd);
 }

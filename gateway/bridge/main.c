@@ -129,7 +129,7 @@ static int try_server(void)
 	int error = -ECONNREFUSED;
 
 	for (int family = 0; family < 2 && error; family++) {
-		int fd = network_connect(bridge.port, family);
+		int fd FD_OWNED = network_connect(bridge.port, family);
 
 		error = fd < 0 ? fd : network_connected(fd);
 		if (error == -EINPROGRESS) {
@@ -139,7 +139,6 @@ static int try_server(void)
 			error = network_connected(fd);
 			error = error == -EINPROGRESS ? 0 : error;
 		}
-		fd_close(&fd);
 	}
 	return error;
 }

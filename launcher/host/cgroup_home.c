@@ -106,13 +106,11 @@ static int open_locked(int parent, const char *name)
 /* A start whose locks can be taken is dead: nobody of it holds them any more. */
 static void remove_if_dead(int parent, const char *name)
 {
-	int own = open_locked(parent, name);
-	int sandboxes = own < 0 ? own : open_locked(own, SANDBOXES);
+	int own FD_OWNED = open_locked(parent, name);
+	int sandboxes FD_OWNED = own < 0 ? own : open_locked(own, SANDBOXES);
 
 	if (own >= 0 && (sandboxes >= 0 || sandboxes == -ENOENT))
 		(void)remove_tree(parent, name, own); /* the next start tries */
-	fd_close(&sandboxes);
-	fd_close(&own);
 }
 
 static void remove_dead(int parent)

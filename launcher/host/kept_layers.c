@@ -32,8 +32,7 @@ static bool is_whole(const struct store_meta *meta, const char *id)
 static int read_layers(const char *id, struct kept_layers *ret)
 {
 	static struct store_meta meta;
-	int fd FD_OWNED =
-		openat(ret->lock, "meta", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd FD_OWNED = openat(ret->lock, "meta", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const ssize_t size = fd < 0 ? -1 : read(fd, &meta, sizeof(meta));
 
 	if (size < 0)
@@ -57,7 +56,7 @@ static int open_below(int state, const char *path, int flags)
 int kept_layers_open(const char *id, struct kept_layers *ret)
 {
 	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX];
-	int state = -ENOENT;
+	int state FD_OWNED = -ENOENT;
 
 	*ret = (struct kept_layers){ .lock = -1, .directory = -1 };
 	if (!store_is_id(id))
@@ -69,7 +68,6 @@ int kept_layers_open(const char *id, struct kept_layers *ret)
 	ret->directory = open_below(state, LAYERS, O_PATH);
 	format_text(path, sizeof(path), "sandboxes/%s", id);
 	ret->lock = open_below(state, path, O_RDONLY);
-	fd_close(&state);
 	if (ret->lock < 0 || ret->directory < 0)
 		return ret->lock < 0 ? ret->lock : ret->directory;
 	if (flock(ret->lock, LOCK_SH | LOCK_NB) != 0)

@@ -26,17 +26,12 @@ static int await_end(int process, int wait_ms)
 int process_end(pid_t (*find)(const void *context), const void *context, int wait_ms)
 {
 	const pid_t pid = find(context);
-	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-	int error = fd < 0 ? -ESRCH : 0;
+	int fd FD_OWNED = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 
-	if (!error && find(context) != pid)
-		error = -ESRCH;
-	if (!error && syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) != 0)
-		error = -errno;
-	if (!error) /* a stopped one, too */
-		(void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
-	if (!error)
-		error = await_end(fd, wait_ms);
-	fd_close(&fd);
-	return error;
+	if (fd < 0 || find(context) != pid)
+		return -ESRCH;
+	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) != 0)
+		return -errno;
+	(void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0); /* a stopped one, too */
+	return await_end(fd, wait_ms);
 }

@@ -119,7 +119,7 @@ int walk_from_others(int fd, const char *path, const struct mounts *mounts, stru
 	for (size_t i = 0; !error && i < mounts->count; i++) {
 		char name[4096];
 		struct identity found = { 0 };
-		int other;
+		int other FD_OWNED = -1;
 
 		if (!mounts_other_name(mounts, i, path, name, sizeof(name)))
 			continue;
@@ -129,7 +129,6 @@ int walk_from_others(int fd, const char *path, const struct mounts *mounts, stru
 		if (other >= 0 && walk_identify(other, &found) == 0 &&
 		    walk_is_same(&found, &wanted))
 			error = walk_from(other, name, walk);
-		fd_close(&other);
 	}
 	return error;
 }

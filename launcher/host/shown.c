@@ -15,7 +15,7 @@ int shown_real_path(int fd, char ret[IPC_PATH_MAX])
 {
 	struct identity opened = { 0 }, named = { 0 };
 	int error = walk_real_name(fd, ret);
-	int again;
+	int again FD_OWNED = -1;
 
 	if (error)
 		return error;
@@ -25,7 +25,6 @@ int shown_real_path(int fd, char ret[IPC_PATH_MAX])
 	error = walk_identify(fd, &opened);
 	if (!error)
 		error = walk_identify(again, &named);
-	fd_close(&again);
 	return error || walk_is_same(&opened, &named) ? error : -ESTALE;
 }
 

@@ -148,7 +148,7 @@ int state_place_enter(const char *which, bool is_made, char path[IPC_PATH_MAX],
 void state_place_prepare(uid_t uid, gid_t gid, const char *home)
 {
 	char place[sizeof(SYSTEM_PLACE) + 16];
-	int fd;
+	int fd FD_OWNED = -1;
 
 	if (account_owns_folder(home, uid))
 		return;
@@ -160,5 +160,4 @@ void state_place_prepare(uid_t uid, gid_t gid, const char *home)
 	fd = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
 		(void)!fchown(fd, uid, gid); /* else it stays root's, and is no place */
-	fd_close(&fd);
 }

@@ -88,23 +88,18 @@ static int make_memory(const char *name)
 /* Make the authority; *ret_own is its certificate alone. */
 static int make_authority(int image, int *ret_authority, int *ret_own, char text[CONFIG_TEXT_MAX])
 {
-	int fds[2] = { make_memory("authority"), make_memory("certificate") };
-	int error = fds[0] < 0 ? fds[0] : fds[1] < 0 ? fds[1] : 0;
+	int authority FD_OWNED = make_memory("authority");
+	int own FD_OWNED = make_memory("certificate");
+	const int error = authority < 0 ? authority : own < 0 ? own : image < 0 ? -ENOENT : 0;
 
-	if (!error && image < 0)
-		error = -ENOENT;
 	if (error)
-		(void)refuse_file(text, "msp-http cannot make a certificate", error);
-	else if (run_http(image, "authority", fds, text) != 0)
-		error = -1;
-	else if (fd_seal(fds[0]) != 0 || fd_seal(fds[1]) != 0)
-		error = refuse_file(text, "the certificate cannot be sealed", -errno);
-	if (error) {
-		fd_close_all(fds, 2);
+		return refuse_file(text, "msp-http cannot make a certificate", error);
+	if (run_http(image, "authority", (const int[]){ authority, own }, text) != 0)
 		return -1;
-	}
-	*ret_authority = fds[0];
-	*ret_own = fds[1];
+	if (fd_seal(authority) != 0 || fd_seal(own) != 0)
+		return refuse_file(text, "the certificate cannot be sealed", -errno);
+	*ret_authority = fd_take(&authority);
+	*ret_own = fd_take(&own);
 	return 0;
 }
 
@@ -170,7 +165,8 @@ static int fill_directory(int directory, int roots, int own)
 /* Remove a directory and the files that fill_directory() makes in it. */
 static void remove_directory(int place, const char *name)
 {
-	int directory = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int directory FD_OWNED =
+		openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (directory < 0)
 		return;
@@ -182,7 +178,6 @@ static void remove_directory(int place, const char *name)
 	for (size_t i = 0; i < COUNT(folders); i++)
 		(void)unlinkat(directory, folders[i], AT_REMOVEDIR);
 	(void)unlinkat(place, name, AT_REMOVEDIR);
-	fd_close(&directory);
 }
 
 static int open_locked(int place, const char *name)
@@ -202,11 +197,11 @@ static void remove_left(int place)
 	const struct dirent *entry;
 
 	while (list && (entry = readdir(list))) {
-		int left = entry->d_name[0] == '.' ? -1 : open_locked(place, entry->d_name);
+		int left FD_OWNED =
+			entry->d_name[0] == '.' ? -1 : open_locked(place, entry->d_name);
 
 		if (left >= 0)
 			remove_directory(place, entry->d_name);
-		fd_close(&left);
 	}
 	if (list)
 		(void)closedir(list);
@@ -285,15 +280,14 @@ void certificates_remove(struct certificates *certificates)
 {
 	char place[IPC_PATH_MAX];
 	char *slash;
-	int fd;
 
 	format_text(place, sizeof(place), "%s", certificates->path);
 	slash = strrchr(place, '/');
 	if (certificates->directory >= 0 && slash) {
 		*slash = '\0';
-		fd = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int fd FD_OWNED = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
 		remove_directory(fd, slash + 1);
-		fd_close(&fd);
 	}
 	fd_close(&certificates->directory);
 	fd_close(&certificates->authority);

@@ -120,10 +120,8 @@ static int replace_plan(struct config *config)
 	header->size = blob.used + ALIGNMENT;
 	fd = fd_sealed_from_bytes("msp-policy", blob.bytes, header->size);
 	error = fd < 0 ? fd : plan_open_fd(fd, &plan);
-	if (error) {
-		fd_close(&fd);
-		return error;
-	}
+	if (error)
+		return fd_unless(error, fd);
 	config_close(config);
 	config->plan_fd = fd;
 	config->plan = plan;

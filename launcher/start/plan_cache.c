@@ -108,13 +108,12 @@ static void add_images(struct sha256 *state, const char *images)
 		return;
 	sha256_add(state, images, strlen(images) + 1);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		int directory;
+		int directory FD_OWNED = -1;
 
 		format_text(path, sizeof(path), "%s/%s", images, parts[i]);
 		directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (!add_identity(state, directory)) /* no image was imported */
 			sha256_add(state, "", 1);
-		fd_close(&directory);
 	}
 }
 
