@@ -37,9 +37,12 @@ uint64_t text_read_number(int dir, const char *path, const char *key)
 	char content[4096]; /* memory.stat is the longest */
 	uint64_t number = 0;
 	const char *at = content;
+	int fd FD_OWNED = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	const ssize_t size = read(fd, content, sizeof(content) - 1); /* -1 has none */
 
-	if (text_read_file(dir, path, content, sizeof(content)) <= 0)
+	if (size <= 0)
 		return 0;
+	content[size] = '\0';
 	while (at && strncmp(at, key, strlen(key)) != 0) /* strstr(3) is a kilobyte */
 		at = strchr(at + 1, key[0]);
 	if (!at)
@@ -52,11 +55,9 @@ uint64_t text_read_number(int dir, const char *path, const char *key)
 
 int text_write_file(int dir, const char *path, const char *value)
 {
-	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
-	const int error = fd < 0 ? -errno : fd_write_all(fd, value, strlen(value));
+	int fd FD_OWNED = openat(dir, path, O_WRONLY | O_CLOEXEC);
 
-	fd_close(&fd);
-	return error;
+	return fd < 0 ? -errno : fd_write_all(fd, value, strlen(value));
 }
 
 int text_read_file(int directory, const char *path, char *text, size_t room)
