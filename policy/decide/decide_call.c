@@ -17,15 +17,14 @@ static bool is_number(const char *name)
 }
 
 /* Find the call of a name or number; NULL: it is not in the plan. */
-static const struct plan_call *find_call(const struct plan *plan, const char *name,
-					 uint32_t *ret_index)
+static const struct plan_call *find_call(const struct plan *plan, const char *name)
 {
 	const struct plan_call *calls = plan_calls(plan);
 
+	if (is_number(name))
+		return plan_call_find(plan, (uint32_t)strtoul(name, NULL, 10));
 	for (uint32_t i = 0; i < plan_header(plan)->call_count; i++) {
-		*ret_index = i;
-		if (is_number(name) ? calls[i].number == strtoul(name, NULL, 10)
-				    : strcmp(plan_string(plan, calls[i].name), name) == 0)
+		if (strcmp(plan_string(plan, calls[i].name), name) == 0)
 			return &calls[i];
 	}
 	return NULL;
@@ -67,9 +66,10 @@ static void refuse_group(const struct question *question, const struct plan_grou
 	decision_refuse(ret, "seccomp", group->kind == PLAN_GROUP_HIDDEN ? ENOSYS : EPERM);
 }
 
-static void answer_call(const struct question *question, const struct plan_call *call, uint8_t said)
+static void answer_call(const struct question *question, const struct plan_call *call)
 {
 	const struct plan *plan = question->plan;
+	const enum plan_answer said = plan_answer_to(plan, question->profile, call);
 	const struct plan_group *group = &plan_groups(plan)[call->group];
 	const struct plan_origin *origin =
 		&plan_group_origins(plan, question->profile)[call->group];
@@ -102,34 +102,30 @@ static void answer_call(const struct question *question, const struct plan_call 
 	decision_allow(ret, "seccomp");
 }
 
-static uint8_t answer_to(const struct question *question, uint32_t index)
+/* Answer a call that may be in no group. */
+static void answer_name(const struct question *question, const struct plan_call *call,
+			const char *name)
 {
-	return *plan_bytes(question->plan, question->profile->answers + index);
+	if (call != NULL)
+		answer_call(question, call);
+	else
+		refuse_unknown(question, name);
 }
 
 void decide_call(const struct question *question)
 {
-	uint32_t index = 0;
-	const struct plan_call *call =
-		find_call(question->plan, question->operation->target, &index);
+	const char *name = question->operation->target;
 
-	if (call != NULL)
-		answer_call(question, call, answer_to(question, index));
-	else
-		refuse_unknown(question, question->operation->target);
+	answer_name(question, find_call(question->plan, name), name);
 }
 
 bool decide_refused_call(const struct question *question, const char *name)
 {
-	uint32_t index = 0;
-	const struct plan_call *call = find_call(question->plan, name, &index);
+	const struct plan_call *call = find_call(question->plan, name);
 
-	if (call == NULL) {
-		refuse_unknown(question, name);
-		return true;
-	}
-	if (answer_to(question, index) <= PLAN_CONDITIONAL)
+	if (call != NULL &&
+	    plan_answer_to(question->plan, question->profile, call) <= PLAN_CONDITIONAL)
 		return false;
-	answer_call(question, call, answer_to(question, index));
+	answer_name(question, call, name);
 	return true;
 }
