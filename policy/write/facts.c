@@ -59,12 +59,8 @@ static char *line_of(const struct buffer *text)
 
 static void add_fact(struct facts *facts, struct draft *draft)
 {
-	if (facts->count == facts->room) {
-		const uint32_t room = facts->room == 0 ? 256 : 2 * facts->room;
-
-		facts->items = memory_resize_array(facts->items, room, sizeof(facts->items[0]));
-		facts->room = room;
-	}
+	facts->items = memory_grow_list(facts->items, &facts->room, facts->count + 1,
+					sizeof(facts->items[0]));
 	draft->fact.key = line_of(&draft->key);
 	draft->fact.text = line_of(&draft->text);
 	draft->fact.detail = line_of(&draft->detail);

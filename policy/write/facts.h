@@ -55,8 +55,7 @@ struct fact {
 };
 
 struct facts {
-	uint32_t count;
-	uint32_t room;
+	size_t count, room;
 	struct fact *items;
 };
 
