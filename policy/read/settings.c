@@ -62,15 +62,10 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 	const struct reading reading = { .place = { .source = source },
 					 .said = &source->root,
 					 .error = error };
-	struct policy_settings settings = {
-		.file = source->file,
-		.profiles_line = source_origin(source, "profiles").line,
-		.default_profile = ret->default_profile,
-		.sandboxes_max = ret->sandboxes_max,
-		.sandboxes_bytes = ret->sandboxes_bytes,
-		.images_bytes = ret->images_bytes,
-	};
+	struct policy_settings settings = *ret;
 
+	settings.file = source->file;
+	settings.profiles_line = source_origin(source, "profiles").line;
 	if (values_read(&reading, SET_file, &settings) != 0 ||
 	    check_account(&reading, settings.run_as) != 0 ||
 	    check_paths(&reading, "workspaces") != 0 || check_paths(&reading, "protect") != 0 ||
