@@ -31,7 +31,7 @@ static bool is_pattern(const char *text)
 static int add_held(const struct reading *entry)
 {
 	struct profile *profile = entry->profile;
-	const char *pattern = entry->said->text;
+	char *pattern = entry->said->text;
 	size_t bytes = strlen(pattern) + 1;
 
 	if (!is_pattern(pattern))

@@ -39,18 +39,6 @@ static int check_limits(const struct reading *reading)
 			    source_origin(source, "limits").line);
 }
 
-void profile_require_landlock(struct profile *profile, uint32_t abi, const struct origin *origin)
-{
-	profile->numbers.landlock_abi_min = abi;
-	profile->origins.keys[KEY_requirements_landlock] = *origin;
-}
-
-void profile_accept_fallback(struct profile *profile, const struct origin *origin)
-{
-	profile->numbers.limits_fallback = 1;
-	profile->origins.keys[KEY_requirements_limits] = *origin;
-}
-
 int limits_check(const struct reading *reading)
 {
 	const struct profile *profile = reading->profile;

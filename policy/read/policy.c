@@ -124,21 +124,6 @@ static const char *said_at(const struct adding *adding, uint32_t index, const ch
 	return node_text(source_profile(adding->source, index), key);
 }
 
-static int fail_profile(const struct adding *adding, uint32_t index, const char *key,
-			const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static int fail_profile(const struct adding *adding, uint32_t index, const char *key,
-			const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	source_vfail(adding->source, adding->error, source_profile(adding->source, index), key,
-		     format, arguments);
-	va_end(arguments);
-	return -1;
-}
-
 /* Return the index of a profile of the file, or -1. */
 static int find_in_file(const struct adding *adding, const char *name, uint32_t count)
 {
@@ -147,11 +132,6 @@ static int find_in_file(const struct adding *adding, const char *name, uint32_t 
 			return (int)i;
 	}
 	return -1;
-}
-
-static uint32_t line_of(const struct adding *adding, uint32_t index)
-{
-	return node_line(source_profile(adding->source, index), "name");
 }
 
 static int check_name(const struct adding *adding, uint32_t index)
@@ -165,15 +145,18 @@ static int check_name(const struct adding *adding, uint32_t index)
 		return -1;
 	twin = find_in_file(adding, said_at(adding, index, "name"), index);
 	if (twin >= 0)
-		return fail_profile(
-			adding, index, "name",
+		return source_fail(
+			adding->source, adding->error, source_profile(adding->source, index),
+			"name",
 			"there is a profile \"%s\" in line %u already; expected another name",
-			said_at(adding, index, "name"), line_of(adding, (uint32_t)twin));
+			said_at(adding, index, "name"),
+			node_line(source_profile(adding->source, (uint32_t)twin), "name"));
 	other = policy_find(adding->policy, said_at(adding, index, "name"));
 	if (other != NULL)
-		return fail_profile(adding, index, "name",
-				    "there is a built-in profile \"%s\"; expected another name",
-				    other->name);
+		return source_fail(adding->source, adding->error,
+				   source_profile(adding->source, index), "name",
+				   "there is a built-in profile \"%s\"; expected another name",
+				   other->name);
 	return 0;
 }
 
@@ -182,7 +165,7 @@ static int check_names(const struct adding *adding)
 	const uint32_t count = source_profiles(adding->source);
 
 	if (adding->first + count > PLAN_PROFILES_MAX)
-		return source_fail(adding->source, adding->error, "profiles",
+		return source_fail(adding->source, adding->error, &adding->source->root, "profiles",
 				   "too many; expected at most %u with the %u that are built in",
 				   PLAN_PROFILES_MAX - adding->first, adding->first);
 	for (uint32_t i = 0; i < count; i++) {
@@ -225,8 +208,8 @@ static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 		return OBSTACLE_NONE;
 	if (find_in_file(adding, name, source_profiles(adding->source)) >= 0)
 		return OBSTACLE_WAITS;
-	(void)fail_profile(
-		adding, index, "extends",
+	(void)source_fail(
+		adding->source, adding->error, source_profile(adding->source, index), "extends",
 		find_shipped(name) != NULL
 			? "the profile \"%s\" is not offered; expected it in the list `offer`"
 			: "there is no profile \"%s\"; expected a built-in one or one of this file",
@@ -264,9 +247,9 @@ static int fail_cycle(const struct adding *adding)
 		buffer_format(&chain, "%s -> ", said_at(adding, at, "name"));
 		at = (uint32_t)find_in_file(adding, said_at(adding, at, "extends"), count);
 	} while (at != start);
-	(void)fail_profile(adding, start, "extends",
-			   "leads back to itself, %s%s; expected a profile that does not",
-			   chain.bytes, said_at(adding, start, "name"));
+	(void)source_fail(adding->source, adding->error, source_profile(adding->source, start),
+			  "extends", "leads back to itself, %s%s; expected a profile that does not",
+			  chain.bytes, said_at(adding, start, "name"));
 	buffer_done(&chain);
 	return -1;
 }
@@ -312,7 +295,7 @@ static int check_default(const struct adding *adding)
 
 	if (name == NULL || (name[0] != '_' && policy_find(adding->policy, name) != NULL))
 		return 0;
-	return source_fail(adding->source, adding->error, "default_profile",
+	return source_fail(adding->source, adding->error, &adding->source->root, "default_profile",
 			   "there is no profile \"%s\"; expected a built-in one or one of this "
 			   "file",
 			   name);
@@ -326,11 +309,16 @@ static void apply_requirements(const struct adding *adding)
 	const struct origin landlock = source_origin(adding->source, "requirements.landlock");
 
 	for (uint32_t i = 0; i < adding->policy->count; i++) {
-		if (settings->accepts_fallback)
-			profile_accept_fallback(adding->policy->profiles[i], &limits);
-		if (settings->landlock_abi != 0)
-			profile_require_landlock(adding->policy->profiles[i],
-						 settings->landlock_abi, &landlock);
+		struct profile *profile = adding->policy->profiles[i];
+
+		if (settings->accepts_fallback) {
+			profile->numbers.limits_fallback = 1;
+			profile->origins.keys[KEY_requirements_limits] = limits;
+		}
+		if (settings->landlock_abi != 0) {
+			profile->numbers.landlock_abi_min = settings->landlock_abi;
+			profile->origins.keys[KEY_requirements_landlock] = landlock;
+		}
 	}
 }
 
@@ -345,7 +333,7 @@ static int fail_offer(const struct source *source, const char *key, const char *
 		buffer_format(&known, "%s%.*s", i > 0 ? ", " : "",
 			      (int)(strlen(file) - strlen(SHIPPED_SUFFIX)), file);
 	}
-	(void)source_fail(source, error, key,
+	(void)source_fail(source, error, &source->root, key,
 			  "there is no shipped profile \"%s\"; expected one of %s", name,
 			  known.bytes);
 	buffer_done(&known);
@@ -367,8 +355,8 @@ static int add_offered(struct policy *policy, const struct source *source,
 		if (shipped == NULL)
 			return fail_offer(source, key, said.items[i], error);
 		if (policy_find(policy, said.items[i]) != NULL)
-			return source_fail(source, error, key, "%s given twice; expected once",
-					   said.items[i]);
+			return source_fail(source, error, &source->root, key,
+					   "%s given twice; expected once", said.items[i]);
 		policy->is_builtin = true;
 		result = policy_add(policy, shipped->file, shipped->text, shipped->size, error);
 		policy->is_builtin = false;

@@ -141,8 +141,8 @@ struct profile {
 	struct profile_host hosts[PLAN_HOSTS_MAX];
 	struct profile_request requests[PLAN_REQUESTS_MAX];
 	struct profile_secret secrets[PLAN_SECRETS_MAX];
-	const char *held[PROFILE_HELD_MAX]; /* patterns, with those of the parents */
-	char *owned[PLAN_MOUNTS_MAX];       /* paths of implied directories; the name of a copy */
+	char *held[PROFILE_HELD_MAX]; /* patterns, with those of the parents */
+	char *owned[PLAN_MOUNTS_MAX]; /* paths of implied directories; the name of a copy */
 	uint32_t owned_rules;
 	char *rule_paths[PLAN_RULES_MAX]; /* paths of implied rules */
 };
@@ -171,12 +171,6 @@ struct profile *profile_new(const struct profile_place *place, const struct prof
 
 /* Return whether the profile has a place, so that its sandboxes can be persistent. */
 bool profile_lasts(const struct profile *profile);
-
-/* Accept limits without cgroups; `origin` is the setting for all profiles that says so. */
-void profile_accept_fallback(struct profile *profile, const struct origin *origin);
-
-/* Require this Landlock ABI; `origin` is the setting for all profiles that says so. */
-void profile_require_landlock(struct profile *profile, uint32_t abi, const struct origin *origin);
 
 /* Return whether the profile has hosts that a request can take away. */
 bool profile_has_hosts(const struct profile *profile);

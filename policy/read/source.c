@@ -61,20 +61,6 @@ struct check {
 
 static int check_keys(const struct check *check, const struct node *node, enum key_set set);
 
-/* Set an error of a node. */
-static int fail_node(const struct check *check, const struct node *node, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int fail_node(const struct check *check, const struct node *node, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	source_vfail(check->source, check->error, node, "", format, arguments);
-	va_end(arguments);
-	return -1;
-}
-
 static int fail_unknown_key(const struct check *check, const struct node *node, enum key_set set)
 {
 	const char *remedy = set == SET_file || set == SET_profile
@@ -83,13 +69,15 @@ static int fail_unknown_key(const struct check *check, const struct node *node, 
 	struct buffer known = { .bytes = NULL };
 
 	if (remedy != NULL)
-		return fail_node(check, node, "unknown key: %s", remedy);
+		return source_fail(check->source, check->error, node, "", "unknown key: %s",
+				   remedy);
 	for (enum key_id key = 0; key < KEY_COUNT; key++) {
 		if (key_table[key].of == set)
 			buffer_format(&known, "%s%s", known.size > 0 ? ", " : "",
 				      key_table[key].name);
 	}
-	(void)fail_node(check, node, "unknown key; expected one of: %s", known.bytes);
+	(void)source_fail(check->source, check->error, node, "", "unknown key; expected one of: %s",
+			  known.bytes);
 	buffer_done(&known);
 	return -1;
 }
@@ -102,9 +90,10 @@ static int check_kind(const struct check *check, const struct node *node, enum n
 		[NODE_KEYS] = "a set of keys",
 	};
 
-	return node->kind == wanted ? 0
-				    : fail_node(check, node, "expected %s, not %s", names[wanted],
-						names[node->kind]);
+	return node->kind == wanted
+		       ? 0
+		       : source_fail(check->source, check->error, node, "", "expected %s, not %s",
+				     names[wanted], names[node->kind]);
 }
 
 static int check_list(const struct check *check, const struct node *node, const struct key *key)
@@ -115,8 +104,9 @@ static int check_list(const struct check *check, const struct node *node, const 
 		const struct node *entry = &node->items[i];
 
 		if (i == key->most)
-			return fail_node(check, node, "too many entries; expected at most %u",
-					 (uint32_t)key->most);
+			return source_fail(check->source, check->error, node, "",
+					   "too many entries; expected at most %u",
+					   (uint32_t)key->most);
 		if (key->type == TYPE_ENTRIES ? check_kind(check, entry, NODE_KEYS) != 0 ||
 							check_keys(check, entry, key->keys) != 0
 					      : check_kind(check, entry, NODE_TEXT) != 0)
@@ -135,9 +125,10 @@ static int check_value(const struct check *check, const struct node *node, enum 
 		return check_kind(check, node, NODE_KEYS) != 0 ? -1
 							       : check_keys(check, node, key->keys);
 	if (id == KEY_profile_network && node->kind != NODE_TEXT)
-		return fail_node(check, node,
-				 "expected none, loopback or hosts; the list has a key of its own, "
-				 "hosts");
+		return source_fail(
+			check->source, check->error, node, "",
+			"expected none, loopback or hosts; the list has a key of its own, "
+			"hosts");
 	return check_kind(check, node, NODE_TEXT);
 }
 
@@ -164,8 +155,8 @@ struct source *source_load(const char *file, const char *text, size_t size,
 	source->file = memory_text(file, strlen(file));
 	source->root.line = 1;
 	if (size > SOURCE_BYTES_MAX) {
-		(void)source_fail(source, error, "", "too long; expected at most %u bytes",
-				  SOURCE_BYTES_MAX);
+		(void)source_fail(source, error, &source->root, "",
+				  "too long; expected at most %u bytes", SOURCE_BYTES_MAX);
 		return source_free(source);
 	}
 	if (node_read(file, text, size, &source->root, error) != 0 ||
@@ -197,13 +188,13 @@ void source_vfail(const struct source *source, struct policy_error *error, const
 	buffer_done(&path);
 }
 
-int source_fail(const struct source *source, struct policy_error *error, const char *key,
-		const char *format, ...)
+int source_fail(const struct source *source, struct policy_error *error, const struct node *node,
+		const char *key, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	source_vfail(source, error, &source->root, key, format, arguments);
+	source_vfail(source, error, node, key, format, arguments);
 	va_end(arguments);
 	return -1;
 }

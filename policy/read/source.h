@@ -34,12 +34,10 @@ struct source *source_load(const char *file, const char *text, size_t size,
 uint32_t source_profiles(const struct source *source);
 const struct node *source_profile(const struct source *source, uint32_t index);
 
-/* Set *error to "file:line: key: ..." and return -1. `key` is like "profiles[1].files[3].size", or
- * "" for the file as a whole. */
-int source_fail(const struct source *source, struct policy_error *error, const char *key,
-		const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* Do that with a key within a node of the file; "": the node itself. */
+/* Set *error to "file:line: key: ..." and return -1. `key` is one within a node of the file, such
+ * as "profiles[1].files[3].size" in its root; "": the node itself. */
+int source_fail(const struct source *source, struct policy_error *error, const struct node *node,
+		const char *key, const char *format, ...) __attribute__((format(printf, 5, 6)));
 void source_vfail(const struct source *source, struct policy_error *error, const struct node *node,
 		  const char *key, const char *format, va_list arguments)
 	__attribute__((format(printf, 5, 0)));

@@ -271,15 +271,6 @@ static void put_answers(struct writer *writer, const struct profile *profile,
 	out->refuse_origin = writer_put_origin(writer, &profile->origins.keys[KEY_seccomp_refuse]);
 }
 
-static void put_held(struct writer *writer, const struct profile *profile, struct plan_profile *out)
-{
-	const uint32_t offset = (uint32_t)writer->blob->size;
-
-	for (uint32_t i = 0; i < profile->held_count; i++)
-		buffer_append(writer->blob, profile->held[i], strlen(profile->held[i]) + 1);
-	out->held = writer_end_list(writer, offset, &out->held_size);
-}
-
 static void put_network(struct writer *writer, const struct profile *profile,
 			struct plan_profile *out)
 {
@@ -400,6 +391,7 @@ static void put_shell(struct writer *writer, const struct profile *profile,
 static int put_profile(struct writer *writer, const struct profile *profile,
 		       struct plan_profile *out)
 {
+	const struct strings held = { profile->held, profile->held_count };
 	struct buffer text = { .size = 0 };
 
 	*out = profile->numbers;
@@ -418,7 +410,7 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	put_mounts(writer, profile, out);
 	put_rules(writer, profile, out);
 	put_languages(writer, profile, out);
-	put_held(writer, profile, out);
+	out->held = writer_put_list(writer, &held, &out->held_size);
 	put_rlimits(writer, out);
 	put_answers(writer, profile, out);
 	policy_show(profile, &text);
