@@ -30,19 +30,6 @@ struct names {
 	size_t count, room;
 };
 
-/* gcc 12's analyzer loses sight of what is reachable through memory that realloc() moved. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
-#endif
-
-static void add_name(struct names *names, const char *name)
-{
-	char **added = grow_item(&names->list, &names->room, &names->count, sizeof(char *));
-
-	if (!added || !(*added = strdup(name)))
-		_exit(1); /* the reader sees that the last entry is missing */
-}
-
 static bool is_dot(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
@@ -59,19 +46,13 @@ static bool read_names(int folder, struct names *ret)
 		return false;
 	}
 	while ((entry = readdir(stream))) {
-		if (!is_dot(entry->d_name))
-			add_name(ret, entry->d_name);
+		if (!is_dot(entry->d_name) &&
+		    !grow_text(&ret->list, &ret->room, &ret->count, sizeof(char *), entry->d_name))
+			_exit(1); /* the reader sees that the last entry is missing */
 	}
 	(void)closedir(stream);
 	list_sort(ret->list, ret->count, sizeof(char *));
 	return true;
-}
-
-static void free_names(struct names *names)
-{
-	for (size_t i = 0; i < names->count; i++)
-		free(names->list[i]);
-	free(names->list);
 }
 
 /* Match the pattern: without "/" the last name; ** stands for any number of directories. */
@@ -151,7 +132,7 @@ static void list_folder(int folder, uint64_t depth)
 
 	if (!read_names(folder, &names) || own < 0) {
 		fd_close(&own);
-		free_names(&names);
+		list_free(names.list, names.count, sizeof(char *));
 		return;
 	}
 	for (size_t i = 0; i < names.count && !list.is_more; i++) {
@@ -165,7 +146,7 @@ static void list_folder(int folder, uint64_t depth)
 		list.path[length] = '\0';
 	}
 	fd_close(&own);
-	free_names(&names);
+	list_free(names.list, names.count, sizeof(char *));
 }
 
 void command_list(char **arguments)

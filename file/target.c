@@ -12,6 +12,7 @@
 
 #include "answer.h"
 #include "common/fd.h"
+#include "lib/heap/grow.h"
 
 /* Flags of linux/fs.h, since Linux 3.15. */
 #define NOREPLACE 1U
@@ -34,17 +35,9 @@ void target_answer_missing(const char *path)
 	answer_missing(path, made.error ? made.error : ENOENT);
 }
 
-/* gcc 12's analyzer loses sight of what is reachable through memory that realloc() moved. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
-#endif
-
 static void note_directory(const char *path)
 {
-	char **made_one = answer_item(&made.list, &made.room, &made.count, sizeof(char *));
-
-	*made_one = strdup(path);
-	if (!*made_one)
+	if (!grow_text(&made.list, &made.room, &made.count, sizeof(char *), path))
 		answer_error(ENOMEM);
 }
 

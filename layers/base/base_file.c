@@ -213,12 +213,8 @@ int base_table_read(struct base_table *table, const struct job_directories *dire
 
 void base_table_free(struct base_table *table)
 {
-	for (size_t i = 0; i < table->file_count; i++)
-		free(table->files[i]);
-	for (size_t i = 0; i < table->added_block_count; i++)
-		free(table->added_blocks[i]);
-	free(table->files);
-	free(table->added_blocks);
+	list_free(table->files, table->file_count, sizeof(*table->files));
+	list_free(table->added_blocks, table->added_block_count, sizeof(*table->added_blocks));
 	free(table->slots);
 	free(table->added);
 	memset(table, 0, sizeof(*table));

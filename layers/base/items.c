@@ -47,9 +47,7 @@ void items_sort(struct items *items)
 
 void items_free(struct items *items)
 {
-	for (size_t i = 0; i < items->count; i++)
-		free(items->all[i]);
-	free(items->all);
+	list_free(items->all, items->count, sizeof(*items->all));
 	memset(items, 0, sizeof(*items));
 }
 

@@ -49,16 +49,8 @@ int journal_check_path(const char *path)
 
 struct journal_entry *journal_add(struct journal *journal, const char *path)
 {
-	char *copy = strdup(path);
-	struct journal_entry *entry =
-		copy ? grow_item(&journal->entries, &journal->room, &journal->count, sizeof(*entry))
-		     : NULL;
-
-	if (entry)
-		entry->path = copy;
-	else
-		free(copy);
-	return entry;
+	return grow_text(&journal->entries, &journal->room, &journal->count,
+			 sizeof(*journal->entries), path);
 }
 
 static int order_of(const struct journal_entry *entry)
@@ -88,9 +80,7 @@ void journal_sort(struct journal *journal)
 
 void journal_free(struct journal *journal)
 {
-	for (size_t i = 0; i < journal->count; i++)
-		free(journal->entries[i].path);
-	free(journal->entries);
+	list_free(journal->entries, journal->count, sizeof(*journal->entries));
 	journal->entries = NULL;
 	journal->count = journal->room = 0;
 }

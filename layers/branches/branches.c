@@ -132,18 +132,9 @@ int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX])
 
 void branches_note_left(const struct job *job, const char *path)
 {
-	char *copy, **left;
-
-	if (!(job->ask->flags & CHANGES_BRANCHES))
-		return;
-	copy = strdup(path);
-	left = copy ? grow_item(&state.left, &state.left_room, &state.left_count, sizeof(*left))
-		    : NULL;
-	if (left)
-		*left = copy;
-	else
-		free(copy);
-	state.is_lost |= !left;
+	if (job->ask->flags & CHANGES_BRANCHES)
+		state.is_lost |= !grow_text(&state.left, &state.left_room, &state.left_count,
+					    sizeof(*state.left), path);
 }
 
 static bool is_left(const char *path)
@@ -287,16 +278,10 @@ bool branches_has_index(const struct job_directories *directories, const struct 
 
 void branches_end(void)
 {
-	for (size_t i = 0; i < state.change_count; i++)
-		free(state.changes[i].path);
-	for (size_t i = 0; i < state.left_count; i++)
-		free(state.left[i]);
-	for (size_t i = 0; i < state.file_count; i++) {
-		free(state.files[i].path);
+	for (size_t i = 0; i < state.file_count; i++)
 		free(state.files[i].bytes);
-	}
-	free(state.changes);
-	free(state.left);
-	free(state.files);
+	list_free(state.files, state.file_count, sizeof(*state.files));
+	list_free(state.changes, state.change_count, sizeof(*state.changes));
+	list_free(state.left, state.left_count, sizeof(*state.left));
 	state = (struct branches){ 0 };
 }

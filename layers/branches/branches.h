@@ -55,8 +55,8 @@ void branches_follow(const struct job *job, size_t number, const struct branches
 
 /* A file that goes along with a branch: the index, or a log of the branch's values. */
 struct branches_file {
-	size_t ref;
 	char *path; /* in the workspace */
+	size_t ref;
 	struct stat old;
 	uint8_t *bytes;
 	size_t size;

@@ -24,14 +24,14 @@
 static int remember_change(const struct difference *difference)
 {
 	struct commits *state = commits_state();
-	struct commits_change *change = grow_item(&state->changes, &state->change_room,
-						  &state->change_count, sizeof(*change));
+	struct commits_change *change =
+		grow_text(&state->changes, &state->change_room, &state->change_count,
+			  sizeof(*change), difference->path + GIT_SIZE);
 
 	if (!change)
 		return -ENOMEM;
-	change->path = strdup(difference->path + GIT_SIZE);
 	change->source = difference->kind == CHANGE_DELETED ? -1 : difference->layer;
-	return change->path ? 0 : -ENOMEM;
+	return 0;
 }
 
 enum commits_fate commits_judge(const struct difference *difference)
@@ -86,22 +86,18 @@ static bool is_hosts_already(const struct job *job, const char *path,
 	       memcmp(found, id, sizeof(found)) == 0;
 }
 
-/* gcc 12's analyzer loses sight of the copy of a path that commits_state()->refs has. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
-#endif
-
 static int append_ref(const struct commits_ref *new)
 {
 	struct commits *state = commits_state();
+	struct commits_ref *ref = grow_text(&state->refs, &state->ref_room, &state->ref_count,
+					    sizeof(*ref), new->path);
+	char *path = ref ? ref->path : NULL;
 
-	if (!state->refs)
-		state->refs = calloc(COMMITS_REFS_MAX + 1, sizeof(*state->refs));
-	if (!state->refs)
+	if (!ref)
 		return -ENOMEM;
-	state->refs[state->ref_count] = *new;
-	state->refs[state->ref_count].path = strdup(new->path);
-	return state->refs[state->ref_count++].path ? 0 : -ENOMEM;
+	*ref = *new;
+	ref->path = path;
+	return 0;
 }
 
 /* Count a ref that is not looked at, and list the first. */
@@ -166,14 +162,13 @@ static int hear_packed(void *context, const struct reader_tell *tell, const uint
 		return 0;
 	if (state->packed_count == COMMITS_PACKED_MAX)
 		return branches_place(context, name, path) ? add_rest(path) : 0;
-	packed = grow_item(&state->packed, &state->packed_room, &state->packed_count,
-			   sizeof(*packed));
+	packed = grow_text(&state->packed, &state->packed_room, &state->packed_count,
+			   sizeof(*packed), name);
 	if (!packed)
 		return -ENOMEM;
-	packed->name = strdup(name);
 	memcpy(packed->id, tell->id, OBJECT_ID_BYTES);
 	packed->is_deleted = change != NULL;
-	return packed->name ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int add_packed(struct job *job, uint32_t source)
@@ -283,15 +278,9 @@ void commits_end(void)
 	fd_close(&state->requests); /* at which the reader ends */
 	fd_close(&state->answers);
 	fd_close(&state->spool);
-	for (size_t i = 0; i < state->change_count; i++)
-		free(state->changes[i].path);
-	for (size_t i = 0; i < state->packed_count; i++)
-		free(state->packed[i].name);
-	for (size_t i = 0; i < state->ref_count; i++)
-		free(state->refs[i].path);
-	free(state->changes);
-	free(state->packed);
-	free(state->refs);
+	list_free(state->changes, state->change_count, sizeof(*state->changes));
+	list_free(state->packed, state->packed_count, sizeof(*state->packed));
+	list_free(state->refs, state->ref_count, sizeof(*state->refs));
 	free(state->objects);
 	branches_end();
 	*state = (struct commits){ .requests = -1, .answers = -1, .spool = -1 };

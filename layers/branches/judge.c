@@ -169,15 +169,15 @@ static int add_file(size_t ref, const char *path, const struct stat *old, uint8_
 		    size_t size)
 {
 	struct branches *state = branches_state();
-	struct branches_file *file =
-		grow_item(&state->files, &state->file_room, &state->file_count, sizeof(*file));
+	struct branches_file *file = grow_text(&state->files, &state->file_room, &state->file_count,
+					       sizeof(*file), path);
 
 	if (!file) {
 		free(bytes);
 		return -ENOMEM;
 	}
-	*file = (struct branches_file){ ref, strdup(path), *old, bytes, size };
-	return file->path ? 0 : -ENOMEM;
+	*file = (struct branches_file){ file->path, ref, *old, bytes, size };
+	return 0;
 }
 
 /* Add a line to the log of a branch's values or of HEAD's. Where git keeps none, neither does msp:
@@ -238,12 +238,12 @@ static int hear_file(void *context, const struct reader_tell *tell, const uint8_
 	memcpy(&file, bytes, sizeof(file));
 	if (!is_good_file(&file, path, tell->size - sizeof(file)))
 		return -EBADMSG;
-	change = grow_item(&state->changes, &state->change_room, &state->change_count,
-			   sizeof(*change));
+	change = grow_text(&state->changes, &state->change_room, &state->change_count,
+			   sizeof(*change), path);
 	if (!change)
 		return -ENOMEM;
-	*change = (struct index_change){ strdup(path), file };
-	return change->path ? 0 : -ENOMEM;
+	change->file = file;
+	return 0;
 }
 
 static int add_index(const struct job *job, size_t number, const uint8_t old[OBJECT_ID_BYTES])

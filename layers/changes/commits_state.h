@@ -57,7 +57,7 @@ struct commits {
 	struct commits_packed *packed;
 	size_t packed_count, packed_room;
 	struct commits_ref *refs; /* by path; at most COMMITS_REFS_MAX and one */
-	size_t ref_count;
+	size_t ref_count, ref_room;
 	uint32_t rest; /* refs beyond the bound: the first of them has -EUSERS */
 	struct commits_object *objects;
 	size_t object_count, object_room;

@@ -38,6 +38,25 @@ void *grow_item(void *list, size_t *room, size_t *count, size_t size)
 	return memset(grown + (*count)++ * size, 0, size);
 }
 
+void *grow_text(void *list, size_t *room, size_t *count, size_t size, const char *text)
+{
+	char *copy = strdup(text);
+	void *item = copy ? grow_item(list, room, count, size) : NULL;
+
+	if (item)
+		memcpy(item, &copy, sizeof(copy));
+	else
+		free(copy);
+	return item;
+}
+
+void list_free(void *list, size_t count, size_t size)
+{
+	for (size_t i = 0; i < count; i++)
+		free(*(void **)((uint8_t *)list + i * size));
+	free(list);
+}
+
 static int compare_texts(const void *left, const void *right)
 {
 	return strcmp(*(char *const *)left, *(char *const *)right);

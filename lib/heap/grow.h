@@ -15,6 +15,12 @@ void *grow_list(void *list, size_t *room, size_t count, size_t size);
  * item, or NULL without memory: the list is unchanged then. */
 void *grow_item(void *list, size_t *room, size_t *count, size_t size);
 
+/* Append such an item that begins with a pointer to a copy of a text. */
+void *grow_text(void *list, size_t *room, size_t *count, size_t size, const char *text);
+
+/* Free a list, and the memory to which each of its items points at its beginning. */
+void list_free(void *list, size_t count, size_t size);
+
 /* Sort items of `size` bytes, each of which begins with a pointer to a text, by the texts' bytes.
  */
 void list_sort(void *list, size_t count, size_t size);

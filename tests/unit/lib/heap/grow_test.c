@@ -51,3 +51,30 @@ Test(grow, without_memory_nothing_changes)
 	bytes[0] = 'x';
 	free(bytes);
 }
+
+Test(grow, texts_are_copies_that_go_with_their_list)
+{
+	struct named {
+		char *name;
+		int number;
+	} *list = NULL;
+	size_t room = 0, count = 0;
+	char text[] = "b0";
+
+	for (int i = 0; i < 100; i++) {
+		struct named *named;
+
+		text[1] = (char)('0' + i % 10);
+		named = grow_text(&list, &room, &count, sizeof(*named), text);
+		cr_assert_not_null(named);
+		cr_expect_eq(named->number, 0);
+		named->number = i;
+	}
+	cr_assert_eq(count, 100);
+	for (int i = 0; i < 100; i++) {
+		cr_expect_eq(list[i].name[1], '0' + i % 10);
+		cr_expect_eq(list[i].number, i);
+	}
+	list_free(list, count, sizeof(*list)); /* the sanitizers see what it leaves */
+	list_free(NULL, 0, sizeof(*list));
+}
