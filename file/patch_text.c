@@ -11,14 +11,8 @@
 
 static void append_bytes(struct patch_text *text, size_t *room, const char *bytes, size_t size)
 {
-	char *grown = grow_list(text->bytes, room, text->size + size, 1);
-
-	if (!grown)
+	if (!grow_bytes(&text->bytes, room, &text->size, bytes, size))
 		answer_error(ENOMEM);
-	text->bytes = grown;
-	if (size > 0)
-		memcpy(text->bytes + text->size, bytes, size);
-	text->size += size;
 }
 
 struct making {

@@ -78,8 +78,8 @@ static int take_list(struct channel_message *message, uint32_t index, const char
 		     size_t *ret_size)
 {
 	char *bytes = NULL;
-	const int error = beneath_text_of(channel_take_fd(message, index), LIST_BYTES_MAX, &bytes,
-					  ret_size, NULL);
+	const int error =
+		beneath_text_of(channel_take_fd(message, index), LIST_BYTES_MAX, &bytes, ret_size);
 
 	*ret = bytes;
 	return error;

@@ -68,7 +68,7 @@ static int read_file(int state, struct journal *ret)
 {
 	char *bytes;
 	size_t size;
-	int error = beneath_text(state, FILE_NAME, JOURNAL_BYTES_MAX, &bytes, &size, NULL);
+	int error = beneath_text(state, FILE_NAME, JOURNAL_BYTES_MAX, &bytes, &size);
 
 	/* A state without a journal is a damaged one, not none. */
 	if (error)

@@ -253,18 +253,6 @@ bool base_table_history(const struct base_table *table, const char *path, struct
 	return slot->bytes != NULL;
 }
 
-static int append_to(struct base_table *table, const uint8_t *bytes, size_t size)
-{
-	uint8_t *added = grow_list(table->added, &table->added_room, table->added_size + size, 1);
-
-	if (!added)
-		return -ENOMEM;
-	table->added = added;
-	memcpy(table->added + table->added_size, bytes, size);
-	table->added_size += size;
-	return 0;
-}
-
 int base_table_add(struct base_table *table, struct base_record *record, const char *path)
 {
 	uint8_t *bytes, **kept;
@@ -282,7 +270,10 @@ int base_table_add(struct base_table *table, struct base_record *record, const c
 	memcpy(bytes, record, sizeof(*record));
 	memcpy(bytes + sizeof(*record), path, record->path_size);
 	error = put_row(table, bytes, record);
-	return error ? error : append_to(table, bytes, record->size);
+	if (!error &&
+	    !grow_bytes(&table->added, &table->added_room, &table->added_size, bytes, record->size))
+		error = -ENOMEM;
+	return error;
 }
 
 /* The head comes last: until it says so, there is nothing new. */

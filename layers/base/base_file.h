@@ -17,7 +17,7 @@ struct base_table {
 	size_t file_count;
 	struct base_slot *slots; /* open addressing */
 	size_t slot_count, used;
-	uint8_t *added; /* records to be written */
+	char *added; /* records to be written */
 	size_t added_size, added_room;
 	uint8_t **added_blocks; /* that the slots point into */
 	size_t added_block_count, added_block_room;

@@ -119,7 +119,7 @@ ssize_t beneath_read(int file, void *bytes, size_t most, off_t at)
 	return (ssize_t)used;
 }
 
-int beneath_text_of(int file, size_t most, char **ret, size_t *ret_size, struct stat *ret_status)
+int beneath_text_of(int file, size_t most, char **ret, size_t *ret_size)
 {
 	char *text = NULL;
 	ssize_t size = -1;
@@ -142,18 +142,15 @@ int beneath_text_of(int file, size_t most, char **ret, size_t *ret_size, struct 
 	text[size] = '\0';
 	*ret = text;
 	*ret_size = (size_t)size;
-	if (ret_status)
-		*ret_status = status;
 	return 0;
 }
 
-int beneath_text(int root, const char *path, size_t most, char **ret, size_t *ret_size,
-		 struct stat *ret_status)
+int beneath_text(int root, const char *path, size_t most, char **ret, size_t *ret_size)
 {
 	struct stat status;
 
 	return beneath_text_of(root < 0 ? -ENOENT : beneath_file(root, path, &status), most, ret,
-			       ret_size, ret_status);
+			       ret_size);
 }
 
 int beneath_same(int left, int right)
@@ -209,21 +206,6 @@ int beneath_hash(int file, uint8_t ret[SHA256_BYTES])
 	return -EFBIG;
 }
 
-static int add_name(struct beneath_names *names, const char *name)
-{
-	const size_t size = strlen(name) + 1;
-
-	char *bytes = grow_list(names->bytes, &names->room, names->used + size, 1);
-
-	if (!bytes)
-		return -ENOMEM;
-	names->bytes = bytes;
-	memcpy(names->bytes + names->used, name, size);
-	names->used += size;
-	names->count++;
-	return 0;
-}
-
 #define LEADING ((1U << DT_DIR) | (1U << DT_LNK) | (1U << DT_UNKNOWN)) /* it need not be told */
 
 int beneath_names_add(struct beneath_names *names, int directory, bool is_all)
@@ -241,10 +223,13 @@ int beneath_names_add(struct beneath_names *names, int directory, bool is_all)
 			const struct dirent64 *entry = (const void *)(buffer + at);
 
 			at += entry->d_reclen;
-			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-			    (is_all || (LEADING & (1U << entry->d_type))) &&
-			    add_name(names, entry->d_name) != 0)
+			if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+			    (!is_all && !(LEADING & (1U << entry->d_type))))
+				continue;
+			if (!grow_bytes(&names->bytes, &names->room, &names->used, entry->d_name,
+					strlen(entry->d_name) + 1))
 				return -ENOMEM;
+			names->count++;
 		}
 	}
 }

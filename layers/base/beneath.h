@@ -40,13 +40,11 @@ int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX]);
 ssize_t beneath_read(int file, void *bytes, size_t most, off_t at);
 
 /* Read all of a regular file of at most `most` bytes. 0, and the caller frees the bytes, which have
- * a NUL behind them; -ENOENT also without a directory (-1); -EFBIG; another -errno. `ret_status`
- * may be NULL. */
-int beneath_text(int root, const char *path, size_t most, char **ret, size_t *ret_size,
-		 struct stat *ret_status);
+ * a NUL behind them; -ENOENT also without a directory (-1); -EFBIG; another -errno. */
+int beneath_text(int root, const char *path, size_t most, char **ret, size_t *ret_size);
 
 /* Read an open file in the same way, and close it. An -errno in place of a file is returned. */
-int beneath_text_of(int file, size_t most, char **ret, size_t *ret_size, struct stat *ret_status);
+int beneath_text_of(int file, size_t most, char **ret, size_t *ret_size);
 
 /* Have two files the same content? 1, 0, or -errno. */
 int beneath_same(int left, int right);

@@ -14,6 +14,7 @@
 #include "common/fd.h"
 #include "layers/base/beneath.h"
 #include "layers/base/held.h"
+#include "lib/heap/grow.h"
 
 /* Links in one path that the kernel follows: MAXSYMLINKS of include/linux/namei.h. */
 #define FOLLOWED_MAX 40
@@ -32,7 +33,7 @@ static const char *const stores[] = { ".git/objects", ".hg/store", ".svn/pristin
 /* Paths with a NUL after each. */
 struct list {
 	char *bytes;
-	size_t size;
+	size_t size, room;
 };
 
 static struct {
@@ -61,16 +62,8 @@ static bool is_lack(int error)
 
 static void append_path(struct list *list, const char *path)
 {
-	const size_t size = strlen(path) + 1;
-	char *grown = realloc(list->bytes, list->size + size);
-
-	if (!grown) {
-		links.is_lost = true;
-		return;
-	}
-	memcpy(grown + list->size, path, size);
-	list->bytes = grown;
-	list->size += size;
+	links.is_lost |=
+		!grow_bytes(&list->bytes, &list->room, &list->size, path, strlen(path) + 1);
 }
 
 /* Is one of the list's paths this one, or above it? */

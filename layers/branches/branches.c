@@ -55,40 +55,18 @@ bool branches_place(const struct job *job, const char *name, char ret[IPC_PATH_M
 
 /* --- the host's refs -------------------------------------------------------------------------- */
 
-static int read_packed(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES])
-{
-	char *text, *at;
-	const char *found;
-	size_t size;
-	int error = beneath_text(job->directories.host, GIT "packed-refs", REFS_PACKED_MAX, &text,
-				 &size, NULL);
-
-	if (error)
-		return error;
-	error = -ENOENT;
-	for (at = text; error && refs_next(&at, text + size, &found, ret);)
-		error = strcmp(found, name) == 0 ? 0 : -ENOENT;
-	free(text);
-	return error;
-}
-
 int branches_read(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES])
 {
+	const int host = job->directories.host;
 	char path[IPC_PATH_MAX];
-	char *text;
-	size_t size;
 	int error;
 
 	if (snprintf(path, sizeof(path), GIT "%s", name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	error = beneath_text(job->directories.host, path, REF_BYTES_MAX, &text, &size, NULL);
-	if (error == -ENOENT || error == -ENOTDIR || error == -ESTALE) /* a directory */
-		return read_packed(job, name, ret);
-	if (error)
-		return error;
-	error = refs_parse(text, size, ret);
-	free(text);
-	return error;
+	error = refs_read(host, path, REF_BYTES_MAX, ret);
+	return error == -ENOENT || error == -ENOTDIR || error == -ESTALE /* a directory */
+		       ? refs_find_packed(host, GIT "packed-refs", name, ret)
+		       : error;
 }
 
 void branches_bases(const struct job *job, const char *name, uint8_t ret[2][OBJECT_ID_BYTES])
@@ -116,8 +94,7 @@ int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX])
 	char *text;
 	const char *name;
 	size_t size;
-	int error =
-		beneath_text(job->directories.host, GIT "HEAD", REF_BYTES_MAX, &text, &size, NULL);
+	int error = beneath_text(job->directories.host, GIT "HEAD", REF_BYTES_MAX, &text, &size);
 
 	ret[0] = '\0';
 	if (error)
@@ -171,7 +148,7 @@ static bool is_in_work_tree(const struct job *job, const struct index_change *ch
 	}
 	if (file == -ENOENT)
 		file = beneath_file(job->directories.host, change->path, &status);
-	if (beneath_text_of(file, OBJECT_BYTES_MAX, &text, &size, NULL) != 0)
+	if (beneath_text_of(file, OBJECT_BYTES_MAX, &text, &size) != 0)
 		return false;
 	is_same = is_blob(id, text, size);
 	free(text);
@@ -262,8 +239,7 @@ bool branches_has_index(const struct job_directories *directories, const struct 
 	uint8_t *bytes;
 	char *text;
 	size_t size;
-	int error =
-		beneath_text(directories->host, INDEX_PATH, INDEX_BYTES_MAX, &text, &size, NULL);
+	int error = beneath_text(directories->host, INDEX_PATH, INDEX_BYTES_MAX, &text, &size);
 
 	if (error)
 		return false;

@@ -52,8 +52,7 @@ static bool file_names(const struct job *job, const char *tree, const char *file
 	size_t size;
 	int error =
 		snprintf(path, sizeof(path), GIT "worktrees/%s/%s", tree, file) < (int)sizeof(path)
-			? beneath_text(job->directories.host, path, IPC_PATH_MAX, &text, &size,
-				       NULL)
+			? beneath_text(job->directories.host, path, IPC_PATH_MAX, &text, &size)
 			: -ENAMETOOLONG;
 	bool is_named;
 
@@ -104,7 +103,7 @@ static bool is_blocked(const struct job *job, const char *name)
 	if (beneath_look(job->directories.host, path, &status) != 0 || status.st_mode != 0)
 		return true;
 	error = beneath_text(job->directories.host, GIT "packed-refs", REFS_PACKED_MAX, &text,
-			     &size, NULL);
+			     &size);
 	if (error)
 		return error != -ENOENT;
 	for (at = text; !found && refs_next(&at, text + size, &other, id);)
@@ -191,8 +190,8 @@ static int add_log(const struct job *job, size_t number, const uint8_t old[OBJEC
 	char *text = NULL, *whole;
 	size_t size = 0;
 	int error = snprintf(path, sizeof(path), GIT "logs/%s", name) < (int)sizeof(path)
-			    ? beneath_text(job->directories.host, path, LOG_BYTES_MAX, &text, &size,
-					   &status)
+			    ? beneath_text_of(beneath_file(job->directories.host, path, &status),
+					      LOG_BYTES_MAX, &text, &size)
 			    : -ENAMETOOLONG;
 	int more;
 
@@ -256,8 +255,8 @@ static int add_index(const struct job *job, size_t number, const uint8_t old[OBJ
 	int error = ask_between(READER_FILES, &commits_state()->refs[number], old, hear_file, NULL);
 
 	if (!error)
-		error = beneath_text(job->directories.host, INDEX_PATH, INDEX_BYTES_MAX, &text,
-				     &size, &status);
+		error = beneath_text_of(beneath_file(job->directories.host, INDEX_PATH, &status),
+					INDEX_BYTES_MAX, &text, &size);
 	if (error)
 		return error;
 	list_sort(state->changes, state->change_count, sizeof(*state->changes));

@@ -127,19 +127,14 @@ int git_index_next(struct git_index_reader *reader)
 
 static int add_name(struct git_index *index, const char *name)
 {
-	const size_t size = strlen(name) + 1;
-	char *names = grow_list(index->names, &index->room, index->size + size, 1);
-	uint32_t *start;
+	uint32_t *start =
+		grow_item(&index->starts, &index->starts_room, &index->count, sizeof(*start));
 
-	if (!names)
-		return -ENOMEM;
-	index->names = names;
-	start = grow_item(&index->starts, &index->starts_room, &index->count, sizeof(*start));
 	if (!start)
 		return -ENOMEM;
 	*start = (uint32_t)index->size;
-	memcpy(names + index->size, name, size);
-	index->size += size;
+	if (!grow_bytes(&index->names, &index->room, &index->size, name, strlen(name) + 1))
+		return -ENOMEM;
 	return index->size <= UINT32_MAX / 2 ? 0 : -EBADMSG;
 }
 

@@ -57,7 +57,7 @@ static char *read_rules(const struct job *job, const char *path)
 	size_t size;
 	char *text;
 
-	if (beneath_text(job->directories.host, path, RULES_BYTES_MAX, &text, &size, NULL) != 0)
+	if (beneath_text(job->directories.host, path, RULES_BYTES_MAX, &text, &size) != 0)
 		return NULL;
 	if (!memchr(text, '\0', size))
 		return text;

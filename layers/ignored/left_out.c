@@ -21,7 +21,7 @@ static void read_index(const struct job *job)
 
 	tracked.is_tried = true;
 	tracked.is_known = beneath_text(job->directories.host, ".git/index", INDEX_BYTES_MAX,
-					&bytes, &size, NULL) == 0 &&
+					&bytes, &size) == 0 &&
 			   git_index_read(&tracked.index, (const uint8_t *)bytes, size) == 0;
 	free(bytes);
 }

@@ -55,37 +55,16 @@ static void add_commit(struct search *search, const uint8_t *id)
 
 /* --- the first commits ------------------------------------------------------------------------ */
 
-static void add_packed(struct search *search, int git, const char *name)
-{
-	uint8_t id[OBJECT_ID_BYTES];
-	const char *found;
-	char *text, *at;
-	size_t size;
-
-	if (beneath_text(git, "packed-refs", REFS_PACKED_MAX, &text, &size, NULL) != 0)
-		return;
-	for (at = text; refs_next(&at, text + size, &found, id);) {
-		if (strcmp(found, name) == 0)
-			add_commit(search, id);
-	}
-	free(text);
-}
-
 /* Add the commit of a branch, in every repository that has it. */
 static void add_branch(struct search *search, const char *name)
 {
 	uint8_t id[OBJECT_ID_BYTES];
 
 	for (size_t i = search->objects->count; i-- > 0;) {
-		char *text;
-		size_t size;
-
-		if (beneath_text(search->gits[i], name, HEAD_BYTES_MAX, &text, &size, NULL) == 0) {
-			if (refs_parse(text, size, id) == 0)
-				add_commit(search, id);
-			free(text);
-		}
-		add_packed(search, search->gits[i], name);
+		if (refs_read(search->gits[i], name, HEAD_BYTES_MAX, id) == 0)
+			add_commit(search, id);
+		if (refs_find_packed(search->gits[i], "packed-refs", name, id) == 0)
+			add_commit(search, id);
 	}
 }
 
@@ -95,7 +74,7 @@ static void add_head(struct search *search, int git)
 	char *text, *name;
 	size_t size;
 
-	if (beneath_text(git, "HEAD", HEAD_BYTES_MAX, &text, &size, NULL) != 0)
+	if (beneath_text(git, "HEAD", HEAD_BYTES_MAX, &text, &size) != 0)
 		return;
 	if (refs_parse(text, size, id) == 0) {
 		add_commit(search, id);

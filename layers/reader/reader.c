@@ -43,15 +43,8 @@ static int send_tell(void *context, const struct reader_tell *what, const void *
 static int answer_ref(struct reader *reader, const struct reader_ask *ask)
 {
 	struct reader_tell found = { .kind = READER_FOUND };
-	char *text;
-	size_t size;
-	int error = beneath_text(reader->gits[ask->source], ask->path, REF_BYTES_MAX, &text, &size,
-				 NULL);
+	const int error = refs_read(reader->gits[ask->source], ask->path, REF_BYTES_MAX, found.id);
 
-	if (error)
-		return error;
-	error = refs_parse(text, size, found.id);
-	free(text);
 	return error ? error : send_tell(reader, &found, NULL);
 }
 
@@ -79,7 +72,7 @@ static int read_packed(int git, struct packed *ret)
 	size_t size, room = 0;
 	char *at;
 	struct named next;
-	int error = beneath_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size, NULL);
+	int error = beneath_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size);
 
 	if (error)
 		return error == -ENOENT ? 0 : error;

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "layers/base/beneath.h"
 
 static int parse_digit(char digit)
 {
@@ -106,4 +109,33 @@ bool refs_next(char **at, char *end, const char **ret_name, uint8_t ret_id[OBJEC
 		return true;
 	}
 	return false;
+}
+
+int refs_read(int root, const char *path, size_t most, uint8_t ret[OBJECT_ID_BYTES])
+{
+	char *text;
+	size_t size;
+	int error = beneath_text(root, path, most, &text, &size);
+
+	if (error)
+		return error;
+	error = refs_parse(text, size, ret);
+	free(text);
+	return error;
+}
+
+int refs_find_packed(int root, const char *path, const char *name, uint8_t ret[OBJECT_ID_BYTES])
+{
+	char *text, *at;
+	const char *found;
+	size_t size;
+	int error = beneath_text(root, path, REFS_PACKED_MAX, &text, &size);
+
+	if (error)
+		return error;
+	error = -ENOENT;
+	for (at = text; error && refs_next(&at, text + size, &found, ret);)
+		error = strcmp(found, name) == 0 ? 0 : -ENOENT;
+	free(text);
+	return error;
 }

@@ -34,6 +34,12 @@ void refs_write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1]);
  * a SHA-1; -EBADMSG. */
 int refs_parse(const char *text, size_t size, uint8_t ret[OBJECT_ID_BYTES]);
 
+/* Parse such a file of at most `most` bytes. 0, or -errno as of beneath_text() or refs_parse(). */
+int refs_read(int root, const char *path, size_t most, uint8_t ret[OBJECT_ID_BYTES]);
+
+/* Find a branch or tag in a file packed-refs. 0; -ENOENT: it has none; another -errno. */
+int refs_find_packed(int root, const char *path, const char *name, uint8_t ret[OBJECT_ID_BYTES]);
+
 /* Read the next branch or tag of packed-refs at *at and move on. The name is terminated in place.
  * True: there is one. Lines of any other form are passed over. */
 bool refs_next(char **at, char *end, const char **ret_name, uint8_t ret_id[OBJECT_ID_BYTES]);

@@ -57,6 +57,19 @@ void list_free(void *list, size_t count, size_t size)
 	free(list);
 }
 
+bool grow_bytes(char **list, size_t *room, size_t *used, const void *bytes, size_t size)
+{
+	char *grown = grow_list(*list, room, *used + size, 1);
+
+	if (!grown)
+		return false;
+	*list = grown;
+	if (size > 0)
+		memcpy(grown + *used, bytes, size);
+	*used += size;
+	return true;
+}
+
 static int compare_texts(const void *left, const void *right)
 {
 	return strcmp(*(char *const *)left, *(char *const *)right);

@@ -5,6 +5,7 @@
 #ifndef LIB_HEAP_GROW_H
 #define LIB_HEAP_GROW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Resize `list`, which has room for *room items of `size` bytes, to at least `count`. Returns the
@@ -20,6 +21,9 @@ void *grow_text(void *list, size_t *room, size_t *count, size_t size, const char
 
 /* Free a list, and the memory to which each of its items points at its beginning. */
 void list_free(void *list, size_t count, size_t size);
+
+/* Append bytes to those at *list. False without memory: they are unchanged then. */
+bool grow_bytes(char **list, size_t *room, size_t *used, const void *bytes, size_t size);
 
 /* Sort items of `size` bytes, each of which begins with a pointer to a text, by the texts' bytes.
  */

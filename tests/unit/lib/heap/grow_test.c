@@ -78,3 +78,19 @@ Test(grow, texts_are_copies_that_go_with_their_list)
 	list_free(list, count, sizeof(*list)); /* the sanitizers see what it leaves */
 	list_free(NULL, 0, sizeof(*list));
 }
+
+Test(grow, bytes_follow_each_other)
+{
+	char *bytes = NULL;
+	size_t room = 0, used = 0;
+
+	for (int i = 0; i < 1000; i++)
+		cr_assert(grow_bytes(&bytes, &room, &used, "name", sizeof("name")));
+	cr_assert(grow_bytes(&bytes, &room, &used, NULL, 0));
+	cr_assert_eq(used, 1000 * sizeof("name"));
+	for (size_t at = 0; at < used; at += sizeof("name"))
+		cr_assert_str_eq(bytes + at, "name");
+	cr_expect_not(grow_bytes(&bytes, &room, &used, "x", SIZE_MAX / 2 + 1));
+	cr_expect_eq(used, 1000 * sizeof("name"));
+	free(bytes);
+}
