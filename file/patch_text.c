@@ -3,7 +3,6 @@
  * The text of a file after a patch.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "answer.h"
 #include "lib/heap/grow.h"

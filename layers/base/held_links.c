@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/fd.h"
@@ -338,11 +337,4 @@ bool held_links_lead_below(const struct job *job, const char *path)
 			return true;
 	}
 	return links.is_lost;
-}
-
-void held_links_forget(void)
-{
-	free(links.targets.bytes);
-	free(links.directories.bytes);
-	memset(&links, 0, sizeof(links));
 }

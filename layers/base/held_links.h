@@ -22,7 +22,4 @@ bool held_links_lead_to(const struct job *job, const char *path);
 /* Does such a link, or git's configuration, lead to something below this path? */
 bool held_links_lead_below(const struct job *job, const char *path);
 
-/* Forget what was found. */
-void held_links_forget(void);
-
 #endif

@@ -234,12 +234,3 @@ size_t ignored_tree(const struct job *job, const char *path)
 	}
 	return is_tree ? size : 0;
 }
-
-void ignored_forget(void)
-{
-	for (size_t i = 0; i < FILES_MAX; i++) {
-		free(rules.files[i].path);
-		free(rules.files[i].text);
-	}
-	memset(&rules, 0, sizeof(rules));
-}

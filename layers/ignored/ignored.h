@@ -25,7 +25,4 @@ bool ignored_is(const struct job *job, enum ignored_rules by, const char *path, 
  * has no name that is obeyed on entering a directory; 0: it is not so. */
 size_t ignored_tree(const struct job *job, const char *path);
 
-/* Forget what was read. */
-void ignored_forget(void);
-
 #endif

@@ -70,9 +70,3 @@ bool left_out(struct job *job, const struct difference *difference)
 							      : difference->old.st_mode);
 	return true;
 }
-
-void left_out_forget(void)
-{
-	git_index_free(&tracked.index);
-	tracked.is_tried = tracked.is_known = false;
-}

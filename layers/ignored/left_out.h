@@ -12,7 +12,4 @@
  * asks for with CHANGES_IGNORED_TOO, or that lies in a chosen path which is ignored itself. */
 bool left_out(struct job *job, const struct difference *difference);
 
-/* Forget what was read of the host's index. */
-void left_out_forget(void);
-
 #endif

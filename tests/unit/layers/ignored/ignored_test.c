@@ -120,8 +120,13 @@ Test(ignored, rules_that_come_unasked_lift_nothing)
 	cr_expect(ignored_is(&job, IGNORED_BY_ALL, "eslint.config.js", false), "hidden");
 	cr_expect_eq(flags("eslint.config.js"), CHANGE_IS_HELD | CHANGE_IS_TOOL);
 	cr_expect_eq(flags("node_modules/x/.vscode/tasks.json"), CHANGE_IS_HELD);
-	put_file(scene.directories.host, ".git/info/exclude", "node_modules/\neslint.config.js\n");
-	ignored_forget();
+	scene_end(&scene);
+}
+
+Test(ignored, rules_by_a_persons_word_lift)
+{
+	rules_file = ".git/info/exclude";
+	begin("node_modules/\neslint.config.js\n", "@tools", 7);
 	cr_expect_eq(flags("eslint.config.js"), 0, "the control");
 	cr_expect_eq(flags("node_modules/x/.vscode/tasks.json"), 0, "the control");
 	scene_end(&scene);

@@ -40,8 +40,6 @@ static void begin(void)
 	put_index(names);
 	memset(&ask, 0, sizeof(ask));
 	job = (struct job){ .directories = scene.directories, .ask = &ask, .output = -1 };
-	ignored_forget();
-	left_out_forget();
 }
 
 static void choose(const char *chosen, size_t size)
@@ -102,9 +100,15 @@ Test(left_out, an_index_that_cannot_be_read_hides_nothing_of_the_hosts)
 	cr_assert_eq(unlinkat(scene.directories.host, ".git/index", 0), 0);
 	cr_expect_not(is_out("old.log", FILE_MODE, FILE_MODE, ""));
 	cr_expect(is_out("new.log", 0, FILE_MODE, ""), "the control");
-	left_out_forget();
+	scene_end(&scene);
+}
+
+Test(left_out, an_index_that_is_none_hides_nothing_of_the_hosts)
+{
+	begin();
 	put_file(scene.directories.host, ".git/index", "no index");
 	cr_expect_not(is_out("old.log", FILE_MODE, FILE_MODE, ""));
+	cr_expect(is_out("new.log", 0, FILE_MODE, ""), "the control");
 	scene_end(&scene);
 }
 
