@@ -92,7 +92,7 @@ static int tell_one(void *context, const struct difference *difference)
 	threeway_preview(job, &shown);
 	job->done.total++;
 	is_shown = is_on_page(job);
-	error = commits_state()->error; /* the reader may have ended, asked to merge */
+	error = commits.error; /* the reader may have ended, asked to merge */
 	if (!error && is_shown)
 		error = look_closer(telling, difference, &shown, link);
 	if (error)
@@ -115,7 +115,7 @@ static int tell_refs(struct telling *telling)
 	char text[IPC_PATH_MAX];
 	int error = commits_find(job);
 
-	for (size_t i = 0; i < commits_state()->ref_count && !error; i++) {
+	for (size_t i = 0; i < commits.ref_count && !error; i++) {
 		commits_show(i, &difference, text);
 		job->done.held += (difference.flags & CHANGE_IS_HELD) != 0;
 		job->done.conflicts += (difference.flags & CHANGE_IS_CONFLICT) != 0;

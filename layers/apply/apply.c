@@ -220,9 +220,9 @@ static int choose_refs(struct gathering *gathering)
 	char text[IPC_PATH_MAX];
 	struct job *job = gathering->job;
 	const struct branches_apply apply = { look_at_item, held_entry_flags, gathering };
-	int error = commits_state()->error; /* the reader may have ended, asked to merge */
+	int error = commits.error; /* the reader may have ended, asked to merge */
 
-	for (size_t i = 0; i < commits_state()->ref_count && !error; i++) {
+	for (size_t i = 0; i < commits.ref_count && !error; i++) {
 		branches_follow(job, i, &apply);
 		commits_show(i, &difference, text);
 		gathering->ref_flags[i] = difference.flags;
@@ -246,7 +246,7 @@ static size_t number_of_ref(const struct gathering *gathering, size_t ref)
 
 static size_t number_of_object(const struct gathering *gathering, size_t object)
 {
-	return gathering->items.count + commits_state()->ref_count + object;
+	return gathering->items.count + commits.ref_count + object;
 }
 
 static bool has_entry(const struct journal *journal, const char *path, size_t size)
@@ -281,7 +281,7 @@ static int enter_directories(struct gathering *gathering, const char *path)
 		entry = journal_add(&gathering->journal, above);
 		if (!entry)
 			return -ENOMEM;
-		entry->to.mode = S_IFDIR | commits_state()->mode;
+		entry->to.mode = S_IFDIR | commits.mode;
 		entry->change = SIZE_MAX;
 	}
 	return 0;
@@ -313,7 +313,7 @@ static int enter_objects(struct gathering *gathering)
 	char path[IPC_PATH_MAX];
 	int error = 0;
 
-	for (size_t i = 0; i < commits_state()->object_count && !error; i++) {
+	for (size_t i = 0; i < commits.object_count && !error; i++) {
 		struct stat status;
 
 		commits_object_path(i, path);
@@ -331,7 +331,7 @@ static int enter_commits(struct gathering *gathering)
 	char text[IPC_PATH_MAX];
 	int error = enter_objects(gathering);
 
-	for (size_t i = 0; i < commits_state()->ref_count && !error; i++) {
+	for (size_t i = 0; i < commits.ref_count && !error; i++) {
 		if (gathering->ref_fates[i] != FATE_TAKEN)
 			continue;
 		commits_show(i, &difference, text);
@@ -342,9 +342,8 @@ static int enter_commits(struct gathering *gathering)
 		const struct branches_file *file = branches_file(i);
 
 		if (gathering->ref_fates[file->ref] == FATE_TAKEN)
-			error = enter_file(
-				gathering, file->path, &file->old, 0644,
-				number_of_object(gathering, commits_state()->object_count + i));
+			error = enter_file(gathering, file->path, &file->old, 0644,
+					   number_of_object(gathering, commits.object_count + i));
 	}
 	return error;
 }
@@ -390,10 +389,8 @@ static int gather_items(struct gathering *gathering)
 	if (error)
 		return error;
 	gathering->fates = calloc(gathering->items.count + 1, sizeof(*gathering->fates));
-	gathering->ref_fates =
-		calloc(commits_state()->ref_count + 1, sizeof(*gathering->ref_fates));
-	gathering->ref_flags =
-		calloc(commits_state()->ref_count + 1, sizeof(*gathering->ref_flags));
+	gathering->ref_fates = calloc(commits.ref_count + 1, sizeof(*gathering->ref_fates));
+	gathering->ref_flags = calloc(commits.ref_count + 1, sizeof(*gathering->ref_flags));
 	if (!gathering->fates || !gathering->ref_fates || !gathering->ref_flags)
 		return -ENOMEM;
 	if (!is_expected(gathering)) {
@@ -427,9 +424,9 @@ static int source_open(const void *context, const struct journal_entry *entry)
 	const struct gathering *gathering = context;
 	const struct difference *shown;
 
-	if (entry->change >= number_of_object(gathering, commits_state()->object_count)) {
+	if (entry->change >= number_of_object(gathering, commits.object_count)) {
 		const struct branches_file *file = branches_file(
-			entry->change - number_of_object(gathering, commits_state()->object_count));
+			entry->change - number_of_object(gathering, commits.object_count));
 
 		return files_from_bytes(file->bytes, file->size);
 	}
@@ -455,7 +452,7 @@ static int settle_refs(const void *context)
 	const struct gathering *gathering = context;
 	int error = 0;
 
-	for (size_t i = 0; i < commits_state()->ref_count && !error; i++)
+	for (size_t i = 0; i < commits.ref_count && !error; i++)
 		error = gathering->ref_fates[i] == FATE_TAKEN ? branches_settle(gathering->job, i)
 							      : 0;
 	return error;
@@ -496,7 +493,7 @@ static int tell_refs(struct gathering *gathering)
 	char text[IPC_PATH_MAX];
 	int error = 0;
 
-	for (size_t i = 0; i < commits_state()->ref_count && error == 0; i++) {
+	for (size_t i = 0; i < commits.ref_count && error == 0; i++) {
 		gathering->job->done.total++;
 		commits_show(i, &difference, text);
 		difference.flags = gathering->ref_flags[i];

@@ -21,12 +21,7 @@
 /* A loose ref has 41 bytes, HEAD the name of a branch. */
 #define REF_BYTES_MAX IPC_PATH_MAX
 
-static struct branches state;
-
-struct branches *branches_state(void)
-{
-	return &state;
-}
+struct branches branches;
 
 bool branches_is_branch(const struct commits_ref *ref)
 {
@@ -110,16 +105,16 @@ int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX])
 void branches_note_left(const struct job *job, const char *path)
 {
 	if (job->ask->flags & CHANGES_BRANCHES)
-		state.is_lost |= !grow_text(&state.left, &state.left_room, &state.left_count,
-					    sizeof(*state.left), path);
+		branches.is_lost |= !grow_text(&branches.left, &branches.left_room,
+					       &branches.left_count, sizeof(*branches.left), path);
 }
 
 static bool is_left(const char *path)
 {
-	if (!state.is_sorted)
-		list_sort(state.left, state.left_count, sizeof(*state.left));
-	state.is_sorted = true;
-	return list_find(path, state.left, state.left_count, sizeof(*state.left));
+	if (!branches.is_sorted)
+		list_sort(branches.left, branches.left_count, sizeof(*branches.left));
+	branches.is_sorted = true;
+	return list_find(path, branches.left, branches.left_count, sizeof(*branches.left));
 }
 
 static bool is_blob(const uint8_t id[OBJECT_ID_BYTES], const char *bytes, size_t size)
@@ -168,12 +163,12 @@ static bool is_risky(const struct job *job, const struct index_change *change,
 
 void branches_follow(const struct job *job, size_t number, const struct branches_apply *apply)
 {
-	struct commits_ref *ref = &commits_state()->refs[number];
+	struct commits_ref *ref = &commits.refs[number];
 
-	if (ref->is_checked_out && !ref->refusal && state.is_lost)
+	if (ref->is_checked_out && !ref->refusal && branches.is_lost)
 		ref->refusal = "there is not enough memory";
-	for (size_t i = 0; i < state.change_count && ref->is_checked_out && !ref->refusal; i++) {
-		const struct index_change *change = &state.changes[i];
+	for (size_t i = 0; i < branches.change_count && ref->is_checked_out && !ref->refusal; i++) {
+		const struct index_change *change = &branches.changes[i];
 		const bool is_asked = is_risky(job, change, apply);
 		int file = -ENOENT;
 
@@ -192,12 +187,12 @@ void branches_follow(const struct job *job, size_t number, const struct branches
 
 size_t branches_file_count(void)
 {
-	return state.file_count;
+	return branches.file_count;
 }
 
 const struct branches_file *branches_file(size_t number)
 {
-	return &state.files[number];
+	return &branches.files[number];
 }
 
 bool branches_is_locked(const struct job *job, const struct commits_ref *ref)
@@ -219,7 +214,7 @@ bool branches_is_locked(const struct job *job, const struct commits_ref *ref)
  * lock still, or has written by now. */
 int branches_settle(const struct job *job, size_t number)
 {
-	const struct commits_ref *ref = &commits_state()->refs[number];
+	const struct commits_ref *ref = &commits.refs[number];
 	uint8_t found[OBJECT_ID_BYTES];
 	char head[IPC_PATH_MAX];
 
@@ -254,10 +249,10 @@ bool branches_has_index(const struct job_directories *directories, const struct 
 
 void branches_end(void)
 {
-	for (size_t i = 0; i < state.file_count; i++)
-		free(state.files[i].bytes);
-	list_free(state.files, state.file_count, sizeof(*state.files));
-	list_free(state.changes, state.change_count, sizeof(*state.changes));
-	list_free(state.left, state.left_count, sizeof(*state.left));
-	state = (struct branches){ 0 };
+	for (size_t i = 0; i < branches.file_count; i++)
+		free(branches.files[i].bytes);
+	list_free(branches.files, branches.file_count, sizeof(*branches.files));
+	list_free(branches.changes, branches.change_count, sizeof(*branches.changes));
+	list_free(branches.left, branches.left_count, sizeof(*branches.left));
+	branches = (struct branches){ 0 };
 }

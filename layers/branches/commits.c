@@ -23,9 +23,8 @@
 
 static int remember_change(const struct difference *difference)
 {
-	struct commits *state = commits_state();
 	struct commits_change *change =
-		grow_text(&state->changes, &state->change_room, &state->change_count,
+		grow_text(&commits.changes, &commits.change_room, &commits.change_count,
 			  sizeof(*change), difference->path + GIT_SIZE);
 
 	if (!change)
@@ -36,13 +35,12 @@ static int remember_change(const struct difference *difference)
 
 enum commits_fate commits_judge(const struct difference *difference)
 {
-	struct commits *state = commits_state();
 	const char *path = difference->path;
 	const size_t repository = gitpath_repository(path);
 
 	if (repository == 0)
 		return COMMITS_ELSEWHERE;
-	if (state->stays[0] && branches_is_below(path, state->stays))
+	if (commits.stays[0] && branches_is_below(path, commits.stays))
 		return COMMITS_DATA;
 	if (gitpath_is_data(path)) {
 		if (strncmp(path, GIT, GIT_SIZE) == 0 &&
@@ -50,13 +48,13 @@ enum commits_fate commits_judge(const struct difference *difference)
 		    (strncmp(path, REFS, sizeof(REFS) - 1) == 0 ||
 		     strcmp(path, GIT "packed-refs") == 0 || strcmp(path, GIT "HEAD") == 0) &&
 		    remember_change(difference) != 0)
-			state->error = -ENOMEM;
+			commits.error = -ENOMEM;
 		return COMMITS_DATA;
 	}
 	/* One line stands for a folder that came or went with all that is in it. */
 	if (difference->kind == CHANGE_ADDED || difference->kind == CHANGE_DELETED ||
 	    difference->kind == CHANGE_TYPE)
-		(void)stpcpy(state->stays, path);
+		(void)stpcpy(commits.stays, path);
 	return COMMITS_STAYS;
 }
 
@@ -88,8 +86,7 @@ static bool is_hosts_already(const struct job *job, const char *path,
 
 static int append_ref(const struct commits_ref *new)
 {
-	struct commits *state = commits_state();
-	struct commits_ref *ref = grow_text(&state->refs, &state->ref_room, &state->ref_count,
+	struct commits_ref *ref = grow_text(&commits.refs, &commits.ref_room, &commits.ref_count,
 					    sizeof(*ref), new->path);
 	char *path = ref ? ref->path : NULL;
 
@@ -107,19 +104,18 @@ static int add_rest(char *path)
 
 	ref.path = path;
 	ref.error = -EUSERS;
-	return commits_state()->rest++ > 0 ? 0 : append_ref(&ref);
+	return commits.rest++ > 0 ? 0 : append_ref(&ref);
 }
 
 /* Return whether a ref has the path, or one above or below: `tags/v1` is a branch's name, too. */
 static bool is_taken(const char *path)
 {
-	struct commits *state = commits_state();
 	bool is_taken = false;
 
-	for (size_t i = 0; i < state->ref_count && !is_taken; i++)
-		is_taken = strcmp(path, state->refs[i].path) == 0 ||
-			   branches_is_below(path, state->refs[i].path) ||
-			   branches_is_below(state->refs[i].path, path);
+	for (size_t i = 0; i < commits.ref_count && !is_taken; i++)
+		is_taken = strcmp(path, commits.refs[i].path) == 0 ||
+			   branches_is_below(path, commits.refs[i].path) ||
+			   branches_is_below(commits.refs[i].path, path);
 	return is_taken;
 }
 
@@ -132,7 +128,7 @@ static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJ
 	if (!branches_place(job, name, path) || !job_is_chosen(job, path) ||
 	    branches_has(job, name, id) || is_hosts_already(job, path, id, &ref.old))
 		return 0;
-	if (commits_state()->ref_count - (commits_state()->rest > 0) == COMMITS_REFS_MAX)
+	if (commits.ref_count - (commits.rest > 0) == COMMITS_REFS_MAX)
 		return add_rest(path);
 	ref.path = path;
 	ref.error = is_taken(path) ? -EEXIST : 0;
@@ -143,16 +139,13 @@ static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJ
 
 static const struct commits_change *find_change(const char *name)
 {
-	struct commits *state = commits_state();
-
-	return list_find(name, state->changes, state->change_count, sizeof(*state->changes));
+	return list_find(name, commits.changes, commits.change_count, sizeof(*commits.changes));
 }
 
 /* A line of packed-refs counts where no loose ref of the sandbox hides it, and the host's loose one
  * is another. */
 static int hear_packed(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
-	struct commits *state = commits_state();
 	const char *name = (const char *)bytes;
 	const struct commits_change *change = find_change(name);
 	struct commits_packed *packed;
@@ -160,9 +153,9 @@ static int hear_packed(void *context, const struct reader_tell *tell, const uint
 
 	if (!refs_is_name(name) || (change && change->source >= 0))
 		return 0;
-	if (state->packed_count == COMMITS_PACKED_MAX)
+	if (commits.packed_count == COMMITS_PACKED_MAX)
 		return branches_place(context, name, path) ? add_rest(path) : 0;
-	packed = grow_text(&state->packed, &state->packed_room, &state->packed_count,
+	packed = grow_text(&commits.packed, &commits.packed_room, &commits.packed_count,
 			   sizeof(*packed), name);
 	if (!packed)
 		return -ENOMEM;
@@ -177,8 +170,8 @@ static int add_packed(struct job *job, uint32_t source)
 	uint8_t id[OBJECT_ID_BYTES];
 	int error = commits_ask(&ask, NULL, hear_packed, job, NULL);
 
-	for (size_t i = 0; i < commits_state()->packed_count && !error; i++) {
-		const struct commits_packed *packed = &commits_state()->packed[i];
+	for (size_t i = 0; i < commits.packed_count && !error; i++) {
+		const struct commits_packed *packed = &commits.packed[i];
 		const int hosts = read_ref(packed->name, job->directories.layer_count, id);
 
 		/* The host's loose ref is what the sandbox sees, unless it deleted that. */
@@ -249,22 +242,21 @@ static int look_into(const struct job *job, struct commits_ref *ref)
 	memcpy(ask.old, ref->bases[0], sizeof(ask.old));
 	memcpy(ask.head, ref->bases[1], sizeof(ask.head));
 	ref->error = commits_ask(&ask, NULL, hear_path, &looking, &ref->commits);
-	return ref->error == -ENOMEM || commits_state()->requests < 0 ? ref->error : 0;
+	return ref->error == -ENOMEM || commits.requests < 0 ? ref->error : 0;
 }
 
 int commits_find(struct job *job)
 {
-	struct commits *state = commits_state();
-	int error = state->error;
+	int error = commits.error;
 
-	if (error || state->requests < 0)
+	if (error || commits.requests < 0)
 		return error;
-	list_sort(state->changes, state->change_count, sizeof(*state->changes));
-	for (size_t i = 0; i < state->change_count && !error; i++)
-		error = add_changed(job, &state->changes[i]);
-	list_sort(state->refs, state->ref_count, sizeof(*state->refs));
-	for (size_t i = 0; i < state->ref_count && !error; i++) {
-		error = state->refs[i].error ? 0 : look_into(job, &state->refs[i]);
+	list_sort(commits.changes, commits.change_count, sizeof(*commits.changes));
+	for (size_t i = 0; i < commits.change_count && !error; i++)
+		error = add_changed(job, &commits.changes[i]);
+	list_sort(commits.refs, commits.ref_count, sizeof(*commits.refs));
+	for (size_t i = 0; i < commits.ref_count && !error; i++) {
+		error = commits.refs[i].error ? 0 : look_into(job, &commits.refs[i]);
 		if (!error)
 			error = branches_judge(job, i);
 	}
@@ -273,15 +265,13 @@ int commits_find(struct job *job)
 
 void commits_end(void)
 {
-	struct commits *state = commits_state();
-
-	fd_close(&state->requests); /* at which the reader ends */
-	fd_close(&state->answers);
-	fd_close(&state->spool);
-	list_free(state->changes, state->change_count, sizeof(*state->changes));
-	list_free(state->packed, state->packed_count, sizeof(*state->packed));
-	list_free(state->refs, state->ref_count, sizeof(*state->refs));
-	free(state->objects);
+	fd_close(&commits.requests); /* at which the reader ends */
+	fd_close(&commits.answers);
+	fd_close(&commits.spool);
+	list_free(commits.changes, commits.change_count, sizeof(*commits.changes));
+	list_free(commits.packed, commits.packed_count, sizeof(*commits.packed));
+	list_free(commits.refs, commits.ref_count, sizeof(*commits.refs));
+	free(commits.objects);
 	branches_end();
-	*state = (struct commits){ .requests = -1, .answers = -1, .spool = -1 };
+	commits = (struct commits){ .requests = -1, .answers = -1, .spool = -1 };
 }

@@ -33,7 +33,7 @@
 
 void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_MAX])
 {
-	const struct commits_ref *ref = &commits_state()->refs[number];
+	const struct commits_ref *ref = &commits.refs[number];
 
 	memset(ret, 0, sizeof(*ret));
 	ret->kind = ref->old.st_mode ? CHANGE_MODIFIED : CHANGE_ADDED;
@@ -53,10 +53,10 @@ void commits_add_to_digest(const struct job_directories *directories, struct sha
 	char text[IPC_PATH_MAX + 1 + OBJECT_ID_BYTES];
 	uint8_t shown[SHA256_BYTES];
 
-	for (size_t i = 0; i < commits_state()->ref_count; i++) {
+	for (size_t i = 0; i < commits.ref_count; i++) {
 		commits_show(i, &difference, text);
 		/* The text names what is held; the host's branch may have gone on since. */
-		memcpy(text + strlen(text) + 1, commits_state()->refs[i].id, OBJECT_ID_BYTES);
+		memcpy(text + strlen(text) + 1, commits.refs[i].id, OBJECT_ID_BYTES);
 		files_hash((const uint8_t *)text, strlen(text) + 1 + OBJECT_ID_BYTES, shown);
 		digest_add(digest, directories, &difference, difference.flags, shown);
 	}
@@ -64,28 +64,28 @@ void commits_add_to_digest(const struct job_directories *directories, struct sha
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-static int spool_bytes(struct commits *state, const uint8_t *bytes, size_t size)
+static int spool_bytes(const uint8_t *bytes, size_t size)
 {
-	if (state->spool < 0)
-		state->spool = memfd_create("objects", MFD_CLOEXEC);
-	if (state->spool < 0)
+	if (commits.spool < 0)
+		commits.spool = memfd_create("objects", MFD_CLOEXEC);
+	if (commits.spool < 0)
 		return -errno;
-	if (state->spooled > SPOOL_MAX - (off_t)size)
+	if (commits.spooled > SPOOL_MAX - (off_t)size)
 		return -E2BIG;
-	return fd_write_all(state->spool, bytes, size);
+	return fd_write_all(commits.spool, bytes, size);
 }
 
-static int add_object(struct commits *state, const uint8_t id[OBJECT_ID_BYTES], size_t size)
+static int add_object(const uint8_t id[OBJECT_ID_BYTES], size_t size)
 {
-	struct commits_object *object = grow_item(&state->objects, &state->object_room,
-						  &state->object_count, sizeof(*object));
+	struct commits_object *object = grow_item(&commits.objects, &commits.object_room,
+						  &commits.object_count, sizeof(*object));
 
 	if (!object)
 		return -ENOMEM;
 	memcpy(object->id, id, sizeof(object->id));
-	object->at = state->spooled;
+	object->at = commits.spooled;
 	object->size = size;
-	state->spooled += (off_t)size;
+	commits.spooled += (off_t)size;
 	return 0;
 }
 
@@ -108,9 +108,9 @@ static int store_object(uint32_t type, const uint8_t id[OBJECT_ID_BYTES], const 
 			error = -ENOMEM;
 	}
 	if (!error)
-		error = spool_bytes(commits_state(), packed, packed_size);
+		error = spool_bytes(packed, packed_size);
 	if (!error)
-		error = add_object(commits_state(), id, packed_size);
+		error = add_object(id, packed_size);
 	free(plain);
 	free(packed);
 	return error;
@@ -123,13 +123,13 @@ static int compare_objects(const void *left, const void *right)
 }
 
 /* Was it fetched for another ref? */
-static bool has_object(const struct commits *state, const uint8_t id[OBJECT_ID_BYTES])
+static bool has_object(const uint8_t id[OBJECT_ID_BYTES])
 {
 	struct commits_object wanted = { 0 };
 
 	memcpy(wanted.id, id, sizeof(wanted.id));
-	return state->sorted_count > 0 && bsearch(&wanted, state->objects, state->sorted_count,
-						  sizeof(wanted), compare_objects);
+	return commits.sorted_count > 0 && bsearch(&wanted, commits.objects, commits.sorted_count,
+						   sizeof(wanted), compare_objects);
 }
 
 static int hear_object(void *context, const struct reader_tell *tell, const uint8_t *bytes)
@@ -140,24 +140,24 @@ static int hear_object(void *context, const struct reader_tell *tell, const uint
 	if (tell->kind != READER_OBJECT || tell->count == 0 || tell->count >= OBJECT_TYPE_COUNT)
 		return -EPROTO;
 	error = library_hash(tell->count, bytes, tell->size, id);
-	if (error || has_object(commits_state(), id))
+	if (error || has_object(id))
 		return error;
 	return store_object(tell->count, id, bytes, tell->size);
 }
 
 /* The reader is not believed to tell each object once. */
-static void drop_doubles(struct commits *state)
+static void drop_doubles(void)
 {
 	size_t count = 0;
 
-	if (state->object_count == 0)
+	if (commits.object_count == 0)
 		return;
-	qsort(state->objects, state->object_count, sizeof(*state->objects), compare_objects);
-	for (size_t i = 0; i < state->object_count; i++) {
-		if (count == 0 || compare_objects(&state->objects[i], &state->objects[count - 1]))
-			state->objects[count++] = state->objects[i];
+	qsort(commits.objects, commits.object_count, sizeof(*commits.objects), compare_objects);
+	for (size_t i = 0; i < commits.object_count; i++) {
+		if (count == 0 || compare_objects(&commits.objects[i], &commits.objects[count - 1]))
+			commits.objects[count++] = commits.objects[i];
 	}
-	state->object_count = state->sorted_count = count;
+	commits.object_count = commits.sorted_count = count;
 }
 
 int commits_bring(size_t number)
@@ -166,9 +166,9 @@ int commits_bring(size_t number)
 	int error;
 
 	ask = (struct reader_ask){ .kind = READER_BRING };
-	memcpy(ask.id, commits_state()->refs[number].id, sizeof(ask.id));
+	memcpy(ask.id, commits.refs[number].id, sizeof(ask.id));
 	error = commits_ask(&ask, NULL, hear_object, NULL, NULL);
-	drop_doubles(commits_state());
+	drop_doubles();
 	return error;
 }
 
@@ -176,7 +176,7 @@ void commits_object_path(size_t number, char ret[IPC_PATH_MAX])
 {
 	char id[HEX_BYTES + 1];
 
-	refs_write_id(commits_state()->objects[number].id, id);
+	refs_write_id(commits.objects[number].id, id);
 	(void)snprintf(ret, IPC_PATH_MAX, ".git/objects/%.2s/%s", id, id + 2);
 }
 
@@ -184,13 +184,13 @@ void commits_object_path(size_t number, char ret[IPC_PATH_MAX])
 
 int commits_open_object(size_t number)
 {
-	const struct commits_object *object = &commits_state()->objects[number];
+	const struct commits_object *object = &commits.objects[number];
 	uint8_t *bytes = malloc(object->size);
 	int file = -EIO;
 
 	if (!bytes)
 		return -ENOMEM;
-	if (pread(commits_state()->spool, bytes, object->size, object->at) == (ssize_t)object->size)
+	if (pread(commits.spool, bytes, object->size, object->at) == (ssize_t)object->size)
 		file = files_from_bytes(bytes, object->size);
 	free(bytes);
 	return file;
@@ -200,7 +200,7 @@ int commits_open_ref(size_t number)
 {
 	char text[HEX_BYTES + 2];
 
-	refs_write_id(commits_state()->refs[number].id, text);
+	refs_write_id(commits.refs[number].id, text);
 	text[HEX_BYTES] = '\n';
 	return files_from_bytes(text, HEX_BYTES + 1);
 }

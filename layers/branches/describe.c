@@ -39,7 +39,7 @@ void branches_describe(const struct commits_ref *ref, char ret[IPC_PATH_MAX])
 	if (ref->error == -EUSERS)
 		used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used,
 				 ": one of %u beyond the first %d, which all stay: name some",
-				 commits_state()->rest, COMMITS_REFS_MAX);
+				 commits.rest, COMMITS_REFS_MAX);
 	else if (ref->error || ref->refusal)
 		used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ": %s",
 				 ref->error ? refusal_of(ref->error) : ref->refusal);

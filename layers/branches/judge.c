@@ -167,9 +167,8 @@ static int check_way(const struct commits_ref *ref, const uint8_t old[OBJECT_ID_
 static int add_file(size_t ref, const char *path, const struct stat *old, uint8_t *bytes,
 		    size_t size)
 {
-	struct branches *state = branches_state();
-	struct branches_file *file = grow_text(&state->files, &state->file_room, &state->file_count,
-					       sizeof(*file), path);
+	struct branches_file *file = grow_text(&branches.files, &branches.file_room,
+					       &branches.file_count, sizeof(*file), path);
 
 	if (!file) {
 		free(bytes);
@@ -204,7 +203,7 @@ static int add_log(const struct job *job, size_t number, const uint8_t old[OBJEC
 		return error;
 	}
 	refs_write_id(old, before);
-	refs_write_id(commits_state()->refs[number].id, after);
+	refs_write_id(commits.refs[number].id, after);
 	more = snprintf(line, sizeof(line),
 			"%s %s msp <msp@localhost> %lld +0000\tmsp apply %s: %s\n", before, after,
 			(long long)time(NULL), job->ask->name, is_new ? "Created" : "Fast-forward");
@@ -227,7 +226,6 @@ static bool is_good_file(const struct reader_file *file, const char *path, size_
 
 static int hear_file(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
-	struct branches *state = branches_state();
 	struct index_change *change;
 	struct reader_file file;
 	const char *path = (const char *)bytes + sizeof(file);
@@ -237,7 +235,7 @@ static int hear_file(void *context, const struct reader_tell *tell, const uint8_
 	memcpy(&file, bytes, sizeof(file));
 	if (!is_good_file(&file, path, tell->size - sizeof(file)))
 		return -EBADMSG;
-	change = grow_text(&state->changes, &state->change_room, &state->change_count,
+	change = grow_text(&branches.changes, &branches.change_room, &branches.change_count,
 			   sizeof(*change), path);
 	if (!change)
 		return -ENOMEM;
@@ -247,21 +245,20 @@ static int hear_file(void *context, const struct reader_tell *tell, const uint8_
 
 static int add_index(const struct job *job, size_t number, const uint8_t old[OBJECT_ID_BYTES])
 {
-	struct branches *state = branches_state();
 	struct stat status;
 	char *text;
 	uint8_t *bytes;
 	size_t size;
-	int error = ask_between(READER_FILES, &commits_state()->refs[number], old, hear_file, NULL);
+	int error = ask_between(READER_FILES, &commits.refs[number], old, hear_file, NULL);
 
 	if (!error)
 		error = beneath_text_of(beneath_file(job->directories.host, INDEX_PATH, &status),
 					INDEX_BYTES_MAX, &text, &size);
 	if (error)
 		return error;
-	list_sort(state->changes, state->change_count, sizeof(*state->changes));
-	error = index_edit((const uint8_t *)text, size, state->changes, state->change_count, &bytes,
-			   &size);
+	list_sort(branches.changes, branches.change_count, sizeof(*branches.changes));
+	error = index_edit((const uint8_t *)text, size, branches.changes, branches.change_count,
+			   &bytes, &size);
 	free(text);
 	return error ? error : add_file(number, INDEX_PATH, &status, bytes, size);
 }
@@ -272,8 +269,8 @@ static int add_index(const struct job *job, size_t number, const uint8_t old[OBJ
  * branch's only then. */
 static bool is_same_head(void)
 {
-	for (size_t i = 0; i < commits_state()->change_count; i++) {
-		if (strcmp(commits_state()->changes[i].path, "HEAD") == 0)
+	for (size_t i = 0; i < commits.change_count; i++) {
+		if (strcmp(commits.changes[i].path, "HEAD") == 0)
 			return false;
 	}
 	return true;
@@ -337,7 +334,7 @@ static int judge_old(const struct job *job, struct commits_ref *ref, size_t numb
 
 int branches_judge(const struct job *job, size_t number)
 {
-	struct commits_ref *ref = &commits_state()->refs[number];
+	struct commits_ref *ref = &commits.refs[number];
 	uint8_t old[OBJECT_ID_BYTES];
 	char head[IPC_PATH_MAX];
 	int error;
@@ -357,8 +354,8 @@ int branches_judge(const struct job *job, size_t number)
 		error = judge_new(job, ref, number);
 	else if (!error)
 		error = judge_old(job, ref, number, old);
-	if (error == -ENOMEM || commits_state()->requests < 0)
-		return error ? error : commits_state()->error;
+	if (error == -ENOMEM || commits.requests < 0)
+		return error ? error : commits.error;
 	if (error)
 		ref->refusal = "the branch or its log cannot be read here";
 	return 0;

@@ -26,7 +26,7 @@ struct branches {
 	size_t file_count, file_room;
 };
 
-struct branches *branches_state(void);
+extern struct branches branches;
 
 /* Return whether a ref of the host is a branch that would move. */
 bool branches_is_branch(const struct commits_ref *ref);

@@ -14,12 +14,7 @@
 #include "layers/changes/commits_state.h"
 #include "layers/reader/library.h"
 
-static struct commits state = { .requests = -1, .answers = -1, .spool = -1 };
-
-struct commits *commits_state(void)
-{
-	return &state;
-}
+struct commits commits = { .requests = -1, .answers = -1, .spool = -1 };
 
 /* The repository of each layer, the highest first, and the host's. */
 static size_t open_repositories(const struct job_directories *directories,
@@ -65,13 +60,13 @@ int commits_begin(const struct job *job, reader_merge merge)
 		fd_close_all(requests, 2);
 		return error;
 	}
-	state.reader = fork();
-	if (state.reader == 0)
+	commits.reader = fork();
+	if (commits.reader == 0)
 		run_reader(job, merge, requests, answers);
-	error = state.reader < 0 ? -errno : 0;
-	state.requests = requests[1];
-	state.answers = answers[0];
-	state.mode = status.st_mode & 0777;
+	error = commits.reader < 0 ? -errno : 0;
+	commits.requests = requests[1];
+	commits.answers = answers[0];
+	commits.mode = status.st_mode & 0777;
 	fd_close(&requests[0]);
 	fd_close(&answers[1]);
 	return error;
@@ -81,15 +76,16 @@ int commits_ask(const struct reader_ask *ask, const uint8_t *body, commits_heard
 		void *context, uint32_t *ret_count)
 {
 	struct reader_tell tell;
-	int error = state.error ? state.error : fd_write_all(state.requests, ask, sizeof(*ask));
+	int error =
+		commits.error ? commits.error : fd_write_all(commits.requests, ask, sizeof(*ask));
 	int wrong = 0;
 
 	if (!error && body)
-		error = fd_write_all(state.requests, body, ask->body_size);
+		error = fd_write_all(commits.requests, body, ask->body_size);
 	while (!error) {
 		uint8_t *bytes;
 
-		error = reader_read(state.answers, &tell, sizeof(tell));
+		error = reader_read(commits.answers, &tell, sizeof(tell));
 		if (!error && tell.kind == READER_END)
 			break;
 		if (!error && tell.size > OBJECT_BYTES_MAX)
@@ -98,7 +94,7 @@ int commits_ask(const struct reader_ask *ask, const uint8_t *body, commits_heard
 		if (!error && !bytes)
 			error = -ENOMEM;
 		if (!error)
-			error = reader_read(state.answers, bytes, tell.size);
+			error = reader_read(commits.answers, bytes, tell.size);
 		if (!error) {
 			bytes[tell.size] = '\0';
 			wrong = wrong ? wrong : heard(context, &tell, bytes);
@@ -106,8 +102,8 @@ int commits_ask(const struct reader_ask *ask, const uint8_t *body, commits_heard
 		free(bytes);
 	}
 	if (error) { /* the next message would be the answer to this one */
-		fd_close(&state.requests);
-		return state.error = error == -EPIPE ? -EOWNERDEAD : error;
+		fd_close(&commits.requests);
+		return commits.error = error == -EPIPE ? -EOWNERDEAD : error;
 	}
 	if (ret_count)
 		*ret_count = tell.count;

@@ -66,7 +66,7 @@ struct commits {
 	off_t spooled;
 };
 
-struct commits *commits_state(void);
+extern struct commits commits;
 
 /* Hear one answer; `bytes` has a NUL behind it. 0 or -errno, with which the request fails. */
 typedef int (*commits_heard)(void *context, const struct reader_tell *tell, const uint8_t *bytes);

@@ -88,7 +88,7 @@ static uint32_t ask_reader(const struct job *job, const struct difference *diffe
 	int error;
 
 	if (!base_find(&job->directories, difference->path, &base) || base.kind != BASE_FILE ||
-	    commits_state()->requests < 0)
+	    commits.requests < 0)
 		return UNMERGED_BASE;
 	ask = (struct reader_ask){ .kind = READER_MERGE,
 				   .host_size = (uint32_t)merge->host_size,
@@ -169,5 +169,5 @@ int threeway_open(const struct job *job, const struct difference *difference,
 			file = files_from_bytes(merge.bytes, merge.bytes_size);
 	}
 	free_merge(&merge);
-	return file < 0 && commits_state()->error ? commits_state()->error : file;
+	return file < 0 && commits.error ? commits.error : file;
 }

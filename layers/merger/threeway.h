@@ -12,7 +12,7 @@
 
 /* Judge a difference in conflict. Return CHANGE_IS_MERGED, maybe with CHANGE_HAS_MARKERS, if its
  * merge can be applied; else CHANGE_IS_CONFLICT, and *ret_unmerged says why it cannot (enum
- * change_unmerged). The caller looks at commits_state()->error: the reader may have ended. */
+ * change_unmerged). The caller looks at commits.error: the reader may have ended. */
 uint32_t threeway_judge(const struct job *job, const struct difference *difference,
 			uint32_t *ret_unmerged);
 
