@@ -31,11 +31,21 @@ struct gathering {
 	struct job *job;
 	struct items items; /* all differences, in the order of their paths */
 	struct items olds;  /* old paths of the renamed ones */
-	uint8_t *fates;     /* enum fate of each */
-	uint8_t *ref_fates; /* each ref's, as commits.h numbers them */
+	uint8_t *fates;     /* enum fate of each, and behind them of the refs */
 	uint32_t *ref_flags;
 	struct journal journal;
 };
+
+/* Entries beyond the items are numbered: refs, then objects, files of branches, directories. */
+static size_t number_of_ref(const struct gathering *gathering, size_t ref)
+{
+	return gathering->items.count + ref;
+}
+
+static size_t number_of_object(const struct gathering *gathering, size_t object)
+{
+	return gathering->items.count + commits.ref_count + object;
+}
 
 static int keep_one(void *context, const struct difference *difference)
 {
@@ -228,25 +238,14 @@ static int choose_refs(struct gathering *gathering)
 		gathering->ref_flags[i] = difference.flags;
 		job->done.held += (difference.flags & CHANGE_IS_HELD) != 0;
 		job->done.conflicts += (difference.flags & CHANGE_IS_CONFLICT) != 0;
-		gathering->ref_fates[i] = FATE_LEFT;
+		gathering->fates[number_of_ref(gathering, i)] = FATE_LEFT;
 		if ((difference.flags & (CHANGE_IS_GITS | CHANGE_IS_CONFLICT)) ||
 		    ((difference.flags & CHANGE_IS_HELD) && !(job->ask->flags & CHANGES_HELD_TOO)))
 			continue;
-		gathering->ref_fates[i] = FATE_TAKEN;
+		gathering->fates[number_of_ref(gathering, i)] = FATE_TAKEN;
 		error = commits_bring(i);
 	}
 	return error;
-}
-
-/* Entries beyond the items are numbered: refs, then objects, files of branches, directories. */
-static size_t number_of_ref(const struct gathering *gathering, size_t ref)
-{
-	return gathering->items.count + ref;
-}
-
-static size_t number_of_object(const struct gathering *gathering, size_t object)
-{
-	return gathering->items.count + commits.ref_count + object;
 }
 
 static bool has_entry(const struct journal *journal, const char *path, size_t size)
@@ -332,7 +331,7 @@ static int enter_commits(struct gathering *gathering)
 	int error = enter_objects(gathering);
 
 	for (size_t i = 0; i < commits.ref_count && !error; i++) {
-		if (gathering->ref_fates[i] != FATE_TAKEN)
+		if (gathering->fates[number_of_ref(gathering, i)] != FATE_TAKEN)
 			continue;
 		commits_show(i, &difference, text);
 		error = enter_file(gathering, difference.path, &difference.old, 0644,
@@ -341,7 +340,7 @@ static int enter_commits(struct gathering *gathering)
 	for (size_t i = 0; i < branches_file_count() && !error; i++) {
 		const struct branches_file *file = branches_file(i);
 
-		if (gathering->ref_fates[file->ref] == FATE_TAKEN)
+		if (gathering->fates[number_of_ref(gathering, file->ref)] == FATE_TAKEN)
 			error = enter_file(gathering, file->path, &file->old, 0644,
 					   number_of_object(gathering, commits.object_count + i));
 	}
@@ -388,10 +387,9 @@ static int gather_items(struct gathering *gathering)
 	error = commits_find(gathering->job);
 	if (error)
 		return error;
-	gathering->fates = calloc(gathering->items.count + 1, sizeof(*gathering->fates));
-	gathering->ref_fates = calloc(commits.ref_count + 1, sizeof(*gathering->ref_fates));
+	gathering->fates = calloc(number_of_object(gathering, 0) + 1, sizeof(*gathering->fates));
 	gathering->ref_flags = calloc(commits.ref_count + 1, sizeof(*gathering->ref_flags));
-	if (!gathering->fates || !gathering->ref_fates || !gathering->ref_flags)
+	if (!gathering->fates || !gathering->ref_flags)
 		return -ENOMEM;
 	if (!is_expected(gathering)) {
 		gathering->job->done.step = CHANGES_STEP_CONFIRMED;
@@ -453,8 +451,9 @@ static int settle_refs(const void *context)
 	int error = 0;
 
 	for (size_t i = 0; i < commits.ref_count && !error; i++)
-		error = gathering->ref_fates[i] == FATE_TAKEN ? branches_settle(gathering->job, i)
-							      : 0;
+		error = gathering->fates[number_of_ref(gathering, i)] == FATE_TAKEN
+				? branches_settle(gathering->job, i)
+				: 0;
 	return error;
 }
 
@@ -557,10 +556,9 @@ static int apply_job(struct job *job)
 {
 	struct gathering gathering = { .job = job };
 	uint32_t ignored;
-	int error, told;
+	int error = apply_recover(&job->directories, &ignored); /* never reported as applied */
+	int told;
 
-	job->done.step = CHANGES_STEP_JOURNAL;
-	error = apply_recover(&job->directories, &ignored); /* never reported as applied */
 	if (error)
 		return error;
 	job->done.step = CHANGES_STEP_READ;
@@ -580,7 +578,6 @@ static int apply_job(struct job *job)
 	items_free(&gathering.olds);
 	commits_end();
 	free(gathering.fates);
-	free(gathering.ref_fates);
 	free(gathering.ref_flags);
 	return error;
 }
@@ -588,10 +585,10 @@ static int apply_job(struct job *job)
 int job_apply(struct job *job)
 {
 	int lock = apply_lock(&job->directories);
-	int error = lock < 0 ? lock : apply_job(job);
+	int error;
 
-	if (lock < 0)
-		job->done.step = CHANGES_STEP_JOURNAL;
+	job->done.step = CHANGES_STEP_JOURNAL;
+	error = lock < 0 ? lock : apply_job(job);
 	fd_close(&lock);
 	return error;
 }
