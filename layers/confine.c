@@ -59,11 +59,6 @@ static const struct rights {
 /* A history of 200,000 objects takes a few seconds. */
 #define READER_CPU_S 60
 
-void confine_descriptors(void)
-{
-	confine_keep_channel(CONFINE_CHANNEL, false);
-}
-
 /* Memory for a million differences. */
 #define MEMORY_BYTES ((uint64_t)1 << 30)
 
@@ -98,11 +93,10 @@ static void confine_self(const struct job *job, const struct rights *wanted)
 	confine_limit(RLIMIT_AS, MEMORY_BYTES, "limiting its memory");
 	confine_require(capabilities_set(0), "dropping capabilities");
 	enter_landlock(&job->directories, wanted);
-	confine_require(wanted->is_writing ? confine_install_write_filter()
-					   : seccomp_install(seccomp_filter,
-							     sizeof(seccomp_filter) /
-								     sizeof(seccomp_filter[0])),
-			"installing the system call filter");
+	if (wanted->is_writing)
+		confine_install_write_filter();
+	else
+		CONFINE_FILTER(seccomp_filter);
 }
 
 void confine_job(const struct job *job)

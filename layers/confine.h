@@ -9,9 +9,6 @@
 
 #define CONFINE_CHANNEL 3
 
-/* Descriptors 0 to 2 and the channel are there, and nothing else is. Ends the process otherwise. */
-void confine_descriptors(void);
-
 /* Allow what the operation needs, in the directories that were handed over. Ends the process when
  * a step fails. */
 void confine_job(const struct job *job);
@@ -21,7 +18,7 @@ void confine_job(const struct job *job);
 void confine_reader(const struct job *job);
 
 /* Install the system call filter of jobs that write, which is in a file of its own because the
- * headers that the lists become have the same names in them. 0 or -errno. */
-int confine_install_write_filter(void);
+ * headers that the lists become have the same names in them. */
+void confine_install_write_filter(void);
 
 #endif

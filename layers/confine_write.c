@@ -2,9 +2,10 @@
 #include "confine.h"
 
 #include "common/confine/seccomp.h"
+#include "common/confine/steps.h"
 #include "seccomp_write_filter.h"
 
-int confine_install_write_filter(void)
+void confine_install_write_filter(void)
 {
-	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
+	CONFINE_FILTER(seccomp_filter);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/confine/steps.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/ipc_changes.h"
@@ -140,7 +141,7 @@ int main(void)
 	int error = 0;
 
 	log_set_name("msp-layers");
-	confine_descriptors();
+	confine_keep_channel(CONFINE_CHANNEL, false);
 	receive_job(&channel);
 	if (fd_is_kind(STDOUT_FILENO, 'p'))
 		job.output = STDOUT_FILENO;
