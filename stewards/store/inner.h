@@ -29,10 +29,9 @@ extern struct store_places store_places;
 
 #define STORE_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* Take over the state directory: everything else needs it. 0 or -errno. store_directory() is -1
- * before. */
+/* Take over the state directory: everything else needs it. 0 or -errno. After an error no
+ * other function may be called. */
 int store_open(int directory);
-int store_directory(void);
 
 /* The lock of the state directory: 0, or -EAGAIN when it could not be had. */
 int store_lock(void);

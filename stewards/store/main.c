@@ -17,15 +17,14 @@
  * It ends with its supervisor, and its supervisor with it.
  */
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "common/confine/landlock.h"
 #include "common/fd.h"
 #include "common/ipc_store.h"
-#include "common/log.h"
 #include "inner.h"
 #include "seccomp_filter.h"
+#include "stewards/base/peer.h"
 #include "stewards/base/steward.h"
 
 _Static_assert(sizeof(struct store_meta) == IPC_STORE_META_BYTES &&
@@ -175,8 +174,7 @@ static const struct operation {
 /* Take over what the question brings. A meta that is new has neither layers nor magic yet. */
 static int take_question(const struct ipc_store_ask *ask, const struct operation *operation)
 {
-	memset(&answer, 0, offsetof(struct ipc_store_answer, meta));
-	answer.made_size = answer.ids_size = 0; /* its bytes themselves stay */
+	ipc_clear(IPC_TYPE_store_answer, &answer);
 	answer.census.sandboxes_max = ask->census.sandboxes_max;
 	answer.census.bytes_max = ask->census.bytes_max;
 	if ((operation->needs & PART_SANDBOX) != (sandbox >= 0 ? PART_SANDBOX : PART_NOTHING) ||
@@ -244,7 +242,8 @@ static void take_note(struct channel_message *message)
 	fd_close(&fd);
 }
 
-/* Answer questions until the supervisor has ended. 0; -errno: it broke the protocol. */
+/* Answer questions until the supervisor has ended: 0 or -EPIPE; another -errno: it broke the
+ * protocol. */
 static int serve_store(const struct channel *channel)
 {
 	static struct channel_message message;
@@ -263,7 +262,7 @@ static int serve_store(const struct channel *channel)
 		if (status < 0)
 			break;
 	}
-	return status == -EPIPE || status == -ECONNRESET ? 0 : status;
+	return status == -ECONNRESET ? 0 : status;
 }
 
 /* The rights to make sandboxes and layers and move them to the trash. */
@@ -274,7 +273,6 @@ static int serve_store(const struct channel *channel)
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REFER)
 
 static struct channel_message start;
-static struct ipc_store_answer opened;
 
 int main(void)
 {
@@ -286,12 +284,9 @@ int main(void)
 			sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
 	steward_hear_start(&channel, IPC_TYPE_store_start, &start);
 	error = store_open(STEWARD_FD_DIRECTORY);
-	opened.error = (uint32_t)-error;
-	if (channel_send(&channel, IPC_TYPE_store_answer, &opened, NULL, 0) != 0 || error)
+	answer.error = (uint32_t)-error;
+	if (channel_send(&channel, IPC_TYPE_store_answer, &answer, NULL, 0) != 0 || error)
 		return 0; /* the supervisor has ended, or goes on without */
-	error = serve_store(&channel);
-	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "the supervisor broke the protocol: %s",
-			  errno_text(-error));
+	peer_require(serve_store(&channel), "the supervisor broke the protocol");
 	return 0;
 }

@@ -80,48 +80,37 @@ void store_unlock(void)
 	(void)flock(store_places.lock, LOCK_UN); /* cannot fail: the lock is held */
 }
 
-static int open_place(const struct store_places *places, const char *name)
+static int open_place(const char *name)
 {
-	const int made = mkdirat(places->state, name, S_IRWXU);
-	const int fd =
-		made == 0 || errno == EEXIST ? openat(places->state, name, STORE_DIRECTORY) : -1;
+	const int made = mkdirat(store_places.state, name, S_IRWXU);
+	const int fd = made == 0 || errno == EEXIST
+			       ? openat(store_places.state, name, STORE_DIRECTORY)
+			       : -1;
 
 	if (made == 0)
-		(void)fsync(places->lock); /* if it fails, a crash loses the place with its first
-					      entry */
+		(void)fsync(store_places.lock); /* if it fails, a crash loses the place with its
+						   first entry */
 	return fd < 0 ? -errno : fd;
 }
 
 int store_open(int directory)
 {
-	struct store_places places = { directory, -1, -1, -1, -1, -1 };
-	int *const fds[] = { &places.sandboxes, &places.layers, &places.trash };
+	int *const fds[] = { &store_places.sandboxes, &store_places.layers, &store_places.trash };
 	static const char *const names[] = { "sandboxes", "layers", "trash" };
-	int error = 0;
 
-	places.lock = openat(directory, ".", STORE_DIRECTORY);
-	if (places.lock < 0)
+	store_places.state = directory;
+	store_places.lock = openat(directory, ".", STORE_DIRECTORY);
+	if (store_places.lock < 0)
 		return -errno;
-	for (size_t i = 0; i < 3 && !error; i++) {
-		*fds[i] = open_place(&places, names[i]);
-		error = *fds[i] < 0 ? *fds[i] : 0;
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		*fds[i] = open_place(names[i]);
+		if (*fds[i] < 0)
+			return *fds[i];
 	}
-	if (!error) {
-		/* Without it there is no index. */
-		places.stamp = openat(directory, "stamp", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-				      S_IRUSR | S_IWUSR);
-		store_places = places;
-		return 0;
-	}
-	for (size_t i = 0; i < 3; i++)
-		fd_close(fds[i]);
-	fd_close(&places.lock);
-	return error;
-}
-
-int store_directory(void)
-{
-	return store_places.state;
+	/* Without it there is no index. */
+	store_places.stamp = openat(directory, "stamp", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+				    S_IRUSR | S_IWUSR);
+	return 0;
 }
 
 int store_each_name(int dir, const char *name, int (*each)(void *context, const char *name),

@@ -453,7 +453,7 @@ Test(store_layers, everything_is_the_users_alone)
 	int fd = place_create("one", &meta);
 
 	for (size_t i = 0; i < 3; i++) {
-		cr_assert_eq(fstatat(store_directory(), names[i], &status, 0), 0);
+		cr_assert_eq(fstatat(store_places.state, names[i], &status, 0), 0);
 		cr_expect_eq(status.st_mode & 0777, 0700);
 	}
 	cr_assert_eq(fstat(fd, &status), 0);

@@ -131,7 +131,7 @@ int place_count(const char *directory)
 {
 	int count = 0;
 
-	cr_assert_eq(store_each_name(store_directory(), directory, count_one, &count), 0);
+	cr_assert_eq(store_each_name(store_places.state, directory, count_one, &count), 0);
 	return count;
 }
 
@@ -286,6 +286,6 @@ int place_count_unnamed(void)
 {
 	int count = 0;
 
-	cr_assert_eq(store_each_name(store_directory(), "layers", count_unnamed, &count), 0);
+	cr_assert_eq(store_each_name(store_places.state, "layers", count_unnamed, &count), 0);
 	return count;
 }

@@ -172,7 +172,7 @@ Test(store, the_lock_of_all_is_not_waited_for_for_ever)
 {
 	struct store_census census = PLACE_NO_LIMITS;
 	int fd = place_create("one", &meta);
-	int lock = openat(store_directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int lock = openat(store_places.state, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	cr_assert_eq(flock(lock, LOCK_EX | LOCK_NB), 0);
 	second = meta;
@@ -530,7 +530,7 @@ Test(store, what_nobody_used_for_its_time_goes)
 Test(store, a_sweep_takes_the_lock_if_something_goes)
 {
 	int fd = place_create("one", &meta);
-	int lock = openat(store_directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int lock = openat(store_places.state, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	fd_close(&fd);
 	cr_assert_eq(store_sweep(NULL, NULL), 0);
@@ -557,9 +557,9 @@ Test(store, damage_is_left_for_people)
 
 Test(store, what_a_crash_left_goes)
 {
-	cr_assert_eq(mkdirat(store_directory(), "sandboxes/00000000000000000000000001", 0700), 0);
-	cr_assert_eq(mkdirat(store_directory(), "layers/00000000000000000000000002", 0700), 0);
-	cr_assert_eq(mkdirat(store_directory(), "layers/of-somebody", 0700), 0);
+	cr_assert_eq(mkdirat(store_places.state, "sandboxes/00000000000000000000000001", 0700), 0);
+	cr_assert_eq(mkdirat(store_places.state, "layers/00000000000000000000000002", 0700), 0);
+	cr_assert_eq(mkdirat(store_places.state, "layers/of-somebody", 0700), 0);
 	cr_expect_eq(store_sweep(NULL, NULL), 0);
 	cr_expect_eq(place_count("sandboxes"), 1, "it may be being made");
 	cr_expect(place_has("trash", "00000000000000000000000002"));

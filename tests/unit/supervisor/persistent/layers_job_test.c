@@ -493,7 +493,7 @@ Test(layers_job, a_long_chain_is_made_short)
 static void remove_trash(const struct rig_helper *helper, const char *path)
 {
 	cr_assert_eq(helper->roles[LAYERS_TARGET], 1);
-	cr_assert_eq(unlinkat(store_directory(), path, AT_REMOVEDIR), 0);
+	cr_assert_eq(unlinkat(store_places.state, path, AT_REMOVEDIR), 0);
 }
 
 Test(layers_job, what_is_in_the_trash_is_removed)
@@ -501,7 +501,7 @@ Test(layers_job, what_is_in_the_trash_is_removed)
 	struct rig_helper helper;
 	int records;
 
-	cr_assert_eq(mkdirat(store_directory(), "trash/one", 0700), 0);
+	cr_assert_eq(mkdirat(store_places.state, "trash/one", 0700), 0);
 	ask(7, CHANGES_DIFF, 0, 0);
 	answer_workspace();
 	records = take_records(7);
@@ -517,7 +517,7 @@ Test(layers_job, what_is_in_the_trash_is_removed)
 		 NULL);
 	rig_turn();
 	cr_assert_not(layers_job_is_removing(), "it goes on by itself");
-	cr_assert_eq(mkdirat(store_directory(), "trash/two", 0700), 0);
+	cr_assert_eq(mkdirat(store_places.state, "trash/two", 0700), 0);
 	layers_job_empty_trash(); /* while it is being done */
 	rig_take_nothing(&rig.factory);
 	persistent_end_helper(&helper);
