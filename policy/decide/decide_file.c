@@ -150,8 +150,7 @@ static void advise_text(const struct act *act)
 	const struct question *question = act->question;
 	const struct plan_rule *nearest;
 	const char *path = act->place.path;
-	const bool is_readable = (place_rights(question->plan, question->profile, path, &nearest) &
-				  RIGHTS_READ) != 0;
+	const bool is_readable = (place_rights(question, path, &nearest) & RIGHTS_READ) != 0;
 
 	DECISION_SAY(question->ret->remedy,
 		     OPERATORS "files: [{at: %s, kind: file, text: ...}]%s%s%s", path,
@@ -404,7 +403,7 @@ static bool refuse_landlock_at(const struct act *act, const char *path, uint64_t
 	const struct question *question = act->question;
 	const struct plan_rule *nearest;
 	const uint64_t handled = question->profile->landlock_fs;
-	const uint64_t held = place_rights(question->plan, question->profile, path, &nearest);
+	const uint64_t held = place_rights(question, path, &nearest);
 	char words[RIGHTS_TEXT_MAX];
 
 	if ((bits & handled & ~held) == 0)
@@ -560,8 +559,7 @@ void decide_file(const struct question *question)
 
 	if (decide_refused_call(question, act.kind->call))
 		return;
-	place_find(question->plan, question->profile, question->operation->target, act.kind->follow,
-		   &act.place);
+	place_find(question, question->operation->target, act.kind->follow, &act.place);
 	if (refuse_way(&act))
 		return;
 	if (is_process_one(&act)) {

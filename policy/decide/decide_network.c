@@ -81,9 +81,8 @@ static enum reach find_host(const struct question *question)
 
 	if (read_address(question->operation->target, &reach))
 		return reach;
-	place_find(question->plan, question->profile, HOSTS, true, &place);
-	if ((place_rights(question->plan, question->profile, place.path, &rule) &
-	     LANDLOCK_ACCESS_FS_READ_FILE) == 0)
+	place_find(question, HOSTS, true, &place);
+	if ((place_rights(question, place.path, &rule) & LANDLOCK_ACCESS_FS_READ_FILE) == 0)
 		return REACH_NO_NAME;
 	if (place.record != NULL && place.record->kind == PLAN_FILE)
 		return find_name(plan_string(question->plan, place.record->source),
@@ -241,7 +240,7 @@ static void decide_socket_file(const struct question *question)
 	struct decision *ret = question->ret;
 	struct place place;
 
-	place_find(question->plan, question->profile, question->operation->target, true, &place);
+	place_find(question, question->operation->target, true, &place);
 	if (place.state == PLACE_THERE &&
 	    (place.record == NULL || place.record->kind != PLAN_BIND)) {
 		decide_known_file(question, &place);
@@ -308,7 +307,7 @@ static bool is_within_reach(const struct question *question)
 {
 	struct place place;
 
-	place_find(question->plan, question->profile, question->operation->target, true, &place);
+	place_find(question, question->operation->target, true, &place);
 	return place.state <= PLACE_INSIDE ||
 	       decide_can_be_shown(question->operation->target, place.path);
 }

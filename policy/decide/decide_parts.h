@@ -42,12 +42,11 @@ struct question {
 };
 
 /* Follow a path through the plan's mounts and links; `follow`: the last name's link, too. */
-void place_find(const struct plan *plan, const struct plan_profile *profile, const char *path,
-		bool follow, struct place *ret);
+void place_find(const struct question *question, const char *path, bool follow, struct place *ret);
 
 /* Return Landlock's rights at a canonical path, from all rules between it and the root.
  * *ret_nearest is the innermost rule; NULL: there is none. */
-uint64_t place_rights(const struct plan *plan, const struct plan_profile *profile, const char *path,
+uint64_t place_rights(const struct question *question, const char *path,
 		      const struct plan_rule **ret_nearest);
 
 /* Print rights in the words of profiles: "read, write". */

@@ -29,8 +29,7 @@ struct level {
 };
 
 struct walk {
-	const struct plan *plan;
-	const struct plan_profile *profile;
+	const struct question *question;
 	enum place_state state;
 	uint32_t links;
 	uint32_t depth; /* the current level's; 0: the root */
@@ -93,15 +92,16 @@ static uint32_t order_of(const struct plan_mount *mount, uint32_t index)
 /* Set `level` to the record of the current path. False: no record makes it. */
 static bool find_record(const struct walk *walk, struct level *level)
 {
-	const struct plan_mount *mounts = plan_mounts(walk->plan, walk->profile);
+	const struct plan_mount *mounts =
+		plan_mounts(walk->question->plan, walk->question->profile);
 	const uint32_t outer = level->order;
 	bool is_found = false;
 
-	for (uint32_t i = 0; i < walk->profile->mount_count; i++) {
+	for (uint32_t i = 0; i < walk->question->profile->mount_count; i++) {
 		const struct plan_mount *mount = &mounts[i];
 		const uint32_t order = order_of(mount, i);
 
-		if (strcmp(plan_string(walk->plan, mount->target), walk->path) != 0)
+		if (strcmp(plan_string(walk->question->plan, mount->target), walk->path) != 0)
 			continue;
 		if (is_mounted(mount) && order > level->order) {
 			level->cover = level->record = mount;
@@ -168,7 +168,8 @@ static void ascend_level(struct walk *walk)
 /* Replace the link at the current level by its target, in front of the rest. */
 static enum place_state follow_link(struct walk *walk)
 {
-	const char *text = plan_string(walk->plan, walk->levels[walk->depth].record->source);
+	const char *text =
+		plan_string(walk->question->plan, walk->levels[walk->depth].record->source);
 	const size_t left = strlen(walk->left), length = strlen(text);
 
 	if (++walk->links > LINKS_MAX || length + left + 2 > sizeof(walk->left))
@@ -219,23 +220,22 @@ static bool is_end(enum place_state state)
 }
 
 /* Return the record of the image that is below all others; NULL: the root has only records. */
-static const struct plan_mount *find_image(const struct plan *plan,
-					   const struct plan_profile *profile)
+static const struct plan_mount *find_image(const struct question *question)
 {
-	return profile->layers_size > 0 ? plan_mounts(plan, profile) : NULL;
+	return question->profile->layers_size > 0 ? plan_mounts(question->plan, question->profile)
+						  : NULL;
 }
 
-static void walk_path(struct walk *walk, const struct plan *plan,
-		      const struct plan_profile *profile, const char *path, bool follow)
+static void walk_path(struct walk *walk, const struct question *question, const char *path,
+		      bool follow)
 {
 	const char *start = path + strspn(path, "/");
 	enum place_state state = PLACE_THERE;
 
-	walk->plan = plan;
-	walk->profile = profile;
+	walk->question = question;
 	walk->state = PLACE_THERE;
 	walk->links = walk->depth = 0;
-	walk->levels[0] = (struct level){ .cover = find_image(plan, profile) };
+	walk->levels[0] = (struct level){ .cover = find_image(question) };
 	walk->path[0] = '\0';
 	(void)snprintf(walk->left, sizeof(walk->left), "%s", start); /* see the callers' bounds */
 	while (walk->left[0] != '\0' && !is_end(state))
@@ -244,13 +244,12 @@ static void walk_path(struct walk *walk, const struct plan *plan,
 		walk->state = state;
 }
 
-void place_find(const struct plan *plan, const struct plan_profile *profile, const char *path,
-		bool follow, struct place *ret)
+void place_find(const struct question *question, const char *path, bool follow, struct place *ret)
 {
 	struct walk walk;
 	const struct level *level, *outer;
 
-	walk_path(&walk, plan, profile, path, follow);
+	walk_path(&walk, question, path, follow);
 	level = &walk.levels[walk.depth];
 	outer = &walk.levels[walk.depth > 0 ? walk.depth - 1 : 0];
 	*ret = (struct place){
@@ -275,8 +274,8 @@ static void print_inode(const struct walk *walk, const struct level *level,
 
 	if (level->cover != NULL &&
 	    (level->cover->kind == PLAN_BIND || level->cover->kind == PLAN_DEVICE)) {
-		source = plan_string(walk->plan, level->cover->source);
-		target = plan_string(walk->plan, level->cover->target);
+		source = plan_string(walk->question->plan, level->cover->source);
+		target = plan_string(walk->question->plan, level->cover->target);
 	}
 	(void)snprintf(name, 2 * (size_t)PLACE_PATH_MAX, "%s%.*s", source,
 		       (int)(level->length - strlen(target)), walk->path + strlen(target));
@@ -307,20 +306,20 @@ static int depth_of(const struct walk *rule, const struct walk *way)
 	return -1;
 }
 
-uint64_t place_rights(const struct plan *plan, const struct plan_profile *profile, const char *path,
+uint64_t place_rights(const struct question *question, const char *path,
 		      const struct plan_rule **ret_nearest)
 {
-	const struct plan_rule *rules = plan_rules(plan, profile);
+	const struct plan_rule *rules = plan_rules(question->plan, question->profile);
 	struct walk way, rule;
 	uint64_t all = 0;
 	int nearest = -1;
 
 	*ret_nearest = NULL;
-	walk_path(&way, plan, profile, path, false);
-	for (uint32_t i = 0; i < profile->rule_count; i++) {
+	walk_path(&way, question, path, false);
+	for (uint32_t i = 0; i < question->profile->rule_count; i++) {
 		int depth;
 
-		walk_path(&rule, plan, profile, plan_string(plan, rules[i].path), true);
+		walk_path(&rule, question, plan_string(question->plan, rules[i].path), true);
 		depth = depth_of(&rule, &way);
 		if (depth < 0)
 			continue;
