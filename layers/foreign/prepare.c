@@ -28,6 +28,7 @@
 #include "layers/base/files.h"
 #include "layers/base/job.h"
 #include "layers/base/progress.h"
+#include "lib/heap/grow.h"
 
 /* The search ends behind so many names: `create` must not wait for a large project. A bound of time
  * would leave out more of a small project, the more the machine has to do. */
@@ -51,7 +52,6 @@
 #define MODE_BITS 07777U
 
 struct directory {
-	struct directory *next;
 	struct directory *above; /* NULL: this is the workspace */
 	mode_t mode;             /* on the host */
 	bool is_shut;            /* foreign and unchangeable, or beneath such a directory */
@@ -61,7 +61,8 @@ struct directory {
 
 struct preparing {
 	struct job *job;
-	struct directory *first, *last; /* all that were met; the search is at `at` */
+	struct directory **directories; /* all that were met, those above others before them */
+	size_t count, room;
 	struct directory *at;
 	int host, upper; /* the present directory's; upper -1: it is not opened */
 	uid_t uid;
@@ -93,16 +94,20 @@ static int add_directory(struct preparing *preparing, const char *path, const st
 {
 	const size_t size = strlen(path) + 1;
 	struct directory *directory = malloc(sizeof(*directory) + size);
+	struct directory **item = directory ? grow_item(&preparing->directories, &preparing->room,
+							&preparing->count, sizeof(directory))
+					    : NULL;
 
-	if (!directory)
+	if (!item) {
+		free(directory);
 		return -ENOMEM;
+	}
 	*directory = (struct directory){ .above = preparing->at,
 					 .mode = status->st_mode & MODE_BITS,
 					 .is_shut = is_shut,
 					 .is_made = is_made };
 	memcpy(directory->path, path, size);
-	*(preparing->last ? &preparing->last->next : &preparing->first) = directory;
-	preparing->last = directory;
+	*item = directory;
 	return 0;
 }
 
@@ -312,35 +317,22 @@ static int visit_directory(struct preparing *preparing)
 }
 
 /* Give the made directories their modes, the deepest first. */
-static int close_directories(struct preparing *preparing, struct directory *directory)
+static int close_directories(const struct preparing *preparing)
 {
 	int workspace = beneath_directory(preparing->job->directories.layers[0], WORKSPACE_NAME);
 	int error = 0;
 
 	if (workspace < 0) /* no entry was prepared */
 		return workspace == -ENOENT ? 0 : workspace;
-	for (; directory && !error; directory = directory->next) {
+	for (size_t i = preparing->count; i > 0 && !error; i--) {
+		const struct directory *directory = preparing->directories[i - 1];
+
 		if (directory->is_made && directory->above &&
 		    (directory->mode & OPEN_MODE) != OPEN_MODE)
 			error = files_chmod(workspace, directory->path, directory->mode);
 	}
 	fd_close(&workspace);
 	return error;
-}
-
-/* Reverse the list: a directory comes behind those that are in it. */
-static struct directory *reverse_list(struct directory *directory)
-{
-	struct directory *ret = NULL;
-
-	while (directory) {
-		struct directory *next = directory->next;
-
-		directory->next = ret;
-		ret = directory;
-		directory = next;
-	}
-	return ret;
 }
 
 static int search_workspace(struct preparing *preparing)
@@ -350,18 +342,13 @@ static int search_workspace(struct preparing *preparing)
 
 	if (!error)
 		error = add_directory(preparing, "", &status, false, true);
-	for (preparing->at = preparing->first; preparing->at && !error && !preparing->is_cut;
-	     preparing->at = preparing->at->next)
+	for (size_t i = 0; i < preparing->count && !error && !preparing->is_cut; i++) {
+		preparing->at = preparing->directories[i];
 		error = visit_directory(preparing);
-	preparing->first = reverse_list(preparing->first);
-	if (!error)
-		error = close_directories(preparing, preparing->first);
-	while (preparing->first) {
-		struct directory *next = preparing->first->next;
-
-		free(preparing->first);
-		preparing->first = next;
 	}
+	if (!error)
+		error = close_directories(preparing);
+	list_free(preparing->directories, preparing->count, sizeof(*preparing->directories));
 	return error;
 }
 
