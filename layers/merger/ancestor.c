@@ -28,7 +28,8 @@ struct search {
 	uint32_t entries; /* trees' entries over all files, bounded by walk.h */
 };
 
-bool ancestor_is(const struct reader_ask *ask, const uint8_t *bytes, size_t size)
+/* Return whether this is the content that was noted. */
+static bool is_noted(const struct reader_ask *ask, const uint8_t *bytes, size_t size)
 {
 	uint8_t hash[SHA256_BYTES];
 
@@ -148,7 +149,7 @@ static int look_at(struct search *search, const uint8_t *commit_id, struct objec
 	error = objects_read(search->objects, id, ret);
 	if (error)
 		return error;
-	if (ret->type == OBJECT_BLOB && ancestor_is(search->ask, ret->bytes, ret->size))
+	if (ret->type == OBJECT_BLOB && is_noted(search->ask, ret->bytes, ret->size))
 		return 0;
 	object_free(ret);
 	if (search->wrong_count < WRONG_MAX)
@@ -156,8 +157,12 @@ static int look_at(struct search *search, const uint8_t *commit_id, struct objec
 	return -ENOENT;
 }
 
-int ancestor_find(const int *gits, const struct objects *objects, const struct reader_ask *ask,
-		  struct object *ret)
+/* Find the file `ask->path` with the noted content among the commits that are checked out in any of
+ * the directories .git (-1: there is none; the host's last) and those before them. 0, and the
+ * caller frees the object; -ENOENT: no commit has it; -E2BIG: the search of all files so far took
+ * too long; -ENOMEM. */
+static int find_noted(const int *gits, const struct objects *objects, const struct reader_ask *ask,
+		      struct object *ret)
 {
 	static struct search search;
 	int error = -ENOENT;
@@ -188,8 +193,8 @@ static int merge_body(const uint8_t *body, const int *gits, const struct objects
 	int error = 0;
 
 	/* The base of a file that was merged before is the sandbox's side of that merge. */
-	if (!ancestor_is(ask, sandbox.bytes, sandbox.size)) {
-		error = ancestor_find(gits, objects, ask, &object);
+	if (!is_noted(ask, sandbox.bytes, sandbox.size)) {
+		error = find_noted(gits, objects, ask, &object);
 		base = (struct text){ object.bytes, object.size };
 	}
 	if (!error)

@@ -13,19 +13,10 @@
 /* Commits that are searched for one file, the newest of each branch first. */
 #define ANCESTOR_COMMITS_MAX 2000U
 
-/* Find the file `ask->path` with the noted content among the commits that are checked out in any of
- * the directories .git (-1: there is none; the host's last) and those before them. 0, and the
- * caller frees the object; -ENOENT: no commit has it; -E2BIG: the search of all files so far took
- * too long; -ENOMEM. */
-int ancestor_find(const int *gits, const struct objects *objects, const struct reader_ask *ask,
-		  struct object *ret);
-
-/* Return whether this is the content that was noted. */
-bool ancestor_is(const struct reader_ask *ask, const uint8_t *bytes, size_t size);
-
 /* The reader's answer to READER_MERGE. Read the two sides that follow a request, merge them since
  * the base that it names, and tell of the result. `gits`: as many as there are sources of objects.
- * 0; -EPROTO: the sides are not read; another -errno, as of ancestor_find() or text_merge(). */
+ * 0; -EPROTO: the sides are not read; -E2BIG: the search of all files so far took too long;
+ * another -errno, as of text_merge(). */
 int answer_merge(int requests, const int *gits, const struct objects *objects,
 		 const struct reader_ask *ask,
 		 int (*tell)(void *context, const struct reader_tell *what, const void *bytes),

@@ -15,7 +15,8 @@ static int parse_digit(char digit)
 	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-bool refs_parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES])
+/* Parse the digits that a text begins with. It ends with a NUL, or has as many bytes. */
+static bool parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES])
 {
 	for (size_t i = 0; i < OBJECT_ID_BYTES; i++) {
 		const int high = parse_digit(text[2 * i]);
@@ -33,7 +34,7 @@ bool refs_take_line(const char **at, const char *word, uint8_t ret[OBJECT_ID_BYT
 	const size_t size = strlen(word);
 	const char *text = *at + size;
 
-	if (strncmp(*at, word, size) != 0 || !refs_parse_id(text, ret) || text[HEX_BYTES] != '\n')
+	if (strncmp(*at, word, size) != 0 || !parse_id(text, ret) || text[HEX_BYTES] != '\n')
 		return false;
 	*at = text + HEX_BYTES + 1;
 	return true;
@@ -89,7 +90,7 @@ int refs_parse(const char *text, size_t size, uint8_t ret[OBJECT_ID_BYTES])
 		size--;
 	if (size == (size_t)64) /* SHA-256 */
 		return -ENOTSUP;
-	return size == HEX_BYTES && refs_parse_id(text, ret) ? 0 : -EBADMSG;
+	return size == HEX_BYTES && parse_id(text, ret) ? 0 : -EBADMSG;
 }
 
 bool refs_next(char **at, char *end, const char **ret_name, uint8_t ret_id[OBJECT_ID_BYTES])
@@ -103,7 +104,7 @@ bool refs_next(char **at, char *end, const char **ret_name, uint8_t ret_id[OBJEC
 		*newline = '\0';
 		*at = newline + 1;
 		if ((size_t)(newline - line) <= HEX_BYTES + 1 || line[HEX_BYTES] != ' ' ||
-		    !refs_parse_id(line, ret_id) || !refs_is_name(line + HEX_BYTES + 1))
+		    !parse_id(line, ret_id) || !refs_is_name(line + HEX_BYTES + 1))
 			continue;
 		*ret_name = line + HEX_BYTES + 1;
 		return true;

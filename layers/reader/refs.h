@@ -21,9 +21,6 @@
  * branch or a tag that git itself would make: neither "HEAD" nor like an option. */
 bool refs_is_name(const char *name);
 
-/* Parse the digits that a text begins with. It ends with a NUL, or has as many bytes. */
-bool refs_parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES]);
-
 /* Parse "WORDID" and a newline at *at, where the word ends with a blank, and move on. */
 bool refs_take_line(const char **at, const char *word, uint8_t ret[OBJECT_ID_BYTES]);
 
