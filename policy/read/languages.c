@@ -17,9 +17,7 @@
 
 static bool is_name(const char *text)
 {
-	const size_t length = strlen(text);
-
-	return length > 0 && length < IPC_NAME_MAX && strspn(text, NAME_CHARACTERS) == length;
+	return reading_is_word(text, NAME_CHARACTERS, IPC_NAME_MAX - 1);
 }
 
 static uint32_t count_marks(const struct profile_language *language)

@@ -17,13 +17,6 @@
 /* With PLAN_NARROWED behind it a name has room in a message. */
 #define NAME_LONGEST (IPC_NAME_MAX - sizeof(PLAN_NARROWED))
 
-static bool is_word(const char *text, const char *allowed, size_t most)
-{
-	const size_t length = strlen(text);
-
-	return length > 0 && length <= most && strspn(text, allowed) == length;
-}
-
 static bool is_line(const char *text)
 {
 	for (const char *at = text; *at != '\0'; at++) {
@@ -40,7 +33,7 @@ int profile_check_name(const struct profile_place *place, struct policy_error *e
 
 	if (name == NULL)
 		return reading_fail(&reading, "name", "missing; expected a name");
-	if (!is_word(name, LOWER DIGITS "-_", NAME_LONGEST))
+	if (!reading_is_word(name, LOWER DIGITS "-_", NAME_LONGEST))
 		return reading_fail(&reading, "name",
 				    "\"%s\" is not a name; expected up to %zu of a-z, 0-9, - and _",
 				    name, NAME_LONGEST);
@@ -59,7 +52,7 @@ static int check_names(const struct reading *reading)
 	if (profile->description != NULL && !is_line(profile->description))
 		return reading_fail(reading, "description",
 				    "expected one line of 1 to 200 characters");
-	if (profile->hostname != NULL && !is_word(profile->hostname, LOWER DIGITS "-", 63))
+	if (profile->hostname != NULL && !reading_is_word(profile->hostname, LOWER DIGITS "-", 63))
 		return reading_fail(
 			reading, "hostname",
 			"\"%s\" is not a host name; expected up to 63 of a-z, 0-9 and -",

@@ -68,6 +68,13 @@ const char *reading_key(char *ret, const char *list, uint32_t index, const char 
 	return ret;
 }
 
+bool reading_is_word(const char *text, const char *allowed, size_t most)
+{
+	const size_t length = strlen(text);
+
+	return length > 0 && length <= most && strspn(text, allowed) == length;
+}
+
 bool reading_is_path(const char *text)
 {
 	if (text[0] != '/' || strlen(text) >= IPC_PATH_MAX)

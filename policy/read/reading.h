@@ -45,4 +45,7 @@ const char *reading_key(char *ret, const char *list, uint32_t index, const char 
 #define READING_PATH "an absolute path without empty parts, . and .. and without / at its end"
 bool reading_is_path(const char *text);
 
+/* Return whether a text has 1 to `most` bytes, all of them of `allowed`. */
+bool reading_is_word(const char *text, const char *allowed, size_t most);
+
 #endif

@@ -17,8 +17,7 @@ static bool is_token(const char *text)
 {
 	static const char bytes[] = UPPER "abcdefghijklmnopqrstuvwxyz" DIGITS "!#$%&'*+-.^_`|~";
 
-	return text[0] != '\0' && strspn(text, bytes) == strlen(text) &&
-	       strlen(text) < sizeof(((struct plan_secret *)NULL)->header);
+	return reading_is_word(text, bytes, sizeof(((struct plan_secret *)NULL)->header) - 1);
 }
 
 /* Return whether the header is the connection's, or decides where a request ends. */
@@ -57,8 +56,9 @@ const char *secrets_source_name(enum plan_secret_source kind)
 
 static bool is_secret_name(const char *name)
 {
-	return name[0] >= 'A' && name[0] <= 'Z' && strspn(name, UPPER DIGITS "_") == strlen(name) &&
-	       strlen(name) < sizeof(((struct plan_secret *)NULL)->name);
+	return name[0] >= 'A' && name[0] <= 'Z' &&
+	       reading_is_word(name, UPPER DIGITS "_",
+			       sizeof(((struct plan_secret *)NULL)->name) - 1);
 }
 
 static int check_secret_name(const struct reading *entry, const char *name)
@@ -104,8 +104,7 @@ static bool is_source_short(const struct strings *source)
 
 static bool is_variable_name(const char *text)
 {
-	return text[0] != '\0' &&
-	       strspn(text, UPPER "abcdefghijklmnopqrstuvwxyz" DIGITS "_") == strlen(text);
+	return reading_is_word(text, UPPER "abcdefghijklmnopqrstuvwxyz" DIGITS "_", SIZE_MAX);
 }
 
 /* A path of the user's own is below ~/, which the launcher knows. */

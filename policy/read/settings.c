@@ -11,11 +11,8 @@
 
 static bool is_account(const char *text)
 {
-	static const char first[] = "abcdefghijklmnopqrstuvwxyz_";
-	static const char other[] = "abcdefghijklmnopqrstuvwxyz_0123456789-";
-
-	return text[0] != '\0' && strchr(first, text[0]) != NULL &&
-	       strspn(text, other) == strlen(text) && strlen(text) <= ACCOUNT_MAX;
+	return strchr("0123456789-", text[0]) == NULL &&
+	       reading_is_word(text, "abcdefghijklmnopqrstuvwxyz_0123456789-", ACCOUNT_MAX);
 }
 
 static int check_account(const struct reading *reading, const char *account)
