@@ -71,8 +71,7 @@ enum bridge_step {
 	BRIDGE_STEP_RECORD,  /* it was not let in: the supervisor's answer says why, or the log */
 	BRIDGE_STEP_ENTER,   /* entering the sandbox's network */
 	BRIDGE_STEP_CONNECT, /* the sandbox's port takes no connections */
-	BRIDGE_STEP_LISTEN,
-	BRIDGE_STEP_COUNT
+	BRIDGE_STEP_LISTEN
 };
 
 /* The port can be connected to, or why there is no bridge. */

@@ -26,7 +26,6 @@ enum gateway_fd {
 	GATEWAY_FD_LAUNCHER,                 /* to the launcher (IPC_GATEWAY to IPC_LAUNCHER); */
 	GATEWAY_FD_AUDIT,                    /* as GATEWAY_FD_RECORDS, to send; */
 	GATEWAY_FD_CABLE_COUNTERS,           /* and the counters of the other two */
-	GATEWAY_FD_CABLE_END,
 };
 
 /* An address that was dialled. */

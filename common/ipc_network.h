@@ -45,8 +45,7 @@ IPC_MESSAGE(network_granted,
 enum network_host_state {
 	NETWORK_HOST_ASKED = 0, /* refused, and nobody has granted it */
 	NETWORK_HOST_GRANTED,
-	NETWORK_HOST_CUT,
-	NETWORK_HOST_STATE_COUNT
+	NETWORK_HOST_CUT
 };
 
 /* A host beside a profile's list. */
