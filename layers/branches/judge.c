@@ -186,8 +186,8 @@ static int add_log(const struct job *job, size_t number, const uint8_t old[OBJEC
 	char path[IPC_PATH_MAX], before[HEX_BYTES + 1], after[HEX_BYTES + 1];
 	char line[LINE_MAX_BYTES + IPC_NAME_MAX];
 	struct stat status = { 0 }, other;
-	char *text = NULL, *whole;
-	size_t size = 0;
+	char *text = NULL;
+	size_t size = 0, room = 0;
 	int error = snprintf(path, sizeof(path), GIT "logs/%s", name) < (int)sizeof(path)
 			    ? beneath_text_of(beneath_file(job->directories.host, path, &status),
 					      LOG_BYTES_MAX, &text, &size)
@@ -207,13 +207,11 @@ static int add_log(const struct job *job, size_t number, const uint8_t old[OBJEC
 	more = snprintf(line, sizeof(line),
 			"%s %s msp <msp@localhost> %lld +0000\tmsp apply %s: %s\n", before, after,
 			(long long)time(NULL), job->ask->name, is_new ? "Created" : "Fast-forward");
-	whole = realloc(text, size + (size_t)more + 1);
-	if (!whole) {
+	if (!grow_bytes(&text, &room, &size, line, (size_t)more)) {
 		free(text);
 		return -ENOMEM;
 	}
-	memcpy(whole + size, line, (size_t)more);
-	return add_file(number, path, &status, (uint8_t *)whole, size + (size_t)more);
+	return add_file(number, path, &status, (uint8_t *)text, size);
 }
 
 /* Only names that git itself would check out may come into the index. */

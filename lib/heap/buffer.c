@@ -7,19 +7,10 @@
 
 #include "lib/heap/memory.h"
 
-#define FIRST_ROOM 256
-
 /* Have room for `size` more bytes and the NUL behind them. */
 static void make_room(struct buffer *buffer, size_t size)
 {
-	size_t room = buffer->room ? buffer->room : FIRST_ROOM;
-
-	if (size < buffer->room - buffer->size)
-		return;
-	while (room - buffer->size <= size)
-		room *= 2;
-	buffer->bytes = memory_resize(buffer->bytes, room);
-	buffer->room = room;
+	buffer->bytes = memory_grow_list(buffer->bytes, &buffer->room, buffer->size + size + 1, 1);
 }
 
 void buffer_append(struct buffer *buffer, const void *data, size_t size)

@@ -83,11 +83,8 @@ static struct json_value *add_value(struct reader *reader, enum json_kind kind)
 		refuse_text(reader, JSON_ERROR_VALUES);
 	if (reader->error && (!reader->is_id || reader->is_id_twice))
 		return NULL;
-	if (place == document->room) {
-		document->room = document->room ? 2 * document->room : 64;
-		document->values =
-			memory_resize(document->values, document->room * sizeof(*document->values));
-	}
+	document->values = memory_grow_list(document->values, &document->room, (size_t)place + 1,
+					    sizeof(*document->values));
 	value = &document->values[place];
 	*value = (struct json_value){ .kind = (uint8_t)kind };
 	document->count++;

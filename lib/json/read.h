@@ -58,7 +58,7 @@ struct json_value {
 struct json_document {
 	struct json_value *values; /* [0] is the top */
 	uint32_t count;
-	uint32_t room;
+	size_t room;
 };
 
 /* Read `text`. The caller must free the document with json_done(), also after an error. */
