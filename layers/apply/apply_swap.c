@@ -128,15 +128,17 @@ static int swap_entry(struct apply_run *run, struct journal_entry *entry)
 	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP ? -ESTALE : error;
 }
 
-/* Permissions of a directory, if it is still the one. */
+/* Set the permissions of a directory that shuts us out, and these more, if it is still the one. */
 static int set_mode(const struct apply_run *run, const struct journal_entry *entry,
-		    const struct journal_side *side, uint32_t mode)
+		    const struct journal_side *side, uint32_t more)
 {
+	const uint32_t mode = (side->mode & 0777) | more;
+	const bool is_shut = S_ISDIR(side->mode) && (side->mode & 0700) != 0700;
 	struct place place;
 	struct stat status;
-	int error = place_open(run, entry, &place);
+	int error = is_shut ? place_open(run, entry, &place) : 0;
 
-	if (error)
+	if (error || !is_shut)
 		return error;
 	error = look_at(place.parent, place.name, &status);
 	if (error == 0 && !files_is(side, &status))
@@ -147,23 +149,15 @@ static int set_mode(const struct apply_run *run, const struct journal_entry *ent
 	return error;
 }
 
-static bool is_open(uint32_t mode)
-{
-	return (mode & 0700) == 0700;
-}
-
 /* Directories that go must be moved, and only who may write to one can move it. */
 static int open_directories(struct apply_run *run)
 {
 	for (size_t i = 0; i < run->journal.count; i++) {
 		const struct journal_entry *entry = &run->journal.entries[i];
-		int error;
+		const int error =
+			S_ISDIR(entry->to.mode) ? 0 : set_mode(run, entry, &entry->from, 0700);
 
-		if (!S_ISDIR(entry->from.mode) || S_ISDIR(entry->to.mode) ||
-		    is_open(entry->from.mode))
-			continue;
 		run->failed = entry;
-		error = set_mode(run, entry, &entry->from, (entry->from.mode & 0777) | 0700);
 		if (error)
 			return error;
 	}
@@ -175,14 +169,10 @@ static int close_directories(struct apply_run *run)
 {
 	for (size_t i = run->journal.count; i-- > 0;) {
 		const struct journal_entry *entry = &run->journal.entries[i];
-		const struct journal_side *side;
-		int error;
+		const int error =
+			set_mode(run, entry, entry->is_skipped ? &entry->from : &entry->to, 0);
 
-		side = entry->is_skipped ? &entry->from : &entry->to;
-		if (!S_ISDIR(side->mode) || is_open(side->mode))
-			continue;
 		run->failed = entry;
-		error = set_mode(run, entry, side, side->mode & 0777);
 		if (error)
 			return error;
 	}
@@ -211,10 +201,8 @@ static void reopen_directories(const struct apply_run *run)
 	for (size_t i = 0; i < run->journal.count; i++) {
 		const struct journal_entry *entry = &run->journal.entries[i];
 
-		if (S_ISDIR(entry->from.mode) && !is_open(entry->from.mode))
-			(void)set_mode(run, entry, &entry->from, (entry->from.mode & 0777) | 0700);
-		if (S_ISDIR(entry->to.mode) && !is_open(entry->to.mode))
-			(void)set_mode(run, entry, &entry->to, (entry->to.mode & 0777) | 0700);
+		(void)set_mode(run, entry, &entry->from, 0700);
+		(void)set_mode(run, entry, &entry->to, 0700);
 	}
 }
 
@@ -335,8 +323,7 @@ int apply_back(struct apply_run *run)
 	for (size_t i = run->journal.count; i-- > 0;) {
 		const struct journal_entry *entry = &run->journal.entries[i];
 
-		if (S_ISDIR(entry->from.mode) && !is_open(entry->from.mode))
-			(void)set_mode(run, entry, &entry->from, entry->from.mode & 0777);
+		(void)set_mode(run, entry, &entry->from, 0);
 	}
 	return 0;
 }
