@@ -174,14 +174,10 @@ static void choose_item(struct gathering *gathering, size_t number)
 static int add_item(struct gathering *gathering, size_t number, const char *path,
 		    const struct stat *from, const struct stat *to)
 {
-	struct journal_entry *entry = journal_add(&gathering->journal, path);
+	struct journal_entry *entry = apply_enter(&gathering->journal, path, from, number);
 
 	if (!entry)
 		return -ENOMEM;
-	files_side(from, &entry->from);
-	entry->changed = from->st_ctim;
-	entry->is_linked = from->st_nlink > 1;
-	entry->change = number;
 	entry->is_merged = (gathering->items.all[number]->flags & CHANGE_IS_MERGED) != 0;
 	if (gathering->items.all[number]->kind == CHANGE_MODE)
 		entry->to = entry->from; /* it stays in its place */
@@ -277,11 +273,10 @@ static int enter_directories(struct gathering *gathering, const char *path)
 			return error;
 		if (status.st_mode != 0 || has_entry(&gathering->journal, above, size))
 			continue;
-		entry = journal_add(&gathering->journal, above);
+		entry = apply_enter(&gathering->journal, above, &status, SIZE_MAX);
 		if (!entry)
 			return -ENOMEM;
 		entry->to.mode = S_IFDIR | commits.mode;
-		entry->change = SIZE_MAX;
 	}
 	return 0;
 }
@@ -294,14 +289,10 @@ static int enter_file(struct gathering *gathering, const char *path, const struc
 
 	if (error)
 		return error;
-	entry = journal_add(&gathering->journal, path);
+	entry = apply_enter(&gathering->journal, path, old, number);
 	if (!entry)
 		return -ENOMEM;
-	files_side(old, &entry->from);
 	entry->to.mode = S_IFREG | (old->st_mode ? old->st_mode & 0777 : mode);
-	entry->changed = old->st_ctim;
-	entry->is_linked = old->st_nlink > 1;
-	entry->change = number;
 	return 0;
 }
 

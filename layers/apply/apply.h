@@ -60,6 +60,11 @@ int apply_stage(struct apply_run *run, size_t number);
 int apply_swap(struct apply_run *run);
 int apply_back(struct apply_run *run);
 
+/* Add an entry for a path at which the host has this file; a mode of 0: none. NULL without memory.
+ */
+struct journal_entry *apply_enter(struct journal *journal, const char *path,
+				  const struct stat *from, size_t change);
+
 /* Is a file of the host what it was when it was compared? */
 bool apply_is_as_compared(const struct journal_entry *entry, const struct stat *status);
 

@@ -22,6 +22,20 @@
 
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 
+struct journal_entry *apply_enter(struct journal *journal, const char *path,
+				  const struct stat *from, size_t change)
+{
+	struct journal_entry *entry = journal_add(journal, path);
+
+	if (!entry)
+		return NULL;
+	files_side(from, &entry->from);
+	entry->changed = from->st_ctim;
+	entry->is_linked = from->st_nlink > 1;
+	entry->change = change;
+	return entry;
+}
+
 bool apply_is_in_place(const struct journal_entry *entry)
 {
 	return entry->from.mode != 0 && entry->from.inode == entry->to.inode &&

@@ -87,11 +87,11 @@ static bool name_saved(const struct undoing *undoing, const struct journal_entry
 static int enter_entry(struct undoing *undoing, const struct journal_entry *was,
 		       const struct stat *status)
 {
-	struct journal_entry *entry = journal_add(&undoing->journal, was->path);
+	struct journal_entry *entry = apply_enter(&undoing->journal, was->path, status,
+						  (size_t)(was - undoing->done.entries));
 
 	if (!entry)
 		return -ENOMEM;
-	files_side(status, &entry->from);
 	memcpy(entry->from.hash, was->to.hash, sizeof(entry->from.hash));
 	entry->to.mode = was->from.mode;
 	memcpy(entry->to.hash, was->from.hash, sizeof(entry->to.hash));
@@ -99,9 +99,6 @@ static int enter_entry(struct undoing *undoing, const struct journal_entry *was,
 		entry->to = entry->from;
 		entry->to.mode = was->from.mode;
 	}
-	entry->changed = status->st_ctim;
-	entry->is_linked = status->st_nlink > 1;
-	entry->change = (size_t)(was - undoing->done.entries);
 	return 0;
 }
 
