@@ -164,25 +164,17 @@ static int compile_policy(const struct policy *policy, struct buffer *blob)
 	return 0;
 }
 
-/* Parse a descriptor's number as a shell writes it, or return -1. */
-static int read_fd(const char *text)
-{
-	uint64_t number;
-
-	return units_number(text, &number) && number <= INT_MAX ? (int)number : -1;
-}
-
 /* Write the whole plan to a descriptor, which stays the caller's. */
 static int write_fd(const char *text, const struct buffer *blob)
 {
-	const int fd = read_fd(text);
+	uint64_t number;
 	int error;
 
-	if (fd < 0)
+	if (!units_number(text, &number) || number > INT_MAX)
 		return refuse_usage("--fd: no number of a descriptor: ", text);
-	error = fd_write_all(fd, blob->bytes, blob->size);
+	error = fd_write_all((int)number, blob->bytes, blob->size);
 	if (error)
-		log_line("descriptor %d: %s", fd, errno_text(-error));
+		log_line("descriptor %s: %s", text, errno_text(-error));
 	return error ? MSP_EXIT_SOFTWARE : 0;
 }
 

@@ -223,16 +223,14 @@ static void decide_known_file(const struct question *question, const struct plac
 	static const uint32_t modes =
 		1U << PLAN_DIRECTORY | 1U << PLAN_FILE | 1U << PLAN_COPY | 1U << PLAN_TMPFS;
 	const struct plan_mount *record = place->record;
-	const bool is_closed = record != NULL && (modes & 1U << record->kind) != 0 &&
-			       (record->mode & S_IWUSR) == 0;
+	const bool is_closed = record != NULL &&
+			       (record->kind == PLAN_PROC || ((modes & 1U << record->kind) != 0 &&
+							      (record->mode & S_IWUSR) == 0));
 
 	DECISION_SAY(question->ret->rule, "files: %s is no socket", place->path);
 	if (record != NULL)
 		question->ret->origin = record->origin;
-	decision_refuse(question->ret, "mounts",
-			record != NULL && record->kind == PLAN_PROC ? EACCES
-			: is_closed                                 ? EACCES
-								    : ECONNREFUSED);
+	decision_refuse(question->ret, "mounts", is_closed ? EACCES : ECONNREFUSED);
 }
 
 static void decide_socket_file(const struct question *question)
