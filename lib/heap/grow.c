@@ -41,10 +41,10 @@ void *grow_item(void *list, size_t *room, size_t *count, size_t size)
 void *grow_text(void *list, size_t *room, size_t *count, size_t size, const char *text)
 {
 	char *copy = strdup(text);
-	void *item = copy ? grow_item(list, room, count, size) : NULL;
+	char **item = copy ? grow_item(list, room, count, size) : NULL;
 
 	if (item)
-		memcpy(item, &copy, sizeof(copy));
+		*item = copy;
 	else
 		free(copy);
 	return item;

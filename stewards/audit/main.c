@@ -22,7 +22,6 @@
 #include "common/log.h"
 #include "file.h"
 #include "seccomp_filter.h"
-#include "stewards/base/peer.h"
 #include "stewards/base/steward.h"
 #include "writer.h"
 
@@ -44,6 +43,7 @@ int main(void)
 	struct channel channel = { STEWARD_FD_CHANNEL, IPC_AUDIT, IPC_SUPERVISOR, IPC_SETUP };
 	const struct sigaction alarm = { .sa_handler = on_alarm }; /* without SA_RESTART */
 	int open_error;
+	int error;
 
 	steward_begin("msp-audit", STEWARD_FDS);
 	if (sigaction(SIGALRM, &alarm, NULL) != 0)
@@ -52,7 +52,9 @@ int main(void)
 			sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
 	steward_hear_start(&channel, IPC_TYPE_audit_start, &start);
 	open_error = audit_file_open(STEWARD_FD_DIRECTORY, ipc_body(&start, audit_start)->pid);
-	peer_require(writer_run(&channel, ipc_body(&start, audit_start)->path, open_error),
-		     "the supervisor broke the protocol");
+	error = writer_run(&channel, ipc_body(&start, audit_start)->path, open_error);
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "the supervisor broke the protocol: %s",
+			  errno_text(-error));
 	return 0;
 }

@@ -16,8 +16,8 @@
 bool peer_turn(const struct channel *peer, struct channel_message *message,
 	       const dispatch_handler handlers[IPC_TYPE_COUNT], const char *name);
 
-/* Go on without an error. If the peer has ended (-EPIPE), end without a word; after another -errno
- * end with `problem`. */
+/* Go on if a message was sent. If the peer has ended, end without a word; after another -errno end
+ * with `problem`. */
 void peer_require(int error, const char *problem);
 
 #endif

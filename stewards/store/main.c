@@ -22,9 +22,9 @@
 #include "common/confine/landlock.h"
 #include "common/fd.h"
 #include "common/ipc_store.h"
+#include "common/log.h"
 #include "inner.h"
 #include "seccomp_filter.h"
-#include "stewards/base/peer.h"
 #include "stewards/base/steward.h"
 
 _Static_assert(sizeof(struct store_meta) == IPC_STORE_META_BYTES &&
@@ -242,8 +242,7 @@ static void take_note(struct channel_message *message)
 	fd_close(&fd);
 }
 
-/* Answer questions until the supervisor has ended: 0 or -EPIPE; another -errno: it broke the
- * protocol. */
+/* Answer questions until the supervisor has ended. 0; -errno: it broke the protocol. */
 static int serve_store(const struct channel *channel)
 {
 	static struct channel_message message;
@@ -262,7 +261,7 @@ static int serve_store(const struct channel *channel)
 		if (status < 0)
 			break;
 	}
-	return status == -ECONNRESET ? 0 : status;
+	return status == -EPIPE || status == -ECONNRESET ? 0 : status;
 }
 
 /* The rights to make sandboxes and layers and move them to the trash. */
@@ -287,6 +286,9 @@ int main(void)
 	answer.error = (uint32_t)-error;
 	if (channel_send(&channel, IPC_TYPE_store_answer, &answer, NULL, 0) != 0 || error)
 		return 0; /* the supervisor has ended, or goes on without */
-	peer_require(serve_store(&channel), "the supervisor broke the protocol");
+	error = serve_store(&channel);
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "the supervisor broke the protocol: %s",
+			  errno_text(-error));
 	return 0;
 }
