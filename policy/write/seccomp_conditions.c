@@ -19,14 +19,23 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define COMPARE(index, relation, bits, expected) { (index), FILTER_##relation, (bits), (expected) }
+#define COMPARE(index, relation, bits, expected)                                                   \
+	{                                                                                          \
+		(index), FILTER_##relation, (bits), (expected)                                     \
+	}
 #define IS(index, bits, expected) COMPARE(index, EQUAL, bits, expected)
 #define NOT(index, bits, expected) COMPARE(index, DIFFERS, bits, expected)
 #define INT_IS(index, expected) IS(index, FILTER_INT, expected)
 #define INT_NOT(index, expected) NOT(index, FILTER_INT, expected)
 #define ANY_OF(index, bits) NOT(index, bits, 0)
 
-#define CLAUSE(action, ...) { FILTER_##action, { __VA_ARGS__ } }
+#define CLAUSE(action, ...)                                                                        \
+	{                                                                                          \
+		FILTER_##action,                                                                   \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
 #define ALLOW_WHEN(...) CLAUSE(ALLOW, __VA_ARGS__)
 #define REFUSE_WHEN(...) CLAUSE(EPERM, __VA_ARGS__)
 #define PRETEND_WHEN(...) CLAUSE(PRETEND, __VA_ARGS__)
