@@ -15,25 +15,11 @@
 /* linux/un.h: sun_path. */
 #define UNIX_BYTES_MAX 107U
 
-static const char *const kind_names[OPERATION_KIND_COUNT] = {
-	[OPERATION_READ] = "read",       [OPERATION_WRITE] = "write",
-	[OPERATION_CREATE] = "create",   [OPERATION_DELETE] = "delete",
-	[OPERATION_LIST] = "list",       [OPERATION_EXEC] = "exec",
-	[OPERATION_CONNECT] = "connect", [OPERATION_RESOLVE] = "resolve",
-	[OPERATION_BIND] = "bind",       [OPERATION_REQUEST] = "request",
-	[OPERATION_USE] = "use",         [OPERATION_SYSCALL] = "syscall",
-};
-
 static const char known_kinds[] =
 	"an operation is one of: read PATH, write PATH, create PATH, "
 	"delete PATH, list PATH, exec PATH, connect HOST:PORT, connect "
 	"unix:PATH, connect unix:@NAME, resolve HOST, bind PORT, request METHOD URL, "
 	"use SECRET at HOST, syscall NAME";
-
-const char *operation_kind_name(enum operation_kind kind)
-{
-	return kind_names[kind];
-}
 
 static int fail_text(char problem[OPERATION_PROBLEM_MAX], const char *text)
 {
@@ -155,7 +141,7 @@ static int parse_connect(struct operation *ret, char problem[OPERATION_PROBLEM_M
 	return ret->transport == OPERATION_UNIX ? check_path(ret->target, problem) : 0;
 }
 
-static int parse_resolve(const struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
+static int parse_resolve(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
 {
 	const char *colon = strchr(ret->target, ':');
 
@@ -222,7 +208,7 @@ static int parse_use(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
 	return split_authority(ret, ":443", problem);
 }
 
-static int parse_call(const struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
+static int parse_call(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
 {
 	const size_t length = strlen(ret->target);
 
@@ -235,24 +221,27 @@ static int parse_call(const struct operation *ret, char problem[OPERATION_PROBLE
 	return 0;
 }
 
-static int parse_target(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
+static const struct {
+	const char *name;
+	int (*parse)(struct operation *ret, char problem[OPERATION_PROBLEM_MAX]); /* NULL: a path */
+} kinds[OPERATION_KIND_COUNT] = {
+	[OPERATION_READ] = { "read", NULL },
+	[OPERATION_WRITE] = { "write", NULL },
+	[OPERATION_CREATE] = { "create", NULL },
+	[OPERATION_DELETE] = { "delete", NULL },
+	[OPERATION_LIST] = { "list", NULL },
+	[OPERATION_EXEC] = { "exec", NULL },
+	[OPERATION_CONNECT] = { "connect", parse_connect },
+	[OPERATION_RESOLVE] = { "resolve", parse_resolve },
+	[OPERATION_BIND] = { "bind", parse_bind },
+	[OPERATION_REQUEST] = { "request", parse_request },
+	[OPERATION_USE] = { "use", parse_use },
+	[OPERATION_SYSCALL] = { "syscall", parse_call },
+};
+
+const char *operation_kind_name(enum operation_kind kind)
 {
-	switch (ret->kind) {
-	case OPERATION_CONNECT:
-		return parse_connect(ret, problem);
-	case OPERATION_RESOLVE:
-		return parse_resolve(ret, problem);
-	case OPERATION_BIND:
-		return parse_bind(ret, problem);
-	case OPERATION_REQUEST:
-		return parse_request(ret, problem);
-	case OPERATION_USE:
-		return parse_use(ret, problem);
-	case OPERATION_SYSCALL:
-		return parse_call(ret, problem);
-	default:
-		return check_path(ret->target, problem);
-	}
+	return kinds[kind].name;
 }
 
 int operation_parse(const char *text, struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
@@ -263,7 +252,7 @@ int operation_parse(const char *text, struct operation *ret, char problem[OPERAT
 	int kind = 0;
 
 	while (kind < OPERATION_KIND_COUNT &&
-	       (strlen(kind_names[kind]) != length || strncmp(kind_names[kind], word, length) != 0))
+	       (strlen(kinds[kind].name) != length || strncmp(kinds[kind].name, word, length) != 0))
 		kind++;
 	if (kind == OPERATION_KIND_COUNT || target[0] == '\0')
 		return fail_text(problem, known_kinds);
@@ -273,6 +262,7 @@ int operation_parse(const char *text, struct operation *ret, char problem[OPERAT
 		return fail_text(problem, "an operation has no control characters");
 	*ret = (struct operation){ .kind = (enum operation_kind)kind };
 	(void)snprintf(ret->target, sizeof(ret->target), "%s", target);
-	(void)snprintf(ret->text, sizeof(ret->text), "%s %s", kind_names[kind], target);
-	return parse_target(ret, problem);
+	(void)snprintf(ret->text, sizeof(ret->text), "%s %s", kinds[kind].name, target);
+	return kinds[kind].parse != NULL ? kinds[kind].parse(ret, problem)
+					 : check_path(ret->target, problem);
 }
