@@ -47,7 +47,7 @@ void items_sort(struct items *items)
 
 void items_free(struct items *items)
 {
-	list_free(items->all, items->count, sizeof(*items->all));
+	list_free(items->all, items->count, sizeof(struct item *));
 	memset(items, 0, sizeof(*items));
 }
 

@@ -84,10 +84,10 @@ static bool is_hosts_already(const struct job *job, const char *path,
 	       memcmp(found, id, sizeof(found)) == 0;
 }
 
-static int append_ref(const struct commits_ref *new)
+static int append_ref(const char *text, const struct commits_ref *new)
 {
-	struct commits_ref *ref = grow_text(&commits.refs, &commits.ref_room, &commits.ref_count,
-					    sizeof(*ref), new->path);
+	struct commits_ref *ref =
+		grow_text(&commits.refs, &commits.ref_room, &commits.ref_count, sizeof(*ref), text);
 	char *path = ref ? ref->path : NULL;
 
 	if (!ref)
@@ -98,13 +98,12 @@ static int append_ref(const struct commits_ref *new)
 }
 
 /* Count a ref that is not looked at, and list the first. */
-static int add_rest(char *path)
+static int add_rest(const char *path)
 {
 	static struct commits_ref ref;
 
-	ref.path = path;
 	ref.error = -EUSERS;
-	return commits.rest++ > 0 ? 0 : append_ref(&ref);
+	return commits.rest++ > 0 ? 0 : append_ref(path, &ref);
 }
 
 /* Return whether a ref has the path, or one above or below: `tags/v1` is a branch's name, too. */
@@ -130,11 +129,10 @@ static int add_ref(const struct job *job, const char *name, const uint8_t id[OBJ
 		return 0;
 	if (commits.ref_count - (commits.rest > 0) == COMMITS_REFS_MAX)
 		return add_rest(path);
-	ref.path = path;
 	ref.error = is_taken(path) ? -EEXIST : 0;
 	memcpy(ref.id, id, sizeof(ref.id));
 	branches_bases(job, name, ref.bases);
-	return append_ref(&ref);
+	return append_ref(path, &ref);
 }
 
 static const struct commits_change *find_change(const char *name)

@@ -94,9 +94,10 @@ static int add_directory(struct preparing *preparing, const char *path, const st
 {
 	const size_t size = strlen(path) + 1;
 	struct directory *directory = malloc(sizeof(*directory) + size);
-	struct directory **item = directory ? grow_item(&preparing->directories, &preparing->room,
-							&preparing->count, sizeof(directory))
-					    : NULL;
+	struct directory **item = directory
+					  ? grow_item(&preparing->directories, &preparing->room,
+						      &preparing->count, sizeof(struct directory *))
+					  : NULL;
 
 	if (!item) {
 		free(directory);
@@ -348,7 +349,7 @@ static int search_workspace(struct preparing *preparing)
 	}
 	if (!error)
 		error = close_directories(preparing);
-	list_free(preparing->directories, preparing->count, sizeof(*preparing->directories));
+	list_free(preparing->directories, preparing->count, sizeof(struct directory *));
 	return error;
 }
 

@@ -52,8 +52,11 @@ void *grow_text(void *list, size_t *room, size_t *count, size_t size, const char
 
 void list_free(void *list, size_t count, size_t size)
 {
-	for (size_t i = 0; i < count; i++)
-		free(*(void **)((uint8_t *)list + i * size));
+	for (size_t i = 0; i < count; i++) {
+		void **item = (void *)((uint8_t *)list + i * size);
+
+		free(*item);
+	}
 	free(list);
 }
 
