@@ -101,10 +101,12 @@ static bool parse_hash(const char **at, char ret[AUDIT_HASH_MAX])
 	return strspn(ret, "0123456789abcdef") == HASH_TEXT;
 }
 
-static void skip_spaces(const char **at, const char *end)
+/* The same with spaces in front. */
+static bool parse_padded(const char **at, const char *end, uint64_t *ret)
 {
 	while (*at < end && **at == ' ')
 		(*at)++;
+	return parse_number(at, end, ret);
 }
 
 bool audit_head_read(const char text[AUDIT_HEAD_BYTES], struct audit_head *ret)
@@ -113,16 +115,10 @@ bool audit_head_read(const char text[AUDIT_HEAD_BYTES], struct audit_head *ret)
 	const char *end = text + AUDIT_HEAD_BYTES;
 	const char *at = text;
 
-	if (!expect_text(&at, end, seq_key))
-		return false;
-	skip_spaces(&at, end);
-	if (!parse_number(&at, end, &ret->seq) || !expect_text(&at, end, size_key))
-		return false;
-	skip_spaces(&at, end);
-	if (!parse_number(&at, end, &ret->size) || !expect_text(&at, end, AUDIT_HASH) ||
-	    (size_t)(end - at) != HASH_TEXT + END_SIZE)
-		return false;
-	return parse_hash(&at, ret->hash) && expect_text(&at, end, AUDIT_END);
+	return expect_text(&at, end, seq_key) && parse_padded(&at, end, &ret->seq) &&
+	       expect_text(&at, end, size_key) && parse_padded(&at, end, &ret->size) &&
+	       expect_text(&at, end, AUDIT_HASH) && (size_t)(end - at) == HASH_TEXT + END_SIZE &&
+	       parse_hash(&at, ret->hash) && expect_text(&at, end, AUDIT_END);
 }
 
 bool audit_link_read(const char *line, size_t size, struct audit_link *ret)

@@ -159,11 +159,10 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 	memset(ret->fds, -1, sizeof(ret->fds));
 	ret->fd_count = collect_fds(&header, ret->fds);
 	/* An empty packet looks like end of file; no message of ours is empty. */
-	error = size == 0 && ret->fd_count > 0 ? IPC_ERROR_SHORT : IPC_OK;
-	if (size == 0 && !error)
+	if (size == 0 && ret->fd_count == 0)
 		return 0;
-	if (!error)
-		error = check_row(channel, ret, (size_t)size, header.msg_flags);
+	error = size == 0 ? IPC_ERROR_SHORT
+			  : check_row(channel, ret, (size_t)size, header.msg_flags);
 	if (!error && !is_out_of_room(ret, header.msg_flags)) {
 		STAGE_HOOK(RECEIVED, ret->type);
 		return 1;

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static bool is_same_kind(const struct denial *a, const struct denial *b)
-{
-	return a->layer == b->layer && a->number == b->number && a->argument == b->argument;
-}
-
 static uint32_t count_of(const struct denials *denials)
 {
 	return denials->size / (uint32_t)sizeof(denials->records[0]);
@@ -16,8 +11,11 @@ static uint32_t count_of(const struct denials *denials)
 static struct denial *find_denial(struct denials *denials, const struct denial *wanted)
 {
 	for (uint32_t i = 0; i < count_of(denials); i++) {
-		if (is_same_kind(&denials->records[i], wanted))
-			return &denials->records[i];
+		struct denial *record = &denials->records[i];
+
+		if (record->layer == wanted->layer && record->number == wanted->number &&
+		    record->argument == wanted->argument)
+			return record;
 	}
 	return NULL;
 }
@@ -43,9 +41,8 @@ void denials_add(struct denials *denials, struct denial denial)
 		record = find_denial(denials, &denial);
 	}
 	if (record) {
-		record->count += denial.count <= UINT32_MAX - record->count
-					 ? denial.count
-					 : UINT32_MAX - record->count;
+		if (__builtin_add_overflow(record->count, denial.count, &record->count))
+			record->count = UINT32_MAX;
 	} else if (count_of(denials) < DENIALS_MAX) {
 		denials->records[count_of(denials)] = denial;
 		denials->size += (uint32_t)sizeof(denial);
