@@ -93,12 +93,11 @@ static inline int kernel_move_mount(int from, int to, const char *to_path, unsig
 	return (int)syscall(SYS_move_mount, from, "", to, to_path, flags);
 }
 
-static inline int kernel_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve)
-{
-	struct open_how how = { .flags = flags, .resolve = resolve };
-
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-}
+/* With RESOLVE_IN_ROOT or RESOLVE_BENEATH the kernel answers EAGAIN to a path with ".." if anything
+ * on the machine was mounted or renamed meanwhile, and leaves the repetition to the caller. Repeats
+ * the call at most KERNEL_OPEN_TRIES times; then it fails with EAGAIN. */
+#define KERNEL_OPEN_TRIES 128
+int kernel_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve);
 
 /* The C library's own needs more than this call since glibc 2.41: memory of its own, and no signals
  * meanwhile, which a small list of system calls does not have. */

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an operator's profile shows of the host, against hostile folders: paths that lead elsewhere
 by the time they are used, what must never be shown, and ways from what is shown to what is not."""
+import contextlib
 import os
 import shutil
 import stat
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -17,6 +20,16 @@ setUpModule = probes.needs_ordinary_user
 
 # Of one profile that are ready for an execution: as POOL_PROFILE_MAX of supervisor/run/pool.h.
 READY_MOST = 16
+# Mounts and unmounts in namespaces of its own until it is killed.
+MOUNTING = """\
+import ctypes
+libc = ctypes.CDLL(None)
+def mount():
+    return libc.mount(b"none", b"/mnt", b"tmpfs", 0, None) == 0 and libc.umount2(b"/mnt", 2) == 0
+print(mount(), flush=True)
+while mount():
+    pass
+"""
 
 
 class Pinned(probes.Attack):
@@ -125,6 +138,25 @@ class Swapped(Pinned):
                 text = self.after(swap).text
                 self.assertIn("binding the operator's path", text)
                 self.assertIn(error, text)
+
+    @contextlib.contextmanager
+    def mounting(self):
+        with subprocess.Popen(["unshare", "-Urm", sys.executable, "-c", MOUNTING],
+                              stdout=subprocess.PIPE, text=True) as process:
+            self.assertEqual(process.stdout.readline(), "True\n")
+            try:
+                yield
+                self.assertIsNone(process.poll())
+            finally:
+                process.kill()
+
+    def test_a_link_beside_mounts(self):
+        """While anything is mounted, the kernel refuses some paths with "..", also those that lead
+        nowhere else: child-init asks again. With the layer it would not come to "..", so without."""
+        with self.mounting():
+            for kind in ("bind", "writable", "overlay") * 10:
+                text = self.after(self.by_relative_link, kind, "pins").text
+                self.assertIn("secret", text, kind)
 
     def after_a_workload(self, without=None):
         """The swap is made by a workload that may write to the folder above."""
