@@ -29,7 +29,7 @@ def read(path):
 
 def size(pid):
     """Of what the process has mapped."""
-    return re.search(r"^VmSize:\s*(\d+)", read(f"/proc/{pid}/status"), re.M).group(1)
+    return int(re.search(r"^VmSize:\s*(\d+)", read(f"/proc/{pid}/status"), re.M).group(1))
 
 
 def is_running(pid):
@@ -83,12 +83,18 @@ class Reload(Folder):
         self.assertTrue(support.wait_until(lambda: len(service.find("msp-child-init")) == 1))
         pids = [service.process.pid, *service.find("msp-child-init")]
         sizes = []
+
+        def measure():
+            sizes.append([size(pid) for pid in pids])
+            return sizes[-1]
         for generation in range(2, DESCRIPTORS + 10):
             self.reload(service, generation)
             result = client.call("run_command", command="true")
             self.assertFalse(result.get("isError"), result)
-            sizes.append([size(pid) for pid in pids])
-        self.assertEqual(sizes[-1], sizes[10])
+            measure()
+        # A sandbox that is about to end keeps the plan of its generation for a moment.
+        least = [min(column) for column in zip(*sizes[10:])]
+        self.assertTrue(support.wait_until(lambda: measure() == least, SECONDS), (sizes[-1], least))
 
     def test_a_log_that_is_not_written(self):
         """The new policy needs its record: the old one stays, and the reason is no errno."""
