@@ -444,21 +444,22 @@ class Through(Case):
         self.sandbox("--name=box")
         one = self.start("box", "exec sleep 1000")
         words = ("sh", "-c", "exec sleep 1000")
-        process = Others.foreground(self, "box", *words)
-        found = json.loads(self.msp("ps", "--json").stdout)["commands"]
-        self.assertEqual([(each["id"], each["argv"]) for each in found],
-                         [(None, list(words)), (one, list(words))])
+        process = self.open("exec", *support.limits(), *self.OPTIONS, "box", "--", *words)
+        self.await_rows((None, list(words)), (one, list(words)))
         os.rename(os.path.join(self.state, "audit"), os.path.join(self.state, "moved"))
-        found = json.loads(self.msp("ps", "--json").stdout)["commands"]
-        self.assertEqual([(each["id"], each["argv"]) for each in found],
-                         [(one, list(words)), (None, None)])
+        self.await_rows((one, list(words)), (None, None))
         self.assertRegex(self.msp("ps").stdout, r"\n-       box +running +\? +\?\n")
         os.rename(os.path.join(self.state, "moved"), os.path.join(self.state, "audit"))
         process.terminate()
         process.wait(SECONDS)
-        self.assertEqual(list(self.listed()), [one])
+        self.await_rows((one, list(words)))
 
-    others = Others.others
+    def await_rows(self, *rows):
+        """The service's count, the notes and the log are read one after the other."""
+        def listed():
+            found = json.loads(self.msp("ps", "--json").stdout)["commands"]
+            return [(each["id"], each["argv"]) for each in found]
+        self.assertTrue(support.wait_until(lambda: listed() == list(rows), SECONDS), listed())
 
     def test_the_service_stops(self):
         self.sandbox("--name=box")
