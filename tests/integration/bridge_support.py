@@ -96,6 +96,16 @@ def read_all(client):
     return b"".join(parts)
 
 
+def await_server(execute, port):
+    """Until something in a sandbox, in which `execute` runs words, takes connections at the port."""
+    look = ("import socket, sys\nfor host in ('127.0.0.1', '::1'):\n try:\n  socket.create_"
+            "connection((host, int(sys.argv[1]))).close()\n  sys.exit(0)\n except OSError:\n  "
+            "pass\nsys.exit(1)")
+    if not support.wait_until(
+            lambda: execute("python3", "-c", look, str(port)).returncode == 0, SECONDS, 0.1):
+        raise AssertionError("the server does not start")
+
+
 class BridgeCase(PersistentCase):
     CONFIG = None
 
@@ -125,14 +135,7 @@ class BridgeCase(PersistentCase):
         self.await_server(sandbox, port)
 
     def await_server(self, sandbox, port=5000):
-        """Until something in the sandbox takes connections at the port."""
-        look = ("import socket, sys\nfor host in ('127.0.0.1', '::1'):\n try:\n  socket.create_"
-                "connection((host, int(sys.argv[1]))).close()\n  sys.exit(0)\n except OSError:\n  "
-                "pass\nsys.exit(1)")
-        if not support.wait_until(lambda: self.msp("exec", sandbox, "--", "python3", "-c", look,
-                                                   str(port), code=None).returncode == 0, SECONDS,
-                                  0.1):
-            raise AssertionError("the server does not start")
+        await_server(lambda *words: self.msp("exec", sandbox, "--", *words, code=None), port)
 
     def bridge(self, sandbox, port, *options):
         bridge = Bridge(*self.options, *options, sandbox, str(port))

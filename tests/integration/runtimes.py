@@ -11,7 +11,7 @@ import unittest
 
 import support
 import wasm_modules
-from bridge_support import Bridge
+from bridge_support import Bridge, await_server
 from config_support import WithFolder
 from persistent_support import msp
 from service import Service
@@ -93,14 +93,14 @@ class Runtimes(WithFolder):
         text, about = self.code(language, programs["flood"])
         self.assertEqual(about["verdict"], "output", text[-300:])
         number = self.server.post("tools/call", {"name": "run_code", "arguments": {
-            "language": language, "profile": "npm", "yield_ms": 50000,
+            "language": language, "profile": "npm", "yield_ms": 50000, "timeout_ms": 600000,
             **({"code": programs["loop"]} if isinstance(programs["loop"], str) else
                {"code_base64": base64.b64encode(programs["loop"]).decode()})}})
         program = PROGRAMS[language]
         server = self.server.process.pid
-        self.assertTrue(support.wait_until(lambda: support.find(server, program), 20))
+        self.assertTrue(support.wait_until(lambda: support.find(server, program), 60))
         self.server.notify("notifications/cancelled", {"requestId": number})
-        self.assertTrue(support.wait_until(lambda: not support.find(server, program), 5))
+        self.assertTrue(support.wait_until(lambda: not support.find(server, program), 60))
 
     def expect_posture(self, language, code, **more):
         """It is that of the machine's own programs in this profile."""
@@ -193,19 +193,20 @@ class Runtimes(WithFolder):
         self.addCleanup(service.end)
 
         def msp_in(verb, *words, **more):
-            return msp(verb, "--socket=" + path, *words, env=environment, **more).stdout
+            return msp(verb, "--socket=" + path, *words, env=environment, **more)
 
-        box = msp_in("create", "--profile", "npm").strip()
+        box = msp_in("create", "--profile", "npm").stdout.strip()
         self.addCleanup(msp_in, "destroy", box)
         msp_in("exec", box, "--", "sh", "-c", "cat >/workspace/app.ts", input=HONO)
         msp_in("exec", "-d", box, "--", "sh", "/etc/runtimes/worker", "--serve", "5000", "app.ts")
+        await_server(lambda *words: msp_in("exec", box, "--", *words, code=None), 5000)
         bridge = Bridge("--socket=" + path, box, "5000", env=environment)
         self.addCleanup(bridge.end)
         request = (f"POST /sum HTTP/1.1\r\nHost: 127.0.0.1:{bridge.port}\r\nContent-Length: 7\r\n"
                    "Connection: close\r\n\r\n[20,22]").encode()
         answers = []
         self.assertTrue(support.wait_until(
-            lambda: b'{"sum":42}' in (answers.append(bridge.ask(request)) or answers[-1]), 20, 0.2), answers)
+            lambda: b'{"sum":42}' in (answers.append(bridge.ask(request)) or answers[-1]), 60, 0.2), answers)
 
     def test_a_module_of_wasi(self):
         self.need_node()
