@@ -222,7 +222,7 @@ def main():
         pids = [server.process.pid, *support.descendants(server.process.pid)]
         code = server.close()
     demo.heading("5. The client leaves")
-    is_clean = support.wait_until(lambda: not any(map(support.is_alive, pids)), 1)
+    is_clean = support.wait_until(lambda: not any(map(support.is_alive, pids)))
     demo.judge(f"all {len(pids)} processes of the session are gone, exit {code}",
                is_clean and code == 0)
     print(f"\nWhat ran: one `msp serve` and {demo.calls} tool calls, each in a sandbox of its own, in "

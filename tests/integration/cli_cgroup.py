@@ -55,7 +55,7 @@ class Cgroups(unittest.TestCase):
         return read(f"{self.work}/{path}").strip()
 
     def assert_clear(self):
-        self.assertTrue(support.wait_until(lambda: self.inside() == [], 2), self.inside())
+        self.assertTrue(support.wait_until(lambda: self.inside() == [], SECONDS), self.inside())
         self.assertEqual(read(self.work + "/cgroup.subtree_control").split(), [])
 
     def test_limits_are_cgroups(self):

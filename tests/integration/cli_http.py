@@ -444,7 +444,7 @@ class Standalone(Tokens):
         return process, port
 
     def assert_gone(self, port, everything):
-        self.assertTrue(support.wait_until(lambda: not any(map(support.is_alive, everything)), 2))
+        self.assertTrue(support.wait_until(lambda: not any(map(support.is_alive, everything)), SECONDS))
         self.assertFalse(is_open(port))
 
     def test_signals(self):

@@ -150,12 +150,12 @@ class Killed(Folder):
         return self.sleepers
 
     def assert_gone(self, pids):
-        self.assertTrue(support.wait_until(lambda: not any(map(support.is_alive, pids)), 2))
+        self.assertTrue(support.wait_until(lambda: not any(map(support.is_alive, pids)), SECONDS))
 
     def assert_other_works(self):
         text = support.text_of(self.other.call("run_command", command="echo still"))
         self.assertTrue(text.startswith("still\n"), text)
-        self.assertTrue(support.wait_until(lambda: self.one.status()["clients"] == 1, 2))
+        self.assertTrue(support.wait_until(lambda: self.one.status()["clients"] == 1, SECONDS))
 
     def test_the_clients_msp(self):
         brokers = self.one.find("msp-broker")
@@ -328,11 +328,12 @@ class Run(Folder):
         sleepers = service.find("sleep\x00300")
         process.terminate()
         self.assertEqual(process.wait(SECONDS), 143)
-        self.assertTrue(support.wait_until(lambda: not any(map(support.is_alive, sleepers)), 2))
+        self.assertTrue(support.wait_until(
+            lambda: not any(map(support.is_alive, sleepers)), SECONDS))
         process = self.start_run("sleep", "300")
         self.assertTrue(support.wait_until(lambda: service.find("sleep\x00300"), SECONDS))
         process.kill()
-        self.assertTrue(support.wait_until(lambda: not service.find("sleep\x00300"), 2))
+        self.assertTrue(support.wait_until(lambda: not service.find("sleep\x00300"), SECONDS))
 
     def test_the_service_is_killed(self):
         service = self.service()

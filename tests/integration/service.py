@@ -77,7 +77,7 @@ class Folder(unittest.TestCase):
             rest[:] = leftovers.living(self.known)
             return not rest
 
-        clear = support.wait_until(is_clear, 2)
+        clear = support.wait_until(is_clear, SECONDS)
         rows = leftovers.describe(rest) if not clear else []
         if rows:
             leftovers.end_all()

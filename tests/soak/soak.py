@@ -120,7 +120,7 @@ class Client:
     def sample(self):
         """Each process's memory and descriptors when nothing runs."""
         known = set(self.processes.values())
-        if not support.wait_until(lambda: set(leftovers.living()) <= known, 5):
+        if not support.wait_until(lambda: set(leftovers.living()) <= known, 60):
             raise AssertionError(f"still there: {leftovers.describe(leftovers.living(known))}")
         descriptors = self.descriptors()
         return {role: (leftovers.resident_kib(pid), descriptors[role])

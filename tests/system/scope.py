@@ -42,7 +42,7 @@ class Scopes(unittest.TestCase):
 
     def assert_gone(self):
         self.assertTrue(support.wait_until(lambda: scopes() == [], 10), scopes())
-        self.assertTrue(support.wait_until(lambda: not units.ours(), 5), units.ours())
+        self.assertTrue(support.wait_until(lambda: not units.ours(), units.SECONDS), units.ours())
 
     def start(self, *words):
         process = subprocess.Popen([support.MSP, *words], stdin=subprocess.PIPE, text=True,

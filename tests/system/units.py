@@ -159,4 +159,4 @@ class ServiceCase(unittest.TestCase):
         return client.begin()
 
     def assert_nothing_left(self):
-        self.assertTrue(support.wait_until(lambda: not ours(), 5), ours())
+        self.assertTrue(support.wait_until(lambda: not ours(), SECONDS), ours())
