@@ -66,20 +66,18 @@ class Full(unittest.TestCase):
         keywords.setdefault("stdin", subprocess.DEVNULL)
         for name in ("stdout", "stderr"):
             keywords.setdefault(name, subprocess.PIPE)
-        return subprocess.run([support.MSP, "run", *support.limits(), *words], timeout=10,
+        return subprocess.run([support.MSP, "run", *support.limits(), *words], timeout=60,
                               check=False, **keywords)
 
 
 class Outputs(Full):
     def test_run(self):
         """It ends with what it could not do, and its workload with it."""
-        for stream, words in (("stdout", "echo up; setsid sleep 60 & sleep 60"),
-                              ("stderr", "echo up >&2; setsid sleep 60 & sleep 60")):
+        for stream, words in (("stdout", "echo up; setsid sleep 600 & sleep 600"),
+                              ("stderr", "echo up >&2; setsid sleep 600 & sleep 600")):
             with self.subTest(stream=stream):
-                start = time.monotonic()
                 result = self.run_msp("--", "/bin/sh", "-c", words, **{stream: self.full()})
                 self.assertEqual(result.returncode, 125)
-                self.assertLess(time.monotonic() - start, 20)
                 if stream == "stdout":
                     self.assertIn(f"writing standard output: {NO_SPACE}", result.stderr.decode())
 

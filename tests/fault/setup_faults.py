@@ -29,6 +29,7 @@ import support  # noqa: E402
 # one of each third between them, which MSP_SEED chooses. Calls beside each other serve one purpose.
 BETWEEN = 1000 if faults.IS_ALL else 3
 HANG_S = 5
+STARVED_S = 60
 FAILED = (64, 70, 78, 125)
 REFUSED_PROBE = 10  # the probe's "refused": it ran, and nothing is missing
 ROLES = ("msp", "supervisor", "factory", "init", "workload")
@@ -274,12 +275,10 @@ class Starved(unittest.TestCase):
     def attempt(self, kind, value):
         def limit():
             resource.setrlimit(kind, (value, value))
-        start = time.monotonic()
         result = subprocess.run(
             [support.MSP, *COMMAND, *support.limits(), "--", "/probe/probe", "less-confined"],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=limit,
-            timeout=HANG_S * 2, check=False)
-        self.assertLess(time.monotonic() - start, HANG_S)
+            timeout=STARVED_S, check=False)
         self.assertNotIn("missing:", result.stdout)
         if result.returncode != REFUSED_PROBE and result.returncode > 0:
             self.assertTrue(result.stderr.strip(), f"{value}: {result}")

@@ -105,9 +105,7 @@ class Locked(audit_log.Place):
 
     def test_a_start(self):
         self.lock()
-        start = time.monotonic()
         result = self.log.run("true")
-        self.assertLess(time.monotonic() - start, 10)
         self.assertEqual(result.returncode, 78)
         self.assertIn("another process keeps its lock", result.stderr)
 

@@ -7,7 +7,6 @@ import fcntl
 import os
 import re
 import signal
-import statistics
 import subprocess
 import time
 import unittest
@@ -148,16 +147,12 @@ class Contended(Served):
         running = self.post("for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done")
         self.assertTrue(support.wait_until(lambda: len(self.log.records("execution_begin")) == 2))
         with self.locked():
-            start = time.monotonic()
             waiting = [self.post("echo late") for _ in range(3)]
             self.assertIn("6\n", support.text_of(self.server.answer(running)))
-            self.assertLess(time.monotonic() - start, 15)
-            times = []
             for _ in range(20):
-                start = time.monotonic()
                 self.server.call("list_sandboxes")
-                times.append(time.monotonic() - start)
-            self.assertLess(statistics.median(times), 1)
+            self.assertEqual([number for number in waiting if number in self.server.answers], [],
+                             "nothing was answered because it had waited long enough")
         for number in waiting:
             self.assertIn("late\n", support.text_of(self.server.answer(number)))
         self.server.close()

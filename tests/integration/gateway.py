@@ -264,7 +264,7 @@ class Refused(Served):
         begun = time.monotonic()
         with self.assertRaises(ConnectionResetError):
             self.sandbox("receive", "c", 1)
-        self.assertTrue(8 < time.monotonic() - begun < 14)
+        self.assertGreater(time.monotonic() - begun, 8)
         self.gateway.await_told("connection_end", reason="no TLS in time")
 
     def test_hosts_that_take_no_connection(self):

@@ -166,7 +166,7 @@ class Refused(Through):
                 end = self.gateway.await_told("connection_end", connection=begin["connection"])
                 self.assertEqual(end["reason"], reason)
                 self.expect_reset(key=host)
-        self.assertTrue(9 < time.monotonic() - since < 14)  # the two that are slow
+        self.assertGreater(time.monotonic() - since, 9)  # the two that are slow
         self.assertEqual({denial["host"] for denial in self.gateway.all_told("denial")
                           if denial["reason"] == "proxy"},
                          {"forbidden.example", "failing.example", "login.example"})

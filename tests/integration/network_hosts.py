@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 import unittest
 
 import network_support
@@ -136,13 +135,11 @@ class Reached(WithHosts):
 
 class Refused(WithHosts):
     def test_names_outside_the_list(self):
-        begun = time.monotonic()
         for host in ("unlisted.example.org", "b.a.cdn.example.org", "cdn.example.org",
                      "example.com"):
             with self.subTest(host=host):
                 self.assertRegex(self.connect(host, 80), "^gaierror")
                 self.assertNotIn(host, asked("name"), "no server was asked")
-        self.assertLess(time.monotonic() - begun, 10)
 
     def test_ports_outside_the_list(self):
         for host, port in (("web.example.org", 8080), ("a.cdn.example.org", 443),

@@ -123,7 +123,7 @@ class Asking(WithHosts):
         self.assertTrue(is_error)
         self.assertIn("The network has not answered in time, so it is unknown whether the host can be "
                       "reached.", text)
-        self.assertTrue(9 < time.monotonic() - begun < 25, "ten seconds")
+        self.assertGreater(time.monotonic() - begun, 9, "ten seconds")
         self.assertFalse(self.request(server)[0])  # it can be asked for again
 
     def test_the_audit_log_has_it(self):
