@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/ipc_changes.h"
-#include "common/ipc_client.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_posture.h"
-#include "common/ipc_refused.h"
-#include "common/limits_mode.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_posture.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/limits_mode.h"
 #include "common/log.h"
 #include "executions/executions.h"
 #include "frontend/nonblocking.h"

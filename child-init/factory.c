@@ -9,12 +9,12 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "common/cgroup.h"
+#include "common/confine/cgroup.h"
 #include "common/confine/identity.h"
-#include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_init.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_init.h"
 #include "common/kernel.h"
 #include "helper.h"
 #include "init.h"

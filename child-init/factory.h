@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 
-#include "common/channel.h"
-#include "common/limits_mode.h"
-#include "common/names.h"
-#include "common/plan.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/limits_mode.h"
+#include "common/plan/plan.h"
+#include "common/text/names.h"
 #include "places.h"
 
 struct shown;

@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include "common/fd.h"
-#include "common/ipc_factory.h"
+#include "common/ipc/ipc_factory.h"
 #include "common/kernel.h"
 #include "common/limits.h"
 #include "init.h"

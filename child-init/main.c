@@ -31,7 +31,7 @@
 #include <sys/stat.h>
 
 #include "common/confine/relro.h"
-#include "common/ipc_factory.h"
+#include "common/ipc/ipc_factory.h"
 #include "common/kernel.h"
 #include "common/limits.h"
 #include "factory.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /* A one-byte argument and its NUL take two bytes. */
 #define ARGUMENTS_MAX (IPC_ARGV_MAX / 2 + 2)

@@ -7,11 +7,11 @@
 #include <sys/mount.h>
 
 #include "common/fd.h"
+#include "common/ipc/layer_role.h"
 #include "common/kernel.h"
-#include "common/layer_role.h"
 #include "common/mount.h"
-#include "common/names.h"
-#include "common/text.h"
+#include "common/text/names.h"
+#include "common/text/text.h"
 #include "layers.h"
 #include "probe.h"
 #include "tree.h"

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "common/ipc_factory.h"
+#include "common/ipc/ipc_factory.h"
 #include "common/limits.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "places.h"
 
 /* Places of the host's root and of the base trees in the factory's mount namespace. */

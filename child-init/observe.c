@@ -6,7 +6,7 @@
 
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_init.h"
 
 void observe_begin(struct observed *observed, int listener)
 {

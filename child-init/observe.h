@@ -7,7 +7,7 @@
 #ifndef CHILD_INIT_OBSERVE_H
 #define CHILD_INIT_OBSERVE_H
 
-#include "common/denial.h"
+#include "common/records/denial.h"
 #include "init.h"
 
 struct ipc_spawn_done;

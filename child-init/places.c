@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "common/fd.h"
-#include "common/ipc_factory.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/layer_role.h"
 #include "common/kernel.h"
-#include "common/layer_role.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "layers.h"
 #include "tree.h"
 

@@ -12,7 +12,7 @@
 
 #include "common/limits.h"
 #include "common/mount.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 struct ipc_sandbox_layer;
 

@@ -11,7 +11,7 @@
 #include <sys/time.h>
 
 #include "common/fd.h"
-#include "common/ipc_posture.h"
+#include "common/ipc/ipc_posture.h"
 #include "common/resolver.h"
 
 /* An init holds fewer, and new ones take the lowest numbers. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The probe: in a process that is confined as a workload is, one act against each layer
- * (common/layer.def), each of which that layer alone answers as it does. A layer whose act is
+ * (common/text/layer.def), each of which that layer alone answers as it does. A layer whose act is
  * answered otherwise is open, whatever else may stand in the way.
  *
  * What is found lies in the memory that the probing process shares with its init (spawn.c).

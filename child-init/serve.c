@@ -10,12 +10,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/ipc_init.h"
-#include "common/ipc_posture.h"
-#include "common/limits_mode.h"
-#include "common/names.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/ipc_posture.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/names.h"
 #include "gate.h"
 #include "memory.h"
 #include "observe.h"

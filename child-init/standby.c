@@ -7,10 +7,10 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_init.h"
-#include "common/names.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_init.h"
+#include "common/text/names.h"
 #include "memory.h"
 #include "watch.h"
 

@@ -9,7 +9,7 @@
 
 #include <poll.h>
 
-#include "common/dispatch.h"
+#include "common/ipc/dispatch.h"
 #include "spawn.h"
 
 struct ipc_spawn;

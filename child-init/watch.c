@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "memory.h"
 
 #define AVAILABLE "\nMemAvailable:" /* in /proc/meminfo, which is the machine's */

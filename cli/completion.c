@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "table.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 #include "options/everywhere.h"
 #include "show/print.h"
 #include "table.h"

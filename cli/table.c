@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 #include "options/suggest.h"
 
 #define ROW(name) &command_##name,

@@ -33,7 +33,7 @@
 /* Lists of names (profiles, languages) and the detail of a refusal. */
 #define IPC_LIST_MAX 1024
 
-/* Records of what a workload was refused: DENIALS_MAX of common/denial.h. */
+/* Records of what a workload was refused: DENIALS_MAX of common/records/denial.h. */
 #define IPC_DENIALS_MAX 480
 
 /* A host in the one spelling of hosts/, or an IPv4 address. */

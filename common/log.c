@@ -8,7 +8,7 @@
 
 static const char *const errno_texts[] = {
 #define ERRNO(name, text) [name] = text " (" #name ")",
-#include "common/errno.def"
+#include "common/text/errno.def"
 #undef ERRNO
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The answers of msp-file (common/file_record.h), and how it reads numbers and its input.
+ * The answers of msp-file (common/records/file_record.h), and how it reads numbers and its input.
  */
 #ifndef FILE_ANSWER_H
 #define FILE_ANSWER_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "common/file_record.h"
+#include "common/records/file_record.h"
 
 /* Set an undo for an answer of a problem, and the path that stands behind the answer; either may be
  * NULL. If the undo returns false, the problem is FILE_TORN. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * msp-file: works on one file or directory inside a sandbox. It is a workload like any other, so
- * the tools that use it have no more rights than a workload. common/file_record.h has its answers.
+ * the tools that use it have no more rights than a workload. common/records/file_record.h has its
+ * answers.
  */
 #include <string.h>
 

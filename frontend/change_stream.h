@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The frontend's end of the pipe that change records come through (common/changes.h): read as they
- * come, one record at a time in memory, whatever their number. There is no event loop in here and
- * nothing blocks: the caller waits for the descriptor to become readable.
+ * The frontend's end of the pipe that change records come through (common/records/changes.h): read
+ * as they come, one record at a time in memory, whatever their number. There is no event loop in
+ * here and nothing blocks: the caller waits for the descriptor to become readable.
  *
  * Aborts when memory runs out.
  */

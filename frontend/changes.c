@@ -11,7 +11,7 @@ static const struct {
 } kinds[CHANGE_KIND_COUNT] = {
 	[CHANGE_NONE] = { "none", ' ' },
 #define CHANGE(name_, text_, letter_) [CHANGE_##name_] = { text_, letter_ },
-#include "common/changes.def"
+#include "common/records/changes.def"
 #undef CHANGE
 };
 

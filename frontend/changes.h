@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reader of change records (common/changes.h). A workload may have shaped their texts.
+ * The reader of change records (common/records/changes.h). A workload may have shaped their texts.
  */
 #ifndef FRONTEND_CHANGES_H
 #define FRONTEND_CHANGES_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/changes.h"
+#include "common/records/changes.h"
 #include "frontend/quote.h"
 
 /* A record with its texts, in the reader's memory. */

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/ipc_done.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/text/names.h"
 #include "frontend/profile_names.h"
 
 #define LINES_MAX 2U
@@ -234,7 +234,7 @@ static const struct kind {
 	const char *operation;
 } kinds[DENIAL_COUNT] = {
 #define DENIAL(name, layer, operation) [DENIAL_##name] = { layer, operation },
-#include "common/denial.def"
+#include "common/records/denial.def"
 #undef DENIAL
 };
 

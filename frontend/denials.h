@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/denial.h"
-#include "common/format.h"
 #include "common/limits.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
+#include "common/records/denial.h"
+#include "common/text/format.h"
 
 struct ipc_execution_done;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/denials_network.h"
 
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 #include "frontend/hint_search.h"
 #include "frontend/network_watch.h"
 #include "frontend/profile_names.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/format.h"
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "common/log.h"
+#include "common/text/format.h"
 
 /* --- asking ----------------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers of msp-file (common/file_record.h), from a frontend's side. An answer comes through a
- * sandbox, whose workload may have shaped every byte of it: the values returned here are within
- * their bounds, and name nothing outside of the directory that was listed.
+ * Answers of msp-file (common/records/file_record.h), from a frontend's side. An answer comes
+ * through a sandbox, whose workload may have shaped every byte of it: the values returned here are
+ * within their bounds, and name nothing outside of the directory that was listed.
  */
 #ifndef FRONTEND_FILE_ANSWER_H
 #define FRONTEND_FILE_ANSWER_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/file_record.h"
 #include "common/limits.h"
+#include "common/records/file_record.h"
 
 struct ipc_file_start;
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc/channel.h"
 #include "frontend/network_watch.h"
 #include "gateway/hosts/list.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 #include "frontend/supervisor_client.h"
 
 /* Read the name of a host with its port, or with 443 if it is 0, into a message. NULL, or the rule

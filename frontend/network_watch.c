@@ -5,8 +5,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc/channel.h"
 #include "gateway/hosts/list.h"
 
 /* msp-cable answers at once, unless it is stopped. */

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 #include "frontend/supervisor_client.h"
 
 struct network_denials {

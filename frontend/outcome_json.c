@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/outcome_json.h"
 
-#include "common/ipc_done.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/text/names.h"
 #include "frontend/denials.h"
 #include "frontend/posture_text.h"
 #include "frontend/words/words.h"

@@ -2,8 +2,8 @@
 #include "frontend/posture_text.h"
 
 #include "common/confine/landlock.h"
-#include "common/ipc_posture.h"
-#include "common/names.h"
+#include "common/ipc/ipc_posture.h"
+#include "common/text/names.h"
 
 #define CONTROLLER_COUNT 4
 

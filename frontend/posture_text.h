@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The measured posture of a profile (common/ipc_posture.h) for people and programs.
+ * The measured posture of a profile (common/ipc/ipc_posture.h) for people and programs.
  */
 #ifndef FRONTEND_POSTURE_TEXT_H
 #define FRONTEND_POSTURE_TEXT_H

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "gateway/hosts/list.h"
 
 const struct plan_profile *profile_find(const struct plan *plan, const char *name)

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/ipc_refused.h"
-#include "common/plan.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
+#include "common/plan/plan.h"
 #include "frontend/profile_names.h"
 #include "lib/heap/memory.h"
 
@@ -23,7 +23,7 @@ struct refusal_row {
 /* A refusal without a text does not compile. */
 static const struct refusal_row *const rows[REFUSAL_COUNT] = {
 #define REFUSAL(name, text) [REFUSAL_##name] = &row_##name,
-#include "common/refusal.def"
+#include "common/ipc/refusal.def"
 #undef REFUSAL
 };
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define RUNNER_TEXT_MAX 1024
 

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_client.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_posture.h"
-#include "common/ipc_refused.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_posture.h"
+#include "common/ipc/ipc_refused.h"
 #include "common/limits.h"
 #include "lib/heap/memory.h"
 

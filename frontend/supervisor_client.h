@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/channel.h"
-#include "common/end_reason.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/end_reason.h"
 
 struct ipc_changes_done;
 struct ipc_changes_started;
@@ -58,8 +58,8 @@ struct supervisor_handlers {
 	void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info);
 	void (*on_checkpoint)(void *context, const struct ipc_checkpoint_info *info);
 	void (*on_request_done)(void *context, const struct ipc_request_done *done);
-	/* The read end of the records' pipe (common/changes.h): the handler owns it. -1 when there
-	 * is no room for it. */
+	/* The read end of the records' pipe (common/records/changes.h): the handler owns it. -1
+	 * when there is no room for it. */
 	void (*on_changes)(void *context, const struct ipc_changes_started *started, int records);
 	void (*on_changes_done)(void *context, const struct ipc_changes_done *done);
 	/* No message, and not from supervisor_receive(): the socket had no room for a request, so

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/timings.h"
 
-#include "common/ipc_done.h"
+#include "common/ipc/ipc_done.h"
 
 static const char *const names[TIMING_COUNT] = {
 	[TIMING_LAUNCH] = "launch",   [TIMING_QUEUE] = "queue",   [TIMING_PREPARE] = "prepare",

@@ -12,7 +12,7 @@
 #include "common/confine/landlock.h"
 #include "common/confine/seccomp.h"
 #include "common/confine/steps.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_layers.h"
 #include "common/kernel.h"
 #include "seccomp_filter.h"
 

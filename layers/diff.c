@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "common/changes.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/records/changes.h"
 #include "layers/base/base.h"
 #include "layers/base/files.h"
 #include "layers/base/job.h"

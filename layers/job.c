@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layers/base/job.h"
 
-#include "common/ipc_changes.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_layers.h"
 
 enum need {
 	NEED_HOST = 1,

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "common/confine/steps.h"
-#include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_layers.h"
 #include "common/log.h"
 #include "confine.h"
 #include "layers/base/beneath.h"

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/ipc_changes.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_layers.h"
 #include "layers/base/base.h"
 #include "layers/base/descent.h"
 #include "layers/base/job.h"

@@ -6,7 +6,7 @@
 #include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "frontend/utf8.h"
 #include "gateway/hosts/groups.h"
 #include "policy/decide/decide.h"

@@ -41,7 +41,7 @@
 #include "base/state.h"
 #include "common/confine/relro.h"
 #include "common/fd.h"
-#include "common/ipc_start.h"
+#include "common/ipc/ipc_start.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "common/stage_hook.h"

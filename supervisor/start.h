@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/audit.h"
-#include "common/ipc_start.h"
+#include "common/ipc/ipc_start.h"
 #include "front/service.h"
 
 /* The launcher's messages and descriptors. Descriptors are owned by this struct, -1 when absent. */

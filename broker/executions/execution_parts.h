@@ -7,8 +7,8 @@
 #ifndef BROKER_EXECUTIONS_EXECUTION_PARTS_H
 #define BROKER_EXECUTIONS_EXECUTION_PARTS_H
 
-#include "common/end_reason.h"
-#include "common/ipc_done.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_done.h"
 #include "executions/executions.h"
 #include "frontend/network_watch.h"
 #include "lib/heap/buffer.h"

@@ -5,9 +5,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_execution.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_execution.h"
 #include "executions/execution_parts.h"
 #include "frontend/network_watch.h"
 #include "frontend/nonblocking.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "executions/share.h"
 #include "lib/heap/chain.h"
 #include "lib/heap/memory.h"

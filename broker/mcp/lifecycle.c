@@ -2,8 +2,8 @@
 #include "mcp/lifecycle.h"
 
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/limits_mode.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/limits_mode.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
 #include "lib/heap/buffer.h"

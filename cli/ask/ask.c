@@ -9,12 +9,12 @@
 
 #include "ask/progress.h"
 #include "ask/recent.h"
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_client.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/refusal.h"
 #include "common/log.h"
-#include "common/refusal.h"
+#include "common/text/format.h"
 #include "launcher/host/holder.h"
 #include "show/confirm.h"
 

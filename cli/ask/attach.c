@@ -5,13 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_client.h"
-#include "common/ipc_start.h"
-#include "common/limits_mode.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_start.h"
+#include "common/ipc/limits_mode.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "frontend/profile_names.h"
 #include "launcher/host/descriptors.h"
 #include "launcher/host/pins.h"

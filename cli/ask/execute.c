@@ -13,10 +13,10 @@
 #include "ask/session.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_execution.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/refusal.h"
 #include "common/log.h"
-#include "common/refusal.h"
+#include "common/text/format.h"
 #include "launcher/host/holder.h"
 #include "show/confirm.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The streams of msp-file in a sandbox (common/file_record.h): what is to be written goes there in
- * pieces, what it says comes back. Nothing waits in a call.
+ * The streams of msp-file in a sandbox (common/records/file_record.h): what is to be written goes
+ * there in pieces, what it says comes back. Nothing waits in a call.
  */
 #ifndef CLI_ASK_FILE_PIPES_H
 #define CLI_ASK_FILE_PIPES_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/file_record.h"
+#include "common/records/file_record.h"
 
 /* The input of one question about a file, and the taker of its output. */
 struct file_stream {

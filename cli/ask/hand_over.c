@@ -10,12 +10,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "common/channel.h"
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_bridge.h"
-#include "common/ipc_client.h"
-#include "common/limits_mode.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_bridge.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/limits_mode.h"
 #include "common/log.h"
 #include "launcher/start/bridge_program.h"
 #include "launcher/start/config.h"

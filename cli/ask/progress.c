@@ -11,7 +11,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 #include "options/everywhere.h"
 #include "show/figures.h"
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/state_place.h"
 #include "options/sandbox_search.h"
 

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 
 int terminal_make_raw(struct terminal *terminal, int fd)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading the audit log (common/audit.h). Its records are flat: no JSON reader is needed for them,
- * and what is none of ours is told, not guessed at.
+ * Reading the audit log (common/records/audit.h). Its records are flat: no JSON reader is needed
+ * for them, and what is none of ours is told, not guessed at.
  */
 #ifndef CLI_AUDIT_AUDIT_READ_H
 #define CLI_AUDIT_AUDIT_READ_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "common/audit.h"
+#include "common/records/audit.h"
 #include "launcher/host/state_place.h"
 
 #define AUDIT_FILES (AUDIT_KEPT + 1)

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/history.h"
+#include "common/records/history.h"
+#include "common/text/format.h"
 #include "frontend/json_write.h"
 #include "show/quote.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The commands of a persistent sandbox's executions, from the history in its directory
- * (common/history.h).
+ * (common/records/history.h).
  */
 #ifndef CLI_AUDIT_SANDBOX_HISTORY_H
 #define CLI_AUDIT_SANDBOX_HISTORY_H

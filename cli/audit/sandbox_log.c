@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "audit/sandbox_history.h"
-#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "common/names.h"
+#include "common/text/format.h"
+#include "common/text/names.h"
 #include "lib/heap/buffer.h"
 #include "show/figures.h"
 

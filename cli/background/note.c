@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 #include "launcher/host/directory.h"
 #include "launcher/host/state_place.h"
 

@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/history.h"
 #include "common/limits.h"
+#include "common/records/history.h"
 #include "common/sha256.h"
 
 #define BACKGROUND_DIRECTORY "commands"

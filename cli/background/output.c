@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 
 #define NAME "output."
 #define NAME_MAX_BYTES 32

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "common/format.h"
-#include "common/limits_mode.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/format.h"
 
 /* clang-format off */
 static const struct client clients[] = {

@@ -11,7 +11,7 @@
 #include "ask/progress.h"
 #include "commands/chosen.h"
 #include "commands/review.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "common/log.h"
 #include "frontend/changes.h"
 #include "frontend/words/changes.h"

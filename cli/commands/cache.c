@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/mounts.h"
 #include "launcher/host/protected.h"
 #include "launcher/host/shown.h"

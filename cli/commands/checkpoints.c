@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
-#include "common/format.h"
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/start/config.h"
 #include "options/command.h"
 #include "options/everywhere.h"

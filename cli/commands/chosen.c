@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "common/format.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "options/everywhere.h"
 #include "show/quote.h"
 

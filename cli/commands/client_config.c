@@ -15,10 +15,10 @@
 
 #include "client/client.h"
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/ipc/limits_mode.h"
 #include "common/limits.h"
-#include "common/limits_mode.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "doctor/examine.h"
 #include "launcher/host/directory.h"
 #include "launcher/start/config.h"

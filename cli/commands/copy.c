@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "ask/progress.h"
-#include "common/ipc_done.h"
+#include "common/ipc/ipc_done.h"
 #include "common/log.h"
-#include "common/names.h"
+#include "common/text/names.h"
 #include "frontend/file_answer.h"
 #include "launcher/start/config.h"
 #include "lib/heap/memory.h"

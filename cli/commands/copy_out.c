@@ -17,9 +17,9 @@
 #include "ask/progress.h"
 #include "commands/copy.h"
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "lib/heap/memory.h"
 
 /* A list that is longer is no list of files that somebody wants. */

@@ -8,8 +8,8 @@
 
 #include "ask/ask.h"
 #include "commands/new_sandbox.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_persistent.h"
 #include "common/log.h"
 #include "frontend/words/words.h"
 #include "launcher/start/config.h"

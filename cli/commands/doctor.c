@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/format.h"
 #include "common/log.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
+#include "common/text/format.h"
 #include "doctor/examine.h"
 #include "launcher/start/config.h"
 #include "launcher/start/machine_place.h"

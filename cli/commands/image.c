@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/config.h"
 #include "launcher/start/image_program.h"

@@ -10,9 +10,9 @@
 
 #include "commands/image.h"
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/image_program.h"
 #include "options/command.h"

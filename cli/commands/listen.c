@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "frontend/nonblocking.h"
 
 /* Clients that may wait to be accepted: the broker serves 500, and all may come at once after it

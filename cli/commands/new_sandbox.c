@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
-#include "common/format.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/workspace_mode.h"
 #include "common/log.h"
-#include "common/workspace_mode.h"
+#include "common/text/format.h"
 #include "show/change_text.h"
 #include "show/refusal.h"
 

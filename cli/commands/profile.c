@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "commands/network.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/account.h"
 #include "launcher/host/pins.h"
 #include "launcher/host/state_place.h"

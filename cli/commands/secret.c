@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/start/launch.h"
 #include "launcher/start/secret.h"
 #include "options/command.h"

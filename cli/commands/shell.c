@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "commands/trial.h"
-#include "common/format.h"
+#include "common/text/format.h"
 #include "launcher/start/config.h"
 #include "options/command.h"
 

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_client.h"
-#include "common/limits_mode.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/limits_mode.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "frontend/posture_text.h"
 #include "frontend/words/words.h"
 #include "launcher/host/service.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/token_file.h"
 #include "launcher/start/launch.h"
 #include "options/command.h"

@@ -17,10 +17,10 @@
 #include "commands/review.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_persistent.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "options/everywhere.h"
 #include "show/confirm.h"
 

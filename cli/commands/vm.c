@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/sha256.h"
+#include "common/text/format.h"
 #include "launcher/host/directory.h"
 #include "launcher/host/kernel_version.h"
 #include "launcher/host/state_place.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/format.h"
-#include "common/limits_mode.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/format.h"
 #include "launcher/host/state_place.h"
 
 /* The remedy of a probe that fails because another one does. */

@@ -16,10 +16,10 @@
 
 #include "common/confine/landlock.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_client.h"
+#include "common/ipc/ipc_client.h"
 #include "common/log.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
+#include "common/text/format.h"
 #include "frontend/profile_names.h"
 #include "frontend/words/words.h"
 #include "launcher/host/descriptors.h"

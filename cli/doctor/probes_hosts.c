@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "doctor/probes.h"
 #include "frontend/profile_names.h"
 #include "gateway/hosts/list.h"

@@ -21,11 +21,11 @@
 
 #include "common/confine/identity.h"
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "common/mount.h"
-#include "common/text.h"
+#include "common/text/format.h"
+#include "common/text/text.h"
 #include "doctor/probes.h"
 #include "launcher/host/directory.h"
 #include "launcher/host/mounts.h"

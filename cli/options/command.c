@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "lib/heap/memory.h"
 #include "options/everywhere.h"
 #include "options/sandbox_search.h"

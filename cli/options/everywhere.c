@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 
 struct everywhere everywhere;
 

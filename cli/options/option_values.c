@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/ipc/limits_mode.h"
 #include "common/limits.h"
-#include "common/limits_mode.h"
+#include "common/text/format.h"
 #include "launcher/host/bind.h"
 #include "launcher/host/unix_socket.h"
 #include "options/options.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 #include "options/everywhere.h"
 #include "options/sandbox_search.h"
 #include "options/suggest.h"

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "common/format.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
+#include "common/text/format.h"
 
 bool sandbox_is_recent(const char *word, uint32_t *ret_number)
 {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 
 #define WORD_MAX ((size_t)32)
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 #include "launcher/host/cgroup.h"
 
 #define SYSTEMD "/run/systemd/system"

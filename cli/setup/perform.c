@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/account.h"
 #include "launcher/host/directory.h"
 

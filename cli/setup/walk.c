@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/start/config.h"
 #include "setup/perform.h"
 #include "show/confirm.h"

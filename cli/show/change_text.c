@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "common/format.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "frontend/utf8.h"
 #include "frontend/words/changes.h"
 #include "show/quote.h"

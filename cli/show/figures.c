@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show/figures.h"
-#include "common/format.h"
+#include "common/text/format.h"
 
 const char *figures_bytes(uint64_t bytes, char text[FIGURES_TEXT_MAX])
 {

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/format.h"
 #include "common/log.h"
-#include "common/names.h"
+#include "common/text/format.h"
+#include "common/text/names.h"
 #include "frontend/denial_hints.h"
 #include "frontend/denials.h"
 #include "frontend/denials_network.h"

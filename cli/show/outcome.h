@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/ipc.h"
-#include "common/ipc_done.h"
-#include "common/ipc_posture.h"
-#include "common/ipc_refused.h"
+#include "common/ipc/ipc.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_posture.h"
+#include "common/ipc/ipc_refused.h"
 #include "frontend/network_watch.h"
 #include "frontend/timings.h"
 #include "show/capture.h"

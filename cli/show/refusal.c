@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show/refusal.h"
 
-#include "common/ipc_refused.h"
+#include "common/ipc/ipc_refused.h"
 #include "common/log.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "frontend/utf8.h"
 
 /* It may quote a path, which can hold anything. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 #include "lib/heap/memory.h"
 #include "show/figures.h"
 #include "show/print.h"

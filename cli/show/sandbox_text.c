@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/format.h"
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/text/format.h"
 #include "frontend/words/words.h"
 #include "lib/heap/memory.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 #include "lib/heap/memory.h"
 #include "show/change_text.h"
 

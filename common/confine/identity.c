@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "common/fd.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 static int write_map(int proc, const char *path, uint64_t inside, uint64_t outside)
 {

@@ -25,7 +25,7 @@ static const struct right {
 	const char *name;
 } known[] = {
 #define LANDLOCK(set_, right_, abi_, name_) { { .set_ = (right_) }, (abi_), (name_) },
-#include "common/landlock.def"
+#include "common/confine/landlock.def"
 #undef LANDLOCK
 };
 #define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))

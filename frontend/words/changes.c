@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 
 const struct change_word change_words[CHANGE_WORDS] = {
 	{ CHANGE_IS_DIRECTORY, "directory", NULL, NULL, NULL },
@@ -39,7 +39,7 @@ const struct change_word change_words[CHANGE_WORDS] = {
 
 const struct unmerged_words unmerged_words[UNMERGED_COUNT] = {
 #define UNMERGED(name, word_, text_) [UNMERGED_##name] = { word_, text_ },
-#include "common/unmerged.def"
+#include "common/text/unmerged.def"
 #undef UNMERGED
 };
 

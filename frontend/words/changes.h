@@ -5,7 +5,7 @@
 #ifndef FRONTEND_WORDS_CHANGES_H
 #define FRONTEND_WORDS_CHANGES_H
 
-#include "common/changes.h"
+#include "common/records/changes.h"
 
 struct change_word {
 	uint32_t flag;       /* enum change_flag */

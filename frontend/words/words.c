@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-#include "common/limits_mode.h"
-#include "common/names.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/names.h"
 
 const char *limits_mode_name(uint32_t limits)
 {

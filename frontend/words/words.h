@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "common/workspace_mode.h"
+#include "common/ipc/workspace_mode.h"
 
 /* Return the name of an enum limits_mode: "cgroup" or "fallback". */
 const char *limits_mode_name(uint32_t limits);

@@ -22,7 +22,7 @@
 #include "common/confine/landlock.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
-#include "common/ipc_bridge.h"
+#include "common/ipc/ipc_bridge.h"
 #include "common/log.h"
 #include "gateway/bridge/connection.h"
 #include "gateway/bridge/network.h"

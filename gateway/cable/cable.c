@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 #include "common/resolver.h"
 #include "gateway/cable/netlink.h"
 

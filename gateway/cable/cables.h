@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "common/ipc_gateway.h"
-#include "common/plan.h"
+#include "common/ipc/ipc_gateway.h"
+#include "common/plan/plan.h"
 #include "gateway/cable/cable.h"
 
 /* A sandbox, a client, or a sandbox with the client whose execution began in it last. */

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/ipc_gateway.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/ipc_gateway.h"
 #include "common/log.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "gateway/cable/cables.h"
 #include "gateway/cable/cuts.h"
 #include "gateway/cable/grants.h"

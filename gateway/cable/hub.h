@@ -6,7 +6,7 @@
 #ifndef GATEWAY_CABLE_HUB_H
 #define GATEWAY_CABLE_HUB_H
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /* The peers; msp-egress and msp-http are started with the first sandbox. The launcher may end
  * before the others: then fd is -1. */

@@ -29,7 +29,7 @@
 #include "common/confine/landlock.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "gateway/cable/hub.h"

@@ -6,7 +6,7 @@
 #ifndef GATEWAY_CABLE_PERMITS_H
 #define GATEWAY_CABLE_PERMITS_H
 
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 #include "gateway/cable/cables.h"
 #include "gateway/cable/hub.h"
 

@@ -5,7 +5,7 @@
 #ifndef GATEWAY_CABLE_QUESTIONS_H
 #define GATEWAY_CABLE_QUESTIONS_H
 
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 #include "gateway/cable/cables.h"
 
 #define QUESTIONS_MAX 256U /* a channel has room for them */

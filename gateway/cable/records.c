@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gateway/cable/records.h"
 
-#include "common/ipc_gateway.h"
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_gateway.h"
+#include "common/ipc/ipc_network.h"
 #include "gateway/cable/cables.h"
 #include "stewards/base/record.h"
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "common/fd.h"
-#include "common/ipc_gateway.h"
-#include "common/ipc_http.h"
+#include "common/ipc/ipc_gateway.h"
+#include "common/ipc/ipc_http.h"
 #include "gateway/cable/hub.h"
 
 static struct server {

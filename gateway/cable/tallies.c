@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 
 struct tally {
 	bool is_open; /* its sandbox or execution is not over */

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "common/channel.h"
-#include "common/ipc_gateway.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_gateway.h"
 #include "common/limits.h"
 
 /* Ended executions whose tallies are kept: frontends ask at once. */

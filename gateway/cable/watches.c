@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "common/fd.h"
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 #include "gateway/cable/grants.h"
 #include "gateway/cable/questions.h"
 #include "gateway/cable/tallies.h"

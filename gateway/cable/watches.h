@@ -5,8 +5,8 @@
 #ifndef GATEWAY_CABLE_WATCHES_H
 #define GATEWAY_CABLE_WATCHES_H
 
-#include "common/channel.h"
-#include "common/ipc_gateway.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_gateway.h"
 #include "common/limits.h"
 #include "gateway/cable/cables.h"
 

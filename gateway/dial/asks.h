@@ -8,8 +8,8 @@
 
 #include <poll.h>
 
-#include "common/ipc_audit.h"
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_audit.h"
+#include "common/ipc/ipc_gateway.h"
 #include "lib/heap/outbox.h"
 
 /* Questions at once; more are refused. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/counters.h"
+#include "common/records/counters.h"
 #include "common/sha256.h"
 
 /* Parts of the names' hashes: a workload gains a name or two by a collision. */

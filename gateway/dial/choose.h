@@ -6,7 +6,7 @@
 #ifndef GATEWAY_DIAL_CHOOSE_H
 #define GATEWAY_DIAL_CHOOSE_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "gateway/hosts/list.h"
 
 #include <sys/socket.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 
 static struct plan plans[GENERATIONS_MAX];
 

@@ -5,7 +5,7 @@
 #ifndef GATEWAY_DIAL_SANDBOXES_H
 #define GATEWAY_DIAL_SANDBOXES_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 struct ipc_dial_begin;
 struct ipc_dial_tighten;

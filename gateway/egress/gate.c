@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 /* The bytes of one connection in one turn, and the new ones of one listener: the others wait. */
 #define TURN_BYTES 262144U

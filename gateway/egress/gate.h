@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 #include "gateway/egress/connection.h"
 #include "gateway/egress/dns.h"
 #include "gateway/egress/names.h"

@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
-#include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/ipc_http.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/ipc_http.h"
 #include "common/share.h"
 #include "stewards/base/counters.h"
 

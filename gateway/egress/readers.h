@@ -6,7 +6,7 @@
 #ifndef GATEWAY_EGRESS_READERS_H
 #define GATEWAY_EGRESS_READERS_H
 
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 #include "lib/heap/outbox.h"
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #ifndef GATEWAY_EGRESS_SANDBOXES_H
 #define GATEWAY_EGRESS_SANDBOXES_H
 
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 #include "lib/heap/outbox.h"
 
 /* Questions at once: as many as msp-dial has. */

@@ -5,7 +5,7 @@
 #ifndef GATEWAY_HOSTS_LIST_H
 #define GATEWAY_HOSTS_LIST_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "gateway/hosts/address.h"
 #include "gateway/hosts/pattern.h"
 

@@ -6,7 +6,7 @@
 #ifndef GATEWAY_HOSTS_REQUEST_H
 #define GATEWAY_HOSTS_REQUEST_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>

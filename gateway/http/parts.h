@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 /* The first process: fork a server for each http_begin, until msp-cable ends. */
 void starter_run(void);

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "common/ipc_http.h"
+#include "common/ipc/ipc_http.h"
 
 #define SHIFTS 3U
 #define NEEDLES_EACH SECRETS_NEEDLES_EACH

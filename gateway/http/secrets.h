@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "gateway/http/head.h"
 
 /* A character of a value becomes at most \u00XX; bytes of the longest needle. */

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#include "common/channel.h"
 #include "common/clock.h"
 #include "common/confine/steps.h"
 #include "common/fd.h"
-#include "common/ipc_http.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_http.h"
 #include "common/log.h"
 #include "gateway/http/exchange.h"
 #include "gateway/http/http.h"

@@ -7,11 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/confine/steps.h"
-#include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/ipc_http.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/ipc_http.h"
 #include "common/log.h"
 #include "starter_filter.h"
 #include "stewards/base/steward.h"

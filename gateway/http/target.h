@@ -5,7 +5,7 @@
 #ifndef GATEWAY_HTTP_TARGET_H
 #define GATEWAY_HTTP_TARGET_H
 
-#include "common/ipc_http.h"
+#include "common/ipc/ipc_http.h"
 #include "gateway/hosts/list.h"
 
 struct target {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 
 static const char *own_home;
 

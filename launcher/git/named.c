@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/limits.h"
+#include "common/text/format.h"
 #include "launcher/git/config.h"
 #include "launcher/git/home.h"
 #include "launcher/git/user.h"

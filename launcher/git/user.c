@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 #include "launcher/git/config.h"
 #include "launcher/git/home.h"
 #include "launcher/host/directory.h"

@@ -15,9 +15,9 @@
 
 #include "common/confine/capabilities.h"
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/service_socket.h"
 #include "launcher/host/state_place.h"
 

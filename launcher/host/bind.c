@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/mounts.h"
 #include "launcher/host/shown.h"
 

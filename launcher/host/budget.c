@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <sys/sysinfo.h>
 
-#include "common/format.h"
-#include "common/text.h"
+#include "common/text/format.h"
+#include "common/text/text.h"
 
 uint64_t budget_parse_number(const char *text)
 {

@@ -11,9 +11,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "common/format.h"
 #include "common/log.h"
-#include "common/text.h"
+#include "common/text/format.h"
+#include "common/text/text.h"
 #include "launcher/host/mounts.h"
 
 static const struct {

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/cgroup.h"
+#include "common/confine/cgroup.h"
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 #include "launcher/host/cgroup.h"
 
 #define PREFIX "msp."

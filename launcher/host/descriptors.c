@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <sys/resource.h>
 
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "frontend/profile_names.h"
 
 uint64_t descriptors_granted(uint64_t limit, uint32_t open_files)

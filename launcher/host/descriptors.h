@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define DESCRIPTORS_TEXT_MAX 512
 

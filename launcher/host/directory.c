@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 
 bool directory_is_at(const char *path)
 {

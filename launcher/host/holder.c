@@ -11,8 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "common/format.h"
-#include "common/text.h"
+#include "common/text/format.h"
+#include "common/text/text.h"
 #include "launcher/host/process_end.h"
 #include "launcher/host/state_place.h"
 

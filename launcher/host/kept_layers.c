@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/sha256.h"
+#include "common/text/format.h"
 #include "launcher/host/state_place.h"
 #include "stewards/store/store.h"
 

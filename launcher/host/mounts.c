@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/format.h"
-#include "common/text.h"
+#include "common/text/format.h"
+#include "common/text/text.h"
 #include "lib/heap/memory.h"
 
 bool path_is_within(const char *path, const char *folder)

@@ -9,9 +9,9 @@
 #include <sys/statvfs.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "image/store.h"
 #include "launcher/host/mounts.h"
 #include "launcher/host/shown.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/limits.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 struct pin {
 	int fd;           /* O_PATH; pins of one path share it */

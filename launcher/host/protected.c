@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/account.h"
 #include "launcher/host/protected_walk.h"
 #include "launcher/host/state_place.h"
@@ -62,17 +62,17 @@ struct place {
 
 static const struct place system_places[] = {
 #define SYSTEM(path, rule) { path, PROTECTED_##rule },
-#include "common/protected.def"
+#include "common/plan/protected.def"
 };
 
 static const struct place home_places[] = {
 #define HOME(path, rule) { path, PROTECTED_##rule },
-#include "common/protected.def"
+#include "common/plan/protected.def"
 };
 
 static const char *const readable[] = {
 #define READABLE(path) path,
-#include "common/protected.def"
+#include "common/plan/protected.def"
 };
 
 /* Directories of settings and data that need not be in a home, as the XDG base directory

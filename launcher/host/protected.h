@@ -2,9 +2,9 @@
  *
  * Paths of the host that a sandbox may be shown or work on. Not the protected set: keys, tokens,
  * histories, the kernel's own file systems, the hidden files of a home, and what the operator adds
- * (common/protected.def). Where the operator names workspaces, nothing outside of them either. What
- * is written to the host is never where the host starts programs from. Compared by (device, inode)
- * of opened files, never by the text of a path.
+ * (common/plan/protected.def). Where the operator names workspaces, nothing outside of them either.
+ * What is written to the host is never where the host starts programs from. Compared by (device,
+ * inode) of opened files, never by the text of a path.
  */
 #ifndef LAUNCHER_HOST_PROTECTED_H
 #define LAUNCHER_HOST_PROTECTED_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "launcher/host/mounts.h"
 
 enum protected_verdict {

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/kernel.h"
+#include "common/text/format.h"
 
 int walk_identify(int fd, struct identity *ret)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 #include "launcher/host/helper.h"
 
 #define ADDRESS "DBUS_SESSION_BUS_ADDRESS"

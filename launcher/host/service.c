@@ -10,13 +10,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/channel.h"
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_client.h"
-#include "common/limits_mode.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/limits_mode.h"
 #include "common/log.h"
+#include "common/text/format.h"
 
 #define RUN_FOLDER "/run/user"
 #define OWN_FOLDER "msp"

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "frontend/nonblocking.h"
 #include "launcher/host/budget.h"
 #include "launcher/host/unix_socket.h"

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/kernel.h"
+#include "common/text/format.h"
 #include "launcher/host/protected_walk.h"
 
 int shown_real_path(int fd, char ret[IPC_PATH_MAX])

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/account.h"
 
 #define SYSTEM_PLACE "/var/lib/msp"

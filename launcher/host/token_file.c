@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/account.h"
 
 /* Everything but the owner's rights. */

@@ -6,8 +6,8 @@
 #include <sys/random.h>
 #include <sys/types.h>
 
-#include "common/format.h"
 #include "common/sha256.h"
+#include "common/text/format.h"
 
 #define DIGEST_SIZE (TOKEN_DIGEST_MAX - 1)
 #define RANDOM_BYTES 32

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 
 /* Beside the socket: held while one that nobody listens on is replaced. */
 #define LOCK_SUFFIX ".lock"

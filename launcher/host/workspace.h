@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "common/limits.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 struct workspace_words {
 	uint32_t count;

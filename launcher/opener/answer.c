@@ -6,10 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/ipc_bridge.h"
-#include "common/ipc_start.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/ipc_bridge.h"
+#include "common/ipc/ipc_start.h"
 #include "launcher/host/workspace.h"
 #include "launcher/opener/bridge_hub.h"
 

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc/channel.h"
 
 static bool is_text(const char *text, size_t room)
 {

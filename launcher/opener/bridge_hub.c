@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "common/fd.h"
-#include "common/ipc_bridge.h"
+#include "common/ipc/ipc_bridge.h"
 #include "stewards/base/record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <stddef.h>
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /* Bridges of one supervisor at once. */
 #define BRIDGES_MAX 64

@@ -7,12 +7,12 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
-#include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_bridge.h"
-#include "common/ipc_start.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/ipc_bridge.h"
+#include "common/ipc/ipc_start.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "frontend/profile_names.h"
 #include "launcher/start/bridge_program.h"
 #include "launcher/start/machine_place.h"

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_bridge.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_bridge.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "launcher/start/launch.h"

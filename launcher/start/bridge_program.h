@@ -12,8 +12,8 @@
  * not ours to have. It does not listen, so that nobody can connect. The socket, or -errno. */
 int bridge_port_bind(uint32_t port, bool is_exact);
 
-/* Start msp-bridge with its two descriptors (common/ipc_bridge.h), which stay the caller's. It is
- * our child. 0, or -errno with a line said. */
+/* Start msp-bridge with its two descriptors (common/ipc/ipc_bridge.h), which stay the caller's. It
+ * is our child. 0, or -errno with a line said. */
 int bridge_program_start(int channel, int port);
 
 /* Bind the port of the host for a broker and start its msp-bridge, whose channel stays the

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/helper.h"
 #include "launcher/host/state_place.h"
 

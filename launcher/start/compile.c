@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/helper.h"
 #include "launcher/start/launch.h"
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/limits_mode.h"
+#include "common/ipc/limits_mode.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/account.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/compile.h"

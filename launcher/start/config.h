@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/limits.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define CONFIG_TEXT_MAX 1536
 

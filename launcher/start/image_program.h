@@ -5,7 +5,7 @@
 #ifndef LAUNCHER_START_IMAGE_PROGRAM_H
 #define LAUNCHER_START_IMAGE_PROGRAM_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "image/keep.h"
 
 struct kept_layers;

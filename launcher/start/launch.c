@@ -9,15 +9,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/channel.h"
-#include "common/counters.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_audit.h"
-#include "common/ipc_start.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_audit.h"
+#include "common/ipc/ipc_start.h"
+#include "common/ipc/limits_mode.h"
 #include "common/kernel.h"
-#include "common/limits_mode.h"
 #include "common/log.h"
+#include "common/records/counters.h"
+#include "common/text/format.h"
 #include "frontend/profile_names.h"
 #include "launcher/host/account.h"
 #include "launcher/host/scope.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 #include "common/limits.h"
 #include "launcher/host/budget.h"
 #include "launcher/host/cgroup.h"

@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_start.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_start.h"
 #include "common/kernel.h"
 #include "launcher/start/launch.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/format.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
+#include "common/text/format.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/plan_binds.h"
 

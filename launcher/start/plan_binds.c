@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/format.h"
 #include "common/log.h"
+#include "common/text/format.h"
 
 #define ALIGNMENT 8U
 

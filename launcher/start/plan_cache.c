@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/limits.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
+#include "common/text/format.h"
 #include "image/store.h"
 #include "launcher/host/account.h"
 #include "launcher/host/state_place.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "common/sha256.h"
 
 /* The configuration, and the program that compiles it, as they were. */

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_http.h"
+#include "common/ipc/ipc_http.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/account.h"
 #include "launcher/host/helper.h"
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define SECRET_TEXT_MAX 512
 

@@ -7,13 +7,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_gateway.h"
-#include "common/ipc_http.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_gateway.h"
+#include "common/ipc/ipc_http.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/start/launch.h"
 #include "launcher/start/plan_binds.h"
 #include "launcher/start/secret.h"

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "launcher/host/pins.h"
 #include "launcher/start/certificates.h"
 #include "launcher/start/config.h"

@@ -8,7 +8,7 @@
 #ifndef LAYERS_APPLY_APPLY_H
 #define LAYERS_APPLY_APPLY_H
 
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "layers/base/job.h"
 #include "layers/base/journal.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "layers/apply/apply.h"
 #include "layers/base/base.h"
 #include "layers/base/beneath.h"

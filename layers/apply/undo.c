@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/records/changes.h"
 #include "layers/apply/apply.h"
 #include "layers/base/beneath.h"
 #include "layers/base/files.h"

@@ -7,7 +7,7 @@
 #ifndef LAYERS_BASE_JOB_H
 #define LAYERS_BASE_JOB_H
 
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_layers.h"
 #include "layers/base/tree.h"
 
 #define JOB_BUFFER_BYTES ((size_t)64 << 10)

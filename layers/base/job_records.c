@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/records/changes.h"
 #include "layers/base/job.h"
 #include "lib/heap/path_match.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records of the progress of this process's job (common/changes.h), between those of changes.
+ * Records of the progress of this process's job (common/records/changes.h), between those of
+ * changes.
  */
 #ifndef LAYERS_BASE_PROGRESS_H
 #define LAYERS_BASE_PROGRESS_H
 
 #include <stdint.h>
 
-#include "common/changes.h"
+#include "common/records/changes.h"
 
 /* Begin to tell on this pipe; -1: nobody reads. */
 void progress_begin(int pipe);

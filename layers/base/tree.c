@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "common/records/changes.h"
 #include "layers/base/beneath.h"
 #include "layers/base/items.h"
 #include "layers/base/progress.h"

@@ -35,7 +35,7 @@ struct job_directories {
 
 /* One thing that differs between the host's workspace (or an earlier state) and the sandbox's. */
 struct difference {
-	uint32_t kind;  /* enum change_kind, common/changes.h */
+	uint32_t kind;  /* enum change_kind, common/records/changes.h */
 	uint32_t flags; /* DIRECTORY, STRIPPED, REFUSED, UNREADABLE */
 	char path[IPC_PATH_MAX];
 	char old_path[IPC_PATH_MAX]; /* RENAMED; else empty */

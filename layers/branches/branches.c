@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/changes.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/records/changes.h"
 #include "layers/base/beneath.h"
 #include "layers/base/files.h"
 #include "layers/reader/refs.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "common/records/changes.h"
 #include "layers/base/beneath.h"
 #include "layers/base/gitpath.h"
 #include "layers/base/held.h"

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "common/records/changes.h"
 #include "layers/base/files.h"
 #include "layers/branches/branches.h"
 #include "layers/changes/commits_state.h"

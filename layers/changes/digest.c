@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "common/records/changes.h"
 #include "layers/base/base.h"
 #include "layers/base/files.h"
 #include "layers/base/held.h"

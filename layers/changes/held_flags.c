@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "common/records/changes.h"
 #include "layers/base/held_links.h"
 #include "layers/ignored/ignored.h"
 

@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/records/changes.h"
 #include "layers/base/base.h"
 #include "layers/base/beneath.h"
 #include "layers/base/files.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "git_index.h"
 #include "ignored.h"
 #include "layers/base/beneath.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/records/changes.h"
 #include "layers/base/base.h"
 #include "layers/base/files.h"
 #include "layers/base/held.h"

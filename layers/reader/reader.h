@@ -7,7 +7,7 @@
 #ifndef LAYERS_READER_READER_H
 #define LAYERS_READER_READER_H
 
-#include "common/changes.h"
+#include "common/records/changes.h"
 #include "common/sha256.h"
 #include "objects.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /* The messages that wait at most. Each connection has two, and a peer that reads none of so many
  * does not run. */

@@ -63,7 +63,7 @@ const char *decision_error_name(int error)
 	static const char *const names[] = {
 		[0] = "",
 #define ERRNO(name, text) [name] = #name,
-#include "common/errno.def"
+#include "common/text/errno.def"
 #undef ERRNO
 	};
 

@@ -22,7 +22,7 @@
 #ifndef POLICY_DECIDE_DECIDE_H
 #define POLICY_DECIDE_DECIDE_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "policy/decide/operation.h"
 
 #include <stddef.h>

@@ -19,7 +19,7 @@ struct protected_path {
 
 static const struct protected_path system_paths[] = {
 #define SYSTEM(path, rule) { path, KEPT_##rule },
-#include "common/protected.def"
+#include "common/plan/protected.def"
 };
 
 /* Return whether `path` is `outer` or lies in it. */

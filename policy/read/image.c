@@ -5,7 +5,7 @@
  * Landlock rules one by one, since a rule on "/" would count for what is mounted there as well.
  */
 #include "common/limits.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "lib/heap/memory.h"
 #include "policy/read/images.h"
 #include "policy/read/profile_parts.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/read/keys.h"
 
+#include "common/ipc/workspace_mode.h"
 #include "common/limits.h"
-#include "common/workspace_mode.h"
 #include "policy/read/policy.h"
 
 #include <string.h>

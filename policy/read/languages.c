@@ -3,7 +3,7 @@
  * The entries of `languages`: commands that run code given as text.
  */
 #include "common/limits.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "policy/read/images.h"
 #include "policy/read/profile_parts.h"
 #include "policy/read/values.h"

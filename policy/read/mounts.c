@@ -4,7 +4,7 @@
  * makes the entries in order and makes no parents, so the plan has every directory on the way: the
  * directories that a file does not mention are added here.
  */
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "lib/heap/memory.h"
 #include "policy/read/profile_parts.h"
 #include "policy/read/units.h"

@@ -6,7 +6,7 @@
 #ifndef POLICY_READ_PROFILE_H
 #define POLICY_READ_PROFILE_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "gateway/hosts/pattern.h"
 #include "policy/read/keys.h"
 #include "policy/read/seccomp_groups.h"

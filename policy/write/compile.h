@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compile a set of profiles into a plan (common/plan.h).
+ * Compile a set of profiles into a plan (common/plan/plan.h).
  */
 #ifndef POLICY_WRITE_COMPILE_H
 #define POLICY_WRITE_COMPILE_H

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/bridge_fd.h"
+#include "common/ipc/bridge_fd.h"
 #include "policy/write/filter.h"
 
 /* (argument & bits) == expected; `bits` is 64 bits wide. */

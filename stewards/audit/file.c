@@ -12,7 +12,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/ipc_audit.h"
+#include "common/ipc/ipc_audit.h"
 #include "common/log.h"
 #include "line.h"
 

@@ -11,7 +11,7 @@
 #ifndef STEWARDS_AUDIT_FILE_H
 #define STEWARDS_AUDIT_FILE_H
 
-#include "common/audit_record.h"
+#include "common/ipc/audit_record.h"
 
 struct ipc_audit_record;
 

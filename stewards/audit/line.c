@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/ipc_audit.h"
+#include "common/ipc/ipc_audit.h"
 
 /* An overflow is a bug: a full set of longest fields fits. */
 __attribute__((format(printf, 2, 3))) static void add_format(struct audit_line *line,

@@ -5,7 +5,7 @@
 #ifndef STEWARDS_AUDIT_LINE_H
 #define STEWARDS_AUDIT_LINE_H
 
-#include "common/audit_record.h"
+#include "common/ipc/audit_record.h"
 
 struct ipc_audit_record;
 

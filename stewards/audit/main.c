@@ -6,7 +6,7 @@
  * supervisor, or to a gateway, and with the log's directory, which neither has. A peer that is
  * broken can add records that are false, but cannot change or remove what was recorded.
  *
- * Records arrive as numbers and short texts (common/audit_record.h), wait in a queue (queue.c),
+ * Records arrive as numbers and short texts (common/ipc/audit_record.h), wait in a queue (queue.c),
  * become lines (line.c) and are added to the chain under the lock that the writers of all
  * supervisors of this user share (file.c, writer.c). The process reads no text but the end of the
  * log, and it waits for the lock so that no event loop has to.
@@ -18,7 +18,7 @@
 #include <signal.h>
 
 #include "common/confine/landlock.h"
-#include "common/ipc_audit.h"
+#include "common/ipc/ipc_audit.h"
 #include "common/log.h"
 #include "file.h"
 #include "seccomp_filter.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_audit.h"
+#include "common/ipc/ipc_audit.h"
 
 /* An entry has the texts of its record and no more. */
 #define ALIGNMENT sizeof(uint64_t)

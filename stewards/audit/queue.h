@@ -5,8 +5,8 @@
 #ifndef STEWARDS_AUDIT_QUEUE_H
 #define STEWARDS_AUDIT_QUEUE_H
 
-#include "common/audit_record.h"
-#include "common/ipc_audit.h"
+#include "common/ipc/audit_record.h"
+#include "common/ipc/ipc_audit.h"
 
 /* Bytes of all queued records: some 10,000 of usual size. Only pages that are used take memory. */
 #define QUEUE_BYTES (4 << 20)

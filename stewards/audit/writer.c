@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/ipc_audit.h"
+#include "common/ipc/ipc_audit.h"
 #include "common/log.h"
 #include "file.h"
 #include "queue.h"

@@ -9,7 +9,7 @@
 #ifndef STEWARDS_AUDIT_WRITER_H
 #define STEWARDS_AUDIT_WRITER_H
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /* Write the records of `channel`, in phase IPC_SERVE, until its peer has ended and nothing waits.
  * `path` is the log's directory, for messages. `open_error` is the error of audit_file_open():

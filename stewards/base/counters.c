@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "common/counters.h"
 #include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/records/counters.h"
 
 static _Atomic uint64_t *counters;
 

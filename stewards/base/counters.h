@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The counters of refusals (common/counters.h), as msp-egress and msp-dial write them.
+ * The counters of refusals (common/records/counters.h), as msp-egress and msp-dial write them.
  */
 #ifndef STEWARDS_BASE_COUNTERS_H
 #define STEWARDS_BASE_COUNTERS_H

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "common/channel.h"
-#include "common/dispatch.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/dispatch.h"
 
 /* Take messages of a peer, so many at most that the others need not wait for long. The end of the
  * peer ends the process without a word; a breach of the protocol ends it with `name`. Return

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stewards/base/record.h"
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /* Longest wait for another holder of the log's lock, as for the record of an execution. */
 #define LOCK_MS 5000

@@ -5,8 +5,8 @@
 #ifndef STEWARDS_BASE_RECORD_H
 #define STEWARDS_BASE_RECORD_H
 
-#include "common/audit_record.h"
-#include "common/ipc_audit.h"
+#include "common/ipc/audit_record.h"
+#include "common/ipc/ipc_audit.h"
 
 /* Return a record, until the next call. With a number, which msp-audit's answer has, it is written
  * within five seconds or refused; with 0 it waits until it can be written. */

@@ -10,7 +10,7 @@
 #include <linux/filter.h>
 #include <stdint.h>
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /* The descriptors that a steward is executed with, beside its standard ones. */
 enum steward_fd { STEWARD_FD_CHANNEL = 3, STEWARD_FD_DIRECTORY };

@@ -12,7 +12,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/ipc_store.h"
+#include "common/ipc/ipc_store.h"
 #include "inner.h"
 
 #define BASE_NAME "base"    /* layers/base/base.h */

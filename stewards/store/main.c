@@ -21,7 +21,7 @@
 
 #include "common/confine/landlock.h"
 #include "common/fd.h"
-#include "common/ipc_store.h"
+#include "common/ipc/ipc_store.h"
 #include "common/log.h"
 #include "inner.h"
 #include "seccomp_filter.h"

@@ -17,8 +17,8 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/history.h"
-#include "common/ipc_store.h"
+#include "common/ipc/ipc_store.h"
+#include "common/records/history.h"
 #include "inner.h"
 
 /* A look at a sandbox holds its lock for microseconds; a change of layers holds the lock of the

@@ -131,8 +131,8 @@ void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t 
 int store_mark(int sandbox);
 int store_unmark(int sandbox);
 
-/* Add a note, with the time, to the sandbox's history (common/history.h), which has its newest
- * notes only. 0 or -errno; no execution depends on it. */
+/* Add a note, with the time, to the sandbox's history (common/records/history.h), which has its
+ * newest notes only. 0 or -errno; no execution depends on it. */
 int store_note(int sandbox, const struct history_note *note);
 
 /* Open the file for the hosts that a person has taken away from the sandbox, which msp-cable writes

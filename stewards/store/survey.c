@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/ipc_store.h"
+#include "common/ipc/ipc_store.h"
 #include "inner.h"
 
 /* The beginnings of the layers' ids that some meta names: random bits, which stand for the whole.

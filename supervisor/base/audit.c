@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_audit.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_done.h"
-#include "common/ipc_init.h"
-#include "common/ipc_start.h"
-#include "common/limits_mode.h"
+#include "common/ipc/ipc_audit.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/ipc_start.h"
+#include "common/ipc/limits_mode.h"
+#include "common/ipc/workspace_mode.h"
 #include "common/log.h"
-#include "common/workspace_mode.h"
 #include "run/sandbox.h"
 
 /* Longest wait for another holder of the log's lock, by a record without which something does not
@@ -61,7 +61,7 @@ static struct {
 
 static const char *const refusal_names[REFUSAL_COUNT] = {
 #define REFUSAL(name, text) [REFUSAL_##name] = (text),
-#include "common/refusal.def"
+#include "common/ipc/refusal.def"
 #undef REFUSAL
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The audit log: what happened here, in records that cannot be changed one by one without being
- * seen (common/audit.h). msp-audit writes them; this file says what is in each.
+ * seen (common/records/audit.h). msp-audit writes them; this file says what is in each.
  *
  * What a record holds of a request are sizes and hashes: no variable, code or output is in it, and
  * an argument only where the operator's plan wants the words of commands. An execution whose begin
@@ -13,8 +13,8 @@
 #define SUPERVISOR_BASE_AUDIT_H
 
 #include "base/state.h"
-#include "common/audit_record.h"
-#include "common/refusal.h"
+#include "common/ipc/audit_record.h"
+#include "common/ipc/refusal.h"
 #include "run/request.h"
 
 struct ipc_changes_done;

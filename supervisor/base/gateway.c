@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "common/fd.h"
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 #include "common/log.h"
 #include "stewards/store/store.h"
 

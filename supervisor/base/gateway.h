@@ -8,7 +8,7 @@
 #define SUPERVISOR_BASE_GATEWAY_H
 
 #include "base/state.h"
-#include "common/counters.h"
+#include "common/records/counters.h"
 
 _Static_assert(SANDBOX_SLOTS <= GATEWAY_SLOTS, "msp-cable knows every slot");
 

@@ -8,9 +8,9 @@
 #include "base/audit.h"
 #include "base/state.h"
 #include "common/fd.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_posture.h"
-#include "common/ipc_start.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_posture.h"
+#include "common/ipc/ipc_start.h"
 #include "common/log.h"
 
 /* They wait here for their plan. */

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/channel.h"
-#include "common/plan.h"
+#include "common/ipc/channel.h"
+#include "common/plan/plan.h"
 
 /* Does this machine offer what each profile of `plan` requires, and is the default one among them?
  * Else false, after a line that says what is missing and what helps. */

@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 
 #include "base/audit.h"
-#include "common/ipc_done.h"
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
 
 int reply_send(const struct frontend *frontend, uint32_t type, const void *message)
 {

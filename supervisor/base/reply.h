@@ -6,8 +6,8 @@
 #define SUPERVISOR_BASE_REPLY_H
 
 #include "base/state.h"
+#include "common/ipc/refusal.h"
 #include "common/log.h" /* errno_text(), for the detail of a refusal */
-#include "common/refusal.h"
 
 /* Send a message. */
 int reply_send(const struct frontend *frontend, uint32_t type, const void *message);

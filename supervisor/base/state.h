@@ -11,10 +11,10 @@
 #include <sys/types.h>
 
 #include "base/loop.h"
-#include "common/channel.h"
-#include "common/limits_mode.h"
-#include "common/names.h"
-#include "common/plan.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/limits_mode.h"
+#include "common/plan/plan.h"
+#include "common/text/names.h"
 #include "run/cgroup.h"
 
 struct ipc_posture_full;

@@ -10,9 +10,9 @@
 
 #include "base/loop.h"
 #include "base/state.h"
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_store.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_store.h"
 #include "common/log.h"
 #include "stewards/store/store.h"
 

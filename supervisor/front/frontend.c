@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/ipc_factory.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_factory.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "persistent/layers_job.h"

@@ -8,7 +8,7 @@
 #define SUPERVISOR_FRONT_FRONTEND_H
 
 #include "base/state.h"
-#include "common/end_reason.h"
+#include "common/ipc/end_reason.h"
 
 /* Starts that may wait for the factory before frontends must: far fewer than its channel holds. */
 #define STARTS_MAX 64

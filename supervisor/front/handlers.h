@@ -5,7 +5,7 @@
 #ifndef SUPERVISOR_FRONT_HANDLERS_H
 #define SUPERVISOR_FRONT_HANDLERS_H
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 #include "front/frontend.h"
 
 /* Put together the welcome message. */

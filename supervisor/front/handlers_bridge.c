@@ -8,8 +8,8 @@
 #include <errno.h>
 
 #include "base/reply.h"
-#include "common/ipc_bridge.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_bridge.h"
+#include "common/ipc/refusal.h"
 #include "run/sandbox.h"
 
 /* Hand the channel of an msp-bridge that is to be started to the process that has the host's

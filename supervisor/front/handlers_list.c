@@ -12,7 +12,7 @@
 #include "base/audit.h"
 #include "base/reply.h"
 #include "base/store_client.h"
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "persistent/layers_job.h"
 #include "run/execution.h"
 

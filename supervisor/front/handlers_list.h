@@ -5,8 +5,8 @@
 #ifndef SUPERVISOR_FRONT_HANDLERS_LIST_H
 #define SUPERVISOR_FRONT_HANDLERS_LIST_H
 
-#include "common/dispatch.h"
-#include "common/refusal.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/refusal.h"
 #include "run/sandbox.h"
 #include "stewards/store/store.h"
 

@@ -6,7 +6,7 @@
 #ifndef SUPERVISOR_FRONT_HANDLERS_START_H
 #define SUPERVISOR_FRONT_HANDLERS_START_H
 
-#include "common/dispatch.h"
+#include "common/ipc/dispatch.h"
 
 /* Have the default profile's layers tried at once, in a sandbox that runs nothing else: until the
  * answer supervisor.is_probing, and no frontend shall be heard. 0 or -errno. */

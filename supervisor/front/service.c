@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/audit.h"
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_client.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_client.h"
 #include "common/log.h"
 #include "run/posture.h"
 #include "run/sandbox.h"

@@ -10,13 +10,13 @@
 
 #include "base/audit.h"
 #include "base/reply.h"
-#include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/dispatch.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/ipc/workspace_mode.h"
 #include "common/kernel.h"
-#include "common/workspace_mode.h"
 #include "run/sandbox.h"
 #include "stewards/store/store.h"
 

@@ -13,9 +13,9 @@
 
 #include "base/reply.h"
 #include "common/fd.h"
-#include "common/ipc_layers.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
 #include "persistent/layers_job.h"
 #include "persistent/scan.h"
 #include "persistent/workspace.h"

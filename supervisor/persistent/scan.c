@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/reply.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
 #include "common/log.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
 #include "persistent/layers_job.h"
 #include "run/execution.h"
 

@@ -29,7 +29,7 @@
 #ifndef SUPERVISOR_PERSISTENT_SCAN_H
 #define SUPERVISOR_PERSISTENT_SCAN_H
 
-#include "common/refusal.h"
+#include "common/ipc/refusal.h"
 #include "run/sandbox.h"
 
 enum scan_event {

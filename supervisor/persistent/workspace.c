@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_start.h"
+#include "common/ipc/ipc_start.h"
 #include "run/deferred.h"
 
 static uint32_t last_number;

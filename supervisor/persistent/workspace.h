@@ -7,7 +7,7 @@
 #define SUPERVISOR_PERSISTENT_WORKSPACE_H
 
 #include "base/state.h"
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /* Send the launcher a question, after the directories that the requests of a frontend may name
  * (NULL: a person's, who may name any). 0 or -errno. */

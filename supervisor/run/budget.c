@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/state.h"
-#include "common/refusal.h"
+#include "common/ipc/refusal.h"
 #include "run/execution.h"
 #include "run/pool.h"
 #include "run/sandbox.h"

@@ -6,9 +6,9 @@
 #ifndef SUPERVISOR_RUN_BUDGET_H
 #define SUPERVISOR_RUN_BUDGET_H
 
+#include "common/ipc/refusal.h"
 #include "common/limits.h"
-#include "common/plan.h"
-#include "common/refusal.h"
+#include "common/plan/plan.h"
 
 struct sandbox;
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/state.h"
-#include "common/cgroup.h"
+#include "common/confine/cgroup.h"
 #include "common/fd.h"
 
 /* cpu.max's period, microseconds: the kernel's default. */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 struct cgroup_usage {
 	uint64_t cpu_us;

@@ -5,7 +5,7 @@
 
 #include "base/reply.h"
 #include "common/fd.h"
-#include "common/refusal.h"
+#include "common/ipc/refusal.h"
 #include "run/sandbox.h"
 
 static struct deferred {

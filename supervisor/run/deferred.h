@@ -11,7 +11,7 @@
 
 #include "base/audit.h"
 #include "base/state.h"
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /*
  * Most deferred requests, each with a descriptor and at most IPC_MESSAGE_MAX bytes. A further one

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/audit.h"
-#include "common/denial.h"
-#include "common/ipc_done.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_init.h"
+#include "common/records/denial.h"
 #include "run/sandbox.h"
 
 static void add_limit(struct denials *denials, uint32_t layer, uint64_t count)
@@ -23,7 +23,7 @@ static const struct {
 	const char *operation;
 } words[] = {
 #define DENIAL(name, layer, operation) { layer, operation },
-#include "common/denial.def"
+#include "common/records/denial.def"
 #undef DENIAL
 };
 

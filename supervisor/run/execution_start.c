@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_init.h"
 #include "run/cgroup.h"
 #include "run/execution.h"
 #include "run/pool.h"

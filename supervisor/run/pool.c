@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "common/fd.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_init.h"
 #include "run/posture.h"
 #include "run/sandbox.h"
 

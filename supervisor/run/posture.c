@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/audit.h"
-#include "common/ipc_init.h"
-#include "common/ipc_posture.h"
-#include "common/limits_mode.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/ipc_posture.h"
+#include "common/ipc/limits_mode.h"
 #include "common/log.h"
 #include "run/cgroup.h"
 #include "run/sandbox.h"

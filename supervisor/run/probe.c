@@ -2,8 +2,8 @@
  *
  * Which executions try the layers first. The control of the attack tests has another such file.
  */
-#include "common/ipc_init.h"
-#include "common/ipc_posture.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/ipc_posture.h"
 #include "run/posture.h"
 
 uint32_t posture_probe(const struct frontend *frontend, uint32_t profile)

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/state.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_init.h"
-#include "common/ipc_persistent.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/refusal.h"
 
 static struct ipc_spawn spawn;
 

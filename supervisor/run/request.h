@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/ipc/refusal.h"
 #include "common/limits.h"
-#include "common/plan.h"
-#include "common/refusal.h"
+#include "common/plan/plan.h"
 
 struct ipc_code_start;
 struct ipc_execution_start;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/state.h"
-#include "common/refusal.h"
+#include "common/ipc/refusal.h"
 #include "stewards/store/store.h"
 
 struct ipc_head;

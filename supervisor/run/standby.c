@@ -6,7 +6,7 @@
 
 #include "base/audit.h"
 #include "common/fd.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_init.h"
 #include "run/cgroup.h"
 #include "run/sandbox.h"
 

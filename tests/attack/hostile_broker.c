@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_network.h"
-#include "common/limits_mode.h"
-#include "common/names.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_network.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/names.h"
 #include "frontend/network_grant.h"
 #include "frontend/supervisor_client.h"
 

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/confine/seccomp.h"
+#include "common/ipc/channel.h"
 #include "hostile_acts.h"
 
 #define INSTRUCTIONS_MAX 1024U

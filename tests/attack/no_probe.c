@@ -2,7 +2,7 @@
  *
  * In place of supervisor/run/probe.c: a supervisor whose sandboxes run with a layer missing.
  */
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_init.h"
 #include "run/posture.h"
 
 uint32_t posture_probe(const struct frontend *frontend, uint32_t profile)

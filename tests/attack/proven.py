@@ -14,7 +14,7 @@ import support
 setUpModule = probes.needs_ordinary_user
 
 REFUSED = 78
-# What child-init is built without, and the layers of common/layer.def that are open then. The
+# What child-init is built without, and the layers of common/text/layer.def that are open then. The
 # build without "resolve" is another way to make the same tree: no act in a sandbox tells it.
 OPEN = {
     "capabilities": {"capabilities"},

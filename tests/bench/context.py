@@ -16,8 +16,8 @@ HERE = os.path.join(ROOT, "tests", "bench")
 # Tools in C, and what of the project each is linked with: those that read a build's plan are of its
 # source.
 TOOLS = {"client": (), "echo": (), "relay": (), "network": (), "tls": (), "peak": (),
-         "filter": ("common/plan.c",), "unobserved": ("common/plan.c",),
-         "filter_cost": ("common/plan.c", "common/confine/seccomp.c")}
+         "filter": ("common/plan/plan.c",), "unobserved": ("common/plan/plan.c",),
+         "filter_cost": ("common/plan/plan.c", "common/confine/seccomp.c")}
 
 
 LIBRARIES = {"tls": ("-lssl", "-lcrypto")}

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 int main(int argc, char **argv)
 {

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/confine/seccomp.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define RUN 1000L
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 static union {
 	uint64_t align;

@@ -88,7 +88,7 @@ class Messages(Hostile):
         return [fd]
 
     # Each case takes a supervisor of its own. The decoder has every truncation of every message in
-    # tests/unit/common/ipc_codec_test.c: here is a sample of each part of each message.
+    # tests/unit/common/ipc/ipc_codec_test.c: here is a sample of each part of each message.
 
     def parts(self, of_type, of_body):
         """(message, position) with so many positions of its type and of what follows."""
@@ -163,7 +163,7 @@ class Messages(Hostile):
 
     def test_messages_of_others(self):
         """Rows that the frontend may not send, with bodies of a plausible size. Who may send what
-        is one table, which tests/unit/common/channel_test.c tries row by row."""
+        is one table, which tests/unit/common/ipc/channel_test.c tries row by row."""
         cases = [(name, size) for name in ipc.NAMES[1:] if name not in FRONTEND_ROWS
                  for size in (0, 4, 8, 12, 36, 48, 56)]
         for name, size in faults.sample(cases, 24):

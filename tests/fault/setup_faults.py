@@ -111,7 +111,7 @@ def setUpModule():
 
 
 def stages():
-    with open(os.path.join(support.ROOT, "common", "stage.def"), encoding="utf-8") as file:
+    with open(os.path.join(support.ROOT, "common/text/stage.def"), encoding="utf-8") as file:
         texts = re.findall(r'^STAGE\(\w+, "(.+)"\)', file.read(), re.M)
     return texts[1:] + ["the working directory"]  # msp's own words for that stage
 

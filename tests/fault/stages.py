@@ -61,8 +61,8 @@ def read_names():
     def rows(path, pattern):
         with open(os.path.join(support.ROOT, "common", path), encoding="utf-8") as file:
             return re.findall(pattern, file.read(), re.M)
-    messages = [None, *rows("ipc_messages.def", r"^IPC\((\w+),")]
-    return [LIFE, messages, messages, rows("stage.def", r"^STAGE\((\w+),"),
+    messages = [None, *rows("ipc/ipc_messages.def", r"^IPC\((\w+),")]
+    return [LIFE, messages, messages, rows("text/stage.def", r"^STAGE\((\w+),"),
             [None, *rows("stage_hook.h", r"^\tSTAGE_POINT_(\w+)")]]
 
 

@@ -7,7 +7,7 @@
  * Properties: what is handed on is a row of the table for these two in this phase, with as many
  * descriptors as it says and each of its kind; what is not handed on leaves no descriptor open.
  */
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 #include <errno.h>
 #include <fcntl.h>

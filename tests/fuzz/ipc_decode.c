@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc.h"
-#include "common/ipc_all.h"
+#include "common/ipc/ipc.h"
+#include "common/ipc/ipc_all.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

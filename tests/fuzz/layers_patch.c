@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "common/records/changes.h"
 #include "layers/base/held.h"
 #include "layers/changes/gitdiff.h"
 #include "layers/changes/patch.h"

@@ -15,8 +15,8 @@
 
 #include "background/note.h"
 #include "common/fd.h"
-#include "common/history.h"
-#include "common/ipc_all.h"
+#include "common/ipc/ipc_all.h"
+#include "common/records/history.h"
 #include "messages.h"
 #include "plan_blob.h"
 #include "property.h"

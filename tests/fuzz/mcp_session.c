@@ -27,15 +27,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_network.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
-#include "common/plan.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_network.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/plan/plan.h"
 #include "dialogue.h"
 #include "property.h"
 #include "rig.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

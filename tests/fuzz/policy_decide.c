@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "policy/decide/decide.h"
 #include "policy/read/policy.h"
 #include "policy/write/compile.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/history.h"
+#include "common/records/history.h"
 #include "frontend/utf8.h"
 #include "lib/heap/buffer.h"
 #include "property.h"

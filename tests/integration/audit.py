@@ -29,7 +29,7 @@ def setUpModule():
 
 def optional(plan):
     """What `audit: optional` compiles to."""
-    with open(os.path.join(support.ROOT, "common", "plan.h"), encoding="utf-8") as file:
+    with open(os.path.join(support.ROOT, "common/plan/plan.h"), encoding="utf-8") as file:
         body = file.read().partition("struct plan_header {")[2].partition("};")[0]
     names = [name.strip() for line in body.splitlines() if "uint32_t" in line
              for name in line.partition("uint32_t")[2].partition(";")[0].split(",")]

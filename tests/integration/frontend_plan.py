@@ -26,7 +26,7 @@ def setUpModule():
 
 def members(struct_name):
     """(name, bytes, alignment) of each member of a struct of the plan."""
-    text = ipc.read_common("plan.h") + ipc.read_common("limits.h")
+    text = ipc.read_common("plan/plan.h") + ipc.read_common("limits.h")
     body = re.search(rf"struct {struct_name} \{{(.*?)\n\}};", text, re.S)[1]
     body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
     found = []

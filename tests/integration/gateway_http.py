@@ -23,7 +23,7 @@ REQUEST, SECRET, HOST, TLS = 4, 5, 0, 3  # enum connection_refused
 
 
 def numbers(name):
-    text = ipc.read_common("ipc_gateway.h")
+    text = ipc.read_common("ipc/ipc_gateway.h")
     rows = text[text.index(f"enum {name} {{"):]
     rows = rows[:rows.index("};")].splitlines()[1:]
     return {row.split("=")[0].split(",")[0].strip(): at for at, row in enumerate(

@@ -18,7 +18,7 @@ import gateway_support
 import ipc
 import support
 
-PLAN = ipc.read_common("plan.h")
+PLAN = ipc.read_common("plan/plan.h")
 HTTP, HTTPS = 2, 3
 POLICY = "profiles:\n  - name: web\n    extends: default\n    network: hosts\n    hosts:\n"
 PATIENCE = 20

@@ -19,8 +19,8 @@ import ipc
 import support
 
 AUDIT_KIND_NUMBER = 1
-EVENTS = re.findall(r'^AUDIT\(\w+, "(\w+)"\)', ipc.read_common("audit.def"), re.M)
-KEYS = [None] + re.findall(r"^AUDIT_KEY\((\w+)\)", ipc.read_common("audit_key.def"), re.M)
+EVENTS = re.findall(r'^AUDIT\(\w+, "(\w+)"\)', ipc.read_common("records/audit.def"), re.M)
+KEYS = [None] + re.findall(r"^AUDIT_KEY\((\w+)\)", ipc.read_common("records/audit_key.def"), re.M)
 
 
 def compile_plan(policy, folder):
@@ -91,7 +91,7 @@ class Counters:
     def __init__(self):
         self.fd = os.memfd_create("counters")
         os.ftruncate(self.fd, 8 * int(re.search(r"GATEWAY_SLOTS (\d+)", ipc.read_common(
-            "counters.h")).group(1)))
+            "records/counters.h")).group(1)))
 
     def __getitem__(self, slot):
         return struct.unpack("=Q", os.pread(self.fd, 8, 8 * slot))[0]

@@ -31,12 +31,12 @@ def read_common(name):
         return file.read()
 
 
-NAMES = [None] + re.findall(r"^IPC\((\w+),", read_common("ipc_messages.def"), re.M)
+NAMES = [None] + re.findall(r"^IPC\((\w+),", read_common("ipc/ipc_messages.def"), re.M)
 TYPES = {name: number for number, name in enumerate(NAMES)}
 FILES = re.search(r"set\(SCHEMA_FILES([^)]*)\)", read_common("CMakeLists.txt")).group(1).split()
 SCHEMA = hashlib.sha256("".join(read_common(name) for name in FILES).encode()).digest()
-VERDICTS = re.findall(r'^VERDICT\(\w+, "(\w+)"\)', read_common("verdict.def"), re.M)
-STAGES = re.findall(r'^STAGE\((\w+),', read_common("stage.def"), re.M)
+VERDICTS = re.findall(r'^VERDICT\(\w+, "(\w+)"\)', read_common("text/verdict.def"), re.M)
+STAGES = re.findall(r'^STAGE\((\w+),', read_common("text/stage.def"), re.M)
 
 
 def read_fields():

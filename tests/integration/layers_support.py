@@ -30,13 +30,13 @@ def read_enum(text, name):
     return values
 
 
-IPC_LAYERS = ipc.read_common("ipc_layers.h")
+IPC_LAYERS = ipc.read_common("ipc/ipc_layers.h")
 OPERATIONS = read_enum(IPC_LAYERS, "layers_operation")
 ROLES = read_enum(IPC_LAYERS, "layers_role")
-STEPS = read_enum(ipc.read_common("ipc_changes.h"), "changes_step")
-KINDS = ["none"] + re.findall(r'^CHANGE\(\w+, "(\w+)"', ipc.read_common("changes.def"), re.M)
-STAGES = range(1, len(read_enum(ipc.read_common("changes.h"), "change_stage")))
-FLAGS = read_enum(ipc.read_common("changes.h"), "change_flag")
+STEPS = read_enum(ipc.read_common("ipc/ipc_changes.h"), "changes_step")
+KINDS = ["none"] + re.findall(r'^CHANGE\(\w+, "(\w+)"', ipc.read_common("records/changes.def"), re.M)
+STAGES = range(1, len(read_enum(ipc.read_common("records/changes.h"), "change_stage")))
+FLAGS = read_enum(ipc.read_common("records/changes.h"), "change_flag")
 TEXT, HELD_TOO, FROM_CHECKPOINT = 1, 2, 4
 
 Change = collections.namedtuple(

@@ -12,10 +12,10 @@ import threading
 import ipc
 from cli_support import msp
 
-REFUSALS = ["NONE"] + ipc.re.findall(r"^REFUSAL\((\w+),", ipc.read_common("refusal.def"), ipc.re.M)
-KINDS = ["NONE"] + ipc.re.findall(r"^CHANGE\((\w+),", ipc.read_common("changes.def"), ipc.re.M)
+REFUSALS = ["NONE"] + ipc.re.findall(r"^REFUSAL\((\w+),", ipc.read_common("ipc/refusal.def"), ipc.re.M)
+KINDS = ["NONE"] + ipc.re.findall(r"^CHANGE\((\w+),", ipc.read_common("records/changes.def"), ipc.re.M)
 FLAGS = {name: int(value) for name, value in ipc.re.findall(
-    r"^\tCHANGE_IS_(\w+) = (\d+)", ipc.read_common("changes.h"), ipc.re.M)}
+    r"^\tCHANGE_IS_(\w+) = (\d+)", ipc.read_common("records/changes.h"), ipc.re.M)}
 IDS = ("2rgbftc2erh915t6ckfprby7fr", "2rgbvqk90000000000000000aa", "9zzzzzzzzzzzzzzzzzzzzzzzzz")
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SOCK_SEQPACKET and SCM_RIGHTS: what common/channel.c takes for granted.
+ * SOCK_SEQPACKET and SCM_RIGHTS: what common/ipc/channel.c takes for granted.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

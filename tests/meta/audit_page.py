@@ -16,13 +16,13 @@ class Page(unittest.TestCase):
         cls.fields = {event: set(re.findall(r"`(\w+)`", text)) for event, text in rows}
 
     def test_events(self):
-        names = re.findall(r'^AUDIT\(\w+, "(\w+)"\)$', tree.read("common/audit.def"), re.M)
+        names = re.findall(r'^AUDIT\(\w+, "(\w+)"\)$', tree.read("common/records/audit.def"), re.M)
         self.assertGreater(len(names), 10)
         self.assertEqual(list(self.fields), names)
 
     def test_fields(self):
         known = set().union({"lost"}, *self.fields.values())
-        written = set(re.findall(r"^AUDIT_KEY\((\w+)\)$", tree.read("common/audit_key.def"), re.M))
+        written = set(re.findall(r"^AUDIT_KEY\((\w+)\)$", tree.read("common/records/audit_key.def"), re.M))
         self.assertGreater(len(written), 30)
         self.assertEqual(written - known, set())
         words = {"launcher", "broker", "service", "frontend", "factory", "init", "layers",

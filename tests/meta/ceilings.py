@@ -14,58 +14,61 @@ import sys
 # The commit that "since the last release" means as long as there is no tag; `ceilings.py` prints what
 # changed since then, and ratchet.py allows no raised ceiling without a decision here.
 SINCE = "0249e0a4"
-RAISED = {}
+RAISED = {
+    "layers/reader": "0068",
+    "lib/heap": "0068",
+}
 
 # Lines of C that are neither blank, comment nor an include of a header, of all .c files beneath a folder
 # and of those of other folders that its program is linked with.
 CODE_LINES = {
     "child-init": 2233,
-    "supervisor": 6443,
-    "stewards/audit": 736,
-    "stewards/store": 1515,
+    "supervisor": 6427,
+    "stewards/audit": 735,
+    "stewards/store": 1502,
     "common": 1885,
-    "gateway/cable": 1682,
-    "gateway/egress": 1737,
-    "gateway/dial": 1387,
-    "gateway/http": 2681,
+    "gateway/cable": 1647,
+    "gateway/egress": 1734,
+    "gateway/dial": 1371,
+    "gateway/http": 2678,
     "gateway/relay": 89,
-    "gateway/bridge": 709,
-    "image": 2750,
-    "layers": 600,
-    "layers/apply": 1789,
-    "layers/base": 2615,
-    "layers/changes": 612,
-    "layers/reader": 1687,
-    "layers/branches": 1128,
-    "layers/foreign": 367,
-    "layers/ignored": 394,
-    "layers/merger": 364,
-    "cli": 17087,
-    "launcher": 7779,
-    "broker": 15801,
-    "frontend": 3778,
-    "policy": 8095,
-    "file": 2265,
-    "vm": 1798,
+    "gateway/bridge": 701,
+    "image": 2712,
+    "layers": 595,
+    "layers/apply": 1771,
+    "layers/base": 2573,
+    "layers/changes": 609,
+    "layers/reader": 1705,
+    "layers/branches": 1063,
+    "layers/foreign": 358,
+    "layers/ignored": 376,
+    "layers/merger": 346,
+    "cli": 16738,
+    "launcher": 7503,
+    "broker": 15431,
+    "frontend": 3766,
+    "policy": 8009,
+    "file": 2241,
+    "vm": 1778,
     "gateway/hosts": 633,
-    "lib/heap": 243,
-    "lib/json": 488,
-    "stewards/base": 142,
+    "lib/heap": 265,
+    "lib/json": 485,
+    "stewards/base": 141,
 }
 LINKED = {"supervisor": ("stewards/store/meta.c",), "stewards/audit": ("stewards/base/steward.c",),
           "stewards/store": ("stewards/base/steward.c",)}
 
 # Static functions whose names begin with a verb of several meanings (docs/glossary.md).
 UNCLEAR_VERBS = {
-    "take": 191,
-    "put": 199,
+    "take": 190,
+    "put": 197,
     "say": 32,
     "tell": 31,
     "explain": 33,
 }
 
 # Of the files of launcher/ that msp-opener reaches by calls.
-OPENER_LINES = 5533
+OPENER_LINES = 5322
 
 # Of each file, and of each function.
 FILE_LINES = 600

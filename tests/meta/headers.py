@@ -20,13 +20,13 @@ import tree
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 # The message as a whole: the channel, the copy of a deferred request, the hash that comes first, and
 # the pages of a request to come.
-WHOLE = {"common/channel.c", "common/channel.h", "supervisor/run/deferred.c", "stewards/base/steward.c",
+WHOLE = {"common/ipc/channel.c", "common/ipc/channel.h", "supervisor/run/deferred.c", "stewards/base/steward.c",
          "child-init/standby.c", "lib/heap/outbox.c"}
 OTHER_BODIES = {"connection", "copy"}  # of an HTTP request, of a file
 
 
 def message_headers():
-    return [path for path in tree.sources("common") if re.fullmatch(r"common/ipc_(?!all|message)\w+\.h", path)]
+    return [path for path in tree.sources("common") if re.fullmatch(r"common/ipc/ipc_(?!all|message)\w+\.h", path)]
 
 
 @functools.lru_cache(None)
@@ -120,8 +120,8 @@ class Steps(unittest.TestCase):
                 self.assertLessEqual(count, ceilings.HEADER_STEPS)
 
     def test_steps_follow_headers_and_generated_files(self):
-        self.assertGreater(program_steps("common/channel.h"), ceilings.HEADER_STEPS)
-        self.assertEqual(program_steps("common/ipc_none.h"), 0)
+        self.assertGreater(program_steps("common/ipc/channel.h"), ceilings.HEADER_STEPS)
+        self.assertEqual(program_steps("common/ipc/ipc_none.h"), 0)
         made = steps("policy/write/filter_conditions.h", ["bin/msp-bridge"])
         for end in ("-filtergen", "/seccomp_filter.h", "/main.c.o", "bin/msp-bridge"):
             with self.subTest(end=end):

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define WORDS_MAX 12
 

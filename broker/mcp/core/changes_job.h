@@ -8,7 +8,7 @@
 
 #include <event2/event.h>
 
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "frontend/change_stream.h"
 #include "mcp/core/chosen_paths.h"
 #include "mcp/core/errand.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "common/ipc_refused.h"
+#include "common/ipc/ipc_refused.h"
 #include "mcp/core/sandboxes.h"
 
 void errand_free(struct errand *errand)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_done.h"
-#include "common/ipc_refused.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/text/names.h"
 #include "frontend/quote.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/result.h"

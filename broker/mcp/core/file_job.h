@@ -6,7 +6,7 @@
 #ifndef BROKER_MCP_CORE_FILE_JOB_H
 #define BROKER_MCP_CORE_FILE_JOB_H
 
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "frontend/file_answer.h"
 #include "mcp/core/waiting.h"
 

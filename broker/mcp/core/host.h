@@ -8,7 +8,7 @@
 
 #include <event2/event.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "executions/executions.h"
 #include "executions/requests.h"
 #include "mcp/asking/ask_state.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 #include "executions/share.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/host.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_client.h"
-#include "common/ipc_posture.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_posture.h"
 #include "lib/heap/memory.h"
 
 /* Measurements of one profile. */

@@ -6,7 +6,7 @@
 #define BROKER_MCP_CORE_POSTURE_H
 
 #include "common/limits.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "frontend/profile_names.h"
 
 struct ipc_policy_changed;

@@ -6,10 +6,10 @@
 #include <signal.h>
 #include <string.h>
 
-#include "common/ipc_done.h"
-#include "common/ipc_refused.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_refused.h"
 #include "common/log.h"
-#include "common/names.h"
+#include "common/text/names.h"
 #include "frontend/profile_names.h"
 #include "frontend/runner_text.h"
 #include "frontend/words/words.h"

@@ -6,7 +6,7 @@
 #ifndef BROKER_MCP_CORE_RESULT_H
 #define BROKER_MCP_CORE_RESULT_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "executions/executions.h"
 #include "frontend/json_write.h"
 #include "frontend/refusal_text.h"

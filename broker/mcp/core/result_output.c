@@ -5,8 +5,8 @@
  */
 #include <inttypes.h>
 
-#include "common/ipc_done.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/text/names.h"
 #include "frontend/denial_hints.h"
 #include "frontend/denials.h"
 #include "frontend/denials_network.h"

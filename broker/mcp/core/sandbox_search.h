@@ -5,7 +5,7 @@
 #ifndef BROKER_MCP_CORE_SANDBOX_SEARCH_H
 #define BROKER_MCP_CORE_SANDBOX_SEARCH_H
 
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "mcp/core/errand.h"
 
 /* A call that asks the supervisor for a sandbox by id or name. Embedded in the tool's state of the

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
 #include "executions/share.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/sandbox_search.h"

@@ -8,7 +8,7 @@
 #ifndef BROKER_MCP_CORE_SANDBOXES_H
 #define BROKER_MCP_CORE_SANDBOXES_H
 
-#include "common/ipc_message.h"
+#include "common/ipc/ipc_message.h"
 #include "mcp/core/errand.h"
 #include "mcp/core/host.h"
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "common/ipc_done.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/text/names.h"
 #include "executions/executions.h"
 #include "io/clock.h"
 #include "lib/heap/memory.h"

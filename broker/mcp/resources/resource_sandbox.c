@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
 #include "frontend/network_json.h"
 #include "frontend/profile_names.h"
 #include "lib/heap/memory.h"

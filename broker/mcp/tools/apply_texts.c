@@ -5,9 +5,9 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "common/ipc_changes.h"
-#include "common/ipc_persistent.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/workspace_mode.h"
 #include "frontend/profile_names.h"
 #include "frontend/quote.h"
 #include "io/text.h"

@@ -6,7 +6,7 @@
 #ifndef BROKER_MCP_TOOLS_APPLY_TEXTS_H
 #define BROKER_MCP_TOOLS_APPLY_TEXTS_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "frontend/words/changes.h"
 #include "mcp/asking/ask.h"
 #include "mcp/core/change_page.h"

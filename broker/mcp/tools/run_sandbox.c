@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_execution.h"
+#include "common/ipc/ipc_execution.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/sandbox_search.h"

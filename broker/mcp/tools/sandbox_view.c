@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "frontend/words/words.h"
 #include "io/clock.h"
 #include "io/text.h"

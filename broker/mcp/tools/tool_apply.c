@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_changes.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/changes_job.h"
 #include "mcp/core/sandbox_search.h"

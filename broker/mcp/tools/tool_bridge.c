@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_bridge.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_bridge.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
 #include "lib/heap/memory.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "io/clock.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_changes.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
 #include "frontend/words/words.h"
 #include "io/clock.h"
 #include "io/text.h"

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/errand.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 #include "executions/share.h"
 #include "frontend/network_grant.h"
 #include "frontend/network_watch.h"

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/ipc_persistent.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/workspace_mode.h"
 #include "frontend/quote.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"

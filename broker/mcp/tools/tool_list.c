@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_done.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
-#include "common/names.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
+#include "common/text/names.h"
 #include "io/clock.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"

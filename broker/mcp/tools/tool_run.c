@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_execution.h"
+#include "common/ipc/ipc_execution.h"
 #include "common/limits.h"
 #include "frontend/base64.h"
 #include "frontend/profile_names.h"

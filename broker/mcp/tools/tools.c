@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/workspace_mode.h"
+#include "common/ipc/workspace_mode.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/asking/ask.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 
 struct rig applying_rig;
 

@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_BROKER_APPLYING_H
 #define TESTS_UNIT_BROKER_APPLYING_H
 
-#include "common/ipc_changes.h"
-#include "common/plan.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/plan/plan.h"
 #include "persistent.h"
 
 extern struct rig applying_rig;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_done.h"
-#include "common/ipc_persistent.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/text/names.h"
 #include "persistent.h"
 
 const char *file_rig_words(struct rig *rig, uint64_t *ret_request)

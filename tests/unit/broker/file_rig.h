@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_BROKER_FILE_RIG_H
 #define TESTS_UNIT_BROKER_FILE_RIG_H
 
-#include "common/file_record.h"
+#include "common/records/file_record.h"
 #include "rig.h"
 
 /* Return the arguments of the next request of a file, with '|' after each. */

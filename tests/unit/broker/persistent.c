@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_done.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
 
 void persistent_say(struct rig *rig, const char *tool, const char *arguments)
 {

@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_BROKER_PERSISTENT_H
 #define TESTS_UNIT_BROKER_PERSISTENT_H
 
-#include "common/ipc_persistent.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/refusal.h"
 #include "frontend/changes.h"
 #include "rig.h"
 

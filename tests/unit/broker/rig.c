@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/limits_mode.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/limits_mode.h"
 #include "plan_blob.h"
 
 #define QUIET_ROUNDS 3

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 #include "lib/json/read.h"
 #include "server.h"
 

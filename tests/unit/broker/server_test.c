@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_done.h"
+#include "common/ipc/ipc_done.h"
 #include "frontend/nonblocking.h"
 #include "rig.h"
 

@@ -17,7 +17,7 @@
 
 #include "common/confine/identity.h"
 #include "common/fd.h"
-#include "common/names.h"
+#include "common/text/names.h"
 #include "hand_plan.h"
 #include "isolated.h"
 #include "look.h"

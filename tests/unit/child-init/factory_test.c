@@ -17,9 +17,9 @@
 
 #include "common/confine/identity.h"
 #include "common/fd.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_init.h"
-#include "common/limits_mode.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/limits_mode.h"
 #include "hand_plan.h"
 #include "init.h"
 #include "isolated.h"

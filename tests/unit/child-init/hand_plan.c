@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "common/confine/landlock.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/workspace_mode.h"
 
 #define AT(member) ((uint32_t)offsetof(struct hand_plan, member))
 #define PUT(text) hand_plan_put(text, sizeof(text))

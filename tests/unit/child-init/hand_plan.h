@@ -5,7 +5,7 @@
 #ifndef UNIT_CHILD_INIT_HAND_PLAN_H
 #define UNIT_CHILD_INIT_HAND_PLAN_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define HAND_MOUNTS 32
 #define HAND_RULES 2

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_init.h"
-#include "common/layer_role.h"
-#include "common/limits_mode.h"
-#include "common/names.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/layer_role.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/names.h"
 #include "hand_plan.h"
 #include "look.h"
 #include "places.h"

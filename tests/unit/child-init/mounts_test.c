@@ -15,8 +15,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "common/ipc_factory.h"
-#include "common/names.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/text/names.h"
 #include "hand_plan.h"
 #include "isolated.h"
 #include "look.h"

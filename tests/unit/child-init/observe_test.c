@@ -20,10 +20,10 @@
 
 #include "common/confine/landlock.h"
 #include "common/confine/seccomp.h"
-#include "common/denial.h"
 #include "common/fd.h"
-#include "common/ipc_init.h"
-#include "common/names.h"
+#include "common/ipc/ipc_init.h"
+#include "common/records/denial.h"
+#include "common/text/names.h"
 #include "hand_plan.h"
 #include "spawn.h"
 #include "support.h"

@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_init.h"
-#include "common/ipc_posture.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/ipc_posture.h"
 #include "common/resolver.h"
 #include "hand_plan.h"
 #include "isolated.h"

@@ -25,9 +25,9 @@
 
 #include "common/confine/landlock.h"
 #include "common/fd.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_init.h"
 #include "common/kernel.h"
-#include "common/names.h"
+#include "common/text/names.h"
 #include "hand_plan.h"
 #include "support.h"
 

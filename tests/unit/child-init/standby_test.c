@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_init.h"
-#include "common/limits_mode.h"
-#include "common/names.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/names.h"
 #include "hand_plan.h"
 #include "look.h"
 #include "supervised.h"

@@ -13,12 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/denial.h"
 #include "common/fd.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_init.h"
 #include "common/kernel.h"
-#include "common/names.h"
+#include "common/records/denial.h"
+#include "common/text/names.h"
 #include "factory.h"
 #include "hand_plan.h"
 #include "look.h"

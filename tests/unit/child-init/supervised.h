@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 struct ipc_spawn_done;
 

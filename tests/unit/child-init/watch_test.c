@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/ipc_factory.h"
-#include "common/layer_role.h"
-#include "common/text.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/layer_role.h"
+#include "common/text/text.h"
 #include "hand_plan.h"
 #include "isolated.h"
 

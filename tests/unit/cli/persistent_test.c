@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "commands/chosen.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
 #include "common/limits.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
 #include "options/options.h"
 #include "options/sandbox_search.h"
 #include "show/figures.h"

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 /* Room for a wire message whose one field is longer than allowed. */
 #define WIRE_ROOM (2 * IPC_MESSAGE_MAX + 4096)

@@ -6,7 +6,7 @@
 #ifndef UNIT_COMMON_PLAN_BLOB_H
 #define UNIT_COMMON_PLAN_BLOB_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define BLOB_TEXT_ROOM 1024
 #define BLOB_MOUNTS 11

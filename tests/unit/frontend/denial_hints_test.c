@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/ipc_done.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/text/names.h"
 #include "support.h"
 
 static struct builtin builtin;

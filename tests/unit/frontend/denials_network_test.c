@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 #include "frontend/network_watch.h"
 #include "support.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/ipc_done.h"
+#include "common/ipc/ipc_done.h"
 #include "frontend/denial_hints.h"
 #include "support.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 #include "frontend/file_answer.h"
 
 static uint8_t bytes[FILE_RECORD_MAX + 8192];

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc/channel.h"
 
 Test(network_grant, a_host_is_a_name_and_a_port)
 {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc_posture.h"
-#include "common/names.h"
+#include "common/ipc/ipc_posture.h"
+#include "common/text/names.h"
 
 static struct ipc_posture_full posture;
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
 #include "plan_blob.h"
 
 static void put_retry(struct buffer *text, uint32_t ms)

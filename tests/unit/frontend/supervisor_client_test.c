@@ -10,15 +10,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
-#include "common/limits_mode.h"
-#include "common/refusal.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/limits_mode.h"
+#include "common/ipc/refusal.h"
 
 static struct supervisor_client client;
 static struct channel supervisor;

@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "common/ipc_done.h"
+#include "common/ipc/ipc_done.h"
 
 static const struct ipc_execution_done done = { .wall_us = 1500,
 						.heard_us = 1000300,

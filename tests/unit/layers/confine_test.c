@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_layers.h"
 #include "common/kernel.h"
 #include "layers/base/beneath.h"
 #include "scene.h"

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 
 #define CALLS_MAX 20000
 #define ROWS_MAX 64

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_layers.h"
 #include "frontend/changes.h"
 #include "scene.h"
 

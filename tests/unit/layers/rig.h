@@ -6,7 +6,7 @@
 #ifndef UNIT_LAYERS_RIG_H
 #define UNIT_LAYERS_RIG_H
 
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_layers.h"
 #include "layers/base/job.h"
 #include "scene.h"
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_layers.h"
 #include "layers/base/base.h"
 #include "layers/base/job.h"
 #include "scene.h"

@@ -6,7 +6,7 @@
 #define TESTS_UNIT_POLICY_SUPPORT_H
 
 #include "bpf.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "policy/read/policy.h"
 #include "policy/write/filter.h"
 

@@ -7,8 +7,8 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 
-#include "common/ipc_execution.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_init.h"
 #include "rig.h"
 #include "support.h"
 

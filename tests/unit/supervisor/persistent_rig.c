@@ -13,11 +13,11 @@
 
 #include "base/generation.h"
 #include "common/fd.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_init.h"
-#include "common/ipc_layers.h"
-#include "common/ipc_start.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/ipc/ipc_start.h"
 #include "front/reload.h"
 
 void persistent_open(struct rig *rig, struct channel *launcher)

@@ -6,7 +6,7 @@
 #ifndef UNIT_SUPERVISOR_PERSISTENT_RIG_H
 #define UNIT_SUPERVISOR_PERSISTENT_RIG_H
 
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_layers.h"
 #include "rig.h"
 #include "store_place.h"
 

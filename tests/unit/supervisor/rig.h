@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 #include "base/state.h"
-#include "common/channel.h"
-#include "common/names.h"
-#include "common/refusal.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/refusal.h"
+#include "common/text/names.h"
 #include "small_plan.h"
 
 struct ipc_execution_done;

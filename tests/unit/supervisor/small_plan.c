@@ -5,8 +5,8 @@
 #include <linux/seccomp.h>
 #include <string.h>
 
+#include "common/ipc/workspace_mode.h"
 #include "common/limits.h"
-#include "common/workspace_mode.h"
 
 #define AT(member) ((uint32_t)offsetof(struct small_plan, member))
 #define PUT(text) small_plan_put(text, sizeof(text))

@@ -6,7 +6,7 @@
 #ifndef UNIT_SUPERVISOR_SMALL_PLAN_H
 #define UNIT_SUPERVISOR_SMALL_PLAN_H
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define SMALL_PROFILES 3
 #define SMALL_LANGUAGES 6

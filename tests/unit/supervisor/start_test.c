@@ -20,9 +20,9 @@
 #include "audit_peer.h"
 #include "base/audit.h"
 #include "common/fd.h"
-#include "common/ipc_start.h"
+#include "common/ipc/ipc_start.h"
+#include "common/ipc/limits_mode.h"
 #include "common/kernel.h"
-#include "common/limits_mode.h"
 #include "rig.h"
 #include "support.h"
 

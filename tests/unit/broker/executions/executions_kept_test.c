@@ -8,12 +8,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/limits_mode.h"
-#include "common/names.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/names.h"
 #include "executions/executions.h"
 #include "frontend/nonblocking.h"
 #include "io/clock.h"

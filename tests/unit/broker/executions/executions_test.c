@@ -15,14 +15,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_network.h"
-#include "common/ipc_refused.h"
-#include "common/names.h"
-#include "common/refusal.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_network.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
+#include "common/text/names.h"
 #include "rig.h"
 
 static struct rig rig;

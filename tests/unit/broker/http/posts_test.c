@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/text/names.h"
 #include "http/http.h"
 #include "rig.h"
 

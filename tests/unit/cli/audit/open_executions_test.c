@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 
 #define ID "2rgbftc2erh915t6ckfprby7fr"
 #define OTHER "2rgbvqk90000000000000000aa"

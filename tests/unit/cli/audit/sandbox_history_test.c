@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/history.h"
+#include "common/records/history.h"
+#include "common/text/format.h"
 #include "lib/heap/buffer.h"
 
 #define ID "2rgbftc2erh915t6ckfprby7fr"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 
 #define ID "2rgbftc2erh915t6ckfprby7fr"
 #define OTHER "2rgbvqk90000000000000000aa"

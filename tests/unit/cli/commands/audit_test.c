@@ -13,7 +13,7 @@
 
 #include "audit/audit_read.h"
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 #include "launcher/host/state_place.h"
 
 static char root[] = "/tmp/msp-test-XXXXXX";

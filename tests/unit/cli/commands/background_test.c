@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 
 #define SANDBOX "2rgbftc2erh915t6ckfprby7fr"
 

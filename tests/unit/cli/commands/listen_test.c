@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 
 static char root[64];
 static char text[LISTEN_TEXT_MAX];

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc/limits_mode.h"
 #include "common/limits.h"
-#include "common/limits_mode.h"
 #include "launcher/host/bind.h"
 #include "launcher/host/unix_socket.h"
 #include "options/everywhere.h"

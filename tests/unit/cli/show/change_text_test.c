@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "show/patch_text.h"
 #include "show/stat_text.h"
 

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "common/ipc_done.h"
-#include "common/names.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/refusal.h"
+#include "common/text/names.h"
 
 static int code_of(struct ipc_execution_done done)
 {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 #include "gateway/cable/cuts.h"
 #include "gateway/cable/grants.h"
 #include "gateway/cable/questions.h"

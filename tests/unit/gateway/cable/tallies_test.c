@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "common/fd.h"
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 
 static struct channel_message message;
 static uint64_t now_us = 1;

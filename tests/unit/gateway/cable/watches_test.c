@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_network.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_network.h"
 #include "gateway/cable/grants.h"
 #include "gateway/cable/questions.h"
 #include "gateway/cable/tallies.h"

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/audit_record.h"
 #include "common/fd.h"
+#include "common/ipc/audit_record.h"
 #include "common/resolver.h"
 #include "gateway/dial/attempt.h"
 #include "gateway/dial/below.h"

@@ -3,7 +3,7 @@
  * A workload at the end of a cable and the gate at the other: names, connections and refusals. The
  * list of hosts is this file's; hosts are processes that send back what they get.
  */
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "gateway/egress/gate.h"
 
 #include <arpa/inet.h>

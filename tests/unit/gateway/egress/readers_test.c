@@ -11,8 +11,8 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/ipc_gateway.h"
-#include "common/ipc_http.h"
+#include "common/ipc/ipc_gateway.h"
+#include "common/ipc/ipc_http.h"
 #include "gateway/egress/readers.h"
 #include "stewards/base/counters.h"
 #include "support.h"

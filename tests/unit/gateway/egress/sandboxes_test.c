@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "gateway/egress/gate.h"
 #include "stewards/base/counters.h"
 #include "support.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_http.h"
+#include "common/ipc/ipc_http.h"
 #include "gateway/http/redact.h"
 #include "rig.h"
 

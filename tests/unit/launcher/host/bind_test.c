@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 #include "launcher/host/protected.h"
 
 static char host[IPC_PATH_MAX];

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/format.h"
+#include "common/text/format.h"
 
 TestSuite(protected_rules, .init = protected_begin, .fini = protected_end);
 

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/format.h"
 #include "common/kernel.h"
+#include "common/text/format.h"
 
 char top[64];
 char home[96];

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 
 static char root[64];
 static char path[128];

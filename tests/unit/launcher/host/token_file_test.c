@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/format.h"
+#include "common/text/format.h"
 
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"

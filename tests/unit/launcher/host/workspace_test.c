@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_start.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_start.h"
 #include "hand_plan.h"
 #include "launcher/opener/parts.h"
 #include "launcher/start/opener.h"

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/format.h"
-#include "common/limits_mode.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/format.h"
 
 #define NOBODY 65534
 

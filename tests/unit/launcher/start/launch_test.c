@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/format.h"
-#include "common/ipc_start.h"
-#include "common/limits_mode.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_start.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/format.h"
 
 /* No place for an audit log, but where a test says so. */
 static void name_no_place(void)

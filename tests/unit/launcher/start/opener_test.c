@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/channel.h"
+#include "common/ipc/channel.h"
 
 /* Each way to be wrong. */
 enum wrong {

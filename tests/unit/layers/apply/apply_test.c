@@ -14,9 +14,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/records/changes.h"
 #include "layers/base/base.h"
 #include "layers/base/beneath.h"
 #include "rig.h"

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/changes.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/records/changes.h"
 #include "scene.h"
 
 /* With the operator's patterns in one string, a NUL after each. */

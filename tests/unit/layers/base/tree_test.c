@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "common/records/changes.h"
 #include "layers/base/beneath.h"
 #include "scene.h"
 

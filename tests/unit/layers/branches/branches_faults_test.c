@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "fault.h"
 #include "layers/base/base.h"
 #include "layers/base/journal.h"

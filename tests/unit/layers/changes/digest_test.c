@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "layers/base/base.h"
 #include "layers/base/files.h"
 #include "rig.h"

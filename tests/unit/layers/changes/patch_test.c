@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "common/records/changes.h"
 #include "layers/changes/gitdiff.h"
 #include "scene.h"
 

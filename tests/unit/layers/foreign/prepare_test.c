@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "layers/base/job.h"
 #include "rig.h"
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/changes.h"
-#include "common/ipc_layers.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/records/changes.h"
 #include "layers/base/held.h"
 #include "layers/base/held_links.h"
 #include "scene.h"

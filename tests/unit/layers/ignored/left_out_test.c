@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
+#include "common/ipc/ipc_changes.h"
 #include "layers/ignored/ignored.h"
 #include "scene.h"
 

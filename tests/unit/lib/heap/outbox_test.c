@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 
 static struct channel ours = { -1, IPC_EGRESS, IPC_DIAL, IPC_SERVE };
 static struct channel theirs = { -1, IPC_DIAL, IPC_EGRESS, IPC_SERVE };

@@ -7,8 +7,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/ipc/workspace_mode.h"
 #include "common/limits.h"
-#include "common/workspace_mode.h"
 #include "policy/write/compile.h"
 #include "policy/write/show.h"
 

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
-#include "common/ipc_audit.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_audit.h"
 #include "common/kernel.h"
 #include "file.h"
 #include "writer.h"

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "common/audit_record.h"
+#include "common/ipc/audit_record.h"
 
 struct audit_peer {
 	pid_t pid;

@@ -17,7 +17,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/ipc_audit.h"
+#include "common/ipc/ipc_audit.h"
 #include "file.h"
 #include "support.h"
 

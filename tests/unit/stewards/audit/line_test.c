@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/ipc_audit.h"
+#include "common/ipc/ipc_audit.h"
 #include "line.h"
 
 TestSuite(audit, .timeout = 120);

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "audit_peer.h"
-#include "common/channel.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/ipc_audit.h"
+#include "common/ipc/channel.h"
+#include "common/ipc/ipc_audit.h"
 #include "queue.h"
 
 static char place[] = "/tmp/msp-test-XXXXXX";

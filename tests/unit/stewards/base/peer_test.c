@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <unistd.h>
 
-#include "common/ipc_gateway.h"
+#include "common/ipc/ipc_gateway.h"
 
 static struct channel near = { -1, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SERVE };
 static struct channel far = { -1, IPC_SUPERVISOR, IPC_GATEWAY, IPC_SERVE };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_store.h"
+#include "common/ipc/ipc_store.h"
 #include "stewards/store/store.h"
 #include "store_place.h"
 #include "support.h"

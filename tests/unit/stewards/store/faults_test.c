@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/history.h"
-#include "common/ipc_store.h"
+#include "common/ipc/ipc_store.h"
+#include "common/records/history.h"
 #include "stewards/store/inner.h"
 #include "store_place.h"
 #include "support.h"

@@ -3,7 +3,7 @@
  * The history of a sandbox on a disk: whole notes in the order of their executions, whatever a
  * crash or a full disk has left of the last one.
  */
-#include "common/history.h"
+#include "common/records/history.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_store.h"
+#include "common/ipc/ipc_store.h"
 #include "stewards/store/store.h"
 #include "store_place.h"
 

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "common/fd.h"
-#include "common/ipc_store.h"
+#include "common/ipc/ipc_store.h"
 #include "store_faults.h"
 #include "store_place.h"
 

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_store.h"
+#include "common/ipc/ipc_store.h"
+#include "common/ipc/workspace_mode.h"
 #include "common/sha256.h"
-#include "common/workspace_mode.h"
 #include "stewards/store/inner.h"
 #include "store_place.h"
 #include "support.h"

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_gateway.h"
-#include "common/ipc_network.h"
-#include "common/ipc_start.h"
+#include "common/ipc/ipc_gateway.h"
+#include "common/ipc/ipc_network.h"
+#include "common/ipc/ipc_start.h"
 #include "rig.h"
 #include "run/sandbox.h"
 #include "support.h"

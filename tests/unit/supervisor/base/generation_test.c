@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_start.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_start.h"
 #include "front/handlers.h"
 #include "rig.h"
 #include "run/execution.h"

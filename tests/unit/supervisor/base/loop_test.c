@@ -8,8 +8,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/fd.h"
+#include "common/ipc/channel.h"
 
 /* A pipe that is watched; what happens to it is counted. */
 struct pipe {

@@ -12,14 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_start.h"
-#include "common/limits_mode.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_start.h"
+#include "common/ipc/limits_mode.h"
 #include "front/handlers.h"
 #include "persistent/workspace.h"
 #include "rig.h"

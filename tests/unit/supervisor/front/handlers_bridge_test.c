@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_bridge.h"
-#include "common/ipc_gateway.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_bridge.h"
+#include "common/ipc/ipc_gateway.h"
+#include "common/ipc/refusal.h"
 #include "front/handlers.h"
 #include "persistent_rig.h"
 #include "stewards/store/store.h"

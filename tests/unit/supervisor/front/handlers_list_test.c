@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/ipc_done.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_refused.h"
-#include "common/ipc_store.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/ipc_store.h"
+#include "common/ipc/refusal.h"
 #include "front/handlers.h"
 #include "persistent_rig.h"
 

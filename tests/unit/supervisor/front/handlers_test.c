@@ -11,14 +11,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_refused.h"
-#include "common/limits_mode.h"
-#include "common/refusal.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/limits_mode.h"
+#include "common/ipc/refusal.h"
 #include "rig.h"
 #include "small_plan.h"
 #include "support.h"

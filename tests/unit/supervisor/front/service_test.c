@@ -15,11 +15,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_client.h"
-#include "common/ipc_factory.h"
-#include "common/limits_mode.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/limits_mode.h"
 #include "front/handlers.h"
 #include "rig.h"
 #include "support.h"

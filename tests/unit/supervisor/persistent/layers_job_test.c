@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_layers.h"
-#include "common/ipc_start.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/ipc/ipc_start.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
 #include "persistent_rig.h"
 #include "run/sandbox.h"
 #include "stewards/store/inner.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "common/ipc_refused.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
 #include "fake_cgroup.h"
 #include "rig.h"
 

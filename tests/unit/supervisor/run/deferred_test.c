@@ -11,15 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_init.h"
-#include "common/ipc_persistent.h"
-#include "common/ipc_start.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/ipc_start.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
 #include "persistent_rig.h"
 #include "support.h"
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_execution.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/refusal.h"
 #include "rig.h"
 #include "support.h"
 

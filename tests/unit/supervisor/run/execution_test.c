@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "base/loop.h"
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_init.h"
-#include "common/refusal.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/refusal.h"
 #include "rig.h"
 #include "support.h"
 

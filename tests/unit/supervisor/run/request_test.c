@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_execution.h"
-#include "common/ipc_init.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/refusal.h"
 #include "rig.h"
 
 static struct ipc_execution_start command;

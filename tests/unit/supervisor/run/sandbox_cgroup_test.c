@@ -8,9 +8,9 @@
 #include <criterion/criterion.h>
 
 #include "common/fd.h"
-#include "common/ipc_done.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_init.h"
 #include "fake_cgroup.h"
 #include "persistent_rig.h"
 #include "run/execution.h"

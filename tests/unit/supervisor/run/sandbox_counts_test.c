@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc_init.h"
-#include "common/ipc_layers.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_init.h"
+#include "common/ipc/ipc_layers.h"
+#include "common/ipc/refusal.h"
 #include "persistent_rig.h"
 #include "support.h"
 

@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/end_reason.h"
 #include "common/fd.h"
-#include "common/ipc_factory.h"
-#include "common/ipc_refused.h"
-#include "common/ipc_start.h"
-#include "common/layer_role.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/ipc_start.h"
+#include "common/ipc/layer_role.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
 #include "front/frontend.h"
 #include "persistent_rig.h"
 #include "support.h"

@@ -9,9 +9,9 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_init.h"
 #include "persistent_rig.h"
 #include "run/execution.h"
 #include "run/sandbox.h"

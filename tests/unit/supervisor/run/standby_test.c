@@ -13,8 +13,8 @@
 
 #include "base/loop.h"
 #include "common/fd.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_init.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_init.h"
 #include "persistent_rig.h"
 #include "run/sandbox.h"
 #include "support.h"

@@ -7,11 +7,11 @@
 #include <signal.h>
 #include <string.h>
 
-#include "common/denial.h"
-#include "common/end_reason.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_init.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_init.h"
+#include "common/records/denial.h"
 #include "rig.h"
 #include "run/execution.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/text/names.h"
 #include "io/lines.h"
 #include "mcp/core/message.h"
 #include "rig.h"

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc_client.h"
-#include "common/ipc_posture.h"
-#include "common/limits_mode.h"
-#include "common/names.h"
+#include "common/ipc/ipc_client.h"
+#include "common/ipc/ipc_posture.h"
+#include "common/ipc/limits_mode.h"
+#include "common/text/names.h"
 
 #define CGROUP_BIT POSTURE_BIT(POSTURE_CGROUP)
 

@@ -9,10 +9,10 @@
 #include <signal.h>
 #include <string.h>
 
-#include "common/ipc_done.h"
-#include "common/ipc_refused.h"
-#include "common/names.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
+#include "common/text/names.h"
 #include "plan_blob.h"
 #include "rig.h"
 

@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/ipc_persistent.h"
-#include "common/names.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
+#include "common/text/names.h"
 #include "persistent.h"
 
 static struct rig rig;

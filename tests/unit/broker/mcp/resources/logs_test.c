@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
-#include "common/names.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/text/names.h"
 #include "rig.h"
 
 static struct rig rig;

@@ -12,10 +12,10 @@
 
 #include "applying.h"
 #include "asking.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_persistent.h"
-#include "common/refusal.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/refusal.h"
+#include "common/ipc/workspace_mode.h"
 
 TestSuite(mcp_apply, .fini = applying_close);
 

@@ -5,8 +5,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/ipc_persistent.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/refusal.h"
 #include "persistent.h"
 
 static struct rig rig;

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/ipc_changes.h"
-#include "common/ipc_persistent.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/refusal.h"
 #include "persistent.h"
 
 static struct rig rig;

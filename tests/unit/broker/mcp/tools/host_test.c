@@ -11,7 +11,7 @@
 
 #include "asking.h"
 #include "common/fd.h"
-#include "common/ipc_network.h"
+#include "common/ipc/ipc_network.h"
 
 static struct rig rig;
 

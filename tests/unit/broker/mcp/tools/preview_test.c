@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "applying.h"
-#include "common/ipc_changes.h"
-#include "common/ipc_persistent.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_changes.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/workspace_mode.h"
 
 TestSuite(mcp_preview, .fini = applying_close);
 

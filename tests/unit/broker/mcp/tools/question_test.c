@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "applying.h"
-#include "common/ipc_persistent.h"
+#include "common/ipc/ipc_persistent.h"
 
 TestSuite(mcp_question, .fini = applying_close);
 

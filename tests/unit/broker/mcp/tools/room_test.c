@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/ipc_persistent.h"
-#include "common/refusal.h"
+#include "common/ipc/ipc_persistent.h"
+#include "common/ipc/refusal.h"
 #include "persistent.h"
 
 static struct rig rig;

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/ipc_done.h"
-#include "common/ipc_execution.h"
+#include "common/ipc/ipc_done.h"
+#include "common/ipc/ipc_execution.h"
 #include "rig.h"
 
 static struct rig rig;

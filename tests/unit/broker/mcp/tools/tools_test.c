@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/ipc_execution.h"
-#include "common/workspace_mode.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/workspace_mode.h"
 #include "rig.h"
 
 static struct rig rig;
