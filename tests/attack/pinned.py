@@ -154,7 +154,7 @@ class Swapped(Pinned):
         """While anything is mounted, the kernel refuses some paths with "..", also those that lead
         nowhere else: child-init asks again. With the layer it would not come to "..", so without."""
         with self.mounting():
-            for kind in ("bind", "writable", "overlay") * 10:
+            for kind in ("bind", "writable", "overlay") * 5:
                 text = self.after(self.by_relative_link, kind, "pins").text
                 self.assertIn("secret", text, kind)
 
