@@ -101,7 +101,7 @@ static bool parse_hash(const char **at, char ret[AUDIT_HASH_MAX])
 	return strspn(ret, "0123456789abcdef") == HASH_TEXT;
 }
 
-/* A number is the same with spaces in front of it. */
+/* Parse a number with spaces in front, as parse_number(). */
 static bool parse_padded(const char **at, const char *end, uint64_t *ret)
 {
 	while (*at < end && **at == ' ')
