@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests that msp-http reads: rules and secrets of a profile, as a workload and a host see them."""
 import base64
+import contextlib
 import glob
 import json
 import os
@@ -156,7 +157,8 @@ try:
         moved = len(sock.recv(1))
 except OSError:
     pass
-print(moved)
+print(moved, flush=True)
+sys.stdin.read()
 """
 
 
@@ -378,32 +380,45 @@ class Limits(WithRequests):
         self.assertEqual(result.returncode, 0, result.stderr)
         return int(result.stdout)
 
+    @contextlib.contextmanager
+    def moving(self, profile, way):
+        """How many bytes it moved, while its sandbox is there: a run does not wait for records."""
+        with subprocess.Popen(
+                [support.MSP, "run", "--standalone", *LIMITS, "--profile", profile, "--", "python3", "-c",
+                 MOVE, ECHO, way, str(FLOOD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env=self.environment(MSP_CONFIG=self.config)) as process:
+            yield int(process.stdout.readline())
+            process.communicate()
+            self.assertEqual(process.returncode, 0)
+
     def recorded(self, event):
         said = msp("audit", "show", "--json", env=self.environment()).stdout
         return [line["reason"] for line in map(json.loads, said.splitlines())
                 if line["event"] == event]
 
     def await_recorded(self, event, expected):
-        """A run does not wait for the records of its connections."""
         self.assertTrue(support.wait_until(lambda: self.recorded(event) == expected),
                         self.recorded(event))
 
     def test_upload(self):
-        self.assertLess(self.move("bounded", "sink"), FLOOD)
-        self.assertTrue(support.wait_until(lambda: asked("moved")))
-        self.assertLess(int(asked("moved")[-1]), 2 << 20)
-        self.await_recorded("denial", ["limit"])
-        self.await_recorded("connection_end", ["limit"])
+        before = len(asked("moved"))
+        with self.moving("bounded", "sink") as moved:
+            self.assertLess(moved, FLOOD)
+            self.assertTrue(support.wait_until(lambda: len(asked("moved")) > before))
+            self.assertLess(int(asked("moved")[-1]), 2 << 20)
+            self.await_recorded("denial", ["limit"])
+            self.await_recorded("connection_end", ["limit"])
         self.assertEqual(self.move("net", "sink"), FLOOD, "the control: without a limit")
-        self.assertTrue(support.wait_until(lambda: int(asked("moved")[-1]) == FLOOD))
+        self.assertTrue(support.wait_until(lambda: len(asked("moved")) > before + 1))
+        self.assertEqual(int(asked("moved")[-1]), FLOOD)
 
     def test_download(self):
         self.assertLess(self.move("bounded", "flood"), 2 << 20)
         self.assertGreaterEqual(self.move("net", "flood"), FLOOD, "the control")
 
     def test_idle(self):
-        self.move("bounded", "wait")
-        self.await_recorded("connection_end", ["idle"])
+        with self.moving("bounded", "wait"):
+            self.await_recorded("connection_end", ["idle"])
 
 
 class Served(WithRequests):
