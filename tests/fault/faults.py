@@ -59,6 +59,8 @@ class Bystander:
         self.server = support.Server()
         self.server.initialize()
         self.pids = self.processes()
+        self.is_well()  # not of its processes: a sandbox that waited for the first command
+        self.pids &= self.processes()
 
     def processes(self):
         return {self.server.process.pid, *support.descendants(self.server.process.pid)}
