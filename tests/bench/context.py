@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every group of measurements is given: the programs, places to work in, how many rounds."""
+import glob
 import os
 import re
 import shutil
@@ -16,8 +17,8 @@ HERE = os.path.join(ROOT, "tests", "bench")
 # Tools in C, and what of the project each is linked with: those that read a build's plan are of its
 # source.
 TOOLS = {"client": (), "echo": (), "relay": (), "network": (), "tls": (), "peak": (),
-         "filter": ("common/plan/plan.c",), "unobserved": ("common/plan/plan.c",),
-         "filter_cost": ("common/plan/plan.c", "common/confine/seccomp.c")}
+         "filter": ("plan.c",), "unobserved": ("plan.c",),
+         "filter_cost": ("plan.c", "seccomp.c")}
 
 
 LIBRARIES = {"tls": ("-lssl", "-lcrypto")}
@@ -33,6 +34,14 @@ class Build(typing.NamedTuple):
     source: str
 
 
+def in_common(source, name):
+    """A file of common/, in whichever room the commit has it."""
+    found = glob.glob(os.path.join(source, "common", "**", name), recursive=True)
+    if len(found) != 1:
+        raise Missing(f"{source}/common has {len(found)} files {name}, not one")
+    return found[0]
+
+
 def prepare(build, place):
     """Everything that takes no account's rights: a copy of the build's programs, which the account
     can reach, the tools, the default profile's filter, and a copy that does not observe."""
@@ -44,7 +53,8 @@ def prepare(build, place):
     copy = shutil.copytree(build.programs, os.path.join(place, "bin"))
     for name, needed in TOOLS.items():
         source = build.source if needed else ROOT
-        paths = [os.path.join(source, path) for path in (f"tests/bench/{name}.c", *needed)]
+        paths = [os.path.join(source, f"tests/bench/{name}.c"),
+                 *(in_common(source, file) for file in needed)]
         subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-I", source, "-o",
                         os.path.join(place, name), *paths, *LIBRARIES.get(name, ())], check=True)
     plan = os.path.join(copy, "builtin.policy")
