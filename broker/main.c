@@ -26,6 +26,7 @@
 #include "common/stage_hook.h"
 #include "confine.h"
 #include "frontend/nonblocking.h"
+#include "frontend/supervisor_client.h"
 #include "http/http.h"
 #include "refused_server.h"
 #include "server.h"
@@ -53,6 +54,7 @@ int main(void)
 
 	log_set_name("msp-broker");
 	tzset(); /* the first use of a date reads /etc/localtime */
+	(void)supervisor_umask_flags();
 	kind = confine_descriptors();
 	if (kind == CONFINE_REFUSED) {
 		refusal = refused_read_text(CONFINE_CHANNEL);

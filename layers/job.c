@@ -3,6 +3,7 @@
 
 #include "common/ipc/ipc_changes.h"
 #include "common/ipc/ipc_layers.h"
+#include "layers/base/files.h"
 
 enum need {
 	NEED_HOST = 1,
@@ -28,7 +29,8 @@ static const struct {
 
 #define FLAGS_KNOWN                                                                                \
 	(CHANGES_TEXT | CHANGES_HELD_TOO | CHANGES_FROM_CHECKPOINT | CHANGES_TEXT_HELD |           \
-	 CHANGES_IGNORED_TOO | CHANGES_BRANCHES | CHANGES_MARKERS)
+	 CHANGES_IGNORED_TOO | CHANGES_BRANCHES | CHANGES_MARKERS | CHANGES_UMASK |                \
+	 CHANGES_UMASK_BITS)
 
 /* Paths or patterns with a NUL after each, none empty. */
 static bool is_list(const char *bytes, size_t size)
@@ -63,7 +65,11 @@ bool job_is_right(const struct job *job)
 
 int job_run(struct job *job)
 {
-	int error = operations[job->ask->operation].run(job);
+	int error;
+
+	if (job->ask->flags & CHANGES_UMASK)
+		job->directories.umask = FILES_UMASK_KNOWN | job->ask->flags >> CHANGES_UMASK_SHIFT;
+	error = operations[job->ask->operation].run(job);
 	const int unwritten = job_flush(job);
 
 	if (!error && unwritten) {

@@ -237,6 +237,7 @@ static int send_question(struct asking *asking, struct question *question)
 	int fd = -1;
 
 	if (question->kind == ASK_CHANGES) {
+		question->is.changes.flags |= supervisor_umask_flags();
 		fd = fd_sealed_from_bytes("chosen", question->paths, question->paths_size);
 		if (fd < 0)
 			return fd;

@@ -41,9 +41,13 @@ enum changes_flag {
 	CHANGES_IGNORED_TOO = 16,    /* ignored files that git does not track, too */
 	CHANGES_BRANCHES = 32, /* commits move the host's branches (layers/branches/branches.h) */
 	CHANGES_MARKERS = 64,  /* CONFLICT_MERGE: lines in conflict are applied between markers */
+	CHANGES_UMASK = 128,   /* new files get the modes of a umask: the bits from UMASK_SHIFT on */
 	/* A broker needs the digest of a preview for them. */
 	CHANGES_CONSENTED = CHANGES_HELD_TOO | CHANGES_BRANCHES,
 };
+
+#define CHANGES_UMASK_SHIFT 16
+#define CHANGES_UMASK_BITS (UINT32_C(0777) << CHANGES_UMASK_SHIFT)
 
 /* A pattern of gitignore(5) among the chosen paths begins so, which no path does: they are
  * relative. What it matches is not chosen. */

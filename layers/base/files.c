@@ -202,3 +202,20 @@ bool files_is(const struct journal_side *side, const struct stat *status)
 	       now.inode == side->inode && now.size == side->size && now.mtime_s == side->mtime_s &&
 	       now.mtime_ns == side->mtime_ns;
 }
+
+/* The umask of sandboxes. */
+#define SANDBOX_UMASK 022U
+
+uint32_t files_applied_mode(uint32_t umask, uint32_t old, uint32_t now)
+{
+	const uint32_t type = now & S_IFMT;
+	uint32_t made = now & ~(umask & 0777U);
+
+	if (!(umask & FILES_UMASK_KNOWN) || now == old || (type != S_IFREG && type != S_IFDIR))
+		return now;
+	/* No program chose this mode: with another umask its group might write, too. */
+	if ((now & 0777U) == (0666U & ~SANDBOX_UMASK) || (now & 0777U) == (0777U & ~SANDBOX_UMASK))
+		made |= S_IWGRP & ~umask;
+	/* An editor may have made a file of the host anew; another mode was set on purpose. */
+	return (old & S_IFMT) != type || made == old ? made : now;
+}

@@ -58,4 +58,12 @@ bool files_is(const struct journal_side *side, const struct stat *status);
 /* Are all of these bytes zero? */
 bool files_is_zero(const void *bytes, size_t size);
 
+/* In a umask: it is known. */
+#define FILES_UMASK_KNOWN 01000U
+
+/* Return the mode, with its type, that an apply by somebody with this umask (0: not known) gives a
+ * file or directory which has the mode `now` in the sandbox, and `old` on the host; 0: it is new.
+ */
+uint32_t files_applied_mode(uint32_t umask, uint32_t old, uint32_t now);
+
 #endif

@@ -169,6 +169,10 @@ int items_pair(struct items *items, const struct job_directories *directories)
 		item->kind = CHANGE_RENAMED;
 		item->from = origin;
 		origin->kind = CHANGE_NONE;
+		/* A file that moves is no new one. */
+		if (item->now.st_mode ==
+		    files_applied_mode(directories->umask, 0, origin->old.st_mode))
+			item->now.st_mode = origin->old.st_mode;
 	}
 	free(gone);
 	return 0;

@@ -13,6 +13,7 @@
 #include "common/fd.h"
 #include "common/records/changes.h"
 #include "layers/base/beneath.h"
+#include "layers/base/files.h"
 #include "layers/base/items.h"
 #include "layers/base/progress.h"
 #include "layers/base/stack.h"
@@ -29,6 +30,7 @@ struct walk {
 	struct items items;
 	struct pending *pending;
 	bool is_all;
+	uint32_t umask;
 	uint64_t compared;
 	char path[IPC_PATH_MAX]; /* the current entry's */
 };
@@ -200,6 +202,8 @@ static int compare_name(struct walk *walk, const struct pending *directory, cons
 		error = stack_find(&walk->stack, &walk->stack.old, &directory->old, name, &old);
 	if (error || (now.status.st_mode == 0 && old.status.st_mode == 0))
 		return error;
+	now.status.st_mode =
+		files_applied_mode(walk->umask, old.status.st_mode, now.status.st_mode);
 	error = walk->is_all ? new_item(walk, &old, &now, &item)
 			     : add_item(walk, &old, &now, &item);
 	if (error || now.is_unreadable || old.is_unreadable ||
@@ -320,6 +324,7 @@ static int run_walk(const struct job_directories *directories, bool is_all, tree
 
 	memset(&walk, 0, sizeof(walk));
 	walk.is_all = is_all;
+	walk.umask = is_all || directories->since_count > 0 ? 0 : directories->umask;
 	status = collect_names(&walk, directories);
 	if (status == 0 && !is_all)
 		status = items_pair(&walk.items, directories);

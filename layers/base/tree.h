@@ -27,6 +27,7 @@ struct job_directories {
 	uint32_t since_count;  /* 0: compared with the host */
 	int journal;
 	int target;
+	uint32_t umask; /* the caller's, with FILES_UMASK_KNOWN; 0: not known */
 };
 
 /* In a layer's directory: what its files were made from, see base.h; and the place compared. */
@@ -50,7 +51,8 @@ typedef int (*tree_found)(void *context, const struct difference *difference);
 
 /*
  * Call `found` for each, in the order of the paths' bytes, so a directory before what is in it,
- * until it returns other than 0. What was in a deleted or replaced directory is told of too. Costs
+ * until it returns other than 0. Modes of the present state are those of files_applied_mode().
+ * What was in a deleted or replaced directory is told of too. Costs
  * what the layers hold and, for directories that hide those below, what those hold; never the whole
  * workspace. A directory with a name whose path has IPC_PATH_MAX bytes or more is told of as one
  * that cannot be looked into. 0, what `found` returned, or -errno.

@@ -98,6 +98,9 @@ class Scripted:
                 os.close(fd)
         name, fields = decode(data)
         self.asked.append((name, fields))
+        if name == "changes_start": # the bits of the umask are apart
+            fields["umask"] = fields["flags"] >> 7
+            fields["flags"] &= 127
         self.answer(connection, name, fields)
         return True
 

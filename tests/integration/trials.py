@@ -200,6 +200,36 @@ class Runs(Project):
         self.refused("diff", "-1", says="0 are kept")
 
 
+class Umask(Project):
+    """New files of an apply have modes by the umask of who applies; others keep theirs."""
+
+    def modes(self):
+        return [oct(os.stat(os.path.join(self.project, name)).st_mode & 0o777)
+                for name in ("new", "tool", "dir", "secret", "a", "moved")]
+
+    def test_it_counts(self):
+        os.chmod(os.path.join(self.project, "a"), 0o666)
+        self.trial("echo x > new; echo x > tool; chmod 755 tool; mkdir dir; echo x > secret; "
+                   "chmod 600 secret; echo x >> a; mv b moved")
+        for mask, modes in ((0o022, "644 755 755 600 666 644"), (0o077, "600 700 700 600 666 644"),
+                            (0o002, "664 775 775 600 666 644")):
+            self.assertIn("6 applied", self.good("apply", "-1", umask=mask).stdout)
+            self.assertEqual(self.modes(), ["0o" + mode for mode in modes.split()])
+            result = self.good("diff", "-1", "--name-only", umask=mask)
+            self.assertEqual((result.stdout, result.stderr), ("", ""))
+            self.good("undo", "-1", umask=mask)
+
+    def test_a_file_that_is_made_anew_keeps_its_mode(self):
+        for mode, mask in ((0o664, 0o002), (0o600, 0o077)):
+            os.chmod(os.path.join(self.project, "a"), mode)
+            self.trial("cp a c; rm a; cat c > a; echo x >> a; rm c")
+            self.good("apply", "-1", umask=mask)
+            self.assertEqual(os.stat(os.path.join(self.project, "a")).st_mode & 0o777, mode)
+            self.trial("chmod 755 a") # control: a mode that was chosen
+            self.good("apply", "-1", umask=mask)
+            self.assertEqual(os.stat(os.path.join(self.project, "a")).st_mode & 0o777, 0o755)
+
+
 class RunsOfTheService(Runs):
     # What the words mean, and which runs are kept, msp knows by itself.
     test_wrong_words = test_a_damaged_list = test_the_last_ones_by_number = None

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "common/log.h"
+#include "frontend/supervisor_client.h"
 #include "frontend/words/changes.h"
 #include "io/clock.h"
 #include "lib/heap/memory.h"
@@ -107,6 +108,7 @@ void changes_job_start(struct changes_job *job, struct errand *errand,
 {
 	const int chosen = chosen_paths_seal(paths);
 
+	wanted->flags |= supervisor_umask_flags();
 	job->errand = errand;
 	errand->job = job;
 	errand->step = on_answer;
