@@ -47,7 +47,7 @@ static int hold_image(const struct plan *plan, const struct plan_profile *profil
 	if (digest[0] == '\0' || is_held(digest))
 		return 0;
 	if (state_place_images(path))
-		store = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = store = fd_result(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (store >= 0)
 		fd = held_count < HOLDS_MAX ? image_hold(store, digest) : -EMFILE;
 	if (fd >= 0)

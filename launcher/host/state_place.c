@@ -90,7 +90,7 @@ static int make_all(const char *path)
 
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		format_text(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		if (mkdir(part, S_IRWXU) != 0 && errno != EEXIST && access(part, F_OK) != 0)
+		if (access(part, F_OK) != 0 && mkdir(part, S_IRWXU) != 0 && errno != EEXIST)
 			return -errno;
 	}
 	return mkdir(path, S_IRWXU) == 0 || errno == EEXIST ? 0 : -errno;

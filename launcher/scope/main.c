@@ -330,17 +330,22 @@ static int try_all(scope_act act, uint32_t pid)
 {
 	const char *environment = getenv("DBUS_SESSION_BUS_ADDRESS");
 	char address[ADDRESS_MAX];
+	int first = -ENOENT; /* the first error that says more than that a socket is missing */
 	int error = -ENOENT;
 
 	deadline_us = clock_now_us() + DEADLINE_US;
 	if (environment && *environment)
-		error = try_address(environment, 0, act, pid);
+		first = error = try_address(environment, 0, act, pid);
 	(void)snprintf(address, sizeof(address), "unix:path=/run/user/%u/bus", geteuid());
 	if (error && !(environment && strcmp(environment, address) == 0))
 		error = try_address(address, 0, act, pid);
+	if (first == -ENOENT)
+		first = error;
 	(void)snprintf(address, sizeof(address), "unix:path=/run/user/%u/systemd/private",
 		       geteuid());
-	return error ? try_address(address, 1, act, pid) : 0;
+	if (error)
+		error = try_address(address, 1, act, pid);
+	return error && first != -ENOENT ? first : error;
 }
 
 /* Parse the PID of our parent. 0 for any other number, so that no other process is moved. */

@@ -241,6 +241,20 @@ Test(audit_place, must_be_closed_to_others)
 	}
 }
 
+/* The cause is that of the first directory, not of a later look at it. */
+Test(audit_place, cannot_be_made)
+{
+	if (geteuid() == 0)
+		cr_skip("root may write anywhere");
+	cr_assert_eq(chmod(root, 0500), 0);
+	name_state("/a/b");
+	cr_assert(state_place_find(STATE_PLACE_AUDIT, path, text));
+	cr_expect_eq(state_place_open(path, true, text), -EACCES);
+	cr_expect(strstr(text, "EACCES"), "%s", text);
+	cr_assert_eq(chmod(root, 0700), 0);
+	cr_assert_eq(state_place_open(path, false, text), -ENOENT); /* control */
+}
+
 Test(audit_place, must_be_ours)
 {
 	if (geteuid() != 0)
