@@ -12,6 +12,7 @@
 #include "background/output.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/text/format.h"
 #include "launcher/host/process_end.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/launch.h"
@@ -48,9 +49,10 @@ static const char attach_help[] =
 	"the newest 3 to 4 MiB are kept or the disk was full, a line on standard error\n"
 	"says how much.\n"
 	"\n"
-	"ID is what 'msp exec -d' printed, or its first three or more characters. The\n"
-	"exit code is that of the command, as with 'msp exec', or\n"
-	"  64   there is no such command\n"
+	"ID is what 'msp exec -d' printed, or its first three or more characters. Without\n"
+	"it, the only command that runs is meant, or, if none runs, the only one that has\n"
+	"ended. The exit code is that of the command, as with 'msp exec', or\n"
+	"  64   there is no such command, or several can be meant\n"
 	"  125  it was lost: the process of msp that kept it was killed, and the command\n"
 	"       with it\n";
 
@@ -59,15 +61,17 @@ static const char wait_help[] =
 	"the end, and exit with its code; at once if it has ended already. Ctrl-C ends\n"
 	"this only: the command goes on.\n"
 	"\n"
-	"ID is what 'msp exec -d' printed, or its first three or more characters. The\n"
-	"exit code is that of the command, as with 'msp exec', or\n"
-	"  64   there is no such command\n"
+	"ID is what 'msp exec -d' printed, or its first three or more characters. Without\n"
+	"it, the only command that runs is meant, or, if none runs, the only one that has\n"
+	"ended. The exit code is that of the command, as with 'msp exec', or\n"
+	"  64   there is no such command, or several can be meant\n"
 	"  125  it was lost: the process of msp that kept it was killed, and the command\n"
 	"       with it\n";
 
 static const char kill_help[] =
-	"End each background command ID with all of its processes, and wait for that.\n"
-	"Its output stays for 'msp attach', and 'msp wait' gives the exit code 143.\n"
+	"End each background command ID, or the only one that runs, with all of its\n"
+	"processes, and wait for that. Its output stays for 'msp attach', and 'msp wait'\n"
+	"gives the exit code 143.\n"
 	"\n"
 	"ID is what 'msp exec -d' printed, or its first three or more characters. The\n"
 	"exit code is 0; 1 where it had ended already; 64 where there is no such command.\n"
@@ -89,32 +93,72 @@ static int refuse_word(const char *word, uint32_t found)
 	return MSP_EXIT_USAGE;
 }
 
-/* Find the command. 0, or the exit code after a line. */
-static int find_command(const char *word, struct background *ret)
+/* The commands that can be meant without an id. */
+struct only {
+	uint32_t running, ended;
+	char running_id[BACKGROUND_ID_MAX], ended_id[BACKGROUND_ID_MAX]; /* the last one's */
+};
+
+static void count_command(void *context, const struct background *command)
+{
+	struct only *only = context;
+	const bool is_running = command->state == BACKGROUND_RUNNING;
+
+	*(is_running ? &only->running : &only->ended) += 1;
+	format_text(is_running ? only->running_id : only->ended_id, BACKGROUND_ID_MAX, "%s",
+		    command->id);
+}
+
+/* Choose the only command that runs; without one, and not to end it, the only one that has ended.
+ * NULL: the exit code is *ret_exit, after a line. */
+static const char *choose_only(const struct only *only, bool is_to_end, int *ret_exit)
+{
+	*ret_exit = MSP_EXIT_USAGE;
+	if (only->running == 1)
+		return only->running_id;
+	if (only->running == 0 && only->ended == 1 && !is_to_end)
+		return only->ended_id;
+	if (only->running > 1)
+		log_line("an id is needed, since %u background commands run: 'msp ps' shows them",
+			 only->running);
+	else if (only->ended > 1 && !is_to_end)
+		log_line("an id is needed, since no background command runs, and %u have ended: "
+			 "'msp ps --ended' shows them",
+			 only->ended);
+	else
+		log_line("no background command runs: 'msp exec -d SANDBOX -- CMD' starts one");
+	return NULL;
+}
+
+/* Find the command; `word` may be NULL if only one can be meant. 0, or the exit code after a line.
+ */
+static int find_command(const char *word, bool is_to_end, struct background *ret)
 {
 	char text[STATE_PLACE_TEXT_MAX];
-	int sandboxes = background_open_sandboxes(text);
+	int sandboxes FD_OWNED = background_open_sandboxes(text);
+	struct only only = { 0 };
 	uint32_t found = 0;
+	int code = 0;
 
 	if (sandboxes < 0 && sandboxes != -ENOENT)
 		return log_fail(MSP_EXIT_REFUSED, "background commands are not known: %s", text);
+	if (!word && sandboxes >= 0)
+		background_each(sandboxes, count_command, &only);
+	if (!word)
+		word = choose_only(&only, is_to_end, &code);
+	if (!word)
+		return code;
 	if (sandboxes >= 0)
 		found = background_find(sandboxes, word, ret);
-	fd_close(&sandboxes);
 	return found == 1 ? 0 : refuse_word(word, found);
 }
 
-/* Parse the words, and become the account. True: the words are ids, at least one. */
+/* Parse the words, and become the account. True: the words are ids, if there is one. */
 static bool begin_command(const struct command *command, int argc, char *argv[],
 			  struct one_options *options, struct command_words *words, int *ret_exit)
 {
 	if (!command_parse_words(command, argc, argv, options, words, ret_exit))
 		return false;
-	if (words->count == 0) {
-		*ret_exit = command_usage_error(
-			command, "an id is missing: 'msp ps' shows those of what runs");
-		return false;
-	}
 	command_name_lines(command);
 	*ret_exit = launch_become_account(options->config, options->run_as);
 	return *ret_exit == 0;
@@ -147,7 +191,7 @@ static int run_wait(const struct command *command, int argc, char *argv[])
 
 	if (!begin_command(command, argc, argv, &options, &words, &code))
 		return code;
-	code = find_command(words.list[0], &found);
+	code = find_command(words.list[0], false, &found);
 	if (code)
 		return code;
 	error = background_await(&found);
@@ -275,7 +319,7 @@ static int run_attach(const struct command *command, int argc, char *argv[])
 
 	if (!begin_command(command, argc, argv, &options, &words, &code))
 		return code;
-	code = find_command(words.list[0], &found);
+	code = find_command(words.list[0], false, &found);
 	if (code)
 		return code;
 	(void)signal(SIGPIPE, SIG_IGN); /* a write without a reader is an error like others */
@@ -297,10 +341,11 @@ static pid_t find_keeper(const void *found)
 	return background_keeper(((const struct background *)found)->file);
 }
 
+/* End the command; NULL: the only one that runs. */
 static int kill_one(const char *word)
 {
 	static struct background found;
-	int code = find_command(word, &found);
+	int code = find_command(word, true, &found);
 	int error;
 
 	if (code)
@@ -335,6 +380,8 @@ static int run_kill(const struct command *command, int argc, char *argv[])
 
 	if (!begin_command(command, argc, argv, &options, &words, &code))
 		return code;
+	if (words.count == 0)
+		return kill_one(NULL);
 	for (int i = 0; i < words.count; i++) {
 		code = kill_one(words.list[i]);
 		if (!first)
@@ -348,7 +395,7 @@ static int run_kill(const struct command *command, int argc, char *argv[])
 
 const struct command command_attach = {
 	.name = "attach",
-	.operands = "ID",
+	.operands = "[ID]",
 	.summary = "show the output of a background command",
 	.help = attach_help,
 	.options = { OPTION_ROWS(attach_rows), .has_operands = true },
@@ -357,7 +404,7 @@ const struct command command_attach = {
 
 const struct command command_wait = {
 	.name = "wait",
-	.operands = "ID",
+	.operands = "[ID]",
 	.summary = "wait for the end of a background command",
 	.help = wait_help,
 	.options = { OPTION_ROWS(rows), .has_operands = true },
@@ -366,7 +413,7 @@ const struct command command_wait = {
 
 const struct command command_kill = {
 	.name = "kill",
-	.operands = "ID...",
+	.operands = "[ID]...",
 	.summary = "end background commands",
 	.help = kill_help,
 	.options = { OPTION_ROWS(rows), .has_operands = true },

@@ -162,6 +162,27 @@ class Life(Case):
         self.assertEqual([one["verdict"] for one in self.listed("--ended").values()],
                          ["signalled", "timeout"])
 
+    def test_without_an_id(self):
+        """The only one that runs is meant, or for its output and end the only one that has ended."""
+        self.sandbox("--name=box")
+        for verb in ("attach", "wait", "kill"):
+            self.assertRegex(msp(verb, code=64).stderr, rf"\Amsp: {verb}: no background command runs")
+        one = self.start("box", "echo one; sleep 100")
+        self.assertEqual(msp("kill").stderr, "")
+        self.assertRegex(msp("kill", code=64).stderr, "no background command runs")
+        self.assertEqual((msp("wait", code=143).stdout, msp("attach", code=143).stdout), ("", "one\n"))
+        two = self.start("box", "echo two; sleep 100")
+        process = self.open("attach", stdout=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), "two\n")
+        three = self.start(self.sandbox(), "sleep 100")
+        for verb in ("attach", "wait", "kill"):
+            self.assertRegex(msp(verb, code=64).stderr, rf"\Amsp: {verb}: an id is needed, since 2 "
+                                                        "background commands run: 'msp ps' shows them")
+        self.assertEqual(set(self.listed()), {two, three})
+        msp("kill", two, three)
+        self.assertRegex(msp("wait", code=64).stderr, "no background command runs, and 3 have ended")
+        self.assertEqual(self.wait(one, 143).stdout, "")
+
     def test_wrong_ids(self):
         made = self.sandbox("--name=box")
         one = self.start("box", "true")
