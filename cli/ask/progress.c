@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ask/terminal.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/text/format.h"
@@ -49,7 +50,8 @@ static bool is_wanted(void)
 {
 	const char *kind = getenv("TERM");
 
-	return !everywhere.is_quiet && isatty(STDERR_FILENO) && kind && strcmp(kind, "dumb") != 0;
+	return !everywhere.is_quiet && isatty(STDERR_FILENO) && terminal_is_ours(STDERR_FILENO) &&
+	       kind && strcmp(kind, "dumb") != 0;
 }
 
 void progress_begin(const char *act)

@@ -30,6 +30,7 @@
 #include "options/sandbox_search.h"
 
 #define END_MS 200
+#define BACKGROUND_MS 200 /* how soon a shell's `fg` is seen */
 #define NO_DEADLINE UINT64_MAX
 
 enum stream {
@@ -338,6 +339,13 @@ static const struct supervisor_handlers handlers = {
 
 /* --- what the caller says ------------------------------------------------------------------- */
 
+/* Pass on keys as they are typed once the terminal is ours, which no signal says. */
+static void follow_terminal(struct session *session)
+{
+	if (session->options->use_tty && !session->is_ending)
+		terminal_follow(&session->terminal, STDIN_FILENO, session->fds[STREAM_STDOUT]);
+}
+
 /* Stopped from outside (the keys go to the workload): give the terminal back for that time. */
 static void stop_ourselves(struct session *session)
 {
@@ -351,15 +359,12 @@ static void take_signal(struct conversation *talk, int signal)
 
 	switch (signal) {
 	case SIGWINCH:
-		if (session->fds[STREAM_STDOUT] >= 0)
-			terminal_copy_size(STDOUT_FILENO, session->fds[STREAM_STDOUT]);
+		terminal_copy_size(STDOUT_FILENO, session->fds[STREAM_STDOUT]);
 		break;
 	case SIGTSTP:
 		stop_ourselves(session);
 		break;
-	case SIGCONT: /* the shell has had the terminal in between */
-		if (!session->is_ending)
-			(void)terminal_make_raw(&session->terminal, STDIN_FILENO);
+	case SIGCONT: /* the next turn takes the terminal, if the shell has given it */
 		break;
 	default:
 		if (session->talk.outcome.signal) /* a second one: do not wait any longer */
@@ -430,8 +435,7 @@ static void step_taken(struct session *session, enum stream stream, const struct
 
 static void fill_stream(const struct session *session, enum stream stream, struct pollfd entries[2])
 {
-	entries[0] = (struct pollfd){ .fd = -1 };
-	entries[1] = (struct pollfd){ .fd = -1 };
+	entries[0] = entries[1] = (struct pollfd){ .fd = -1 };
 	if (session->fds[stream] < 0)
 		return;
 	if (session->options->taker && stream != STREAM_STDIN)
@@ -469,8 +473,13 @@ static void check_output(struct session *session)
 
 static void fill_streams(struct conversation *talk, struct pollfd *entries)
 {
+	struct session *session = (struct session *)talk;
+
 	for (int i = 0; i < STREAM_COUNT; i++)
-		fill_stream((struct session *)talk, (enum stream)i, &entries[2 * (size_t)i]);
+		fill_stream(session, (enum stream)i, &entries[2 * (size_t)i]);
+	if (!terminal_is_ours(STDIN_FILENO))
+		entries[2 * (size_t)STREAM_STDIN].fd = -1; /* its keys are for others */
+	follow_terminal(session);
 }
 
 static void step_streams(struct conversation *talk, const struct pollfd *entries)
@@ -503,7 +512,7 @@ static int wait_ms(const struct conversation *talk)
 	const uint64_t now = now_ms();
 
 	if (session->deadline_ms == NO_DEADLINE)
-		return -1;
+		return terminal_is_ours(STDIN_FILENO) ? -1 : BACKGROUND_MS;
 	return session->deadline_ms > now ? (int)(session->deadline_ms - now) : 0;
 }
 
@@ -574,8 +583,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	else
 		supervisor_client_init(&session.talk.client, channel, &handlers, &session);
 	send_request(&session);
-	if (options->use_tty && !session.is_ending)
-		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
+	follow_terminal(&session);
 	conversation_run(&session.talk, &rules);
 	timings_set(&session.talk.outcome.timings, &session.talk.outcome.done, options->launched_us,
 		    asked_us, clock_now_us());

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "common/text/format.h"
 
@@ -37,6 +38,19 @@ void terminal_restore(struct terminal *terminal)
 	(void)sigprocmask(SIG_BLOCK, &stop, &before);
 	(void)tcsetattr(terminal->fd, TCSADRAIN, &terminal->before); /* it may have been hung up */
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+bool terminal_is_ours(int fd)
+{
+	const pid_t group = tcgetpgrp(fd);
+
+	return group < 0 || group == getpgrp();
+}
+
+void terminal_follow(struct terminal *terminal, int fd, int to)
+{
+	if (!terminal->is_raw && terminal_is_ours(fd) && terminal_make_raw(terminal, fd) == 0)
+		terminal_copy_size(fd, to);
 }
 
 void terminal_copy_size(int from, int to)

@@ -5,9 +5,11 @@ import fcntl
 import os
 import pty
 import select
+import shlex
 import signal
 import struct
 import subprocess
+import tempfile
 import termios
 import time
 import unittest
@@ -21,13 +23,13 @@ class Terminal:
     """A terminal with msp on it, as a shell would start it: own session, controlling terminal."""
 
     def __init__(self, *arguments, size=(37, 121), term="vt100", stdin=None,
-                 words=None, **options):
+                 words=None, program=MSP, **options):
         self.master, slave = pty.openpty()
         self.resize(*size)
         self.before = termios.tcgetattr(slave)
         self.slave = slave
         self.process = subprocess.Popen(
-            [MSP, *(words or command(*arguments))], stdin=slave if stdin is None else stdin,
+            [program, *(words or command(*arguments))], stdin=slave if stdin is None else stdin,
             stdout=slave, stderr=slave, preexec_fn=self.take_terminal,
             env={**os.environ, "TERM": term, **options.pop("environment", {})}, **options)
         self.seen = b""
@@ -164,6 +166,75 @@ class OwnTerminal(unittest.TestCase):
         os.close(terminal.slave)
         os.close(terminal.master)
         self.assertEqual(terminal.process.wait(SECONDS), 129)
+
+
+class Jobs(unittest.TestCase):
+    """`msp run CMD &` in a shell with job control: it runs on, and the keys are the shell's."""
+
+    def shell(self):
+        terminal = Terminal(program="bash", words=["--norc", "--noprofile", "-i"])
+        terminal.type(f"PS1=; set -b; msp() {{ {MSP} \"$@\"; }}; echo rea''dy\n".encode())
+        terminal.read_until(b"ready\r\n")
+        return terminal
+
+    def start(self, terminal, script, behind=""):
+        words = " ".join(shlex.quote(word) for word in command("sh", "-c", script))
+        terminal.type(f"{MSP} {words} {behind} & echo st''arted\n".encode())
+        terminal.read_until(b"started\r\n")
+
+    def finish(self, terminal):
+        terminal.type(b"exit 7\n")
+        self.assertEqual(terminal.end()[0], 7)
+        self.assertNotIn(b"Stopped", terminal.seen)
+
+    def test_it_runs_and_the_keys_are_the_shells(self):
+        terminal = self.shell()
+        self.start(terminal, "echo be''gun; sleep 1; echo en''ded")
+        terminal.read_until(b"begun")
+        terminal.type(b"echo mi''ne\njobs -r | wc -l; jobs -s | wc -l\n")
+        terminal.read_until(b"mine\r\n")
+        self.assertEqual(terminal.read_until(b"0\r\n").split()[-2:], [b"1", b"0"])
+        terminal.read_until(b"ended")
+        terminal.type(b"wait; echo co''de=$?\n")
+        terminal.read_until(b"code=0")
+        self.finish(terminal)
+
+    def test_brought_to_the_foreground(self):
+        terminal = self.shell()
+        self.start(terminal, "echo be''gun; read line; echo g''ot=$line; exit 3")
+        terminal.read_until(b"begun")
+        terminal.type(b"fg; echo co''de=$?\n")
+        terminal.wait_for_raw()
+        terminal.type(b"hello\r")
+        terminal.read_until(b"got=hello")
+        terminal.read_until(b"code=3")
+        self.finish(terminal)
+
+    def test_without_the_terminal_as_output(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "out")
+            terminal = self.shell()
+            self.start(terminal, "sleep 1; cat", f">{out} 2>&1")
+            terminal.type(b"echo mi''ne\n")
+            terminal.read_until(b"mine\r\n")
+            terminal.type(b"jobs -s | wc -l; fg\n")
+            terminal.read_until(b"0\r\n")
+            terminal.type(b"typed\n\x04")
+            terminal.type(b"echo co''de=$?\n")
+            terminal.read_until(b"code=0")
+            with open(out, encoding="ascii") as file:
+                self.assertEqual(file.read(), "typed\n")
+            self.finish(terminal)
+
+    def test_control_the_foreground(self):
+        terminal = self.shell()
+        words = " ".join(shlex.quote(word) for word in command("sh", "-c", "read a; echo g''ot=$a"))
+        terminal.type(f"{MSP} {words}; echo co''de=$?\n".encode())
+        terminal.wait_for_raw()
+        terminal.type(b"hello\r")
+        terminal.read_until(b"got=hello")
+        terminal.read_until(b"code=0")
+        self.finish(terminal)
 
 
 class NoTerminal(unittest.TestCase):
