@@ -6,12 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "commands/cache.h"
 #include "common/text/format.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "table.h"
 
 #define WORDS_MAX 1024
+
+/* Each line begins with the name of a profile. */
+#define PROFILES_VERB "profile list -q 2>/dev/null | cut -d \" \" -f 1"
+#define PROFILES "msp " PROFILES_VERB
 
 /* --- what the tables say -------------------------------------------------------------------- */
 
@@ -50,6 +55,66 @@ static bool takes_program(const struct command *command)
 	return strstr(command->operands, "CMD") != NULL;
 }
 
+/* The word behind an action of a command, which msp lists or knows. */
+struct behind {
+	const char *command;
+	const char *actions; /* with a space between them */
+	const char *kind;
+	const char *verb; /* the words of msp that print one in a line; NULL: `words` has them */
+	void (*words)(char ret[WORDS_MAX]);
+};
+
+static void list_cache_tools(char ret[WORDS_MAX])
+{
+	cache_list_tools(ret, WORDS_MAX);
+}
+
+static const struct behind behind[] = {
+	{ "image", "show remove", "image", "image list -q 2>/dev/null", NULL },
+	{ "vm", "remove", "machine", "vm list -q 2>/dev/null", NULL },
+	{ "cache", "add", "tool", NULL, list_cache_tools },
+	{ "secret", "check", "profile", PROFILES_VERB, NULL },
+	{ "token", "revoke", "name", "token list -q 2>/dev/null", NULL },
+	{ "profile", "show diff", "profile", PROFILES_VERB, NULL },
+	{ "policy", "seccomp explain", "profile", PROFILES_VERB, NULL },
+	{ "network", "list tighten", "sandbox", "list -q 2>/dev/null", NULL },
+};
+
+/* Find the next row of a command; NULL as the last one begins. */
+static const struct behind *find_behind(const struct command *command, const struct behind *last)
+{
+	for (const struct behind *next = last ? last + 1 : behind;
+	     next < behind + sizeof(behind) / sizeof(behind[0]); next++) {
+		if (strcmp(next->command, command->name) == 0)
+			return next;
+	}
+	return NULL;
+}
+
+/* Print the actions of a row, with `between` in place of spaces. */
+static void print_actions(const struct behind *row, const char *between)
+{
+	for (const char *at = row->actions; *at != '\0'; at++) {
+		if (*at == ' ')
+			(void)fputs(between, stdout);
+		else
+			(void)putchar(*at);
+	}
+}
+
+/* Print the words of a row, or, between `before` and `after`, the command that prints them. */
+static void print_behind(const struct behind *row, const char *before, const char *after)
+{
+	char words[WORDS_MAX] = "";
+
+	if (row->words)
+		row->words(words);
+	if (row->words)
+		(void)fputs(words, stdout);
+	else
+		(void)printf("%smsp %s%s", before, row->verb, after);
+}
+
 /* Find the lower-case words that begin the alternatives of "show | verify FILE"; "" for others. */
 static void find_alternatives(const char *text, char ret[WORDS_MAX])
 {
@@ -67,8 +132,16 @@ static void find_alternatives(const char *text, char ret[WORDS_MAX])
 	}
 }
 
-/* Each line begins with the name of a profile. */
-#define PROFILES "msp profile list -q 2>/dev/null | cut -d \" \" -f 1"
+/* Find the words that can come first, of a command whose operands begin so; "" for others. */
+static void find_first_words(const struct command *command, char ret[WORDS_MAX])
+{
+	const char *operands = command->operands;
+
+	find_alternatives(operands, ret);
+	if (!ret[0])
+		format_text(ret, WORDS_MAX, "%.*s",
+			    (int)strspn(operands, "abcdefghijklmnopqrstuvwxyz-"), operands);
+}
 
 /* A shell's words for the value of an option: one of a few words, which stand between the first
  * two; the name of a profile; a directory of this machine; another one. */
@@ -118,15 +191,22 @@ static void print_clause(const char *text, const char *marks)
 static const char bash_head[] =
 	"# bash completion for msp: 'msp completion bash' prints it.\n"
 	"_msp() {\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} option= command= options= words= i\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} option= command= action= options= words= i whole\n"
 	"\tlocal programs= IFS=$' \\t\\n'\n"
 	"\tCOMPREPLY=()\n"
 	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	"\t\tcase ${COMP_WORDS[i]} in\n"
-	"\t\t-C | --directory) ((i++)) ;;\n"
-	"\t\t-* | =) ;;\n"
-	"\t\t*) command=${COMP_WORDS[i]}; break ;;\n"
+	"\t\t-C | --directory) ((i++)); [[ ${COMP_WORDS[i]} == = ]] && ((i++)) ;;\n"
+	"\t\t=) [[ $command ]] && ((i++)) ;;\n"
+	"\t\t-*) ;;\n"
+	"\t\t*) if [[ $command ]]; then action=${COMP_WORDS[i]}; break; fi\n"
+	"\t\t\tcommand=${COMP_WORDS[i]} ;;\n"
 	"\t\tesac\n"
+	"\tdone\n"
+	"\t# A name with colons is several words here: complete the whole, and show the last.\n"
+	"\ti=$COMP_CWORD whole=$cur\n"
+	"\twhile ((i > 1)) && [[ ${COMP_WORDS[i]} == : || ${COMP_WORDS[i - 1]} == : ]]; do\n"
+	"\t\twhole=${COMP_WORDS[--i]}$whole\n"
 	"\tdone\n"
 	"\tif [[ $cur == = ]]; then option=${COMP_WORDS[COMP_CWORD - 1]} cur=\n"
 	"\telif [[ ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then\n"
@@ -148,7 +228,9 @@ static const char bash_tail[] =
 	"\t\t[[ ${COMPREPLY[0]} == *= && ${#COMPREPLY[@]} == 1 ]] && compopt -o nospace "
 	"2>/dev/null\n"
 	"\telif [[ $words ]]; then\n"
-	"\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+	"\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$whole\"))\n"
+	"\t\twhole=${whole%\"${whole##*:}\"}\n"
+	"\t\tCOMPREPLY=(\"${COMPREPLY[@]#\"$whole\"}\")\n"
 	"\telif [[ $programs ]]; then\n"
 	"\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n"
 	"\tfi\n"
@@ -177,6 +259,20 @@ static void print_bash_option(const struct command *command, const struct option
 		(void)printf("-%c ", row->letter);
 }
 
+/* Behind an action there are names, or files. */
+static void print_bash_actions(const struct command *command)
+{
+	(void)fputs("\t\t[[ $action ]] && words=\n\t\tcase $action in\n", stdout);
+	for (const struct behind *row = NULL; (row = find_behind(command, row));) {
+		(void)fputs("\t\t", stdout);
+		print_actions(row, " | ");
+		(void)fputs(row->words ? ") words='" : ") words=", stdout);
+		print_behind(row, "$(", ")");
+		(void)fputs(row->words ? "' ;;\n" : " ;;\n", stdout);
+	}
+	(void)fputs("\t\tesac\n", stdout);
+}
+
 static void print_bash_words(const struct command *command)
 {
 	const struct listed *of = find_listed(command);
@@ -184,12 +280,14 @@ static void print_bash_words(const struct command *command)
 
 	(void)printf("\t%s)\n\t\toptions='", command->name);
 	each_option(command, print_bash_option);
-	(void)printf("--help'\n");
-	find_alternatives(command->operands, words);
+	(void)printf("%s--help'\n", command->options.has_recent ? "-1 -2 " : "");
+	find_first_words(command, words);
 	if (of)
 		(void)printf("\t\twords=$(msp %s -q 2>/dev/null)\n", of->verb);
 	else if (words[0])
 		(void)printf("\t\twords='%s'\n", words);
+	if (!of && command->actions.count > 0)
+		print_bash_actions(command);
 	if (takes_program(command))
 		(void)fputs("\t\tprograms=yes\n", stdout);
 	(void)fputs("\t\t;;\n", stdout);
@@ -216,14 +314,15 @@ static void print_bash(void)
 #define ZSH_MARKS "'[]:\\\""
 
 static const char zsh_head[] =
-	"#compdef msp\n"
-	"# zsh completion for msp: 'msp completion zsh' prints it.\n"
 	"_msp_listed() {\n"
 	"\tlocal -a names\n"
-	"\tnames=(${(f)\"$(msp $1 -q 2>/dev/null)\"})\n"
+	"\tnames=(${(f)1} ${@:2})\n"
 	"\t(( $#names )) && compadd -a names\n"
 	"}\n"
-	"_msp_profiles() { compadd ${(f)\"$(" PROFILES ")\"} }\n"
+	"_msp_sandbox() { _msp_listed \"$(msp list -q 2>/dev/null)\" }\n"
+	"_msp_run() { _msp_listed \"$(msp list -q 2>/dev/null)\" -1 -2 }\n"
+	"_msp_id() { _msp_listed \"$(msp ps -q 2>/dev/null)\" }\n"
+	"_msp_profiles() { _msp_listed \"$(" PROFILES ")\" }\n"
 	"_msp() {\n"
 	"\tlocal context state line\n"
 	"\tlocal -a msp_commands\n"
@@ -265,13 +364,15 @@ static void print_zsh_words(const struct command *command)
 
 	(void)printf("\t\t%s)\n\t\t\t_arguments \\\n", command->name);
 	each_option(command, print_zsh_option);
-	find_alternatives(command->operands, words);
+	find_first_words(command, words);
 	(void)fputs("\t\t\t'--help'", stdout);
 	if (of)
-		(void)printf(" '%s:%s: _msp_listed %s'", takes_several(command) ? "*" : "1",
-			     of->kind, of->verb);
+		(void)printf(" '%s:%s:_msp_%s'", takes_several(command) ? "*" : "1", of->kind,
+			     command->options.has_recent ? "run" : of->kind);
 	else if (words[0])
 		(void)printf(" '1:word:(%s)'", words);
+	if (find_behind(command, NULL))
+		(void)printf(" '2:name:_msp_behind_%s'", command->name);
 	if (takes_program(command))
 		(void)fputs(" '*::program:_normal'", stdout);
 	else if (!takes_several(command))
@@ -279,8 +380,29 @@ static void print_zsh_words(const struct command *command)
 	(void)fputs(" ;;\n", stdout);
 }
 
+/* As print_bash_actions(); `words` begins with the command and its action. */
+static void print_zsh_actions(const struct command *command)
+{
+	(void)printf("_msp_behind_%s() {\n\tcase $words[2] in\n", command->name);
+	for (const struct behind *row = NULL; (row = find_behind(command, row));) {
+		(void)fputs("\t(", stdout);
+		print_actions(row, "|");
+		(void)fputs(row->words ? ") compadd " : ") _msp_listed ", stdout);
+		print_behind(row, "\"$(", ")\"");
+		(void)fputs(" ;;\n", stdout);
+	}
+	(void)fputs("\t(*) _files ;;\n\tesac\n}\n", stdout);
+}
+
 static void print_zsh(void)
 {
+	(void)fputs("#compdef msp\n"
+		    "# zsh completion for msp: 'msp completion zsh' prints it.\n",
+		    stdout);
+	for (size_t i = 0; i < command_count; i++) {
+		if (find_behind(commands[i], NULL))
+			print_zsh_actions(commands[i]);
+	}
 	(void)fputs(zsh_head, stdout);
 	for (size_t i = 0; i < command_count; i++) {
 		(void)printf("\t\t\t'%s:", commands[i]->name);
@@ -324,13 +446,23 @@ static void print_fish_words(const struct command *command)
 	const struct listed *of = find_listed(command);
 	char words[WORDS_MAX];
 
-	find_alternatives(command->operands, words);
+	find_first_words(command, words);
 	if (of)
-		format_text(words, sizeof(words), "(msp %s -q 2>/dev/null)", of->verb);
+		format_text(words, sizeof(words), "%s(msp %s -q 2>/dev/null)",
+			    command->options.has_recent ? "-1 -2 " : "", of->verb);
 	if (!words[0])
 		return;
 	(void)printf("complete -c msp -n '__fish_seen_subcommand_from %s' -a '%s' -d '%s'\n",
 		     command->name, words, of ? of->kind : "");
+	for (const struct behind *row = NULL; (row = find_behind(command, row));) {
+		(void)printf("complete -c msp -n '__fish_seen_subcommand_from %s; and "
+			     "__fish_seen_subcommand_from ",
+			     command->name);
+		print_actions(row, " ");
+		(void)fputs("' -a '", stdout);
+		print_behind(row, "(", ")");
+		(void)printf("' -d '%s'\n", row->kind);
+	}
 }
 
 static void print_fish(void)

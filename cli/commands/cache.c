@@ -2,6 +2,8 @@
  *
  * `msp cache`: the lines of a profile whose sandboxes share a package manager's cache, read-only.
  */
+#include "commands/cache.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -113,6 +115,12 @@ static const struct tool tools[] = {
 		      { "*/*/*/*/*.pom", NULL },
 		      { "*/*/*/*/*/*.pom", NULL } } },
 };
+
+void cache_list_tools(char *text, size_t room)
+{
+	for (size_t i = 0; i < LENGTH(tools); i++)
+		format_append(text, room, "%s%s", i > 0 ? " " : "", tools[i].name);
+}
 
 static const struct tool *find_tool(const char *name)
 {

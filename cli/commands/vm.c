@@ -429,10 +429,12 @@ static int list_machines(int machines, bool is_json)
 	for (uint32_t i = 0; i < names.count; i++) {
 		if (!read_machine(machines, names.list[i], &machine))
 			continue;
-		if (!is_json) {
+		if (!is_json && everywhere.is_quiet)
+			(void)puts(machine.name);
+		else if (!is_json)
 			print_machine(&machine);
+		if (!is_json)
 			continue;
-		}
 		rows_next(&shown);
 		put_machine(shown.json, &machine);
 	}

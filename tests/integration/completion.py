@@ -121,6 +121,52 @@ class Completion(unittest.TestCase):
         self.assertNotIn(NAME, self.fish("msp create "))
         self.assertIn(f"diff {NAME}", self.zsh("msp diff compl"))
 
+    def test_runs(self):
+        self.assertIn("-1", self.bash("msp", "apply", "-"))
+        self.assertIn("-1", self.fish("msp diff "))
+        self.assertNotIn("-1", self.bash("msp", "create", "-"))
+
+    def test_names_behind_actions(self):
+        """Images, whose names may have colons, tools of caches, secrets' profiles, machines, tokens."""
+        bin_folder = os.path.join(self.folder, "stand-in")
+        os.makedirs(bin_folder, exist_ok=True)
+        with open(os.path.join(bin_folder, "msp"), "w", encoding="ascii") as file:
+            file.write("""#!/bin/sh
+case "$*" in
+"image list -q") printf '%s\\n' python:3.12 python:3.13 alpine ;;
+"vm list -q") echo 6.12.0-amd64 ;;
+"token list -q") echo laptop ;;
+"profile list -q") printf '%s\\n' 'mine  a text' 'python-dev  another' ;;
+esac
+""")
+        os.chmod(os.path.join(bin_folder, "msp"), 0o755)
+        before = self.environment
+        self.environment = {**before, "PATH": f"{bin_folder}:{before['PATH']}"}
+        self.addCleanup(setattr, self, "environment", before)
+        self.assertEqual(self.bash("msp", "image", ""),
+                         ["import", "pull", "list", "show", "remove", "prune"])
+        for words, found in ((["image", "show", "al"], ["alpine"]),
+                             (["image", "remove", "python", ":", "3.13"], ["3.13"]),
+                             (["image", "remove", "python", ":"], ["3.12", "3.13"]),
+                             (["image", "remove", "py"], ["python:3.12", "python:3.13"]),
+                             (["image", "import", ""], []), (["vm", "remove", "6"], ["6.12.0-amd64"]),
+                             (["vm", "prepare", "6"], []), (["cache", "add", "np"], ["npm"]),
+                             (["cache", ""], ["add"]), (["secret", "check", "m"], ["mine"]),
+                             (["token", "revoke", ""], ["laptop"]),
+                             (["profile", "show", "py"], ["python-dev"])):
+            with self.subTest(words=words):
+                self.assertEqual(self.bash("msp", *words), found)
+        for line, found in (("image show ", "alpine"), ("vm remove ", "6.12.0-amd64"),
+                            ("cache add ", "npm"), ("secret check ", "mine")):
+            with self.subTest(line=line):
+                self.assertIn(found, self.fish("msp " + line))
+                self.assertNotIn(found, self.fish("msp " + line.split()[0] + " "))
+        for line, found in (("image show al", "alpine"), ("image remove python:3.13", "3.13"),
+                            ("vm remove 6.1", "6.12.0-amd64"), ("cache add np", "npm"),
+                            ("secret check m", "mine")):
+            with self.subTest(line=line):
+                self.assertIn(found, self.zsh("msp " + line))
+
     def test_names_of_profiles(self):
         self.assertEqual(self.bash("msp", "run", "--profile", "=", "pyt"), ["python-dev"])
         self.assertEqual(self.bash("msp", "create", "--profile", "=", "m"), ["minimal"])
