@@ -103,7 +103,8 @@ bool excerpt_append(const struct excerpt *excerpt, size_t room, struct buffer *t
 	last = append_last(excerpt, gap, room / 2, &end);
 	text_append(text, bytes, first, TEXT_CONTENTS);
 	buffer_end_line(text);
-	buffer_format(text, "[... %" PRIu64 " bytes omitted ...]\n", last - gap);
+	buffer_format(text, "[... %" PRIu64 " byte%s omitted ...]\n", last - gap,
+		      last - gap == 1 ? "" : "s");
 	buffer_append(text, end.bytes, end.size);
 	buffer_done(&end);
 	free(bytes);

@@ -189,8 +189,8 @@ static void judge_link(struct walk *walk, const struct audit_link *link)
 
 	if (seq > expected)
 		find_at(walk, walk->file, walk->line,
-			"record %llu follows record %llu: %llu in between are missing", seq,
-			expected - 1, seq - expected);
+			"record %llu follows record %llu: %llu in between %s missing", seq,
+			expected - 1, seq - expected, seq - expected == 1 ? "is" : "are");
 	else if (seq < expected)
 		find_at(walk, walk->file, walk->line,
 			"record %llu stands behind record %llu: lines were swapped, or put in", seq,
@@ -298,9 +298,10 @@ static void judge_end(struct walk *walk)
 			"none: nobody can tell whether records are missing here");
 	else if (walk->log->has_head && last->seq < head->seq)
 		find_at(walk, walk->file, walk->line,
-			"the log ends with record %llu, and should with %llu: %llu are missing",
+			"the log ends with record %llu, and should with %llu: %llu %s missing",
 			(unsigned long long)last->seq, (unsigned long long)head->seq,
-			(unsigned long long)(head->seq - last->seq));
+			(unsigned long long)(head->seq - last->seq),
+			head->seq - last->seq == 1 ? "is" : "are");
 	else if (walk->log->has_head && strcmp(last->hash, head->hash) != 0 && !is_next)
 		find_at(walk, walk->file, walk->line,
 			"the last record is not the one that the log should end with");
@@ -333,8 +334,8 @@ static int run_verify(const struct audit_options *options, const struct audit_lo
 		log_line(
 			"audit verify: a process keeps the log's lock, as if it were stopped while "
 			"it writes; this is the log as it is");
-	(void)printf("%llu records in %u file%s: ", (unsigned long long)verdict.records, log->count,
-		     log->count == 1 ? "" : "s");
+	(void)printf("%llu record%s in %u file%s: ", (unsigned long long)verdict.records,
+		     verdict.records == 1 ? "" : "s", log->count, log->count == 1 ? "" : "s");
 	if (verdict.findings == 0)
 		(void)fputs("the chain is whole", stdout);
 	else

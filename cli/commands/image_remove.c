@@ -300,8 +300,8 @@ static int prune_images(struct pruning *pruning)
 		error = image_used(pruning->keep->store, &after);
 	if (error)
 		return command_fail("the images cannot be pruned", error);
-	everywhere_note("%u images without a name removed, %s%s", pruning->removed,
-			figures_bytes(before - after, freed),
+	everywhere_note("%u image%s without a name removed, %s%s", pruning->removed,
+			pruning->removed == 1 ? "" : "s", figures_bytes(before - after, freed),
 			pruning->busy ? "; others are used by a running msp or a persistent sandbox"
 				      : "");
 	return 0;

@@ -105,14 +105,22 @@ static void print_unchangeable(const struct unchangeable *unchangeable)
 static void print_counts(const struct ipc_changes_done *done)
 {
 	const uint64_t files = done->total - done->conflicts;
+	char text[96] = "";
 
 	if (done->total == 0)
 		return;
-	log_line("%llu file%s and %u director%s of the workspace have another owner or group: %u "
-		 "can be changed in the sandbox, %u cannot%s",
-		 (unsigned long long)files, files == 1 ? "" : "s", done->conflicts,
-		 done->conflicts == 1 ? "y" : "ies", done->applied, done->held,
-		 done->held ? "; to change those too, chown them to yourself" : "");
+	if (files > 0)
+		format_text(text, sizeof(text), "%llu file%s", (unsigned long long)files,
+			    files == 1 ? "" : "s");
+	if (done->conflicts > 0)
+		format_append(text, sizeof(text), "%s%u director%s", files > 0 ? " and " : "",
+			      done->conflicts, done->conflicts == 1 ? "y" : "ies");
+	log_line("%s of the workspace %s another owner or group: %u can be changed in the "
+		 "sandbox, %u cannot%s",
+		 text, done->total == 1 ? "has" : "have", done->applied, done->held,
+		 done->held == 0   ? ""
+		 : done->held == 1 ? "; to change that too, chown it to yourself"
+				   : "; to change those too, chown them to yourself");
 }
 
 /* Have them prepared, and print lines about those that stay unchangeable. A failure leaves the

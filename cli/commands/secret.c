@@ -51,9 +51,9 @@ static bool try_secret(const struct plan *plan, const struct plan_profile *profi
 	secret_print_source(secret, source);
 	print_hosts(plan, profile, secret, hosts);
 	if (is_read)
-		(void)printf("%s  %s  %s: %zu bytes, for %s in %s\n",
-			     plan_string(plan, profile->name), secret->name, source, size, hosts,
-			     secret->header);
+		(void)printf("%s  %s  %s: %zu byte%s, for %s in %s\n",
+			     plan_string(plan, profile->name), secret->name, source, size,
+			     size == 1 ? "" : "s", hosts, secret->header);
 	else
 		log_line("%s:%u: profile %s: %s", plan_string(plan, profile->network_origin.file),
 			 secret->line, plan_string(plan, profile->name), problem);

@@ -76,9 +76,10 @@ static void print_status(const struct ipc_status *status)
 	(void)printf("the service is running, process %u, for %s\n", status->pid, text);
 	format_text(text, sizeof(text), "%u of at most %u", status->clients, status->clients_max);
 	print_row("clients", text);
-	format_text(text, sizeof(text), "%u of at most %u; %llu were started, %llu refused",
+	format_text(text, sizeof(text), "%u of at most %u; %llu %s started, %llu refused",
 		    status->executions, status->executions_max,
 		    (unsigned long long)status->executions_started,
+		    status->executions_started == 1 ? "was" : "were",
 		    (unsigned long long)status->executions_refused);
 	print_row("executions", text);
 	format_text(text, sizeof(text), "%llu MiB", (unsigned long long)status->memory_bytes >> 20);

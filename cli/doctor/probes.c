@@ -373,8 +373,9 @@ static void probe_secrets(const struct machine *machine, struct finding *ret)
 		probe_report(ret, FINDING_SKIPPED, "no profile has secrets");
 	else
 		probe_report(ret, FINDING_OK,
-			     "%u have values; %u have a command, which 'msp secret check' runs",
-			     tally.read, tally.commands);
+			     "%u ha%s a value; %u ha%s a command, which 'msp secret check' runs",
+			     tally.read, tally.read == 1 ? "s" : "ve", tally.commands,
+			     tally.commands == 1 ? "s" : "ve");
 }
 
 /* Say that a silent service is only starting, if its systemd knows that. */

@@ -51,7 +51,7 @@ static void tell_failure(int error)
 static void tell_success(uint64_t missing)
 {
 	if (writer.is_told)
-		log_line("the audit log is written again; %llu records are missing",
+		log_line("the audit log is written again; records missing from it: %llu",
 			 (unsigned long long)missing);
 	writer.is_told = false;
 }
@@ -226,7 +226,7 @@ int writer_run(const struct channel *channel, const char *path, int open_error)
 			go_on_alone();
 	}
 	if (!error && count_waiting() > 0)
-		log_line("%llu records are missing in the audit log in %s",
-			 (unsigned long long)count_waiting(), path);
+		log_line("records missing from the audit log in %s: %llu", path,
+			 (unsigned long long)count_waiting());
 	return error;
 }

@@ -339,7 +339,7 @@ class Keeping(Case):
         self.bring(Image(UPPER), "two")
         self.assertEqual(self.shown("two")["layers"][0]["diff_id"], "sha256:" + sha256(UPPER))
         self.assertTrue(os.path.exists(self.store.layer(BASE)), "an image without a name is kept")
-        self.assertIn(b"1 images without a name removed", self.store.msp("prune").stderr)
+        self.assertIn(b"1 image without a name removed", self.store.msp("prune").stderr)
         self.assertFalse(os.path.exists(self.store.layer(BASE)))
         digest = self.shown("two")["digest"]
         self.bring(Image(UPPER), "three")

@@ -326,7 +326,7 @@ class Secrets(WithRequests):
         self.write(CONFIG.replace("FOLDER/missing", self.token).replace("FOLDER", self.folder))
         row = self.doctor()
         self.assertEqual((row["status"], row["happened"]), (
-            "ok", "2 have values; 0 have a command, which 'msp secret check' runs"))
+            "ok", "2 have a value; 0 have a command, which 'msp secret check' runs"))
 
 
 class Requests(WithRequests):

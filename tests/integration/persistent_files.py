@@ -113,7 +113,7 @@ class Tools(PersistentCase):
         self.assertEqual(
             self.text("read_sandbox_file", path="odd"),
             "1→a\n2→b\\xff\n3→" + 2000 * "0" + " …[3000 more bytes]\n4→end\n[4 lines, all of it"
-            " · 1 of these lines end with \\r\\n · no line end at the end · not only text: "
+            " · 1 of these lines ends with \\r\\n · no line end at the end · not only text: "
             "encoding=base64 has the exact bytes · long lines are cut]")
         self.assertEqual(self.text("read_sandbox_file", path="empty"), "[empty file]")
         self.assertEqual(self.text("read_sandbox_file", path="odd", offset=4, limit=7),

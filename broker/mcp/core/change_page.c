@@ -11,11 +11,14 @@
 static void put_sizes(struct buffer *text, const struct change_record *is)
 {
 	if (is->old_mode == 0)
-		buffer_format(text, "%" PRIu64 " bytes", is->new_size);
+		buffer_format(text, "%" PRIu64 " byte%s", is->new_size,
+			      is->new_size == 1 ? "" : "s");
 	else if (is->new_mode == 0)
-		buffer_format(text, "%" PRIu64 " bytes before", is->old_size);
+		buffer_format(text, "%" PRIu64 " byte%s before", is->old_size,
+			      is->old_size == 1 ? "" : "s");
 	else
-		buffer_format(text, "%" PRIu64 " -> %" PRIu64 " bytes", is->old_size, is->new_size);
+		buffer_format(text, "%" PRIu64 " -> %" PRIu64 " byte%s", is->old_size, is->new_size,
+			      is->new_size == 1 ? "" : "s");
 }
 
 static void put_extent(struct buffer *text, const struct change *change)
@@ -88,8 +91,9 @@ static void put_beginning(struct change_page *page, const struct change *change,
 	text_append(&page->diffs, patch, fits, TEXT_JUDGED);
 	buffer_end_line(&page->diffs);
 	if (page->is_cut)
-		buffer_format(&page->diffs, "[%zu bytes more of this diff]\n",
-			      change->is.patch_size - fits);
+		buffer_format(&page->diffs, "[%zu byte%s more of this diff]\n",
+			      change->is.patch_size - fits,
+			      change->is.patch_size - fits == 1 ? "" : "s");
 }
 
 bool change_is_refused(const struct change *change)

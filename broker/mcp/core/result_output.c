@@ -69,8 +69,10 @@ bool result_part_is_empty(const struct result_part *part)
 
 static void put_counts(const struct execution_info *info, struct buffer *text)
 {
-	buffer_format(text, "stdout has %" PRIu64 " bytes, stderr %" PRIu64,
-		      info->log.streams[OUTPUT_OUT].total, info->log.streams[OUTPUT_ERR].total);
+	const uint64_t out = info->log.streams[OUTPUT_OUT].total;
+
+	buffer_format(text, "stdout has %" PRIu64 " byte%s, stderr %" PRIu64, out,
+		      out == 1 ? "" : "s", info->log.streams[OUTPUT_ERR].total);
 }
 
 /* Say how to get the omitted output. */
@@ -286,7 +288,8 @@ void result_of_stream(const struct execution_info *info, enum output_stream stre
 	buffer_done(&shown);
 	buffer_end_line(&ret->text);
 	if (offset > total)
-		buffer_format(&ret->text, "[%s has only %" PRIu64 " bytes so far]\n", name, total);
+		buffer_format(&ret->text, "[%s has only %" PRIu64 " byte%s so far]\n", name, total,
+			      total == 1 ? "" : "s");
 	else if (to > from)
 		buffer_format(&ret->text,
 			      "[%s from %" PRIu64 " to before %" PRIu64 " of %" PRIu64 " bytes · ",

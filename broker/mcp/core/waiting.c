@@ -126,8 +126,8 @@ static void on_progress(evutil_socket_t fd, short what, void *argument)
 	char text[64];
 
 	if (bytes < 1000)
-		(void)snprintf(text, sizeof(text), "%" PRId64 " s, %" PRIu64 " bytes of output",
-			       ms / 1000, bytes);
+		(void)snprintf(text, sizeof(text), "%" PRId64 " s, %" PRIu64 " byte%s of output",
+			       ms / 1000, bytes, bytes == 1 ? "" : "s");
 	else
 		(void)snprintf(text, sizeof(text),
 			       "%" PRId64 " s, %" PRIu64 ".%" PRIu64 " kB of output", ms / 1000,

@@ -130,7 +130,8 @@ static struct buffer read_span(const struct output *output, uint64_t offset, siz
 static void say_missing(const char *name, uint64_t size, struct buffer *text)
 {
 	buffer_end_line(text);
-	buffer_format(text, "[%" PRIu64 " bytes of %s are not kept]\n", size, name);
+	buffer_format(text, "[%" PRIu64 " byte%s of %s %s not kept]\n", size, size == 1 ? "" : "s",
+		      name, size == 1 ? "is" : "are");
 }
 
 static void say_rest(const struct execution_info *info, enum output_stream stream, uint64_t offset,

@@ -167,17 +167,24 @@ static void put_foreign(const struct creation *creation, struct buffer *text)
 		buffer_append_text(text, " The user may not write to the project: apply_changes "
 					 "would fail. Ask the user to chown it.");
 	if (done->total > 0)
-		buffer_format(
-			text,
-			" %" PRIu64 " files and directories of the project have another owner "
-			"or group: %" PRIu32 " can be changed in the sandbox, %" PRIu32 " cannot%s",
-			done->total, done->applied, done->held, done->held ? ": " : ".");
+		buffer_format(text,
+			      " %" PRIu64 " %s of the project %s another owner "
+			      "or group: %" PRIu32 " can be changed in the sandbox, %" PRIu32
+			      " cannot%s",
+			      done->total,
+			      done->total > 1        ? "files and directories"
+			      : done->conflicts == 1 ? "directory"
+						     : "file",
+			      done->total == 1 ? "has" : "have", done->applied, done->held,
+			      done->held ? ": " : ".");
 	if (creation->left.size > 0)
 		buffer_append(text, creation->left.bytes, creation->left.size);
 	if (creation->left_count > LEFT_NAMED_MAX)
 		buffer_append_text(text, ", and more");
 	if (creation->left_count > 0)
-		buffer_append_text(text, ". Only the user can chown those.");
+		buffer_append_text(text, creation->left_count == 1
+						 ? ". Only the user can chown it."
+						 : ". Only the user can chown those.");
 	if (done->step == CHANGES_STEP_READ)
 		buffer_format(text,
 			      " The project is large: only its first %" PRIu64

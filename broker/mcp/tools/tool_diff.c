@@ -76,7 +76,8 @@ static void put_last_line(const struct diffing *work, struct buffer *text)
 		buffer_append_text(text, work->paths.tree.bytes ? "no chosen file differs from "
 								: "no file differs from ");
 	else if (work->page.count == 0)
-		buffer_format(text, "there are only %" PRIu64 " changes against ", total);
+		buffer_format(text, "there %s only %" PRIu64 " change%s against ",
+			      total == 1 ? "is" : "are", total, total == 1 ? "" : "s");
 	else if (first == 0 && end >= total)
 		buffer_format(text, "%" PRIu64 " change%s against ", total, total == 1 ? "" : "s");
 	else

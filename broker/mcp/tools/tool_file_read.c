@@ -48,7 +48,8 @@ static void put_line(const struct file_shown *found, uint64_t number, struct buf
 	buffer_format(line, "%" PRIu64 "→", number);
 	text_append(line, found->bytes, size, TEXT_CONTENTS);
 	if (is_cut)
-		buffer_format(line, " …[%" PRIu64 " more bytes]", found->is.size - size);
+		buffer_format(line, " …[%" PRIu64 " more byte%s]", found->is.size - size,
+			      found->is.size - size == 1 ? "" : "s");
 	buffer_append_text(line, "\n");
 }
 
@@ -78,7 +79,8 @@ static void put_notes(const struct lines *lines, struct buffer *text)
 	if (lines->crlf > 0 && lines->crlf + lines->is_open >= lines->shown)
 		buffer_append_text(text, " · lines end with \\r\\n");
 	else if (lines->crlf > 0)
-		buffer_format(text, " · %" PRIu64 " of these lines end with \\r\\n", lines->crlf);
+		buffer_format(text, " · %" PRIu64 " of these lines end%s with \\r\\n", lines->crlf,
+			      lines->crlf == 1 ? "s" : "");
 	if (lines->is_open)
 		buffer_append_text(text, " · no line end at the end");
 	if (lines->is_odd)
@@ -200,7 +202,8 @@ static void file_lines_put_binary(const struct file_job *job, struct buffer *tex
 
 	buffer_append_text(text, "[");
 	buffer_append_text(text, kind_name(job->rest, job->rest_size));
-	buffer_format(text, ", %" PRIu64 " bytes", answer->is.size);
+	buffer_format(text, ", %" PRIu64 " byte%s", answer->is.size,
+		      answer->is.size == 1 ? "" : "s");
 	if (file_image_type(job->rest, job->rest_size))
 		buffer_format(text, ": too large to be shown (at most %u)", FILE_IMAGE_MAX);
 	if (is_digest(answer)) {
@@ -254,7 +257,8 @@ static void put_byte_range(const struct file_reading *work, struct buffer *text,
 	const uint64_t end = work->offset + shown;
 
 	if (work->offset >= size && size > 0)
-		buffer_format(text, "[there are only %" PRIu64 " bytes", size);
+		buffer_format(text, "[there %s only %" PRIu64 " byte%s", size == 1 ? "is" : "are",
+			      size, size == 1 ? "" : "s");
 	else if (work->offset == 0 && end >= size)
 		buffer_format(text, "[%" PRIu64 " byte%s, all of it", size, size == 1 ? "" : "s");
 	else
