@@ -352,27 +352,6 @@ static int judge_answer(struct asking *asking, const struct question *question)
 	return 0;
 }
 
-int ask(struct asking *asking, struct question *question, const struct ask_handlers *wanted,
-	void *context)
-{
-	char *sandbox = question->is.head.sandbox;
-	int code = 0;
-
-	if (kinds[question->kind].has_sandbox) {
-		if (sandbox[0] == '\0')
-			format_text(sandbox, IPC_NAME_MAX, "%s", question->words.sandbox);
-		code = recent_resolve(sandbox);
-	}
-	if (code)
-		return code;
-	asking->handlers = wanted;
-	asking->context = context;
-	exchange_question(asking, question);
-	if (asking->talk.outcome.is_refused && complete_question(asking, question))
-		exchange_question(asking, question);
-	return judge_answer(asking, question);
-}
-
 /* --- questions to the person ------------------------------------------------------------------ */
 
 static void fill_terminal(struct conversation *talk, struct pollfd *entries)
@@ -415,6 +394,60 @@ int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
 	}
 	*ret_is_yes = confirm_is_yes(asking->line);
 	return 0;
+}
+
+/* --- the question itself ---------------------------------------------------------------------- */
+
+static int ask_about_run(void *context, const char *text, bool *ret_is_yes)
+{
+	return ask_person(context, text, ret_is_yes);
+}
+
+int ask_resolve(struct asking *asking, char sandbox[IPC_NAME_MAX], bool is_for_program)
+{
+	const struct recent_asker asker = { ask_about_run, asking };
+	char word[IPC_NAME_MAX];
+	uint32_t number;
+	int code;
+
+	if (!sandbox_is_recent(sandbox, &number))
+		return 0;
+	format_text(word, sizeof(word), "%s", sandbox);
+	if (strcmp(word, asking->recent) == 0) {
+		/* A run that another msp adds meanwhile is not the one that is meant. */
+		format_text(sandbox, IPC_NAME_MAX, "%s", asking->recent_id);
+		return 0;
+	}
+	code = recent_resolve(sandbox, is_for_program ? NULL : &asker);
+	if (code)
+		return code;
+	format_text(asking->recent, sizeof(asking->recent), "%s", word);
+	format_text(asking->recent_id, sizeof(asking->recent_id), "%s", sandbox);
+	return 0;
+}
+
+int ask(struct asking *asking, struct question *question, const struct ask_handlers *wanted,
+	void *context)
+{
+	const bool has_sandbox = kinds[question->kind].has_sandbox;
+	struct ipc_head *head = &question->is.head;
+	int code = 0;
+
+	if (has_sandbox && head->sandbox[0] == '\0')
+		format_text(head->sandbox, sizeof(head->sandbox), "%s", question->words.sandbox);
+	if (has_sandbox)
+		code = ask_resolve(asking, head->sandbox, question->is_for_program);
+	if (code)
+		return code;
+	asking->handlers = wanted;
+	asking->context = context;
+	exchange_question(asking, question);
+	if (asking->talk.outcome.is_refused && complete_question(asking, question))
+		exchange_question(asking, question);
+	if (asking->talk.outcome.is_refused && has_sandbox && question->words.sandbox)
+		recent_explain(question->words.sandbox, head->sandbox,
+			       &asking->talk.outcome.refused);
+	return judge_answer(asking, question);
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */

@@ -57,6 +57,7 @@ struct question {
 	struct refusal_words words; /* for the line that explains a refusal */
 	const char *act;            /* for the line of progress, a literal; NULL: show none */
 	bool is_tried;              /* no line is said if another supervisor has the sandbox */
+	bool is_for_program;        /* no person is asked about -1 over another project */
 };
 
 struct asking {
@@ -77,6 +78,8 @@ struct asking {
 	struct file_pipes pipes;         /* the last one's about a file */
 	struct ipc_execution_done ended; /* how that ended */
 	char line[64];                   /* a person's */
+	char recent[4];                  /* "-1", ...: the last word that was resolved */
+	char recent_id[IPC_ID_MAX];      /* the run that it means */
 };
 
 /* Find a supervisor. 0, or the exit code, and a line was said. Whatever it is, ask_end() follows.
@@ -93,6 +96,11 @@ int ask_begin_execution(struct asking *asking, const struct attach_options *opti
  */
 int ask(struct asking *asking, struct question *question, const struct ask_handlers *handlers,
 	void *context);
+
+/* Replace -1, -2, ... by the id of the run over this project, as ask() does with the question's
+ * sandbox; leave any other word. The same word means the same run in one conversation. 0, or the
+ * exit code after a line. */
+int ask_resolve(struct asking *asking, char sandbox[IPC_NAME_MAX], bool is_for_program);
 
 /* Begin, ask and end. */
 int ask_once(const struct attach_options *options, struct question *question,

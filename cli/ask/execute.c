@@ -201,6 +201,8 @@ static int follow_command(const struct execute *what, struct attachment *attachm
 	if (code)
 		return code;
 	outcome.supervisor_status = attach_close(attachment);
+	if (what->sandbox && outcome.is_refused)
+		recent_explain(what->sandbox, start.sandbox, &outcome.refused);
 	code = execute_finish(what, &outcome);
 	if (what->keeper)
 		what->keeper->ended(what->keeper->taker.context, &outcome, code);
@@ -256,6 +258,7 @@ int execute(const struct execute *what)
 	start.request = 1;
 	code = attach_prepare(&attachment);
 	if (!code)
-		code = recent_resolve(start.sandbox);
+		code = recent_resolve(start.sandbox,
+				      what->options->is_json ? NULL : &recent_confirm);
 	return code ? code : follow_command(what, &attachment, launched_us);
 }

@@ -3,23 +3,39 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "ask/project.h"
 #include "common/fd.h"
+#include "common/ipc/ipc_refused.h"
+#include "common/ipc/refusal.h"
 #include "common/log.h"
 #include "common/text/format.h"
 #include "launcher/host/state_place.h"
+#include "lib/heap/buffer.h"
+#include "lib/heap/memory.h"
 #include "options/sandbox_search.h"
+#include "show/confirm.h"
+#include "show/quote.h"
 
 #define FILE_NAME "runs"
-#define RUNS_MAX 100
+#define FILE_MAX (4 << 20)
+#define RUNS_MAX 1000
+#define PROJECT_RUNS_MAX 99 /* -99 is the last one that has a name */
+
+struct run {
+	char id[IPC_ID_MAX];
+	char *workspace;
+};
 
 struct runs {
 	int file; /* locked */
-	int count;
-	char ids[RUNS_MAX + 1][IPC_ID_MAX]; /* one more than is written */
+	size_t count, room;
+	struct run *list;
 };
 
 static bool is_id(const char *line)
@@ -29,38 +45,114 @@ static bool is_id(const char *line)
 	return strlen(line) == IPC_ID_MAX - 1 && sandbox_search_begin(&search, line);
 }
 
-/* Take the lines that are ids: a writer may have been killed. */
+static void add_run(struct runs *runs, const char *id, const char *workspace)
+{
+	struct run *run;
+
+	runs->list = memory_grow_list(runs->list, &runs->room, runs->count + 1, sizeof(*run));
+	run = &runs->list[runs->count++];
+	format_text(run->id, sizeof(run->id), "%s", id);
+	run->workspace = memory_text(workspace, strlen(workspace));
+}
+
+static void remove_run(struct runs *runs, size_t at)
+{
+	free(runs->list[at].workspace);
+	runs->count--;
+	memmove(&runs->list[at], &runs->list[at + 1], (runs->count - at) * sizeof(runs->list[0]));
+}
+
+/* Undo escape_path(), in place. */
+static void restore_path(char *path)
+{
+	char *to = path;
+
+	for (; *path != '\0'; path++) {
+		if (*path == '\\' && path[1] != '\0') {
+			path++;
+			*to++ = *path == 'n' ? '\n' : *path;
+		} else {
+			*to++ = *path;
+		}
+	}
+	*to = '\0';
+}
+
+/* A line has one path, whatever is in its name. */
+static void escape_path(struct buffer *text, const char *path)
+{
+	for (; *path != '\0'; path++) {
+		if (*path == '\n')
+			buffer_append_text(text, "\\n");
+		else if (*path == '\\')
+			buffer_append_text(text, "\\\\");
+		else
+			buffer_append(text, path, 1);
+	}
+}
+
+/* Take a line that is an id and a path: a writer may have been killed. */
+static void read_line(struct runs *runs, char *line)
+{
+	char *path = strchr(line, ' ');
+
+	if (!path || path[1] != '/')
+		return;
+	*path++ = '\0';
+	restore_path(path);
+	if (is_id(line))
+		add_run(runs, line, path);
+}
+
+/* Read all of the file with a NUL behind. 0 or -errno. */
+static int read_file(int file, struct buffer *ret)
+{
+	char piece[8192];
+	ssize_t got;
+
+	while ((got = pread(file, piece, sizeof(piece), (off_t)ret->size)) > 0 &&
+	       ret->size < FILE_MAX)
+		buffer_append(ret, piece, (size_t)got);
+	return got < 0 ? -errno : 0;
+}
+
+/* Take the complete lines. 0 or -errno. */
 static int read_runs(struct runs *runs)
 {
-	char text[(RUNS_MAX + 1) * IPC_ID_MAX + 1];
-	ssize_t size = pread(runs->file, text, sizeof(text) - 1, 0);
-	char *rest = text;
-	char *line;
+	struct buffer text = { 0 };
+	const int error = read_file(runs->file, &text);
+	char *end;
 
-	if (size < 0)
-		return -errno;
-	text[size] = '\0';
-	while (strlen(text) < (size_t)size)
-		text[strlen(text)] = '\n';
-	while ((line = strsep(&rest, "\n"))) {
-		if (is_id(line) && runs->count < RUNS_MAX)
-			memcpy(runs->ids[runs->count++], line, IPC_ID_MAX);
+	for (char *line = text.bytes; !error && line && line < text.bytes + text.size;
+	     line = end + 1) {
+		end = memchr(line, '\n', (size_t)(text.bytes + text.size - line));
+		if (!end)
+			break;
+		*end = '\0';
+		read_line(runs, line);
 	}
-	return 0;
+	buffer_done(&text);
+	return error;
 }
 
 static int write_runs(const struct runs *runs)
 {
-	const int first = runs->count > RUNS_MAX ? runs->count - RUNS_MAX : 0;
-	char text[RUNS_MAX * IPC_ID_MAX + 1] = "";
-	size_t size;
+	struct buffer text = { 0 };
+	ssize_t written;
+	int error;
 
-	for (int i = first; i < runs->count; i++)
-		format_append(text, sizeof(text), "%s\n", runs->ids[i]);
-	size = strlen(text);
-	if (pwrite(runs->file, text, size, 0) != (ssize_t)size)
-		return errno ? -errno : -EIO;
-	return ftruncate(runs->file, (off_t)size) == 0 ? 0 : -errno;
+	for (size_t i = 0; i < runs->count; i++) {
+		buffer_format(&text, "%s ", runs->list[i].id);
+		escape_path(&text, runs->list[i].workspace);
+		buffer_append(&text, "\n", 1);
+	}
+	errno = 0;
+	written = text.size > 0 ? pwrite(runs->file, text.bytes, text.size, 0) : 0;
+	error = written != (ssize_t)text.size                  ? errno ? -errno : -EIO
+		: ftruncate(runs->file, (off_t)text.size) == 0 ? 0
+							       : -errno;
+	buffer_done(&text);
+	return error;
 }
 
 /* Open, lock and read the file. 0, or -errno and a phrase in `text`. */
@@ -86,17 +178,41 @@ static int open_runs(struct runs *runs, char text[STATE_PLACE_TEXT_MAX])
 	return error;
 }
 
-int recent_add(const char *id)
+static void close_runs(struct runs *runs)
 {
-	char text[STATE_PLACE_TEXT_MAX];
+	while (runs->count > 0)
+		remove_run(runs, runs->count - 1);
+	free(runs->list);
+	fd_close(&runs->file);
+}
+
+/* Make room for one more run over the workspace: many runs in one project push out none of
+ * another. */
+static void make_room(struct runs *runs, const char *workspace)
+{
+	size_t same = 0;
+
+	for (size_t i = runs->count; i-- > 0;) {
+		if (strcmp(runs->list[i].workspace, workspace) == 0 && ++same >= PROJECT_RUNS_MAX)
+			remove_run(runs, i);
+	}
+	while (runs->count >= RUNS_MAX)
+		remove_run(runs, 0);
+}
+
+int recent_add(const char *id, const char *workspace, char *text)
+{
 	struct runs runs;
 	int error = open_runs(&runs, text);
 
 	if (!error) {
-		format_text(runs.ids[runs.count++], IPC_ID_MAX, "%s", id);
+		make_room(&runs, workspace);
+		add_run(&runs, id, workspace);
 		error = write_runs(&runs);
+		if (error)
+			format_text(text, STATE_PLACE_TEXT_MAX, "%s", errno_text(-error));
 	}
-	fd_close(&runs.file);
+	close_runs(&runs);
 	return error;
 }
 
@@ -104,39 +220,133 @@ int recent_drop(const char *id)
 {
 	char text[STATE_PLACE_TEXT_MAX];
 	struct runs runs;
-	int left = 0;
 	int error = open_runs(&runs, text);
+	const size_t before = runs.count;
 
-	for (int i = 0; i < runs.count; i++) {
-		if (strcmp(runs.ids[i], id) != 0)
-			memmove(runs.ids[left++], runs.ids[i], IPC_ID_MAX);
+	for (size_t i = runs.count; i-- > 0;) {
+		if (strcmp(runs.list[i].id, id) == 0)
+			remove_run(&runs, i);
 	}
-	if (!error && left < runs.count) {
-		runs.count = left;
+	if (!error && runs.count < before)
 		error = write_runs(&runs);
-	}
-	fd_close(&runs.file);
+	close_runs(&runs);
 	return error;
 }
 
-int recent_resolve(char sandbox[IPC_NAME_MAX])
+/* --- which one -------------------------------------------------------------------------------- */
+
+/* Find the run of this number over the project, counted from the newest one, of NULL over any.
+ * NULL: there is none, and *ret_count is how many there are. */
+static const struct run *find_run(const struct runs *runs, const struct project *project,
+				  uint32_t number, uint32_t *ret_count)
 {
+	*ret_count = 0;
+	for (size_t i = runs->count; i-- > 0;) {
+		if (project && !project_has(project, runs->list[i].workspace))
+			continue;
+		if (++*ret_count == number)
+			return &runs->list[i];
+	}
+	return NULL;
+}
+
+static int refuse_number(const char *word, uint32_t count, const struct project *project)
+{
+	if (project->here[0] == '\0')
+		log_line("'%s' counts the runs over the current directory's project, and that "
+			 "directory is gone: name a run by its id, 'msp list' shows it",
+			 word);
+	else
+		log_line("there is no run '%s' of this project: %u %s kept. 'msp run --workspace' "
+			 "keeps the changes of a command for an hour",
+			 word, count, count == 1 ? "is" : "are");
+	return MSP_EXIT_USAGE;
+}
+
+/* Ask about the run over another project, or refuse it. 0, or the exit code after a line. */
+static int ask_about_other(const char *word, const struct run *run,
+			   const struct recent_asker *asker)
+{
+	char text[IPC_PATH_MAX + 256];
+	bool is_yes = false;
+	int code;
+
+	if (!asker || !confirm_is_possible())
+		return log_fail(MSP_EXIT_USAGE,
+				"no run over this project is kept, so '%s' names none. That of "
+				"another project is named by its id: %s, over %s",
+				word, run->id, run->workspace);
+	format_text(text, sizeof(text), "No run over this project is kept. Use %s, over %s?",
+		    run->id, quote_shown(run->workspace, strlen(run->workspace)));
+	code = asker->ask(asker->context, text, &is_yes);
+	if (code || is_yes)
+		return code;
+	return log_fail(MSP_EXIT_USAGE, "nothing was done: 'msp list' shows the ids of all runs");
+}
+
+static int confirm_plainly(void *context, const char *text, bool *ret_is_yes)
+{
+	(void)context;
+	*ret_is_yes = confirm(text);
+	return 0;
+}
+
+const struct recent_asker recent_confirm = { .ask = confirm_plainly };
+
+int recent_resolve(char sandbox[IPC_NAME_MAX], const struct recent_asker *asker)
+{
+	static struct project project;
 	char text[STATE_PLACE_TEXT_MAX];
+	const struct run *run;
 	struct runs runs;
 	uint32_t number;
-	int error;
+	uint32_t count;
+	uint32_t all;
+	int code = 0;
 
 	if (!sandbox_is_recent(sandbox, &number))
 		return 0;
-	error = open_runs(&runs, text);
-	fd_close(&runs.file);
-	if (error)
+	if (open_runs(&runs, text) != 0) {
+		close_runs(&runs);
 		return log_fail(MSP_EXIT_REFUSED, "'%s' is not known: %s", sandbox, text);
-	if (number > (uint32_t)runs.count)
-		return log_fail(MSP_EXIT_USAGE,
-				"there is no run '%s': %d are kept. 'msp run --workspace' keeps "
-				"the changes of a command for an hour",
-				sandbox, runs.count);
-	format_text(sandbox, IPC_NAME_MAX, "%s", runs.ids[(uint32_t)runs.count - number]);
-	return 0;
+	}
+	fd_close(&runs.file); /* no other msp waits for a person's answer */
+	project_find(&project);
+	run = find_run(&runs, &project, number, &count);
+	if (!run && count == 0 && project.here[0] != '\0')
+		run = find_run(&runs, NULL, number, &all);
+	if (run && count == 0)
+		code = ask_about_other(sandbox, run, asker);
+	if (!run)
+		code = refuse_number(sandbox, count, &project);
+	else if (!code)
+		format_text(sandbox, IPC_NAME_MAX, "%s", run->id);
+	close_runs(&runs);
+	return code;
+}
+
+void recent_explain(const char *word, const char *id, struct ipc_execution_refused *refused)
+{
+	uint32_t number;
+
+	if (refused->reason != REFUSAL_SANDBOX_UNKNOWN || !sandbox_is_recent(word, &number))
+		return;
+	format_text(refused->detail, sizeof(refused->detail),
+		    "the run's sandbox, %s, is gone, an hour after its last use or destroyed", id);
+}
+
+void recent_list(struct recent_ids *ret)
+{
+	static struct project project;
+	char text[STATE_PLACE_TEXT_MAX];
+	struct runs runs;
+
+	ret->count = 0;
+	project_find(&project);
+	(void)open_runs(&runs, text); /* without the file, no run has a number */
+	for (size_t i = runs.count; i-- > 0 && ret->count < PROJECT_RUNS_MAX;) {
+		if (project_has(&project, runs.list[i].workspace))
+			format_text(ret->ids[ret->count++], IPC_ID_MAX, "%s", runs.list[i].id);
+	}
+	close_runs(&runs);
 }

@@ -10,6 +10,7 @@
 #include "ask/ask.h"
 #include "ask/progress.h"
 #include "commands/chosen.h"
+#include "commands/elsewhere.h"
 #include "commands/review.h"
 #include "common/ipc/ipc_changes.h"
 #include "common/log.h"
@@ -207,6 +208,7 @@ struct work {
 	struct question question;
 	struct held_names held;
 	struct json_writer *json;
+	char workspace[IPC_PATH_MAX];
 	bool is_bound;  /* the question says what is expected */
 	bool is_unmet;  /* one of the paths has no change */
 	uint32_t stuck; /* branches that cannot move */
@@ -327,6 +329,7 @@ static int run_json(struct work *work, uint32_t operation)
 	int code;
 
 	work->json = json_begin_object();
+	json_put_text_or_null(work->json, "workspace", work->workspace);
 	json_open_array(work->json, "changes");
 	code = ask_changes(work, operation, wanted_flags(work), &telling);
 	if (code && work->asking->talk.outcome.is_refused)
@@ -524,7 +527,11 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 	command_name_lines(command);
 	work.asking = &asking;
 	fill_work(&work, work.words.list[0]);
+	work.question.is_for_program = work.options.is_json;
 	code = ask_begin(&asking, &work.options.attach);
+	if (!code)
+		code = elsewhere_find(&asking, work.words.list[0], work.options.is_json,
+				      work.workspace);
 	if (!code)
 		code = run(&work);
 	held_names_done(&work.held);

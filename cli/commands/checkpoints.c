@@ -83,6 +83,7 @@ static bool prepare_work(const struct command *command, int argc, char *argv[],
 	work->question.words.sandbox = work->words.list[0];
 	work->question.act = work->options.is_json ? NULL : shape->act;
 	work->question.is.checkpoint.operation = shape->operation;
+	work->question.is_for_program = work->options.is_json;
 	return true;
 }
 
@@ -191,7 +192,7 @@ const struct command command_checkpoint = {
 	.operands = "SANDBOX [NAME]",
 	.summary = "keep a sandbox's files as they are now",
 	.help = save_help,
-	.options = { OPTION_ROWS(json_rows), .has_operands = true },
+	.options = { OPTION_ROWS(json_rows), .has_operands = true, .has_recent = true },
 	.run = run_checkpoint,
 };
 
@@ -239,7 +240,7 @@ const struct command command_checkpoints = {
 	.operands = "SANDBOX",
 	.summary = "show a sandbox's checkpoints",
 	.help = list_help,
-	.options = { OPTION_ROWS(json_rows), .has_operands = true },
+	.options = { OPTION_ROWS(json_rows), .has_operands = true, .has_recent = true },
 	.run = run_checkpoints,
 };
 
@@ -291,7 +292,7 @@ const struct command command_rollback = {
 	.operands = "SANDBOX CHECKPOINT",
 	.summary = "make a sandbox's files what they were",
 	.help = rollback_help,
-	.options = { OPTION_ROWS(plain_rows), .has_operands = true },
+	.options = { OPTION_ROWS(plain_rows), .has_operands = true, .has_recent = true },
 	.run = run_rollback,
 };
 
@@ -300,7 +301,7 @@ const struct command command_forget = {
 	.operands = "SANDBOX CHECKPOINT",
 	.summary = "forget a checkpoint",
 	.help = forget_help,
-	.options = { OPTION_ROWS(plain_rows), .has_operands = true },
+	.options = { OPTION_ROWS(plain_rows), .has_operands = true, .has_recent = true },
 	.run = run_forget,
 };
 
@@ -360,6 +361,6 @@ const struct command command_fork = {
 	.operands = "SANDBOX [CHECKPOINT]",
 	.summary = "make another sandbox with the files of one",
 	.help = fork_help,
-	.options = { OPTION_ROWS(fork_rows), .has_operands = true },
+	.options = { OPTION_ROWS(fork_rows), .has_operands = true, .has_recent = true },
 	.run = fork_sandbox,
 };

@@ -52,7 +52,7 @@ static int find_sandbox(const struct image_options *options, const char *word,
 	int code;
 
 	format_text(wanted, sizeof(wanted), "%s", word);
-	code = recent_resolve(wanted);
+	code = recent_resolve(wanted, &recent_confirm);
 	(void)sandbox_search_begin(ret, wanted); /* it may be a name */
 	if (!code)
 		code = sandboxes_each(&attach, false, sandbox_search_add_named, ret);
@@ -281,6 +281,6 @@ const struct command command_commit = {
 	.operands = "SANDBOX NAME[:TAG]",
 	.summary = "make an image of a sandbox's root",
 	.help = help,
-	.options = { OPTION_ROWS(rows), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true, .has_recent = true },
 	.run = run_commit,
 };

@@ -276,6 +276,6 @@ const struct command command_cp = {
 	.operands = "SANDBOX:PATH LOCAL | LOCAL SANDBOX:PATH",
 	.summary = "copy files between this machine and a sandbox",
 	.help = help,
-	.options = { OPTION_ROWS(rows), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true, .has_recent = true },
 	.run = run_cp,
 };

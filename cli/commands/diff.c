@@ -10,6 +10,7 @@
 #include "ask/ask.h"
 #include "ask/progress.h"
 #include "commands/chosen.h"
+#include "commands/elsewhere.h"
 #include "commands/review.h"
 #include "common/ipc/ipc_changes.h"
 #include "common/log.h"
@@ -106,6 +107,7 @@ struct showing {
 	struct stat_text *stat;
 	struct json_writer *json; /* with VIEW_JSON */
 	struct chosen *chosen;
+	const char *workspace;
 	uint64_t omitted;
 	uint64_t unknown; /* new, of a kind that tools execute */
 	char unknown_names[UNKNOWN_BYTES];
@@ -196,6 +198,7 @@ static void begin_showing(const struct diff_options *options, struct showing *sh
 	if (showing->view != VIEW_JSON)
 		return;
 	showing->json = json_begin_object();
+	json_put_text_or_null(showing->json, "workspace", showing->workspace);
 	json_open_array(showing->json, "changes");
 }
 
@@ -225,8 +228,8 @@ static int finish_showing(struct showing *showing, const struct ipc_changes_done
 }
 
 /* `act`: as in struct question. */
-static int diff_with(const struct diff_options *options, const char *sandbox, struct chosen *chosen,
-		     const char *act, struct asking *asking)
+static int diff_with(const struct diff_options *options, const char *sandbox, const char *workspace,
+		     struct chosen *chosen, const char *act, struct asking *asking)
 {
 	static const struct ask_handlers handlers = { .on_change = on_change };
 	static struct question question = { .kind = ASK_CHANGES };
@@ -239,6 +242,8 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	question.paths_size = chosen->size;
 	wanted->operation = CHANGES_DIFF;
 	question.act = act;
+	question.is_for_program = options->is_json;
+	showing.workspace = workspace;
 	begin_showing(options, &showing);
 	showing.chosen = chosen;
 	if (showing.view == VIEW_READ || showing.view == VIEW_PATCH || showing.view == VIEW_STAT ||
@@ -267,7 +272,7 @@ int review_diff(struct asking *asking, const char *sandbox)
 	static const struct diff_options options = { .color = PATCH_COLOR_ALWAYS };
 	static struct chosen chosen;
 
-	return diff_with(&options, sandbox, &chosen, NULL, asking);
+	return diff_with(&options, sandbox, "", &chosen, NULL, asking);
 }
 
 static int run_diff(const struct command *command, int argc, char *argv[])
@@ -276,6 +281,7 @@ static int run_diff(const struct command *command, int argc, char *argv[])
 	static struct command_words words = { .most = COMMAND_WORDS_MAX };
 	static struct chosen chosen;
 	static struct asking asking;
+	static char workspace[IPC_PATH_MAX];
 	const char *conflict;
 	int code;
 
@@ -292,7 +298,9 @@ static int run_diff(const struct command *command, int argc, char *argv[])
 	command_name_lines(command);
 	code = ask_begin(&asking, &options.attach);
 	if (!code)
-		code = diff_with(&options, words.list[0], &chosen,
+		code = elsewhere_find(&asking, words.list[0], options.is_json, workspace);
+	if (!code)
+		code = diff_with(&options, words.list[0], workspace, &chosen,
 				 options.is_json ? NULL : "comparing files", &asking);
 	return ask_end(&asking, code);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "ask/attach.h"
+#include "ask/recent.h"
 #include "audit/audit_read.h"
 #include "audit/sandbox_history.h"
 #include "audit/sandbox_log.h"
@@ -236,6 +237,7 @@ static int run_logs(const struct command *command, int argc, char *argv[])
 {
 	static struct logs_options options = { .attach.limits = LIMITS_UNSAID, .last = UINT64_MAX };
 	static struct command_words words = { .most = 1 };
+	char sandbox[IPC_NAME_MAX];
 	int code;
 
 	if (!command_parse_sandbox(command, argc, argv, &options, &words, &code))
@@ -245,7 +247,9 @@ static int run_logs(const struct command *command, int argc, char *argv[])
 	if (code)
 		return code;
 	options.attach.run_as = NULL; /* that account it is now */
-	return run_search(&options, words.list[0]);
+	format_text(sandbox, sizeof(sandbox), "%s", words.list[0]);
+	code = recent_resolve(sandbox, options.is_json ? NULL : &recent_confirm);
+	return code ? code : run_search(&options, sandbox);
 }
 
 const struct command command_logs = {
@@ -253,6 +257,6 @@ const struct command command_logs = {
 	.operands = "SANDBOX",
 	.summary = "show what happened in a sandbox",
 	.help = help,
-	.options = { OPTION_ROWS(rows), .has_operands = true },
+	.options = { OPTION_ROWS(rows), .has_operands = true, .has_recent = true },
 	.run = run_logs,
 };

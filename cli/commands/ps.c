@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
-#include "ask/recent.h"
 #include "audit/open_executions.h"
 #include "audit/sandbox_history.h"
 #include "background/note.h"
@@ -391,7 +390,7 @@ static int ask_sandboxes(struct listing *listing, char word[IPC_NAME_MAX])
 	int code = ask_begin(&asking, &listing->options->attach);
 
 	if (!code)
-		code = recent_resolve(word);
+		code = ask_resolve(&asking, word, listing->options->is_json);
 	(void)sandbox_search_begin(&listing->search, word); /* it may be a name */
 	if (!code)
 		code = ask(&asking, &question, &handlers, listing);

@@ -53,6 +53,9 @@ static const char list_help[] =
 	"  elsewhere  another msp has it\n"
 	"  damaged    its files cannot be used; the others are not touched by that\n"
 	"\n"
+	"NAME is -1, -2, ... for the last runs over this project, which these words mean\n"
+	"in other commands.\n"
+	"\n"
 	"DISK is the size of its own files, as last counted. EXPIRES is the time of\n"
 	"its removal, unless it is used before. WORKSPACE is the directory that it\n"
 	"shows, copy-on-write unless another mode stands there. --json has times in\n"
@@ -64,6 +67,22 @@ static void on_listed(void *context, const struct ipc_sandbox_info *info)
 	sandbox_list_add(context, info);
 }
 
+/* Put -1, -2, ... in the place of the name that a run's sandbox lacks. */
+static void name_runs(struct sandbox_list *list)
+{
+	static struct recent_ids runs;
+
+	recent_list(&runs);
+	for (size_t i = 0; i < list->count; i++) {
+		struct ipc_sandbox_info *info = &list->infos[i];
+
+		for (int run = 0; run < runs.count && !info->name[0]; run++) {
+			if (strcmp(info->id, runs.ids[run]) == 0)
+				format_text(info->name, sizeof(info->name), "-%d", run + 1);
+		}
+	}
+}
+
 static int show_list(struct sandbox_list *list, const struct list_options *options)
 {
 	static struct rows rows;
@@ -71,6 +90,8 @@ static int show_list(struct sandbox_list *list, const struct list_options *optio
 	rows.is_json = options->is_json;
 	if (!rows.is_json && list->count == 0)
 		everywhere_note("there is no sandbox: 'msp create' makes one");
+	if (!rows.is_json && !everywhere.is_quiet)
+		name_runs(list);
 	if (rows.is_json || !everywhere.is_quiet)
 		return command_judge_output(sandbox_list_print(list, &rows, options->is_all), 0);
 	for (size_t i = 0; i < list->count; i++)
@@ -180,13 +201,14 @@ static int end_one(struct asking *asking, const char *word, const char *sandbox,
 }
 
 /* Replace each -N at once: the first end would shift the others. 0, or the exit code. */
-static int name_each(const struct command_words *words, char names[][IPC_NAME_MAX])
+static int name_each(struct asking *asking, const struct command_words *words,
+		     char names[][IPC_NAME_MAX])
 {
 	int code = 0;
 
 	for (int i = 0; i < words->count && !code; i++) {
 		format_text(names[i], IPC_NAME_MAX, "%s", words->list[i]);
-		code = recent_resolve(names[i]);
+		code = ask_resolve(asking, names[i], false);
 	}
 	return code;
 }
@@ -200,7 +222,7 @@ static int end_each(const struct command_words *words, const struct attach_optio
 	int code = ask_begin(&asking, attach);
 
 	if (!code)
-		code = name_each(words, names);
+		code = name_each(&asking, words, names);
 	if (code)
 		return ask_end(&asking, code);
 	for (int i = 0; i < words->count && !ask_is_over(&asking); i++) {

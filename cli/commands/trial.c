@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
+#include "ask/project.h"
 #include "ask/recent.h"
 #include "commands/review.h"
 #include "common/clock.h"
@@ -21,6 +22,7 @@
 #include "common/ipc/ipc_persistent.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "launcher/host/state_place.h"
 #include "options/everywhere.h"
 #include "show/confirm.h"
 
@@ -36,7 +38,13 @@ struct trial {
 	uint64_t changes;
 	bool is_counted; /* `changes` is known */
 	bool is_kept;
+	bool is_here; /* -1 names it */
 };
+
+static bool has_ignored_only(const struct trial *trial)
+{
+	return trial->is_counted && trial->changes == 0;
+}
 
 const char *trial_find_conflict(const struct trial_options *options, bool is_json)
 {
@@ -61,6 +69,7 @@ static int make_sandbox(struct trial *trial)
 					    .workspace = trial->options->workspace,
 					    .ttl_s = KEPT_S };
 	static struct question question;
+	char text[STATE_PLACE_TEXT_MAX];
 	int code = new_sandbox_fill(&wanted, &question);
 	int error;
 
@@ -75,10 +84,11 @@ static int make_sandbox(struct trial *trial)
 	trial->is_kept = true;
 	trial->what.sandbox = trial->sandbox.id;
 	/* At once: whoever ends msp by force finds the changes of the command. */
-	error = recent_add(trial->sandbox.id);
+	error = recent_add(trial->sandbox.id, trial->sandbox.workspace, text);
+	trial->is_here = !error && project_is_here(trial->sandbox.workspace);
 	if (error)
-		log_line("the changes will be in sandbox %s, and -1 does not name it: %s",
-			 trial->sandbox.id, errno_text(-error));
+		log_line("-1 will not name the changes of this run, sandbox %s does: %s",
+			 trial->sandbox.id, text);
 	return 0;
 }
 
@@ -125,24 +135,32 @@ static void settle_changes(struct trial *trial)
 	if (ask_is_over(&trial->asking))
 		return;
 	if (trial->options->is_discarded ||
-	    (trial->is_counted && trial->changes == 0 && trial->asking.done.ignored == 0))
+	    (has_ignored_only(trial) && trial->asking.done.ignored == 0))
 		remove_sandbox(trial);
+	else if (has_ignored_only(trial))
+		(void)recent_drop(trial->sandbox.id); /* else -1 names it, too */
 }
 
+/* Say which words show the changes. The id is there in each case: -1 is another run soon. */
 static void say_kept(const struct trial *trial)
 {
-	char count[64] = "the changes are kept for an hour";
-	const char *option = "";
+	const bool is_one = trial->is_counted && trial->changes == 1;
+	const char *id = trial->sandbox.id;
+	char count[64] = "the changes are";
 
-	if (trial->is_counted && trial->changes == 0) {
-		format_text(count, sizeof(count), "only ignored files changed, kept for an hour");
-		option = "--ignored ";
-	} else if (trial->is_counted) {
-		format_text(count, sizeof(count), "%llu file%s changed, kept for an hour",
-			    (unsigned long long)trial->changes, trial->changes == 1 ? "" : "s");
-	}
-	everywhere_note("%s: 'msp diff %s-1' shows them, 'msp apply %s-1' takes them over", count,
-			option, option);
+	if (trial->is_counted)
+		format_text(count, sizeof(count), "%llu file%s changed,",
+			    (unsigned long long)trial->changes, is_one ? "" : "s");
+	if (has_ignored_only(trial))
+		everywhere_note("only ignored files changed, kept for an hour: 'msp diff --ignored "
+				"%s' shows them, 'msp apply --ignored %s' takes them over",
+				id, id);
+	else
+		everywhere_note("%s kept for an hour%s%s: 'msp diff %s' shows %s, 'msp apply %s' "
+				"takes %s over",
+				count, trial->is_here ? " in " : "", trial->is_here ? id : "",
+				trial->is_here ? "-1" : id, is_one ? "it" : "them",
+				trial->is_here ? "-1" : id, is_one ? "it" : "them");
 }
 
 /* --- the pager ------------------------------------------------------------------------------- */

@@ -60,6 +60,19 @@ static const struct option_row *find_option(const struct option_table *table, co
 	return size == 2 && word[1] != '-' ? find_letter(table, word[1]) : NULL;
 }
 
+/* Is the word a kept run, such as "-1", or a path in one, such as "-1:a"? */
+static bool is_recent_word(const struct option_table *table, const char *word)
+{
+	const size_t size = strcspn(word, ":");
+	char run[sizeof("-99")];
+	uint32_t number;
+
+	if (!table->has_recent || size >= sizeof(run))
+		return false;
+	format_text(run, sizeof(run), "%.*s", (int)size, word);
+	return sandbox_is_recent(run, &number);
+}
+
 /* One option at argv[*index], which is moved behind it. */
 static enum options_result parse_one(const struct option_table *table, char *const argv[],
 				     void *target, int *index, char *text)
@@ -105,9 +118,8 @@ enum options_result options_parse(const struct option_table *table, int argc, ch
 
 	while (index < argc && argv[index][0] == '-' && argv[index][1] != '\0') {
 		enum options_result result;
-		uint32_t number;
 
-		if (table->has_recent && sandbox_is_recent(argv[index], &number))
+		if (is_recent_word(table, argv[index]))
 			break;
 		if (strcmp(argv[index], "--") == 0) {
 			index++;

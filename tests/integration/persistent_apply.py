@@ -100,7 +100,7 @@ class Output(ApplyCase):
         """Where both go to one place that is no terminal."""
         self.change("one")
         result = subprocess.run([support.MSP, "apply", "--preview", self.box, "f1", "typo"],
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=self.project,
                                 stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
         self.assertRegex(result.stdout, r"\AM  f1\nmsp: apply: typo: nothing has changed there")
 

@@ -52,8 +52,8 @@ class Persistent(unittest.TestCase):
         self.assertEqual(result.returncode, code, (words, result.stdout, result.stderr))
         return result.stdout
 
-    def refused(self, *words, code, says):
-        result = msp(*words)
+    def refused(self, *words, code, says, **keywords):
+        result = msp(*words, **keywords)
         self.assertEqual(result.returncode, code, (words, result.stdout, result.stderr))
         self.assertRegex(result.stderr, rf"\Amsp: {words[0]}: [^\n]+\n\Z")
         self.assertRegex(result.stderr, says)
@@ -436,7 +436,7 @@ class Changes(Persistent):
         self.assertEqual(self.read("a.txt"), "one\nTWO\nthree\n")
         self.assertIn("taken back", self.good("undo", self.sandbox))
         self.assertEqual((self.status(), self.names()), ("", before))
-        self.refused("undo", self.sandbox, code=64, says="taken back")
+        self.refused("undo", self.sandbox, code=64, says="taken back", cwd=self.folder)
 
     def test_all_of_it(self):
         self.exec(self.sandbox, self.SCRIPT)
@@ -484,7 +484,7 @@ class Changes(Persistent):
         self.write("fine.txt", "new\n")  # what was before is not lost
         self.assertIn("1 taken back", self.good("undo", self.sandbox))
         self.assertNotIn("fine.txt", self.names())
-        self.refused("undo", self.sandbox, code=64, says="nothing that was applied")
+        self.refused("undo", self.sandbox, code=64, says="nothing that was applied", cwd=self.folder)
 
 
 class ThroughTheService(Persistent):

@@ -4,6 +4,7 @@
 until somebody asks for it."""
 import json
 import os
+import re
 import shutil
 import unittest
 
@@ -36,7 +37,7 @@ class Ignored(PersistentCase):
         result = msp("diff", self.box, "--name-only")
         self.assertEqual(result.stdout.split(), ["a.c", "docs/", "docs/d", "kept.log"])
         self.assertIn(LEFT_OUT.format("shown"), result.stderr)
-        all_of_it = msp("diff", self.box, "--name-only", "--ignored")
+        all_of_it = msp("diff", self.box, "--name-only", "--ignored", cwd=self.project)
         self.assertEqual(set(all_of_it.stdout.split()), {
             "a.c", "docs/", "docs/d", "kept.log", "build/x/", "build/x/1.o", "build/old.o",
             "new.log"})
@@ -113,8 +114,11 @@ class Ignored(PersistentCase):
         result = msp("run", *support.limits(), "--workspace=" + self.project, "--", "touch",
                      "x.log", cwd=self.project)
         self.assertIn("only ignored files changed", result.stderr)
-        self.assertIn("x.log", msp("diff", "--name-only", "--ignored", "-1").stdout)
-        msp("destroy", "-1")
+        made = re.search(r"--ignored (\w{26})'", result.stderr).group(1)
+        self.assertIn("x.log", msp("diff", "--name-only", "--ignored", made).stdout)
+        self.assertIn("no run '-1' of this project", msp("diff", "-1", code=64,
+                                                         cwd=self.project).stderr)
+        msp("destroy", made)
 
 
 if __name__ == "__main__":

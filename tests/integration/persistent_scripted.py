@@ -54,7 +54,8 @@ class Scripted:
     a list of (name, fields), and for changes records first, as bytes. Requests are in `asked`."""
 
     def __init__(self, **answers):
-        self.answers = answers
+        # Before a question about changes, msp looks for the project.
+        self.answers = {"sandbox_list": lambda fields: [("request_done", {})], **answers}
         self.asked = []
         self.chosen = []
         self.folder = tempfile.TemporaryDirectory()
@@ -97,10 +98,10 @@ class Scripted:
                     self.chosen.append(os.pread(fd, os.fstat(fd).st_size, 0))
                 os.close(fd)
         name, fields = decode(data)
-        self.asked.append((name, fields))
         if name == "changes_start": # the bits of the umask are apart
             fields["umask"] = fields["flags"] >> 7
             fields["flags"] &= 127
+        self.asked.append((name, fields))
         self.answer(connection, name, fields)
         return True
 

@@ -4,6 +4,7 @@
 --review; with a supervisor of its own and through a service, in a pipe and in a terminal."""
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -14,7 +15,8 @@ from cli_tty import Terminal
 from service import Service
 from support import BIN, remove_folder, wait_until
 
-KEPT = r"kept for an hour: 'msp diff -1' shows them, 'msp apply -1' takes them over\n\Z"
+KEPT = (r"kept for an hour in \w{26}: 'msp diff -1' shows (it|them), 'msp apply -1' takes (it|them) "
+        r"over\n\Z")
 
 
 def setUpModule():
@@ -61,8 +63,8 @@ class Project(unittest.TestCase):
         return self.good("run", *LIMITS, "-w", *options, "--", "sh", "-c", script, code=code,
                          **keywords)
 
-    def refused(self, *words, says, code=64):
-        result = self.good(*words, code=code)
+    def refused(self, *words, says, code=64, **keywords):
+        result = self.good(*words, code=code, **keywords)
         self.assertEqual(result.stdout, "")
         self.assertRegex(result.stderr, says)
 
@@ -87,7 +89,7 @@ class Runs(Project):
     def test_nothing_stays_of_what_changed_nothing(self):
         self.assertEqual(self.trial("cat a").stderr, "")
         self.assertEqual(self.sandboxes(), [])
-        self.refused("diff", "-1", says=r"there is no run '-1': 0 are kept")
+        self.refused("diff", "-1", says=r"there is no run '-1' of this project: 0 are kept")
 
     def test_discard(self):
         self.assertEqual(self.trial("echo x > c", "--discard").stderr, "")
@@ -100,7 +102,7 @@ class Runs(Project):
         self.assertEqual(names, ["z\n", "y\n", "x\n"])
         self.good("destroy", "-1", "-3")
         self.assertEqual(self.good("diff", "-1", "--name-only").stdout, "y\n")
-        self.refused("diff", "-2", says=r"there is no run '-2': 1 are kept")
+        self.refused("diff", "-2", says=r"there is no run '-2' of this project: 1 is kept")
         self.good("destroy", *self.sandboxes())
         self.refused("apply", "-1", says=r"0 are kept")
 
@@ -108,7 +110,7 @@ class Runs(Project):
         self.trial("echo x > x")
         self.trial("echo y > y")
         with open(os.path.join(self.environment["MSP_STATE_DIR"], "runs"), encoding="ascii") as file:
-            kept = file.read().split()
+            kept = [line.split()[0] for line in file]
         self.good("destroy", kept[1])
         self.assertEqual(self.good("diff", "-1", "--name-only").stdout, "x\n")
 
@@ -119,9 +121,9 @@ class Runs(Project):
         with open(path, "r+b") as file:
             kept = file.read()
             file.seek(0)
-            file.write(b"\0\xff\n../../x\n" + kept + kept[:9])
+            file.write(b"\0\xff\n../../x\n" + kept[:27] + b"\n" + kept + kept[:40])
         self.assertEqual(self.good("diff", "-1", "--name-only").stdout, "x\n")
-        self.refused("diff", "-2", says="1 are kept")
+        self.refused("diff", "-2", says="1 is kept")
         self.trial("echo y > y")
         self.assertEqual(self.good("diff", "-2", "--name-only").stdout, "x\n")
         os.unlink(path)
@@ -179,7 +181,8 @@ class Runs(Project):
         self.refused("run", "-w", "--", *["x" * 100000] * 2, says="command line is longer")
         self.refused("diff", "-0", says="no option '-0'")
         self.refused("diff", "-100", says="no option '-100'")
-        self.refused("logs", "-1", says="no option '-1'")
+        self.refused("run", "-1", says="no option '-1'")
+        self.refused("diff", "-1:a", says="'-1:a' is no sandbox")
         self.assertEqual(self.sandboxes(), [])
 
 
@@ -198,6 +201,209 @@ class Runs(Project):
             self.assertEqual(terminal.end()[0], 0)
             self.assertEqual(len(self.sandboxes()), left)
         self.refused("diff", "-1", says="0 are kept")
+
+
+class Projects(Project):
+    """-1 counts the runs over the project of the current directory; another project's is asked for."""
+
+    def setUp(self):
+        super().setUp()
+        self.other = os.path.join(self.folder, "other")
+        os.mkdir(self.other)
+        for folder in (self.project, self.other):
+            subprocess.run(["git", "init", "-q", folder], check=True)
+            os.mkdir(os.path.join(folder, "sub"))
+
+    def names(self, cwd, run="-1"):
+        return self.good("diff", run, "--name-only", cwd=cwd).stdout
+
+    def run_in(self, cwd, script, *options):
+        result = self.trial(script, *options, cwd=cwd)
+        found = re.search(r"in (\w{26}): ", result.stderr)
+        self.assertIsNotNone(found, result.stderr)
+        return found.group(1)
+
+    def both(self):
+        """The ids of a run in each."""
+        return self.run_in(self.project, "echo one > one"), self.run_in(self.other, "echo two > two")
+
+    def test_each_project_has_its_own(self):
+        one, two = self.both()
+        self.assertEqual(self.names(self.project), "one\n")
+        self.assertEqual(self.names(self.other), "two\n")
+        self.assertIn("1 applied", self.good("apply", "-1").stdout)
+        self.assertEqual(os.listdir(self.other).count("two"), 0)
+        self.assertEqual(self.read("one"), "one\n")
+        self.refused("diff", "-2", says="no run '-2' of this project: 1 is kept")
+        self.assertEqual({one, two}, set(self.sandboxes()))
+
+    def test_directories_of_a_project(self):
+        """A repository's subdirectory is the project; a nested repository and a worktree are not."""
+        self.both()
+        link = os.path.join(self.folder, "link")
+        os.symlink(self.project, link)
+        nested = os.path.join(self.project, "nested")
+        subprocess.run(["git", "init", "-q", nested], check=True)
+        for git in (["commit", "--allow-empty", "-qm", "x"], ["worktree", "add", "-q", "../tree"]):
+            subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x", *git], check=True,
+                           cwd=self.project)
+        for here in (os.path.join(self.project, "sub"), link, os.path.join(link, "sub")):
+            self.assertEqual(self.names(here), "one\n", here)
+        for elsewhere in (nested, os.path.join(self.folder, "tree"), self.folder):
+            self.refused("apply", "-1", says="no run over this project is kept", cwd=elsewhere)
+
+    def test_without_a_repository(self):
+        """The workspace is the project, with what is in it; `.git` without a HEAD is no repository."""
+        plain = os.path.join(self.folder, "plain")
+        os.makedirs(os.path.join(plain, "a", ".git"))
+        self.run_in(plain, "echo x > x")
+        self.assertEqual(self.names(os.path.join(plain, "a")), "x\n")
+        self.refused("diff", "-1", says="no run over this project", cwd=self.folder)
+        self.run_in(os.path.join(plain, "a"), "echo y > y")
+        self.assertEqual(self.names(os.path.join(plain, "a")), "y\n")
+        self.assertEqual(self.names(plain), "x\n")
+
+    def test_the_home_is_no_project_of_all(self):
+        subprocess.run(["git", "init", "-q", self.folder], check=True)
+        self.environment["HOME"] = self.folder
+        for name in "ab":
+            os.mkdir(os.path.join(self.folder, name))
+        self.run_in(os.path.join(self.folder, "a"), "echo x > x")
+        self.refused("diff", "-1", says="no run over this project",
+                     cwd=os.path.join(self.folder, "b"))
+        self.assertEqual(self.names(os.path.join(self.folder, "a")), "x\n")
+
+    def test_without_a_terminal_another_project_is_named(self):
+        one = self.run_in(self.project, "echo one > one")
+        says = (rf"no run over this project is kept, so '-1' names none\. That of another project is "
+                rf"named by its id: {one}, over {re.escape(self.project)}\n")
+        for words in (["apply", "-1"], ["diff", "-1"], ["undo", "-1"], ["logs", "-1"],
+                      ["fork", "-1"], ["checkpoint", "-1"], ["destroy", "-1"], ["cp", *LIMITS, "-1:a", "."],
+                      ["exec", *LIMITS, "-1", "--", "true"], ["ps", "-1"], ["apply", "-1", "--json"],
+                      ["exec", *LIMITS, "-d", "-1", "--", "true"]):
+            self.refused(*words, says=says, cwd=self.other)
+        self.assertEqual(self.sandboxes(), [one])
+
+    def ask(self, answer, *words):
+        terminal = Terminal(words=words, cwd=self.other, environment=self.environment)
+        text = terminal.read_until(b"? [y/N] ")
+        terminal.type(answer)
+        code, _ = terminal.end()
+        return code, (text + terminal.seen).decode()
+
+    def test_in_a_terminal_another_project_is_asked_for(self):
+        one = self.run_in(self.project, "echo one > one")
+        for answer in (b"n\n", b"\n", b"\x04"):
+            code, text = self.ask(answer, "apply", "-1")
+            self.assertIn(f"No run over this project is kept. Use {one}, over {self.project}?", text)
+            self.assertIn("nothing was done", text)
+            self.assertEqual((code, os.path.exists(os.path.join(self.project, "one"))), (64, False))
+        code, text = self.ask(b"y\n", "apply", "-1")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(text.count("[y/N]"), 1)
+        self.assertRegex(text, rf"the project is {re.escape(self.project)}, not that of this ")
+        self.assertEqual(self.read("one"), "one\n")
+        code, text = self.ask(b"y\n", "exec", *LIMITS, "-1", "cat", "one")
+        self.assertEqual(code, 0, text)
+        self.assertIn("one\r\n", text)
+
+    def test_a_sandbox_by_its_id_names_the_project(self):
+        one = self.run_in(self.project, "echo one > one")
+        note = rf"msp: {{}}: the project is {re.escape(self.project)}, not that of this directory\n"
+        for verb in ("diff", "apply", "undo"):
+            result = self.good(verb, one[:10], cwd=self.other)
+            self.assertRegex(result.stderr, r"\A" + note.format(verb))
+            self.assertEqual(self.good(verb, one[:10], "-q", cwd=self.other).stderr, "") \
+                if verb == "diff" else None
+            value = json.loads(self.good(verb, one, "--json", cwd=self.other,
+                                         code=64 if verb == "undo" else 0).stdout or "{}")
+            self.assertEqual(value.get("workspace", self.project), self.project)
+        self.assertNotIn("project", self.good("diff", one).stderr)
+
+    def test_a_run_over_another_directory_is_named_by_its_id(self):
+        result = self.trial("echo x > x", "-w=" + self.other)
+        self.assertRegex(result.stderr, r"1 file changed, kept for an hour: 'msp diff (\w{26})' shows "
+                                        r"it, 'msp apply \1' takes it over\n\Z")
+        self.assertEqual(self.names(self.other), "x\n")
+
+    def test_ignored_files_alone_do_not_count(self):
+        self.write(".gitignore", "*.o\n")
+        self.trial("echo x > x")
+        result = self.trial("echo x > x.o")
+        self.assertRegex(result.stderr, r"only ignored files changed, kept for an hour: 'msp diff "
+                                        r"--ignored (\w{26})' shows them, 'msp apply --ignored \1' ")
+        self.assertEqual(self.names(self.project), "x\n")
+        self.assertEqual(len(self.sandboxes()), 2)
+
+    def test_the_commands_take_it(self):
+        self.run_in(self.project, "echo one > one")
+        self.good("cp", *LIMITS, "-1:one", os.path.join(self.folder, "copied"))
+        with open(os.path.join(self.folder, "copied"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "one\n")
+        self.good("cp", *LIMITS, "a", "-1:copied")
+        self.assertEqual(self.good("exec", *LIMITS, "-1", "cat", "copied").stdout, "a\n")
+        self.assertIn("exec", self.good("logs", "-1").stdout)
+        self.assertEqual(self.good("checkpoint", "-1", "first").stdout, "1\n")
+        self.assertIn("first", self.good("checkpoints", "-1").stdout)
+        self.good("rollback", "-1", "first")
+        forked = self.good("fork", "-1").stdout.strip()
+        self.assertIn(forked, self.sandboxes())
+        self.good("forget", "-1", "first")
+
+    def test_the_list_shows_it(self):
+        self.both()
+        self.run_in(self.project, "echo three > three")
+        rows = [line.split()[:2] for line in self.good("list").stdout.splitlines()[1:]]
+        self.assertEqual(sorted(name for _, name in rows), ["-", "-1", "-2"])
+        self.assertEqual(self.good("diff", dict((b, a) for a, b in rows)["-2"],
+                                   "--name-only").stdout, "one\n")
+        names = {entry["name"] for entry in json.loads(self.good("list", "--json").stdout)["sandboxes"]}
+        self.assertEqual(names, {""})
+
+    def test_paths_with_odd_names(self):
+        for name in ("a b", "new\nline", "back\\slash\\n", "\u00fc"):
+            folder = os.path.join(self.folder, name)
+            os.mkdir(folder)
+            self.trial("echo x > x", cwd=folder)
+            self.assertEqual(self.names(folder), "x\n")
+            self.refused("diff", "-1", says="no run over this project", cwd=self.other)
+
+    def test_many_runs_elsewhere_push_out_none(self):
+        one = self.run_in(self.project, "echo one > one")
+        path = os.path.join(self.environment["MSP_STATE_DIR"], "runs")
+        with open(path, "a", encoding="ascii") as file:
+            file.writelines(f"{one[:-4]}{number:04d} {self.other}\n" for number in range(150))
+        self.run_in(self.other, "echo two > two")
+        self.assertEqual(self.names(self.project), "one\n")
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(len(file.readlines()), 100) # 99 of a project have a name
+
+    def test_a_directory_that_is_gone(self):
+        self.run_in(self.project, "echo one > one")
+        gone = os.path.join(self.folder, "gone")
+        os.mkdir(gone)
+        result = subprocess.run(["sh", "-c", 'cd "$1" && rmdir "$1" && exec "$2" diff -1', "sh", gone,
+                                 MSP], env={**os.environ, **self.environment}, text=True,
+                                capture_output=True, check=False)
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("that directory is gone", result.stderr)
+        os.rename(self.project, gone)
+        self.refused("diff", "-1", says=f"over {re.escape(self.project)}", cwd=gone)
+
+    def test_a_run_whose_sandbox_is_gone(self):
+        """Removed by an agent or its time: no other run takes its number."""
+        self.run_in(self.project, "echo one > one")
+        two = self.run_in(self.project, "echo two > two")
+        path = os.path.join(self.environment["MSP_STATE_DIR"], "runs")
+        with open(path, encoding="ascii") as file:
+            kept = file.read()
+        self.good("destroy", two)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(kept)
+        for _ in range(2):
+            self.refused("diff", "-1", says=f"'-1' is no sandbox: the run's sandbox, {two}, is gone")
+        self.refused("exec", *LIMITS, "-1", "--", "true", says=f"the run's sandbox, {two}, is gone")
+        self.assertEqual(self.names(self.project, "-2"), "one\n")
 
 
 class Umask(Project):
