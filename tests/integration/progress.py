@@ -176,7 +176,7 @@ class Line(PersistentCase):
 
     def check_pipe(self):
         def start():
-            return subprocess.Popen([support.MSP, "diff", self.box, "--stat"],
+            return subprocess.Popen([support.MSP, "diff", self.box, "--stat"], cwd=self.project,
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.PIPE)
         with self.stopped(start) as process:

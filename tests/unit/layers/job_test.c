@@ -80,8 +80,12 @@ Test(job, nonsense_is_refused)
 	ask.conflict = CONFLICT_COUNT;
 	cr_assert_not(is_right(LAYERS_DIFF));
 	ask.conflict = 0;
-	ask.flags = 2 * CHANGES_MARKERS;
-	cr_assert_not(is_right(LAYERS_DIFF));
+	ask.flags = CHANGES_UMASK | CHANGES_UMASK_BITS;
+	cr_assert(is_right(LAYERS_DIFF));
+	for (uint32_t bit = 2 * CHANGES_UMASK; bit != 0; bit <<= 1) {
+		ask.flags = bit;
+		cr_assert_eq(is_right(LAYERS_DIFF), (bit & CHANGES_UMASK_BITS) != 0);
+	}
 	ask.flags = 0;
 	choose("a\0\0b", 5);
 	cr_assert_not(is_right(LAYERS_DIFF));

@@ -39,10 +39,12 @@ TestSuite(mcp_changes, .init = open_rig, .fini = close_rig);
 static struct ipc_changes_start take_start(const char *chosen)
 {
 	struct channel_message *message = rig_take(&rig, IPC_TYPE_changes_start);
-	const struct ipc_changes_start start = *ipc_body(message, changes_start);
+	struct ipc_changes_start start = *ipc_body(message, changes_start);
 
 	cr_assert_str_eq(persistent_chosen(message), chosen);
 	channel_message_done(message);
+	cr_assert(start.flags & CHANGES_UMASK);
+	start.flags &= ~(CHANGES_UMASK | CHANGES_UMASK_BITS);
 	return start;
 }
 

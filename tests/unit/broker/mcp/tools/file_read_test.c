@@ -112,7 +112,7 @@ Test(mcp_file_read, lines_are_shown_honestly)
 	put_end(&workload, 2, 0);
 	expect_part(end(&workload),
 		    "1→a\\n2→x\\\\xff\\\\x1b\\n[2 lines, all of it \u00b7 1 of these "
-		    "lines end with \\\\r\\\\n \u00b7 not only text: encoding=base64 "
+		    "lines ends with \\\\r\\\\n \u00b7 not only text: encoding=base64 "
 		    "has the exact bytes]");
 	/* a character that is cut is not shown */
 	workload = begin_lines(ALL, ALL_WORDS);
