@@ -329,7 +329,7 @@ def add_handles(book):
                                                                             "still running"))],
         "two reads at once, one is cancelled": [
             step(handled("read_output", ',"wait_ms":50000', "98") +
-                 handled("read_output", ',"wait_ms":50000', "99") + cancel('{"requestId":98}') +
+                 handled("read_output", ',"wait_ms":1000', "99") + cancel('{"requestId":98}') +
                  handled("send_input", ',"data":"x\\n"'), done("99", ""), done('"h"', ""),
                  free=True)],
         "killed while it is read": [

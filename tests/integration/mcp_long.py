@@ -50,6 +50,7 @@ class Case(unittest.TestCase):
         """Read on until the text has this part; everything read so far."""
         text = ""
         end = time.monotonic() + 60
+        arguments.setdefault("wait_ms", 500)
         while part not in text:
             self.assertLess(time.monotonic(), end, text)
             text += self.text("read_output", handle=handle, **arguments) + "\n"
@@ -92,7 +93,7 @@ class Yields(Case):
                                r"· will be killed in 5\d(\.\d)? s · read_output\(handle, wait_ms\) to go "
                                r"on, kill_execution to end\]$")
         handle = HANDLE.search(text).group()
-        text = self.read_until(handle, "[exit 0")
+        text = self.read_until(handle, "[exit 0", wait_ms=20000)
         self.assertRegex(text, r"^second\n(\[still running.*\n)?(\[exit 0 · \d+\.\d+ s.*\]\n)$")
         self.assertNotIn("first", text)
 
@@ -104,13 +105,39 @@ class Yields(Case):
 
     def test_the_background(self):
         handle = self.start("sleep 1; echo done; exit 3")
-        text = self.read_until(handle, "[exit 3")
+        text = self.read_until(handle, "[exit 3", wait_ms=20000)
         self.assertTrue(text.startswith("done\n"), text)
         again = self.text("read_output", handle=handle)
         self.assertRegex(again, r"^\[exit 3 · \d+\.\d+ s · no new output\]$")
         meta = self.call("read_output", handle=handle)["_meta"]["msp/execution"]
         self.assertEqual((meta["state"], meta["verdict"], meta["exit_code"]),
                          ("ended", "exited", 3))
+
+    def test_a_slow_build_is_one_turn(self):
+        handle = self.start("for i in 1 2 3 4 5 6; do echo line $i; sleep 0.5; done; exit 4")
+        text = self.text("read_output", handle=handle, wait_ms=50000)
+        lines = "".join(f"line {number}\n" for number in range(1, 7))
+        self.assertRegex(text, rf"\A{lines}\[exit 4 ")
+
+    def test_a_slow_build_in_time(self):
+        handle = self.start("for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.5; done; sleep 30")
+        begin = time.monotonic()
+        text = self.text("read_output", handle=handle, wait_ms=2000)
+        self.assertGreater(time.monotonic() - begin, 1.9)
+        self.assertRegex(text, r"\Aline 1\nline 2\n(line \d\n)+\[still running")
+        last = int(re.findall(r"line (\d)", text)[-1])
+        text = self.text("read_output", handle=handle, wait_ms=5000)
+        self.assertTrue(text.startswith(f"line {last + 1}\n"), text)
+
+    def test_a_full_page_and_a_prompt_come_at_once(self):
+        begin = time.monotonic()
+        handle = self.start("seq 1 5000; sleep 40")
+        self.assertIn("[output cut", self.text("read_output", handle=handle, wait_ms=30000))
+        handle = self.start("echo building; sleep 1; printf 'Go on? [y/n] '; read a; echo $a",
+                            tty=True)
+        text = self.text("read_output", handle=handle, wait_ms=30000)
+        self.assertRegex(text, r"\Abuilding\r?\nGo on\? \[y/n\] \n\[still running")
+        self.assertLess(time.monotonic() - begin, 20)
 
     def test_a_server_lives_as_long_whatever_it_yields(self):
         """With a moment to fail in it has the profile's most, as without; a plain command has not."""
@@ -469,13 +496,14 @@ class Logs(Case):
 
     def test_one_stream_at_a_time(self):
         handle = self.start("echo out; echo err >&2; sleep 20")
-        self.assertTrue(self.text("read_output", handle=handle, stream="stderr")
+        self.assertTrue(self.text("read_output", handle=handle, stream="stderr", wait_ms=3000)
                         .startswith("[stderr]\nerr\n[still"))
-        self.assertTrue(self.text("read_output", handle=handle).startswith("out\n[still"))
+        self.assertTrue(self.text("read_output", handle=handle, wait_ms=500)
+                        .startswith("out\n[still"))
 
     def test_an_offset_waits(self):
         handle = self.start("printf 12345; sleep 1; printf 6789; sleep 20")
-        text = self.text("read_output", handle=handle, offset=5, wait_ms=20000)
+        text = self.text("read_output", handle=handle, offset=5, wait_ms=5000)
         self.assertTrue(text.startswith("6789\n[stdout from 5 to before 9 of 9 bytes"), text)
 
     def test_a_flood_that_nobody_reads(self):

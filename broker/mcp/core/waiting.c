@@ -142,11 +142,25 @@ static bool has_news(const struct waiting *waiting)
 	return waiting->rules->has_news && waiting->rules->has_news(waiting);
 }
 
+static bool is_full(const struct waiting *waiting)
+{
+	return waiting->rules->is_full && waiting->rules->is_full(waiting);
+}
+
+static void begin_settling(struct waiting *waiting)
+{
+	if (has_news(waiting))
+		set_timer(waiting, &waiting->settling, waiting->rules->settle_ms, on_settled);
+	else
+		drop_event(&waiting->settling);
+}
+
 static void on_output(struct waiting *waiting)
 {
-	if ((waiting->settling && !waiting->rules->is_still_settled) || !has_news(waiting))
-		return;
-	set_timer(waiting, &waiting->settling, waiting->rules->settle_ms, on_settled);
+	if (is_full(waiting))
+		end_waiting(waiting, WAITING_PRINTED);
+	else
+		begin_settling(waiting);
 }
 
 static void on_event(struct execution_watch *watch, struct execution *execution,
@@ -185,7 +199,7 @@ void waiting_begin(struct waiting *waiting, struct call *call, struct execution 
 		rules->ended(waiting, WAITING_TIME);
 		return;
 	}
-	if (has_news(waiting) && !rules->is_still_settled) {
+	if (is_full(waiting)) {
 		rules->ended(waiting, WAITING_PRINTED);
 		return;
 	}
@@ -197,6 +211,5 @@ void waiting_begin(struct waiting *waiting, struct call *call, struct execution 
 		set_timer(waiting, &waiting->limit, limit_ms, on_limit);
 	if (call->progress.token.raw.size > 0 && !waiting->ends_at_start)
 		set_timer(waiting, &waiting->progress, PROGRESS_MS, on_progress);
-	if (has_news(waiting))
-		on_output(waiting);
+	begin_settling(waiting);
 }

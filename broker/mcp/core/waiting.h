@@ -14,7 +14,7 @@ struct waiting;
 enum waiting_end {
 	WAITING_OVER,    /* the execution is over */
 	WAITING_STARTED, /* it runs, or has its new deadline */
-	WAITING_PRINTED, /* it printed new output */
+	WAITING_PRINTED, /* its new output is enough for an answer */
 	WAITING_TIME,    /* the time is over */
 	WAITING_GONE,    /* it was discarded; `execution` is invalid */
 };
@@ -24,10 +24,12 @@ struct waiting_rules {
 	void (*ended)(struct waiting *waiting, enum waiting_end end);
 	/* The client cancelled; the call ends by itself. */
 	void (*cancelled)(struct waiting *waiting);
-	/* Return true if there is new output. NULL: output does not end the wait. */
+	/* Return true if the new output fills an answer: the wait ends at once. NULL: never. */
+	bool (*is_full)(const struct waiting *waiting);
+	/* Return true if the new output may be all for now: the wait ends unless more follows
+	 * within `settle_ms`, which each further piece restarts. NULL: never. */
 	bool (*has_news)(const struct waiting *waiting);
-	uint32_t settle_ms;    /* after new output, wait this long for more of it */
-	bool is_still_settled; /* ... again after each further piece */
+	uint32_t settle_ms;
 };
 
 struct waiting {

@@ -45,7 +45,6 @@ static const struct waiting_rules rules = {
 	.ended = handle_waiting_ended,
 	.has_news = has_news,
 	.settle_ms = SETTLE_MS,
-	.is_still_settled = true,
 };
 
 /* Return the reason against it; NULL: none. */

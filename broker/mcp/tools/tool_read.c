@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * read_output: an execution's output as it arrives, or from an offset on.
+ * read_output: an execution's new output, collected until the end or the deadline, or its output
+ * from an offset on. An answer costs the model a turn, so a line alone is no reason for one.
  */
 #include <stdlib.h>
 
+#include "io/prompt.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/waiting.h"
 #include "mcp/tools/params.h"
@@ -22,8 +24,8 @@ enum read_param {
  * exactly. */
 #define READ_BYTES_MAX 100000
 
-/* Output comes in pieces: wait this many milliseconds for more. */
-#define SETTLE_MS 100
+/* A prompt in a terminal is one if nothing follows for this many milliseconds. */
+#define PROMPT_MS 500
 
 static const char *const stream_names[] = { "stdout", "stderr", NULL };
 
@@ -62,15 +64,39 @@ static struct result_part part_of(const struct reading *reading)
 	return part;
 }
 
-static bool has_news(const struct waiting *waiting)
+/* Return whether a page is full: more output would be cut, or is for the next call. Output from
+ * before the cursor was in an answer or cut out of it, so that nobody waits for it. */
+static bool is_full(const struct waiting *waiting)
 {
 	const struct reading *reading = (const struct reading *)waiting;
+	const struct execution_info *info = execution_info(waiting->execution);
+	const uint64_t total = info->log.streams[reading->stream].total;
 	const struct result_part part = part_of(reading);
+	uint64_t bytes = 0;
 
-	if (!reading->has_offset)
-		return !result_part_is_empty(&part);
-	return execution_info(waiting->execution)->log.streams[reading->stream].total >
-	       reading->offset;
+	if (reading->has_offset)
+		return total > reading->offset &&
+		       (reading->offset < info->cursor[reading->stream] ||
+			total - reading->offset >= reading->room);
+	for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+		bytes += part.to[i] - part.from[i];
+	return bytes >= reading->room;
+}
+
+/* Return whether the new output ends with a terminal's prompt, so that the program waits. */
+static bool has_prompt(const struct waiting *waiting)
+{
+	const struct reading *reading = (const struct reading *)waiting;
+	const struct execution_info *info = execution_info(waiting->execution);
+	const struct output *output = &info->log.streams[OUTPUT_OUT];
+	const uint64_t shown = reading->has_offset ? reading->offset : info->cursor[OUTPUT_OUT];
+	const uint64_t begin =
+		output->total > PROMPT_BYTES_MAX ? output->total - PROMPT_BYTES_MAX : 0;
+	char end[PROMPT_BYTES_MAX];
+
+	if (!info->is_terminal || output->total <= shown)
+		return false;
+	return prompt_is_at_end(end, output_read(output, begin, end, sizeof(end)));
 }
 
 static void answer_output(struct reading *reading)
@@ -99,8 +125,9 @@ static void on_ended(struct waiting *waiting, enum waiting_end end)
 
 static const struct waiting_rules rules = {
 	.ended = on_ended,
-	.has_news = has_news,
-	.settle_ms = SETTLE_MS,
+	.is_full = is_full,
+	.has_news = has_prompt,
+	.settle_ms = PROMPT_MS,
 };
 
 /* The deadline has moved, or the execution is over: now the output. */
@@ -158,10 +185,12 @@ const struct tool tool_read_output = {
 	.name = "read_output",
 	.title = "Read an execution's output",
 	.description =
-		"Return an execution's output since the last call, waiting up to `wait_ms` for new "
-		"output or the end. Call it again until the last line is a verdict such as [exit 0 "
-		"· 31.2 s]. With `offset` it reads one stream from that byte on, such as the "
-		"middle of a cut output. Output is kept for an hour after its last use.",
+		"Return an execution's output since the last call, collected for `wait_ms` or "
+		"until "
+		"the end; earlier only if a page is full or a terminal shows a prompt. 0 returns "
+		"at once. Call it again until the last line is a verdict such as [exit 0 · 31.2 "
+		"s]. With `offset` it reads one stream from that byte on, such as the middle of a "
+		"cut output. Output is kept for an hour after its last use.",
 	TOOL_PARAMS(params),
 	.is_read_only = true,
 	.handler = read_output,
