@@ -50,9 +50,7 @@ static int open_source(const struct tree *tree, const struct plan_mount *mount, 
 		if (pin->is.profile == tree->profile && pin->is.mount == mount - first)
 			return tree_open_meant(tree->host, path, flags, &pin->meant);
 	}
-	if (mount->flags & PLAN_PINNED)
-		return -ENOENT;
-	return tree_open(tree->host, path, flags);
+	return mount->flags & PLAN_PINNED ? -ENOENT : tree_open(tree->host, path, flags);
 }
 
 /* Make what lies in the tree itself. A small file of the host costs less as a copy than as one more

@@ -131,7 +131,7 @@ static void discard_standby(void)
 	if (!is_waiting || !waiting)
 		return;
 	is_waiting = false;
-	watch_kill_all();
+	(void)watch_kill_all();
 	spawn_remove_code(&waiting->spawn);
 	waiting->spawn.slot = DISCARDED_SLOT; /* until it is reaped */
 }
@@ -341,7 +341,7 @@ static int handle_spawn_kill(void *context, struct channel_message *message)
 	else if (execution->spawn.slot == STANDBY_SLOT)
 		discard_standby();
 	else if (!init->factory->lasts || (first != 0 && running == 1 && standby_pid() == 0))
-		watch_kill_all();
+		(void)watch_kill_all();
 	else if (first != 0)
 		watch_kill_family(first);
 	return 0;
@@ -399,7 +399,7 @@ static void look_around(uint32_t ended)
 	}
 	look_ms = now_ms() + watch_pause_ms(usage.bytes, profile->memory_bytes);
 	if (usage.bytes > profile->memory_bytes)
-		watch_kill_all();
+		(void)watch_kill_all();
 }
 
 /* Until the next look; by no clock is it longer than between any two. */
@@ -435,13 +435,12 @@ static int end_execution(struct execution *execution, int status, const struct r
 	execution->done.ended_us = clock_now_us();
 	if (status != 0 && is_watched)
 		look_around(1);
-	if (status != 0)
-		execution->done.over_disk = watch_files(init->factory, init->profile).is_full;
+	execution->done.over_disk = status && watch_files(init->factory, init->profile).is_full;
 	execution->workload.pid = 0;
 	running--;
 	is_ending = !init->factory->lasts;
 	if (is_ending || (is_watched && running == 0 && standby_pid() == 0))
-		watch_kill_all();
+		execution->done.left_behind = watch_kill_all();
 	return is_ending ? 0 : report_done(execution, usage);
 }
 
@@ -455,11 +454,10 @@ static int reap_children(bool is_late)
 	pid_t pid;
 
 	while (!error && (pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
-		struct execution *execution;
-
 		if (!WIFSTOPPED(status) && pid == standby_pid())
 			error = hear_standby();
-		execution = find_execution(0, pid);
+		struct execution *execution = find_execution(0, pid);
+
 		if (WIFSTOPPED(status))
 			hold_report(execution, pid, status);
 		else if (!error && execution && execution->spawn.slot >= STANDBY_SLOT)
@@ -510,7 +508,7 @@ void serve_run(const struct init *own)
 	init = own;
 	executions_max = own->factory->lasts ? SANDBOX_EXECUTIONS_MAX : 1;
 	is_watched = own->factory->limits == LIMITS_FALLBACK;
-	error = children < 0 || (is_watched && watch_open() != 0) ? -1 : 0;
+	error = children < 0 || (watch_open() != 0 && is_watched) ? -1 : 0;
 	while (!error) {
 		const bool watch_now = is_watched && running > 0;
 		/* No process runs, waits or is being made. */

@@ -46,7 +46,10 @@ static uint64_t read_number(const char *pid, const char *file, const char *key)
 
 static void add_process(const char *pid, struct watch_usage *usage)
 {
-	usage->bytes += read_number(pid, "/statm", " ") * MEMORY_PAGE; /* the second: resident */
+	const uint64_t resident = read_number(pid, "/statm", " "); /* its second number */
+
+	usage->bytes += resident * MEMORY_PAGE;
+	usage->live += resident > 0;
 	usage->tasks += read_number(pid, "/status", "\nThreads:\t");
 }
 
@@ -147,10 +150,15 @@ bool watch_has_children(void)
 }
 
 /* The kernel looks at all that the machine runs for it. */
-void watch_kill_all(void)
+uint32_t watch_kill_all(void)
 {
-	if (watch_has_children())
+	struct watch_usage rest = { .live = 0 };
+
+	if (watch_has_children()) {
+		each_process(add_process, &rest);
 		(void)kill(-1, SIGKILL); /* ESRCH: what is left is dead */
+	}
+	return (uint32_t)rest.live;
 }
 
 struct watch_store watch_files(const struct factory *factory, const struct plan_profile *profile)
@@ -177,8 +185,7 @@ struct watch_store watch_files(const struct factory *factory, const struct plan_
 int watch_pause_ms(uint64_t used, uint64_t limit)
 {
 	const uint64_t pause = used < limit ? (limit - used) / WATCH_BYTES_PER_MS : 0;
+	const uint64_t least = pause < WATCH_LEAST_MS ? WATCH_LEAST_MS : pause;
 
-	if (pause > WATCH_MOST_MS)
-		return WATCH_MOST_MS;
-	return pause < WATCH_LEAST_MS ? WATCH_LEAST_MS : (int)pause;
+	return least > WATCH_MOST_MS ? WATCH_MOST_MS : (int)least;
 }

@@ -30,6 +30,7 @@
 struct watch_usage {
 	uint64_t bytes; /* files, and what the processes have resident */
 	uint64_t tasks; /* processes, their threads and zombies */
+	uint64_t live;  /* processes with memory, so that they are no zombies */
 	/* While it is measured: the same with shared pages shared out, and until when. */
 	uint64_t shares;
 	uint64_t late_us;
@@ -56,8 +57,9 @@ void watch_kill_family(pid_t first);
  * else is in this pid namespace. */
 bool watch_has_children(void);
 
-/* Kill everything in this pid namespace but the caller. */
-void watch_kill_all(void);
+/* Kill everything in this pid namespace but the caller. Return how many processes lived, 0 if that
+ * cannot be read. */
+uint32_t watch_kill_all(void);
 
 struct watch_store {
 	uint64_t bytes; /* in memory: what lasts is not */

@@ -29,6 +29,8 @@ static void put_end(struct json_writer *writer, const struct ipc_execution_done 
 		json_put_number(writer, "cpu_ms", round_ms(done->cpu_us));
 	if (done->peak_bytes > 0)
 		json_put_number(writer, "peak_bytes", done->peak_bytes);
+	if (done->verdict == VERDICT_EXITED && done->left_behind > 0)
+		json_put_number(writer, "left_behind", done->left_behind);
 }
 
 static void put_timings(struct json_writer *writer, const struct timings *timings)

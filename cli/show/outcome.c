@@ -259,6 +259,17 @@ static void explain_ended(const struct outcome *outcome, const struct outcome_re
 {
 	if (!explain_runner(outcome, request))
 		explain_done(outcome, request);
+	if (views->unreached[0])
+		log_line("%s", views->unreached);
+}
+
+/* A server that was started with '&' is gone, although the command succeeded. */
+static void print_left_behind(const struct ipc_execution_done *done)
+{
+	if (done->verdict == VERDICT_EXITED && done->left_behind > 0)
+		log_line("%u background process%s ended with the command: 'msp exec -d' keeps a "
+			 "server running in a persistent sandbox",
+			 done->left_behind, done->left_behind == 1 ? " was" : "es were");
 	if (outcome_exit_code(outcome) != 0)
 		explain_denials(outcome, request);
 }
@@ -266,6 +277,7 @@ static void explain_ended(const struct outcome *outcome, const struct outcome_re
 static void explain_gone(const struct outcome *outcome)
 {
 	const int status = outcome->supervisor_status;
+	print_left_behind(&outcome->done);
 
 	if (outcome->wrong)
 		log_line("the supervisor broke the protocol (%s): are all of msp's programs "

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +27,19 @@ void cgroup_leaf_path(struct text *path, uint32_t slot, uint32_t leaf, const cha
 	cgroup_path(path, slot, "/e");
 	text_add_number(path, leaf);
 	text_add(path, suffix);
+}
+
+uint32_t cgroup_count(int dir, uint32_t slot, uint32_t leaf)
+{
+	struct text path;
+	char list[4096]; /* a line for each, the last one without its end */
+	uint32_t count;
+
+	cgroup_leaf_path(&path, slot, leaf, "/cgroup.procs");
+	count = text_read_file(dir, path.bytes, list, sizeof(list)) > 0;
+	for (const char *at = list; count > 0 && (at = strchr(at, '\n')); at++)
+		count++;
+	return count;
 }
 
 bool cgroup_remove(int dir, uint32_t slot)

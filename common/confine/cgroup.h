@@ -20,6 +20,9 @@ void cgroup_path(struct text *path, uint32_t slot, const char *suffix);
 /* "s<slot>/e<leaf>" and `suffix`. */
 void cgroup_leaf_path(struct text *path, uint32_t slot, uint32_t leaf, const char *suffix);
 
+/* Return the number of processes in a leaf, as far as 4 KiB list them; 0 if it is gone. */
+uint32_t cgroup_count(int dir, uint32_t slot, uint32_t leaf);
+
 /* Remove a sandbox's cgroups but for other leaves than the first; true when they are gone, false
  * while a process is left in them. */
 bool cgroup_remove(int dir, uint32_t slot);

@@ -92,6 +92,7 @@ IPC_MESSAGE(spawn_done,
 	/* 1: cpu_us and peak_bytes cover each of its processes. 0: one had not ended, or the
 	 * sandbox lasts, where a process may be of another execution. */
 	(U32, is_whole),
+	(U32, left_behind), /* processes that it left and that were killed at its end */
 	(U64, cpu_us), (U64, peak_bytes),
 	(U64, taken_us),                    /* by the monotonic clock: the spawn was taken up, */
 	(U64, executed_us),                 /* the kernel asked to execute its workload, */

@@ -45,9 +45,7 @@ static int timeout_ms(uint64_t deadline_us)
 	const uint64_t now = clock_now_us();
 	const uint64_t rest_ms = deadline_us > now ? (deadline_us - now + 999) / 1000 : 0;
 
-	if (deadline_us == UINT64_MAX)
-		return -1;
-	return rest_ms > 60000 ? 60000 : (int)rest_ms;
+	return deadline_us == UINT64_MAX ? -1 : rest_ms > 60000 ? 60000 : (int)rest_ms;
 }
 
 int loop_turn(uint64_t deadline_us)

@@ -10,6 +10,7 @@
 #include "base/audit.h"
 #include "base/gateway.h"
 #include "base/reply.h"
+#include "common/confine/cgroup.h"
 #include "common/ipc/dispatch.h"
 #include "common/ipc/ipc_done.h"
 #include "common/ipc/ipc_execution.h"
@@ -334,6 +335,10 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	set_parts(execution, from, &done);
 	if (!denials_put(&done, from, &usage))
 		return -EPROTO;
+	done.left_behind =
+		sandbox_lasts(context) && supervisor.cgroup >= 0
+			? cgroup_count(supervisor.cgroup, execution->sandbox->slot, execution->leaf)
+			: from->left_behind;
 	done.verdict = judge_end(execution, from, &usage);
 	done.exit_code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0;
 	done.signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;

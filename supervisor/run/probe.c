@@ -8,9 +8,7 @@
 
 uint32_t posture_probe(const struct frontend *frontend, uint32_t profile)
 {
-	if (!frontend)
-		return PROBE_ALONE;
-	return posture_is_known(profile) ? PROBE_NONE : PROBE_FIRST;
+	return !frontend ? PROBE_ALONE : posture_is_known(profile) ? PROBE_NONE : PROBE_FIRST;
 }
 
 bool posture_is_known(uint32_t profile)

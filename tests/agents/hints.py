@@ -45,7 +45,9 @@ def hints_of(text):
         lines.pop()
     found = []
     for line in reversed(lines[:-1]):
-        if not re.fullmatch(r"\[(sandbox: |not the sandbox: |/|nothing in |this run ).*\]", line):
+        if re.match(r"\[\d+ background process", line):
+            continue
+        if not re.fullmatch(r"\[(sandbox: |not the sandbox: |/|nothing in |this run |\S+ is allowed, but ).*\]", line):
             break
         found.insert(0, line)
     return found

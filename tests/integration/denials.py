@@ -299,3 +299,77 @@ class Hints(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+    def test_words_of_tests_and_logs_say_nothing(self):
+        """The last ones are the controls: the sandbox's own errors."""
+        with support.Server(stderr=subprocess.DEVNULL) as server:
+            server.initialize()
+            for line in ("open /etc/shadow: Permission denied (expected)",
+                         "open /etc/shadow: Permission denied",
+                         "write /tmp/x: No space left on device (simulated)",
+                         "OSError: [Errno 28] No space left on device",
+                         "MemoryError", "ok 4 - touch /usr/x: Read-only file system",
+                         "12:00:01 INFO connect to 192.0.2.1: Network is unreachable"):
+                for stream in (">&2", ""):
+                    with self.subTest(line=line, stream=stream):
+                        text = support.text_of(server.call(
+                            "run_command", command=f"echo '{line}' {stream}; exit 3"))
+                        self.assertNotRegex(text, r"(?m)^\[(sandbox|not the sandbox|/)", text)
+            for command, line in (
+                    ("truncate -s 2G /tmp/x; exit $?", "a file can have at most 1024 MiB"),
+                    ("python3 -c 'open(\"/tmp/x\", \"w\").truncate(1 << 31)'", "at most 1024 MiB"),
+                    ("head -c 700M /dev/zero >/tmp/x; head -c 700M /dev/zero >/tmp/y; exit 3", "disk"),
+                    ("touch /usr/x", "/usr/x cannot be written")):
+                with self.subTest(command=command):
+                    text = support.text_of(server.call("run_command", command=command, timeout=60))
+                    self.assertIn(line, text)
+
+
+class LeftBehind(unittest.TestCase):
+    """Processes in the background end with their command, and the result says so."""
+
+    LINE = (r"\n\[{} background process(?: was|es were) ended with the command: run a server as a "
+            r"command of its own with yield_ms 0\]\n\[exit {} ")
+    CASES = (("sleep 60 & echo started", 1, 0),
+             ("nohup python3 -m http.server 8123 >/tmp/log 2>&1 & sleep 0.3; echo started", 1, 0),
+             ("sleep 60 & sleep 61 & setsid sleep 62 & sleep 0.2; echo started; exit 4", 3, 4),
+             ("python3 -c 'import subprocess; subprocess.Popen([\"sleep\", \"60\"])'; echo started",
+              1, 0))
+    CONTROLS = ("sleep 0.1 & wait; echo started", "echo started",
+                "sleep 60 & kill -9 $!; wait; echo started", "(sleep 0.1; :) | cat; echo started")
+
+    def check(self, server, **arguments):
+        for command, count, code in self.CASES:
+            with self.subTest(command=command, arguments=arguments):
+                result = server.call("run_command", command=command, **arguments)
+                self.assertRegex(support.text_of(result),
+                                 "^started" + self.LINE.format(count, code))
+                self.assertEqual(result["_meta"]["msp/execution"]["left_behind"], count)
+        for command in self.CONTROLS:
+            with self.subTest(command=command, arguments=arguments):
+                result = server.call("run_command", command=command, **arguments)
+                self.assertNotIn("background", support.text_of(result))
+                self.assertNotIn("left_behind", result["_meta"]["msp/execution"])
+        late = server.call("run_command", command="sleep 60 & sleep 61", timeout_ms=500, **arguments)
+        self.assertNotIn("background", support.text_of(late), "its time limit ended all")
+
+    def test_an_agent_is_told(self):
+        with support.Server(stderr=subprocess.DEVNULL) as server:
+            server.initialize()
+            self.check(server)
+            server.call("create_sandbox", name="background")
+            try:
+                self.check(server, sandbox="background")
+            finally:
+                server.call("destroy_sandbox", sandbox="background")
+
+    def test_a_person_is_told(self):
+        result = support.run("sh", "-c", "sleep 60 & echo started")
+        self.assertEqual((result.returncode, result.stdout), (0, "started\n"))
+        self.assertEqual(result.stderr,
+                         "msp: run: 1 background process was ended with the command: 'msp exec -d' "
+                         "keeps a server running in a persistent sandbox\n")
+        result = support.run("sh", "-c", "sleep 0.1 & wait")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(run_json("sh", "-c", "sleep 60 & sleep 61 & :")["left_behind"], 2)
+        self.assertNotIn("left_behind", run_json("true"))
+

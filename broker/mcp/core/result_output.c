@@ -219,6 +219,19 @@ static void put_hints(const struct execution_info *info, struct result *ret)
 static void put_last_line(const struct execution_info *info, bool is_silent, struct result *ret)
 {
 	struct buffer *text = &ret->text;
+/* A server that was started with '&' is gone, although the command succeeded. */
+static void append_left_behind(const struct ipc_execution_done *done, struct buffer *text)
+{
+	if (done->verdict != VERDICT_EXITED || done->left_behind == 0)
+		return;
+	buffer_format(text,
+		      done->left_behind == 1 ? "[%" PRIu32 " background process was"
+					     : "[%" PRIu32 " background processes were",
+		      done->left_behind);
+	buffer_append_text(text, " ended with the command: run a server as a command of its own "
+				 "with yield_ms 0]\n");
+}
+
 
 	if (!is_over(info)) {
 		say_running(info, is_silent, text);
@@ -228,6 +241,7 @@ static void put_last_line(const struct execution_info *info, bool is_silent, str
 	buffer_append_text(text, "[");
 	result_put_verdict(info, ret->plan, text);
 	if (is_silent)
+	append_left_behind(info->done, text);
 		buffer_append_text(text, has_printed(info) ? " · no new output" : " · no output");
 	buffer_append_text(text, "]");
 }

@@ -44,6 +44,28 @@ Test(cgroup, paths_are_slot_and_suffix)
 	cr_assert_str_eq(path.bytes, "s7/e15/cgroup.kill");
 }
 
+Test(cgroup, processes_of_a_leaf_are_counted)
+{
+	static const struct {
+		const char *list;
+		uint32_t count;
+	} rows[] = { { "", 0 }, { "12\n", 1 }, { "12\n1234567\n3\n", 3 } };
+
+	cr_expect_eq(cgroup_count(dir, 7, 2), 0, "it is gone");
+	cr_assert_eq(mkdirat(dir, "s7", 0700), 0);
+	cr_assert_eq(mkdirat(dir, "s7/e2", 0700), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const int fd = openat(dir, "s7/e2/cgroup.procs",
+				      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+		cr_assert_geq(dprintf(fd, "%s", rows[i].list), 0);
+		(void)close(fd);
+		cr_expect_eq(cgroup_count(dir, 7, 2), rows[i].count, "%zu", i);
+	}
+	(void)unlinkat(dir, "s7/e2/cgroup.procs", 0);
+	(void)unlinkat(dir, "s7/e2", AT_REMOVEDIR);
+}
+
 Test(cgroup, removal_takes_the_leaf_too)
 {
 	cr_assert_eq(mkdirat(dir, "s7", 0700), 0);
