@@ -2,7 +2,9 @@
 #include "frontend/denial_hints.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/log.h"
 #include "frontend/hint_search.h"
@@ -30,12 +32,27 @@ static const struct silent {
 
 /* --- limits and facts ------------------------------------------------------------------------- */
 
+/* Return whether nothing that is known contradicts the message that a limit was reached. A full
+ * disk has its count, and so have forks that a cgroup refuses; an allocation that fails far below
+ * the limit fails by the program's own wish. */
+static bool is_limit_possible(const struct search *search, int error)
+{
+	const struct hint_source *source = search->source;
+
+	if (error == ENOMEM)
+		return source->peak_bytes >= search->profile->memory_bytes / 4 * 3;
+	return error == EAGAIN ? !source->is_counted : error != ENOSPC;
+}
+
 /* Whether the limit was met, the workload alone says: that there is one, the profile does. */
 static bool judge_limit(const struct search *search, const struct finding *finding)
 {
 	const struct plan_profile *profile = search->profile;
 	const int error = finding->phrase->error;
-	struct denial_view *view = hint_add_view(search, "limits", finding->phrase->says, "");
+	struct denial_view *view =
+		is_limit_possible(search, error)
+			? hint_add_view(search, "limits", finding->phrase->says, "")
+			: NULL;
 
 	if (!view)
 		return true;
@@ -47,8 +64,10 @@ static bool judge_limit(const struct search *search, const struct finding *findi
 		denial_limit(view, "pids", profile->pids, "");
 	else if (error == EMFILE)
 		denial_limit(view, "open_files", profile->open_files, "");
+	else if (profile->file_bytes < 1 << 20)
+		denial_limit(view, "file_size", profile->file_bytes >> 10, " KiB");
 	else
-		denial_limit(view, "size", 0, "");
+		denial_limit(view, "file_size", profile->file_bytes >> 20, " MiB");
 	return true;
 }
 
@@ -189,8 +208,60 @@ static bool is_quoted(const struct search *search, enum topic topic, const char 
 	return at > line && (at[-1] != ':' || shows_assertion(search->text));
 }
 
+/* Return whether the line begins with a test's mark of success. */
+static bool is_passed(const char *line)
+{
+	static const char *const marks[] = { "ok ",        "ok\t",     "[ ok",     "[  ok",
+					     "[       ok", "\u2713",   "\u2714",   "\u221a",
+					     "pass ",      "pass:",    "passed ",  "pass\t",
+					     "--- pass",   "[ passed", "[  passed" };
+
+	line += strspn(line, " ");
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (strncasecmp(line, marks[i], strlen(marks[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Return whether the line is a record of a log at a level of no failure. */
+static bool is_of_low_level(const char *line)
+{
+	static const char levels[] = "level=info|level=debug|level=trace|\"level\":\"info\"|"
+				     "\"level\": \"info\"|\"level\":\"debug\"|"
+				     "\"level\": \"debug\"|[info]|[debug]|[trace]|<info>|<debug>";
+	static const char *const names[] = { "INFO", "DEBUG", "TRACE" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *at = strstr(line, names[i]);
+		const char *end = at ? at + strlen(names[i]) : "";
+
+		if (at && (at == line || strchr(" \t[(|:", at[-1])) && *end &&
+		    strchr(" \t:])|", *end))
+			return true;
+	}
+	return hint_text_has(line, levels);
+}
+
+/* Return whether the line speaks of a failure that the program wanted: a test's, or a log's that
+ * goes on. Its words are no reason. */
+static bool is_remark(const char *line)
+{
+	static const char remarks[] =
+		"(expected|(as expected|(simulated|(mock|(fake|(injected|(intentional|(ignored|"
+		"(ignoring|(handled|(harmless|(non-fatal|(nonfatal|(test|(dry|[mock|[simulated|"
+		"[test]|[expected|simulated |simulating |mocked |mocking |mock:|mock error|"
+		"fake error|expected error|expected failure|expects error|expecting |as expected|"
+		"should fail|should throw|should raise|should be refused|should return|"
+		"injected |fault injection|dry run|dry-run|to throw|raises error";
+
+	return is_passed(line) || is_of_low_level(line) || hint_text_find_word(line, remarks);
+}
+
 static void judge_line(const struct search *search, const char *line)
 {
+	if (is_remark(line))
+		return;
 	for (size_t i = 0; i < PHRASES; i++) {
 		const struct finding finding = { &phrases[i], line,
 						 hint_text_find_word(line, phrases[i].words) };
@@ -208,6 +279,18 @@ static bool is_too_late(const struct search *search)
 {
 	return search->source->is_timeout || (search->source->exit_code == 124 &&
 					      hint_text_find_program(search->command, "timeout "));
+}
+
+/* A shell ends with the signal of a program that wrote more than a file may have. */
+static void judge_file_size(const struct search *search)
+{
+	static const struct phrase phrase = { .topic = TOPIC_LIMIT,
+					      .error = EFBIG,
+					      .says = "file size" };
+	const struct finding finding = { &phrase, "", "" };
+
+	if (search->source->exit_code == 128 + SIGXFSZ)
+		(void)judge_limit(search, &finding);
 }
 
 /* A program that was told to be quiet says nothing but its exit code, or runs out of time. */
@@ -298,7 +381,7 @@ static bool has_found(const struct denial_views *views)
 		if (views->items[i].weight < DENIAL_LAST)
 			return true;
 	}
-	return views->note[0] || views->other[0];
+	return views->note[0] || views->other[0] || views->unreached[0];
 }
 
 /* Copy the text in which a program tells why it failed: its errors, or else its output. Return
@@ -340,6 +423,8 @@ void denial_hints_add(const struct hint_source *source, struct denial_views *vie
 		judge_text(&search, source->output, source->output_size, true);
 	if (!has_found(views) && is_silent)
 		judge_silence(&search);
+	if (!has_found(views))
+		judge_file_size(&search);
 	if (!has_found(views))
 		hint_judge_command_path(&search, hint_text_is_blank(reason));
 	for (uint32_t i = 0; i < views->count; i++) {

@@ -26,6 +26,8 @@ struct hint_source {
 	bool is_tool;        /* a model asked, by a tool */
 	bool is_persistent;  /* it ran in a persistent sandbox */
 	bool is_service;     /* its supervisor is the user's service, which commands reach */
+	bool is_counted;     /* cgroups limit it: a fork that they refuse has its count */
+	uint64_t peak_bytes; /* memory that its processes had at once; 0: not known */
 	const char *tail;    /* the end of its error output */
 	size_t size;         /* at most HINT_BYTES */
 	const char *output;  /* likewise of its output, for programs that print errors there */

@@ -54,6 +54,7 @@ void denial_limit(struct denial_view *view, const char *key, uint64_t value, con
 		{ "memory", "the memory limit is %s; use less at once" },
 		{ "pids", "the limit of processes and threads is %s; start fewer" },
 		{ "open_files", "the limit of open files is %s; close some" },
+		{ "file_size", "a file can have at most %s; write smaller ones" },
 	};
 	char number[48];
 
@@ -260,7 +261,7 @@ void denials_describe(const struct plan *plan, const char *profile,
 	struct denials denials;
 
 	ret->count = 0;
-	ret->other[0] = ret->note[0] = '\0';
+	ret->other[0] = ret->note[0] = ret->unreached[0] = '\0';
 	if (!denials_take(&denials, done->denials, done->denials_size))
 		return;
 	for (uint32_t i = 0; i < denials.size / sizeof(denials.records[0]); i++) {
@@ -360,7 +361,9 @@ static bool is_repeated(const struct denial_views *views, uint32_t index)
 void denials_put_hints(const struct denial_views *views, char ret[DENIALS_TEXT_MAX])
 {
 	const enum denial_weight weight = find_weight(views);
-	const char *other = views->note[0] ? views->note : views->other;
+	const char *other = views->unreached[0] ? views->unreached
+			    : views->note[0]    ? views->note
+						: views->other;
 	uint32_t lines = 0;
 	size_t used = 0;
 

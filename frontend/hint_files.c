@@ -103,6 +103,37 @@ static void note_missing(const struct search *search, const char *path)
 		    shown, plan_string(search->source->plan, mount->target));
 }
 
+static const char *first_kind(const char *line)
+{
+	static const struct {
+		const char *word, *kind;
+	} words[] = {
+		{ "creat", "create" },    { "mkdir", "create" }, { "touch", "create" },
+		{ "writ", "create" },     { "save", "create" },  { "output", "create" },
+		{ "database", "create" }, { "lock", "create" },  { "remove", "delete" },
+		{ "unlink", "delete" },   { "exec", "exec" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (hint_text_find(line, words[i].word))
+			return words[i].kind;
+	}
+	return "read";
+}
+
+/* Return whether the policy allows the act that the line tells of. If it refuses with another error
+ * than the line's, the line is not about this sandbox. */
+static bool is_act_allowed(const struct search *search, const char *line, const char *path)
+{
+	char text[HINT_TARGET_MAX + 16];
+	struct operation operation;
+	struct decision decision;
+
+	SAY(text, "%s %s", first_kind(line), path);
+	return hint_ask_policy(search, text, &operation, &decision) &&
+	       decision.answer <= DECISION_CONDITIONAL;
+}
+
 static void say_other(const struct search *search, const struct phrase *phrase, const char *line,
 		      const char *path)
 {
@@ -114,7 +145,7 @@ static void say_other(const struct search *search, const struct phrase *phrase, 
 		return;
 	}
 	hint_path(path, shown);
-	if (search->is_clear && !search->views->other[0])
+	if (search->is_clear && !search->views->other[0] && is_act_allowed(search, line, path))
 		SAY(search->views->other,
 		    "not the sandbox: its policy allows %s; look at the file's mode", shown);
 }
@@ -147,24 +178,6 @@ static bool find_path(const struct search *search, const struct finding *finding
 		memmove(name, name + 2, strlen(name) - 1);
 	length = snprintf(ret, HINT_TARGET_MAX, "%s/%s", search->cwd, name);
 	return length > 0 && (size_t)length < HINT_TARGET_MAX;
-}
-
-static const char *first_kind(const char *line)
-{
-	static const struct {
-		const char *word, *kind;
-	} words[] = {
-		{ "creat", "create" },    { "mkdir", "create" }, { "touch", "create" },
-		{ "writ", "create" },     { "save", "create" },  { "output", "create" },
-		{ "database", "create" }, { "lock", "create" },  { "remove", "delete" },
-		{ "unlink", "delete" },   { "exec", "exec" },
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (hint_text_find(line, words[i].word))
-			return words[i].kind;
-	}
-	return "read";
 }
 
 /* Return whether it was one of the acts that the policy was asked about. Of further acts with these

@@ -264,7 +264,9 @@ bool hint_judge_network(const struct search *search, const struct finding *findi
 	char host[HINT_TARGET_MAX] = "";
 	struct decision decision;
 	uint16_t port = 0;
-	bool is_found = is_package ? hint_text_host(finding->line, host, &port)
+	/* The name of a package before the words may look like a host. */
+	bool is_found = is_package ? hint_text_host(finding->words, host, &port) ||
+					     hint_text_host(finding->line, host, &port)
 				   : find_host(search, finding->line, host, &port);
 
 	is_found = is_found && ask_connect(search, host, port, &decision) &&
@@ -296,12 +298,8 @@ bool hint_judge_refused(const struct search *search, const struct finding *findi
 	}
 	if (hint_judge_command_socket(search))
 		return true;
-	if (has_hosts(search) && !(is_found && is_loopback(host))) {
-		if (is_found && !views->note[0] && search->is_clear)
-			SAY(views->note, "%.60s is allowed, but no server of it could be reached",
-			    host);
-		return true;
-	}
+	if (has_hosts(search) && !(is_found && is_loopback(host)))
+		return true; /* if it could not be reached, msp-cable has counted that */
 	if (port)
 		SAY(number, ":%u", port);
 	if (!views->note[0] && search->is_clear)

@@ -262,13 +262,18 @@ static bool has_domain(const char *name, bool is_named)
 		       strlen(name);
 }
 
-/* Take the number behind the last colon for a port, if the rest is no IPv6 address. */
+/* Take the number behind the last colon for a port, if the rest is no IPv6 address. Coordinates of a
+ * package, GROUP:NAME:VERSION, are no host. */
 static void split_port(struct word *word, char text[HINT_TARGET_MAX])
 {
 	char *colon = strrchr(text, ':');
 
 	if (!colon || is_address(text))
 		return;
+	if (strchr(text, ':') != colon && isalpha((unsigned char)strchr(text, ':')[1])) {
+		text[0] = '\0';
+		return;
+	}
 	word->port = (uint16_t)strtoul(colon + 1, NULL, 10);
 	*colon = '\0';
 	colon = strchr(text, ':'); /* a place in a source: FILE:LINE:COLUMN */

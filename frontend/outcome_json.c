@@ -69,6 +69,8 @@ static void put_denials(struct json_writer *writer, const struct denial_views *v
 		json_put_text(writer, "not_the_sandbox", views->other);
 	if (views->note[0])
 		json_put_text(writer, "note", views->note);
+	if (views->unreached[0])
+		json_put_text(writer, "unreached", views->unreached);
 	if (views->count == 0)
 		return;
 	json_open_array(writer, "denials");

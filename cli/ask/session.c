@@ -68,8 +68,9 @@ struct session {
 
 static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
 
-/* The end of what a person has seen of the workload's errors: an explanation begins there. */
-static struct relay_tail shown;
+/* The ends of the workload's errors and of what a person has seen of its output: an explanation
+ * begins there. */
+static struct relay_tail shown, printed;
 _Static_assert(sizeof(shown.bytes) <= HINT_BYTES, "denial_hints_add() would ignore it");
 
 static uint64_t now_ms(void)
@@ -253,9 +254,13 @@ static void attach_output(struct session *session, enum stream stream, int own, 
 	if (again >= 0)
 		relay->sink_end = RELAY_OWN;
 	relay->buffer = buffers[stream];
-	if (end == RELAY_TERMINAL && !session->options->is_shell &&
-	    (stream == STREAM_STDERR || session->options->use_tty))
+	if (session->options->is_shell)
+		return;
+	if (stream == STREAM_STDERR || (end == RELAY_TERMINAL && session->options->use_tty))
 		relay->tail = &shown;
+	else if (end == RELAY_TERMINAL)
+		relay->tail = &printed;
+	relay->uses_splice &= !relay->tail; /* errors are few, and output may be much */
 }
 
 /* End the execution: `name` says which step failed. */
@@ -321,7 +326,7 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 	if (has_sandbox(session) && !session->talk.outcome.profile[0] &&
 	    (done->denials_size > 0 || session->talk.outcome.network.count > 0 ||
 	     session->options->is_verbose || session->options->taker ||
-	     (shown.size > 0 && denial_hints_apply(done))))
+	     (shown.size + printed.size > 0 && denial_hints_apply(done))))
 		(void)ask_for_sandboxes(session, LISTING_PROFILE, false);
 }
 
@@ -575,7 +580,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .deadline_ms = NO_DEADLINE };
 	const uint64_t asked_us = clock_now_us();
 
-	shown.size = 0;
+	shown.size = printed.size = 0;
 	if (options->answer_ms > 0)
 		session.deadline_ms = now_ms() + options->answer_ms;
 	if (options->joined)
@@ -587,8 +592,8 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	conversation_run(&session.talk, &rules);
 	timings_set(&session.talk.outcome.timings, &session.talk.outcome.done, options->launched_us,
 		    asked_us, clock_now_us());
-	session.talk.outcome.shown = shown.bytes;
-	session.talk.outcome.shown_size = shown.size;
+	session.talk.outcome.errors = (struct outcome_tail){ shown.bytes, shown.size };
+	session.talk.outcome.output = (struct outcome_tail){ printed.bytes, printed.size };
 	terminal_restore(&session.terminal);
 	fd_close_all(session.fds, STREAM_COUNT);
 	fd_close_all(session.own, STREAM_COUNT);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/ipc/limits_mode.h"
 #include "common/log.h"
 #include "common/text/format.h"
 #include "common/text/names.h"
@@ -201,20 +202,21 @@ static void add_hints(const struct hint_source *source, struct denial_views *vie
 }
 
 /* Reading the plan costs a start more than all the rest that is done here: only where there is
- * something to say. `tail`: of what it wrote to stderr, as far as that is known. */
+ * something to say. The tails: of what it wrote, as far as that is known. */
 static const struct denial_views *describe_denials(const struct outcome *outcome,
 						   const struct outcome_request *request,
-						   const void *tail, size_t size)
+						   const struct outcome_tail *errors,
+						   const struct outcome_tail *output)
 {
 	static struct denial_views views; /* too large to be cleared each time */
+	const bool has_hints =
+		errors->size + output->size > 0 && denial_hints_apply(&outcome->done);
 	struct plan plan = { 0 };
 	struct hint_source source;
 
 	views.count = 0;
-	views.other[0] = views.note[0] = '\0';
-	if (!denial_hints_apply(&outcome->done))
-		size = 0;
-	if (outcome->done.denials_size == 0 && outcome->network.count == 0 && size == 0)
+	views.other[0] = views.note[0] = views.unreached[0] = '\0';
+	if (outcome->done.denials_size == 0 && outcome->network.count == 0 && !has_hints)
 		return &views;
 	/* Without it what was refused has hardly any words, and everything else is as it was. */
 	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
@@ -227,11 +229,15 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 				       .is_timeout = outcome->done.verdict == VERDICT_TIMEOUT,
 				       .is_persistent = request->sandbox != NULL,
 				       .is_service = outcome->is_service,
-				       .tail = tail,
-				       .size = size };
+				       .is_counted = outcome->limits == LIMITS_CGROUP,
+				       .peak_bytes = outcome->done.peak_bytes,
+				       .tail = errors->bytes,
+				       .size = errors->size,
+				       .output = output->bytes,
+				       .output_size = output->size };
 	denials_describe(&plan, source.profile, &outcome->done, &views);
 	denials_add_network(&source, &outcome->network, &views);
-	if (size > 0)
+	if (has_hints)
 		add_hints(&source, &views);
 	plan_close(&plan);
 	return &views;
@@ -240,11 +246,12 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 /* The lines that an agent reads as well. */
 static void explain_denials(const struct outcome *outcome, const struct outcome_request *request)
 {
+	const struct denial_views *views =
+		describe_denials(outcome, request, &outcome->errors, &outcome->output);
 	char lines[DENIALS_TEXT_MAX];
 	char *second;
 
-	denials_put_lines(describe_denials(outcome, request, outcome->shown, outcome->shown_size),
-			  lines);
+	denials_put_lines(views, lines);
 	second = strchr(lines, '\n');
 	if (second)
 		*second++ = '\0';
@@ -252,13 +259,6 @@ static void explain_denials(const struct outcome *outcome, const struct outcome_
 		log_line("%s", lines);
 	if (second)
 		log_line("%s", second);
-}
-
-/* Explain the end, but no denial that a command did well without. */
-static void explain_ended(const struct outcome *outcome, const struct outcome_request *request)
-{
-	if (!explain_runner(outcome, request))
-		explain_done(outcome, request);
 	if (views->unreached[0])
 		log_line("%s", views->unreached);
 }
@@ -270,6 +270,14 @@ static void print_left_behind(const struct ipc_execution_done *done)
 		log_line("%u background process%s ended with the command: 'msp exec -d' keeps a "
 			 "server running in a persistent sandbox",
 			 done->left_behind, done->left_behind == 1 ? " was" : "es were");
+}
+
+/* Explain the end, but no denial that a command did well without. */
+static void explain_ended(const struct outcome *outcome, const struct outcome_request *request)
+{
+	if (!explain_runner(outcome, request))
+		explain_done(outcome, request);
+	print_left_behind(&outcome->done);
 	if (outcome_exit_code(outcome) != 0)
 		explain_denials(outcome, request);
 }
@@ -277,7 +285,6 @@ static void print_left_behind(const struct ipc_execution_done *done)
 static void explain_gone(const struct outcome *outcome)
 {
 	const int status = outcome->supervisor_status;
-	print_left_behind(&outcome->done);
 
 	if (outcome->wrong)
 		log_line("the supervisor broke the protocol (%s): are all of msp's programs "
@@ -401,16 +408,13 @@ static void write_stream(struct json_writer *json, const char *name,
 	json_put_number(json, member, parts->sizes[0]);
 }
 
-/* Describe denials with the hints in the end of the captured errors. */
-static const struct denial_views *describe_captured(const struct outcome *outcome,
-						    const struct outcome_request *request,
-						    const struct capture_parts *errors)
+/* Return the end of a captured stream. */
+static struct outcome_tail tail_of(const struct capture_parts *capture)
 {
-	const int last = errors->sizes[1] > 0;
-	const size_t size = errors->sizes[last] < HINT_BYTES ? errors->sizes[last] : HINT_BYTES;
+	const int last = capture->sizes[1] > 0;
+	const size_t size = capture->sizes[last] < HINT_BYTES ? capture->sizes[last] : HINT_BYTES;
 
-	return describe_denials(outcome, request, errors->parts[last] + errors->sizes[last] - size,
-				size);
+	return (struct outcome_tail){ capture->parts[last] + capture->sizes[last] - size, size };
 }
 
 static void write_workspace(struct json_writer *json, const struct outcome *outcome)
@@ -427,10 +431,11 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 	struct json_writer *json = json_begin_object();
 	const struct capture_parts output = capture_finish(&captures[0]);
 	const struct capture_parts errors = capture_finish(&captures[1]);
+	const struct outcome_tail tails[] = { tail_of(&output), tail_of(&errors) };
 	const struct outcome_facts facts = {
 		.done = &outcome->done,
 		.timings = &outcome->timings,
-		.denials = describe_captured(outcome, request, &errors),
+		.denials = describe_denials(outcome, request, &tails[1], &tails[0]),
 		.stdout_bytes = captures[0].total,
 		.stderr_bytes = captures[1].total,
 		.is_truncated = output.omitted + errors.omitted > 0,

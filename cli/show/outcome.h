@@ -16,6 +16,12 @@
 #include "frontend/timings.h"
 #include "show/capture.h"
 
+/* The end of what a stream carried; size 0: it carried nothing, or is not known. */
+struct outcome_tail {
+	const void *bytes;
+	size_t size;
+};
+
 struct outcome {
 	bool is_welcome; /* this and the next two are known */
 	char default_profile[IPC_NAME_MAX];
@@ -32,8 +38,8 @@ struct outcome {
 	struct ipc_execution_done done;
 	struct network_denials network; /* meanwhile */
 	struct timings timings;         /* once that and all of its output came */
-	const void *shown;              /* the end of the errors that a terminal was shown */
-	size_t shown_size;              /* 0: it was shown none */
+	struct outcome_tail errors;     /* of standard error, or of all that a terminal got */
+	struct outcome_tail output;     /* of the standard output, if that is a terminal */
 
 	bool is_refused;
 	struct ipc_execution_refused refused;

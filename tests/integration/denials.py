@@ -270,6 +270,30 @@ class Hints(unittest.TestCase):
                     self.assertEqual(text.count("denied"), 1 if line else 0, text)
                     self.assertIn(line or "", text)
 
+    def test_a_person_is_told_wherever_the_errors_go(self):
+        with tempfile.TemporaryFile() as file:
+            for errors in (subprocess.PIPE, file, subprocess.STDOUT):
+                with self.subTest(errors=errors):
+                    result = subprocess.run(
+                        [support.MSP, "run", *support.limits(), "--", "touch", "/usr/x"],
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                        timeout=60)
+                    file.seek(0)
+                    text = (result.stdout + (result.stderr or b"") + file.read()).decode()
+                    file.truncate(0)
+                    self.assertEqual(result.returncode, 1, text)
+                    self.assertRegex(text, r"Read-only file system\nmsp: run: denied \(inferred\): "
+                                           r"create /usr/x by mounts: ")
+        for command in ("touch /usr/x; exit 0", "exit 3", "echo 'x: Permission denied' >&2; exit 3"):
+            with self.subTest(command=command):
+                result = support.run("sh", "-c", command)
+                self.assertNotIn("denied (inferred)", result.stderr)
+
+    def test_many_errors_arrive_whole(self):
+        result = support.run("sh", "-c", "seq 1 300000 >&2; touch /usr/x")
+        self.assertTrue(result.stderr.startswith("".join(f"{i}\n" for i in range(1, 300001))))
+        self.assertIn("denied (inferred): create /usr/x", result.stderr)
+
     def test_a_shell_for_a_person_is_not_explained(self):
         with tempfile.TemporaryDirectory(prefix="msp-workspace-", dir="/var/tmp") as project:
             terminal = Terminal(words=["shell", *support.limits(), "--discard"], cwd=project)
@@ -296,9 +320,6 @@ class Hints(unittest.TestCase):
             plain = support.text_of(server.call("run_command", command="exit 3"))
             self.assertRegex(plain, r"^\[exit 3 · [0-9.]+ s · no output\]$")
 
-
-if __name__ == "__main__":
-    unittest.main()
     def test_words_of_tests_and_logs_say_nothing(self):
         """The last ones are the controls: the sandbox's own errors."""
         with support.Server(stderr=subprocess.DEVNULL) as server:
@@ -373,3 +394,6 @@ class LeftBehind(unittest.TestCase):
         self.assertEqual(run_json("sh", "-c", "sleep 60 & sleep 61 & :")["left_behind"], 2)
         self.assertNotIn("left_behind", run_json("true"))
 
+
+if __name__ == "__main__":
+    unittest.main()

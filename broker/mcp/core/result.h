@@ -25,6 +25,7 @@ struct result_part {
 struct result {
 	const struct plan *plan; /* explains denials */
 	bool is_service;         /* the supervisor is the user's service */
+	uint32_t limits;         /* enum limits_mode */
 	struct buffer text;      /* the caller frees it */
 	bool is_error;
 	bool is_truncated;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "common/ipc/ipc_done.h"
+#include "common/ipc/limits_mode.h"
 #include "common/text/names.h"
 #include "frontend/denial_hints.h"
 #include "frontend/denials.h"
@@ -191,6 +192,8 @@ static const struct denial_views *describe_denials(const struct execution_info *
 		.is_tool = true,
 		.is_persistent = info->label.sandbox[0] != '\0',
 		.is_service = result->is_service,
+		.is_counted = result->limits == LIMITS_CGROUP,
+		.peak_bytes = info->done->peak_bytes,
 		.tail = errors,
 		.size = read_tail(info, OUTPUT_ERR, errors),
 		.output = output,
@@ -216,9 +219,6 @@ static void put_hints(const struct execution_info *info, struct result *ret)
 	buffer_append_text(&ret->text, lines);
 }
 
-static void put_last_line(const struct execution_info *info, bool is_silent, struct result *ret)
-{
-	struct buffer *text = &ret->text;
 /* A server that was started with '&' is gone, although the command succeeded. */
 static void append_left_behind(const struct ipc_execution_done *done, struct buffer *text)
 {
@@ -232,16 +232,19 @@ static void append_left_behind(const struct ipc_execution_done *done, struct buf
 				 "with yield_ms 0]\n");
 }
 
+static void put_last_line(const struct execution_info *info, bool is_silent, struct result *ret)
+{
+	struct buffer *text = &ret->text;
 
 	if (!is_over(info)) {
 		say_running(info, is_silent, text);
 		return;
 	}
 	put_hints(info, ret);
+	append_left_behind(info->done, text);
 	buffer_append_text(text, "[");
 	result_put_verdict(info, ret->plan, text);
 	if (is_silent)
-	append_left_behind(info->done, text);
 		buffer_append_text(text, has_printed(info) ? " · no new output" : " · no output");
 	buffer_append_text(text, "]");
 }

@@ -53,7 +53,9 @@ struct result handle_result(const struct call *call)
 {
 	const struct host *host = call->session->host;
 
-	return (struct result){ .plan = &host->plan, .is_service = host->posture.is_service };
+	return (struct result){ .plan = &host->plan,
+				.is_service = host->posture.is_service,
+				.limits = host->posture.limits };
 }
 
 bool handle_answer(struct call *call, struct execution *execution, const struct result_part *part,
