@@ -5,6 +5,7 @@
 #include "frontend/hint_search.h"
 #include "frontend/network_watch.h"
 #include "frontend/profile_names.h"
+#include "gateway/hosts/list.h"
 
 /* The reason in words, and the remedy where the policy has the host with the port. */
 static const struct {
@@ -15,8 +16,8 @@ static const struct {
 	[CONNECTION_REFUSED_PORT] = { "the profile does not have this port of the host",
 				      "none: the profile has it by now" },
 	[CONNECTION_REFUSED_ADDRESS] = { "its addresses may not be dialled",
-					 "for a private one, the word `private` in its entry of "
-					 "the operator's profile" },
+					 "for a private one of another machine, the word `private` "
+					 "in its entry of the operator's profile" },
 	[CONNECTION_REFUSED_TLS] = { "the connection did not begin with TLS for this host",
 				     "greet it with its own name; msp-policy(5) has the kinds of "
 				     "entries in `hosts`" },
@@ -39,11 +40,27 @@ static const struct {
 	[CONNECTION_REFUSED_NAMES] = { "too many names below a wildcard",
 				       "ask for fewer, or name them in `hosts` of the operator's "
 				       "profile" },
+	[CONNECTION_UNKNOWN] = { .reason = "no name server knows it" },
+	[CONNECTION_UNREACHED] = { .reason = "it could not be reached" },
+	[CONNECTION_PROXY_UNREACHED] = { .reason = "the profile's proxy could not be reached" },
 };
 
 const char *denials_network_reason(uint32_t reason)
 {
 	return reason < CONNECTION_REFUSED_COUNT ? words[reason].reason : "";
+}
+
+/* Return whether the entry of the host lets private addresses be dialled. */
+static bool is_private(const struct search *search, const struct ipc_network_denial *denial)
+{
+	struct host_wanted wanted;
+	const struct plan_host *host =
+		search->profile && host_wanted_read(denial->host, &wanted)
+			? host_list_find(search->source->plan, search->profile, &wanted,
+					 (uint16_t)denial->port)
+			: NULL;
+
+	return host && (host->is_private || wanted.is_address);
 }
 
 static void put_policy(const struct search *search, const struct ipc_network_denial *denial,
@@ -93,9 +110,20 @@ static void describe_kind(const struct search *search, const struct ipc_network_
 	if (denial->reason < CONNECTION_REFUSED_ADDRESS &&
 	    hint_approve(search, &decision, denial->host, (uint16_t)denial->port, view))
 		return;
+	if (denial->reason == CONNECTION_REFUSED_ADDRESS && is_private(search, denial)) {
+		SAY(view->remedy,
+		    "none: this machine's addresses, loopback and link-local ones are never "
+		    "dialled");
+		SAY(view->hint,
+		    "%.50s leads to an address that no profile reaches, such as this machine's",
+		    view->target);
+		return;
+	}
 	SAY(view->hint,
 	    denial->reason < CONNECTION_REFUSED_ADDRESS
 		    ? "%.70s is not among the hosts and ports of this profile"
+	    : denial->reason == CONNECTION_REFUSED_ADDRESS
+		    ? "%.60s leads to addresses that this profile does not reach"
 	    : denial->reason == CONNECTION_REFUSED_HIDDEN
 		    ? "%.70s was refused, hidden name: use kind https"
 		    : "%.70s was refused by the network of this profile",
@@ -113,6 +141,24 @@ static void describe_rest(const struct ipc_network_denial *denial, struct denial
 	    NETWORK_DENIALS_MAX);
 }
 
+/* Say which host the policy allows, and why there was no connection; the first one counts. */
+static void describe_failure(const struct ipc_network_denial *denial, struct denial_views *ret)
+{
+	const char *why = denial->reason == CONNECTION_UNKNOWN ? "no name server knows it"
+			  : denial->reason == CONNECTION_PROXY_UNREACHED
+				  ? "the proxy of the profile's "
+				    "`through` does not answer"
+			  : denial->port ? "no server of it could be reached"
+					 : "no name server answered for it";
+
+	if (ret->unreached[0])
+		return;
+	if (denial->port)
+		SAY(ret->unreached, "%.50s:%u is allowed, but %s", denial->host, denial->port, why);
+	else
+		SAY(ret->unreached, "%.60s is allowed, but %s", denial->host, why);
+}
+
 void denials_add_network(const struct hint_source *source, const struct network_denials *network,
 			 struct denial_views *ret)
 {
@@ -124,7 +170,9 @@ void denials_add_network(const struct hint_source *source, const struct network_
 
 		if (denial->reason >= CONNECTION_REFUSED_COUNT)
 			continue;
-		if (denial->host[0])
+		if (denial->host[0] && denial->reason >= CONNECTION_UNKNOWN)
+			describe_failure(denial, ret);
+		else if (denial->host[0])
 			describe_kind(&search, denial, &ret->items[ret->count++]);
 		else
 			describe_rest(denial, &ret->items[ret->count++]);

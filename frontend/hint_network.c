@@ -271,6 +271,8 @@ bool hint_judge_network(const struct search *search, const struct finding *findi
 
 	is_found = is_found && ask_connect(search, host, port, &decision) &&
 		   decision.answer == DECISION_REFUSED;
+	if (is_found && has_hosts(search) && search->views->unreached[0])
+		return true; /* granted beside the list: msp-cable counted no refusal of a name */
 	if (is_found)
 		add_network(search, &(struct refused){ host, host, port }, &decision);
 	else

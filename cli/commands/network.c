@@ -13,6 +13,7 @@
 
 #include "ask/ask.h"
 #include "common/clock.h"
+#include "common/ipc/ipc_gateway.h"
 #include "common/ipc/ipc_network.h"
 #include "common/ipc/ipc_persistent.h"
 #include "common/log.h"
@@ -107,7 +108,9 @@ static void print_denials(void)
 	for (uint32_t i = 0; i < view.denials.count; i++) {
 		const struct ipc_network_denial *denial = &view.denials.items[i];
 
-		(void)printf("refused    %s", denial->host[0] ? denial->host : "further hosts");
+		(void)printf("%s  %s",
+			     denial->reason < CONNECTION_UNKNOWN ? "refused  " : "unreached",
+			     denial->host[0] ? denial->host : "further hosts");
 		if (denial->port)
 			(void)printf(":%u", denial->port);
 		(void)printf("  %u time%s\n", denial->count, denial->count == 1 ? "" : "s");

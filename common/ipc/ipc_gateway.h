@@ -130,7 +130,7 @@ IPC_MESSAGE(connection_end,
 	(U32, reason),                    /* enum connection_end */
 	(OPT, address, IPC_ADDRESS_MAX)); /* empty: none was dialled */
 
-/* A name or a connection is refused by policy. Sent before the workload hears of it. */
+/* A name or a connection is refused by policy, or failed. Sent before the workload hears of it. */
 IPC_MESSAGE(connection_refused,
 	(U64, time_us), /* monotonic clock */
 	(U32, slot), (U32, use),
@@ -150,6 +150,10 @@ enum connection_refused {
 	CONNECTION_REFUSED_CUT,      /* a person took the host away */
 	CONNECTION_REFUSED_HIDDEN,   /* a ClientHello that may hide another name (ECH) */
 	CONNECTION_REFUSED_NAMES,    /* too many names below a wildcard */
+	/* Failures with hosts that policy allows: counted with the refusals, and no denials. */
+	CONNECTION_UNKNOWN,         /* no name server knows the host */
+	CONNECTION_UNREACHED,       /* no name server answered, or no address took a connection */
+	CONNECTION_PROXY_UNREACHED, /* the profile's proxy took no connection, or did not answer */
 	CONNECTION_REFUSED_COUNT
 };
 

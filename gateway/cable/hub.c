@@ -340,7 +340,7 @@ static int handle_connection_refused(void *context, struct channel_message *mess
 	if (!sandbox)
 		return 0;
 	tallies_count(refused, sandbox->sandbox[0] == '\0');
-	if (sandbox->denials++ < DENIALS_MAX)
+	if (refused->reason < CONNECTION_UNKNOWN && sandbox->denials++ < DENIALS_MAX)
 		records_refused(refused, sandbox->sandbox);
 	return 0;
 }

@@ -100,8 +100,8 @@ static void report_end(const struct ask *ask, enum connection_end reason)
 	note_failure(outbox_send(to_cable, IPC_TYPE_connection_end, &end));
 }
 
-/* Report a refusal, which is counted, before the workload hears of it. Return what it hears: while
- * msp-cable does not read, that the answer cannot be had. */
+/* Report a refusal or failure, which is counted, before the workload hears of it. Return what it
+ * hears: while msp-cable does not read, that the answer cannot be had. */
 static enum dial_result report_refused(uint32_t slot, uint32_t use, const char *host, uint32_t port,
 				       enum connection_refused reason)
 {
@@ -120,7 +120,7 @@ static enum dial_result report_refused(uint32_t slot, uint32_t use, const char *
 		counters_raise(slot);
 	else if (error != -EAGAIN)
 		note_failure(error);
-	return error == 0 ? DIAL_RESULT_REFUSED : DIAL_RESULT_FAILED;
+	return error == 0 && reason < CONNECTION_UNKNOWN ? DIAL_RESULT_REFUSED : DIAL_RESULT_FAILED;
 }
 
 /* Answer with a refusal after the connection's begin was recorded. */
@@ -154,8 +154,8 @@ static void hand_over(struct ask *ask)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* Give up a connection that policy or the proxy refuses. */
-static void give_up_refused(struct ask *ask, enum connection_end end,
+/* Give up a connection that policy or the proxy refuses, or that fails. */
+static void give_up_counted(struct ask *ask, enum connection_end end,
 			    enum connection_refused reason)
 {
 	const struct attempt *attempt = &ask->attempt;
@@ -166,18 +166,17 @@ static void give_up_refused(struct ask *ask, enum connection_end end,
 			       attempt->port, reason));
 }
 
-/* The ends of attempts that fail; counted as refused for a reason, or not. */
+/* The ends of attempts that fail, and the reasons by which they are counted. */
 static const struct {
 	enum connection_end end;
-	bool is_refused;
 	enum connection_refused reason;
 } failures[ATTEMPT_STATE_COUNT] = {
-	[ATTEMPT_FAILED] = { .end = CONNECTION_END_DIAL },
-	[ATTEMPT_FORBIDDEN] = { CONNECTION_END_FORBIDDEN, true, CONNECTION_REFUSED_ADDRESS },
-	[ATTEMPT_PROXY_FAILED] = { .end = CONNECTION_END_PROXY_DIAL },
-	[ATTEMPT_PROXY_REFUSED] = { CONNECTION_END_PROXY_REFUSED, true, CONNECTION_REFUSED_PROXY },
-	[ATTEMPT_PROXY_LOGIN] = { CONNECTION_END_PROXY_LOGIN, true, CONNECTION_REFUSED_PROXY },
-	[ATTEMPT_PROXY_BROKEN] = { .end = CONNECTION_END_PROXY_ANSWER },
+	[ATTEMPT_FAILED] = { CONNECTION_END_DIAL, CONNECTION_UNREACHED },
+	[ATTEMPT_FORBIDDEN] = { CONNECTION_END_FORBIDDEN, CONNECTION_REFUSED_ADDRESS },
+	[ATTEMPT_PROXY_FAILED] = { CONNECTION_END_PROXY_DIAL, CONNECTION_PROXY_UNREACHED },
+	[ATTEMPT_PROXY_REFUSED] = { CONNECTION_END_PROXY_REFUSED, CONNECTION_REFUSED_PROXY },
+	[ATTEMPT_PROXY_LOGIN] = { CONNECTION_END_PROXY_LOGIN, CONNECTION_REFUSED_PROXY },
+	[ATTEMPT_PROXY_BROKEN] = { CONNECTION_END_PROXY_ANSWER, CONNECTION_PROXY_UNREACHED },
 };
 
 static void take_state(struct ask *ask, enum attempt_state state)
@@ -185,10 +184,8 @@ static void take_state(struct ask *ask, enum attempt_state state)
 	ask->state = ASK_CONNECTING;
 	if (state == ATTEMPT_CONNECTED)
 		hand_over(ask);
-	else if (state != ATTEMPT_WAITS && failures[state].is_refused)
-		give_up_refused(ask, failures[state].end, failures[state].reason);
 	else if (state != ATTEMPT_WAITS)
-		give_up(ask, failures[state].end, DIAL_RESULT_FAILED);
+		give_up_counted(ask, failures[state].end, failures[state].reason);
 }
 
 static void take_resolution(struct ask *ask, const struct resolution *resolution)
@@ -199,16 +196,19 @@ static void take_resolution(struct ask *ask, const struct resolution *resolution
 		[RESOLVE_FAILED] = DIAL_RESULT_FAILED,
 	};
 	const enum dial_result result = results[resolution->end];
+	const enum connection_refused reason =
+		result == DIAL_RESULT_NO_NAME ? CONNECTION_UNKNOWN : CONNECTION_UNREACHED;
 
-	if (ask->is_name) {
+	if (ask->is_name && result != DIAL_RESULT_FINE)
+		(void)report_refused(ask->slot, ask->use, ask->attempt.wanted.name, 0, reason);
+	if (ask->is_name)
 		end_ask(ask, result);
-	} else if (result != DIAL_RESULT_FINE && ask->attempt.is_through) {
+	else if (result != DIAL_RESULT_FINE && ask->attempt.is_through)
 		take_state(ask, ATTEMPT_PROXY_FAILED);
-	} else if (result != DIAL_RESULT_FINE) {
-		give_up(ask, CONNECTION_END_DIAL, result);
-	} else {
+	else if (result != DIAL_RESULT_FINE)
+		give_up_counted(ask, CONNECTION_END_DIAL, reason);
+	else
 		take_state(ask, attempt_begin(&ask->attempt, resolution, now));
-	}
 }
 
 static void resolve_name(struct ask *ask)

@@ -123,9 +123,10 @@ static void allow_host(const struct question *question, const struct plan_host *
 			     (unsigned int)question->profile->through.port);
 	else
 		DECISION_SAY(ret->condition, "if it %sanswers",
-			     question->wanted.is_address ? ""
-			     : host->is_private != 0     ? "has a public or private address and "
-							 : "has a public address and ");
+			     question->wanted.is_address ? "is not this machine's and "
+			     : host->is_private != 0
+				     ? "has a public or private address, not this machine's, and "
+				     : "has a public address and ");
 	decide_cite_host(question, host);
 	decision_allow(ret, "network");
 }

@@ -80,6 +80,39 @@ class Asking(WithHosts):
         self.assertIn(HELLO, self.fetch(server, f"http://{HOST}:9000/port"))
         self.assertEqual(len(server.asked), 2)
 
+    def test_a_granted_host_that_is_not_reached(self):
+        """The controls: before the grant it is refused, and a host that answers has no line."""
+        server = self.start(ALLOW)
+        unknown = "no-such-name.example.org"
+        self.assertNotIn("is allowed", self.fetch(server, f"http://{unknown}/"))
+        self.assertFalse(self.request(server, host=unknown)[0])
+        self.assertIn(f"[{unknown} is allowed, but no name server knows it]",
+                      self.fetch(server, f"http://{unknown}/"))
+        self.assertFalse(self.request(server, port=9001)[0])
+        self.assertIn(f"[{HOST}:9001 is allowed, but no server of it could be reached]",
+                      self.fetch(server, f"http://{HOST}:9001/"))
+        self.assertFalse(self.request(server)[0])
+        self.assertNotIn("is allowed", self.fetch(server, f"http://{HOST}/"))
+
+    def test_explain_policy_knows_the_grants(self):
+        server, other = self.start(ALLOW), self.start(ALLOW)
+        for operation in (f"connect {HOST}:443", f"resolve {HOST}"):
+            self.assertTrue(support.text_of(server.call(
+                "explain_policy", operation=operation)).startswith("refused: "), operation)
+        self.assertFalse(self.request(server, port=443)[0])
+        for operation in (f"connect {HOST}:443", f"resolve {HOST}"):
+            said = server.call("explain_policy", operation=operation)
+            self.assertEqual(support.text_of(said),
+                             f"allowed: {operation}, at its public addresses, until this session ends"
+                             "\nrule: the user has granted it (request_host)")
+            self.assertEqual(said["structuredContent"]["answer"], "conditional")
+            self.assertNotIn("remedy", said["structuredContent"])
+        for where, operation, more in ((server, f"connect {HOST}:80", {}),
+                                       (server, f"connect {HOST}:443", {"profile": "persons"}),
+                                       (other, f"connect {HOST}:443", {})):
+            self.assertTrue(support.text_of(where.call(
+                "explain_policy", operation=operation, **more)).startswith("refused: "))
+
     def test_what_no_consent_opens(self):
         """Private addresses, a loopback, and this machine; the control is another host."""
         server = self.start(ALLOW)

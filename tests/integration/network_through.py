@@ -25,6 +25,9 @@ profiles:
     requests: ["GET {API}/v1/"]
     secrets:
       - {{name: API_TOKEN, hosts: [{API}], header: Authorization, file: FOLDER/token}}
+  - {{name: dead, extends: default, network: hosts, through: {PROXY}:9, hosts: ["web.example.org:80"]}}
+  - {{name: lost, extends: default, network: hosts, through: no-proxy.example.org:9,
+     hosts: ["web.example.org:80"]}}
 """
 HELLO = "hello from the server\n"
 
@@ -97,6 +100,16 @@ class Through(WithFolder):
                                  ("network", "connect", f"{host}:80"))
                 self.assertIn("proxy refuses", denial["reason"])
                 self.assertIn("through", denial["remedy"])
+
+    def test_a_proxy_that_does_not_answer(self):
+        """test_http_and_tls is the control."""
+        for profile in ("dead", "lost"):
+            result = self.run_msp("curl", "-sS", "http://web.example.org/",
+                                  options=("--profile", profile), MSP_CONFIG=self.config)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("msp: run: web.example.org:80 is allowed, but the proxy of the profile's "
+                          "`through` does not answer\n", result.stderr)
+            self.assertNotIn("denied", result.stderr)
 
     def test_explain(self):
         for operation, part in (

@@ -3,10 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/ipc/ipc_network.h"
+#include "frontend/denials.h"
+#include "frontend/network_grant.h"
 #include "frontend/profile_names.h"
 #include "io/text.h"
 #include "lib/heap/memory.h"
 #include "mcp/core/call.h"
+#include "mcp/core/host_answers.h"
 #include "mcp/tools/params.h"
 #include "policy/decide/decide.h"
 
@@ -63,14 +67,35 @@ static void put_decision(struct json_writer *writer, const struct plan *plan,
 	put_if(writer, "remedy", decision->remedy);
 }
 
+/* A host that the client's user has granted in this session can be reached, although the profile
+ * does not list it. */
+static void add_grant(const struct call *call, const struct operation *operation,
+		      struct decision *decision)
+{
+	const struct execution_owner owner = session_owner(call->session);
+	struct ipc_network_grant grant = { .frontend = 0 };
+
+	if ((operation->kind != OPERATION_CONNECT && operation->kind != OPERATION_RESOLVE) ||
+	    decision->answer != DECISION_REFUSED || decision->approval != PLAN_HOST_APPROVAL_ASK ||
+	    network_grant_read(operation->target, operation->port, &grant) != NULL ||
+	    host_answers_find(call->session->host, &owner, &grant) != HOST_CONSENT_GRANTED)
+		return;
+	*decision = (struct decision){ .answer = DECISION_CONDITIONAL,
+				       .layer = decision->layer,
+				       .approval = PLAN_HOST_APPROVAL_NEVER };
+	SAY(decision->condition, "at its public addresses, until this session ends");
+	SAY(decision->rule, "the user has granted it (request_host)");
+}
+
 static void answer_decision(struct call *call, const char *profile,
-			    const struct operation *operation, const struct decision *decision)
+			    const struct operation *operation, struct decision *decision)
 {
 	const struct plan *plan = &call->session->host->plan;
 	struct buffer text = { 0 };
 	struct answer answer;
 	char lines[DECISION_TEXT_MAX];
 
+	add_grant(call, operation, decision);
 	decision_print(plan, operation, decision, lines);
 	buffer_append_text(&text, lines);
 	call_open_result(call, &answer);

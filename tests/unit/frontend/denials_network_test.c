@@ -132,6 +132,46 @@ Test(denials_network, says_who_can_approve)
 	builtin_close(&builtin);
 }
 
+/* Policy allows these hosts, so that no denial is shown but the failure that msp-cable counted. */
+Test(denials_network, hosts_that_were_not_reached)
+{
+	static const struct {
+		const char *host;
+		uint32_t port, reason;
+		const char *line;
+	} rows[] = {
+		{ "a.example", 0, CONNECTION_UNKNOWN,
+		  "[a.example is allowed, but no name server knows it]\n" },
+		{ "a.example", 0, CONNECTION_UNREACHED,
+		  "[a.example is allowed, but no name server answered for it]\n" },
+		{ "a.example", 443, CONNECTION_UNREACHED,
+		  "[a.example:443 is allowed, but no server of it could be reached]\n" },
+		{ "a.example", 443, CONNECTION_PROXY_UNREACHED,
+		  "[a.example:443 is allowed, but the proxy of the profile's `through` does not "
+		  "answer]\n" },
+	};
+	struct builtin builtin = builtin_open();
+	const struct hint_source source = { .plan = &builtin.plan, .profile = "default" };
+	char lines[DENIALS_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(&views, 0, sizeof(views));
+		network.count = 0;
+		add(rows[i].host, rows[i].port, rows[i].reason, 2, 0);
+		add("b.example", 443, CONNECTION_UNREACHED, 1, 0);
+		denials_add_network(&source, &network, &views);
+		cr_expect_eq(views.count, 0, "%zu", i);
+		denials_put_hints(&views, lines);
+		cr_expect_str_eq(lines, rows[i].line);
+	}
+	/* a refusal is told first */
+	add("c.example", 0, CONNECTION_REFUSED_HOST, 1, 0);
+	denials_add_network(&source, &network, &views);
+	denials_put_hints(&views, lines);
+	cr_expect_eq(strncmp(lines, "[sandbox: c.example", 19), 0, "%s", lines);
+	builtin_close(&builtin);
+}
+
 /* A kind without a check is no remedy for a greeting that is refused. */
 Test(denials_network, greetings)
 {

@@ -250,30 +250,28 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 		enum dial_result result;
 		enum connection_refused counted;
 	} rows[] = {
-		{ ATTEMPT_FAILED, CONNECTION_END_DIAL, DIAL_RESULT_FAILED, 0 },
+		{ ATTEMPT_FAILED, CONNECTION_END_DIAL, DIAL_RESULT_FAILED, CONNECTION_UNREACHED },
 		{ ATTEMPT_FORBIDDEN, CONNECTION_END_FORBIDDEN, DIAL_RESULT_REFUSED,
 		  CONNECTION_REFUSED_ADDRESS },
-		{ ATTEMPT_PROXY_FAILED, CONNECTION_END_PROXY_DIAL, DIAL_RESULT_FAILED, 0 },
+		{ ATTEMPT_PROXY_FAILED, CONNECTION_END_PROXY_DIAL, DIAL_RESULT_FAILED,
+		  CONNECTION_PROXY_UNREACHED },
 		{ ATTEMPT_PROXY_REFUSED, CONNECTION_END_PROXY_REFUSED, DIAL_RESULT_REFUSED,
 		  CONNECTION_REFUSED_PROXY },
 		{ ATTEMPT_PROXY_LOGIN, CONNECTION_END_PROXY_LOGIN, DIAL_RESULT_REFUSED,
 		  CONNECTION_REFUSED_PROXY },
-		{ ATTEMPT_PROXY_BROKEN, CONNECTION_END_PROXY_ANSWER, DIAL_RESULT_FAILED, 0 },
+		{ ATTEMPT_PROXY_BROKEN, CONNECTION_END_PROXY_ANSWER, DIAL_RESULT_FAILED,
+		  CONNECTION_PROXY_UNREACHED },
 	};
-	uint64_t connection, refusals = 0;
+	uint64_t connection;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		next_state = rows[i].state;
 		cr_assert_eq(ask_dial(i, "a.example", 443), 0);
 		connection = answer_record(0);
-		if (rows[i].result == DIAL_RESULT_REFUSED) {
-			cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
-			cr_expect_eq(ipc_body(&message, connection_refused)->reason,
-				     rows[i].counted);
-			cr_expect_str_eq(ipc_body(&message, connection_refused)->host, "a.example");
-		}
-		refusals += rows[i].result == DIAL_RESULT_REFUSED;
-		cr_expect_eq(counters[SLOT], refusals, "%zu", i);
+		cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+		cr_expect_eq(ipc_body(&message, connection_refused)->reason, rows[i].counted);
+		cr_expect_str_eq(ipc_body(&message, connection_refused)->host, "a.example");
+		cr_expect_eq(counters[SLOT], i + 1, "%zu", i);
 		expect_end(connection, rows[i].reason, "8.8.4.4");
 		expect_result(i, rows[i].result);
 		expect_silence();
@@ -282,8 +280,10 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 	known = (struct resolution){ .end = RESOLVE_NO_NAME };
 	cr_assert_eq(ask_dial(9, "a.example", 443), 0);
 	connection = answer_record(0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_UNKNOWN);
 	expect_end(connection, CONNECTION_END_DIAL, "");
-	expect_result(9, DIAL_RESULT_NO_NAME);
+	expect_result(9, DIAL_RESULT_FAILED);
 }
 
 /* Have a connection recorded. Return whether the record says that it goes by the proxy. */
@@ -321,6 +321,9 @@ Test(asks, the_proxy_resolves_the_names, .init = open_with_proxy)
 	expect_result(1, DIAL_RESULT_FINE);
 	cr_expect_eq(lookups, 0);
 	cr_assert_eq(ask_name(2, "db.example"), 0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_UNKNOWN);
+	cr_expect_eq(ipc_body(&message, connection_refused)->port, 0);
 	expect_result(2, DIAL_RESULT_NO_NAME);
 	cr_expect_eq(lookups, 1, "a private host is resolved here");
 	cr_assert_eq(ask_name(3, "proxy.example"), 0);
@@ -412,6 +415,8 @@ Test(asks, a_proxy_that_has_no_address, .init = open_with_proxy)
 	known = (struct resolution){ .end = RESOLVE_NO_NAME };
 	cr_assert_eq(ask_dial(1, "a.example", 443), 0);
 	connection = answer_record(0);
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_PROXY_UNREACHED);
 	expect_end(connection, CONNECTION_END_PROXY_DIAL, "");
 	expect_result(1, DIAL_RESULT_FAILED);
 	expect_silence();

@@ -459,8 +459,9 @@ Test(network, answers)
 		      "rule: hosts: github.com has no port 443 (web.yaml:9); remedy: in the "
 		      "operator's profile, hosts: [\"github.com:443\"]");
 	expect_answer("connect nexus.corp.example:443", DECISION_CONDITIONAL, 0,
-		      "if it has a public or private address and answers");
-	expect_answer("connect 10.20.0.9:5432", DECISION_CONDITIONAL, 0, "if it answers");
+		      "if it has a public or private address, not this machine's, and answers");
+	expect_answer("connect 10.20.0.9:5432", DECISION_CONDITIONAL, 0,
+		      "if it is not this machine's and answers");
 	expect_answer("connect 10.20.1.9:5432", DECISION_REFUSED, ECONNREFUSED, "no entry covers");
 	expect_answer("connect 10.20.0.9:22", DECISION_REFUSED, ECONNREFUSED, "has no port 22");
 	expect_answer("connect 168.63.129.16:80", DECISION_REFUSED, ECONNREFUSED,

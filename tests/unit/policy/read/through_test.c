@@ -139,7 +139,7 @@ Test(through, answers)
 	expect_answer("connect 8.8.8.8:853", DECISION_CONDITIONAL, 0,
 		      "if the proxy proxy.example:3128 connects to it");
 	expect_answer("connect db.example:5432", DECISION_CONDITIONAL, 0,
-		      "if it has a public or private address and answers");
+		      "if it has a public or private address, not this machine's, and answers");
 	expect_answer("resolve a.example", DECISION_ALLOWED, 0, "hosts: a.example:443");
 	expect_answer("resolve db.example", DECISION_CONDITIONAL, 0,
 		      "if the host's name servers have an address for it");
