@@ -225,8 +225,9 @@ static void print_conclusion(const struct doctor_verdict *all)
 		(void)puts("\nmsp can run here, with everything that the policy requires.");
 	else if (all->is_fit_fallback)
 		(void)puts("\nmsp refuses to start here, because the policy requires cgroup v2.\n"
-			   "It would start with --limits=fallback: weaker limits of memory, "
-			   "processes and CPU\ntime; everything else stays as it is.");
+			   "It would start with 'limits: fallback' in the configuration: weaker "
+			   "limits of memory,\nprocesses and CPU time; everything else stays as "
+			   "it is. --limits=fallback does so for one run.");
 	else
 		(void)puts("\nmsp cannot run here until what is missing has been fixed.");
 }

@@ -237,6 +237,9 @@ void cgroup_describe(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX
 #define FIX_SCOPE                                                                                  \
 	"have a systemd of your own running ('loginctl enable-linger' starts one), which gives "   \
 	"msp a scope"
+#define ACCEPT_WEAKER                                                                              \
+	"; or accept weaker limits: 'limits: fallback' in the configuration, or "                  \
+	"--limits=fallback for one run"
 
 bool cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX])
 {
@@ -246,14 +249,12 @@ bool cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT
 	if (is_on_v1)
 		format_text(text, CGROUP_TEXT_MAX,
 			    "boot with systemd.unified_cgroup_hierarchy=1 (or cgroup_no_v1=all) on "
-			    "the kernel command line, and " FIX_SCOPE
-			    "; or accept weaker limits with --limits=fallback");
+			    "the kernel command line, and " FIX_SCOPE ACCEPT_WEAKER);
 	else if (state->problem == CGROUP_CONTROLLERS)
 		format_text(text, CGROUP_TEXT_MAX,
-			    "have systemd hand them to users: " CGROUP_DROP_IN "; and " FIX_SCOPE
-			    "; or accept weaker limits with --limits=fallback");
+			    "have systemd hand them to users: " CGROUP_DROP_IN
+			    "; and " FIX_SCOPE ACCEPT_WEAKER);
 	else
-		format_text(text, CGROUP_TEXT_MAX,
-			    FIX_SCOPE "; or accept weaker limits with --limits=fallback");
+		format_text(text, CGROUP_TEXT_MAX, FIX_SCOPE ACCEPT_WEAKER);
 	return !is_on_v1;
 }

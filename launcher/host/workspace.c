@@ -196,7 +196,10 @@ static const char *word_of(const char *path)
 static int refuse_start(const struct question *question)
 {
 	const struct workspaces *workspaces = question->workspaces;
-	const char *word = word_of(question->path);
+	const struct protected_set set = protected_set_of(question->plan);
+	/* msp would refuse to open these, too */
+	const char *word =
+		protected_is_named(&set, question->path) ? "DIR" : word_of(question->path);
 	char problem[SHOWN_TEXT_MAX];
 	char path[IPC_PATH_MAX];
 	char reason[REASON_MAX] = "";

@@ -61,11 +61,19 @@ struct check {
 
 static int check_keys(const struct check *check, const struct node *node, enum key_set set);
 
+/* Return what to write in the place of an unknown key; NULL: it is not known. */
+static const char *find_remedy(const struct node *node, enum key_set set)
+{
+	if (set == SET_machine && strcmp(node->key, "limits") == 0)
+		return "for all profiles it stands at the top of the file; expected a line "
+		       "'limits: fallback' beside 'requirements'";
+	return set == SET_file || set == SET_profile ? foreign_key_remedy(node->key, node->text)
+						     : NULL;
+}
+
 static int fail_unknown_key(const struct check *check, const struct node *node, enum key_set set)
 {
-	const char *remedy = set == SET_file || set == SET_profile
-				     ? foreign_key_remedy(node->key, node->text)
-				     : NULL;
+	const char *remedy = find_remedy(node, set);
 	struct buffer known = { .bytes = NULL };
 
 	if (remedy != NULL)

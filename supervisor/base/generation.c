@@ -70,7 +70,7 @@ static bool is_profile_possible(const struct plan *plan, const struct plan_profi
 		 !plan_header(plan)->limits_fallback && !profile->limits_fallback)
 		log_line("profile %s requires a delegated cgroup v2 with cpu, memory and pids, and "
 			 "there is none here: see 'msp doctor', or accept weaker limits with "
-			 "--limits=fallback",
+			 "'limits: fallback' in the configuration",
 			 name);
 	else
 		return true;

@@ -206,7 +206,7 @@ class Doctor(unittest.TestCase):
         for line in result.stdout.splitlines():
             self.assertTrue(len(line) <= 100 or len(line.split()) == 1, line)
         if not self.report["ok"] and self.report["ok_with_limits_fallback"]:
-            self.assertRegex(result.stdout, r"would start with --limits=fallback")
+            self.assertRegex(result.stdout, r"would start with .limits: fallback. in the configuration")
 
     def test_programs_that_are_not_there(self):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:

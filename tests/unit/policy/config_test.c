@@ -302,7 +302,7 @@ static const struct {
 	  "mine.yaml:3: profiles[0].requirements.landlock: 6, but line 1 requires 4 of all profiles" },
 	{ "requirements: {landlock: 1}\n", "mine.yaml:1: requirements.landlock: 1 is out of range; expected 2 to 7" },
 	{ "requirements: {landlock: old}\n", "mine.yaml:1: requirements.landlock: \"old\"" },
-	{ "requirements: {limits: fallback}\n", "mine.yaml:1: requirements.limits: unknown key; expected one of: landlock" },
+	{ "requirements: {limits: fallback}\n", "mine.yaml:1: requirements.limits: unknown key: for all profiles it stands at the top" },
 	{ "requirements: 4\n", "mine.yaml:1: requirements: expected a set of keys, not a value" },
 	{ EXTRA "network: {allow: [example.org]}}]\n", "mine.yaml:1: profiles[0].network: expected none, loopback or hosts; the list has a key of its own, hosts" },
 	{ EXTRA "network: [example.org]}]\n", "mine.yaml:1: profiles[0].network: expected none, loopback or hosts" },

@@ -279,6 +279,27 @@ Test(workspace, started_in_what_is_protected)
 	expect_open(in("home/project"), true, in("home/project"));
 }
 
+/* The next command would refuse these, too, so that no remedy names them. */
+Test(workspace, no_remedy_opens_what_is_protected)
+{
+	static const char *const names[] = { "home", "home/.ssh", "home/.config/tool", "home/." };
+	static const char *const others[] = {
+		"/", "//", "/etc", "/etc/x", "/usr/local/bin", "/var", "/tmp", "/root/x", "/dev/shm"
+	};
+	char named[IPC_PATH_MAX + 64];
+
+	serve_in("/", NULL);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		expect_refused(in(names[i]), false, "'msp serve --workspace DIR'");
+		cr_expect_not_null(strstr(text, "--workspace DIR CLIENT'"), "%s", text);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		expect_refused(others[i], false, "'msp serve --workspace DIR'");
+	(void)snprintf(named, sizeof(named), "'msp serve --workspace %s'", in("home/project"));
+	expect_refused(in("home/project"), false, named);
+	expect_refused("/srv/project", false, "'msp serve --workspace /srv/project'");
+}
+
 Test(workspace, the_operators_workspaces_hold_for_all)
 {
 	allow(in("home/project"));

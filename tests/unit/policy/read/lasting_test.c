@@ -191,6 +191,8 @@ static const struct {
 } mistakes[] = {
 	{ "sandboxes: 5\n", "mine.yaml:1: sandboxes: expected a set of keys, not a value" },
 	{ "sandboxes: {more: 5}\n", "mine.yaml:1: sandboxes.more: unknown key; expected one of: most, disk" },
+	{ "requirements: {limits: fallback}\n", "mine.yaml:1: requirements.limits: unknown key: for all profiles it stands at the top of the file; expected a line 'limits: fallback' beside 'requirements'" },
+	{ "requirements: {kernel: 6}\n", "mine.yaml:1: requirements.kernel: unknown key; expected one of: landlock" },
 	{ "sandboxes: {most: 1025}\n", "mine.yaml:1: sandboxes.most: 1025 is out of range; expected 0 to 1024" },
 	{ "sandboxes: {most: all}\n", "mine.yaml:1: sandboxes.most: \"all\" is not understood; expected a whole number" },
 	{ "sandboxes:\n  disk: 20\n  most: -1\n", "mine.yaml:3: sandboxes.most: \"-1\" is not understood" },
