@@ -262,8 +262,8 @@ static bool has_domain(const char *name, bool is_named)
 		       strlen(name);
 }
 
-/* Take the number behind the last colon for a port, if the rest is no IPv6 address. Coordinates of a
- * package, GROUP:NAME:VERSION, are no host. */
+/* Take the number behind the last colon for a port, if the rest is no IPv6 address. Coordinates of
+ * a package, GROUP:NAME:VERSION, are no host. */
 static void split_port(struct word *word, char text[HINT_TARGET_MAX])
 {
 	char *colon = strrchr(text, ':');

@@ -128,9 +128,7 @@ static int verify_dropped(uid_t uid, gid_t gid)
 {
 	if (getuid() != uid || geteuid() != uid || getgid() != gid || getegid() != gid)
 		return -EPERM;
-	if (setresuid(0, 0, 0) == 0 || setuid(0) == 0 || setresgid(0, 0, 0) == 0)
-		return -EPERM;
-	return 0;
+	return setresuid(0, 0, 0) == 0 || setuid(0) == 0 || setresgid(0, 0, 0) == 0 ? -EPERM : 0;
 }
 
 int account_drop(uid_t uid, gid_t gid, const char *name)

@@ -15,9 +15,9 @@ bool path_is_within(const char *path, const char *folder)
 {
 	const size_t size = strlen(folder);
 
-	if (strcmp(folder, "/") == 0)
-		return path[0] == '/';
-	return strncmp(path, folder, size) == 0 && (path[size] == '/' || path[size] == '\0');
+	return strcmp(folder, "/") == 0
+		       ? path[0] == '/'
+		       : strncmp(path, folder, size) == 0 && strchr("/", path[size]);
 }
 
 /* Space, tab, newline and backslash come as octal escapes. In place. */

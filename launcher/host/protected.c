@@ -461,37 +461,6 @@ static const char *absolute_variable(const char *name)
 	return value && value[0] == '/' ? value : NULL;
 }
 
-/* Return whether the path is the directory with the first `size` bytes of `directory`, or in it. */
-static bool is_at_or_in(const char *path, const char *directory, size_t size)
-{
-	return strncmp(path, directory, size) == 0 && (path[size] == '\0' || path[size] == '/');
-}
-
-bool protected_is_named(const struct protected_set *set, const char *path)
-{
-	size_t size = strlen(path);
-
-	while (size > 0 && path[size - 1] == '/')
-		size--;
-	for (size_t i = 0; i < COUNT(system_places); i++) {
-		const char *place = system_places[i].path;
-
-		if (is_at_or_in(place, path, size) ||
-		    (!rules[system_places[i].rule].is_inside_free &&
-		     is_at_or_in(path, place, strlen(place))))
-			return true;
-	}
-	for (size_t i = 0; i < PROTECTED_HOMES_MAX && set->homes[i]; i++) {
-		const char *home = set->homes[i];
-		const size_t length = strlen(home);
-
-		if (is_at_or_in(home, path, size) ||
-		    (is_at_or_in(path, home, length) && strncmp(path + length, "/.", 2) == 0))
-			return true;
-	}
-	return false;
-}
-
 struct protected_set protected_set_of(const struct plan *plan)
 {
 	static char state[IPC_PATH_MAX];

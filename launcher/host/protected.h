@@ -83,10 +83,6 @@ struct protected_answer protected_check(int fd, const char *path, enum protected
 					const struct mounts *mounts,
 					const struct protected_set *set);
 
-/* Return whether a path may not be shown for writing by its letters alone: it is the root or a
- * home, is above one or hidden in it, or is a path of the system. It need not exist. */
-bool protected_is_named(const struct protected_set *set, const char *path);
-
 /* Is the opened directory one of these, or does it lie in one, by its own name? */
 bool protected_lies_in(int fd, const int *directories, size_t count);
 

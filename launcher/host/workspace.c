@@ -181,25 +181,28 @@ static void list_policys(const struct plan *plan, char *ret, size_t room)
 		format_append(ret, room, "%s%.200s", at == path ? "" : ", ", at);
 }
 
-/* Return the word for a command line to open the path: itself if a shell takes it as it is. A model
- * may have chosen it. */
+/* Return the word for a command line to open the path: itself if a shell takes it as it is, and if
+ * msp would open it: not the root or what it holds, a home, or a hidden directory. A model may have
+ * chosen it. */
 static const char *word_of(const char *path)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789/._-+@";
 	const size_t size = strspn(path, plain);
+	const char *home = getenv("HOME");
 
-	return size <= WORD_MAX && path[size] == '\0' ? path : "DIR";
+	return size <= WORD_MAX && path[size] == '\0' && path[size - 1] != '/' &&
+			       strchr(path + 1, '/') && !strstr(path, "/.") &&
+			       !(home && path_is_within(home, path))
+		       ? path
+		       : "DIR";
 }
 
 /* Refuse: no directory was named, and the one that msp was started in is none for this. */
 static int refuse_start(const struct question *question)
 {
 	const struct workspaces *workspaces = question->workspaces;
-	const struct protected_set set = protected_set_of(question->plan);
-	/* msp would refuse to open these, too */
-	const char *word =
-		protected_is_named(&set, question->path) ? "DIR" : word_of(question->path);
+	const char *word = word_of(question->path);
 	char problem[SHOWN_TEXT_MAX];
 	char path[IPC_PATH_MAX];
 	char reason[REASON_MAX] = "";
