@@ -449,8 +449,7 @@ static int end_execution(struct execution *execution, int status, const struct r
 static int reap_children(bool is_late)
 {
 	struct rusage usage;
-	int error = 0;
-	int status;
+	int error = 0, status;
 	pid_t pid;
 
 	while (!error && (pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {

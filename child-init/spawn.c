@@ -298,7 +298,8 @@ static int run_own(const struct step *steps, size_t count)
 	return attempt.told->error;
 }
 
-static __attribute__((noreturn)) void child_main(void)
+static void child_main(void) __attribute__((noreturn));
+static void child_main(void)
 {
 	if (run_own(STEPS(standby)) == 0)
 		(void)run_own(STEPS(resume));

@@ -144,16 +144,15 @@ void watch_kill_family(pid_t first)
 
 bool watch_has_children(void)
 {
-	siginfo_t child;
-
-	return waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+	return waitid(P_ALL, 0, NULL, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
 /* The kernel looks at all that the machine runs for it. */
 uint32_t watch_kill_all(void)
 {
-	struct watch_usage rest = { .live = 0 };
+	static struct watch_usage rest;
 
+	rest.live = 0;
 	if (watch_has_children()) {
 		each_process(add_process, &rest);
 		(void)kill(-1, SIGKILL); /* ESRCH: what is left is dead */

@@ -38,8 +38,8 @@ struct outcome {
 	struct ipc_execution_done done;
 	struct network_denials network; /* meanwhile */
 	struct timings timings;         /* once that and all of its output came */
-	struct outcome_tail errors;     /* of standard error, or of all that a terminal got */
-	struct outcome_tail output;     /* of the standard output, if that is a terminal */
+	struct outcome_tail errors;     /* standard error, or all that a terminal got */
+	struct outcome_tail output;     /* standard output, if that is a terminal */
 
 	bool is_refused;
 	struct ipc_execution_refused refused;

@@ -50,7 +50,7 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 
 void records_refused(const struct ipc_connection_refused *refused, const char *sandbox)
 {
-	static const char *const reasons[CONNECTION_REFUSED_COUNT] = {
+	static const char *const reasons[CONNECTION_UNKNOWN] = {
 		[CONNECTION_REFUSED_HOST] = "host",       [CONNECTION_REFUSED_PORT] = "port",
 		[CONNECTION_REFUSED_ADDRESS] = "address", [CONNECTION_REFUSED_TLS] = "TLS",
 		[CONNECTION_REFUSED_LIMIT] = "limit",     [CONNECTION_REFUSED_REQUEST] = "request",

@@ -237,9 +237,7 @@ void cgroup_describe(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX
 #define FIX_SCOPE                                                                                  \
 	"have a systemd of your own running ('loginctl enable-linger' starts one), which gives "   \
 	"msp a scope"
-#define ACCEPT_WEAKER                                                                              \
-	"; or accept weaker limits: 'limits: fallback' in the configuration, or "                  \
-	"--limits=fallback for one run"
+#define ACCEPT_WEAKER "; or accept weaker limits: 'limits: fallback' in the configuration"
 
 bool cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX])
 {

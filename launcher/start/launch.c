@@ -238,9 +238,7 @@ int launch_become_account(const char *given, const char *run_as)
 	config.given = given;
 	if (launch_standard_fds() < 0)
 		return log_fail(MSP_EXIT_SOFTWARE, "/dev/null cannot be opened");
-	if (launch_drop_root(run_as, &config, &code, text) == 0)
-		return 0;
-	return log_fail(code, "%s", text);
+	return launch_drop_root(run_as, &config, &code, text) == 0 ? 0 : log_fail(code, "%s", text);
 }
 
 void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MAX])

@@ -67,7 +67,7 @@ class Refused(unittest.TestCase):
         if not support.limits():
             self.skipTest("cgroup v2 is here: tests/system has a machine without")
         self.assert_told(self.serve(with_limits=False), r"Missing: cgroup ",
-                         r"(?m)^Fix: .*--limits=fallback")
+                         r"(?m)^Fix: .*limits: fallback")
 
     def test_without_landlock(self):
         self.assert_told(self.serve(preexec_fn=hide_landlock), r"Missing: landlock ",

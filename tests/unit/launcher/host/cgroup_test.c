@@ -72,7 +72,7 @@ Test(cgroup, every_problem_has_words)
 		cgroup_describe(&state, text);
 		cgroup_describe_fix(&state, fix);
 		cr_expect_gt(strlen(text), 10U);
-		cr_expect(strstr(fix, "--limits=fallback"));
+		cr_expect(strstr(fix, "'limits: fallback'"));
 	}
 }
 

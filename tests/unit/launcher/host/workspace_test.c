@@ -283,9 +283,7 @@ Test(workspace, started_in_what_is_protected)
 Test(workspace, no_remedy_opens_what_is_protected)
 {
 	static const char *const names[] = { "home", "home/.ssh", "home/.config/tool", "home/." };
-	static const char *const others[] = {
-		"/", "//", "/etc", "/etc/x", "/usr/local/bin", "/var", "/tmp", "/root/x", "/dev/shm"
-	};
+	static const char *const others[] = { "/", "//", "/etc", "/etc/", "/var", "/tmp" };
 	char named[IPC_PATH_MAX + 64];
 
 	serve_in("/", NULL);

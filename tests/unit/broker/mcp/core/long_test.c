@@ -143,85 +143,6 @@ Test(mcp_long, what_was_shown_whole_is_not_kept)
 	expect_listed("\"structuredContent\":{\"sandboxes\":[],\"owner\":");
 }
 
-/* Time for an answer that would come by a line alone. */
-static void hear_nothing_for(int ms)
-{
-	for (int i = 0; i < ms; i += 10) {
-		(void)usleep(10000);
-		rig_hear_nothing(&rig);
-	}
-}
-
-Test(mcp_long, collects_until_the_end)
-{
-	struct rig_workload workload = start("");
-
-	say_about("read_output", ",\"wait_ms\":55000");
-	rig_hear_nothing(&rig);
-	print(workload.out, "one\n");
-	hear_nothing_for(200);
-	print(workload.err, "two\n");
-	hear_nothing_for(200);
-	print(workload.out, "prompt? ");
-	hear_nothing_for(700);
-	finish(&workload);
-	expect_part(rig_hear(&rig), "\"text\":\"one\\nprompt? \\n[stderr]\\ntwo\\n[exit 0");
-}
-
-Test(mcp_long, collects_until_its_time_is_over)
-{
-	struct rig_workload workload = start("");
-
-	print(workload.out, "one\n");
-	say_about("read_output", ",\"wait_ms\":300");
-	hear_nothing_for(150);
-	print(workload.out, "two\n");
-	expect_part(rig_hear_late(&rig), "\"text\":\"one\\ntwo\\n[still running");
-	/* the deadline alone ends a wait for output that is there */
-	print(workload.out, "three\n");
-	say_about("read_output", ",\"wait_ms\":0");
-	expect_part(rig_hear(&rig), "\"text\":\"three\\n[still running");
-	rig_workload_end(&workload);
-}
-
-Test(mcp_long, a_full_page_is_not_waited_for)
-{
-	struct rig_workload workload = start("");
-
-	say_about("read_output", ",\"wait_ms\":55000,\"max_bytes\":10");
-	print(workload.out, "12345678\n");
-	hear_nothing_for(50);
-	print(workload.err, "9");
-	expect_part(rig_hear(&rig), "\"text\":\"12345678\\n[stderr]\\n9\\n[still running");
-	print(workload.out, "0123456789");
-	say_about("read_output", ",\"wait_ms\":55000,\"max_bytes\":10");
-	expect_part(rig_hear(&rig), "\"text\":\"0123456789\\n[still running");
-	/* of one stream the other does not count */
-	print(workload.out, "0123456789");
-	say_about("read_output", ",\"wait_ms\":100,\"max_bytes\":10,\"stream\":\"stderr\"");
-	hear_nothing_for(50);
-	expect_part(rig_hear_late(&rig), "no new output");
-	rig_workload_end(&workload);
-}
-
-Test(mcp_long, an_offset_before_the_last_answer_is_not_waited_for)
-{
-	struct rig_workload workload = start("");
-
-	print(workload.out, "0123456789");
-	say_about("read_output", ",\"wait_ms\":0");
-	expect_part(rig_hear(&rig), "0123456789");
-	say_about("read_output", ",\"wait_ms\":55000,\"offset\":9");
-	expect_part(rig_hear(&rig), "\"text\":\"9\\n[stdout from 9 to before 10");
-	print(workload.out, "ab");
-	say_about("read_output", ",\"wait_ms\":100,\"offset\":10");
-	hear_nothing_for(50);
-	expect_part(rig_hear_late(&rig), "\"text\":\"ab\\n[stdout from 10 to before 12");
-	say_about("read_output", ",\"wait_ms\":55000,\"offset\":10,\"max_bytes\":2");
-	expect_part(rig_hear(&rig), "\"text\":\"ab\\n[stdout from 10 to before 12");
-	rig_workload_end(&workload);
-}
-
 Test(mcp_long, waits_no_longer_than_it_was_told)
 {
 	struct rig_workload workload = start("");
@@ -583,35 +504,6 @@ Test(mcp_long, a_terminal_goes_both_ways)
 	rig_done(&rig, &done);
 	say_about("read_output", "");
 	expect_part(rig_hear(&rig), "\"text\":\"bye\\n[exit 0");
-}
-
-/* Only the question ends the wait: the progress before it has no end of line either. */
-Test(mcp_long, a_prompt_in_a_terminal_is_not_waited_for)
-{
-	struct ipc_execution_done done = { .verdict = VERDICT_EXITED };
-	int slave;
-
-	done.request = start_terminal(&slave);
-	say_about("read_output", ",\"wait_ms\":55000");
-	print(slave, "Building... \r[1/2] a.c\r[2/2] b.c");
-	hear_nothing_for(700);
-	print(slave, "\nInstall? [y/n] ");
-	rig_hear_nothing(&rig);
-	expect_part(rig_hear_late(&rig), "Install? [y/n] \\n[still running");
-	/* it was shown, and nobody has answered */
-	say_about("read_output", ",\"wait_ms\":700");
-	hear_nothing_for(600);
-	expect_part(rig_hear_late(&rig), "no new output");
-	/* a line that goes on was no prompt */
-	say_about("read_output", ",\"wait_ms\":55000");
-	print(slave, "checking whether it works: ");
-	hear_nothing_for(100);
-	print(slave, "yes\n");
-	hear_nothing_for(700);
-	fd_close(&slave);
-	rig_turn(&rig);
-	rig_done(&rig, &done);
-	expect_part(rig_hear_late(&rig), "checking whether it works: yes\\n[exit 0");
 }
 
 /* What fails before there is a terminal says no more than that. */
