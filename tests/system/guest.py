@@ -27,8 +27,8 @@ PYTHON = "/usr/bin/python3"
 # at what a neighbour takes.
 WHOLE_FOLDERS = ("attack", "system", "limits")
 # Of the other folders' tests, what a real system can change.
-SINGLE = ("integration/cli_cgroup", "integration/cli_run", "integration/mcp_tools",
-          "integration/mcp_confined", "integration/sandbox_limits", "integration/stress_many",
+SINGLE = ("integration/cli_cgroup", "integration/cli_run", "integration/denials",
+          "integration/mcp_tools", "integration/mcp_confined", "integration/sandbox_limits", "integration/stress_many",
           "integration/persistent_cli", "integration/used", "fault/killed", "fault/persistent")
 # Unit tests that do more where cgroups are real, and what is asked of the kernel.
 PROGRAMS = ("kernel-*", "*cgroup*")
@@ -73,6 +73,7 @@ CASES_IN_VM = {
     "attack-standby": ("Limits",),
     "attack-standby_process": ("Waiting.test_what_runs_has_none_beside_it",
                                "Waiting.test_what_was_left_is_gone_before_one_is_begun"),
+    "integration-denials": ("LeftBehind",),
     "limits-counts": ("Deep.test_path_beyond_a_page", "Names", "Unlinked.test_removed"),
 }
 
