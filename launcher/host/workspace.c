@@ -270,15 +270,6 @@ static int check_open(const struct question *question, int fd)
 
 /* --- one path --------------------------------------------------------------------------------- */
 
-static bool has_dots(const char *path)
-{
-	for (const char *part = path; *part == '/'; part += 1 + strcspn(part + 1, "/")) {
-		if (strncmp(part + 1, "..", 2) == 0 && (part[3] == '/' || part[3] == '\0'))
-			return true;
-	}
-	return false;
-}
-
 static int check_form(const struct question *question)
 {
 	if (question->path[0] == '\0')
@@ -290,9 +281,6 @@ static int check_form(const struct question *question)
 				   "it is no absolute path: name the directory from / on");
 	if (strlen(question->path) >= IPC_PATH_MAX)
 		return refuse_path(question, "it is longer than %d bytes", IPC_PATH_MAX - 1);
-	if (has_dots(question->path))
-		return refuse_path(
-			question, "'..' is a part of it: write the path that it leads to, without");
 	return 0;
 }
 
@@ -329,26 +317,20 @@ static int open_nearest(const char *path)
 
 static int explain_error(const struct question *question, int error)
 {
-	switch (error) {
-	case ENOENT:
+	const char *text =
+		error == ENOENT    ? "there is no such directory: make it, or name another one"
+		: error == ENOTDIR ? "it is no directory: name the directory that holds it"
+		: error == ELOOP ? "a link of /proc, or one that leads back to itself, is part of "
+				   "it: write the path that it leads to"
+				 : NULL;
+
+	if (error == EACCES)
 		return refuse_path(question,
-				   "there is no such directory: make it, or name another one");
-	case ENOTDIR:
-		return refuse_path(question,
-				   "it is no directory: name the directory that holds it");
-	case EACCES:
-		return refuse_path(question,
-				   "the user that msp runs as (%u) cannot reach it: change "
-				   "its mode or that of a directory above it, or name "
-				   "another one",
+				   "the user that msp runs as (%u) cannot reach it: change its "
+				   "mode or that of a directory above it, or name another one",
 				   geteuid());
-	case ELOOP:
-		return refuse_path(question,
-				   "a link of /proc, or one that leads back to itself, is "
-				   "part of it: write the path that it leads to");
-	default:
-		return refuse_path(question, "it cannot be opened: %s", errno_text(error));
-	}
+	return text ? refuse_path(question, "%s", text)
+		    : refuse_path(question, "it cannot be opened: %s", errno_text(error));
 }
 
 /* O_PATH of it, or -1 with the line. Whether it is open to the request is asked before anything is
