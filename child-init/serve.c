@@ -197,8 +197,7 @@ static int handle_attachment(void *context, struct channel_message *message)
 	if (into == &spawn->code)
 		memcpy(spawn->code_path, ipc_body(message, spawn_code)->path, IPC_PATH_MAX);
 	for (unsigned int i = 0; i < message->fd_count; i++) {
-		fd_close(&into[i]);
-		into[i] = channel_take_fd(message, i);
+		fd_replace(&into[i], channel_take_fd(message, i));
 	}
 	return 0;
 }
@@ -371,9 +370,7 @@ static int report_done(struct execution *execution, const struct rusage *usage)
 		done->peak_bytes = (uint64_t)usage->ru_maxrss * 1024;
 	observe_report(&execution->workload.observed, done);
 	error = send_report(IPC_TYPE_spawn_done, done, -1);
-	fd_close(&spent);
-	spent = execution->workload.observed.listener;
-	execution->workload.observed.listener = -1;
+	fd_replace(&spent, fd_take(&execution->workload.observed.listener));
 	forget_execution(execution);
 	return error;
 }

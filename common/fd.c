@@ -22,6 +22,12 @@ void fd_close(int *fd)
 	errno = saved;
 }
 
+void fd_replace(int *fd, int next)
+{
+	fd_close(fd);
+	*fd = next;
+}
+
 void fd_close_all(int *fds, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -25,6 +25,9 @@ static inline int fd_take(int *fd)
 	return taken;
 }
 
+/* Close *fd when it is one, and have `next` in its place. */
+void fd_replace(int *fd, int next);
+
 /* Return the descriptor that a call returned, or -errno if it returned none. */
 static inline int fd_result(int fd)
 {

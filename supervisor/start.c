@@ -94,8 +94,7 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 /* Keep the message's descriptor `index` in the place of an earlier one. Returns 0, for handlers. */
 static int keep_fd(int *at, struct channel_message *message, unsigned int index)
 {
-	fd_close(at);
-	*at = channel_take_fd(message, index);
+	fd_replace(at, channel_take_fd(message, index));
 	return 0;
 }
 
@@ -129,8 +128,7 @@ static int handle_supervisor_file(void *context, struct channel_message *message
 {
 	const int sealed = fd_sealed_from_file("msp-file", message->fds[0]);
 
-	fd_close(&supervisor.file_image);
-	supervisor.file_image = sealed;
+	fd_replace(&supervisor.file_image, sealed);
 	return sealed < 0 ? sealed : 0;
 }
 

@@ -70,8 +70,7 @@ static int walk_up(int start, struct walk *walk)
 		parent = kernel_openat2(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 		if (parent < 0)
 			return -errno;
-		fd_close(&folder);
-		folder = parent;
+		fd_replace(&folder, parent);
 	}
 }
 

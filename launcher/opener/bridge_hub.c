@@ -94,8 +94,7 @@ int bridge_hub_take(void *context, struct channel_message *message)
 static void close_bridge(struct bridge *bridge, struct channel_message *message)
 {
 	(void)shutdown(bridge->fd, SHUT_WR);
-	fd_close(&bridge->closer);
-	bridge->closer = channel_take_fd(message, 0);
+	fd_replace(&bridge->closer, channel_take_fd(message, 0));
 }
 
 int bridge_hub_show(void *context, struct channel_message *message)

@@ -131,8 +131,7 @@ static int handle_workspace_within(void *context, struct channel_message *messag
 {
 	struct starter *starter = context;
 
-	fd_close(&starter->directory);
-	starter->directory = channel_take_fd(message, 0);
+	fd_replace(&starter->directory, channel_take_fd(message, 0));
 	return 0;
 }
 

@@ -72,8 +72,7 @@ int gateway_make(void *context, struct channel_message *message)
 			    supervisor.generations[sandbox->generation].fd };
 	struct ipc_cable_make make = { sandbox->slot, last_cable + 1, sandbox->profile, "" };
 
-	fd_close(&sandbox->network);
-	sandbox->network = channel_take_fd(message, 1);
+	fd_replace(&sandbox->network, channel_take_fd(message, 1));
 	if (!ipc_body(message, network_socket)->has_hosts)
 		return 0;
 	memcpy(make.sandbox, sandbox->persistent.id, sizeof(make.sandbox));
