@@ -33,6 +33,12 @@ static int remember_change(const struct difference *difference)
 	return 0;
 }
 
+static bool is_branch_below(const char *path, size_t repository)
+{
+	return repository > sizeof(".git") - 1 &&
+	       strncmp(path + repository, "/refs/heads/", 12) == 0;
+}
+
 enum commits_fate commits_judge(const struct difference *difference)
 {
 	const char *path = difference->path;
@@ -49,7 +55,8 @@ enum commits_fate commits_judge(const struct difference *difference)
 		     strcmp(path, GIT "packed-refs") == 0 || strcmp(path, GIT "HEAD") == 0) &&
 		    remember_change(difference) != 0)
 			commits.error = -ENOMEM;
-		return COMMITS_DATA;
+		/* Commits of a repository below stay; without a line they would be forgotten. */
+		return is_branch_below(path, repository) ? COMMITS_STAYS : COMMITS_DATA;
 	}
 	/* One line stands for a folder that came or went with all that is in it. */
 	if (difference->kind == CHANGE_ADDED || difference->kind == CHANGE_DELETED ||
