@@ -342,7 +342,8 @@ static int judge_answer(struct asking *asking, const struct question *question)
 		return code;
 	if (outcome->is_refused) {
 		progress_end();
-		if (!question->is_tried || !ask_is_elsewhere(asking))
+		if (!(question->is_tried && ask_is_elsewhere(asking)) &&
+		    !(question->is_wide && outcome->refused.reason == REFUSAL_WORKSPACE))
 			explain_refusal(&outcome->refused, question->words, asking->plan);
 		return refusal_exit_code(outcome->refused.reason);
 	}

@@ -58,6 +58,7 @@ struct question {
 	const char *act;            /* for the line of progress, a literal; NULL: show none */
 	bool is_tried;              /* no line is said if another supervisor has the sandbox */
 	bool is_for_program;        /* no person is asked about -1 over another project */
+	bool is_wide;               /* NEW: no line is said if the workspace is refused */
 };
 
 struct asking {

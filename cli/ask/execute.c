@@ -220,6 +220,11 @@ int execute_prepare(const struct execute *what)
 	return fill_start(what) == 0 ? 0 : MSP_EXIT_USAGE;
 }
 
+void execute_start_in(const char *cwd)
+{
+	format_text(start.cwd, sizeof(start.cwd), "%s", cwd);
+}
+
 void execute_within(const struct execute *what, struct asking *asking, uint64_t launched_us,
 		    struct outcome *ret)
 {

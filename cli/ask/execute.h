@@ -74,6 +74,9 @@ bool execute_uses_tty(const struct execute *what);
 /* Check its words before anything exists for it. 0, or the exit code after a line. */
 int execute_prepare(const struct execute *what);
 
+/* Have what is prepared start in another directory of the sandbox. */
+void execute_start_in(const char *cwd);
+
 /* Do it, prepared, as a part of a conversation of ask_begin_execution(), which stays open unless
  * the supervisor is gone. The outcome's plan is the caller's to close. */
 void execute_within(const struct execute *what, struct asking *asking, uint64_t launched_us,

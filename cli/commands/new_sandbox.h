@@ -26,7 +26,7 @@ struct new_sandbox {
 	uint32_t ttl_s;        /* 0: the profile's */
 };
 
-option_set new_sandbox_set_workspace; /* const char *; "." without a value */
+option_set new_sandbox_set_workspace; /* const char * */
 
 /* Make the question of it; the words must outlive the question. 0, or the exit code after a line.
  */

@@ -90,7 +90,7 @@ static int run_shell(const struct command *command, int argc, char *argv[])
 	if (what.sandbox && !command_check_sandbox(command, what.sandbox, &code))
 		return code;
 	if (!what.sandbox && !options.trial.workspace)
-		options.trial.workspace = ".";
+		(void)trial_set_workspace(&options.trial, NULL);
 	conflict = find_conflict(&options, what.sandbox);
 	if (conflict)
 		return command_usage_error(command, "%s", conflict);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,18 +16,23 @@
 #include "ask/ask.h"
 #include "ask/project.h"
 #include "ask/recent.h"
+#include "commands/repository.h"
 #include "commands/review.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc/ipc_changes.h"
 #include "common/ipc/ipc_persistent.h"
+#include "common/ipc/refusal.h"
 #include "common/log.h"
 #include "common/text/format.h"
 #include "launcher/host/state_place.h"
 #include "options/everywhere.h"
 #include "show/confirm.h"
+#include "show/quote.h"
 
 #define KEPT_S 3600
+
+#define INSIDE "/workspace"
 
 /* One trial from its sandbox to its end. */
 struct trial {
@@ -61,24 +67,79 @@ const char *trial_find_conflict(const struct trial_options *options, bool is_jso
 	return NULL;
 }
 
-/* Make its sandbox. 0, or the exit code after a line. */
-static int make_sandbox(struct trial *trial)
+const char *trial_set_workspace(void *member, const char *value)
+{
+	struct trial_options *options = member;
+
+	options->is_wide = !value;
+	return new_sandbox_set_workspace(&options->workspace, value ? value : ".");
+}
+
+/* Ask for its sandbox. 0, or the exit code after a line. */
+static int ask_sandbox(struct trial *trial, const char *workspace, bool is_wide)
 {
 	const struct new_sandbox wanted = { .profile = trial->options->profile,
 					    .no_hosts = trial->options->no_hosts,
-					    .workspace = trial->options->workspace,
+					    .workspace = workspace,
 					    .ttl_s = KEPT_S };
 	static struct question question;
-	char text[STATE_PLACE_TEXT_MAX];
-	int code = new_sandbox_fill(&wanted, &question);
-	int error;
+	const int code = new_sandbox_fill(&wanted, &question);
 
 	question.act = trial->what.options->is_json ? NULL : "making the sandbox";
+	question.is_wide = is_wide;
+	return code ? code : new_sandbox_ask(&trial->asking, &question, &trial->sandbox);
+}
+
+/* The command starts in the directory that the caller is in, unless --cwd says another. */
+static void start_inside(const struct trial *trial, const char *inside)
+{
+	static char cwd[sizeof(INSIDE) + IPC_PATH_MAX];
+
+	everywhere_note("/workspace shows the repository %s; --workspace=. shows this directory "
+			"alone",
+			quote_shown(trial->sandbox.workspace, strlen(trial->sandbox.workspace)));
+	if (trial->what.options->cwd)
+		return;
+	format_text(cwd, sizeof(cwd), INSIDE "/%s", inside);
+	trial->what.options->cwd = cwd;
+	execute_start_in(cwd);
+}
+
+/* Show the repository around this directory, where the policy lets it, or else this directory. */
+static int ask_wide(struct trial *trial)
+{
+	static char root[IPC_PATH_MAX], reason[IPC_LIST_MAX];
+	const struct outcome *outcome = &trial->asking.talk.outcome;
+	const char *inside;
+	int code;
+
+	if (!repository_find(root, &inside) || inside[0] == '\0')
+		return ask_sandbox(trial, trial->options->workspace, false);
+	code = ask_sandbox(trial, root, true);
+	if (code == 0)
+		start_inside(trial, inside);
+	if (!outcome->is_refused || outcome->refused.reason != REFUSAL_WORKSPACE)
+		return code;
+	format_text(reason, sizeof(reason), "%s", outcome->refused.detail);
+	code = ask_sandbox(trial, trial->options->workspace, false);
+	if (code == 0)
+		everywhere_note("/workspace shows this directory without its repository: %s",
+				reason);
+	return code;
+}
+
+/* Make its sandbox. 0, or the exit code after a line. */
+static int make_sandbox(struct trial *trial)
+{
+	int code = ask_begin_execution(&trial->asking, &trial->what.options->attach,
+				       execute_uses_tty(&trial->what));
+	char text[STATE_PLACE_TEXT_MAX];
+	int error;
+
 	if (!code)
-		code = ask_begin_execution(&trial->asking, &trial->what.options->attach,
-					   execute_uses_tty(&trial->what));
-	if (!code)
-		code = new_sandbox_ask(&trial->asking, &question, &trial->sandbox);
+		code = trial->options->is_wide
+			       ? ask_wide(trial)
+			       : ask_sandbox(trial, trial->options->workspace, false);
 	if (code)
 		return code;
 	trial->is_kept = true;

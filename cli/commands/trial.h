@@ -11,17 +11,22 @@
 
 struct trial_options {
 	const char *workspace; /* NULL: none was given */
+	bool is_wide;          /* show the repository that it lies in, and start in it there */
 	const char *profile;
 	bool no_hosts;
 	bool is_discarded;
 	bool is_reviewed;
 };
 
+/* Set the workspace of struct trial_options; without a value this directory, widely. */
+option_set trial_set_workspace;
+
 #define TRIAL_ROWS(type, member)                                                                   \
 	OPTION_WITH(                                                                               \
-		type, "workspace", "DIR", new_sandbox_set_workspace, member.workspace,             \
-		"show DIR (without a value: this directory) at /workspace, copy-on-write; what "   \
-		"CMD changes there is kept for an hour, for 'msp diff -1' and 'msp apply -1'",     \
+		type, "workspace", "DIR", trial_set_workspace, member,                             \
+		"show DIR at /workspace, copy-on-write; without a value the repository that this " \
+		"directory lies in, or else this directory, where CMD then starts. What CMD "      \
+		"changes there is kept for an hour, for 'msp diff -1' and 'msp apply -1'",         \
 		.letter = 'w', .is_optional = true),                                               \
 		OPTION(type, "discard", NULL, option_set_flag, member.is_discarded,                \
 		       "with --workspace: throw the changes away at the end"),                     \
