@@ -149,15 +149,15 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 
 static int handle_sandbox_cgroup(void *context, struct channel_message *message)
 {
-	fd_close(&factory.next_cgroup);
-	factory.next_cgroup = channel_take_fd(message, 0);
+	fd_replace(&factory.next_cgroup, channel_take_fd(message, 0));
 	return 0;
 }
 
 static int handle_sandbox_workspace(void *context, struct channel_message *message)
 {
-	fd_close(&factory.places.workspace);
-	factory.places.workspace = channel_take_fd(message, 0);
+	const uint32_t is_git = ipc_body(message, sandbox_workspace)->is_git & 1;
+
+	fd_replace(&factory.places.hosts[is_git], channel_take_fd(message, 0));
 	return 0;
 }
 
@@ -305,8 +305,8 @@ int factory_run(void)
 	enum ipc_error wrong;
 	int status = 1;
 
-	factory.host = factory.cgroup = factory.next_cgroup = factory.places.workspace =
-		factory.base[0] = factory.base[1] = -1;
+	factory.host = factory.cgroup = factory.next_cgroup = factory.places.hosts[0] =
+		factory.places.hosts[1] = factory.base[0] = factory.base[1] = -1;
 	factory.shown = &shown;
 	factory.channel = (struct channel){ CHANNEL_FD, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
 	get_ready();

@@ -64,7 +64,7 @@ bool places_fit(struct places *places, uint32_t layers, const struct plan *plan,
 void places_clear(struct places *places)
 {
 	places->count = 0;
-	fd_close(&places->workspace);
+	fd_close_all(places->hosts, 2);
 }
 
 uint32_t places_roles(const struct places *places, uint32_t mount)
@@ -134,6 +134,8 @@ int places_mount(const struct places *places, uint32_t mount, const char *place,
 	struct mount_layer layers[PLACES_LAYERS_MAX + 1 + PLAN_LAYERS_MAX] = { { 0 } };
 	const uint32_t roles = places_roles(places, mount);
 	const bool is_host = roles == PLACE_ROLE(LAYER_READ) || roles == PLACE_ROLE(LAYER_WRITE);
+	/* Two places have one. */
+	const int host_at = places->hosts[place[0] == PLAN_PLACE_GIT[0]];
 	uint32_t count = 0;
 
 	if (!is_host && (roles | PLACE_ROLE(LAYER_LOWER)) != OVERLAY)
@@ -143,7 +145,7 @@ int places_mount(const struct places *places, uint32_t mount, const char *place,
 		const struct place_layer *layer = &places->layers[i];
 		const int fd = layer->mount != mount ? -ENOENT
 			       : layer->id[0]        ? open_place(state, layer, place)
-						     : open_here(host, places->workspace);
+						     : open_here(host, host_at);
 
 		if (fd != -ENOENT)
 			layers[count++] = (struct mount_layer){ kinds[layer->role].key, fd };

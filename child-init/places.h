@@ -24,7 +24,8 @@ struct ipc_sandbox_layer;
 
 /* The directories of one sandbox to come, in the order they came. */
 struct places {
-	int workspace; /* O_PATH, as the path opener opened it; -1: there is none */
+	int hosts[2]; /* O_PATH of the workspace and git's data, as the path opener opened them; -1
+		       */
 	uint32_t count;
 	struct place_layer {
 		uint32_t mount;      /* index of the profile's record */

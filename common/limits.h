@@ -133,6 +133,18 @@ enum msp_exit {
 #define GIT_USER_EMAIL_MARK "/\nemail="
 #define GIT_USER_RECORD_MAX (GIT_USER_MAX + 16)
 
+/* git's data outside of a workspace, in one such record: the mark, a state, the pointer (the end of
+ * the path that the workspace's .git has to name, or GIT_DATA_ALTERNATES), a line's end, a path. */
+#define GIT_DATA_MARK "/\ngit"
+#define GIT_DATA_IS_SHOWN "="
+#define GIT_DATA_SHOWN '='     /* names the workspace, and is shown */
+#define GIT_DATA_PROTECTED '!' /* names the workspace, and may not be shown */
+#define GIT_DATA_UNNAMED '?'   /* does not name the workspace */
+#define GIT_DATA_UNFIT '~'     /* lies as it cannot be shown */
+#define GIT_DATA_ABOVE '^'     /* that of a repository which the workspace lies in */
+#define GIT_DATA_ALTERNATES "alternates"
+#define GIT_DATA_POINTER_MAX 280
+
 #define NETWORK_CONNECTIONS_MAX 1024U
 
 /* The bounds of a profile for the network of one sandbox. */

@@ -11,13 +11,13 @@
 #include "common/ipc/workspace_mode.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "options/everywhere.h"
 #include "show/change_text.h"
+#include "show/quote.h"
 #include "show/refusal.h"
 
 const char *new_sandbox_set_workspace(void *member, const char *value)
 {
-	if (!value)
-		value = ".";
 	if (value[0] == '\0' || strlen(value) >= IPC_PATH_MAX)
 		return "the path of a directory, such as '.', shorter than 4096 bytes";
 	*(const char **)member = value;
@@ -80,12 +80,43 @@ int new_sandbox_fill(const struct new_sandbox *wanted, struct question *question
 struct unchangeable {
 	uint32_t count;
 	char names[NAMED_MAX][256]; /* as printed; a longer one is cut */
+	uint32_t data_flags;        /* 0: all of git's data is shown */
+	char data[IPC_PATH_MAX];    /* its path, likewise */
 };
+
+/* Say why git does not work in the sandbox. */
+static void print_data(uint32_t flags, const char *path, const char *workspace)
+{
+	if (flags == 0)
+		return;
+	if (flags & CHANGE_IS_DIRECTORY)
+		everywhere_note("git does not work in the sandbox: the repository is %s, and "
+				"/workspace shows a part of it. For git, name it as the workspace",
+				path);
+	else if (flags & CHANGE_IS_HELD)
+		everywhere_note("git lacks the data in %s, which does not name this directory. If "
+				"commands may read all of it: git config --file %s/config --add "
+				"msp.workspace %s",
+				path, path, quote_shown(workspace, strlen(workspace)));
+	else
+		everywhere_note(
+			"git lacks the data in %s: %s", path,
+			flags & CHANGE_IS_REFUSED
+				? "it is protected, or outside of the operator's workspaces"
+				: "a submodule's, or data that borrows more, is shown with "
+				  "the repository that holds it: name that as the workspace");
+}
 
 static void on_change(void *context, const struct change *change)
 {
 	struct unchangeable *unchangeable = context;
 
+	if (change->is.flags & CHANGE_IS_GITS) {
+		unchangeable->data_flags = change->is.flags;
+		format_text(unchangeable->data, sizeof(unchangeable->data), "%s",
+			    change_path(change));
+		return;
+	}
 	if (unchangeable->count < NAMED_MAX)
 		format_text(unchangeable->names[unchangeable->count],
 			    sizeof(unchangeable->names[0]), "%s", change_path(change));
@@ -150,6 +181,7 @@ static int foreign_prepare(struct asking *asking, const struct ipc_sandbox_info 
 		log_line("%s is not writable for the account that msp runs as: 'msp apply' would "
 			 "fail. Chown it to uid %u, or run msp as its owner",
 			 info->workspace, (unsigned int)geteuid());
+	print_data(unchangeable.data_flags, unchangeable.data, info->workspace);
 	print_counts(done);
 	print_unchangeable(&unchangeable);
 	if (done->step == CHANGES_STEP_READ)

@@ -39,8 +39,9 @@ IPC_MESSAGE(factory_ready,
 /* fd: the cgroup that the next sandbox_create shall start its init in */
 IPC_MESSAGE(sandbox_cgroup, (U32, slot));
 
-/* fd: O_PATH of the workspace of the next sandbox_create, as the path opener opened it */
-IPC_MESSAGE(sandbox_workspace, (U32, reserved));
+/* fd: O_PATH of the workspace of the next sandbox_create, as the path opener opened it, or of git's
+ * data for it */
+IPC_MESSAGE(sandbox_workspace, (U32, is_git));
 
 /* A directory from which a persistent mount of the next sandbox_create is made. A layer has a name
  * in place of a descriptor: the init opens it beneath the state directory, which the launcher gave

@@ -106,9 +106,11 @@ IPC_MESSAGE(workspace_ask,
 	(STR, path, IPC_PATH_MAX));
 
 /* fds: O_PATH of it; sealed: absolute paths, NUL after each, that may lead to a file in it which
- * the host's git executes or obeys. The directory itself among them: any file may. */
+ * the host's git executes or obeys (the directory itself among them: any file may), and records
+ * that limits.h describes; O_PATH of git's data that lies outside, or the directory again. */
 IPC_MESSAGE(workspace_open,
 	(U32, number),
+	(U32, has_git), /* 0: none is shown */
 	(STR, path, IPC_PATH_MAX)); /* canonical */
 
 IPC_MESSAGE(workspace_bad,

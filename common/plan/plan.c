@@ -123,13 +123,15 @@ static bool is_place(const struct plan *plan, const struct plan_mount *mount)
 {
 	const bool is_kept =
 		mount->kind == PLAN_TMPFS || mount->kind == PLAN_IMAGE ||
+		mount->kind == PLAN_DIRECTORY ||
 		(mount->kind == PLAN_BIND && (mount->attributes & MOUNT_ATTR_RDONLY) != 0);
+	const char *name = plan_string(plan, mount->place);
 
-	return mount->place == 0 ||
-	       (is_kept && (mount->flags & PLAN_OPTIONAL) == 0 && is_string(plan, mount->place) &&
-		plan_is_place(plan_string(plan, mount->place)) &&
-		(mount->kind == PLAN_TMPFS ||
-		 strcmp(plan_string(plan, mount->place), PLAN_PLACE_WORKSPACE) != 0));
+	if (mount->place == 0)
+		return true;
+	return is_kept && (mount->flags & PLAN_OPTIONAL) == 0 && is_string(plan, mount->place) &&
+	       plan_is_place(name) &&
+	       (mount->kind == PLAN_TMPFS || strcmp(name, PLAN_PLACE_WORKSPACE) != 0);
 }
 
 /* The layers are directories with absolute names. An internal profile has none. */
@@ -173,9 +175,10 @@ static bool is_language(const struct plan *plan, const struct plan_language *lan
 
 static bool is_place_again(const struct plan *plan, const struct plan_mount *mounts, uint32_t index)
 {
+	const char *name = plan_string(plan, mounts[index].place);
+
 	for (uint32_t i = 0; i < index; i++) {
-		if (mounts[i].place != 0 && strcmp(plan_string(plan, mounts[i].place),
-						   plan_string(plan, mounts[index].place)) == 0)
+		if (mounts[i].place != 0 && strcmp(plan_string(plan, mounts[i].place), name) == 0)
 			return true;
 	}
 	return false;
@@ -189,7 +192,7 @@ static bool is_persistent(const struct plan *plan, const struct plan_profile *pr
 	uint32_t places = 0;
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		if (mounts[i].place != 0 &&
+		if (mounts[i].place != 0 && mounts[i].kind != PLAN_DIRECTORY &&
 		    (++places > PLACES_MAX || is_place_again(plan, mounts, i)))
 			return false;
 	}
@@ -405,8 +408,10 @@ bool plan_may_work(const struct plan_profile *profile, uint32_t workspace_mode)
 
 bool plan_lasts(const struct plan *plan, const struct plan_profile *profile)
 {
+	const struct plan_mount *mounts = plan_mounts(plan, profile);
+
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		if (plan_mounts(plan, profile)[i].place != 0)
+		if (mounts[i].place != 0 && mounts[i].kind != PLAN_DIRECTORY)
 			return true;
 	}
 	return false;

@@ -143,12 +143,15 @@ struct plan_mount {
 	uint64_t device;                /* as makedev(3) gives it */
 	struct plan_origin origin;
 	uint32_t place; /* name under which a persistent sandbox keeps what is written here, for
-			 * TMPFS, BIND and IMAGE; 0: it keeps nothing of it */
+			 * TMPFS, BIND, IMAGE and git's DIRECTORY; 0: it keeps nothing of it */
 	uint32_t reserved;
 };
 
 /* The place that the workspace of the host is shown at. */
 #define PLAN_PLACE_WORKSPACE "workspace"
+
+/* The place, a directory, that git's data outside of the workspace is shown at, if it is. */
+#define PLAN_PLACE_GIT "git"
 
 /* In each base tree and root: everybody may read it by its mode, and no rule of Landlock covers it
  * unless one covers the whole tree. */
@@ -379,7 +382,8 @@ int plan_profile_find(const struct plan *plan, const char *name);
  * the host's, so it may be where COPY may; WRITE only where the profile says it. */
 bool plan_may_work(const struct plan_profile *profile, uint32_t workspace_mode);
 
-/* Does a sandbox of the profile keep anything? Else it cannot last. */
+/* Does a sandbox of the profile keep anything? Else it cannot last. git's place alone, which is a
+ * directory, is none that keeps. */
 bool plan_lasts(const struct plan *plan, const struct plan_profile *profile);
 
 /* Is it for a helper of ours? Then nobody may ask for it, and clients are not shown it. Such a name

@@ -34,7 +34,11 @@ enum change_flag {
 	CHANGE_IS_APPLIED = 128,
 	CHANGE_IS_UNDONE = 256,
 	CHANGE_IS_UNREADABLE = 512, /* one side cannot be looked into: it is never applied */
-	CHANGE_IS_GITS = 1024,      /* in a repository, where it stays: it is never applied */
+	CHANGE_IS_GITS = 1024,      /* in a repository, where it stays: it is never applied. When a
+				     * sandbox is prepared: the absolute path of git's data, which
+				     * does not name the workspace (HELD), may not be shown
+				     * (REFUSED), lies as it cannot be shown (UNREADABLE), or of the
+				     * repository above (DIRECTORY) */
 	CHANGE_IS_COMMITS = 2048,   /* a ref with its commits; `link` says what it brings */
 	CHANGE_IS_TOOL = 4096,   /* a tool executes it when somebody starts that, and no sooner */
 	CHANGE_LEADS_OUT = 8192, /* a link out of the project, or nobody can tell: it is HELD */

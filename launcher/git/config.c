@@ -84,6 +84,8 @@ static enum git_key kind_of(const char *section, const char *key)
 	if ((strcmp(section, "include") == 0 || strcmp(section, "includeif") == 0) &&
 	    strcmp(key, "path") == 0)
 		return GIT_KEY_INCLUDE;
+	if (strcmp(section, "msp") == 0 && strcmp(key, "workspace") == 0)
+		return GIT_KEY_SHOWN;
 	for (size_t i = 0; i < COUNT(sections); i++) {
 		if (strcmp(section, sections[i].name) == 0)
 			return sections[i].kind;

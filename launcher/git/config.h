@@ -19,6 +19,7 @@ enum git_key {
 	GIT_KEY_ATTRIBUTES, /* a file that says which filters run */
 	GIT_KEY_INCLUDE,    /* another configuration file */
 	GIT_KEY_WORKTREE,   /* the folder of a submodule's files */
+	GIT_KEY_SHOWN,      /* a workspace that the repository names (data.h) */
 	GIT_KEY_NAME,       /* the user's, for commits */
 	GIT_KEY_EMAIL       /* likewise */
 };

@@ -20,6 +20,7 @@
 #include "common/limits.h"
 #include "common/text/format.h"
 #include "launcher/git/config.h"
+#include "launcher/git/data.h"
 #include "launcher/git/home.h"
 #include "launcher/git/user.h"
 #include "launcher/host/directory.h"
@@ -496,6 +497,7 @@ static void add_user(struct named *named)
 int git_named_write(const char *workspace, int fd)
 {
 	struct named named = { .workspace = workspace };
+	char data[GIT_DATA_RECORD_MAX];
 	int error;
 
 	add_to(&named, &named.bases, workspace);
@@ -509,7 +511,11 @@ int git_named_write(const char *workspace, int fd)
 		add_to(&named, &named.paths, workspace);
 	}
 	add_user(&named);
-	error = named.is_lost ? -ENOMEM : fd_write_all(fd, named.paths.bytes, named.paths.size);
+	error = named.is_lost ? -ENOMEM : 0;
+	if (!error && git_data_record(workspace, data))
+		error = fd_write_all(fd, data, strlen(data) + 1);
+	if (!error)
+		error = fd_write_all(fd, named.paths.bytes, named.paths.size);
 	free(named.paths.bytes);
 	free(named.files.bytes);
 	free(named.bases.bytes);

@@ -8,6 +8,7 @@
 #include "common/fd.h"
 #include "launcher/host/account.h"
 #include "launcher/host/helper.h"
+#include "launcher/host/workspace.h"
 
 #define WAIT_MS 10000
 
@@ -15,13 +16,8 @@
 #define ANSWER_BYTES_MAX (2U << 20)
 
 /* Variables that say where git's configuration lies. */
-static const char *const variables[] = {
-	"HOME=",
-	"XDG_CONFIG_HOME=",
-	"GIT_CONFIG_GLOBAL=",
-	"GIT_CONFIG_SYSTEM=",
-	"GIT_CONFIG_NOSYSTEM=",
-};
+static const char *const variables[] = { "HOME=", "XDG_CONFIG_HOME=", "GIT_CONFIG_GLOBAL=",
+					 "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=" };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The rest of the environment may hold secrets. */
@@ -38,7 +34,28 @@ static void choose_environment(char *ret[COUNT(variables) + 1])
 	ret[count] = NULL;
 }
 
-int git_question_ask(int image, const char *workspace)
+/* Open git's data outside of the workspace, if the answer begins with some. The helper believed no
+ * path of the workspace; the policy decides as for a workspace. */
+static int open_data(char *answer, const struct plan *plan)
+{
+	static const char mark[] = GIT_DATA_MARK GIT_DATA_IS_SHOWN;
+	static const struct workspaces none;
+	char text[WORKSPACE_TEXT_MAX], opened[IPC_PATH_MAX];
+	const char *path;
+	int fd;
+
+	path = strncmp(answer, mark, sizeof(mark) - 1) == 0 ? strchr(answer + 2, '\n') : NULL;
+	if (!path)
+		return -1;
+	fd = workspace_open(++path, true, plan, &none, opened, text);
+	if (fd >= 0 && strcmp(opened, path) != 0)
+		fd_close(&fd);
+	if (fd < 0)
+		answer[sizeof(mark) - 2] = GIT_DATA_PROTECTED;
+	return fd;
+}
+
+int git_question_ask(int image, const char *workspace, const struct plan *plan, int *ret_data)
 {
 	static char answer[ANSWER_BYTES_MAX];
 	const char *listed = account_listed_home(NULL);
@@ -58,5 +75,7 @@ int git_question_ask(int image, const char *workspace)
 		return -ETIMEDOUT;
 	if (said.end == HELPER_ENDED || said.size == sizeof(answer))
 		return -EBADMSG;
+	answer[said.size] = '\0';
+	*ret_data = open_data(answer, plan);
 	return fd_sealed_from_bytes("named", answer, said.size);
 }

@@ -35,7 +35,8 @@ void starter_run(struct opener_start *start, const struct plan *plan, int channe
 
 /* Have msp-git-config, from its `image`, find the files of `workspace`, a canonical path, that the
  * host's git configuration names. Return its answer (launcher/git/named.h), a sealed file, or
- * -errno. */
-int git_question_ask(int image, const char *workspace);
+ * -errno. *ret_data is git's data outside of it (launcher/git/data.h), where `plan` lets it be
+ * shown, or -1. */
+int git_question_ask(int image, const char *workspace, const struct plan *plan, int *ret_data);
 
 #endif

@@ -2,6 +2,7 @@
 #include "launcher/opener/parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -142,7 +143,7 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 	static struct ipc_workspace_bad bad;
 	const struct ipc_workspace_ask *ask = ipc_body(message, workspace_ask);
 	struct starter *starter = context;
-	int fds[2] = { fd_take(&starter->directory), -1 };
+	int fds[3] = { fd_take(&starter->directory), -1, -1 };
 	int error;
 
 	note_generation(starter, ask->generation);
@@ -150,7 +151,11 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 		return -EPROTO;
 	opened.number = bad.number = ask->number;
 	format_text(opened.path, sizeof(opened.path), "%s", ask->path);
-	fds[1] = git_question_ask(starter->start->images.git, opened.path);
+	fds[1] = git_question_ask(starter->start->images.git, opened.path,
+				  config_plan(&starter->config), &fds[2]);
+	opened.has_git = fds[2] >= 0;
+	if (!opened.has_git)
+		fds[2] = fcntl(fds[0], F_DUPFD_CLOEXEC, 0);
 	if (fds[1] < 0)
 		format_text(bad.text, sizeof(bad.text),
 			    "'%.300s' is refused: what git executes in it cannot be told: %s",
@@ -159,7 +164,7 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 			? channel_send(&starter->supervisor, IPC_TYPE_workspace_bad, &bad, NULL, 0)
 			: channel_send(&starter->supervisor, IPC_TYPE_workspace_open, &opened, fds,
 				       0);
-	fd_close_all(fds, 2);
+	fd_close_all(fds, 3);
 	return error;
 }
 

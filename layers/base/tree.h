@@ -34,6 +34,9 @@ struct job_directories {
 #define BASE_NAME "base"
 #define WORKSPACE_NAME "workspace"
 
+/* That of git's data outside of it, in a layer. */
+#define GIT_NAME "git"
+
 /* One thing that differs between the host's workspace (or an earlier state) and the sandbox's. */
 struct difference {
 	uint32_t kind;  /* enum change_kind, common/records/changes.h */

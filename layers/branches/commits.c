@@ -46,6 +46,11 @@ enum commits_fate commits_judge(const struct difference *difference)
 
 	if (repository == 0)
 		return COMMITS_ELSEWHERE;
+	/* A link or file in its place was replaced when the sandbox was made (foreign/prepare.c).
+	 */
+	if (strcmp(path, ".git") == 0 && difference->old.st_mode != 0 &&
+	    !S_ISDIR(difference->old.st_mode))
+		return commits.is_moved ? COMMITS_STAYS : COMMITS_DATA;
 	if (commits.stays[0] && branches_is_below(path, commits.stays))
 		return COMMITS_DATA;
 	if (gitpath_is_data(path)) {

@@ -42,11 +42,26 @@ __attribute__((noreturn)) static void run_reader(const struct job *job, reader_m
 	_exit(0);
 }
 
+/* Has a branch changed in git's data outside of the workspace? */
+static bool has_moved_data(const struct job_directories *directories)
+{
+	bool ret = false;
+
+	for (uint32_t i = 0; i < directories->layer_count && !ret; i++) {
+		int heads = beneath_directory(directories->layers[i], GIT_NAME "/refs/heads");
+
+		ret = heads >= 0;
+		fd_close(&heads);
+	}
+	return ret;
+}
+
 int commits_begin(const struct job *job, reader_merge merge)
 {
 	int requests[2], answers[2], error;
 	struct stat status;
 
+	commits.is_moved = has_moved_data(&job->directories);
 	if (job->directories.host < 0 || job->directories.since_count > 0 ||
 	    beneath_look(job->directories.host, ".git", &status) != 0 || !S_ISDIR(status.st_mode))
 		return 0;

@@ -51,6 +51,7 @@ struct commits {
 	int requests, answers; /* -1: there is no reader */
 	mode_t mode;           /* the host's .git's */
 	int error;             /* -errno: the job cannot know what the commits say, and fails; 0 */
+	bool is_moved;         /* a branch in git's data outside of the workspace */
 	char stays[IPC_PATH_MAX];
 	struct commits_change *changes;
 	size_t change_count, change_room;

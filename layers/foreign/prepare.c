@@ -28,6 +28,7 @@
 #include "layers/base/files.h"
 #include "layers/base/job.h"
 #include "layers/base/progress.h"
+#include "layers/foreign/pointer.h"
 #include "lib/heap/grow.h"
 
 /* The search ends behind so many names: `create` must not wait for a large project. A bound of time
@@ -465,6 +466,8 @@ int job_prepare(struct job *job)
 		error = note_copies(job, began_us);
 	if (!error)
 		error = write_identity(job);
+	if (!error)
+		error = pointer_write(job);
 	if (error || !may_use(job->directories.host, ".", W_OK))
 		job->done.step = CHANGES_STEP_WRITE;
 	else if (preparing.is_cut)

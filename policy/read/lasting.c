@@ -69,7 +69,7 @@ int lasting_apply(const struct reading *reading)
 bool profile_lasts(const struct profile *profile)
 {
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		if (profile->mounts[i].place != NULL)
+		if (profile->mounts[i].place != NULL && profile->mounts[i].kind != PLAN_DIRECTORY)
 			return true;
 	}
 	return false;

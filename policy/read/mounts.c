@@ -35,7 +35,7 @@ struct kind {
 
 /* clang-format off */
 static const struct kind kinds[PLAN_MOUNT_KIND_COUNT] = {
-	[PLAN_DIRECTORY] = { "directory", PLAN_PHASE_BASE, 0, BIT(mode), 0755 },
+	[PLAN_DIRECTORY] = { "directory", PLAN_PHASE_BASE, 0, BIT(mode) | BIT(place), 0755 },
 	[PLAN_SYMLINK] = { "symlink", PLAN_PHASE_BASE, BIT(to), 0, 0 },
 	[PLAN_FILE] = { "file", PLAN_PHASE_BASE, BIT(text), BIT(mode), 0644 },
 	[PLAN_COPY] = { "copy", PLAN_PHASE_BASE, 0, BIT(from) | BIT(optional) | BIT(mode), 0444 },
@@ -240,6 +240,11 @@ static int check_place(const struct entry *entry)
 	if ((entry->mount.flags & PLAN_OPTIONAL) != 0)
 		return fail_key(entry, "place",
 				"cannot be where the entry is optional; expected one of the two",
+				place);
+	if ((strcmp(place, PLAN_PLACE_GIT) == 0) != (entry->mount.kind == PLAN_DIRECTORY))
+		return fail_key(entry, "place",
+				"is no place of this kind: git, for git's data outside of a "
+				"workspace, is one of kind directory, and each other place is not",
 				place);
 	if (is_bind && strcmp(place, PLAN_PLACE_WORKSPACE) == 0)
 		return fail_key(entry, "place",

@@ -263,7 +263,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 		.profile = plan_profile(&supervisor.plan, target->profile),
 		.since = STORE_NO_LAYER,
 		.chosen = target->message->fds[0],
-		.named = workspace_named(),
+		.named = workspace_came(),
 	};
 	struct ipc_changes_done done = { .request = from->request, .step = CHANGES_STEP_HELPER };
 	const struct store_meta *meta = target->sandbox->persistent.meta;

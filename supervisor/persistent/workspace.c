@@ -33,7 +33,7 @@ static void ask_launcher(const struct frontend *frontend, struct question *quest
 {
 	static struct ipc_workspace_ask message;
 
-	fd_close(&question->named);
+	fd_close_all(question->fds, 3);
 	question->state = QUESTION_ASKED;
 	last_number += last_number == UINT32_MAX ? 2 : 1; /* 0 is any */
 	question->number = message.number = last_number;
@@ -58,15 +58,15 @@ int workspace_find(const struct frontend *frontend, const char *path, bool is_pe
 		(void)snprintf(detail, IPC_LIST_MAX, "%.1000s", question->answer);
 	} else {
 		memcpy(ret, question->answer, IPC_PATH_MAX);
-		fd = fd_take(&question->fd);
+		fd = fd_take(&question->fds[0]);
 	}
 	question->state = QUESTION_NONE;
 	return fd;
 }
 
-const int *workspace_named(void)
+int *workspace_came(void)
 {
-	return &deferred_question()->named;
+	return deferred_question()->fds + 1;
 }
 
 int workspace_opened(void *context, struct channel_message *message)
@@ -77,8 +77,8 @@ int workspace_opened(void *context, struct channel_message *message)
 	if (!question)
 		return 0;
 	question->state = QUESTION_OPENED;
-	question->fd = channel_take_fd(message, 0);
-	question->named = channel_take_fd(message, 1);
+	for (uint32_t i = 0; i < 2 + (from->has_git != 0); i++)
+		question->fds[i] = channel_take_fd(message, i);
 	memcpy(question->answer, from->path, IPC_PATH_MAX);
 	return 0;
 }
@@ -95,8 +95,6 @@ int workspace_refused(void *context, struct channel_message *message)
 
 void workspace_lost(void)
 {
-	struct question *question = deferred_asked(0);
-
-	for (; question; question = deferred_asked(0))
+	for (struct question *question; (question = deferred_asked(0));)
 		refuse_question(question, "who opens directories of the host has ended");
 }

@@ -21,9 +21,9 @@ int launcher_ask(const struct frontend *frontend, uint32_t type, const void *mes
 int workspace_find(const struct frontend *frontend, const char *path, bool is_person,
 		   char ret[IPC_PATH_MAX], char detail[IPC_LIST_MAX]);
 
-/* Return the list that came with the directory of the request that a handler runs for, as in
- * workspace_open; -1: there is none. Stays here. */
-const int *workspace_named(void);
+/* Return the list and git's data that came with the directory of the request that a handler runs
+ * for, as in workspace_open; -1: there is none. Stay here, until they are taken. */
+int *workspace_came(void);
 
 /* Take the launcher's answer; ignore one to a question that no request asks any more. */
 int workspace_opened(void *context, struct channel_message *message);

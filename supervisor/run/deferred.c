@@ -30,7 +30,7 @@ static struct deferred *running;
 static uint64_t last_order;
 
 /* The question of a request that is not deferred yet. */
-static struct question fresh = { .fd = -1, .named = -1, .answer = answers[DEFERRED_MAX] };
+static struct question fresh = { .fds = { -1, -1, -1 }, .answer = answers[DEFERRED_MAX] };
 static struct audit_ticket fresh_ticket;
 
 /* An entry that may be used for one more; NULL: there is none, or others need it. */
@@ -153,8 +153,7 @@ static void finish_entry(struct deferred *entry)
 {
 	entry->frontend = NULL;
 	fd_close(&entry->fd);
-	fd_close(&entry->question.fd);
-	fd_close(&entry->question.named);
+	fd_close_all(entry->question.fds, 3);
 	audit_drop(&entry->ticket);
 	if (!entry->sandbox)
 		return;

@@ -24,8 +24,7 @@
 struct question {
 	enum { QUESTION_NONE, QUESTION_ASKED, QUESTION_OPENED, QUESTION_REFUSED } state;
 	uint32_t number;
-	int fd;       /* the directory; -1: none */
-	int named;    /* the list that came with it; -1: none */
+	int fds[3];   /* the directory, the list and git's data that came with it; -1: none */
 	char *answer; /* IPC_PATH_MAX bytes: the canonical path, or why not */
 };
 

@@ -32,13 +32,14 @@ const struct plan_profile *sandbox_profile(const struct sandbox *sandbox)
 
 struct sandbox *sandbox_reset(uint32_t slot)
 {
-	supervisor.sandboxes[slot] = (struct sandbox){ .slot = slot,
-						       .init.fd = -1,
-						       .standby.fd = -1,
-						       .standby_stdio = { -1, -1, -1 },
-						       .pidfd = -1,
-						       .network = -1,
-						       .persistent.workspace = -1 };
+	supervisor.sandboxes[slot] =
+		(struct sandbox){ .slot = slot,
+				  .init.fd = -1,
+				  .standby.fd = -1,
+				  .standby_stdio = { -1, -1, -1 },
+				  .pidfd = -1,
+				  .network = -1,
+				  .persistent = { .workspace = -1, .git = -1 } };
 	return &supervisor.sandboxes[slot];
 }
 
@@ -102,11 +103,11 @@ static int send_layer(uint32_t *number, uint32_t mount, uint32_t role,
 }
 
 static int send_workspace(const struct persistent *own, uint32_t *number, uint32_t mount,
-			  uint32_t role)
+			  uint32_t role, bool is_git)
 {
-	static const struct ipc_sandbox_workspace message;
+	const struct ipc_sandbox_workspace message = { is_git };
 	const int error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_workspace, &message,
-				       &own->workspace, 0);
+				       is_git ? &own->git : &own->workspace, 0);
 
 	return error ? error : send_layer(number, mount, role, NULL);
 }
@@ -116,18 +117,20 @@ static int send_place(const struct persistent *own, uint32_t *number, uint32_t m
 {
 	const struct store_meta *meta = own->meta;
 	const struct store_layer *upper = &meta->layers[meta->upper];
+	const bool is_git = strcmp(place, PLAN_PLACE_GIT) == 0;
 	const uint32_t mode = strcmp(place, PLAN_PLACE_WORKSPACE) == 0 ? meta->workspace_mode
+			      : is_git                                 ? (uint32_t)WORKSPACE_COPY
 								       : (uint32_t)WORKSPACE_NONE;
 	int error = 0;
 
 	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE)
 		return send_workspace(own, number, mount,
-				      mode == WORKSPACE_READ ? LAYER_READ : LAYER_WRITE);
+				      mode == WORKSPACE_READ ? LAYER_READ : LAYER_WRITE, false);
 	for (uint32_t layer = upper->parent; layer != STORE_NO_LAYER && !error;
 	     layer = meta->layers[layer].parent)
 		error = send_layer(number, mount, LAYER_LOWER, &meta->layers[layer]);
 	if (!error && mode == WORKSPACE_COPY)
-		error = send_workspace(own, number, mount, LAYER_LOWER);
+		error = send_workspace(own, number, mount, LAYER_LOWER, is_git);
 	if (!error)
 		error = send_layer(number, mount, LAYER_UPPER, upper);
 	return error ? error : send_layer(number, mount, LAYER_WORK, upper);
@@ -144,7 +147,8 @@ static int send_layers(const struct sandbox *sandbox, uint32_t *ret_count)
 
 	*ret_count = 0;
 	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
-		if (mounts[i].place)
+		if (mounts[i].place &&
+		    (mounts[i].kind != PLAN_DIRECTORY || sandbox->persistent.git >= 0))
 			error = send_place(&sandbox->persistent, ret_count, i,
 					   plan_string(plan, mounts[i].place));
 	}

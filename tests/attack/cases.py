@@ -16,6 +16,7 @@ def case(title, *elsewhere, absent=None):
 FAULT, INTEGRATION, UNIT = "tests/fault/", "tests/integration/", "tests/unit/"
 LASTING, TOOLS = "tests/attack/persistent.py: ", "tests/attack/file_tools.py: "
 COMMITS, BRANCHES = "tests/attack/commits.py: ", "tests/attack/branches.py: "
+LAYOUTS = "tests/attack/git_layouts.py: "
 FETCHED, FSCK = "tests/attack/commits_fetched.py: ", "tests/attack/commits_fsck.py: "
 STANDBY, HELD = "tests/attack/standby.py: ", "tests/attack/held_paths.py: "
 CONSENT = "tests/attack/consent.py: "
@@ -188,6 +189,17 @@ CASES = {
                 BRANCHES + "test_a_host_executed_file_that_is_another_in_the_work_tree",
                 BRANCHES + "test_files_that_would_not_follow", BRANCHES + "test_hooks_are_not_run",
                 BRANCHES + "test_names_that_are_directories_of_others"),
+    "T35": case("a .git, commondir or alternates that leads to another repository or to keys",
+                *(LAYOUTS + name for name in (
+                    "test_a_file_that_names_another_repository",
+                    "test_a_link_to_another_repository",
+                    "test_the_worktree_of_another_workspace",
+                    "test_a_link_to_the_worktree_of_another_workspace",
+                    "test_a_commondir_elsewhere", "test_a_link_in_the_place_of_the_worktrees",
+                    "test_data_in_the_workspace", "test_objects_of_another_repository",
+                    "test_what_is_no_repository",
+                    "test_a_protected_directory_that_names_the_workspace",
+                    "test_nothing_of_it_crosses", "test_a_pointer_that_a_workload_wrote_anew"))),
     # Faults of earlier systems of this design.
     "F1": case("Landlock as far as it goes, which may be nowhere",
                FAULT + "setup_faults.py: test_a_kernel_without_landlock",

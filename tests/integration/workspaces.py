@@ -81,14 +81,17 @@ class Opener:
         self.channel.send(ipc.message("workspace_ask", number=5, generation=generation,
                                       is_person=is_person, path=os.fsencode(path)))
         answer = self.receive()
-        number, size = struct.unpack_from("=II", answer.body)
-        text = os.fsdecode(answer.body[8:])
-        if (number, size) != (5, len(answer.body) - 8):
+        begin = 12 if answer.name == "workspace_open" else 8  # has_git is in between
+        number, = struct.unpack_from("=I", answer.body)
+        size, = struct.unpack_from("=I", answer.body, begin - 4)
+        text = os.fsdecode(answer.body[begin:])
+        if (number, size) != (5, len(answer.body) - begin):
             raise AssertionError(f"an answer to another question: {answer}")
         if answer.name == "workspace_bad":
             return None, text
-        fd, named = answer.fds
+        fd, named, data = answer.fds
         os.close(named)
+        os.close(data)
         with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
             flags = int(next(line for line in file if line.startswith("flags:")).split()[1], 8)
         found = os.fstat(fd)

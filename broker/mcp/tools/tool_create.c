@@ -138,6 +138,7 @@ struct creation {
 	struct changes_job job;
 	struct buffer left; /* the foreign files that stay unchangeable */
 	uint32_t left_count;
+	struct buffer data; /* why git's data is not all there */
 };
 
 /* So many are named. */
@@ -207,6 +208,7 @@ static void put_text(struct buffer *text, const struct creation *creation)
 		buffer_append_text(text, " after its last use.");
 	}
 	put_foreign(creation, text);
+	buffer_append(text, creation->data.bytes, creation->data.size);
 	sandbox_room_put_removed(&creation->room, text);
 	buffer_format(text, "\n[%s]", next_step);
 }
@@ -247,10 +249,41 @@ static void answer_created(struct creation *creation)
 
 /* --- foreign files of the workspace --------------------------------------------------------- */
 
+/* Why git does not work in the sandbox. */
+static void append_data(struct creation *creation, const struct change *change)
+{
+	const char *path =
+		text_quoted((const char *)change->path, change->is.path_size, QUOTE_BYTES);
+
+	if (change->is.flags & CHANGE_IS_DIRECTORY)
+		buffer_format(
+			&creation->data,
+			" git does not work in it: the repository is %s, and /workspace shows "
+			"a part of it. For git, create a sandbox on that directory.",
+			path);
+	else if (change->is.flags & CHANGE_IS_HELD)
+		buffer_format(&creation->data,
+			      " git lacks the repository's data in %s, which does not name the "
+			      "project. Only the user can change that: git config --file "
+			      "DATA/config --add msp.workspace PROJECT.",
+			      path);
+	else
+		buffer_format(&creation->data,
+			      " git lacks the repository's data in %s, which cannot be shown%s.",
+			      path,
+			      change->is.flags & CHANGE_IS_REFUSED
+				      ? ": it is protected, or outside of the operator's workspaces"
+				      : "; a submodule works in a sandbox on its superproject");
+}
+
 static void on_left(struct errand *errand, const struct change *change)
 {
 	struct creation *creation = (struct creation *)errand;
 
+	if (change->is.flags & CHANGE_IS_GITS) {
+		append_data(creation, change);
+		return;
+	}
 	if (creation->left_count++ >= LEFT_NAMED_MAX)
 		return;
 	buffer_format(&creation->left, "%s%s", creation->left_count > 1 ? ", " : "",
@@ -293,6 +326,7 @@ static void free_creation(struct errand *errand)
 
 	changes_job_stop(&creation->job);
 	buffer_done(&creation->left);
+	buffer_done(&creation->data);
 	free(creation);
 }
 

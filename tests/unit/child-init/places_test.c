@@ -80,7 +80,7 @@ static void prepare(void)
 					    MIDDLE "/place", OTHER, "host", NULL };
 	     *name; name++)
 		make(*name);
-	places.workspace = -1;
+	places.hosts[0] = places.hosts[1] = -1;
 	state = open(look_folder(""), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	write_file(MIDDLE "/place/from-middle", "middle");
 	write_file(MIDDLE "/place/both", "middle");
@@ -104,8 +104,8 @@ static int add_layer(uint32_t role, const char *id)
 
 static int add(uint32_t role, const char *name)
 {
-	fd_close(&places.workspace);
-	places.workspace = open(look_folder(name), O_PATH | O_CLOEXEC);
+	fd_close(&places.hosts[0]);
+	places.hosts[0] = open(look_folder(name), O_PATH | O_CLOEXEC);
 	return add_layer(role, "");
 }
 

@@ -43,7 +43,7 @@ void persistent_close(struct rig *rig, struct channel *launcher)
 void persistent_open_workspace(const struct channel *launcher,
 			       const struct ipc_workspace_open *answer, int fd)
 {
-	int fds[] = { fd, fd_sealed_from_bytes("named", "", 0) };
+	int fds[] = { fd, fd_sealed_from_bytes("named", "", 0), fd };
 
 	cr_assert_geq(fds[1], 0);
 	rig_send(launcher, IPC_TYPE_workspace_open, answer, fds);

@@ -339,7 +339,7 @@ Test(plan, places)
 	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
 	cr_expect(plan_lasts(&plan, &blob.profile));
 	for (uint32_t kind = PLAN_DIRECTORY; kind < PLAN_MOUNT_KIND_COUNT; kind++) {
-		if (kind == PLAN_TMPFS || kind == PLAN_BIND)
+		if (kind == PLAN_TMPFS || kind == PLAN_BIND || kind == PLAN_DIRECTORY)
 			continue;
 		blob.mounts[kind - 1].place = blob.profile.name;
 		cr_expect_eq(open_blob(), -EBADMSG, "kind %u", kind);
@@ -354,6 +354,16 @@ Test(plan, places)
 	cr_expect_eq(open_blob(), 0);
 	blob.mounts[PLAN_BIND - 1].attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	cr_expect_eq(open_blob(), -EBADMSG, "what is written there is the host's");
+}
+
+/* It is a directory, and no reason to last by itself. */
+Test(plan, the_place_of_gits_data)
+{
+	struct plan plan;
+
+	blob.mounts[PLAN_DIRECTORY - 1].place = blob.profile.name;
+	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
+	cr_expect_not(plan_lasts(&plan, &blob.profile));
 }
 
 Test(plan, the_workspace_is_no_directory_of_the_profiles)

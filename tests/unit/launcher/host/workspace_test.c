@@ -380,10 +380,12 @@ static int sealed_plan(void)
 	return fd;
 }
 
-int __wrap_git_question_ask(int image, const char *workspace);
+int __wrap_git_question_ask(int image, const char *workspace, const struct plan *in_force,
+			    int *ret_data);
 
 /* git executes nothing in it. */
-int __wrap_git_question_ask(int image, const char *workspace)
+int __wrap_git_question_ask(int image, const char *workspace, const struct plan *in_force,
+			    int *ret_data)
 {
 	return fd_sealed_from_bytes("named", "", 0);
 }
