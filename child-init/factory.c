@@ -55,11 +55,9 @@ static int enter_namespaces(void)
 
 static int keep_plan(uint32_t slot, int fd)
 {
-	int error;
-
 	if (slot >= GENERATIONS_MAX || factory.plans[slot].bytes)
 		return -EPROTO;
-	error = plan_open_fd(fd, &factory.plans[slot]);
+	const int error = plan_open_fd(fd, &factory.plans[slot]);
 	if (error)
 		return error;
 	factory.plans[slot].slot = slot;
@@ -147,17 +145,14 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 	return ready.stage == STAGE_NONE ? error : -ECANCELED;
 }
 
-static int handle_sandbox_cgroup(void *context, struct channel_message *message)
+/* Take a descriptor for the next sandbox, in place of that of a sandbox that never came. */
+static int handle_sandbox_fd(void *context, struct channel_message *message)
 {
-	fd_replace(&factory.next_cgroup, channel_take_fd(message, 0));
-	return 0;
-}
+	int *into = message->type == IPC_TYPE_sandbox_cgroup
+			    ? &factory.next_cgroup
+			    : &factory.places.hosts[ipc_body(message, sandbox_workspace)->is_git & 1];
 
-static int handle_sandbox_workspace(void *context, struct channel_message *message)
-{
-	const uint32_t is_git = ipc_body(message, sandbox_workspace)->is_git & 1;
-
-	fd_replace(&factory.places.hosts[is_git], channel_take_fd(message, 0));
+	fd_replace(into, channel_take_fd(message, 0));
 	return 0;
 }
 
@@ -186,8 +181,7 @@ static int clone_isolated(int *ret_pidfd)
  * CPU: processes on the other one have work too. Nothing depends on it, so a failure is ignored. */
 static void place_child(pid_t child, bool is_beside)
 {
-	cpu_set_t all;
-	cpu_set_t its;
+	cpu_set_t all, its;
 	const int cpu = sched_getcpu();
 
 	if (cpu < 0 || sched_getaffinity(child, sizeof(all), &all) != 0)
@@ -204,11 +198,10 @@ static void place_child(pid_t child, bool is_beside)
 /* Build the base tree of a profile, which its first child waits for. */
 static int build_base(uint32_t profile, pid_t child, uint32_t *ret_stage)
 {
-	int error;
-
 	place_child(child, true);
 	STAGE_HOOK(STEP, STAGE_BASE);
-	error = mounts_build_base(&factory.plan, profile, factory.host, &shown, ret_stage);
+	const int error =
+		mounts_build_base(&factory.plan, profile, factory.host, &shown, ret_stage);
 	if (error)
 		return error;
 	factory.is_built[factory.plan.slot][profile] = true;
@@ -284,9 +277,9 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_serve] = handle_factory_serve,
 	[IPC_TYPE_factory_policy] = handle_factory_policy,
 	[IPC_TYPE_factory_forget] = handle_factory_forget,
-	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_cgroup,
+	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_fd,
 	[IPC_TYPE_sandbox_layer] = handle_sandbox_layer,
-	[IPC_TYPE_sandbox_workspace] = handle_sandbox_workspace,
+	[IPC_TYPE_sandbox_workspace] = handle_sandbox_fd,
 	[IPC_TYPE_sandbox_create] = handle_sandbox_create,
 	[IPC_TYPE_helper_start] = handle_helper_start,
 };

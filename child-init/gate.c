@@ -95,14 +95,14 @@ static bool may_pass(pid_t pid, const struct __ptrace_syscall_info *call)
 int gate_enter(char *program)
 {
 	char loader[] = LOADER;
-	struct rlimit start;
 
 	if (program[0] != '/' || !is_out_of_reach(program) || !is_out_of_reach(loader))
 		return -EACCES;
 	if (getrlimit(RLIMIT_CPU, &cpu) != 0)
 		return -errno;
-	start = (struct rlimit){ GATE_CPU_S, cpu.rlim_max };
-	return setrlimit(RLIMIT_CPU, &start) == 0 && ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0
+	const struct rlimit start = { GATE_CPU_S, cpu.rlim_max };
+	return prlimit(0, RLIMIT_CPU, &start, NULL) == 0 &&
+			       ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0
 		       ? 0
 		       : -errno;
 }
@@ -129,7 +129,7 @@ bool gate_open(pid_t pid)
 void gate_release(pid_t pid, int status)
 {
 	const int signal = WSTOPSIG(status);
-	const bool is_own = (signal & ~SYSTEM_CALL) == SIGTRAP;
 
-	(void)ptrace(PTRACE_DETACH, pid, NULL, is_own ? 0 : signal); /* ESRCH: it is dead */
+	/* A SIGTRAP is our own. ESRCH: it is dead. */
+	(void)ptrace(PTRACE_DETACH, pid, NULL, (signal & ~SYSTEM_CALL) == SIGTRAP ? 0 : signal);
 }

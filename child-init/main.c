@@ -44,10 +44,8 @@ static int leave_terminal(void)
 	const int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	int error = setpgid(0, 0);
 
-	if (terminal >= 0) {
-		error |= ioctl(terminal, TIOCNOTTY);
-		error |= close(terminal);
-	}
+	if (terminal >= 0)
+		error |= ioctl(terminal, TIOCNOTTY) | close(terminal);
 	return error;
 }
 

@@ -62,8 +62,7 @@ static int make_entry(struct tree *tree, const struct plan_mount *mount, int sou
 	const char *name;
 	const int parent =
 		tree_parent(&tree->parent, plan_string(tree->plan, mount->target), &name);
-	int error;
-	int fd;
+	int error, fd;
 
 	if (parent < 0)
 		return parent;
@@ -88,8 +87,7 @@ static int attach_mount(struct tree *tree, int mount, const char *target)
 {
 	const char *name;
 	struct stat status;
-	int parent;
-	int made;
+	int parent, made;
 
 	if (fstat(mount, &status) != 0)
 		return -errno;
@@ -177,12 +175,8 @@ static int attach_new(struct tree *tree, const struct plan_mount *mount, int sou
 /* A small tmpfs that only the set-up writes to. */
 static int new_small_tmpfs(void)
 {
-	static const char options[] = "size\0"
-				      "4m\0"
-				      "nr_inodes\0"
-				      "1024\0"
-				      "mode\0"
-				      "0755";
+	/* \000 where a digit follows. */
+	static const char options[] = "size\0004m\0nr_inodes\0001024\0mode\0000755";
 
 	return mount_new("tmpfs", options, sizeof(options),
 			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
@@ -246,8 +240,7 @@ static int begin_tree(struct tree *tree, uint32_t phase, const char *path)
 static int mask_path(struct tree *tree, const struct plan_mount *mount, int masked)
 {
 	struct stat status;
-	int error = 0;
-	int copy = -1;
+	int error = 0, copy = -1;
 
 	fd_close(&tree->parent.fd);
 	if (fstat(masked, &status) == 0)
@@ -284,11 +277,10 @@ static int apply_record(struct tree *tree, const struct plan_mount *mount)
 {
 	const uint64_t flags = kinds[mount->kind].source;
 	int source = flags ? open_source(tree, mount, flags) : -1;
-	int error;
 
 	if (flags && source < 0)
 		return source == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : source;
-	error = kinds[mount->kind].apply(tree, mount, source);
+	const int error = kinds[mount->kind].apply(tree, mount, source);
 	fd_close(&source);
 	return error;
 }
@@ -325,8 +317,7 @@ static int open_writable(struct tree *tree, int error)
 
 int mounts_stage(void)
 {
-	int host;
-	int staging;
+	int host, staging;
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return -errno;

@@ -97,7 +97,7 @@ int probe_rlimits(void)
 		const struct rlimit more = { limits[i].value, limits[i].value + 1 };
 
 		if (limits[i].value != RLIM_INFINITY)
-			err_is(POSTURE_RLIMITS, setrlimit(limits[i].resource, &more), EPERM);
+			err_is(POSTURE_RLIMITS, prlimit(0, limits[i].resource, &more, NULL), EPERM);
 	}
 	return 0;
 }
@@ -187,11 +187,8 @@ int probe_landlock(void)
 /* Which of them would live through an exec? */
 int probe_descriptors(void)
 {
-	for (int fd = 3; fd < DESCRIPTORS; fd++) {
-		const int flags = fcntl(fd, F_GETFD);
-
-		set_it(POSTURE_DESCRIPTORS, flags < 0 || (flags & FD_CLOEXEC), 0);
-	}
+	for (int fd = 3; fd < DESCRIPTORS; fd++) /* -1 has every bit: it is not open */
+		set_it(POSTURE_DESCRIPTORS, (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0, 0);
 	return 0;
 }
 

@@ -85,10 +85,9 @@ static int become_leader(void)
 static int attach_stdio(void)
 {
 	for (int fd = 0; fd < 3; fd++) {
-		const int from =
-			attempt.terminal >= 0 ? attempt.terminal : attempt.spawn->stdio[fd];
+		const int own = attempt.spawn->stdio[fd];
 
-		if (dup2(from, fd) < 0)
+		if (dup2(attempt.terminal >= 0 ? attempt.terminal : own, fd) < 0)
 			return -errno;
 	}
 	return 0;
@@ -112,7 +111,7 @@ static int set_limits(bool on_descriptors)
 		now.rlim_max /= on_descriptors ? 2 : 1;
 		now.rlim_max = limits[i].value < now.rlim_max ? limits[i].value : now.rlim_max;
 		now.rlim_cur = now.rlim_max;
-		if (setrlimit(limits[i].resource, &now) != 0)
+		if (prlimit(0, limits[i].resource, &now, NULL) != 0)
 			return -errno;
 	}
 	return 0;
@@ -150,8 +149,7 @@ static int enter_landlock(void)
 static int write_code(void)
 {
 	char *path = attempt.spawn->code_path;
-	int error;
-	int fd;
+	int error, fd;
 
 	if (attempt.spawn->code < 0)
 		return 0;
@@ -331,8 +329,7 @@ static int open_terminal(const struct ipc_spawn *request, int *ret_master)
 {
 	const struct winsize size = { .ws_row = (uint16_t)request->tty_rows,
 				      .ws_col = (uint16_t)request->tty_columns };
-	int unlocked = 0;
-	int slave = -1;
+	int unlocked = 0, slave = -1;
 
 	*ret_master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (*ret_master >= 0 && ioctl(*ret_master, TIOCSPTLCK, &unlocked) == 0 &&

@@ -35,8 +35,7 @@ static int open_parent(int root, const char *path, size_t size)
 	struct tree_parent above = TREE_PARENT(root);
 	char prefix[IPC_PATH_MAX] = "/";
 	const char *name;
-	int parent;
-	int error;
+	int parent, error;
 
 	memcpy(prefix, path, size);
 	parent = tree_open(root, prefix, O_PATH);
@@ -55,10 +54,9 @@ int tree_parent(struct tree_parent *parent, const char *path, const char **ret_n
 	const char *slash = strrchr(path, '/');
 	const size_t size = slash ? (size_t)(slash - path) : 0;
 
-	if (!slash || slash[1] == '\0' || size >= IPC_PATH_MAX)
-		return -EINVAL;
 	/* The last component is used as it is, not resolved: ".." of the root would be outside. */
-	if (strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0)
+	if (!slash || slash[1] == '\0' || size >= IPC_PATH_MAX || strcmp(slash, "/.") == 0 ||
+	    strcmp(slash, "/..") == 0)
 		return -EINVAL;
 	*ret_name = slash + 1;
 	if (parent->fd >= 0 && size == parent->size && memcmp(path, parent->path, size) == 0)
