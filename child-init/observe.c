@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "common/confine/directory_mode.h"
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
 #include "common/ipc/ipc_init.h"
@@ -28,7 +29,7 @@ void observe_answer(struct observed *observed, const struct init *init, short re
 
 	if (revents && !(revents & POLLIN))
 		observed->is_over = true;
-	else if (revents && seccomp_refuse(observed->listener, &call) == 1)
+	else if (revents && seccomp_answer(observed->listener, directory_mode_set, &call) == 1)
 		denials_add_call(&observed->refused, &init->factory->plan, init->profile, &call);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Counts of the calls that a workload's filter refuses. The filter decides and asks the init about
- * each refused call, which answers EPERM to all. Without an answer the call waits; without an init
- * it gets ENOSYS: in no case is it carried out.
+ * each refused call, which answers EPERM to all but one: it sets the mode of a directory with the
+ * set-group-ID bit itself (common/confine/directory_mode.h). Without an answer the call waits;
+ * without an init it gets ENOSYS: in no case does the kernel go on with it.
  */
 #ifndef CHILD_INIT_OBSERVE_H
 #define CHILD_INIT_OBSERVE_H

@@ -51,9 +51,9 @@ void seccomp_hasten(int listener)
 		      SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 }
 
-int seccomp_refuse(int listener, struct seccomp_notif *ret)
+int seccomp_answer(int listener, seccomp_act *act, struct seccomp_notif *ret)
 {
-	struct seccomp_notif_resp answer = { .error = -EPERM };
+	struct seccomp_notif_resp answer = { .error = 0 };
 
 	memset(ret, 0, sizeof(*ret));
 	/* There is a count of calls beside the list that poll(2) looks at, and no call leaves it
@@ -61,5 +61,6 @@ int seccomp_refuse(int listener, struct seccomp_notif *ret)
 	if (!ask_listener(listener, SECCOMP_IOCTL_NOTIF_RECV, ret))
 		return 0;
 	answer.id = ret->id;
-	return ask_listener(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) ? 1 : 0;
+	answer.error = act(ret);
+	return ask_listener(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) && answer.error == -EPERM;
 }

@@ -24,10 +24,15 @@ int seccomp_install_observed(const struct sock_filter *filter, uint32_t count);
  * answer comes sooner then. */
 void seccomp_hasten(int listener);
 
+/* Return the answer to a call, which waits for it: -errno, or 0 when the call was carried out for
+ * it. Never "go on": another thread could change what the call is about. */
+typedef int seccomp_act(const struct seccomp_notif *call);
+
 /*
- * After poll(2) gave POLLIN for a listener: say EPERM to one call. 1: that was the answer, and
- * *ret is the call; 0: who made it was killed meanwhile. Does not wait.
+ * After poll(2) gave POLLIN for a listener: give one call the answer of `act`. 1: that was EPERM,
+ * and *ret is the call; 0: it was another, or who made the call was killed meanwhile. Does not
+ * wait.
  */
-int seccomp_refuse(int listener, struct seccomp_notif *ret);
+int seccomp_answer(int listener, seccomp_act *act, struct seccomp_notif *ret);
 
 #endif

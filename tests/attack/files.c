@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@
 #define RENAME_AS_WHITEOUT 4
 #define WALK_FDS 32
 #define WALK_TRIES 20
+#define EXCHANGES 20000
 
 static int open_and_close(const char *path, int flags)
 {
@@ -146,15 +149,74 @@ static int setid_by_mknod(int fd)
 	return mknod("/tmp/setid", S_IFREG | 04755, 0);
 }
 
+/* A program of the group, by the calls with which a directory gets that bit. */
+static int setid_by_group(int fd)
+{
+	(void)fd;
+	return chmod("/tmp/setid", 02755);
+}
+
+static int setid_by_group_at(int fd)
+{
+	const int folder = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)fd;
+	return folder < 0 ? -1 : (int)syscall(SYS_fchmodat, folder, "setid", 02755);
+}
+
+static int setid_by_link(int fd)
+{
+	(void)fd;
+	(void)unlink("/tmp/setid-link");
+	return symlink("setid", "/tmp/setid-link") != 0 ? -1 : chmod("/tmp/setid-link", 02755);
+}
+
+static int setid_by_own_file(int fd)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return chmod(path, 02755);
+}
+
+/* The name is a directory's, and the file's, in turn. */
+static int setid_by_exchange(int fd)
+{
+	struct stat status = { .st_mode = 0 };
+	int result = -1;
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		for (;;)
+			(void)syscall(SYS_renameat2, AT_FDCWD, "/tmp/setid", AT_FDCWD,
+				      "/tmp/setid-folder", 2 /* RENAME_EXCHANGE */);
+	}
+	if (pid < 0 || (mkdir("/tmp/setid-folder", 0755) != 0 && errno != EEXIST))
+		return -1;
+	for (int i = 0; i < EXCHANGES && !(status.st_mode & S_ISGID); i++) {
+		result = chmod("/tmp/setid", 02755);
+		if (fstat(fd, &status) != 0)
+			break;
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	if (status.st_mode & S_ISGID)
+		return 0;
+	errno = result == 0 ? EPERM : errno;
+	return -1;
+}
+
 static const struct {
 	const char *name;
 	int (*make)(int fd);
 } setid_ways[] = {
-	{ "chmod", setid_by_chmod },       { "fchmod", setid_by_fchmod },
-	{ "fchmodat", setid_by_fchmodat }, { "fchmodat2", setid_by_fchmodat2 },
-	{ "open", setid_by_open_raw },     { "openat", setid_by_open },
-	{ "tmpfile", setid_by_tmpfile },   { "creat", setid_by_creat },
-	{ "mknod", setid_by_mknod },
+	{ "group", setid_by_group },         { "group-at", setid_by_group_at },
+	{ "link", setid_by_link },           { "own-file", setid_by_own_file },
+	{ "exchange", setid_by_exchange },   { "chmod", setid_by_chmod },
+	{ "fchmod", setid_by_fchmod },       { "fchmodat", setid_by_fchmodat },
+	{ "fchmodat2", setid_by_fchmodat2 }, { "open", setid_by_open_raw },
+	{ "openat", setid_by_open },         { "tmpfile", setid_by_tmpfile },
+	{ "creat", setid_by_creat },         { "mknod", setid_by_mknod },
 };
 
 static int act_setid(char **arguments)

@@ -389,7 +389,8 @@ class Terminal(probes.Attack):
 class SetId(probes.Attack):
     """No file that would run as somebody else, or with capabilities, by any call."""
 
-    WAYS = ("chmod", "fchmod", "fchmodat", "open", "openat", "tmpfile", "creat", "mknod")
+    WAYS = ("chmod", "fchmod", "fchmodat", "open", "openat", "tmpfile", "creat", "mknod",
+            "group", "group-at", "link", "own-file", "exchange")
 
     @evidence.attack("T10", "files with set-user-ID and set-group-ID bits", "seccomp")
     def test_every_way(self):

@@ -78,6 +78,12 @@ static int install_observed(void)
 	return seccomp_install_observed(notify_getppid, LENGTH(notify_getppid));
 }
 
+static int refuse_all(const struct seccomp_notif *call)
+{
+	(void)call;
+	return -EPERM;
+}
+
 /* 0: the child's getppid() failed with `error` after `answers` answers. */
 static int observe_child(int listener, int answers, int error)
 {
@@ -92,7 +98,7 @@ static int observe_child(int listener, int answers, int error)
 	for (int i = 0; i < answers; i++) {
 		struct seccomp_notif call;
 
-		if (poll(&entry, 1, 10000) != 1 || seccomp_refuse(listener, &call) != 1)
+		if (poll(&entry, 1, 10000) != 1 || seccomp_answer(listener, refuse_all, &call) != 1)
 			return 201;
 		if (call.data.nr != SYS_getppid || (pid_t)call.pid != child)
 			return 202;
@@ -143,7 +149,7 @@ static int refuse_a_dead(void *unused)
 	if (poll(&entry, 1, 10000) != 1 || kill(child, SIGKILL) != 0 ||
 	    waitpid(child, NULL, 0) != child)
 		return 205;
-	if (seccomp_refuse(listener, &call) != 0)
+	if (seccomp_answer(listener, refuse_all, &call) != 0)
 		return 206;
 	return observe_child(listener, 1, EPERM);
 }
