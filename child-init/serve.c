@@ -380,8 +380,8 @@ static int report_done(struct execution *execution, const struct rusage *usage)
 static void look_around(uint32_t ended)
 {
 	const struct plan_profile *profile = init->profile;
-	/* A page of a file that is mapped as well counts twice rather than not at all. */
-	const uint64_t files = watch_files(init->factory, profile).bytes;
+	/* A page of a file or segment that is mapped too counts twice rather than not at all. */
+	const uint64_t files = watch_files(init->factory, profile).bytes + watch_ipc(profile->pids);
 	struct watch_usage usage = watch_processes(files, profile->memory_bytes);
 
 	for (uint32_t i = 0; i < executions_used; i++) {
@@ -395,8 +395,10 @@ static void look_around(uint32_t ended)
 		done->over_pids |= usage.tasks + ended >= profile->pids;
 	}
 	look_ms = now_ms() + watch_pause_ms(usage.bytes, profile->memory_bytes);
-	if (usage.bytes > profile->memory_bytes)
+	if (usage.bytes > profile->memory_bytes) {
 		(void)watch_kill_all();
+		watch_clear_ipc();
+	}
 }
 
 /* Until the next look; by no clock is it longer than between any two. */

@@ -12,6 +12,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -97,6 +100,38 @@ struct watch_usage watch_processes(uint64_t files, uint64_t limit)
 		usage.bytes = usage.shares;
 	least_available = available - (int64_t)(limit + limit / 4 - usage.bytes) / 1024;
 	return usage;
+}
+
+/* An identifier costs the kernel less than 2 KiB beside its content. A process that undoes its
+ * changes at its end (SEM_UNDO) has two bytes for each semaphore of a set, and less than 128 for
+ * the set. */
+uint64_t watch_ipc(uint32_t tasks)
+{
+	struct shm_info segments = { .shm_rss = 0 };
+	struct msginfo messages = { .msgpool = 0 };
+	struct seminfo semaphores = { .semusz = 0 };
+
+	(void)shmctl(0, SHM_INFO, (void *)&segments); /* ENOSYS: the kernel has none */
+	(void)msgctl(0, MSG_INFO, (void *)&messages);
+	(void)semctl(0, 0, SEM_INFO, &semaphores);
+	return (segments.shm_rss + segments.shm_swp) * MEMORY_PAGE + (uint64_t)messages.msgtql +
+	       ((uint64_t)segments.used_ids + (uint64_t)messages.msgpool) * 2048 +
+	       (uint64_t)messages.msgmap * 64 +
+	       ((uint64_t)semaphores.semaem + (uint64_t)semaphores.semusz * 64) * (64 + 2 * tasks);
+}
+
+/* A process that is being killed makes nothing more, and may still hold a segment, which ends with
+ * it. An identifier of -1 is none. */
+void watch_clear_ipc(void)
+{
+	uint64_t any[64]; /* the description of one */
+
+	for (int i = shmctl(0, SHM_INFO, (void *)any); i >= 0; i--)
+		(void)shmctl(shmctl(i, SHM_STAT_ANY, (void *)any), IPC_RMID, NULL);
+	for (int i = msgctl(0, MSG_INFO, (void *)any); i >= 0; i--)
+		(void)msgctl(msgctl(i, MSG_STAT_ANY, (void *)any), IPC_RMID, NULL);
+	for (int i = semctl(0, 0, SEM_INFO, any); i >= 0; i--)
+		(void)semctl(semctl(i, 0, SEM_STAT_ANY, any), 0, IPC_RMID);
 }
 
 /* Processes to be killed. All are stopped, so they do not become more. Children are found by their

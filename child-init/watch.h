@@ -47,6 +47,13 @@ int watch_open(void);
  */
 struct watch_usage watch_processes(uint64_t files, uint64_t limit);
 
+/* Measure System V IPC of this IPC namespace, which is there without a process: its bytes, when
+ * `tasks` can undo their changes of semaphores. */
+uint64_t watch_ipc(uint32_t tasks);
+
+/* Remove all of it, which no kill frees. */
+void watch_clear_ipc(void);
+
 /*
  * Kill a process of this pid namespace, its process group, and of its descendants those that can be
  * told by their parents: whose parent is gone belongs to nobody.

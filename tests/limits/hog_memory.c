@@ -10,7 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +123,53 @@ static int take_memfds(long amount)
 	return 0;
 }
 
+/* Shared memory of System V, which no process holds. */
+static int take_segments(long amount)
+{
+	for (; hog_taken < amount; hog_taken += PIECE_MIB) {
+		const int id = shmget(IPC_PRIVATE, PIECE, 0600);
+		void *memory = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+
+		if (memory == (void *)-1)
+			return errno;
+		memset(memory, 1, PIECE);
+		(void)shmdt(memory);
+	}
+	hog_hold();
+	return 0;
+}
+
+/* A semaphore is 64 bytes of the kernel's. */
+static int take_semaphores(long amount)
+{
+	for (; hog_taken < amount; hog_taken++) {
+		if (semget(IPC_PRIVATE, (1 << 20) / 64, 0600) < 0)
+			return errno;
+	}
+	hog_hold();
+	return 0;
+}
+
+static int take_queues(long amount)
+{
+	static struct {
+		long type;
+		char text[8192];
+	} message = { .type = 1 };
+
+	for (; hog_taken < amount; hog_taken++) {
+		for (int i = 0; i < 64; i++) {
+			const int id = msgget(IPC_PRIVATE, 0600);
+
+			if (id < 0 || msgsnd(id, &message, sizeof(message.text), IPC_NOWAIT) != 0 ||
+			    msgsnd(id, &message, sizeof(message.text), IPC_NOWAIT) != 0)
+				return errno;
+		}
+	}
+	hog_hold();
+	return 0;
+}
+
 /* `count` children, each with its part of the amount, all at the same time. */
 static int take_in_children(long amount, long count)
 {
@@ -165,13 +216,11 @@ static int take_again(long amount)
 }
 
 static const struct mode list[] = {
-	{ "malloc", take_malloc },
-	{ "map-private", take_private },
-	{ "map-shared", take_shared },
-	{ "map-files", take_mapped_files },
-	{ "memfd", take_memfds },
-	{ "memfd-maps", take_memfd_maps },
-	{ "memory-processes", take_in_many },
+	{ "malloc", take_malloc },      { "map-private", take_private },
+	{ "map-shared", take_shared },  { "map-files", take_mapped_files },
+	{ "memfd", take_memfds },       { "memfd-maps", take_memfd_maps },
+	{ "segments", take_segments },  { "semaphores", take_semaphores },
+	{ "queues", take_queues },      { "memory-processes", take_in_many },
 	{ "memory-again", take_again },
 };
 const struct modes memory_modes = MODES(list);

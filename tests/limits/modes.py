@@ -40,6 +40,10 @@ MODES = (
     same("memfd-maps", MUCH, "memory", "memory"),
     # Held by descriptors alone, which the fallback's watch cannot see.
     Mode("memfd", 200, "memory", "memory", "exited", both=True),
+    # Of System V, with no process that holds them.
+    same("segments", MUCH, "memory", "memory", both=True),
+    same("semaphores", MUCH, "memory", "memory", both=True),
+    same("queues", MUCH, "memory", "memory", both=True),
     same("memory-processes", 96, "memory", "memory", both=True),
     same("memory-again", MUCH, "memory", "memory", both=True),
     same("fill-tmp", MUCH, "memory", "memory", profile="small-files", both=True),

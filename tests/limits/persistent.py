@@ -113,6 +113,14 @@ class Persistent(unittest.TestCase):
         self.assert_beside(goes_on=False)
         self.assert_next()
 
+    def test_segments(self):
+        """No kill frees System V IPC: it is removed, and the files stay."""
+        self.hog("exec /hog/hog segments 320", "memory")
+        self.assert_beside(goes_on=False)
+        self.assert_next()
+        verdict, text = self.told(self.begin("box", "wc -l </proc/sysvipc/shm"))
+        self.assertEqual((verdict, text.splitlines()[0]), ("exited", "1"), text)
+
     def test_processes(self):
         self.hog("exec /hog/hog forks 100", "pids")
         self.assert_beside(goes_on=False)

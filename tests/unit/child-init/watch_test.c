@@ -11,8 +11,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +115,66 @@ static int watch_two_processes(void *unused)
 Test(watch, every_process_counts)
 {
 	isolated_test(NAMESPACES, watch_two_processes, NULL);
+}
+
+#define TASKS 8
+
+/* No process holds what they leave, and System V IPC of the caller's namespace does not count. */
+static int watch_system_v(void *unused)
+{
+	struct {
+		long type;
+		char text[1000];
+	} message = { .type = 1 };
+	uint64_t sum;
+
+	CHECK(watch_ipc(TASKS) == 0);
+	const int segment = shmget(IPC_PRIVATE, USED, 0600);
+	void *memory = segment < 0 ? (void *)-1 : shmat(segment, NULL, 0);
+	CHECK(memory != (void *)-1);
+	CHECK(watch_ipc(TASKS) < MIB); /* until it is written */
+	memset(memory, 1, USED);
+	CHECK(shmdt(memory) == 0);
+	sum = watch_ipc(TASKS);
+	CHECK(sum >= USED && sum < USED + MIB);
+	CHECK(shmctl(segment, IPC_RMID, NULL) == 0 && watch_ipc(TASKS) == 0);
+	const int semaphores = semget(IPC_PRIVATE, 20000, 0600);
+	CHECK(semaphores >= 0 && watch_ipc(0) >= (uint64_t)20000 * 64);
+	CHECK(watch_ipc(TASKS) >= watch_ipc(0) + (uint64_t)20000 * 2 * TASKS);
+	CHECK(semctl(semaphores, 0, IPC_RMID) == 0 && watch_ipc(TASKS) == 0);
+	const int queue = msgget(IPC_PRIVATE, 0600);
+	CHECK(queue >= 0 && msgsnd(queue, &message, sizeof(message.text), 0) == 0);
+	sum = watch_ipc(TASKS);
+	CHECK(sum >= sizeof(message.text) && sum < 4096);
+	CHECK(msgctl(queue, IPC_RMID, NULL) == 0 && watch_ipc(TASKS) == 0);
+	return ACT_PASSED;
+}
+
+/* Also what its owner may neither read nor write. */
+static int clear_system_v(void *unused)
+{
+	watch_clear_ipc();
+	for (int i = 0; i < 3; i++) {
+		CHECK(shmget(IPC_PRIVATE, MAPPED_PAGE, 0) >= 0);
+		CHECK(semget(IPC_PRIVATE, 2, 0) >= 0 && msgget(IPC_PRIVATE, 0) >= 0);
+	}
+	const int held = shmget(IPC_PRIVATE, USED, 0600);
+	void *memory = shmat(held, NULL, 0);
+	CHECK(memory != (void *)-1 && watch_ipc(TASKS) > 0);
+	watch_clear_ipc();
+	CHECK(watch_ipc(TASKS) < MIB);
+	CHECK(shmdt(memory) == 0 && watch_ipc(TASKS) == 0);
+	return ACT_PASSED;
+}
+
+Test(watch, what_system_v_ipc_holds_counts)
+{
+	isolated_test(CLONE_NEWIPC, watch_system_v, NULL);
+}
+
+Test(watch, all_system_v_ipc_is_removed)
+{
+	isolated_test(CLONE_NEWIPC, clear_system_v, NULL);
 }
 
 static int watch_itself(void *unused)
