@@ -22,6 +22,7 @@
 #include "common/ipc/ipc_init.h"
 #include "common/ipc/limits_mode.h"
 #include "common/text/names.h"
+#include "common/text/text.h"
 #include "layers.h"
 #include "mounts.h"
 #include "probe.h"
@@ -31,6 +32,9 @@
 
 /* The namespaces that the factory has not cloned it into. A network takes the kernel longest. */
 #define NAMESPACES (CLONE_NEWIPC | CLONE_NEWUTS | LAYER_NETWORK_NAMESPACE)
+
+/* The namespace's own, whichever /proc has it. */
+#define FIRST_FREE_PORT "/" STAGING_HOST "/proc/sys/net/ipv4/ip_unprivileged_port_start"
 
 static struct init init = { .ruleset = -1 };
 static uint32_t profile_index;
@@ -139,15 +143,18 @@ static int set_hostname(void)
 	return sethostname(name, strlen(name)) == 0 ? 0 : -errno;
 }
 
-/* Must: come after leave_namespaces(), and while the capability for it is there; and with hosts,
- * send a routing socket of the namespace, by which msp-cable makes the cable from outside. A bridge
- * finds a persistent sandbox by it. Must not: keep that socket. */
+/* Must: come after leave_namespaces(), and while the capability for it is there; free the ports
+ * that only root has outside, of the sandbox's own network alone; and with hosts, send a routing
+ * socket of the namespace, by which msp-cable makes the cable from outside. A bridge finds a
+ * persistent sandbox by it. Must not: keep that socket. */
 static int raise_network(void)
 {
 	const struct ipc_network_socket message = { init.profile->network == PLAN_NETWORK_HOSTS };
 	const struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	int fds[] = { -1, -1, socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE) };
-	int error = fds[2] >= 0 && ioctl(fds[2], SIOCSIFFLAGS, &request) == 0 ? 0 : -errno;
+	int error = fds[2] >= 0 && ioctl(fds[2], SIOCSIFFLAGS, &request) == 0
+			    ? text_write_file(AT_FDCWD, FIRST_FREE_PORT, "0")
+			    : -errno;
 
 	if (!error && (message.has_hosts || init.factory->lasts))
 		error = pipe2(fds, O_CLOEXEC) == 0
@@ -162,11 +169,10 @@ static int raise_network(void)
 static int add_rule(const char *path, uint64_t rights)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
-	int error;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno; /* no such file to use */
-	error = landlock_allow(init.ruleset, &init.landlock, fd, rights);
+	const int error = landlock_allow(init.ruleset, &init.landlock, fd, rights);
 	fd_close(&fd);
 	return error;
 }

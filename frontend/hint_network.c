@@ -389,14 +389,10 @@ bool hint_judge_bind(const struct search *search, const struct finding *finding)
 	if (!hint_ask_policy(search, "bind 80", &operation, &decision) ||
 	    decision.answer != DECISION_REFUSED || decision.error != EACCES)
 		return false;
-	view = hint_add_view(search, decision.layer, "bind", "ports below 1024");
+	view = hint_add_view(search, decision.layer, "bind", "");
 	if (!view)
 		return true;
 	hint_describe(search, &decision, view);
-	if (hint_ask_policy(search, "bind 8080", &operation, &decision) &&
-	    decision.answer == DECISION_REFUSED)
-		SAY(view->hint, "no network; this profile lets no port be bound");
-	else
-		SAY(view->hint, "ports below 1024 cannot be bound; take one from 1024");
+	SAY(view->hint, "no network; this profile lets no port be bound");
 	return true;
 }

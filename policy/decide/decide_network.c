@@ -14,8 +14,6 @@
 #include "common/kernel.h"
 #include "gateway/hosts/address.h"
 
-/* The first port for all users in a new network namespace (net.ipv4.ip_unprivileged_port_start). */
-#define PORT_UNPRIVILEGED 1024U
 #define HOSTS "/etc/hosts"
 
 enum reach {
@@ -149,7 +147,6 @@ static void allow_if(const struct question *question, const char *condition)
 	decision_allow(question->ret, "network");
 }
 
-static const char low_port[] = "none: no workload has a capability; take a port from 1024";
 #define WITH_HOSTS "network: hosts and " /* and its key `hosts` */
 
 static void refuse_name(const struct question *question)
@@ -277,25 +274,12 @@ static void decide_abstract(const struct question *question)
 	ret->layer = "landlock";
 }
 
-static bool is_low_port(const struct operation *operation)
-{
-	return operation->kind == OPERATION_BIND && operation->port > 0 &&
-	       operation->port < PORT_UNPRIVILEGED;
-}
-
 static void decide_bind(const struct question *question)
 {
 	const uint16_t port = question->operation->port;
 
 	if (refuse_landlock(question, LANDLOCK_ACCESS_NET_BIND_TCP))
 		return;
-	if (is_low_port(question->operation)) {
-		refuse_network(question, EACCES);
-		DECISION_SAY(question->ret->remedy, "%s", low_port);
-		DECISION_SAY(question->ret->rule, "network: ports below 1024 need the capability "
-						  "CAP_NET_BIND_SERVICE");
-		return;
-	}
 	cite_network(question);
 	allow_if(question, port == 0 ? "" : "if nothing of this sandbox has the port");
 }
@@ -321,8 +305,6 @@ static void advise_group(const struct question *question)
 		reach = find_host(question);
 	if (!has_hosts(question) && (reach == REACH_OUTSIDE || reach == REACH_NO_NAME))
 		decide_advise_host(question, WITH_HOSTS, " and seccomp: {add: [network]}");
-	else if (is_low_port(operation))
-		DECISION_SAY(ret->remedy, "%s", low_port);
 	else if (operation->transport == OPERATION_UNIX && !is_within_reach(question))
 		DECISION_SAY(ret->remedy, "none: no profile can show it");
 	else if (operation->transport == OPERATION_TCP && question->profile->landlock_net != 0)

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -48,6 +49,28 @@ Test(namespaces, one_clone3_gives_all_namespaces_and_full_capabilities)
 {
 	cr_assert_eq(exit_of(NAMESPACES, has_every_capability), 0,
 		     "the factory makes a sandbox with one clone3 and no privilege");
+}
+
+static int free_all_ports(void)
+{
+	const struct sockaddr_in low = { .sin_family = AF_INET, .sin_port = htons(80) };
+	const int server = socket(AF_INET, SOCK_STREAM, 0);
+	const struct __user_cap_data_struct none[2] = { { 0 } };
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+
+	if (write_text("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0") != 0)
+		return UNPREPARED;
+	if (syscall(SYS_capset, &header, none) != 0 ||
+	    bind(server, (const struct sockaddr *)&low, sizeof(low)) != 0)
+		return 1;
+	return write_text("/proc/sys/net/ipv4/ip_unprivileged_port_start", "1") == EACCES ? 0 : 2;
+}
+
+Test(namespaces, low_ports_are_a_setting_of_the_network_namespace)
+{
+	cr_assert_eq(
+		exit_of(CLONE_NEWUSER | CLONE_NEWNET, free_all_ports), 0,
+		"the init frees them for a workload without capabilities, which cannot set it");
 }
 
 static int write_setgroups_late(void)

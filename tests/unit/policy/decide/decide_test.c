@@ -442,9 +442,11 @@ Test(decide, no_remedy_shows_what_the_launcher_refuses)
 	expect_text("files: [{at: /opt, kind: bind, access: writable}] and landlock: [{path: /opt, "
 		    "rights: [read, write, create]}]");
 	ask("strict", "bind 80");
-	expect_text("none: no workload has a capability");
+	expect_text("network: loopback and seccomp: {add: [network]}");
+	ask("default", "bind 80");
+	expect_text("if nothing of this sandbox has the port");
 	ask("strict", "connect unix:/run/x");
 	expect_text("none: no profile can show it");
-	ask("default", "syscall setuid");
+	ask("strict", "syscall setuid");
 	expect_text("none: the kernel lets no workload have other ids");
 }
