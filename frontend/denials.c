@@ -108,10 +108,10 @@ static void hint_call(const struct source *source, const struct plan_call *call,
 	const char *other = find_allowing(source, call);
 
 	ret->is_network = strcmp(name, "network") == 0;
-	if (ret->target[0])
-		SAY(ret->hint, "this use of %s is refused in every profile", ret->operation);
-	else if (IS_ONE_OF(name, root_groups))
+	if (IS_ONE_OF(name, root_groups))
 		SAY(ret->hint, "no root rights here, and none can be had");
+	else if (ret->target[0])
+		SAY(ret->hint, "this use of %s is refused in every profile", ret->operation);
 	else if (ret->is_network)
 		SAY(ret->hint, "no network; this profile refuses sockets");
 	else if (group->kind != PLAN_GROUP_ALLOWABLE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * `seccomp` of a profile: the groups of system calls that it allows, given as a whole or as a
- * change to the parent's, and single calls taken out of them. An entry that changes nothing is
+ * change to the parent's, and single calls taken out of them. An entry that takes nothing away is
  * refused: its writer is mistaken about the profile.
  */
 #include "policy/read/profile_parts.h"
@@ -13,9 +13,8 @@ static int fail_group(const struct reading *entry, const char *name, const char 
 	return reading_fail(entry, "", "group %s %s", name, problem);
 }
 
-/* Allow or refuse the group of an entry. A group that had been so before the list is `futile`. */
-static int change_group(const struct reading *entry, bool is_allowing, const bool *before,
-			const char *futile)
+/* Allow or refuse the group of an entry. */
+static int change_group(const struct reading *entry, bool is_allowing, const bool *before)
 {
 	const char *name = entry->said->text + (entry->said->text[0] == '@' ? 1 : 0);
 	struct profile *profile = entry->profile;
@@ -30,8 +29,13 @@ static int change_group(const struct reading *entry, bool is_allowing, const boo
 		return reading_fail(entry, "",
 				    "group %s can never be allowed: %s; expected another group",
 				    name, seccomp_group_at((uint32_t)group)->reason);
-	if (before[group] == is_allowing)
-		return fail_group(entry, name, futile);
+	if (is_allowing && before[group])
+		return profile->seccomp.is_allowed[group]
+			       ? 0 /* shipped profiles get more groups, and the entry still holds */
+			       : fail_group(entry, name,
+					    "is removed as well; expected one of the two");
+	if (!is_allowing && !before[group])
+		return fail_group(entry, name, "is not allowed anyway; expected one that is");
 	if (profile->seccomp.is_allowed[group] == is_allowing)
 		return fail_group(entry, name, "given twice; expected once");
 	profile->seccomp.is_allowed[group] = is_allowing;
@@ -43,19 +47,17 @@ static int allow_group(const struct reading *entry)
 {
 	static const bool nothing[SECCOMP_GROUPS_MAX];
 
-	return change_group(entry, true, nothing, "");
+	return change_group(entry, true, nothing);
 }
 
 static int add_group(const struct reading *entry)
 {
-	return change_group(entry, true, entry->profile->parent->seccomp.is_allowed,
-			    "is allowed already; expected one that is not");
+	return change_group(entry, true, entry->profile->parent->seccomp.is_allowed);
 }
 
 static int remove_group(const struct reading *entry)
 {
-	return change_group(entry, false, entry->profile->parent->seccomp.is_allowed,
-			    "is not allowed anyway; expected one that is");
+	return change_group(entry, false, entry->profile->parent->seccomp.is_allowed);
 }
 
 /* Set the whole list. Groups that it does not name are not allowed; its line is their origin. */
@@ -87,9 +89,9 @@ static int change_parents_groups(const struct reading *reading)
 		return reading_fail(reading, adds ? add : remove,
 				    "there is no parent to change; expected seccomp.allow, or a "
 				    "profile to extend");
-	return reading_each(reading, add, add_group) != 0
+	return reading_each(reading, remove, remove_group) != 0
 		       ? -1
-		       : reading_each(reading, remove, remove_group);
+		       : reading_each(reading, add, add_group);
 }
 
 static int refuse_call(const struct reading *entry)

@@ -169,6 +169,8 @@ static void put_rlimits(struct writer *writer, struct plan_profile *out)
 	const struct plan_rlimit records[] = {
 		{ .resource = RLIMIT_CORE, .value = 0 },
 		{ .resource = RLIMIT_MEMLOCK, .value = 64 << 10 },
+		/* sched_setattr(2) has the class in memory, where no filter reads it. */
+		{ .resource = RLIMIT_RTPRIO, .value = 0 },
 		/* Timers and queued signals, which the kernel also counts for the host's user. */
 		{ .resource = RLIMIT_SIGPENDING, .value = SIGNALS_PENDING },
 		{ .resource = RLIMIT_NOFILE, .value = out->open_files },

@@ -156,9 +156,42 @@ static const struct filter_clause setpriority_clauses[] = {
 	REFUSE_WHEN(INT_IS(1, 1)),
 };
 
+/* The default (class 0, or class 2 with level 4) and below it: class 2 with a higher number, and
+ * class
+ * 3. The highest classes and levels are ahead of the host's other programs. */
 static const struct filter_clause ioprio_set_clauses[] = {
+	REFUSE_WHEN(INT_NOT(2, 0), NOT(2, 0xfffffffcU, 2U << 13 | 4),
+		    NOT(2, 0xfffffff8U, 3U << 13)),
 	REFUSE_WHEN(INT_IS(0, 3)), /* IOPRIO_WHO_USER */
 	REFUSE_WHEN(INT_IS(1, 1)),
+};
+
+#define SCHED_BITS 0xbfffffffU /* without SCHED_RESET_ON_FORK, linux/sched.h */
+
+/* SCHED_OTHER, SCHED_BATCH, SCHED_IDLE. RLIMIT_RTPRIO keeps sched_setattr(2) from real-time
+ * classes, which it has in memory. */
+static const struct filter_clause sched_setscheduler_clauses[] = {
+	REFUSE_WHEN(NOT(1, SCHED_BITS, 0), NOT(1, SCHED_BITS, 3), NOT(1, SCHED_BITS, 5)),
+	REFUSE_WHEN(INT_IS(0, 1)),
+};
+
+/* More than RLIMIT_MEMLOCK, or all: the kernel would say that there is no memory. */
+static const struct filter_clause mlock_clauses[] = {
+	REFUSE_WHEN(ANY_OF(1, 0xffff0000U)),
+};
+
+static const struct filter_clause mlockall_clauses[] = {
+	REFUSE_WHEN(ANY_OF(0, 7U)), /* MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT */
+};
+
+/* Without it the kernel would say EINVAL, since 0 is in no map (enum plan_user). */
+static const struct filter_clause one_id_clauses[] = {
+	REFUSE_WHEN(INT_IS(0, 0)),
+};
+
+static const struct filter_clause two_ids_clauses[] = {
+	REFUSE_WHEN(INT_IS(0, 0)),
+	REFUSE_WHEN(INT_IS(1, 0)),
 };
 
 /* linux/personality.h: 0xffffffff queries, 0 is the ordinary one, 0x40000 ADDR_NO_RANDOMIZE. */
@@ -173,10 +206,11 @@ static const struct filter_clause personality_clauses[] = {
 /* linux/prctl.h: the options that x86_64 programs are known to use. The others are refused, such as
  * PR_SET_MM, PR_SCHED_CORE, PR_SET_MEMORY_MERGE, PR_SET_IO_FLUSHER and options of newer kernels. */
 static const struct filter_clause prctl_clauses[] = {
-	ALLOW_WHEN(IS(0, PRCTL_BITS(31U), 0)), /* 1 to 31: names, signals, filters, bounds */
-	ALLOW_WHEN(IS(0, PRCTL_BITS(3U), 36)), /* PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS */
-	ALLOW_WHEN(IS(0, PRCTL_BITS(7U), 40)), /* PR_SET_THP_DISABLE, PR_CAP_AMBIENT */
-	ALLOW_WHEN(INT_IS(0, 52)),             /* PR_GET_SPECULATION_CTRL */
+	PRETEND_WHEN(INT_IS(1, 0), INT_IS(0, 8)), /* PR_SET_KEEPCAPS is locked at 0 */
+	ALLOW_WHEN(IS(0, PRCTL_BITS(31U), 0)),    /* 1 to 31: names, signals, filters, bounds */
+	ALLOW_WHEN(IS(0, PRCTL_BITS(3U), 36)),    /* PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS */
+	ALLOW_WHEN(IS(0, PRCTL_BITS(7U), 40)),    /* PR_SET_THP_DISABLE, PR_CAP_AMBIENT */
+	ALLOW_WHEN(INT_IS(0, 52)),                /* PR_GET_SPECULATION_CTRL */
 	ALLOW_WHEN(INT_IS(0, 53), IS(2, 1U << 1, 0)), /* PR_SET_SPECULATION_CTRL, not _ENABLE */
 	ALLOW_WHEN(INT_IS(0, 65)),                    /* PR_SET_MDWE */
 	ALLOW_WHEN(INT_IS(0, 66)),                    /* PR_GET_MDWE */
@@ -246,10 +280,14 @@ static const struct filter_clause setsockopt_clauses[] = {
 
 static const char no_setid[] = "0, and nothing is done, for a mode with set-ID bits";
 static const char setid_reason[] = "no set-user-ID or set-group-ID files: they could leave";
+static const char mode_reason[] = "no set-user-ID or set-group-ID files: they could leave; of a "
+				  "directory, the init sets the set-group-ID bit";
 static const char node_reason[] = "no devices, whiteouts or set-ID files";
 static const char fast_open_reason[] = "no TCP Fast Open: it connects past Landlock";
 
 static const char huge_reason[] = "no huge pages: they are the machine's, beyond the memory limit";
+static const char lock_reason[] = "less than 64 KiB at once";
+static const char root_reason[] = "not 0: a workload has no root rights";
 static const char not_init_reason[] = "not of PID 1, which is the sandbox's init";
 
 static const struct seccomp_condition conditions[] = {
@@ -261,9 +299,9 @@ static const struct seccomp_condition conditions[] = {
 	CONDITION("open", open_clauses, ALLOW, setid_reason),
 	CONDITION("openat", openat_clauses, ALLOW, setid_reason),
 	CONDITION("creat", creat_clauses, ALLOW, setid_reason),
-	CONDITION_PRETENDED("chmod", mode_1_clauses, 1, no_setid, ALLOW, setid_reason),
-	CONDITION_PRETENDED("fchmod", mode_1_clauses, 1, no_setid, ALLOW, setid_reason),
-	CONDITION_PRETENDED("fchmodat", mode_2_clauses, 1, no_setid, ALLOW, setid_reason),
+	CONDITION_PRETENDED("chmod", mode_1_clauses, 1, no_setid, ALLOW, mode_reason),
+	CONDITION_PRETENDED("fchmod", mode_1_clauses, 1, no_setid, ALLOW, mode_reason),
+	CONDITION_PRETENDED("fchmodat", mode_2_clauses, 1, no_setid, ALLOW, mode_reason),
 	CONDITION("mknod", mknod_clauses, ALLOW, node_reason),
 	CONDITION("mknodat", mknodat_clauses, ALLOW, node_reason),
 	CONDITION("renameat2", renameat2_clauses, ALLOW, "no whiteouts"),
@@ -273,10 +311,21 @@ static const struct seccomp_condition conditions[] = {
 	CONDITION("fcntl", fcntl_clauses, EPERM,
 		  "no leases, delegations and notices: they hold up whoever opens the file"),
 	CONDITION("setpriority", setpriority_clauses, ALLOW, not_init_reason),
-	CONDITION("sched_setscheduler", not_init_clauses, ALLOW, not_init_reason),
+	CONDITION("sched_setscheduler", sched_setscheduler_clauses, ALLOW,
+		  "SCHED_OTHER, SCHED_BATCH and SCHED_IDLE, and not of PID 1, which is the "
+		  "sandbox's init"),
 	CONDITION("sched_setparam", not_init_clauses, ALLOW, not_init_reason),
 	CONDITION("sched_setattr", not_init_clauses, ALLOW, not_init_reason),
-	CONDITION("ioprio_set", ioprio_set_clauses, ALLOW, not_init_reason),
+	CONDITION("ioprio_set", ioprio_set_clauses, ALLOW,
+		  "no priority above the ordinary one, and not of PID 1, which is the sandbox's "
+		  "init"),
+	CONDITION("mlock", mlock_clauses, ALLOW, lock_reason),
+	CONDITION("mlock2", mlock_clauses, ALLOW, lock_reason),
+	CONDITION("mlockall", mlockall_clauses, ALLOW, lock_reason),
+	CONDITION("setuid", one_id_clauses, ALLOW, root_reason),
+	CONDITION("setgid", one_id_clauses, ALLOW, root_reason),
+	CONDITION("setreuid", two_ids_clauses, ALLOW, root_reason),
+	CONDITION("setregid", two_ids_clauses, ALLOW, root_reason),
 	CONDITION("ioctl", ioctl_clauses, ALLOW,
 		  "no input pushed into a terminal, no console taken, no module loaded, "
 		  "no flags, keys or volumes of a file system"),

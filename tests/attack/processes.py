@@ -267,7 +267,7 @@ class Identity(probes.Attack):
         self.assert_each_refused([("setuid", uid) for uid in uids], "EINVAL", "EPERM")
         self.prove("setuid", 0, errors=("EINVAL", "EPERM"), prefix=("unshare", "-r"), alone={
             "namespaces": lambda: probes.in_sandbox("setuid", 0, without="capabilities-seccomp"),
-            "seccomp": lambda: probes.in_sandbox("setuid", 1000)})
+            "seccomp": lambda: probes.in_sandbox("setuid", 1000, options=("--profile", "strict"))})
         self.assert_succeeded(probes.in_sandbox("setuid", 1000, without="seccomp"))
 
     @evidence.attack("F6", "being the first process of the sandbox", "checks")

@@ -26,7 +26,7 @@ SIZES = {"/tmp": (512, 64 << 10), "/dev/shm": (256, 16 << 10), "/home/agent": (5
          "/workspace": (1024, 256 << 10)}
 LIMITS = {"RLIMIT_CORE": 0, "RLIMIT_MEMLOCK": 1 << 16, "RLIMIT_NOFILE": 768,
           "RLIMIT_FSIZE": 1 << 30, "RLIMIT_STACK": 8 << 20, "RLIMIT_NPROC": 258,
-          "RLIMIT_SIGPENDING": 1024}
+          "RLIMIT_SIGPENDING": 1024, "RLIMIT_RTPRIO": 0}
 
 
 def setUpModule():

@@ -340,14 +340,13 @@ static const struct {
 	{ EXTRA "files: [{at: /x, kind: overlay, size: 1M, inodes: 64}]}]\n", "profiles[0].files[0].kind: \"overlay\" is not known" },
 	{ EXTRA "files: [{at: /x, kind: bind, access: copy-on-write, size: 1M, inodes: 64}, {at: /x/y, kind: directory}]}]\n", "profiles[0].files[1].at: /x/y: nothing can be put there" },
 	/* seccomp */
-	{ EXTRA "seccomp: {add: [ipc, ipc]}}]\n", "profiles[0].seccomp.add[1]: group ipc given twice" },
-	{ EXTRA "seccomp: {add: [basic]}}]\n", "profiles[0].seccomp.add[0]: group basic is allowed already" },
+	{ EXTRA "seccomp: {add: [trace, trace]}}]\n", "profiles[0].seccomp.add[1]: group trace given twice" },
 	{ EXTRA "seccomp: {add: [mount]}}]\n", "profiles[0].seccomp.add[0]: group mount can never be allowed" },
 	{ EXTRA "seccomp: {add: [modern]}}]\n", "profiles[0].seccomp.add[0]: group modern can never be allowed" },
 	{ EXTRA "seccomp: {add: [dance]}}]\n", "profiles[0].seccomp.add[0]: \"dance\" is not a group" },
-	{ EXTRA "seccomp: {remove: [ipc]}}]\n", "profiles[0].seccomp.remove[0]: group ipc is not allowed anyway" },
+	{ EXTRA "seccomp: {remove: [trace]}}]\n", "profiles[0].seccomp.remove[0]: group trace is not allowed anyway" },
 	{ EXTRA "seccomp: {remove: [network, network]}}]\n", "profiles[0].seccomp.remove[1]: group network given twice" },
-	{ EXTRA "seccomp: {add: [network], remove: [network]}}]\n", "profiles[0].seccomp.add[0]: group network is allowed already" },
+	{ EXTRA "seccomp: {add: [network], remove: [network]}}]\n", "profiles[0].seccomp.add[0]: group network is removed as well; expected one of the two" },
 	{ EXTRA "seccomp: {allow: [basic], add: [ipc]}}]\n", "profiles[0].seccomp.add: changes what the parent allows" },
 	{ EXTRA "seccomp: {allow: [basic], remove: [ipc]}}]\n", "profiles[0].seccomp.remove: changes what the parent allows" },
 	{ EXTRA "seccomp: {allow: []}}]\n", "profiles[0].seccomp.allow: empty; expected groups" },
@@ -392,6 +391,7 @@ Test(config, groups_are_added_and_removed_and_say_where)
 				    "    extends: default\n"
 				    "    seccomp:\n"
 				    "      add:\n"
+				    "        - trace\n"
 				    "        - ipc\n"
 				    "      remove:\n"
 				    "        - \"@network\"\n"
@@ -399,21 +399,24 @@ Test(config, groups_are_added_and_removed_and_say_where)
 				    "        - fork\n");
 	const struct plan_profile *profile = find(&loaded, "mine");
 	const struct plan_origin *origins = plan_group_origins(&loaded.plan, profile);
+	const uint32_t trace = (uint32_t)seccomp_group_find("trace");
 	const uint32_t ipc = (uint32_t)seccomp_group_find("ipc");
 	const uint32_t network = (uint32_t)seccomp_group_find("network");
 	const uint32_t basic = (uint32_t)seccomp_group_find("basic");
-	const uint32_t rare = (uint32_t)seccomp_group_find("rare");
+	const uint32_t kernel = (uint32_t)seccomp_group_find("kernel");
 	static const uint64_t zeros[6];
 
-	cr_expect_eq(origins[ipc].line, 6);
-	cr_expect_eq(origins[network].line, 8);
+	cr_expect_eq(origins[trace].line, 6);
+	cr_expect_str_eq(string(&loaded, origins[ipc].file), "default.yaml", "allowed before");
+	cr_expect_eq(origins[network].line, 9);
 	cr_expect_str_eq(string(&loaded, origins[network].file), "mine.yaml");
 	cr_expect_str_eq(string(&loaded, origins[basic].file), "default.yaml");
-	cr_expect_str_eq(string(&loaded, origins[rare].file), "default.yaml");
-	cr_expect_lt(origins[rare].line, origins[basic].line, "the line of the whole list");
-	cr_expect_eq(profile->refuse_origin.line, 9);
+	cr_expect_str_eq(string(&loaded, origins[kernel].file), "default.yaml");
+	cr_expect_lt(origins[kernel].line, origins[basic].line, "the line of the whole list");
+	cr_expect_eq(profile->refuse_origin.line, 10);
+	cr_expect_eq(builtin_answer(&loaded.plan, "mine", 101 /* ptrace */, zeros), FILTER_ALLOW);
+	cr_expect_eq(builtin_answer(&loaded.plan, "default", 101, zeros), FILTER_NOTIFY);
 	cr_expect_eq(builtin_answer(&loaded.plan, "mine", 29 /* shmget */, zeros), FILTER_ALLOW);
-	cr_expect_eq(builtin_answer(&loaded.plan, "default", 29, zeros), FILTER_NOTIFY);
 	cr_expect_eq(builtin_answer(&loaded.plan, "mine", 50 /* listen */, zeros), FILTER_NOTIFY);
 	cr_expect_eq(builtin_answer(&loaded.plan, "default", 50, zeros), FILTER_ALLOW);
 	cr_expect_eq(builtin_answer(&loaded.plan, "mine", 57 /* fork */, zeros), FILTER_NOTIFY);
@@ -507,7 +510,7 @@ static const char changed[] =
 	"      - {at: /etc/hostname, kind: file, text: \"othello\\n\"}\n"
 	"      - {at: /a/b, kind: bind, from: /srv/a, access: writable}\n"
 	"    landlock: [{path: /opt, rights: [read]}, {path: /a, rights: [write, read]}]\n"
-	"    seccomp: {remove: [watch], add: [ipc], refuse: [fork]}\n"
+	"    seccomp: {remove: [watch], add: [trace], refuse: [fork]}\n"
 	"    limits: {pids: 10}\n"
 	"    requirements: {landlock: 7, limits: fallback}\n"
 	"    languages:\n"
@@ -527,20 +530,20 @@ Test(config, diff_names_each_change_once_in_order)
 		"+ landlock: /a            read write (mine.yaml:13)\n"
 		"- seccomp: allowed watch (default.yaml:378)\n"
 		"+ seccomp: refused watch (mine.yaml:14)\n"
-		"- seccomp: refused ipc (default.yaml:374)\n"
-		"+ seccomp: allowed ipc (mine.yaml:14)\n"
+		"- seccomp: refused trace (default.yaml:371)\n"
+		"+ seccomp: allowed trace (mine.yaml:14)\n"
 		"+ seccomp: refused call fork (mine.yaml:14)\n"
-		"- limits: pids          256 (default.yaml:394)\n"
+		"- limits: pids          256 (default.yaml:397)\n"
 		"+ limits: pids          10 (mine.yaml:15)\n"
-		"- requirements: landlock      6 (default.yaml:410)\n"
+		"- requirements: landlock      6 (default.yaml:413)\n"
 		"+ requirements: landlock      7 (mine.yaml:16)\n"
-		"- requirements: limits        required (default.yaml:411)\n"
+		"- requirements: limits        required (default.yaml:414)\n"
 		"+ requirements: limits        fallback (mine.yaml:16)\n"
 		"- environment: LANG=C.UTF-8 (default.yaml:19)\n"
 		"+ environment: LANG=C (mine.yaml:9)\n"
 		"+ environment: EXTRA=1 (mine.yaml:9)\n"
 		"- languages: bash        /usr/bin/bash, code in /tmp/msp-code/main.sh: "
-		"/usr/bin/bash {file} (default.yaml:508)\n"
+		"/usr/bin/bash {file} (default.yaml:511)\n"
 		"+ languages: bash        /usr/bin/bash, code in /tmp/x.sh: /usr/bin/bash -e "
 		"{file} "
 		"(mine.yaml:18)\n"

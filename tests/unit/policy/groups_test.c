@@ -63,17 +63,19 @@ Test(groups, every_name_is_a_call_of_x86_64)
 Test(groups, a_condition_belongs_to_a_call_that_can_be_allowed)
 {
 	static const char *const needed[] = {
-		"clone",          "ioctl",        "socket",
-		"socketpair",     "open",         "openat",
-		"creat",          "chmod",        "fchmod",
-		"fchmodat",       "mknod",        "mknodat",
-		"prctl",          "personality",  "setsockopt",
-		"sendto",         "sendmsg",      "sendmmsg",
-		"seccomp",        "prlimit64",    "sched_setaffinity",
-		"mmap",           "memfd_create", "renameat2",
-		"fcntl",          "madvise",      "shmget",
-		"setpriority",    "ioprio_set",   "sched_setscheduler",
-		"sched_setparam", "sched_setattr"
+		"clone",          "ioctl",         "socket",
+		"socketpair",     "open",          "openat",
+		"creat",          "chmod",         "fchmod",
+		"fchmodat",       "mknod",         "mknodat",
+		"prctl",          "personality",   "setsockopt",
+		"sendto",         "sendmsg",       "sendmmsg",
+		"seccomp",        "prlimit64",     "sched_setaffinity",
+		"mmap",           "memfd_create",  "renameat2",
+		"fcntl",          "madvise",       "shmget",
+		"setpriority",    "ioprio_set",    "sched_setscheduler",
+		"sched_setparam", "sched_setattr", "mlock",
+		"mlock2",         "mlockall",      "setuid",
+		"setgid",         "setreuid",      "setregid",
 	};
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
@@ -91,11 +93,11 @@ Test(groups, budget)
 	const struct profile *normal = policy_find(builtin.policy, "default");
 	const struct profile *strict = policy_find(builtin.policy, "strict");
 
-	cr_expect_leq(seccomp_allowed_count(&normal->seccomp), 200);
+	cr_expect_leq(seccomp_allowed_count(&normal->seccomp), 253);
 	cr_expect_lt(seccomp_allowed_count(&strict->seccomp),
 		     seccomp_allowed_count(&normal->seccomp));
 	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++)
-		cr_expect_leq(plan_profile(&builtin.plan, i)->filter_count, 256);
+		cr_expect_leq(plan_profile(&builtin.plan, i)->filter_count, 288);
 	builtin_close(&builtin);
 }
 
@@ -155,14 +157,35 @@ Test(groups, conditions_hold_where_every_group_is_allowed)
 		uint32_t answer;
 	} cases[] = {
 		{ "sched_setscheduler", { 0, 3 }, FILTER_ALLOW },
+		{ "sched_setscheduler", { 0, 0x40000005 }, FILTER_ALLOW },
+		{ "sched_setscheduler", { 0, 1 }, FILTER_EPERM },
+		{ "sched_setscheduler", { 0, 2 }, FILTER_EPERM },
+		{ "sched_setscheduler", { 0, 6 }, FILTER_EPERM },
+		{ "sched_setscheduler", { 0, 7 }, FILTER_EPERM },
 		{ "sched_setscheduler", { 1, 5 }, FILTER_EPERM },
 		{ "sched_setparam", { 0 }, FILTER_ALLOW },
 		{ "sched_setparam", { 1 }, FILTER_EPERM },
 		{ "sched_setattr", { 2 }, FILTER_ALLOW },
 		{ "sched_setattr", { 1 }, FILTER_EPERM },
 		{ "ioprio_set", { 1, 0, 3 << 13 }, FILTER_ALLOW },
+		{ "ioprio_set", { 1, 0, 0 }, FILTER_ALLOW },
+		{ "ioprio_set", { 1, 0, 2 << 13 | 4 }, FILTER_ALLOW },
+		{ "ioprio_set", { 1, 0, 2 << 13 | 7 }, FILTER_ALLOW },
+		{ "ioprio_set", { 1, 0, 2 << 13 | 3 }, FILTER_EPERM },
+		{ "ioprio_set", { 1, 0, 1 << 13 | 4 }, FILTER_EPERM },
+		{ "ioprio_set", { 1, 0, 2 << 13 | 1 << 3 | 4 }, FILTER_EPERM },
 		{ "ioprio_set", { 1, 1, 3 << 13 }, FILTER_EPERM },
 		{ "ioprio_set", { 3, 0, 3 << 13 }, FILTER_EPERM },
+		{ "prctl", { 8, 0 }, FILTER_PRETEND },
+		{ "prctl", { 8, 1 }, FILTER_ALLOW },
+		{ "mlock", { 0, 32768 }, FILTER_ALLOW },
+		{ "mlock2", { 0, 65536 }, FILTER_EPERM },
+		{ "mlockall", { 3 }, FILTER_EPERM },
+		{ "setuid", { 1000 }, FILTER_ALLOW },
+		{ "setuid", { 0 }, FILTER_EPERM },
+		{ "setregid", { 1000, 1000 }, FILTER_ALLOW },
+		{ "setregid", { UINT32_MAX, 0 }, FILTER_EPERM },
+		{ "unshare", { 0x400 }, FILTER_EPERM },
 		{ "shmget", { 0, 4096, 01600 }, FILTER_ALLOW },
 		{ "shmget", { 0, 2 << 20, 05600 }, FILTER_EPERM },
 	};
@@ -190,10 +213,23 @@ Test(groups, a_condition_has_one_argument_that_says_most)
 		const char *call;
 		uint32_t argument;
 	} expected[] = {
-		{ "clone", 0 },      { "open", 2 },        { "openat", 3 },     { "mknod", 1 },
-		{ "renameat2", 4 },  { "ioctl", 1 },       { "prctl", 0 },      { "socket", 0 },
-		{ "socketpair", 1 }, { "sendto", 3 },      { "setsockopt", 2 }, { "mmap", 3 },
-		{ "prlimit64", 0 },  { "personality", 0 }, { "seccomp", 1 },
+		{ "clone", 0 },
+		{ "open", 2 },
+		{ "openat", 3 },
+		{ "mknod", 1 },
+		{ "renameat2", 4 },
+		{ "ioctl", 1 },
+		{ "prctl", 0 },
+		{ "socket", 0 },
+		{ "socketpair", 1 },
+		{ "sendto", 3 },
+		{ "setsockopt", 2 },
+		{ "mmap", 3 },
+		{ "prlimit64", 0 },
+		{ "personality", 0 },
+		{ "seccomp", 1 },
+		{ "ioprio_set", 2 },
+		{ "sched_setscheduler", 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)

@@ -23,10 +23,10 @@ static const struct group groups[] = {
 };
 
 #define DEFAULT_GROUPS                                                                             \
-	" basic files attributes watch process threads memory signals time sockets network "       \
-	"terminal confine "
+	" basic files attributes watch process identity threads scheduling memory locking "        \
+	"signals time sockets network terminal ipc confine landlock rare "
 
-#define DEVELOPMENT_GROUPS DEFAULT_GROUPS "identity trace "
+#define DEVELOPMENT_GROUPS DEFAULT_GROUPS "trace "
 
 const struct oracle_profile oracle_profiles[] = {
 	{ "_helper", " basic files process threads memory signals time sockets terminal " },
@@ -171,7 +171,38 @@ static bool setpriority_may(const uint32_t a[6])
 
 static bool ioprio_set_may(const uint32_t a[6])
 {
-	return a[0] != 3 && a[1] != 1;
+	const uint32_t class = a[2] >> 13, level = a[2] & 8191U;
+	const bool is_low =
+		a[2] == 0 || (class == 2 && level >= 4 && level < 8) || (class == 3 && level < 8);
+
+	return a[0] != 3 && a[1] != 1 && is_low;
+}
+
+static bool sched_setscheduler_may(const uint32_t a[6])
+{
+	const uint32_t policy = a[1] & ~0x40000000U;
+
+	return a[0] != 1 && (policy == 0 || policy == 3 || policy == 5);
+}
+
+static bool mlock_may(const uint32_t a[6])
+{
+	return a[1] < 65536;
+}
+
+static bool mlockall_may(const uint32_t a[6])
+{
+	return (a[0] & 7U) == 0;
+}
+
+static bool one_id_may(const uint32_t a[6])
+{
+	return a[0] != 0;
+}
+
+static bool two_ids_may(const uint32_t a[6])
+{
+	return a[0] != 0 && a[1] != 0;
 }
 
 static bool seccomp_may(const uint32_t a[6])
@@ -234,11 +265,18 @@ static const struct {
 	{ "mmap", mmap_may },
 	{ "memfd_create", memfd_create_may },
 	{ "renameat2", renameat2_may },
-	{ "sched_setscheduler", not_init_may },
+	{ "sched_setscheduler", sched_setscheduler_may },
 	{ "sched_setparam", not_init_may },
 	{ "sched_setattr", not_init_may },
 	{ "setpriority", setpriority_may },
 	{ "ioprio_set", ioprio_set_may },
+	{ "mlock", mlock_may },
+	{ "mlock2", mlock_may },
+	{ "mlockall", mlockall_may },
+	{ "setuid", one_id_may },
+	{ "setgid", one_id_may },
+	{ "setreuid", two_ids_may },
+	{ "setregid", two_ids_may },
 	{ "madvise", madvise_may },
 	{ "shmget", shmget_may },
 	{ "fcntl", fcntl_may },
@@ -308,6 +346,8 @@ uint32_t oracle_answer(const struct oracle_profile *profile, const char *call,
 		return FILTER_ENOSYS;
 	if (!oracle_has_group_of(profile, call))
 		return oracle_refused(profile);
+	if (strcmp(call, "prctl") == 0 && low[0] == 8 && low[1] == 0) /* PR_SET_KEEPCAPS */
+		return FILTER_PRETEND;
 	return may == NULL || may(low) ? FILTER_ALLOW : oracle_refused(profile);
 }
 

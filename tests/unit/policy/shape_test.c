@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Instructions of one profile, as many as the init installs in tens of microseconds. */
-#define MOST_INSTRUCTIONS 256U
+#define MOST_INSTRUCTIONS 288U
 /* Load and compare the architecture, load the number, test it for x32. */
 #define PROLOGUE 4U
 /* Single numbers that a range makes an exception of, compared after the tree. */
