@@ -230,7 +230,7 @@ void profile_each_variable(const struct profile *profile,
 					const struct origin *origin),
 			   void *context)
 {
-	char added[HTTP_VARIABLE_MAX];
+	char added[HTTP_VARIABLE_MAX], limit[LIMITS_VARIABLE_MAX];
 	struct origin origin;
 	const char *text;
 
@@ -239,6 +239,10 @@ void profile_each_variable(const struct profile *profile,
 	for (uint32_t i = 0; http_print_variable(profile, i, added, &origin); i++) {
 		if (added[0] != '\0')
 			take(context, added, &origin);
+	}
+	for (uint32_t i = 0; limits_print_variable(profile, i, limit, &origin); i++) {
+		if (limit[0] != '\0')
+			take(context, limit, &origin);
 	}
 	for (uint32_t i = 0; profile->tree != NULL && (text = image_variable(profile, i)); i++) {
 		if (text[0] != '\0')

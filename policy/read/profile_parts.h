@@ -13,6 +13,12 @@
 /* Check that every limit and requirement is given and that they are consistent. */
 int limits_check(const struct reading *reading);
 
+/* Print variable `index` of those by which runtimes choose heaps and threads within the limits.
+ * False behind the last; empty: the profile or its image says it itself. */
+#define LIMITS_VARIABLE_MAX 96U
+bool limits_print_variable(const struct profile *profile, uint32_t index,
+			   char ret[LIMITS_VARIABLE_MAX], struct origin *ret_origin);
+
 /* Take over `lasting.hold` of the file. */
 int lasting_apply(const struct reading *reading);
 
@@ -84,8 +90,8 @@ int environment_apply(const struct reading *reading);
 /* Return whether the profile itself has the variable of NAME=... */
 bool environment_has(const struct profile *profile, const char *variable);
 
-/* Take each variable of a sandbox: the profile's, and those that hosts, secrets and an image add.
- */
+/* Take each variable of a sandbox: the profile's, and those that hosts, secrets, limits and an
+ * image add. */
 void profile_each_variable(const struct profile *profile,
 			   void (*take)(void *context, const char *variable,
 					const struct origin *origin),
