@@ -40,6 +40,7 @@ static const char usage[] =
 	"\n"
 	"  --config FILE  the configuration; without it there are the built-in profiles\n"
 	"  --images DIR   the directory of the images that it names\n"
+	"  --home DIR     the directory that ~ means in it\n"
 	"\n"
 	"The format of the file: msp-policy(5).\n";
 
@@ -50,6 +51,7 @@ static const char usage[] =
 struct request {
 	const char *config;
 	const char *images;
+	const char *home;
 	const char *output;
 	const char *fd;
 	int count;
@@ -101,6 +103,7 @@ static struct policy *load_policy(const struct request *request)
 
 	if (request->images != NULL)
 		policy_look_in(policy, request->images);
+	policy_live_in(policy, request->home);
 	if (policy_add_builtin(policy, &error) != 0) {
 		(void)refuse_request(error.text);
 		return policy_free(policy);
@@ -430,6 +433,8 @@ static const char **place_of(const struct command *command, const char *word,
 		return &request->config;
 	if (strcmp(word, "--images") == 0)
 		return &request->images;
+	if (strcmp(word, "--home") == 0)
+		return &request->home;
 	if (command->does != WRITES_PLAN)
 		return NULL;
 	return strcmp(word, "-o") == 0     ? &request->output

@@ -20,7 +20,7 @@
 #include "options/command.h"
 
 /* Words for msp-policy: the operands, its name, --config, its value, and the end. */
-#define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 6)
+#define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 8)
 
 /* `msp profile` and `msp policy` have the configuration alone. */
 static const struct option_row rows[] = {
@@ -64,8 +64,9 @@ static int become_policy(const struct command *command, char *asked, char *path,
 			 int count)
 {
 	static char program[] = "msp-policy";
-	static char option[] = "--config", option_images[] = "--images";
-	static char images[IPC_PATH_MAX];
+	static char option[] = "--config", option_images[] = "--images", option_home[] = "--home";
+	static char images[IPC_PATH_MAX], home[IPC_PATH_MAX];
+	const char *found = compile_home();
 	char *all[POLICY_WORDS_MAX] = { program, asked };
 	char text[CONFIG_TEXT_MAX];
 	int used = 2;
@@ -74,6 +75,11 @@ static int become_policy(const struct command *command, char *asked, char *path,
 	if (path[0]) {
 		all[used++] = option;
 		all[used++] = path;
+		if (found) {
+			format_text(home, sizeof(home), "%s", found);
+			all[used++] = option_home;
+			all[used++] = home;
+		}
 		if (state_place_images(images)) {
 			all[used++] = option_images;
 			all[used++] = images;

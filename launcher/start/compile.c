@@ -12,6 +12,7 @@
 #include "common/kernel.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "launcher/host/account.h"
 #include "launcher/host/helper.h"
 #include "launcher/start/launch.h"
 
@@ -67,20 +68,35 @@ static int explain_end(const struct helper_answer *answer, const char *path,
 	return -1;
 }
 
+const char *compile_home(void)
+{
+	const char *home = geteuid() != 0 ? account_home() : NULL;
+
+	return home && home[0] == '/' && home[1] != '\0' ? home : NULL;
+}
+
 /* Run it to its end. 0 when it says that the plan is complete. The environment is empty, so that
  * what started us does not decide how a library of its behaves. */
 static int run_compiler(int image, int plan, const char *path, const char *images,
 			char text[CONFIG_TEXT_MAX])
 {
-	const char *const words[] = {
-		PROGRAM, "compile", "--config", path, "--fd", PLAN_WORD, images ? "--images" : NULL,
-		images,  NULL
-	};
+	const char *words[] = { PROGRAM, "compile", "--config", path, "--fd", PLAN_WORD,
+				NULL,    NULL,      NULL,       NULL, NULL };
+	const char *const options[][2] = { { "--images", images }, { "--home", compile_home() } };
+	size_t count = 6;
 	const struct helper helper = { .image = image,
 				       .words = words,
 				       .fds = { plan },
 				       .fd_count = 1,
 				       .output_of = STDERR_FILENO };
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		if (!options[i][1])
+			continue;
+		words[count++] = options[i][0];
+		words[count++] = options[i][1];
+	}
+
 	const struct helper_answer answer = helper_run(&helper, WAIT_MS, text, CONFIG_TEXT_MAX - 1);
 
 	text[answer.size] = '\0';

@@ -12,6 +12,9 @@
  */
 int compile_config(const char *path, const char *images, char text[CONFIG_TEXT_MAX]);
 
+/* Return the home that ~ means in a configuration; NULL: as root, or without a home. */
+const char *compile_home(void);
+
 /* Become msp-policy with these words, NULL at their end. Returns only on failure: the exit code,
  * with a line in `text`. */
 int compile_become(char *const words[], char text[CONFIG_TEXT_MAX]);

@@ -23,6 +23,7 @@
 #include "image/store.h"
 #include "launcher/host/account.h"
 #include "launcher/host/state_place.h"
+#include "launcher/start/compile.h"
 #include "launcher/start/launch.h"
 
 #define IN_HOME "/.cache/msp"
@@ -57,10 +58,12 @@ static bool add_identity(struct sha256 *state, int fd)
 	return true;
 }
 
-/* Add msp-policy, its libraries, and the user, for whom it checks who can write the file. */
+/* Add msp-policy, its libraries, and the user, for whom it checks who can write the file and whose
+ * home ~ is. */
 static bool add_compiler(struct sha256 *state)
 {
 	const uint32_t user = geteuid();
+	const char *home = compile_home();
 	char text[LAUNCH_TEXT_MAX];
 	int program FD_OWNED = launch_open_program("msp-policy", text);
 	int libraries FD_OWNED = open("/etc/ld.so.cache", O_PATH | O_CLOEXEC);
@@ -70,6 +73,8 @@ static bool add_compiler(struct sha256 *state)
 	if (libraries >= 0)
 		(void)add_identity(state, libraries);
 	sha256_add(state, &user, sizeof(user));
+	if (home)
+		sha256_add(state, home, strlen(home) + 1);
 	sha256_add(state, ipc_schema_hash, sizeof(ipc_schema_hash));
 	return is_known;
 }

@@ -423,8 +423,28 @@ static int build_parents(struct building *building, const struct profile_mount *
 				    "nothing to mask; expected a place inside proc or a bind", "");
 }
 
+/* Return whether a toolchain lies in a file system of the sandbox's own that keeps nothing, such as
+ * /tmp: the sandbox makes the mount point there. */
+static bool is_inside_own(const struct building *building, const struct profile_mount *mount)
+{
+	const struct profile_mount *outer = NULL;
+
+	for (size_t length = strlen(mount->target); length > 0 && outer == NULL; length--) {
+		if (mount->target[length] == '/')
+			outer = find_length(building->made, building->count, mount->target, length);
+	}
+	return mount->is_toolchain && outer != NULL && outer->kind == PLAN_TMPFS &&
+	       outer->place == NULL;
+}
+
 static int build_entry(struct building *building, const struct profile_mount *mount)
 {
+	struct profile_mount own = *mount;
+
+	if (is_inside_own(building, mount)) {
+		own.phase = PLAN_PHASE_SANDBOX;
+		return append_mount(building, &own);
+	}
 	if (build_parents(building, mount) != 0)
 		return -1;
 	if (mount->phase == PLAN_PHASE_SANDBOX && mount->kind != PLAN_MASK &&

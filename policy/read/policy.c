@@ -22,6 +22,7 @@ struct policy {
 	uint32_t source_count;
 	uint32_t count;
 	struct images *images;
+	const char *home;
 	struct policy_settings settings;
 	struct source *sources[SOURCES_MAX];
 	struct profile *profiles[PLAN_PROFILES_MAX]; /* NULL: not made yet */
@@ -38,6 +39,11 @@ struct policy *policy_new(void)
 void policy_look_in(struct policy *policy, const char *images)
 {
 	policy->images = images_new(images);
+}
+
+void policy_live_in(struct policy *policy, const char *home)
+{
+	policy->home = home;
 }
 
 struct policy *policy_free(struct policy *policy)
@@ -137,7 +143,7 @@ static int find_in_file(const struct adding *adding, const char *name, uint32_t 
 static int check_name(const struct adding *adding, uint32_t index)
 {
 	const struct profile_place place = { adding->source, index, adding->policy->is_builtin,
-					     adding->policy->images };
+					     adding->policy->images, adding->policy->home };
 	const struct profile *other;
 	int twin;
 
@@ -220,7 +226,7 @@ static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 static enum obstacle make_profile(const struct adding *adding, uint32_t index)
 {
 	const struct profile_place place = { adding->source, index, adding->policy->is_builtin,
-					     adding->policy->images };
+					     adding->policy->images, adding->policy->home };
 	struct profile **slot = &adding->policy->profiles[adding->first + index];
 	const struct profile *parent;
 	const enum obstacle obstacle = find_parent(adding, index, &parent);

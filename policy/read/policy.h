@@ -37,6 +37,9 @@ struct policy *policy_free(struct policy *policy);
 /* Look for images in the directory at this absolute path, once, before policy_add(). */
 void policy_look_in(struct policy *policy, const char *images);
 
+/* Have `~/` of the file mean a directory in this absolute path, which must live as long. */
+void policy_live_in(struct policy *policy, const char *home);
+
 /* Add the built-in profiles. 0, or -1 with *error set. */
 int policy_add_builtin(struct policy *policy, struct policy_error *error);
 

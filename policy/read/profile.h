@@ -51,8 +51,9 @@ struct profile_mount {
 	bool is_noexec;
 	bool is_writable; /* a bind that can change the host's files */
 	struct origin origin;
-	bool is_implied; /* a parent or mount point that the file omits */
-	bool is_builtin; /* an entry of a built-in profile */
+	bool is_implied;   /* a parent or mount point that the file omits */
+	bool is_builtin;   /* an entry of a built-in profile */
+	bool is_toolchain; /* an entry of `toolchain` */
 };
 
 struct profile_rule {
@@ -156,6 +157,7 @@ struct profile_place {
 	uint32_t index;
 	bool is_builtin;       /* the file is built-in */
 	struct images *images; /* shared by all profiles; NULL: none */
+	const char *home;      /* the directory of ~/; NULL: it is not known */
 };
 
 /* Check that a profile of the file can have its name. 0, or -1 with *error set. */

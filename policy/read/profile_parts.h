@@ -87,6 +87,9 @@ void http_print_secret(const struct profile_secret *secret, char ret[HTTP_TEXT_M
 /* Take over `environment` of the file. */
 int environment_apply(const struct reading *reading);
 
+/* Take over `toolchain` of the file. */
+int toolchain_apply(const struct reading *reading);
+
 /* Return whether the profile itself has the variable of NAME=... */
 bool environment_has(const struct profile *profile, const char *variable);
 
