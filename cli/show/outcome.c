@@ -20,6 +20,7 @@
 #include "frontend/runner_text.h"
 #include "frontend/words/words.h"
 #include "show/json.h"
+#include "show/missing_program.h"
 #include "show/refusal.h"
 
 static int failed_start_code(const struct ipc_execution_done *done)
@@ -93,12 +94,42 @@ static bool explain_runner(const struct outcome *outcome, const struct outcome_r
 	return is_said;
 }
 
+/* Say where the host has a program that the sandbox lacks. False: the caller's PATH has none. */
+static bool print_program(const struct outcome *outcome, const struct outcome_request *request,
+			  const char *name)
+{
+	char text[MISSING_PROGRAM_TEXT_MAX];
+	struct plan plan = { .bytes = NULL };
+	bool is_said;
+
+	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
+		return false;
+	is_said = missing_program_describe(&plan, outcome_profile(outcome, request), name, text);
+	if (is_said)
+		log_line("%s", text);
+	plan_close(&plan);
+	return is_said;
+}
+
+/* Explain the end of a shell that did not find a program. */
+static void print_missing(const struct outcome *outcome, const struct outcome_request *request)
+{
+	char name[IPC_NAME_MAX];
+
+	if (outcome->done.verdict == VERDICT_EXITED &&
+	    outcome->done.exit_code == MSP_EXIT_NOT_FOUND &&
+	    missing_program_read(outcome->shown, outcome->shown_size, name, sizeof(name)))
+		(void)print_program(outcome, request, name);
+}
+
 /* Say which files a command can be among. */
 static void explain_not_found(const struct outcome *outcome, const struct outcome_request *request)
 {
 	struct plan plan = { .bytes = NULL };
 	bool has_image = false;
 
+	if (print_program(outcome, request, request->command))
+		return;
 	if (outcome->plan >= 0 && plan_open_fd(outcome->plan, &plan) == 0) {
 		has_image = profile_has_image(&plan, outcome_profile(outcome, request));
 		plan_close(&plan);
@@ -280,6 +311,7 @@ static void explain_ended(const struct outcome *outcome, const struct outcome_re
 	print_left_behind(&outcome->done);
 	if (outcome_exit_code(outcome) != 0)
 		explain_denials(outcome, request);
+	print_missing(outcome, request);
 }
 
 static void explain_gone(const struct outcome *outcome)
