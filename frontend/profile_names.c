@@ -48,7 +48,8 @@ const char *profile_without_hosts(const struct plan *plan, const char *name)
 
 bool profile_is_listed(const struct plan *plan, const struct plan_profile *profile)
 {
-	return !plan_is_internal(plan, profile) && !profile->is_narrowed;
+	return !plan_is_internal(plan, profile) && !profile->is_narrowed &&
+	       !strchr(plan_string(plan, profile->name), PLAN_KEPT[0]);
 }
 
 const struct plan_profile *profile_reaching(const struct plan *plan, const char *host,

@@ -453,19 +453,14 @@ int ask(struct asking *asking, struct question *question, const struct ask_handl
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
-static int begin_asking(struct asking *asking, const struct attach_options *options,
-			bool runs_nothing, bool use_tty)
+static int begin_asking(struct asking *asking, const struct attachment *request, bool use_tty)
 {
-	const struct attachment none = { .options = options,
-					 .runs_nothing = runs_nothing,
-					 .is_persistent = true,
-					 ATTACHMENT_NONE };
 	sigset_t before;
 	int code;
 	int error;
 
 	memset(asking, 0, sizeof(*asking));
-	asking->attachment = none;
+	asking->attachment = *request;
 	asking->plan = -1;
 	asking->records.fd = -1;
 	file_pipes_init(&asking->pipes, NULL);
@@ -489,12 +484,40 @@ static int begin_asking(struct asking *asking, const struct attach_options *opti
 
 int ask_begin(struct asking *asking, const struct attach_options *options)
 {
-	return begin_asking(asking, options, true, false);
+	const struct attachment request = {
+		.options = options, .is_persistent = true, .runs_nothing = true, ATTACHMENT_NONE
+	};
+
+	return begin_asking(asking, &request, false);
 }
 
 int ask_begin_execution(struct asking *asking, const struct attach_options *options, bool use_tty)
 {
-	return begin_asking(asking, options, false, use_tty);
+	const struct attachment request = { .options = options,
+					    .is_persistent = true,
+					    ATTACHMENT_NONE };
+
+	return begin_asking(asking, &request, use_tty);
+}
+
+int ask_begin_new(struct asking *asking, const struct attach_options *options,
+		  struct question *question, const struct bind_words *binds, bool is_execution,
+		  bool use_tty)
+{
+	struct ipc_sandbox_new *wanted = &question->is.new_one;
+	const struct attachment request = { .options = options,
+					    .binds = binds,
+					    .kept_profile = wanted->profile,
+					    .no_hosts = wanted->no_hosts != 0,
+					    .runs_nothing = !is_execution,
+					    .is_persistent = true,
+					    ATTACHMENT_NONE };
+	const int code = begin_asking(asking, &request, use_tty);
+
+	if (!code && asking->attachment.kept_name[0])
+		format_text(wanted->profile, sizeof(wanted->profile), "%s",
+			    asking->attachment.kept_name);
+	return code;
 }
 
 int ask_end(struct asking *asking, int code)
@@ -505,6 +528,8 @@ int ask_end(struct asking *asking, int code)
 		(void)attach_close(&asking->attachment);
 	fd_close(&asking->talk.signals);
 	fd_close(&asking->plan);
+	if (asking->attachment.is_kept_new)
+		service_reload(asking->attachment.options->socket);
 	return code;
 }
 

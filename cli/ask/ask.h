@@ -87,6 +87,12 @@ struct asking {
  */
 int ask_begin(struct asking *asking, const struct attach_options *options);
 
+/* Begin with the question of a new sandbox, which is completed here: with `binds`, its profile is
+ * the one that shows them. `is_execution`, `use_tty`: as ask_begin_execution(). */
+int ask_begin_new(struct asking *asking, const struct attach_options *options,
+		  struct question *question, const struct bind_words *binds, bool is_execution,
+		  bool use_tty);
+
 /* Begin with questions about files, for which an execution runs, or around an execution
  * (execute_within()); `use_tty`: it has the caller's terminal. */
 int ask_begin_execution(struct asking *asking, const struct attach_options *options, bool use_tty);

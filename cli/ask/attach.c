@@ -17,6 +17,7 @@
 #include "launcher/host/pins.h"
 #include "launcher/host/protected.h"
 #include "launcher/start/config.h"
+#include "launcher/start/kept_binds.h"
 #include "launcher/start/machine_place.h"
 #include "launcher/start/opener.h"
 #include "launcher/start/plan_binds.h"
@@ -43,12 +44,48 @@ static void expect_narrowed(struct attachment *attachment, const struct plan *pl
 	attachment->expected_profile = copy;
 }
 
-/* Put the binds into the plan, and then tell the servers that read requests of it. */
+/* Keep the binds for persistent sandboxes, whose profile is derived in every plan. A profile that
+ * there is not is for the supervisor to refuse. 0, or the exit code. */
+static int keep_binds(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
+{
+	const struct plan *plan = config_plan(&attachment->config);
+	const char *name = attachment->kept_profile;
+	int code = 0;
+
+	if (!name[0])
+		name = plan_string(plan, plan_header(plan)->default_profile);
+	if (!profile_named(plan, name))
+		return 0;
+	if (attachment->no_hosts)
+		name = profile_without_hosts(plan, name);
+	if (plan_derive_begin(&attachment->config, 1)) /* is each place possible? */
+		code = plan_derive(&attachment->config, name, "", &binds, text);
+	if (!code)
+		code = kept_binds_add(name, &binds, attachment->kept_name, &attachment->is_kept_new,
+				      text);
+	while (binds.count > 0) /* the plan's pins open them again */
+		fd_close(&binds.list[--binds.count].fd);
+	return code;
+}
+
+/* Put the binds into the plan. 0, or the exit code. */
+static int complete_binds(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
+{
+	int code = 0;
+
+	if (has_binds(attachment))
+		code = attachment->kept_profile
+			       ? keep_binds(attachment, text)
+			       : plan_binds_put(&attachment->config, attachment->expected_profile,
+						&binds, text);
+	if (!code && attachment->is_persistent)
+		code = kept_binds_put(&attachment->config, text);
+	return code;
+}
+
+/* Complete the plan, and then tell the servers that read requests of it. */
 static int prepare_plan(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
 {
-	if (has_binds(attachment) &&
-	    plan_binds_put(&attachment->config, attachment->expected_profile, &binds, text) != 0)
-		return -1;
 	if (machine_place_put(&attachment->config, attachment->expected_profile, text) != 0)
 		return -1;
 	return attachment->runs_nothing
@@ -64,16 +101,20 @@ static int open_shown(struct attachment *attachment)
 	char text[LAUNCH_TEXT_MAX];
 	const struct plan *plan = launch_open_plan(&attachment->config, text);
 	struct protected_set set;
+	int code;
 
 	if (!plan)
 		return log_fail(MSP_EXIT_REFUSED, "%s", text);
-	if (attachment->no_hosts)
+	if (attachment->no_hosts && attachment->expected_profile)
 		expect_narrowed(attachment, plan);
 	if (has_binds(attachment)) {
 		set = protected_set_of(plan);
 		if (binds_open(attachment->binds, &set, &binds, text) != 0)
 			return log_fail(MSP_EXIT_USAGE, "%s", text);
 	}
+	code = complete_binds(attachment, text);
+	if (code)
+		return log_fail(code, "%s", text);
 	if (prepare_plan(attachment, text) != 0)
 		return log_fail(MSP_EXIT_REFUSED, "%s", text);
 	plan = config_plan(&attachment->config); /* it may be another one now */

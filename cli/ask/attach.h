@@ -52,14 +52,18 @@ struct attachment {
 	/* The request. */
 	const struct attach_options *options;
 	const struct bind_words *binds; /* NULL: none */
-	bool is_piped;                  /* the first request is sent with the hello; without a
-					 * welcome attach_fall_back() is called */
-	bool runs_nothing;              /* no workload will run, so that limits are of no use */
-	const char *expected_profile;   /* as in struct launch */
-	bool no_hosts;                  /* and without its hosts */
-	bool is_persistent;             /* it is about persistent sandboxes, and directories of the
-					 * host that they show */
+	const char *kept_profile; /* the binds are for persistent sandboxes of this profile (empty:
+				   * the default one); NULL: they are for this start alone */
+	bool is_piped;            /* the first request is sent with the hello; without a
+				   * welcome attach_fall_back() is called */
+	bool runs_nothing;        /* no workload will run, so that limits are of no use */
+	const char *expected_profile; /* as in struct launch */
+	bool no_hosts;                /* and without its hosts */
+	bool is_persistent;           /* it is about persistent sandboxes, and directories of the
+				       * host that they show */
 	/* The result. */
+	char kept_name[IPC_NAME_MAX]; /* the profile that shows such binds; empty: none does */
+	bool is_kept_new;             /* a service that runs does not know it yet */
 	struct images images;
 	struct config config;
 	uint32_t limits;            /* that are accepted */

@@ -22,6 +22,7 @@
 struct create_options {
 	struct attach_options attach;
 	struct new_sandbox wanted;
+	struct bind_words binds;
 	bool is_json;
 };
 
@@ -53,6 +54,7 @@ static const struct option_row rows[] = {
 	    "how --workspace is shown: 'copy-on-write' (the default): what is written stays in "
 	    "the sandbox until 'msp apply'; 'read-only'; 'read-write': the directory itself, where "
 	    "the profile allows it"),
+	NEW_SANDBOX_ROW_RO(struct create_options, binds),
 	ROW("ttl", "TIME", option_set_long_time, wanted.ttl_s,
 	    "remove it so long after its last use, such as 12h or 7d; never more than the profile "
 	    "allows (the default: the profile's)"),
@@ -70,7 +72,8 @@ static const char help[] =
 	"is changed: 'msp diff' shows what the sandbox made of it, 'msp apply' takes it\n"
 	"over. Nothing is shown that was not named: without --workspace, /workspace is\n"
 	"empty, also when msp is started in a project. Homes as a whole and places of\n"
-	"keys are refused.\n"
+	"keys are refused. --ro shows what its commands need beside that, such as a\n"
+	"toolchain in your home, for as long as the sandbox lasts.\n"
 	"\n"
 	"The exit code is\n"
 	"  0        it is made\n"
@@ -127,7 +130,7 @@ static int run_create(const struct command *command, int argc, char *argv[])
 	code = new_sandbox_fill(&options.wanted, &question);
 	if (code)
 		return code;
-	code = ask_begin(&asking, &options.attach);
+	code = ask_begin_new(&asking, &options.attach, &question, &options.binds, false, false);
 	question.act = options.is_json ? NULL : "making the sandbox";
 	if (!code)
 		code = new_sandbox_ask(&asking, &question, &info);

@@ -6,6 +6,7 @@
 #ifndef CLI_COMMANDS_NEW_SANDBOX_H
 #define CLI_COMMANDS_NEW_SANDBOX_H
 
+#include "launcher/host/bind.h"
 #include "options/options.h"
 
 struct asking;
@@ -16,6 +17,12 @@ struct question;
 
 #define NEW_SANDBOX_NETWORK_HELP                                                                   \
 	"'none': without the hosts of the profile; its own loopback stays as the profile has it"
+
+#define NEW_SANDBOX_ROW_RO(type, member)                                                           \
+	OPTION(type, "ro", "HOST[:INSIDE]", option_set_bind, member,                               \
+	       "show this file or folder, read-only, at INSIDE (the default: the same path); "     \
+	       "may be given up to 32 times. Refused for what holds keys or tokens, and for "      \
+	       "your home")
 
 struct new_sandbox {
 	const char *name;    /* NULL: none */

@@ -8,7 +8,6 @@
 #include "commands/trial.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
-#include "launcher/host/bind.h"
 #include "launcher/host/directory.h"
 #include "launcher/start/config.h"
 #include "options/command.h"
@@ -19,15 +18,10 @@
 struct run_options {
 	struct execute_options execute;
 	struct trial_options trial;
-	struct bind_words binds;
 };
 
 static const struct option_row rows[] = {
 	TRIAL_ROWS(struct run_options, trial),
-	OPTION(struct run_options, "ro", "HOST[:INSIDE]", option_set_bind, binds,
-	       "show this file or folder, read-only, at INSIDE (the default: the same path); "
-	       "may be given up to 32 times. Refused for what holds keys or tokens, and for "
-	       "your home"),
 	EXECUTE_ROWS(struct run_options, execute),
 };
 
@@ -59,14 +53,6 @@ static const char help[] =
 	"  78       this machine does not fulfil the policy, or the configuration is\n"
 	"           wrong; 'msp doctor' says why\n";
 
-static const char *find_conflict(const struct run_options *options)
-{
-	if (options->trial.workspace && options->binds.count > 0)
-		return "--ro and --workspace exclude each other: copy what is needed with 'msp cp' "
-		       "into a sandbox of 'msp create'";
-	return trial_find_conflict(&options->trial, options->execute.is_json);
-}
-
 /* Use the command that the profile has from its image. The words stay there. False: it has none. */
 static bool take_command(const struct run_options *options, char **ret, int room)
 {
@@ -97,7 +83,7 @@ static bool take_command(const struct run_options *options, char **ret, int room
 static int run_run(const struct command *command, int argc, char *argv[])
 {
 	static struct run_options options = { .execute.attach.limits = LIMITS_UNSAID };
-	struct execute what = { .options = &options.execute, .binds = &options.binds };
+	struct execute what = { .options = &options.execute, .binds = &options.trial.binds };
 	static char *words[WORDS_MAX + 1];
 	char text[OPTIONS_TEXT_MAX];
 	const char *conflict;
@@ -110,7 +96,7 @@ static int run_run(const struct command *command, int argc, char *argv[])
 	if (rest == argc && !take_command(&options, words, WORDS_MAX))
 		return command_usage_error(command,
 					   "a command is missing: msp run -- CMD [ARG]...");
-	conflict = find_conflict(&options);
+	conflict = trial_find_conflict(&options.trial, options.execute.is_json);
 	if (conflict)
 		return command_usage_error(command, "%s", conflict);
 	if (options.trial.workspace && directory_is_at(what.words[0])) /* meant for --workspace */

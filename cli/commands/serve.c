@@ -34,6 +34,7 @@
 #include "launcher/host/token_file.h"
 #include "launcher/host/workspace.h"
 #include "launcher/start/config.h"
+#include "launcher/start/kept_binds.h"
 #include "launcher/start/launch.h"
 #include "launcher/start/machine_place.h"
 #include "launcher/start/opener.h"
@@ -382,7 +383,8 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	plan = launch_open_plan(config, text);
 	if (plan && options->default_profile && !has_profile(plan, options->default_profile, text))
 		return MSP_EXIT_REFUSED;
-	if (!plan || machine_place_put(config, NULL, text) != 0 ||
+	if (!plan || kept_binds_put(config, text) != 0 ||
+	    machine_place_put(config, NULL, text) != 0 ||
 	    trust_prepare(&trust, images, config, NULL, text) != 0)
 		return MSP_EXIT_REFUSED;
 	plan = config_plan(config); /* it may be another one now */

@@ -64,9 +64,9 @@ static const char *find_conflict(const struct shell_options *options, const char
 	const struct trial_options *trial = &options->trial;
 
 	if (sandbox && (trial->workspace || trial->profile || trial->no_hosts ||
-			trial->is_discarded || trial->is_reviewed))
-		return "--workspace, --profile, --network, --discard and --review are for a shell "
-		       "without a SANDBOX: leave one of the two out";
+			trial->is_discarded || trial->is_reviewed || trial->binds.count > 0))
+		return "--workspace, --profile, --network, --ro, --discard and --review are for a "
+		       "shell without a SANDBOX: leave one of the two out";
 	return sandbox ? NULL : trial_find_conflict(trial, false);
 }
 

@@ -75,19 +75,17 @@ const char *trial_set_workspace(void *member, const char *value)
 	return new_sandbox_set_workspace(&options->workspace, value ? value : ".");
 }
 
-/* Ask for its sandbox. 0, or the exit code after a line. */
-static int ask_sandbox(struct trial *trial, const char *workspace, bool is_wide)
+/* Make the question of its sandbox. 0, or the exit code after a line. */
+static int fill_question(const struct trial *trial, const char *workspace,
+			 struct question *question)
 {
-	const struct new_sandbox wanted = { .profile = trial->options->profile,
+	const char *kept = trial->asking.attachment.kept_name;
+	const struct new_sandbox wanted = { .profile = kept[0] ? kept : trial->options->profile,
 					    .no_hosts = trial->options->no_hosts,
 					    .workspace = workspace,
 					    .ttl_s = KEPT_S };
-	static struct question question;
-	const int code = new_sandbox_fill(&wanted, &question);
 
-	question.act = trial->what.options->is_json ? NULL : "making the sandbox";
-	question.is_wide = is_wide;
-	return code ? code : new_sandbox_ask(&trial->asking, &question, &trial->sandbox);
+	return new_sandbox_fill(&wanted, question);
 }
 
 /* The command starts in the directory that the caller is in, unless --cwd says another. */
@@ -105,24 +103,18 @@ static void start_inside(const struct trial *trial, const char *inside)
 	execute_start_in(cwd);
 }
 
-/* Show the repository around this directory, where the policy lets it, or else this directory. */
-static int ask_wide(struct trial *trial)
+/* Ask for the sandbox over this directory, since the policy refuses the repository around it. */
+static int ask_narrow(struct trial *trial, struct question *question)
 {
-	static char root[IPC_PATH_MAX], reason[IPC_LIST_MAX];
-	const struct outcome *outcome = &trial->asking.talk.outcome;
-	const char *inside;
+	static char reason[IPC_LIST_MAX];
 	int code;
 
-	if (!repository_find(root, &inside) || inside[0] == '\0')
-		return ask_sandbox(trial, trial->options->workspace, false);
-	code = ask_sandbox(trial, root, true);
-	if (code == 0)
-		start_inside(trial, inside);
-	if (!outcome->is_refused || outcome->refused.reason != REFUSAL_WORKSPACE)
-		return code;
-	format_text(reason, sizeof(reason), "%s", outcome->refused.detail);
-	code = ask_sandbox(trial, trial->options->workspace, false);
-	if (code == 0)
+	format_text(reason, sizeof(reason), "%s", trial->asking.talk.outcome.refused.detail);
+	question->is_wide = false;
+	code = fill_question(trial, trial->options->workspace, question);
+	if (!code)
+		code = new_sandbox_ask(&trial->asking, question, &trial->sandbox);
+	if (!code)
 		everywhere_note("/workspace shows this directory without its repository: %s",
 				reason);
 	return code;
@@ -131,15 +123,28 @@ static int ask_wide(struct trial *trial)
 /* Make its sandbox. 0, or the exit code after a line. */
 static int make_sandbox(struct trial *trial)
 {
-	int code = ask_begin_execution(&trial->asking, &trial->what.options->attach,
-				       execute_uses_tty(&trial->what));
+	static struct question question;
+	static char root[IPC_PATH_MAX];
+	const struct outcome *outcome = &trial->asking.talk.outcome;
+	const char *inside = "";
 	char text[STATE_PLACE_TEXT_MAX];
 	int error;
+	int code;
 
+	question.act = trial->what.options->is_json ? NULL : "making the sandbox";
+	question.is_wide = trial->options->is_wide && repository_find(root, &inside) && inside[0];
+	code = fill_question(trial, question.is_wide ? root : trial->options->workspace, &question);
 	if (!code)
-		code = trial->options->is_wide
-			       ? ask_wide(trial)
-			       : ask_sandbox(trial, trial->options->workspace, false);
+		code = ask_begin_new(&trial->asking, &trial->what.options->attach, &question,
+				     &trial->options->binds, true, execute_uses_tty(&trial->what));
+	if (code)
+		return code;
+	code = new_sandbox_ask(&trial->asking, &question, &trial->sandbox);
+	if (!code && question.is_wide)
+		start_inside(trial, inside);
+	else if (question.is_wide && outcome->is_refused &&
+		 outcome->refused.reason == REFUSAL_WORKSPACE)
+		code = ask_narrow(trial, &question);
 	if (code)
 		return code;
 	trial->is_kept = true;

@@ -10,6 +10,7 @@
 #include "commands/new_sandbox.h"
 
 struct trial_options {
+	struct bind_words binds;
 	const char *workspace; /* NULL: none was given */
 	bool is_wide;          /* show the repository that it lies in, and start in it there */
 	const char *profile;
@@ -22,12 +23,15 @@ struct trial_options {
 option_set trial_set_workspace;
 
 #define TRIAL_ROWS(type, member)                                                                   \
-	OPTION_WITH(                                                                               \
-		type, "workspace", "DIR", trial_set_workspace, member,                             \
-		"show DIR at /workspace, copy-on-write; without a value the repository that this " \
-		"directory lies in, or else this directory, where CMD then starts. What CMD "      \
-		"changes there is kept for an hour, for 'msp diff -1' and 'msp apply -1'",         \
-		.letter = 'w', .is_optional = true),                                               \
+	NEW_SANDBOX_ROW_RO(type, member.binds),                                                    \
+		OPTION_WITH(                                                                       \
+			type, "workspace", "DIR", trial_set_workspace, member,                     \
+			"show DIR at /workspace, copy-on-write; without a value the repository "   \
+			"that this "                                                               \
+			"directory lies in, or else this directory, where CMD then starts. What "  \
+			"CMD "                                                                     \
+			"changes there is kept for an hour, for 'msp diff -1' and 'msp apply -1'", \
+			.letter = 'w', .is_optional = true),                                       \
 		OPTION(type, "discard", NULL, option_set_flag, member.is_discarded,                \
 		       "with --workspace: throw the changes away at the end"),                     \
 		OPTION(type, "review", NULL, option_set_flag, member.is_reviewed,                  \

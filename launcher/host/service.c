@@ -2,14 +2,17 @@
 #include "launcher/host/service.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc/channel.h"
 #include "common/ipc/end_reason.h"
@@ -228,4 +231,37 @@ void service_ask(struct service *service, struct ipc_status *ret)
 	else
 		LEAVE(service, SERVICE_OTHER_VERSION, "the service answers what was not asked");
 	channel_message_done(&message);
+}
+
+#define RELOAD_WAIT_US 3000000
+#define RELOAD_STEP_NS 20000000
+
+/* Ask the service that listens how it is; false: none does. */
+static bool ask_once(const char *given, struct ipc_status *ret)
+{
+	struct service service = service_connect(given);
+
+	service_ask(&service, ret);
+	if (service.state != SERVICE_HERE)
+		return false;
+	fd_close(&service.fd);
+	return true;
+}
+
+void service_reload(const char *given)
+{
+	const struct timespec step = { .tv_nsec = RELOAD_STEP_NS };
+	const uint64_t end = clock_now_us() + RELOAD_WAIT_US;
+	static struct ipc_status status;
+	uint32_t generation;
+
+	/* The listener is our user's, and only a process of that user can be meant. */
+	if (!ask_once(given, &status) || status.pid <= 1 || kill((pid_t)status.pid, SIGHUP) != 0)
+		return;
+	generation = status.generation;
+	while (status.generation == generation && !status.reload_failed && clock_now_us() < end) {
+		(void)nanosleep(&step, NULL);
+		if (!ask_once(given, &status))
+			return;
+	}
 }

@@ -78,6 +78,9 @@ void service_check_limits(struct service *service, const struct ipc_status *stat
  * in its state. */
 int service_receive(struct service *service, struct channel_message *ret);
 
+/* Have the service, if one runs, read its policy again, and wait until it has, or three seconds. */
+void service_reload(const char *given);
+
 /* Leave the service, whose client_end came before it served us. */
 void service_leave_for(struct service *service, uint32_t reason);
 

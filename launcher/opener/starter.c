@@ -16,6 +16,7 @@
 #include "common/text/format.h"
 #include "frontend/profile_names.h"
 #include "launcher/start/bridge_program.h"
+#include "launcher/start/kept_binds.h"
 #include "launcher/start/machine_place.h"
 
 /* The least time between two starts of the gateway, when the first has ended. */
@@ -45,7 +46,8 @@ static int compile_policy(struct starter *starter, struct config *ret, struct pi
 
 	if (config_read_again(&starter->config, ret, text) != 0)
 		return -1;
-	if (!launch_open_plan(ret, text) || machine_place_put(ret, NULL, text) != 0 ||
+	if (!launch_open_plan(ret, text) || kept_binds_put(ret, text) != 0 ||
+	    machine_place_put(ret, NULL, text) != 0 ||
 	    trust_prepare(trust, &starter->start->images, ret, NULL, text) != 0)
 		return -1;
 	plan = config_plan(ret);

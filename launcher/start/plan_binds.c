@@ -2,13 +2,18 @@
 #include "launcher/start/plan_binds.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/landlock.h>
 #include <linux/mount.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/fd.h"
+#include "common/limits.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "launcher/host/mounts.h"
 
 #define ALIGNMENT 8U
 
@@ -43,14 +48,23 @@ static uint32_t put_longer(uint32_t from, uint32_t count, uint32_t more, size_t 
 	return at != 0 && put_bytes(nothing, more * size) != 0 ? at : 0;
 }
 
-/* A mount point in a tree that each sandbox mounts for itself can only be made there. */
-static uint32_t find_phase(const struct plan *plan, const struct plan_profile *profile,
-			   const char *inside)
+static const char *text_at(uint32_t offset)
 {
-	const struct plan_mount *mounts = plan_mounts(plan, profile);
+	return (const char *)blob.bytes + offset;
+}
+
+static struct plan_mount *mounts_of(const struct plan_profile *profile)
+{
+	return (void *)(blob.bytes + profile->mounts);
+}
+
+/* A mount point in a tree that each sandbox mounts for itself can only be made there. */
+static uint32_t find_phase(const struct plan_profile *profile, const char *inside)
+{
+	const struct plan_mount *mounts = mounts_of(profile);
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		const char *target = plan_string(plan, mounts[i].target);
+		const char *target = text_at(mounts[i].target);
 		const size_t size = strlen(target);
 
 		if (mounts[i].phase == PLAN_PHASE_SANDBOX &&
@@ -62,46 +76,228 @@ static uint32_t find_phase(const struct plan *plan, const struct plan_profile *p
 	return PLAN_PHASE_BASE;
 }
 
-/* Put the record and the rule of each bind behind those of the profile. False: there is no room. */
-static bool put_binds(const struct plan *plan, uint32_t index, const struct binds *binds)
+/* --- places in what the profile mounts ------------------------------------------------------- */
+
+/* The kinds in which nothing can be put, as a profile names them; empty: something can. */
+static const char *const closed_kinds[PLAN_MOUNT_KIND_COUNT] = {
+	[0] = "",
+	[PLAN_DIRECTORY] = "",
+	[PLAN_SYMLINK] = "symlink",
+	[PLAN_FILE] = "file",
+	[PLAN_COPY] = "copy",
+	[PLAN_BIND] = "bind",
+	[PLAN_DEVICE] = "device",
+	[PLAN_TMPFS] = "",
+	[PLAN_PROC] = "proc",
+	[PLAN_DEVPTS] = "devpts",
+	[PLAN_MASK] = "mask",
+	[PLAN_OVERLAY] = "bind",
+	[PLAN_IMAGE] = "",
+};
+
+/* Return the index of the record that the path lies in, the innermost one; mount_count: none. */
+static uint32_t find_around(const struct plan_profile *profile, const char *inside)
 {
-	const struct plan_profile *old = plan_profile(plan, index);
-	struct plan_profile *profile =
-		(void *)(blob.bytes + plan_header(plan)->profiles + index * sizeof(*profile));
-	struct plan_mount *mounts;
-	struct plan_rule *rules;
+	const struct plan_mount *mounts = mounts_of(profile);
+	uint32_t found = profile->mount_count;
+	size_t longest = 0;
 
-	if (old->mount_count + binds->count > PLAN_MOUNTS_MAX ||
-	    old->rule_count + binds->count > PLAN_RULES_MAX)
-		return false;
-	profile->mounts = put_longer(old->mounts, old->mount_count, binds->count, sizeof(*mounts));
-	profile->rules = put_longer(old->rules, old->rule_count, binds->count, sizeof(*rules));
-	if (profile->mounts == 0 || profile->rules == 0)
-		return false;
-	mounts = (void *)(blob.bytes + profile->mounts);
-	rules = (void *)(blob.bytes + profile->rules);
-	for (uint32_t i = 0; i < binds->count; i++) {
-		const struct bind *bind = &binds->list[i];
-		const uint32_t source = put_bytes(bind->host, strlen(bind->host) + 1);
-		const uint32_t target = put_bytes(bind->inside, strlen(bind->inside) + 1);
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		const char *target = text_at(mounts[i].target);
+		const size_t size = strlen(target);
 
-		if (source == 0 || target == 0)
-			return false;
-		mounts[profile->mount_count++] = (struct plan_mount){
-			.kind = PLAN_BIND,
-			.phase = find_phase(plan, old, bind->inside),
-			.flags = PLAN_PINNED | PLAN_GIVEN,
-			.source = source,
-			.target = target,
-			.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-		};
-		rules[profile->rule_count++] =
-			(struct plan_rule){ .path = target,
-					    .rights = LANDLOCK_ACCESS_FS_READ_FILE |
-						      LANDLOCK_ACCESS_FS_READ_DIR |
-						      LANDLOCK_ACCESS_FS_EXECUTE };
+		if (size >= longest && strncmp(inside, target, size) == 0 && inside[size] == '/') {
+			found = i;
+			longest = size;
+		}
 	}
+	return found;
+}
+
+static int refuse_closed(const struct plan_mount *mount, const struct bind *bind,
+			 char text[CONFIG_TEXT_MAX])
+{
+	return format_fail(
+		MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+		"--ro: the place inside the sandbox, '%.300s', is refused: nothing can "
+		"be put there; expected a place that is not inside '%.300s', an entry of "
+		"kind %s, such as --ro=HOST:/data",
+		bind->inside, text_at(mount->target), closed_kinds[mount->kind]);
+}
+
+/* Find the deepest directory on the way to a place that the host has in what the profile shows;
+ * empty: the host has the place, or the profile shows nothing there. `ret` has 2 * IPC_PATH_MAX
+ * bytes. 0, or the exit code with a line in `text`. */
+static int find_existing(const struct plan_mount *mount, const struct bind *bind, char *ret,
+			 char text[CONFIG_TEXT_MAX])
+{
+	const char *source = text_at(mount->source);
+	char real[PATH_MAX];
+	struct stat there, shown;
+	char *slash;
+
+	format_text(ret, 2 * IPC_PATH_MAX, "%s%s", source,
+		    bind->inside + strlen(text_at(mount->target)));
+	if (lstat(ret, &there) == 0 || lstat(source, &shown) != 0) {
+		ret[0] = '\0';
+		if (lstat(source, &shown) != 0 || fstat(bind->fd, &shown) != 0 ||
+		    (there.st_mode & S_IFMT) == (shown.st_mode & S_IFMT))
+			return 0;
+		return format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+				   "--ro: the place inside the sandbox, '%.300s', is refused: this "
+				   "machine has something else there; expected a place where "
+				   "nothing is, such as --ro=HOST:/data",
+				   bind->inside);
+	}
+	do {
+		slash = strrchr(ret, '/');
+		*slash = '\0';
+	} while (strlen(ret) > strlen(source) && lstat(ret, &there) != 0);
+	/* A link on the way would put the layer elsewhere. */
+	if (lstat(ret, &there) != 0 || !S_ISDIR(there.st_mode) || !realpath(ret, real) ||
+	    strcmp(real, ret) != 0)
+		return refuse_closed(mount, bind, text);
+	return 0;
+}
+
+/* Put an overlay over a directory that a bind or an overlay shows, or in place of the bind: the
+ * upper's root is the sandbox's own, so that mount points can be made in it. False: there is no
+ * room. */
+static bool insert_layer(struct plan_profile *profile, uint32_t index, const char *source)
+{
+	static const char options[] = "size\0"
+				      "4194304\0"
+				      "nr_inodes\0"
+				      "1024\0"
+				      "mode\0"
+				      "0755";
+	struct plan_mount *mount = &mounts_of(profile)[index];
+	const char *rest = source + strlen(text_at(mount->source));
+	char target[2 * IPC_PATH_MAX];
+	const uint32_t at = put_bytes(options, sizeof(options));
+	const uint32_t from = put_bytes(source, strlen(source) + 1);
+	uint32_t to;
+
+	format_text(target, sizeof(target), "%s%s", text_at(mount->target), rest);
+	to = put_bytes(target, strlen(target) + 1);
+	if (at == 0 || from == 0 || to == 0)
+		return false;
+	memmove(mount + 1, mount, (profile->mount_count - index) * sizeof(*mount));
+	profile->mount_count++;
+	if (*rest == '\0') /* the probe would find the bind writable */
+		mount[0] = (struct plan_mount){
+			.kind = PLAN_DIRECTORY,
+			.phase = PLAN_PHASE_BASE,
+			.mode = 0755,
+			.target = mount[1].target,
+			.origin = mount[1].origin,
+		};
+	mount[1].kind = PLAN_OVERLAY;
+	mount[1].phase = PLAN_PHASE_SANDBOX;
+	mount[1].source = from;
+	mount[1].target = to;
+	mount[1].options = at;
+	mount[1].options_size = sizeof(options);
+	mount[1].attributes &= ~(uint64_t)MOUNT_ATTR_RDONLY;
 	return true;
+}
+
+/* The profile has no room for more. */
+#define FULL (-1)
+
+/* Have a place for the mount point of a bind. 0, FULL, or the exit code with a line in `text`. */
+static int make_place(struct plan_profile *profile, const struct bind *bind,
+		      char text[CONFIG_TEXT_MAX])
+{
+	const uint32_t index = find_around(profile, bind->inside);
+	const struct plan_mount *mount = &mounts_of(profile)[index];
+	char existing[2 * IPC_PATH_MAX];
+	int code;
+
+	if (index == profile->mount_count || closed_kinds[mount->kind][0] == '\0')
+		return 0;
+	if (mount->kind != PLAN_OVERLAY && (mount->kind != PLAN_BIND || mount->place != 0 ||
+					    !(mount->attributes & MOUNT_ATTR_RDONLY) ||
+					    (mount->flags & (PLAN_TRUST | PLAN_MACHINE))))
+		return refuse_closed(mount, bind, text);
+	code = find_existing(mount, bind, existing, text);
+	if (code || existing[0] == '\0' ||
+	    (mount->kind == PLAN_OVERLAY && strcmp(existing, text_at(mount->source)) == 0))
+		return code;
+	return insert_layer(profile, index, existing) ? 0 : FULL;
+}
+
+/* A bind that lies in another one of the command would have its mount point on the host, and one
+ * around an earlier one would hide it. */
+static int refuse_nested(const struct binds *binds, uint32_t index, char text[CONFIG_TEXT_MAX])
+{
+	const struct bind *bind = &binds->list[index];
+
+	for (uint32_t i = 0; i < binds->count; i++) {
+		const char *outer = binds->list[i].inside;
+
+		if (i == index || !path_is_within(bind->inside, outer))
+			continue;
+		return format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+				   "--ro: the place inside the sandbox, '%.300s', is refused: it "
+				   "lies inside '%.300s', which another --ro shows; expected a "
+				   "place outside, such as --ro=HOST:/data",
+				   bind->inside, outer);
+	}
+	return 0;
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+static bool append_bind(struct plan_profile *profile, const struct bind *bind, uint32_t flags)
+{
+	const uint32_t source = put_bytes(bind->host, strlen(bind->host) + 1);
+	const uint32_t target = put_bytes(bind->inside, strlen(bind->inside) + 1);
+	struct plan_rule *rules = (void *)(blob.bytes + profile->rules);
+
+	if (source == 0 || target == 0)
+		return false;
+	mounts_of(profile)[profile->mount_count] = (struct plan_mount){
+		.kind = PLAN_BIND,
+		.phase = find_phase(profile, bind->inside),
+		.flags = flags,
+		.source = source,
+		.target = target,
+		.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+	};
+	profile->mount_count++;
+	rules[profile->rule_count++] = (struct plan_rule){ .path = target,
+							   .rights = LANDLOCK_ACCESS_FS_READ_FILE |
+								     LANDLOCK_ACCESS_FS_READ_DIR |
+								     LANDLOCK_ACCESS_FS_EXECUTE };
+	return true;
+}
+
+/* Put the record and the rule of each bind behind those of the profile, which has its arrays in the
+ * copy. 0, FULL, or the exit code with a line in `text`. */
+static int put_binds(struct plan_profile *profile, const struct binds *binds, uint32_t flags,
+		     char text[CONFIG_TEXT_MAX])
+{
+	const uint32_t more = 2 * binds->count; /* a layer for each */
+	int code = 0;
+
+	if (profile->mount_count + more > PLAN_MOUNTS_MAX ||
+	    profile->rule_count + binds->count > PLAN_RULES_MAX)
+		return FULL;
+	profile->mounts =
+		put_longer(profile->mounts, profile->mount_count, more, sizeof(struct plan_mount));
+	profile->rules = put_longer(profile->rules, profile->rule_count, binds->count,
+				    sizeof(struct plan_rule));
+	if (profile->mounts == 0 || profile->rules == 0)
+		return FULL;
+	for (uint32_t i = 0; i < binds->count && !code; i++) {
+		code = refuse_nested(binds, i, text);
+		if (!code)
+			code = make_place(profile, &binds->list[i], text);
+	}
+	for (uint32_t i = 0; i < binds->count && !code; i++)
+		code = append_bind(profile, &binds->list[i], flags) ? 0 : FULL;
+	return code;
 }
 
 static void begin_copy(const struct plan *plan)
@@ -110,7 +306,14 @@ static void begin_copy(const struct plan *plan)
 	blob.used = plan->size;
 }
 
-static int replace_plan(struct config *config)
+/* Return a profile of the copy, by the offset of the array. */
+static struct plan_profile *profile_at(uint32_t profiles, uint32_t index)
+{
+	return (struct plan_profile *)(void *)(blob.bytes + profiles) + index;
+}
+
+/* 0, or the exit code with a line in `text`. */
+static int replace_plan(struct config *config, char text[CONFIG_TEXT_MAX])
 {
 	struct plan_header *header = (void *)blob.bytes;
 	struct plan plan = { .bytes = NULL };
@@ -120,20 +323,25 @@ static int replace_plan(struct config *config)
 	header->size = blob.used + ALIGNMENT;
 	fd = fd_sealed_from_bytes("msp-policy", blob.bytes, header->size);
 	error = fd < 0 ? fd : plan_open_fd(fd, &plan);
-	if (error)
-		return fd_unless(error, fd);
+	if (error) {
+		fd_close(&fd);
+		return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
+				   "the plan with the paths of this start cannot be made: %s",
+				   errno_text(-error));
+	}
 	config_close(config);
 	config->plan_fd = fd;
 	config->plan = plan;
 	return 0;
 }
 
-static void print_too_many(const char *profile, char text[CONFIG_TEXT_MAX])
+static int refuse_full(const char *profile, char text[CONFIG_TEXT_MAX])
 {
-	format_text(text, CONFIG_TEXT_MAX,
-		    "the profile '%.100s' shows too many paths with those of --ro: leave some out, "
-		    "or show a folder that they are in",
-		    profile);
+	return format_fail(
+		MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
+		"the profile '%.100s' shows too many paths with those of --ro: leave some out, "
+		"or show a folder that they are in",
+		profile);
 }
 
 int plan_binds_put(struct config *config, const char *name, const struct binds *binds,
@@ -143,19 +351,92 @@ int plan_binds_put(struct config *config, const char *name, const struct binds *
 	const char *wanted =
 		name && name[0] ? name : plan_string(plan, plan_header(plan)->default_profile);
 	const int index = plan_profile_find(plan, wanted);
-	int error;
+	int code;
 
 	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
 		return 0;
 	begin_copy(plan);
-	if (!put_binds(plan, (uint32_t)index, binds)) {
-		print_too_many(wanted, text);
-		return -1;
+	code = put_binds(profile_at(plan_header(plan)->profiles, (uint32_t)index), binds,
+			 PLAN_PINNED | PLAN_GIVEN, text);
+	if (code)
+		return code == FULL ? refuse_full(wanted, text) : code;
+	return replace_plan(config, text);
+}
+
+/* --- profiles of kept binds ------------------------------------------------------------------ */
+
+static struct {
+	uint32_t profiles, count, most; /* the array in the copy */
+} derived;
+
+bool plan_derive_begin(struct config *config, uint32_t more)
+{
+	const struct plan *plan = config_plan(config);
+	const struct plan_header *header = plan_header(plan);
+	const uint32_t room = PLAN_PROFILES_MAX - header->profile_count;
+
+	begin_copy(plan);
+	derived.most = header->profile_count + (2 * more < room ? 2 * more : room);
+	derived.count = header->profile_count;
+	derived.profiles = put_longer(header->profiles, header->profile_count,
+				      derived.most - derived.count, sizeof(struct plan_profile));
+	return derived.profiles != 0;
+}
+
+/* Add a copy of profile `index` that shows the binds too. 0, FULL, or the exit code. */
+static int append_profile(const struct plan *plan, uint32_t index, const char *suffix,
+			  const struct binds *binds, char text[CONFIG_TEXT_MAX])
+{
+	char name[IPC_NAME_MAX];
+	struct plan_profile *profile = profile_at(derived.profiles, derived.count);
+
+	if (derived.count == derived.most)
+		return FULL;
+	*profile = *plan_profile(plan, index);
+	if (strlen(plan_string(plan, profile->name)) + sizeof(PLAN_KEPT) + strlen(suffix) >
+	    sizeof(name))
+		return FULL;
+	format_text(name, sizeof(name), "%s" PLAN_KEPT "%s", plan_string(plan, profile->name),
+		    suffix);
+	profile->name = put_bytes(name, strlen(name) + 1);
+	profile->no_hosts = derived.count++;
+	return profile->name != 0 ? put_binds(profile, binds, PLAN_PINNED, text) : FULL;
+}
+
+int plan_derive(struct config *config, const char *name, const char *suffix,
+		const struct binds *binds, char text[CONFIG_TEXT_MAX])
+{
+	const struct plan *plan = config_plan(config);
+	const int index = plan_profile_find(plan, name);
+	const uint32_t used = blob.used, before = derived.count;
+	uint32_t narrowed;
+	int code;
+
+	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
+		return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
+				   "--ro: there is no profile '%.100s'", name);
+	narrowed = plan_profile(plan, (uint32_t)index)->no_hosts;
+	code = append_profile(plan, (uint32_t)index, suffix, binds, text);
+	if (!code && narrowed != (uint32_t)index) {
+		code = append_profile(plan, narrowed, suffix, binds, text);
+		profile_at(derived.profiles, before)->no_hosts = derived.count - 1;
 	}
-	error = replace_plan(config);
-	if (error)
-		return format_fail(-1, text, CONFIG_TEXT_MAX, "--ro: %s", errno_text(-error));
-	return 0;
+	if (!code)
+		return 0;
+	blob.used = used; /* no half of a set */
+	derived.count = before;
+	return code == FULL ? refuse_full(name, text) : code;
+}
+
+int plan_derive_end(struct config *config, char text[CONFIG_TEXT_MAX])
+{
+	struct plan_header *header = (void *)blob.bytes;
+
+	if (derived.count == plan_header(config_plan(config))->profile_count)
+		return 0;
+	header->profiles = derived.profiles;
+	header->profile_count = derived.count;
+	return replace_plan(config, text);
 }
 
 int plan_binds_pin(const struct plan *plan, const struct binds *binds, struct pins *pins,
@@ -171,7 +452,7 @@ int plan_binds_pin(const struct plan *plan, const struct binds *binds, struct pi
 			if (!(mounts[i].flags & PLAN_GIVEN))
 				continue;
 			if (pins->count == PINS_MAX) {
-				print_too_many(plan_string(plan, profile->name), text);
+				(void)refuse_full(plan_string(plan, profile->name), text);
 				return -1;
 			}
 			pins->list[pins->count++] = (struct pin){ binds->list[next++].fd, p, i };
@@ -201,12 +482,10 @@ static bool set_source(uint32_t flag, const char *path)
 int plan_source_put(struct config *config, uint32_t flag, const char *path,
 		    char text[CONFIG_TEXT_MAX])
 {
-	int error;
-
 	begin_copy(config_plan(config));
-	error = set_source(flag, path) ? replace_plan(config) : -E2BIG;
-	return error ? format_fail(-1, text, CONFIG_TEXT_MAX,
-				   "the plan cannot be completed with the path %s: %s", path,
-				   errno_text(-error))
-		     : 0;
+	if (!set_source(flag, path))
+		return format_fail(-1, text, CONFIG_TEXT_MAX,
+				   "the plan has no room for the path %s: use fewer profiles",
+				   path);
+	return replace_plan(config, text) == 0 ? 0 : -1;
 }

@@ -121,6 +121,69 @@ class Refused(unittest.TestCase):
         self.assertIn("at most 32", result.stderr)
 
 
+class Inside(unittest.TestCase):
+    """Places in directories of this machine that the profile shows read-only."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir="/tmp", prefix="msp-ro-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        os.chmod(self.folder, 0o755)
+        with open(os.path.join(self.folder, "t"), "w", encoding="utf-8") as file:
+            file.write("tool\n")
+
+    def show(self, inside, script, *more):
+        return run("sh", "-c", script, options=[f"--ro={self.folder}:{inside}", *more])
+
+    def test_a_place_that_the_host_lacks(self):
+        for inside in ("/opt/x", "/usr/local/x", "/usr/x", "/usr/local/lib/a/b/c", "/etc/x"):
+            with self.subTest(inside=inside):
+                result = self.show(inside, f"cat {inside}/t; ls /usr/bin/env")
+                self.assertEqual((result.returncode, result.stdout), (0, "tool\n/usr/bin/env\n"),
+                                 result.stderr)
+                self.assertFalse(os.path.exists(inside))
+
+    def test_a_place_that_the_host_has(self):
+        result = self.show("/usr/local/share", "cat /usr/local/share/t")
+        self.assertEqual(result.stdout, "tool\n", result.stderr)
+
+    def test_a_file_and_two_places(self):
+        result = self.show("/opt/x", "cat /opt/y/name /opt/x/t /usr/share/msp-x",
+                           f"--ro={self.folder}/t:/opt/y/name", f"--ro={self.folder}/t:/usr/share/msp-x")
+        self.assertEqual(result.stdout, "tool\n" * 3, result.stderr)
+
+    def test_nothing_is_written_around_it(self):
+        # The control: what may be written is.
+        result = self.show("/usr/local/x", "for d in /usr /usr/local /usr/bin /usr/local/x; do "
+                           "echo x >$d/msp-new; mkdir $d/msp-dir; rm -f $d/t; done; rm /usr/bin/env; "
+                           "echo y >>/usr/bin/env; echo x >/tmp/ok && ls /tmp/ok; ls -d /usr/msp* /usr/*/msp*; "
+                           "cat /usr/local/x/t; ls /usr/bin/env")
+        self.assertEqual(result.stdout, "/tmp/ok\ntool\n/usr/bin/env\n")
+
+    def test_a_mask_of_the_profile_stays(self):
+        with tempfile.TemporaryDirectory(dir="/tmp", prefix="msp-ro-") as folder:
+            path = os.path.join(folder, "config.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("profiles:\n  - name: own\n    extends: default\n    files:\n"
+                           "      - {at: /usr/share/misc, kind: mask}\n")
+            os.chmod(folder, 0o755)
+            result = self.show("/usr/x", "ls /usr/share/misc; cat /usr/x/t", f"--config={path}",
+                               "--profile=own")
+        self.assertEqual(result.stdout, "tool\n", result.stderr)
+
+    def test_refused(self):
+        for inside, *more in (("/etc/passwd/x",), ("/usr/bin/env/x",), ("/usr/bin/env",),
+                              ("/usr/local/x", f"--ro={self.folder}:/usr/local/x/y"),
+                              ("/data/x", f"--ro={self.folder}:/data"), ("/proc/x",), ("/dev/pts/x",)):
+            with self.subTest(inside=inside):
+                result = self.show(inside, "true", *more)
+                self.assertEqual(result.returncode, 64, result.stderr)
+                self.assertIn(f"'{inside}", result.stderr)
+                self.assertIn("/data" if "/proc" not in inside and "/dev" not in inside else "outside",
+                              result.stderr)
+                self.assertNotIn("doctor", result.stderr)
+
+
 class Home(unittest.TestCase):
     """A home of the environment's; when root runs this, what is asked for is refused all the
     same."""

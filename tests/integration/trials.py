@@ -166,7 +166,6 @@ class Runs(Project):
         self.assertEqual(self.sandboxes(), [])
 
     def test_wrong_words(self):
-        self.refused("run", "-w", "--ro=/srv", "--", "true", says="--ro and --workspace exclude")
         self.refused("run", "--discard", "--", "true", says="--discard is for --workspace")
         self.refused("run", "--review", "--", "true", says="--review is for --workspace")
         self.refused("run", "-w", "--review", "--discard", "--", "true", says="exclude each other")

@@ -116,3 +116,96 @@ Test(plan_binds, more_than_fit_are_refused)
 	cr_expect_eq(pins.count, PINS_MAX);
 	config_close(&config);
 }
+
+static void show_folder(const char *target)
+{
+	struct plan_mount *mount = hand_plan_add(PLAN_BIND, PLAN_PHASE_BASE, target, "/usr");
+
+	mount->attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	hand_plan_add(PLAN_MASK, PLAN_PHASE_SANDBOX, "/dir/share", NULL);
+}
+
+Test(plan_binds, a_place_that_the_host_lacks_gets_a_layer_before_what_is_in_it)
+{
+	show_folder("/dir");
+	add_bind("/home/it", "/dir/include/msp-none/it");
+	cr_assert_eq(add(""), 0, "%s", text);
+	const struct plan_profile *profile = plan_profile(&config.plan, 0);
+	const struct plan_mount *mounts = plan_mounts(&config.plan, profile);
+
+	cr_assert_eq(profile->mount_count, 6U);
+	cr_expect_eq(mounts[2].kind, PLAN_BIND);
+	cr_expect_eq(mounts[3].kind, PLAN_OVERLAY);
+	cr_expect_eq(mounts[3].phase, PLAN_PHASE_SANDBOX);
+	cr_expect_str_eq(string(mounts[3].target), "/dir/include");
+	cr_expect_str_eq(string(mounts[3].source), "/usr/include");
+	cr_expect_eq(mounts[3].attributes, (uint64_t)(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+	cr_expect_eq(mounts[4].kind, PLAN_MASK, "the layer does not cover it");
+	cr_expect_eq(mounts[5].phase, PLAN_PHASE_SANDBOX);
+	config_close(&config);
+}
+
+Test(plan_binds, a_place_that_the_host_has_needs_no_layer)
+{
+	show_folder("/dir");
+	add_bind("/home/it", "/dir/bin");
+	cr_assert_eq(add(""), 0, "%s", text);
+	cr_expect_eq(plan_profile(&config.plan, 0)->mount_count, 5U);
+	cr_expect_eq(plan_mounts(&config.plan, plan_profile(&config.plan, 0))[4].phase,
+		     PLAN_PHASE_BASE);
+	config_close(&config);
+}
+
+static void expect_refusal(const char *inside, const char *part)
+{
+	binds.count = 0;
+	add_bind("/home/it", inside);
+	cr_expect_eq(plan_binds_put(&config, "", &binds, text), 64);
+	cr_expect_not_null(strstr(text, inside), "%s", text);
+	cr_expect_not_null(strstr(text, part), "%s", text);
+}
+
+Test(plan_binds, a_place_in_which_nothing_can_be_put_is_refused)
+{
+	struct plan_mount *mount;
+
+	hand_plan_add(PLAN_FILE, PLAN_PHASE_BASE, "/file", "text");
+	mount = hand_plan_add(PLAN_BIND, PLAN_PHASE_BASE, "/write", "/srv");
+	mount->flags = PLAN_PINNED;
+	mount->attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	show_folder("/dir");
+	cr_assert_eq(add(""), 0, "%s", text);
+	expect_refusal("/file/x", "kind file");
+	expect_refusal("/write/x", "kind bind");
+	expect_refusal("/dir/bin/env/x", "kind bind");
+	config_close(&config);
+}
+
+Test(plan_binds, one_inside_another_is_refused)
+{
+	add_bind("/home/it", "/data/it");
+	add_bind("/home/that", "/data");
+	cr_expect_eq(add(""), -1);
+	cr_expect_not_null(strstr(text, "lies inside '/data'"), "%s", text);
+	config_close(&config);
+}
+
+Test(plan_binds, a_derived_profile_leaves_the_other_as_it_is)
+{
+	const struct plan_profile *profile;
+
+	cr_assert_eq(add(""), 0);
+	add_bind("/home/it", "/it");
+	cr_assert(plan_derive_begin(&config, 2));
+	cr_assert_eq(plan_derive(&config, "default", "one", &binds, text), 0, "%s", text);
+	cr_expect_eq(plan_derive(&config, "other", "two", &binds, text), 78);
+	cr_assert_eq(plan_derive_end(&config, text), 0, "%s", text);
+	cr_assert_eq(plan_profile_count(&config.plan), 2U);
+	cr_expect_eq(plan_profile(&config.plan, 0)->mount_count, 2U);
+	profile = plan_profile(&config.plan, 1);
+	cr_expect_str_eq(string(profile->name), "default+one");
+	cr_expect_eq(profile->no_hosts, 1U);
+	cr_assert_eq(profile->mount_count, 3U);
+	cr_expect_eq(plan_mounts(&config.plan, profile)[2].flags, PLAN_PINNED);
+	config_close(&config);
+}

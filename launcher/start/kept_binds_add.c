@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/plan/plan.h"
+#include "common/text/format.h"
+#include "launcher/start/kept_sets.h"
+#include "stewards/store/store.h"
+
+#define NEW_NAME ".new"
+
+/* A sandbox is made right after its set. */
+#define UNUSED_S 3600
+
+/* The suffix, and the name without hosts, have room behind it. */
+#define PROFILE_LONGEST (IPC_NAME_MAX - sizeof(PLAN_NARROWED PLAN_KEPT) - 2 * KEPT_SUFFIX_BYTES)
+
+static bool append_text(struct kept_content *content, const char *text)
+{
+	const size_t size = strlen(text) + 1;
+
+	if (size > sizeof(content->bytes) - content->size)
+		return false;
+	memcpy(content->bytes + content->size, text, size);
+	content->size += size;
+	return true;
+}
+
+static bool fill_content(const char *profile, const struct binds *binds, struct kept_content *ret)
+{
+	bool has_room = true;
+
+	ret->size = 0;
+	has_room = append_text(ret, profile);
+	for (uint32_t i = 0; i < binds->count && has_room; i++)
+		has_room = append_text(ret, binds->list[i].host) &&
+			   append_text(ret, binds->list[i].inside);
+	return has_room;
+}
+
+/* Find the set with this content, and let it be as new. */
+static const char *find_same(const struct kept_sets *sets, const struct kept_content *content)
+{
+	static struct kept_content other;
+
+	for (uint32_t i = 0; i < sets->count; i++) {
+		if (!kept_sets_read(sets, sets->suffixes[i], &other) ||
+		    other.size != content->size ||
+		    memcmp(other.bytes, content->bytes, other.size) != 0)
+			continue;
+		(void)utimensat(sets->directory, sets->suffixes[i], NULL, AT_SYMLINK_NOFOLLOW);
+		return sets->suffixes[i];
+	}
+	return NULL;
+}
+
+/* --- sets without a sandbox ------------------------------------------------------------------- */
+
+/* Read the profile of a sandbox; false: its meta cannot be read. */
+static bool read_profile(int sandboxes, const char *id, char ret[IPC_NAME_MAX])
+{
+	static struct store_meta meta;
+	char path[IPC_ID_MAX + sizeof("/meta")];
+	ssize_t size;
+	int fd FD_OWNED = -1;
+
+	format_text(path, sizeof(path), "%s/meta", id);
+	fd = openat(sandboxes, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, &meta, sizeof(meta));
+	if (size != (ssize_t)sizeof(meta) || !store_is_sound(&meta))
+		return false;
+	memcpy(ret, meta.profile, IPC_NAME_MAX);
+	return true;
+}
+
+/* Mark the sets that sandboxes use. False: that cannot be told of each. */
+static bool mark_used(const struct kept_sets *sets, bool used[KEPT_BINDS_MAX])
+{
+	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX], profile[IPC_NAME_MAX];
+	const struct dirent *entry;
+	bool is_known = true;
+	DIR *list = state_place_find(STATE_PLACE_SANDBOXES, path, text) ? opendir(path) : NULL;
+
+	while (list && is_known && (entry = readdir(list))) {
+		const char *suffix;
+
+		if (!store_is_id(entry->d_name))
+			continue;
+		is_known = read_profile(dirfd(list), entry->d_name, profile);
+		suffix = is_known ? strrchr(profile, PLAN_KEPT[0]) : NULL;
+		for (uint32_t i = 0; suffix && i < sets->count; i++)
+			used[i] |= strcmp(sets->suffixes[i], suffix + 1) == 0;
+	}
+	is_known = is_known && list;
+	if (list)
+		(void)closedir(list);
+	return is_known;
+}
+
+static void remove_unused(struct kept_sets *sets)
+{
+	bool used[KEPT_BINDS_MAX] = { false };
+	uint32_t left = 0;
+
+	if (sets->count == 0 || !mark_used(sets, used))
+		return;
+	for (uint32_t i = 0; i < sets->count; i++) {
+		const char *suffix = sets->suffixes[i];
+		struct stat status;
+
+		if (!used[i] &&
+		    fstatat(sets->directory, suffix, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    status.st_mtime < time(NULL) - UNUSED_S &&
+		    unlinkat(sets->directory, suffix, 0) == 0)
+			continue;
+		memmove(sets->suffixes[left++], suffix, KEPT_SUFFIX_MAX);
+	}
+	sets->count = left;
+}
+
+/* --- keeping ---------------------------------------------------------------------------------- */
+
+static int write_set(const struct kept_sets *sets, const struct kept_content *content,
+		     char ret[KEPT_SUFFIX_MAX])
+{
+	uint8_t bytes[KEPT_SUFFIX_BYTES];
+	int fd FD_OWNED = -1;
+	int error;
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	format_hex(bytes, sizeof(bytes), ret);
+	fd = openat(sets->directory, NEW_NAME,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	error = fd < 0 ? -errno : fd_write_all(fd, content->bytes, content->size);
+	if (!error && renameat(sets->directory, NEW_NAME, sets->directory, ret) != 0)
+		error = -errno;
+	return error;
+}
+
+static int keep_content(struct kept_sets *sets, const struct kept_content *content,
+			char ret[KEPT_SUFFIX_MAX], bool *ret_is_new, char text[CONFIG_TEXT_MAX])
+{
+	const char *same = find_same(sets, content);
+	int error;
+
+	*ret_is_new = !same;
+	if (same) {
+		memcpy(ret, same, KEPT_SUFFIX_MAX);
+		return 0;
+	}
+	remove_unused(sets);
+	if (sets->count == KEPT_BINDS_MAX)
+		return format_fail(MSP_EXIT_AGAIN, text, CONFIG_TEXT_MAX,
+				   "--ro: sandboxes that last show %d different sets of paths "
+				   "already: destroy one of these sandboxes, or give the same --ro",
+				   KEPT_BINDS_MAX);
+	error = write_set(sets, content, ret);
+	return error ? format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
+				   "--ro: the paths cannot be kept in the state directory: %s",
+				   errno_text(-error))
+		     : 0;
+}
+
+int kept_binds_add(const char *profile, const struct binds *binds, char ret[IPC_NAME_MAX],
+		   bool *ret_is_new, char text[CONFIG_TEXT_MAX])
+{
+	static struct kept_content content;
+	static struct kept_sets sets;
+	char suffix[KEPT_SUFFIX_MAX] = "", problem[STATE_PLACE_TEXT_MAX] = "";
+	int code = kept_sets_list(&sets, true, problem);
+
+	if (code)
+		code = format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX, "--ro: %s", problem);
+	else if (strlen(profile) > PROFILE_LONGEST)
+		code = format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+				   "--ro: the name of the profile '%s' is too long: it may have at "
+				   "most %zu characters for a sandbox that lasts",
+				   profile, PROFILE_LONGEST);
+	else if (!fill_content(profile, binds, &content))
+		code = format_fail(
+			MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+			"--ro: the paths are too long, more than %d bytes in all: show a "
+			"folder that they are in",
+			KEPT_BYTES_MAX);
+	else
+		code = keep_content(&sets, &content, suffix, ret_is_new, text);
+	format_text(ret, IPC_NAME_MAX, "%s" PLAN_KEPT "%s", profile, suffix);
+	fd_close(&sets.directory);
+	return code;
+}
