@@ -166,8 +166,11 @@ class Seeing(probes.Attack):
         names = {line.partition("=")[0] for line in support.run("env", "-0").stdout.split("\0")}
         self.assertEqual(names - {""}, {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM",
                                         "TMPDIR", "PYTHONDONTWRITEBYTECODE", "ASAN_OPTIONS",
-                                        "LSAN_OPTIONS", "npm_config_fetch_retries",
-                                        "PIP_RETRIES"})
+                                        "LSAN_OPTIONS", "npm_config_fetch_retries", "PIP_RETRIES",
+                                        # What follows from the profile's own limits.
+                                        "JDK_JAVA_OPTIONS", "NODE_OPTIONS", "DENO_V8_FLAGS", "GOMEMLIMIT",
+                                        "DOTNET_GCHeapHardLimit", "GOMAXPROCS", "DOTNET_PROCESSOR_COUNT",
+                                        "CARGO_BUILD_JOBS", "OMP_THREAD_LIMIT"})
 
     @evidence.attack("F7", "a command of the caller's PATH", "root")
     def test_commands_are_not_the_hosts(self):
