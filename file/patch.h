@@ -90,7 +90,17 @@ struct document {
 	struct document_line *lines;
 	size_t count, room;
 	enum line_end end; /* line end of most lines */
+	bool has_mark;     /* a byte order mark is before the first line */
 };
+
+/* Return the line end that most of the lines with one have; LF without any. */
+enum line_end document_end(const char *text, size_t size);
+
+/* Return the bytes of a byte order mark that the text begins with, or 0. */
+size_t document_mark(const char *text, size_t size);
+
+/* The mark before the first line. */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 void document_split(const char *text, size_t size, struct document *ret);
 void document_free(struct document *document);
@@ -144,6 +154,11 @@ size_t patch_candidates(const struct patch *patch, const struct patch_hunk *hunk
 /* Return the hunk's line at `index` among those that are in the old file; NULL: there is none. */
 const struct patch_line *patch_old_line(const struct patch *patch, const struct patch_hunk *hunk,
 					size_t index);
+
+/* Return whether a line of the patch is the one of the document at `at`. A patch may leave out the
+ * document's byte order mark. */
+bool patch_is_line(const struct patch_line *line, const struct document *document, size_t at,
+		   enum match_level level);
 
 /* Compare two lines. */
 bool patch_is_same(const char *a, size_t a_size, const char *b, size_t b_size,

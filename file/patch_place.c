@@ -60,12 +60,44 @@ bool patch_is_same(const char *a, size_t a_size, const char *b, size_t b_size,
 	return level == MATCH_SPACES && is_same_without_spaces(a, a_size, b, b_size);
 }
 
+size_t document_mark(const char *text, size_t size)
+{
+	const size_t mark = sizeof(BYTE_ORDER_MARK) - 1;
+
+	return size >= mark && memcmp(text, BYTE_ORDER_MARK, mark) == 0 ? mark : 0;
+}
+
+bool patch_is_line(const struct patch_line *line, const struct document *document, size_t at,
+		   enum match_level level)
+{
+	const struct document_line *there = &document->lines[at];
+	const size_t mark =
+		at == 0 && document->has_mark ? document_mark(line->text, line->size) : 0;
+
+	return patch_is_same(line->text + mark, line->size - mark, there->text, there->size, level);
+}
+
+enum line_end document_end(const char *text, size_t size)
+{
+	const char *const end = text + size;
+	const char *newline;
+	size_t crlf = 0, all = 0;
+
+	for (const char *at = text; (newline = memchr(at, '\n', (size_t)(end - at)));
+	     at = newline + 1) {
+		crlf += newline > text && newline[-1] == '\r';
+		all++;
+	}
+	return 2 * crlf > all ? END_CRLF : END_LF;
+}
+
 void document_split(const char *text, size_t size, struct document *ret)
 {
 	const char *const end = text + size;
-	size_t crlf = 0;
 
-	*ret = (struct document){ 0 };
+	*ret = (struct document){ .end = document_end(text, size),
+				  .has_mark = document_mark(text, size) > 0 };
+	text += document_mark(text, size);
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		struct document_line line = { .text = text,
@@ -77,12 +109,10 @@ void document_split(const char *text, size_t size, struct document *ret)
 		if (newline && line.size > 0 && newline[-1] == '\r') {
 			line.size--;
 			line.end = END_CRLF;
-			crlf++;
 		}
 		added = answer_item(&ret->lines, &ret->room, &ret->count, sizeof(*added));
 		*added = line;
 	}
-	ret->end = 2 * crlf > ret->count ? END_CRLF : END_LF;
 }
 
 void document_free(struct document *document)
@@ -136,9 +166,7 @@ static bool fits_at(const struct patch *patch, const struct patch_hunk *hunk,
 
 		if (!is_old(line))
 			continue;
-		if (at == document->count ||
-		    !patch_is_same(line->text, line->size, document->lines[at].text,
-				   document->lines[at].size, level))
+		if (at == document->count || !patch_is_line(line, document, at, level))
 			return false;
 		at++;
 	}
@@ -432,8 +460,7 @@ static struct candidate compare_at(const struct patch *patch, const struct patch
 		if (!is_old(line))
 			continue;
 		is_same = at + index < document->count &&
-			  patch_is_same(line->text, line->size, document->lines[at + index].text,
-					document->lines[at + index].size, MATCH_SPACES);
+			  patch_is_line(line, document, at + index, MATCH_SPACES);
 		candidate.fitting += is_same && without_trailing(line->text, line->size) > 0;
 		if (!is_same && candidate.old_line == NOWHERE)
 			candidate.old_line = index;

@@ -19,6 +19,8 @@ struct making {
 	size_t room;
 	enum line_end end; /* line end of new lines */
 	bool is_open;      /* the last line made has no line end */
+	bool is_named;     /* the patch has the document's byte order mark in its old lines */
+	bool needs_mark;   /* the document's byte order mark is to come before the next line */
 };
 
 static void append_end(struct making *making, enum line_end end)
@@ -34,6 +36,10 @@ static void append_line(struct making *making, const char *bytes, size_t size, e
 {
 	if (making->is_open)
 		append_end(making, making->end); /* it is not the last line any more */
+	if (making->needs_mark)
+		append_bytes(making->text, &making->room, BYTE_ORDER_MARK,
+			     sizeof(BYTE_ORDER_MARK) - 1);
+	making->needs_mark = false;
 	append_bytes(making->text, &making->room, bytes, size);
 	append_end(making, end);
 }
@@ -41,9 +47,11 @@ static void append_line(struct making *making, const char *bytes, size_t size, e
 static void append_kept(struct making *making, const struct document *document, size_t from,
 			size_t to)
 {
-	for (size_t i = from; i < to; i++)
+	for (size_t i = from; i < to; i++) {
+		making->needs_mark |= i == 0 && document->has_mark && making->is_named;
 		append_line(making, document->lines[i].text, document->lines[i].size,
 			    document->lines[i].end);
+	}
 }
 
 /* Return whether a new last line has no line end, like the old last line that it replaces. */
@@ -85,10 +93,26 @@ static void append_hunk(struct making *making, const struct patch *patch,
 	}
 }
 
+/* Return whether the patch has the document's byte order mark, and so says what becomes of it. */
+static bool names_mark(const struct patch *patch, const struct document *document,
+		       const struct place *places, size_t count)
+{
+	const struct patch_line *first =
+		document->has_mark && count > 0 && places[0].at == 0 && places[0].count > 0
+			? patch_old_line(patch, places[0].hunk, 0)
+			: NULL;
+
+	return first && document_mark(first->text, first->size) > 0;
+}
+
 void patch_make_text(const struct patch *patch, const struct document *document,
 		     const struct place *places, size_t count, struct patch_text *ret)
 {
-	struct making making = { .text = ret, .end = document->end };
+	const bool is_named = names_mark(patch, document, places, count);
+	struct making making = { .text = ret,
+				 .end = document->end,
+				 .is_named = is_named,
+				 .needs_mark = document->has_mark && !is_named };
 	size_t at = 0;
 
 	*ret = (struct patch_text){ 0 };

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 struct target {
@@ -57,6 +58,13 @@ bool target_put_back(struct target *target);
 
 /* Remove the file with the temporary name. */
 void target_drop(struct target *target);
+
+/* Begin the new file of the one that a path leads to, for a command that changes one file alone.
+ * The target is write.c's. */
+struct target *write_begin(const char *path);
+
+/* Give that file, or a new one, its mode and its name, answer with this count, and exit. */
+void write_finish(uint64_t count, bool is_new) __attribute__((noreturn));
 
 /* Read a whole file, or the whole input if `from` is -1, into memory of the caller. */
 char *target_read_all(int from, size_t *ret_size);

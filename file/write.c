@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * write PATH create|overwrite|append, put PATH MODE, edit PATH OLD_SIZE: the file is the old one or
- * the new one, never in between (target.h).
+ * write PATH create|overwrite|append, put PATH MODE: the file is the old one or the new one, never
+ * in between (target.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -55,9 +55,7 @@ static uint64_t copy_input(void)
 	return copied;
 }
 
-/* Give the new file its mode and its name, answer, and exit. */
-static void finish_file(uint64_t count, bool is_new) __attribute__((noreturn));
-static void finish_file(uint64_t count, bool is_new)
+void write_finish(uint64_t count, bool is_new)
 {
 	struct file_head head = { .problem = FILE_DONE, .count = count };
 	struct stat status;
@@ -70,6 +68,13 @@ static void finish_file(uint64_t count, bool is_new)
 	head.mode = status.st_mode;
 	head.size = (uint64_t)status.st_size;
 	answer_end(head, "");
+}
+
+struct target *write_begin(const char *path)
+{
+	find_target(path);
+	target_open(&target);
+	return &target;
 }
 
 void command_write(char **arguments)
@@ -89,7 +94,7 @@ void command_write(char **arguments)
 		copy_old(old);
 		fd_close(&old);
 	}
-	finish_file(copy_input(), is_new);
+	write_finish(copy_input(), is_new);
 }
 
 void command_put(char **arguments)
@@ -102,7 +107,7 @@ void command_put(char **arguments)
 		target.old.st_mode = (mode_t)(mode & 0777);
 		target.has_mode = true;
 	}
-	finish_file(copy_input(), false);
+	write_finish(copy_input(), false);
 }
 
 void command_mkdir(char **arguments)
@@ -120,48 +125,4 @@ void command_mkdir(char **arguments)
 	if (!S_ISDIR(status.st_mode))
 		answer_error(ENOTDIR);
 	answer_end((struct file_head){ .problem = FILE_DONE, .mode = status.st_mode }, "");
-}
-
-/* Count the occurrences of `old`, which may overlap, and find the first. */
-static uint64_t find_all(const char *text, size_t size, const char *old, size_t old_size,
-			 const char **ret_first)
-{
-	uint64_t count = 0;
-	const char *at = text;
-
-	while ((at = memmem(at, size - (size_t)(at - text), old, old_size))) {
-		if (count++ == 0)
-			*ret_first = at;
-		at++;
-	}
-	return count;
-}
-
-void command_edit(char **arguments)
-{
-	const uint64_t old_size = answer_number(arguments[1]);
-	struct file_head head = { .problem = FILE_NO_MATCH };
-	const char *at = NULL;
-	size_t given_size;
-	size_t size;
-	char *given = target_read_all(-1, &given_size);
-	char *text;
-	int file;
-
-	if (old_size == 0 || old_size > given_size)
-		answer_problem(FILE_MISUSED);
-	file = answer_open(arguments[0], &target.old);
-	text = target_read_all(file, &size);
-	fd_close(&file);
-	head.count = find_all(text, size, given, old_size, &at);
-	if (head.count != 1) {
-		head.problem = head.count == 0 ? FILE_NO_MATCH : FILE_AMBIGUOUS;
-		answer_end(head, "");
-	}
-	find_target(arguments[0]);
-	target_open(&target);
-	target_write(&target, text, (size_t)(at - text));
-	target_write(&target, given + old_size, given_size - old_size);
-	target_write(&target, at + old_size, size - (size_t)(at - text) - old_size);
-	finish_file(given_size - old_size, false);
 }

@@ -163,6 +163,7 @@ static bool (*const judges[TOPIC_COUNT])(const struct search *, const struct fin
 	[TOPIC_FILE] = hint_judge_file,
 	[TOPIC_OPEN] = hint_judge_open,
 	[TOPIC_FOREIGN] = hint_judge_foreign,
+	[TOPIC_RENAME] = hint_judge_rename,
 	[TOPIC_FETCH] = hint_judge_fetch,
 	[TOPIC_PROCESS] = hint_judge_process,
 };

@@ -440,6 +440,99 @@ bool hint_judge_foreign(const struct search *search, const struct finding *findi
 	return true;
 }
 
+/* Return whether files below the mount are shown copy-on-write. Overlayfs renames no directory of
+ * its lower layers: to mark one it needs attributes that a user namespace may not set. */
+static bool is_layered(const struct search *search, const struct plan_mount *mount)
+{
+	return mount->kind == PLAN_OVERLAY ||
+	       (mount->kind == PLAN_IMAGE && mount->phase == PLAN_PHASE_SANDBOX) ||
+	       (search->source->is_persistent && mount->place != 0);
+}
+
+/* Find a path of the text that is in a mount. With `other`, one that can be written to and is not
+ * that. NULL: there is none. */
+static const struct plan_mount *find_mount(const struct search *search, const char *text,
+					   const struct plan_mount *other,
+					   char ret[HINT_TARGET_MAX])
+{
+	for (const char *at = strchr(text, '/'); at; at = strchr(at + 1, '/')) {
+		const struct plan_mount *mount;
+
+		if ((at > text && !strchr(" \t\n(=>:'\"`,", at[-1])) || !hint_text_word(at, ret))
+			continue;
+		ret[strcspn(ret, ",:)")] = '\0';
+		mount = hint_mount(search, ret);
+		if (mount && (!other || (mount != other &&
+					 (mount->kind == PLAN_TMPFS || is_layered(search, mount)))))
+			return mount;
+	}
+	ret[0] = '\0';
+	return NULL;
+}
+
+static void say_apart(const char *path, bool is_link, struct denial_view *view)
+{
+	char shown[HINT_PATH_MAX];
+
+	hint_path(path, shown);
+	SAY(view->reason, "it is in another mount: %s", errno_text(EXDEV));
+	SAY(view->remedy, is_link ? "copy it, or use 'ln -s'" : "use 'mv', which copies it");
+	SAY(view->hint, "%s is in another mount than the other path: %s", shown,
+	    is_link ? "copy it, or use ln -s" : "use mv, which copies it");
+}
+
+static void say_directory(const struct search *search, const struct plan_mount *mount,
+			  struct denial_view *view)
+{
+	const bool is_project = hint_is_workspace(search, mount);
+	const char *target = plan_string(search->source->plan, mount->target);
+	const bool is_git = hint_text_find_program(search->command, "git ") != NULL &&
+			    hint_text_has(search->command, " mv ");
+
+	SAY(view->reason, "a directory %s%.60s cannot be renamed in one step: %s",
+	    is_project ? "of the project" : "below ", is_project ? "" : target, errno_text(EXDEV));
+	SAY(view->remedy, "use 'mv', which copies it; for git: 'mv OLD NEW && git add -A'");
+	SAY(view->hint, "a directory %s%.30s cannot be renamed in one step: use %s",
+	    is_project ? "of the project" : "below ", is_project ? "" : target,
+	    is_git ? "'mv OLD NEW && git add -A'" : "mv, which copies it");
+}
+
+/* A rename or link between mounts, or the rename of a directory that is shown copy-on-write. */
+bool hint_judge_rename(const struct search *search, const struct finding *finding)
+{
+	static const char links[] = "hard link|, link '|, link \"|link(|linkat|file_s_link|ln:";
+	static const char copies[] = "copy_file_range|copyfile|sendfile|reflink|clone";
+	const bool is_link = hint_text_has(finding->line, links);
+	char path[HINT_TARGET_MAX] = "", other[HINT_TARGET_MAX];
+	const struct plan_mount *mount = find_mount(search, finding->line, NULL, path);
+	struct denial_view *view;
+	bool is_apart;
+
+	if (hint_text_has(finding->line, copies))
+		return false;
+	if (!mount)
+		mount = hint_mount(search, search->cwd);
+	if (!mount)
+		return false;
+	/* The other path is relative. */
+	if (path[0] && !is_layered(search, mount) && mount != hint_mount(search, search->cwd))
+		SAY(other, "%s", path);
+	else
+		other[0] = '\0';
+	is_apart = other[0] || find_mount(search, finding->line, mount, other) ||
+		   (!path[0] && !hint_text_find_program(search->command, "cd ") &&
+		    find_mount(search, search->command, mount, other));
+	if (!is_apart && (is_link || !is_layered(search, mount)))
+		return false;
+	view = hint_add_view(search, "mounts", is_link ? "link" : "rename",
+			     is_apart ? other : path);
+	if (view && is_apart)
+		say_apart(other, is_link, view);
+	else if (view)
+		say_directory(search, mount, view);
+	return true;
+}
+
 /* A project's parts were not found where no project is. */
 bool hint_judge_project(const struct search *search, const struct finding *finding)
 {

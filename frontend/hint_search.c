@@ -27,7 +27,7 @@ static bool is_allowed(const struct search *search, const char *kind, const char
 	       decision.answer == DECISION_ALLOWED;
 }
 
-const struct plan_mount *hint_own_mount(const struct search *search, const char *path)
+const struct plan_mount *hint_mount(const struct search *search, const char *path)
 {
 	const struct plan *plan = search->source->plan;
 	const struct plan_mount *mounts = plan_mounts(plan, search->profile);
@@ -42,9 +42,16 @@ const struct plan_mount *hint_own_mount(const struct search *search, const char 
 		    (path[length] != '/' && path[length] != '\0'))
 			continue;
 		best = length;
-		ret = mounts[i].kind == PLAN_TMPFS ? &mounts[i] : NULL;
+		ret = &mounts[i];
 	}
 	return ret;
+}
+
+const struct plan_mount *hint_own_mount(const struct search *search, const char *path)
+{
+	const struct plan_mount *mount = hint_mount(search, path);
+
+	return mount && mount->kind == PLAN_TMPFS ? mount : NULL;
 }
 
 bool hint_is_workspace(const struct search *search, const struct plan_mount *mount)

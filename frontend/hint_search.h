@@ -25,6 +25,7 @@ enum topic {
 	TOPIC_FILE,
 	TOPIC_OPEN,
 	TOPIC_FOREIGN,
+	TOPIC_RENAME,
 	TOPIC_FETCH,
 	TOPIC_PROCESS,
 	TOPIC_COUNT
@@ -59,6 +60,9 @@ struct finding {
 bool hint_ask_policy(const struct search *search, const char *text, struct operation *operation,
 		     struct decision *ret);
 
+/* Return the mount around the path; NULL: none has it. */
+const struct plan_mount *hint_mount(const struct search *search, const char *path);
+
 /* Return the mount of the sandbox's own around the path; NULL: it is the host's, or none is. */
 const struct plan_mount *hint_own_mount(const struct search *search, const char *path);
 
@@ -90,6 +94,7 @@ bool hint_judge_file(const struct search *search, const struct finding *finding)
 bool hint_judge_socket(const struct search *search, const struct finding *finding);
 bool hint_judge_project(const struct search *search, const struct finding *finding);
 bool hint_judge_foreign(const struct search *search, const struct finding *finding);
+bool hint_judge_rename(const struct search *search, const struct finding *finding);
 bool hint_judge_open(const struct search *search, const struct finding *finding);
 bool hint_judge_connect(const struct search *search, const struct finding *finding);
 bool hint_judge_network(const struct search *search, const struct finding *finding);

@@ -29,10 +29,11 @@
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                          \
 	 LANDLOCK_ACCESS_FS_REFER)
 
-/* WRITE with whiteouts, which are devices to the kernel, and with a workload's special files. */
-#define MERGE                                                                                      \
-	(WRITE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_FIFO |                     \
-	 LANDLOCK_ACCESS_FS_MAKE_SOCK)
+/* WRITE with FIFOs and sockets, which a change moves away and an undo moves back. */
+#define REPLACE (WRITE | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SOCK)
+
+/* REPLACE with whiteouts, which are devices to the kernel, and with a workload's special files. */
+#define MERGE (REPLACE | LANDLOCK_ACCESS_FS_MAKE_CHAR)
 
 /* A file that gets a second name in the merged layer must not have more rights there than here;
  * nothing is made or removed. */
@@ -48,9 +49,9 @@ static const struct rights {
 	[LAYERS_SCAN] = { READ, SCAN_RIGHTS, READ, 0, 0, true },
 	[LAYERS_DIFF] = { READ, READ, READ, 0, 0, false },
 	[LAYERS_PREVIEW] = { READ, READ, READ, 0, 0, false },
-	[LAYERS_APPLY] = { WRITE, SCAN_RIGHTS, READ, WRITE, 0, true },
-	[LAYERS_UNDO] = { WRITE, SCAN_RIGHTS, READ, WRITE, 0, true },
-	[LAYERS_RECOVER] = { WRITE, SCAN_RIGHTS, READ, WRITE, 0, true },
+	[LAYERS_APPLY] = { REPLACE, SCAN_RIGHTS, READ, REPLACE, 0, true },
+	[LAYERS_UNDO] = { REPLACE, SCAN_RIGHTS, READ, REPLACE, 0, true },
+	[LAYERS_RECOVER] = { REPLACE, SCAN_RIGHTS, READ, REPLACE, 0, true },
 	[LAYERS_MERGE] = { 0, LINK, LINK, 0, MERGE, true },
 	[LAYERS_REMOVE] = { 0, 0, 0, 0, WRITE, true },
 	[LAYERS_PREPARE] = { READ, WRITE, READ, 0, 0, true },

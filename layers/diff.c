@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <stdio.h>
+
 #include "common/ipc/ipc_changes.h"
 #include "common/ipc/ipc_layers.h"
 #include "common/records/changes.h"
 #include "layers/base/base.h"
+#include "layers/base/beneath.h"
 #include "layers/base/files.h"
 #include "layers/base/job.h"
 #include "layers/branches/commits.h"
+#include "layers/branches/committed.h"
 #include "layers/changes/commits_state.h"
 #include "layers/changes/digest.h"
 #include "layers/changes/patch.h"
@@ -18,12 +22,15 @@ struct telling {
 	struct patch patch;
 	enum changes_step step;
 	struct sha256 *digest; /* NULL: nobody asks for it */
+	bool has_refs;         /* commits_find() was before the list */
 };
 
-static uint32_t more_flags(struct job *job, const struct difference *difference)
+static uint32_t more_flags(struct job *job, const struct difference *difference, bool is_committed)
 {
 	const uint32_t flags = digest_flags(job, difference);
 
+	if (is_committed)
+		return flags;
 	job->done.held += (flags & CHANGE_IS_HELD) != 0;
 	job->done.conflicts += (flags & CHANGE_IS_CONFLICT) != 0;
 	return flags;
@@ -76,7 +83,7 @@ static int tell_one(void *context, const struct difference *difference)
 	char link[IPC_PATH_MAX] = "";
 	const enum commits_fate fate = commits_judge(difference);
 	uint32_t flags;
-	bool is_shown;
+	bool is_shown, is_committed;
 	int error;
 
 	if (fate == COMMITS_DATA ||
@@ -87,9 +94,14 @@ static int tell_one(void *context, const struct difference *difference)
 	shown.base = base_check(&job->directories, difference);
 	if (shown.base == BASE_UNTOUCHED || left_out(job, difference))
 		return 0;
-	shown.flags |= fate == COMMITS_STAYS ? CHANGE_IS_GITS : more_flags(job, &shown);
+	is_committed = telling->digest && committed_has(job, difference);
+	shown.flags |=
+		fate == COMMITS_STAYS ? CHANGE_IS_GITS : more_flags(job, &shown, is_committed);
 	flags = shown.flags;
-	threeway_preview(job, &shown);
+	if (is_committed)
+		shown.flags = difference->flags | CHANGE_IS_COMMITTED;
+	else
+		threeway_preview(job, &shown);
 	job->done.total++;
 	is_shown = is_on_page(job);
 	error = commits.error; /* the reader may have ended, asked to merge */
@@ -113,7 +125,7 @@ static int tell_refs(struct telling *telling)
 	static struct difference difference;
 	struct job *job = telling->job;
 	char text[IPC_PATH_MAX];
-	int error = commits_find(job);
+	int error = telling->has_refs ? 0 : commits_find(job);
 
 	for (size_t i = 0; i < commits.ref_count && !error; i++) {
 		commits_show(i, &difference, text);
@@ -131,11 +143,51 @@ static int tell_refs(struct telling *telling)
 	return error;
 }
 
+/* Return whether a layer has something of git's by which the sandbox's commits could differ. */
+static bool may_have_commits(const struct job *job)
+{
+	static const char *const names[] = { "/.git/refs", "/.git/HEAD", "/.git/packed-refs" };
+	char path[64];
+	struct stat status;
+
+	for (uint32_t i = 0; i < job->directories.layer_count; i++) {
+		for (size_t name = 0; name < sizeof(names) / sizeof(names[0]); name++) {
+			(void)snprintf(path, sizeof(path), WORKSPACE_NAME "%s", names[name]);
+			if (beneath_look(job->directories.layers[i], path, &status) != 0 ||
+			    status.st_mode != 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static int note_commits(void *context, const struct difference *difference)
+{
+	(void)context;
+	(void)commits_judge(difference); /* it remembers refs */
+	return 0;
+}
+
+/* Find the commits before the list, whose rows say what comes with them. */
+static int find_commits(struct telling *telling)
+{
+	struct job *job = telling->job;
+	int error = tree_compare(&job->directories, note_commits, NULL);
+
+	telling->has_refs = true;
+	commits.stays[0] = '\0'; /* the list begins again */
+	if (!error)
+		error = commits_find(job);
+	return error ? error : committed_find(job);
+}
+
 static int list_changes(struct job *job, struct sha256 *digest)
 {
 	struct telling telling = { .job = job, .step = CHANGES_STEP_READ, .digest = digest };
-	int error = tree_compare(&job->directories, tell_one, &telling);
+	int error = digest && may_have_commits(job) ? find_commits(&telling) : 0;
 
+	if (!error)
+		error = tree_compare(&job->directories, tell_one, &telling);
 	if (!error)
 		error = tell_refs(&telling);
 	patch_free(&telling.patch);

@@ -29,8 +29,8 @@ static const struct {
 
 #define FLAGS_KNOWN                                                                                \
 	(CHANGES_TEXT | CHANGES_HELD_TOO | CHANGES_FROM_CHECKPOINT | CHANGES_TEXT_HELD |           \
-	 CHANGES_IGNORED_TOO | CHANGES_BRANCHES | CHANGES_MARKERS | CHANGES_UMASK |                \
-	 CHANGES_UMASK_BITS)
+	 CHANGES_IGNORED_TOO | CHANGES_BRANCHES | CHANGES_MARKERS | CHANGES_FILES |                \
+	 CHANGES_UMASK | CHANGES_UMASK_BITS)
 
 /* Paths or patterns with a NUL after each, none empty. */
 static bool is_list(const char *bytes, size_t size)

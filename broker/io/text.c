@@ -30,11 +30,12 @@ static void show_hex(struct shown *shown, const char *prefix, uint8_t byte)
 	shown->size = length + 2;
 }
 
-static void show_ascii_control(struct shown *shown, const char *bytes, size_t size)
+static void show_ascii_control(struct shown *shown, const char *bytes, size_t size,
+			       enum text_use use)
 {
 	const uint8_t byte = (uint8_t)bytes[0];
 
-	if (byte == '\r' && size > 1 && bytes[1] == '\n') {
+	if (use == TEXT_CONTENTS && byte == '\r' && size > 1 && bytes[1] == '\n') {
 		shown->taken = 2;
 		shown->text[0] = '\n';
 		shown->size = 1;
@@ -75,7 +76,7 @@ static struct shown show_character(const char *bytes, size_t size, enum text_use
 		show_hex(&shown, "\\x", first);
 	} else if (length == 1 && (first < ' ' || first == 0x7f) && first != '\n' &&
 		   first != '\t') {
-		show_ascii_control(&shown, bytes, size);
+		show_ascii_control(&shown, bytes, size, use);
 	} else if (is_c1(bytes, length) || (use == TEXT_JUDGED && utf8_is_hidden(bytes, length))) {
 		show_hidden(&shown, bytes, length);
 	} else {

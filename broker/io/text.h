@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Untrusted bytes made showable: always valid UTF-8, without sequences that a terminal obeys. A
- * byte outside UTF-8 becomes \xNN, a control character \xNN (C1: \u00NN, a lone carriage return
- * \r), the line end \r\n becomes \n; newline and tab stay. A backslash stays as it is.
+ * byte outside UTF-8 becomes \xNN, a control character \xNN (C1: \u00NN, a carriage return \r);
+ * newline and tab stay. A backslash stays as it is.
  *
  * A text has one of two uses. Contents, which a program may read and write back, keep every other
- * character. Names, diffs and questions are judged by their look: there hidden characters
- * (utf8_is_hidden()) become \uNNNN or \UNNNNNNNN, too.
+ * character, and there the line end \r\n becomes \n. Names, diffs and questions are judged by
+ * their look: there hidden characters (utf8_is_hidden()) become \uNNNN or \UNNNNNNNN, too.
  */
 #ifndef BROKER_IO_TEXT_H
 #define BROKER_IO_TEXT_H

@@ -25,6 +25,7 @@
 #include "show/json.h"
 #include "show/patch_text.h"
 #include "show/print.h"
+#include "show/quote.h"
 
 /* Paths that are named one by one; the rest is counted. */
 #define REST_NAMED 50
@@ -34,8 +35,8 @@ struct apply_options {
 	uint32_t conflict; /* enum changes_conflict */
 	bool is_preview;
 	bool is_held;
-	bool is_branch; /* commits move branches */
-	bool is_marked; /* conflict markers may be written */
+	uint32_t commits; /* CHANGES_BRANCHES: they move branches; CHANGES_FILES; 0 */
+	bool is_marked;   /* conflict markers may be written */
 	bool is_json;
 	struct chosen_options chosen;
 };
@@ -60,11 +61,13 @@ static const char *set_conflict(void *member, const char *value)
 
 static const char *set_commits(void *member, const char *value)
 {
-	*(bool *)member = strcmp(value, "branch") == 0;
-	if (*(bool *)member || strcmp(value, "refs") == 0)
+	const bool is_branch = strcmp(value, "branch") == 0, is_files = strcmp(value, "files") == 0;
+
+	*(uint32_t *)member = is_branch ? CHANGES_BRANCHES : is_files ? CHANGES_FILES : 0;
+	if (is_branch || is_files || strcmp(value, "refs") == 0)
 		return NULL;
-	return "'refs' (they arrive as refs/msp/SANDBOX/BRANCH) or 'branch' (this machine's "
-	       "branches move to them)";
+	return "'refs' (they arrive as refs/msp/SANDBOX/BRANCH), 'files' (and so do the files that "
+	       "they change) or 'branch' (this machine's branches move to them)";
 }
 
 #define ROW(option, value, setter, member, text)                                                   \
@@ -79,9 +82,10 @@ static const struct option_row apply_rows[] = {
 	    "'merge': merge the changes of both, or apply nothing"),
 	ROW("markers", NULL, option_set_flag, is_marked,
 	    "with --conflict=merge: apply lines that both changed too, between conflict markers"),
-	ROW("commits", "refs|branch", set_commits, is_branch,
-	    "'refs' (the default): commits arrive as refs/msp/SANDBOX/BRANCH; 'branch': this "
-	    "machine's branches move to them, by a fast-forward or not at all"),
+	ROW("commits", "refs|files|branch", set_commits, commits,
+	    "'refs' (the default): commits arrive as refs/msp/SANDBOX/BRANCH, for git to merge; "
+	    "'files': the files that they change are written, too; 'branch': this machine's "
+	    "branches move to them, by a fast-forward or not at all"),
 	ROW("held", NULL, option_set_flag, is_held, "apply what is held back too, and do not ask"),
 	ROW("json", NULL, option_set_flag, is_json, "print one JSON object, and do not ask"),
 	CHOSEN_ROWS(struct apply_options, chosen),
@@ -104,8 +108,11 @@ static const char apply_help[] =
 	"policy adds; and links that lead out of the project. In a terminal it is\n"
 	"shown, and applied if you say so; else it is left out and named. Set-ID bits\n"
 	"and capabilities never go along; devices, sockets and FIFOs are never applied.\n"
-	"Commits arrive as refs/msp/SANDBOX/BRANCH, or with --commits=branch on this\n"
-	"machine's branches; a branch that is checked out takes index and files along.\n"
+	"Commits arrive as refs/msp/SANDBOX/BRANCH. Files that are as the sandbox's\n"
+	"commit has them come with it, when 'git merge' or 'git checkout' takes it over,\n"
+	"and not as files, unless --commits=files or a PATH asks for them. With\n"
+	"--commits=branch this machine's branches move to the commits; a branch that is\n"
+	"checked out takes index and files along.\n"
 	"Nothing else of a .git arrives, and no hook is run. Files that the directory's \n"
 	".gitignore and .mspignore ignore and git does not track stay in the sandbox,\n"
 	"unless --ignored or a PATH in what is ignored asks for them.\n"
@@ -212,6 +219,8 @@ struct work {
 	bool is_bound;  /* the question says what is expected */
 	bool is_unmet;  /* one of the paths has no change */
 	uint32_t stuck; /* branches that cannot move */
+	uint32_t refs;  /* refs that the commits arrive as */
+	char ref[IPC_PATH_MAX];
 };
 
 /* The use of one answer's records. */
@@ -222,7 +231,7 @@ struct telling {
 	bool keeps_held;                 /* names to look at are collected */
 	bool says_rest;                  /* changes that were left out are named on stderr */
 	const struct patch_style *style; /* contents of what is held back; NULL: none */
-	uint64_t count, done, left_out, merged, marked;
+	uint64_t count, done, left_out, merged, marked, committed;
 	uint64_t never; /* left out since their kind is never applied */
 };
 
@@ -238,6 +247,20 @@ static void say_rest(const struct telling *telling, const struct change *change)
 		 : (flags & CHANGE_IS_REFUSED)  ? " (a device, socket or FIFO)"
 		 : (flags & CHANGE_IS_GITS)     ? " (stays in the sandbox's repository)"
 						: "");
+}
+
+/* Keep the name of a ref that commits arrive as. */
+static void keep_ref(struct work *work, const struct change *change)
+{
+	static const char git[] = ".git/";
+	const size_t size = sizeof(git) - 1;
+
+	if (!(change->is.flags & CHANGE_IS_COMMITS) || !(change->is.flags & CHANGE_IS_APPLIED) ||
+	    change->is.path_size <= size)
+		return;
+	work->refs++;
+	(void)snprintf(work->ref, sizeof(work->ref), "%s",
+		       quote_shown(change->path + size, change->is.path_size - size));
 }
 
 /* Is it a branch that cannot move? */
@@ -261,6 +284,7 @@ static void on_change(void *context, const struct change *change)
 	const uint32_t flags = change->is.flags;
 
 	telling->count++;
+	keep_ref(telling->work, change);
 	count_merged(telling, change);
 	chosen_meet(&telling->work->chosen, change);
 	if (telling->keeps_held)
@@ -275,6 +299,10 @@ static void on_change(void *context, const struct change *change)
 		change_print_line(change);
 	if (flags & (CHANGE_IS_APPLIED | CHANGE_IS_UNDONE)) {
 		telling->done++;
+		return;
+	}
+	if (flags & CHANGE_IS_COMMITTED) {
+		telling->committed++;
 		return;
 	}
 	telling->left_out++;
@@ -302,8 +330,7 @@ static int ask_changes(struct work *work, uint32_t operation, uint32_t flags,
 
 static uint32_t wanted_flags(const struct work *work)
 {
-	return (work->options.is_held ? CHANGES_HELD_TOO : 0) |
-	       (work->options.is_branch ? CHANGES_BRANCHES : 0) |
+	return (work->options.is_held ? CHANGES_HELD_TOO : 0) | work->options.commits |
 	       (work->options.is_marked ? CHANGES_MARKERS : 0) |
 	       (work->options.chosen.is_ignored ? CHANGES_IGNORED_TOO : 0);
 }
@@ -397,7 +424,14 @@ static int finish_work(const struct work *work, const struct telling *telling, c
 		(void)printf(", %llu with conflict markers", (unsigned long long)telling->marked);
 	if (telling->left_out > 0)
 		(void)printf(", %llu left out", (unsigned long long)telling->left_out);
+	if (telling->committed > 0)
+		(void)printf(", %llu in the commits", (unsigned long long)telling->committed);
 	(void)putchar('\n');
+	if (telling->committed > 0)
+		everywhere_note("the commits come into your branch with 'git merge %s'%s; "
+				"--commits=files writes their files",
+				work->refs == 1 ? work->ref : "refs/msp/SANDBOX/BRANCH",
+				work->refs == 1 ? "" : " ('git for-each-ref refs/msp')");
 	return command_judge_output(
 		print_flush(),
 		telling->left_out + telling->marked > 0 || work->is_unmet ? CHOSEN_EXIT_PARTLY : 0);

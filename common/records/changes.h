@@ -48,7 +48,9 @@ enum change_flag {
 	CHANGE_MAY_RUN = 65536, /* has a kind that tools execute, and new on the host or a dot file
 				 * that the operator holds */
 	CHANGE_IS_RULES = 131072, /* decides what is asked about: it is HELD */
-	CHANGE_FLAGS = 262143,
+	CHANGE_IS_COMMITTED =
+		262144, /* a commit that the apply brings has it: no file is written */
+	CHANGE_FLAGS = 524287,
 };
 
 enum change_stage {

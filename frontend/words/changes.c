@@ -33,6 +33,9 @@ const struct change_word change_words[CHANGE_WORDS] = {
 	{ CHANGE_IS_GITS, "repository", "stays in the sandbox's repository", "repository",
 	  "part of the sandbox's repository; never applied" },
 	{ CHANGE_IS_COMMITS, "commits", NULL, NULL, NULL },
+	{ CHANGE_IS_COMMITTED, "committed", "comes with the commits", "in the commits",
+	  "a commit of the sandbox has it, for git merge; not applied as a file unless `paths` "
+	  "names it" },
 	{ CHANGE_IS_APPLIED, "applied", NULL, "applied", NULL },
 	{ CHANGE_IS_UNDONE, "undone", NULL, "undone", NULL },
 };

@@ -15,7 +15,7 @@ struct change_word {
 	const char *meaning; /* the mark's, below the list; NULL: none */
 };
 
-#define CHANGE_WORDS 18
+#define CHANGE_WORDS 19
 extern const struct change_word change_words[CHANGE_WORDS];
 
 /* Words of an enum change_unmerged, which is not NONE. */

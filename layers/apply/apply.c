@@ -20,6 +20,7 @@
 #include "layers/base/progress.h"
 #include "layers/branches/branches.h"
 #include "layers/branches/commits.h"
+#include "layers/branches/committed.h"
 #include "layers/changes/commits_state.h"
 #include "layers/changes/digest.h"
 #include "layers/ignored/left_out.h"
@@ -73,7 +74,8 @@ static int keep_one(void *context, const struct difference *difference)
 	if (journal_check_path(item->path) != 0 || journal_check_path(old->path) != 0)
 		return -EBADMSG;
 	item->kind = difference->kind;
-	item->flags = difference->flags | (fate == COMMITS_STAYS ? CHANGE_IS_GITS : 0);
+	item->flags = difference->flags | (base_flags(difference, base) & CHANGE_IS_REFUSED) |
+		      (fate == COMMITS_STAYS ? CHANGE_IS_GITS : 0);
 	item->base = base;
 	item->layer = (int16_t)difference->layer;
 	item->now = difference->now;
@@ -125,6 +127,8 @@ static uint32_t reason_of(const struct gathering *gathering, struct item *item)
 	if (item->flags & CHANGE_IS_UNREADABLE)
 		return CHANGE_IS_CONFLICT; /* it is unknown */
 	items_show(item, &difference);
+	if (committed_has(job, &difference))
+		return CHANGE_IS_COMMITTED;
 	if (held_is(job, &difference) && !(job->ask->flags & CHANGES_HELD_TOO))
 		return CHANGE_IS_HELD;
 	return item->base == BASE_SAME ? 0 : threeway_judge(job, &difference, &item->unmerged);
@@ -147,6 +151,19 @@ static void decide_fate(struct gathering *gathering, size_t number)
 					   : FATE_LEFT;
 }
 
+/* Take a new directory that comes with a commit, if something in it does not. */
+static void take_directory(struct gathering *gathering, size_t directory, size_t number)
+{
+	static struct difference difference;
+	struct item *item = gathering->items.all[directory];
+
+	items_show(gathering->items.all[number], &difference);
+	if (!(item->flags & CHANGE_IS_COMMITTED) || committed_has(gathering->job, &difference))
+		return;
+	item->flags &= ~(uint32_t)CHANGE_IS_COMMITTED;
+	gathering->fates[directory] = FATE_TAKEN;
+}
+
 /* A chosen difference, after the new directories that it is in. */
 static void choose_item(struct gathering *gathering, size_t number)
 {
@@ -160,9 +177,10 @@ static void choose_item(struct gathering *gathering, size_t number)
 			continue;
 		if (gathering->fates[above] == FATE_OUT)
 			decide_fate(gathering, above);
+		take_directory(gathering, above, number);
 		if (gathering->fates[above] == FATE_LEFT) {
 			item->flags |= gathering->items.all[above]->flags &
-				       (CHANGE_IS_CONFLICT | CHANGE_IS_HELD);
+				       (CHANGE_IS_CONFLICT | CHANGE_IS_HELD | CHANGE_IS_COMMITTED);
 			gathering->fates[number] = FATE_LEFT;
 			return;
 		}
@@ -376,6 +394,8 @@ static int gather_items(struct gathering *gathering)
 		return error;
 	items_sort(&gathering->items);
 	error = commits_find(gathering->job);
+	if (!error)
+		error = committed_find(gathering->job);
 	if (error)
 		return error;
 	gathering->fates = calloc(number_of_object(gathering, 0) + 1, sizeof(*gathering->fates));

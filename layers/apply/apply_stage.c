@@ -57,12 +57,15 @@ static void wait_for_tick(const struct timespec *changed)
 	}
 }
 
-/* Return whether the host's file is as it was compared. A change in a directory is another entry's;
- * and each rename of one of several links to a file is a change of that file. */
+/* Return whether the host's file is as it was compared. A change in a directory is another entry's,
+ * and each use of a FIFO is one; and each rename of one of several links to a file is a change of
+ * that file. */
 bool apply_is_as_compared(const struct journal_entry *entry, const struct stat *status)
 {
+	const bool has_content = S_ISREG(status->st_mode) || S_ISLNK(status->st_mode);
+
 	return files_is(&entry->from, status) &&
-	       (S_ISDIR(status->st_mode) || entry->is_linked ||
+	       (!has_content || entry->is_linked ||
 		clock_ns_of(&status->st_ctim) == clock_ns_of(&entry->changed));
 }
 
@@ -144,6 +147,20 @@ static int make_link(const struct apply_run *run, struct journal_entry *entry, c
 	return symlinkat(text, run->keep, number) == 0 ? 0 : -errno;
 }
 
+/* Make a FIFO or socket, which has no content: the host's own, which a program may have open, or
+ * another one. */
+static int make_special(const struct apply_run *run, const struct journal_entry *entry,
+			const char *number)
+{
+	const struct apply_source *source = run->source;
+
+	if (source->adopt && source->adopt(source->context, entry, run->keep, number))
+		return 0;
+	if (mknodat(run->keep, number, (entry->to.mode & (uint32_t)S_IFMT) | 0600, 0) != 0)
+		return -errno;
+	return files_chmod(run->keep, number, entry->to.mode & 0777);
+}
+
 /* It must be open to us until all is in it. */
 static int make_directory(const struct apply_run *run, const struct journal_entry *entry,
 			  const char *number)
@@ -167,7 +184,11 @@ static int make_new(const struct apply_run *run, struct journal_entry *entry, co
 		return make_file(run, entry, number);
 	if (S_ISLNK(entry->to.mode))
 		return make_link(run, entry, number);
-	return S_ISDIR(entry->to.mode) ? make_directory(run, entry, number) : -EINVAL;
+	if (S_ISDIR(entry->to.mode))
+		return make_directory(run, entry, number);
+	return S_ISFIFO(entry->to.mode) || S_ISSOCK(entry->to.mode)
+		       ? make_special(run, entry, number)
+		       : -EINVAL;
 }
 
 int apply_stage(struct apply_run *run, size_t number)

@@ -49,6 +49,11 @@ static bool has_text(const struct job_directories *directories, const char *path
 	       memcmp(hash, side->hash, sizeof(hash)) == 0;
 }
 
+static bool is_special(uint32_t mode)
+{
+	return S_ISFIFO(mode) || S_ISSOCK(mode);
+}
+
 /* Only what stayed in its place has a side without a hash. */
 static bool is_side(const struct job_directories *directories, const struct journal_entry *entry,
 		    const struct journal_side *side, const struct stat *status)
@@ -59,8 +64,8 @@ static bool is_side(const struct job_directories *directories, const struct jour
 		return S_ISLNK(status->st_mode) && has_text(directories, entry->path, side);
 	if (side->mode != (status->st_mode & (S_IFMT | 0777U)))
 		return false;
-	if (S_ISDIR(side->mode))
-		return true;
+	if (S_ISDIR(side->mode) || is_special(side->mode))
+		return true; /* it has no content */
 	return apply_is_in_place(entry) ? files_is(side, status)
 					: has_content(directories, entry->path, side);
 }
@@ -75,8 +80,8 @@ static bool name_saved(const struct undoing *undoing, const struct journal_entry
 	struct stat status;
 
 	journal_number(number, ret);
-	if (undoing->done.kind != JOURNAL_KEPT || apply_is_in_place(was) ||
-	    !(S_ISREG(was->from.mode) || S_ISLNK(was->from.mode)) ||
+	if (undoing->done.kind != JOURNAL_KEPT || apply_is_in_place(was) || was->from.mode == 0 ||
+	    S_ISDIR(was->from.mode) ||
 	    fstatat(undoing->saved, ret, &status, AT_SYMLINK_NOFOLLOW) == 0)
 		return true;
 	journal_number(number, stpcpy(ret, JOURNAL_KEPT_NAME "/"));

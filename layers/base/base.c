@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/records/changes.h"
 #include "layers/base/base_file.h"
 #include "layers/base/beneath.h"
 
@@ -26,7 +27,7 @@ static uint32_t kind_of(mode_t mode)
 		return BASE_FILE;
 	if (S_ISLNK(mode))
 		return BASE_LINK;
-	return S_ISDIR(mode) ? BASE_DIRECTORY : BASE_UNKNOWN;
+	return S_ISDIR(mode) ? BASE_DIRECTORY : BASE_SPECIAL;
 }
 
 static int hash_content(int host, const char *path, struct stat *status, uint8_t ret[SHA256_BYTES])
@@ -73,7 +74,9 @@ static void look_at_host(int host, const char *path, bool is_hashed, struct base
 	ret->mode = status.st_mode;
 	ret->inode = status.st_ino;
 	ret->device = status.st_dev;
-	ret->changed_ns = clock_ns_of(&status.st_ctim);
+	/* Each use of a FIFO changes its ctime. */
+	ret->changed_ns =
+		ret->kind == BASE_SPECIAL ? beneath_born(host, path) : clock_ns_of(&status.st_ctim);
 	ret->length = ret->kind == BASE_FILE ? (uint64_t)status.st_size : 0;
 }
 
@@ -116,6 +119,16 @@ static bool is_copy(const struct note *note, const struct difference *difference
 	return ret;
 }
 
+/* Return whether the host's file may be another one than at the beginning of the execution. */
+static bool may_be_new(const struct note *note, const struct base_record *record)
+{
+	const bool is_born = record->kind == BASE_SPECIAL;
+	const uint64_t ns = is_born ? beneath_born_ns(record->changed_ns) : record->changed_ns;
+
+	return (is_born || record->kind == BASE_FILE || record->kind == BASE_LINK) &&
+	       ns + TICK_NS >= note->since_ns;
+}
+
 /* A path that the highest layer has or hides. */
 static int note_one(void *context, const struct difference *difference)
 {
@@ -130,8 +143,7 @@ static int note_one(void *context, const struct difference *difference)
 	/* A file that a layer below shows or hides should have been noted with it. */
 	if (record.kind != BASE_ABSENT && difference->old_layer != note->host_layer)
 		record.kind = BASE_UNKNOWN;
-	if ((record.kind == BASE_FILE || record.kind == BASE_LINK) &&
-	    record.changed_ns + TICK_NS >= note->since_ns)
+	if (may_be_new(note, &record))
 		record.kind = BASE_UNKNOWN;
 	if (record.kind == BASE_ABSENT &&
 	    (difference->old.st_mode != 0 ||
@@ -196,6 +208,9 @@ static bool is_same(int host, const char *path, const struct base_record *base)
 		return false;
 	if (base->kind == BASE_DIRECTORY)
 		return true;
+	if (base->kind == BASE_SPECIAL)
+		return now.inode == base->inode && now.device == base->device &&
+		       now.changed_ns == base->changed_ns;
 	if (!(base->flags & BASE_IS_MERGED) && now.inode == base->inode &&
 	    now.device == base->device && now.changed_ns == base->changed_ns &&
 	    base->changed_ns + TICK_NS < base->noted_ns)
@@ -273,6 +288,18 @@ enum base_state base_check(const struct job_directories *directories,
 	if (ret == BASE_SAME && difference->old_path[0])
 		ret = check_path(directories, difference->old_path);
 	return ret == BASE_CHANGED && is_untouched(directories, difference) ? BASE_UNTOUCHED : ret;
+}
+
+uint32_t base_flags(const struct difference *difference, enum base_state state)
+{
+	const mode_t old = difference->old.st_mode;
+
+	if (state != BASE_CHANGED || (difference->flags & CHANGE_IS_REFUSED))
+		return 0;
+	/* Nothing is lost where it stays, and a service may listen on it. */
+	return difference->now.st_mode == 0 && (S_ISFIFO(old) || S_ISSOCK(old))
+		       ? CHANGE_IS_REFUSED
+		       : CHANGE_IS_CONFLICT;
 }
 
 /* Is a record what an apply said of what it made? What lies there now may also be another file with

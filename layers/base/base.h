@@ -32,6 +32,10 @@ int base_note(const struct job_directories *directories, uint64_t since_us);
 enum base_state base_check(const struct job_directories *directories,
 			   const struct difference *difference);
 
+/* Return the flags that a difference has by its base: CHANGE_IS_CONFLICT, which one that is refused
+ * has never; CHANGE_IS_REFUSED for a deleted FIFO or socket that the host has made anew. */
+uint32_t base_flags(const struct difference *difference, enum base_state state);
+
 /* A path of the host's that an apply or an undo has changed. */
 struct base_change {
 	const char *path;
@@ -64,7 +68,8 @@ enum base_kind {
 	BASE_FILE,
 	BASE_LINK,
 	BASE_DIRECTORY,
-	BASE_UNKNOWN, /* it changed meanwhile, cannot be read, or is none of these */
+	BASE_UNKNOWN, /* it changed meanwhile, or cannot be read */
+	BASE_SPECIAL, /* a FIFO, socket or device, which has no content: its inode, and when born */
 	BASE_KIND_COUNT
 };
 
@@ -82,7 +87,8 @@ struct base_record {
 	uint32_t path_size; /* 1 to IPC_PATH_MAX - 1 */
 	uint32_t check;     /* the beginning of the SHA-256 of all else */
 	uint64_t length, inode, device;
-	/* ctime, of a merged file beneath_born() instead; and the clock when it was noted. */
+	/* ctime, of a merged or special file beneath_born() instead; and the clock when it was
+	 * noted. */
 	uint64_t changed_ns, noted_ns;
 	uint8_t hash[SHA256_BYTES]; /* the content's, or that of a link's target */
 };

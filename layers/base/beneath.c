@@ -82,6 +82,11 @@ uint64_t beneath_born(int root, const char *path)
 	return (uint64_t)status.stx_btime.tv_sec << 30 | status.stx_btime.tv_nsec;
 }
 
+uint64_t beneath_born_ns(uint64_t born)
+{
+	return (born >> 30) * 1000000000 + (born & ((1U << 30) - 1));
+}
+
 int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX])
 {
 	int fd = beneath_path(root, path);

@@ -33,6 +33,9 @@ int beneath_look(int root, const char *path, struct stat *ret);
  * of nanoseconds. 0: its file system does not say. */
 uint64_t beneath_born(int root, const char *path);
 
+/* Return such a number in nanoseconds, as times of the real clock are. */
+uint64_t beneath_born_ns(uint64_t born);
+
 /* Read a symbolic link's target, terminated. Its length or -errno. */
 int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX]);
 

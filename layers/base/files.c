@@ -186,7 +186,8 @@ void files_side(const struct stat *status, struct journal_side *ret)
 		.mode = status->st_mode & (S_IFMT | 0777U),
 		.inode = status->st_ino,
 	};
-	if (S_ISDIR(status->st_mode) || status->st_mode == 0)
+	/* Each use changes the time of a directory or FIFO. */
+	if (!S_ISREG(status->st_mode) && !S_ISLNK(status->st_mode))
 		return;
 	ret->size = (uint64_t)status->st_size;
 	ret->mtime_s = status->st_mtim.tv_sec;

@@ -59,6 +59,9 @@ int job_tell(struct job *job, const struct difference *difference, const char *l
  * name counts. */
 bool job_is_chosen(const struct job *job, const char *path);
 
+/* Return whether a path was chosen that is not the whole workspace. */
+bool job_names_paths(const struct job *job);
+
 /* Is this path the chosen one, or beneath it? */
 bool job_is_in(const char *path, const char *chosen);
 

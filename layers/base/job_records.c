@@ -61,6 +61,17 @@ bool job_is_chosen(const struct job *job, const char *path)
 	return is_all || is_in;
 }
 
+bool job_names_paths(const struct job *job)
+{
+	for (size_t at = 0; at < job->chosen_size; at += strlen(job->chosen + at) + 1) {
+		const char *entry = job->chosen + at;
+
+		if (*entry != CHANGES_EXCLUDED && !job_is_in("", entry))
+			return true;
+	}
+	return false;
+}
+
 static uint64_t size_of(const struct stat *status)
 {
 	return S_ISREG(status->st_mode) && status->st_size > 0 ? (uint64_t)status->st_size : 0;

@@ -94,7 +94,8 @@ static bool is_side(const struct journal_side *side)
 		return memcmp(side, &nothing, sizeof(nothing)) == 0;
 	if ((side->mode & ~((uint32_t)S_IFMT | 0777U)) != 0 || side->mtime_ns > 999999999)
 		return false;
-	return type == S_IFREG || type == S_IFDIR || type == S_IFLNK;
+	return type == S_IFREG || type == S_IFDIR || type == S_IFLNK || type == S_IFIFO ||
+	       type == S_IFSOCK;
 }
 
 static int parse_entry(const uint8_t *bytes, size_t size, size_t *at, struct journal *journal)

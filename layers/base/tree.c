@@ -139,6 +139,11 @@ static bool has_capabilities(const struct walk *walk, const struct stack_entry *
 	return ret;
 }
 
+static bool is_device(mode_t mode)
+{
+	return S_ISCHR(mode) || S_ISBLK(mode);
+}
+
 static uint32_t flags_of(const struct walk *walk, const struct stack_entry *old,
 			 const struct stack_entry *now)
 {
@@ -150,7 +155,9 @@ static uint32_t flags_of(const struct walk *walk, const struct stack_entry *old,
 		flags |= CHANGE_IS_DIRECTORY;
 	if (now->is_unreadable || old->is_unreadable)
 		flags |= CHANGE_IS_UNREADABLE;
-	if (type == S_IFCHR || type == S_IFBLK || type == S_IFIFO || type == S_IFSOCK)
+	/* No undo could make a device of the host's again. */
+	if (is_device(mode) || type == S_IFIFO || type == S_IFSOCK ||
+	    is_device(old->status.st_mode))
 		flags |= CHANGE_IS_REFUSED;
 	if (type == S_IFREG &&
 	    ((now->status.st_mode & (S_ISUID | S_ISGID)) || has_capabilities(walk, now)))

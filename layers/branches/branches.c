@@ -100,6 +100,13 @@ int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX])
 	return 0;
 }
 
+int branches_head(const struct job *job, char ret[IPC_PATH_MAX])
+{
+	const int error = branches_read_head(job, ret);
+
+	return error ? error : ret[0] ? 0 : -ENOENT;
+}
+
 /* --- the work tree ---------------------------------------------------------------------------- */
 
 void branches_note_left(const struct job *job, const char *path)
@@ -117,7 +124,7 @@ static bool is_left(const char *path)
 	return list_find(path, branches.left, branches.left_count, sizeof(*branches.left));
 }
 
-static bool is_blob(const uint8_t id[OBJECT_ID_BYTES], const char *bytes, size_t size)
+bool branches_is_blob(const uint8_t id[OBJECT_ID_BYTES], const char *bytes, size_t size)
 {
 	uint8_t found[OBJECT_ID_BYTES];
 
@@ -139,13 +146,13 @@ static bool is_in_work_tree(const struct job *job, const struct index_change *ch
 	if (file == -ENOENT && change->file.new_mode == TREE_LINK) {
 		const int length = beneath_link(job->directories.host, change->path, target);
 
-		return length >= 0 && is_blob(id, target, (size_t)length);
+		return length >= 0 && branches_is_blob(id, target, (size_t)length);
 	}
 	if (file == -ENOENT)
 		file = beneath_file(job->directories.host, change->path, &status);
 	if (beneath_text_of(file, OBJECT_BYTES_MAX, &text, &size) != 0)
 		return false;
-	is_same = is_blob(id, text, size);
+	is_same = branches_is_blob(id, text, size);
 	free(text);
 	return is_same;
 }
@@ -167,8 +174,9 @@ void branches_follow(const struct job *job, size_t number, const struct branches
 
 	if (ref->is_checked_out && !ref->refusal && branches.is_lost)
 		ref->refusal = "there is not enough memory";
-	for (size_t i = 0; i < branches.change_count && ref->is_checked_out && !ref->refusal; i++) {
-		const struct index_change *change = &branches.changes[i];
+	for (size_t i = 0; i < branches.changes.count && ref->is_checked_out && !ref->refusal;
+	     i++) {
+		const struct index_change *change = &branches.changes.all[i];
 		const bool is_asked = is_risky(job, change, apply);
 		int file = -ENOENT;
 
@@ -252,7 +260,9 @@ void branches_end(void)
 	for (size_t i = 0; i < branches.file_count; i++)
 		free(branches.files[i].bytes);
 	list_free(branches.files, branches.file_count, sizeof(*branches.files));
-	list_free(branches.changes, branches.change_count, sizeof(*branches.changes));
+	list_free(branches.changes.all, branches.changes.count, sizeof(*branches.changes.all));
+	list_free(branches.committed.all, branches.committed.count,
+		  sizeof(*branches.committed.all));
 	list_free(branches.left, branches.left_count, sizeof(*branches.left));
 	branches = (struct branches){ 0 };
 }

@@ -20,6 +20,9 @@ bool branches_is_below(const char *name, const char *above);
 /* Read a branch of the host, `name` as in refs/heads/main. 0, -ENOENT or another -errno. */
 int branches_read(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES]);
 
+/* Read the name of the branch that the host has checked out. 0; -ENOENT: none; another -errno. */
+int branches_head(const struct job *job, char ret[IPC_PATH_MAX]);
+
 /* Find the host's commits that a ref is compared with: the one of its branch, else HEAD's, and
  * HEAD's; all zero: there is none. */
 void branches_bases(const struct job *job, const char *name, uint8_t ret[2][OBJECT_ID_BYTES]);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/ipc/ipc_changes.h"
 #include "common/records/changes.h"
 #include "layers/base/beneath.h"
 #include "layers/base/gitpath.h"
@@ -271,6 +272,74 @@ int commits_find(struct job *job)
 			error = branches_judge(job, i);
 	}
 	return error;
+}
+
+/* --- the sandbox's HEAD ----------------------------------------------------------------------- */
+
+static int hear_name(void *context, const struct reader_tell *tell, const uint8_t *bytes)
+{
+	if (tell->kind != READER_NAMED || !refs_is_name((const char *)bytes))
+		return -EPROTO;
+	(void)snprintf(context, IPC_PATH_MAX, "%s", (const char *)bytes);
+	return 0;
+}
+
+/* Find the name of the branch that the sandbox has checked out; "HEAD": none, but a commit. */
+static int find_head_name(const struct job *job, char ret[IPC_PATH_MAX])
+{
+	const struct commits_change *change = find_change("HEAD");
+	struct reader_ask ask = { .kind = READER_HEAD };
+
+	(void)snprintf(ret, IPC_PATH_MAX, "HEAD");
+	if (!change)
+		return branches_head(job, ret);
+	if (change->source < 0)
+		return -ENOENT;
+	ask.source = (uint32_t)change->source;
+	return commits_ask(&ask, NULL, hear_name, ret, NULL);
+}
+
+/* Find the commit of a branch as the sandbox sees it. */
+static int find_head_id(const struct job *job, const char *name, uint8_t ret[OBJECT_ID_BYTES])
+{
+	const struct commits_change *change = find_change(name);
+
+	if (change && change->source >= 0)
+		return read_ref(name, (uint32_t)change->source, ret);
+	for (size_t i = 0; i < commits.packed_count; i++) {
+		if (strcmp(commits.packed[i].name, name) != 0)
+			continue;
+		memcpy(ret, commits.packed[i].id, OBJECT_ID_BYTES);
+		return 0;
+	}
+	return change ? -ENOENT : branches_read(job, name, ret);
+}
+
+/* Return whether the apply brings the ref, and not as the branch that is checked out, which takes
+ * its files along; if none is listed, whether the host has its commit. */
+static bool is_brought(const struct job *job, const char *name, const uint8_t id[OBJECT_ID_BYTES])
+{
+	char path[IPC_PATH_MAX];
+	const struct commits_ref *ref;
+	struct stat status;
+
+	if (!branches_place(job, name, path))
+		return false;
+	ref = list_find(path, commits.refs, commits.ref_count, sizeof(*commits.refs));
+	if (ref)
+		return !ref->error && !ref->refusal && !ref->is_checked_out &&
+		       (ref->held == 0 || (job->ask->flags & CHANGES_HELD_TOO));
+	return branches_has(job, name, id) || is_hosts_already(job, path, id, &status);
+}
+
+int commits_head(const struct job *job, uint8_t ret[OBJECT_ID_BYTES])
+{
+	char name[IPC_PATH_MAX];
+	int error = commits.requests < 0 ? -ENOENT : find_head_name(job, name);
+
+	if (!error)
+		error = find_head_id(job, name, ret);
+	return error ? error : is_brought(job, name, ret) ? 0 : -ENOENT;
 }
 
 void commits_end(void)

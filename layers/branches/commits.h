@@ -35,6 +35,10 @@ enum commits_fate commits_judge(const struct difference *difference);
  * or -errno; a ref whose commits cannot be read is refused by itself. */
 int commits_find(struct job *job);
 
+/* Find the commit that the sandbox has checked out, after commits_find(), if the apply brings it or
+ * the host has it. 0; -ENOENT: there is none; another -errno. */
+int commits_head(const struct job *job, uint8_t ret[OBJECT_ID_BYTES]);
+
 /* Show a ref as a difference: CHANGE_IS_COMMITS and, where it is so, HELD, GITS or CONFLICT.
  * `ret_text`: what it brings, for people. */
 void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_MAX]);

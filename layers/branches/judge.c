@@ -139,13 +139,13 @@ static int hear_commit(void *context, const struct reader_tell *tell, const uint
 	return library_hash(OBJECT_COMMIT, bytes, tell->size, last);
 }
 
-static int ask_between(uint32_t kind, const struct commits_ref *ref,
+static int ask_between(uint32_t kind, const uint8_t now[OBJECT_ID_BYTES],
 		       const uint8_t old[OBJECT_ID_BYTES], commits_heard heard, void *context)
 {
 	static struct reader_ask ask;
 
 	ask = (struct reader_ask){ .kind = kind };
-	memcpy(ask.id, ref->id, sizeof(ask.id));
+	memcpy(ask.id, now, sizeof(ask.id));
 	memcpy(ask.old, old, sizeof(ask.old));
 	return commits_ask(&ask, NULL, heard, context, NULL);
 }
@@ -157,7 +157,7 @@ static int check_way(const struct commits_ref *ref, const uint8_t old[OBJECT_ID_
 	int error;
 
 	memcpy(last, old, sizeof(last));
-	error = ask_between(READER_CHAIN, ref, old, hear_commit, last);
+	error = ask_between(READER_CHAIN, ref->id, old, hear_commit, last);
 	return error ? error : memcmp(last, ref->id, sizeof(last)) == 0 ? 0 : -EPROTO;
 }
 
@@ -224,6 +224,7 @@ static bool is_good_file(const struct reader_file *file, const char *path, size_
 
 static int hear_file(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
+	struct changed_files *files = context;
 	struct index_change *change;
 	struct reader_file file;
 	const char *path = (const char *)bytes + sizeof(file);
@@ -233,12 +234,21 @@ static int hear_file(void *context, const struct reader_tell *tell, const uint8_
 	memcpy(&file, bytes, sizeof(file));
 	if (!is_good_file(&file, path, tell->size - sizeof(file)))
 		return -EBADMSG;
-	change = grow_text(&branches.changes, &branches.change_room, &branches.change_count,
-			   sizeof(*change), path);
+	change = grow_text(&files->all, &files->room, &files->count, sizeof(*change), path);
 	if (!change)
 		return -ENOMEM;
 	change->file = file;
 	return 0;
+}
+
+int branches_compare(const uint8_t now[OBJECT_ID_BYTES], const uint8_t old[OBJECT_ID_BYTES],
+		     struct changed_files *ret)
+{
+	const int error = ask_between(READER_FILES, now, old, hear_file, ret);
+
+	if (!error)
+		list_sort(ret->all, ret->count, sizeof(*ret->all));
+	return error;
 }
 
 static int add_index(const struct job *job, size_t number, const uint8_t old[OBJECT_ID_BYTES])
@@ -247,16 +257,15 @@ static int add_index(const struct job *job, size_t number, const uint8_t old[OBJ
 	char *text;
 	uint8_t *bytes;
 	size_t size;
-	int error = ask_between(READER_FILES, &commits.refs[number], old, hear_file, NULL);
+	int error = branches_compare(commits.refs[number].id, old, &branches.changes);
 
 	if (!error)
 		error = beneath_text_of(beneath_file(job->directories.host, INDEX_PATH, &status),
 					INDEX_BYTES_MAX, &text, &size);
 	if (error)
 		return error;
-	list_sort(branches.changes, branches.change_count, sizeof(*branches.changes));
-	error = index_edit((const uint8_t *)text, size, branches.changes, branches.change_count,
-			   &bytes, &size);
+	error = index_edit((const uint8_t *)text, size, branches.changes.all,
+			   branches.changes.count, &bytes, &size);
 	free(text);
 	return error ? error : add_file(number, INDEX_PATH, &status, bytes, size);
 }

@@ -16,10 +16,16 @@
 
 #define INDEX_PATH GIT "index"
 
+/* Files that differ between two commits, by path. */
+struct changed_files {
+	struct index_change *all;
+	size_t count, room;
+};
+
 struct branches {
-	struct index_change *changes; /* the checked-out branch's, by path */
-	size_t change_count, change_room;
-	char **left; /* sorted once they are searched */
+	struct changed_files changes;   /* the checked-out branch's */
+	struct changed_files committed; /* committed.h */
+	char **left;                    /* sorted once they are searched */
 	size_t left_count, left_room;
 	bool is_sorted, is_lost; /* lost: for want of memory */
 	struct branches_file *files;
@@ -33,6 +39,13 @@ bool branches_is_branch(const struct commits_ref *ref);
 
 /* Read the name of the branch that is checked out on the host; empty: none. 0 or -errno. */
 int branches_read_head(const struct job *job, char ret[IPC_PATH_MAX]);
+
+/* Find the files that differ between two commits, the old one zero for none. 0 or -errno. */
+int branches_compare(const uint8_t now[OBJECT_ID_BYTES], const uint8_t old[OBJECT_ID_BYTES],
+		     struct changed_files *ret);
+
+/* Return whether these bytes are the content of a blob. */
+bool branches_is_blob(const uint8_t id[OBJECT_ID_BYTES], const char *bytes, size_t size);
 
 /* Return whether git holds one of the locks of a branch, and of the index if it is checked out. */
 bool branches_is_locked(const struct job *job, const struct commits_ref *ref);

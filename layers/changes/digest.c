@@ -13,11 +13,8 @@ _Static_assert(IPC_DIGEST_BYTES == SHA256_BYTES, "the digest is SHA-256");
 
 uint32_t digest_flags(const struct job *job, const struct difference *difference)
 {
-	uint32_t flags = held_flags(job, difference);
-
-	if (difference->base == BASE_CHANGED)
-		flags |= CHANGE_IS_CONFLICT;
-	return flags;
+	return held_flags(job, difference) |
+	       base_flags(difference, (enum base_state)difference->base);
 }
 
 /* With its size before it, so that no two lists are the same bytes. */

@@ -9,7 +9,7 @@
 #include "common/sha256.h"
 #include "layers/base/job.h"
 
-/* Return held_flags(), and CHANGE_IS_CONFLICT if the host's side is not its base. */
+/* Return held_flags() and base_flags(). */
 uint32_t digest_flags(const struct job *job, const struct difference *difference);
 
 /* The next difference, in the order of tree_compare(), with these flags. `shown`: files_hash() of

@@ -48,6 +48,27 @@ static int answer_ref(struct reader *reader, const struct reader_ask *ask)
 	return error ? error : send_tell(reader, &found, NULL);
 }
 
+static int answer_head(struct reader *reader, const struct reader_ask *ask)
+{
+	struct reader_tell named = { .kind = READER_NAMED };
+	char *text, *name;
+	size_t size;
+	int error = beneath_text(reader->gits[ask->source], "HEAD", REF_BYTES_MAX, &text, &size);
+
+	if (error)
+		return error;
+	if (strncmp(text, "ref:", 4) == 0) {
+		name = text + 4 + strspn(text + 4, " \t");
+		name[strcspn(name, " \t\r\n")] = '\0';
+		named.size = (uint32_t)strlen(name);
+		error = refs_is_name(name) && named.size < IPC_PATH_MAX
+				? send_tell(reader, &named, name)
+				: -ENOTSUP;
+	}
+	free(text);
+	return error;
+}
+
 /* --- packed-refs ------------------------------------------------------------------------------ */
 
 struct named {
@@ -283,6 +304,8 @@ static int answer_ask(struct reader *reader, const struct reader_ask *ask, uint3
 {
 	if (ask->kind == READER_REF)
 		return answer_ref(reader, ask);
+	if (ask->kind == READER_HEAD)
+		return answer_head(reader, ask);
 	if (ask->kind == READER_PACKED)
 		return answer_packed(reader, ask);
 	return answer_walk(reader, ask, ret_count);

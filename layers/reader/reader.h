@@ -20,6 +20,7 @@
 
 enum reader_ask_kind {
 	READER_REF = 1, /* the id in `path`; READER_FOUND */
+	READER_HEAD,    /* the branch that HEAD in `source` names; READER_NAMED, or none */
 	READER_PACKED,  /* packed-refs in `source` without the host's own; READER_NAMED */
 	READER_WALK,    /* the paths that a commit would bring to `old`; READER_PATH */
 	READER_BRING,   /* the objects that a commit would bring; READER_OBJECT */
@@ -32,7 +33,7 @@ enum reader_ask_kind {
 struct reader_ask {
 	uint32_t kind; /* enum reader_ask_kind */
 	uint32_t source;
-	uint8_t id[OBJECT_ID_BYTES];   /* all but REF, PACKED */
+	uint8_t id[OBJECT_ID_BYTES];   /* all but REF, HEAD, PACKED */
 	uint8_t old[OBJECT_ID_BYTES];  /* CHAIN, FILES; WALK: zero without one, */
 	uint8_t head[OBJECT_ID_BYTES]; /* and the host's HEAD */
 	uint8_t base[SHA256_BYTES];    /* MERGE: of the content of the base */
@@ -46,7 +47,7 @@ struct reader_ask {
 enum reader_tell_kind {
 	READER_END = 1, /* with the error, and for WALK how many commits the host's branch lacks */
 	READER_FOUND,   /* the id of REF */
-	READER_NAMED,   /* a ref of PACKED: the name follows */
+	READER_NAMED,   /* a ref of PACKED or HEAD: the name follows */
 	READER_PATH,    /* a changed path follows; behind it a NUL and a link's target may */
 	READER_OBJECT,  /* its bytes follow */
 	READER_FILE,    /* struct reader_file and a path follow */

@@ -165,9 +165,11 @@ class Crossing(Case):
         self.assertEqual(self.git("symbolic-ref", "HEAD"), "refs/heads/main")
         self.git("fsck", "--strict", "--no-dangling")
         self.assertEqual(self.git("show", f"refs/msp/{NAME}/topic/x:new"), "three")
-        self.assertEqual(self.get("new"), b"three\n")
+        self.assertFalse(os.path.exists(os.path.join(self.project, "new")))
         self.apply(code=None)
         self.assertEqual(dict(line.split() for line in self.host_refs()), refs)
+        self.git("merge", "-q", f"refs/msp/{NAME}/topic/x")
+        self.assertEqual(self.get("new"), b"three\n")
 
     def test_packed_and_collected(self):
         self.inside("for i in $(seq 12); do seq $i 400 > file; git commit -qam $i; done; "

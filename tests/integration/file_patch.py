@@ -240,6 +240,33 @@ class Matches(Patches):
         self.apply(wrap("*** Update File: a", "@@", "-2", "+II").replace("\n", "\r\n"))
         self.assertEqual(self.get("a"), b"one\r\nII\r\n2b\r\nthree\r\n")
 
+    def test_most_line_ends(self):
+        self.put("a", b"one\r\ntwo")  # the last line has none
+        self.apply(wrap("*** Update File: a", "@@", " one", "+more"))
+        self.assertEqual(self.get("a"), b"one\r\nmore\r\ntwo")
+        self.put("a", b"one\ntwo\r\nthree\n")
+        self.apply(wrap("*** Update File: a", "@@", "-one", "+1", " two"))
+        self.assertEqual(self.get("a"), b"1\ntwo\r\nthree\n")
+
+    def test_a_byte_order_mark_stays(self):
+        mark = "\ufeff"
+        for patch, after in (((" one", "+more"), "one\nmore\ntwo\n"), (("-one", "+1"), "1\ntwo\n"),
+                             (("+zero", " one"), "zero\none\ntwo\n"), (("-one",), "two\n"),
+                             (("-two", "+2"), "one\n2\n"),
+                             ((f"-{mark}one", f"+{mark}1"), "1\ntwo\n"),
+                             ((f" {mark}one", "-two"), "one\n")):
+            self.put("a", (mark + "one\ntwo\n").encode())
+            self.apply(wrap("*** Update File: a", "@@", *patch))
+            self.assertEqual(self.get("a"), (mark + after).encode(), patch)
+        # the patch takes it away, and puts one there
+        self.put("a", (mark + "one\ntwo\n").encode())
+        self.apply(wrap("*** Update File: a", "@@", f"-{mark}one", "+one"))
+        self.assertEqual(self.get("a"), b"one\ntwo\n")
+        self.apply(wrap("*** Update File: a", "@@", "-one", f"+{mark}one"))
+        self.assertEqual(self.get("a"), (mark + "one\ntwo\n").encode())
+        self.apply("--- a/a\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n")
+        self.assertFalse(os.path.exists(self.path("a")))
+
     def test_a_last_line_without_end(self):
         for old, new in ((b"a\nb", b"a\nc"), (b"a\nb\n", b"a\nc\n")):
             self.put("a", old)

@@ -385,6 +385,44 @@ class Edit(Files):
         self.assertEqual((answer.problem, answer.count), (AMBIGUOUS, 2))
         self.assertEqual(self.get("a"), b"aaa b")
 
+    def edits(self, before, old, new, after):
+        self.put("a", before)
+        answer = self.edit(old, new)
+        self.assertEqual((answer.problem, self.get("a")), (DONE, after), (before, old, new))
+
+    def test_line_ends_stay(self):
+        crlf = b"alpha\r\nbeta\r\ngamma\r\n"
+        for old, new, after in (
+                (b"beta", b"beta\nmore", b"alpha\r\nbeta\r\nmore\r\ngamma\r\n"),
+                (b"beta\ngamma", b"b\ng", b"alpha\r\nb\r\ng\r\n"),
+                (b"\nbeta\n", b"\n", b"alpha\r\ngamma\r\n"),
+                (b"beta\n", b"", b"alpha\r\ngamma\r\n"),
+                (b"\nbeta", b"", b"alpha\r\ngamma\r\n"),
+                (b"gamma\n", b"gamma", b"alpha\r\nbeta\r\ngamma"),
+                (b"alpha\nbeta\ngamma\n", b"alpha\nBETA\ngamma\n\nlast\n",
+                 b"alpha\r\nBETA\r\ngamma\r\n\r\nlast\r\n"),
+                # a text with a carriage return says all of them
+                (b"beta\r\n", b"beta\n", b"alpha\r\nbeta\ngamma\r\n"),
+                (b"beta", b"beta\r\nmore", b"alpha\r\nbeta\r\nmore\r\ngamma\r\n")):
+            self.edits(crlf, old, new, after)
+        self.edits(b"a\nb\n", b"a\nb", b"a\nc\nb", b"a\nc\nb\n")
+        self.edits(b"a\nb\n", b"b\n", b"b\r\n", b"a\nb\r\n")
+        self.edits(b"a\r\nb", b"b", b"b\nc", b"a\r\nb\r\nc")
+        self.edits(b"a", b"a", b"a\nb", b"a\nb")
+        self.edits(b"\xef\xbb\xbfa\r\nb\r\n", b"a\nb", b"z\na\nb", b"\xef\xbb\xbfz\r\na\r\nb\r\n")
+        self.edits(b"a\r\rb\r\n", b"a", b"a\nc", b"a\r\nc\r\rb\r\n")
+
+    def test_mixed_line_ends(self):
+        """Lines that both texts have keep theirs; new ones get the one of most lines."""
+        mixed = b"a\nb\r\nc\nd\r\ne\r\n"
+        self.edits(mixed, b"a\nb\nc\nd\n", b"a\nb\nnew\nc\nd\n", b"a\nb\r\nnew\r\nc\nd\r\ne\r\n")
+        self.edits(mixed, b"b\nc", b"c", b"a\nc\nd\r\ne\r\n")
+        # one place as it is, others with other line ends
+        self.edits(b"a\r\nb\r\na\nb\n", b"a\nb\n", b"x\n", b"a\r\nb\r\nx\n")
+        self.put("a", b"a\r\nb a\nb a\nb")
+        answer = self.edit(b"a\nb", b"x")
+        self.assertEqual((answer.problem, answer.count), (AMBIGUOUS, 3))
+
     def test_misused(self):
         self.put("a", b"x")
         self.assertEqual(self.edit(b"", b"y").problem, MISUSED)

@@ -83,7 +83,7 @@ class Process(unittest.TestCase):
             "no layer": ((("HOST", "host"),), "DIFF", {}),
             "no host": ((("LAYER", "layer"),), "PREVIEW", {}),
             "no journal": ((("HOST", "host"), ("LAYER", "layer")), "APPLY", {}),
-            "no such flag": ((("HOST", "host"), ("LAYER", "layer")), "DIFF", {"flags": 128}),
+            "no such flag": ((("HOST", "host"), ("LAYER", "layer")), "DIFF", {"flags": 256}),
             "paths without an end": ((("HOST", "host"), ("LAYER", "layer")), "DIFF",
                                      {"chosen": b"a"}),
         }

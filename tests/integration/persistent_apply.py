@@ -7,14 +7,17 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
+import socket
+import stat
 import subprocess
 import time
 import unittest
 
 import leftovers
 import support
-from persistent_support import PersistentCase, msp
+from persistent_support import PersistentCase, git, msp
 
 FILES = 60
 # Each step of an apply and an undo is interrupted in tests/unit/layers.
@@ -93,6 +96,172 @@ class AfterAnUndo(ApplyCase):
         self.assertEqual(self.conflicts(), 1)
         msp("apply", self.box, code=1)
         self.assertEqual(self.get("f1"), b"theirs\n")
+
+
+class Special(PersistentCase):
+    """FIFOs and sockets have no content: one that goes is a deletion, and none blocks the rest."""
+
+    def setUp(self):
+        super().setUp()
+        self.put("keep", "old\n")
+        os.mkfifo(os.path.join(self.project, "fifo"), 0o600)
+        os.makedirs(os.path.join(self.project, "data/run"))
+        os.mkfifo(os.path.join(self.project, "data/run/fifo"))
+        self.listen("socket")
+        self.listen("data/run/.s.PGSQL.5432")
+        self.box = self.create()
+
+    def listen(self, name):
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        folder = os.open(os.path.dirname(os.path.join(self.project, name)), os.O_PATH)
+        listener.bind(f"/proc/self/fd/{folder}/{os.path.basename(name)}")
+        os.close(folder)
+        listener.listen(8)
+
+    def names(self):
+        return sorted(os.path.relpath(os.path.join(base, name), self.project)
+                      for base, folders, files in os.walk(self.project) for name in folders + files)
+
+    def reach(self, name):
+        client = socket.socket(socket.AF_UNIX)
+        self.addCleanup(client.close)
+        client.settimeout(10)
+        folder = os.open(os.path.dirname(os.path.join(self.project, name)), os.O_PATH)
+        client.connect(f"/proc/self/fd/{folder}/{os.path.basename(name)}")
+        os.close(folder)
+
+    def test_a_deletion_is_applied_and_taken_back(self):
+        self.sh(self.box, "rm -r fifo socket data; echo more >> keep")
+        before = self.names()
+        self.assertEqual({path for path, kind in self.changes(self.box).items() if kind == "deleted"},
+                         {"data", "data/run", "data/run/fifo", "data/run/.s.PGSQL.5432", "fifo", "socket"})
+        msp("apply", self.box)
+        self.assertEqual((self.names(), self.get("keep")), (["keep"], b"old\nmore\n"))
+        msp("undo", self.box)
+        self.assertEqual((self.names(), self.get("keep")), (before, b"old\n"))
+        self.reach("socket")  # it is the very one that the service listens on
+        self.reach("data/run/.s.PGSQL.5432")
+        self.assertEqual(os.stat(os.path.join(self.project, "fifo")).st_mode, stat.S_IFIFO | 0o600)
+
+    def test_a_file_in_its_place(self):
+        self.sh(self.box, "rm fifo socket; echo new > fifo; mkdir socket; echo in > socket/in")
+        before = self.names()
+        msp("apply", self.box)
+        self.assertEqual((self.get("fifo"), self.get("socket/in")), (b"new\n", b"in\n"))
+        msp("undo", self.box)
+        self.assertEqual(self.names(), before)
+        self.reach("socket")
+
+    def test_what_is_never_applied_blocks_nothing(self):
+        self.sh(self.box, "chmod 644 fifo; mkfifo other; rm keep; mkfifo keep; echo new > new")
+        shown = msp("apply", self.box, code=1)
+        self.assertNotIn("conflict", shown.stdout + shown.stderr)
+        for line in (r"M  fifo  \(mode 600 -> 644; never applied: a device, socket or FIFO\)",
+                     r"A  other  \(never applied: a device, socket or FIFO\)",
+                     r"T  keep  \(never applied: a device, socket or FIFO\)"):
+            self.assertRegex(shown.stdout + shown.stderr, line)
+        self.assertEqual((self.get("new"), self.get("keep")), (b"new\n", b"old\n"))
+
+    def test_a_service_that_started_again_keeps_its_socket(self):
+        self.sh(self.box, "rm socket; echo more >> keep")
+        os.unlink(os.path.join(self.project, "socket"))
+        self.listen("socket")
+        msp("apply", self.box, code=1)
+        self.assertEqual(self.get("keep"), b"old\nmore\n")
+        self.reach("socket")
+
+
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class Committed(PersistentCase):
+    """What a brought commit contains does not come as files, too: git can take the commit over."""
+
+    SANDBOX = ("git config --global user.name A; git config --global user.email a@b; cd /workspace; "
+               "echo new >> a; mkdir -p new/deep; echo x > new/deep/x; git rm -qr gone; mv b b2; "
+               "ln -sf b2 link; chmod 755 run; git add -A; git commit -qm second; echo mine > note")
+
+    def setUp(self):
+        super().setUp()
+        for name in ("a", "b", "gone/c", "run"):
+            self.put(name, name + "\n")
+        os.symlink("b", os.path.join(self.project, "link"))
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "first")
+        self.create("--name", "box")
+
+    def git(self, *arguments, **keywords):
+        return git(self.project, *arguments, **keywords).decode().strip()
+
+    def expect_merged(self):
+        self.assertEqual((self.get("a"), self.get("new/deep/x"), self.get("b2")),
+                         (b"a\nnew\n", b"x\n", b"b\n"))
+        self.assertFalse(os.path.exists(os.path.join(self.project, "gone")))
+        self.assertEqual(os.readlink(os.path.join(self.project, "link")), "b2")
+        self.assertEqual(self.git("status", "--porcelain"), "?? note")
+
+    def test_a_merge_right_after_it(self):
+        self.sh("box", self.SANDBOX)
+        result = msp("apply", "box")
+        self.assertRegex(result.stdout, r"(?m)^M  a  \(comes with the commits\)$")
+        self.assertRegex(result.stdout, r"(?m)^A  note$")
+        self.assertRegex(result.stdout, r"(?m)^2 applied, \d+ in the commits$")
+        self.assertIn("'git merge refs/msp/box/main'", result.stderr)
+        self.assertEqual(self.git("status", "--porcelain"), "?? note")
+        again = msp("apply", "box")
+        self.assertRegex(again.stdout, r"(?m)^0 applied, \d+ in the commits$")
+        self.git("merge", "-q", "refs/msp/box/main")
+        self.expect_merged()
+        self.assertIn("nothing to apply", msp("apply", "box").stderr)
+
+    def test_a_preview_says_so(self):
+        self.sh("box", self.SANDBOX)
+        shown = json.loads(msp("apply", "box", "--preview", "--json").stdout)
+        found = {entry["path"]: entry.get("committed", False) for entry in shown["changes"]}
+        self.assertEqual({path for path, is_committed in found.items() if not is_committed},
+                         {"note", ".git/refs/msp/box/main"})
+
+    def test_a_branch_to_check_out(self):
+        self.sh("box", "cd /workspace; git checkout -qb topic; " + self.SANDBOX)
+        msp("apply", "box", "--commits=branch")
+        self.git("checkout", "-q", "topic")
+        self.expect_merged()
+
+    def test_a_branch_that_is_checked_out_takes_files_along(self):
+        self.sh("box", self.SANDBOX)
+        msp("apply", "box", "--commits=branch")
+        self.expect_merged()
+
+    def test_files_that_are_asked_for(self):
+        self.sh("box", self.SANDBOX)
+        msp("apply", "box", "a")
+        self.assertEqual(self.get("a"), b"a\nnew\n")
+        self.assertFalse(os.path.exists(os.path.join(self.project, "new")))
+        msp("apply", "box", "--commits=files")
+        self.assertEqual(self.get("new/deep/x"), b"x\n")
+        self.assertEqual(self.git("rev-parse", "HEAD^{tree}", "refs/msp/box/main^"),
+                         self.git("rev-parse", "HEAD^{tree}", "HEAD"))
+
+    def test_what_the_commit_does_not_have(self):
+        """Changes after the commit are files; so is a new file beside committed ones."""
+        self.sh("box", self.SANDBOX + "; echo later >> a; echo beside > new/beside")
+        msp("apply", "box")
+        self.assertEqual((self.get("a"), self.get("new/beside")), (b"a\nnew\nlater\n", b"beside\n"))
+        self.assertFalse(os.path.exists(os.path.join(self.project, "new/deep")))
+
+    def test_a_change_of_both_is_gits_to_merge(self):
+        self.sh("box", self.SANDBOX)
+        self.put("a", "zero\na\n")
+        msp("apply", "box")
+        self.assertEqual(self.get("a"), b"zero\na\n")
+        self.git("commit", "-qam", "host")
+        self.git("merge", "-q", "-X", "ours", "-m", "merged", "refs/msp/box/main")
+
+    def test_a_commit_that_stays_brings_none(self):
+        """Where its commit is held back, files come as files."""
+        self.sh("box", "cd /workspace; mkdir .husky; echo x > .husky/pre-commit; " + self.SANDBOX)
+        msp("apply", "box", code=1)
+        self.assertEqual(self.get("a"), b"a\nnew\n")
 
 
 class Output(ApplyCase):

@@ -233,6 +233,21 @@ class Tools(PersistentCase):
         self.text("write_sandbox_file", path="b", content="beside")
         self.assertIn("beside", self.run_in("cat b"))
 
+    def test_line_ends(self):
+        """Both tools keep them, and a diff shows them."""
+        for name in ("edited", "patched"):
+            self.put(name, b"alpha\r\nbeta\r\ngamma\r\n")
+        self.text("write_sandbox_file", path="edited", old_text="alpha\nbeta",
+                  new_text="alpha\nbeta\nmore")
+        self.text("patch_sandbox_files", patch="*** Begin Patch\n*** Update File: patched\n@@\n-beta\n"
+                                               "+beta\n+more\n*** End Patch")
+        self.text("write_sandbox_file", path="a.txt", old_text="two", new_text="two\r")
+        self.assertEqual(self.run_in("cmp edited patched && od -An -c edited | tr -d ' \\n'").splitlines()[0],
+                         "alpha\\r\\nbeta\\r\\nmore\\r\\ngamma\\r\\n")
+        shown = self.text("diff_changes")
+        for line in ("+more\\r", " gamma\\r", "-two", "+two\\r"):
+            self.assertIn(f"\n{line}\n", shown)
+
     def test_a_patch(self):
         patch = ("*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n"
                  "*** Add File: src/new\n+fresh\n*** Update File: run.sh\n*** Move to: bin/run\n"

@@ -4,6 +4,7 @@
 shown. What reaches the host is in persistent_consent.py."""
 import os
 import re
+import shutil
 import tempfile
 import time
 import unittest
@@ -226,6 +227,29 @@ class Life(Case):
                 self.assertIn("The workspace cannot be used:",
                               self.problem("create_sandbox", workspace=path))
         self.assertEqual(self.listed(), [])
+
+
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class Directories(Case):
+    """A directory of the project is not renamed in one step: a hint has the way that works."""
+
+    def test_a_rename(self):
+        self.write("src/a.c", "int a;\n")
+        box = self.create()
+        self.run_in(box, "git init -q; git config --global user.name a; git config --global user.email a@b; "
+                         "git add -A; git commit -qm first; mkdir own; touch own/x; git add own; git mv own mine")
+        for command, way in (("git mv src lib", "'mv OLD NEW && git add -A'"),
+                             ("python3 -c 'import os; os.rename(\"src\", \"lib\")'", "mv, which copies it"),
+                             ("perl -e 'rename(\"src\", \"lib\") or die \"$!\\n\"'", "mv, which copies it")):
+            self.assertIn("\n[sandbox: a directory of the project cannot be renamed in one step: use "
+                          f"{way}]\n", support.text_of(self.call("run_command", sandbox=box, command=command)))
+        self.assertIn("[sandbox: /tmp/x is in another mount than the other path: use mv, which copies it]",
+                      support.text_of(self.call("run_command", sandbox=box, command=
+                          "touch /tmp/x; python3 -c 'import os; os.rename(\"/tmp/x\", \"y\")'")))
+        text = self.run_in(box, "mv src lib && git add -A && git status --short")
+        self.assertIn("R  src/a.c -> lib/a.c", text)
+        self.assertNotIn("[sandbox:", text)
+        self.assertIn("src/a.c => lib/a.c", self.text("diff_changes", sandbox=box))
 
 
 class Executions(Case):

@@ -113,6 +113,7 @@ static void add_sums(struct change_page *page, const struct change *change)
 	page->held += (change->is.flags & CHANGE_IS_HELD) != 0;
 	page->conflicts += (change->is.flags & CHANGE_IS_CONFLICT) != 0;
 	page->refused += change_is_refused(change);
+	page->committed += (change->is.flags & CHANGE_IS_COMMITTED) != 0;
 }
 
 void change_page_add(struct change_page *page, const struct change *change)

@@ -18,7 +18,8 @@ struct change_page {
 	struct buffer list, diffs;
 	uint64_t count; /* changes in it, at least one */
 	/* Sums over all changes, in the page or not. */
-	uint64_t refused; /* changes that are never applied */
+	uint64_t refused;   /* changes that are never applied */
+	uint64_t committed; /* changes that come with the commits, and not as files */
 	uint64_t held;
 	uint64_t conflicts;
 	uint64_t added, removed; /* lines of text */

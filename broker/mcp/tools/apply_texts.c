@@ -82,6 +82,11 @@ void apply_view_add(struct apply_view *view, const struct change *change)
 		add_held(&view->held[change_held_kind(flags)], change);
 }
 
+uint64_t apply_view_count(const struct apply_view *view)
+{
+	return view->total - view->page.refused - view->page.committed;
+}
+
 uint64_t apply_view_held(const struct apply_view *view)
 {
 	uint64_t count = 0;
@@ -106,6 +111,16 @@ static void put_list(const struct apply_view *view, struct buffer *text)
 static void put_project(struct buffer *text, const struct ipc_sandbox_info *info)
 {
 	quote_path(text, QUOTE_UTF8, info->workspace, strlen(info->workspace));
+}
+
+/* Say which changes come with the commits. */
+static void put_committed(const struct apply_view *view, struct buffer *text)
+{
+	if (view->page.committed > 0)
+		buffer_format(text,
+			      " · %" PRIu64 " in the commits: `git merge` of the branch in "
+			      "refs/msp brings them",
+			      view->page.committed);
 }
 
 /* --- the result --------------------------------------------------------------------------- */
@@ -139,9 +154,12 @@ void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_i
 		       const struct ipc_changes_done *done, struct buffer *text)
 {
 	put_list(view, text);
-	buffer_append_text(text, "[nothing to apply: no file differs from ");
+	buffer_append_text(text, view->page.committed ? "[nothing to apply to "
+						      : "[nothing to apply: no file differs from ");
 	put_project(text, info);
-	if (view->total > 0)
+	if (view->page.committed > 0)
+		put_committed(view, text);
+	else if (view->total > 0)
 		buffer_append_text(text, " but for changes that are never applied");
 	changes_job_put_ignored(done, text);
 	buffer_append_text(text, "]");
@@ -159,6 +177,7 @@ static void put_fates(const struct apply_view *view, struct buffer *text)
 			      apply_view_held(view));
 	if (page->refused > 0)
 		buffer_format(text, " · %" PRIu64 " never applied", page->refused);
+	put_committed(view, text);
 }
 
 void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_info *info,
@@ -231,6 +250,7 @@ void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_i
 			" · %" PRIu64
 			" host-executed, left out: the user can apply them with `msp apply %s`",
 			held, info->id);
+	put_committed(view, text);
 	if (done->applied > 0)
 		buffer_format(text, " · `msp undo %s` undoes it", info->id);
 	buffer_append_text(text, "]");
@@ -273,7 +293,7 @@ static void put_head(struct buffer *text, const struct apply_view *view,
 		     const struct ipc_sandbox_info *info)
 {
 	const struct change_page *page = &view->page;
-	const uint64_t count = view->total - page->refused;
+	const uint64_t count = apply_view_count(view);
 	const size_t start = text->size;
 	size_t used;
 
@@ -411,7 +431,7 @@ static bool put_message(struct buffer *text, const struct apply_view *view,
 static unsigned int offers_of(const struct apply_view *view, bool is_named)
 {
 	const uint64_t held = apply_view_held(view);
-	const uint64_t all = view->total - view->page.refused;
+	const uint64_t all = apply_view_count(view);
 	unsigned int offered = APPLY_OFFERS(APPLY_NOTHING);
 
 	if (held > 0 && all > held)

@@ -36,6 +36,9 @@ void apply_view_start(struct apply_view *view);
 void apply_view_add(struct apply_view *view, const struct change *change);
 void apply_view_done(struct apply_view *view);
 
+/* Return the number of changes that an apply would make, also those that wait for a person. */
+uint64_t apply_view_count(const struct apply_view *view);
+
 /* Return the number of changes that wait for a person. */
 uint64_t apply_view_held(const struct apply_view *view);
 

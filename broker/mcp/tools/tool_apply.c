@@ -240,7 +240,7 @@ static void on_previewed(struct applying *work)
 	} else if (!is_expected(work)) {
 		fail_apply(work, "The changes are not those of this `digest`. Call "
 				 "preview_changes again.");
-	} else if (work->view.total == page->refused) {
+	} else if (apply_view_count(&work->view) == 0) {
 		answer_apply(work, apply_put_nothing, false);
 	} else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_REFUSE) {
 		answer_apply(work, apply_put_conflicts, true);

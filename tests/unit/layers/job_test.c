@@ -80,9 +80,9 @@ Test(job, nonsense_is_refused)
 	ask.conflict = CONFLICT_COUNT;
 	cr_assert_not(is_right(LAYERS_DIFF));
 	ask.conflict = 0;
-	ask.flags = CHANGES_UMASK | CHANGES_UMASK_BITS;
+	ask.flags = CHANGES_FILES | CHANGES_UMASK | CHANGES_UMASK_BITS;
 	cr_assert(is_right(LAYERS_DIFF));
-	for (uint32_t bit = 2 * CHANGES_UMASK; bit != 0; bit <<= 1) {
+	for (uint32_t bit = 2 * CHANGES_FILES; bit != 0; bit <<= 1) {
 		ask.flags = bit;
 		cr_assert_eq(is_right(LAYERS_DIFF), (bit & CHANGES_UMASK_BITS) != 0);
 	}

@@ -6,7 +6,9 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -123,6 +125,19 @@ void put_fifo(int directory, const char *path)
 {
 	make_folders_above(directory, path);
 	cr_assert_eq(mkfifoat(directory, path, 0644), 0, "%s: %m", path);
+}
+
+void put_socket(int directory, const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	make_folders_above(directory, path);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", directory,
+		       path);
+	cr_assert_eq(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0, "%s: %m",
+		     path);
+	fd_close(&fd);
 }
 
 void put_whiteout(int directory, const char *path)

@@ -30,6 +30,7 @@ void put_file(int directory, const char *path, const char *content);
 void put_folder(int directory, const char *path);
 void put_link(int directory, const char *path, const char *target);
 void put_fifo(int directory, const char *path);
+void put_socket(int directory, const char *path);
 void put_whiteout(int directory, const char *path);
 void put_mark(int directory, const char *path, const char *name, const char *value);
 void put_mode(int directory, const char *path, mode_t mode);

@@ -113,3 +113,10 @@ Test(text, keeps_what_is_quoted_for_three_more_quotes)
 	cr_assert_str_eq(first, "first");
 	cr_assert_str_eq(text_quoted("", 0, 100), "");
 }
+
+/* A line end that only the bytes tell from another. */
+Test(text, shows_a_carriage_return_where_it_is_judged)
+{
+	expect_judged("-a\n+a\r\n", "-a\n+a\\r\n");
+	expect_judged("a\rb\r", "a\\rb\\r");
+}

@@ -211,18 +211,6 @@ Test(apply, leaves_a_repository_in_the_sandbox)
 	rig_end(&rig);
 }
 
-static void put_socket(int directory, const char *name)
-{
-	char path[64];
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", directory, name);
-	(void)stpcpy(address.sun_path, path);
-	cr_assert_eq(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0, "%m");
-	(void)close(fd);
-}
-
 static bool has_xattr(int directory, const char *path, const char *name)
 {
 	char value[64];

@@ -88,3 +88,118 @@ Test(undo, brings_back_the_same_files)
 	host_is("file 100644 new\nset-id 100644 new\n");
 	rig_end(&rig);
 }
+
+static ino_t inode_of(const char *path)
+{
+	struct stat status;
+
+	cr_assert_eq(fstatat(HOST, path, &status, AT_SYMLINK_NOFOLLOW), 0, "%s: %m", path);
+	return status.st_ino;
+}
+
+static void begin_special(void)
+{
+	rig_begin(&rig, 1);
+	put_fifo(HOST, "fifo");
+	put_fifo(HOST, "folder/fifo");
+	put_fifo(HOST, "file");
+	put_socket(HOST, "socket");
+	put_mode(HOST, "socket", 0700);
+	put_whiteout(UPPER, "fifo");
+	put_whiteout(UPPER, "folder");
+	put_whiteout(UPPER, "socket");
+	put_file(UPPER, "file", "new");
+	put_file(UPPER, "kept", "new");
+	rig_note(&rig);
+	rig_remember(&rig, HOST);
+}
+
+/* A FIFO or a socket has no content, so that its deletion is one like each other; with what was
+ * written to the FIFO meanwhile, which changes its times. */
+static void delete_special_and_take_it_back(bool is_same)
+{
+	ino_t before;
+	int fifo;
+
+	begin_special();
+	before = inode_of("socket");
+	fifo = openat(HOST, "fifo", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	cr_assert_eq(write(fifo, "x", 1), 1);
+	rig_apply_all(&rig);
+	told_is("deleted fifo applied\ntype file applied\ndeleted folder applied\n"
+		"deleted folder/fifo applied\nadded kept applied\ndeleted socket applied\n");
+	host_is("file 100644 new\nkept 100644 new\n");
+	cr_assert_eq(write(fifo, "y", 1), 1);
+	rig_undo_all(&rig);
+	host_is(rig.before);
+	cr_expect_eq(inode_of("socket") == before, is_same);
+	fd_close(&fifo);
+	rig_end(&rig);
+}
+
+Test(undo, brings_back_fifos_and_sockets)
+{
+	delete_special_and_take_it_back(true);
+}
+
+Test(undo, makes_fifos_and_sockets_anew_on_another_file_system)
+{
+	rig_is_apart = true;
+	delete_special_and_take_it_back(false);
+}
+
+/* A service of the host that starts again makes its socket anew. The deletion is of the one before,
+ * and blocks no other change; in the place of a file it is a conflict. */
+Test(apply, leaves_a_socket_that_the_host_made_anew)
+{
+	begin_special();
+	put_file(HOST, "inode", "that no other file gets");
+	cr_assert_eq(unlinkat(HOST, "socket", 0), 0);
+	put_socket(HOST, "socket");
+	rig_apply_all(&rig);
+	told_is("deleted fifo applied\ntype file applied\ndeleted folder applied\n"
+		"deleted folder/fifo applied\nadded kept applied\ndeleted socket refused\n");
+	(void)inode_of("socket");
+	cr_assert_eq(rig.job.done.conflicts, 0);
+	rig_end(&rig);
+	begin_special();
+	cr_assert_eq(unlinkat(HOST, "file", 0), 0);
+	put_file(HOST, "file", "host's");
+	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
+	cr_assert_eq(rig.job.done.conflicts, 1);
+	cr_assert_not_null(strstr(rig.told, "modified file conflict\n"));
+	rig_end(&rig);
+}
+
+/* Permissions of a FIFO stay as they are, and the rest comes. */
+Test(apply, leaves_permissions_of_a_fifo)
+{
+	begin_special();
+	put_fifo(HOST, "mode");
+	put_fifo(UPPER, "mode");
+	put_mode(UPPER, "mode", 0600);
+	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
+	cr_assert_eq(rig.job.done.conflicts, 0);
+	cr_assert_not_null(strstr(rig.told, "mode mode refused\n"));
+	cr_assert_not_null(strstr(rig.told, "added kept applied\n"));
+	rig_end(&rig);
+}
+
+/* Only root can make a device, so that an undo could not. */
+Test(apply, leaves_a_device)
+{
+	if (geteuid() != 0)
+		cr_skip_test("only root can make a device");
+	begin_special();
+	cr_assert_eq(mknodat(HOST, "gone", S_IFCHR | 0666, 0x103), 0);
+	cr_assert_eq(mknodat(HOST, "other", S_IFBLK | 0666, 0x103), 0);
+	put_whiteout(UPPER, "gone");
+	put_file(UPPER, "other", "new");
+	rig_note(&rig);
+	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
+	cr_assert_eq(rig.job.done.conflicts, 0);
+	cr_assert_not_null(strstr(rig.told, "deleted gone refused\n"));
+	cr_assert_not_null(strstr(rig.told, "type other refused\n"));
+	cr_assert_not_null(strstr(rig.told, "added kept applied\n"));
+	rig_end(&rig);
+}
