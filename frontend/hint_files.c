@@ -470,7 +470,7 @@ static const struct plan_mount *find_mount(const struct search *search, const ch
 	return NULL;
 }
 
-static void say_apart(const char *path, bool is_link, struct denial_view *view)
+static void describe_apart(const char *path, bool is_link, struct denial_view *view)
 {
 	char shown[HINT_PATH_MAX];
 
@@ -481,8 +481,8 @@ static void say_apart(const char *path, bool is_link, struct denial_view *view)
 	    is_link ? "copy it, or use ln -s" : "use mv, which copies it");
 }
 
-static void say_directory(const struct search *search, const struct plan_mount *mount,
-			  struct denial_view *view)
+static void describe_directory(const struct search *search, const struct plan_mount *mount,
+			       struct denial_view *view)
 {
 	const bool is_project = hint_is_workspace(search, mount);
 	const char *target = plan_string(search->source->plan, mount->target);
@@ -514,7 +514,7 @@ bool hint_judge_rename(const struct search *search, const struct finding *findin
 		mount = hint_mount(search, search->cwd);
 	if (!mount)
 		return false;
-	/* The other path is relative. */
+	/* A path in another mount than the directory: the second one is relative. */
 	if (path[0] && !is_layered(search, mount) && mount != hint_mount(search, search->cwd))
 		SAY(other, "%s", path);
 	else
@@ -527,9 +527,9 @@ bool hint_judge_rename(const struct search *search, const struct finding *findin
 	view = hint_add_view(search, "mounts", is_link ? "link" : "rename",
 			     is_apart ? other : path);
 	if (view && is_apart)
-		say_apart(other, is_link, view);
+		describe_apart(other, is_link, view);
 	else if (view)
-		say_directory(search, mount, view);
+		describe_directory(search, mount, view);
 	return true;
 }
 
