@@ -25,7 +25,6 @@
 #include "show/json.h"
 #include "show/patch_text.h"
 #include "show/print.h"
-#include "show/quote.h"
 
 /* Paths that are named one by one; the rest is counted. */
 #define REST_NAMED 50
@@ -61,10 +60,10 @@ static const char *set_conflict(void *member, const char *value)
 
 static const char *set_commits(void *member, const char *value)
 {
-	const bool is_branch = strcmp(value, "branch") == 0, is_files = strcmp(value, "files") == 0;
-
-	*(uint32_t *)member = is_branch ? CHANGES_BRANCHES : is_files ? CHANGES_FILES : 0;
-	if (is_branch || is_files || strcmp(value, "refs") == 0)
+	*(uint32_t *)member = strcmp(value, "branch") == 0  ? CHANGES_BRANCHES
+			      : strcmp(value, "files") == 0 ? CHANGES_FILES
+							    : 0;
+	if (*(uint32_t *)member || strcmp(value, "refs") == 0)
 		return NULL;
 	return "'refs' (they arrive as refs/msp/SANDBOX/BRANCH), 'files' (and so do the files that "
 	       "they change) or 'branch' (this machine's branches move to them)";
@@ -83,9 +82,9 @@ static const struct option_row apply_rows[] = {
 	ROW("markers", NULL, option_set_flag, is_marked,
 	    "with --conflict=merge: apply lines that both changed too, between conflict markers"),
 	ROW("commits", "refs|files|branch", set_commits, commits,
-	    "'refs' (the default): commits arrive as refs/msp/SANDBOX/BRANCH, for git to merge; "
-	    "'files': the files that they change are written, too; 'branch': this machine's "
-	    "branches move to them, by a fast-forward or not at all"),
+	    "'refs' (the default): they arrive as refs/msp/SANDBOX/BRANCH; 'files': their files "
+	    "are "
+	    "written, too; 'branch': branches here move to them, by a fast-forward or not at all"),
 	ROW("held", NULL, option_set_flag, is_held, "apply what is held back too, and do not ask"),
 	ROW("json", NULL, option_set_flag, is_json, "print one JSON object, and do not ask"),
 	CHOSEN_ROWS(struct apply_options, chosen),
@@ -109,10 +108,9 @@ static const char apply_help[] =
 	"shown, and applied if you say so; else it is left out and named. Set-ID bits\n"
 	"and capabilities never go along; devices, sockets and FIFOs are never applied.\n"
 	"Commits arrive as refs/msp/SANDBOX/BRANCH. Files that are as the sandbox's\n"
-	"commit has them come with it, when 'git merge' or 'git checkout' takes it over,\n"
-	"and not as files, unless --commits=files or a PATH asks for them. With\n"
-	"--commits=branch this machine's branches move to the commits; a branch that is\n"
-	"checked out takes index and files along.\n"
+	"commit has them come with it, by 'git merge', and not as files, unless\n"
+	"--commits=files or a PATH asks for them. With --commits=branch this machine's\n"
+	"branches move; one that is checked out takes index and files along.\n"
 	"Nothing else of a .git arrives, and no hook is run. Files that the directory's \n"
 	".gitignore and .mspignore ignore and git does not track stay in the sandbox,\n"
 	"unless --ignored or a PATH in what is ignored asks for them.\n"
@@ -252,15 +250,12 @@ static void say_rest(const struct telling *telling, const struct change *change)
 /* Keep the name of a ref that commits arrive as. */
 static void keep_ref(struct work *work, const struct change *change)
 {
-	static const char git[] = ".git/";
-	const size_t size = sizeof(git) - 1;
+	const char *name = change_path(change);
 
-	if (!(change->is.flags & CHANGE_IS_COMMITS) || !(change->is.flags & CHANGE_IS_APPLIED) ||
-	    change->is.path_size <= size)
-		return;
-	work->refs++;
-	(void)snprintf(work->ref, sizeof(work->ref), "%s",
-		       quote_shown(change->path + size, change->is.path_size - size));
+	if ((change->is.flags & CHANGE_IS_COMMITS) && (change->is.flags & CHANGE_IS_APPLIED) &&
+	    work->refs++ == 0)
+		(void)snprintf(work->ref, sizeof(work->ref), "%s",
+			       name + (strncmp(name, ".git/", 5) == 0 ? 5 : 0));
 }
 
 /* Is it a branch that cannot move? */
@@ -428,10 +423,9 @@ static int finish_work(const struct work *work, const struct telling *telling, c
 		(void)printf(", %llu in the commits", (unsigned long long)telling->committed);
 	(void)putchar('\n');
 	if (telling->committed > 0)
-		everywhere_note("the commits come into your branch with 'git merge %s'%s; "
+		everywhere_note("the commits come into your branch with 'git merge %s'; "
 				"--commits=files writes their files",
-				work->refs == 1 ? work->ref : "refs/msp/SANDBOX/BRANCH",
-				work->refs == 1 ? "" : " ('git for-each-ref refs/msp')");
+				work->refs == 1 ? work->ref : "refs/msp/SANDBOX/BRANCH");
 	return command_judge_output(
 		print_flush(),
 		telling->left_out + telling->marked > 0 || work->is_unmet ? CHOSEN_EXIT_PARTLY : 0);

@@ -42,7 +42,7 @@ enum changes_flag {
 	CHANGES_BRANCHES = 32, /* commits move the host's branches (layers/branches/branches.h) */
 	CHANGES_MARKERS = 64,  /* CONFLICT_MERGE: lines in conflict are applied between markers */
 	CHANGES_UMASK = 128,   /* new files get the modes of a umask: the bits from UMASK_SHIFT on */
-	CHANGES_FILES = 256,   /* what comes with a commit is applied as files, too */
+	CHANGES_FILES = 256,   /* files that come with a commit are written, too */
 	/* A broker needs the digest of a preview for them. */
 	CHANGES_CONSENTED = CHANGES_HELD_TOO | CHANGES_BRANCHES,
 };

@@ -152,16 +152,16 @@ static void decide_fate(struct gathering *gathering, size_t number)
 }
 
 /* Take a new directory that comes with a commit, if something in it does not. */
-static void take_directory(struct gathering *gathering, size_t directory, size_t number)
+static void restore_directory(struct gathering *gathering, size_t directory, size_t number)
 {
 	static struct difference difference;
 	struct item *item = gathering->items.all[directory];
 
 	items_show(gathering->items.all[number], &difference);
-	if (!(item->flags & CHANGE_IS_COMMITTED) || committed_has(gathering->job, &difference))
-		return;
-	item->flags &= ~(uint32_t)CHANGE_IS_COMMITTED;
-	gathering->fates[directory] = FATE_TAKEN;
+	if ((item->flags & CHANGE_IS_COMMITTED) && !committed_has(gathering->job, &difference)) {
+		item->flags &= ~(uint32_t)CHANGE_IS_COMMITTED;
+		gathering->fates[directory] = FATE_TAKEN;
+	}
 }
 
 /* A chosen difference, after the new directories that it is in. */
@@ -177,7 +177,7 @@ static void choose_item(struct gathering *gathering, size_t number)
 			continue;
 		if (gathering->fates[above] == FATE_OUT)
 			decide_fate(gathering, above);
-		take_directory(gathering, above, number);
+		restore_directory(gathering, above, number);
 		if (gathering->fates[above] == FATE_LEFT) {
 			item->flags |= gathering->items.all[above]->flags &
 				       (CHANGE_IS_CONFLICT | CHANGE_IS_HELD | CHANGE_IS_COMMITTED);
@@ -262,16 +262,6 @@ static int choose_refs(struct gathering *gathering)
 	return error;
 }
 
-static bool has_entry(const struct journal *journal, const char *path, size_t size)
-{
-	for (size_t i = journal->count; i-- > 0;) {
-		if (strncmp(journal->entries[i].path, path, size) == 0 &&
-		    journal->entries[i].path[size] == '\0')
-			return true;
-	}
-	return false;
-}
-
 /* Directories in .git that the host does not have yet. */
 static int enter_directories(struct gathering *gathering, const char *path)
 {
@@ -289,7 +279,7 @@ static int enter_directories(struct gathering *gathering, const char *path)
 		error = beneath_look(job->directories.host, above, &status);
 		if (error)
 			return error;
-		if (status.st_mode != 0 || has_entry(&gathering->journal, above, size))
+		if (status.st_mode != 0 || journal_has(&gathering->journal, above))
 			continue;
 		entry = apply_enter(&gathering->journal, above, &status, SIZE_MAX);
 		if (!entry)

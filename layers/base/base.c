@@ -296,7 +296,7 @@ uint32_t base_flags(const struct difference *difference, enum base_state state)
 
 	if (state != BASE_CHANGED || (difference->flags & CHANGE_IS_REFUSED))
 		return 0;
-	/* Nothing is lost where it stays, and a service may listen on it. */
+	/* A special file that stays loses nothing, and a service may listen on it. */
 	return difference->now.st_mode == 0 && (S_ISFIFO(old) || S_ISSOCK(old))
 		       ? CHANGE_IS_REFUSED
 		       : CHANGE_IS_CONFLICT;

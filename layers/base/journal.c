@@ -53,6 +53,15 @@ struct journal_entry *journal_add(struct journal *journal, const char *path)
 			 sizeof(*journal->entries), path);
 }
 
+bool journal_has(const struct journal *journal, const char *path)
+{
+	bool has = false;
+
+	for (size_t i = journal->count; i-- > 0 && !has;)
+		has = strcmp(journal->entries[i].path, path) == 0;
+	return has;
+}
+
 static int order_of(const struct journal_entry *entry)
 {
 	if (S_ISDIR(entry->from.mode) && S_ISDIR(entry->to.mode))

@@ -76,6 +76,9 @@ int journal_check_path(const char *path);
 /* A new entry, empty but for a copy of the path; NULL without memory. */
 struct journal_entry *journal_add(struct journal *journal, const char *path);
 
+/* Return whether it has an entry for a path. */
+bool journal_has(const struct journal *journal, const char *path);
+
 /* Directories that stay first; then what goes, contents before directories; then what comes,
  * directories before contents; and what names git's objects last. */
 void journal_sort(struct journal *journal);

@@ -27,7 +27,7 @@ int committed_find(const struct job *job)
 		if (memcmp(head, bases[1], sizeof(head)) != 0)
 			error = branches_compare(head, bases[1], files);
 	}
-	if (error) { /* what is not known to come with the commit comes as files */
+	if (error) { /* without an answer, all changes come as files */
 		list_free(files->all, files->count, sizeof(*files->all));
 		*files = (struct changed_files){ 0 };
 	}

@@ -114,7 +114,7 @@ static void put_project(struct buffer *text, const struct ipc_sandbox_info *info
 }
 
 /* Say which changes come with the commits. */
-static void put_committed(const struct apply_view *view, struct buffer *text)
+static void describe_committed(const struct apply_view *view, struct buffer *text)
 {
 	if (view->page.committed > 0)
 		buffer_format(text,
@@ -158,7 +158,7 @@ void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_i
 						      : "[nothing to apply: no file differs from ");
 	put_project(text, info);
 	if (view->page.committed > 0)
-		put_committed(view, text);
+		describe_committed(view, text);
 	else if (view->total > 0)
 		buffer_append_text(text, " but for changes that are never applied");
 	changes_job_put_ignored(done, text);
@@ -177,7 +177,7 @@ static void put_fates(const struct apply_view *view, struct buffer *text)
 			      apply_view_held(view));
 	if (page->refused > 0)
 		buffer_format(text, " · %" PRIu64 " never applied", page->refused);
-	put_committed(view, text);
+	describe_committed(view, text);
 }
 
 void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_info *info,
@@ -250,7 +250,7 @@ void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_i
 			" · %" PRIu64
 			" host-executed, left out: the user can apply them with `msp apply %s`",
 			held, info->id);
-	put_committed(view, text);
+	describe_committed(view, text);
 	if (done->applied > 0)
 		buffer_format(text, " · `msp undo %s` undoes it", info->id);
 	buffer_append_text(text, "]");
