@@ -118,7 +118,7 @@ static void print_missing(const struct outcome *outcome, const struct outcome_re
 
 	if (outcome->done.verdict == VERDICT_EXITED &&
 	    outcome->done.exit_code == MSP_EXIT_NOT_FOUND &&
-	    missing_program_read(outcome->shown, outcome->shown_size, name, sizeof(name)))
+	    missing_program_read(outcome->errors.bytes, outcome->errors.size, name, sizeof(name)))
 		(void)print_program(outcome, request, name);
 }
 
