@@ -27,6 +27,7 @@
 #include "confine.h"
 #include "frontend/nonblocking.h"
 #include "frontend/supervisor_client.h"
+#include "frontend/words/changes.h"
 #include "http/http.h"
 #include "refused_server.h"
 #include "server.h"
@@ -54,7 +55,7 @@ int main(void)
 
 	log_set_name("msp-broker");
 	tzset(); /* the first use of a date reads /etc/localtime */
-	(void)supervisor_umask_flags();
+	(void)changes_umask_flags();
 	kind = confine_descriptors();
 	if (kind == CONFINE_REFUSED) {
 		refusal = refused_read_text(CONFINE_CHANNEL);

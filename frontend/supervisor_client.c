@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/fd.h"
 #include "common/ipc/end_reason.h"
-#include "common/ipc/ipc_changes.h"
 #include "common/ipc/ipc_client.h"
 #include "common/ipc/ipc_done.h"
 #include "common/ipc/ipc_execution.h"
@@ -300,17 +298,4 @@ int supervisor_receive(struct supervisor_client *client)
 	takers[message.type](client, &message);
 	channel_message_done(&message);
 	return 1;
-}
-
-uint32_t supervisor_umask_flags(void)
-{
-	static uint32_t flags;
-
-	if (!flags) {
-		const mode_t mask = umask(0); /* it can only be asked for so */
-
-		(void)umask(mask);
-		flags = CHANGES_UMASK | ((uint32_t)mask & 0777U) << CHANGES_UMASK_SHIFT;
-	}
-	return flags;
 }

@@ -139,8 +139,4 @@ int supervisor_flush(struct supervisor_client *client);
  */
 int supervisor_receive(struct supervisor_client *client);
 
-/* Return the flags of changes_start (common/ipc/ipc_changes.h) that say the umask of this process.
- * The first call asks for it, so a process that confines itself calls before. */
-uint32_t supervisor_umask_flags(void);
-
 #endif

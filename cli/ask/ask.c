@@ -15,6 +15,7 @@
 #include "common/ipc/refusal.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "frontend/words/changes.h"
 #include "launcher/host/holder.h"
 #include "show/confirm.h"
 
@@ -237,7 +238,7 @@ static int send_question(struct asking *asking, struct question *question)
 	int fd = -1;
 
 	if (question->kind == ASK_CHANGES) {
-		question->is.changes.flags |= supervisor_umask_flags();
+		question->is.changes.flags |= changes_umask_flags();
 		fd = fd_sealed_from_bytes("chosen", question->paths, question->paths_size);
 		if (fd < 0)
 			return fd;
@@ -381,8 +382,10 @@ static const struct conversation_rules person_rules = {
 	.is_over = is_over,
 };
 
-int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
+int ask_person(void *context, const char *text, bool *ret_is_yes)
 {
+	struct asking *asking = context;
+
 	*ret_is_yes = false;
 	(void)fflush(stdout);
 	(void)fprintf(stderr, "%s [y/N] ", text);
@@ -399,14 +402,9 @@ int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
 
 /* --- the question itself ---------------------------------------------------------------------- */
 
-static int ask_about_run(void *context, const char *text, bool *ret_is_yes)
-{
-	return ask_person(context, text, ret_is_yes);
-}
-
 int ask_resolve(struct asking *asking, char sandbox[IPC_NAME_MAX], bool is_for_program)
 {
-	const struct recent_asker asker = { ask_about_run, asking };
+	const struct recent_asker asker = { ask_person, asking };
 	char word[IPC_NAME_MAX];
 	uint32_t number;
 	int code;
@@ -432,12 +430,11 @@ int ask(struct asking *asking, struct question *question, const struct ask_handl
 {
 	const bool has_sandbox = kinds[question->kind].has_sandbox;
 	struct ipc_head *head = &question->is.head;
-	int code = 0;
+	int code;
 
 	if (has_sandbox && head->sandbox[0] == '\0')
 		format_text(head->sandbox, sizeof(head->sandbox), "%s", question->words.sandbox);
-	if (has_sandbox)
-		code = ask_resolve(asking, head->sandbox, question->is_for_program);
+	code = has_sandbox ? ask_resolve(asking, head->sandbox, question->is_for_program) : 0;
 	if (code)
 		return code;
 	asking->handlers = wanted;

@@ -113,9 +113,9 @@ int ask_resolve(struct asking *asking, char sandbox[IPC_NAME_MAX], bool is_for_p
 int ask_once(const struct attach_options *options, struct question *question,
 	     const struct ask_handlers *handlers, void *context);
 
-/* Ask the person at the terminal of standard input, who answers with y or yes, or does not. 0, or
- * the exit code of a signal or of a supervisor that has gone. */
-int ask_person(struct asking *asking, const char *text, bool *ret_is_yes);
+/* Ask the person at the terminal of standard input, as a recent_asker of this asking, who answers
+ * with y or yes, or does not. 0, or the exit code of a signal or of a supervisor that has gone. */
+int ask_person(void *asking, const char *text, bool *ret_is_yes);
 
 /* Be done with it. Returns `code`, or what is worse. */
 int ask_end(struct asking *asking, int code);

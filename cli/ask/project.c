@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ask/repository.h"
 #include "common/text/format.h"
 #include "launcher/host/account.h"
 
@@ -53,11 +54,15 @@ static bool find_root(const char *directory, char ret[IPC_PATH_MAX])
 
 void project_find(struct project *ret)
 {
+	const char *inside;
+
 	memset(ret, 0, sizeof(*ret));
 	if (!getcwd(ret->here, sizeof(ret->here)) || ret->here[0] != '/')
 		ret->here[0] = '\0';
 	else
 		ret->is_repository = find_root(ret->here, ret->root);
+	if (!repository_find(ret->shown, &inside))
+		ret->shown[0] = '\0';
 }
 
 bool project_has(const struct project *project, const char *directory)
@@ -68,7 +73,7 @@ bool project_has(const struct project *project, const char *directory)
 
 	if (directory[0] != '/' || project->here[0] == '\0')
 		return false;
-	if (strcmp(root, project->root) == 0)
+	if (strcmp(root, project->root) == 0 || strcmp(directory, project->shown) == 0)
 		return true;
 	/* Without a repository a workspace is all that is in it. */
 	return !is_repository && !project->is_repository &&

@@ -351,13 +351,6 @@ static void follow_terminal(struct session *session)
 		terminal_follow(&session->terminal, STDIN_FILENO, session->fds[STREAM_STDOUT]);
 }
 
-/* Stopped from outside (the keys go to the workload): give the terminal back for that time. */
-static void stop_ourselves(struct session *session)
-{
-	terminal_restore(&session->terminal);
-	(void)kill(getpid(), SIGSTOP);
-}
-
 static void take_signal(struct conversation *talk, int signal)
 {
 	struct session *session = (struct session *)talk;
@@ -366,8 +359,9 @@ static void take_signal(struct conversation *talk, int signal)
 	case SIGWINCH:
 		terminal_copy_size(STDOUT_FILENO, session->fds[STREAM_STDOUT]);
 		break;
-	case SIGTSTP:
-		stop_ourselves(session);
+	case SIGTSTP: /* from outside: the keys go to the workload */
+		terminal_restore(&session->terminal);
+		(void)kill(getpid(), SIGSTOP);
 		break;
 	case SIGCONT: /* the next turn takes the terminal, if the shell has given it */
 		break;

@@ -258,12 +258,6 @@ static void keep_ref(struct work *work, const struct change *change)
 			       name + (strncmp(name, ".git/", 5) == 0 ? 5 : 0));
 }
 
-/* Is it a branch that cannot move? */
-static bool is_stuck(uint32_t flags)
-{
-	return (flags & CHANGE_IS_COMMITS) && (flags & CHANGE_IS_CONFLICT);
-}
-
 static void count_merged(struct telling *telling, const struct change *change)
 {
 	telling->merged += (change->is.flags & CHANGE_IS_MERGED) != 0;
@@ -292,16 +286,12 @@ static void on_change(void *context, const struct change *change)
 		(void)patch_print(telling->style, change);
 	else if (telling->is_shown)
 		change_print_line(change);
-	if (flags & (CHANGE_IS_APPLIED | CHANGE_IS_UNDONE)) {
-		telling->done++;
+	telling->done += (flags & (CHANGE_IS_APPLIED | CHANGE_IS_UNDONE)) != 0;
+	telling->committed += (flags & CHANGE_IS_COMMITTED) != 0;
+	if (flags & (CHANGE_IS_APPLIED | CHANGE_IS_UNDONE | CHANGE_IS_COMMITTED))
 		return;
-	}
-	if (flags & CHANGE_IS_COMMITTED) {
-		telling->committed++;
-		return;
-	}
 	telling->left_out++;
-	telling->work->stuck += is_stuck(flags);
+	telling->work->stuck += (flags & CHANGE_IS_COMMITS) && (flags & CHANGE_IS_CONFLICT);
 	telling->never +=
 		(flags & (CHANGE_IS_REFUSED | CHANGE_IS_UNREADABLE | CHANGE_IS_GITS)) != 0;
 	if (telling->says_rest)

@@ -16,7 +16,7 @@
 #include "ask/ask.h"
 #include "ask/project.h"
 #include "ask/recent.h"
-#include "commands/repository.h"
+#include "ask/repository.h"
 #include "commands/review.h"
 #include "common/clock.h"
 #include "common/fd.h"

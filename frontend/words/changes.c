@@ -2,6 +2,7 @@
 #include "frontend/words/changes.h"
 
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "common/ipc/ipc_changes.h"
 
@@ -99,4 +100,17 @@ enum held_kind change_held_kind(uint32_t flags)
 			return kinds[i].kind;
 	}
 	return HELD_RUNS;
+}
+
+uint32_t changes_umask_flags(void)
+{
+	static uint32_t flags;
+
+	if (!flags) {
+		const mode_t mask = umask(0); /* it can only be asked for so */
+
+		(void)umask(mask);
+		flags = CHANGES_UMASK | ((uint32_t)mask & 0777U) << CHANGES_UMASK_SHIFT;
+	}
+	return flags;
 }

@@ -55,4 +55,8 @@ extern const struct held_words held_words[NAMED_KINDS];
 /* Return the kind of a change with CHANGE_IS_HELD or CHANGE_MAY_RUN. */
 enum held_kind change_held_kind(uint32_t flags);
 
+/* Return the flags of changes_start (common/ipc/ipc_changes.h) that say the umask of this process.
+ * The first call asks for it, so a process that confines itself calls before. */
+uint32_t changes_umask_flags(void);
+
 #endif

@@ -108,7 +108,7 @@ void changes_job_start(struct changes_job *job, struct errand *errand,
 {
 	const int chosen = chosen_paths_seal(paths);
 
-	wanted->flags |= supervisor_umask_flags();
+	wanted->flags |= changes_umask_flags();
 	job->errand = errand;
 	errand->job = job;
 	errand->step = on_answer;

@@ -3,8 +3,8 @@
  * The repository around the working directory, which a run over a project shows as a whole: git
  * needs its data, its ignore rules hold below it, and packages use what is installed in its root.
  */
-#ifndef CLI_COMMANDS_REPOSITORY_H
-#define CLI_COMMANDS_REPOSITORY_H
+#ifndef CLI_ASK_REPOSITORY_H
+#define CLI_ASK_REPOSITORY_H
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
  * Names and owners decide. Of a file's content only its beginning is compared: how many directories
  * up it leads. Whether git's data is there git itself finds out, in the sandbox.
  */
-#include "commands/repository.h"
+#include "ask/repository.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
