@@ -14,8 +14,8 @@
 struct project {
 	char here[IPC_PATH_MAX];  /* the current directory; empty: it is gone */
 	char root[IPC_PATH_MAX];  /* the project's */
-	char shown[IPC_PATH_MAX]; /* what `msp run -w` shows here, the superproject of a submodule;
-				   * empty: this directory */
+	char shown[IPC_PATH_MAX]; /* the directory that `msp run -w` shows, the superproject of a
+				   * submodule; empty: this directory */
 	bool is_repository;
 };
 

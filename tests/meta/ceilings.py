@@ -15,24 +15,31 @@ import sys
 # changed since then, and ratchet.py allows no raised ceiling without a decision here.
 SINCE = "0249e0a4"
 RAISED = {
-    "broker": "0043",
+    "broker": "0023",
     "cli": "0069",
-    "frontend": "0043",
-    "launcher": "0043",
-    "layers": "0043",
+    "common": "0081",
+    "file": "0047",
+    "frontend": "0023",
+    "launcher": "0083",
+    "layers": "0046",
+    "layers/apply": "0043",
     "layers/base": "0043",
-    "layers/reader": "0068",
+    "layers/branches": "0046",
+    "layers/changes": "0079",
+    "layers/foreign": "0079",
+    "layers/reader": "0046",
     "lib/heap": "0068",
+    "policy": "0082",
 }
 
 # Lines of C that are neither blank, comment nor an include of a header, of all .c files beneath a folder
 # and of those of other folders that its program is linked with.
 CODE_LINES = {
-    "child-init": 2233,
+    "child-init": 2232,
     "supervisor": 6427,
     "stewards/audit": 735,
     "stewards/store": 1502,
-    "common": 1885,
+    "common": 1961,
     "gateway/cable": 1647,
     "gateway/egress": 1734,
     "gateway/dial": 1371,
@@ -40,21 +47,21 @@ CODE_LINES = {
     "gateway/relay": 89,
     "gateway/bridge": 701,
     "image": 2712,
-    "layers": 599,
-    "layers/apply": 1771,
-    "layers/base": 2591,
-    "layers/changes": 609,
-    "layers/reader": 1705,
-    "layers/branches": 1063,
-    "layers/foreign": 358,
+    "layers": 639,
+    "layers/apply": 1797,
+    "layers/base": 2636,
+    "layers/changes": 618,
+    "layers/reader": 1726,
+    "layers/branches": 1227,
+    "layers/foreign": 444,
     "layers/ignored": 376,
     "layers/merger": 346,
-    "cli": 17271,
-    "launcher": 7508,
-    "broker": 15453,
-    "frontend": 3776,
-    "policy": 8009,
-    "file": 2241,
+    "cli": 17728,
+    "launcher": 8204,
+    "broker": 15642,
+    "frontend": 3984,
+    "policy": 8223,
+    "file": 2380,
     "vm": 1778,
     "gateway/hosts": 633,
     "lib/heap": 265,
@@ -74,7 +81,7 @@ UNCLEAR_VERBS = {
 }
 
 # Of the files of launcher/ that msp-opener reaches by calls.
-OPENER_LINES = 5322
+OPENER_LINES = 5802
 
 # Of each file, and of each function.
 FILE_LINES = 600
