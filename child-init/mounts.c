@@ -137,15 +137,14 @@ static int attach_place(struct tree *tree, const struct plan_mount *mount, uint3
 				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	const char *target = plan_string(tree->plan, mount->target);
 	const bool is_bind = mount->kind == PLAN_BIND;
-	struct mount_layer below = { "lowerdir+",
-				     is_bind ? tree_open(tree->root, target, O_PATH) : -1 };
+	int below = is_bind ? tree_open(tree->root, target, O_PATH) : -1;
 	const int error =
 		attach_own(tree,
 			   places_mount(tree->places, index, plan_string(tree->plan, mount->place),
-					attributes, tree->host, &below, is_bind),
+					attributes, tree->host, "/" STAGING_HOST, &below, is_bind),
 			   target, places_roles(tree->places, index) == PLACE_ROLE(LAYER_WRITE));
 
-	fd_close(&below.fd);
+	fd_close(&below);
 	return error;
 }
 
@@ -162,9 +161,9 @@ static int attach_at(int mount, const char *path)
 static int attach_new(struct tree *tree, const struct plan_mount *mount, int source)
 {
 	const char *options = plan_string(tree->plan, mount->options);
-	struct mount_layer layers[3] = { { "lowerdir+", source } };
+	int layers[] = { -1, -1, source };
 	const int made = mount->kind == PLAN_OVERLAY
-				 ? mount_overlay(layers, 1, "/" STAGING_HOST, options,
+				 ? mount_overlay(layers, 3, tree->host, "/" STAGING_HOST, options,
 						 mount->options_size, mount->attributes)
 				 : mount_new(plan_string(tree->plan, mount->source), options,
 					     mount->options_size, mount->attributes);
@@ -191,28 +190,27 @@ static const struct plan_mount *image_of(const struct tree *tree, uint32_t phase
 	return first->kind == PLAN_IMAGE && first->phase == phase ? first : NULL;
 }
 
-/* Mount the image, attached nowhere. What is written through it goes to its place, or else to a
- * tmpfs over `path`. */
+/* Mount the image over `path`. What is written through it goes to its place, or else to a tmpfs
+ * below it. */
 static int new_image(const struct tree *tree, const struct plan_mount *image, const char *path)
 {
 	const struct plan_profile *profile = plan_profile(tree->plan, tree->profile);
 	const char *name = plan_string(tree->plan, profile->layers);
 	const char *end = name + profile->layers_size;
-	struct mount_layer layers[PLAN_LAYERS_MAX + 2];
-	uint32_t count = 0;
+	int layers[2 + PLAN_LAYERS_MAX];
+	uint32_t count = 2;
 
 	for (; name < end; name += strlen(name) + 1)
-		layers[count++] =
-			(struct mount_layer){ "lowerdir+", tree_open(tree->host, name, O_PATH) };
+		layers[count++] = tree_open(tree->host, name, O_PATH);
 	const int result =
 		tree->places && places_roles(tree->places, 0) != 0
 			? places_mount(tree->places, 0, plan_string(tree->plan, image->place),
-				       image->attributes, tree->host, layers, count)
-			: mount_overlay(layers, count, path,
+				       image->attributes, tree->host, path, layers + 2, count - 2)
+			: mount_overlay(layers, count, tree->host, path,
 					plan_string(tree->plan, image->options),
 					image->options_size, image->attributes);
-	while (count > 0)
-		fd_close(&layers[--count].fd);
+	while (count > 2)
+		fd_close(&layers[--count]);
 	return result;
 }
 
@@ -224,7 +222,7 @@ static int begin_tree(struct tree *tree, uint32_t phase, const char *path)
 
 	tree->root = image ? new_image(tree, image, path) : new_small_tmpfs();
 	tree->parent = TREE_PARENT(tree->root);
-	int error = attach_at(tree->root, path);
+	int error = image && tree->root >= 0 ? 0 : attach_at(tree->root, path);
 	/* A place has it from the time before. Without it no probe passes. */
 	(void)mknodat(tree->root, &PLAN_SEALED_FILE[1], S_IFREG | 0444, 0);
 	if (error || phase == PLAN_PHASE_BASE)

@@ -18,12 +18,12 @@
 
 /* The directory in a layer by its role there, and the mode that it is made with; 0: it is not. */
 static const struct {
-	const char *key, *prefix;
+	const char *prefix;
 	mode_t mode;
 } kinds[LAYER_ROLE_COUNT] = {
-	[LAYER_LOWER] = { "lowerdir+", "", 0 },
-	[LAYER_UPPER] = { "upperdir", "", 0755 },
-	[LAYER_WORK] = { "workdir", "work-", 0700 },
+	[LAYER_LOWER] = { "", 0 },
+	[LAYER_UPPER] = { "", 0755 },
+	[LAYER_WORK] = { "work-", 0700 },
 };
 
 int places_add(struct places *places, const struct ipc_sandbox_layer *layer)
@@ -128,15 +128,15 @@ static int open_place(int state, const struct place_layer *layer, const char *pl
 }
 
 int places_mount(const struct places *places, uint32_t mount, const char *place,
-		 uint64_t attributes, int host, const struct mount_layer *below,
+		 uint64_t attributes, int host, const char *at, const int *below,
 		 uint32_t below_count)
 {
-	struct mount_layer layers[PLACES_LAYERS_MAX + 1 + PLAN_LAYERS_MAX] = { { 0 } };
+	int layers[PLACES_LAYERS_MAX + 1 + PLAN_LAYERS_MAX] = { -ENOENT, -ENOENT, -ENOENT };
 	const uint32_t roles = places_roles(places, mount);
 	const bool is_host = roles == PLACE_ROLE(LAYER_READ) || roles == PLACE_ROLE(LAYER_WRITE);
 	/* Two places have one. */
 	const int host_at = places->hosts[place[0] == PLAN_PLACE_GIT[0]];
-	uint32_t count = 0;
+	uint32_t count = 2;
 
 	if (!is_host && (roles | PLACE_ROLE(LAYER_LOWER)) != OVERLAY)
 		return -EINVAL;
@@ -148,20 +148,19 @@ int places_mount(const struct places *places, uint32_t mount, const char *place,
 						     : open_here(host, host_at);
 
 		if (fd != -ENOENT)
-			layers[count++] = (struct mount_layer){ kinds[layer->role].key, fd };
+			layers[kinds[layer->role].mode ? layer->role - LAYER_UPPER : count++] = fd;
 	}
 	/* An overlay needs another layer than its upper. */
 	if (count == 2 && below_count == 0)
-		layers[count++] = (struct mount_layer){ kinds[LAYER_LOWER].key,
-							open_beneath(state, "", "empty", 0700) };
+		layers[count++] = open_beneath(state, "", "empty", 0700);
 	memcpy(&layers[count], below, below_count * sizeof(*below));
-	int result = layers[0].fd;
+	int result = layers[2];
 	/* It is read-only until the tree is complete. */
 	if (result >= 0)
 		result = is_host ? mount_clone(result, attributes | LAYER_READ_ONLY)
-				 : mount_layers(layers, count + below_count, attributes);
+				 : mount_layers(layers, count + below_count, attributes, host, at);
 	while (count > 0)
-		fd_close(&layers[--count].fd);
+		fd_close(&layers[--count]);
 	fd_close(&state);
 	return result;
 }

@@ -51,16 +51,15 @@ void places_clear(struct places *places);
 uint32_t places_roles(const struct places *places, uint32_t mount);
 
 /*
- * Make the persistent mount, attached nowhere: an overlay of the directories `place` in its layers,
- * with `below` as its lowest, or a directory of the host, read-only for now. In the upper, `place`
- * and its work directory are made.
- * `host` is the host's tree in this mount namespace. Changes the working directory. Return its
- * descriptor, the caller's, or -errno; -ESTALE when a layer is missing or a directory is no longer
- * where it was opened, -ELOOP when a link stands in the place of `place`, -EINVAL when the roles
- * make neither.
+ * Make the persistent mount: an overlay of the directories `place` in its layers, with `below` as
+ * its lowest, mounted over the path `at`; or a directory of the host, read-only for now and
+ * attached nowhere. In the upper, `place` and its work directory are made. `host` is the host's
+ * tree in this mount namespace. Changes the working directory. Return its descriptor, the caller's,
+ * or -errno; -ESTALE when a layer is missing or a directory is no longer where it was opened,
+ * -ELOOP when a link stands in the place of `place`, -EINVAL when the roles make neither.
  */
 int places_mount(const struct places *places, uint32_t mount, const char *place,
-		 uint64_t attributes, int host, const struct mount_layer *below,
+		 uint64_t attributes, int host, const char *at, const int *below,
 		 uint32_t below_count);
 
 #endif

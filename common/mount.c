@@ -4,66 +4,56 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "common/fd.h"
 #include "common/kernel.h"
-
-/* An empty value is that of a key that takes none. */
-static int set_option(int context, const char *key, const char *value)
-{
-	const bool is_flag = strlen(value) == 0;
-
-	return syscall(SYS_fsconfig, context, is_flag ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING,
-		       key, is_flag ? NULL : value, 0) == 0
-		       ? 0
-		       : -errno;
-}
-
-/* Takes the context. */
-static int new_mount(int context, int error, uint64_t attributes)
-{
-	int mount = -1;
-
-	if (!error && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0)
-		error = -errno;
-	if (!error) {
-		mount = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, attributes);
-		error = mount < 0 ? -errno : 0;
-	}
-	fd_close(&context);
-	return error ? error : mount;
-}
+#include "common/text/text.h"
 
 int mount_new(const char *type, const char *options, uint32_t size, uint64_t attributes)
 {
 	const char *end = options + size;
-	const int context = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
-	int error = context < 0 ? -errno : 0;
+	int context = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+	bool is_done = context >= 0;
+	int mount = -1;
 
-	while (options < end && !error) {
+	while (options < end && is_done) {
 		const char *value = options + strlen(options) + 1;
 
-		error = set_option(context, options, value);
+		is_done =
+			syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options, value, 0) == 0;
 		options = value + strlen(value) + 1;
 	}
-	return new_mount(context, error, attributes);
+	if (is_done && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		mount = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, attributes);
+	if (mount < 0)
+		mount = -errno;
+	fd_close(&context);
+	return mount;
 }
 
-/* With a descriptor in place of a name (Linux 6.13) the mount would say where each lies on the
- * host; "/proc/self/fd/N" needs a /proc. With userxattr no attribute of a file in a layer leads to
- * another file's content or place (redirects and metadata-only copies are off). */
-int mount_layers(const struct mount_layer *layers, uint32_t count, uint64_t attributes)
+/* fsconfig(2) takes 255 bytes for all lower layers before Linux 6.8, and FSCONFIG_SET_FD (6.13)
+ * would tell where each lies on the host. mount(2) takes a page. With userxattr no attribute of a
+ * file in a layer leads to another file's content or place (redirects and metadata-only copies are
+ * off). */
+int mount_layers(const int *layers, uint32_t count, uint64_t attributes, int host,
+		 const char *place)
 {
-	const int context = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
-	int error = context < 0 ? -errno : set_option(context, "userxattr", "");
+	static const char *const keys[] = { "userxattr,upperdir=", ",workdir=", ",lowerdir=", ":" };
+	struct text options = { .used = 0 };
 
-	for (uint32_t i = 0; i < count && !error; i++) {
-		error = layers[i].fd < 0            ? layers[i].fd
-			: fchdir(layers[i].fd) == 0 ? set_option(context, layers[i].key, ".")
-						    : -errno;
+	for (uint32_t i = 0; i < count; i++) {
+		if (layers[i] < 0)
+			return layers[i];
+		text_add(&options, keys[i < 3 ? i : 3]);
+		text_add_number(&options, (uint64_t)layers[i]);
 	}
-	return new_mount(context, error, attributes);
+	if (fchdir(host) != 0 || chdir("proc/self/fd") != 0 ||
+	    mount("overlay", place, "overlay", attributes, options.bytes) != 0)
+		return -errno;
+	const int fd = open(place, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 int mount_clone(int source, uint64_t attributes)
@@ -75,24 +65,23 @@ int mount_clone(int source, uint64_t attributes)
 	return fd_unless(error, clone);
 }
 
-int mount_overlay(struct mount_layer *layers, uint32_t count, const char *place,
-		  const char *options, uint32_t size, uint64_t attributes)
+int mount_overlay(int *layers, uint32_t count, int host, const char *place, const char *options,
+		  uint32_t size, uint64_t attributes)
 {
-	static const char *const made[2][2] = { { "upperdir", "upper" }, { "workdir", "work" } };
+	static const char *const made[] = { "upper", "work" };
 	int memory = mount_new("tmpfs", options, size, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	int result = memory;
 
 	if (memory >= 0 && kernel_move_mount(memory, AT_FDCWD, place, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		result = -errno;
 	for (uint32_t i = 0; i < 2; i++) {
-		(void)mkdirat(memory, made[i][1], 0755); /* if it fails, openat() does, too */
-		layers[count + i].key = made[i][0];
-		layers[count + i].fd = openat(memory, made[i][1], O_PATH | O_CLOEXEC);
+		(void)mkdirat(memory, made[i], 0755); /* if it fails, openat() does, too */
+		layers[i] = openat(memory, made[i], O_PATH | O_CLOEXEC);
 	}
 	if (result >= 0)
-		result = mount_layers(layers, count + 2, attributes);
-	fd_close(&layers[count].fd);
-	fd_close(&layers[count + 1].fd);
+		result = mount_layers(layers, count, attributes, host, place);
+	fd_close(&layers[0]);
+	fd_close(&layers[1]);
 	fd_close(&memory);
 	return result;
 }

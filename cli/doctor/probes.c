@@ -446,7 +446,7 @@ const struct probe probes[] = {
 	  "every sandbox lives in its own, so that nothing of ours needs root",
 	  "in a chroot, in which the kernel makes none, start msp outside of it; " FIX_CONTAINER },
 	{ "overlay", PROBE_REQUIRED, probe_overlay, "an overlay with userxattr on a tmpfs",
-	  "copy-on-write folders", "load it: modprobe overlay; else " FIX_KERNEL },
+	  "copy-on-write folders", FIX_KERNEL },
 	{ "cgroup", PROBE_LIMITS, probe_cgroup,
 	  "a writable cgroup of its own with cpu, memory and pids",
 	  "hard limits of memory, processes and CPU time", "" },

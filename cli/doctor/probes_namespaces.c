@@ -197,28 +197,52 @@ bool probe_veth(struct finding *ret)
 	return !step.failed;
 }
 
+/* Report what mount_layers() or mount_overlay() made. */
+static struct step overlay_step(int mount, const char *text)
+{
+	errno = -mount;
+	return mount < 0 ? failed_step(text) : all_done;
+}
+
+/* Linux 6.6 gave tmpfs the attributes that overlayfs marks such a folder with. */
+static const char no_second_folder[] =
+	"works, but in memory (an image, a copy-on-write folder without a sandbox that lasts) no "
+	"folder can be made in the place of a removed one: Linux 6.6 and later can";
+
 static struct step make_overlay(void)
 {
 	static const char options[] = "mode\0"
 				      "0755";
-	const struct step step = enter_mounts();
-	struct mount_layer layers[3];
+	struct step step = enter_mounts();
+	int layers[3];
 
 	if (step.failed)
 		return step;
-	if (mkdir("/usr/lower", 0755) != 0 || mkdir("/usr/place", 0755) != 0)
+	if (mkdir("/usr/lower", 0755) != 0 || mkdir("/usr/lower/folder", 0755) != 0 ||
+	    mkdir("/usr/place", 0755) != 0)
 		return failed_step("making a folder");
-	layers[0] = (struct mount_layer){ "lowerdir+", open("/usr/lower", O_PATH | O_CLOEXEC) };
-	return attach_mount(mount_overlay(layers, 1, "/usr/place", options, sizeof(options),
+	layers[2] = open("/usr/lower", O_PATH | O_CLOEXEC);
+	step = overlay_step(mount_overlay(layers, 3, open("/", O_PATH | O_CLOEXEC), "/usr/place",
+					  options, sizeof(options),
 					  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-			    "/usr/lower", "mounting an overlay with userxattr");
+			    "mounting an overlay with userxattr");
+	if (step.failed)
+		return step;
+	if (rmdir("/usr/place/folder") != 0)
+		return failed_step("removing a folder through an overlay");
+	return mkdir("/usr/place/folder", 0755) == 0 ? all_done : failed_step(no_second_folder);
 }
 
 void probe_overlay(const struct machine *machine, struct finding *ret)
 {
 	const struct step step = in_child(make_overlay);
 
-	report_step(ret, &step, "works");
+	if (step.failed == no_second_folder)
+		probe_report(ret, FINDING_OK, "%s", no_second_folder);
+	else
+		report_step(ret, &step, "works");
+	if (step.failed && step.error == ENODEV)
+		probe_set_fix(ret, "load it: modprobe overlay");
 }
 
 /* The folder that the next probe works in, which a child has to open in its own mount namespace. */
@@ -227,30 +251,27 @@ static char trial_path[IPC_PATH_MAX];
 /* As for a persistent sandbox: layers in the state directory, a file made and one removed. */
 static struct step make_persistent_overlay(void)
 {
-	static const char options[] = "lowerdir\0"
-				      "lower\0"
-				      "upperdir\0"
-				      "upper\0"
-				      "workdir\0"
-				      "work\0"
-				      "userxattr\0";
+	static const char *const folders[] = { "upper", "work", "lower" };
 	struct step step = enter_namespaces(CLONE_NEWNS);
+	int layers[3];
 	int file;
 
 	if (step.failed)
 		return step;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return failed_step("making the mounts private");
-	if (chdir(trial_path) != 0 || mkdir("lower", 0700) != 0 || mkdir("upper", 0700) != 0 ||
-	    mkdir("work", 0700) != 0)
-		return failed_step("making folders in it");
+	for (size_t i = 0; i < 3; i++) {
+		if (chdir(trial_path) != 0 || mkdir(folders[i], 0700) != 0)
+			return failed_step("making folders in it");
+		layers[i] = open(folders[i], O_PATH | O_CLOEXEC);
+	}
 	file = open("lower/gone", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	if (file < 0)
 		return failed_step("making a file in it");
 	fd_close(&file);
-	step = attach_mount(mount_new("overlay", options, sizeof(options),
-				      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-			    "/usr", "mounting an overlay with userxattr on it");
+	step = overlay_step(mount_layers(layers, 3, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+					 open("/", O_PATH | O_CLOEXEC), "/usr"),
+			    "mounting an overlay with userxattr on it");
 	if (step.failed)
 		return step;
 	file = open("/usr/made", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
