@@ -472,7 +472,7 @@ const struct probe probes[] = {
 	  "opening the state directory, and an overlay with userxattr on it",
 	  "not required: persistent sandboxes have their files there",
 	  "name another place with MSP_STATE_DIR=DIR, an absolute path, on ext4, xfs, btrfs or "
-	  "tmpfs" },
+	  "(since Linux 6.6) tmpfs" },
 	{ "hosts", PROBE_INFORMATION, probe_hosts,
 	  "a pair of veth devices in a network namespace, the first name server, and proxies",
 	  "not required: sandboxes of profiles with hosts reach these by such devices and names",

@@ -99,11 +99,8 @@ static struct step enter_namespaces(int more)
 /* Attach what mount_new() made. */
 static struct step attach_mount(int mount, const char *path, const char *text)
 {
-	if (mount < 0) {
-		errno = -mount;
-		return failed_step(text);
-	}
-	return kernel_move_mount(mount, AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0
+	errno = -mount;
+	return mount < 0 || kernel_move_mount(mount, AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0
 		       ? failed_step(text)
 		       : all_done;
 }
@@ -197,23 +194,24 @@ bool probe_veth(struct finding *ret)
 	return !step.failed;
 }
 
-/* Report what mount_layers() or mount_overlay() made. */
-static struct step overlay_step(int mount, const char *text)
+static const char no_second_folder[] = "making a folder in the place of a removed one";
+
+/* What an overlay that was just mounted lets its user do; `text` says where it was mounted. */
+static struct step try_overlay(int mount, const char *text, const char *folder)
 {
 	errno = -mount;
-	return mount < 0 ? failed_step(text) : all_done;
+	if (mount < 0)
+		return failed_step(text);
+	if (rmdir(folder) != 0)
+		return failed_step("removing a folder through an overlay");
+	return mkdir(folder, 0755) == 0 ? all_done : failed_step(no_second_folder);
 }
-
-/* Linux 6.6 gave tmpfs the attributes that overlayfs marks such a folder with. */
-static const char no_second_folder[] =
-	"works, but in memory (an image, a copy-on-write folder without a sandbox that lasts) no "
-	"folder can be made in the place of a removed one: Linux 6.6 and later can";
 
 static struct step make_overlay(void)
 {
 	static const char options[] = "mode\0"
 				      "0755";
-	struct step step = enter_mounts();
+	const struct step step = enter_mounts();
 	int layers[3];
 
 	if (step.failed)
@@ -222,75 +220,60 @@ static struct step make_overlay(void)
 	    mkdir("/usr/place", 0755) != 0)
 		return failed_step("making a folder");
 	layers[2] = open("/usr/lower", O_PATH | O_CLOEXEC);
-	step = overlay_step(mount_overlay(layers, 3, open("/", O_PATH | O_CLOEXEC), "/usr/place",
-					  options, sizeof(options),
-					  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-			    "mounting an overlay with userxattr");
-	if (step.failed)
-		return step;
-	if (rmdir("/usr/place/folder") != 0)
-		return failed_step("removing a folder through an overlay");
-	return mkdir("/usr/place/folder", 0755) == 0 ? all_done : failed_step(no_second_folder);
+	return try_overlay(mount_overlay(layers, 3, open("/", O_PATH | O_CLOEXEC), "/usr/place",
+					 options, sizeof(options),
+					 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+			   "mounting an overlay with userxattr", "/usr/place/folder");
 }
 
 void probe_overlay(const struct machine *machine, struct finding *ret)
 {
 	const struct step step = in_child(make_overlay);
 
+	report_step(ret, &step, "works");
 	if (step.failed == no_second_folder)
-		probe_report(ret, FINDING_OK, "%s", no_second_folder);
-	else
-		report_step(ret, &step, "works");
-	if (step.failed && step.error == ENODEV)
+		probe_report(
+			ret, FINDING_OK,
+			"works, but in memory, where images and copy-on-write folders are written "
+			"without a lasting sandbox, no folder can be made in the place of a "
+			"removed one before Linux 6.6");
+	else if (step.error == ENODEV)
 		probe_set_fix(ret, "load it: modprobe overlay");
 }
 
 /* The folder that the next probe works in, which a child has to open in its own mount namespace. */
 static char trial_path[IPC_PATH_MAX];
 
-/* As for a persistent sandbox: layers in the state directory, a file made and one removed. */
+/* As for a persistent sandbox: layers in the state directory. */
 static struct step make_persistent_overlay(void)
 {
-	static const char *const folders[] = { "upper", "work", "lower" };
-	struct step step = enter_namespaces(CLONE_NEWNS);
-	int layers[3];
-	int file;
+	static const char *const folders[] = { "upper", "work", "lower", "lower/gone" };
+	const struct step step = enter_namespaces(CLONE_NEWNS);
+	int layers[4];
 
 	if (step.failed)
 		return step;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return failed_step("making the mounts private");
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		if (chdir(trial_path) != 0 || mkdir(folders[i], 0700) != 0)
 			return failed_step("making folders in it");
 		layers[i] = open(folders[i], O_PATH | O_CLOEXEC);
 	}
-	file = open("lower/gone", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-	if (file < 0)
-		return failed_step("making a file in it");
-	fd_close(&file);
-	step = overlay_step(mount_layers(layers, 3, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-					 open("/", O_PATH | O_CLOEXEC), "/usr"),
-			    "mounting an overlay with userxattr on it");
-	if (step.failed)
-		return step;
-	file = open("/usr/made", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-	if (file < 0)
-		return failed_step("making a file through that overlay");
-	return unlink("/usr/gone") == 0 ? all_done
-					: failed_step("removing a file through that overlay");
+	return try_overlay(mount_layers(layers, 3, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+					open("/", O_PATH | O_CLOEXEC), "/usr"),
+			   "mounting an overlay with userxattr on it", "/usr/gone");
 }
 
 /* Remove what the trial made. */
 static void remove_trial(void)
 {
-	static const char *const files[] = { "lower/gone", "upper/gone", "upper/made" };
-	static const char *const folders[] = { "work", "upper", "lower" };
+	static const char *const folders[] = { "work", "upper/gone", "upper", "lower/gone",
+					       "lower" };
 
 	int folder = open(trial_path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		(void)unlinkat(folder, files[i], 0);
+	(void)unlinkat(folder, "upper/gone", 0); /* or it is a folder */
 	/* The overlay has closed it to everybody; most of it are whiteouts, files to their owner.
 	 */
 	(void)fchmodat(folder, "work/work", S_IRWXU, 0); /* or it is not there */

@@ -10,7 +10,8 @@ import sys
 
 SECTOR = 512
 DEFAULT_SETUP_SECTORS = 4  # what a 0 in the header stands for
-DECOMPRESSORS = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz", b"\x1f\x8b": "gzip"}
+DECOMPRESSORS = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz", b"\x1f\x8b": "gzip",
+                 b"\x02\x21\x4c\x18": "lz4"}
 
 
 def payload(image):
