@@ -188,8 +188,15 @@ in_machine() { # K/N BUILD TEST...
 		--share "$share" --build build --out out ${every[@]+"${every[@]}"} "$@" 2>&1 | sed -u "s/^/${share%/*}: /"
 }
 
+# The one with the kernel of Debian 12, for the test that is about it.
+in_old_machine() { # BUILD
+	tests/system/vm/start "$1" --kernel vmlinux-old --out "$RESULTS/machine-old" \
+		--seconds $((VM_SECONDS + 60)) -- env MSP_KERNEL=6.1 tests/system/guest.py --vm \
+		--seconds "$VM_SECONDS" --build build --out out system/old_kernel 2>&1 | sed -u 's/^/old: /'
+}
+
 # What a machine left, among what the others did.
-gather() { # K
+gather() { # K|old
 	local folder=$RESULTS/machine-$1 file
 
 	[ -d "$folder" ] || return 0 # it says why
@@ -204,12 +211,13 @@ gather() { # K
 	rm -r "$folder"
 }
 
-# Those that were named are for one machine; all of them are shared out.
+# Those that were named are for one machine; all of them are shared out. The old kernel's comes last.
 system_in_vm() { # BUILD TEST...
 	local count=$MACHINES code=0 machines=() k
 
-	[ $# -eq 1 ] || count=1
 	tests/system/vm/build >/dev/null || return # for all of them
+	[ $# -eq 1 ] || count=1
+	[ "${*:2}" != system/old_kernel ] || count=0
 	for ((k = 1; k <= count; k++)); do
 		in_machine "$k/$count" "$@" &
 		machines+=($!)
@@ -218,6 +226,10 @@ system_in_vm() { # BUILD TEST...
 		wait "${machines[k - 1]}" || code=$?
 		gather "$k"
 	done
+	if [ $# -eq 1 ] || [ "$count" -eq 0 ]; then
+		in_old_machine "$1" || code=$?
+		gather old
+	fi
 	return "$code"
 }
 

@@ -51,7 +51,7 @@ MUST = {
 # The same for what a profile of the operator's adds.
 MUST_SHOWN = {
     "factory": "openat2 open_tree move_mount mount_setattr mkdir mkdirat mknodat",
-    "init": "fsopen fsconfig fsmount open_tree move_mount openat2 fchdir mkdirat",
+    "init": "mount fsopen fsconfig fsmount open_tree move_mount openat2 fchdir chdir mkdirat",
 }
 ERRORS = {"EPERM": errno.EPERM, "ENOMEM": errno.ENOMEM}
 OTHER_ERRORS = {"clone3": "EAGAIN", "landlock_create_ruleset": "ENOSYS", "seccomp": "EINVAL",

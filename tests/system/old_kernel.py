@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Layers on the oldest kernel that README names, Debian 12's own Linux 6.1: the folder of a run, a sandbox
-that lasts, an image. tests/run.sh starts this file in a machine with that kernel (MSP_KERNEL=6.1), beside
-the others, where it is the control."""
+that lasts, an image. tests/run.sh starts this file in a machine with that kernel (MSP_KERNEL=6.1).
+Anywhere else it is the control."""
 import os
 import tempfile
 import unittest
@@ -86,7 +86,7 @@ class Layers(WithFolder):
         self.does("create", "--name=box", "--workspace=.")
         self.addCleanup(msp, "destroy", "box", env=self.environment())
         self.does("exec", "box", "--", "sh", "-c", "echo 1 > kept; rm -r sub; mkdir sub; echo 1 > ~/own")
-        self.does("checkpoint", "box", "--name=first")
+        self.does("checkpoint", "box", "first")
         self.does("exec", "box", "--", "sh", "-c", "echo 2 > kept; rm gone ~/own; echo 2 > sub/two")
         self.assertEqual(self.does("exec", "box", "--", "sh", "-c", "cat kept; ls . sub ~"),
                          "2\n.:\nkept\nsub\n\n/home/agent:\n\nsub:\ntwo\n")
