@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/mount.h>
 
+#include "common/confine/mount.h"
 #include "common/fd.h"
 #include "common/ipc/layer_role.h"
 #include "common/kernel.h"
-#include "common/mount.h"
 #include "common/text/names.h"
 #include "common/text/text.h"
 #include "layers.h"

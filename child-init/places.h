@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
+#include "common/confine/mount.h"
 #include "common/limits.h"
-#include "common/mount.h"
 #include "common/plan/plan.h"
 
 struct ipc_sandbox_layer;

@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 #include "common/confine/identity.h"
+#include "common/confine/mount.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
-#include "common/mount.h"
 #include "common/text/format.h"
 #include "common/text/text.h"
 #include "doctor/probes.h"
@@ -196,7 +196,7 @@ bool probe_veth(struct finding *ret)
 
 static const char no_second_folder[] = "making a folder in the place of a removed one";
 
-/* What an overlay that was just mounted lets its user do; `text` says where it was mounted. */
+/* Try what sandboxes do with an overlay that was just mounted; `text` says how it was. */
 static struct step try_overlay(int mount, const char *text, const char *folder)
 {
 	errno = -mount;
@@ -209,8 +209,7 @@ static struct step try_overlay(int mount, const char *text, const char *folder)
 
 static struct step make_overlay(void)
 {
-	static const char options[] = "mode\0"
-				      "0755";
+	static const char options[] = "mode\0000755"; /* \000 where a digit follows */
 	const struct step step = enter_mounts();
 	int layers[3];
 

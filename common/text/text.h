@@ -12,7 +12,7 @@
 #define TEXT_NUMBER_MAX 21
 
 struct text {
-	char bytes[1024]; /* as the layers of an overlay need: common/mount.c */
+	char bytes[1024]; /* as the layers of an overlay need: common/confine/mount.c */
 	size_t used;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/mount.h"
+#include "common/confine/mount.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * Mounts that child-init builds trees from, and the doctor tries; detached but for overlays.
  */
-#ifndef COMMON_MOUNT_H
-#define COMMON_MOUNT_H
+#ifndef COMMON_CONFINE_MOUNT_H
+#define COMMON_CONFINE_MOUNT_H
 
 #include <stdint.h>
 
