@@ -35,11 +35,11 @@ RAISED = {
 # Lines of C that are neither blank, comment nor an include of a header, of all .c files beneath a folder
 # and of those of other folders that its program is linked with.
 CODE_LINES = {
-    "child-init": 2232,
+    "child-init": 2229,
     "supervisor": 6427,
     "stewards/audit": 735,
     "stewards/store": 1502,
-    "common": 1961,
+    "common": 1953,
     "gateway/cable": 1647,
     "gateway/egress": 1734,
     "gateway/dial": 1371,
