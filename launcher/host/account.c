@@ -154,7 +154,7 @@ int account_drop(uid_t uid, gid_t gid, const char *name)
 static int refuse_root(const char *name, char *text)
 {
 	return format_fail(
-		MSP_EXIT_REFUSED, text, ACCOUNT_TEXT_MAX,
+		-1, text, ACCOUNT_TEXT_MAX,
 		"--run-as=%s is refused: the account must not have uid or gid 0, since a "
 		"workload never runs as root. Name an ordinary account, or leave the option "
 		"out to use '" ACCOUNT_DEFAULT "'",
@@ -167,7 +167,7 @@ static int explain_missing(const char *name, char *text)
 
 	account_format_useradd(name, command, sizeof(command));
 	return format_fail(
-		MSP_EXIT_REFUSED, text, ACCOUNT_TEXT_MAX,
+		-1, text, ACCOUNT_TEXT_MAX,
 		"started as root, and there is no account '%s' to change to; nothing of msp's runs "
 		"as root. Start it as an ordinary user, name another account with "
 		"--run-as=USER, or make this one: %s",
@@ -190,14 +190,10 @@ int account_become(const char *name, int *ret_exit, char text[ACCOUNT_TEXT_MAX])
 	int error = account_find(name, &account);
 
 	*ret_exit = MSP_EXIT_REFUSED;
-	if (error == -ENOENT) {
-		*ret_exit = explain_missing(name, text);
-		return -1;
-	}
-	if (!error && (account.uid == 0 || account.gid == 0)) {
-		*ret_exit = refuse_root(name, text);
-		return -1;
-	}
+	if (error == -ENOENT)
+		return explain_missing(name, text);
+	if (!error && (account.uid == 0 || account.gid == 0))
+		return refuse_root(name, text);
 	if (!error)
 		state_place_prepare(account.uid, account.gid, account.home);
 	if (!error)

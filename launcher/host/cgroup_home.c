@@ -242,12 +242,11 @@ int cgroup_enter(struct cgroup_state *state, uint64_t memory_bytes, struct cgrou
 		return error;
 	}
 	error = fill_home(&home, memory_bytes);
-	if (error) {
+	if (error)
 		cgroup_leave(&home);
-		return error;
-	}
-	*ret = home;
-	return 0;
+	else
+		*ret = home;
+	return error;
 }
 
 /* Go back to the parent, which is possible once it hands out no controllers any more; it must hand

@@ -61,10 +61,8 @@ static size_t count_lines(const char *text)
 {
 	size_t count = 1;
 
-	for (; *text != '\0'; text++) {
-		if (*text == '\n')
-			count++;
-	}
+	for (; *text != '\0'; text++)
+		count += *text == '\n';
 	return count;
 }
 
@@ -153,9 +151,8 @@ bool mounts_other_name(const struct mounts *mounts, size_t index, const char *pa
 	const struct mount *other = &mounts->list[index];
 	char within[8192]; /* the path inside the file system */
 
-	if (!own || other == own || strcmp(own->device, other->device) != 0)
-		return false;
-	if (strlen(own->root) + strlen(path) >= sizeof(within))
+	if (!own || other == own || strcmp(own->device, other->device) != 0 ||
+	    strlen(own->root) + strlen(path) >= sizeof(within))
 		return false;
 	path_move(path, own->point, own->root, within, sizeof(within));
 	if (!path_is_within(within, other->root) || strlen(other->point) + strlen(within) >= room)

@@ -107,15 +107,12 @@ static int compare_path(const struct candidate *candidate, const char *path,
 	error = walk_identify(fd, &identity);
 	if (error)
 		return error;
-	if (is_exact && walk_is_same(&identity, &candidate->identity)) {
+	if (is_exact && walk_is_same(&identity, &candidate->identity))
 		*ret = PROTECTED_IS;
-		return 0;
-	}
-	if (is_exact && !rules[rule].is_inside_free && walk_meets(&candidate->above, &identity)) {
+	else if (is_exact && !rules[rule].is_inside_free &&
+		 walk_meets(&candidate->above, &identity))
 		*ret = PROTECTED_INSIDE;
-		return 0;
-	}
-	if (rules[rule].is_around_free)
+	if (*ret != PROTECTED_FREE || rules[rule].is_around_free)
 		return 0;
 	walk.count = 0;
 	error = walk_real_name(fd, nearest);

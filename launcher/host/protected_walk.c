@@ -16,8 +16,7 @@ int walk_identify(int fd, struct identity *ret)
 
 	if (fstat(fd, &status) != 0)
 		return -errno;
-	ret->device = status.st_dev;
-	ret->inode = status.st_ino;
+	*ret = (struct identity){ .device = status.st_dev, .inode = status.st_ino };
 	return 0;
 }
 
@@ -92,21 +91,17 @@ static int open_parent(const char *path)
 int walk_from(int fd, const char *path, struct walk *walk)
 {
 	struct stat status;
-	bool has_parent;
-	int error = 0;
 	int start;
 
 	if (fstat(fd, &status) != 0)
 		return -errno;
-	has_parent = S_ISDIR(status.st_mode) && faccessat(fd, ".", X_OK, 0) == 0;
-	if (has_parent) {
-		start = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-		return start < 0 ? -errno : walk_up(start, walk);
+	if (S_ISDIR(status.st_mode) && faccessat(fd, ".", X_OK, 0) == 0)
+		start = fd_result(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+	else {
+		start = walk_note(walk, &status);
+		if (!start)
+			start = open_parent(path);
 	}
-	error = walk_note(walk, &status);
-	if (error)
-		return error;
-	start = open_parent(path);
 	return start < 0 ? start : walk_up(start, walk);
 }
 

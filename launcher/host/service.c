@@ -182,23 +182,17 @@ void service_check_limits(struct service *service, const struct ipc_status *stat
 
 void service_leave_for(struct service *service, uint32_t reason)
 {
-	switch (reason) {
-	case CLIENT_END_FULL:
+	if (reason == CLIENT_END_FULL)
 		LEAVE(service, SERVICE_FULL,
 		      "the service already serves %d clients, which is the most: end one, "
 		      "or use --standalone",
 		      FRONTENDS_MAX);
-		break;
-	case CLIENT_END_STOPPING:
+	else if (reason == CLIENT_END_STOPPING)
 		LEAVE(service, SERVICE_STOPPING, "the service is stopping: try again in a moment");
-		break;
-	case CLIENT_END_LIMITS:
+	else if (reason == CLIENT_END_LIMITS)
 		LEAVE(service, SERVICE_WEAKER, WEAKER_TEXT);
-		break;
-	default:
+	else
 		LEAVE(service, SERVICE_FAILED, "the service refused (%u)", reason);
-		break;
-	}
 }
 
 void service_leave_unwelcomed(struct service *service, uint32_t reason, bool is_closed)

@@ -96,6 +96,11 @@ static int make_all(const char *path)
 	return mkdir(path, S_IRWXU) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
+static int open_folder(const char *path)
+{
+	return fd_result(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
 /* Somebody else could change what is in it, or knows what we do. */
 static int check_folder(const char *path, int fd, char text[STATE_PLACE_TEXT_MAX])
 {
@@ -117,16 +122,13 @@ static int check_folder(const char *path, int fd, char text[STATE_PLACE_TEXT_MAX
 
 int state_place_open(const char *path, bool is_made, char text[STATE_PLACE_TEXT_MAX])
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int error = fd < 0 ? -errno : 0;
+	int error, fd = open_folder(path);
 
-	if (error == -ENOENT && is_made) {
+	if (fd == -ENOENT && is_made) {
 		error = make_all(path);
-		if (!error) {
-			fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			error = fd < 0 ? -errno : 0;
-		}
+		fd = error ? error : open_folder(path);
 	}
+	error = fd < 0 ? fd : 0;
 	if (error == -ELOOP || error == -ENOTDIR)
 		format_text(text, STATE_PLACE_TEXT_MAX,
 			    "%.500s is no directory, or a symbolic link to one", path);
@@ -157,7 +159,7 @@ void state_place_prepare(uid_t uid, gid_t gid, const char *home)
 	/* Only root says what is in there; what is there already is as it was made. */
 	if (!account_owns_folder(SYSTEM_PLACE, 0) || mkdir(place, S_IRWXU) != 0)
 		return;
-	fd = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_folder(place);
 	if (fd >= 0)
 		(void)!fchown(fd, uid, gid); /* else it stays root's, and is no place */
 }

@@ -135,9 +135,9 @@ int workspaces_check(const struct workspaces *workspaces, const struct plan *pla
 
 	for (uint32_t i = 0; i < workspaces->count; i++) {
 		name_of(workspaces->list[i], path);
-		if (check_shown(workspaces->list[i], path, plan, problem) == 0)
-			continue;
-		return format_fail(-1, text, WORKSPACE_TEXT_MAX, "--workspace: %.1000s", problem);
+		if (check_shown(workspaces->list[i], path, plan, problem) != 0)
+			return format_fail(-1, text, WORKSPACE_TEXT_MAX, "--workspace: %.1000s",
+					   problem);
 	}
 	return 0;
 }
@@ -154,8 +154,7 @@ static size_t open_policys(const struct plan *plan, int ret[OPEN_MAX])
 
 	for (; path < end && count < OPEN_MAX; path += strlen(path) + 1) {
 		ret[count] = open_directory(path);
-		if (ret[count] >= 0)
-			count++;
+		count += ret[count] >= 0;
 	}
 	return count;
 }

@@ -42,16 +42,11 @@ static int compile_policy(struct starter *starter, struct config *ret, struct pi
 			  char text[CONFIG_TEXT_MAX])
 {
 	struct trust *trust = &starter->start->trust;
-	const struct plan *plan;
 
-	if (config_read_again(&starter->config, ret, text) != 0)
-		return -1;
-	if (!launch_open_plan(ret, text) || kept_binds_put(ret, text) != 0 ||
-	    machine_place_put(ret, NULL, text) != 0 ||
-	    trust_prepare(trust, &starter->start->images, ret, NULL, text) != 0)
-		return -1;
-	plan = config_plan(ret);
-	if (pins_open(plan, "", &trust->pins, pins, text) != 0)
+	if (config_read_again(&starter->config, ret, text) != 0 || !launch_open_plan(ret, text) ||
+	    kept_binds_put(ret, text) != 0 || machine_place_put(ret, NULL, text) != 0 ||
+	    trust_prepare(trust, &starter->start->images, ret, NULL, text) != 0 ||
+	    pins_open(config_plan(ret), "", &trust->pins, pins, text) != 0)
 		return -1;
 	if (text[0])
 		log_line("a profile cannot be used: %s", text);

@@ -48,23 +48,20 @@ static int explain_end(const struct helper_answer *answer, const char *path,
 		       char text[CONFIG_TEXT_MAX])
 {
 	const int status = answer->status;
+	char end[64] = "";
 
 	make_line(text);
 	if (answer->end == HELPER_LATE)
-		format_text(text, CONFIG_TEXT_MAX,
-			    "the configuration %.900s cannot be compiled: " PROGRAM
-			    " did not end within %d s",
-			    path, WAIT_MS / 1000);
+		format_text(end, sizeof(end), "did not end within %d s", WAIT_MS / 1000);
 	else if (WIFSIGNALED(status))
-		format_text(text, CONFIG_TEXT_MAX,
-			    "the configuration %.900s cannot be compiled: " PROGRAM
-			    " was killed by signal %d",
-			    path, WTERMSIG(status));
+		format_text(end, sizeof(end), "was killed by signal %d", WTERMSIG(status));
 	else if (!text[0])
+		format_text(end, sizeof(end), "ended with code %d and said nothing",
+			    WEXITSTATUS(status));
+	if (end[0])
 		format_text(text, CONFIG_TEXT_MAX,
-			    "the configuration %.900s cannot be compiled: " PROGRAM
-			    " ended with code %d and said nothing",
-			    path, WEXITSTATUS(status));
+			    "the configuration %.900s cannot be compiled: " PROGRAM " %s", path,
+			    end);
 	return -1;
 }
 

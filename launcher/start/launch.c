@@ -400,13 +400,11 @@ static bool has_gateway(const struct images *images, const struct launch_gateway
 /* Without requests that are read, msp-cable gets a channel whose other end is closed. */
 static int find_trust(struct launch_gateway *gateway)
 {
-	int ends[2];
+	int ends[2] = { -1, gateway->trust };
 	const int error = gateway->trust >= 0 ? 0 : channel_pair(ends);
 
-	if (!error && gateway->trust < 0) {
-		fd_close(&ends[0]);
-		gateway->trust = ends[1];
-	}
+	fd_close(&ends[0]);
+	gateway->trust = ends[1];
 	return error;
 }
 

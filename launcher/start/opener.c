@@ -12,21 +12,27 @@
 size_t opener_list_fds(struct opener_start *start, int *ret[OPENER_FDS_MAX])
 {
 	struct certificates *certificates = &start->trust.certificates;
-	int *const own[] = { &start->plan,
-			     &start->builtin,
-			     &start->images.git,
-			     &start->images.cable,
-			     &start->images.egress,
-			     &start->images.dial,
-			     &start->images.http,
-			     &start->images.audit,
-			     &start->gateway.audit,
-			     &start->gateway.log,
-			     &start->gateway.pidfd,
-			     &start->trust.gateway,
-			     &certificates->authority,
-			     &certificates->roots,
-			     &certificates->directory };
+	struct launch_gateway *gateway = &start->gateway;
+	struct images *images = &start->images;
+	/* clang-format off: by the struct that they are in */
+	int *const own[] = {
+		&start->plan,
+		&start->builtin,
+		&start->trust.gateway,
+		&images->git,
+		&images->cable,
+		&images->egress,
+		&images->dial,
+		&images->http,
+		&images->audit,
+		&gateway->audit,
+		&gateway->log,
+		&gateway->pidfd,
+		&certificates->authority,
+		&certificates->roots,
+		&certificates->directory,
+	};
+	/* clang-format on */
 	size_t count = sizeof(own) / sizeof(own[0]);
 
 	memcpy(ret, own, sizeof(own));

@@ -51,11 +51,10 @@ static int refuse_source(const struct plan_secret *secret, char text[SECRET_TEXT
 /* Open the file, whose path may begin with the user's home. */
 static int open_file(const char *source, char path[IPC_PATH_MAX])
 {
-	const char *home = source[0] == '~' ? account_home() : "";
+	const bool is_in_home = source[0] == '~';
+	const char *home = is_in_home ? account_home() : NULL;
 
-	if (!home)
-		home = "";
-	format_text(path, IPC_PATH_MAX, "%s%s", home, source[0] == '~' ? source + 1 : source);
+	format_text(path, IPC_PATH_MAX, "%s%s", home ? home : "", source + is_in_home);
 	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 

@@ -176,11 +176,11 @@ static int begin_servers(struct trust *trust, struct config *config, const char 
 		if (!error && !has_secrets)
 			trust->pins.refused |= UINT64_C(1) << i;
 	}
-	if (error)
-		format_text(text, CONFIG_TEXT_MAX,
-			    "the program that reads requests cannot be told of its secrets: %s",
-			    errno_text(-error));
-	return error ? -1 : 0;
+	return error ? format_fail(
+			       -1, text, CONFIG_TEXT_MAX,
+			       "the program that reads requests cannot be told of its secrets: %s",
+			       errno_text(-error))
+		     : 0;
 }
 
 /* Send the secrets of earlier plans again: sources may have new values. */
@@ -198,14 +198,12 @@ static void rotate_secrets(struct trust *trust)
 
 int trust_connect(struct trust *trust)
 {
-	int ends[2];
+	int ends[2] = { trust->gateway, trust->cable };
 	const int error = trust->gateway >= 0 ? 0 : channel_pair(ends);
 
-	if (error || trust->gateway >= 0)
-		return error;
 	trust->gateway = ends[0];
 	trust->cable = ends[1];
-	return 0;
+	return error;
 }
 
 void trust_begin(struct trust *trust)
@@ -226,10 +224,9 @@ static int make_certificates(struct trust *trust, const struct images *images,
 		return -1;
 	trust->pins.directory = trust->certificates.directory;
 	error = trust_connect(trust);
-	if (error)
-		format_text(text, CONFIG_TEXT_MAX, "a channel cannot be made: %s",
-			    errno_text(-error));
-	return error ? -1 : 0;
+	return error ? format_fail(-1, text, CONFIG_TEXT_MAX, "a channel cannot be made: %s",
+				   errno_text(-error))
+		     : 0;
 }
 
 int trust_prepare(struct trust *trust, const struct images *images, struct config *config,

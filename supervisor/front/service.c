@@ -22,8 +22,7 @@
 static struct service service = { -1, -1, 0 };
 static struct loop_watch listen_watch;
 static frontend_callback *on_frontend;
-static uint64_t sign_due_us = UINT64_MAX;
-static uint64_t listen_due_us = UINT64_MAX;
+static uint64_t sign_due_us = UINT64_MAX, listen_due_us = UINT64_MAX;
 static uint64_t opened_us;
 
 /* The manager's protocol, sd_notify(3): one datagram with lines of NAME=VALUE. */
@@ -46,7 +45,7 @@ static bool is_same_user(int fd, struct ucred *ret_peer)
 static void on_connection(void *context)
 {
 	struct ucred peer = { .uid = (uid_t)-1 };
-	int fd = accept4(service.listener, NULL, NULL, SOCK_CLOEXEC);
+	int fd FD_OWNED = accept4(service.listener, NULL, NULL, SOCK_CLOEXEC);
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
 		log_line("no client can connect now: %s", errno_text(errno));
@@ -58,14 +57,13 @@ static void on_connection(void *context)
 	if (!is_same_user(fd, &peer)) {
 		log_line("a connection of another user was refused");
 		audit_stranger(peer.uid);
-		fd_close(&fd);
 	} else if (frontend_count(true) == FRONTENDS_MAX) {
 		const struct channel client = { fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
 
 		frontend_tell_client_end(&client, CLIENT_END_FULL);
-		fd_close(&fd);
 	} else {
-		(void)frontend_add(fd, true, on_frontend); /* else it is closed, which tells */
+		/* A refused connection is closed, which tells its client. */
+		(void)frontend_add(fd_take(&fd), true, on_frontend);
 	}
 }
 
