@@ -29,6 +29,7 @@
 #include "doctor/examine.h"
 #include "frontend/profile_names.h"
 #include "launcher/host/descriptors.h"
+#include "launcher/host/no_network.h"
 #include "launcher/host/pins.h"
 #include "launcher/host/service.h"
 #include "launcher/host/token_file.h"
@@ -309,7 +310,28 @@ static void await_closed(int ends[2])
 	fd_close(&ends[0]);
 }
 
-static int start_beside(const struct launch *launch, int channel, int null, struct factory *ret)
+static int start_factory(const struct launch *launch, int null, struct factory *ret)
+{
+	return launch_factory(launch->images, launch_open_state(launch->images), null, ret);
+}
+
+/* Start the factory of a service, without a network. The gateway and the path opener, whose starter
+ * runs the user's own programs, are there already and keep theirs; the supervisor that this process
+ * becomes has none. */
+static int start_factory_apart(const struct launch *launch, int null, struct factory *ret,
+			       bool *ret_has_network)
+{
+	int error;
+
+	(void)launch_open_state(launch->images); /* by names of users that are unknown then */
+	error = no_network_enter();
+	*ret_has_network = error != 0;
+	return error ? error : start_factory(launch, null, ret);
+}
+
+/* *ret_has_network becomes true if that is what failed: the service could not leave the network. */
+static int start_beside(const struct launch *launch, int channel, int null, struct factory *ret,
+			bool *ret_has_network)
 {
 	int ends[2];
 	int error = pipe2(ends, O_CLOEXEC) == 0 ? 0 : -errno;
@@ -318,14 +340,15 @@ static int start_beside(const struct launch *launch, int channel, int null, stru
 	if (error)
 		return error;
 	error = trust_connect(launch->trust); /* a later policy may need it */
-	if (!error)
-		error = launch_factory(launch->images, launch_open_state(launch->images), null,
-				       ret);
+	if (!error && !launch->sockets)
+		error = start_factory(launch, null, ret);
 	/* The messages wait in the socket until the supervisor that we become reads them. */
 	if (!error)
 		error = launch_send(launch, channel);
 	if (!error)
 		opener = opener_start(launch, channel);
+	if (!error && opener >= 0 && launch->sockets)
+		error = start_factory_apart(launch, null, ret, ret_has_network);
 	await_closed(ends);
 	return opener < 0 ? opener : error;
 }
@@ -334,11 +357,19 @@ static int start_beside(const struct launch *launch, int channel, int null, stru
 static int become_supervisor(const struct launch *launch, int null, char text[LAUNCH_TEXT_MAX])
 {
 	struct factory factory = { -1, -1 };
+	bool has_network = false;
 	int ends[2];
 	int error = channel_pair(ends);
 
 	if (!error)
-		error = start_beside(launch, ends[0], null, &factory);
+		error = start_beside(launch, ends[0], null, &factory, &has_network);
+	if (has_network)
+		return format_fail(
+			MSP_EXIT_REFUSED, text, LAUNCH_TEXT_MAX,
+			"the service needs user and network namespaces, to leave the network: %s. "
+			"Its unit must not have RestrictNamespaces=, and 'msp doctor' checks this "
+			"machine",
+			errno_text(-error));
 	if (!error)
 		error = launch_exec(launch->images, ends[1], &factory);
 	return format_fail(MSP_EXIT_SANDBOX, text, LAUNCH_TEXT_MAX,

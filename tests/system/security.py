@@ -48,9 +48,9 @@ class Security(units.ServiceCase):
         self.assertLessEqual(not_in_use(), set(self.record["not_in_use"]))
 
     def test_a_lost_option_is_seen(self):
-        self.install(lines=["PrivateNetwork=no"])
+        self.install(lines=["PrivateTmp=no"])
         self.assertGreater(exposure(), self.record["exposure"])
-        self.assertIn("PrivateNetwork=", not_in_use() - set(self.record["not_in_use"]))
+        self.assertIn("PrivateTmp=", not_in_use() - set(self.record["not_in_use"]))
 
 
 if __name__ == "__main__":
