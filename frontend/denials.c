@@ -262,6 +262,10 @@ void denials_describe(const struct plan *plan, const char *profile,
 
 	ret->count = 0;
 	ret->other[0] = ret->note[0] = ret->unreached[0] = '\0';
+	if (done->is_offline && denial_hints_apply(done))
+		SAY(ret->unreached,
+		    "the service has no network, so no host can be reached; 'msp doctor' has the "
+		    "remedy");
 	if (!denials_take(&denials, done->denials, done->denials_size))
 		return;
 	for (uint32_t i = 0; i < denials.size / sizeof(denials.records[0]); i++) {

@@ -101,6 +101,8 @@ static void print_status(const struct ipc_status *status)
 					    "'msp profile check' says why"
 					  : "");
 	print_row("policy", text);
+	if (status->is_offline)
+		print_row("network", "none: no host is reached; 'msp doctor' has the remedy");
 	if (!status->posture.is_measured)
 		return;
 	posture_describe(&status->posture, &posture);
@@ -132,6 +134,7 @@ static void write_status(struct json_writer *json, const struct ipc_status *stat
 	json_put_number(json, "generation", status->generation);
 	json_put_bool(json, "reload_failed", status->reload_failed != 0);
 	json_close_object(json);
+	json_put_bool(json, "offline", status->is_offline != 0);
 	json_open_object(json, "posture");
 	json_put_text(json, "limits", limits_mode_name(status->limits));
 	json_put_number(json, "landlock_abi", status->landlock_abi);

@@ -400,7 +400,13 @@ static void probe_service(const struct machine *machine, struct finding *ret)
 	struct ipc_status status = { 0 };
 
 	service_ask(&service, &status);
-	if (service.state == SERVICE_HERE) {
+	if (service.state == SERVICE_HERE && status.is_offline) {
+		probe_report(ret, FINDING_MISSING,
+			     "process %u has no network: its sandboxes reach no host", status.pid);
+		probe_set_fix(ret, "set PrivateNetwork=no below [Service] ('systemctl --user edit "
+				   "msp.service'), "
+				   "then 'systemctl --user restart msp.service'");
+	} else if (service.state == SERVICE_HERE) {
 		probe_report(ret, FINDING_OK,
 			     "process %u runs, of this version (" MSP_VERSION
 			     "), with limits: %s, Landlock ABI %u; 'msp status' says more",

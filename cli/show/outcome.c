@@ -247,7 +247,8 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 
 	views.count = 0;
 	views.other[0] = views.note[0] = views.unreached[0] = '\0';
-	if (outcome->done.denials_size == 0 && outcome->network.count == 0 && !has_hints)
+	if (outcome->done.denials_size == 0 && outcome->network.count == 0 && !has_hints &&
+	    !outcome->done.is_offline)
 		return &views;
 	/* Without it what was refused has hardly any words, and everything else is as it was. */
 	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)

@@ -40,6 +40,7 @@ IPC_MESSAGE(status,
 	(U64, memory_max_bytes),   /* 0: no limit for all together */
 	(U32, generation),         /* the policy's, counted from 1 */
 	(U32, reload_failed),      /* 1: the operator's file has changed, and cannot be used */
+	(U32, is_offline),         /* 1: the gateway began where no network was */
 	(U64, uptime_us),
 	(STRUCT, posture, ipc_posture_full)); /* the default profile's */
 

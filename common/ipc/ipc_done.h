@@ -21,6 +21,7 @@ IPC_MESSAGE(execution_done,
 	(U32, error),        /* errno of that stage */
 	(U32, has_refusals), /* the network refused something: network_watch asks what */
 	(U32, left_behind),  /* processes that it left and that were killed at its end */
+	(U32, is_offline),   /* its sandbox has hosts, and the service that runs it no network */
 	(U64, wall_us),
 	(U64, cpu_us),     /* this and the next: of all its processes; 0: not known */
 	(U64, peak_bytes), /* memory that they had at once */

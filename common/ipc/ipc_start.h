@@ -64,7 +64,7 @@ IPC_MESSAGE(supervisor_opener, (U32, reserved));
 /* fds: a channel to msp-cable, if a profile has hosts; and the counters of its refusals
  * (counters.h). Where a part of the launcher stays, it also comes later: when a new policy needs
  * the gateway, or another was started for one that ended. */
-IPC_MESSAGE(supervisor_gateway, (U32, reserved));
+IPC_MESSAGE(supervisor_gateway, (U32, is_offline)); /* 1: it began where no network was */
 
 /* fd: the service's listening SOCK_SEQPACKET socket */
 IPC_MESSAGE(supervisor_listen,

@@ -17,7 +17,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -60,23 +59,6 @@ static void confine_dial(void)
 		"allowing " RANDOM_PATH " in Landlock");
 	confine_enter(ruleset);
 	CONFINE_FILTER(seccomp_filter);
-}
-
-/* Say it if there is no network but a loopback, as the unit of the service has it: each dial would
- * fail, and no record would say why. */
-static void look_at_network(void)
-{
-	struct if_nameindex *names = if_nameindex();
-	bool has_other = false;
-
-	if (!names)
-		return; /* dials will tell */
-	for (const struct if_nameindex *at = names; at->if_index != 0; at++)
-		has_other |= strcmp(at->if_name, "lo") != 0;
-	if (!has_other)
-		log_line("there is no network here, so hosts cannot be reached; if this is the "
-			 "service, set PrivateNetwork=no (systemctl --user edit msp.service)");
-	if_freenameindex(names);
 }
 
 DISPATCH_CALL(handle_policy,
@@ -156,7 +138,6 @@ int main(void)
 	confine_rights();
 	servers_start();
 	(void)atexit(servers_end);
-	look_at_network();
 	confine_require(routes_open(), "opening the socket for routes");
 	steward_hear_start(&cable, IPC_TYPE_gateway_start, &message);
 	asks_begin(&to_cable, &to_egress, &to_audit);

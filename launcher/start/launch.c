@@ -20,6 +20,7 @@
 #include "common/text/format.h"
 #include "frontend/profile_names.h"
 #include "launcher/host/account.h"
+#include "launcher/host/no_network.h"
 #include "launcher/host/scope.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/config.h"
@@ -441,7 +442,7 @@ static int make_counters(void)
 int launch_send_gateway(const struct images *images, struct launch_gateway *gateway,
 			const struct channel *channel)
 {
-	static const struct ipc_supervisor_gateway message;
+	const struct ipc_supervisor_gateway message = { no_network_is_here() };
 	int counters FD_OWNED = -1, records FD_OWNED = -1, cable FD_OWNED = -1;
 	int error;
 
@@ -451,6 +452,9 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 	error = find_trust(gateway);
 	if (error)
 		return error;
+	if (message.is_offline)
+		log_line("there is no network here, so hosts cannot be reached; if this is the "
+			 "service, set PrivateNetwork=no (systemctl --user edit msp.service)");
 	records = start_records(images, gateway);
 	counters = records < 0 ? records : make_counters();
 	if (counters >= 0)

@@ -7,6 +7,7 @@
 
 #include "common/fd.h"
 #include "common/ipc/ipc_gateway.h"
+#include "common/ipc/ipc_start.h"
 #include "common/log.h"
 #include "stewards/store/store.h"
 
@@ -35,6 +36,8 @@ int gateway_open(void *context, struct channel_message *message)
 {
 	struct ipc_gateway_start start;
 
+	supervisor.is_offline =
+		supervisor.is_service && ipc_body(message, supervisor_gateway)->is_offline;
 	if (supervisor.gateway.fd >= 0) /* its end waits in its channel */
 		on_gateway(NULL);
 	/* In the place of the last gateway's. */

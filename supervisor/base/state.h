@@ -223,6 +223,7 @@ struct supervisor {
 	int nothing;             /* an empty file, sealed */
 	struct channel launcher; /* its part that stays; fd -1: it is gone */
 	struct channel gateway;  /* to msp-cable; fd -1: no sandbox with hosts can be made */
+	uint32_t is_offline;     /* it began without a network, of a service */
 	/* Refusals of each slot's sandbox, to be read alone; NULL: there was no gateway. */
 	_Atomic uint64_t *counters;
 	struct channel factory;

@@ -132,6 +132,7 @@ void service_status(struct ipc_status *ret)
 		.memory_max_bytes = supervisor.memory_bytes,
 		.generation = supervisor.generation,
 		.reload_failed = supervisor.is_reload_failed,
+		.is_offline = supervisor.is_offline,
 		.uptime_us = clock_now_us() - opened_us,
 		.posture = *posture_default(),
 	};

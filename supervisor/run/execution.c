@@ -183,6 +183,7 @@ static void send_report(struct execution *execution, struct ipc_execution_done *
 	done->wall_us = clock_now_us() - execution->started_us;
 	set_done(execution);
 	done->has_refusals = execution_tell_cable(execution, "");
+	done->is_offline = supervisor.is_offline && execution->sandbox->cable > 0;
 	if (!is_killed)
 		kill_rest(execution);
 	send_frontend(execution, IPC_TYPE_profile_posture,

@@ -205,22 +205,6 @@ class Egress(unittest.TestCase):
                 self.assertEqual(dial.process.returncode, 70)
                 dial.close()
 
-    def test_a_machine_without_a_network(self):
-        """As the service's unit has it: the log says what helps."""
-        pid = os.fork()
-        if pid == 0:
-            status = 1
-            try:
-                gateway_world.unshare(gateway_world.CLONE_NEWUSER | gateway_world.CLONE_NEWNET, 1000)
-                dial = Program("msp-dial")
-                dial.cable.close()
-                status = 0 if "set PrivateNetwork=no" in dial.said() else 2
-            finally:
-                os._exit(status)
-        self.assertEqual(os.waitpid(pid, 0)[1], 0)
-        self.dial.cable.close()
-        self.assertNotIn("PrivateNetwork", self.dial.said())
-
     def test_an_address_of_another_family(self):
         before = self.reached()
         for host in ("::1", "::ffff:127.0.0.1", "fe80::1", "64:ff9b::7f00:1", "2001:db8::1"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The user's service and the network: bridges out of a unit that has none, and hosts in one that has."""
+"""The user's service and the network: bridges out of it, and hosts."""
 import os
 import signal
 import subprocess
@@ -11,7 +11,12 @@ from units import support
 
 # The unit has its own place for what lasts.
 PLACE = {key: value for key, value in os.environ.items() if key != "MSP_STATE_DIR"}
+# The programs that begin before the service leaves the network. msp-audit and msp-store, too: no
+# call of theirs makes a socket.
+WITH_A_NETWORK = {"msp-dial", "msp-opener", "msp-audit", "msp-store"}
 OTHER = "10.78.0.2"  # another machine, with a web server (vm/guest/job)
+REMEDY = ("set PrivateNetwork=no below [Service] ('systemctl --user edit msp.service'), then 'systemctl --user restart "
+          "msp.service'")
 FETCH = ("import sys, urllib.request\n"
          "print(urllib.request.urlopen(sys.argv[1], timeout=30).status)")
 CONFIG = f"""\
@@ -22,6 +27,21 @@ profiles:
     network: hosts
     hosts: ["{OTHER}:80 private"]
 """
+
+
+def interfaces(pid):
+    return {line.split(":")[0].strip() for line in
+            units.read(f"/proc/{pid}/net/dev").splitlines()[2:]}
+
+
+def networks_of_service():
+    """Program of the service to the interfaces that it sees, but for tunnels that each network has."""
+    found = {}
+    for folder, _, names in os.walk(units.cgroup()):
+        for pid in units.read(folder + "/cgroup.procs").split() if "cgroup.procs" in names else ():
+            name = os.path.basename(units.read(f"/proc/{pid}/cmdline").split("\0")[0])
+            found.setdefault(name, set()).update(interfaces(pid) - {"sit0"})
+    return found
 
 
 class Bridges(units.ServiceCase):
@@ -70,29 +90,67 @@ class Bridges(units.ServiceCase):
 
 @unittest.skipUnless(os.environ.get("MSP_VM"), "the test machine alone has another machine beside it")
 class Hosts(units.ServiceCase):
-    def fetch(self, *lines):
-        """With these lines in a drop-in."""
+    def fetch(self):
         path = os.path.expanduser("~/.config/msp/config.yaml")
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(CONFIG)
         os.chmod(path, 0o600)
         self.addCleanup(os.unlink, path)
-        self.install(lines=lines)
         units.systemctl("start", "msp.service")
-        result = units.msp("run", "--verbose", "--profile=net", "--", "python3", "-c", FETCH,
-                           f"http://{OTHER}/")
+        result = self.run_fetch()
         self.assertEqual(units.status()["executions"]["started"], 1, result.stderr)
         return result
 
-    def test_a_unit_with_the_network_reaches_one(self):
-        result = self.fetch("PrivateNetwork=no")
-        self.assertEqual((result.returncode, result.stdout), (0, "200\n"), result.stderr)
+    @staticmethod
+    def run_fetch():
+        return units.msp("run", "--verbose", "--profile=net", "--", "python3", "-c", FETCH,
+                         f"http://{OTHER}/")
 
-    def test_the_shipped_unit_reaches_none(self):
+    def test_the_shipped_unit_reaches_one(self):
         result = self.fetch()
-        self.assertNotEqual(result.returncode, 0)
-        self.assertEqual(result.stdout, "")
+        self.assertEqual((result.returncode, result.stdout), (0, "200\n"), result.stderr)
+        self.assertFalse(units.status()["offline"])
+        found = networks_of_service()
+        self.assertGreaterEqual(set(found), {"msp-dial", "msp-opener", "msp-supervisor", "msp-child-init"})
+        self.assertGreater(interfaces("self") - {"sit0"}, {"lo"})
+        for name, seen in found.items():
+            with self.subTest(name=name):
+                if name in WITH_A_NETWORK:
+                    self.assertEqual(seen, interfaces("self") - {"sit0"})
+                else:
+                    self.assertEqual(seen, {"lo"})
+
+    def test_a_unit_without_the_network_says_so(self):
+        self.addCleanup(os.unlink, units.FOLDER + "/msp.service.d/override.conf")
+        self.edit("[Service]\nPrivateNetwork=yes\n")
+        result = self.fetch()
+        self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
+        self.assertIn("msp: run: the service has no network, so no host can be reached; 'msp doctor' has the "
+                      "remedy\n", result.stderr)
+        self.assertTrue(units.status()["offline"])
+        self.assertIn("no host is reached; 'msp doctor'", units.msp("status").stdout)
+        for command in (["doctor"], ["setup", "--dry-run"]):
+            with self.subTest(command=command):
+                said = " ".join(units.msp(*command).stdout.split())
+                self.assertRegex(said, r"process \d+ has no network: its sandboxes reach no host")
+                self.assertIn(REMEDY, said)
+        client = self.client()
+        self.assertIn("[the service has no network, so no host can be reached; 'msp doctor' has the remedy]",
+                      client.command(f"curl -s http://{OTHER}/ || exit 7", profile="net"))
+        self.edit("[Service]\nPrivateNetwork=no\n")
+        units.systemctl("restart", "msp.service")
+        again = self.run_fetch()
+        self.assertEqual((again.returncode, again.stdout), (0, "200\n"), again.stderr)
+        self.assertFalse(units.status()["offline"])
+        self.assertNotIn("no network", units.msp("doctor").stdout)
+
+    @staticmethod
+    def edit(text):
+        """`systemctl --user edit`, in whose editor somebody writes this."""
+        subprocess.run(["systemctl", "--user", "edit", "--stdin", "msp.service"], input=text, text=True,
+                       env={**os.environ, "XDG_RUNTIME_DIR": units.RUNTIME}, capture_output=True,
+                       timeout=units.SECONDS, check=True)
 
 
 if __name__ == "__main__":

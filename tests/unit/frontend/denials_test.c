@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "common/ipc/ipc_done.h"
+#include "common/text/names.h"
 #include "frontend/denial_hints.h"
 #include "support.h"
 
@@ -115,6 +116,25 @@ Test(denials, two_lines_are_the_most)
 	cr_expect_null(strchr(second + 1, '\n'));
 	cr_expect_not_null(strstr(second, "; and 18 more kinds"));
 	cr_expect_eq(strcmp(second + strlen(second) - 19, "; and 18 more kinds"), 0);
+}
+
+Test(denials, a_service_without_a_network_is_the_reason)
+{
+	static const char line[] = "the service has no network, so no host can be reached; 'msp "
+				   "doctor' has the remedy";
+	char hints[DENIALS_TEXT_MAX];
+
+	done = (struct ipc_execution_done){ .verdict = VERDICT_EXITED, .exit_code = 6 };
+	denials_describe(&builtin.plan, "default", &done, &views);
+	cr_expect_str_eq(views.unreached, "");
+	done.is_offline = 1;
+	denials_describe(&builtin.plan, "default", &done, &views);
+	cr_expect_str_eq(views.unreached, line);
+	denials_put_hints(&views, hints);
+	cr_expect_eq(strncmp(hints + 1, line, sizeof(line) - 1), 0, "%s", hints);
+	done.exit_code = 0; /* it needed none */
+	denials_describe(&builtin.plan, "default", &done, &views);
+	cr_expect_str_eq(views.unreached, "");
 }
 
 Test(denials, without_a_plan_there_are_still_numbers)
