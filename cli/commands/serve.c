@@ -179,7 +179,12 @@ static void serve_refused(const struct images *images, const char *config, uint3
 static int refuse_start(const struct serve_options *options, const struct images *images,
 			const char *text, int code)
 {
-	(void)log_fail(code, "serve: %s", text);
+	for (const char *line = text; *line; line += strspn(line, "\n")) {
+		const int size = (int)strcspn(line, "\n");
+
+		log_line("serve: %.*s", size, line);
+		line += size;
+	}
 	if (code == MSP_EXIT_REFUSED && tells_client(options))
 		serve_refused(images, options->config, options->limits, text);
 	return code;

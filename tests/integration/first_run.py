@@ -110,6 +110,16 @@ class Refused(unittest.TestCase):
             self.assert_told(self.serve("--config", file.name), r"colour",
                              re.escape(file.name) + r":3")
 
+    def test_each_line_is_one_on_standard_error(self):
+        said = subprocess.run([support.MSP, "serve", *support.limits()], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=SECONDS, check=False,
+                              preexec_fn=hide_landlock)
+        lines = said.stderr.splitlines()
+        self.assertEqual((said.returncode, said.stderr.count("?")), (support.REFUSED, 0), said.stderr)
+        self.assertGreater(len(lines), 1)
+        for start, line in zip(("Missing: landlock", "Fix: "), lines, strict=False):
+            self.assertTrue(line.startswith("msp: serve: " + start), said.stderr)
+
     def test_the_modern_era(self):
         server = self.serve(preexec_fn=hide_landlock)
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
