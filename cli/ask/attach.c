@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask/enabled.h"
 #include "common/fd.h"
 #include "common/ipc/channel.h"
 #include "common/ipc/ipc_client.h"
@@ -181,6 +182,9 @@ static int explain_service(const struct attachment *attachment)
 	if (service->state != SERVICE_HERE &&
 	    (service->state != SERVICE_ABSENT || attachment->options->socket))
 		everywhere_note("%s; this command gets a supervisor of its own", service->text);
+	else if (service->state == SERVICE_ABSENT && service_is_enabled())
+		everywhere_note("msp.socket is enabled, but does not listen ('msp doctor' has the "
+				"remedy); this command gets a supervisor of its own");
 	return 0;
 }
 

@@ -13,14 +13,20 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "ask/enabled.h"
 #include "ask/hand_over.h"
 #include "commands/listen.h"
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc/channel.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_client.h"
 #include "common/ipc/ipc_start.h"
 #include "common/ipc/limits_mode.h"
 #include "common/limits.h"
@@ -32,6 +38,7 @@
 #include "launcher/host/no_network.h"
 #include "launcher/host/pins.h"
 #include "launcher/host/service.h"
+#include "launcher/host/service_socket.h"
 #include "launcher/host/token_file.h"
 #include "launcher/host/workspace.h"
 #include "launcher/start/config.h"
@@ -175,6 +182,35 @@ static void serve_refused(const struct images *images, const char *config, uint3
 		(void)launch_exec_refused(images, fd);
 }
 
+/* systemd starts a service for each client that waits, and gives up for good after ten starts
+ * within a minute (msp.service): one that cannot start turns clients away for a tenth of it, and
+ * ends. */
+#define UNFIT_MS 7000
+
+/* Tell the clients that wait on the manager's socket. What they have said is read: a connection
+ * that is closed with something unread is an error, which would come before our word. */
+static void turn_clients_away(void)
+{
+	static const struct ipc_client_end message = { CLIENT_END_UNFIT };
+	const uint64_t end_us = clock_now_us() + UNFIT_MS * UINT64_C(1000);
+	struct pollfd entry = { SERVICE_SOCKETS_FD, POLLIN, 0 };
+	char said[64];
+
+	for (uint64_t now = clock_now_us(); now < end_us; now = clock_now_us()) {
+		int fd FD_OWNED = -1;
+
+		if (poll(&entry, 1, (int)((end_us - now) / 1000) + 1) > 0)
+			fd = accept4(entry.fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0)
+			return;
+		const struct channel client = { fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
+		(void)channel_send(&client, IPC_TYPE_client_end, &message, NULL, MSG_DONTWAIT);
+		(void)shutdown(fd, SHUT_RDWR); /* the client can send no more */
+		while (recv(fd, said, sizeof(said), MSG_DONTWAIT) > 0)
+			;
+	}
+}
+
 /* Say why nothing starts: on standard error, and to a client that would only see an end. */
 static int refuse_start(const struct serve_options *options, const struct images *images,
 			const char *text, int code)
@@ -185,6 +221,8 @@ static int refuse_start(const struct serve_options *options, const struct images
 		log_line("serve: %.*s", size, line);
 		line += size;
 	}
+	if (code == MSP_EXIT_REFUSED && options->is_service && service_sockets_passed())
+		turn_clients_away();
 	if (code == MSP_EXIT_REFUSED && tells_client(options))
 		serve_refused(images, options->config, options->limits, text);
 	return code;
@@ -299,6 +337,9 @@ static int try_service(const struct serve_options *options, struct config *confi
 	/* That there is none is the usual case, unless somebody named it. */
 	if (service.state != SERVICE_ABSENT || options->socket)
 		log_line("serve: %s; this client gets a supervisor of its own", service.text);
+	else if (service_is_enabled())
+		log_line("serve: msp.socket is enabled, but does not listen ('msp doctor' has the "
+			 "remedy); this client gets a supervisor of its own");
 	return HAND_OVER_NOT;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "ask/enabled.h"
 #include "common/fd.h"
 #include "common/ipc/ipc_client.h"
 #include "common/ipc/limits_mode.h"
@@ -46,6 +47,7 @@ static const struct {
 	[SERVICE_STOPPING] = { "stopping", MSP_EXIT_AGAIN },
 	[SERVICE_WEAKER] = { "weaker", MSP_EXIT_REFUSED }, /* no limits were asked for here */
 	[SERVICE_SILENT] = { "silent", MSP_EXIT_AGAIN },
+	[SERVICE_UNFIT] = { "unfit", MSP_EXIT_REFUSED },
 	[SERVICE_FAILED] = { "failed", MSP_EXIT_SOFTWARE },
 };
 
@@ -181,7 +183,10 @@ static int run_status(const struct command *command, int argc, char *argv[])
 		print_status(&answer);
 	else
 		log_line("status: %s%s", service.text,
-			 service.state == SERVICE_ABSENT
+			 service.state == SERVICE_ABSENT && service_is_enabled()
+				 ? ". msp.socket is enabled, but does not "
+				   "listen: " SERVICE_LISTEN_AGAIN " have it listen"
+			 : service.state == SERVICE_ABSENT
 				 ? ". 'systemctl --user start msp.service' starts the service; "
 				   "without it, each client gets a supervisor of its own"
 				 : "");

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "ask/enabled.h"
 #include "common/confine/landlock.h"
 #include "common/fd.h"
 #include "common/ipc/ipc_client.h"
@@ -411,6 +412,15 @@ static void probe_service(const struct machine *machine, struct finding *ret)
 			     "process %u runs, of this version (" MSP_VERSION
 			     "), with limits: %s, Landlock ABI %u; 'msp status' says more",
 			     status.pid, limits_mode_name(status.limits), status.landlock_abi);
+	} else if (service.state == SERVICE_ABSENT && service_is_enabled()) {
+		probe_report(ret, FINDING_MISSING,
+			     "msp.socket is enabled, but does not listen: each client gets a "
+			     "supervisor of its own. 'journalctl --user -u msp.socket -u "
+			     "msp.service' says why");
+		probe_set_fix(ret, "%s", SERVICE_LISTEN_AGAIN);
+	} else if (service.state == SERVICE_UNFIT) {
+		probe_report(ret, FINDING_MISSING, "%s", service.text);
+		probe_set_fix(ret, "mend what it names; the next command starts the service");
 	} else if (service.state == SERVICE_ABSENT) {
 		ret->cause = CAUSE_ABSENT;
 		probe_report(ret, FINDING_NOTE,

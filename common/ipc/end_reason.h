@@ -20,6 +20,7 @@ enum client_end_reason {
 	CLIENT_END_LIMITS, /* the service runs with weaker limits than the client's operator accepts
 			    */
 	CLIENT_END_STOPPING, /* the service stops */
+	CLIENT_END_UNFIT,    /* the service cannot start, by its configuration or this machine */
 };
 
 #endif

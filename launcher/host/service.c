@@ -189,6 +189,9 @@ void service_leave_for(struct service *service, uint32_t reason)
 		      FRONTENDS_MAX);
 	else if (reason == CLIENT_END_STOPPING)
 		LEAVE(service, SERVICE_STOPPING, "the service is stopping: try again in a moment");
+	else if (reason == CLIENT_END_UNFIT)
+		LEAVE(service, SERVICE_UNFIT,
+		      "the service cannot start: 'journalctl --user -u msp.service' says why");
 	else if (reason == CLIENT_END_LIMITS)
 		LEAVE(service, SERVICE_WEAKER, WEAKER_TEXT);
 	else

@@ -38,6 +38,7 @@ enum service_state {
 	SERVICE_STOPPING,
 	SERVICE_WEAKER, /* it runs with weaker limits than are accepted here */
 	SERVICE_SILENT, /* it did not answer in time */
+	SERVICE_UNFIT,  /* it cannot start */
 	SERVICE_FAILED, /* the system refused something */
 };
 

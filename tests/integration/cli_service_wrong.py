@@ -445,6 +445,22 @@ class Manager(Folder):
         process = self.start(self.listen(), NOTIFY_SOCKET=path, **environment)
         return process, lambda: manager.recv(256).decode()
 
+    def test_one_that_cannot_start_turns_clients_away(self):
+        """Each of them hears it at once, has a supervisor of its own, and the reason from that."""
+        config = os.path.join(self.folder, "config.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("nonsense: 1\n")
+        process = self.start(self.listen(), MSP_CONFIG=config)
+        for _ in range(3):
+            result = msp("run", LIMITS, "--socket=" + self.socket, "--", "echo", "mine")
+            self.assertEqual((result.returncode, result.stdout), (0, "mine\n"), result.stderr)
+            self.assertIn("the service cannot start: 'journalctl --user -u msp.service' says why; this "
+                          "command " + OWN, result.stderr)
+        self.assertEqual(json.loads(msp("status", "--json", "--socket=" + self.socket).stdout)["state"],
+                         "unfit")
+        self.assertEqual(process.wait(SECONDS), 78)
+        self.assertIn("nonsense", process.stderr.read())
+
     def test_activation(self):
         listener = self.listen()
         waiting = self.start_run("echo", "waited")  # it connects before anybody answers

@@ -86,6 +86,30 @@ class Starts(units.ServiceCase):
                 self.assertTrue(text.startswith("42\n"), text)
 
 
+class Enabled(units.ServiceCase):
+    """A socket that is enabled and does not listen is no silent loss."""
+
+    NOTE = "msp.socket is enabled, but does not listen"
+
+    def test_each_frontend_says_so_and_the_remedy_works(self):
+        self.addCleanup(units.systemctl, "disable", "msp.socket", check=False)
+        units.systemctl("enable", "--now", "msp.socket")
+        units.systemctl("stop", "msp.socket")
+        result = units.msp("run", "--", "true")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(self.NOTE, result.stderr)
+        self.assertIn(self.NOTE, units.msp("status").stderr)
+        self.assertIn(self.NOTE, " ".join(units.msp("doctor").stdout.split()))
+        units.systemctl("reset-failed", "msp.socket", "msp.service")
+        units.systemctl("restart", "msp.socket")
+        result = units.msp("run", "--", "true")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(units.status()["executions"]["started"], 1)
+
+    def test_one_that_was_never_enabled_is_not_missed(self):
+        self.assertNotIn(self.NOTE, units.msp("run", "--", "true").stderr)
+
+
 class Configured(units.ServiceCase):
     """The user's own configuration, where the unit's restrictions leave it."""
 
@@ -109,6 +133,26 @@ class Configured(units.ServiceCase):
         self.assertIn("profile own,", result.stderr)
         self.assertEqual(units.status()["executions"]["started"], 1)
         self.assertTrue(self.client().command("echo $OWN").startswith("yes\n"))
+
+    def test_a_mended_one_is_in_force_without_a_command(self):
+        """While it is wrong each command says so, and systemd does not give the socket up."""
+        self.write("profiles: []\n")
+        os.chmod(self.PATH, 0o620)
+        units.systemctl("start", "msp.socket")
+        for _ in range(12):
+            result = units.msp("run", "--", "true")
+            self.assertEqual(result.returncode, 78, result.stderr)
+            self.assertIn("msp: run: the service cannot start: 'journalctl --user -u msp.service' says why; "
+                          "this command gets a supervisor of its own\n", result.stderr)
+            self.assertIn(self.PATH, result.stderr)
+        self.assertEqual(json.loads(units.msp("status", "--json").stdout)["state"], "unfit")
+        self.assertIn("mend what it names", " ".join(units.msp("doctor").stdout.split()))
+        self.assertEqual(units.properties("ActiveState", unit="msp.socket"), {"ActiveState": "active"})
+        os.chmod(self.PATH, 0o600)
+        self.assertTrue(support.wait_until(lambda: units.status()["state"] == "running", units.SECONDS))
+        result = units.msp("run", "--", "true")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(units.status()["executions"]["started"], 1)
 
     def test_a_wrong_one_is_not_started_again(self):
         self.write("nonsense: 1\n")
