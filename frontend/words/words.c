@@ -41,10 +41,9 @@ static const struct verdict_words verdicts[VERDICT_COUNT] = {
 			       "once" },
 	[VERDICT_MEMORY] = { "killed at the profile's memory limit", "memory limit reached" },
 	[VERDICT_PIDS] = { "the profile's number of processes was reached",
-			   "process limit reached: every process was killed; start fewer "
-			   "processes and threads" },
+			   "process limit reached; start fewer processes and threads" },
 	[VERDICT_DISK] = { "the sandbox's files reached their limit",
-			   "disk limit reached: every process was killed; write less" },
+			   "disk limit reached; write less" },
 	[VERDICT_OUTPUT] = { "killed at the profile's output limit",
 			     "output limit reached: every process was killed; print less" },
 	[VERDICT_DENIED] = { "killed by the system call filter",

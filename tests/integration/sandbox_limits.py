@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits: what asks for too much is ended with the verdict that says so, its output is kept, and
 neither the host nor the server that runs it pays."""
+import contextlib
 import json
 import os
 import resource
@@ -152,6 +153,23 @@ class Processes(Limits):
                         "    print(count)\n", options=SMALL)
         self.assertIn(told["verdict"], ("exited", "pids"))
         self.assertLessEqual(abs(int(told["stdout"]) - PIDS), 1)
+
+    def test_a_model_gets_the_commands_own_exit_code(self):
+        """A refused fork kills nothing: the command goes on, and ends by itself."""
+        code = ("import os, time\n"
+                "try:\n"
+                "    while True:\n"
+                "        if os.fork() == 0: time.sleep(60)\n"
+                "except BlockingIOError:\n"
+                "    time.sleep(1)\n"  # for a look without cgroups
+                "    os._exit({0})\n")
+        with contextlib.closing(support.Server()) as server:
+            server.initialize()
+            said = [support.text_of(server.call("run_code", language="python", code=code.format(number),
+                                                profile="small", timeout=60)) for number in (7, 0)]
+        self.assertRegex(said[0], r"(?s)^\[.*\]\n\[exit 7 · [0-9.]+ s · process limit reached; start fewer "
+                         r"processes and threads(?: · no output)?\]$")
+        self.assertRegex(said[1], r"^\[exit 0 · [0-9.]+ s(?: · no output)?\]$")
 
     def test_one_sandbox_does_not_count_for_another(self):
         hold = ("import os, time\n"

@@ -176,13 +176,17 @@ void result_put_verdict(const struct execution_info *info, const struct plan *pl
 {
 	const struct ipc_execution_done *done = info->done;
 	const char *words = verdict_words(done->verdict)->models;
+	/* A refused fork or write kills nobody: the command ended by itself. */
+	const bool is_own_end = done->verdict == VERDICT_EXITED ||
+				done->verdict == VERDICT_SIGNALLED ||
+				done->verdict == VERDICT_PIDS || done->verdict == VERDICT_DISK;
 
-	if (done->verdict == VERDICT_EXITED)
-		say_exited(text, done);
-	else if (done->verdict == VERDICT_SIGNALLED)
+	if (is_own_end && done->signal)
 		say_signalled(text, done);
-	else
-		buffer_append_text(text, words);
+	else if (is_own_end)
+		say_exited(text, done);
+	if (words)
+		buffer_format(text, "%s%s", is_own_end ? " · " : "", words);
 	if (done->verdict == VERDICT_TIMEOUT)
 		say_timeout(info, plan, text);
 	else if (done->verdict == VERDICT_MEMORY)

@@ -125,8 +125,9 @@ Test(mcp_result, verdicts)
 		{ VERDICT_CPU_TIME, "[CPU time limit reached" },
 		{ VERDICT_MEMORY,
 		  "[memory limit reached (peak 512 MiB): every process was killed" },
-		{ VERDICT_PIDS, "[process limit reached" },
-		{ VERDICT_DISK, "[disk limit reached" },
+		/* these two kill nothing: the command ended by itself */
+		{ VERDICT_PIDS, "[exit 7 · 60 s · process limit reached; start fewer" },
+		{ VERDICT_DISK, "[exit 7 · 60 s · disk limit reached; write less]" },
 		{ VERDICT_OUTPUT, "[output limit reached" },
 		{ VERDICT_DENIED, "[killed for an operation" },
 		{ VERDICT_CANCELLED, "[cancelled" },
@@ -136,6 +137,7 @@ Test(mcp_result, verdicts)
 
 	done.wall_us = 60000000;
 	done.peak_bytes = 512 << 20;
+	done.exit_code = 7;
 	print(OUTPUT_OUT, "partial");
 	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
 		done.verdict = verdicts[i].verdict;
@@ -146,6 +148,11 @@ Test(mcp_result, verdicts)
 	done.verdict = VERDICT_MEMORY;
 	done.peak_bytes = 0;
 	expect_part(text_of_execution(), "[memory limit reached: every process was killed");
+	done.verdict = VERDICT_PIDS;
+	done.signal = SIGABRT;
+	expect_part(text_of_execution(),
+		    "[killed by signal 6 (SIGABRT) · 60 s · process limit reached; start");
+	done.signal = 0;
 	done.verdict = VERDICT_COUNT;
 	expect_part(text_of_execution(), "the sandbox failed");
 	cr_assert(result.is_error);
