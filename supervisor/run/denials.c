@@ -61,7 +61,8 @@ bool denials_put(struct ipc_execution_done *done, const struct ipc_spawn_done *f
 
 	if (!denials_take(&denials, from->denials, from->denials_size))
 		return false;
-	add_limit(&denials, DENIAL_MEMORY, usage->oom_kills + (from->over_memory != 0));
+	/* The kernel counts each process of the group that it kills at once. */
+	add_limit(&denials, DENIAL_MEMORY, usage->oom_kills > 0 || from->over_memory);
 	add_limit(&denials, DENIAL_PIDS, usage->forks_refused + (from->over_pids != 0));
 	add_limit(&denials, DENIAL_DISK, from->over_disk != 0);
 	done->denials_size = denials.size;

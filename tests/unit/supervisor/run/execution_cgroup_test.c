@@ -16,6 +16,7 @@
 #include "common/ipc/ipc_init.h"
 #include "common/ipc/ipc_refused.h"
 #include "common/ipc/refusal.h"
+#include "common/records/denial.h"
 #include "fake_cgroup.h"
 #include "rig.h"
 #include "support.h"
@@ -120,6 +121,22 @@ Test(execution_cgroup, what_the_kernel_did_is_the_verdict)
 	cr_expect_eq(verdict_of(SIGABRT, quiet, "max 4\n"), VERDICT_PIDS);
 	cr_expect_eq(verdict_of(0, quiet, "max 4\n"), VERDICT_EXITED, "it coped");
 	cr_expect_eq(verdict_of(1 << 8, "oom_kill 1\n", "max 4\n"), VERDICT_MEMORY);
+}
+
+Test(execution_cgroup, processes_that_are_killed_at_once_are_one_denial)
+{
+	struct rig_sandbox sandbox = begin(1);
+	struct denials denials;
+
+	fake_cgroup_say("s0/memory.events", "oom_kill 3\n");
+	rig_report(&sandbox, SIGKILL);
+	const struct ipc_execution_done *done = rig_take_done(&rig, 1);
+	cr_assert(denials_take(&denials, done->denials, done->denials_size));
+	cr_assert_eq(denials.size, sizeof(denials.records[0]));
+	cr_expect_eq(denials.records[0].layer, DENIAL_MEMORY);
+	cr_expect_eq(denials.records[0].count, 1);
+	clear();
+	rig_end(&sandbox);
 }
 
 Test(execution_cgroup, an_init_that_the_kernel_killed_for_memory_is_no_fault)
