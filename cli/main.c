@@ -17,6 +17,7 @@
  */
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "ask/progress.h"
 #include "common/fd.h"
@@ -75,6 +76,18 @@ static void make_line(char *text)
 	utf8_make_line(text);
 }
 
+/* A program of msp that fails in a starved start must not leave a core in the caller's directory:
+ * it would hold what msp has read. */
+static void refuse_cores(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_CORE, &limit) != 0)
+		return;
+	limit.rlim_cur = 0;
+	(void)setrlimit(RLIMIT_CORE, &limit); /* lowering it is allowed */
+}
+
 int main(int argc, char *argv[])
 {
 	const struct command *command;
@@ -86,6 +99,7 @@ int main(int argc, char *argv[])
 	log_make_line = make_line;
 	/* The parent may have set SIGCHLD to SIG_IGN; wait() would lose exit statuses. */
 	(void)signal(SIGCHLD, SIG_DFL);
+	refuse_cores();
 	/* A write beyond the caller's limit for files is an error like others. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	/* The kernel counts the descriptors that wait in sockets for all processes of a user

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How `msp run` dies: by signals, and when one of its processes is killed. Nothing stays."""
 import os
+import resource
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -38,6 +40,36 @@ class Signals(unittest.TestCase):
                 process = self.started()
                 process.send_signal(number)
                 self.assertEqual(self.ends_with(process, 128 + number), "")
+
+    def test_no_core_is_left_in_the_callers_directory(self):
+        """Whichever of msp's programs crashes; a program of the caller's leaves one there."""
+        with open("/proc/sys/kernel/core_pattern", encoding="ascii") as file:
+            if file.read().strip() not in ("core", "core.%p"):
+                self.skipTest("this machine keeps cores elsewhere")
+
+        def allow_cores():
+            hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+            resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["sh", "-c", "kill -ABRT $$"], cwd=folder, preexec_fn=allow_cores, check=False)
+            if not os.listdir(folder):
+                self.skipTest("no program leaves a core here")
+        with tempfile.TemporaryDirectory() as folder:
+            for program in ("msp", "msp-supervisor", "msp-child-init"):
+                process = self.started(cwd=folder, preexec_fn=allow_cores)
+                for pid in [process.pid, *support.descendants(process.pid)]:
+                    with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
+                        if os.path.basename(file.read().split("\0")[0]) == program:
+                            os.kill(pid, signal.SIGABRT)
+                            break
+                else:
+                    self.fail("no process of " + program)
+                process.wait(SECONDS)
+                self.assertTrue(wait_until_alone(GONE))
+                process.stdout.close()
+                process.stderr.close()
+                self.assertEqual(os.listdir(folder), [], program)
 
     def test_a_workload_that_ignores_everything(self):
         script = "trap '' INT TERM HUP QUIT; (trap '' TERM; sleep 300) & echo ready; sleep 300"
