@@ -68,7 +68,8 @@ struct denial_views {
 	struct denial_view items[DENIALS_COUNTED_MAX + DENIAL_HINTS_MAX];
 	char other[HINT_TEXT_MAX]; /* that an error was not the sandbox's; may be empty */
 	char note[HINT_TEXT_MAX]; /* that a name is missing which the host may have; may be empty */
-	char unreached[HINT_TEXT_MAX]; /* a host that the policy allows; by msp-cable's counts */
+	char unreached[HINT_TEXT_MAX]; /* a host that the policy allows, by msp-cable's counts; or
+					  all */
 };
 
 /* Describe what `done` carries; a plan that is NULL or without bytes has nothing to tell.
