@@ -10,6 +10,7 @@
 #include "frontend/utf8.h"
 #include "gateway/hosts/groups.h"
 #include "policy/decide/decide.h"
+#include "policy/packages/packages.h"
 #include "policy/read/config_file.h"
 #include "policy/read/policy.h"
 #include "policy/read/profile_parts.h"
@@ -41,6 +42,8 @@ static const char usage[] =
 	"  --config FILE  the configuration; without it there are the built-in profiles\n"
 	"  --images DIR   the directory of the images that it names\n"
 	"  --home DIR     the directory that ~ means in it\n"
+	"  --packages DIR the directory of copies of the packages' configuration\n"
+	"  --machine DIR  the virtual machine\n"
 	"\n"
 	"The format of the file: msp-policy(5).\n";
 
@@ -52,6 +55,8 @@ struct request {
 	const char *config;
 	const char *images;
 	const char *home;
+	const char *packages;
+	const char *machine;
 	const char *output;
 	const char *fd;
 	int count;
@@ -93,6 +98,25 @@ static int add_config(struct policy *policy, const char *path)
 		result = refuse_request(error.text);
 	buffer_done(&text);
 	return result;
+}
+
+/* Let profiles show the packages' configuration, whose copies are brought up to date, and the
+ * virtual machine. Copies that cannot be kept are not shown. */
+static void show_machine(const struct request *request, struct policy *policy,
+			 struct packages *packages)
+{
+	int error = 0;
+
+	if (request->packages != NULL) {
+		packages_read(packages, "");
+		error = packages_copy(packages, request->packages);
+	}
+	if (error != 0)
+		log_line("%s: %s", request->packages, errno_text(-error));
+	policy_set_shown(policy,
+			 (struct policy_shown){
+				 .packages = error == 0 && packages->count > 0 ? packages : NULL,
+				 .machine = request->machine });
 }
 
 /* Load the built-in profiles, and the configuration if one is given. NULL after a message. */
@@ -435,6 +459,10 @@ static const char **place_of(const struct command *command, const char *word,
 		return &request->images;
 	if (strcmp(word, "--home") == 0)
 		return &request->home;
+	if (strcmp(word, "--packages") == 0)
+		return &request->packages;
+	if (strcmp(word, "--machine") == 0)
+		return &request->machine;
 	if (command->does != WRITES_PLAN)
 		return NULL;
 	return strcmp(word, "-o") == 0     ? &request->output
@@ -486,15 +514,19 @@ static int check_options(const struct command *command, const struct request *re
 static int run_command(const struct command *command, const struct request *request)
 {
 	struct policy *policy = command->does != READS_NOTHING ? load_policy(request) : NULL;
+	struct packages packages = { .count = 0 };
 	struct buffer text = { .bytes = NULL };
 	int result, written;
 
 	if (command->does != READS_NOTHING && policy == NULL)
 		return MSP_EXIT_REFUSED;
+	if (policy != NULL)
+		show_machine(request, policy, &packages);
 	result = command->run(request, policy, &text);
 	written = write_stdout(&text);
 	buffer_done(&text);
 	policy = policy_free(policy);
+	packages_done(&packages);
 	return written != 0 ? written : result;
 }
 

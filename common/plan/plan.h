@@ -23,7 +23,7 @@
 #define PLAN_VERSION 15U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
-#define PLAN_MOUNTS_MAX 128U
+#define PLAN_MOUNTS_MAX 256U
 #define PLAN_LAYERS_MAX 127U
 #define PLAN_RULES_MAX 64U
 #define PLAN_LANGUAGES_MAX 48U
@@ -129,6 +129,7 @@ enum plan_mount_flag {
 	PLAN_GIVEN = 8,    /* likewise, a path of the command's: --ro */
 	PLAN_MACHINE =
 		16, /* likewise, the directory of the virtual machine in the state directory */
+	PLAN_PACKAGES = 32, /* likewise, the directory of the packages' configuration */
 };
 
 struct plan_mount {
@@ -152,6 +153,8 @@ struct plan_mount {
 
 /* The place, a directory, that git's data outside of the workspace is shown at, if it is. */
 #define PLAN_PLACE_GIT "git"
+/* The source of a record with PLAN_PACKAGES until the launcher knows the directory. */
+#define PLAN_PACKAGES_SOURCE "/@etc"
 
 /* In each base tree and root: everybody may read it by its mode, and no rule of Landlock covers it
  * unless one covers the whole tree. */

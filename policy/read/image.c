@@ -222,7 +222,7 @@ static void add_trust(struct profile *profile)
 	const bool is_read = profile->network == NETWORK_HOSTS &&
 			     (profile->request_count > 0 || profile->secret_count > 0);
 
-	if (!is_read || profile->mount_count == PLAN_MOUNTS_MAX ||
+	if (!is_read || profile->mount_count == PROFILE_MOUNTS_MAX ||
 	    (around != NULL && strcmp(around->target, place) == 0))
 		return;
 	profile->mounts[profile->mount_count++] =

@@ -262,7 +262,7 @@ static int put_entry(const struct entry *entry)
 	while (place < profile->mount_count &&
 	       strcmp(profile->mounts[place].target, entry->mount.target) != 0)
 		place++;
-	if (place == PLAN_MOUNTS_MAX)
+	if (place == PROFILE_MOUNTS_MAX)
 		return fail_key(entry, "at", "is one entry too many; expected at most 128",
 				entry->mount.target);
 	profile->mounts[place] = entry->mount;
@@ -281,10 +281,14 @@ static bool is_operators(const struct entry *entry)
 	       (kind == PLAN_BIND || kind == PLAN_COPY || kind == PLAN_OVERLAY);
 }
 
-static bool is_machine(const struct entry *entry)
+/* Return the flags of an entry that shows a directory of msp's own; else 0. */
+static uint32_t own_flags(const struct profile_mount *mount)
 {
-	return entry->mount.kind == PLAN_BIND && !entry->mount.is_writable &&
-	       strcmp(entry->mount.source, MACHINE_SOURCE) == 0;
+	if (mount->kind != PLAN_BIND || mount->is_writable)
+		return 0;
+	return strcmp(mount->source, MACHINE_SOURCE) == 0         ? PLAN_PINNED | PLAN_MACHINE
+	       : strcmp(mount->source, PLAN_PACKAGES_SOURCE) == 0 ? PLAN_PACKAGES
+								  : 0;
 }
 
 static int apply_entry(struct entry *entry)
@@ -298,8 +302,7 @@ static int apply_entry(struct entry *entry)
 	entry->mount.is_builtin = entry->reading->place.is_builtin;
 	if (is_operators(entry))
 		entry->mount.flags |= PLAN_PINNED;
-	if (is_machine(entry))
-		entry->mount.flags |= PLAN_PINNED | PLAN_MACHINE;
+	entry->mount.flags |= own_flags(&entry->mount);
 	return check_place(entry) != 0 ? -1 : put_entry(entry);
 }
 
@@ -343,7 +346,7 @@ const struct profile_mount *mounts_around(const struct profile *profile, const c
 struct building {
 	const struct reading *reading;
 	uint32_t count;
-	struct profile_mount made[PLAN_MOUNTS_MAX];
+	struct profile_mount made[PROFILE_MOUNTS_MAX];
 };
 
 static int fail_build(const struct building *building, const struct profile_mount *mount,
@@ -362,7 +365,7 @@ static int fail_build(const struct building *building, const struct profile_moun
 
 static int append_mount(struct building *building, const struct profile_mount *mount)
 {
-	if (building->count == PLAN_MOUNTS_MAX)
+	if (building->count == PROFILE_MOUNTS_MAX)
 		return fail_build(building, mount,
 				  "too many entries, with the directories that they imply; "
 				  "expected at most 128",
@@ -377,7 +380,7 @@ static int append_directory(struct building *building, const struct profile_moun
 	struct profile *profile = building->reading->profile;
 	char *path;
 
-	if (profile->owned_count == PLAN_MOUNTS_MAX)
+	if (profile->owned_count == PROFILE_MOUNTS_MAX)
 		return fail_build(building, mount,
 				  "too many implied directories; expected at most 128", "");
 	path = memory_text(mount->target, length);

@@ -23,6 +23,7 @@ struct policy {
 	uint32_t count;
 	struct images *images;
 	const char *home;
+	struct policy_shown shown;
 	struct policy_settings settings;
 	struct source *sources[SOURCES_MAX];
 	struct profile *profiles[PLAN_PROFILES_MAX]; /* NULL: not made yet */
@@ -44,6 +45,16 @@ void policy_look_in(struct policy *policy, const char *images)
 void policy_live_in(struct policy *policy, const char *home)
 {
 	policy->home = home;
+}
+
+void policy_set_shown(struct policy *policy, struct policy_shown shown)
+{
+	policy->shown = shown;
+}
+
+const struct policy_shown *policy_shown(const struct policy *policy)
+{
+	return &policy->shown;
 }
 
 struct policy *policy_free(struct policy *policy)

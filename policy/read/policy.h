@@ -10,7 +10,14 @@
 #include "policy/read/profile.h"
 #include "policy/read/text.h"
 
+struct packages;
 struct policy;
+
+/* The caller knows this of the machine, and keeps it. NULL: nothing. */
+struct policy_shown {
+	const struct packages *packages; /* with copies */
+	const char *machine;             /* the path of the virtual machine */
+};
 
 /* A file's settings for all profiles. Texts belong to the policy; NULL and 0: not given. */
 struct policy_settings {
@@ -39,6 +46,10 @@ void policy_look_in(struct policy *policy, const char *images);
 
 /* Have `~/` of the file mean a directory in this absolute path, which must live as long. */
 void policy_live_in(struct policy *policy, const char *home);
+/* Say what of this machine a plan shows, before it is compiled. */
+void policy_set_shown(struct policy *policy, struct policy_shown shown);
+
+const struct policy_shown *policy_shown(const struct policy *policy);
 
 /* Add the built-in profiles. 0, or -1 with *error set. */
 int policy_add_builtin(struct policy *policy, struct policy_error *error);

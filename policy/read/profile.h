@@ -15,6 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Entries of `files`, with the directories that they imply. A plan has room for the launcher's,
+ * too. */
+#define PROFILE_MOUNTS_MAX 128U
 #define PROFILE_ENVIRONMENT_MAX 64U
 #define PROFILE_HELD_MAX 64U
 
@@ -136,14 +139,14 @@ struct profile {
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,
 		held_count, host_count, request_count, secret_count;
 	const char *environment[PROFILE_ENVIRONMENT_MAX];
-	struct profile_mount mounts[PLAN_MOUNTS_MAX];
+	struct profile_mount mounts[PROFILE_MOUNTS_MAX];
 	struct profile_rule rules[PLAN_RULES_MAX];
 	struct profile_language languages[PLAN_LANGUAGES_MAX];
 	struct profile_host hosts[PLAN_HOSTS_MAX];
 	struct profile_request requests[PLAN_REQUESTS_MAX];
 	struct profile_secret secrets[PLAN_SECRETS_MAX];
-	char *held[PROFILE_HELD_MAX]; /* patterns, with those of the parents */
-	char *owned[PLAN_MOUNTS_MAX]; /* paths of implied directories; the name of a copy */
+	char *held[PROFILE_HELD_MAX];    /* patterns, with those of the parents */
+	char *owned[PROFILE_MOUNTS_MAX]; /* paths of implied directories; the name of a copy */
 	uint32_t owned_rules;
 	char *rule_paths[PLAN_RULES_MAX]; /* paths of implied rules */
 };

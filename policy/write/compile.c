@@ -6,8 +6,10 @@
 #include "policy/write/compile.h"
 
 #include "common/sha256.h"
+#include "policy/packages/packages.h"
 #include "policy/read/images.h"
 #include "policy/read/profile_parts.h"
+#include "policy/write/links.h"
 #include "policy/write/seccomp_rules.h"
 #include "policy/write/show.h"
 #include "policy/write/writer.h"
@@ -67,8 +69,13 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 }
 
 /* Return the record's `source`; for a file system, its type. */
-static const char *mount_source(const struct profile *profile, const struct profile_mount *mount)
+static const char *mount_source(const struct writer *writer, const struct profile *profile,
+				const struct profile_mount *mount)
 {
+	if (writer->shown->packages != NULL && (mount->flags & PLAN_PACKAGES) != 0)
+		return writer->shown->packages->tree;
+	if (writer->shown->machine != NULL && (mount->flags & PLAN_MACHINE) != 0)
+		return writer->shown->machine;
 	switch (mount->kind) {
 	case PLAN_TMPFS:
 		return "tmpfs";
@@ -85,6 +92,7 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 		       struct plan_profile *out)
 {
 	struct plan_mount records[PLAN_MOUNTS_MAX] = { { .kind = 0 } };
+	const struct profile_mount *packages = NULL; /* the entry that shows them */
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
 		const struct profile_mount *mount = &profile->mounts[i];
@@ -95,7 +103,7 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 			.flags = http_is_trust(profile, mount) ? PLAN_TRUST | PLAN_PINNED
 							       : mount->flags,
 			.mode = mount->mode,
-			.source = writer_put_text(writer, mount_source(profile, mount)),
+			.source = writer_put_text(writer, mount_source(writer, profile, mount)),
 			.target = writer_put_text(writer, mount->target),
 			.attributes = mounts_attributes(mount),
 			.device = mount->device,
@@ -103,9 +111,13 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 			.place = writer_put_text(writer, mount->place),
 		};
 		put_options(writer, mount, &records[i]);
+		if (writer->shown->packages != NULL && (mount->flags & PLAN_PACKAGES) != 0)
+			packages = mount;
 	}
-	out->mount_count = profile->mount_count;
-	out->mounts = writer_put_array(writer, records, profile->mount_count * sizeof(records[0]));
+	out->mount_count = packages == NULL ? profile->mount_count
+					    : links_put(writer, profile, packages, records,
+							profile->mount_count);
+	out->mounts = writer_put_array(writer, records, out->mount_count * sizeof(records[0]));
 }
 
 static void put_rules(struct writer *writer, const struct profile *profile,
@@ -473,7 +485,7 @@ static int fail_filter(const struct profile *profile, struct policy_error *error
 
 int policy_compile(const struct policy *policy, struct buffer *blob, struct policy_error *error)
 {
-	struct writer writer = { .blob = blob };
+	struct writer writer = { .blob = blob, .shown = policy_shown(policy) };
 	struct plan_profile profiles[PLAN_PROFILES_MAX] = { { .name = 0 } };
 	struct plan_header header = { .magic = PLAN_MAGIC,
 				      .version = PLAN_VERSION,

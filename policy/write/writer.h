@@ -14,6 +14,7 @@
 
 struct writer {
 	struct buffer *blob;
+	const struct policy_shown *shown;
 	uint32_t part_count;
 	/* The parts to use again: a profile shares most of them with its parent. */
 	struct part {

@@ -489,6 +489,7 @@ Test(config, only_the_operators_paths_are_pinned)
 	for (uint32_t i = 0; i < profile->mount_count; i++)
 		pinned += (mounts[i].flags & PLAN_PINNED) != 0;
 	cr_expect_eq(pinned, 3);
+	cr_expect_eq(mount_at(&loaded, "/etc/.packages")->flags, PLAN_OPTIONAL | PLAN_PACKAGES);
 	cr_expect_eq(mount_at(&loaded, "/opt")->flags, PLAN_PINNED);
 	cr_expect_eq(mount_at(&loaded, "/d")->flags, PLAN_PINNED);
 	cr_expect_eq(mount_at(&loaded, "/e")->flags, PLAN_PINNED | PLAN_OPTIONAL);
@@ -525,25 +526,25 @@ Test(config, diff_names_each_change_once_in_order)
 		"+ files: file      /etc/hostname 8 bytes, mode 0644, SHA-256 d81f8bb8c451553f "
 		"(mine.yaml:11)\n"
 		"+ files: bind      /a/b from /srv/a writable (mine.yaml:12)\n"
-		"- landlock: /opt          read execute (default.yaml:363)\n"
+		"- landlock: /opt          read execute (default.yaml:367)\n"
 		"+ landlock: /opt          read (mine.yaml:13)\n"
 		"+ landlock: /a            read write (mine.yaml:13)\n"
-		"- seccomp: allowed watch (default.yaml:378)\n"
+		"- seccomp: allowed watch (default.yaml:382)\n"
 		"+ seccomp: refused watch (mine.yaml:14)\n"
-		"- seccomp: refused trace (default.yaml:374)\n"
+		"- seccomp: refused trace (default.yaml:378)\n"
 		"+ seccomp: allowed trace (mine.yaml:14)\n"
 		"+ seccomp: refused call fork (mine.yaml:14)\n"
-		"- limits: pids          256 (default.yaml:400)\n"
+		"- limits: pids          256 (default.yaml:404)\n"
 		"+ limits: pids          10 (mine.yaml:15)\n"
-		"- requirements: landlock      6 (default.yaml:416)\n"
+		"- requirements: landlock      6 (default.yaml:420)\n"
 		"+ requirements: landlock      7 (mine.yaml:16)\n"
-		"- requirements: limits        required (default.yaml:417)\n"
+		"- requirements: limits        required (default.yaml:421)\n"
 		"+ requirements: limits        fallback (mine.yaml:16)\n"
 		"- environment: LANG=C.UTF-8 (default.yaml:19)\n"
 		"+ environment: LANG=C (mine.yaml:9)\n"
 		"+ environment: EXTRA=1 (mine.yaml:9)\n"
 		"- languages: bash        /usr/bin/bash, code in /tmp/msp-code/main.sh: "
-		"/usr/bin/bash {file} (default.yaml:514)\n"
+		"/usr/bin/bash {file} (default.yaml:518)\n"
 		"+ languages: bash        /usr/bin/bash, code in /tmp/x.sh: /usr/bin/bash -e "
 		"{file} "
 		"(mine.yaml:18)\n"
