@@ -19,7 +19,6 @@
 #include "launcher/host/protected.h"
 #include "launcher/start/config.h"
 #include "launcher/start/kept_binds.h"
-#include "launcher/start/machine_place.h"
 #include "launcher/start/opener.h"
 #include "launcher/start/plan_binds.h"
 #include "options/everywhere.h"
@@ -84,11 +83,9 @@ static int complete_binds(struct attachment *attachment, char text[LAUNCH_TEXT_M
 	return code;
 }
 
-/* Complete the plan, and then tell the servers that read requests of it. */
+/* Tell the servers that read requests of the plan. */
 static int prepare_plan(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
 {
-	if (machine_place_put(&attachment->config, attachment->expected_profile, text) != 0)
-		return -1;
 	return attachment->runs_nothing
 		       ? 0
 		       : trust_prepare(&trust, &attachment->images, &attachment->config,

@@ -44,7 +44,6 @@
 #include "launcher/start/config.h"
 #include "launcher/start/kept_binds.h"
 #include "launcher/start/launch.h"
-#include "launcher/start/machine_place.h"
 #include "launcher/start/opener.h"
 #include "options/command.h"
 
@@ -461,7 +460,6 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	if (plan && options->default_profile && !has_profile(plan, options->default_profile, text))
 		return MSP_EXIT_REFUSED;
 	if (!plan || kept_binds_put(config, text) != 0 ||
-	    machine_place_put(config, NULL, text) != 0 ||
 	    trust_prepare(&trust, images, config, NULL, text) != 0)
 		return MSP_EXIT_REFUSED;
 	plan = config_plan(config); /* it may be another one now */

@@ -22,7 +22,6 @@
 #include "frontend/supervisor_client.h"
 #include "launcher/host/budget.h"
 #include "launcher/host/pins.h"
-#include "launcher/start/machine_place.h"
 
 struct trial {
 	struct ipc_posture_full posture;
@@ -179,8 +178,7 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 			     "not all of msp's files, or no usable configuration, are there");
 		return;
 	}
-	if (machine_place_put(machine->config, "", text) != 0 ||
-	    trust_prepare(&trust, &machine->images, machine->config, "", text) != 0 ||
+	if (trust_prepare(&trust, &machine->images, machine->config, "", text) != 0 ||
 	    pins_open(config_plan(machine->config), "", &trust.pins, &pins, text) != 0) {
 		probe_report(ret, FINDING_MISSING, "%s", text);
 		return;

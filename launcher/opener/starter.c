@@ -17,7 +17,6 @@
 #include "frontend/profile_names.h"
 #include "launcher/start/bridge_program.h"
 #include "launcher/start/kept_binds.h"
-#include "launcher/start/machine_place.h"
 
 /* The least time between two starts of the gateway, when the first has ended. */
 #define GATEWAY_PAUSE_US 10000000
@@ -44,7 +43,7 @@ static int compile_policy(struct starter *starter, struct config *ret, struct pi
 	struct trust *trust = &starter->start->trust;
 
 	if (config_read_again(&starter->config, ret, text) != 0 || !launch_open_plan(ret, text) ||
-	    kept_binds_put(ret, text) != 0 || machine_place_put(ret, NULL, text) != 0 ||
+	    kept_binds_put(ret, text) != 0 ||
 	    trust_prepare(trust, &starter->start->images, ret, NULL, text) != 0 ||
 	    pins_open(config_plan(ret), "", &trust->pins, pins, text) != 0)
 		return -1;

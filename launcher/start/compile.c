@@ -74,13 +74,25 @@ const char *compile_home(void)
 
 /* Run it to its end. 0 when it says that the plan is complete. The environment is empty, so that
  * what started us does not decide how a library of its behaves. */
-static int run_compiler(int image, int plan, const char *path, const char *images,
+static int run_compiler(int image, int plan, const struct compile_input *input,
 			char text[CONFIG_TEXT_MAX])
 {
-	const char *words[] = { PROGRAM, "compile", "--config", path, "--fd", PLAN_WORD,
-				NULL,    NULL,      NULL,       NULL, NULL };
-	const char *const options[][2] = { { "--images", images }, { "--home", compile_home() } };
-	size_t count = 6;
+	const char *const options[] = { "--config",   input->path[0] ? input->path : NULL,
+					"--images",   input->images,
+					"--home",     compile_home(),
+					"--packages", input->packages,
+					"--machine",  input->machine };
+	const char *words[4 + sizeof(options) / sizeof(options[0]) + 1] = { PROGRAM, "compile",
+									    "--fd", PLAN_WORD };
+	unsigned int used = 4;
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i += 2) {
+		if (options[i + 1]) {
+			words[used++] = options[i];
+			words[used++] = options[i + 1];
+		}
+	}
+
 	const struct helper helper = { .image = image,
 				       .words = words,
 				       .fds = { plan },
@@ -100,10 +112,10 @@ static int run_compiler(int image, int plan, const char *path, const char *image
 	if (answer.end == HELPER_FAILED)
 		return format_fail(-1, text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s",
 				   errno_text(-answer.status));
-	return answer.end == HELPER_DONE ? 0 : explain_end(&answer, path, text);
+	return answer.end == HELPER_DONE ? 0 : explain_end(&answer, input->path, text);
 }
 
-int compile_config(const char *path, const char *images, char text[CONFIG_TEXT_MAX])
+int compile_config(const struct compile_input *input, char text[CONFIG_TEXT_MAX])
 {
 	int image FD_OWNED = launch_open_program(PROGRAM, text);
 	int plan, error;
@@ -111,7 +123,7 @@ int compile_config(const char *path, const char *images, char text[CONFIG_TEXT_M
 	if (image < 0)
 		return -1;
 	plan = memfd_create(PROGRAM, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (plan >= 0 && run_compiler(image, plan, path, images, text) != 0)
+	if (plan >= 0 && run_compiler(image, plan, input, text) != 0)
 		return fd_unless(-1, plan);
 	error = plan < 0 ? -errno : fd_seal(plan);
 	if (error)

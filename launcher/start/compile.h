@@ -7,10 +7,15 @@
 
 #include "launcher/start/config.h"
 
-/* Compile the file `path`, with the images in their directory; NULL: there is none. A sealed
- * descriptor of the plan, which is the caller's; or -1 and in `text` what msp-policy says is wrong.
- */
-int compile_config(const char *path, const char *images, char text[CONFIG_TEXT_MAX]);
+/* The input is a file, or "" for the built-in profiles alone, and directories, or NULL: of the
+ * images, of the packages' configuration, and of the virtual machine. */
+struct compile_input {
+	const char *path, *images, *packages, *machine;
+};
+
+/* A sealed descriptor of the plan, which is the caller's; or -1 and in `text` what msp-policy says
+ * is wrong. */
+int compile_config(const struct compile_input *input, char text[CONFIG_TEXT_MAX]);
 
 /* Return the home that ~ means in a configuration; NULL: as root, or without a home. */
 const char *compile_home(void);

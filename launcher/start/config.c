@@ -15,6 +15,7 @@
 #include "launcher/host/account.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/compile.h"
+#include "launcher/start/machine_place.h"
 #include "launcher/start/plan_cache.h"
 
 #define VARIABLE "MSP_CONFIG"
@@ -135,37 +136,67 @@ bool config_is_named(const struct config *config)
 }
 
 /* Take the plan of an earlier start; false: there is none that passes the supervisor's check. */
-static bool take_cached(struct config *config, const char *images, struct plan_cache_key *ret)
+static bool take_cached(struct config *config, const struct compile_input *input,
+			struct plan_cache_key *ret)
 {
-	config->plan_fd = plan_cache_find(config->path, images, ret);
+	config->plan_fd = plan_cache_find(input, ret);
 	if (config->plan_fd >= 0 && plan_open_fd(config->plan_fd, &config->plan) != 0)
 		fd_close(&config->plan_fd);
 	return config->plan_fd >= 0;
 }
 
 /* Check a new plan as the supervisor will. */
-static int take_compiled(struct config *config, char text[CONFIG_TEXT_MAX])
+static int compile_plan(struct config *config, const struct compile_input *input,
+			char text[CONFIG_TEXT_MAX])
 {
-	struct plan_cache_key key;
-	char images[IPC_PATH_MAX];
-	const bool has_images = state_place_images(images);
 	int error;
 
-	if (take_cached(config, has_images ? images : NULL, &key))
-		return 0;
-	config->plan_fd = compile_config(config->path, has_images ? images : NULL, text);
-	if (config->plan_fd < 0)
-		return MSP_EXIT_REFUSED;
-	error = plan_open_fd(config->plan_fd, &config->plan);
-	if (!error) {
-		plan_cache_keep(config->path, has_images ? images : NULL, &key, &config->plan);
-		return 0;
-	}
+	config->plan_fd = compile_config(input, text);
+	error = config->plan_fd < 0 ? 0 : plan_open_fd(config->plan_fd, &config->plan);
+	if (!error)
+		return config->plan_fd < 0 ? MSP_EXIT_REFUSED : 0;
 	fd_close(&config->plan_fd);
 	return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
 			   "msp-policy is not of this version (%s): install all of msp's programs "
 			   "together",
 			   errno_text(-error));
+}
+
+/* Compiling may itself change what it depends on, the watched paths: the second plan is kept. */
+static int take_compiled(struct config *config, const struct compile_input *input,
+			 char text[CONFIG_TEXT_MAX])
+{
+	struct plan_cache_key key;
+	int code = 0;
+
+	for (unsigned int tries = 0; tries < 2; tries++) {
+		config_close(config);
+		if (take_cached(config, input, &key))
+			return 0;
+		if (!key.is_known && !input->path[0])
+			return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX, "%s", "");
+		code = compile_plan(config, input, text);
+		if (code || plan_cache_keep(input, &key, &config->plan))
+			break;
+	}
+	return code;
+}
+
+/* Find the place for copies of the packages' configuration. False: there is none.
+ * A sandbox sees in its table of mounts where it is, so it is not below a home. */
+static bool find_packages(char ret[IPC_PATH_MAX])
+{
+	char text[STATE_PLACE_TEXT_MAX];
+
+	if (geteuid() == 0) { /* the account that sandboxes run as reaches it */
+		format_text(ret, IPC_PATH_MAX, "/run/msp-packages");
+		return mkdir(ret, 0755) == 0 || errno == EEXIST;
+	}
+	format_text(ret, IPC_PATH_MAX, "/dev/shm/msp-%u", geteuid());
+
+	int place FD_OWNED = state_place_open(ret, true, text);
+
+	return place >= 0;
 }
 
 static int take_builtin(struct config *config, char text[CONFIG_TEXT_MAX])
@@ -181,6 +212,7 @@ static int take_builtin(struct config *config, char text[CONFIG_TEXT_MAX])
 
 int config_read(struct config *config, char text[CONFIG_TEXT_MAX])
 {
+	char images[IPC_PATH_MAX], packages[IPC_PATH_MAX], machine[IPC_PATH_MAX];
 	int code = 0;
 
 	if (config->is_read)
@@ -188,10 +220,21 @@ int config_read(struct config *config, char text[CONFIG_TEXT_MAX])
 	config->is_roots = config->is_roots || geteuid() == 0;
 	if (find_file(config->given, config->is_roots, config->path, text) != 0)
 		return MSP_EXIT_REFUSED;
-	if (config->path[0] != '\0')
-		code = take_compiled(config, text);
-	else if (config->builtin >= 0)
+
+	const struct compile_input input = {
+		.path = config->path,
+		.images = config->path[0] && state_place_images(images) ? images : NULL,
+		.packages = find_packages(packages) ? packages : NULL,
+		.machine = machine_place_find(machine) ? machine : NULL,
+	};
+
+	if (config->path[0] || config->builtin >= 0)
+		code = take_compiled(config, &input, text);
+	if (code && !config->path[0]) {
+		if (text[0])
+			log_line("the host's packages are not shown: %s", text);
 		code = take_builtin(config, text);
+	}
 	config->is_read = code == 0;
 	return code;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/fd.h"
 #include "common/limits.h"
@@ -254,10 +255,18 @@ static bool append_bind(struct plan_profile *profile, const struct bind *bind, u
 	const uint32_t source = put_bytes(bind->host, strlen(bind->host) + 1);
 	const uint32_t target = put_bytes(bind->inside, strlen(bind->inside) + 1);
 	struct plan_rule *rules = (void *)(blob.bytes + profile->rules);
+	struct plan_mount *mounts = mounts_of(profile);
+	const bool is_directory = faccessat(bind->fd, ".", F_OK, 0) == 0;
 
 	if (source == 0 || target == 0)
 		return false;
-	mounts_of(profile)[profile->mount_count] = (struct plan_mount){
+	/* A directory is mounted on one, not on a link to packages' configuration. */
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		if (mounts[i].kind == PLAN_SYMLINK && is_directory &&
+		    strcmp(text_at(mounts[i].target), bind->inside) == 0)
+			mounts[i].kind = PLAN_DIRECTORY;
+	}
+	mounts[profile->mount_count] = (struct plan_mount){
 		.kind = PLAN_BIND,
 		.phase = find_phase(profile, bind->inside),
 		.flags = flags,

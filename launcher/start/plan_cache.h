@@ -13,6 +13,7 @@
 
 #include "common/plan/plan.h"
 #include "common/sha256.h"
+#include "launcher/start/compile.h"
 
 /* The configuration, and the program that compiles it, as they were. */
 struct plan_cache_key {
@@ -22,16 +23,14 @@ struct plan_cache_key {
 };
 
 /*
- * Find the plan of the configuration at `path`, as the file is now, and as the images are in their
- * directory `images` (NULL: there is none). Fills *ret for
- * plan_cache_keep(). Returns a sealed descriptor, the caller's, whose plan is still to be checked;
- * -1: none is known.
+ * Find the plan of the input, as its files are now. Fills *ret for plan_cache_keep(). Returns
+ * a sealed descriptor, the caller's, whose plan is still to be checked; -1: none is known.
  */
-int plan_cache_find(const char *path, const char *images, struct plan_cache_key *ret);
+int plan_cache_find(const struct compile_input *input, struct plan_cache_key *ret);
 
-/* Keep the plan, which was compiled after plan_cache_find(), unless the configuration or
- * the images have changed since. A cache that cannot be written stays as it is. */
-void plan_cache_keep(const char *path, const char *images, const struct plan_cache_key *key,
+/* Keep the plan, which was compiled after plan_cache_find(). False: something has changed since.
+ * A cache that cannot be written stays as it is. */
+bool plan_cache_keep(const struct compile_input *input, const struct plan_cache_key *key,
 		     const struct plan *plan);
 
 #endif

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans of earlier starts: found only for the same configuration, program and user, and never
 in place of a check."""
-import hashlib
 import os
 import subprocess
 import unittest
@@ -12,7 +11,7 @@ from config_support import WithFolder
 
 NORTH = "default_profile: a\nprofiles:\n  - name: a\n    extends: default\n    environment: [WAY=north]\n"
 SOUTH = NORTH.replace("north", "south")
-HEAD = 64  # the key's digest and the plan's
+HEAD = 32  # the key's digest
 
 
 class Cache(WithFolder):
@@ -48,7 +47,7 @@ class Cache(WithFolder):
 
     def forge(self, plan, key=None):
         """A slot with another plan; the control of all refusals is that this one is taken."""
-        self.write_slot((key or self.read_slot()[:32]) + hashlib.sha256(plan).digest() + plan)
+        self.write_slot((key or self.read_slot()[:HEAD]) + plan)
 
     def test_the_second_start_compiles_nothing(self):
         self.expect("north")
@@ -89,11 +88,8 @@ class Cache(WithFolder):
         whole = self.read_slot()
         south = self.compile(SOUTH)
         for name, content in (("empty", b""), ("cut", whole[:-1]), ("head", whole[:HEAD]),
-                              ("a byte", whole[:-99] + b"~" + whole[-98:]),
-                              ("another key", bytes(32) + hashlib.sha256(south).digest() + south),
-                              ("another digest", whole[:32] + bytes(32) + south),
-                              ("no plan", whole[:32] + hashlib.sha256(b"x" * 999).digest() +
-                               b"x" * 999)):
+                              ("longer", whole + b"x"), ("another key", bytes(HEAD) + south),
+                              ("no plan", whole[:HEAD] + b"x" * 999)):
             with self.subTest(slot=name):
                 self.write_slot(content)
                 self.expect("north")
