@@ -15,8 +15,9 @@ import support
 setUpModule = probes.needs_ordinary_user
 
 WRITABLE = ("/tmp", "/dev/shm", "/home/agent", "/workspace")
-# Entries of /etc that are our own; the others are read-only binds of what is alike everywhere.
-ETC_OWN = {"chromium", "firefox", "gitconfig", "group", "hostname", "hosts", "mtab", "nsswitch.conf", "opt",
+# Entries of /etc that are our own; the others are read-only binds of what is alike everywhere, and links
+# to copies of what packages brought (etc_secrets.py).
+ETC_OWN = {".packages", "chromium", "firefox", "gitconfig", "group", "hostname", "hosts", "mtab", "nsswitch.conf", "opt",
            "os-release", "passwd", "profile", "resolv.conf", "runtimes", "shells"}
 ETC_BOUND = {"alternatives", "ca-certificates.conf", "crypto-policies", "ld.so.cache",
              "ld.so.conf", "ld.so.conf.d", "ld-musl-x86_64.path", "localtime", "mime.types", "pki",
@@ -115,13 +116,14 @@ class Seeing(probes.Attack):
         self.assertEqual(support.run("ls", "-A", "/home", "/home/agent").stdout,
                          "/home:\nagent\n\n/home/agent:\n")
         paths = ("/root", os.path.expanduser("~"), "/sys", "/boot", "/media", "/mnt", "/srv",
-                 "/var/lib", "/var/log", "/var/spool", "/host", "/base", "/.dockerenv")
+                 "/var/lib/dpkg", "/var/lib/msp", "/var/log", "/var/spool", "/host", "/base", "/.dockerenv")
         self.assert_each_refused([("stat", path) for path in paths], "ENOENT")
 
     @evidence.attack("F11", "the host's own /etc", "root")
     def test_etc_is_our_own(self):
         entries = set(support.run("ls", "-A", "/etc").stdout.split())
-        extra = {name for name in entries - ETC_OWN - ETC_BOUND if not name.startswith("java-")}
+        copies = set(support.run("ls", "-A", "/etc/.packages").stdout.split())
+        extra = {name for name in entries - ETC_OWN - ETC_BOUND - copies if not name.startswith("java-")}
         self.assertEqual(extra, set())
         self.assertLessEqual({"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"}, entries)
         self.assert_each_refused([("stat", "/etc/" + name) for name in ETC_NEVER], "ENOENT")
