@@ -98,14 +98,6 @@ static int run_compiler(int image, int plan, const struct compile_input *input,
 				       .fds = { plan },
 				       .fd_count = 1,
 				       .output_of = STDERR_FILENO };
-
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		if (!options[i][1])
-			continue;
-		words[count++] = options[i][0];
-		words[count++] = options[i][1];
-	}
-
 	const struct helper_answer answer = helper_run(&helper, WAIT_MS, text, CONFIG_TEXT_MAX - 1);
 
 	text[answer.size] = '\0';
