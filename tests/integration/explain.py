@@ -364,6 +364,7 @@ class Installed(unittest.TestCase):
             file.write(text)
         subprocess.run([POLICY, "compile", "-o", os.path.join(folder, "builtin.policy"),
                         "--config", source], check=True)
+        os.unlink(os.path.join(folder, "msp-policy"))  # else the built-in profiles are its own
         patch = unittest.mock.patch.object(support, "MSP", os.path.join(folder, "msp"))
         patch.start()
         self.addCleanup(patch.stop)
