@@ -104,7 +104,7 @@ static int renew_bases(const struct apply_run *run)
 		    (entry->to.mode == 0 ? status.st_mode == 0 : files_is(&entry->to, &status)))
 			changes[count++] = (struct base_change){
 				entry->path, journal->kind == JOURNAL_UNDO ? &entry->from : NULL,
-				entry->is_merged
+				entry->is_merged, S_ISREG(status.st_mode)
 			};
 	}
 	error = base_renew(run->directories, changes, count);

@@ -56,12 +56,15 @@ static void add_hash(int host, const char *path, struct stat *status, struct bas
 		record->kind = BASE_UNKNOWN;
 }
 
-/* Look at the host's file; `is_hashed`: with its content. */
-static void look_at_host(int host, const char *path, bool is_hashed, struct base_record *ret)
+/* Look at the host's file; `is_hashed`: with its content, and as it is when that is read. `seen`:
+ * what an earlier look found, which counts if that was a regular file; NULL: nothing. */
+static void look_at_host(int host, const char *path, const struct stat *seen, bool is_hashed,
+			 struct base_record *ret)
 {
+	const bool is_seen = seen && S_ISREG(seen->st_mode);
 	struct timespec now = { 0 };
-	struct stat status;
-	const int error = beneath_look(host, path, &status);
+	struct stat status = is_seen ? *seen : (struct stat){ 0 };
+	const int error = is_seen ? 0 : beneath_look(host, path, &status);
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* it cannot fail */
 	memset(ret, 0, sizeof(*ret));
@@ -139,7 +142,7 @@ static int note_one(void *context, const struct difference *difference)
 		return -ETIME;
 	if (base_table_find(&note->table, difference->path, strlen(difference->path), &known))
 		return 0;
-	look_at_host(note->directories->host, difference->path, true, &record);
+	look_at_host(note->directories->host, difference->path, NULL, true, &record);
 	/* A file that a layer below shows or hides should have been noted with it. */
 	if (record.kind != BASE_ABSENT && difference->old_layer != note->host_layer)
 		record.kind = BASE_UNKNOWN;
@@ -194,12 +197,13 @@ static bool has_same_content(const struct base_record *one, const struct base_re
 	return one->kind == other->kind && memcmp(one->hash, other->hash, SHA256_BYTES) == 0;
 }
 
-static bool is_same(int host, const char *path, const struct base_record *base)
+static bool is_same(int host, const char *path, const struct stat *seen,
+		    const struct base_record *base)
 {
 	struct base_record now;
 	struct stat status;
 
-	look_at_host(host, path, false, &now);
+	look_at_host(host, path, seen, false, &now);
 	if (base->kind == BASE_UNKNOWN || now.kind != base->kind)
 		return false;
 	if (base->kind == BASE_ABSENT)
@@ -228,14 +232,15 @@ bool base_find(const struct job_directories *directories, const char *path, stru
 	return !kept.error && base_table_find(&kept.table, path, strlen(path), ret);
 }
 
-static enum base_state check_path(const struct job_directories *directories, const char *path)
+static enum base_state check_path(const struct job_directories *directories, const char *path,
+				  const struct stat *seen)
 {
 	const int host = directories->host;
 	struct base_record base;
 	struct stat status;
 
 	if (base_find(directories, path, &base))
-		return is_same(host, path, &base) ? BASE_SAME : BASE_CHANGED;
+		return is_same(host, path, seen, &base) ? BASE_SAME : BASE_CHANGED;
 	/* Without a file nothing can be lost. */
 	return beneath_look(host, path, &status) == 0 && status.st_mode == 0 ? BASE_SAME
 									     : BASE_CHANGED;
@@ -284,9 +289,11 @@ enum base_state base_check(const struct job_directories *directories,
 
 	if (directories->host < 0 || directories->since_count > 0)
 		return BASE_SAME;
-	ret = check_path(directories, difference->path);
+	/* An apply brings a file only where the host's still is as the comparison saw it. */
+	ret = check_path(directories, difference->path,
+			 difference->old_path[0] ? NULL : &difference->old);
 	if (ret == BASE_SAME && difference->old_path[0])
-		ret = check_path(directories, difference->old_path);
+		ret = check_path(directories, difference->old_path, &difference->old);
 	return ret == BASE_CHANGED && is_untouched(directories, difference) ? BASE_UNTOUCHED : ret;
 }
 
@@ -342,11 +349,12 @@ static void take_sandboxes_side(const struct job_directories *directories, const
 static bool find_new(const struct base_table *table, const struct job_directories *directories,
 		     const struct base_change *change, struct base_record *ret)
 {
+	static const struct stat file = { .st_mode = S_IFREG };
 	const int host = directories->host;
 	struct base_record said, now;
 	const bool is_known = base_table_history(table, change->path, &said, ret);
 
-	look_at_host(host, change->path, true, &now);
+	look_at_host(host, change->path, change->is_file ? &file : NULL, true, &now);
 	if (change->is_merged)
 		take_sandboxes_side(directories, change->path, &now);
 	if (!change->was) {
@@ -360,7 +368,7 @@ static bool find_new(const struct base_table *table, const struct job_directorie
 	if (said.mode == now.mode && has_same_content(&said, &now))
 		return false;
 	if (ret->kind == 0) {
-		look_at_host(host, change->path, false, ret);
+		look_at_host(host, change->path, NULL, false, ret);
 		ret->kind = ret->kind == BASE_ABSENT ? BASE_ABSENT : BASE_UNKNOWN;
 	}
 	return true;

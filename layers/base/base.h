@@ -41,6 +41,7 @@ struct base_change {
 	const char *path;
 	const struct journal_side *was; /* UNDO: what the apply had made of it; else NULL */
 	bool is_merged;                 /* it has the changes of both sides */
+	bool is_file;                   /* the caller has just seen a regular file there */
 };
 
 /* Renew bases in the highest layer: a file that an apply has put on the host is the base of the

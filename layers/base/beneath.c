@@ -192,10 +192,6 @@ int beneath_hash(int file, uint8_t ret[SHA256_BYTES])
 	struct sha256 state;
 	struct stat status;
 
-	if (fstat(file, &status) != 0)
-		return -errno;
-	if (status.st_size >= BENEATH_CONTENT_MAX)
-		return -EFBIG;
 	sha256_begin(&state);
 	for (off_t at = 0; at < BENEATH_CONTENT_MAX; at += (off_t)BLOCK_BYTES) {
 		const ssize_t size = beneath_read(file, block, BLOCK_BYTES, at);
@@ -207,6 +203,11 @@ int beneath_hash(int file, uint8_t ret[SHA256_BYTES])
 			sha256_end(&state, ret);
 			return 0;
 		}
+		/* Most files have one block, and need no look at their size. */
+		if (at == 0 && fstat(file, &status) != 0)
+			return -errno;
+		if (at == 0 && status.st_size >= BENEATH_CONTENT_MAX)
+			return -EFBIG;
 	}
 	return -EFBIG;
 }
