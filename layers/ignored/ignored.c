@@ -48,6 +48,8 @@ static struct {
 		char path[IPC_PATH_MAX];
 		size_t ignored;
 	} aboves[IGNORED_RULES];
+
+	char there[IPC_PATH_MAX]; /* the directory that the host was last found to have */
 } rules;
 
 /* --- files of rules --------------------------------------------------------------------------- */
@@ -125,13 +127,23 @@ static void try_file(const char *text, const char *path, bool is_directory, bool
 
 /* --- a path ----------------------------------------------------------------------------------- */
 
-static bool is_hosts_directory(const struct job *job, const char *path)
+/* Is the beginning of a path, of that size, a directory of the host? */
+static bool is_hosts_directory(const struct job *job, const char *path, size_t size)
 {
-	int directory = beneath_directory(job->directories.host, path);
-	const bool ret = directory >= 0;
+	char wanted[IPC_PATH_MAX];
+	int directory;
 
+	if (strncmp(rules.there, path, size) == 0 &&
+	    (rules.there[size] == '\0' || rules.there[size] == '/'))
+		return true;
+	memcpy(wanted, path, size);
+	wanted[size] = '\0';
+	directory = beneath_directory(job->directories.host, wanted);
+	if (directory < 0)
+		return false;
+	memcpy(rules.there, wanted, size + 1);
 	fd_close(&directory);
-	return ret;
+	return true;
 }
 
 /* The files of rules in one directory, named by the first `size` bytes of the path; the rest is the
@@ -154,7 +166,6 @@ static void try_directory(const struct job *job, enum ignored_rules by, const ch
 static bool is_ignored_itself(const struct job *job, enum ignored_rules by, const char *path,
 			      bool is_directory)
 {
-	char directory[IPC_PATH_MAX];
 	bool is_ignored = false;
 
 	try_file(rules_of(job, ".git/info/exclude"), path, is_directory, &is_ignored);
@@ -162,9 +173,7 @@ static bool is_ignored_itself(const struct job *job, enum ignored_rules by, cons
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		const size_t size = (size_t)(slash + 1 - path);
 
-		memcpy(directory, path, size - 1);
-		directory[size - 1] = '\0';
-		if (!is_hosts_directory(job, directory))
+		if (!is_hosts_directory(job, path, size - 1))
 			return is_ignored; /* nor is any below it */
 		try_directory(job, by, path, size, is_directory, &is_ignored);
 	}
