@@ -130,20 +130,17 @@ static void try_file(const char *text, const char *path, bool is_directory, bool
 /* Is the beginning of a path, of that size, a directory of the host? */
 static bool is_hosts_directory(const struct job *job, const char *path, size_t size)
 {
-	char wanted[IPC_PATH_MAX];
 	int directory;
 
-	if (strncmp(rules.there, path, size) == 0 &&
-	    (rules.there[size] == '\0' || rules.there[size] == '/'))
-		return true;
-	memcpy(wanted, path, size);
-	wanted[size] = '\0';
-	directory = beneath_directory(job->directories.host, wanted);
+	if (strncmp(rules.there, path, size) == 0 && strchr("/", rules.there[size]))
+		return true; /* that one, or one above it */
+	memcpy(rules.there, path, size);
+	rules.there[size] = '\0';
+	directory = beneath_directory(job->directories.host, rules.there);
 	if (directory < 0)
-		return false;
-	memcpy(rules.there, wanted, size + 1);
+		rules.there[0] = '\0';
 	fd_close(&directory);
-	return true;
+	return rules.there[0];
 }
 
 /* The files of rules in one directory, named by the first `size` bytes of the path; the rest is the
