@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A loss of power: the syncs of an apply, in their order.
+ * A loss of power: the syncs of an apply, in their order. And the number of its calls.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -11,6 +12,9 @@
 #include "fault.h"
 #include "layers/base/base.h"
 #include "layers/base/journal.h"
+
+/* Of an apply, for each changed file; its preview has others. */
+#define CALLS_EACH 45
 
 static struct rig rig;
 
@@ -93,4 +97,40 @@ Test(apply_syncs, what_others_rely_on_is_synced_before)
 	cr_assert_eq(power.moves, 3);
 	cr_assert_eq(power.swaps_before, 0);
 	rig_end(&rig);
+}
+
+static unsigned int counted;
+
+static void count_call(pid_t pid, const struct user_regs_struct *registers, bool does_fit)
+{
+	(void)pid;
+	(void)registers;
+	(void)does_fit;
+	counted++;
+}
+
+/* Return the system calls of an apply of so many changed files in one directory. */
+static unsigned int calls_of(unsigned int files)
+{
+	char name[32];
+
+	rig_begin(&rig, 1);
+	for (unsigned int i = 0; i < files; i++) {
+		(void)snprintf(name, sizeof(name), "in/%u", i);
+		put_file(HOST, name, "old");
+		put_file(UPPER, name, "other");
+	}
+	rig_note(&rig);
+	counted = 0;
+	cr_assert_eq(fault_run(&rig, job_apply, &(struct fault){ .look = count_call }).code, 0);
+	rig_end(&rig);
+	return counted;
+}
+
+/* Files that are looked at once more for each question make a large apply slow. */
+Test(apply_syncs, a_file_takes_few_calls)
+{
+	const unsigned int few = calls_of(10), many = calls_of(30);
+
+	cr_assert(many > few && many - few <= 20 * CALLS_EACH, "%u calls for 20 files", many - few);
 }
