@@ -47,7 +47,7 @@ JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "stream": streams.streams, "rates": rates.rates, "scale": scale.scale,
         "persistent": persistent.persistent, "filters": filters.filters,
         "changes": changes.changes, "configuration": launch.configuration, "turns": launch.turns,
-        "repository": repository.repository, "large": changes.large, "many": many.many,
+        "repository": repository.repository, "status": repository.large, "large": changes.large, "many": many.many,
         "neighbours": neighbours.neighbours, "network": network.network,
         "runtimes": runtime_costs.runtimes,
         "images": image_costs.images, "machines": machines.machine_rows}
@@ -55,7 +55,8 @@ JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
 GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent",
          "neighbours")
 # Longest that one may take; all that ends well takes far less.
-JOB_SECONDS = {"large": 3600, "runtimes": 1200, "images": 1200, "machines": 600}
+JOB_SECONDS = {"large": 3600, "changes": 900, "status": 900, "runtimes": 1200, "images": 1200,
+               "machines": 600}
 JOB_SECONDS_ELSE = 300
 USAGE, BROKEN, NO_USER = 64, 65, 67
 

@@ -8,8 +8,8 @@ import subprocess
 import groups
 import programs
 
-FEW, MANY = "1,000 files", "5,000 files"
-SIZES = {FEW: 1000, MANY: 5000}
+FEW, MANY, MORE = "1,000 files", "5,000 files", "10,000 files"
+SIZES = {FEW: 1000, MANY: 5000, MORE: 10000}
 # Those of the job that a quick run leaves out, with its rounds. Making the files takes minutes.
 LARGE, LARGEST = "50,000 files", "200,000 files"
 LARGE_SIZES = {MANY: (5000, 2), LARGE: (50000, 2), LARGEST: (200000, 1)}
@@ -41,16 +41,24 @@ def fill(folder, files, word):
             file.write(f"{word} {number}.txt\n" * LINES)
 
 
-def make_project(folder, files):
-    """A repository with the branches `before`, which is checked out, and `after`."""
+def commit(folder, files, word):
+    fill(folder, files, word)
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", word)
+
+
+def make_branch(folder, files):
+    """A repository with the branch `before`."""
     os.mkdir(folder)
     git(folder, "init", "-q", "-b", "before")
-    for word in ("before", "after"):
-        if word == "after":
-            git(folder, "checkout", "-q", "-b", word)
-        fill(folder, files, word)
-        git(folder, "add", ".")
-        git(folder, "commit", "-q", "-m", word)
+    commit(folder, files, "before")
+
+
+def make_project(folder, files):
+    """A repository with the branches `before`, which is checked out, and `after`."""
+    make_branch(folder, files)
+    git(folder, "checkout", "-q", "-b", "after")
+    commit(folder, files, "after")
     git(folder, "checkout", "-q", "before")
 
 
