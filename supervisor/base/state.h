@@ -118,8 +118,8 @@ struct persistent {
 	struct store_meta *meta; /* NULL: the sandbox is ephemeral */
 	char id[IPC_ID_MAX];
 	int directory;             /* in the store: the lock on it */
-	int workspace;             /* O_PATH of the host's; -1: none, or not asked for yet */
-	int git;                   /* O_PATH of git's data for it; -1: none is shown */
+	int hosts[2];              /* O_PATH of the host's workspace and of git's data for it;
+				    * -1: none, or not asked for yet */
 	uint32_t executions;       /* in it that are not gone */
 	uint32_t leaves;           /* cgroup leaves of its executions: a bit for each */
 	uint32_t jobs;             /* msp-layers jobs on it */

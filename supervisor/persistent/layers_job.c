@@ -114,9 +114,9 @@ static int hand_all(struct layers_job *job, const struct layers_ask *ask)
 
 	if (job->operation == LAYERS_MERGE)
 		return hand_merged(job);
-	if (own->workspace >= 0 && own->meta->workspace_mode == WORKSPACE_COPY)
+	if (own->hosts[0] >= 0 && own->meta->workspace_mode == WORKSPACE_COPY)
 		error = state_send(&job->channel, IPC_TYPE_layers_host,
-				   &(struct ipc_layers_host){ 0 }, &own->workspace);
+				   &(struct ipc_layers_host){ 0 }, &own->hosts[0]);
 	if (!error)
 		error = hand_chain(job, LAYERS_LAYER, own->meta->upper);
 	if (!error && ask->changes && ask->changes->flags & CHANGES_FROM_CHECKPOINT)

@@ -118,8 +118,7 @@ enum refusal sandbox_own(const struct ipc_head *head, struct sandbox **ret,
 
 void sandbox_disown(struct sandbox *sandbox)
 {
-	fd_close(&sandbox->persistent.workspace);
-	fd_close(&sandbox->persistent.git);
+	fd_close_all(sandbox->persistent.hosts, 2);
 	fd_close(&sandbox->persistent.directory);
 	sandbox->state = SANDBOX_FREE;
 	while (supervisor.sandboxes_used > EPHEMERAL_MAX &&
@@ -213,7 +212,7 @@ static enum refusal open_workspace(struct persistent *own, struct frontend *fron
 	struct stat is;
 
 	if (meta->workspace_mode == WORKSPACE_NONE ||
-	    (execute && own->workspace >= 0 &&
+	    (execute && own->hosts[0] >= 0 &&
 	     (meta->is_persons || !frontend->is_broker || strcmp(frontend->opened, own->id) == 0)))
 		return REFUSAL_NONE;
 	fd = workspace_find(frontend, meta->workspace, meta->is_persons || !frontend->is_broker,
@@ -222,8 +221,8 @@ static enum refusal open_workspace(struct persistent *own, struct frontend *fron
 		return REFUSAL_DEFERRED;
 	if (fd >= 0 && strcmp(path, meta->workspace) == 0 && fstat(fd, &is) == 0 &&
 	    is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode) {
-		fd_replace(&own->workspace, fd_take(&fd));
-		fd_replace(&own->git, fd_take(&workspace_came()[1]));
+		fd_replace(&own->hosts[0], fd_take(&fd));
+		fd_replace(&own->hosts[1], fd_take(&workspace_came()[1]));
 		memcpy(frontend->opened, own->id, IPC_ID_MAX);
 		scan_step(own, SCAN_ON_RETRY);
 		return REFUSAL_NONE;

@@ -234,7 +234,7 @@ void scan_settle(struct sandbox *sandbox, uint64_t now)
 	if (sandbox->state == SANDBOX_COLD)
 		scan_step(own, SCAN_ON_COLD);
 	/* Only the workspace tells what the host's files were. */
-	if (scan->state == SCAN_DUE && own->workspace < 0 &&
+	if (scan->state == SCAN_DUE && own->hosts[0] < 0 &&
 	    own->meta->workspace_mode == WORKSPACE_COPY)
 		scan_step(own, SCAN_ON_FAILED);
 	if (is_due && runs) {

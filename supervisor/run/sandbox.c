@@ -32,14 +32,13 @@ const struct plan_profile *sandbox_profile(const struct sandbox *sandbox)
 
 struct sandbox *sandbox_reset(uint32_t slot)
 {
-	supervisor.sandboxes[slot] =
-		(struct sandbox){ .slot = slot,
-				  .init.fd = -1,
-				  .standby.fd = -1,
-				  .standby_stdio = { -1, -1, -1 },
-				  .pidfd = -1,
-				  .network = -1,
-				  .persistent = { .workspace = -1, .git = -1 } };
+	supervisor.sandboxes[slot] = (struct sandbox){ .slot = slot,
+						       .init.fd = -1,
+						       .standby.fd = -1,
+						       .standby_stdio = { -1, -1, -1 },
+						       .pidfd = -1,
+						       .network = -1,
+						       .persistent.hosts = { -1, -1 } };
 	return &supervisor.sandboxes[slot];
 }
 
@@ -107,7 +106,7 @@ static int send_workspace(const struct persistent *own, uint32_t *number, uint32
 {
 	const struct ipc_sandbox_workspace message = { is_git };
 	const int error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_workspace, &message,
-				       is_git ? &own->git : &own->workspace, 0);
+				       &own->hosts[is_git], 0);
 
 	return error ? error : send_layer(number, mount, role, NULL);
 }
@@ -148,7 +147,7 @@ static int send_layers(const struct sandbox *sandbox, uint32_t *ret_count)
 	*ret_count = 0;
 	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
 		if (mounts[i].place &&
-		    (mounts[i].kind != PLAN_DIRECTORY || sandbox->persistent.git >= 0))
+		    (mounts[i].kind != PLAN_DIRECTORY || sandbox->persistent.hosts[1] >= 0))
 			error = send_place(&sandbox->persistent, ret_count, i,
 					   plan_string(plan, mounts[i].place));
 	}

@@ -31,7 +31,7 @@ static struct persistent own;
 static void open_place(void)
 {
 	place_make();
-	own = (struct persistent){ .meta = &meta, .workspace = -1, .git = -1 };
+	own = (struct persistent){ .meta = &meta, .hosts = { -1, -1 } };
 	own.directory = place_create("box", &meta);
 }
 
