@@ -158,7 +158,7 @@ class WithoutSystemd(unittest.TestCase):
                 self.assertEqual(result.returncode, support.REFUSED, result.stderr)
                 self.assertIn("holds other processes too", result.stderr)
                 self.assertIn(text, result.stderr)
-                self.assertIn("--limits=fallback", result.stderr)
+                self.assertIn("'limits: fallback' in the configuration", result.stderr)
 
     def test_a_bus_that_is_none(self):
         result = subprocess.run(
