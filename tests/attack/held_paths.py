@@ -445,7 +445,8 @@ class Unknown(Case):
         result = msp("diff", sandbox)
         self.assertIn("4 of a kind that tools execute: .newtool/x, bin/y, plain ...", result.stderr)
         self.assertEqual(msp("-q", "diff", sandbox).stderr, "")
-        self.assertEqual(msp("diff", "--name-only", sandbox).stderr, "", "for programs")
+        self.assertEqual(msp("diff", "--name-only", sandbox, cwd=self.project).stderr, "",
+                         "for programs")
         marked = [line for line in msp("apply", sandbox).stdout.splitlines()
                   if line.endswith("(of a kind that tools execute)")]
         self.assertEqual([line.split()[1] for line in marked],

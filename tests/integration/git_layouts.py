@@ -53,8 +53,9 @@ class Directories(Layouts):
         self.assertEqual(result.stdout, "/workspace/pkg/a\nfirst\n")
         self.assertIn(f"/workspace shows the repository {self.main}; --workspace=. shows this "
                       "directory alone", result.stderr)
-        self.assertEqual(self.good("diff", "-1", "--name-only").stdout, "f\npkg/a/g\n")
-        self.good("apply", "-1")
+        self.assertEqual(self.good("diff", "-1", "--name-only", cwd=self.main).stdout,
+                         "f\npkg/a/g\n")
+        self.good("apply", "-1", cwd=self.path("main/pkg/a"))
         self.assertEqual(git(self.main, "status", "--short").decode(), " M f\n M pkg/a/g\n")
 
     def test_a_directory_that_is_named_is_alone(self):
@@ -120,7 +121,7 @@ class Data(Layouts):
         before = git(self.main, "for-each-ref")
         result = self.run_in("wt", f"echo 2 >>f; {COMMIT}; git log -1 --format=%s; git branch other")
         self.assertEqual(result.stdout, "inside\n")
-        result = self.good("apply", "-1", code=1)
+        result = self.good("apply", "-1", code=1, cwd=self.path("wt"))
         self.assertRegex(result.stderr, r"left out: \.git \(stays in the sandbox's repository\)")
         self.assertEqual(git(self.main, "for-each-ref"), before)
         self.assertEqual(git(self.path("wt"), "status", "--short").decode(), " M f\n")
@@ -129,8 +130,8 @@ class Data(Layouts):
     def test_only_files_of_a_worktree(self):
         git(self.main, "worktree", "add", "-q", "../wt", "-b", "feat")
         self.run_in("wt", "echo 2 >>f; git add f; git stash list")
-        self.assertEqual(self.good("diff", "-1", "--name-only").stdout, "f\n")
-        self.good("apply", "-1")
+        self.assertEqual(self.good("diff", "-1", "--name-only", cwd=self.path("wt")).stdout, "f\n")
+        self.good("apply", "-1", cwd=self.path("wt"))
 
     def unnamed(self, name, data, expected="first\n"):
         """Without the word, and with it."""
@@ -190,7 +191,7 @@ class Below(Layouts):
         for name in "ab":
             git(self.folder, "clone", "-q", self.main, self.path("multi/" + name))
         self.run_in("multi", f"cd a; echo 2 >>f; {COMMIT}")
-        result = self.good("apply", "-1", "--commits=branch", code=1)
+        result = self.good("apply", "-1", "--commits=branch", code=1, cwd=self.path("multi"))
         self.assertIn("left out: a/.git/refs/heads/main (stays in the sandbox's repository)",
                       result.stderr)
         self.assertEqual(git(self.path("multi/a"), "log", "--format=%s").decode(), "first\n")
@@ -201,7 +202,7 @@ class Below(Layouts):
         os.mkdir(self.path("multi"))
         git(self.folder, "clone", "-q", self.main, self.path("multi/a"))
         self.run_in("multi", "cd a; echo 2 >>f; git add f; git status")
-        self.assertEqual(self.good("apply", "-1").stderr, "")
+        self.assertEqual(self.good("apply", "-1", cwd=self.path("multi")).stderr, "")
 
 
 if __name__ == "__main__":
