@@ -105,20 +105,11 @@ static void note_missing(const struct search *search, const char *path)
 
 static const char *first_kind(const char *line)
 {
-	static const struct {
-		const char *word, *kind;
-	} words[] = {
-		{ "creat", "create" },    { "mkdir", "create" }, { "touch", "create" },
-		{ "writ", "create" },     { "save", "create" },  { "output", "create" },
-		{ "database", "create" }, { "lock", "create" },  { "remove", "delete" },
-		{ "unlink", "delete" },   { "exec", "exec" },
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (hint_text_find(line, words[i].word))
-			return words[i].kind;
-	}
-	return "read";
+	if (hint_text_has(line, "creat|mkdir|touch|writ|save|output|database|lock"))
+		return "create";
+	if (hint_text_has(line, "remove|unlink"))
+		return "delete";
+	return hint_text_has(line, "exec") ? "exec" : "read";
 }
 
 /* Return whether the policy allows the act that the line tells of. If it refuses with another error
@@ -190,6 +181,14 @@ static bool is_plain(const struct phrase *phrase, const char *line)
 	return phrase->error == ENOENT || (phrase->error == EACCES && !hint_text_has(line, others));
 }
 
+/* Return whether the policy refuses with the error. `error` 0: with any. Of a write to what the
+ * host shows in a read-only mount it knows none: EROFS, or EISDIR. */
+static bool is_refusal(const struct decision *decision, int error)
+{
+	return decision->answer > DECISION_CONDITIONAL &&
+	       (!error || decision->error == error || (!decision->error && error == EROFS));
+}
+
 /* Ask about the path; add the view if the policy refuses one of the kinds with the error. `error`
  * 0: with any. */
 static bool ask_path(const struct search *search, const char *const *kinds, const char *path,
@@ -206,8 +205,10 @@ static bool ask_path(const struct search *search, const char *const *kinds, cons
 		*ret_is_known = hint_ask_policy(search, text, &operation, &decision);
 		if (!*ret_is_known)
 			return false; /* not a path that the policy could speak of */
-		if (decision.answer <= DECISION_CONDITIONAL || (error && decision.error != error))
+		if (!is_refusal(&decision, error))
 			continue;
+		if (!decision.error)
+			decision.error = error;
 		view = hint_add_view(search, decision.layer, *kinds, path);
 		if (view) {
 			hint_describe(search, &decision, view);
@@ -238,8 +239,7 @@ static bool is_refused(const struct search *search, const struct elsewhere *plac
 	for (const char *const *kind = place->kinds; *kind; kind++) {
 		SAY(text, "%s %s", *kind, path);
 		if (hint_ask_policy(search, text, &operation, &decision) &&
-		    decision.answer > DECISION_CONDITIONAL &&
-		    (!place->error || decision.error == place->error))
+		    is_refusal(&decision, place->error))
 			return true;
 	}
 	return false;

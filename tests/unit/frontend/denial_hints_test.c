@@ -89,6 +89,7 @@ Test(denial_hints, of_many_programs)
 		   "/usr/x");
 	expect_one("OSError: [Errno 30] Read-only file system: '/etc/passwd'", "mounts", "write",
 		   "/etc/passwd");
+	expect_one("sh: 1: cannot create /usr: Read-only file system", "mounts", "write", "/usr");
 	expect_one("/bin/sh: 1: cannot create /etc/x: Read-only file system", "mounts", "create",
 		   "/etc/x");
 	expect_one("rm: cannot remove '/etc/passwd': Read-only file system\n", "mounts", "delete",
