@@ -253,10 +253,12 @@ class Cable(unittest.TestCase):
     def test_hosts_that_a_workload_may_ask_for(self):
         """The control: what msp-egress can say."""
         hosts = ("evil.example", "a_b.evil-1.example", "xn--nxasmq6b.example", PUBLIC)
-        gateway = self.begin(*(self.refused(host) for host in hosts), ipc.message(
+        failed = self.refused("failed.example", reason=13)  # no denial
+        gateway = self.begin(failed, *(self.refused(host) for host in hosts), ipc.message(
             "connection_end", slot=5, use=1, number=1, reason=1, address=PUBLIC))
         for host in hosts:
             gateway.await_told("denial", host=host, port=443)
+        self.assertEqual([told for told in gateway.told if "failed.example" in str(told)], [])
         self.assertIsNone(gateway.process.poll())
 
     def test_texts_that_are_no_hosts(self):
@@ -266,7 +268,7 @@ class Cable(unittest.TestCase):
         self.expect_end(ipc.message("connection_open", number=1, look=1, port=443, host=NO_HOSTS[0]))
 
     def test_numbers_and_addresses_that_there_are_not(self):
-        for values in ({"reason": 11}, {"reason": 1 << 31}, {"port": 65536}):
+        for values in ({"reason": 14}, {"reason": 1 << 31}, {"port": 65536}):
             with self.subTest(**values):
                 self.expect_end(self.refused("evil.example", **values))
         for values in ({"reason": 22}, {"slot": 4096}, {"address": "1.2.3.4\x1b[2J"},
