@@ -83,7 +83,9 @@ class Process(unittest.TestCase):
             "no layer": ((("HOST", "host"),), "DIFF", {}),
             "no host": ((("LAYER", "layer"),), "PREVIEW", {}),
             "no journal": ((("HOST", "host"), ("LAYER", "layer")), "APPLY", {}),
-            "no such flag": ((("HOST", "host"), ("LAYER", "layer")), "DIFF", {"flags": 256}),
+            "no such flag": ((("HOST", "host"), ("LAYER", "layer")), "DIFF", {"flags": 512}),
+            "no bit of a umask": ((("HOST", "host"), ("LAYER", "layer")), "DIFF",
+                                  {"flags": 1 << 25}),
             "paths without an end": ((("HOST", "host"), ("LAYER", "layer")), "DIFF",
                                      {"chosen": b"a"}),
         }
