@@ -64,7 +64,7 @@ class ExitCodes(unittest.TestCase):
             self.skipTest("cgroup v2 is delegated here")
         self.assertEqual(result.returncode, 78)
         self.assertIn("cpu, memory", result.stderr)
-        self.assertIn("--limits=fallback", result.stderr)
+        self.assertIn("'limits: fallback' in the configuration", result.stderr)
         self.assertIn("loginctl enable-linger", result.stderr)
 
 
