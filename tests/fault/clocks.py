@@ -27,6 +27,7 @@ RUN_ROLES = ("msp", "supervisor", "factory", "init", "workload")
 TURNS_MAX = 4
 GAP_S = 3
 END_S = 60  # what hangs
+LEFT = "left\n[1 background process was ended with the command: "
 shared = {}
 
 
@@ -88,8 +89,9 @@ class Jumps(Clocked):
 
     def assert_right(self, answers):
         self.assertLessEqual({1, 2, 3, 4}, set(answers))
-        for number, text in ((1, "quick\n[exit 0"), (3, "slow\n[exit 0"), (4, "left\n[exit 0")):
+        for number, text in ((1, "quick\n[exit 0"), (3, "slow\n[exit 0"), (4, LEFT)):
             self.assertTrue(support.text_of(answers[number][0]).startswith(text), answers)
+        self.assertIn("\n[exit 0", support.text_of(answers[4][0]))
         self.assertEqual(answers[2][0]["_meta"]["msp/execution"].get("verdict"), "timeout")
         self.assertGreater(answers[2][1], 0.6)
         self.assertLess(answers[2][1], 200)  # it and the next did not wait for their sleep
