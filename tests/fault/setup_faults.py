@@ -79,6 +79,11 @@ def positions(count, call):
     return [1, *(numbers.randrange(low, high) for low, high in zip(edges, edges[1:])), count]
 
 
+# Limits of the default profile: each is asked for and then set, and after all of them comes an act
+# against each but that of processor time, which is none.
+LIMITS = 9
+LIMIT_ACTS = 8
+
 # Where a failure is also survived, and why that is no less confinement.
 TOLERATED = {
     ("supervisor", "mmap"): "its C library's start asks for more than it needs",
@@ -91,9 +96,8 @@ TOLERATED = {
     ("factory", "openat", 6): "the user's number of inotify watches",
     ("init", "openat"): "a process that ended before its memory was looked at",
     ("init", "ioctl", 2): "answers for refused calls come later; the first is for the loopback",
-    # After the sixteen calls that set the limits of the default profile come the acts.
-    **{("workload", "prlimit64", number): "EPERM is the right answer to an act"
-       for number in range(17, 24)},
+    **{("workload", "prlimit64", 2 * LIMITS + act): "EPERM is the right answer to an act"
+       for act in range(1, LIMIT_ACTS + 1)},
     ("workload", "sethostname"): "EPERM is the right answer to an act",
 }
 COMMAND = ("run", "--ro", probes.PROBE_FOLDER + ":/probe")
@@ -220,6 +224,8 @@ class Injected(Injecting):
         self.run_role("init")
 
     def test_workload(self):
+        self.assertEqual(self.counts["workload", "prlimit64"], 2 * LIMITS + LIMIT_ACTS,
+                         "which of them are acts")
         self.run_role("workload")
 
     def test_failing_for_ever(self):
