@@ -148,10 +148,10 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 /* Take a descriptor for the next sandbox, in place of that of a sandbox that never came. */
 static int handle_sandbox_fd(void *context, struct channel_message *message)
 {
-	int *into = message->type == IPC_TYPE_sandbox_cgroup
-			    ? &factory.next_cgroup
-			    : &factory.places.hosts[ipc_body(message, sandbox_workspace)->is_git & 1];
+	int *into = &factory.next_cgroup;
 
+	if (message->type == IPC_TYPE_sandbox_workspace)
+		into = &factory.places.hosts[ipc_body(message, sandbox_workspace)->is_git & 1];
 	fd_replace(into, channel_take_fd(message, 0));
 	return 0;
 }
