@@ -105,11 +105,11 @@ def cgroups():
 # looks whether each name that a test makes is one of these.
 TEMPORARY = re.compile(
     r"(msp ro:|msp-(ahead|apply|attack|bench|bind|bridge|budget|cgroup|chroot|clients|clocks|commits|config|"
-    r"conformance-out|counts|coverage|demo|etc|fd|fuzz-[a-z]+|git-user|home|hostile|http|install|kernel|"
-    r"landlock|layers|limits|link|machines|"
-    r"measured|mounts|neighbours|network|outside|overlay|owners|persistent|pins|policy|protected|secret|"
-    r"server|service|shares|shown|socket|spawn|stages|standby|state|test|text|tokens|tree|pack|unpack|vm|"
-    r"workspace)(-test)?[.-]|tmp|criterion_|bxfi_)[\w.-]+$")
+    r"conformance-out|counts|coverage|demo|etc|fd|fuzz-[a-z]+|git-data|git-user|home|hostile|http|"
+    r"install|kernel|landlock|layers|limits|link|machines|"
+    r"measured|mode|mounts|neighbours|network|outside|overlay|owners|packages|persistent|pins|policy|"
+    r"protected|ro|secret|server|service|shared|shares|shown|socket|spawn|stages|standby|state|"
+    r"test|text|tokens|tree|pack|unpack|vm|workspace)(-test)?[.-]|tmp|criterion_|bxfi_)[\w.-]+$")
 
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
