@@ -55,7 +55,7 @@ KINDS = {
     "exit code": Kind(8, "run_command", command("echo MARK; exit 3"), says("MARK\n[exit 3")),
     "killed": Kind(5, "run_command", command("kill -9 $$"), says("SIGKILL")),
     "left behind": Kind(4, "run_command", command("setsid sleep 60 & (sleep 60 &); echo MARK"),
-                        says("MARK\n[exit 0")),
+                        says("MARK\n[2 background processes were ended with the command")),
     "timeout": Kind(2, "run_command", command("sleep 60", timeout_ms=150), says("timeout")),
     "code": Kind(6, "run_code", lambda mark: {"language": "bash", "code": f"echo {mark}"},
                  says("MARK\n[exit 0")),
