@@ -190,7 +190,7 @@ class Doctor(unittest.TestCase):
             if name not in here:
                 self.assertRegex(probe["happened"], rf"missing: [a-z, ]*\b{name}\b")
         self.assertIn('"' + " ".join(here) + '"', probe["happened"])
-        self.assertIn("--limits=fallback", probe["fix"])
+        self.assertIn("'limits: fallback' in the configuration", probe["fix"])
         with open("/proc/cgroups", encoding="ascii") as file:
             on_v1 = [line.split()[0] for line in file if line.split()[1] not in ("0", "hierarchy")]
         if "memory" in on_v1 and "memory" not in here:
@@ -304,7 +304,15 @@ class Serve(unittest.TestCase):
         if result.returncode == 0:
             self.skipTest("cgroup v2 is delegated here")
         self.assertEqual((result.returncode, result.stdout), (78, ""))
-        self.assertIn("--limits=fallback", result.stderr)
+        self.assertIn("'limits: fallback' in the configuration", result.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "config.yaml")
+            for text, code in (("limits: fallback\n", 0), ("limits: required\n", 78)):
+                with self.subTest(text=text), open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                    file.flush()
+                    result = msp("serve", f"--config={path}")
+                    self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
 
 
 if __name__ == "__main__":
