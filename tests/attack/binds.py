@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's --ro against what lies in the folders that it names: symbolic links at every
-parent of a mount target, links out of a folder, and what may not be shown at all."""
+"""The operator's --ro against what lies in the folders that it names, or in the project: symbolic links
+at every parent of a mount target, links out of a folder, and what may not be shown at all."""
 import os
 import shutil
 import tempfile
@@ -16,8 +16,8 @@ setUpModule = probes.needs_ordinary_user
 
 
 class HostileParents(probes.Attack):
-    """One --ro is a folder full of links; a second one is to be mounted behind such a link. The
-    host's file that the link means must not be touched (bubblewrap CVE-2026-87766)."""
+    """The project is a folder full of links; a --ro is to be mounted behind such a link. The host's
+    file that the link means must not be touched (bubblewrap CVE-2026-87766)."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(dir=probes.scratch())
@@ -36,10 +36,10 @@ class HostileParents(probes.Attack):
         os.symlink(text, os.path.join(self.hostile, name))
         return name
 
-    def run_behind(self, place, command=("cat", "/proc/mounts"), without=None):
-        """Mount the second folder at `place`, which lies behind the first one's links."""
-        return probes.msp_run(*command, without=without, options=(
-            "--ro", self.hostile + ":/data", "--ro", self.shown + ":" + place))
+    def run_behind(self, place, command=("true",), without=None):
+        """Mount the folder at `place`, which lies behind the project's links."""
+        return probes.msp_run(*command, without=without, cwd=self.hostile, options=(
+            "--workspace=.", "--discard", "--ro", self.shown + ":" + place))
 
     def links(self):
         up = "../" * 12
@@ -49,9 +49,9 @@ class HostileParents(probes.Attack):
                      "/proc/self/cwd/../../.." + self.outside):
             yield text
 
-    def outcome(self, link, without=None, place="/data/{}/made"):
+    def outcome(self, link, without=None):
         """Was anything made in the host's folder that the link may mean?"""
-        result, told = self.run_behind(place.format(link), without=without)
+        result, told = self.run_behind(f"/workspace/{link}/made", without=without)
         made = os.listdir(self.outside)
         for name in made:
             os.rmdir(os.path.join(self.outside, name))
@@ -69,27 +69,32 @@ class HostileParents(probes.Attack):
         link = self.link("/host" + self.outside)
         self.prove_by(lambda without: self.outcome(link, without), (125,))
 
-    def test_links_in_a_tree_of_the_sandbox(self):
-        """The same below a file system that is mounted for each sandbox."""
+    def test_nothing_is_mounted_behind_another(self):
+        """In what another --ro shows no place is looked for, whether a link leads to it or not."""
         for text in self.links():
-            with self.subTest(link=text):
-                result, _ = probes.msp_run("true", options=(
-                    "--ro", self.hostile + ":/workspace/data",
-                    "--ro", self.shown + f":/workspace/data/{self.link(text)}/made"))
-                self.assertEqual(os.listdir(self.outside), [])
-                self.assertEqual(result.returncode, 125, result.stderr)
+            for place in ("/data", "/workspace/data"):
+                with self.subTest(link=text, place=place):
+                    result, _ = probes.msp_run("true", options=(
+                        "--ro", self.hostile + ":" + place,
+                        "--ro", self.shown + f":{place}/{self.link(text)}/made"))
+                    self.assertEqual(os.listdir(self.outside), [])
+                    self.assertEqual(result.returncode, 64, result.stderr)
 
     def test_a_link_to_an_existing_place_stays_inside(self):
         """A link that means a folder of the sandbox itself may work; then it is that folder."""
         os.mkdir(os.path.join(self.outside, "made"))
-        result, _ = self.run_behind(f"/data/{self.link('/usr/share')}/made")
+        result, _ = self.run_behind(f"/workspace/{self.link('/usr/share')}/made")
         self.assertEqual(result.returncode, 125, "nothing can be made in a read-only folder")
         self.assertEqual(os.listdir(os.path.join(self.outside, "made")), [])
 
     def test_no_folder_is_made_in_the_callers(self):
-        """A mount target that is missing in an earlier --ro is not made on the host."""
-        result, _ = self.run_behind("/data/new/made")
-        self.assertEqual(result.returncode, 125)
+        """A mount target that the project or another --ro lacks is not made on the host."""
+        result, told = self.run_behind("/workspace/new/made", ("cat", "/workspace/new/made/mark"))
+        self.assertEqual((result.returncode, told["stdout"]), (0, "shown"), result.stderr)
+        self.assertEqual(os.listdir(self.hostile), [])
+        result, _ = probes.msp_run("true", options=(
+            "--ro", self.hostile + ":/data", "--ro", self.shown + ":/data/new/made"))
+        self.assertEqual(result.returncode, 64)
         self.assertEqual(os.listdir(self.hostile), [])
 
     def test_the_profiles_own_links_work(self):
