@@ -316,12 +316,12 @@ class Directories(unittest.TestCase):
         self.assertEqual(result.returncode, 124, f"it stays up: {result.stdout}{result.stderr}")
 
     def test_an_apply_brings_no_set_id_bit(self):
-        """On the host a directory has what its parent gives."""
+        """On the host a directory has what its parent gives, and the caller's umask."""
         made = subprocess.run([support.MSP, "run", *support.limits(), "-w", "--", "sh", "-c",
                                "mkdir -m 2775 made; touch made/f"], cwd=self.project,
                               capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(made.returncode, 0, made.stderr)
-        applied = subprocess.run([support.MSP, "apply", "-1"], cwd=self.project,
+        applied = subprocess.run([support.MSP, "apply", "-1"], cwd=self.project, umask=0o002,
                                  capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(applied.returncode, 0, applied.stderr)
         self.assertEqual(os.stat(f"{self.project}/made").st_mode & 0o7777, 0o775)
