@@ -163,11 +163,11 @@ class Kept(PersistentCase):
                      f"{self.shown}/bin/tool 3; echo new >file", cwd=self.project)
         self.assertEqual((result.returncode, result.stdout),
                          (0, f"tool {self.shown}/bin/tool 3\n"), result.stderr)
-        again = msp("exec", *LIMITS, "-1", "--", f"{self.shown}/bin/tool", "4")
+        again = msp("exec", *LIMITS, "-1", "--", f"{self.shown}/bin/tool", "4", cwd=self.project)
         self.assertEqual(again.stdout, f"tool {self.shown}/bin/tool 4\n", again.stderr)
         self.assertEqual(msp("apply", "-1", cwd=self.project).returncode, 0)
         self.assertEqual(self.get("file"), b"new\n")
-        msp("destroy", "-1")
+        msp("destroy", "-1", cwd=self.project)
 
     def test_the_same_paths_are_one_set(self):
         for _ in range(3):
