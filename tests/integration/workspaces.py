@@ -298,9 +298,16 @@ class Process(Asked):
         self.assertIn("supervisor_audit", opener.heard)
         self.assertEqual(("supervisor_state" in opener.heard) +
                          ("supervisor_stateless" in opener.heard), 1)
-        pid, = [pid for pid in children(opener.process.pid) if name_of(pid) == "msp-opener"]
+
+        def openers():
+            return [pid for pid in children(opener.process.pid) if name_of(pid) == "msp-opener"]
+
+        # Each takes its name when it begins.
+        self.assertTrue(support.wait_until(openers, SECONDS))
+        pid, = openers()
+        self.assertTrue(support.wait_until(
+            lambda: [name_of(child) for child in children(pid)] == ["msp-starter"], SECONDS))
         starter, = children(pid)
-        self.assertTrue(support.wait_until(lambda: name_of(starter) == "msp-starter", SECONDS))
         # It is confined when it answers.
         self.assert_opened(opener, self.other, self.other, is_person=1)
         for each, privileges, filters in ((pid, 1, 2), (starter, 0, 0)):
