@@ -43,6 +43,13 @@
  * others are counted together. */
 #define NETWORK_DENIALS_MAX 16
 
+/* Kinds of failures with hosts that policy allows, in records of their own, so that no failure
+ * takes the place of a refusal; the others are dropped. */
+#define NETWORK_FAILURES_MAX 4
+
+/* Records of an execution, with that of the further refusals. */
+#define NETWORK_COUNTED_MAX (NETWORK_DENIALS_MAX + 1 + NETWORK_FAILURES_MAX)
+
 /* Fields of an audit record, and the bytes of their texts: of each at most 200. */
 #define IPC_AUDIT_FIELDS_MAX 16
 #define IPC_AUDIT_TEXT_MAX 200

@@ -34,7 +34,7 @@ struct ipc_execution_done;
 #define DENIAL_HINTS_MAX 6
 
 /* The kinds that were counted: by the kernel, and by msp-cable. */
-#define DENIALS_COUNTED_MAX (DENIALS_MAX + NETWORK_DENIALS_MAX + 1)
+#define DENIALS_COUNTED_MAX (DENIALS_MAX + NETWORK_COUNTED_MAX)
 
 /* The likelihood that a failure comes from a denial. Programs probe calls that they can do without,
  * and take their refusal for an answer like any other. */

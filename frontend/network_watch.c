@@ -56,7 +56,7 @@ static bool take_messages(int fd, struct network_denials *into, struct network_v
 	while ((result = channel_receive(&channel, &message, MSG_DONTWAIT, &wrong)) == 1) {
 		if (message.type == IPC_TYPE_network_denial &&
 		    is_readable(ipc_body(&message, network_denial)->host) &&
-		    into->count <= NETWORK_DENIALS_MAX)
+		    into->count < NETWORK_COUNTED_MAX)
 			into->items[into->count++] = *ipc_body(&message, network_denial);
 		else if (!keep_row(&message, view))
 			return true;

@@ -13,7 +13,7 @@
 
 struct network_denials {
 	uint32_t count;
-	struct ipc_network_denial items[NETWORK_DENIALS_MAX + 1];
+	struct ipc_network_denial items[NETWORK_COUNTED_MAX];
 };
 
 /* Ask for the refusals of the execution with the number `request`, whose end said that it has some.

@@ -65,7 +65,7 @@ IPC_MESSAGE(network_connection,
 	(U64, sent), (U64, received), /* as in connection_open */
 	(U32, port), (STR, host, IPC_HOST_MAX));
 
-/* Refusals of one kind in an execution; for a sandbox, among the last of all sandboxes. */
+/* Refusals or failures of one kind in an execution; for a sandbox, among the last of all sandboxes. */
 IPC_MESSAGE(network_denial,
 	(U32, port),                /* 0: a name was asked for */
 	(U32, reason),              /* enum connection_refused */

@@ -13,8 +13,10 @@ struct tally {
 	uint32_t frontend;  /* both: of a tally that is kept, until it is told */
 	uint64_t request;
 	uint64_t since_us;
-	uint32_t count;
-	struct ipc_network_denial records[NETWORK_DENIALS_MAX + 1]; /* the further kinds together */
+	bool has_any;
+	/* Refusals, the further ones together, failures; and the further failures, which nobody is
+	 * told. */
+	struct ipc_network_denial records[NETWORK_COUNTED_MAX + 1];
 };
 
 static struct tally of_sandboxes[GATEWAY_SLOTS];   /* that are ephemeral */
@@ -32,23 +34,21 @@ static uint64_t recent_count; /* so far */
 static struct ipc_network_denial *find_record(struct tally *tally,
 					      const struct ipc_connection_refused *refused)
 {
-	uint32_t at = 0;
+	const bool is_failure = refused->reason >= CONNECTION_UNKNOWN;
+	const uint32_t last = is_failure ? NETWORK_COUNTED_MAX : NETWORK_DENIALS_MAX;
+	uint32_t at = is_failure ? NETWORK_DENIALS_MAX + 1 : 0;
+	struct ipc_network_denial *records = tally->records;
 
-	while (at < tally->count && at < NETWORK_DENIALS_MAX &&
-	       (tally->records[at].port != refused->port ||
-		tally->records[at].reason != refused->reason ||
-		strcmp(tally->records[at].host, refused->host) != 0))
+	while (at < last && records[at].count > 0 &&
+	       (records[at].port != refused->port || records[at].reason != refused->reason ||
+		strcmp(records[at].host, refused->host) != 0))
 		at++;
-	if (at < tally->count)
-		return &tally->records[at];
-	tally->count++;
-	tally->records[at] = (struct ipc_network_denial){ .count = 0 };
-	if (at < NETWORK_DENIALS_MAX) {
-		tally->records[at].port = refused->port;
-		tally->records[at].reason = refused->reason;
-		memcpy(tally->records[at].host, refused->host, sizeof(refused->host));
+	if (at < last) {
+		records[at].port = refused->port;
+		records[at].reason = refused->reason;
+		memcpy(records[at].host, refused->host, sizeof(refused->host));
 	}
-	return &tally->records[at];
+	return &records[at];
 }
 
 static void count_refusal(struct tally *tally, const struct ipc_connection_refused *refused)
@@ -58,6 +58,7 @@ static void count_refusal(struct tally *tally, const struct ipc_connection_refus
 	if (!tally->is_open || tally->slot != refused->slot || refused->time_us < tally->since_us ||
 	    (tally->use != 0 && tally->use != refused->use))
 		return;
+	tally->has_any = true;
 	record = find_record(tally, refused);
 	record->count += record->count < UINT32_MAX;
 }
@@ -74,10 +75,11 @@ static void send_tally(struct tally *tally, const struct channel *to)
 {
 	int error = 0;
 
-	for (uint32_t i = 0; i < tally->count && !error; i++) {
+	for (uint32_t i = 0; i < NETWORK_COUNTED_MAX && !error; i++) {
 		tally->records[i].is_shared = tally->is_shared;
-		error = channel_send(to, IPC_TYPE_network_denial, &tally->records[i], NULL,
-				     MSG_DONTWAIT);
+		if (tally->records[i].count > 0)
+			error = channel_send(to, IPC_TYPE_network_denial, &tally->records[i], NULL,
+					     MSG_DONTWAIT);
 	}
 }
 
@@ -125,7 +127,7 @@ void tallies_keep(const struct ipc_cable_execution *execution)
 
 	if (!tally->is_open || tally->slot != execution->slot) /* its begin was not told */
 		tally = &of_sandboxes[execution->slot];
-	if (tally->is_open && tally->count > 0 && execution->frontend != 0) {
+	if (tally->is_open && tally->has_any && execution->frontend != 0) {
 		*place = *tally;
 		place->frontend = execution->frontend;
 		place->request = execution->request;

@@ -32,14 +32,20 @@ static void keep(uint32_t frontend, uint32_t place, uint32_t slot)
 	tallies_keep(&execution);
 }
 
-static void refuse(uint32_t slot, bool is_ephemeral, const char *host, uint32_t port)
+static void count(uint32_t slot, bool is_ephemeral, const char *host, uint32_t port,
+		  enum connection_refused reason)
 {
 	struct ipc_connection_refused refused = {
-		.time_us = now_us, .slot = slot, .use = 7, .port = port
+		.time_us = now_us, .slot = slot, .use = 7, .port = port, .reason = reason
 	};
 
 	(void)snprintf(refused.host, sizeof(refused.host), "%s", host);
 	tallies_count(&refused, is_ephemeral);
+}
+
+static void refuse(uint32_t slot, bool is_ephemeral, const char *host, uint32_t port)
+{
+	count(slot, is_ephemeral, host, port, CONNECTION_REFUSED_HOST);
 }
 
 /* Ask as a frontend does, and return its end. */
@@ -229,6 +235,48 @@ Test(tallies, further_kinds_are_counted_together)
 		expect(&told, host, 0, 1, 0);
 	}
 	expect(&told, "", 0, 5, 0);
+	expect_end(&told);
+}
+
+/* A workload asks for as many names as it likes that nobody has. */
+Test(tallies, failures_take_no_place_of_a_refusal)
+{
+	struct channel told;
+	char host[32];
+
+	for (int i = 0; i < NETWORK_DENIALS_MAX + 5; i++) {
+		(void)snprintf(host, sizeof(host), "%d.unknown", i);
+		count(3, true, host, 0, CONNECTION_UNKNOWN);
+	}
+	count(3, true, "0.unknown", 0, CONNECTION_UNKNOWN);
+	for (int i = 0; i < NETWORK_DENIALS_MAX + 2; i++) {
+		(void)snprintf(host, sizeof(host), "%d.example", i);
+		refuse(3, true, host, 0);
+	}
+	keep(1, 5, 3);
+	told = ask(1, 5);
+	for (int i = 0; i < NETWORK_DENIALS_MAX; i++) {
+		(void)snprintf(host, sizeof(host), "%d.example", i);
+		expect(&told, host, 0, 1, 0);
+	}
+	expect(&told, "", 0, 2, 0);
+	for (int i = 0; i < NETWORK_FAILURES_MAX; i++) {
+		(void)snprintf(host, sizeof(host), "%d.unknown", i);
+		expect(&told, host, 0, i == 0 ? 2 : 1, 0);
+	}
+	expect_end(&told);
+}
+
+Test(tallies, failures_alone_are_kept)
+{
+	struct channel told;
+
+	count(3, true, "a.unknown", 0, CONNECTION_UNKNOWN);
+	count(3, true, "a.unknown", 0, CONNECTION_UNREACHED);
+	keep(1, 5, 3);
+	told = ask(1, 5);
+	expect(&told, "a.unknown", 0, 1, 0);
+	expect(&told, "a.unknown", 0, 1, 0);
 	expect_end(&told);
 }
 
