@@ -131,7 +131,7 @@ static void discard_standby(void)
 	if (!is_waiting || !waiting)
 		return;
 	is_waiting = false;
-	(void)watch_kill_all();
+	(void)watch_kill_all(0);
 	spawn_remove_code(&waiting->spawn);
 	waiting->spawn.slot = DISCARDED_SLOT; /* until it is reaped */
 }
@@ -340,7 +340,7 @@ static int handle_spawn_kill(void *context, struct channel_message *message)
 	else if (execution->spawn.slot == STANDBY_SLOT)
 		discard_standby();
 	else if (!init->factory->lasts || (first != 0 && running == 1 && standby_pid() == 0))
-		(void)watch_kill_all();
+		(void)watch_kill_all(0);
 	else if (first != 0)
 		watch_kill_family(first);
 	return 0;
@@ -396,7 +396,7 @@ static void look_around(uint32_t ended)
 	}
 	look_ms = now_ms() + watch_pause_ms(usage.bytes, profile->memory_bytes);
 	if (usage.bytes > profile->memory_bytes) {
-		(void)watch_kill_all();
+		(void)watch_kill_all(0);
 		watch_clear_ipc();
 	}
 }
@@ -439,7 +439,7 @@ static int end_execution(struct execution *execution, int status, const struct r
 	running--;
 	is_ending = !init->factory->lasts;
 	if (is_ending || (is_watched && running == 0 && standby_pid() == 0))
-		execution->done.left_behind = watch_kill_all();
+		execution->done.left_behind = watch_kill_all(!!find_execution(DISCARDED_SLOT, 0));
 	return is_ending ? 0 : report_done(execution, usage);
 }
 

@@ -183,7 +183,7 @@ bool watch_has_children(void)
 }
 
 /* The kernel looks at all that the machine runs for it. */
-uint32_t watch_kill_all(void)
+uint32_t watch_kill_all(uint32_t dying)
 {
 	static struct watch_usage rest;
 
@@ -192,7 +192,7 @@ uint32_t watch_kill_all(void)
 		each_process(add_process, &rest);
 		(void)kill(-1, SIGKILL); /* ESRCH: what is left is dead */
 	}
-	return (uint32_t)rest.live;
+	return rest.live > dying ? (uint32_t)rest.live - dying : 0;
 }
 
 struct watch_store watch_files(const struct factory *factory, const struct plan_profile *profile)

@@ -64,9 +64,9 @@ void watch_kill_family(pid_t first);
  * else is in this pid namespace. */
 bool watch_has_children(void);
 
-/* Kill everything in this pid namespace but the caller. Return how many processes lived, 0 if that
- * cannot be read. */
-uint32_t watch_kill_all(void);
+/* Kill everything in this pid namespace but the caller. Return how many processes lived, without
+ * `dying` ones that were killed before; 0 if that cannot be read. */
+uint32_t watch_kill_all(uint32_t dying);
 
 struct watch_store {
 	uint64_t bytes; /* in memory: what lasts is not */

@@ -136,6 +136,15 @@ class Waiting(standby_support.Case):
             self.waiting()
             self.assertEqual(self.run_in(self.box, look), "self\n")
 
+    def test_the_next_command_has_not_left_it_behind(self):
+        """It may still be dying at that command's end. The control: what the command itself left."""
+        for _ in range(TRIES):
+            for _ in range(2):
+                self.run_code(self.box, "pass")
+            self.waiting()
+            self.assertEqual(self.run_in(self.box, ":"), "")
+        self.assertRegex(self.run_in(self.box, "sleep 60 &"), "^.1 background process was ended")
+
     def test_what_it_begins_itself_cannot_trace_it(self):
         """A start-up file of the workload's runs in it, confined as it is, when its code is there,
         and the init that held it up until then does not help."""
