@@ -61,11 +61,14 @@ static void add_hash(int host, const char *path, struct stat *status, struct bas
 static void look_at_host(int host, const char *path, const struct stat *seen, bool is_hashed,
 			 struct base_record *ret)
 {
-	const bool is_seen = seen && S_ISREG(seen->st_mode);
 	struct timespec now = { 0 };
-	struct stat status = is_seen ? *seen : (struct stat){ 0 };
-	const int error = is_seen ? 0 : beneath_look(host, path, &status);
+	struct stat status = { 0 };
+	int error = 0;
 
+	if (seen && S_ISREG(seen->st_mode))
+		status = *seen;
+	else
+		error = beneath_look(host, path, &status);
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* it cannot fail */
 	memset(ret, 0, sizeof(*ret));
 	ret->noted_ns = clock_ns_of(&now);

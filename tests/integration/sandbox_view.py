@@ -21,7 +21,7 @@ MOUNTS = {
     "/proc": ("proc", {"rw", "nosuid", "nodev", "noexec", "hidepid=invisible"}),
 }
 BINDS = ("/usr", "/opt", "/etc/", "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
-         "/dev/urandom", "/dev/tty")
+         "/dev/urandom", "/dev/tty", "/var/lib/aspell", "/var/lib/ghc", "/var/lib/texmf")
 SIZES = {"/tmp": (512, 64 << 10), "/dev/shm": (256, 16 << 10), "/home/agent": (512, 64 << 10),
          "/workspace": (1024, 256 << 10)}
 LIMITS = {"RLIMIT_CORE": 0, "RLIMIT_MEMLOCK": 1 << 16, "RLIMIT_NOFILE": 768,
