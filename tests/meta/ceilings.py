@@ -50,7 +50,7 @@ CODE_LINES = {
     "image": 2712,
     "layers": 639,
     "layers/apply": 1797,
-    "layers/base": 2642,
+    "layers/base": 2645,
     "layers/changes": 618,
     "layers/reader": 1726,
     "layers/branches": 1227,
