@@ -114,6 +114,9 @@ TEMPORARY = re.compile(
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
 
+# The copies of packages' configuration stay for the user's next start.
+KEPT = f"/dev/shm/msp-{os.getuid()}"
+
 
 def files():
     """What of this user's lies in those places and has msp in its name; inside of folders only what
@@ -121,7 +124,8 @@ def files():
     found = set()
     for place in PLACES:
         for folder, folders, names in os.walk(place):
-            folders[:] = [name for name in folders if not TEMPORARY.match(name)]
+            folders[:] = [name for name in folders if not TEMPORARY.match(name) and
+                          os.path.join(folder, name) != KEPT]
             for name in (*folders, *(name for name in names if not TEMPORARY.match(name))):
                 path = os.path.join(folder, name)
                 try:

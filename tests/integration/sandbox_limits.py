@@ -169,7 +169,8 @@ class Processes(Limits):
                                                 profile="small", timeout=60)) for number in (7, 0)]
         self.assertRegex(said[0], r"(?s)^\[.*\]\n\[exit 7 · [0-9.]+ s · process limit reached; start fewer "
                          r"processes and threads(?: · no output)?\]$")
-        self.assertRegex(said[1], r"^\[exit 0 · [0-9.]+ s(?: · no output)?\]$")
+        self.assertRegex(said[1], r"^\[[0-9]+ background processes were ended .*\]\n"
+                         r"\[exit 0 · [0-9.]+ s(?: · no output)?\]$")
 
     def test_one_sandbox_does_not_count_for_another(self):
         hold = ("import os, time\n"
