@@ -31,7 +31,8 @@ static void check_side(const struct journal_side *side)
 	const uint32_t type = side->mode & (uint32_t)S_IFMT;
 
 	must((side->mode & 07000U) == 0);
-	must(side->mode == 0 || type == S_IFREG || type == S_IFDIR || type == S_IFLNK);
+	must(side->mode == 0 || type == S_IFREG || type == S_IFDIR || type == S_IFLNK ||
+	     type == S_IFIFO || type == S_IFSOCK);
 }
 
 static void try_bytes(const uint8_t *bytes, size_t size)
