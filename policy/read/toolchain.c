@@ -66,11 +66,11 @@ static int add_files(const struct reading *entry, const char *path)
 	if (around != NULL && around->kind == PLAN_BIND &&
 	    strcmp(around->source, around->target) == 0)
 		return 0;
-	if (profile->mount_count == PLAN_MOUNTS_MAX || profile->rule_count == PLAN_RULES_MAX)
+	if (profile->mount_count == PROFILE_MOUNTS_MAX || profile->rule_count == PLAN_RULES_MAX)
 		return reading_fail(entry, "",
 				    "one entry too many; expected at most %u of files and %u of "
 				    "landlock in all",
-				    PLAN_MOUNTS_MAX, PLAN_RULES_MAX);
+				    PROFILE_MOUNTS_MAX, PLAN_RULES_MAX);
 	for (uint32_t i = 0; i < rule.words.count; i++)
 		rule.rights |= profile_right(words[i]);
 	profile->mounts[profile->mount_count++] = (struct profile_mount){
@@ -102,7 +102,7 @@ static int add_toolchain(const struct reading *entry)
 	if (reading_is_again(entry, ""))
 		return reading_fail(entry, "", "%s given twice; expected once", said);
 	/* Three more texts for PATH. */
-	if (entry->profile->owned_count + 4 > PLAN_MOUNTS_MAX)
+	if (entry->profile->owned_count + 4 > PROFILE_MOUNTS_MAX)
 		return reading_fail(entry, "", "one entry too many; expected fewer toolchains");
 	path = own_text(entry->profile, is_home ? home : "", is_home ? said + 1 : said, "");
 	return add_files(entry, path) != 0 ? -1 : add_to_path(entry, path);

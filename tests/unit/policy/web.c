@@ -102,3 +102,16 @@ const struct plan_profile *find_compiled(const char *name)
 
 	return index < 0 ? NULL : plan_profile(&loaded.plan, (uint32_t)index);
 }
+
+const char *find_variable(const char *profile_name, const char *name)
+{
+	const struct plan_profile *profile = find_compiled(profile_name);
+	const char *at = plan_string(&loaded.plan, profile->environment);
+	const char *end = at + profile->environment_size;
+
+	for (; at < end; at += strlen(at) + 1) {
+		if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '=')
+			return at + strlen(name) + 1;
+	}
+	return "";
+}

@@ -31,4 +31,7 @@ void expect_answer(const char *text, enum decision_answer answer, int errno_seen
 enum plan_host_approval approval_of(const char *text);
 const struct plan_profile *find_compiled(const char *name);
 
+/* Return the value of a variable of a profile; "" if it has none. */
+const char *find_variable(const char *profile_name, const char *name);
+
 #endif

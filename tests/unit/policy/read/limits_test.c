@@ -7,19 +7,6 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static const char *find_variable(const char *profile_name, const char *name)
-{
-	const struct plan_profile *profile = find_compiled(profile_name);
-	const char *at = plan_string(&loaded.plan, profile->environment);
-	const char *end = at + profile->environment_size;
-
-	for (; at < end; at += strlen(at) + 1) {
-		if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '=')
-			return at + strlen(name) + 1;
-	}
-	return "";
-}
-
 Test(limits, variables_follow_from_memory_and_processors)
 {
 	compile("  limits: {memory: 1000M, cpu_percent: 250}\n");

@@ -36,19 +36,6 @@ static uint64_t find_rights(const char *path)
 	return 0;
 }
 
-static const char *find_variable(const char *name)
-{
-	const struct plan_profile *profile = find_compiled("web");
-	const char *at = plan_string(&loaded.plan, profile->environment);
-	const char *end = at + profile->environment_size;
-
-	for (; at < end; at += strlen(at) + 1) {
-		if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '=')
-			return at + strlen(name) + 1;
-	}
-	return "";
-}
-
 Test(toolchain, it_is_shown_executed_and_first_in_path)
 {
 	const struct plan_mount *mount;
@@ -61,8 +48,8 @@ Test(toolchain, it_is_shown_executed_and_first_in_path)
 	cr_expect(mount->attributes & MOUNT_ATTR_RDONLY);
 	cr_expect(find_rights("/srv/node") & LANDLOCK_ACCESS_FS_EXECUTE);
 	cr_expect_not(find_rights("/srv/node") & LANDLOCK_ACCESS_FS_WRITE_FILE);
-	cr_expect_eq(strncmp(find_variable("PATH"), "/srv/deno/bin:/srv/node/bin:/", 29), 0, "%s",
-		     find_variable("PATH"));
+	cr_expect_eq(strncmp(find_variable("web", "PATH"), "/srv/deno/bin:/srv/node/bin:/", 29), 0,
+		     "%s", find_variable("web", "PATH"));
 	unload();
 }
 
@@ -70,8 +57,8 @@ Test(toolchain, in_a_directory_that_is_shown_only_path_changes)
 {
 	compile("  toolchain: [/usr/local/go]\n");
 	cr_expect_null(find_mount("/usr/local/go"));
-	cr_expect_eq(strncmp(find_variable("PATH"), "/usr/local/go/bin:/", 19), 0, "%s",
-		     find_variable("PATH"));
+	cr_expect_eq(strncmp(find_variable("web", "PATH"), "/usr/local/go/bin:/", 19), 0, "%s",
+		     find_variable("web", "PATH"));
 	unload();
 }
 
@@ -98,4 +85,33 @@ Test(toolchain, mistakes)
 		cr_expect_not_null(strstr(mistake.text, rows[i].part), "%s", mistake.text);
 		unload();
 	}
+}
+
+/* Load a profile with so many more entries of `files`, and 16 toolchains. */
+static bool load_full(int files)
+{
+	static char text[16384];
+	size_t used = (size_t)snprintf(text, sizeof(text),
+				       "profiles:\n- name: web\n  extends: default\n"
+				       "  description: a full one\n  files:\n");
+
+	for (int i = 0; i < files; i++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used,
+			"    - {at: /t%d, kind: tmpfs, size: 1M, inodes: 1K, mode: 1777}\n", i);
+	used += (size_t)snprintf(text + used, sizeof(text) - used, "  toolchain: [/srv/0");
+	for (int i = 1; i < 16; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ", /srv/%d", i);
+	(void)snprintf(text + used, sizeof(text) - used, "]\n");
+	return load_file(text);
+}
+
+/* A profile has 128 entries, however many a plan may have. */
+Test(toolchain, more_than_the_profile_has_room_for_are_refused)
+{
+	cr_expect_not(load_full(45));
+	cr_expect_not_null(
+		strstr(mistake.text, "one entry too many; expected at most 128 of files"), "%s",
+		mistake.text);
+	unload();
 }
