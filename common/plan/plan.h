@@ -153,8 +153,13 @@ struct plan_mount {
 
 /* The place, a directory, that git's data outside of the workspace is shown at, if it is. */
 #define PLAN_PLACE_GIT "git"
+
 /* The source of a record with PLAN_PACKAGES until the launcher knows the directory. */
 #define PLAN_PACKAGES_SOURCE "/@etc"
+
+/* The file, beside the packages' files, of the paths whose change makes a kept plan old: a NUL
+ * behind each. */
+#define PLAN_PACKAGES_WATCHED "watched"
 
 /* In each base tree and root: everybody may read it by its mode, and no rule of Landlock covers it
  * unless one covers the whole tree. */

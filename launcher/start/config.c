@@ -173,8 +173,10 @@ static int take_compiled(struct config *config, const struct compile_input *inpu
 		config_close(config);
 		if (take_cached(config, input, &key))
 			return 0;
-		if (!key.is_known && !input->path[0])
-			return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX, "%s", "");
+		if (!key.is_known && !input->path[0]) { /* without msp-policy nothing is said */
+			text[0] = '\0';
+			return MSP_EXIT_REFUSED;
+		}
 		code = compile_plan(config, input, text);
 		if (code || plan_cache_keep(input, &key, &config->plan))
 			break;

@@ -34,31 +34,23 @@
 #define CONFIG_BYTES_MAX 524288
 
 /* Add what tells two versions of a file apart without reading it. */
-static bool add_identity(struct sha256 *state, int fd)
+static void add_identity(struct sha256 *state, const struct stat *status)
 {
-	struct stat status;
-
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return false;
-
-	const uint64_t words[8] = { status.st_dev,
-				    status.st_ino,
-				    (uint64_t)status.st_size,
-				    (uint64_t)status.st_mtim.tv_sec,
-				    (uint64_t)status.st_mtim.tv_nsec,
-				    (uint64_t)status.st_ctim.tv_sec,
-				    (uint64_t)status.st_ctim.tv_nsec };
+	const uint64_t words[] = { status->st_dev, status->st_ino, (uint64_t)status->st_size };
 
 	sha256_add(state, words, sizeof(words));
-	return true;
+	sha256_add(state, &status->st_mtim, sizeof(status->st_mtim));
+	sha256_add(state, &status->st_ctim, sizeof(status->st_ctim));
 }
 
 /* Likewise, of what may be missing. */
 static void add_path(struct sha256 *state, const char *path)
 {
-	int fd FD_OWNED = open(path, O_PATH | O_CLOEXEC);
+	struct stat status;
 
-	if (!add_identity(state, fd))
+	if (stat(path, &status) == 0)
+		add_identity(state, &status);
+	else
 		sha256_add(state, "", 1);
 }
 
@@ -70,8 +62,11 @@ static bool add_compiler(struct sha256 *state)
 	const char *home = compile_home();
 	char text[LAUNCH_TEXT_MAX];
 	int program FD_OWNED = launch_open_program("msp-policy", text);
-	const bool is_known = add_identity(state, program);
+	struct stat status;
+	const bool is_known = fstat(program, &status) == 0;
 
+	if (is_known)
+		add_identity(state, &status);
 	/* Without that file the libraries are those of the program's place. */
 	add_path(state, "/etc/ld.so.cache");
 	sha256_add(state, &user, sizeof(user));
@@ -106,11 +101,11 @@ static bool add_config(struct sha256 *state, const char *path)
 static void add_packages(struct sha256 *state, const char *packages)
 {
 	static char paths[PIECE];
-	char path[IPC_PATH_MAX + sizeof("/watched")];
+	char path[IPC_PATH_MAX + sizeof("/" PLAN_PACKAGES_WATCHED)];
 
 	if (!packages)
 		return;
-	format_text(path, sizeof(path), "%s/watched", packages);
+	format_text(path, sizeof(path), "%s/" PLAN_PACKAGES_WATCHED, packages);
 
 	int file FD_OWNED = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const ssize_t size = read(file, paths, sizeof(paths) - 1);

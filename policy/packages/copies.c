@@ -3,6 +3,7 @@
 
 #include "common/fd.h"
 #include "common/limits.h"
+#include "common/plan/plan.h"
 #include "common/text/format.h"
 
 #include <errno.h>
@@ -64,7 +65,7 @@ static int write_entry(int tree, const struct packages_file *file)
 int packages_copy(struct packages *packages, const char *place)
 {
 	int directory FD_OWNED = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	static char name[] = PACKAGES_WATCHED;
+	static char name[] = PLAN_PACKAGES_WATCHED;
 	int tree FD_OWNED = -1;
 	const struct packages_file watched = { .path = name, .content = packages->watched };
 	char path[IPC_PATH_MAX + sizeof(PACKAGES_TREE)];

@@ -11,9 +11,8 @@
 
 #include <stdbool.h>
 
-/* In the directory of the copies: what sandboxes are shown, and what a later start compares. */
+/* In the directory of the copies: what sandboxes are shown. */
 #define PACKAGES_TREE "etc"
-#define PACKAGES_WATCHED "watched"
 
 /* One file or link. */
 struct packages_file {

@@ -58,9 +58,9 @@ CODE_LINES = {
     "layers/ignored": 380,
     "layers/merger": 346,
     "cli": 17828,
-    "launcher": 8204,
+    "launcher": 8203,
     "broker": 15645,
-    "frontend": 3987,
+    "frontend": 3985,
     "policy": 8673,
     "file": 2380,
     "vm": 1778,
@@ -82,7 +82,7 @@ UNCLEAR_VERBS = {
 }
 
 # Of the files of launcher/ that msp-opener reaches by calls.
-OPENER_LINES = 5802
+OPENER_LINES = 5801
 
 # Of each file, and of each function.
 FILE_LINES = 600

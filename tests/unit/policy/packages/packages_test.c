@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/plan/plan.h"
 #include "policy/packages/md5.h"
 
 #define PACKAGES_STATUS "var/lib/dpkg/status"
@@ -305,7 +306,7 @@ Test(packages, what_changes_without_a_package_is_watched)
 	make_link("php/conf.d/own.ini", "../mods/own.ini");
 	write_file("mailcap", "text/x; show", 0644);
 	close(update());
-	fd = openat(place, PACKAGES_WATCHED, O_RDONLY | O_CLOEXEC);
+	fd = openat(place, PLAN_PACKAGES_WATCHED, O_RDONLY | O_CLOEXEC);
 	size = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	for (ssize_t i = 0; i < size - 1; i++)
