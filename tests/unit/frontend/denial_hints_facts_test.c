@@ -2,86 +2,15 @@
  *
  * What an output says and a fact contradicts, and hints that hold without a fact.
  */
-#include "frontend/denial_hints.h"
+#include "hint_rig.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc/ipc_done.h"
 #include "common/text/names.h"
-#include "support.h"
-
-static struct builtin builtin;
-static struct ipc_execution_done done;
-static struct denial_views views;
-
-/* The run whose output is judged; a test may change it. */
-static struct hint_source source;
-
-static void open_plan(void)
-{
-	builtin = builtin_open();
-	memset(&done, 0, sizeof(done));
-	memset(&source, 0, sizeof(source));
-	done.exit_code = 1;
-}
-
-static void close_plan(void)
-{
-	builtin_close(&builtin);
-}
 
 TestSuite(denial_hints_facts, .init = open_plan, .fini = close_plan);
-
-static void judge(const char *text)
-{
-	source.plan = &builtin.plan;
-	source.profile = source.profile ? source.profile : "default";
-	source.exit_code = source.exit_code ? source.exit_code : 1;
-	source.tail = text;
-	source.size = strlen(text);
-	denials_describe(&builtin.plan, source.profile, &done, &views);
-	denial_hints_add(&source, &views);
-}
-
-static void expect_one(const char *text, const char *layer, const char *operation,
-		       const char *target)
-{
-	judge(text);
-	cr_assert_eq(views.count, 1, "%s: %u", text, views.count);
-	cr_expect(views.items[0].is_inferred, "%s", text);
-	cr_expect_str_eq(views.items[0].layer, layer, "%s", text);
-	cr_expect_str_eq(views.items[0].operation, operation, "%s", text);
-	cr_expect_str_eq(views.items[0].target, target, "%s", text);
-	cr_expect_eq(views.items[0].count, 1, "%s", text);
-	cr_expect_str_empty(views.other, "%s", text);
-}
-
-static void expect_nothing(const char *text)
-{
-	judge(text);
-	cr_expect_eq(views.count, 0, "%s", text);
-	cr_expect_str_empty(views.other, "%s: %s", text, views.other);
-}
-
-static void expect_other(const char *text, const char *path)
-{
-	judge(text);
-	cr_expect_eq(views.count, 0, "%s", text);
-	cr_expect(strncmp(views.other, "not the sandbox: ", 17) == 0, "%s", text);
-	cr_expect_not_null(strstr(views.other, path), "%s: %s", text, views.other);
-}
-
-/* Return the lines that a model reads. */
-static const char *hints_of(const char *text)
-{
-	static char lines[DENIALS_TEXT_MAX];
-
-	judge(text);
-	denials_put_hints(&views, lines);
-	return lines;
-}
 
 /* A full disk and a fork that a cgroup refuses have their counts, so that the words prove nothing.
  */
@@ -100,12 +29,11 @@ Test(denial_hints_facts, of_limits)
 	source.is_counted = false;
 	expect_one("java.lang.OutOfMemoryError: unable to create native thread", "limits",
 		   "processes", "");
-	memcpy(done.denials, &disk, sizeof(disk));
-	done.denials_size = sizeof(disk);
+	report_denial(&disk);
 	judge("dd: writing to '/tmp/x': No space left on device");
 	cr_assert_eq(views.count, 1);
 	cr_expect_str_eq(views.items[0].hint, "a file system of the sandbox is full; write less");
-	done.denials_size = 0;
+	report_denial(NULL);
 	expect_one("sh: 1: Cannot fork: Resource temporarily unavailable", "limits", "processes",
 		   "");
 	expect_one("OSError: [Errno 24] Too many open files: '/x'", "limits", "open files", "");

@@ -2,7 +2,7 @@
  *
  * What is made of the last lines of an error output, with the built-in profiles.
  */
-#include "frontend/denial_hints.h"
+#include "hint_rig.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -11,68 +11,8 @@
 
 #include "common/ipc/ipc_done.h"
 #include "common/text/names.h"
-#include "support.h"
-
-static struct builtin builtin;
-static struct ipc_execution_done done;
-static struct denial_views views;
-
-/* The run whose output is judged; a test may change it. */
-static struct hint_source source;
-
-static void open_plan(void)
-{
-	builtin = builtin_open();
-	memset(&done, 0, sizeof(done));
-	memset(&source, 0, sizeof(source));
-	done.exit_code = 1;
-}
-
-static void close_plan(void)
-{
-	builtin_close(&builtin);
-}
 
 TestSuite(denial_hints, .init = open_plan, .fini = close_plan);
-
-static void judge(const char *text)
-{
-	source.plan = &builtin.plan;
-	source.profile = source.profile ? source.profile : "default";
-	source.exit_code = source.exit_code ? source.exit_code : 1;
-	source.tail = text;
-	source.size = strlen(text);
-	denials_describe(&builtin.plan, source.profile, &done, &views);
-	denial_hints_add(&source, &views);
-}
-
-static void expect_one(const char *text, const char *layer, const char *operation,
-		       const char *target)
-{
-	judge(text);
-	cr_assert_eq(views.count, 1, "%s: %u", text, views.count);
-	cr_expect(views.items[0].is_inferred, "%s", text);
-	cr_expect_str_eq(views.items[0].layer, layer, "%s", text);
-	cr_expect_str_eq(views.items[0].operation, operation, "%s", text);
-	cr_expect_str_eq(views.items[0].target, target, "%s", text);
-	cr_expect_eq(views.items[0].count, 1, "%s", text);
-	cr_expect_str_empty(views.other, "%s", text);
-}
-
-static void expect_nothing(const char *text)
-{
-	judge(text);
-	cr_expect_eq(views.count, 0, "%s", text);
-	cr_expect_str_empty(views.other, "%s: %s", text, views.other);
-}
-
-static void expect_other(const char *text, const char *path)
-{
-	judge(text);
-	cr_expect_eq(views.count, 0, "%s", text);
-	cr_expect(strncmp(views.other, "not the sandbox: ", 17) == 0, "%s", text);
-	cr_expect_not_null(strstr(views.other, path), "%s: %s", text, views.other);
-}
 
 /* A name that is missing in a directory of the sandbox's own; the host may have it. */
 static void expect_note(const char *text, const char *path)
@@ -177,16 +117,6 @@ Test(denial_hints, one_view_stands_for_the_network)
 	cr_expect_eq(views.items[0].count, 4);
 	cr_expect_str_eq(views.items[0].target, "example.org");
 	cr_expect_str_eq(views.items[0].operation, "connect");
-}
-
-/* Return the lines that a model reads. */
-static const char *hints_of(const char *text)
-{
-	static char lines[DENIALS_TEXT_MAX];
-
-	judge(text);
-	denials_put_hints(&views, lines);
-	return lines;
 }
 
 Test(denial_hints, silence_is_judged_by_program_and_exit_code)
@@ -319,17 +249,16 @@ Test(denial_hints, a_probed_call_is_no_reason)
 	const struct denial lock = { .layer = DENIAL_SECCOMP, .number = SYS_mlock, .count = 1 };
 	const struct denial mount = { .layer = DENIAL_SECCOMP, .number = SYS_mount, .count = 1 };
 
-	done.denials_size = sizeof(numa);
-	memcpy(done.denials, &numa, sizeof(numa));
+	report_denial(&numa);
 	cr_expect_str_eq(hints_of(""), "");
 	cr_expect_str_eq(hints_of("x: Operation not permitted"), "");
 	cr_expect_str_eq(hints_of("get_mempolicy: Operation not permitted"),
 			 "[sandbox: get_mempolicy is refused in every profile]\n");
-	memcpy(done.denials, &lock, sizeof(lock));
+	report_denial(&lock);
 	cr_expect_str_eq(hints_of("gpg: can't open 'a': Permission denied"), "");
 	cr_expect_str_eq(hints_of("x: Operation not permitted"),
 			 "[sandbox: this use of mlock is refused in every profile]\n");
-	memcpy(done.denials, &mount, sizeof(mount));
+	report_denial(&mount);
 	cr_expect_str_eq(hints_of(""), "[sandbox: mount is refused in every profile]\n");
 	cr_expect_str_eq(hints_of("1 test failed: expected 2, got 3"), "");
 }
@@ -445,8 +374,7 @@ Test(denial_hints, what_was_counted_stays_and_weighs_more_than_what_was_tried)
 	const struct denial memory = { .layer = DENIAL_MEMORY, .count = 1 };
 	char lines[DENIALS_TEXT_MAX];
 
-	memcpy(done.denials, &probed, sizeof(probed)); /* setuid */
-	done.denials_size = sizeof(probed);
+	report_denial(&probed); /* setuid */
 	judge("touch: cannot touch '/usr/x': Read-only file system\n");
 	cr_assert_eq(views.count, 2);
 	denials_put_lines(&views, lines);
@@ -454,7 +382,7 @@ Test(denial_hints, what_was_counted_stays_and_weighs_more_than_what_was_tried)
 		  lines);
 	judge("cat: /workspace/missing: No such file or directory");
 	cr_expect_str_not_empty(views.note);
-	memcpy(done.denials, &memory, sizeof(memory));
+	report_denial(&memory);
 	judge("Cannot allocate memory\ncat: /workspace/missing: No such file or directory");
 	cr_expect_eq(views.count, 1, "it is one and the same limit");
 	cr_expect_not(views.items[0].is_inferred);

@@ -13,7 +13,7 @@
 #include "layers/base/base.h"
 #include "layers/base/journal.h"
 
-/* Of an apply, for each changed file; its preview has others. */
+/* The calls that an apply, without its preview, may make for each changed file. */
 #define CALLS_EACH 45
 
 static struct rig rig;
