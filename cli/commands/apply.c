@@ -98,9 +98,9 @@ static const struct option_row undo_rows[] = {
 
 static const char apply_help[] =
 	"Take over what SANDBOX has changed in its copy-on-write workspace: all of it,\n"
-	"or what is in the PATHs, into the directory of this machine that it shows. What\n"
-	"is done is shown, a line for each file. It is done as a whole or not at all,\n"
-	"and 'msp undo' takes it back.\n"
+	"or what is in the PATHs, into the directory of this machine that it shows. A\n"
+	"PATH is as with 'msp diff'. What is done is shown, a line for each file. It is\n"
+	"done as a whole or not at all, and 'msp undo' takes it back.\n"
 	"\n"
 	"What this machine may execute by itself is held back: files of CI, editors,\n"
 	"agents and shells, what links and git's configuration lead to, and what the\n"
@@ -537,21 +537,22 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 
 	work.options.attach.limits = LIMITS_UNSAID;
 	work.words.most = most;
-	if (!command_parse_sandbox(command, argc, argv, &work.options, &work.words, &code) ||
-	    !chosen_add_words(&work.chosen, command, &work.words, &work.options.chosen, &code))
+	if (!command_parse_sandbox(command, argc, argv, &work.options, &work.words, &code))
 		return code;
 	if (work.options.is_marked && work.options.conflict != CONFLICT_MERGE)
 		return command_usage_error(command, "--markers needs --conflict=merge");
 	command_name_lines(command);
 	work.asking = &asking;
-	fill_work(&work, work.words.list[0]);
 	work.question.is_for_program = work.options.is_json;
 	code = ask_begin(&asking, &work.options.attach);
 	if (!code)
 		code = elsewhere_find(&asking, work.words.list[0], work.options.is_json,
 				      work.workspace);
-	if (!code)
+	if (!code && chosen_add_words(&work.chosen, command, &work.words, &work.options.chosen,
+				      work.workspace, &code)) {
+		fill_work(&work, work.words.list[0]);
 		code = run(&work);
+	}
 	held_names_done(&work.held);
 	return ask_end(&asking, code);
 }

@@ -2,6 +2,7 @@
 #include "commands/chosen.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "common/ipc/ipc_changes.h"
 #include "common/log.h"
@@ -10,8 +11,8 @@
 #include "show/quote.h"
 
 #define RULE                                                                                       \
-	"a path relative to the workspace, such as src/main.c, or one below /workspace, without "  \
-	"'..'"
+	"a path of the workspace, relative to this directory or below /workspace, such as "        \
+	"src/main.c"
 
 #define INSIDE "/workspace"
 
@@ -22,18 +23,29 @@ static size_t skip_slashes(const char *path, size_t at)
 	return at;
 }
 
-/* Append the components of `path`, without those that say nothing. False: one leads upwards. */
-static bool append_path(struct chosen *chosen, const char *path)
+/* Take the last component off what began at `begin`. False: there is none. */
+static bool drop_last(struct chosen *chosen, size_t begin)
 {
-	const size_t begin = chosen->size;
+	if (chosen->size == begin)
+		return false;
+	while (chosen->size > begin && chosen->bytes[--chosen->size] != '/')
+		continue;
+	return true;
+}
+
+/* Append the components of `path` to what began at `begin`, without those that say nothing. False:
+ * one leads out of the workspace. */
+static bool append_path(struct chosen *chosen, size_t begin, const char *path)
+{
 	size_t at = 0;
 
 	for (at = skip_slashes(path, at); path[at] != '\0'; at = skip_slashes(path, at)) {
 		const size_t size = strcspn(path + at, "/");
 
-		if (size == 2 && path[at] == '.' && path[at + 1] == '.')
-			return false;
-		if (size != 1 || path[at] != '.') {
+		if (size == 2 && path[at] == '.' && path[at + 1] == '.') {
+			if (!drop_last(chosen, begin))
+				return false;
+		} else if (size != 1 || path[at] != '.') {
 			if (chosen->size > begin)
 				chosen->bytes[chosen->size++] = '/';
 			memcpy(chosen->bytes + chosen->size, path + at, size);
@@ -41,24 +53,30 @@ static bool append_path(struct chosen *chosen, const char *path)
 		}
 		at += size;
 	}
+	return true;
+}
+
+const char *chosen_add(struct chosen *chosen, const char *below, const char *path)
+{
+	const size_t inside = strlen(INSIDE);
+	const size_t begin = chosen->size;
+
+	if (strncmp(path, INSIDE, inside) == 0 && (path[inside] == '/' || path[inside] == '\0')) {
+		path += inside;
+		below = "";
+	} else if (path[0] == '/' || path[0] == '\0') {
+		return RULE;
+	}
+	if (strlen(below) + strlen(path) >= IPC_PATH_MAX ||
+	    sizeof(chosen->bytes) - chosen->size < IPC_PATH_MAX)
+		return "shorter than 4096 bytes";
+	if (!append_path(chosen, begin, below) || !append_path(chosen, begin, path))
+		return RULE;
 	if (chosen->size == begin)
 		chosen->is_all = true;
 	else
 		chosen->bytes[chosen->size++] = '\0';
-	return true;
-}
-
-const char *chosen_add(struct chosen *chosen, const char *path)
-{
-	const size_t inside = strlen(INSIDE);
-
-	if (strncmp(path, INSIDE, inside) == 0 && (path[inside] == '/' || path[inside] == '\0'))
-		path += inside;
-	else if (path[0] == '/' || path[0] == '\0')
-		return RULE;
-	if (strlen(path) >= IPC_PATH_MAX || sizeof(chosen->bytes) - chosen->size < IPC_PATH_MAX)
-		return "shorter than 4096 bytes";
-	return append_path(chosen, path) ? NULL : RULE;
+	return NULL;
 }
 
 const char *chosen_set_excluded(void *member, const char *value)
@@ -85,12 +103,26 @@ static void add_excluded(struct chosen *chosen, const struct excluded_words *exc
 	}
 }
 
+/* Return the current directory's path below a sandbox's workspace; empty if it is not below. */
+static const char *find_below(const char *workspace, char here[IPC_PATH_MAX])
+{
+	const size_t size = strlen(workspace);
+
+	if (size == 0 || !getcwd(here, IPC_PATH_MAX) || strncmp(here, workspace, size) != 0 ||
+	    (here[size] != '/' && workspace[size - 1] != '/'))
+		return "";
+	return here + size;
+}
+
 bool chosen_add_words(struct chosen *chosen, const struct command *command,
 		      const struct command_words *words, const struct chosen_options *options,
-		      int *ret_exit)
+		      const char *workspace, int *ret_exit)
 {
+	char here[IPC_PATH_MAX];
+	const char *below = find_below(workspace, here);
+
 	for (int i = 1; i < words->count; i++) {
-		const char *rule = chosen_add(chosen, words->list[i]);
+		const char *rule = chosen_add(chosen, below, words->list[i]);
 
 		if (!rule)
 			continue;

@@ -43,14 +43,17 @@ struct chosen {
 	char bytes[(COMMAND_WORDS_MAX + EXCLUDED_MAX) * IPC_PATH_MAX]; /* NUL after each */
 };
 
-/* Add what a person names: relative to the workspace, or as the sandbox sees it, below /workspace.
- * NULL, or the rule that it breaks. */
-const char *chosen_add(struct chosen *chosen, const char *path);
+/* Add what a person names: relative to the directory `below` in the workspace (empty: to the
+ * workspace itself), or as the sandbox sees it, below /workspace. NULL, or the rule that it breaks.
+ */
+const char *chosen_add(struct chosen *chosen, const char *below, const char *path);
 
-/* Add all but the first word, and the exclusions. False: a usage error was explained, *ret_exit. */
+/* Add all but the first word, and the exclusions. In a directory of the sandbox's `workspace`, a
+ * path of this machine or empty, words are relative to that directory, else to the workspace.
+ * False: a usage error was explained, *ret_exit. */
 bool chosen_add_words(struct chosen *chosen, const struct command *command,
 		      const struct command_words *words, const struct chosen_options *options,
-		      int *ret_exit);
+		      const char *workspace, int *ret_exit);
 
 option_set chosen_set_excluded; /* struct excluded_words, appended */
 

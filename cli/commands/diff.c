@@ -58,7 +58,8 @@ static const struct option_row rows[] = {
 static const char help[] =
 	"Show what SANDBOX has changed in its workspace, compared with the directory of\n"
 	"this machine that it shows, as 'git diff' would; with PATHs, there alone. A\n"
-	"PATH is relative to the workspace, and means all that is in it. Where the\n"
+	"PATH is relative to this directory if that is in the workspace, else to the\n"
+	"workspace, or begins with /workspace; it means all that is in it. Where the\n"
 	"workspace is empty at first, all of it is new. Nothing is changed by this.\n"
 	"\n"
 	"Without an option the changes are printed to be read, with a line for files\n"
@@ -292,14 +293,14 @@ static int run_diff(const struct command *command, int argc, char *argv[])
 		conflict = "a sandbox is missing: msp diff SANDBOX [PATH]...";
 	if (conflict)
 		return command_usage_error(command, "%s", conflict);
-	if (!command_check_sandbox(command, words.list[0], &code) ||
-	    !chosen_add_words(&chosen, command, &words, &options.chosen, &code))
+	if (!command_check_sandbox(command, words.list[0], &code))
 		return code;
 	command_name_lines(command);
 	code = ask_begin(&asking, &options.attach);
 	if (!code)
 		code = elsewhere_find(&asking, words.list[0], options.is_json, workspace);
-	if (!code)
+	if (!code &&
+	    chosen_add_words(&chosen, command, &words, &options.chosen, workspace, &code))
 		code = diff_with(&options, words.list[0], workspace, &chosen,
 				 options.is_json ? NULL : "comparing files", &asking);
 	return ask_end(&asking, code);

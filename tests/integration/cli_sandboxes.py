@@ -90,7 +90,7 @@ class Wrong(unittest.TestCase):
                             (["cp", "a", "fix:~"], "The home directory is /home/agent"),
                             (["create", "--ttl=1w"], "such as 30m, 12h or 7d"),
                             (["checkpoint", "fix", "12"], "no number"),
-                            (["diff", "fix", "/etc"], "relative to the workspace"),
+                            (["diff", "fix", "/etc"], "relative to this directory or below /workspace"),
                             (["rollback", "fix"], "SANDBOX CHECKPOINT")):
             with self.subTest(words=words):
                 self.assertIn(says, msp(*words).stderr)

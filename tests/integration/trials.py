@@ -251,6 +251,27 @@ class Projects(Project):
         for elsewhere in (nested, os.path.join(self.folder, "tree"), self.folder):
             self.refused("apply", "-1", says="no run over this project is kept", cwd=elsewhere)
 
+    def test_paths_of_a_subdirectory(self):
+        """As with git: relative to the current directory; elsewhere, and below /workspace, to the workspace."""
+        one = self.run_in(self.project, "echo 1 > top; echo 2 > sub/top; echo 3 > sub/other")
+        sub = os.path.join(self.project, "sub")
+
+        def named(cwd, *paths):
+            return self.good("diff", one, "--name-only", *paths, cwd=cwd).stdout.split()
+
+        for paths, names in ((["top"], ["sub/top"]), (["../top"], ["top"]), (["."], ["sub/other", "sub/top"]),
+                             (["/workspace/top"], ["top"]), (["../sub/../top"], ["top"]),
+                             (["..", "top"], ["sub/other", "sub/top", "top"])):
+            self.assertEqual(named(sub, *paths), names, paths)
+        for cwd in (self.project, self.other, self.folder):
+            self.assertEqual(named(cwd, "sub/../top"), ["top"], cwd)
+        for cwd, path in ((sub, "../../x"), (self.project, "../top"), (self.other, ".."), (sub, "/etc/../top")):
+            self.refused("diff", one, path, cwd=cwd, says="relative to this directory or below /workspace")
+        self.refused("apply", one, "sub/top", cwd=sub, code=1, says="sub/sub/top: nothing has changed there")
+        self.good("apply", one, "top", cwd=sub)
+        self.assertEqual((self.read("sub/top"), os.path.exists(os.path.join(self.project, "top"))),
+                         ("2\n", False))
+
     def test_without_a_repository(self):
         """The workspace is the project, with what is in it; `.git` without a HEAD is no repository."""
         plain = os.path.join(self.folder, "plain")

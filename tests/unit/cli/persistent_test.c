@@ -102,10 +102,13 @@ Test(persistent_options, a_checkpoints_name_is_no_number)
 
 static struct chosen chosen;
 
+/* The directory of the workspace where the person is. */
+static const char *below = "";
+
 static const char *add(const char *path)
 {
 	memset(&chosen, 0, sizeof(chosen));
-	return chosen_add(&chosen, path);
+	return chosen_add(&chosen, below, path);
 }
 
 static void expect_chosen(const char *path, const char *expected)
@@ -124,6 +127,22 @@ Test(chosen, paths_are_made_plain)
 	expect_chosen("a b\n\xff", "a b\n\xff");
 	expect_chosen("..a/...", "..a/...");
 	expect_chosen("workspace", "workspace");
+	expect_chosen("a/../b/c/../d", "b/d");
+}
+
+Test(chosen, paths_are_relative_to_the_current_directory)
+{
+	below = "/src/one";
+	expect_chosen("main.c", "src/one/main.c");
+	expect_chosen("../two", "src/two");
+	expect_chosen("../../top", "top");
+	expect_chosen(".", "src/one");
+	expect_chosen("/workspace/main.c", "main.c");
+	cr_expect_null(add("../.."));
+	cr_expect(chosen.is_all);
+	cr_expect_not_null(add("../../.."));
+	cr_expect_not_null(add("../../../src/one"));
+	cr_expect_not_null(add("/workspace/.."));
 }
 
 Test(chosen, the_workspace_itself_is_all)
@@ -154,8 +173,8 @@ Test(chosen, what_leads_elsewhere_is_refused)
 Test(chosen, several)
 {
 	memset(&chosen, 0, sizeof(chosen));
-	cr_expect_null(chosen_add(&chosen, "a"));
-	cr_expect_null(chosen_add(&chosen, "b/c"));
+	cr_expect_null(chosen_add(&chosen, "", "a"));
+	cr_expect_null(chosen_add(&chosen, "", "b/c"));
 	cr_expect_eq(chosen.size, 6U);
 	cr_expect_arr_eq(chosen.bytes, "a\0b/c", 6);
 }
