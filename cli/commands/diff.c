@@ -299,8 +299,7 @@ static int run_diff(const struct command *command, int argc, char *argv[])
 	code = ask_begin(&asking, &options.attach);
 	if (!code)
 		code = elsewhere_find(&asking, words.list[0], options.is_json, workspace);
-	if (!code &&
-	    chosen_add_words(&chosen, command, &words, &options.chosen, workspace, &code))
+	if (!code && chosen_add_words(&chosen, command, &words, &options.chosen, workspace, &code))
 		code = diff_with(&options, words.list[0], workspace, &chosen,
 				 options.is_json ? NULL : "comparing files", &asking);
 	return ask_end(&asking, code);

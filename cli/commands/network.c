@@ -57,10 +57,18 @@ static int ask_sandboxes(void (*on_sandbox)(void *context, const struct ipc_sand
 }
 
 /* Find the sandbox that a word names. 0, or the exit code, after a line. */
-static int find_sandbox(const char *name)
+static int find_sandbox(const char *name, bool is_for_program)
 {
-	int code;
+	static char word[IPC_NAME_MAX]; /* `meant` keeps it */
+	int code = 0;
 
+	if (strlen(name) < sizeof(word)) {
+		format_text(word, sizeof(word), "%s", name);
+		code = ask_resolve(&asking, word, is_for_program);
+		name = word;
+	}
+	if (code)
+		return code;
 	(void)sandbox_search_begin(&meant, name); /* it may be a name */
 	code = ask_sandboxes(sandbox_search_add_named);
 	memcpy(watch.sandbox, meant.id, sizeof(meant.id));
@@ -147,7 +155,7 @@ int network_list(const struct network_options *options, char *const words[])
 	int code = ask_begin(&asking, &options->attach);
 
 	if (!code)
-		code = find_sandbox(words[0]);
+		code = find_sandbox(words[0], options->is_json);
 	if (!code && meant.is_live)
 		code = report_error(network_look(&asking.talk.client, &watch, &view));
 	if (!code)
@@ -336,7 +344,7 @@ static int choose_question(const char *client)
 /* Name the sandbox that a grant is for. 0, or the exit code, after a line. */
 static int choose_sandbox(const char *name)
 {
-	const int code = find_sandbox(name);
+	const int code = find_sandbox(name, false);
 
 	wish.profile = meant.profile;
 	format_text(wish.whom, sizeof(wish.whom), "sandbox %s", name);

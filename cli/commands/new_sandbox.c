@@ -103,8 +103,9 @@ static void print_data(uint32_t flags, const char *path, const char *workspace)
 			"git lacks the data in %s: %s", path,
 			flags & CHANGE_IS_REFUSED
 				? "it is protected, or outside of the operator's workspaces"
-				: "a submodule's, or data that borrows more, is shown with "
-				  "the repository that holds it: name that as the workspace");
+				: "another user's is never shown; a submodule's, or data that "
+				  "borrows more, is shown with the repository that holds it: "
+				  "name that as the workspace");
 }
 
 static void on_change(void *context, const struct change *change)

@@ -262,10 +262,12 @@ const struct command command_network = {
 		"                   once\n"
 		"  groups           the groups, what they are for, and their hosts\n"
 		"\n"
-		"The exit code is 0; 64 when the command line is wrong, there is no such sandbox,\n"
-		"or nobody or several ask for the host; 75 when nothing runs in the sandbox; and\n"
-		"78 when its profile lets no host be added.\n",
-	.options = { OPTION_ROWS(network_rows), .has_operands = true },
+		"SANDBOX is the name, the id, the first four or more characters of the id, or -1\n"
+		"for the last 'msp run --workspace'. The exit code is 0; 64 when the command\n"
+		"line is wrong, there is no such sandbox, or nobody or several ask for the host;\n"
+		"75 when nothing runs in the sandbox; and 78 when its profile lets no host be\n"
+		"added.\n",
+	.options = { OPTION_ROWS(network_rows), .has_operands = true, .has_recent = true },
 	.actions = ACTION_ROWS(network_actions),
 	.run = choose_action,
 };

@@ -300,6 +300,7 @@ class Projects(Project):
         for words in (["apply", "-1"], ["diff", "-1"], ["undo", "-1"], ["logs", "-1"],
                       ["fork", "-1"], ["checkpoint", "-1"], ["destroy", "-1"], ["cp", *LIMITS, "-1:a", "."],
                       ["exec", *LIMITS, "-1", "--", "true"], ["ps", "-1"], ["apply", "-1", "--json"],
+                      ["network", "list", "-1"], ["network", "tighten", "-1"],
                       ["exec", *LIMITS, "-d", "-1", "--", "true"]):
             self.refused(*words, says=says, cwd=self.other)
         self.assertEqual(self.sandboxes(), [one])
