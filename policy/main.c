@@ -25,6 +25,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Behind the directory of kept binds: the file of what a later start compares. */
+#define KEPT_WATCHED ".watched"
+
 static const char usage[] =
 	"usage: msp-policy COMMAND [--config FILE] [ARGUMENT...]\n"
 	"\n"
@@ -44,6 +47,8 @@ static const char usage[] =
 	"  --home DIR     the directory that ~ means in it\n"
 	"  --packages DIR the directory of copies of the packages' configuration\n"
 	"  --machine DIR  the virtual machine\n"
+	"  --kept DIR     the directory of paths that sandboxes keep showing, for compile;\n"
+	"                 DIR" KEPT_WATCHED " gets the paths that this depends on\n"
 	"\n"
 	"The format of the file: msp-policy(5).\n";
 
@@ -57,6 +62,7 @@ struct request {
 	const char *home;
 	const char *packages;
 	const char *machine;
+	const char *kept;
 	const char *output;
 	const char *fd;
 	int count;
@@ -174,6 +180,18 @@ static int write_file(const char *path, const struct buffer *blob)
 	}
 	buffer_done(&neighbour);
 	return is_written ? 0 : MSP_EXIT_SOFTWARE;
+}
+
+/* Derive profiles of kept binds. Where the paths cannot be written, a change is seen late. */
+static void keep_binds(struct policy *policy, const char *directory)
+{
+	struct buffer watched = { .bytes = NULL }, path = { .bytes = NULL };
+
+	policy_keep(policy, directory, &watched);
+	buffer_format(&path, "%s" KEPT_WATCHED, directory);
+	(void)write_file(path.bytes, &watched);
+	buffer_done(&path);
+	buffer_done(&watched);
 }
 
 /* Compile, and read the result as the supervisor will. */
@@ -465,9 +483,10 @@ static const char **place_of(const struct command *command, const char *word,
 		return &request->machine;
 	if (command->does != WRITES_PLAN)
 		return NULL;
-	return strcmp(word, "-o") == 0     ? &request->output
-	       : strcmp(word, "--fd") == 0 ? &request->fd
-					   : NULL;
+	return strcmp(word, "-o") == 0       ? &request->output
+	       : strcmp(word, "--fd") == 0   ? &request->fd
+	       : strcmp(word, "--kept") == 0 ? &request->kept
+					     : NULL;
 }
 
 /* Options may stand before, between and behind the arguments. */
@@ -522,6 +541,8 @@ static int run_command(const struct command *command, const struct request *requ
 		return MSP_EXIT_REFUSED;
 	if (policy != NULL)
 		show_machine(request, policy, &packages);
+	if (policy != NULL && request->kept != NULL)
+		keep_binds(policy, request->kept);
 	result = command->run(request, policy, &text);
 	written = write_stdout(&text);
 	buffer_done(&text);

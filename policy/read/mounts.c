@@ -489,7 +489,7 @@ int mounts_check(const struct reading *reading)
 	for (uint32_t i = 0;
 	     profile->tree != NULL && profile->is_root_writable && i < building.count; i++)
 		building.made[i].phase = PLAN_PHASE_SANDBOX;
-	memcpy(profile->mounts, building.made, sizeof(profile->mounts));
+	memcpy(profile->mounts, building.made, sizeof(building.made));
 	profile->mount_count = building.count;
 	return 0;
 }

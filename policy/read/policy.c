@@ -92,6 +92,19 @@ uint32_t policy_count_records(const struct policy *policy, struct policy_error *
 	return 0;
 }
 
+bool policy_take(struct policy *policy, struct profile *profile)
+{
+	struct policy_error error;
+
+	if (policy->count == PLAN_PROFILES_MAX)
+		return false;
+	policy->profiles[policy->count++] = profile;
+	if (policy_count_records(policy, &error) != 0)
+		return true;
+	policy->count--;
+	return false;
+}
+
 uint32_t policy_put_missing(const struct policy *policy, struct buffer *blob, uint32_t *ret_size)
 {
 	const uint32_t offset = (uint32_t)blob->size;

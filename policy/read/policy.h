@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A set of profiles, read from YAML. A pure library: it uses no clock or environment, and of files
- * only those of images.
+ * only those of images and of kept binds.
  */
 #ifndef POLICY_READ_POLICY_H
 #define POLICY_READ_POLICY_H
@@ -61,6 +61,13 @@ int policy_add_builtin(struct policy *policy, struct policy_error *error);
  */
 int policy_add(struct policy *policy, const char *file, const char *text, size_t size,
 	       struct policy_error *error);
+
+/* Derive a profile of each set of kept binds in a directory, after policy_add(). Append to
+ * `watched` the paths whose change makes them old, a NUL after each. */
+void policy_keep(struct policy *policy, const char *directory, struct buffer *watched);
+
+/* Take a profile. False: there is no room, and it stays the caller's. */
+bool policy_take(struct policy *policy, struct profile *profile);
 
 const struct policy_settings *policy_settings(const struct policy *policy);
 

@@ -255,19 +255,38 @@ bool profile_has_hosts(const struct profile *profile)
 	return profile->network == NETWORK_HOSTS && profile->name[0] != '_';
 }
 
-struct profile *profile_narrow(const struct profile *profile)
+const char *profile_own(struct profile *profile, const char *before, const char *text,
+			const char *after)
 {
-	const size_t size = strlen(profile->name) + sizeof(PLAN_NARROWED);
+	const size_t size = strlen(before) + strlen(text) + strlen(after) + 1;
+	char *owned = memory_get(size);
+
+	(void)snprintf(owned, size, "%s%s%s", before, text, after);
+	profile->owned[profile->owned_count++] = owned;
+	return owned;
+}
+
+struct profile *profile_copy(const struct profile *profile)
+{
 	struct profile *copy = memory_get(sizeof(*copy));
 
 	*copy = *profile;
-	copy->network = NETWORK_LOOPBACK;
-	copy->owned[0] = memory_get(size);
-	copy->owned_count = 1;
+	copy->owned_count = 0;
 	copy->owned_rules = 0; /* they stay the profile's */
 	copy->missing = NULL;
-	(void)snprintf(copy->owned[0], size, "%s" PLAN_NARROWED, profile->name);
-	copy->name = copy->owned[0];
+	return copy;
+}
+
+struct profile *profile_narrow(const struct profile *profile)
+{
+	const size_t whole = strcspn(profile->name, PLAN_KEPT);
+	struct profile *copy = profile_copy(profile);
+	char name[IPC_NAME_MAX];
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)whole, profile->name);
+	copy->name = profile_own(copy, name, PLAN_NARROWED, profile->name + whole);
+	copy->network = NETWORK_LOOPBACK;
+	copy->numbers.is_narrowed = 1;
 	return copy;
 }
 

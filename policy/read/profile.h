@@ -6,6 +6,7 @@
 #ifndef POLICY_READ_PROFILE_H
 #define POLICY_READ_PROFILE_H
 
+#include "common/limits.h"
 #include "common/plan/plan.h"
 #include "gateway/hosts/pattern.h"
 #include "policy/read/keys.h"
@@ -18,6 +19,8 @@
 /* Entries of `files`, with the directories that they imply. A plan has room for the launcher's,
  * too. */
 #define PROFILE_MOUNTS_MAX 128U
+/* With kept binds, and a layer for each. */
+#define PROFILE_MOUNTS_ROOM (PROFILE_MOUNTS_MAX + 2 * BINDS_MAX)
 #define PROFILE_ENVIRONMENT_MAX 64U
 #define PROFILE_HELD_MAX 64U
 
@@ -139,7 +142,7 @@ struct profile {
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,
 		held_count, host_count, request_count, secret_count;
 	const char *environment[PROFILE_ENVIRONMENT_MAX];
-	struct profile_mount mounts[PROFILE_MOUNTS_MAX];
+	struct profile_mount mounts[PROFILE_MOUNTS_ROOM];
 	struct profile_rule rules[PLAN_RULES_MAX];
 	struct profile_language languages[PLAN_LANGUAGES_MAX];
 	struct profile_host hosts[PLAN_HOSTS_MAX];
@@ -180,9 +183,15 @@ bool profile_lasts(const struct profile *profile);
 /* Return whether the profile has hosts that a request can take away. */
 bool profile_has_hosts(const struct profile *profile);
 
-/* Make a copy of a profile without its hosts, whose name has PLAN_NARROWED behind it. The profile
- * must live as long. */
+/* Make a copy of a profile, which must live as long. */
+struct profile *profile_copy(const struct profile *profile);
+
+/* Likewise without its hosts, and with PLAN_NARROWED in the name, before a suffix. */
 struct profile *profile_narrow(const struct profile *profile);
+
+/* Join three texts, in memory that goes with the profile. */
+const char *profile_own(struct profile *profile, const char *before, const char *text,
+			const char *after);
 
 /* Free the profile and return NULL. */
 struct profile *profile_free(struct profile *profile);

@@ -90,6 +90,11 @@ int environment_apply(const struct reading *reading);
 /* Take over `toolchain` of the file. */
 int toolchain_apply(const struct reading *reading);
 
+/* Append a bind of a path that the launcher opens, and the right to read and execute it. NULL:
+ * there is no room. */
+struct profile_mount *toolchain_show(struct profile *profile, const char *source,
+				     const char *target, struct origin origin);
+
 /* Return whether the profile itself has the variable of NAME=... */
 bool environment_has(const struct profile *profile, const char *variable);
 

@@ -6,25 +6,34 @@
  */
 #include "policy/read/profile_parts.h"
 
-#include "lib/heap/memory.h"
-
-#include <stdio.h>
 #include <string.h>
 
 #define KEY "toolchain"
 #define EXPECTED READING_PATH ", or ~/ and the rest of a path, such as ~/.nvm/versions/node/v22.4.0"
 #define BIN "/bin"
 
-/* Make a text the profile's. */
-static const char *own_text(struct profile *profile, const char *before, const char *text,
-			    const char *after)
+struct profile_mount *toolchain_show(struct profile *profile, const char *source,
+				     const char *target, struct origin origin)
 {
-	const size_t size = strlen(before) + strlen(text) + strlen(after) + 1;
-	char *owned = memory_get(size);
+	static char read[] = "read", execute[] = "execute";
+	static char *const words[] = { read, execute };
+	struct profile_mount *mount = &profile->mounts[profile->mount_count];
+	struct profile_rule *rule = &profile->rules[profile->rule_count];
 
-	(void)snprintf(owned, size, "%s%s%s", before, text, after);
-	profile->owned[profile->owned_count++] = owned;
-	return owned;
+	if (profile->mount_count == PROFILE_MOUNTS_ROOM || profile->rule_count == PLAN_RULES_MAX)
+		return NULL;
+	profile->mount_count++;
+	profile->rule_count++;
+	*rule = (struct profile_rule){ .path = target, .words = { words, 2 }, .origin = origin };
+	for (uint32_t i = 0; i < rule->words.count; i++)
+		rule->rights |= profile_right(words[i]);
+	*mount = (struct profile_mount){ .kind = PLAN_BIND,
+					 .flags = PLAN_PINNED,
+					 .source = source,
+					 .target = target,
+					 .is_toolchain = true,
+					 .origin = origin };
+	return mount;
 }
 
 /* Put a directory before those of PATH. */
@@ -42,12 +51,12 @@ static int add_to_path(const struct reading *entry, const char *path)
 	if (place == PROFILE_ENVIRONMENT_MAX)
 		return reading_fail(entry, "", "too many variables; expected at most %u with PATH",
 				    PROFILE_ENVIRONMENT_MAX);
-	before = own_text(profile, "PATH=", path, is_bin ? "" : BIN);
+	before = profile_own(profile, "PATH=", path, is_bin ? "" : BIN);
 	if (place < profile->environment_count)
-		rest = own_text(profile, ":", profile->environment[place] + strlen("PATH="), "");
+		rest = profile_own(profile, ":", profile->environment[place] + strlen("PATH="), "");
 	else
 		profile->environment_count++;
-	profile->environment[place] = own_text(profile, before, rest, "");
+	profile->environment[place] = profile_own(profile, before, rest, "");
 	profile->origins.environment[place] = reading_origin(entry, "");
 	return 0;
 }
@@ -55,34 +64,23 @@ static int add_to_path(const struct reading *entry, const char *path)
 /* Show a directory at its own path, unless the profile shows one around it there. */
 static int add_files(const struct reading *entry, const char *path)
 {
-	static char read[] = "read", execute[] = "execute";
-	static char *const words[] = { read, execute };
-	struct profile *profile = entry->profile;
-	const struct profile_mount *around = mounts_around(profile, path);
-	struct profile_rule rule = { .path = path,
-				     .words = { words, 2 },
-				     .origin = reading_origin(entry, "") };
+	const struct profile_mount *around = mounts_around(entry->profile, path);
+	struct profile_mount *mount;
 
 	if (around != NULL && around->kind == PLAN_BIND &&
 	    strcmp(around->source, around->target) == 0)
 		return 0;
-	if (profile->mount_count == PROFILE_MOUNTS_MAX || profile->rule_count == PLAN_RULES_MAX)
+	mount = entry->profile->mount_count < PROFILE_MOUNTS_MAX
+			? toolchain_show(entry->profile, path, path, reading_origin(entry, ""))
+			: NULL;
+	if (mount == NULL)
 		return reading_fail(entry, "",
 				    "one entry too many; expected at most %u of files and %u of "
 				    "landlock in all",
 				    PROFILE_MOUNTS_MAX, PLAN_RULES_MAX);
-	for (uint32_t i = 0; i < rule.words.count; i++)
-		rule.rights |= profile_right(words[i]);
-	profile->mounts[profile->mount_count++] = (struct profile_mount){
-		.kind = PLAN_BIND,
-		.flags = entry->place.is_builtin ? 0 : PLAN_PINNED,
-		.source = path,
-		.target = path,
-		.is_builtin = entry->place.is_builtin,
-		.is_toolchain = true,
-		.origin = rule.origin,
-	};
-	profile->rules[profile->rule_count++] = rule;
+	mount->is_builtin = entry->place.is_builtin;
+	if (mount->is_builtin)
+		mount->flags = 0;
 	return 0;
 }
 
@@ -104,7 +102,7 @@ static int add_toolchain(const struct reading *entry)
 	/* Three more texts for PATH. */
 	if (entry->profile->owned_count + 4 > PROFILE_MOUNTS_MAX)
 		return reading_fail(entry, "", "one entry too many; expected fewer toolchains");
-	path = own_text(entry->profile, is_home ? home : "", is_home ? said + 1 : said, "");
+	path = profile_own(entry->profile, is_home ? home : "", is_home ? said + 1 : said, "");
 	return add_files(entry, path) != 0 ? -1 : add_to_path(entry, path);
 }
 

@@ -439,7 +439,6 @@ static int put_narrowed(struct writer *writer, const struct profile *profile,
 	struct profile *narrowed = profile_narrow(profile);
 	const int error = put_profile(writer, narrowed, out);
 
-	out->is_narrowed = 1;
 	(void)profile_free(narrowed);
 	return error;
 }
@@ -504,12 +503,17 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 	for (uint32_t i = 0; i < policy_count(policy); i++) {
 		const struct profile *profile = policy_at(policy, i);
 		const uint32_t no_hosts = next + profile_has_hosts(profile);
+		const size_t before = blob->size;
 
 		if (image_is_awaited(profile) || profile->missing != NULL)
 			continue;
 		if (put_profile(&writer, profile, &profiles[next]) != 0 ||
 		    (no_hosts != next && put_narrowed(&writer, profile, &profiles[no_hosts]) != 0))
 			return fail_filter(profile, error);
+		if (blob->size >= PLAN_SIZE_MAX && strchr(profile->name, PLAN_KEPT[0]) != NULL) {
+			blob->size = before;
+			break; /* the last profiles are those of kept binds */
+		}
 		profiles[next].no_hosts = profiles[no_hosts].no_hosts = no_hosts;
 		header.profile_count = next = no_hosts + 1;
 	}
