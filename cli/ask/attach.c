@@ -48,48 +48,35 @@ static void expect_narrowed(struct attachment *attachment, const struct plan *pl
  * there is not is for the supervisor to refuse. 0, or the exit code. */
 static int keep_binds(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
 {
-	const struct plan *plan = config_plan(&attachment->config);
-	const char *name = attachment->kept_profile;
-	int code = 0;
+	struct config *config = &attachment->config;
+	const struct plan *plan = config_plan(config);
+	const char *said = attachment->kept_profile;
+	char name[IPC_NAME_MAX];
+	int code;
 
-	if (!name[0])
-		name = plan_string(plan, plan_header(plan)->default_profile);
-	if (!profile_named(plan, name))
+	if (!said[0])
+		said = plan_string(plan, plan_header(plan)->default_profile);
+	if (!profile_named(plan, said))
 		return 0;
 	if (attachment->no_hosts)
-		name = profile_without_hosts(plan, name);
-	if (plan_derive_begin(&attachment->config, 1)) /* is each place possible? */
-		code = plan_derive(&attachment->config, name, "", &binds, text);
+		said = profile_without_hosts(plan, said);
+	format_text(name, sizeof(name), "%s", said);
+	code = plan_binds_put(config, name, &binds, text); /* is each place possible? */
 	if (!code)
 		code = kept_binds_add(name, &binds, attachment->kept_name, &attachment->is_kept_new,
 				      text);
 	while (binds.count > 0) /* the plan's pins open them again */
 		fd_close(&binds.list[--binds.count].fd);
+	config_close(config);
+	config->is_read = false;
+	if (!code)
+		code = config_read(config, text);
+	if (!code && !profile_named(config_plan(config), attachment->kept_name))
+		code = format_fail(MSP_EXIT_REFUSED, text, LAUNCH_TEXT_MAX,
+				   "--ro: profile '%.100s' cannot show more to persistent "
+				   "sandboxes: choose another, or destroy sandboxes with --ro",
+				   name);
 	return code;
-}
-
-/* Put the binds into the plan. 0, or the exit code. */
-static int complete_binds(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
-{
-	int code = 0;
-
-	if (has_binds(attachment))
-		code = attachment->kept_profile
-			       ? keep_binds(attachment, text)
-			       : plan_binds_put(&attachment->config, attachment->expected_profile,
-						&binds, text);
-	if (!code && attachment->is_persistent)
-		code = kept_binds_put(&attachment->config, text);
-	return code;
-}
-
-/* Tell the servers that read requests of the plan. */
-static int prepare_plan(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
-{
-	return attachment->runs_nothing
-		       ? 0
-		       : trust_prepare(&trust, &attachment->images, &attachment->config,
-				       attachment->expected_profile, text);
 }
 
 /* Open the files of the host to be shown: by --ro, and by the operator's profiles. 0, or the exit
@@ -109,11 +96,17 @@ static int open_shown(struct attachment *attachment)
 		set = protected_set_of(plan);
 		if (binds_open(attachment->binds, &set, &binds, text) != 0)
 			return log_fail(MSP_EXIT_USAGE, "%s", text);
+		code = attachment->kept_profile
+			       ? keep_binds(attachment, text)
+			       : plan_binds_put(&attachment->config, attachment->expected_profile,
+						&binds, text);
+		if (code)
+			return log_fail(code, "%s", text);
 	}
-	code = complete_binds(attachment, text);
-	if (code)
-		return log_fail(code, "%s", text);
-	if (prepare_plan(attachment, text) != 0)
+	/* Tell the servers that read requests of the plan. */
+	if (!attachment->runs_nothing &&
+	    trust_prepare(&trust, &attachment->images, &attachment->config,
+			  attachment->expected_profile, text) != 0)
 		return log_fail(MSP_EXIT_REFUSED, "%s", text);
 	plan = config_plan(&attachment->config); /* it may be another one now */
 	if (!attachment->runs_nothing)
@@ -247,6 +240,7 @@ int attach_prepare(struct attachment *attachment)
 	if (attachment->null < 0)
 		return log_fail(MSP_EXIT_SANDBOX, "/dev/null cannot be opened");
 	attachment->config.given = attachment->options->config;
+	attachment->config.has_kept = attachment->is_persistent;
 	code = geteuid() == 0 ? open_images(attachment) : 0; /* its account may be configured */
 	if (code)
 		return code;

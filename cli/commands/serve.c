@@ -42,7 +42,6 @@
 #include "launcher/host/token_file.h"
 #include "launcher/host/workspace.h"
 #include "launcher/start/config.h"
-#include "launcher/start/kept_binds.h"
 #include "launcher/start/launch.h"
 #include "launcher/start/opener.h"
 #include "options/command.h"
@@ -459,8 +458,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	plan = launch_open_plan(config, text);
 	if (plan && options->default_profile && !has_profile(plan, options->default_profile, text))
 		return MSP_EXIT_REFUSED;
-	if (!plan || kept_binds_put(config, text) != 0 ||
-	    trust_prepare(&trust, images, config, NULL, text) != 0)
+	if (!plan || trust_prepare(&trust, images, config, NULL, text) != 0)
 		return MSP_EXIT_REFUSED;
 	plan = config_plan(config); /* it may be another one now */
 	if (pins_open(plan, options->default_profile ? options->default_profile : "", &trust.pins,
@@ -545,6 +543,7 @@ static int run_serve(const struct command *command, int argc, char *argv[])
 		return log_fail(MSP_EXIT_SANDBOX, "serve: %s", text);
 	config.given = options.config;
 	config.builtin = images.policy;
+	config.has_kept = true;
 	if (launch_drop_root(options.run_as, &config, &code, text) != 0)
 		return log_fail(code, "serve: %s", text);
 	code = open_workspaces(&options, &config, &workspaces, text);

@@ -292,8 +292,8 @@ enum plan_apply {
 /* Behind the name of a profile: it without its hosts. */
 #define PLAN_NARROWED "/none"
 
-/* Between the name of a profile and the suffix of one that is derived from it at a start
- * (launcher/start/plan_binds.h). No file can have such a name, and no list shows it. */
+/* Between the name of a profile and the suffix of one that is derived from it for kept binds
+ * (policy/read/kept.c). No file can have such a name, and no list shows it. */
 #define PLAN_KEPT "+"
 
 struct plan_profile {

@@ -21,6 +21,7 @@
 #define STATE_PLACE_SANDBOXES "/sandboxes"
 #define STATE_PLACE_IMAGES "/images"
 #define STATE_PLACE_MACHINES "/vm"
+#define STATE_PLACE_BINDS "/binds"
 
 /* The path of one of them. False, and a phrase in `text`: there is no such place. */
 bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE_PLACE_TEXT_MAX]);

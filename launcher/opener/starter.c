@@ -16,7 +16,6 @@
 #include "common/text/format.h"
 #include "frontend/profile_names.h"
 #include "launcher/start/bridge_program.h"
-#include "launcher/start/kept_binds.h"
 
 /* The least time between two starts of the gateway, when the first has ended. */
 #define GATEWAY_PAUSE_US 10000000
@@ -43,7 +42,6 @@ static int compile_policy(struct starter *starter, struct config *ret, struct pi
 	struct trust *trust = &starter->start->trust;
 
 	if (config_read_again(&starter->config, ret, text) != 0 || !launch_open_plan(ret, text) ||
-	    kept_binds_put(ret, text) != 0 ||
 	    trust_prepare(trust, &starter->start->images, ret, NULL, text) != 0 ||
 	    pins_open(config_plan(ret), "", &trust->pins, pins, text) != 0)
 		return -1;
@@ -210,7 +208,7 @@ static void take_start(struct opener_start *start, const struct plan *plan, stru
 	*config = (struct config)CONFIG_UNREAD;
 	config->builtin = start->builtin;
 	config->is_roots = start->is_roots;
-	config->is_read = true;
+	config->has_kept = config->is_read = true;
 	config->plan_fd = start->plan;
 	config->plan = *plan;
 	format_text(config->path, sizeof(config->path), "%s", start->config);

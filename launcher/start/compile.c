@@ -81,7 +81,8 @@ static int run_compiler(int image, int plan, const struct compile_input *input,
 					"--images",   input->images,
 					"--home",     compile_home(),
 					"--packages", input->packages,
-					"--machine",  input->machine };
+					"--machine",  input->machine,
+					"--kept",     input->kept };
 	const char *words[4 + sizeof(options) / sizeof(options[0]) + 1] = { PROGRAM, "compile",
 									    "--fd", PLAN_WORD };
 	unsigned int used = 4;

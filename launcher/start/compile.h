@@ -8,9 +8,9 @@
 #include "launcher/start/config.h"
 
 /* The input is a file, or "" for the built-in profiles alone, and directories, or NULL: of the
- * images, of the packages' configuration, and of the virtual machine. */
+ * images, of the packages' configuration, of the virtual machine, and of kept binds. */
 struct compile_input {
-	const char *path, *images, *packages, *machine;
+	const char *path, *images, *packages, *machine, *kept;
 };
 
 /* A sealed descriptor of the plan, which is the caller's; or -1 and in `text` what msp-policy says

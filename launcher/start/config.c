@@ -201,6 +201,15 @@ static bool find_packages(char ret[IPC_PATH_MAX])
 	return place >= 0;
 }
 
+/* Find the binds that sandboxes of this account keep. False: there are none, or not for this. */
+static bool find_kept(const struct config *config, char ret[IPC_PATH_MAX])
+{
+	char text[STATE_PLACE_TEXT_MAX];
+
+	return config->has_kept && geteuid() != 0 &&
+	       state_place_find(STATE_PLACE_BINDS, ret, text) && access(ret, F_OK) == 0;
+}
+
 static int take_builtin(struct config *config, char text[CONFIG_TEXT_MAX])
 {
 	const int fd = fd_sealed_from_file("msp-policy", config->builtin);
@@ -214,7 +223,8 @@ static int take_builtin(struct config *config, char text[CONFIG_TEXT_MAX])
 
 int config_read(struct config *config, char text[CONFIG_TEXT_MAX])
 {
-	char images[IPC_PATH_MAX], packages[IPC_PATH_MAX], machine[IPC_PATH_MAX];
+	char images[IPC_PATH_MAX], packages[IPC_PATH_MAX], machine[IPC_PATH_MAX],
+		kept[IPC_PATH_MAX];
 	int code = 0;
 
 	if (config->is_read)
@@ -228,6 +238,7 @@ int config_read(struct config *config, char text[CONFIG_TEXT_MAX])
 		.images = config->path[0] && state_place_images(images) ? images : NULL,
 		.packages = find_packages(packages) ? packages : NULL,
 		.machine = machine_place_find(machine) ? machine : NULL,
+		.kept = find_kept(config, kept) ? kept : NULL,
 	};
 
 	if (config->path[0] || config->builtin >= 0)
@@ -247,7 +258,24 @@ int config_read_again(const struct config *config, struct config *ret, char text
 	ret->given = config->path[0] != '\0' ? config->path : NULL;
 	ret->builtin = config->builtin;
 	ret->is_roots = config->is_roots;
+	ret->has_kept = config->has_kept;
 	return config_read(ret, text);
+}
+
+void config_become(struct config *config)
+{
+	char kept[IPC_PATH_MAX], text[CONFIG_TEXT_MAX];
+	struct config again;
+
+	if (!find_kept(config, kept))
+		return;
+	if (config_read_again(config, &again, text) != 0) {
+		log_line("sandboxes with --ro cannot be used: %s", text);
+		return;
+	}
+	config_close(config);
+	config->plan_fd = again.plan_fd;
+	config->plan = again.plan;
 }
 
 void config_close(struct config *config)

@@ -30,6 +30,7 @@ struct config {
 	const char *given;       /* --config, or NULL */
 	int builtin;             /* builtin.policy, opened for reading; -1: not of interest */
 	bool is_roots;           /* root read it: nothing of a home directory counts */
+	bool has_kept;           /* the plan has the profiles of kept binds */
 	bool is_read;            /* the rest is known */
 	char path[IPC_PATH_MAX]; /* the file in force; empty: the built-in profiles */
 	int plan_fd;             /* its plan, sealed; -1: none, without `builtin` */
@@ -69,6 +70,10 @@ int config_read(struct config *config, char text[CONFIG_TEXT_MAX]);
 /* Read it as it is now, for a start that goes on. A file that was in force must still be there.
  * As config_read(); `ret` is the caller's to close. */
 int config_read_again(const struct config *config, struct config *ret, char text[CONFIG_TEXT_MAX]);
+
+/* After root has read it and become this account: read it again for the binds that the account
+ * keeps. */
+void config_become(struct config *config);
 
 void config_close(struct config *config);
 

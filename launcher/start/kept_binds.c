@@ -4,115 +4,258 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "common/plan/plan.h"
 #include "common/text/format.h"
-#include "launcher/start/kept_sets.h"
-#include "launcher/start/plan_binds.h"
+#include "launcher/host/state_place.h"
+#include "stewards/store/store.h"
 
-#define PLACE "/binds"
+#define NEW_NAME ".new"
+
+/* Sets that are kept at the same time. */
+#define SETS_MAX 16
+
+/* Random bytes. */
+#define SUFFIX_BYTES 6
+#define SUFFIX_MAX (2 * SUFFIX_BYTES + 1)
+
+/* A sandbox is made right after its set. */
+#define UNUSED_S 3600
+
+/* The suffix, and the name without hosts, have room behind it. */
+#define PROFILE_LONGEST (IPC_NAME_MAX - sizeof(PLAN_NARROWED PLAN_KEPT) - 2 * SUFFIX_BYTES)
+
+struct kept_sets {
+	int directory;
+	uint32_t count;
+	char suffixes[SETS_MAX][SUFFIX_MAX];
+};
+
+/* The file of a set, as msp-policy reads it (policy/read/kept.c). */
+struct kept_content {
+	size_t size;
+	char bytes[65536];
+};
 
 static bool is_suffix(const char *name)
 {
-	return strlen(name) == KEPT_SUFFIX_MAX - 1 &&
-	       strspn(name, "0123456789abcdef") == KEPT_SUFFIX_MAX - 1;
+	return strlen(name) == SUFFIX_MAX - 1 && strspn(name, "0123456789abcdef") == SUFFIX_MAX - 1;
 }
 
-int kept_sets_list(struct kept_sets *ret, bool is_made, char text[STATE_PLACE_TEXT_MAX])
+/* 0 or -errno; the directory, which is made, is the caller's. */
+static int list_sets(struct kept_sets *ret, char text[STATE_PLACE_TEXT_MAX])
 {
 	char path[IPC_PATH_MAX];
 	const struct dirent *entry;
 	DIR *list;
 
 	ret->count = 0;
-	ret->directory = state_place_enter(PLACE, is_made, path, text);
+	ret->directory = state_place_enter(STATE_PLACE_BINDS, true, path, text);
 	if (ret->directory < 0)
 		return ret->directory;
 	list = fdopendir(fcntl(ret->directory, F_DUPFD_CLOEXEC, 0));
 	if (!list)
 		return -errno;
-	while (ret->count < KEPT_BINDS_MAX && (entry = readdir(list))) {
+	while (ret->count < SETS_MAX && (entry = readdir(list))) {
 		if (is_suffix(entry->d_name))
-			memcpy(ret->suffixes[ret->count++], entry->d_name, KEPT_SUFFIX_MAX);
+			memcpy(ret->suffixes[ret->count++], entry->d_name, SUFFIX_MAX);
 	}
 	(void)closedir(list);
 	return 0;
 }
 
-bool kept_sets_read(const struct kept_sets *sets, const char *suffix, struct kept_content *ret)
+static bool append_text(struct kept_content *content, const char *text)
 {
-	int fd FD_OWNED = openat(sets->directory, suffix,
-				 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	const ssize_t size = fd < 0 ? -1 : read(fd, ret->bytes, sizeof(ret->bytes));
+	const size_t size = strlen(text) + 1;
 
-	ret->size = size > 0 ? (size_t)size : 0;
-	return ret->size > 0 && ret->bytes[ret->size - 1] == '\0';
+	if (size > sizeof(content->bytes) - content->size)
+		return false;
+	memcpy(content->bytes + content->size, text, size);
+	content->size += size;
+	return true;
 }
 
-/* Take the next text of a content; NULL: there is none that has room. */
-static const char *next_text(const struct kept_content *content, size_t *at, size_t room)
+static bool fill_content(const char *profile, const struct binds *binds, struct kept_content *ret)
 {
-	const char *text = content->bytes + *at;
+	bool has_room = true;
 
-	if (*at == content->size || strlen(text) >= room)
-		return NULL;
-	*at += strlen(text) + 1;
-	return text;
+	ret->size = 0;
+	has_room = append_text(ret, profile);
+	for (uint32_t i = 0; i < binds->count && has_room; i++)
+		has_room = append_text(ret, binds->list[i].host) &&
+			   append_text(ret, binds->list[i].inside);
+	return has_room;
 }
 
-/* Read the binds of a content, without opening them. NULL, or else its profile. */
-static const char *parse_content(const struct kept_content *content, struct binds *ret)
+/* Let a set be as new. Each time that changes the key of kept plans, so it is not done early. */
+static void renew_set(const struct kept_sets *sets, const char *suffix)
 {
-	size_t at = 0;
-	const char *profile = next_text(content, &at, IPC_NAME_MAX);
+	struct stat status;
 
-	ret->count = 0;
-	while (profile && at < content->size) {
-		struct bind *bind = &ret->list[ret->count];
-		const char *host = next_text(content, &at, sizeof(bind->host));
-		const char *inside = host ? next_text(content, &at, sizeof(bind->inside)) : NULL;
+	if (fstatat(sets->directory, suffix, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    status.st_mtime < time(NULL) - UNUSED_S / 2)
+		(void)utimensat(sets->directory, suffix, NULL, AT_SYMLINK_NOFOLLOW);
+}
 
-		if (!inside || ret->count == BINDS_MAX || host[0] != '/' ||
-		    bind_check_inside(inside))
-			return NULL;
-		ret->count++;
-		bind->fd = open(host, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		format_text(bind->host, sizeof(bind->host), "%s", host);
-		format_text(bind->inside, sizeof(bind->inside), "%s", inside);
+/* Find the set with this content. */
+static const char *find_same(const struct kept_sets *sets, const struct kept_content *content)
+{
+	static char other[sizeof(content->bytes)];
+
+	for (uint32_t i = 0; i < sets->count; i++) {
+		int fd FD_OWNED = openat(sets->directory, sets->suffixes[i],
+					 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		const ssize_t size = fd < 0 ? -1 : read(fd, other, sizeof(other));
+
+		if (size != (ssize_t)content->size ||
+		    memcmp(other, content->bytes, content->size) != 0)
+			continue;
+		renew_set(sets, sets->suffixes[i]);
+		return sets->suffixes[i];
 	}
-	return profile && ret->count > 0 ? profile : NULL;
+	return NULL;
 }
 
-static void close_binds(struct binds *binds)
+/* --- sets without a sandbox ------------------------------------------------------------------- */
+
+/* Read the profile of a sandbox; false: its meta cannot be read. */
+static bool read_profile(int sandboxes, const char *id, char ret[IPC_NAME_MAX])
 {
-	for (uint32_t i = 0; i < binds->count; i++)
-		fd_close(&binds->list[i].fd);
-	binds->count = 0;
+	static struct store_meta meta;
+	char path[IPC_ID_MAX + sizeof("/meta")];
+	ssize_t size;
+	int fd FD_OWNED = -1;
+
+	format_text(path, sizeof(path), "%s/meta", id);
+	fd = openat(sandboxes, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, &meta, sizeof(meta));
+	if (size != (ssize_t)sizeof(meta) || !store_is_sound(&meta))
+		return false;
+	memcpy(ret, meta.profile, IPC_NAME_MAX);
+	return true;
 }
 
-int kept_binds_put(struct config *config, char text[CONFIG_TEXT_MAX])
+/* Mark the sets that sandboxes use. False: that cannot be told of each. */
+static bool mark_used(const struct kept_sets *sets, bool used[SETS_MAX])
+{
+	char path[IPC_PATH_MAX], text[STATE_PLACE_TEXT_MAX], profile[IPC_NAME_MAX];
+	const struct dirent *entry;
+	bool is_known = true;
+	DIR *list = state_place_find(STATE_PLACE_SANDBOXES, path, text) ? opendir(path) : NULL;
+
+	while (list && is_known && (entry = readdir(list))) {
+		const char *suffix;
+
+		if (!store_is_id(entry->d_name))
+			continue;
+		is_known = read_profile(dirfd(list), entry->d_name, profile);
+		suffix = is_known ? strrchr(profile, PLAN_KEPT[0]) : NULL;
+		for (uint32_t i = 0; suffix && i < sets->count; i++)
+			used[i] |= strcmp(sets->suffixes[i], suffix + 1) == 0;
+	}
+	is_known = is_known && list;
+	if (list)
+		(void)closedir(list);
+	return is_known;
+}
+
+static void remove_unused(struct kept_sets *sets)
+{
+	bool used[SETS_MAX] = { false };
+	uint32_t left = 0;
+
+	if (sets->count == 0 || !mark_used(sets, used))
+		return;
+	for (uint32_t i = 0; i < sets->count; i++) {
+		const char *suffix = sets->suffixes[i];
+		struct stat status;
+
+		if (!used[i] &&
+		    fstatat(sets->directory, suffix, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    status.st_mtime < time(NULL) - UNUSED_S &&
+		    unlinkat(sets->directory, suffix, 0) == 0)
+			continue;
+		memmove(sets->suffixes[left++], suffix, SUFFIX_MAX);
+	}
+	sets->count = left;
+}
+
+/* --- keeping ---------------------------------------------------------------------------------- */
+
+static int write_set(const struct kept_sets *sets, const struct kept_content *content,
+		     char ret[SUFFIX_MAX])
+{
+	uint8_t bytes[SUFFIX_BYTES];
+	int fd FD_OWNED = -1;
+	int error;
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	format_hex(bytes, sizeof(bytes), ret);
+	fd = openat(sets->directory, NEW_NAME,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	error = fd < 0 ? -errno : fd_write_all(fd, content->bytes, content->size);
+	if (!error && renameat(sets->directory, NEW_NAME, sets->directory, ret) != 0)
+		error = -errno;
+	return error;
+}
+
+static int keep_content(struct kept_sets *sets, const struct kept_content *content,
+			char ret[SUFFIX_MAX], bool *ret_is_new, char text[CONFIG_TEXT_MAX])
+{
+	const char *same = find_same(sets, content);
+	int error;
+
+	*ret_is_new = !same;
+	if (same) {
+		memcpy(ret, same, SUFFIX_MAX);
+		return 0;
+	}
+	remove_unused(sets);
+	if (sets->count == SETS_MAX)
+		return format_fail(MSP_EXIT_AGAIN, text, CONFIG_TEXT_MAX,
+				   "--ro: sandboxes that last show %d different sets of paths "
+				   "already: destroy one of these sandboxes, or give the same --ro",
+				   SETS_MAX);
+	error = write_set(sets, content, ret);
+	return error ? format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
+				   "--ro: the paths cannot be kept in the state directory: %s",
+				   errno_text(-error))
+		     : 0;
+}
+
+int kept_binds_add(const char *profile, const struct binds *binds, char ret[IPC_NAME_MAX],
+		   bool *ret_is_new, char text[CONFIG_TEXT_MAX])
 {
 	static struct kept_content content;
 	static struct kept_sets sets;
-	static struct binds binds;
-	char problem[STATE_PLACE_TEXT_MAX];
-	bool is_begun = kept_sets_list(&sets, false, problem) == 0 && sets.count > 0 &&
-			config_plan(config) && plan_derive_begin(config, sets.count);
+	char suffix[SUFFIX_MAX] = "", problem[STATE_PLACE_TEXT_MAX] = "";
+	int code = list_sets(&sets, problem);
 
-	for (uint32_t i = 0; is_begun && i < sets.count; i++) {
-		const char *profile = kept_sets_read(&sets, sets.suffixes[i], &content)
-					      ? parse_content(&content, &binds)
-					      : NULL;
-
-		/* A profile may have been removed, or have other mounts. */
-		if (profile)
-			(void)plan_derive(config, profile, sets.suffixes[i], &binds, text);
-		close_binds(&binds);
-	}
-	text[0] = '\0';
+	if (code)
+		code = format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX, "--ro: %s", problem);
+	else if (strlen(profile) > PROFILE_LONGEST)
+		code = format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+				   "--ro: the name of the profile '%s' is too long: it may have at "
+				   "most %zu characters for a sandbox that lasts",
+				   profile, PROFILE_LONGEST);
+	else if (!fill_content(profile, binds, &content))
+		code = format_fail(
+			MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+			"--ro: the paths are too long, more than %d bytes in all: show a "
+			"folder that they are in",
+			(int)sizeof(content.bytes));
+	else
+		code = keep_content(&sets, &content, suffix, ret_is_new, text);
+	format_text(ret, IPC_NAME_MAX, "%s" PLAN_KEPT "%s", profile, suffix);
 	fd_close(&sets.directory);
-	return is_begun ? plan_derive_end(config, text) : 0;
+	return code;
 }

@@ -217,9 +217,11 @@ int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
 			"chmod ug-s the program");
 	if (geteuid() == 0) {
 		*ret_exit = config_read(config, text);
-		return *ret_exit ? -1
-				 : account_become(launch_choose_account(run_as, config), ret_exit,
-						  text);
+		if (*ret_exit ||
+		    account_become(launch_choose_account(run_as, config), ret_exit, text) != 0)
+			return -1;
+		config_become(config);
+		return 0;
 	}
 	if (!run_as)
 		return 0;

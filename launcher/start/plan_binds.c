@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/start/plan_binds.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <linux/landlock.h>
 #include <linux/mount.h>
@@ -10,71 +9,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/text/format.h"
 #include "launcher/host/mounts.h"
-
-#define ALIGNMENT 8U
-
-/* The copy that grows at its end. */
-static struct {
-	_Alignas(ALIGNMENT) uint8_t bytes[PLAN_SIZE_MAX];
-	uint32_t used;
-} blob;
-
-/* Append bytes; 0: there is no room. */
-static uint32_t put_bytes(const void *bytes, size_t size)
-{
-	const uint32_t at = blob.used;
-
-	if (size + ALIGNMENT > sizeof(blob.bytes) - at)
-		return 0;
-	memcpy(blob.bytes + at, bytes, size);
-	blob.used += (uint32_t)size;
-	return at;
-}
+#include "launcher/start/plan_copy.h"
 
 /* Append an array of `count` items of `size` bytes at the offset `from`, with room for `more`. */
 static uint32_t put_longer(uint32_t from, uint32_t count, uint32_t more, size_t size)
 {
 	static const uint8_t nothing[PLAN_MOUNTS_MAX * sizeof(struct plan_mount)];
-	const uint32_t rest = blob.used % ALIGNMENT;
+	const uint32_t rest = plan_copy.used % PLAN_COPY_ALIGNMENT;
 	uint32_t at;
 
-	if (rest != 0 && put_bytes(nothing, ALIGNMENT - rest) == 0)
+	if (rest != 0 && plan_copy_put(nothing, PLAN_COPY_ALIGNMENT - rest) == 0)
 		return 0;
-	at = put_bytes(blob.bytes + from, count * size);
-	return at != 0 && put_bytes(nothing, more * size) != 0 ? at : 0;
+	at = plan_copy_put(plan_copy.bytes + from, count * size);
+	return at != 0 && plan_copy_put(nothing, more * size) != 0 ? at : 0;
 }
 
 static const char *text_at(uint32_t offset)
 {
-	return (const char *)blob.bytes + offset;
+	return (const char *)plan_copy.bytes + offset;
 }
 
 static struct plan_mount *mounts_of(const struct plan_profile *profile)
 {
-	return (void *)(blob.bytes + profile->mounts);
-}
-
-/* A mount point in a tree that each sandbox mounts for itself can only be made there. */
-static uint32_t find_phase(const struct plan_profile *profile, const char *inside)
-{
-	const struct plan_mount *mounts = mounts_of(profile);
-
-	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		const char *target = text_at(mounts[i].target);
-		const size_t size = strlen(target);
-
-		if (mounts[i].phase == PLAN_PHASE_SANDBOX &&
-		    (mounts[i].kind == PLAN_IMAGE ||
-		     ((mounts[i].kind == PLAN_TMPFS || mounts[i].kind == PLAN_OVERLAY) &&
-		      strncmp(inside, target, size) == 0 && inside[size] == '/')))
-			return PLAN_PHASE_SANDBOX;
-	}
-	return PLAN_PHASE_BASE;
+	return (void *)(plan_copy.bytes + profile->mounts);
 }
 
 /* --- places in what the profile mounts ------------------------------------------------------- */
@@ -113,6 +74,17 @@ static uint32_t find_around(const struct plan_profile *profile, const char *insi
 		}
 	}
 	return found;
+}
+
+/* A mount point in a tree that each sandbox mounts for itself can only be made there. */
+static uint32_t find_phase(const struct plan_profile *profile, const char *inside)
+{
+	const struct plan_mount *mounts = mounts_of(profile);
+	const uint32_t index = find_around(profile, inside);
+
+	if (index < profile->mount_count)
+		return mounts[index].phase;
+	return mounts[0].kind == PLAN_IMAGE ? mounts[0].phase : PLAN_PHASE_BASE;
 }
 
 static int refuse_closed(const struct plan_mount *mount, const struct bind *bind,
@@ -175,12 +147,12 @@ static bool insert_layer(struct plan_profile *profile, uint32_t index, const cha
 	struct plan_mount *mount = &mounts_of(profile)[index];
 	const char *rest = source + strlen(text_at(mount->source));
 	char target[2 * IPC_PATH_MAX];
-	const uint32_t at = put_bytes(options, sizeof(options));
-	const uint32_t from = put_bytes(source, strlen(source) + 1);
+	const uint32_t at = plan_copy_put(options, sizeof(options));
+	const uint32_t from = plan_copy_put(source, strlen(source) + 1);
 	uint32_t to;
 
 	format_text(target, sizeof(target), "%s%s", text_at(mount->target), rest);
-	to = put_bytes(target, strlen(target) + 1);
+	to = plan_copy_put(target, strlen(target) + 1);
 	if (at == 0 || from == 0 || to == 0)
 		return false;
 	memmove(mount + 1, mount, (profile->mount_count - index) * sizeof(*mount));
@@ -217,9 +189,10 @@ static int make_place(struct plan_profile *profile, const struct bind *bind,
 
 	if (index == profile->mount_count || closed_kinds[mount->kind][0] == '\0')
 		return 0;
-	if (mount->kind != PLAN_OVERLAY && (mount->kind != PLAN_BIND || mount->place != 0 ||
-					    !(mount->attributes & MOUNT_ATTR_RDONLY) ||
-					    (mount->flags & (PLAN_TRUST | PLAN_MACHINE))))
+	if (mount->kind != PLAN_OVERLAY &&
+	    (mount->kind != PLAN_BIND || mount->place != 0 ||
+	     !(mount->attributes & MOUNT_ATTR_RDONLY) ||
+	     (mount->flags & (PLAN_TRUST | PLAN_MACHINE | PLAN_PACKAGES))))
 		return refuse_closed(mount, bind, text);
 	code = find_existing(mount, bind, existing, text);
 	if (code || existing[0] == '\0' ||
@@ -250,11 +223,11 @@ static int refuse_nested(const struct binds *binds, uint32_t index, char text[CO
 
 /* --- records --------------------------------------------------------------------------------- */
 
-static bool append_bind(struct plan_profile *profile, const struct bind *bind, uint32_t flags)
+static bool append_bind(struct plan_profile *profile, const struct bind *bind)
 {
-	const uint32_t source = put_bytes(bind->host, strlen(bind->host) + 1);
-	const uint32_t target = put_bytes(bind->inside, strlen(bind->inside) + 1);
-	struct plan_rule *rules = (void *)(blob.bytes + profile->rules);
+	const uint32_t source = plan_copy_put(bind->host, strlen(bind->host) + 1);
+	const uint32_t target = plan_copy_put(bind->inside, strlen(bind->inside) + 1);
+	struct plan_rule *rules = (void *)(plan_copy.bytes + profile->rules);
 	struct plan_mount *mounts = mounts_of(profile);
 	const bool is_directory = faccessat(bind->fd, ".", F_OK, 0) == 0;
 
@@ -269,7 +242,7 @@ static bool append_bind(struct plan_profile *profile, const struct bind *bind, u
 	mounts[profile->mount_count] = (struct plan_mount){
 		.kind = PLAN_BIND,
 		.phase = find_phase(profile, bind->inside),
-		.flags = flags,
+		.flags = PLAN_PINNED | PLAN_GIVEN,
 		.source = source,
 		.target = target,
 		.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
@@ -284,7 +257,7 @@ static bool append_bind(struct plan_profile *profile, const struct bind *bind, u
 
 /* Put the record and the rule of each bind behind those of the profile, which has its arrays in the
  * copy. 0, FULL, or the exit code with a line in `text`. */
-static int put_binds(struct plan_profile *profile, const struct binds *binds, uint32_t flags,
+static int put_binds(struct plan_profile *profile, const struct binds *binds,
 		     char text[CONFIG_TEXT_MAX])
 {
 	const uint32_t more = 2 * binds->count; /* a layer for each */
@@ -305,43 +278,8 @@ static int put_binds(struct plan_profile *profile, const struct binds *binds, ui
 			code = make_place(profile, &binds->list[i], text);
 	}
 	for (uint32_t i = 0; i < binds->count && !code; i++)
-		code = append_bind(profile, &binds->list[i], flags) ? 0 : FULL;
+		code = append_bind(profile, &binds->list[i]) ? 0 : FULL;
 	return code;
-}
-
-static void begin_copy(const struct plan *plan)
-{
-	memcpy(blob.bytes, plan->bytes, plan->size);
-	blob.used = plan->size;
-}
-
-/* Return a profile of the copy, by the offset of the array. */
-static struct plan_profile *profile_at(uint32_t profiles, uint32_t index)
-{
-	return (struct plan_profile *)(void *)(blob.bytes + profiles) + index;
-}
-
-/* 0, or the exit code with a line in `text`. */
-static int replace_plan(struct config *config, char text[CONFIG_TEXT_MAX])
-{
-	struct plan_header *header = (void *)blob.bytes;
-	struct plan plan = { .bytes = NULL };
-	int fd, error;
-
-	memset(blob.bytes + blob.used, 0, ALIGNMENT); /* a plan ends with a NUL */
-	header->size = blob.used + ALIGNMENT;
-	fd = fd_sealed_from_bytes("msp-policy", blob.bytes, header->size);
-	error = fd < 0 ? fd : plan_open_fd(fd, &plan);
-	if (error) {
-		fd_close(&fd);
-		return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
-				   "the plan with the paths of this start cannot be made: %s",
-				   errno_text(-error));
-	}
-	config_close(config);
-	config->plan_fd = fd;
-	config->plan = plan;
-	return 0;
 }
 
 static int refuse_full(const char *profile, char text[CONFIG_TEXT_MAX])
@@ -360,92 +298,17 @@ int plan_binds_put(struct config *config, const char *name, const struct binds *
 	const char *wanted =
 		name && name[0] ? name : plan_string(plan, plan_header(plan)->default_profile);
 	const int index = plan_profile_find(plan, wanted);
+	struct plan_profile *profiles;
 	int code;
 
 	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
 		return 0;
-	begin_copy(plan);
-	code = put_binds(profile_at(plan_header(plan)->profiles, (uint32_t)index), binds,
-			 PLAN_PINNED | PLAN_GIVEN, text);
+	plan_copy_begin(plan);
+	profiles = (void *)(plan_copy.bytes + plan_header(plan)->profiles);
+	code = put_binds(&profiles[index], binds, text);
 	if (code)
 		return code == FULL ? refuse_full(wanted, text) : code;
-	return replace_plan(config, text);
-}
-
-/* --- profiles of kept binds ------------------------------------------------------------------ */
-
-static struct {
-	uint32_t profiles, count, most; /* the array in the copy */
-} derived;
-
-bool plan_derive_begin(struct config *config, uint32_t more)
-{
-	const struct plan *plan = config_plan(config);
-	const struct plan_header *header = plan_header(plan);
-	const uint32_t room = PLAN_PROFILES_MAX - header->profile_count;
-
-	begin_copy(plan);
-	derived.most = header->profile_count + (2 * more < room ? 2 * more : room);
-	derived.count = header->profile_count;
-	derived.profiles = put_longer(header->profiles, header->profile_count,
-				      derived.most - derived.count, sizeof(struct plan_profile));
-	return derived.profiles != 0;
-}
-
-/* Add a copy of profile `index` that shows the binds too. 0, FULL, or the exit code. */
-static int append_profile(const struct plan *plan, uint32_t index, const char *suffix,
-			  const struct binds *binds, char text[CONFIG_TEXT_MAX])
-{
-	char name[IPC_NAME_MAX];
-	struct plan_profile *profile = profile_at(derived.profiles, derived.count);
-
-	if (derived.count == derived.most)
-		return FULL;
-	*profile = *plan_profile(plan, index);
-	if (strlen(plan_string(plan, profile->name)) + sizeof(PLAN_KEPT) + strlen(suffix) >
-	    sizeof(name))
-		return FULL;
-	format_text(name, sizeof(name), "%s" PLAN_KEPT "%s", plan_string(plan, profile->name),
-		    suffix);
-	profile->name = put_bytes(name, strlen(name) + 1);
-	profile->no_hosts = derived.count++;
-	return profile->name != 0 ? put_binds(profile, binds, PLAN_PINNED, text) : FULL;
-}
-
-int plan_derive(struct config *config, const char *name, const char *suffix,
-		const struct binds *binds, char text[CONFIG_TEXT_MAX])
-{
-	const struct plan *plan = config_plan(config);
-	const int index = plan_profile_find(plan, name);
-	const uint32_t used = blob.used, before = derived.count;
-	uint32_t narrowed;
-	int code;
-
-	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
-		return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
-				   "--ro: there is no profile '%.100s'", name);
-	narrowed = plan_profile(plan, (uint32_t)index)->no_hosts;
-	code = append_profile(plan, (uint32_t)index, suffix, binds, text);
-	if (!code && narrowed != (uint32_t)index) {
-		code = append_profile(plan, narrowed, suffix, binds, text);
-		profile_at(derived.profiles, before)->no_hosts = derived.count - 1;
-	}
-	if (!code)
-		return 0;
-	blob.used = used; /* no half of a set */
-	derived.count = before;
-	return code == FULL ? refuse_full(name, text) : code;
-}
-
-int plan_derive_end(struct config *config, char text[CONFIG_TEXT_MAX])
-{
-	struct plan_header *header = (void *)blob.bytes;
-
-	if (derived.count == plan_header(config_plan(config))->profile_count)
-		return 0;
-	header->profiles = derived.profiles;
-	header->profile_count = derived.count;
-	return replace_plan(config, text);
+	return plan_copy_end(config, text);
 }
 
 int plan_binds_pin(const struct plan *plan, const struct binds *binds, struct pins *pins,
@@ -468,33 +331,4 @@ int plan_binds_pin(const struct plan *plan, const struct binds *binds, struct pi
 		}
 	}
 	return 0;
-}
-
-/* Make the path the source of all records with this flag. False: there is no room. */
-static bool set_source(uint32_t flag, const char *path)
-{
-	const uint32_t source = put_bytes(path, strlen(path) + 1);
-	const struct plan_header *header = (const void *)blob.bytes;
-	const struct plan_profile *profiles = (const void *)(blob.bytes + header->profiles);
-
-	for (uint32_t p = 0; p < header->profile_count; p++) {
-		struct plan_mount *mounts = (void *)(blob.bytes + profiles[p].mounts);
-
-		for (uint32_t i = 0; i < profiles[p].mount_count; i++) {
-			if (mounts[i].flags & flag)
-				mounts[i].source = source;
-		}
-	}
-	return source != 0;
-}
-
-int plan_source_put(struct config *config, uint32_t flag, const char *path,
-		    char text[CONFIG_TEXT_MAX])
-{
-	begin_copy(config_plan(config));
-	if (!set_source(flag, path))
-		return format_fail(-1, text, CONFIG_TEXT_MAX,
-				   "the plan has no room for the path %s: use fewer profiles",
-				   path);
-	return replace_plan(config, text) == 0 ? 0 : -1;
 }

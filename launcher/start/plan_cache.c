@@ -97,20 +97,21 @@ static bool add_config(struct sha256 *state, const char *path)
 	return size == 0;
 }
 
-/* Add what the packages' configuration is made of: msp-policy wrote the paths, a NUL after each. */
-static void add_packages(struct sha256 *state, const char *packages)
+/* Add the directory's path and what depends on more: msp-policy wrote the paths of that to a file,
+ * a NUL after each. */
+static void add_watched(struct sha256 *state, const char *directory, const char *file_name)
 {
 	static char paths[PIECE];
 	char path[IPC_PATH_MAX + sizeof("/" PLAN_PACKAGES_WATCHED)];
 
-	if (!packages)
+	if (!directory)
 		return;
-	format_text(path, sizeof(path), "%s/" PLAN_PACKAGES_WATCHED, packages);
+	format_text(path, sizeof(path), "%s%s", directory, file_name);
 
 	int file FD_OWNED = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const ssize_t size = read(file, paths, sizeof(paths) - 1);
 
-	sha256_add(state, packages, strlen(packages) + 1);
+	sha256_add(state, directory, strlen(directory) + 1);
 	paths[size > 0 ? size : 0] = '\0';
 	for (const char *next = paths; *next; next += strlen(next) + 1)
 		add_path(state, next);
@@ -141,12 +142,15 @@ static struct plan_cache_key find_key(const struct compile_input *input)
 	sha256_begin(&state);
 	key.is_known = add_compiler(&state) && (!input->path[0] || add_config(&state, input->path));
 	add_images(&state, input->images);
-	add_packages(&state, input->packages);
+	add_watched(&state, input->packages, "/" PLAN_PACKAGES_WATCHED);
+	add_watched(&state, input->kept, ".watched");
+	if (input->kept) /* its time changes with each set that is added or removed */
+		add_path(&state, input->kept);
 	if (input->machine)
 		sha256_add(&state, input->machine, strlen(input->machine));
 	sha256_end(&state, key.digest);
 	sha256(input->path, strlen(input->path), name);
-	key.slot = name[0] % SLOTS;
+	key.slot = (uint8_t)(name[0] % SLOTS + (input->kept ? SLOTS : 0));
 	return key;
 }
 

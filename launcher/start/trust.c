@@ -15,7 +15,7 @@
 #include "common/log.h"
 #include "common/text/format.h"
 #include "launcher/start/launch.h"
-#include "launcher/start/plan_binds.h"
+#include "launcher/start/plan_copy.h"
 #include "launcher/start/secret.h"
 
 /* A server that ends so soon is not begun again. */

@@ -210,6 +210,35 @@ class Kept(PersistentCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn(self.shown, result.stderr)
 
+    def test_a_plan_that_is_kept_follows_the_sets(self):
+        sandbox = self.create(f"--ro={self.shown}:/data", workspace=False)
+        folder = os.path.join(self.state, "binds")
+        path = os.path.join(folder, os.listdir(folder)[0])
+        for _ in range(2):
+            self.sh(sandbox, "test -e /data/bin/tool")
+            act("stop", sandbox)
+            os.rename(path, path + ".away")
+            result = act("exec", sandbox, "--", "ls", "/data", code=None)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertEqual(result.stdout, "")
+            os.rename(path + ".away", path)
+
+    def test_a_plan_that_is_kept_follows_the_host(self):
+        """Where a layer is depends on what the host has of the way to the place."""
+        config = os.path.join(self.state, "config.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("profiles:\n  - name: own\n    extends: default\n"
+                       f"    files: [{{at: /around, kind: bind, from: {self.shown}}}]\n")
+        config = f"--config={config}"
+        sandbox = self.create(config, "--profile=own", f"--ro={self.shown}/bin:/around/a/b", workspace=False)
+        for change, path in ((None, ""), (os.mkdir, "a"), (os.mkdir, "a/b"), (os.rmdir, "a/b"), (os.rmdir, "a")):
+            with self.subTest(change=change, path=path):
+                if change:
+                    change(os.path.join(self.shown, path))
+                result = act("exec", config, sandbox, "--", "/around/a/b/tool", "8")
+                self.assertEqual(result.stdout, "tool /around/a/b/tool 8\n")
+                act("stop", config, sandbox)
+
     def test_hosts_stay_out_where_they_are_left_out(self):
         config = os.path.join(self.state, "config.yaml")
         with open(config, "w", encoding="utf-8") as file:

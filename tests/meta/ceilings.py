@@ -57,8 +57,8 @@ CODE_LINES = {
     "layers/foreign": 444,
     "layers/ignored": 380,
     "layers/merger": 346,
-    "cli": 17865,
-    "launcher": 8203,
+    "cli": 17862,
+    "launcher": 8113,
     "broker": 15645,
     "frontend": 3985,
     "policy": 8883,
@@ -75,14 +75,14 @@ LINKED = {"supervisor": ("stewards/store/meta.c",), "stewards/audit": ("stewards
 # Static functions whose names begin with a verb of several meanings (docs/glossary.md).
 UNCLEAR_VERBS = {
     "take": 190,
-    "put": 197,
+    "put": 196,
     "say": 32,
     "tell": 31,
     "explain": 33,
 }
 
 # Of the files of launcher/ that msp-opener reaches by calls.
-OPENER_LINES = 5801
+OPENER_LINES = 5270
 
 # Of each file, and of each function.
 FILE_LINES = 600

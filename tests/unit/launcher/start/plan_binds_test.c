@@ -189,23 +189,3 @@ Test(plan_binds, one_inside_another_is_refused)
 	cr_expect_not_null(strstr(text, "lies inside '/data'"), "%s", text);
 	config_close(&config);
 }
-
-Test(plan_binds, a_derived_profile_leaves_the_other_as_it_is)
-{
-	const struct plan_profile *profile;
-
-	cr_assert_eq(add(""), 0);
-	add_bind("/home/it", "/it");
-	cr_assert(plan_derive_begin(&config, 2));
-	cr_assert_eq(plan_derive(&config, "default", "one", &binds, text), 0, "%s", text);
-	cr_expect_eq(plan_derive(&config, "other", "two", &binds, text), 78);
-	cr_assert_eq(plan_derive_end(&config, text), 0, "%s", text);
-	cr_assert_eq(plan_profile_count(&config.plan), 2U);
-	cr_expect_eq(plan_profile(&config.plan, 0)->mount_count, 2U);
-	profile = plan_profile(&config.plan, 1);
-	cr_expect_str_eq(string(profile->name), "default+one");
-	cr_expect_eq(profile->no_hosts, 1U);
-	cr_assert_eq(profile->mount_count, 3U);
-	cr_expect_eq(plan_mounts(&config.plan, profile)[2].flags, PLAN_PINNED);
-	config_close(&config);
-}
