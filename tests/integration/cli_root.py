@@ -9,7 +9,8 @@ import shutil
 import tempfile
 import unittest
 
-from cli_support import MSP, msp, run
+import support
+from cli_support import LIMITS, MSP, msp, run
 
 MISSING = "msp-no-such-account"
 
@@ -100,6 +101,40 @@ class Root(unittest.TestCase):
                                           f"--ro={folder}/inner:/data"])
             self.assertEqual(result.returncode, 64)
             self.assertIn("Permission denied", result.stderr)
+
+    def test_the_account_derives_what_its_sandboxes_show(self):
+        """Also with root's configuration, unless the account cannot read that: it runs what needs no sets."""
+        account, _ = accounts()
+        place = tempfile.TemporaryDirectory(dir="/tmp")
+        self.addCleanup(place.cleanup)
+        state, config, tool = (os.path.join(place.name, name) for name in ("state", "config.yaml", "tool"))
+        self.addCleanup(support.await_removal, state)
+        os.chmod(place.name, 0o755)
+        os.mkdir(state, 0o700)
+        os.mkdir(tool)
+        os.chmod(tool, 0o755)
+        os.chown(state, account.pw_uid, account.pw_gid)
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("profiles: [{name: own, extends: default}]\n")
+
+        def act(verb, *arguments):
+            return msp(verb, f"--run-as={account.pw_name}", *arguments, cwd=place.name,
+                       env={**os.environ, "MSP_STATE_DIR": state})
+
+        def execute(name, *words):
+            return act("exec", *LIMITS, f"--config={config}", name, "--", *words)
+
+        for name, options in (("plain", []), ("shown", ["--profile=own", f"--ro={tool}:/data"])):
+            result = act("create", f"--config={config}", f"--name={name}", *options)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.addCleanup(act, "destroy", name)
+        result = execute("shown", "ls", "-d", "/data")
+        self.assertEqual(result.stdout, "/data\n", result.stderr)
+        os.chmod(config, 0o600)
+        result = execute("shown", "ls", "-d", "/data")
+        self.assertEqual((result.returncode, result.stdout), (64, ""))
+        self.assertIn(f"sandboxes with --ro cannot be used: the configuration {config}", result.stderr)
+        self.assertEqual(execute("plain", "echo", "works").stdout, "works\n")
 
     def test_setuid_is_refused(self):
         account, _ = accounts()
