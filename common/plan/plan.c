@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct plan_rlimit) == 16, "no padding");
 _Static_assert(sizeof(struct plan_group) == 16, "no padding");
 _Static_assert(sizeof(struct plan_call) == 20, "no padding");
 _Static_assert(sizeof(struct plan_origin) == 8, "no padding");
-_Static_assert(sizeof(struct plan_host) == 264, "no padding");
+_Static_assert(sizeof(struct plan_host) == 284, "no padding");
 _Static_assert(sizeof(struct plan_request) == 256, "no padding");
 _Static_assert(sizeof(struct plan_secret) == 800, "no padding");
 _Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");

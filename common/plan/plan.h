@@ -20,7 +20,7 @@
 #include "common/limits.h"
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 15U
+#define PLAN_VERSION 16U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 256U
@@ -244,6 +244,9 @@ struct plan_host {
 	uint16_t port;
 	uint8_t kind;       /* enum plan_host_kind */
 	uint8_t is_private; /* 1: the name may lead to a private address */
+	uint8_t to[16];     /* a service of this machine that is dialled in the name's place, as
+			     * in struct host_address */
+	uint32_t to_port;   /* 0: there is none */
 };
 
 /* The HTTP proxy that a profile's hosts are reached through. Its name or IPv4 address is read by

@@ -56,7 +56,7 @@ const char *host_list_proxy(const struct plan_profile *profile, const struct pla
 			    const struct host_wanted *wanted)
 {
 	const bool is_private =
-		entry->is_private != 0 ||
+		entry->is_private != 0 || entry->to_port != 0 ||
 		(wanted->is_address && host_address_reach(&wanted->address) == HOST_REACH_NAMED);
 
 	return profile->through.host[0] == '\0' || is_private ? NULL : profile->through.host;

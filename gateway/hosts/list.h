@@ -37,7 +37,7 @@ bool host_is_written(const char *text);
 bool host_wanted_is_never(const struct host_wanted *wanted);
 
 /* Return the name or address of the proxy by which an entry's host is reached, or NULL: msp-dial
- * connects to it itself, as to every private host and address. */
+ * connects to it itself, as to every private host and address and to services of this machine. */
 const char *host_list_proxy(const struct plan_profile *profile, const struct plan_host *entry,
 			    const struct host_wanted *wanted);
 

@@ -5,9 +5,15 @@
  */
 #include "policy/decide/decide_parts.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "gateway/hosts/groups.h"
+
+/* "[ADDRESS]:PORT" */
+#define OWN_PORT_MAX (INET6_ADDRSTRLEN + 8U)
 
 #define NO_ENTRY "hosts: no entry covers the name %s"
 
@@ -35,9 +41,11 @@ void decide_advise_host(const struct question *question, const char *before, con
 	const unsigned int port = operation->port != 0 ? operation->port : HOST_PORT_DEFAULT;
 	const struct host_group *group = NULL;
 	const struct host_wanted *wanted = &question->wanted;
+	const struct plan_host *listed =
+		host_list_find(question->plan, question->profile, wanted, 0);
 	struct decision *ret = question->ret;
 
-	if (host_list_find(question->plan, question->profile, wanted, 0) == NULL)
+	if (listed == NULL)
 		group = host_group_covering(wanted->name, (uint16_t)port);
 	cite_approval(question, port);
 	if (question->profile->is_narrowed)
@@ -54,6 +62,15 @@ void decide_advise_host(const struct question *question, const char *before, con
 	else if (group != NULL)
 		DECISION_SAY(ret->remedy, OPERATORS "%shosts: [\"%c%s\"]%s", before,
 			     HOST_GROUP_MARK, group->name, after);
+	else if (wanted->is_address)
+		DECISION_SAY(ret->remedy,
+			     OPERATORS "%shosts: [\"%s:%u\"]%s, or if the address is this "
+				       "machine's, the entry {host: NAME, to: \"%s:%u\"}",
+			     before, operation->target, port, after, operation->target, port);
+	else if (listed != NULL && listed->to_port != 0)
+		DECISION_SAY(ret->remedy,
+			     OPERATORS "%shosts: [{host: \"%s:%u\", to: \"ADDRESS:%u\"}]%s", before,
+			     operation->target, port, port, after);
 	else
 		DECISION_SAY(ret->remedy, OPERATORS "%shosts: [\"%s:%u\"]%s", before,
 			     operation->target, port, after);
@@ -105,6 +122,21 @@ static void refuse_unlisted(const struct question *question)
 	}
 }
 
+/* Print the port of this machine that an entry leads to. */
+static void print_own_port(const struct plan_host *host, char ret[OWN_PORT_MAX])
+{
+	struct host_address address;
+	char text[INET6_ADDRSTRLEN];
+	bool is_ipv4;
+
+	memcpy(address.bytes, host->to, sizeof(address.bytes));
+	is_ipv4 = host_address_is_ipv4(&address);
+	(void)inet_ntop(is_ipv4 ? AF_INET : AF_INET6, host->to + (is_ipv4 ? HOST_IPV4_AT : 0), text,
+			sizeof(text));
+	(void)snprintf(ret, OWN_PORT_MAX, is_ipv4 ? "%s:%u" : "[%s]:%u", text,
+		       (unsigned int)host->to_port);
+}
+
 static void allow_host(const struct question *question, const struct plan_host *host)
 {
 	static const char *const kinds[PLAN_HOST_KIND_COUNT] = {
@@ -115,18 +147,23 @@ static void allow_host(const struct question *question, const struct plan_host *
 	};
 	const char *proxy = host_list_proxy(question->profile, host, &question->wanted);
 	struct decision *ret = question->ret;
+	char own_port[OWN_PORT_MAX];
 
 	DECISION_SAY(ret->rule, "hosts: %s:%u%s", host->pattern, (unsigned int)host->port,
 		     kinds[host->kind % PLAN_HOST_KIND_COUNT]);
-	if (proxy != NULL)
-		DECISION_SAY(ret->condition, "if the proxy %s:%u connects to it", proxy,
-			     (unsigned int)question->profile->through.port);
+	print_own_port(host, own_port);
+	if (host->to_port != 0)
+		DECISION_SAY(ret->condition, "if this machine's %s answers", own_port);
+	else if (proxy != NULL) /* which is not asked for an address of this machine */
+		DECISION_SAY(ret->condition, "if %sthe proxy %s:%u connects to it",
+			     question->wanted.is_address ? "it is not this machine's and " : "",
+			     proxy, (unsigned int)question->profile->through.port);
+	else if (question->wanted.is_address)
+		DECISION_SAY(ret->condition, "if it is not this machine's and answers");
 	else
-		DECISION_SAY(ret->condition, "if it %sanswers",
-			     question->wanted.is_address ? "is not this machine's and "
-			     : host->is_private != 0
-				     ? "has a public or private address, not this machine's, and "
-				     : "has a public address and ");
+		DECISION_SAY(ret->condition,
+			     "if it has a public%s address, not this machine's, and answers",
+			     host->is_private != 0 ? " or private" : "");
 	decide_cite_host(question, host);
 	decision_allow(ret, "network");
 }
@@ -143,7 +180,8 @@ void decide_host_name(const struct question *question)
 		return;
 	}
 	DECISION_SAY(ret->rule, "hosts: %s:%u", host->pattern, (unsigned int)host->port);
-	if (host_list_proxy(question->profile, host, &question->wanted) == NULL)
+	if (host->to_port == 0 &&
+	    host_list_proxy(question->profile, host, &question->wanted) == NULL)
 		DECISION_SAY(ret->condition, "if the host's name servers have an address for it");
 	decide_cite_host(question, host);
 	decision_allow(ret, "network");

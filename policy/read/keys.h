@@ -17,7 +17,8 @@ enum key_set {
 	SET_images,
 	SET_machine, /* `requirements` of all profiles */
 	SET_profile,
-	SET_secrets, /* an entry, as in the next two */
+	SET_hosts, /* an entry, as in the next three */
+	SET_secrets,
 	SET_files,
 	SET_landlock,
 	SET_seccomp,
@@ -59,8 +60,8 @@ struct key {
 	enum key_set of;
 	enum key_type type;
 	enum key_need need;
-	enum key_set
-		keys; /* the keys within, of TYPE_KEYS and TYPE_ENTRIES; else 0, but for `audit` */
+	enum key_set keys;        /* the keys within, of TYPE_KEYS and TYPE_ENTRIES; else 0, but for
+				   * `audit` and `hosts` */
 	uint64_t least, most;     /* the range of a number; a list has at most `most` entries */
 	const char *const *words; /* by value, `most` places; NULL: that value has none */
 	const char *expected;     /* the values, for messages; NULL: the words */

@@ -5,7 +5,9 @@
  *   HOST[:PORT[,PORT]...] [tls|tcp|http|https] [private]
  *
  * HOST is a name, a wildcard for one label, or an IPv4 address or network. Without a port it is
- * 443. An entry "@GROUP" stands for the entries of a group (gateway/hosts/groups.def).
+ * 443. An entry "@GROUP" stands for the entries of a group (gateway/hosts/groups.def), and "+" for
+ * the list of the extended profile. An entry {host: ENTRY, to: ADDRESS:PORT} is for a
+ * port of this machine (own_ports.c).
  */
 #include "policy/read/profile_parts.h"
 
@@ -21,6 +23,10 @@
 #include "policy/read/values.h"
 
 #define ENTRY_MAX 512U
+#define EXTENDED "+"
+
+/* The remedy where an entry names this machine. */
+#define OWN_PORT "or, for a port of this machine, {host: NAME, to: \"127.0.0.1:PORT\"}"
 
 static const char *const kind_names[PLAN_HOST_KIND_COUNT] = {
 	[PLAN_HOST_TCP] = "tcp",
@@ -56,9 +62,10 @@ void network_print_host(const struct profile *profile, uint32_t host, char ret[H
 {
 	const struct profile_host *is = &profile->hosts[host];
 
-	(void)snprintf(ret, HOST_TEXT_MAX, "%s:%u %s%s", is->pattern, (unsigned int)is->port,
+	(void)snprintf(ret, HOST_TEXT_MAX, "%s:%u %s%s%s%s", is->pattern, (unsigned int)is->port,
 		       kind_names[network_host_kind(profile, host)],
-		       is->is_private ? " private" : "");
+		       is->is_private ? " private" : "", is->to_port != 0 ? " to " : "",
+		       is->to_port != 0 ? is->to_said : "");
 }
 
 /* Refuse a wildcard below which anybody can register a name. */
@@ -90,7 +97,8 @@ static int check_name(const struct entry *entry)
 
 	if (what == NULL)
 		return 0;
-	return reading_fail(entry->reading, "", "\"%s\" is %s; expected another host", name, what);
+	return reading_fail(entry->reading, "", "\"%s\" is %s; expected another host, " OWN_PORT,
+			    name, what);
 }
 
 static int read_address(struct entry *entry, const char *text)
@@ -104,10 +112,12 @@ static int read_address(struct entry *entry, const char *text)
 				    "first address and bits, such as 10.20.0.0/24",
 				    text);
 	if (host_address_reach(first) == HOST_REACH_NEVER)
-		return reading_fail(entry->reading, "",
-				    "\"%s\" is %s, which no profile can allow; expected another "
-				    "host",
-				    text, host_address_kind_words(host_address_kind(first)));
+		return reading_fail(
+			entry->reading, "",
+			"\"%s\" is %s, which no profile can allow; expected another "
+			"host%s",
+			text, host_address_kind_words(host_address_kind(first)),
+			host_address_kind(first) == HOST_ADDRESS_LOOPBACK ? ", " OWN_PORT : "");
 	if (strlen(text) >= sizeof(entry->host.pattern)) /* host_network_read() bounds it */
 		return -1;
 	memcpy(entry->host.pattern, text, strlen(text) + 1);
@@ -150,26 +160,34 @@ static int read_word(struct entry *entry, const char *word)
 			    word);
 }
 
+static int add_host(const struct reading *reading, const struct profile_host *host)
+{
+	struct profile *profile = reading->profile;
+
+	for (uint32_t i = 0; i < profile->host_count; i++) {
+		const struct profile_host *other = &profile->hosts[i];
+
+		if (other->port == host->port && strcmp(other->pattern, host->pattern) == 0)
+			return reading_fail(reading, "",
+					    "%s:%u given twice, first in %s:%u; expected once",
+					    host->pattern, (unsigned int)host->port,
+					    other->origin.file, other->origin.line);
+	}
+	if (profile->host_count == PLAN_HOSTS_MAX)
+		return reading_fail(reading, "", "too many hosts and ports; expected at most %u",
+				    PLAN_HOSTS_MAX);
+	profile->hosts[profile->host_count++] = *host;
+	return 0;
+}
+
 static int add_port(const struct entry *entry, uint32_t port)
 {
-	struct profile *profile = entry->reading->profile;
 	struct profile_host host = entry->host;
 
 	host.port = (uint16_t)port;
 	if (!entry->host.has_kind)
 		host.kind = port == HOST_PORT_DEFAULT ? PLAN_HOST_TLS : PLAN_HOST_TCP;
-	for (uint32_t i = 0; i < profile->host_count; i++) {
-		if (profile->hosts[i].port == host.port &&
-		    strcmp(profile->hosts[i].pattern, host.pattern) == 0)
-			return reading_fail(entry->reading, "", "%s:%u given twice; expected once",
-					    host.pattern, (unsigned int)port);
-	}
-	if (profile->host_count == PLAN_HOSTS_MAX)
-		return reading_fail(entry->reading, "",
-				    "too many hosts and ports; expected at most %u",
-				    PLAN_HOSTS_MAX);
-	profile->hosts[profile->host_count++] = host;
-	return 0;
+	return add_host(entry->reading, &host);
 }
 
 static int read_ports(const struct entry *entry, char *text)
@@ -192,6 +210,27 @@ static int read_ports(const struct entry *entry, char *text)
 		if (add_port(entry, (uint32_t)port) != 0)
 			return -1;
 	}
+	return 0;
+}
+
+/* Check the entry of a port of this machine: one name, whose address `to` says. */
+static int check_own_port(const struct entry *entry, const char *host, const char *ports)
+{
+	if (is_address(host) || host_pattern_parent(entry->host.pattern) != NULL)
+		return reading_fail(entry->reading, "host",
+				    "\"%s\" is no single name; expected one by which programs in "
+				    "the sandbox reach the port, such as db.local",
+				    host);
+	if (ports != NULL && strchr(ports, ',') != NULL)
+		return reading_fail(entry->reading, "host",
+				    "\"%s\" are several ports, and to says one; expected an entry "
+				    "for each",
+				    ports);
+	if (entry->host.is_private)
+		return reading_fail(
+			entry->reading, "host",
+			"private is without effect, since to says the address; expected "
+			"no such word");
 	return 0;
 }
 
@@ -231,7 +270,11 @@ static int read_entry(struct entry *entry, char *text)
 				    "\"%s\" is an address, whose requests have no name; expected "
 				    "the host's name, or tcp",
 				    host);
-	return ports != NULL ? read_ports(entry, ports) : add_port(entry, HOST_PORT_DEFAULT);
+	if (entry->host.to_port != 0 && check_own_port(entry, host, ports) != 0)
+		return -1;
+	return ports != NULL              ? read_ports(entry, ports)
+	       : entry->host.to_port != 0 ? add_port(entry, entry->host.to_port)
+					  : add_port(entry, HOST_PORT_DEFAULT);
 }
 
 /* Read an entry that stands for itself. */
@@ -269,12 +312,45 @@ static int read_group(const struct entry *entry, const char *name)
 	return 0;
 }
 
+/* Take over the list of the extended profile. */
+static int read_extended(const struct reading *reading)
+{
+	const struct profile *parent = reading->profile->parent;
+
+	if (parent == NULL || parent->network != NETWORK_HOSTS)
+		return reading_fail(reading, "",
+				    "\"" EXTENDED "\" stands for the list of the extended profile, "
+				    "and %s has none; expected the other entries alone, or another "
+				    "profile in extends",
+				    parent != NULL ? parent->name : "a profile without extends");
+	for (uint32_t i = 0; i < parent->host_count; i++) {
+		if (add_host(reading, &parent->hosts[i]) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Read the entry of a port of this machine. */
+static int read_own_port(struct entry *entry)
+{
+	const char *text = node_text(entry->reading->said, "host");
+
+	if (text == NULL)
+		return reading_fail(entry->reading, "host",
+				    "missing; expected the name by which programs in the sandbox "
+				    "reach the port, such as db.local");
+	return own_port_read(entry->reading, &entry->host) != 0 ? -1 : read_single(entry, text);
+}
+
 static int read_said(const struct reading *reading)
 {
-	const struct entry entry = { .reading = reading,
-				     .host.origin = reading_origin(reading, "") };
+	struct entry entry = { .reading = reading, .host.origin = reading_origin(reading, "") };
 	const char *text = reading->said->text;
 
+	if (reading->said->kind == NODE_KEYS)
+		return read_own_port(&entry);
+	if (strcmp(text, EXTENDED) == 0)
+		return read_extended(reading);
 	return text[0] == HOST_GROUP_MARK ? read_group(&entry, text + 1)
 					  : read_single(&entry, text);
 }

@@ -192,11 +192,11 @@ static int read_values(const struct reading *reading)
 static int read_all(const struct reading *reading)
 {
 	static int (*const parts[])(const struct reading *) = {
-		read_values,   check_names,       image_apply,     network_apply,  through_apply,
-		http_apply,    environment_apply, mounts_apply,    apply_landlock, toolchain_apply,
-		seccomp_apply, lasting_apply,     languages_apply, image_check,    check_complete,
-		limits_check,  network_check,     through_check,   http_check,     mounts_check,
-		lasting_check, check_cwd,         languages_check, runner_check,
+		read_values,   check_names,       image_apply,     network_apply,   through_apply,
+		http_apply,    environment_apply, mounts_apply,    apply_landlock,  toolchain_apply,
+		seccomp_apply, lasting_apply,     languages_apply, image_check,     check_complete,
+		limits_check,  network_check,     through_check,   own_ports_check, http_check,
+		mounts_check,  lasting_check,     check_cwd,       languages_check, runner_check,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

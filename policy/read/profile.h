@@ -8,6 +8,7 @@
 
 #include "common/limits.h"
 #include "common/plan/plan.h"
+#include "gateway/hosts/address.h"
 #include "gateway/hosts/pattern.h"
 #include "policy/read/keys.h"
 #include "policy/read/seccomp_groups.h"
@@ -87,6 +88,9 @@ struct profile_host {
 	uint8_t kind;
 	bool has_kind; /* the entry says it */
 	bool is_private;
+	struct host_address to; /* an address of this machine that is dialled for the name */
+	uint16_t to_port;       /* 0: there is none */
+	const char *to_said;    /* both, as the file has them */
 	struct origin origin;
 };
 

@@ -40,12 +40,17 @@ int runner_check(const struct reading *reading);
 int network_apply(const struct reading *reading);
 int network_check(const struct reading *reading);
 
+/* Read `to` of an entry of `hosts`, and check that such entries lead where they say, and not to the
+ * proxy. */
+int own_port_read(const struct reading *entry, struct profile_host *ret);
+int own_ports_check(const struct reading *reading);
+
 /* Return the text of an entry of kind file: a built-in one that is about names has another text in
  * a profile with hosts, whose names the gateway resolves. */
 const char *network_file_text(const struct profile *profile, const struct profile_mount *mount);
 
 /* Print a host as a file has it: "example.org:443 tls". */
-#define HOST_TEXT_MAX (HOST_PATTERN_MAX_SIZE + 32U)
+#define HOST_TEXT_MAX (HOST_PATTERN_MAX_SIZE + 96U)
 void network_print_host(const struct profile *profile, uint32_t host, char ret[HOST_TEXT_MAX]);
 
 /* Return the kind of entry `host`, which rules and secrets make https of a tls that is not said. */

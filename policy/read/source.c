@@ -115,9 +115,10 @@ static int check_list(const struct check *check, const struct node *node, const 
 			return source_fail(check->source, check->error, node, "",
 					   "too many entries; expected at most %u",
 					   (uint32_t)key->most);
-		if (key->type == TYPE_ENTRIES ? check_kind(check, entry, NODE_KEYS) != 0 ||
-							check_keys(check, entry, key->keys) != 0
-					      : check_kind(check, entry, NODE_TEXT) != 0)
+		if (key->type == TYPE_ENTRIES || (key->keys != SET_file && entry->kind == NODE_KEYS)
+			    ? check_kind(check, entry, NODE_KEYS) != 0 ||
+				      check_keys(check, entry, key->keys) != 0
+			    : check_kind(check, entry, NODE_TEXT) != 0)
 			return -1;
 	}
 	return 0;

@@ -285,6 +285,15 @@ static void put_answers(struct writer *writer, const struct profile *profile,
 	out->refuse_origin = writer_put_origin(writer, &profile->origins.keys[KEY_seccomp_refuse]);
 }
 
+/* Return the line of a host in the file of the list; of the list, if the extended one has it in
+ * another file. */
+static uint32_t list_line(const struct profile *profile, const struct profile_host *host)
+{
+	const struct origin *list = &profile->origins.keys[KEY_profile_hosts];
+
+	return host->origin.file == list->file ? host->origin.line : list->line;
+}
+
 static void put_network(struct writer *writer, const struct profile *profile,
 			struct plan_profile *out)
 {
@@ -307,10 +316,12 @@ static void put_network(struct writer *writer, const struct profile *profile,
 	for (uint32_t i = 0; i < out->host_count; i++) {
 		const struct profile_host *host = &profile->hosts[i];
 
-		records[i] = (struct plan_host){ .line = host->origin.line,
+		records[i] = (struct plan_host){ .line = list_line(profile, host),
 						 .port = host->port,
 						 .kind = network_host_kind(profile, i),
-						 .is_private = host->is_private };
+						 .is_private = host->is_private,
+						 .to_port = host->to_port };
+		memcpy(records[i].to, host->to.bytes, sizeof(records[i].to));
 		memcpy(records[i].pattern, host->pattern, sizeof(records[i].pattern));
 	}
 	out->hosts = writer_put_array(writer, records, out->host_count * sizeof(records[0]));

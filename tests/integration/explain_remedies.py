@@ -13,6 +13,7 @@ import support
 POLICY = os.path.join(support.BIN, "msp-policy")
 PREFIX = "in the operator's profile, "
 KEY = re.compile(r"(files|hosts|landlock|network|seccomp): ")
+OWN = re.compile(r""", or if the address is this machine's, the entry (\{host: )NAME(, to: "[0-9.:]+"\})$""")
 
 OPERATIONS = (
     "read /etc/shadow", "list /root", "read /dev/kvm", "read /sys/class/net", "list /home",
@@ -43,6 +44,7 @@ def yaml_of(remedy):
     """The keys of a profile; [] for words without any."""
     text = remedy.removeprefix(PREFIX)
     text = re.sub(r"\} \([^()]*\)$", "}", text)  # the group's reason
+    text = OWN.sub("", text)
     return re.split(r" and (?=(?:files|hosts|landlock|network|seccomp): )", text) if KEY.match(text) else []
 
 
@@ -73,6 +75,13 @@ class Remedies(unittest.TestCase):
                 self.assertTrue(not re.search(r"[{}]", remedy) or keys, remedy)
                 if keys:
                     with_yaml += 1
+                    own = OWN.search(remedy)
+                    if own:
+                        entry = own[1] + "own.example" + own[2]
+                        own_keys = [f"hosts: [{entry}]" if key.startswith("hosts: ") else key
+                                    for key in keys]
+                        self.check(operation.replace("10.0.0.1", "own.example"), remedy,
+                                   self.config_with(profile, own_keys))
                     with self.subTest(profile=profile, operation=operation, remedy=remedy):
                         self.check(operation, remedy, self.config_with(profile, keys))
         self.assertGreater(with_yaml, 15)

@@ -446,7 +446,7 @@ Test(network, answers)
 		"    - 10.20.0.0/24:5432\n"
 		"    - 168.0.0.0/8:80\n");
 	expect_answer("connect index.example.org:443", DECISION_CONDITIONAL, 0,
-		      "if it has a public address and answers\n"
+		      "if it has a public address, not this machine's, and answers\n"
 		      "rule: hosts: index.example.org:443, TLS with the host's name (web.yaml:7)");
 	expect_answer("connect INDEX.example.org.:443", DECISION_CONDITIONAL, 0, "web.yaml:7");
 	expect_answer("connect a.cdn.example.org:443", DECISION_CONDITIONAL, 0, "web.yaml:8");

@@ -135,9 +135,10 @@ Test(through, answers)
 {
 	compile(HOSTS "  through: proxy.example:3128\n");
 	expect_answer("connect a.example:443", DECISION_CONDITIONAL, 0,
-		      "if the proxy proxy.example:3128 connects to it");
-	expect_answer("connect 8.8.8.8:853", DECISION_CONDITIONAL, 0,
-		      "if the proxy proxy.example:3128 connects to it");
+		      ", if the proxy proxy.example:3128 connects to it");
+	expect_answer(
+		"connect 8.8.8.8:853", DECISION_CONDITIONAL, 0,
+		"if it is not this machine's and the proxy proxy.example:3128 connects to it");
 	expect_answer("connect db.example:5432", DECISION_CONDITIONAL, 0,
 		      "if it has a public or private address, not this machine's, and answers");
 	expect_answer("resolve a.example", DECISION_ALLOWED, 0, "hosts: a.example:443");
