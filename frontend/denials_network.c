@@ -16,8 +16,9 @@ static const struct {
 	[CONNECTION_REFUSED_PORT] = { "the profile does not have this port of the host",
 				      "none: the profile has it by now" },
 	[CONNECTION_REFUSED_ADDRESS] = { "its addresses may not be dialled",
-					 "for a private one of another machine, the word `private` "
-					 "in its entry of the operator's profile" },
+					 "in the operator's profile, the word `private` in its "
+					 "entry for a private address of another machine, or `to` "
+					 "for a port of this one" },
 	[CONNECTION_REFUSED_TLS] = { "the connection did not begin with TLS for this host",
 				     "greet it with its own name; msp-policy(5) has the kinds of "
 				     "entries in `hosts`" },
@@ -40,6 +41,9 @@ static const struct {
 	[CONNECTION_REFUSED_NAMES] = { "too many names below a wildcard",
 				       "ask for fewer, or name them in `hosts` of the operator's "
 				       "profile" },
+	[CONNECTION_REFUSED_OWN] = { "its address is this machine's",
+				     "in the operator's profile, an entry with `to` for a port of "
+				     "this machine" },
 	[CONNECTION_UNKNOWN] = { .reason = "no name server knows it" },
 	[CONNECTION_UNREACHED] = { .reason = "it could not be reached" },
 	[CONNECTION_PROXY_UNREACHED] = { .reason = "the profile's proxy could not be reached" },
@@ -50,17 +54,53 @@ const char *denials_network_reason(uint32_t reason)
 	return reason < CONNECTION_REFUSED_COUNT ? words[reason].reason : "";
 }
 
-/* Return whether the entry of the host lets private addresses be dialled. */
-static bool is_private(const struct search *search, const struct ipc_network_denial *denial)
+/* Find the entry of the host; NULL: the profile has none by now. */
+static const struct plan_host *find_entry(const struct search *search,
+					  const struct ipc_network_denial *denial)
 {
 	struct host_wanted wanted;
-	const struct plan_host *host =
-		search->profile && host_wanted_read(denial->host, &wanted)
-			? host_list_find(search->source->plan, search->profile, &wanted,
-					 (uint16_t)denial->port)
-			: NULL;
 
-	return host && (host->is_private || wanted.is_address);
+	return search->profile && host_wanted_read(denial->host, &wanted)
+		       ? host_list_find(search->source->plan, search->profile, &wanted,
+					(uint16_t)denial->port)
+		       : NULL;
+}
+
+/* Say what can be done about an address that is not dialled. False: the remedy of all counts. */
+static bool describe_address(const struct search *search, const struct ipc_network_denial *denial,
+			     struct denial_view *view)
+{
+	const struct plan_host *host = find_entry(search, denial);
+	struct host_address address;
+	const bool is_address = host_address_read(denial->host, &address);
+
+	if (denial->reason == CONNECTION_REFUSED_OWN) {
+		SAY(view->remedy,
+		    "if one port of this machine is meant, in the operator's profile, hosts: "
+		    "[{host: \"%.200s:%u\", to: \"%s:%u\"}]",
+		    is_address ? "NAME" : denial->host, denial->port,
+		    is_address ? denial->host : "ADDRESS", denial->port);
+		SAY(view->hint,
+		    "%.50s leads to this machine, whose ports no entry without `to` "
+		    "reaches",
+		    view->target);
+		return true;
+	}
+	if (denial->reason != CONNECTION_REFUSED_ADDRESS || !host ||
+	    !(host->is_private || host->to_port || is_address))
+		return false;
+	if (host->to_port)
+		SAY(view->remedy,
+		    "in the operator's profile, an address of this machine in `to` of "
+		    "its entry");
+	else
+		SAY(view->remedy, "none: no profile can allow link-local and metadata addresses, "
+				  "or what this machine's routes forbid");
+	SAY(view->hint,
+	    host->to_port ? "%.50s leads to an address that is not this machine's"
+			  : "%.50s leads to an address that no profile reaches",
+	    view->target);
+	return true;
 }
 
 static void put_policy(const struct search *search, const struct ipc_network_denial *denial,
@@ -110,15 +150,8 @@ static void describe_kind(const struct search *search, const struct ipc_network_
 	if (denial->reason < CONNECTION_REFUSED_ADDRESS &&
 	    hint_approve(search, &decision, denial->host, (uint16_t)denial->port, view))
 		return;
-	if (denial->reason == CONNECTION_REFUSED_ADDRESS && is_private(search, denial)) {
-		SAY(view->remedy,
-		    "none: this machine's addresses, loopback and link-local ones are never "
-		    "dialled");
-		SAY(view->hint,
-		    "%.50s leads to an address that no profile reaches, such as this machine's",
-		    view->target);
+	if (describe_address(search, denial, view))
 		return;
-	}
 	SAY(view->hint,
 	    denial->reason < CONNECTION_REFUSED_ADDRESS
 		    ? "%.70s is not among the hosts and ports of this profile"
@@ -142,14 +175,17 @@ static void describe_rest(const struct ipc_network_denial *denial, struct denial
 }
 
 /* Say which host the policy allows, and why there was no connection; the first one counts. */
-static void describe_failure(const struct ipc_network_denial *denial, struct denial_views *ret)
+static void describe_failure(const struct search *search, const struct ipc_network_denial *denial,
+			     struct denial_views *ret)
 {
-	const char *why = denial->reason == CONNECTION_UNKNOWN ? "no name server knows it"
-			  : denial->reason == CONNECTION_PROXY_UNREACHED
-				  ? "the proxy of the profile's "
-				    "`through` does not answer"
-			  : denial->port ? "no server of it could be reached"
-					 : "no name server answered for it";
+	const struct plan_host *host = denial->port ? find_entry(search, denial) : NULL;
+	const char *why =
+		denial->reason == CONNECTION_UNKNOWN           ? "no name server knows it"
+		: denial->reason == CONNECTION_PROXY_UNREACHED ? "the proxy of the profile's "
+								 "`through` does not answer"
+		: host && host->to_port ? "no server of this machine listens where its entry leads"
+		: denial->port          ? "no server of it could be reached"
+					: "no name server answered for it";
 
 	if (ret->unreached[0])
 		return;
@@ -171,7 +207,7 @@ void denials_add_network(const struct hint_source *source, const struct network_
 		if (denial->reason >= CONNECTION_REFUSED_COUNT)
 			continue;
 		if (denial->host[0] && denial->reason >= CONNECTION_UNKNOWN)
-			describe_failure(denial, ret);
+			describe_failure(&search, denial, ret);
 		else if (denial->host[0])
 			describe_kind(&search, denial, &ret->items[ret->count++]);
 		else

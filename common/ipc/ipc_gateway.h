@@ -150,6 +150,7 @@ enum connection_refused {
 	CONNECTION_REFUSED_CUT,      /* a person took the host away */
 	CONNECTION_REFUSED_HIDDEN,   /* a ClientHello that may hide another name (ECH) */
 	CONNECTION_REFUSED_NAMES,    /* too many names below a wildcard */
+	CONNECTION_REFUSED_OWN,      /* as ADDRESS, and one address is this machine's */
 	/* Failures with hosts that policy allows: counted with the refusals, and no denials. */
 	CONNECTION_UNKNOWN,         /* no name server knows the host */
 	CONNECTION_UNREACHED,       /* no name server answered, or no address took a connection */

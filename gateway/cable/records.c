@@ -56,7 +56,7 @@ void records_refused(const struct ipc_connection_refused *refused, const char *s
 		[CONNECTION_REFUSED_LIMIT] = "limit",     [CONNECTION_REFUSED_REQUEST] = "request",
 		[CONNECTION_REFUSED_SECRET] = "secret",   [CONNECTION_REFUSED_PROXY] = "proxy",
 		[CONNECTION_REFUSED_CUT] = "taken away",  [CONNECTION_REFUSED_HIDDEN] = "hidden",
-		[CONNECTION_REFUSED_NAMES] = "names",
+		[CONNECTION_REFUSED_NAMES] = "names",     [CONNECTION_REFUSED_OWN] = "own",
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, refused->use),

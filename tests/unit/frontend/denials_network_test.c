@@ -132,6 +132,61 @@ Test(denials_network, says_who_can_approve)
 	builtin_close(&builtin);
 }
 
+/* What the operator can write is said once, and is what works. */
+Test(denials_network, addresses_that_are_not_dialled)
+{
+	static const struct {
+		const char *host;
+		uint32_t port, reason;
+		const char *remedy, *hint;
+	} rows[] = {
+		{ "b.example", 443, CONNECTION_REFUSED_ADDRESS,
+		  "in the operator's profile, the word `private` in its entry for a private "
+		  "address "
+		  "of another machine, or `to` for a port of this one",
+		  "leads to addresses that this profile does not reach" },
+		{ "p.example", 443, CONNECTION_REFUSED_ADDRESS,
+		  "none: no profile can allow link-local and metadata addresses, or what this "
+		  "machine's routes forbid",
+		  "leads to an address that no profile reaches" },
+		{ "o.example", 5432, CONNECTION_REFUSED_ADDRESS,
+		  "in the operator's profile, an address of this machine in `to` of its entry",
+		  "leads to an address that is not this machine's" },
+		{ "p.example", 443, CONNECTION_REFUSED_OWN,
+		  "if one port of this machine is meant, in the operator's profile, hosts: [{host: "
+		  "\"p.example:443\", to: \"ADDRESS:443\"}]",
+		  "leads to this machine, whose ports no entry without `to` reaches" },
+		{ "10.0.0.7", 22, CONNECTION_REFUSED_OWN,
+		  "if one port of this machine is meant, in the operator's profile, hosts: [{host: "
+		  "\"NAME:22\", to: \"10.0.0.7:22\"}]",
+		  "10.0.0.7:22 leads to this machine" },
+	};
+	static const char file[] = "profiles:\n"
+				   "- name: own\n"
+				   "  extends: default\n"
+				   "  network: hosts\n"
+				   "  hosts: [b.example, p.example private, \"10.0.0.0/8:22\",\n"
+				   "          {host: o.example, to: \"127.0.0.1:5432\"}]\n";
+	struct builtin builtin = builtin_open_with(file);
+	const struct hint_source source = { .plan = &builtin.plan, .profile = "own" };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		views.count = network.count = 0;
+		add(rows[i].host, rows[i].port, rows[i].reason, 1, 0);
+		denials_add_network(&source, &network, &views);
+		cr_expect_str_eq(views.items[0].remedy, rows[i].remedy);
+		cr_expect_not_null(strstr(views.items[0].hint, rows[i].hint), "%zu: %s", i,
+				   views.items[0].hint);
+	}
+	views.count = network.count = 0;
+	add("o.example", 5432, CONNECTION_UNREACHED, 1, 0);
+	denials_add_network(&source, &network, &views);
+	cr_expect_str_eq(views.unreached,
+			 "o.example:5432 is allowed, but no server of this machine listens where "
+			 "its entry leads");
+	builtin_close(&builtin);
+}
+
 /* Policy allows these hosts, so that no denial is shown but the failure that msp-cable counted. */
 Test(denials_network, hosts_that_were_not_reached)
 {
