@@ -158,12 +158,9 @@ static void hand_over(struct ask *ask)
 static void give_up_counted(struct ask *ask, enum connection_end end,
 			    enum connection_refused reason)
 {
-	const struct attempt *attempt = &ask->attempt;
-	char text[CHOOSE_ADDRESS_MAX];
-
 	give_up(ask, end,
-		report_refused(ask->slot, ask->use, choose_text(&attempt->wanted, text),
-			       attempt->port, reason));
+		report_refused(ask->slot, ask->use, ask->attempt.wanted.name, ask->attempt.port,
+			       reason));
 }
 
 /* The ends of attempts that fail, and the reasons by which they are counted. */
@@ -173,6 +170,7 @@ static const struct {
 } failures[ATTEMPT_STATE_COUNT] = {
 	[ATTEMPT_FAILED] = { CONNECTION_END_DIAL, CONNECTION_UNREACHED },
 	[ATTEMPT_FORBIDDEN] = { CONNECTION_END_FORBIDDEN, CONNECTION_REFUSED_ADDRESS },
+	[ATTEMPT_OWN] = { CONNECTION_END_FORBIDDEN, CONNECTION_REFUSED_OWN },
 	[ATTEMPT_PROXY_FAILED] = { CONNECTION_END_PROXY_DIAL, CONNECTION_PROXY_UNREACHED },
 	[ATTEMPT_PROXY_REFUSED] = { CONNECTION_END_PROXY_REFUSED, CONNECTION_REFUSED_PROXY },
 	[ATTEMPT_PROXY_LOGIN] = { CONNECTION_END_PROXY_LOGIN, CONNECTION_REFUSED_PROXY },
@@ -264,13 +262,20 @@ static void choose_peer(struct attempt *attempt, const struct plan_profile *prof
 	if (proxy != NULL) {
 		(void)host_wanted_read(proxy, &attempt->peer); /* another text is an empty name */
 		attempt->peer_port = profile->through.port;
+	} else if (host->to_port != 0) {
+		attempt->peer.is_address = true;
+		memcpy(attempt->peer.address.bytes, host->to, sizeof(host->to));
+		attempt->peer_port = (uint16_t)host->to_port;
 	}
 }
 
 /* msp-egress writes a host as we do. */
 static bool read_wanted(const char *host, struct host_wanted *ret)
 {
-	return host_wanted_read(host, ret) && (ret->is_address || strcmp(host, ret->name) == 0);
+	if (!host_is_written(host) || !host_wanted_read(host, ret))
+		return false;
+	memcpy(ret->name, host, strlen(host) + 1); /* an address's, too */
+	return true;
 }
 
 /* Entries of hosts that are granted beside the list: their addresses are public ones. */
@@ -285,8 +290,7 @@ static const struct plan_host *granted_entry(const struct ask *ask)
 /* Refuse a question, which is over with that. */
 static void refuse_host(struct ask *ask, enum connection_refused reason)
 {
-	char text[CHOOSE_ADDRESS_MAX];
-	const char *host = choose_text(&ask->attempt.wanted, text);
+	const char *host = ask->attempt.wanted.name;
 	const bool is_probe = ask->is_name && strcmp(host, RESOLVER_PROBE_NAME) == 0;
 
 	end_ask(ask,
@@ -304,12 +308,10 @@ static void refuse_unlisted(struct ask *ask, const struct sandbox_policy *policy
 
 static void record_begin(struct ask *ask, const char *sandbox)
 {
-	char text[CHOOSE_ADDRESS_MAX];
-	const char *host = choose_text(&ask->attempt.wanted, text);
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER(cable, ask->use),
 		AUDIT_NUMBER(connection, ++connections),
-		AUDIT_TEXT(host, host),
+		AUDIT_TEXT(host, ask->attempt.wanted.name),
 		AUDIT_NUMBER(port, ask->attempt.port),
 		ask->attempt.is_through ? AUDIT_NUMBER(through, 1)
 					: (struct audit_field){ .key = AUDIT_KEY_NONE },
@@ -335,7 +337,8 @@ static void allow_host(struct ask *ask, const struct sandbox_policy *policy,
 		end_ask(ask, DIAL_RESULT_FAILED); /* it may be asked later */
 	} else if (!ask->is_name) {
 		record_begin(ask, policy->sandbox);
-	} else if (ask->attempt.is_through) { /* the proxy resolves the name */
+	} else if (ask->attempt.is_through || ask->attempt.peer.is_address) {
+		/* the proxy resolves the name, or the entry says where it leads */
 		end_ask(ask, DIAL_RESULT_FINE);
 	} else {
 		resolve_name(ask);
@@ -344,15 +347,13 @@ static void allow_host(struct ask *ask, const struct sandbox_policy *policy,
 
 static void ask_cable(struct ask *ask)
 {
-	char text[CHOOSE_ADDRESS_MAX];
-	const char *host = choose_text(&ask->attempt.wanted, text);
 	struct ipc_host_ask question = { .number = ++questions,
 					 .slot = ask->slot,
 					 .use = ask->use,
 					 .port = ask->attempt.port,
 					 .is_listed = ask->attempt.host != NULL };
 
-	memcpy(question.host, host, strlen(host) + 1);
+	memcpy(question.host, ask->attempt.wanted.name, sizeof(ask->attempt.wanted.name));
 	ask->connection = questions;
 	ask->state = ASK_ASKING;
 	note_failure(outbox_send(to_cable, IPC_TYPE_host_ask, &question));

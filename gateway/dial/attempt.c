@@ -57,16 +57,13 @@ static enum dial_refusal judge_address(const struct attempt *attempt,
 /* Go on with a connection that is there. */
 static enum attempt_state take_connection(struct attempt *attempt)
 {
-	char text[CHOOSE_ADDRESS_MAX];
-
 	if (!attempt->is_through)
 		return ATTEMPT_CONNECTED;
 	attempt->answer = (struct proxy_answer){ .size = 0 };
 	attempt->events = POLLIN;
 	attempt->due_ms = attempt->end_ms;
-	return proxy_ask(attempt->fd, choose_text(&attempt->wanted, text), attempt->port)
-		       ? ATTEMPT_WAITS
-		       : ATTEMPT_PROXY_BROKEN;
+	return proxy_ask(attempt->fd, attempt->wanted.name, attempt->port) ? ATTEMPT_WAITS
+									   : ATTEMPT_PROXY_BROKEN;
 }
 
 /* Dial addresses from `at` on, until one takes the connection or may do so. */
@@ -77,6 +74,7 @@ static enum attempt_state dial_from(struct attempt *attempt, uint32_t at, uint64
 
 		attempt->at = at;
 		attempt->was_dialled |= refusal == DIAL_NO_ROUTE;
+		attempt->is_own |= refusal == DIAL_OWN;
 		if (refusal != DIAL_ALLOWED)
 			continue;
 		if (dial_address(attempt, now_ms))
@@ -86,6 +84,7 @@ static enum attempt_state dial_from(struct attempt *attempt, uint32_t at, uint64
 	}
 	return attempt->is_through    ? ATTEMPT_PROXY_FAILED
 	       : attempt->was_dialled ? ATTEMPT_FAILED
+	       : attempt->is_own      ? ATTEMPT_OWN
 				      : ATTEMPT_FORBIDDEN;
 }
 
@@ -94,7 +93,7 @@ enum attempt_state attempt_begin(struct attempt *attempt, const struct resolutio
 {
 	enum dial_refusal refusal;
 
-	attempt->was_dialled = false;
+	attempt->was_dialled = attempt->is_own = false;
 	attempt->fd = -1;
 	attempt->end_ms = now_ms + ATTEMPT_MS;
 	if (attempt->is_through && attempt->wanted.is_address) {
@@ -102,7 +101,7 @@ enum attempt_state attempt_begin(struct attempt *attempt, const struct resolutio
 				     attempt->port);
 		/* The proxy's routes are not ours. */
 		if (refusal == DIAL_KIND || refusal == DIAL_OWN)
-			return ATTEMPT_FORBIDDEN;
+			return refusal == DIAL_OWN ? ATTEMPT_OWN : ATTEMPT_FORBIDDEN;
 	}
 	attempt->count = resolution->count;
 	memcpy(attempt->addresses, resolution->addresses, sizeof(attempt->addresses));

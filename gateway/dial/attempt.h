@@ -18,6 +18,7 @@ enum attempt_state {
 	ATTEMPT_CONNECTED,    /* `fd` is the caller's */
 	ATTEMPT_FAILED,       /* no address took the connection */
 	ATTEMPT_FORBIDDEN,    /* no address may be dialled */
+	ATTEMPT_OWN,          /* likewise, and one is this machine's */
 	ATTEMPT_PROXY_FAILED, /* no address of the proxy took the connection */
 	ATTEMPT_PROXY_REFUSED,
 	ATTEMPT_PROXY_LOGIN,  /* the proxy wants a login */
@@ -27,17 +28,17 @@ enum attempt_state {
 
 struct attempt {
 	const struct plan_host *host; /* the entry that covers the request */
-	struct host_wanted wanted;
+	struct host_wanted wanted;    /* its name is as written, an address's, too */
 	uint16_t port;
-	struct host_wanted peer; /* the proxy, or the host itself */
+	struct host_wanted peer; /* the proxy, the entry's service, or the host itself */
 	uint16_t peer_port;
 	bool is_through;
 	struct proxy_answer answer;
 	uint32_t count, at; /* `at`: the address that is dialled, or was last */
 	struct host_address addresses[RESOLVE_ADDRESSES_MAX];
-	bool was_dialled;
-	int fd;       /* -1: none */
-	short events; /* events for poll(2) */
+	bool was_dialled, is_own; /* is_own: an address was refused as this machine's */
+	int fd;                   /* -1: none */
+	short events;             /* events for poll(2) */
 	uint64_t due_ms, end_ms;
 };
 

@@ -18,13 +18,6 @@ enum dial_refusal dial_find(const struct plan *plan, const struct plan_profile *
 	return *ret != NULL ? DIAL_ALLOWED : DIAL_UNLISTED;
 }
 
-const char *choose_text(const struct host_wanted *wanted, char ret[CHOOSE_ADDRESS_MAX])
-{
-	return wanted->is_address ? inet_ntop(AF_INET, wanted->address.bytes + HOST_IPV4_AT, ret,
-					      CHOOSE_ADDRESS_MAX)
-				  : wanted->name;
-}
-
 socklen_t choose_print(const struct host_address *address, uint16_t port,
 		       struct sockaddr_storage *ret)
 {
@@ -53,9 +46,13 @@ enum dial_refusal dial_judge(const struct plan_host *host, const struct host_wan
 	const enum host_address_reach reach = host_address_reach(address);
 	struct host_address inner;
 
+	/* The operator's word counts while the address is this machine's. */
+	if (host->to_port != 0)
+		return routes_ask(address, (uint16_t)host->to_port) == ROUTE_OWN ? DIAL_ALLOWED
+										 : DIAL_ROUTE;
 	if (reach == HOST_REACH_NEVER ||
 	    (reach == HOST_REACH_NAMED && !wanted->is_address && host->is_private == 0))
-		return DIAL_KIND;
+		return host_address_kind(address) == HOST_ADDRESS_LOOPBACK ? DIAL_OWN : DIAL_KIND;
 	/* A carrier may be this machine, or lead back to it. */
 	if (host_address_inner(address, &inner) && routes_ask(&inner, port) == ROUTE_OWN)
 		return DIAL_OWN;

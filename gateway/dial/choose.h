@@ -28,13 +28,9 @@ enum dial_refusal dial_find(const struct plan *plan, const struct plan_profile *
 
 /* Judge an address for an entry that covers the request: by its kind, and by the kernel's routes at
  * this moment (routes.h). A literal address is in the entry itself; a name's address is private
- * only if the entry says so. */
+ * only if the entry says so. The address of an entry's service has to be this machine's. */
 enum dial_refusal dial_judge(const struct plan_host *host, const struct host_wanted *wanted,
 			     const struct host_address *address, uint16_t port);
-
-/* Return the host as a workload names it: its name, or its IPv4 address in `ret`. */
-#define CHOOSE_ADDRESS_MAX 16U
-const char *choose_text(const struct host_wanted *wanted, char ret[CHOOSE_ADDRESS_MAX]);
 
 /* Write an address and a port for a socket of its family. Return the size. */
 socklen_t choose_print(const struct host_address *address, uint16_t port,

@@ -114,12 +114,12 @@ class Served(unittest.TestCase):
         self.expect_no_connection(host, port)
         self.assertEqual(self.world("reached"), before, host)
 
-    def expect_forbidden(self, host):
+    def expect_forbidden(self, host, reason="address"):
         self.expect_no_dial(host)
         begin = self.gateway.await_told("connection_begin", host=host)
         end = self.gateway.await_told("connection_end", connection=begin["connection"])
         self.assertEqual(end["reason"], "address refused")
-        self.gateway.await_told("denial", host=host, port=8080, reason="address")
+        self.gateway.await_told("denial", host=host, port=8080, reason=reason)
 
     def reached(self, where):
         return self.world("reached").get(where, 0)
@@ -200,9 +200,10 @@ class Allowed(Served):
 
 class Refused(Served):
     def test_addresses_that_a_name_must_not_lead_to(self):
-        for name in ("sneaky", "metadata", "loopback", "mapped", "nat64", "own"):
+        for name, reason in (("sneaky", "address"), ("metadata", "address"), ("loopback", "own"),
+                             ("mapped", "own"), ("nat64", "address"), ("own", "own")):
             with self.subTest(name=name):
-                self.expect_forbidden(f"{name}.example")
+                self.expect_forbidden(f"{name}.example", reason)
 
     def test_the_servers_there_can_be_reached(self):
         """The control: only the refusal is between the workload and these addresses."""

@@ -131,7 +131,7 @@ class Reached(Through):
 class Refused(Through):
     def test_the_own_address_is_not_asked_for(self):
         self.expect_no_connection(OWN)
-        self.gateway.await_told("denial", host=OWN, reason="address")
+        self.gateway.await_told("denial", host=OWN, reason="own")
         end = self.gateway.await_told("connection_end")
         self.assertEqual((end["reason"], end["address"]), ("address refused", ""))
         self.assertEqual(self.proxy.asked, [])

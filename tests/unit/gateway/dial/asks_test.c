@@ -26,6 +26,7 @@
 
 #define SLOT 5U
 #define USE 7U
+#define OWN_ADDRESS [10] = 0xff, 0xff, 127, 0, 0, 1
 
 static struct channel cable = { -1, IPC_GATEWAY, IPC_SUPERVISOR, IPC_SERVE };
 static struct channel egress = { -1, IPC_DIAL, IPC_EGRESS, IPC_SERVE };
@@ -89,24 +90,27 @@ static void open_channels(struct channel *own, struct channel *far)
 
 static void take_plan(void)
 {
+	static const struct plan_host hosts[] = {
+		{ .pattern = "a.example", .port = 443, .kind = PLAN_HOST_TLS },
+		{ .pattern = "10.0.0.0/24", .port = 22 },
+		{ .pattern = "db.example", .port = 22, .is_private = 1 },
+		{ .pattern = "8.8.8.8", .port = 853 },
+		{ .pattern = "*.wild.example", .port = 443 },
+		{ .pattern = "own.example", .port = 5432, .to = { OWN_ADDRESS }, .to_port = 5433 },
+	};
 	static struct {
 		struct blob blob;
-		struct plan_host hosts[5];
+		struct plan_host hosts[sizeof(hosts) / sizeof(hosts[0])];
 	} bytes;
 	int fd;
 
 	(void)blob_make(&bytes.blob);
-	bytes.hosts[0] =
-		(struct plan_host){ .pattern = "a.example", .port = 443, .kind = PLAN_HOST_TLS };
-	bytes.hosts[1] = (struct plan_host){ .pattern = "10.0.0.0/24", .port = 22 };
-	bytes.hosts[2] = (struct plan_host){ .pattern = "db.example", .port = 22, .is_private = 1 };
-	bytes.hosts[3] = (struct plan_host){ .pattern = "8.8.8.8", .port = 853 };
-	bytes.hosts[4] = (struct plan_host){ .pattern = "*.wild.example", .port = 443 };
+	memcpy(bytes.hosts, hosts, sizeof(hosts));
 	bytes.blob.profile.through = proxy;
 	bytes.blob.profile.host_approval = host_approval;
 	bytes.blob.profile.network = PLAN_NETWORK_HOSTS;
 	bytes.blob.profile.hosts = sizeof(bytes.blob);
-	bytes.blob.profile.host_count = 5;
+	bytes.blob.profile.host_count = sizeof(hosts) / sizeof(hosts[0]);
 	bytes.blob.header.size = sizeof(bytes) + 8; /* strings end with the last byte */
 	static uint8_t whole[sizeof(bytes) + 8];
 	memcpy(whole, &bytes, sizeof(bytes));
@@ -242,6 +246,13 @@ Test(asks, without_a_record_nothing_is_asked, .init = open_all)
 	expect_silence();
 }
 
+static void expect_reported(const char *host, enum connection_refused reason)
+{
+	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	cr_expect_str_eq(ipc_body(&message, connection_refused)->host, host);
+	cr_expect_eq(ipc_body(&message, connection_refused)->reason, reason, "%s", host);
+}
+
 Test(asks, ends_that_msp_dial_reports, .init = open_all)
 {
 	static const struct {
@@ -253,6 +264,8 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 		{ ATTEMPT_FAILED, CONNECTION_END_DIAL, DIAL_RESULT_FAILED, CONNECTION_UNREACHED },
 		{ ATTEMPT_FORBIDDEN, CONNECTION_END_FORBIDDEN, DIAL_RESULT_REFUSED,
 		  CONNECTION_REFUSED_ADDRESS },
+		{ ATTEMPT_OWN, CONNECTION_END_FORBIDDEN, DIAL_RESULT_REFUSED,
+		  CONNECTION_REFUSED_OWN },
 		{ ATTEMPT_PROXY_FAILED, CONNECTION_END_PROXY_DIAL, DIAL_RESULT_FAILED,
 		  CONNECTION_PROXY_UNREACHED },
 		{ ATTEMPT_PROXY_REFUSED, CONNECTION_END_PROXY_REFUSED, DIAL_RESULT_REFUSED,
@@ -268,9 +281,7 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 		next_state = rows[i].state;
 		cr_assert_eq(ask_dial(i, "a.example", 443), 0);
 		connection = answer_record(0);
-		cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
-		cr_expect_eq(ipc_body(&message, connection_refused)->reason, rows[i].counted);
-		cr_expect_str_eq(ipc_body(&message, connection_refused)->host, "a.example");
+		expect_reported("a.example", rows[i].counted);
 		cr_expect_eq(counters[SLOT], i + 1, "%zu", i);
 		expect_end(connection, rows[i].reason, "8.8.4.4");
 		expect_result(i, rows[i].result);
@@ -280,8 +291,7 @@ Test(asks, ends_that_msp_dial_reports, .init = open_all)
 	known = (struct resolution){ .end = RESOLVE_NO_NAME };
 	cr_assert_eq(ask_dial(9, "a.example", 443), 0);
 	connection = answer_record(0);
-	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
-	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_UNKNOWN);
+	expect_reported("a.example", CONNECTION_UNKNOWN);
 	expect_end(connection, CONNECTION_END_DIAL, "");
 	expect_result(9, DIAL_RESULT_FAILED);
 }
@@ -321,13 +331,28 @@ Test(asks, the_proxy_resolves_the_names, .init = open_with_proxy)
 	expect_result(1, DIAL_RESULT_FINE);
 	cr_expect_eq(lookups, 0);
 	cr_assert_eq(ask_name(2, "db.example"), 0);
-	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
-	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_UNKNOWN);
+	expect_reported("db.example", CONNECTION_UNKNOWN);
 	cr_expect_eq(ipc_body(&message, connection_refused)->port, 0);
 	expect_result(2, DIAL_RESULT_NO_NAME);
 	cr_expect_eq(lookups, 1, "a private host is resolved here");
 	cr_assert_eq(ask_name(3, "proxy.example"), 0);
 	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
+	expect_result(3, DIAL_RESULT_REFUSED);
+	expect_silence();
+}
+
+/* Neither a name server nor the proxy is asked for it. */
+Test(asks, a_port_of_this_machine_is_dialled, .init = open_with_proxy)
+{
+	cr_assert_eq(ask_name(1, "own.example"), 0);
+	expect_result(1, DIAL_RESULT_FINE);
+	cr_assert_eq(ask_dial(2, "own.example", 5432), 0);
+	cr_expect_not(answer_record_of_proxy());
+	cr_expect_eq(lookups, 0);
+	cr_expect_eq(began.peer_port, 5433);
+	cr_expect_arr_eq(began.addresses[0].bytes, ((uint8_t[16]){ OWN_ADDRESS }), 16);
+	cr_assert_eq(ask_dial(3, "own.example", 5433), 0);
+	expect_reported("own.example", CONNECTION_REFUSED_PORT);
 	expect_result(3, DIAL_RESULT_REFUSED);
 	expect_silence();
 }
@@ -345,12 +370,6 @@ static void tell_host(const char *host, uint32_t port, uint32_t answer)
 	cr_assert_eq(asks_told(&told, 1), 0);
 }
 
-static void expect_reported(const char *host)
-{
-	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
-	cr_expect_str_eq(ipc_body(&message, connection_refused)->host, host);
-}
-
 Test(asks, a_host_beside_the_list_is_asked_about, .init = open_with_approval)
 {
 	cr_assert_eq(ask_dial(1, "new.example", 443), 0);
@@ -358,7 +377,7 @@ Test(asks, a_host_beside_the_list_is_asked_about, .init = open_with_approval)
 	(void)answer_record(0);
 	cr_assert_eq(ask_name(2, "new.example"), 0);
 	tell_host("new.example", 0, HOST_ANSWER_REFUSED);
-	expect_reported("new.example");
+	expect_reported("new.example", CONNECTION_REFUSED_HOST);
 	expect_result(2, DIAL_RESULT_REFUSED);
 	expect_silence();
 }
@@ -367,12 +386,12 @@ Test(asks, a_host_beside_the_list_is_asked_about, .init = open_with_approval)
 Test(asks, names_of_no_host, .init = open_with_approval)
 {
 	cr_assert_eq(ask_name(1, "other.invalid"), 0);
-	expect_reported("other.invalid");
+	expect_reported("other.invalid", CONNECTION_REFUSED_HOST);
 	expect_result(1, DIAL_RESULT_REFUSED);
 	cr_assert_eq(ask_name(2, RESOLVER_PROBE_NAME), 0);
 	expect_result(2, DIAL_RESULT_REFUSED);
 	cr_assert_eq(ask_dial(3, RESOLVER_PROBE_NAME, 443), 0);
-	expect_reported(RESOLVER_PROBE_NAME);
+	expect_reported(RESOLVER_PROBE_NAME, CONNECTION_REFUSED_HOST);
 	expect_result(3, DIAL_RESULT_REFUSED);
 	expect_silence();
 }
@@ -381,13 +400,13 @@ Test(asks, names_of_no_host, .init = open_with_approval)
 Test(asks, what_is_not_asked_about, .init = open_with_approval)
 {
 	cr_assert_eq(ask_dial(1, "192.0.2.9", 443), 0);
-	expect_reported("192.0.2.9");
+	expect_reported("192.0.2.9", CONNECTION_REFUSED_HOST);
 	expect_result(1, DIAL_RESULT_REFUSED);
 	cr_assert_eq(ask_dial(2, "proxy.example", 3128), 0);
-	expect_reported("proxy.example");
+	expect_reported("proxy.example", CONNECTION_REFUSED_HOST);
 	expect_result(2, DIAL_RESULT_REFUSED);
 	cr_assert_eq(ask_name(3, "proxy.example"), 0);
-	expect_reported("proxy.example");
+	expect_reported("proxy.example", CONNECTION_REFUSED_HOST);
 	expect_result(3, DIAL_RESULT_REFUSED);
 	expect_silence();
 }
@@ -415,8 +434,7 @@ Test(asks, a_proxy_that_has_no_address, .init = open_with_proxy)
 	known = (struct resolution){ .end = RESOLVE_NO_NAME };
 	cr_assert_eq(ask_dial(1, "a.example", 443), 0);
 	connection = answer_record(0);
-	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
-	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_PROXY_UNREACHED);
+	expect_reported("a.example", CONNECTION_PROXY_UNREACHED);
 	expect_end(connection, CONNECTION_END_PROXY_DIAL, "");
 	expect_result(1, DIAL_RESULT_FAILED);
 	expect_silence();
@@ -455,12 +473,10 @@ Test(asks, one_answer_for_all_who_wait_for_a_name, .init = open_all)
 Test(asks, hosts_that_the_policy_does_not_have, .init = open_all)
 {
 	cr_assert_eq(ask_name(1, "b.example"), 0);
-	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
-	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_REFUSED_HOST);
+	expect_reported("b.example", CONNECTION_REFUSED_HOST);
 	expect_result(1, DIAL_RESULT_REFUSED);
 	cr_assert_eq(ask_dial(2, "a.example", 80), 0);
-	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
-	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_REFUSED_PORT);
+	expect_reported("a.example", CONNECTION_REFUSED_PORT);
 	expect_result(2, DIAL_RESULT_REFUSED);
 	cr_assert_eq(ask_dial(3, "10.0.1.9", 22), 0);
 	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
@@ -484,9 +500,7 @@ Test(asks, names_below_a_wildcard, .init = open_all)
 	}
 	cr_expect_eq(lookups, BELOW_BURST);
 	cr_assert_eq(ask_name(1000, "more.wild.example"), 0);
-	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
-	cr_expect_eq(ipc_body(&message, connection_refused)->reason, CONNECTION_REFUSED_NAMES);
-	cr_expect_str_eq(ipc_body(&message, connection_refused)->host, "more.wild.example");
+	expect_reported("more.wild.example", CONNECTION_REFUSED_NAMES);
 	expect_result(1000, DIAL_RESULT_FAILED);
 	cr_assert_eq(ask_dial(1001, "more.wild.example", 443), 0);
 	cr_assert_eq(receive_type(&far_cable), IPC_TYPE_connection_refused);
