@@ -11,6 +11,7 @@
 #include "commands/network.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "doctor/own_addresses.h"
 #include "launcher/host/account.h"
 #include "launcher/host/pins.h"
 #include "launcher/host/state_place.h"
@@ -91,8 +92,9 @@ static int become_policy(const struct command *command, char *asked, char *path,
 	return give_up(command, text, code);
 }
 
-/* Say what prevents a start with this configuration's paths: in a child, which as root becomes the
- * account that would open them. 0, or the exit code after a message. */
+/* Say what prevents a start with this configuration's paths, and which of its hosts have addresses
+ * of this machine: in a child, which as root becomes the account that would open them. 0, or the
+ * exit code after a message. */
 static int check_paths(const struct command *command, const char *path)
 {
 	struct config config = CONFIG_UNREAD;
@@ -114,6 +116,7 @@ static int check_paths(const struct command *command, const char *path)
 		_exit(give_up(command, text, code));
 	if (pins_check(config_plan(&config), text) != 0)
 		_exit(give_up(command, text, MSP_EXIT_REFUSED));
+	own_addresses_log(config_plan(&config));
 	_exit(0);
 }
 

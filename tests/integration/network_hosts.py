@@ -221,6 +221,55 @@ class Refused(WithHosts):
         self.assertIn("the profile python-net reaches pypi.org", support.text_of(said))
 
 
+class OwnAddresses(WithHosts):
+    """What is said of this machine's addresses is one thing, and true."""
+
+    def test_a_refusal_names_the_entry_that_works(self):
+        for host in ("own.example.org", "loop.example.org"):
+            with self.subTest(host=host):
+                result = self.run_in("net", "curl", "-sS", f"http://{host}/", options=("--json",))
+                denial = json.loads(result.stdout)["denials"][0]
+                self.assertEqual(denial["remedy"],
+                                 "if one port of this machine is meant, in the operator's profile, "
+                                 f'hosts: [{{host: "{host}:80", to: "ADDRESS:80"}}]')
+        result = self.run_in("net", "curl", "-sS", "http://private.example.org/", options=("--json",))
+        denial = json.loads(result.stdout)["denials"][0]  # the control
+        self.assertIn("the word `private` in its entry", denial["remedy"])
+
+    def test_profile_check_finds_the_entries(self):
+        self.write(f"""\
+profiles:
+  - name: net
+    extends: default
+    network: hosts
+    hosts:
+      - {OWN}:5432
+      - {OTHER}:5432
+      - {{host: a.local, to: "{OWN}:80"}}
+      - {{host: b.local, to: "127.0.0.1:80"}}
+      - {{host: c.local, to: "{OTHER}:80"}}
+""")
+        result = msp("profile", "check", self.config, env=self.environment())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [line for line in result.stderr.splitlines() if "profile net" in line]
+        self.assertEqual(len(lines), 2, result.stderr)
+        self.assertIn(f"hosts: {OWN}:5432 is an address of this machine, which only an entry with `to` "
+                      f'reaches; expected {{host: NAME, to: "{OWN}:5432"}}', lines[0])
+        self.assertIn("hosts: c.local:80 leads to an address that no device of this machine has",
+                      lines[1])
+
+    def test_a_port_of_this_machine_that_nobody_serves(self):
+        self.write(CONFIG + """\
+  - name: own
+    extends: net
+    hosts: ["+", {host: db.local, to: "127.0.0.1:5999"}]
+""")
+        result = self.run_in("own", "curl", "-sS", "http://db.local:5999/")
+        self.assertIn("db.local:5999 is allowed, but no server of this machine listens where its entry "
+                      "leads", result.stderr)
+        self.assertEqual(self.connect("web.example.org", 80, profile="own"), "answered")
+
+
 PROBE = "msp-probe.invalid"
 
 
