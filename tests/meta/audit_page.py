@@ -27,7 +27,8 @@ class Page(unittest.TestCase):
         self.assertEqual(written - known, set())
         words = {"launcher", "broker", "service", "frontend", "factory", "init", "layers",
                  "apply", "undo", "destroyed", "expired", "damaged",
-                 "save", "rollback", "delete", "stop", "closed", "resolve", "connect"}  # values
+                 "save", "rollback", "delete", "stop", "closed", "own", "resolve",
+                 "connect"}  # values
         self.assertEqual(known - written - words, set())
 
 
