@@ -101,6 +101,7 @@ enum connection_end {
 	CONNECTION_END_SIDES = 0, /* a side closed it */
 	CONNECTION_END_SANDBOX,   /* the sandbox ended */
 	CONNECTION_END_DIAL,      /* no address took it in time */
+	CONNECTION_END_NO_ROUTE,  /* the machine has no route to any: no network, perhaps */
 	CONNECTION_END_FORBIDDEN, /* no address may be dialled: `address` is the last one */
 	CONNECTION_END_NO_TLS,    /* the first bytes were no ClientHello of the host's name */
 	CONNECTION_END_NO_NAME,
@@ -124,8 +125,7 @@ enum connection_end {
 };
 
 IPC_MESSAGE(connection_end,
-	(U64, number),
-	(U64, sent), (U64, received), /* bytes that host and workload took */
+	(U64, number), (U64, sent), (U64, received), /* bytes that host and workload took */
 	(U32, slot), (U32, use),
 	(U32, reason),                    /* enum connection_end */
 	(OPT, address, IPC_ADDRESS_MAX)); /* empty: none was dialled */

@@ -14,6 +14,7 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		[CONNECTION_END_SIDES] = "closed",
 		[CONNECTION_END_SANDBOX] = "sandbox ended",
 		[CONNECTION_END_DIAL] = "not reached",
+		[CONNECTION_END_NO_ROUTE] = "no route",
 		[CONNECTION_END_FORBIDDEN] = "address refused",
 		[CONNECTION_END_NO_TLS] = "no TLS",
 		[CONNECTION_END_NO_NAME] = "no name in TLS",
@@ -44,8 +45,8 @@ void records_end(const struct ipc_connection_end *end, const char *sandbox)
 		record_sandbox(sandbox),
 	};
 
-	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_CONNECTION_END, fields,
-			  COUNT(fields)); /* it is counted */
+	/* A failure is counted. */
+	(void)record_send(GATEWAY_FD_AUDIT, AUDIT_CONNECTION_END, fields, COUNT(fields));
 }
 
 void records_refused(const struct ipc_connection_refused *refused, const char *sandbox)

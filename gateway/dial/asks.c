@@ -102,22 +102,22 @@ static void report_end(const struct ask *ask, enum connection_end reason)
 
 /* Report a refusal or failure, which is counted, before the workload hears of it. Return what it
  * hears: while msp-cable does not read, that the answer cannot be had. */
-static enum dial_result report_refused(uint32_t slot, uint32_t use, const char *host, uint32_t port,
+static enum dial_result report_refused(const struct ask *ask, uint32_t port,
 				       enum connection_refused reason)
 {
 	struct ipc_connection_refused refused = { .time_us = clock_now_us(),
-						  .slot = slot,
-						  .use = use,
+						  .slot = ask->slot,
+						  .use = ask->use,
 						  .port = port,
 						  .reason = (uint32_t)reason };
 	int error = -EAGAIN;
 
-	memcpy(refused.host, host, strlen(host) + 1);
+	memcpy(refused.host, ask->attempt.wanted.name, sizeof(refused.host));
 	if (to_cable->count == 0)
 		error = channel_send(to_cable->channel, IPC_TYPE_connection_refused, &refused, NULL,
 				     MSG_DONTWAIT);
 	if (error == 0)
-		counters_raise(slot);
+		counters_raise(ask->slot);
 	else if (error != -EAGAIN)
 		note_failure(error);
 	return error == 0 && reason < CONNECTION_UNKNOWN ? DIAL_RESULT_REFUSED : DIAL_RESULT_FAILED;
@@ -158,9 +158,7 @@ static void hand_over(struct ask *ask)
 static void give_up_counted(struct ask *ask, enum connection_end end,
 			    enum connection_refused reason)
 {
-	give_up(ask, end,
-		report_refused(ask->slot, ask->use, ask->attempt.wanted.name, ask->attempt.port,
-			       reason));
+	give_up(ask, end, report_refused(ask, ask->attempt.port, reason));
 }
 
 /* The ends of attempts that fail, and the reasons by which they are counted. */
@@ -169,6 +167,7 @@ static const struct {
 	enum connection_refused reason;
 } failures[ATTEMPT_STATE_COUNT] = {
 	[ATTEMPT_FAILED] = { CONNECTION_END_DIAL, CONNECTION_UNREACHED },
+	[ATTEMPT_NO_ROUTE] = { CONNECTION_END_NO_ROUTE, CONNECTION_UNREACHED },
 	[ATTEMPT_FORBIDDEN] = { CONNECTION_END_FORBIDDEN, CONNECTION_REFUSED_ADDRESS },
 	[ATTEMPT_OWN] = { CONNECTION_END_FORBIDDEN, CONNECTION_REFUSED_OWN },
 	[ATTEMPT_PROXY_FAILED] = { CONNECTION_END_PROXY_DIAL, CONNECTION_PROXY_UNREACHED },
@@ -198,7 +197,7 @@ static void take_resolution(struct ask *ask, const struct resolution *resolution
 		result == DIAL_RESULT_NO_NAME ? CONNECTION_UNKNOWN : CONNECTION_UNREACHED;
 
 	if (ask->is_name && result != DIAL_RESULT_FINE)
-		(void)report_refused(ask->slot, ask->use, ask->attempt.wanted.name, 0, reason);
+		(void)report_refused(ask, 0, reason);
 	if (ask->is_name)
 		end_ask(ask, result);
 	else if (result != DIAL_RESULT_FINE && ask->attempt.is_through)
@@ -290,12 +289,11 @@ static const struct plan_host *granted_entry(const struct ask *ask)
 /* Refuse a question, which is over with that. */
 static void refuse_host(struct ask *ask, enum connection_refused reason)
 {
-	const char *host = ask->attempt.wanted.name;
-	const bool is_probe = ask->is_name && strcmp(host, RESOLVER_PROBE_NAME) == 0;
+	const bool is_probe =
+		ask->is_name && strcmp(ask->attempt.wanted.name, RESOLVER_PROBE_NAME) == 0;
 
 	end_ask(ask,
-		is_probe ? DIAL_RESULT_REFUSED
-			 : report_refused(ask->slot, ask->use, host, ask->attempt.port, reason));
+		is_probe ? DIAL_RESULT_REFUSED : report_refused(ask, ask->attempt.port, reason));
 }
 
 static void refuse_unlisted(struct ask *ask, const struct sandbox_policy *policy)
@@ -332,8 +330,7 @@ static void allow_host(struct ask *ask, const struct sandbox_policy *policy,
 	choose_peer(&ask->attempt, policy->profile, host);
 	if (!ask->attempt.is_through && host_pattern_parent(host->pattern) != NULL &&
 	    !below_take(ask->slot, ask->attempt.wanted.name, now)) {
-		(void)report_refused(ask->slot, ask->use, ask->attempt.wanted.name,
-				     ask->attempt.port, CONNECTION_REFUSED_NAMES);
+		(void)report_refused(ask, ask->attempt.port, CONNECTION_REFUSED_NAMES);
 		end_ask(ask, DIAL_RESULT_FAILED); /* it may be asked later */
 	} else if (!ask->is_name) {
 		record_begin(ask, policy->sandbox);

@@ -73,7 +73,7 @@ static enum attempt_state dial_from(struct attempt *attempt, uint32_t at, uint64
 		const enum dial_refusal refusal = judge_address(attempt, &attempt->addresses[at]);
 
 		attempt->at = at;
-		attempt->was_dialled |= refusal == DIAL_NO_ROUTE;
+		attempt->is_unrouted |= refusal == DIAL_NO_ROUTE;
 		attempt->is_own |= refusal == DIAL_OWN;
 		if (refusal != DIAL_ALLOWED)
 			continue;
@@ -84,6 +84,7 @@ static enum attempt_state dial_from(struct attempt *attempt, uint32_t at, uint64
 	}
 	return attempt->is_through    ? ATTEMPT_PROXY_FAILED
 	       : attempt->was_dialled ? ATTEMPT_FAILED
+	       : attempt->is_unrouted ? ATTEMPT_NO_ROUTE
 	       : attempt->is_own      ? ATTEMPT_OWN
 				      : ATTEMPT_FORBIDDEN;
 }
@@ -93,7 +94,7 @@ enum attempt_state attempt_begin(struct attempt *attempt, const struct resolutio
 {
 	enum dial_refusal refusal;
 
-	attempt->was_dialled = attempt->is_own = false;
+	attempt->was_dialled = attempt->is_own = attempt->is_unrouted = false;
 	attempt->fd = -1;
 	attempt->end_ms = now_ms + ATTEMPT_MS;
 	if (attempt->is_through && attempt->wanted.is_address) {

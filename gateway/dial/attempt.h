@@ -17,6 +17,7 @@ enum attempt_state {
 	ATTEMPT_WAITS = 0,    /* for `fd` to have `events`, or until `due_ms` */
 	ATTEMPT_CONNECTED,    /* `fd` is the caller's */
 	ATTEMPT_FAILED,       /* no address took the connection */
+	ATTEMPT_NO_ROUTE,     /* the machine has no route to an address that may be dialled */
 	ATTEMPT_FORBIDDEN,    /* no address may be dialled */
 	ATTEMPT_OWN,          /* likewise, and one is this machine's */
 	ATTEMPT_PROXY_FAILED, /* no address of the proxy took the connection */
@@ -36,7 +37,8 @@ struct attempt {
 	struct proxy_answer answer;
 	uint32_t count, at; /* `at`: the address that is dialled, or was last */
 	struct host_address addresses[RESOLVE_ADDRESSES_MAX];
-	bool was_dialled, is_own; /* is_own: an address was refused as this machine's */
+	bool was_dialled;
+	bool is_own, is_unrouted; /* an address was refused as this machine's, or had no route */
 	int fd;                   /* -1: none */
 	short events;             /* events for poll(2) */
 	uint64_t due_ms, end_ms;

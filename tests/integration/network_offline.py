@@ -13,6 +13,14 @@ from service import LIMITS, Service
 
 LOGGED = "there is no network here, so hosts cannot be reached; if this is the service, set PrivateNetwork=no"
 SAID = "the service has no network, so no host can be reached; 'msp doctor' has the remedy"
+FAR = """\
+profiles:
+  - name: far
+    description: a test
+    extends: default
+    network: hosts
+    hosts: ["192.0.2.7:80"]
+"""
 
 
 def leave_network():
@@ -52,6 +60,18 @@ class Offline(WithHosts):
                          "http://web.example.org/")
             shown = msp("status", "--socket=" + path)
             return service.status(), result, shown.stdout
+
+    def test_the_log_tells_no_route_from_a_dead_server(self):
+        """192.0.2.7 is nobody's (RFC 5737)."""
+        config = self.write(FAR)
+        path = os.path.join(self.folder, "s.sock")
+        dial = ("import socket; s = socket.create_connection(('192.0.2.7', 80)); s.recv(1)",)
+        with Service(path, "--config=" + config, preexec_fn=leave_network):
+            msp("create", "--socket=" + path, "--name=far", "--profile=far")
+            msp("exec", LIMITS, "--socket=" + path, "far", "--", "python3", "-c", *dial)
+            logs = msp("logs", "--socket=" + path, "far").stdout
+            msp("destroy", "--socket=" + path, "far")
+        self.assertRegex(logs, r"connect +1 to 192\.0\.2\.7:80\n.* connect +1 no route, ")
 
     def test_a_service_and_its_results_say_it(self):
         status, result, shown = self.fetch_by_service(preexec_fn=leave_network)

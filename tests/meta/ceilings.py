@@ -43,7 +43,7 @@ CODE_LINES = {
     "common": 1953,
     "gateway/cable": 1647,
     "gateway/egress": 1734,
-    "gateway/dial": 1355,
+    "gateway/dial": 1353,
     "gateway/http": 2678,
     "gateway/relay": 89,
     "gateway/bridge": 701,
