@@ -250,7 +250,7 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 			plan_profile(&factory.plan, from->profile)))
 		return -EPROTO;
 	factory.is_probed = from->probe != PROBE_NONE;
-	factory.lasts = from->lasts != 0;
+	factory.lasts = from->lasts;
 	factory.is_last = from->is_last != 0;
 	return run_in(from->profile, from->slot, IPC_TYPE_sandbox_created, message, init_run);
 }

@@ -41,7 +41,7 @@ struct factory {
 	uint32_t cgroup_slots;
 	struct probe_namespaces namespaces; /* its own: no sandbox may have one of them */
 	bool is_probed;                     /* the next sandbox shall note which it has */
-	bool lasts;                         /* the next sandbox does */
+	uint32_t lasts;                     /* the next sandbox's value of sandbox_create */
 	bool is_last;                       /* it is the last one, of everything */
 	uint32_t helper;                    /* enum helper_kind of the next one */
 	struct places places;               /* for the next sandbox */
@@ -50,6 +50,12 @@ struct factory {
 	struct plan plans[GENERATIONS_MAX]; /* `plan` is the one that is being started from */
 	uint32_t newest;
 };
+
+/* Is a sandbox at its disk limit? Then files in it can go, and none can grow. */
+static inline bool factory_is_full(const struct factory *factory)
+{
+	return factory->lasts > 1;
+}
 
 /* Serve the channel; returns the exit status. Inits and helpers do not return from it. */
 int factory_run(void);

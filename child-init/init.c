@@ -166,26 +166,19 @@ static int raise_network(void)
 	return error;
 }
 
+/* At the disk limit a workload can read, execute and remove files, and write only the kernel's. */
 static int add_rule(const char *path, uint64_t rights)
 {
+	const bool is_of_kernel = strcmp(path, "/dev") == 0 || strcmp(path, "/proc") == 0;
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno; /* no such file to use */
+	if (factory_is_full(init.factory))
+		rights &= LANDLOCK_FS_REMOVAL | (is_of_kernel ? LANDLOCK_ACCESS_FS_WRITE_FILE : 0);
 	const int error = landlock_allow(init.ruleset, &init.landlock, fd, rights);
 	fd_close(&fd);
 	return error;
-}
-
-/* Fit the ruleset: all rights that the profile asks for and the kernel knows. */
-static void fit_ruleset(void)
-{
-	const struct kernel_landlock_ruleset wanted = { init.profile->landlock_fs,
-							init.profile->landlock_net,
-							init.profile->landlock_scopes };
-
-	init.landlock_abi = landlock_abi();
-	init.landlock = landlock_fit(wanted, init.landlock_abi);
 }
 
 /* Must: come after enter_tree(), since rules hold for inodes of the final tree; and refuse an ABI
@@ -248,7 +241,12 @@ void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 {
 	begin_role(factory, profile, factory->base[0]);
 	init.channel = (struct channel){ fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
-	fit_ruleset();
+	/* All rights that the profile asks for and the kernel knows. */
+	const struct kernel_landlock_ruleset wanted = { init.profile->landlock_fs,
+							init.profile->landlock_net,
+							init.profile->landlock_scopes };
+	init.landlock_abi = landlock_abi();
+	init.landlock = landlock_fit(wanted, init.landlock_abi);
 	const int error = spawn_run_steps(STEPS(init_steps), &stage);
 	const struct ipc_init_failed failed = { stage, (uint32_t)-error };
 

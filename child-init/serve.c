@@ -196,9 +196,8 @@ static int handle_attachment(void *context, struct channel_message *message)
 							: &spawn->code;
 	if (into == &spawn->code)
 		memcpy(spawn->code_path, ipc_body(message, spawn_code)->path, IPC_PATH_MAX);
-	for (unsigned int i = 0; i < message->fd_count; i++) {
+	for (unsigned int i = 0; i < message->fd_count; i++)
 		fd_replace(&into[i], channel_take_fd(message, i));
-	}
 	return 0;
 }
 

@@ -95,7 +95,9 @@ static int attach_stdio(void)
 
 /* Set all limits but the one on descriptors, or that one. A workload gets at most half of the
  * descriptors that this process may have: the kernel compares all that a user's processes have in
- * flight with the sender's own limit, so that msp can still send when a workload cannot. */
+ * flight with the sender's own limit, so that msp can still send when a workload cannot. At the
+ * disk limit it can write no file; nor can the kernel for it, which copies one up whose permissions
+ * change. */
 static int set_limits(bool on_descriptors)
 {
 	const struct plan_profile *profile = attempt.init->profile;
@@ -109,6 +111,8 @@ static int set_limits(bool on_descriptors)
 		if (getrlimit(limits[i].resource, &now) != 0)
 			return -errno;
 		now.rlim_max /= on_descriptors ? 2 : 1;
+		if (limits[i].resource == RLIMIT_FSIZE && factory_is_full(attempt.init->factory))
+			now.rlim_max = 0;
 		now.rlim_max = limits[i].value < now.rlim_max ? limits[i].value : now.rlim_max;
 		now.rlim_cur = now.rlim_max;
 		if (prlimit(0, limits[i].resource, &now, NULL) != 0)
@@ -151,8 +155,8 @@ static int write_code(void)
 	char *path = attempt.spawn->code_path;
 	int error, fd;
 
-	if (attempt.spawn->code < 0)
-		return 0;
+	if (attempt.spawn->code < 0 || factory_is_full(attempt.init->factory))
+		return attempt.spawn->code < 0 ? 0 : -ENOSPC;
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(path, 0755) != 0 && errno != EEXIST)
@@ -296,8 +300,7 @@ static int run_own(const struct step *steps, size_t count)
 	return attempt.told->error;
 }
 
-static void child_main(void) __attribute__((noreturn));
-static void child_main(void)
+static _Noreturn void child_main(void)
 {
 	if (run_own(STEPS(standby)) == 0)
 		(void)run_own(STEPS(resume));

@@ -199,7 +199,7 @@ struct watch_store watch_files(const struct factory *factory, const struct plan_
 {
 	const struct plan *plan = &factory->plan;
 	const struct plan_mount *mounts = plan_mounts(plan, profile);
-	struct watch_store store = { .bytes = 0 };
+	struct watch_store store = { .is_full = factory_is_full(factory) };
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
 		const bool lasts = places_roles(&factory->places, i) != 0;

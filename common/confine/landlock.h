@@ -13,6 +13,11 @@
 /* Every right that we know of, ABI 6 and before: what a ruleset that shall allow nothing handles.
  */
 #define LANDLOCK_FS_ALL ((LANDLOCK_ACCESS_FS_IOCTL_DEV << 1) - 1)
+/* The rights by which no file comes to be or grows. */
+#define LANDLOCK_FS_REMOVAL                                                                        \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                          \
+	 LANDLOCK_ACCESS_FS_IOCTL_DEV)
 #define LANDLOCK_NET_ALL (LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP)
 #define LANDLOCK_SCOPE_ALL (LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL)
 

@@ -60,7 +60,7 @@ IPC_MESSAGE(sandbox_create,
 	(U32, probe),      /* enum probe_mode of the spawn to come */
 	(U32, layers),     /* how many sandbox_layer are for it */
 	/* 0: it ends with the first process of its one execution; 1: it has SANDBOX_EXECUTIONS_MAX
-	 * at once, and goes on without any */
+	 * at once, and goes on without any; 2: likewise, and it is at its disk limit */
 	(U32, lasts),
 	(U32, is_last)); /* 1: the factory is asked for no other, and for no helper */
 

@@ -128,6 +128,7 @@ struct persistent {
 	bool is_interrupted;       /* an apply was, and is not taken care of yet */
 	bool is_merged;            /* so far as it can be */
 	bool is_changed;           /* its deferred requests shall run again */
+	bool is_full;              /* its init began at the disk limit: files can only go */
 	uint64_t idle_us;          /* when its last execution left */
 	uint64_t due_us;           /* when it is to be looked at next */
 	struct scan scan;

@@ -169,35 +169,34 @@ static enum refusal find_profile(const struct store_meta *meta, uint32_t *ret,
 			    "its profile no longer allows this kind of workspace", detail);
 }
 
-/* Can it have one more execution? */
+/* Can it have one more execution? At the disk limit it is made live with other rights (child-init),
+ * by which nothing grows and files can be removed. */
 static enum refusal make_room(struct sandbox *sandbox, const struct plan_profile *profile,
 			      char detail[IPC_LIST_MAX])
 {
 	const uint32_t running = execution_count(sandbox);
 	const bool is_older = sandbox->generation != supervisor.plan.slot;
 	struct persistent *own = &sandbox->persistent;
+	const bool is_full = scan_is_over(own, profile);
+	const char *before = is_older                   ? " that began under an older policy"
+			     : own->is_full && !is_full ? " that began at its disk limit"
+							: "";
 
 	if (running == SANDBOX_EXECUTIONS_MAX ||
-	    (sandbox->state == SANDBOX_LIVE && is_older && running > 0)) {
-		(void)snprintf(detail, IPC_LIST_MAX, "%u executions%s", running,
-			       is_older ? " that began under an older policy" : "");
+	    (sandbox->state == SANDBOX_LIVE && before[0] && running > 0)) {
+		(void)snprintf(detail, IPC_LIST_MAX, "%u executions%s", running, before);
 		return REFUSAL_SANDBOX_BUSY;
 	}
-	if (scan_is_over(own, profile)) {
-		(void)snprintf(detail, IPC_LIST_MAX, "%llu of %llu MiB, %llu of %llu files",
-			       (unsigned long long)own->meta->disk_bytes >> 20,
-			       (unsigned long long)profile->disk_bytes >> 20,
-			       (unsigned long long)own->meta->disk_inodes,
-			       (unsigned long long)profile->disk_inodes);
-		return REFUSAL_DISK;
-	}
+	/* At the limit its executions end first, and what the last one removed is counted. */
 	if (own->executions == SANDBOX_EXECUTIONS_MAX ||
+	    (is_full && (running == 0 || !own->is_full) &&
+	     (own->executions || own->writer || scan_is_needed(own))) ||
 	    (own->leaves == (1U << SANDBOX_EXECUTIONS_MAX) - 1 && !standby_is_clear(sandbox)))
 		return REFUSAL_DEFERRED;
-	if (sandbox->state != SANDBOX_LIVE || (!is_older && sandbox->init.fd >= 0))
-		return REFUSAL_NONE;
-	own->is_stopping = true;
-	return REFUSAL_DEFERRED;
+	own->is_full = sandbox->state == SANDBOX_LIVE ? own->is_full : is_full;
+	own->is_stopping = sandbox->state == SANDBOX_LIVE &&
+			   (is_older || own->is_full != is_full || sandbox->init.fd < 0);
+	return own->is_stopping ? REFUSAL_DEFERRED : REFUSAL_NONE;
 }
 
 /* Open the workspace, which must be the directory that the sandbox was made on; is_persons says who

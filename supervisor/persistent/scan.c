@@ -191,7 +191,8 @@ void sandbox_scanned(struct sandbox *sandbox, uint64_t began_us, const struct ip
 	scan->uncounted_us = 0;
 	store_count(own->directory, own->meta, done->bytes, done->inodes);
 	store_touch(own->directory);
-	if (sandbox->state == SANDBOX_LIVE && scan_is_over(own, sandbox_profile(sandbox)))
+	if (sandbox->state == SANDBOX_LIVE && !own->is_full &&
+	    scan_is_over(own, sandbox_profile(sandbox)))
 		execution_kill_all(sandbox, VERDICT_DISK);
 }
 

@@ -162,7 +162,8 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 					     .profile = sandbox->profile,
 					     .generation = sandbox->generation,
 					     .probe = probe,
-					     .lasts = sandbox_lasts(sandbox),
+					     .lasts = (uint32_t)sandbox_lasts(sandbox) +
+						      sandbox->persistent.is_full,
 					     .is_last = supervisor.is_for_one };
 	int error = create.lasts ? send_layers(sandbox, &create.layers) : 0;
 

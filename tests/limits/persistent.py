@@ -127,10 +127,13 @@ class Persistent(unittest.TestCase):
         self.assert_next()
 
     def assert_over_disk(self):
-        """Nothing more runs in it; what can be done about it is told, and works."""
-        result = self.server.call("run_command", command="true", sandbox="box")
-        self.assertTrue(result["isError"])
-        self.assertRegex(support.text_of(result), "(?i)disk")
+        """Nothing more is written in it; what can be done about it is told, and works."""
+        result = self.server.call("run_command", command="echo more > more", sandbox="box")
+        self.assertRegex(support.text_of(result), r"disk limit reached; remove files")
+        result = self.server.call("run_code", language="python", sandbox="box", code="print(1)")
+        self.assertRegex(support.text_of(result), "disk limit is reached.*run_command")
+        result = self.server.call("run_command", command="ls", sandbox="box")
+        self.assertRegex(support.text_of(result), r"(?s)\A(?!.*more).*\[exit 0")
         other = self.server.call("run_command", command="echo other", sandbox="other")
         self.assertIn("other\n[exit 0", support.text_of(other))
         result = self.server.call("destroy_sandbox", sandbox="box")

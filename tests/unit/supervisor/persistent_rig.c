@@ -103,17 +103,15 @@ static struct rig_sandbox take_started(const struct rig *rig, uint64_t number)
 	return sandbox;
 }
 
-struct rig_sandbox persistent_begin(const struct rig *rig, uint64_t number, const char *name)
+struct rig_sandbox persistent_take_begun(const struct rig *rig, uint64_t number, uint32_t lasts)
 {
-	struct rig_sandbox sandbox;
+	struct rig_sandbox sandbox = take_started(rig, number);
 	struct channel_message *message;
 
-	rig_send(&rig->frontend, IPC_TYPE_execution_start, persistent_request(number, name), NULL);
-	sandbox = take_started(rig, number);
 	for (int i = 0; i < 2 * 2; i++) /* of each place the upper and the work directory */
 		(void)rig_take(&rig->factory, IPC_TYPE_sandbox_layer);
 	message = rig_take(&rig->factory, IPC_TYPE_sandbox_create);
-	cr_assert_eq(ipc_body(message, sandbox_create)->lasts, 1);
+	cr_assert_eq(ipc_body(message, sandbox_create)->lasts, lasts);
 	sandbox.slot = ipc_body(message, sandbox_create)->slot;
 	sandbox.generation = ipc_body(message, sandbox_create)->generation;
 	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
@@ -121,6 +119,12 @@ struct rig_sandbox persistent_begin(const struct rig *rig, uint64_t number, cons
 	rig_answer(rig, &sandbox);
 	persistent_take_spawn(&sandbox, &sandbox.init);
 	return sandbox;
+}
+
+struct rig_sandbox persistent_begin(const struct rig *rig, uint64_t number, const char *name)
+{
+	rig_send(&rig->frontend, IPC_TYPE_execution_start, persistent_request(number, name), NULL);
+	return persistent_take_begun(rig, number, 1);
 }
 
 struct rig_sandbox persistent_join(const struct rig *rig, uint64_t number, const char *name,

@@ -48,6 +48,10 @@ struct rig_sandbox persistent_begin(const struct rig *rig, uint64_t number, cons
 struct rig_sandbox persistent_join(const struct rig *rig, uint64_t number, const char *name,
 				   const struct rig_sandbox *live);
 
+/* What persistent_begin() receives, of a request that was sent. `lasts` is as the factory hears it.
+ */
+struct rig_sandbox persistent_take_begun(const struct rig *rig, uint64_t number, uint32_t lasts);
+
 /* Its spawn as its init got it: the slot of the execution goes to sandbox->slot. */
 void persistent_take_spawn(struct rig_sandbox *sandbox, const struct channel *init);
 

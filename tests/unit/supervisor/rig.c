@@ -211,6 +211,11 @@ const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t r
 	return done;
 }
 
+uint32_t rig_take_verdict(const struct rig *rig, uint64_t request)
+{
+	return rig_take_done(rig, request)->verdict;
+}
+
 bool rig_take_refusals(const struct rig *rig, uint64_t request)
 {
 	return rig_take_done(rig, request)->has_refusals != 0;

@@ -76,6 +76,9 @@ void rig_take_end(const struct channel *channel);
 /* The execution's end, as the frontend hears it. */
 const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t request);
 
+/* Its verdict alone. */
+uint32_t rig_take_verdict(const struct rig *rig, uint64_t request);
+
 /* Take the execution's end, and return whether the network has refused something in it. */
 bool rig_take_refusals(const struct rig *rig, uint64_t request);
 

@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/fd.h"
+#include "common/ipc/end_reason.h"
+#include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_factory.h"
 #include "common/ipc/ipc_init.h"
 #include "common/ipc/ipc_layers.h"
 #include "common/ipc/refusal.h"
@@ -154,4 +158,89 @@ Test(sandbox_counts, counts_cost_a_part_of_the_time)
 	rig_run_ms(2200);
 	scan(&rig);
 	rig_end(&only);
+}
+
+static void finish(const struct rig_sandbox *live, const struct rig_sandbox *execution,
+		   uint32_t verdict)
+{
+	const struct ipc_spawn_done done = { .slot = execution->slot };
+
+	rig_send(&live->init, IPC_TYPE_spawn_done, &done, NULL);
+	cr_assert_eq(rig_take_verdict(&rig, execution->request), verdict);
+}
+
+static void ask(uint64_t number)
+{
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(number, "box"), NULL);
+	rig_turn();
+}
+
+static void count(uint64_t bytes)
+{
+	struct rig_helper helper = persistent_take_helper(&rig, LAYERS_SCAN);
+
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = bytes, .inodes = 1 });
+}
+
+/* Have the execution that was asked for begin when a count has found so much. */
+static struct rig_sandbox begin_counted(struct rig_sandbox *before, uint64_t number, uint64_t bytes,
+					uint32_t lasts)
+{
+	count(bytes);
+	cr_assert(rig_is_killed(before));
+	rig_end(before);
+	rig_run_ms(10);
+	return persistent_take_begun(&rig, number, lasts);
+}
+
+/* Its next init is one in which nothing grows. */
+Test(sandbox_counts, what_takes_too_much_is_ended_and_can_only_become_less)
+{
+	struct rig_sandbox only, full, beside, again;
+
+	small_plan.profiles[0].disk_bytes = 1 << 20;
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
+	rig_run_ms(2100);
+	count(2 << 20);
+	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
+	ask(2); /* waits for the end */
+	finish(&only, &only, VERDICT_DISK);
+	full = begin_counted(&only, 2, 2 << 20, 2);
+	/* Others can do so beside it. */
+	beside = persistent_join(&rig, 3, "box", &full);
+	rig_run_ms(2100);
+	count(4096);
+	ask(99);
+	rig_take_refused(&rig, 99, REFUSAL_SANDBOX_BUSY);
+	finish(&full, &beside, VERDICT_EXITED);
+	finish(&full, &full, VERDICT_EXITED);
+	ask(4);
+	again = begin_counted(&full, 4, 4096, 1);
+	rig_end(&again);
+}
+
+/* Filled, saved and rolled back again and again it is no less. */
+Test(sandbox_counts, what_its_checkpoints_keep_counts_too)
+{
+	struct store_checkpoint made;
+	struct rig_sandbox only, full;
+	int fd = place_create("box", &meta);
+
+	small_plan.profiles[0].disk_bytes = 3 << 20;
+	cr_assert_eq(store_checkpoint(fd, &meta, "", &made), 0);
+	place_write(&meta, "1");
+	store_count(fd, &meta, 2 << 20, 1);
+	cr_assert_eq(store_checkpoint(fd, &meta, "", &made), 0);
+	cr_assert_eq(store_rollback(fd, &meta, 1), 0);
+	fd_close(&fd);
+	only = persistent_begin(&rig, 1, "box");
+	rig_run_ms(2100);
+	count(2 << 20);
+	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
+	finish(&only, &only, VERDICT_DISK);
+	ask(2);
+	full = begin_counted(&only, 2, 2 << 20, 2);
+	rig_end(&full);
 }

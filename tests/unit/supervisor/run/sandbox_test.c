@@ -330,54 +330,6 @@ Test(sandbox, another_owner_has_none_of_that_name)
 	rig_end(&only);
 }
 
-Test(sandbox, what_takes_too_much_is_ended_and_nothing_more_begins)
-{
-	struct rig_sandbox only;
-	struct rig_helper helper;
-
-	small_plan.profiles[0].disk_bytes = 1 << 20;
-	persistent_make("box", &meta);
-	only = persistent_begin(&rig, 1, "box");
-	rig_run_ms(2100);
-	helper = persistent_take_helper(&rig, LAYERS_SCAN);
-	persistent_start_helper(&rig, &helper);
-	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 2 << 20, .inodes = 1 });
-	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
-	rig_send(&only.init, IPC_TYPE_spawn_done,
-		 &(struct ipc_spawn_done){ .slot = only.slot, .status = SIGKILL }, NULL);
-	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_DISK);
-	expect_refused("box", REFUSAL_DISK);
-	rig_end(&only);
-}
-
-/* Filled, saved and rolled back again and again it is no less. */
-Test(sandbox, what_its_checkpoints_keep_counts_too)
-{
-	struct store_checkpoint made;
-	struct rig_sandbox only;
-	struct rig_helper helper;
-	int fd = place_create("box", &meta);
-
-	small_plan.profiles[0].disk_bytes = 3 << 20;
-	cr_assert_eq(store_checkpoint(fd, &meta, "", &made), 0);
-	place_write(&meta, "1");
-	store_count(fd, &meta, 2 << 20, 1);
-	cr_assert_eq(store_checkpoint(fd, &meta, "", &made), 0);
-	cr_assert_eq(store_rollback(fd, &meta, 1), 0);
-	fd_close(&fd);
-	only = persistent_begin(&rig, 1, "box");
-	rig_run_ms(2100);
-	helper = persistent_take_helper(&rig, LAYERS_SCAN);
-	persistent_start_helper(&rig, &helper);
-	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 2 << 20, .inodes = 1 });
-	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
-	rig_send(&only.init, IPC_TYPE_spawn_done,
-		 &(struct ipc_spawn_done){ .slot = only.slot, .status = SIGKILL }, NULL);
-	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_DISK);
-	expect_refused("box", REFUSAL_DISK);
-	rig_end(&only);
-}
-
 Test(sandbox, its_frontend_ends_its_executions_and_not_it)
 {
 	struct rig_sandbox only;
