@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,6 +36,14 @@ void target_answer_missing(const char *path)
 	answer_missing(path, made.error ? made.error : ENOENT);
 }
 
+/* Beyond the disk limit a sandbox's files can only be removed, and none be written. */
+static bool is_at_disk_limit(void)
+{
+	struct rlimit most;
+
+	return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_max == 0;
+}
+
 static void note_directory(const char *path)
 {
 	if (!grow_text(&made.list, &made.room, &made.count, sizeof(char *), path))
@@ -53,8 +62,8 @@ void target_make_parents(char *path)
 		*slash = '\0';
 		if (mkdir(path, 0777) == 0)
 			note_directory(path);
-		else if (errno == EROFS || errno == EACCES)
-			made.error = errno; /* if it is missing, the next call reports it */
+		else if (errno == EROFS || errno == EACCES) /* told if the path is missing */
+			made.error = is_at_disk_limit() ? ENOSPC : errno;
 		else if (errno != EEXIST)
 			target_answer_missing(path);
 		*slash = '/';
@@ -124,8 +133,7 @@ static void set_beside(struct target *target, int folder)
 	if (snprintf(target->beside, sizeof(target->beside), "%.*s.msp-%016llx", folder,
 		     target->path, number) >= (int)sizeof(target->beside)) {
 		target->beside[0] = '\0';
-		errno = ENAMETOOLONG;
-		answer_problem(FILE_ERROR);
+		answer_error(ENAMETOOLONG);
 	}
 }
 
@@ -148,6 +156,7 @@ void target_open(struct target *target)
 				    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, NEW_MODE);
 	if (target->file < 0) {
 		target->is_named = false;
+		errno = errno == EACCES && is_at_disk_limit() ? ENOSPC : errno;
 		target_answer_missing(target->path);
 	}
 }
