@@ -59,8 +59,8 @@ void denial_limit(struct denial_view *view, const char *key, uint64_t value, con
 	char number[48];
 
 	if (value == 0) {
-		SAY(view->rule, "files: size and inodes of a tmpfs");
-		SAY(view->hint, "a file system of the sandbox is full; write less");
+		SAY(view->rule, "files: size and inodes of a tmpfs; lasting: disk and inodes");
+		SAY(view->hint, "a file system of the sandbox is full; remove files or write less");
 		return;
 	}
 	SAY(number, "%" PRIu64 "%s", value, unit);
@@ -219,7 +219,7 @@ static void describe_disk(const struct source *source, const struct denial *deni
 {
 	SAY(ret->reason, "a file system of the sandbox has no room left");
 	denial_limit(ret, "size", 0, "");
-	SAY(ret->remedy, "write less, or raise them in the operator's profile");
+	SAY(ret->remedy, "remove files, write less, or raise them in the operator's profile");
 }
 
 static void describe_rest(const struct source *source, const struct denial *denial,

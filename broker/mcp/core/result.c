@@ -161,13 +161,13 @@ static void say_start_failed(const struct execution_label *label,
 		say_exec_failed(label, done->error, plan, text);
 	} else if (done->stage == STAGE_CWD && label->cwd[0]) {
 		say_cwd_failed(label, done->error, text);
+	} else if (done->stage == STAGE_CODE && done->error == ENOSPC) {
+		buffer_append_text(text, "No room for the code's file: the disk limit is reached "
+					 "or /tmp is full. Remove files with run_command.");
 	} else {
-		buffer_format(text, "The sandbox could not be set up: %s failed: ",
-			      stage_text(done->stage));
-		buffer_append_text(text, errno_text((int)done->error));
-		buffer_append_text(
-			text,
-			". This is no fault of the command. Ask the user to run `msp doctor`.");
+		buffer_format(text, "The sandbox could not be set up: %s failed: %s. %s",
+			      stage_text(done->stage), errno_text((int)done->error),
+			      "This is no fault of the command. Ask the user to run `msp doctor`.");
 	}
 }
 

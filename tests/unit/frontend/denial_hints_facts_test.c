@@ -32,7 +32,8 @@ Test(denial_hints_facts, of_limits)
 	report_denial(&disk);
 	judge("dd: writing to '/tmp/x': No space left on device");
 	cr_assert_eq(views.count, 1);
-	cr_expect_str_eq(views.items[0].hint, "a file system of the sandbox is full; write less");
+	cr_expect_str_eq(views.items[0].hint,
+			 "a file system of the sandbox is full; remove files or write less");
 	report_denial(NULL);
 	expect_one("sh: 1: Cannot fork: Resource temporarily unavailable", "limits", "processes",
 		   "");

@@ -127,7 +127,8 @@ Test(mcp_result, verdicts)
 		  "[memory limit reached (peak 512 MiB): every process was killed" },
 		/* these two kill nothing: the command ended by itself */
 		{ VERDICT_PIDS, "[exit 7 · 60 s · process limit reached; start fewer" },
-		{ VERDICT_DISK, "[exit 7 · 60 s · disk limit reached; write less]" },
+		{ VERDICT_DISK,
+		  "[exit 7 · 60 s · disk limit reached; remove files or write less]" },
 		{ VERDICT_OUTPUT, "[output limit reached" },
 		{ VERDICT_DENIED, "[killed for an operation" },
 		{ VERDICT_CANCELLED, "[cancelled" },
@@ -234,6 +235,9 @@ Test(mcp_result, starts_that_fail)
 	done.stage = STAGE_CWD;
 	done.error = ENOENT;
 	expect_part(text_of_execution(), "\"/here\" (argument cwd)");
+	done.stage = STAGE_CODE;
+	done.error = ENOSPC;
+	expect_part(text_of_execution(), "Remove files with run_command");
 	done.stage = STAGE_MOUNTS;
 	expect_part(text_of_execution(),
 		    "could not be set up: mounting the sandbox's own file systems failed");
