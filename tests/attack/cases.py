@@ -269,7 +269,8 @@ CASES = {
     "K1": case("parts of the kernel with a record of faults"),
     "K2": case("socket families with kernel code of their own"),
     "L1": case("more of something than the profile gives",
-               LIMITS + "test_a_fork_bomb_is_bounded"),
+               LIMITS + "test_a_fork_bomb_is_bounded",
+               "tests/attack/disk_limit.py: test_beyond_it_no_way_is_open"),
     "P1": case("the host's processes"),
     "P2": case("the host's files"),
 }
