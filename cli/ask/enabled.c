@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/text/format.h"
 #include "launcher/host/account.h"
+#include "launcher/host/service.h"
 
 #define WANTED "/systemd/user/sockets.target.wants/msp.socket"
 
@@ -21,13 +23,27 @@ static bool has_link(const char *folder, const char *below)
 	return folder && folder[0] == '/' && lstat(path, &status) == 0;
 }
 
-bool service_is_enabled(void)
+bool service_is_absent(void)
 {
-	const char *settings = getenv("XDG_CONFIG_HOME");
+	struct service service = service_connect(NULL);
+
+	fd_close(&service.fd);
+	return service.state == SERVICE_ABSENT;
+}
+
+bool service_has_manager(void)
+{
 	char manager[64];
 
 	format_text(manager, sizeof(manager), "/run/user/%u/systemd/private", geteuid());
-	return access(manager, F_OK) == 0 &&
+	return access(manager, F_OK) == 0;
+}
+
+bool service_is_enabled(void)
+{
+	const char *settings = getenv("XDG_CONFIG_HOME");
+
+	return service_has_manager() &&
 	       (has_link(settings, "") || has_link(account_home(), "/.config") ||
 		has_link("/etc", ""));
 }

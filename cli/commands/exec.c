@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "ask/enabled.h"
 #include "ask/execute.h"
 #include "background/keep.h"
 #include "launcher/start/config.h"
@@ -88,6 +89,11 @@ static int detach_command(const struct execute *what)
 		"the command ends after %s at the latest: 'msp attach %s' shows its output, 'msp "
 		"wait %s' its end",
 		figures_span((start.wall_ms + 999) / 1000, span), start.id, start.id);
+	/* A person who says --standalone or names a socket knows. */
+	if (!what->options->attach.is_standalone && !what->options->attach.socket &&
+	    service_is_absent())
+		everywhere_note("until then no other command can use the sandbox, nor 'msp bridge' "
+				"reach it: no service runs here, and 'msp setup' starts one");
 	return command_judge_output(error, 0);
 }
 

@@ -182,14 +182,19 @@ static int run_status(const struct command *command, int argc, char *argv[])
 	else if (service.state == SERVICE_HERE)
 		print_status(&answer);
 	else
-		log_line("status: %s%s", service.text,
-			 service.state == SERVICE_ABSENT && service_is_enabled()
-				 ? ". msp.socket is enabled, but does not "
-				   "listen: " SERVICE_LISTEN_AGAIN " have it listen"
-			 : service.state == SERVICE_ABSENT
-				 ? ". 'systemctl --user start msp.service' starts the service; "
-				   "without it, each client gets a supervisor of its own"
-				 : "");
+		log_line(
+			"status: %s%s", service.text,
+			service.state == SERVICE_ABSENT && service_is_enabled()
+				? ". msp.socket is enabled, but does not "
+				  "listen: " SERVICE_LISTEN_AGAIN " have it listen"
+			: service.state == SERVICE_ABSENT
+				? service_has_manager()
+					  ? ". 'systemctl --user start msp.service' starts the "
+					    "service; without it, each client gets a supervisor of "
+					    "its own"
+					  : ". 'msp setup' starts the service; without it, each "
+					    "client gets a supervisor of its own"
+				: "");
 	if (error || fflush(stdout) != 0)
 		return log_fail(MSP_EXIT_SOFTWARE, "status: standard output cannot be written");
 	return states[service.state].code;

@@ -394,6 +394,23 @@ static bool is_starting(const struct machine *machine, const struct service *ser
 	return true;
 }
 
+/* Say what a service would be good for, and who starts one here. */
+static void report_absent(const struct machine *machine, struct finding *ret)
+{
+	char text[SERVICE_TEXT_MAX];
+	struct service_place place;
+
+	ret->cause = machine->was_root || service_find_place(NULL, &place, text) ? CAUSE_ABSENT
+										 : CAUSE_PLACE;
+	probe_report(ret, FINDING_NOTE,
+		     "it is not running: each client gets a supervisor of its own, and a sandbox "
+		     "in which a command runs, also one of 'msp exec -d', takes no second command "
+		     "and no bridge. %s",
+		     service_has_manager()
+			     ? "'systemctl --user enable --now msp.socket' has one serve all"
+			     : "'msp serve --service', which 'msp setup' starts, serves all");
+}
+
 /* Does the user's service run, and is it of this version? */
 static void probe_service(const struct machine *machine, struct finding *ret)
 {
@@ -422,10 +439,7 @@ static void probe_service(const struct machine *machine, struct finding *ret)
 		probe_report(ret, FINDING_MISSING, "%s", service.text);
 		probe_set_fix(ret, "mend what it names; the next command starts the service");
 	} else if (service.state == SERVICE_ABSENT) {
-		ret->cause = CAUSE_ABSENT;
-		probe_report(ret, FINDING_NOTE,
-			     "it is not running: each client gets a supervisor of its own. "
-			     "'systemctl --user enable --now msp.socket' has one serve all");
+		report_absent(machine, ret);
 	} else if (!is_starting(machine, &service, ret)) {
 		probe_report(ret, FINDING_MISSING, "%s", service.text);
 	}
@@ -479,7 +493,8 @@ const struct probe probes[] = {
 	  "/etc/security/limits.conf for logins" },
 	{ "service", PROBE_INFORMATION, probe_service, "asking the user's service",
 	  "not required: it starts commands faster and bounds all clients together",
-	  "renew it: systemctl --user restart msp.service" },
+	  "renew it: systemctl --user restart msp.service; without systemd end its process, and "
+	  "'msp setup' starts it" },
 	{ "audit", PROBE_REQUIRED, probe_audit, "opening the audit log's directory",
 	  "what runs is recorded before it does, unless the operator's configuration says 'audit: "
 	  "optional'",

@@ -27,6 +27,7 @@ enum finding_status {
 enum finding_cause {
 	CAUSE_OTHER,
 	CAUSE_ABSENT,      /* there is no account, or no service */
+	CAUSE_PLACE,       /* there is no directory for the service's socket */
 	CAUSE_APPARMOR,    /* AppArmor refuses user namespaces */
 	CAUSE_MANAGER,     /* no systemd of the user's runs */
 	CAUSE_CONTROLLERS, /* systemd does not hand users all controllers */

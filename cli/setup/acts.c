@@ -70,6 +70,22 @@ const struct setup_act setup_acts[] = {
 	  .what = "have one service start the sandboxes of all clients",
 	  .needs = { MANAGER, "{folder}/../lib/systemd/user/msp.socket" },
 	  .command = { "systemctl", "--user", "enable", "--now", "msp.socket" } },
+	{ .probes = { "service" },
+	  .cause = CAUSE_PLACE,
+	  .actor = SETUP_ROOT,
+	  .what = "make the directory in which the service of {user} has its socket",
+	  .lacks = SYSTEMD,
+	  .makes = "/run/user/{uid}",
+	  .command = { "install", "-d", "-m", "0700", "-o", "{user}", "/run/user/{uid}" } },
+	{ .probes = { "service" },
+	  .cause = CAUSE_ABSENT,
+	  .actor = SETUP_USER,
+	  .what = "start one service for the sandboxes of all clients, since no systemd does here",
+	  .lacks = SYSTEMD,
+	  .command = { "{program}", "serve", "--service" },
+	  .then = "it runs until the machine stops: have '{program} serve --service' started at "
+		  "login, too",
+	  .is_lasting = true },
 };
 const size_t setup_act_count = sizeof(setup_acts) / sizeof(setup_acts[0]);
 

@@ -35,6 +35,7 @@ struct setup_act {
 	const char *text;     /* the text of a file at that path; NULL: the command makes it */
 	const char *command[SETUP_WORDS_MAX];
 	const char *then; /* the rest, for the person; or NULL */
+	bool is_lasting;  /* the command is msp's service, which is left running */
 };
 
 extern const struct setup_act setup_acts[];

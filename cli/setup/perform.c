@@ -12,11 +12,14 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc/ipc_client.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/text/format.h"
 #include "launcher/host/account.h"
 #include "launcher/host/directory.h"
+#include "launcher/host/service.h"
+#include "launcher/host/state_place.h"
 
 #define SYSTEM_PATH "/usr/sbin:/usr/bin:/sbin:/bin"
 #define AWAIT_STEPS 100
@@ -87,6 +90,86 @@ int perform_run_for_user(char *const words[], char text[PERFORM_TEXT_MAX])
 	const int error = -posix_spawn(&child, words[0], NULL, NULL, words, environ);
 
 	return await_program(error, child, text);
+}
+
+/* Start the service in a session of its own, in which no terminal ends it. 0 or -errno. */
+static int spawn_service(char *const words[], int log, pid_t *ret_child)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	int error = posix_spawn_file_actions_init(&files);
+
+	if (error)
+		return -error;
+	error = posix_spawnattr_init(&attributes);
+	if (error) {
+		(void)posix_spawn_file_actions_destroy(&files); /* cannot fail */
+		return -error;
+	}
+	error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+	if (!error)
+		error = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null",
+							 O_RDONLY, 0);
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO && !error; fd++)
+		error = posix_spawn_file_actions_adddup2(&files, log, fd);
+	if (!error)
+		error = posix_spawn_file_actions_addchdir_np(&files, "/");
+	if (!error)
+		error = posix_spawn(ret_child, words[0], &files, &attributes, words, environ);
+	(void)posix_spawnattr_destroy(&attributes); /* cannot fail */
+	(void)posix_spawn_file_actions_destroy(&files);
+	return -error;
+}
+
+static bool service_answers(void)
+{
+	struct service service = service_connect(NULL);
+	struct ipc_status status;
+
+	service_ask(&service, &status);
+	fd_close(&service.fd);
+	return service.state == SERVICE_HERE;
+}
+
+/* Wait until it answers. 0, or -1 with the first line of its log. */
+static int await_service(pid_t child, int log, char text[PERFORM_TEXT_MAX])
+{
+	const struct timespec step = { .tv_nsec = AWAIT_STEP_NS };
+	ssize_t size;
+
+	for (int i = 0; i < AWAIT_STEPS; i++) {
+		if (waitpid(child, NULL, WNOHANG) != 0)
+			break;
+		if (service_answers())
+			return 0;
+		(void)nanosleep(&step, NULL); /* a shorter step does no harm */
+	}
+	size = pread(log, text, PERFORM_TEXT_MAX - 1, 0);
+	text[size > 0 ? size : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (!text[0])
+		format_text(text, PERFORM_TEXT_MAX, "it did not answer within ten seconds");
+	return -1;
+}
+
+int perform_start_service(char *const words[], char text[PERFORM_TEXT_MAX])
+{
+	char path[IPC_PATH_MAX], why[STATE_PLACE_TEXT_MAX];
+	int state FD_OWNED = state_place_enter(STATE_PLACE_ALL, true, path, why);
+	int log FD_OWNED = -1;
+	pid_t child = 0;
+	int error;
+
+	if (state < 0)
+		return format_fail(-1, text, PERFORM_TEXT_MAX, "%.400s", why);
+	log = openat(state, "service.log",
+		     O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		     S_IRUSR | S_IWUSR);
+	error = log < 0 ? -errno : spawn_service(words, log, &child);
+	if (error)
+		return format_fail(-1, text, PERFORM_TEXT_MAX, "cannot be started: %s",
+				   errno_text(-error));
+	return await_service(child, log, text);
 }
 
 /* Write a file without a name of its own yet, and give it one that must be free. 0 or -errno. */

@@ -24,6 +24,11 @@ int perform_run(char *const words[], uid_t uid, char text[PERFORM_TEXT_MAX]);
  * streams of msp, without a shell. Returns as perform_run(). */
 int perform_run_for_user(char *const words[], char text[PERFORM_TEXT_MAX]);
 
+/* Start the user's service, an absolute path with its words, with the environment of msp, and leave
+ * it running: its output goes to service.log of the state directory. 0 once it answers, or -1 with
+ * the reason in `text`. */
+int perform_start_service(char *const words[], char text[PERFORM_TEXT_MAX]);
+
 /* Make a file, and its directory if that is missing, as a whole or not at all. 0, or -1 with a line
  * in `text`, also if there is one already. */
 int perform_write(const char *path, const char *content, char text[PERFORM_TEXT_MAX]);

@@ -143,10 +143,14 @@ static void print_act(const struct setup_act *act, const struct setup_facts *fac
 		setup_expand(facts, act->text, text);
 		print_file(act->makes, text);
 	}
-	if (!perform_find(name, text, sizeof(text)))
-		format_text(text, sizeof(text), "%s", name);
 	line[0] = '\0';
 	setup_append_command(act, facts, line, sizeof(line));
+	if (act->is_lasting) {
+		(void)printf("%*sruns %s, in the background\n", INDENT, "", line);
+		return;
+	}
+	if (!perform_find(name, text, sizeof(text)))
+		format_text(text, sizeof(text), "%s", name);
 	(void)printf("%*sruns %s%s\n", INDENT, "", text, line + strlen(name));
 }
 
@@ -164,7 +168,8 @@ static int run_command(const struct setup_act *act, const struct setup_facts *fa
 		words[i] = expanded[i];
 	}
 	setup_append_command(act, facts, line, sizeof(line));
-	if (perform_run(words, facts->is_root ? 0 : facts->uid, text) != 0)
+	if ((act->is_lasting ? perform_start_service(words, text)
+			     : perform_run(words, facts->is_root ? 0 : facts->uid, text)) != 0)
 		return log_fail(-1, "setup: '%s' failed: %s", line, text);
 	if (!act->makes)
 		return 0;
@@ -196,6 +201,8 @@ static int perform_act(const struct setup_act *act, const struct setup_facts *fa
 static void offer_act(struct setup_walk *walk, const struct setup_act *act,
 		      const struct setup_facts *facts)
 {
+	char text[SETUP_TEXT_MAX];
+
 	print_act(act, facts);
 	if (walk->is_dry || (act->actor == SETUP_ROOT && !facts->is_root))
 		return;
@@ -211,8 +218,10 @@ static void offer_act(struct setup_walk *walk, const struct setup_act *act,
 	}
 	walk->has_changed = true;
 	print_labelled("result", "done");
-	if (act->then)
-		print_labelled("then", act->then);
+	if (act->then) {
+		setup_expand(facts, act->then, text);
+		print_labelled("then", text);
+	}
 }
 
 /* Offer the acts against a finding. Returns true if one applies, or was offered before. */

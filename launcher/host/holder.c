@@ -187,7 +187,8 @@ const char *holder_describe(const char *id, const char *word, char ret[HOLDER_TE
 					       : "",
 		    holder.terminal);
 	if (holder.kind == KIND_RUNS)
-		format_append(ret, HOLDER_TEXT_MAX, ": 'msp stop %s' ends it", word);
+		format_append(ret, HOLDER_TEXT_MAX,
+			      ": 'msp stop %s' ends it; a service ('msp setup') shares it", word);
 	else if (holder.kind == KIND_SERVES)
 		format_append(ret, HOLDER_TEXT_MAX,
 			      ": leave out --standalone if that is the service, else 'kill %d' "

@@ -152,7 +152,7 @@ static void leave_other_version(struct service *service)
 {
 	LEAVE(service, SERVICE_OTHER_VERSION,
 	      "the service gave no answer of this version: 'systemctl --user restart "
-	      "msp.service' renews it");
+	      "msp.service' renews it; without systemd end its process, and 'msp setup' starts it");
 }
 
 int service_receive(struct service *service, struct channel_message *ret)

@@ -111,7 +111,8 @@ class Life(Case):
         one = result.stdout.strip()
         self.assertRegex(result.stderr,
                          r"\Amsp: exec: the command ends after 10 min at the latest: "
-                         rf"'msp attach {one}' shows its output, 'msp wait {one}' its end\n\Z")
+                         rf"'msp attach {one}' shows its output, 'msp wait {one}' its end\n"
+                         r"msp: exec: until then no other command can use the sandbox, [^\n]* 'msp setup' starts one\n\Z")
         self.assertRegex(self.msp("ps").stdout, rf"\AID +SANDBOX +STATE +SINCE +COMMAND\n"
                          rf"{one}  box +running +[^\n]*  sh -c 'echo out;[^\n]* exit 3'\n\Z")
         self.assertEqual(self.msp("ps", "-q", "box").stdout, one + "\n")
@@ -327,7 +328,7 @@ class Ends(Case):
     def test_destroy(self):
         for verb, rest in (("destroy", ()), ("exec", ("--", "true")), ("diff", ())):
             self.assertIn(f"another msp has sandbox 'box' now: process {self.keeper} ('msp exec' in the "
-                          "background): 'msp stop box' ends it\n",
+                          "background): 'msp stop box' ends it; a service ('msp setup') shares it",
                           self.msp(verb, "box", *rest, code=75).stderr)
         self.assertIn(self.one, self.listed())
         msp("kill", self.one)
@@ -356,7 +357,7 @@ class OtherHolders(Case):
         terminal.read_until(b"go")
         name = os.ttyname(terminal.slave).removeprefix("/dev/")
         self.assertIn(f"now: process {terminal.process.pid} ('msp exec' on {name}): 'msp stop box' "
-                      "ends it\n", self.msp("checkpoint", "box", code=75).stderr)
+                      "ends it; a service", self.msp("checkpoint", "box", code=75).stderr)
         self.msp("stop", "box", timeout=SECONDS)
         code, after = terminal.end()
         self.assertEqual((code, after), (143, terminal.before))

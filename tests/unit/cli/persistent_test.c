@@ -410,7 +410,7 @@ Test(refusal, those_of_sandboxes_name_what_was_meant_and_what_helps)
 	} cases[] = {
 		{ REFUSAL_SANDBOX_UNKNOWN, "'SB'", "SB" },
 		{ REFUSAL_SANDBOX_BUSY, "'SB'", "msp stop SB" },
-		{ REFUSAL_SANDBOX_ELSEWHERE, "'SB'", "msp.socket" },
+		{ REFUSAL_SANDBOX_ELSEWHERE, "'SB'", "msp setup" },
 		{ REFUSAL_SANDBOX_DAMAGED, "DETAIL", "msp destroy SB" },
 		{ REFUSAL_SANDBOX_NAME, "'NM'", "take another name" },
 		{ REFUSAL_SANDBOXES, "DETAIL", "msp destroy" },

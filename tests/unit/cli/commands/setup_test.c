@@ -88,6 +88,21 @@ int __wrap_perform_run(char *const words[], uid_t uid, char text[PERFORM_TEXT_MA
 	return run_failure ? -1 : 0;
 }
 
+int __wrap_perform_start_service(char *const words[], char text[PERFORM_TEXT_MAX]);
+int __wrap_perform_start_service(char *const words[], char text[PERFORM_TEXT_MAX])
+{
+	char line[SETUP_TEXT_MAX] = "";
+
+	for (size_t i = 0; words[i]; i++) {
+		(void)strcat(line, i > 0 ? " " : "");
+		(void)strcat(line, words[i]);
+	}
+	note("start", line);
+	if (run_failure)
+		(void)snprintf(text, PERFORM_TEXT_MAX, "%s", run_failure);
+	return run_failure ? -1 : 0;
+}
+
 int __wrap_perform_write(const char *path, const char *content, char text[PERFORM_TEXT_MAX]);
 int __wrap_perform_write(const char *path, const char *content, char text[PERFORM_TEXT_MAX])
 {
@@ -327,6 +342,46 @@ Test(setup, a_service_is_never_roots)
 	finding_of("service")->cause = CAUSE_ABSENT;
 	(void)setup_walk(&walk, &found);
 	EXPECT_CALLS("run systemctl --user enable --now msp.socket");
+}
+
+Test(setup, a_service_without_systemd)
+{
+	begin_machine(1000);
+	finding_of("service")->status = FINDING_NOTE;
+	finding_of("service")->cause = CAUSE_ABSENT;
+	(void)setup_walk(&walk, &found);
+	EXPECT_CALLS("start /usr/bin/msp serve --service");
+	cr_expect(walk.has_changed);
+	run_failure = "serve: limits";
+	walk = (struct setup_walk){ .program = "/usr/bin/msp" };
+	(void)setup_walk(&walk, &found);
+	cr_expect(walk.has_failed);
+	run_failure = NULL;
+}
+
+/* Nobody is to start one by hand where systemd does, as soon as the user has one. */
+Test(setup, no_service_by_hand_beside_systemd)
+{
+	begin_machine(1000);
+	there[0] = "/run/systemd/system";
+	for (int i = 0; i < 2; i++) {
+		finding_of("service")->status = FINDING_NOTE;
+		finding_of("service")->cause = i == 0 ? CAUSE_ABSENT : CAUSE_PLACE;
+		(void)setup_walk(&walk, &found);
+	}
+	cr_expect_eq(calls, 0);
+	cr_expect_eq(questions, 0);
+}
+
+Test(setup, the_place_of_a_socket_is_roots_to_make)
+{
+	begin_machine(1000);
+	finding_of("service")->status = FINDING_NOTE;
+	finding_of("service")->cause = CAUSE_PLACE;
+	(void)setup_walk(&walk, &found);
+	cr_expect_eq(calls, 0);
+	cr_expect_eq(questions, 0);
+	cr_expect(walk.has_shown);
 }
 
 /* --- as an ordinary user ---------------------------------------------------------------------- */
