@@ -15,6 +15,7 @@
 #include "policy/read/policy.h"
 #include "policy/read/profile_parts.h"
 #include "policy/read/units.h"
+#include "policy/registries/registries.h"
 #include "policy/write/compile.h"
 #include "policy/write/show.h"
 
@@ -115,6 +116,9 @@ static void show_machine(const struct request *request, struct policy *policy,
 
 	if (request->packages != NULL) {
 		packages_read(packages, "");
+		if (policy_registries(policy) != NULL)
+			buffer_append(&packages->watched, policy_registries(policy)->watched.bytes,
+				      policy_registries(policy)->watched.size);
 		error = packages_copy(packages, request->packages);
 	}
 	if (error != 0)

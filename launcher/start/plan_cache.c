@@ -30,6 +30,13 @@
 #define SLOTS 16
 #define PIECE 65536
 
+/* The files of the user's package managers. */
+static const char registry_files[] =
+#define REGISTRY_FILE(tool, path, reader) path "\0"
+#include "common/plan/registries.def"
+#undef REGISTRY_FILE
+	;
+
 /* A longer file is compiled each time; msp-policy refuses one of this size. */
 #define CONFIG_BYTES_MAX 524288
 
@@ -54,12 +61,23 @@ static void add_path(struct sha256 *state, const char *path)
 		sha256_add(state, "", 1);
 }
 
+/* Add entries of a directory, whose names have a NUL behind each. NULL: there is none. */
+static void add_below(struct sha256 *state, const char *directory, const char *names)
+{
+	char path[2 * IPC_PATH_MAX];
+
+	for (; directory && *names; names += strlen(names) + 1) {
+		format_text(path, sizeof(path), "%s/%s", directory, names);
+		sha256_add(state, path, strlen(path) + 1);
+		add_path(state, path);
+	}
+}
+
 /* Add msp-policy, its libraries, and the user, for whom it checks who can write the file and whose
  * home ~ is. */
 static bool add_compiler(struct sha256 *state)
 {
 	const uint32_t user = geteuid();
-	const char *home = compile_home();
 	char text[LAUNCH_TEXT_MAX];
 	int program FD_OWNED = launch_open_program("msp-policy", text);
 	struct stat status;
@@ -70,8 +88,7 @@ static bool add_compiler(struct sha256 *state)
 	/* Without that file the libraries are those of the program's place. */
 	add_path(state, "/etc/ld.so.cache");
 	sha256_add(state, &user, sizeof(user));
-	if (home)
-		sha256_add(state, home, strlen(home) + 1);
+	add_below(state, compile_home(), registry_files);
 	sha256_add(state, ipc_schema_hash, sizeof(ipc_schema_hash));
 	return is_known;
 }
@@ -117,22 +134,6 @@ static void add_watched(struct sha256 *state, const char *directory, const char 
 		add_path(state, next);
 }
 
-/* Add the directories that an import or a removal of an image changes: by a name, by the manifest
- * of an image that only a digest names, or by a layer that was lost. */
-static void add_images(struct sha256 *state, const char *images)
-{
-	static const char *const parts[] = { IMAGE_NAMES, IMAGE_MANIFESTS, IMAGE_LAYERS };
-	char path[IPC_PATH_MAX + sizeof(IMAGE_MANIFESTS "/")];
-
-	if (!images)
-		return;
-	sha256_add(state, images, strlen(images) + 1);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		format_text(path, sizeof(path), "%s/%s", images, parts[i]);
-		add_path(state, path);
-	}
-}
-
 static struct plan_cache_key find_key(const struct compile_input *input)
 {
 	struct plan_cache_key key = { .is_known = false };
@@ -141,11 +142,13 @@ static struct plan_cache_key find_key(const struct compile_input *input)
 
 	sha256_begin(&state);
 	key.is_known = add_compiler(&state) && (!input->path[0] || add_config(&state, input->path));
-	add_images(&state, input->images);
+	/* An import or a removal of an image changes one: by a name, by the manifest of an image
+	 * that only a digest names, or by a layer that was lost. */
+	add_below(&state, input->images, IMAGE_NAMES "\0" IMAGE_MANIFESTS "\0" IMAGE_LAYERS "\0");
 	add_watched(&state, input->packages, "/" PLAN_PACKAGES_WATCHED);
 	add_watched(&state, input->kept, ".watched");
-	if (input->kept) /* its time changes with each set that is added or removed */
-		add_path(&state, input->kept);
+	/* The directory's time changes with each set that is added or removed. */
+	add_below(&state, input->kept, ".\0");
 	if (input->machine)
 		sha256_add(&state, input->machine, strlen(input->machine));
 	sha256_end(&state, key.digest);

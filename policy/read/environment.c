@@ -62,6 +62,7 @@ static int set_variable(const struct reading *entry)
 				    PROFILE_ENVIRONMENT_MAX);
 	profile->environment[place] = variable;
 	profile->origins.environment[place] = reading_origin(entry, "");
+	profile->is_own_variable[place] = !entry->place.is_builtin;
 	if (place == profile->environment_count)
 		profile->environment_count++;
 	return 0;

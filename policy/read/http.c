@@ -321,8 +321,7 @@ static bool is_trust_place(const char *path)
 	return false;
 }
 
-/* Return whether msp-http ends TLS of the profile's sandboxes. */
-static bool ends_tls(const struct profile *profile)
+bool http_ends_tls(const struct profile *profile)
 {
 	for (uint32_t i = 0; profile->network == NETWORK_HOSTS && i < profile->host_count; i++) {
 		if (network_host_kind(profile, i) == PLAN_HOST_HTTPS)
@@ -336,7 +335,7 @@ static int check_trust(const struct reading *reading)
 {
 	const struct profile_mount *around = mounts_around(reading->profile, trust_places[0]);
 
-	if (!ends_tls(reading->profile) ||
+	if (!http_ends_tls(reading->profile) ||
 	    (around != NULL && strcmp(around->target, trust_places[0]) == 0 && around->is_builtin))
 		return 0;
 	return reading_fail(reading, "files",
@@ -363,7 +362,7 @@ int http_check(const struct reading *reading)
 bool http_is_trust(const struct profile *profile, const struct profile_mount *mount)
 {
 	return mount->is_builtin && mount->kind == PLAN_BIND && is_trust_place(mount->target) &&
-	       ends_tls(profile);
+	       http_ends_tls(profile);
 }
 
 /* No placeholder is a part of another: a name has neither small letters nor a hyphen. */
@@ -375,7 +374,7 @@ void http_print_placeholder(const struct profile_secret *secret, char ret[HTTP_P
 bool http_print_variable(const struct profile *profile, uint32_t index, char ret[HTTP_VARIABLE_MAX],
 			 struct origin *ret_origin)
 {
-	const uint32_t first = ends_tls(profile) ? COUNT(trust_variables) : 0;
+	const uint32_t first = http_ends_tls(profile) ? COUNT(trust_variables) : 0;
 	const uint32_t secrets = profile->network == NETWORK_HOSTS ? profile->secret_count : 0;
 
 	ret[0] = '\0';

@@ -305,6 +305,7 @@ static int read_group(const struct entry *entry, const char *name)
 		buffer_done(&known);
 		return -1;
 	}
+	entry->reading->profile->host_groups |= 1U << (group - host_groups);
 	for (const char *const *each = group->entries; *each != NULL; each++) {
 		if (read_single(entry, *each) != 0)
 			return -1;
@@ -323,8 +324,9 @@ static int read_extended(const struct reading *reading)
 				    "and %s has none; expected the other entries alone, or another "
 				    "profile in extends",
 				    parent != NULL ? parent->name : "a profile without extends");
-	for (uint32_t i = 0; i < parent->host_count; i++) {
-		if (add_host(reading, &parent->hosts[i]) != 0)
+	reading->profile->host_groups |= parent->host_groups;
+	for (uint32_t i = 0; i < parent->host_count; i++) { /* registry_apply() adds the rest */
+		if (!parent->hosts[i].is_registry && add_host(reading, &parent->hosts[i]) != 0)
 			return -1;
 	}
 	return 0;
@@ -357,8 +359,8 @@ static int read_said(const struct reading *reading)
 
 int network_apply(const struct reading *reading)
 {
-	if (reading_says(reading, "hosts"))
-		reading->profile->host_count = 0; /* the list replaces the parent's */
+	if (reading_says(reading, "hosts")) /* the list replaces the parent's */
+		reading->profile->host_count = reading->profile->host_groups = 0;
 	return reading_each(reading, "hosts", read_said);
 }
 

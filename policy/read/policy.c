@@ -6,6 +6,7 @@
 #include "policy/read/images.h"
 #include "policy/read/profile_parts.h"
 #include "policy/read/settings.h"
+#include "policy/registries/registries.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +20,12 @@
 
 struct policy {
 	bool is_builtin; /* while the built-in profiles are added */
+	bool is_public;  /* the operator has the public registries alone used */
 	uint32_t source_count;
 	uint32_t count;
 	struct images *images;
 	const char *home;
+	struct registries *registries; /* from that home; NULL: none is used */
 	struct policy_shown shown;
 	struct policy_settings settings;
 	struct source *sources[SOURCES_MAX];
@@ -45,6 +48,12 @@ void policy_look_in(struct policy *policy, const char *images)
 void policy_live_in(struct policy *policy, const char *home)
 {
 	policy->home = home;
+	policy->registries = home != NULL ? registries_read(home) : NULL;
+}
+
+const struct registries *policy_registries(const struct policy *policy)
+{
+	return policy->registries;
 }
 
 void policy_set_shown(struct policy *policy, struct policy_shown shown)
@@ -66,6 +75,7 @@ struct policy *policy_free(struct policy *policy)
 	for (uint32_t i = 0; i < policy->source_count; i++)
 		policy->sources[i] = source_free(policy->sources[i]);
 	policy->images = images_free(policy->images);
+	policy->registries = registries_free(policy->registries);
 	free(policy);
 	return NULL;
 }
@@ -146,6 +156,7 @@ struct adding {
 	const struct source *source;
 	uint32_t first;
 	struct policy_error *error;
+	const struct registries *registries; /* NULL: the file has only the public ones used */
 };
 
 /* Return the text of a key of a profile; NULL: it is not said. */
@@ -166,8 +177,12 @@ static int find_in_file(const struct adding *adding, const char *name, uint32_t 
 
 static int check_name(const struct adding *adding, uint32_t index)
 {
-	const struct profile_place place = { adding->source, index, adding->policy->is_builtin,
-					     adding->policy->images, adding->policy->home };
+	const struct profile_place place = { adding->source,
+					     index,
+					     adding->policy->is_builtin,
+					     adding->policy->images,
+					     adding->policy->home,
+					     adding->registries };
 	const struct profile *other;
 	int twin;
 
@@ -249,8 +264,12 @@ static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 
 static enum obstacle make_profile(const struct adding *adding, uint32_t index)
 {
-	const struct profile_place place = { adding->source, index, adding->policy->is_builtin,
-					     adding->policy->images, adding->policy->home };
+	const struct profile_place place = { adding->source,
+					     index,
+					     adding->policy->is_builtin,
+					     adding->policy->images,
+					     adding->policy->home,
+					     adding->registries };
 	struct profile **slot = &adding->policy->profiles[adding->first + index];
 	const struct profile *parent;
 	const enum obstacle obstacle = find_parent(adding, index, &parent);
@@ -397,7 +416,8 @@ static int add_offered(struct policy *policy, const struct source *source,
 static int add_source(struct policy *policy, const struct source *source,
 		      struct policy_error *error)
 {
-	const struct adding adding = { policy, source, policy->count, error };
+	const struct adding adding = { policy, source, policy->count, error,
+				       policy->is_public ? NULL : policy->registries };
 
 	if (check_names(&adding) != 0)
 		return -1;
@@ -414,12 +434,15 @@ int policy_add(struct policy *policy, const char *file, const char *text, size_t
 	       struct policy_error *error)
 {
 	struct source *source = source_load(file, text, size, error);
+	const char *said;
 
 	if (source == NULL)
 		return -1;
 	if (policy->source_count == SOURCES_MAX)
 		abort();
 	policy->sources[policy->source_count++] = source;
+	said = node_text(&source->root, "registries"); /* the profiles that it offers come first */
+	policy->is_public = policy->is_public || (said != NULL && strcmp(said, "public") == 0);
 	return add_offered(policy, source, error) != 0 ? -1 : add_source(policy, source, error);
 }
 

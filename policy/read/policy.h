@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A set of profiles, read from YAML. A pure library: it uses no clock or environment, and of files
- * only those of images and of kept binds.
+ * only those of images, of kept binds and of a home.
  */
 #ifndef POLICY_READ_POLICY_H
 #define POLICY_READ_POLICY_H
@@ -11,6 +11,7 @@
 #include "policy/read/text.h"
 
 struct packages;
+struct registries;
 struct policy;
 
 /* The caller knows this of the machine, and keeps it. NULL: nothing. */
@@ -32,6 +33,7 @@ struct policy_settings {
 	bool accepts_fallback;
 	bool is_audit_optional;
 	bool has_audit_text;    /* the audit log has the words of commands */
+	bool is_public;         /* only the public registries are used */
 	uint32_t sandboxes_max; /* from here: limits of all persistent sandboxes; 0: none */
 	uint64_t sandboxes_bytes;
 	uint64_t images_bytes; /* that the layers of all images may take */
@@ -44,8 +46,10 @@ struct policy *policy_free(struct policy *policy);
 /* Look for images in the directory at this absolute path, once, before policy_add(). */
 void policy_look_in(struct policy *policy, const char *images);
 
-/* Have `~/` of the file mean a directory in this absolute path, which must live as long. */
+/* Have `~/` of the file mean a directory in this absolute path, which must live as long, and use
+ * the registries that its owner's package managers use (policy/registries). */
 void policy_live_in(struct policy *policy, const char *home);
+const struct registries *policy_registries(const struct policy *policy);
 /* Say what of this machine a plan shows, before it is compiled. */
 void policy_set_shown(struct policy *policy, struct policy_shown shown);
 

@@ -192,11 +192,12 @@ static int read_values(const struct reading *reading)
 static int read_all(const struct reading *reading)
 {
 	static int (*const parts[])(const struct reading *) = {
-		read_values,   check_names,       image_apply,     network_apply,   through_apply,
-		http_apply,    environment_apply, mounts_apply,    apply_landlock,  toolchain_apply,
-		seccomp_apply, lasting_apply,     languages_apply, image_check,     check_complete,
-		limits_check,  network_check,     through_check,   own_ports_check, http_check,
-		mounts_check,  lasting_check,     check_cwd,       languages_check, runner_check,
+		read_values,    check_names,       image_apply,     network_apply,  through_apply,
+		http_apply,     environment_apply, mounts_apply,    apply_landlock, toolchain_apply,
+		seccomp_apply,  lasting_apply,     languages_apply, registry_apply, image_check,
+		check_complete, limits_check,      network_check,   through_check,  own_ports_check,
+		http_check,     mounts_check,      lasting_check,   check_cwd,      languages_check,
+		runner_check,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -234,8 +235,14 @@ void profile_each_variable(const struct profile *profile,
 	struct origin origin;
 	const char *text;
 
-	for (uint32_t i = 0; i < profile->environment_count; i++)
-		take(context, profile->environment[i], &profile->origins.environment[i]);
+	for (uint32_t i = 0; i < profile->environment_count; i++) {
+		if (!registry_replaces(profile, profile->environment[i]))
+			take(context, profile->environment[i], &profile->origins.environment[i]);
+	}
+	for (uint32_t i = 0; (text = registry_variable(profile, i, &origin)) != NULL; i++) {
+		if (text[0] != '\0')
+			take(context, text, &origin);
+	}
 	for (uint32_t i = 0; http_print_variable(profile, i, added, &origin); i++) {
 		if (added[0] != '\0')
 			take(context, added, &origin);
@@ -245,7 +252,7 @@ void profile_each_variable(const struct profile *profile,
 			take(context, limit, &origin);
 	}
 	for (uint32_t i = 0; profile->tree != NULL && (text = image_variable(profile, i)); i++) {
-		if (text[0] != '\0')
+		if (text[0] != '\0' && !registry_replaces(profile, text))
 			take(context, text, value_origin(profile, KEY_profile_image));
 	}
 }

@@ -91,6 +91,7 @@ struct profile_host {
 	struct host_address to; /* an address of this machine that is dialled for the name */
 	uint16_t to_port;       /* 0: there is none */
 	const char *to_said;    /* both, as the file has them */
+	bool is_registry;       /* the user's own */
 	struct origin origin;
 };
 
@@ -145,6 +146,9 @@ struct profile {
 				      * `through`, `user`; its offsets stay 0 */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,
 		held_count, host_count, request_count, secret_count;
+	uint32_t host_groups; /* that `hosts` has, as bits: the index in host_groups[] */
+	const struct registries *registries;           /* the user's; NULL: none */
+	bool is_own_variable[PROFILE_ENVIRONMENT_MAX]; /* the operator says it */
 	const char *environment[PROFILE_ENVIRONMENT_MAX];
 	struct profile_mount mounts[PROFILE_MOUNTS_ROOM];
 	struct profile_rule rules[PLAN_RULES_MAX];
@@ -160,14 +164,16 @@ struct profile {
 
 struct images;
 struct images_entry;
+struct registries;
 
 /* The entry of a profile in `profiles` of a file. */
 struct profile_place {
 	const struct source *source;
 	uint32_t index;
-	bool is_builtin;       /* the file is built-in */
-	struct images *images; /* shared by all profiles; NULL: none */
-	const char *home;      /* the directory of ~/; NULL: it is not known */
+	bool is_builtin;                     /* the file is built-in */
+	struct images *images;               /* shared by all profiles; NULL: none */
+	const char *home;                    /* the directory of ~/; NULL: it is not known */
+	const struct registries *registries; /* the user's; NULL: none is used */
 };
 
 /* Check that a profile of the file can have its name. 0, or -1 with *error set. */

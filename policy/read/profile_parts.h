@@ -5,6 +5,7 @@
 #ifndef POLICY_READ_PROFILE_PARTS_H
 #define POLICY_READ_PROFILE_PARTS_H
 
+#include "lib/heap/buffer.h"
 #include "policy/read/profile.h"
 #include "policy/read/reading.h"
 
@@ -99,6 +100,23 @@ int toolchain_apply(const struct reading *reading);
  * there is no room. */
 struct profile_mount *toolchain_show(struct profile *profile, const char *source,
 				     const char *target, struct origin origin);
+
+/* Add hosts, files and rules of the user's registries whose groups `hosts` has. */
+int registry_apply(const struct reading *reading);
+
+/* Return variable `index` of those; NULL behind the last; empty: the operator says it. */
+const char *registry_variable(const struct profile *profile, uint32_t index,
+			      struct origin *ret_origin);
+
+/* Return whether one of those has the name of NAME=... */
+bool registry_replaces(const struct profile *profile, const char *variable);
+
+/* Append line `index` about those to `ret`, with its origin. False behind the last. */
+bool registry_print(const struct profile *profile, uint32_t index, struct buffer *ret,
+		    struct origin *ret_origin);
+
+/* Return whether msp-http ends TLS of the profile's sandboxes. */
+bool http_ends_tls(const struct profile *profile);
 
 /* Return whether the profile itself has the variable of NAME=... */
 bool environment_has(const struct profile *profile, const char *variable);

@@ -248,6 +248,21 @@ static void add_word(struct facts *facts, enum fact_section section, const struc
 	add_text(facts, section, word, value_origin(profile, key));
 }
 
+/* Add what the files of the user's package managers say. */
+static void add_registries(struct facts *facts, const struct profile *profile)
+{
+	struct buffer text = { .bytes = NULL };
+	struct origin origin;
+
+	for (uint32_t i = 0; registry_print(profile, i, &text, &origin); i++) {
+		add_line(facts,
+			 &(struct fact){
+				 .section = FACT_REGISTRIES, .is_implied = true, .origin = origin },
+			 text.bytes, "%s", text.bytes);
+		buffer_done(&text);
+	}
+}
+
 /* Add the numbers and words of a set of keys. */
 static void add_values(struct facts *facts, enum fact_section section,
 		       const struct profile *profile, enum key_set set)
@@ -417,8 +432,9 @@ static void add_texts(struct facts *facts, const struct profile *profile)
 struct facts facts_of(const struct profile *profile)
 {
 	static void (*const parts[])(struct facts *, const struct profile *) = {
-		add_files,       add_landlock,  add_seccomp, add_limits, add_lasting,
-		add_environment, add_languages, add_hosts,   add_image,  add_texts,
+		add_files,   add_landlock,    add_seccomp,    add_limits,
+		add_lasting, add_environment, add_languages,  add_hosts,
+		add_image,   add_texts,       add_registries,
 	};
 	struct facts facts = { .count = 0 };
 

@@ -24,6 +24,7 @@
 	SECTION(THROUGH, "through")                                                                \
 	SECTION(REQUESTS, "requests")                                                              \
 	SECTION(SECRETS, "secrets")                                                                \
+	SECTION(REGISTRIES, "registries")                                                          \
 	SECTION(IMAGE, "image")                                                                    \
 	SECTION(ROOT, "root")                                                                      \
 	SECTION(USER, "user")                                                                      \

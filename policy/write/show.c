@@ -101,6 +101,7 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	show_list(&facts, FACT_HOSTS, text);
 	show_value(&facts, FACT_HOST_APPROVAL, text);
 	show_value(&facts, FACT_THROUGH, text);
+	show_some(&facts, FACT_REGISTRIES, text);
 	show_some(&facts, FACT_REQUESTS, text);
 	show_some(&facts, FACT_SECRETS, text);
 	buffer_format(text, "environment:\n");

@@ -16,7 +16,7 @@ import sys
 SINCE = "0249e0a4"
 RAISED = {
     "broker": "0023",
-    "cli": "0008",
+    "cli": "0011",
     "common": "0081",
     "file": "0047",
     "frontend": "0008",
@@ -57,11 +57,11 @@ CODE_LINES = {
     "layers/foreign": 444,
     "layers/ignored": 380,
     "layers/merger": 346,
-    "cli": 17919,
+    "cli": 18044,
     "launcher": 8113,
     "broker": 15645,
     "frontend": 4018,
-    "policy": 9071,
+    "policy": 10090,
     "file": 2385,
     "vm": 1778,
     "gateway/hosts": 633,
