@@ -24,17 +24,31 @@ size_t gitpath_repository(const char *path)
 	}
 }
 
-bool gitpath_is_data(const char *path)
+static bool is_data(const char *name)
 {
-	const size_t repository = gitpath_repository(path);
-
-	if (repository == 0 || path[repository] == '\0')
-		return false;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
-		if (held_is_below(patterns[i], path + repository + 1))
+		if (held_is_below(patterns[i], name))
 			return true;
 	}
 	return false;
+}
+
+bool gitpath_is_data(const char *path)
+{
+	const size_t repository = gitpath_repository(path);
+	const char *name = path + repository;
+
+	if (repository == 0 || *name == '\0')
+		return false;
+	if (is_data(name + 1))
+		return true;
+	/* A submodule's name has any number of parts. */
+	if (strncmp(name, "/modules/", 9) != 0 && strncmp(name, "/worktrees/", 11) != 0)
+		return false;
+	do {
+		name = strchr(name + 1, '/');
+	} while (name && !is_data(name + 1));
+	return name != NULL;
 }
 
 bool gitpath_is_object(const char *path)

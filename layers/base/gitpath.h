@@ -13,8 +13,8 @@
  * spell it; 0: it has none. */
 size_t gitpath_repository(const char *path);
 
-/* Return whether the path in a repository is git's own data: objects, refs, logs, the index. The
- * commits say what of it matters. */
+/* Return whether the path in a repository is git's own data: objects, refs, logs, the index, of a
+ * submodule and a linked worktree, too. The commits say what of it matters. */
 bool gitpath_is_data(const char *path);
 
 /* Is this path one of an object of the workspace's repository? */

@@ -34,10 +34,21 @@ static int remember_change(const struct difference *difference)
 	return 0;
 }
 
-static bool is_branch_below(const char *path, size_t repository)
+/* Return whether a file of git's data names a commit of a repository below, of a submodule or of a
+ * linked worktree. A HEAD that does is as long as a hash and its line's end; a log is longer. */
+static bool is_commit_below(const struct difference *difference, size_t repository)
 {
-	return repository > sizeof(".git") - 1 &&
-	       strncmp(path + repository, "/refs/heads/", 12) == 0;
+	const struct stat *status = difference->now.st_mode ? &difference->now : &difference->old;
+	const char *rest = difference->path + repository, *last = strrchr(rest, '/');
+	const bool is_below = repository > sizeof(".git") - 1;
+
+	if (is_below && strncmp(rest, "/refs/heads/", 12) == 0)
+		return true;
+	if (!is_below && strncmp(rest, "/modules/", 9) != 0 &&
+	    strncmp(rest, "/worktrees/", 11) != 0)
+		return false;
+	return S_ISREG(status->st_mode) && (status->st_size == 41 || status->st_size == 65) &&
+	       last && (strcmp(last, "/HEAD") == 0 || strstr(rest, "/refs/heads/"));
 }
 
 enum commits_fate commits_judge(const struct difference *difference)
@@ -62,7 +73,7 @@ enum commits_fate commits_judge(const struct difference *difference)
 		    remember_change(difference) != 0)
 			commits.error = -ENOMEM;
 		/* Commits of a repository below stay; without a line they would be forgotten. */
-		return is_branch_below(path, repository) ? COMMITS_STAYS : COMMITS_DATA;
+		return is_commit_below(difference, repository) ? COMMITS_STAYS : COMMITS_DATA;
 	}
 	/* One line stands for a folder that came or went with all that is in it. */
 	if (difference->kind == CHANGE_ADDED || difference->kind == CHANGE_DELETED ||
@@ -230,8 +241,9 @@ static int hear_path(void *context, const struct reader_tell *tell, const uint8_
 		return tell->kind == READER_OBJECT ? 0 : -EPROTO;
 	if (gitpath_repository(path) > 0) /* as a file system spells it that ignores characters */
 		return -EBADMSG;
-	/* The files of a submodule's commit are in another repository, and unknown. */
-	if (tell->count != TREE_COMMIT &&
+	/* The files of a submodule's commit are in another repository, and unknown; so is what
+	 * the host lacks. */
+	if (tell->count != TREE_COMMIT && tell->count != TREE_LACKING &&
 	    !(held_entry_flags(looking->job, path, target) & CHANGE_IS_HELD))
 		return 0;
 	if (ref->held++ < COMMITS_NAMED_MAX && ref->named_size + size + 3 < sizeof(ref->named))

@@ -38,7 +38,8 @@ void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_
 	memset(ret, 0, sizeof(*ret));
 	ret->kind = ref->old.st_mode ? CHANGE_MODIFIED : CHANGE_ADDED;
 	ret->flags = CHANGE_IS_COMMITS | (ref->error ? CHANGE_IS_GITS : 0) |
-		     (ref->refusal ? CHANGE_IS_CONFLICT : 0) | (ref->held > 0 ? CHANGE_IS_HELD : 0);
+		     (ref->refusal ? CHANGE_IS_CONFLICT : 0) |
+		     (ref->held > 0 && !ref->error ? CHANGE_IS_HELD : 0);
 	(void)snprintf(ret->path, sizeof(ret->path), "%s", ref->path);
 	ret->old = ref->old;
 	ret->now.st_mode = MODE_REF;

@@ -12,6 +12,10 @@ static const char *refusal_of(int error)
 	switch (error) {
 	case -ENOENT:
 		return "an object is missing";
+	case -ENODATA:
+		return "this project's .git/lfs lacks content that they name";
+	case -ENOLINK:
+		return "the submodule here lacks the commit that they name";
 	case -EBADMSG:
 		return "an object is damaged, or git would refuse it";
 	case -E2BIG:

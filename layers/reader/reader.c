@@ -290,6 +290,7 @@ static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint
 			      .context = reader,
 			      .found = ask->kind == READER_BRING ? tell_object : NULL,
 			      .changed = ask->kind == READER_WALK ? tell_path : NULL,
+			      .git = reader->gits[reader->count - 1],
 			      .known = &reader->known,
 			      .again = &reader->again };
 	memcpy(walk.bases[0], ask->old, sizeof(ask->old));

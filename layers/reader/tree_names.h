@@ -19,6 +19,7 @@ enum tree_mode {
 	TREE_PROGRAM = 0100755,
 	TREE_LINK = 0120000,
 	TREE_COMMIT = 0160000, /* a submodule's */
+	TREE_LACKING = 1,      /* in no tree: it names what the host lacks (beside.h) */
 };
 
 /* Files whose content git obeys. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "beside.h"
 #include "check.h"
 #include "refs.h"
 #include "tree_names.h"
@@ -159,7 +160,7 @@ static int tell_leaf(struct walk *walk, const struct tree_entry *entry, const st
 		return 0;
 	memcpy(key, walk->path, size);
 	memset(key + size, 0, OBJECT_ID_BYTES);
-	if (target)
+	if (target || (entry && entry->mode == TREE_LACKING))
 		memcpy(key + size, entry->id, OBJECT_ID_BYTES);
 	error = library_hash(OBJECT_BLOB, (const uint8_t *)key, size + OBJECT_ID_BYTES, id);
 	if (!error)
@@ -169,10 +170,26 @@ static int tell_leaf(struct walk *walk, const struct tree_entry *entry, const st
 	return walk->changed(walk->context, walk->path, entry ? entry->mode : 0, target);
 }
 
+/* Return whether an entry names what the host lacks beside its objects, and keep the error for the
+ * end: the walk goes on, so that all are named. */
+static bool is_lacking(struct walk *walk, const struct tree_entry *entry,
+		       const struct object *object)
+{
+	int error = 0;
+
+	if (entry->mode == TREE_COMMIT)
+		error = beside_lacks_commit(walk->git, walk->path, entry->id) ? -ENOLINK : 0;
+	else if (entry->mode != TREE_LINK && object->bytes)
+		error = beside_lacks_content(walk->git, object) ? -ENODATA : 0;
+	walk->lacking = walk->lacking ? walk->lacking : error;
+	return error != 0;
+}
+
 /* Report a file, link or submodule that differs from every parent's, and bring its object. */
 static int look_at_leaf(struct walk *walk, const struct tree_entry *entry)
 {
 	struct object object = { 0 };
+	struct tree_entry told = *entry;
 	/* A submodule's commit is in its own repository. */
 	const int is_known =
 		entry->mode == TREE_COMMIT ? 1 : objects_is_hosts(walk->objects, entry->id);
@@ -187,8 +204,10 @@ static int look_at_leaf(struct walk *walk, const struct tree_entry *entry)
 		if (!error)
 			error = bring_object(walk, entry->id, &object);
 	}
+	if (!error && is_lacking(walk, entry, &object))
+		told.mode = TREE_LACKING;
 	if (!error)
-		error = tell_leaf(walk, entry, &object);
+		error = tell_leaf(walk, &told, &object);
 	object_free(&object);
 	return error;
 }
@@ -543,7 +562,9 @@ int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 	free(walk->waiting);
 	walk->waiting = NULL;
 	walk->waiting_count = walk->waiting_room = 0;
-	return error < 0 ? error : 0;
+	if (error < 0)
+		return error;
+	return walk->lacking;
 }
 
 int walk_compare(const struct objects *objects, const uint8_t old[OBJECT_ID_BYTES],

@@ -60,13 +60,15 @@ struct walk {
 	int (*found)(void *context, const uint8_t id[OBJECT_ID_BYTES], const struct object *object);
 	/* Called once for each path that differs between the ref's tree and the one of bases[0], or
 	 * that a commit changes which is in the history of neither base. The path is relative to
-	 * the work tree, `mode` is the new one or 0, `target` a symbolic link's, else NULL. NULL:
-	 * the caller wants none, and commits of the host are passed over. 0 or -errno. */
+	 * the work tree, `mode` is the new one (TREE_LACKING, too) or 0, `target` a symbolic
+	 * link's, else NULL. NULL: the caller wants none, and commits of the host are passed over.
+	 * 0 or -errno. */
 	int (*changed)(void *context, const char *path, uint32_t mode, const char *target);
 	/* The host's commits: the one of the branch, and HEAD's. All zero: there is none. */
 	uint8_t bases[2][OBJECT_ID_BYTES];
 	struct walk_known *known; /* kept from walk to walk; needed with `changed` */
 	uint32_t commits;         /* commits that neither base has */
+	int git;                  /* the host's .git; negative: there is none */
 	uint32_t *again;          /* the count of all walks; NULL: there is no other */
 	/* private: */
 	int (*differs)(void *context, const char *path, const struct tree_entry *old,
@@ -75,6 +77,7 @@ struct walk {
 	uint8_t (*waiting)[OBJECT_ID_BYTES];
 	size_t waiting_count, waiting_room;
 	uint32_t entries, again_here;
+	int lacking; /* -errno that the walk ends with */
 	uint64_t bytes;
 	char path[IPC_PATH_MAX];
 };
@@ -98,7 +101,8 @@ int walk_open_side(const struct objects *objects, const uint8_t *id, uint32_t *e
 /* Take the next entry. 0; -EBADMSG also if it is out of order; or another -errno. */
 int walk_next_entry(struct walk_side *side, uint32_t *entries);
 
-/* Walk from the object that a ref names. 0; -ENOENT: an object is missing; -EBADMSG: one is
+/* Walk from the object that a ref names. 0; -ENOENT: an object is missing; -ENODATA: the host lacks
+ * the content of a file of git-lfs, -ENOLINK: the commit of a submodule; -EBADMSG: an object is
  * damaged, or git would refuse it; -E2BIG, -EFBIG: there is too much of it; -ENOTSUP: the ref names
  * no commit; -ENAMETOOLONG; -ENOMEM; another -errno. */
 int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES]);

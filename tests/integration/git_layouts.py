@@ -198,6 +198,43 @@ class Below(Layouts):
         self.assertEqual(git(self.path("multi/a"), "status", "--short").decode(), " M f\n")
         self.assertEqual(git(self.path("multi/b"), "status", "--short").decode(), "")
 
+        self.run_in("multi", f"cd b; git checkout -q --detach; echo 3 >>f; {COMMIT}")
+        self.assertIn("left out: b/.git/HEAD (stays in", self.good("apply", "-1", code=1, cwd=self.path("multi")).stderr)
+
+    def add_submodule(self):
+        git(self.main, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", self.main, "libs/sub")
+        git(self.main, "commit", "-qm", "sub")
+
+    def test_commits_of_a_submodule(self):
+        self.add_submodule()
+        for before, name in (("true", "refs/heads/main"), ("git checkout -q --detach", "HEAD")):
+            with self.subTest(name=name):
+                self.run_in("main/libs/sub", f"{before}; echo 2 >>f; {COMMIT}")
+                result = self.good("apply", "-1", code=1, cwd=self.main)
+                self.assertIn(f"left out: .git/modules/libs/sub/{name} (stays in the sandbox's repository)",
+                              result.stderr)
+                self.assertEqual(git(self.path("main/libs/sub"), "status", "--short").decode(), " M f\n")
+                git(self.path("main/libs/sub"), "checkout", "-q", "f")
+        self.run_in("main/libs/sub", "echo 2 >>f; git add f; git stash -q; git stash pop -q; git branch -a")
+        self.assertEqual(self.good("apply", "-1", cwd=self.main).stderr, "")
+
+    def test_a_commit_that_names_one_of_a_submodule(self):
+        """It comes if the submodule here has that commit."""
+        self.add_submodule()
+        self.run_in("main/libs/sub", f"echo 2 >>f; {COMMIT}; cd ../..; {COMMIT}")
+        result = self.good("apply", "-1", "--held", code=1, cwd=self.main)
+        self.assertRegex(result.stdout + result.stderr, r"refs/msp/\S+ -> \w{12}: the submodule here lacks the commit that "
+                         r"they name; they change libs/sub\b")
+        self.assertEqual(git(self.main, "for-each-ref", "refs/msp"), b"")
+        sub = self.path("main/libs/sub")
+        git(sub, "checkout", "-q", "f")
+        git(sub, "commit", "-q", "--allow-empty", "-m", "known")
+        known = git(sub, "rev-parse", "HEAD").decode().strip()
+        git(sub, "reset", "-q", "--hard", "HEAD^")
+        self.run_in("main", f"git -C libs/sub reset -q --hard {known}; {COMMIT}")
+        self.good("apply", "-1", "--held", code=1, cwd=self.main)
+        self.assertEqual(git(self.main, "for-each-ref", "refs/msp").count(b"\n"), 1)
+
     def test_files_of_a_repository_below(self):
         os.mkdir(self.path("multi"))
         git(self.folder, "clone", "-q", self.main, self.path("multi/a"))

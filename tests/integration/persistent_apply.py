@@ -4,9 +4,11 @@
 or a service manager sends, they end what they began; killed, they are finished or taken back by the
 next command. And what is changed in the sandbox after either is nobody's conflict."""
 import contextlib
+import hashlib
 import json
 import os
 import random
+import shlex
 import shutil
 import signal
 import socket
@@ -262,6 +264,26 @@ class Committed(PersistentCase):
         self.sh("box", "cd /workspace; mkdir .husky; echo x > .husky/pre-commit; " + self.SANDBOX)
         msp("apply", "box", code=1)
         self.assertEqual(self.get("a"), b"a\nnew\n")
+
+    POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 3\n"
+
+    def test_content_of_git_lfs_that_is_not_here(self):
+        """git-lfs would fail at the merge: the file's own content is in no commit. Where the host has it,
+        the commit comes; a text that is no pointer is like any other."""
+        names = [hashlib.sha256(content).hexdigest() for content in (b"one", b"two")]
+        texts = [self.POINTER.format(name) for name in names]
+        others = ["version https://example.org\n", texts[0].replace("oid", "id"), texts[0].replace(names[0], "0" * 63),
+                  texts[0] + "x" * 1024]
+        files = [f"printf %s {shlex.quote(text)} >p{number}" for number, text in enumerate([*texts, *others])]
+        self.sh("box", "\n".join(["cd /workspace", *files, self.SANDBOX]))
+        lacking = msp("apply", "box", code=1)
+        self.assertRegex(lacking.stdout + lacking.stderr, r"refs/msp/box/main -> \w{12}: this project's \.git/lfs lacks "
+                         r"content that they name; they change p0, p1\b(?!,)")
+        self.assertEqual(self.git("for-each-ref", "refs/msp"), "")
+        for name, content in zip(names, (b"one", b"two")):
+            self.put(f".git/lfs/objects/{name[:2]}/{name[2:4]}/{name}", content.decode())
+        msp("apply", "box")
+        self.git("cat-file", "-e", "refs/msp/box/main:p5")
 
 
 class Output(ApplyCase):

@@ -32,10 +32,20 @@ Test(gitpath, finds_a_repository_as_any_file_system_spells_it)
 Test(gitpath, knows_gits_own_data)
 {
 	static const char *const data[] = {
-		".git/HEAD",           ".git/index",           ".git/objects/ab/cdef",
-		".git/objects/pack/x", ".git/refs/heads/main", ".git/refs/heads/hooks/x",
-		".git/logs/HEAD",      ".git/COMMIT_EDITMSG",  ".git/ORIG_HEAD",
-		".git/packed-refs",    "sub/.git/index",
+		".git/HEAD",
+		".git/index",
+		".git/objects/ab/cdef",
+		".git/objects/pack/x",
+		".git/refs/heads/main",
+		".git/refs/heads/hooks/x",
+		".git/logs/HEAD",
+		".git/COMMIT_EDITMSG",
+		".git/ORIG_HEAD",
+		".git/packed-refs",
+		"sub/.git/index",
+		".git/modules/sub/HEAD",
+		".git/worktrees/x/index",
+		".git/modules/libs/sub/objects/ab/cdef",
 	};
 	static const char *const other[] = {
 		".git",
@@ -44,7 +54,10 @@ Test(gitpath, knows_gits_own_data)
 		".git/info/attributes",
 		".git/commondir",
 		".git/rebase-merge/git-rebase-todo",
-		".git/modules/sub/HEAD",
+		".git/modules/sub",
+		".git/modules/libs/sub/config",
+		".git/modules/sub/hooks/pre-push",
+		".git/worktrees/x/gitdir",
 		"index",
 		"refs/heads/main",
 	};

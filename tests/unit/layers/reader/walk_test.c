@@ -15,7 +15,7 @@
 #include "layers/reader/walk.h"
 
 static char root[] = "/tmp/msp-commits-XXXXXX";
-static int hosts, sandboxes;
+static int hosts, sandboxes, git = -1;
 static struct objects objects;
 static char told[4096];
 static uint32_t brought;
@@ -137,7 +137,7 @@ static int changed(void *context, const char *path, uint32_t mode, const char *t
 static int run(const uint8_t id[OBJECT_ID_BYTES])
 {
 	struct walk walk = {
-		.objects = &objects, .found = found, .changed = changed, .known = &known
+		.objects = &objects, .found = found, .changed = changed, .known = &known, .git = git
 	};
 	int error;
 
@@ -411,4 +411,72 @@ Test(walk, pairs_of_trees)
 		put_commit(sandboxes, tree, before, second);
 		cr_assert_eq(run(second), names == 2 ? 0 : -E2BIG, "%u", names);
 	}
+}
+
+/* --- what commits name beside the objects --------------------------------------------------------
+ */
+
+/* Make directories below the root, each in the one before. */
+static void make_directories(const char *const *names)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s", root);
+	for (; *names; names++) {
+		(void)strncat(path, "/", sizeof(path) - strlen(path) - 1);
+		(void)strncat(path, *names, sizeof(path) - strlen(path) - 1);
+		cr_assert(mkdir(path, 0700) == 0 || errno == EEXIST);
+	}
+}
+
+Test(walk, content_of_git_lfs_has_to_be_here)
+{
+	static const char digits[] =
+		"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
+	char text[256], path[256];
+	int file;
+
+	put_host();
+	memcpy(base, first, sizeof(base));
+	(void)snprintf(text, sizeof(text),
+		       "version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 3\n",
+		       digits);
+	put(sandboxes, OBJECT_BLOB, text, strlen(text), blob);
+	put_tree(sandboxes, "100644", "big", blob, tree);
+	put_commit(sandboxes, tree, first, second);
+	cr_assert_eq(run(second), -ENODATA);
+	cr_assert_not_null(strstr(told, "big\n"));
+	make_directories((const char *const[]){ "lfs", "objects", "2c", "26", NULL });
+	git = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert_eq(run(second), -ENODATA);
+	(void)snprintf(path, sizeof(path), "lfs/objects/2c/26/%s", digits);
+	file = openat(git, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	fd_close(&file);
+	cr_assert_eq(run(second), 0);
+	text[0]++; /* no pointer */
+	put(sandboxes, OBJECT_BLOB, text, strlen(text), blob);
+	put_tree(sandboxes, "100644", "big", blob, tree);
+	put_commit(sandboxes, tree, first, second);
+	fd_close(&git);
+	cr_assert_eq(run(second), 0);
+}
+
+Test(walk, the_commit_of_a_submodule_that_is_here_has_to_be_here)
+{
+	int module;
+
+	put_host();
+	memcpy(base, first, sizeof(base));
+	put_tree(sandboxes, "160000", "sub", blob, tree);
+	put_commit(sandboxes, tree, first, second);
+	git = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert_eq(run(second), 0);
+	make_directories((const char *const[]){ "modules", "sub", "objects", NULL });
+	cr_assert_eq(run(second), -ENOLINK);
+	cr_assert_not_null(strstr(told, "sub\n"));
+	module = openat(git, "modules/sub/objects", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	put(module, OBJECT_BLOB, "old", 3, blob);
+	cr_assert_eq(run(second), 0);
+	fd_close(&module);
+	fd_close(&git);
 }
