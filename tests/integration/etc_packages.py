@@ -16,7 +16,7 @@ from cli_support import LIMITS, msp, run
 # Entries of the profile `default` in /etc by name: its own files, and the host's.
 NAMED = ("R", "alternatives", "crypto-policies", "java-", "ld.so.cache", "localtime", "mime.types", "pki/",
          "protocols", "services", "ssl/certs", "ssl/openssl.cnf")
-OWN = ("chromium", "firefox", "gitconfig", "group", "hostname", "hosts", "mtab", "nsswitch.conf", "opt",
+OWN = ("chromium", "chromium.d", "firefox", "gitconfig", "group", "hostname", "hosts", "mtab", "nsswitch.conf", "opt",
        "os-release", "passwd", "profile", "resolv.conf", "runtimes", "shells", "ssl", ".packages")
 # Each file and link that a walk through /etc finds, with the bytes or the target.
 WALK = r"""

@@ -222,19 +222,6 @@ print([line.split()[1] for line in open("/proc/self/status") if line.startswith(
         self.assertEqual(lines[3], "0 -12", "more locked memory than RLIMIT_MEMLOCK")
         self.assertEqual(set(eval(lines[4])), {"0" * 16})  # pylint: disable=eval-used
 
-    def test_chromium(self):
-        """Each of its children calls capset with empty sets."""
-        program = "/usr/lib/chromium/chromium"  # Debian's, without its script
-        if not os.path.exists(program):
-            self.skipTest("chromium is not installed")
-        for profile in ("node-dev", "default"):
-            with self.subTest(profile=profile):
-                result = support.run(
-                    "sh", "-c", f"echo '<h1>hi</h1>' >a.html; timeout 90 {program} --headless "
-                    "--no-sandbox --disable-gpu --dump-dom file://$PWD/a.html",
-                    options=("--profile", profile, "--timeout", "100s"), timeout=120)
-                self.assertIn("<h1>hi</h1>", result.stdout, result.stderr)
-
     def test_a_ruleset_of_ones_own_widens_nothing(self):
         """A domain below the sandbox's own: with a ruleset that governs no right at all but one."""
         code = HEAD + """
