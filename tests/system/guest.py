@@ -90,13 +90,13 @@ TEST_SECONDS = 480
 LONG = {"system-service": 110, "fault-killed": 95, "limits-verdicts": 100, "system-runtimes": 70,
         "system-setup": 58, "limits-neighbours": 55, "limits-counts": 39, "attack-standby": 38,
         "attack-executions": 38,
-        "system-persistent": 37, "system-scope": 37, "system-idle": 32, "system-upgrade": 26,
+        "system-day": 60, "system-persistent": 37, "system-scope": 37, "system-idle": 32, "system-upgrade": 26,
         "system-serve_http": 25, "system-delegation": 25, "integration-cli_run": 24,
         "limits-persistent": 23, "attack-standby_process": 22, "limits-user_counters": 19,
         "integration-used": 17}
 # The same with --all.
 LONG_OF_ALL = {"limits-counts": 244, "system-runtimes": 210, "fault-killed": 204,
-               "system-service": 200, "system-idle": 203,
+               "system-service": 200, "system-idle": 203, "system-day": 60,
                "limits-verdicts": 123, "limits-neighbours": 155, "attack-system_calls": 147,
                "attack-files": 128, "attack-processes": 105, "attack-pinned": 80,
                "attack-denials": 74, "attack-network": 66, "attack-standby": 58,

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""handed.py FOLDER: fills it with the programs that tests/system/runtimes.py runs in the test machine and
-its Debian lacks: packages of npm and a kernel, from the cache that tests of this machine filled, and QEMU
-with its libraries. Nothing is fetched; what is missing is left out, and the test says so."""
+"""handed.py FOLDER BUILD: fills the folder with the programs that tests/system/runtimes.py and day.py run in the
+test machine and its Debian lacks: packages of npm and a kernel, from the cache that tests of this machine filled,
+npm, QEMU with its libraries, and the libgit2 that the build opens by name. Nothing is fetched; what is missing is
+left out, and the test says so."""
+import glob
 import os
+import re
 import shutil
 import sys
 
@@ -49,13 +52,35 @@ def put_emulator(folder):
     os.chmod(start, 0o755)
 
 
+def put_npm(folder):
+    """npm as its own package has it, with all that it needs beside it; Debian's is 300 packages."""
+    program = shutil.which("npm")
+    place = os.path.dirname(os.path.dirname(os.path.realpath(program))) if program else ""
+    if not os.path.isdir(place + "/node_modules/semver"):
+        return
+    shutil.copytree(place, folder + "/lib/node_modules/npm", ignore=shutil.ignore_patterns("docs", "man", "*.md"))
+    os.mkdir(folder + "/bin")
+    os.symlink("../lib/node_modules/npm/bin/npm-cli.js", folder + "/bin/npm")
+
+
+def put_libgit2(folder, build):
+    """vm/guest/job installs those of these libraries that the machine's own release lacks."""
+    with open(os.path.join(build, "bin", "msp-layers"), "rb") as file:
+        name = re.search(rb"libgit2\.so\.[\d.]+", file.read()).group().decode()
+    for library in glob.glob("/usr/lib/*/" + name):
+        for path in image_store.libraries(library):
+            put(path, folder)
+
+
 def main():
-    folder = sys.argv[1]
+    folder, build = sys.argv[1:]
     kept = packages.cache(os.path.join(TESTS, "clients", "npm-runtimes"))
     if os.path.isdir(kept):
         shutil.copytree(kept, os.path.join(folder, os.path.basename(kept)), symlinks=True)
     put(os.path.join(packages.base(), "kernel.deb"), folder)
+    put_npm(os.path.join(folder, "npm"))
     put_emulator(os.path.join(folder, "qemu"))
+    put_libgit2(os.path.join(folder, "lib"), build)
 
 
 if __name__ == "__main__":
