@@ -538,9 +538,18 @@ bool hint_judge_project(const struct search *search, const struct finding *findi
 {
 	const struct plan_mount *mount = hint_own_mount(search, search->cwd);
 	struct denial_views *views = search->views;
-	char path[HINT_TARGET_MAX];
+	char path[HINT_TARGET_MAX] = "";
+	const bool has_path = hint_text_path(finding->line, path);
+	struct denial_view *view = NULL;
 
-	if (hint_text_path(finding->line, path) && is_of_host(path))
+	if (strstr(path, "/.git/worktrees/") && !hint_own_mount(search, path))
+		view = hint_add_view(search, "mounts", "read", path);
+	if (view) {
+		SAY(view->reason, "the worktree's .git names a path of the user's machine");
+		SAY(view->remedy, "open the worktree's own directory, which shows git's data, too");
+		SAY(view->hint, "%s; a sandbox of that worktree has it", view->reason);
+	}
+	if (has_path && is_of_host(path))
 		return false; /* it looked there */
 	if (hint_is_workspace(search, mount) && search->source->is_tool &&
 	    !search->source->is_persistent && !views->note[0] && search->is_clear)

@@ -36,8 +36,8 @@ RAISED = {
 # Lines of C that are neither blank, comment nor an include of a header, of all .c files beneath a folder
 # and of those of other folders that its program is linked with.
 CODE_LINES = {
-    "child-init": 2229,
-    "supervisor": 6426,
+    "child-init": 2228,
+    "supervisor": 6425,
     "stewards/audit": 735,
     "stewards/store": 1502,
     "common": 1953,
@@ -60,7 +60,7 @@ CODE_LINES = {
     "cli": 18044,
     "launcher": 8113,
     "broker": 15645,
-    "frontend": 4018,
+    "frontend": 4027,
     "policy": 10090,
     "file": 2385,
     "vm": 1778,

@@ -282,6 +282,10 @@ Test(denial_hints, of_the_users_files_and_the_workspace)
 					 "is at /workspace]\n");
 	cr_expect_str_eq(hints_of(name), "");
 	cr_expect_str_eq(hints_of("fatal: not a git repository"), "");
+	cr_expect_str_eq(hints_of("fatal: not a git repository: /workspace/.git/worktrees/a"), "");
+	cr_expect_str_eq(hints_of("fatal: not a git repository: /srv/p/.git/worktrees/a"),
+			 "[sandbox: the worktree's .git names a path of the user's machine; a "
+			 "sandbox of that worktree has it]\n");
 	source.profile = "strict"; /* it keeps no files */
 	source.is_persistent = false;
 	cr_expect_str_eq(hints_of(home), "[sandbox: /home/user/x is not visible here]\n");
