@@ -33,13 +33,20 @@ struct tree {
 	 * point that is missing there must not come to be on the host. */
 	int writable[PLAN_MOUNTS_MAX];
 	uint32_t writable_count;
+	/* The record under work, and the roles of its place; 0: it has none, or keeps nothing in
+	 * this sandbox. */
+	uint32_t index, roles;
 };
+
+static void begin_record(struct tree *tree, uint32_t index)
+{
+	tree->index = index;
+	tree->roles = tree->places ? places_roles(tree->places, index) : 0;
+}
 
 /* The host's file that a record names, or the tree's that it masks; -ENOENT: there is none. */
 static int open_source(const struct tree *tree, const struct plan_mount *mount, uint64_t flags)
 {
-	const struct plan_mount *first =
-		plan_mounts(tree->plan, plan_profile(tree->plan, tree->profile));
 	const char *path = plan_string(tree->plan, mount->source);
 
 	if (mount->kind == PLAN_MASK)
@@ -47,7 +54,7 @@ static int open_source(const struct tree *tree, const struct plan_mount *mount, 
 	for (uint32_t i = 0; i < tree->shown->pin_counts[tree->plan->slot]; i++) {
 		const struct pin *pin = &tree->shown->pins[tree->plan->slot][i];
 
-		if (pin->is.profile == tree->profile && pin->is.mount == mount - first)
+		if (pin->is.profile == tree->profile && pin->is.mount == tree->index)
 			return tree_open_meant(tree->host, path, flags, &pin->meant);
 	}
 	return mount->flags & PLAN_PINNED ? -ENOENT : tree_open(tree->host, path, flags);
@@ -86,20 +93,17 @@ static int make_entry(struct tree *tree, const struct plan_mount *mount, int sou
 static int attach_mount(struct tree *tree, int mount, const char *target)
 {
 	const char *name;
+	const int parent = tree_parent(&tree->parent, target, &name);
 	struct stat status;
-	int parent, made;
 
-	if (fstat(mount, &status) != 0)
-		return -errno;
-	parent = tree_parent(&tree->parent, target, &name);
-	if (parent < 0)
-		return parent;
-	made = S_ISDIR(status.st_mode) ? mkdirat(parent, name, 0755)
-				       : mknodat(parent, name, S_IFREG | 0444, 0);
-	if ((made != 0 && errno != EEXIST) ||
-	    kernel_move_mount(mount, parent, name, MOVE_MOUNT_F_EMPTY_PATH) != 0)
-		return -errno;
-	return 0;
+	if (parent < 0 || fstat(mount, &status) != 0)
+		return parent < 0 ? parent : -errno;
+	const int made = S_ISDIR(status.st_mode) ? mkdirat(parent, name, 0755)
+						 : mknodat(parent, name, S_IFREG | 0444, 0);
+	return (made == 0 || errno == EEXIST) &&
+			       kernel_move_mount(mount, parent, name, MOVE_MOUNT_F_EMPTY_PATH) == 0
+		       ? 0
+		       : -errno;
 }
 
 /* Attach a new mount, which is the target's from then on. Make a writable one writable only when
@@ -129,25 +133,6 @@ static int bind_host(struct tree *tree, const struct plan_mount *mount, int sour
 			  plan_string(tree->plan, mount->target), may_write);
 }
 
-/* Attach a persistent mount over the mount that the record itself makes; a bind is its lowest
- * layer. */
-static int attach_place(struct tree *tree, const struct plan_mount *mount, uint32_t index)
-{
-	const uint64_t attributes = (mount->attributes & ~(uint64_t)MOUNT_ATTR_RDONLY) |
-				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	const char *target = plan_string(tree->plan, mount->target);
-	const bool is_bind = mount->kind == PLAN_BIND;
-	int below = is_bind ? tree_open(tree->root, target, O_PATH) : -1;
-	const int error =
-		attach_own(tree,
-			   places_mount(tree->places, index, plan_string(tree->plan, mount->place),
-					attributes, tree->host, "/" STAGING_HOST, &below, is_bind),
-			   target, places_roles(tree->places, index) == PLACE_ROLE(LAYER_WRITE));
-
-	fd_close(&below);
-	return error;
-}
-
 /* Attach a detached mount over a path of this mount namespace. */
 static int attach_at(int mount, const char *path)
 {
@@ -156,19 +141,45 @@ static int attach_at(int mount, const char *path)
 											: -errno;
 }
 
-/* Attach a new file system. An overlay is written to a tmpfs, which hangs in the host's tree and
- * goes with it: the sandbox has no name for it. */
 static int attach_new(struct tree *tree, const struct plan_mount *mount, int source)
 {
-	const char *options = plan_string(tree->plan, mount->options);
-	int layers[] = { -1, -1, source };
-	const int made = mount->kind == PLAN_OVERLAY
-				 ? mount_overlay(layers, 3, tree->host, "/" STAGING_HOST, options,
-						 mount->options_size, mount->attributes)
-				 : mount_new(plan_string(tree->plan, mount->source), options,
-					     mount->options_size, mount->attributes);
+	return attach_own(tree,
+			  mount_new(plan_string(tree->plan, mount->source),
+				    plan_string(tree->plan, mount->options), mount->options_size,
+				    mount->attributes),
+			  plan_string(tree->plan, mount->target), false);
+}
 
-	return attach_own(tree, made, plan_string(tree->plan, mount->target), false);
+/* Mount an overlay over `path`, of which the first two layers are made: in its place, or else on a
+ * tmpfs that hangs in the host's tree and goes with it: the sandbox has no name for it. */
+static int mount_over(const struct tree *tree, const struct plan_mount *mount, const char *path,
+		      int *layers, uint32_t count)
+{
+	const uint64_t attributes = (mount->attributes & ~(uint64_t)MOUNT_ATTR_RDONLY) |
+				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+	return tree->roles != 0 ? places_mount(tree->places, tree->index,
+					       plan_string(tree->plan, mount->place), attributes,
+					       tree->host, path, layers + 2, count - 2)
+				: mount_overlay(layers, count, tree->host, path,
+						plan_string(tree->plan, mount->options),
+						mount->options_size, attributes);
+}
+
+/* Attach a persistent mount, or another overlay, above `source`; -1: above nothing. The directories
+ * of its frame are the user's, where those of the source are foreign. */
+static int attach_layers(struct tree *tree, const struct plan_mount *mount, int source)
+{
+	/* settle_descriptors() closes the frame. */
+	const int frame =
+		mount->frame ? tree_open(tree->host, plan_string(tree->plan, mount->frame), O_PATH)
+			     : source;
+	int layers[] = { -1, -1, frame, source };
+	const uint32_t count = 2U + (mount->frame != 0) + (source != -1);
+
+	return attach_own(tree, mount_over(tree, mount, "/" STAGING_HOST, layers, count),
+			  plan_string(tree->plan, mount->target),
+			  tree->roles == PLACE_ROLE(LAYER_WRITE));
 }
 
 /* A small tmpfs that only the set-up writes to. */
@@ -190,8 +201,7 @@ static const struct plan_mount *image_of(const struct tree *tree, uint32_t phase
 	return first->kind == PLAN_IMAGE && first->phase == phase ? first : NULL;
 }
 
-/* Mount the image over `path`. What is written through it goes to its place, or else to a tmpfs
- * below it. */
+/* Mount the image over `path`. */
 static int new_image(const struct tree *tree, const struct plan_mount *image, const char *path)
 {
 	const struct plan_profile *profile = plan_profile(tree->plan, tree->profile);
@@ -202,13 +212,7 @@ static int new_image(const struct tree *tree, const struct plan_mount *image, co
 
 	for (; name < end; name += strlen(name) + 1)
 		layers[count++] = tree_open(tree->host, name, O_PATH);
-	const int result =
-		tree->places && places_roles(tree->places, 0) != 0
-			? places_mount(tree->places, 0, plan_string(tree->plan, image->place),
-				       image->attributes, tree->host, path, layers + 2, count - 2)
-			: mount_overlay(layers, count, tree->host, path,
-					plan_string(tree->plan, image->options),
-					image->options_size, image->attributes);
+	const int result = mount_over(tree, image, path, layers, count);
 	while (count > 2)
 		fd_close(&layers[--count]);
 	return result;
@@ -220,6 +224,7 @@ static int begin_tree(struct tree *tree, uint32_t phase, const char *path)
 {
 	const struct plan_mount *image = image_of(tree, phase);
 
+	begin_record(tree, 0);
 	tree->root = image ? new_image(tree, image, path) : new_small_tmpfs();
 	tree->parent = TREE_PARENT(tree->root);
 	int error = image && tree->root >= 0 ? 0 : attach_at(tree->root, path);
@@ -267,7 +272,7 @@ static const struct {
 	[PLAN_PROC] = { attach_new, 0 },
 	[PLAN_DEVPTS] = { attach_new, 0 },
 	[PLAN_MASK] = { mask_path, O_PATH },
-	[PLAN_OVERLAY] = { attach_new, O_PATH | O_DIRECTORY },
+	[PLAN_OVERLAY] = { attach_layers, O_PATH | O_DIRECTORY },
 };
 
 /* Leave out a file that is not there, if that is no error. */
@@ -278,7 +283,8 @@ static int apply_record(struct tree *tree, const struct plan_mount *mount)
 
 	if (flags && source < 0)
 		return source == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : source;
-	const int error = kinds[mount->kind].apply(tree, mount, source);
+	const int error = tree->roles != 0 ? attach_layers(tree, mount, source)
+					   : kinds[mount->kind].apply(tree, mount, source);
 	fd_close(&source);
 	return error;
 }
@@ -291,9 +297,8 @@ static int build_tree(struct tree *tree, uint32_t phase, uint32_t *ret_stage)
 	int error = 0;
 
 	for (uint32_t i = profile->layers_size > 0; i < profile->mount_count && !error; i++) {
-		if (phase == PLAN_PHASE_SANDBOX && places_roles(tree->places, i) != 0)
-			error = attach_place(tree, &mounts[i], i);
-		else if (mounts[i].phase == phase)
+		begin_record(tree, i);
+		if (mounts[i].phase == phase || tree->roles != 0)
 			error = apply_record(tree, &mounts[i]);
 		if (error && (mounts[i].flags & PLAN_PINNED))
 			*ret_stage = STAGE_BIND;
@@ -315,11 +320,9 @@ static int open_writable(struct tree *tree, int error)
 
 int mounts_stage(void)
 {
-	int host, staging;
-
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return -errno;
-	staging = new_small_tmpfs();
+	int staging = new_small_tmpfs();
 	if (staging < 0)
 		return staging;
 	/* /usr is a directory that every host has; the pivot uncovers it again. */
@@ -329,7 +332,7 @@ int mounts_stage(void)
 	    chdir("/") != 0)
 		return -errno;
 	fd_close(&staging);
-	host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return host < 0 ? -errno : host;
 }
 

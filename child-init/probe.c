@@ -72,19 +72,21 @@ void probe_begin(const struct init *own)
 }
 
 /* The base tree is the workload's by its modes. Setting times needs a mount that can be written
- * before anything else. In a root that may be written the sealed file is a mount of its own. */
+ * before anything else. In a root that may be written the sealed file is a mount of its own, and at
+ * an optional target there may be a file of the sandbox. */
 static void try_mounts(void)
 {
 	const struct plan *plan = &init->factory->plan;
 	const struct plan_mount *mounts = plan_mounts(plan, init->profile);
+	const uint32_t unsure = mounts[0].phase == PLAN_PHASE_SANDBOX ? PLAN_OPTIONAL : 0;
 
 	err_is(POSTURE_READ_ONLY, utimensat(AT_FDCWD, PLAN_SEALED_FILE, NULL, 0), EROFS);
 	for (uint32_t i = 0; i < init->profile->mount_count; i++) {
 		const char *path = plan_string(plan, mounts[i].target);
 
 		if (mounts[i].kind == PLAN_BIND && (mounts[i].attributes & MOUNT_ATTR_RDONLY) &&
-		    places_roles(&init->factory->places, i) == 0 &&
-		    access(path, F_OK) == 0) /* else it is optional */
+		    places_roles(&init->factory->places, i) == 0 && !(mounts[i].flags & unsure) &&
+		    access(path, F_OK) == 0)
 			err_is(POSTURE_READ_ONLY, utimensat(AT_FDCWD, path, NULL, 0), EROFS);
 	}
 }

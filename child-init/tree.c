@@ -35,16 +35,15 @@ static int open_parent(int root, const char *path, size_t size)
 	struct tree_parent above = TREE_PARENT(root);
 	char prefix[IPC_PATH_MAX] = "/";
 	const char *name;
-	int parent, error;
 
 	memcpy(prefix, path, size);
-	parent = tree_open(root, prefix, O_PATH);
+	int parent = tree_open(root, prefix, O_PATH);
 	if (parent != -ENOENT)
 		return parent;
 	parent = tree_parent(&above, prefix, &name); /* as deep as what is missing */
-	error = parent < 0                                            ? parent
-		: mkdirat(parent, name, 0755) == 0 || errno == EEXIST ? 0
-								      : -errno;
+	const int error = parent < 0                                            ? parent
+			  : mkdirat(parent, name, 0755) == 0 || errno == EEXIST ? 0
+										: -errno;
 	fd_close(&above.fd);
 	return error ? error : tree_open(root, prefix, O_PATH);
 }

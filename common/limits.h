@@ -94,7 +94,7 @@
 #define SANDBOX_EXECUTIONS_MAX 16
 
 /* Places of a profile whose files last: /workspace, /home/agent and what the operator adds. */
-#define PLACES_MAX 8
+#define PLACES_MAX 12
 
 /* Layers of a sandbox, all branches together, and those below one another. Overlayfs takes 500;
  * each costs a lookup, a descriptor and a message per place at a start. */

@@ -122,16 +122,15 @@ bool plan_is_place(const char *name)
 static bool is_place(const struct plan *plan, const struct plan_mount *mount)
 {
 	const bool is_kept =
-		mount->kind == PLAN_TMPFS || mount->kind == PLAN_IMAGE ||
+		mount->kind == PLAN_TMPFS || mount->kind >= PLAN_OVERLAY ||
 		mount->kind == PLAN_DIRECTORY ||
 		(mount->kind == PLAN_BIND && (mount->attributes & MOUNT_ATTR_RDONLY) != 0);
 	const char *name = plan_string(plan, mount->place);
 
-	if (mount->place == 0)
-		return true;
-	return is_kept && (mount->flags & PLAN_OPTIONAL) == 0 && is_string(plan, mount->place) &&
-	       plan_is_place(name) &&
-	       (mount->kind == PLAN_TMPFS || strcmp(name, PLAN_PLACE_WORKSPACE) != 0);
+	return mount->place == 0 ||
+	       (is_kept && (mount->flags & PLAN_OPTIONAL) == 0 && is_string(plan, mount->place) &&
+		plan_is_place(name) &&
+		(mount->kind == PLAN_TMPFS || strcmp(name, PLAN_PLACE_WORKSPACE) != 0));
 }
 
 /* The layers are directories with absolute names. An internal profile has none. */
@@ -159,7 +158,8 @@ static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 	if (mount->kind == 0 || mount->kind >= PLAN_MOUNT_KIND_COUNT ||
 	    mount->phase > PLAN_PHASE_SANDBOX || !is_path(plan, mount->target) ||
 	    !is_pairs(plan, mount->options, mount->options_size) ||
-	    !is_optional(plan, mount->origin.file) || !is_place(plan, mount))
+	    !is_optional(plan, mount->origin.file) || !is_place(plan, mount) ||
+	    !is_optional(plan, mount->frame))
 		return false;
 	return needs_path ? is_path(plan, mount->source)
 			  : !needs_source || is_string(plan, mount->source);

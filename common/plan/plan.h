@@ -144,8 +144,10 @@ struct plan_mount {
 	uint64_t device;                /* as makedev(3) gives it */
 	struct plan_origin origin;
 	uint32_t place; /* name under which a persistent sandbox keeps what is written here, for
-			 * TMPFS, BIND, IMAGE and git's DIRECTORY; 0: it keeps nothing of it */
-	uint32_t reserved;
+			 * TMPFS, BIND, OVERLAY, IMAGE and git's DIRECTORY; 0: it keeps nothing of
+			 * it */
+	uint32_t frame; /* path of an OVERLAY's tree of directories, which lies on `source` so that
+			 * its directories are the user's; 0: there is none */
 };
 
 /* The place that the workspace of the host is shown at. */

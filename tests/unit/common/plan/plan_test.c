@@ -339,7 +339,8 @@ Test(plan, places)
 	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
 	cr_expect(plan_lasts(&plan, &blob.profile));
 	for (uint32_t kind = PLAN_DIRECTORY; kind < PLAN_MOUNT_KIND_COUNT; kind++) {
-		if (kind == PLAN_TMPFS || kind == PLAN_BIND || kind == PLAN_DIRECTORY)
+		if (kind == PLAN_TMPFS || kind == PLAN_BIND || kind == PLAN_DIRECTORY ||
+		    kind == PLAN_OVERLAY)
 			continue;
 		blob.mounts[kind - 1].place = blob.profile.name;
 		cr_expect_eq(open_blob(), -EBADMSG, "kind %u", kind);
