@@ -126,7 +126,8 @@ static void show_machine(const struct request *request, struct policy *policy,
 	policy_set_shown(policy,
 			 (struct policy_shown){
 				 .packages = error == 0 && packages->count > 0 ? packages : NULL,
-				 .machine = request->machine });
+				 .machine = request->machine,
+				 .frames = error == 0 ? request->packages : NULL });
 }
 
 /* Load the built-in profiles, and the configuration if one is given. NULL after a message. */

@@ -187,7 +187,8 @@ static int make_place(struct plan_profile *profile, const struct bind *bind,
 	char existing[2 * IPC_PATH_MAX];
 	int code;
 
-	if (index == profile->mount_count || closed_kinds[mount->kind][0] == '\0')
+	/* In an overlay with a frame each sandbox can make the mount point. */
+	if (index == profile->mount_count || closed_kinds[mount->kind][0] == '\0' || mount->frame)
 		return 0;
 	if (mount->kind != PLAN_OVERLAY &&
 	    (mount->kind != PLAN_BIND || mount->place != 0 ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `image`, `root`, `user` and `pretend`. An image gives the profile's root, and what no key of the
- * profile says: variables, the working directory and the command. Its root's directories get
- * Landlock rules one by one, since a rule on "/" would count for what is mounted there as well.
+ * `image`, `root`, `system`, `user` and `pretend`. An image gives the profile's root, and what no
+ * key of the profile says: variables, the working directory and the command. Its root's directories
+ * get Landlock rules one by one, since a rule on "/" would count for what is mounted there as well.
  */
 #include "common/limits.h"
 #include "common/plan/plan.h"
@@ -40,6 +40,8 @@ int image_apply(const struct reading *reading)
 	struct profile *profile = reading->profile;
 
 	profile->numbers.user = profile->is_user_root ? PLAN_USER_ROOT : PLAN_USER_AGENT;
+	if (profile->image != NULL && profile->is_system_writable)
+		profile->is_root_writable = true;
 	if (reading_says(reading, "pretend"))
 		profile->seccomp.pretends_ownership =
 			node_texts(reading->said, "pretend").count > 0;
@@ -160,32 +162,40 @@ static bool has_rule(const struct profile *profile, const char *path)
 	return false;
 }
 
-/* Add the rule of a name in the image's root. */
-static int add_rule(void *context, const char *name, mode_t mode)
+/* Add a rule for a path; false: there is no room. */
+static bool grant_rights(struct profile *profile, const char *path, bool is_writable,
+			 enum key_id key)
 {
 	static char read[] = "read", execute[] = "execute", write[] = "write", create[] = "create";
 	static char *const words[] = { read, execute, write, create };
-	const struct reading *reading = context;
-	struct profile *profile = reading->profile;
-	struct profile_rule rule = { .words = { words, profile->is_root_writable ? 4 : 2 },
+	struct profile_rule rule = { .words = { words, is_writable ? 4 : 2 },
 				     .is_implied = true,
-				     .origin = profile->origins.keys[KEY_profile_image] };
-	char path[IPC_PATH_MAX + 1];
+				     .origin = profile->origins.keys[key] };
 
-	(void)snprintf(path, sizeof(path), "/%s", name);
-	if ((!S_ISDIR(mode) && !S_ISREG(mode)) || has_rule(profile, path))
-		return 0;
 	if (profile->rule_count == PLAN_RULES_MAX)
-		return miss_image(
-			reading,
-			"%.160s: too many files in its root; expected at most %u, with the "
-			"profile's rules of landlock",
-			profile->image, PLAN_RULES_MAX);
+		return false;
 	for (uint32_t i = 0; i < rule.words.count; i++)
 		rule.rights |= profile_right(words[i]);
 	rule.path = profile->rule_paths[profile->owned_rules++] = memory_text(path, strlen(path));
 	profile->rules[profile->rule_count++] = rule;
-	return 0;
+	return true;
+}
+
+/* Add the rule of a name in the image's root. */
+static int add_rule(void *context, const char *name, mode_t mode)
+{
+	const struct reading *reading = context;
+	struct profile *profile = reading->profile;
+	char path[IPC_PATH_MAX + 1];
+
+	(void)snprintf(path, sizeof(path), "/%s", name);
+	if ((!S_ISDIR(mode) && !S_ISREG(mode)) || has_rule(profile, path) ||
+	    grant_rights(profile, path, profile->is_root_writable, KEY_profile_image))
+		return 0;
+	return miss_image(reading,
+			  "%.160s: too many files in its root; expected at most %u, with the "
+			  "profile's rules of landlock",
+			  profile->image, PLAN_RULES_MAX);
 }
 
 /* Add the rule of the directory in the root that a path lies in. */
@@ -238,7 +248,9 @@ static void add_trust(struct profile *profile)
 
 static bool has_system(const struct profile *profile)
 {
-	for (uint32_t i = 0; profile->is_root_writable && i < profile->mount_count; i++) {
+	const bool is_own = profile->is_root_writable || profile_has_system(profile);
+
+	for (uint32_t i = 0; is_own && i < profile->mount_count; i++) {
 		const char *place = profile->mounts[i].place;
 
 		if (place != NULL && strcmp(place, PLACE_SYSTEM) == 0)
@@ -322,6 +334,26 @@ static int leave_image(const struct reading *reading)
 	return set_cwd(reading);
 }
 
+/* Add the rights in what the sandbox has of its own: a rule beside the profile's for the same path
+ * adds to it. */
+static int open_system(const struct reading *reading)
+{
+	static const char *const tops[] = { "/usr", "/etc", "/opt", "/var" };
+
+	if (has_system(reading->profile))
+		return reading_fail(reading, "files",
+				    "the place " PLACE_SYSTEM " is that of a system which may be "
+				    "written; expected another name");
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
+		if (!grant_rights(reading->profile, tops[i], true, KEY_profile_system))
+			return reading_fail(reading, "system",
+					    "too many rules of landlock; expected at most %u, with "
+					    "the four that this key adds",
+					    PLAN_RULES_MAX);
+	}
+	return 0;
+}
+
 int image_check(const struct reading *reading)
 {
 	struct profile *profile = reading->profile;
@@ -335,9 +367,9 @@ int image_check(const struct reading *reading)
 	if (profile->image == NULL && profile->origins.keys[KEY_profile_root].file != NULL)
 		return reading_fail(reading, "root",
 				    "does not belong to a profile without an image; expected image "
-				    "beside it");
+				    "beside it, or system: writable");
 	if (profile->image == NULL)
-		return 0;
+		return profile_has_system(profile) ? open_system(reading) : 0;
 	if (image_is_awaited(profile))
 		return reading->place.is_builtin
 			       ? set_cwd(reading)
@@ -360,7 +392,8 @@ int image_check(const struct reading *reading)
 
 struct profile_mount image_mount(const struct profile *profile)
 {
-	const bool is_own = profile->is_root_writable;
+	const bool is_system = profile_has_system(profile);
+	const bool is_own = profile->is_root_writable || is_system;
 
 	return (struct profile_mount){
 		.kind = PLAN_IMAGE,
@@ -372,6 +405,53 @@ struct profile_mount image_mount(const struct profile *profile)
 		.inodes = is_own ? OWN_INODES : SMALL_INODES,
 		.is_writable = is_own,
 		.is_implied = true,
-		.origin = profile->origins.keys[KEY_profile_image],
+		.origin = profile->origins.keys[is_system ? KEY_profile_system : KEY_profile_image],
 	};
+}
+
+/* Give an overlay of a system that can be written a place, if the profile's sandboxes last. Its
+ * name follows from the path: system-usr. */
+static void set_system_place(struct profile *profile, struct profile_mount *mount)
+{
+	char name[IPC_PATH_MAX];
+
+	(void)snprintf(name, sizeof(name), PLACE_SYSTEM "%s", mount->target);
+	for (char *slash = name; (slash = strchr(slash, '/')) != NULL;)
+		*slash = '-';
+	if (profile_lasts(profile) && plan_is_place(name) &&
+	    profile->owned_count < PROFILE_MOUNTS_MAX)
+		mount->place = profile->owned[profile->owned_count++] =
+			memory_text(name, strlen(name));
+}
+
+void image_settle_system(struct profile *profile, struct profile_mount *mount)
+{
+	static const char *const tops[] = { "/usr", "/opt", "/var" };
+	struct stat source;
+	bool is_in = false;
+
+	if (mount->is_system) { /* a parent's */
+		mount->kind = PLAN_BIND;
+		mount->flags |= mount->is_optional ? PLAN_OPTIONAL : 0U;
+		mount->place = NULL;
+		mount->is_system = false;
+	}
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
+		const size_t size = strlen(tops[i]);
+
+		is_in = is_in || (strncmp(mount->target, tops[i], size) == 0 &&
+				  (mount->target[size] == '\0' || mount->target[size] == '/'));
+	}
+	/* Each sandbox of the profile has a place, so what is missing cannot be one. */
+	if (!profile_has_system(profile) || !is_in || mount->kind != PLAN_BIND ||
+	    mount->is_writable || mount->is_toolchain || mount->place != NULL ||
+	    stat(mount->source, &source) != 0 || !S_ISDIR(source.st_mode))
+		return;
+	mount->is_system = true;
+	mount->kind = PLAN_OVERLAY;
+	mount->mode = 0755;
+	mount->flags &= ~(uint32_t)PLAN_OPTIONAL;
+	mount->size_bytes = profile->numbers.memory_bytes;
+	mount->inodes = OWN_INODES;
+	set_system_place(profile, mount);
 }

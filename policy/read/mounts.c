@@ -476,9 +476,14 @@ int mounts_check(const struct reading *reading)
 	struct profile *profile = reading->profile;
 	struct building building = { .reading = reading };
 
-	if (profile->tree != NULL)
+	const bool has_image = profile->tree != NULL || profile_has_system(profile);
+	const bool is_own =
+		profile_has_system(profile) || (profile->tree != NULL && profile->is_root_writable);
+
+	if (has_image)
 		building.made[building.count++] = image_mount(profile);
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		image_settle_system(profile, &profile->mounts[i]);
 		profile->mounts[i].phase = kinds[profile->mounts[i].kind].phase;
 		if (build_entry(&building, &profile->mounts[i]) != 0)
 			return -1;
@@ -486,8 +491,7 @@ int mounts_check(const struct reading *reading)
 	if (profile->image != NULL && build_cwd(&building) != 0)
 		return -1;
 	/* A root that each sandbox writes is made in it, with all that is there. */
-	for (uint32_t i = 0;
-	     profile->tree != NULL && profile->is_root_writable && i < building.count; i++)
+	for (uint32_t i = 0; is_own && i < building.count; i++)
 		building.made[i].phase = PLAN_PHASE_SANDBOX;
 	memcpy(profile->mounts, building.made, sizeof(building.made));
 	profile->mount_count = building.count;

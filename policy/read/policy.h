@@ -18,6 +18,7 @@ struct policy;
 struct policy_shown {
 	const struct packages *packages; /* with copies */
 	const char *machine;             /* the path of the virtual machine */
+	const char *frames;              /* the directory for frames (policy/packages/frames.h) */
 };
 
 /* A file's settings for all profiles. Texts belong to the policy; NULL and 0: not given. */

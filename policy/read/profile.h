@@ -61,6 +61,7 @@ struct profile_mount {
 	bool is_implied;   /* a parent or mount point that the file omits */
 	bool is_builtin;   /* an entry of a built-in profile */
 	bool is_toolchain; /* an entry of `toolchain` */
+	bool is_system;    /* a bind that `system: writable` makes an overlay, with a frame */
 };
 
 struct profile_rule {
@@ -135,6 +136,7 @@ struct profile {
 	const char *hostname;
 	const char *cwd;
 	bool is_root_writable;
+	bool is_system_writable; /* without an image: above the host's programs */
 	bool is_user_root;
 	bool is_cwd_of_image; /* no key says it */
 	enum profile_network network;
@@ -186,6 +188,13 @@ int profile_check_name(const struct profile_place *place, struct policy_error *e
  */
 struct profile *profile_new(const struct profile_place *place, const struct profile *parent,
 			    struct policy_error *error);
+
+/* Return whether each sandbox of the profile has a root of its own that can be written, on empty
+ * layers instead of an image's. */
+static inline bool profile_has_system(const struct profile *profile)
+{
+	return profile->image == NULL && profile->is_system_writable;
+}
 
 /* Return whether the profile has a place, so that its sandboxes can be persistent. */
 bool profile_lasts(const struct profile *profile);

@@ -143,6 +143,10 @@ uint64_t mounts_attributes(const struct profile_mount *mount);
 /* Find the entry that is or contains `path`: the longest matching target, or NULL. */
 const struct profile_mount *mounts_around(const struct profile *profile, const char *path);
 
+/* Make a bind below /usr, /opt or /var an overlay where the profile's system can be written, and
+ * one that a parent made so a bind again. */
+void image_settle_system(struct profile *profile, struct profile_mount *mount);
+
 /* In place of an image's name: only profiles that extend this built-in one say it, and it is in no
  * plan itself. */
 #define IMAGE_AWAITED "-"

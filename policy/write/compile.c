@@ -6,6 +6,7 @@
 #include "policy/write/compile.h"
 
 #include "common/sha256.h"
+#include "policy/packages/frames.h"
 #include "policy/packages/packages.h"
 #include "policy/read/images.h"
 #include "policy/read/profile_parts.h"
@@ -88,6 +89,17 @@ static const char *mount_source(const struct writer *writer, const struct profil
 	}
 }
 
+/* Put the path of the directories that an overlay on the host's programs needs as its own. */
+static uint32_t write_frame(struct writer *writer, const struct profile_mount *mount)
+{
+	char path[IPC_PATH_MAX];
+
+	return mount->is_system && writer->shown->frames != NULL &&
+			       frames_make(writer->shown->frames, mount->source, path) == 0
+		       ? writer_put_text(writer, path)
+		       : 0;
+}
+
 static void put_mounts(struct writer *writer, const struct profile *profile,
 		       struct plan_profile *out)
 {
@@ -109,6 +121,7 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 			.device = mount->device,
 			.origin = writer_put_origin(writer, &mount->origin),
 			.place = writer_put_text(writer, mount->place),
+			.frame = write_frame(writer, mount),
 		};
 		put_options(writer, mount, &records[i]);
 		if (writer->shown->packages != NULL && (mount->flags & PLAN_PACKAGES) != 0)
@@ -162,8 +175,8 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 		record->file = writer_put_text(writer, language->file);
 		/* An interpreter starts ahead only where no workload can have changed it, and by
 		 * itself. */
-		record->standby =
-			language->ahead && !profile->is_root_writable && profile->runner.count == 0;
+		record->standby = language->ahead && !profile->is_root_writable &&
+				  !profile_has_system(profile) && profile->runner.count == 0;
 		record->aliases =
 			writer_put_list(writer, &language->aliases, &record->aliases_size);
 		record->argv = put_command(writer, profile, language, &record->argv_size);
@@ -396,6 +409,13 @@ static void put_image(struct writer *writer, const struct profile *profile,
 	offset = (uint32_t)writer->blob->size;
 	for (uint32_t i = 0; tree != NULL && i < tree->count; i++)
 		buffer_append(writer->blob, tree->layers[i], strlen(tree->layers[i]) + 1);
+	if (profile_has_system(profile)) {
+		char path[IPC_PATH_MAX] = "/var/empty"; /* for a plan that is only shown */
+
+		if (writer->shown->frames != NULL)
+			(void)frames_make(writer->shown->frames, NULL, path);
+		buffer_append(writer->blob, path, strlen(path) + 1);
+	}
 	out->layers = writer_end_list(writer, offset, &out->layers_size);
 	out->image = tree != NULL ? writer_put_text(writer, tree->image->digest) : 0;
 }

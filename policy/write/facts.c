@@ -392,6 +392,7 @@ static void add_image(struct facts *facts, const struct profile *profile)
 		      profile->tree->count == 1 ? "" : "s");
 	add_fact(facts, &image);
 	add_word(facts, FACT_ROOT, profile, KEY_profile_root);
+	add_word(facts, FACT_SYSTEM, profile, KEY_profile_system);
 	for (uint32_t i = 0; (word = image_command(profile, i)) != NULL; i++)
 		append_word(&command.text, i, word);
 	if (image_command(profile, 0) != NULL)

@@ -27,6 +27,7 @@
 	SECTION(REGISTRIES, "registries")                                                          \
 	SECTION(IMAGE, "image")                                                                    \
 	SECTION(ROOT, "root")                                                                      \
+	SECTION(SYSTEM, "system")                                                                  \
 	SECTION(USER, "user")                                                                      \
 	SECTION(PRETEND, "pretend")                                                                \
 	SECTION(COMMAND, "command")                                                                \

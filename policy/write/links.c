@@ -58,8 +58,7 @@ uint32_t links_put(struct writer *writer, const struct profile *profile,
 		if (size == 0 || (strlen(last) == size && strncmp(last, path, size) == 0))
 			continue;
 		format_text(last, sizeof(last), "%.*s", (int)size, path);
-		records[count] =
-			(struct plan_mount){ .kind = PLAN_SYMLINK, .phase = PLAN_PHASE_BASE };
+		records[count] = (struct plan_mount){ .kind = PLAN_SYMLINK, .phase = shown->phase };
 		format_text(text, sizeof(text), "%s/%s", shown->target, last);
 		records[count].source = writer_put_text(writer, text);
 		format_text(text, sizeof(text), ETC "%s", last);

@@ -87,6 +87,7 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	show_value(&facts, FACT_DESCRIPTION, text);
 	show_value(&facts, FACT_IMAGE, text);
 	show_value(&facts, FACT_ROOT, text);
+	show_value(&facts, FACT_SYSTEM, text);
 	if (profile->is_user_root)
 		show_value(&facts, FACT_USER, text);
 	show_value(&facts, FACT_PRETEND, text);

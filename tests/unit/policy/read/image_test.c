@@ -296,6 +296,18 @@ Test(image, a_root_that_is_written_is_each_sandboxs_own)
 	builtin_close(&loaded);
 }
 
+Test(image, a_writable_system_with_an_image_is_its_root)
+{
+	struct builtin loaded;
+
+	cr_assert_str_eq(load_policy(PROFILE ", system: writable}\n", &loaded), "");
+	cr_expect_str_eq(
+		plan_string(&loaded.plan,
+			    plan_mounts(&loaded.plan, find_profile(&loaded, "mine"))[0].place),
+		"system");
+	builtin_close(&loaded);
+}
+
 Test(image, ownership_is_pretended_by_the_filter_alone)
 {
 	static const char *const pretended[] = { "chown",     "fchown",    "lchown",    "fchownat",
@@ -457,6 +469,12 @@ Test(image, mistakes)
 	expect_mistake("profiles: [{name: mine, extends: image}]", "image: missing; expected");
 	expect_mistake("profiles: [{name: mine, extends: default, root: writable}]",
 		       "root: does not belong to a profile without an image; expected image");
+	expect_mistake("profiles: [{name: mine, extends: default, system: yes}]",
+		       "system: \"yes\" is not known; expected read-only or");
+	expect_mistake(
+		"profiles: [{name: mine, extends: default, system: writable, files: [{at: /x, "
+		"kind: tmpfs, size: 1M, inodes: 1K, mode: 0755, place: system}]}]",
+		"expected another name");
 	expect_mistake(PROFILE ", root: yes}\n",
 		       "root: \"yes\" is not known; expected read-only or");
 	expect_mistake(PROFILE ", user: 1}\n", "user: \"1\" is not known; expected agent or root");

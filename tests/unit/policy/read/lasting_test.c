@@ -273,7 +273,7 @@ Test(lasting, places_are_counted)
 	policy = policy_new();
 	cr_assert_eq(policy_add_builtin(policy, &error), 0, "%s", error.text);
 	cr_expect_eq(policy_add(policy, "mine.yaml", text.bytes, text.size, &error), -1);
-	cr_expect_not_null(strstr(error.text, "too many places; expected at most 8"), "%s",
+	cr_expect_not_null(strstr(error.text, "too many places; expected at most 12"), "%s",
 			   error.text);
 	buffer_done(&text);
 }
