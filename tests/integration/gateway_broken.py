@@ -263,7 +263,7 @@ class Cable(unittest.TestCase):
         for values in ({"reason": 15}, {"reason": 1 << 31}, {"port": 65536}):
             with self.subTest(**values):
                 self.expect_end(self.refused("evil.example", **values))
-        for values in ({"reason": 22}, {"slot": 4096}, {"address": "1.2.3.4\x1b[2J"},
+        for values in ({"reason": 23}, {"slot": 4096}, {"address": "1.2.3.4\x1b[2J"},
                        {"address": "fe80::1%eth0"}, {"address": "192.0.2.1 "}):
             with self.subTest(**values):
                 self.expect_end(ipc.message("connection_end", **{"slot": 5, "use": 1, "number": 1,
