@@ -161,8 +161,8 @@ class Sandboxes(Full):
             faults.call_line(3, command="echo after", profile="small"))
         self.assertIn("fits\n[exit 0", support.text_of(fits))
         self.assertTrue(too_large["isError"])
-        self.assertIn("writing the code file", support.text_of(too_large))
-        self.assertIn(NO_SPACE, support.text_of(too_large))
+        self.assertIn("No room for the code's file: the disk limit is reached or /tmp is full",
+                      support.text_of(too_large))
         self.assertIn("after\n[exit 0", support.text_of(after))
 
     def test_a_workload_that_fills_everything(self):

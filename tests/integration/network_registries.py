@@ -106,9 +106,9 @@ class Case(WithFolder):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         return result.stdout
 
-    def need(self, profile, command):
+    def need(self, profile, command, is_of_ci=True):
         if self.run_in(profile, "sh", "-c", command).returncode != 0:
-            if os.environ.get("CI") == "true":
+            if is_of_ci and os.environ.get("CI") == "true":
                 self.fail(f"not installed: {command}")
             self.skipTest(f"not installed: {command}")
 
@@ -145,7 +145,9 @@ class Tools(Case):
         self.assertIn(f"/team/{package_hosts.GO}/@v/v1.0.0.zip", asked(GO))
 
     def test_cargo(self):
-        self.need("rust-net", "command -v cargo && cargo --version | grep -E ' 1\\.([7-9]|[0-9]{3})'")
+        self.need("rust-net", "command -v cargo")
+        if self.run_in("rust-net", "sh", "-c", "cargo --version | grep -E ' 1\\.([7-9]|[0-9]{3})'").returncode:
+            self.skipTest("this cargo reads no sparse index: that needs 1.70")
         package = '[package]\nname = "work"\nversion = "1.0.0"\n[dependencies]\ngreet-rs = "1.0"\n'
         self.shell("rust-net", f"printf %s {shlex.quote(package)} >Cargo.toml\nmkdir src\n"
                                "echo 'fn main() {}' >src/main.rs\ncargo fetch --quiet")
@@ -153,7 +155,7 @@ class Tools(Case):
 
     def test_maven(self):
         """By http: a virtual machine has a list of authorities of its own."""
-        self.need("java-net", "command -v mvn")
+        self.need("java-net", "command -v mvn", is_of_ci=False)
         self.write(FILES[".m2/settings.xml"].replace("https", "http"), name="home/.m2/settings.xml", mode=0o600)
         build = f"printf %s {shlex.quote(CHILD)} >pom.xml; mvn -B -q validate"
         self.shell("java-net", build)
