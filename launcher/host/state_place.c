@@ -28,9 +28,9 @@ static const char *find_base(const char **ret_below, char text[STATE_PLACE_TEXT_
 {
 	static char place[sizeof(SYSTEM_PLACE) + 16];
 	const char *state = getenv("MSP_STATE_DIR");
-	const char *home;
+	const char *home = account_home();
 
-	*ret_below = "";
+	*ret_below = home && (!state || state[0] == '\0') ? IN_HOME : "";
 	if (state && state[0] == '/')
 		return state;
 	if (state && state[0] != '\0') {
@@ -38,11 +38,8 @@ static const char *find_base(const char **ret_below, char text[STATE_PLACE_TEXT_
 			    state);
 		return NULL;
 	}
-	home = account_home();
-	if (home) {
-		*ret_below = IN_HOME;
+	if (home)
 		return home;
-	}
 	find_system_place(geteuid(), place);
 	if (account_owns_folder(place, geteuid()))
 		return place;
@@ -81,6 +78,11 @@ bool state_place_images(char ret[IPC_PATH_MAX])
 	else
 		format_text(ret, IPC_PATH_MAX, SYSTEM_PLACE "/%u" STATE_PLACE_IMAGES, account.uid);
 	return true;
+}
+
+void state_place_memory(char ret[IPC_PATH_MAX])
+{
+	format_text(ret, IPC_PATH_MAX, "/dev/shm/msp-%u", geteuid());
 }
 
 /* Make the missing directories on the way, each for us alone. */

@@ -30,6 +30,9 @@ bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE
  * unless the configuration itself names another one. False: there is no such place. */
 bool state_place_images(char ret[IPC_PATH_MAX]);
 
+/* The path of what is kept in memory alone, of an account that is not root. */
+void state_place_memory(char ret[IPC_PATH_MAX]);
+
 /* Open the directory at `path`; `is_made`: with what is missing of it, for us alone. A descriptor,
  * close-on-exec, or -errno with a phrase in `text`. */
 int state_place_open(const char *path, bool is_made, char text[STATE_PLACE_TEXT_MAX]);

@@ -194,7 +194,7 @@ static bool find_packages(char ret[IPC_PATH_MAX])
 		format_text(ret, IPC_PATH_MAX, "/run/msp-packages");
 		return mkdir(ret, 0755) == 0 || errno == EEXIST;
 	}
-	format_text(ret, IPC_PATH_MAX, "/dev/shm/msp-%u", geteuid());
+	state_place_memory(ret);
 
 	int place FD_OWNED = state_place_open(ret, true, text);
 

@@ -459,18 +459,14 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 			 "service, set PrivateNetwork=no (systemctl --user edit msp.service)");
 	records = start_records(images, gateway);
 	counters = records < 0 ? records : make_counters();
-	if (counters >= 0)
-		cable = launch_steward(LAUNCH_GATEWAY, images->cable,
-				       (const int[LAUNCH_STEWARD_FDS_MAX]){
-					       images->egress, images->dial, images->http,
-					       gateway->trust, records, counters },
-				       LAUNCH_STEWARD_FDS_MAX);
-	else
-		cable = counters;
+	cable = counters < 0 ? counters
+			     : launch_steward(LAUNCH_GATEWAY, images->cable,
+					      (const int[LAUNCH_STEWARD_FDS_MAX]){
+						      images->egress, images->dial, images->http,
+						      gateway->trust, records, counters },
+					      LAUNCH_STEWARD_FDS_MAX);
 	fd_close(&gateway->trust);
-	if (cable < 0)
-		return cable;
-	gateway->pidfd = launch_steward_pidfd(LAUNCH_GATEWAY);
+	gateway->pidfd = cable < 0 ? cable : launch_steward_pidfd(LAUNCH_GATEWAY);
 	if (gateway->pidfd < 0)
 		return gateway->pidfd;
 	return channel_send(channel, IPC_TYPE_supervisor_gateway, &message,
@@ -513,9 +509,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 		error = send_sockets(launch->sockets, &channel);
 	if (!error)
 		error = channel_send(&channel, IPC_TYPE_supervisor_run, &run, NULL, 0);
-	fd_close(&own.audit);
-	fd_close(&own.log);
-	fd_close(&own.pidfd);
+	fd_close_all((int[]){ own.audit, own.log, own.pidfd }, 3);
 	fd_close(&gateway->trust);
 	return error;
 }

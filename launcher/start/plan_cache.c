@@ -164,9 +164,12 @@ static int open_cache(bool is_made)
 	char path[IPC_PATH_MAX];
 	const char *home = geteuid() != 0 ? account_home() : "/run";
 
-	if (!home || strlen(home) >= IPC_PATH_MAX - sizeof(IN_HOME))
+	if (home && strlen(home) >= IPC_PATH_MAX - sizeof(IN_HOME))
 		return -1;
-	format_text(path, sizeof(path), "%s" IN_HOME, home);
+	if (home)
+		format_text(path, sizeof(path), "%s" IN_HOME, home);
+	else
+		state_place_memory(path);
 	return state_place_open(path, is_made, text);
 }
 

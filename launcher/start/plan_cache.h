@@ -3,7 +3,7 @@
  * Compiled plans of earlier starts, in ~/.cache/msp: compiling a configuration takes longer than
  * the rest of a start. A plan is found under a digest of everything that compiling reads. The
  * directory is not the state directory, which msp-store can write. Without a home directory of the
- * account, and for root, there is no cache.
+ * account they are in memory, in /dev/shm/msp-UID; root's are in /run/.cache/msp.
  */
 #ifndef LAUNCHER_START_PLAN_CACHE_H
 #define LAUNCHER_START_PLAN_CACHE_H

@@ -3,6 +3,7 @@
 """Plans of earlier starts: found only for the same configuration, program and user, and never
 in place of a check."""
 import os
+import pwd
 import subprocess
 import unittest
 
@@ -15,13 +16,16 @@ HEAD = 32  # the key's digest
 
 
 class Cache(WithFolder):
+    variables = {}  # in place of those of a home of its own
+
     def setUp(self):
         super().setUp()
         self.config = self.write(NORTH)
         self.cache = os.path.join(self.folder, "home/.cache/msp")
 
     def run_way(self):
-        return self.run_msp("sh", "-c", "echo $WAY", options=("--config", self.config))
+        return self.run_msp("sh", "-c", "echo $WAY", options=("--config", self.config),
+                            **self.variables)
 
     def expect(self, way):
         result = self.run_way()
@@ -112,6 +116,30 @@ class Cache(WithFolder):
         self.expect("north")
         os.chmod(self.cache, 0o700)
         self.expect("south")
+
+    @unittest.skipIf(os.path.isdir(pwd.getpwuid(os.getuid()).pw_dir), "this account has a home")
+    def test_an_account_without_a_home(self):
+        """Its plans are kept in memory."""
+        self.cache = f"/dev/shm/msp-{os.getuid()}"
+        self.variables = {"HOME": "/nonexistent",
+                          "MSP_STATE_DIR": os.path.join(self.folder, "state")}
+        before = self.kept()
+        self.expect("north")
+        (slot,) = self.kept() - before
+        self.addCleanup(os.unlink, os.path.join(self.cache, slot[0]))
+        self.slot = lambda: os.path.join(self.cache, slot[0])
+        self.assertEqual(os.stat(self.slot()).st_mode & 0o777, 0o600)
+        self.expect("north")
+        self.assertEqual(self.kept() - before, {slot})
+        self.forge(self.compile(SOUTH))
+        self.expect("south")
+        os.chmod(self.cache, 0o750)
+        self.addCleanup(os.chmod, self.cache, 0o700)
+        self.expect("north")
+
+    def kept(self):
+        return {(name, os.stat(os.path.join(self.cache, name)).st_ino)
+                for name in os.listdir(self.cache) if name.startswith("plan-")}
 
     def test_no_room(self):
         """A cache that cannot be made is none."""
