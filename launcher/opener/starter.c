@@ -34,6 +34,13 @@ struct starter {
 	int directory; /* for the next question */
 };
 
+/* Without a gateway, what is sent to the next one waits in a channel. */
+static void keep_channel(struct opener_start *start)
+{
+	if (start->gateway.pidfd < 0 && start->trust.cable < 0) /* an earlier gateway had it */
+		trust_restart(&start->trust);
+}
+
 /* 0 with the new one in `ret` and what it shows of the host in `pins`; or -1 with a line in `text`.
  */
 static int compile_policy(struct starter *starter, struct config *ret, struct pins *pins,
@@ -41,6 +48,7 @@ static int compile_policy(struct starter *starter, struct config *ret, struct pi
 {
 	struct trust *trust = &starter->start->trust;
 
+	keep_channel(starter->start);
 	if (config_read_again(&starter->config, ret, text) != 0 || !launch_open_plan(ret, text) ||
 	    trust_prepare(trust, &starter->start->images, ret, NULL, text) != 0 ||
 	    pins_open(config_plan(ret), "", &trust->pins, pins, text) != 0)
@@ -82,8 +90,7 @@ static void start_gateway(struct starter *starter, const struct plan *plan)
 	starter->started_us = clock_now_us();
 	if (!plan || !profiles_have_hosts(plan, NULL))
 		return;
-	if (start->trust.cable < 0) /* an earlier gateway had it */
-		trust_restart(&start->trust);
+	keep_channel(start);
 	start->gateway.trust = fd_take(&start->trust.cable);
 	(void)launch_send_gateway(&start->images, &start->gateway, &starter->supervisor);
 }

@@ -467,10 +467,9 @@ int launch_send_gateway(const struct images *images, struct launch_gateway *gate
 					      LAUNCH_STEWARD_FDS_MAX);
 	fd_close(&gateway->trust);
 	gateway->pidfd = cable < 0 ? cable : launch_steward_pidfd(LAUNCH_GATEWAY);
-	if (gateway->pidfd < 0)
-		return gateway->pidfd;
-	return channel_send(channel, IPC_TYPE_supervisor_gateway, &message,
-			    (const int[]){ cable, counters }, 0);
+	return gateway->pidfd < 0 ? gateway->pidfd
+				  : channel_send(channel, IPC_TYPE_supervisor_gateway, &message,
+						 (const int[]){ cable, counters }, 0);
 }
 
 int launch_send(const struct launch *launch, int channel_fd)

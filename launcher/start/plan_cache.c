@@ -193,15 +193,15 @@ static int read_slot(int file, const struct plan_cache_key *key)
 int plan_cache_find(const struct compile_input *input, struct plan_cache_key *ret)
 {
 	int directory FD_OWNED = open_cache(false);
-	int file FD_OWNED = -1;
 	char name[16];
 
 	*ret = find_key(input);
 	name_slot(ret, "", name);
-	if (directory >= 0 && ret->is_known)
-		file = openat(directory, name,
-			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return file < 0 ? -1 : read_slot(file, ret);
+
+	int file FD_OWNED =
+		openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	return file < 0 || !ret->is_known ? -1 : read_slot(file, ret);
 }
 
 bool plan_cache_keep(const struct compile_input *input, const struct plan_cache_key *key,

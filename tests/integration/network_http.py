@@ -533,6 +533,22 @@ class Later(WithRequests):
         self.assertEqual(result.stdout, "200 answer of the api\n", result.stderr)
         self.assertEqual(asked("header")[-1], f"Bearer {VALUE}")
 
+    def test_the_first_policy_had_no_hosts(self):
+        """Secrets wait for the first gateway, which begins after them."""
+        path = os.path.join(self.folder, "s.sock")
+        service = Service(path, env=self.environment(MSP_CONFIG=self.write("{}\n", "live.yaml")))
+        self.addCleanup(service.end)
+        self.write(CONFIG.replace("FOLDER", self.folder), "live.yaml")
+        for generation in (2, 3):
+            os.kill(service.process.pid, signal.SIGHUP)
+            self.assertTrue(support.wait_until(
+                lambda: service.status()["policy"]["generation"] == generation, SECONDS))
+            result = msp("run", *LIMITS, "--socket=" + path, "--profile", "net", "--", "python3",
+                         "-c", FETCH, "GET", f"https://{API}/v1/items", BEARER,
+                         env=self.environment())
+            self.assertEqual(result.stdout, "200 answer of the api\n", result.stderr)
+            self.assertEqual(asked("header")[-1], f"Bearer {VALUE}")
+
 
 if __name__ == "__main__":
     network_support.main()
