@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Microseconds since some time before, which is the same in every process. */
+/* Microseconds since some time before, which is the same in every process, without the time that
+ * the machine was suspended. */
 uint64_t clock_now_us(void);
 
 /* Return microseconds since 1970, by the clock that an administrator can set. */

@@ -109,7 +109,7 @@ TEMPORARY = re.compile(
     r"install|kernel|landlock|layers|limits|link|machines|"
     r"measured|mode|mounts|neighbours|network|outside|overlay|owners|packages|persistent|pins|policy|"
     r"protected|ro|secret|server|service|shared|shares|shown|socket|spawn|stages|standby|state|"
-    r"test|text|tokens|tree|pack|unpack|vm|workspace)(-test)?[.-]|tmp|criterion_|bxfi_)[\w.-]+$")
+    r"suspended|test|text|tokens|tree|pack|unpack|vm|workspace)(-test)?[.-]|tmp|criterion_|bxfi_)[\w.-]+$")
 
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
