@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ask/conversation.h"
+#include "ask/signals.h"
 #include "ask/terminal.h"
 #include "common/clock.h"
 #include "common/fd.h"
@@ -61,8 +61,8 @@ struct attaching {
 	struct terminal terminal;
 	struct modes modes;
 	struct held_typing typing;
-	size_t shown, to_show; /* of `output` */
-	size_t to_send;        /* of `input` */
+	size_t shown, to_show; /* bytes of `output` */
+	size_t to_send;        /* bytes of `input` */
 	struct wire_packet output, input;
 };
 
@@ -192,7 +192,7 @@ static void write_text(const struct attaching *attaching, const char *text, size
 }
 
 /* Take the terminal, once the shell has given it. */
-static void take_terminal(struct attaching *attaching)
+static void enter_terminal(struct attaching *attaching)
 {
 	if (attaching->terminal.is_raw || !terminal_is_ours(STDIN_FILENO))
 		return;
@@ -294,7 +294,7 @@ static void send_due(struct attaching *attaching)
 		attaching->to_send = 0; /* the end of the connection is read */
 }
 
-static void take_signal(struct attaching *attaching)
+static void obey_signal(struct attaching *attaching)
 {
 	struct signalfd_siginfo info;
 
@@ -339,7 +339,7 @@ static void turn_once(struct attaching *attaching)
 	if (poll(entries, SLOT_COUNT, is_raw ? -1 : FOREGROUND_MS) < 0)
 		return; /* EINTR; the next turn sees the same */
 	if (entries[SLOT_SIGNALS].revents)
-		take_signal(attaching);
+		obey_signal(attaching);
 	if (entries[SLOT_SCREEN].revents)
 		write_screen(attaching);
 	if (entries[SLOT_SOCKET].revents & ~POLLOUT && !has_output)
@@ -348,7 +348,7 @@ static void turn_once(struct attaching *attaching)
 		read_keys(attaching);
 	if (attaching->terminal.is_raw)
 		send_due(attaching);
-	take_terminal(attaching);
+	enter_terminal(attaching);
 }
 
 /* --- the end -----------------------------------------------------------------------------------
@@ -426,7 +426,7 @@ int held_attach_to(struct background *command, const struct held_options *option
 		return log_fail(MSP_EXIT_USAGE, "attaching needs a terminal as input and output");
 	code = enter_keeper(&attaching, command, options->is_taking);
 	if (!code) {
-		attaching.signals = conversation_block_signals(true, &before);
+		attaching.signals = signals_block(true, &before);
 		code = attaching.signals < 0
 			       ? log_fail(MSP_EXIT_SOFTWARE, "%s", errno_text(-attaching.signals))
 			       : run_attachment(&attaching, command, options);

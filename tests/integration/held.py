@@ -151,9 +151,7 @@ class Attached(Case):
         """The program goes on, and the next terminal has the newest of it."""
         one = self.start("read a; seq 300000; echo o''ver; exec sleep 100")
         terminal = self.attach(one)
-        terminal.process.send_signal(signal.SIGSTOP)
-        os.write(terminal.master, b"\r")
-        terminal.process.send_signal(signal.SIGCONT)
+        terminal.type(b"\r")
         self.assertTrue(support.wait_until(
             lambda: os.path.exists(self.folder(one, "output.1")) and "over" in self.tail(one),
             SECONDS))
@@ -291,6 +289,16 @@ class Others(Case):
         two = msp("exec", "-d", "box", "--", "true").stdout.strip()
         self.assertRegex(msp("attach", "--detach", two, code=64).stderr,
                          "--detach is for a command with a terminal")
+
+    def test_the_sandbox_names_it(self):
+        one = self.start("echo go; exec sleep 1000")
+        for word in ("box", self.made, self.made[:6]):
+            with self.subTest(word=word):
+                terminal = self.attach(word)
+                terminal.read_until(b"attached to " + one.encode())
+                self.detach(terminal)
+        msp("kill", one)
+        self.assertRegex(msp("attach", "box", code=64).stderr, "no background command 'box'")
 
     def test_a_start_that_fails(self):
         for words, code, says in ((["no-such-program"], 127, "not found"),
@@ -449,7 +457,8 @@ class Trials(Case):
 
     def test_a_project(self):
         one = self.run_held("echo go; read a; echo $a >file; exit 4", "-t")
-        terminal = self.attach(one)
+        self.detach(self.attach(one))
+        terminal = self.attach("-1", cwd=self.project)
         terminal.read_until(b"go")
         terminal.type(b"new\r")
         seen = terminal.read_until(b"msp apply -1")
