@@ -18,7 +18,7 @@
 #include "launcher/host/unix_socket.h"
 
 #define BACKLOG 8
-#define HELLO_US 5000000U
+#define HELLO_US 1000000U /* a msp says it at once */
 #define STALL_US 10000000U
 #define END_US 3000000U /* for the last output */
 
@@ -343,7 +343,7 @@ static int begin_holding(void *context, int directory)
 	return holder.listener < 0 ? holder.listener : 0;
 }
 
-static int take_terminal(void *context, int terminal)
+static int keep_terminal(void *context, int terminal)
 {
 	(void)context;
 	holder.terminal = terminal;
@@ -433,7 +433,7 @@ static void end_holding(void *context)
 
 const struct background_held *holder_of(const struct winsize *size)
 {
-	static const struct session_holder session = { .opened = take_terminal,
+	static const struct session_holder session = { .opened = keep_terminal,
 						       .output = pass_output,
 						       .fill = fill_entries,
 						       .step = step_entries,

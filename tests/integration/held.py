@@ -55,9 +55,10 @@ class Case(PersistentCase):
     def folder(self, one, *names):
         return os.path.join(self.state, "sandboxes", self.made, "commands", one, *names)
 
-    def written(self, one):
-        """All that the command has written."""
-        return msp("attach", one, code=None, timeout=SECONDS).stdout
+    def output(self, one):
+        """The first that the command has written, with the heads of the pieces."""
+        with open(self.folder(one, "output.0"), "rb") as file:
+            return file.read().decode("latin-1")
 
     def check_end(self, terminal, code):
         ended, after = terminal.end()
@@ -74,6 +75,7 @@ class Attached(Case):
     def test_it_is_a_terminal_and_goes_on_without_one(self):
         one = self.start("test -t 0 && test -t 1 && test -t 2 && echo first=$TERM; stty size; "
                          "read a; echo got=$a; read b; echo again=$b; exit 7")
+        self.assertTrue(support.wait_until(lambda: "24 80" in self.output(one), SECONDS))
         terminal = self.attach(one)
         seen = terminal.read_until(b"24 80")
         self.assertIn(b"ctrl-\\ d detaches", seen)
@@ -99,10 +101,6 @@ class Attached(Case):
         self.assertTrue(support.wait_until(lambda: "99" in self.output(one), SECONDS))
         self.assertRegex(self.output(one), r"vt220\r\n[^v]*41 99\r\n")
         msp("kill", one)
-
-    def output(self, one):
-        with open(self.folder(one, "output.0"), "rb") as file:
-            return file.read().decode("latin-1")
 
     def test_resize(self):
         one = self.start("trap 'stty size' WINCH; echo go; while :; do sleep 0.1; done")
@@ -368,6 +366,16 @@ class Modes(Case):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
             return os.path.basename(file.read().split(b"\0")[0].decode())
         return ""  # it is gone
+
+    def test_the_attached_process_is_killed(self):
+        one, terminal = self.begin()
+        below = support.descendants(terminal.process.pid)
+        self.assertEqual(len(below), 1)
+        terminal.process.kill()
+        terminal.process.wait()
+        self.assertTrue(support.wait_until(lambda: not any(map(support.is_alive, below)), SECONDS))
+        self.assert_restored(terminal, -signal.SIGKILL)
+        self.detach(self.attach(one))
 
     def test_questions_are_answered_once(self):
         """A terminal that comes later does not answer into the program what was asked long ago."""
