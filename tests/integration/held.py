@@ -20,6 +20,7 @@ import support
 from background import ID, find_keeper
 from cli_tty import Terminal
 from persistent_support import PersistentCase, msp
+from service import Service
 
 SECONDS = 60
 DETACH = b"\x1cd"
@@ -394,6 +395,32 @@ class Modes(Case):
         seen = terminal.read_until(b"shown")
         self.check_end(terminal, 0)
         self.assertEqual(re.sub(rb"\x1b\[m", b"", seen), b"shown")
+
+
+class WithService(Case):
+    def setUp(self):
+        PersistentCase.setUp(self)
+        place = tempfile.TemporaryDirectory(prefix="msp-service-")
+        self.addCleanup(place.cleanup)
+        path = os.path.join(place.name, "supervisor.sock")
+        self.service = Service(path)
+        self.addCleanup(self.service.end)
+        self.options = ["--socket=" + path]
+        self.made = msp("create", "--name=box", *self.options).stdout.strip()
+        self.mark = f"mark-{os.getpid()}-{self.id()}"
+
+    def test_the_service_runs_it(self):
+        one = self.start("echo go; read a; echo got=$a; exec sleep 1000", *self.options)
+        terminal = self.attach(one)
+        terminal.read_until(b"go")
+        msp("exec", *self.options, "box", "true")  # another command beside it
+        self.detach(terminal)
+        terminal = self.attach(one)
+        terminal.type(b"hello\r")
+        terminal.read_until(b"got=hello")
+        self.service.process.kill()
+        terminal.read_until(b"the service ended before the command did")
+        self.check_end(terminal, 75)
 
 
 @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
