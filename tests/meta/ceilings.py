@@ -57,7 +57,7 @@ CODE_LINES = {
     "layers/foreign": 444,
     "layers/ignored": 380,
     "layers/merger": 346,
-    "cli": 19801,
+    "cli": 19802,
     "launcher": 8113,
     "broker": 15645,
     "frontend": 4027,
