@@ -8,15 +8,16 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
-#include "ask/conversation.h"
 #include "ask/recent.h"
 #include "ask/session.h"
+#include "ask/signals.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc/ipc_execution.h"
 #include "common/ipc/refusal.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "common/text/names.h"
 #include "launcher/host/holder.h"
 #include "show/confirm.h"
 
@@ -60,12 +61,14 @@ static struct outcome_request describe_request(const struct execute *what)
 					 .timeout_ms = what->options->timeout_ms };
 }
 
-/* The workload's terminal is of the caller's kind. */
-static void add_term(struct environment *environment)
+/* The workload's terminal is of the caller's kind; a held one of the kind that most have. */
+static void add_term(struct environment *environment, bool is_held)
 {
 	const char *term = getenv("TERM");
 	char entry[80];
 
+	if (!term && is_held)
+		term = "xterm-256color";
 	if (!term || strlen(term) > 64)
 		return;
 	format_text(entry, sizeof(entry), "TERM=%s", term);
@@ -74,11 +77,13 @@ static void add_term(struct environment *environment)
 }
 
 /* The workload may ask for its terminal's size before we hold its master side. */
-static void add_size(void)
+static void add_size(const struct winsize *held)
 {
 	struct winsize size;
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+	if (held)
+		size = *held;
+	else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
 		return;
 	start.tty_rows = size.ws_row;
 	start.tty_columns = size.ws_col;
@@ -88,11 +93,11 @@ static void add_size(void)
 static int fill_start(const struct execute *what)
 {
 	struct execute_options *options = what->options;
-	const bool use_tty = execute_uses_tty(what);
+	const bool use_tty = what->size || execute_uses_tty(what);
 
 	if (use_tty) {
-		add_term(&options->environment);
-		add_size();
+		add_term(&options->environment, what->size != NULL);
+		add_size(what->size);
 	}
 	start.timeout_ms = options->timeout_ms;
 	start.no_hosts = what->no_hosts && !what->sandbox;
@@ -146,6 +151,14 @@ int execute_finish(const struct execute *what, const struct outcome *outcome)
 	return code;
 }
 
+void execute_report_end(const struct execute *what, const struct outcome *outcome, int code)
+{
+	const uint32_t verdict = outcome->is_done ? outcome->done.verdict : VERDICT_COUNT;
+
+	if (what->keeper)
+		what->keeper->ended(what->keeper->taker.context, verdict, code);
+}
+
 /* Ask whom we are attached to; and, as long as a service does not welcome us, whoever comes instead
  * of it. 0, or the exit code. */
 static int run_attached(struct attachment *attachment, const sigset_t *mask, int signals,
@@ -192,7 +205,7 @@ static int follow_command(const struct execute *what, struct attachment *attachm
 	const struct outcome_request request = describe_request(what);
 	struct outcome outcome;
 	sigset_t before;
-	const int signals = conversation_block_signals(options.use_tty, &before);
+	const int signals = signals_block(options.use_tty, &before);
 	int code;
 
 	if (signals < 0)
@@ -204,8 +217,7 @@ static int follow_command(const struct execute *what, struct attachment *attachm
 	if (what->sandbox && outcome.is_refused)
 		recent_explain(what->sandbox, start.sandbox, &outcome.refused);
 	code = execute_finish(what, &outcome);
-	if (what->keeper)
-		what->keeper->ended(what->keeper->taker.context, &outcome, code);
+	execute_report_end(what, &outcome, code);
 	fd_close(&outcome.plan);
 	return code;
 }

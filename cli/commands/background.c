@@ -8,15 +8,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask/attach.h"
 #include "background/note.h"
 #include "background/output.h"
+#include "commands/running_in.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "held/held.h"
+#include "held/keys.h"
+#include "held/modes.h"
 #include "launcher/host/process_end.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/launch.h"
 #include "options/command.h"
+#include "show/confirm.h"
 #include "show/figures.h"
 #include "show/print.h"
 
@@ -27,6 +33,8 @@ struct one_options {
 	const char *config;
 	const char *run_as;
 	uint64_t last;
+	const char *detach_keys;
+	bool is_taking;
 };
 
 /* The options with which a start by root finds the account whose commands are meant. */
@@ -36,9 +44,25 @@ struct one_options {
 
 static const struct option_row rows[] = { ACCOUNT_ROWS };
 
+static const char *set_detach_keys(void *member, const char *value)
+{
+	struct held_keys keys;
+	const char *rule = held_keys_parse(&keys, value);
+
+	if (!rule)
+		*(const char **)member = value;
+	return rule;
+}
+
 static const struct option_row attach_rows[] = {
 	OPTION_LETTER(struct one_options, 'n', "tail", "N", option_set_last, last,
 		      "begin with the last N lines, 0 for all (the default); -n N is the same"),
+	OPTION(struct one_options, "detach-key", "KEYS", set_detach_keys, detach_keys,
+	       "the key that leaves a command's terminal, or two, one after the other (the "
+	       "default: 'ctrl-\\,d'; 'none': no key)"),
+	OPTION(struct one_options, "detach", NULL, option_set_flag, is_taking,
+	       "detach another terminal from the command first; without a terminal of your own, "
+	       "only that"),
 	ACCOUNT_ROWS,
 };
 
@@ -49,10 +73,19 @@ static const char attach_help[] =
 	"the newest 3 to 4 MiB are kept or the disk was full, a line on standard error\n"
 	"says how much.\n"
 	"\n"
-	"ID is what 'msp exec -d' printed, or its first three or more characters. Without\n"
-	"it, the only command that runs is meant, or, if none runs, the only one that has\n"
-	"ended. The exit code is that of the command, as with 'msp exec', or\n"
+	"If 'msp exec -d -t' has given the command a terminal, yours is connected to it:\n"
+	"keys and size go to the command. ctrl-\\ and then d detach yours as it was, and\n"
+	"the command goes on; it also does if yours is closed. Another terminal that is\n"
+	"attached is left alone, unless --detach says otherwise.\n"
+	"\n"
+	"ID is what 'msp exec -d' printed, or its first three or more characters. SANDBOX\n"
+	"means the only one that runs there: its name, id, or -1 for the last 'msp run\n"
+	"--workspace'. Without either, the only command that runs is meant, or, if none\n"
+	"runs, the only one that has ended. The exit code is that of the command, as with\n"
+	"'msp exec', or\n"
+	"  0    the terminal was detached\n"
 	"  64   there is no such command, or several can be meant\n"
+	"  75   another terminal is attached\n"
 	"  125  it was lost: the process of msp that kept it was killed, and the command\n"
 	"       with it\n";
 
@@ -130,10 +163,12 @@ static const char *choose_only(const struct only *only, bool is_to_end, int *ret
 	return NULL;
 }
 
-/* Find the command; `word` may be NULL if only one can be meant. 0, or the exit code after a line.
- */
-static int find_command(const char *word, bool is_to_end, struct background *ret)
+/* Find the command; `word` may be NULL if only one can be meant, and with `options` a sandbox. 0,
+ * or the exit code after a line. */
+static int find_command(const char *word, const struct attach_options *options, bool is_to_end,
+			struct background *ret)
 {
+	static char running[BACKGROUND_ID_MAX];
 	char text[STATE_PLACE_TEXT_MAX];
 	int sandboxes FD_OWNED = background_open_sandboxes(text);
 	struct only only = { 0 };
@@ -150,6 +185,14 @@ static int find_command(const char *word, bool is_to_end, struct background *ret
 		return code;
 	if (sandboxes >= 0)
 		found = background_find(sandboxes, word, ret);
+	if (found == 0 && sandboxes >= 0 && options) {
+		const int named = running_in_find(sandboxes, word, options, running);
+
+		if (named < 0)
+			return MSP_EXIT_USAGE;
+		if (named > 0)
+			found = background_find(sandboxes, running, ret);
+	}
 	return found == 1 ? 0 : refuse_word(word, found);
 }
 
@@ -162,20 +205,6 @@ static bool begin_command(const struct command *command, int argc, char *argv[],
 	command_name_lines(command);
 	*ret_exit = launch_become_account(options->config, options->run_as);
 	return *ret_exit == 0;
-}
-
-/* Say what msp said of the end. The exit code. */
-static int explain_end(const struct background *command)
-{
-	const struct background_note *note = &command->note;
-
-	if (command->state == BACKGROUND_LOST)
-		return log_fail(MSP_EXIT_SANDBOX,
-				"%s was lost: the process of msp that kept it was killed, and the "
-				"command with it",
-				command->id);
-	(void)fd_write_all(STDERR_FILENO, note->lines, note->lines_size);
-	return (int)note->exit_code;
 }
 
 /* --- wait ---------------------------------------------------------------------------------------
@@ -191,14 +220,14 @@ static int run_wait(const struct command *command, int argc, char *argv[])
 
 	if (!begin_command(command, argc, argv, &options, &words, &code))
 		return code;
-	code = find_command(words.list[0], false, &found);
+	code = find_command(words.list[0], NULL, false, &found);
 	if (code)
 		return code;
 	error = background_await(&found);
 	if (error)
 		return log_fail(MSP_EXIT_SOFTWARE, "%s cannot be waited for: %s", found.id,
 				errno_text(-error));
-	return explain_end(&found);
+	return background_explain(&found);
 }
 
 /* --- attach -------------------------------------------------------------------------------------
@@ -210,6 +239,9 @@ struct showing {
 	uint64_t skip;    /* newlines before the first byte that is shown */
 	bool is_counting; /* the pieces are counted, not shown */
 	bool is_open;     /* the last byte was no newline */
+	bool is_held;     /* the command has a terminal */
+	int error;        /* -errno of print_part() */
+	struct modes modes;
 	struct output_reader reader;
 	struct output_piece piece;
 };
@@ -242,9 +274,19 @@ static void count_lines(struct showing *showing)
 		showing->is_open = piece->bytes[piece->size - 1] != '\n';
 }
 
+/* Print what a terminal has shown, without what another one would obey or answer. */
+static void print_part(void *context, enum modes_part part, const uint8_t *bytes, size_t size)
+{
+	struct showing *showing = context;
+
+	if (part == MODES_SHOWN && !showing->modes.alternate && !showing->error)
+		showing->error = fd_write_all(STDOUT_FILENO, bytes, size);
+}
+
 /* Take what there is now. 0 or -errno of a stream. */
 static int show_pieces(struct showing *showing)
 {
+	const struct modes_taker taker = { .context = showing, .take = print_part };
 	struct output_piece *piece = &showing->piece;
 	bool is_one = true;
 	int error = 0;
@@ -262,6 +304,11 @@ static int show_pieces(struct showing *showing)
 			continue;
 		}
 		at = skip_lines(showing);
+		if (showing->is_held && isatty(STDOUT_FILENO)) {
+			modes_read(&showing->modes, piece->bytes + at, piece->size - at, &taker);
+			error = showing->error;
+			continue;
+		}
 		error = fd_write_all(piece->is_stderr ? STDERR_FILENO : STDOUT_FILENO,
 				     piece->bytes + at, piece->size - at);
 	}
@@ -308,9 +355,29 @@ static int follow_output(struct showing *showing, struct background *found)
 	return error;
 }
 
+/* Attach the person's terminal, or detach another one. The exit code. */
+static int attach_terminal(struct background *found, const struct one_options *options)
+{
+	const struct held_options held = { .detach_keys = options->detach_keys,
+					   .is_taking = options->is_taking };
+	struct held_end end = { 0 };
+	bool was_attached = false;
+	int code;
+
+	if (confirm_is_possible()) {
+		code = held_attach_to(found, &held, &end);
+		return code ? code : end.code;
+	}
+	code = held_evict(found, &was_attached);
+	if (!code && !was_attached)
+		return log_fail(EXIT_ENDED, "no terminal is attached to %s", found->id);
+	return code;
+}
+
 static int run_attach(const struct command *command, int argc, char *argv[])
 {
 	static struct one_options options = { .last = UINT64_MAX };
+	static struct attach_options attach = { .limits = LIMITS_UNSAID };
 	static struct command_words words = { .most = 1 };
 	static struct background found;
 	static struct showing showing;
@@ -319,15 +386,24 @@ static int run_attach(const struct command *command, int argc, char *argv[])
 
 	if (!begin_command(command, argc, argv, &options, &words, &code))
 		return code;
-	code = find_command(words.list[0], false, &found);
+	attach.config = options.config;
+	attach.run_as = options.run_as;
+	code = find_command(words.list[0], &attach, false, &found);
 	if (code)
 		return code;
+	if (options.is_taking && !held_is(&found))
+		return command_usage_error(command, "--detach is for a command with a terminal, "
+						    "which 'msp exec -d -t' starts");
+	showing.is_held = held_is(&found);
+	if (showing.is_held && found.state == BACKGROUND_RUNNING &&
+	    (options.is_taking || confirm_is_possible()))
+		return attach_terminal(&found, &options);
 	(void)signal(SIGPIPE, SIG_IGN); /* a write without a reader is an error like others */
 	showing.last = options.last;
 	count_output(&showing, found.directory);
 	error = follow_output(&showing, &found);
 	if (!error)
-		return explain_end(&found);
+		return background_explain(&found);
 	if (error == -EPIPE)
 		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
 	return log_fail(MSP_EXIT_SOFTWARE, "the output cannot be written: %s", errno_text(-error));
@@ -345,7 +421,7 @@ static pid_t find_keeper(const void *found)
 static int kill_one(const char *word)
 {
 	static struct background found;
-	int code = find_command(word, true, &found);
+	int code = find_command(word, NULL, true, &found);
 	int error;
 
 	if (code)
@@ -395,10 +471,10 @@ static int run_kill(const struct command *command, int argc, char *argv[])
 
 const struct command command_attach = {
 	.name = "attach",
-	.operands = "[ID]",
-	.summary = "show the output of a background command",
+	.operands = "[ID|SANDBOX]",
+	.summary = "show the output or the terminal of a background command",
 	.help = attach_help,
-	.options = { OPTION_ROWS(attach_rows), .has_operands = true },
+	.options = { OPTION_ROWS(attach_rows), .has_operands = true, .has_recent = true },
 	.run = run_attach,
 };
 

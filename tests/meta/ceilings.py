@@ -16,7 +16,7 @@ import sys
 SINCE = "0249e0a4"
 RAISED = {
     "broker": "0023",
-    "cli": "0011",
+    "cli": "0069",
     "common": "0081",
     "file": "0047",
     "frontend": "0008",
@@ -57,7 +57,7 @@ CODE_LINES = {
     "layers/foreign": 444,
     "layers/ignored": 380,
     "layers/merger": 346,
-    "cli": 18044,
+    "cli": 19802,
     "launcher": 8113,
     "broker": 15645,
     "frontend": 4027,
