@@ -68,8 +68,7 @@ struct session {
 
 static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
 
-/* The ends of the workload's errors and of what a person has seen of its output: an explanation
- * begins there. */
+/* The ends of errors and of output that a person has seen: an explanation begins there. */
 static struct relay_tail shown, printed;
 _Static_assert(sizeof(shown.bytes) <= HINT_BYTES, "denial_hints_add() would ignore it");
 
@@ -282,6 +281,7 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 		return;
 	}
 	session->output_bytes = started->output_bytes;
+	outcome_note_limit(session->request, session->options->launched_us, started->wall_ms);
 	attach_input(session, fds[0]);
 	if (taker) {
 		session->fds[STREAM_STDOUT] = fds[1];
@@ -308,6 +308,7 @@ static void on_tty(void *context, const struct ipc_execution_tty *tty, int termi
 	}
 	copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
 	session->output_bytes = tty->output_bytes;
+	outcome_note_limit(session->request, session->options->launched_us, tty->wall_ms);
 	terminal_copy_size(STDOUT_FILENO, terminal);
 	attach_output(session, STREAM_STDOUT, terminal, STDOUT_FILENO);
 	if (copy >= 0)

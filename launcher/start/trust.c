@@ -79,7 +79,7 @@ static bool send_secrets(const struct trust_server *server, char text[CONFIG_TEX
 
 		if (send_secret(server->channel, &secrets[i], i, problem))
 			continue;
-		are_read = false;
+		are_read &= secrets[i].is_optional != 0;
 		format_text(text, CONFIG_TEXT_MAX, "%.300s:%u: profile %s: %s",
 			    plan_string(plan, profile->network_origin.file), secrets[i].line,
 			    plan_string(plan, profile->name), problem);

@@ -16,7 +16,7 @@ import sys
 SINCE = "0249e0a4"
 RAISED = {
     "broker": "0023",
-    "cli": "0011",
+    "cli": "0084",
     "common": "0081",
     "file": "0047",
     "frontend": "0084",
@@ -57,11 +57,11 @@ CODE_LINES = {
     "layers/foreign": 444,
     "layers/ignored": 380,
     "layers/merger": 346,
-    "cli": 18044,
+    "cli": 18055,
     "launcher": 8120,
     "broker": 15645,
     "frontend": 4032,
-    "policy": 10940,
+    "policy": 10979,
     "file": 2385,
     "vm": 1778,
     "gateway/hosts": 633,
