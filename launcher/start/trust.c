@@ -79,7 +79,7 @@ static bool send_secrets(const struct trust_server *server, char text[CONFIG_TEX
 
 		if (send_secret(server->channel, &secrets[i], i, problem))
 			continue;
-		are_read = false;
+		are_read &= secrets[i].is_optional != 0;
 		format_text(text, CONFIG_TEXT_MAX, "%.300s:%u: profile %s: %s",
 			    plan_string(plan, profile->network_origin.file), secrets[i].line,
 			    plan_string(plan, profile->name), problem);
@@ -157,6 +157,8 @@ static int take_server(struct trust *trust, const struct config *config, uint32_
 	return error;
 }
 
+#define TOO_MANY "too many profiles have secrets or rules of requests: destroy sandboxes of others"
+
 static int begin_servers(struct trust *trust, struct config *config, const char *needed,
 			 char text[CONFIG_TEXT_MAX])
 {
@@ -166,20 +168,20 @@ static int begin_servers(struct trust *trust, struct config *config, const char 
 
 	for (uint32_t i = next_read(plan, needed, 0); i < plan_profile_count(plan) && !error;
 	     i = next_read(plan, needed, i + 1)) {
-		struct trust_server *server;
+		struct trust_server *server = NULL;
 		bool has_secrets = false;
 
-		error = count++ < TRUST_SERVERS_MAX ? take_server(trust, config, i, &server)
-						    : -EUSERS;
-		if (!error)
+		if (count++ < TRUST_SERVERS_MAX)
+			error = take_server(trust, config, i, &server);
+		else /* no reason to stop all others */
+			format_text(trust->pins.problem, sizeof(trust->pins.problem), TOO_MANY);
+		if (!error && server)
 			error = begin_server(trust, server, trust->pins.problem, &has_secrets);
 		if (!error && !has_secrets)
 			trust->pins.refused |= UINT64_C(1) << i;
 	}
-	return error ? format_fail(
-			       -1, text, CONFIG_TEXT_MAX,
-			       "the program that reads requests cannot be told of its secrets: %s",
-			       errno_text(-error))
+	return error ? format_fail(-1, text, CONFIG_TEXT_MAX,
+				   "requests to hosts cannot be read: %s", errno_text(-error))
 		     : 0;
 }
 

@@ -16,6 +16,10 @@ enum key_set {
 	SET_sandboxes,
 	SET_images,
 	SET_machine, /* `requirements` of all profiles */
+	SET_agents,  /* an entry */
+	SET_agent_keys,
+	SET_agent_login,
+	SET_agent_files,
 	SET_profile,
 	SET_hosts, /* an entry, as in the next three */
 	SET_secrets,
@@ -40,6 +44,7 @@ enum key_type {
 	TYPE_WORD, /* one of a closed set */
 	TYPE_SIZE,
 	TYPE_DURATION,
+	TYPE_WALL,    /* likewise, or `none`: PLAN_WALL_NONE */
 	TYPE_SECONDS, /* written as a duration, kept in whole seconds */
 	TYPE_NUMBER,
 	TYPE_TEXTS,   /* a list of texts */

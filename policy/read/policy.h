@@ -10,6 +10,9 @@
 #include "policy/read/profile.h"
 #include "policy/read/text.h"
 
+struct agent;
+struct agent_use;
+struct agents;
 struct packages;
 struct registries;
 struct policy;
@@ -51,6 +54,9 @@ void policy_look_in(struct policy *policy, const char *images);
  * the registries that its owner's package managers use (policy/registries). */
 void policy_live_in(struct policy *policy, const char *home);
 const struct registries *policy_registries(const struct policy *policy);
+/* Have `memory_share` mean a part of this much memory, before policy_add(). */
+void policy_run_on(struct policy *policy, uint64_t machine_bytes);
+
 /* Say what of this machine a plan shows, before it is compiled. */
 void policy_set_shown(struct policy *policy, struct policy_shown shown);
 
@@ -66,6 +72,20 @@ int policy_add_builtin(struct policy *policy, struct policy_error *error);
  */
 int policy_add(struct policy *policy, const char *file, const char *text, size_t size,
 	       struct policy_error *error);
+
+/* Read the built-in rows of agents, once; a file with `agents` does so itself. 0, or -1 with *error
+ * set. Return the agents; NULL: they are not read. */
+int policy_load_agents(struct policy *policy, struct policy_error *error);
+const struct agents *policy_agents(const struct policy *policy);
+
+/* Derive the profile of an agent, which belongs to the policy and is none of its profiles. NULL
+ * with *error set: its parent or its row has changed, or there is no room. */
+const struct profile *policy_derive_agent(struct policy *policy, const struct agent *agent,
+					  const struct agent_use *use, struct policy_error *error);
+
+/* Have policy_find() know the profile of an agent, without its keys, by a name that a person gives.
+ * 0, also if it is no such name; or -1 with *error set. */
+int policy_name_agent(struct policy *policy, const char *name, struct policy_error *error);
 
 /* Derive a profile of each set of kept binds in a directory, after policy_add(). Append to
  * `watched` the paths whose change makes them old, a NUL after each. */

@@ -19,8 +19,8 @@ RAISED = {
     "cli": "0069",
     "common": "0081",
     "file": "0047",
-    "frontend": "0008",
-    "launcher": "0083",
+    "frontend": "0084",
+    "launcher": "0084",
     "layers": "0046",
     "layers/apply": "0043",
     "layers/base": "0079",
@@ -30,7 +30,7 @@ RAISED = {
     "layers/ignored": "0043",
     "layers/reader": "0046",
     "lib/heap": "0068",
-    "policy": "0074",
+    "policy": "0084",
 }
 
 # Lines of C that are neither blank, comment nor an include of a header, of all .c files beneath a folder
@@ -57,11 +57,11 @@ CODE_LINES = {
     "layers/foreign": 444,
     "layers/ignored": 380,
     "layers/merger": 346,
-    "cli": 19802,
-    "launcher": 8113,
+    "cli": 19813,
+    "launcher": 8121,
     "broker": 15645,
-    "frontend": 4027,
-    "policy": 10258,
+    "frontend": 4032,
+    "policy": 11023,
     "file": 2385,
     "vm": 1778,
     "gateway/hosts": 633,
@@ -78,7 +78,7 @@ UNCLEAR_VERBS = {
     "put": 196,
     "say": 32,
     "tell": 31,
-    "explain": 33,
+    "explain": 32,
 }
 
 # Of the files of launcher/ that msp-opener reaches by calls.
