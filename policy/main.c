@@ -8,9 +8,9 @@
 #include "common/log.h"
 #include "common/plan/plan.h"
 #include "frontend/utf8.h"
-#include "gateway/hosts/groups.h"
-#include "policy/decide/decide.h"
+#include "policy/explain.h"
 #include "policy/packages/packages.h"
+#include "policy/read/agents.h"
 #include "policy/read/config_file.h"
 #include "policy/read/policy.h"
 #include "policy/read/profile_parts.h"
@@ -41,6 +41,9 @@ static const char usage[] =
 	"  explain PROFILE OPERATION...  what a sandbox answers, such as \"write /etc/passwd\"\n"
 	"  groups                      the groups of system calls that a profile can name\n"
 	"  hosts                       the groups of hosts that a profile can name\n"
+	"  agents [NAME]               the agents that 'msp agent' knows, or one: a word, a tab "
+	"and\n"
+	"                              a value in each line\n"
 	"  --help, --version\n"
 	"\n"
 	"  --config FILE  the configuration; without it there are the built-in profiles\n"
@@ -76,6 +79,7 @@ struct command {
 	enum {
 		READS_NOTHING, /* and `policy` is NULL */
 		READS_PROFILES,
+		READS_AGENTS,
 		WRITES_PLAN, /* a plan of the profiles, and takes -o and --fd */
 	} does;
 	/* Append to `text`, which is printed if it has something. Return the exit code. */
@@ -148,6 +152,13 @@ static struct policy *load_policy(const struct request *request)
 	return policy;
 }
 
+static int load_agents(struct policy *policy)
+{
+	struct policy_error error;
+
+	return policy_load_agents(policy, &error) != 0 ? refuse_request(error.text) : 0;
+}
+
 static int write_stdout(const struct buffer *text)
 {
 	if (text->size == 0 ||
@@ -155,15 +166,6 @@ static int write_stdout(const struct buffer *text)
 		return 0;
 	log_line("standard output: %s", errno_text(errno));
 	return MSP_EXIT_SOFTWARE;
-}
-
-/* Append lines that say words of the command line, which can be a stranger's names of files. */
-static void append_lines(struct buffer *text, char *lines)
-{
-	for (char *rest = lines, *line; (line = strsep(&rest, "\n")) != NULL;) {
-		utf8_make_line(line);
-		buffer_format(text, "%s\n", line);
-	}
 }
 
 /* Write a temporary file beside `path` and rename it, so that no reader sees half a plan. */
@@ -286,8 +288,9 @@ static int run_check(const struct request *request, const struct policy *policy,
 	if (result == 0)
 		result = check_images(policy);
 	buffer_format(&line, "%s: ok, %u profile%s", request->config, own, own == 1 ? "" : "s");
+	utf8_make_line(line.bytes); /* the file's name is a stranger's */
 	if (result == 0)
-		append_lines(text, line.bytes);
+		buffer_format(text, "%s\n", line.bytes);
 	buffer_done(&blob);
 	buffer_done(&line);
 	return result;
@@ -345,64 +348,40 @@ static int run_groups(const struct request *request, const struct policy *policy
 	return 0;
 }
 
-/* Append all groups of hosts: the name, what it is for, and its entries, a line each. */
 static int run_hosts(const struct request *request, const struct policy *policy,
 		     struct buffer *text)
 {
-	for (uint32_t i = 0; i < host_group_count; i++) {
-		const struct host_group *group = &host_groups[i];
-
-		buffer_format(text, "%s%c%s  %s", i > 0 ? "\n" : "", HOST_GROUP_MARK, group->name,
-			      group->about);
-		if (group->profile)
-			buffer_format(text, "; profile %s", group->profile);
-		buffer_format(text, "\n");
-		for (const char *const *entry = group->entries; *entry != NULL; entry++)
-			buffer_format(text, "  %s\n", *entry);
-	}
+	policy_show_hosts(text);
 	return 0;
 }
 
-/* Print the answer to one operation: one argument, or all remaining words. */
-static int explain_one(const struct plan *plan, const struct plan_profile *profile,
-		       const char *text, struct buffer *ret)
+static int refuse_agent(const struct agents *agents, const char *name)
 {
-	char problem[OPERATION_PROBLEM_MAX], lines[DECISION_TEXT_MAX];
-	struct operation operation;
-	struct decision decision;
+	struct buffer known = { .bytes = NULL };
 
-	if (operation_parse(text, &operation, problem) != 0) {
-		log_line("%s: %s", text, problem);
-		return MSP_EXIT_USAGE;
-	}
-	if (decide(plan, profile, &operation, &decision) != 0)
-		return MSP_EXIT_SOFTWARE;
-	decision_print(plan, &operation, &decision, lines);
-	append_lines(ret, lines);
-	return 0;
+	for (uint32_t i = 0; i < agents->count; i++)
+		buffer_format(&known, "%s%s", i > 0 ? ", " : "", agents->of[i].name);
+	log_line("there is no agent %s: known are %s; 'agents' in the configuration adds one "
+		 "(msp-policy(5))",
+		 name, known.bytes);
+	buffer_done(&known);
+	return MSP_EXIT_USAGE;
 }
 
-static int explain_all(const struct plan *plan, const struct request *request, struct buffer *text)
+static int run_agents(const struct request *request, const struct policy *policy,
+		      struct buffer *text)
 {
-	const int index = plan_profile_find(plan, request->arguments[0]);
-	struct buffer words = { .bytes = NULL };
-	const struct plan_profile *profile;
-	int result = 0;
+	const struct agents *agents = policy_agents(policy);
+	const struct agent *agent =
+		request->count > 0 ? agents_find(agents, request->arguments[0]) : NULL;
 
-	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
-		return refuse_usage("there is no profile ", request->arguments[0]);
-	profile = plan_profile(plan, (uint32_t)index);
-	if (strchr(request->arguments[1], ' ') ==
-	    NULL) { /* a single word: the next arguments belong to it */
-		for (int i = 1; i < request->count; i++)
-			buffer_format(&words, "%s%s", i > 1 ? " " : "", request->arguments[i]);
-		result = explain_one(plan, profile, words.bytes, text);
-		buffer_done(&words);
-		return result;
-	}
-	for (int i = 1; i < request->count && result == 0; i++)
-		result = explain_one(plan, profile, request->arguments[i], text);
-	return result;
+	if (request->count > 0 && agent == NULL)
+		return refuse_agent(agents, request->arguments[0]);
+	for (uint32_t i = 0; agent == NULL && i < agents->count; i++)
+		agents_print(&agents->of[i], text);
+	if (agent != NULL)
+		agents_print(agent, text);
+	return 0;
 }
 
 static int run_explain(const struct request *request, const struct policy *policy,
@@ -415,7 +394,7 @@ static int run_explain(const struct request *request, const struct policy *polic
 								 : compile_policy(policy, &blob);
 
 	if (result == 0 && plan_open(blob.bytes, blob.size, &plan) == 0)
-		result = explain_all(&plan, request, text);
+		result = explain(&plan, request->count, request->arguments, text);
 	buffer_done(&blob);
 	return result;
 }
@@ -457,6 +436,7 @@ static const struct command commands[] = {
 	{ "explain", 2, ARGUMENTS_MAX, READS_PROFILES, run_explain },
 	{ "groups", 0, 0, READS_NOTHING, run_groups },
 	{ "hosts", 0, 0, READS_NOTHING, run_hosts },
+	{ "agents", 0, 1, READS_AGENTS, run_agents },
 	{ "--help", 0, 0, READS_NOTHING, run_help },
 	{ "-h", 0, 0, READS_NOTHING, run_help },
 	{ "help", 0, 0, READS_NOTHING, run_help },
@@ -544,6 +524,10 @@ static int run_command(const struct command *command, const struct request *requ
 
 	if (command->does != READS_NOTHING && policy == NULL)
 		return MSP_EXIT_REFUSED;
+	if (command->does == READS_AGENTS && load_agents(policy) != 0) {
+		(void)policy_free(policy);
+		return MSP_EXIT_REFUSED;
+	}
 	if (policy != NULL)
 		show_machine(request, policy, &packages);
 	if (policy != NULL && request->kept != NULL)

@@ -22,4 +22,7 @@ extern const uint32_t builtin_profile_count;
 extern const struct builtin_profile shipped_profiles[];
 extern const uint32_t shipped_profile_count;
 
+/* One file, with the rows of agents (policy/agents/agents.yaml). */
+extern const struct builtin_profile builtin_agents[];
+
 #endif

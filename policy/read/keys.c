@@ -3,6 +3,7 @@
 
 #include "common/ipc/workspace_mode.h"
 #include "common/limits.h"
+#include "policy/read/agents.h"
 #include "policy/read/policy.h"
 
 #include <string.h>

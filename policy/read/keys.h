@@ -16,6 +16,10 @@ enum key_set {
 	SET_sandboxes,
 	SET_images,
 	SET_machine, /* `requirements` of all profiles */
+	SET_agents,  /* an entry */
+	SET_agent_keys,
+	SET_agent_login,
+	SET_agent_files,
 	SET_profile,
 	SET_hosts, /* an entry, as in the next three */
 	SET_secrets,

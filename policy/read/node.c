@@ -254,6 +254,28 @@ struct strings node_texts(const struct node *node, const char *path)
 		       : (struct strings){ .count = 0 };
 }
 
+static char *copy_text(const char *text)
+{
+	return text != NULL ? memory_text(text, strlen(text)) : NULL;
+}
+
+struct node node_copy(const struct node *node, uint32_t line)
+{
+	struct node copy = { .kind = node->kind,
+			     .line = line != 0 ? line : node->line,
+			     .key = copy_text(node->key),
+			     .text = copy_text(node->text),
+			     .count = node->count };
+
+	copy.items = memory_get_zeroed(node->count + 1, sizeof(copy.items[0]));
+	copy.texts = memory_get_zeroed(node->count + 1, sizeof(copy.texts[0]));
+	for (uint32_t i = 0; i < node->count; i++) {
+		copy.items[i] = node_copy(&node->items[i], line);
+		copy.texts[i] = copy.items[i].text;
+	}
+	return copy;
+}
+
 /* Append the path to a node that is somewhere below `around`. False, and nothing: it is not. */
 static bool print_path(const struct node *around, const struct node *node, const char *dot,
 		       struct buffer *path)

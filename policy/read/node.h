@@ -63,6 +63,10 @@ const char *node_text(const struct node *node, const char *path);
 /* Return the texts of the list at a path; none if there is no list. They belong to the node. */
 struct strings node_texts(const struct node *node, const char *path);
 
+/* Copy a node; `line` is that of each node in the copy, 0: as it is. The caller frees what is in
+ * it. */
+struct node node_copy(const struct node *node, uint32_t line);
+
 /* Append the path from `root` to `node`; nothing if it is the same, or not there. */
 void node_print_path(const struct node *root, const struct node *node, struct buffer *path);
 

@@ -2,6 +2,7 @@
 #include "policy/read/policy.h"
 
 #include "lib/heap/memory.h"
+#include "policy/read/agents.h"
 #include "policy/read/builtin.h"
 #include "policy/read/images.h"
 #include "policy/read/profile_parts.h"
@@ -25,6 +26,7 @@ struct policy {
 	uint32_t count;
 	struct images *images;
 	const char *home;
+	struct agents *agents;         /* NULL: not read */
 	struct registries *registries; /* from that home; NULL: none is used */
 	struct policy_shown shown;
 	struct policy_settings settings;
@@ -76,6 +78,7 @@ struct policy *policy_free(struct policy *policy)
 		policy->sources[i] = source_free(policy->sources[i]);
 	policy->images = images_free(policy->images);
 	policy->registries = registries_free(policy->registries);
+	policy->agents = agents_free(policy->agents);
 	free(policy);
 	return NULL;
 }
@@ -413,6 +416,28 @@ static int add_offered(struct policy *policy, const struct source *source,
 	return result;
 }
 
+int policy_load_agents(struct policy *policy, struct policy_error *error)
+{
+	if (policy->agents == NULL)
+		policy->agents = agents_new(error);
+	return policy->agents != NULL ? 0 : -1;
+}
+
+const struct agents *policy_agents(const struct policy *policy)
+{
+	return policy->agents;
+}
+
+/* Take over the agents of a file. */
+static int add_agents(const struct adding *adding)
+{
+	if (node_find(&adding->source->root, "agents") == NULL)
+		return 0;
+	return policy_load_agents(adding->policy, adding->error) != 0
+		       ? -1
+		       : agents_add(adding->policy->agents, adding->source, adding->error);
+}
+
 static int add_source(struct policy *policy, const struct source *source,
 		      struct policy_error *error)
 {
@@ -424,7 +449,7 @@ static int add_source(struct policy *policy, const struct source *source,
 	if (!policy->is_builtin && settings_read(source, &policy->settings, error) != 0)
 		return -1;
 	policy->count += source_profiles(source);
-	if (make_all(&adding) != 0 || check_default(&adding) != 0)
+	if (make_all(&adding) != 0 || check_default(&adding) != 0 || add_agents(&adding) != 0)
 		return -1;
 	apply_requirements(&adding);
 	return 0;

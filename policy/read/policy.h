@@ -10,6 +10,7 @@
 #include "policy/read/profile.h"
 #include "policy/read/text.h"
 
+struct agents;
 struct packages;
 struct registries;
 struct policy;
@@ -66,6 +67,11 @@ int policy_add_builtin(struct policy *policy, struct policy_error *error);
  */
 int policy_add(struct policy *policy, const char *file, const char *text, size_t size,
 	       struct policy_error *error);
+
+/* Read the built-in rows of agents, once; a file with `agents` does so itself. 0, or -1 with *error
+ * set. Return the agents; NULL: they are not read. */
+int policy_load_agents(struct policy *policy, struct policy_error *error);
+const struct agents *policy_agents(const struct policy *policy);
 
 /* Derive a profile of each set of kept binds in a directory, after policy_add(). Append to
  * `watched` the paths whose change makes them old, a NUL after each. */

@@ -4,6 +4,7 @@
  */
 #include "policy/write/show.h"
 
+#include "gateway/hosts/groups.h"
 #include "policy/read/profile_parts.h"
 #include "policy/write/facts.h"
 #include "policy/write/seccomp_rules.h"
@@ -203,5 +204,20 @@ void policy_show_groups(struct buffer *text)
 		const struct seccomp_group *group = seccomp_group_at(i);
 
 		buffer_format(text, "%s%s: %s\n", group->name, kinds[group->kind], group->reason);
+	}
+}
+
+void policy_show_hosts(struct buffer *text)
+{
+	for (uint32_t i = 0; i < host_group_count; i++) {
+		const struct host_group *group = &host_groups[i];
+
+		buffer_format(text, "%s%c%s  %s", i > 0 ? "\n" : "", HOST_GROUP_MARK, group->name,
+			      group->about);
+		if (group->profile)
+			buffer_format(text, "; profile %s", group->profile);
+		buffer_format(text, "\n");
+		for (const char *const *entry = group->entries; *entry != NULL; entry++)
+			buffer_format(text, "  %s\n", *entry);
 	}
 }

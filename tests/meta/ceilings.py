@@ -30,7 +30,7 @@ RAISED = {
     "layers/ignored": "0043",
     "layers/reader": "0046",
     "lib/heap": "0068",
-    "policy": "0074",
+    "policy": "0084",
 }
 
 # Lines of C that are neither blank, comment nor an include of a header, of all .c files beneath a folder
@@ -61,7 +61,7 @@ CODE_LINES = {
     "launcher": 8113,
     "broker": 15645,
     "frontend": 4027,
-    "policy": 10258,
+    "policy": 10626,
     "file": 2385,
     "vm": 1778,
     "gateway/hosts": 633,
@@ -78,7 +78,7 @@ UNCLEAR_VERBS = {
     "put": 196,
     "say": 32,
     "tell": 31,
-    "explain": 33,
+    "explain": 32,
 }
 
 # Of the files of launcher/ that msp-opener reaches by calls.

@@ -28,6 +28,10 @@ PLACES = {
     "profiles: [{requirements: {%s: 1}}]": ("Requirements", 0),
     "profiles: [{lasting: {%s: 1}}]": ("Persistent sandboxes", 0),
     "profiles: [{languages: [{%s: 1}]}]": ("Languages", 0),
+    "agents: [{%s: 1}]": ("Agents", 0),
+    "agents: [{keys: [{%s: 1}]}]": ("Agents", 1),
+    "agents: [{login: {%s: 1}}]": ("Agents", 2),
+    "agents: [{files: [{%s: 1}]}]": ("Agents", 3),
 }
 # Keys whose values are words of a list, with one that is not among them.
 WORDS = {

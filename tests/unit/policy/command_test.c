@@ -175,10 +175,28 @@ Test(command, check_and_show)
 		  "@pypi  Python packages: pip, uv, poetry; profile python-net\n  pypi.org\n");
 	cr_expect_eq(run("list"), 0);
 	expect_in("out", "default ");
+	cr_expect_eq(run("agents"), 0);
+	expect_in("out", "agent\tclaude\ndescription\tClaude Code\n");
+	expect_in("out", "\nagent\tcodex\n");
 	cr_expect_eq(run("--version"), 0);
 	expect_in("out", "msp-policy ");
 	cr_expect_eq(run("--help"), 0);
 	expect_in("out", "usage: msp-policy COMMAND");
+}
+
+Test(command, agents_of_the_program_and_of_a_file)
+{
+	write_text("good.yaml", "agents:\n"
+				"  - {name: mine, programs: [mine], hosts: [a.example.org]}\n");
+	cr_expect_eq(run("agents", "mine", "--config", "good.yaml"), 0);
+	expect_in("out", "agent\tmine\nprogram\tmine\nhost\ta.example.org\n");
+	cr_expect_eq(run("agents", "mine"), 64);
+	expect_in("error", "msp-policy: there is no agent mine: known are claude, codex");
+	expect_in("error", "; 'agents' in the configuration adds one (msp-policy(5))");
+	expect_in("out", "");
+	write_text("bad.yaml", "agents: [{name: mine}]\n");
+	cr_expect_eq(run("agents", "--config", "bad.yaml"), 78);
+	expect_in("error", "msp-policy: bad.yaml:1: agents[0].programs: missing; expected");
 }
 
 Test(command, explain)
