@@ -62,7 +62,7 @@ const struct plan_profile *profile_reaching(const struct plan *plan, const char 
 	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
 		const struct plan_profile *profile = plan_profile(plan, i);
 
-		if (!plan_is_internal(plan, profile) &&
+		if (profile_is_listed(plan, profile) &&
 		    host_list_find(plan, profile, &wanted, port) != NULL)
 			return profile;
 	}
@@ -92,7 +92,13 @@ static const struct plan_profile *find_one(const struct plan *plan, const char *
 const struct plan_profile *profile_first(const struct plan *plan,
 					 bool (*is_one)(const struct plan_profile *profile))
 {
-	return plan->bytes ? find_one(plan, NULL, is_one) : NULL;
+	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (profile_is_listed(plan, profile) && is_one(profile))
+			return profile;
+	}
+	return NULL;
 }
 
 bool profiles_have_hosts(const struct plan *plan, const char *name)

@@ -33,16 +33,16 @@ const char *profile_missing(const struct plan *plan, const char *name);
  * NULL: there is no such profile. */
 const char *profile_without_hosts(const struct plan *plan, const char *name);
 
-/* Return whether lists of profiles have it: it is no internal one, and none without the hosts of
- * another. */
+/* Return whether lists of profiles have it: it is no internal one, none without the hosts of
+ * another and none of a kept set, whose name is a secret of its sandboxes. */
 bool profile_is_listed(const struct plan *plan, const struct plan_profile *profile);
 
-/* Find one with an entry in `hosts` for the host and the port, or for any port if `port` is 0.
- * NULL: there is none. */
+/* Find one of a list with an entry in `hosts` for the host and the port, or for any port if `port`
+ * is 0. NULL: there is none. */
 const struct plan_profile *profile_reaching(const struct plan *plan, const char *host,
 					    uint16_t port);
 
-/* Find the first of which `is_one` is true. NULL: there is none, or no plan yet. */
+/* Find the first of a list of which `is_one` is true. NULL: there is none, or no plan yet. */
 const struct plan_profile *profile_first(const struct plan *plan,
 					 bool (*is_one)(const struct plan_profile *profile));
 

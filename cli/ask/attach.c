@@ -52,6 +52,7 @@ static int keep_binds(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
 	const struct plan *plan = config_plan(config);
 	const char *said = attachment->kept_profile;
 	char name[IPC_NAME_MAX];
+	const struct kept_wish wish = { .asker = "--ro", .profile = name, .binds = &binds };
 	int code;
 
 	if (!said[0])
@@ -63,8 +64,7 @@ static int keep_binds(struct attachment *attachment, char text[LAUNCH_TEXT_MAX])
 	format_text(name, sizeof(name), "%s", said);
 	code = plan_binds_put(config, name, &binds, text); /* is each place possible? */
 	if (!code)
-		code = kept_binds_add(name, &binds, attachment->kept_name, &attachment->is_kept_new,
-				      text);
+		code = kept_binds_add(&wish, attachment->kept_name, &attachment->is_kept_new, text);
 	while (binds.count > 0) /* the plan's pins open them again */
 		fd_close(&binds.list[--binds.count].fd);
 	config_close(config);

@@ -83,15 +83,21 @@ static bool append_text(struct kept_content *content, const char *text)
 	return true;
 }
 
-static bool fill_content(const char *profile, const struct binds *binds, struct kept_content *ret)
+static bool append_pair(struct kept_content *content, const char *first, const char *second)
+{
+	return append_text(content, first) && append_text(content, second);
+}
+
+static bool fill_content(const struct kept_wish *wish, struct kept_content *ret)
 {
 	bool has_room = true;
 
 	ret->size = 0;
-	has_room = append_text(ret, profile);
-	for (uint32_t i = 0; i < binds->count && has_room; i++)
-		has_room = append_text(ret, binds->list[i].host) &&
-			   append_text(ret, binds->list[i].inside);
+	has_room = append_text(ret, wish->profile);
+	for (uint32_t i = 0; i < wish->binds->count && has_room; i++)
+		has_room = append_pair(ret, wish->binds->list[i].host, wish->binds->list[i].inside);
+	for (uint32_t i = 0; i < wish->pair_count && has_room; i++)
+		has_room = append_pair(ret, wish->pairs[i].first, wish->pairs[i].second);
 	return has_room;
 }
 
@@ -209,7 +215,8 @@ static int write_set(const struct kept_sets *sets, const struct kept_content *co
 }
 
 static int keep_content(struct kept_sets *sets, const struct kept_content *content,
-			char ret[SUFFIX_MAX], bool *ret_is_new, char text[CONFIG_TEXT_MAX])
+			const char *asker, char ret[SUFFIX_MAX], bool *ret_is_new,
+			char text[CONFIG_TEXT_MAX])
 {
 	const char *same = find_same(sets, content);
 	int error;
@@ -221,19 +228,20 @@ static int keep_content(struct kept_sets *sets, const struct kept_content *conte
 	}
 	remove_unused(sets);
 	if (sets->count == SETS_MAX)
-		return format_fail(MSP_EXIT_AGAIN, text, CONFIG_TEXT_MAX,
-				   "--ro: sandboxes that last show %d different sets of paths "
-				   "already: destroy one of these sandboxes, or give the same --ro",
-				   SETS_MAX);
+		return format_fail(
+			MSP_EXIT_AGAIN, text, CONFIG_TEXT_MAX,
+			"%s: sandboxes that last show %d different sets of paths "
+			"already: destroy one of these sandboxes, or give the same paths",
+			asker, SETS_MAX);
 	error = write_set(sets, content, ret);
 	return error ? format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
-				   "--ro: the paths cannot be kept in the state directory: %s",
+				   "%s: the paths cannot be kept in the state directory: %s", asker,
 				   errno_text(-error))
 		     : 0;
 }
 
-int kept_binds_add(const char *profile, const struct binds *binds, char ret[IPC_NAME_MAX],
-		   bool *ret_is_new, char text[CONFIG_TEXT_MAX])
+int kept_binds_add(const struct kept_wish *wish, char ret[IPC_NAME_MAX], bool *ret_is_new,
+		   char text[CONFIG_TEXT_MAX])
 {
 	static struct kept_content content;
 	static struct kept_sets sets;
@@ -241,21 +249,21 @@ int kept_binds_add(const char *profile, const struct binds *binds, char ret[IPC_
 	int code = list_sets(&sets, problem);
 
 	if (code)
-		code = format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX, "--ro: %s", problem);
-	else if (strlen(profile) > PROFILE_LONGEST)
+		code = format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX, "%s: %s", wish->asker,
+				   problem);
+	else if (strlen(wish->profile) > PROFILE_LONGEST)
 		code = format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
-				   "--ro: the name of the profile '%s' is too long: it may have at "
+				   "%s: the name of the profile '%s' is too long: it may have at "
 				   "most %zu characters for a sandbox that lasts",
-				   profile, PROFILE_LONGEST);
-	else if (!fill_content(profile, binds, &content))
-		code = format_fail(
-			MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
-			"--ro: the paths are too long, more than %d bytes in all: show a "
-			"folder that they are in",
-			(int)sizeof(content.bytes));
+				   wish->asker, wish->profile, PROFILE_LONGEST);
+	else if (!fill_content(wish, &content))
+		code = format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+				   "%s: the paths are too long, more than %d bytes in all: show a "
+				   "folder that they are in",
+				   wish->asker, (int)sizeof(content.bytes));
 	else
-		code = keep_content(&sets, &content, suffix, ret_is_new, text);
-	format_text(ret, IPC_NAME_MAX, "%s" PLAN_KEPT "%s", profile, suffix);
+		code = keep_content(&sets, &content, wish->asker, suffix, ret_is_new, text);
+	format_text(ret, IPC_NAME_MAX, "%s" PLAN_KEPT "%s", wish->profile, suffix);
 	fd_close(&sets.directory);
 	return code;
 }

@@ -298,21 +298,36 @@ static void print_text(const char *text, struct buffer *ret)
 	}
 }
 
-/* Print an entry: one text, a port of this machine, or what an entry of a list is named by. */
+/* Append the text at a key of an entry, which its check has found there. */
+static void print_at(const struct node *entry, const char *key, struct buffer *ret)
+{
+	const char *text = node_text(entry, key);
+
+	buffer_append_text(ret, text != NULL ? text : "");
+}
+
+/* Print an entry: one text, a port of this machine, a file, or the name of a key. */
 static void print_entry(const struct node *entry, const char *word, struct buffer *ret)
 {
-	if (entry->kind == NODE_TEXT) {
-		buffer_format(ret, "%s\t%s\n", word, entry->text);
-	} else if (node_text(entry, "to") != NULL) {
-		buffer_format(ret, "%s\t%s to %s\n", word, node_text(entry, "host"),
-			      node_text(entry, "to"));
-	} else if (node_text(entry, "path") != NULL) {
-		buffer_format(ret, "%s\t%s\ntext\t", word, node_text(entry, "path"));
-		print_text(node_text(entry, "text"), ret);
-		buffer_format(ret, "\n");
-	} else {
-		buffer_format(ret, "%s\t%s\n", word, node_text(entry, "name"));
+	const bool is_port = node_find(entry, "to") != NULL;
+	const bool is_file = node_find(entry, "path") != NULL;
+
+	buffer_format(ret, "%s\t", word);
+	print_at(entry,
+		 entry->kind == NODE_TEXT ? ""
+		 : is_port                ? "host"
+		 : is_file                ? "path"
+					  : "name",
+		 ret);
+	if (is_port) {
+		buffer_append_text(ret, " to ");
+		print_at(entry, "to", ret);
 	}
+	if (is_file) {
+		buffer_append_text(ret, "\ntext\t");
+		print_text(node_text(entry, "text"), ret);
+	}
+	buffer_append_text(ret, "\n");
 }
 
 void agents_print(const struct agent *agent, struct buffer *text)

@@ -6,14 +6,12 @@
 #ifndef POLICY_READ_AGENTS_H
 #define POLICY_READ_AGENTS_H
 
+#include "policy/read/profile.h"
 #include "policy/read/source.h"
 
 /* The agents of a file, and all together. */
 #define AGENTS_MAX 64U
 
-/* In the first part of a name that a set extends (policy/read/kept.c): "agent.claude". */
-#define AGENTS_MARK "agent."
-#define AGENTS_LOGIN ".login"
 #define AGENTS_NAME_MAX 24
 
 struct agent {
@@ -42,5 +40,29 @@ const struct agent *agents_find(const struct agents *agents, const char *name);
 /* Append the facts of an agent, a line each: a word, a tab and a value. In the text of a file a
  * newline, a tab and a backslash are "\n", "\t" and "\\". */
 void agents_print(const struct agent *agent, struct buffer *text);
+
+/* The profile of an agent is "agent.NAME", and "agent.NAME.login" with the hosts of its login. No
+ * file can have such a name. */
+#define AGENTS_MARK "agent."
+#define AGENTS_LOGIN ".login"
+
+/* The one name by which an agent reaches a model on this machine. */
+#define AGENTS_MODEL "model.local"
+
+/* Additions to the profile of an agent for one sandbox. */
+struct agent_use {
+	bool has_login;
+	uint32_t model_port;                /* on the loopback of this machine; 0: none */
+	const char *keys[PLAN_SECRETS_MAX]; /* the file of each of its keys; NULL: without it */
+};
+
+/* Return the index of a key of an agent by its variable, or -1. */
+int agents_key(const struct agent *agent, const char *name);
+
+/* Make the profile of an agent as a file would have it. Free it with source_free(). */
+struct source *agents_source(const struct agent *agent, const struct agent_use *use);
+
+/* Turn a mistake in that source into one of the agent's row. */
+void agents_name_error(const struct agent *agent, struct policy_error *error);
 
 #endif

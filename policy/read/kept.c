@@ -4,12 +4,19 @@
  * when it has its name, the suffix of its profile. It holds the profile that it extends, and host
  * and place of each bind in turn, with a NUL after each. The command line says what is wrong with a
  * bind; a set that cannot be used, since profile or host have changed, is left out.
+ *
+ * The profile "agent.NAME" or "agent.NAME.login" is derived for the set from the row of an agent
+ * (policy/read/agents.h). There a pair whose second text begins with "=" is no bind: PATH and
+ * "=KEY" are the file of one of the agent's keys, "model.local:PORT" and "=@host" let that name
+ * lead to a port of this machine's loopback.
  */
 #include "policy/read/policy.h"
 
 #include "common/text/format.h"
+#include "policy/read/agents.h"
 #include "policy/read/config_file.h"
 #include "policy/read/profile_parts.h"
+#include "policy/read/units.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -18,12 +25,17 @@
 
 #define SUFFIX_LONGEST 12
 
+/* Begin of the second text of a pair that is no bind, and the rest of one for a model. */
+#define NO_BIND '='
+#define OWN_PORT "@host"
+
 /* The upper of a layer has mount points alone. */
 #define LAYER_BYTES 4194304
 #define LAYER_INODES 1024
 
 struct keeping {
 	struct profile *profile; /* the derived one */
+	bool is_agent;           /* a pair can be no bind */
 	struct buffer *watched;
 };
 
@@ -130,6 +142,14 @@ static bool show_bind(const struct keeping *keeping, const char *host, const cha
 	return mount != NULL;
 }
 
+/* Return the second text of the pair that begins here; NULL: the set ends before. */
+static const char *second_of(const struct buffer *set, const char *first)
+{
+	const char *second = first + strlen(first) + 1;
+
+	return second < set->bytes + set->size ? second : NULL;
+}
+
 static bool each_bind(const struct keeping *keeping, const struct buffer *set,
 		      bool (*act)(const struct keeping *keeping, const char *host,
 				  const char *inside))
@@ -138,25 +158,98 @@ static bool each_bind(const struct keeping *keeping, const struct buffer *set,
 
 	for (const char *host = set->bytes + strlen(set->bytes) + 1, *inside; host < end;
 	     host = inside + strlen(inside) + 1) {
-		inside = host + strlen(host) + 1;
-		if (inside >= end || !reading_is_path(host) || !reading_is_path(inside) ||
+		inside = second_of(set, host);
+		if (inside == NULL)
+			return false;
+		if (keeping->is_agent && inside[0] == NO_BIND)
+			continue;
+		if (!reading_is_path(host) || !reading_is_path(inside) ||
 		    !act(keeping, host, inside))
 			return false;
 	}
 	return true;
 }
 
-/* Copy the profile that a set extends, with or without its hosts. NULL: there is none. */
-static struct profile *copy_base(const struct policy *policy, const char *name)
+/* --- agents ----------------------------------------------------------------------------------- */
+
+/* Take over a pair that is no bind. */
+static bool read_pair(const struct agent *agent, const char *first, const char *second,
+		      struct agent_use *use)
 {
-	const char *rest = name + strcspn(name, "/");
+	static const char model[] = AGENTS_MODEL ":";
+	uint64_t port;
+	int key;
+
+	if (strcmp(second, OWN_PORT) == 0) {
+		if (strncmp(first, model, strlen(model)) != 0 ||
+		    !units_number(first + strlen(model), &port) || port == 0 || port > UINT16_MAX ||
+		    use->model_port != 0)
+			return false;
+		use->model_port = (uint32_t)port;
+		return true;
+	}
+	key = agents_key(agent, second);
+	if (key < 0 || !reading_is_path(first) || use->keys[key] != NULL)
+		return false;
+	use->keys[key] = first;
+	return true;
+}
+
+static bool read_pairs(const struct agent *agent, const struct buffer *set, struct agent_use *use)
+{
+	const char *end = set->bytes + set->size;
+
+	for (const char *first = set->bytes + strlen(set->bytes) + 1, *second; first < end;
+	     first = second + strlen(second) + 1) {
+		second = second_of(set, first);
+		if (second == NULL ||
+		    (second[0] == NO_BIND && !read_pair(agent, first, second + 1, use)))
+			return false;
+	}
+	return true;
+}
+
+/* Derive the profile of an agent, which `name` says behind AGENTS_MARK. NULL: there is none. */
+static const struct profile *derive_agent(struct policy *policy, const char *name,
+					  const struct buffer *set)
+{
+	struct agent_use use = { .has_login = false };
+	const char *login = strchr(name, '.');
+	const size_t length = login != NULL ? (size_t)(login - name) : strlen(name);
+	char word[AGENTS_NAME_MAX + 1];
+	struct policy_error error;
+	const struct agent *agent;
+
+	if (length >= sizeof(word) || (login != NULL && strcmp(login, AGENTS_LOGIN) != 0) ||
+	    policy_load_agents(policy, &error) != 0)
+		return NULL;
+	format_text(word, sizeof(word), "%.*s", (int)length, name);
+	agent = agents_find(policy_agents(policy), word);
+	use.has_login = login != NULL;
+	return agent != NULL && read_pairs(agent, set, &use)
+		       ? policy_derive_agent(policy, agent, &use, &error)
+		       : NULL;
+}
+
+/* --- sets ------------------------------------------------------------------------------------- */
+
+static bool is_agent(const char *name)
+{
+	return strncmp(name, AGENTS_MARK, strlen(AGENTS_MARK)) == 0;
+}
+
+/* Copy the profile that a set extends, with or without its hosts. NULL: there is none. */
+static struct profile *copy_base(struct policy *policy, const struct buffer *set)
+{
+	const char *name = set->bytes, *rest = name + strcspn(name, "/");
 	const struct profile *base;
 	char whole[IPC_NAME_MAX];
 
 	if (strlen(name) + sizeof(PLAN_NARROWED PLAN_KEPT) + SUFFIX_LONGEST > sizeof(whole))
 		return NULL;
 	format_text(whole, sizeof(whole), "%.*s", (int)(rest - name), name);
-	base = policy_find(policy, whole);
+	base = is_agent(whole) ? derive_agent(policy, whole + strlen(AGENTS_MARK), set)
+			       : policy_find(policy, whole);
 	if (base == NULL || name[0] == '_' || strchr(name, PLAN_KEPT[0]) != NULL ||
 	    base->missing != NULL || image_is_awaited(base))
 		return NULL;
@@ -166,12 +259,12 @@ static struct profile *copy_base(const struct policy *policy, const char *name)
 }
 
 /* Derive the profile of a set, which it takes; NULL: the set cannot be used. */
-static struct profile *derive_profile(const struct policy *policy, struct buffer *set,
-				      const char *suffix, struct buffer *watched)
+static struct profile *derive_profile(struct policy *policy, struct buffer *set, const char *suffix,
+				      struct buffer *watched)
 {
 	const bool is_whole = set->size > 0 && set->bytes[set->size - 1] == '\0';
-	struct profile *profile = is_whole ? copy_base(policy, set->bytes) : NULL;
-	const struct keeping keeping = { profile, watched };
+	struct profile *profile = is_whole ? copy_base(policy, set) : NULL;
+	const struct keeping keeping = { profile, is_whole && is_agent(set->bytes), watched };
 
 	if (profile == NULL)
 		return NULL;

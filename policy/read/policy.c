@@ -3,8 +3,8 @@
 
 #include "lib/heap/memory.h"
 #include "policy/read/agents.h"
-#include "policy/read/builtin.h"
 #include "policy/read/images.h"
+#include "policy/read/policy_state.h"
 #include "policy/read/profile_parts.h"
 #include "policy/read/settings.h"
 #include "policy/registries/registries.h"
@@ -13,26 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The operator's file, and each of the program's own. */
-#define SOURCES_MAX (PLAN_PROFILES_MAX + 1)
-
 /* Behind a profile's name in the name of its file. */
 #define SHIPPED_SUFFIX ".yaml"
-
-struct policy {
-	bool is_builtin; /* while the built-in profiles are added */
-	bool is_public;  /* the operator has the public registries alone used */
-	uint32_t source_count;
-	uint32_t count;
-	struct images *images;
-	const char *home;
-	struct agents *agents;         /* NULL: not read */
-	struct registries *registries; /* from that home; NULL: none is used */
-	struct policy_shown shown;
-	struct policy_settings settings;
-	struct source *sources[SOURCES_MAX];
-	struct profile *profiles[PLAN_PROFILES_MAX]; /* NULL: not made yet */
-};
 
 struct policy *policy_new(void)
 {
@@ -74,6 +56,8 @@ struct policy *policy_free(struct policy *policy)
 		return NULL;
 	for (uint32_t i = 0; i < policy->count; i++)
 		policy->profiles[i] = profile_free(policy->profiles[i]);
+	for (uint32_t i = 0; i < policy->base_count; i++)
+		policy->bases[i] = profile_free(policy->bases[i]);
 	for (uint32_t i = 0; i < policy->source_count; i++)
 		policy->sources[i] = source_free(policy->sources[i]);
 	policy->images = images_free(policy->images);
@@ -159,8 +143,19 @@ struct adding {
 	const struct source *source;
 	uint32_t first;
 	struct policy_error *error;
-	const struct registries *registries; /* NULL: the file has only the public ones used */
 };
+
+struct profile_place policy_place(const struct policy *policy, const struct source *source,
+				  uint32_t index)
+{
+	return (struct profile_place){ .source = source,
+				       .index = index,
+				       .is_builtin = policy->is_builtin,
+				       .images = policy->images,
+				       .home = policy->home,
+				       .registries =
+					       policy->is_public ? NULL : policy->registries };
+}
 
 /* Return the text of a key of a profile; NULL: it is not said. */
 static const char *said_at(const struct adding *adding, uint32_t index, const char *key)
@@ -180,12 +175,7 @@ static int find_in_file(const struct adding *adding, const char *name, uint32_t 
 
 static int check_name(const struct adding *adding, uint32_t index)
 {
-	const struct profile_place place = { adding->source,
-					     index,
-					     adding->policy->is_builtin,
-					     adding->policy->images,
-					     adding->policy->home,
-					     adding->registries };
+	const struct profile_place place = policy_place(adding->policy, adding->source, index);
 	const struct profile *other;
 	int twin;
 
@@ -230,7 +220,7 @@ enum obstacle {
 	OBSTACLE_MISTAKE,
 };
 
-static const struct builtin_profile *find_shipped(const char *name)
+const struct builtin_profile *policy_shipped(const char *name)
 {
 	const size_t size = strlen(name);
 
@@ -258,7 +248,7 @@ static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 		return OBSTACLE_WAITS;
 	(void)source_fail(
 		adding->source, adding->error, source_profile(adding->source, index), "extends",
-		find_shipped(name) != NULL
+		policy_shipped(name) != NULL
 			? "the profile \"%s\" is not offered; expected it in the list `offer`"
 			: "there is no profile \"%s\"; expected a built-in one or one of this file",
 		name);
@@ -267,12 +257,7 @@ static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 
 static enum obstacle make_profile(const struct adding *adding, uint32_t index)
 {
-	const struct profile_place place = { adding->source,
-					     index,
-					     adding->policy->is_builtin,
-					     adding->policy->images,
-					     adding->policy->home,
-					     adding->registries };
+	const struct profile_place place = policy_place(adding->policy, adding->source, index);
 	struct profile **slot = &adding->policy->profiles[adding->first + index];
 	const struct profile *parent;
 	const enum obstacle obstacle = find_parent(adding, index, &parent);
@@ -353,24 +338,19 @@ static int check_default(const struct adding *adding)
 			   name);
 }
 
-/* Give each profile, also those of msp's own processes, what the file requires of the machine. */
-static void apply_requirements(const struct adding *adding)
+void policy_require(const struct policy *policy, struct profile *profile)
 {
-	const struct policy_settings *settings = &adding->policy->settings;
-	const struct origin limits = source_origin(adding->source, "limits");
-	const struct origin landlock = source_origin(adding->source, "requirements.landlock");
+	const struct policy_settings *settings = &policy->settings;
 
-	for (uint32_t i = 0; i < adding->policy->count; i++) {
-		struct profile *profile = adding->policy->profiles[i];
-
-		if (settings->accepts_fallback) {
-			profile->numbers.limits_fallback = 1;
-			profile->origins.keys[KEY_requirements_limits] = limits;
-		}
-		if (settings->landlock_abi != 0) {
-			profile->numbers.landlock_abi_min = settings->landlock_abi;
-			profile->origins.keys[KEY_requirements_landlock] = landlock;
-		}
+	if (settings->accepts_fallback) {
+		profile->numbers.limits_fallback = 1;
+		profile->origins.keys[KEY_requirements_limits] =
+			source_origin(policy->operators, "limits");
+	}
+	if (settings->landlock_abi != 0) {
+		profile->numbers.landlock_abi_min = settings->landlock_abi;
+		profile->origins.keys[KEY_requirements_landlock] =
+			source_origin(policy->operators, "requirements.landlock");
 	}
 }
 
@@ -400,7 +380,7 @@ static int add_offered(struct policy *policy, const struct source *source,
 	int result = 0;
 
 	for (uint32_t i = 0; i < said.count && result == 0; i++) {
-		const struct builtin_profile *shipped = find_shipped(said.items[i]);
+		const struct builtin_profile *shipped = policy_shipped(said.items[i]);
 		char key[KEY_MAX];
 
 		(void)reading_key(key, "offer", i, "");
@@ -416,43 +396,23 @@ static int add_offered(struct policy *policy, const struct source *source,
 	return result;
 }
 
-int policy_load_agents(struct policy *policy, struct policy_error *error)
-{
-	if (policy->agents == NULL)
-		policy->agents = agents_new(error);
-	return policy->agents != NULL ? 0 : -1;
-}
-
-const struct agents *policy_agents(const struct policy *policy)
-{
-	return policy->agents;
-}
-
-/* Take over the agents of a file. */
-static int add_agents(const struct adding *adding)
-{
-	if (node_find(&adding->source->root, "agents") == NULL)
-		return 0;
-	return policy_load_agents(adding->policy, adding->error) != 0
-		       ? -1
-		       : agents_add(adding->policy->agents, adding->source, adding->error);
-}
-
 static int add_source(struct policy *policy, const struct source *source,
 		      struct policy_error *error)
 {
-	const struct adding adding = { policy, source, policy->count, error,
-				       policy->is_public ? NULL : policy->registries };
+	const struct adding adding = { policy, source, policy->count, error };
 
 	if (check_names(&adding) != 0)
 		return -1;
 	if (!policy->is_builtin && settings_read(source, &policy->settings, error) != 0)
 		return -1;
+	if (!policy->is_builtin)
+		policy->operators = source;
 	policy->count += source_profiles(source);
-	if (make_all(&adding) != 0 || check_default(&adding) != 0 || add_agents(&adding) != 0)
+	if (make_all(&adding) != 0 || check_default(&adding) != 0)
 		return -1;
-	apply_requirements(&adding);
-	return 0;
+	for (uint32_t i = 0; i < policy->count; i++) /* also those of msp's own processes */
+		policy_require(policy, policy->profiles[i]);
+	return policy_add_agents(policy, source, error);
 }
 
 int policy_add(struct policy *policy, const char *file, const char *text, size_t size,

@@ -10,6 +10,8 @@
 #include "policy/read/profile.h"
 #include "policy/read/text.h"
 
+struct agent;
+struct agent_use;
 struct agents;
 struct packages;
 struct registries;
@@ -72,6 +74,11 @@ int policy_add(struct policy *policy, const char *file, const char *text, size_t
  * set. Return the agents; NULL: they are not read. */
 int policy_load_agents(struct policy *policy, struct policy_error *error);
 const struct agents *policy_agents(const struct policy *policy);
+
+/* Derive the profile of an agent, which belongs to the policy and is none of its profiles. NULL
+ * with *error set: its parent or its row has changed, or there is no room. */
+const struct profile *policy_derive_agent(struct policy *policy, const struct agent *agent,
+					  const struct agent_use *use, struct policy_error *error);
 
 /* Derive a profile of each set of kept binds in a directory, after policy_add(). Append to
  * `watched` the paths whose change makes them old, a NUL after each. */

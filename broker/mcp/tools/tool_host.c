@@ -150,7 +150,7 @@ static void put_profiles(struct buffer *text, const struct plan *plan)
 	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
 		const struct plan_profile *profile = plan_profile(plan, i);
 
-		if (is_asking(profile))
+		if (is_asking(profile) && profile_is_listed(plan, profile))
 			buffer_format(text, "%s%s", text->size > start ? ", " : "",
 				      plan_string(plan, profile->name));
 	}

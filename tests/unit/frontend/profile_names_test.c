@@ -48,6 +48,25 @@ Test(profile_names, those_of_helpers_are_left_out)
 	cr_expect_str_eq(text, "");
 }
 
+static bool is_any(const struct plan_profile *profile)
+{
+	return true;
+}
+
+/* The suffix of a kept set is secret: clients could name the profile. */
+Test(profile_names, those_of_kept_sets_are_told_to_nobody)
+{
+	char text[64];
+
+	make_plan((const char *const[MANY]){ "agent.a+0123", "_helper", "strict" });
+	profile_names(&plan, text, sizeof(text));
+	cr_expect_str_eq(text, "strict");
+	cr_expect_eq(profile_first(&plan, is_any), plan_profile(&plan, 2));
+	make_plan((const char *const[MANY]){ "agent.a+0123", "_helper", "_other" });
+	cr_expect_null(profile_first(&plan, is_any));
+	cr_expect_not_null(profile_named(&plan, "agent.a+0123"), "for whoever knows it");
+}
+
 Test(profile_names, one_is_found_unless_it_is_a_helpers)
 {
 	make_plan((const char *const[MANY]){ "default", "_helper", "strict" });

@@ -261,7 +261,7 @@ static const struct {
 	const char *text;
 	const char *expected;
 } mistakes[] = {
-	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, unprotect, offer, registries, sandboxes, images, requirements, profiles" },
+	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, unprotect, offer, registries, sandboxes, images, requirements, agents, profiles" },
 	{ "audit: required\naudit: required\n", "mine.yaml:2: audit: given twice" },
 	{ "audit: maybe\n", "mine.yaml:1: audit: \"maybe\" is not known; expected required or optional" },
 	{ "audit:\n", "mine.yaml:1: audit: \"\" is not known" },

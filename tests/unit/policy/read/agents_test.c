@@ -102,51 +102,102 @@ Test(agents, a_row_of_a_known_name_replaces_its_keys_alone)
 	expect_part("claude", "argument\t--dangerously-skip-permissions\n", true);
 }
 
+static const struct {
+	const char *text, *expected;
+} mistakes[] = {
+	{ "agents: [{programs: [a]}]", "1: agents[0].name: missing; expected the agent's" },
+	{ "agents: [{name: Mine}]", "agents[0].name: \"Mine\" is not a name; expected up" },
+	{ "agents: [{name: 9a}]", "agents[0].name: \"9a\" is not a name" },
+	{ "agents: [{name: abcdefghijklmnopqrstuvwxy}]", "is not a name; expected up to 24" },
+	{ "agents: [{name: a, hosts: [b.example.org]}]",
+	  "agents[0].programs: missing; expected the names of its program" },
+	{ "agents: [{name: a, programs: [a]}]",
+	  "agents[0].hosts: missing; expected the hosts of its model" },
+	{ GOOD_ROW "- name: mine\n", "5: agents[1].name: there is an agent \"mine\" in line 2" },
+	{ ROW("  programs: [a/b]\n"), "3: agents[0].programs[0]: \"a/b\" is not the name of" },
+	{ ROW("  programs: [..]\n"), "3: agents[0].programs[0]: \"..\" is not the name" },
+	{ ROW("  programs: [-a]\n"), "3: agents[0].programs[0]: \"-a\" is not the name" },
+	{ ROW("  base_url: A-B\n"), "3: agents[0].base_url: \"A-B\" is not a variable's" },
+	{ ROW("  login: {port: 65536}\n"), "3: agents[0].login.port: \"65536\" is not a port" },
+	{ ROW("  arguments: [\"a\\nb\"]\n"), "3: agents[0].arguments[0]: holds a control" },
+	{ ROW("  note: \"a\\tb\"\n"), "3: agents[0].note: holds a control character" },
+	{ ROW("  install: \"\"\n"), "3: agents[0].install: empty or too long; expected" },
+	{ ROW("  files: [{path: /a, text: b}]\n"),
+	  "3: agents[0].files[0].path: \"/a\" is not a path below the home" },
+	{ ROW("  files: [{path: a/../b, text: b}]\n"), "is not a path below the home" },
+	{ ROW("  files: [{path: a}]\n"), "3: agents[0].files[0].text: missing; expected a" },
+	{ ROW("  files: [{path: a, text: b}, {path: a, text: c}]\n"),
+	  "3: agents[0].files[1].path: a given twice; expected once" },
+	{ ROW("  programs: [a]\n  hosts: [\"*.com\"]\n"),
+	  "web.yaml:4: agents[0].hosts[0]: \"*.com\" covers hosts of anybody" },
+	{ ROW("  programs: [a]\n  hosts: [a.example.org]\n  login_hosts: [b.example.org,\n"
+	      "    127.0.0.1]\n"),
+	  "web.yaml:6: agents[0].login_hosts[1]: \"127.0.0.1\" is a loopback address, "
+	  "which" },
+	{ ROW("  programs: [a]\n  hosts: [a.example.org]\n"
+	      "  keys: [{name: A, header: X-Key, hosts: [b.example.org]}]\n"),
+	  "web.yaml:5: agents[0].keys[0].hosts: A: b.example.org has no entry of its own" },
+	{ ROW("  programs: [a]\n  hosts: [a.example.org]\n"
+	      "  keys: [{name: A, header: Host, hosts: [a.example.org]}]\n"),
+	  "web.yaml:5: agents[0].keys[0].header: \"Host\" decides how a request is read" },
+	{ ROW("  programs: [a]\n  hosts: [a.example.org]\n  environment: [A]\n"),
+	  "web.yaml:5: agents[0].environment[0]: \"A\" is not a variable; expected" },
+	{ ROW("  programs: [a]\n  hosts: [a.example.org]\n  extends: none\n"),
+	  "web.yaml:5: agents[0].extends: there is no profile \"none\" that can be used" },
+	{ ROW("  programs: [a]\n  hosts: [a.example.org]\n  extends: _helper\n"),
+	  "there is no profile \"_helper\" that can be used" },
+	{ "agents:\n- name: claude\n  hosts: [a.example.org]\n",
+	  "web.yaml:2: agents[0].keys[0].hosts: ANTHROPIC_API_KEY: api.anthropic.com has "
+	  "no" },
+	{ ROW("  wish: 1\n"), "3: agents[0].wish: unknown key; expected one of: name, desc" },
+	{ ROW("  keys: [{name: A, file: /a}]\n"),
+	  "3: agents[0].keys[0].file: unknown key; expected one of: name, header, hosts" },
+};
+
 Test(agents, mistakes_have_line_key_and_rule)
 {
-	static const struct {
-		const char *text, *expected;
-	} rows[] = {
-		{ "agents: [{programs: [a]}]", "1: agents[0].name: missing; expected the agent's" },
-		{ "agents: [{name: Mine}]", "agents[0].name: \"Mine\" is not a name; expected up" },
-		{ "agents: [{name: 9a}]", "agents[0].name: \"9a\" is not a name" },
-		{ "agents: [{name: abcdefghijklmnopqrstuvwxy}]",
-		  "is not a name; expected up to 24" },
-		{ "agents: [{name: a, hosts: [b.example.org]}]",
-		  "agents[0].programs: missing; expected the names of its program" },
-		{ "agents: [{name: a, programs: [a]}]",
-		  "agents[0].hosts: missing; expected the hosts of its model" },
-		{ GOOD_ROW "- name: mine\n",
-		  "5: agents[1].name: there is an agent \"mine\" in line 2" },
-		{ ROW("  programs: [a/b]\n"),
-		  "3: agents[0].programs[0]: \"a/b\" is not the name of" },
-		{ ROW("  programs: [..]\n"), "3: agents[0].programs[0]: \"..\" is not the name" },
-		{ ROW("  programs: [-a]\n"), "3: agents[0].programs[0]: \"-a\" is not the name" },
-		{ ROW("  base_url: A-B\n"), "3: agents[0].base_url: \"A-B\" is not a variable's" },
-		{ ROW("  login: {port: 65536}\n"),
-		  "3: agents[0].login.port: \"65536\" is not a port" },
-		{ ROW("  arguments: [\"a\\nb\"]\n"), "3: agents[0].arguments[0]: holds a control" },
-		{ ROW("  note: \"a\\tb\"\n"), "3: agents[0].note: holds a control character" },
-		{ ROW("  install: \"\"\n"), "3: agents[0].install: empty or too long; expected" },
-		{ ROW("  files: [{path: /a, text: b}]\n"),
-		  "3: agents[0].files[0].path: \"/a\" is not a path below the home" },
-		{ ROW("  files: [{path: a/../b, text: b}]\n"), "is not a path below the home" },
-		{ ROW("  files: [{path: a}]\n"),
-		  "3: agents[0].files[0].text: missing; expected a" },
-		{ ROW("  files: [{path: a, text: b}, {path: a, text: c}]\n"),
-		  "3: agents[0].files[1].path: a given twice; expected once" },
-		{ ROW("  wish: 1\n"),
-		  "3: agents[0].wish: unknown key; expected one of: name, desc" },
-		{ ROW("  keys: [{name: A, file: /a}]\n"),
-		  "3: agents[0].keys[0].file: unknown key; expected one of: name, header, hosts" },
-	};
-
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		cr_expect_not(load_file(rows[i].text), "row %zu", i);
-		cr_expect_not_null(strstr(mistake.text, rows[i].expected), "row %zu: %s", i,
+	for (size_t i = 0; i < COUNT(mistakes); i++) {
+		cr_expect_not(load_file(mistakes[i].text), "row %zu", i);
+		cr_expect_not_null(strstr(mistake.text, mistakes[i].expected), "row %zu: %s", i,
 				   mistake.text);
 		unload();
 	}
+}
+
+/* Derive the profile of each built-in agent with all of its keys. */
+Test(agents, each_built_in_row_becomes_a_profile)
+{
+	cr_assert(load(""), "%s", mistake.text);
+	cr_assert_eq(policy_load_agents(loaded.policy, &mistake), 0, "%s", mistake.text);
+	for (uint32_t i = 0; i < policy_agents(loaded.policy)->count; i++) {
+		const struct agent *agent = &policy_agents(loaded.policy)->of[i];
+		struct agent_use use = { .has_login = true };
+		const struct profile *profile;
+
+		for (uint32_t k = 0; k < PLAN_SECRETS_MAX; k++)
+			use.keys[k] = "/key";
+		profile = policy_derive_agent(loaded.policy, agent, &use, &mistake);
+		cr_assert_not_null(profile, "%s: %s", agent->name, mistake.text);
+		cr_expect_eq(profile->secret_count, node_find(&agent->row, "keys")->count);
+		cr_expect_geq(profile->host_count,
+			      node_texts(&agent->row, "hosts").count +
+				      node_texts(&agent->row, "login_hosts").count);
+	}
+	cr_expect_null(policy_find(loaded.policy, "agent"), "no file offers it");
+}
+
+Test(agents, requirements_of_the_file_hold_for_their_profiles)
+{
+	const struct agent_use use = { .has_login = false };
+	const struct profile *profile;
+
+	cr_assert(load_file("limits: fallback\nrequirements: {landlock: 3}\n" GOOD_ROW), "%s",
+		  mistake.text);
+	profile = policy_derive_agent(loaded.policy, find_agent("mine"), &use, &mistake);
+	cr_assert_not_null(profile, "%s", mistake.text);
+	cr_expect_eq(profile->numbers.limits_fallback, 1U);
+	cr_expect_eq(profile->numbers.landlock_abi_min, 3U);
+	cr_expect_eq(profile->secret_count, 0U);
 }
 
 Test(agents, there_is_room_for_as_many_as_are_bounded)

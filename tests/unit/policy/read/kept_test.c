@@ -265,3 +265,161 @@ Test(kept, sets_and_what_was_examined_are_watched)
 	cr_assert_eq(watched.size, (size_t)size + 1);
 	cr_expect_eq(memcmp(watched.bytes, expected, watched.size), 0);
 }
+
+/* --- agents ----------------------------------------------------------------------------------- */
+
+#define AGENT_FILE                                                                                 \
+	"agents:\n"                                                                                \
+	"- name: mine\n"                                                                           \
+	"  programs: [mine]\n"                                                                     \
+	"  hosts: [api.example.org]\n"                                                             \
+	"  login_hosts: [login.example.org]\n"                                                     \
+	"  keys:\n"                                                                                \
+	"  - {name: A_KEY, header: X-Key, hosts: [api.example.org]}\n"                             \
+	"  - {name: B_KEY, header: Authorization, hosts: [api.example.org]}\n"                     \
+	"  environment: [UPDATES=0]\n"
+
+/* Keep one set for an agent of AGENT_FILE. */
+static const struct plan_profile *keep_agent(const char *name, const char *bytes, size_t size)
+{
+	write_set(SUFFIX, bytes, size);
+	cr_assert(load_file(AGENT_FILE), "%s", mistake.text);
+	policy_keep(loaded.policy, folder, &watched);
+	compile_loaded(true);
+	return find_compiled(name);
+}
+
+static bool has_host(const struct plan_profile *profile, const char *pattern)
+{
+	const struct plan_host *hosts = plan_hosts(&loaded.plan, profile);
+
+	for (uint32_t i = 0; i < profile->host_count; i++) {
+		if (strcmp(hosts[i].pattern, pattern) == 0)
+			return true;
+	}
+	return false;
+}
+
+Test(kept, an_agent_has_a_profile_only_where_a_set_names_it)
+{
+	static const char set[] = SET("agent.mine", "/srv/it", "/it\0/run/key\0=A_KEY");
+	const struct plan_profile *profile = keep_agent("agent.mine+" SUFFIX, set, sizeof(set));
+	const struct plan_secret *secrets;
+	const struct plan_mount *mount;
+
+	cr_assert_not_null(profile);
+	cr_expect_null(find_compiled("agent.mine"), "no request can name it");
+	cr_expect_null(find_compiled("agent"), "nobody offers it");
+	cr_expect_eq(profile->host_count, 1U, "only the row's, and none of the parent's");
+	cr_expect(has_host(profile, "api.example.org"));
+	cr_assert_eq(profile->secret_count, 1U);
+	secrets = plan_secrets(&loaded.plan, profile);
+	cr_expect_str_eq(secrets->name, "A_KEY");
+	cr_expect_str_eq(secrets->header, "X-Key");
+	cr_expect_eq(secrets->source_kind, (uint32_t)PLAN_SECRET_FILE);
+	cr_expect_str_eq(secrets->source, "/run/key");
+	cr_expect_str_eq(find_variable("agent.mine+" SUFFIX, "A_KEY"), secrets->placeholder);
+	cr_expect_str_eq(find_variable("agent.mine+" SUFFIX, "B_KEY"), "");
+	cr_expect_str_eq(find_variable("agent.mine+" SUFFIX, "UPDATES"), "0");
+	cr_expect_eq(find_mounts(profile, "/it", &mount), 1);
+	cr_expect_eq(find_mounts(profile, "/run/key", &mount), 0, "the key is never shown");
+	cr_expect_str_eq(string(plan_profile(&loaded.plan, profile->no_hosts)->name),
+			 "agent.mine/none+" SUFFIX);
+}
+
+Test(kept, an_agent_without_sets_costs_nothing)
+{
+	uint32_t count;
+
+	cr_assert(load_file("{}\n"), "%s", mistake.text);
+	compile_loaded(true);
+	count = plan_profile_count(&loaded.plan);
+	unload();
+	cr_assert(load_file(AGENT_FILE), "%s", mistake.text);
+	policy_keep(loaded.policy, folder, &watched);
+	compile_loaded(true);
+	cr_expect_eq(plan_profile_count(&loaded.plan), count);
+}
+
+Test(kept, a_login_adds_its_hosts_and_no_bind_is_needed)
+{
+	static const char set[] = "agent.mine.login";
+	const struct plan_profile *profile =
+		keep_agent("agent.mine.login+" SUFFIX, set, sizeof(set));
+
+	cr_assert_not_null(profile);
+	cr_expect_eq(profile->host_count, 2U);
+	cr_expect(has_host(profile, "login.example.org"));
+	cr_expect_eq(profile->secret_count, 0U);
+}
+
+Test(kept, a_model_of_this_machine_is_one_port_of_its_loopback)
+{
+	static const char set[] = SET("agent.mine", "model.local:11434", "=@host");
+	const struct plan_profile *profile = keep_agent("agent.mine+" SUFFIX, set, sizeof(set));
+	const struct plan_host *host;
+	static const uint8_t loopback[16] = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 };
+
+	cr_assert_not_null(profile);
+	cr_expect_eq(profile->host_count, 2U);
+	host = plan_hosts(&loaded.plan, profile);
+	cr_expect_str_eq(host->pattern, "model.local");
+	cr_expect_eq(host->port, 11434);
+	cr_expect_eq(host->to_port, 11434U);
+	cr_expect_eq(memcmp(host->to, loopback, sizeof(loopback)), 0);
+}
+
+Test(kept, an_agents_set_cannot_ask_for_more_than_its_row)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} rows[] = {
+#define ROW(bytes) { bytes, sizeof(bytes) }
+		ROW("agent.other"),
+		ROW("agent."),
+		ROW("agent.mine.other"),
+		ROW("agent.mine.login.login"),
+		ROW("agent.mine/other"),
+		ROW("agent.abcdefghijklmnopqrstuvwxyz"),
+		ROW(SET("agent.mine", "evil.example.org:443", "=@host")),
+		ROW(SET("agent.mine", "model.local", "=@host")),
+		ROW(SET("agent.mine", "model.local:0", "=@host")),
+		ROW(SET("agent.mine", "model.local:53", "=@host")),
+		ROW(SET("agent.mine", "model.local:65536", "=@host")),
+		ROW(SET("agent.mine", "model.local:80 private", "=@host")),
+		ROW(SET("agent.mine", "model.local:1", "=@host\0model.local:2\0=@host")),
+		ROW(SET("agent.mine", "/run/key", "=C_KEY")),
+		ROW(SET("agent.mine", "/run/key", "=")),
+		ROW(SET("agent.mine", "run/key", "=A_KEY")),
+		ROW(SET("agent.mine", "~/key", "=A_KEY")),
+		ROW(SET("agent.mine", "/run/../key", "=A_KEY")),
+		ROW(SET("agent.mine", "/a", "=A_KEY\0/b\0=A_KEY")),
+		ROW("agent.mine\0/run/key"),
+		ROW(SET("web", "/run/key", "=A_KEY")),
+		ROW(SET("default", "model.local:80", "=@host")),
+#undef ROW
+	};
+	uint32_t count;
+
+	cr_assert_not_null(keep_agent("agent.mine+" SUFFIX, "agent.mine", sizeof("agent.mine")));
+	count = plan_profile_count(&loaded.plan);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unload();
+		(void)keep_agent("", rows[i].bytes, rows[i].size);
+		cr_expect_eq(plan_profile_count(&loaded.plan), count - 2, "row %zu", i);
+	}
+}
+
+Test(kept, a_profile_without_hosts_has_no_key)
+{
+	static const char set[] = SET("agent.mine/none", "/run/key", "=A_KEY");
+	const struct plan_profile *profile =
+		keep_agent("agent.mine/none+" SUFFIX, set, sizeof(set));
+
+	cr_assert_not_null(profile);
+	cr_expect_eq(profile->network, PLAN_NETWORK_LOOPBACK);
+	cr_expect_eq(profile->host_count, 0U);
+	cr_expect_eq(profile->secret_count, 0U);
+	cr_expect_str_eq(find_variable("agent.mine/none+" SUFFIX, "A_KEY"), "");
+}
