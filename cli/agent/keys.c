@@ -13,6 +13,7 @@
 
 #include "common/fd.h"
 #include "common/ipc/ipc_http.h"
+#include "common/kernel.h"
 #include "common/log.h"
 #include "common/text/format.h"
 
@@ -185,7 +186,7 @@ static void wait_unused(const char *path)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		(void)dup2(null, fd); /* it says nothing */
-	(void)close_range(STDERR_FILENO + 1, ~0U, 0);
+	(void)kernel_close_range(STDERR_FILENO + 1, ~0U);
 	(void)!chdir("/"); /* else it stays where it is */
 	remove_unused(path, LOCK_EX);
 	_exit(0);

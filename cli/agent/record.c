@@ -18,7 +18,7 @@
 #define RECORDS_MAX 500
 
 /* Words of a line before the path; "-" is an empty one. */
-#define LINE_WORDS 6
+#define LINE_WORDS 7
 #define NOTHING "-"
 
 /* Letters of the last word, behind a "-". */
@@ -73,8 +73,9 @@ static void read_line(void *context, char *line)
 	copy_word(record.word, sizeof(record.word), words[2]);
 	copy_word(record.sandbox, sizeof(record.sandbox), words[3]);
 	copy_word(record.profile, sizeof(record.profile), words[4]);
-	record.has_login = strstr(words[5], HAS_LOGIN) != NULL;
-	record.has_session = strstr(words[5], HAS_SESSION) != NULL;
+	copy_word(record.command, sizeof(record.command), words[5]);
+	record.has_login = strstr(words[6], HAS_LOGIN) != NULL;
+	record.has_session = strstr(words[6], HAS_SESSION) != NULL;
 	format_text(record.project, sizeof(record.project), "%s", line);
 	(void)add_record(context, &record);
 }
@@ -92,9 +93,10 @@ static int write_records(const struct records *records)
 	for (size_t i = 0; i < records->count; i++) {
 		const struct agent_record *record = &records->list[i];
 
-		buffer_format(&text, "%s %s %s %s %s " NOTHING "%s%s ", record->id, record->agent,
-			      word_or_nothing(record->word), word_or_nothing(record->sandbox),
-			      word_or_nothing(record->profile),
+		buffer_format(&text, "%s %s %s %s %s %s " NOTHING "%s%s ", record->id,
+			      record->agent, word_or_nothing(record->word),
+			      word_or_nothing(record->sandbox), word_or_nothing(record->profile),
+			      word_or_nothing(record->command),
 			      record->has_login ? HAS_LOGIN : "",
 			      record->has_session ? HAS_SESSION : "");
 		state_file_escape(&text, record->project);

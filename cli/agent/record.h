@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "background/note.h"
 #include "common/limits.h"
 
 #define AGENT_NAME_MAX 32
@@ -18,6 +19,7 @@ struct agent_record {
 	char word[AGENT_NAME_MAX]; /* --name; empty: none */
 	char sandbox[IPC_NAME_MAX]; /* the sandbox's name */
 	char profile[IPC_NAME_MAX]; /* with the suffix of its set */
+	char command[BACKGROUND_ID_MAX]; /* the last one with a terminal; empty: none */
 	bool has_login;            /* it was started with --login */
 	bool has_session;          /* the agent has run in it */
 	char project[IPC_PATH_MAX];
