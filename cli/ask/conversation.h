@@ -15,7 +15,7 @@
 #include "show/outcome.h"
 
 /* Most descriptors of an owner. */
-#define CONVERSATION_SLOTS_MAX 6
+#define CONVERSATION_SLOTS_MAX 10
 
 struct conversation;
 

@@ -60,12 +60,14 @@ static struct outcome_request describe_request(const struct execute *what)
 					 .timeout_ms = what->options->timeout_ms };
 }
 
-/* The workload's terminal is of the caller's kind. */
-static void add_term(struct environment *environment)
+/* The workload's terminal is of the caller's kind; a held one of the kind that most have. */
+static void add_term(struct environment *environment, bool is_held)
 {
 	const char *term = getenv("TERM");
 	char entry[80];
 
+	if (!term && is_held)
+		term = "xterm-256color";
 	if (!term || strlen(term) > 64)
 		return;
 	format_text(entry, sizeof(entry), "TERM=%s", term);
@@ -74,11 +76,13 @@ static void add_term(struct environment *environment)
 }
 
 /* The workload may ask for its terminal's size before we hold its master side. */
-static void add_size(void)
+static void add_size(const struct winsize *held)
 {
 	struct winsize size;
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+	if (held)
+		size = *held;
+	else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
 		return;
 	start.tty_rows = size.ws_row;
 	start.tty_columns = size.ws_col;
@@ -88,11 +92,11 @@ static void add_size(void)
 static int fill_start(const struct execute *what)
 {
 	struct execute_options *options = what->options;
-	const bool use_tty = execute_uses_tty(what);
+	const bool use_tty = what->size || execute_uses_tty(what);
 
 	if (use_tty) {
-		add_term(&options->environment);
-		add_size();
+		add_term(&options->environment, what->size != NULL);
+		add_size(what->size);
 	}
 	start.timeout_ms = options->timeout_ms;
 	start.no_hosts = what->no_hosts && !what->sandbox;

@@ -13,6 +13,7 @@
 
 struct asking;
 struct outcome;
+struct winsize;
 
 struct execute_options {
 	struct attach_options attach;
@@ -63,12 +64,14 @@ struct execute {
 	bool is_shell;                       /* for a person to type commands */
 	char *const *words;                  /* the command, with NULL behind it */
 	const struct execute_keeper *keeper; /* NULL: the caller's streams */
+	const struct winsize *size;          /* of the terminal that a keeper holds; NULL: none */
 };
 
 /* Do it, with the caller's streams; the exit code of msp. */
 int execute(const struct execute *what);
 
-/* Return whether the command gets a terminal of its own, since the caller's streams are one. */
+/* Return whether the command gets a terminal of its own, since the caller's streams are one. With a
+ * keeper they are none. */
 bool execute_uses_tty(const struct execute *what);
 
 /* Check its words before anything exists for it. 0, or the exit code after a line. */

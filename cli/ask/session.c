@@ -11,9 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/conversation.h"
-#include "ask/relay.h"
-#include "ask/terminal.h"
+#include "ask/session_streams.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc/end_reason.h"
@@ -29,66 +27,11 @@
 #include "frontend/nonblocking.h"
 #include "options/sandbox_search.h"
 
-#define END_MS 200
 #define BACKGROUND_MS 200 /* how soon a shell's `fg` is seen */
-#define NO_DEADLINE UINT64_MAX
-
-enum stream {
-	STREAM_STDIN,
-	STREAM_STDOUT,
-	STREAM_STDERR,
-	STREAM_COUNT,
-};
-
-/* Why the sandboxes that there are were asked for. */
-enum listing {
-	LISTING_NONE,
-	LISTING_SEARCH,  /* which one is meant */
-	LISTING_PROFILE, /* under which profile it is */
-};
-
-struct session {
-	struct conversation talk; /* first */
-	const struct session_options *options;
-	const struct outcome_request *request;
-	struct ipc_execution_start *start;
-	enum listing listing;
-	bool is_searched;
-	struct sandbox_search search;
-	struct ipc_profile_posture known; /* the welcome's posture of a profile; may be none */
-	struct terminal terminal;
-	int fds[STREAM_COUNT]; /* the workload's ends that we hold, or -1 */
-	int own[STREAM_COUNT]; /* own openings of the caller's terminal, or -1 */
-	struct relay relays[STREAM_COUNT];
-	uint64_t taken_bytes;
-	uint64_t output_bytes; /* the profile's limit, 0: none */
-	bool is_ending;
-	uint64_t deadline_ms; /* for the end, or before it for the welcome */
-};
-
-static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
-
 /* The ends of the workload's errors and of what a person has seen of its output: an explanation
  * begins there. */
 static struct relay_tail shown, printed;
 _Static_assert(sizeof(shown.bytes) <= HINT_BYTES, "denial_hints_add() would ignore it");
-
-static uint64_t now_ms(void)
-{
-	return clock_now_us() / 1000;
-}
-
-/* Have the execution killed and wait a little for the report. */
-static void begin_end(struct session *session)
-{
-	if (session->is_ending)
-		return;
-	session->is_ending = true;
-	session->deadline_ms = now_ms() + END_MS;
-	/* If the channel is broken, the supervisor ends everything by itself. */
-	(void)supervisor_execution_end(&session->talk.client, session->start->request,
-				       END_CANCELLED);
-}
 
 /* --- what the supervisor says --------------------------------------------------------------- */
 
@@ -227,50 +170,6 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 	session->talk.outcome.refused = *refused;
 }
 
-static void attach_input(struct session *session, int own)
-{
-	struct relay *relay = &session->relays[STREAM_STDIN];
-
-	(void)fd_set_nonblocking(own, true); /* cannot fail on a pipe or terminal of ours */
-	session->fds[STREAM_STDIN] = own;
-	relay_init(relay, STDIN_FILENO, relay_end_of(STDIN_FILENO), own, RELAY_OWN);
-	relay->buffer = buffers[STREAM_STDIN];
-}
-
-static void attach_output(struct session *session, enum stream stream, int own, int callers)
-{
-	struct relay *relay = &session->relays[stream];
-	const enum relay_end end = relay_end_of(callers);
-	int again = -1;
-
-	(void)fd_set_nonblocking(own, true); /* cannot fail on a pipe or terminal of ours */
-	session->fds[stream] = own;
-	/* A terminal is written through an opening of our own, which never makes us wait. */
-	if (end == RELAY_TERMINAL)
-		again = terminal_reopen(callers, O_WRONLY);
-	if (again >= 0)
-		session->own[stream] = again;
-	relay_init(relay, own, RELAY_OWN, again >= 0 ? again : callers, end);
-	if (again >= 0)
-		relay->sink_end = RELAY_OWN;
-	relay->buffer = buffers[stream];
-	if (session->options->is_shell)
-		return;
-	if (stream == STREAM_STDERR || (end == RELAY_TERMINAL && session->options->use_tty))
-		relay->tail = &shown;
-	else if (end == RELAY_TERMINAL)
-		relay->tail = &printed;
-	relay->uses_splice &= !relay->tail; /* errors are few, and output may be much */
-}
-
-/* End the execution: `name` says which step failed. */
-static void fail_step(struct session *session, const char *name, int error)
-{
-	session->talk.outcome.relay_name = name;
-	session->talk.outcome.relay_error = error;
-	begin_end(session);
-}
-
 static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
 {
 	struct session *session = context;
@@ -278,11 +177,11 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 	int error;
 
 	if (fds[0] < 0) {
-		fail_step(session, "taking the command's streams", EMFILE);
+		session_fail(session, "taking the command's streams", EMFILE);
 		return;
 	}
 	session->output_bytes = started->output_bytes;
-	attach_input(session, fds[0]);
+	session_attach_input(session, fds[0]);
 	if (taker) {
 		session->fds[STREAM_STDOUT] = fds[1];
 		session->fds[STREAM_STDERR] = fds[2];
@@ -290,11 +189,11 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 		(void)fd_set_nonblocking(fds[2], true);
 		error = taker->started ? taker->started(taker->context, started) : 0;
 		if (error)
-			fail_step(session, "keeping the command's output", -error);
+			session_fail(session, "keeping the command's output", -error);
 		return;
 	}
-	attach_output(session, STREAM_STDOUT, fds[1], STDOUT_FILENO);
-	attach_output(session, STREAM_STDERR, fds[2], STDERR_FILENO);
+	session_attach_output(session, STREAM_STDOUT, fds[1], STDOUT_FILENO);
+	session_attach_output(session, STREAM_STDERR, fds[2], STDERR_FILENO);
 }
 
 static void on_tty(void *context, const struct ipc_execution_tty *tty, int terminal)
@@ -303,15 +202,19 @@ static void on_tty(void *context, const struct ipc_execution_tty *tty, int termi
 	int copy;
 
 	if (terminal < 0) {
-		fail_step(session, "taking the command's streams", EMFILE);
+		session_fail(session, "taking the command's streams", EMFILE);
+		return;
+	}
+	session->output_bytes = tty->output_bytes;
+	if (session->options->taker) {
+		session_hold(session, tty, terminal);
 		return;
 	}
 	copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
-	session->output_bytes = tty->output_bytes;
 	terminal_copy_size(STDOUT_FILENO, terminal);
-	attach_output(session, STREAM_STDOUT, terminal, STDOUT_FILENO);
+	session_attach_output(session, STREAM_STDOUT, terminal, STDOUT_FILENO);
 	if (copy >= 0)
-		attach_input(session, copy);
+		session_attach_input(session, copy);
 }
 
 static void on_done(void *context, const struct ipc_execution_done *done)
@@ -344,13 +247,6 @@ static const struct supervisor_handlers handlers = {
 
 /* --- what the caller says ------------------------------------------------------------------- */
 
-/* Pass on keys as they are typed once the terminal is ours, which no signal says. */
-static void follow_terminal(struct session *session)
-{
-	if (session->options->use_tty && !session->is_ending)
-		terminal_follow(&session->terminal, STDIN_FILENO, session->fds[STREAM_STDOUT]);
-}
-
 static void take_signal(struct conversation *talk, int signal)
 {
 	struct session *session = (struct session *)talk;
@@ -369,125 +265,9 @@ static void take_signal(struct conversation *talk, int signal)
 		if (session->talk.outcome.signal) /* a second one: do not wait any longer */
 			session->deadline_ms = 0;
 		session->talk.outcome.signal = signal;
-		begin_end(session);
+		session_begin_end(session);
 		break;
 	}
-}
-
-/* --- the streams ---------------------------------------------------------------------------- */
-
-static void step_stdin(struct session *session, const struct pollfd entries[2])
-{
-	struct relay *relay = &session->relays[STREAM_STDIN];
-
-	if (!relay_is_over(relay))
-		(void)relay_step(relay, entries);
-	if (!relay_is_over(relay))
-		return;
-	/* The workload sees end of file, also when our stdin cannot be read: it may never ask for
-	 * it. A terminal that is gone is a hang-up. */
-	fd_close(&session->fds[STREAM_STDIN]);
-	if (relay->state == RELAY_FAILED && relay->error != EBADF) /* EBADF: nohup's way */
-		log_line("reading standard input: %s", errno_text(relay->error));
-	if (relay->state == RELAY_ENDED && session->options->use_tty && !session->is_ending) {
-		session->talk.outcome.signal = SIGHUP;
-		begin_end(session);
-	}
-}
-
-static void step_output(struct session *session, enum stream stream, const struct pollfd entries[2])
-{
-	struct relay *relay = &session->relays[stream];
-
-	(void)relay_step(relay, entries);
-	if (!relay_is_over(relay))
-		return;
-	fd_close(&session->fds[stream]);
-	if (session->is_ending)
-		return;
-	if (relay->state == RELAY_BROKEN) {
-		session->talk.outcome.is_reader_gone = true;
-		begin_end(session);
-	} else if (relay->state == RELAY_FAILED) {
-		fail_step(session,
-			  stream == STREAM_STDOUT ? "writing standard output"
-						  : "writing standard error",
-			  relay->error);
-	}
-}
-
-static void step_taken(struct session *session, enum stream stream, const struct pollfd *entry)
-{
-	const struct session_taker *taker = session->options->taker;
-	ssize_t size;
-
-	if (entry->revents == 0)
-		return;
-	size = read(session->fds[stream], buffers[stream], RELAY_BUFFER_BYTES);
-	if (size > 0) {
-		taker->output(taker->context, stream == STREAM_STDERR, buffers[stream],
-			      (size_t)size);
-		session->taken_bytes += (uint64_t)size;
-	} else if (size == 0 || (errno != EAGAIN && errno != EINTR))
-		fd_close(&session->fds[stream]);
-}
-
-static void fill_stream(const struct session *session, enum stream stream, struct pollfd entries[2])
-{
-	entries[0] = entries[1] = (struct pollfd){ .fd = -1 };
-	if (session->fds[stream] < 0)
-		return;
-	if (session->options->taker && stream != STREAM_STDIN)
-		entries[0] = (struct pollfd){ .fd = session->fds[stream], .events = POLLIN };
-	else
-		relay_poll(&session->relays[stream],
-			   stream == STREAM_STDIN && !session->options->use_tty, entries);
-}
-
-static void step_stream(struct session *session, enum stream stream, const struct pollfd entries[2])
-{
-	if (session->fds[stream] < 0)
-		return;
-	if (stream == STREAM_STDIN)
-		step_stdin(session, entries);
-	else if (session->options->taker)
-		step_taken(session, stream, &entries[0]);
-	else
-		step_output(session, stream, entries);
-}
-
-static void check_output(struct session *session)
-{
-	const uint64_t taken = session->taken_bytes + session->relays[STREAM_STDOUT].taken +
-			       session->relays[STREAM_STDERR].taken;
-
-	if (session->output_bytes == 0 || taken <= session->output_bytes)
-		return;
-	session->output_bytes = 0; /* asked for once */
-	/* If the channel is broken, the supervisor ends everything by itself. */
-	(void)supervisor_execution_end(&session->talk.client, session->start->request, END_OUTPUT);
-}
-
-/* --- the loop ------------------------------------------------------------------------------- */
-
-static void fill_streams(struct conversation *talk, struct pollfd *entries)
-{
-	struct session *session = (struct session *)talk;
-
-	for (int i = 0; i < STREAM_COUNT; i++)
-		fill_stream(session, (enum stream)i, &entries[2 * (size_t)i]);
-	if (!terminal_is_ours(STDIN_FILENO))
-		entries[2 * (size_t)STREAM_STDIN].fd = -1; /* its keys are for others */
-	follow_terminal(session);
-}
-
-static void step_streams(struct conversation *talk, const struct pollfd *entries)
-{
-	struct session *session = (struct session *)talk;
-
-	for (int i = 0; i < STREAM_COUNT; i++)
-		step_stream(session, (enum stream)i, &entries[2 * (size_t)i]);
-	check_output(session);
 }
 
 static bool is_over(const struct conversation *talk)
@@ -500,7 +280,7 @@ static bool is_over(const struct conversation *talk)
 	if (session->is_ending && outcome->is_done)
 		return true;
 	if (session->deadline_ms != NO_DEADLINE)
-		return now_ms() >= session->deadline_ms;
+		return session_now_ms() >= session->deadline_ms;
 	return outcome->is_done && session->listing == LISTING_NONE &&
 	       session->fds[STREAM_STDOUT] < 0 && session->fds[STREAM_STDERR] < 0;
 }
@@ -508,17 +288,19 @@ static bool is_over(const struct conversation *talk)
 static int wait_ms(const struct conversation *talk)
 {
 	const struct session *session = (const struct session *)talk;
-	const uint64_t now = now_ms();
+	const uint64_t now = session_now_ms();
 
+	if (session->deadline_ms == NO_DEADLINE && session_holder(session))
+		return session_holder(session)->wait_ms(session_holder(session)->context);
 	if (session->deadline_ms == NO_DEADLINE)
 		return terminal_is_ours(STDIN_FILENO) ? -1 : BACKGROUND_MS;
 	return session->deadline_ms > now ? (int)(session->deadline_ms - now) : 0;
 }
 
 static const struct conversation_rules rules = {
-	.slots = 2 * (size_t)STREAM_COUNT,
-	.fill = fill_streams,
-	.step = step_streams,
+	.slots = HOLDER_SLOT + HOLDER_SLOTS,
+	.fill = session_fill,
+	.step = session_step,
 	.take_signal = take_signal,
 	.is_over = is_over,
 	.wait_ms = wait_ms,
@@ -570,19 +352,21 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .start = start,
 				   .fds = { -1, -1, -1 },
 				   .own = { -1, -1, -1 },
+				   .shown = &shown,
+				   .printed = &printed,
 				   .talk = { .signals = signals, .outcome = { .plan = -1 } },
 				   .deadline_ms = NO_DEADLINE };
 	const uint64_t asked_us = clock_now_us();
 
 	shown.size = printed.size = 0;
 	if (options->answer_ms > 0)
-		session.deadline_ms = now_ms() + options->answer_ms;
+		session.deadline_ms = session_now_ms() + options->answer_ms;
 	if (options->joined)
 		join_conversation(&session);
 	else
 		supervisor_client_init(&session.talk.client, channel, &handlers, &session);
 	send_request(&session);
-	follow_terminal(&session);
+	session_follow_terminal(&session);
 	conversation_run(&session.talk, &rules);
 	timings_set(&session.talk.outcome.timings, &session.talk.outcome.done, options->launched_us,
 		    asked_us, clock_now_us());

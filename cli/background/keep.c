@@ -53,6 +53,7 @@ struct keeper {
 	bool is_shown;   /* REPORT_RUNS was sent */
 	bool is_unknown; /* the starter left before it had the id */
 	int64_t said;
+	const struct background_held *held;
 	struct background command;
 	struct output_writer output;
 };
@@ -100,6 +101,9 @@ static int take_start(void *context, const struct ipc_execution_started *started
 	keeper->is_started = true;
 	keeper->said = report.said;
 	error = output_begin(&keeper->output, keeper->command.directory);
+	if (!error && keeper->held)
+		error = keeper->held->begin(keeper->held->holder->context,
+					    keeper->command.directory);
 	if (error)
 		return error;
 	memcpy(report.start.id, keeper->command.id, sizeof(report.start.id));
@@ -142,6 +146,8 @@ static void take_end(void *context, const struct outcome *outcome, int code)
 
 	if (!keeper->is_started)
 		return;
+	if (keeper->held)
+		keeper->held->end(keeper->held->holder->context);
 	if (!is_failure)
 		report_running(keeper);
 	keep_lines(keeper);
@@ -190,21 +196,24 @@ static int find_places(void *context, const struct ipc_execution_started *starte
 }
 
 /* Be the keeper: all of it runs in the starter's child. Return the exit code. */
-static int keep_command(const struct execute *what, int report, int lines)
+static int keep_command(const struct execute *what, const struct background_way *way, int report,
+			int lines)
 {
 	static struct keeper keeper;
-	const struct execute_keeper takers = {
-		.taker = { .context = &keeper, .started = find_places, .output = take_output },
-		.ended = take_end
-	};
+	const struct background_held *held = way ? way->held : NULL;
+	const struct execute_keeper takers = { .taker = { .context = &keeper,
+							  .started = find_places,
+							  .output = take_output,
+							  .holder = held ? held->holder : NULL },
+					       .ended = take_end };
 	struct execute kept = *what;
 	struct report failed = { .kind = REPORT_FAILED };
 
-	keeper = (struct keeper){ .report = report, .lines = lines, .sandboxes = -1 };
+	keeper = (struct keeper){ .report = report, .lines = lines, .sandboxes = -1, .held = held };
 	keeper.output.fd = -1;
 	describe_command(what, &keeper.command.note);
 	kept.keeper = &takers;
-	failed.code = execute(&kept);
+	failed.code = way && way->run ? way->run(way->context, &kept) : execute(&kept);
 	if (!keeper.is_shown && (send_report(&keeper, &failed) || keeper.is_unknown) &&
 	    keeper.is_started)
 		background_remove(keeper.sandboxes, &keeper.command);
@@ -307,7 +316,8 @@ static int refuse_start(int error)
 			errno_text(error));
 }
 
-int background_start(const struct execute *what, struct background_start *ret)
+int background_start(const struct execute *what, const struct background_way *way,
+		     struct background_start *ret)
 {
 	const int null = launch_standard_fds();
 	int lines = null < 0 ? -1 : memfd_create("msp-lines", MFD_CLOEXEC);
@@ -322,7 +332,7 @@ int background_start(const struct execute *what, struct background_start *ret)
 		fd_close(&ends[0]);
 		if (begin_session(null, lines) != 0)
 			_exit(MSP_EXIT_SANDBOX);
-		_exit(keep_command(what, ends[1], lines));
+		_exit(keep_command(what, way, ends[1], lines));
 	}
 	fd_close(&ends[1]);
 	code = pid < 0 ? refuse_start(errno) : await_start(ends[0], lines, pid, ret);

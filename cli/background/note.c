@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "common/text/format.h"
 #include "launcher/host/directory.h"
 #include "launcher/host/state_place.h"
@@ -102,6 +103,19 @@ int background_await(struct background *command)
 	(void)fcntl(command->file, F_SETLK, &lock);
 	background_look(command);
 	return 0;
+}
+
+int background_explain(const struct background *command)
+{
+	const struct background_note *note = &command->note;
+
+	if (command->state == BACKGROUND_LOST)
+		return log_fail(MSP_EXIT_SANDBOX,
+				"%s was lost: the process of msp that kept it was killed, and the "
+				"command with it",
+				command->id);
+	(void)fd_write_all(STDERR_FILENO, note->lines, note->lines_size);
+	return (int)note->exit_code;
 }
 
 void background_close(struct background *command)

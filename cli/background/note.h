@@ -90,6 +90,9 @@ void background_look(struct background *command);
 /* Wait until its keeper has ended, and look again. 0 or -errno. */
 int background_await(struct background *command);
 
+/* Say on stderr what msp said of the end. Return its exit code. */
+int background_explain(const struct background *command);
+
 /* Return the process that holds the lock of a note; 0: none. */
 pid_t background_keeper(int file);
 

@@ -222,7 +222,7 @@ static int run_in_terminal(struct agent_run *run, const struct execute *what)
 {
 	const uint64_t begun_us = clock_now_us();
 	struct background_start start;
-	int code = held_start(what, &start);
+	int code = held_start(what, NULL, &start);
 
 	if (code)
 		return code;

@@ -13,10 +13,14 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "held/held.h"
+#include "held/keys.h"
+#include "held/modes.h"
 #include "launcher/host/process_end.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/launch.h"
 #include "options/command.h"
+#include "show/confirm.h"
 #include "show/figures.h"
 #include "show/print.h"
 
@@ -27,6 +31,8 @@ struct one_options {
 	const char *config;
 	const char *run_as;
 	uint64_t last;
+	const char *detach_keys;
+	bool is_taking;
 };
 
 /* The options with which a start by root finds the account whose commands are meant. */
@@ -36,9 +42,25 @@ struct one_options {
 
 static const struct option_row rows[] = { ACCOUNT_ROWS };
 
+static const char *set_detach_keys(void *member, const char *value)
+{
+	struct held_keys keys;
+	const char *rule = held_keys_parse(&keys, value);
+
+	if (!rule)
+		*(const char **)member = value;
+	return rule;
+}
+
 static const struct option_row attach_rows[] = {
 	OPTION_LETTER(struct one_options, 'n', "tail", "N", option_set_last, last,
 		      "begin with the last N lines, 0 for all (the default); -n N is the same"),
+	OPTION(struct one_options, "detach-key", "KEYS", set_detach_keys, detach_keys,
+	       "the key that leaves a command's terminal, or two, one after the other (the "
+	       "default: 'ctrl-\\,d'; 'none': no key)"),
+	OPTION(struct one_options, "detach", NULL, option_set_flag, is_taking,
+	       "detach another terminal from the command first; without a terminal of your own, "
+	       "only that"),
 	ACCOUNT_ROWS,
 };
 
@@ -164,20 +186,6 @@ static bool begin_command(const struct command *command, int argc, char *argv[],
 	return *ret_exit == 0;
 }
 
-/* Say what msp said of the end. The exit code. */
-static int explain_end(const struct background *command)
-{
-	const struct background_note *note = &command->note;
-
-	if (command->state == BACKGROUND_LOST)
-		return log_fail(MSP_EXIT_SANDBOX,
-				"%s was lost: the process of msp that kept it was killed, and the "
-				"command with it",
-				command->id);
-	(void)fd_write_all(STDERR_FILENO, note->lines, note->lines_size);
-	return (int)note->exit_code;
-}
-
 /* --- wait ---------------------------------------------------------------------------------------
  */
 
@@ -198,7 +206,7 @@ static int run_wait(const struct command *command, int argc, char *argv[])
 	if (error)
 		return log_fail(MSP_EXIT_SOFTWARE, "%s cannot be waited for: %s", found.id,
 				errno_text(-error));
-	return explain_end(&found);
+	return background_explain(&found);
 }
 
 /* --- attach -------------------------------------------------------------------------------------
@@ -210,6 +218,9 @@ struct showing {
 	uint64_t skip;    /* newlines before the first byte that is shown */
 	bool is_counting; /* the pieces are counted, not shown */
 	bool is_open;     /* the last byte was no newline */
+	bool is_held;     /* the command has a terminal */
+	int error;        /* -errno of print_part() */
+	struct modes modes;
 	struct output_reader reader;
 	struct output_piece piece;
 };
@@ -242,9 +253,19 @@ static void count_lines(struct showing *showing)
 		showing->is_open = piece->bytes[piece->size - 1] != '\n';
 }
 
+/* Print what a terminal has shown, without what another one would obey or answer. */
+static void print_part(void *context, enum modes_part part, const uint8_t *bytes, size_t size)
+{
+	struct showing *showing = context;
+
+	if (part == MODES_SHOWN && !showing->modes.alternate && !showing->error)
+		showing->error = fd_write_all(STDOUT_FILENO, bytes, size);
+}
+
 /* Take what there is now. 0 or -errno of a stream. */
 static int show_pieces(struct showing *showing)
 {
+	const struct modes_taker taker = { .context = showing, .take = print_part };
 	struct output_piece *piece = &showing->piece;
 	bool is_one = true;
 	int error = 0;
@@ -262,6 +283,11 @@ static int show_pieces(struct showing *showing)
 			continue;
 		}
 		at = skip_lines(showing);
+		if (showing->is_held && isatty(STDOUT_FILENO)) {
+			modes_read(&showing->modes, piece->bytes + at, piece->size - at, &taker);
+			error = showing->error;
+			continue;
+		}
 		error = fd_write_all(piece->is_stderr ? STDERR_FILENO : STDOUT_FILENO,
 				     piece->bytes + at, piece->size - at);
 	}
@@ -308,6 +334,25 @@ static int follow_output(struct showing *showing, struct background *found)
 	return error;
 }
 
+/* Attach the person's terminal, or detach another one. The exit code. */
+static int attach_terminal(struct background *found, const struct one_options *options)
+{
+	const struct held_options held = { .detach_keys = options->detach_keys,
+					   .is_taking = options->is_taking };
+	struct held_end end = { 0 };
+	bool was_attached = false;
+	int code;
+
+	if (confirm_is_possible()) {
+		code = held_attach_to(found, &held, &end);
+		return code ? code : end.code;
+	}
+	code = held_evict(found, &was_attached);
+	if (!code && !was_attached)
+		return log_fail(EXIT_ENDED, "no terminal is attached to %s", found->id);
+	return code;
+}
+
 static int run_attach(const struct command *command, int argc, char *argv[])
 {
 	static struct one_options options = { .last = UINT64_MAX };
@@ -322,12 +367,19 @@ static int run_attach(const struct command *command, int argc, char *argv[])
 	code = find_command(words.list[0], false, &found);
 	if (code)
 		return code;
+	if (options.is_taking && !held_is(&found))
+		return command_usage_error(command, "--detach is for a command with a terminal, "
+						    "which 'msp exec -d -t' starts");
+	showing.is_held = held_is(&found);
+	if (showing.is_held && found.state == BACKGROUND_RUNNING &&
+	    (options.is_taking || confirm_is_possible()))
+		return attach_terminal(&found, &options);
 	(void)signal(SIGPIPE, SIG_IGN); /* a write without a reader is an error like others */
 	showing.last = options.last;
 	count_output(&showing, found.directory);
 	error = follow_output(&showing, &found);
 	if (!error)
-		return explain_end(&found);
+		return background_explain(&found);
 	if (error == -EPIPE)
 		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
 	return log_fail(MSP_EXIT_SOFTWARE, "the output cannot be written: %s", errno_text(-error));

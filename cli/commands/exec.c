@@ -2,29 +2,18 @@
  *
  * `msp exec`: one command in a persistent sandbox, otherwise as `msp run`.
  */
-#include <stdio.h>
-#include <unistd.h>
-
-#include "ask/enabled.h"
 #include "ask/execute.h"
-#include "background/keep.h"
+#include "commands/detach.h"
 #include "launcher/start/config.h"
 #include "options/command.h"
-#include "options/everywhere.h"
-#include "show/figures.h"
-#include "show/json.h"
-#include "show/print.h"
 
 struct exec_options {
 	struct execute_options execute;
-	bool is_detached;
+	struct detach_options detach;
 };
 
 static const struct option_row rows[] = {
-	OPTION_LETTER(
-		struct exec_options, 'd', "detach", NULL, option_set_flag, is_detached,
-		"run CMD in the background, and print its id for 'msp ps', 'attach', 'wait' and "
-		"'kill'"),
+	DETACH_ROWS(struct exec_options, detach),
 	EXECUTE_ROWS(struct exec_options, execute),
 };
 
@@ -43,7 +32,8 @@ static const char help[] =
 	"has started. It goes on when you log out, as far as the system lets processes\n"
 	"and the service run on then, and ends at the profile's time limit, with the\n"
 	"service, and with the sandbox. The newest 3 to 4 MiB of its output and its exit\n"
-	"code stay until the sandbox is gone, or 32 newer commands are there.\n"
+	"code stay until the sandbox is gone, or 32 newer commands are there. With -t it\n"
+	"has a terminal, without a person at it: 'msp attach' brings one, and leaves it.\n"
 	"\n"
 	"Options may stand before and behind SANDBOX. They end at '--' or at the first\n"
 	"word that is none. The exit code is CMD's own, or\n"
@@ -57,50 +47,11 @@ static const char help[] =
 	"  78       this machine does not fulfil the policy, or the configuration is\n"
 	"           wrong; 'msp doctor' says why\n";
 
-static int print_json(const struct background_start *start)
-{
-	struct json_writer *json = json_begin_object();
-
-	json_put_text(json, "id", start->id);
-	json_put_text(json, "sandbox", start->sandbox);
-	json_put_number(json, "wall_ms", start->wall_ms);
-	return json_finish();
-}
-
-/* Start the command in the background and print its id. */
-static int detach_command(const struct execute *what)
-{
-	struct background_start start;
-	char span[FIGURES_TEXT_MAX];
-	const bool is_json = what->options->is_json;
-	int error;
-	int code;
-
-	what->options->is_json = false; /* no output is captured */
-	code = background_start(what, &start);
-	if (code)
-		return code;
-	error = is_json ? print_json(&start) : 0;
-	if (!is_json) {
-		(void)puts(start.id);
-		error = print_flush();
-	}
-	everywhere_note(
-		"the command ends after %s at the latest: 'msp attach %s' shows its output, 'msp "
-		"wait %s' its end",
-		figures_span((start.wall_ms + 999) / 1000, span), start.id, start.id);
-	/* A person who says --standalone or names a socket knows. */
-	if (!what->options->attach.is_standalone && !what->options->attach.socket &&
-	    service_is_absent())
-		everywhere_note("until then no other command can use the sandbox, nor 'msp bridge' "
-				"reach it: no service runs here, and 'msp setup' starts one");
-	return command_judge_output(error, 0);
-}
-
 static int run_exec(const struct command *command, int argc, char *argv[])
 {
 	static struct exec_options options = { .execute.attach.limits = LIMITS_UNSAID };
 	struct execute what = { .options = &options.execute, .profile = "" };
+	const char *conflict;
 	int rest;
 	int code;
 
@@ -118,9 +69,13 @@ static int run_exec(const struct command *command, int argc, char *argv[])
 	if (rest == argc)
 		return command_usage_error(
 			command, "a command is missing: msp exec SANDBOX -- CMD [ARG]...");
+	conflict = detach_find_conflict(&options.detach);
+	if (conflict)
+		return command_usage_error(command, "%s", conflict);
 	command_name_lines(command);
 	what.words = argv + rest;
-	return options.is_detached ? detach_command(&what) : execute(&what);
+	return options.detach.is_detached ? detach_command(&options.detach, &what, NULL)
+					  : execute(&what);
 }
 
 const struct command command_exec = {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ask/execute.h"
+#include "commands/detach.h"
 #include "commands/trial.h"
 #include "common/log.h"
 #include "frontend/profile_names.h"
@@ -18,10 +19,12 @@
 struct run_options {
 	struct execute_options execute;
 	struct trial_options trial;
+	struct detach_options detach;
 };
 
 static const struct option_row rows[] = {
 	TRIAL_ROWS(struct run_options, trial),
+	DETACH_ROWS(struct run_options, detach),
 	EXECUTE_ROWS(struct run_options, execute),
 };
 
@@ -34,7 +37,8 @@ static const char help[] =
 	"With --workspace (-w), /workspace shows a project, and nothing of it changes:\n"
 	"what CMD writes there is kept for an hour, unless --discard is given. -1 names\n"
 	"the last such run for 'msp diff', 'apply', 'undo', 'exec' and 'destroy', -2 the\n"
-	"one before. For a sandbox that stays longer, see 'msp help create'.\n"
+	"one before. For a sandbox that stays longer, see 'msp help create'. With -d CMD\n"
+	"runs in the background, and with -t it has a terminal there, as with 'msp exec'.\n"
 	"\n"
 	"Where the user's service answers, it runs CMD, by its own configuration, unless\n"
 	"--standalone, --ro, --run-as, --config or MSP_CONFIG is given; else msp starts\n"
@@ -80,10 +84,31 @@ static bool take_command(const struct run_options *options, char **ret, int room
 	return count > 0;
 }
 
+static const char *find_conflict(const struct run_options *options)
+{
+	const struct trial_options *trial = &options->trial;
+	const char *conflict = detach_find_conflict(&options->detach);
+
+	if (!conflict && options->detach.is_detached && !trial->workspace)
+		return "--detach is for --workspace, or for 'msp exec': a sandbox that is gone at "
+		       "the end keeps no output";
+	if (!conflict && options->detach.is_detached && (trial->is_discarded || trial->is_reviewed))
+		return "--detach excludes --discard and --review: the output is in the sandbox, "
+		       "and nobody is asked at the end";
+	return conflict ? conflict : trial_find_conflict(trial, options->execute.is_json);
+}
+
+/* Be the keeper's part of a trial. */
+static int run_kept(void *context, const struct execute *what)
+{
+	return trial_run(context, what);
+}
+
 static int run_run(const struct command *command, int argc, char *argv[])
 {
 	static struct run_options options = { .execute.attach.limits = LIMITS_UNSAID };
 	struct execute what = { .options = &options.execute, .binds = &options.trial.binds };
+	const struct background_way way = { .run = run_kept, .context = &options.trial };
 	static char *words[WORDS_MAX + 1];
 	char text[OPTIONS_TEXT_MAX];
 	const char *conflict;
@@ -96,7 +121,7 @@ static int run_run(const struct command *command, int argc, char *argv[])
 	if (rest == argc && !take_command(&options, words, WORDS_MAX))
 		return command_usage_error(command,
 					   "a command is missing: msp run -- CMD [ARG]...");
-	conflict = trial_find_conflict(&options.trial, options.execute.is_json);
+	conflict = find_conflict(&options);
 	if (conflict)
 		return command_usage_error(command, "%s", conflict);
 	if (options.trial.workspace && directory_is_at(what.words[0])) /* meant for --workspace */
@@ -111,6 +136,8 @@ static int run_run(const struct command *command, int argc, char *argv[])
 	what.is_variable = !options.trial.profile;
 	if (what.is_variable && !option_read_default_profile(&what.profile, text))
 		return log_fail(MSP_EXIT_USAGE, "%s", text);
+	if (options.detach.is_detached)
+		return detach_command(&options.detach, &what, &way);
 	return options.trial.workspace ? trial_run(&options.trial, &what) : execute(&what);
 }
 

@@ -192,8 +192,9 @@ static void settle_changes(struct trial *trial)
 		count_changes(trial);
 	if (ask_is_over(&trial->asking))
 		return;
+	/* A keeper's output is in the sandbox. */
 	if (trial->options->is_discarded ||
-	    (has_ignored_only(trial) && trial->asking.done.ignored == 0))
+	    (has_ignored_only(trial) && trial->asking.done.ignored == 0 && !trial->what.keeper))
 		remove_sandbox(trial);
 	else if (has_ignored_only(trial))
 		(void)recent_drop(trial->sandbox.id); /* else -1 names it, too */
@@ -209,7 +210,9 @@ static void say_kept(const struct trial *trial)
 	if (trial->is_counted)
 		format_text(count, sizeof(count), "%llu file%s changed,",
 			    (unsigned long long)trial->changes, is_one ? "" : "s");
-	if (has_ignored_only(trial))
+	if (has_ignored_only(trial) && trial->asking.done.ignored == 0)
+		everywhere_note("no file changed");
+	else if (has_ignored_only(trial))
 		everywhere_note("only ignored files changed, kept for an hour: 'msp diff --ignored "
 				"%s' shows them, 'msp apply --ignored %s' takes them over",
 				id, id);
@@ -252,6 +255,8 @@ static int finish_trial(struct trial *trial)
 	if (trial->is_kept &&
 	    !(trial->options->is_reviewed && trial->is_counted && review_changes(trial)))
 		say_kept(trial);
+	if (trial->what.keeper)
+		trial->what.keeper->ended(trial->what.keeper->taker.context, &trial->outcome, code);
 	return code;
 }
 

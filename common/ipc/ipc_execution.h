@@ -77,7 +77,8 @@ IPC_MESSAGE(execution_started,
 IPC_MESSAGE(execution_tty,
 	(U64, request),
 	(U64, output_bytes), /* this and the next: as in execution_started */
-	(U64, log_bytes), (U64, wall_ms));
+	(U64, log_bytes), (U64, wall_ms),
+	(OPT, sandbox, IPC_ID_MAX));
 
 /* clang-format on */
 

@@ -357,14 +357,15 @@ static int handle_init_failed(void *context, struct channel_message *message)
 static int handle_spawned_tty(void *context, struct channel_message *message)
 {
 	const struct execution *execution = find_in(context, ipc_body(message, spawned_tty)->slot);
-	const struct plan_profile *profile = sandbox_profile(context);
-	struct ipc_execution_tty tty = { .output_bytes = profile->output_bytes,
-					 .log_bytes = profile->log_bytes };
+	const struct sandbox *sandbox = context;
+	struct ipc_execution_tty tty = { .output_bytes = sandbox_profile(sandbox)->output_bytes,
+					 .log_bytes = sandbox_profile(sandbox)->log_bytes,
+					 .wall_ms = execution ? execution_left_ms(execution) : 0 };
 
 	if (!execution)
 		return -EPROTO;
 	tty.request = execution->request;
-	tty.wall_ms = execution_left_ms(execution);
+	memcpy(tty.sandbox, sandbox->persistent.id, sizeof(tty.sandbox));
 	send_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
 	return 0;
 }
