@@ -21,7 +21,7 @@
 #define SHARED_MEMORY "/dev/shm"
 
 /* As in a sandbox of the profile `default`. */
-#define PATH_INSIDE "/usr/local/bin:/usr/bin:/bin"
+#define PATH_INSIDE "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 /* --- its program ------------------------------------------------------------------------------ */
 

@@ -133,8 +133,9 @@ static int put_file(struct copy *copy, const struct agent_run *run, const struct
 	fill_text(run, file->text ? file->text : "", &text);
 	source = fd_sealed_from_bytes("file", text.bytes ? text.bytes : "", text.size);
 	buffer_done(&text);
-	if (source < 0)
-		return log_fail(MSP_EXIT_SOFTWARE, "%s: %s", path, errno_text(-source));
+	if (source < 0 || lseek(source, 0, SEEK_SET) != 0)
+		return log_fail(MSP_EXIT_SOFTWARE, "%s: %s", path,
+				errno_text(source < 0 ? -source : errno));
 	code = put_folders(copy, path);
 	if (code)
 		return code;
