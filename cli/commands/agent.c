@@ -7,10 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ask/repository.h"
+#include "background/output.h"
 #include "common/clock.h"
+#include "common/fd.h"
 #include "common/log.h"
 #include "common/text/format.h"
 #include "held/held.h"
@@ -24,6 +27,10 @@
 
 /* An agent that cannot go on with its last session says so at once. */
 #define RESUME_FAILS_US 5000000
+
+/* Far longer than a keeper needs from the end of the terminal to its own. */
+#define END_MS 2000
+#define STEP_MS 50
 
 static const char *set_word(void *member, const char *value)
 {
@@ -195,13 +202,61 @@ static int settle_end(struct agent_run *run, const struct held_end *end)
 	return end->code ? end->code : code;
 }
 
+static void print_output(const struct background *command)
+{
+	static struct output_piece piece;
+	struct output_reader reader = { .directory = command->directory };
+
+	output_open(&reader, command->directory);
+	while (output_next(&reader, &piece))
+		(void)fd_write_all(STDOUT_FILENO, piece.bytes, piece.size); /* as far as it goes */
+	output_close(&reader);
+}
+
+/* Show what an agent has written that ended before the terminal was attached. False: it goes on. */
+static bool show_ended(const struct agent_record *record, struct held_end *ret)
+{
+	char text[STATE_PLACE_TEXT_MAX];
+	int sandboxes FD_OWNED = background_open_sandboxes(text);
+	static struct background command;
+	bool is_ended;
+
+	if (sandboxes < 0 || background_find(sandboxes, record->command, &command) != 1)
+		return false;
+	is_ended = command.state == BACKGROUND_ENDED;
+	if (is_ended) {
+		print_output(&command);
+		(void)fd_write_all(STDERR_FILENO, command.note.lines, command.note.lines_size);
+		*ret = (struct held_end){ HELD_ENDED, (int)command.note.exit_code };
+	}
+	background_close(&command);
+	return is_ended;
+}
+
+/* Wait a while for the end of an agent whose terminal is gone: its keeper writes the end last. */
+static bool await_ended(const struct agent_record *record, struct held_end *ret)
+{
+	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
+
+	for (int i = 0; i < END_MS / STEP_MS; i++) {
+		if (show_ended(record, ret))
+			return true;
+		(void)nanosleep(&step, NULL); /* a shorter pause is as good */
+	}
+	return false;
+}
+
 /* Attach the terminal to the agent until one of both leaves. The exit code. */
 static int attach_terminal(struct agent_run *run)
 {
 	static const struct held_options options;
 	struct held_end end = { .how = HELD_LOST };
-	int code = held_attach(run->record.command, &options, &end);
+	int code = 0;
 
+	if (!show_ended(&run->record, &end))
+		code = held_attach(run->record.command, &options, &end);
+	if (code && code != MSP_EXIT_AGAIN && await_ended(&run->record, &end))
+		code = 0;
 	return code ? code : settle_end(run, &end);
 }
 

@@ -13,7 +13,7 @@ import subprocess
 import threading
 import unittest
 
-from cli_support import LIMITS, MSP, msp
+from cli_support import LIMITS, MSP, children
 from cli_tty import Terminal
 from support import wait_until
 from trials import Project, setUpModule  # noqa: F401  (unittest calls it)
@@ -168,7 +168,7 @@ class Headless(Agents):
         self.assertEqual(sorted(self.sandboxes()), ["claude-project", "claude-project-3rd", "other-project"])
         for name, text in (("claude-project", "one"), ("other-project", "two"), ("claude-project-3rd", "three")):
             self.assertIn("+" + text, self.good("diff", name, *([config] if "other" in name else [])).stdout)
-        status = self.good("agent", "status").stdout
+        status = self.good("agent", "status", config).stdout
         for row in ("claude +claude-project +- +1", "claude --name=3rd +claude-project-3rd +- +1",
                     "other +other-project +- +1"):
             self.assertRegex(status, row)
@@ -322,7 +322,7 @@ class InTerminal(Agents):
         terminal = self.terminal("echo new > made; echo begun; sleep 60")
         terminal.read_until(b"begun")
         (keeper,) = [pid for pid in self.processes("sleep 60")
-                     if os.getsid(pid) == pid and pid != terminal.process.pid]
+                     if os.getsid(pid) == pid != terminal.process.pid and children(pid)]
         os.kill(keeper, signal.SIGKILL)
         terminal.read_until(b"[apply / keep / discard] ")
         terminal.type(b"apply\n")
@@ -367,7 +367,7 @@ class Wrong(Agents):
                 (["claude", "--name=a/b"], "must be 1 to 16 letters, digits", 64),
                 (["claude", "--name="], "must be 1 to 16 letters, digits", 64),
                 (["claude", "--name=" + "x" * 17], "must be 1 to 16 letters, digits", 64),
-                (["claude", "--namee=x"], r"did you mean '--name'", 64),
+                (["claude", "--logni"], r"did you mean '--login'", 64),
                 (["claude", "--timeout=soon"], "a time such as", 64),
                 (["claude", "--json"], "--json is for 'msp agent list'", 64),
                 (["claude", "--ask", "--login"], "exclude each other", 64),
