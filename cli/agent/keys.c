@@ -199,7 +199,7 @@ int agent_key_watch(const struct agent_key *key)
 
 	if (pid < 0)
 		return -errno;
-	if (pid == 0) { /* nobody has to wait for its child */
+	if (pid == 0) { /* its child is an orphan */
 		if (fork() == 0)
 			wait_unused(key->path);
 		_exit(0);

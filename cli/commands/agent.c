@@ -78,12 +78,14 @@ static const char help[] =
 	"on this machine, such as ANTHROPIC_BASE_URL, the sandbox reaches that port.\n"
 	"\n"
 	"The sandbox stays for 30 days after its last use, with the agent's sessions and\n"
-	"login: 'msp agent NAME' goes on with it. In a terminal the agent goes on when the\n"
+	"login: 'msp agent AGENT' goes on with it. In a terminal the agent goes on when the\n"
 	"terminal is closed, or left by the keys that are named at the start, and the same\n"
 	"words attach to it again. Without a terminal its streams are passed on.\n"
 	"\n"
 	"  list    the agents that are known, their programs, keys and sandboxes here\n"
 	"  status  the agents of this project: what runs, and how many files changed\n"
+	"\n"
+	"'msp agent list -q' prints one name for each agent.\n"
 	"\n"
 	"Words behind '--' are the agent's own. The exit code is the agent's, or that of\n"
 	"'msp exec', or\n"
@@ -172,7 +174,7 @@ static void leave_keys(struct agent_set *set)
 }
 
 /* Remember what runs. A failure is said: the agent runs nevertheless. */
-static void remember(const struct agent_record *record)
+static void remember_run(const struct agent_record *record)
 {
 	char text[STATE_PLACE_TEXT_MAX];
 
@@ -286,7 +288,7 @@ static int run_in_terminal(struct agent_run *run, const struct execute *what)
 	leave_keys(&run->set);
 	format_text(run->record.command, sizeof(run->record.command), "%s", start.id);
 	run->record.has_session = true;
-	remember(&run->record);
+	remember_run(&run->record);
 	code = attach_terminal(run);
 	judge_session(run, begun_us, code);
 	return code;
@@ -300,7 +302,7 @@ static int run_with_streams(struct agent_run *run, const struct execute *what)
 
 	watch_keys(&run->set);
 	run->record.has_session = true;
-	remember(&run->record);
+	remember_run(&run->record);
 	code = execute(what);
 	leave_keys(&run->set);
 	(void)agent_apart(run, agent_count); /* it has said why it cannot count */
@@ -380,8 +382,8 @@ static const char *find_conflict(const struct agent_options *options, const char
 }
 
 /* Do what the first operand says. */
-static int act(const struct command *command, struct agent_options *options, const char *word,
-	       char *const *arguments)
+static int run_word(const struct command *command, struct agent_options *options, const char *word,
+		    char *const *arguments)
 {
 	static struct agent_rows known;
 	static struct agent_run run;
@@ -415,7 +417,7 @@ static int run_agent_command(const struct command *command, int argc, char *argv
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
 	if (rest == argc)
-		return command_usage_error(command, "an agent is missing: msp agent NAME, or 'msp "
+		return command_usage_error(command, "an agent is missing: msp agent AGENT, or 'msp "
 						    "agent list' for those that are known");
 	argc -= rest;
 	argv += rest;
@@ -427,12 +429,12 @@ static int run_agent_command(const struct command *command, int argc, char *argv
 		return command_usage_error(command, "%s", conflict);
 	command_name_lines(command);
 	code = become_account(&options);
-	return code ? code : act(command, &options, word, argv + rest);
+	return code ? code : run_word(command, &options, word, argv + rest);
 }
 
 const struct command command_agent = {
 	.name = "agent",
-	.operands = "NAME [[--] ARG...] | list | status",
+	.operands = "AGENT [[--] ARG...] | list | status",
 	.summary = "run a coding agent in a sandbox over this project",
 	.help = help,
 	.options = { OPTION_ROWS(rows), .has_operands = true },

@@ -27,11 +27,11 @@ struct agent_run {
 	struct agent_options *options;
 	const struct agent_row *row;
 	char *const *arguments;     /* the person's, NULL at their end */
-	struct agent_record record; /* of its sandbox */
+	struct agent_record record; /* the sandbox */
 	bool is_first;              /* the sandbox has to be made */
 	bool has_terminal;
 	char here[IPC_PATH_MAX];                          /* the current directory */
-	char inside[sizeof("/workspace") + IPC_PATH_MAX]; /* the same in the sandbox */
+	char inside[sizeof("/workspace") + IPC_PATH_MAX]; /* its path in the sandbox */
 	struct agent_program program;
 	struct agent_set set;
 	char *words[AGENT_COMMAND_MAX + 1]; /* its command */

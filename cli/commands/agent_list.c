@@ -2,6 +2,7 @@
  *
  * `msp agent list`: the agents that are known, and what of them is here.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,11 @@
 #include "launcher/host/account.h"
 #include "launcher/host/state_place.h"
 #include "options/command.h"
+#include "options/everywhere.h"
+#include "show/print.h"
 #include "show/rows.h"
 
-/* What a row has over this project. */
+/* A row, and its sandboxes over this project. */
 struct here {
 	const struct agent_row *row;
 	struct project project;
@@ -70,11 +73,20 @@ static void add_row(struct rows *rows, struct here *here)
 	rows_text(rows, NULL, "install", here->row->install ? here->row->install : "");
 }
 
+static int print_names(const struct agent_rows *known)
+{
+	for (uint32_t i = 0; i < known->count; i++)
+		(void)puts(known->list[i].name);
+	return command_judge_output(print_flush(), 0);
+}
+
 int agent_list(const struct agent_rows *known, bool is_json)
 {
 	static struct rows rows;
 	static struct here here;
 
+	if (everywhere.is_quiet && !is_json)
+		return print_names(known);
 	project_find(&here.project);
 	rows.is_json = is_json;
 	rows_begin(&rows, "agents");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What agents changed: at the end of a run with one question to the person, and for `msp agent
+ * The changes of agents: at the end of a run with one question to the person, and for `msp agent
  * status`.
  */
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct review {
 	struct agent_run *run;
 	struct asking asking;
 	uint64_t changes, held;
-	char names[HELD_NAMED][256]; /* of held files; a longer one is cut */
+	char names[HELD_NAMED][256]; /* held files; a longer name is cut */
 };
 
 static void count_change(void *context, const struct change *change)
@@ -133,7 +133,7 @@ enum answer { ANSWER_APPLY, ANSWER_KEEP, ANSWER_DISCARD, ANSWER_COUNT };
 static const char *const answers[ANSWER_COUNT] = { "apply", "keep", "discard" };
 
 /* Ask what becomes of the changes, and do it. The exit code. */
-static int decide(struct review *review)
+static int ask_decision(struct review *review)
 {
 	const struct agent_record *record = &review->run->record;
 	char text[IPC_PATH_MAX + 128];
@@ -166,7 +166,7 @@ int agent_review(struct agent_run *run)
 	if (!code && review.changes > 0) {
 		show_changes(&review);
 		print_held(&review);
-		code = decide(&review);
+		code = ask_decision(&review);
 	} else if (!code) {
 		print_kept(&review);
 	}

@@ -358,7 +358,7 @@ class Wrong(Agents):
 
     def test_wrong_words(self):
         for words, says, code in (
-                ([], r"an agent is missing: msp agent NAME, or 'msp agent list'", 64),
+                ([], r"an agent is missing: msp agent AGENT, or 'msp agent list'", 64),
                 (["claud"], r"there is no agent 'claud' \(did you mean 'claude'\?\); known are claude, "
                             r"codex.*'agents:' in the configuration adds one", 64),
                 (["a\x1b[31mb"], "there is no agent", 64),

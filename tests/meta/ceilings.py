@@ -16,7 +16,7 @@ import sys
 SINCE = "0249e0a4"
 RAISED = {
     "broker": "0023",
-    "cli": "0011",
+    "cli": "0084",
     "common": "0081",
     "file": "0047",
     "frontend": "0084",
@@ -57,8 +57,8 @@ CODE_LINES = {
     "layers/foreign": 444,
     "layers/ignored": 380,
     "layers/merger": 346,
-    "cli": 18044,
-    "launcher": 8120,
+    "cli": 21614,
+    "launcher": 8157,
     "broker": 15645,
     "frontend": 4032,
     "policy": 10940,
@@ -101,7 +101,7 @@ CIRCLE_FOLDERS = {
 
 # Objects of a build with tests that depend on one header of messages, and the files that are made anew
 # for the programs when one changes (headers.py).
-HEADER_OBJECTS = 114
+HEADER_OBJECTS = 122
 HEADER_STEPS = 81
 
 
