@@ -389,6 +389,9 @@ static int start_beside(const struct launch *launch, int channel, int null, stru
 	/* The messages wait in the socket until the supervisor that we become reads them. */
 	if (!error)
 		error = launch_send(launch, channel);
+	/* Without a gateway nobody has the other end, so the opener makes the channel again. */
+	if (launch->gateway->pidfd < 0)
+		fd_close(&launch->trust->gateway);
 	if (!error)
 		opener = opener_start(launch, channel);
 	if (!error && opener >= 0 && launch->sockets)
