@@ -15,11 +15,15 @@
 #include "common/ipc/ipc_http.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "common/sha256.h"
 #include "common/text/format.h"
 
 #define FOLDER "msp"
 #define KEYS "keys"
 #define NEW_NAME ".new"
+
+#define MARK_BYTES 4
+#define MARK_MAX (2 * MARK_BYTES + 1)
 
 /* Everything but the owner's rights. */
 #define OTHERS (S_IRWXG | S_IRWXO)
@@ -130,19 +134,34 @@ static int write_new(const char *directory, const char *path, const char *value)
 	return error;
 }
 
+/* Write the mark of a value, so that two values of one key have two files: the beginning of its
+ * hash, from which it cannot be found. */
+static void print_mark(const char *value, char ret[MARK_MAX])
+{
+	uint8_t hash[SHA256_BYTES];
+	struct sha256 state;
+
+	sha256_begin(&state);
+	sha256_add(&state, value, strlen(value));
+	sha256_end(&state, hash);
+	format_hex(hash, MARK_BYTES, ret);
+}
+
 int agent_key_write(const char *directory, const char *agent, const char *name, const char *value,
 		    struct agent_key *ret, char text[AGENT_KEY_TEXT_MAX])
 {
 	const char *rule = agent_key_check(value);
+	char mark[MARK_MAX];
 
 	ret->lock = -1;
 	if (rule)
 		return format_fail(-1, text, AGENT_KEY_TEXT_MAX, "the variable %s holds no key: %s",
 				   name, rule);
-	if (strlen(directory) + strlen(agent) + strlen(name) + 3 > sizeof(ret->path))
+	if (strlen(directory) + strlen(agent) + strlen(name) + MARK_MAX + 3 > sizeof(ret->path))
 		return format_fail(-1, text, AGENT_KEY_TEXT_MAX,
 				   "the path of the directory for keys is too long");
-	format_text(ret->path, sizeof(ret->path), "%s/%s.%s", directory, agent, name);
+	print_mark(value, mark);
+	format_text(ret->path, sizeof(ret->path), "%s/%s.%s.%s", directory, agent, name, mark);
 	ret->lock = share_same(ret->path, value);
 	if (ret->lock < 0)
 		ret->lock = write_new(directory, ret->path, value);

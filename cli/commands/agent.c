@@ -276,10 +276,17 @@ static void judge_session(struct agent_run *run, uint64_t begun_us, int code)
 		everywhere_note("its next start here begins a new session");
 }
 
+/* Has the agent a session that it can go on with? A login and the person's own words leave none. */
+static void note_session(struct agent_run *run)
+{
+	run->record.has_session |= !run->arguments[0] && !run->options->is_login;
+}
+
 static int run_in_terminal(struct agent_run *run, const struct execute *what)
 {
 	const uint64_t begun_us = clock_now_us();
 	struct background_start start;
+	pid_t bridge;
 	int code = held_start(what, NULL, &start);
 
 	if (code)
@@ -287,9 +294,11 @@ static int run_in_terminal(struct agent_run *run, const struct execute *what)
 	watch_keys(&run->set);
 	leave_keys(&run->set);
 	format_text(run->record.command, sizeof(run->record.command), "%s", start.id);
-	run->record.has_session = true;
+	note_session(run);
 	remember_run(&run->record);
+	bridge = agent_begin_bridge(run);
 	code = attach_terminal(run);
+	agent_end_bridge(bridge);
 	judge_session(run, begun_us, code);
 	return code;
 }
@@ -301,7 +310,7 @@ static int run_with_streams(struct agent_run *run, const struct execute *what)
 	int code;
 
 	watch_keys(&run->set);
-	run->record.has_session = true;
+	note_session(run);
 	remember_run(&run->record);
 	code = execute(what);
 	leave_keys(&run->set);

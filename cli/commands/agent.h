@@ -5,6 +5,8 @@
 #ifndef CLI_COMMANDS_AGENT_H
 #define CLI_COMMANDS_AGENT_H
 
+#include <sys/types.h>
+
 #include "agent/find.h"
 #include "agent/record.h"
 #include "agent/rows.h"
@@ -60,6 +62,11 @@ int agent_review(struct agent_run *run);
 
 /* Say in one line what changed. The exit code of the question. */
 int agent_count(struct agent_run *run);
+
+/* Let the port of a login's answer lead into the sandbox, from a process that ends with us. Return
+ * its id; 0: none is needed, or it could not be started. */
+pid_t agent_begin_bridge(const struct agent_run *run);
+void agent_end_bridge(pid_t bridge);
 
 /* Write how a person calls the agent of this record: "claude --name=two". */
 #define AGENT_CALL_MAX (2 * AGENT_NAME_MAX + 16)

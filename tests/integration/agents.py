@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`msp agent`: an agent that is a script in a prefix of npm; its sandbox, its key, its terminal, the
 review at its end, and what a person can do wrong."""
+import hashlib
 import http.server
 import json
 import os
@@ -10,15 +11,18 @@ import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 import threading
 import unittest
+import urllib.request
 
 from cli_support import LIMITS, MSP, children
 from cli_tty import Terminal
-from support import wait_until
+from service import Service
+from support import remove_folder, wait_until
 from trials import Project, setUpModule  # noqa: F401  (unittest calls it)
 
-KEY = "sk-planted-" + "0123456789abcdef"
+KEY = f"sk-planted-{0:08}{os.getpid():08}"
 
 # It does what the variable DO says.
 SCRIPT = """\
@@ -29,7 +33,7 @@ FLAG = "--dangerously-skip-permissions"
 
 # In a shell of the sandbox: everything that it can read, and the processes that it can see. The mark
 # itself is in two parts, so that the search does not find its own text.
-SEARCH = ("M=planted-; M=sk-${M}01234567; "
+SEARCH = ("M=planted-; M=sk-${M}00000000; "
           "grep -raslF -e $M /home /workspace /tmp /var /etc /opt /run /srv /dev/shm 2>/dev/null; "
           "grep -alF -e $M /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null; echo searched")
 
@@ -73,11 +77,23 @@ class Agents(Project):
     def agent(self, do, *words, name="claude", **keywords):
         return self.good("agent", name, *LIMITS, "--env=DO=" + do, *words, **keywords)
 
+    def begin(self, do):
+        """An agent that runs, and has printed "go"."""
+        process = subprocess.Popen([MSP, "agent", "claude", *self.OPTIONS, *LIMITS, "--env=DO=" + do],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   stderr=subprocess.DEVNULL, cwd=self.project,
+                                   env={**os.environ, **self.environment})
+        process.stdout.readline()
+        self.assertEqual(process.stdout.readline(), "go\n")
+        return process
+
     def key_files(self):
+        """The files of this test's key: others of the account run agents, too."""
+        mark = "." + hashlib.sha256(self.environment["ANTHROPIC_API_KEY"].encode()).hexdigest()[:8]
         found = []
         for place in (f"/run/user/{os.getuid()}/msp/keys", f"/dev/shm/msp-{os.getuid()}/keys"):
             if os.path.isdir(place):
-                found += [os.path.join(place, name) for name in os.listdir(place)]
+                found += [os.path.join(place, name) for name in os.listdir(place) if name.endswith(mark)]
         return found
 
     def configure(self, text=ROW):
@@ -141,12 +157,7 @@ class Headless(Agents):
         self.assertTrue([line for line in lines if line.endswith("/environ")], lines)
 
     def test_the_file_of_the_key_while_it_runs(self):
-        process = subprocess.Popen([MSP, "agent", "claude", *LIMITS, "--env=DO=echo go; read line"],
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                   stderr=subprocess.DEVNULL, cwd=self.project,
-                                   env={**os.environ, **self.environment})
-        process.stdout.readline()
-        self.assertEqual(process.stdout.readline(), "go\n")
+        process = self.begin("echo go; read line")
         (path,) = self.key_files()
         for part, mode in ((path, 0o600), (os.path.dirname(path), 0o700)):
             self.assertEqual(stat.S_IMODE(os.stat(part).st_mode), mode)
@@ -226,6 +237,59 @@ class Headless(Agents):
         self.assertEqual((rows["codex"]["program"], rows["codex"]["install"]),
                          ("", "npm install -g @openai/codex"))
         self.assertRegex(self.good("agent", "list").stdout, r"\ANAME +PROGRAM +KEY +SANDBOXES\n")
+
+
+class OfTheService(Headless):
+    # By options of the file, for which the service is not asked; the service cannot be killed by these.
+    test_two_agents_on_one_project = None
+
+    def setUp(self):
+        folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(remove_folder, folder)
+        self.socket = os.path.join(folder, "s.sock")
+        self.service = Service(self.socket, env={**os.environ, "MSP_STATE_DIR": os.path.join(folder, "state")})
+        self.addCleanup(self.service.end)
+        super().setUp()
+        self.environment["MSP_STATE_DIR"] = os.path.join(folder, "state")
+        self.OPTIONS = ("--socket", self.socket)
+
+    def test_another_key_for_the_next_run(self):
+        """The service reads it anew; each run is in the service's own process."""
+        self.agent("echo one")
+        self.environment["ANTHROPIC_API_KEY"] = KEY + "-new"
+        process = self.begin("echo go; read line")
+        (path,) = self.key_files()
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(file.read(), KEY + "-new")
+        self.assertTrue(self.service.find("claude-project") or self.service.find("cli.js") or
+                        self.service.find("sh"), "the service runs it")
+        self.assertEqual(self.good("exec", *LIMITS, "claude-project", "--", "sh", "-c",
+                                   "echo $ANTHROPIC_API_KEY").stdout, "msp-ANTHROPIC_API_KEY-secret\n")
+        process.communicate("\n")
+        self.assertTrue(wait_until(lambda: not self.key_files()))
+        self.assertEqual(self.good("diff", "claude-project").returncode, 0, "without the key")
+
+    def test_a_login_whose_answer_comes_to_a_port(self):
+        self.install(self.prefix, "codex")
+        server = ("import http.server as h; C = type('C', (h.BaseHTTPRequestHandler,), dict(do_GET=lambda s: "
+                  "(s.send_response(200), s.end_headers(), s.wfile.write(s.path.encode())))); "
+                  "h.HTTPServer(('127.0.0.1', 1455), C).serve_forever()")
+        terminal = Terminal(words=["agent", "codex", "--socket", self.socket, *LIMITS, "--login",
+                                   f'--env=DO=sleep 1; python3 -c "{server}" 2>/dev/null & read line; echo over'],
+                            cwd=self.project, environment=self.environment)
+
+        def answer():
+            try:
+                request = urllib.request.Request("http://localhost:1455/auth/callback?code=1",
+                                                 headers={"Sec-Fetch-Site": "cross-site"})
+                with urllib.request.urlopen(request, timeout=5) as response:
+                    return response.read()
+            except OSError:
+                return b""
+        self.assertTrue(wait_until(lambda: answer() == b"/auth/callback?code=1"))
+        terminal.type(b"\r")
+        terminal.read_until(b"over")
+        self.assertEqual(terminal.end()[0], 0)
 
 
 class Model(Agents):
@@ -435,7 +499,7 @@ class Wrong(Agents):
         del self.environment["ANTHROPIC_API_KEY"]
         first = self.agent("", "--login")
         self.assertEqual(first.stdout, "args: /login\n")
-        self.assertEqual(self.agent("echo $ANTHROPIC_API_KEY.").stdout, f"args: {FLAG} --continue\n.\n")
+        self.assertEqual(self.agent("echo $ANTHROPIC_API_KEY.").stdout, f"args: {FLAG}\n.\n")
         self.assertRegex(self.good("agent", "list").stdout, "claude .* login +claude-project")
 
     def test_a_file_of_lines_that_is_damaged(self):

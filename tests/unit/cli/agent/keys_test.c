@@ -140,14 +140,17 @@ Test(keys, two_users_of_one_file)
 	cr_assert_not(is_there(two.path));
 }
 
-Test(keys, another_value_takes_the_name)
+Test(keys, another_value_has_another_file)
 {
 	struct agent_key one, two;
 
 	cr_assert_eq(agent_key_write(place, "tool", "KEY", VALUE, &one, text), 0);
 	cr_assert_eq(agent_key_write(place, "tool", "KEY", VALUE "-2", &two, text), 0);
-	agent_key_done(&one); /* its end takes nothing from the other */
+	cr_assert_str_neq(one.path, two.path);
+	agent_key_done(&one);
 	agent_key_sweep(one.path);
+	agent_key_sweep(two.path);
+	cr_assert_not(is_there(one.path));
 	cr_assert(is_there(two.path));
 	agent_key_done(&two);
 }
@@ -155,11 +158,13 @@ Test(keys, another_value_takes_the_name)
 Test(keys, a_link_in_its_place_is_replaced)
 {
 	struct agent_key key;
-	char path[IPC_PATH_MAX + 16], other[128];
+	char other[128];
 
-	(void)snprintf(path, sizeof(path), "%s/tool.KEY", place);
+	cr_assert_eq(agent_key_write(place, "tool", "KEY", VALUE, &key, text), 0);
+	agent_key_done(&key);
+	agent_key_sweep(key.path);
 	(void)snprintf(other, sizeof(other), "%s/other", folder);
-	cr_assert_eq(symlink(other, path), 0);
+	cr_assert_eq(symlink(other, key.path), 0);
 	cr_assert_eq(agent_key_write(place, "tool", "KEY", VALUE, &key, text), 0);
 	cr_assert_not(is_there(other));
 	agent_key_done(&key);
