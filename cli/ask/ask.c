@@ -10,6 +10,7 @@
 
 #include "ask/progress.h"
 #include "ask/recent.h"
+#include "ask/signals.h"
 #include "common/fd.h"
 #include "common/ipc/end_reason.h"
 #include "common/ipc/ipc_client.h"
@@ -486,7 +487,7 @@ static int begin_asking(struct asking *asking, const struct attachment *request,
 	asking->records.fd = -1;
 	file_pipes_init(&asking->pipes, NULL);
 	asking->talk.outcome.plan = -1;
-	asking->talk.signals = conversation_block_signals(use_tty, &before);
+	asking->talk.signals = signals_block(use_tty, &before);
 	if (asking->talk.signals < 0)
 		return log_fail(MSP_EXIT_SOFTWARE, "%s", errno_text(-asking->talk.signals));
 	code = attach_prepare(&asking->attachment);

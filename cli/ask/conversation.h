@@ -7,7 +7,6 @@
 #define CLI_ASK_CONVERSATION_H
 
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,16 +32,9 @@ struct conversation_rules {
 
 struct conversation {
 	struct supervisor_client client;
-	int signals; /* descriptor of conversation_block_signals() */
+	int signals; /* descriptor of signals_block() */
 	struct outcome outcome;
 };
-
-/*
- * Block the signals that msp handles itself and open the descriptor they come through, which is the
- * caller's; or -errno. *ret_before is the mask as it was, for children. Call it before anything
- * that must be undone exists.
- */
-int conversation_block_signals(bool use_tty, sigset_t *ret_before);
 
 /* Take turns until it is over, or the supervisor is gone. */
 void conversation_run(struct conversation *talk, const struct conversation_rules *rules);

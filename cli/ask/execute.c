@@ -8,15 +8,16 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
-#include "ask/conversation.h"
 #include "ask/recent.h"
 #include "ask/session.h"
+#include "ask/signals.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc/ipc_execution.h"
 #include "common/ipc/refusal.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "common/text/names.h"
 #include "launcher/host/holder.h"
 #include "show/confirm.h"
 
@@ -150,6 +151,14 @@ int execute_finish(const struct execute *what, const struct outcome *outcome)
 	return code;
 }
 
+void execute_report_end(const struct execute *what, const struct outcome *outcome, int code)
+{
+	const uint32_t verdict = outcome->is_done ? outcome->done.verdict : VERDICT_COUNT;
+
+	if (what->keeper)
+		what->keeper->ended(what->keeper->taker.context, verdict, code);
+}
+
 /* Ask whom we are attached to; and, as long as a service does not welcome us, whoever comes instead
  * of it. 0, or the exit code. */
 static int run_attached(struct attachment *attachment, const sigset_t *mask, int signals,
@@ -196,7 +205,7 @@ static int follow_command(const struct execute *what, struct attachment *attachm
 	const struct outcome_request request = describe_request(what);
 	struct outcome outcome;
 	sigset_t before;
-	const int signals = conversation_block_signals(options.use_tty, &before);
+	const int signals = signals_block(options.use_tty, &before);
 	int code;
 
 	if (signals < 0)
@@ -208,8 +217,7 @@ static int follow_command(const struct execute *what, struct attachment *attachm
 	if (what->sandbox && outcome.is_refused)
 		recent_explain(what->sandbox, start.sandbox, &outcome.refused);
 	code = execute_finish(what, &outcome);
-	if (what->keeper)
-		what->keeper->ended(what->keeper->taker.context, &outcome, code);
+	execute_report_end(what, &outcome, code);
 	fd_close(&outcome.plan);
 	return code;
 }

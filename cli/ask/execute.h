@@ -50,8 +50,9 @@ struct execute_options {
 /* Takes the output and the end of a command, in place of the caller. */
 struct execute_keeper {
 	struct session_taker taker;
-	/* Called with the end of a command, which was explained on stderr, and msp's exit code. */
-	void (*ended)(void *context, const struct outcome *outcome, int code);
+	/* Called with the end of a command, which was explained on stderr: enum verdict, or
+	 * VERDICT_COUNT if there is none, and msp's exit code. */
+	void (*ended)(void *context, uint32_t verdict, int code);
 };
 
 struct execute {
@@ -64,7 +65,7 @@ struct execute {
 	bool is_shell;                       /* for a person to type commands */
 	char *const *words;                  /* the command, with NULL behind it */
 	const struct execute_keeper *keeper; /* NULL: the caller's streams */
-	const struct winsize *size;          /* of the terminal that a keeper holds; NULL: none */
+	const struct winsize *size;          /* a held terminal's; NULL: there is none */
 };
 
 /* Do it, with the caller's streams; the exit code of msp. */
@@ -84,6 +85,9 @@ void execute_start_in(const char *cwd);
  * the supervisor is gone. The outcome's plan is the caller's to close. */
 void execute_within(const struct execute *what, struct asking *asking, uint64_t launched_us,
 		    struct outcome *ret);
+
+/* Call `ended` of the keeper, if there is one. */
+void execute_report_end(const struct execute *what, const struct outcome *outcome, int code);
 
 /* Say on stderr, and with --json on stdout, how it ended. The exit code of msp. */
 int execute_finish(const struct execute *what, const struct outcome *outcome);

@@ -26,7 +26,6 @@
 #include "common/text/names.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/launch.h"
-#include "show/outcome.h"
 
 #define WAIT_FACTOR 10
 #define WAIT_LEAST_MS 200
@@ -138,11 +137,11 @@ static void keep_lines(struct keeper *keeper)
 	note->lines_size = got > 0 ? (uint32_t)got : 0;
 }
 
-static void take_end(void *context, const struct outcome *outcome, int code)
+static void take_end(void *context, uint32_t verdict, int code)
 {
 	struct keeper *keeper = context;
 	struct background_note *note = &keeper->command.note;
-	const bool is_failure = !outcome->is_done || outcome->done.verdict == VERDICT_INTERNAL;
+	const bool is_failure = verdict == VERDICT_COUNT || verdict == VERDICT_INTERNAL;
 
 	if (!keeper->is_started)
 		return;
@@ -153,7 +152,7 @@ static void take_end(void *context, const struct outcome *outcome, int code)
 	keep_lines(keeper);
 	note->has_ended = 1;
 	note->exit_code = (uint32_t)code & 0xff;
-	note->verdict = outcome->is_done ? outcome->done.verdict : (uint32_t)VERDICT_COUNT;
+	note->verdict = verdict;
 	note->ended_us = clock_real_us();
 	note->output_bytes = keeper->output.total;
 	note->lost_bytes = keeper->output.lost;

@@ -8,8 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask/attach.h"
 #include "background/note.h"
 #include "background/output.h"
+#include "commands/running_in.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/text/format.h"
@@ -71,10 +73,19 @@ static const char attach_help[] =
 	"the newest 3 to 4 MiB are kept or the disk was full, a line on standard error\n"
 	"says how much.\n"
 	"\n"
-	"ID is what 'msp exec -d' printed, or its first three or more characters. Without\n"
-	"it, the only command that runs is meant, or, if none runs, the only one that has\n"
-	"ended. The exit code is that of the command, as with 'msp exec', or\n"
+	"If 'msp exec -d -t' has given the command a terminal, yours is connected to it:\n"
+	"keys and size go to the command. ctrl-\\ and then d detach yours as it was, and\n"
+	"the command goes on; it also does if yours is closed. Another terminal that is\n"
+	"attached is left alone, unless --detach says otherwise.\n"
+	"\n"
+	"ID is what 'msp exec -d' printed, or its first three or more characters. SANDBOX\n"
+	"means the only one that runs there: its name, id, or -1 for the last 'msp run\n"
+	"--workspace'. Without either, the only command that runs is meant, or, if none\n"
+	"runs, the only one that has ended. The exit code is that of the command, as with\n"
+	"'msp exec', or\n"
+	"  0    the terminal was detached\n"
 	"  64   there is no such command, or several can be meant\n"
+	"  75   another terminal is attached\n"
 	"  125  it was lost: the process of msp that kept it was killed, and the command\n"
 	"       with it\n";
 
@@ -152,10 +163,12 @@ static const char *choose_only(const struct only *only, bool is_to_end, int *ret
 	return NULL;
 }
 
-/* Find the command; `word` may be NULL if only one can be meant. 0, or the exit code after a line.
- */
-static int find_command(const char *word, bool is_to_end, struct background *ret)
+/* Find the command; `word` may be NULL if only one can be meant, and with `options` a sandbox. 0,
+ * or the exit code after a line. */
+static int find_command(const char *word, const struct attach_options *options, bool is_to_end,
+			struct background *ret)
 {
+	static char running[BACKGROUND_ID_MAX];
 	char text[STATE_PLACE_TEXT_MAX];
 	int sandboxes FD_OWNED = background_open_sandboxes(text);
 	struct only only = { 0 };
@@ -172,6 +185,14 @@ static int find_command(const char *word, bool is_to_end, struct background *ret
 		return code;
 	if (sandboxes >= 0)
 		found = background_find(sandboxes, word, ret);
+	if (found == 0 && sandboxes >= 0 && options) {
+		const int named = running_in_find(sandboxes, word, options, running);
+
+		if (named < 0)
+			return MSP_EXIT_USAGE;
+		if (named > 0)
+			found = background_find(sandboxes, running, ret);
+	}
 	return found == 1 ? 0 : refuse_word(word, found);
 }
 
@@ -199,7 +220,7 @@ static int run_wait(const struct command *command, int argc, char *argv[])
 
 	if (!begin_command(command, argc, argv, &options, &words, &code))
 		return code;
-	code = find_command(words.list[0], false, &found);
+	code = find_command(words.list[0], NULL, false, &found);
 	if (code)
 		return code;
 	error = background_await(&found);
@@ -356,6 +377,7 @@ static int attach_terminal(struct background *found, const struct one_options *o
 static int run_attach(const struct command *command, int argc, char *argv[])
 {
 	static struct one_options options = { .last = UINT64_MAX };
+	static struct attach_options attach = { .limits = LIMITS_UNSAID };
 	static struct command_words words = { .most = 1 };
 	static struct background found;
 	static struct showing showing;
@@ -364,7 +386,9 @@ static int run_attach(const struct command *command, int argc, char *argv[])
 
 	if (!begin_command(command, argc, argv, &options, &words, &code))
 		return code;
-	code = find_command(words.list[0], false, &found);
+	attach.config = options.config;
+	attach.run_as = options.run_as;
+	code = find_command(words.list[0], &attach, false, &found);
 	if (code)
 		return code;
 	if (options.is_taking && !held_is(&found))
@@ -397,7 +421,7 @@ static pid_t find_keeper(const void *found)
 static int kill_one(const char *word)
 {
 	static struct background found;
-	int code = find_command(word, true, &found);
+	int code = find_command(word, NULL, true, &found);
 	int error;
 
 	if (code)
@@ -447,10 +471,10 @@ static int run_kill(const struct command *command, int argc, char *argv[])
 
 const struct command command_attach = {
 	.name = "attach",
-	.operands = "[ID]",
-	.summary = "show the output of a background command",
+	.operands = "[ID|SANDBOX]",
+	.summary = "show the output or the terminal of a background command",
 	.help = attach_help,
-	.options = { OPTION_ROWS(attach_rows), .has_operands = true },
+	.options = { OPTION_ROWS(attach_rows), .has_operands = true, .has_recent = true },
 	.run = run_attach,
 };
 

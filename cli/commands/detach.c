@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ask/enabled.h"
+#include "common/text/format.h"
 #include "held/held.h"
 #include "options/command.h"
 #include "options/everywhere.h"
@@ -34,6 +35,7 @@ int detach_command(const struct detach_options *options, const struct execute *w
 {
 	struct background_start start;
 	char span[FIGURES_TEXT_MAX];
+	char limit[FIGURES_TEXT_MAX + 32] = "has no time limit";
 	const bool is_json = what->options->is_json;
 	int error;
 	int code;
@@ -48,15 +50,16 @@ int detach_command(const struct detach_options *options, const struct execute *w
 		(void)puts(start.id);
 		error = print_flush();
 	}
-	everywhere_note(
-		"the command ends after %s at the latest: 'msp attach %s' %s, 'msp wait %s' "
-		"its end",
-		figures_span((start.wall_ms + 999) / 1000, span), start.id,
-		options->has_terminal ? "shows its terminal" : "shows its output", start.id);
+	if (start.wall_ms > 0)
+		format_text(limit, sizeof(limit), "ends after %s at the latest",
+			    figures_span((start.wall_ms + 999) / 1000, span));
+	everywhere_note("the command %s: 'msp attach %s' shows its %s, 'msp wait %s' its end",
+			limit, start.id, options->has_terminal ? "terminal" : "output", start.id);
 	/* A person who says --standalone or names a socket knows. */
 	if (!what->options->attach.is_standalone && !what->options->attach.socket &&
 	    service_is_absent())
-		everywhere_note("until then no other command can use the sandbox, nor 'msp bridge' "
-				"reach it: no service runs here, and 'msp setup' starts one");
+		everywhere_note(
+			"until it ends no other command can use the sandbox, nor 'msp bridge' "
+			"reach it: no service runs here, and 'msp setup' starts one");
 	return command_judge_output(error, 0);
 }

@@ -255,8 +255,7 @@ static int finish_trial(struct trial *trial)
 	if (trial->is_kept &&
 	    !(trial->options->is_reviewed && trial->is_counted && review_changes(trial)))
 		say_kept(trial);
-	if (trial->what.keeper)
-		trial->what.keeper->ended(trial->what.keeper->taker.context, &trial->outcome, code);
+	execute_report_end(&trial->what, &trial->outcome, code);
 	return code;
 }
 

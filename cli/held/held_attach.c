@@ -15,14 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ask/conversation.h"
+#include "ask/signals.h"
 #include "ask/terminal.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "held/guard.h"
 #include "held/held.h"
 #include "held/keys.h"
-#include "held/modes.h"
 #include "held/wire.h"
 #include "launcher/host/state_place.h"
 #include "launcher/host/unix_socket.h"
@@ -30,10 +30,9 @@
 #include "show/confirm.h"
 
 #define FOREGROUND_MS 200 /* how soon a shell's `fg` is seen */
-#define ANSWER_MS 5000    /* a keeper that lives answers sooner */
+#define ANSWER_MS 10000   /* a keeper that lives answers sooner, also behind silent ones */
 #define END_MS 5000       /* a keeper ends so soon after its socket */
 #define END_STEP_MS 10
-#define WRITE_MS 500 /* for the last bytes to a terminal that may be stopped */
 
 #define TYPED_MAX (WIRE_BYTES_MAX / 2)
 _Static_assert(HELD_TYPED_MAX(TYPED_MAX) <= WIRE_BYTES_MAX, "what is typed fits into a packet");
@@ -45,7 +44,6 @@ _Static_assert(HELD_TYPED_MAX(TYPED_MAX) <= WIRE_BYTES_MAX, "what is typed fits 
 /* The title of a terminal's window is kept and given back; terminals that cannot do it ignore it.
  */
 #define TITLE_KEEP "\x1b[22;0t"
-#define TITLE_GIVE_BACK "\x1b[23;0t"
 
 enum slot { SLOT_SIGNALS, SLOT_SOCKET, SLOT_KEYS, SLOT_SCREEN, SLOT_COUNT };
 
@@ -59,10 +57,10 @@ struct attaching {
 	struct held_end end;
 	uint32_t leave; /* enum wire_leave that the keeper said; 0: none */
 	struct terminal terminal;
-	struct modes modes;
+	struct guard guard;
 	struct held_typing typing;
-	size_t shown, to_show; /* of `output` */
-	size_t to_send;        /* of `input` */
+	size_t shown, to_show; /* bytes of `output` */
+	size_t to_send;        /* bytes of `input` */
 	struct wire_packet output, input;
 };
 
@@ -176,41 +174,38 @@ static int screen_of(const struct attaching *attaching)
 	return attaching->own >= 0 ? attaching->own : STDOUT_FILENO;
 }
 
-/* Write a text in spite of a full terminal, but not for ever. */
-static void write_text(const struct attaching *attaching, const char *text, size_t size)
+static int make_raw(struct attaching *attaching)
 {
-	struct pollfd entry = { .fd = screen_of(attaching), .events = POLLOUT };
+	struct guard_shared *shared = attaching->guard.shared;
+	const int error = terminal_make_raw(&attaching->terminal, STDIN_FILENO);
 
-	while (size > 0 && poll(&entry, 1, WRITE_MS) > 0) {
-		const ssize_t put = write(entry.fd, text, size < SMALL_WRITE ? size : SMALL_WRITE);
-
-		if (put < 0 && errno != EAGAIN && errno != EINTR)
-			return;
-		text += put > 0 ? put : 0;
-		size -= put > 0 ? (size_t)put : 0;
-	}
+	if (error)
+		return error;
+	shared->before = attaching->terminal.before;
+	shared->is_taken = true;
+	return 0;
 }
 
 /* Take the terminal, once the shell has given it. */
-static void take_terminal(struct attaching *attaching)
+static void enter_terminal(struct attaching *attaching)
 {
 	if (attaching->terminal.is_raw || !terminal_is_ours(STDIN_FILENO))
 		return;
-	if (terminal_make_raw(&attaching->terminal, STDIN_FILENO) == 0)
-		write_text(attaching, TITLE_KEEP, strlen(TITLE_KEEP));
+	if (make_raw(attaching) == 0)
+		guard_write(screen_of(attaching), TITLE_KEEP, strlen(TITLE_KEEP));
 }
 
 /* Give the terminal back as it was. */
 static void leave_terminal(struct attaching *attaching)
 {
-	char text[MODES_TEXT_MAX];
+	struct guard_shared *shared = attaching->guard.shared;
 
 	if (!attaching->terminal.is_raw)
 		return;
-	write_text(attaching, text, modes_write_reset(&attaching->modes, text));
-	write_text(attaching, TITLE_GIVE_BACK, strlen(TITLE_GIVE_BACK));
-	attaching->modes = (struct modes){ 0 };
+	guard_write_reset(screen_of(attaching), &shared->modes);
+	shared->modes = (struct modes){ 0 };
 	terminal_restore(&attaching->terminal);
+	shared->is_taken = false;
 }
 
 static void end_attachment(struct attaching *attaching, enum held_how how, int code)
@@ -252,7 +247,7 @@ static void write_screen(struct attaching *attaching)
 		end_attachment(attaching, HELD_HUNG_UP, MSP_EXIT_SIGNAL_BASE + SIGHUP);
 	if (put <= 0)
 		return;
-	modes_read(&attaching->modes, from, (size_t)put, NULL);
+	modes_read(&attaching->guard.shared->modes, from, (size_t)put, NULL);
 	attaching->shown += (size_t)put;
 }
 
@@ -294,7 +289,7 @@ static void send_due(struct attaching *attaching)
 		attaching->to_send = 0; /* the end of the connection is read */
 }
 
-static void take_signal(struct attaching *attaching)
+static void obey_signal(struct attaching *attaching)
 {
 	struct signalfd_siginfo info;
 
@@ -339,7 +334,7 @@ static void turn_once(struct attaching *attaching)
 	if (poll(entries, SLOT_COUNT, is_raw ? -1 : FOREGROUND_MS) < 0)
 		return; /* EINTR; the next turn sees the same */
 	if (entries[SLOT_SIGNALS].revents)
-		take_signal(attaching);
+		obey_signal(attaching);
 	if (entries[SLOT_SCREEN].revents)
 		write_screen(attaching);
 	if (entries[SLOT_SOCKET].revents & ~POLLOUT && !has_output)
@@ -348,7 +343,7 @@ static void turn_once(struct attaching *attaching)
 		read_keys(attaching);
 	if (attaching->terminal.is_raw)
 		send_due(attaching);
-	take_terminal(attaching);
+	enter_terminal(attaching);
 }
 
 /* --- the end -----------------------------------------------------------------------------------
@@ -396,12 +391,12 @@ static int run_attachment(struct attaching *attaching, const struct background *
 	if (!options->is_quiet && keys[0])
 		everywhere_note("attached to %s: %s detaches, and the command goes on", command->id,
 				keys);
-	error = terminal_make_raw(&attaching->terminal, STDIN_FILENO);
+	error = make_raw(attaching);
 	if (error)
 		return log_fail(MSP_EXIT_SOFTWARE, "the terminal cannot be used: %s",
 				errno_text(-error));
 	attaching->own = terminal_reopen(STDOUT_FILENO, O_WRONLY);
-	write_text(attaching, TITLE_KEEP, strlen(TITLE_KEEP));
+	guard_write(screen_of(attaching), TITLE_KEEP, strlen(TITLE_KEEP));
 	while (!attaching->is_over)
 		turn_once(attaching);
 	leave_terminal(attaching);
@@ -424,9 +419,10 @@ int held_attach_to(struct background *command, const struct held_options *option
 		return log_fail(MSP_EXIT_USAGE, "'%s': %s", options->detach_keys, rule);
 	if (!confirm_is_possible())
 		return log_fail(MSP_EXIT_USAGE, "attaching needs a terminal as input and output");
+	guard_begin(&attaching.guard);
 	code = enter_keeper(&attaching, command, options->is_taking);
 	if (!code) {
-		attaching.signals = conversation_block_signals(true, &before);
+		attaching.signals = signals_block(true, &before);
 		code = attaching.signals < 0
 			       ? log_fail(MSP_EXIT_SOFTWARE, "%s", errno_text(-attaching.signals))
 			       : run_attachment(&attaching, command, options);
@@ -434,6 +430,7 @@ int held_attach_to(struct background *command, const struct held_options *option
 		(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	}
 	fd_close(&attaching.socket);
+	guard_end(&attaching.guard);
 	*ret = attaching.end;
 	if (!code)
 		explain_attachment(command, attaching.leave, ret);

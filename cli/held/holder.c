@@ -18,7 +18,7 @@
 #include "launcher/host/unix_socket.h"
 
 #define BACKLOG 8
-#define HELLO_US 5000000U
+#define HELLO_US 1000000U /* a msp says it at once */
 #define STALL_US 10000000U
 #define END_US 3000000U /* for the last output */
 
@@ -198,7 +198,7 @@ static void write_input(void)
 			write(holder.terminal, queue->bytes + queue->begin, queue_size(queue));
 
 		if (put < 0 && errno != EAGAIN && errno != EINTR)
-			queue_drop(queue, queue_size(queue)); /* nobody reads it any more */
+			queue_drop(queue, queue_size(queue)); /* the last reader has gone */
 		if (put <= 0)
 			return;
 		queue_drop(queue, (size_t)put);
@@ -215,7 +215,7 @@ static bool is_size(const struct wire_words *words)
 }
 
 /* Take a packet of the client. False: it breaks the protocol. */
-static bool take_packet(const struct wire_packet *packet, size_t size)
+static bool obey_packet(const struct wire_packet *packet, size_t size)
 {
 	const struct wire_words *words = &packet->words;
 
@@ -263,7 +263,7 @@ static void read_client(void)
 	result = receive_packet(holder.client, &packet, &size);
 	if (result < 0)
 		drop_client(0);
-	else if (result > 0 && !take_packet(&packet, size))
+	else if (result > 0 && !obey_packet(&packet, size))
 		drop_client(WIRE_LEAVE_WRONG);
 }
 
@@ -343,7 +343,7 @@ static int begin_holding(void *context, int directory)
 	return holder.listener < 0 ? holder.listener : 0;
 }
 
-static int take_terminal(void *context, int terminal)
+static int keep_terminal(void *context, int terminal)
 {
 	(void)context;
 	holder.terminal = terminal;
@@ -351,7 +351,7 @@ static int take_terminal(void *context, int terminal)
 	return 0;
 }
 
-static void take_output(void *context, const uint8_t *bytes, size_t size)
+static void pass_output(void *context, const uint8_t *bytes, size_t size)
 {
 	(void)context;
 	screen_take(&holder.screen, bytes, size, holder.client >= 0);
@@ -433,8 +433,8 @@ static void end_holding(void *context)
 
 const struct background_held *holder_of(const struct winsize *size)
 {
-	static const struct session_holder session = { .opened = take_terminal,
-						       .output = take_output,
+	static const struct session_holder session = { .opened = keep_terminal,
+						       .output = pass_output,
 						       .fill = fill_entries,
 						       .step = step_entries,
 						       .wait_ms = wait_for };

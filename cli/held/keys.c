@@ -68,11 +68,14 @@ const char *held_keys_parse(struct held_keys *ret, const char *text)
 		*ret = keys;
 		return NULL;
 	}
-	do {
-		if (keys.count == HELD_KEYS_MAX || !parse_key(&text, &keys.keys[keys.count++]))
+	if (!parse_key(&text, &keys.keys[keys.count++]))
+		return rule;
+	if (*text == ',') {
+		text++;
+		if (!parse_key(&text, &keys.keys[keys.count++]))
 			return rule;
-	} while (*text == ',' && *++text);
-	if (*text || text[-1] == ',')
+	}
+	if (*text)
 		return rule;
 	if (keys.keys[0] >= ' ')
 		return "the first key is expected to be one with ctrl-, since programs need the "
@@ -211,7 +214,7 @@ static size_t pass_on(uint8_t *ret, const uint8_t *bytes, size_t size)
 }
 
 /* Take a key of which nothing was passed on yet. Return the size of what is. */
-static size_t take_key(struct held_typing *typing, int key, uint8_t *ret, bool *ret_detach)
+static size_t judge_key(struct held_typing *typing, int key, uint8_t *ret, bool *ret_detach)
 {
 	const struct held_keys *keys = &typing->keys;
 	size_t size = 0;
@@ -259,7 +262,7 @@ size_t held_typing_read(struct held_typing *typing, const uint8_t *bytes, size_t
 			(void)judge_report(typing); /* for where pasted text begins and ends */
 		else
 			written +=
-				take_key(typing, judge_report(typing), ret + written, ret_detach);
+				judge_key(typing, judge_report(typing), ret + written, ret_detach);
 		typing->size = 0;
 		typing->is_passed = false;
 	}

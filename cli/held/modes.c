@@ -94,8 +94,9 @@ static struct modes_screen *present_screen(struct modes *modes)
 /* Forget everything but the parser's place. */
 static void forget_modes(struct modes *modes)
 {
-	const struct modes empty = { .state = modes->state, .size = modes->size };
+	struct modes empty = { .state = modes->state, .size = modes->size };
 
+	memcpy(empty.sequence, modes->sequence, modes->size);
 	*modes = empty;
 }
 
@@ -182,8 +183,8 @@ static enum modes_part judge_plain(struct modes *modes, const struct control *co
 		return MODES_SHOWN;
 	case 'J':
 		return numbers[0] == 3 ? MODES_CLEARED : MODES_SHOWN;
-	case 'c': /* what are you? */
-	case 'n': /* where is the cursor? */
+	case 'c': /* the kind of the terminal */
+	case 'n': /* the place of the cursor */
 	case 'x':
 		return MODES_QUERY;
 	case 't': /* the window: its size, its title, its place */

@@ -32,7 +32,7 @@ enum modes_part {
 };
 
 struct modes_screen {
-	uint32_t depth; /* of the stack of keyboard flags */
+	uint32_t depth; /* sets of keyboard flags that were pushed */
 	uint32_t keys[MODES_KEYS_MAX];
 	bool has_keys; /* flags were set without the stack */
 };
@@ -49,7 +49,7 @@ struct modes {
 	bool has_line;   /* the first one draws lines */
 	uint8_t other_keys;
 	uint8_t cursor;
-	uint16_t top, bottom;           /* of the scrolling region; bottom 0: all */
+	uint16_t top, bottom;           /* the scrolling region; bottom 0: all lines */
 	struct modes_screen screens[2]; /* the normal one, the alternate one */
 	uint8_t last;                   /* byte that was shown; 0: none */
 };

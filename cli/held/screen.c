@@ -57,7 +57,7 @@ static void add_query(struct screen *screen, const uint8_t *bytes, size_t size)
 	screen->queries_us = clock_now_us();
 }
 
-static void take_part(void *context, enum modes_part part, const uint8_t *bytes, size_t size)
+static void keep_part(void *context, enum modes_part part, const uint8_t *bytes, size_t size)
 {
 	const struct taking *taking = context;
 	struct screen *screen = taking->screen;
@@ -90,7 +90,7 @@ static void take_part(void *context, enum modes_part part, const uint8_t *bytes,
 void screen_take(struct screen *screen, const uint8_t *bytes, size_t size, bool is_attached)
 {
 	struct taking taking = { .screen = screen, .is_attached = is_attached };
-	const struct modes_taker taker = { .context = &taking, .take = take_part };
+	const struct modes_taker taker = { .context = &taking, .take = keep_part };
 
 	modes_read(&screen->modes, bytes, size, &taker);
 }

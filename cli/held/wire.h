@@ -50,7 +50,7 @@ struct wire_words {
 struct wire_packet {
 	uint32_t kind;
 	union {
-		struct wire_words words; /* of each kind without bytes */
+		struct wire_words words; /* each kind without bytes has them */
 		uint8_t bytes[WIRE_BYTES_MAX];
 	};
 };

@@ -357,15 +357,14 @@ static int handle_init_failed(void *context, struct channel_message *message)
 static int handle_spawned_tty(void *context, struct channel_message *message)
 {
 	const struct execution *execution = find_in(context, ipc_body(message, spawned_tty)->slot);
-	const struct sandbox *sandbox = context;
-	struct ipc_execution_tty tty = { .output_bytes = sandbox_profile(sandbox)->output_bytes,
-					 .log_bytes = sandbox_profile(sandbox)->log_bytes,
+	struct ipc_execution_tty tty = { .output_bytes = sandbox_profile(context)->output_bytes,
+					 .log_bytes = sandbox_profile(context)->log_bytes,
 					 .wall_ms = execution ? execution_left_ms(execution) : 0 };
 
 	if (!execution)
 		return -EPROTO;
 	tty.request = execution->request;
-	memcpy(tty.sandbox, sandbox->persistent.id, sizeof(tty.sandbox));
+	memcpy(tty.sandbox, ((struct sandbox *)context)->persistent.id, sizeof(tty.sandbox));
 	send_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
 	return 0;
 }

@@ -112,7 +112,7 @@ class Life(Case):
         self.assertRegex(result.stderr,
                          r"\Amsp: exec: the command ends after 10 min at the latest: "
                          rf"'msp attach {one}' shows its output, 'msp wait {one}' its end\n"
-                         r"msp: exec: until then no other command can use the sandbox, [^\n]* 'msp setup' starts one\n\Z")
+                         r"msp: exec: until it ends no other command can use the sandbox, [^\n]* 'msp setup' starts one\n\Z")
         self.assertRegex(self.msp("ps").stdout, rf"\AID +SANDBOX +STATE +SINCE +COMMAND\n"
                          rf"{one}  box +running +[^\n]*  sh -c 'echo out;[^\n]* exit 3'\n\Z")
         self.assertEqual(self.msp("ps", "-q", "box").stdout, one + "\n")

@@ -20,6 +20,7 @@ import support
 from background import ID, find_keeper
 from cli_tty import Terminal
 from persistent_support import PersistentCase, msp
+from service import Service
 
 SECONDS = 60
 DETACH = b"\x1cd"
@@ -55,9 +56,10 @@ class Case(PersistentCase):
     def folder(self, one, *names):
         return os.path.join(self.state, "sandboxes", self.made, "commands", one, *names)
 
-    def written(self, one):
-        """All that the command has written."""
-        return msp("attach", one, code=None, timeout=SECONDS).stdout
+    def output(self, one):
+        """The first that the command has written, with the heads of the pieces."""
+        with open(self.folder(one, "output.0"), "rb") as file:
+            return file.read().decode("latin-1")
 
     def check_end(self, terminal, code):
         ended, after = terminal.end()
@@ -74,6 +76,7 @@ class Attached(Case):
     def test_it_is_a_terminal_and_goes_on_without_one(self):
         one = self.start("test -t 0 && test -t 1 && test -t 2 && echo first=$TERM; stty size; "
                          "read a; echo got=$a; read b; echo again=$b; exit 7")
+        self.assertTrue(support.wait_until(lambda: "24 80" in self.output(one), SECONDS))
         terminal = self.attach(one)
         seen = terminal.read_until(b"24 80")
         self.assertIn(b"ctrl-\\ d detaches", seen)
@@ -99,10 +102,6 @@ class Attached(Case):
         self.assertTrue(support.wait_until(lambda: "99" in self.output(one), SECONDS))
         self.assertRegex(self.output(one), r"vt220\r\n[^v]*41 99\r\n")
         msp("kill", one)
-
-    def output(self, one):
-        with open(self.folder(one, "output.0"), "rb") as file:
-            return file.read().decode("latin-1")
 
     def test_resize(self):
         one = self.start("trap 'stty size' WINCH; echo go; while :; do sleep 0.1; done")
@@ -151,9 +150,7 @@ class Attached(Case):
         """The program goes on, and the next terminal has the newest of it."""
         one = self.start("read a; seq 300000; echo o''ver; exec sleep 100")
         terminal = self.attach(one)
-        terminal.process.send_signal(signal.SIGSTOP)
-        os.write(terminal.master, b"\r")
-        terminal.process.send_signal(signal.SIGCONT)
+        terminal.type(b"\r")
         self.assertTrue(support.wait_until(
             lambda: os.path.exists(self.folder(one, "output.1")) and "over" in self.tail(one),
             SECONDS))
@@ -292,6 +289,16 @@ class Others(Case):
         self.assertRegex(msp("attach", "--detach", two, code=64).stderr,
                          "--detach is for a command with a terminal")
 
+    def test_the_sandbox_names_it(self):
+        one = self.start("echo go; exec sleep 1000")
+        for word in ("box", self.made, self.made[:6]):
+            with self.subTest(word=word):
+                terminal = self.attach(word)
+                terminal.read_until(b"attached to " + one.encode())
+                self.detach(terminal)
+        msp("kill", one)
+        self.assertRegex(msp("attach", "box", code=64).stderr, "no background command 'box'")
+
     def test_a_start_that_fails(self):
         for words, code, says in ((["no-such-program"], 127, "not found"),
                                   (["/etc/passwd"], 126, "cannot be executed")):
@@ -361,6 +368,16 @@ class Modes(Case):
             return os.path.basename(file.read().split(b"\0")[0].decode())
         return ""  # it is gone
 
+    def test_the_attached_process_is_killed(self):
+        one, terminal = self.begin()
+        below = support.descendants(terminal.process.pid)
+        self.assertEqual(len(below), 1)
+        terminal.process.kill()
+        terminal.process.wait()
+        self.assertTrue(support.wait_until(lambda: not any(map(support.is_alive, below)), SECONDS))
+        self.assert_restored(terminal, -signal.SIGKILL)
+        self.detach(self.attach(one))
+
     def test_questions_are_answered_once(self):
         """A terminal that comes later does not answer into the program what was asked long ago."""
         one = self.start(r"printf 'a\033[6nb\033]52;c;?\007c\033[cd\n'; exec sleep 1000")
@@ -378,6 +395,32 @@ class Modes(Case):
         seen = terminal.read_until(b"shown")
         self.check_end(terminal, 0)
         self.assertEqual(re.sub(rb"\x1b\[m", b"", seen), b"shown")
+
+
+class WithService(Case):
+    def setUp(self):
+        PersistentCase.setUp(self)
+        place = tempfile.TemporaryDirectory(prefix="msp-service-")
+        self.addCleanup(place.cleanup)
+        path = os.path.join(place.name, "supervisor.sock")
+        self.service = Service(path)
+        self.addCleanup(self.service.end)
+        self.options = ["--socket=" + path]
+        self.made = msp("create", "--name=box", *self.options).stdout.strip()
+        self.mark = f"mark-{os.getpid()}-{self.id()}"
+
+    def test_the_service_runs_it(self):
+        one = self.start("echo go; read a; echo got=$a; exec sleep 1000", *self.options)
+        terminal = self.attach(one)
+        terminal.read_until(b"go")
+        msp("exec", *self.options, "box", "true")  # another command beside it
+        self.detach(terminal)
+        terminal = self.attach(one)
+        terminal.type(b"hello\r")
+        terminal.read_until(b"got=hello")
+        self.service.process.kill()
+        terminal.read_until(b"the service ended before the command did")
+        self.check_end(terminal, 75)
 
 
 @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
@@ -449,7 +492,8 @@ class Trials(Case):
 
     def test_a_project(self):
         one = self.run_held("echo go; read a; echo $a >file; exit 4", "-t")
-        terminal = self.attach(one)
+        self.detach(self.attach(one))
+        terminal = self.attach("-1", cwd=self.project)
         terminal.read_until(b"go")
         terminal.type(b"new\r")
         seen = terminal.read_until(b"msp apply -1")

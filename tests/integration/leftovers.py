@@ -105,7 +105,7 @@ def cgroups():
 # looks whether each name that a test makes is one of these.
 TEMPORARY = re.compile(
     r"(msp ro:|msp-(ahead|apply|attack|bench|bind|bridge|budget|cgroup|chroot|clients|clocks|commits|config|"
-    r"conformance-out|counts|coverage|demo|etc|fd|frames|fuzz-[a-z]+|git-data|git-user|home|hostile|http|kept|"
+    r"conformance-out|counts|coverage|demo|etc|fd|frames|fuzz-[a-z]+|git-data|git-user|held|home|hostile|http|kept|"
     r"install|kernel|landlock|layers|limits|link|machines|"
     r"measured|mode|mounts|neighbours|network|outside|overlay|owners|packages|persistent|pins|policy|"
     r"protected|ro|secret|server|service|shared|shares|shown|socket|spawn|stages|standby|state|"

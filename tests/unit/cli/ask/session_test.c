@@ -3,8 +3,8 @@
  * A session in a child, with pipes for the caller's streams; this process plays the supervisor and
  * the caller. The child's exit code is what `msp run` would exit with.
  */
-#include "ask/conversation.h"
 #include "ask/session.h"
+#include "ask/signals.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ static void run_session(int channel, int inside[3])
 		(void)dup2(inside[i], i);
 	(void)syscall(SYS_close_range, 3, channel - 1, 0);
 	(void)syscall(SYS_close_range, channel + 1, ~0U, 0);
-	signals = conversation_block_signals(false, &before);
+	signals = signals_block(false, &before);
 	outcome = session_run(&options, channel, signals, &request, &what);
 	_exit(outcome.network.count > 0 ? REFUSED + (int)outcome.network.items[0].count
 					: outcome_exit_code(&outcome));

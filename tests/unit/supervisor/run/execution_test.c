@@ -518,6 +518,7 @@ Test(execution, a_terminal_takes_the_place_of_the_streams)
 	message = rig_take(&rig.frontend, IPC_TYPE_execution_tty);
 	cr_assert_eq(ipc_body(message, execution_tty)->request, 7);
 	cr_assert_eq(ipc_body(message, execution_tty)->log_bytes, 54321);
+	cr_assert_str_empty(ipc_body(message, execution_tty)->sandbox);
 	fd_close(&terminal);
 	fd_close(&init.fd);
 }
