@@ -18,6 +18,7 @@ from support import RpcError, Server, text_of  # noqa: E402
 
 API, LOGIN, OTHER = "api.example.net", "login.example.net", "web.example.org"
 MODEL, HIDDEN = 8093, 8094  # ports of this machine's loopback
+SERVERS = 16  # as launcher/start/trust.h has it
 VALUE = "a-key-of-this-test-0123456789"
 SUFFIX = "0123456789ab"
 NAME_BYTES, HASH_BYTES = 64, 32  # of a profile's name in a sandbox's record, and at the end of that
@@ -86,9 +87,9 @@ class WithSet(WithFolder):
         return msp(verb, *limits, *words,
                    env=self.environment(MSP_STATE_DIR=self.state, MSP_CONFIG=self.config))
 
-    def keep(self, profile, *texts):
+    def keep(self, profile, *texts, suffix=SUFFIX):
         """Write a set, as `msp agent` does."""
-        path = os.path.join(self.state, "binds", SUFFIX)
+        path = os.path.join(self.state, "binds", suffix)
         with open(path, "wb") as file:
             file.write(b"".join(text.encode() + b"\0" for text in (profile, *texts)))
         os.chmod(path, 0o600)
@@ -189,6 +190,25 @@ class Widened(WithSet):
                 self.assertEqual(result.stdout, "")
         self.keep(*good)
         self.assertEqual(self.fetch(sandbox, f"http://model.local:{MODEL}/"), ["200"])
+
+
+class Many(WithSet):
+    """More sets with keys than there are servers that read requests."""
+
+    def keep_many(self, digit):
+        for number in range(SERVERS):
+            self.keep("agent.mine", self.key, "=MINE_KEY", suffix=f"{number:x}".rjust(12, digit))
+
+    def test_they_stop_nobody_else(self):
+        self.keep("agent.mine", self.key, "=MINE_KEY")
+        sandbox = self.make("agent.mine")
+        self.keep_many("f")
+        self.assertEqual(self.fetch(sandbox, f"https://{API}/"), ["200"])
+        self.keep_many("0")  # these come before that of the sandbox
+        result = self.msp("exec", sandbox, "--", "true")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(f"requests of at most {SERVERS} profiles can be read at once", result.stderr)
+        self.assertEqual(self.msp("run", "--", "true").returncode, 0)
 
 
 class Named(WithSet):
