@@ -134,6 +134,14 @@ static void show_machine(const struct request *request, struct policy *policy,
 				 .frames = error == 0 ? request->packages : NULL });
 }
 
+/* Return the bytes of memory of this machine; 0: not known. */
+static uint64_t machine_memory(void)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+}
+
 /* Load the built-in profiles, and the configuration if one is given. NULL after a message. */
 static struct policy *load_policy(const struct request *request)
 {
@@ -143,6 +151,7 @@ static struct policy *load_policy(const struct request *request)
 	if (request->images != NULL)
 		policy_look_in(policy, request->images);
 	policy_live_in(policy, request->home);
+	policy_run_on(policy, machine_memory());
 	if (policy_add_builtin(policy, &error) != 0) {
 		(void)refuse_request(error.text);
 		return policy_free(policy);

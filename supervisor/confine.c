@@ -45,7 +45,7 @@ int confine_supervisor(int cgroup, int abi)
 	error = capabilities_set(0);
 	if (!error)
 		error = restrict_files(cgroup, abi);
-	if (error)
-		return error;
-	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
+	return error ? error
+		     : seccomp_install(seccomp_filter,
+				       sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
 }

@@ -182,6 +182,7 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 		return;
 	}
 	session->output_bytes = started->output_bytes;
+	outcome_note_limit(session->request, session->options->launched_us, started->wall_ms);
 	session_attach_input(session, fds[0]);
 	if (taker) {
 		session->fds[STREAM_STDOUT] = fds[1];
@@ -207,6 +208,7 @@ static void on_tty(void *context, const struct ipc_execution_tty *tty, int termi
 		return;
 	}
 	session->output_bytes = tty->output_bytes;
+	outcome_note_limit(session->request, session->options->launched_us, tty->wall_ms);
 	if (session->options->taker) {
 		session_hold(session, tty, terminal);
 		return;

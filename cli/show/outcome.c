@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/ipc/limits_mode.h"
 #include "common/log.h"
 #include "common/text/format.h"
@@ -19,6 +20,7 @@
 #include "frontend/profile_names.h"
 #include "frontend/runner_text.h"
 #include "frontend/words/words.h"
+#include "show/figures.h"
 #include "show/json.h"
 #include "show/missing_program.h"
 #include "show/refusal.h"
@@ -484,4 +486,17 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 	if (outcome->workspace)
 		write_workspace(json, outcome);
 	return json_finish();
+}
+
+/* The supervisor counts from when it heard the request, so less time has gone than since the
+ * launch. */
+void outcome_note_limit(const struct outcome_request *request, uint64_t launched_us,
+			uint64_t wall_ms)
+{
+	const uint64_t gone_ms = (clock_now_us() - launched_us) / 1000 + 1;
+	char span[FIGURES_TEXT_MAX];
+
+	if (wall_ms > 0 && wall_ms + gone_ms < request->timeout_ms)
+		log_line("--timeout is lowered to %s, the most that the profile allows",
+			 figures_span((wall_ms + 999) / 1000, span));
 }

@@ -92,4 +92,9 @@ void outcome_print_timings(const struct outcome *outcome);
 int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,
 		       struct capture captures[2]);
 
+/* Say on stderr if an execution, which may still run for `wall_ms` (0: without end), has less time
+ * than its request wanted. msp began with the request at `launched_us`, by clock_now_us(). */
+void outcome_note_limit(const struct outcome_request *request, uint64_t launched_us,
+			uint64_t wall_ms);
+
 #endif

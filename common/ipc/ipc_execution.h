@@ -68,7 +68,7 @@ IPC_MESSAGE(execution_started,
 	(U64, request),
 	(U64, output_bytes), /* the profile's limit; beyond it the frontend ends it. 0: none */
 	(U64, log_bytes),    /* how much of its output the frontend keeps for reading later */
-	(U64, wall_ms),      /* it is killed when it runs that long from now on; 0: not known */
+	(U64, wall_ms),      /* it is killed when it runs that long from now on; 0: never */
 	/* id of the one that lasts in which it runs; empty: a new one */
 	(OPT, sandbox, IPC_ID_MAX),
 	(OPT, profile, IPC_NAME_MAX)); /* the sandbox's */

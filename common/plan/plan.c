@@ -24,7 +24,7 @@ _Static_assert(sizeof(struct plan_call) == 20, "no padding");
 _Static_assert(sizeof(struct plan_origin) == 8, "no padding");
 _Static_assert(sizeof(struct plan_host) == 284, "no padding");
 _Static_assert(sizeof(struct plan_request) == 256, "no padding");
-_Static_assert(sizeof(struct plan_secret) == 800, "no padding");
+_Static_assert(sizeof(struct plan_secret) == 804, "no padding");
 _Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");
 
 /* A profile's arrays: type, member, member that counts, most. */

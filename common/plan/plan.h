@@ -20,7 +20,7 @@
 #include "common/limits.h"
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 16U
+#define PLAN_VERSION 17U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 256U
@@ -282,6 +282,7 @@ struct plan_secret {
 	char header[64];       /* name of the one field of a request that the value is put in */
 	uint32_t line;         /* in the file of network_origin */
 	uint32_t source_kind;  /* enum plan_secret_source */
+	uint32_t is_optional;  /* 1: without a value, requests with it are refused, and no more */
 	uint8_t hosts[PLAN_HOSTS_MAX / 8]; /* a bit for each entry that it is for: bit i%8 of i/8 */
 	char source[512];                  /* ends with two NULs */
 };
@@ -300,6 +301,8 @@ enum plan_apply {
 /* Between the name of a profile and the suffix of one that is derived from it for kept binds
  * (policy/read/kept.c). No file can have such a name, and no list shows it. */
 #define PLAN_KEPT "+"
+
+#define PLAN_WALL_NONE UINT32_MAX
 
 struct plan_profile {
 	uint32_t name;
@@ -373,6 +376,8 @@ struct plan_profile {
 	uint32_t bridge;          /* enum plan_bridge */
 	uint32_t held, held_size; /* patterns of what the host executes, beyond the usual */
 	uint32_t wall_persistent_ms; /* wall_default_ms of executions in one */
+	uint32_t wall_terminal_ms;   /* default of executions with a terminal; 0: as of others;
+				      * PLAN_WALL_NONE: no clock is armed */
 };
 
 struct plan {

@@ -79,7 +79,7 @@ static bool send_secrets(const struct trust_server *server, char text[CONFIG_TEX
 
 		if (send_secret(server->channel, &secrets[i], i, problem))
 			continue;
-		are_read = false;
+		are_read &= secrets[i].is_optional != 0;
 		format_text(text, CONFIG_TEXT_MAX, "%.300s:%u: profile %s: %s",
 			    plan_string(plan, profile->network_origin.file), secrets[i].line,
 			    plan_string(plan, profile->name), problem);
@@ -157,6 +157,22 @@ static int take_server(struct trust *trust, const struct config *config, uint32_
 	return error;
 }
 
+/* Leave out a profile of a kept set for which there is no server: a user has many sandboxes, and
+ * they are no reason to stop all others. */
+static bool leave_out(struct trust *trust, const struct plan *plan, uint32_t profile)
+{
+	const char *name = plan_string(plan, plan_profile(plan, profile)->name);
+
+	if (!strchr(name, PLAN_KEPT[0]))
+		return false;
+	format_text(trust->pins.problem, sizeof(trust->pins.problem),
+		    "profile %.60s: requests of at most %d profiles can be read at once: destroy "
+		    "sandboxes of others",
+		    name, TRUST_SERVERS_MAX);
+	trust->pins.refused |= UINT64_C(1) << profile;
+	return true;
+}
+
 static int begin_servers(struct trust *trust, struct config *config, const char *needed,
 			 char text[CONFIG_TEXT_MAX])
 {
@@ -169,6 +185,8 @@ static int begin_servers(struct trust *trust, struct config *config, const char 
 		struct trust_server *server;
 		bool has_secrets = false;
 
+		if (count == TRUST_SERVERS_MAX && leave_out(trust, plan, i))
+			continue;
 		error = count++ < TRUST_SERVERS_MAX ? take_server(trust, config, i, &server)
 						    : -EUSERS;
 		if (!error)

@@ -88,11 +88,12 @@ static struct node make_hosts(const struct node *row, const struct agent_use *us
 
 static struct node make_secret(const struct node *key, const char *file)
 {
-	struct node secret = make_node(NODE_KEYS, NULL, key->line, key->count + 1);
+	struct node secret = make_node(NODE_KEYS, NULL, key->line, key->count + 2);
 
 	for (uint32_t i = 0; i < key->count; i++)
 		append_item(&secret, node_copy(&key->items[i], 0));
 	append_item(&secret, make_text("file", key->line, file));
+	append_item(&secret, make_text("optional", key->line, "true"));
 	return secret;
 }
 

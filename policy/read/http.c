@@ -419,7 +419,8 @@ void http_print_secret(const struct profile_secret *secret, char ret[HTTP_TEXT_M
 		      secrets_source_name(secret->source_kind));
 	for (uint32_t i = 0; i < secret->source.count; i++)
 		buffer_format(&text, " %s", secret->source.items[i]);
-	buffer_format(&text, "%s", secret->is_cleartext ? ", cleartext" : "");
+	buffer_format(&text, "%s%s", secret->is_cleartext ? ", cleartext" : "",
+		      secret->is_optional ? ", optional" : "");
 	(void)snprintf(ret, HTTP_TEXT_MAX, "%s", text.bytes);
 	buffer_done(&text);
 }

@@ -29,6 +29,7 @@
 #define SIZE(least, most) RANGE(TYPE_SIZE, least, most, "a size such as 64M or 2G")
 #define AMOUNT(least, most) RANGE(TYPE_SIZE, least, most, "an amount such as 500, 64K or 1M")
 #define DURATION(least, most) RANGE(TYPE_DURATION, least, most, "a time such as 500ms, 60s or 10m")
+#define WALL(least, most) RANGE(TYPE_WALL, least, most, "a time such as 30m or 8h, or none")
 #define SECONDS(least, most)                                                                       \
 	RANGE(TYPE_SECONDS, least, most, "whole seconds such as 30s, or 0s for no limit")
 #define SPAN(least, most) RANGE(TYPE_SECONDS, least, most, "a span such as 30s, 10m or 7d")

@@ -44,6 +44,7 @@ enum key_type {
 	TYPE_WORD, /* one of a closed set */
 	TYPE_SIZE,
 	TYPE_DURATION,
+	TYPE_WALL,    /* likewise, or `none`: PLAN_WALL_NONE */
 	TYPE_SECONDS, /* written as a duration, kept in whole seconds */
 	TYPE_NUMBER,
 	TYPE_TEXTS,   /* a list of texts */

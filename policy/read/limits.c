@@ -40,6 +40,18 @@ static int check_limits(const struct reading *reading)
 			    source_origin(source, "limits").line);
 }
 
+/* Lower the memory to the share of a machine that is known. A sandbox reserves all of it, so one of
+ * a small machine could not start. */
+static void apply_share(const struct reading *reading)
+{
+	struct plan_profile *numbers = &reading->profile->numbers;
+	const uint64_t share = reading->place.machine_bytes / 100 * reading->profile->memory_share;
+	const uint64_t least = key_table[KEY_limits_memory].least;
+
+	if (share > 0 && numbers->memory_bytes > share)
+		numbers->memory_bytes = share > least ? share / VALUE_M * VALUE_M : least;
+}
+
 int limits_check(const struct reading *reading)
 {
 	const struct profile *profile = reading->profile;
@@ -48,6 +60,7 @@ int limits_check(const struct reading *reading)
 	    (profile->network == NETWORK_HOSTS && values_check(reading, NEED_FOR_HOSTS) != 0) ||
 	    check_landlock(reading) != 0 || check_limits(reading) != 0)
 		return -1;
+	apply_share(reading);
 	if (profile->numbers.wall_default_ms > profile->numbers.wall_max_ms)
 		return reading_fail(reading, "limits.wall_default",
 				    "greater than limits.wall_max; expected at most as much");

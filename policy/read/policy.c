@@ -35,6 +35,11 @@ void policy_live_in(struct policy *policy, const char *home)
 	policy->registries = home != NULL ? registries_read(home) : NULL;
 }
 
+void policy_run_on(struct policy *policy, uint64_t machine_bytes)
+{
+	policy->machine_bytes = machine_bytes;
+}
+
 const struct registries *policy_registries(const struct policy *policy)
 {
 	return policy->registries;
@@ -153,8 +158,8 @@ struct profile_place policy_place(const struct policy *policy, const struct sour
 				       .is_builtin = policy->is_builtin,
 				       .images = policy->images,
 				       .home = policy->home,
-				       .registries =
-					       policy->is_public ? NULL : policy->registries };
+				       .registries = policy->is_public ? NULL : policy->registries,
+				       .machine_bytes = policy->machine_bytes };
 }
 
 /* Return the text of a key of a profile; NULL: it is not said. */

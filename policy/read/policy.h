@@ -54,6 +54,9 @@ void policy_look_in(struct policy *policy, const char *images);
  * the registries that its owner's package managers use (policy/registries). */
 void policy_live_in(struct policy *policy, const char *home);
 const struct registries *policy_registries(const struct policy *policy);
+/* Have `memory_share` mean a part of this much memory, before policy_add(). */
+void policy_run_on(struct policy *policy, uint64_t machine_bytes);
+
 /* Say what of this machine a plan shows, before it is compiled. */
 void policy_set_shown(struct policy *policy, struct policy_shown shown);
 

@@ -19,6 +19,7 @@ struct policy {
 	uint32_t count;
 	struct images *images;
 	const char *home;
+	uint64_t machine_bytes;        /* its memory; 0: not known */
 	struct agents *agents;         /* NULL: not read */
 	struct registries *registries; /* from that home; NULL: none is used */
 	struct policy_shown shown;

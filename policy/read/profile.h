@@ -114,6 +114,7 @@ struct profile_secret {
 	struct strings source;
 	enum plan_secret_source source_kind;
 	bool is_cleartext; /* it may go to a host of kind http */
+	bool is_optional;
 	struct origin origin;
 };
 
@@ -138,7 +139,8 @@ struct profile {
 	bool is_root_writable;
 	bool is_system_writable; /* without an image: above the host's programs */
 	bool is_user_root;
-	bool is_cwd_of_image; /* no key says it */
+	bool is_cwd_of_image;  /* no key says it */
+	uint32_t memory_share; /* percent of this machine's that `memory` is at most; 0: not said */
 	enum profile_network network;
 	struct strings runner; /* before every command; none: no words */
 	struct strings shell;
@@ -176,6 +178,7 @@ struct profile_place {
 	struct images *images;               /* shared by all profiles; NULL: none */
 	const char *home;                    /* the directory of ~/; NULL: it is not known */
 	const struct registries *registries; /* the user's; NULL: none is used */
+	uint64_t machine_bytes;              /* the machine's memory; 0: not known */
 };
 
 /* Check that a profile of the file can have its name. 0, or -1 with *error set. */

@@ -28,12 +28,30 @@ static void print_number(uint64_t value, char ret[32])
 	(void)snprintf(ret, 32, "%llu", (unsigned long long)value);
 }
 
+static bool read_wall(const char *text, uint64_t *ret)
+{
+	const bool is_none = strcmp(text, "none") == 0;
+
+	if (is_none)
+		*ret = PLAN_WALL_NONE;
+	return is_none || (units_duration(text, ret) && *ret != PLAN_WALL_NONE);
+}
+
+static void print_wall(uint64_t value, char ret[32])
+{
+	if (value == PLAN_WALL_NONE)
+		(void)snprintf(ret, 32, "none");
+	else
+		units_print_duration(value, ret);
+}
+
 static const struct {
 	bool (*read)(const char *text, uint64_t *ret);
 	void (*print)(uint64_t value, char ret[32]);
 } numbers[] = {
 	[TYPE_SIZE] = { units_size, units_print_size },
 	[TYPE_DURATION] = { units_duration, units_print_duration },
+	[TYPE_WALL] = { read_wall, print_wall },
 	[TYPE_SECONDS] = { read_seconds, print_seconds },
 	[TYPE_NUMBER] = { units_number, print_number },
 };
@@ -85,7 +103,8 @@ static int read_number(const struct reading *reading, const char *path, const st
 
 	if (!numbers[key->type].read(text, ret))
 		return fail_value(reading, path, key, text, "understood");
-	if (*ret >= key->least && *ret <= key->most)
+	if ((*ret >= key->least && *ret <= key->most) ||
+	    (key->type == TYPE_WALL && *ret == PLAN_WALL_NONE))
 		return 0;
 	numbers[key->type].print(key->least, least);
 	numbers[key->type].print(key->most, most);

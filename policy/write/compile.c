@@ -382,6 +382,7 @@ static void put_secrets(struct writer *writer, const struct profile *profile,
 
 		records[i].source_kind = secret->source_kind;
 		records[i].line = secret->origin.line;
+		records[i].is_optional = secret->is_optional;
 		memcpy(records[i].hosts, secret->hosts, sizeof(records[i].hosts));
 		http_print_placeholder(secret, records[i].placeholder);
 		memcpy(records[i].name, secret->name, strlen(secret->name) + 1);

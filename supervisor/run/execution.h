@@ -29,7 +29,7 @@ struct execution *execution_find(const struct frontend *frontend, uint64_t reque
 /* Return the number of executions in a sandbox. */
 uint32_t execution_count(const struct sandbox *sandbox);
 
-/* Return how long it may still run, in milliseconds; never 0, which means unknown. */
+/* Return how long it may still run, in milliseconds; 0: it has no time limit. */
 uint64_t execution_left_ms(const struct execution *execution);
 
 /* Move its deadline to `wall_ms` from now, if that is later and within its profile's maximum; else

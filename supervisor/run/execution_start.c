@@ -170,11 +170,12 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	return error;
 }
 
-/* The time until it is killed; 0 would mean unknown. */
 uint64_t execution_left_ms(const struct execution *execution)
 {
 	const uint64_t now = clock_now_us();
 
+	if (execution->deadline_us == UINT64_MAX)
+		return 0;
 	return execution->deadline_us > now ? (execution->deadline_us - now + 999) / 1000 : 1;
 }
 
@@ -228,9 +229,7 @@ static int enter_ready(struct execution *execution, const struct request *reques
 	if (!supervisor.is_for_one && error)
 		error = -ENOENT;
 	/* The factory's answer or its channel says why the only sandbox ended, or has said so. */
-	if (error == -EPIPE)
-		error = 0;
-	if (!error)
+	if (!error || error == -EPIPE)
 		return 0;
 	execution->sandbox = NULL;
 	pool_drop(sandbox);
@@ -332,8 +331,10 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 					 .id = request->id,
 					 .probe = posture_probe(frontend, request->profile),
 					 .verdict = VERDICT_EXITED,
-					 .started_us = request->heard_us };
-	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
+					 .started_us = request->heard_us,
+					 .deadline_us = UINT64_MAX };
+	if (request->timeout_ms)
+		execution->deadline_us = request->heard_us + request->timeout_ms * UINT64_C(1000);
 	take_waiting(request, execution->probe, &parts);
 	error = prepare_parts(execution, request, code, &parts);
 	if ((error == -EMFILE || error == -ENFILE) && pool_bytes() > 0) {

@@ -44,12 +44,10 @@ static void describe_list(const uint8_t *list, uint32_t size, char detail[IPC_LI
 	uint32_t used = 0;
 
 	for (uint32_t at = 0; at < size && used + 3 < IPC_LIST_MAX; at++) {
-		if (list[at] != '\0') {
+		if (list[at] != '\0')
 			detail[used++] = (char)list[at];
-		} else if (at + 1 < size) {
-			detail[used++] = ',';
-			detail[used++] = ' ';
-		}
+		else if (at + 1 < size)
+			used += (uint32_t)snprintf(detail + used, IPC_LIST_MAX - used, ", ");
 	}
 	detail[used] = '\0';
 }
@@ -69,9 +67,8 @@ uint32_t request_list_languages(const struct plan_profile *profile, uint8_t list
 
 		const size_t size = strlen(name) + 1;
 
-		if (has_item(list, used, name, size) || !is_installed(&languages[i]))
-			continue;
-		if (!request_put(list, IPC_LIST_MAX, &used, name, size))
+		if (!has_item(list, used, name, size) && is_installed(&languages[i]) &&
+		    !request_put(list, IPC_LIST_MAX, &used, name, size))
 			break;
 	}
 	return used;
@@ -117,9 +114,9 @@ static bool compose_environment(const struct plan_profile *profile, const uint8_
 		const size_t length = strlen(entry) + 1;
 
 		at += (uint32_t)length;
-		if (has_item(extra, size, entry, strcspn(entry, "=") + 1)) /* a repeated name */
-			continue;
-		if (!request_put(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size,
+		/* The request's own value of a name counts. */
+		if (!has_item(extra, size, entry, strcspn(entry, "=") + 1) &&
+		    !request_put(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size,
 				 entry, length))
 			return false;
 	}
@@ -186,6 +183,8 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 	if (from->use_shell && profile->shell_size == profile->runner_size)
 		return REFUSAL_SHELL;
 	spawn.use_tty = from->use_tty != 0;
+	if (spawn.use_tty && !from->timeout_ms && profile->wall_terminal_ms)
+		ret->timeout_ms = profile->wall_terminal_ms % PLAN_WALL_NONE;
 	spawn.tty_rows = from->tty_rows;
 	spawn.tty_columns = from->tty_columns;
 	return compose_arguments(plan_bytes(&supervisor.plan, profile->shell),

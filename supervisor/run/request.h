@@ -26,7 +26,7 @@ struct request {
 	uint64_t id;       /* the execution's, unique in this supervisor */
 	uint64_t heard_us;
 	uint32_t profile;
-	uint32_t timeout_ms;
+	uint32_t timeout_ms; /* 0: none */
 	struct ipc_spawn *spawn;
 	const char *code_path;    /* NULL without code */
 	const char *standby_file; /* file of a language with a standby interpreter, or NULL */

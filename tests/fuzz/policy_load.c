@@ -107,7 +107,7 @@ static bool has_child(const struct source *source)
 		if (node_text(source_profile(source, i), "extends") != NULL)
 			return true;
 	}
-	return false;
+	return node_find(&source->root, "agents") != NULL;
 }
 
 static void add_parent(struct policy *policy)

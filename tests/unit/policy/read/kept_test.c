@@ -318,6 +318,7 @@ Test(kept, an_agent_has_a_profile_only_where_a_set_names_it)
 	cr_expect_str_eq(secrets->header, "X-Key");
 	cr_expect_eq(secrets->source_kind, (uint32_t)PLAN_SECRET_FILE);
 	cr_expect_str_eq(secrets->source, "/run/key");
+	cr_expect_eq(secrets->is_optional, 1U, "it is there only while the agent runs");
 	cr_expect_str_eq(find_variable("agent.mine+" SUFFIX, "A_KEY"), secrets->placeholder);
 	cr_expect_str_eq(find_variable("agent.mine+" SUFFIX, "B_KEY"), "");
 	cr_expect_str_eq(find_variable("agent.mine+" SUFFIX, "UPDATES"), "0");

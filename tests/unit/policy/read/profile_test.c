@@ -121,7 +121,7 @@ struct mistake {
 static const struct mistake mistakes[] = {
 	/* shape */
 	{ "name: mine", "name: mine\ncolour: red", { "mine.yaml:3: profiles[0].colour: unknown key", "expected one of: name, extends" } },
-	{ "  memory: 64M", "  memory: 64M\n  swap: 1G", { "mine.yaml:18: profiles[0].limits.swap: unknown key", "memory, file_size" } },
+	{ "  memory: 64M", "  memory: 64M\n  swap: 1G", { "mine.yaml:18: profiles[0].limits.swap: unknown key", "memory, memory_share, file_size" } },
 	{ "kind: bind", "kind: bind, owner: 0", { "mine.yaml:10: profiles[0].files[0].owner: unknown key", "at, kind, from" } },
 	{ "  allow: [basic]", "  allow: [basic]\n  trap: [x]", { "seccomp.trap: unknown key", "allow, add, remove, refuse" } },
 	{ "limits: required}", "limits: required, kernel: 6}", { "requirements.kernel: unknown key", "landlock, limits" } },

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,6 +15,8 @@
 
 #include "common/fd.h"
 #include "common/ipc/ipc_execution.h"
+#include "common/ipc/ipc_factory.h"
+#include "common/ipc/ipc_init.h"
 #include "common/ipc/refusal.h"
 #include "rig.h"
 #include "support.h"
@@ -183,4 +186,35 @@ Test(execution_edge, ending_all_does_not_wait_for_a_factory_that_is_gone)
 	cr_assert(supervisor.is_ending);
 	cr_assert(execution_end_all());
 	rig_end(&asked);
+}
+
+Test(execution_edge, a_terminal_whose_profile_says_none_has_no_clock)
+{
+	struct ipc_execution_start *request = rig_request(7);
+	struct rig_sandbox sandbox = { .request = 7, .stdio = { -1, -1, -1 } };
+	struct channel_message *message;
+	struct execution *execution;
+
+	small_plan.profiles[0].wall_terminal_ms = PLAN_WALL_NONE;
+	request->use_tty = 1;
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
+	rig_answer(&rig, &sandbox);
+	execution = execution_find(RIG_FRONTEND, 7);
+	cr_assert_not_null(execution);
+	cr_expect_eq(execution->deadline_us, UINT64_MAX);
+	cr_expect_eq(execution_left_ms(execution), 0U);
+	cr_expect_eq(execution_extend(execution, 1000), 0U, "it has more than that");
+	cr_expect_eq(execution->deadline_us, UINT64_MAX);
+	cr_expect_eq(execution_deadline_us(), UINT64_MAX);
+	cr_expect_eq(execution_longest_wait_ms(), 0U);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
+	execution_kill(execution, VERDICT_CANCELLED);
+	cr_assert_eq(rig_body(&sandbox.init, spawn_kill)->slot, 0);
+	cr_expect_lt(execution->deadline_us, UINT64_MAX, "the grace is bounded");
+	rig_report(&sandbox, SIGKILL);
+	(void)rig_take_done(&rig, 7);
+	rig_end(&sandbox);
 }

@@ -143,6 +143,36 @@ Test(request, more_time_in_a_sandbox)
 	cr_expect_eq(request.timeout_ms, 60000U);
 }
 
+/* Only a profile's own word takes a clock away, only a terminal's, and never a request's limit. */
+Test(request, a_terminal_has_the_time_that_its_profile_says)
+{
+	static const struct {
+		uint32_t of_profile, wanted, of_terminal, of_others;
+	} rows[] = {
+		{ 0, 0, 30000, 30000 },
+		{ 0, UINT32_MAX, 60000, 60000 },
+		{ 90000, 0, 90000, 30000 },
+		{ 90000, 60001, 60000, 60000 },
+		{ PLAN_WALL_NONE, 0, 0, 30000 },
+		{ PLAN_WALL_NONE, 1, 1, 1 },
+		{ PLAN_WALL_NONE, 60001, 60000, 60000 },
+		{ PLAN_WALL_NONE, UINT32_MAX, 60000, 60000 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		small_plan.profiles[0].wall_terminal_ms = rows[i].of_profile;
+		command.timeout_ms = code.timeout_ms = rows[i].wanted;
+		command.use_tty = 1;
+		cr_assert_eq(ask(), REFUSAL_NONE);
+		cr_expect_eq(request.timeout_ms, rows[i].of_terminal, "row %zu", i);
+		command.use_tty = 0;
+		cr_assert_eq(ask(), REFUSAL_NONE);
+		cr_expect_eq(request.timeout_ms, rows[i].of_others, "row %zu", i);
+		cr_assert_eq(ask_code("python"), REFUSAL_NONE);
+		cr_expect_eq(request.timeout_ms, rows[i].of_others, "row %zu", i);
+	}
+}
+
 Test(request, the_directory_must_be_absolute)
 {
 	static const char *const bad[] = { "src", ".", "./", "../x", " /" };
