@@ -43,6 +43,19 @@ uint32_t agent_model_port(const char *url, const char **ret_rest)
 	return 0;
 }
 
+bool agent_is_own_host(const struct agent_row *row, const char *url)
+{
+	const char *host = skip_word(url, "https://");
+	const size_t size = host ? strcspn(host, "/:?#") : 0;
+
+	for (uint32_t i = 0; host && i < row->hosts.count; i++) {
+		if (strlen(row->hosts.list[i]) == size &&
+		    strncmp(row->hosts.list[i], host, size) == 0)
+			return host[size] == '/' || host[size] == '\0';
+	}
+	return false;
+}
+
 /* --- the set ---------------------------------------------------------------------------------- */
 
 /* Open and check what the program needs. 0, or the exit code after a line. */

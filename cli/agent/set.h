@@ -34,4 +34,7 @@ int agent_set_keep(const struct agent_set *set, const char *config, char profile
  * loopback, and the rest behind it in *ret_rest. 0: it is elsewhere. */
 uint32_t agent_model_port(const char *url, const char **ret_rest);
 
+/* Does the URL lead to a host of the agent's own? */
+bool agent_is_own_host(const struct agent_row *row, const char *url);
+
 #endif

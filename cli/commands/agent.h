@@ -51,6 +51,9 @@ int agent_apart(struct agent_run *run, int (*act)(struct agent_run *run));
 bool agent_has_sandbox(const struct agent_record *record);
 bool agent_is_running(const struct agent_record *record);
 
+/* Return when the last command was started, by the real clock; 0: it does not run. */
+uint64_t agent_runs_since(const struct agent_record *record);
+
 /* Make the sandbox with the first files, and remember it. The exit code, after a line. */
 int agent_make_sandbox(struct agent_run *run);
 

@@ -112,8 +112,8 @@ static int refuse_without_key(const struct agent_run *run)
 
 /* --- a model on this machine ------------------------------------------------------------------ */
 
-/* Lead the agent to the model, by a name that the gateway knows. False: the variable says nothing
- * that can be used. */
+/* Lead the agent to the model, by a name that the gateway knows. 0, or the exit code after a line.
+ */
 static int keep_model(struct agent_run *run)
 {
 	const char *name = run->row->base_url;
@@ -124,14 +124,17 @@ static int keep_model(struct agent_run *run)
 	if (!value)
 		return 0;
 	run->set.model_port = agent_model_port(value, &rest);
-	if (!run->set.model_port)
+	if (run->set.model_port)
+		format_text(entry, sizeof(entry), "%s=http://" KEPT_MODEL ":%u%s", name,
+			    run->set.model_port, rest);
+	else if (agent_is_own_host(run->row, value))
+		format_text(entry, sizeof(entry), "%s=%s", name, value);
+	else
 		return log_fail(MSP_EXIT_USAGE,
 				"%s leads to '%.200s': only a model on this machine can be used, "
-				"such as http://127.0.0.1:11434; for another, add the host to "
-				"'agents' in the configuration",
+				"such as http://127.0.0.1:11434, and a host of the agent by https; "
+				"'agents' in the configuration adds hosts",
 				name, value);
-	format_text(entry, sizeof(entry), "%s=http://" KEPT_MODEL ":%u%s", name,
-		    run->set.model_port, rest);
 	rule = option_set_environment(&run->options->execute.environment, entry);
 	return rule ? log_fail(MSP_EXIT_USAGE, "%s: it must be %s", name, rule) : 0;
 }

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "ask/ask.h"
 #include "ask/project.h"
@@ -23,6 +24,10 @@
 
 /* So many held files are named. */
 #define HELD_NAMED 5
+
+/* A supervisor whose keeper was killed gives the sandbox up far sooner. */
+#define LEAVE_MS 5000
+#define STEP_MS 100
 
 struct review {
 	struct agent_run *run;
@@ -51,12 +56,18 @@ static int count_changes(struct review *review)
 {
 	static const struct ask_handlers handlers = { .on_change = count_change };
 	static struct question question = { .kind = ASK_CHANGES, .act = "comparing files" };
+	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
+	int tries = LEAVE_MS / STEP_MS;
 	int code;
 
 	question.words.sandbox = review->run->record.id;
 	question.is.changes.operation = CHANGES_DIFF;
 	question.paths = "";
-	code = ask(&review->asking, &question, &handlers, review);
+	do {
+		question.is_tried = tries > 1; /* the last one says why */
+		code = ask(&review->asking, &question, &handlers, review);
+	} while (code && ask_is_elsewhere(&review->asking) && --tries > 0 &&
+		 nanosleep(&step, NULL) == 0);
 	return code ? code : change_explain_error(&review->asking.done);
 }
 
@@ -232,6 +243,7 @@ static bool ask_about(struct status *status, const struct agent_record *record)
 static void show_record(void *context, const struct agent_record *record)
 {
 	struct status *status = context;
+	const uint64_t since_s = agent_runs_since(record);
 	char call[AGENT_CALL_MAX], count[32] = "";
 
 	if (ask_is_over(&status->asking) || !project_has(&status->project, record->project) ||
@@ -243,7 +255,11 @@ static void show_record(void *context, const struct agent_record *record)
 	rows_next(&status->rows);
 	rows_text(&status->rows, "AGENT", NULL, agent_call(record, call));
 	rows_text(&status->rows, "SANDBOX", NULL, record->sandbox);
-	rows_text(&status->rows, "COMMAND", NULL, agent_is_running(record) ? record->command : "");
+	rows_text(&status->rows, "COMMAND", NULL, since_s > 0 ? record->command : "");
+	if (since_s > 0)
+		rows_moment(&status->rows, "SINCE", NULL, since_s);
+	else
+		rows_text(&status->rows, "SINCE", NULL, "");
 	rows_text(&status->rows, "CHANGED", NULL, count);
 	rows_moment(&status->rows, "USED", NULL, status->info.used_s);
 	rows_moment(&status->rows, "EXPIRES", NULL, status->info.expires_s);
@@ -266,5 +282,8 @@ int agent_status(const struct agent_options *options)
 	if (!code && status.count == 0)
 		everywhere_note("no agent has a sandbox over this project: 'msp agent list' shows "
 				"those that are known");
+	else if (!code)
+		everywhere_note("'msp logs SANDBOX' shows what ran in one, and the hosts that it "
+				"asked for");
 	return code ? code : command_judge_output(rows_finish(&status.rows), 0);
 }

@@ -57,19 +57,25 @@ bool agent_has_sandbox(const struct agent_record *record)
 	return sandboxes >= 0 && faccessat(sandboxes, path, F_OK, 0) == 0;
 }
 
-bool agent_is_running(const struct agent_record *record)
+uint64_t agent_runs_since(const struct agent_record *record)
 {
 	char text[STATE_PLACE_TEXT_MAX];
 	int sandboxes FD_OWNED = background_open_sandboxes(text);
 	static struct background command;
-	bool is_running;
+	uint64_t since_us = 0;
 
 	if (sandboxes < 0 || !record->command[0] ||
 	    background_find(sandboxes, record->command, &command) != 1)
-		return false;
-	is_running = command.state == BACKGROUND_RUNNING;
+		return 0;
+	if (command.state == BACKGROUND_RUNNING)
+		since_us = command.note.begun_us;
 	background_close(&command);
-	return is_running;
+	return since_us / 1000000;
+}
+
+bool agent_is_running(const struct agent_record *record)
+{
+	return agent_runs_since(record) > 0;
 }
 
 /* --- first-run files -------------------------------------------------------------------------- */

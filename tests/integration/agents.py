@@ -180,8 +180,8 @@ class Headless(Agents):
         for name, text in (("claude-project", "one"), ("other-project", "two"), ("claude-project-3rd", "three")):
             self.assertIn("+" + text, self.good("diff", name, *([config] if "other" in name else [])).stdout)
         status = self.good("agent", "status", config).stdout
-        for row in ("claude +claude-project +- +1", "claude --name=3rd +claude-project-3rd +- +1",
-                    "other +other-project +- +1"):
+        for row in ("claude +claude-project +- +- +1", "claude --name=3rd +claude-project-3rd +- +- +1",
+                    "other +other-project +- +- +1"):
             self.assertRegex(status, row)
         self.good("apply", "claude-project")
         refused = self.msp("apply", "claude-project-3rd")
@@ -293,7 +293,12 @@ class OfTheService(Headless):
 
 
 class Model(Agents):
-    """A model on this machine."""
+    """A variable that leads the agent to another server."""
+
+    def test_a_host_of_its_own(self):
+        self.environment["ANTHROPIC_BASE_URL"] = "https://api.anthropic.com/v1"
+        self.assertEqual(self.agent("echo $ANTHROPIC_BASE_URL").stdout,
+                         f"args: {FLAG}\nhttps://api.anthropic.com/v1\n")
 
     def test_the_port_is_reached_and_no_other(self):
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -369,6 +374,8 @@ class InTerminal(Agents):
         terminal.process.kill()
         terminal.end()
         self.assertRegex(self.good("agent", "list").stdout, r"claude-project \(runs\)")
+        self.assertRegex(self.good("agent", "status").stdout,
+                         r"claude +claude-project +\w{6} +(\d+ s ago|now) ")
         refused = self.msp("agent", "claude", *LIMITS)
         self.assertEqual(refused.returncode, 75)
         self.assertRegex(refused.stderr, r"'claude' runs here already: .*'msp kill \w{6}' ends it, and "
@@ -474,7 +481,9 @@ class Wrong(Agents):
 
     def test_a_model_elsewhere(self):
         for url in ("https://api.example.org", "http://10.0.0.1:80/", "http://127.0.0.1", "127.0.0.1:80",
-                    "http://127.0.0.1:0/", "http://127.0.0.1:70000/", "http://127.0.0.1:80x/"):
+                    "http://127.0.0.1:0/", "http://127.0.0.1:70000/", "http://127.0.0.1:80x/",
+                    "http://api.anthropic.com", "https://api.anthropic.com.example/",
+                    "https://api.anthropic.com:444/"):
             self.environment["ANTHROPIC_BASE_URL"] = url
             self.refused("agent", "claude", says="only a model on this machine can be used")
 
