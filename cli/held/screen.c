@@ -125,9 +125,10 @@ static size_t copy_ring(const struct screen_ring *ring, uint8_t *ret)
 
 static size_t add_text(uint8_t *ret, const char *text)
 {
-	const size_t size = strlen(text);
+	size_t size = 0;
 
-	memcpy(ret, text, size);
+	for (; text[size]; size++)
+		ret[size] = (uint8_t)text[size];
 	return size;
 }
 
