@@ -524,6 +524,18 @@ static int check_options(const struct command *command, const struct request *re
 	return 0;
 }
 
+/* Let a person name the profile of an agent, which is in no plan. */
+static int name_agents(const struct request *request, struct policy *policy)
+{
+	struct policy_error error;
+
+	for (int i = 0; i < request->count; i++) {
+		if (policy_name_agent(policy, request->arguments[i], &error) != 0)
+			return refuse_request(error.text);
+	}
+	return 0;
+}
+
 static int run_command(const struct command *command, const struct request *request)
 {
 	struct policy *policy = command->does != READS_NOTHING ? load_policy(request) : NULL;
@@ -534,6 +546,10 @@ static int run_command(const struct command *command, const struct request *requ
 	if (command->does != READS_NOTHING && policy == NULL)
 		return MSP_EXIT_REFUSED;
 	if (command->does == READS_AGENTS && load_agents(policy) != 0) {
+		(void)policy_free(policy);
+		return MSP_EXIT_REFUSED;
+	}
+	if (policy != NULL && name_agents(request, policy) != 0) {
 		(void)policy_free(policy);
 		return MSP_EXIT_REFUSED;
 	}

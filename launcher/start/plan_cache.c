@@ -73,11 +73,11 @@ static void add_below(struct sha256 *state, const char *directory, const char *n
 	}
 }
 
-/* Add msp-policy, its libraries, and the user, for whom it checks who can write the file and whose
- * home ~ is. */
+/* Add msp-policy, its libraries, the user, for whom it checks who can write the file and whose home
+ * ~ is, and the memory that it bounds limits by. */
 static bool add_compiler(struct sha256 *state)
 {
-	const uint32_t user = geteuid();
+	const long words[] = { (long)geteuid(), sysconf(_SC_PHYS_PAGES) };
 	char text[LAUNCH_TEXT_MAX];
 	int program FD_OWNED = launch_open_program("msp-policy", text);
 	struct stat status;
@@ -87,7 +87,7 @@ static bool add_compiler(struct sha256 *state)
 		add_identity(state, &status);
 	/* Without that file the libraries are those of the program's place. */
 	add_path(state, "/etc/ld.so.cache");
-	sha256_add(state, &user, sizeof(user));
+	sha256_add(state, words, sizeof(words));
 	add_below(state, compile_home(), registry_files);
 	sha256_add(state, ipc_schema_hash, sizeof(ipc_schema_hash));
 	return is_known;

@@ -157,21 +157,7 @@ static int take_server(struct trust *trust, const struct config *config, uint32_
 	return error;
 }
 
-/* Leave out a profile of a kept set for which there is no server: a user has many sandboxes, and
- * they are no reason to stop all others. */
-static bool leave_out(struct trust *trust, const struct plan *plan, uint32_t profile)
-{
-	const char *name = plan_string(plan, plan_profile(plan, profile)->name);
-
-	if (!strchr(name, PLAN_KEPT[0]))
-		return false;
-	format_text(trust->pins.problem, sizeof(trust->pins.problem),
-		    "profile %.60s: requests of at most %d profiles can be read at once: destroy "
-		    "sandboxes of others",
-		    name, TRUST_SERVERS_MAX);
-	trust->pins.refused |= UINT64_C(1) << profile;
-	return true;
-}
+#define TOO_MANY "too many profiles have secrets or rules of requests: destroy sandboxes of others"
 
 static int begin_servers(struct trust *trust, struct config *config, const char *needed,
 			 char text[CONFIG_TEXT_MAX])
@@ -182,22 +168,20 @@ static int begin_servers(struct trust *trust, struct config *config, const char 
 
 	for (uint32_t i = next_read(plan, needed, 0); i < plan_profile_count(plan) && !error;
 	     i = next_read(plan, needed, i + 1)) {
-		struct trust_server *server;
+		struct trust_server *server = NULL;
 		bool has_secrets = false;
 
-		if (count == TRUST_SERVERS_MAX && leave_out(trust, plan, i))
-			continue;
-		error = count++ < TRUST_SERVERS_MAX ? take_server(trust, config, i, &server)
-						    : -EUSERS;
-		if (!error)
+		if (count++ < TRUST_SERVERS_MAX)
+			error = take_server(trust, config, i, &server);
+		else /* no reason to stop all others */
+			format_text(trust->pins.problem, sizeof(trust->pins.problem), TOO_MANY);
+		if (!error && server)
 			error = begin_server(trust, server, trust->pins.problem, &has_secrets);
 		if (!error && !has_secrets)
 			trust->pins.refused |= UINT64_C(1) << i;
 	}
-	return error ? format_fail(
-			       -1, text, CONFIG_TEXT_MAX,
-			       "the program that reads requests cannot be told of its secrets: %s",
-			       errno_text(-error))
+	return error ? format_fail(-1, text, CONFIG_TEXT_MAX,
+				   "requests to hosts cannot be read: %s", errno_text(-error))
 		     : 0;
 }
 

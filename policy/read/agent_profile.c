@@ -147,6 +147,29 @@ struct source *agents_source(const struct agent *agent, const struct agent_use *
 	return source;
 }
 
+bool agents_is_profile(const char *name)
+{
+	return strncmp(name, AGENTS_MARK, strlen(AGENTS_MARK)) == 0;
+}
+
+const struct agent *agents_of(const struct agents *agents, const char *name, struct agent_use *ret)
+{
+	const char *rest = name + strlen(AGENTS_MARK), *login;
+	char word[AGENTS_NAME_MAX + 1];
+
+	if (!agents_is_profile(name))
+		return NULL;
+	login = strchr(rest, '.');
+	if (login != NULL && strcmp(login, AGENTS_LOGIN) != 0)
+		return NULL;
+	ret->has_login = login != NULL;
+	if (snprintf(word, sizeof(word), "%.*s",
+		     (int)(login != NULL ? (size_t)(login - rest) : strlen(rest)),
+		     rest) >= (int)sizeof(word))
+		return NULL;
+	return agents_find(agents, word);
+}
+
 int agents_key(const struct agent *agent, const char *name)
 {
 	const struct node *keys = node_find(&agent->row, "keys");

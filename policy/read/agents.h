@@ -56,6 +56,12 @@ struct agent_use {
 	const char *keys[PLAN_SECRETS_MAX]; /* the file of each of its keys; NULL: without it */
 };
 
+/* Return whether a name is one of a profile of an agent, there or not. */
+bool agents_is_profile(const char *name);
+
+/* Find the agent of a profile's name, and set whether that has a login; or return NULL. */
+const struct agent *agents_of(const struct agents *agents, const char *name, struct agent_use *ret);
+
 /* Return the index of a key of an agent by its variable, or -1. */
 int agents_key(const struct agent *agent, const char *name);
 

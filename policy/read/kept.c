@@ -209,34 +209,23 @@ static bool read_pairs(const struct agent *agent, const struct buffer *set, stru
 	return true;
 }
 
-/* Derive the profile of an agent, which `name` says behind AGENTS_MARK. NULL: there is none. */
+/* Derive the profile of an agent. NULL: there is none, or the set asks for more than its row has.
+ */
 static const struct profile *derive_agent(struct policy *policy, const char *name,
 					  const struct buffer *set)
 {
 	struct agent_use use = { .has_login = false };
-	const char *login = strchr(name, '.');
-	const size_t length = login != NULL ? (size_t)(login - name) : strlen(name);
-	char word[AGENTS_NAME_MAX + 1];
 	struct policy_error error;
-	const struct agent *agent;
+	const struct agent *agent = policy_load_agents(policy, &error) == 0
+					    ? agents_of(policy_agents(policy), name, &use)
+					    : NULL;
 
-	if (length >= sizeof(word) || (login != NULL && strcmp(login, AGENTS_LOGIN) != 0) ||
-	    policy_load_agents(policy, &error) != 0)
-		return NULL;
-	format_text(word, sizeof(word), "%.*s", (int)length, name);
-	agent = agents_find(policy_agents(policy), word);
-	use.has_login = login != NULL;
 	return agent != NULL && read_pairs(agent, set, &use)
 		       ? policy_derive_agent(policy, agent, &use, &error)
 		       : NULL;
 }
 
 /* --- sets ------------------------------------------------------------------------------------- */
-
-static bool is_agent(const char *name)
-{
-	return strncmp(name, AGENTS_MARK, strlen(AGENTS_MARK)) == 0;
-}
 
 /* Copy the profile that a set extends, with or without its hosts. NULL: there is none. */
 static struct profile *copy_base(struct policy *policy, const struct buffer *set)
@@ -248,8 +237,8 @@ static struct profile *copy_base(struct policy *policy, const struct buffer *set
 	if (strlen(name) + sizeof(PLAN_NARROWED PLAN_KEPT) + SUFFIX_LONGEST > sizeof(whole))
 		return NULL;
 	format_text(whole, sizeof(whole), "%.*s", (int)(rest - name), name);
-	base = is_agent(whole) ? derive_agent(policy, whole + strlen(AGENTS_MARK), set)
-			       : policy_find(policy, whole);
+	base = agents_is_profile(whole) ? derive_agent(policy, whole, set)
+					: policy_find(policy, whole);
 	if (base == NULL || name[0] == '_' || strchr(name, PLAN_KEPT[0]) != NULL ||
 	    base->missing != NULL || image_is_awaited(base))
 		return NULL;
@@ -264,7 +253,8 @@ static struct profile *derive_profile(struct policy *policy, struct buffer *set,
 {
 	const bool is_whole = set->size > 0 && set->bytes[set->size - 1] == '\0';
 	struct profile *profile = is_whole ? copy_base(policy, set) : NULL;
-	const struct keeping keeping = { profile, is_whole && is_agent(set->bytes), watched };
+	const struct keeping keeping = { profile, is_whole && agents_is_profile(set->bytes),
+					 watched };
 
 	if (profile == NULL)
 		return NULL;

@@ -83,6 +83,10 @@ const struct agents *policy_agents(const struct policy *policy);
 const struct profile *policy_derive_agent(struct policy *policy, const struct agent *agent,
 					  const struct agent_use *use, struct policy_error *error);
 
+/* Have policy_find() know the profile of an agent, without its keys, by a name that a person gives.
+ * 0, also if it is no such name; or -1 with *error set. */
+int policy_name_agent(struct policy *policy, const char *name, struct policy_error *error);
+
 /* Derive a profile of each set of kept binds in a directory, after policy_add(). Append to
  * `watched` the paths whose change makes them old, a NUL after each. */
 void policy_keep(struct policy *policy, const char *directory, struct buffer *watched);

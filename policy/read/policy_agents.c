@@ -110,6 +110,29 @@ const struct profile *policy_derive_agent(struct policy *policy, const struct ag
 	return NULL;
 }
 
+int policy_name_agent(struct policy *policy, const char *name, struct policy_error *error)
+{
+	struct agent_use use = { .has_login = false };
+	const struct agent *agent;
+	const struct profile *base;
+	struct profile *profile;
+
+	if (!agents_is_profile(name) || policy_find(policy, name) != NULL)
+		return 0;
+	if (policy_load_agents(policy, error) != 0)
+		return -1;
+	agent = agents_of(policy->agents, name, &use);
+	if (agent == NULL)
+		return 0;
+	base = policy_derive_agent(policy, agent, &use, error);
+	if (base == NULL)
+		return -1;
+	profile = profile_copy(base);
+	if (!policy_take(policy, profile))
+		(void)profile_free(profile);
+	return 0;
+}
+
 /* Check a row of the file as the profile that it becomes, with a login and every key. */
 static int check_agent(struct policy *policy, const struct agent *agent, struct policy_error *error)
 {

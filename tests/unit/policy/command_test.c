@@ -194,6 +194,17 @@ Test(command, agents_of_the_program_and_of_a_file)
 	expect_in("error", "msp-policy: there is no agent mine: known are claude, codex");
 	expect_in("error", "; 'agents' in the configuration adds one (msp-policy(5))");
 	expect_in("out", "");
+	cr_expect_eq(run("show", "agent.mine", "--config", "good.yaml"), 0);
+	expect_in("out", "name: agent.mine (good.yaml:2)\nextends: agent (good.yaml:2), default (");
+	expect_in("out", "  wall_terminal none (");
+	cr_expect_eq(run("explain", "agent.codex.login", "connect chatgpt.com:443"), 0);
+	expect_in("out", "allowed: connect chatgpt.com:443");
+	cr_expect_eq(run("explain", "agent.codex", "connect chatgpt.com:443"), 0);
+	expect_in("out", "refused: connect chatgpt.com:443");
+	cr_expect_eq(run("diff", "agent.codex", "agent.codex.login"), 1);
+	cr_expect_eq(run("show", "agent.mine"), 64);
+	cr_expect_eq(run("show", "agent"), 64, "nobody offers it");
+	cr_expect_eq(run("show", "agent.codex.other"), 64);
 	write_text("bad.yaml", "agents: [{name: mine}]\n");
 	cr_expect_eq(run("agents", "--config", "bad.yaml"), 78);
 	expect_in("error", "msp-policy: bad.yaml:1: agents[0].programs: missing; expected");

@@ -203,6 +203,27 @@ Test(agents, requirements_of_the_file_hold_for_their_profiles)
 	cr_expect_eq(profile->secret_count, 0U);
 }
 
+Test(agents, a_profile_of_the_file_can_be_extended_in_place_of_the_shipped_one)
+{
+	const struct agent_use use = { .has_login = false };
+	const struct profile *profile;
+
+	cr_assert(load_file("profiles:\n"
+			    "- name: agent\n"
+			    "  extends: default\n"
+			    "  network: hosts\n"
+			    "  hosts: [b.example.org]\n"
+			    "  through: proxy.example.org:3128\n"
+			    "  limits: {pids: 99}\n" GOOD_ROW),
+		  "%s", mistake.text);
+	profile = policy_derive_agent(loaded.policy, find_agent("mine"), &use, &mistake);
+	cr_assert_not_null(profile, "%s", mistake.text);
+	cr_expect_eq(profile->numbers.pids, 99U);
+	cr_expect_str_eq(profile->numbers.through.host, "proxy.example.org");
+	cr_expect_eq(profile->host_count, 1U);
+	cr_expect_str_eq(profile->hosts[0].pattern, "api.example.org");
+}
+
 Test(agents, there_is_room_for_as_many_as_are_bounded)
 {
 	char text[AGENTS_MAX * 64 + 64] = "agents:\n";
