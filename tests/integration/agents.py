@@ -511,6 +511,28 @@ class Wrong(Agents):
         self.assertEqual(self.agent("echo $ANTHROPIC_API_KEY.").stdout, f"args: {FLAG}\n.\n")
         self.assertRegex(self.good("agent", "list").stdout, "claude .* login +claude-project")
 
+    def test_a_sandbox_that_cannot_be_remembered(self):
+        os.mkdir(os.path.join(self.environment["MSP_STATE_DIR"], "agents"))
+        self.refused("agent", "claude", *LIMITS, code=78,
+                     says=r"the sandbox cannot be remembered: .*/agents: Is a directory")
+        self.assertEqual(self.sandboxes(), [], "none is left that no start goes on with")
+
+    def test_too_many_sets_of_paths(self):
+        folder = os.path.join(self.environment["MSP_STATE_DIR"], "binds")
+        os.mkdir(folder, 0o700)
+        for number in range(16):
+            with open(os.path.join(folder, f"{number:012x}"), "wb") as file:
+                file.write(b"default\0/usr/share\0/data%d\0" % number)
+        self.refused("agent", "claude", *LIMITS, code=75,
+                     says="msp agent: sandboxes that last show 16 different sets of paths already")
+        self.assertTrue(wait_until(lambda: not self.key_files()), "the key goes though nothing ran")
+
+    def test_one_that_runs_without_a_terminal(self):
+        process = self.begin("echo go; read line")
+        self.refused("agent", "claude", *LIMITS, code=75, says="msp has (it|the sandbox|sandbox)")
+        process.communicate("\n")
+        self.assertEqual(process.returncode, 0)
+
     def test_a_file_of_lines_that_is_damaged(self):
         self.agent("echo one > made")
         path = os.path.join(self.environment["MSP_STATE_DIR"], "agents")
