@@ -93,7 +93,7 @@ static bool is_shim(const char *real)
 }
 
 /* Take a program at a path, if there is one. */
-static bool take_path(const char *path, struct agent_program *ret)
+static bool accept_path(const char *path, struct agent_program *ret)
 {
 	char real[PATH_MAX];
 
@@ -113,7 +113,7 @@ static bool search_path(const char *path, const char *name, struct agent_program
 		const size_t size = strcspn(path, ":");
 
 		format_text(file, sizeof(file), "%.*s/%s", (int)size, path, name);
-		if (take_path(file, ret))
+		if (accept_path(file, ret))
 			return true;
 		path += size + (path[size] == ':');
 	}
@@ -128,7 +128,7 @@ static bool search_pattern(const char *pattern, struct agent_program *ret)
 	if (glob(pattern, 0, NULL, &list) != 0)
 		return false;
 	for (size_t last = list.gl_pathc; last > 0 && !is_found; last--)
-		is_found = take_path(list.gl_pathv[last - 1], ret);
+		is_found = accept_path(list.gl_pathv[last - 1], ret);
 	globfree(&list);
 	return is_found;
 }
@@ -149,7 +149,7 @@ static bool search_folders(const char *home, const char *name, struct agent_prog
 	}
 	/* Installers of one program name their directory after it. */
 	format_text(pattern, sizeof(pattern), "%s/.%s/bin/%s", home ? home : "", name, name);
-	return home && take_path(pattern, ret);
+	return home && accept_path(pattern, ret);
 }
 
 /* --- its interpreter -------------------------------------------------------------------------- */
@@ -186,9 +186,9 @@ static bool find_named(const char *name, const struct agent_places *places,
 
 	format_text(path, sizeof(path), "%s", program->found);
 	if (strchr(name, '/') || !cut_last(path))
-		return take_path(name, ret);
+		return accept_path(name, ret);
 	format_append(path, sizeof(path), "/%s", name);
-	return take_path(path, ret) || search_path(places->path, name, ret) ||
+	return accept_path(path, ret) || search_path(places->path, name, ret) ||
 	       search_folders(places->home, name, ret);
 }
 

@@ -130,15 +130,15 @@ static int write_new(const char *directory, const char *path, const char *value)
 	return error;
 }
 
-int agent_key_put(const char *directory, const char *agent, const char *name, const char *value,
-		  struct agent_key *ret, char text[AGENT_KEY_TEXT_MAX])
+int agent_key_write(const char *directory, const char *agent, const char *name, const char *value,
+		    struct agent_key *ret, char text[AGENT_KEY_TEXT_MAX])
 {
 	const char *rule = agent_key_check(value);
 
 	ret->lock = -1;
 	if (rule)
-		return format_fail(-1, text, AGENT_KEY_TEXT_MAX,
-				   "the variable %s holds no key: %s", name, rule);
+		return format_fail(-1, text, AGENT_KEY_TEXT_MAX, "the variable %s holds no key: %s",
+				   name, rule);
 	if (strlen(directory) + strlen(agent) + strlen(name) + 3 > sizeof(ret->path))
 		return format_fail(-1, text, AGENT_KEY_TEXT_MAX,
 				   "the path of the directory for keys is too long");

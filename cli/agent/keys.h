@@ -31,8 +31,8 @@ bool agent_keys_place(const char *runtime, const char *shared, uid_t uid, char r
 
 /* Write the key `name` of an agent into its file, for this process and those that it forks. 0; or
  * -1 with a line in `text`, which never has the value. */
-int agent_key_put(const char *directory, const char *agent, const char *name, const char *value,
-		  struct agent_key *ret, char text[AGENT_KEY_TEXT_MAX]);
+int agent_key_write(const char *directory, const char *agent, const char *name, const char *value,
+		    struct agent_key *ret, char text[AGENT_KEY_TEXT_MAX]);
 
 /* Start a process that removes the file when nobody uses it any more, however we end. 0 or -errno.
  */

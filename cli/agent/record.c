@@ -96,8 +96,7 @@ static int write_records(const struct records *records)
 		buffer_format(&text, "%s %s %s %s %s %s " NOTHING "%s%s ", record->id,
 			      record->agent, word_or_nothing(record->word),
 			      word_or_nothing(record->sandbox), word_or_nothing(record->profile),
-			      word_or_nothing(record->command),
-			      record->has_login ? HAS_LOGIN : "",
+			      word_or_nothing(record->command), record->has_login ? HAS_LOGIN : "",
 			      record->has_session ? HAS_SESSION : "");
 		state_file_escape(&text, record->project);
 		buffer_append(&text, "\n", 1);
@@ -154,7 +153,7 @@ static int finish_change(struct records *records, int error, char *text)
 	return error;
 }
 
-int agent_record_put(const struct agent_record *record, char *text)
+int agent_record_write(const struct agent_record *record, char *text)
 {
 	struct records records;
 	const int error = open_records(&records, text);

@@ -16,12 +16,12 @@
 struct agent_record {
 	char id[IPC_ID_MAX]; /* its sandbox */
 	char agent[AGENT_NAME_MAX];
-	char word[AGENT_NAME_MAX]; /* --name; empty: none */
-	char sandbox[IPC_NAME_MAX]; /* the sandbox's name */
-	char profile[IPC_NAME_MAX]; /* with the suffix of its set */
+	char word[AGENT_NAME_MAX];       /* --name; empty: none */
+	char sandbox[IPC_NAME_MAX];      /* the sandbox's name */
+	char profile[IPC_NAME_MAX];      /* with the suffix of its set */
 	char command[BACKGROUND_ID_MAX]; /* the last one with a terminal; empty: none */
-	bool has_login;            /* it was started with --login */
-	bool has_session;          /* the agent has run in it */
+	bool has_login;                  /* it was started with --login */
+	bool has_session;                /* the agent has run in it */
 	char project[IPC_PATH_MAX];
 };
 
@@ -31,7 +31,7 @@ bool agent_record_find(struct agent_record *ret, char *text);
 
 /* Write a record, in the place of one of the same agent, word and project. 0, or -errno with a
  * phrase in `text`. */
-int agent_record_put(const struct agent_record *record, char *text);
+int agent_record_write(const struct agent_record *record, char *text);
 
 /* Forget the sandbox. 0, or -errno with a phrase in `text`. */
 int agent_record_drop(const char *id, char *text);

@@ -59,7 +59,7 @@ static void restore_text(char *text)
 	*to = '\0';
 }
 
-static bool take_file(struct agent_row *row, const char *path)
+static bool add_file(struct agent_row *row, const char *path)
 {
 	if (row->file_count == AGENT_FILES_MAX)
 		return false;
@@ -67,7 +67,7 @@ static bool take_file(struct agent_row *row, const char *path)
 	return true;
 }
 
-static bool take_text(struct agent_row *row, char *text)
+static bool set_text(struct agent_row *row, char *text)
 {
 	if (row->file_count == 0)
 		return false;
@@ -76,7 +76,7 @@ static bool take_text(struct agent_row *row, char *text)
 	return true;
 }
 
-static bool take_word(struct agent_row *row, size_t offset, const char *value)
+static bool add_word(struct agent_row *row, size_t offset, const char *value)
 {
 	struct agent_words *list = (struct agent_words *)((char *)row + offset);
 
@@ -87,7 +87,7 @@ static bool take_word(struct agent_row *row, size_t offset, const char *value)
 }
 
 /* Put the value of a line into its row. False: there is no room, or the line is out of place. */
-static bool take_value(struct agent_row *row, const char *word, char *value)
+static bool read_value(struct agent_row *row, const char *word, char *value)
 {
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		if (strcmp(word, values[i].word) == 0) {
@@ -97,18 +97,18 @@ static bool take_value(struct agent_row *row, const char *word, char *value)
 	}
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		if (strcmp(word, lists[i].word) == 0)
-			return take_word(row, lists[i].offset, value);
+			return add_word(row, lists[i].offset, value);
 	}
 	if (strcmp(word, "file") == 0)
-		return take_file(row, value);
+		return add_file(row, value);
 	if (strcmp(word, "text") == 0)
-		return take_text(row, value);
+		return set_text(row, value);
 	if (strcmp(word, "login_port") == 0)
 		row->login_port = (uint32_t)strtoul(value, NULL, 10);
 	return true;
 }
 
-static bool take_line(struct agent_rows *rows, char *line)
+static bool read_line(struct agent_rows *rows, char *line)
 {
 	char *value = strchr(line, '\t');
 
@@ -116,7 +116,7 @@ static bool take_line(struct agent_rows *rows, char *line)
 		return line[0] == '\0';
 	*value++ = '\0';
 	if (strcmp(line, "agent") != 0)
-		return rows->count > 0 && take_value(&rows->list[rows->count - 1], line, value);
+		return rows->count > 0 && read_value(&rows->list[rows->count - 1], line, value);
 	if (rows->count == AGENT_ROWS_MAX)
 		return false;
 	rows->list[rows->count++] = (struct agent_row){ .name = value };
@@ -131,7 +131,7 @@ bool agent_rows_read(char *text, struct agent_rows *ret)
 
 		if (next)
 			*next++ = '\0';
-		if (!take_line(ret, text))
+		if (!read_line(ret, text))
 			return false;
 		text = next;
 	}
@@ -147,9 +147,7 @@ static int run_program(const char *path, char *text, size_t *ret_size)
 	const char *home = compile_home();
 	const char *words[7] = { PROGRAM, "agents" };
 	int image FD_OWNED = launch_open_program(PROGRAM, problem);
-	const struct helper helper = { .image = image,
-				       .words = words,
-				       .output_of = STDOUT_FILENO };
+	const struct helper helper = { .image = image, .words = words, .output_of = STDOUT_FILENO };
 	struct helper_answer answer;
 	size_t used = 2;
 

@@ -77,10 +77,9 @@ static int write_set(const struct agent_set *set, const struct binds *binds,
 {
 	struct kept_pair pairs[AGENT_KEYS_MAX + 1];
 	char names[AGENT_KEYS_MAX][128], model[64], base[IPC_NAME_MAX], text[CONFIG_TEXT_MAX];
-	struct kept_wish wish = { .asker = "msp agent",
-				  .profile = base,
-				  .binds = binds,
-				  .pairs = pairs };
+	struct kept_wish wish = {
+		.asker = "msp agent", .profile = base, .binds = binds, .pairs = pairs
+	};
 	bool is_new;
 	int code;
 

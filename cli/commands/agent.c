@@ -53,8 +53,7 @@ static const struct option_row rows[] = {
 	    "end the agent after this time, such as 30m or 2h"),
 	ROW("env", "NAME=VALUE", option_set_environment, execute.environment,
 	    "set a variable inside; your own environment is not passed on"),
-	ROW("json", NULL, option_set_flag, execute.is_json,
-	    "with 'list': print one JSON object"),
+	ROW("json", NULL, option_set_flag, execute.is_json, "with 'list': print one JSON object"),
 	ATTACH_ROW_LIMITS(struct agent_options, execute.attach),
 	ATTACH_ROWS(struct agent_options, execute.attach),
 };
@@ -105,13 +104,15 @@ static int find_project(struct agent_run *run)
 	if (!getcwd(run->here, sizeof(run->here)) || run->here[0] != '/')
 		return log_fail(MSP_EXIT_USAGE, "the current directory is gone: name another with "
 						"-C DIR");
-	if (!repository_find(project, &inside))
+	if (!repository_find(project, &inside)) {
 		format_text(project, sizeof(run->record.project), "%s", run->here);
+		inside = "";
+	}
 	if (is_home(project) || strcmp(project, "/") == 0)
 		return log_fail(MSP_EXIT_USAGE,
 				"%s is no project, but %s: name a directory in it with -C DIR",
-				project, strcmp(project, "/") == 0 ? "all of this machine"
-								   : "your home");
+				project,
+				strcmp(project, "/") == 0 ? "all of this machine" : "your home");
 	format_text(run->inside, sizeof(run->inside), "/workspace%s%s", inside[0] ? "/" : "",
 		    inside);
 	return 0;
@@ -168,7 +169,7 @@ static void remember(const struct agent_record *record)
 {
 	char text[STATE_PLACE_TEXT_MAX];
 
-	if (agent_record_put(record, text) != 0)
+	if (agent_record_write(record, text) != 0)
 		log_line("this run is not remembered: %s", text);
 }
 
@@ -214,7 +215,7 @@ static void judge_session(struct agent_run *run, uint64_t begun_us, int code)
 	    !agent_has_sandbox(record))
 		return;
 	record->has_session = false;
-	if (agent_record_put(record, text) == 0)
+	if (agent_record_write(record, text) == 0)
 		everywhere_note("its next start here begins a new session");
 }
 

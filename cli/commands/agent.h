@@ -30,7 +30,7 @@ struct agent_run {
 	struct agent_record record; /* of its sandbox */
 	bool is_first;              /* the sandbox has to be made */
 	bool has_terminal;
-	char here[IPC_PATH_MAX];                      /* the current directory */
+	char here[IPC_PATH_MAX];                          /* the current directory */
 	char inside[sizeof("/workspace") + IPC_PATH_MAX]; /* the same in the sandbox */
 	struct agent_program program;
 	struct agent_set set;

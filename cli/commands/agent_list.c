@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp agent list` and `msp agent status`.
+ * `msp agent list`: the agents that are known, and what of them is here.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/ask.h"
 #include "ask/project.h"
 #include "commands/agent.h"
-#include "common/ipc/ipc_changes.h"
-#include "common/log.h"
 #include "common/text/format.h"
 #include "launcher/host/account.h"
 #include "launcher/host/state_place.h"
 #include "options/command.h"
-#include "options/everywhere.h"
 #include "show/rows.h"
-
-/* --- list ------------------------------------------------------------------------------------- */
 
 /* What a row has over this project. */
 struct here {
@@ -27,7 +21,7 @@ struct here {
 	char sandboxes[256];
 };
 
-static void take_record(void *context, const struct agent_record *record)
+static void add_sandbox(void *context, const struct agent_record *record)
 {
 	struct here *here = context;
 
@@ -65,7 +59,7 @@ static void add_row(struct rows *rows, struct here *here)
 
 	here->has_login = false;
 	here->sandboxes[0] = '\0';
-	(void)agent_records_each(take_record, here, text); /* else none is known */
+	(void)agent_records_each(add_sandbox, here, text); /* else none is known */
 	describe_key(here, key);
 	rows_next(rows);
 	rows_text(rows, "NAME", "name", here->row->name);
@@ -90,89 +84,4 @@ int agent_list(const struct agent_rows *known, bool is_json)
 	}
 	rows_end(&rows);
 	return command_judge_output(rows_finish(&rows), 0);
-}
-
-/* --- status ----------------------------------------------------------------------------------- */
-
-struct status {
-	struct asking asking;
-	struct project project;
-	struct rows rows;
-	struct ipc_sandbox_info info;
-	uint64_t changes;
-	uint32_t count;
-	int code;
-};
-
-static void count_change(void *context, const struct change *change)
-{
-	struct status *status = context;
-
-	if (!(change->is.flags & CHANGE_IS_DIRECTORY))
-		status->changes++;
-}
-
-static void take_info(void *context, const struct ipc_sandbox_info *info)
-{
-	((struct status *)context)->info = *info;
-}
-
-/* Ask about one sandbox. False: nothing is known of its changes. */
-static bool ask_about(struct status *status, const struct agent_record *record)
-{
-	static const struct ask_handlers changes = { .on_change = count_change };
-	static const struct ask_handlers infos = { .on_sandbox = take_info };
-	static struct question question;
-
-	question = (struct question){ .kind = ASK_LIST, .words = { .sandbox = record->id } };
-	format_text(question.is.head.sandbox, sizeof(question.is.head.sandbox), "%s", record->id);
-	status->changes = 0;
-	memset(&status->info, 0, sizeof(status->info));
-	if (ask(&status->asking, &question, &infos, status) != 0 || status->info.is_elsewhere)
-		return false;
-	question = (struct question){ .kind = ASK_CHANGES, .words = { .sandbox = record->id } };
-	question.is.changes.operation = CHANGES_DIFF;
-	question.paths = "";
-	question.is_tried = true;
-	return ask(&status->asking, &question, &changes, status) == 0 &&
-	       status->asking.done.error == 0;
-}
-
-static void show_record(void *context, const struct agent_record *record)
-{
-	struct status *status = context;
-	char call[AGENT_CALL_MAX], count[32] = "";
-
-	if (ask_is_over(&status->asking) || !project_has(&status->project, record->project) ||
-	    !agent_has_sandbox(record))
-		return;
-	if (ask_about(status, record))
-		format_text(count, sizeof(count), "%llu", (unsigned long long)status->changes);
-	status->count++;
-	rows_next(&status->rows);
-	rows_text(&status->rows, "AGENT", NULL, agent_call(record, call));
-	rows_text(&status->rows, "SANDBOX", NULL, record->sandbox);
-	rows_text(&status->rows, "COMMAND", NULL, agent_is_running(record) ? record->command : "");
-	rows_text(&status->rows, "CHANGED", NULL, count);
-	rows_moment(&status->rows, "USED", NULL, status->info.used_s);
-	rows_moment(&status->rows, "EXPIRES", NULL, status->info.expires_s);
-}
-
-int agent_status(const struct agent_options *options)
-{
-	static struct status status;
-	char text[STATE_PLACE_TEXT_MAX];
-	int code;
-
-	project_find(&status.project);
-	code = ask_begin(&status.asking, &options->execute.attach);
-	rows_begin(&status.rows, "agents");
-	if (!code && agent_records_each(show_record, &status, text) != 0)
-		code = log_fail(MSP_EXIT_REFUSED, "the sandboxes of agents are not known: %s", text);
-	code = ask_end(&status.asking, code);
-	rows_end(&status.rows);
-	if (!code && status.count == 0)
-		everywhere_note("no agent has a sandbox over this project: 'msp agent list' shows "
-				"those that are known");
-	return code ? code : command_judge_output(rows_finish(&status.rows), 0);
 }

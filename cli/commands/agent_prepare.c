@@ -36,7 +36,8 @@ static int find_program(struct agent_run *run)
 	case AGENT_NO_INTERPRETER:
 		return log_fail(MSP_EXIT_REFUSED,
 				"%s is at %s, but '%.100s', which runs it, is not installed",
-				row->name, quote_shown(run->program.found, strlen(run->program.found)),
+				row->name,
+				quote_shown(run->program.found, strlen(run->program.found)),
 				run->program.line);
 	case AGENT_NOT_FOUND:
 		break;
@@ -88,8 +89,8 @@ static int keep_keys(struct agent_run *run)
 		if (!value)
 			continue;
 		if (!find_place(directory, text) ||
-		    agent_key_put(directory, run->row->name, names->list[i], value,
-				  &set->keys[set->key_count], text) != 0)
+		    agent_key_write(directory, run->row->name, names->list[i], value,
+				    &set->keys[set->key_count], text) != 0)
 			return log_fail(MSP_EXIT_REFUSED, "%s", text);
 		set->key_names[set->key_count++] = names->list[i];
 	}
@@ -221,7 +222,7 @@ static int check_login(const struct agent_run *run)
 }
 
 /* Say what the sandbox is, before the agent has the terminal. */
-static void say_start(const struct agent_run *run)
+static void print_start(const struct agent_run *run)
 {
 	const struct agent_row *row = run->row;
 	const struct agent_words *hosts = &row->hosts;
@@ -250,7 +251,7 @@ static void say_start(const struct agent_run *run)
 }
 
 /* Have the service, if it is to be used, read the set and the keys. */
-static void tell_service(const struct agent_run *run)
+static void reload_service(const struct agent_run *run)
 {
 	const struct attach_options *attach = &run->options->execute.attach;
 
@@ -277,7 +278,7 @@ static int prepare_set(struct agent_run *run)
 	set->has_login = run->record.has_login;
 	code = agent_set_keep(set, run->options->execute.attach.config, run->record.profile);
 	if (!code)
-		tell_service(run);
+		reload_service(run);
 	return code;
 }
 
@@ -309,6 +310,6 @@ int agent_prepare(struct agent_run *run)
 				AGENT_COMMAND_MAX);
 	fill_environment(run);
 	run->options->execute.cwd = run->inside;
-	say_start(run);
+	print_start(run);
 	return 0;
 }

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The end of an agent's run: what it changed, and one question to the person.
+ * What agents changed: at the end of a run with one question to the person, and for `msp agent
+ * status`.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "ask/ask.h"
+#include "ask/project.h"
 #include "commands/agent.h"
 #include "commands/review.h"
 #include "common/ipc/ipc_changes.h"
 #include "common/log.h"
 #include "common/text/format.h"
 #include "launcher/host/state_place.h"
+#include "options/command.h"
 #include "options/everywhere.h"
 #include "show/change_text.h"
 #include "show/pager.h"
 #include "show/quote.h"
+#include "show/rows.h"
 
 /* So many held files are named. */
 #define HELD_NAMED 5
@@ -66,7 +70,7 @@ static int begin_review(struct agent_run *run, struct review *review)
 	return code ? code : count_changes(review);
 }
 
-static void say_kept(const struct review *review)
+static void print_kept(const struct review *review)
 {
 	const struct agent_record *record = &review->run->record;
 	const char *sandbox = record->sandbox[0] ? record->sandbox : record->id;
@@ -85,7 +89,7 @@ static void say_kept(const struct review *review)
 }
 
 /* Name what a program of this machine would run by itself. */
-static void say_held(const struct review *review)
+static void print_held(const struct review *review)
 {
 	const uint64_t named = review->held < HELD_NAMED ? review->held : HELD_NAMED;
 
@@ -150,7 +154,7 @@ static int decide(struct review *review)
 			review->changes = 0;
 	}
 	if (code || answer != ANSWER_APPLY)
-		say_kept(review);
+		print_kept(review);
 	return code;
 }
 
@@ -161,10 +165,10 @@ int agent_review(struct agent_run *run)
 
 	if (!code && review.changes > 0) {
 		show_changes(&review);
-		say_held(&review);
+		print_held(&review);
 		code = decide(&review);
 	} else if (!code) {
-		say_kept(&review);
+		print_kept(&review);
 	}
 	return ask_end(&review.asking, code);
 }
@@ -175,6 +179,92 @@ int agent_count(struct agent_run *run)
 	const int code = begin_review(run, &review);
 
 	if (!code)
-		say_kept(&review);
+		print_kept(&review);
 	return ask_end(&review.asking, code);
+}
+
+/* --- status ----------------------------------------------------------------------------------- */
+
+struct status {
+	struct asking asking;
+	struct project project;
+	struct rows rows;
+	struct ipc_sandbox_info info;
+	uint64_t changes;
+	uint32_t count;
+	int code;
+};
+
+static void count_file(void *context, const struct change *change)
+{
+	struct status *status = context;
+
+	if (!(change->is.flags & CHANGE_IS_DIRECTORY))
+		status->changes++;
+}
+
+static void store_info(void *context, const struct ipc_sandbox_info *info)
+{
+	((struct status *)context)->info = *info;
+}
+
+/* Ask about one sandbox. False: nothing is known of its changes. */
+static bool ask_about(struct status *status, const struct agent_record *record)
+{
+	static const struct ask_handlers changes = { .on_change = count_file };
+	static const struct ask_handlers infos = { .on_sandbox = store_info };
+	static struct question question;
+
+	question = (struct question){ .kind = ASK_LIST, .words = { .sandbox = record->id } };
+	format_text(question.is.head.sandbox, sizeof(question.is.head.sandbox), "%s", record->id);
+	status->changes = 0;
+	memset(&status->info, 0, sizeof(status->info));
+	if (ask(&status->asking, &question, &infos, status) != 0 || status->info.is_elsewhere)
+		return false;
+	question = (struct question){ .kind = ASK_CHANGES, .words = { .sandbox = record->id } };
+	question.is.changes.operation = CHANGES_DIFF;
+	question.paths = "";
+	question.is_tried = true;
+	return ask(&status->asking, &question, &changes, status) == 0 &&
+	       status->asking.done.error == 0;
+}
+
+static void show_record(void *context, const struct agent_record *record)
+{
+	struct status *status = context;
+	char call[AGENT_CALL_MAX], count[32] = "";
+
+	if (ask_is_over(&status->asking) || !project_has(&status->project, record->project) ||
+	    !agent_has_sandbox(record))
+		return;
+	if (ask_about(status, record))
+		format_text(count, sizeof(count), "%llu", (unsigned long long)status->changes);
+	status->count++;
+	rows_next(&status->rows);
+	rows_text(&status->rows, "AGENT", NULL, agent_call(record, call));
+	rows_text(&status->rows, "SANDBOX", NULL, record->sandbox);
+	rows_text(&status->rows, "COMMAND", NULL, agent_is_running(record) ? record->command : "");
+	rows_text(&status->rows, "CHANGED", NULL, count);
+	rows_moment(&status->rows, "USED", NULL, status->info.used_s);
+	rows_moment(&status->rows, "EXPIRES", NULL, status->info.expires_s);
+}
+
+int agent_status(const struct agent_options *options)
+{
+	static struct status status;
+	char text[STATE_PLACE_TEXT_MAX];
+	int code;
+
+	project_find(&status.project);
+	code = ask_begin(&status.asking, &options->execute.attach);
+	rows_begin(&status.rows, "agents");
+	if (!code && agent_records_each(show_record, &status, text) != 0)
+		code = log_fail(MSP_EXIT_REFUSED, "the sandboxes of agents are not known: %s",
+				text);
+	code = ask_end(&status.asking, code);
+	rows_end(&status.rows);
+	if (!code && status.count == 0)
+		everywhere_note("no agent has a sandbox over this project: 'msp agent list' shows "
+				"those that are known");
+	return code ? code : command_judge_output(rows_finish(&status.rows), 0);
 }

@@ -106,7 +106,7 @@ static void fill_text(const struct agent_run *run, const char *text, struct buff
 }
 
 /* Make the directories around a file. 0, or the exit code after a line. */
-static int put_folders(struct copy *copy, const char *path)
+static int make_folders(struct copy *copy, const char *path)
 {
 	char folder[IPC_PATH_MAX];
 	int code = 0;
@@ -122,7 +122,7 @@ static int put_folders(struct copy *copy, const char *path)
 	return code;
 }
 
-static int put_file(struct copy *copy, const struct agent_run *run, const struct agent_file *file)
+static int write_file(struct copy *copy, const struct agent_run *run, const struct agent_file *file)
 {
 	char path[IPC_PATH_MAX];
 	struct buffer text = { 0 };
@@ -136,7 +136,7 @@ static int put_file(struct copy *copy, const struct agent_run *run, const struct
 	if (source < 0 || lseek(source, 0, SEEK_SET) != 0)
 		return log_fail(MSP_EXIT_SOFTWARE, "%s: %s", path,
 				errno_text(source < 0 ? -source : errno));
-	code = put_folders(copy, path);
+	code = make_folders(copy, path);
 	if (code)
 		return code;
 	copy_question(copy, "put", path);
@@ -145,13 +145,13 @@ static int put_file(struct copy *copy, const struct agent_run *run, const struct
 	return code || copy->answer.is.problem == FILE_DONE ? code : copy_explain(copy, path);
 }
 
-static int put_files(struct copy *copy, const struct agent_run *run)
+static int write_files(struct copy *copy, const struct agent_run *run)
 {
 	int code = 0;
 
 	copy->sandbox = run->record.id;
 	for (uint32_t i = 0; i < run->row->file_count && !code; i++)
-		code = put_file(copy, run, &run->row->files[i]);
+		code = write_file(copy, run, &run->row->files[i]);
 	return code;
 }
 
@@ -232,7 +232,7 @@ static int ask_sandbox(struct copy *copy, struct question *question, struct agen
 	if (code)
 		return code;
 	format_text(record->id, sizeof(record->id), "%s", info.id);
-	code = put_files(copy, run);
+	code = write_files(copy, run);
 	if (code)
 		destroy_sandbox(&copy->asking, record->id);
 	return code;
@@ -256,7 +256,7 @@ int agent_make_sandbox(struct agent_run *run)
 				     true, false);
 	if (!code)
 		code = ask_sandbox(&copy, &question, run);
-	if (!code && agent_record_put(record, text) != 0) {
+	if (!code && agent_record_write(record, text) != 0) {
 		destroy_sandbox(&copy.asking, record->id);
 		code = log_fail(MSP_EXIT_REFUSED, "the sandbox cannot be remembered: %s", text);
 	}

@@ -115,8 +115,8 @@ static bool has_content(const struct kept_sets *sets, const char *suffix,
 			const struct kept_content *content)
 {
 	static char other[sizeof(content->bytes)];
-	int fd FD_OWNED = openat(sets->directory, suffix,
-				 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd FD_OWNED =
+		openat(sets->directory, suffix, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const ssize_t size = fd < 0 ? -1 : read(fd, other, sizeof(other));
 
 	return size == (ssize_t)content->size && memcmp(other, content->bytes, content->size) == 0;
