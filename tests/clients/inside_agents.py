@@ -22,6 +22,10 @@ WRITTEN = "made inside\n"
 COMMAND = f"echo {WRITTEN.strip()} > NEW; echo key=$%s"
 
 
+def described(command):
+    return {"command": command, "description": "a change"}
+
+
 class Agent:
     """A row of policy/agents/agents.yaml, and what a test knows of the program."""
 
@@ -29,17 +33,23 @@ class Agent:
     program = ""  # in the package
     has_node = False
     key = None  # the variable
+    has_shown_key = True  # to the commands that it runs
     base_url = ""  # the variable, and the path below the model's address
     path = ""
     tool, arguments = "bash", staticmethod(lambda command: {"command": command})
+    options = ()  # of `msp agent`
     model = ()  # words that name a model whose requests need no other answers
     headless = ()  # words for one prompt without a terminal
     ready = ()  # on the screen when it waits for a prompt
-    leave = ()  # keys that end it
+    leave = ()  # the keys that end it
     question = None  # on the screen of a first start without the row's files
+    few_files = ()  # in their place
 
     def script(self):
         return [(self.tool, self.arguments(COMMAND % self.key))]
+
+    def placeholder(self):
+        return f"msp-{self.key}-secret"
 
     def one_prompt(self):
         return [*self.headless, *self.model, PROMPT]
@@ -49,9 +59,10 @@ class Claude(Agent):
     name, package, program = "claude", ("@anthropic-ai", "claude-code-linux-x64"), "claude"
     key, base_url = "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"
     tool = "Bash"
-    arguments = staticmethod(lambda command: {"command": command, "description": "a change"})
+    arguments = staticmethod(described)
     headless, ready, leave = ("-p",), ("bypass permissions on",), ("C-d", "C-d")
     question = "Do you want to use this API key?"
+    few_files = ({"path": ".claude.json", "text": '{"hasCompletedOnboarding": true}'},)
 
 
 class Codex(Agent):
@@ -60,8 +71,8 @@ class Codex(Agent):
     key, base_url, path = "OPENAI_API_KEY", "CODEX_OSS_BASE_URL", "/v1"
     tool, arguments = "exec_command", staticmethod(lambda command: {"cmd": command})
     model = ("--oss", "-m", "scripted")
-    headless, leave = ("exec", "--skip-git-repo-check"), ("C-c", "C-c")
-    ready, question = ("permissions: YOLO mode", "scripted default"), "Sign in with ChatGPT"
+    headless, leave = ("exec", "--skip-git-repo-check"), ("C-c",)
+    ready, question = ("permissions: YOLO mode", "scripted default"), "Select an open-source"
 
 
 class Gemini(Agent):
@@ -71,7 +82,7 @@ class Gemini(Agent):
     tool = "run_shell_command"
     model, headless = ("-m", "gemini-2.5-pro"), ()
     ready, leave = ("YOLO", "Type your message"), ("C-c", "C-c")
-    question = "How would you like to authenticate"
+    question = "Do you trust the files in this folder?"
 
     def one_prompt(self):
         return [*self.model, "-p", PROMPT]
@@ -91,16 +102,16 @@ class Qwen(Agent):
 class OpenCode(Agent):
     name, package, program = "opencode", ("opencode-linux-x64",), "bin/opencode"
     key, base_url, path = "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1"
-    arguments = Claude.arguments
+    arguments = staticmethod(described)
     headless, ready, leave = ("run",), ("Ask anything", "OpenAI"), ("C-c",)
 
 
 class Copilot(Agent):
     name, package, program = "copilot", ("@github", "copilot-linux-x64"), "copilot"
     key, base_url, path = "COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL", "/v1"
-    arguments = Claude.arguments
-    model = ("--model", "scripted")
-    ready, leave = ("Allow All", "scripted"), ("C-d", "C-d")
+    arguments = staticmethod(described)
+    options, has_shown_key = ("--env=COPILOT_MODEL=scripted",), False
+    ready, leave = ("Allow All", "scripted"), ("C-d",)
     question = "Do you trust the files in this folder?"
 
     def one_prompt(self):
@@ -109,7 +120,7 @@ class Copilot(Agent):
 
 def start_command(agent, *words):
     """The start of an agent in the project that the current directory is."""
-    return [support.MSP, "agent", agent.name, *support.limits(), "--", *words]
+    return [support.MSP, "agent", agent.name, *support.limits(), *agent.options, "--", *words]
 
 
 def _link(source, target):
@@ -202,10 +213,15 @@ class Inside:
         return self.model.results[count - 1]
 
     def leave(self):
-        """End the agent by its keys, until msp has its question or its last words."""
-        for key in self.agent.leave:
-            self.terminal.keys(key)
-            time.sleep(0.4)
+        """End the agent by its keys, until msp asks what becomes of the change."""
+        question = "Take over the changes of 1 file into "
+        for _ in range(3):  # a busy agent may drop one
+            for key in self.agent.leave:
+                self.terminal.keys(key)
+                time.sleep(0.3)
+            if support.wait_until(lambda: question in self.terminal.screen(), 5, 0.1):
+                return
+        self.see(question)
 
     def read(self, path):
         try:
@@ -231,5 +247,5 @@ class Inside:
 
 
 def without_files(agent):
-    """A configuration in which the row of the agent makes no file."""
-    return json.dumps({"agents": [{"name": agent.name, "files": []}]})
+    """A configuration in which the row of the agent makes none of its files, or few."""
+    return json.dumps({"agents": [{"name": agent.name, "files": list(agent.few_files)}]})
