@@ -507,7 +507,7 @@ class Wrong(Agents):
     def test_a_login_is_known_later(self):
         del self.environment["ANTHROPIC_API_KEY"]
         first = self.agent("", "--login")
-        self.assertEqual(first.stdout, "args: /login\n")
+        self.assertEqual(first.stdout, "args: auth login\n")
         self.assertEqual(self.agent("echo $ANTHROPIC_API_KEY.").stdout, f"args: {FLAG}\n.\n")
         self.assertRegex(self.good("agent", "list").stdout, "claude .* login +claude-project")
 
