@@ -7,16 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ask/repository.h"
-#include "background/output.h"
-#include "common/clock.h"
-#include "common/fd.h"
 #include "common/log.h"
 #include "common/text/format.h"
-#include "held/held.h"
 #include "launcher/host/account.h"
 #include "launcher/host/state_place.h"
 #include "launcher/start/config.h"
@@ -24,13 +19,6 @@
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/confirm.h"
-
-/* An agent that cannot go on with its last session says so at once. */
-#define RESUME_FAILS_US 5000000
-
-/* Far longer than a keeper needs from the end of the terminal to its own. */
-#define END_MS 2000
-#define STEP_MS 50
 
 static const char *set_word(void *member, const char *value)
 {
@@ -153,189 +141,11 @@ static void find_sandbox(struct agent_run *run)
 	record->has_login = record->has_session = false;
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
-
-/* Let go of the keys: another process removes their files when nobody uses them. */
-static void watch_keys(struct agent_set *set)
-{
-	for (uint32_t i = 0; i < set->key_count; i++) {
-		const int error = agent_key_watch(&set->keys[i]);
-
-		if (error)
-			log_line("the file %s stays until the next start: %s", set->keys[i].path,
-				 errno_text(-error));
-	}
-}
-
-static void leave_keys(struct agent_set *set)
-{
-	for (uint32_t i = 0; i < set->key_count; i++)
-		agent_key_done(&set->keys[i]);
-}
-
-/* Remember what runs. A failure is said: the agent runs nevertheless. */
-static void remember_run(const struct agent_record *record)
-{
-	char text[STATE_PLACE_TEXT_MAX];
-
-	if (agent_record_write(record, text) != 0)
-		log_line("this run is not remembered: %s", text);
-}
-
-/* Say that the agent goes on, or ask for the review of its end. */
-static int settle_end(struct agent_run *run, const struct held_end *end)
-{
-	char call[AGENT_CALL_MAX];
-	int code;
-
-	switch (end->how) {
-	case HELD_DETACHED:
-	case HELD_HUNG_UP:
-		everywhere_note("%s goes on: 'msp agent %s' attaches to it again, 'msp kill %s' "
-				"ends it",
-				run->record.agent, agent_call(&run->record, call),
-				run->record.command);
-		return end->code;
-	case HELD_LOST:
-	case HELD_ENDED:
-		break;
-	}
-	code = agent_review(run);
-	return end->code ? end->code : code;
-}
-
-static void print_output(const struct background *command)
-{
-	static struct output_piece piece;
-	struct output_reader reader = { .directory = command->directory };
-
-	output_open(&reader, command->directory);
-	while (output_next(&reader, &piece))
-		(void)fd_write_all(STDOUT_FILENO, piece.bytes, piece.size); /* as far as it goes */
-	output_close(&reader);
-}
-
-/* Show what an agent has written that ended before the terminal was attached. False: it goes on. */
-static bool show_ended(const struct agent_record *record, struct held_end *ret)
-{
-	char text[STATE_PLACE_TEXT_MAX];
-	int sandboxes FD_OWNED = background_open_sandboxes(text);
-	static struct background command;
-	bool is_ended;
-
-	if (sandboxes < 0 || background_find(sandboxes, record->command, &command) != 1)
-		return false;
-	is_ended = command.state == BACKGROUND_ENDED;
-	if (is_ended) {
-		print_output(&command);
-		(void)fd_write_all(STDERR_FILENO, command.note.lines, command.note.lines_size);
-		*ret = (struct held_end){ HELD_ENDED, (int)command.note.exit_code };
-	}
-	background_close(&command);
-	return is_ended;
-}
-
-/* Wait a while for the end of an agent whose terminal is gone: its keeper writes the end last. */
-static bool await_ended(const struct agent_record *record, struct held_end *ret)
-{
-	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
-
-	for (int i = 0; i < END_MS / STEP_MS; i++) {
-		if (show_ended(record, ret))
-			return true;
-		(void)nanosleep(&step, NULL); /* a shorter pause is as good */
-	}
-	return false;
-}
-
-/* Attach the terminal to the agent until one of both leaves. The exit code. */
-static int attach_terminal(struct agent_run *run)
-{
-	static const struct held_options options;
-	struct held_end end = { .how = HELD_LOST };
-	int code = 0;
-
-	if (!show_ended(&run->record, &end))
-		code = held_attach(run->record.command, &options, &end);
-	if (code && code != MSP_EXIT_AGAIN && await_ended(&run->record, &end))
-		code = 0;
-	return code ? code : settle_end(run, &end);
-}
-
-/* An agent that could not go on with its session begins another one next time. */
-static void judge_session(struct agent_run *run, uint64_t begun_us, int code)
-{
-	struct agent_record *record = &run->record;
-	char text[STATE_PLACE_TEXT_MAX];
-
-	if (code == 0 || !record->has_session || clock_now_us() - begun_us > RESUME_FAILS_US ||
-	    !agent_has_sandbox(record))
-		return;
-	record->has_session = false;
-	if (agent_record_write(record, text) == 0)
-		everywhere_note("its next start here begins a new session");
-}
-
-/* Has the agent a session that it can go on with? A login and the person's own words leave none. */
-static void note_session(struct agent_run *run)
-{
-	run->record.has_session |= !run->arguments[0] && !run->options->is_login;
-}
-
-static int run_in_terminal(struct agent_run *run, const struct execute *what)
-{
-	const uint64_t begun_us = clock_now_us();
-	struct background_start start;
-	pid_t bridge;
-	int code = held_start(what, NULL, &start);
-
-	if (code)
-		return code;
-	watch_keys(&run->set);
-	leave_keys(&run->set);
-	format_text(run->record.command, sizeof(run->record.command), "%s", start.id);
-	note_session(run);
-	remember_run(&run->record);
-	bridge = agent_begin_bridge(run);
-	code = attach_terminal(run);
-	agent_end_bridge(bridge);
-	judge_session(run, begun_us, code);
-	return code;
-}
-
-/* Run it with the caller's streams. The exit code. */
-static int run_with_streams(struct agent_run *run, const struct execute *what)
-{
-	const uint64_t begun_us = clock_now_us();
-	int code;
-
-	watch_keys(&run->set);
-	note_session(run);
-	remember_run(&run->record);
-	code = execute(what);
-	leave_keys(&run->set);
-	(void)agent_apart(run, agent_count); /* it has said why it cannot count */
-	judge_session(run, begun_us, code);
-	return code;
-}
-
-/* The agent runs here already. The exit code. */
-static int join_running(struct agent_run *run)
-{
-	char call[AGENT_CALL_MAX];
-
-	if (run->has_terminal && !run->arguments[0] && !run->options->is_login)
-		return attach_terminal(run);
-	return log_fail(MSP_EXIT_AGAIN,
-			"'%s' runs here already: 'msp agent %s' in a terminal attaches to it, 'msp "
-			"kill %s' ends it, and --name=WORD starts a second one",
-			agent_call(&run->record, call), run->record.agent, run->record.command);
-}
+/* --- the command ------------------------------------------------------------------------------ */
 
 static int run_agent(struct agent_run *run)
 {
 	struct agent_record *record = &run->record;
-	struct execute what = { .options = &run->options->execute, .profile = "" };
 	int code = find_project(run);
 
 	if (code)
@@ -346,19 +156,14 @@ static int run_agent(struct agent_run *run)
 	find_sandbox(run);
 	run->has_terminal = confirm_is_possible();
 	if (!run->is_first && agent_is_running(record))
-		return join_running(run);
+		return agent_join(run);
 	code = agent_prepare(run);
-	if (code) {
-		watch_keys(&run->set);
-		leave_keys(&run->set);
-		return code;
-	}
-	what.sandbox = record->id;
-	what.words = run->words;
-	return run->has_terminal ? run_in_terminal(run, &what) : run_with_streams(run, &what);
+	agent_watch_keys(&run->set);
+	if (!code)
+		code = agent_start(run);
+	agent_leave_keys(&run->set);
+	return code;
 }
-
-/* --- the command ------------------------------------------------------------------------------ */
 
 /* Become the account, once: later starts find themselves in it. */
 static int become_account(struct agent_options *options)

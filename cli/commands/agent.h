@@ -32,6 +32,7 @@ struct agent_run {
 	struct agent_record record; /* the sandbox */
 	bool is_first;              /* the sandbox has to be made */
 	bool has_terminal;
+	bool is_resumed;                                  /* it is to go on with its last session */
 	char here[IPC_PATH_MAX];                          /* the current directory */
 	char inside[sizeof("/workspace") + IPC_PATH_MAX]; /* its path in the sandbox */
 	struct agent_program program;
@@ -56,6 +57,20 @@ uint64_t agent_runs_since(const struct agent_record *record);
 
 /* Make the sandbox with the first files, and remember it. The exit code, after a line. */
 int agent_make_sandbox(struct agent_run *run);
+
+/* Start the agent and follow it, with the question at its end. The exit code. */
+int agent_start(struct agent_run *run);
+
+/* Attach to an agent that runs. The exit code. */
+int agent_join(struct agent_run *run);
+
+/* Start the processes that remove the files of keys when nobody uses them, and use them no longer.
+ */
+void agent_watch_keys(struct agent_set *set);
+void agent_leave_keys(struct agent_set *set);
+
+/* Put the words of the command together. 0, or the exit code after a line. */
+int agent_fill_words(struct agent_run *run);
 
 /* Find program and keys, and have sandbox and command ready. 0, or the exit code after a line. */
 int agent_prepare(struct agent_run *run);

@@ -155,8 +155,7 @@ static bool has_resume(const struct agent_run *run)
 	return run->record.has_session && !run->arguments[0] && !run->options->is_login;
 }
 
-/* Put the words of the command together. False: there are too many. */
-static bool fill_words(struct agent_run *run)
+int agent_fill_words(struct agent_run *run)
 {
 	const struct agent_row *row = run->row;
 	const struct agent_program *program = &run->program;
@@ -172,12 +171,16 @@ static bool fill_words(struct agent_run *run)
 		add_words(run, &used, row->login_arguments.list, row->login_arguments.count);
 	else if (!run->options->is_asking)
 		add_words(run, &used, row->arguments.list, row->arguments.count);
-	if (has_resume(run))
+	run->is_resumed = has_resume(run);
+	if (run->is_resumed)
 		add_words(run, &used, row->resume.list, row->resume.count);
 	while (run->arguments[count])
 		count++;
 	add_words(run, &used, (const char *const *)run->arguments, count);
-	return used < AGENT_COMMAND_MAX;
+	return used < AGENT_COMMAND_MAX
+		       ? 0
+		       : log_fail(MSP_EXIT_USAGE, "the agent's command has more than %d words",
+				  AGENT_COMMAND_MAX);
 }
 
 /* Send what the person's terminal and language are, and the directory of the interpreter. */
@@ -306,11 +309,10 @@ int agent_prepare(struct agent_run *run)
 		code = prepare_set(run);
 	if (!code && run->is_first)
 		code = prepare_sandbox(run);
+	if (!code)
+		code = agent_fill_words(run);
 	if (code)
 		return code;
-	if (!fill_words(run))
-		return log_fail(MSP_EXIT_USAGE, "the agent's command has more than %d words",
-				AGENT_COMMAND_MAX);
 	fill_environment(run);
 	run->options->execute.cwd = run->inside;
 	print_start(run);

@@ -225,7 +225,7 @@ class Headless(Agents):
     def test_a_session_that_cannot_be_continued(self):
         self.agent("")
         result = self.agent("exit 1", code=1)
-        self.assertIn("begins a new session", result.stderr)
+        self.assertIn("its next start here begins a new one", result.stderr)
         self.assertEqual(self.agent("").stdout, f"args: {FLAG}\n")
 
     def test_the_list(self):
@@ -360,6 +360,23 @@ class InTerminal(Agents):
                 self.assertEqual(self.sandboxes(), left)
                 self.assertNotIn("made", os.listdir(self.project))
         self.assertNotIn("claude-project", self.good("agent", "list").stdout)
+
+    def test_a_session_that_cannot_be_continued(self):
+        self.agent("")
+        terminal = self.terminal('[ "$2" ] && exit 1; test -e made || exit 0')
+        terminal.read_until(f"args: {FLAG} --continue".encode())
+        terminal.read_until(b"could not go on with its session, and begins a new one")
+        terminal.read_until(f"args: {FLAG}\r".encode())
+        self.assertEqual(terminal.end()[0], 0)
+        self.assertEqual(self.agent("").stdout, f"args: {FLAG} --continue\n")
+
+    def test_an_interrupt_is_no_failure(self):
+        self.agent("")
+        terminal = self.terminal("echo begun; sleep 60")
+        terminal.read_until(b"begun")
+        terminal.type(b"\x03")
+        self.assertEqual(terminal.end()[0], 130)
+        self.assertEqual(self.agent("").stdout, f"args: {FLAG} --continue\n")
 
     def test_without_a_change_there_is_no_question(self):
         terminal = self.terminal("test -t 0 && test -t 1 && echo tty $COLORTERM",
